@@ -1,0 +1,67 @@
+# make demo    build, and run the example in the emulator
+# make test    build, and run all tests
+# make bench   measure
+# make lint    ruff, mypy, clang-format
+# make fuzz    a minute of fuzzing of the code object reader (needs clang with libFuzzer)
+# make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
+# make clean   remove what was built, .venv included
+#
+# TORCH   what pip installs where the environment has no torch
+# VENV    the environment; one that exists is used as it is
+# PYTHON  the interpreter that makes it
+
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+VENV ?= .venv
+CLANGXX ?= $(firstword $(foreach name,clang++-19 clang++-18 clang++-17 clang++,$(shell command -v $(name))) clang++)
+FUZZ_SECONDS ?= 60
+
+python := $(VENV)/bin/python
+tests ?= tests
+export PYTHONPATH := $(CURDIR)
+
+.PHONY: build demo test bench lint fuzz wave clean
+
+build: $(VENV)/.wave-runtime-ready
+	@$(python) setup.py --quiet build_ext --inplace
+
+demo: build
+	@$(python) examples/mlp.py
+
+test: build
+	$(python) -m pytest $(tests)
+
+bench: build
+	$(python) benchmarks/bench_emulator.py
+
+lint: build
+	$(python) -m ruff check .
+	$(python) -m ruff format --check .
+	$(python) -m mypy
+	$(python) -m mypy.stubtest --allowlist tests/stubtest_allowlist.txt wave_runtime._C
+	git ls-files -- 'csrc/*.h' 'csrc/*.cpp' 'csrc/*.inl' 'tests/*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
+
+fuzz:
+	@mkdir -p build/fuzz/corpus
+	$(CLANGXX) -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Icsrc -o build/fuzz/code_object \
+	  tests/cpp/code_object_fuzz.cpp csrc/base/*.cpp csrc/code_object/*.cpp -ldl
+	build/fuzz/code_object -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	  -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/code_object/corpus
+
+wave: $(VENV)/.wave-runtime-ready
+	$(python) -m pip install --quiet --no-deps -r requirements-wave.txt
+
+clean:
+	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so
+	find . -name __pycache__ -not -path './.git/*' -exec rm -rf {} +
+
+$(python):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or later is needed"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, os, sysconfig; os.stat(sysconfig.get_paths()["include"] + "/Python.h")' || \
+	  { echo "$(PYTHON) lacks venv or the headers: install python3-venv and python3-dev, or set PYTHON"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.wave-runtime-ready: requirements-dev.txt | $(python)
+	$(python) -c 'import torch' 2>/dev/null || $(python) -m pip install --quiet '$(TORCH)'
+	$(python) -m pip install --quiet -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,61 @@
+// Exceptions that cross every layer. The binding maps each to the Python exception of the same name.
+//
+// Bad input throws ValueError or TypeError before anything runs. A driver failure, or a kernel that misbehaves on the
+// emulator, throws a RuntimeError (KernelFault derives from it). Destructors never throw.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace wave {
+
+/// Concatenates its arguments as an ostream would print them.
+template <class... Parts>
+std::string text(const Parts&... parts) {
+  std::ostringstream stream;
+  (stream << ... << parts);
+  return stream.str();
+}
+
+/// A number as "0x1f".
+std::string hex(uint64_t value);
+
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct ValueError : Error {
+  using Error::Error;
+};
+
+struct TypeError : Error {
+  using Error::Error;
+};
+
+struct RuntimeError : Error {
+  using Error::Error;
+};
+
+/// What a kernel did that it must not, found by the emulator, and where. A wave_runtime.KernelFault in Python.
+struct KernelFault : RuntimeError {
+  using RuntimeError::RuntimeError;
+  std::string kernel;
+  std::array<uint32_t, 3> workgroup{};
+  uint32_t wave = 0;
+  int lane = -1;    ///< -1: not about one lane
+  uint64_t pc = 0;  ///< bytes from the kernel's entry
+  std::string instruction;
+  std::optional<uint64_t> address;
+};
+
+/// Malformed bytes: what was read, at which offset, and what is wrong there. A ValueError in Python.
+struct FormatError : ValueError {
+  FormatError(const std::string& what, uint64_t offset, const std::string& reason)
+      : ValueError(text("malformed ", what, " at offset ", hex(offset), ": ", reason)) {}
+};
+
+}  // namespace wave

@@ -1,0 +1,105 @@
+// The metadata note of a code object (LLVM AMDGPU usage guide, "Code Object V3 Metadata" to V5).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace wave {
+
+/// `.value_kind`. Hidden arguments are filled by the runtime, never passed by the caller.
+enum class ValueKind : uint8_t {
+  ByValue,
+  GlobalBuffer,
+  DynamicSharedPointer,
+  Sampler,
+  Image,
+  Pipe,
+  Queue,
+  HiddenGlobalOffsetX,
+  HiddenGlobalOffsetY,
+  HiddenGlobalOffsetZ,
+  HiddenNone,
+  HiddenPrintfBuffer,
+  HiddenHostcallBuffer,
+  HiddenDefaultQueue,
+  HiddenCompletionAction,
+  HiddenMultigridSyncArg,
+  HiddenBlockCountX,
+  HiddenBlockCountY,
+  HiddenBlockCountZ,
+  HiddenGroupSizeX,
+  HiddenGroupSizeY,
+  HiddenGroupSizeZ,
+  HiddenRemainderX,
+  HiddenRemainderY,
+  HiddenRemainderZ,
+  HiddenGridDims,
+  HiddenHeapV1,
+  HiddenDynamicLdsSize,
+  HiddenPrivateBase,
+  HiddenSharedBase,
+  HiddenQueuePtr,
+  HiddenUnknown,  ///< a kind "hidden_..." that this version does not know; `kind_name` keeps it
+  Unknown,        ///< any other kind that this version does not know; `kind_name` keeps it
+};
+
+/// `.access` and `.actual_access`.
+enum class Access : uint8_t { Unstated, ReadOnly, WriteOnly, ReadWrite };
+
+/// Whether the runtime fills the argument.
+bool is_hidden(ValueKind kind);
+
+struct ArgumentMetadata {
+  std::string name;       ///< often empty; may repeat
+  std::string type_name;  ///< often empty
+  ValueKind kind = ValueKind::Unknown;
+  std::string kind_name;  ///< as written
+  uint32_t offset = 0;    ///< bytes
+  uint32_t size = 0;      ///< bytes
+  uint32_t pointee_align = 0;
+  std::string address_space;
+  Access access = Access::Unstated;
+  Access actual_access = Access::Unstated;
+  bool is_const = false;
+  bool is_restrict = false;
+  bool is_volatile = false;
+};
+
+struct KernelMetadata {
+  std::string name;
+  std::string symbol;                                      ///< of the descriptor: "name.kd"
+  std::optional<std::vector<ArgumentMetadata>> arguments;  ///< absent where the file has no `.args`
+  std::optional<std::array<uint32_t, 3>> reqd_workgroup_size;
+  uint32_t kernarg_segment_size = 0;  ///< bytes, at least up to the end of the last argument
+  uint32_t kernarg_segment_align = 0;
+  uint32_t group_segment_fixed_size = 0;
+  uint32_t private_segment_fixed_size = 0;
+  uint32_t wavefront_size = 0;
+  uint32_t sgpr_count = 0;
+  uint32_t vgpr_count = 0;
+  std::optional<uint32_t> agpr_count;
+  std::optional<uint32_t> sgpr_spill_count;
+  std::optional<uint32_t> vgpr_spill_count;
+  uint32_t max_flat_workgroup_size = 0;
+  bool uniform_work_group_size = false;
+  bool uses_dynamic_stack = false;
+};
+
+struct Metadata {
+  std::string target;  ///< `amdhsa.target`; empty where the file has none
+  uint32_t version_major = 0;
+  uint32_t version_minor = 0;
+  std::vector<KernelMetadata> kernels;
+};
+
+/// Reads the MessagePack document of an NT_AMDGPU_METADATA note. Unknown keys are skipped. Throws FormatError, also
+/// where a kernel lacks its name or symbol, an argument lacks its offset, size or kind, or a kernarg segment is larger
+/// than 1 MiB.
+Metadata parse_metadata(const Bytes& note);
+
+}  // namespace wave

@@ -1,0 +1,23 @@
+// How many waves of a kernel fit on a compute unit, and what limits them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "code_object/code_object.h"
+
+namespace wave {
+
+struct Occupancy {
+  uint32_t waves_per_simd;  ///< on the SIMD that gets the most of them
+  uint32_t max_waves_per_simd;
+  uint32_t workgroups_per_unit;  ///< of a compute unit; of a workgroup processor for a kernel in WGP mode
+  std::string limited_by;        ///< "VGPRs", "SGPRs", "LDS", "workgroup slots" or "wave slots"
+};
+
+/// For workgroups of `workgroup_size` work-items and `lds_bytes` of LDS (static and dynamic together). Registers are
+/// those that the kernel descriptor allocates. Throws ValueError where the processor's limits are not known or one
+/// workgroup does not fit. Scratch memory is not counted.
+Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint32_t lds_bytes);
+
+}  // namespace wave

@@ -1,0 +1,73 @@
+// What a code object was built for: a processor and its settings (LLVM AMDGPU usage guide, "Target ID").
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace wave {
+
+/// A processor, generic ones included (LLVM AMDGPU usage guide, "Processors" and "ELF Header e_flags").
+struct Processor {
+  const char* name;
+  uint8_t elf_machine;  ///< EF_AMDGPU_MACH
+  uint8_t major;        ///< of the instruction set: gfx942 is 9.4
+  uint8_t minor;
+  bool sramecc;        ///< whether a code object may fix this feature
+  bool xnack;          ///< likewise
+  bool unified_vgprs;  ///< accumulation VGPRs share one file with the others (gfx90a, gfx940 and later CDNA)
+};
+
+/// The processor of this name, or nullptr where this version does not know it. Lives for the process.
+const Processor* find_processor(std::string_view name);
+
+/// A target feature that a code object may fix (xnack, sramecc). `Any` runs under either setting; of a device it means
+/// that the setting is not known.
+enum class Feature : uint8_t { Unsupported, Any, Off, On };
+
+struct Target {
+  std::string processor;  ///< "gfx942", or a generic one such as "gfx9-4-generic"; "sm_90" for NVIDIA
+  Feature sramecc = Feature::Unsupported;
+  Feature xnack = Feature::Unsupported;
+  uint8_t generic_version = 0;  ///< of code for a generic processor (code object v6); else 0
+
+  bool operator==(const Target&) const = default;
+
+  /// Reads "gfx942:sramecc+:xnack-", with or without the triple "amdgcn-amd-amdhsa--" in front. A feature that the text
+  /// leaves out is `Any` where the processor has it, and a generic target is of version 1. Throws ValueError.
+  static Target parse(std::string_view id);
+
+  /// Reads e_flags of an AMDGPU ELF whose EI_ABIVERSION is `abi_version` (1 to 4: code object v3 to v6). An unknown
+  /// machine number throws FormatError.
+  static Target from_elf_flags(uint32_t flags, uint8_t abi_version);
+
+  /// "gfx942:sramecc+:xnack-"; a feature that is unsupported or Any is left out.
+  std::string id() const;
+
+  /// Whether code built for this target runs on `device`: the same processor, or a generic one that covers it, and no
+  /// feature fixed to the other setting.
+  bool runs_on(const Target& device) const;
+};
+
+/// What one compute unit of a processor offers. On gfx10 and later, where a workgroup processor is two compute units
+/// with two SIMDs each, a kernel in WGP mode finds twice the SIMDs, LDS and workgroup slots.
+struct ProcessorLimits {
+  const char* processor;
+  uint32_t lds_bytes;        ///< of a workgroup, and of a compute unit
+  uint32_t lds_granularity;  ///< bytes
+  uint32_t simds;            ///< of a compute unit
+  uint32_t waves_per_simd;
+  uint32_t workgroups_per_unit;  ///< that have more than one wave: smaller ones take no barrier
+  uint32_t vgprs;              ///< of a SIMD, for one lane; arch and accumulation VGPRs together where they are unified
+  uint32_t vgpr_granularity;   ///< at the processor's default wavefront size
+  uint32_t addressable_vgprs;  ///< of a wave, arch and accumulation VGPRs together
+  bool unified_vgprs;          ///< accumulation VGPRs share the file (gfx90a, gfx940 and later CDNA)
+  uint32_t sgprs;              ///< of a SIMD; 0 where they do not limit occupancy (gfx10 and later)
+  uint32_t sgpr_granularity;
+  uint32_t wavefront_size;  ///< the default
+};
+
+/// The limits of `processor` (generic targets included), or nullptr where they are not known.
+const ProcessorLimits* find_processor_limits(std::string_view processor);
+
+}  // namespace wave

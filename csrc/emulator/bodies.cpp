@@ -1,0 +1,103 @@
+#include "emulator/bodies.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace wave::emulator {
+
+#define WAVE_DECLARE_LEVEL(level)                \
+  namespace level {                              \
+  std::span<const Body> vector_integer_bodies(); \
+  std::span<const Body> vector_float_bodies();   \
+  std::span<const Body> vector_compare_bodies(); \
+  std::span<const Body> matrix_bodies();         \
+  }
+WAVE_DECLARE_LEVEL(portable)
+#if defined(__x86_64__)
+WAVE_DECLARE_LEVEL(avx2)
+WAVE_DECLARE_LEVEL(avx512)
+#endif
+#undef WAVE_DECLARE_LEVEL
+
+namespace {
+
+bool host_has(SimdLevel level) {
+#if defined(__x86_64__)
+  if (level == SimdLevel::Avx512) return __builtin_cpu_supports("x86-64-v4");
+  if (level == SimdLevel::Avx2) return __builtin_cpu_supports("x86-64-v3");
+#endif
+  return level == SimdLevel::Portable;
+}
+
+SimdLevel choose_level() {
+  constexpr SimdLevel kLevels[] = {SimdLevel::Avx512, SimdLevel::Avx2, SimdLevel::Portable};
+  constexpr const char* kNames[] = {"avx512", "avx2", "portable"};
+  const char* wanted = std::getenv("WAVE_RUNTIME_SIMD");
+  for (int i = 0; i < 3; ++i) {
+    if ((wanted == nullptr || wanted == std::string(kNames[i])) && host_has(kLevels[i])) return kLevels[i];
+  }
+  throw ValueError(
+      text("WAVE_RUNTIME_SIMD=", wanted, " is not one of portable, avx2, avx512, or this processor lacks it"));
+}
+
+struct ByName {
+  bool operator()(const Body& a, const Body& b) const { return a.name < b.name; }
+};
+
+std::vector<Body> all_bodies() {
+  std::vector<Body> bodies;
+  const auto add = [&](std::span<const Body> family) { bodies.insert(bodies.end(), family.begin(), family.end()); };
+  add(scalar_bodies());
+  add(control_bodies());
+  add(scalar_memory_bodies());
+  add(vector_memory_bodies());
+  add(lds_bodies());
+  add(lane_bodies());
+#define WAVE_ADD_LEVEL(level)            \
+  {                                      \
+    add(level::vector_integer_bodies()); \
+    add(level::vector_float_bodies());   \
+    add(level::vector_compare_bodies()); \
+    add(level::matrix_bodies());         \
+  }
+  switch (simd_level()) {
+#if defined(__x86_64__)
+    case SimdLevel::Avx512:
+      WAVE_ADD_LEVEL(avx512)
+      break;
+    case SimdLevel::Avx2:
+      WAVE_ADD_LEVEL(avx2)
+      break;
+#endif
+    default:
+      WAVE_ADD_LEVEL(portable)
+      break;
+  }
+#undef WAVE_ADD_LEVEL
+  std::sort(bodies.begin(), bodies.end(), ByName());
+  return bodies;
+}
+
+}  // namespace
+
+SimdLevel simd_level() {
+  static const SimdLevel level = choose_level();
+  return level;
+}
+
+std::span<const Body> bodies() {
+  static const std::vector<Body> all = all_bodies();
+  return all;
+}
+
+Execute find_body(std::string_view base_name) {
+  const std::span<const Body> all = bodies();
+  const auto found = std::lower_bound(all.begin(), all.end(), Body{base_name, nullptr}, ByName());
+  return found != all.end() && found->name == base_name ? found->execute : nullptr;
+}
+
+}  // namespace wave::emulator

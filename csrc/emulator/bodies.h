@@ -1,0 +1,21 @@
+// The instruction bodies by family. Those that work on lanes are compiled for each SIMD level; the level's namespace
+// declares them in bodies.cpp.
+#pragma once
+
+#include <span>
+
+#include "emulator/op.h"
+
+namespace wave::emulator {
+
+std::span<const Body> scalar_bodies();
+std::span<const Body> control_bodies();
+std::span<const Body> scalar_memory_bodies();
+std::span<const Body> vector_memory_bodies();
+std::span<const Body> lds_bodies();
+std::span<const Body> lane_bodies();
+
+/// All bodies of this host's SIMD level, sorted by name.
+std::span<const Body> bodies();
+
+}  // namespace wave::emulator

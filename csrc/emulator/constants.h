@@ -1,0 +1,20 @@
+// The inline constants of scalar and vector sources (ISA document, "Scalar Operands").
+#pragma once
+
+#include <array>
+
+#include "emulator/isa/isa.h"
+#include "emulator/wave.h"
+
+namespace wave::emulator {
+
+constexpr bool is_inline_constant(u32 code) { return (code >= 128 && code <= 208) || (code >= 240 && code <= 248); }
+
+/// The value of the inline constant `code` for an operand of `type`: integers are sign-extended, 240 to 248 are floats
+/// of the operand's width. A packed operand has it in its low element.
+u64 inline_constant(u32 code, isa::OperandType type);
+
+/// All source codes from 128 on as 32-bit values, for Wave::s; codes that are no constants hold 0.
+const std::array<u32, 128>& inline_constants32();
+
+}  // namespace wave::emulator

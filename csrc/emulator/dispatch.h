@@ -1,0 +1,74 @@
+// One launch on the emulator: its description, its memory, and the workers that run its workgroups.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/parallel.h"
+#include "emulator/memory.h"
+#include "emulator/module.h"
+
+namespace wave::emulator {
+
+/// What to run. Borrowed pointers must outlive run().
+struct Dispatch {
+  const Module* module = nullptr;
+  const KernelInfo* kernel = nullptr;
+  std::array<u32, 3> grid{1, 1, 1};   ///< workgroups
+  std::array<u32, 3> block{1, 1, 1};  ///< work-items of a workgroup
+  u32 dynamic_lds = 0;                ///< bytes, on top of the kernel's own
+  std::span<const u8> arguments;      ///< the explicit part of the kernarg segment
+  std::vector<Region> memory;         ///< what the kernel may touch besides its code object, kernarg, LDS and scratch
+  bool strict = false;                ///< reads past the end of a region are faults, too
+  Parallel parallel;                  ///< how to run on several threads; empty: the calling thread does everything
+  u64 max_instructions = 0;           ///< of one wave; 0: no limit
+  std::function<void()> interrupted;  ///< called on the calling thread now and then; may throw to stop the launch
+};
+
+struct Statistics {
+  u64 instructions = 0;  ///< executed by waves
+  u64 waves = 0;
+  u64 workgroups = 0;
+  std::vector<std::string> over_reads;
+};
+
+/// Runs a launch to its end. Throws KernelFault where a kernel does what it must not: the first such fault by workgroup
+/// that was found; other workgroups may have run or not. Thread-safe: several launches may run at once.
+Statistics run(const Dispatch& dispatch);
+
+/// A dispatch made ready: what all of its workgroups share.
+class LaunchState {
+ public:
+  explicit LaunchState(const Dispatch& dispatch);
+
+  const Dispatch& dispatch;
+  const Module& module;
+  const KernelInfo& kernel;
+  RegisterLimits limits;
+  u32 work_items;    ///< of a workgroup
+  u32 waves;         ///< of a workgroup
+  u32 lds_size;      ///< bytes
+  u32 scratch_size;  ///< bytes of a lane
+  u64 entry;         ///< address of the first instruction
+  u64 workgroups;
+  u64 max_resident;  ///< workgroups that may be under way at once, as on the device
+  const Memory& memory() const { return memory_; }
+
+  /// Sets the scalar registers and modes that the hardware sets up before the first instruction of workgroup `id`.
+  void set_initial_state(Wave& wave, const std::array<u32, 3>& id) const;
+
+ private:
+  std::vector<u8> kernarg_bytes() const;
+  std::vector<u8> packet_bytes() const;
+  std::vector<Region> regions() const;
+
+  std::vector<u8> queue_;  ///< what a queue pointer points to: zeros
+  std::vector<u8> kernarg_;
+  std::vector<u8> packet_;  ///< hsa_kernel_dispatch_packet_t
+  Memory memory_;
+};
+
+}  // namespace wave::emulator

@@ -1,0 +1,42 @@
+// Moves between single lanes and scalar registers (ISA document, "V_READFIRSTLANE_B32" and its siblings).
+#include <bit>
+
+#include "emulator/bodies.h"
+#include "emulator/scalar.h"
+
+namespace wave::emulator {
+
+namespace {
+
+const Row& vector_row(const Wave& wave, const Op* op) { return wave.v[op->src[0] - sreg::kVgpr0]; }
+
+/// Of no enabled lane, lane 0 is read.
+const Op* v_readfirstlane_b32(Wave& wave, const Op* op) {
+  const int lane = wave.exec() == 0 ? 0 : std::countr_zero(wave.exec());
+  write_scalar32(wave, op->dst2, vector_row(wave, op).lane[lane]);
+  return op + op->size;
+}
+
+/// EXEC does not matter.
+const Op* v_readlane_b32(Wave& wave, const Op* op) {
+  write_scalar32(wave, op->dst2, vector_row(wave, op).lane[read_scalar32(wave, op, 1) % kLanes]);
+  return op + op->size;
+}
+
+const Op* v_writelane_b32(Wave& wave, const Op* op) {
+  const u32 lane = read_scalar32(wave, op, 1) % kLanes;
+  wave.v[op->dst].lane[lane] = read_scalar32(wave, op, 0);
+  return op + op->size;
+}
+
+constexpr Body kBodies[] = {
+    {"v_readfirstlane_b32", v_readfirstlane_b32},
+    {"v_readlane_b32", v_readlane_b32},
+    {"v_writelane_b32", v_writelane_b32},
+};
+
+}  // namespace
+
+std::span<const Body> lane_bodies() { return kBodies; }
+
+}  // namespace wave::emulator

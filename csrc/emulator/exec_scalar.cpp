@@ -1,0 +1,244 @@
+// Scalar ALU: SOP1, SOP2, SOPK and SOPC (ISA document, "SOP1 Instructions" to "SOPK Instructions").
+#include "emulator/bodies.h"
+#include "emulator/scalar.h"
+
+namespace wave::emulator {
+
+namespace {
+
+bool add_overflows(i32 a, i32 b) {
+  i32 sum;
+  return __builtin_add_overflow(a, b, &sum);
+}
+bool sub_overflows(i32 a, i32 b) {
+  i32 difference;
+  return __builtin_sub_overflow(a, b, &difference);
+}
+
+// Moves and bit logic.
+u32 s_mov_b32(u32 a) { return a; }
+u64 s_mov_b64(u64 a) { return a; }
+u32 s_movk_i32(i32 k) { return static_cast<u32>(k); }
+u32 s_cselect_b32(u32 a, u32 b, bool& scc) { return scc ? a : b; }
+u64 s_cselect_b64(u64 a, u64 b, bool& scc) { return scc ? a : b; }
+
+template <class T>
+T s_not(T a, bool& scc) {
+  scc = static_cast<T>(~a) != 0;
+  return ~a;
+}
+template <class T>
+T s_and(T a, T b, bool& scc) {
+  scc = (a & b) != 0;
+  return a & b;
+}
+template <class T>
+T s_or(T a, T b, bool& scc) {
+  scc = (a | b) != 0;
+  return a | b;
+}
+template <class T>
+T s_xor(T a, T b, bool& scc) {
+  scc = (a ^ b) != 0;
+  return a ^ b;
+}
+template <class T>
+T s_andn2(T a, T b, bool& scc) {
+  scc = (a & ~b) != 0;
+  return a & ~b;
+}
+template <class T>
+T s_orn2(T a, T b, bool& scc) {
+  scc = (a | ~b) != 0;
+  return a | ~b;
+}
+u64 s_and_saveexec_b64(u64 a, Wave& wave, bool& scc) {
+  const u64 exec = wave.exec();
+  wave.set_exec(a & exec);
+  scc = wave.exec() != 0;
+  return exec;
+}
+u64 s_or_saveexec_b64(u64 a, Wave& wave, bool& scc) {
+  const u64 exec = wave.exec();
+  wave.set_exec(a | exec);
+  scc = wave.exec() != 0;
+  return exec;
+}
+u64 s_andn2_saveexec_b64(u64 a, Wave& wave, bool& scc) {
+  const u64 exec = wave.exec();
+  wave.set_exec(a & ~exec);
+  scc = wave.exec() != 0;
+  return exec;
+}
+
+// Shifts and bit fields.
+template <class T>
+T s_lshl(T a, u32 b, bool& scc) {
+  const T result = a << (b & (sizeof(T) * 8 - 1));
+  scc = result != 0;
+  return result;
+}
+template <class T>
+T s_shr(T a, u32 b, bool& scc) {  // arithmetic where T is signed
+  const T result = a >> (b & (sizeof(T) * 8 - 1));
+  scc = result != 0;
+  return result;
+}
+u32 s_bfe_u32(u32 a, u32 field, bool& scc) {
+  const u32 width = std::min(field >> 16 & 0x7f, 32u);
+  const u32 result = static_cast<u32>(u64{a >> (field & 31)} & ((u64{1} << width) - 1));
+  scc = result != 0;
+  return result;
+}
+
+// Arithmetic.
+u32 s_add_u32(u32 a, u32 b, bool& scc) {
+  scc = a > ~b;
+  return a + b;
+}
+u32 s_addc_u32(u32 a, u32 b, bool& scc) {
+  const u64 sum = u64{a} + b + scc;
+  scc = sum >> 32;
+  return static_cast<u32>(sum);
+}
+u32 s_sub_u32(u32 a, u32 b, bool& scc) {
+  scc = b > a;
+  return a - b;
+}
+u32 s_subb_u32(u32 a, u32 b, bool& scc) {
+  const u32 result = a - b - scc;
+  scc = u64{b} + scc > a;
+  return result;
+}
+u32 s_add_i32(i32 a, i32 b, bool& scc) {
+  scc = add_overflows(a, b);
+  return static_cast<u32>(a) + static_cast<u32>(b);
+}
+u32 s_sub_i32(i32 a, i32 b, bool& scc) {
+  scc = sub_overflows(a, b);
+  return static_cast<u32>(a) - static_cast<u32>(b);
+}
+u32 s_addk_i32(Destination d, i32 k, bool& scc) { return s_add_i32(static_cast<i32>(d.value), k, scc); }
+u32 s_mulk_i32(Destination d, i32 k) { return d.value * static_cast<u32>(k); }
+u32 s_mul_i32(u32 a, u32 b) { return a * b; }
+u32 s_mul_hi_u32(u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }
+u32 s_mul_hi_i32(i32 a, i32 b) { return static_cast<u32>(i64{a} * b >> 32); }
+template <class T>
+u32 s_min(T a, T b, bool& scc) {
+  scc = a < b;
+  return static_cast<u32>(a < b ? a : b);
+}
+template <class T>
+u32 s_max(T a, T b, bool& scc) {
+  scc = a > b;
+  return static_cast<u32>(a > b ? a : b);
+}
+
+// Comparisons.
+template <class T>
+void s_cmp_eq(T a, T b, bool& scc) {
+  scc = a == b;
+}
+template <class T>
+void s_cmp_lg(T a, T b, bool& scc) {
+  scc = a != b;
+}
+template <class T>
+void s_cmp_gt(T a, T b, bool& scc) {
+  scc = a > b;
+}
+template <class T>
+void s_cmp_ge(T a, T b, bool& scc) {
+  scc = a >= b;
+}
+template <class T>
+void s_cmp_lt(T a, T b, bool& scc) {
+  scc = a < b;
+}
+template <class T>
+void s_cmp_le(T a, T b, bool& scc) {
+  scc = a <= b;
+}
+
+/// SOPK comparisons with unsigned operands take SIMM16 without its sign.
+template <void (*kCompare)(u32, u32, bool&)>
+void s_cmpk_u32(u32 a, u32 k, bool& scc) {
+  kCompare(a, k & 0xffff, scc);
+}
+
+constexpr Body kBodies[] = {
+    {"s_mov_b32", scalar<s_mov_b32>},
+    {"s_mov_b64", scalar<s_mov_b64>},
+    {"s_movk_i32", scalar<s_movk_i32>},
+    {"s_cselect_b32", scalar<s_cselect_b32>},
+    {"s_cselect_b64", scalar<s_cselect_b64>},
+    {"s_not_b32", scalar<s_not<u32>>},
+    {"s_not_b64", scalar<s_not<u64>>},
+    {"s_and_b32", scalar<s_and<u32>>},
+    {"s_and_b64", scalar<s_and<u64>>},
+    {"s_or_b32", scalar<s_or<u32>>},
+    {"s_or_b64", scalar<s_or<u64>>},
+    {"s_xor_b32", scalar<s_xor<u32>>},
+    {"s_xor_b64", scalar<s_xor<u64>>},
+    {"s_andn2_b32", scalar<s_andn2<u32>>},
+    {"s_andn2_b64", scalar<s_andn2<u64>>},
+    {"s_orn2_b32", scalar<s_orn2<u32>>},
+    {"s_orn2_b64", scalar<s_orn2<u64>>},
+    {"s_and_saveexec_b64", scalar<s_and_saveexec_b64>},
+    {"s_or_saveexec_b64", scalar<s_or_saveexec_b64>},
+    {"s_andn2_saveexec_b64", scalar<s_andn2_saveexec_b64>},
+    {"s_lshl_b32", scalar<s_lshl<u32>>},
+    {"s_lshl_b64", scalar<s_lshl<u64>>},
+    {"s_lshr_b32", scalar<s_shr<u32>>},
+    {"s_lshr_b64", scalar<s_shr<u64>>},
+    {"s_ashr_i32", scalar<s_shr<i32>>},
+    {"s_ashr_i64", scalar<s_shr<i64>>},
+    {"s_bfe_u32", scalar<s_bfe_u32>},
+    {"s_add_u32", scalar<s_add_u32>},
+    {"s_addc_u32", scalar<s_addc_u32>},
+    {"s_sub_u32", scalar<s_sub_u32>},
+    {"s_subb_u32", scalar<s_subb_u32>},
+    {"s_add_i32", scalar<s_add_i32>},
+    {"s_sub_i32", scalar<s_sub_i32>},
+    {"s_addk_i32", scalar<s_addk_i32>},
+    {"s_mulk_i32", scalar<s_mulk_i32>},
+    {"s_mul_i32", scalar<s_mul_i32>},
+    {"s_mul_hi_u32", scalar<s_mul_hi_u32>},
+    {"s_mul_hi_i32", scalar<s_mul_hi_i32>},
+    {"s_min_i32", scalar<s_min<i32>>},
+    {"s_min_u32", scalar<s_min<u32>>},
+    {"s_max_i32", scalar<s_max<i32>>},
+    {"s_max_u32", scalar<s_max<u32>>},
+    {"s_cmp_eq_i32", scalar<s_cmp_eq<i32>>},
+    {"s_cmp_lg_i32", scalar<s_cmp_lg<i32>>},
+    {"s_cmp_gt_i32", scalar<s_cmp_gt<i32>>},
+    {"s_cmp_ge_i32", scalar<s_cmp_ge<i32>>},
+    {"s_cmp_lt_i32", scalar<s_cmp_lt<i32>>},
+    {"s_cmp_le_i32", scalar<s_cmp_le<i32>>},
+    {"s_cmp_eq_u32", scalar<s_cmp_eq<u32>>},
+    {"s_cmp_lg_u32", scalar<s_cmp_lg<u32>>},
+    {"s_cmp_gt_u32", scalar<s_cmp_gt<u32>>},
+    {"s_cmp_ge_u32", scalar<s_cmp_ge<u32>>},
+    {"s_cmp_lt_u32", scalar<s_cmp_lt<u32>>},
+    {"s_cmp_le_u32", scalar<s_cmp_le<u32>>},
+    {"s_cmpk_eq_i32", scalar<s_cmp_eq<i32>>},
+    {"s_cmpk_lg_i32", scalar<s_cmp_lg<i32>>},
+    {"s_cmpk_gt_i32", scalar<s_cmp_gt<i32>>},
+    {"s_cmpk_ge_i32", scalar<s_cmp_ge<i32>>},
+    {"s_cmpk_lt_i32", scalar<s_cmp_lt<i32>>},
+    {"s_cmpk_le_i32", scalar<s_cmp_le<i32>>},
+    {"s_cmpk_eq_u32", scalar<s_cmpk_u32<s_cmp_eq<u32>>>},
+    {"s_cmpk_lg_u32", scalar<s_cmpk_u32<s_cmp_lg<u32>>>},
+    {"s_cmpk_gt_u32", scalar<s_cmpk_u32<s_cmp_gt<u32>>>},
+    {"s_cmpk_ge_u32", scalar<s_cmpk_u32<s_cmp_ge<u32>>>},
+    {"s_cmpk_lt_u32", scalar<s_cmpk_u32<s_cmp_lt<u32>>>},
+    {"s_cmpk_le_u32", scalar<s_cmpk_u32<s_cmp_le<u32>>>},
+    {"s_cmp_eq_u64", scalar<s_cmp_eq<u64>>},
+    {"s_cmp_lg_u64", scalar<s_cmp_lg<u64>>},
+};
+
+}  // namespace
+
+std::span<const Body> scalar_bodies() { return kBodies; }
+
+}  // namespace wave::emulator

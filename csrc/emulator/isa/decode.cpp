@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "emulator/isa/fields.h"
+#include "emulator/isa/isa.h"
+#include "emulator/isa/operand.h"
+
+namespace wave::isa {
+namespace {
+
+/// The values of DPP_CTRL (document, section "DPP controls"). Operations on 64 bits know row_newbcast only.
+bool is_legal_dpp(const Instruction& instruction) {
+  const uint32_t control = instruction[Field::DPP_CTRL];
+  const bool row_newbcast = control >= 0x150 && control <= 0x15f;
+  if ((instruction.row->modifiers & kDppRowNewbcast) != 0 || row_newbcast) return row_newbcast;
+  if (control < 0x100) return true;                 // quad_perm
+  if (control < 0x130) return (control & 15) != 0;  // row_shl, row_shr, row_ror by 1 to 15
+  if (control < 0x140) return (control & 3) == 0;   // wave_shl, _rol, _shr, _ror by 1
+  return control <= 0x143;                          // row_mirror, _half_mirror, row_bcast
+}
+
+bool is_legal_sdwa(const Instruction& instruction) {
+  constexpr uint32_t kDword = 6, kPreserve = 2;
+  const uint32_t takes = instruction.row->modifiers;
+  if ((takes & kDstSel) != 0 && instruction[Field::DST_SEL] > kDword) return false;
+  if ((takes & kDstSel) != 0 && instruction[Field::DST_UNUSED] > kPreserve) return false;
+  if ((takes & kSrc0Sel) != 0 && instruction[Field::SRC0_SEL] > kDword) return false;
+  return (takes & kSrc1Sel) == 0 || instruction[Field::SRC1_SEL] <= kDword;
+}
+
+/// A load into LDS has no VDATA that ACC could make an accumulation register.
+bool is_legal_lds(const Instruction& instruction) {
+  const bool load = instruction.row->operands[0].field == Field::VDATA;
+  return !load || instruction[Field::LDS] == 0 || instruction[Field::ACC] == 0;
+}
+
+/// Whether the instruction's fields have values that its row allows.
+bool is_legal(const Instruction& instruction) {
+  const Row& row = *instruction.row;
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    if (!is_legal(instruction, operand)) return false;
+  }
+  if ((row.modifiers & kDpp) != 0 && !is_legal_dpp(instruction)) return false;
+  if ((row.modifiers & (kDstSel | kSrc0Sel | kSrc1Sel)) != 0 && !is_legal_sdwa(instruction)) return false;
+  return (row.modifiers & kLds) == 0 || is_legal_lds(instruction);
+}
+
+bool has_literal(const Instruction& instruction) {
+  const std::span operands(instruction.row->operands, instruction.row->operand_count);
+  return std::ranges::any_of(operands, [&](const Operand& operand) { return takes_literal(instruction, operand); });
+}
+
+}  // namespace
+
+Instruction InstructionSet::decode(std::span<const uint32_t> words) const {
+  const Instruction unknown{nullptr, words[0], 0, 1};
+  Instruction instruction = unknown;
+  instruction.row = find_row(words[0]);
+  if (instruction.row == nullptr) return unknown;
+  instruction.dwords = dwords(instruction.row->format);
+  if (words.size() < instruction.dwords) return unknown;
+  if (instruction.dwords == 2) instruction.bits |= uint64_t{words[1]} << 32;
+  if ((instruction.bits & instruction.row->mask) != instruction.row->match || !is_legal(instruction)) return unknown;
+  if (has_literal(instruction)) {
+    if (words.size() <= instruction.dwords) return unknown;
+    instruction.literal = words[instruction.dwords++];
+  }
+  return instruction;
+}
+
+}  // namespace wave::isa

@@ -1,0 +1,212 @@
+// What follows the operands. The order is the same for all formats; no instruction has all.
+#include <array>
+#include <string_view>
+
+#include "emulator/isa/disassemble.h"
+
+namespace wave::isa {
+namespace {
+
+void append_number(std::string& out, const char* name, uint32_t value) {
+  if (value != 0) append_decimal(out += name, value);
+}
+
+/// A list of the lowest `count` bits, the lowest first: " op_sel:[0,1]".
+void append_list(std::string& out, const char* name, uint32_t value, unsigned count) {
+  out += name;
+  for (unsigned bit = 0; bit < count; ++bit) {
+    out += bit == 0 ? "[" : ",";
+    out += (value >> bit & 1) != 0 ? '1' : '0';
+  }
+  out += ']';
+}
+
+unsigned source_count(const Row& row) {
+  unsigned count = 0;
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    count += operand.field == Field::SRC0 || operand.field == Field::SRC1 || operand.field == Field::SRC2;
+  }
+  return count;
+}
+
+void append_packed(std::string& out, const Instruction& instruction) {
+  const uint32_t takes = instruction.row->modifiers;
+  const unsigned sources = source_count(*instruction.row);
+  const uint32_t all = (1u << sources) - 1;
+  const auto append = [&](const char* name, uint32_t value, uint32_t usual) {
+    if ((value & all) != usual) append_list(out, name, value, sources);
+  };
+  if ((takes & kOpSel) != 0 && (takes & kOpSelDst) == 0) append(" op_sel:", instruction[Field::OP_SEL], 0);
+  const uint32_t high = instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2;
+  if ((takes & (kOpSelHi | kMix)) != 0) append(" op_sel_hi:", high, (takes & kMix) != 0 ? 0 : all);
+  if ((takes & kNegLo) != 0) append(" neg_lo:", instruction[Field::NEG], 0);
+  if ((takes & kNegHi) != 0) append(" neg_hi:", instruction[Field::NEG_HI], 0);
+}
+
+/// OP_SEL of VOP3: the sources' bits, then the destination's, which is bit 3.
+void append_selects(std::string& out, const Instruction& instruction) {
+  const unsigned sources = (instruction.row->modifiers & kOpSelByte) != 0 ? 3 : source_count(*instruction.row);
+  const uint32_t value = instruction[Field::OP_SEL];
+  const uint32_t list = (value & ((1u << sources) - 1)) | value >> 3 << sources;
+  if (list != 0) append_list(out, " op_sel:", list, sources + 1);
+}
+
+void append_output(std::string& out, const Instruction& instruction) {
+  const uint32_t takes = instruction.row->modifiers;
+  constexpr const char* kOutputs[] = {"", " mul:2", " mul:4", " div:2"};
+  if ((takes & kClamp) != 0 && instruction[Field::CLAMP] != 0) out += " clamp";
+  if ((takes & kOmod) != 0) out += kOutputs[instruction[Field::OMOD]];
+}
+
+void append_sdwa(std::string& out, const Instruction& instruction) {
+  const uint32_t takes = instruction.row->modifiers;
+  constexpr const char* kSelects[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", ""};
+  constexpr const char* kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", ""};
+  if ((takes & kDstSel) != 0) {
+    (out += " dst_sel:") += kSelects[instruction[Field::DST_SEL]];
+    (out += " dst_unused:") += kUnused[instruction[Field::DST_UNUSED]];
+  }
+  if ((takes & kSrc0Sel) != 0) (out += " src0_sel:") += kSelects[instruction[Field::SRC0_SEL]];
+  if ((takes & kSrc1Sel) != 0) (out += " src1_sel:") += kSelects[instruction[Field::SRC1_SEL]];
+}
+
+void append_dpp_control(std::string& out, uint32_t control) {
+  if (control < 0x100) {
+    out += " quad_perm:";
+    for (unsigned lane = 0; lane < 4; ++lane) append_decimal(out += lane == 0 ? '[' : ',', control >> 2 * lane & 3);
+    out += ']';
+    return;
+  }
+  constexpr const char* kRows[] = {" row_shl:", " row_shr:", " row_ror:", "", "", " row_newbcast:"};
+  constexpr const char* kWaves[] = {" wave_shl:1", " wave_rol:1", " wave_shr:1", " wave_ror:1"};
+  constexpr const char* kOthers[] = {" row_mirror", " row_half_mirror", " row_bcast:15", " row_bcast:31"};
+  const uint32_t group = control >> 4 & 15;
+  if (group == 3) {
+    out += kWaves[control >> 2 & 3];
+  } else if (group == 4) {
+    out += kOthers[control & 3];
+  } else {
+    append_decimal(out += kRows[group], control & 15);
+  }
+}
+
+void append_dpp(std::string& out, const Instruction& instruction) {
+  if ((instruction.row->modifiers & kDpp) == 0) return;
+  append_dpp_control(out, instruction[Field::DPP_CTRL]);
+  append_hex(out += " row_mask:", instruction[Field::ROW_MASK]);
+  append_hex(out += " bank_mask:", instruction[Field::BANK_MASK]);
+  if (instruction[Field::BOUND_CTRL] != 0) out += " bound_ctrl:1";
+}
+
+void append_matrix(std::string& out, const Instruction& instruction) {
+  const uint32_t takes = instruction.row->modifiers;
+  if ((takes & kCbsz) != 0) {
+    append_number(out, " cbsz:", instruction[Field::CBSZ]);
+    append_number(out, " abid:", instruction[Field::ABID]);
+  }
+  const uint32_t blgp = instruction[Field::BLGP];
+  if ((takes & kBlgp) != 0) append_number(out, " blgp:", blgp);
+  if ((takes & kBlgpNeg) != 0 && blgp != 0) append_list(out, " neg:", blgp, 3);
+}
+
+/// DFMT and NFMT of MTBUF; an 8-bit UNORM is the unsaid format.
+void append_format(std::string& out, const Instruction& instruction) {
+  constexpr std::array<const char*, 16> kData = {
+      "INVALID",    "8",          "16",      "8_8",   "32",          "16_16",    "10_11_11",    "11_11_10",
+      "10_10_10_2", "2_10_10_10", "8_8_8_8", "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15"};
+  constexpr std::array<const char*, 8> kNumber = {"UNORM", "SNORM", "USCALED",    "SSCALED",
+                                                  "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
+  const uint32_t data = instruction[Field::DFMT], number = instruction[Field::NFMT];
+  if (data == 1 && number == 0) return;
+  out += " format:[";
+  if (data != 1) (out += "BUF_DATA_FORMAT_") += kData[data];
+  if (data != 1 && number != 0) out += ',';
+  if (number != 0) (out += "BUF_NUM_FORMAT_") += kNumber[number];
+  out += ']';
+}
+
+/// The offset of an address: of DS and MUBUF unsigned; of GLOBAL and SCRATCH signed; of FLAT LLVM writes all 13 bits as
+/// unsigned, though the document has 12.
+void append_offset(std::string& out, const Instruction& instruction) {
+  const uint32_t offset = instruction[Field::OFFSET];
+  const Format format = instruction.row->format;
+  if (format == Format::SMEM) {
+    if (instruction[Field::IMM] == 0 || instruction[Field::SOFFSET_EN] == 0) return;
+    return append_hex(out += " offset:", sign_extend(offset, 21));
+  }
+  if (offset == 0) return;
+  out += " offset:";
+  const bool is_signed = format == Format::GLOBAL || format == Format::SCRATCH;
+  if (is_signed) {
+    append_decimal(out, sign_extend(offset, 13));
+  } else if (std::string_view(instruction.row->mnemonic) == "ds_swizzle_b32") {
+    append_swizzle(out, offset);
+  } else {
+    append_decimal(out, offset);
+  }
+}
+
+void append_cache_policy(std::string& out, const Instruction& instruction) {
+  const uint32_t takes = instruction.row->modifiers;
+  const bool scope = (takes & kCachePolicy) != 0;
+  if (scope && instruction[Field::GLC] != 0) out += " glc";
+  if (scope && instruction[Field::SC0] != 0) out += " sc0";
+  if ((takes & kNt) != 0 && instruction[Field::NT] != 0) out += " nt";
+  if (scope && instruction[Field::SC1] != 0) out += " sc1";
+}
+
+void append_memory(std::string& out, const Instruction& instruction) {
+  const Row& row = *instruction.row;
+  const uint32_t takes = row.modifiers;
+  if ((takes & kFormat) != 0) append_format(out, instruction);
+  if (instruction[Field::IDXEN] != 0) out += " idxen";
+  if (instruction[Field::OFFEN] != 0) out += " offen";
+  if ((takes & kOffset) != 0) append_offset(out, instruction);
+  if ((takes & kOffset01) != 0) {
+    append_number(out, " offset0:", instruction[Field::OFFSET0]);
+    append_number(out, " offset1:", instruction[Field::OFFSET1]);
+  }
+  if ((takes & kGds) != 0 && instruction[Field::GDS] != 0) out += " gds";
+  const bool lds = (takes & kLds) != 0 && instruction[Field::LDS] != 0;
+  const bool store = row.operand_count == 2;  // buffer_store_lds_dword says so before the cache policy
+  if (lds && store) out += " lds";
+  append_cache_policy(out, instruction);
+  if (lds && !store) out += " lds";
+}
+
+}  // namespace
+
+void append_modifiers(std::string& out, const Instruction& instruction) {
+  const uint32_t takes = instruction.row->modifiers;
+  switch (instruction.row->format) {
+    case Format::VOP3:
+    case Format::VOP3B:
+      if ((takes & (kOpSelDst | kOpSelByte)) != 0) append_selects(out, instruction);
+      return append_output(out, instruction);
+    case Format::VOP3P:
+      append_packed(out, instruction);
+      return append_output(out, instruction);
+    case Format::MAI:
+      return append_matrix(out, instruction);
+    case Format::VOP1_SDWA:
+    case Format::VOP2_SDWA:
+    case Format::VOPC_SDWA:
+      append_output(out, instruction);
+      return append_sdwa(out, instruction);
+    case Format::VOP1_DPP:
+    case Format::VOP2_DPP:
+      return append_dpp(out, instruction);
+    case Format::SMEM:
+    case Format::DS:
+    case Format::FLAT:
+    case Format::GLOBAL:
+    case Format::SCRATCH:
+    case Format::MUBUF:
+    case Format::MTBUF:
+      return append_memory(out, instruction);
+    default:
+      return;
+  }
+}
+
+}  // namespace wave::isa

@@ -1,0 +1,236 @@
+// Registers, constants and input modifiers.
+#include <iterator>
+#include <string_view>
+
+#include "emulator/isa/disassemble.h"
+#include "emulator/isa/operand.h"
+
+namespace wave::isa {
+namespace {
+
+constexpr const char* kFloats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
+constexpr uint16_t kHalfFloats[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+constexpr uint32_t kSingleFloats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                                      0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+constexpr uint32_t kDoubleFloatHighs[] = {0x3fe00000, 0xbfe00000, 0x3ff00000, 0xbff00000,
+                                          0x40000000, 0xc0000000, 0x40100000, 0xc0100000};
+constexpr const char* kInverse2Pi = "0.15915494";
+constexpr const char* kInverse2PiDouble = "0.15915494309189532";
+
+void append_range(std::string& out, const char* file, uint32_t first, uint32_t dwords) {
+  out += file;
+  if (dwords == 1) return append_decimal(out, first);
+  out += '[';
+  append_decimal(out, first);
+  out += ':';
+  append_decimal(out, first + dwords - 1);
+  out += ']';
+}
+
+struct SpecialOperand {
+  uint32_t code;
+  const char* name;        // as one dword
+  const char* tuple_name;  // as two
+};
+
+/// Registers and values with a name. A code without a tuple name is either the second half of a pair, or its name does
+/// not tell the width.
+constexpr SpecialOperand kSpecialOperands[] = {
+    {102, "flat_scratch_lo", "flat_scratch"},
+    {103, "flat_scratch_hi", nullptr},
+    {104, "xnack_mask_lo", "xnack_mask"},
+    {105, "xnack_mask_hi", nullptr},
+    {106, "vcc_lo", "vcc"},
+    {107, "vcc_hi", nullptr},
+    {124, "m0", nullptr},
+    {126, "exec_lo", "exec"},
+    {127, "exec_hi", nullptr},
+    {235, "src_shared_base", nullptr},
+    {236, "src_shared_limit", nullptr},
+    {237, "src_private_base", nullptr},
+    {238, "src_private_limit", nullptr},
+    {239, "src_pops_exiting_wave_id", nullptr},
+    {251, "src_vccz", nullptr},
+    {252, "src_execz", nullptr},
+    {253, "src_scc", nullptr},
+    {254, "src_lds_direct", nullptr},
+};
+
+void append_special(std::string& out, uint32_t code, uint32_t dwords) {
+  for (const SpecialOperand& special : kSpecialOperands) {
+    if (special.code == code) out += dwords > 1 && special.tuple_name != nullptr ? special.tuple_name : special.name;
+  }
+}
+
+void append_inline_float(std::string& out, uint32_t index, OperandType type) {
+  if (type == OperandType::B16) return append_hex(out, kHalfFloats[index]);
+  const bool inverse_2_pi = index == std::size(kFloats);
+  if (!inverse_2_pi) {
+    out += kFloats[index];
+  } else {
+    out += type == OperandType::F64 || type == OperandType::B64 ? kInverse2PiDouble : kInverse2Pi;
+  }
+}
+
+/// Writes a literal as the inline constant that it equals, which is how LLVM does it. False where it equals none.
+template <class Pattern>
+bool append_as_float(std::string& out, uint32_t value, const Pattern& patterns) {
+  for (uint32_t index = 0; index < std::size(patterns); ++index) {
+    if (patterns[index] != value) continue;
+    out += index < std::size(kFloats) ? kFloats[index] : kInverse2Pi;
+    return true;
+  }
+  return false;
+}
+
+bool append_as_integer(std::string& out, int64_t value) {
+  if (value < -16 || value > 64) return false;
+  append_decimal(out, value);
+  return true;
+}
+
+void append_scalar(std::string& out, const Instruction& instruction, const Operand& operand, const Location& location) {
+  const uint32_t code = location.value;
+  if (code < kSgprs) {
+    append_range(out, "s", code, location.dwords);
+  } else if (code >= kTtmp && code < kTtmpEnd) {
+    append_range(out, "ttmp", code - kTtmp, location.dwords);
+  } else if (code >= kZero && code < kMinusOne) {
+    append_decimal(out, code - kZero);
+  } else if (code >= kMinusOne && code < kIntegersEnd) {
+    append_decimal(out, int64_t{kMinusOne} - 1 - code);
+  } else if (code >= kHalf && code < kFloatsEnd) {
+    append_inline_float(out, code - kHalf, operand.type);
+  } else if (code == kLiteral) {
+    append_literal(out, instruction.literal, operand.type);
+  } else {
+    append_special(out, code, location.dwords);
+  }
+}
+
+void append_location(std::string& out, const Instruction& instruction, const Operand& operand,
+                     const Location& location) {
+  switch (location.place) {
+    case Place::Nowhere:
+      out += "off";
+      break;
+    case Place::Vgpr:
+      append_range(out, "v", location.value, location.dwords);
+      break;
+    case Place::Agpr:
+      append_range(out, "a", location.value, location.dwords);
+      break;
+    case Place::Scalar:
+      append_scalar(out, instruction, operand, location);
+      break;
+    case Place::Immediate:
+      append_immediate(out, instruction, operand);
+      break;
+  }
+}
+
+struct InputModifiers {
+  bool negate = false;
+  bool absolute = false;
+  bool sign_extend = false;
+};
+
+/// Whether a source is an integer in an instruction on floats: the exponent of v_ldexp, the byte's number in
+/// v_cvt_pk_u8_f32.
+bool is_integer_among_floats(const Instruction& instruction, const Operand& operand) {
+  if ((instruction.row->modifiers & kNeg) == 0) return false;
+  const bool ldexp = std::string_view(instruction.row->mnemonic).starts_with("v_ldexp_");
+  if (ldexp) return operand.field != Field::SRC0;
+  return operand.type == OperandType::B16 || operand.type == OperandType::B32 || operand.type == OperandType::B64;
+}
+
+/// The document gives such a source no modifiers. LLVM writes NEG as "sext", because both have the same bit in its own
+/// representation, and drops ABS.
+InputModifiers of_integer(InputModifiers modifiers) {
+  return {false, false, modifiers.negate || modifiers.sign_extend};
+}
+
+InputModifiers packed_modifiers(const Instruction& instruction, unsigned source) {
+  const uint32_t takes = instruction.row->modifiers;
+  // v_cvt_sr has the bits of the random number in SRC1 alone: LLVM decodes but does not print them.
+  if ((takes & kOpSelByte) != 0 && source > 0) return {};
+  const Field absolute = (takes & kMix) != 0 ? Field::NEG_HI : Field::ABS;
+  const auto bit = [&](Field field) { return (instruction[field] >> source & 1) != 0; };
+  return {(takes & kNeg) != 0 && bit(Field::NEG), (takes & kAbs) != 0 && bit(absolute), false};
+}
+
+InputModifiers field_modifiers(const Instruction& instruction, Field field) {
+  const uint32_t takes = instruction.row->modifiers;
+  if ((takes & (kNeg | kAbs | kSext)) == 0) return {};
+  switch (instruction.row->format) {
+    case Format::VOP3:
+    case Format::VOP3B:
+    case Format::VOP3P:
+      if (field == Field::SRC0) return packed_modifiers(instruction, 0);
+      if (field == Field::SRC1) return packed_modifiers(instruction, 1);
+      if (field == Field::SRC2) return packed_modifiers(instruction, 2);
+      return {};
+    default:
+      break;
+  }
+  if (field == Field::SRC0) {
+    return {instruction[Field::SRC0_NEG] != 0, instruction[Field::SRC0_ABS] != 0, instruction[Field::SRC0_SEXT] != 0};
+  }
+  if (field == Field::VSRC1) {
+    return {instruction[Field::SRC1_NEG] != 0, instruction[Field::SRC1_ABS] != 0, instruction[Field::SRC1_SEXT] != 0};
+  }
+  return {};
+}
+
+InputModifiers input_modifiers(const Instruction& instruction, const Operand& operand) {
+  const InputModifiers modifiers = field_modifiers(instruction, operand.field);
+  return is_integer_among_floats(instruction, operand) ? of_integer(modifiers) : modifiers;
+}
+
+bool is_constant(const Location& location) {
+  if (location.place != Place::Scalar) return false;
+  const uint32_t code = location.value;
+  return (code >= kZero && code < kIntegersEnd) || (code >= kHalf && code < kFloatsEnd) || code == kLiteral;
+}
+
+}  // namespace
+
+void append_literal(std::string& out, uint32_t literal, OperandType type) {
+  const auto low = static_cast<uint16_t>(literal);
+  switch (type) {
+    case OperandType::F16:
+      if (append_as_integer(out, static_cast<int16_t>(low)) || append_as_float(out, low, kHalfFloats)) return;
+      return append_hex(out, low);
+    case OperandType::B16:
+      if (append_as_integer(out, static_cast<int32_t>(literal)) || append_as_float(out, literal, kSingleFloats)) return;
+      return append_hex(out, low);
+    case OperandType::F64:  // the literal is the high dword
+      if (literal == 0 ? append_as_integer(out, 0) : append_as_float(out, literal, kDoubleFloatHighs)) return;
+      return append_hex(out, literal);
+    case OperandType::B64:
+      if (append_as_integer(out, literal)) return;
+      return append_hex(out, literal);
+    case OperandType::PackedF16:
+      if (append_as_integer(out, static_cast<int32_t>(literal))) return;
+      if (literal <= 0xffff && append_as_float(out, literal, kHalfFloats)) return;
+      return append_hex(out, literal);
+    default:
+      if (append_as_integer(out, static_cast<int32_t>(literal)) || append_as_float(out, literal, kSingleFloats)) return;
+      return append_hex(out, literal);
+  }
+}
+
+void append_operand(std::string& out, const Instruction& instruction, const Operand& operand) {
+  const Location location = locate(instruction, operand);
+  const InputModifiers modifiers = input_modifiers(instruction, operand);
+  // "neg(1)", because "-1" is another constant
+  const bool in_words = modifiers.negate && !modifiers.absolute && is_constant(location);
+  if (modifiers.sign_extend) out += "sext(";
+  if (modifiers.negate) out += in_words ? "neg(" : "-";
+  if (modifiers.absolute) out += '|';
+  append_location(out, instruction, operand, location);
+  if (modifiers.absolute) out += '|';
+  if (in_words || modifiers.sign_extend) out += ')';
+}
+
+}  // namespace wave::isa

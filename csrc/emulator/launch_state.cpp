@@ -1,0 +1,179 @@
+// What a wave finds when it starts (LLVM AMDGPU usage guide, "Initial Kernel Execution State" and "Kernarg Segment").
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/dispatch.h"
+
+namespace wave::emulator {
+
+namespace {
+
+/// Compute units of the device that this stands in for; bounds how many workgroups are under way at once (MI300X: 304).
+constexpr u64 kComputeUnits = 304;
+constexpr u32 kQueueBytes = 256;
+/// A stack for kernels whose frames the compiler could not add up (recursion, function pointers).
+constexpr u32 kDynamicStack = 16 * 1024;
+
+u32 rounded_up(u32 value, u32 to) { return (value + to - 1) / to * to; }
+
+template <class T>
+void put(std::vector<u8>& bytes, u64 offset, T value) {
+  if (offset + sizeof(T) <= bytes.size()) std::memcpy(&bytes[offset], &value, sizeof(T));
+}
+
+u32 dimensions(const std::array<u32, 3>& grid, const std::array<u32, 3>& block) {
+  if (grid[2] * block[2] > 1) return 3;
+  return grid[1] * block[1] > 1 ? 2 : 1;
+}
+
+u64 hidden_value(ValueKind kind, const Dispatch& dispatch, u64 queue) {
+  switch (kind) {
+    case ValueKind::HiddenBlockCountX:
+    case ValueKind::HiddenBlockCountY:
+    case ValueKind::HiddenBlockCountZ:
+      return dispatch.grid[static_cast<int>(kind) - static_cast<int>(ValueKind::HiddenBlockCountX)];
+    case ValueKind::HiddenGroupSizeX:
+    case ValueKind::HiddenGroupSizeY:
+    case ValueKind::HiddenGroupSizeZ:
+      return dispatch.block[static_cast<int>(kind) - static_cast<int>(ValueKind::HiddenGroupSizeX)];
+    case ValueKind::HiddenGridDims:
+      return dimensions(dispatch.grid, dispatch.block);
+    case ValueKind::HiddenDynamicLdsSize:
+      return dispatch.dynamic_lds;
+    case ValueKind::HiddenPrivateBase:
+      return kPrivateAperture >> 32;
+    case ValueKind::HiddenSharedBase:
+      return kSharedAperture >> 32;
+    case ValueKind::HiddenQueuePtr:
+      return queue;
+    default:
+      return 0;  // remainders (a grid counts whole workgroups), global offsets, and pointers to services there are none
+                 // of
+  }
+}
+
+/// As far as 64 bits go: nobody lives to see a larger launch end.
+u64 product(const std::array<u32, 3>& extents) {
+  u64 result;
+  return __builtin_mul_overflow(u64{extents[0]} * extents[1], u64{extents[2]}, &result) ? ~u64{0} : result;
+}
+
+RegisterLimits register_limits(const KernelDescriptor& descriptor, const Target& target) {
+  const u32 all = descriptor.vgprs(target);
+  const u32 arch = descriptor.accum_offset != 0 ? std::min(descriptor.accum_offset, all) : all;
+  return {arch, all - arch, descriptor.sgprs(target)};
+}
+
+u32 scratch_bytes(const KernelMetadata& metadata) {
+  return rounded_up(metadata.private_segment_fixed_size, 4) + (metadata.uses_dynamic_stack ? kDynamicStack : 0);
+}
+
+/// Kernels that preload kernel arguments start with 256 bytes that load them, for firmware that does not (LLVM AMDGPU
+/// usage guide, "Preloaded Kernel Arguments").
+u64 entry_address(const Module& module, const KernelInfo& kernel) {
+  return module.load_address(kernel.entry_address) + (kernel.descriptor.kernarg_preload_length > 0 ? 256 : 0);
+}
+
+u64 resident_workgroups(const Target& target, u32 waves) {
+  const ProcessorLimits* limits = find_processor_limits(target.processor);
+  const u64 slots = limits != nullptr ? u64{limits->simds} * limits->waves_per_simd / waves : 1;
+  return kComputeUnits * std::max<u64>(slots, 1);
+}
+
+}  // namespace
+
+LaunchState::LaunchState(const Dispatch& given)
+    : dispatch(given),
+      module(*given.module),
+      kernel(*given.kernel),
+      limits(register_limits(kernel.descriptor, module.code().target())),
+      work_items(given.block[0] * given.block[1] * given.block[2]),
+      waves((work_items + kLanes - 1) / kLanes),
+      lds_size(rounded_up(kernel.metadata.group_segment_fixed_size + given.dynamic_lds, 4)),
+      scratch_size(scratch_bytes(kernel.metadata)),
+      entry(entry_address(module, kernel)),
+      workgroups(product(given.grid)),
+      max_resident(resident_workgroups(module.code().target(), waves)),
+      queue_(kQueueBytes),
+      kernarg_(kernarg_bytes()),
+      packet_(packet_bytes()),
+      memory_(regions(), given.memory.size(), given.strict) {}
+
+std::vector<u8> LaunchState::kernarg_bytes() const {
+  const u64 size = std::max<u64>(kernel.metadata.kernarg_segment_size, dispatch.arguments.size());
+  std::vector<u8> bytes(size);
+  std::copy(dispatch.arguments.begin(), dispatch.arguments.end(), bytes.begin());
+  if (!kernel.metadata.arguments) return bytes;
+  for (const ArgumentMetadata& argument : *kernel.metadata.arguments) {
+    if (!is_hidden(argument.kind)) continue;
+    const u64 value = hidden_value(argument.kind, dispatch, reinterpret_cast<u64>(queue_.data()));
+    if (u64{argument.offset} + argument.size <= bytes.size()) {
+      std::memcpy(&bytes[argument.offset], &value, std::min<size_t>(argument.size, sizeof(value)));
+    }
+  }
+  return bytes;
+}
+
+/// hsa_kernel_dispatch_packet_t (HSA Platform System Architecture Specification, "Kernel Dispatch Packet").
+std::vector<u8> LaunchState::packet_bytes() const {
+  std::vector<u8> bytes(64);
+  put<u16>(bytes, 2, static_cast<u16>(dimensions(dispatch.grid, dispatch.block)));
+  for (int axis = 0; axis < 3; ++axis) {
+    put<u16>(bytes, 4 + 2 * axis, static_cast<u16>(dispatch.block[axis]));
+    put<u32>(bytes, 12 + 4 * axis, dispatch.grid[axis] * dispatch.block[axis]);
+  }
+  put<u32>(bytes, 24, scratch_size);
+  put<u32>(bytes, 28, lds_size);
+  put<u64>(bytes, 32, module.load_address(kernel.descriptor_address));
+  put<u64>(bytes, 40, reinterpret_cast<u64>(kernarg_.data()));
+  return bytes;
+}
+
+std::vector<Region> LaunchState::regions() const {
+  std::vector<Region> regions = dispatch.memory;
+  for (Region& region : module.regions()) regions.push_back(std::move(region));
+  const auto add = [&](const std::vector<u8>& bytes, const char* name) {
+    const u64 begin = reinterpret_cast<u64>(bytes.data());
+    regions.push_back({begin, begin + bytes.size(), false, name});
+  };
+  add(kernarg_, "the kernarg segment");
+  add(packet_, "the dispatch packet");
+  add(queue_, "the queue");
+  return regions;
+}
+
+void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) const {
+  const KernelDescriptor& descriptor = kernel.descriptor;
+  u32 next = 0;
+  const auto pointer = [&](bool enabled, u64 value) {
+    if (!enabled) return;
+    wave.set_pair(next, value);
+    next += 2;
+  };
+  if (descriptor.enable_sgpr_private_segment_buffer)
+    next += 4;  // not set up: scratch is addressed by instructions alone
+  pointer(descriptor.enable_sgpr_dispatch_ptr, reinterpret_cast<u64>(packet_.data()));
+  pointer(descriptor.enable_sgpr_queue_ptr, reinterpret_cast<u64>(queue_.data()));
+  pointer(descriptor.enable_sgpr_kernarg_segment_ptr, reinterpret_cast<u64>(kernarg_.data()));
+  pointer(descriptor.enable_sgpr_dispatch_id, 0);
+  pointer(descriptor.enable_sgpr_flat_scratch_init, 0);
+  if (descriptor.enable_sgpr_private_segment_size) wave.s[next++] = scratch_size;
+  for (u32 i = 0; i < descriptor.kernarg_preload_length && next < sreg::kFlatScratch; ++i) {
+    const u64 offset = 4 * u64{descriptor.kernarg_preload_offset + i};
+    u32 word = 0;
+    if (offset + 4 <= kernarg_.size()) std::memcpy(&word, &kernarg_[offset], 4);
+    wave.s[next++] = word;
+  }
+  // Workgroup ids follow all user SGPRs, the preloaded ones included.
+  next = descriptor.user_sgpr_count;
+  if (descriptor.enable_sgpr_workgroup_id_x) wave.s[next++] = id[0];
+  if (descriptor.enable_sgpr_workgroup_id_y) wave.s[next++] = id[1];
+  if (descriptor.enable_sgpr_workgroup_id_z) wave.s[next++] = id[2];
+  wave.set_pair(sreg::kFlatScratch, kPrivateAperture);
+  wave.set_mode(descriptor.float_round_mode_32 | descriptor.float_round_mode_16_64 << 2 |
+                descriptor.float_denorm_mode_32 << 4 | descriptor.float_denorm_mode_16_64 << 6 |
+                u32{descriptor.enable_dx10_clamp} << 8 | u32{descriptor.enable_ieee_mode} << 9 |
+                u32{descriptor.fp16_overflow} << 23);
+}
+
+}  // namespace wave::emulator

@@ -1,0 +1,148 @@
+#include "emulator/memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "emulator/op.h"
+
+namespace wave::emulator {
+
+namespace {
+
+/// Cuts overlapping regions into disjoint ones; a piece is writable where any region over it is.
+std::vector<Region> make_disjoint(const std::vector<Region>& given) {
+  std::vector<u64> cuts;
+  for (const Region& region : given) {
+    cuts.push_back(region.begin);
+    cuts.push_back(region.end);
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  std::vector<Region> pieces;
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    const Region* cover = nullptr;
+    bool writable = false;
+    for (const Region& region : given) {
+      if (region.begin <= cuts[i] && cuts[i + 1] <= region.end) {
+        if (cover == nullptr || (region.writable && !writable)) cover = &region;
+        writable |= region.writable;
+      }
+    }
+    if (cover == nullptr) continue;
+    Region piece{cuts[i], cuts[i + 1], writable, cover->name};
+    // Pieces of one storage that differ in nothing a check asks for are one piece, so that accesses stay on the fast
+    // path.
+    if (!pieces.empty() && pieces.back().end == piece.begin && pieces.back().writable == writable) {
+      pieces.back().end = piece.end;
+    } else {
+      pieces.push_back(std::move(piece));
+    }
+  }
+  return pieces;
+}
+
+u64 distance(const Region& region, u64 address) {
+  if (address < region.begin) return region.begin - address;
+  return address < region.end ? 0 : address - region.end + 1;
+}
+
+}  // namespace
+
+Memory::Memory(std::vector<Region> regions, size_t arguments, bool strict)
+    : named_(std::move(regions)), arguments_(arguments), strict_(strict) {
+  regions_ = make_disjoint(named_);
+}
+
+const Region* Memory::find(u64 address) const {
+  auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
+                                [](u64 value, const Region& region) { return value < region.begin; });
+  if (after == regions_.begin()) return nullptr;
+  const Region& region = *(after - 1);
+  return address < region.end ? &region : nullptr;
+}
+
+const Region* Memory::nearest(u64 address) const {
+  const Region* best = nullptr;
+  for (size_t i = 0; i < named_.size(); ++i) {
+    const u64 away = distance(named_[i], address);
+    if (away == 0) return &named_[i];
+    const bool counts = i < arguments_ || arguments_ == 0;
+    if (counts && (best == nullptr || away < distance(*best, address))) best = &named_[i];
+  }
+  return best;
+}
+
+void Memory::read(u64 address, void* to, u32 size, int lane) const {
+  u8* out = static_cast<u8*>(to);
+  for (u64 done = 0; done < size;) {
+    const u64 at = address + done;
+    if (const Region* region = find(at)) {
+      const u64 count = std::min<u64>(size - done, region->end - at);
+      std::memcpy(out + done, reinterpret_cast<const void*>(at), count);
+      done += count;
+      continue;
+    }
+    auto after = std::upper_bound(regions_.begin(), regions_.end(), at,
+                                  [](u64 value, const Region& region) { return value < region.begin; });
+    if (after == regions_.begin()) refuse(address, size, false, lane);
+    const Region& before = *(after - 1);
+    if (!forgive(address, size, before.end, before.name, lane)) refuse(address, size, false, lane);
+    out[done++] = 0;
+  }
+}
+
+void Memory::write(u64 address, const void* from, u32 size, int lane) const {
+  for (u64 at = address; at < address + size;) {
+    const Region* region = find(at);
+    if (region == nullptr || !region->writable) refuse(address, size, true, lane);
+    at = region->end;
+  }
+  std::memcpy(reinterpret_cast<void*>(address), from, size);
+}
+
+u8* Memory::atomic(u64 address, u32 size, int lane) const {
+  if (address % size != 0) fault_at(text("an atomic access of ", size, " bytes that is not aligned"), lane, address);
+  if (!covers(address, address + size, true)) refuse(address, size, true, lane);
+  return reinterpret_cast<u8*>(address);
+}
+
+void Memory::refuse(u64 address, u32 size, bool write, int lane) const {
+  const Region* region = nearest(address);
+  const std::string access = text(write ? "a store of " : "a load of ", size, " bytes ");
+  if (region == nullptr) fault_at(access + "in a launch that was given no memory", lane, address);
+  const bool inside = address >= region->begin && address + size <= region->end;
+  if (inside) {
+    fault_at(text(access, "into ", region->name, ", ", address - region->begin,
+                  " bytes from its begin: the kernel's signature says that it only reads it"),
+             lane, address);
+  }
+  std::string place;
+  if (address < region->begin) {
+    place = text(region->begin - address, " bytes before the begin of ");
+  } else if (address >= region->end) {
+    place = text(address - region->end, " bytes past the end of ");
+  } else {
+    place = text("from ", region->end - address, " bytes before the end of ");
+  }
+  fault_at(text(access, "out of bounds: ", place, region->name, ", which has ", region->end - region->begin, " bytes"),
+           lane, address);
+}
+
+bool Memory::forgive(u64 address, u32 size, u64 end, const std::string& name, int lane) const {
+  if (strict_ || address + size - end > kOverRead) return false;
+  std::lock_guard lock(mutex_);
+  if (std::find(over_read_names_.begin(), over_read_names_.end(), name) == over_read_names_.end()) {
+    over_read_names_.push_back(name);
+    over_reads_.push_back(text("a load of ", size, " bytes that ends ", address + size - end, " bytes past the end of ",
+                               name, " (lane ", lane, "); what lies outside reads as zero"));
+  }
+  return true;
+}
+
+std::vector<std::string> Memory::over_reads() const {
+  std::lock_guard lock(mutex_);
+  return over_reads_;
+}
+
+}  // namespace wave::emulator

@@ -1,0 +1,157 @@
+#include "emulator/module.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "emulator/translate.h"
+
+namespace wave::emulator {
+
+namespace {
+
+/// Address space that a code object may span: text and data of real files lie within some hundred megabytes.
+constexpr u64 kMaxSpan = u64{4} << 30;
+constexpr u64 kPage = 4096;
+/// Code is translated in pieces of at most so many bytes, so that one kernel of a large library does not cost the
+/// whole.
+constexpr u64 kMaxFunction = u64{256} << 10;
+
+}  // namespace
+
+Module::Module(std::shared_ptr<const CodeObject> code)
+    : code_(std::move(code)), instruction_set_(isa::InstructionSet::find(code_->target().processor)) {
+  if (instruction_set_ == nullptr) {
+    throw ValueError(text("the emulator runs gfx942 code, not ", code_->target().processor,
+                          ": move the tensors to a device of that kind, or build the kernel for gfx942"));
+  }
+  load_segments();
+  relocate();
+  find_functions();
+}
+
+Module::~Module() {
+  if (memory_ != MAP_FAILED) munmap(memory_, size_);
+}
+
+void Module::load_segments() {
+  const std::vector<Segment>& segments = code_->segments();  // sorted
+  if (segments.empty()) throw ValueError("the code object has no segments to load");
+  const u64 begin = segments.front().address / kPage * kPage;
+  size_ = segments.back().address + segments.back().memory_size - begin;
+  if (size_ > kMaxSpan) throw ValueError(text("the code object's segments span ", size_, " bytes"));
+  memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory_ == MAP_FAILED) {
+    throw RuntimeError(text("no memory for the code object's segments (", size_, " bytes): ", std::strerror(errno)));
+  }
+  base_ = reinterpret_cast<u64>(memory_) - begin;
+  for (const Segment& segment : segments) {
+    const Bytes bytes = code_->bytes().slice(segment.file_offset, segment.file_size);
+    std::memcpy(reinterpret_cast<void*>(base_ + segment.address), bytes.data(), bytes.size());
+  }
+}
+
+void Module::relocate() {
+  for (const Relocation& relocation : code_->relocations()) {
+    if (!relocation.undefined.empty()) {
+      throw ValueError(text("the code object needs the symbol '", relocation.undefined, "', which it does not define"));
+    }
+    const u64 value = base_ + relocation.symbol_address + static_cast<u64>(relocation.addend);
+    u64 size = 8, stored = value;
+    switch (relocation.type) {
+      case R_AMDGPU_ABS64:
+        break;
+      case R_AMDGPU_RELATIVE64:
+        stored = base_ + static_cast<u64>(relocation.addend);
+        break;
+      case R_AMDGPU_ABS32_LO:
+      case R_AMDGPU_ABS32:
+        size = 4;
+        break;
+      case R_AMDGPU_ABS32_HI:
+        size = 4;
+        stored = value >> 32;
+        break;
+      default:
+        throw ValueError(
+            text("relocation type ", relocation.type, " at ", hex(relocation.address), " is not supported"));
+    }
+    std::memcpy(reinterpret_cast<void*>(base_ + relocation.address), &stored, size);
+  }
+}
+
+void Module::find_functions() {
+  for (const Symbol& symbol : code_->symbols()) {
+    if (symbol.is_function) function_starts_.push_back(symbol.address);
+  }
+  for (const KernelInfo& kernel : code_->kernels()) function_starts_.push_back(kernel.entry_address);
+  std::sort(function_starts_.begin(), function_starts_.end());
+}
+
+const Segment* Module::code_segment(u64 address) const {
+  for (const Segment& segment : code_->segments()) {
+    if (segment.executable && address >= segment.address && address - segment.address < segment.memory_size)
+      return &segment;
+  }
+  return nullptr;
+}
+
+const Function& Module::function(u64 pc, const RegisterLimits& limits) const {
+  const Segment* segment = code_segment(pc - base_);
+  if (segment == nullptr || pc % 4 != 0) {
+    fault_at(text("a jump to ", hex(pc),
+                  pc % 4 != 0 ? ", which is no multiple of 4" : ", which is not in the code object's code"),
+             -1, pc);
+  }
+  const u64 segment_end = base_ + (segment->address + segment->memory_size) / 4 * 4;
+  u64 begin = base_ + segment->address, end = segment_end;
+  const auto after = std::upper_bound(function_starts_.begin(), function_starts_.end(), pc - base_);
+  if (after != function_starts_.end()) end = std::min(end, base_ + *after);
+  if (after != function_starts_.begin()) begin = std::max(begin, base_ + *(after - 1));
+  begin += (pc - begin) / kMaxFunction * kMaxFunction;
+  end = std::min(end, begin + kMaxFunction);
+
+  std::lock_guard lock(mutex_);
+  std::unique_ptr<Function>& function = functions_[{begin, limits}];
+  if (function == nullptr) {
+    const std::span<const u32> words(reinterpret_cast<const u32*>(begin), (segment_end - begin) / 4);
+    function = Translator(*instruction_set_, limits).translate(begin, end, words);
+  }
+  return *function;
+}
+
+isa::Instruction Module::decode(u64 pc) const {
+  const Segment* segment = code_segment(pc - base_);
+  if (segment == nullptr || pc % 4 != 0) return {};
+  const u64 end = base_ + segment->address + segment->memory_size;
+  return instruction_set_->decode({reinterpret_cast<const u32*>(pc), (end - pc) / 4});
+}
+
+std::string Module::disassemble(u64 pc) const {
+  if (code_segment(pc - base_) == nullptr) return "no code";
+  return isa::disassemble(decode(pc));
+}
+
+std::string Module::describe(u64 pc) const {
+  const u64 address = pc - base_;
+  const Symbol* best = nullptr;
+  for (const Symbol& symbol : code_->symbols()) {
+    if (symbol.is_function && symbol.address <= address && (best == nullptr || symbol.address > best->address))
+      best = &symbol;
+  }
+  return best == nullptr ? hex(address) : text(best->name, "+", hex(address - best->address));
+}
+
+std::vector<Region> Module::regions() const {
+  std::vector<Region> regions;
+  for (const Segment& segment : code_->segments()) {
+    const u64 begin = base_ + segment.address;
+    regions.push_back({begin, begin + segment.memory_size, segment.writable, "the code object's data"});
+  }
+  return regions;
+}
+
+}  // namespace wave::emulator

@@ -1,0 +1,94 @@
+// A code object loaded for the emulator: its segments in host memory, relocated, and its functions as micro-operations.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "code_object/code_object.h"
+#include "emulator/isa/isa.h"
+#include "emulator/memory.h"
+#include "emulator/op.h"
+
+namespace wave::emulator {
+
+/// Register counts that the operands of a function are checked against: those of the kernel that reaches it.
+struct RegisterLimits {
+  u32 vgprs = 0;  ///< arch VGPRs; accumulation VGPRs follow them in the register file
+  u32 agprs = 0;
+  u32 sgprs = 0;
+  auto operator<=>(const RegisterLimits&) const = default;
+};
+
+/// Decoded code: the bytes from one function symbol to the next, as one Op for each dword and guards behind the last.
+/// Immutable once built.
+class Function {
+ public:
+  u64 begin() const { return begin_; }
+  u64 end() const { return begin_ + 4 * u64{count_}; }
+  bool contains(u64 pc) const { return pc >= begin_ && pc < end() && pc % 4 == 0; }
+  const Op* at(u64 pc) const { return &ops_[(pc - begin_) / 4]; }
+  /// The address of one of this function's operations.
+  u64 address(const Op* op) const { return begin_ + 4 * static_cast<u64>(op - ops_.data()); }
+
+ private:
+  friend class Translator;
+  u64 begin_ = 0;
+  u32 count_ = 0;        ///< dwords of code
+  std::vector<Op> ops_;  ///< one for each, and guards
+  std::deque<Modifiers> modifiers_;
+  std::unordered_map<u64, std::unique_ptr<std::array<Row, 2>>> constants_;  ///< in all lanes, low and high half
+};
+
+/// A loaded code object. Owns the memory of its segments, globals included, which live as long as it. Thread-safe.
+class Module {
+ public:
+  /// Loads and relocates. Throws ValueError where the target has no instruction table or a relocation is not known.
+  explicit Module(std::shared_ptr<const CodeObject> code);
+  ~Module();
+
+  const CodeObject& code() const { return *code_; }
+  const isa::InstructionSet& instruction_set() const { return *instruction_set_; }
+
+  /// Where an address of the file lies in memory.
+  u64 load_address(u64 address) const { return base_ + address; }
+
+  /// The function that contains `pc`, decoded for `limits` (once). Throws Fault where `pc` is not in executable memory.
+  const Function& function(u64 pc, const RegisterLimits& limits) const;
+
+  /// The instruction at an address in code.
+  isa::Instruction decode(u64 pc) const;
+  /// "name+0x1c" for an address in code.
+  std::string describe(u64 pc) const;
+  /// The same as text.
+  std::string disassemble(u64 pc) const;
+
+  /// The segments as memory regions.
+  std::vector<Region> regions() const;
+
+ private:
+  void load_segments();
+  void relocate();
+  void find_functions();
+  /// The executable segment that contains an address of the file, or nullptr.
+  const Segment* code_segment(u64 address) const;
+
+  std::shared_ptr<const CodeObject> code_;
+  const isa::InstructionSet* instruction_set_;
+  void* memory_ = MAP_FAILED;
+  u64 size_ = 0;
+  u64 base_ = 0;                      ///< what is added to addresses of the file
+  std::vector<u64> function_starts_;  ///< addresses of the file, sorted
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<u64, RegisterLimits>, std::unique_ptr<Function>> functions_;
+};
+
+}  // namespace wave::emulator

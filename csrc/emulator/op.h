@@ -1,0 +1,86 @@
+// A decoded instruction in the form in which it runs, and the routines that run it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "emulator/wave.h"
+
+namespace wave::emulator {
+
+/// Runs one instruction for a wave and returns the next one, or nullptr where the wave stops (its status says why).
+/// Throws Fault where the instruction cannot be carried out.
+using Execute = const Op* (*)(Wave&, const Op*);
+
+/// Where a vector source's rows are: tagged in the low two bits, since rows are aligned.
+enum SourceTag : uintptr_t {
+  kSourceRow = 0,       ///< byte offset from Wave::v
+  kSourceConstant = 1,  ///< address of rows that the program owns
+  kSourceScalar = 2,    ///< a scalar register or special value: Op::src says which
+};
+
+/// Modifiers of a vector instruction beyond plain operands. Present only where the instruction has any.
+struct Modifiers {
+  u8 negate = 0;       ///< bit i: source i (VOP3 NEG; VOP3P NEG_LO)
+  u8 absolute = 0;     ///< bit i: source i (VOP3 ABS)
+  u8 negate_high = 0;  ///< VOP3P NEG_HI
+  u8 op_sel = 0;       ///< bit i: source i; bit 3: destination
+  u8 op_sel_hi = 7;
+  u8 output = 0;  ///< OMOD: 0 none, 1: *2, 2: *4, 3: /2
+  bool clamp = false;
+
+  bool operator==(const Modifiers&) const = default;
+};
+
+/// One micro-operation. The program holds one for each dword of code, so that `op + op->size` is the next instruction
+/// and the address of an instruction follows from its place; those of an instruction's further dwords are not reached.
+struct Op {
+  Execute execute = nullptr;
+  uintptr_t rows[3] = {0, 0, 0};  ///< vector sources, tagged with SourceTag
+  const Op* target = nullptr;     ///< of a branch, where it lies in the same function
+  const Modifiers* modifiers = nullptr;
+  u16 src[3] = {0, 0, 0};  ///< source encodings: scalar registers, constants, 256 + n for vector registers
+  u16 dst = 0;             ///< row index of the vector destination, or the scalar register
+  u16 dst2 = 0;            ///< the scalar destination of an instruction that has both
+  u8 size = 1;             ///< dwords
+  u8 flags = 0;            ///< enum OpFlags
+  u32 imm = 0;             ///< literal, offset or other immediate
+};
+static_assert(sizeof(Op) == 64);
+
+/// In Op::src: the instruction has no such operand ("off").
+inline constexpr u16 kNoOperand = 0xffff;
+
+enum OpFlags : u8 {
+  kReturns = 1,  ///< an atomic that returns the old value
+};
+
+/// The meaning of one instruction: its mnemonic without the encoding's suffix, and the routine.
+struct Body {
+  std::string_view name;
+  Execute execute;
+};
+
+/// SIMD levels of the host that the vector routines are compiled for. All give the same bits.
+enum class SimdLevel { Portable, Avx2, Avx512 };
+
+/// The best level of this host, or the one that WAVE_RUNTIME_SIMD=portable|avx2|avx512 names (read once).
+SimdLevel simd_level();
+
+/// The routine of an instruction, or nullptr where it is not implemented.
+Execute find_body(std::string_view base_name);
+
+/// Why an instruction could not be carried out. Thrown by bodies, caught by the dispatch, which adds where it happened.
+struct Fault {
+  std::string reason;
+  int lane = -1;  ///< -1: not about one lane
+  bool has_address = false;
+  u64 address = 0;
+};
+
+/// Throws Fault: for bodies, out of line so that they stay small.
+[[noreturn]] void fault(std::string reason, int lane = -1);
+[[noreturn]] void fault_at(std::string reason, int lane, u64 address);
+
+}  // namespace wave::emulator

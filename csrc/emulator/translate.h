@@ -1,0 +1,42 @@
+// From decoded instructions to micro-operations.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "emulator/module.h"
+
+namespace wave::emulator {
+
+/// Builds one function at a time.
+class Translator {
+ public:
+  Translator(const isa::InstructionSet& instruction_set, const RegisterLimits& limits)
+      : instruction_set_(instruction_set), limits_(limits) {}
+
+  /// The function [begin, end). `words` starts at `begin` and may reach beyond `end`, so that all words of the last
+  /// instruction can be seen.
+  std::unique_ptr<Function> translate(u64 begin, u64 end, std::span<const u32> words);
+
+ private:
+  void translate_op(const isa::Instruction& instruction, u32 index, Op& op);
+  /// False where the instruction names a register that the kernel does not have.
+  bool set_operands(const isa::Instruction& instruction, Op& op);
+  void set_scalar_operands(const isa::Instruction& instruction, Op& op);
+  void set_scalar_memory_operands(const isa::Instruction& instruction, Op& op);
+  void set_vector_operands(const isa::Instruction& instruction, Op& op);
+  void set_vector_source(const isa::Instruction& instruction, const isa::Operand& operand, int index, Op& op);
+  void set_vector_memory_operands(const isa::Instruction& instruction, Op& op);
+  void set_modifiers(const isa::Instruction& instruction, Op& op);
+  u16 register_row(const isa::Location& location) const;
+  uintptr_t constant_rows(u64 value);
+
+  const isa::InstructionSet& instruction_set_;
+  const RegisterLimits limits_;
+  Function* function_ = nullptr;
+};
+
+/// Why an instruction cannot run, or an empty text: what the coverage report lists.
+std::string unsupported(const isa::Instruction& instruction);
+
+}  // namespace wave::emulator

@@ -1,0 +1,197 @@
+// How the operands of each format become the fields of an Op. The bodies' files say what they expect.
+#include <algorithm>
+
+#include "emulator/constants.h"
+#include "emulator/translate.h"
+
+namespace wave::emulator {
+
+namespace {
+
+using isa::Field;
+using isa::Format;
+using isa::Instruction;
+using isa::Location;
+using isa::Operand;
+using isa::OperandKind;
+using isa::OperandType;
+using isa::Place;
+
+/// Thrown for a register that the kernel does not have; the operation then refuses to run.
+struct NoSuchRegister {};
+
+i32 sign_extended(u32 value, int bits) { return static_cast<i32>(value << (32 - bits)) >> (32 - bits); }
+
+bool is_vector(const Location& location) { return location.place == Place::Vgpr || location.place == Place::Agpr; }
+
+/// The value of a literal for an operand of this type: a 64-bit float takes it as its high half, a 64-bit integer
+/// sign-extends it (ISA document, "Literal Constants").
+u64 literal_value(u32 literal, OperandType type) {
+  if (type == OperandType::F64) return u64{literal} << 32;
+  return static_cast<u64>(static_cast<i64>(static_cast<i32>(literal)));
+}
+
+}  // namespace
+
+u16 Translator::register_row(const Location& location) const {
+  const u32 last = location.value + std::max<u32>(location.dwords, 1);
+  const bool is_agpr = location.place == Place::Agpr;
+  if (last > (is_agpr ? limits_.agprs : limits_.vgprs)) throw NoSuchRegister();
+  return static_cast<u16>(location.value + (is_agpr ? limits_.vgprs : 0));
+}
+
+uintptr_t Translator::constant_rows(u64 value) {
+  auto& rows = function_->constants_[value];
+  if (rows == nullptr) {
+    rows = std::make_unique<std::array<Row, 2>>();
+    std::fill_n((*rows)[0].lane, kLanes, static_cast<u32>(value));
+    std::fill_n((*rows)[1].lane, kLanes, static_cast<u32>(value >> 32));
+  }
+  return reinterpret_cast<uintptr_t>(rows.get()) | kSourceConstant;
+}
+
+void Translator::set_vector_source(const Instruction& instruction, const Operand& operand, int index, Op& op) {
+  const Location location = isa::locate(instruction, operand);
+  op.src[index] = static_cast<u16>(location.value);
+  if (is_vector(location)) {
+    const u16 row = register_row(location);
+    op.rows[index] = row * sizeof(Row);
+    op.src[index] = static_cast<u16>(sreg::kVgpr0 + row);
+  } else if (location.place == Place::Immediate) {
+    op.rows[index] = constant_rows(location.value);
+  } else if (location.value == sreg::kLiteral) {
+    op.rows[index] = constant_rows(literal_value(instruction.literal, operand.type));
+  } else if (is_inline_constant(location.value)) {
+    op.rows[index] = constant_rows(inline_constant(location.value, operand.type));
+  } else {
+    op.rows[index] = kSourceScalar;
+  }
+}
+
+/// Vector ALU: the vector destination, the scalar destination of comparisons and carries, and the sources. A
+/// destination that is read as well is the last source.
+void Translator::set_vector_operands(const Instruction& instruction, Op& op) {
+  const isa::Row& row = *instruction.row;
+  op.imm = instruction.literal;
+  int sources = 0;
+  const Operand* accumulated = nullptr;
+  for (int i = 0; i < row.operand_count; ++i) {
+    const Operand& operand = row.operands[i];
+    if (!operand.written) {
+      set_vector_source(instruction, operand, sources++, op);
+      continue;
+    }
+    const Location location = isa::locate(instruction, operand);
+    if (is_vector(location)) {
+      op.dst = register_row(location);
+    } else {
+      op.dst2 = static_cast<u16>(location.value);
+    }
+    if (operand.read) accumulated = &operand;
+  }
+  if (accumulated != nullptr) set_vector_source(instruction, *accumulated, sources, op);
+  set_modifiers(instruction, op);
+}
+
+void Translator::set_modifiers(const Instruction& instruction, Op& op) {
+  const u32 takes = instruction.row->modifiers;
+  Modifiers modifiers;
+  if (takes & (isa::kNeg | isa::kNegLo)) modifiers.negate = static_cast<u8>(instruction[Field::NEG]);
+  if (takes & isa::kAbs) modifiers.absolute = static_cast<u8>(instruction[Field::ABS]);
+  if (takes & isa::kClamp) modifiers.clamp = instruction[Field::CLAMP] != 0;
+  if (takes & isa::kOmod) modifiers.output = static_cast<u8>(instruction[Field::OMOD]);
+  if (takes & isa::kNegHi) modifiers.negate_high = static_cast<u8>(instruction[Field::NEG_HI]);
+  if (takes & isa::kOpSel) modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
+  if (takes & isa::kOpSelHi) {
+    const u32 high = instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2;
+    modifiers.op_sel_hi = static_cast<u8>(high);
+  }
+  if (modifiers != Modifiers()) op.modifiers = &function_->modifiers_.emplace_back(modifiers);
+}
+
+/// Scalar ALU and program flow: the scalar destination, the sources, and SIMM16 or the literal. A SIMM16 that is a
+/// source of the operation (SOPK) is put where bodies find literals.
+void Translator::set_scalar_operands(const Instruction& instruction, Op& op) {
+  const isa::Row& row = *instruction.row;
+  op.imm = instruction.literal;
+  int sources = 0;
+  for (int i = 0; i < row.operand_count; ++i) {
+    const Location location = isa::locate(instruction, row.operands[i]);
+    if (location.place == Place::Immediate) {
+      op.imm = static_cast<u32>(sign_extended(location.value, 16));
+      op.src[sources++] = sreg::kLiteral;
+    } else if (row.operands[i].written) {
+      op.dst = static_cast<u16>(location.value);
+    } else {
+      op.src[sources++] = static_cast<u16>(location.value);
+    }
+  }
+}
+
+/// Scalar memory: src[0] the base, src[1] the offset register, imm the immediate offset, dst the first register.
+void Translator::set_scalar_memory_operands(const Instruction& instruction, Op& op) {
+  op.src[1] = kNoOperand;
+  if (instruction[Field::IMM] != 0) op.imm = static_cast<u32>(sign_extended(instruction[Field::OFFSET], 21));
+  for (int i = 0; i < instruction.row->operand_count; ++i) {
+    const Operand& operand = instruction.row->operands[i];
+    const Location location = isa::locate(instruction, operand);
+    if (operand.field == Field::SDATA) op.dst = static_cast<u16>(location.value);
+    if (operand.field == Field::SBASE) op.src[0] = static_cast<u16>(location.value);
+    if (operand.kind == OperandKind::SmemOffset && location.place == Place::Scalar)
+      op.src[1] = static_cast<u16>(location.value);
+  }
+}
+
+/// Vector memory and LDS: dst the row of the result, src[0] the row of the address, src[1] and src[2] those of the
+/// data; the scalar address of GLOBAL and SCRATCH is src[2].
+void Translator::set_vector_memory_operands(const Instruction& instruction, Op& op) {
+  op.src[0] = op.src[2] = kNoOperand;
+  for (int i = 0; i < instruction.row->operand_count; ++i) {
+    const Operand& operand = instruction.row->operands[i];
+    const Location location = isa::locate(instruction, operand);
+    if (location.place == Place::Nowhere) continue;
+    const u16 value = is_vector(location) ? register_row(location) : static_cast<u16>(location.value);
+    if (operand.field == Field::VDST) op.dst = value;
+    if (operand.field == Field::ADDR) op.src[0] = value;
+    if (operand.field == Field::DATA || operand.field == Field::DATA0) op.src[1] = value;
+    if (operand.field == Field::SADDR || operand.field == Field::DATA1) op.src[2] = value;
+  }
+  const u32 takes = instruction.row->modifiers;
+  if ((takes & isa::kReturn) && instruction[Field::SC0] != 0) op.flags |= kReturns;
+  if (takes & isa::kOffset01) op.imm = instruction[Field::OFFSET0] | instruction[Field::OFFSET1] << 16;
+  if (takes & isa::kOffset) {
+    op.imm = instruction[Field::OFFSET];
+    if (instruction.row->format != Format::DS) op.imm = static_cast<u32>(sign_extended(op.imm, 13));
+  }
+}
+
+bool Translator::set_operands(const Instruction& instruction, Op& op) {
+  try {
+    switch (instruction.row->format) {
+      case Format::SOP1:
+      case Format::SOP2:
+      case Format::SOPK:
+      case Format::SOPC:
+      case Format::SOPP:
+        set_scalar_operands(instruction, op);
+        break;
+      case Format::SMEM:
+        set_scalar_memory_operands(instruction, op);
+        break;
+      case Format::DS:
+      case Format::FLAT:
+      case Format::GLOBAL:
+      case Format::SCRATCH:
+        set_vector_memory_operands(instruction, op);
+        break;
+      default:
+        set_vector_operands(instruction, op);
+        break;
+    }
+  } catch (const NoSuchRegister&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace wave::emulator

@@ -1,0 +1,141 @@
+// The state of one wave: registers, modes and where it stands in the program.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace wave::emulator {
+
+using i8 = int8_t;
+using i16 = int16_t;
+using i32 = int32_t;
+using i64 = int64_t;
+using u8 = uint8_t;
+using u16 = uint16_t;
+using u32 = uint32_t;
+using u64 = uint64_t;
+using f32 = float;
+using f64 = double;
+
+inline constexpr int kLanes =
+    64;  ///< lanes that every register row has; a wave32 target leaves the upper half disabled
+
+/// One vector register: a dword for each lane.
+struct alignas(64) Row {
+  u32 lane[kLanes];
+};
+
+/// Scalar operand encodings (ISA document, "Scalar Operands"). The scalar register array is indexed by them.
+namespace sreg {
+inline constexpr u32 kFlatScratch = 102, kXnackMask = 104, kVcc = 106, kTtmp0 = 108, kM0 = 124, kExec = 126;
+inline constexpr u32 kSharedBase = 235, kSharedLimit = 236, kPrivateBase = 237, kPrivateLimit = 238,
+                     kPopsExitingWaveId = 239;
+inline constexpr u32 kVccz = 251, kExecz = 252, kScc = 253, kLiteral = 255, kVgpr0 = 256;
+}  // namespace sreg
+
+/// Generic addresses of LDS and scratch. Not canonical on any host, so they never meet a tensor's address.
+inline constexpr u64 kSharedAperture = 0x0001'0000'0000'0000;
+inline constexpr u64 kPrivateAperture = 0x0002'0000'0000'0000;
+inline constexpr u64 kApertureSize = u64{1} << 32;
+
+/// The MODE register (ISA document, "Mode Register"), as raw bits and by field.
+struct Mode {
+  u32 bits = 0;
+
+  u32 round32() const { return bits & 3; }
+  u32 round16_64() const { return bits >> 2 & 3; }
+  u32 denorm32() const { return bits >> 4 & 3; }  ///< bit 0: inputs are kept, bit 1: outputs are kept
+  u32 denorm16_64() const { return bits >> 6 & 3; }
+  bool dx10_clamp() const { return bits >> 8 & 1; }
+  bool ieee() const { return bits >> 9 & 1; }
+  bool gpr_index() const { return bits >> 27 & 1; }
+  bool skip_vector() const { return bits >> 28 & 1; }
+};
+
+/// Reasons for which a vector instruction cannot take the direct path over register rows. An instruction tests those
+/// that concern it against Wave::special.
+enum Special : u32 {
+  kSpecialF32 = 1,    ///< f32 rounding or denormal mode differs from "nearest, denormals kept"
+  kSpecialF64 = 2,    ///< the same for f16 and f64
+  kSpecialIndex = 4,  ///< GPR indexing is on
+  kSpecialSkip = 8,   ///< VSKIP is on
+};
+
+enum class Status : u8 {
+  Running,
+  Barrier,  ///< waits at s_barrier
+  Yielded,  ///< gave up its turn (s_sleep, or its quantum ran out)
+  Ended,
+};
+
+struct Op;
+class Function;
+class Workgroup;
+
+struct Wave {
+  Row* v = nullptr;    ///< vector registers: vgpr_count rows, then agpr_count rows; owned by the workgroup
+  Row exec_lanes;      ///< EXEC with a lane's bit spread over its dword: 0 or ~0
+  Row temp[3][2];      ///< operands that are not rows of the register file; see vector.inl
+  Row temp_exec;       ///< EXEC less the lanes that DPP disables
+  Row temp_result[4];  ///< a result before its modifiers are applied
+  u32 s[256];          ///< scalar registers and, from 128 on, the inline constants as 32-bit values
+  bool scc = false;
+  Mode mode;
+  u32 special = 0;
+
+  const Op* op = nullptr;  ///< the instruction that runs, or where a stopped wave goes on
+  Status status = Status::Running;
+  u32 vgpr_count = 0;
+  u32 agpr_count = 0;
+  u32 sgpr_count = 0;  ///< s0 up to here may be named
+  u32 index = 0;       ///< within the workgroup
+  u64 instructions = 0;
+  Workgroup* group = nullptr;
+  const Function* function = nullptr;  ///< that `op` belongs to
+  u8* scratch = nullptr;               ///< scratch_size bytes for each lane, one lane after another
+  u32 scratch_size = 0;
+
+  u64 pair(u32 reg) const { return u64{s[reg + 1]} << 32 | s[reg]; }
+  u64 exec() const { return pair(sreg::kExec); }
+  u64 vcc() const { return pair(sreg::kVcc); }
+
+  void set_pair(u32 reg, u64 value) {
+    s[reg] = static_cast<u32>(value);
+    s[reg + 1] = static_cast<u32>(value >> 32);
+  }
+  void set_exec(u64 value) {
+    set_pair(sreg::kExec, value);
+    spread(value, exec_lanes);
+  }
+  /// Writes a lane mask to a scalar register pair, VCC and EXEC included.
+  void set_mask(u32 reg, u64 value) {
+    if (reg == sreg::kExec) {
+      set_exec(value);
+    } else {
+      set_pair(reg, value);
+    }
+  }
+  void set_mode(u32 bits) {
+    mode.bits = bits;
+    special = 0;
+    if (mode.round32() != 0 || mode.denorm32() != 3) special |= kSpecialF32;
+    if (mode.round16_64() != 0 || mode.denorm16_64() != 3) special |= kSpecialF64;
+    if (mode.gpr_index()) special |= kSpecialIndex;
+    if (mode.skip_vector()) special |= kSpecialSkip;
+  }
+
+  /// The address of an instruction of the current function.
+  u64 address(const Op* at) const;
+  /// The instruction at an address anywhere in the code object. Throws Fault where there is no code.
+  const Op* jump(u64 address);
+
+  /// A lane mask as a row: 0 or ~0 for each lane.
+  static void spread(u64 mask, Row& row) {
+    const u32 low = static_cast<u32>(mask), high = static_cast<u32>(mask >> 32);
+    for (int i = 0; i < 32; ++i) row.lane[i] = 0u - (low >> i & 1u);
+    for (int i = 0; i < 32; ++i) row.lane[32 + i] = 0u - (high >> i & 1u);
+  }
+};
+
+}  // namespace wave::emulator

@@ -1,0 +1,186 @@
+#include "emulator/workgroup.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/constants.h"
+#include "emulator/op.h"
+
+namespace wave::emulator {
+
+namespace {
+
+// Hardware leaves registers and LDS as they were. A quiet NaN in every float type, which is also a far address and a
+// large negative integer, makes a kernel that reads them before writing them fail here.
+constexpr u32 kPoison = 0xfff7fff7;
+
+KernelFault located(const Fault& fault, const Wave& wave) {
+  const LaunchState& launch = wave.group->launch();
+  const u64 pc = wave.address(wave.op);
+  const auto& id = wave.group->id();
+  const auto& block = launch.dispatch.block;
+  std::string where = text(fault.reason, "\n  at ", launch.module.describe(pc), ": ", launch.module.disassemble(pc),
+                           "\n  workgroup (", id[0], ", ", id[1], ", ", id[2], "), wave ", wave.index);
+  if (fault.lane >= 0) {
+    const u32 item = wave.index * kLanes + static_cast<u32>(fault.lane);
+    where += text(", lane ", fault.lane, " (work-item (", item % block[0], ", ", item / block[0] % block[1], ", ",
+                  item / block[0] / block[1], "))");
+  }
+  if (fault.has_address) where += text(", address ", hex(fault.address));
+  const std::string& name = launch.kernel.metadata.name;
+  KernelFault result(
+      text("kernel '", name, "' on the ", launch.module.code().target().processor, " emulator: ", where));
+  result.kernel = name;
+  result.workgroup = id;
+  result.wave = wave.index;
+  result.lane = fault.lane;
+  result.pc = pc - launch.module.load_address(launch.kernel.entry_address);
+  result.instruction = launch.module.disassemble(pc);
+  if (fault.has_address) result.address = fault.address;
+  return result;
+}
+
+[[noreturn]] void refuse_lds(const char* verb, u64 address, u32 size, u32 limit, int lane) {
+  const u64 past = address < limit ? 0 : address - limit;
+  fault_at(text(verb, size, " bytes out of bounds: ", past, " bytes past the end of LDS, of which the workgroup has ",
+                limit, " bytes"),
+           lane, address);
+}
+
+u32 packed_work_item(u32 item, const std::array<u32, 3>& block) {
+  return item % block[0] | (item / block[0] % block[1]) << 10 | (item / block[0] / block[1]) << 20;
+}
+
+}  // namespace
+
+void fault(std::string reason, int lane) { throw Fault{std::move(reason), lane}; }
+void fault_at(std::string reason, int lane, u64 address) { throw Fault{std::move(reason), lane, true, address}; }
+
+u64 Wave::address(const Op* at) const { return function->address(at); }
+
+const Op* Wave::jump(u64 address) {
+  if (!function->contains(address)) function = &group->launch().module.function(address, group->launch().limits);
+  return function->at(address);
+}
+
+Workgroup::Workgroup(const LaunchState& launch)
+    : launch_(launch),
+      waves_(launch.waves),
+      registers_(new Row[size_t{launch.waves} * (launch.limits.vgprs + launch.limits.agprs)]),
+      lds_(new u8[launch.lds_size]),
+      scratch_(new u8[size_t{launch.waves} * kLanes * launch.scratch_size]) {
+  std::array<u32, 128> constants = inline_constants32();
+  for (Wave& wave : waves_) std::copy(constants.begin(), constants.end(), wave.s + 128);
+}
+
+void Workgroup::start(u64 number) {
+  number_ = number;
+  const auto& grid = launch_.dispatch.grid;
+  id_ = {static_cast<u32>(number % grid[0]), static_cast<u32>(number / grid[0] % grid[1]),
+         static_cast<u32>(number / grid[0] / grid[1])};
+  std::fill_n(reinterpret_cast<u32*>(lds_.get()), launch_.lds_size / 4, kPoison);
+  for (u32 index = 0; index < waves_.size(); ++index) start_wave(waves_[index], index);
+}
+
+void Workgroup::start_wave(Wave& wave, u32 index) {
+  const u32 rows = launch_.limits.vgprs + launch_.limits.agprs;
+  wave.v = &registers_[size_t{index} * rows];
+  std::fill_n(&wave.v[0].lane[0], size_t{rows} * kLanes, kPoison);
+  wave.vgpr_count = launch_.limits.vgprs;
+  wave.agpr_count = launch_.limits.agprs;
+  wave.sgpr_count = launch_.limits.sgprs;
+  wave.index = index;
+  wave.group = this;
+  wave.scratch_size = launch_.scratch_size;
+  wave.scratch = scratch_.get() + size_t{index} * kLanes * launch_.scratch_size;
+  wave.scc = false;
+  wave.instructions = 0;
+  wave.status = Status::Running;
+
+  const u32 first = index * kLanes;
+  const u32 items = std::min<u32>(kLanes, launch_.work_items - first);
+  for (u32 lane = 0; lane < items; ++lane) {
+    wave.v[0].lane[lane] = packed_work_item(first + lane, launch_.dispatch.block);
+  }
+  std::fill_n(wave.s, 128, kPoison);
+  launch_.set_initial_state(wave, id_);
+  wave.set_exec(items == kLanes ? ~u64{0} : (u64{1} << items) - 1);
+  wave.function = &launch_.module.function(launch_.entry, launch_.limits);
+  wave.op = wave.function->at(launch_.entry);
+}
+
+Workgroup::Progress Workgroup::run(u64 quantum) {
+  const u64 until = instructions() + quantum * waves_.size();
+  while (instructions() < until) {
+    bool alive = false, moved = false;
+    for (Wave& wave : waves_) {
+      if (wave.status == Status::Ended) continue;
+      alive = true;
+      if (wave.status == Status::Barrier) continue;
+      run_wave(wave, quantum);
+      moved |= wave.status != Status::Yielded;
+    }
+    if (!alive) return Progress::Finished;
+    moved |= release_barrier();
+    if (!moved) break;
+  }
+  return Progress::Suspended;
+}
+
+bool Workgroup::release_barrier() {
+  // A wave that has ended no longer counts (ISA document, "S_BARRIER").
+  bool waiting = false;
+  for (const Wave& wave : waves_) {
+    if (wave.status == Status::Running || wave.status == Status::Yielded) return false;
+    waiting |= wave.status == Status::Barrier;
+  }
+  for (Wave& wave : waves_) {
+    if (wave.status == Status::Barrier) wave.status = Status::Running;
+  }
+  return waiting;
+}
+
+void Workgroup::run_wave(Wave& wave, u64 quantum) {
+  wave.status = Status::Running;
+  const Op* op = wave.op;
+  u64 count = 0;
+  try {
+    do {
+      wave.op = op;
+      op = op->execute(wave, op);
+    } while (++count != quantum && op != nullptr);
+    if (op != nullptr) {
+      wave.op = op;
+      wave.status = Status::Yielded;
+    }
+    wave.instructions += count;
+    if (const u64 most = launch_.dispatch.max_instructions; most != 0 && wave.instructions > most) {
+      fault(text("a wave ran more than ", most, " instructions, the limit that WAVE_RUNTIME_MAX_INSTRUCTIONS sets"));
+    }
+  } catch (const Fault& fault) {
+    throw located(fault, wave);
+  }
+}
+
+void Workgroup::read_lds(u64 address, void* to, u32 size, int lane) const {
+  const u32 limit = lds_size();
+  if (address + size > limit && !launch_.memory().forgive(address, size, limit, "LDS", lane)) {
+    refuse_lds("a load of ", address, size, limit, lane);
+  }
+  const u64 inside = address < limit ? std::min<u64>(size, limit - address) : 0;
+  std::memset(to, 0, size);
+  if (inside != 0) std::memcpy(to, lds_.get() + address, inside);
+}
+
+void Workgroup::write_lds(u64 address, const void* from, u32 size, int lane) {
+  if (address + size > lds_size()) refuse_lds("a store of ", address, size, lds_size(), lane);
+  std::memcpy(lds_.get() + address, from, size);
+}
+
+u64 Workgroup::instructions() const {
+  u64 sum = 0;
+  for (const Wave& wave : waves_) sum += wave.instructions;
+  return sum;
+}
+
+}  // namespace wave::emulator

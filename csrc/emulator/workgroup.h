@@ -1,0 +1,53 @@
+// A workgroup under way: its waves, LDS and scratch.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "emulator/dispatch.h"
+#include "emulator/wave.h"
+
+namespace wave::emulator {
+
+/// Storage and progress of one workgroup. Used again for the next one of the same launch. One thread at a time.
+class Workgroup {
+ public:
+  explicit Workgroup(const LaunchState& launch);
+
+  /// Sets up the workgroup with this number (x fastest).
+  void start(u64 number);
+
+  enum class Progress { Finished, Suspended };
+
+  /// Runs each wave for at most `quantum` instructions at a time until all have ended, none can go on without other
+  /// workgroups, or the turn is over. Throws KernelFault.
+  Progress run(u64 quantum);
+
+  const LaunchState& launch() const { return launch_; }
+  const std::array<u32, 3>& id() const { return id_; }
+  u64 number() const { return number_; }
+  u8* lds() { return lds_.get(); }
+  u32 lds_size() const { return launch_.lds_size; }
+  u64 instructions() const;
+
+  /// Copies bytes from LDS. Those that lie a little past its end read as zero and are recorded; throws Fault beyond.
+  void read_lds(u64 address, void* to, u32 size, int lane) const;
+  /// Copies bytes to LDS. Throws Fault where they do not fit.
+  void write_lds(u64 address, const void* from, u32 size, int lane);
+
+ private:
+  void start_wave(Wave& wave, u32 index);
+  void run_wave(Wave& wave, u64 quantum);
+  bool release_barrier();
+
+  const LaunchState& launch_;
+  u64 number_ = 0;
+  std::array<u32, 3> id_{};
+  std::vector<Wave> waves_;
+  std::unique_ptr<Row[]> registers_;
+  std::unique_ptr<u8[]> lds_;
+  std::unique_ptr<u8[]> scratch_;
+};
+
+}  // namespace wave::emulator

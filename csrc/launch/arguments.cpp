@@ -1,0 +1,157 @@
+#include "launch/arguments.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+
+namespace wave {
+
+namespace {
+
+/// The values that a type of integers takes: [low, high], high as unsigned.
+struct Range {
+  int64_t low;
+  uint64_t high;
+};
+
+Range signed_range(uint32_t bits) {
+  const int64_t high = std::numeric_limits<int64_t>::max() >> (64 - bits);
+  return {-high - 1, static_cast<uint64_t>(high)};
+}
+uint64_t unsigned_limit(uint32_t bits) { return bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
+
+bool is_signed(Type type) { return type >= Type::I8 && type <= Type::I64; }
+bool is_unsigned(Type type) { return type >= Type::U8 && type <= Type::U64; }
+bool is_bits(Type type) { return type >= Type::B8 && type <= Type::B64; }
+bool is_float(Type type) { return type >= Type::F16 && type <= Type::F64; }
+bool takes_integers(Type type) { return is_signed(type) || is_unsigned(type) || is_bits(type) || type == Type::Bool; }
+
+Range range_of(Type type) {
+  const uint32_t bits = 8 * size_of(type);
+  if (is_signed(type)) return signed_range(bits);
+  if (is_unsigned(type)) return {0, unsigned_limit(bits)};
+  if (is_bits(type)) return {signed_range(bits).low, unsigned_limit(bits)};
+  return {0, 1};  // bool
+}
+
+/// Rounds to a float with `mantissa` stored bits and `exponent` bits of at most 16 bits in all.
+uint64_t small_float_bits(double value, int exponent, int mantissa) {
+  const uint64_t sign = std::signbit(value) ? uint64_t{1} << (exponent + mantissa) : 0;
+  const uint64_t infinity = ((uint64_t{1} << exponent) - 1) << mantissa;
+  if (std::isnan(value)) return sign | infinity | uint64_t{1} << (mantissa - 1);
+  const double magnitude = std::fabs(value);
+  const int bias = (1 << (exponent - 1)) - 1;
+  int scale = 0;
+  if (magnitude != 0 && !std::isinf(magnitude)) std::frexp(magnitude, &scale);
+  // The unit in the last place, no smaller than that of denormals. nearbyint rounds half to even.
+  const int ulp = std::max(scale - 1, 1 - bias) - mantissa;
+  const double units = std::nearbyint(std::ldexp(magnitude, -ulp));
+  if (units == 0) return sign;
+  const double rounded = std::ldexp(units, ulp);
+  if (!(rounded < std::ldexp(1.0, bias + 1))) return sign | infinity;
+  int top = 0;
+  std::frexp(rounded, &top);
+  if (top - 1 < 1 - bias) return sign | static_cast<uint64_t>(units);
+  const uint64_t fraction =
+      static_cast<uint64_t>(std::ldexp(rounded, mantissa - (top - 1))) - (uint64_t{1} << mantissa);
+  return sign | static_cast<uint64_t>(top - 1 + bias) << mantissa | fraction;
+}
+
+Type float_of_size(uint32_t size) { return size == 2 ? Type::F16 : size == 4 ? Type::F32 : Type::F64; }
+
+}  // namespace
+
+uint64_t float_bits(double value, Type type) {
+  switch (type) {
+    case Type::F16:
+      return small_float_bits(value, 5, 10);
+    case Type::BF16:
+      return small_float_bits(value, 8, 7);
+    case Type::F32:
+      return std::bit_cast<uint32_t>(static_cast<float>(value));
+    default:
+      return std::bit_cast<uint64_t>(value);
+  }
+}
+
+ArgumentPacker::ArgumentPacker(const Kernel& kernel) : kernel_(kernel), data_(inline_) {
+  const size_t size = kernel.argument_bytes();
+  if (size > kInline) {
+    heap_ = std::make_unique<uint8_t[]>(size);
+    data_ = heap_.get();
+  } else {
+    std::memset(inline_, 0, size);
+  }
+}
+
+void ArgumentPacker::store(size_t index, const void* value) {
+  const Parameter& parameter = kernel_.signature().parameters[index];
+  std::memcpy(data_ + parameter.offset, value, parameter.size);
+}
+
+void ArgumentPacker::pointer(size_t index, const void* address) { store(index, &address); }
+
+void ArgumentPacker::refuse_integer(size_t index, const std::string& given) const {
+  const Parameter& parameter = kernel_.signature().parameters[index];
+  if (!takes_integers(parameter.type) || parameter.is_pointer) {
+    throw TypeError(
+        text(kernel_.argument_text(index), ": expected ", parameter.type_text(), ", given the integer ", given));
+  }
+  const Range range = range_of(parameter.type);
+  throw ValueError(text(kernel_.argument_text(index), ": expected ", parameter.type_text(), ", an integer from ",
+                        range.low, " to ", range.high, ", given ", given));
+}
+
+void ArgumentPacker::integer(size_t index, int64_t value) {
+  const Parameter& parameter = kernel_.signature().parameters[index];
+  if (parameter.is_pointer || !takes_integers(parameter.type)) refuse_integer(index, std::to_string(value));
+  const Range range = range_of(parameter.type);
+  if (value < range.low || (value > 0 && static_cast<uint64_t>(value) > range.high))
+    refuse_integer(index, std::to_string(value));
+  store(index, &value);
+}
+
+void ArgumentPacker::large_integer(size_t index, uint64_t value) {
+  const Parameter& parameter = kernel_.signature().parameters[index];
+  if (parameter.is_pointer || !takes_integers(parameter.type) || value > range_of(parameter.type).high) {
+    refuse_integer(index, std::to_string(value));
+  }
+  store(index, &value);
+}
+
+void ArgumentPacker::word(size_t index, int64_t value) {
+  const Type type = kernel_.signature().parameters[index].type;
+  if (type == Type::U64 || type == Type::B64) {
+    store(index, &value);
+  } else {
+    integer(index, value);
+  }
+}
+
+void ArgumentPacker::floating(size_t index, double value) {
+  const Parameter& parameter = kernel_.signature().parameters[index];
+  const bool is_untyped = is_bits(parameter.type) && parameter.size > 1;
+  if (parameter.is_pointer || !(is_float(parameter.type) || is_untyped)) {
+    throw TypeError(
+        text(kernel_.argument_text(index), ": expected ", parameter.type_text(), ", given the float ", value));
+  }
+  const uint64_t bits = float_bits(value, is_untyped ? float_of_size(parameter.size) : parameter.type);
+  store(index, &bits);
+}
+
+void ArgumentPacker::bytes(size_t index, std::span<const uint8_t> value) {
+  const Parameter& parameter = kernel_.signature().parameters[index];
+  if (parameter.is_pointer || parameter.type != Type::Bytes) {
+    throw TypeError(
+        text(kernel_.argument_text(index), ": expected ", parameter.type_text(), ", given ", value.size(), " bytes"));
+  }
+  if (value.size() != parameter.size) {
+    throw ValueError(text(kernel_.argument_text(index), ": expected ", parameter.size, " bytes, given ", value.size()));
+  }
+  store(index, value.data());
+}
+
+}  // namespace wave

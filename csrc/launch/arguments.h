@@ -1,0 +1,51 @@
+// Packs the arguments of one launch into the layout of the kernarg segment, with the checks that need no tensor type.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "launch/kernel.h"
+
+namespace wave {
+
+/// A buffer on the caller's stack for the usual size, and on the heap beyond. Bytes that no argument covers are zero.
+class ArgumentPacker {
+ public:
+  explicit ArgumentPacker(const Kernel& kernel);
+
+  const Kernel& kernel() const { return kernel_; }
+
+  /// The address that a pointer parameter gets.
+  void pointer(size_t index, const void* address);
+  /// An integer, bool or bits parameter. Throws ValueError where `value` is out of the type's range, TypeError where
+  /// the parameter takes no integer.
+  void integer(size_t index, int64_t value);
+  /// The same for a value of 2^63 or more.
+  void large_integer(size_t index, uint64_t value);
+  /// A 64-bit word of any sign, cut to the parameter's size: how operators carry u64 and bits.
+  void word(size_t index, int64_t value);
+  /// A float parameter, rounded to nearest even; or bits of 2, 4 or 8 bytes, which get the float of their size (2
+  /// bytes: f16). Throws TypeError where the parameter takes no float.
+  void floating(size_t index, double value);
+  /// Raw bytes for a bytes[N] parameter. Throws ValueError where their number differs.
+  void bytes(size_t index, std::span<const uint8_t> value);
+
+  std::span<const uint8_t> packed() const { return {data_, kernel_.argument_bytes()}; }
+
+ private:
+  void store(size_t index, const void* value);
+  [[noreturn]] void refuse_integer(size_t index, const std::string& given) const;
+
+  static constexpr size_t kInline = 1024;
+  const Kernel& kernel_;
+  alignas(16) uint8_t inline_[kInline];
+  std::unique_ptr<uint8_t[]> heap_;
+  uint8_t* data_;
+};
+
+/// The bits of `value` in a float type (F16, BF16, F32 or F64), rounded to nearest even.
+uint64_t float_bits(double value, Type type);
+
+}  // namespace wave

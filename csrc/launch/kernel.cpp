@@ -1,0 +1,127 @@
+#include "launch/kernel.h"
+
+#include <algorithm>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace wave {
+
+namespace {
+
+constexpr size_t kHashDigits = 16;
+
+Signature make_signature(const KernelMetadata& metadata, const KernelOptions& options) {
+  if (options.signature) return parse_signature(*options.signature, metadata);
+  std::optional<Signature> signature = signature_from_metadata(metadata);
+  if (!signature) {
+    throw ValueError(text("kernel '", metadata.name,
+                          "' has no argument metadata: pass signature=, for example "
+                          "signature=\"*f32 const, *f32, i32\" (its kernarg segment has ",
+                          metadata.kernarg_segment_size, " bytes)"));
+  }
+  return *std::move(signature);
+}
+
+uint32_t end_of_arguments(const Signature& signature) {
+  uint32_t end = 0;
+  for (const Parameter& parameter : signature.parameters) end = std::max(end, parameter.offset + parameter.size);
+  return end;
+}
+
+struct Registry {
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view handle) const { return std::hash<std::string_view>()(handle); }
+  };
+  std::shared_mutex mutex;
+  std::unordered_map<std::string, std::unique_ptr<const Kernel>, Hash, std::equal_to<>> kernels;
+};
+
+/// Never destroyed, so that launches from other static objects' destructors find it.
+Registry& registry() {
+  static Registry* instance = new Registry();
+  return *instance;
+}
+
+}  // namespace
+
+Kernel::Kernel(std::shared_ptr<const CodeObject> code, std::string_view name, const KernelOptions& options)
+    : code_(std::move(code)),
+      info_(&code_->kernel(name)),
+      signature_(make_signature(info_->metadata, options)),
+      overridden_(options.signature || options.writes),
+      strides_(options.strides) {
+  if (options.writes) apply_writes(*options.writes);
+  argument_bytes_ = std::max(end_of_arguments(signature_), info_->metadata.kernarg_segment_size);
+  handle_ = make_handle();
+}
+
+void Kernel::apply_writes(const std::vector<std::variant<int64_t, std::string>>& writes) {
+  for (Parameter& parameter : signature_.parameters) parameter.is_const = parameter.is_pointer;
+  for (const auto& reference : writes) {
+    const size_t index = parameter_index(reference);
+    Parameter& parameter = signature_.parameters[index];
+    if (!parameter.is_pointer) {
+      throw ValueError(
+          text("writes= names ", argument_text(index), " (", parameter.type_text(), "), which is not a pointer"));
+    }
+    parameter.is_const = false;
+  }
+  signature_.mutability_known = true;
+}
+
+size_t Kernel::parameter_index(const std::variant<int64_t, std::string>& reference) const {
+  const auto& parameters = signature_.parameters;
+  if (const int64_t* index = std::get_if<int64_t>(&reference)) {
+    if (*index >= 0 && *index < static_cast<int64_t>(parameters.size())) return static_cast<size_t>(*index);
+    throw ValueError(text("writes= names argument ", *index, ", but kernel '", name(), "' has ", parameters.size()));
+  }
+  const std::string& wanted = std::get<std::string>(reference);
+  const auto has_name = [&](const Parameter& parameter) { return parameter.name == wanted; };
+  const auto count = std::count_if(parameters.begin(), parameters.end(), has_name);
+  if (count != 1) {
+    throw ValueError(text("writes= names '", wanted, "', but kernel '", name(), "' has ", count,
+                          " arguments of that name: use its index (signature: \"", signature_.text(), "\")"));
+  }
+  return static_cast<size_t>(std::find_if(parameters.begin(), parameters.end(), has_name) - parameters.begin());
+}
+
+std::string Kernel::make_handle() const {
+  std::string handle = text(name(), "@", code_->sha256().substr(0, kHashDigits));
+  if (overridden_) handle += text(":", signature_.text());
+  if (strides_ == StridePolicy::Any) handle += ";strides=any";
+  return handle;
+}
+
+std::string Kernel::parameter_text(size_t index) const {
+  const std::string& parameter = signature_.parameters[index].name;
+  return parameter.empty() ? text("argument ", index) : text("argument ", index, " '", parameter, "'");
+}
+
+std::string Kernel::argument_text(size_t index) const { return text("kernel '", name(), "', ", parameter_text(index)); }
+
+const Kernel& register_kernel(std::unique_ptr<const Kernel> kernel) {
+  Registry& all = registry();
+  std::unique_lock lock(all.mutex);
+  const std::string handle = kernel->handle();
+  return *all.kernels.try_emplace(handle, std::move(kernel)).first->second;
+}
+
+const Kernel& find_kernel(std::string_view handle) {
+  Registry& all = registry();
+  std::shared_lock lock(all.mutex);
+  const auto found = all.kernels.find(handle);
+  if (found != all.kernels.end()) return *found->second;
+  const size_t at = handle.find('@');
+  throw ValueError(
+      text("no kernel with the handle '", handle,
+           "' is loaded in this process: call wave_runtime.load() on the code "
+           "object",
+           at == handle.npos ? "" : text(" whose SHA-256 begins with ", handle.substr(at + 1, kHashDigits)),
+           " before, with the signature=, writes= and strides= that the handle was made with"));
+}
+
+}  // namespace wave

@@ -1,0 +1,81 @@
+// A kernel that can be launched: code, signature and launch limits, known to the process under its handle.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "code_object/code_object.h"
+#include "code_object/signature.h"
+
+namespace wave {
+
+/// What a kernel accepts as a tensor: the storage is passed as it is, never a copy.
+enum class StridePolicy : uint8_t {
+  Contiguous,  ///< a tensor that is not contiguous is refused
+  Any,         ///< any strides: the kernel is told about them in other arguments, or does not care
+};
+
+/// How a caller overrides what the binary says.
+struct KernelOptions {
+  std::optional<std::string> signature;
+  /// The pointer parameters that the kernel writes, by index or name.
+  std::optional<std::vector<std::variant<int64_t, std::string>>> writes;
+  StridePolicy strides = StridePolicy::Contiguous;
+};
+
+/// Immutable, and never destroyed once registered: graphs, caches and other languages hold its handle.
+class Kernel {
+ public:
+  /// Throws ValueError where the signature or `writes` do not fit, or the binary has no arguments' metadata and no
+  /// signature is given.
+  Kernel(std::shared_ptr<const CodeObject> code, std::string_view name, const KernelOptions& options);
+
+  const std::string& name() const { return info_->metadata.name; }
+  const CodeObject& code() const { return *code_; }
+  const std::shared_ptr<const CodeObject>& shared_code() const { return code_; }
+  const KernelInfo& info() const { return *info_; }
+  const Signature& signature() const { return signature_; }
+  /// Whether the caller gave the signature or what is written; else the binary said so.
+  bool overridden() const { return overridden_; }
+  StridePolicy strides() const { return strides_; }
+  /// "name@<16 digits of the code object's SHA-256>", followed by what the caller overrode. The same in every process.
+  const std::string& handle() const { return handle_; }
+
+  /// Bytes of the kernarg segment that arguments are packed into.
+  uint32_t argument_bytes() const { return argument_bytes_; }
+  /// The default block: the required workgroup size, or {} where the binary has none.
+  const std::optional<std::array<uint32_t, 3>>& block() const { return info_->metadata.reqd_workgroup_size; }
+
+  /// "kernel 'gemm', argument 2 'c'": the beginning of error messages.
+  std::string argument_text(size_t index) const;
+  /// "argument 2 'c'".
+  std::string parameter_text(size_t index) const;
+
+ private:
+  void apply_writes(const std::vector<std::variant<int64_t, std::string>>& writes);
+  size_t parameter_index(const std::variant<int64_t, std::string>& reference) const;
+  std::string make_handle() const;
+
+  std::shared_ptr<const CodeObject> code_;
+  const KernelInfo* info_;
+  Signature signature_;
+  bool overridden_;
+  StridePolicy strides_;
+  uint32_t argument_bytes_;
+  std::string handle_;
+};
+
+/// Makes the kernel known to the process, for good, and returns the one that is known under its handle. Thread-safe.
+const Kernel& register_kernel(std::unique_ptr<const Kernel> kernel);
+
+/// The kernel with this handle. Throws ValueError that says how to load it. Thread-safe.
+const Kernel& find_kernel(std::string_view handle);
+
+}  // namespace wave

@@ -1,0 +1,242 @@
+// The operator wave::launch.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/SymIntArrayRef.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
+#include <torch/library.h>
+
+#include "base/error.h"
+#include "op/call.h"
+
+// `inputs` are tensors the kernel only reads, `outputs` those it may write; `ints` and `floats` are its scalars. The
+// kernel's signature says which parameter takes the next item of which list: const pointers take inputs, other pointers
+// outputs, floats take floats, everything else ints (bytes[N]: N / 8 words, rounded up). Where `floats` is empty, a
+// float parameter takes a zero-dimensional CPU tensor from `inputs`. `grid` counts workgroups.
+TORCH_LIBRARY(wave, m) {
+  m.def(
+      "launch(str kernel, Tensor[] inputs, Tensor(a!)[] outputs, SymInt[] ints, float[] floats, SymInt[] grid, "
+      "SymInt[] block, "
+      "SymInt shared_memory=0) -> ()",
+      {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides});
+}
+
+namespace wave {
+
+namespace {
+
+#define WAVE_LAUNCH_PARAMETERS                                                                 \
+  [[maybe_unused]] std::string_view handle, [[maybe_unused]] at::TensorList inputs,            \
+      [[maybe_unused]] at::TensorList outputs, [[maybe_unused]] c10::SymIntArrayRef ints,      \
+      [[maybe_unused]] at::ArrayRef<double> floats, [[maybe_unused]] c10::SymIntArrayRef grid, \
+      [[maybe_unused]] c10::SymIntArrayRef block, [[maybe_unused]] c10::SymInt shared_memory
+#define WAVE_LAUNCH_ARGUMENTS handle, inputs, outputs, ints, floats, grid, block, shared_memory
+
+/// Runs `body` with this project's exceptions turned into those that torch maps to the same Python types.
+template <class Body>
+void with_torch_errors(Body body) {
+  try {
+    body();
+  } catch (const ValueError& error) {
+    C10_THROW_ERROR(ValueError, error.what());
+  } catch (const TypeError& error) {
+    C10_THROW_ERROR(TypeError, error.what());
+  }
+}
+
+/// Takes the items of the operator's lists in the order of the kernel's parameters.
+class ListReader {
+ public:
+  ListReader(const Kernel& kernel, at::TensorList inputs, at::TensorList outputs, c10::SymIntArrayRef ints,
+             at::ArrayRef<double> floats)
+      : kernel_(kernel), inputs_(inputs), outputs_(outputs), ints_(ints), floats_(floats) {
+    check_counts();
+  }
+
+  const at::Tensor& next_tensor(const Parameter& parameter) {
+    return parameter.is_const ? inputs_[input_++] : outputs_[output_++];
+  }
+  const at::Tensor& next_float_tensor() { return inputs_[input_++]; }
+  const c10::SymInt& next_int() { return ints_[int_++]; }
+  double next_float() { return floats_[float_++]; }
+  bool floats_are_tensors() const { return floats_are_tensors_; }
+
+  static size_t words(const Parameter& parameter) { return (parameter.size + 7) / 8; }
+  static bool is_float(const Parameter& parameter) {
+    return !parameter.is_pointer && parameter.type >= Type::F16 && parameter.type <= Type::F64;
+  }
+
+ private:
+  void check_counts() {
+    size_t inputs = 0, outputs = 0, ints = 0, floats = 0;
+    for (const Parameter& parameter : kernel_.signature().parameters) {
+      if (parameter.is_pointer) {
+        ++(parameter.is_const ? inputs : outputs);
+      } else if (is_float(parameter)) {
+        ++floats;
+      } else {
+        ints += words(parameter);
+      }
+    }
+    floats_are_tensors_ = floats > 0 && floats_.empty() && inputs_.size() == inputs + floats;
+    if (floats_are_tensors_) {
+      inputs += floats;
+      floats = 0;
+    }
+    if (inputs_.size() != inputs || outputs_.size() != outputs || ints_.size() != ints || floats_.size() != floats) {
+      throw ValueError(text("kernel '", kernel_.name(), "' (", kernel_.signature().text(), ") takes ", inputs,
+                            " inputs, ", outputs, " outputs, ", ints, " ints and ", floats, " floats, given ",
+                            inputs_.size(), ", ", outputs_.size(), ", ", ints_.size(), " and ", floats_.size()));
+    }
+  }
+
+  const Kernel& kernel_;
+  at::TensorList inputs_, outputs_;
+  c10::SymIntArrayRef ints_;
+  at::ArrayRef<double> floats_;
+  size_t input_ = 0, output_ = 0, int_ = 0, float_ = 0;
+  bool floats_are_tensors_ = false;
+};
+
+double float_of(const Kernel& kernel, size_t index, const at::Tensor& tensor) {
+  if (tensor.dim() != 0 || !tensor.device().is_cpu() || !c10::isFloatingType(tensor.scalar_type())) {
+    throw TypeError(text(kernel.argument_text(index), ": expected ", kernel.signature().parameters[index].type_text(),
+                         ", a float or a zero-dimensional floating-point CPU tensor"));
+  }
+  return tensor.item().toDouble();
+}
+
+std::array<int64_t, 3> dims_of(const Kernel& kernel, const char* what, c10::SymIntArrayRef dims) {
+  if (dims.empty() || dims.size() > 3) {
+    throw ValueError(text("kernel '", kernel.name(), "': ", what, " must have 1 to 3 extents, given ", dims.size()));
+  }
+  std::array<int64_t, 3> extents{1, 1, 1};
+  for (size_t i = 0; i < dims.size(); ++i) extents[i] = dims[i].expect_int();
+  return extents;
+}
+
+void launch_cpu(WAVE_LAUNCH_PARAMETERS) {
+  with_torch_errors([&] {
+    const Kernel& kernel = find_kernel(handle);
+    ListReader lists(kernel, inputs, outputs, ints, floats);
+    TensorArguments tensors(kernel);
+    ArgumentPacker packer(kernel);
+    const auto& parameters = kernel.signature().parameters;
+    for (size_t index = 0; index < parameters.size(); ++index) {
+      const Parameter& parameter = parameters[index];
+      if (parameter.is_pointer) {
+        tensors.add(index, lists.next_tensor(parameter));
+      } else if (ListReader::is_float(parameter)) {
+        packer.floating(index, lists.floats_are_tensors() ? float_of(kernel, index, lists.next_float_tensor())
+                                                          : lists.next_float());
+      } else if (parameter.type == Type::Bytes) {
+        std::vector<int64_t> words(ListReader::words(parameter));
+        for (int64_t& word : words) word = lists.next_int().expect_int();
+        packer.bytes(index, {reinterpret_cast<const uint8_t*>(words.data()), parameter.size});
+      } else {
+        packer.word(index, lists.next_int().expect_int());
+      }
+    }
+    tensors.check_together();
+    tensors.check_inference();
+    tensors.pack(packer);
+    const Geometry geometry = check_geometry(kernel, dims_of(kernel, "grid", grid), dims_of(kernel, "block", block),
+                                             shared_memory.expect_int());
+    for (const std::string& warning : launch_on_cpu(kernel, geometry, packer.packed(), tensors.memory()))
+      TORCH_WARN(warning);
+  });
+}
+
+void launch_cuda(WAVE_LAUNCH_PARAMETERS) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, "kernel '", find_kernel(handle).name(),
+      "': this version launches on CPU tensors (the emulator) only; GPU drivers are not there yet");
+}
+
+/// The checks that need no data.
+void check(const Kernel& kernel, WAVE_LAUNCH_PARAMETERS) {
+  ListReader lists(kernel, inputs, outputs, ints, floats);
+  TensorArguments tensors(kernel);
+  const auto& parameters = kernel.signature().parameters;
+  for (size_t index = 0; index < parameters.size(); ++index) {
+    if (parameters[index].is_pointer) {
+      tensors.add(index, lists.next_tensor(parameters[index]));
+    } else if (ListReader::is_float(parameters[index]) && lists.floats_are_tensors()) {
+      lists.next_float_tensor();
+    }
+  }
+  tensors.check_together();
+}
+
+/// Tensors without data: nothing is written.
+void launch_meta(WAVE_LAUNCH_PARAMETERS) {
+  with_torch_errors([&] {
+    const Kernel& kernel = find_kernel(handle);
+    if (!kernel.signature().mutability_known)
+      refuse_unknown_mutability(kernel, "in torch.compile, torch.export or on meta tensors");
+    check(kernel, WAVE_LAUNCH_ARGUMENTS);
+  });
+}
+
+/// Tensors of every other kind, and no tensor at all.
+void launch_elsewhere(WAVE_LAUNCH_PARAMETERS) {
+  with_torch_errors([&] {
+    const Kernel& kernel = find_kernel(handle);
+    check(kernel, WAVE_LAUNCH_ARGUMENTS);
+    const at::Tensor& tensor = outputs.empty() ? inputs.front() : outputs.front();
+    throw ValueError(text("kernel '", kernel.name(), "': tensors are on ", tensor.device(),
+                          "; expected CPU or CUDA (ROCm) tensors"));
+  });
+}
+
+using Launch = void(WAVE_LAUNCH_PARAMETERS);
+
+const c10::TypedOperatorHandle<Launch>& launch_operator() {
+  static const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow("wave::launch", "").typed<Launch>();
+  return handle;
+}
+
+/// Whether the tensors are stand-ins that a compiler looks at after autograd has been traced: Inductor's lowering runs
+/// operators on fake parameters with grad mode on.
+bool is_lowering(at::TensorList inputs, at::TensorList outputs) {
+  using c10::impl::TorchDispatchModeKey;
+  using c10::impl::TorchDispatchModeTLS;
+  if (TorchDispatchModeTLS::get_mode(TorchDispatchModeKey::FUNCTIONAL).has_value()) return false;
+  const auto is_fake = [](const at::Tensor& tensor) { return tensor.key_set().has(c10::DispatchKey::Python); };
+  return std::all_of(inputs.begin(), inputs.end(), is_fake) && std::all_of(outputs.begin(), outputs.end(), is_fake);
+}
+
+/// Raises where a launch would cut the autograd graph without a word.
+void launch_autograd(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
+  if (!is_lowering(inputs, outputs)) {
+    with_torch_errors([&] {
+      const Kernel& kernel = find_kernel(handle);
+      for (const at::Tensor& tensor : inputs) check_differentiable(kernel, tensor);
+      for (const at::Tensor& tensor : outputs) check_differentiable(kernel, tensor);
+    });
+  }
+  launch_operator().redispatch(keys & c10::after_autograd_keyset, WAVE_LAUNCH_ARGUMENTS);
+}
+
+void launch_in_place(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
+  mark_written(outputs);
+  launch_operator().redispatch(keys & c10::after_ADInplaceOrView_keyset, WAVE_LAUNCH_ARGUMENTS);
+}
+
+void launch_traced(WAVE_LAUNCH_PARAMETERS) {
+  TORCH_CHECK(false, "kernel '", find_kernel(handle).name(),
+              "': torch.jit.trace is not supported; use torch.compile or torch.export");
+}
+
+}  // namespace
+
+}  // namespace wave
+
+TORCH_LIBRARY_IMPL(wave, CPU, m) { m.impl("launch", wave::launch_cpu); }
+TORCH_LIBRARY_IMPL(wave, CUDA, m) { m.impl("launch", wave::launch_cuda); }
+TORCH_LIBRARY_IMPL(wave, Meta, m) { m.impl("launch", wave::launch_meta); }
+TORCH_LIBRARY_IMPL(wave, CompositeExplicitAutograd, m) { m.impl("launch", wave::launch_elsewhere); }
+TORCH_LIBRARY_IMPL(wave, ADInplaceOrView, m) { m.impl("launch", wave::launch_in_place); }
+TORCH_LIBRARY_IMPL(wave, Autograd, m) { m.impl("launch", wave::launch_autograd); }
+TORCH_LIBRARY_IMPL(wave, Tracer, m) { m.impl("launch", wave::launch_traced); }
+// Tensors with lazy conjugates or signs are refused by name; torch's fallbacks would copy them.
+TORCH_LIBRARY_IMPL(wave, Conjugate, m) { m.impl("launch", torch::CppFunction::makeFallthrough()); }
+TORCH_LIBRARY_IMPL(wave, Negative, m) { m.impl("launch", torch::CppFunction::makeFallthrough()); }

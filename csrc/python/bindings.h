@@ -1,0 +1,15 @@
+// One function for each part of the extension module: it adds that part's functions and types to the module.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace wave {
+
+/// read_code_object, image, images, occupancy, normal_target, target_runs_on: looking into files, no GPU and no torch
+/// needed.
+void bind_code_object(pybind11::module_& module);
+
+/// isa_rows, decode, disassemble: the instruction tables.
+void bind_isa(pybind11::module_& module);
+
+}  // namespace wave

@@ -1,0 +1,154 @@
+// The instruction tables from Python: for the tests, `python -m wave_runtime disasm`, and whoever asks what is
+// supported.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "emulator/isa/fields.h"
+#include "emulator/isa/isa.h"
+#include "python/bindings.h"
+
+namespace py = pybind11;
+using namespace pybind11::literals;
+
+namespace wave {
+namespace {
+
+constexpr const char* kFormats[] = {
+#define WAVE_ISA_FORMAT(name) #name,
+#include "emulator/isa/fields.inc"
+};
+
+constexpr const char* kFields[] = {
+    "NONE",
+#define WAVE_ISA_FIELD_NAME(name) #name,
+#include "emulator/isa/fields.inc"
+};
+
+constexpr const char* kKinds[] = {"Vgpr",         "Agpr",         "VgprOrAgpr", "Sgpr",         "ScalarSource",
+                                  "VectorSource", "MatrixSource", "SdwaSource", "SdwaSdst",     "SgprOrOff",
+                                  "Address",      "SmemOffset",   "Vcc",        "BranchTarget", "Immediate"};
+static_assert(std::size(kKinds) == size_t(isa::OperandKind::Immediate) + 1);
+
+constexpr const char* kTypes[] = {"B16", "B32",       "B64",       "F16",       "F32",
+                                  "F64", "PackedB16", "PackedF16", "PackedF32", "Other"};
+static_assert(std::size(kTypes) == size_t(isa::OperandType::Other) + 1);
+
+constexpr const char* kPlaces[] = {"Nowhere", "Vgpr", "Agpr", "Scalar", "Immediate"};
+static_assert(std::size(kPlaces) == size_t(isa::Place::Immediate) + 1);
+
+constexpr const char* kModifiers[] = {
+    "Neg",    "Abs",      "Sext", "Clamp", "Omod",        "OpSel", "OpSelDst",       "OpSelByte", "OpSelHi", "NegLo",
+    "NegHi",  "Mix",      "Cbsz", "Blgp",  "BlgpNeg",     "Dpp",   "DppRowNewbcast", "DstSel",    "Src0Sel", "Src1Sel",
+    "Offset", "Offset01", "Gds",  "Lds",   "CachePolicy", "Nt",    "Return",         "Format"};
+static_assert(1u << (std::size(kModifiers) - 1) == isa::kFormat);
+
+const isa::InstructionSet& instruction_set(const std::string& processor) {
+  const isa::InstructionSet* set = isa::InstructionSet::find(processor);
+  if (set == nullptr) throw py::value_error("no instruction table for the processor \"" + processor + "\"");
+  return *set;
+}
+
+std::vector<uint32_t> to_words(const py::bytes& data) {
+  const std::string_view bytes = data;
+  if (bytes.size() % 4 != 0) {
+    throw py::value_error("instructions are made of 4-byte words, and " + std::to_string(bytes.size()) +
+                          " bytes are not a multiple of that");
+  }
+  std::vector<uint32_t> words(bytes.size() / 4);
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+py::dict to_dict(const isa::Operand& operand) {
+  return py::dict("field"_a = kFields[size_t(operand.field)], "kind"_a = kKinds[size_t(operand.kind)],
+                  "type"_a = kTypes[size_t(operand.type)], "dwords"_a = operand.dwords, "written"_a = operand.written,
+                  "read"_a = operand.read);
+}
+
+py::list modifier_names(uint32_t modifiers) {
+  py::list names;
+  for (size_t bit = 0; bit < std::size(kModifiers); ++bit) {
+    if ((modifiers >> bit & 1) != 0) names.append(kModifiers[bit]);
+  }
+  return names;
+}
+
+py::dict to_dict(const isa::Row& row) {
+  py::list operands;
+  for (const isa::Operand& operand : std::span(row.operands, row.operand_count)) operands.append(to_dict(operand));
+  return py::dict("format"_a = kFormats[size_t(row.format)], "opcode"_a = row.opcode, "mnemonic"_a = row.mnemonic,
+                  "base_name"_a = isa::base_name(row), "mask"_a = row.mask, "match"_a = row.match,
+                  "modifiers"_a = modifier_names(row.modifiers), "operands"_a = operands);
+}
+
+py::list isa_rows(const std::string& processor) {
+  py::list rows;
+  for (const isa::Row& row : instruction_set(processor).rows()) rows.append(to_dict(row));
+  return rows;
+}
+
+py::list located_operands(const isa::Instruction& instruction) {
+  py::list operands;
+  for (const isa::Operand& operand : std::span(instruction.row->operands, instruction.row->operand_count)) {
+    const isa::Location location = isa::locate(instruction, operand);
+    py::dict entry = to_dict(operand);
+    entry["place"] = kPlaces[size_t(location.place)];
+    entry["value"] = location.value;
+    entry["located_dwords"] = location.dwords;
+    operands.append(entry);
+  }
+  return operands;
+}
+
+/// The instruction at the start of `data`: its row's columns, the values of its fields, and where its operands lie.
+/// None where the bytes are no instruction.
+py::object decode(const std::string& processor, const py::bytes& data) {
+  const std::vector<uint32_t> words = to_words(data);
+  if (words.empty()) throw py::value_error("an instruction has at least 4 bytes");
+  const isa::Instruction instruction = instruction_set(processor).decode(words);
+  if (instruction.row == nullptr) return py::none();
+  py::dict fields;
+  for (size_t index = 1; index < std::size(kFields); ++index) {
+    const auto field = static_cast<isa::Field>(index);
+    if (isa::position(instruction.row->format, field).width != 0) fields[kFields[index]] = instruction[field];
+  }
+  py::dict result = to_dict(*instruction.row);
+  result["dwords"] = instruction.dwords;
+  result["literal"] = instruction.literal;
+  result["fields"] = fields;
+  result["operands"] = located_operands(instruction);
+  result["text"] = isa::disassemble(instruction);
+  return result;
+}
+
+/// A linear sweep: (address, bytes, text) of each instruction. Words that are none are one word long: ".long 0x...".
+py::list disassemble(const std::string& processor, const py::bytes& data, uint64_t address) {
+  const isa::InstructionSet& set = instruction_set(processor);
+  const std::vector<uint32_t> words = to_words(data);
+  const std::string_view bytes = data;
+  py::list lines;
+  for (size_t begin = 0; begin < words.size();) {
+    const isa::Instruction instruction = set.decode(std::span(words).subspan(begin));
+    const size_t size = size_t{instruction.dwords} * 4;
+    lines.append(
+        py::make_tuple(address + begin * 4, py::bytes(bytes.substr(begin * 4, size)), isa::disassemble(instruction)));
+    begin += instruction.dwords;
+  }
+  return lines;
+}
+
+}  // namespace
+
+void bind_isa(py::module_& module) {
+  module.def("isa_rows", &isa_rows, py::arg("processor"), "The rows of a processor's instruction table.");
+  module.def("decode", &decode, py::arg("processor"), py::arg("data"),
+             "The instruction at the start of `data`, or None.");
+  module.def("disassemble", &disassemble, py::arg("processor"), py::arg("data"), py::arg("address") = 0,
+             "(address, bytes, text) of each instruction in `data`.");
+}
+
+}  // namespace wave

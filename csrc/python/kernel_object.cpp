@@ -1,0 +1,184 @@
+#include "python/kernel_object.h"
+
+#include <structmember.h>
+
+#include "base/error.h"
+#include "python/c_api.h"
+
+namespace py = pybind11;
+
+namespace wave {
+
+namespace {
+
+const Kernel& kernel_of(PyObject* self) { return *reinterpret_cast<KernelObject*>(self)->kernel; }
+
+PyTypeObject* kernel_type = nullptr;  ///< owned by the module, which is never unloaded
+
+/// For each parameter what call_operator in wave_runtime/_kernel.py does with it: which list its argument goes to.
+py::str plan_of(const Parameter& parameter) {
+  if (parameter.is_pointer) return parameter.is_const ? "input" : "output";
+  if (parameter.type >= Type::F16 && parameter.type <= Type::F64) return "float";
+  if (parameter.type == Type::Bytes) return "bytes";
+  return parameter.type >= Type::B8 && parameter.type <= Type::B64 ? "bits" : "int";
+}
+
+py::tuple plan_of(const Signature& signature) {
+  py::tuple plan(signature.parameters.size());
+  for (size_t i = 0; i < signature.parameters.size(); ++i) plan[i] = plan_of(signature.parameters[i]);
+  return plan;
+}
+
+py::object block_tuple(const Kernel& kernel) {
+  const auto& block = kernel.block();
+  if (!block) return py::none();
+  return py::make_tuple((*block)[0], (*block)[1], (*block)[2]);
+}
+
+PyObject* get_name(PyObject* self, void*) {
+  return with_python_errors([&] { return python_text(kernel_of(self).name()).release().ptr(); });
+}
+PyObject* get_signature(PyObject* self, void*) {
+  return with_python_errors([&] { return py::str(kernel_of(self).signature().text()).release().ptr(); });
+}
+py::str strides_text(const Kernel& kernel) { return kernel.strides() == StridePolicy::Any ? "any" : "contiguous"; }
+PyObject* get_strides(PyObject* self, void*) {
+  return with_python_errors([&] { return strides_text(kernel_of(self)).release().ptr(); });
+}
+PyObject* get_writes(PyObject* self, void*) {
+  return with_python_errors([&]() -> PyObject* {
+    const Signature& signature = kernel_of(self).signature();
+    if (!signature.mutability_known) Py_RETURN_NONE;
+    py::list writes;
+    for (size_t i = 0; i < signature.parameters.size(); ++i) {
+      if (signature.parameters[i].is_pointer && !signature.parameters[i].is_const) writes.append(i);
+    }
+    return py::tuple(writes).release().ptr();
+  });
+}
+
+PyObject* repr(PyObject* self) {
+  return with_python_errors([&] {
+    const Kernel& kernel = kernel_of(self);
+    return python_text(text("<wave_runtime.Kernel ", kernel.name(), "(", kernel.signature().text(), ") for ",
+                            kernel.code().target().id(), ">"))
+        .release()
+        .ptr();
+  });
+}
+
+PyObject* richcompare(PyObject* self, PyObject* other, int operation) {
+  if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(other) != kernel_type) Py_RETURN_NOTIMPLEMENTED;
+  const bool equal = &kernel_of(self) == &kernel_of(other);
+  return PyBool_FromLong(equal == (operation == Py_EQ));
+}
+
+Py_hash_t hash(PyObject* self) { return PyObject_Hash(reinterpret_cast<KernelObject*>(self)->handle); }
+
+/// Pickles and copies as the code object's bytes, the name and the options: unpickling registers it again under its
+/// handle.
+PyObject* reduce(PyObject* self, PyObject*) {
+  return with_python_errors([&] {
+    const Kernel& kernel = kernel_of(self);
+    const Bytes bytes = kernel.code().bytes();
+    const py::bytes image(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const py::object signature = kernel.overridden() ? py::object(py::str(kernel.signature().text())) : py::none();
+    const py::object rebuild = py::module_::import("wave_runtime._kernel").attr("rebuild");
+    const py::tuple arguments = py::make_tuple(image, python_text(kernel.name()), signature, strides_text(kernel));
+    return py::make_tuple(rebuild, arguments).release().ptr();
+  });
+}
+
+/// What the binary says of the kernel, as a wave_runtime.KernelInfo.
+PyObject* get_info(PyObject* self, void*) {
+  return with_python_errors([&] {
+    const Kernel& kernel = kernel_of(self);
+    const Bytes bytes = kernel.code().bytes();
+    const py::bytes image(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const py::object info = py::module_::import("wave_runtime._kernel").attr("info");
+    return py::object(info(image, python_text(kernel.name()))).release().ptr();
+  });
+}
+
+/// The method launch_raw.
+void launch_raw_method(const py::object& self, const py::bytes& arguments, const py::object& grid,
+                       const py::object& block, int64_t shared_memory, const py::sequence& memory) {
+  launch_raw(kernel_of(self.ptr()), arguments, grid, block, shared_memory, memory);
+}
+
+void dealloc(PyObject* self) {
+  KernelObject* object = reinterpret_cast<KernelObject*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  Py_XDECREF(object->handle);
+  Py_XDECREF(object->plan);
+  Py_XDECREF(object->default_block);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelObject, vectorcall), READONLY, nullptr},
+    {"handle", T_OBJECT_EX, offsetof(KernelObject, handle), READONLY,
+     "The key of this kernel in operators and graphs."},
+    {"block", T_OBJECT_EX, offsetof(KernelObject, default_block), READONLY, "The required workgroup size, or None."},
+    {"_plan", T_OBJECT_EX, offsetof(KernelObject, plan), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyGetSetDef properties[] = {
+    {"name", get_name, nullptr, "The kernel's name.", nullptr},
+    {"signature", get_signature, nullptr, "The parameters' types: \"*f32 const, *f32, i32\".", nullptr},
+    {"writes", get_writes, nullptr, "Indices of the arguments that the kernel writes, or None where that is unknown.",
+     nullptr},
+    {"info", get_info, nullptr, "What the binary says of the kernel: a KernelInfo.", nullptr},
+    {"strides", get_strides, nullptr, "\"contiguous\" or \"any\".", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_hash, reinterpret_cast<void*>(hash)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(richcompare)},
+    {Py_tp_members, members},
+    {Py_tp_getset, properties},
+    {Py_tp_methods, methods},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {
+    "wave_runtime.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots,
+};
+
+}  // namespace
+
+py::object make_kernel_object(const Kernel& kernel) {
+  auto* object = reinterpret_cast<KernelObject*>(kernel_type->tp_alloc(kernel_type, 0));
+  if (object == nullptr) throw py::error_already_set();
+  const py::object owner = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
+  object->vectorcall = call_kernel;
+  object->kernel = &kernel;
+  object->handle = python_text(kernel.handle()).release().ptr();
+  object->plan = plan_of(kernel.signature()).release().ptr();
+  object->default_block = block_tuple(kernel).release().ptr();
+  return owner;
+}
+
+void bind_kernel(py::module_& module) {
+  PyObject* type = PyType_FromSpec(&spec);
+  if (type == nullptr) throw py::error_already_set();
+  kernel_type = reinterpret_cast<PyTypeObject*>(type);
+  const py::handle owner(type);
+  owner.attr("launch_raw") = py::cpp_function(
+      launch_raw_method, py::name("launch_raw"), py::is_method(owner), py::arg("arguments"), py::kw_only(),
+      py::arg("grid"), py::arg("block") = py::none(), py::arg("shared_memory") = 0, py::arg("memory") = py::tuple());
+  module.add_object("Kernel", type);
+}
+
+}  // namespace wave

@@ -1,0 +1,107 @@
+// The extension module wave_runtime._C.
+#include <pybind11/stl.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "driver/driver.h"
+#include "emulator/bodies.h"
+#include "emulator/translate.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "python/kernel_object.h"
+
+namespace py = pybind11;
+
+namespace wave {
+
+namespace {
+
+/// A parsed code object as Python holds it (pybind11 keeps no shared pointers to const).
+struct ParsedCode {
+  std::shared_ptr<const CodeObject> code;
+};
+
+ParsedCode parse(const py::bytes& data) {
+  const std::string_view bytes = data;
+  return {CodeObject::parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, std::nullopt)};
+}
+
+py::tuple kernel_names(const ParsedCode& parsed) {
+  py::list names;
+  for (const KernelInfo& kernel : parsed.code->kernels()) names.append(python_text(kernel.metadata.name));
+  return py::tuple(names);
+}
+
+using Writes = std::vector<std::variant<int64_t, std::string>>;
+
+py::object make_kernel(const ParsedCode& parsed, const std::string& name, const std::optional<std::string>& signature,
+                       const std::optional<Writes>& writes, const std::string& strides) {
+  if (strides != "contiguous" && strides != "any") {
+    throw ValueError(text("strides= must be \"contiguous\" or \"any\", given \"", strides, "\""));
+  }
+  const KernelOptions options{signature, writes, strides == "any" ? StridePolicy::Any : StridePolicy::Contiguous};
+  return make_kernel_object(register_kernel(std::make_unique<const Kernel>(parsed.code, name, options)));
+}
+
+/// Lets Ctrl-C end a launch: Python's signal handlers run on the thread that made it.
+void check_signals() {
+  const py::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+py::dict emulator_statistics() {
+  const EmulatorStatistics statistics = last_emulator_statistics();
+  py::dict result;
+  result["instructions"] = statistics.instructions;
+  result["waves"] = statistics.waves;
+  result["workgroups"] = statistics.workgroups;
+  return result;
+}
+
+/// The instructions that the emulator runs, by name without the encoding's suffix.
+std::vector<std::string_view> implemented_instructions() {
+  std::vector<std::string_view> names;
+  for (const emulator::Body& body : emulator::bodies()) names.push_back(body.name);
+  return names;
+}
+
+/// Why the emulator cannot run the instruction at the start of `data`, or None.
+std::optional<std::string> unsupported(const std::string& processor, const py::bytes& data) {
+  const isa::InstructionSet* set = isa::InstructionSet::find(processor);
+  if (set == nullptr) throw ValueError(text("the emulator has no instruction table for ", processor));
+  const std::string_view bytes = data;
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), words.size() * 4);
+  if (words.empty()) throw ValueError("an instruction has at least 4 bytes");
+  const isa::Instruction instruction = set->decode(words);
+  if (instruction.row == nullptr) return text("not an instruction of ", processor);
+  const std::string reason = emulator::unsupported(instruction);
+  return reason.empty() ? std::nullopt : std::optional(reason);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_C, module) {
+  register_errors(module);
+  bind_code_object(module);
+  bind_isa(module);
+  bind_kernel(module);
+  py::class_<ParsedCode>(module, "CodeObject", py::is_final())
+      .def(py::init(&parse), py::arg("data"))
+      .def_property_readonly("target", [](const ParsedCode& parsed) { return parsed.code->target().id(); })
+      .def_property_readonly("kernels", &kernel_names);
+  module.def("make_kernel", &make_kernel, py::arg("code"), py::arg("name"), py::arg("signature"), py::arg("writes"),
+             py::arg("strides"));
+  module.def("emulator_statistics", &emulator_statistics);
+  module.def("implemented_instructions", &implemented_instructions);
+  module.def("unsupported", &unsupported, py::arg("processor"), py::arg("data"));
+  set_interrupt_check(check_signals);
+}
+
+}  // namespace wave

@@ -1,0 +1,1 @@
+"""What make_corpus.py is made of."""

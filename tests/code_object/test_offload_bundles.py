@@ -1,0 +1,120 @@
+"""Which entry of a container is taken."""
+
+from __future__ import annotations
+
+import pytest
+from code_object_support import corpus_file
+from corpus_tools.valid import raw_bundle
+
+from wave_runtime import _C
+
+BUNDLES = [
+    "bundle_plain.hipfb",
+    "bundle_zlib_v2.hipfb",
+    "bundle_zstd_v1.hipfb",
+    "bundle_zstd_v2.hipfb",
+    "bundle_zstd_v3.hipfb",
+    "host_library.elf",
+]
+PREFIX = "hipv4-amdgcn-amd-amdhsa--"
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+@pytest.mark.parametrize(
+    ("target", "inside"),
+    [
+        ("gfx942", "asm_args_pad.co"),
+        ("gfx942:sramecc+:xnack-", "asm_args_pad.co"),
+        ("gfx90a", "clang_v5_gfx90a_xnack_on.co"),
+        ("gfx90a:xnack+", "clang_v5_gfx90a_xnack_on.co"),
+    ],
+)
+def test_the_image_is_the_file_that_was_put_in(name: str, target: str, inside: str) -> None:
+    assert _C.image(corpus_file(name), target) == corpus_file(inside)
+    assert _C.read_code_object(corpus_file(name), target) == _C.read_code_object(corpus_file(inside))
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_no_entry_fits(name: str) -> None:
+    with pytest.raises(
+        ValueError, match=rf"no entry runs on gfx90a:xnack-; the entries are {PREFIX}gfx90a:xnack\+, {PREFIX}gfx942"
+    ):
+        _C.read_code_object(corpus_file(name), "gfx90a:xnack-")
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_several_gpus_need_a_target(name: str) -> None:
+    with pytest.raises(ValueError, match="there is code for several GPUs: say which target; the entries are hipv4-"):
+        _C.read_code_object(corpus_file(name))
+
+
+def test_one_gpu_needs_none() -> None:
+    assert _C.read_code_object(corpus_file("host_object.elf"))["target"] == "gfx1100"
+    assert [k["name"] for k in _C.read_code_object(corpus_file("host_object.elf"))["kernels"]] == ["store_one"]
+
+
+@pytest.mark.parametrize(
+    ("target", "taken"),
+    [
+        ("gfx942:sramecc+:xnack-", "gfx942:xnack-"),  # fixes what the device fixes
+        ("gfx942:sramecc+:xnack+", "gfx942"),  # the other one is fixed to the other setting
+        ("gfx942", "gfx942"),  # the device's setting is not known: code that does not depend on it
+        ("gfx950:xnack-", "gfx9-4-generic"),
+        ("gfx9-4-generic", "gfx9-4-generic"),
+        ("gfx906:sramecc-:xnack-", "gfx906:sramecc-:xnack-"),  # written "hip-amdgcn-amd-amdhsa-gfx906"
+    ],
+)
+def test_the_most_specific_entry_is_taken(target: str, taken: str) -> None:
+    assert _C.read_code_object(corpus_file("bundle_choice.hipfb"), target)["target"] == taken
+
+
+def test_order_does_not_matter() -> None:
+    entries = [
+        (f"{PREFIX}gfx942", corpus_file("asm_args_pad.co")),
+        (f"{PREFIX}gfx942:xnack-", corpus_file("asm_target_none.co")),
+        (f"{PREFIX}gfx9-4-generic", corpus_file("asm_v6_gfx9_4_generic.co")),
+    ]
+    for order in (entries, entries[::-1], entries[1:] + entries[:1]):
+        assert _C.read_code_object(raw_bundle(order), "gfx942:xnack-")["target"] == "gfx942:xnack-"
+        assert _C.read_code_object(raw_bundle(order), "gfx942:xnack+")["target"] == "gfx942"
+
+
+def test_equal_entries_count_as_one() -> None:
+    code = corpus_file("asm_args_pad.co")
+    assert _C.image(raw_bundle([(f"{PREFIX}gfx942", code), (f"{PREFIX}gfx942", code)])) == code
+
+
+def test_entries_that_suit_equally_well() -> None:
+    on, off = corpus_file("clang_v5_gfx90a_xnack_on.co"), corpus_file("clang_v5_gfx90a_xnack_off.co")
+    bundle = raw_bundle([(f"{PREFIX}gfx90a:xnack+", on), (f"{PREFIX}gfx90a:xnack-", off)])
+    with pytest.raises(
+        ValueError, match="several entries run on gfx90a equally well: say its features; the entries are"
+    ):
+        _C.read_code_object(bundle, "gfx90a")
+    assert _C.image(bundle, "gfx90a:sramecc+:xnack-") == off
+
+
+def test_a_code_object_for_each_translation_unit() -> None:
+    """A HIP library has them all; one has to be taken."""
+    first, second = corpus_file("asm_args_pad.co"), corpus_file("clang_v5_gfx942.co")
+    library = raw_bundle([(f"{PREFIX}gfx942", first), (f"{PREFIX}gfx942", second), (f"{PREFIX}gfx942", first)])
+    assert _C.images(library, "gfx942") == _C.images(library) == [first, second]
+    with pytest.raises(ValueError, match=r"one is wanted; their kernels are \(k\), \(scale, shuffle\)$"):
+        _C.image(library, "gfx942")
+    assert _C.images(corpus_file("host_library.elf"), "gfx942") == [first]  # the same code in both units
+    assert _C.images(second) == [second]
+
+
+def test_code_that_contradicts_its_entry() -> None:
+    bundle = raw_bundle([(f"{PREFIX}gfx90a", corpus_file("clang_v5_gfx90a_xnack_on.co"))])
+    with pytest.raises(ValueError, match=r"code object built for gfx90a:xnack\+ does not run on gfx90a:xnack-"):
+        _C.read_code_object(bundle, "gfx90a:xnack-")
+
+
+def test_offsets_in_errors_are_those_of_the_file() -> None:
+    """Of a plain bundle: of the bundle. Of a compressed one the message says that it is not."""
+    bundle = bytearray(corpus_file("bundle_plain.hipfb"))
+    image_at = bundle.index(_C.image(bytes(bundle), "gfx942"))
+    bundle[image_at + 4] = 1
+    with pytest.raises(ValueError, match=f"malformed code object at offset {image_at + 4:#x}: not a 64-bit ELF file"):
+        _C.read_code_object(bytes(bundle), "gfx942")

@@ -1,0 +1,45 @@
+"""What the tests share: the kernels they launch, and the environment they need."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+from support import EXAMPLES, PROBES, LoadKernel
+
+import wave_runtime
+
+sys.path.insert(0, str(EXAMPLES))
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def probe() -> LoadKernel:
+    """Loads a kernel of probes.s by name. Their arguments are two 8-byte values and two 4-byte values."""
+
+    def load(name: str, signature: str = "*i32 const, *i32, i32, i32", **options: object) -> wave_runtime.Kernel:
+        return wave_runtime.load(PROBES / "probes.hsaco", signature={name: signature}, **options)[name]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def language() -> LoadKernel:
+    """Loads a kernel of language.hip by name."""
+
+    def load(name: str, signature: str) -> wave_runtime.Kernel:
+        return wave_runtime.load(PROBES / "language.hsaco", signature={name: signature})[name]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def vector_add() -> wave_runtime.Kernel:
+    """C = a + b, n elements, blocks of 256: (*f32 const, *f32 const, *f32, i32)."""
+    signature = "a: *f32 const, b: *f32 const, c: *f32, n: i32"
+    return wave_runtime.load(EXAMPLES / "basics.hsaco", signature={"vector_add": signature})["vector_add"]

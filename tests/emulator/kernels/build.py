@@ -1,0 +1,32 @@
+"""Builds the code objects of this folder; needs clang 17 or later and lld (CLANG names one that is not found)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+TARGET = "gfx942"
+HIP = [
+    "-x",
+    "hip",
+    f"--offload-arch={TARGET}",
+    "--offload-device-only",
+    "--no-gpu-bundle-output",
+    "-nogpulib",
+    "-nogpuinc",
+]
+ASSEMBLY = ["-x", "assembler", "--target=amdgcn-amd-amdhsa", f"-mcpu={TARGET}"]
+
+
+def main() -> None:
+    """Build everything."""
+    clang = os.environ.get("CLANG") or shutil.which("clang-19") or "clang"
+    subprocess.run([clang, *ASSEMBLY, FOLDER / "probes.s", "-o", FOLDER / "probes.hsaco"], check=True)
+    subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""What a kernel must not do: each stops the launch with an error that says where, and never the process."""
+
+from __future__ import annotations
+
+import mmap
+import warnings
+
+import pytest
+import torch
+from support import LoadKernel
+
+import wave_runtime
+
+FIRST_POINTER = "*i32, i64, i32, i32"
+
+
+def alone(values: list[int]) -> torch.Tensor:
+    """A tensor whose storage is far from every other, so that what lies around it is no one's memory."""
+    margin = 1 << 16
+    data = mmap.mmap(-1, 2 * margin + 4 * len(values))
+    tensor = torch.frombuffer(data, dtype=torch.int32, count=len(values), offset=margin)
+    return tensor.copy_(torch.tensor(values, dtype=torch.int32))
+
+
+def tensors() -> tuple[torch.Tensor, torch.Tensor]:
+    """0 to 63, and zeros."""
+    return alone(list(range(64))), alone([0] * 64)
+
+
+def run(kernel: wave_runtime.Kernel, *arguments: object, **keywords: object) -> wave_runtime.KernelFault:
+    """The fault that a launch of one wave ends with."""
+    with pytest.raises(wave_runtime.KernelFault) as caught:
+        kernel(*arguments, **{"grid": 1, "block": 64, **keywords})
+    return caught.value
+
+
+def test_message_names_everything(probe: LoadKernel) -> None:
+    source, out = tensors()
+    fault = run(probe("load_at"), source, out, 4096, 0)
+    assert str(fault).split("\n") == [
+        "kernel 'load_at' on the gfx942 emulator: a load of 4 bytes out of bounds: 3840 bytes past the end of "
+        "argument 0 (int32 [64]), which has 256 bytes",
+        "  at load_at+0x30: global_load_dword v6, v[4:5], off",
+        f"  workgroup (0, 0, 0), wave 0, lane 0 (work-item (0, 0, 0)), address {source.data_ptr() + 4096:#x}",
+    ]
+    assert fault.kernel == "load_at"
+    assert fault.workgroup == (0, 0, 0)
+    assert (fault.wave, fault.lane, fault.pc) == (0, 0, 0x30)
+    assert fault.instruction == "global_load_dword v6, v[4:5], off"
+    assert fault.address == source.data_ptr() + 4096
+
+
+def test_place_within_the_grid(vector_add: wave_runtime.Kernel) -> None:
+    a, b, short = torch.ones(2000), torch.ones(2000), torch.zeros(1300)
+    fault = run(vector_add, a, b, short, 2000, grid=8, block=256)
+    assert fault.workgroup == (5, 0, 0)
+    assert (fault.wave, fault.lane) == (0, 20)
+    assert "lane 20 (work-item (20, 0, 0))" in str(fault)
+    assert "argument 2 'c' (float32 [1300]), which has 5200 bytes" in str(fault)
+
+
+def test_load_before_the_begin(probe: LoadKernel) -> None:
+    source, out = tensors()
+    fault = run(probe("load_at"), source, out, -4, 0)
+    assert "a load of 4 bytes out of bounds: 4 bytes before the begin of argument 0" in str(fault)
+
+
+def test_store_past_the_end(probe: LoadKernel) -> None:
+    source, out = tensors()
+    fault = run(probe("store_at", "*i32, *i32 const, i32, i32"), out, source, 4, 0)
+    assert fault.lane == 63
+    assert "a store of 4 bytes out of bounds: 0 bytes past the end of argument 0" in str(fault)
+
+
+def test_store_across_the_end(probe: LoadKernel) -> None:
+    source, out = tensors()
+    fault = run(probe("store_at", "*i32, *i32 const, i32, i32"), out, source, 2, 0)
+    assert fault.lane == 63
+    assert "a store of 4 bytes out of bounds: from 2 bytes before the end of argument 0" in str(fault)
+
+
+def test_store_to_const(probe: LoadKernel) -> None:
+    source, out = tensors()
+    fault = run(probe("store_at", "*i32 const, *i32, i32, i32"), source, out, 8, 0)
+    assert (
+        "a store of 4 bytes into argument 0 (int32 [64]), 8 bytes from its begin: the kernel's signature says"
+        in str(fault)
+    )
+    assert torch.equal(source, torch.arange(64, dtype=torch.int32))
+
+
+def test_store_to_const_beside_a_writable_view(probe: LoadKernel) -> None:
+    """Two arguments in one storage: only the written one's own bytes are writable."""
+    storage = alone([0] * 128)
+    kernel = probe("store_at", "*i32, *i32 const, i32, i32")
+    kernel(storage[64:], storage[:64], 0, 0, grid=1, block=64)
+    assert storage[64:].tolist() == list(range(64))
+    fault = run(kernel, storage[64:], storage[:64], -4, 0)
+    assert fault.lane == 0
+    assert "a store of 4 bytes into the storage of argument 1 (int32 [64]), 252 bytes from its begin" in str(fault)
+    assert storage[:64].sum() == 0
+
+
+def test_over_read_is_zero_and_reported_once(probe: LoadKernel) -> None:
+    """Correct kernels read a little past an end what they then discard."""
+    source, out = tensors()
+    kernel = probe("load_at")
+    with pytest.warns(
+        RuntimeWarning, match=r"kernel 'load_at': a load of 4 bytes that ends 4 bytes past the end of argument 0"
+    ) as caught:
+        kernel(source, out, 8, 0, grid=1, block=64)
+    assert len(caught) == 1
+    assert out.tolist() == [*range(2, 64), 0, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kernel(source, out, 512, 0, grid=1, block=1)
+    fault = run(kernel, source, out, 512 + 4 * 64, 0)
+    assert fault.lane == 0
+
+
+def test_lds(probe: LoadKernel) -> None:
+    _, out = tensors()
+    load, store = probe("load_lds", FIRST_POINTER), probe("store_lds", FIRST_POINTER)
+    load(out, 0, 252, 0, grid=1, block=64)
+    assert out.tolist() == [7] * 64
+    with pytest.warns(RuntimeWarning, match="past the end of LDS"):
+        load(out, 0, 256, 0, grid=1, block=64)
+    assert out.tolist() == [0] * 64
+    assert "2304 bytes past the end of LDS, of which the workgroup has 256 bytes" in str(run(load, out, 0, 2560, 0))
+    assert "a store of 4 bytes out of bounds: 0 bytes past the end of LDS" in str(run(store, out, 0, 256, 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "unknown_instruction",
+            "an instruction that gfx942 does not have\n  at unknown_instruction+0x4: .long 0xffffffff",
+        ),
+        ("not_implemented", "ds_gws_barrier is not implemented\n  at not_implemented+0x0: ds_gws_barrier v0 gds"),
+        (
+            "missing_register",
+            "a register that the kernel does not have: its descriptor allocates fewer\n  at missing_register+0x0",
+        ),
+    ],
+)
+def test_instructions_that_cannot_run(probe: LoadKernel, name: str, message: str) -> None:
+    _, out = tensors()
+    assert message in str(run(probe(name, FIRST_POINTER), out, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (0, "a jump to 0x0, which is not in the code object's code"),
+        (2**40, "a jump to 0x10000000000, which is not in the code object's code"),
+        (2**63 + 4, "a jump to 0x8000000000000004, which is not in the code object's code"),
+        (3, "a jump to 0x3, which is no multiple of 4"),
+    ],
+)
+def test_jumps_outside_of_the_code(probe: LoadKernel, target: int, message: str) -> None:
+    _, out = tensors()
+    fault = run(probe("jump_to", "u64, *i32, i32, i32"), target, out, 0, 0)
+    assert message in str(fault)
+    assert fault.instruction == "s_setpc_b64 s[4:5]"
+
+
+@pytest.mark.parametrize("name", ["spin", "spin_at_barrier"])
+def test_instruction_budget(probe: LoadKernel, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_MAX_INSTRUCTIONS", "100000")
+    _, out = tensors()
+    fault = run(probe(name, FIRST_POINTER), out, 0, 0, 0, block=256)
+    assert "a wave ran more than 100000 instructions, the limit that WAVE_RUNTIME_MAX_INSTRUCTIONS sets" in str(fault)
+
+
+def test_the_fault_of_the_first_workgroup_is_reported(vector_add: wave_runtime.Kernel) -> None:
+    """With several threads later workgroups fail, too; with one thread the first to fail is the first there is."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        fault = run(vector_add, torch.ones(10**5), torch.ones(10**5), torch.zeros(256 * 9), 10**5, grid=391, block=256)
+    finally:
+        torch.set_num_threads(threads)
+    assert fault.workgroup == (9, 0, 0)
+
+
+def test_the_operator_raises_the_same(vector_add: wave_runtime.Kernel) -> None:
+    with pytest.raises(wave_runtime.KernelFault, match="argument 2 'c'") as caught:
+        torch.ops.wave.launch(
+            vector_add.handle, [torch.ones(64), torch.ones(64)], [torch.zeros(8)], [64], [], [1], [64]
+        )
+    assert caught.value.lane == 8

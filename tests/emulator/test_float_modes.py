@@ -1,0 +1,155 @@
+"""f32 arithmetic under MODE's rounding and denormal settings, and output modifiers, against exact arithmetic."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from fractions import Fraction
+
+import pytest
+import torch
+from support import LoadKernel
+
+EDGES = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.1,
+    1.5,
+    -2.75,
+    3.0,
+    0.3333333,
+    1e-45,
+    -1e-45,
+    1.1e-38,
+    -1.3e-38,
+    1.1754944e-38,
+    2e-30,
+    1e20,
+]
+EDGES += [
+    3.4028235e38,
+    -3.4028235e38,
+    2**-126 * (1 - 2**-23),
+    1 + 2**-23,
+    math.inf,
+    -math.inf,
+    math.nan,
+    0.5,
+    0.75,
+    7e-39,
+]
+
+TINY = Fraction(2) ** -126
+LARGEST = Fraction(2 - Fraction(2) ** -23) * 2**127
+
+
+def f32(value: float) -> float:
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def rounded(exact: Fraction, direction: str) -> float:
+    """The f32 that `exact`, which is not zero, rounds to."""
+    magnitude = abs(exact)
+    exponent = max(math.frexp(float(magnitude))[1] if magnitude > Fraction(2) ** -1000 else -(10**6), -125)
+    while Fraction(2) ** (exponent - 1) > magnitude and exponent > -125:
+        exponent -= 1
+    unit = Fraction(2) ** (exponent - 24)
+    floor = magnitude // unit
+    rest = magnitude / unit - floor
+    up = {
+        "nearest": rest > Fraction(1, 2) or (rest == Fraction(1, 2) and floor % 2 == 1),
+        "up": rest > 0 and exact > 0,
+        "down": rest > 0 and exact < 0,
+        "zero": False,
+    }[direction]
+    result = (floor + up) * unit
+    if result > LARGEST:
+        away = direction == "nearest" or (direction == "up" and exact > 0) or (direction == "down" and exact < 0)
+        result = math.inf if away else LARGEST
+    return math.copysign(float(result), -1.0 if exact < 0 else 1.0)
+
+
+def flushed(value: float) -> float:
+    is_denormal = value != 0 and not math.isinf(value) and not math.isnan(value) and abs(Fraction(value)) < TINY
+    return math.copysign(0.0, value) if is_denormal else value
+
+
+def add(a: float, b: float, direction: str) -> float:
+    if math.isnan(a) or math.isnan(b) or math.isinf(a) or math.isinf(b):
+        return a + b
+    exact = Fraction(a) + Fraction(b)
+    if exact != 0:
+        return rounded(exact, direction)
+    if math.copysign(1, a) == math.copysign(1, b):
+        return a + b  # both zeros of one sign
+    return -0.0 if direction == "down" else 0.0
+
+
+def multiply(a: float, b: float, direction: str) -> float:
+    if math.isnan(a) or math.isnan(b) or math.isinf(a) or math.isinf(b) or a == 0 or b == 0:
+        return a * b
+    return rounded(Fraction(a) * Fraction(b), direction)
+
+
+def output(value: float, *, doubles: bool, dx10: bool) -> float:
+    """OMOD *2, which IEEE mode and kept denormals switch off, then clamp."""
+    if doubles:
+        value = value * 2 if value != 0 else 0.0
+        value = (
+            f32(value)
+            if abs(value) <= float(LARGEST) or math.isinf(value) or math.isnan(value)
+            else math.copysign(math.inf, value)
+        )
+    if math.isnan(value):
+        return 0.0 if dx10 else value
+    return min(max(value, 0.0), 1.0)
+
+
+def same(a: float, b: float) -> bool:
+    return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
+
+
+@pytest.mark.parametrize(
+    ("name", "direction", "flush_in", "flush_out", "doubles", "dx10"),
+    [
+        ("float_nearest", "nearest", False, False, False, True),
+        ("float_up", "up", False, False, False, True),
+        ("float_down", "down", False, False, False, True),
+        ("float_zero", "zero", False, False, False, True),
+        ("float_flush", "nearest", True, True, True, True),
+        ("float_flush_inputs", "nearest", True, False, False, False),
+        ("float_flush_outputs", "nearest", False, True, True, False),
+    ],
+)
+def test_modes(
+    probe: LoadKernel, name: str, direction: str, flush_in: bool, flush_out: bool, doubles: bool, dx10: bool
+) -> None:
+    values = [f32(value) for value in EDGES] + torch.randn(20).tolist() + (torch.randn(20) * 1e-38).tolist()
+    pairs = list(itertools.product(values, values))[: 64 * 68]
+    source = torch.tensor(pairs, dtype=torch.float32)
+    out = torch.zeros(len(pairs), 4)
+    kernel = probe(name, "*f32 const, *f32, i32, i32")
+    for begin in range(0, len(pairs), 64):
+        kernel(
+            source[begin : begin + 64].contiguous(),
+            out[begin : begin + 64],
+            0,
+            0,
+            grid=1,
+            block=min(64, len(pairs) - begin),
+        )
+    read = flushed if flush_in else lambda value: value
+    write = flushed if flush_out else lambda value: value
+    for (a, b), found in zip(pairs, out.tolist(), strict=True):
+        x, y = read(a), read(b)
+        total = add(x, y, direction)
+        expected = [
+            write(total),
+            write(multiply(x, y, direction)),
+            write(add(abs(x), -y, direction)),
+            write(output(total, doubles=doubles, dx10=dx10)),
+        ]
+        assert all(map(same, found, expected)), (a, b, found, expected)

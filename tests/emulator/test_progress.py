@@ -1,0 +1,139 @@
+"""Waves and workgroups that wait for each other, threads, and launches that are stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from support import LoadKernel
+
+import wave_runtime
+
+FIRST_POINTER = "*i32, i64, i32, i32"
+
+
+@pytest.fixture(params=[1, 2, 4])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", ["wait_for_other", "sleep_for_other"])
+def test_workgroups_that_poll_memory_make_progress(probe: LoadKernel, name: str, threads: int) -> None:
+    flags = torch.zeros(2, dtype=torch.int32)
+    probe(name, FIRST_POINTER)(flags, 0, 0, 0, grid=2, block=64)
+    assert flags.tolist() == [1, 1]
+
+
+def test_waves_that_ended_do_not_count_at_a_barrier(probe: LoadKernel) -> None:
+    out = torch.full((256,), -1, dtype=torch.int32)
+    probe("barrier_without_ended_wave", FIRST_POINTER)(out, 0, 0, 0, grid=1, block=256)
+    assert out.tolist() == [*range(64), *range(64), *range(64), *[-1] * 64]
+
+
+def test_number_of_threads_does_not_change_results(threads: int) -> None:
+    from catalog import CATALOG
+
+    for example in CATALOG:
+        inputs = example.inputs(*example.sizes[0])
+        result = example.run(*inputs)
+        torch.set_num_threads(1)
+        assert torch.equal(result, example.run(*inputs)), example.name
+        torch.set_num_threads(threads)
+
+
+def test_launches_from_torchs_own_threads(vector_add: wave_runtime.Kernel) -> None:
+    """A launch inside of a parallel region uses the thread that it is on."""
+    results: list[bool] = []
+
+    def work() -> None:
+        a, b, c = torch.randn(10**5), torch.randn(10**5), torch.zeros(10**5)
+        vector_add(a, b, c, 10**5, grid=391, block=256)
+        results.append(torch.equal(c, a + b))
+
+    workers = [threading.Thread(target=work) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert results == [True] * 8
+
+
+def test_flush_denormal_of_the_host_does_not_matter(vector_add: wave_runtime.Kernel) -> None:
+    """torch.set_flush_denormal() sets the thread's mode; a kernel whose descriptor keeps denormals must keep them."""
+    a, c = torch.full((64,), 1e-40), torch.zeros(64)
+    expected = a + a
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor cannot flush denormals")
+    try:
+        vector_add(a, a, c, 64, grid=1, block=64)
+        still_flushing = bool((torch.full((1,), 1e-40) * 1 == 0).all())
+    finally:
+        torch.set_flush_denormal(False)
+    assert torch.equal(c, expected)
+    assert still_flushing, "the thread's own mode must be restored"
+
+
+@pytest.mark.parametrize("name", ["spin", "spin_at_barrier"])
+@pytest.mark.parametrize("grid", [1, 8])
+def test_keyboard_interrupt(name: str, grid: int) -> None:
+    file = Path(__file__).parent / "kernels" / "probes.hsaco"
+    code = (
+        "import torch, wave_runtime\n"
+        f"kernel = wave_runtime.load({str(file)!r}, signature={{{name!r}: {FIRST_POINTER!r}}})[{name!r}]\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        f"    kernel(torch.zeros(4, dtype=torch.int32), 0, 0, 0, grid={grid}, block=256)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert output == "interrupted\n"
+
+
+def test_other_python_threads_run_meanwhile(probe: LoadKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_MAX_INSTRUCTIONS", "30000000")
+    kernel, out = probe("spin", FIRST_POINTER), torch.zeros(4, dtype=torch.int32)
+
+    def launch() -> None:
+        with pytest.raises(wave_runtime.KernelFault, match="WAVE_RUNTIME_MAX_INSTRUCTIONS"):
+            kernel(out, 0, 0, 0, grid=1, block=64)
+
+    worker = threading.Thread(target=launch)
+    worker.start()
+    rounds = 0
+    while worker.is_alive():
+        rounds += 1
+        time.sleep(0)
+    worker.join()
+    assert rounds > 10
+
+
+def test_forked_process_can_launch(vector_add: wave_runtime.Kernel) -> None:
+    a, c = torch.ones(64), torch.zeros(64)
+    vector_add(a, a, c, 64, grid=1, block=64)
+    child = os.fork()
+    if child == 0:
+        torch.set_num_threads(1)  # as torch's data loader does
+        d = torch.zeros(64)
+        vector_add(a, a, d, 64, grid=1, block=64)
+        os._exit(0 if torch.equal(c, d) else 1)
+    assert os.waitpid(child, 0)[1] == 0

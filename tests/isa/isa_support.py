@@ -1,0 +1,44 @@
+"""What the tests of the instruction tables share."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from isa.llvm import find_library
+
+from wave_runtime import _C
+
+ROOT = Path(__file__).resolve().parents[2]
+PROCESSOR = "gfx942"
+
+needs_llvm = pytest.mark.skipif(find_library() is None, reason="libLLVM 19 is not installed")
+
+
+def rows() -> list[dict[str, Any]]:
+    """The rows of the table, as dictionaries."""
+    found: list[dict[str, Any]] = _C.isa_rows(PROCESSOR)
+    return found
+
+
+def pack(*words: int) -> bytes:
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+def text(*words: int) -> str:
+    """The text of the first instruction in `words`."""
+    line: str = _C.disassemble(PROCESSOR, pack(*words))[0][2]
+    return line
+
+
+def decode(*words: int) -> dict[str, Any] | None:
+    decoded: dict[str, Any] | None = _C.decode(PROCESSOR, pack(*words))
+    return decoded
+
+
+def sweep(data: bytes) -> list[tuple[tuple[int, ...], str]]:
+    """Words and text of each instruction."""
+    lines: list[tuple[int, bytes, str]] = _C.disassemble(PROCESSOR, data)
+    return [(struct.unpack(f"<{len(piece) // 4}I", piece), line) for _, piece, line in lines]

@@ -1,0 +1,57 @@
+"""Agreement with LLVM where it is installed: the generator makes the committed table, and instructions read alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import check_isa
+import isa_support
+import pytest
+from generate_isa import generate
+from isa.agreement import compare
+from isa.llvm import Disassembler
+from isa.row import table
+from isa.samples import Sampler
+from isa_support import PROCESSOR, ROOT, needs_llvm
+
+from wave_runtime import _C
+
+pytestmark = needs_llvm
+
+WORDS = 50_000  # for each seed
+CODE_OBJECTS = sorted(
+    path for folder in ("examples/kernels", "tests/emulator/kernels") for path in (ROOT / folder).rglob("*.hsaco")
+)
+
+
+def test_the_table_is_what_the_generator_makes() -> None:
+    committed = (ROOT / "csrc/emulator/isa" / f"{PROCESSOR}.inc").read_text()
+    assert table(PROCESSOR, generate(PROCESSOR)).splitlines() == committed.splitlines()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_instructions_read_alike(seed: int) -> None:
+    known = check_isa.table(PROCESSOR)
+    words = Sampler(known.rows, seed).any(WORDS)
+    report = compare(Disassembler(PROCESSOR), check_isa.disassembler(PROCESSOR), known, words)
+    assert report.mismatches == []
+    assert report.counts["equal"] > WORDS // 2
+
+
+@pytest.mark.parametrize("path", CODE_OBJECTS, ids=lambda path: path.name)
+def test_code_objects_read_alike(path: Path) -> None:
+    """All code of a code object, word by word."""
+    data = path.read_bytes()
+    image: bytes = _C.image(data)
+    segments = [segment for segment in _C.read_code_object(data)["segments"] if segment["executable"]]
+    assert segments
+    for segment in segments:
+        begin = segment["file_offset"]
+        lines = isa_support.sweep(image[begin : begin + segment["file_size"] // 4 * 4])
+        theirs = Disassembler(PROCESSOR)(words for words, _ in lines)
+        different = [
+            (words, ours, llvm.text)
+            for (words, ours), llvm in zip(lines, theirs, strict=True)
+            if (llvm.text or f".long 0x{words[0]:08x}", llvm.dwords or 1) != (ours, len(words))
+        ]
+        assert different == []

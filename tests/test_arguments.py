@@ -1,0 +1,220 @@
+"""Arguments: packed exactly, and checked before anything runs."""
+
+from __future__ import annotations
+
+import math
+import struct
+from bisect import bisect_right
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from support import LoadKernel
+
+import wave_runtime
+
+SIGNATURE = "*u8, i8, u8, i16, u16, i32, u32, i64, u64, bool, f16, f32, f64, bytes[8]"
+INTEGERS = {"i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "u32": 32, "i64": 64, "u64": 64}
+
+
+def bounds(name: str) -> tuple[int, int]:
+    bits = INTEGERS[name]
+    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if name[0] == "i" else (0, 2**bits - 1)
+
+
+@pytest.fixture(scope="module")
+def all_types(language: LoadKernel) -> wave_runtime.Kernel:
+    return language("argument_types", SIGNATURE)
+
+
+def stored(kernel: wave_runtime.Kernel, *scalars: object) -> list[bytes]:
+    """Each argument as the kernel found it, in eight bytes that were zero."""
+    out = torch.zeros(104, dtype=torch.uint8)
+    kernel(out, *scalars, grid=1, block=1)
+    return [bytes(out[i : i + 8].tolist()) for i in range(0, 104, 8)]
+
+
+values = st.tuples(
+    *(st.integers(*bounds(name)) for name in INTEGERS),
+    st.booleans(),
+    st.floats(width=64),
+    st.floats(width=64),
+    st.floats(width=64),
+    st.binary(min_size=8, max_size=8),
+)
+
+
+@given(values)
+def test_packing_is_exact(all_types: wave_runtime.Kernel, scalars: tuple[object, ...]) -> None:
+    found = stored(all_types, *scalars)
+    with np.errstate(over="ignore"):
+        expected = [struct.pack(code, value) for code, value in zip("bBhHiIqQ?", scalars, strict=False)]
+        expected += [np.float16(scalars[9]).tobytes(), np.float32(scalars[10]).tobytes(), struct.pack("d", scalars[11])]
+    expected += [scalars[12]]
+    for index, (have, want) in enumerate(zip(found, expected, strict=True)):
+        is_nan = isinstance(scalars[index], float) and scalars[index] != scalars[index]
+        assert is_nan or have == want.ljust(8, b"\0"), (index, scalars[index])
+
+
+BF16 = [Fraction(np.uint32(bits << 16).view(np.float32).item()) for bits in range(0x7F80)]  # every finite magnitude
+
+
+def nearest_bf16(value: float) -> int:
+    """The bits of the nearest bfloat16, ties to even, by exact arithmetic."""
+    sign = 0x8000 if math.copysign(1, value) < 0 else 0
+    magnitude = abs(Fraction(value))
+    if magnitude >= BF16[-1] + (BF16[-1] - BF16[-2]) / 2:
+        return sign | 0x7F80
+    low = bisect_right(BF16, magnitude) - 1
+    if low + 1 < len(BF16):
+        below, above = magnitude - BF16[low], BF16[low + 1] - magnitude
+        low += below > above or (below == above and low % 2 == 1)
+    return sign | low
+
+
+@given(
+    st.one_of(
+        st.floats(width=32, allow_nan=False, allow_infinity=False), st.floats(-1e-37, 1e-37), st.floats(-300, 300)
+    )
+)
+def test_bf16_is_rounded_to_nearest_even(language_bf16: wave_runtime.Kernel, value: float) -> None:
+    found = stored(language_bf16, 0, 0, 0, 0, 0, 0, 0, 0, False, value, 0.0, 0.0, bytes(8))[9]
+    assert struct.unpack("<H", found[:2])[0] == nearest_bf16(value)
+
+
+@pytest.fixture(scope="module")
+def language_bf16(language: LoadKernel) -> wave_runtime.Kernel:
+    return language("argument_types", SIGNATURE.replace("f16", "bf16", 1))
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integer_range(all_types: wave_runtime.Kernel, name: str) -> None:
+    index = 1 + list(INTEGERS).index(name)
+    low, high = bounds(name)
+    for value in (low - 1, high + 1):
+        scalars: list[object] = [0, 0, 0, 0, 0, 0, 0, 0, False, 0.0, 0.0, 0.0, bytes(8)]
+        scalars[index - 1] = value
+        message = rf"kernel 'argument_types', argument {index}: .*{value}"
+        with pytest.raises(ValueError, match=message):
+            stored(all_types, *scalars)
+
+
+def test_what_counts_as_a_number(all_types: wave_runtime.Kernel) -> None:
+    scalars = [np.int8(-5), True, np.int16(7), 3, np.int64(-9), 1, 2, 3, True, 1, np.float32(2.5), torch.tensor(4.5)]
+    found = stored(all_types, *scalars, bytearray(8))
+    assert struct.unpack("b", found[0][:1]) == (-5,)
+    assert struct.unpack("e", found[9][:2]) == (1.0,)
+    assert struct.unpack("f", found[10][:4]) == (2.5,)
+    assert struct.unpack("d", found[11]) == (4.5,)
+
+
+@pytest.mark.parametrize(
+    ("position", "value", "error", "message"),
+    [
+        (5, 1.0, TypeError, "argument 5: expected i32, given the float 1"),
+        (5, "1", TypeError, "argument 5: expected i32, given str"),
+        (5, None, TypeError, "argument 5: expected i32, given NoneType"),
+        (5, torch.tensor(1), TypeError, "argument 5: expected i32, given a tensor of shape"),
+        (9, 2, ValueError, "argument 9: expected bool, an integer from 0 to 1, given 2"),
+        (11, "1", TypeError, "argument 11: expected f32, given str"),
+        (11, torch.ones(2), TypeError, r"argument 11: expected f32, given a tensor of shape \[2\]"),
+        (13, bytes(7), ValueError, "argument 13: expected 8 bytes, given 7"),
+        (13, 5, TypeError, r"argument 13: expected bytes\[8\], given the integer 5"),
+        (0, None, TypeError, r"argument 0: expected a tensor \(\*u8\), given None"),
+        (0, np.zeros(104, np.uint8), TypeError, r"argument 0: expected a tensor \(\*u8\), given numpy.ndarray"),
+        (
+            0,
+            12345,
+            TypeError,
+            r"argument 0: expected a tensor \(\*u8\), given int: pass the tensor itself, not its data_ptr",
+        ),
+        (0, torch.zeros(104), TypeError, r"argument 0: expected a tensor for \*u8, given one of dtype float32"),
+        (
+            0,
+            torch.zeros(208, dtype=torch.uint8)[::2],
+            ValueError,
+            r"argument 0: expected a contiguous tensor, given shape \[104\]",
+        ),
+        (
+            0,
+            torch.zeros(104, dtype=torch.uint8).to_sparse(),
+            TypeError,
+            "argument 0: expected a strided tensor, given one of layout",
+        ),
+    ],
+)
+def test_wrong_argument(
+    all_types: wave_runtime.Kernel, position: int, value: object, error: type[Exception], message: str
+) -> None:
+    arguments: list[object] = [torch.zeros(104, dtype=torch.uint8), *[0] * 8, False, 0.0, 0.0, 0.0, bytes(8)]
+    arguments[position] = value
+    with pytest.raises(error, match=f"kernel 'argument_types', {message}"):
+        all_types(*arguments, grid=1, block=1)
+
+
+def test_number_of_arguments(vector_add: wave_runtime.Kernel) -> None:
+    message = r"kernel 'vector_add' takes 4 arguments \(a: \*f32 const, b: \*f32 const, c: \*f32, n: i32\), given 1"
+    with pytest.raises(TypeError, match=message):
+        vector_add(torch.ones(1), grid=1, block=64)
+    with pytest.raises(TypeError, match=r"unexpected keyword 'stream'; it takes grid=, block= and shared_memory="):
+        vector_add(torch.ones(1), torch.ones(1), torch.ones(1), 1, grid=1, block=64, stream=0)  # type: ignore[call-arg]
+
+
+def test_names_of_arguments_are_in_messages(vector_add: wave_runtime.Kernel) -> None:
+    with pytest.raises(TypeError, match=r"argument 3 'n': expected i32, given the float 1\.5"):
+        vector_add(torch.ones(1), torch.ones(1), torch.ones(1), 1.5, grid=1, block=64)
+
+
+def test_devices_and_overlap(vector_add: wave_runtime.Kernel) -> None:
+    x = torch.ones(64)
+    with pytest.raises(ValueError, match=r"different devices: argument 0 'a' is on cpu, argument 1 'b' on meta"):
+        vector_add(x, x.to("meta"), torch.ones(64), 64, grid=1, block=64)
+    with pytest.raises(ValueError, match="argument 2 'c', which the kernel writes, shares memory with argument 0 'a'"):
+        vector_add(x, torch.ones(64), x, 64, grid=1, block=64)
+    both = torch.ones(100)
+    with pytest.raises(ValueError, match="shares memory"):
+        vector_add(both[:64], torch.ones(64), both[36:], 64, grid=1, block=64)
+    vector_add(x, x, both[:64], 64, grid=1, block=64)  # twice, but only read
+    vector_add(both[:32], both[:32], both[32:64], 32, grid=1, block=64)  # parts of one storage that do not overlap
+    assert both[32:64].tolist() == [4.0] * 32
+
+
+def test_lazy_values_are_refused(vector_add: wave_runtime.Kernel) -> None:
+    x, negative = torch.ones(64), torch._neg_view(torch.ones(64))
+    for arguments in ((negative, x, torch.ones(64)), (x, x, negative)):
+        with pytest.raises(ValueError, match=r"lazy negative .*resolve_neg\(\)"):
+            vector_add(*arguments, 64, grid=1, block=64)
+
+
+def test_untyped_scalars_take_the_type_that_is_passed(probe: LoadKernel) -> None:
+    """A binary tells how long a by-value argument is, not whether it is a float."""
+    kernel = probe("preloaded", "*u8, b64, b32, b32")
+    out = torch.zeros(16, dtype=torch.uint8)
+    kernel(out, 0, 1.5, -2, grid=1, block=64)
+    assert struct.unpack("fi", bytes(out[:8].tolist())) == (1.5, -2)
+    kernel(out, 0, 2**32 - 1, 0, grid=1, block=64)
+    assert struct.unpack("I", bytes(out[:4].tolist())) == (2**32 - 1,)
+
+
+def test_strides_any(probe: LoadKernel) -> None:
+    """The kernel sees the storage: nothing is copied, so it reads neighbours that the view skips."""
+    kernel = probe("load_at", strides="any")
+    source, out = torch.arange(128, dtype=torch.int32), torch.zeros(64, dtype=torch.int32)
+    kernel(source[::2], out, 0, 0, grid=1, block=64)
+    assert out.tolist() == list(range(64))
+
+
+def test_launch_raw(vector_add: wave_runtime.Kernel) -> None:
+    a, b, c = torch.randn(100), torch.randn(100), torch.zeros(100)
+    packed = struct.pack("<QQQi", a.data_ptr(), b.data_ptr(), c.data_ptr(), 100)
+    vector_add.launch_raw(packed, grid=1, block=128, memory=[a, b, c])
+    assert torch.equal(c, a + b)
+    with pytest.raises(ValueError, match=r"1000 bytes of arguments given, but its kernarg segment has 288"):
+        vector_add.launch_raw(bytes(1000), grid=1, block=128)
+    with pytest.raises(wave_runtime.KernelFault, match=r"a load of 4 bytes .*memory\[0\] \(float32 \[100\]\)"):
+        vector_add.launch_raw(packed, grid=1, block=128, memory=[c])
+    with pytest.raises(TypeError, match=r"memory\[0\]: expected a tensor, given int"):
+        vector_add.launch_raw(packed, grid=1, block=128, memory=[5])  # type: ignore[list-item]

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Writes a processor's instruction table, csrc/emulator/isa/<processor>.inc, from what LLVM 19's disassembler says, and
+tests/isa/golden_<processor>.txt, instructions of the table with LLVM's text.
+
+Every opcode of every encoding is disassembled with every value of every field. What changes in the text tells the
+operands and modifiers; names and the reviewed list in isa/overrides.py tell the rest. The output is reproducible.
+"""
+
+import argparse
+from pathlib import Path
+
+from isa.derive import derive
+from isa.encodings import Encoding, encodings, fields
+from isa.golden import golden
+from isa.llvm import Disassembler
+from isa.measure import Measured, find_instances, parse, sweep
+from isa.overrides import MATRIX
+from isa.row import Row, table
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLES = ROOT / "csrc/emulator/isa"
+GOLDEN = ROOT / "tests/isa"
+
+
+def _with_scalar_destination(llvm: Disassembler, instances: list[Measured]) -> set[int]:
+    """The opcodes of VOP3 that write scalar registers besides vector registers (VOP3B)."""
+    scalar_destination = fields()["VOP3B"]["SDST"]
+    changed = [scalar_destination.put(instance.bits, 4) for instance in instances]
+    texts = [parse(result.text) for result in llvm((bits & 0xFFFFFFFF, bits >> 32) for bits in changed)]
+    return {i.opcode for i, text in zip(instances, texts, strict=True) if text.operands[1:2] == ("s[4:5]",)}
+
+
+def _by_format(llvm: Disassembler, encoding: Encoding, instances: list[Measured]) -> dict[str, list[Measured]]:
+    """Instances by format: VOP3B and MAI share their encodings with VOP3 and VOP3P."""
+    vop3b = _with_scalar_destination(llvm, instances) if encoding.format == "VOP3" else set()
+    result: dict[str, list[Measured]] = {}
+    for instance in instances:
+        matrix = encoding.format == "VOP3P" and MATRIX.match(instance.text.mnemonic)
+        format_ = "MAI" if matrix else "VOP3B" if instance.opcode in vop3b else encoding.format
+        result.setdefault(format_, []).append(instance)
+    return result
+
+
+def _encoding_rows(llvm: Disassembler, encoding: Encoding) -> list[Row]:
+    known = fields()
+    instances = find_instances(llvm, encoding, known[encoding.format])
+    rows: list[Row] = []
+    for format_, group in _by_format(llvm, encoding, instances).items():
+        sweep(llvm, group, known[format_])
+        rows += [derive(measured, format_, known[format_]) for measured in group]
+    return sorted(rows, key=lambda row: row.opcode)
+
+
+def generate(processor: str) -> list[Row]:
+    """All rows of a processor, by encoding and opcode."""
+    llvm = Disassembler(processor)
+    return [row for encoding in encodings() for row in _encoding_rows(llvm, encoding)]
+
+
+def main() -> None:
+    """Writes the table and the golden file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("processor", nargs="?", default="gfx942")
+    arguments = parser.parse_args()
+    rows = generate(arguments.processor)
+    path = TABLES / f"{arguments.processor}.inc"
+    path.write_text(table(arguments.processor, rows))
+    print(f"{path}: {len(rows)} rows")
+    lines = golden(Disassembler(arguments.processor), rows)
+    path = GOLDEN / f"golden_{arguments.processor}.txt"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    print(f"{path}: {len(lines)} instructions")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Parts of tools/generate_isa.py that the tests of the tables use too."""

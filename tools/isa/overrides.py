@@ -1,0 +1,90 @@
+"""What neither LLVM's text nor the convention of the names tells. Every entry has its reason."""
+
+import re
+
+# Opcodes whose encoding is VOP3P but whose fields are those of the matrix instructions (format MAI).
+MATRIX = re.compile(r"v_(mfma|smfmac|accvgpr)_")
+
+# Destinations that keep or use what was in them.
+UPDATED_DESTINATIONS: dict[str, str] = {
+    r"v_(pk_)?(fmac|mac)_.*": "D = S0 * S1 + D",
+    r"v_dot[248]c_.*": "D = dot(S0, S1) + D",
+    r"v_smfmac_.*": "D = A * B + D; the third source is the sparsity index",
+    r"v_writelane_b32": "only one lane is written",
+    r"v_fma_mix(lo|hi)_f16": "one half of D is written",
+    r"v_cvt_(pk|sr)_(fp8|bf8)_f32": "OP_SEL picks the half or the byte of D that is written",
+    r"v_cvt_pkaccum_u8_f32": "one byte of D is written",
+    r"(buffer|flat|global|scratch)_load_(ubyte|sbyte|short)_d16(_hi)?": "one half of D is written",
+    r"ds_read_([ui]8|u16)_d16(_hi)?": "one half of D is written",
+    r"s_cmov_.*|s_cmovk_i32": "D stays where SCC is 0",
+    r"s_(addk|mulk)_i32": "D = D op SIMM16",
+    r"s_bitset[01]_.*": "one bit of D is written",
+}
+
+# Instructions that read what stands in a destination field.
+SOURCES_IN_DESTINATION_FIELDS: dict[str, str] = {
+    r"s_cmpk_.*": "compares SDST with SIMM16",
+    r"s_setreg_b32": "writes SDST to a hardware register",
+    r"s_cbranch_i_fork": "SDST is the mask to branch by",
+}
+
+# Fields of registers that hold a number in these instructions.
+IMMEDIATES: dict[str, tuple[str, ...]] = {
+    "SSRC1": ("s_set_gpr_idx_on",),  # the modes, printed as gpr_idx(...)
+    "SDATA": ("s_atc_probe", "s_atc_probe_buffer"),  # the permissions to probe for
+}
+
+# LLVM accepts LDS_DIRECT (254) as the source; the document wants a vector register.
+LDS_DIRECT_ACCEPTED = ("v_readfirstlane_b32", "v_readlane_b32")
+
+# Instructions of three sources whose third has the destination's type: v_mad_u64_u32, v_dot2_f32_f16.
+ADDEND_HAS_RESULT_TYPE = re.compile(r"v_(mad|dot|mfma)")
+
+# Operand types that the names do not give, by base name and field; the first that fits decides. "bits" are B16 or B32,
+# as the constants are measured.
+TYPES: tuple[tuple[str, str, str], ...] = (
+    (r".*", r"SDST", "bits"),  # carries and scalar results: B64 where two dwords are written
+    (r"v_cmpx?_.*", r"VDST", "bits"),  # the mask of lanes
+    (r"v_cmpx?_class_f16|v_ldexp_f16", r"V?SRC1", "F16"),  # an integer whose inline constants are those of f16
+    (r"v_cmpx?_class_.*", r"V?SRC1", "bits"),  # the mask of classes
+    (r"v_ldexp_.*", r"V?SRC1", "bits"),  # the exponent
+    (r"v_trig_preop_f64", r"SRC1", "bits"),  # the segment
+    (r"v_cndmask_b32", r"V?SRC[01]", "F32"),  # NEG and ABS take them for floats
+    (r"v_cvt_f32_ubyte\d", r"SRC0", "bits"),
+    (r"v_cvt_pk_u8_f32", r"SRC[12]", "bits"),  # the byte to write, and the bytes around it
+    (r"v_cvt_pkaccum_u8_f32", r"V?SRC1", "bits"),  # the byte to write
+    (r"v_cvt_sr_.*", r"SRC1", "bits"),  # the random number
+    (r"v_cvt_pkrtz_f16_f32", r"VDST", "PackedF16"),
+    (r"v_cvt_pknorm_[iu]16_.*", r"VDST", "PackedB16"),
+    (r"v_dot2c?_.*_f16", r"V?SRC[01]", "PackedF16"),
+    (r"v_dot2c?_.*_[iu]16", r"V?SRC[01]", "PackedB16"),
+    (r"v_fma_mix.*", r"SRC.", "F32"),  # or F16, where OP_SEL_HI says so
+    (r"v_mfma_f32_.*", r"VDST|SRC2", "F32"),  # of each element
+    (r"v_mfma_f64_.*", r"VDST|SRC2", "F64"),
+    (r"v_mfma_i32_.*", r"VDST|SRC2", "B32"),
+    (r"v_smfmac_.*", r"SRC2", "B32"),  # the sparsity index
+    (r"v_s?mfma.*", r"VDST|SRC[01]", "Other"),  # elements of the types in the name
+)
+
+
+def base_name(mnemonic: str) -> str:
+    """The mnemonic without the encoding's suffix."""
+    return re.sub(r"_(e32|e64|sdwa|dpp)$", "", mnemonic)
+
+
+def updates(base: str) -> bool:
+    """Whether the destination of an instruction is read as well."""
+    return any(re.fullmatch(pattern, base) for pattern in UPDATED_DESTINATIONS)
+
+
+def reads_destination_field(base: str) -> bool:
+    """Whether SDST is a source."""
+    return any(re.fullmatch(pattern, base) for pattern in SOURCES_IN_DESTINATION_FIELDS)
+
+
+def operand_type(base: str, field: str) -> str | None:
+    """The type of an operand that the name does not tell."""
+    for pattern, fields, type_ in TYPES:
+        if re.fullmatch(pattern, base) and re.fullmatch(fields, field):
+            return type_
+    return None

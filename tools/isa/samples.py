@@ -1,0 +1,66 @@
+"""Random instructions, biased to legal ones and to the values where decoders go wrong."""
+
+import random
+from collections.abc import Iterator
+
+from .encodings import SELECTS, SHORT_FORMATS, Encoding, encodings, fields
+from .llvm import Words
+from .row import Row
+
+# Codes around the edges of every group: registers, constants, special values, the announcements of a second dword.
+CODES = (0, 1, 3, 91, *range(99, 109), 115, 120, *range(123, 130), 192, 193, 208, 209, 234, 235, 239, *range(240, 258),
+         480, 509, 510, 511)  # fmt: skip
+
+# Literals that equal an inline constant of some type, and their neighbours.
+LITERALS = (0, 1, 64, 65, 0xFFFFFFFF, 0xFFFFFFF0, 0xFFFFFFEF, 0x3F000000, 0xBF800000, 0x40000000, 0xC0800000,
+            0x3E22F983, 0x3800, 0xBC00, 0x4400, 0x3118, 0xFFF0, 0xFFFF, 0x10000, 0x38003800, 0xFFFF3800, 0x3FE00000,
+            0xBFF00000, 0x40100000, 0x3FC45F30, 0x12345678)  # fmt: skip
+
+DPP_CONTROLS = (*range(0x100), *range(0x101, 0x110), *range(0x111, 0x120), *range(0x121, 0x130),
+                *range(0x130, 0x140, 4), *range(0x140, 0x144), *range(0x150, 0x160))  # fmt: skip
+
+
+class Sampler:
+    """Draws instructions of a table. The same seed gives the same instructions."""
+
+    def __init__(self, rows: list[Row], seed: int) -> None:
+        self._rows = rows
+        self._random = random.Random(seed)
+        self._fields = fields()
+        self._encodings = encodings()
+
+    def any(self, count: int) -> Iterator[Words]:
+        """Words of every format: most follow a row, some have a random opcode."""
+        for _ in range(count):
+            if self._chance(0.85):
+                yield self.of_row(self._random.choice(self._rows))
+            else:
+                yield self.of_encoding(self._random.choice(self._encodings))
+
+    def of_encoding(self, encoding: Encoding) -> Words:
+        """Random but for the encoding."""
+        low = self._random.getrandbits(32) & ~encoding.mask | encoding.match
+        return low, self._random.getrandbits(32), self._random.getrandbits(32)
+
+    def of_row(self, row: Row) -> Words:
+        """Random but for the bits that the row fixes, and with a bias."""
+        bits = self._random.getrandbits(64)
+        if self._chance(0.25):
+            bits &= self._random.getrandbits(64)
+        known = self._fields[row.format]
+        for operand in row.operands:
+            if operand.field in known and self._chance(0.3):
+                bits = known[operand.field].put(bits, self._random.choice(CODES))
+        for name, legal in SELECTS.items():
+            if name in known and self._chance(0.97):
+                bits = known[name].put(bits, self._random.randrange(legal))
+        if "DPP_CTRL" in known and self._chance(0.95):
+            bits = known["DPP_CTRL"].put(bits, self._random.choice(DPP_CONTROLS))
+        bits = bits & ~row.mask | row.match
+        literal = self._random.choice(LITERALS) if self._chance(0.5) else self._random.getrandbits(32)
+        if row.format in SHORT_FORMATS:
+            return bits & 0xFFFFFFFF, literal, self._random.getrandbits(32)
+        return bits & 0xFFFFFFFF, bits >> 32, literal
+
+    def _chance(self, probability: float) -> bool:
+        return self._random.random() < probability

@@ -1,0 +1,92 @@
+"""The instructions of a code object's kernels as text, without a GPU and without LLVM."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from wave_runtime import _C
+from wave_runtime._file import Image, Source, open_images
+
+_BRANCH = re.compile(r"s_(?:branch|cbranch_\w+|call_b64) (?:.*, )?(\d+)$")
+
+
+@dataclass(frozen=True)
+class _Function:
+    name: str
+    address: int
+    size: int
+    is_kernel: bool
+
+    def __contains__(self, address: int) -> bool:
+        return self.address <= address < self.address + self.size
+
+
+def disassemble(source: Source, kernel: str | None = None, target: str | None = None) -> str:
+    """Disassemble the code of a file, as LLVM writes it.
+
+    Each function begins with a label; each line has an address, the instruction's words and its text. The targets of
+    branches stand in a comment: ``# -> kernel+0x40``. Words that are no instruction are printed as ``.long``.
+
+    Args:
+        source: the path or the contents of an ELF code object, an offload bundle, or a host object with one.
+        kernel: print this kernel only; without it, all functions.
+        target: which entry of a bundle to take, as a target id ("gfx942:xnack-").
+
+    Raises:
+        ValueError: the file is malformed, has no such kernel, or is for a processor without an instruction table.
+        OSError: the file cannot be read.
+    """
+    images = open_images(source, target)
+    names = [item["name"] for image in images for item in image.parsed["kernels"]]
+    if kernel is not None and kernel not in names:
+        raise ValueError(f"no kernel {kernel!r} in this code object; its kernels: {', '.join(names) or 'none'}")
+    blocks = [block for image in images for block in _blocks(image, kernel)]
+    return "\n".join(blocks)
+
+
+def _blocks(image: Image, kernel: str | None) -> list[str]:
+    functions = _functions(image.parsed)
+    chosen = [function for function in functions if kernel is None or (function.is_kernel and function.name == kernel)]
+    return [_block(image, function, functions) for function in chosen]
+
+
+def _functions(parsed: dict[str, Any]) -> list[_Function]:
+    """The kernels and the other functions, by address."""
+    found = {
+        kernel["entry_address"]: _Function(kernel["name"], kernel["entry_address"], kernel["code_size"], True)
+        for kernel in parsed["kernels"]
+    }
+    for symbol in parsed["symbols"]:
+        if symbol["is_function"] and symbol["size"] > 0:
+            function = _Function(symbol["name"], symbol["address"], symbol["size"], False)
+            found.setdefault(function.address, function)
+    return [found[address] for address in sorted(found)]
+
+
+def _label(address: int, functions: list[_Function]) -> str:
+    """An address as the function that contains it and an offset; as a number outside of all."""
+    index = bisect_right([function.address for function in functions], address) - 1
+    if index < 0 or address not in functions[index]:
+        return f"{address:#x}"
+    offset = address - functions[index].address
+    return functions[index].name + (f"+{offset:#x}" if offset else "")
+
+
+def _lines(processor: str, code: bytes, address: int, functions: list[_Function]) -> Iterator[str]:
+    for line_address, words, text in _C.disassemble(processor, code, address):
+        digits = " ".join(f"{int.from_bytes(words[i : i + 4], 'little'):08x}" for i in range(0, len(words), 4))
+        line = f"  {line_address:012x}  {digits:<17}  {text}"
+        if match := _BRANCH.match(text):
+            distance = (int(match[1]) ^ 0x8000) - 0x8000  # SIMM16 counts words from the next instruction on
+            line += f"  # -> {_label(line_address + 4 + 4 * distance, functions)}"
+        yield line
+
+
+def _block(image: Image, function: _Function, functions: list[_Function]) -> str:
+    code = image.code(function.name, function.address, function.size)
+    lines = _lines(image.processor, code, function.address, functions)
+    return "".join(f"{line}\n" for line in (f"{function.name}:", *lines))

@@ -1,0 +1,59 @@
+"""Files with AMD GPU code, for the tools that look into them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from wave_runtime import _C
+
+Source = str | os.PathLike[str] | bytes
+
+
+@dataclass(frozen=True)
+class Image:
+    """A code object as it lies in a file or in an entry of a bundle.
+
+    Attributes:
+        data: the ELF image.
+        parsed: what it says (``_C.read_code_object``).
+    """
+
+    data: bytes
+    parsed: dict[str, Any]
+
+    @property
+    def processor(self) -> str:
+        """The target without its features: "gfx942"."""
+        target: str = self.parsed["target"]
+        return target.split(":")[0]
+
+    def code(self, name: str, address: int, size: int) -> bytes:
+        """The whole words of a function's instructions."""
+        for segment in self.parsed["segments"]:
+            offset = address - segment["address"]
+            left = segment["file_size"] - offset
+            if segment["executable"] and offset >= 0 and left > 0:
+                begin = segment["file_offset"] + offset
+                return self.data[begin : begin + min(size, left) // 4 * 4]
+        raise ValueError(f"{name}: its code at {address:#x} is in no executable segment of the file")
+
+
+def read(source: Source) -> bytes:
+    """The contents of a file, or the bytes that were given."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source)
+    with open(source, "rb") as file:
+        return file.read()
+
+
+def open_images(source: Source, target: str | None) -> list[Image]:
+    """The code objects for a target, one for each translation unit; errors name the file."""
+    data = read(source)
+    try:
+        return [Image(image, _C.read_code_object(image)) for image in _C.images(data, target)]
+    except ValueError as error:
+        if isinstance(source, (str, os.PathLike)):
+            raise ValueError(f"{os.fspath(source)}: {error}") from None
+        raise
