@@ -23,7 +23,9 @@ export PYTHONPATH := $(CURDIR)
 .PHONY: build demo test bench lint fuzz wave clean
 
 build: $(VENV)/.wave-runtime-ready
-	@$(python) setup.py --quiet build_ext --inplace
+	@mkdir -p build
+	@echo "Building (build/log)"
+	@$(python) setup.py build_ext --inplace >build/log 2>&1 || { cat build/log; exit 1; }
 
 demo: build
 	@$(python) examples/mlp.py

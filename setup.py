@@ -5,6 +5,7 @@ from glob import glob
 from typing import Any
 
 from setuptools import Extension, setup
+from setuptools.command import editable_wheel
 
 try:
     from torch.utils.cpp_extension import BuildExtension, include_paths, library_paths
@@ -19,6 +20,12 @@ LIBRARY = "wave_runtime.libwave_runtime"
 # Bit-exact arithmetic: no contraction to fused multiply-adds. The other two let loops over lanes be vectorised; no code
 # looks at errno or at floating-point exception flags.
 FLAGS = ["-std=c++20", "-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra"]
+
+# An editable install must win over the module wave_runtime*.so of the wave-lang wheel, as the package does when it lies
+# beside it: its finder must be asked before site-packages are searched, not after.
+editable_wheel._FINDER_TEMPLATE = editable_wheel._FINDER_TEMPLATE.replace(
+    "sys.meta_path.append(_EditableFinder)", "sys.meta_path.insert(0, _EditableFinder)"
+)
 
 LIBRARY_FOLDERS = ("base", "code_object", "emulator", "emulator/isa", "driver/emulator", "launch", "op")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -179,7 +180,7 @@ class Model(torch.nn.Module):
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_export_round_trip(add: Function, strict: bool, tmp_path: object) -> None:
+def test_export_round_trip(add: Function, strict: bool, tmp_path: Path) -> None:
     model = Model(add)
     a, b = torch.randn(500), torch.randn(500)
     size = torch.export.Dim("size", min=2, max=10**6)
@@ -190,6 +191,28 @@ def test_export_round_trip(add: Function, strict: bool, tmp_path: object) -> Non
     for n in (500, 37):
         a, b = torch.randn(n), torch.randn(n)
         torch.testing.assert_close(loaded(a, b), (a + b).sin() + model.bias)
+
+
+def test_aot_inductor_package(add: Function, tmp_path: Path) -> None:
+    """Inductor's lowering runs the operator on fake parameters with grad mode on, which must not raise there."""
+
+    class Biased(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bias = torch.nn.Parameter(torch.randn(500))
+
+        def forward(self, a: torch.Tensor) -> torch.Tensor:
+            return add(a, self.bias.detach()[: a.shape[0]].clone()) * self.bias[0]
+
+    model = Biased()
+    size = torch.export.Dim("size", min=2, max=500)
+    with torch.no_grad():
+        program = torch.export.export(model, (torch.randn(400),), dynamic_shapes={"a": {0: size}})
+        package = torch._inductor.aoti_compile_and_package(program, package_path=str(tmp_path / "model.pt2"))
+        loaded = torch._inductor.aoti_load_package(package)
+        for n in (400, 37):
+            a = torch.randn(n)
+            torch.testing.assert_close(loaded(a), model(a))
 
 
 def test_make_fx(add: Function) -> None:

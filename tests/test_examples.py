@@ -80,7 +80,7 @@ def load_build_script() -> object:
     return module
 
 
-@pytest.mark.skipif(importlib.util.find_spec("iree.compiler") is None, reason="wave-lang is not installed: make wave")
+@pytest.mark.skipif(importlib.util.find_spec("iree") is None, reason="wave-lang is not installed: make wave")
 @pytest.mark.parametrize("name", [example.name for example in CATALOG if example.name.startswith("wave_")])
 def test_rebuilt_by_the_wave_compiler(name: str, tmp_path: Path) -> None:
     """In a process of its own: the Wave compiler changes torch's settings."""

@@ -195,6 +195,16 @@ def test_no_tensor_at_all(vector_add: wave_runtime.Kernel, probe: LoadKernel) ->
         torch.ops.wave.launch(kernel.handle, [], [], [0, 0, 0, 0], [], [1], [64])
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_gpu_tensors_are_refused(add: Launch) -> None:
+    a, b, out = (tensor.cuda() for tensor in inputs())
+    with pytest.raises(NotImplementedError, match="kernel 'vector_add': this version launches on CPU tensors"):
+        add(a, b, out)
+    with pytest.raises(ValueError, match="different devices: argument 0 'a' is on cuda:0, argument 1 'b' on cpu"):
+        add(a, b.cpu(), out)
+
+
 def test_unknown_handle_says_how_to_load_it() -> None:
     message = (
         r"no kernel with the handle 'gemm@0123456789abcdef' is loaded in this process: "

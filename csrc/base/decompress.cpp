@@ -34,8 +34,9 @@ struct Zstd {
 
 // Opened once and kept until the process ends; a failure is reported to each caller.
 template <class Library>
-const Library& library(const std::string& soname) {
-  static const Library* const opened = new Library{DynamicLibrary::open({&soname, 1})};
+const Library& library(const char* soname) {
+  const std::string name = soname;
+  static const Library* const opened = new Library{DynamicLibrary::open({&name, 1})};
   return *opened;
 }
 

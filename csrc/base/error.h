@@ -5,20 +5,29 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace wave {
 
-/// Concatenates its arguments as an ostream would print them.
+inline void append(std::string& out, std::string_view part) { out += part; }
+inline void append(std::string& out, char part) { out += part; }
+void append(std::string& out, double part);  ///< as printf's %g
+template <std::integral Integer>
+void append(std::string& out, Integer part) {
+  out += std::to_string(part);
+}
+
+/// Concatenates its arguments. Not through an ostream: its locale breaks where a compiler links its own libstdc++ in.
 template <class... Parts>
 std::string text(const Parts&... parts) {
-  std::ostringstream stream;
-  (stream << ... << parts);
-  return stream.str();
+  std::string out;
+  (append(out, parts), ...);
+  return out;
 }
 
 /// A number as "0x1f".

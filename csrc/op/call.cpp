@@ -59,7 +59,7 @@ std::pair<uint64_t, uint64_t> extent(const at::Tensor& tensor) {
 
 /// "float32 [64, 64]".
 std::string shape_text(const at::Tensor& tensor) {
-  return text(c10::getDtypeNames(tensor.scalar_type()).first, " ", tensor.sizes());
+  return text(c10::getDtypeNames(tensor.scalar_type()).first, " ", list_text(tensor.sizes()));
 }
 
 /// The tensor's storage, named after the argument; as a storage where the tensor is a view of a part of it.
@@ -72,6 +72,12 @@ MemoryRange storage_range(const at::Tensor& tensor, bool writable, const std::st
 
 }  // namespace
 
+std::string list_text(c10::IntArrayRef values) {
+  std::string out = "[";
+  for (const int64_t value : values) append(out += out.size() > 1 ? ", " : "", value);
+  return out + "]";
+}
+
 void TensorArguments::add(size_t index, const at::Tensor& tensor) {
   const Parameter& parameter = kernel_.signature().parameters[index];
   if (!tensor.defined()) {
@@ -79,8 +85,7 @@ void TensorArguments::add(size_t index, const at::Tensor& tensor) {
         text(kernel_.argument_text(index), ": expected a tensor (", parameter.type_text(), "), given None"));
   }
   if (tensor.layout() != c10::kStrided) {
-    throw TypeError(
-        text(kernel_.argument_text(index), ": expected a strided tensor, given one of layout ", tensor.layout()));
+    throw TypeError(text(kernel_.argument_text(index), ": expected a strided tensor, given a ", tensor.toString()));
   }
   if (!takes(parameter.type, tensor.scalar_type())) {
     throw TypeError(text(kernel_.argument_text(index), ": expected a tensor for ", parameter.type_text(),
@@ -93,8 +98,8 @@ void TensorArguments::add(size_t index, const at::Tensor& tensor) {
   }
   if (kernel_.strides() == StridePolicy::Contiguous && !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides() &&
       !tensor.is_contiguous()) {
-    throw ValueError(text(kernel_.argument_text(index), ": expected a contiguous tensor, given shape ", tensor.sizes(),
-                          " with strides ", tensor.strides(),
+    throw ValueError(text(kernel_.argument_text(index), ": expected a contiguous tensor, given shape ",
+                          list_text(tensor.sizes()), " with strides ", list_text(tensor.strides()),
                           ": pass a contiguous one, or load the kernel with strides=\"any\" if it "
                           "handles strides itself"));
   }
@@ -109,9 +114,9 @@ void TensorArguments::check_together() const {
   const Item& first = items_.front();
   for (const Item& item : items_) {
     if (item.tensor->device() != first.tensor->device()) {
-      throw ValueError(text(
-          "kernel '", kernel_.name(), "': tensors on different devices: ", kernel_.parameter_text(first.index),
-          " is on ", first.tensor->device(), ", ", kernel_.parameter_text(item.index), " on ", item.tensor->device()));
+      throw ValueError(text("kernel '", kernel_.name(), "': tensors on different devices: ",
+                            kernel_.parameter_text(first.index), " is on ", first.tensor->device().str(), ", ",
+                            kernel_.parameter_text(item.index), " on ", item.tensor->device().str()));
     }
   }
   if (!kernel_.signature().mutability_known) return;
@@ -176,7 +181,7 @@ std::vector<MemoryRange> memory_of(at::TensorList tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const at::Tensor& tensor = tensors[i];
     if (!tensor.device().is_cpu())
-      throw ValueError(text("memory[", i, "]: expected a CPU tensor, given one on ", tensor.device()));
+      throw ValueError(text("memory[", i, "]: expected a CPU tensor, given one on ", tensor.device().str()));
     if (tensor.storage().nbytes() == 0) continue;
     ranges.push_back(storage_range(tensor, true, text("memory[", i, "]")));
   }

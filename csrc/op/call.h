@@ -17,6 +17,9 @@
 
 namespace wave {
 
+/// "[64, 32]".
+std::string list_text(c10::IntArrayRef values);
+
 /// The pointer arguments of a call. Borrows the tensors.
 class TensorArguments {
  public:

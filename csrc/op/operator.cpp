@@ -145,12 +145,6 @@ void launch_cpu(WAVE_LAUNCH_PARAMETERS) {
   });
 }
 
-void launch_cuda(WAVE_LAUNCH_PARAMETERS) {
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      false, "kernel '", find_kernel(handle).name(),
-      "': this version launches on CPU tensors (the emulator) only; GPU drivers are not there yet");
-}
-
 /// The checks that need no data.
 void check(const Kernel& kernel, WAVE_LAUNCH_PARAMETERS) {
   ListReader lists(kernel, inputs, outputs, ints, floats);
@@ -164,6 +158,14 @@ void check(const Kernel& kernel, WAVE_LAUNCH_PARAMETERS) {
     }
   }
   tensors.check_together();
+}
+
+void launch_cuda(WAVE_LAUNCH_PARAMETERS) {
+  const Kernel& kernel = find_kernel(handle);
+  with_torch_errors([&] { check(kernel, WAVE_LAUNCH_ARGUMENTS); });
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, text("kernel '", kernel.name(),
+                  "': this version launches on CPU tensors (the emulator) only; there is no GPU driver yet"));
 }
 
 /// Tensors without data: nothing is written.
@@ -182,7 +184,7 @@ void launch_elsewhere(WAVE_LAUNCH_PARAMETERS) {
     const Kernel& kernel = find_kernel(handle);
     check(kernel, WAVE_LAUNCH_ARGUMENTS);
     const at::Tensor& tensor = outputs.empty() ? inputs.front() : outputs.front();
-    throw ValueError(text("kernel '", kernel.name(), "': tensors are on ", tensor.device(),
+    throw ValueError(text("kernel '", kernel.name(), "': tensors are on ", tensor.device().str(),
                           "; expected CPU or CUDA (ROCm) tensors"));
   });
 }
@@ -222,8 +224,8 @@ void launch_in_place(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
 }
 
 void launch_traced(WAVE_LAUNCH_PARAMETERS) {
-  TORCH_CHECK(false, "kernel '", find_kernel(handle).name(),
-              "': torch.jit.trace is not supported; use torch.compile or torch.export");
+  TORCH_CHECK(false, text("kernel '", find_kernel(handle).name(),
+                          "': torch.jit.trace is not supported; use torch.compile or torch.export"));
 }
 
 }  // namespace

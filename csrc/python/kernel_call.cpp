@@ -157,7 +157,7 @@ void pack_tensor_scalar(ArgumentPacker& packer, size_t index, const at::Tensor& 
   const Parameter& parameter = packer.kernel().signature().parameters[index];
   if (!is_float_parameter(parameter) || tensor.dim() != 0 || !c10::isFloatingType(tensor.scalar_type())) {
     throw TypeError(text(packer.kernel().argument_text(index), ": expected ", parameter.type_text(),
-                         ", given a tensor of shape ", tensor.sizes()));
+                         ", given a tensor of shape ", list_text(tensor.sizes())));
   }
   packer.floating(index, tensor.item().toDouble());
 }
