@@ -110,14 +110,17 @@ void Translator::set_modifiers(const Instruction& instruction, Op& op) {
 }
 
 /// Scalar ALU and program flow: the scalar destination, the sources, and SIMM16 or the literal. A SIMM16 that is a
-/// source of the operation (SOPK) is put where bodies find literals.
+/// source of the operation (SOPK) is put where bodies find literals; where it names a hardware register it is dst2.
 void Translator::set_scalar_operands(const Instruction& instruction, Op& op) {
   const isa::Row& row = *instruction.row;
   op.imm = instruction.literal;
   int sources = 0;
   for (int i = 0; i < row.operand_count; ++i) {
     const Location location = isa::locate(instruction, row.operands[i]);
-    if (location.place == Place::Immediate) {
+    if (row.operands[i].field == Field::LITERAL) {
+      op.imm = location.value;
+    } else if (location.place == Place::Immediate) {
+      op.dst2 = static_cast<u16>(location.value);
       op.imm = static_cast<u32>(sign_extended(location.value, 16));
       op.src[sources++] = sreg::kLiteral;
     } else if (row.operands[i].written) {

@@ -91,6 +91,20 @@ py::list isa_rows(const std::string& processor) {
   return rows;
 }
 
+/// {format: {field: (lowest bit, width)}}.
+py::dict isa_fields() {
+  py::dict formats;
+  for (size_t format = 0; format < std::size(kFormats); ++format) {
+    py::dict fields;
+    for (size_t field = 1; field < std::size(kFields); ++field) {
+      const isa::Position at = isa::position(static_cast<isa::Format>(format), static_cast<isa::Field>(field));
+      if (at.width != 0) fields[kFields[field]] = py::make_tuple(at.low, at.width);
+    }
+    formats[kFormats[format]] = fields;
+  }
+  return formats;
+}
+
 py::list located_operands(const isa::Instruction& instruction) {
   py::list operands;
   for (const isa::Operand& operand : std::span(instruction.row->operands, instruction.row->operand_count)) {
@@ -145,6 +159,7 @@ py::list disassemble(const std::string& processor, const py::bytes& data, uint64
 
 void bind_isa(py::module_& module) {
   module.def("isa_rows", &isa_rows, py::arg("processor"), "The rows of a processor's instruction table.");
+  module.def("isa_fields", &isa_fields, "{format: {field: (lowest bit, width)}}.");
   module.def("decode", &decode, py::arg("processor"), py::arg("data"),
              "The instruction at the start of `data`, or None.");
   module.def("disassemble", &disassemble, py::arg("processor"), py::arg("data"), py::arg("address") = 0,

@@ -24,7 +24,8 @@ ASSEMBLY = ["-x", "assembler", "--target=amdgcn-amd-amdhsa", f"-mcpu={TARGET}"]
 def main() -> None:
     """Build everything."""
     clang = os.environ.get("CLANG") or shutil.which("clang-19") or "clang"
-    subprocess.run([clang, *ASSEMBLY, FOLDER / "probes.s", "-o", FOLDER / "probes.hsaco"], check=True)
+    for name in ("probes", "machine"):
+        subprocess.run([clang, *ASSEMBLY, FOLDER / f"{name}.s", "-o", FOLDER / f"{name}.hsaco"], check=True)
     subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
 
 
