@@ -9,12 +9,14 @@
 
 namespace wave::emulator {
 
-#define WAVE_DECLARE_LEVEL(level)                \
-  namespace level {                              \
-  std::span<const Body> vector_integer_bodies(); \
-  std::span<const Body> vector_float_bodies();   \
-  std::span<const Body> vector_compare_bodies(); \
-  std::span<const Body> matrix_bodies();         \
+#define WAVE_DECLARE_LEVEL(level)                       \
+  namespace level {                                     \
+  std::span<const Body> vector_integer_bodies();        \
+  std::span<const Body> vector_float_bodies();          \
+  std::span<const Body> vector_convert_bodies();        \
+  std::span<const Body> vector_transcendental_bodies(); \
+  std::span<const Body> vector_compare_bodies();        \
+  std::span<const Body> matrix_bodies();                \
   }
 WAVE_DECLARE_LEVEL(portable)
 #if defined(__x86_64__)
@@ -57,12 +59,14 @@ std::vector<Body> all_bodies() {
   add(vector_memory_bodies());
   add(lds_bodies());
   add(lane_bodies());
-#define WAVE_ADD_LEVEL(level)            \
-  {                                      \
-    add(level::vector_integer_bodies()); \
-    add(level::vector_float_bodies());   \
-    add(level::vector_compare_bodies()); \
-    add(level::matrix_bodies());         \
+#define WAVE_ADD_LEVEL(level)                   \
+  {                                             \
+    add(level::vector_integer_bodies());        \
+    add(level::vector_float_bodies());          \
+    add(level::vector_convert_bodies());        \
+    add(level::vector_transcendental_bodies()); \
+    add(level::vector_compare_bodies());        \
+    add(level::matrix_bodies());                \
   }
   switch (simd_level()) {
 #if defined(__x86_64__)

@@ -57,6 +57,8 @@ const Op* s_swappc_b64(Wave& wave, const Op* op) {
 
 constexpr Body kBodies[] = {
     {"s_nop", nothing},
+    {"v_nop", nothing},
+    {"v_clrexcp", nothing},
     {"s_waitcnt", nothing},
     {"s_setprio", nothing},
     {"s_endpgm", s_endpgm},

@@ -80,28 +80,61 @@ bool nlt(T a, T b) {
   return !(a < b);
 }
 
-#define INTEGER_COMPARISONS(suffix, T)                                                                               \
-  {"v_cmp_f_" suffix, vector<never<T>>}, {"v_cmp_lt_" suffix, vector<lt<T>>}, {"v_cmp_eq_" suffix, vector<eq<T>>},   \
-      {"v_cmp_le_" suffix, vector<le<T>>}, {"v_cmp_gt_" suffix, vector<gt<T>>}, {"v_cmp_ne_" suffix, vector<ne<T>>}, \
-      {"v_cmp_ge_" suffix, vector<ge<T>>}, {                                                                         \
-    "v_cmp_t_" suffix, vector<always<T>>                                                                             \
-  }
+// Classes of floats, in the order of the bits that ask for them (ISA document, "V_CMP_CLASS_F32").
+enum FloatClass { kSignalingNan, kQuietNan, kMinusInfinity, kMinusNormal, kMinusDenormal, kMinusZero };
 
-#define FLOAT_COMPARISONS(suffix, T)                                                                                 \
-  {"v_cmp_f_" suffix, vector<never<T>>}, {"v_cmp_lt_" suffix, vector<lt<T>>}, {"v_cmp_eq_" suffix, vector<eq<T>>},   \
-      {"v_cmp_le_" suffix, vector<le<T>>}, {"v_cmp_gt_" suffix, vector<gt<T>>}, {"v_cmp_lg_" suffix, vector<lg<T>>}, \
-      {"v_cmp_ge_" suffix, vector<ge<T>>}, {"v_cmp_o_" suffix, vector<o<T>>}, {"v_cmp_u_" suffix, vector<u<T>>},     \
-      {"v_cmp_nge_" suffix, vector<nge<T>>}, {"v_cmp_nlg_" suffix, vector<nlg<T>>},                                  \
-      {"v_cmp_ngt_" suffix, vector<ngt<T>>}, {"v_cmp_nle_" suffix, vector<nle<T>>},                                  \
-      {"v_cmp_neq_" suffix, vector<ne<T>>}, {"v_cmp_nlt_" suffix, vector<nlt<T>>}, {                                 \
-    "v_cmp_tru_" suffix, vector<always<T>>                                                                           \
-  }
+template <class Bits, int kExponentBits, int kMantissaBits>
+bool is_class(Bits value, u32 classes) {
+  constexpr u64 kInfinity = ((u64{1} << kExponentBits) - 1) << kMantissaBits;
+  const u64 bits = value.bits, magnitude = bits & ((u64{1} << (kExponentBits + kMantissaBits)) - 1);
+  const bool is_minus = bits != magnitude;
+  if (magnitude > kInfinity) return classes >> (magnitude >> (kMantissaBits - 1) & 1 ? kQuietNan : kSignalingNan) & 1;
+  const int minus = magnitude == kInfinity                 ? kMinusInfinity
+                    : magnitude >= u64{1} << kMantissaBits ? kMinusNormal
+                    : magnitude != 0                       ? kMinusDenormal
+                                                           : kMinusZero;
+  return classes >> (is_minus ? minus : 11 - minus) & 1;  // the positive classes follow in reverse
+}
+
+/// V_CMPX: the result goes to EXEC too.
+template <auto kBody>
+const Op* compare_to_exec(Wave& wave, const Op* op) {
+  const Op* next = vector<kBody>(wave, op);
+  wave.set_exec(wave.pair(op->dst2));
+  return next;
+}
+
+#define COMPARISON(name, ...) \
+  {"v_cmp_" name, vector<__VA_ARGS__>}, { "v_cmpx_" name, compare_to_exec<__VA_ARGS__> }
+#define INTEGER_COMPARISONS(suffix, T)                                                                   \
+  COMPARISON("f_" suffix, never<T>), COMPARISON("lt_" suffix, lt<T>), COMPARISON("eq_" suffix, eq<T>),   \
+      COMPARISON("le_" suffix, le<T>), COMPARISON("gt_" suffix, gt<T>), COMPARISON("ne_" suffix, ne<T>), \
+      COMPARISON("ge_" suffix, ge<T>), COMPARISON("t_" suffix, always<T>)
+
+#define FLOAT_COMPARISONS(suffix, T)                                                                           \
+  COMPARISON("f_" suffix, never<T>), COMPARISON("lt_" suffix, lt<T>), COMPARISON("eq_" suffix, eq<T>),         \
+      COMPARISON("le_" suffix, le<T>), COMPARISON("gt_" suffix, gt<T>), COMPARISON("lg_" suffix, lg<T>),       \
+      COMPARISON("ge_" suffix, ge<T>), COMPARISON("o_" suffix, o<T>), COMPARISON("u_" suffix, u<T>),           \
+      COMPARISON("nge_" suffix, nge<T>), COMPARISON("nlg_" suffix, nlg<T>), COMPARISON("ngt_" suffix, ngt<T>), \
+      COMPARISON("nle_" suffix, nle<T>), COMPARISON("neq_" suffix, ne<T>), COMPARISON("nlt_" suffix, nlt<T>),  \
+      COMPARISON("tru_" suffix, always<T>)
 
 constexpr Body kBodies[] = {
-    INTEGER_COMPARISONS("i32", i32), INTEGER_COMPARISONS("u32", u32), INTEGER_COMPARISONS("i64", i64),
-    INTEGER_COMPARISONS("u64", u64), FLOAT_COMPARISONS("f32", f32),   FLOAT_COMPARISONS("f64", f64),
+    INTEGER_COMPARISONS("i16", i16),
+    INTEGER_COMPARISONS("u16", u16),
+    INTEGER_COMPARISONS("i32", i32),
+    INTEGER_COMPARISONS("u32", u32),
+    INTEGER_COMPARISONS("i64", i64),
+    INTEGER_COMPARISONS("u64", u64),
+    FLOAT_COMPARISONS("f16", Half),
+    FLOAT_COMPARISONS("f32", f32),
+    FLOAT_COMPARISONS("f64", f64),
+    COMPARISON("class_f16", is_class<Float16Bits, 5, 10>),
+    COMPARISON("class_f32", is_class<Float32Bits, 8, 23>),
+    COMPARISON("class_f64", is_class<Float64Bits, 11, 52>),
 };
 
+#undef COMPARISON
 #undef INTEGER_COMPARISONS
 #undef FLOAT_COMPARISONS
 

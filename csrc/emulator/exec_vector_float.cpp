@@ -1,6 +1,8 @@
-// Vector floating-point instructions (ISA document, "VOP1 Instructions" to "VOP3P Instructions").
+// Vector floating-point arithmetic (ISA document, "VOP1 Instructions" to "VOP3P Instructions").
 #include <immintrin.h>
 
+#include <cmath>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -15,24 +17,372 @@ namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
-f32 v_add_f32(f32 a, f32 b) { return a + b; }
-f32 v_sub_f32(f32 a, f32 b) { return a - b; }
-f32 v_subrev_f32(f32 a, f32 b) { return b - a; }
-f32 v_mul_f32(f32 a, f32 b) { return a * b; }
-f32 v_fma_f32(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+// Each type is computed in a wider or in the same one: f16 in f64, where it needs no second rounding.
+f32 fma(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+f64 fma(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
+Half fma(Half a, Half b, Half c) { return {a.value * b.value + c.value}; }
 
+template <class T>
+T from_double(f64 value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return {value};
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <class T>
+T add(T a, T b) {
+  return {a + b};
+}
+template <class T>
+T sub(T a, T b) {
+  return {a - b};
+}
+template <class T>
+T subrev(T a, T b) {
+  return {b - a};
+}
+template <class T>
+T mul(T a, T b) {
+  return {a * b};
+}
+template <class T>
+T fused(T a, T b, T c) {
+  return fma(a, b, c);
+}
+f32 v_mul_legacy_f32(f32 a, f32 b) { return a == 0 || b == 0 ? 0 : a * b; }
+
+// Minimum and maximum look at bits: a signaling NaN in IEEE mode gives a NaN, any other NaN gives the other operand,
+// and -0 is less than +0.
+template <class T>
+struct FloatBits;
+template <>
+struct FloatBits<f32> {
+  static constexpr u32 kQuiet = 0x400000, kInfinity = 0x7f800000;
+  static u32 bits(f32 value) { return __builtin_bit_cast(u32, value); }
+  static f32 value(f32 value) { return value; }
+};
+template <>
+struct FloatBits<f64> {
+  static constexpr u64 kQuiet = u64{1} << 51, kInfinity = u64{0x7ff} << 52;
+  static u64 bits(f64 value) { return __builtin_bit_cast(u64, value); }
+  static f64 value(f64 value) { return value; }
+};
+template <>
+struct FloatBits<HalfBits> {
+  static constexpr u32 kQuiet = 0x200, kInfinity = 0x7c00;
+  static u32 bits(HalfBits value) { return value.bits; }
+  static f64 value(HalfBits value) { return half_to_double(value.bits); }
+};
+
+template <class T>
+bool is_signaling_nan(T value) {
+  const auto bits = FloatBits<T>::bits(value);
+  return (bits & FloatBits<T>::kInfinity) == FloatBits<T>::kInfinity && (bits & FloatBits<T>::kQuiet) == 0 &&
+         (bits & (FloatBits<T>::kQuiet - 1)) != 0;
+}
+
+template <class T, bool kIsMax>
+T extremum(T a, T b, Mode mode) {
+  const auto x = FloatBits<T>::value(a), y = FloatBits<T>::value(b);
+  const bool a_is_zero_of_wanted_sign = (FloatBits<T>::bits(a) == 0) == kIsMax;
+  const bool prefers_a = x == 0 && y == 0 ? a_is_zero_of_wanted_sign : kIsMax ? x > y : x < y;
+  const bool takes_a = x != x ? false : y != y ? true : prefers_a;
+  const bool signals_a = mode.ieee() && is_signaling_nan(a), signals_b = mode.ieee() && is_signaling_nan(b);
+  return signals_a || (takes_a && !signals_b) ? a : b;
+}
+template <class T>
+T min(T a, T b, Mode mode) {
+  return extremum<T, false>(a, b, mode);
+}
+template <class T>
+T max(T a, T b, Mode mode) {
+  return extremum<T, true>(a, b, mode);
+}
+template <class T>
+T min3(T a, T b, T c, Mode mode) {
+  return min(min(a, b, mode), c, mode);
+}
+template <class T>
+T max3(T a, T b, T c, Mode mode) {
+  return max(max(a, b, mode), c, mode);
+}
+template <class T>
+T med3(T a, T b, T c, Mode mode) {
+  const auto x = FloatBits<T>::value(a), y = FloatBits<T>::value(b), z = FloatBits<T>::value(c);
+  const auto largest = FloatBits<T>::value(max3(a, b, c, mode));
+  const T median = largest == x ? max(b, c, mode) : largest == y ? max(a, c, mode) : max(a, b, mode);
+  return x != x || y != y || z != z ? min3(a, b, c, mode) : median;
+}
+
+// Packed operands.
 Float32x2 v_pk_add_f32(Float32x2 a, Float32x2 b) { return {a.low + b.low, a.high + b.high}; }
 Float32x2 v_pk_mul_f32(Float32x2 a, Float32x2 b) { return {a.low * b.low, a.high * b.high}; }
 Float32x2 v_pk_fma_f32(Float32x2 a, Float32x2 b, Float32x2 c) {
-  return {__builtin_fmaf(a.low, b.low, c.low), __builtin_fmaf(a.high, b.high, c.high)};
+  return {fma(a.low, b.low, c.low), fma(a.high, b.high, c.high)};
+}
+
+using Halves = Pair16<Half>;
+Halves v_pk_add_f16(Halves a, Halves b) { return {add(a.low, b.low), add(a.high, b.high)}; }
+Halves v_pk_mul_f16(Halves a, Halves b) { return {mul(a.low, b.low), mul(a.high, b.high)}; }
+Halves v_pk_fma_f16(Halves a, Halves b, Halves c) { return {fma(a.low, b.low, c.low), fma(a.high, b.high, c.high)}; }
+
+using PackedHalfBits = Pair16<HalfBits>;
+PackedHalfBits v_pk_min_f16(PackedHalfBits a, PackedHalfBits b, Mode mode) {
+  return {min(a.low, b.low, mode), min(a.high, b.high, mode)};
+}
+PackedHalfBits v_pk_max_f16(PackedHalfBits a, PackedHalfBits b, Mode mode) {
+  return {max(a.low, b.low, mode), max(a.high, b.high, mode)};
+}
+u32 v_pack_b32_f16(HalfBits a, HalfBits b) { return a.bits | u32{b.bits} << 16; }
+
+/// Products of f16 are exact in f32, so each step rounds once.
+f32 v_dot2_f32_f16(Halves a, Halves b, f32 c) {
+  c = fma(static_cast<f32>(a.low), static_cast<f32>(b.low), c);
+  return fma(static_cast<f32>(a.high), static_cast<f32>(b.high), c);
+}
+
+f32 v_fma_mix_f32(MixedFloat a, MixedFloat b, MixedFloat c) { return fma(a.value, b.value, c.value); }
+Half v_fma_mix_f16(MixedFloat a, MixedFloat b, MixedFloat c) { return {v_fma_mix_f32(a, b, c)}; }
+
+// Rounding to integers.
+template <class T>
+T trunc(T a) {
+  return from_double<T>(__builtin_trunc(a));
+}
+template <class T>
+T ceil(T a) {
+  return from_double<T>(__builtin_ceil(a));
+}
+template <class T>
+T floor(T a) {
+  return from_double<T>(__builtin_floor(a));
+}
+/// To even whatever the rounding mode is: halfway values are where trunc(a + sign * 0.5) is odd.
+template <class T>
+T rndne(T a) {
+  const f64 value = a, whole = __builtin_floor(value), rest = value - whole;
+  const bool is_odd = whole * 0.5 != __builtin_floor(whole * 0.5);
+  const f64 rounded = rest > 0.5 || (rest == 0.5 && is_odd) ? whole + 1 : whole;
+  return from_double<T>(__builtin_copysign(rest == rest ? rounded : value, value));
+}
+/// Less than 1, which compilers rely on.
+template <class T>
+T fract(T a, f64 below_one) {
+  const f64 rest = from_double<T>(a - __builtin_floor(a));
+  return from_double<T>(rest > below_one ? below_one : rest);
+}
+f32 v_fract_f32(f32 a) { return fract(a, 0x1.fffffep-1); }
+f64 v_fract_f64(f64 a) { return fract(a, 0x1.fffffffffffffp-1); }
+Half v_fract_f16(Half a) { return fract(a, 0x1.ffcp-1); }
+
+// Exponent and significand: a = significand * 2^exponent with a significand in [0.5, 1), as frexp() of C.
+int exponent_of(f64 value) {
+  const u64 bits = __builtin_bit_cast(u64, value) & ~(u64{1} << 63);
+  const bool is_denormal = bits < u64{1} << 52;
+  const u64 normal = __builtin_bit_cast(u64, __builtin_bit_cast(f64, bits) * 0x1p54);
+  const int exponent = is_denormal ? static_cast<int>(normal >> 52) - 54 : static_cast<int>(bits >> 52);
+  return bits == 0 || bits >= u64{0x7ff} << 52 ? 0 : exponent - 1022;
+}
+template <class T>
+i32 frexp_exp(T a) {
+  return exponent_of(a);
+}
+i16 v_frexp_exp_i16_f16(Half a) { return static_cast<i16>(exponent_of(a)); }
+f64 power_of_two(int exponent) { return __builtin_bit_cast(f64, static_cast<u64>(exponent + 1023) << 52); }
+template <class T>
+T frexp_mant(T a) {
+  const int exponent = exponent_of(a), half = exponent / 2;
+  return from_double<T>(a * power_of_two(-half) * power_of_two(half - exponent));
+}
+
+int limited(int value, int limit) { return value < -limit ? -limit : value > limit ? limit : value; }
+f32 v_ldexp_f32(f32 a, i32 exponent) { return static_cast<f32>(a * power_of_two(limited(exponent, 300))); }
+Half v_ldexp_f16(Half a, i16 exponent) { return {a * power_of_two(limited(exponent, 100))}; }
+f64 v_ldexp_f64(f64 a, i32 exponent) { return std::ldexp(a, limited(exponent, 5000)); }
+
+// Division: scaling, the last step of the quotient, and special cases. Where a quotient or a reciprocal would be
+// denormal, which the approximation of a reciprocal flushes, numerator or denominator are scaled by 2^kScale; VCC says
+// which lanes V_DIV_FMAS must scale back.
+template <class T>
+struct Division;
+template <>
+struct Division<f32> {
+  using Bits = u32;
+  static constexpr int kMantissa = 23, kBias = 127, kScale = 64, kFar = 96, kTiny = 23, kUnderflow = -150;
+  static constexpr f32 kUp = 0x1p64f, kDown = 0x1p-64f, kSmallest = 0x1p-126f, kMin = 0x1p-149f, kMax = 0x1.fffffep127f;
+};
+template <>
+struct Division<f64> {
+  using Bits = u64;
+  static constexpr int kMantissa = 52, kBias = 1023, kScale = 128, kFar = 768, kTiny = 53, kUnderflow = -1075;
+  static constexpr f64 kUp = 0x1p128, kDown = 0x1p-128, kSmallest = 0x1p-1022, kMin = 0x0.0000000000001p-1022,
+                       kMax = 0x1.fffffffffffffp1023;
+};
+
+template <class T>
+int biased_exponent(T value) {
+  using D = Division<T>;
+  return static_cast<int>(__builtin_bit_cast(typename D::Bits, value) >> D::kMantissa) & (2 * D::kBias + 1);
+}
+template <class T>
+bool is_denormal(T value) {
+  return value != 0 && std::abs(value) < Division<T>::kSmallest;
+}
+
+template <class T>
+Carry<T> div_scale(T value, T denominator, T numerator) {
+  using D = Division<T>;
+  const bool is_denominator = value == denominator, is_numerator = value == numerator;
+  const bool is_zero = denominator == 0 || numerator == 0;
+  const bool is_far = biased_exponent(numerator) - biased_exponent(denominator) >= D::kFar;
+  const bool tiny_reciprocal = is_denormal(T(1) / denominator), tiny_quotient = is_denormal(numerator / denominator);
+  T scale = biased_exponent(numerator) <= D::kTiny ? D::kUp : T(1);
+  bool scaled_back = false;
+  if (tiny_quotient) {
+    scale = is_numerator ? D::kUp : T(1);
+    scaled_back = true;
+  }
+  if (tiny_reciprocal) {
+    scale = !tiny_quotient || is_denominator ? D::kDown : T(1);
+    scaled_back = tiny_quotient;
+  }
+  if (is_denormal(denominator)) {
+    scale = D::kUp;
+    scaled_back = false;
+  }
+  if (is_far) {
+    scale = is_denominator ? D::kUp : T(1);
+    scaled_back = true;
+  }
+  const T scaled = value * scale;
+  return {is_zero ? std::numeric_limits<T>::quiet_NaN() : scaled, scaled_back && !is_zero};
+}
+
+template <class T>
+T div_fmas(T a, T b, T c, LaneVcc vcc) {
+  using D = Division<T>;
+  const T scale = biased_exponent(c) > D::kBias ? D::kUp : D::kDown;
+  const T sum = fma(a, b, c);
+  return vcc.bit ? sum * scale : sum;
+}
+
+/// The quotient, or what a division of special values gives.
+template <class T>
+T div_fixup(T quotient, T denominator, T numerator) {
+  using D = Division<T>;
+  const T infinity = std::numeric_limits<T>::infinity();
+  const T sign = std::copysign(T(1), denominator) * std::copysign(T(1), numerator);
+  const T up = std::abs(denominator), over = std::abs(numerator);
+  T result = std::abs(quotient);
+  if (biased_exponent(numerator) - biased_exponent(denominator) < D::kUnderflow)
+    result = D::kMin * (sign * T(0.25)) * sign;
+  if (up == infinity || over == 0) result = 0;
+  if (up == 0 || over == infinity) result = infinity;
+  const bool is_nan = up != up || over != over || (up == 0 && over == 0) || (up == infinity && over == infinity);
+  return is_nan ? std::numeric_limits<T>::quiet_NaN() : std::copysign(result, sign);
+}
+Half v_div_fixup_f16(Half quotient, Half denominator, Half numerator) {
+  const f64 infinity = std::numeric_limits<f64>::infinity();
+  const f64 up = std::abs(denominator.value), over = std::abs(numerator.value);
+  f64 result = std::abs(quotient.value);
+  if (up == infinity || over == 0) result = 0;
+  if (up == 0 || over == infinity) result = infinity;
+  const bool is_nan = up != up || over != over || (up == 0 && over == 0) || (up == infinity && over == infinity);
+  const f64 sign = std::copysign(1.0, denominator.value) * std::copysign(1.0, numerator.value);
+  return {is_nan ? std::numeric_limits<f64>::quiet_NaN() : std::copysign(result, sign)};
+}
+
+// Cube maps.
+bool is_major(f32 a, f32 b, f32 c) { return std::abs(a) >= std::abs(b) && std::abs(a) >= std::abs(c); }
+f32 v_cubeid_f32(f32 x, f32 y, f32 z) {
+  if (is_major(z, x, y)) return z < 0 ? 5 : 4;
+  if (std::abs(y) >= std::abs(x)) return y < 0 ? 3 : 2;
+  return x < 0 ? 1 : 0;
+}
+f32 v_cubesc_f32(f32 x, f32 y, f32 z) {
+  if (is_major(z, x, y)) return z < 0 ? -x : x;
+  if (std::abs(y) >= std::abs(x)) return x;
+  return x < 0 ? z : -z;
+}
+f32 v_cubetc_f32(f32 x, f32 y, f32 z) {
+  if (is_major(z, x, y)) return -y;
+  if (std::abs(y) >= std::abs(x)) return y < 0 ? -z : z;
+  return -y;
+}
+f32 v_cubema_f32(f32 x, f32 y, f32 z) {
+  if (is_major(z, x, y)) return z * 2;
+  return std::abs(y) >= std::abs(x) ? y * 2 : x * 2;
 }
 
 constexpr Body kBodies[] = {
-    {"v_add_f32", vector<v_add_f32>},       {"v_sub_f32", vector<v_sub_f32>},
-    {"v_subrev_f32", vector<v_subrev_f32>}, {"v_mul_f32", vector<v_mul_f32>},
-    {"v_fma_f32", vector<v_fma_f32>},       {"v_fmac_f32", vector<v_fma_f32>},
-    {"v_pk_add_f32", vector<v_pk_add_f32>}, {"v_pk_mul_f32", vector<v_pk_mul_f32>},
+#define BODIES(type, T)                                                                                            \
+  {"v_add_" type, vector<add<T>>}, {"v_mul_" type, vector<mul<T>>}, {"v_fma_" type, vector<fused<T>>},             \
+      {"v_trunc_" type, vector<trunc<T>>}, {"v_ceil_" type, vector<ceil<T>>}, {"v_floor_" type, vector<floor<T>>}, \
+      {"v_rndne_" type, vector<rndne<T>>}, {                                                                       \
+    "v_frexp_mant_" type, vector<frexp_mant<T>>                                                                    \
+  }
+    BODIES("f32", f32),
+    BODIES("f64", f64),
+    BODIES("f16", Half),
+#undef BODIES
+#define EXTREMA(type, T)                                                                               \
+  {"v_min_" type, vector<min<T>>}, {"v_max_" type, vector<max<T>>}, {"v_min3_" type, vector<min3<T>>}, \
+      {"v_max3_" type, vector<max3<T>>}, {                                                             \
+    "v_med3_" type, vector<med3<T>>                                                                    \
+  }
+    EXTREMA("f32", f32),
+    EXTREMA("f16", HalfBits),
+    {"v_min_f64", vector<min<f64>>},
+    {"v_max_f64", vector<max<f64>>},
+#undef EXTREMA
+    {"v_sub_f32", vector<sub<f32>>},
+    {"v_subrev_f32", vector<subrev<f32>>},
+    {"v_sub_f16", vector<sub<Half>>},
+    {"v_subrev_f16", vector<subrev<Half>>},
+    {"v_mul_legacy_f32", vector<v_mul_legacy_f32>},
+    {"v_fmac_f32", vector<fused<f32>>},
+    {"v_fmamk_f32", vector<fused<f32>>},
+    {"v_fmaak_f32", vector<fused<f32>>},
+    {"v_fmac_f64", vector<fused<f64>>},
+    {"v_fma_legacy_f16", vector<fused<Half>>},
+    {"v_pk_add_f32", vector<v_pk_add_f32>},
+    {"v_pk_mul_f32", vector<v_pk_mul_f32>},
     {"v_pk_fma_f32", vector<v_pk_fma_f32>},
+    {"v_pk_add_f16", vector<v_pk_add_f16>},
+    {"v_pk_mul_f16", vector<v_pk_mul_f16>},
+    {"v_pk_fma_f16", vector<v_pk_fma_f16>},
+    {"v_pk_fmac_f16", vector<v_pk_fma_f16>},
+    {"v_pk_min_f16", vector<v_pk_min_f16>},
+    {"v_pk_max_f16", vector<v_pk_max_f16>},
+    {"v_pack_b32_f16", vector<v_pack_b32_f16>},
+    {"v_dot2_f32_f16", vector<v_dot2_f32_f16>},
+    {"v_dot2c_f32_f16", vector<v_dot2_f32_f16>},
+    {"v_fma_mix_f32", vector<v_fma_mix_f32>},
+    {"v_fma_mixlo_f16", vector<v_fma_mix_f16>},
+    {"v_fma_mixhi_f16", vector<v_fma_mix_f16>},
+    {"v_fract_f32", vector<v_fract_f32>},
+    {"v_fract_f64", vector<v_fract_f64>},
+    {"v_fract_f16", vector<v_fract_f16>},
+    {"v_frexp_exp_i32_f32", vector<frexp_exp<f32>>},
+    {"v_frexp_exp_i32_f64", vector<frexp_exp<f64>>},
+    {"v_frexp_exp_i16_f16", vector<v_frexp_exp_i16_f16>},
+    {"v_ldexp_f32", vector<v_ldexp_f32>},
+    {"v_ldexp_f64", vector<v_ldexp_f64>},
+    {"v_ldexp_f16", vector<v_ldexp_f16>},
+    {"v_div_scale_f32", vector<div_scale<f32>>},
+    {"v_div_scale_f64", vector<div_scale<f64>>},
+    {"v_div_fmas_f32", vector<div_fmas<f32>>},
+    {"v_div_fmas_f64", vector<div_fmas<f64>>},
+    {"v_div_fixup_f32", vector<div_fixup<f32>>},
+    {"v_div_fixup_f64", vector<div_fixup<f64>>},
+    {"v_div_fixup_f16", vector<v_div_fixup_f16>},
+    {"v_div_fixup_legacy_f16", vector<v_div_fixup_f16>},
+    {"v_cubeid_f32", vector<v_cubeid_f32>},
+    {"v_cubesc_f32", vector<v_cubesc_f32>},
+    {"v_cubetc_f32", vector<v_cubetc_f32>},
+    {"v_cubema_f32", vector<v_cubema_f32>},
 };
 
 }  // namespace

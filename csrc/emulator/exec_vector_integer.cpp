@@ -1,6 +1,7 @@
 // Vector integer and bit instructions (ISA document, "VOP1 Instructions", "VOP2 Instructions", "VOP3A Instructions").
 #include <immintrin.h>
 
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -47,18 +48,190 @@ i32 v_bfe_i32(i32 a, u32 offset, u32 width) {
   return static_cast<i32>((field ^ sign) - sign);
 }
 
-u32 v_add_u32(u32 a, u32 b) { return a + b; }
-u32 v_sub_u32(u32 a, u32 b) { return a - b; }
-u32 v_subrev_u32(u32 a, u32 b) { return b - a; }
+u32 v_xnor_b32(u32 a, u32 b) { return ~(a ^ b); }
+u32 v_bfm_b32(u32 width, u32 offset) { return ((1u << (width & 31)) - 1) << (offset & 31); }
+u32 v_alignbit_b32(u32 a, u32 b, u32 shift) { return static_cast<u32>((u64{a} << 32 | b) >> (shift & 31)); }
+u32 v_alignbyte_b32(u32 a, u32 b, u32 shift) { return static_cast<u32>((u64{a} << 32 | b) >> (8 * (shift & 3))); }
+u64 v_pk_mov_b32(u64 a, u64 b, OpSel select) {
+  const u64 low = select.bits & 1 ? a >> 32 : a & 0xffffffffu, high = select.bits & 2 ? b >> 32 : b & 0xffffffffu;
+  return low | high << 32;
+}
+
+// Counting bits.
+u32 bit_count(u32 a) {
+  a = a - (a >> 1 & 0x55555555u);
+  a = (a & 0x33333333u) + (a >> 2 & 0x33333333u);
+  return (((a + (a >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24;
+}
+u32 v_bfrev_b32(u32 a) {
+  a = (a >> 1 & 0x55555555u) | (a & 0x55555555u) << 1;
+  a = (a >> 2 & 0x33333333u) | (a & 0x33333333u) << 2;
+  a = (a >> 4 & 0x0f0f0f0fu) | (a & 0x0f0f0f0fu) << 4;
+  return __builtin_bswap32(a);
+}
+u32 v_bcnt_u32_b32(u32 a, u32 b) { return bit_count(a) + b; }
+u32 v_ffbl_b32(u32 a) { return a == 0 ? ~0u : bit_count((a & (0u - a)) - 1); }
+u32 v_ffbh_u32(u32 a) { return v_ffbl_b32(v_bfrev_b32(a)); }
+u32 v_ffbh_i32(u32 a) { return v_ffbh_u32(a ^ static_cast<u32>(static_cast<i32>(a) >> 31)); }
+u32 v_mbcnt_lo_u32_b32(u32 mask, u32 b, Lane lane) {
+  return bit_count(mask & (lane.index >= 32 ? ~0u : (1u << (lane.index & 31)) - 1)) + b;
+}
+u32 v_mbcnt_hi_u32_b32(u32 mask, u32 b, Lane lane) {
+  return bit_count(mask & (lane.index < 32 ? 0 : (1u << (lane.index & 31)) - 1)) + b;
+}
+
+// Sums of absolute differences.
+u32 difference(u32 a, u32 b) { return a > b ? a - b : b - a; }
+u32 byte_of(u32 a, int i) { return a >> 8 * i & 0xff; }
+u32 v_sad_u8(u32 a, u32 b, u32 c) {
+  for (int i = 0; i < 4; ++i) c += difference(byte_of(a, i), byte_of(b, i));
+  return c;
+}
+u32 v_sad_hi_u8(u32 a, u32 b, u32 c) { return (v_sad_u8(a, b, 0) << 16) + c; }
+u32 v_msad_u8(u32 a, u32 b, u32 c) {
+  for (int i = 0; i < 4; ++i) c += byte_of(b, i) == 0 ? 0 : difference(byte_of(a, i), byte_of(b, i));
+  return c;
+}
+u32 v_sad_u16(u32 a, u32 b, u32 c) { return c + difference(a & 0xffff, b & 0xffff) + difference(a >> 16, b >> 16); }
+u32 v_sad_u32(u32 a, u32 b, u32 c) { return c + difference(a, b); }
+u32 v_lerp_u8(u32 a, u32 b, u32 c) {
+  u32 result = 0;
+  for (int i = 0; i < 4; ++i) result |= (byte_of(a, i) + byte_of(b, i) + (byte_of(c, i) & 1)) >> 1 << 8 * i;
+  return result;
+}
+
+// Saturation: CLAMP of integers.
+template <class T>
+T saturated(i64 value) {
+  constexpr i64 kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+  return static_cast<T>(value < kLow ? kLow : value > kHigh ? kHigh : value);
+}
+template <class T>
+T add(T a, T b) {
+  return static_cast<T>(static_cast<u32>(a) + static_cast<u32>(b));
+}
+template <class T>
+T sub(T a, T b) {
+  return static_cast<T>(static_cast<u32>(a) - static_cast<u32>(b));
+}
+template <class T>
+T subrev(T a, T b) {
+  return sub(b, a);
+}
+template <class T>
+T mul(T a, T b) {
+  return static_cast<T>(static_cast<u32>(a) * static_cast<u32>(b));
+}
+template <class T>
+T mad(T a, T b, T c) {
+  return static_cast<T>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
+}
+template <class T>
+T add_clamp(T a, T b) {
+  return saturated<T>(i64{a} + b);
+}
+template <class T>
+T sub_clamp(T a, T b) {
+  return saturated<T>(i64{a} - b);
+}
+template <class T>
+T subrev_clamp(T a, T b) {
+  return saturated<T>(i64{b} - a);
+}
+template <class T>
+T mad_clamp(T a, T b, T c) {
+  return saturated<T>(i64{a} * b + c);
+}
+template <class T>
+T min(T a, T b) {
+  return a < b ? a : b;
+}
+template <class T>
+T max(T a, T b) {
+  return a > b ? a : b;
+}
+template <class T>
+T min3(T a, T b, T c) {
+  return min(min(a, b), c);
+}
+template <class T>
+T max3(T a, T b, T c) {
+  return max(max(a, b), c);
+}
+template <class T>
+T med3(T a, T b, T c) {
+  return max(min(a, b), min(max(a, b), c));
+}
+template <class T>
+T lshlrev16(u16 shift, T value) {
+  return static_cast<T>(static_cast<u32>(value) << (shift & 15));
+}
+template <class T>
+T shrrev16(u16 shift, T value) {  // arithmetic where T is signed
+  return static_cast<T>(value >> (shift & 15));
+}
+
+// Both halves of a packed operand.
+template <class T, T (*kBody)(T, T)>
+Pair16<T> packed(Pair16<T> a, Pair16<T> b) {
+  return {kBody(a.low, b.low), kBody(a.high, b.high)};
+}
+template <class T, T (*kBody)(T, T, T)>
+Pair16<T> packed3(Pair16<T> a, Pair16<T> b, Pair16<T> c) {
+  return {kBody(a.low, b.low, c.low), kBody(a.high, b.high, c.high)};
+}
+template <class T, T (*kBody)(u16, T)>
+Pair16<T> packed_shift(Pair16<u16> shift, Pair16<T> value) {
+  return {kBody(shift.low, value.low), kBody(shift.high, value.high)};
+}
+
+// 24-bit and mixed-width products.
+i32 signed24(u32 a) { return static_cast<i32>(a << 8) >> 8; }
+i64 product24(u32 a, u32 b) { return i64{signed24(a)} * signed24(b); }
+u32 v_mul_i32_i24(u32 a, u32 b) { return static_cast<u32>(product24(a, b)); }
+u32 v_mul_hi_i32_i24(u32 a, u32 b) { return static_cast<u32>(product24(a, b) >> 32); }
+u32 v_mul_hi_u32_u24(u32 a, u32 b) { return static_cast<u32>(u64{low24(a)} * low24(b) >> 32); }
+u32 v_mad_i32_i24(u32 a, u32 b, u32 c) { return v_mul_i32_i24(a, b) + c; }
+u32 mad_i24_clamp(u32 a, u32 b, i32 c) { return static_cast<u32>(saturated<i32>(product24(a, b) + c)); }
+u32 mad_u24_clamp(u32 a, u32 b, u32 c) { return saturated<u32>(i64{low24(a)} * low24(b) + c); }
+u32 v_mul_hi_i32(i32 a, i32 b) { return static_cast<u32>(i64{a} * b >> 32); }
+u32 v_mad_u32_u16(u16 a, u16 b, u32 c) { return u32{a} * b + c; }
+u32 v_mad_i32_i16(i16 a, i16 b, u32 c) { return static_cast<u32>(i32{a} * b) + c; }
+u32 mad_u16_clamp(u16 a, u16 b, u32 c) { return saturated<u32>(i64{a} * b + c); }
+u32 mad_i16_clamp(i16 a, i16 b, i32 c) { return static_cast<u32>(saturated<i32>(i64{a} * b + c)); }
+/// The carry is the 65th bit of the exact signed sum: its sign.
+Carry<u64> v_mad_i64_i32(i32 a, i32 b, i64 c) {
+  const i64 product = i64{a} * b;
+  const u64 sum = static_cast<u64>(product) + static_cast<u64>(c);
+  const bool overflows = ((static_cast<u64>(product) ^ sum) & (static_cast<u64>(c) ^ sum)) >> 63;
+  return {sum, (sum >> 63 != 0) != overflows};
+}
+
+// Dot products of packed integers, added to the third operand.
+template <class T, int kBits>
+u32 dot(u32 a, u32 b, u32 c) {
+  for (int i = 0; i < 32; i += kBits) {
+    const int up = 32 - kBits - i;
+    c += static_cast<u32>(static_cast<T>(a << up) >> (32 - kBits)) *
+         static_cast<u32>(static_cast<T>(b << up) >> (32 - kBits));
+  }
+  return c;
+}
+template <class T>
+u32 dot16(Pair16<T> a, Pair16<T> b, u32 c) {
+  return c + static_cast<u32>(a.low) * static_cast<u32>(b.low) + static_cast<u32>(a.high) * static_cast<u32>(b.high);
+}
+
+// Conversions between integers.
+Pair16<u16> v_cvt_pk_u16_u32(u32 a, u32 b) { return {saturated<u16>(a), saturated<u16>(b)}; }
+Pair16<i16> v_cvt_pk_i16_i32(i32 a, i32 b) { return {saturated<i16>(a), saturated<i16>(b)}; }
+u16 v_sat_pk_u8_i16(Pair16<i16> a) { return static_cast<u16>(saturated<u8>(a.low) | u32{saturated<u8>(a.high)} << 8); }
+
 u32 v_add3_u32(u32 a, u32 b, u32 c) { return a + b + c; }
 u32 v_mul_lo_u32(u32 a, u32 b) { return a * b; }
 u32 v_mul_hi_u32(u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }
 u32 v_mul_u32_u24(u32 a, u32 b) { return low24(a) * low24(b); }
 u32 v_mad_u32_u24(u32 a, u32 b, u32 c) { return low24(a) * low24(b) + c; }
-u32 v_min_u32(u32 a, u32 b) { return a < b ? a : b; }
-u32 v_max_u32(u32 a, u32 b) { return a > b ? a : b; }
-i32 v_min_i32(i32 a, i32 b) { return a < b ? a : b; }
-i32 v_max_i32(i32 a, i32 b) { return a > b ? a : b; }
 
 Carry<u32> v_add_co_u32(u32 a, u32 b) { return {a + b, a > ~b}; }
 Carry<u32> v_sub_co_u32(u32 a, u32 b) { return {a - b, b > a}; }
@@ -114,18 +287,21 @@ constexpr Body kBodies[] = {
     {"v_lshl_add_u64", vector<v_lshl_add_u64>},
     {"v_bfe_u32", vector<v_bfe_u32>},
     {"v_bfe_i32", vector<v_bfe_i32>},
-    {"v_add_u32", vector<v_add_u32>},
-    {"v_sub_u32", vector<v_sub_u32>},
-    {"v_subrev_u32", vector<v_subrev_u32>},
+    {"v_add_u32", vector<add<u32>>},
+    {"v_add_u32 clamp", vector<add_clamp<u32>>},
+    {"v_sub_u32", vector<sub<u32>>},
+    {"v_sub_u32 clamp", vector<sub_clamp<u32>>},
+    {"v_subrev_u32", vector<subrev<u32>>},
+    {"v_subrev_u32 clamp", vector<subrev_clamp<u32>>},
     {"v_add3_u32", vector<v_add3_u32>},
     {"v_mul_lo_u32", vector<v_mul_lo_u32>},
     {"v_mul_hi_u32", vector<v_mul_hi_u32>},
     {"v_mul_u32_u24", vector<v_mul_u32_u24>},
     {"v_mad_u32_u24", vector<v_mad_u32_u24>},
-    {"v_min_u32", vector<v_min_u32>},
-    {"v_max_u32", vector<v_max_u32>},
-    {"v_min_i32", vector<v_min_i32>},
-    {"v_max_i32", vector<v_max_i32>},
+    {"v_min_u32", vector<min<u32>>},
+    {"v_max_u32", vector<max<u32>>},
+    {"v_min_i32", vector<min<i32>>},
+    {"v_max_i32", vector<max<i32>>},
     {"v_add_co_u32", vector<v_add_co_u32>},
     {"v_sub_co_u32", vector<v_sub_co_u32>},
     {"v_subrev_co_u32", vector<v_subrev_co_u32>},
@@ -134,6 +310,110 @@ constexpr Body kBodies[] = {
     {"v_subbrev_co_u32", vector<v_subbrev_co_u32>},
     {"v_mad_u64_u32", vector<v_mad_u64_u32>},
     {"v_perm_b32", vector<v_perm_b32>},
+    {"v_xnor_b32", vector<v_xnor_b32>},
+    {"v_bfm_b32", vector<v_bfm_b32>},
+    {"v_alignbit_b32", vector<v_alignbit_b32>},
+    {"v_alignbyte_b32", vector<v_alignbyte_b32>},
+    {"v_pk_mov_b32", vector<v_pk_mov_b32>},
+    {"v_bfrev_b32", vector<v_bfrev_b32>},
+    {"v_bcnt_u32_b32", vector<v_bcnt_u32_b32>},
+    {"v_ffbl_b32", vector<v_ffbl_b32>},
+    {"v_ffbh_u32", vector<v_ffbh_u32>},
+    {"v_ffbh_i32", vector<v_ffbh_i32>},
+    {"v_mbcnt_lo_u32_b32", vector<v_mbcnt_lo_u32_b32>},
+    {"v_mbcnt_hi_u32_b32", vector<v_mbcnt_hi_u32_b32>},
+    {"v_sad_u8", vector<v_sad_u8>},
+    {"v_sad_hi_u8", vector<v_sad_hi_u8>},
+    {"v_msad_u8", vector<v_msad_u8>},
+    {"v_sad_u16", vector<v_sad_u16>},
+    {"v_sad_u32", vector<v_sad_u32>},
+    {"v_lerp_u8", vector<v_lerp_u8>},
+    {"v_mul_i32_i24", vector<v_mul_i32_i24>},
+    {"v_mul_hi_i32_i24", vector<v_mul_hi_i32_i24>},
+    {"v_mul_hi_u32_u24", vector<v_mul_hi_u32_u24>},
+    {"v_mad_i32_i24", vector<v_mad_i32_i24>},
+    {"v_mul_hi_i32", vector<v_mul_hi_i32>},
+    {"v_mad_u32_u16", vector<v_mad_u32_u16>},
+    {"v_mad_i32_i16", vector<v_mad_i32_i16>},
+    {"v_mad_i64_i32", vector<v_mad_i64_i32>},
+    {"v_cvt_pk_u16_u32", vector<v_cvt_pk_u16_u32>},
+    {"v_cvt_pk_i16_i32", vector<v_cvt_pk_i16_i32>},
+    {"v_sat_pk_u8_i16", vector<v_sat_pk_u8_i16>},
+    {"v_mad_i32_i24 clamp", vector<mad_i24_clamp>},
+    {"v_mad_u32_u24 clamp", vector<mad_u24_clamp>},
+    {"v_mad_u32_u16 clamp", vector<mad_u16_clamp>},
+    {"v_mad_i32_i16 clamp", vector<mad_i16_clamp>},
+    {"v_add_i32", vector<add<i32>>},
+    {"v_add_i32 clamp", vector<add_clamp<i32>>},
+    {"v_add_i16", vector<add<i16>>},
+    {"v_add_i16 clamp", vector<add_clamp<i16>>},
+    {"v_sub_i32", vector<sub<i32>>},
+    {"v_sub_i32 clamp", vector<sub_clamp<i32>>},
+    {"v_sub_i16", vector<sub<i16>>},
+    {"v_sub_i16 clamp", vector<sub_clamp<i16>>},
+    {"v_add_u16", vector<add<u16>>},
+    {"v_add_u16 clamp", vector<add_clamp<u16>>},
+    {"v_sub_u16", vector<sub<u16>>},
+    {"v_sub_u16 clamp", vector<sub_clamp<u16>>},
+    {"v_subrev_u16", vector<subrev<u16>>},
+    {"v_subrev_u16 clamp", vector<subrev_clamp<u16>>},
+    {"v_mul_lo_u16", vector<mul<u16>>},
+    {"v_mad_u16", vector<mad<u16>>},
+    {"v_mad_u16 clamp", vector<mad_clamp<u16>>},
+    {"v_mad_legacy_u16", vector<mad<u16>>},
+    {"v_mad_legacy_u16 clamp", vector<mad_clamp<u16>>},
+    {"v_min_u16", vector<min<u16>>},
+    {"v_max_u16", vector<max<u16>>},
+    {"v_pk_add_u16", vector<packed<u16, add<u16>>>},
+    {"v_pk_add_u16 clamp", vector<packed<u16, add_clamp<u16>>>},
+    {"v_pk_sub_u16", vector<packed<u16, sub<u16>>>},
+    {"v_pk_sub_u16 clamp", vector<packed<u16, sub_clamp<u16>>>},
+    {"v_pk_min_u16", vector<packed<u16, min<u16>>>},
+    {"v_pk_max_u16", vector<packed<u16, max<u16>>>},
+    {"v_pk_mad_u16", vector<packed3<u16, mad<u16>>>},
+    {"v_pk_mad_u16 clamp", vector<packed3<u16, mad_clamp<u16>>>},
+    {"v_mad_i16", vector<mad<i16>>},
+    {"v_mad_i16 clamp", vector<mad_clamp<i16>>},
+    {"v_mad_legacy_i16", vector<mad<i16>>},
+    {"v_mad_legacy_i16 clamp", vector<mad_clamp<i16>>},
+    {"v_min_i16", vector<min<i16>>},
+    {"v_max_i16", vector<max<i16>>},
+    {"v_pk_add_i16", vector<packed<i16, add<i16>>>},
+    {"v_pk_add_i16 clamp", vector<packed<i16, add_clamp<i16>>>},
+    {"v_pk_sub_i16", vector<packed<i16, sub<i16>>>},
+    {"v_pk_sub_i16 clamp", vector<packed<i16, sub_clamp<i16>>>},
+    {"v_pk_min_i16", vector<packed<i16, min<i16>>>},
+    {"v_pk_max_i16", vector<packed<i16, max<i16>>>},
+    {"v_pk_mad_i16", vector<packed3<i16, mad<i16>>>},
+    {"v_pk_mad_i16 clamp", vector<packed3<i16, mad_clamp<i16>>>},
+    {"v_pk_mul_lo_u16", vector<packed<u16, mul<u16>>>},
+    {"v_min3_u16", vector<min3<u16>>},
+    {"v_max3_u16", vector<max3<u16>>},
+    {"v_med3_u16", vector<med3<u16>>},
+    {"v_min3_i16", vector<min3<i16>>},
+    {"v_max3_i16", vector<max3<i16>>},
+    {"v_med3_i16", vector<med3<i16>>},
+    {"v_min3_u32", vector<min3<u32>>},
+    {"v_max3_u32", vector<max3<u32>>},
+    {"v_med3_u32", vector<med3<u32>>},
+    {"v_min3_i32", vector<min3<i32>>},
+    {"v_max3_i32", vector<max3<i32>>},
+    {"v_med3_i32", vector<med3<i32>>},
+    {"v_lshlrev_b16", vector<lshlrev16<u16>>},
+    {"v_lshrrev_b16", vector<shrrev16<u16>>},
+    {"v_ashrrev_i16", vector<shrrev16<i16>>},
+    {"v_pk_lshlrev_b16", vector<packed_shift<u16, lshlrev16<u16>>>},
+    {"v_pk_lshrrev_b16", vector<packed_shift<u16, shrrev16<u16>>>},
+    {"v_pk_ashrrev_i16", vector<packed_shift<i16, shrrev16<i16>>>},
+    {"v_dot4_i32_i8", vector<dot<i32, 8>>},
+    {"v_dot4_u32_u8", vector<dot<u32, 8>>},
+    {"v_dot8_i32_i4", vector<dot<i32, 4>>},
+    {"v_dot8_u32_u4", vector<dot<u32, 4>>},
+    {"v_dot2_i32_i16", vector<dot16<i16>>},
+    {"v_dot2_u32_u16", vector<dot16<u16>>},
+    {"v_dot2c_i32_i16", vector<dot16<i16>>},
+    {"v_dot4c_i32_i8", vector<dot<i32, 8>>},
+    {"v_dot8c_i32_i4", vector<dot<i32, 4>>},
 };
 
 }  // namespace

@@ -20,15 +20,34 @@ enum SourceTag : uintptr_t {
   kSourceScalar = 2,    ///< a scalar register or special value: Op::src says which
 };
 
+/// The part of a register that a source or a destination is (SDWA; OP_SEL of VOP3).
+struct Select {
+  u8 shift = 0;
+  u8 bits = 32;
+  bool sign = false;  ///< of a source: extended with its sign
+
+  bool operator==(const Select&) const = default;
+};
+
+/// What becomes of the destination's bits outside of its selected part (DST_UNUSED of SDWA).
+enum class Unused : u8 { Zero, SignExtended, Kept };
+
 /// Modifiers of a vector instruction beyond plain operands. Present only where the instruction has any.
 struct Modifiers {
-  u8 negate = 0;       ///< bit i: source i (VOP3 NEG; VOP3P NEG_LO)
-  u8 absolute = 0;     ///< bit i: source i (VOP3 ABS)
+  u8 negate = 0;       ///< bit i: source i (NEG; NEG_LO of VOP3P)
+  u8 absolute = 0;     ///< bit i: source i (ABS)
   u8 negate_high = 0;  ///< VOP3P NEG_HI
-  u8 op_sel = 0;       ///< bit i: source i; bit 3: destination
+  u8 op_sel = 0;       ///< VOP3P, bit i: source i
   u8 op_sel_hi = 7;
   u8 output = 0;  ///< OMOD: 0 none, 1: *2, 2: *4, 3: /2
   bool clamp = false;
+  Select source[3];
+  Select destination;
+  Unused unused = Unused::Zero;
+  bool dpp = false;  ///< source 0 comes from other lanes
+  bool bound_ctrl = false;
+  u8 row_mask = 0, bank_mask = 0;
+  u16 dpp_ctrl = 0;
 
   bool operator==(const Modifiers&) const = default;
 };

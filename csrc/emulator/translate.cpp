@@ -29,24 +29,27 @@ bool is_branch(const Instruction& instruction) {
   return name.starts_with("s_cbranch_") || name == "s_branch";
 }
 
+/// Integer saturation (CLAMP) is a routine of its own: "v_add_u32 clamp". CLAMP of floats is an output modifier.
+Execute find_routine(const Instruction& instruction) {
+  const isa::Row& row = *instruction.row;
+  const std::string_view name = isa::base_name(row);
+  const bool clamps = (row.modifiers & isa::kClamp) && instruction[Field::CLAMP] != 0;
+  const isa::OperandType result = row.operands[0].type;
+  const bool is_float = result == isa::OperandType::F16 || result == isa::OperandType::F32 ||
+                        result == isa::OperandType::F64 || result == isa::OperandType::PackedF16 ||
+                        result == isa::OperandType::PackedF32;
+  if (!clamps || is_float || name.starts_with("v_cvt_") || name.starts_with("v_cmp")) return find_body(name);
+  return find_body(text(name, " clamp"));
+}
+
 }  // namespace
 
 std::string unsupported(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   const std::string name = row.mnemonic;
   if (find_body(isa::base_name(row)) == nullptr) return text(name, " is not implemented");
+  if (find_routine(instruction) == nullptr) return text(name, " is not implemented: clamp");
   switch (row.format) {
-    case Format::VOP1_SDWA:
-    case Format::VOP2_SDWA:
-    case Format::VOPC_SDWA:
-      return text(name, " is not implemented: SDWA");
-    case Format::VOP1_DPP:
-    case Format::VOP2_DPP:
-      return text(name, " is not implemented: DPP");
-    case Format::VOP3:
-      if ((row.modifiers & isa::kOpSel) && instruction[Field::OP_SEL] != 0)
-        return text(name, " is not implemented: op_sel");
-      break;
     case Format::MAI:
       if (((row.modifiers & isa::kCbsz) && (instruction[Field::CBSZ] | instruction[Field::ABID]) != 0) ||
           ((row.modifiers & (isa::kBlgp | isa::kBlgpNeg)) && instruction[Field::BLGP] != 0)) {
@@ -68,7 +71,7 @@ void Translator::translate_op(const Instruction& instruction, u32 index, Op& op)
     op.execute = refuse_instruction;
     return;
   }
-  op.execute = find_body(isa::base_name(*instruction.row));
+  op.execute = find_routine(instruction);
   if (is_branch(instruction)) {
     const i64 target = i64{index} + 1 + static_cast<i32>(op.imm);
     if (target >= 0 && target < static_cast<i64>(function_->count_))

@@ -31,6 +31,66 @@ u64 literal_value(u32 literal, OperandType type) {
   return static_cast<u64>(static_cast<i64>(static_cast<i32>(literal)));
 }
 
+/// A bit for each source: NEG or ABS of VOP3, or the bits of SDWA and DPP that mean the same.
+u8 negated_sources(const Instruction& instruction, Field field) {
+  const bool is_negation = field == Field::NEG;
+  const u32 first = instruction[is_negation ? Field::SRC0_NEG : Field::SRC0_ABS];
+  const u32 second = instruction[is_negation ? Field::SRC1_NEG : Field::SRC1_ABS];
+  return static_cast<u8>(instruction[field] | first | second << 1);
+}
+
+/// SEL and DST_SEL of SDWA: four bytes, two words, all (ISA document, "SDWA").
+Select sdwa_select(u32 code, bool sign) {
+  if (code < 4) return {static_cast<u8>(8 * code), 8, sign};
+  if (code < 6) return {static_cast<u8>(16 * (code - 4)), 16, sign};
+  return {};
+}
+
+void set_sdwa(const Instruction& instruction, Modifiers& modifiers) {
+  const u32 takes = instruction.row->modifiers;
+  if (takes & isa::kSrc0Sel) {
+    modifiers.source[0] = sdwa_select(instruction[Field::SRC0_SEL], instruction[Field::SRC0_SEXT] != 0);
+  }
+  if (takes & isa::kSrc1Sel) {
+    modifiers.source[1] = sdwa_select(instruction[Field::SRC1_SEL], instruction[Field::SRC1_SEXT] != 0);
+  }
+  if (takes & isa::kDstSel) {
+    modifiers.destination = sdwa_select(instruction[Field::DST_SEL], false);
+    modifiers.unused = static_cast<Unused>(std::min<u32>(instruction[Field::DST_UNUSED], 2));
+  }
+}
+
+void set_dpp(const Instruction& instruction, Modifiers& modifiers) {
+  modifiers.dpp = true;
+  modifiers.dpp_ctrl = static_cast<u16>(instruction[Field::DPP_CTRL]);
+  modifiers.bound_ctrl = instruction[Field::BOUND_CTRL] != 0;
+  modifiers.row_mask = static_cast<u8>(instruction[Field::ROW_MASK]);
+  modifiers.bank_mask = static_cast<u8>(instruction[Field::BANK_MASK]);
+}
+
+/// OP_SEL of VOP3: the high halves of 16-bit sources, and the half (or byte) of the destination that is written.
+void set_op_sel(const Instruction& instruction, Modifiers& modifiers) {
+  const isa::Row& row = *instruction.row;
+  const u32 bits = instruction[Field::OP_SEL];
+  int source = 0;
+  for (int i = 0; i < row.operand_count; ++i) {
+    const Operand& operand = row.operands[i];
+    if (operand.written) continue;
+    const bool is_half = operand.type == OperandType::B16 || operand.type == OperandType::F16;
+    if ((row.modifiers & isa::kOpSel) && is_half && (bits >> source & 1)) modifiers.source[source] = {16, 16, false};
+    ++source;
+  }
+  const bool keeps_half = row.operand_count != 0 && row.operands[0].read;
+  if ((row.modifiers & isa::kOpSelDst) && keeps_half) {
+    modifiers.destination = {static_cast<u8>(bits & 8 ? 16 : 0), 16, false};
+    modifiers.unused = Unused::Kept;
+  }
+  if (row.modifiers & isa::kOpSelByte) {
+    modifiers.destination = {static_cast<u8>(8 * (bits >> 2)), 8, false};
+    modifiers.unused = Unused::Kept;
+  }
+}
+
 }  // namespace
 
 u16 Translator::register_row(const Location& location) const {
@@ -89,24 +149,39 @@ void Translator::set_vector_operands(const Instruction& instruction, Op& op) {
     }
     if (operand.read) accumulated = &operand;
   }
-  if (accumulated != nullptr) set_vector_source(instruction, *accumulated, sources, op);
+  // Where three sources are taken, the destination is read only for the bits that it keeps.
+  if (accumulated != nullptr && sources < 3) set_vector_source(instruction, *accumulated, sources, op);
   set_modifiers(instruction, op);
 }
 
 void Translator::set_modifiers(const Instruction& instruction, Op& op) {
-  const u32 takes = instruction.row->modifiers;
+  const isa::Row& row = *instruction.row;
+  const u32 takes = row.modifiers;
+  const bool is_sdwa = takes & (isa::kSrc0Sel | isa::kSrc1Sel | isa::kDstSel), is_dpp = takes & isa::kDpp;
   Modifiers modifiers;
-  if (takes & (isa::kNeg | isa::kNegLo)) modifiers.negate = static_cast<u8>(instruction[Field::NEG]);
-  if (takes & isa::kAbs) modifiers.absolute = static_cast<u8>(instruction[Field::ABS]);
+  if (takes & (isa::kNeg | isa::kNegLo)) modifiers.negate = negated_sources(instruction, Field::NEG);
+  if (takes & isa::kAbs) modifiers.absolute = negated_sources(instruction, Field::ABS);
   if (takes & isa::kClamp) modifiers.clamp = instruction[Field::CLAMP] != 0;
   if (takes & isa::kOmod) modifiers.output = static_cast<u8>(instruction[Field::OMOD]);
-  if (takes & isa::kNegHi) modifiers.negate_high = static_cast<u8>(instruction[Field::NEG_HI]);
-  if (takes & isa::kOpSel) modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
-  if (takes & isa::kOpSelHi) {
-    const u32 high = instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2;
-    modifiers.op_sel_hi = static_cast<u8>(high);
+  if (is_sdwa) set_sdwa(instruction, modifiers);
+  if (is_dpp) set_dpp(instruction, modifiers);
+  if (row.format == Format::VOP3P) {
+    modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
+    modifiers.op_sel_hi = static_cast<u8>(instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2);
+    if (takes & isa::kMix) {
+      modifiers.absolute = static_cast<u8>(instruction[Field::NEG_HI]);
+      if (row.operands[0].type == OperandType::F16) {
+        const bool is_high = std::string_view(row.mnemonic) == "v_fma_mixhi_f16";
+        modifiers.destination = {static_cast<u8>(is_high ? 16 : 0), 16, false};
+        modifiers.unused = Unused::Kept;
+      }
+    } else if (takes & isa::kNegHi) {
+      modifiers.negate_high = static_cast<u8>(instruction[Field::NEG_HI]);
+    }
+  } else {
+    set_op_sel(instruction, modifiers);
   }
-  if (modifiers != Modifiers()) op.modifiers = &function_->modifiers_.emplace_back(modifiers);
+  if (modifiers != Modifiers() || (takes & isa::kMix)) op.modifiers = &function_->modifiers_.emplace_back(modifiers);
 }
 
 /// Scalar ALU and program flow: the scalar destination, the sources, and SIMM16 or the literal. A SIMM16 that is a

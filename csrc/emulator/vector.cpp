@@ -2,6 +2,10 @@
 
 #include <cfenv>
 
+#define WAVE_SIMD portable
+#include "emulator/half.inl"
+#undef WAVE_SIMD
+
 namespace wave::emulator {
 
 namespace {
@@ -25,13 +29,26 @@ void fill(Row& row, u32 value) {
   for (u32& lane : row.lane) lane = value;
 }
 
+bool is_half(OperandKind kind) { return kind == OperandKind::F16 || kind == OperandKind::F16x2; }
+
 bool flushes(OperandKind kind) {
-  return kind == OperandKind::F32 || kind == OperandKind::F32x2 || kind == OperandKind::F64;
+  return kind == OperandKind::F32 || kind == OperandKind::F32x2 || kind == OperandKind::F64 || is_half(kind);
 }
 
+/// MODE has one denormal and rounding setting for f32 and one for f16 and f64.
+bool is_single(OperandKind kind) { return kind == OperandKind::F32 || kind == OperandKind::F32x2; }
+
 u32 denormals(const Wave& wave, OperandKind kind) {
-  return kind == OperandKind::F64 ? wave.mode.denorm16_64() : wave.mode.denorm32();
+  return is_single(kind) ? wave.mode.denorm32() : wave.mode.denorm16_64();
 }
+
+u32 rounding(const Wave& wave, OperandKind kind) {
+  if (!flushes(kind)) return 0;
+  return is_single(kind) ? wave.mode.round32() : wave.mode.round16_64();
+}
+
+u32 flushed_half(u32 bits) { return (bits & 0x7c00u) == 0 ? bits & 0x8000u : bits & 0xffffu; }
+u32 flushed_single(u32 bits) { return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits; }
 
 /// Replaces denormals by zeros of their sign.
 void flush(Row* rows, OperandKind kind) {
@@ -41,31 +58,146 @@ void flush(Row* rows, OperandKind kind) {
       if (denormal) rows[0].lane[i] = 0;
       if (denormal) rows[1].lane[i] &= 0x80000000u;
     }
-    return;
-  }
-  for (int row = 0; row < dwords(kind); ++row) {
-    for (u32& bits : rows[row].lane) bits = (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits;
+  } else if (is_half(kind)) {
+    for (u32& bits : rows[0].lane) bits = flushed_half(bits) | flushed_half(bits >> 16) << 16;
+  } else {
+    for (int row = 0; row < dwords(kind); ++row) {
+      for (u32& bits : rows[row].lane) bits = flushed_single(bits);
+    }
   }
 }
 
-void change_sign(Row& row, bool absolute, bool negate) {
-  const u32 clear = absolute ? 0x80000000u : 0;
-  const u32 toggle = negate ? 0x80000000u : 0;
+void change_sign(Row& row, u32 sign, bool absolute, bool negate) {
+  const u32 clear = absolute ? sign : 0;
+  const u32 toggle = negate ? sign : 0;
   for (u32& bits : row.lane) bits = (bits & ~clear) ^ toggle;
 }
 
-/// NEG and ABS; for packed pairs OP_SEL, OP_SEL_HI, NEG_LO and NEG_HI. Integer operands take none.
-void apply_input_modifiers(const Modifiers& modifiers, int index, OperandKind kind, Row* rows) {
+void select(Row& row, const Select& part) {
+  for (u32& bits : row.lane) {
+    const u32 moved = bits << (32 - part.bits - part.shift);
+    bits = part.sign ? static_cast<u32>(static_cast<i32>(moved) >> (32 - part.bits)) : moved >> (32 - part.bits);
+  }
+}
+
+/// A half of a register, for every lane, into the halves `low` and `high`.
+void repack(Row& row, bool low, bool high) {
+  for (u32& bits : row.lane) bits = (bits >> (low ? 16 : 0) & 0xffffu) | (bits >> (high ? 16 : 0)) << 16;
+}
+
+/// V_FMA_MIX: an f16 in the half that OP_SEL says, as f32, where OP_SEL_HI asks for it.
+void mix(const Wave& wave, const Modifiers& modifiers, int index, Row& row) {
+  const bool is_half = modifiers.op_sel_hi >> index & 1;
+  if (is_half) {
+    select(row, {static_cast<u8>(modifiers.op_sel >> index & 1 ? 16 : 0), 16, false});
+    if (!(wave.mode.denorm16_64() & 1)) flush(&row, OperandKind::F16);
+    for (u32& bits : row.lane) {
+      bits = __builtin_bit_cast(u32, static_cast<f32>(portable::half_to_double(static_cast<u16>(bits))));
+    }
+  } else if (!(wave.mode.denorm32() & 1)) {
+    flush(&row, OperandKind::F32);
+  }
+  change_sign(row, 0x80000000u, modifiers.absolute >> index & 1, modifiers.negate >> index & 1);
+}
+
+/// SEL of SDWA, OP_SEL, then NEG and ABS of floats; for packed operands OP_SEL, OP_SEL_HI, NEG_LO and NEG_HI.
+void apply_input_modifiers(const Wave& wave, const Modifiers& modifiers, int index, OperandKind kind, Row* rows) {
   const bool negate = modifiers.negate >> index & 1;
+  const bool negate_high = modifiers.negate_high >> index & 1;
   const bool absolute = modifiers.absolute >> index & 1;
-  if (kind == OperandKind::F32 || kind == OperandKind::F32Bits) change_sign(rows[0], absolute, negate);
-  if (kind == OperandKind::F64) change_sign(rows[1], absolute, negate);
-  if (kind == OperandKind::F32x2) {
-    const Row low = rows[modifiers.op_sel >> index & 1], high = rows[modifiers.op_sel_hi >> index & 1];
-    rows[0] = low;
-    rows[1] = high;
-    change_sign(rows[0], false, negate);
-    change_sign(rows[1], false, modifiers.negate_high >> index & 1);
+  const bool select_low = modifiers.op_sel >> index & 1, select_high = modifiers.op_sel_hi >> index & 1;
+  if (modifiers.source[index] != Select()) select(rows[0], modifiers.source[index]);
+  switch (kind) {
+    case OperandKind::F16:
+    case OperandKind::F16Bits:
+      change_sign(rows[0], 0x8000u, absolute, negate);
+      break;
+    case OperandKind::F32:
+    case OperandKind::F32Bits:
+      change_sign(rows[0], 0x80000000u, absolute, negate);
+      break;
+    case OperandKind::F64:
+    case OperandKind::F64Bits:
+      change_sign(rows[1], 0x80000000u, absolute, negate);
+      break;
+    case OperandKind::B16x2:
+      repack(rows[0], select_low, select_high);
+      break;
+    case OperandKind::F16x2:
+      repack(rows[0], select_low, select_high);
+      change_sign(rows[0], 0x8000u, false, negate);
+      change_sign(rows[0], 0x80000000u, false, negate_high);
+      break;
+    case OperandKind::F32x2: {
+      const Row low = rows[select_low], high = rows[select_high];
+      rows[0] = low;
+      rows[1] = high;
+      change_sign(rows[0], 0x80000000u, false, negate);
+      change_sign(rows[1], 0x80000000u, false, negate_high);
+      break;
+    }
+    case OperandKind::Mixed:
+      mix(wave, modifiers, index, rows[0]);
+      break;
+    default:
+      break;
+  }
+}
+
+/// The lane whose value `lane` gets under DPP, or -1 where there is none (ISA document, "DPP Operand Values").
+int dpp_source(u32 control, int lane) {
+  const int row = lane & ~15, in_row = lane & 15, n = static_cast<int>(control & 15);
+  const auto within_row = [&](int from) { return from >= 0 && from < 16 ? row + from : -1; };
+  if (control < 0x100) return (lane & ~3) | static_cast<int>(control >> 2 * (lane & 3) & 3);  // quad_perm
+  switch (control & 0x1f0) {
+    case 0x100:
+      return within_row(in_row + n);  // row_shl
+    case 0x110:
+      return within_row(in_row - n);  // row_shr
+    case 0x120:
+      return row + ((in_row - n) & 15);  // row_ror
+    case 0x150:
+      return row + n;  // row_newbcast
+    default:
+      break;
+  }
+  switch (control) {
+    case 0x130:
+      return lane == 63 ? -1 : lane + 1;  // wave_shl
+    case 0x134:
+      return (lane + 1) & 63;  // wave_rol
+    case 0x138:
+      return lane - 1;  // wave_shr
+    case 0x13c:
+      return (lane - 1) & 63;  // wave_ror
+    case 0x140:
+      return row + 15 - in_row;  // row_mirror
+    case 0x141:
+      return row + (in_row ^ 7);  // row_half_mirror
+    case 0x142:
+      return row - 1;  // row_bcast:15, which row 0 has no source for
+    case 0x143:
+      return lane < 32 ? -1 : 31;  // row_bcast:31
+    default:
+      fault("a DPP control that gfx942 does not have");
+  }
+}
+
+/// Moves source 0 between lanes, and narrows the lanes that are written: those in the masked-out rows and banks are
+/// not, nor those whose source does not exist or is disabled, unless BOUND_CTRL makes it zero.
+void apply_dpp(Wave& wave, const Modifiers& modifiers, Row* rows, int count, Prepared& prepared) {
+  int source[kLanes];
+  for (int i = 0; i < kLanes; ++i) {
+    source[i] = dpp_source(modifiers.dpp_ctrl, i);
+    if (source[i] >= 0 && wave.exec_lanes.lane[source[i]] == 0) source[i] = -1;
+    const bool masked = !(modifiers.row_mask >> (i / 16) & 1) || !(modifiers.bank_mask >> (i / 4 % 4) & 1);
+    const bool written = !masked && (source[i] >= 0 || modifiers.bound_ctrl);
+    wave.temp_exec.lane[i] = written ? wave.exec_lanes.lane[i] : 0;
+  }
+  prepared.exec = &wave.temp_exec;
+  for (int row = 0; row < count; ++row) {
+    const Row from = rows[row];
+    for (int i = 0; i < kLanes; ++i) rows[row].lane[i] = source[i] < 0 ? 0 : from.lane[source[i]];
   }
 }
 
@@ -106,9 +238,15 @@ int host_rounding(u32 mode) {
   return kModes[mode & 3];
 }
 
+u32 modified_half(u32 bits, const Modifiers& modifiers, const Mode& mode, bool keeps_denormals) {
+  const f64 value = portable::half_to_double(static_cast<u16>(bits));
+  return portable::double_to_half(modified_output(value, modifiers, mode, keeps_denormals));
+}
+
 void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, OperandKind kind) {
   const bool keeps = denormals(wave, kind) & 2;
   Row* rows = wave.temp_result;
+  if (modifiers.output == 0 && !modifiers.clamp) return;
   if (kind == OperandKind::F64) {
     for (int i = 0; i < kLanes; ++i) {
       const u64 bits = u64{rows[1].lane[i]} << 32 | rows[0].lane[i];
@@ -116,18 +254,35 @@ void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, OperandKind 
       rows[0].lane[i] = static_cast<u32>(__builtin_bit_cast(u64, value));
       rows[1].lane[i] = static_cast<u32>(__builtin_bit_cast(u64, value) >> 32);
     }
-    return;
-  }
-  for (int row = 0; row < dwords(kind); ++row) {
-    for (u32& bits : rows[row].lane) {
-      bits = __builtin_bit_cast(u32, modified_output(__builtin_bit_cast(f32, bits), modifiers, wave.mode, keeps));
+  } else if (is_half(kind)) {
+    for (u32& bits : rows[0].lane) {
+      const u32 high = kind == OperandKind::F16x2 ? modified_half(bits >> 16, modifiers, wave.mode, keeps) : 0;
+      bits = modified_half(bits, modifiers, wave.mode, keeps) | high << 16;
+    }
+  } else {
+    for (int row = 0; row < dwords(kind); ++row) {
+      for (u32& bits : rows[row].lane) {
+        bits = __builtin_bit_cast(u32, modified_output(__builtin_bit_cast(f32, bits), modifiers, wave.mode, keeps));
+      }
     }
   }
 }
 
-u32 rounding(const Wave& wave, OperandKind kind) {
-  if (kind == OperandKind::F64) return wave.mode.round16_64();
-  return kind == OperandKind::F32 || kind == OperandKind::F32x2 ? wave.mode.round32() : 0;
+/// Puts a result where DST_SEL or OP_SEL wants it, beside what the destination keeps.
+void merge(const Modifiers& modifiers, Row& result, const Row& old) {
+  const Select& part = modifiers.destination;
+  const u32 mask = (~u32{0} >> (32 - part.bits)) << part.shift;
+  for (int i = 0; i < kLanes; ++i) {
+    const u32 bits = result.lane[i] << part.shift & mask;
+    if (modifiers.unused == Unused::Kept) {
+      result.lane[i] = bits | (old.lane[i] & ~mask);
+    } else if (modifiers.unused == Unused::SignExtended) {
+      const u32 up = 32u - part.bits - part.shift;
+      result.lane[i] = static_cast<u32>(static_cast<i32>(bits << up) >> up);
+    } else {
+      result.lane[i] = bits;
+    }
+  }
 }
 
 /// The rows of a source as prepare() may change them: a copy in the wave's temporary rows.
@@ -163,15 +318,17 @@ const Row* broadcast_source(Wave& wave, const Op* op, int index, OperandKind kin
 bool prepare(Wave& wave, const Op* op, const OperandKind* kinds, int count, OperandKind result, Prepared& prepared) {
   if (wave.mode.skip_vector()) return false;
   if (wave.mode.gpr_index()) fault("GPR indexing (s_set_gpr_idx_on) is not implemented");
+  const Modifiers* modifiers = op->modifiers;
+  prepared.exec = &wave.exec_lanes;
   for (int index = 0; index < count; ++index) {
     const OperandKind kind = kinds[index];
     Row* rows = copied_source(wave, op, index, kind);
-    if (op->modifiers != nullptr) apply_input_modifiers(*op->modifiers, index, kind, rows);
+    if (modifiers != nullptr && modifiers->dpp && index == 0) apply_dpp(wave, *modifiers, rows, dwords(kind), prepared);
+    if (modifiers != nullptr) apply_input_modifiers(wave, *modifiers, index, kind, rows);
     if (flushes(kind) && !(denormals(wave, kind) & 1)) flush(rows, kind);
     prepared.sources[index] = rows;
   }
   prepared.result = wave.temp_result;
-  prepared.exec = &wave.exec_lanes;
   if (const u32 mode = rounding(wave, result); mode != 0) {
     prepared.host_rounding = std::fegetround();
     std::fesetround(host_rounding(mode));
@@ -184,6 +341,9 @@ void finish(Wave& wave, const Op* op, OperandKind result, const Prepared& prepar
   if (op->modifiers != nullptr && flushes(result)) apply_output_modifiers(wave, *op->modifiers, result);
   if (prepared.host_rounding >= 0) std::fesetround(prepared.host_rounding);
   if (flushes(result) && !(denormals(wave, result) & 2)) flush(prepared.result, result);
+  if (op->modifiers != nullptr && op->modifiers->destination.bits != 32) {
+    merge(*op->modifiers, prepared.result[0], wave.v[op->dst]);
+  }
   for (int row = 0; row < dwords(result); ++row) {
     Row& to = wave.v[op->dst + row];
     const Row& from = prepared.result[row];

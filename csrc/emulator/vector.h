@@ -6,13 +6,67 @@
 namespace wave::emulator {
 
 /// How an operand's bits are to be understood: which modifiers, flushing and rounding concern it.
-enum class OperandKind : u8 { B32, F32, F32Bits, Mask, B64, F64, F32x2 };
+enum class OperandKind : u8 {
+  B16,      ///< the low half of a register
+  F16,      ///< likewise
+  F16Bits,  ///< an f16 that takes NEG and ABS but is neither flushed nor rounded
+  B16x2,    ///< packed
+  F16x2,    ///< packed
+  B32,
+  F32,
+  F32Bits,  ///< as F16Bits
+  Mixed,    ///< f32, or an f16 where OP_SEL_HI says so (V_FMA_MIX_*)
+  Mask,
+  B64,
+  F64,
+  F64Bits,  ///< as F16Bits
+  F32x2,
+};
 
 constexpr int dwords(OperandKind kind) { return kind >= OperandKind::B64 ? 2 : 1; }
 
-/// 32 bits that take float modifiers but are otherwise moved as they are (v_cndmask_b32).
+/// An f16 in bodies: computed in f64, where sums, products and fused multiply-adds of f16 need no second rounding.
+struct Half {
+  f64 value;
+  constexpr operator f64() const { return value; }
+};
+
+/// An f16 that is flushed and takes modifiers, as bits.
+struct HalfBits {
+  u16 bits;
+};
+
+/// A pair of 16-bit values in one register.
+template <class T>
+struct Pair16 {
+  T low, high;
+};
+
+/// An f32 that may come from an f16.
+struct MixedFloat {
+  f32 value;
+};
+
+/// What a body may ask for besides its sources: the lane's number, its bit of VCC, OP_SEL as it is. `Mode` is another.
+struct Lane {
+  int index;
+};
+struct LaneVcc {
+  bool bit;
+};
+struct OpSel {
+  u8 bits;
+};
+
+/// Floats as bits, which take NEG and ABS but are otherwise moved as they are.
+struct Float16Bits {
+  u16 bits;
+};
 struct Float32Bits {
   u32 bits;
+};
+struct Float64Bits {
+  u64 bits;
 };
 
 /// A pair of f32 in two consecutive rows (V_PK_*_F32).

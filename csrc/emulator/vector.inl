@@ -8,15 +8,41 @@
 //   bool v_cmp_lt_f32(f32 a, f32 b);                                a bit for each lane, to VCC or a scalar register
 //   pair u32 v_cndmask_b32(Float32Bits a, Float32Bits b, bool choose);   a bool parameter is a lane's bit of a scalar
 //   pair Carry<u32> v_addc_co_u32(u32 a, u32 b, bool carry);             both a value and a bit
+//   u16, i16, Half, HalfBits: the low half of a register; a result clears the high half. Pair16<Half>: both halves
+//   Mode, Lane, LaneVcc, OpSel: not sources but what their names say
 //
 // `vector<v_fma_f32>` is the routine for the instruction table. The direct path works on the rows of the register file.
 // Where an instruction has modifiers, or the wave's mode asks for more than IEEE defaults, prepare() first copies the
 // operands to temporary rows with input modifiers applied, and finish() applies output modifiers to the result.
 
+#include "emulator/half.inl"
+
 namespace wave::emulator::WAVE_SIMD {
 
 template <class T>
 constexpr OperandKind kOperandKind = OperandKind::B32;
+template <>
+constexpr OperandKind kOperandKind<u16> = OperandKind::B16;
+template <>
+constexpr OperandKind kOperandKind<i16> = OperandKind::B16;
+template <>
+constexpr OperandKind kOperandKind<Half> = OperandKind::F16;
+template <>
+constexpr OperandKind kOperandKind<HalfBits> = OperandKind::F16;
+template <>
+constexpr OperandKind kOperandKind<Float16Bits> = OperandKind::F16Bits;
+template <>
+constexpr OperandKind kOperandKind<Float64Bits> = OperandKind::F64Bits;
+template <>
+constexpr OperandKind kOperandKind<Pair16<u16>> = OperandKind::B16x2;
+template <>
+constexpr OperandKind kOperandKind<Pair16<i16>> = OperandKind::B16x2;
+template <>
+constexpr OperandKind kOperandKind<Pair16<Half>> = OperandKind::F16x2;
+template <>
+constexpr OperandKind kOperandKind<Pair16<HalfBits>> = OperandKind::F16x2;
+template <>
+constexpr OperandKind kOperandKind<MixedFloat> = OperandKind::Mixed;
 template <>
 constexpr OperandKind kOperandKind<u64> = OperandKind::B64;
 template <>
@@ -32,14 +58,51 @@ constexpr OperandKind kOperandKind<Float32Bits> = OperandKind::F32Bits;
 template <>
 constexpr OperandKind kOperandKind<bool> = OperandKind::Mask;
 
+/// 16 bits of a register as T, and back.
+template <class T>
+inline T from_bits16(u16 bits) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return {half_to_double(bits)};
+  } else {
+    return __builtin_bit_cast(T, bits);
+  }
+}
+template <class T>
+inline u16 to_bits16(T value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return double_to_half(value.value);
+  } else {
+    return __builtin_bit_cast(u16, value);
+  }
+}
+
+template <class T>
+struct PairElement {
+  using type = void;
+};
+template <class T>
+struct PairElement<Pair16<T>> {
+  using type = T;
+};
+template <class T>
+constexpr bool kIsPair16 = !std::is_void_v<typename PairElement<T>::type>;
+template <class T>
+constexpr bool kIs16 = kOperandKind<T> <= OperandKind::F16Bits;
+
 template <class T>
 inline T load_lane(const Row* rows, int lane) {
+  const u32 bits = rows[0].lane[lane];
   if constexpr (std::is_same_v<T, bool>) {
-    return rows[0].lane[lane] != 0;
+    return bits != 0;
+  } else if constexpr (kIs16<T>) {
+    return from_bits16<T>(static_cast<u16>(bits));
+  } else if constexpr (kIsPair16<T>) {
+    using Element = typename PairElement<T>::type;
+    return {from_bits16<Element>(static_cast<u16>(bits)), from_bits16<Element>(static_cast<u16>(bits >> 16))};
   } else if constexpr (sizeof(T) == 8) {
-    return __builtin_bit_cast(T, u64{rows[1].lane[lane]} << 32 | rows[0].lane[lane]);
+    return __builtin_bit_cast(T, u64{rows[1].lane[lane]} << 32 | bits);
   } else {
-    return __builtin_bit_cast(T, rows[0].lane[lane]);
+    return __builtin_bit_cast(T, bits);
   }
 }
 
@@ -50,7 +113,11 @@ inline void blend_lane(Row& row, int lane, u32 value, u32 mask) {
 
 template <class T>
 inline void store_lane(Row* rows, int lane, T value, u32 mask) {
-  if constexpr (sizeof(T) == 8) {
+  if constexpr (kIs16<T>) {
+    blend_lane(rows[0], lane, to_bits16(value), mask);
+  } else if constexpr (kIsPair16<T>) {
+    blend_lane(rows[0], lane, to_bits16(value.low) | u32{to_bits16(value.high)} << 16, mask);
+  } else if constexpr (sizeof(T) == 8) {
     const u64 bits = __builtin_bit_cast(u64, value);
     blend_lane(rows[0], lane, static_cast<u32>(bits), mask);
     blend_lane(rows[1], lane, static_cast<u32>(bits >> 32), mask);
@@ -91,14 +158,65 @@ inline const Row* direct_source(Wave& wave, const Op* op, int index, OperandKind
 template <class F, class... T>
 constexpr bool kAnyIs = (std::is_same_v<F, T> || ...);
 
+/// What is not a source, taken from the wave once for all lanes; see vector.h.
+template <class T>
+constexpr bool kIsContext = kAnyIs<T, Mode, Lane, LaneVcc, OpSel>;
+
+struct Context {
+  Mode mode;
+  OpSel op_sel;
+  const Row* vcc;
+};
+
+template <class T>
+inline T load_context(const Context& context, int lane) {
+  if constexpr (std::is_same_v<T, Mode>) {
+    return context.mode;
+  } else if constexpr (std::is_same_v<T, OpSel>) {
+    return context.op_sel;
+  } else if constexpr (std::is_same_v<T, Lane>) {
+    return {lane};
+  } else {
+    return {context.vcc->lane[lane] != 0};
+  }
+}
+
 template <class Result, class... Args>
 struct VectorShape {
-  static constexpr int kCount = sizeof...(Args);
-  static constexpr OperandKind kKinds[] = {kOperandKind<Args>..., OperandKind::B32};
+  static constexpr int kCount = (0 + ... + !kIsContext<Args>);
+  static constexpr int kArgs = sizeof...(Args);
+
+  /// The source that parameter `i` is.
+  static constexpr int source(int i) {
+    constexpr bool kContext[] = {kIsContext<Args>..., false};
+    int before = 0;
+    for (int k = 0; k < i; ++k) before += !kContext[k];
+    return before;
+  }
+  struct Kinds {
+    OperandKind of[4] = {OperandKind::B32, OperandKind::B32, OperandKind::B32, OperandKind::B32};
+  };
+  static constexpr Kinds kinds() {
+    constexpr OperandKind kAll[] = {kOperandKind<Args>..., OperandKind::B32};
+    constexpr bool kContext[] = {kIsContext<Args>..., false};
+    Kinds kinds;
+    int count = 0;
+    for (int k = 0; k < kArgs; ++k) {
+      if (!kContext[k]) kinds.of[count++] = kAll[k];
+    }
+    return kinds;
+  }
+  static constexpr Kinds kKinds = kinds();
+
   static constexpr u32 kSpecial =
       kSpecialIndex | kSpecialSkip |
-      (kAnyIs<f32, Result, Args...> || kAnyIs<Float32x2, Result, Args...> ? kSpecialF32 : 0) |
-      (kAnyIs<f64, Result, Args...> ? kSpecialF64 : 0);
+      (kAnyIs<f32, Result, Args...> || kAnyIs<Float32x2, Result, Args...> || kAnyIs<Carry<f32>, Result> ? kSpecialF32
+                                                                                                        : 0) |
+      (kAnyIs<f64, Result, Args...> || kAnyIs<Half, Result, Args...> || kAnyIs<HalfBits, Result, Args...> ||
+               kAnyIs<Pair16<Half>, Result, Args...> || kAnyIs<Pair16<HalfBits>, Result, Args...> ||
+               kAnyIs<Carry<f64>, Result>
+           ? kSpecialF64
+           : 0);
 };
 
 template <auto kBody, class Signature = decltype(kBody)>
@@ -108,8 +226,8 @@ template <auto kBody, class Result, class... Args>
 struct Vector<kBody, Result (*)(Args...)> {
   using Shape = VectorShape<Result, Args...>;
 
-  static const Op* execute(Wave& wave, const Op* op) {
-    return execute(wave, op, std::make_index_sequence<sizeof...(Args)>());
+  __attribute__((noinline)) static const Op* execute(Wave& wave, const Op* op) {
+    return execute(wave, op, std::make_index_sequence<Shape::kCount>());
   }
 
  private:
@@ -117,34 +235,61 @@ struct Vector<kBody, Result (*)(Args...)> {
   static const Op* execute(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
     if (op->modifiers != nullptr || (wave.special & Shape::kSpecial) != 0) [[unlikely]] {
       Prepared prepared;
-      if (!prepare(wave, op, Shape::kKinds, Shape::kCount, kOperandKind<Value>, prepared)) return op + op->size;
-      run(wave, op, *prepared.exec, prepared.result, prepared.sources[kIndex]...);
+      if (!prepare(wave, op, Shape::kKinds.of, Shape::kCount, kOperandKind<Value>, prepared)) return op + op->size;
+      run(wave, op, *prepared.exec, prepared.result, {prepared.sources[kIndex]...});
       finish(wave, op, kOperandKind<Value>, prepared);
     } else {
-      run(wave, op, wave.exec_lanes, &wave.v[op->dst], direct_source(wave, op, kIndex, Shape::kKinds[kIndex])...);
+      run(wave, op, wave.exec_lanes, &wave.v[op->dst], {direct_source(wave, op, kIndex, Shape::kKinds.of[kIndex])...});
     }
     return op + op->size;
   }
 
-  template <class... Rows>
-  static void run(Wave& wave, const Op* op, const Row& exec, Row* result, Rows... sources) {
+  struct Sources {
+    const Row* rows[3] = {};
+  };
+
+  static void run(Wave& wave, const Op* op, const Row& exec, Row* result, Sources sources) {
+    Context context{wave.mode, {op->modifiers == nullptr ? u8{0} : op->modifiers->op_sel}, nullptr};
+    if constexpr (kAnyIs<LaneVcc, Args...>) {
+      Wave::spread(wave.vcc(), wave.temp_mask);
+      context.vcc = &wave.temp_mask;
+    }
+    run(wave, op, exec, result, sources, context, std::make_index_sequence<Shape::kArgs>());
+  }
+
+  template <class T, int kSource>
+  static T argument(const Sources& sources, const Context& context, int lane) {
+    if constexpr (kIsContext<T>) {
+      return load_context<T>(context, lane);
+    } else {
+      return load_lane<T>(sources.rows[kSource], lane);
+    }
+  }
+
+  template <size_t... kIndex>
+  static void run(Wave& wave, const Op* op, const Row& exec, Row* result, const Sources& sources,
+                  const Context& context, std::index_sequence<kIndex...>) {
     if constexpr (std::is_same_v<Result, bool>) {
       Row bits;
       WAVE_LANES
-      for (int i = 0; i < kLanes; ++i) bits.lane[i] = 0u - u32{kBody(load_lane<Args>(sources, i)...)};
+      for (int i = 0; i < kLanes; ++i) {
+        bits.lane[i] = 0u - u32{kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...)};
+      }
       wave.set_mask(op->dst2, pack_mask(bits) & pack_mask(exec));
     } else if constexpr (kHasCarry) {
       Row bits;
       WAVE_LANES
       for (int i = 0; i < kLanes; ++i) {
-        const Result value = kBody(load_lane<Args>(sources, i)...);
+        const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...);
         store_lane(result, i, value.value, exec.lane[i]);
         bits.lane[i] = 0u - u32{value.carry};
       }
       wave.set_mask(op->dst2, pack_mask(bits) & pack_mask(exec));
     } else {
       WAVE_LANES
-      for (int i = 0; i < kLanes; ++i) store_lane(result, i, kBody(load_lane<Args>(sources, i)...), exec.lane[i]);
+      for (int i = 0; i < kLanes; ++i) {
+        store_lane(result, i, kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...), exec.lane[i]);
+      }
     }
   }
 

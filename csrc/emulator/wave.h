@@ -79,6 +79,7 @@ struct Wave {
   Row temp[3][2];      ///< operands that are not rows of the register file; see vector.inl
   Row temp_exec;       ///< EXEC less the lanes that DPP disables
   Row temp_result[4];  ///< a result before its modifiers are applied
+  Row temp_mask;       ///< VCC, spread over the lanes
   u32 s[256];          ///< scalar registers and, from 128 on, the inline constants as 32-bit values
   bool scc = false;
   Mode mode;

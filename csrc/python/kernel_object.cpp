@@ -156,6 +156,13 @@ PyType_Spec spec = {
     "wave_runtime.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots,
 };
 
+/// Puts `function` into the type as __call__, where torch.compile looks for what to trace. The type's slot stays: a call
+/// from Python goes the fast way.
+void define_call(const py::function& function) {
+  if (PyDict_SetItemString(kernel_type->tp_dict, "__call__", function.ptr()) != 0) throw py::error_already_set();
+  PyType_Modified(kernel_type);
+}
+
 }  // namespace
 
 py::object make_kernel_object(const Kernel& kernel) {
@@ -179,6 +186,7 @@ void bind_kernel(py::module_& module) {
       launch_raw_method, py::name("launch_raw"), py::is_method(owner), py::arg("arguments"), py::kw_only(),
       py::arg("grid"), py::arg("block") = py::none(), py::arg("shared_memory") = 0, py::arg("memory") = py::tuple());
   module.add_object("Kernel", type);
+  module.def("define_call", &define_call, py::arg("function"));
 }
 
 }  // namespace wave

@@ -1,0 +1,122 @@
+// Conversions between vector types (ISA document, "V_CVT_*"). Those of FP8 are in exec_vector_convert_fp8.cpp.
+#include <immintrin.h>
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "emulator/bodies.h"
+#include "emulator/vector.h"
+
+#define WAVE_SOURCE "emulator/exec_vector_convert.cpp"
+#include "emulator/each_simd_level.h"
+#include "emulator/vector.inl"
+
+namespace wave::emulator::WAVE_SIMD {
+
+namespace {
+
+/// Towards zero; what does not fit becomes the nearest value that does, and a NaN becomes zero.
+template <class T>
+T to_integer(f64 value) {
+  constexpr f64 kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+  const f64 limited = value < kLow ? kLow : value > kHigh ? kHigh : value;
+  return static_cast<T>(static_cast<i64>(limited == limited ? limited : 0.0));
+}
+
+u32 v_cvt_u32_f32(f32 a) { return to_integer<u32>(a); }
+i32 v_cvt_i32_f32(f32 a) { return to_integer<i32>(a); }
+u32 v_cvt_u32_f64(f64 a) { return to_integer<u32>(a); }
+i32 v_cvt_i32_f64(f64 a) { return to_integer<i32>(a); }
+u16 v_cvt_u16_f16(Half a) { return to_integer<u16>(a); }
+i16 v_cvt_i16_f16(Half a) { return to_integer<i16>(a); }
+i32 v_cvt_flr_i32_f32(f32 a) { return to_integer<i32>(__builtin_floor(a)); }
+i32 v_cvt_rpi_i32_f32(f32 a) { return to_integer<i32>(__builtin_floor(a + 0.5f)); }
+
+// Every 32-bit integer is exact in f64: the result is rounded once.
+f32 v_cvt_f32_u32(u32 a) { return static_cast<f32>(static_cast<f64>(a)); }
+f32 v_cvt_f32_i32(i32 a) { return static_cast<f32>(static_cast<f64>(a)); }
+f64 v_cvt_f64_u32(u32 a) { return a; }
+f64 v_cvt_f64_i32(i32 a) { return a; }
+Half v_cvt_f16_u16(u16 a) { return {static_cast<f64>(a)}; }
+Half v_cvt_f16_i16(i16 a) { return {static_cast<f64>(a)}; }
+template <int kByte>
+f32 v_cvt_f32_ubyte(u32 a) {
+  return static_cast<f32>(a >> 8 * kByte & 0xff);
+}
+/// A signed 4-bit number of sixteenths.
+f32 v_cvt_off_f32_i4(u32 a) { return static_cast<f32>(static_cast<i32>(a << 28) >> 28) * 0.0625f; }
+
+Half v_cvt_f16_f32(f32 a) { return {a}; }
+f32 v_cvt_f32_f16(Half a) { return static_cast<f32>(a.value); }
+f32 v_cvt_f32_f64(f64 a) { return static_cast<f32>(a); }
+f64 v_cvt_f64_f32(f32 a) { return a; }
+
+/// Towards zero whatever the rounding mode is: what f16 cannot hold is cut off first.
+Half cut_to_half(f32 a) {
+  const u32 bits = __builtin_bit_cast(u32, a), magnitude = bits & 0x7fffffffu;
+  const f64 normal = __builtin_bit_cast(f32, bits & 0xffffe000u);
+  const f64 denormal = static_cast<f64>(static_cast<i32>(magnitude < 0x38800000u ? a * 0x1p24f : 0.0f)) * 0x1p-24;
+  const f64 cut = magnitude < 0x38800000u ? __builtin_copysign(denormal, a) : normal;
+  const bool too_large = magnitude >= 0x47800000u && magnitude < 0x7f800000u;
+  return {magnitude > 0x7f800000u ? a : too_large ? __builtin_copysign(65504.0, a) : cut};
+}
+Pair16<Half> v_cvt_pkrtz_f16_f32(f32 a, f32 b) { return {cut_to_half(a), cut_to_half(b)}; }
+
+/// [-1, 1] as a signed, [0, 1] as an unsigned fraction of the largest integer, to nearest even.
+template <class T>
+T to_fraction(f64 value) {
+  constexpr f64 kLow = std::is_signed_v<T> ? -1.0 : 0.0;
+  const f64 scaled = (value < kLow ? kLow : value > 1.0 ? 1.0 : value) * std::numeric_limits<T>::max();
+  const f64 whole = __builtin_floor(scaled), rest = scaled - whole;
+  const bool is_odd = whole * 0.5 != __builtin_floor(whole * 0.5);
+  return to_integer<T>(rest > 0.5 || (rest == 0.5 && is_odd) ? whole + 1 : whole);
+}
+template <class T>
+T fraction_of_half(Half a) {
+  return to_fraction<T>(a);
+}
+template <class T, class Float>
+Pair16<T> packed_fractions(Float a, Float b) {
+  return {to_fraction<T>(a), to_fraction<T>(b)};
+}
+
+constexpr Body kBodies[] = {
+    {"v_cvt_u32_f32", vector<v_cvt_u32_f32>},
+    {"v_cvt_i32_f32", vector<v_cvt_i32_f32>},
+    {"v_cvt_u32_f64", vector<v_cvt_u32_f64>},
+    {"v_cvt_i32_f64", vector<v_cvt_i32_f64>},
+    {"v_cvt_u16_f16", vector<v_cvt_u16_f16>},
+    {"v_cvt_i16_f16", vector<v_cvt_i16_f16>},
+    {"v_cvt_flr_i32_f32", vector<v_cvt_flr_i32_f32>},
+    {"v_cvt_rpi_i32_f32", vector<v_cvt_rpi_i32_f32>},
+    {"v_cvt_f32_u32", vector<v_cvt_f32_u32>},
+    {"v_cvt_f32_i32", vector<v_cvt_f32_i32>},
+    {"v_cvt_f64_u32", vector<v_cvt_f64_u32>},
+    {"v_cvt_f64_i32", vector<v_cvt_f64_i32>},
+    {"v_cvt_f16_u16", vector<v_cvt_f16_u16>},
+    {"v_cvt_f16_i16", vector<v_cvt_f16_i16>},
+    {"v_cvt_f32_ubyte0", vector<v_cvt_f32_ubyte<0>>},
+    {"v_cvt_f32_ubyte1", vector<v_cvt_f32_ubyte<1>>},
+    {"v_cvt_f32_ubyte2", vector<v_cvt_f32_ubyte<2>>},
+    {"v_cvt_f32_ubyte3", vector<v_cvt_f32_ubyte<3>>},
+    {"v_cvt_off_f32_i4", vector<v_cvt_off_f32_i4>},
+    {"v_cvt_f16_f32", vector<v_cvt_f16_f32>},
+    {"v_cvt_f32_f16", vector<v_cvt_f32_f16>},
+    {"v_cvt_f32_f64", vector<v_cvt_f32_f64>},
+    {"v_cvt_f64_f32", vector<v_cvt_f64_f32>},
+    {"v_cvt_pkrtz_f16_f32", vector<v_cvt_pkrtz_f16_f32>},
+    {"v_cvt_norm_i16_f16", vector<fraction_of_half<i16>>},
+    {"v_cvt_norm_u16_f16", vector<fraction_of_half<u16>>},
+    {"v_cvt_pknorm_i16_f32", vector<packed_fractions<i16, f32>>},
+    {"v_cvt_pknorm_u16_f32", vector<packed_fractions<u16, f32>>},
+    {"v_cvt_pknorm_i16_f16", vector<packed_fractions<i16, Half>>},
+    {"v_cvt_pknorm_u16_f16", vector<packed_fractions<u16, Half>>},
+};
+
+}  // namespace
+
+std::span<const Body> vector_convert_bodies() { return kBodies; }
+
+}  // namespace wave::emulator::WAVE_SIMD

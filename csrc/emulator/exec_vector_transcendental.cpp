@@ -1,0 +1,115 @@
+// Exponentials, logarithms, reciprocals, roots, sine and cosine (ISA document, "V_EXP_F32" and its siblings). The
+// hardware approximates to 1 ULP; here results are computed in f64 and rounded. The f32 forms know no denormals,
+// whatever MODE says: a denormal operand counts as zero, a denormal result becomes zero.
+#include <immintrin.h>
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "emulator/bodies.h"
+#include "emulator/vector.h"
+
+#define WAVE_SOURCE "emulator/exec_vector_transcendental.cpp"
+#include "emulator/each_simd_level.h"
+#include "emulator/vector.inl"
+
+namespace wave::emulator::WAVE_SIMD {
+
+namespace {
+
+constexpr f64 kInfinity = std::numeric_limits<f64>::infinity();
+constexpr f64 kNan = std::numeric_limits<f64>::quiet_NaN();
+
+/// 2^x to 50 bits: the whole part goes to the exponent, the rest through the series of e^(x ln 2).
+f64 exp2(f64 x) {
+  const f64 limited = x < -400.0 ? -400.0 : x > 400.0 ? 400.0 : x;
+  constexpr f64 kShifter = 0x1.8p52;
+  const f64 shifted = limited + kShifter;
+  const f64 rest = (limited - (shifted - kShifter)) * 0.69314718055994530942;
+  constexpr f64 kInverseFactorials[] = {
+      1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
+      1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
+  f64 sum = kInverseFactorials[13];
+  for (int k = 12; k >= 0; --k) sum = sum * rest + kInverseFactorials[k];
+  const f64 scale = __builtin_bit_cast(f64, (__builtin_bit_cast(u64, shifted) + 1023) << 52);
+  const f64 result = sum * scale;
+  return x != x ? x : x > 400.0 ? kInfinity : x < -400.0 ? 0.0 : result;
+}
+
+/// log2(x) to 50 bits for normal x: the exponent, and the series of the inverse hyperbolic tangent for the significand
+/// in [sqrt(1/2), sqrt(2)).
+f64 log2(f64 x) {
+  const u64 bits = __builtin_bit_cast(u64, x);
+  constexpr u64 kRootHalf = 0x3fe6a09e667f3bcdu;
+  const u64 offset = bits - kRootHalf;
+  const f64 exponent = static_cast<f64>(static_cast<i32>(static_cast<i64>(offset) >> 52));
+  const f64 m = __builtin_bit_cast(f64, (offset & 0xfffffffffffffu) + kRootHalf);
+  const f64 t = (m - 1) / (m + 1), square = t * t;
+  f64 sum = 1.0 / 23;
+  for (int k = 21; k > 0; k -= 2) sum = sum * square + 1.0 / k;
+  const f64 result = exponent + t * sum * (2 / 0.69314718055994530942);
+  return x == 0 ? -kInfinity : !(x > 0) ? kNan : x == kInfinity ? x : result;
+}
+
+f64 reciprocal(f64 x) { return 1 / x; }
+f64 root(f64 x) { return __builtin_sqrt(x); }
+f64 reciprocal_root(f64 x) { return 1 / __builtin_sqrt(x); }
+
+/// Of revolutions; operands outside of [-256, 256] are out of the instruction's domain.
+f64 sine(f64 x) {
+  const f64 turns = x - __builtin_floor(x + 0.5);
+  return x < -256 || x > 256 ? 0.0 : x == 0 ? x : std::sin(turns * 6.28318530717958647692);
+}
+f64 cosine(f64 x) {
+  const f64 turns = x - __builtin_floor(x + 0.5);
+  return x < -256 || x > 256 ? 1.0 : std::cos(turns * 6.28318530717958647692);
+}
+
+f64 without_denormal(f64 value) { return std::abs(value) < 0x1p-126 ? std::copysign(0.0, value) : value; }
+
+/// A result beyond f32 is infinite in every rounding mode, unlike that of a sum.
+template <f64 (*kFunction)(f64)>
+f32 single(f32 a) {
+  const f64 value = kFunction(without_denormal(a));
+  const f32 rounded = static_cast<f32>(without_denormal(value));
+  return std::abs(value) == kInfinity ? static_cast<f32>(value) : rounded;
+}
+template <f64 (*kFunction)(f64)>
+f32 periodic(f32 a) {
+  return static_cast<f32>(kFunction(a));
+}
+template <f64 (*kFunction)(f64)>
+Half half(Half a) {
+  return {kFunction(a)};
+}
+
+constexpr Body kBodies[] = {
+    {"v_exp_f32", vector<single<exp2>>},
+    {"v_exp_legacy_f32", vector<single<exp2>>},
+    {"v_log_f32", vector<single<log2>>},
+    {"v_log_legacy_f32", vector<single<log2>>},
+    {"v_rcp_f32", vector<single<reciprocal>>},
+    {"v_rcp_iflag_f32", vector<single<reciprocal>>},
+    {"v_rsq_f32", vector<single<reciprocal_root>>},
+    {"v_sqrt_f32", vector<single<root>>},
+    {"v_sin_f32", vector<periodic<sine>>},
+    {"v_cos_f32", vector<periodic<cosine>>},
+    {"v_exp_f16", vector<half<exp2>>},
+    {"v_log_f16", vector<half<log2>>},
+    {"v_rcp_f16", vector<half<reciprocal>>},
+    {"v_rsq_f16", vector<half<reciprocal_root>>},
+    {"v_sqrt_f16", vector<half<root>>},
+    {"v_sin_f16", vector<half<sine>>},
+    {"v_cos_f16", vector<half<cosine>>},
+    {"v_rcp_f64", vector<reciprocal>},
+    {"v_rsq_f64", vector<reciprocal_root>},
+    {"v_sqrt_f64", vector<root>},
+};
+
+}  // namespace
+
+std::span<const Body> vector_transcendental_bodies() { return kBodies; }
+
+}  // namespace wave::emulator::WAVE_SIMD
