@@ -114,6 +114,7 @@ def test_requires_grad_raises(add: Function) -> None:
         torch.compile(add, fullgraph=True)(torch.randn(8, requires_grad=True), torch.randn(8))
 
 
+@pytest.mark.skipif(torch.__version__.startswith("2.10."), reason="torch 2.10 traces no objects in a forward's closure")
 def test_inside_an_autograd_function(add: Function) -> None:
     class Add(torch.autograd.Function):
         @staticmethod

@@ -130,7 +130,7 @@ u32 s_min(T a, T b, bool& scc) {
 }
 template <class T>
 u32 s_max(T a, T b, bool& scc) {
-  scc = a > b;
+  scc = a >= b;  // the first source is taken where both are equal
   return static_cast<u32>(a > b ? a : b);
 }
 

@@ -1,6 +1,7 @@
 #include "emulator/vector.h"
 
 #include <cfenv>
+#include <cmath>
 
 #define WAVE_SIMD portable
 #include "emulator/half.inl"
@@ -216,12 +217,12 @@ T output_scale(T value, u8 output) {
 }
 
 /// OMOD, then clamp to [0, 1] (ISA document, "Output Modifiers"): OMOD is ignored where IEEE mode or output denormals
-/// are on.
+/// are on. It makes +0 of what is less than the `smallest` normal number, and of -0.
 template <class T>
-T modified_output(T value, const Modifiers& modifiers, const Mode& mode, bool keeps_denormals) {
+T modified_output(T value, T smallest, const Modifiers& modifiers, const Mode& mode, bool keeps_denormals) {
   if (modifiers.output != 0 && !mode.ieee() && !keeps_denormals) {
-    value = output_scale(value, modifiers.output);
-    if (value == 0) value = 0;  // -0 becomes +0
+    value = std::abs(value) < smallest ? 0 : output_scale(value, modifiers.output);
+    if (std::abs(value) < smallest) value = 0;
   }
   if (modifiers.clamp) {
     if (value != value) {
@@ -240,7 +241,7 @@ int host_rounding(u32 mode) {
 
 u32 modified_half(u32 bits, const Modifiers& modifiers, const Mode& mode, bool keeps_denormals) {
   const f64 value = portable::half_to_double(static_cast<u16>(bits));
-  return portable::double_to_half(modified_output(value, modifiers, mode, keeps_denormals));
+  return portable::double_to_half(modified_output(value, 0x1p-14, modifiers, mode, keeps_denormals));
 }
 
 void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, OperandKind kind) {
@@ -250,7 +251,7 @@ void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, OperandKind 
   if (kind == OperandKind::F64) {
     for (int i = 0; i < kLanes; ++i) {
       const u64 bits = u64{rows[1].lane[i]} << 32 | rows[0].lane[i];
-      const f64 value = modified_output(__builtin_bit_cast(f64, bits), modifiers, wave.mode, keeps);
+      const f64 value = modified_output(__builtin_bit_cast(f64, bits), 0x1p-1022, modifiers, wave.mode, keeps);
       rows[0].lane[i] = static_cast<u32>(__builtin_bit_cast(u64, value));
       rows[1].lane[i] = static_cast<u32>(__builtin_bit_cast(u64, value) >> 32);
     }
@@ -262,7 +263,8 @@ void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, OperandKind 
   } else {
     for (int row = 0; row < dwords(kind); ++row) {
       for (u32& bits : rows[row].lane) {
-        bits = __builtin_bit_cast(u32, modified_output(__builtin_bit_cast(f32, bits), modifiers, wave.mode, keeps));
+        bits = __builtin_bit_cast(
+            u32, modified_output(__builtin_bit_cast(f32, bits), 0x1p-126f, modifiers, wave.mode, keeps));
       }
     }
   }
