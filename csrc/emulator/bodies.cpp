@@ -16,7 +16,12 @@ namespace wave::emulator {
   std::span<const Body> vector_convert_bodies();        \
   std::span<const Body> vector_transcendental_bodies(); \
   std::span<const Body> vector_compare_bodies();        \
+  std::span<const Body> vector_convert_fp8_bodies();    \
   std::span<const Body> matrix_bodies();                \
+  std::span<const Body> sparse_matrix_bodies();         \
+  std::span<const Body> vector_memory_bodies();         \
+  std::span<const Body> buffer_bodies();                \
+  std::span<const Body> lds_bodies();                   \
   }
 WAVE_DECLARE_LEVEL(portable)
 #if defined(__x86_64__)
@@ -54,10 +59,9 @@ std::vector<Body> all_bodies() {
   std::vector<Body> bodies;
   const auto add = [&](std::span<const Body> family) { bodies.insert(bodies.end(), family.begin(), family.end()); };
   add(scalar_bodies());
+  add(scalar_bit_bodies());
   add(control_bodies());
   add(scalar_memory_bodies());
-  add(vector_memory_bodies());
-  add(lds_bodies());
   add(lane_bodies());
 #define WAVE_ADD_LEVEL(level)                   \
   {                                             \
@@ -66,7 +70,12 @@ std::vector<Body> all_bodies() {
     add(level::vector_convert_bodies());        \
     add(level::vector_transcendental_bodies()); \
     add(level::vector_compare_bodies());        \
+    add(level::vector_convert_fp8_bodies());    \
     add(level::matrix_bodies());                \
+    add(level::sparse_matrix_bodies());         \
+    add(level::vector_memory_bodies());         \
+    add(level::buffer_bodies());                \
+    add(level::lds_bodies());                   \
   }
   switch (simd_level()) {
 #if defined(__x86_64__)

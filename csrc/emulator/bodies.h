@@ -9,10 +9,9 @@
 namespace wave::emulator {
 
 std::span<const Body> scalar_bodies();
+std::span<const Body> scalar_bit_bodies();
 std::span<const Body> control_bodies();
 std::span<const Body> scalar_memory_bodies();
-std::span<const Body> vector_memory_bodies();
-std::span<const Body> lds_bodies();
 std::span<const Body> lane_bodies();
 
 /// All bodies of this host's SIMD level, sorted by name.

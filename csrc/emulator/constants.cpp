@@ -31,7 +31,6 @@ u64 inline_constant(u32 code, OperandType type) {
   switch (type) {
     case OperandType::B16:
     case OperandType::F16:
-    case OperandType::PackedB16:
     case OperandType::PackedF16:
       return value.half;
     case OperandType::B64:

@@ -23,6 +23,7 @@ struct Dispatch {
   std::span<const u8> arguments;      ///< the explicit part of the kernarg segment
   std::vector<Region> memory;         ///< what the kernel may touch besides its code object, kernarg, LDS and scratch
   bool strict = false;                ///< reads past the end of a region are faults, too
+  AccessTrace* trace = nullptr;       ///< where to note what is read and written
   Parallel parallel;                  ///< how to run on several threads; empty: the calling thread does everything
   u64 max_instructions = 0;           ///< of one wave; 0: no limit
   std::function<void()> interrupted;  ///< called on the calling thread now and then; may throw to stop the launch

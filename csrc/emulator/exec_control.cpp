@@ -36,6 +36,7 @@ bool vccz(const Wave& wave) { return wave.vcc() == 0; }
 bool vccnz(const Wave& wave) { return wave.vcc() != 0; }
 bool execz(const Wave& wave) { return wave.exec() == 0; }
 bool execnz(const Wave& wave) { return wave.exec() != 0; }
+bool never(const Wave&) { return false; }  // conditions that only a debugger sets
 
 /// Instructions without effect here: memory is in order and coherent, and time does not count.
 const Op* nothing(Wave&, const Op* op) { return next(op); }
@@ -55,12 +56,24 @@ const Op* s_swappc_b64(Wave& wave, const Op* op) {
   return wave.jump(target);
 }
 
+const Op* s_call_b64(Wave& wave, const Op* op) {
+  wave.set_mask(op->dst, wave.address(next(op)));
+  return branch(wave, op);
+}
+
 constexpr Body kBodies[] = {
     {"s_nop", nothing},
     {"v_nop", nothing},
     {"v_clrexcp", nothing},
     {"s_waitcnt", nothing},
     {"s_setprio", nothing},
+    {"s_wakeup", nothing},
+    {"s_icache_inv", nothing},
+    {"s_incperflevel", nothing},
+    {"s_decperflevel", nothing},
+    {"s_ttracedata", nothing},
+    {"s_endpgm_saved", s_endpgm},
+    {"s_endpgm_ordered_ps_done", s_endpgm},
     {"s_endpgm", s_endpgm},
     {"s_barrier", s_barrier},
     {"s_sleep", s_sleep},
@@ -71,6 +84,11 @@ constexpr Body kBodies[] = {
     {"s_cbranch_vccnz", branch_if<vccnz>},
     {"s_cbranch_execz", branch_if<execz>},
     {"s_cbranch_execnz", branch_if<execnz>},
+    {"s_cbranch_cdbgsys", branch_if<never>},
+    {"s_cbranch_cdbguser", branch_if<never>},
+    {"s_cbranch_cdbgsys_or_user", branch_if<never>},
+    {"s_cbranch_cdbgsys_and_user", branch_if<never>},
+    {"s_call_b64", s_call_b64},
     {"s_getpc_b64", s_getpc_b64},
     {"s_setpc_b64", s_setpc_b64},
     {"s_swappc_b64", s_swappc_b64},

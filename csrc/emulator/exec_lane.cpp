@@ -1,5 +1,6 @@
 // Moves between single lanes and scalar registers (ISA document, "V_READFIRSTLANE_B32" and its siblings).
 #include <bit>
+#include <utility>
 
 #include "emulator/bodies.h"
 #include "emulator/scalar.h"
@@ -29,10 +30,20 @@ const Op* v_writelane_b32(Wave& wave, const Op* op) {
   return op + op->size;
 }
 
+/// Both operands are written: src[0] is the other one.
+const Op* v_swap_b32(Wave& wave, const Op* op) {
+  Row &a = wave.v[op->dst], &b = wave.v[op->src[0] - sreg::kVgpr0];
+  for (int i = 0; i < kLanes; ++i) {
+    if (wave.exec_lanes.lane[i] != 0) std::swap(a.lane[i], b.lane[i]);
+  }
+  return op + op->size;
+}
+
 constexpr Body kBodies[] = {
     {"v_readfirstlane_b32", v_readfirstlane_b32},
     {"v_readlane_b32", v_readlane_b32},
     {"v_writelane_b32", v_writelane_b32},
+    {"v_swap_b32", v_swap_b32},
 };
 
 }  // namespace

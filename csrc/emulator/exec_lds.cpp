@@ -1,105 +1,278 @@
-// LDS reads and writes (ISA document, "LDS Instructions").
+// LDS: reads, writes and exchanges between lanes (ISA document, "LDS Instructions").
 //
 // Operands of an Op: src[0] is the row of the byte address, src[1] and src[2] the rows of the data, dst the row of the
 // result, imm the offset in bytes; of two-address forms OFFSET0 in the low half and OFFSET1 in the high half.
-#include <cstring>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <iterator>
+
+#include "emulator/atomics.h"
 #include "emulator/bodies.h"
 #include "emulator/workgroup.h"
 
-namespace wave::emulator {
+#define WAVE_SOURCE "emulator/exec_lds.cpp"
+#include "emulator/each_simd_level.h"
+#include "emulator/vector_memory.inl"
+
+namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
-template <int kDwords>
-void load(Wave& wave, u64 address, u32* to, int lane) {
-  if (address + 4 * kDwords <= wave.group->lds_size()) [[likely]] {
-    std::memcpy(to, wave.group->lds() + address, 4 * kDwords);
-  } else {
-    wave.group->read_lds(address, to, 4 * kDwords, lane);
+/// DS: a vector address and an offset.
+struct Lds : LdsMemory {
+  static bool find(const Wave& wave, const Op* op, Addresses& addresses) {
+    return find_at(wave, op, op->imm, addresses);
   }
+  static bool find_at(const Wave& wave, const Op* op, u64 offset, Addresses& addresses) {
+    const Row& row = wave.v[op->src[0]];
+    for (int i = 0; i < kLanes; ++i) addresses.lane[i] = row.lane[i] + offset;
+    return addresses.find_range(wave.exec_lanes);
+  }
+};
+
+/// LDS at an address that the instruction takes from M0, without a vector address.
+u64 scalar_address(const Wave& wave, const Op* op) { return (wave.s[sreg::kM0] & 0xffffu) + op->imm; }
+
+/// The same, and a dword for each lane from there on (ADDTID).
+struct LdsByLane : Lds {
+  static bool find(const Wave& wave, const Op* op, Addresses& addresses) {
+    const u64 base = scalar_address(wave, op);
+    for (int i = 0; i < kLanes; ++i) addresses.lane[i] = base + sizeof(u32) * static_cast<u32>(i);
+    return addresses.find_range(wave.exec_lanes);
+  }
+};
+
+/// The addresses of a two-address form, whose offsets count kUnit bytes.
+template <u32 kUnit>
+bool find_two(const Wave& wave, const Op* op, Addresses (&addresses)[2]) {
+  return Lds::find_at(wave, op, u64{op->imm & 0xffff} * kUnit, addresses[0]) &&
+         Lds::find_at(wave, op, u64{op->imm >> 16} * kUnit, addresses[1]);
 }
 
-template <int kDwords>
-void store(Wave& wave, const Op* op, u32 first_row, u64 offset, int lane) {
-  const u64 address = wave.v[op->src[0]].lane[lane] + offset;
-  u32 value[kDwords];
-  for (int k = 0; k < kDwords; ++k) value[k] = wave.v[first_row + k].lane[lane];
-  if (address + 4 * kDwords <= wave.group->lds_size()) [[likely]] {
-    std::memcpy(wave.group->lds() + address, value, 4 * kDwords);
-  } else {
-    wave.group->write_lds(address, value, 4 * kDwords, lane);
-  }
-}
-
-template <int kDwords>
-const Op* ds_read(Wave& wave, const Op* op) {
-  for (int i = 0; i < kLanes; ++i) {
-    if (wave.exec_lanes.lane[i] == 0) continue;
-    u32 value[kDwords];
-    load<kDwords>(wave, u64{wave.v[op->src[0]].lane[i]} + op->imm, value, i);
-    for (int k = 0; k < kDwords; ++k) wave.v[op->dst + k].lane[i] = value[k];
-  }
-  return op + op->size;
-}
-
-template <int kDwords>
-const Op* ds_write(Wave& wave, const Op* op) {
-  for (int i = 0; i < kLanes; ++i) {
-    if (wave.exec_lanes.lane[i] != 0) store<kDwords>(wave, op, op->src[1], op->imm, i);
-  }
-  return op + op->size;
-}
-
-u64 first_offset(const Op* op, u32 unit) { return u64{op->imm & 0xffff} * unit; }
-u64 second_offset(const Op* op, u32 unit) { return u64{op->imm >> 16} * unit; }
-
-/// Two addresses, OFFSET0 and OFFSET1 in units of kUnit bytes. The result may overwrite the address, so both are read
-/// first.
+/// The result may overwrite the address, so both are read first.
 template <int kDwords, u32 kUnit>
 const Op* ds_read2(Wave& wave, const Op* op) {
-  for (int i = 0; i < kLanes; ++i) {
-    if (wave.exec_lanes.lane[i] == 0) continue;
-    const u64 base = wave.v[op->src[0]].lane[i];
-    u32 value[2 * kDwords];
-    load<kDwords>(wave, base + first_offset(op, kUnit), value, i);
-    load<kDwords>(wave, base + second_offset(op, kUnit), value + kDwords, i);
-    for (int k = 0; k < 2 * kDwords; ++k) wave.v[op->dst + k].lane[i] = value[k];
+  Addresses addresses[2];
+  if (!find_two<kUnit>(wave, op, addresses)) return next(op);
+  for (int k = 0; k < 2; ++k) {
+    load_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses[k], &wave.v[op->dst + k * kDwords]);
   }
-  return op + op->size;
+  return next(op);
 }
 
 template <int kDwords, u32 kUnit>
 const Op* ds_write2(Wave& wave, const Op* op) {
-  for (int i = 0; i < kLanes; ++i) {
-    if (wave.exec_lanes.lane[i] == 0) continue;
-    store<kDwords>(wave, op, op->src[1], first_offset(op, kUnit), i);
-    store<kDwords>(wave, op, op->src[2], second_offset(op, kUnit), i);
+  Addresses addresses[2];
+  if (!find_two<kUnit>(wave, op, addresses)) return next(op);
+  for (int k = 0; k < 2; ++k) {
+    store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses[k], &wave.v[op->src[1 + k]]);
   }
-  return op + op->size;
+  return next(op);
 }
 
+/// Gives each enabled lane the data of lane source(lane), which is zero where that one is disabled.
+template <class Source>
+const Op* exchange(Wave& wave, const Op* op, const Row& data, Source source) {
+  Row valid, result;
+  for (int i = 0; i < kLanes; ++i) valid.lane[i] = data.lane[i] & wave.exec_lanes.lane[i];
+  for (int i = 0; i < kLanes; ++i) result.lane[i] = valid.lane[source(i)];
+  Row& to = wave.v[op->dst];
+  for (int i = 0; i < kLanes; ++i) {
+    to.lane[i] = (result.lane[i] & wave.exec_lanes.lane[i]) | (to.lane[i] & ~wave.exec_lanes.lane[i]);
+  }
+  return next(op);
+}
+
+const Op* ds_bpermute_b32(Wave& wave, const Op* op) {
+  const Row& address = wave.v[op->src[0]];
+  return exchange(wave, op, wave.v[op->src[1]],
+                  [&, offset = op->imm](int i) { return (address.lane[i] + offset) / 4 % kLanes; });
+}
+
+/// Where several lanes send to one, the highest of them wins.
+const Op* ds_permute_b32(Wave& wave, const Op* op) {
+  Row result{};
+  for (int i = 0; i < kLanes; ++i) {
+    if (wave.exec_lanes.lane[i] == 0) continue;
+    result.lane[(wave.v[op->src[0]].lane[i] + op->imm) / 4 % kLanes] = wave.v[op->src[1]].lane[i];
+  }
+  return exchange(wave, op, result, [](int i) { return i; });
+}
+
+u32 reversed5(u32 lane) { return (lane & 1) << 4 | (lane & 2) << 2 | (lane & 4) | (lane & 8) >> 2 | (lane & 16) >> 4; }
+
+/// Patterns of DS_SWIZZLE_B32: within four lanes where bit 15 of the offset is set, else within 32; from 0xc000 on
+/// rotations, from 0xe000 on the exchanges of a fast Fourier transform.
+const Op* ds_swizzle_b32(Wave& wave, const Op* op) {
+  const Row& data = wave.v[op->src[0]];
+  const u32 offset = op->imm, low = offset & 31, middle = offset >> 5 & 31, high = offset >> 10 & 31;
+  const auto within_32 = [&](auto source) {
+    return exchange(wave, op, data, [&](int i) { return (source(i) & 31u) | (static_cast<u32>(i) & 32u); });
+  };
+  if (offset >= 0xe000) {
+    const int shift = std::popcount(low);
+    return within_32([=](u32 i) { return low == 31 ? i : reversed5(i & 31) >> shift | (i & low); });
+  }
+  if (offset >= 0xc000) {
+    const u32 rotation = high & 1 ? 0u - middle : middle;
+    return within_32([=](u32 i) { return (i & low) | ((i + rotation) & ~low); });
+  }
+  if (offset >= 0x8000)
+    return exchange(wave, op, data, [=](u32 i) { return (i & ~3u) | (offset >> 2 * (i & 3u) & 3u); });
+  return within_32([=](u32 i) { return ((i & low) | middle) ^ high; });
+}
+
+/// DS_APPEND and DS_CONSUME: all lanes get the old value of one dword, to which the number of lanes is added.
+template <int kSign>
+const Op* ds_count(Wave& wave, const Op* op) {
+  const int lane = wave.exec() == 0 ? 0 : std::countr_zero(wave.exec());
+  u32 old;
+  wave.group->read_lds(scalar_address(wave, op), &old, sizeof(old), lane);
+  const u32 sum = old + static_cast<u32>(kSign * std::popcount(wave.exec()));
+  wave.group->write_lds(scalar_address(wave, op), &sum, sizeof(sum), lane);
+  for (int i = 0; i < kLanes; ++i) {
+    if (wave.exec_lanes.lane[i] != 0) wave.v[op->dst].lane[i] = old;
+  }
+  return next(op);
+}
+
+/// An atomic of one address. A second operand is in registers of its own.
+template <auto kModify>
+const Op* ds_atomic(Wave& wave, const Op* op) {
+  Addresses addresses;
+  if (!Lds::find(wave, op, addresses)) return next(op);
+  const Row *first = &wave.v[op->src[1]], *second = Atomic<kModify>::kHasTwo ? &wave.v[op->src[2]] : nullptr;
+  modify_rows<Lds, kModify>(wave, op, addresses, first, second);
+  return next(op);
+}
+
+/// DS has the compared value first.
+template <class T>
+T cmpst(T old, T expected, T value) {
+  return atomics::cmpswap(old, value, expected);
+}
+
+/// Two exchanges: all of a lane's reads come before its writes.
+template <class T, u32 kUnit>
+const Op* ds_wrxchg2(Wave& wave, const Op* op) {
+  Addresses addresses[2];
+  if (!find_two<kUnit>(wave, op, addresses)) return next(op);
+  for (int i = 0; i < kLanes; ++i) {
+    if (wave.exec_lanes.lane[i] == 0) continue;
+    T value[2], old[2];
+    for (int k = 0; k < 2; ++k) value[k] = get_value<T>(&wave.v[op->src[1 + k]], i);
+    for (int k = 0; k < 2; ++k) Lds::read(wave, addresses[k].lane[i], &old[k], sizeof(T), i);
+    for (int k = 0; k < 2; ++k) Lds::write(wave, addresses[k].lane[i], &value[k], sizeof(T), i);
+    for (u32 k = 0; k < 2; ++k) set_value(&wave.v[op->dst + k * (sizeof(T) / sizeof(u32))], old[k], i);
+  }
+  return next(op);
+}
+
+/// Replaces either dword where bit 31 of the new one says so, and clears that bit.
+const Op* ds_condxchg32_rtn_b64(Wave& wave, const Op* op) {
+  Addresses addresses;
+  if (!Lds::find(wave, op, addresses)) return next(op);
+  for (int i = 0; i < kLanes; ++i) {
+    if (wave.exec_lanes.lane[i] == 0) continue;
+    const u64 address = addresses.lane[i] & 0xfff8u;
+    for (u32 k = 0; k < 2; ++k) {
+      const u32 data = wave.v[op->src[1] + k].lane[i], value = data & 0x7fffffffu;
+      Lds::read(wave, address + 4 * k, &wave.v[op->dst + k].lane[i], sizeof(u32), i);
+      if (data >> 31) Lds::write(wave, address + 4 * k, &value, sizeof(u32), i);
+    }
+  }
+  return next(op);
+}
+
+const Op* ds_nop(Wave&, const Op* op) { return next(op); }
+
+/// Atomics of 32 and 64 bits; the forms that return the old value end in _rtn and the type.
+// clang-format off
+#define WAVE_DS_ATOMICS(rtn, bits)                                 \
+  {"ds_add" rtn "_u" #bits, ds_atomic<atomics::add<u##bits>>},     \
+  {"ds_sub" rtn "_u" #bits, ds_atomic<atomics::sub<u##bits>>},     \
+  {"ds_rsub" rtn "_u" #bits, ds_atomic<atomics::rsub<u##bits>>},   \
+  {"ds_inc" rtn "_u" #bits, ds_atomic<atomics::inc<u##bits>>},     \
+  {"ds_dec" rtn "_u" #bits, ds_atomic<atomics::dec<u##bits>>},     \
+  {"ds_min" rtn "_i" #bits, ds_atomic<atomics::min<i##bits>>},     \
+  {"ds_max" rtn "_i" #bits, ds_atomic<atomics::max<i##bits>>},     \
+  {"ds_min" rtn "_u" #bits, ds_atomic<atomics::min<u##bits>>},     \
+  {"ds_max" rtn "_u" #bits, ds_atomic<atomics::max<u##bits>>},     \
+  {"ds_and" rtn "_b" #bits, ds_atomic<atomics::and_<u##bits>>},    \
+  {"ds_or" rtn "_b" #bits, ds_atomic<atomics::or_<u##bits>>},      \
+  {"ds_xor" rtn "_b" #bits, ds_atomic<atomics::xor_<u##bits>>},    \
+  {"ds_mskor" rtn "_b" #bits, ds_atomic<atomics::mskor<u##bits>>}, \
+  {"ds_cmpst" rtn "_b" #bits, ds_atomic<cmpst<u##bits>>},          \
+  {"ds_cmpst" rtn "_f" #bits, ds_atomic<cmpst<f##bits>>},          \
+  {"ds_min" rtn "_f" #bits, ds_atomic<atomics::min<f##bits>>},     \
+  {"ds_max" rtn "_f" #bits, ds_atomic<atomics::max<f##bits>>},     \
+  {"ds_add" rtn "_f" #bits, ds_atomic<atomics::add<f##bits>>}
+// clang-format on
+
 constexpr Body kBodies[] = {
-    {"ds_read_b32", ds_read<1>},
-    {"ds_read_b64", ds_read<2>},
-    {"ds_read_b96", ds_read<3>},
-    {"ds_read_b128", ds_read<4>},
-    {"ds_write_b32", ds_write<1>},
-    {"ds_write_b64", ds_write<2>},
-    {"ds_write_b96", ds_write<3>},
-    {"ds_write_b128", ds_write<4>},
+    {"ds_read_u8", load<Lds, u8>},
+    {"ds_read_i8", load<Lds, i8>},
+    {"ds_read_u16", load<Lds, u16>},
+    {"ds_read_i16", load<Lds, i16>},
+    {"ds_read_u8_d16", load<Lds, u8, 1, Part::Low>},
+    {"ds_read_u8_d16_hi", load<Lds, u8, 1, Part::High>},
+    {"ds_read_i8_d16", load<Lds, i8, 1, Part::Low>},
+    {"ds_read_i8_d16_hi", load<Lds, i8, 1, Part::High>},
+    {"ds_read_u16_d16", load<Lds, u16, 1, Part::Low>},
+    {"ds_read_u16_d16_hi", load<Lds, u16, 1, Part::High>},
+    {"ds_read_b32", load<Lds, u32>},
+    {"ds_read_b64", load<Lds, u32, 2>},
+    {"ds_read_b96", load<Lds, u32, 3>},
+    {"ds_read_b128", load<Lds, u32, 4>},
+    {"ds_read_addtid_b32", load<LdsByLane, u32>},
     {"ds_read2_b32", ds_read2<1, 4>},
     {"ds_read2_b64", ds_read2<2, 8>},
     {"ds_read2st64_b32", ds_read2<1, 256>},
     {"ds_read2st64_b64", ds_read2<2, 512>},
+    {"ds_write_b8", store<Lds, u8>},
+    {"ds_write_b8_d16_hi", store<Lds, u8, 1, Part::High>},
+    {"ds_write_b16", store<Lds, u16>},
+    {"ds_write_b16_d16_hi", store<Lds, u16, 1, Part::High>},
+    {"ds_write_b32", store<Lds, u32>},
+    {"ds_write_b64", store<Lds, u32, 2>},
+    {"ds_write_b96", store<Lds, u32, 3>},
+    {"ds_write_b128", store<Lds, u32, 4>},
+    {"ds_write_addtid_b32", store<LdsByLane, u32>},
     {"ds_write2_b32", ds_write2<1, 4>},
     {"ds_write2_b64", ds_write2<2, 8>},
     {"ds_write2st64_b32", ds_write2<1, 256>},
     {"ds_write2st64_b64", ds_write2<2, 512>},
+    {"ds_bpermute_b32", ds_bpermute_b32},
+    {"ds_permute_b32", ds_permute_b32},
+    {"ds_swizzle_b32", ds_swizzle_b32},
+    WAVE_DS_ATOMICS("", 32),
+    WAVE_DS_ATOMICS("", 64),
+    WAVE_DS_ATOMICS("_rtn", 32),
+    WAVE_DS_ATOMICS("_rtn", 64),
+    {"ds_pk_add_f16", ds_atomic<atomics::pk_add_f16>},
+    {"ds_pk_add_bf16", ds_atomic<atomics::pk_add_bf16>},
+    {"ds_pk_add_rtn_f16", ds_atomic<atomics::pk_add_f16>},
+    {"ds_pk_add_rtn_bf16", ds_atomic<atomics::pk_add_bf16>},
+    {"ds_wrap_rtn_b32", ds_atomic<atomics::wrap>},
+    {"ds_wrxchg_rtn_b32", ds_atomic<atomics::swap<u32>>},
+    {"ds_wrxchg_rtn_b64", ds_atomic<atomics::swap<u64>>},
+    {"ds_wrxchg2_rtn_b32", ds_wrxchg2<u32, 4>},
+    {"ds_wrxchg2_rtn_b64", ds_wrxchg2<u64, 8>},
+    {"ds_wrxchg2st64_rtn_b32", ds_wrxchg2<u32, 256>},
+    {"ds_wrxchg2st64_rtn_b64", ds_wrxchg2<u64, 512>},
+    {"ds_condxchg32_rtn_b64", ds_condxchg32_rtn_b64},
+    {"ds_append", ds_count<1>},
+    {"ds_consume", ds_count<-1>},
+    {"ds_nop", ds_nop},
 };
 
 }  // namespace
 
 std::span<const Body> lds_bodies() { return kBodies; }
 
-}  // namespace wave::emulator
+}  // namespace wave::emulator::WAVE_SIMD

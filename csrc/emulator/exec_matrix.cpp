@@ -1,173 +1,227 @@
-// Matrix multiply-accumulate (ISA document, "Matrix Arithmetic Instructions"; register layouts as the AMD Matrix
-// Instruction Calculator gives them).
+// Matrix multiply-accumulate (ISA document, "Matrix Arithmetic Instructions").
 //
-// D = C + A * B over all 64 lanes, whatever EXEC and MODE say. Products are added in ascending k, each by one fused f32
-// multiply-add.
+// D = C + A * B over all 64 lanes, whatever EXEC and MODE say. Products are added in ascending k: those of floats each
+// by one fused multiply-add in the type of D, those of integers exactly, modulo 2^32. WAVE_RUNTIME_MFMA=exact
+// chooses another order (matrix_exact.h).
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "emulator/bodies.h"
+#include "emulator/matrix.h"
+#include "emulator/matrix_exact.h"
+#include "emulator/small_float.h"
 
 #define WAVE_SOURCE "emulator/exec_matrix.cpp"
 #include "emulator/each_simd_level.h"
+#include "emulator/matrix.inl"
 
 namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
-// The widest vector of f32 at this level and how many rows of D are held in registers at a time.
-#if defined(WAVE_SIMD_AVX512)
-inline constexpr int kWidth = 16, kRowsAtOnce = 16;
-#elif defined(WAVE_SIMD_AVX2)
-inline constexpr int kWidth = 8, kRowsAtOnce = 4;
-#else
-inline constexpr int kWidth = 4, kRowsAtOnce = 2;
-#endif
-typedef f32 Floats __attribute__((vector_size(4 * kWidth)));
+/// A and B of one instruction.
+template <class A, class B, class Shape>
+struct Factors {
+  static constexpr int kRowsA = Shape::kPerLane / A::kPacked, kRowsB = Shape::kPerLane / B::kPacked;
+  static constexpr int kRegisters = kRowsA / A::kRows * A::kRegisters;
+  static_assert(kRowsA == kRowsB);
 
-inline Floats load(const f32* from) {
-  Floats value;
-  std::memcpy(&value, from, sizeof(value));
-  return value;
-}
+  alignas(64) typename A::Factor a[kRowsA][kLanes];
+  alignas(64) typename B::Factor b[kRowsB][kLanes];
 
-/// A value in all elements. Subtracting zero keeps every value, -0 included.
-inline Floats splat(f32 value) { return value - Floats{}; }
-
-inline Floats multiply_add(Floats a, Floats b, Floats c) {
-#if defined(WAVE_SIMD_AVX512)
-  return _mm512_fmadd_ps(a, b, c);
-#elif defined(WAVE_SIMD_AVX2)
-  return _mm256_fmadd_ps(a, b, c);
-#else
-  for (int i = 0; i < kWidth; ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
-  return c;
-#endif
-}
-
-/// An f16 as f32: exact for every value, denormals included.
-inline f32 half_to_float(u16 half) {
-  const u32 sign = u32{half & 0x8000u} << 16, exponent = half >> 10 & 31, mantissa = half & 0x3ffu;
-  if (exponent == 0) {
-    const f32 magnitude = static_cast<f32>(mantissa) * 0x1p-24f;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const u32 biased = exponent == 31 ? 255u : exponent + 112u;
-  return __builtin_bit_cast(f32, sign | biased << 23 | mantissa << 13);
-}
-
-#if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
-/// Eight f16, each in the low half of a dword, as f32.
-inline __m256 convert_halves(__m256i halves) {
-  return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1)));
-}
-#endif
-
-/// Splits a row of packed f16 pairs: low halves of `count` lanes to `low`, high halves to `high`.
-inline void unpack_halves(const u32* lanes, int count, f32* low, f32* high) {
-#if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
-  for (int i = 0; i < count; i += 8) {
-    const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(lanes + i));
-    const __m256i lows = _mm256_and_si256(pairs, _mm256_set1_epi32(0xffff)), highs = _mm256_srli_epi32(pairs, 16);
-    _mm256_storeu_ps(low + i, convert_halves(lows));
-    _mm256_storeu_ps(high + i, convert_halves(highs));
-  }
-#else
-  for (int i = 0; i < count; ++i) {
-    low[i] = half_to_float(static_cast<u16>(lanes[i]));
-    high[i] = half_to_float(static_cast<u16>(lanes[i] >> 16));
-  }
-#endif
-}
-
-/// The rows of a matrix source: of the register file, or one row that stands for all (an inline constant).
-struct MatrixRows {
-  const Row* first;
-  bool constant;
-  const Row& operator[](int index) const { return constant ? first[0] : first[index]; }
-};
-
-inline MatrixRows matrix_source(const Wave& wave, const Op* op, int index) {
-  const uintptr_t rows = op->rows[index];
-  if (rows & kSourceConstant) return {reinterpret_cast<const Row*>(rows - kSourceConstant), true};
-  return {reinterpret_cast<const Row*>(reinterpret_cast<uintptr_t>(wave.v) + rows), false};
-}
-
-/// A and B with kSize rows or columns and kDepth values of k each: lane l holds row or column l % kSize, and k from
-/// l / kSize * kPerLane on, two to a register.
-template <int kSize, int kDepth>
-void unpack_f16(MatrixRows source, f32 (&tile)[kDepth][kSize]) {
-  constexpr int kPerLane = kDepth * kSize / kLanes;
-  for (int lane = 0; lane < kLanes; lane += kSize) {
-    const int k = lane / kSize * kPerLane;
-    for (int pair = 0; pair < kPerLane / 2; ++pair) {
-      unpack_halves(&source[pair].lane[lane], kSize, tile[k + 2 * pair], tile[k + 2 * pair + 1]);
-    }
-  }
-}
-
-/// The row of D that register `index` holds in the lanes from `lane` on: rows come in groups of four, which go round
-/// the lanes in turn.
-template <int kSize>
-constexpr int matrix_row(int index, int lane) {
-  return index / 4 * 4 * (kLanes / kSize) + lane / kSize * 4 + index % 4;
-}
-
-/// Adds A * B to kRowsAtOnce rows of the accumulator, which stay in registers while k runs.
-template <int kSize, int kDepth>
-inline void accumulate(const f32 (&a)[kDepth][kSize], const f32 (&b)[kDepth][kSize], int row, f32 (*sum)[kSize]) {
-  constexpr int kVectors = kSize / kWidth;
-  constexpr int kColumns = kVectors > 2 && kRowsAtOnce * kVectors > 16 ? 16 / kRowsAtOnce : kVectors;
-  for (int first = 0; first < kVectors; first += kColumns) {
-    Floats block[kRowsAtOnce][kColumns];
-    for (int r = 0; r < kRowsAtOnce; ++r) {
-      for (int c = 0; c < kColumns; ++c) block[r][c] = load(&sum[row + r][(first + c) * kWidth]);
-    }
-    for (int k = 0; k < kDepth; ++k) {
-      Floats column[kColumns];
-      for (int c = 0; c < kColumns; ++c) column[c] = load(&b[k][(first + c) * kWidth]);
-      for (int r = 0; r < kRowsAtOnce; ++r) {
-        const Floats value = splat(a[k][row + r]);
-        for (int c = 0; c < kColumns; ++c) block[r][c] = multiply_add(value, column[c], block[r][c]);
+  Factors(const Wave& wave, const Op* op) {
+    if constexpr (A::kSwizzles) {
+      if (op->imm != 0) [[unlikely]] {
+        swizzle(wave, op, {op->imm});
+        return;
       }
     }
-    for (int r = 0; r < kRowsAtOnce; ++r) {
-      for (int c = 0; c < kColumns; ++c) std::memcpy(&sum[row + r][(first + c) * kWidth], &block[r][c], sizeof(Floats));
+    unpack<A>(register_rows(wave, op, 0), kRegisters, a);
+    unpack<B>(register_rows(wave, op, 1), kRegisters, b);
+  }
+
+ private:
+  /// CBSZ and ABID choose which lanes' rows of A, BLGP which lanes' columns of B are taken.
+  void swizzle(const Wave& wave, const Op* op, MatrixModifiers modifiers) {
+    modifiers.check(Shape::kBlocks, Shape::kBlocks > 1, Shape::kBlocks > 1 || A::kTakesBlgp);
+    const Row *from_a = register_rows(wave, op, 0), *from_b = register_rows(wave, op, 1);
+    Row rows_a[kRegisters], rows_b[kRegisters];
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int slice = lane / Shape::kSize, block = slice % Shape::kBlocks, split = slice / Shape::kBlocks;
+      const int lane_a = Shape::input_lane(modifiers.a_block(block), split) + lane % Shape::kSize;
+      const int lane_b = modifiers.b_lane(lane);
+      for (int i = 0; i < kRegisters; ++i) {
+        rows_a[i].lane[lane] = from_a[i].lane[lane_a];
+        rows_b[i].lane[lane] = from_b[i].lane[lane_b];
+      }
+    }
+    unpack<A>(rows_a, kRegisters, a);
+    unpack<B>(rows_b, kRegisters, b);
+  }
+};
+
+/// How a product is cut up, so that the part of D that is worked on stays in registers while k runs.
+template <class Shape, class T>
+struct Tile {
+  static constexpr int kWidth = std::min(Shape::kSize, kVectorBytes / int{sizeof(T)});
+  static constexpr int kVectors = std::min(Shape::kSize / kWidth, 2);
+  static constexpr int kRows = std::min(kVectorsAtOnce / kVectors, Shape::kSize);
+  using V = typename VectorOf<T, kWidth>::Type;
+};
+
+/// Adds A * B to a tile of D, whose upper left corner is given.
+template <class Shape, int kSteps, class T>
+inline void accumulate(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], int block, int row, int column,
+                       T* d) {
+  using Part = Tile<Shape, T>;
+  using V = typename Part::V;
+  V sums[Part::kRows][Part::kVectors];
+  for (int r = 0; r < Part::kRows; ++r) {
+    for (int v = 0; v < Part::kVectors; ++v) {
+      sums[r][v] = load<V>(d + Shape::output(block, row + r) + column + v * Part::kWidth);
+    }
+  }
+  for (int split = 0; split < Shape::kSplits; ++split) {
+    const int lane = Shape::input_lane(block, split);
+    for (int k = 0; k < kSteps; ++k) {
+      V columns[Part::kVectors];
+      for (int v = 0; v < Part::kVectors; ++v) columns[v] = load<V>(&b[k][lane + column + v * Part::kWidth]);
+      for (int r = 0; r < Part::kRows; ++r) {
+        const V value = a[k][lane + row + r] - V{};  // in all elements; subtracting zero keeps every value, -0 included
+        for (int v = 0; v < Part::kVectors; ++v) sums[r][v] = multiply_add<T>(value, columns[v], sums[r][v]);
+      }
+    }
+  }
+  for (int r = 0; r < Part::kRows; ++r) {
+    for (int v = 0; v < Part::kVectors; ++v) {
+      std::memcpy(d + Shape::output(block, row + r) + column + v * Part::kWidth, &sums[r][v], sizeof(V));
     }
   }
 }
 
-/// v_mfma_f32_{kSize}x{kSize}x{kDepth}_f16 with one block.
-template <int kSize, int kDepth>
-const Op* mfma_f32_f16(Wave& wave, const Op* op) {
-  alignas(64) f32 a[kDepth][kSize], b[kDepth][kSize], sum[kSize][kSize];
-  unpack_f16<kSize, kDepth>(matrix_source(wave, op, 0), a);
-  unpack_f16<kSize, kDepth>(matrix_source(wave, op, 1), b);
-  const MatrixRows c = matrix_source(wave, op, 2);
-  constexpr int kRegisters = kSize * kSize / kLanes;
-  for (int index = 0; index < kRegisters; ++index) {
-    for (int lane = 0; lane < kLanes; lane += kSize) {
-      std::memcpy(sum[matrix_row<kSize>(index, lane)], &c[index].lane[lane], 4 * kSize);
+template <class Shape, int kSteps, class T>
+void multiply(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], T* d) {
+  using Part = Tile<Shape, T>;
+  for (int block = 0; block < Shape::kBlocks; ++block) {
+    for (int row = 0; row < Shape::kSize; row += Part::kRows) {
+      for (int column = 0; column < Shape::kSize; column += Part::kWidth * Part::kVectors) {
+        accumulate<Shape>(a, b, block, row, column, d);
+      }
     }
   }
-  for (int row = 0; row < kSize; row += kRowsAtOnce) accumulate<kSize, kDepth>(a, b, row, sum);
-  for (int index = 0; index < kRegisters; ++index) {
-    for (int lane = 0; lane < kLanes; lane += kSize) {
-      std::memcpy(&wave.v[op->dst + index].lane[lane], sum[matrix_row<kSize>(index, lane)], 4 * kSize);
+}
+
+template <class A, class B, class Shape>
+void multiply_exactly(const Factors<A, B, Shape>& factors, f32* d) {
+  constexpr MatrixSums kSums = {.size = Shape::kSize,
+                                .depth = Shape::kDepth,
+                                .blocks = Shape::kBlocks,
+                                .per_lane = Shape::kPerLane,
+                                .input_lane = Shape::input_lane,
+                                .output = Shape::output,
+                                .group = A::kExactGroup,
+                                .min_exponent_a = A::kMinExponent,
+                                .min_exponent_b = B::kMinExponent,
+                                .is_float8 = A::kRows == 4};
+  emulator::multiply_exactly(kSums, &factors.a[0][0], &factors.b[0][0], d);
+}
+
+/// v_mfma_*_{kSize}x{kSize}x{kDepth}[_{kBlocks}b] on elements of types A and B.
+template <class A, class B, int kSize, int kDepth, int kBlocks = 1>
+const Op* mfma(Wave& wave, const Op* op) {
+  using Shape = MatrixShape<kSize, kDepth, kBlocks, A::kGroupRows>;
+  if (is_skipped(wave)) return op + op->size;
+  const Factors<A, B, Shape> factors(wave, op);
+  Row* d = &wave.v[op->dst];
+  copy_accumulators(wave, op, d, Shape::kAccumulators, 1);
+  typename A::Sum* sums = reinterpret_cast<typename A::Sum*>(d);
+  if constexpr (A::kExactGroup != 0) {
+    if (sums_matrices_exactly()) [[unlikely]] {
+      multiply_exactly(factors, sums);
+      return op + op->size;
+    }
+  }
+  multiply<Shape>(factors.a, factors.b, sums);
+  return op + op->size;
+}
+
+template <int kRows>
+void negate(f64 (&rows)[kRows][kLanes]) {
+  for (auto& row : rows) {
+    for (f64& value : row) value = -value;
+  }
+}
+
+/// v_mfma_f64_*, whose BLGP negates A, B and C. A value of D takes two registers.
+template <int kSize, int kDepth, int kBlocks = 1>
+const Op* mfma_f64(Wave& wave, const Op* op) {
+  using Shape = MatrixShape<kSize, kDepth, kBlocks, F64::kGroupRows>;
+  if (is_skipped(wave)) return op + op->size;
+  const MatrixModifiers modifiers{op->imm};
+  modifiers.check(kBlocks, false, true);
+  Factors<F64, F64, Shape> factors(wave, op);
+  Row* d = &wave.v[op->dst];
+  copy_accumulators(wave, op, d, 2 * Shape::kAccumulators, 2);
+  alignas(64) f64 sums[Shape::kAccumulators][kLanes];
+  unpack<F64>(d, 2 * Shape::kAccumulators, sums);
+  if (modifiers.blgp() & 1) negate(factors.a);
+  if (modifiers.blgp() & 2) negate(factors.b);
+  if (modifiers.blgp() & 4) negate(sums);
+  multiply<Shape>(factors.a, factors.b, &sums[0][0]);
+  for (int i = 0; i < Shape::kAccumulators; ++i) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const u64 bits = __builtin_bit_cast(u64, sums[i][lane]);
+      d[2 * i].lane[lane] = static_cast<u32>(bits);
+      d[2 * i + 1].lane[lane] = static_cast<u32>(bits >> 32);
     }
   }
   return op + op->size;
 }
 
 constexpr Body kBodies[] = {
-    {"v_mfma_f32_16x16x16_f16", mfma_f32_f16<16, 16>},
-    {"v_mfma_f32_32x32x8_f16", mfma_f32_f16<32, 8>},
+    {"v_mfma_f32_16x16x16_f16", mfma<F16, F16, 16, 16>},
+    {"v_mfma_f32_32x32x8_f16", mfma<F16, F16, 32, 8>},
+    {"v_mfma_f32_32x32x4_2b_f16", mfma<F16, F16, 32, 4, 2>},
+    {"v_mfma_f32_16x16x4_4b_f16", mfma<F16, F16, 16, 4, 4>},
+    {"v_mfma_f32_4x4x4_16b_f16", mfma<F16, F16, 4, 4, 16>},
+    {"v_mfma_f32_16x16x16_bf16", mfma<Bf16, Bf16, 16, 16>},
+    {"v_mfma_f32_32x32x8_bf16", mfma<Bf16, Bf16, 32, 8>},
+    {"v_mfma_f32_32x32x4_2b_bf16", mfma<Bf16, Bf16, 32, 4, 2>},
+    {"v_mfma_f32_16x16x4_4b_bf16", mfma<Bf16, Bf16, 16, 4, 4>},
+    {"v_mfma_f32_4x4x4_16b_bf16", mfma<Bf16, Bf16, 4, 4, 16>},
+    {"v_mfma_f32_16x16x32_fp8_fp8", mfma<F8, F8, 16, 32>},
+    {"v_mfma_f32_16x16x32_fp8_bf8", mfma<F8, B8, 16, 32>},
+    {"v_mfma_f32_16x16x32_bf8_fp8", mfma<B8, F8, 16, 32>},
+    {"v_mfma_f32_16x16x32_bf8_bf8", mfma<B8, B8, 16, 32>},
+    {"v_mfma_f32_32x32x16_fp8_fp8", mfma<F8, F8, 32, 16>},
+    {"v_mfma_f32_32x32x16_fp8_bf8", mfma<F8, B8, 32, 16>},
+    {"v_mfma_f32_32x32x16_bf8_fp8", mfma<B8, F8, 32, 16>},
+    {"v_mfma_f32_32x32x16_bf8_bf8", mfma<B8, B8, 32, 16>},
+    {"v_mfma_f32_16x16x8_xf32", mfma<Xf32, Xf32, 16, 8>},
+    {"v_mfma_f32_32x32x4_xf32", mfma<Xf32, Xf32, 32, 4>},
+    {"v_mfma_f32_16x16x4_f32", mfma<F32, F32, 16, 4>},
+    {"v_mfma_f32_32x32x2_f32", mfma<F32, F32, 32, 2>},
+    {"v_mfma_f32_32x32x1_2b_f32", mfma<F32, F32, 32, 1, 2>},
+    {"v_mfma_f32_16x16x1_4b_f32", mfma<F32, F32, 16, 1, 4>},
+    {"v_mfma_f32_4x4x1_16b_f32", mfma<F32, F32, 4, 1, 16>},
+    {"v_mfma_f64_16x16x4_f64", mfma_f64<16, 4>},
+    {"v_mfma_f64_4x4x4_4b_f64", mfma_f64<4, 4, 4>},
+    {"v_mfma_i32_16x16x32_i8", mfma<I8, I8, 16, 32>},
+    {"v_mfma_i32_32x32x16_i8", mfma<I8, I8, 32, 16>},
+    {"v_mfma_i32_32x32x4_2b_i8", mfma<I8, I8, 32, 4, 2>},
+    {"v_mfma_i32_16x16x4_4b_i8", mfma<I8, I8, 16, 4, 4>},
+    {"v_mfma_i32_4x4x4_16b_i8", mfma<I8, I8, 4, 4, 16>},
 };
 
 }  // namespace
 
-std::span<const Body> matrix_bodies() { return kBodies; }
+std::span<const Body> matrix_bodies() {
+  sums_matrices_exactly();  // a wrong WAVE_RUNTIME_MFMA is an error now rather than in the middle of a launch
+  return kBodies;
+}
 
 }  // namespace wave::emulator::WAVE_SIMD

@@ -1,4 +1,6 @@
-// Scalar ALU: SOP1, SOP2, SOPK and SOPC (ISA document, "SOP1 Instructions" to "SOPK Instructions").
+// Scalar ALU: SOP1, SOP2, SOPK and SOPC, but for shifts and bit fields (ISA document, "SOP1 Instructions" to "SOPK
+// Instructions").
+#include "base/error.h"
 #include "emulator/bodies.h"
 #include "emulator/scalar.h"
 
@@ -52,44 +54,36 @@ T s_orn2(T a, T b, bool& scc) {
   scc = (a | ~b) != 0;
   return a | ~b;
 }
-u64 s_and_saveexec_b64(u64 a, Wave& wave, bool& scc) {
-  const u64 exec = wave.exec();
-  wave.set_exec(a & exec);
-  scc = wave.exec() != 0;
-  return exec;
+template <class T>
+T s_nand(T a, T b, bool& scc) {
+  return s_not<T>(a & b, scc);
 }
-u64 s_or_saveexec_b64(u64 a, Wave& wave, bool& scc) {
-  const u64 exec = wave.exec();
-  wave.set_exec(a | exec);
-  scc = wave.exec() != 0;
-  return exec;
+template <class T>
+T s_nor(T a, T b, bool& scc) {
+  return s_not<T>(a | b, scc);
 }
-u64 s_andn2_saveexec_b64(u64 a, Wave& wave, bool& scc) {
-  const u64 exec = wave.exec();
-  wave.set_exec(a & ~exec);
-  scc = wave.exec() != 0;
-  return exec;
+template <class T>
+T s_xnor(T a, T b, bool& scc) {
+  return s_not<T>(a ^ b, scc);
 }
+u64 s_andn1(u64 a, u64 b, bool& scc) { return s_andn2(b, a, scc); }
+u64 s_orn1(u64 a, u64 b, bool& scc) { return s_orn2(b, a, scc); }
 
-// Shifts and bit fields.
-template <class T>
-T s_lshl(T a, u32 b, bool& scc) {
-  const T result = a << (b & (sizeof(T) * 8 - 1));
-  scc = result != 0;
-  return result;
+/// Combines a mask with EXEC, and returns what EXEC was.
+template <u64 (*kCombine)(u64, u64, bool&)>
+u64 s_saveexec(u64 a, Wave& wave, bool& scc) {
+  const u64 exec = wave.exec();
+  wave.set_exec(kCombine(a, exec, scc));
+  return exec;
 }
-template <class T>
-T s_shr(T a, u32 b, bool& scc) {  // arithmetic where T is signed
-  const T result = a >> (b & (sizeof(T) * 8 - 1));
-  scc = result != 0;
-  return result;
+/// The same, but returns the new EXEC.
+template <u64 (*kCombine)(u64, u64, bool&)>
+u64 s_wrexec(u64 a, Wave& wave, bool& scc) {
+  wave.set_exec(kCombine(a, wave.exec(), scc));
+  return wave.exec();
 }
-u32 s_bfe_u32(u32 a, u32 field, bool& scc) {
-  const u32 width = std::min(field >> 16 & 0x7f, 32u);
-  const u32 result = static_cast<u32>(u64{a >> (field & 31)} & ((u64{1} << width) - 1));
-  scc = result != 0;
-  return result;
-}
+u32 s_cmov_b32(u32 a, Destination d, bool& scc) { return scc ? a : d.value; }
+u64 s_cmov_b64(u64 a, Destination64 d, bool& scc) { return scc ? a : d.value; }
 
 // Arithmetic.
 u32 s_add_u32(u32 a, u32 b, bool& scc) {
@@ -134,7 +128,23 @@ u32 s_max(T a, T b, bool& scc) {
   return static_cast<u32>(a > b ? a : b);
 }
 
+template <u32 kShift>
+u32 s_lshl_add_u32(u32 a, u32 b, bool& scc) {
+  const u64 sum = (u64{a} << kShift) + b;
+  scc = sum >> 32 != 0;
+  return static_cast<u32>(sum);
+}
+u32 s_abs_i32(u32 a, bool& scc) {
+  scc = a != 0;
+  return a >> 31 ? 0u - a : a;
+}
+u32 s_absdiff_i32(u32 a, u32 b, bool& scc) { return s_abs_i32(a - b, scc); }
+
 // Comparisons.
+template <class T, bool kSet>
+void s_bitcmp(T a, u32 bit, bool& scc) {
+  scc = (a >> (bit & (sizeof(T) * 8 - 1)) & 1) == kSet;
+}
 template <class T>
 void s_cmp_eq(T a, T b, bool& scc) {
   scc = a == b;
@@ -194,6 +204,35 @@ const Op* set_register(Wave& wave, const Op* op, u32 value) {
 const Op* s_setreg_b32(Wave& wave, const Op* op) { return set_register(wave, op, read_scalar32(wave, op, 1)); }
 const Op* s_setreg_imm32_b32(Wave& wave, const Op* op) { return set_register(wave, op, op->imm); }
 
+// Moves from and to the register that is M0 registers farther on.
+u32 relative_register(const Wave& wave, u32 first, u32 dwords) {
+  const u64 last = u64{first} + wave.s[sreg::kM0] + dwords;
+  if (last > wave.sgpr_count)
+    fault(text("scalar register ", last - 1, ", relative to M0, of ", wave.sgpr_count, " registers"));
+  return first + wave.s[sreg::kM0];
+}
+
+template <u32 kDwords>
+const Op* s_movrels(Wave& wave, const Op* op) {
+  const u32 from = relative_register(wave, op->src[0], kDwords);
+  if constexpr (kDwords == 2) {
+    write_scalar64(wave, op->dst, wave.pair(from));
+  } else {
+    write_scalar32(wave, op->dst, wave.s[from]);
+  }
+  return op + op->size;
+}
+template <u32 kDwords>
+const Op* s_movreld(Wave& wave, const Op* op) {
+  const u32 to = relative_register(wave, op->dst, kDwords);
+  if constexpr (kDwords == 2) {
+    wave.set_pair(to, read_scalar64(wave, op, 0));
+  } else {
+    wave.s[to] = read_scalar32(wave, op, 0);
+  }
+  return op + op->size;
+}
+
 constexpr Body kBodies[] = {
     {"s_mov_b32", scalar<s_mov_b32>},
     {"s_mov_b64", scalar<s_mov_b64>},
@@ -212,16 +251,31 @@ constexpr Body kBodies[] = {
     {"s_andn2_b64", scalar<s_andn2<u64>>},
     {"s_orn2_b32", scalar<s_orn2<u32>>},
     {"s_orn2_b64", scalar<s_orn2<u64>>},
-    {"s_and_saveexec_b64", scalar<s_and_saveexec_b64>},
-    {"s_or_saveexec_b64", scalar<s_or_saveexec_b64>},
-    {"s_andn2_saveexec_b64", scalar<s_andn2_saveexec_b64>},
-    {"s_lshl_b32", scalar<s_lshl<u32>>},
-    {"s_lshl_b64", scalar<s_lshl<u64>>},
-    {"s_lshr_b32", scalar<s_shr<u32>>},
-    {"s_lshr_b64", scalar<s_shr<u64>>},
-    {"s_ashr_i32", scalar<s_shr<i32>>},
-    {"s_ashr_i64", scalar<s_shr<i64>>},
-    {"s_bfe_u32", scalar<s_bfe_u32>},
+    {"s_nand_b32", scalar<s_nand<u32>>},
+    {"s_nand_b64", scalar<s_nand<u64>>},
+    {"s_nor_b32", scalar<s_nor<u32>>},
+    {"s_nor_b64", scalar<s_nor<u64>>},
+    {"s_xnor_b32", scalar<s_xnor<u32>>},
+    {"s_xnor_b64", scalar<s_xnor<u64>>},
+    {"s_and_saveexec_b64", scalar<s_saveexec<s_and<u64>>>},
+    {"s_or_saveexec_b64", scalar<s_saveexec<s_or<u64>>>},
+    {"s_xor_saveexec_b64", scalar<s_saveexec<s_xor<u64>>>},
+    {"s_andn2_saveexec_b64", scalar<s_saveexec<s_andn2<u64>>>},
+    {"s_orn2_saveexec_b64", scalar<s_saveexec<s_orn2<u64>>>},
+    {"s_nand_saveexec_b64", scalar<s_saveexec<s_nand<u64>>>},
+    {"s_nor_saveexec_b64", scalar<s_saveexec<s_nor<u64>>>},
+    {"s_xnor_saveexec_b64", scalar<s_saveexec<s_xnor<u64>>>},
+    {"s_andn1_saveexec_b64", scalar<s_saveexec<s_andn1>>},
+    {"s_orn1_saveexec_b64", scalar<s_saveexec<s_orn1>>},
+    {"s_andn1_wrexec_b64", scalar<s_wrexec<s_andn1>>},
+    {"s_andn2_wrexec_b64", scalar<s_wrexec<s_andn2<u64>>>},
+    {"s_cmov_b32", scalar<s_cmov_b32>},
+    {"s_cmov_b64", scalar<s_cmov_b64>},
+    {"s_cmovk_i32", scalar<s_cmov_b32>},
+    {"s_movrels_b32", s_movrels<1>},
+    {"s_movrels_b64", s_movrels<2>},
+    {"s_movreld_b32", s_movreld<1>},
+    {"s_movreld_b64", s_movreld<2>},
     {"s_add_u32", scalar<s_add_u32>},
     {"s_addc_u32", scalar<s_addc_u32>},
     {"s_sub_u32", scalar<s_sub_u32>},
@@ -237,6 +291,16 @@ constexpr Body kBodies[] = {
     {"s_min_u32", scalar<s_min<u32>>},
     {"s_max_i32", scalar<s_max<i32>>},
     {"s_max_u32", scalar<s_max<u32>>},
+    {"s_lshl1_add_u32", scalar<s_lshl_add_u32<1>>},
+    {"s_lshl2_add_u32", scalar<s_lshl_add_u32<2>>},
+    {"s_lshl3_add_u32", scalar<s_lshl_add_u32<3>>},
+    {"s_lshl4_add_u32", scalar<s_lshl_add_u32<4>>},
+    {"s_abs_i32", scalar<s_abs_i32>},
+    {"s_absdiff_i32", scalar<s_absdiff_i32>},
+    {"s_bitcmp0_b32", scalar<s_bitcmp<u32, false>>},
+    {"s_bitcmp0_b64", scalar<s_bitcmp<u64, false>>},
+    {"s_bitcmp1_b32", scalar<s_bitcmp<u32, true>>},
+    {"s_bitcmp1_b64", scalar<s_bitcmp<u64, true>>},
     {"s_cmp_eq_i32", scalar<s_cmp_eq<i32>>},
     {"s_cmp_lg_i32", scalar<s_cmp_lg<i32>>},
     {"s_cmp_gt_i32", scalar<s_cmp_gt<i32>>},

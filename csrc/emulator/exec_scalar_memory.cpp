@@ -1,6 +1,13 @@
-// Scalar memory loads (ISA document, "SMEM Instructions").
+// Scalar memory (ISA document, "SMEM Instructions").
+//
+// Operands of an Op: src[0] is the base, a pair of registers or a buffer descriptor; src[1] the offset register or
+// kNoOperand, imm the signed offset, dst the first register of the data.
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <iterator>
 
+#include "emulator/atomics.h"
 #include "emulator/bodies.h"
 #include "emulator/scalar.h"
 #include "emulator/workgroup.h"
@@ -9,26 +16,112 @@ namespace wave::emulator {
 
 namespace {
 
-/// s_load_dword*: src[0] is the base pair, src[1] the offset register or kNoOperand, imm the signed offset.
-template <int kDwords>
+/// Where an instruction accesses memory, and how many bytes from there on are in range.
+struct Access {
+  u64 address;
+  u64 bytes;
+};
+
+u64 offset_of(const Wave& wave, const Op* op) {
+  const u64 immediate = static_cast<u64>(static_cast<i64>(static_cast<i32>(op->imm)));
+  return immediate + (op->src[1] == kNoOperand ? 0 : read_scalar32(wave, op, 1));
+}
+
+struct Global {
+  static Access find(const Wave& wave, const Op* op) {
+    return {(wave.pair(op->src[0]) + offset_of(wave, op)) & ~u64{3}, ~u64{0}};
+  }
+};
+
+/// A buffer's NUM_RECORDS counts bytes, or records where there is a stride. What is out of range reads as zero.
+struct Buffer {
+  static Access find(const Wave& wave, const Op* op) {
+    const u32* word = &wave.s[op->src[0]];
+    const u64 base = u64{word[1] & 0xffffu} << 32 | word[0], stride = word[1] >> 16 & 0x3fffu;
+    const u64 size = stride == 0 ? word[2] : stride * word[2], offset = offset_of(wave, op) & ~u64{3};
+    return {base + offset, offset < size ? size - offset : 0};
+  }
+};
+
+const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
+
+template <class Space, int kDwords>
 const Op* s_load(Wave& wave, const Op* op) {
-  u64 address = wave.pair(op->src[0]) + static_cast<u64>(static_cast<i64>(static_cast<i32>(op->imm)));
-  if (op->src[1] != kNoOperand) address += read_scalar32(wave, op, 1);
-  address &= ~u64{3};
-  u32 words[kDwords];
-  const Memory& memory = wave.group->launch().memory();
-  if (memory.covers(address, address + sizeof(words), false)) [[likely]] {
-    std::memcpy(words, reinterpret_cast<const void*>(address), sizeof(words));
+  const Access access = Space::find(wave, op);
+  const u32 size = static_cast<u32>(std::min<u64>(sizeof(u32) * kDwords, access.bytes & ~u64{3}));
+  u32 words[kDwords] = {};
+  const Memory& memory = memory_of(wave);
+  if (memory.covers(access.address, access.address + size, false)) [[likely]] {
+    std::memcpy(words, reinterpret_cast<const void*>(access.address), size);
   } else {
-    memory.read(address, words, sizeof(words), -1);
+    memory.read(access.address, words, size, -1);
   }
   for (int i = 0; i < kDwords; ++i) write_scalar32(wave, op->dst + i, words[i]);
   return op + op->size;
 }
 
+template <class Space, int kDwords>
+const Op* s_store(Wave& wave, const Op* op) {
+  const Access access = Space::find(wave, op);
+  const u32 size = static_cast<u32>(std::min<u64>(sizeof(u32) * kDwords, access.bytes & ~u64{3}));
+  memory_of(wave).write(access.address, &wave.s[op->dst], size, -1);
+  return op + op->size;
+}
+
+template <class Space, auto kModify>
+const Op* s_atomic(Wave& wave, const Op* op) {
+  using T = typename Atomic<kModify>::Value;
+  const Access access = Space::find(wave, op);
+  T data[2] = {}, old{};
+  std::memcpy(data, &wave.s[op->dst], Atomic<kModify>::kHasTwo ? sizeof(data) : sizeof(T));
+  if (access.bytes >= sizeof(T)) {
+    old = Atomic<kModify>::apply(memory_of(wave).atomic(access.address, sizeof(T), -1), data[0], data[1]);
+  }
+  if (op->flags & kReturns) std::memcpy(&wave.s[op->dst], &old, sizeof(T));
+  return op + op->size;
+}
+
+/// Time is the host's: nanoseconds for the core's clock, ten of them for the constant one of 100 MHz.
+template <u64 kNanoseconds>
+const Op* s_time(Wave& wave, const Op* op) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const i64 nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  wave.set_pair(op->dst, static_cast<u64>(nanoseconds) / kNanoseconds);
+  return op + op->size;
+}
+
+/// Cache control and probes: memory is coherent here.
+const Op* nothing(Wave&, const Op* op) { return op + op->size; }
+
 constexpr Body kBodies[] = {
-    {"s_load_dword", s_load<1>},   {"s_load_dwordx2", s_load<2>},   {"s_load_dwordx4", s_load<4>},
-    {"s_load_dwordx8", s_load<8>}, {"s_load_dwordx16", s_load<16>},
+    {"s_load_dword", s_load<Global, 1>},
+    {"s_load_dwordx2", s_load<Global, 2>},
+    {"s_load_dwordx4", s_load<Global, 4>},
+    {"s_load_dwordx8", s_load<Global, 8>},
+    {"s_load_dwordx16", s_load<Global, 16>},
+    {"s_buffer_load_dword", s_load<Buffer, 1>},
+    {"s_buffer_load_dwordx2", s_load<Buffer, 2>},
+    {"s_buffer_load_dwordx4", s_load<Buffer, 4>},
+    {"s_buffer_load_dwordx8", s_load<Buffer, 8>},
+    {"s_buffer_load_dwordx16", s_load<Buffer, 16>},
+    {"s_store_dword", s_store<Global, 1>},
+    {"s_store_dwordx2", s_store<Global, 2>},
+    {"s_store_dwordx4", s_store<Global, 4>},
+    {"s_buffer_store_dword", s_store<Buffer, 1>},
+    {"s_buffer_store_dwordx2", s_store<Buffer, 2>},
+    {"s_buffer_store_dwordx4", s_store<Buffer, 4>},
+    WAVE_INTEGER_ATOMICS("s", s_atomic, Global),
+    WAVE_INTEGER_ATOMICS("s_buffer", s_atomic, Buffer),
+    {"s_memtime", s_time<1>},
+    {"s_memrealtime", s_time<10>},
+    {"s_dcache_inv", nothing},
+    {"s_dcache_inv_vol", nothing},
+    {"s_dcache_wb", nothing},
+    {"s_dcache_wb_vol", nothing},
+    {"s_dcache_discard", nothing},
+    {"s_dcache_discard_x2", nothing},
+    {"s_atc_probe", nothing},
+    {"s_atc_probe_buffer", nothing},
 };
 
 }  // namespace

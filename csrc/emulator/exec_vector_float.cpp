@@ -62,18 +62,21 @@ struct FloatBits<f32> {
   static constexpr u32 kQuiet = 0x400000, kInfinity = 0x7f800000;
   static u32 bits(f32 value) { return __builtin_bit_cast(u32, value); }
   static f32 value(f32 value) { return value; }
+  static f32 from_bits(u32 bits) { return __builtin_bit_cast(f32, bits); }
 };
 template <>
 struct FloatBits<f64> {
   static constexpr u64 kQuiet = u64{1} << 51, kInfinity = u64{0x7ff} << 52;
   static u64 bits(f64 value) { return __builtin_bit_cast(u64, value); }
   static f64 value(f64 value) { return value; }
+  static f64 from_bits(u64 bits) { return __builtin_bit_cast(f64, bits); }
 };
 template <>
 struct FloatBits<HalfBits> {
   static constexpr u32 kQuiet = 0x200, kInfinity = 0x7c00;
   static u32 bits(HalfBits value) { return value.bits; }
   static f64 value(HalfBits value) { return half_to_double(value.bits); }
+  static HalfBits from_bits(u32 bits) { return {static_cast<u16>(bits)}; }
 };
 
 template <class T>
@@ -90,7 +93,8 @@ T extremum(T a, T b, Mode mode) {
   const bool prefers_a = x == 0 && y == 0 ? a_is_zero_of_wanted_sign : kIsMax ? x > y : x < y;
   const bool takes_a = x != x ? false : y != y ? true : prefers_a;
   const bool signals_a = mode.ieee() && is_signaling_nan(a), signals_b = mode.ieee() && is_signaling_nan(b);
-  return signals_a || (takes_a && !signals_b) ? a : b;
+  const auto bits = FloatBits<T>::bits(signals_a || (takes_a && !signals_b) ? a : b);
+  return FloatBits<T>::from_bits(signals_a || signals_b ? bits | FloatBits<T>::kQuiet : bits);
 }
 template <class T>
 T min(T a, T b, Mode mode) {
@@ -136,12 +140,6 @@ PackedHalfBits v_pk_max_f16(PackedHalfBits a, PackedHalfBits b, Mode mode) {
   return {max(a.low, b.low, mode), max(a.high, b.high, mode)};
 }
 u32 v_pack_b32_f16(HalfBits a, HalfBits b) { return a.bits | u32{b.bits} << 16; }
-
-/// Products of f16 are exact in f32, so each step rounds once.
-f32 v_dot2_f32_f16(Halves a, Halves b, f32 c) {
-  c = fma(static_cast<f32>(a.low), static_cast<f32>(b.low), c);
-  return fma(static_cast<f32>(a.high), static_cast<f32>(b.high), c);
-}
 
 f32 v_fma_mix_f32(MixedFloat a, MixedFloat b, MixedFloat c) { return fma(a.value, b.value, c.value); }
 Half v_fma_mix_f16(MixedFloat a, MixedFloat b, MixedFloat c) { return {v_fma_mix_f32(a, b, c)}; }
@@ -231,13 +229,20 @@ bool is_denormal(T value) {
   return value != 0 && std::abs(value) < Division<T>::kSmallest;
 }
 
+/// Whether a / b is denormal, or so small that it becomes zero.
+template <class T>
+bool is_tiny_quotient(f64 a, T b) {
+  return a != 0 && std::abs(b) != std::numeric_limits<T>::infinity() && std::abs(a / b) < Division<T>::kSmallest;
+}
+
 template <class T>
 Carry<T> div_scale(T value, T denominator, T numerator) {
   using D = Division<T>;
   const bool is_denominator = value == denominator, is_numerator = value == numerator;
   const bool is_zero = denominator == 0 || numerator == 0;
   const bool is_far = biased_exponent(numerator) - biased_exponent(denominator) >= D::kFar;
-  const bool tiny_reciprocal = is_denormal(T(1) / denominator), tiny_quotient = is_denormal(numerator / denominator);
+  const bool tiny_reciprocal = is_tiny_quotient(1, denominator);
+  const bool tiny_quotient = is_tiny_quotient(numerator, denominator);
   T scale = biased_exponent(numerator) <= D::kTiny ? D::kUp : T(1);
   bool scaled_back = false;
   if (tiny_quotient) {
@@ -357,8 +362,6 @@ constexpr Body kBodies[] = {
     {"v_pk_min_f16", vector<v_pk_min_f16>},
     {"v_pk_max_f16", vector<v_pk_max_f16>},
     {"v_pack_b32_f16", vector<v_pack_b32_f16>},
-    {"v_dot2_f32_f16", vector<v_dot2_f32_f16>},
-    {"v_dot2c_f32_f16", vector<v_dot2_f32_f16>},
     {"v_fma_mix_f32", vector<v_fma_mix_f32>},
     {"v_fma_mixlo_f16", vector<v_fma_mix_f16>},
     {"v_fma_mixhi_f16", vector<v_fma_mix_f16>},

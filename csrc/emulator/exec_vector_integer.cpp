@@ -264,6 +264,7 @@ u32 v_perm_b32(u32 a, u32 b, u32 select) {
 constexpr Body kBodies[] = {
     {"v_mov_b32", vector<v_mov_b32>},
     {"v_mov_b64", vector<v_mov_b64>},
+    {"v_accvgpr_mov_b32", vector<v_mov_b32>},
     {"v_accvgpr_read_b32", vector<v_mov_b32>},
     {"v_accvgpr_write_b32", vector<v_mov_b32>},
     {"v_not_b32", vector<v_not_b32>},

@@ -2,40 +2,31 @@
 //
 // Operands of an Op: src[0] is the row of the address (or kNoOperand), src[1] the row of the data, src[2] the scalar
 // address (or kNoOperand), imm the signed offset, dst the row of the result.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/error.h"
+#include "emulator/atomics.h"
 #include "emulator/bodies.h"
 #include "emulator/workgroup.h"
 
-namespace wave::emulator {
+#define WAVE_SOURCE "emulator/exec_vector_memory.cpp"
+#include "emulator/each_simd_level.h"
+#include "emulator/vector_memory.inl"
+
+namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
-bool enabled(const Wave& wave, int lane) { return wave.exec_lanes.lane[lane] != 0; }
-u64 offset_of(const Op* op) { return static_cast<u64>(static_cast<i64>(static_cast<i32>(op->imm))); }
-const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
-
-/// The addresses that the lanes access, and the range that those of the enabled lanes span.
-struct Addresses {
-  u64 lane[kLanes];
-  u64 low = ~u64{0};
-  u64 high = 0;  ///< of the first byte of the last access
-
-  void find_range(const Wave& wave) {
-    for (int i = 0; i < kLanes; ++i) {
-      const u64 mask = static_cast<u64>(static_cast<i64>(static_cast<i32>(wave.exec_lanes.lane[i])));
-      low = std::min(low, lane[i] | ~mask);
-      high = std::max(high, lane[i] & mask);
-    }
-  }
-};
-
 /// GLOBAL: a 64-bit vector address, or a scalar address and a 32-bit vector offset.
-struct Global {
-  static void find_addresses(const Wave& wave, const Op* op, Addresses& addresses) {
-    const u64 offset = offset_of(op);
+struct Global : GlobalMemory {
+  static bool find(const Wave& wave, const Op* op, Addresses& addresses) {
+    const u64 offset = sign_extend(op->imm);
     const Row* row = &wave.v[op->src[0]];
     if (op->src[2] == kNoOperand) {
       for (int i = 0; i < kLanes; ++i) addresses.lane[i] = (u64{row[1].lane[i]} << 32 | row[0].lane[i]) + offset;
@@ -43,32 +34,29 @@ struct Global {
       const u64 base = wave.pair(op->src[2]) + offset;
       for (int i = 0; i < kLanes; ++i) addresses.lane[i] = base + row->lane[i];
     }
-    addresses.find_range(wave);
-  }
-  static bool covers(const Wave& wave, const Addresses& addresses, u32 size, bool write) {
-    return memory_of(wave).covers(addresses.low, addresses.high + size, write);
-  }
-  static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
-    memory_of(wave).read(address, to, size, lane);
-  }
-  static void write(Wave& wave, u64 address, const void* from, u32 size, int lane) {
-    memory_of(wave).write(address, from, size, lane);
+    return addresses.find_range(wave.exec_lanes);
   }
 };
 
 /// SCRATCH: each lane has bytes of its own, from address 0 on.
 struct Scratch {
-  static void find_addresses(const Wave& wave, const Op* op, Addresses& addresses) {
-    const u64 base = offset_of(op) + (op->src[2] == kNoOperand ? 0 : wave.s[op->src[2]]);
+  static bool find(const Wave& wave, const Op* op, Addresses& addresses) {
+    const u64 base = sign_extend(op->imm) + (op->src[2] == kNoOperand ? 0 : wave.s[op->src[2]]);
     const Row* row = op->src[0] == kNoOperand ? nullptr : &wave.v[op->src[0]];
     for (int i = 0; i < kLanes; ++i) addresses.lane[i] = static_cast<u32>(base + (row == nullptr ? 0 : row->lane[i]));
+    return addresses.find_range(wave.exec_lanes);
   }
-  static bool covers(const Wave&, const Addresses&, u32, bool) { return false; }  // not memory that lanes share
+  static bool covers(const Wave&, const Addresses&, u32, bool) { return false; }        // not memory that lanes share
+  static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }  // not called
   static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
     std::memcpy(to, at(wave, address, size, "a load of ", lane), size);
   }
   static void write(Wave& wave, u64 address, const void* from, u32 size, int lane) {
     std::memcpy(at(wave, address, size, "a store of ", lane), from, size);
+  }
+  static u8* atomic(Wave& wave, u64 address, u32 size, int lane) {
+    check_atomic(address, size, lane);
+    return at(wave, address, size, "an atomic access of ", lane);
   }
 
  private:
@@ -81,102 +69,51 @@ struct Scratch {
   }
 };
 
-/// FLAT: a 64-bit address that is in LDS or scratch where its upper half says so.
+/// FLAT: a 64-bit address that is in LDS or scratch where its upper half says so. Those apertures are in no region of
+/// the launch's memory, so addresses that it covers need no look at them.
 struct Flat : Global {
-  static bool covers(const Wave& wave, const Addresses& addresses, u32 size, bool write) {
-    return Global::covers(wave, addresses, size, write);  // the apertures are in no region
-  }
   static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
     if (in(kPrivateAperture, address)) return Scratch::read(wave, address - kPrivateAperture, to, size, lane);
-    if (in(kSharedAperture, address)) return wave.group->read_lds(address - kSharedAperture, to, size, lane);
+    if (in(kSharedAperture, address)) return LdsMemory::read(wave, address - kSharedAperture, to, size, lane);
     Global::read(wave, address, to, size, lane);
   }
   static void write(Wave& wave, u64 address, const void* from, u32 size, int lane) {
     if (in(kPrivateAperture, address)) return Scratch::write(wave, address - kPrivateAperture, from, size, lane);
-    if (in(kSharedAperture, address)) return wave.group->write_lds(address - kSharedAperture, from, size, lane);
+    if (in(kSharedAperture, address)) return LdsMemory::write(wave, address - kSharedAperture, from, size, lane);
     Global::write(wave, address, from, size, lane);
+  }
+  static u8* atomic(Wave& wave, u64 address, u32 size, int lane) {
+    if (in(kPrivateAperture, address)) return Scratch::atomic(wave, address - kPrivateAperture, size, lane);
+    if (in(kSharedAperture, address)) return LdsMemory::atomic(wave, address - kSharedAperture, size, lane);
+    return Global::atomic(wave, address, size, lane);
   }
 
  private:
   static bool in(u64 aperture, u64 address) { return address - aperture < kApertureSize; }
 };
 
-/// Loads T for each enabled lane into kDwords rows: T is u32, or a narrower type that is extended.
-template <class Space, class T, int kDwords>
-const Op* load(Wave& wave, const Op* op) {
-  constexpr u32 kSize = sizeof(T) * kDwords;
-  if (wave.exec() == 0) return op + op->size;
-  Addresses addresses;
-  Space::find_addresses(wave, op, addresses);
-  Row* rows = &wave.v[op->dst];
-  const bool covered = Space::covers(wave, addresses, kSize, false);
-  for (int i = 0; i < kLanes; ++i) {
-    if (!enabled(wave, i)) continue;
-    T value[kDwords];
-    if (covered) [[likely]] {
-      std::memcpy(value, reinterpret_cast<const void*>(addresses.lane[i]), kSize);
-    } else {
-      Space::read(wave, addresses.lane[i], value, kSize, i);
-    }
-    for (int k = 0; k < kDwords; ++k) rows[k].lane[i] = static_cast<u32>(static_cast<i32>(value[k]));
-  }
-  return op + op->size;
-}
-
-/// Stores kDwords rows as T for each enabled lane, from bit kShift on.
-template <class Space, class T, int kDwords, int kShift = 0>
-const Op* store(Wave& wave, const Op* op) {
-  constexpr u32 kSize = sizeof(T) * kDwords;
-  if (wave.exec() == 0) return op + op->size;
-  Addresses addresses;
-  Space::find_addresses(wave, op, addresses);
-  const Row* rows = &wave.v[op->src[1]];
-  const bool covered = Space::covers(wave, addresses, kSize, true);
-  for (int i = 0; i < kLanes; ++i) {
-    if (!enabled(wave, i)) continue;
-    T value[kDwords];
-    for (int k = 0; k < kDwords; ++k) value[k] = static_cast<T>(rows[k].lane[i] >> kShift);
-    if (covered) [[likely]] {
-      std::memcpy(reinterpret_cast<void*>(addresses.lane[i]), value, kSize);
-    } else {
-      Space::write(wave, addresses.lane[i], value, kSize, i);
-    }
-  }
-  return op + op->size;
-}
-
-u32 atomic_add(u32& memory, u32 value) { return __atomic_fetch_add(&memory, value, __ATOMIC_RELAXED); }
-
-/// A read-modify-write of 32 bits for each enabled lane, in lane order.
-template <u32 (*kModify)(u32&, u32)>
-const Op* global_atomic(Wave& wave, const Op* op) {
-  Addresses addresses;
-  Global::find_addresses(wave, op, addresses);
-  for (int i = 0; i < kLanes; ++i) {
-    if (!enabled(wave, i)) continue;
-    u32* target = reinterpret_cast<u32*>(memory_of(wave).atomic(addresses.lane[i], sizeof(u32), i));
-    const u32 old = kModify(*target, wave.v[op->src[1]].lane[i]);
-    if (op->flags & kReturns) wave.v[op->dst].lane[i] = old;
-  }
-  return op + op->size;
-}
-
 constexpr Body kBodies[] = {
-    {"global_load_ubyte", load<Global, u8, 1>},       {"global_load_sbyte", load<Global, i8, 1>},
-    {"global_load_ushort", load<Global, u16, 1>},     {"global_load_sshort", load<Global, i16, 1>},
-    {"global_load_dword", load<Global, u32, 1>},      {"global_load_dwordx2", load<Global, u32, 2>},
-    {"global_load_dwordx3", load<Global, u32, 3>},    {"global_load_dwordx4", load<Global, u32, 4>},
-    {"global_store_byte", store<Global, u8, 1>},      {"global_store_byte_d16_hi", store<Global, u8, 1, 16>},
-    {"global_store_short", store<Global, u16, 1>},    {"global_store_short_d16_hi", store<Global, u16, 1, 16>},
-    {"global_store_dword", store<Global, u32, 1>},    {"global_store_dwordx2", store<Global, u32, 2>},
-    {"global_store_dwordx3", store<Global, u32, 3>},  {"global_store_dwordx4", store<Global, u32, 4>},
-    {"global_atomic_add", global_atomic<atomic_add>}, {"flat_load_dword", load<Flat, u32, 1>},
-    {"flat_store_dword", store<Flat, u32, 1>},        {"scratch_load_dword", load<Scratch, u32, 1>},
-    {"scratch_store_dword", store<Scratch, u32, 1>},
+    WAVE_LOADS_AND_STORES("global", load, store, Global),
+    WAVE_LOADS_AND_STORES("flat", load, store, Flat),
+    WAVE_LOADS_AND_STORES("scratch", load, store, Scratch),
+    {"global_load_lds_ubyte", load_lds<Global, u8>},
+    {"global_load_lds_sbyte", load_lds<Global, i8>},
+    {"global_load_lds_ushort", load_lds<Global, u16>},
+    {"global_load_lds_sshort", load_lds<Global, i16>},
+    {"global_load_lds_dword", load_lds<Global, u32>},
+    {"scratch_load_lds_ubyte", load_lds<Scratch, u8>},
+    {"scratch_load_lds_sbyte", load_lds<Scratch, i8>},
+    {"scratch_load_lds_ushort", load_lds<Scratch, u16>},
+    {"scratch_load_lds_sshort", load_lds<Scratch, i16>},
+    {"scratch_load_lds_dword", load_lds<Scratch, u32>},
+    WAVE_INTEGER_ATOMICS("global", atomic, Global),
+    WAVE_INTEGER_ATOMICS("flat", atomic, Flat),
+    WAVE_FLOAT_ATOMICS("global", atomic, Global),
+    WAVE_FLOAT_ATOMICS("flat", atomic, Flat),
 };
 
 }  // namespace
 
 std::span<const Body> vector_memory_bodies() { return kBodies; }
 
-}  // namespace wave::emulator
+}  // namespace wave::emulator::WAVE_SIMD

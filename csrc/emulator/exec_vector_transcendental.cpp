@@ -50,22 +50,25 @@ f64 log2(f64 x) {
   f64 sum = 1.0 / 23;
   for (int k = 21; k > 0; k -= 2) sum = sum * square + 1.0 / k;
   const f64 result = exponent + t * sum * (2 / 0.69314718055994530942);
-  return x == 0 ? -kInfinity : !(x > 0) ? kNan : x == kInfinity ? x : result;
+  return x == 0 ? -kInfinity : !(x > 0) ? kNan : x == kInfinity ? x : x == 1 ? 0 : result;
 }
 
 f64 reciprocal(f64 x) { return 1 / x; }
 f64 root(f64 x) { return __builtin_sqrt(x); }
 f64 reciprocal_root(f64 x) { return 1 / __builtin_sqrt(x); }
 
-/// Of revolutions; operands outside of [-256, 256] are out of the instruction's domain.
-f64 sine(f64 x) {
-  const f64 turns = x - __builtin_floor(x + 0.5);
-  return x < -256 || x > 256 ? 0.0 : x == 0 ? x : std::sin(turns * 6.28318530717958647692);
+/// x revolutions as a part of one, in [-1/2, 1/2]: exact in every rounding mode.
+f64 turns(f64 x) {
+  const f64 rest = x - __builtin_trunc(x);
+  return std::abs(rest) > 0.5 ? rest - __builtin_copysign(1.0, rest) : rest;
 }
-f64 cosine(f64 x) {
-  const f64 turns = x - __builtin_floor(x + 0.5);
-  return x < -256 || x > 256 ? 1.0 : std::cos(turns * 6.28318530717958647692);
+/// sin(2 pi x) for x in [-1/2, 1/2], with zeros where they belong.
+f64 sine_of_turns(f64 x) {
+  const f64 mirrored = __builtin_copysign(0.5, x) - x;
+  return std::sin((std::abs(x) > 0.25 ? mirrored : x) * 6.28318530717958647692);
 }
+f64 sine(f64 x) { return x == 0 ? x : sine_of_turns(turns(x)); }
+f64 cosine(f64 x) { return sine_of_turns(0.25 - std::abs(turns(x))); }
 
 f64 without_denormal(f64 value) { return std::abs(value) < 0x1p-126 ? std::copysign(0.0, value) : value; }
 

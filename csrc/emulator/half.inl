@@ -17,11 +17,11 @@ inline f64 half_to_double(u16 half) {
 inline u16 double_to_half(f64 value) {
   const u64 bits = __builtin_bit_cast(u64, value);
   const u64 sign = bits & 0x8000000000000000u, magnitude = bits ^ sign;
-  // The last place of the result is 2^(e - 10), for exponents e from -14 on: adding and subtracting 1.5 * 2^(e + 42)
-  // rounds there.
+  // The last place of the result is 2^(e - 10), for exponents e from -14 on: adding and subtracting 1.5 * 2^(e + 42),
+  // of the value's sign so that "towards zero" stays so, rounds there.
   const u64 exponent = magnitude >> 52;
   const u64 at_least = exponent > 1023 - 14 ? exponent : 1023 - 14;
-  const f64 rounder = __builtin_bit_cast(f64, (at_least + 42) << 52 | 0x8000000000000u);
+  const f64 rounder = __builtin_bit_cast(f64, (at_least + 42) << 52 | 0x8000000000000u | sign);
   const f64 rounded = __builtin_bit_cast(f64, __builtin_bit_cast(u64, value + rounder - rounder) & ~(u64{1} << 63));
   // What is too large becomes infinity or the largest finite value, as the same rounding does in f64.
   const f64 overflow = value * 0x1p1010;

@@ -49,8 +49,12 @@ u64 distance(const Region& region, u64 address) {
 
 }  // namespace
 
-Memory::Memory(std::vector<Region> regions, size_t arguments, bool strict)
-    : named_(std::move(regions)), arguments_(arguments), strict_(strict) {
+void check_atomic(u64 address, u32 size, int lane) {
+  if (address % size != 0) fault_at(text("an atomic access of ", size, " bytes that is not aligned"), lane, address);
+}
+
+Memory::Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace)
+    : named_(std::move(regions)), arguments_(arguments), strict_(strict), trace_(trace) {
   regions_ = make_disjoint(named_);
 }
 
@@ -74,6 +78,7 @@ const Region* Memory::nearest(u64 address) const {
 }
 
 void Memory::read(u64 address, void* to, u32 size, int lane) const {
+  if (trace_ != nullptr) trace_->mark(address, address + size, true, false);
   u8* out = static_cast<u8*>(to);
   for (u64 done = 0; done < size;) {
     const u64 at = address + done;
@@ -98,12 +103,15 @@ void Memory::write(u64 address, const void* from, u32 size, int lane) const {
     if (region == nullptr || !region->writable) refuse(address, size, true, lane);
     at = region->end;
   }
+  if (trace_ != nullptr) trace_->mark(address, address + size, false, true);
   std::memcpy(reinterpret_cast<void*>(address), from, size);
 }
 
 u8* Memory::atomic(u64 address, u32 size, int lane) const {
-  if (address % size != 0) fault_at(text("an atomic access of ", size, " bytes that is not aligned"), lane, address);
-  if (!covers(address, address + size, true)) refuse(address, size, true, lane);
+  check_atomic(address, size, lane);
+  const Region* region = find(address);
+  if (region == nullptr || !region->writable || address + size > region->end) refuse(address, size, true, lane);
+  if (trace_ != nullptr) trace_->mark(address, address + size, true, true);
   return reinterpret_cast<u8*>(address);
 }
 

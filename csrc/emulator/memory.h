@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/access_trace.h"
 #include "base/memory_range.h"
 #include "emulator/wave.h"
 
@@ -16,17 +17,21 @@ using Region = MemoryRange;
 /// How far past a region's end a read is still forgiven: correct kernels over-read what they then discard.
 inline constexpr u64 kOverRead = 512;
 
+/// Throws Fault where an atomic of `size` bytes is not aligned.
+void check_atomic(u64 address, u32 size, int lane);
+
 /// The regions of a launch. Immutable while it runs, but for the record of over-reads, which is locked.
 class Memory {
  public:
   /// Regions may overlap: bytes that any writable region covers are writable. The first `arguments` of them are what
-  /// the launch was given, which is what messages compare wild addresses with.
-  Memory(std::vector<Region> regions, size_t arguments, bool strict);
+  /// the launch was given, which is what messages compare wild addresses with. `trace` may be nullptr.
+  Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace);
 
-  /// Whether all of [begin, end) lies in one region (writable, for a write).
+  /// Whether all of [begin, end) lies in one region (writable, for a write), so that it can be accessed as it is. Never
+  /// while a trace is kept.
   bool covers(u64 begin, u64 end, bool write) const {
     const Region* region = find(begin);
-    return region != nullptr && end <= region->end && (!write || region->writable);
+    return trace_ == nullptr && region != nullptr && end <= region->end && (!write || region->writable);
   }
 
   /// Copies `size` bytes at `address` for `lane`. Bytes past a region's end but within kOverRead read as zero and are
@@ -54,6 +59,7 @@ class Memory {
   std::vector<Region> named_;    ///< as given, for messages
   size_t arguments_;             ///< how many of them were given to the launch
   bool strict_;
+  AccessTrace* trace_;
   mutable std::mutex mutex_;
   mutable std::vector<std::string> over_read_names_;
   mutable std::vector<std::string> over_reads_;

@@ -72,7 +72,10 @@ static_assert(sizeof(Op) == 64);
 inline constexpr u16 kNoOperand = 0xffff;
 
 enum OpFlags : u8 {
-  kReturns = 1,  ///< an atomic that returns the old value
+  kReturns = 1,        ///< an atomic that returns the old value
+  kIndexEnabled = 2,   ///< IDXEN: the first address row has indices
+  kOffsetEnabled = 4,  ///< OFFEN: the next one has offsets
+  kToLds = 8,          ///< a buffer load whose data goes to LDS
 };
 
 /// The meaning of one instruction: its mnemonic without the encoding's suffix, and the routine.

@@ -49,18 +49,8 @@ std::string unsupported(const Instruction& instruction) {
   const std::string name = row.mnemonic;
   if (find_body(isa::base_name(row)) == nullptr) return text(name, " is not implemented");
   if (find_routine(instruction) == nullptr) return text(name, " is not implemented: clamp");
-  switch (row.format) {
-    case Format::MAI:
-      if (((row.modifiers & isa::kCbsz) && (instruction[Field::CBSZ] | instruction[Field::ABID]) != 0) ||
-          ((row.modifiers & (isa::kBlgp | isa::kBlgpNeg)) && instruction[Field::BLGP] != 0)) {
-        return text(name, " is not implemented: cbsz, abid or blgp");
-      }
-      break;
-    case Format::DS:
-      if ((row.modifiers & isa::kGds) && instruction[Field::GDS] != 0) return text(name, " is not implemented: gds");
-      break;
-    default:
-      break;
+  if (row.format == Format::DS && (row.modifiers & isa::kGds) && instruction[Field::GDS] != 0) {
+    return text(name, " is not implemented: gds");
   }
   return {};
 }

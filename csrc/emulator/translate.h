@@ -27,6 +27,7 @@ class Translator {
   void set_vector_operands(const isa::Instruction& instruction, Op& op);
   void set_vector_source(const isa::Instruction& instruction, const isa::Operand& operand, int index, Op& op);
   void set_vector_memory_operands(const isa::Instruction& instruction, Op& op);
+  void set_buffer_operands(const isa::Instruction& instruction, Op& op);
   void set_modifiers(const isa::Instruction& instruction, Op& op);
   u16 register_row(const isa::Location& location) const;
   uintptr_t constant_rows(u64 value);

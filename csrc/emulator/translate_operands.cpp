@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "emulator/constants.h"
+#include "emulator/matrix.h"
 #include "emulator/translate.h"
 
 namespace wave::emulator {
@@ -137,7 +138,7 @@ void Translator::set_vector_operands(const Instruction& instruction, Op& op) {
   const Operand* accumulated = nullptr;
   for (int i = 0; i < row.operand_count; ++i) {
     const Operand& operand = row.operands[i];
-    if (!operand.written) {
+    if (!operand.written || operand.field == Field::SRC0) {  // v_swap writes its source as well
       set_vector_source(instruction, operand, sources++, op);
       continue;
     }
@@ -149,7 +150,7 @@ void Translator::set_vector_operands(const Instruction& instruction, Op& op) {
     }
     if (operand.read) accumulated = &operand;
   }
-  // Where three sources are taken, the destination is read only for the bits that it keeps.
+  // Where three sources are taken, the destination is read for the bits that it keeps, or is SMFMAC's: both know dst.
   if (accumulated != nullptr && sources < 3) set_vector_source(instruction, *accumulated, sources, op);
   set_modifiers(instruction, op);
 }
@@ -181,6 +182,10 @@ void Translator::set_modifiers(const Instruction& instruction, Op& op) {
   } else {
     set_op_sel(instruction, modifiers);
   }
+  if (takes & isa::kCbsz) {
+    const u32 blgp = takes & (isa::kBlgp | isa::kBlgpNeg) ? instruction[Field::BLGP] : 0;
+    op.imm = MatrixModifiers::pack(instruction[Field::CBSZ], instruction[Field::ABID], blgp);
+  }
   if (modifiers != Modifiers() || (takes & isa::kMix)) op.modifiers = &function_->modifiers_.emplace_back(modifiers);
 }
 
@@ -210,6 +215,7 @@ void Translator::set_scalar_operands(const Instruction& instruction, Op& op) {
 void Translator::set_scalar_memory_operands(const Instruction& instruction, Op& op) {
   op.src[1] = kNoOperand;
   if (instruction[Field::IMM] != 0) op.imm = static_cast<u32>(sign_extended(instruction[Field::OFFSET], 21));
+  if ((instruction.row->modifiers & isa::kReturn) && instruction[Field::GLC] != 0) op.flags |= kReturns;
   for (int i = 0; i < instruction.row->operand_count; ++i) {
     const Operand& operand = instruction.row->operands[i];
     const Location location = isa::locate(instruction, operand);
@@ -229,18 +235,41 @@ void Translator::set_vector_memory_operands(const Instruction& instruction, Op& 
     const Location location = isa::locate(instruction, operand);
     if (location.place == Place::Nowhere) continue;
     const u16 value = is_vector(location) ? register_row(location) : static_cast<u16>(location.value);
-    if (operand.field == Field::VDST) op.dst = value;
+    if (operand.field == Field::VDST) {
+      op.dst = value;
+      op.flags |= kReturns;
+    }
     if (operand.field == Field::ADDR) op.src[0] = value;
     if (operand.field == Field::DATA || operand.field == Field::DATA0) op.src[1] = value;
     if (operand.field == Field::SADDR || operand.field == Field::DATA1) op.src[2] = value;
   }
   const u32 takes = instruction.row->modifiers;
-  if ((takes & isa::kReturn) && instruction[Field::SC0] != 0) op.flags |= kReturns;
   if (takes & isa::kOffset01) op.imm = instruction[Field::OFFSET0] | instruction[Field::OFFSET1] << 16;
   if (takes & isa::kOffset) {
     op.imm = instruction[Field::OFFSET];
     if (instruction.row->format != Format::DS) op.imm = static_cast<u32>(sign_extended(op.imm, 13));
   }
+}
+
+/// Buffers: dst the row of the data, src[0] the first row of index and offset, src[1] the scalar offset, src[2] the
+/// descriptor.
+void Translator::set_buffer_operands(const Instruction& instruction, Op& op) {
+  for (int i = 0; i < instruction.row->operand_count; ++i) {
+    const Operand& operand = instruction.row->operands[i];
+    const Location location = isa::locate(instruction, operand);
+    if (location.place == Place::Nowhere) continue;
+    const u16 value = is_vector(location) ? register_row(location) : static_cast<u16>(location.value);
+    if (operand.field == Field::VDATA) op.dst = value;
+    if (operand.field == Field::VADDR) op.src[0] = value;
+    if (operand.field == Field::SOFFSET) op.src[1] = value;
+    if (operand.field == Field::SRSRC) op.src[2] = value;
+  }
+  op.imm = instruction[Field::OFFSET];
+  const u32 takes = instruction.row->modifiers;
+  if ((takes & isa::kReturn) && instruction[Field::SC0] != 0) op.flags |= kReturns;
+  if ((takes & isa::kLds) && instruction[Field::LDS] != 0) op.flags |= kToLds;
+  if (instruction[Field::IDXEN] != 0) op.flags |= kIndexEnabled;
+  if (instruction[Field::OFFEN] != 0) op.flags |= kOffsetEnabled;
 }
 
 bool Translator::set_operands(const Instruction& instruction, Op& op) {
@@ -261,6 +290,10 @@ bool Translator::set_operands(const Instruction& instruction, Op& op) {
       case Format::GLOBAL:
       case Format::SCRATCH:
         set_vector_memory_operands(instruction, op);
+        break;
+      case Format::MUBUF:
+      case Format::MTBUF:
+        set_buffer_operands(instruction, op);
         break;
       default:
         set_vector_operands(instruction, op);

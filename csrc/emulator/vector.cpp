@@ -186,16 +186,15 @@ int dpp_source(u32 control, int lane) {
 
 /// Moves source 0 between lanes, and narrows the lanes that are written: those in the masked-out rows and banks are
 /// not, nor those whose source does not exist or is disabled, unless BOUND_CTRL makes it zero.
-void apply_dpp(Wave& wave, const Modifiers& modifiers, Row* rows, int count, Prepared& prepared) {
+void apply_dpp(Wave& wave, const Modifiers& modifiers, Row* rows, int count) {
   int source[kLanes];
   for (int i = 0; i < kLanes; ++i) {
     source[i] = dpp_source(modifiers.dpp_ctrl, i);
     if (source[i] >= 0 && wave.exec_lanes.lane[source[i]] == 0) source[i] = -1;
     const bool masked = !(modifiers.row_mask >> (i / 16) & 1) || !(modifiers.bank_mask >> (i / 4 % 4) & 1);
     const bool written = !masked && (source[i] >= 0 || modifiers.bound_ctrl);
-    wave.temp_exec.lane[i] = written ? wave.exec_lanes.lane[i] : 0;
+    if (!written) wave.temp_exec.lane[i] = 0;
   }
-  prepared.exec = &wave.temp_exec;
   for (int row = 0; row < count; ++row) {
     const Row from = rows[row];
     for (int i = 0; i < kLanes; ++i) rows[row].lane[i] = source[i] < 0 ? 0 : from.lane[source[i]];
@@ -228,7 +227,7 @@ T modified_output(T value, T smallest, const Modifiers& modifiers, const Mode& m
     if (value != value) {
       if (mode.dx10_clamp()) value = 0;
     } else {
-      value = value < 0 ? T(0) : value > 1 ? T(1) : value;
+      value = value > 1 ? T(1) : value > 0 ? value : T(0);
     }
   }
   return value;
@@ -321,11 +320,12 @@ bool prepare(Wave& wave, const Op* op, const OperandKind* kinds, int count, Oper
   if (wave.mode.skip_vector()) return false;
   if (wave.mode.gpr_index()) fault("GPR indexing (s_set_gpr_idx_on) is not implemented");
   const Modifiers* modifiers = op->modifiers;
-  prepared.exec = &wave.exec_lanes;
+  wave.temp_exec = wave.exec_lanes;  // a copy, since the instruction's scalar result may go to EXEC
+  prepared.exec = &wave.temp_exec;
   for (int index = 0; index < count; ++index) {
     const OperandKind kind = kinds[index];
     Row* rows = copied_source(wave, op, index, kind);
-    if (modifiers != nullptr && modifiers->dpp && index == 0) apply_dpp(wave, *modifiers, rows, dwords(kind), prepared);
+    if (modifiers != nullptr && modifiers->dpp && index == 0) apply_dpp(wave, *modifiers, rows, dwords(kind));
     if (modifiers != nullptr) apply_input_modifiers(wave, *modifiers, index, kind, rows);
     if (flushes(kind) && !(denormals(wave, kind) & 1)) flush(rows, kind);
     prepared.sources[index] = rows;

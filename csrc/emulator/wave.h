@@ -49,6 +49,7 @@ struct Mode {
   u32 denorm16_64() const { return bits >> 6 & 3; }
   bool dx10_clamp() const { return bits >> 8 & 1; }
   bool ieee() const { return bits >> 9 & 1; }
+  bool fp16_ovfl() const { return bits >> 23 & 1; }  ///< overflow to f16, FP8 and BF8 gives the largest finite value
   bool gpr_index() const { return bits >> 27 & 1; }
   bool skip_vector() const { return bits >> 28 & 1; }
 };
@@ -77,7 +78,7 @@ struct Wave {
   Row* v = nullptr;    ///< vector registers: vgpr_count rows, then agpr_count rows; owned by the workgroup
   Row exec_lanes;      ///< EXEC with a lane's bit spread over its dword: 0 or ~0
   Row temp[3][2];      ///< operands that are not rows of the register file; see vector.inl
-  Row temp_exec;       ///< EXEC less the lanes that DPP disables
+  Row temp_exec;       ///< EXEC as it was, less the lanes that DPP disables
   Row temp_result[4];  ///< a result before its modifiers are applied
   Row temp_mask;       ///< VCC, spread over the lanes
   u32 s[256];          ///< scalar registers and, from 128 on, the inline constants as 32-bit values

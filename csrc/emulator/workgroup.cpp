@@ -177,6 +177,12 @@ void Workgroup::write_lds(u64 address, const void* from, u32 size, int lane) {
   std::memcpy(lds_.get() + address, from, size);
 }
 
+u8* Workgroup::atomic_lds(u64 address, u32 size, int lane) {
+  check_atomic(address, size, lane);
+  if (address + size > lds_size()) refuse_lds("an atomic access of ", address, size, lds_size(), lane);
+  return lds_.get() + address;
+}
+
 u64 Workgroup::instructions() const {
   u64 sum = 0;
   for (const Wave& wave : waves_) sum += wave.instructions;

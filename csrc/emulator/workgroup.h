@@ -35,6 +35,8 @@ class Workgroup {
   void read_lds(u64 address, void* to, u32 size, int lane) const;
   /// Copies bytes to LDS. Throws Fault where they do not fit.
   void write_lds(u64 address, const void* from, u32 size, int lane);
+  /// Where an atomic of `size` bytes may work. Throws Fault.
+  u8* atomic_lds(u64 address, u32 size, int lane);
 
  private:
   void start_wave(Wave& wave, u32 index);

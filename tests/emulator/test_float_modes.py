@@ -96,8 +96,8 @@ def multiply(a: float, b: float, direction: str) -> float:
 
 def output(value: float, *, doubles: bool, dx10: bool) -> float:
     """OMOD *2, which IEEE mode and kept denormals switch off, then clamp."""
-    if doubles:
-        value = value * 2 if value != 0 else 0.0
+    if doubles:  # where denormal results are flushed, which comes first
+        value = flushed(value) * 2 if flushed(value) != 0 else 0.0
         value = (
             f32(value)
             if abs(value) <= float(LARGEST) or math.isinf(value) or math.isnan(value)
@@ -105,7 +105,7 @@ def output(value: float, *, doubles: bool, dx10: bool) -> float:
         )
     if math.isnan(value):
         return 0.0 if dx10 else value
-    return min(max(value, 0.0), 1.0)
+    return min(value, 1.0) if value > 0 else 0.0
 
 
 def same(a: float, b: float) -> bool:

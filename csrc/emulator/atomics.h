@@ -1,0 +1,160 @@
+// What atomic instructions do to memory: functions of the old value and one or two operands (ISA document, "Global,
+// Scratch and Flat Address Instructions" and "LDS Instructions", which have the same under other names).
+#pragma once
+
+#include <type_traits>
+
+#include "emulator/small_float.h"
+#include "emulator/wave.h"
+
+namespace wave::emulator::atomics {
+
+template <class T>
+T swap(T, T value) {
+  return value;
+}
+/// Floats compare as numbers.
+template <class T>
+T cmpswap(T old, T value, T expected) {
+  return old == expected ? value : old;
+}
+template <class T>
+T add(T old, T value) {
+  return old + value;
+}
+template <class T>
+T sub(T old, T value) {
+  return old - value;
+}
+template <class T>
+T rsub(T old, T value) {
+  return value - old;
+}
+template <class T>
+T min(T old, T value) {
+  return value < old ? value : old;
+}
+template <class T>
+T max(T old, T value) {
+  return value > old ? value : old;
+}
+template <class T>
+T and_(T old, T value) {
+  return old & value;
+}
+template <class T>
+T or_(T old, T value) {
+  return old | value;
+}
+template <class T>
+T xor_(T old, T value) {
+  return old ^ value;
+}
+/// Counts up to a value and begins at zero again.
+template <class T>
+T inc(T old, T last) {
+  return old >= last ? 0 : old + 1;
+}
+template <class T>
+T dec(T old, T last) {
+  return old == 0 || old > last ? last : old - 1;
+}
+/// DS only: replaces the bits of a mask.
+template <class T>
+T mskor(T old, T mask, T bits) {
+  return (old & ~mask) | bits;
+}
+/// DS only: a ring buffer's index.
+inline u32 wrap(u32 old, u32 size, u32 step) { return old >= size ? old - size : old + step; }
+
+inline u32 pk_add_f16(u32 old, u32 value) {
+  const u32 low = f32_to_f16(f16_to_f32(old & 0xffffu) + f16_to_f32(value & 0xffffu));
+  return low | f32_to_f16(f16_to_f32(old >> 16) + f16_to_f32(value >> 16)) << 16;
+}
+inline u32 pk_add_bf16(u32 old, u32 value) {
+  const u32 low = f32_to_bf16(bf16_to_f32(old & 0xffffu) + bf16_to_f32(value & 0xffffu));
+  return low | f32_to_bf16(bf16_to_f32(old >> 16) + bf16_to_f32(value >> 16)) << 16;
+}
+
+}  // namespace wave::emulator::atomics
+
+namespace wave::emulator {
+
+/// Carries out one of the functions above on memory.
+template <auto kModify, class Signature = decltype(kModify)>
+struct Atomic;
+
+template <auto kModify, class T, class... Values>
+struct Atomic<kModify, T (*)(T, Values...)> {
+  using Value = T;
+  static constexpr bool kHasTwo = sizeof...(Values) == 2;
+
+  /// Returns the old value. `memory` is aligned; `b` counts where the function has two operands.
+  /// kShared: other threads use the memory at the same time.
+  template <bool kShared = true>
+  static T apply(u8* memory, T a, T b) {
+    Bits* at = reinterpret_cast<Bits*>(memory);
+    if constexpr (!kShared) {
+      const Bits old = *at;
+      *at = modified(old, a, b);
+      return __builtin_bit_cast(T, old);
+    }
+    Bits old = __atomic_load_n(at, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(at, &old, modified(old, a, b), true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    }
+    return __builtin_bit_cast(T, old);
+  }
+
+ private:
+  using Bits = std::conditional_t<sizeof(T) == 8, u64, u32>;
+
+  static Bits modified(Bits old, T a, [[maybe_unused]] T b) {
+    if constexpr (kHasTwo) {
+      return __builtin_bit_cast(Bits, kModify(__builtin_bit_cast(T, old), a, b));
+    } else {
+      return __builtin_bit_cast(Bits, kModify(__builtin_bit_cast(T, old), a));
+    }
+  }
+};
+
+/// What GLOBAL, FLAT, MUBUF and SMEM have of integers; Body is a template over an address space and one of the
+/// functions.
+// clang-format off
+#define WAVE_INTEGER_ATOMICS(prefix, Body, Space)                    \
+  {prefix "_atomic_swap", Body<Space, atomics::swap<u32>>},          \
+  {prefix "_atomic_cmpswap", Body<Space, atomics::cmpswap<u32>>},    \
+  {prefix "_atomic_add", Body<Space, atomics::add<u32>>},            \
+  {prefix "_atomic_sub", Body<Space, atomics::sub<u32>>},            \
+  {prefix "_atomic_smin", Body<Space, atomics::min<i32>>},           \
+  {prefix "_atomic_umin", Body<Space, atomics::min<u32>>},           \
+  {prefix "_atomic_smax", Body<Space, atomics::max<i32>>},           \
+  {prefix "_atomic_umax", Body<Space, atomics::max<u32>>},           \
+  {prefix "_atomic_and", Body<Space, atomics::and_<u32>>},           \
+  {prefix "_atomic_or", Body<Space, atomics::or_<u32>>},             \
+  {prefix "_atomic_xor", Body<Space, atomics::xor_<u32>>},           \
+  {prefix "_atomic_inc", Body<Space, atomics::inc<u32>>},            \
+  {prefix "_atomic_dec", Body<Space, atomics::dec<u32>>},            \
+  {prefix "_atomic_swap_x2", Body<Space, atomics::swap<u64>>},       \
+  {prefix "_atomic_cmpswap_x2", Body<Space, atomics::cmpswap<u64>>}, \
+  {prefix "_atomic_add_x2", Body<Space, atomics::add<u64>>},         \
+  {prefix "_atomic_sub_x2", Body<Space, atomics::sub<u64>>},         \
+  {prefix "_atomic_smin_x2", Body<Space, atomics::min<i64>>},        \
+  {prefix "_atomic_umin_x2", Body<Space, atomics::min<u64>>},        \
+  {prefix "_atomic_smax_x2", Body<Space, atomics::max<i64>>},        \
+  {prefix "_atomic_umax_x2", Body<Space, atomics::max<u64>>},        \
+  {prefix "_atomic_and_x2", Body<Space, atomics::and_<u64>>},        \
+  {prefix "_atomic_or_x2", Body<Space, atomics::or_<u64>>},          \
+  {prefix "_atomic_xor_x2", Body<Space, atomics::xor_<u64>>},        \
+  {prefix "_atomic_inc_x2", Body<Space, atomics::inc<u64>>},         \
+  {prefix "_atomic_dec_x2", Body<Space, atomics::dec<u64>>}
+
+#define WAVE_FLOAT_ATOMICS(prefix, Body, Space)                     \
+  {prefix "_atomic_add_f32", Body<Space, atomics::add<f32>>},       \
+  {prefix "_atomic_add_f64", Body<Space, atomics::add<f64>>},       \
+  {prefix "_atomic_min_f64", Body<Space, atomics::min<f64>>},       \
+  {prefix "_atomic_max_f64", Body<Space, atomics::max<f64>>},       \
+  {prefix "_atomic_pk_add_f16", Body<Space, atomics::pk_add_f16>},  \
+  {prefix "_atomic_pk_add_bf16", Body<Space, atomics::pk_add_bf16>}
+// clang-format on
+
+}  // namespace wave::emulator

@@ -1,0 +1,242 @@
+// Buffer memory: MUBUF (ISA document, "Vector Memory Buffer Instructions").
+//
+// Operands of an Op: src[0] is the first row of index and offset, flags say which of them there are; src[1] is the
+// scalar offset, src[2] the first scalar register of the descriptor, imm the immediate offset, dst the row of the data,
+// loaded or stored.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "emulator/atomics.h"
+#include "emulator/bodies.h"
+#include "emulator/scalar.h"
+#include "emulator/workgroup.h"
+
+#define WAVE_SOURCE "emulator/exec_buffer.cpp"
+#include "emulator/each_simd_level.h"
+#include "emulator/vector_memory.inl"
+
+namespace wave::emulator::WAVE_SIMD {
+
+namespace {
+
+/// A buffer resource descriptor (ISA document, "Buffer Resource Descriptor") as one instruction uses it.
+///
+/// Out of its range, loads give zero and stores and atomics have no effect; such lanes are not checked against the
+/// launch's memory. Loads and stores of several dwords are checked, and swizzled, dword by dword. NUM_RECORDS counts
+/// records where the instruction gives an index (IDXEN) and the stride is not zero: then the index alone is checked,
+/// and with swizzling the offset against the stride. Otherwise it counts bytes, and a dword of which any is out of
+/// range is wholly so. That IDXEN matters, to swizzling too, is in LLVM's notes on buffer intrinsics for gfx9; kernels
+/// in use rely on it: they store four dwords at an index of a buffer whose stride is one.
+struct Buffer {
+  Buffer(const Wave& wave, const Op* op)
+      : indexed(op->flags & kIndexEnabled), offset_enabled(op->flags & kOffsetEnabled), offset(op->imm) {
+    const u32* word = &wave.s[op->src[2]];
+    base = u64{word[1] & 0xffffu} << 32 | word[0];
+    stride = word[1] >> 16 & 0x3fffu;
+    records = word[2];
+    index_stride = 8u << (word[3] >> 21 & 3u);
+    add_lane = word[3] >> 23 & 1u;
+    if (add_lane) stride |= (word[3] >> 15 & 15u) << 14;  // DATA_FORMAT has the upper bits then
+    structured = indexed && stride != 0;
+    swizzled = (word[1] >> 31 & 1u) && (indexed || add_lane);
+    scalar_offset = read_scalar32(wave, op, 1);
+  }
+
+  /// Whether `size` bytes (at most a dword) at `byte` of record `index` are in range.
+  bool contains(u64 index, u64 byte, u32 size) const {
+    if (structured) return index < records && (!swizzled || byte + size <= stride);
+    return scalar_offset + stride * index + byte + size <= records;
+  }
+
+  u64 address(u64 index, u64 byte) const {
+    if (!swizzled) return base + scalar_offset + stride * index + byte;
+    constexpr u32 kElement = 4;
+    const u64 row = index / index_stride * stride + byte / kElement * kElement;
+    return base + scalar_offset + row * index_stride + index % index_stride * kElement + byte % kElement;
+  }
+
+  bool indexed, offset_enabled, add_lane, structured, swizzled;
+  u32 offset;  ///< the instruction's
+  u64 base, stride, records, index_stride, scalar_offset;
+};
+
+/// The lanes of a buffer instruction that accesses `size` bytes: those whose bytes lie in range and together, those of
+/// which that is to be found out dword by dword, and those that are out of range.
+struct BufferLanes {
+  BufferLanes(const Wave& wave, const Op* op, u32 size) : buffer(wave, op), rows(&wave.v[op->src[0]]) {
+    if (!buffer.indexed && !buffer.add_lane) {
+      find_by_offset(wave, size);
+    } else {
+      find_by_index(wave, size);
+    }
+    any_within = addresses.find_range(within);
+    u32 others = 0, some = 0;
+    for (int i = 0; i < kLanes; ++i) {
+      others |= wave.exec_lanes.lane[i] & ~within.lane[i];
+      some |= partly.lane[i];
+    }
+    any_others = others != 0;
+    any_partly = some != 0;
+  }
+
+  u64 index(int lane) const {
+    return (buffer.indexed ? rows[0].lane[lane] : 0) + u64{buffer.add_lane ? static_cast<u32>(lane) : 0};
+  }
+  u64 byte(int lane) const {
+    return u64{buffer.offset} + (buffer.offset_enabled ? rows[buffer.indexed ? 1 : 0].lane[lane] : 0);
+  }
+
+  Buffer buffer;
+  const Row* rows;
+  Addresses addresses;
+  Row within;  ///< ~0 for the lanes of `addresses`
+  Row partly;  ///< ~0 for the lanes to look at dword by dword
+  bool any_within, any_partly;
+  bool any_others;  ///< than those within
+
+ private:
+  /// No index: whether a lane is in range depends on its offset alone.
+  void find_by_offset(const Wave& wave, u32 size) {
+    const u64 fixed = buffer.scalar_offset + buffer.offset, first = std::min<u64>(size, sizeof(u32));
+    const bool whole = fixed + size <= buffer.records, some = fixed + first <= buffer.records;
+    const u32 last_whole = whole ? static_cast<u32>(buffer.records - fixed - size) : 0;
+    const u32 last_some = some ? static_cast<u32>(buffer.records - fixed - first) : 0;
+    for (int i = 0; i < kLanes; ++i) {
+      const u32 offset = buffer.offset_enabled ? rows->lane[i] : 0;
+      within.lane[i] = whole && offset <= last_whole ? wave.exec_lanes.lane[i] : 0;
+      partly.lane[i] = some && offset <= last_some ? wave.exec_lanes.lane[i] & ~within.lane[i] : 0;
+      addresses.lane[i] = buffer.base + fixed + offset;
+    }
+  }
+
+  void find_by_index(const Wave& wave, u32 size) {
+    const bool together = !buffer.swizzled || size <= sizeof(u32);
+    for (int i = 0; i < kLanes; ++i) {
+      const bool in_range = together && buffer.contains(index(i), byte(i), size);
+      within.lane[i] = in_range ? wave.exec_lanes.lane[i] : 0;
+      partly.lane[i] = size > sizeof(u32) ? wave.exec_lanes.lane[i] & ~within.lane[i] : 0;
+      addresses.lane[i] = buffer.address(index(i), byte(i));
+    }
+  }
+};
+
+/// Reads value `k` of a lane, or zero where it is out of range.
+template <class T>
+T read_checked(Wave& wave, const BufferLanes& lanes, int lane, int k) {
+  const u64 index = lanes.index(lane), byte = lanes.byte(lane) + static_cast<u32>(k) * sizeof(T);
+  T value{};
+  if (lanes.buffer.contains(index, byte, sizeof(T)))
+    GlobalMemory::read(wave, lanes.buffer.address(index, byte), &value, sizeof(T), lane);
+  return value;
+}
+
+template <class T>
+void write_checked(Wave& wave, const BufferLanes& lanes, T value, int lane, int k) {
+  const u64 index = lanes.index(lane), byte = lanes.byte(lane) + static_cast<u32>(k) * sizeof(T);
+  if (lanes.buffer.contains(index, byte, sizeof(T)))
+    GlobalMemory::write(wave, lanes.buffer.address(index, byte), &value, sizeof(T), lane);
+}
+
+/// Loads kCount values of type T for each enabled lane into as many rows.
+template <class Memory, class T, int kCount, Part kPart>
+void buffer_load_rows(Wave& wave, const BufferLanes& lanes, Row* rows) {
+  if (lanes.any_others) {
+    Row zero{}, outside;
+    for (int i = 0; i < kLanes; ++i)
+      outside.lane[i] = wave.exec_lanes.lane[i] & ~lanes.within.lane[i] & ~lanes.partly.lane[i];
+    for (int k = 0; k < kCount; ++k) set_rows<kPart>(rows[k], zero, outside);
+  }
+  for (int i = 0; lanes.any_partly && i < kLanes; ++i) {
+    if (lanes.partly.lane[i] == 0) continue;
+    T value[kCount];
+    for (int k = 0; k < kCount; ++k) value[k] = read_checked<T>(wave, lanes, i, k);
+    for (int k = 0; k < kCount; ++k) set_part<kPart>(rows[k].lane[i], value[k]);
+  }
+  if (lanes.any_within) load_rows<Memory, T, kCount, kPart>(wave, lanes.addresses, rows);
+}
+
+template <class Memory, class T, int kCount = 1, Part kPart = Part::Whole>
+const Op* buffer_load(Wave& wave, const Op* op) {
+  const BufferLanes lanes(wave, op, sizeof(T) * kCount);
+  if (kCount > 1 || (op->flags & kToLds) == 0) {
+    buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, &wave.v[op->dst]);
+    return next(op);
+  }
+  Row values[kCount] = {};
+  buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, values);
+  for (int i = 0; i < kLanes; ++i) {
+    if (wave.exec_lanes.lane[i] != 0) write_lds_slot(wave, op, values[0].lane[i], i);
+  }
+  return next(op);
+}
+
+template <class Memory, class T, int kCount = 1, Part kPart = Part::Whole>
+const Op* buffer_store(Wave& wave, const Op* op) {
+  const BufferLanes lanes(wave, op, sizeof(T) * kCount);
+  const Row* rows = &wave.v[op->dst];
+  if (lanes.any_within) store_rows<Memory, T, kCount, kPart>(wave, lanes.addresses, rows);
+  for (int i = 0; lanes.any_partly && i < kLanes; ++i) {
+    if (lanes.partly.lane[i] == 0) continue;
+    for (int k = 0; k < kCount; ++k) {
+      write_checked(wave, lanes, static_cast<T>(get_part<kPart>(rows[k].lane[i])), i, k);
+    }
+  }
+  return next(op);
+}
+
+/// The other way round: a dword from each lane's place in LDS goes to the buffer.
+const Op* buffer_store_lds_dword(Wave& wave, const Op* op) {
+  const BufferLanes lanes(wave, op, sizeof(u32));
+  for (int i = 0; i < kLanes; ++i) {
+    if (wave.exec_lanes.lane[i] == 0) continue;
+    u32 dword;
+    wave.group->read_lds(lds_slot(wave, op, i), &dword, sizeof(dword), i);
+    write_checked(wave, lanes, dword, i, 0);
+  }
+  return next(op);
+}
+
+/// Atomics are in range as a whole or not at all, and at the address of their first byte.
+template <class Memory, auto kModify>
+const Op* buffer_atomic(Wave& wave, const Op* op) {
+  using T = typename Atomic<kModify>::Value;
+  BufferLanes lanes(wave, op, sizeof(T));
+  for (int i = 0; i < kLanes; ++i) {
+    const bool in_range = lanes.buffer.contains(lanes.index(i), lanes.byte(i), sizeof(T));
+    lanes.within.lane[i] = in_range ? wave.exec_lanes.lane[i] : 0;
+  }
+  Row* data = &wave.v[op->dst];
+  if (lanes.addresses.find_range(lanes.within)) {
+    modify_rows<Memory, kModify>(wave, op, lanes.addresses, data, second_operand<kModify>(data));
+  }
+  for (int i = 0; i < kLanes; ++i) {
+    const bool outside = (wave.exec_lanes.lane[i] & ~lanes.within.lane[i]) != 0;
+    if (outside && (op->flags & kReturns)) set_value(data, T{}, i);
+  }
+  return next(op);
+}
+
+/// Cache control: memory is coherent here.
+const Op* nothing(Wave&, const Op* op) { return next(op); }
+
+constexpr Body kBodies[] = {
+    WAVE_LOADS_AND_STORES("buffer", buffer_load, buffer_store, GlobalMemory),
+    WAVE_INTEGER_ATOMICS("buffer", buffer_atomic, GlobalMemory),
+    WAVE_FLOAT_ATOMICS("buffer", buffer_atomic, GlobalMemory),
+    {"buffer_store_lds_dword", buffer_store_lds_dword},
+    {"buffer_wbl2", nothing},
+    {"buffer_inv", nothing},
+    {"buffer_wbinvl1", nothing},
+    {"buffer_wbinvl1_vol", nothing},
+};
+
+}  // namespace
+
+std::span<const Body> buffer_bodies() { return kBodies; }
+
+}  // namespace wave::emulator::WAVE_SIMD

@@ -1,0 +1,225 @@
+// Element types of matrix instructions and the arithmetic on them. Included once for each SIMD level
+// (each_simd_level.h), inside no namespace.
+
+namespace wave::emulator::WAVE_SIMD {
+
+namespace {
+
+/// The host's widest vector in bytes, and how many vectors of D are held in registers at a time: half of those there
+/// are, so that B and the products fit, too.
+#if defined(WAVE_SIMD_AVX512)
+inline constexpr int kVectorBytes = 64, kVectorsAtOnce = 16;
+#elif defined(WAVE_SIMD_AVX2)
+inline constexpr int kVectorBytes = 32, kVectorsAtOnce = 8;
+#else
+inline constexpr int kVectorBytes = 16, kVectorsAtOnce = 8;
+#endif
+
+template <class T, int kCount>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(sizeof(T) * kCount)));
+};
+
+template <class V>
+inline V load(const void* from) {
+  V value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+/// a * b + c: for floats fused, for i32 the sum of the products of both signed halves.
+template <class T, class V>
+inline V multiply_add(V a, V b, V c) {
+  constexpr bool kFloat = std::is_same_v<T, f32>, kDouble = std::is_same_v<T, f64>;
+#if defined(WAVE_SIMD_AVX512)
+  if constexpr (sizeof(V) == 64) {
+    if constexpr (kFloat) return _mm512_fmadd_ps(a, b, c);
+    if constexpr (kDouble) return _mm512_fmadd_pd(a, b, c);
+    if constexpr (!kFloat && !kDouble)
+      return c +
+             __builtin_bit_cast(V, _mm512_madd_epi16(__builtin_bit_cast(__m512i, a), __builtin_bit_cast(__m512i, b)));
+  } else
+#endif
+#if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
+      if constexpr (sizeof(V) == 32) {
+    if constexpr (kFloat) return _mm256_fmadd_ps(a, b, c);
+    if constexpr (kDouble) return _mm256_fmadd_pd(a, b, c);
+    if constexpr (!kFloat && !kDouble)
+      return c +
+             __builtin_bit_cast(V, _mm256_madd_epi16(__builtin_bit_cast(__m256i, a), __builtin_bit_cast(__m256i, b)));
+  } else if constexpr (sizeof(V) == 16 && kFloat) {
+    return _mm_fmadd_ps(a, b, c);
+  } else
+#endif
+  {
+    for (size_t i = 0; i < sizeof(V) / sizeof(T); ++i) {
+      if constexpr (kFloat) {
+        c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+      } else if constexpr (kDouble) {
+        c[i] = __builtin_fma(a[i], b[i], c[i]);
+      } else {
+        const u32 low = static_cast<u32>(static_cast<i16>(a[i]) * static_cast<i16>(b[i]));
+        const u32 high = static_cast<u32>((a[i] >> 16) * (b[i] >> 16));
+        c[i] = static_cast<i32>(static_cast<u32>(c[i]) + low + high);
+      }
+    }
+    return c;
+  }
+}
+
+// An element type says how the registers of A and B become rows of factors, one factor for each lane:
+//
+//   Factor, Sum         what is multiplied and what is added up
+//   kPacked             values of k in one factor
+//   kRegisters, kRows   registers that one unpack() reads, and rows that it makes
+//   kGroupRows          of MatrixShape
+//   kExactGroup         products that multiply_exactly() adds at once, 0 where it is not for this type; then also
+//                       kMinExponent
+//   kSwizzles           whether CBSZ, ABID and BLGP choose lanes: with several blocks all, with one block BLGP where
+//                       kTakesBlgp says so
+
+struct Float32Sums {
+  using Factor = f32;
+  using Sum = f32;
+  static constexpr int kPacked = 1, kRegisters = 1, kGroupRows = 4, kExactGroup = 0;
+  static constexpr bool kSwizzles = true, kTakesBlgp = false;
+};
+
+#if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
+/// Eight f16, each in the low half of a dword, as f32.
+inline __m256 convert_halves(__m256i halves) {
+  return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1)));
+}
+#endif
+
+struct F16 : Float32Sums {
+  static constexpr int kRows = 2, kExactGroup = 8, kMinExponent = -14;
+  static void unpack(const Row* from, f32 (*to)[kLanes]) {
+#if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
+    for (int i = 0; i < kLanes; i += 8) {
+      const __m256i pairs = load<__m256i>(&from->lane[i]);
+      _mm256_store_ps(&to[0][i], convert_halves(_mm256_and_si256(pairs, _mm256_set1_epi32(0xffff))));
+      _mm256_store_ps(&to[1][i], convert_halves(_mm256_srli_epi32(pairs, 16)));
+    }
+#else
+    for (int i = 0; i < kLanes; ++i) {
+      to[0][i] = f16_to_f32(from->lane[i] & 0xffff);
+      to[1][i] = f16_to_f32(from->lane[i] >> 16);
+    }
+#endif
+  }
+};
+
+struct Bf16 : Float32Sums {
+  static constexpr int kRows = 2, kExactGroup = 8, kMinExponent = -126;
+  static void unpack(const Row* from, f32 (*to)[kLanes]) {
+    WAVE_LANES
+    for (int i = 0; i < kLanes; ++i) {
+      to[0][i] = bf16_to_f32(from->lane[i]);
+      to[1][i] = bf16_to_f32(from->lane[i] >> 16);
+    }
+  }
+};
+
+template <class Format>
+struct Float8Values : Float32Sums {
+  static constexpr int kRows = 4, kExactGroup = 16, kMinExponent = 1 - Format::kExponentBias;
+  static void unpack(const Row* from, f32 (*to)[kLanes]) {
+    for (int byte = 0; byte < 4; ++byte) {
+      WAVE_LANES
+      for (int i = 0; i < kLanes; ++i) to[byte][i] = Format::to_f32(from->lane[i] >> 8 * byte & 0xff);
+    }
+  }
+};
+using F8 = Float8Values<Fp8>;
+using B8 = Float8Values<Bf8>;
+
+struct F32 : Float32Sums {
+  static constexpr int kRows = 1;
+  static constexpr bool kTakesBlgp = true;
+  static void unpack(const Row* from, f32 (*to)[kLanes]) { std::memcpy(to[0], from, sizeof(Row)); }
+};
+
+struct Xf32 : Float32Sums {
+  static constexpr int kRows = 1, kExactGroup = 4, kMinExponent = -126;
+  static void unpack(const Row* from, f32 (*to)[kLanes]) {
+    WAVE_LANES
+    for (int i = 0; i < kLanes; ++i) to[0][i] = f32_to_xf32(from->lane[i]);
+  }
+};
+
+/// Pairs of values in the halves of a dword: those at the even, then those at the odd bytes. As A and B are paired
+/// alike, every product is there.
+struct I8 {
+  using Factor = i32;
+  using Sum = i32;
+  static constexpr int kPacked = 2, kRegisters = 1, kRows = 2, kGroupRows = 4, kExactGroup = 0;
+  static constexpr bool kSwizzles = true, kTakesBlgp = false;
+  static void unpack(const Row* from, i32 (*to)[kLanes]) {
+    WAVE_LANES
+    for (int i = 0; i < kLanes; ++i) {
+      const u32 bytes = from->lane[i];
+      to[0][i] = pair(static_cast<i8>(bytes), static_cast<i8>(bytes >> 16));
+      to[1][i] = pair(static_cast<i8>(bytes >> 8), static_cast<i8>(bytes >> 24));
+    }
+  }
+
+ protected:
+  static i32 pair(i8 low, i8 high) {
+    return static_cast<i32>((static_cast<u32>(i32{low}) & 0xffffu) | static_cast<u32>(i32{high}) << 16);
+  }
+};
+
+/// The same one by one: the high half is zero.
+struct SingleI8 : I8 {
+  static constexpr int kPacked = 1, kRows = 4;
+  static void unpack(const Row* from, i32 (*to)[kLanes]) {
+    for (int byte = 0; byte < 4; ++byte) {
+      WAVE_LANES
+      for (int i = 0; i < kLanes; ++i) to[byte][i] = pair(static_cast<i8>(from->lane[i] >> 8 * byte), 0);
+    }
+  }
+};
+
+struct F64 {
+  using Factor = f64;
+  using Sum = f64;
+  static constexpr int kPacked = 1, kRegisters = 2, kRows = 1, kGroupRows = 1;
+  static constexpr bool kSwizzles = false;
+  static void unpack(const Row* from, f64 (*to)[kLanes]) {
+    WAVE_LANES
+    for (int i = 0; i < kLanes; ++i) to[0][i] = __builtin_bit_cast(f64, u64{from[1].lane[i]} << 32 | from[0].lane[i]);
+  }
+};
+
+/// Whether VSKIP is on. What GPR indexing would mean for matrices is not documented.
+inline bool is_skipped(const Wave& wave) {
+  if (wave.special & kSpecialIndex) [[unlikely]]
+    fault("a matrix instruction while GPR indexing (s_set_gpr_idx_on) is on");
+  return (wave.special & kSpecialSkip) != 0;
+}
+
+/// The rows of a matrix source in the register file. Sources other than C are never constants.
+inline const Row* register_rows(const Wave& wave, const Op* op, int index) {
+  return reinterpret_cast<const Row*>(reinterpret_cast<uintptr_t>(wave.v) + op->rows[index]);
+}
+
+/// The factors in `count` registers.
+template <class Type>
+void unpack(const Row* from, int count, typename Type::Factor (*to)[kLanes]) {
+  for (int i = 0; i < count / Type::kRegisters; ++i) Type::unpack(from + i * Type::kRegisters, to + i * Type::kRows);
+}
+
+/// Makes the `count` registers of D a copy of C: an inline constant of `dwords`, or registers that may overlap D.
+inline void copy_accumulators(const Wave& wave, const Op* op, Row* d, int count, int dwords) {
+  if (op->rows[2] & kSourceConstant) {
+    const Row* c = reinterpret_cast<const Row*>(op->rows[2] - kSourceConstant);
+    for (int i = 0; i < count; ++i) d[i] = c[i % dwords];
+  } else if (const Row* c = register_rows(wave, op, 2); c != d) {
+    std::memmove(d, c, static_cast<size_t>(count) * sizeof(Row));
+  }
+}
+
+}  // namespace
+
+}  // namespace wave::emulator::WAVE_SIMD

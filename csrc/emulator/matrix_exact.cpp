@@ -1,0 +1,137 @@
+#include "emulator/matrix_exact.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace wave::emulator {
+
+namespace {
+
+/// A factor, also as significand * 2^(exponent - 23) with 1 <= |significand| < 2 in units of 2^-23, less for denormals.
+struct Factor {
+  f64 value;
+  i32 significand;
+  i32 exponent;
+};
+
+constexpr int kF32MinExponent = -126;
+
+Factor split(f32 value, int min_exponent) {
+  if (value == 0 || !std::isfinite(value)) return {value, 0, kF32MinExponent};
+  const int exponent = std::max(std::ilogb(value), min_exponent);
+  return {value, static_cast<i32>(std::ldexp(value, 23 - exponent)), exponent};
+}
+
+/// sum * 2^exponent, the sum counted in units of 2^-24.
+struct Sum {
+  i64 units;
+  int exponent;
+};
+
+/// Rounds towards minus infinity, as the hardware does when it aligns a sum.
+i64 shift_right(i64 value, int bits) { return value >> std::min(bits, 63); }
+
+/// The sum of the products at every `step`-th k, each truncated to 24 fractional bits under the largest exponent.
+Sum add_products(const Factor* a, const Factor* b, int count, int step) {
+  int largest = a[0].exponent + b[0].exponent;
+  for (int k = 0; k < count; k += step) largest = std::max(largest, a[k].exponent + b[k].exponent);
+  i64 units = 0;
+  for (int k = 0; k < count; k += step) {
+    const i64 product = i64{a[k].significand} * b[k].significand;  // in units of 2^-46
+    const i64 magnitude = shift_right(std::abs(product), 46 - 24 + largest - a[k].exponent - b[k].exponent);
+    units += product < 0 ? -magnitude : magnitude;
+  }
+  return {units, largest};
+}
+
+/// FP8: even and odd k are summed on their own.
+Sum add_float8_products(const Factor* a, const Factor* b, int count) {
+  const Sum even = add_products(a, b, count, 2), odd = add_products(a + 1, b + 1, count - 1, 2);
+  const int exponent = std::max(even.exponent, odd.exponent);
+  const i64 units = shift_right(even.units, exponent - even.exponent) + shift_right(odd.units, exponent - odd.exponent);
+  return {units, exponent};
+}
+
+/// What infinities, NaNs and products beyond f32 make of a sum.
+std::optional<f32> overflow(const Factor* a, const Factor* b, int count, f32 c) {
+  f64 sum = c;
+  bool positive = false, negative = false;
+  for (int k = 0; k < count; ++k) {
+    const f64 product = a[k].value * b[k].value;
+    sum += product;
+    positive |= product >= 0x1p128;
+    negative |= product <= -0x1p128;
+  }
+  if (!std::isfinite(sum)) return static_cast<f32>(sum);
+  if (positive && negative) return std::numeric_limits<f32>::quiet_NaN();
+  if (positive || negative) return positive ? INFINITY : -INFINITY;
+  return std::nullopt;
+}
+
+f32 add_group(const Factor* a, const Factor* b, int count, bool is_float8, f32 c) {
+  if (const std::optional<f32> special = overflow(a, b, count, c)) return *special;
+  const Sum sum = is_float8 ? add_float8_products(a, b, count) : add_products(a, b, count, 1);
+  const Factor addend = split(c, kF32MinExponent);
+  const int exponent = std::max(sum.exponent, addend.exponent);
+  // C keeps 24 fractional bits, the products 31.
+  i64 c_units = shift_right(i64{addend.significand} * 2, exponent - addend.exponent);
+  if (is_float8 && addend.exponent < exponent - 25) c_units = 0;
+  const i64 total = shift_right(sum.units * 128, exponent - sum.exponent) + c_units * 128;
+  return static_cast<f32>(std::ldexp(static_cast<f64>(total), exponent - 31));
+}
+
+std::vector<Factor> split_all(const f32* values, int count, int min_exponent) {
+  std::vector<Factor> factors;
+  factors.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) factors.push_back(split(values[i], min_exponent));
+  return factors;
+}
+
+}  // namespace
+
+bool sums_matrices_exactly() {
+  static const bool exact = [] {
+    const char* value = std::getenv("WAVE_RUNTIME_MFMA");
+    const std::string_view mode = value == nullptr ? "fast" : value;
+    if (mode != "fast" && mode != "exact") throw ValueError(text("WAVE_RUNTIME_MFMA=", mode, " is not fast or exact"));
+    return mode == "exact";
+  }();
+  return exact;
+}
+
+void multiply_exactly(const MatrixSums& sums, const f32* a, const f32* b, f32* d) {
+  const std::vector<Factor> all_a = split_all(a, sums.per_lane * kLanes, sums.min_exponent_a);
+  const std::vector<Factor> all_b = split_all(b, sums.per_lane * kLanes, sums.min_exponent_b);
+  std::vector<Factor> row(static_cast<size_t>(sums.depth)), column(row.size());
+  const auto gather = [&](const std::vector<Factor>& from, int block, int index, std::vector<Factor>& to) {
+    for (int k = 0; k < sums.depth; ++k) {
+      const int lane = sums.input_lane(block, k / sums.per_lane) + index;
+      to[static_cast<size_t>(k)] = from[static_cast<size_t>(k % sums.per_lane * kLanes + lane)];
+    }
+  };
+  for (int block = 0; block < sums.blocks; ++block) {
+    for (int i = 0; i < sums.size; ++i) {
+      gather(all_a, block, i, row);
+      for (int j = 0; j < sums.size; ++j) {
+        gather(all_b, block, j, column);
+        f32 sum;
+        std::memcpy(&sum, d + sums.output(block, i) + j, sizeof(sum));
+        for (int k = 0; k < sums.depth; k += sums.group) {
+          sum = add_group(&row[static_cast<size_t>(k)], &column[static_cast<size_t>(k)],
+                          std::min(sums.group, sums.depth - k), sums.is_float8, sum);
+        }
+        std::memcpy(d + sums.output(block, i) + j, &sum, sizeof(sum));
+      }
+    }
+  }
+}
+
+}  // namespace wave::emulator

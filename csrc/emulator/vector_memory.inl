@@ -1,0 +1,349 @@
+// Loads and stores of a wave's lanes: what GLOBAL, FLAT, SCRATCH, MUBUF and DS instructions have in common. Included
+// once for each SIMD level (each_simd_level.h), inside no namespace.
+//
+// An address space is a struct of static functions that the templates below take as Space:
+//
+//   bool find(const Wave&, const Op*, Addresses&)                the lanes' addresses; false where no lane is enabled
+//   bool covers(const Wave&, const Addresses&, u32 size, bool)   whether host() is right for all of them
+//   u8* host(const Wave&, u64 address)
+//   void read(Wave&, u64 address, void* to, u32 size, int lane)  and write: with the space's checks; they throw Fault
+//   u8* atomic(Wave&, u64 address, u32 size, int lane)           where an atomic may work; throws Fault
+//   bool kShared                                                 whether other threads use it at the same time
+
+namespace wave::emulator::WAVE_SIMD {
+
+/// Where the lanes of a wave access memory.
+struct Addresses {
+  u64 lane[kLanes];
+  const Row* enabled;  ///< ~0 for the lanes that access it, 0 for the others
+  u64 low;             ///< the lowest address of an enabled lane
+  u64 high;            ///< ... and the highest: of an access's first byte
+
+  /// Sets the range of the addresses. False where no lane is enabled.
+  bool find_range(const Row& enabled_lanes) {
+    enabled = &enabled_lanes;
+    u64 lowest = ~u64{0}, highest = 0;
+    for (int i = 0; i < kLanes; ++i) {
+      const u64 mask = static_cast<u64>(static_cast<i64>(static_cast<i32>(enabled_lanes.lane[i])));
+      lowest = std::min(lowest, lane[i] | ~mask);
+      highest = std::max(highest, lane[i] & mask);
+    }
+    low = lowest;
+    high = highest;
+    return low <= high;
+  }
+};
+
+inline u64 sign_extend(u32 value) { return static_cast<u64>(static_cast<i64>(static_cast<i32>(value))); }
+inline const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
+inline const Op* next(const Op* op) { return op + op->size; }
+
+/// The memory of the launch: what the address spaces beyond LDS and scratch end in.
+struct GlobalMemory {
+  static constexpr bool kShared = true;
+  static bool covers(const Wave& wave, const Addresses& addresses, u32 size, bool write) {
+    return memory_of(wave).covers(addresses.low, addresses.high + size, write);
+  }
+  static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }
+  static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
+    memory_of(wave).read(address, to, size, lane);
+  }
+  static void write(Wave& wave, u64 address, const void* from, u32 size, int lane) {
+    memory_of(wave).write(address, from, size, lane);
+  }
+  static u8* atomic(Wave& wave, u64 address, u32 size, int lane) { return memory_of(wave).atomic(address, size, lane); }
+};
+
+/// LDS of the wave's workgroup, from address 0 on.
+struct LdsMemory {
+  static constexpr bool kShared = false;
+  static bool covers(const Wave& wave, const Addresses& addresses, u32 size, bool) {
+    return addresses.high + size <= wave.group->lds_size();
+  }
+  static u8* host(const Wave& wave, u64 address) { return wave.group->lds() + address; }
+  static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
+    wave.group->read_lds(address, to, size, lane);
+  }
+  static void write(Wave& wave, u64 address, const void* from, u32 size, int lane) {
+    wave.group->write_lds(address, from, size, lane);
+  }
+  static u8* atomic(Wave& wave, u64 address, u32 size, int lane) { return wave.group->atomic_lds(address, size, lane); }
+};
+
+/// The part of a register that an access of less than 32 bits concerns. A load keeps the rest.
+enum class Part : u8 { Whole, Low, High };
+
+template <Part kPart, class T>
+inline void set_part(u32& dword, T value) {
+  const u32 extended = static_cast<u32>(static_cast<i32>(value));
+  if constexpr (kPart == Part::Whole) dword = extended;
+  if constexpr (kPart == Part::Low) dword = (dword & 0xffff0000u) | (extended & 0xffffu);
+  if constexpr (kPart == Part::High) dword = (dword & 0xffffu) | extended << 16;
+}
+
+// GCC does not see that loads have set all lanes of `values`.
+#if !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+/// Sets the part in the lanes that the mask enables.
+template <Part kPart>
+inline void set_rows(Row& row, const Row& values, const Row& enabled) {
+  for (int i = 0; i < kLanes; ++i) {
+    u32 dword = row.lane[i];
+    set_part<kPart>(dword, values.lane[i]);
+    row.lane[i] = (dword & enabled.lane[i]) | (row.lane[i] & ~enabled.lane[i]);
+  }
+}
+#if !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+template <Part kPart>
+inline u32 get_part(u32 dword) {
+  return kPart == Part::High ? dword >> 16 : dword;
+}
+
+/// Four lanes' dwords, up to four of each.
+struct FourLanes {
+  using Dwords = u32[4];
+  alignas(16) Dwords dword[4];
+
+  /// Reads a lane's dwords from memory. All of the register is set: parts of one would be slow to use.
+  template <int kCount>
+  void read(int lane, const u8* from) {
+#if defined(__x86_64__)
+    __m128i value;
+    if constexpr (kCount == 4) {
+      value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    } else {
+      value = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+      if constexpr (kCount == 3) value = _mm_unpacklo_epi64(value, _mm_loadu_si32(from + 2 * sizeof(u32)));
+    }
+    _mm_store_si128(reinterpret_cast<__m128i*>(dword[lane]), value);
+#else
+    std::memcpy(dword[lane], from, sizeof(u32) * kCount);
+#endif
+  }
+
+  /// From a lane after the other, as memory has them, to rows, or back.
+  void transpose() {
+#if defined(__x86_64__)
+    __m128i* const four = reinterpret_cast<__m128i*>(dword);
+    const __m128i low01 = _mm_unpacklo_epi32(four[0], four[1]), low23 = _mm_unpacklo_epi32(four[2], four[3]);
+    const __m128i high01 = _mm_unpackhi_epi32(four[0], four[1]), high23 = _mm_unpackhi_epi32(four[2], four[3]);
+    four[0] = _mm_unpacklo_epi64(low01, low23);
+    four[1] = _mm_unpackhi_epi64(low01, low23);
+    four[2] = _mm_unpacklo_epi64(high01, high23);
+    four[3] = _mm_unpackhi_epi64(high01, high23);
+#else
+    for (int i = 0; i < 4; ++i) {
+      for (int k = 0; k < i; ++k) std::swap(dword[i][k], dword[k][i]);
+    }
+#endif
+  }
+};
+
+/// Loads the values of all lanes from memory that is known to be covered, those of disabled lanes from the lowest
+/// address: the loop is without branches.
+template <class Space, class T, int kCount>
+inline void load_covered(const Wave& wave, const Addresses& addresses, Row (&rows)[kCount]) {
+  u64 at[kLanes];
+  for (int i = 0; i < kLanes; ++i) {
+    const u64 mask = sign_extend(addresses.enabled->lane[i]);
+    at[i] = (addresses.lane[i] & mask) | (addresses.low & ~mask);
+  }
+  if constexpr (kCount == 1) {
+    for (int i = 0; i < kLanes; ++i) {
+      T value;
+      std::memcpy(&value, Space::host(wave, at[i]), sizeof(T));
+      rows[0].lane[i] = static_cast<u32>(static_cast<i32>(value));
+    }
+  } else {
+    for (int i = 0; i < kLanes; i += 4) {
+      FourLanes lanes{};
+      for (int j = 0; j < 4; ++j) lanes.read<kCount>(j, Space::host(wave, at[i + j]));
+      lanes.transpose();
+      for (int k = 0; k < kCount; ++k) std::memcpy(&rows[k].lane[i], lanes.dword[k], sizeof(lanes.dword[k]));
+    }
+  }
+}
+
+/// Loads kCount values of type T for each enabled lane into as many rows.
+template <class Space, class T, int kCount, Part kPart>
+inline void load_rows(Wave& wave, const Addresses& addresses, Row* rows) {
+  Row values[kCount];
+  if (Space::covers(wave, addresses, sizeof(T) * kCount, false)) [[likely]] {
+    load_covered<Space, T, kCount>(wave, addresses, values);
+  } else {
+    for (Row& row : values) row = {};
+    for (int i = 0; i < kLanes; ++i) {
+      if (addresses.enabled->lane[i] == 0) continue;
+      T value[kCount];
+      Space::read(wave, addresses.lane[i], value, sizeof(value), i);
+      for (int k = 0; k < kCount; ++k) values[k].lane[i] = static_cast<u32>(static_cast<i32>(value[k]));
+    }
+  }
+  for (int k = 0; k < kCount; ++k) set_rows<kPart>(rows[k], values[k], *addresses.enabled);
+}
+
+/// Stores kCount rows as T for each enabled lane.
+template <class Space, class T, int kCount, Part kPart>
+inline void store_rows(Wave& wave, const Addresses& addresses, const Row* rows) {
+  const bool covered = Space::covers(wave, addresses, sizeof(T) * kCount, true);
+  const auto put = [&](int lane, const T* value) {
+    if (addresses.enabled->lane[lane] == 0) return;
+    if (covered) [[likely]] {
+      std::memcpy(Space::host(wave, addresses.lane[lane]), value, sizeof(T) * kCount);
+    } else {
+      Space::write(wave, addresses.lane[lane], value, sizeof(T) * kCount, lane);
+    }
+  };
+  if constexpr (kCount == 1) {
+    for (int i = 0; i < kLanes; ++i) {
+      const T value = static_cast<T>(get_part<kPart>(rows[0].lane[i]));
+      put(i, &value);
+    }
+  } else {
+    for (int i = 0; i < kLanes; i += 4) {
+      FourLanes lanes{};
+      for (int k = 0; k < kCount; ++k) std::memcpy(lanes.dword[k], &rows[k].lane[i], sizeof(lanes.dword[k]));
+      lanes.transpose();
+      for (int j = 0; j < 4; ++j) put(i + j, lanes.dword[j]);
+    }
+  }
+}
+
+template <class Space, class T, int kCount = 1, Part kPart = Part::Whole>
+const Op* load(Wave& wave, const Op* op) {
+  Addresses addresses;
+  if (Space::find(wave, op, addresses)) load_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[op->dst]);
+  return next(op);
+}
+
+template <class Space, class T, int kCount = 1, Part kPart = Part::Whole>
+const Op* store(Wave& wave, const Op* op) {
+  Addresses addresses;
+  if (Space::find(wave, op, addresses)) store_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[op->src[1]]);
+  return next(op);
+}
+
+/// Where loads into LDS put a lane's dword: at M0 plus the instruction's offset plus the lane's place in the wave.
+inline u64 lds_slot(const Wave& wave, const Op* op, int lane) {
+  return (wave.s[sreg::kM0] & 0xffffu) + sign_extend(op->imm) + sizeof(u32) * static_cast<u32>(lane);
+}
+inline void write_lds_slot(Wave& wave, const Op* op, u32 dword, int lane) {
+  wave.group->write_lds(lds_slot(wave, op, lane), &dword, sizeof(dword), lane);
+}
+
+/// Loads T for each enabled lane into LDS.
+template <class Space, class T>
+inline void load_to_lds(Wave& wave, const Op* op, const Addresses& addresses) {
+  Row values;
+  load_rows<Space, T, 1, Part::Whole>(wave, addresses, &values);
+  for (int i = 0; i < kLanes; ++i) {
+    if (addresses.enabled->lane[i] != 0) write_lds_slot(wave, op, values.lane[i], i);
+  }
+}
+
+template <class Space, class T>
+const Op* load_lds(Wave& wave, const Op* op) {
+  Addresses addresses;
+  if (Space::find(wave, op, addresses)) load_to_lds<Space, T>(wave, op, addresses);
+  return next(op);
+}
+
+/// A value of 32 or 64 bits in a lane of consecutive rows.
+template <class T>
+inline T get_value(const Row* rows, int lane) {
+  if constexpr (sizeof(T) == 8) {
+    return __builtin_bit_cast(T, u64{rows[1].lane[lane]} << 32 | rows[0].lane[lane]);
+  } else {
+    return __builtin_bit_cast(T, rows[0].lane[lane]);
+  }
+}
+
+template <class T>
+inline void set_value(Row* rows, T value, int lane) {
+  u32 dwords[sizeof(T) / sizeof(u32)];
+  std::memcpy(dwords, &value, sizeof(T));
+  for (size_t k = 0; k < std::size(dwords); ++k) rows[k].lane[lane] = dwords[k];
+}
+
+/// Where lanes' atomics on T may work: checked all at once, or lane by lane.
+template <class Space, class T>
+class AtomicTargets {
+ public:
+  AtomicTargets(Wave& wave, const Addresses& addresses) : wave_(wave), addresses_(addresses) {
+    u64 bits = 0;
+    for (int i = 0; i < kLanes; ++i) bits |= addresses.lane[i] & sign_extend(addresses.enabled->lane[i]);
+    checked_ = bits % sizeof(T) == 0 && Space::covers(wave, addresses, sizeof(T), true);
+  }
+  u8* operator[](int lane) const {
+    const u64 address = addresses_.lane[lane];
+    return checked_ ? Space::host(wave_, address) : Space::atomic(wave_, address, sizeof(T), lane);
+  }
+
+ private:
+  Wave& wave_;
+  const Addresses& addresses_;
+  bool checked_;
+};
+
+/// A read-modify-write for each enabled lane, in lane order. The rows of operands are given: the second one counts
+/// where the function has two.
+template <class Space, auto kModify>
+inline void modify_rows(Wave& wave, const Op* op, const Addresses& addresses, const Row* first, const Row* second) {
+  using T = typename Atomic<kModify>::Value;
+  const AtomicTargets<Space, T> targets(wave, addresses);
+  for (int i = 0; i < kLanes; ++i) {
+    if (addresses.enabled->lane[i] == 0) continue;
+    const T a = get_value<T>(first, i), b = Atomic<kModify>::kHasTwo ? get_value<T>(second, i) : T{};
+    const T old = Atomic<kModify>::template apply<Space::kShared>(targets[i], a, b);
+    if (op->flags & kReturns) set_value(&wave.v[op->dst], old, i);
+  }
+}
+
+/// Where the function has two operands, the second follows the first in the registers.
+template <auto kModify>
+inline const Row* second_operand(const Row* first) {
+  return first + sizeof(typename Atomic<kModify>::Value) / sizeof(u32);
+}
+
+template <class Space, auto kModify>
+const Op* atomic(Wave& wave, const Op* op) {
+  Addresses addresses;
+  if (!Space::find(wave, op, addresses)) return next(op);
+  const Row* data = &wave.v[op->src[1]];
+  modify_rows<Space, kModify>(wave, op, addresses, data, second_operand<kModify>(data));
+  return next(op);
+}
+
+/// What every address space but LDS has; Load and Store are templates like those above.
+// clang-format off
+#define WAVE_LOADS_AND_STORES(prefix, Load, Store, Space)           \
+  {prefix "_load_ubyte", Load<Space, u8>},                          \
+  {prefix "_load_sbyte", Load<Space, i8>},                          \
+  {prefix "_load_ushort", Load<Space, u16>},                        \
+  {prefix "_load_sshort", Load<Space, i16>},                        \
+  {prefix "_load_ubyte_d16", Load<Space, u8, 1, Part::Low>},        \
+  {prefix "_load_ubyte_d16_hi", Load<Space, u8, 1, Part::High>},    \
+  {prefix "_load_sbyte_d16", Load<Space, i8, 1, Part::Low>},        \
+  {prefix "_load_sbyte_d16_hi", Load<Space, i8, 1, Part::High>},    \
+  {prefix "_load_short_d16", Load<Space, u16, 1, Part::Low>},       \
+  {prefix "_load_short_d16_hi", Load<Space, u16, 1, Part::High>},   \
+  {prefix "_load_dword", Load<Space, u32>},                         \
+  {prefix "_load_dwordx2", Load<Space, u32, 2>},                    \
+  {prefix "_load_dwordx3", Load<Space, u32, 3>},                    \
+  {prefix "_load_dwordx4", Load<Space, u32, 4>},                    \
+  {prefix "_store_byte", Store<Space, u8>},                         \
+  {prefix "_store_byte_d16_hi", Store<Space, u8, 1, Part::High>},   \
+  {prefix "_store_short", Store<Space, u16>},                       \
+  {prefix "_store_short_d16_hi", Store<Space, u16, 1, Part::High>}, \
+  {prefix "_store_dword", Store<Space, u32>},                       \
+  {prefix "_store_dwordx2", Store<Space, u32, 2>},                  \
+  {prefix "_store_dwordx3", Store<Space, u32, 3>},                  \
+  {prefix "_store_dwordx4", Store<Space, u32, 4>}
+// clang-format on
+
+}  // namespace wave::emulator::WAVE_SIMD

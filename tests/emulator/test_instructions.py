@@ -1,0 +1,189 @@
+"""Every arithmetic instruction against the model: random operands, modifiers, MODE, EXEC; all registers are compared.
+
+`python tests/emulator/test_instructions.py --cases 100` tries more, and prints a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import machine
+import model
+import numpy as np
+import pytest
+from machine import State
+from model.draw import FLOAT_TYPES, Case, draw
+from model.floats import F16, Format
+from model.operands import place
+
+from wave_runtime import _C
+
+Row = Mapping[str, Any]
+
+CASES = int(os.environ.get("WAVE_RUNTIME_TEST_CASES", "2"))  # of each row, with four waves each
+FORMATS = {"SOP1", "SOP2", "SOPK", "SOPC", "VOP1", "VOP2", "VOPC", "VOP3", "VOP3B", "VOP3P"}
+FORMATS |= {f"{name}_SDWA" for name in ("VOP1", "VOP2", "VOPC")} | {f"{name}_DPP" for name in ("VOP1", "VOP2")}
+# Branches, and what changes how later instructions read registers.
+CONTROL = {"s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_call_b64", "s_rfe_b64", "s_rfe_restore_b64", "s_setvskip"}
+CONTROL |= {"s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join", "s_set_gpr_idx_on", "s_set_gpr_idx_idx"}
+IMPLEMENTED = frozenset(_C.implemented_instructions())
+
+
+def is_tested(row: Row) -> bool:
+    name = row["base_name"]
+    arithmetic = row["format"] in FORMATS or name.startswith("v_accvgpr")
+    return arithmetic and name in IMPLEMENTED and name not in CONTROL
+
+
+ROWS = [row for row in machine.ROWS if is_tested(row)]
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What the manual leaves open in a float result, besides which NaN it is."""
+
+    ulps: int
+    sign_of_zero: bool
+
+    def same(self, format: Format, expected: int, found: int) -> bool:
+        if expected == found or (format.is_nan(expected) and format.is_nan(found)):
+            return True
+        sizes = [bits & (format.sign_bit - 1) for bits in (expected, found)]
+        if sizes == [0, 0]:
+            return self.sign_of_zero
+        if format.is_nan(expected) or format.is_nan(found) or (expected ^ found) & format.sign_bit:
+            return False
+        flushed = {0, 1 << format.fraction_bits}  # neighbours where there are no denormals
+        return abs(sizes[0] - sizes[1]) <= self.ulps or (self.ulps > 0 and set(sizes) == flushed)
+
+    def same_register(self, format: Format, expected: int, found: int, dwords: int) -> bool:
+        mask, positions = (1 << format.width) - 1, range(0, 32 * dwords, format.width)
+        return all(self.same(format, expected >> at & mask, found >> at & mask) for at in positions)
+
+
+def forgive(case: Case, expected: State, found: State) -> None:
+    """Makes equal in `expected` what counts as equal: results that are floats."""
+    rule = model.RULES.get(case.row["base_name"])
+    open_sign = bool(case.fields.get("CLAMP")) or case.row["base_name"].startswith(("v_sin", "v_cos", "v_fract"))
+    tolerance = Tolerance(rule.ulps if rule else 0, open_sign)
+    for operand in case.row["operands"]:
+        format = F16 if case.row["base_name"] == "v_pack_b32_f16" else FLOAT_TYPES.get(operand["type"])
+        if not operand["written"] or format is None or operand["kind"] != "Vgpr":
+            continue
+        first, dwords = place(operand, case.fields, case.literal).number, operand["dwords"]
+        wanted, got = (state.v[:, first : first + dwords] for state in (expected, found))
+        for wave, lane in np.argwhere((wanted != got).any(axis=1)):
+            bits = [sum(int(v[wave, i, lane]) << 32 * i for i in range(dwords)) for v in (wanted, got)]
+            if tolerance.same_register(format, bits[0], bits[1], dwords):
+                wanted[wave, :, lane] = got[wave, :, lane]
+
+
+def differences(case: Case) -> Iterator[str]:
+    """What the emulator does otherwise than the model, in words."""
+    expected = model.evaluate(case.row, case.fields, case.literal, case.state)
+    found = machine.run(case.words, case.state)
+    forgive(case, expected, found)
+    for name in ("s", "v", "a", "lds", "vcc", "exec", "scc", "m0", "mode"):
+        for at in np.argwhere(getattr(expected, name) != getattr(found, name)):
+            before, wanted, got = (int(getattr(state, name)[tuple(at)]) for state in (case.state, expected, found))
+            wave, lane = at[0], at[2] if len(at) == 3 else None
+            yield (
+                f"{name}{at[1:].tolist()} of wave {wave} was {before:#x}, must be {wanted:#x}, is {got:#x}; "
+                f"MODE {case.state.mode[wave]:#x}, EXEC {case.state.exec[wave]}, VCC {case.state.vcc[wave]}, "
+                f"sources {sources(case, int(wave), lane)}"
+            )
+
+
+def sources(case: Case, wave: int, lane: int | None) -> list[str]:
+    texts = []
+    for operand in case.row["operands"]:
+        if operand["read"]:
+            at = place(operand, case.fields, case.literal)
+            if at.file in ("v", "a") and lane is not None:
+                registers = getattr(case.state, at.file)[wave, :, lane]
+            elif at.file == "s" and at.number < machine.SGPRS:
+                registers = case.state.s[wave]
+            else:
+                continue
+            words = registers[at.number : at.number + operand["dwords"]]
+            texts.append(f"{at.file}{at.number}={''.join(f'{word:08x}' for word in words[::-1])}")
+    return texts
+
+
+def code(case: Case) -> bytes:
+    return b"".join(word.to_bytes(4, "little") for word in case.words)
+
+
+def text(case: Case) -> str:
+    decoded = _C.decode("gfx942", code(case))
+    drawn = f"{case.row['mnemonic']} {case.fields} {case.words}"
+    assert decoded is not None, f"drew no instruction: {drawn}"
+    assert decoded["mnemonic"] == case.row["mnemonic"], f"drew {decoded['text']}: {drawn}"
+    return str(decoded["text"])
+
+
+def refusal(case: Case) -> str | None:
+    """Why the emulator stops at an instruction, where it does: not an error, as it says so."""
+    reason: str | None = _C.unsupported("gfx942", code(case))
+    return reason
+
+
+def cases(row: Row, count: int, seed: str = "") -> Iterator[Case]:
+    rng = random.Random(f"{row['mnemonic']} {row['format']} {seed}")
+    return (draw(row, rng) for _ in range(count))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["mnemonic"]))
+def test_instruction(row: Row) -> None:
+    assert model.is_modelled(row["base_name"]), "the emulator runs it: give it a rule in tests/emulator/model"
+    for case in cases(row, CASES):
+        description = text(case)
+        if refusal(case):
+            continue
+        first = next(differences(case), None)
+        assert first is None, f"{description}: {first}"
+
+
+def campaign(count: int, pattern: str, seed: str) -> int:
+    """Tries many cases, and prints how many differ: by format, and each row that does."""
+    tried, failed, refused = Counter[str](), Counter[str](), Counter[str]()
+    bad_rows = 0
+    for row in ROWS:
+        if pattern not in row["mnemonic"]:
+            continue
+        first, bad = None, 0
+        for case in cases(row, count, seed):
+            description = text(case)
+            if refusal(case):
+                refused[row["format"]] += 1
+                continue
+            difference = next(differences(case), None) if model.is_modelled(row["base_name"]) else "no model"
+            if difference is not None:
+                bad, first = bad + 1, first or f"{description}: {difference}"
+        tried[row["format"]] += count
+        failed[row["format"]] += bad
+        if first is not None:
+            bad_rows += 1
+            print(f"{row['mnemonic']}: {bad} of {count}; {first}", flush=True)
+    print(f"\n{'format':12}{'rows':>8}{'cases':>10}{'refused':>10}{'differ':>10}")
+    tried["all"], failed["all"], refused["all"] = (sum(counter.values()) for counter in (tried, failed, refused))
+    for name in tried:
+        print(f"{name:12}{tried[name] // count:8}{tried[name]:10}{refused[name]:10}{failed[name]:10}")
+    print(f"{bad_rows} rows differ")
+    return int(bad_rows > 0)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=20, help="for each row of the instruction table")
+    parser.add_argument("--rows", default="", help="only mnemonics that contain this")
+    parser.add_argument("--seed", default="")
+    arguments = parser.parse_args()
+    sys.exit(campaign(arguments.cases, arguments.rows, arguments.seed))

@@ -1,0 +1,177 @@
+"""LDS: reads and writes against the model, and the exchanges between lanes against their definitions."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from machine import LANES, State, encode, run
+from memory_support import BY_NAME, WAVES, check, names, random_state
+
+DS_PLAIN = [n for n in names("ds_read_", "ds_write_") if "addtid" not in n]
+
+
+@pytest.mark.parametrize("name", DS_PLAIN)
+def test_ds(name: str) -> None:
+    rng = np.random.default_rng(5)
+    state = random_state(rng)
+    offset = int(rng.integers(0, 100))
+    state.v[:, 8] = np.stack([rng.permutation(LANES) for _ in range(WAVES)]) * 14 - offset + rng.integers(0, 3)
+    state.v[:, 8] = np.maximum(state.v[:, 8].view(np.int32), 0) if "read" in name else state.v[:, 8] + offset
+    for acc in (0, 1):
+        fields = {"ADDR": 8, "DATA0": 20, "VDST": 7, "OFFSET": offset if "read" in name else 0, "ACC": acc}
+        check([(name, fields)], copy.deepcopy(state))
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("name", ["ds_read2_b{}", "ds_write2_b{}", "ds_wrxchg2_rtn_b{}"])
+@pytest.mark.parametrize("far", [False, True])
+def test_two_addresses(name: str, bits: int, far: bool) -> None:
+    """Each is two instructions of one address, whose offsets count elements, or 64 elements."""
+    rng = np.random.default_rng(8)
+    size, state = bits // 8, random_state(rng)
+    unit = 64 * size if far else size
+    offsets = (1, 0) if far else (41, 7)
+    state.v[:, 8] = np.stack([rng.permutation(32) for _ in range(2 * WAVES)]).reshape(WAVES, LANES) * size % 256
+    if "read" not in name:  # lanes that write to one place would do so in another order
+        state.exec[:, 1] = 0
+    two = name.format(bits).replace("2_", "2st64_") if far else name.format(bits)
+    fields = {"ADDR": 8, "DATA0": 20, "DATA1": 24, "VDST": 7}
+    words = encode_ds(two, fields | {"OFFSET0": offsets[0], "OFFSET1": offsets[1]})
+    single = name.format(bits).replace("2_", "_")
+    pair = [fields, fields | {"VDST": 7 + size // 4, "DATA0": 24}]
+    copies = copy.deepcopy(state)
+    copies.v[:, 9] = state.v[:, 8]  # the first result may overwrite the address in v8
+    steps = [encode_ds(single, f | {"ADDR": 9, "OFFSET": o * unit}) for f, o in zip(pair, offsets, strict=True)]
+    actual, expected = run(words, state), run([*steps[0], *steps[1]], copies)
+    for got, wanted in ((actual.v[:, 7:8], expected.v[:, 7:8]), (actual.v[:, 10:], expected.v[:, 10:])):
+        assert (got == wanted).all()
+    assert (actual.lds == expected.lds).all()
+
+
+def encode_ds(name: str, fields: dict[str, int]) -> list[int]:
+    row = BY_NAME[name]
+    operands = {operand["field"] for operand in row["operands"]} | {"OFFSET", "OFFSET0", "OFFSET1"}
+    return encode(row, **{field: value for field, value in fields.items() if field in operands})
+
+
+# Exchanges: the source of each lane's value. A disabled source gives zero.
+
+
+def exchange(name: str, fields: dict[str, int], state: State, source: Callable[[int, int], int]) -> None:
+    """source(wave, lane) is the lane whose data a lane gets."""
+    data = 8 if "swizzle" in name else 20
+    actual = run(encode_ds(name, {"ADDR": 8, "DATA0": 20, "VDST": 21, **fields}), state)
+    for wave in range(WAVES):
+        enabled = [int(state.exec[wave, lane // 32]) >> lane % 32 & 1 for lane in range(LANES)]
+        for lane in range(LANES):
+            at = source(wave, lane)
+            moved = int(state.v[wave, data, at]) if enabled[at] else 0
+            wanted = moved if enabled[lane] else int(state.v[wave, 21, lane])
+            assert int(actual.v[wave, 21, lane]) == wanted, (fields, wave, lane)
+
+
+def reverse5(value: int) -> int:
+    return int(f"{value:05b}"[::-1], 2)
+
+
+def swizzle_source(offset: int, lane: int) -> int:
+    group, i = lane & 32, lane & 31
+    if offset >= 0xE000:
+        mask = offset & 31
+        return group | (i if mask == 31 else reverse5(i) >> mask.bit_count() | i & mask)
+    if offset >= 0xC000:
+        mask, distance = offset & 31, offset >> 5 & 31
+        return group | i & mask | (i + (-distance if offset >> 10 & 1 else distance)) & ~mask & 31
+    if offset >= 0x8000:
+        return lane & ~3 | offset >> 2 * (lane & 3) & 3
+    return group | ((i & offset & 31) | offset >> 5 & 31) ^ offset >> 10 & 31
+
+
+@pytest.mark.parametrize("high", range(0, 0x10000, 0x400))
+def test_swizzle(high: int) -> None:
+    rng = np.random.default_rng(high)
+    state = random_state(rng)
+    for offset in (high | 0x1F, high | int(rng.integers(0, 0x400))):
+        exchange(
+            "ds_swizzle_b32", {"OFFSET": offset}, state, lambda _, lane, offset=offset: swizzle_source(offset, lane)
+        )
+
+
+def test_swizzle_of_a_fourier_transform() -> None:
+    """The manual's example: offset 0xe010 reverses the bits of a lane's number within 16 lanes."""
+    sources = [swizzle_source(0xE010, lane) for lane in range(32)]
+    assert sources[:16] == [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15]
+    assert sources[16:] == [source + 16 for source in sources[:16]]
+
+
+@pytest.mark.parametrize("offset", [0, 4, 0x1234])
+def test_bpermute(offset: int) -> None:
+    state = random_state(np.random.default_rng(9))
+    exchange(
+        "ds_bpermute_b32",
+        {"OFFSET": offset},
+        state,
+        lambda wave, lane: (int(state.v[wave, 8, lane]) + offset) // 4 % LANES,
+    )
+
+
+@pytest.mark.parametrize("offset", [0, 4, 0x1234])
+def test_permute(offset: int) -> None:
+    """The highest lane that sends to a lane wins; where none does, it gets zero."""
+    rng = np.random.default_rng(10)
+    state = random_state(rng)
+    actual = run(encode_ds("ds_permute_b32", {"ADDR": 8, "DATA0": 20, "VDST": 21, "OFFSET": offset}), state)
+    for wave in range(WAVES):
+        enabled = [lane for lane in range(LANES) if int(state.exec[wave, lane // 32]) >> lane % 32 & 1]
+        wanted = dict.fromkeys(enabled, 0)
+        for lane in enabled:
+            wanted[(int(state.v[wave, 8, lane]) + offset) // 4 % LANES] = int(state.v[wave, 20, lane])
+        for lane in enabled:
+            assert int(actual.v[wave, 21, lane]) == wanted[lane]
+
+
+# What takes its address from M0.
+
+
+@pytest.mark.parametrize(("name", "sign"), [("ds_append", 1), ("ds_consume", -1)])
+def test_count(name: str, sign: int) -> None:
+    state = random_state(np.random.default_rng(11))
+    state.m0[:] = [0x10000, 40, 400]
+    actual = run(encode_ds(name, {"VDST": 21, "OFFSET": 8}), state)
+    for wave in range(WAVES):
+        at = ((int(state.m0[wave]) & 0xFFFF) + 8) // 4
+        old, lanes = int(state.lds[wave, at]), sum(int(half).bit_count() for half in state.exec[wave])
+        assert int(actual.lds[wave, at]) == (old + sign * lanes) & 0xFFFFFFFF
+        for lane in range(LANES):
+            enabled = int(state.exec[wave, lane // 32]) >> lane % 32 & 1
+            assert int(actual.v[wave, 21, lane]) == (old if enabled else int(state.v[wave, 21, lane]))
+
+
+def test_addresses_of_lanes() -> None:
+    """ADDTID: a dword for each lane, from M0 and the offset on."""
+    state = random_state(np.random.default_rng(12))
+    state.m0[:], state.exec[:] = [0x70000, 128, 256], 0xFFFFFFFF
+    words = encode_ds("ds_read_addtid_b32", {"VDST": 21, "OFFSET": 64})
+    actual = run(words + encode_ds("ds_write_addtid_b32", {"DATA0": 22, "OFFSET": 512}), state)
+    for wave, base in enumerate([0, 32, 64]):
+        assert (actual.v[wave, 21] == state.lds[wave, base + 16 : base + 80]).all()
+        assert (actual.lds[wave, base + 128 : base + 192] == state.v[wave, 22]).all()
+
+
+def test_condxchg() -> None:
+    """Each half is written where its bit 31 is set, without that bit."""
+    rng = np.random.default_rng(13)
+    state = random_state(rng)
+    state.v[:, 8] = np.arange(LANES) * 8 + 4
+    actual = run(encode_ds("ds_condxchg32_rtn_b64", {"ADDR": 8, "DATA0": 20, "VDST": 22, "OFFSET": 3}), state)
+    for wave in range(WAVES):
+        for lane in range(LANES):
+            if not int(state.exec[wave, lane // 32]) >> lane % 32 & 1:
+                continue
+            for k in range(2):
+                old, data = int(state.lds[wave, 2 * lane + k]), int(state.v[wave, 20 + k, lane])
+                assert int(actual.v[wave, 22 + k, lane]) == old
+                assert int(actual.lds[wave, 2 * lane + k]) == (data & 0x7FFFFFFF if data >> 31 else old)

@@ -1,0 +1,202 @@
+"""Matrix instructions against the model in matrix_model.py."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import machine
+import numpy as np
+import pytest
+import torch
+from machine import LANES, State
+from matrix_model import CODES, ELEMENTS, SIGNED, Array, Operands, Shape, elements, expected
+
+import wave_runtime
+
+Instruction = Mapping[str, object]
+
+WAVES = 4
+ALL = [row for row in machine.ROWS if row["mnemonic"].startswith(("v_mfma_", "v_smfmac_"))]
+
+
+def same(actual: Array, wanted: Array, shape: Shape) -> bool:
+    """Bitwise, but that any NaN equals any NaN."""
+    if shape.sum == "i32":
+        return np.array_equal(actual, wanted)
+    bits, kind = (64, np.float64) if shape.sum == "f64" else (32, np.float32)
+    x, y = (np.ascontiguousarray(elements(rows, bits)) for rows in (actual, wanted))
+    return bool(np.all((x == y) | (np.isnan(x.view(kind)) & np.isnan(y.view(kind)))))
+
+
+def random_codes(element: str, shape: tuple[int, ...], random: np.random.Generator) -> Array:
+    """Codes [wave, ...]: of ordinary values, of those and a few random bits, of zeros and denormals, of random bits."""
+    bits = ELEMENTS[element].bits
+    kind = ELEMENTS[element].tensor
+    scale = 64 if element == "i8" else 4
+    ordinary = torch.from_numpy(random.standard_normal(shape) * scale).to(torch.float32 if bits < 64 else torch.float64)
+    codes = ordinary.to(kind).view(SIGNED[bits]).numpy().view(CODES[bits]).copy()
+    wild = np.frombuffer(random.bytes(codes.nbytes), dtype=CODES[bits]).reshape(shape)
+    sign = 1 << (bits - 1)
+    small = random.choice(np.array([0, sign, 1, sign + 1, 3, sign + 7], dtype=CODES[bits]), shape)
+    some = random.random(shape)
+    codes[1] = np.where(some < 0.02, wild, codes)[1]
+    codes[2] = np.where(some < 0.7, small, codes)[2]
+    codes[3] = wild[3]
+    return codes
+
+
+def random_rows(element: str, registers: int, random: np.random.Generator) -> Array:
+    bits = ELEMENTS[element].bits
+    codes = random_codes(element, (WAVES, LANES, registers * 32 // bits), random)
+    return np.ascontiguousarray(codes).view(np.uint32).transpose(0, 2, 1)
+
+
+def random_words(shape: tuple[int, ...], random: np.random.Generator) -> Array:
+    return random.integers(0, 2**32, shape, dtype=np.uint32)
+
+
+class Trial:
+    """One instruction with random registers in a random state. Operands may overlap: all are read first."""
+
+    def __init__(self, row: Instruction, random: np.random.Generator, **modifiers: int) -> None:
+        self.row, self.shape, self.random = row, Shape(str(row["mnemonic"])), random
+        self.state = State(WAVES)
+        for rows in (self.state.v, self.state.a):
+            rows[:] = random_words(rows.shape, random)
+        self.state.exec[:] = random_words((WAVES, 2), random)
+        self.state.mode[:] = random.integers(0, 256, WAVES) | machine.DEFAULT_MODE & ~0xFF
+        self.fields: dict[str, int] = dict(modifiers)
+
+    def place(self, registers: int) -> tuple[int, Array, int]:
+        """ACC bit, the rows, and the first register."""
+        accumulation = int(self.random.integers(2)) if registers <= machine.AGPRS else 0
+        rows = self.state.a if accumulation else self.state.v
+        first = int(self.random.integers((rows.shape[1] - registers) // 2 + 1)) * 2
+        return accumulation, rows[:, first : first + registers], first
+
+    def input(self, field: str, element: str, registers: int) -> tuple[int, Array]:
+        accumulation, rows, first = self.place(registers)
+        rows[:] = random_rows(element, registers, self.random)
+        self.fields[field] = 256 + first
+        return accumulation, rows
+
+    def accumulators(self, registers: int) -> Array:
+        """D, and C: registers of the same file, the same or others; or a constant. The registers of C."""
+        accumulation, self.target, first = self.place(registers)
+        self.fields |= {"VDST": first, "ACC_CD": accumulation}
+        wanted = self.shape.sum if self.shape.sum != "i32" else "f32"
+        if self.shape.sparse:
+            self.target[:] = random_rows(wanted, registers, self.random)
+            return self.target
+        choice = self.random.integers(4)
+        if choice == 0:
+            return self.constant(registers)
+        rows = self.state.a if accumulation else self.state.v
+        if choice == 1:
+            first = int(self.random.integers((rows.shape[1] - registers) // 2 + 1)) * 2
+        self.fields["SRC2"] = 256 + first
+        source = rows[:, first : first + registers]
+        source[:] = random_rows(wanted, registers, self.random)
+        return source
+
+    def constant(self, registers: int) -> Array:
+        code, number = [(128, 0), (129, 1), (193, -1), (242, 1.0), (245, -2.0), (248, 0.15915494309189535)][
+            self.random.integers(6)
+        ]
+        self.fields["SRC2"] = code
+        if self.shape.sum == "f64":
+            dwords = np.array([number], dtype=np.float64 if isinstance(number, float) else np.int64).view(np.uint32)
+        else:
+            dwords = np.array([number], dtype=np.float32 if isinstance(number, float) else np.int32).view(np.uint32)
+        return np.broadcast_to(np.resize(dwords, registers)[None, :, None], (WAVES, registers, LANES))
+
+    def run(self) -> None:
+        d, a, b, _ = self.shape.registers(self.row)
+        c = self.accumulators(d)
+        accumulation_a, rows_a = self.input("SRC0", self.shape.a, a)
+        accumulation_b, rows_b = self.input("SRC1", self.shape.b, b)
+        index = self.state.v[:, :1]
+        if self.shape.sparse:
+            first = int(self.random.integers(machine.VGPRS))
+            self.fields["SRC2"] = 256 + first
+            index = self.state.v[:, first : first + 1]
+        words = machine.encode(self.row, ACC=accumulation_a | accumulation_b << 1, **self.fields)
+        modifiers = {name.lower(): self.fields.get(name, 0) for name in ("CBSZ", "ABID", "BLGP")}
+        given = Operands(*(rows.copy() for rows in (rows_a, rows_b, c, index)), **modifiers)
+        after = machine.run(words, self.state)
+        self.target[:] = 0
+        actual = after.a if self.fields["ACC_CD"] else after.v
+        actual = actual[:, self.fields["VDST"] : self.fields["VDST"] + d]
+        assert same(actual, expected(self.shape, given), self.shape), (self.fields, modifiers)
+        actual[:] = 0
+        for name in ("v", "a", "s", "vcc", "exec", "scc", "mode"):
+            assert np.array_equal(getattr(after, name), getattr(self.state, name)), name
+
+
+def row_id(row: Instruction) -> str:
+    return str(row["mnemonic"])
+
+
+@pytest.mark.parametrize("row", ALL, ids=row_id)
+def test_product(row: Instruction) -> None:
+    random = np.random.default_rng(1)
+    for _ in range(3):
+        Trial(row, random).run()
+
+
+def modifier_choices(shape: Shape, random: np.random.Generator) -> list[dict[str, int]]:
+    if shape.sparse:
+        return [{"CBSZ": 0, "ABID": 1}, {"CBSZ": 1, "ABID": 1}, {"CBSZ": 0, "ABID": shape.bits // 4 - 1}]
+    choices = [{"BLGP": blgp} for blgp in range(1, 8)] if shape.takes_blgp or shape.sum == "f64" else []
+    if shape.takes_cbsz:
+        for cbsz in range(1, shape.blocks.bit_length()):
+            blgp = int(random.integers(8))
+            choices.append({"CBSZ": cbsz, "ABID": int(random.integers(1 << cbsz)), "BLGP": blgp})
+    return choices
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ALL if modifier_choices(Shape(row_id(row)), np.random.default_rng())], ids=row_id
+)
+def test_modifiers(row: Instruction) -> None:
+    random = np.random.default_rng(2)
+    for modifiers in modifier_choices(Shape(row_id(row)), random):
+        Trial(row, random, **modifiers).run()
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("v_mfma_f32_16x16x16_f16", {"CBSZ": 1}),
+        ("v_mfma_f32_16x16x16_f16", {"BLGP": 1}),
+        ("v_mfma_f32_32x32x4_2b_f16", {"CBSZ": 2}),
+        ("v_mfma_f32_4x4x4_16b_f16", {"CBSZ": 1, "ABID": 2}),
+        ("v_mfma_f64_4x4x4_4b_f64", {"CBSZ": 1}),
+    ],
+)
+def test_modifiers_without_meaning(name: str, fields: dict[str, int]) -> None:
+    row = next(row for row in ALL if row["mnemonic"] == name)
+    with pytest.raises(wave_runtime.KernelFault, match=r"cbsz|abid|blgp"):
+        machine.run(machine.encode(row, VDST=0, SRC0=256, SRC1=256, SRC2=256, **fields), State(1))
+
+
+def test_exact_sums() -> None:
+    """The environment variable is read once: the tests of products run anew in a process that has it."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        __file__,
+        "-k",
+        "test_product",
+    ]
+    done = subprocess.run(
+        command, env={**os.environ, "WAVE_RUNTIME_MFMA": "exact"}, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout
