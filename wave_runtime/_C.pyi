@@ -5,6 +5,8 @@ from typing import Any, final
 
 from torch import Tensor
 
+from wave_runtime._kernel import Accesses
+
 class KernelFault(RuntimeError):
     """What a kernel did that it must not, found by the emulator.
 
@@ -59,6 +61,10 @@ class Kernel:
         """What the binary says: the kernel's part of ``python -m wave_runtime info --json``."""
 
     @property
+    def strict(self) -> bool:
+        """Whether the emulator checks each launch against the signature; see ``wave_runtime.load``."""
+
+    @property
     def _plan(self) -> tuple[str, ...]: ...
     def __call__(
         self,
@@ -82,6 +88,31 @@ class Kernel:
             KernelFault: the kernel did what it must not.
         """
 
+    def infer_writes(
+        self,
+        *args: Any,
+        grid: int | Sequence[int],
+        block: int | Sequence[int] | None = None,
+        shared_memory: int = 0,
+    ) -> Accesses:
+        """Run a launch on the emulator, on copies of the tensors, and say which pointer arguments it wrote and read.
+
+        What the signature says of const does not matter. A launch shows what it did with these arguments, no more:
+        choose some that take every path. Arguments and errors are those of a call.
+
+        Returns:
+            ``Accesses(writes=("c",), reads=("a", "b"))``; ``writes`` is what ``wave_runtime.load(..., writes=)`` takes.
+        """
+
+    @property
+    def _names(self) -> tuple[str, ...]: ...
+    def _trace(
+        self,
+        *args: Any,
+        grid: int | Sequence[int],
+        block: int | Sequence[int] | None = None,
+        shared_memory: int = 0,
+    ) -> dict[int, tuple[bool, bool]]: ...
     def launch_raw(
         self,
         arguments: bytes,
@@ -107,7 +138,7 @@ class CodeObject:
     def kernels(self) -> tuple[str, ...]: ...
 
 def make_kernel(
-    code: CodeObject, name: str, signature: str | None, writes: list[int | str] | None, strides: str
+    code: CodeObject, name: str, signature: str | None, writes: list[int | str] | None, strides: str, strict: bool
 ) -> Kernel: ...
 def define_call(function: Callable[..., None]) -> None: ...
 def emulator_statistics() -> dict[str, int]: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -69,9 +69,9 @@ def _words(value: bytes) -> list[int]:
     return [word - (1 << 64) if word >> 63 else word for word in words]
 
 
-def rebuild(image: bytes, name: str, signature: str | None, strides: str) -> _C.Kernel:
+def rebuild(image: bytes, name: str, signature: str | None, strides: str, strict: bool) -> _C.Kernel:
     """Make a kernel again from what pickling keeps of it."""
-    return _C.make_kernel(_C.CodeObject(image), name, signature, None, strides)
+    return _C.make_kernel(_C.CodeObject(image), name, signature, None, strides, strict)
 
 
 def info(image: bytes, name: str) -> dict[str, Any]:
@@ -81,4 +81,42 @@ def info(image: bytes, name: str) -> dict[str, Any]:
     return next(kernel for kernel in _info.describe(image)["kernels"] if kernel["name"] == name)
 
 
+class Accesses(NamedTuple):
+    """Which pointer arguments a launch wrote and read: by name where the name is unique, else by index.
+
+    ``writes`` is what ``wave_runtime.load(..., writes=)`` takes.
+    """
+
+    writes: tuple[int | str, ...]
+    reads: tuple[int | str, ...]
+
+
+def infer_writes(
+    self: _C.Kernel, *args: Any, grid: Dims, block: Dims | None = None, shared_memory: int = 0
+) -> Accesses:
+    """Run a launch on the emulator and say which pointer arguments it wrote and read. See ``_C.pyi``."""
+    copies: dict[int, torch.UntypedStorage] = {}
+
+    def copy(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+            return value
+        storage = value.untyped_storage()
+        if storage.data_ptr() not in copies:
+            copies[storage.data_ptr()] = value.new_empty(0).set_(storage).cpu().clone().untyped_storage()
+        same = torch.empty(0, dtype=value.dtype)
+        return same.set_(copies[storage.data_ptr()], value.storage_offset(), value.size(), value.stride())
+
+    accesses = self._trace(*map(copy, args), grid=grid, block=block, shared_memory=shared_memory)
+    names = self._names
+
+    def reference(index: int) -> int | str:
+        return names[index] if names[index] and names.count(names[index]) == 1 else index
+
+    return Accesses(
+        writes=tuple(reference(index) for index, (_, written) in accesses.items() if written),
+        reads=tuple(reference(index) for index, (read, _) in accesses.items() if read),
+    )
+
+
 _C.define_call(call_operator)
+_C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]

@@ -25,12 +25,14 @@ class Module:
         signature: str | Mapping[str, str] | None,
         writes: Writes | Mapping[str, Writes] | None,
         strides: str,
+        strict: bool,
     ) -> None:
         # A HIP library has a code object for each translation unit. Templates may be in several of them, all alike.
         self._codes = {name: code for code in reversed(codes) for name in code.kernels}
         self._signature = signature
         self._writes = writes
         self._strides = strides
+        self._strict = strict
         self._made: dict[str, _C.Kernel] = {}
         self.kernels: tuple[str, ...] = tuple(dict.fromkeys(name for code in codes for name in code.kernels))
         self.target: str = codes[0].target
@@ -54,7 +56,12 @@ class Module:
             signature = self._signature.get(name) if isinstance(self._signature, Mapping) else self._signature
             writes = self._writes.get(name) if isinstance(self._writes, Mapping) else self._writes
             self._made[name] = _C.make_kernel(
-                self._codes[name], name, signature, None if writes is None else list(writes), self._strides
+                self._codes[name],
+                name,
+                signature,
+                None if writes is None else list(writes),
+                self._strides,
+                self._strict,
             )
         return self._made[name]
 
@@ -78,6 +85,7 @@ def load(
     signature: str | Mapping[str, str] | None = None,
     writes: Writes | Mapping[str, Writes] | None = None,
     strides: Literal["contiguous", "any"] = "contiguous",
+    strict: bool = False,
 ) -> Module:
     """Load a compiled AMD GPU code object. Parses only: no GPU is touched.
 
@@ -90,6 +98,9 @@ def load(
         writes: which pointer arguments the kernel writes, by index or name; the others it only reads. For several
             kernels a dict by name.
         strides: "contiguous" refuses tensors that are not contiguous; "any" passes their storage, never a copy.
+        strict: on the emulator, check each launch against the declaration: a written argument that was never written is
+            a RuntimeWarning, and a read past the end of an argument is a KernelFault. A store to a const argument is
+            one in any case.
 
     Raises:
         OSError: the file cannot be read.
@@ -97,4 +108,4 @@ def load(
             for another vendor, or the options do not fit its kernels.
     """
     codes = [_C.CodeObject(image.data) for image in open_images(source, target)]
-    return Module(codes, signature, writes, strides)
+    return Module(codes, signature, writes, strides, strict)

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/access_trace.h"
 #include "base/memory_range.h"
 #include "base/parallel.h"
 #include "code_object/code_object.h"
@@ -24,6 +25,8 @@ struct Launch {
   std::span<const uint8_t> arguments;  ///< the kernarg segment up to the hidden arguments, which the driver fills
   std::vector<MemoryRange> memory;     ///< what the arguments point to, for drivers that check accesses
   Parallel parallel;                   ///< threads for a driver that computes on the host; empty: the calling one only
+  bool strict = false;                 ///< for drivers that check accesses: reads past an end are faults, too
+  AccessTrace* trace = nullptr;        ///< where drivers that check accesses note them
 };
 
 /// A way to run code objects. Thread-safe.

@@ -53,7 +53,8 @@ Kernel::Kernel(std::shared_ptr<const CodeObject> code, std::string_view name, co
       info_(&code_->kernel(name)),
       signature_(make_signature(info_->metadata, options)),
       overridden_(options.signature || options.writes),
-      strides_(options.strides) {
+      strides_(options.strides),
+      strict_(options.strict) {
   if (options.writes) apply_writes(*options.writes);
   argument_bytes_ = std::max(end_of_arguments(signature_), info_->metadata.kernarg_segment_size);
   handle_ = make_handle();
@@ -93,6 +94,7 @@ std::string Kernel::make_handle() const {
   std::string handle = text(name(), "@", code_->sha256().substr(0, kHashDigits));
   if (overridden_) handle += text(":", signature_.text());
   if (strides_ == StridePolicy::Any) handle += ";strides=any";
+  if (strict_) handle += ";strict";
   return handle;
 }
 
@@ -121,7 +123,7 @@ const Kernel& find_kernel(std::string_view handle) {
            "' is loaded in this process: call wave_runtime.load() on the code "
            "object",
            at == handle.npos ? "" : text(" whose SHA-256 begins with ", handle.substr(at + 1, kHashDigits)),
-           " before, with the signature=, writes= and strides= that the handle was made with"));
+           " before, with the signature=, writes=, strides= and strict= that the handle was made with"));
 }
 
 }  // namespace wave

@@ -28,6 +28,7 @@ struct KernelOptions {
   /// The pointer parameters that the kernel writes, by index or name.
   std::optional<std::vector<std::variant<int64_t, std::string>>> writes;
   StridePolicy strides = StridePolicy::Contiguous;
+  bool strict = false;  ///< the emulator checks each launch against the signature, and reads past an end are faults
 };
 
 /// Immutable, and never destroyed once registered: graphs, caches and other languages hold its handle.
@@ -45,6 +46,7 @@ class Kernel {
   /// Whether the caller gave the signature or what is written; else the binary said so.
   bool overridden() const { return overridden_; }
   StridePolicy strides() const { return strides_; }
+  bool strict() const { return strict_; }
   /// "name@<16 digits of the code object's SHA-256>", followed by what the caller overrode. The same in every process.
   const std::string& handle() const { return handle_; }
 
@@ -68,6 +70,7 @@ class Kernel {
   Signature signature_;
   bool overridden_;
   StridePolicy strides_;
+  bool strict_;
   uint32_t argument_bytes_;
   std::string handle_;
 };

@@ -172,6 +172,12 @@ std::vector<MemoryRange> TensorArguments::memory() const {
   return ranges;
 }
 
+AccessTrace TensorArguments::trace() const {
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (const Item& item : items_) ranges.push_back(extent(*item.tensor));
+  return AccessTrace(ranges);
+}
+
 void mark_written(at::TensorList tensors) {
   for (const at::Tensor& tensor : tensors) tensor.unsafeGetTensorImpl()->bump_version();
 }
@@ -189,10 +195,27 @@ std::vector<MemoryRange> memory_of(at::TensorList tensors) {
 }
 
 std::vector<std::string> launch_on_cpu(const Kernel& kernel, const Geometry& geometry,
-                                       std::span<const uint8_t> arguments, std::vector<MemoryRange> memory) {
+                                       std::span<const uint8_t> arguments, std::vector<MemoryRange> memory,
+                                       AccessTrace* trace) {
   const Launch launch{kernel.shared_code(),   kernel.info(), geometry.grid,     geometry.block,
-                      geometry.shared_memory, arguments,     std::move(memory), torch_threads()};
+                      geometry.shared_memory, arguments,     std::move(memory), torch_threads(),
+                      kernel.strict(),        trace};
   return emulator_driver().launch(launch);
+}
+
+std::vector<std::string> launch_on_cpu(const Kernel& kernel, const Geometry& geometry, const ArgumentPacker& packer,
+                                       const TensorArguments& tensors) {
+  if (!kernel.strict()) return launch_on_cpu(kernel, geometry, packer.packed(), tensors.memory());
+  AccessTrace trace = tensors.trace();
+  std::vector<std::string> warnings = launch_on_cpu(kernel, geometry, packer.packed(), tensors.memory(), &trace);
+  for (size_t i = 0; i < tensors.items().size() && kernel.signature().mutability_known; ++i) {
+    const TensorArguments::Item& item = tensors.items()[i];
+    if (tensors.is_written(item) && !trace.written(i) && item.tensor->numel() != 0) {
+      warnings.push_back(text(kernel.argument_text(item.index), ": declared as written, but this launch wrote nothing ",
+                              "to it: if no launch does, mark it const in signature= or leave it out of writes="));
+    }
+  }
+  return warnings;
 }
 
 void refuse_unknown_mutability(const Kernel& kernel, const std::string& where) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/access_trace.h"
 #include "base/memory_range.h"
 #include "launch/arguments.h"
 #include "launch/geometry.h"
@@ -47,6 +48,9 @@ class TensorArguments {
   /// the bytes of the written ones are writable; all of it is readable.
   std::vector<MemoryRange> memory() const;
 
+  /// For each item the bytes that its elements lie in.
+  AccessTrace trace() const;
+
   c10::Device device() const { return items_.front().tensor->device(); }
   bool empty() const { return items_.empty(); }
 
@@ -72,7 +76,13 @@ std::vector<MemoryRange> memory_of(at::TensorList tensors);
 
 /// Launches on the emulator with torch's number of threads. Returns warnings for the user.
 std::vector<std::string> launch_on_cpu(const Kernel& kernel, const Geometry& geometry,
-                                       std::span<const uint8_t> arguments, std::vector<MemoryRange> memory);
+                                       std::span<const uint8_t> arguments, std::vector<MemoryRange> memory,
+                                       AccessTrace* trace = nullptr);
+
+/// The same for a call's tensors. A strict kernel's launch is checked against its signature: what is declared written
+/// and was not is a warning (the reverse is a fault).
+std::vector<std::string> launch_on_cpu(const Kernel& kernel, const Geometry& geometry, const ArgumentPacker& packer,
+                                       const TensorArguments& tensors);
 
 /// Why a kernel of unknown mutability cannot be used here, with what to pass to load(). `where` completes "cannot be
 /// used ...".

@@ -140,8 +140,7 @@ void launch_cpu(WAVE_LAUNCH_PARAMETERS) {
     tensors.pack(packer);
     const Geometry geometry = check_geometry(kernel, dims_of(kernel, "grid", grid), dims_of(kernel, "block", block),
                                              shared_memory.expect_int());
-    for (const std::string& warning : launch_on_cpu(kernel, geometry, packer.packed(), tensors.memory()))
-      TORCH_WARN(warning);
+    for (const std::string& warning : launch_on_cpu(kernel, geometry, packer, tensors)) TORCH_WARN(warning);
   });
 }
 

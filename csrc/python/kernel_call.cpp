@@ -208,9 +208,8 @@ void warn(const std::vector<std::string>& warnings) {
   }
 }
 
-void launch_plain(const Kernel& kernel, PyObject* const* arguments, const Keywords& keywords) {
-  TensorArguments tensors(kernel);
-  ArgumentPacker packer(kernel);
+void read_arguments(const Kernel& kernel, PyObject* const* arguments, ArgumentPacker& packer,
+                    TensorArguments& tensors) {
   const auto& parameters = kernel.signature().parameters;
   for (size_t index = 0; index < parameters.size(); ++index) {
     if (parameters[index].is_pointer) {
@@ -219,6 +218,12 @@ void launch_plain(const Kernel& kernel, PyObject* const* arguments, const Keywor
       pack_scalar(packer, index, arguments[index]);
     }
   }
+}
+
+void launch_plain(const Kernel& kernel, PyObject* const* arguments, const Keywords& keywords) {
+  TensorArguments tensors(kernel);
+  ArgumentPacker packer(kernel);
+  read_arguments(kernel, arguments, packer, tensors);
   tensors.check_together();
   tensors.check_inference();
   const Geometry geometry = geometry_of(kernel, keywords);
@@ -228,7 +233,7 @@ void launch_plain(const Kernel& kernel, PyObject* const* arguments, const Keywor
   std::vector<std::string> warnings;
   {
     py::gil_scoped_release release;
-    warnings = launch_on_cpu(kernel, geometry, packer.packed(), tensors.memory());
+    warnings = launch_on_cpu(kernel, geometry, packer, tensors);
   }
   warn(warnings);
 }
@@ -247,6 +252,34 @@ PyObject* call_kernel(PyObject* self, PyObject* const* arguments, size_t flags, 
     launch_plain(kernel, arguments, keywords);
     Py_RETURN_NONE;
   });
+}
+
+py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const py::object& grid,
+                        const py::object& block, int64_t shared_memory) {
+  check_count(kernel, static_cast<Py_ssize_t>(arguments.size()));
+  TensorArguments tensors(kernel);
+  ArgumentPacker packer(kernel);
+  std::vector<PyObject*> values;
+  for (const py::handle value : arguments) values.push_back(value.ptr());
+  read_arguments(kernel, values.data(), packer, tensors);
+  tensors.check_together();
+  const Geometry geometry =
+      check_geometry(kernel, dims_of(kernel, "grid", grid.ptr()), block_of(kernel, block.ptr()), shared_memory);
+  tensors.pack(packer);
+  std::vector<MemoryRange> memory = tensors.memory();
+  for (MemoryRange& range : memory) range.writable = true;  // whatever the signature says
+  AccessTrace trace = tensors.trace();
+  std::vector<std::string> warnings;
+  {
+    py::gil_scoped_release release;
+    warnings = launch_on_cpu(kernel, geometry, packer.packed(), std::move(memory), &trace);
+  }
+  warn(warnings);
+  py::dict accesses;
+  for (size_t i = 0; i < trace.size(); ++i) {
+    accesses[py::int_(tensors.items()[i].index)] = py::make_tuple(trace.read(i), trace.written(i));
+  }
+  return accesses;
 }
 
 void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::object& grid, const py::object& block,

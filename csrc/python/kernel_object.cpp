@@ -45,6 +45,15 @@ py::str strides_text(const Kernel& kernel) { return kernel.strides() == StridePo
 PyObject* get_strides(PyObject* self, void*) {
   return with_python_errors([&] { return strides_text(kernel_of(self)).release().ptr(); });
 }
+PyObject* get_strict(PyObject* self, void*) { return PyBool_FromLong(kernel_of(self).strict()); }
+PyObject* get_names(PyObject* self, void*) {
+  return with_python_errors([&] {
+    const auto& parameters = kernel_of(self).signature().parameters;
+    py::tuple names(parameters.size());
+    for (size_t i = 0; i < parameters.size(); ++i) names[i] = python_text(parameters[i].name);
+    return names.release().ptr();
+  });
+}
 PyObject* get_writes(PyObject* self, void*) {
   return with_python_errors([&]() -> PyObject* {
     const Signature& signature = kernel_of(self).signature();
@@ -84,7 +93,8 @@ PyObject* reduce(PyObject* self, PyObject*) {
     const py::bytes image(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const py::object signature = kernel.overridden() ? py::object(py::str(kernel.signature().text())) : py::none();
     const py::object rebuild = py::module_::import("wave_runtime._kernel").attr("rebuild");
-    const py::tuple arguments = py::make_tuple(image, python_text(kernel.name()), signature, strides_text(kernel));
+    const py::tuple arguments =
+        py::make_tuple(image, python_text(kernel.name()), signature, strides_text(kernel), kernel.strict());
     return py::make_tuple(rebuild, arguments).release().ptr();
   });
 }
@@ -104,6 +114,12 @@ PyObject* get_info(PyObject* self, void*) {
 void launch_raw_method(const py::object& self, const py::bytes& arguments, const py::object& grid,
                        const py::object& block, int64_t shared_memory, const py::sequence& memory) {
   launch_raw(kernel_of(self.ptr()), arguments, grid, block, shared_memory, memory);
+}
+
+/// The method _trace.
+py::dict trace_method(const py::object& self, const py::args& arguments, const py::object& grid,
+                      const py::object& block, int64_t shared_memory) {
+  return trace_accesses(kernel_of(self.ptr()), arguments, grid, block, shared_memory);
 }
 
 void dealloc(PyObject* self) {
@@ -132,6 +148,8 @@ PyGetSetDef properties[] = {
      nullptr},
     {"info", get_info, nullptr, "What the binary says of the kernel: a KernelInfo.", nullptr},
     {"strides", get_strides, nullptr, "\"contiguous\" or \"any\".", nullptr},
+    {"strict", get_strict, nullptr, "Whether the emulator checks launches against the signature.", nullptr},
+    {"_names", get_names, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -156,8 +174,8 @@ PyType_Spec spec = {
     "wave_runtime.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots,
 };
 
-/// Puts `function` into the type as __call__, where torch.compile looks for what to trace. The type's slot stays: a call
-/// from Python goes the fast way.
+/// Puts `function` into the type as __call__, where torch.compile looks for what to trace. The type's slot stays: a
+/// call from Python goes the fast way.
 void define_call(const py::function& function) {
   if (PyDict_SetItemString(kernel_type->tp_dict, "__call__", function.ptr()) != 0) throw py::error_already_set();
   PyType_Modified(kernel_type);
@@ -185,6 +203,8 @@ void bind_kernel(py::module_& module) {
   owner.attr("launch_raw") = py::cpp_function(
       launch_raw_method, py::name("launch_raw"), py::is_method(owner), py::arg("arguments"), py::kw_only(),
       py::arg("grid"), py::arg("block") = py::none(), py::arg("shared_memory") = 0, py::arg("memory") = py::tuple());
+  owner.attr("_trace") = py::cpp_function(trace_method, py::name("_trace"), py::is_method(owner), py::kw_only(),
+                                          py::arg("grid"), py::arg("block") = py::none(), py::arg("shared_memory") = 0);
   module.add_object("Kernel", type);
   module.def("define_call", &define_call, py::arg("function"));
 }

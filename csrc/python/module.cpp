@@ -41,11 +41,12 @@ py::tuple kernel_names(const ParsedCode& parsed) {
 using Writes = std::vector<std::variant<int64_t, std::string>>;
 
 py::object make_kernel(const ParsedCode& parsed, const std::string& name, const std::optional<std::string>& signature,
-                       const std::optional<Writes>& writes, const std::string& strides) {
+                       const std::optional<Writes>& writes, const std::string& strides, bool strict) {
   if (strides != "contiguous" && strides != "any") {
     throw ValueError(text("strides= must be \"contiguous\" or \"any\", given \"", strides, "\""));
   }
-  const KernelOptions options{signature, writes, strides == "any" ? StridePolicy::Any : StridePolicy::Contiguous};
+  const KernelOptions options{signature, writes, strides == "any" ? StridePolicy::Any : StridePolicy::Contiguous,
+                              strict};
   return make_kernel_object(register_kernel(std::make_unique<const Kernel>(parsed.code, name, options)));
 }
 
@@ -99,7 +100,7 @@ PYBIND11_MODULE(_C, module) {
       .def_property_readonly("target", [](const ParsedCode& parsed) { return parsed.code->target().id(); })
       .def_property_readonly("kernels", &kernel_names);
   module.def("make_kernel", &make_kernel, py::arg("code"), py::arg("name"), py::arg("signature"), py::arg("writes"),
-             py::arg("strides"));
+             py::arg("strides"), py::arg("strict"));
   module.def("emulator_statistics", &emulator_statistics);
   module.def("implemented_instructions", &implemented_instructions);
   module.def("unsupported", &unsupported, py::arg("processor"), py::arg("data"));

@@ -32,6 +32,8 @@ class EmulatorDriver : public Driver {
     dispatch.dynamic_lds = launch.shared_memory;
     dispatch.arguments = launch.arguments;
     dispatch.memory = launch.memory;
+    dispatch.strict = launch.strict;
+    dispatch.trace = launch.trace;
     dispatch.parallel = launch.parallel;
     dispatch.max_instructions = max_instructions();
     if (auto* check = interrupt_check.load()) dispatch.interrupted = check;
