@@ -1,5 +1,6 @@
-# make demo    build, and run the example in the emulator
+# make demo    build, and run every example kernel and a transformer block of them beside torch; draws demo.png
 # make test    build, and run all tests
+# make test-wave   compile hundreds of Wave kernels, and compare each with torch
 # make bench   measure
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute of fuzzing of the code object reader (needs clang with libFuzzer)
@@ -20,7 +21,7 @@ python := $(VENV)/bin/python
 tests ?= tests
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo test bench lint fuzz wave clean
+.PHONY: build demo test test-wave bench lint fuzz wave clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -28,10 +29,13 @@ build: $(VENV)/.wave-runtime-ready
 	@$(python) setup.py build_ext --inplace >build/log 2>&1 || { cat build/log; exit 1; }
 
 demo: build
-	@$(python) examples/mlp.py
+	@$(python) examples/transformer.py
 
 test: build
 	$(python) -m pytest $(tests)
+
+test-wave: wave build
+	$(python) -m pytest tests/wave -m ''
 
 bench: build
 	$(python) benchmarks/bench_emulator.py
@@ -54,7 +58,7 @@ wave: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-wave.txt
 
 clean:
-	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so
+	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so demo.png
 	find . -name __pycache__ -not -path './.git/*' -exec rm -rf {} +
 
 $(python):

@@ -27,9 +27,9 @@ from catalog import CATALOG
 
 # Name, size, and the floating-point operations of a matrix product.
 CASES: tuple[tuple[str, tuple[int, ...], int], ...] = (
-    ("wave_gemm_f16_16x16x16_256x256x256", (256, 256, 256), 2 * 256**3),
-    ("wave_gemm_f16_32x32x8_128x256x512", (128, 256, 512), 2 * 128 * 256 * 512),
-    ("wave_gemm_f16_16x16x16", (256, 256, 256), 2 * 256**3),
+    ("gemm_f16_16x16x16_256x256x256", (256, 256, 256), 2 * 256**3),
+    ("gemm_f16_32x32x8_128x256x512", (128, 256, 512), 2 * 128 * 256 * 512),
+    ("gemm_f16_16x16x16", (256, 256, 256), 2 * 256**3),
     ("vector_add", (10**6,), 0),
     ("matmul_naive", (128,), 2 * 128**3),
     ("matmul_tiled", (256,), 2 * 256**3),

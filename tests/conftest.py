@@ -10,7 +10,7 @@ from support import EXAMPLES, PROBES, LoadKernel
 
 import wave_runtime
 
-sys.path.insert(0, str(EXAMPLES))
+sys.path[:0] = [str(EXAMPLES), str(EXAMPLES.parent)]
 
 
 @pytest.fixture(autouse=True)
@@ -42,4 +42,4 @@ def language() -> LoadKernel:
 def vector_add() -> wave_runtime.Kernel:
     """C = a + b, n elements, blocks of 256: (*f32 const, *f32 const, *f32, i32)."""
     signature = "a: *f32 const, b: *f32 const, c: *f32, n: i32"
-    return wave_runtime.load(EXAMPLES / "basics.hsaco", signature={"vector_add": signature})["vector_add"]
+    return wave_runtime.load(EXAMPLES / "binaries" / "basics.hsaco", signature={"vector_add": signature})["vector_add"]

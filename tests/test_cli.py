@@ -13,8 +13,8 @@ import wave_runtime
 from wave_runtime.__main__ import main
 
 ROOT = Path(__file__).parent.parent
-BASICS = str(ROOT / "examples/kernels/basics.hsaco")
-GEMM = str(ROOT / "examples/kernels/wave_gemm_f16_16x16x16_256x256x256.hsaco")
+BASICS = str(ROOT / "examples/kernels/binaries/basics.hsaco")
+GEMM = str(ROOT / "examples/kernels/binaries/gemm_f16_16x16x16_256x256x256.hsaco")
 PROBES = str(ROOT / "tests/emulator/kernels/probes.hsaco")
 
 

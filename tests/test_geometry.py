@@ -10,7 +10,7 @@ import torch
 
 import wave_runtime
 
-GEMM = Path(__file__).parent.parent / "examples/kernels/wave_gemm_f16_16x16x16_256x256x256.hsaco"
+GEMM = Path(__file__).parent.parent / "examples/kernels/binaries/gemm_f16_16x16x16_256x256x256.hsaco"
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ import torch
 
 import wave_runtime
 
-KERNELS = Path(__file__).parent.parent / "examples" / "kernels"
+KERNELS = Path(__file__).parent.parent / "examples" / "kernels" / "binaries"
 BASICS = KERNELS / "basics.hsaco"
-GEMM = KERNELS / "wave_gemm_f16_16x16x16.hsaco"
+GEMM = KERNELS / "gemm_f16_16x16x16.hsaco"
 
 
 def test_module() -> None:

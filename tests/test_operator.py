@@ -12,7 +12,7 @@ from support import LoadKernel
 
 import wave_runtime
 
-BASICS = Path(__file__).parent.parent / "examples/kernels/basics.hsaco"
+BASICS = Path(__file__).parent.parent / "examples/kernels/binaries/basics.hsaco"
 
 Launch = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], None]
 

@@ -42,7 +42,7 @@ def test_source_distribution_is_complete(source_distribution: Path) -> None:
 def test_installs_from_the_source_distribution(source_distribution: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]
     subprocess.run([*command, "--target", tmp_path, source_distribution], check=True, capture_output=True)
-    code = LAUNCH.format(file=ROOT / "examples/kernels/basics.hsaco")
+    code = LAUNCH.format(file=ROOT / "examples/kernels/binaries/basics.hsaco")
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(tmp_path)}, cwd="/", capture_output=True, text=True
     )

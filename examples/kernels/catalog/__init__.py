@@ -1,0 +1,37 @@
+"""The kernels of this folder as functions on tensors, each beside what torch computes.
+
+Every entry of CATALOG is a test, a row of the demo's table and a row of the emulator's benchmark.
+"""
+
+from . import (
+    atomics,
+    attention,
+    basics,
+    control_flow,
+    convolution,
+    elementwise,
+    gemm,
+    indexing,
+    moe,
+    normalization,
+    paged_attention,
+    reduction,
+)
+from .base import BINARIES, Example, Size, Tensors, as_tuple, cdiv, load
+
+__all__ = ["BINARIES", "CATALOG", "Example", "Size", "Tensors", "as_tuple", "cdiv", "load"]
+
+CATALOG: tuple[Example, ...] = (
+    *gemm.EXAMPLES,
+    *attention.EXAMPLES,
+    *paged_attention.EXAMPLES,
+    *convolution.EXAMPLES,
+    *moe.EXAMPLES,
+    *elementwise.EXAMPLES,
+    *normalization.EXAMPLES,
+    *reduction.EXAMPLES,
+    *indexing.EXAMPLES,
+    *control_flow.EXAMPLES,
+    *atomics.EXAMPLES,
+    *basics.EXAMPLES,
+)

@@ -1,0 +1,68 @@
+"""What an example is, and how its kernel is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+import wave_runtime
+
+BINARIES = Path(__file__).parent.parent / "binaries"
+
+Tensors = tuple[torch.Tensor, ...]
+Size = tuple[int, ...]
+
+
+def as_tuple(result: torch.Tensor | Tensors) -> Tensors:
+    """The results of an example, one or several."""
+    return (result,) if isinstance(result, torch.Tensor) else result
+
+
+@dataclass(frozen=True)
+class Example:
+    """A kernel as a function.
+
+    Attributes:
+        name: the binary's, or the kernel's where a binary holds several.
+        run: launches the kernel.
+        reference: computes the same with torch.
+        inputs: makes inputs of a size.
+        sizes: what the tests run; the first is the one of tables.
+        tolerance: largest absolute error; sums of products in another order differ in their last bits.
+        binaries: where one of that name is not all.
+    """
+
+    name: str
+    run: Callable[..., torch.Tensor | Tensors]
+    reference: Callable[..., torch.Tensor | Tensors]
+    inputs: Callable[..., Tensors]
+    sizes: tuple[Size, ...]
+    tolerance: float = 0.0
+    binaries: tuple[str, ...] = ()
+
+    def check(self, *size: int) -> None:
+        """Run one size, and raise an AssertionError where it differs from torch."""
+        inputs = self.inputs(*size)
+        for got, expected in zip(as_tuple(self.run(*inputs)), as_tuple(self.reference(*inputs)), strict=True):
+            torch.testing.assert_close(got, expected, rtol=0, atol=self.tolerance)
+
+
+def cdiv(a: int, b: int) -> int:
+    """Ceiling division."""
+    return (a + b - 1) // b
+
+
+def load(binary: str, signature: str, kernel: str | None = None) -> wave_runtime.Kernel:
+    """Load the kernel of a binary, or one of several. Metadata does not tell an int from a float: signatures are given.
+
+    Args:
+        binary: its name in the folder of binaries, or a path, without the suffix.
+        signature: of the kernel.
+        kernel: its name, where there are several.
+    """
+    path = BINARIES / f"{binary}.hsaco"
+    kernel = kernel or wave_runtime.load(path).kernels[0]
+    return wave_runtime.load(path, signature={kernel: signature})[kernel]
