@@ -338,6 +338,8 @@ class Draw:
     def case(self) -> Case:
         for operand in self.row["operands"]:
             self.draw_operand(operand)
+        if self.name.startswith("v_cvt_sr") and self.fields["SRC0"] == self.fields["SRC1"]:
+            self.fields["SRC1"] ^= 1  # a seed of any bits, beside an ordinary value
         self.draw_modifiers()
         if self.name == "v_lshl_add_u64":  # other shifts are not supported
             self.fields["SRC1"] = 128 + self.rng.randrange(5)
