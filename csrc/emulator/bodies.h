@@ -2,6 +2,10 @@
 // declares them in bodies.cpp.
 #pragma once
 
+#if defined(__x86_64__)
+#include <immintrin.h>  // before each_simd_level.h
+#endif
+
 #include <span>
 
 #include "emulator/op.h"

@@ -3,10 +3,6 @@
 // Operands of an Op: src[0] is the first row of index and offset, flags say which of them there are; src[1] is the
 // scalar offset, src[2] the first scalar register of the descriptor, imm the immediate offset, dst the row of the data,
 // loaded or stored.
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -220,9 +216,6 @@ const Op* buffer_atomic(Wave& wave, const Op* op) {
   }
   return next(op);
 }
-
-/// Cache control: memory is coherent here.
-const Op* nothing(Wave&, const Op* op) { return next(op); }
 
 constexpr Body kBodies[] = {
     WAVE_LOADS_AND_STORES("buffer", buffer_load, buffer_store, GlobalMemory),

@@ -8,8 +8,6 @@ namespace wave::emulator {
 
 namespace {
 
-const Op* next(const Op* op) { return op + op->size; }
-
 /// Stops the wave behind `op` with a status that says why.
 const Op* stop(Wave& wave, const Op* op, Status status) {
   wave.status = status;
@@ -37,9 +35,6 @@ bool vccnz(const Wave& wave) { return wave.vcc() != 0; }
 bool execz(const Wave& wave) { return wave.exec() == 0; }
 bool execnz(const Wave& wave) { return wave.exec() != 0; }
 bool never(const Wave&) { return false; }  // conditions that only a debugger sets
-
-/// Instructions without effect here: memory is in order and coherent, and time does not count.
-const Op* nothing(Wave&, const Op* op) { return next(op); }
 
 const Op* s_endpgm(Wave& wave, const Op* op) { return stop(wave, op, Status::Ended); }
 const Op* s_barrier(Wave& wave, const Op* op) { return stop(wave, op, Status::Barrier); }

@@ -15,19 +15,19 @@ const Row& vector_row(const Wave& wave, const Op* op) { return wave.v[op->src[0]
 const Op* v_readfirstlane_b32(Wave& wave, const Op* op) {
   const int lane = wave.exec() == 0 ? 0 : std::countr_zero(wave.exec());
   write_scalar32(wave, op->dst2, vector_row(wave, op).lane[lane]);
-  return op + op->size;
+  return next(op);
 }
 
 /// EXEC does not matter.
 const Op* v_readlane_b32(Wave& wave, const Op* op) {
   write_scalar32(wave, op->dst2, vector_row(wave, op).lane[read_scalar32(wave, op, 1) % kLanes]);
-  return op + op->size;
+  return next(op);
 }
 
 const Op* v_writelane_b32(Wave& wave, const Op* op) {
   const u32 lane = read_scalar32(wave, op, 1) % kLanes;
   wave.v[op->dst].lane[lane] = read_scalar32(wave, op, 0);
-  return op + op->size;
+  return next(op);
 }
 
 /// Both operands are written: src[0] is the other one.
@@ -36,7 +36,7 @@ const Op* v_swap_b32(Wave& wave, const Op* op) {
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] != 0) std::swap(a.lane[i], b.lane[i]);
   }
-  return op + op->size;
+  return next(op);
 }
 
 constexpr Body kBodies[] = {

@@ -2,10 +2,6 @@
 //
 // Operands of an Op: src[0] is the row of the byte address, src[1] and src[2] the rows of the data, dst the row of the
 // result, imm the offset in bytes; of two-address forms OFFSET0 in the low half and OFFSET1 in the high half.
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -189,8 +185,6 @@ const Op* ds_condxchg32_rtn_b64(Wave& wave, const Op* op) {
   return next(op);
 }
 
-const Op* ds_nop(Wave&, const Op* op) { return next(op); }
-
 /// Atomics of 32 and 64 bits; the forms that return the old value end in _rtn and the type.
 // clang-format off
 #define WAVE_DS_ATOMICS(rtn, bits)                                 \
@@ -268,7 +262,7 @@ constexpr Body kBodies[] = {
     {"ds_condxchg32_rtn_b64", ds_condxchg32_rtn_b64},
     {"ds_append", ds_count<1>},
     {"ds_consume", ds_count<-1>},
-    {"ds_nop", ds_nop},
+    {"ds_nop", nothing},
 };
 
 }  // namespace

@@ -3,8 +3,6 @@
 // D = C + A * B over all 64 lanes, whatever EXEC and MODE say. Products are added in ascending k: those of floats each
 // by one fused multiply-add in the type of D, those of integers exactly, modulo 2^32. WAVE_RUNTIME_MFMA=exact
 // chooses another order (matrix_exact.h).
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -134,7 +132,7 @@ void multiply_exactly(const Factors<A, B, Shape>& factors, f32* d) {
 template <class A, class B, int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma(Wave& wave, const Op* op) {
   using Shape = MatrixShape<kSize, kDepth, kBlocks, A::kGroupRows>;
-  if (is_skipped(wave)) return op + op->size;
+  if (is_skipped(wave)) return next(op);
   const Factors<A, B, Shape> factors(wave, op);
   Row* d = &wave.v[op->dst];
   copy_accumulators(wave, op, d, Shape::kAccumulators, 1);
@@ -142,11 +140,11 @@ const Op* mfma(Wave& wave, const Op* op) {
   if constexpr (A::kExactGroup != 0) {
     if (sums_matrices_exactly()) [[unlikely]] {
       multiply_exactly(factors, sums);
-      return op + op->size;
+      return next(op);
     }
   }
   multiply<Shape>(factors.a, factors.b, sums);
-  return op + op->size;
+  return next(op);
 }
 
 template <int kRows>
@@ -160,7 +158,7 @@ void negate(f64 (&rows)[kRows][kLanes]) {
 template <int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma_f64(Wave& wave, const Op* op) {
   using Shape = MatrixShape<kSize, kDepth, kBlocks, F64::kGroupRows>;
-  if (is_skipped(wave)) return op + op->size;
+  if (is_skipped(wave)) return next(op);
   const MatrixModifiers modifiers{op->imm};
   modifiers.check(kBlocks, false, true);
   Factors<F64, F64, Shape> factors(wave, op);
@@ -179,7 +177,7 @@ const Op* mfma_f64(Wave& wave, const Op* op) {
       d[2 * i + 1].lane[lane] = static_cast<u32>(bits >> 32);
     }
   }
-  return op + op->size;
+  return next(op);
 }
 
 constexpr Body kBodies[] = {

@@ -2,8 +2,6 @@
 // two values, and an index of two bits for each says which.
 //
 // D = D + A * B over all 64 lanes, whatever EXEC and MODE say; the values of A in their order, as in exec_matrix.cpp.
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -28,7 +26,7 @@ const Op* smfmac(Wave& wave, const Op* op) {
   using T = typename A::Sum;
   constexpr int kWidth = std::min(kSize, kVectorBytes / int{sizeof(T)}), kVectors = kSize / kWidth;
   using V = typename VectorOf<T, kWidth>::Type;
-  if (is_skipped(wave)) return op + op->size;
+  if (is_skipped(wave)) return next(op);
 
   alignas(64) T a[Stored::kPerLane][kLanes], b[Shape::kPerLane][kLanes];
   unpack<A>(register_rows(wave, op, 0), Stored::kPerLane / A::kRows, a);
@@ -52,7 +50,7 @@ const Op* smfmac(Wave& wave, const Op* op) {
     }
     std::memcpy(d + Shape::output(0, row), sums, sizeof(sums));
   }
-  return op + op->size;
+  return next(op);
 }
 
 constexpr Body kBodies[] = {

@@ -191,14 +191,14 @@ const Op* s_getreg_b32(Wave& wave, const Op* op) {
   const HardwareField field(op);
   const u64 value = field.is_mode ? wave.mode.bits >> field.low & field.mask : 0;
   write_scalar32(wave, op->dst, static_cast<u32>(value));
-  return op + op->size;
+  return next(op);
 }
 
 const Op* set_register(Wave& wave, const Op* op, u32 value) {
   const HardwareField field(op);
   const u32 mask = static_cast<u32>(field.mask << field.low);
   if (field.is_mode) wave.set_mode((wave.mode.bits & ~mask) | (value << field.low & mask));
-  return op + op->size;
+  return next(op);
 }
 
 const Op* s_setreg_b32(Wave& wave, const Op* op) { return set_register(wave, op, read_scalar32(wave, op, 1)); }
@@ -220,7 +220,7 @@ const Op* s_movrels(Wave& wave, const Op* op) {
   } else {
     write_scalar32(wave, op->dst, wave.s[from]);
   }
-  return op + op->size;
+  return next(op);
 }
 template <u32 kDwords>
 const Op* s_movreld(Wave& wave, const Op* op) {
@@ -230,7 +230,7 @@ const Op* s_movreld(Wave& wave, const Op* op) {
   } else {
     wave.s[to] = read_scalar32(wave, op, 0);
   }
-  return op + op->size;
+  return next(op);
 }
 
 constexpr Body kBodies[] = {

@@ -23,7 +23,7 @@ struct Access {
 };
 
 u64 offset_of(const Wave& wave, const Op* op) {
-  const u64 immediate = static_cast<u64>(static_cast<i64>(static_cast<i32>(op->imm)));
+  const u64 immediate = sign_extend(op->imm);
   return immediate + (op->src[1] == kNoOperand ? 0 : read_scalar32(wave, op, 1));
 }
 
@@ -43,8 +43,6 @@ struct Buffer {
   }
 };
 
-const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
-
 template <class Space, int kDwords>
 const Op* s_load(Wave& wave, const Op* op) {
   const Access access = Space::find(wave, op);
@@ -57,7 +55,7 @@ const Op* s_load(Wave& wave, const Op* op) {
     memory.read(access.address, words, size, -1);
   }
   for (int i = 0; i < kDwords; ++i) write_scalar32(wave, op->dst + i, words[i]);
-  return op + op->size;
+  return next(op);
 }
 
 template <class Space, int kDwords>
@@ -65,7 +63,7 @@ const Op* s_store(Wave& wave, const Op* op) {
   const Access access = Space::find(wave, op);
   const u32 size = static_cast<u32>(std::min<u64>(sizeof(u32) * kDwords, access.bytes & ~u64{3}));
   memory_of(wave).write(access.address, &wave.s[op->dst], size, -1);
-  return op + op->size;
+  return next(op);
 }
 
 template <class Space, auto kModify>
@@ -78,7 +76,7 @@ const Op* s_atomic(Wave& wave, const Op* op) {
     old = Atomic<kModify>::apply(memory_of(wave).atomic(access.address, sizeof(T), -1), data[0], data[1]);
   }
   if (op->flags & kReturns) std::memcpy(&wave.s[op->dst], &old, sizeof(T));
-  return op + op->size;
+  return next(op);
 }
 
 /// Time is the host's: nanoseconds for the core's clock, ten of them for the constant one of 100 MHz.
@@ -87,11 +85,8 @@ const Op* s_time(Wave& wave, const Op* op) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const i64 nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   wave.set_pair(op->dst, static_cast<u64>(nanoseconds) / kNanoseconds);
-  return op + op->size;
+  return next(op);
 }
-
-/// Cache control and probes: memory is coherent here.
-const Op* nothing(Wave&, const Op* op) { return op + op->size; }
 
 constexpr Body kBodies[] = {
     {"s_load_dword", s_load<Global, 1>},

@@ -1,6 +1,4 @@
 // Vector comparisons (ISA document, "VOPC Instructions"): a bit for each lane, 0 for disabled lanes.
-#include <immintrin.h>
-
 #include <type_traits>
 #include <utility>
 

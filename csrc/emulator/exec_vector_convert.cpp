@@ -1,6 +1,4 @@
 // Conversions between vector types (ISA document, "V_CVT_*"). Those of FP8 are in exec_vector_convert_fp8.cpp.
-#include <immintrin.h>
-
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -69,9 +67,7 @@ template <class T>
 T to_fraction(f64 value) {
   constexpr f64 kLow = std::is_signed_v<T> ? -1.0 : 0.0;
   const f64 scaled = (value < kLow ? kLow : value > 1.0 ? 1.0 : value) * std::numeric_limits<T>::max();
-  const f64 whole = __builtin_floor(scaled), rest = scaled - whole;
-  const bool is_odd = whole * 0.5 != __builtin_floor(whole * 0.5);
-  return to_integer<T>(rest > 0.5 || (rest == 0.5 && is_odd) ? whole + 1 : whole);
+  return to_integer<T>(round_to_even(scaled));
 }
 template <class T>
 T fraction_of_half(Half a) {

@@ -1,11 +1,8 @@
 // Conversions between f32 and the float types of one byte (ISA document, "V_CVT_*_FP8_*").
-#include <immintrin.h>
-
 #include <type_traits>
 #include <utility>
 
 #include "emulator/bodies.h"
-#include "emulator/small_float.h"
 #include "emulator/vector.h"
 
 #define WAVE_SOURCE "emulator/exec_vector_convert_fp8.cpp"

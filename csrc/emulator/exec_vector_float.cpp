@@ -1,6 +1,4 @@
 // Vector floating-point arithmetic (ISA document, "VOP1 Instructions" to "VOP3P Instructions").
-#include <immintrin.h>
-
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -75,7 +73,7 @@ template <>
 struct FloatBits<HalfBits> {
   static constexpr u32 kQuiet = 0x200, kInfinity = 0x7c00;
   static u32 bits(HalfBits value) { return value.bits; }
-  static f64 value(HalfBits value) { return half_to_double(value.bits); }
+  static f64 value(HalfBits value) { return f16_to_f32(value.bits); }
   static HalfBits from_bits(u32 bits) { return {static_cast<u16>(bits)}; }
 };
 
@@ -157,13 +155,10 @@ template <class T>
 T floor(T a) {
   return from_double<T>(__builtin_floor(a));
 }
-/// To even whatever the rounding mode is: halfway values are where trunc(a + sign * 0.5) is odd.
 template <class T>
 T rndne(T a) {
-  const f64 value = a, whole = __builtin_floor(value), rest = value - whole;
-  const bool is_odd = whole * 0.5 != __builtin_floor(whole * 0.5);
-  const f64 rounded = rest > 0.5 || (rest == 0.5 && is_odd) ? whole + 1 : whole;
-  return from_double<T>(__builtin_copysign(rest == rest ? rounded : value, value));
+  const f64 value = a, rounded = std::abs(value) < 0x1p53 ? round_to_even(value) : value;
+  return from_double<T>(__builtin_copysign(rounded, value));
 }
 /// Less than 1, which compilers rely on.
 template <class T>

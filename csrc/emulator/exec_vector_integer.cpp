@@ -1,6 +1,4 @@
 // Vector integer and bit instructions (ISA document, "VOP1 Instructions", "VOP2 Instructions", "VOP3A Instructions").
-#include <immintrin.h>
-
 #include <limits>
 #include <type_traits>
 #include <utility>

@@ -2,10 +2,6 @@
 //
 // Operands of an Op: src[0] is the row of the address (or kNoOperand), src[1] the row of the data, src[2] the scalar
 // address (or kNoOperand), imm the signed offset, dst the row of the result.
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>

@@ -1,8 +1,6 @@
 // Exponentials, logarithms, reciprocals, roots, sine and cosine (ISA document, "V_EXP_F32" and its siblings). The
 // hardware approximates to 1 ULP; here results are computed in f64 and rounded. The f32 forms know no denormals,
 // whatever MODE says: a denormal operand counts as zero, a denormal result becomes zero.
-#include <immintrin.h>
-
 #include <cmath>
 #include <limits>
 #include <type_traits>

@@ -68,6 +68,12 @@ struct Op {
 };
 static_assert(sizeof(Op) == 64);
 
+/// The instruction that follows where none jumps.
+inline const Op* next(const Op* op) { return op + op->size; }
+
+/// The routine of what has no effect here: memory is in order and coherent, and time does not count.
+inline const Op* nothing(Wave&, const Op* op) { return next(op); }
+
 /// In Op::src: the instruction has no such operand ("off").
 inline constexpr u16 kNoOperand = 0xffff;
 

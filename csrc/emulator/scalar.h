@@ -53,7 +53,7 @@ inline u64 read_scalar64(const Wave& wave, const Op* op, int index) {
   const u32 encoding = op->src[index];
   if (encoding < 128) [[likely]]
     return wave.pair(encoding);
-  if (encoding == sreg::kLiteral) return static_cast<u64>(static_cast<i64>(static_cast<i32>(op->imm)));
+  if (encoding == sreg::kLiteral) return sign_extend(op->imm);
   if (is_inline_constant(encoding)) return inline_constant(encoding, isa::OperandType::B64);
   if (encoding >= sreg::kVccz) return read_scalar32(wave, op, index);
   return special_scalar64(encoding);
@@ -98,7 +98,7 @@ template <auto kBody, class Result, class... Args>
 struct Scalar<kBody, Result (*)(Args...)> {
   static const Op* execute(Wave& wave, const Op* op) {
     run(wave, op, std::make_index_sequence<sizeof...(Args)>());
-    return op + op->size;
+    return next(op);
   }
 
  private:

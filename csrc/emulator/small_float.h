@@ -15,16 +15,27 @@ namespace wave::emulator {
 
 [[gnu::always_inline]] inline f32 bf16_to_f32(u32 bits) { return __builtin_bit_cast(f32, bits << 16); }
 
-/// The nearest f16, ties to even, given that the host rounds so. The sum of two f16 may take the way over f32: that
-/// has more than twice their precision, so rounding twice changes nothing.
-[[gnu::always_inline]] inline u32 f32_to_f16(f32 value) {
-  const u32 bits = __builtin_bit_cast(u32, value), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return sign | 0x7e00u;
-  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // from half a unit above the largest on
-  // Where the unit of 0.5 + x is that of an f16 denormal, the addition rounds.
-  if (magnitude < 0x38800000u)
-    return sign | (__builtin_bit_cast(u32, __builtin_bit_cast(f32, magnitude) + 0.5f) - 0x3f000000u);
-  return sign | (magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13;
+/// Rounded as the host's rounding mode says. Without branches, so that loops over lanes are vectorised. Sums, products
+/// and fused multiply-adds of f16 in f64 need no second rounding.
+[[gnu::always_inline]] inline u16 f64_to_f16(f64 value) {
+  const u64 bits = __builtin_bit_cast(u64, value);
+  const u64 sign = bits & 0x8000000000000000u, magnitude = bits ^ sign;
+  // The last place of the result is 2^(e - 10), for exponents e from -14 on: adding and subtracting 1.5 * 2^(e + 42),
+  // of the value's sign so that "towards zero" stays so, rounds there.
+  const u64 exponent = magnitude >> 52;
+  const u64 at_least = exponent > 1023 - 14 ? exponent : 1023 - 14;
+  const f64 rounder = __builtin_bit_cast(f64, (at_least + 42) << 52 | 0x8000000000000u | sign);
+  const f64 rounded = __builtin_bit_cast(f64, __builtin_bit_cast(u64, value + rounder - rounder) & ~(u64{1} << 63));
+  // What is too large becomes infinity or the largest finite value, as the same rounding does in f64.
+  const f64 overflow = value * 0x1p1010;
+  const bool is_infinite = (__builtin_bit_cast(u64, overflow) & ~(u64{1} << 63)) == 0x7ff0000000000000u;
+
+  const u32 normal = static_cast<u32>(__builtin_bit_cast(u64, rounded) >> 42) - (1008u << 10);
+  const u32 denormal = static_cast<u32>(static_cast<i32>(rounded < 0x1p-14 ? rounded * 0x1p24 : 0.0));
+  u32 result = rounded < 0x1p-14 ? denormal : normal;
+  if (rounded >= 65536.0) result = is_infinite ? 0x7c00u : 0x7bffu;
+  if (magnitude > 0x7ff0000000000000u) result = 0x7e00u | static_cast<u32>(magnitude >> 42 & 0x3ffu);
+  return static_cast<u16>(result | static_cast<u32>(sign >> 48));
 }
 
 [[gnu::always_inline]] inline u32 f32_to_bf16(f32 value) {

@@ -47,8 +47,9 @@ Execute find_routine(const Instruction& instruction) {
 std::string unsupported(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   const std::string name = row.mnemonic;
-  if (find_body(isa::base_name(row)) == nullptr) return text(name, " is not implemented");
-  if (find_routine(instruction) == nullptr) return text(name, " is not implemented: clamp");
+  if (find_routine(instruction) == nullptr) {
+    return text(name, " is not implemented", find_body(isa::base_name(row)) == nullptr ? "" : ": clamp");
+  }
   if (row.format == Format::DS && (row.modifiers & isa::kGds) && instruction[Field::GDS] != 0) {
     return text(name, " is not implemented: gds");
   }

@@ -29,7 +29,7 @@ bool is_vector(const Location& location) { return location.place == Place::Vgpr 
 /// sign-extends it (ISA document, "Literal Constants").
 u64 literal_value(u32 literal, OperandType type) {
   if (type == OperandType::F64) return u64{literal} << 32;
-  return static_cast<u64>(static_cast<i64>(static_cast<i32>(literal)));
+  return sign_extend(literal);
 }
 
 /// A bit for each source: NEG or ABS of VOP3, or the bits of SDWA and DPP that mean the same.

@@ -3,10 +3,6 @@
 #include <cfenv>
 #include <cmath>
 
-#define WAVE_SIMD portable
-#include "emulator/half.inl"
-#undef WAVE_SIMD
-
 namespace wave::emulator {
 
 namespace {
@@ -93,7 +89,7 @@ void mix(const Wave& wave, const Modifiers& modifiers, int index, Row& row) {
     select(row, {static_cast<u8>(modifiers.op_sel >> index & 1 ? 16 : 0), 16, false});
     if (!(wave.mode.denorm16_64() & 1)) flush(&row, OperandKind::F16);
     for (u32& bits : row.lane) {
-      bits = __builtin_bit_cast(u32, static_cast<f32>(portable::half_to_double(static_cast<u16>(bits))));
+      bits = __builtin_bit_cast(u32, f16_to_f32(bits));
     }
   } else if (!(wave.mode.denorm32() & 1)) {
     flush(&row, OperandKind::F32);
@@ -239,8 +235,8 @@ int host_rounding(u32 mode) {
 }
 
 u32 modified_half(u32 bits, const Modifiers& modifiers, const Mode& mode, bool keeps_denormals) {
-  const f64 value = portable::half_to_double(static_cast<u16>(bits));
-  return portable::double_to_half(modified_output(value, 0x1p-14, modifiers, mode, keeps_denormals));
+  const f64 value = f16_to_f32(bits & 0xffffu);
+  return f64_to_f16(modified_output(value, 0x1p-14, modifiers, mode, keeps_denormals));
 }
 
 void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, OperandKind kind) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "emulator/op.h"
+#include "emulator/small_float.h"
 
 namespace wave::emulator {
 

@@ -15,8 +15,6 @@
 // Where an instruction has modifiers, or the wave's mode asks for more than IEEE defaults, prepare() first copies the
 // operands to temporary rows with input modifiers applied, and finish() applies output modifiers to the result.
 
-#include "emulator/half.inl"
-
 namespace wave::emulator::WAVE_SIMD {
 
 template <class T>
@@ -58,11 +56,18 @@ constexpr OperandKind kOperandKind<Float32Bits> = OperandKind::F32Bits;
 template <>
 constexpr OperandKind kOperandKind<bool> = OperandKind::Mask;
 
+/// The nearest integer, ties to even, whatever the rounding mode is.
+inline f64 round_to_even(f64 value) {
+  const f64 whole = __builtin_floor(value), rest = value - whole;
+  const bool is_odd = whole * 0.5 != __builtin_floor(whole * 0.5);
+  return rest > 0.5 || (rest == 0.5 && is_odd) ? whole + 1 : whole;
+}
+
 /// 16 bits of a register as T, and back.
 template <class T>
 inline T from_bits16(u16 bits) {
   if constexpr (std::is_same_v<T, Half>) {
-    return {half_to_double(bits)};
+    return {f16_to_f32(bits)};
   } else {
     return __builtin_bit_cast(T, bits);
   }
@@ -70,7 +75,7 @@ inline T from_bits16(u16 bits) {
 template <class T>
 inline u16 to_bits16(T value) {
   if constexpr (std::is_same_v<T, Half>) {
-    return double_to_half(value.value);
+    return f64_to_f16(value.value);
   } else {
     return __builtin_bit_cast(u16, value);
   }
@@ -235,13 +240,13 @@ struct Vector<kBody, Result (*)(Args...)> {
   static const Op* execute(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
     if (op->modifiers != nullptr || (wave.special & Shape::kSpecial) != 0) [[unlikely]] {
       Prepared prepared;
-      if (!prepare(wave, op, Shape::kKinds.of, Shape::kCount, kOperandKind<Value>, prepared)) return op + op->size;
+      if (!prepare(wave, op, Shape::kKinds.of, Shape::kCount, kOperandKind<Value>, prepared)) return next(op);
       run(wave, op, *prepared.exec, prepared.result, {prepared.sources[kIndex]...});
       finish(wave, op, kOperandKind<Value>, prepared);
     } else {
       run(wave, op, wave.exec_lanes, &wave.v[op->dst], {direct_source(wave, op, kIndex, Shape::kKinds.of[kIndex])...});
     }
-    return op + op->size;
+    return next(op);
   }
 
   struct Sources {

@@ -24,7 +24,7 @@ struct Addresses {
     enabled = &enabled_lanes;
     u64 lowest = ~u64{0}, highest = 0;
     for (int i = 0; i < kLanes; ++i) {
-      const u64 mask = static_cast<u64>(static_cast<i64>(static_cast<i32>(enabled_lanes.lane[i])));
+      const u64 mask = sign_extend(enabled_lanes.lane[i]);
       lowest = std::min(lowest, lane[i] | ~mask);
       highest = std::max(highest, lane[i] & mask);
     }
@@ -33,10 +33,6 @@ struct Addresses {
     return low <= high;
   }
 };
-
-inline u64 sign_extend(u32 value) { return static_cast<u64>(static_cast<i64>(static_cast<i32>(value))); }
-inline const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
-inline const Op* next(const Op* op) { return op + op->size; }
 
 /// The memory of the launch: what the address spaces beyond LDS and scratch end in.
 struct GlobalMemory {

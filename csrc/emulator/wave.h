@@ -18,6 +18,9 @@ using u64 = uint64_t;
 using f32 = float;
 using f64 = double;
 
+/// As a 64-bit number.
+constexpr u64 sign_extend(u32 value) { return static_cast<u64>(static_cast<i64>(static_cast<i32>(value))); }
+
 inline constexpr int kLanes =
     64;  ///< lanes that every register row has; a wave32 target leaves the upper half disabled
 

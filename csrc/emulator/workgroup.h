@@ -52,4 +52,7 @@ class Workgroup {
   std::unique_ptr<u8[]> scratch_;
 };
 
+/// The memory of the launch that a wave belongs to.
+inline const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
+
 }  // namespace wave::emulator

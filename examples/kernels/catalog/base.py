@@ -63,6 +63,5 @@ def load(binary: str, signature: str, kernel: str | None = None) -> wave_runtime
         signature: of the kernel.
         kernel: its name, where there are several.
     """
-    path = BINARIES / f"{binary}.hsaco"
-    kernel = kernel or wave_runtime.load(path).kernels[0]
-    return wave_runtime.load(path, signature={kernel: signature})[kernel]
+    module = wave_runtime.load(BINARIES / f"{binary}.hsaco", signature={kernel: signature} if kernel else signature)
+    return module[kernel or module.kernels[0]]

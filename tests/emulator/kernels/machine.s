@@ -10,6 +10,25 @@
 
 .set BLOCK, 4 * (128 + 64 * (4 + 64 + 32))
 
+// Loads or stores groups of eight vector registers at s[92:93], which moves on. A row has 256 bytes, an offset is at most 4095.
+.macro registers instruction, file, groups
+.set group, 0
+.rept \groups
+  .set row, 0
+  .rept 8
+    .ifc \instruction, global_load_dword
+      \instruction \file[group * 8 + row], v64, s[92:93] offset:256*row
+    .else
+      \instruction v64, \file[group * 8 + row], s[92:93] offset:256*row
+    .endif
+    .set row, row + 1
+  .endr
+  s_add_u32 s92, s92, 2048
+  s_addc_u32 s93, s93, 0
+  .set group, group + 1
+.endr
+.endm
+
 .globl machine
 .p2align 8
 .type machine,@function
@@ -23,7 +42,7 @@ machine:
   s_addc_u32 s91, s91, 0
   v_lshlrev_b32_e32 v64, 2, v0
 
-  // LDS, v0 to v63, a0 to a31. A row has 256 bytes, an offset of a global load at most 4095.
+  // LDS, v0 to v63, a0 to a31.
   s_add_u32 s92, s88, 512
   s_addc_u32 s93, s89, 0
 .set row, 0
@@ -35,28 +54,8 @@ machine:
 .endr
   s_add_u32 s92, s92, 1024
   s_addc_u32 s93, s93, 0
-.set group, 0
-.rept 8
-  .set row, 0
-  .rept 8
-    global_load_dword v[group * 8 + row], v64, s[92:93] offset:256*row
-    .set row, row + 1
-  .endr
-  s_add_u32 s92, s92, 2048
-  s_addc_u32 s93, s93, 0
-  .set group, group + 1
-.endr
-.set group, 0
-.rept 4
-  .set row, 0
-  .rept 8
-    global_load_dword a[group * 8 + row], v64, s[92:93] offset:256*row
-    .set row, row + 1
-  .endr
-  s_add_u32 s92, s92, 2048
-  s_addc_u32 s93, s93, 0
-  .set group, group + 1
-.endr
+  registers global_load_dword, v, 8
+  registers global_load_dword, a, 4
 
   s_load_dwordx8 s[80:87], s[88:89], 320
   s_load_dwordx16 s[0:15], s[88:89], 0
@@ -99,28 +98,8 @@ slot:
 .endr
   s_add_u32 s92, s92, 1024
   s_addc_u32 s93, s93, 0
-.set group, 0
-.rept 8
-  .set row, 0
-  .rept 8
-    global_store_dword v64, v[group * 8 + row], s[92:93] offset:256*row
-    .set row, row + 1
-  .endr
-  s_add_u32 s92, s92, 2048
-  s_addc_u32 s93, s93, 0
-  .set group, group + 1
-.endr
-.set group, 0
-.rept 4
-  .set row, 0
-  .rept 8
-    global_store_dword v64, a[group * 8 + row], s[92:93] offset:256*row
-    .set row, row + 1
-  .endr
-  s_add_u32 s92, s92, 2048
-  s_addc_u32 s93, s93, 0
-  .set group, group + 1
-.endr
+  registers global_store_dword, v, 8
+  registers global_store_dword, a, 4
   s_mov_b64 exec, 1
   v_mov_b32_e32 v64, 0
 .set reg, 0
