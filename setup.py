@@ -27,7 +27,18 @@ editable_wheel._FINDER_TEMPLATE = editable_wheel._FINDER_TEMPLATE.replace(
     "sys.meta_path.append(_EditableFinder)", "sys.meta_path.insert(0, _EditableFinder)"
 )
 
-LIBRARY_FOLDERS = ("base", "code_object", "emulator", "emulator/isa", "driver/emulator", "launch", "op")
+LIBRARY_FOLDERS = (
+    "base",
+    "code_object",
+    "emulator",
+    "emulator/isa",
+    "driver",
+    "driver/cuda",
+    "driver/emulator",
+    "driver/hip",
+    "launch",
+    "op",
+)
 
 
 def sources(*folders: str) -> list[str]:
