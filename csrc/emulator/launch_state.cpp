@@ -71,7 +71,7 @@ u32 scratch_bytes(const KernelMetadata& metadata) {
 /// Kernels that preload kernel arguments start with 256 bytes that load them, for firmware that does not (LLVM AMDGPU
 /// usage guide, "Preloaded Kernel Arguments").
 u64 entry_address(const Module& module, const KernelInfo& kernel) {
-  return module.load_address(kernel.entry_address) + (kernel.descriptor.kernarg_preload_length > 0 ? 256 : 0);
+  return module.load_address(kernel.entry_address) + (kernel.descriptor->kernarg_preload_length > 0 ? 256 : 0);
 }
 
 u64 resident_workgroups(const Target& target, u32 waves) {
@@ -86,7 +86,7 @@ LaunchState::LaunchState(const Dispatch& given)
     : dispatch(given),
       module(*given.module),
       kernel(*given.kernel),
-      limits(register_limits(kernel.descriptor, module.code().target())),
+      limits(register_limits(*kernel.descriptor, module.code().target())),
       work_items(given.block[0] * given.block[1] * given.block[2]),
       waves((work_items + kLanes - 1) / kLanes),
       lds_size(rounded_up(kernel.metadata.group_segment_fixed_size + given.dynamic_lds, 4)),
@@ -143,7 +143,7 @@ std::vector<Region> LaunchState::regions() const {
 }
 
 void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) const {
-  const KernelDescriptor& descriptor = kernel.descriptor;
+  const KernelDescriptor& descriptor = *kernel.descriptor;
   u32 next = 0;
   const auto pointer = [&](bool enabled, u64 value) {
     if (!enabled) return;
