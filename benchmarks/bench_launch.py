@@ -63,7 +63,7 @@ def ready_launchers(launch: Launch, names: Sequence[str], results: report.Report
                 launch.check(lambda launcher=launcher: launcher.timer(1, 1))  # type: ignore[misc]
                 ready.append(launcher)
         except Exception as error:
-            results.missing.append(report.Missing(f"{name}, {launch.case.name}", reason(error)))
+            results.missing.append(report.Missing(name, launch.case.name, reason(error)))
             progress(f"  not measured: {reason(error)}")
     return ready
 
@@ -80,7 +80,7 @@ def measure_case(
         progress(f"{setting}: measuring {len(launchers)} launchers, {rounds} rounds")
 
         def failed(launcher: Launcher, error: Exception, setting: report.Setting = setting) -> None:
-            results.missing.append(report.Missing(launcher.name, reason(error), setting))
+            results.missing.append(report.Missing(launcher.name, str(setting), reason(error)))
 
         samples = measure(launchers, count, rounds, torch.cuda.synchronize, failed)
         for name, figures in summarize(samples, floor.FORMS).items():

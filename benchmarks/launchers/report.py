@@ -59,11 +59,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Missing:
-    """A launcher that was not measured, and why. Without a setting: in none."""
+    """A launcher that was not measured, where, and why."""
 
     launcher: str
+    where: str
     reason: str
-    setting: Setting | None = None
 
 
 @dataclass
@@ -94,14 +94,11 @@ class Report:
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise ValueError(f"expected results of bench_launch.py in format {FORMAT}")
 
-        def with_setting(item: dict[str, Any]) -> dict[str, Any]:
-            return {**item, "setting": Setting(**item["setting"]) if item["setting"] else None}
-
         return Report(
             data["machine"],
             data["method"],
-            [Row(**with_setting(item)) for item in data["rows"]],
-            [Missing(**with_setting(item)) for item in data["missing"]],
+            [Row(**{**row, "setting": Setting(**row["setting"])}) for row in data["rows"]],
+            [Missing(**missing) for missing in data["missing"]],
         )
 
 
@@ -132,11 +129,13 @@ def table_lines(report: Report, baseline: Report | None) -> Iterator[str]:
                 was = earlier.get((setting, row.launcher))
                 line += f" {was:>7.2f}" if was is not None else f" {'':>7}"
             yield f"{line}  {row.verdict}".rstrip()
-    if report.missing:
-        yield ""
+    where: dict[tuple[str, str], list[str]] = {}
     for missing in report.missing:
-        where = f" ({missing.setting})" if missing.setting else ""
-        yield f"not measured: {missing.launcher}{where}: {missing.reason}"
+        where.setdefault((missing.launcher, missing.reason), []).append(missing.where)
+    if where:
+        yield ""
+    for (launcher, reason), places in where.items():
+        yield f"not measured: {launcher} ({'; '.join(places)}): {reason}"
 
 
 def draw(report: Report, path: Path) -> None:

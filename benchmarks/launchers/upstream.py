@@ -36,6 +36,7 @@ def extension_path() -> Path:
     raise FileNotFoundError("the installed wave-lang has no wave_runtime for this Python; give its file by --upstream")
 
 
+@functools.cache
 def load_extension(path: Path) -> ModuleType:
     """Import upstream's extension, which has our package's name and a matching init function, beside our package."""
     name = "wave_runtime"
