@@ -23,6 +23,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import machine
@@ -60,7 +61,7 @@ def ready_launchers(launch: Launch, names: Sequence[str], results: report.Report
         progress(f"{launch.case.name}: preparing {name}")
         try:
             for launcher in PROVIDERS[name](launch):
-                launch.check(lambda launcher=launcher: launcher.timer(1, 1))  # type: ignore[misc]
+                launch.check(partial(launcher.timer, 1, 1))
                 ready.append(launcher)
         except Exception as error:
             results.missing.append(report.Missing(name, launch.case.name, reason(error)))

@@ -25,12 +25,11 @@ def nvcc() -> Path | None:
     return Path(found).resolve() if found else None
 
 
-def shared_library(source: Path, output: Path, *options: str | Path) -> Path:
+def shared_library(source: Path, output: Path, *options: str, libraries: Sequence[str] = ()) -> Path:
     """Compile one C++ file."""
     compiler = shutil.which("g++") or shutil.which("c++") or "c++"
-    command_output(
-        [compiler, "-std=c++20", "-O3", "-shared", "-fPIC", source, *options, "-o", output, "-ldl", "-pthread"]
-    )
+    fixed = ("-std=c++20", "-O3", "-shared", "-fPIC", "-pthread")
+    command_output([compiler, *fixed, *options, source, "-o", output, *libraries, "-ldl"])
     return output
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import torch
 
 import wave_runtime
+from launchers import build
 from launchers.cases import BLOCK, Launch
 from launchers.measure import Launcher, python_timer, warm_up
 
@@ -101,13 +103,14 @@ def dispatcher(launch: Launch) -> Iterator[Launcher]:
 @functools.cache
 def load_dispatcher_loop() -> None:
     """Compile and load the C++ loop over the operator."""
-    from torch.utils.cpp_extension import load
+    from torch.utils.cpp_extension import include_paths, library_paths
 
-    load(
-        "wave_launch_dispatcher",
-        [str(DISPATCHER_SOURCE)],
-        extra_cflags=["-O3", "-std=c++20"],
-        is_python_module=False,
+    options = [f"-I{path}" for path in include_paths()]
+    options += [f"-L{path}" for path in library_paths()]
+    libraries = ["-ltorch_cpu", "-lc10"]
+    folder = Path(tempfile.mkdtemp(prefix="launch_dispatcher."))
+    torch.ops.load_library(  # type: ignore[no-untyped-call, unused-ignore]
+        build.shared_library(DISPATCHER_SOURCE, folder / "launch_dispatcher.so", *options, libraries=libraries)
     )
 
 
