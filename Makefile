@@ -1,7 +1,7 @@
 # make demo    build, and run every example kernel and a transformer block of them beside torch; draws demo.png
 # make test    build, and run all tests
 # make test-wave   compile hundreds of Wave kernels, and compare each with torch
-# make bench   measure the emulator and, where there is an NVIDIA GPU, launches
+# make bench   measure the emulator and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute of fuzzing of the code object reader (needs clang with libFuzzer)
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
@@ -40,6 +40,7 @@ test-wave: wave build
 bench: build
 	$(python) benchmarks/bench_emulator.py
 	$(python) benchmarks/bench_launch.py --json build/bench_launch.json --plot build/bench_launch.png
+	$(python) benchmarks/bench_modules.py --json build/bench_modules.json
 
 lint: build
 	$(python) -m ruff check .

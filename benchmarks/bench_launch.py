@@ -95,6 +95,7 @@ def options_of(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer rounds: less exact")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there (PNG)")
+    parser.add_argument("--show", type=Path, metavar="FILE", help="measure nothing, show an earlier run's JSON")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="compare with an earlier run's JSON")
     parser.add_argument(
         "--upstream", type=Path, metavar="FILE", help="wave-lang's wave_runtime*.so, where wave-lang is not installed"
@@ -108,19 +109,13 @@ def options_of(words: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Measure, print the table, write the files."""
-    options = options_of(words)
-    baseline = report.Report.from_json(options.baseline.read_text()) if options.baseline else None
-    if not torch.cuda.is_available() or torch.version.hip:
-        print("bench_launch.py needs an NVIDIA GPU and a torch built for CUDA; nothing was measured")
-        return 0
+def run(options: argparse.Namespace) -> report.Report:
+    """Measure what the options say."""
     if options.upstream:
         os.environ[upstream.PATH_VARIABLE] = str(options.upstream.resolve())
     faulthandler.enable()
     gc.disable()
     torch.manual_seed(0)
-    torch.set_grad_enabled(True)
     names = [
         name
         for name in PROVIDERS
@@ -135,9 +130,26 @@ def main(words: Sequence[str] | None = None) -> int:
                 # A later case that brings the process down leaves this one's figures.
                 if options.json:
                     options.json.write_text(results.to_json())
+    return results
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, print the table, write the files."""
+    options = options_of(words)
+    baseline = report.Report.from_json(options.baseline.read_text()) if options.baseline else None
+    if options.show:
+        results = report.Report.from_json(options.show.read_text())
+    elif torch.cuda.is_available() and not torch.version.hip:
+        results = run(options)
+    else:
+        print("bench_launch.py needs an NVIDIA GPU and a torch built for CUDA; nothing was measured")
+        return 0
     print(report.table(results, baseline))
     if options.plot:
-        report.draw(results, options.plot)
+        try:
+            report.draw(results, options.plot)
+        except ImportError:
+            print("There is no picture: matplotlib is not installed.")
     return 0
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import bench_launch
 import pytest
 import torch
 from launchers import floor, ours, report, upstream
@@ -141,6 +142,21 @@ def test_table() -> None:
 def test_picture(tmp_path: Path) -> None:
     report.draw(results(1.05), tmp_path / "bench.png")
     assert (tmp_path / "bench.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_earlier_run_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, ratio in (("now.json", 1.15), ("then.json", 1.05)):
+        (tmp_path / name).write_text(results(ratio).to_json())
+    files = ["--show", "now.json", "--baseline", "then.json", "--plot", "plot.png"]
+    assert bench_launch.main([word if word.startswith("--") else str(tmp_path / word) for word in files]) == 0
+    assert capsys.readouterr().out == report.table(results(1.15), results(1.05)) + "\n"
+    assert (tmp_path / "plot.png").exists()
+
+
+@pytest.mark.parametrize("words", [["--only", "nobody"], ["--threads", "many"], ["--case", "none"]])
+def test_options_are_checked(words: list[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        bench_launch.options_of(words)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

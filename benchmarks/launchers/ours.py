@@ -132,7 +132,7 @@ def custom_op(launch: Launch) -> Iterator[Launcher]:
         for name, kind in types.items()
     )
     wrapped = torch.library.custom_op(
-        f"bench::custom_{case.name}", function, mutates_args=[case.output], schema=f"({schema}) -> ()"
+        f"bench_custom::{case.name}", function, mutates_args=[case.output], schema=f"({schema}) -> ()"
     )
     timer = python_timer(f"custom({case.arguments})", {**launch.values, "custom": wrapped})
     yield Launcher("torch.library.custom_op around kernel(...)", "peer", timer)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from launchers import build
 from launchers.cases import BLOCK, Launch
 from launchers.measure import Launcher, python_timer
 
@@ -79,6 +81,9 @@ def tvm_ffi(launch: Launch) -> Iterator[Launcher]:
     """Compile the function and call it."""
     import tvm_ffi.cpp
 
+    # It looks for CUDA beside an nvcc on the path, which may be a link.
+    if compiler := build.nvcc():
+        os.environ.setdefault("CUDA_HOME", str(compiler.parent.parent))
     # Not every machine has the driver where the linker looks.
     driver = loaded_library("libcuda.so")
     module = tvm_ffi.cpp.load_inline(
@@ -86,6 +91,7 @@ def tvm_ffi(launch: Launch) -> Iterator[Launcher]:
         cuda_sources=source(launch),
         functions=[launch.case.name],
         extra_ldflags=[f"-L{driver.parent}", f"-l:{driver.name}"],
+        build_directory=str(launch.folder / f"{launch.case.name}.tvm_ffi"),
     )
     function = getattr(module, launch.case.name)
     timer = python_timer(f"function({launch.case.arguments})", {**launch.values, "function": function})
