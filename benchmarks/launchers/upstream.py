@@ -64,7 +64,7 @@ def runtime() -> Any:
     library = "libamdhip64.so"
     output = Path(tempfile.mkdtemp(prefix="hip_on_cuda.")) / library
     build.shared_library(HIP_ON_CUDA, output, f"-I{ROOT / 'csrc'}", f"-Wl,-soname,{library}")
-    ctypes.CDLL(str(output), mode=ctypes.RTLD_GLOBAL)
+    ctypes.CDLL(str(output))
     module.load_hip_functions()
     return module
 
