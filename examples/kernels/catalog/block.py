@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from torch.nn import functional
 
 import wave_runtime
 
 from .attention import Attention, attention_reference, qkv
 from .base import Example, Tensors, cdiv, load_source
 from .gemm import Product, gelu, gemm_reference, operands
+from .normalization import EPSILON
+from .normalization import rmsnorm as rmsnorm_reference
 
 TILE = 64  # of a workgroup, as in product.h and for the rows of attention
 THREADS = (16, 16)
 ROW_THREADS = 128
-EPSILON = 1e-5
 
 SIZES = "m: i32, n: i32, k: i32"
 LINEAR = f"a: *f16 const, b: *f16 const, bias: *f32 const, c: *f16, {SIZES}"
@@ -40,11 +40,6 @@ def rmsnorm(kernel: wave_runtime.Kernel) -> Product:
         return b
 
     return run
-
-
-def rmsnorm_reference(a: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """The same by torch."""
-    return functional.rms_norm(a.float(), a.shape[1:], weight.float(), EPSILON).half()
 
 
 def gemm(kernel: wave_runtime.Kernel) -> Product:
@@ -88,33 +83,33 @@ def attention(kernel: wave_runtime.Kernel) -> Attention:
     return run
 
 
+def rows(m: int, n: int = 256) -> Tensors:
+    """Makes inputs of rmsnorm."""
+    return torch.randn(m, n).half(), torch.randn(n).half()
+
+
+def linear_inputs(m: int, n: int, k: int) -> Tensors:
+    """Makes inputs of linear, whose results are of the order of one."""
+    a, b = operands("f16")(m, n, k)
+    return a, b / k**0.5, torch.randn(n)
+
+
 def examples(device: torch.device | str = "cpu") -> tuple[Example, ...]:
     """The kernels for a device: an NVIDIA GPU takes other binaries than an AMD GPU and the emulator."""
-    kernels = load_source("block", SIGNATURES, device)
-    eps = torch.finfo(torch.float16).eps
-    products = ((128, 192, 96), (1, 1, 1), (65, 64, 32), (7, 130, 100))
+    module = load_source("block", SIGNATURES, device)
+    norm, product = rmsnorm(module["rmsnorm"]), gemm(module["gemm"])
+    plain, with_gelu = linear(module["linear"]), linear(module["linear_gelu"])
+    causal = attention(module["attention_causal"])
 
-    def linear_inputs(m: int, n: int, k: int) -> Tensors:
-        a, b = operands("f16")(m, n, k)
-        return a, b / k**0.5, torch.randn(n)
-
-    def rows(m: int, n: int) -> Tensors:
-        return torch.randn(m, n).half(), torch.randn(n).half()
-
-    # Sums are in another order than torch's; f16 results of the order of one then differ in their last two bits.
+    heads = ((2, 4, 128, 128), (1, 1, 1, 1), (1, 3, 65, 65), (2, 1, 70, 33))
+    sizes = ((128, 192, 96), (1, 1, 1), (65, 64, 32), (7, 130, 100))
+    last_bits = 4 * torch.finfo(torch.float16).eps  # two of results up to two: sums are in another order than torch's
     return (
-        Example("rmsnorm", rmsnorm(kernels["rmsnorm"]), rmsnorm_reference, rows, ((64, 256), (3, 1), (5, 1000)), 4 * eps),
-        Example("gemm", gemm(kernels["gemm"]), gemm_reference, operands("f16"), products, 1e-3),
-        Example("linear", linear(kernels["linear"]), linear_reference(lambda x: x), linear_inputs, products, 4 * eps),
-        Example("linear_gelu", linear(kernels["linear_gelu"]), linear_reference(gelu), linear_inputs, products, 4 * eps),
-        Example(
-            "attention_causal",
-            attention(kernels["attention_causal"]),
-            attention_reference(causal=True),
-            qkv(torch.float16),
-            ((2, 4, 128, 128), (1, 1, 1, 1), (1, 3, 65, 65), (2, 1, 70, 33)),
-            1e-4,
-        ),
+        Example("rmsnorm", norm, rmsnorm_reference, rows, ((64, 256), (3, 1), (5, 1000)), last_bits),
+        Example("gemm", product, gemm_reference, operands("f16"), sizes, 1e-3),
+        Example("linear", plain, linear_reference(lambda x: x), linear_inputs, sizes, last_bits),
+        Example("linear_gelu", with_gelu, linear_reference(gelu), linear_inputs, sizes, last_bits),
+        Example("attention_causal", causal, attention_reference(causal=True), qkv(torch.float16), heads, 1e-4),
     )
 
 
