@@ -7,6 +7,7 @@
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make clean   remove what was built, .venv included
 #
+# DEVICE  where the demo runs: cpu, cuda, cuda:1; by default a GPU that the Wave kernels fit, or the CPU
 # TORCH   what pip installs where the environment has no torch
 # VENV    the environment; one that exists is used as it is
 # PYTHON  the interpreter that makes it
@@ -29,7 +30,7 @@ build: $(VENV)/.wave-runtime-ready
 	@$(python) setup.py build_ext --inplace >build/log 2>&1 || { cat build/log; exit 1; }
 
 demo: build
-	@$(python) examples/transformer.py
+	@$(python) examples/transformer.py $(if $(DEVICE),--device $(DEVICE))
 
 test: build
 	$(python) -m pytest $(tests)

@@ -101,7 +101,8 @@ LaunchState::LaunchState(const Dispatch& given)
 
 std::vector<u8> LaunchState::kernarg_bytes() const {
   const u64 size = std::max<u64>(kernel.metadata.kernarg_segment_size, dispatch.arguments.size());
-  std::vector<u8> bytes(size);
+  // Compilers widen loads to the segment's alignment, of 16 at least, and so read past its end.
+  std::vector<u8> bytes(rounded_up(size, 16));
   std::copy(dispatch.arguments.begin(), dispatch.arguments.end(), bytes.begin());
   if (!kernel.metadata.arguments) return bytes;
   for (const ArgumentMetadata& argument : *kernel.metadata.arguments) {
