@@ -15,6 +15,8 @@ MAY_INCLUDE = {
     "emulator/isa": {"base"},
     "driver": {"base", "code_object"},
     "driver/emulator": {"base", "code_object", "driver", "emulator"},
+    "driver/hip": {"base", "code_object", "driver"},
+    "hip_emulator": {"base", "code_object", "emulator", "driver/hip"},
     "launch": {"base", "code_object", "driver"},
     "op": {"base", "code_object", "driver", "launch"},
     "python": {"base", "code_object", "driver", "launch", "op", "emulator", "emulator/isa"},
