@@ -97,7 +97,7 @@ LaunchState::LaunchState(const Dispatch& given)
       queue_(kQueueBytes),
       kernarg_(kernarg_bytes()),
       packet_(packet_bytes()),
-      memory_(regions(), given.memory.size(), given.strict, given.trace) {}
+      memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region) {}
 
 std::vector<u8> LaunchState::kernarg_bytes() const {
   const u64 size = std::max<u64>(kernel.metadata.kernarg_segment_size, dispatch.arguments.size());
