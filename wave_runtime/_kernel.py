@@ -57,6 +57,11 @@ def call_operator(
             floats.append(value)
         elif kind == "bytes":
             ints.extend(_words(value))
+        elif kind == "bits" and isinstance(value, torch.Tensor):
+            raise TypeError(
+                f"kernel '{self.name}', argument {index}: given a tensor where the binary does not say that there is a "
+                f"pointer ({self.signature}): pass signature= to wave_runtime.load()"
+            )
         elif isinstance(value, float):
             raise TypeError(
                 f"kernel '{self.name}', argument {index}: given a float where the signature ({self.signature}) "
@@ -139,5 +144,14 @@ def infer_writes(self: _C.Kernel, *args: Any, **options: Any) -> Accesses:
     )
 
 
+def as_operator(self: _C.Kernel, name: str, **options: Any) -> torch._ops.OpOverload:
+    """Define an operator of this kernel alone. See ``_C.pyi``."""
+    self._define_operator(name, **options)
+    namespace, _, short_name = name.partition("::")
+    overload: torch._ops.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
+    return overload
+
+
 _C.define_call(call_operator)
+_C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
 _C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]

@@ -128,12 +128,21 @@ ArgumentPacker::ArgumentPacker(const ArgumentPacker& other) : kernel_(other.kern
   std::memcpy(data_, bytes.data(), bytes.size());
 }
 
-void ArgumentPacker::store(size_t index, const void* value) {
-  const Parameter& parameter = kernel_.signature().parameters[index];
-  std::memcpy(data_ + parameter.offset, value, parameter.size);
+// Sizes that the compiler knows cost no call.
+void ArgumentPacker::store(const Parameter& parameter, const void* value) {
+  uint8_t* const to = data_ + parameter.offset;
+  if (parameter.size == 4) {
+    std::memcpy(to, value, 4);
+  } else if (parameter.size == 8) {
+    std::memcpy(to, value, 8);
+  } else {
+    std::memcpy(to, value, parameter.size);
+  }
 }
 
-void ArgumentPacker::pointer(size_t index, const void* address) { store(index, &address); }
+void ArgumentPacker::pointer(size_t index, const void* address) {
+  std::memcpy(data_ + kernel_.signature().parameters[index].offset, &address, sizeof address);
+}
 
 void ArgumentPacker::refuse_integer(size_t index, const std::string& given) const {
   const Parameter& parameter = kernel_.signature().parameters[index];
@@ -152,7 +161,7 @@ void ArgumentPacker::integer(size_t index, int64_t value) {
   const Range range = range_of(parameter.type);
   if (value < range.low || (value > 0 && static_cast<uint64_t>(value) > range.high))
     refuse_integer(index, std::to_string(value));
-  store(index, &value);
+  store(parameter, &value);
 }
 
 void ArgumentPacker::large_integer(size_t index, uint64_t value) {
@@ -160,13 +169,13 @@ void ArgumentPacker::large_integer(size_t index, uint64_t value) {
   if (parameter.is_pointer || !takes_integers(parameter.type) || value > range_of(parameter.type).high) {
     refuse_integer(index, std::to_string(value));
   }
-  store(index, &value);
+  store(parameter, &value);
 }
 
 void ArgumentPacker::word(size_t index, int64_t value) {
-  const Type type = kernel_.signature().parameters[index].type;
-  if (type == Type::U64 || type == Type::B64) {
-    store(index, &value);
+  const Parameter& parameter = kernel_.signature().parameters[index];
+  if (parameter.type == Type::U64 || parameter.type == Type::B64) {
+    store(parameter, &value);
   } else {
     integer(index, value);
   }
@@ -180,7 +189,7 @@ void ArgumentPacker::floating(size_t index, double value) {
         text(kernel_.argument_text(index), ": expected ", parameter.type_text(), ", given the float ", value));
   }
   const uint64_t bits = float_bits(value, is_untyped ? float_of_size(parameter.size) : parameter.type);
-  store(index, &bits);
+  store(parameter, &bits);
 }
 
 void ArgumentPacker::bytes(size_t index, std::span<const uint8_t> value) {
@@ -192,7 +201,7 @@ void ArgumentPacker::bytes(size_t index, std::span<const uint8_t> value) {
   if (value.size() != parameter.size) {
     throw ValueError(text(kernel_.argument_text(index), ": expected ", parameter.size, " bytes, given ", value.size()));
   }
-  store(index, value.data());
+  store(parameter, value.data());
 }
 
 }  // namespace wave

@@ -38,7 +38,7 @@ class ArgumentPacker {
   std::span<const uint8_t> packed() const { return {data_, kernel_.argument_bytes()}; }
 
  private:
-  void store(size_t index, const void* value);
+  void store(const Parameter& parameter, const void* value);
   [[noreturn]] void refuse_integer(size_t index, const std::string& given) const;
 
   static constexpr size_t kInline = 1024;

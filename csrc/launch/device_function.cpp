@@ -203,8 +203,10 @@ std::vector<LoadedInfo> loaded_modules() {
   std::vector<LoadedInfo> infos;
   for (const auto& [key, record] : table().modules) {
     LoadedInfo info{record->place, record->code->sha256(), record->code->target().id(), {}, record->pinned};
-    for (const ModuleRecord::Entry& entry : record->entries)
-      info.kernels.push_back(entry.function->kernel->metadata.name);
+    for (const ModuleRecord::Entry& entry : record->entries) {
+      const std::string& name = entry.function->kernel->metadata.name;
+      if (std::ranges::find(info.kernels, name) == info.kernels.end()) info.kernels.push_back(name);
+    }
     infos.push_back(std::move(info));
   }
   return infos;

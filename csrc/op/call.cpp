@@ -38,18 +38,20 @@ constexpr DtypeRow kDtypes[] = {
     {Type::F8E5M2FNUZ, c10::kFloat8_e5m2fnuz},
 };
 
-uint64_t bit_of(c10::ScalarType dtype) { return uint64_t{1} << static_cast<int>(dtype); }
+constexpr uint64_t bit_of(c10::ScalarType dtype) { return uint64_t{1} << static_cast<int>(dtype); }
+
+/// For each type of a signature the dtypes that a pointer to it takes.
+constexpr auto kDtypesOf = [] {
+  std::array<uint64_t, static_cast<size_t>(Type::Void) + 1> dtypes{};
+  for (const DtypeRow& row : kDtypes) dtypes[static_cast<size_t>(row.type)] |= bit_of(row.dtype);
+  dtypes[static_cast<size_t>(Type::Void)] = ~uint64_t{0};
+  return dtypes;
+}();
 
 /// Whether a pointer to `type` takes tensors of `dtype`: untyped pointers take all, b8 to b64 those of their size.
 bool takes(Type type, c10::ScalarType dtype) {
-  static const auto dtypes = [] {
-    std::array<uint64_t, static_cast<size_t>(Type::Void) + 1> dtypes{};
-    for (const DtypeRow& row : kDtypes) dtypes[static_cast<size_t>(row.type)] |= bit_of(row.dtype);
-    dtypes[static_cast<size_t>(Type::Void)] = ~uint64_t{0};
-    return dtypes;
-  }();
   if (type >= Type::B8 && type <= Type::B64) return c10::elementSize(dtype) == size_of(type);
-  return (dtypes[static_cast<size_t>(type)] & bit_of(dtype)) != 0;
+  return (kDtypesOf[static_cast<size_t>(type)] & bit_of(dtype)) != 0;
 }
 
 /// [first, last) of the bytes that a tensor's elements lie in.
@@ -86,7 +88,8 @@ void TensorArguments::add(size_t index, const at::Tensor& tensor) {
   const Parameter& parameter = kernel_.signature().parameters[index];
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const bool fits =
-      tensor.defined() && tensor.layout() == c10::kStrided && takes(parameter.type, tensor.scalar_type()) &&
+      tensor.defined() && tensor.layout() == c10::kStrided &&
+      (parameter.may_be_pointer || takes(parameter.type, tensor.scalar_type())) &&
       !tensor.is_conj() && !tensor.is_neg() &&
       (kernel_.strides() == StridePolicy::Any || impl->has_symbolic_sizes_strides() || impl->is_contiguous());
   if (!fits) refuse(index, tensor);
@@ -161,9 +164,12 @@ void TensorArguments::check_inference() const {
   }
 }
 
-void TensorArguments::mark_written() const {
+void TensorArguments::tell_autograd() const {
   for (const Item& item : items_) {
-    if (item.is_written) wave::mark_written(*item.tensor);
+    if (item.tensor->unsafeGetTensorImpl()->autograd_meta() != nullptr) check_differentiable(kernel_, *item.tensor);
+  }
+  for (const Item& item : items_) {
+    if (item.is_written) mark_written(*item.tensor);
   }
 }
 
@@ -172,10 +178,6 @@ void TensorArguments::pack(ArgumentPacker& packer) const {
   for (const Item& item : items_) {
     packer.pointer(item.index, item.is_written ? item.tensor->mutable_data_ptr() : item.tensor->const_data_ptr());
   }
-}
-
-void TensorArguments::check_differentiable() const {
-  for (const Item& item : items_) wave::check_differentiable(kernel_, *item.tensor);
 }
 
 std::vector<MemoryRange> TensorArguments::memory() const {
@@ -198,8 +200,6 @@ AccessTrace TensorArguments::trace() const {
   for (const Item& item : items_) ranges.push_back(extent(*item.tensor));
   return AccessTrace(ranges);
 }
-
-void mark_written(const at::Tensor& tensor) { tensor.unsafeGetTensorImpl()->bump_version(); }
 
 void mark_written(at::TensorList tensors) {
   for (const at::Tensor& tensor : tensors) mark_written(tensor);
@@ -232,7 +232,13 @@ std::vector<std::string> PreparedLaunch::run(std::span<const uint8_t> arguments,
 
 std::vector<std::string> PreparedLaunch::run(const ArgumentPacker& packer, const TensorArguments& tensors,
                                              void* stream) const {
-  if (!is_on_host()) return run(packer.packed(), {}, stream);
+  if (!is_on_host()) {
+    launch(kernel_, *function_, geometry_, stream, packer.packed(), nullptr);
+    // Everything else on CPU tensors expects their contents to be there.
+    const Place& place = function_->place;
+    if (tensors.device().is_cpu()) place.driver().synchronize(place.device, stream);
+    return {};
+  }
   if (!kernel_.strict()) return run(packer.packed(), tensors.memory(), stream);
   AccessTrace trace = tensors.trace();
   std::vector<std::string> warnings = run(packer.packed(), tensors.memory(), stream, &trace);
@@ -269,7 +275,6 @@ bool is_lowering() {
 }
 
 void check_differentiable(const Kernel& kernel, const at::Tensor& tensor) {
-  if (tensor.unsafeGetTensorImpl()->autograd_meta() == nullptr) return;
   const bool requires_grad = c10::GradMode::is_enabled() && tensor.requires_grad();
   if (!requires_grad && !tensor._fw_grad(0).defined()) return;
   throw RuntimeError(text(

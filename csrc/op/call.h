@@ -35,13 +35,10 @@ class TensorArguments {
   /// Throws RuntimeError where the kernel's mutability is unknown and a tensor was made in inference mode.
   void check_inference() const;
 
-  /// Tells autograd that the written tensors change: one saved for backward must not give a wrong gradient. Before the
-  /// launch, since it throws for inference tensors outside of inference mode.
-  void mark_written() const;
-
-  /// Throws RuntimeError where a launch would cut the autograd graph: a tensor that requires grad while grad mode is
-  /// on, or that carries a forward-mode tangent.
-  void check_differentiable() const;
+  /// Tells autograd of the launch that follows. Throws RuntimeError where it would cut the graph: a tensor that requires
+  /// grad while grad mode is on, or that carries a forward-mode tangent. Then marks the written tensors as changed: one
+  /// saved for backward must not give a wrong gradient. Throws for inference tensors outside of inference mode.
+  void tell_autograd() const;
 
   /// Puts the tensors' addresses into `packer`.
   void pack(ArgumentPacker& packer) const;
@@ -73,8 +70,8 @@ class TensorArguments {
   c10::SmallVector<Item, 16> items_;
 };
 
-/// TensorArguments::mark_written for a tensor, and for several, that are written.
-void mark_written(const at::Tensor& tensor);
+/// Tells autograd that tensors are changed.
+inline void mark_written(const at::Tensor& tensor) { tensor.unsafeGetTensorImpl()->bump_version(); }
 void mark_written(at::TensorList tensors);
 
 /// The address ranges of tensors given as memory= to a raw launch on `device`: all writable. Throws ValueError where
@@ -123,7 +120,7 @@ bool is_fake(const at::Tensor& tensor);
 /// on fake parameters with grad mode on.
 bool is_lowering();
 
-/// TensorArguments::check_differentiable for one tensor.
+/// Throws where a launch would cut the autograd graph at this tensor: see TensorArguments::tell_autograd.
 void check_differentiable(const Kernel& kernel, const at::Tensor& tensor);
 
 }  // namespace wave

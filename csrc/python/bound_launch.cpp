@@ -53,8 +53,7 @@ class Prebuilt {
   std::vector<std::string> launch(void* stream) const {
     const PreparedLaunch prepared(kernel_, place_, geometry_);
     tensors_.check_inference();
-    tensors_.check_differentiable();
-    tensors_.mark_written();
+    tensors_.tell_autograd();
     ArgumentPacker packer(packer_);
     tensors_.pack(packer);
     return prepared.run(packer, tensors_, stream);

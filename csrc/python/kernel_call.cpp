@@ -37,8 +37,7 @@ void launch_plain(const Kernel& kernel, PyObject* const* arguments, const Launch
   std::vector<std::string> warnings;
   {
     const PreparedLaunch prepared(kernel, place, options);
-    tensors.check_differentiable();
-    tensors.mark_written();
+    tensors.tell_autograd();
     tensors.pack(packer);
     void* const stream = current_stream(device);
     const GilRelease release;

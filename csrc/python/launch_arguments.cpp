@@ -36,10 +36,12 @@ bool has_plain_keys(const at::Tensor& tensor) {
   return cuda.match(keys) || cpu.match(keys);
 }
 
-/// A Tensor or a Parameter: other subclasses may override what functions do with them.
-bool is_plain_tensor(PyObject* object) {
-  return THPVariable_CheckExact(object) && has_plain_keys(THPVariable_Unpack(object));
+bool is_plain_number(PyObject* object) {
+  return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object);
 }
+
+/// THPVariable_Check calls into Python for what is no tensor at all.
+bool is_tensor(PyObject* object) { return !is_plain_number(object) && THPVariable_Check(object); }
 
 void pack_integer(ArgumentPacker& packer, size_t index, PyObject* value) {
   int overflow = 0;
@@ -68,8 +70,9 @@ void pack_tensor_scalar(ArgumentPacker& packer, size_t index, const at::Tensor& 
 
 void pack_scalar(ArgumentPacker& packer, size_t index, PyObject* value) {
   const Parameter& parameter = packer.kernel().signature().parameters[index];
+  if (PyLong_CheckExact(value) && !is_float_parameter(parameter)) return pack_integer(packer, index, value);
   if (PyFloat_Check(value)) return packer.floating(index, PyFloat_AS_DOUBLE(value));
-  if (THPVariable_Check(value)) return pack_tensor_scalar(packer, index, THPVariable_Unpack(value));
+  if (is_tensor(value)) return pack_tensor_scalar(packer, index, THPVariable_Unpack(value));
   if (parameter.type == Type::Bytes && PyObject_CheckBuffer(value)) {
     const py::buffer_info info = py::reinterpret_borrow<py::buffer>(value).request();
     return packer.bytes(index, {static_cast<const uint8_t*>(info.ptr), static_cast<size_t>(info.size * info.itemsize)});
@@ -91,7 +94,7 @@ void pack_scalar(ArgumentPacker& packer, size_t index, PyObject* value) {
 }
 
 void add_tensor(TensorArguments& tensors, const Kernel& kernel, size_t index, PyObject* value) {
-  if (THPVariable_Check(value)) return tensors.add(index, THPVariable_Unpack(value));
+  if (is_tensor(value)) return tensors.add(index, THPVariable_Unpack(value));
   const bool is_address = PyLong_Check(value);
   throw TypeError(text(kernel.argument_text(index), ": expected a tensor (",
                        kernel.signature().parameters[index].type_text(), "), given ",
@@ -118,14 +121,14 @@ bool thread_is_plain() {
          !at::impl::torch_function_mode_enabled();
 }
 
-bool is_for_operator(PyObject* object) {
-  if (THPVariable_Check(object)) return !is_plain_tensor(object);
+bool is_for_operator(PyObject* argument) {
+  if (THPVariable_CheckExact(argument)) return !has_plain_keys(THPVariable_Unpack(argument));
+  if (is_plain_number(argument)) return false;
   static const py::handle symbolic = [] {
     const py::module_ torch = py::module_::import("torch");
     return py::make_tuple(torch.attr("SymInt"), torch.attr("SymFloat"), torch.attr("SymBool")).release();
   }();
-  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object)) return false;
-  return PyObject_IsInstance(object, symbolic.ptr()) == 1;
+  return is_tensor(argument) || PyObject_IsInstance(argument, symbolic.ptr()) == 1;
 }
 
 void check_count(const Kernel& kernel, Py_ssize_t given) {
@@ -137,7 +140,8 @@ void check_count(const Kernel& kernel, Py_ssize_t given) {
 
 void read_argument(const Kernel& kernel, size_t index, PyObject* argument, ArgumentPacker& packer,
                    TensorArguments& tensors) {
-  if (kernel.signature().parameters[index].is_pointer) {
+  const Parameter& parameter = kernel.signature().parameters[index];
+  if (parameter.is_pointer || (parameter.may_be_pointer && is_tensor(argument))) {
     add_tensor(tensors, kernel, index, argument);
   } else {
     pack_scalar(packer, index, argument);

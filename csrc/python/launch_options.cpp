@@ -36,6 +36,10 @@ int64_t integer_of(const Kernel& kernel, const char* what, PyObject* value) {
 /// An int, or 1 to 3 of them; missing extents are 1.
 Extents extents_of(const Kernel& kernel, const char* what, PyObject* value) {
   if (PyLong_Check(value)) return {integer_of(kernel, what, value), 1, 1};
+  if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 3) {
+    return {integer_of(kernel, what, PyTuple_GET_ITEM(value, 0)), integer_of(kernel, what, PyTuple_GET_ITEM(value, 1)),
+            integer_of(kernel, what, PyTuple_GET_ITEM(value, 2))};
+  }
   const bool is_sequence = PyTuple_Check(value) || PyList_Check(value) || PySequence_Check(value);
   if (!is_sequence || PyUnicode_Check(value)) return {integer_of(kernel, what, value), 1, 1};
   const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, "a sequence"));
@@ -64,6 +68,7 @@ struct Keyword {
   Read read;
 };
 
+constexpr size_t kGrid = 0;
 constexpr Keyword kKeywords[] = {
     {"grid", [](const Kernel& kernel, PyObject* value,
                 LaunchOptions& options) { options.grid = extents_of(kernel, "grid", value); }},
@@ -112,41 +117,29 @@ size_t keyword_index(const Kernel& kernel, PyObject* name) {
            "'; it takes grid=, block=, shared_memory=, cluster=, cooperative=, programmatic= and priority="));
 }
 
-/// Collects keywords, and sees to it that the grid is among them.
-class Reader {
- public:
-  explicit Reader(const Kernel& kernel) : kernel_(kernel) {}
-
-  void read(PyObject* name, PyObject* value) {
-    const size_t index = keyword_index(kernel_, name);
-    has_grid_ |= index == 0;
-    kKeywords[index].read(kernel_, value, options_);
-  }
-
-  LaunchOptions options() const {
-    if (!has_grid_) throw TypeError(text("kernel '", kernel_.name(), "': grid= is missing (it counts workgroups)"));
-    return options_;
-  }
-
- private:
-  const Kernel& kernel_;
-  LaunchOptions options_;
-  bool has_grid_ = false;
-};
-
 }  // namespace
 
 LaunchOptions read_options(const Kernel& kernel, PyObject* const* values, PyObject* names) {
-  Reader reader(kernel);
+  LaunchOptions options;
   const Py_ssize_t count = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
-  for (Py_ssize_t i = 0; i < count; ++i) reader.read(PyTuple_GET_ITEM(names, i), values[i]);
-  return reader.options();
+  bool has_grid = false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const size_t index = keyword_index(kernel, PyTuple_GET_ITEM(names, i));
+    has_grid |= index == kGrid;
+    kKeywords[index].read(kernel, values[i], options);
+  }
+  if (!has_grid) throw TypeError(text("kernel '", kernel.name(), "': grid= is missing (it counts workgroups)"));
+  return options;
 }
 
 LaunchOptions read_options(const Kernel& kernel, const py::dict& keywords) {
-  Reader reader(kernel);
-  for (const auto& [name, value] : keywords) reader.read(name.ptr(), value.ptr());
-  return reader.options();
+  std::vector<PyObject*> values;
+  py::tuple names(keywords.size());
+  for (const auto& [name, value] : keywords) {
+    names[values.size()] = name;
+    values.push_back(value.ptr());
+  }
+  return read_options(kernel, values.data(), names.ptr());
 }
 
 }  // namespace wave
