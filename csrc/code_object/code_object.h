@@ -104,6 +104,7 @@ class CodeObject {
 
   /// None for NVIDIA's formats, which only their driver loads; relocations likewise.
   const std::vector<Segment>& segments() const { return segments_; }
+  /// Of NVIDIA's formats the variables in global and constant memory.
   const std::vector<Symbol>& symbols() const { return symbols_; }
   const std::vector<Relocation>& relocations() const { return relocations_; }
 

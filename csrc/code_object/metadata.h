@@ -66,7 +66,8 @@ struct ArgumentMetadata {
   std::string address_space;
   Access access = Access::Unstated;
   Access actual_access = Access::Unstated;
-  bool may_be_pointer = false;  ///< 8 bytes of which an NVIDIA file does not say whether they are a pointer
+  /// 8 bytes of which an NVIDIA file does not say whether they are a pointer: "pointer_or_value".
+  bool may_be_pointer = false;
   bool is_const = false;
   bool is_restrict = false;
   bool is_volatile = false;
@@ -101,6 +102,9 @@ struct Metadata {
   uint32_t version_minor = 0;
   std::vector<KernelMetadata> kernels;
 };
+
+/// Makes the argument a pointer, a value, or either of them, and says so in `kind_name`.
+void set_kind(ArgumentMetadata& argument, bool is_pointer, bool may_be_pointer);
 
 /// Reads the MessagePack document of an NT_AMDGPU_METADATA note. Unknown keys are skipped. Throws FormatError, also
 /// where a kernel lacks its name or symbol, an argument lacks its offset, size or kind, or a kernarg segment is larger

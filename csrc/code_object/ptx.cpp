@@ -198,16 +198,15 @@ class Parser {
     result.type_name = declaration.type->ptx;
     result.offset = static_cast<uint32_t>(offset);
     result.size = static_cast<uint32_t>(declaration.size);
-    result.kind = is_pointer ? ValueKind::GlobalBuffer : ValueKind::ByValue;
-    result.kind_name = is_pointer ? "global_buffer" : "by_value";
-    if (is_pointer) return result;
+    const std::string_view ptx = declaration.type->ptx;
+    const bool may_be_pointer =
+        !declaration.is_pointer && !declaration.is_array && (ptx == ".u64" || ptx == ".b64");
+    set_kind(result, is_pointer, may_be_pointer);
     if (declaration.is_array) {
       result.value_type = "bytes";
-      return result;
+    } else if (!declaration.is_pointer && !may_be_pointer) {
+      result.value_type = declaration.type->signature;
     }
-    const std::string_view ptx = declaration.type->ptx;
-    result.may_be_pointer = !declaration.is_pointer && (ptx == ".u64" || ptx == ".b64");
-    if (!result.may_be_pointer && !declaration.is_pointer) result.value_type = declaration.type->signature;
     return result;
   }
 

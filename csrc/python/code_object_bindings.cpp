@@ -7,6 +7,7 @@
 
 #include "code_object/code_object.h"
 #include "code_object/occupancy.h"
+#include "code_object/select.h"
 #include "code_object/signature.h"
 #include "python/bindings.h"
 #include "python/errors.h"
@@ -219,6 +220,11 @@ py::dict occupancy_of(const py::bytes& data, const std::optional<std::string>& t
   return to_dict(result);
 }
 
+std::optional<py::bytes> image_for(const py::bytes& data, const std::string& device) {
+  const auto best = select_for(parse_all(data, std::nullopt), Target::parse(device));
+  return best ? std::optional(to_bytes(*best)) : std::nullopt;
+}
+
 std::string normal_target(const std::string& id) { return Target::parse(id).id(); }
 
 bool target_runs_on(const std::string& code, const std::string& device) {
@@ -234,6 +240,8 @@ void bind_code_object(py::module_& module) {
              "The image for `target`, which is what a driver loads.");
   module.def("images", &images, "data"_a, "target"_a = py::none(),
              "The same as a list: of each translation unit the one for `target`, or all without a target.");
+  module.def("image_for", &image_for, "data"_a, "device"_a,
+             "Of all code in a file the image that runs best on a device with this target, or None.");
   module.def("occupancy", &occupancy_of, "data"_a, "target"_a, "kernel"_a, "workgroup_size"_a, "lds_bytes"_a,
              "Waves and workgroups of a kernel that fit on a compute unit, and what limits them.");
   module.def("normal_target", &normal_target, "id"_a, "A target id in its normal form. Raises ValueError.");
