@@ -101,6 +101,9 @@ void* operator new(size_t size) {
   return memory;
 }
 
+// std::stable_sort asks so for its buffer.
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
+
 void operator delete(void* memory) noexcept {
   if (memory != nullptr) live_bytes -= malloc_usable_size(memory);
   std::free(memory);
