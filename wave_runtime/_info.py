@@ -139,7 +139,10 @@ def render(description: dict[str, Any]) -> str:
     is_one_kind = len(set(kinds)) == 1
     sizes = [f"{_count(image['size'], 'byte')}, sha256 {image['sha256']}" for image in images]
     if is_one_kind:
-        lines = [kinds[0] + (f", {len(images)} of them for as many translation units" if len(images) > 1 else ""), *sizes]
+        lines = [
+            kinds[0] + (f", {len(images)} of them for as many translation units" if len(images) > 1 else ""),
+            *sizes,
+        ]
     else:
         lines = [f"{kind}: {size}" for kind, size in zip(kinds, sizes, strict=True)]
     lines.append(_count(len(kernels), "kernel"))

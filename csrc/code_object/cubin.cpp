@@ -41,8 +41,8 @@ constexpr uint64_t kInfoBytesPerByte = 2;
 
 constexpr uint32_t kWarpSize = 32;
 constexpr uint32_t kMaxThreads = 1024;  // of a block, on every processor
-// From sm_90 on every block has this much shared memory reserved for the system; it counts in the size of the section of
-// kernels that use any, and not in what ptxas and the driver report.
+// From sm_90 on every block has this much shared memory reserved for the system; it counts in the size of the section
+// of kernels that use any, and not in what ptxas and the driver report.
 constexpr uint64_t kReservedShared = 1024;
 
 // Calls visit(attribute, value) for all attributes of a section.
@@ -110,11 +110,13 @@ void read_info(const Bytes& info, KernelMetadata& kernel) {
   kernel.arguments.emplace();
   for (NumberedArgument& argument : arguments) {
     if (argument.ordinal != kernel.arguments->size()) {
-      info.fail(0, text("kernel ", kernel.name, ": no parameter ", kernel.arguments->size(), " before ", argument.ordinal));
+      info.fail(
+          0, text("kernel ", kernel.name, ": no parameter ", kernel.arguments->size(), " before ", argument.ordinal));
     }
     const uint32_t end = argument.metadata.offset + argument.metadata.size;
     if (end > kernel.kernarg_segment_size) {
-      info.fail(0, text("kernel ", kernel.name, ": a parameter ends at byte ", end, " of ", kernel.kernarg_segment_size));
+      info.fail(0,
+                text("kernel ", kernel.name, ": a parameter ends at byte ", end, " of ", kernel.kernarg_segment_size));
     }
     kernel.arguments->push_back(std::move(argument.metadata));
   }

@@ -2,8 +2,8 @@
 //
 // NVIDIA documents the tools that print them (CUDA Binary Utilities: cuobjdump, nvdisasm), not the format. Numbers here
 // come from LLVM's BinaryFormat/ELF.h (EF_CUDA_*), from the attribute tables of the CuAssembler project
-// (github.com/cloudcores/CuAssembler, CuAsm/config/DefaultNVInfo.py), and from what cuobjdump -elf prints of files made by
-// ptxas 12.9 and 13.5 from PTX that states the values.
+// (github.com/cloudcores/CuAssembler, CuAsm/config/DefaultNVInfo.py), and from what cuobjdump -elf prints of files made
+// by ptxas 12.9 and 13.5 from PTX that states the values.
 #pragma once
 
 #include <vector>

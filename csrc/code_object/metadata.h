@@ -55,8 +55,8 @@ enum class Access : uint8_t { Unstated, ReadOnly, WriteOnly, ReadWrite };
 bool is_hidden(ValueKind kind);
 
 struct ArgumentMetadata {
-  std::string name;       ///< often empty; may repeat
-  std::string type_name;  ///< often empty
+  std::string name;          ///< often empty; may repeat
+  std::string type_name;     ///< often empty
   std::string value_type{};  ///< of PTX, as signatures write it: "f32"; empty where the file does not say
   ValueKind kind = ValueKind::Unknown;
   std::string kind_name;  ///< as written
@@ -81,7 +81,7 @@ struct KernelMetadata {
   std::optional<std::vector<ArgumentMetadata>> arguments;  ///< absent where the file has no `.args`
   std::optional<std::array<uint32_t, 3>> reqd_workgroup_size;
   std::optional<std::array<uint32_t, 3>> cluster_size{};  ///< NVIDIA: blocks of a cluster, where the kernel fixes it
-  uint32_t kernarg_segment_size = 0;  ///< bytes, at least up to the end of the last argument
+  uint32_t kernarg_segment_size = 0;                      ///< bytes, at least up to the end of the last argument
   uint32_t kernarg_segment_align = 0;
   uint32_t group_segment_fixed_size = 0;
   uint32_t private_segment_fixed_size = 0;

@@ -1,7 +1,8 @@
 // Fuzz target: whatever the bytes are, CodeObject::parse and parse_all return what they promise or throw wave::Error.
 //
 // With libFuzzer: clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Icsrc tests/cpp/code_object_fuzz.cpp
-// csrc/base/*.cpp csrc/code_object/*.cpp -ldl, then run it over tests/code_object/corpus and nvidia. Without: fuzz_replay.cpp.
+// csrc/base/*.cpp csrc/code_object/*.cpp -ldl, then run it over tests/code_object/corpus and nvidia. Without:
+// fuzz_replay.cpp.
 
 #include <cstddef>
 #include <cstdint>

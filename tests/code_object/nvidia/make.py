@@ -2,10 +2,10 @@
 
     python tests/code_object/nvidia/make.py --cuda BIN --old-ptxas PTXAS
 
-BIN is the folder bin of a CUDA 13 toolkit: ptxas, fatbinary, nvcc and cuobjdump; by default the tools on the PATH. PTXAS
-is that of CUDA 12, which writes the older layout of cubins (EI_ABIVERSION 7). Both come as wheels from PyPI, too
-(nvidia-cuda-nvcc with nvidia-nvvm, nvidia-cuda-crt, nvidia-cuda-runtime and nvidia-cuda-cuobjdump; nvidia-cuda-nvcc-cu12).
-No GPU is needed. The outputs are committed, so that tests need none of this.
+BIN is the folder bin of a CUDA 13 toolkit: ptxas, fatbinary, nvcc and cuobjdump; by default the tools on the PATH.
+PTXAS is that of CUDA 12, which writes the older layout of cubins (EI_ABIVERSION 7). Both come as wheels from PyPI, too:
+nvidia-cuda-nvcc with nvidia-nvvm, nvidia-cuda-crt, nvidia-cuda-runtime and nvidia-cuda-cuobjdump; and
+nvidia-cuda-nvcc-cu12. No GPU is needed. The outputs are committed, so that tests need none of this.
 """
 
 from __future__ import annotations
