@@ -6,12 +6,11 @@ from typing import Any
 
 from wave_runtime._file import Source, open_images
 
-
 _AMD = "AMD code object"
 
 
 def describe(source: Source, target: str | None = None) -> dict[str, Any]:
-    """Describes a code object, a cubin, PTX, or a container of them: an offload bundle, a CUDA fat binary, a host object.
+    """Describes a code object, a cubin, PTX, or a container of them: an offload bundle, a fat binary, a host object.
 
     Args:
         source: a file's path, or its contents.
