@@ -129,9 +129,11 @@ class Kernel:
 
 @final
 class CodeObject:
-    """A parsed code object."""
+    """A parsed code object, cubin or PTX."""
 
     def __init__(self, data: bytes) -> None: ...
+    @property
+    def format(self) -> str: ...
     @property
     def target(self) -> str: ...
     @property
