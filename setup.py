@@ -1,4 +1,9 @@
-"""Builds libwave_runtime.so, which has no Python in it and registers the operators, and the binding over it."""
+"""Builds the libraries, which have no Python in them, and the binding over them.
+
+libwave_emulator.so      code objects and the emulator; needs nothing of torch
+libwave_runtime.so       the operators, over it
+libwave_hip_emulator.so  HIP's interface over the emulator, for programs without torch
+"""
 
 import os
 from glob import glob
@@ -15,7 +20,13 @@ except ImportError as error:
         "Install torch first, then: pip install --no-build-isolation ."
     ) from error
 
-LIBRARY = "wave_runtime.libwave_runtime"
+EMULATOR = "wave_runtime.libwave_emulator"
+RUNTIME = "wave_runtime.libwave_runtime"
+HIP_EMULATOR = "wave_runtime.libwave_hip_emulator"
+BINDING = "wave_runtime._C"
+
+EMULATOR_FOLDERS = ("base", "code_object", "emulator", "emulator/isa")
+RUNTIME_FOLDERS = ("driver", "driver/cuda", "driver/emulator", "driver/hip", "launch", "op")
 
 # Bit-exact arithmetic: no contraction to fused multiply-adds. The other two let loops over lanes be vectorised; no code
 # looks at errno or at floating-point exception flags.
@@ -27,42 +38,44 @@ editable_wheel._FINDER_TEMPLATE = editable_wheel._FINDER_TEMPLATE.replace(
     "sys.meta_path.append(_EditableFinder)", "sys.meta_path.insert(0, _EditableFinder)"
 )
 
-LIBRARY_FOLDERS = ("base", "code_object", "emulator", "emulator/isa", "driver/emulator", "launch", "op")
-
 
 def sources(*folders: str) -> list[str]:
     return sorted(path for folder in folders for path in glob(f"csrc/{folder}/*.cpp"))
 
 
 class Build(BuildExtension):
-    """Names the library as libraries are named, and lets the binding link against it."""
+    """Names the libraries as libraries are named, and lets what is built later link against them."""
 
     def get_ext_filename(self, ext_name: str) -> str:
+        if self._is_library(ext_name):
+            return os.path.join(*ext_name.split(".")) + ".so"
         name: str = super().get_ext_filename(ext_name)
-        if ext_name.split(".")[-1] == LIBRARY.split(".")[-1]:
-            return os.path.join(os.path.dirname(name), LIBRARY.split(".")[-1] + ".so")
         return name
 
     def build_extension(self, ext: Extension) -> None:
-        if ext.name != LIBRARY:
-            built: str = self.get_ext_fullpath(LIBRARY)
-            ext.library_dirs.append(os.path.dirname(os.path.abspath(built)))
+        ext.library_dirs.append(os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name))))
         super().build_extension(ext)
 
     def get_export_symbols(self, ext: Extension) -> Any:
-        return [] if ext.name == LIBRARY else super().get_export_symbols(ext)
+        return [] if self._is_library(ext.name) else super().get_export_symbols(ext)
+
+    @staticmethod
+    def _is_library(name: str) -> bool:
+        return name.split(".")[-1] != BINDING.split(".")[-1]
 
 
-def extension(name: str, folders: tuple[str, ...], libraries: list[str], link: list[str]) -> Extension:
+def extension(name: str, folders: tuple[str, ...], libraries: tuple[str, ...], *options: str) -> Extension:
+    uses_torch = "c10" in libraries
+    # Torch's headers as system headers: their warnings are not ours to mend.
+    torch_headers = [f"-isystem{path}" for path in include_paths()] if uses_torch else []
     return Extension(
         name,
         sources=sources(*folders),
         include_dirs=[os.path.abspath("csrc")],
-        library_dirs=library_paths(),
-        libraries=libraries,
-        # Torch's headers as system headers: their warnings are not ours to mend.
-        extra_compile_args=[*FLAGS, *(f"-isystem{path}" for path in include_paths())],
-        extra_link_args=link,
+        library_dirs=library_paths() if uses_torch else [],
+        libraries=list(libraries),
+        extra_compile_args=[*FLAGS, *options, *torch_headers],
+        extra_link_args=["-Wl,-rpath,$ORIGIN"] if name == BINDING else ["-Wl,-rpath,$ORIGIN", "-Wl,--no-undefined"],
         depends=glob("csrc/**/*.h", recursive=True) + glob("csrc/**/*.in[cl]", recursive=True),
         language="c++",
     )
@@ -70,10 +83,10 @@ def extension(name: str, folders: tuple[str, ...], libraries: list[str], link: l
 
 setup(
     ext_modules=[
-        extension(LIBRARY, LIBRARY_FOLDERS, ["c10", "torch_cpu"], ["-Wl,--no-undefined"]),
-        extension(
-            "wave_runtime._C", ("python",), ["wave_runtime", "c10", "torch_cpu", "torch_python"], ["-Wl,-rpath,$ORIGIN"]
-        ),
+        extension(EMULATOR, EMULATOR_FOLDERS, ()),
+        extension(HIP_EMULATOR, ("hip_emulator",), ("wave_emulator",), "-fvisibility=hidden"),
+        extension(RUNTIME, RUNTIME_FOLDERS, ("wave_emulator", "c10", "torch_cpu")),
+        extension(BINDING, ("python",), ("wave_runtime", "wave_emulator", "c10", "torch_cpu", "torch_python")),
     ],
     cmdclass={"build_ext": Build},
 )

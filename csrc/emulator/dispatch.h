@@ -22,6 +22,7 @@ struct Dispatch {
   u32 dynamic_lds = 0;                ///< bytes, on top of the kernel's own
   std::span<const u8> arguments;      ///< the explicit part of the kernarg segment
   std::vector<Region> memory;         ///< what the kernel may touch besides its code object, kernarg, LDS and scratch
+  FindRegion find_region;             ///< for addresses elsewhere; empty: they are faults
   bool strict = false;                ///< reads past the end of a region are faults, too
   AccessTrace* trace = nullptr;       ///< where to note what is read and written
   Parallel parallel;                  ///< how to run on several threads; empty: the calling thread does everything

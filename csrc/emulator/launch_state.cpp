@@ -97,11 +97,12 @@ LaunchState::LaunchState(const Dispatch& given)
       queue_(kQueueBytes),
       kernarg_(kernarg_bytes()),
       packet_(packet_bytes()),
-      memory_(regions(), given.memory.size(), given.strict, given.trace) {}
+      memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region) {}
 
 std::vector<u8> LaunchState::kernarg_bytes() const {
   const u64 size = std::max<u64>(kernel.metadata.kernarg_segment_size, dispatch.arguments.size());
-  std::vector<u8> bytes(size);
+  // Compilers widen loads to the segment's alignment, of 16 at least, and so read past its end.
+  std::vector<u8> bytes(rounded_up(size, 16));
   std::copy(dispatch.arguments.begin(), dispatch.arguments.end(), bytes.begin());
   if (!kernel.metadata.arguments) return bytes;
   for (const ArgumentMetadata& argument : *kernel.metadata.arguments) {

@@ -53,17 +53,42 @@ void check_atomic(u64 address, u32 size, int lane) {
   if (address % size != 0) fault_at(text("an atomic access of ", size, " bytes that is not aligned"), lane, address);
 }
 
-Memory::Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace)
-    : named_(std::move(regions)), arguments_(arguments), strict_(strict), trace_(trace) {
+Memory::Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace, FindRegion find_region)
+    : named_(std::move(regions)),
+      arguments_(arguments),
+      strict_(strict),
+      find_region_(std::move(find_region)),
+      trace_(trace) {
   regions_ = make_disjoint(named_);
 }
 
-const Region* Memory::find(u64 address) const {
+const Region* Memory::before(u64 address) const {
   auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
                                 [](u64 value, const Region& region) { return value < region.begin; });
-  if (after == regions_.begin()) return nullptr;
-  const Region& region = *(after - 1);
-  return address < region.end ? &region : nullptr;
+  return after == regions_.begin() ? nullptr : &*(after - 1);
+}
+
+const Region* Memory::find(u64 address) const {
+  const Region* region = before(address);
+  if (region != nullptr && address < region->end) return region;
+  return find_region_ ? find_more(address) : nullptr;
+}
+
+const Region* Memory::find_more(u64 address) const {
+  const auto known = [&]() -> const Region* {
+    for (const More* more = newest_.load(std::memory_order_acquire); more != nullptr; more = more->next) {
+      if (address >= more->region.begin && address < more->region.end) return &more->region;
+    }
+    return nullptr;
+  };
+  if (const Region* region = known()) return region;
+  std::lock_guard lock(mutex_);
+  if (const Region* region = known()) return region;
+  std::optional<Region> found = find_region_(address);
+  if (!found) return nullptr;
+  more_.push_back({std::move(*found), newest_.load(std::memory_order_relaxed)});
+  newest_.store(&more_.back(), std::memory_order_release);
+  return &more_.back().region;
 }
 
 const Region* Memory::nearest(u64 address) const {
@@ -88,11 +113,8 @@ void Memory::read(u64 address, void* to, u32 size, int lane) const {
       done += count;
       continue;
     }
-    auto after = std::upper_bound(regions_.begin(), regions_.end(), at,
-                                  [](u64 value, const Region& region) { return value < region.begin; });
-    if (after == regions_.begin()) refuse(address, size, false, lane);
-    const Region& before = *(after - 1);
-    if (!forgive(address, size, before.end, before.name, lane)) refuse(address, size, false, lane);
+    const Region* last = before(at);
+    if (last == nullptr || !forgive(address, size, last->end, last->name, lane)) refuse(address, size, false, lane);
     out[done++] = 0;
   }
 }
@@ -116,8 +138,11 @@ u8* Memory::atomic(u64 address, u32 size, int lane) const {
 }
 
 void Memory::refuse(u64 address, u32 size, bool write, int lane) const {
-  const Region* region = nearest(address);
   const std::string access = text(write ? "a store of " : "a load of ", size, " bytes ");
+  if (const Region* found = write && find_region_ ? find_more(address) : nullptr; found && !found->writable) {
+    fault_at(text(access, "into ", found->name, ", which the process may only read"), lane, address);
+  }
+  const Region* region = nearest(address);
   if (region == nullptr) fault_at(access + "in a launch that was given no memory", lane, address);
   const bool inside = address >= region->begin && address + size <= region->end;
   if (inside) {

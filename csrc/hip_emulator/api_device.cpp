@@ -1,0 +1,197 @@
+// Devices, versions, errors.
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "hip_emulator/api.h"
+
+namespace wave::hip {
+
+namespace {
+
+constexpr char kName[] = "Wave Runtime emulator (gfx942)";
+constexpr int kVersion = 60443482;  // the interface is that of ROCm 6.4
+constexpr size_t kPropertiesSize = 1472, kOldPropertiesSize = 792;
+
+struct Property {
+  size_t size;
+  size_t offset;
+  size_t old_offset;
+  int attribute;
+  size_t value;
+};
+
+const std::vector<Property>& properties() {
+  static const std::vector<Property> table = {
+#define PROPERTY(type, name, offset, old_offset, attribute, value) {sizeof(type), offset, old_offset, attribute, value},
+#include "hip_emulator/properties.inc"
+#undef PROPERTY
+  };
+  return table;
+}
+
+void copy_text(char* to, const char* text, size_t size) {
+  std::memset(to, 0, size);
+  std::strncpy(to, text, size - 1);
+}
+
+void fill_properties(void* to, Device device, size_t size, size_t Property::* offset, size_t arch_offset) {
+  require(to != nullptr);
+  runtime().device(device);
+  char* const begin = static_cast<char*>(to);
+  std::memset(begin, 0, size);
+  copy_text(begin, kName, DeviceProperties::kNameSize);
+  copy_text(begin + arch_offset, kDeviceTarget, DeviceProperties::kNameSize);
+  for (const Property& property : properties()) {
+    std::memcpy(begin + property.*offset, &property.value, property.size);
+  }
+}
+
+/// The only contexts are the devices' own, and what they are is not looked at.
+Context context_of(Device device) { return reinterpret_cast<Context>(static_cast<uintptr_t>(device) + 1); }
+
+}  // namespace
+
+Error hipInit(unsigned flags) {
+  return call(__func__, [&] { require(flags == 0); });
+}
+
+Error hipRuntimeGetVersion(int* version) {
+  return call(__func__, [&] {
+    require(version != nullptr);
+    *version = kVersion;
+  });
+}
+
+Error hipDriverGetVersion(int* version) { return hipRuntimeGetVersion(version); }
+
+Error hipGetDeviceCount(int* count) {
+  return call(__func__, [&] {
+    require(count != nullptr);
+    *count = static_cast<int>(runtime().devices.size());
+  });
+}
+
+Error hipGetDevice(Device* device) {
+  return call(__func__, [&] {
+    require(device != nullptr);
+    *device = current_device();
+  });
+}
+
+Error hipSetDevice(Device device) {
+  return call(__func__, [&] {
+    runtime().device(device);
+    current_device() = device;
+  });
+}
+
+Error hipDeviceGet(Device* device, int ordinal) {
+  return call(__func__, [&] {
+    require(device != nullptr);
+    runtime().device(ordinal);
+    *device = ordinal;
+  });
+}
+
+Error hipDeviceGetName(char* name, int size, Device device) {
+  return call(__func__, [&] {
+    require(name != nullptr && size > 0);
+    runtime().device(device);
+    copy_text(name, kName, static_cast<size_t>(size));
+  });
+}
+
+Error hipDeviceTotalMem(size_t* bytes, Device device) {
+  return call(__func__, [&] {
+    require(bytes != nullptr);
+    runtime().device(device);
+    *bytes = memory_size();
+  });
+}
+
+Error hipDeviceComputeCapability(int* major, int* minor, Device device) {
+  return call(__func__, [&] {
+    require(major != nullptr && minor != nullptr);
+    runtime().device(device);
+    *major = 9;
+    *minor = 4;
+  });
+}
+
+Error hipDeviceGetAttribute(int* value, DeviceAttribute attribute, Device device) {
+  return call(__func__, [&] {
+    require(value != nullptr);
+    runtime().device(device);
+    const auto found = std::ranges::find(properties(), static_cast<int>(attribute), &Property::attribute);
+    require(found != properties().end());
+    *value = static_cast<int>(std::min<size_t>(found->value, INT_MAX));
+  });
+}
+
+Error hipGetDeviceProperties(void* to, Device device) {
+  return call(__func__, [&] {
+    fill_properties(to, device, kOldPropertiesSize, &Property::old_offset, DeviceProperties::kOldArchOffset);
+  });
+}
+
+Error hipGetDevicePropertiesR0600(void* to, Device device) {
+  return call(__func__,
+              [&] { fill_properties(to, device, kPropertiesSize, &Property::offset, DeviceProperties::kArchOffset); });
+}
+
+Error hipDeviceSynchronize() {
+  return call(__func__, [&] { synchronize(current_device()); });
+}
+
+Error hipDeviceReset() {
+  return call(__func__, [&] {
+    try {
+      synchronize(current_device());
+    } catch (const Failure&) {  // which is what this is called for
+    }
+    runtime().device(current_device()).reset();
+  });
+}
+
+Error hipCtxGetCurrent(Context* context) {
+  return call(__func__, [&] {
+    require(context != nullptr);
+    *context = context_of(current_device());
+  });
+}
+
+Error hipCtxSetCurrent(Context context) {
+  return call(__func__, [&] {
+    if (context == nullptr) return;
+    const Device device = static_cast<Device>(reinterpret_cast<uintptr_t>(context)) - 1;
+    runtime().device(device);
+    current_device() = device;
+  });
+}
+
+Error hipCtxGetDevice(Device* device) { return hipGetDevice(device); }
+
+Error hipDevicePrimaryCtxRetain(Context* context, Device device) {
+  return call(__func__, [&] {
+    require(context != nullptr);
+    runtime().device(device);
+    *context = context_of(device);
+  });
+}
+
+Error hipDevicePrimaryCtxRelease(Device device) {
+  return call(__func__, [&] { runtime().device(device); });
+}
+
+Error hipGetLastError() { return std::exchange(last_error(), hipSuccess); }
+
+Error hipPeekAtLastError() { return last_error(); }
+
+const char* hipGetErrorName(Error error) { return error_name(error); }
+
+const char* hipGetErrorString(Error error) { return error_text(error); }
+
+}  // namespace wave::hip

@@ -1,0 +1,192 @@
+// Memory: allocation, copies, fills.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "hip_emulator/api.h"
+
+namespace wave::hip {
+
+namespace {
+
+uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+/// Whether a pointer is into an allocation. Throws where the bytes from there are more than are left of it.
+bool is_allocated(const void* pointer, size_t size) {
+  const auto allocation = runtime().memory.find(address(pointer));
+  require(!allocation || size <= allocation->begin + allocation->size - address(pointer), hipErrorInvalidValue,
+          "the copy or fill ends past the allocation's end");
+  return allocation.has_value();
+}
+
+void allocate(void** pointer, size_t size, bool host) {
+  require(pointer != nullptr);
+  check_unsafe_call();
+  *pointer = size == 0 ? nullptr : runtime().memory.allocate(size, current_device(), host);
+}
+
+/// Nothing on any device may still use the memory.
+void free(void* pointer) {
+  if (pointer == nullptr) return;
+  require(runtime().memory.find(address(pointer)).has_value());
+  check_unsafe_call();
+  for (size_t device = 0; device < runtime().devices.size(); ++device) {
+    try {
+      synchronize(static_cast<int>(device));
+    } catch (const Failure&) {  // a device that failed runs nothing any more
+    }
+  }
+  require(runtime().memory.free(pointer));
+}
+
+enum class Wait { No, Yes };
+
+/// Memory that the runtime did not allocate is pageable: the source is read before the call returns, and what such a
+/// destination gets is there when it returns (HIP's "Memory copy" semantics). Under capture both wait for the replay.
+void copy(void* to, const void* from, size_t size, Stream stream, Wait wait) {
+  require(size == 0 || (to != nullptr && from != nullptr));
+  const std::shared_ptr<Queue> queue = find_queue(stream);
+  runtime().device(queue->device).check();
+  const bool to_allocated = is_allocated(to, size), from_allocated = is_allocated(from, size);
+  std::unique_lock lock(runtime().order);
+  std::shared_ptr<Marker> marker;
+  if (to_allocated && !from_allocated && queue->capture == nullptr) {
+    const auto* begin = static_cast<const uint8_t*>(from);
+    marker = submit_locked(queue, [to, staged = std::vector<uint8_t>(begin, begin + size)](Via) {
+      std::memcpy(to, staged.data(), staged.size());
+    });
+  } else {
+    marker = submit_locked(queue, [to, from, size](Via) { std::memmove(to, from, size); });
+  }
+  lock.unlock();
+  if (marker == nullptr || (wait == Wait::No && to_allocated)) return;
+  marker->wait();
+  runtime().device(queue->device).check();
+}
+
+void check_kind(MemcpyKind kind) {
+  require(kind >= kHostToHost && kind <= kCopyDefault, hipErrorInvalidMemcpyDirection);
+}
+
+template <class T>
+void fill(void* to, T value, size_t count, Stream stream, Wait wait) {
+  require(count == 0 || to != nullptr);
+  require(address(to) % sizeof(T) == 0);
+  is_allocated(to, count * sizeof(T));
+  const std::shared_ptr<Queue> queue = find_queue(stream);
+  runtime().device(queue->device).check();
+  const auto marker = submit(queue, [to, value, count](Via) { std::fill_n(static_cast<T*>(to), count, value); });
+  if (marker == nullptr || wait == Wait::No) return;
+  marker->wait();
+  runtime().device(queue->device).check();
+}
+
+Error copy_now(const char* function, void* to, const void* from, size_t size) {
+  return call(function, [&] {
+    check_unsafe_call();
+    copy(to, from, size, nullptr, Wait::Yes);
+  });
+}
+
+Error copy_later(const char* function, void* to, const void* from, size_t size, Stream stream) {
+  return call(function, [&] { copy(to, from, size, stream, Wait::No); });
+}
+
+template <class T>
+Error fill_now(const char* function, void* to, T value, size_t count) {
+  return call(function, [&] {
+    check_unsafe_call();
+    fill(to, value, count, nullptr, Wait::Yes);
+  });
+}
+
+template <class T>
+Error fill_later(const char* function, void* to, T value, size_t count, Stream stream) {
+  return call(function, [&] { fill(to, value, count, stream, Wait::No); });
+}
+
+}  // namespace
+
+Error hipMalloc(void** pointer, size_t size) {
+  return call(__func__, [&] { allocate(pointer, size, false); });
+}
+
+Error hipHostMalloc(void** pointer, size_t size, unsigned) {
+  return call(__func__, [&] { allocate(pointer, size, true); });
+}
+
+Error hipFree(void* pointer) {
+  return call(__func__, [&] { free(pointer); });
+}
+
+Error hipHostFree(void* pointer) {
+  return call(__func__, [&] { free(pointer); });
+}
+
+Error hipMemGetInfo(size_t* free, size_t* total) {
+  return call(__func__, [&] {
+    require(free != nullptr && total != nullptr);
+    *total = memory_size();
+    *free = *total - std::min<uint64_t>(*total, runtime().memory.used());
+  });
+}
+
+Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer) {
+  return call(__func__, [&] {
+    require(attributes != nullptr && pointer != nullptr);
+    *attributes = {};
+    const auto allocation = runtime().memory.find(address(pointer));
+    require(allocation.has_value());
+    void* const same = const_cast<void*>(pointer);
+    *attributes = {allocation->host ? kMemoryHost : kMemoryDevice,
+                   allocation->device,
+                   same,
+                   allocation->host ? same : nullptr,
+                   0,
+                   0};
+  });
+}
+
+Error hipMemcpy(void* to, const void* from, size_t size, MemcpyKind kind) {
+  return call(__func__, [&] {
+    check_kind(kind);
+    check_unsafe_call();
+    copy(to, from, size, nullptr, Wait::Yes);
+  });
+}
+
+Error hipMemcpyAsync(void* to, const void* from, size_t size, MemcpyKind kind, Stream stream) {
+  return call(__func__, [&] {
+    check_kind(kind);
+    copy(to, from, size, stream, Wait::No);
+  });
+}
+
+Error hipMemcpyHtoD(DevicePointer to, HostSource from, size_t size) { return copy_now(__func__, to, from, size); }
+Error hipMemcpyDtoH(void* to, DevicePointer from, size_t size) { return copy_now(__func__, to, from, size); }
+Error hipMemcpyDtoD(DevicePointer to, DevicePointer from, size_t size) { return copy_now(__func__, to, from, size); }
+
+Error hipMemcpyHtoDAsync(DevicePointer to, HostSource from, size_t size, Stream stream) {
+  return copy_later(__func__, to, from, size, stream);
+}
+Error hipMemcpyDtoHAsync(void* to, DevicePointer from, size_t size, Stream stream) {
+  return copy_later(__func__, to, from, size, stream);
+}
+Error hipMemcpyDtoDAsync(DevicePointer to, DevicePointer from, size_t size, Stream stream) {
+  return copy_later(__func__, to, from, size, stream);
+}
+
+Error hipMemset(void* to, int value, size_t size) { return fill_now(__func__, to, static_cast<uint8_t>(value), size); }
+Error hipMemsetAsync(void* to, int value, size_t size, Stream stream) {
+  return fill_later(__func__, to, static_cast<uint8_t>(value), size, stream);
+}
+Error hipMemsetD8(DevicePointer to, unsigned char value, size_t count) { return fill_now(__func__, to, value, count); }
+Error hipMemsetD8Async(DevicePointer to, unsigned char value, size_t count, Stream stream) {
+  return fill_later(__func__, to, value, count, stream);
+}
+Error hipMemsetD32(DevicePointer to, int value, size_t count) { return fill_now(__func__, to, value, count); }
+Error hipMemsetD32Async(DevicePointer to, int value, size_t count, Stream stream) {
+  return fill_later(__func__, to, value, count, stream);
+}
+
+}  // namespace wave::hip

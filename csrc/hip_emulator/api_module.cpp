@@ -1,0 +1,192 @@
+// Modules, kernels, launches.
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "base/error.h"
+#include "code_object/file_kind.h"
+#include "code_object/occupancy.h"
+#include "hip_emulator/api.h"
+#include "hip_emulator/launch.h"
+
+namespace wave::hip {
+
+namespace {
+
+std::vector<uint8_t> read_file(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Failure(hipErrorFileNotFound, text("cannot open ", path));
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string_view checked_name(const char* name) {
+  require(name != nullptr);
+  return name;
+}
+
+int function_attribute(const KernelInfo& kernel, FunctionAttribute attribute) {
+  const KernelMetadata& metadata = kernel.metadata;
+  switch (attribute) {
+    case kFunctionMaxThreadsPerBlock:
+      return static_cast<int>(metadata.max_flat_workgroup_size);
+    case kFunctionSharedSizeBytes:
+      return static_cast<int>(metadata.group_segment_fixed_size);
+    case kFunctionConstSizeBytes:
+      return 0;
+    case kFunctionLocalSizeBytes:
+      return static_cast<int>(metadata.private_segment_fixed_size);
+    case kFunctionNumRegs:
+      return static_cast<int>(metadata.vgpr_count);
+  }
+  throw Failure(hipErrorInvalidValue);
+}
+
+LaunchRequest cooperative(LaunchRequest request) {
+  request.cooperative = true;
+  return request;
+}
+
+LaunchRequest with_attributes(LaunchRequest request, const LaunchConfig& config) {
+  for (uint32_t i = 0; i < config.attribute_count; ++i) {
+    const LaunchAttribute& attribute = config.attributes[i];
+    if (attribute.id == kAttributeCooperative) request.cooperative = attribute.value.cooperative != 0;
+    if (attribute.id != kAttributeClusterDimension) continue;
+    const auto& [x, y, z] = attribute.value.cluster;
+    require(x * y * z <= 1, hipErrorNotSupported, "gfx942 has no workgroup clusters");
+  }
+  return request;
+}
+
+}  // namespace
+
+Error hipModuleLoadData(Module* module, const void* image) {
+  return call(__func__, [&] {
+    require(module != nullptr && image != nullptr);
+    *module = runtime().modules.add(load_module(image_bytes(image), current_device()));
+  });
+}
+
+Error hipModuleLoadDataEx(Module* module, const void* image, unsigned, JitOption*, void**) {
+  return hipModuleLoadData(module, image);
+}
+
+Error hipModuleLoad(Module* module, const char* file) {
+  return call(__func__, [&] {
+    require(module != nullptr && file != nullptr);
+    const std::vector<uint8_t> bytes = read_file(file);
+    try {
+      classify(Bytes(bytes, "file"));
+    } catch (const ValueError& error) {
+      throw Failure(hipErrorInvalidImage, error.what());
+    }
+    *module = runtime().modules.add(load_module(bytes, current_device()));
+  });
+}
+
+Error hipModuleUnload(Module module) {
+  return call(__func__, [&] {
+    const auto unloaded = runtime().modules.remove(module);
+    unloaded->is_unloaded = true;
+    std::lock_guard lock(unloaded->mutex);
+    for (const auto& [name, function] : unloaded->functions) runtime().functions.remove(function);
+    unloaded->functions.clear();
+  });
+}
+
+Error hipModuleGetFunction(Function* function, Module module, const char* name) {
+  return call(__func__, [&] {
+    require(function != nullptr);
+    const auto loaded = runtime().modules.find(module);
+    for (const KernelInfo& kernel : loaded->emulated.code().kernels()) {
+      if (kernel.metadata.name != checked_name(name)) continue;
+      std::lock_guard lock(loaded->mutex);
+      Function& handle = loaded->functions[name];
+      if (handle == nullptr) handle = runtime().functions.add(std::make_shared<KernelFunction>(loaded, &kernel));
+      *function = handle;
+      return;
+    }
+    throw Failure(hipErrorNotFound);
+  });
+}
+
+Error hipModuleGetGlobal(DevicePointer* address, size_t* size, Module module, const char* name) {
+  return call(__func__, [&] {
+    const auto loaded = runtime().modules.find(module);
+    for (const Symbol& symbol : loaded->emulated.code().symbols()) {
+      if (symbol.is_function || symbol.name != checked_name(name)) continue;
+      if (address != nullptr) *address = reinterpret_cast<void*>(loaded->emulated.load_address(symbol.address));
+      if (size != nullptr) *size = symbol.size;
+      return;
+    }
+    throw Failure(hipErrorNotFound);
+  });
+}
+
+Error hipFuncGetAttribute(int* value, FunctionAttribute attribute, Function function) {
+  return call(__func__, [&] {
+    require(value != nullptr);
+    *value = function_attribute(*runtime().functions.find(function)->kernel, attribute);
+  });
+}
+
+Error hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function function, int block_size,
+                                                         size_t shared_memory) {
+  return call(__func__, [&] {
+    require(blocks != nullptr && block_size > 0 && block_size <= 1024 && shared_memory <= 64 * 1024);
+    const auto found = runtime().functions.find(function);
+    const KernelInfo& kernel = *found->kernel;
+    const auto lds = kernel.metadata.group_segment_fixed_size + static_cast<uint32_t>(shared_memory);
+    try {
+      const Target& target = found->module->emulated.code().target();
+      *blocks = static_cast<int>(occupancy(target, kernel, static_cast<uint32_t>(block_size), lds).workgroups_per_unit);
+    } catch (const ValueError&) {  // not one fits
+      *blocks = 0;
+    }
+  });
+}
+
+Error hipModuleLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                            unsigned block_y, unsigned block_z, unsigned shared_memory, Stream stream,
+                            void** parameters, void** extra) {
+  return call(__func__, [&] {
+    launch({function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_memory, stream, parameters, extra});
+  });
+}
+
+Error hipModuleLaunchCooperativeKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_memory,
+                                       Stream stream, void** parameters) {
+  return call(__func__, [&] {
+    launch(cooperative(
+        {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_memory, stream, parameters, nullptr}));
+  });
+}
+
+Error hipDrvLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void** extra) {
+  return call(__func__, [&] {
+    require(config != nullptr && (config->attribute_count == 0 || config->attributes != nullptr));
+    const auto& [gx, gy, gz] = config->grid;
+    const auto& [bx, by, bz] = config->block;
+    launch(with_attributes(
+        {function, {gx, gy, gz}, {bx, by, bz}, config->shared_memory, config->stream, parameters, extra}, *config));
+  });
+}
+
+Error hipExtModuleLaunchKernel(Function function, uint32_t items_x, uint32_t items_y, uint32_t items_z,
+                               uint32_t block_x, uint32_t block_y, uint32_t block_z, size_t shared_memory,
+                               Stream stream, void** parameters, void** extra, Event start, Event stop, uint32_t) {
+  return call(__func__, [&] {
+    const uint64_t items[] = {items_x, items_y, items_z}, block[] = {block_x, block_y, block_z};
+    LaunchRequest request{function, {}, {block_x, block_y, block_z}, shared_memory, stream, parameters, extra};
+    for (int axis = 0; axis < 3; ++axis) {
+      require(block[axis] != 0, hipErrorInvalidConfiguration);
+      require(items[axis] % block[axis] == 0, hipErrorInvalidValue, "a grid that ends within a workgroup");
+      request.grid[axis] = items[axis] / block[axis];
+    }
+    if (start != nullptr) require(hipEventRecord(start, stream) == hipSuccess, hipErrorInvalidHandle);
+    launch(request);
+    if (stop != nullptr) require(hipEventRecord(stop, stream) == hipSuccess, hipErrorInvalidHandle);
+  });
+}
+
+}  // namespace wave::hip

@@ -1,0 +1,164 @@
+// Streams and events.
+#include <chrono>
+
+#include "hip_emulator/api.h"
+
+namespace wave::hip {
+
+namespace {
+
+void create_stream(Stream* stream, unsigned flags) {
+  require(stream != nullptr && flags <= kStreamNonBlocking);
+  *stream = runtime().streams.add(std::make_shared<Queue>(current_device(), flags != kStreamNonBlocking, false));
+}
+
+/// `queue` becomes a part of the capture that the event was recorded in.
+void join_capture(const std::shared_ptr<Queue>& queue, const EventRecord& event) {
+  require(queue->capture == nullptr || queue->capture == event.capture, hipErrorStreamCaptureMerge);
+  require(!queue->is_null, hipErrorStreamCaptureImplicit);
+  Capture& capture = *event.capture;
+  if (queue->capture == nullptr) capture.joined[queue] = false;
+  queue->capture = event.capture;
+  const auto joined = capture.joined.find(event.captured_queue.lock());
+  if (joined != capture.joined.end() && joined->first != queue) joined->second = true;
+}
+
+void wait_event(const std::shared_ptr<Queue>& queue, const EventRecord& event) {
+  if (event.capture != nullptr && runtime().captures.contains(event.capture)) {
+    join_capture(queue, event);
+  } else if (queue->capture != nullptr) {
+    require(event.marker == nullptr, hipErrorStreamCaptureIsolation);
+  } else if (event.marker != nullptr && !event.marker->time()) {
+    submit_locked(queue, [](Via) {}, {event.marker});
+  }
+}
+
+void record_event(EventRecord& event, const std::shared_ptr<Queue>& queue) {
+  event.capture = queue->capture;
+  event.captured_queue = queue;
+  event.marker = queue->capture == nullptr ? submit_locked(queue, [](Via) {}) : nullptr;
+}
+
+/// What the event waits for; nullptr where it was not recorded. Throws where it was in a capture.
+std::shared_ptr<Marker> marker_of(Event handle) {
+  const auto event = runtime().events.find(handle);
+  std::lock_guard lock(runtime().order);
+  require(event->capture == nullptr, hipErrorCapturedEvent);
+  return event->marker;
+}
+
+Marker::Clock::time_point event_time(Event handle) {
+  require((runtime().events.find(handle)->flags & kEventDisableTiming) == 0, hipErrorInvalidHandle);
+  const auto marker = marker_of(handle);
+  require(marker != nullptr, hipErrorInvalidHandle);
+  const auto time = marker->time();
+  require(time.has_value(), hipErrorNotReady);
+  return *time;
+}
+
+}  // namespace
+
+Error hipStreamCreate(Stream* stream) {
+  return call(__func__, [&] { create_stream(stream, 0); });
+}
+
+Error hipStreamCreateWithFlags(Stream* stream, unsigned flags) {
+  return call(__func__, [&] { create_stream(stream, flags); });
+}
+
+Error hipStreamCreateWithPriority(Stream* stream, unsigned flags, int) {
+  return call(__func__, [&] { create_stream(stream, flags); });
+}
+
+Error hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return call(__func__, [&] {
+    if (least != nullptr) *least = 0;
+    if (greatest != nullptr) *greatest = 0;
+  });
+}
+
+Error hipStreamDestroy(Stream stream) {
+  return call(__func__, [&] {
+    const std::shared_ptr<Queue> queue = runtime().streams.remove(stream);
+    {
+      std::lock_guard lock(runtime().order);
+      if (queue->capture == nullptr) return;
+      queue->capture->is_invalid = true;
+      if (queue->capture->origin == queue.get()) end_capture(*queue);
+    }
+  });
+}
+
+Error hipStreamSynchronize(Stream stream) {
+  return call(__func__, [&] { synchronize(find_queue(stream)); });
+}
+
+Error hipStreamQuery(Stream stream) {
+  return call(__func__, [&] {
+    const auto queue = find_queue(stream);
+    std::shared_ptr<Marker> marker;
+    {
+      std::lock_guard lock(runtime().order);
+      require(queue->capture == nullptr, hipErrorStreamCaptureUnsupported);
+      marker = queue->last();
+    }
+    require(marker == nullptr || marker->time(), hipErrorNotReady);
+    runtime().device(queue->device).check();
+  });
+}
+
+Error hipStreamWaitEvent(Stream stream, Event event, unsigned) {
+  return call(__func__, [&] {
+    const auto queue = find_queue(stream);
+    const auto waited = runtime().events.find(event);
+    std::lock_guard lock(runtime().order);
+    wait_event(queue, *waited);
+  });
+}
+
+Error hipEventCreateWithFlags(Event* event, unsigned flags) {
+  return call(__func__, [&] {
+    require(event != nullptr);
+    *event = runtime().events.add(std::make_shared<EventRecord>(flags));
+  });
+}
+
+Error hipEventCreate(Event* event) { return hipEventCreateWithFlags(event, 0); }
+
+Error hipEventRecord(Event event, Stream stream) {
+  return call(__func__, [&] {
+    const auto queue = find_queue(stream);
+    const auto recorded = runtime().events.find(event);
+    std::lock_guard lock(runtime().order);
+    record_event(*recorded, queue);
+  });
+}
+
+Error hipEventSynchronize(Event event) {
+  return call(__func__, [&] {
+    const auto marker = marker_of(event);
+    if (marker != nullptr) marker->wait();
+    for (const auto& device : runtime().devices) device->check();
+  });
+}
+
+Error hipEventQuery(Event event) {
+  return call(__func__, [&] {
+    const auto marker = marker_of(event);
+    require(marker == nullptr || marker->time(), hipErrorNotReady);
+  });
+}
+
+Error hipEventElapsedTime(float* milliseconds, Event start, Event stop) {
+  return call(__func__, [&] {
+    require(milliseconds != nullptr);
+    const auto elapsed = event_time(stop) - event_time(start);
+    *milliseconds = std::chrono::duration<float, std::milli>(elapsed).count();
+  });
+}
+
+Error hipEventDestroy(Event event) {
+  return call(__func__, [&] { runtime().events.remove(event); });
+}
+
+}  // namespace wave::hip

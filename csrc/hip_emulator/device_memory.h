@@ -1,0 +1,58 @@
+// Memory that programs allocate, and what else kernels may touch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+
+#include "base/memory_range.h"
+
+namespace wave::hip_emulator {
+
+struct Allocation {
+  uint64_t begin;
+  uint64_t size;
+  int device;
+  bool host;  ///< by hipHostMalloc
+  uint64_t reserved_begin;
+  uint64_t reserved_size;
+
+  bool contains(uint64_t address) const { return address - begin < size; }
+  MemoryRange range() const;
+};
+
+/// All allocations of the process. Each lies alone between pages that nobody may touch, so that an access past its end
+/// never meets something else. Thread-safe.
+class Allocations {
+ public:
+  /// Throws Failure where there is no memory.
+  void* allocate(uint64_t size, int device, bool host);
+  /// Gives the pages back: what touches them later, touches nothing. False where `pointer` is not of allocate().
+  bool free(void* pointer);
+
+  /// The allocation that contains this address.
+  std::optional<Allocation> find(uint64_t address) const;
+
+  /// What a kernel may touch at `address`: an allocation, or else memory that the process has mapped itself, with its
+  /// permissions. Nothing between the two: the pages around allocations belong to nobody.
+  std::optional<MemoryRange> accessible(uint64_t address) const;
+
+  uint64_t used() const;
+
+ private:
+  const Allocation* reservation(uint64_t address) const;
+
+  mutable std::shared_mutex mutex_;
+  std::map<uint64_t, Allocation> by_reservation_;
+  uint64_t used_ = 0;
+};
+
+/// Bytes of the host's memory, which is the device's.
+uint64_t memory_size();
+
+/// The mapping of the process (/proc/self/maps) that contains `address`, where it is readable.
+std::optional<MemoryRange> find_mapping(uint64_t address);
+
+}  // namespace wave::hip_emulator

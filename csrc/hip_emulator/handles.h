@@ -1,0 +1,63 @@
+// What HIP's handles stand for.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+#include "hip_emulator/errors.h"
+
+namespace wave::hip_emulator {
+
+/// A number that no other handle of the process has or had: a handle that is used after its end is found out.
+inline uintptr_t next_handle() {
+  static std::atomic<uintptr_t> next{0x10000};
+  return next.fetch_add(0x10);
+}
+
+/// The live objects of one kind. Thread-safe.
+template <class Handle, class Object>
+class Handles {
+ public:
+  Handle add(std::shared_ptr<Object> object) {
+    const Handle handle = reinterpret_cast<Handle>(next_handle());
+    std::unique_lock lock(mutex_);
+    objects_.emplace(handle, std::move(object));
+    return handle;
+  }
+
+  /// Throws hipErrorInvalidHandle.
+  std::shared_ptr<Object> find(Handle handle) const {
+    std::shared_lock lock(mutex_);
+    const auto found = objects_.find(handle);
+    if (found == objects_.end()) throw Failure(hipErrorInvalidHandle);
+    return found->second;
+  }
+
+  /// Forgets a handle. Throws hipErrorInvalidHandle.
+  std::shared_ptr<Object> remove(Handle handle) {
+    std::unique_lock lock(mutex_);
+    const auto found = objects_.find(handle);
+    if (found == objects_.end()) throw Failure(hipErrorInvalidHandle);
+    std::shared_ptr<Object> object = std::move(found->second);
+    objects_.erase(found);
+    return object;
+  }
+
+  std::vector<std::shared_ptr<Object>> all() const {
+    std::shared_lock lock(mutex_);
+    std::vector<std::shared_ptr<Object>> result;
+    for (const auto& [handle, object] : objects_) result.push_back(object);
+    return result;
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<Handle, std::shared_ptr<Object>> objects_;
+};
+
+}  // namespace wave::hip_emulator

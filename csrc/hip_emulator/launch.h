@@ -1,0 +1,28 @@
+// Kernel launches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hip_emulator/runtime.h"
+
+namespace wave::hip_emulator {
+
+/// A launch as programs ask for it.
+struct LaunchRequest {
+  hip::Function function;
+  std::array<uint64_t, 3> grid;  ///< workgroups
+  std::array<uint64_t, 3> block;
+  uint64_t shared_memory;
+  hip::Stream stream;
+  void** parameters;
+  void** extra;
+  bool cooperative = false;
+};
+
+/// Checks, packs the arguments, and enqueues. Throws Failure.
+void launch(const LaunchRequest& request);
+
+}  // namespace wave::hip_emulator

@@ -1,0 +1,59 @@
+#include "hip_emulator/module.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "code_object/elf.h"
+#include "code_object/file_kind.h"
+#include "hip_emulator/device_memory.h"
+#include "hip_emulator/errors.h"
+
+namespace wave::hip_emulator {
+
+const char kDeviceTarget[] = "gfx942:sramecc+:xnack-";
+
+namespace {
+
+/// Up to the last header, section or segment.
+uint64_t elf_size(const Bytes& file) {
+  constexpr uint64_t kSegmentTable = 32, kSectionTable = 40, kSegmentSize = 54, kSectionSize = 58;  // in the header
+  const auto table_end = [&](uint64_t offset_at, uint64_t size_at) {
+    return file.read<uint64_t>(offset_at) + uint64_t{file.read<uint16_t>(size_at)} * file.read<uint16_t>(size_at + 2);
+  };
+  const Elf elf(file);
+  uint64_t end = std::max(table_end(kSegmentTable, kSegmentSize), table_end(kSectionTable, kSectionSize));
+  for (const ElfSegment& segment : elf.segments()) end = std::max(end, segment.offset + segment.file_size);
+  for (const ElfSection& section : elf.sections()) {
+    if (section.type != SHT_NOBITS) end = std::max(end, section.offset + section.size);
+  }
+  return end;
+}
+
+}  // namespace
+
+std::span<const uint8_t> image_bytes(const void* image) {
+  const auto begin = reinterpret_cast<uint64_t>(image);
+  const std::optional<MemoryRange> mapping = find_mapping(begin);
+  require(mapping.has_value(), hipErrorInvalidValue, "the image does not lie in memory");
+  const std::span<const uint8_t> rest(static_cast<const uint8_t*>(image), mapping->end - begin);
+  try {
+    const Bytes file(rest, "image");
+    // Readers of bundles look at no more than what their headers say.
+    return classify(file) == FileKind::CodeObject ? rest.subspan(0, elf_size(file)) : rest;
+  } catch (const ValueError& error) {
+    throw Failure(hipErrorInvalidImage, error.what());
+  }
+}
+
+std::shared_ptr<LoadedModule> load_module(std::span<const uint8_t> image, int device) {
+  try {
+    return std::make_shared<LoadedModule>(CodeObject::parse(image, Target::parse(kDeviceTarget)), device);
+  } catch (const FormatError& error) {
+    throw Failure(hipErrorInvalidImage, error.what());
+  } catch (const ValueError& error) {
+    throw Failure(hipErrorNoBinaryForGpu, error.what());
+  }
+}
+
+}  // namespace wave::hip_emulator

@@ -1,0 +1,45 @@
+// Code objects on a device.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "code_object/code_object.h"
+#include "driver/hip/hip_types.h"
+#include "emulator/module.h"
+
+namespace wave::hip_emulator {
+
+/// hipModule_t: a code object with globals of its own. Launches keep it alive.
+struct LoadedModule {
+  LoadedModule(std::shared_ptr<const CodeObject> code, int device) : emulated(std::move(code)), device(device) {}
+
+  emulator::Module emulated;
+  const int device;
+  std::atomic<bool> is_unloaded{false};
+  std::mutex mutex;                                ///< guards functions
+  std::map<std::string, hip::Function> functions;  ///< that were asked for
+};
+
+/// hipFunction_t
+struct KernelFunction {
+  std::shared_ptr<LoadedModule> module;
+  const KernelInfo* kernel;
+  std::atomic<bool> has_over_read{false};  ///< and it was said
+};
+
+/// The bytes of the image that begins at `image`: hipModuleLoadData is not told how many there are. Throws Failure
+/// where it is no code object and no bundle, or does not lie in memory.
+std::span<const uint8_t> image_bytes(const void* image);
+
+/// Loads an image for a device. Throws Failure.
+std::shared_ptr<LoadedModule> load_module(std::span<const uint8_t> image, int device);
+
+/// "gfx942:sramecc+:xnack-": what the devices are.
+extern const char kDeviceTarget[];
+
+}  // namespace wave::hip_emulator

@@ -1,0 +1,81 @@
+#include "hip_emulator/queue.h"
+
+#include <utility>
+
+namespace wave::hip_emulator {
+
+void Marker::complete() {
+  std::lock_guard lock(mutex_);
+  time_ = Clock::now();
+  changed_.notify_all();
+}
+
+void Marker::wait() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return time_.has_value(); });
+}
+
+std::optional<Marker::Clock::time_point> Marker::time() const {
+  std::lock_guard lock(mutex_);
+  return time_;
+}
+
+Queue::Queue(int device, bool blocking, bool is_null)
+    : device(device), blocking(blocking), is_null(is_null), thread_([this] { work(); }) {}
+
+Queue::~Queue() {
+  {
+    std::lock_guard lock(mutex_);
+    ending_ = true;
+    changed_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Queue::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    ending_ = dropping_ = true;
+    changed_.notify_one();
+  }
+  thread_.join();
+}
+
+std::shared_ptr<Marker> Queue::enqueue(std::function<void()> work, Markers after) {
+  auto done = std::make_shared<Marker>();
+  std::lock_guard lock(mutex_);
+  last_ = done;
+  if (ending_) {  // the process ends: nothing runs, and nobody must wait for it
+    done->complete();
+    return done;
+  }
+  waiting_.push_back({std::move(work), std::move(after), done});
+  changed_.notify_one();
+  return done;
+}
+
+std::shared_ptr<Marker> Queue::last() const {
+  std::lock_guard lock(mutex_);
+  return last_;
+}
+
+void Queue::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    Work next = std::move(waiting_.front());
+    waiting_.pop_front();
+    const bool drop = dropping_;
+    lock.unlock();
+    if (!drop) {
+      for (const auto& marker : next.after) marker->wait();
+      next.run();
+    }
+    next.run = nullptr;  // what it keeps alive goes before anyone hears that it is done
+    next.done->complete();
+    lock.lock();
+  }
+}
+
+}  // namespace wave::hip_emulator

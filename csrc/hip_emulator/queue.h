@@ -1,0 +1,76 @@
+// Streams: work that runs in order, on a thread of its own.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace wave::hip_emulator {
+
+struct Capture;
+
+/// When a piece of work was done. Thread-safe.
+class Marker {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void complete();
+  void wait() const;
+  /// Nothing before it is done.
+  std::optional<Clock::time_point> time() const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::optional<Clock::time_point> time_;
+};
+
+using Markers = std::vector<std::shared_ptr<Marker>>;
+
+/// The work of one stream. Thread-safe.
+class Queue {
+ public:
+  /// `blocking`: ordered with the null stream of its device (no hipStreamNonBlocking).
+  Queue(int device, bool blocking, bool is_null);
+  /// Returns when all work is done.
+  ~Queue();
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  /// Runs `work`, which does not throw, after what was enqueued before it and after `after`. Returns at once.
+  std::shared_ptr<Marker> enqueue(std::function<void()> work, Markers after);
+  /// Of what was enqueued last; nullptr where there was nothing.
+  std::shared_ptr<Marker> last() const;
+  /// Drops what has not begun, and returns when no work is under way.
+  void stop();
+
+  const int device;
+  const bool blocking;
+  const bool is_null;
+  std::shared_ptr<Capture> capture;  ///< guarded by Runtime::order
+
+ private:
+  struct Work {
+    std::function<void()> run;
+    Markers after;
+    std::shared_ptr<Marker> done;
+  };
+
+  void work();
+
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  std::deque<Work> waiting_;
+  std::shared_ptr<Marker> last_;
+  bool ending_ = false;
+  bool dropping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace wave::hip_emulator

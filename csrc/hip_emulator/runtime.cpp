@@ -1,0 +1,108 @@
+#include "hip_emulator/runtime.h"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "base/error.h"
+
+namespace wave::hip_emulator {
+
+namespace {
+
+std::atomic<Runtime*> started{nullptr};
+std::atomic<bool> ending{false};
+std::atomic<bool> forked{false};
+
+/// The streams hipStreamPerThread of one thread, which end with it.
+struct ThreadStreams {
+  std::map<int, hip::Stream> by_device;
+  ~ThreadStreams() {
+    if (ending || forked) return;
+    for (const auto& [device, stream] : by_device) runtime().streams.remove(stream);
+  }
+};
+
+/// Before what the emulator needs is destroyed, no thread may use it any more.
+__attribute__((destructor)) void stop() {
+  Runtime* const runtime = started.load();
+  if (runtime == nullptr || forked) return;
+  ending = true;
+  for (const auto& queue : runtime->streams.all()) queue->stop();
+  for (const auto& device : runtime->devices) device->null_queue->stop();
+}
+
+}  // namespace
+
+Runtime::Runtime() {
+  pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  const int count = environment_number("WAVE_RUNTIME_EMULATOR_DEVICES", 1);
+  for (int ordinal = 0; ordinal < count; ++ordinal) devices.push_back(std::make_unique<Device>(ordinal));
+}
+
+Runtime& runtime() {
+  static Runtime* const runtime = [] {
+    started = new Runtime();
+    return started.load();
+  }();
+  return *runtime;
+}
+
+bool is_ending() { return ending; }
+
+void check_alive() {
+  if (forked) throw Failure(hipErrorNotInitialized, "a forked process cannot use the device: start it with spawn");
+  if (ending) throw Failure(hipErrorDeinitialized);
+}
+
+int environment_number(const char* name, int otherwise) {
+  const char* value = std::getenv(name);
+  const int number = value == nullptr ? otherwise : std::atoi(value);
+  return number < 1 ? 1 : number;
+}
+
+int& current_device() {
+  thread_local int device = 0;
+  return device;
+}
+
+hip::CaptureMode& capture_mode() {
+  thread_local hip::CaptureMode mode = hip::kCaptureModeGlobal;
+  return mode;
+}
+
+Device& Runtime::device(int ordinal) {
+  require(ordinal >= 0 && static_cast<size_t>(ordinal) < devices.size(), hipErrorInvalidDevice);
+  return *devices[static_cast<size_t>(ordinal)];
+}
+
+void Device::execute(const Operation& operation, Via via) {
+  if (error_ != hipSuccess) return;
+  try {
+    operation(via);
+  } catch (const KernelFault& fault) {
+    if (is_ending()) return;
+    report("kernel fault", fault.what());
+    error_ = fault.address ? hipErrorIllegalAddress : hipErrorLaunchFailure;
+  } catch (...) {
+    if (!is_ending()) error_ = current_code("asynchronous operation");
+  }
+}
+
+void Device::check() const {
+  if (const Code error = error_; error != hipSuccess) throw Failure(error);
+}
+
+std::shared_ptr<Queue> find_queue(hip::Stream stream) {
+  constexpr uintptr_t kLegacy = 1, kPerThread = 2;  // hipStreamLegacy, hipStreamPerThread
+  const auto value = reinterpret_cast<uintptr_t>(stream);
+  if (value == 0 || value == kLegacy) return runtime().device(current_device()).null_queue;
+  if (value != kPerThread) return runtime().streams.find(stream);
+  thread_local ThreadStreams own;
+  hip::Stream& handle = own.by_device[current_device()];
+  if (handle == nullptr) handle = runtime().streams.add(std::make_shared<Queue>(current_device(), true, false));
+  return runtime().streams.find(handle);
+}
+
+}  // namespace wave::hip_emulator

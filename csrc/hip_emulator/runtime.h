@@ -1,0 +1,91 @@
+// The state of the emulated HIP runtime: devices, handles, and the order of what is submitted.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hip_emulator/capture.h"
+#include "hip_emulator/device_memory.h"
+#include "hip_emulator/errors.h"
+#include "hip_emulator/handles.h"
+#include "hip_emulator/hip_handles.h"
+#include "hip_emulator/module.h"
+#include "hip_emulator/queue.h"
+
+namespace wave::hip_emulator {
+
+/// A device. Thread-safe.
+class Device {
+ public:
+  explicit Device(int ordinal) : null_queue(std::make_shared<Queue>(ordinal, true, true)) {}
+
+  /// Runs an operation, unless one has failed before; what it throws is the device's error from then on.
+  void execute(const Operation& operation, Via via);
+  /// Throws the error of an operation that has failed.
+  void check() const;
+  void reset() { error_ = hipSuccess; }
+
+  const std::shared_ptr<Queue> null_queue;
+
+ private:
+  std::atomic<Code> error_{hipSuccess};
+};
+
+struct Runtime {
+  Runtime();
+
+  std::vector<std::unique_ptr<Device>> devices;
+  Allocations memory;
+  Handles<hip::Module, LoadedModule> modules;
+  Handles<hip::Function, KernelFunction> functions;
+  Handles<hip::Stream, Queue> streams;
+  Handles<hip::Event, EventRecord> events;
+  Handles<hip::Graph, Graph> graphs;
+  Handles<hip::GraphExec, const Graph> execs;
+
+  std::mutex order;  ///< held while something is submitted or captured; guards what follows, captures and events
+  std::set<std::shared_ptr<Capture>> captures;  ///< under way
+
+  Device& device(int ordinal);  ///< throws hipErrorInvalidDevice
+};
+
+/// Never destroyed. Its threads are stopped when the process ends.
+Runtime& runtime();
+
+/// Whether the process ends: launches stop.
+bool is_ending();
+
+/// A number from the environment, at least 1; `otherwise` where there is none.
+int environment_number(const char* name, int otherwise);
+
+/// The ordinal of the calling thread's device.
+int& current_device();
+
+/// The work of a stream; of the null stream, of the calling thread's own (hipStreamPerThread).
+std::shared_ptr<Queue> find_queue(hip::Stream stream);
+
+/// Enqueues an operation in its place, after `after` too, or captures it: then the result is nullptr. Throws where a
+/// capture does not allow it.
+std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, Operation operation, Markers after = {});
+/// The same under Runtime::order, which the caller holds.
+std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Operation operation, Markers after = {});
+
+/// Waits for all that the stream, or the whole device, was given. Throws the device's error.
+void synchronize(const std::shared_ptr<Queue>& queue);
+void synchronize(int device);
+
+/// Takes the streams of the capture that began in `origin` out of it. Under Runtime::order, which the caller holds.
+void end_capture(Queue& origin);
+
+/// Throws hipErrorStreamCaptureUnsupported, and ends the captures in an error, where this thread may not call what can
+/// disturb a capture: allocations, synchronous copies.
+void check_unsafe_call();
+
+/// The calling thread's mode for check_unsafe_call (hipThreadExchangeStreamCaptureMode).
+hip::CaptureMode& capture_mode();
+
+}  // namespace wave::hip_emulator

@@ -1,0 +1,115 @@
+// The order in which streams run what they are given ("Stream semantics" of HIP's and CUDA's manuals).
+#include <algorithm>
+#include <utility>
+
+#include "hip_emulator/runtime.h"
+
+namespace wave::hip_emulator {
+
+namespace {
+
+void invalidate(const std::vector<std::shared_ptr<Capture>>& captures, Code code) {
+  if (captures.empty()) return;
+  for (const auto& capture : captures) capture->is_invalid = true;
+  throw Failure(code);
+}
+
+/// Captures of blocking streams of this device: the null stream may do nothing meanwhile, as it would have to wait.
+std::vector<std::shared_ptr<Capture>> blocking_captures(int device) {
+  std::vector<std::shared_ptr<Capture>> result;
+  for (const auto& queue : runtime().streams.all()) {
+    if (queue->device == device && queue->blocking && queue->capture) result.push_back(queue->capture);
+  }
+  return result;
+}
+
+void add_pending(Markers& markers, std::shared_ptr<Marker> marker) {
+  if (marker != nullptr && !marker->time()) markers.push_back(std::move(marker));
+}
+
+/// The null stream waits for the blocking streams of its device, and they for it.
+void add_implicit(const Queue& queue, Markers& after) {
+  if (!queue.blocking) return;
+  if (!queue.is_null) {
+    add_pending(after, runtime().device(queue.device).null_queue->last());
+    return;
+  }
+  for (const auto& other : runtime().streams.all()) {
+    if (other->device == queue.device && other->blocking) add_pending(after, other->last());
+  }
+}
+
+void capture_operation(const std::shared_ptr<Queue>& queue, Operation operation) {
+  Capture& capture = *queue->capture;
+  if (capture.is_invalid) throw Failure(hipErrorStreamCaptureInvalidated);
+  capture.graph->operations.push_back(std::move(operation));
+  if (const auto joined = capture.joined.find(queue); joined != capture.joined.end()) joined->second = false;
+}
+
+}  // namespace
+
+std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Operation operation, Markers after) {
+  if (queue->capture != nullptr) {
+    capture_operation(queue, std::move(operation));
+    return nullptr;
+  }
+  if (queue->is_null) invalidate(blocking_captures(queue->device), hipErrorStreamCaptureImplicit);
+  Device& device = runtime().device(queue->device);
+  add_implicit(*queue, after);
+  return queue->enqueue([&device, operation = std::move(operation)] { device.execute(operation, Via::Stream); },
+                        std::move(after));
+}
+
+std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, Operation operation, Markers after) {
+  std::lock_guard lock(runtime().order);
+  return submit_locked(queue, std::move(operation), std::move(after));
+}
+
+void synchronize(const std::shared_ptr<Queue>& queue) {
+  std::shared_ptr<Marker> marker;
+  {
+    std::lock_guard lock(runtime().order);
+    if (queue->capture) invalidate({queue->capture}, hipErrorStreamCaptureUnsupported);
+    marker = queue->is_null ? submit_locked(queue, [](Via) {}) : queue->last();
+  }
+  if (marker != nullptr) marker->wait();
+  runtime().device(queue->device).check();
+}
+
+void synchronize(int device) {
+  Markers markers;
+  {
+    std::lock_guard lock(runtime().order);
+    const auto& captures = runtime().captures;
+    invalidate({captures.begin(), captures.end()}, hipErrorStreamCaptureUnsupported);
+    for (const auto& queue : runtime().streams.all()) {
+      if (queue->device == device) add_pending(markers, queue->last());
+    }
+    add_pending(markers, runtime().device(device).null_queue->last());
+  }
+  for (const auto& marker : markers) marker->wait();
+  runtime().device(device).check();
+}
+
+void end_capture(Queue& origin) {
+  const std::shared_ptr<Capture> capture = std::move(origin.capture);
+  origin.capture = nullptr;
+  for (const auto& [queue, merged] : capture->joined) queue->capture = nullptr;
+  capture->joined.clear();
+  runtime().captures.erase(capture);
+}
+
+void check_unsafe_call() {
+  const hip::CaptureMode mode = capture_mode();
+  if (mode == hip::kCaptureModeRelaxed) return;
+  std::lock_guard lock(runtime().order);
+  std::vector<std::shared_ptr<Capture>> disturbed;
+  for (const auto& capture : runtime().captures) {
+    const bool own = capture->thread == std::this_thread::get_id() && capture->mode != hip::kCaptureModeRelaxed;
+    const bool global = mode == hip::kCaptureModeGlobal && capture->mode == hip::kCaptureModeGlobal;
+    if (own || global) disturbed.push_back(capture);
+  }
+  invalidate(disturbed, hipErrorStreamCaptureUnsupported);
+}
+
+}  // namespace wave::hip_emulator
