@@ -55,7 +55,7 @@ fuzz:
 	$(CLANGXX) -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Icsrc -o build/fuzz/code_object \
 	  tests/cpp/code_object_fuzz.cpp csrc/base/*.cpp csrc/code_object/*.cpp -ldl
 	build/fuzz/code_object -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-	  -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/code_object/corpus
+	  -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/code_object/corpus tests/code_object/nvidia
 
 wave: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-wave.txt

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-CORPUS = ROOT / "tests" / "code_object" / "corpus"
+CORPORA = [ROOT / "tests" / "code_object" / name for name in ("corpus", "nvidia")]
 
 
 def build(tmp_path_factory: pytest.TempPathFactory, name: str, sources: list[str], *options: str) -> Path:
@@ -30,7 +30,14 @@ def test_damaged_code_objects(tmp_path_factory: pytest.TempPathFactory) -> None:
     ]
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     program = build(tmp_path_factory, "replay", sources, *sanitizers)
-    done = subprocess.run([program, "--flips", "200", CORPUS], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([program, "--flips", "200", *CORPORA], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_lz4(tmp_path_factory: pytest.TempPathFactory) -> None:
+    sources = ["tests/cpp/test_lz4.cpp", "csrc/base/lz4.cpp", "csrc/base/error.cpp"]
+    program = build(tmp_path_factory, "lz4", sources, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

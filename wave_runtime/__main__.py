@@ -11,19 +11,19 @@ from wave_runtime import __version__, _coverage, _disasm, _info
 
 def parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
-    top = argparse.ArgumentParser(prog="python -m wave_runtime", description="Look into compiled AMD GPU kernels.")
+    top = argparse.ArgumentParser(prog="python -m wave_runtime", description="Look into compiled GPU kernels.")
     top.add_argument("--version", action="version", version=__version__)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     file = argparse.ArgumentParser(add_help=False)
-    file.add_argument("file", metavar="FILE", help="code object, offload bundle, or host library with HIP fat binaries")
-    file.add_argument("--target", help='entry of a bundle to take, for example "gfx942"')
+    file.add_argument("file", metavar="FILE", help="code object, cubin, PTX, or a file that contains them")
+    file.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
     info = commands.add_parser("info", parents=[file], help="kernels, signatures, registers, occupancy")
     info.add_argument("--json", action="store_true", help="for tools")
     disasm = commands.add_parser("disasm", parents=[file], help="the instructions")
     disasm.add_argument("kernel", nargs="?", metavar="KERNEL", help="one kernel only")
     coverage = commands.add_parser("coverage", help="instructions that the emulator does not run")
     coverage.add_argument("files", nargs="+", metavar="FILE")
-    coverage.add_argument("--target", help='entry of a bundle to take, for example "gfx942"')
+    coverage.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
     return top
 
 

@@ -17,7 +17,7 @@ def coverage(source: Source, target: str | None = None) -> dict[str, Any]:
     Returns:
         ``{kernel: {"instructions": int, "unsupported": {reason: count}}}``.
     """
-    images = open_images(source, target)
+    images = open_images(source, target, only_amd="the emulator")
     return {kernel["name"]: _of_kernel(image, kernel) for image in images for kernel in image.parsed["kernels"]}
 
 

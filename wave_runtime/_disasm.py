@@ -40,7 +40,7 @@ def disassemble(source: Source, kernel: str | None = None, target: str | None = 
         ValueError: the file is malformed, has no such kernel, or is for a processor without an instruction table.
         OSError: the file cannot be read.
     """
-    images = open_images(source, target)
+    images = open_images(source, target, only_amd="disassembling")
     names = [item["name"] for image in images for item in image.parsed["kernels"]]
     if kernel is not None and kernel not in names:
         raise ValueError(f"no kernel {kernel!r} in this code object; its kernels: {', '.join(names) or 'none'}")

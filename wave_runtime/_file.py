@@ -1,4 +1,4 @@
-"""Files with AMD GPU code, for the tools that look into them."""
+"""Files with GPU code, for the tools that look into them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from wave_runtime import _C
 
 Source = str | os.PathLike[str] | bytes
 
+_AMD = "AMD code object"
+
 
 @dataclass(frozen=True)
 class Image:
-    """A code object as it lies in a file or in an entry of a bundle.
+    """A code object, a cubin or PTX as it lies in a file or in an entry of a container.
 
     Attributes:
-        data: the ELF image.
+        data: the ELF image, or the text of PTX.
         parsed: what it says (``_C.read_code_object``).
     """
 
@@ -48,11 +50,24 @@ def read(source: Source) -> bytes:
         return file.read()
 
 
-def open_images(source: Source, target: str | None) -> list[Image]:
-    """The code objects for a target, one for each translation unit; errors name the file."""
+def open_images(source: Source, target: str | None, only_amd: str | None = None) -> list[Image]:
+    """The code objects for a target, one for each translation unit, or without one those for all; errors name the file.
+
+    Args:
+        source: a path or contents.
+        target: a target id.
+        only_amd: what the caller does with AMD's code; a file without any is refused, and other code is left out.
+    """
     data = read(source)
     try:
-        return [Image(image, _C.read_code_object(image)) for image in _C.images(data, target)]
+        images = [Image(image, _C.read_code_object(image)) for image in _C.images(data, target)]
+        if only_amd is None:
+            return images
+        of_amd = [image for image in images if image.parsed["format"] == _AMD]
+        if not of_amd:
+            kinds = ", ".join(sorted({f"{image.parsed['target']} ({image.parsed['format']})" for image in images}))
+            raise ValueError(f"{only_amd} is for AMD code objects; this file holds {kinds}")
+        return of_amd
     except ValueError as error:
         if isinstance(source, (str, os.PathLike)):
             raise ValueError(f"{os.fspath(source)}: {error}") from None

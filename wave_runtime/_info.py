@@ -1,4 +1,4 @@
-"""What a file with AMD GPU code says of its kernels, without a GPU: behind ``python -m wave_runtime info``."""
+"""What a file with GPU code says of its kernels, without a GPU: behind ``python -m wave_runtime info``."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from typing import Any
 
 from wave_runtime._file import Source, open_images
 
+_AMD = "AMD code object"
+
 
 def describe(source: Source, target: str | None = None) -> dict[str, Any]:
-    """Describes a code object, an offload bundle, or a host object or library with HIP fat binaries.
+    """Describes a code object, a cubin, PTX, or a container of them: an offload bundle, a fat binary, a host object.
 
     Args:
         source: a file's path, or its contents.
-        target: which entry of a container to take, as a target id ("gfx942", "gfx90a:sramecc+:xnack-").
+        target: which entry of a container to take, as a target id ("gfx942", "gfx90a:sramecc+:xnack-", "sm_90"); by
+            default all.
 
     Returns:
-        A dictionary that ``json.dumps`` takes: ``target``, ``version`` (of the code object), ``images`` (``sha256`` and
-        ``size`` of each code object; a HIP library has one for each translation unit) and ``kernels``, one dictionary
-        each; its ``image`` counts from 0. Sizes are in bytes, blocks in work-items; None stands for what the file does
-        not state.
+        A dictionary that ``json.dumps`` takes: ``target`` and ``version`` (of the first image), ``targets`` (of all),
+        ``images`` (``format``, ``target``, ``version``, ``sha256`` and ``size`` of each; a library has one for each
+        translation unit and target) and ``kernels``, one dictionary each; its ``image`` counts from 0. Sizes are in
+        bytes, blocks in work-items; None stands for what the file does not state. A kernel for AMD has other keys than
+        one for NVIDIA, each those of its vendor.
 
     Raises:
         ValueError: the file is malformed, is of another kind, or has no code for the target.
@@ -27,11 +31,49 @@ def describe(source: Source, target: str | None = None) -> dict[str, Any]:
     images = open_images(source, target)
     return {
         "target": images[0].parsed["target"],
-        "version": images[0].parsed["version"],
-        "images": [{"sha256": image.parsed["sha256"], "size": len(image.data)} for image in images],
-        "kernels": [
-            _describe_kernel(i, kernel) for i, image in enumerate(images) for kernel in image.parsed["kernels"]
+        "targets": list(dict.fromkeys(image.parsed["target"] for image in images)),
+        "version": _version(images[0].parsed),
+        "images": [
+            {
+                "format": image.parsed["format"],
+                "target": image.parsed["target"],
+                "version": _version(image.parsed),
+                "sha256": image.parsed["sha256"],
+                "size": len(image.data),
+            }
+            for image in images
         ],
+        "kernels": [
+            _describe_kernel(i, kernel) if image.parsed["format"] == _AMD else _describe_nvidia(i, image.parsed, kernel)
+            for i, image in enumerate(images)
+            for kernel in image.parsed["kernels"]
+        ],
+    }
+
+
+def _version(parsed: dict[str, Any]) -> int | str:
+    """Of an AMD code object or of a cubin's ABI a number, of PTX "8.5"."""
+    version: int = parsed["version"]
+    return f"{version // 10}.{version % 10}" if parsed["format"] == "PTX" else version
+
+
+def _describe_nvidia(index: int, parsed: dict[str, Any], kernel: dict[str, Any]) -> dict[str, Any]:
+    """What is settled when PTX is compiled is None for PTX: registers, and the sizes of code and memory."""
+    is_compiled = parsed["format"] != "PTX"
+    return {
+        "name": kernel["name"],
+        "image": index,
+        "signature": kernel["signature"],
+        "block": {"required": kernel["reqd_workgroup_size"], "max_size": kernel["max_flat_workgroup_size"]},
+        "cluster": kernel["cluster_size"],
+        "registers": kernel["vgpr_count"] if is_compiled else None,
+        "shared_memory": kernel["group_segment_fixed_size"] if is_compiled else None,
+        "local_memory": kernel["private_segment_fixed_size"] if is_compiled else None,
+        "code_size": kernel["code_size"] if is_compiled else None,
+        "parameters": {
+            "size": kernel["kernarg_segment_size"],
+            "arguments": _describe_arguments(kernel["arguments"]),
+        },
     }
 
 
@@ -92,14 +134,47 @@ def _describe_occupancy(kernel: dict[str, Any]) -> dict[str, Any]:
 def render(description: dict[str, Any]) -> str:
     """The dictionary of :func:`describe` as text for a terminal, without a line break at its end."""
     images, kernels = description["images"], description["kernels"]
-    lines = [f"{description['target']}, code object v{description['version']}"]
-    if len(images) > 1:
-        lines[0] += f", {len(images)} of them for as many translation units"
-    lines += [f"{_count(image['size'], 'byte')}, sha256 {image['sha256']}" for image in images]
+    kinds = [_render_image(image) for image in images]
+    is_one_kind = len(set(kinds)) == 1
+    sizes = [f"{_count(image['size'], 'byte')}, sha256 {image['sha256']}" for image in images]
+    if is_one_kind:
+        lines = [
+            kinds[0] + (f", {len(images)} of them for as many translation units" if len(images) > 1 else ""),
+            *sizes,
+        ]
+    else:
+        lines = [f"{kind}: {size}" for kind, size in zip(kinds, sizes, strict=True)]
     lines.append(_count(len(kernels), "kernel"))
     for kernel in kernels:
-        lines += ["", *_render_kernel(kernel)]
+        title, *rows = _render_kernel(kernel) if "kernarg" in kernel else _render_nvidia(kernel)
+        lines += ["", title if is_one_kind else f"{title} ({kinds[kernel['image']]})", *rows]
     return "\n".join(lines)
+
+
+def _render_image(image: dict[str, Any]) -> str:
+    versions = {_AMD: "code object v{}", "PTX": "PTX {}", "cubin": "cubin"}
+    return f"{image['target']}, {versions[image['format']].format(image['version'])}"
+
+
+def _render_nvidia(kernel: dict[str, Any]) -> list[str]:
+    block, parameters = kernel["block"], kernel["parameters"]
+    required = " x ".join(map(str, block["required"] or ()))
+    rows = [
+        ("signature", kernel["signature"] if kernel["signature"] is not None else "not stated"),
+        ("block", f"{required} threads, required" if required else f"up to {_count(block['max_size'], 'thread')}"),
+    ]
+    if kernel["cluster"]:
+        rows.append(("cluster", " x ".join(map(str, kernel["cluster"])) + " blocks"))
+    if kernel["registers"] is not None:
+        rows += [
+            ("registers", f"{kernel['registers']} a thread"),
+            ("shared", _count(kernel["shared_memory"], "byte")),
+            ("local", _count(kernel["local_memory"], "byte") + " a thread"),
+            ("code", _count(kernel["code_size"], "byte")),
+        ]
+    rows.append(("parameters", _count(parameters["size"], "byte")))
+    lines = [f"kernel {kernel['name']}", *(f"  {title:<10} {value}" for title, value in rows)]
+    return lines + _render_arguments(parameters["arguments"])
 
 
 def _render_kernel(kernel: dict[str, Any]) -> list[str]:

@@ -18,7 +18,8 @@ class Module:
 
     Attributes:
         kernels: the names of its kernels, in the order of the file.
-        target: what it was built for, for example ``"gfx942:sramecc+"``.
+        target: what it was built for, for example ``"gfx942:sramecc+"`` or ``"sm_90a"``; of several the first.
+        targets: all that it was built for.
     """
 
     def __init__(
@@ -36,7 +37,8 @@ class Module:
         self._strict = strict
         self._made: dict[str, _C.Kernel] = {}
         self.kernels: tuple[str, ...] = tuple(dict.fromkeys(name for code in codes for name in code.kernels))
-        self.target: str = codes[0].target
+        self.targets: tuple[str, ...] = tuple(dict.fromkeys(code.target for code in codes))
+        self.target: str = self.targets[0]
         for option, value in (("signature", signature), ("writes", writes)):
             if value is None:
                 continue
@@ -67,11 +69,14 @@ class Module:
         return self._made[name]
 
     def _variants(self, name: str) -> list[_C.CodeObject]:
-        """A kernel's builds, one for each target. Templates may be in several translation units, all alike."""
-        variants: dict[str, _C.CodeObject] = {}
+        """A kernel's builds, one for each target and format: a cubin and PTX of one target run on different devices.
+
+        Templates may be in several translation units, all alike.
+        """
+        variants: dict[tuple[str, str], _C.CodeObject] = {}
         for code in self._codes:
             if name in code.kernels:
-                variants.setdefault(code.target, code)
+                variants.setdefault((code.format, code.target), code)
         return list(variants.values())
 
     def symbol(
@@ -112,7 +117,7 @@ class Module:
         return name in self.kernels
 
     def __repr__(self) -> str:
-        return f"<wave_runtime.Module for {self.target}: {', '.join(self.kernels)}>"
+        return f"<wave_runtime.Module for {', '.join(self.targets)}: {', '.join(self.kernels)}>"
 
 
 def load(
@@ -124,12 +129,13 @@ def load(
     strides: Literal["contiguous", "any"] = "contiguous",
     strict: bool = False,
 ) -> Module:
-    """Load a compiled AMD GPU code object. Parses only: no GPU is touched.
+    """Load compiled GPU kernels. Parses only: no GPU is touched.
 
     Args:
-        source: path or contents of a code object (``.hsaco``, ``.co``), a clang offload bundle, plain or compressed,
-            or a host object or library with HIP fat binaries.
-        target: of several entries in a bundle the one that runs on this target, for example ``"gfx942"``.
+        source: path or contents of an AMD code object (``.hsaco``, ``.co``), a clang offload bundle, plain or
+            compressed, a cubin, PTX, a CUDA fat binary, or a host object or library with HIP or CUDA fat binaries.
+        target: of several entries in a container the one that suits this target best, for example ``"gfx942"`` or
+            ``"sm_90"``; by default all.
         signature: the parameters' types, for files whose metadata does not say enough: ``"*f32 const, *f32, i32"``;
             const marks pointers that the kernel only reads. For several kernels a dict by name.
         writes: which pointer arguments the kernel writes, by index or name; the others it only reads. For several
@@ -141,8 +147,8 @@ def load(
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is malformed (with offset and reason), has no entry for the target (with those it has), is made
-            for another vendor, or the options do not fit its kernels.
+        ValueError: it is malformed (with offset and reason), has no entry for the target (with those it has), or the
+            options do not fit its kernels.
     """
     codes = [_C.CodeObject(image.data) for image in open_images(source, target)]
     return Module(codes, signature, writes, strides, strict)

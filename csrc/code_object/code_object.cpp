@@ -248,10 +248,8 @@ void CodeObject::read_cubin(const Bytes& image) {
   const Elf elf(image, Elf::Depth::Symbols);
   version_ = elf.identity().abi_version;
   target_ = cubin_target(elf);
-  symbols_ = read_symbols(elf);
-  for (CubinKernel& kernel : read_cubin_kernels(elf)) {
-    kernels_.push_back({.metadata = std::move(kernel.metadata), .descriptor = {}, .code_size = kernel.code_size});
-  }
+  symbols_ = read_cubin_variables(elf);
+  kernels_ = read_cubin_kernels(elf);
 }
 
 void CodeObject::read_ptx(const Bytes& image) {

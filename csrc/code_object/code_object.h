@@ -28,8 +28,8 @@ struct Segment {
   bool executable;
 };
 
-/// A defined symbol. Addresses are those of the file, before loading: of a cubin they count in the symbol's section, and
-/// PTX has none.
+/// A defined symbol. Addresses are those of the file, before loading: of a cubin they count in the symbol's section,
+/// and PTX has none.
 struct Symbol {
   std::string name;
   uint64_t address;
@@ -77,8 +77,8 @@ class CodeObject {
   /// compressed), a CUDA fat binary, or a host object that carries HIP or CUDA fat binaries. Of several entries the one
   /// that suits `target` best is taken; without a target there must be only one for a GPU. Throws ValueError that lists
   /// the entries there are, or where a single image does not run on `target`. An AMD kernel's metadata comes from the
-  /// file's note; a file without one gets it from its kernel descriptors. Throws ValueError that lists the kernels where
-  /// there are several code objects for the target, one for each translation unit: see parse_all.
+  /// file's note; a file without one gets it from its kernel descriptors. Throws ValueError that lists the kernels
+  /// where there are several code objects for the target, one for each translation unit: see parse_all.
   static std::shared_ptr<const CodeObject> parse(std::span<const uint8_t> file, const std::optional<Target>& target);
 
   /// The same for files that hold several code objects, in the order of the file, and never none: for one target, as
@@ -88,8 +88,8 @@ class CodeObject {
 
   Format format() const { return format_; }
 
-  /// What a driver loads: an ELF image, or the text of PTX, without a zero at its end. For an entry of a container: that
-  /// entry alone.
+  /// What a driver loads: an ELF image, or the text of PTX, without a zero at its end. For an entry of a container:
+  /// that entry alone.
   Bytes bytes() const { return Bytes(bytes_, "code object"); }
 
   const Target& target() const { return target_; }
@@ -104,6 +104,7 @@ class CodeObject {
 
   /// None for NVIDIA's formats, which only their driver loads; relocations likewise.
   const std::vector<Segment>& segments() const { return segments_; }
+  /// Of NVIDIA's formats the variables in global and constant memory.
   const std::vector<Symbol>& symbols() const { return symbols_; }
   const std::vector<Relocation>& relocations() const { return relocations_; }
 

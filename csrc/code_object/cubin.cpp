@@ -41,8 +41,8 @@ constexpr uint64_t kInfoBytesPerByte = 2;
 
 constexpr uint32_t kWarpSize = 32;
 constexpr uint32_t kMaxThreads = 1024;  // of a block, on every processor
-// From sm_90 on every block has this much shared memory reserved for the system; it counts in the size of the section of
-// kernels that use any, and not in what ptxas and the driver report.
+// From sm_90 on every block has this much shared memory reserved for the system; it counts in the size of the section
+// of kernels that use any, and not in what ptxas and the driver report.
 constexpr uint64_t kReservedShared = 1024;
 
 // Calls visit(attribute, value) for all attributes of a section.
@@ -75,9 +75,7 @@ NumberedArgument read_argument(const Bytes& value, bool is_v2) {
   metadata.size = is_v2 ? packed & 0xffff : packed >> 18;
   const uint32_t space = is_v2 ? packed >> 24 & 0xf : packed >> 8 & 0xf;
   const bool is_pointer = metadata.size == 8 && (space == kGlobalSpace || space == kGenericSpace);
-  metadata.kind = is_pointer ? ValueKind::GlobalBuffer : ValueKind::ByValue;
-  metadata.kind_name = is_pointer ? "global_buffer" : "by_value";
-  metadata.may_be_pointer = !is_pointer && space == 0 && metadata.size == 8;
+  set_kind(metadata, is_pointer, metadata.size == 8 && space == 0);
   return argument;
 }
 
@@ -108,12 +106,17 @@ void read_info(const Bytes& info, KernelMetadata& kernel) {
         break;
     }
   });
-  std::ranges::stable_sort(arguments, {}, &NumberedArgument::ordinal);
+  std::ranges::sort(arguments, {}, &NumberedArgument::ordinal);
   kernel.arguments.emplace();
   for (NumberedArgument& argument : arguments) {
+    if (argument.ordinal != kernel.arguments->size()) {
+      info.fail(
+          0, text("kernel ", kernel.name, ": no parameter ", kernel.arguments->size(), " before ", argument.ordinal));
+    }
     const uint32_t end = argument.metadata.offset + argument.metadata.size;
     if (end > kernel.kernarg_segment_size) {
-      info.fail(0, text("kernel ", kernel.name, ": a parameter ends at byte ", end, " of ", kernel.kernarg_segment_size));
+      info.fail(0,
+                text("kernel ", kernel.name, ": a parameter ends at byte ", end, " of ", kernel.kernarg_segment_size));
     }
     kernel.arguments->push_back(std::move(argument.metadata));
   }
@@ -181,10 +184,10 @@ Target cubin_target(const Elf& cubin) {
   return target;
 }
 
-std::vector<CubinKernel> read_cubin_kernels(const Elf& cubin) {
+std::vector<KernelInfo> read_cubin_kernels(const Elf& cubin) {
   SectionsByName sections;
   for (const ElfSection& section : cubin.sections()) sections.emplace(section.name, &section);
-  std::vector<CubinKernel> kernels;
+  std::vector<KernelInfo> kernels;
   std::vector<uint32_t> indices;
   std::unordered_set<std::string_view> names;
   uint64_t budget = kInfoBytesPerByte * cubin.bytes().size();
@@ -196,7 +199,8 @@ std::vector<CubinKernel> read_cubin_kernels(const Elf& cubin) {
     if (!names.insert(symbol.name).second) {
       cubin.bytes().fail(0, text("kernel ", symbol.name, " is listed twice"));
     }
-    kernels.push_back({describe(cubin, sections, symbol.name, budget), symbol.size});
+    kernels.push_back(
+        {.metadata = describe(cubin, sections, symbol.name, budget), .descriptor = {}, .code_size = symbol.size});
     indices.push_back(i);
   }
   std::unordered_map<uint32_t, KernelMetadata*> by_index;
@@ -204,6 +208,17 @@ std::vector<CubinKernel> read_cubin_kernels(const Elf& cubin) {
   const auto info = sections.find(".nv.info");
   if (info != sections.end()) read_resources(cubin.contents(*info->second).as("cubin"), by_index);
   return kernels;
+}
+
+std::vector<Symbol> read_cubin_variables(const Elf& cubin) {
+  std::vector<Symbol> variables;
+  for (const ElfSymbol& symbol : cubin.static_symbols()) {
+    if (symbol.type != STT_OBJECT || symbol.name.empty() || symbol.section >= cubin.sections().size()) continue;
+    const std::string_view section = cubin.sections()[symbol.section].name;
+    if (!section.starts_with(".nv.global") && !section.starts_with(".nv.constant")) continue;
+    variables.push_back({std::string(symbol.name), symbol.address, symbol.size, false});
+  }
+  return variables;
 }
 
 }  // namespace wave

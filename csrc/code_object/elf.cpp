@@ -103,9 +103,9 @@ Elf::Elf(const Bytes& bytes, Depth depth)
       table_budget_(kTableBytesPerByte * bytes.size()) {
   read_sections();
   if (depth == Depth::Sections) return;
+  read_segments();
   read_symbol_sections();
   if (depth == Depth::Symbols) return;
-  read_segments();
   read_notes();
   read_dynamic();
 }

@@ -109,7 +109,7 @@ struct ElfNote {
 class Elf {
  public:
   /// What to read. `Sections` is enough for a host object, and leaves out all else: segments, symbols, notes and
-  /// relocations. `Symbols` reads the sections and the symbol tables.
+  /// relocations. `Symbols` leaves out notes and relocations.
   enum class Depth : uint8_t { Sections, Symbols, All };
 
   explicit Elf(const Bytes& bytes, Depth depth = Depth::All);

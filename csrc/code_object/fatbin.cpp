@@ -32,7 +32,8 @@ static_assert(sizeof(EntryHeader) == kSmallestEntryHeader);
 
 // An entry that is not code for a GPU that could be launched, or not for this one: listed in errors.
 Entry unusable(const EntryHeader& header, const char* what) {
-  return {.id = text("sm_", header.processor, " (", what, ")"), .format = Format::Cubin, .target = {}, .bytes = {{}, what}};
+  return {
+      .id = text("sm_", header.processor, " (", what, ")"), .format = Format::Cubin, .target = {}, .bytes = {{}, what}};
 }
 
 bool is_for_another_major(const EntryHeader& header, const std::optional<Target>& device) {
@@ -43,8 +44,13 @@ bool is_for_another_major(const EntryHeader& header, const std::optional<Target>
 
 // The target that the image itself states, which is more than the entry does; nothing where it cannot be loaded.
 Entry describe(const EntryHeader& header, const Bytes& bytes, bool compressed, uint64_t offset) {
-  Entry entry{.id = {}, .format = Format::Ptx, .target = {}, .bytes = bytes, .compressed = compressed, .offset = offset};
+  Entry entry{
+      .id = {}, .format = Format::Ptx, .target = {}, .bytes = bytes, .compressed = compressed, .offset = offset};
   if (header.kind == kPtx) {
+    // The zeros behind the text, its end and padding, are not part of it.
+    uint64_t size = bytes.size();
+    while (size > 0 && bytes.read<uint8_t>(size - 1) == 0) --size;
+    entry.bytes = bytes.slice(0, size);
     entry.target = parse_ptx(bytes.as("PTX")).target;
   } else {
     const Elf elf(bytes.as("cubin"), Elf::Depth::Sections);
@@ -61,12 +67,7 @@ void read_entry(const EntryHeader& header, const Bytes& contents, uint64_t offse
                 const EntrySink& sink, size_t unit) {
   if (header.kind != kPtx && header.kind != kElf) return sink(unusable(header, "neither cubin nor PTX"), unit);
   if (is_for_another_major(header, device)) return sink(unusable(header, "cubin"), unit);
-  if ((header.flags & (kLz4 | kZstd)) == 0) {
-    // The padding behind PTX is not part of the text.
-    uint64_t size = contents.size();
-    while (header.kind == kPtx && size > 0 && contents.read<uint8_t>(size - 1) == 0) --size;
-    return sink(describe(header, contents.slice(0, size), false, offset), unit);
-  }
+  if ((header.flags & (kLz4 | kZstd)) == 0) return sink(describe(header, contents, false, offset), unit);
   const Compression method = (header.flags & kZstd) != 0 ? Compression::Zstd : Compression::Lz4;
   const Bytes payload = contents.slice(0, header.compressed_size);
   const std::vector<uint8_t> inside = decompress(method, payload, header.uncompressed_size);
@@ -83,7 +84,8 @@ uint64_t read_fatbin(const Bytes& bytes, uint64_t origin, const std::optional<Ta
   const Bytes entries = bytes.slice(header_size, size);
   for (uint64_t at = 0; at < size;) {
     const auto header = entries.read<EntryHeader>(at);
-    if (header.header_size < kSmallestEntryHeader) entries.fail(at + 4, text("a header of ", header.header_size, " bytes"));
+    if (header.header_size < kSmallestEntryHeader)
+      entries.fail(at + 4, text("a header of ", header.header_size, " bytes"));
     const uint64_t contents_at = at + header.header_size;
     const Bytes contents = entries.slice(contents_at, header.size);
     read_entry(header, contents, origin + header_size + contents_at, device, sink, unit);

@@ -11,7 +11,8 @@ namespace wave {
 namespace {
 
 constexpr const char* kExpected =
-    "expected an AMDGPU code object (ELF), a clang offload bundle, a cubin, PTX, a CUDA fat binary, or a host object or "
+    "expected an AMDGPU code object (ELF), a clang offload bundle, a cubin, PTX, a CUDA fat binary, or a host object "
+    "or "
     "library with HIP or CUDA fat binaries";
 
 struct Magic {

@@ -13,7 +13,8 @@ namespace wave {
 namespace {
 
 constexpr size_t kEntriesShown = 32;
-constexpr uint64_t kMaxBytes = uint64_t{4} << 30;  // of all images that are taken, which a small file may have compressed
+constexpr uint64_t kMaxBytes = uint64_t{4}
+                               << 30;  // of all images that are taken, which a small file may have compressed
 
 // Sees one entry after another and keeps those that are wanted, so that one container at a time is in memory.
 class Selection {

@@ -16,7 +16,7 @@ namespace wave {
 
 /// An entry of a container, as the container describes it. Lives as long as the call that it is passed to.
 struct Entry {
-  std::string id;                ///< for messages: "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+", "sm_90a (cubin)"
+  std::string id;  ///< for messages: "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+", "sm_90a (cubin)"
   Format format;
   std::optional<Target> target;  ///< nothing where it is not code for a known GPU
   Bytes bytes;
@@ -46,8 +46,8 @@ enum class SeveralTargets : bool { Refused, Taken };
 
 /// The images in a file. With a target: of each translation unit the entry that suits it best, see select.h; those of
 /// one unit with equal targets are all taken. Without: all that are for a known GPU. Entries with equal bytes count as
-/// one. Throws ValueError that lists the entries where none fits, where several of a unit fit equally well but differ in
-/// their targets, or where they are refused.
+/// one. Throws ValueError that lists the entries where none fits, where several of a unit fit equally well but differ
+/// in their targets, or where they are refused.
 std::vector<Image> take_images(const Bytes& file, const std::optional<Target>& target, SeveralTargets several);
 
 }  // namespace wave

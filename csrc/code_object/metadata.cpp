@@ -232,6 +232,12 @@ void read_version(Metadata& metadata, MsgpackReader& reader) {
 
 bool is_hidden(ValueKind kind) { return kind >= ValueKind::HiddenGlobalOffsetX && kind <= ValueKind::HiddenUnknown; }
 
+void set_kind(ArgumentMetadata& argument, bool is_pointer, bool may_be_pointer) {
+  argument.kind = is_pointer ? ValueKind::GlobalBuffer : ValueKind::ByValue;
+  argument.kind_name = is_pointer ? "global_buffer" : may_be_pointer ? "pointer_or_value" : "by_value";
+  argument.may_be_pointer = may_be_pointer;
+}
+
 Metadata parse_metadata(const Bytes& note) {
   Metadata metadata;
   MsgpackReader reader(note);

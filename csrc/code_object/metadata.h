@@ -55,8 +55,8 @@ enum class Access : uint8_t { Unstated, ReadOnly, WriteOnly, ReadWrite };
 bool is_hidden(ValueKind kind);
 
 struct ArgumentMetadata {
-  std::string name;       ///< often empty; may repeat
-  std::string type_name;  ///< often empty
+  std::string name;          ///< often empty; may repeat
+  std::string type_name;     ///< often empty
   std::string value_type{};  ///< of PTX, as signatures write it: "f32"; empty where the file does not say
   ValueKind kind = ValueKind::Unknown;
   std::string kind_name;  ///< as written
@@ -66,7 +66,8 @@ struct ArgumentMetadata {
   std::string address_space;
   Access access = Access::Unstated;
   Access actual_access = Access::Unstated;
-  bool may_be_pointer = false;  ///< 8 bytes of which an NVIDIA file does not say whether they are a pointer
+  /// 8 bytes of which an NVIDIA file does not say whether they are a pointer: "pointer_or_value".
+  bool may_be_pointer = false;
   bool is_const = false;
   bool is_restrict = false;
   bool is_volatile = false;
@@ -80,7 +81,7 @@ struct KernelMetadata {
   std::optional<std::vector<ArgumentMetadata>> arguments;  ///< absent where the file has no `.args`
   std::optional<std::array<uint32_t, 3>> reqd_workgroup_size;
   std::optional<std::array<uint32_t, 3>> cluster_size{};  ///< NVIDIA: blocks of a cluster, where the kernel fixes it
-  uint32_t kernarg_segment_size = 0;  ///< bytes, at least up to the end of the last argument
+  uint32_t kernarg_segment_size = 0;                      ///< bytes, at least up to the end of the last argument
   uint32_t kernarg_segment_align = 0;
   uint32_t group_segment_fixed_size = 0;
   uint32_t private_segment_fixed_size = 0;
@@ -101,6 +102,9 @@ struct Metadata {
   uint32_t version_minor = 0;
   std::vector<KernelMetadata> kernels;
 };
+
+/// Makes the argument a pointer, a value, or either of them, and says so in `kind_name`.
+void set_kind(ArgumentMetadata& argument, bool is_pointer, bool may_be_pointer);
 
 /// Reads the MessagePack document of an NT_AMDGPU_METADATA note. Unknown keys are skipped. Throws FormatError, also
 /// where a kernel lacks its name or symbol, an argument lacks its offset, size or kind, or a kernarg segment is larger

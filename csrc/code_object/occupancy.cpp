@@ -71,7 +71,8 @@ Limit smallest(const ProcessorLimits& limits, const Unit& unit, const Target& ta
 
 Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint32_t lds_bytes) {
   const ProcessorLimits* limits = find_processor_limits(target.processor);
-  if (limits == nullptr || !kernel.descriptor) throw ValueError(text("the limits of ", target.processor, " are not known"));
+  if (limits == nullptr || !kernel.descriptor)
+    throw ValueError(text("the limits of ", target.processor, " are not known"));
   const auto refuse = [&](const std::string& reason) {
     throw ValueError(text("kernel ", kernel.metadata.name, " on ", target.processor, ": ", reason));
   };

@@ -23,10 +23,11 @@ struct TypeRow {
 };
 
 constexpr TypeRow kTypes[] = {
-    {".b8", 1, "b8"},       {".u8", 1, "u8"},     {".s8", 1, "i8"},      {".b16", 2, "b16"},  {".u16", 2, "u16"},
-    {".s16", 2, "i16"},     {".f16", 2, "f16"},   {".bf16", 2, "bf16"},  {".b32", 4, "b32"},  {".u32", 4, "u32"},
-    {".s32", 4, "i32"},     {".f32", 4, "f32"},   {".f16x2", 4, "b32"},  {".bf16x2", 4, "b32"}, {".b64", 8, "b64"},
-    {".u64", 8, "u64"},     {".s64", 8, "i64"},   {".f64", 8, "f64"},    {".b128", 16, ""},   {".texref", 8, "b64"},
+    {".b8", 1, "b8"},          {".u8", 1, "u8"},       {".s8", 1, "i8"},   {".b16", 2, "b16"},
+    {".u16", 2, "u16"},        {".s16", 2, "i16"},     {".f16", 2, "f16"}, {".bf16", 2, "bf16"},
+    {".b32", 4, "b32"},        {".u32", 4, "u32"},     {".s32", 4, "i32"}, {".f32", 4, "f32"},
+    {".f16x2", 4, "b32"},      {".bf16x2", 4, "b32"},  {".b64", 8, "b64"}, {".u64", 8, "u64"},
+    {".s64", 8, "i64"},        {".f64", 8, "f64"},     {".b128", 16, ""},  {".texref", 8, "b64"},
     {".samplerref", 8, "b64"}, {".surfref", 8, "b64"},
 };
 
@@ -84,7 +85,8 @@ class Parser {
   }
 
   void read_directive() {
-    while (lexer_.accept(".visible") || lexer_.accept(".weak") || lexer_.accept(".extern") || lexer_.accept(".common")) {
+    while (lexer_.accept(".visible") || lexer_.accept(".weak") || lexer_.accept(".extern") ||
+           lexer_.accept(".common")) {
     }
     if (lexer_.accept(".entry")) {
       read_kernel();
@@ -198,16 +200,14 @@ class Parser {
     result.type_name = declaration.type->ptx;
     result.offset = static_cast<uint32_t>(offset);
     result.size = static_cast<uint32_t>(declaration.size);
-    result.kind = is_pointer ? ValueKind::GlobalBuffer : ValueKind::ByValue;
-    result.kind_name = is_pointer ? "global_buffer" : "by_value";
-    if (is_pointer) return result;
+    const std::string_view ptx = declaration.type->ptx;
+    const bool may_be_pointer = !declaration.is_pointer && !declaration.is_array && (ptx == ".u64" || ptx == ".b64");
+    set_kind(result, is_pointer, may_be_pointer);
     if (declaration.is_array) {
       result.value_type = "bytes";
-      return result;
+    } else if (!declaration.is_pointer && !may_be_pointer) {
+      result.value_type = declaration.type->signature;
     }
-    const std::string_view ptx = declaration.type->ptx;
-    result.may_be_pointer = !declaration.is_pointer && (ptx == ".u64" || ptx == ".b64");
-    if (!result.may_be_pointer && !declaration.is_pointer) result.value_type = declaration.type->signature;
     return result;
   }
 

@@ -111,7 +111,8 @@ void PtxLexer::fail_taken(const std::string& reason) const { file_.fail(taken_, 
 
 void PtxLexer::fail(const std::string& reason) const {
   constexpr size_t kShown = 40;
-  file_.fail(start_, word_.empty() ? text(reason, ", the text ends") : text(reason, " at \"", word_.substr(0, kShown), "\""));
+  file_.fail(start_,
+             word_.empty() ? text(reason, ", the text ends") : text(reason, " at \"", word_.substr(0, kShown), "\""));
 }
 
 }  // namespace wave

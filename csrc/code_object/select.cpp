@@ -12,8 +12,9 @@ int amd_rank(const Target& code, const Target& device) {
          feature_rank(code.xnack, device.xnack);
 }
 
-// CUDA C++ Programming Guide, "PTX Compatibility": PTX can be compiled for any processor of the same or a higher compute
-// capability, with architecture-specific features for its own only, with family-specific ones within the family.
+// CUDA C++ Programming Guide, "PTX Compatibility": PTX can be compiled for any processor of the same or a higher
+// compute capability, with architecture-specific features for its own only, with family-specific ones within the
+// family.
 bool ptx_runs_on(const Sm& code, const Sm& device) {
   switch (code.features) {
     case Sm::Features::Architecture:

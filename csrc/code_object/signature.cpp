@@ -203,7 +203,8 @@ Type bits_of_size(uint32_t size) {
 
 // Of an argument that is passed by value.
 Type value_type(const ArgumentMetadata& argument) {
-  const auto* row = std::ranges::find(kTypes, argument.value_type, [](const TypeRow& r) { return std::string_view(r.name); });
+  const auto* row =
+      std::ranges::find(kTypes, argument.value_type, [](const TypeRow& r) { return std::string_view(r.name); });
   return row != std::end(kTypes) ? row->type : bits_of_size(argument.size);
 }
 

@@ -60,8 +60,8 @@ struct Parameter {
   bool is_const = false;  ///< of a pointer: the kernel only reads what it points to
   /// Type B64: the binary does not say whether it is a pointer or a number (cubins, and PTX without .ptr).
   bool may_be_pointer = false;
-  uint32_t offset = 0;    ///< bytes into the kernarg segment
-  uint32_t size = 0;      ///< bytes
+  uint32_t offset = 0;  ///< bytes into the kernarg segment
+  uint32_t size = 0;    ///< bytes
 
   /// "*f32 const", "i32", "bytes[16]".
   std::string type_text() const;
@@ -76,10 +76,9 @@ struct Signature {
   std::string text() const;
 };
 
-/// The signature that the metadata of a kernel gives: of PTX with types, of others with sizes. Hidden arguments and those
-/// named "pad" are left out. Pointers are
-/// const where `.actual_access` says read_only, and mutability is known where it marks at least one pointer writable. A
-/// kernel without argument metadata has no signature.
+/// The signature that the metadata of a kernel gives: of PTX with types, of others with sizes. Hidden arguments and
+/// those named "pad" are left out. Pointers are const where `.actual_access` says read_only, and mutability is known
+/// where it marks at least one pointer writable. A kernel without argument metadata has no signature.
 std::optional<Signature> signature_from_metadata(const KernelMetadata& metadata);
 
 /// Parses `text` and lays the parameters out for `kernel`: over the arguments that its metadata lists ("pad" excepted),

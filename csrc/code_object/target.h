@@ -53,8 +53,9 @@ struct Target {
 
   bool operator==(const Target&) const = default;
 
-  /// Reads "sm_90a", or "gfx942:sramecc+:xnack-", with or without the triple "amdgcn-amd-amdhsa--" in front. A feature that the text
-  /// leaves out is `Any` where the processor has it, and a generic target is of version 1. Throws ValueError.
+  /// Reads "sm_90a", or "gfx942:sramecc+:xnack-", with or without the triple "amdgcn-amd-amdhsa--" in front. A feature
+  /// that the text leaves out is `Any` where the processor has it, and a generic target is of version 1. Throws
+  /// ValueError.
   static Target parse(std::string_view id);
 
   /// Reads e_flags of an AMDGPU ELF whose EI_ABIVERSION is `abi_version` (1 to 4: code object v3 to v6). An unknown
@@ -65,8 +66,8 @@ struct Target {
   std::string id() const;
 
   /// Whether binary code built for this target runs on `device`. AMD: the same processor, or a generic one that covers
-  /// it, and no feature fixed to the other setting. NVIDIA: the same major compute capability and no lower minor one, or
-  /// the same processor for code with architecture-specific features. PTX runs on more: see select.h.
+  /// it, and no feature fixed to the other setting. NVIDIA: the same major compute capability and no lower minor one,
+  /// or the same processor for code with architecture-specific features. PTX runs on more: see select.h.
   bool runs_on(const Target& device) const;
 };
 

@@ -91,6 +91,7 @@ std::shared_ptr<const CodeObject> Kernel::variant_for(const Target& device) cons
 }
 
 void Kernel::apply_writes(const std::vector<std::variant<int64_t, std::string>>& writes) {
+  refuse_unknown_pointers(writes);
   for (Parameter& parameter : signature_.parameters) parameter.is_const = parameter.is_pointer;
   for (const auto& reference : writes) {
     const size_t index = parameter_index(reference);
@@ -102,6 +103,22 @@ void Kernel::apply_writes(const std::vector<std::variant<int64_t, std::string>>&
     parameter.is_const = false;
   }
   signature_.mutability_known = true;
+}
+
+// Where the binary does not say which arguments are pointers, writes= cannot say which of them are only read.
+void Kernel::refuse_unknown_pointers(const std::vector<std::variant<int64_t, std::string>>& writes) const {
+  const auto may_be_pointer = [](const Parameter& parameter) { return parameter.may_be_pointer; };
+  if (std::ranges::none_of(signature_.parameters, may_be_pointer)) return;
+  Signature example = signature_;
+  for (Parameter& parameter : example.parameters) {
+    if (!parameter.may_be_pointer && !parameter.is_pointer) continue;
+    parameter = {.name = parameter.name, .is_pointer = true, .is_const = true};
+  }
+  for (const auto& reference : writes) example.parameters[parameter_index(reference)].is_const = false;
+  throw ValueError(text("writes= needs signature= for kernel '", name(), "': its ", wave::name(code().format()),
+                        " does not say which 8-byte arguments (b64) are pointers. Pass signature= instead of writes=, ",
+                        "with const for pointers that are only read; if all of them are pointers: signature=\"",
+                        example.text(), "\""));
 }
 
 size_t Kernel::parameter_index(const std::variant<int64_t, std::string>& reference) const {

@@ -74,6 +74,7 @@ class Kernel {
  private:
   void check_variant(const CodeObject& variant, const KernelOptions& options);
   void apply_writes(const std::vector<std::variant<int64_t, std::string>>& writes);
+  void refuse_unknown_pointers(const std::vector<std::variant<int64_t, std::string>>& writes) const;
   size_t parameter_index(const std::variant<int64_t, std::string>& reference) const;
   std::string make_handle() const;
 

@@ -7,6 +7,7 @@
 
 #include "code_object/code_object.h"
 #include "code_object/occupancy.h"
+#include "code_object/select.h"
 #include "code_object/signature.h"
 #include "python/bindings.h"
 #include "python/errors.h"
@@ -62,11 +63,11 @@ py::object access_name(Access access) {
 py::dict to_dict(const ArgumentMetadata& argument) {
   return py::dict("name"_a = python_text(argument.name), "type_name"_a = python_text(argument.type_name),
                   "kind"_a = python_text(argument.kind_name), "is_hidden"_a = is_hidden(argument.kind),
-                  "may_be_pointer"_a = argument.may_be_pointer,
-                  "offset"_a = argument.offset, "size"_a = argument.size, "pointee_align"_a = argument.pointee_align,
-                  "address_space"_a = python_text(argument.address_space), "access"_a = access_name(argument.access),
-                  "actual_access"_a = access_name(argument.actual_access), "is_const"_a = argument.is_const,
-                  "is_restrict"_a = argument.is_restrict, "is_volatile"_a = argument.is_volatile);
+                  "may_be_pointer"_a = argument.may_be_pointer, "offset"_a = argument.offset, "size"_a = argument.size,
+                  "pointee_align"_a = argument.pointee_align, "address_space"_a = python_text(argument.address_space),
+                  "access"_a = access_name(argument.access), "actual_access"_a = access_name(argument.actual_access),
+                  "is_const"_a = argument.is_const, "is_restrict"_a = argument.is_restrict,
+                  "is_volatile"_a = argument.is_volatile);
 }
 
 py::dict to_dict(const KernelDescriptor& d) {
@@ -163,8 +164,8 @@ py::dict to_dict(const KernelInfo& kernel, const Target& target) {
       "sgpr_count"_a = m.sgpr_count, "vgpr_count"_a = m.vgpr_count, "agpr_count"_a = m.agpr_count,
       "sgpr_spill_count"_a = m.sgpr_spill_count, "vgpr_spill_count"_a = m.vgpr_spill_count,
       "max_flat_workgroup_size"_a = m.max_flat_workgroup_size, "uniform_work_group_size"_a = m.uniform_work_group_size,
-      "uses_dynamic_stack"_a = m.uses_dynamic_stack, "cluster_size"_a = m.cluster_size, "code_size"_a = kernel.code_size,
-      **descriptor_parts(kernel, target));
+      "uses_dynamic_stack"_a = m.uses_dynamic_stack, "cluster_size"_a = m.cluster_size,
+      "code_size"_a = kernel.code_size, **descriptor_parts(kernel, target));
   return result;
 }
 
@@ -196,10 +197,10 @@ py::dict read_code_object(const py::bytes& data, const std::optional<std::string
   const auto object = parse(data, target);
   py::list kernels;
   for (const KernelInfo& kernel : object->kernels()) kernels.append(to_dict(kernel, object->target()));
-  return py::dict("format"_a = name(object->format()), "target"_a = object->target().id(), "generic_version"_a = object->target().generic_version,
-                  "version"_a = object->version(), "sha256"_a = object->sha256(), "kernels"_a = kernels,
-                  "segments"_a = to_list(object->segments()), "symbols"_a = to_list(object->symbols()),
-                  "relocations"_a = to_list(object->relocations()));
+  return py::dict("format"_a = name(object->format()), "target"_a = object->target().id(),
+                  "generic_version"_a = object->target().generic_version, "version"_a = object->version(),
+                  "sha256"_a = object->sha256(), "kernels"_a = kernels, "segments"_a = to_list(object->segments()),
+                  "symbols"_a = to_list(object->symbols()), "relocations"_a = to_list(object->relocations()));
 }
 
 py::bytes image(const py::bytes& data, const std::optional<std::string>& target) {
@@ -219,6 +220,11 @@ py::dict occupancy_of(const py::bytes& data, const std::optional<std::string>& t
   return to_dict(result);
 }
 
+std::optional<py::bytes> image_for(const py::bytes& data, const std::string& device) {
+  const auto best = select_for(parse_all(data, std::nullopt), Target::parse(device));
+  return best ? std::optional(to_bytes(*best)) : std::nullopt;
+}
+
 std::string normal_target(const std::string& id) { return Target::parse(id).id(); }
 
 bool target_runs_on(const std::string& code, const std::string& device) {
@@ -234,6 +240,8 @@ void bind_code_object(py::module_& module) {
              "The image for `target`, which is what a driver loads.");
   module.def("images", &images, "data"_a, "target"_a = py::none(),
              "The same as a list: of each translation unit the one for `target`, or all without a target.");
+  module.def("image_for", &image_for, "data"_a, "device"_a,
+             "Of all code in a file the image that runs best on a device with this target, or None.");
   module.def("occupancy", &occupancy_of, "data"_a, "target"_a, "kernel"_a, "workgroup_size"_a, "lds_bytes"_a,
              "Waves and workgroups of a kernel that fit on a compute unit, and what limits them.");
   module.def("normal_target", &normal_target, "id"_a, "A target id in its normal form. Raises ValueError.");

@@ -100,6 +100,7 @@ PYBIND11_MODULE(_C, module) {
   bind_hooks(module);
   py::class_<ParsedCode>(module, "CodeObject", py::is_final())
       .def(py::init(&parse), py::arg("data"))
+      .def_property_readonly("format", [](const ParsedCode& parsed) { return name(parsed.code->format()); })
       .def_property_readonly("target", [](const ParsedCode& parsed) { return parsed.code->target().id(); })
       .def_property_readonly("kernels", &kernel_names);
   module.def("make_kernel", &make_kernel, py::arg("variants"), py::arg("name"), py::arg("signature"), py::arg("writes"),

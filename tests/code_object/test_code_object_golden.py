@@ -100,6 +100,7 @@ def expected_argument(argument: dict[str, Any]) -> dict[str, Any]:
         "type_name": argument.get(".type_name", ""),
         "kind": argument[".value_kind"],
         "is_hidden": argument[".value_kind"].startswith("hidden_"),
+        "may_be_pointer": False,
         "offset": argument[".offset"],
         "size": argument[".size"],
         "pointee_align": argument.get(".pointee_align", 0),

@@ -23,7 +23,15 @@ def test_every_valid_file(name: str) -> None:
     description = describe(CORPUS / name)
     assert description == describe(corpus_file(name)) == json.loads(json.dumps(description))
     data = corpus_file(name)
-    assert description["images"] == [{"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}]
+    (image,) = description["images"]
+    assert image == {
+        "format": "AMD code object",
+        "target": description["target"],
+        "version": description["version"],
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "size": len(data),
+    }
+    assert description["targets"] == [description["target"]]
     text = render(description)
     for kernel in description["kernels"]:
         assert f"kernel {kernel['name']}\n" in text

@@ -1,7 +1,8 @@
 // Fuzz target: whatever the bytes are, CodeObject::parse and parse_all return what they promise or throw wave::Error.
 //
 // With libFuzzer: clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Icsrc tests/cpp/code_object_fuzz.cpp
-// csrc/base/*.cpp csrc/code_object/*.cpp -ldl, then run it over tests/code_object/corpus. Without: fuzz_replay.cpp.
+// csrc/base/*.cpp csrc/code_object/*.cpp -ldl, then run it over tests/code_object/corpus and nvidia. Without:
+// fuzz_replay.cpp.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +10,13 @@
 
 #include "code_object/code_object.h"
 #include "code_object/occupancy.h"
+#include "code_object/select.h"
+#include "code_object/signature.h"
 
 namespace {
 
 using wave::CodeObject;
+using wave::Format;
 
 void check(bool condition) {
   if (!condition) std::abort();
@@ -26,7 +30,8 @@ void check_promises(const CodeObject& object) {
     check(segment.file_size <= segment.memory_size && segment.address + segment.memory_size >= segment.address);
   }
   for (const wave::KernelInfo& kernel : object.kernels()) {
-    check(!kernel.metadata.name.empty() && kernel.entry_address % 256 == 0 && kernel.code_size > 0);
+    check(!kernel.metadata.name.empty() && kernel.descriptor.has_value() == (object.format() == Format::AmdGpu));
+    if (kernel.descriptor) check(kernel.entry_address % 256 == 0 && kernel.code_size > 0);
     if (!kernel.metadata.arguments) continue;
     for (const wave::ArgumentMetadata& argument : *kernel.metadata.arguments) {
       check(uint64_t{argument.offset} + argument.size <= kernel.metadata.kernarg_segment_size);
@@ -42,14 +47,31 @@ void check_occupancy(const CodeObject& object, const wave::KernelInfo& kernel) {
   }
 }
 
+// What a binary says is as well formed as what a caller gives.
+void check_signatures(const CodeObject& object) {
+  for (const wave::KernelInfo& kernel : object.kernels()) {
+    const auto signature = signature_from_metadata(kernel.metadata);
+    if (!signature) continue;
+    for (const wave::Parameter& parameter : signature->parameters) {
+      check(parameter.is_pointer || parameter.type != wave::Type::Void);
+      check(!parameter.may_be_pointer || (parameter.type == wave::Type::B64 && parameter.size == 8));
+      check(parameter.offset + parameter.size <= kernel.metadata.kernarg_segment_size);
+    }
+  }
+}
+
 void parse(std::span<const uint8_t> file, const char* device) {
   try {
     std::optional<wave::Target> target;
     if (device != nullptr) target = wave::Target::parse(device);
-    for (const auto& object : CodeObject::parse_all(file, target)) {
+    const auto objects = CodeObject::parse_all(file, target);
+    for (const auto& object : objects) {
       check_promises(*object);
+      check_signatures(*object);
       for (const wave::KernelInfo& kernel : object->kernels()) check_occupancy(*object, kernel);
+      check(!target || runs_on(*object, *target));
     }
+    check(!target || select_for(objects, *target) != nullptr);
     CodeObject::parse(file, target);
   } catch (const wave::Error&) {
   }
@@ -58,7 +80,7 @@ void parse(std::span<const uint8_t> file, const char* device) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  for (const char* device : {static_cast<const char*>(nullptr), "gfx942:sramecc+:xnack-", "gfx1100"}) {
+  for (const char* device : {static_cast<const char*>(nullptr), "gfx942:sramecc+:xnack-", "gfx1100", "sm_90"}) {
     parse({data, size}, device);
   }
   return 0;

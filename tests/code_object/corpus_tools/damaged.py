@@ -36,7 +36,7 @@ def headers(good: bytes) -> Iterator[Damage]:
     yield edit("version_2", "at offset 0x8: code object version 2; versions 3 to 6", lambda e: e.put("B", 8, 0))
     yield edit("version_7", "at offset 0x8: code object version 7; versions 3 to 6", lambda e: e.put("B", 8, 5))
     yield edit("core", "an AMDGPU ELF of type 4, not a code object", lambda e: e.put("H", 16, 4))
-    yield edit("machine_host", "an ELF for machine 62 without HIP fat binaries", lambda e: e.put("H", 18, 62))
+    yield edit("machine_host", "an ELF for machine 62 without HIP or CUDA fat binaries", lambda e: e.put("H", 18, 62))
     yield edit("machine_unknown", "at offset 0x30: unknown machine number 0x27 in e_flags", lambda e: e.flags(0x27))
     yield edit(
         "target_mismatch",
@@ -188,7 +188,7 @@ def containers(folder: Path) -> Iterator[Damage]:
     magic = plain[:24]
     yield "bad_bundle_truncated", plain[:40], "bytes wanted"
     yield "bad_bundle_count", magic + struct.pack("<Q", (1 << 64) - 1), "8 bytes wanted, 0 left"
-    yield "bad_bundle_empty", raw_bundle([]), "no entry is for a known AMD GPU; it has no entries"
+    yield "bad_bundle_empty", raw_bundle([]), "no entry is for a known GPU; it has no entries"
     yield "bad_bundle_entry", magic + struct.pack("<QQQQ", 1, 1 << 40, 9, 1) + b"x", "bytes wanted"
     yield "bad_bundle_overlap", _overlapping_entries(entry, code), "bundle entries that overlap too much"
     yield "bad_bundle_bitcode", raw_bundle([(entry, b"BC\xc0\xde")]), "LLVM bitcode: compile and link it first"
@@ -233,17 +233,12 @@ def _overlapping_entries(entry: str, code: bytes) -> bytes:
 
 def others(folder: Path) -> Iterator[Damage]:
     """Files of other kinds."""
-    nvidia = "NVIDIA binaries can be inspected but not launched by this version"
     yield "other_empty", b"", "an empty file; expected an AMDGPU code object"
     yield "other_text", b"hello, world\n", "it starts with 68 65 6c 6c 6f 2c 20 77 (hello, w); expected"
     yield "other_bitcode", b"BC\xc0\xde" + bytes(12), "LLVM bitcode"
     yield "other_spirv", b"\x03\x02\x23\x07" + bytes(12), "SPIR-V"
     yield "other_archive", b"!<arch>\nx", "an archive"
     yield "other_offload_binary", b"\x10\xff\x10\xad" + bytes(12), "an LLVM offload binary"
-    yield "other_fatbin", struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 0), f"an NVIDIA fat binary: {nvidia}"
-    yield "other_fatbin_wrapper", struct.pack("<IIQQ", 0x466243B1, 1, 0, 0), f"an NVIDIA fat binary wrapper: {nvidia}"
-    yield "other_ptx", b"//\n// Generated\n/* by */\n.version 8.0\n.target sm_90\n", f"NVIDIA PTX: {nvidia}"
-    yield "other_cubin", _cubin(), f"an NVIDIA cubin for sm_90 with the kernels add, mul: {nvidia}"
     path = folder / "object.tmp"
     tools.run(
         tools.MC, "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx942", "-filetype=obj", "-o", path, "-", input_text="s_endpgm\n"
@@ -271,20 +266,6 @@ NAMELESS_DESCRIPTOR = """
   .zero 64
 .size ".kd", 64
 """
-
-
-def _cubin() -> bytes:
-    """The outline of a cubin: no code, but the sections that name kernels."""
-    names = b"\0.text.add\0.text.mul\0.shstrtab\0"
-    offsets = [0, names.index(b".text.add"), names.index(b".text.mul"), names.index(b".shstrtab")]
-    kinds = [0, 1, 1, 3]
-    sections = b"".join(
-        struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, 64, len(names) if kind == 3 else 0, 0, 0, 1, 0)
-        for name, kind in zip(offsets, kinds, strict=True)
-    )
-    header = b"\x7fELF\x02\x01\x01\x33\x07" + bytes(7)
-    header += struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64 + len(names), 0x5A055A, 64, 56, 0, 64, 4, 3)
-    return header + names + sections
 
 
 def make(folder: Path) -> dict[str, dict[str, object]]:
