@@ -12,7 +12,8 @@
 namespace {
 
 using Launch = void(std::string_view, at::TensorList, at::TensorList, c10::SymIntArrayRef, at::ArrayRef<double>,
-                    c10::SymIntArrayRef, c10::SymIntArrayRef, c10::SymInt);
+                    c10::SymIntArrayRef, c10::SymIntArrayRef, c10::SymInt, at::OptionalSymIntArrayRef, bool, bool,
+                    std::optional<int64_t>);
 
 /// Times `calls` calls of the operator on each of `threads` threads. Returns the seconds.
 double seconds_of_operator(std::string_view kernel, at::TensorList inputs, at::TensorList outputs, at::IntArrayRef ints,
