@@ -53,7 +53,9 @@ def test_the_program_fails_where_it_must(run: Run) -> None:
 def test_fault_is_described(run: Run) -> None:
     """The first fault of the test: a store past the end of an allocation."""
     text = run("faults").stderr
-    assert re.search(r"kernel fault: kernel 'vector_add' on the gfx942 emulator: a store of 4 bytes out of bounds", text)
+    assert re.search(
+        r"kernel fault: kernel 'vector_add' on the gfx942 emulator: a store of 4 bytes out of bounds", text
+    )
     assert re.search(r"0 bytes past the end of the hipMalloc at 0x[0-9a-f]+, which has 2000 bytes\n", text)
     assert "at vector_add+0x80: global_store_dword" in text
     assert re.search(r"into the process's memory at 0x\w+ to 0x\w+, which the process may only read", text)
@@ -87,5 +89,7 @@ def test_exports_only_hip() -> None:
     names = re.findall(r"^[A-Z]+\((hip\w+)", "".join(path.read_text() for path in tables), re.MULTILINE)
     assert len(names) > 80
     assert [name for name in names if not hasattr(library, name)] == []
-    symbols = subprocess.run(["nm", "-DC", "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(
+        ["nm", "-DC", "--defined-only", LIBRARY], capture_output=True, text=True, check=True
+    ).stdout
     assert [line for line in symbols.splitlines() if " T " in line and " hip" not in line] == []
