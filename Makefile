@@ -57,7 +57,7 @@ fuzz:
 
 # The emulator and its HIP library with a program that uses them, in one: a sanitizer must see all of it.
 sanitized := $(wildcard $(patsubst %,csrc/%/*.cpp,base code_object emulator emulator/isa hip_emulator)) \
-  tests/cpp/hip_emulator_test.cpp
+  tests/cpp/hip_emulator_test.cpp tests/cpp/hip_streams_test.cpp
 sanitized_flags := -std=c++20 -g -O1 -ffp-contract=off -Icsrc -Itests/cpp
 
 build/tsan/%.o: %.cpp

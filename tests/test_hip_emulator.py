@@ -16,8 +16,8 @@ from support import ROOT
 import wave_runtime
 
 LIBRARY = Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so"
-SOURCE = ROOT / "tests" / "cpp" / "hip_emulator_test.cpp"
-TESTS = re.findall(r"TEST\((\w+)\)[,}]", SOURCE.read_text())
+SOURCES = [ROOT / "tests" / "cpp" / name for name in ("hip_emulator_test.cpp", "hip_streams_test.cpp")]
+TESTS = [name for path in SOURCES for name in re.findall(r"^TEST\((\w+)\)", path.read_text(), re.MULTILINE)]
 TIMEOUT = 300
 
 Run = Callable[[str], "subprocess.CompletedProcess[str]"]
@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     program = Path(linked) if linked else tmp_path_factory.mktemp("hip") / "test"
     if not linked:
         options = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-Icsrc", "-Itests/cpp"]
-        subprocess.run(["g++", *options, SOURCE, "-o", program, "-ldl", "-pthread"], cwd=ROOT, check=True)
+        subprocess.run(["g++", *options, *SOURCES, "-o", program, "-ldl", "-pthread"], cwd=ROOT, check=True)
     environment = {**os.environ, "WAVE_RUNTIME_EMULATOR_DEVICES": "2", "WAVE_RUNTIME_EMULATOR_THREADS": "3"}
 
     def run(test: str) -> subprocess.CompletedProcess[str]:

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -113,3 +114,59 @@ hip::Error launch(hip::Function function, unsigned grid, unsigned block, hip::St
   void* parameters[] = {&arguments..., nullptr};
   return api.hipModuleLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream, parameters, nullptr);
 }
+
+/// Of the repository.
+inline std::string root;
+
+inline std::string basics() { return root + "/examples/kernels/binaries/basics.hsaco"; }
+inline std::string language() { return root + "/tests/emulator/kernels/language.hsaco"; }
+inline std::string probes() { return root + "/tests/emulator/kernels/probes.hsaco"; }
+
+constexpr int kCount = 1000;
+inline const hip::Stream kPerThread = reinterpret_cast<hip::Stream>(2);  // hipStreamPerThread
+
+inline std::vector<float> ramp(float begin) {
+  std::vector<float> values(kCount);
+  std::iota(values.begin(), values.end(), begin);
+  return values;
+}
+
+inline hip::Stream new_stream(unsigned flags = hip::kStreamNonBlocking) {
+  hip::Stream stream = nullptr;
+  OK(api.hipStreamCreateWithFlags(&stream, flags));
+  return stream;
+}
+
+inline hip::Event new_event() {
+  hip::Event event = nullptr;
+  OK(api.hipEventCreate(&event));
+  return event;
+}
+
+/// A kernel that takes a while: Collatz sequences of numbers with long ones.
+struct Slow {
+  Slow() : start(std::vector<unsigned>(kItems, 837799)), steps(kItems) {}
+  void enqueue(hip::Stream stream) {
+    OK(launch(module["collatz"], kItems / 256, 256, stream, start.data, steps.data, kItems));
+  }
+  bool is_done() { return steps.data[0] == 524 && steps.data[kItems - 1] == 524; }
+  static constexpr int kItems = 1 << 16;
+  Loaded module{basics()};
+  Buffer<unsigned> start, steps;
+};
+
+/// A test, which TEST(name) { ... } adds.
+struct Test {
+  const char* name;
+  void (*run)();
+};
+
+inline std::vector<Test>& tests() {
+  static std::vector<Test> tests;
+  return tests;
+}
+
+#define TEST(name)                                                       \
+  static void name();                                                    \
+  const bool name##_is_added = (tests().push_back({#name, name}), true); \
+  static void name()
