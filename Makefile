@@ -1,13 +1,14 @@
 # make demo    build, and run every example kernel and a transformer block of them beside torch; draws demo.png
 # make test    build, and run all tests
 # make test-wave   compile hundreds of Wave kernels, and compare each with torch
-# make bench   measure
+# make bench   measure the emulator and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute of fuzzing of the code object reader (needs clang with libFuzzer)
 # make tsan   launch kernels from several threads and streams under ThreadSanitizer; asan: the same under AddressSanitizer
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make clean   remove what was built, .venv included
 #
+# DEVICE  where the demo runs: cpu, cuda, cuda:1; by default a GPU that the Wave kernels fit, or the CPU
 # TORCH   what pip installs where the environment has no torch
 # VENV    the environment; one that exists is used as it is
 # PYTHON  the interpreter that makes it
@@ -30,7 +31,7 @@ build: $(VENV)/.wave-runtime-ready
 	@$(python) setup.py build_ext --inplace >build/log 2>&1 || { cat build/log; exit 1; }
 
 demo: build
-	@$(python) examples/transformer.py
+	@$(python) examples/transformer.py $(if $(DEVICE),--device $(DEVICE))
 
 test: build
 	$(python) -m pytest $(tests)
@@ -40,13 +41,15 @@ test-wave: wave build
 
 bench: build
 	$(python) benchmarks/bench_emulator.py
+	$(python) benchmarks/bench_launch.py --json build/bench_launch.json --plot build/bench_launch.png
+	$(python) benchmarks/bench_modules.py --json build/bench_modules.json
 
 lint: build
 	$(python) -m ruff check .
 	$(python) -m ruff format --check .
 	$(python) -m mypy
 	$(python) -m mypy.stubtest --allowlist tests/stubtest_allowlist.txt wave_runtime._C
-	git ls-files -- 'csrc/*.h' 'csrc/*.cpp' 'csrc/*.inl' 'tests/*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
+	git ls-files -- 'csrc/*.h' 'csrc/*.cpp' 'csrc/*.inl' 'tests/*.cpp' 'benchmarks/*.h' 'benchmarks/*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
 
 fuzz:
 	@mkdir -p build/fuzz/corpus

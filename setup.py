@@ -25,6 +25,9 @@ RUNTIME = "wave_runtime.libwave_runtime"
 HIP_EMULATOR = "wave_runtime.libwave_hip_emulator"
 BINDING = "wave_runtime._C"
 
+EMULATOR_FOLDERS = ("base", "code_object", "emulator", "emulator/isa")
+RUNTIME_FOLDERS = ("driver", "driver/cuda", "driver/emulator", "driver/hip", "launch", "op")
+
 # Bit-exact arithmetic: no contraction to fused multiply-adds. The other two let loops over lanes be vectorised; no code
 # looks at errno or at floating-point exception flags.
 FLAGS = ["-std=c++20", "-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra"]
@@ -80,9 +83,9 @@ def extension(name: str, folders: tuple[str, ...], libraries: tuple[str, ...], *
 
 setup(
     ext_modules=[
-        extension(EMULATOR, ("base", "code_object", "emulator", "emulator/isa"), ()),
+        extension(EMULATOR, EMULATOR_FOLDERS, ()),
         extension(HIP_EMULATOR, ("hip_emulator",), ("wave_emulator",), "-fvisibility=hidden"),
-        extension(RUNTIME, ("driver/emulator", "launch", "op"), ("wave_emulator", "c10", "torch_cpu")),
+        extension(RUNTIME, RUNTIME_FOLDERS, ("wave_emulator", "c10", "torch_cpu")),
         extension(BINDING, ("python",), ("wave_runtime", "wave_emulator", "c10", "torch_cpu", "torch_python")),
     ],
     cmdclass={"build_ext": Build},

@@ -24,6 +24,7 @@ from wave_runtime import _C
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples" / "kernels"))
 from catalog import CATALOG
+from machine import processor_name
 
 # Name, size, and the floating-point operations of a matrix product.
 CASES: tuple[tuple[str, tuple[int, ...], int], ...] = (
@@ -75,12 +76,6 @@ def host_gflops() -> float:
     torch.set_num_threads(1)
     a, b = torch.randn(256, 256), torch.randn(256, 256)
     return 2 * 256**3 / least_seconds(lambda: torch.mm(a, b)) / 1e9
-
-
-def processor_name() -> str:
-    """What Linux calls the processor."""
-    names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    return names[0].split(":")[1].strip() if names else platform.machine()
 
 
 def row(result: dict[str, Any]) -> str:

@@ -1,10 +1,11 @@
-"""A transformer block whose matrix products, norms and attention are Wave kernels, beside the same block in torch.
+"""A transformer block whose matrix products, norms and attention are our kernels, beside the same block in torch.
 
-    python examples/transformer.py [--picture FILE]
+    python examples/transformer.py [--device cpu|cuda|cuda:1] [--picture FILE]
 
-The kernels were compiled for an MI300X (gfx942). On such a GPU they run there; anywhere else the same binaries run on
-CPU tensors, in the emulator. The table has every kernel of the catalog, the block's first, and then the block itself,
-eager and under torch.compile. FILE, demo.png by default, shows the same.
+On the CPU, and on an AMD GPU that they fit, the kernels are those of the Wave DSL, compiled for an MI300X (gfx942): on
+CPU tensors the same binaries run in the emulator. On an NVIDIA GPU they are those of kernels/sources/block.cu, compiled
+for it here and now. The table has every kernel of the catalog that runs on the device, the block's first, and then the
+block itself, eager and under torch.compile, and on a GPU in CUDA graphs. FILE, demo.png by default, shows the same.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,6 +25,8 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).parent / "kernels"))
 from catalog import CATALOG, Example, Size, Tensors, as_tuple
 from catalog.attention import attention_by_torch
+from catalog.block import examples as block_examples
+from catalog.training import examples as training_examples
 
 T = TypeVar("T")
 Operation = Callable[..., torch.Tensor]
@@ -56,20 +59,35 @@ class Operations:
     attention: Operation
 
 
-NORM, LINEAR, LINEAR_GELU, PRODUCT, ATTENTION = (
-    next(example for example in CATALOG if example.name == name)
-    for name in ("rmsnorm_f16_256", "linear_f16", "linear_gelu_f16", "gemm_f16_32x32x8", "attention_f16_causal")
-)
+ROLES = ("norm", "linear", "linear_gelu", "product", "attention")
+
+Kernels = Mapping[str, Example]  # those of a block, by role
 
 # The block's launches in their order, but for the second norm, which is as the first.
-LAUNCHES: tuple[tuple[Example, Size], ...] = (
-    (NORM, (TOKENS,)),
-    (LINEAR, (TOKENS, 3 * WIDTH, WIDTH)),
-    (ATTENTION, (BATCH, HEADS, SEQUENCE, SEQUENCE)),
-    (PRODUCT, (TOKENS, WIDTH, WIDTH)),
-    (LINEAR_GELU, (TOKENS, HIDDEN, WIDTH)),
-    (PRODUCT, (TOKENS, WIDTH, HIDDEN)),
+LAUNCHES: tuple[tuple[str, Size], ...] = (
+    ("norm", (TOKENS,)),
+    ("linear", (TOKENS, 3 * WIDTH, WIDTH)),
+    ("attention", (BATCH, HEADS, SEQUENCE, SEQUENCE)),
+    ("product", (TOKENS, WIDTH, WIDTH)),
+    ("linear_gelu", (TOKENS, HIDDEN, WIDTH)),
+    ("product", (TOKENS, WIDTH, HIDDEN)),
 )
+
+
+def kernels(examples: Iterable[Example], *names: str) -> Kernels:
+    """The examples of these names, which are in the order of ROLES."""
+    by_name = {example.name: example for example in examples}
+    return dict(zip(ROLES, (by_name[name] for name in names), strict=True))
+
+
+WAVE_KERNELS = kernels(
+    CATALOG, "rmsnorm_f16_256", "linear_f16", "linear_gelu_f16", "gemm_f16_32x32x8", "attention_f16_causal"
+)
+
+
+def cuda_kernels(device: torch.device | str) -> Kernels:
+    """Those of block.cu for a device; on the CPU, clang's binary of the same source."""
+    return kernels(block_examples(device), "rmsnorm", "linear", "linear_gelu", "gemm", "attention_causal")
 
 
 def first(function: Callable[..., torch.Tensor | Tensors]) -> Operation:
@@ -77,20 +95,15 @@ def first(function: Callable[..., torch.Tensor | Tensors]) -> Operation:
     return lambda *tensors: as_tuple(function(*tensors))[0]
 
 
-TORCH = Operations(
-    norm=first(NORM.reference),
-    linear=first(LINEAR.reference),
-    linear_gelu=first(LINEAR_GELU.reference),
-    product=first(PRODUCT.reference),
-    attention=attention_by_torch(causal=True),
-)
+def operations(of_block: Kernels) -> Operations:
+    """What launches these kernels."""
+    return Operations(**{role: first(example.run) for role, example in of_block.items()})
 
-WAVE = Operations(
-    norm=first(NORM.run),
-    linear=first(LINEAR.run),
-    linear_gelu=first(LINEAR_GELU.run),
-    product=first(PRODUCT.run),
-    attention=first(ATTENTION.run),
+
+WAVE = operations(WAVE_KERNELS)
+TORCH = replace(
+    Operations(**{role: first(example.reference) for role, example in WAVE_KERNELS.items()}),
+    attention=attention_by_torch(causal=True),  # The reference has results for a backward pass.
 )
 
 
@@ -136,11 +149,36 @@ class Block(nn.Module):
         return tokens.view_as(x)
 
 
-def device() -> torch.device:
-    """A GPU that the kernels were compiled for, or the CPU."""
+def default_device() -> torch.device:
+    """A GPU that the Wave kernels were compiled for, or the CPU."""
     is_rocm = torch.version.hip is not None and torch.cuda.is_available()
     fits = is_rocm and torch.cuda.get_device_properties(0).gcnArchName.startswith("gfx942")
     return torch.device("cuda" if fits else "cpu")
+
+
+def is_nvidia(device: torch.device) -> bool:
+    """Whether it is a GPU that runs CUDA kernels. ROCm's torch calls its devices cuda, too."""
+    return device.type == "cuda" and torch.version.hip is None
+
+
+def captured(function: Callable[[torch.Tensor], T], example: torch.Tensor) -> Callable[[torch.Tensor], T]:
+    """The function as a CUDA graph that is replayed, for inputs like the example."""
+    given = example.clone()
+    side = torch.cuda.Stream(example.device)  # type: ignore[no-untyped-call]
+    side.wait_stream(torch.cuda.current_stream(example.device))
+    with torch.cuda.stream(side):  # Kernels are loaded, and libraries initialised, before the capture.
+        function(given)
+    torch.cuda.current_stream(example.device).wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = function(given)
+
+    def replay(x: torch.Tensor) -> T:
+        given.copy_(x)
+        graph.replay()
+        return result
+
+    return replay
 
 
 def timed(function: Callable[..., T], *inputs: torch.Tensor) -> tuple[T, float]:
@@ -151,7 +189,7 @@ def timed(function: Callable[..., T], *inputs: torch.Tensor) -> tuple[T, float]:
         calls, begin = calls + 1, time.perf_counter()
         result = function(*inputs)
         if inputs[0].is_cuda:
-            torch.cuda.synchronize()
+            torch.cuda.synchronize(inputs[0].device)
         best = min(best, time.perf_counter() - begin)
     return result, best * 1e3
 
@@ -169,53 +207,69 @@ def measure_kernel(example: Example, size: Size, where: torch.device, group: str
     return Row(group, example.name, where.type, size, error, example.tolerance, milliseconds)
 
 
-def measure_block(where: torch.device, group: str) -> list[Row]:
-    """The block in torch, and on kernels with the same weights."""
-    plain, wave = Block(TORCH).to(where), Block(WAVE).to(where)
-    wave.load_state_dict(plain.state_dict())
+def measure_block(do: Operations, kind: str, where: torch.device, group: str) -> list[Row]:
+    """The block in torch, and on kernels of a kind with the same weights."""
+    plain, ours = Block(TORCH).to(where), Block(do).to(where)
+    ours.load_state_dict(plain.state_dict())
     x = torch.randn(BATCH, SEQUENCE, WIDTH, device=where)
     expected = plain(x)
-    blocks: dict[str, Callable[..., torch.Tensor]] = {
+    blocks: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
         "block in torch, eager": plain,
-        "block on Wave kernels, eager": wave,
-        "block on Wave kernels, torch.compile": torch.compile(wave, fullgraph=True),
+        f"block on {kind} kernels, eager": ours,
+        f"block on {kind} kernels, torch.compile": torch.compile(ours, fullgraph=True),
     }
+    if where.type == "cuda":
+        name = f"block on {kind} kernels, reduce-overhead"
+        blocks[name] = torch.compile(ours, fullgraph=True, mode="reduce-overhead")
+        blocks[f"block on {kind} kernels, CUDA graph"] = captured(ours, x)
     rows = []
     for name, block in blocks.items():
         result, milliseconds = timed(block, x)
         error = largest_error((result,), (expected,))
         rows.append(Row(group, name, where.type, tuple(x.shape), error, TOLERANCE, milliseconds))
+        print(rows[-1])
     return rows
+
+
+def measure_all(where: torch.device) -> list[Row]:
+    """The rows of the table, printed as they come."""
+    if is_nvidia(where):
+        kind, of_block, catalog = "CUDA", cuda_kernels(where), (*block_examples(where), *training_examples(where))
+    else:
+        kind, of_block, catalog = "Wave", WAVE_KERNELS, CATALOG
+    in_block = {example.name for example in of_block.values()}
+    launches = [(of_block[role], size) for role, size in LAUNCHES]
+    others = [(example, example.sizes[0]) for example in catalog if example.name not in in_block]
+    rows = []
+    for group, chosen in (("kernels of the block", launches), ("other kernels", others)):
+        for example, size in chosen:
+            rows.append(measure_kernel(example, size, where, group))
+            print(rows[-1])
+        print()
+    return rows + measure_block(operations(of_block), kind, where, "the block")
 
 
 def main() -> None:
     """Print the table and draw it; exit with an error where a result differs from torch's."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", type=torch.device, default=default_device(), help="cpu, cuda, cuda:1, ...")
     parser.add_argument("--picture", type=Path, default=Path("demo.png"), metavar="FILE", help="demo.png by default")
     options = parser.parse_args()
 
     torch.manual_seed(0)
-    where = device()
+    where: torch.device = options.device
     if where.type == "cuda":
-        place = f"on {torch.cuda.get_device_name()}"
+        torch.cuda.set_device(where)
+        place = f"on {torch.cuda.get_device_name(where)}"
     else:
         place = f"in the emulator, on the CPU with {torch.get_num_threads()} threads"
     print(f"The kernels run {place}.\n")
     print(f"{'kernel':<38} {'device':<6} {'shape':<20} {'largest error':>13} {'time (ms)':>10}")
 
-    rows = []
-    in_block = {example.name for example, _ in LAUNCHES}
-    others = [(example, example.sizes[0]) for example in CATALOG if example.name not in in_block]
-    for group, launches in (("kernels of the block", LAUNCHES), ("other kernels", others)):
-        for example, size in launches:
-            rows.append(measure_kernel(example, size, where, group))
-            print(rows[-1])
-        print()
-    rows += measure_block(where, "the block")
-    print(*rows[-3:], sep="\n")
-
+    rows = measure_all(where)
     try:
-        draw(rows, f"Kernels for an MI300X, {place}, beside torch", options.picture)
+        compiled = "compiled by nvcc or NVRTC" if is_nvidia(where) else "for an MI300X"
+        draw(rows, f"Kernels {compiled}, {place}, beside torch", options.picture)
         print(f"\n{options.picture} shows the same.")
     except ImportError:
         print("\nThere is no picture: matplotlib is not installed.")

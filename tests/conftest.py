@@ -6,11 +6,11 @@ import sys
 
 import pytest
 import torch
-from support import EXAMPLES, PROBES, LoadKernel
+from support import EXAMPLES, PROBES, ROOT, LoadKernel
 
 import wave_runtime
 
-sys.path[:0] = [str(EXAMPLES), str(EXAMPLES.parent)]
+sys.path[:0] = [str(EXAMPLES), str(EXAMPLES.parent), str(ROOT / "benchmarks")]
 
 
 @pytest.fixture(autouse=True)

@@ -159,7 +159,7 @@ def test_number_of_arguments(vector_add: wave_runtime.Kernel) -> None:
     message = r"kernel 'vector_add' takes 4 arguments \(a: \*f32 const, b: \*f32 const, c: \*f32, n: i32\), given 1"
     with pytest.raises(TypeError, match=message):
         vector_add(torch.ones(1), grid=1, block=64)
-    with pytest.raises(TypeError, match=r"unexpected keyword 'stream'; it takes grid=, block= and shared_memory="):
+    with pytest.raises(TypeError, match=r"unexpected keyword 'stream'; it takes grid=, block=, shared_memory=, cluster="):
         vector_add(torch.ones(1), torch.ones(1), torch.ones(1), 1, grid=1, block=64, stream=0)  # type: ignore[call-arg]
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from catalog import BINARIES, CATALOG, Example, as_tuple, load
+from catalog import BINARIES, CATALOG, SOURCES, Example, as_tuple, load
 from catalog.gemm import gemm
-from transformer import TOLERANCE, TORCH, WAVE, WIDTH, Block
+from cuda_compiler import Compiler, compile_cuda, find_nvcc, find_nvrtc
+from transformer import TOLERANCE, TORCH, WAVE, WIDTH, Block, Operations, cuda_kernels, operations
 
 import wave_runtime
 
@@ -80,15 +81,42 @@ def test_simd_levels_give_the_same_bits(level: str, results_by_default: list[tor
     assert different == []
 
 
+def rebuilt(name: str, folder: Path) -> wave_runtime.Module:
+    subprocess.run([sys.executable, KERNELS / "build.py", "--output", folder, name], check=True)
+    return wave_runtime.load(folder / f"{name}.hsaco")
+
+
 @pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
 def test_rebuilt_by_clang(tmp_path: Path) -> None:
     """Not the same bytes: those depend on clang's release."""
-    subprocess.run([sys.executable, KERNELS / "build.py", "--output", tmp_path, "basics"], check=True)
-    assert wave_runtime.load(tmp_path / "basics.hsaco").kernels == wave_runtime.load(BINARIES / "basics.hsaco").kernels
+    assert rebuilt("basics", tmp_path).kernels == wave_runtime.load(BINARIES / "basics.hsaco").kernels
     kernel = load(str(tmp_path / "basics"), "*f32 const, *f32 const, *f32, i32", "vector_add")
     a, b, c = torch.randn(100), torch.randn(100), torch.zeros(100)
     kernel(a, b, c, 100, grid=1, block=128)
     assert torch.equal(c, a + b)
+
+
+@pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
+@pytest.mark.parametrize("name", ["block", "training"])
+def test_cuda_sources_are_hip(name: str, tmp_path: Path) -> None:
+    """The GPU's tests and those on the CPU then run the same source."""
+    assert rebuilt(name, tmp_path).kernels == wave_runtime.load(BINARIES / f"{name}.hsaco").kernels
+
+
+@pytest.mark.parametrize("name", ["block", "training"])
+@pytest.mark.parametrize("compiler", ["nvcc", "nvrtc"])
+def test_cuda_sources_are_cuda(compiler: Compiler, name: str, tmp_path: Path) -> None:
+    if (find_nvcc if compiler == "nvcc" else find_nvrtc)() is None:
+        pytest.skip(f"{compiler} is not installed")
+    cubin = compile_cuda(SOURCES / f"{name}.cu", "sm_90", compiler)
+    for kernel in wave_runtime.load(BINARIES / f"{name}.hsaco"):
+        assert b"\0.text." + kernel.encode() + b"\0" in cubin
+    broken = tmp_path / "broken.cu"
+    broken.write_text((SOURCES / f"{name}.cu").read_text() + "int a = b;")
+    shutil.copy(SOURCES / "gpu.h", tmp_path)
+    shutil.copy(SOURCES / "product.h", tmp_path)
+    with pytest.raises(RuntimeError, match='identifier "b" is undefined'):
+        compile_cuda(broken, "sm_90", compiler)
 
 
 def test_a_model_of_kernels_compiles() -> None:
@@ -105,10 +133,11 @@ def test_a_model_of_kernels_compiles() -> None:
         )
 
 
-def test_the_block_compiles_once_for_any_size() -> None:
-    plain, wave = Block(TORCH), Block(WAVE)
-    wave.load_state_dict(plain.state_dict())
-    compiled = torch.compile(wave, backend="aot_eager", dynamic=True, fullgraph=True)
+@pytest.mark.parametrize("do", [WAVE, operations(cuda_kernels("cpu"))], ids=["wave", "cuda"])
+def test_the_block_compiles_once_for_any_size(do: Operations) -> None:
+    plain, ours = Block(TORCH), Block(do)
+    ours.load_state_dict(plain.state_dict())
+    compiled = torch.compile(ours, backend="aot_eager", dynamic=True, fullgraph=True)
     compiled(torch.randn(2, 33, WIDTH))
     with torch.compiler.set_stance("fail_on_recompile"):
         for batch, sequence in ((3, 128), (2, 65), (5, 7)):

@@ -65,4 +65,16 @@ def test_wins_over_upstreams_module(tmp_path: Path) -> None:
 
 
 def test_public_names() -> None:
-    assert sorted(wave_runtime.__all__) == ["Kernel", "KernelFault", "Module", "__version__", "load"]
+    assert sorted(wave_runtime.__all__) == [
+        "BoundLaunch",
+        "Kernel",
+        "KernelFault",
+        "Loaded",
+        "Module",
+        "Sequence",
+        "__version__",
+        "hooks",
+        "load",
+        "loaded",
+        "sequence",
+    ]

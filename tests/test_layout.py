@@ -14,6 +14,7 @@ MAY_INCLUDE = {
     "emulator": {"base", "code_object", "emulator/isa"},
     "emulator/isa": {"base"},
     "driver": {"base", "code_object"},
+    "driver/cuda": {"base", "code_object", "driver"},
     "driver/emulator": {"base", "code_object", "driver", "emulator"},
     "driver/hip": {"base", "code_object", "driver"},
     "hip_emulator": {"base", "code_object", "emulator", "driver/hip"},

@@ -5,11 +5,31 @@ gemm = wave_runtime.load("gemm.hsaco")["gemm"]
 gemm(a, b, c, grid=(4, 4))
 """
 
+from collections.abc import Iterable as _Iterable
+
 import torch as _torch  # noqa: F401  first: the extension links against its libraries
 
 from wave_runtime import _kernel as _kernel  # says how torch.compile traces a call
-from wave_runtime._C import Kernel, KernelFault
-from wave_runtime._module import Module, load
+from wave_runtime import hooks
+from wave_runtime._C import BoundLaunch, Kernel, KernelFault, Sequence
+from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._version import __version__
 
-__all__ = ["Kernel", "KernelFault", "Module", "__version__", "load"]
+__all__ = [
+    "BoundLaunch",
+    "Kernel",
+    "KernelFault",
+    "Loaded",
+    "Module",
+    "Sequence",
+    "__version__",
+    "hooks",
+    "load",
+    "loaded",
+    "sequence",
+]
+
+
+def sequence(launches: _Iterable[BoundLaunch]) -> Sequence:
+    """Bound launches as one call that makes them in their order: the cheapest way to launch many kernels."""
+    return Sequence(list(launches))

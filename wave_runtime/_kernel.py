@@ -12,7 +12,17 @@ from wave_runtime import _C
 Dims = int | Sequence[int]
 
 
-def call_operator(self: _C.Kernel, *args: Any, grid: Dims, block: Dims | None = None, shared_memory: int = 0) -> None:
+def call_operator(
+    self: _C.Kernel,
+    *args: Any,
+    grid: Dims,
+    block: Dims | None = None,
+    shared_memory: int = 0,
+    cluster: Dims | None = None,
+    cooperative: bool = False,
+    programmatic: bool = False,
+    priority: int | None = None,
+) -> None:
     """Call ``torch.ops.wave.launch`` with the arguments of ``kernel(...)``.
 
     This is what ``kernel(...)`` does where the call must be an operator: with modes, tracers or tensor subclasses, and
@@ -54,7 +64,20 @@ def call_operator(self: _C.Kernel, *args: Any, grid: Dims, block: Dims | None = 
             )
         else:
             ints.append(value)
-    torch.ops.wave.launch(self.handle, inputs, outputs, ints, floats, _extents(grid), _extents(block), shared_memory)
+    torch.ops.wave.launch(
+        self.handle,
+        inputs,
+        outputs,
+        ints,
+        floats,
+        _extents(grid),
+        _extents(block),
+        shared_memory,
+        None if cluster is None else _extents(cluster),
+        cooperative,
+        programmatic,
+        priority,
+    )
 
 
 def _extents(dims: Dims) -> list[int]:
@@ -69,9 +92,9 @@ def _words(value: bytes) -> list[int]:
     return [word - (1 << 64) if word >> 63 else word for word in words]
 
 
-def rebuild(image: bytes, name: str, signature: str | None, strides: str, strict: bool) -> _C.Kernel:
+def rebuild(images: list[bytes], name: str, signature: str | None, strides: str, strict: bool) -> _C.Kernel:
     """Make a kernel again from what pickling keeps of it."""
-    return _C.make_kernel(_C.CodeObject(image), name, signature, None, strides, strict)
+    return _C.make_kernel([_C.CodeObject(image) for image in images], name, signature, None, strides, strict)
 
 
 def info(image: bytes, name: str) -> dict[str, Any]:
@@ -91,9 +114,7 @@ class Accesses(NamedTuple):
     reads: tuple[int | str, ...]
 
 
-def infer_writes(
-    self: _C.Kernel, *args: Any, grid: Dims, block: Dims | None = None, shared_memory: int = 0
-) -> Accesses:
+def infer_writes(self: _C.Kernel, *args: Any, **options: Any) -> Accesses:
     """Run a launch on the emulator and say which pointer arguments it wrote and read. See ``_C.pyi``."""
     copies: dict[int, torch.UntypedStorage] = {}
 
@@ -106,7 +127,7 @@ def infer_writes(
         same = torch.empty(0, dtype=value.dtype)
         return same.set_(copies[storage.data_ptr()], value.storage_offset(), value.size(), value.stride())
 
-    accesses = self._trace(*map(copy, args), grid=grid, block=block, shared_memory=shared_memory)
+    accesses = self._trace(*map(copy, args), **options)
     names = self._names
 
     def reference(index: int) -> int | str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import torch
 
 from wave_runtime import _C
 from wave_runtime._file import Source, open_images
@@ -27,8 +29,7 @@ class Module:
         strides: str,
         strict: bool,
     ) -> None:
-        # A HIP library has a code object for each translation unit. Templates may be in several of them, all alike.
-        self._codes = {name: code for code in reversed(codes) for name in code.kernels}
+        self._codes = list(codes)
         self._signature = signature
         self._writes = writes
         self._strides = strides
@@ -56,7 +57,7 @@ class Module:
             signature = self._signature.get(name) if isinstance(self._signature, Mapping) else self._signature
             writes = self._writes.get(name) if isinstance(self._writes, Mapping) else self._writes
             self._made[name] = _C.make_kernel(
-                self._codes[name],
+                self._variants(name),
                 name,
                 signature,
                 None if writes is None else list(writes),
@@ -64,6 +65,42 @@ class Module:
                 self._strict,
             )
         return self._made[name]
+
+    def _variants(self, name: str) -> list[_C.CodeObject]:
+        """A kernel's builds, one for each target. Templates may be in several translation units, all alike."""
+        variants: dict[str, _C.CodeObject] = {}
+        for code in self._codes:
+            if name in code.kernels:
+                variants.setdefault(code.target, code)
+        return list(variants.values())
+
+    def symbol(
+        self, name: str, *, device: torch.device | str | int | None = None, dtype: torch.dtype = torch.uint8
+    ) -> torch.Tensor:
+        """A global variable of the code on a device, as a tensor that shares its memory.
+
+        Args:
+            name: the symbol: a ``__device__`` or ``__constant__`` variable's.
+            device: by default the current GPU, else the CPU (the emulator). The module is loaded there where it is not.
+            dtype: of the elements.
+
+        Returns:
+            A tensor of one dimension, as long as the variable has room for. It keeps the module loaded.
+
+        Raises:
+            ValueError: there is no such variable, or its size is no multiple of the dtype's.
+        """
+        data: torch.Tensor = _C.symbol(self._codes, name, device)
+        if data.numel() % dtype.itemsize:
+            raise ValueError(f"symbol '{name}' has {data.numel()} bytes, no multiple of {dtype}'s {dtype.itemsize}")
+        return data.view(dtype)
+
+    def unload(self) -> int:
+        """Unload the code from all devices, but where a captured graph may hold it; returns from how many.
+
+        Waits for launches that are being enqueued. The next launch loads it again.
+        """
+        return _C.unload(self._codes)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.kernels)
@@ -109,3 +146,28 @@ def load(
     """
     codes = [_C.CodeObject(image.data) for image in open_images(source, target)]
     return Module(codes, signature, writes, strides, strict)
+
+
+class Loaded(NamedTuple):
+    """A code object that is loaded on a device.
+
+    Attributes:
+        device: "cuda:0", "cpu".
+        driver: "hip", "cuda" or "emulator".
+        target: what it was built for.
+        sha256: of its contents.
+        kernels: the names of its kernels that have been looked up there.
+        pinned: whether a captured graph may hold it, so that it stays until the process ends.
+    """
+
+    device: str
+    driver: str
+    target: str
+    sha256: str
+    kernels: tuple[str, ...]
+    pinned: bool
+
+
+def loaded() -> list[Loaded]:
+    """The code objects that are loaded on devices now, the emulator included."""
+    return [Loaded(**item) for item in _C.loaded()]

@@ -1,5 +1,5 @@
-// Decompression with the system's zlib and zstd, which are opened when they are first needed: the product links
-// neither.
+// Decompression: zlib and zstd with the system's libraries, which are opened when they are first needed (the product
+// links neither), and LZ4.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,7 @@
 
 namespace wave {
 
-/// Numbers as in compressed offload bundles.
-enum class Compression : uint16_t { Zlib = 0, Zstd = 1 };
+enum class Compression : uint8_t { Zlib, Zstd, Lz4 };
 
 /// Decompresses the stream at the start of `payload`, which must give exactly `size` bytes; what follows the stream is
 /// ignored. `size` comes from the same untrusted file: FormatError where it exceeds 4 GiB or 1024 times the payload

@@ -20,6 +20,22 @@ DynamicLibrary DynamicLibrary::open(std::span<const std::string> candidates) {
   throw RuntimeError(text("no library could be loaded; tried:", candidates.empty() ? " nothing" : tried));
 }
 
+std::vector<std::string> DynamicLibrary::loaded(std::string_view prefix) {
+  struct Search {
+    std::string_view prefix;
+    std::vector<std::string> files;
+  } search{prefix, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto* search = static_cast<Search*>(data);
+        const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+        if (path.substr(path.rfind('/') + 1).starts_with(search->prefix)) search->files.emplace_back(path);
+        return 0;
+      },
+      &search);
+  return std::move(search.files);
+}
+
 DynamicLibrary::DynamicLibrary(void* handle, const std::string& candidate) : handle_(handle), path_(candidate) {
   link_map* map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name != nullptr && *map->l_name != 0) {

@@ -3,19 +3,26 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
 namespace wave {
 
-/// Owns one reference to a shared library and drops it in the destructor: symbols must not be used after that. May be
-/// used from any thread.
+/// Owns one reference to a shared library and drops it in the destructor: symbols must not be used after that. Empty if
+/// default-constructed. May be used from any thread.
 class DynamicLibrary {
  public:
+  DynamicLibrary() = default;
+
   /// Opens the first of `candidates` (paths or sonames) that this process has already loaded, or else the first that
   /// loads. A copy that is already there comes first because two copies of one runtime in a process do not work
   /// together. Throws RuntimeError with every candidate and the loader's reason.
   static DynamicLibrary open(std::span<const std::string> candidates);
+
+  /// The files that this process has loaded whose names begin with `prefix`, in the order of loading.
+  static std::vector<std::string> loaded(std::string_view prefix);
 
   DynamicLibrary(DynamicLibrary&& other) noexcept;
   DynamicLibrary& operator=(DynamicLibrary&& other) noexcept;
@@ -33,6 +40,12 @@ class DynamicLibrary {
   template <class Function>
   Function* function(const char* name) const {
     return reinterpret_cast<Function*>(required(name));
+  }
+
+  /// Sets a pointer to the function of this name; to nullptr where there is none.
+  template <class Function>
+  void find(Function*& pointer, const char* name) const {
+    pointer = reinterpret_cast<Function*>(symbol(name));
   }
 
  private:

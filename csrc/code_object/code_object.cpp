@@ -5,9 +5,12 @@
 #include <unordered_set>
 
 #include "base/sha256.h"
+#include "code_object/cubin.h"
 #include "code_object/elf.h"
+#include "code_object/image.h"
 #include "code_object/loadable.h"
-#include "code_object/offload_bundle.h"
+#include "code_object/ptx.h"
+#include "code_object/select.h"
 
 namespace wave {
 namespace {
@@ -86,7 +89,7 @@ uint64_t find_code_size(const Parts& parts, const KernelInfo& kernel, const Segm
 KernelInfo read_kernel(const Parts& parts, KernelMetadata metadata, uint64_t descriptor_address) {
   const Bytes bytes = parts.elf.at_address(descriptor_address, KernelDescriptor::kSize);
   KernelInfo kernel{std::move(metadata), KernelDescriptor::parse(bytes, parts.target), descriptor_address, 0, 0};
-  kernel.entry_address = descriptor_address + static_cast<uint64_t>(kernel.descriptor.kernel_code_entry_byte_offset);
+  kernel.entry_address = descriptor_address + static_cast<uint64_t>(kernel.descriptor->kernel_code_entry_byte_offset);
   if (kernel.entry_address % kEntryAlignment != 0) {
     bytes.fail(16, text("the entry ", hex(kernel.entry_address), " of kernel ", kernel.metadata.name,
                         " is not a multiple of ", kEntryAlignment));
@@ -102,7 +105,7 @@ KernelInfo read_kernel(const Parts& parts, KernelMetadata metadata, uint64_t des
 
 // Facts of a kernel whose file has no metadata, as far as the descriptor tells them.
 void describe_from_descriptor(KernelInfo& kernel, const Target& target) {
-  const KernelDescriptor& descriptor = kernel.descriptor;
+  const KernelDescriptor& descriptor = *kernel.descriptor;
   KernelMetadata& metadata = kernel.metadata;
   const Processor* processor = find_processor(target.processor);
   metadata.kernarg_segment_size = descriptor.kernarg_size;
@@ -154,25 +157,14 @@ std::vector<KernelInfo> find_unstated_kernels(const Parts& parts) {
   return kernels;
 }
 
-// The code objects in a file, with what a bundle says of them.
-std::vector<BundleImage> take_images(const Bytes& file, const std::optional<Target>& target) {
-  const FileKind kind = classify(file);
-  if (kind == FileKind::CodeObject) return {BundleImage{.bytes = {file.span().begin(), file.span().end()}}};
-  std::vector<BundleImage> images = select_images(file, kind, target);
-  for (const BundleImage& image : images) {
-    if (classify(image.view()) == FileKind::CodeObject) continue;
-    throw ValueError(text("bundle entry ", image.entry, " holds another container instead of a code object"));
+// The id of an entry is not always as precise as the code's own target, but it names the same processor.
+void check_target(const Image& image, const CodeObject& code, const std::optional<Target>& wanted) {
+  if (!image.entry.empty() && image.entry_target.processor != code.target().processor) {
+    throw ValueError(text("bundle entry ", image.entry, " holds code for ", code.target().id()));
   }
-  return images;
-}
-
-// The id of a bundle's entry is not always as precise as the code's own target, but it names the same processor.
-void check_target(const BundleImage& image, const Target& code, const std::optional<Target>& wanted) {
-  if (!image.entry.empty() && image.entry_target.processor != code.processor) {
-    throw ValueError(text("bundle entry ", image.entry, " holds code for ", code.id()));
-  }
-  if (wanted && !code.runs_on(*wanted)) {
-    throw ValueError(text("code object built for ", code.id(), " does not run on ", wanted->id()));
+  if (wanted && !runs_on(code, *wanted)) {
+    const char* what = code.format() == Format::AmdGpu ? "code object" : name(code.format());
+    throw ValueError(text(what, " built for ", code.target().id(), " does not run on ", wanted->id()));
   }
 }
 
@@ -197,7 +189,10 @@ std::string list_kernels(const std::vector<std::shared_ptr<const CodeObject>>& o
 
 std::shared_ptr<const CodeObject> CodeObject::parse(std::span<const uint8_t> file,
                                                     const std::optional<Target>& target) {
-  const auto objects = parse_all(file, target);
+  std::vector<std::shared_ptr<const CodeObject>> objects;
+  for (Image& image : take_images(Bytes(file, "file"), target, SeveralTargets::Refused)) {
+    objects.push_back(parse_image(std::move(image), target));
+  }
   if (objects.size() == 1) return objects.front();
   throw ValueError(text("the file holds ", objects.size(), " code objects for ", objects.front()->target().id(),
                         ", of several translation units, and one is wanted; their kernels are ",
@@ -207,27 +202,64 @@ std::shared_ptr<const CodeObject> CodeObject::parse(std::span<const uint8_t> fil
 std::vector<std::shared_ptr<const CodeObject>> CodeObject::parse_all(std::span<const uint8_t> file,
                                                                      const std::optional<Target>& target) {
   std::vector<std::shared_ptr<const CodeObject>> objects;
-  for (BundleImage& image : take_images(Bytes(file, "file"), target)) {
+  for (Image& image : take_images(Bytes(file, "file"), target, SeveralTargets::Taken)) {
     objects.push_back(parse_image(std::move(image), target));
   }
   return objects;
 }
 
-std::shared_ptr<const CodeObject> CodeObject::parse_image(BundleImage image, const std::optional<Target>& target) {
-  const Elf elf(image.view());
+std::shared_ptr<const CodeObject> CodeObject::parse_image(Image image, const std::optional<Target>& target) {
   std::shared_ptr<CodeObject> result(new CodeObject);
-  result->version_ = read_version(elf);
-  result->target_ = Target::from_elf_flags(elf.identity().flags, elf.identity().abi_version);
-  check_target(image, result->target_, target);
-  result->segments_ = read_segments(elf);
-  result->symbols_ = read_symbols(elf);
-  result->relocations_ = read_relocations(elf, result->segments_);
-  const Parts parts = index_symbols({elf, result->target_, result->segments_, result->symbols_});
-  std::optional<Metadata> metadata = read_metadata(elf, result->target_);
-  result->kernels_ = metadata ? read_stated_kernels(parts, std::move(*metadata)) : find_unstated_kernels(parts);
+  result->format_ = image.format;
+  const Bytes bytes = image.view();
+  switch (image.format) {
+    case Format::AmdGpu:
+      if (!image.entry.empty() && classify(bytes) != FileKind::CodeObject) {
+        throw ValueError(text("bundle entry ", image.entry, " holds another container instead of a code object"));
+      }
+      result->read_amd(bytes);
+      break;
+    case Format::Cubin:
+      result->read_cubin(bytes);
+      break;
+    case Format::Ptx:
+      result->read_ptx(bytes);
+      break;
+  }
+  check_target(image, *result, target);
   result->sha256_ = wave::sha256(image.bytes);
   result->bytes_ = std::move(image.bytes);
   return result;
+}
+
+void CodeObject::read_amd(const Bytes& image) {
+  const Elf elf(image);
+  version_ = read_version(elf);
+  target_ = Target::from_elf_flags(elf.identity().flags, elf.identity().abi_version);
+  segments_ = read_segments(elf);
+  symbols_ = read_symbols(elf);
+  relocations_ = read_relocations(elf, segments_);
+  const Parts parts = index_symbols({elf, target_, segments_, symbols_});
+  std::optional<Metadata> metadata = read_metadata(elf, target_);
+  kernels_ = metadata ? read_stated_kernels(parts, std::move(*metadata)) : find_unstated_kernels(parts);
+}
+
+void CodeObject::read_cubin(const Bytes& image) {
+  const Elf elf(image, Elf::Depth::Symbols);
+  version_ = elf.identity().abi_version;
+  target_ = cubin_target(elf);
+  symbols_ = read_symbols(elf);
+  for (CubinKernel& kernel : read_cubin_kernels(elf)) {
+    kernels_.push_back({.metadata = std::move(kernel.metadata), .descriptor = {}, .code_size = kernel.code_size});
+  }
+}
+
+void CodeObject::read_ptx(const Bytes& image) {
+  Ptx ptx = parse_ptx(image);
+  version_ = ptx.version;
+  target_ = ptx.target;
+  for (PtxVariable& variable : ptx.variables) symbols_.push_back({std::move(variable.name), 0, variable.size, false});
+  for (KernelMetadata& kernel : ptx.kernels) kernels_.push_back({.metadata = std::move(kernel), .descriptor = {}});
 }
 
 const KernelInfo& CodeObject::kernel(std::string_view name) const {

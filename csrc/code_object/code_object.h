@@ -1,4 +1,5 @@
-// A parsed code object: what the driver, the signature and the emulator need to know of a file, and its bytes.
+// Parsed GPU code, AMD's or NVIDIA's: what the driver, the signature and the emulator need to know of a file, and its
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "code_object/format.h"
 #include "code_object/kernel_descriptor.h"
 #include "code_object/metadata.h"
 #include "code_object/target.h"
@@ -26,7 +28,8 @@ struct Segment {
   bool executable;
 };
 
-/// A defined symbol. Addresses are those of the file, before loading.
+/// A defined symbol. Addresses are those of the file, before loading: of a cubin they count in the symbol's section, and
+/// PTX has none.
 struct Symbol {
   std::string name;
   uint64_t address;
@@ -57,35 +60,40 @@ enum RelocationType : uint32_t {
 
 struct KernelInfo {
   KernelMetadata metadata;
-  KernelDescriptor descriptor;
-  uint64_t descriptor_address;
-  uint64_t entry_address;
-  uint64_t code_size;  ///< st_size of the kernel's function symbol; up to the segment's end where the file has none
+  std::optional<KernelDescriptor> descriptor;  ///< AMD's code objects have one, NVIDIA's have none
+  uint64_t descriptor_address = 0;             ///< AMD
+  uint64_t entry_address = 0;                  ///< AMD
+  /// st_size of the kernel's function symbol; up to the segment's end where an AMD file has none; 0 for PTX.
+  uint64_t code_size = 0;
 };
 
-struct BundleImage;  // offload_bundle.h
+struct Image;  // image.h
 
-/// An immutable code object that owns its bytes. Parsing checks every read: malformed input throws FormatError with
-/// offset and reason, allocates no more than a small multiple of the input's size, and never hangs.
+/// Immutable GPU code for one target that owns its bytes. Parsing checks every read: malformed input throws FormatError
+/// with offset and reason, allocates no more than a small multiple of the input's size, and never hangs.
 class CodeObject {
  public:
-  /// Parses an ELF code object, a clang offload bundle (plain or compressed), or a host object that carries HIP fat
-  /// binaries. Of several entries the one that runs on `target` is taken; without a target there must be only one for a
-  /// GPU. Throws ValueError that lists the entries there are, or where a single code object does not run on `target`.
-  /// A kernel's metadata comes from the file's note; a file without one gets it from its kernel descriptors.
-  /// Throws ValueError that lists the kernels where there are several, one for each translation unit: see parse_all.
+  /// Parses an AMD code object, a cubin or PTX, or takes one out of a container: a clang offload bundle (plain or
+  /// compressed), a CUDA fat binary, or a host object that carries HIP or CUDA fat binaries. Of several entries the one
+  /// that suits `target` best is taken; without a target there must be only one for a GPU. Throws ValueError that lists
+  /// the entries there are, or where a single image does not run on `target`. An AMD kernel's metadata comes from the
+  /// file's note; a file without one gets it from its kernel descriptors. Throws ValueError that lists the kernels where
+  /// there are several code objects for the target, one for each translation unit: see parse_all.
   static std::shared_ptr<const CodeObject> parse(std::span<const uint8_t> file, const std::optional<Target>& target);
 
-  /// The same for files that hold several code objects for one target, as HIP libraries do: one for each translation
-  /// unit, in the order of the file, and never none.
+  /// The same for files that hold several code objects, in the order of the file, and never none: for one target, as
+  /// libraries do, one for each translation unit; without a target all that are for a known GPU.
   static std::vector<std::shared_ptr<const CodeObject>> parse_all(std::span<const uint8_t> file,
                                                                   const std::optional<Target>& target);
 
-  /// The ELF image, which is what a driver loads. For an entry of a bundle: that entry alone.
+  Format format() const { return format_; }
+
+  /// What a driver loads: an ELF image, or the text of PTX, without a zero at its end. For an entry of a container: that
+  /// entry alone.
   Bytes bytes() const { return Bytes(bytes_, "code object"); }
 
   const Target& target() const { return target_; }
-  /// 3 to 6.
+  /// AMD: of the code object, 3 to 6. A cubin: EI_ABIVERSION, 7 or 8. PTX: of the ISA, 85 for 8.5.
   unsigned version() const { return version_; }
   /// SHA-256 of `bytes()`, in hexadecimal.
   const std::string& sha256() const { return sha256_; }
@@ -94,14 +102,19 @@ class CodeObject {
   /// Throws ValueError that lists the kernels there are.
   const KernelInfo& kernel(std::string_view name) const;
 
+  /// None for NVIDIA's formats, which only their driver loads; relocations likewise.
   const std::vector<Segment>& segments() const { return segments_; }
   const std::vector<Symbol>& symbols() const { return symbols_; }
   const std::vector<Relocation>& relocations() const { return relocations_; }
 
  private:
   CodeObject() = default;
-  static std::shared_ptr<const CodeObject> parse_image(BundleImage image, const std::optional<Target>& target);
+  static std::shared_ptr<const CodeObject> parse_image(Image image, const std::optional<Target>& target);
+  void read_amd(const Bytes& image);
+  void read_cubin(const Bytes& image);
+  void read_ptx(const Bytes& image);
 
+  Format format_ = Format::AmdGpu;
   std::vector<uint8_t> bytes_;
   std::string sha256_;
   Target target_;

@@ -103,8 +103,9 @@ Elf::Elf(const Bytes& bytes, Depth depth)
       table_budget_(kTableBytesPerByte * bytes.size()) {
   read_sections();
   if (depth == Depth::Sections) return;
-  read_segments();
   read_symbol_sections();
+  if (depth == Depth::Symbols) return;
+  read_segments();
   read_notes();
   read_dynamic();
 }
@@ -172,7 +173,7 @@ std::vector<ElfSymbol> Elf::read_symbols(const Bytes& table, const Bytes& names)
   for (uint64_t at = 0; at < table.size(); at += sizeof(FileSymbol)) {
     const auto s = table.read<FileSymbol>(at);
     const auto type = static_cast<uint8_t>(s.info & 15), binding = static_cast<uint8_t>(s.info >> 4);
-    symbols.push_back({name_at(names, s.name), type, binding, s.section, s.value, s.size});
+    symbols.push_back({name_at(names, s.name), type, binding, s.other, s.section, s.value, s.size});
   }
   return symbols;
 }

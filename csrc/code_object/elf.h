@@ -41,6 +41,7 @@ enum ElfConstant : uint32_t {
   STT_SECTION = 3,
   STT_FILE = 4,
   STT_AMDGPU_HSA_KERNEL = 10,
+  STO_CUDA_ENTRY = 0x10,
   STB_WEAK = 2,
   NT_AMDGPU_METADATA = 32,
 };
@@ -83,6 +84,7 @@ struct ElfSymbol {
   std::string_view name;
   uint8_t type;
   uint8_t binding;
+  uint8_t other;
   uint16_t section;
   uint64_t address;
   uint64_t size;
@@ -107,8 +109,8 @@ struct ElfNote {
 class Elf {
  public:
   /// What to read. `Sections` is enough for a host object, and leaves out all else: segments, symbols, notes and
-  /// relocations.
-  enum class Depth : uint8_t { Sections, All };
+  /// relocations. `Symbols` reads the sections and the symbol tables.
+  enum class Depth : uint8_t { Sections, Symbols, All };
 
   explicit Elf(const Bytes& bytes, Depth depth = Depth::All);
 

@@ -4,13 +4,15 @@
 #include <string>
 
 #include "code_object/elf.h"
+#include "code_object/fatbin.h"
+#include "code_object/ptx.h"
 
 namespace wave {
 namespace {
 
 constexpr const char* kExpected =
-    "expected an AMDGPU code object (ELF), a clang offload bundle, or a host object or library with HIP fat binaries";
-constexpr size_t kNamesShown = 8;
+    "expected an AMDGPU code object (ELF), a clang offload bundle, a cubin, PTX, a CUDA fat binary, or a host object or "
+    "library with HIP or CUDA fat binaries";
 
 struct Magic {
   std::string_view bytes;
@@ -39,35 +41,6 @@ std::string first_bytes(const Bytes& file) {
   return text(digits, " (", characters, ")");
 }
 
-// PTX starts with the directive .version, after blanks and comments.
-bool is_ptx(const Bytes& file) {
-  std::string_view rest = file.characters(0, std::min<uint64_t>(file.size(), 4096));
-  for (;;) {
-    const size_t start = rest.find_first_not_of(" \t\r\n");
-    if (start == rest.npos) return false;
-    rest.remove_prefix(start);
-    size_t end = rest.npos;
-    if (rest.starts_with("//")) end = rest.find('\n');
-    if (rest.starts_with("/*")) end = rest.find("*/", 2);
-    if (end == rest.npos) return rest.starts_with(".version");
-    rest.remove_prefix(std::min(end + (rest[1] == '*' ? 2 : 1), rest.size()));
-  }
-}
-
-// The processor's number moved in e_flags with ABI version 8 (CUDA 13). Each kernel's code is a section ".text.NAME".
-std::string describe_cubin(const Elf& elf) {
-  const uint32_t flags = elf.identity().flags;
-  const uint32_t processor = elf.identity().abi_version >= 8 ? flags >> 8 & 0xff : flags & 0xff;
-  std::string result = text("an NVIDIA cubin for sm_", processor);
-  size_t kernels = 0;
-  for (const ElfSection& section : elf.sections()) {
-    if (!section.name.starts_with(".text.") || ++kernels > kNamesShown) continue;
-    result += text(kernels == 1 ? " with the kernels " : ", ", section.name.substr(6, 200));
-  }
-  if (kernels > kNamesShown) result += text(" and ", kernels - kNamesShown, " more");
-  return result;
-}
-
 FileKind classify_amdgpu(const ElfIdentity& elf) {
   if (elf.osabi == ELFOSABI_AMDGPU_PAL || elf.osabi == ELFOSABI_AMDGPU_MESA3D) {
     const char* stack = elf.osabi == ELFOSABI_AMDGPU_PAL ? "PAL (amdpal)" : "Mesa (mesa3d)";
@@ -88,8 +61,10 @@ FileKind classify_amdgpu(const ElfIdentity& elf) {
 FileKind classify_elf(const Bytes& file) {
   const ElfIdentity identity = read_elf_identity(file);
   if (identity.machine == EM_AMDGPU) return classify_amdgpu(identity);
-  if (identity.machine == EM_CUDA)
-    throw ValueError(text(describe_cubin(Elf(file, Elf::Depth::Sections)), kNvidiaSupport));
+  if (identity.machine == EM_CUDA) {
+    if (identity.type == ET_EXEC) return FileKind::Cubin;
+    throw ValueError("a relocatable cubin (nvcc -rdc=true): link it first with nvcc -dlink -cubin, or nvlink");
+  }
   return FileKind::HostObject;
 }
 
@@ -105,10 +80,9 @@ FileKind classify(const Bytes& file) {
   for (const Magic& magic : kRefused) {
     if (file.starts_with(magic.bytes)) throw ValueError(text(magic.meaning, "; ", kExpected));
   }
-  // Of the fat binary itself, and of the wrapper that host code registers.
-  if (file.starts_with("\x50\xed\x55\xba"sv)) throw ValueError(text("an NVIDIA fat binary", kNvidiaSupport));
-  if (file.starts_with("\xb1\x43\x62\x46"sv)) throw ValueError(text("an NVIDIA fat binary wrapper", kNvidiaSupport));
-  if (is_ptx(file)) throw ValueError(text("NVIDIA PTX", kNvidiaSupport));
+  if (file.starts_with(kFatbinMagic)) return FileKind::Fatbin;
+  if (file.starts_with(kFatbinWrapperMagic)) return FileKind::FatbinWrapper;
+  if (is_ptx(file)) return FileKind::Ptx;
   throw ValueError(text("not a file with GPU code: it starts with ", first_bytes(file), "; ", kExpected));
 }
 

@@ -9,17 +9,17 @@ namespace wave {
 
 enum class FileKind : uint8_t {
   CodeObject,        ///< a loadable AMDGPU ELF for HSA
-  HostObject,        ///< an ELF for another machine, which may carry HIP fat binaries
+  Cubin,             ///< a loadable CUDA ELF
+  Ptx,               ///< text that starts with .version
+  HostObject,        ///< an ELF for another machine, which may carry HIP or CUDA fat binaries
   OffloadBundle,     ///< "__CLANG_OFFLOAD_BUNDLE__"
   CompressedBundle,  ///< "CCOB"
+  Fatbin,            ///< CUDA's container: 0xba55ed50
+  FatbinWrapper,     ///< what host code registers, 0x466243b1, with the fat binary behind it
 };
 
-/// What an error about NVIDIA's formats ends with.
-inline constexpr const char* kNvidiaSupport = ": NVIDIA binaries can be inspected but not launched by this version";
-
 /// The kind of a file that can be parsed. For every other file a ValueError that says what it is, as far as it is
-/// recognised, and what to do about it: NVIDIA's formats, LLVM bitcode, SPIR-V, relocatable objects, code for other
-/// driver stacks.
+/// recognised, and what to do about it: LLVM bitcode, SPIR-V, relocatable objects, code for other driver stacks.
 FileKind classify(const Bytes& file);
 
 }  // namespace wave

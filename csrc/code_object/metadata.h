@@ -57,6 +57,7 @@ bool is_hidden(ValueKind kind);
 struct ArgumentMetadata {
   std::string name;       ///< often empty; may repeat
   std::string type_name;  ///< often empty
+  std::string value_type{};  ///< of PTX, as signatures write it: "f32"; empty where the file does not say
   ValueKind kind = ValueKind::Unknown;
   std::string kind_name;  ///< as written
   uint32_t offset = 0;    ///< bytes
@@ -65,16 +66,20 @@ struct ArgumentMetadata {
   std::string address_space;
   Access access = Access::Unstated;
   Access actual_access = Access::Unstated;
+  bool may_be_pointer = false;  ///< 8 bytes of which an NVIDIA file does not say whether they are a pointer
   bool is_const = false;
   bool is_restrict = false;
   bool is_volatile = false;
 };
 
+/// What a file says of a kernel, in AMD's words. For NVIDIA: kernarg segment for parameter space, group segment for
+/// static shared memory, private segment for local memory, VGPRs for registers, wavefront for warp.
 struct KernelMetadata {
   std::string name;
-  std::string symbol;                                      ///< of the descriptor: "name.kd"
+  std::string symbol;                                      ///< of the descriptor: "name.kd"; NVIDIA: the name
   std::optional<std::vector<ArgumentMetadata>> arguments;  ///< absent where the file has no `.args`
   std::optional<std::array<uint32_t, 3>> reqd_workgroup_size;
+  std::optional<std::array<uint32_t, 3>> cluster_size{};  ///< NVIDIA: blocks of a cluster, where the kernel fixes it
   uint32_t kernarg_segment_size = 0;  ///< bytes, at least up to the end of the last argument
   uint32_t kernarg_segment_align = 0;
   uint32_t group_segment_fixed_size = 0;

@@ -71,7 +71,7 @@ Limit smallest(const ProcessorLimits& limits, const Unit& unit, const Target& ta
 
 Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint32_t lds_bytes) {
   const ProcessorLimits* limits = find_processor_limits(target.processor);
-  if (limits == nullptr) throw ValueError(text("the limits of ", target.processor, " are not known"));
+  if (limits == nullptr || !kernel.descriptor) throw ValueError(text("the limits of ", target.processor, " are not known"));
   const auto refuse = [&](const std::string& reason) {
     throw ValueError(text("kernel ", kernel.metadata.name, " on ", target.processor, ": ", reason));
   };
@@ -81,9 +81,9 @@ Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t wor
   if (lds_bytes > limits->lds_bytes) {
     refuse(text(lds_bytes, " bytes of LDS are more than the ", limits->lds_bytes, " that a workgroup may have"));
   }
-  const Unit unit = unit_for(*limits, kernel.descriptor);
+  const Unit unit = unit_for(*limits, *kernel.descriptor);
   const uint64_t waves = ceil_divide(workgroup_size, unit.wavefront_size);
-  const Limit limit = smallest(*limits, unit, target, kernel.descriptor, waves, lds_bytes);
+  const Limit limit = smallest(*limits, unit, target, *kernel.descriptor, waves, lds_bytes);
   if (limit.workgroups == 0) {
     refuse(text("a workgroup of ", workgroup_size, " work-items (", waves, " waves) does not fit: too many ",
                 limit.resource));

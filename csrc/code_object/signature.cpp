@@ -201,6 +201,12 @@ Type bits_of_size(uint32_t size) {
   }
 }
 
+// Of an argument that is passed by value.
+Type value_type(const ArgumentMetadata& argument) {
+  const auto* row = std::ranges::find(kTypes, argument.value_type, [](const TypeRow& r) { return std::string_view(r.name); });
+  return row != std::end(kTypes) ? row->type : bits_of_size(argument.size);
+}
+
 std::string layout_text(const std::vector<const ArgumentMetadata*>& arguments) {
   std::string lines;
   for (const ArgumentMetadata* argument : arguments) {
@@ -291,7 +297,8 @@ std::optional<Signature> signature_from_metadata(const KernelMetadata& metadata)
       parameter.is_const = argument->actual_access == Access::ReadOnly;
       signature.mutability_known |= writable;
     } else {
-      parameter.type = bits_of_size(argument->size);
+      parameter.type = value_type(*argument);
+      parameter.may_be_pointer = argument->may_be_pointer;
     }
     signature.parameters.push_back(std::move(parameter));
   }
@@ -300,7 +307,7 @@ std::optional<Signature> signature_from_metadata(const KernelMetadata& metadata)
   if (!signature.mutability_known) {
     bool any_pointer = false;
     for (Parameter& parameter : signature.parameters) {
-      any_pointer |= parameter.is_pointer;
+      any_pointer |= parameter.is_pointer || parameter.may_be_pointer;
       parameter.is_const = false;
     }
     signature.mutability_known = !any_pointer;

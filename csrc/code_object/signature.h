@@ -1,7 +1,7 @@
 // A kernel's parameters: their types, where they lie in the kernarg segment, and which pointers the kernel may write.
 //
-// A signature is read from the metadata, which knows offset, size and kind of each argument but not the type of a
-// by-value one, or it is given as text:
+// A signature is read from the metadata, which knows offset, size and kind of each argument but (except in PTX) not the
+// type of a by-value one, or it is given as text:
 //
 //   signature  = parameter {"," parameter}
 //   parameter  = [name ":"] (pointer | scalar)
@@ -58,6 +58,8 @@ struct Parameter {
   Type type = Type::Void;  ///< of a pointer: what it points to, Void where that is not known
   bool is_pointer = false;
   bool is_const = false;  ///< of a pointer: the kernel only reads what it points to
+  /// Type B64: the binary does not say whether it is a pointer or a number (cubins, and PTX without .ptr).
+  bool may_be_pointer = false;
   uint32_t offset = 0;    ///< bytes into the kernarg segment
   uint32_t size = 0;      ///< bytes
 
@@ -74,7 +76,8 @@ struct Signature {
   std::string text() const;
 };
 
-/// The signature that the metadata of a kernel gives. Hidden arguments and those named "pad" are left out. Pointers are
+/// The signature that the metadata of a kernel gives: of PTX with types, of others with sizes. Hidden arguments and those
+/// named "pad" are left out. Pointers are
 /// const where `.actual_access` says read_only, and mutability is known where it marks at least one pointer writable. A
 /// kernel without argument metadata has no signature.
 std::optional<Signature> signature_from_metadata(const KernelMetadata& metadata);

@@ -1,6 +1,7 @@
 #include "code_object/target.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 #include "base/error.h"
@@ -109,9 +110,16 @@ bool covers(const Target& generic, const std::string& processor) {
   });
 }
 
-// "sm_90", "sm_90a": accepted so that a device's name can be compared with a code object's.
-bool is_nvidia(std::string_view name) {
-  return name.starts_with("sm_") && name.size() > 3 && name.find_first_not_of("0123456789abcdef", 3) == name.npos;
+// CUDA C++ Programming Guide, "Binary Compatibility": from one minor revision to the next, within one major revision,
+// and not for Tegra, whose processors these are. "Architecture-Specific Features" and "Family-Specific Features": code
+// with the former runs on one compute capability only, code with the latter as binary code does.
+constexpr unsigned kTegra[] = {53, 62, 72, 87, 101, 110};
+
+bool binary_runs_on(const Sm& code, const Sm& device) {
+  const auto is_tegra = [](const Sm& sm) { return std::ranges::find(kTegra, sm.number) != std::end(kTegra); };
+  if (code.number == device.number) return true;
+  if (code.features == Sm::Features::Architecture || is_tegra(code) || is_tegra(device)) return false;
+  return code.major() == device.major() && code.number < device.number;
 }
 
 void read_feature(Target& target, const Processor& processor, std::string_view word, std::string_view id) {
@@ -165,11 +173,29 @@ const Processor* find_processor(std::string_view name) {
   return found == std::end(kProcessors) ? nullptr : found;
 }
 
+std::string Sm::name() const {
+  constexpr const char* kSuffixes[] = {"", "f", "a"};
+  return text("sm_", number, kSuffixes[static_cast<size_t>(features)]);
+}
+
+std::optional<Sm> parse_sm(std::string_view processor) {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!processor.starts_with(kPrefix)) return std::nullopt;
+  Sm sm{};
+  const char* const end = processor.data() + processor.size();
+  const auto [rest, error] = std::from_chars(processor.data() + kPrefix.size(), end, sm.number);
+  if (error != std::errc() || sm.number < 10 || sm.number > 999) return std::nullopt;
+  const std::string_view suffix(rest, end);
+  if (suffix == "a") sm.features = Sm::Features::Architecture;
+  if (suffix == "f") sm.features = Sm::Features::Family;
+  return suffix.empty() || sm.features != Sm::Features::Baseline ? std::optional(sm) : std::nullopt;
+}
+
 Target Target::parse(std::string_view id) {
   std::string_view rest = without_triple(id);
   const std::string_view name = rest.substr(0, rest.find(':'));
   Target target{.processor = std::string(name)};
-  if (is_nvidia(name) && name.size() == rest.size()) return target;
+  if (parse_sm(rest)) return target;
 
   const Processor* processor = find_processor(name);
   if (processor == nullptr) throw ValueError(text("target id \"", id, "\": unknown processor \"", name, '"'));
@@ -211,6 +237,8 @@ std::string Target::id() const {
 }
 
 bool Target::runs_on(const Target& device) const {
+  const std::optional<Sm> sm = parse_sm(processor), device_sm = parse_sm(device.processor);
+  if (sm || device_sm) return sm && device_sm && binary_runs_on(*sm, *device_sm);
   if (processor != device.processor && !covers(*this, device.processor)) return false;
   return agree(sramecc, device.sramecc) && agree(xnack, device.xnack);
 }

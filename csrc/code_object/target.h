@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,15 +26,34 @@ const Processor* find_processor(std::string_view name);
 /// that the setting is not known.
 enum class Feature : uint8_t { Unsupported, Any, Off, On };
 
+/// An NVIDIA processor ("sm_90", "sm_103a"), or of PTX the virtual one that it needs, which PTX writes alike.
+struct Sm {
+  /// What the code relies on beyond the features that later processors share.
+  enum class Features : uint8_t {
+    Baseline,
+    Family,        ///< "sm_100f": those of the processors of one family
+    Architecture,  ///< "sm_90a": those of this processor alone
+  };
+
+  unsigned number;  ///< 10 times the major compute capability, plus the minor one
+  Features features = Features::Baseline;
+
+  unsigned major() const { return number / 10; }
+  std::string name() const;
+};
+
+/// Reads "sm_90", "sm_90a", "sm_100f"; nothing for any other text.
+std::optional<Sm> parse_sm(std::string_view processor);
+
 struct Target {
-  std::string processor;  ///< "gfx942", or a generic one such as "gfx9-4-generic"; "sm_90" for NVIDIA
+  std::string processor;  ///< "gfx942", or a generic one such as "gfx9-4-generic"; "sm_90a" for NVIDIA
   Feature sramecc = Feature::Unsupported;
   Feature xnack = Feature::Unsupported;
   uint8_t generic_version = 0;  ///< of code for a generic processor (code object v6); else 0
 
   bool operator==(const Target&) const = default;
 
-  /// Reads "gfx942:sramecc+:xnack-", with or without the triple "amdgcn-amd-amdhsa--" in front. A feature that the text
+  /// Reads "sm_90a", or "gfx942:sramecc+:xnack-", with or without the triple "amdgcn-amd-amdhsa--" in front. A feature that the text
   /// leaves out is `Any` where the processor has it, and a generic target is of version 1. Throws ValueError.
   static Target parse(std::string_view id);
 
@@ -44,8 +64,9 @@ struct Target {
   /// "gfx942:sramecc+:xnack-"; a feature that is unsupported or Any is left out.
   std::string id() const;
 
-  /// Whether code built for this target runs on `device`: the same processor, or a generic one that covers it, and no
-  /// feature fixed to the other setting.
+  /// Whether binary code built for this target runs on `device`. AMD: the same processor, or a generic one that covers
+  /// it, and no feature fixed to the other setting. NVIDIA: the same major compute capability and no lower minor one, or
+  /// the same processor for code with architecture-specific features. PTX runs on more: see select.h.
   bool runs_on(const Target& device) const;
 };
 

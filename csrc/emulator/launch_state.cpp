@@ -71,7 +71,7 @@ u32 scratch_bytes(const KernelMetadata& metadata) {
 /// Kernels that preload kernel arguments start with 256 bytes that load them, for firmware that does not (LLVM AMDGPU
 /// usage guide, "Preloaded Kernel Arguments").
 u64 entry_address(const Module& module, const KernelInfo& kernel) {
-  return module.load_address(kernel.entry_address) + (kernel.descriptor.kernarg_preload_length > 0 ? 256 : 0);
+  return module.load_address(kernel.entry_address) + (kernel.descriptor->kernarg_preload_length > 0 ? 256 : 0);
 }
 
 u64 resident_workgroups(const Target& target, u32 waves) {
@@ -86,7 +86,7 @@ LaunchState::LaunchState(const Dispatch& given)
     : dispatch(given),
       module(*given.module),
       kernel(*given.kernel),
-      limits(register_limits(kernel.descriptor, module.code().target())),
+      limits(register_limits(*kernel.descriptor, module.code().target())),
       work_items(given.block[0] * given.block[1] * given.block[2]),
       waves((work_items + kLanes - 1) / kLanes),
       lds_size(rounded_up(kernel.metadata.group_segment_fixed_size + given.dynamic_lds, 4)),
@@ -101,7 +101,8 @@ LaunchState::LaunchState(const Dispatch& given)
 
 std::vector<u8> LaunchState::kernarg_bytes() const {
   const u64 size = std::max<u64>(kernel.metadata.kernarg_segment_size, dispatch.arguments.size());
-  std::vector<u8> bytes(size);
+  // Compilers widen loads to the segment's alignment, of 16 at least, and so read past its end.
+  std::vector<u8> bytes(rounded_up(size, 16));
   std::copy(dispatch.arguments.begin(), dispatch.arguments.end(), bytes.begin());
   if (!kernel.metadata.arguments) return bytes;
   for (const ArgumentMetadata& argument : *kernel.metadata.arguments) {
@@ -143,7 +144,7 @@ std::vector<Region> LaunchState::regions() const {
 }
 
 void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) const {
-  const KernelDescriptor& descriptor = kernel.descriptor;
+  const KernelDescriptor& descriptor = *kernel.descriptor;
   u32 next = 0;
   const auto pointer = [&](bool enabled, u64 value) {
     if (!enabled) return;

@@ -60,6 +60,20 @@ uint64_t small_float_bits(double value, int exponent, int mantissa) {
   return sign | static_cast<uint64_t>(top - 1 + bias) << mantissa | fraction;
 }
 
+/// The value of the bits of a float type.
+double float_of_bits(uint64_t bits, Type type) {
+  if (type == Type::F64) return std::bit_cast<double>(bits);
+  if (type == Type::F32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
+  if (type == Type::BF16) return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  const int exponent = static_cast<int>(bits >> 10 & 31);
+  const double fraction = static_cast<double>(bits & 1023) / 1024;
+  const double magnitude = exponent == 0    ? std::ldexp(fraction, -14)
+                           : exponent != 31 ? std::ldexp(1 + fraction, exponent - 15)
+                           : fraction == 0  ? std::numeric_limits<double>::infinity()
+                                            : std::numeric_limits<double>::quiet_NaN();
+  return (bits >> 15 & 1) != 0 ? -magnitude : magnitude;
+}
+
 Type float_of_size(uint32_t size) { return size == 2 ? Type::F16 : size == 4 ? Type::F32 : Type::F64; }
 
 }  // namespace
@@ -77,6 +91,24 @@ uint64_t float_bits(double value, Type type) {
   }
 }
 
+Value unpack(const Parameter& parameter, std::span<const uint8_t> arguments) {
+  uint64_t word = 0;
+  if (parameter.type == Type::Bytes) return uint64_t{parameter.offset};
+  std::memcpy(&word, arguments.data() + parameter.offset, std::min<size_t>(parameter.size, sizeof word));
+  if (parameter.is_pointer) return word;
+  if (is_float(parameter.type)) return float_of_bits(word, parameter.type);
+  if (!is_signed(parameter.type)) return word;
+  const uint32_t unused = 64 - 8 * parameter.size;
+  return static_cast<int64_t>(word << unused) >> unused;
+}
+
+std::string value_text(const Parameter& parameter, std::span<const uint8_t> arguments) {
+  if (parameter.type == Type::Bytes && !parameter.is_pointer) return text(parameter.size, " bytes");
+  const Value value = unpack(parameter, arguments);
+  if (parameter.is_pointer) return hex(std::get<uint64_t>(value));
+  return std::visit([](auto number) { return text(number); }, value);
+}
+
 ArgumentPacker::ArgumentPacker(const Kernel& kernel) : kernel_(kernel), data_(inline_) {
   const size_t size = kernel.argument_bytes();
   if (size > kInline) {
@@ -85,6 +117,15 @@ ArgumentPacker::ArgumentPacker(const Kernel& kernel) : kernel_(kernel), data_(in
   } else {
     std::memset(inline_, 0, size);
   }
+}
+
+ArgumentPacker::ArgumentPacker(const ArgumentPacker& other) : kernel_(other.kernel_), data_(inline_) {
+  const std::span<const uint8_t> bytes = other.packed();
+  if (bytes.size() > kInline) {
+    heap_ = std::make_unique<uint8_t[]>(bytes.size());
+    data_ = heap_.get();
+  }
+  std::memcpy(data_, bytes.data(), bytes.size());
 }
 
 void ArgumentPacker::store(size_t index, const void* value) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
 
 #include "launch/kernel.h"
 
@@ -14,6 +15,8 @@ namespace wave {
 class ArgumentPacker {
  public:
   explicit ArgumentPacker(const Kernel& kernel);
+  ArgumentPacker(const ArgumentPacker& other);
+  ArgumentPacker& operator=(const ArgumentPacker&) = delete;
 
   const Kernel& kernel() const { return kernel_; }
 
@@ -44,6 +47,14 @@ class ArgumentPacker {
   std::unique_ptr<uint8_t[]> heap_;
   uint8_t* data_;
 };
+
+/// A packed argument: an int64_t, uint64_t or double as its type says; pointers and bits are unsigned, bytes[N] is
+/// their offset among the arguments.
+using Value = std::variant<int64_t, uint64_t, double>;
+Value unpack(const Parameter& parameter, std::span<const uint8_t> arguments);
+
+/// The same as text: "0x7f6e40000000" for a pointer, "1024", "0.5", "12 bytes".
+std::string value_text(const Parameter& parameter, std::span<const uint8_t> arguments);
 
 /// The bits of `value` in a float type (F16, BF16, F32 or F64), rounded to nearest even.
 uint64_t float_bits(double value, Type type);

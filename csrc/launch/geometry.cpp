@@ -10,79 +10,159 @@ namespace {
 
 constexpr char kAxes[] = "xyz";
 
-std::string dims_text(const std::array<int64_t, 3>& dims) {
-  return text("(", dims[0], ", ", dims[1], ", ", dims[2], ")");
+std::string dims_text(const Extents& dims) { return text("(", dims[0], ", ", dims[1], ", ", dims[2], ")"); }
+
+Extents extents(const Dims& dims) { return {dims[0], dims[1], dims[2]}; }
+
+int64_t product(const Extents& dims) { return dims[0] * dims[1] * dims[2]; }
+
+Dims narrowed(const Extents& dims) {
+  return {static_cast<uint32_t>(dims[0]), static_cast<uint32_t>(dims[1]), static_cast<uint32_t>(dims[2])};
 }
 
-void check_positive(const Kernel& kernel, const char* what, const std::array<int64_t, 3>& dims) {
-  for (int64_t extent : dims) {
-    if (extent < 1) {
-      throw ValueError(text("kernel '", kernel.name(), "': ", what, " ", dims_text(dims), " has an extent below 1"));
+/// Checks one launch. The messages are made only where a check fails.
+class Check {
+ public:
+  Check(const DeviceFunction& function, const LaunchOptions& options, const Extents& block)
+      : function_(function), options_(options), block_(block) {}
+
+  void all() const {
+    positive("grid", options_.grid);
+    positive("block", block_);
+    block();
+    grid();
+    shared_memory();
+    if (options_.has_attributes()) attributes();
+  }
+
+ private:
+  template <class... Parts>
+  [[noreturn]] void refuse(const Parts&... parts) const {
+    throw ValueError(text("kernel '", function_.kernel->metadata.name, "': ", parts...));
+  }
+  /// "cuda:0 (NVIDIA H200)".
+  std::string device() const { return text(function_.place.text(), " (", function_.device->name, ")"); }
+
+  void positive(const char* what, const Extents& dims) const {
+    for (const int64_t extent : dims) {
+      if (extent < 1) refuse(what, " ", dims_text(dims), " has an extent below 1");
     }
   }
-}
 
-void check_block(const Kernel& kernel, const std::array<int64_t, 3>& block) {
-  const KernelMetadata& metadata = kernel.info().metadata;
-  if (const auto& required = metadata.reqd_workgroup_size) {
+  void block() const {
+    const Extents required = extents(function_.required_block);
+    if (required[0] != 0 && block_ != required) {
+      refuse("block ", dims_text(block_), " given, but the kernel was compiled for ", dims_text(required),
+             " (.reqd_workgroup_size)");
+    }
+    // Each extent alone must fit, so that the product cannot overflow.
+    bool fits = true;
+    for (int axis = 0; axis < 3; ++axis) fits &= block_[axis] <= function_.max_block_size;
+    if (!fits || product(block_) > function_.max_block_size) too_large_block();
     for (int axis = 0; axis < 3; ++axis) {
-      if (block[axis] != (*required)[axis]) {
-        throw ValueError(text("kernel '", kernel.name(), "': block ", dims_text(block),
-                              " given, but the kernel was compiled for (", (*required)[0], ", ", (*required)[1], ", ",
-                              (*required)[2], ") (.reqd_workgroup_size)"));
+      if (block_[axis] > function_.device->max_block[axis]) {
+        refuse("block ", dims_text(block_), " is more than the ", dims_text(extents(function_.device->max_block)),
+               " that ", device(), " can launch");
       }
     }
   }
-  const int64_t limit = metadata.max_flat_workgroup_size != 0 ? metadata.max_flat_workgroup_size : 1024;
-  // Each extent alone must fit, so that the product cannot overflow.
-  bool fits = true;
-  for (int64_t extent : block) fits &= extent <= limit;
-  if (!fits || block[0] * block[1] * block[2] > limit) {
-    throw ValueError(text("kernel '", kernel.name(), "': block ", dims_text(block), " has more than the ", limit,
-                          " work-items that the kernel was compiled for (.max_flat_workgroup_size)"));
-  }
-}
 
-void check_grid(const Kernel& kernel, const std::array<int64_t, 3>& grid, const std::array<int64_t, 3>& block) {
-  constexpr int64_t kLimit = int64_t{1} << 32;
-  for (int axis = 0; axis < 3; ++axis) {
-    if (grid[axis] >= kLimit || grid[axis] * block[axis] >= kLimit) {
-      throw ValueError(text("kernel '", kernel.name(), "': grid ", dims_text(grid), " times block ", dims_text(block),
-                            " is 2^32 or "
-                            "more work-items in ",
-                            kAxes[axis], ", more than AMD hardware can launch (the grid counts workgroups)"));
+  [[noreturn]] void too_large_block() const {
+    const uint32_t limit = function_.max_block_size;
+    if (limit == function_.kernel->metadata.max_flat_workgroup_size) {
+      refuse("block ", dims_text(block_), " has more than the ", limit,
+             " work-items that the kernel was compiled for (.max_flat_workgroup_size)");
+    }
+    refuse("block ", dims_text(block_), " has more than the ", limit, " work-items that ", device(),
+           " can launch of this kernel, which uses ", function_.info.registers, " registers");
+  }
+
+  void grid() const {
+    const Extents& grid = options_.grid;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (grid[axis] > function_.max_work_items / block_[axis]) {
+        refuse("grid ", dims_text(grid), " times block ", dims_text(block_), " is 2^32 or more work-items in ",
+               kAxes[axis], ", more than AMD hardware can launch (the grid counts workgroups)");
+      }
+      if (grid[axis] > function_.device->max_grid[axis]) {
+        refuse("grid ", dims_text(grid), " is more than the ", function_.device->max_grid[axis], " workgroups in ",
+               kAxes[axis], " that ", device(), " can launch");
+      }
     }
   }
-}
 
-void check_shared_memory(const Kernel& kernel, int64_t shared_memory) {
-  if (shared_memory < 0)
-    throw ValueError(text("kernel '", kernel.name(), "': shared_memory ", shared_memory, " is negative"));
-  const Target& target = kernel.code().target();
-  const ProcessorLimits* limits = find_processor_limits(target.processor);
-  const int64_t available = limits != nullptr ? limits->lds_bytes : 64 * 1024;
-  const int64_t own = kernel.info().metadata.group_segment_fixed_size;
-  if (shared_memory > available - own) {
-    throw ValueError(text("kernel '", kernel.name(), "': ", own,
-                          " bytes of its own LDS and shared_memory=", shared_memory, " are more than the ", available,
-                          " bytes that ", target.processor, " has for a workgroup"));
+  void shared_memory() const {
+    if (options_.shared_memory < 0) refuse("shared_memory ", options_.shared_memory, " is negative");
+    if (options_.shared_memory > function_.max_shared_memory) {
+      refuse(function_.info.shared_memory, " bytes of its own LDS and shared_memory=", options_.shared_memory,
+             " are more than the ", function_.device->shared_memory, " bytes that ", function_.device->target.processor,
+             " has for a workgroup");
+    }
   }
-}
 
-std::array<uint32_t, 3> narrowed(const std::array<int64_t, 3>& dims) {
-  return {static_cast<uint32_t>(dims[0]), static_cast<uint32_t>(dims[1]), static_cast<uint32_t>(dims[2])};
+  void attributes() const {
+    const DeviceInfo& device_info = *function_.device;
+    positive("cluster", options_.cluster);
+    cluster();
+    if (options_.cooperative) cooperative();
+    if (options_.programmatic && !device_info.programmatic) {
+      refuse("programmatic=True: ", device(), " has no programmatic dependent launch (NVIDIA's sm_90 and later have)");
+    }
+    if (options_.priority && !device_info.priority) refuse("priority=: ", device(), " has no launch priorities");
+  }
+
+  void cluster() const {
+    const Extents& cluster = options_.cluster;
+    if (cluster == Extents{1, 1, 1}) return;
+    const int64_t limit = function_.device->max_cluster;
+    if (limit == 1) refuse("cluster=", dims_text(cluster), ": ", device(), " has no clusters");
+    for (int axis = 0; axis < 3; ++axis) {
+      if (cluster[axis] > limit || options_.grid[axis] % cluster[axis] != 0) {
+        refuse("cluster=", dims_text(cluster), " does not divide the grid ", dims_text(options_.grid));
+      }
+    }
+    if (product(cluster) > limit) {
+      refuse("cluster=", dims_text(cluster), " is more than the ", limit, " workgroups that ", device(), " can launch");
+    }
+  }
+
+  void cooperative() const {
+    if (!function_.device->cooperative) refuse("cooperative=True: ", device(), " has no cooperative launches");
+    const auto block_size = static_cast<uint32_t>(product(block_));
+    const int64_t resident = int64_t{function_.device->multiprocessors} *
+                             function_.function->occupancy(block_size, static_cast<uint32_t>(options_.shared_memory));
+    const Extents& grid = options_.grid;
+    // Each extent alone must fit, so that the product cannot overflow.
+    if (grid[0] > resident || grid[1] > resident || grid[2] > resident || product(grid) > resident) {
+      refuse("cooperative=True: the grid ", dims_text(grid), " must be resident at once, and ", device(), " holds ",
+             resident, " workgroups of this kernel with block ", dims_text(block_));
+    }
+  }
+
+  const DeviceFunction& function_;
+  const LaunchOptions& options_;
+  const Extents& block_;
+};
+
+Extents block_of(const DeviceFunction& function, const LaunchOptions& options) {
+  if (options.block) return *options.block;
+  if (function.required_block[0] != 0) return extents(function.required_block);
+  throw TypeError(text("kernel '", function.kernel->metadata.name,
+                       "': block= is missing: the binary fixes no workgroup size (at most ", function.max_block_size,
+                       " work-items)"));
 }
 
 }  // namespace
 
-Geometry check_geometry(const Kernel& kernel, const std::array<int64_t, 3>& grid, const std::array<int64_t, 3>& block,
-                        int64_t shared_memory) {
-  check_positive(kernel, "grid", grid);
-  check_positive(kernel, "block", block);
-  check_block(kernel, block);
-  check_grid(kernel, grid, block);
-  check_shared_memory(kernel, shared_memory);
-  return {narrowed(grid), narrowed(block), static_cast<uint32_t>(shared_memory)};
+Geometry check_geometry(const DeviceFunction& function, const LaunchOptions& options) {
+  const Extents block = block_of(function, options);
+  Check(function, options, block).all();
+  Geometry geometry{narrowed(options.grid), narrowed(block), static_cast<uint32_t>(options.shared_memory), {}};
+  if (options.has_attributes()) {
+    geometry.attributes = LaunchAttributes{narrowed(options.cluster), options.cooperative, options.programmatic, {}};
+    if (options.priority) geometry.attributes->priority = static_cast<int32_t>(*options.priority);
+  }
+  return geometry;
 }
 
 }  // namespace wave

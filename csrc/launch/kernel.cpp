@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/sha256.h"
+#include "code_object/select.h"
 
 namespace wave {
 
@@ -31,6 +33,14 @@ uint32_t end_of_arguments(const Signature& signature) {
   return end;
 }
 
+/// The SHA-256 of what the kernel was made from.
+std::string content_hash(const CodeObjects& variants) {
+  if (variants.size() == 1) return variants.front()->sha256();
+  std::string hashes;
+  for (const auto& variant : variants) hashes += variant->sha256();
+  return sha256({reinterpret_cast<const uint8_t*>(hashes.data()), hashes.size()});
+}
+
 struct Registry {
   struct Hash {
     using is_transparent = void;
@@ -48,16 +58,36 @@ Registry& registry() {
 
 }  // namespace
 
-Kernel::Kernel(std::shared_ptr<const CodeObject> code, std::string_view name, const KernelOptions& options)
-    : code_(std::move(code)),
-      info_(&code_->kernel(name)),
+Kernel::Kernel(CodeObjects variants, std::string_view name, const KernelOptions& options)
+    : variants_(std::move(variants)),
+      info_(&variants_.front()->kernel(name)),
+      block_(info_->metadata.reqd_workgroup_size),
       signature_(make_signature(info_->metadata, options)),
       overridden_(options.signature || options.writes),
       strides_(options.strides),
-      strict_(options.strict) {
+      strict_(options.strict),
+      argument_bytes_(std::max(end_of_arguments(signature_), info_->metadata.kernarg_segment_size)) {
   if (options.writes) apply_writes(*options.writes);
-  argument_bytes_ = std::max(end_of_arguments(signature_), info_->metadata.kernarg_segment_size);
+  for (const auto& variant : variants_) check_variant(*variant, options);
   handle_ = make_handle();
+}
+
+void Kernel::check_variant(const CodeObject& variant, const KernelOptions& options) {
+  const KernelMetadata& metadata = variant.kernel(name()).metadata;
+  const auto same_place = [](const Parameter& a, const Parameter& b) {
+    return a.offset == b.offset && a.size == b.size;
+  };
+  if (!std::ranges::equal(make_signature(metadata, options).parameters, signature_.parameters, same_place)) {
+    throw ValueError(text("kernel '", name(), "': its builds for ", code().target().id(), " and ",
+                          variant.target().id(),
+                          " lay out their arguments differently: pass target= to load one of them"));
+  }
+  if (metadata.reqd_workgroup_size != block_) block_.reset();
+  argument_bytes_ = std::max(argument_bytes_, metadata.kernarg_segment_size);
+}
+
+std::shared_ptr<const CodeObject> Kernel::variant_for(const Target& device) const {
+  return select_for(variants_, device);
 }
 
 void Kernel::apply_writes(const std::vector<std::variant<int64_t, std::string>>& writes) {
@@ -91,7 +121,7 @@ size_t Kernel::parameter_index(const std::variant<int64_t, std::string>& referen
 }
 
 std::string Kernel::make_handle() const {
-  std::string handle = text(name(), "@", code_->sha256().substr(0, kHashDigits));
+  std::string handle = text(name(), "@", content_hash(variants_).substr(0, kHashDigits));
   if (overridden_) handle += text(":", signature_.text());
   if (strides_ == StridePolicy::Any) handle += ";strides=any";
   if (strict_) handle += ";strict";

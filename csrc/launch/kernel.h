@@ -13,6 +13,7 @@
 
 #include "code_object/code_object.h"
 #include "code_object/signature.h"
+#include "launch/device_function.h"
 
 namespace wave {
 
@@ -31,29 +32,39 @@ struct KernelOptions {
   bool strict = false;  ///< the emulator checks each launch against the signature, and reads past an end are faults
 };
 
-/// Immutable, and never destroyed once registered: graphs, caches and other languages hold its handle.
+using CodeObjects = std::vector<std::shared_ptr<const CodeObject>>;
+
+/// Immutable but for where it is loaded, and never destroyed once registered: graphs, caches and other languages hold
+/// its handle.
 class Kernel {
  public:
-  /// Throws ValueError where the signature or `writes` do not fit, or the binary has no arguments' metadata and no
-  /// signature is given.
-  Kernel(std::shared_ptr<const CodeObject> code, std::string_view name, const KernelOptions& options);
+  /// `variants` are builds of the kernel for several targets, at least one. Throws ValueError where the signature or
+  /// `writes` do not fit, the binary has no arguments' metadata and no signature is given, or the variants lay out
+  /// their arguments differently.
+  Kernel(CodeObjects variants, std::string_view name, const KernelOptions& options);
 
   const std::string& name() const { return info_->metadata.name; }
-  const CodeObject& code() const { return *code_; }
-  const std::shared_ptr<const CodeObject>& shared_code() const { return code_; }
+  const CodeObjects& variants() const { return variants_; }
+  /// Of the first variant.
+  const CodeObject& code() const { return *variants_.front(); }
   const KernelInfo& info() const { return *info_; }
+  /// The variant that runs best on a device, or nullptr where none does.
+  std::shared_ptr<const CodeObject> variant_for(const Target& device) const;
+  /// Where the kernel is loaded.
+  const FunctionSlots& slots() const { return slots_; }
   const Signature& signature() const { return signature_; }
   /// Whether the caller gave the signature or what is written; else the binary said so.
   bool overridden() const { return overridden_; }
   StridePolicy strides() const { return strides_; }
   bool strict() const { return strict_; }
   /// "name@<16 digits of the code object's SHA-256>", followed by what the caller overrode. The same in every process.
+  /// Of several variants: the SHA-256 of theirs.
   const std::string& handle() const { return handle_; }
 
   /// Bytes of the kernarg segment that arguments are packed into.
   uint32_t argument_bytes() const { return argument_bytes_; }
-  /// The default block: the required workgroup size, or {} where the binary has none.
-  const std::optional<std::array<uint32_t, 3>>& block() const { return info_->metadata.reqd_workgroup_size; }
+  /// The workgroup size that all variants require, or {}.
+  const std::optional<std::array<uint32_t, 3>>& block() const { return block_; }
 
   /// "kernel 'gemm', argument 2 'c'": the beginning of error messages.
   std::string argument_text(size_t index) const;
@@ -61,18 +72,21 @@ class Kernel {
   std::string parameter_text(size_t index) const;
 
  private:
+  void check_variant(const CodeObject& variant, const KernelOptions& options);
   void apply_writes(const std::vector<std::variant<int64_t, std::string>>& writes);
   size_t parameter_index(const std::variant<int64_t, std::string>& reference) const;
   std::string make_handle() const;
 
-  std::shared_ptr<const CodeObject> code_;
+  CodeObjects variants_;
   const KernelInfo* info_;
+  std::optional<std::array<uint32_t, 3>> block_;
   Signature signature_;
   bool overridden_;
   StridePolicy strides_;
   bool strict_;
   uint32_t argument_bytes_;
   std::string handle_;
+  FunctionSlots slots_;
 };
 
 /// Makes the kernel known to the process, for good, and returns the one that is known under its handle. Thread-safe.

@@ -2,11 +2,11 @@
 
 #include <ATen/MemoryOverlap.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 
 #include <tuple>
 
 #include "base/error.h"
-#include "driver/driver.h"
 #include "op/threads.h"
 
 namespace wave {
@@ -38,14 +38,18 @@ constexpr DtypeRow kDtypes[] = {
     {Type::F8E5M2FNUZ, c10::kFloat8_e5m2fnuz},
 };
 
+uint64_t bit_of(c10::ScalarType dtype) { return uint64_t{1} << static_cast<int>(dtype); }
+
 /// Whether a pointer to `type` takes tensors of `dtype`: untyped pointers take all, b8 to b64 those of their size.
 bool takes(Type type, c10::ScalarType dtype) {
-  if (type == Type::Void) return true;
+  static const auto dtypes = [] {
+    std::array<uint64_t, static_cast<size_t>(Type::Void) + 1> dtypes{};
+    for (const DtypeRow& row : kDtypes) dtypes[static_cast<size_t>(row.type)] |= bit_of(row.dtype);
+    dtypes[static_cast<size_t>(Type::Void)] = ~uint64_t{0};
+    return dtypes;
+  }();
   if (type >= Type::B8 && type <= Type::B64) return c10::elementSize(dtype) == size_of(type);
-  for (const DtypeRow& row : kDtypes) {
-    if (row.type == type) return row.dtype == dtype;
-  }
-  return false;
+  return (dtypes[static_cast<size_t>(type)] & bit_of(dtype)) != 0;
 }
 
 /// [first, last) of the bytes that a tensor's elements lie in.
@@ -80,6 +84,17 @@ std::string list_text(c10::IntArrayRef values) {
 
 void TensorArguments::add(size_t index, const at::Tensor& tensor) {
   const Parameter& parameter = kernel_.signature().parameters[index];
+  const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  const bool fits =
+      tensor.defined() && tensor.layout() == c10::kStrided && takes(parameter.type, tensor.scalar_type()) &&
+      !tensor.is_conj() && !tensor.is_neg() &&
+      (kernel_.strides() == StridePolicy::Any || impl->has_symbolic_sizes_strides() || impl->is_contiguous());
+  if (!fits) refuse(index, tensor);
+  items_.push_back({index, &tensor, impl->unsafe_storage().unsafeGetStorageImpl(), !parameter.is_const});
+}
+
+void TensorArguments::refuse(size_t index, const at::Tensor& tensor) const {
+  const Parameter& parameter = kernel_.signature().parameters[index];
   if (!tensor.defined()) {
     throw TypeError(
         text(kernel_.argument_text(index), ": expected a tensor (", parameter.type_text(), "), given None"));
@@ -96,14 +111,10 @@ void TensorArguments::add(size_t index, const at::Tensor& tensor) {
         text(kernel_.argument_text(index), ": the tensor is a lazy ", tensor.is_conj() ? "conjugate" : "negative",
              " whose storage holds other values: call .resolve_", tensor.is_conj() ? "conj" : "neg", "() first"));
   }
-  if (kernel_.strides() == StridePolicy::Contiguous && !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides() &&
-      !tensor.is_contiguous()) {
-    throw ValueError(text(kernel_.argument_text(index), ": expected a contiguous tensor, given shape ",
-                          list_text(tensor.sizes()), " with strides ", list_text(tensor.strides()),
-                          ": pass a contiguous one, or load the kernel with strides=\"any\" if it "
-                          "handles strides itself"));
-  }
-  items_.push_back({index, &tensor});
+  throw ValueError(text(kernel_.argument_text(index), ": expected a contiguous tensor, given shape ",
+                        list_text(tensor.sizes()), " with strides ", list_text(tensor.strides()),
+                        ": pass a contiguous one, or load the kernel with strides=\"any\" if it "
+                        "handles strides itself"));
 }
 
 void TensorArguments::check_together() const {
@@ -111,21 +122,24 @@ void TensorArguments::check_together() const {
     throw ValueError(
         text("kernel '", kernel_.name(), "': no tensor among the arguments, so there is no device to launch on"));
   }
-  const Item& first = items_.front();
+  const c10::Device device = this->device();
   for (const Item& item : items_) {
-    if (item.tensor->device() != first.tensor->device()) {
-      throw ValueError(text("kernel '", kernel_.name(), "': tensors on different devices: ",
-                            kernel_.parameter_text(first.index), " is on ", first.tensor->device().str(), ", ",
-                            kernel_.parameter_text(item.index), " on ", item.tensor->device().str()));
-    }
+    if (item.tensor->device() != device) refuse_devices(item);
   }
   if (!kernel_.signature().mutability_known) return;
   for (const Item& item : items_) {
-    if (!is_written(item)) continue;
+    if (!item.is_written) continue;
     for (const Item& other : items_) {
-      if (&other != &item) check_overlap(item, other);
+      if (other.storage == item.storage && &other != &item) check_overlap(item, other);
     }
   }
+}
+
+void TensorArguments::refuse_devices(const Item& item) const {
+  const Item& first = items_.front();
+  throw ValueError(text(
+      "kernel '", kernel_.name(), "': tensors on different devices: ", kernel_.parameter_text(first.index), " is on ",
+      first.tensor->device().str(), ", ", kernel_.parameter_text(item.index), " on ", item.tensor->device().str()));
 }
 
 void TensorArguments::check_overlap(const Item& written, const Item& other) const {
@@ -149,12 +163,19 @@ void TensorArguments::check_inference() const {
 
 void TensorArguments::mark_written() const {
   for (const Item& item : items_) {
-    if (is_written(item)) item.tensor->unsafeGetTensorImpl()->bump_version();
+    if (item.is_written) wave::mark_written(*item.tensor);
   }
 }
 
+// A lazy copy's storage becomes its own before it is written.
 void TensorArguments::pack(ArgumentPacker& packer) const {
-  for (const Item& item : items_) packer.pointer(item.index, item.tensor->const_data_ptr());
+  for (const Item& item : items_) {
+    packer.pointer(item.index, item.is_written ? item.tensor->mutable_data_ptr() : item.tensor->const_data_ptr());
+  }
+}
+
+void TensorArguments::check_differentiable() const {
+  for (const Item& item : items_) wave::check_differentiable(kernel_, *item.tensor);
 }
 
 std::vector<MemoryRange> TensorArguments::memory() const {
@@ -163,10 +184,10 @@ std::vector<MemoryRange> TensorArguments::memory() const {
     if (item.tensor->storage().nbytes() == 0) continue;
     bool shared_with_const = false;
     for (const Item& other : items_) {
-      shared_with_const |= !is_written(other) && other.tensor->is_alias_of(*item.tensor);
+      shared_with_const |= !other.is_written && other.tensor->is_alias_of(*item.tensor);
     }
-    MemoryRange range = storage_range(*item.tensor, is_written(item), kernel_.parameter_text(item.index));
-    if (is_written(item) && shared_with_const) std::tie(range.begin, range.end) = extent(*item.tensor);
+    MemoryRange range = storage_range(*item.tensor, item.is_written, kernel_.parameter_text(item.index));
+    if (item.is_written && shared_with_const) std::tie(range.begin, range.end) = extent(*item.tensor);
     ranges.push_back(std::move(range));
   }
   return ranges;
@@ -178,40 +199,48 @@ AccessTrace TensorArguments::trace() const {
   return AccessTrace(ranges);
 }
 
+void mark_written(const at::Tensor& tensor) { tensor.unsafeGetTensorImpl()->bump_version(); }
+
 void mark_written(at::TensorList tensors) {
-  for (const at::Tensor& tensor : tensors) tensor.unsafeGetTensorImpl()->bump_version();
+  for (const at::Tensor& tensor : tensors) mark_written(tensor);
 }
 
-std::vector<MemoryRange> memory_of(at::TensorList tensors) {
+std::vector<MemoryRange> memory_of(at::TensorList tensors, c10::Device device) {
   std::vector<MemoryRange> ranges;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const at::Tensor& tensor = tensors[i];
-    if (!tensor.device().is_cpu())
-      throw ValueError(text("memory[", i, "]: expected a CPU tensor, given one on ", tensor.device().str()));
+    if (tensor.device() != device) {
+      throw ValueError(
+          text("memory[", i, "]: expected a tensor on ", device.str(), ", given one on ", tensor.device().str()));
+    }
     if (tensor.storage().nbytes() == 0) continue;
     ranges.push_back(storage_range(tensor, true, text("memory[", i, "]")));
   }
   return ranges;
 }
 
-std::vector<std::string> launch_on_cpu(const Kernel& kernel, const Geometry& geometry,
-                                       std::span<const uint8_t> arguments, std::vector<MemoryRange> memory,
-                                       AccessTrace* trace) {
-  const Launch launch{kernel.shared_code(),   kernel.info(), geometry.grid,     geometry.block,
-                      geometry.shared_memory, arguments,     std::move(memory), torch_threads(),
-                      kernel.strict(),        trace};
-  return emulator_driver().launch(launch);
+std::vector<std::string> PreparedLaunch::run(std::span<const uint8_t> arguments, std::vector<MemoryRange> memory,
+                                             void* stream, AccessTrace* trace) const {
+  if (!is_on_host()) {
+    launch(kernel_, *function_, geometry_, stream, arguments, nullptr);
+    return {};
+  }
+  HostLaunch host{std::move(memory), torch_threads(), kernel_.strict(), trace, {}};
+  launch(kernel_, *function_, geometry_, stream, arguments, &host);
+  return std::move(host.warnings);
 }
 
-std::vector<std::string> launch_on_cpu(const Kernel& kernel, const Geometry& geometry, const ArgumentPacker& packer,
-                                       const TensorArguments& tensors) {
-  if (!kernel.strict()) return launch_on_cpu(kernel, geometry, packer.packed(), tensors.memory());
+std::vector<std::string> PreparedLaunch::run(const ArgumentPacker& packer, const TensorArguments& tensors,
+                                             void* stream) const {
+  if (!is_on_host()) return run(packer.packed(), {}, stream);
+  if (!kernel_.strict()) return run(packer.packed(), tensors.memory(), stream);
   AccessTrace trace = tensors.trace();
-  std::vector<std::string> warnings = launch_on_cpu(kernel, geometry, packer.packed(), tensors.memory(), &trace);
-  for (size_t i = 0; i < tensors.items().size() && kernel.signature().mutability_known; ++i) {
+  std::vector<std::string> warnings = run(packer.packed(), tensors.memory(), stream, &trace);
+  for (size_t i = 0; i < tensors.items().size() && kernel_.signature().mutability_known; ++i) {
     const TensorArguments::Item& item = tensors.items()[i];
-    if (tensors.is_written(item) && !trace.written(i) && item.tensor->numel() != 0) {
-      warnings.push_back(text(kernel.argument_text(item.index), ": declared as written, but this launch wrote nothing ",
+    if (item.is_written && !trace.written(i) && item.tensor->numel() != 0) {
+      warnings.push_back(text(kernel_.argument_text(item.index),
+                              ": declared as written, but this launch wrote nothing ",
                               "to it: if no launch does, mark it const in signature= or leave it out of writes="));
     }
   }
@@ -231,7 +260,16 @@ void refuse_unknown_mutability(const Kernel& kernel, const std::string& where) {
            indices, "]"));
 }
 
+bool is_fake(const at::Tensor& tensor) { return tensor.key_set().has(c10::DispatchKey::Python); }
+
+bool is_lowering() {
+  using c10::impl::TorchDispatchModeKey;
+  using c10::impl::TorchDispatchModeTLS;
+  return !TorchDispatchModeTLS::get_mode(TorchDispatchModeKey::FUNCTIONAL).has_value();
+}
+
 void check_differentiable(const Kernel& kernel, const at::Tensor& tensor) {
+  if (tensor.unsafeGetTensorImpl()->autograd_meta() == nullptr) return;
   const bool requires_grad = c10::GradMode::is_enabled() && tensor.requires_grad();
   if (!requires_grad && !tensor._fw_grad(0).defined()) return;
   throw RuntimeError(text(

@@ -10,11 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "base/access_trace.h"
-#include "base/memory_range.h"
 #include "launch/arguments.h"
-#include "launch/geometry.h"
-#include "launch/kernel.h"
+#include "launch/launch.h"
+#include "op/device.h"
 
 namespace wave {
 
@@ -41,6 +39,10 @@ class TensorArguments {
   /// launch, since it throws for inference tensors outside of inference mode.
   void mark_written() const;
 
+  /// Throws RuntimeError where a launch would cut the autograd graph: a tensor that requires grad while grad mode is
+  /// on, or that carries a forward-mode tangent.
+  void check_differentiable() const;
+
   /// Puts the tensors' addresses into `packer`.
   void pack(ArgumentPacker& packer) const;
 
@@ -57,39 +59,71 @@ class TensorArguments {
   struct Item {
     size_t index;
     const at::Tensor* tensor;
+    const c10::StorageImpl* storage;
+    bool is_written;
   };
   const c10::SmallVector<Item, 16>& items() const { return items_; }
-  bool is_written(const Item& item) const { return !kernel_.signature().parameters[item.index].is_const; }
 
  private:
+  [[noreturn]] void refuse(size_t index, const at::Tensor& tensor) const;
+  [[noreturn]] void refuse_devices(const Item& item) const;
   void check_overlap(const Item& written, const Item& other) const;
 
   const Kernel& kernel_;
   c10::SmallVector<Item, 16> items_;
 };
 
-/// TensorArguments::mark_written for tensors that are all written.
+/// TensorArguments::mark_written for a tensor, and for several, that are written.
+void mark_written(const at::Tensor& tensor);
 void mark_written(at::TensorList tensors);
 
-/// The address ranges of tensors given as memory= to a raw launch: all writable.
-std::vector<MemoryRange> memory_of(at::TensorList tensors);
+/// The address ranges of tensors given as memory= to a raw launch on `device`: all writable. Throws ValueError where
+/// one is on another device.
+std::vector<MemoryRange> memory_of(at::TensorList tensors, c10::Device device);
 
-/// Launches on the emulator with torch's number of threads. Returns warnings for the user.
-std::vector<std::string> launch_on_cpu(const Kernel& kernel, const Geometry& geometry,
-                                       std::span<const uint8_t> arguments, std::vector<MemoryRange> memory,
-                                       AccessTrace* trace = nullptr);
+/// A launch whose arguments are packed: what remains to be checked, and the launch.
+class PreparedLaunch {
+ public:
+  /// Loads the kernel on the device of the tensors where it is not, and checks the options. Throws what FunctionUse and
+  /// check_geometry throw.
+  PreparedLaunch(const Kernel& kernel, const Place& place, const LaunchOptions& options)
+      : kernel_(kernel), function_(kernel, place), geometry_(check_geometry(*function_, options)) {}
+  /// With a geometry that was checked for this place.
+  PreparedLaunch(const Kernel& kernel, const Place& place, const Geometry& geometry)
+      : kernel_(kernel), function_(kernel, place), geometry_(geometry) {}
 
-/// The same for a call's tensors. A strict kernel's launch is checked against its signature: what is declared written
-/// and was not is a warning (the reverse is a fault).
-std::vector<std::string> launch_on_cpu(const Kernel& kernel, const Geometry& geometry, const ArgumentPacker& packer,
-                                       const TensorArguments& tensors);
+  const Geometry& geometry() const { return geometry_; }
+
+  /// Launches on the stream. Returns warnings for the user. On the emulator with torch's number of threads; a strict
+  /// kernel's launch is checked against its signature there: what is declared written and was not is a warning (the
+  /// reverse is a fault).
+  std::vector<std::string> run(const ArgumentPacker& packer, const TensorArguments& tensors, void* stream) const;
+
+  /// The same for arguments without tensors. `memory` is what the emulated kernel may touch.
+  std::vector<std::string> run(std::span<const uint8_t> arguments, std::vector<MemoryRange> memory, void* stream,
+                               AccessTrace* trace = nullptr) const;
+
+  /// Whether it computes on the host, on the calling thread: then others should be let run.
+  bool is_on_host() const { return function_->place.kind == DriverKind::Emulator; }
+
+ private:
+  const Kernel& kernel_;
+  const FunctionUse function_;
+  const Geometry geometry_;
+};
 
 /// Why a kernel of unknown mutability cannot be used here, with what to pass to load(). `where` completes "cannot be
 /// used ...".
 [[noreturn]] void refuse_unknown_mutability(const Kernel& kernel, const std::string& where);
 
-/// Throws where a launch would cut the autograd graph: a tensor that requires grad while grad mode is on, or that
-/// carries a forward-mode tangent.
+/// Whether a tensor is a stand-in of a compiler.
+bool is_fake(const at::Tensor& tensor);
+
+/// Whether operators on stand-ins come from a compiler that has traced autograd already: Inductor's lowering runs them
+/// on fake parameters with grad mode on.
+bool is_lowering();
+
+/// TensorArguments::check_differentiable for one tensor.
 void check_differentiable(const Kernel& kernel, const at::Tensor& tensor);
 
 }  // namespace wave

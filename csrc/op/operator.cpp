@@ -1,11 +1,11 @@
 // The operator wave::launch.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/SymIntArrayRef.h>
-#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/library.h>
 
 #include "base/error.h"
 #include "op/call.h"
+#include "op/torch_errors.h"
 
 // `inputs` are tensors the kernel only reads, `outputs` those it may write; `ints` and `floats` are its scalars. The
 // kernel's signature says which parameter takes the next item of which list: const pointers take inputs, other pointers
@@ -14,8 +14,9 @@
 TORCH_LIBRARY(wave, m) {
   m.def(
       "launch(str kernel, Tensor[] inputs, Tensor(a!)[] outputs, SymInt[] ints, float[] floats, SymInt[] grid, "
-      "SymInt[] block, "
-      "SymInt shared_memory=0) -> ()",
+      "SymInt[] block, SymInt shared_memory=0, SymInt[]? cluster=None, bool cooperative=False, bool "
+      "programmatic=False, "
+      "int? priority=None) -> ()",
       {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides});
 }
 
@@ -27,20 +28,11 @@ namespace {
   [[maybe_unused]] std::string_view handle, [[maybe_unused]] at::TensorList inputs,            \
       [[maybe_unused]] at::TensorList outputs, [[maybe_unused]] c10::SymIntArrayRef ints,      \
       [[maybe_unused]] at::ArrayRef<double> floats, [[maybe_unused]] c10::SymIntArrayRef grid, \
-      [[maybe_unused]] c10::SymIntArrayRef block, [[maybe_unused]] c10::SymInt shared_memory
-#define WAVE_LAUNCH_ARGUMENTS handle, inputs, outputs, ints, floats, grid, block, shared_memory
-
-/// Runs `body` with this project's exceptions turned into those that torch maps to the same Python types.
-template <class Body>
-void with_torch_errors(Body body) {
-  try {
-    body();
-  } catch (const ValueError& error) {
-    C10_THROW_ERROR(ValueError, error.what());
-  } catch (const TypeError& error) {
-    C10_THROW_ERROR(TypeError, error.what());
-  }
-}
+      [[maybe_unused]] c10::SymIntArrayRef block, [[maybe_unused]] c10::SymInt shared_memory,  \
+      [[maybe_unused]] at::OptionalSymIntArrayRef cluster, [[maybe_unused]] bool cooperative,  \
+      [[maybe_unused]] bool programmatic, [[maybe_unused]] std::optional<int64_t> priority
+#define WAVE_LAUNCH_ARGUMENTS \
+  handle, inputs, outputs, ints, floats, grid, block, shared_memory, cluster, cooperative, programmatic, priority
 
 /// Takes the items of the operator's lists in the order of the kernel's parameters.
 class ListReader {
@@ -104,16 +96,17 @@ double float_of(const Kernel& kernel, size_t index, const at::Tensor& tensor) {
   return tensor.item().toDouble();
 }
 
-std::array<int64_t, 3> dims_of(const Kernel& kernel, const char* what, c10::SymIntArrayRef dims) {
+Extents dims_of(const Kernel& kernel, const char* what, c10::SymIntArrayRef dims) {
   if (dims.empty() || dims.size() > 3) {
     throw ValueError(text("kernel '", kernel.name(), "': ", what, " must have 1 to 3 extents, given ", dims.size()));
   }
-  std::array<int64_t, 3> extents{1, 1, 1};
+  Extents extents{1, 1, 1};
   for (size_t i = 0; i < dims.size(); ++i) extents[i] = dims[i].expect_int();
   return extents;
 }
 
-void launch_cpu(WAVE_LAUNCH_PARAMETERS) {
+/// Dense tensors on the CPU or a GPU.
+void launch_dense(WAVE_LAUNCH_PARAMETERS) {
   with_torch_errors([&] {
     const Kernel& kernel = find_kernel(handle);
     ListReader lists(kernel, inputs, outputs, ints, floats);
@@ -137,10 +130,18 @@ void launch_cpu(WAVE_LAUNCH_PARAMETERS) {
     }
     tensors.check_together();
     tensors.check_inference();
+    LaunchOptions options;
+    options.grid = dims_of(kernel, "grid", grid);
+    options.block = dims_of(kernel, "block", block);
+    options.shared_memory = shared_memory.expect_int();
+    if (cluster) options.cluster = dims_of(kernel, "cluster", *cluster);
+    options.cooperative = cooperative;
+    options.programmatic = programmatic;
+    options.priority = priority;
+    const PreparedLaunch prepared(kernel, place_of(tensors.device()), options);
     tensors.pack(packer);
-    const Geometry geometry = check_geometry(kernel, dims_of(kernel, "grid", grid), dims_of(kernel, "block", block),
-                                             shared_memory.expect_int());
-    for (const std::string& warning : launch_on_cpu(kernel, geometry, packer, tensors)) TORCH_WARN(warning);
+    for (const std::string& warning : prepared.run(packer, tensors, current_stream(tensors.device())))
+      TORCH_WARN(warning);
   });
 }
 
@@ -157,14 +158,6 @@ void check(const Kernel& kernel, WAVE_LAUNCH_PARAMETERS) {
     }
   }
   tensors.check_together();
-}
-
-void launch_cuda(WAVE_LAUNCH_PARAMETERS) {
-  const Kernel& kernel = find_kernel(handle);
-  with_torch_errors([&] { check(kernel, WAVE_LAUNCH_ARGUMENTS); });
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      false, text("kernel '", kernel.name(),
-                  "': this version launches on CPU tensors (the emulator) only; there is no GPU driver yet"));
 }
 
 /// Tensors without data: nothing is written.
@@ -195,19 +188,11 @@ const c10::TypedOperatorHandle<Launch>& launch_operator() {
   return handle;
 }
 
-/// Whether the tensors are stand-ins that a compiler looks at after autograd has been traced: Inductor's lowering runs
-/// operators on fake parameters with grad mode on.
-bool is_lowering(at::TensorList inputs, at::TensorList outputs) {
-  using c10::impl::TorchDispatchModeKey;
-  using c10::impl::TorchDispatchModeTLS;
-  if (TorchDispatchModeTLS::get_mode(TorchDispatchModeKey::FUNCTIONAL).has_value()) return false;
-  const auto is_fake = [](const at::Tensor& tensor) { return tensor.key_set().has(c10::DispatchKey::Python); };
-  return std::all_of(inputs.begin(), inputs.end(), is_fake) && std::all_of(outputs.begin(), outputs.end(), is_fake);
-}
-
 /// Raises where a launch would cut the autograd graph without a word.
 void launch_autograd(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
-  if (!is_lowering(inputs, outputs)) {
+  const bool all_fake =
+      std::all_of(inputs.begin(), inputs.end(), is_fake) && std::all_of(outputs.begin(), outputs.end(), is_fake);
+  if (!all_fake || !is_lowering()) {
     with_torch_errors([&] {
       const Kernel& kernel = find_kernel(handle);
       for (const at::Tensor& tensor : inputs) check_differentiable(kernel, tensor);
@@ -231,8 +216,8 @@ void launch_traced(WAVE_LAUNCH_PARAMETERS) {
 
 }  // namespace wave
 
-TORCH_LIBRARY_IMPL(wave, CPU, m) { m.impl("launch", wave::launch_cpu); }
-TORCH_LIBRARY_IMPL(wave, CUDA, m) { m.impl("launch", wave::launch_cuda); }
+TORCH_LIBRARY_IMPL(wave, CPU, m) { m.impl("launch", wave::launch_dense); }
+TORCH_LIBRARY_IMPL(wave, CUDA, m) { m.impl("launch", wave::launch_dense); }
 TORCH_LIBRARY_IMPL(wave, Meta, m) { m.impl("launch", wave::launch_meta); }
 TORCH_LIBRARY_IMPL(wave, CompositeExplicitAutograd, m) { m.impl("launch", wave::launch_elsewhere); }
 TORCH_LIBRARY_IMPL(wave, ADInplaceOrView, m) { m.impl("launch", wave::launch_in_place); }

@@ -12,4 +12,10 @@ void bind_code_object(pybind11::module_& module);
 /// isa_rows, decode, disassemble: the instruction tables.
 void bind_isa(pybind11::module_& module);
 
+/// Devices and drivers, what is loaded on them, variables of modules.
+void bind_devices(pybind11::module_& module);
+
+/// add_hook, remove_hook.
+void bind_hooks(pybind11::module_& module);
+
 }  // namespace wave

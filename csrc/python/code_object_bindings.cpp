@@ -62,6 +62,7 @@ py::object access_name(Access access) {
 py::dict to_dict(const ArgumentMetadata& argument) {
   return py::dict("name"_a = python_text(argument.name), "type_name"_a = python_text(argument.type_name),
                   "kind"_a = python_text(argument.kind_name), "is_hidden"_a = is_hidden(argument.kind),
+                  "may_be_pointer"_a = argument.may_be_pointer,
                   "offset"_a = argument.offset, "size"_a = argument.size, "pointee_align"_a = argument.pointee_align,
                   "address_space"_a = python_text(argument.address_space), "access"_a = access_name(argument.access),
                   "actual_access"_a = access_name(argument.actual_access), "is_const"_a = argument.is_const,
@@ -142,9 +143,18 @@ py::dict default_occupancy(const KernelInfo& kernel, const Target& target) {
   return result;
 }
 
+/// What only AMD's code has, or nothing of it.
+py::dict descriptor_parts(const KernelInfo& kernel, const Target& target) {
+  if (!kernel.descriptor) return {};
+  return py::dict("descriptor"_a = to_dict(*kernel.descriptor), "allocated_vgprs"_a = kernel.descriptor->vgprs(target),
+                  "allocated_sgprs"_a = kernel.descriptor->sgprs(target),
+                  "occupancy"_a = default_occupancy(kernel, target), "descriptor_address"_a = kernel.descriptor_address,
+                  "entry_address"_a = kernel.entry_address);
+}
+
 py::dict to_dict(const KernelInfo& kernel, const Target& target) {
   const KernelMetadata& m = kernel.metadata;
-  return py::dict(
+  const py::dict result(
       "name"_a = python_text(m.name), "signature"_a = signature_text(m), "symbol"_a = python_text(m.symbol),
       "arguments"_a = arguments_of(m), "reqd_workgroup_size"_a = m.reqd_workgroup_size,
       "kernarg_segment_size"_a = m.kernarg_segment_size, "kernarg_segment_align"_a = m.kernarg_segment_align,
@@ -153,10 +163,9 @@ py::dict to_dict(const KernelInfo& kernel, const Target& target) {
       "sgpr_count"_a = m.sgpr_count, "vgpr_count"_a = m.vgpr_count, "agpr_count"_a = m.agpr_count,
       "sgpr_spill_count"_a = m.sgpr_spill_count, "vgpr_spill_count"_a = m.vgpr_spill_count,
       "max_flat_workgroup_size"_a = m.max_flat_workgroup_size, "uniform_work_group_size"_a = m.uniform_work_group_size,
-      "uses_dynamic_stack"_a = m.uses_dynamic_stack, "descriptor"_a = to_dict(kernel.descriptor),
-      "allocated_vgprs"_a = kernel.descriptor.vgprs(target), "allocated_sgprs"_a = kernel.descriptor.sgprs(target),
-      "occupancy"_a = default_occupancy(kernel, target), "descriptor_address"_a = kernel.descriptor_address,
-      "entry_address"_a = kernel.entry_address, "code_size"_a = kernel.code_size);
+      "uses_dynamic_stack"_a = m.uses_dynamic_stack, "cluster_size"_a = m.cluster_size, "code_size"_a = kernel.code_size,
+      **descriptor_parts(kernel, target));
+  return result;
 }
 
 py::dict to_dict(const Segment& segment) {
@@ -187,7 +196,7 @@ py::dict read_code_object(const py::bytes& data, const std::optional<std::string
   const auto object = parse(data, target);
   py::list kernels;
   for (const KernelInfo& kernel : object->kernels()) kernels.append(to_dict(kernel, object->target()));
-  return py::dict("target"_a = object->target().id(), "generic_version"_a = object->target().generic_version,
+  return py::dict("format"_a = name(object->format()), "target"_a = object->target().id(), "generic_version"_a = object->target().generic_version,
                   "version"_a = object->version(), "sha256"_a = object->sha256(), "kernels"_a = kernels,
                   "segments"_a = to_list(object->segments()), "symbols"_a = to_list(object->symbols()),
                   "relocations"_a = to_list(object->relocations()));
@@ -220,11 +229,11 @@ bool target_runs_on(const std::string& code, const std::string& device) {
 
 void bind_code_object(py::module_& module) {
   module.def("read_code_object", &read_code_object, "data"_a, "target"_a = py::none(),
-             "Everything that a code object, an offload bundle or a HIP fat binary says of its code for `target`.");
+             "Everything that a code object, a cubin, PTX or an entry of a container says of its code for `target`.");
   module.def("image", &image, "data"_a, "target"_a = py::none(),
-             "The ELF image for `target`, which is what a driver loads.");
+             "The image for `target`, which is what a driver loads.");
   module.def("images", &images, "data"_a, "target"_a = py::none(),
-             "The same as a list, for libraries with a code object for each translation unit.");
+             "The same as a list: of each translation unit the one for `target`, or all without a target.");
   module.def("occupancy", &occupancy_of, "data"_a, "target"_a, "kernel"_a, "workgroup_size"_a, "lds_bytes"_a,
              "Waves and workgroups of a kernel that fit on a compute unit, and what limits them.");
   module.def("normal_target", &normal_target, "id"_a, "A target id in its normal form. Raises ValueError.");

@@ -3,7 +3,12 @@
 #include <structmember.h>
 
 #include "base/error.h"
+#include "op/dedicated.h"
+#include "python/bound_launch.h"
 #include "python/c_api.h"
+#include "python/devices.h"
+#include "python/launch_arguments.h"
+#include "python/launch_options.h"
 
 namespace py = pybind11;
 
@@ -84,17 +89,22 @@ PyObject* richcompare(PyObject* self, PyObject* other, int operation) {
 
 Py_hash_t hash(PyObject* self) { return PyObject_Hash(reinterpret_cast<KernelObject*>(self)->handle); }
 
+py::bytes image_of(const CodeObject& code) {
+  const Bytes bytes = code.bytes();
+  return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
 /// Pickles and copies as the code object's bytes, the name and the options: unpickling registers it again under its
 /// handle.
 PyObject* reduce(PyObject* self, PyObject*) {
   return with_python_errors([&] {
     const Kernel& kernel = kernel_of(self);
-    const Bytes bytes = kernel.code().bytes();
-    const py::bytes image(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    py::list images;
+    for (const auto& code : kernel.variants()) images.append(image_of(*code));
     const py::object signature = kernel.overridden() ? py::object(py::str(kernel.signature().text())) : py::none();
     const py::object rebuild = py::module_::import("wave_runtime._kernel").attr("rebuild");
     const py::tuple arguments =
-        py::make_tuple(image, python_text(kernel.name()), signature, strides_text(kernel), kernel.strict());
+        py::make_tuple(images, python_text(kernel.name()), signature, strides_text(kernel), kernel.strict());
     return py::make_tuple(rebuild, arguments).release().ptr();
   });
 }
@@ -103,23 +113,58 @@ PyObject* reduce(PyObject* self, PyObject*) {
 PyObject* get_info(PyObject* self, void*) {
   return with_python_errors([&] {
     const Kernel& kernel = kernel_of(self);
-    const Bytes bytes = kernel.code().bytes();
-    const py::bytes image(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const py::object info = py::module_::import("wave_runtime._kernel").attr("info");
-    return py::object(info(image, python_text(kernel.name()))).release().ptr();
+    return py::object(info(image_of(kernel.code()), python_text(kernel.name()))).release().ptr();
   });
 }
 
-/// The method launch_raw.
-void launch_raw_method(const py::object& self, const py::bytes& arguments, const py::object& grid,
-                       const py::object& block, int64_t shared_memory, const py::sequence& memory) {
-  launch_raw(kernel_of(self.ptr()), arguments, grid, block, shared_memory, memory);
+void launch_raw_method(const py::object& self, const py::bytes& arguments, const py::sequence& memory,
+                       const py::object& device, const py::kwargs& keywords) {
+  launch_raw(kernel_of(self.ptr()), arguments, memory, optional_device(device), keywords);
 }
 
-/// The method _trace.
-py::dict trace_method(const py::object& self, const py::args& arguments, const py::object& grid,
-                      const py::object& block, int64_t shared_memory) {
-  return trace_accesses(kernel_of(self.ptr()), arguments, grid, block, shared_memory);
+py::dict trace_method(const py::object& self, const py::args& arguments, const py::kwargs& keywords) {
+  return trace_accesses(kernel_of(self.ptr()), arguments, keywords);
+}
+
+py::object bind(const py::object& self, const py::args& arguments, const py::kwargs& keywords) {
+  return make_bound_launch(self, kernel_of(self.ptr()), arguments, keywords);
+}
+
+py::str as_operator(const py::object& self, const std::string& name, const py::kwargs& keywords) {
+  const Kernel& kernel = kernel_of(self.ptr());
+  keywords["grid"] = 1;
+  return define_operator(kernel, name, read_options(kernel, keywords));
+}
+
+void preload(const py::object& self, const py::object& device) {
+  ensure_loaded(kernel_of(self.ptr()), place_of(required_device(device)));
+}
+
+py::dict resources(const py::object& self, const py::object& device) {
+  const Kernel& kernel = kernel_of(self.ptr());
+  const Place place = place_of(required_device(device));
+  ensure_loaded(kernel, place);
+  const FunctionUse function(kernel, place);
+  const FunctionInfo& info = function->info;
+  py::dict result;
+  result["registers"] = info.registers;
+  result["shared_memory"] = info.shared_memory;
+  result["local_memory"] = info.local_memory;
+  result["constant_memory"] = info.constant_memory;
+  result["max_block_size"] = function->max_block_size;
+  return result;
+}
+
+uint32_t occupancy(const py::object& self, const py::object& device, const py::kwargs& keywords) {
+  const Kernel& kernel = kernel_of(self.ptr());
+  const Place place = place_of(required_device(device));
+  ensure_loaded(kernel, place);
+  const FunctionUse function(kernel, place);
+  keywords["grid"] = 1;
+  const Geometry geometry = check_geometry(*function, read_options(kernel, keywords));
+  const auto& [x, y, z] = geometry.block;
+  return function->function->occupancy(x * y * z, geometry.shared_memory);
 }
 
 void dealloc(PyObject* self) {
@@ -128,6 +173,10 @@ void dealloc(PyObject* self) {
   Py_XDECREF(object->handle);
   Py_XDECREF(object->plan);
   Py_XDECREF(object->default_block);
+  {
+    const GilRelease release;  // the last holder unloads the modules, which may wait for a launch that needs the lock
+    object->held.~vector();
+  }
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -189,6 +238,8 @@ py::object make_kernel_object(const Kernel& kernel) {
   const py::object owner = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
   object->vectorcall = call_kernel;
   object->kernel = &kernel;
+  new (&object->held) std::vector<std::shared_ptr<const void>>();
+  for (const auto& code : kernel.variants()) object->held.push_back(hold_loaded(code));
   object->handle = python_text(kernel.handle()).release().ptr();
   object->plan = plan_of(kernel.signature()).release().ptr();
   object->default_block = block_tuple(kernel).release().ptr();
@@ -200,11 +251,17 @@ void bind_kernel(py::module_& module) {
   if (type == nullptr) throw py::error_already_set();
   kernel_type = reinterpret_cast<PyTypeObject*>(type);
   const py::handle owner(type);
-  owner.attr("launch_raw") = py::cpp_function(
-      launch_raw_method, py::name("launch_raw"), py::is_method(owner), py::arg("arguments"), py::kw_only(),
-      py::arg("grid"), py::arg("block") = py::none(), py::arg("shared_memory") = 0, py::arg("memory") = py::tuple());
-  owner.attr("_trace") = py::cpp_function(trace_method, py::name("_trace"), py::is_method(owner), py::kw_only(),
-                                          py::arg("grid"), py::arg("block") = py::none(), py::arg("shared_memory") = 0);
+  const auto add_method = [&](const char* name, auto function, const auto&... arguments) {
+    owner.attr(name) = py::cpp_function(function, py::name(name), py::is_method(owner), arguments...);
+  };
+  add_method("launch_raw", launch_raw_method, py::arg("arguments"), py::kw_only(), py::arg("memory") = py::tuple(),
+             py::arg("device") = py::none());
+  add_method("_trace", trace_method);
+  add_method("bind", bind);
+  add_method("_define_operator", as_operator, py::arg("name"));
+  add_method("preload", preload, py::arg("device") = py::none());
+  add_method("resources", resources, py::arg("device") = py::none());
+  add_method("occupancy", occupancy, py::arg("device") = py::none());
   module.add_object("Kernel", type);
   module.def("define_call", &define_call, py::arg("function"));
 }

@@ -1,7 +1,12 @@
 // The Python type Kernel: callable through the vectorcall protocol, so that a launch costs no Python frame.
 #pragma once
 
+#include <c10/core/Device.h>
 #include <pybind11/pybind11.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "launch/kernel.h"
 
@@ -13,6 +18,7 @@ struct KernelObject {
   PyObject* handle;         ///< str
   PyObject* plan;           ///< what the traced call needs to know of each parameter; see wave_runtime/_kernel.py
   PyObject* default_block;  ///< tuple of 3 ints, or None
+  std::vector<std::shared_ptr<const void>> held;  ///< keeps the kernel's code loaded where it is
 };
 
 /// A new Python object for a registered kernel.
@@ -26,11 +32,11 @@ PyObject* call_kernel(PyObject* self, PyObject* const* arguments, size_t flags, 
 
 /// Launches on the emulator and returns {index: (read, written)} for the pointer arguments, whatever the signature says
 /// of them.
-pybind11::dict trace_accesses(const Kernel& kernel, const pybind11::args& arguments, const pybind11::object& grid,
-                              const pybind11::object& block, int64_t shared_memory);
+pybind11::dict trace_accesses(const Kernel& kernel, const pybind11::args& arguments, const pybind11::kwargs& keywords);
 
-/// kernel.launch_raw(arguments: bytes, grid=, block=, shared_memory=0, memory=[tensors]).
-void launch_raw(const Kernel& kernel, const pybind11::bytes& arguments, const pybind11::object& grid,
-                const pybind11::object& block, int64_t shared_memory, const pybind11::sequence& memory);
+/// kernel.launch_raw(arguments: bytes, memory=[tensors], device=None, grid=, ...). On the device, else on that of the
+/// tensors, else on the CPU.
+void launch_raw(const Kernel& kernel, const pybind11::bytes& arguments, const pybind11::sequence& memory,
+                const std::optional<c10::Device>& device, const pybind11::kwargs& keywords);
 
 }  // namespace wave

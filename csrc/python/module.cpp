@@ -13,6 +13,8 @@
 #include "emulator/bodies.h"
 #include "emulator/translate.h"
 #include "python/bindings.h"
+#include "python/bound_launch.h"
+#include "python/devices.h"
 #include "python/errors.h"
 #include "python/kernel_object.h"
 
@@ -21,11 +23,6 @@ namespace py = pybind11;
 namespace wave {
 
 namespace {
-
-/// A parsed code object as Python holds it (pybind11 keeps no shared pointers to const).
-struct ParsedCode {
-  std::shared_ptr<const CodeObject> code;
-};
 
 ParsedCode parse(const py::bytes& data) {
   const std::string_view bytes = data;
@@ -40,14 +37,17 @@ py::tuple kernel_names(const ParsedCode& parsed) {
 
 using Writes = std::vector<std::variant<int64_t, std::string>>;
 
-py::object make_kernel(const ParsedCode& parsed, const std::string& name, const std::optional<std::string>& signature,
-                       const std::optional<Writes>& writes, const std::string& strides, bool strict) {
+py::object make_kernel(const std::vector<ParsedCode>& variants, const std::string& name,
+                       const std::optional<std::string>& signature, const std::optional<Writes>& writes,
+                       const std::string& strides, bool strict) {
   if (strides != "contiguous" && strides != "any") {
     throw ValueError(text("strides= must be \"contiguous\" or \"any\", given \"", strides, "\""));
   }
   const KernelOptions options{signature, writes, strides == "any" ? StridePolicy::Any : StridePolicy::Contiguous,
                               strict};
-  return make_kernel_object(register_kernel(std::make_unique<const Kernel>(parsed.code, name, options)));
+  CodeObjects codes;
+  for (const ParsedCode& variant : variants) codes.push_back(variant.code);
+  return make_kernel_object(register_kernel(std::make_unique<const Kernel>(std::move(codes), name, options)));
 }
 
 /// Lets Ctrl-C end a launch: Python's signal handlers run on the thread that made it.
@@ -95,11 +95,14 @@ PYBIND11_MODULE(_C, module) {
   bind_code_object(module);
   bind_isa(module);
   bind_kernel(module);
+  bind_launches(module);
+  bind_devices(module);
+  bind_hooks(module);
   py::class_<ParsedCode>(module, "CodeObject", py::is_final())
       .def(py::init(&parse), py::arg("data"))
       .def_property_readonly("target", [](const ParsedCode& parsed) { return parsed.code->target().id(); })
       .def_property_readonly("kernels", &kernel_names);
-  module.def("make_kernel", &make_kernel, py::arg("code"), py::arg("name"), py::arg("signature"), py::arg("writes"),
+  module.def("make_kernel", &make_kernel, py::arg("variants"), py::arg("name"), py::arg("signature"), py::arg("writes"),
              py::arg("strides"), py::arg("strict"));
   module.def("emulator_statistics", &emulator_statistics);
   module.def("implemented_instructions", &implemented_instructions);

@@ -3,8 +3,8 @@
     python examples/kernels/build.py [--output FOLDER] [NAME...]
 
 A name is that of a binary; without any, all are built. The Wave kernels need what requirements-wave.txt lists
-(`make wave`), the HIP kernels clang 17 or later with the AMDGPU target and lld (Debian: clang-19 and lld-19; CLANG
-names another).
+(`make wave`), those in HIP or CUDA C++ clang 17 or later with the AMDGPU target and lld (Debian: clang-19 and lld-19;
+CLANG names another).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def build_wave(builder: WaveBuilder, path: Path) -> None:
 
 
 def build_hip(source: Path, path: Path) -> None:
-    """Compile a HIP file to the code object at ``path``."""
+    """Compile a HIP file, or a CUDA file that is HIP as well, to the code object at ``path``."""
     clang = os.environ.get("CLANG") or shutil.which("clang-19") or shutil.which("clang") or "clang"
     options = ["--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc", "-O2"]
     subprocess.run([clang, "-x", "hip", f"--offload-arch={TARGET}", *options, source, "-o", path], check=True)
@@ -68,7 +68,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     builds: dict[str, Callable[[Path], None]] = {
-        source.stem: partial(build_hip, source) for source in SOURCES.glob("*.hip")
+        source.stem: partial(build_hip, source) for suffix in ("hip", "cu") for source in SOURCES.glob(f"*.{suffix}")
     }
     if not arguments.names or set(arguments.names) - builds.keys():
         builds |= {name: partial(build_wave, builder) for name, builder in wave_builders().items()}

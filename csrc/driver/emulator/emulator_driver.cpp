@@ -1,70 +1,49 @@
-// The emulator as a driver: modules by content, one launch at a time for each caller.
-#include <atomic>
-#include <cstdlib>
-#include <map>
-#include <mutex>
-
+// The emulator as a driver: one device, for tensors in the host's memory.
 #include "base/error.h"
 #include "driver/driver.h"
-#include "emulator/dispatch.h"
-#include "emulator/module.h"
+#include "driver/emulator/emulator_module.h"
 
-namespace wave {
+namespace wave::emulator {
 
 namespace {
 
-std::atomic<void (*)()> interrupt_check{nullptr};
-thread_local EmulatorStatistics statistics;
-
-uint64_t max_instructions() {
-  const char* value = std::getenv("WAVE_RUNTIME_MAX_INSTRUCTIONS");
-  return value == nullptr ? 0 : std::strtoull(value, nullptr, 10);
-}
-
 class EmulatorDriver : public Driver {
  public:
-  std::vector<std::string> launch(const Launch& launch) override {
-    emulator::Dispatch dispatch;
-    dispatch.module = &module(launch.code);
-    dispatch.kernel = &launch.kernel;
-    dispatch.grid = launch.grid;
-    dispatch.block = launch.block;
-    dispatch.dynamic_lds = launch.shared_memory;
-    dispatch.arguments = launch.arguments;
-    dispatch.memory = launch.memory;
-    dispatch.strict = launch.strict;
-    dispatch.trace = launch.trace;
-    dispatch.parallel = launch.parallel;
-    dispatch.max_instructions = max_instructions();
-    if (auto* check = interrupt_check.load()) dispatch.interrupted = check;
-    emulator::Statistics result = emulator::run(dispatch);
-    statistics = {result.instructions, result.waves, result.workgroups};
-    for (std::string& line : result.over_reads) line = text("kernel '", launch.kernel.metadata.name, "': ", line);
-    return std::move(result.over_reads);
+  const char* name() const override { return "emulator"; }
+  std::string describe() override { return "in this process, gfx942"; }
+  int device_count() override { return 1; }
+  const DeviceInfo& device(int) override { return device_; }
+  std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int) override {
+    return std::make_unique<EmulatorModule>(std::move(code));
   }
+  bool is_capturing(void*) override { return false; }
+  void synchronize(int, void*) override {}
 
  private:
-  /// Modules stay loaded: their globals keep their values from launch to launch, as on a device.
-  const emulator::Module& module(const std::shared_ptr<const CodeObject>& code) {
-    std::lock_guard lock(mutex_);
-    std::unique_ptr<emulator::Module>& loaded = modules_[code->sha256()];
-    if (loaded == nullptr) loaded = std::make_unique<emulator::Module>(code);
-    return *loaded;
-  }
-
-  std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<emulator::Module>> modules_;
+  static constexpr uint32_t kAny = ~uint32_t{0};
+  /// An MI300X, whose features are at no setting: code for any of them runs.
+  const DeviceInfo device_{.name = "emulator",
+                           .target = Target::parse("gfx942"),
+                           .max_grid = {kAny, kAny, kAny},
+                           .max_block = {1024, 1024, 1024},
+                           .max_block_size = 1024,
+                           .shared_memory = 64 * 1024,
+                           .multiprocessors = 304,
+                           .cooperative = true,
+                           .max_cluster = 1,
+                           .programmatic = true,
+                           .priority = true};
 };
 
 }  // namespace
 
+}  // namespace wave::emulator
+
+namespace wave {
+
 Driver& emulator_driver() {
-  static EmulatorDriver* driver = new EmulatorDriver();  // never destroyed: launches may come from static destructors
+  static auto* driver = new emulator::EmulatorDriver();  // never destroyed: launches may come from static destructors
   return *driver;
 }
-
-EmulatorStatistics last_emulator_statistics() { return statistics; }
-
-void set_interrupt_check(void (*check)()) { interrupt_check.store(check); }
 
 }  // namespace wave

@@ -7,6 +7,7 @@ from . import (
     atomics,
     attention,
     basics,
+    block,
     control_flow,
     convolution,
     elementwise,
@@ -16,10 +17,11 @@ from . import (
     normalization,
     paged_attention,
     reduction,
+    training,
 )
-from .base import BINARIES, Example, Size, Tensors, as_tuple, cdiv, load
+from .base import BINARIES, SOURCES, Example, Size, Tensors, as_tuple, cdiv, load
 
-__all__ = ["BINARIES", "CATALOG", "Example", "Size", "Tensors", "as_tuple", "cdiv", "load"]
+__all__ = ["BINARIES", "CATALOG", "SOURCES", "Example", "Size", "Tensors", "as_tuple", "cdiv", "load"]
 
 CATALOG: tuple[Example, ...] = (
     *gemm.EXAMPLES,
@@ -34,4 +36,6 @@ CATALOG: tuple[Example, ...] = (
     *control_flow.EXAMPLES,
     *atomics.EXAMPLES,
     *basics.EXAMPLES,
+    *block.EXAMPLES,
+    *training.EXAMPLES,
 )

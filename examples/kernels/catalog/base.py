@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
+from cuda_compiler import compile_cuda
 
 import wave_runtime
 
 BINARIES = Path(__file__).parent.parent / "binaries"
+SOURCES = Path(__file__).parent.parent / "sources"
 
 Tensors = tuple[torch.Tensor, ...]
 Size = tuple[int, ...]
@@ -43,9 +46,9 @@ class Example:
     tolerance: float = 0.0
     binaries: tuple[str, ...] = ()
 
-    def check(self, *size: int) -> None:
+    def check(self, *size: int, device: torch.device | str = "cpu") -> None:
         """Run one size, and raise an AssertionError where it differs from torch."""
-        inputs = self.inputs(*size)
+        inputs = tuple(tensor.to(device) for tensor in self.inputs(*size))
         for got, expected in zip(as_tuple(self.run(*inputs)), as_tuple(self.reference(*inputs)), strict=True):
             torch.testing.assert_close(got, expected, rtol=0, atol=self.tolerance)
 
@@ -65,3 +68,22 @@ def load(binary: str, signature: str, kernel: str | None = None) -> wave_runtime
     """
     module = wave_runtime.load(BINARIES / f"{binary}.hsaco", signature={kernel: signature} if kernel else signature)
     return module[kernel or module.kernels[0]]
+
+
+def load_source(
+    name: str, signatures: Mapping[str, str], device: torch.device | str = "cpu", **options: Any
+) -> wave_runtime.Module:
+    """Load the kernels of a source that is for both AMD and NVIDIA GPUs.
+
+    Args:
+        name: of the source and its binary, without the suffix.
+        signatures: of its kernels.
+        device: an NVIDIA GPU, which the source is compiled for, or another device, which takes the binary for AMD's.
+        options: of wave_runtime.load.
+    """
+    device = torch.device(device)
+    if device.type == "cuda" and torch.version.hip is None:
+        major, minor = torch.cuda.get_device_capability(device)
+        code = compile_cuda(SOURCES / f"{name}.cu", f"sm_{major}{minor}")
+        return wave_runtime.load(code, signature=signatures, **options)
+    return wave_runtime.load(BINARIES / f"{name}.hsaco", signature=signatures, **options)

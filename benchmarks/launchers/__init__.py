@@ -1,0 +1,1 @@
+"""What bench_launch.py measures, and how."""

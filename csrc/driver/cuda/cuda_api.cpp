@@ -1,0 +1,48 @@
+#include "driver/cuda/cuda_api.h"
+
+#include <cstdlib>
+
+namespace wave::cuda {
+
+namespace {
+
+Api load() {
+  std::vector<std::string> candidates = DynamicLibrary::loaded("libcuda.so");
+  if (const char* file = std::getenv("WAVE_RUNTIME_LIBCUDA")) {
+    candidates.emplace_back(file);
+  } else {
+    candidates.emplace_back("libcuda.so.1");
+  }
+  Api api;
+  try {
+    api.library = DynamicLibrary::open(candidates);
+  } catch (const RuntimeError& error) {
+    throw RuntimeError(
+        text("the NVIDIA driver's libcuda is not available (WAVE_RUNTIME_LIBCUDA names a file): ", error.what()));
+  }
+#define REQUIRED(name, parameters) api.name = api.library.function<Error parameters>(#name);
+#define OPTIONAL(name, parameters) api.library.find(api.name, #name);
+#include "driver/cuda/cuda_symbols.inc"
+#undef REQUIRED
+#undef OPTIONAL
+  api.check(api.cuInit(0), "cuInit");
+  return api;
+}
+
+}  // namespace
+
+const Api& api() {
+  static const Api* const instance = new Api(load());  // never destroyed: launches may come from static destructors
+  return *instance;
+}
+
+void Api::check(Error error, const char* call) const {
+  if (error == kSuccess) return;
+  const char *name = nullptr, *reason = nullptr;
+  cuGetErrorName(error, &name);
+  cuGetErrorString(error, &reason);
+  throw RuntimeError(text(call, " failed: ", name == nullptr ? "unknown error" : name, " (", error,
+                          "): ", reason == nullptr ? "no description" : reason));
+}
+
+}  // namespace wave::cuda

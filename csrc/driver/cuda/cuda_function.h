@@ -1,0 +1,31 @@
+// A kernel on a CUDA device.
+#pragma once
+
+#include <atomic>
+
+#include "driver/cuda/cuda_api.h"
+#include "driver/driver.h"
+
+namespace wave::cuda {
+
+class CudaFunction : public LoadedFunction {
+ public:
+  CudaFunction(const Api& api, Context context, Function function);
+  void launch(const Launch& launch) override;
+  FunctionInfo info() const override;
+  uint32_t occupancy(uint32_t block_size, uint32_t shared_memory) const override;
+
+ private:
+  uint32_t attribute(FunctionAttribute attribute) const;
+  void allow_shared_memory(uint32_t size) const;
+  void launch_with_attributes(const Launch& launch, void** extra);
+
+  const Api& api_;
+  const Context context_;
+  const Function function_;
+  /// Dynamic shared memory that the function was allowed so far; without a word from us the driver grants 48 KiB,
+  /// static memory included (CUDA C++ Programming Guide, "Shared Memory" of compute capability 7.x).
+  mutable std::atomic<uint32_t> allowed_shared_memory_;
+};
+
+}  // namespace wave::cuda

@@ -1,0 +1,64 @@
+#include "driver/emulator/emulator_function.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "code_object/occupancy.h"
+#include "emulator/dispatch.h"
+
+namespace wave {
+
+namespace {
+
+std::atomic<void (*)()> interrupt_check{nullptr};
+thread_local EmulatorStatistics statistics;
+
+uint64_t max_instructions() {
+  const char* value = std::getenv("WAVE_RUNTIME_MAX_INSTRUCTIONS");
+  return value == nullptr ? 0 : std::strtoull(value, nullptr, 10);
+}
+
+}  // namespace
+
+namespace emulator {
+
+void EmulatorFunction::launch(const Launch& launch) {
+  Dispatch dispatch;
+  dispatch.module = &module_;
+  dispatch.kernel = &kernel_;
+  dispatch.grid = launch.grid;
+  dispatch.block = launch.block;
+  dispatch.dynamic_lds = launch.shared_memory;
+  dispatch.arguments = launch.arguments;
+  dispatch.memory = launch.host->memory;
+  dispatch.strict = launch.host->strict;
+  dispatch.trace = launch.host->trace;
+  dispatch.parallel = launch.host->parallel;
+  dispatch.max_instructions = max_instructions();
+  if (auto* check = interrupt_check.load()) dispatch.interrupted = check;
+  emulator::Statistics result = emulator::run(dispatch);
+  statistics = {result.instructions, result.waves, result.workgroups};
+  for (const std::string& line : result.over_reads) {
+    launch.host->warnings.push_back(text("kernel '", kernel_.metadata.name, "': ", line));
+  }
+}
+
+FunctionInfo EmulatorFunction::info() const {
+  const KernelMetadata& metadata = kernel_.metadata;
+  return {metadata.vgpr_count, metadata.group_segment_fixed_size, metadata.private_segment_fixed_size, 0,
+          metadata.max_flat_workgroup_size};
+}
+
+uint32_t EmulatorFunction::occupancy(uint32_t block_size, uint32_t shared_memory) const {
+  const uint32_t lds = kernel_.metadata.group_segment_fixed_size + shared_memory;
+  return wave::occupancy(module_.code().target(), kernel_, block_size, lds).workgroups_per_unit;
+}
+
+}  // namespace emulator
+
+EmulatorStatistics last_emulator_statistics() { return statistics; }
+
+void set_interrupt_check(void (*check)()) { interrupt_check.store(check); }
+
+}  // namespace wave

@@ -1,0 +1,65 @@
+#include "driver/hip/hip_api.h"
+
+#include <cstdlib>
+
+namespace wave::hip {
+
+namespace {
+
+constexpr const char* kNames[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+
+std::string folder_of(const std::string& file) { return file.substr(0, file.rfind('/') + 1); }
+
+/// Where wheels and installations keep the library, the likeliest first.
+std::vector<std::string> folders() {
+  std::vector<std::string> folders;
+  for (const std::string& file : DynamicLibrary::loaded("libc10.so")) {
+    folders.push_back(folder_of(file));                                // torch/lib
+    folders.push_back(folder_of(file) + "../../_rocm_sdk_core/lib/");  // wheels of TheRock
+  }
+  const char* rocm = std::getenv("ROCM_PATH");
+  folders.push_back(text(rocm == nullptr ? "/opt/rocm" : rocm, "/lib/"));
+  folders.emplace_back();  // wherever the loader looks
+  return folders;
+}
+
+Api load() {
+  std::vector<std::string> candidates = DynamicLibrary::loaded("libamdhip64");
+  if (const char* file = std::getenv("WAVE_RUNTIME_LIBHIP")) {
+    candidates.emplace_back(file);
+  } else {
+    for (const std::string& folder : folders()) {
+      for (const char* name : kNames) candidates.push_back(folder + name);
+    }
+  }
+  Api api;
+  try {
+    api.library = DynamicLibrary::open(candidates);
+  } catch (const RuntimeError& error) {
+    throw RuntimeError(
+        text("the HIP runtime libamdhip64 is not available (WAVE_RUNTIME_LIBHIP names a file): ", error.what()));
+  }
+#define REQUIRED(name, parameters) api.name = api.library.function<Error parameters>(#name);
+#define OPTIONAL(name, parameters) api.library.find(api.name, #name);
+#define TEXT(name) api.name = api.library.function<const char*(Error)>(#name);
+#include "driver/hip/hip_symbols.inc"
+#undef REQUIRED
+#undef OPTIONAL
+#undef TEXT
+  api.check(api.hipInit(0), "hipInit");
+  return api;
+}
+
+}  // namespace
+
+const Api& api() {
+  static const Api* const instance = new Api(load());  // never destroyed: launches may come from static destructors
+  return *instance;
+}
+
+void Api::check(Error error, const char* call) const {
+  if (error == kSuccess) return;
+  throw RuntimeError(text(call, " failed: ", hipGetErrorName(error), " (", error, "): ", hipGetErrorString(error)));
+}
+
+}  // namespace wave::hip

@@ -1,0 +1,213 @@
+#include "launch/device_function.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <tuple>
+
+#include "base/error.h"
+#include "launch/kernel.h"
+
+namespace wave {
+
+struct ModuleRecord {
+  struct Entry {
+    FunctionSlot* slot;
+    std::unique_ptr<DeviceFunction> function;
+  };
+
+  Place place;
+  std::shared_ptr<const CodeObject> code;
+  std::unique_ptr<LoadedModule> module;
+  std::vector<Entry> entries;  ///< destroyed before the module
+  std::atomic<bool> pinned{false};
+};
+
+namespace {
+
+/// HSA counts work-items in 32 bits (AQL packet, grid_size_x).
+constexpr int64_t kMaxWorkItemsOfAmd = (int64_t{1} << 32) - 1;
+
+struct Table {
+  using Key = std::tuple<DriverKind, int, std::string>;  ///< driver, device, SHA-256
+
+  std::mutex mutex;
+  std::map<Key, std::unique_ptr<ModuleRecord>> modules;
+  std::map<std::string, std::weak_ptr<const void>> holders;  ///< by SHA-256
+};
+
+/// Never destroyed: what is loaded at the end of the process is the driver's to clean up.
+Table& table() {
+  static Table* instance = new Table();
+  return *instance;
+}
+
+/// Adds what helps to the driver's error.
+[[noreturn]] void rethrow(const RuntimeError& error, const std::string& what) {
+  std::string message = text(what, ": ", error.what());
+  const bool in_capture =
+      message.find("StreamCapture") != message.npos || message.find("STREAM_CAPTURE") != message.npos;
+  if (in_capture) message += "; a graph is being captured: call kernel.preload(device) before the capture";
+  throw RuntimeError(message);
+}
+
+/// Needs the lock.
+ModuleRecord& load_module(const std::shared_ptr<const CodeObject>& code, const Place& place) {
+  std::unique_ptr<ModuleRecord>& record = table().modules[{place.kind, place.device, code->sha256()}];
+  if (record != nullptr) return *record;
+  auto loading = std::make_unique<ModuleRecord>();
+  loading->place = place;
+  loading->code = code;
+  try {
+    loading->module = place.driver().load(code, place.device);
+  } catch (const RuntimeError& error) {
+    table().modules.erase({place.kind, place.device, code->sha256()});
+    rethrow(error, text("loading the ", code->target().id(), " code object on ", place.text()));
+  } catch (...) {
+    table().modules.erase({place.kind, place.device, code->sha256()});
+    throw;
+  }
+  return *(record = std::move(loading));
+}
+
+[[noreturn]] void refuse_device(const Kernel& kernel, const Place& place, const DeviceInfo& device) {
+  std::string built_for;
+  for (const auto& code : kernel.variants()) append(built_for += built_for.empty() ? "" : ", ", code->target().id());
+  if (place.kind == DriverKind::Emulator) {
+    throw ValueError(
+        text("kernel '", kernel.name(), "' was built for ", built_for,
+             ", and the emulator, which launches on "
+             "CPU tensors, runs gfx942 code: move the tensors to a device of that kind, or build the kernel for "
+             "gfx942"));
+  }
+  throw ValueError(text("kernel '", kernel.name(), "' was built for ", built_for, ", ", place.text(), " (", device.name,
+                        ") is ", device.target.id(),
+                        ": build the kernel for it, or load a bundle that has an entry for it"));
+}
+
+void set_limits(DeviceFunction& function) {
+  const KernelMetadata& metadata = function.kernel->metadata;
+  const bool is_amd = function.code->target().processor.starts_with("gfx");
+  if (metadata.reqd_workgroup_size) function.required_block = *metadata.reqd_workgroup_size;
+  function.max_block_size = function.device->max_block_size;
+  for (const uint32_t limit : {metadata.max_flat_workgroup_size, function.info.max_block_size}) {
+    if (limit != 0) function.max_block_size = std::min(function.max_block_size, limit);
+  }
+  function.max_shared_memory = int64_t{function.device->shared_memory} - function.info.shared_memory;
+  function.max_work_items = is_amd ? kMaxWorkItemsOfAmd : INT64_MAX;
+}
+
+/// Needs the lock.
+std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place& place) {
+  const DeviceInfo& device = place.driver().device(place.device);
+  const std::shared_ptr<const CodeObject> code = kernel.variant_for(device.target);
+  if (code == nullptr) refuse_device(kernel, place, device);
+  ModuleRecord& record = load_module(code, place);
+  const KernelInfo& info = record.code->kernel(kernel.name());
+  auto function = std::make_unique<DeviceFunction>();
+  function->place = place;
+  function->kernel = &info;
+  function->code = record.code.get();
+  function->device = &device;
+  try {
+    function->function = record.module->function(info);
+    function->info = function->function->info();
+  } catch (const RuntimeError& error) {
+    rethrow(error, text("kernel '", kernel.name(), "' on ", place.text()));
+  }
+  function->module = &record;
+  set_limits(*function);
+  return function;
+}
+
+void load(const Kernel& kernel, const Place& place, FunctionSlot& slot) {
+  const std::lock_guard lock(table().mutex);
+  if (slot.function.load() != nullptr) return;
+  std::unique_ptr<DeviceFunction> function = make_function(kernel, place);
+  ModuleRecord& record = *function->module;
+  record.entries.push_back({&slot, std::move(function)});
+  slot.function.store(record.entries.back().function.get());
+}
+
+}  // namespace
+
+FunctionSlots::FunctionSlots() {
+  slots_[static_cast<int>(DriverKind::Emulator)] = std::make_unique<FunctionSlot[]>(1);
+  slots_[static_cast<int>(DriverKind::Hip)] = std::make_unique<FunctionSlot[]>(Driver::kMaxDevices);
+  slots_[static_cast<int>(DriverKind::Cuda)] = std::make_unique<FunctionSlot[]>(Driver::kMaxDevices);
+}
+
+// unload() empties the slot before it reads the number of users, and this adds itself to them before it reads the slot:
+// one of the two sees the other. Nobody waits for the lock while being counted, since unload() holds it while it waits
+// for the users.
+FunctionUse::FunctionUse(const Kernel& kernel, const Place& place) : slot_(kernel.slots().at(place)) {
+  for (;;) {
+    slot_.users.fetch_add(1);
+    function_ = slot_.function.load();
+    if (function_ != nullptr) return;
+    slot_.users.fetch_sub(1);
+    load(kernel, place, slot_);
+  }
+}
+
+bool is_loaded(const Kernel& kernel, const Place& place) {
+  return kernel.slots().at(place).function.load(std::memory_order_relaxed) != nullptr;
+}
+
+void pin(const DeviceFunction& function) { function.module->pinned.store(true); }
+bool is_pinned(const DeviceFunction& function) { return function.module->pinned.load(std::memory_order_relaxed); }
+
+Global find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name) {
+  const std::lock_guard lock(table().mutex);
+  return load_module(code, place).module->global(name);
+}
+
+size_t unload(const CodeObject& code) {
+  std::vector<std::unique_ptr<ModuleRecord>> unloaded;
+  const std::lock_guard lock(table().mutex);
+  auto& modules = table().modules;
+  for (auto item = modules.begin(); item != modules.end();) {
+    ModuleRecord& record = *item->second;
+    if (record.code->sha256() != code.sha256() || record.pinned) {
+      ++item;
+      continue;
+    }
+    for (const ModuleRecord::Entry& entry : record.entries) entry.slot->function.store(nullptr);
+    for (const ModuleRecord::Entry& entry : record.entries) {
+      while (entry.slot->users.load() != 0) std::this_thread::yield();
+    }
+    if (record.pinned) {  // by a launch that was under way
+      for (const ModuleRecord::Entry& entry : record.entries) entry.slot->function.store(entry.function.get());
+      ++item;
+      continue;
+    }
+    unloaded.push_back(std::move(item->second));
+    item = modules.erase(item);
+  }
+  return unloaded.size();
+}
+
+std::shared_ptr<const void> hold_loaded(const std::shared_ptr<const CodeObject>& code) {
+  const std::lock_guard lock(table().mutex);
+  std::weak_ptr<const void>& known = table().holders[code->sha256()];
+  if (std::shared_ptr<const void> holder = known.lock()) return holder;
+  const std::shared_ptr<const void> holder(static_cast<const void*>(code.get()),
+                                           [code](const void*) { unload(*code); });
+  known = holder;
+  return holder;
+}
+
+std::vector<LoadedInfo> loaded_modules() {
+  const std::lock_guard lock(table().mutex);
+  std::vector<LoadedInfo> infos;
+  for (const auto& [key, record] : table().modules) {
+    LoadedInfo info{record->place, record->code->sha256(), record->code->target().id(), {}, record->pinned};
+    for (const ModuleRecord::Entry& entry : record->entries)
+      info.kernels.push_back(entry.function->kernel->metadata.name);
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+}  // namespace wave

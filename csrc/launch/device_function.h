@@ -1,0 +1,97 @@
+// Kernels loaded on devices: loaded at the first launch there, once for each code object, and unloaded when nobody in
+// Python holds the code object any more.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+#include "launch/place.h"
+
+namespace wave {
+
+class Kernel;
+struct ModuleRecord;
+
+/// A kernel on a device, and what its launches are checked against.
+struct DeviceFunction {
+  Place place;
+  const KernelInfo* kernel;  ///< of the build that runs there
+  const CodeObject* code;
+  const DeviceInfo* device;
+  FunctionInfo info;
+  std::unique_ptr<LoadedFunction> function;
+  ModuleRecord* module;
+
+  Dims required_block{};          ///< zeros: any
+  uint32_t max_block_size = 0;    ///< work-items, by binary, driver and device
+  int64_t max_shared_memory = 0;  ///< bytes, dynamic
+  int64_t max_work_items = 0;     ///< along an axis of the grid
+};
+
+/// Where a kernel keeps its function on one device. Launches count themselves in while they use it.
+struct FunctionSlot {
+  std::atomic<DeviceFunction*> function{nullptr};
+  std::atomic<uint32_t> users{0};
+};
+
+/// A kernel's functions on all devices.
+class FunctionSlots {
+ public:
+  FunctionSlots();
+  FunctionSlot& at(const Place& place) const { return slots_[static_cast<int>(place.kind)][place.device]; }
+
+ private:
+  std::unique_ptr<FunctionSlot[]> slots_[kDriverKinds];
+};
+
+/// Keeps a kernel loaded on a device for a scope, and loads it where it is not.
+class FunctionUse {
+ public:
+  /// Throws ValueError where the kernel has no build for the device, and what Driver::load throws.
+  FunctionUse(const Kernel& kernel, const Place& place);
+  ~FunctionUse() { slot_.users.fetch_sub(1, std::memory_order_release); }
+  FunctionUse(const FunctionUse&) = delete;
+  FunctionUse& operator=(const FunctionUse&) = delete;
+
+  const DeviceFunction& operator*() const { return *function_; }
+  const DeviceFunction* operator->() const { return function_; }
+
+ private:
+  FunctionSlot& slot_;
+  DeviceFunction* function_;
+};
+
+/// Whether the kernel is loaded there, so that a launch does not have to wait for that.
+bool is_loaded(const Kernel& kernel, const Place& place);
+
+/// Tells that a launch of the function went into a graph, which keeps raw pointers to it: its module stays until the
+/// process ends.
+void pin(const DeviceFunction& function);
+bool is_pinned(const DeviceFunction& function);
+
+/// A variable of a code object on a device, which is loaded there where it is not. Throws ValueError where there is
+/// none of this name.
+Global find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name);
+
+/// Unloads a code object from all devices, but where a graph may hold it; waits for launches under way to be enqueued.
+/// It is loaded again when it is launched again. Returns from how many devices. The caller must hold no lock that a
+/// launch may wait for.
+size_t unload(const CodeObject& code);
+
+/// As long as somebody holds what this returns for a code object of the same contents, it stays loaded.
+std::shared_ptr<const void> hold_loaded(const std::shared_ptr<const CodeObject>& code);
+
+struct LoadedInfo {
+  Place place;
+  std::string sha256;
+  std::string target;
+  std::vector<std::string> kernels;  ///< that were looked up on the device
+  bool pinned;                       ///< a graph may hold it
+};
+std::vector<LoadedInfo> loaded_modules();
+
+}  // namespace wave

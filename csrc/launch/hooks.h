@@ -1,0 +1,45 @@
+// Functions that are called before and after each launch. They cost one load where there are none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "launch/geometry.h"
+#include "launch/kernel.h"
+
+namespace wave {
+
+/// What a hook is told. Borrowed: valid during the call only.
+struct LaunchEvent {
+  const Kernel& kernel;
+  const Place& place;
+  const Geometry& geometry;
+  void* stream;                        ///< the driver's handle
+  std::span<const uint8_t> arguments;  ///< packed as the signature's offsets say; pointers are device addresses
+};
+
+/// Either may be empty. They are called on the thread that launches, which may be any; what they throw ends the launch.
+/// `exit` is called when the launch is enqueued (on the emulator: done), and not where it failed.
+struct LaunchHook {
+  std::function<void(const LaunchEvent&)> enter;
+  std::function<void(const LaunchEvent&)> exit;
+};
+
+/// Adds a hook, called after those that are there, and returns what remove_hook takes. Thread-safe.
+uint64_t add_hook(LaunchHook hook);
+/// Removes a hook; launches under way may still call it. Thread-safe.
+void remove_hook(uint64_t id);
+
+namespace detail {
+extern std::atomic<bool> any_hooks;
+}
+
+inline bool has_hooks() { return detail::any_hooks.load(std::memory_order_relaxed); }
+
+void call_enter_hooks(const LaunchEvent& event);
+void call_exit_hooks(const LaunchEvent& event);
+
+}  // namespace wave

@@ -1,0 +1,54 @@
+#include "op/device.h"
+
+#include <c10/core/Stream.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
+#include "base/dynamic_library.h"
+#include "base/error.h"
+
+namespace wave {
+
+namespace {
+
+using c10::impl::DeviceGuardImplInterface;
+
+template <class Interface>
+concept GivesHandles = requires(const Interface& guard, c10::Stream stream) { guard.getStreamNativeHandle(stream); };
+
+/// Torch 2.10 has no call for this in c10; its libraries for GPUs have one for compiled code.
+void* handle_from_torch_cuda(c10::Device device) {
+  using Get = int32_t(int32_t, void**);
+  static Get* const get = [] {
+    const std::string names[] = {"libtorch_cuda.so", "libtorch_hip.so"};
+    static const DynamicLibrary library = DynamicLibrary::open(names);
+    return library.function<Get>("aoti_torch_get_current_cuda_stream");
+  }();
+  void* stream = nullptr;
+  if (get(device.index(), &stream) != 0) throw RuntimeError(text("torch has no current stream for ", device.str()));
+  return stream;
+}
+
+template <class Interface>
+void* handle_of_current_stream(const Interface& guard, c10::Device device) {
+  if constexpr (GivesHandles<Interface>) {
+    return guard.getStreamNativeHandle(guard.getStream(device));
+  } else {
+    return handle_from_torch_cuda(device);
+  }
+}
+
+}  // namespace
+
+Place place_of(c10::Device device) {
+  if (device.is_cuda()) return {gpu_driver(), device.index()};
+  if (device.is_cpu()) return {host_driver(), 0};
+  throw ValueError(text("kernels run on CPU and CUDA (ROCm) tensors, not on ", device.str()));
+}
+
+void* current_stream(c10::Device device) {
+  if (!device.is_cuda()) return nullptr;
+  static const DeviceGuardImplInterface* const guard = c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA);
+  return handle_of_current_stream(*guard, device);
+}
+
+}  // namespace wave

@@ -1,0 +1,134 @@
+#include "python/devices.h"
+
+#include <ATen/ops/from_blob.h>
+#include <pybind11/stl.h>
+#include <torch/csrc/Device.h>
+#include <torch/csrc/Dtype.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include "base/error.h"
+#include "code_object/select.h"
+#include "launch/kernel.h"
+#include "op/device.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "python/launch_arguments.h"
+
+namespace py = pybind11;
+
+namespace wave {
+
+namespace {
+
+py::module_ torch() { return py::module_::import("torch"); }
+
+py::dict describe_device(const DeviceInfo& info) {
+  py::dict result;
+  result["name"] = python_text(info.name);
+  result["target"] = info.target.id();
+  result["multiprocessors"] = info.multiprocessors;
+  result["shared_memory"] = info.shared_memory;
+  result["max_block_size"] = info.max_block_size;
+  return result;
+}
+
+/// The driver's library and devices, or why it cannot be used.
+py::dict describe_driver(const std::string& name) {
+  const Place first{parse_driver(name), 0};
+  Driver& driver = first.driver();
+  py::dict result;
+  py::list devices;
+  try {
+    result["library"] = python_text(driver.describe());
+    for (int i = 0; i < driver.device_count(); ++i) devices.append(describe_device(driver.device(i)));
+    result["error"] = py::none();
+  } catch (const RuntimeError& error) {
+    result["error"] = python_text(error.what());
+  }
+  result["devices"] = devices;
+  return result;
+}
+
+const char* name_of(DriverKind kind) { return Place{kind, 0}.driver().name(); }
+
+py::list list_loaded() {
+  py::list result;
+  for (const LoadedInfo& info : loaded_modules()) {
+    py::dict item;
+    item["device"] = info.place.text();
+    item["driver"] = name_of(info.place.kind);
+    item["target"] = info.target;
+    item["sha256"] = info.sha256;
+    py::list kernels;
+    for (const std::string& kernel : info.kernels) kernels.append(python_text(kernel));
+    item["kernels"] = py::tuple(kernels);
+    item["pinned"] = info.pinned;
+    result.append(item);
+  }
+  return result;
+}
+
+size_t unload_codes(const std::vector<ParsedCode>& codes) {
+  const GilRelease release;
+  size_t count = 0;
+  for (const ParsedCode& parsed : codes) count += unload(*parsed.code);
+  return count;
+}
+
+std::string str_of(const c10::Device& device) { return device.str(); }
+
+/// A variable of the first code object that runs on the device and has one of that name, as a tensor of its bytes. The
+/// tensor keeps the module loaded.
+py::object symbol(const std::vector<ParsedCode>& codes, const std::string& name, const py::object& device_object) {
+  const c10::Device device = required_device(device_object);
+  const Place place = place_of(device);
+  CodeObjects variants;
+  for (const ParsedCode& parsed : codes) variants.push_back(parsed.code);
+  const DeviceInfo& info = place.driver().device(place.device);
+  const std::shared_ptr<const CodeObject> code = select_for(variants, info.target);
+  if (code == nullptr) {
+    throw ValueError(text("symbol '", name, "': no code object of the module runs on ", str_of(device), " (",
+                          info.target.id(), ")"));
+  }
+  Global global{};
+  std::shared_ptr<const void> held;
+  {
+    const GilRelease release;
+    held = hold_loaded(code);
+    global = find_global(code, place, name);
+  }
+  const auto options = at::TensorOptions().dtype(c10::kByte).device(device);
+  const at::Tensor tensor =
+      at::from_blob(global.address, {static_cast<int64_t>(global.size)}, [held](void*) {}, options, device);
+  return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
+}
+
+}  // namespace
+
+std::optional<c10::Device> optional_device(const py::object& device) {
+  if (device.is_none()) return std::nullopt;
+  const py::object parsed = THPDevice_Check(device.ptr()) ? device : torch().attr("device")(device);
+  c10::Device result = reinterpret_cast<THPDevice*>(parsed.ptr())->device;
+  if (result.is_cuda() && !result.has_index()) {
+    result.set_index(torch().attr("cuda").attr("current_device")().cast<c10::DeviceIndex>());
+  }
+  return result;
+}
+
+c10::Device required_device(const py::object& device) {
+  if (const auto given = optional_device(device)) return *given;
+  const bool has_gpu = torch().attr("cuda").attr("is_available")().cast<bool>();
+  return has_gpu ? *optional_device(py::str("cuda")) : c10::Device(c10::kCPU);
+}
+
+void bind_devices(py::module_& module) {
+  module.def("describe_driver", &describe_driver, py::arg("name"));
+  module.def("drivers", [] { return py::make_tuple(name_of(host_driver()), name_of(gpu_driver())); });
+  module.def("set_host_driver", [](const std::string& name) { set_host_driver(parse_driver(name)); }, py::arg("name"));
+  module.def("set_gpu_driver", [](const std::string& name) { set_gpu_driver(parse_driver(name)); }, py::arg("name"));
+  module.def("loaded", &list_loaded);
+  module.def("unload", &unload_codes, py::arg("codes"));
+  module.def("symbol", &symbol, py::arg("codes"), py::arg("name"), py::arg("device"));
+}
+
+}  // namespace wave

@@ -1,0 +1,60 @@
+// Launch hooks from Python.
+#include "launch/hooks.h"
+
+#include <pybind11/pybind11.h>
+
+#include "launch/arguments.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+
+namespace py = pybind11;
+
+namespace wave {
+
+namespace {
+
+py::tuple dims_tuple(const Dims& dims) { return py::make_tuple(dims[0], dims[1], dims[2]); }
+
+py::object value_object(const Parameter& parameter, std::span<const uint8_t> arguments) {
+  if (parameter.type == Type::Bytes && !parameter.is_pointer) {
+    return py::bytes(reinterpret_cast<const char*>(arguments.data()) + parameter.offset, parameter.size);
+  }
+  return std::visit([](auto value) { return py::object(py::cast(value)); }, unpack(parameter, arguments));
+}
+
+py::object event_object(const LaunchEvent& event) {
+  static const py::handle type = py::object(py::module_::import("wave_runtime.hooks").attr("LaunchEvent")).release();
+  const auto& parameters = event.kernel.signature().parameters;
+  py::tuple arguments(parameters.size());
+  for (size_t i = 0; i < parameters.size(); ++i) arguments[i] = value_object(parameters[i], event.arguments);
+  return type(python_text(event.kernel.name()), py::str(event.kernel.handle()), py::str(event.place.text()),
+              dims_tuple(event.geometry.grid), dims_tuple(event.geometry.block), event.geometry.shared_memory,
+              reinterpret_cast<uintptr_t>(event.stream), arguments);
+}
+
+/// A Python function as a hook. Launches copy and drop hooks without the interpreter's lock.
+std::function<void(const LaunchEvent&)> hook_function(const py::object& function) {
+  if (function.is_none()) return {};
+  const std::shared_ptr<PyObject> held(function.inc_ref().ptr(), [](PyObject* object) {
+    if (Py_IsInitialized() == 0) return;
+    const py::gil_scoped_acquire acquire;
+    Py_DECREF(object);
+  });
+  return [held](const LaunchEvent& event) {
+    const py::gil_scoped_acquire acquire;
+    py::handle(held.get())(event_object(event));
+  };
+}
+
+uint64_t add_python_hook(const py::object& enter, const py::object& exit) {
+  return add_hook({hook_function(enter), hook_function(exit)});
+}
+
+}  // namespace
+
+void bind_hooks(py::module_& module) {
+  module.def("add_hook", &add_python_hook, py::arg("enter"), py::arg("exit"));
+  module.def("remove_hook", &remove_hook, py::arg("id"));
+}
+
+}  // namespace wave

@@ -1,0 +1,159 @@
+#include "python/launch_arguments.h"
+
+#include <ATen/PythonTorchFunctionTLS.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include "base/error.h"
+#include "python/c_api.h"
+
+namespace py = pybind11;
+
+namespace wave {
+
+namespace {
+
+const char* type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
+
+/// The keys that a dense tensor of a backend has, and those that it may have besides. Compared as raw bits: subtracting
+/// key sets keeps backend bits.
+struct PlainKeys {
+  uint64_t dense, allowed;
+
+  PlainKeys(c10::DispatchKey backend, c10::DispatchKey autograd, c10::DispatchKey autocast)
+      : dense(c10::DispatchKeySet(backend).raw_repr()),
+        allowed(dense | c10::DispatchKeySet({c10::DispatchKey::ADInplaceOrView, autograd, autocast}).raw_repr()) {}
+  bool match(uint64_t keys) const { return (keys & ~allowed) == 0 && (keys & dense) == dense; }
+};
+
+bool has_plain_keys(const at::Tensor& tensor) {
+  using c10::DispatchKey;
+  static const PlainKeys cuda(DispatchKey::CUDA, DispatchKey::AutogradCUDA, DispatchKey::AutocastCUDA);
+  static const PlainKeys cpu(DispatchKey::CPU, DispatchKey::AutogradCPU, DispatchKey::AutocastCPU);
+  const uint64_t keys = tensor.key_set().raw_repr();
+  return cuda.match(keys) || cpu.match(keys);
+}
+
+/// A Tensor or a Parameter: other subclasses may override what functions do with them.
+bool is_plain_tensor(PyObject* object) {
+  return THPVariable_CheckExact(object) && has_plain_keys(THPVariable_Unpack(object));
+}
+
+void pack_integer(ArgumentPacker& packer, size_t index, PyObject* value) {
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow == 0) return packer.integer(index, number);
+  const unsigned long long large = PyLong_AsUnsignedLongLong(value);
+  if (overflow > 0 && !PyErr_Occurred()) return packer.large_integer(index, large);
+  PyErr_Clear();
+  throw ValueError(text(packer.kernel().argument_text(index), ": the integer ", std::string(py::str(py::handle(value))),
+                        " does not fit in 64 bits"));
+}
+
+bool is_float_parameter(const Parameter& parameter) {
+  return !parameter.is_pointer && parameter.type >= Type::F16 && parameter.type <= Type::F64;
+}
+
+/// A zero-dimensional CPU tensor stands for a float: under torch.compile a Python float would recompile for each value.
+void pack_tensor_scalar(ArgumentPacker& packer, size_t index, const at::Tensor& tensor) {
+  const Parameter& parameter = packer.kernel().signature().parameters[index];
+  if (!is_float_parameter(parameter) || tensor.dim() != 0 || !c10::isFloatingType(tensor.scalar_type())) {
+    throw TypeError(text(packer.kernel().argument_text(index), ": expected ", parameter.type_text(),
+                         ", given a tensor of shape ", list_text(tensor.sizes())));
+  }
+  packer.floating(index, tensor.item().toDouble());
+}
+
+void pack_scalar(ArgumentPacker& packer, size_t index, PyObject* value) {
+  const Parameter& parameter = packer.kernel().signature().parameters[index];
+  if (PyFloat_Check(value)) return packer.floating(index, PyFloat_AS_DOUBLE(value));
+  if (THPVariable_Check(value)) return pack_tensor_scalar(packer, index, THPVariable_Unpack(value));
+  if (parameter.type == Type::Bytes && PyObject_CheckBuffer(value)) {
+    const py::buffer_info info = py::reinterpret_borrow<py::buffer>(value).request();
+    return packer.bytes(index, {static_cast<const uint8_t*>(info.ptr), static_cast<size_t>(info.size * info.itemsize)});
+  }
+  if (PyIndex_Check(value)) {
+    const py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(value));
+    if (!number) throw py::error_already_set();
+    if (is_float_parameter(parameter)) return packer.floating(index, PyLong_AsDouble(number.ptr()));
+    return pack_integer(packer, index, number.ptr());
+  }
+  if (is_float_parameter(parameter) && Py_TYPE(value)->tp_as_number != nullptr &&
+      Py_TYPE(value)->tp_as_number->nb_float != nullptr) {
+    const py::object number = py::reinterpret_steal<py::object>(PyNumber_Float(value));
+    if (!number) throw py::error_already_set();
+    return packer.floating(index, PyFloat_AS_DOUBLE(number.ptr()));
+  }
+  throw TypeError(
+      text(packer.kernel().argument_text(index), ": expected ", parameter.type_text(), ", given ", type_name(value)));
+}
+
+void add_tensor(TensorArguments& tensors, const Kernel& kernel, size_t index, PyObject* value) {
+  if (THPVariable_Check(value)) return tensors.add(index, THPVariable_Unpack(value));
+  const bool is_address = PyLong_Check(value);
+  throw TypeError(text(kernel.argument_text(index), ": expected a tensor (",
+                       kernel.signature().parameters[index].type_text(), "), given ",
+                       value == Py_None ? "None" : type_name(value),
+                       is_address ? ": pass the tensor itself, not its data_ptr(); launch_raw() takes addresses" : ""));
+}
+
+}  // namespace
+
+// The keys that torch.inference_mode and autocast change make no difference to a launch: inference mode switches
+// autograd off, and there is no autocast rule.
+bool thread_is_plain() {
+  const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
+  const c10::DispatchKeySet excluded = keys.excluded_ | c10::autocast_dispatch_keyset;
+  const bool is_default = keys.included_ == c10::default_included_set &&
+                          excluded == (c10::default_excluded_set | c10::autocast_dispatch_keyset);
+  static const c10::impl::LocalDispatchKeySet inference = [] {
+    const c10::InferenceMode guard;
+    return c10::impl::tls_local_dispatch_key_set();
+  }();
+  const bool is_inference =
+      keys.included_ == inference.included_ && excluded == (inference.excluded_ | c10::autocast_dispatch_keyset);
+  return (is_default || is_inference) && !c10::impl::dispatch_mode_enabled() &&
+         !at::impl::torch_function_mode_enabled();
+}
+
+bool is_for_operator(PyObject* object) {
+  if (THPVariable_Check(object)) return !is_plain_tensor(object);
+  static const py::handle symbolic = [] {
+    const py::module_ torch = py::module_::import("torch");
+    return py::make_tuple(torch.attr("SymInt"), torch.attr("SymFloat"), torch.attr("SymBool")).release();
+  }();
+  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object)) return false;
+  return PyObject_IsInstance(object, symbolic.ptr()) == 1;
+}
+
+void check_count(const Kernel& kernel, Py_ssize_t given) {
+  const size_t expected = kernel.signature().parameters.size();
+  if (static_cast<size_t>(given) == expected) return;
+  throw TypeError(text("kernel '", kernel.name(), "' takes ", expected, " arguments (", kernel.signature().text(),
+                       "), given ", given));
+}
+
+void read_argument(const Kernel& kernel, size_t index, PyObject* argument, ArgumentPacker& packer,
+                   TensorArguments& tensors) {
+  if (kernel.signature().parameters[index].is_pointer) {
+    add_tensor(tensors, kernel, index, argument);
+  } else {
+    pack_scalar(packer, index, argument);
+  }
+}
+
+void warn(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, warning.c_str(), 1) != 0) throw py::error_already_set();
+  }
+}
+
+void ensure_loaded(const Kernel& kernel, const Place& place) {
+  if (is_loaded(kernel, place)) return;
+  const GilRelease release;
+  const FunctionUse load(kernel, place);
+}
+
+}  // namespace wave

@@ -1,0 +1,17 @@
+// The keywords of a launch: grid=, block=, shared_memory=, cluster=, cooperative=, programmatic=, priority=.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "launch/geometry.h"
+#include "launch/kernel.h"
+
+namespace wave {
+
+/// Reads the keywords of a vectorcall. Throws TypeError for one that there is not, and where grid= is missing.
+LaunchOptions read_options(const Kernel& kernel, PyObject* const* values, PyObject* names);
+
+/// The same from a dictionary.
+LaunchOptions read_options(const Kernel& kernel, const pybind11::dict& keywords);
+
+}  // namespace wave

@@ -1,0 +1,100 @@
+"""Two GPUs: of one process, and of two that train together; and two processes that train on the emulator."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from catalog.training import Functions, layer_by_torch, trainable_layer
+from distributed_training import train
+from gpu_support import need_nvidia
+from torch import multiprocessing
+
+PROCESSES = 2
+SECONDS = 240
+
+pytestmark = pytest.mark.filterwarnings("default")  # NCCL and torch have advice for each machine.
+gpu = pytest.mark.gpu
+
+
+@pytest.fixture
+def functions() -> Functions:
+    """Of two GPUs, which have to be of one kind; the same kernels serve both."""
+    need_nvidia(2)
+    if torch.cuda.get_device_capability(0) != torch.cuda.get_device_capability(1):
+        pytest.skip("the GPUs are of different kinds")
+    return Functions("cuda:0")
+
+
+@gpu
+@pytest.mark.parametrize("current", [0, 1])
+def test_whatever_device_is_current(functions: Functions, current: int) -> None:
+    with torch.cuda.device(current):
+        for device in ("cuda:0", "cuda:1", "cuda:0", "cuda:1"):
+            a, b = torch.randn(70, 50, device=device), torch.randn(50, 90, device=device)
+            product = functions.matmul(a, b)
+            assert product.device == a.device
+            assert torch.cuda.current_device() == current
+            torch.testing.assert_close(product, a @ b, rtol=1e-5, atol=1e-4)
+
+
+@gpu
+def test_a_launch_takes_tensors_of_one_device(functions: Functions) -> None:
+    with pytest.raises(ValueError, match="device"):
+        functions.matmul(torch.ones(2, 2, device="cuda:0"), torch.ones(2, 2, device="cuda:1"))
+
+
+@gpu
+def test_a_thread_for_each_gpu(functions: Functions) -> None:
+    """Threads that never used CUDA before launch the same kernels at once, each on a stream of its own."""
+    wrong: list[str] = []
+
+    def work(device: str) -> None:
+        try:
+            with torch.cuda.stream(torch.cuda.Stream(device)):
+                x = torch.randn(10_000, device=device)
+                expected = torch.nn.functional.gelu(x, approximate="tanh")
+                for i in range(200):
+                    if (error := (functions.gelu(x) - expected).abs().max().item()) > 1e-5:
+                        wrong.append(f"{device}, launch {i}: error {error}")
+        except Exception as error:
+            wrong.append(f"{device}: {error!r}")
+
+    threads = [threading.Thread(target=work, args=(f"cuda:{i % 2}",)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@gpu
+def test_a_backward_pass_over_two_gpus(functions: Functions) -> None:
+    """A model whose layers lie on different GPUs; torch runs the backward of each GPU in a thread of its own."""
+    torch.manual_seed(0)
+    x = torch.randn(40, 64, device="cuda:0")
+    weights = [torch.randn(64, 64, device=f"cuda:{i}") / 8 for i in (0, 1)]
+    results = []
+    for layer in (trainable_layer(functions), layer_by_torch):
+        w0, w1 = (w.clone().requires_grad_() for w in weights)
+        loss = layer(layer(x, w0).to("cuda:1"), w1).square().sum()
+        results.append((loss.detach(), *torch.autograd.grad(loss, (w0, w1))))
+    torch.testing.assert_close(results[0], results[1], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=gpu)])
+def test_two_processes_train_together(device: str, tmp_path: Path) -> None:
+    if device == "cuda":
+        need_nvidia(PROCESSES)
+    arguments = (PROCESSES, device, str(tmp_path / "rendezvous"))
+    context = multiprocessing.spawn(train, arguments, PROCESSES, join=False)
+    end = time.monotonic() + SECONDS
+    try:
+        while not context.join(timeout=max(0, end - time.monotonic())):  # raises with the traceback of one that failed
+            assert time.monotonic() < end, f"the processes were not done after {SECONDS} seconds"
+    finally:
+        for process in context.processes:
+            process.kill()

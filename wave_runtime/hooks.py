@@ -1,0 +1,75 @@
+"""Functions that are called before and after each launch of the process, on every device.
+
+    with wave_runtime.hooks.launch_hook(enter=lambda event: print(event.kernel, event.grid)):
+        model(x)
+
+They cost nothing where there are none. C++ code adds its own with wave::add_hook (csrc/launch/hooks.h).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import NamedTuple
+
+from wave_runtime import _C
+
+__all__ = ["LaunchEvent", "LaunchHook", "launch_hook"]
+
+
+class LaunchEvent(NamedTuple):
+    """A launch, as hooks see it.
+
+    Attributes:
+        kernel: its name.
+        handle: its handle.
+        device: "cuda:0", "cpu".
+        grid: workgroups, x, y and z.
+        block: work-items of a workgroup, x, y and z.
+        shared_memory: bytes of dynamic shared memory (LDS).
+        stream: the driver's handle; 0 for the default stream.
+        arguments: one for each parameter: ints and floats, addresses for pointers, and bytes.
+    """
+
+    kernel: str
+    handle: str
+    device: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_memory: int
+    stream: int
+    arguments: tuple[int | float | bytes, ...]
+
+
+Hook = Callable[[LaunchEvent], object]
+
+
+class LaunchHook:
+    """A hook that is in place until :meth:`remove` is called or the ``with`` block ends."""
+
+    def __init__(self, enter: Hook | None, exit: Hook | None) -> None:
+        self._id: int | None = _C.add_hook(enter, exit)
+
+    def remove(self) -> None:
+        """Take the hook away. A launch under way on another thread may still call it. Does nothing the second time."""
+        if self._id is not None:
+            _C.remove_hook(self._id)
+            self._id = None
+
+    def __enter__(self) -> LaunchHook:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.remove()
+
+
+def launch_hook(*, enter: Hook | None = None, exit: Hook | None = None) -> LaunchHook:
+    """Add functions that are called around each launch.
+
+    Args:
+        enter: called with a :class:`LaunchEvent` before the launch. What it raises ends the launch.
+        exit: called with an equal one when the launch is enqueued; on CPU tensors, when it is done. Not where it failed.
+    """
+    return LaunchHook(enter, exit)
