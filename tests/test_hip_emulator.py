@@ -68,6 +68,19 @@ def test_needs_no_torch() -> None:
     assert not re.search(r"libtorch|libc10|libwave_runtime", maps)
 
 
+def test_found_by_the_name_of_hip(tmp_path: Path) -> None:
+    (tmp_path / "libwave_emulator.so").symlink_to(LIBRARY.with_name("libwave_emulator.so"))
+    (tmp_path / "libamdhip64.so").symlink_to(LIBRARY)
+    code = """
+import ctypes
+count = ctypes.c_int()
+print(ctypes.CDLL("libamdhip64.so").hipGetDeviceCount(ctypes.byref(count)), count.value)
+"""
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "WAVE_RUNTIME_EMULATOR_DEVICES": "3"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "0 3\n"
+
+
 def test_command_prints_the_path() -> None:
     command = [sys.executable, "-m", "wave_runtime", "hip-emulator"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
