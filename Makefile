@@ -61,13 +61,14 @@ fuzz:
 # The emulator and its HIP library with a program that uses them, in one: a sanitizer must see all of it.
 sanitized := $(wildcard $(patsubst %,csrc/%/*.cpp,base code_object emulator emulator/isa hip_emulator)) \
   tests/cpp/hip_emulator_test.cpp tests/cpp/hip_streams_test.cpp
+headers := $(shell find csrc tests/cpp -name '*.h' -o -name '*.in[cl]')
 sanitized_flags := -std=c++20 -g -O1 -ffp-contract=off -Icsrc -Itests/cpp
 
-build/tsan/%.o: %.cpp
+build/tsan/%.o: %.cpp $(headers)
 	@mkdir -p $(@D)
 	$(CXX) $(sanitized_flags) -fsanitize=thread -c -o $@ $<
 
-build/asan/%.o: %.cpp
+build/asan/%.o: %.cpp $(headers)
 	@mkdir -p $(@D)
 	$(CXX) $(sanitized_flags) -fsanitize=address,undefined -fno-sanitize-recover=all -c -o $@ $<
 

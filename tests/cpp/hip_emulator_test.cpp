@@ -126,8 +126,8 @@ TEST(modules) {
   const std::string corpus = root + "/tests/code_object/corpus/";
   EXPECT_EQ(api.hipModuleLoad(&module, (corpus + "other_text").c_str()), 200);
   EXPECT_EQ(api.hipModuleLoad(&module, (corpus + "clang_v5_gfx1100.co").c_str()), 209);
-  for (const char* name :
-       {"clang_v5_gfx942.co", "bundle_plain.hipfb", "bundle_zstd_v1.hipfb", "bundle_zstd_v3.hipfb"}) {
+  for (const char* name : {"clang_v5_gfx942.co", "bundle_plain.hipfb", "bundle_zstd_v1.hipfb", "bundle_zstd_v3.hipfb",
+                           "host_library.elf"}) {
     const std::vector<char> image = read_file(corpus + name);
     OK(api.hipModuleLoadData(&module, image.data()));
     OK(api.hipModuleUnload(module));
