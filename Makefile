@@ -4,6 +4,7 @@
 # make bench   measure the emulator and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute of fuzzing of the code object reader (needs clang with libFuzzer)
+# make tsan   launch kernels from several threads and streams under ThreadSanitizer; asan: the same under AddressSanitizer
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make clean   remove what was built, .venv included
 #
@@ -22,7 +23,7 @@ python := $(VENV)/bin/python
 tests ?= tests
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo test test-wave bench lint fuzz wave clean
+.PHONY: build demo test test-wave bench lint fuzz tsan asan wave clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -56,6 +57,29 @@ fuzz:
 	  tests/cpp/code_object_fuzz.cpp csrc/base/*.cpp csrc/code_object/*.cpp -ldl
 	build/fuzz/code_object -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	  -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/code_object/corpus tests/code_object/nvidia
+
+# The emulator and its HIP library with a program that uses them, in one: a sanitizer must see all of it.
+sanitized := $(wildcard $(patsubst %,csrc/%/*.cpp,base code_object emulator emulator/isa hip_emulator)) \
+  tests/cpp/hip_emulator_test.cpp tests/cpp/hip_streams_test.cpp
+headers := $(shell find csrc tests/cpp -name '*.h' -o -name '*.in[cl]')
+sanitized_flags := -std=c++20 -g -O1 -ffp-contract=off -Icsrc -Itests/cpp
+
+build/tsan/%.o: %.cpp $(headers)
+	@mkdir -p $(@D)
+	$(CXX) $(sanitized_flags) -fsanitize=thread -c -o $@ $<
+
+build/asan/%.o: %.cpp $(headers)
+	@mkdir -p $(@D)
+	$(CXX) $(sanitized_flags) -fsanitize=address,undefined -fno-sanitize-recover=all -c -o $@ $<
+
+build/tsan/test: $(sanitized:%.cpp=build/tsan/%.o)
+	$(CXX) -fsanitize=thread -rdynamic -o $@ $^ -ldl
+
+build/asan/test: $(sanitized:%.cpp=build/asan/%.o)
+	$(CXX) -fsanitize=address,undefined -rdynamic -o $@ $^ -ldl
+
+tsan asan: %: build/%/test | build
+	WAVE_RUNTIME_TEST_PROGRAM=$< $(python) -m pytest tests/test_hip_emulator.py
 
 wave: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-wave.txt

@@ -12,7 +12,8 @@
 namespace {
 
 using Launch = void(std::string_view, at::TensorList, at::TensorList, c10::SymIntArrayRef, at::ArrayRef<double>,
-                    c10::SymIntArrayRef, c10::SymIntArrayRef, c10::SymInt);
+                    c10::SymIntArrayRef, c10::SymIntArrayRef, c10::SymInt, at::OptionalSymIntArrayRef, bool, bool,
+                    std::optional<int64_t>);
 
 /// Times `calls` calls of the operator on each of `threads` threads. Returns the seconds.
 double seconds_of_operator(std::string_view kernel, at::TensorList inputs, at::TensorList outputs, at::IntArrayRef ints,
@@ -23,7 +24,8 @@ double seconds_of_operator(std::string_view kernel, at::TensorList inputs, at::T
   return seconds_of_launches(static_cast<int>(threads), static_cast<int>(calls), static_cast<int>(warm_up), prepare,
                              [&] {
                                launch.call(kernel, inputs, outputs, c10::fromIntArrayRefSlow(ints), floats,
-                                           c10::fromIntArrayRefSlow(grid), c10::fromIntArrayRefSlow(block), 0);
+                                           c10::fromIntArrayRefSlow(grid), c10::fromIntArrayRefSlow(block), 0, std::nullopt,
+                                           false, false, std::nullopt);
                              });
 }
 

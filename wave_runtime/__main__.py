@@ -1,10 +1,11 @@
-"""The command line: ``python -m wave_runtime info|disasm|coverage FILE``."""
+"""The command line: ``python -m wave_runtime info|disasm|coverage FILE``, ``python -m wave_runtime hip-emulator``."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from pathlib import Path
 
 from wave_runtime import __version__, _coverage, _disasm, _info
 
@@ -24,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     coverage = commands.add_parser("coverage", help="instructions that the emulator does not run")
     coverage.add_argument("files", nargs="+", metavar="FILE")
     coverage.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
+    commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
     return top
 
 
@@ -36,6 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(json.dumps(description, indent=2) if options.json else _info.render(description))
         elif options.command == "disasm":
             print(_disasm.disassemble(options.file, options.kernel, options.target))
+        elif options.command == "hip-emulator":
+            print(Path(__file__).with_name("libwave_hip_emulator.so"))
         else:
             return _coverage_of(options.files, options.target)
     except BrokenPipeError:  # the reader has seen enough, as head(1) does

@@ -116,4 +116,8 @@ size_t read_bundles(const Bytes& bytes, uint64_t origin, size_t unit, const Entr
   return count;
 }
 
+uint64_t bundle_size(const Bytes& bytes) {
+  return read_any_bundle(bytes, 0, 0, [](auto&&...) {});
+}
+
 }  // namespace wave

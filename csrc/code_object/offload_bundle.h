@@ -17,4 +17,7 @@ std::optional<Target> bundle_entry_target(std::string_view id);
 /// a unit of its own from `unit` on; returns how many they are. `origin` is the offset of the bytes in the file.
 size_t read_bundles(const Bytes& bytes, uint64_t origin, size_t unit, const EntrySink& sink);
 
+/// How many bytes the bundle at the start of `bytes` takes; all of them where it does not say (compressed, version 1).
+uint64_t bundle_size(const Bytes& bytes);
+
 }  // namespace wave

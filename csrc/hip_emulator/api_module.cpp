@@ -189,4 +189,10 @@ Error hipExtModuleLaunchKernel(Function function, uint32_t items_x, uint32_t ite
   });
 }
 
+/// In HIP a C++ function, with this name.
+extern "C" __attribute__((visibility("default"), alias("hipExtModuleLaunchKernel"))) Error
+_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(
+    Function, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, size_t, Stream, void**, void**, Event, Event,
+    uint32_t);
+
 }  // namespace wave::hip

@@ -22,8 +22,7 @@ constexpr uint64_t kGuard = uint64_t{64} << 10;
 }  // namespace
 
 MemoryRange Allocation::range() const {
-  return {begin, begin + size, true,
-          text("the allocation at ", hex(begin), host ? " (hipHostMalloc, " : " (hipMalloc, ", size, " bytes)")};
+  return {begin, begin + size, true, text(host ? "the hipHostMalloc at " : "the hipMalloc at ", hex(begin))};
 }
 
 void* Allocations::allocate(uint64_t size, int device, bool host) {

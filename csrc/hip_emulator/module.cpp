@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "code_object/elf.h"
 #include "code_object/file_kind.h"
+#include "code_object/offload_bundle.h"
 #include "hip_emulator/device_memory.h"
 #include "hip_emulator/errors.h"
 
@@ -16,18 +17,32 @@ const char kDeviceTarget[] = "gfx942:sramecc+:xnack-";
 namespace {
 
 /// Up to the last header, section or segment.
-uint64_t elf_size(const Bytes& file) {
+uint64_t elf_size(const Bytes& file, Elf::Depth depth) {
   constexpr uint64_t kSegmentTable = 32, kSectionTable = 40, kSegmentSize = 54, kSectionSize = 58;  // in the header
   const auto table_end = [&](uint64_t offset_at, uint64_t size_at) {
     return file.read<uint64_t>(offset_at) + uint64_t{file.read<uint16_t>(size_at)} * file.read<uint16_t>(size_at + 2);
   };
-  const Elf elf(file);
+  const Elf elf(file, depth);
   uint64_t end = std::max(table_end(kSegmentTable, kSegmentSize), table_end(kSectionTable, kSectionSize));
   for (const ElfSegment& segment : elf.segments()) end = std::max(end, segment.offset + segment.file_size);
   for (const ElfSection& section : elf.sections()) {
     if (section.type != SHT_NOBITS) end = std::max(end, section.offset + section.size);
   }
   return end;
+}
+
+uint64_t image_size(const Bytes& file, FileKind kind) {
+  switch (kind) {
+    case FileKind::CodeObject:
+      return elf_size(file, Elf::Depth::All);
+    case FileKind::HostObject:
+      return elf_size(file, Elf::Depth::Sections);
+    case FileKind::OffloadBundle:
+    case FileKind::CompressedBundle:
+      return bundle_size(file);
+    default:
+      throw Failure(hipErrorInvalidImage, "an image for another vendor's GPU");
+  }
 }
 
 }  // namespace
@@ -39,8 +54,7 @@ std::span<const uint8_t> image_bytes(const void* image) {
   const std::span<const uint8_t> rest(static_cast<const uint8_t*>(image), mapping->end - begin);
   try {
     const Bytes file(rest, "image");
-    // Readers of bundles look at no more than what their headers say.
-    return classify(file) == FileKind::CodeObject ? rest.subspan(0, elf_size(file)) : rest;
+    return rest.subspan(0, image_size(file, classify(file)));
   } catch (const ValueError& error) {
     throw Failure(hipErrorInvalidImage, error.what());
   }

@@ -22,6 +22,19 @@ struct ModuleRecord {
   std::unique_ptr<LoadedModule> module;
   std::vector<Entry> entries;  ///< destroyed before the module
   std::atomic<bool> pinned{false};
+  bool is_abandoned = false;  ///< nobody holds it any more
+
+  /// New launches find it no more.
+  void hide() {
+    for (const Entry& entry : entries) entry.slot->function.store(nullptr);
+  }
+  void show() {
+    for (const Entry& entry : entries) entry.slot->function.store(entry.function.get());
+  }
+  /// Whether a launch under way uses it. Of a hidden one the answer "no" stays true.
+  bool is_used() const {
+    return std::ranges::any_of(entries, [](const Entry& entry) { return entry.slot->users.load() != 0; });
+  }
 };
 
 namespace {
@@ -41,6 +54,45 @@ struct Table {
 Table& table() {
   static Table* instance = new Table();
   return *instance;
+}
+
+/// Launches under way on this thread that may call into other code.
+thread_local int launches_of_thread = 0;
+
+using Removed = std::vector<std::unique_ptr<ModuleRecord>>;
+
+/// Takes the modules that `is_unused` hides and gives up out of the table. Needs the lock.
+template <class IsUnused>
+void remove_modules(Removed& removed, IsUnused is_unused) {
+  auto& modules = table().modules;
+  for (auto item = modules.begin(); item != modules.end();) {
+    if (is_unused(*item->second)) {
+      removed.push_back(std::move(item->second));
+      item = modules.erase(item);
+    } else {
+      ++item;
+    }
+  }
+}
+
+/// The modules that nobody holds, but those that launches or graphs use. Needs the lock.
+void remove_abandoned(Removed& removed) {
+  remove_modules(removed, [](ModuleRecord& record) {
+    if (!record.is_abandoned || record.pinned) return false;
+    record.hide();
+    const bool is_used = record.is_used() || record.pinned;
+    if (is_used) record.show();
+    return !is_used;
+  });
+}
+
+/// Needs the lock. Another holder may have come since the last one let go.
+void set_abandoned(const CodeObject& code, bool abandoned) {
+  if (abandoned && !table().holders[code.sha256()].expired()) return;
+  for (const auto& [key, record] : table().modules) {
+    if (std::get<std::string>(key) == code.sha256()) record->is_abandoned = abandoned;
+  }
+  if (abandoned) table().holders.erase(code.sha256());
 }
 
 /// Adds what helps to the driver's error.
@@ -122,7 +174,9 @@ std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place&
 }
 
 void load(const Kernel& kernel, const Place& place, FunctionSlot& slot) {
+  Removed removed;  // destroyed without the lock
   const std::lock_guard lock(table().mutex);
+  remove_abandoned(removed);
   if (slot.function.load() != nullptr) return;
   std::unique_ptr<DeviceFunction> function = make_function(kernel, place);
   ModuleRecord& record = *function->module;
@@ -163,43 +217,46 @@ Global find_global(const std::shared_ptr<const CodeObject>& code, const Place& p
   return load_module(code, place).module->global(name);
 }
 
+InsideLaunch::InsideLaunch() { ++launches_of_thread; }
+InsideLaunch::~InsideLaunch() { --launches_of_thread; }
+
 size_t unload(const CodeObject& code) {
-  std::vector<std::unique_ptr<ModuleRecord>> unloaded;
-  const std::lock_guard lock(table().mutex);
-  auto& modules = table().modules;
-  for (auto item = modules.begin(); item != modules.end();) {
-    ModuleRecord& record = *item->second;
-    if (record.code->sha256() != code.sha256() || record.pinned) {
-      ++item;
-      continue;
-    }
-    for (const ModuleRecord::Entry& entry : record.entries) entry.slot->function.store(nullptr);
-    for (const ModuleRecord::Entry& entry : record.entries) {
-      while (entry.slot->users.load() != 0) std::this_thread::yield();
-    }
-    if (record.pinned) {  // by a launch that was under way
-      for (const ModuleRecord::Entry& entry : record.entries) entry.slot->function.store(entry.function.get());
-      ++item;
-      continue;
-    }
-    unloaded.push_back(std::move(item->second));
-    item = modules.erase(item);
+  if (launches_of_thread != 0) {
+    throw RuntimeError(
+        "unload() inside a launch (in a hook or a signal handler) would wait for that launch: call it later");
   }
-  return unloaded.size();
+  Removed removed;  // destroyed without the lock
+  const std::lock_guard lock(table().mutex);
+  remove_modules(removed, [&](ModuleRecord& record) {
+    if (record.pinned || record.code->sha256() != code.sha256()) return false;
+    record.hide();
+    while (record.is_used()) std::this_thread::yield();
+    if (record.pinned) record.show();  // by a launch that was under way
+    return !record.pinned;
+  });
+  return removed.size();
 }
 
 std::shared_ptr<const void> hold_loaded(const std::shared_ptr<const CodeObject>& code) {
+  const auto let_go = [code](const void*) {
+    Removed removed;  // destroyed without the lock
+    const std::lock_guard lock(table().mutex);
+    set_abandoned(*code, true);
+    remove_abandoned(removed);
+  };
   const std::lock_guard lock(table().mutex);
   std::weak_ptr<const void>& known = table().holders[code->sha256()];
   if (std::shared_ptr<const void> holder = known.lock()) return holder;
-  const std::shared_ptr<const void> holder(static_cast<const void*>(code.get()),
-                                           [code](const void*) { unload(*code); });
+  const std::shared_ptr<const void> holder(static_cast<const void*>(code.get()), let_go);
+  set_abandoned(*code, false);
   known = holder;
   return holder;
 }
 
 std::vector<LoadedInfo> loaded_modules() {
+  Removed removed;  // destroyed without the lock
   const std::lock_guard lock(table().mutex);
+  remove_abandoned(removed);
   std::vector<LoadedInfo> infos;
   for (const auto& [key, record] : table().modules) {
     LoadedInfo info{record->place, record->code->sha256(), record->code->target().id(), {}, record->pinned};

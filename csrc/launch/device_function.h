@@ -78,11 +78,22 @@ bool is_pinned(const DeviceFunction& function);
 Global find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name);
 
 /// Unloads a code object from all devices, but where a graph may hold it; waits for launches under way to be enqueued.
-/// It is loaded again when it is launched again. Returns from how many devices. The caller must hold no lock that a
-/// launch may wait for.
+/// It is loaded again when it is launched again. Returns from how many devices. Throws RuntimeError inside a launch of
+/// this thread, which would wait for itself: in a hook, or in a signal handler while the emulator runs. The caller must
+/// hold no lock that a launch may wait for.
 size_t unload(const CodeObject& code);
 
-/// As long as somebody holds what this returns for a code object of the same contents, it stays loaded.
+/// Marks a scope of this thread as inside a launch that may call into other code.
+class InsideLaunch {
+ public:
+  InsideLaunch();
+  ~InsideLaunch();
+  InsideLaunch(const InsideLaunch&) = delete;
+  InsideLaunch& operator=(const InsideLaunch&) = delete;
+};
+
+/// As long as somebody holds what this returns for a code object of the same contents, it stays loaded. Then it is
+/// unloaded, at once or, where a launch is under way, when modules are next loaded or listed: letting go never waits.
 std::shared_ptr<const void> hold_loaded(const std::shared_ptr<const CodeObject>& code);
 
 struct LoadedInfo {

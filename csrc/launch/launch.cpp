@@ -66,6 +66,8 @@ void launch(const Kernel& kernel, const DeviceFunction& function, const Geometry
                       stream,        arguments,      geometry.attributes ? &*geometry.attributes : nullptr,
                       host};
   const bool hooked = has_hooks();
+  std::optional<InsideLaunch> inside;
+  if (hooked || host != nullptr) inside.emplace();
   if (hooked) call_enter_hooks({kernel, function.place, geometry, stream, arguments});
   try {
     run(function, launch);

@@ -1,6 +1,7 @@
 #include "op/call.h"
 
 #include <ATen/MemoryOverlap.h>
+#include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 
@@ -89,8 +90,8 @@ void TensorArguments::add(size_t index, const at::Tensor& tensor) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const bool fits =
       tensor.defined() && tensor.layout() == c10::kStrided &&
-      (parameter.may_be_pointer || takes(parameter.type, tensor.scalar_type())) &&
-      !tensor.is_conj() && !tensor.is_neg() &&
+      (parameter.may_be_pointer || takes(parameter.type, tensor.scalar_type())) && !tensor.is_conj() &&
+      !tensor.is_neg() &&
       (kernel_.strides() == StridePolicy::Any || impl->has_symbolic_sizes_strides() || impl->is_contiguous());
   if (!fits) refuse(index, tensor);
   items_.push_back({index, &tensor, impl->unsafe_storage().unsafeGetStorageImpl(), !parameter.is_const});
@@ -219,21 +220,30 @@ std::vector<MemoryRange> memory_of(at::TensorList tensors, c10::Device device) {
   return ranges;
 }
 
+void PreparedLaunch::enqueue(std::span<const uint8_t> arguments, void* stream, HostLaunch* host) const {
+  std::optional<at::RecordFunction> range;
+  if (auto callbacks = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION)) {
+    range.emplace(std::move(*callbacks));
+    if (range->isActive()) range->before(text("wave::launch/", kernel_.name()));
+  }
+  launch(kernel_, *function_, geometry_, stream, arguments, host);
+}
+
 std::vector<std::string> PreparedLaunch::run(std::span<const uint8_t> arguments, std::vector<MemoryRange> memory,
                                              void* stream, AccessTrace* trace) const {
   if (!is_on_host()) {
-    launch(kernel_, *function_, geometry_, stream, arguments, nullptr);
+    enqueue(arguments, stream, nullptr);
     return {};
   }
   HostLaunch host{std::move(memory), torch_threads(), kernel_.strict(), trace, {}};
-  launch(kernel_, *function_, geometry_, stream, arguments, &host);
+  enqueue(arguments, stream, &host);
   return std::move(host.warnings);
 }
 
 std::vector<std::string> PreparedLaunch::run(const ArgumentPacker& packer, const TensorArguments& tensors,
                                              void* stream) const {
   if (!is_on_host()) {
-    launch(kernel_, *function_, geometry_, stream, packer.packed(), nullptr);
+    enqueue(packer.packed(), stream, nullptr);
     // Everything else on CPU tensors expects their contents to be there.
     const Place& place = function_->place;
     if (tensors.device().is_cpu()) place.driver().synchronize(place.device, stream);

@@ -35,9 +35,10 @@ class TensorArguments {
   /// Throws RuntimeError where the kernel's mutability is unknown and a tensor was made in inference mode.
   void check_inference() const;
 
-  /// Tells autograd of the launch that follows. Throws RuntimeError where it would cut the graph: a tensor that requires
-  /// grad while grad mode is on, or that carries a forward-mode tangent. Then marks the written tensors as changed: one
-  /// saved for backward must not give a wrong gradient. Throws for inference tensors outside of inference mode.
+  /// Tells autograd of the launch that follows. Throws RuntimeError where it would cut the graph: a tensor that
+  /// requires grad while grad mode is on, or that carries a forward-mode tangent. Then marks the written tensors as
+  /// changed: one saved for backward must not give a wrong gradient. Throws for inference tensors outside of inference
+  /// mode.
   void tell_autograd() const;
 
   /// Puts the tensors' addresses into `packer`.
@@ -104,6 +105,9 @@ class PreparedLaunch {
   bool is_on_host() const { return function_->place.kind == DriverKind::Emulator; }
 
  private:
+  /// The launch, which a profiler sees as "wave::launch/<kernel>".
+  void enqueue(std::span<const uint8_t> arguments, void* stream, HostLaunch* host) const;
+
   const Kernel& kernel_;
   const FunctionUse function_;
   const Geometry geometry_;

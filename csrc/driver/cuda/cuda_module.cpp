@@ -5,6 +5,7 @@
 #include "driver/cuda/cuda_context.h"
 #include "driver/cuda/cuda_function.h"
 #include "driver/fork.h"
+#include "driver/lost_device.h"
 
 namespace wave::cuda {
 
@@ -36,7 +37,8 @@ CudaModule::~CudaModule() {
   try {
     const ContextGuard guard(api_, context_);
     const RelaxedCapture relaxed(api_);
-    api_.check(api_.cuModuleUnload(module_), "cuModuleUnload");
+    const Error error = api_.cuModuleUnload(module_);
+    if (!is_lost_device(error)) api_.check(error, "cuModuleUnload");
   } catch (const RuntimeError& error) {
     std::fprintf(stderr, "wave_runtime: %s\n", error.what());
   }

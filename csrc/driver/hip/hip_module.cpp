@@ -5,6 +5,7 @@
 #include "driver/fork.h"
 #include "driver/hip/hip_device.h"
 #include "driver/hip/hip_function.h"
+#include "driver/lost_device.h"
 
 namespace wave::hip {
 
@@ -20,7 +21,8 @@ HipModule::~HipModule() {
   try {
     const DeviceGuard guard(api_, device_);
     const RelaxedCapture relaxed(api_);
-    api_.check(api_.hipModuleUnload(module_), "hipModuleUnload");
+    const Error error = api_.hipModuleUnload(module_);
+    if (!is_lost_device(error)) api_.check(error, "hipModuleUnload");
   } catch (const RuntimeError& error) {
     std::fprintf(stderr, "wave_runtime: %s\n", error.what());
   }

@@ -1,0 +1,260 @@
+// A program that uses libwave_hip_emulator.so: LIBRARY ROOT TEST. LIBRARY may be "-" where the emulator is linked in.
+// Here are the tests of devices, modules, launches, memory and faults.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "hip_program.h"
+
+namespace {
+
+TEST(devices) {
+  OK(api.hipInit(0));
+  int count = 0, value = 0;
+  OK(api.hipGetDeviceCount(&count));
+  EXPECT_EQ(count, 2);  // the test sets WAVE_RUNTIME_EMULATOR_DEVICES
+  std::vector<char> properties(1472 + 8, 'x');
+  OK(api.hipGetDevicePropertiesR0600(properties.data(), 1));
+  EXPECT_EQ(std::strcmp(&properties[0], "Wave Runtime emulator (gfx942)"), 0);
+  EXPECT_EQ(std::strcmp(&properties[1160], "gfx942:sramecc+:xnack-"), 0);
+  EXPECT_EQ(properties[1472], 'x');
+  OK(api.hipGetDeviceProperties(properties.data(), 0));
+  EXPECT_EQ(std::strcmp(&properties[396], "gfx942:sramecc+:xnack-"), 0);
+  OK(api.hipDeviceGetAttribute(&value, hip::kMaxThreadsPerBlock, 0));
+  EXPECT_EQ(value, 1024);
+  EXPECT_EQ(api.hipSetDevice(2), 101);
+  EXPECT_EQ(api.hipGetLastError(), 101);
+  EXPECT_EQ(api.hipGetLastError(), 0);
+  EXPECT_EQ(api.hipGetDevicePropertiesR0600(properties.data(), -1), 101);
+  OK(api.hipSetDevice(1));
+  std::thread([] {  // each thread begins with device 0
+    int device = -1;
+    OK(api.hipGetDevice(&device));
+    EXPECT_EQ(device, 0);
+  })
+      .join();
+  EXPECT_EQ(std::strcmp(api.hipGetErrorName(700), "hipErrorIllegalAddress"), 0);
+}
+
+TEST(launches) {
+  const Loaded module(basics());
+  const Buffer<float> a(ramp(0)), b(ramp(1)), c(kCount);
+  OK(launch(module["vector_add"], 4, 256, nullptr, a.data, b.data, c.data, kCount));
+  OK(api.hipDeviceSynchronize());
+  for (int i = 0; i < kCount; ++i) EXPECT_EQ(c.values()[i], 2.0f * i + 1);
+
+  struct {
+    const float *a, *b;
+    float* c;
+    int n;
+  } packed{b.data, b.data, c.data, kCount};
+  size_t size = sizeof(packed);
+  void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &size, reinterpret_cast<void*>(3)};
+  OK(api.hipModuleLaunchKernel(module["vector_add"], 4, 1, 1, 256, 1, 1, 0, nullptr, nullptr, extra));
+  packed.c = nullptr;  // was copied
+  EXPECT_EQ(c.values()[10], 22.0f);
+
+  hip::LaunchAttribute attribute{};
+  attribute.id = hip::kAttributeClusterDimension;
+  std::fill_n(attribute.value.cluster, 3, 1u);
+  hip::LaunchConfig config{{4, 1, 1}, {256, 1, 1}, 0, nullptr, &attribute, 1};
+  OK(api.hipMemset(c.data, 0, kCount * sizeof(float)));
+  packed.c = c.data;
+  OK(api.hipDrvLaunchKernelEx(&config, module["vector_add"], nullptr, extra));
+  EXPECT_EQ(c.values()[kCount - 1], 2.0f * kCount);
+  attribute.value.cluster[0] = 2;
+  EXPECT_EQ(api.hipDrvLaunchKernelEx(&config, module["vector_add"], nullptr, extra), 801);
+
+  OK(api.hipMemset(c.data, 0, kCount * sizeof(float)));
+  OK(api.hipExtModuleLaunchKernel(module["vector_add"], 1024, 1, 1, 256, 1, 1, 0, nullptr, nullptr, extra, nullptr,
+                                  nullptr, 0));
+  EXPECT_EQ(c.values()[kCount - 1], 2.0f * kCount);
+  void* parameters[] = {&packed.a, &packed.b, &packed.c, &packed.n};
+  OK(api.hipModuleLaunchCooperativeKernel(module["vector_add"], 4, 1, 1, 256, 1, 1, 0, nullptr, parameters));
+  EXPECT_EQ(
+      api.hipModuleLaunchCooperativeKernel(module["vector_add"], 1u << 20, 1, 1, 256, 1, 1, 0, nullptr, parameters),
+      720);
+  OK(api.hipDeviceSynchronize());
+  int registers = 0, blocks = 0;
+  OK(api.hipFuncGetAttribute(&registers, hip::kFunctionNumRegs, module["vector_add"]));
+  OK(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, module["vector_add"], 256, 0));
+  EXPECT_EQ(registers > 0 && blocks == 8, true);
+}
+
+/// Every hidden argument is the runtime's, and the block may have three dimensions.
+TEST(hidden) {
+  const Loaded module(language());
+  const Buffer<int> out(16);
+  void* parameters[] = {const_cast<int**>(&out.data)};
+  // One workgroup: several would write the same place, a race that ThreadSanitizer finds.
+  OK(api.hipModuleLaunchKernel(module["hidden_arguments"], 1, 1, 1, 4, 3, 2, 0, nullptr, parameters, nullptr));
+  const std::vector<int> expected{4, 3, 2, 4, 3, 2, 1, 1, 1, 0, 3};
+  const std::vector<int> values = out.values();
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(values[i], expected[i]);
+}
+
+TEST(globals) {
+  const Loaded first(language()), second(language());
+  const Buffer<int> out(2);
+  for (int launches = 1; launches <= 3; ++launches) {
+    OK(launch(first["use_globals"], 1, 1, nullptr, out.data));
+    EXPECT_EQ(out.values()[0], 40 + launches);
+    EXPECT_EQ(out.values()[1], 7);
+  }
+  OK(launch(second["use_globals"], 1, 1, nullptr, out.data));  // each module has its own
+  EXPECT_EQ(out.values()[0], 41);
+  void* counter = nullptr;
+  size_t size = 0;
+  OK(api.hipModuleGetGlobal(&counter, &size, first.module, "counter"));
+  EXPECT_EQ(size, sizeof(int));
+  const int value = 100;
+  OK(api.hipMemcpyHtoD(counter, &value, sizeof(value)));
+  OK(launch(first["use_globals"], 1, 1, nullptr, out.data));
+  EXPECT_EQ(out.values()[0], 101);
+  EXPECT_EQ(api.hipModuleGetGlobal(&counter, &size, first.module, "nothing"), 500);
+}
+
+TEST(modules) {
+  hip::Module module = nullptr;
+  hip::Function function = nullptr;
+  EXPECT_EQ(api.hipModuleLoadData(&module, "no code object, whatever it is"), 200);
+  EXPECT_EQ(api.hipModuleLoadData(&module, reinterpret_cast<void*>(64)), 1);
+  EXPECT_EQ(api.hipModuleLoad(&module, "/nowhere"), 301);
+  const std::string corpus = root + "/tests/code_object/corpus/";
+  EXPECT_EQ(api.hipModuleLoad(&module, (corpus + "other_text").c_str()), 200);
+  EXPECT_EQ(api.hipModuleLoad(&module, (corpus + "clang_v5_gfx1100.co").c_str()), 209);
+  for (const char* name : {"clang_v5_gfx942.co", "bundle_plain.hipfb", "bundle_zstd_v1.hipfb", "bundle_zstd_v3.hipfb",
+                           "host_library.elf"}) {
+    const std::vector<char> image = read_file(corpus + name);
+    OK(api.hipModuleLoadData(&module, image.data()));
+    OK(api.hipModuleUnload(module));
+  }
+  OK(api.hipModuleLoad(&module, basics().c_str()));
+  EXPECT_EQ(api.hipModuleGetFunction(&function, module, "nothing"), 500);
+  OK(api.hipModuleGetFunction(&function, module, "vector_add"));
+  OK(api.hipModuleUnload(module));
+  EXPECT_EQ(api.hipModuleUnload(module), 400);
+  EXPECT_EQ(launch(function, 1, 64, nullptr, nullptr, nullptr, nullptr, 0), 400);
+
+  Slow slow;  // modules stay usable while launches are queued
+  const hip::Stream stream = new_stream();
+  slow.enqueue(stream);
+  slow.enqueue(stream);
+  OK(api.hipModuleUnload(std::exchange(slow.module.module, nullptr)));
+  OK(api.hipStreamSynchronize(stream));
+  EXPECT_EQ(slow.is_done(), true);
+  OK(api.hipStreamDestroy(stream));
+}
+
+TEST(geometry) {
+  const Loaded module(basics());
+  const Buffer<float> a(ramp(0));
+  const auto with = [&](unsigned grid, unsigned block) {
+    return launch(module["vector_add"], grid, block, nullptr, a.data, a.data, a.data, 0);
+  };
+  EXPECT_EQ(with(0, 64), 9);
+  EXPECT_EQ(with(1, 0), 9);
+  EXPECT_EQ(with(1, 2048), 9);
+  EXPECT_EQ(with(1u << 31, 64), 9);
+  void* parameters[] = {nullptr};
+  EXPECT_EQ(api.hipModuleLaunchKernel(module["vector_add"], 1, 1, 1, 64, 1, 1, 1 << 20, nullptr, parameters, nullptr),
+            1);
+  EXPECT_EQ(api.hipModuleLaunchKernel(module["vector_add"], 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr), 1);
+  EXPECT_EQ(api.hipModuleLaunchKernel(module["vector_add"], 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, parameters), 1);
+  EXPECT_EQ(api.hipModuleLaunchKernel(nullptr, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr), 400);
+  OK(with(1, 64));
+  OK(api.hipDeviceSynchronize());
+}
+
+TEST(memory) {
+  const std::vector<float> values = ramp(3);
+  const Buffer<float> a(values), b(kCount);
+  const size_t size = kCount * sizeof(float);
+  OK(api.hipMemcpyDtoD(b.data, a.data, size));
+  EXPECT_EQ(b.values() == values, true);
+  EXPECT_EQ(api.hipMemcpy(b.data, a.data, size + 1, hip::kCopyDefault), 1);
+  EXPECT_EQ(api.hipMemcpy(b.data, a.data, size, static_cast<hip::MemcpyKind>(9)), 21);
+  OK(api.hipMemsetD32(b.data, 7, kCount));
+  EXPECT_EQ(reinterpret_cast<int*>(b.data)[kCount - 1], 7);
+  hip::PointerAttributes attributes{};
+  OK(api.hipPointerGetAttributes(&attributes, a.data + 1));
+  EXPECT_EQ(static_cast<int>(attributes.type), 2);
+  EXPECT_EQ(api.hipPointerGetAttributes(&attributes, values.data()), 1);
+  void* pinned = nullptr;
+  OK(api.hipHostMalloc(&pinned, 64, 0));
+  OK(api.hipPointerGetAttributes(&attributes, pinned));
+  EXPECT_EQ(static_cast<int>(attributes.type), 1);
+  OK(api.hipHostFree(pinned));
+  EXPECT_EQ(api.hipFree(pinned), 1);
+  void* nothing = nullptr;
+  EXPECT_EQ(api.hipMalloc(&nothing, size_t{1} << 60), 2);
+  OK(api.hipMalloc(&nothing, 0));
+  OK(api.hipFree(nullptr));
+  size_t free = 0, total = 0;
+  OK(api.hipMemGetInfo(&free, &total));
+  EXPECT_EQ(free < total, true);
+}
+
+/// Kernels reach memory that the program did not get from HIP.
+TEST(process_memory) {
+  const Loaded module(basics());
+  std::vector<float> a = ramp(0), c(kCount);
+  OK(launch(module["vector_add"], 4, 256, nullptr, a.data(), a.data(), c.data(), kCount));
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(c[kCount - 1], 2.0f * (kCount - 1));
+}
+
+void fault(hip::Error expected, const char* binary, const char* kernel, float* to) {
+  const Loaded module(binary);
+  const hip::Stream stream = new_stream();
+  const Buffer<float> a(ramp(0));
+  OK(launch(module[kernel], 4, 256, stream, a.data, a.data, to, kCount));
+  EXPECT_EQ(api.hipStreamSynchronize(stream), expected);
+  EXPECT_EQ(api.hipStreamSynchronize(stream), expected);
+  EXPECT_EQ(launch(module[kernel], 4, 256, stream, a.data, a.data, a.data, kCount), expected);
+  EXPECT_EQ(api.hipDeviceSynchronize(), expected);
+  float value = 0;
+  EXPECT_EQ(api.hipMemcpy(&value, a.data, 4, hip::kDeviceToHost), expected);
+  OK(api.hipDeviceReset());
+  OK(launch(module["vector_add"], 4, 256, stream, a.data, a.data, a.data, kCount));
+  OK(api.hipStreamSynchronize(stream));
+}
+
+TEST(faults) {
+  const Buffer<float> small(500);
+  fault(700, basics().c_str(), "vector_add", small.data);
+  fault(700, basics().c_str(), "vector_add", reinterpret_cast<float*>(0x1000));
+  void* read_only = mmap(nullptr, 1 << 16, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  fault(700, basics().c_str(), "vector_add", static_cast<float*>(read_only));
+  void* freed = nullptr;
+  OK(api.hipMalloc(&freed, 1 << 16));
+  OK(api.hipFree(freed));
+  fault(700, basics().c_str(), "vector_add", static_cast<float*>(freed));
+}
+
+TEST(illegal_instruction) {
+  const Loaded module(probes());
+  void* parameters[] = {nullptr, nullptr, nullptr, nullptr};
+  uint64_t zero = 0;
+  std::fill_n(parameters, 4, &zero);
+  OK(api.hipModuleLaunchKernel(module["unknown_instruction"], 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr));
+  EXPECT_EQ(api.hipDeviceSynchronize(), 719);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 4) return 2;
+  api.open(std::strcmp(arguments[1], "-") == 0 ? nullptr : arguments[1]);
+  root = arguments[2];
+  for (const Test& test : tests()) {
+    if (std::strcmp(arguments[3], test.name) != 0) continue;
+    test.run();
+    return 0;
+  }
+  std::fprintf(stderr, "no test '%s'\n", arguments[3]);
+  return 2;
+}

@@ -1,0 +1,168 @@
+// Compares what this project declares of HIP's interface with HIP's own headers. All is done when it compiles:
+//   g++ -std=c++20 -fsyntax-only -D__HIP_PLATFORM_AMD__ -I/opt/rocm/include -Icsrc tests/cpp/hip_types_test.cpp
+#include <hip/hip_runtime_api.h>
+#if __has_include(<hip/hip_ext.h>)
+#include <hip/hip_ext.h>
+#endif
+
+#include <type_traits>
+#include <utility>
+
+#include "hip_emulator/hip_handles.h"
+
+using wave::hip::DeviceProperties;
+
+#define SAME_VALUE(ours, theirs) static_assert(static_cast<long>(wave::hip::ours) == static_cast<long>(theirs))
+
+SAME_VALUE(kSuccess, hipSuccess);
+SAME_VALUE(kErrorNotFound, hipErrorNotFound);
+SAME_VALUE(kErrorNoDevice, hipErrorNoDevice);
+SAME_VALUE(kCooperativeLaunch, hipDeviceAttributeCooperativeLaunch);
+SAME_VALUE(kMaxBlockDimX, hipDeviceAttributeMaxBlockDimX);
+SAME_VALUE(kMaxBlockDimY, hipDeviceAttributeMaxBlockDimY);
+SAME_VALUE(kMaxBlockDimZ, hipDeviceAttributeMaxBlockDimZ);
+SAME_VALUE(kMaxGridDimX, hipDeviceAttributeMaxGridDimX);
+SAME_VALUE(kMaxGridDimY, hipDeviceAttributeMaxGridDimY);
+SAME_VALUE(kMaxGridDimZ, hipDeviceAttributeMaxGridDimZ);
+SAME_VALUE(kMaxThreadsPerBlock, hipDeviceAttributeMaxThreadsPerBlock);
+SAME_VALUE(kMultiprocessorCount, hipDeviceAttributeMultiprocessorCount);
+SAME_VALUE(kMaxSharedMemoryPerBlock, hipDeviceAttributeMaxSharedMemoryPerBlock);
+SAME_VALUE(kFunctionMaxThreadsPerBlock, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME_VALUE(kFunctionSharedSizeBytes, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+SAME_VALUE(kFunctionConstSizeBytes, HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+SAME_VALUE(kFunctionLocalSizeBytes, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+SAME_VALUE(kFunctionNumRegs, HIP_FUNC_ATTRIBUTE_NUM_REGS);
+SAME_VALUE(kCaptureNone, hipStreamCaptureStatusNone);
+SAME_VALUE(kCaptureActive, hipStreamCaptureStatusActive);
+SAME_VALUE(kCaptureInvalidated, hipStreamCaptureStatusInvalidated);
+SAME_VALUE(kCaptureModeGlobal, hipStreamCaptureModeGlobal);
+SAME_VALUE(kCaptureModeThreadLocal, hipStreamCaptureModeThreadLocal);
+SAME_VALUE(kCaptureModeRelaxed, hipStreamCaptureModeRelaxed);
+SAME_VALUE(kHostToHost, hipMemcpyHostToHost);
+SAME_VALUE(kHostToDevice, hipMemcpyHostToDevice);
+SAME_VALUE(kDeviceToHost, hipMemcpyDeviceToHost);
+SAME_VALUE(kDeviceToDevice, hipMemcpyDeviceToDevice);
+SAME_VALUE(kCopyDefault, hipMemcpyDefault);
+SAME_VALUE(kStreamNonBlocking, hipStreamNonBlocking);
+SAME_VALUE(kEventDisableTiming, hipEventDisableTiming);
+
+// Handles are pointers there as here, enumerations of the same size.
+static_assert(sizeof(hipError_t) == sizeof(wave::hip::Error));
+static_assert(std::is_same_v<hipDevice_t, wave::hip::Device>);
+static_assert(std::is_same_v<hipDeviceptr_t, wave::hip::DevicePointer>);
+template <class Handle>
+constexpr bool is_handle = std::is_pointer_v<Handle> && std::is_class_v<std::remove_pointer_t<Handle>>;
+static_assert(is_handle<hipModule_t> && is_handle<hipFunction_t> && is_handle<hipStream_t> && is_handle<hipEvent_t> &&
+              is_handle<hipGraph_t> && is_handle<hipGraphExec_t> && is_handle<hipGraphNode_t> && is_handle<hipCtx_t>);
+static_assert(sizeof(hipDeviceAttribute_t) == sizeof(wave::hip::DeviceAttribute));
+static_assert(sizeof(hipFunction_attribute) == sizeof(wave::hip::FunctionAttribute));
+static_assert(sizeof(hipStreamCaptureStatus) == sizeof(wave::hip::CaptureStatus));
+static_assert(sizeof(hipStreamCaptureMode) == sizeof(wave::hip::CaptureMode));
+static_assert(sizeof(hipMemcpyKind) == sizeof(wave::hip::MemcpyKind));
+static_assert(sizeof(hipMemoryType) == sizeof(wave::hip::MemoryType));
+static_assert(sizeof(hipJitOption) == sizeof(wave::hip::JitOption));
+
+// Device properties, of which there are two layouts.
+static_assert(sizeof(hipDeviceProp_t) <= DeviceProperties::kSize);
+static_assert(sizeof(hipDeviceProp_t::name) == DeviceProperties::kNameSize && offsetof(hipDeviceProp_t, name) == 0);
+static_assert(sizeof(hipDeviceProp_t::gcnArchName) <= DeviceProperties::kNameSize);
+#if HIP_VERSION_MAJOR >= 6
+#define OFFSET(offset, old_offset) offset
+static_assert(sizeof(hipDeviceProp_t) == 1472);
+static_assert(offsetof(hipDeviceProp_t, gcnArchName) == DeviceProperties::kArchOffset);
+#else
+#define OFFSET(offset, old_offset) old_offset
+static_assert(sizeof(hipDeviceProp_t) == 792);
+static_assert(offsetof(hipDeviceProp_t, gcnArchName) == DeviceProperties::kOldArchOffset);
+#endif
+#define PROPERTY(type, name, offset, old_offset, attribute, value)              \
+  static_assert(offsetof(hipDeviceProp_t, name) == OFFSET(offset, old_offset)); \
+  static_assert(std::is_same_v<std::remove_reference_t<decltype((std::declval<hipDeviceProp_t&>().name))>, type>);
+#include "hip_emulator/properties.inc"
+#undef PROPERTY
+
+// Attributes by number, for the properties that have one.
+static_assert(hipDeviceAttributeTotalGlobalMem == 84 && hipDeviceAttributeMaxSharedMemoryPerBlock == 74 &&
+              hipDeviceAttributeMaxRegistersPerBlock == 71 && hipDeviceAttributeWarpSize == 87 &&
+              hipDeviceAttributeClockRate == 5 && hipDeviceAttributeComputeCapabilityMajor == 23 &&
+              hipDeviceAttributeComputeCapabilityMinor == 61 && hipDeviceAttributeCanMapHostMemory == 3 &&
+              hipDeviceAttributeConcurrentKernels == 8 && hipDeviceAttributeMaxThreadsPerMultiProcessor == 57 &&
+              hipDeviceAttributeMaxSharedMemoryPerMultiprocessor == 10002);
+
+// Errors that the emulator returns. hipErrorCapturedEvent and the like are in all releases; the numbers never changed.
+#define ERROR(name, number, text) static_assert(name == number);
+#include "hip_emulator/errors.inc"
+#undef ERROR
+
+#if HIP_VERSION_MAJOR >= 6
+SAME_VALUE(kMemoryUnregistered, hipMemoryTypeUnregistered);
+SAME_VALUE(kMemoryHost, hipMemoryTypeHost);
+SAME_VALUE(kMemoryDevice, hipMemoryTypeDevice);
+static_assert(offsetof(hipPointerAttribute_t, type) == offsetof(wave::hip::PointerAttributes, type));
+#endif
+static_assert(sizeof(hipPointerAttribute_t) == sizeof(wave::hip::PointerAttributes));
+static_assert(offsetof(hipPointerAttribute_t, device) == offsetof(wave::hip::PointerAttributes, device));
+static_assert(offsetof(hipPointerAttribute_t, devicePointer) == offsetof(wave::hip::PointerAttributes, device_pointer));
+static_assert(offsetof(hipPointerAttribute_t, hostPointer) == offsetof(wave::hip::PointerAttributes, host_pointer));
+static_assert(offsetof(hipPointerAttribute_t, isManaged) == offsetof(wave::hip::PointerAttributes, is_managed));
+
+#ifdef HIP_HAS_LAUNCH_EX  // ROCm 6.4 and later
+SAME_VALUE(kAttributeCooperative, hipLaunchAttributeCooperative);
+SAME_VALUE(kAttributePriority, hipLaunchAttributePriority);
+static_assert(sizeof(hipLaunchAttribute) == sizeof(wave::hip::LaunchAttribute));
+static_assert(offsetof(hipLaunchAttribute, id) == offsetof(wave::hip::LaunchAttribute, id));
+static_assert(offsetof(hipLaunchAttribute, val) == offsetof(wave::hip::LaunchAttribute, value));
+static_assert(sizeof(hipLaunchAttributeValue) == sizeof(wave::hip::LaunchAttribute::value));
+static_assert(sizeof(HIP_LAUNCH_CONFIG) == sizeof(wave::hip::LaunchConfig));
+static_assert(offsetof(HIP_LAUNCH_CONFIG, gridDimX) == offsetof(wave::hip::LaunchConfig, grid));
+static_assert(offsetof(HIP_LAUNCH_CONFIG, blockDimX) == offsetof(wave::hip::LaunchConfig, block));
+static_assert(offsetof(HIP_LAUNCH_CONFIG, sharedMemBytes) == offsetof(wave::hip::LaunchConfig, shared_memory));
+static_assert(offsetof(HIP_LAUNCH_CONFIG, hStream) == offsetof(wave::hip::LaunchConfig, stream));
+static_assert(offsetof(HIP_LAUNCH_CONFIG, attrs) == offsetof(wave::hip::LaunchConfig, attributes));
+static_assert(offsetof(HIP_LAUNCH_CONFIG, numAttrs) == offsetof(wave::hip::LaunchConfig, attribute_count));
+#endif
+
+// Signatures: each row of the tables declares its function once more, with HIP's own types. Where the header has
+// declared it differently, that is an error.
+#undef hipGetDeviceProperties
+#define hipGetDeviceProperties not_compared_hipGetDeviceProperties  // takes hipDeviceProp_t, of which there are two
+#define hipGetDevicePropertiesR0600 not_compared_hipGetDevicePropertiesR0600
+#define hipExtModuleLaunchKernel not_compared_hipExtModuleLaunchKernel  // a C++ function
+
+using Error = hipError_t;
+using Device = hipDevice_t;
+using Module = hipModule_t;
+using Function = hipFunction_t;
+using Stream = hipStream_t;
+using DevicePointer = hipDeviceptr_t;
+using DeviceAttribute = hipDeviceAttribute_t;
+using FunctionAttribute = hipFunction_attribute;
+using CaptureStatus = hipStreamCaptureStatus;
+using CaptureMode = hipStreamCaptureMode;
+using Event = hipEvent_t;
+using Graph = hipGraph_t;
+using GraphExec = hipGraphExec_t;
+using GraphNode = hipGraphNode_t;
+using Context = hipCtx_t;
+using JitOption = hipJitOption;
+using MemcpyKind = hipMemcpyKind;
+using PointerAttributes = hipPointerAttribute_t;
+#if HIP_VERSION_MAJOR >= 7
+using HostSource = const void*;
+#else
+using HostSource = void*;
+#endif
+#ifdef HIP_HAS_LAUNCH_EX
+using LaunchConfig = HIP_LAUNCH_CONFIG;
+#else
+struct LaunchConfig;
+#endif
+
+extern "C" {
+#define REQUIRED(name, parameters) Error name parameters;
+#define OPTIONAL(name, parameters) Error name parameters;
+#define FUNCTION(name, parameters) Error name parameters;
+#define TEXT(name) const char* name(Error error);
+#include "driver/hip/hip_symbols.inc"
+#include "hip_emulator/functions.inc"
+}

@@ -1,0 +1,108 @@
+"""libwave_hip_emulator.so, used as programs use HIP: by a C++ program that knows nothing of torch, and by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+import wave_runtime
+
+LIBRARY = Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so"
+SOURCES = [ROOT / "tests" / "cpp" / name for name in ("hip_emulator_test.cpp", "hip_streams_test.cpp")]
+TESTS = [name for path in SOURCES for name in re.findall(r"^TEST\((\w+)\)", path.read_text(), re.MULTILINE)]
+TIMEOUT = 300
+
+Run = Callable[[str], "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs a test of the program. WAVE_RUNTIME_TEST_PROGRAM names one with the library linked in (make tsan)."""
+    linked = os.environ.get("WAVE_RUNTIME_TEST_PROGRAM")
+    program = Path(linked) if linked else tmp_path_factory.mktemp("hip") / "test"
+    if not linked:
+        options = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-Icsrc", "-Itests/cpp"]
+        subprocess.run(["g++", *options, *SOURCES, "-o", program, "-ldl", "-pthread"], cwd=ROOT, check=True)
+    environment = {**os.environ, "WAVE_RUNTIME_EMULATOR_DEVICES": "2", "WAVE_RUNTIME_EMULATOR_THREADS": "3"}
+
+    def run(test: str) -> subprocess.CompletedProcess[str]:
+        command = [program.resolve(), "-" if linked else LIBRARY, ROOT, test]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
+
+    return run
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_program(run: Run, test: str) -> None:
+    done = run(test)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_program_fails_where_it_must(run: Run) -> None:
+    assert run("no_such_test").returncode == 2
+
+
+def test_fault_is_described(run: Run) -> None:
+    """The first fault of the test: a store past the end of an allocation."""
+    text = run("faults").stderr
+    assert re.search(
+        r"kernel fault: kernel 'vector_add' on the gfx942 emulator: a store of 4 bytes out of bounds", text
+    )
+    assert re.search(r"0 bytes past the end of the hipMalloc at 0x[0-9a-f]+, which has 2000 bytes\n", text)
+    assert "at vector_add+0x80: global_store_dword" in text
+    assert re.search(r"into the process's memory at 0x\w+ to 0x\w+, which the process may only read", text)
+
+
+def test_needs_no_torch() -> None:
+    code = f"import ctypes, sys; ctypes.CDLL({str(LIBRARY)!r}); print(open('/proc/self/maps').read())"
+    maps = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "libwave_emulator.so" in maps
+    assert not re.search(r"libtorch|libc10|libwave_runtime", maps)
+
+
+def test_found_by_the_name_of_hip(tmp_path: Path) -> None:
+    (tmp_path / "libwave_emulator.so").symlink_to(LIBRARY.with_name("libwave_emulator.so"))
+    (tmp_path / "libamdhip64.so").symlink_to(LIBRARY)
+    code = """
+import ctypes
+count = ctypes.c_int()
+print(ctypes.CDLL("libamdhip64.so").hipGetDeviceCount(ctypes.byref(count)), count.value)
+"""
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "WAVE_RUNTIME_EMULATOR_DEVICES": "3"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "0 3\n"
+
+
+def test_command_prints_the_path() -> None:
+    command = [sys.executable, "-m", "wave_runtime", "hip-emulator"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).samefile(LIBRARY)
+
+
+def test_example_of_the_documentation(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "hip_emulator.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[0.0, 2.0, 4.0, 6.0]\n"
+
+
+def test_exports_only_hip() -> None:
+    """Every function of the tables, and none of the emulator's own names."""
+    library = ctypes.CDLL(str(LIBRARY))
+    tables = [ROOT / "csrc/driver/hip/hip_symbols.inc", ROOT / "csrc/hip_emulator/functions.inc"]
+    names = re.findall(r"^[A-Z]+\((hip\w+)", "".join(path.read_text() for path in tables), re.MULTILINE)
+    assert len(names) > 80
+    assert [name for name in names if not hasattr(library, name)] == []
+    symbols = subprocess.run(
+        ["nm", "-DC", "--defined-only", LIBRARY], capture_output=True, text=True, check=True
+    ).stdout
+    assert [line for line in symbols.splitlines() if " T " in line and " hip" not in line] == []
