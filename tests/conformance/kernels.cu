@@ -3,6 +3,8 @@
 
 #ifdef __HIP__
 
+#undef __launch_bounds__  // what says it in the binary, too
+#define __launch_bounds__(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define __constant__ __attribute__((constant))
 #define THREADS __builtin_amdgcn_workgroup_size_x()
 

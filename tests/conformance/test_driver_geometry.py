@@ -34,7 +34,7 @@ def launch(driver: Driver, kernel: wave_runtime.Kernel, **options: object) -> No
         ({"grid": 2**70, "block": 64}, ValueError, "grid 1180591620717411303424 is out of range"),
         ({"grid": 1, "block": 1025}, ValueError, r"block \(1025, 1, 1\) has more than the 1024 work-items that"),
         ({"grid": 1, "block": (32, 33)}, ValueError, r"block \(32, 33, 1\) has more than the 1024 work-items that"),
-        ({"grid": 1, "block": (2**62, 2**62)}, ValueError, "has more than the 1024 work-items that"),
+        ({"grid": 1, "block": (2**62, 2**62)}, ValueError, "block .* has more than the 1024 work-items that"),
         ({"grid": 1, "block": 64, "shared_memory": -1}, ValueError, "shared_memory -1 is negative"),
         ({"grid": 1, "block": 64, "shared_memory": 2**20}, ValueError, "0 bytes of its own .*shared_memory=1048576 are"),
         ({"grid": 1, "block": 64, "shared_memory": "1"}, TypeError, "shared_memory takes integers, given str"),
@@ -214,7 +214,7 @@ def test_resources(driver: Driver, module: wave_runtime.Module) -> None:
     assert 2 <= resources["registers"] <= 512
     assert (resources["shared_memory"], resources["local_memory"]) == (0, 0)
     assert resources["max_block_size"] == 1024
-    assert module["reverse_static"].resources(driver.device)["max_block_size"] in ((1024, 256) if driver.is_gpu else (256,))
+    assert module["reverse_static"].resources(driver.device)["max_block_size"] == 256
 
 
 def test_occupancy(driver: Driver, module: wave_runtime.Module) -> None:
