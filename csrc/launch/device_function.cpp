@@ -56,6 +56,21 @@ Table& table() {
   return *instance;
 }
 
+std::atomic<WaitRunner> wait_runner{nullptr};
+
+/// Locks the table. unload() holds the lock while it waits for launches under way, which may need the interpreter's.
+std::unique_lock<std::mutex> lock_table() {
+  std::unique_lock lock(table().mutex, std::try_to_lock);
+  if (lock) return lock;
+  const auto wait = [&] { lock.lock(); };
+  if (const WaitRunner run = wait_runner.load()) {
+    run(wait);
+  } else {
+    wait();
+  }
+  return lock;
+}
+
 /// Launches under way on this thread that may call into other code.
 thread_local int launches_of_thread = 0;
 
@@ -175,7 +190,7 @@ std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place&
 
 void load(const Kernel& kernel, const Place& place, FunctionSlot& slot) {
   Removed removed;  // destroyed without the lock
-  const std::lock_guard lock(table().mutex);
+  const auto lock = lock_table();
   remove_abandoned(removed);
   if (slot.function.load() != nullptr) return;
   std::unique_ptr<DeviceFunction> function = make_function(kernel, place);
@@ -205,6 +220,8 @@ FunctionUse::FunctionUse(const Kernel& kernel, const Place& place) : slot_(kerne
   }
 }
 
+void set_wait_runner(WaitRunner runner) { wait_runner.store(runner); }
+
 bool is_loaded(const Kernel& kernel, const Place& place) {
   return kernel.slots().at(place).function.load(std::memory_order_relaxed) != nullptr;
 }
@@ -213,7 +230,7 @@ void pin(const DeviceFunction& function) { function.module->pinned.store(true); 
 bool is_pinned(const DeviceFunction& function) { return function.module->pinned.load(std::memory_order_relaxed); }
 
 Global find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name) {
-  const std::lock_guard lock(table().mutex);
+  const auto lock = lock_table();
   return load_module(code, place).module->global(name);
 }
 
@@ -226,7 +243,7 @@ size_t unload(const CodeObject& code) {
         "unload() inside a launch (in a hook or a signal handler) would wait for that launch: call it later");
   }
   Removed removed;  // destroyed without the lock
-  const std::lock_guard lock(table().mutex);
+  const auto lock = lock_table();
   remove_modules(removed, [&](ModuleRecord& record) {
     if (record.pinned || record.code->sha256() != code.sha256()) return false;
     record.hide();
@@ -240,11 +257,11 @@ size_t unload(const CodeObject& code) {
 std::shared_ptr<const void> hold_loaded(const std::shared_ptr<const CodeObject>& code) {
   const auto let_go = [code](const void*) {
     Removed removed;  // destroyed without the lock
-    const std::lock_guard lock(table().mutex);
+    const auto lock = lock_table();
     set_abandoned(*code, true);
     remove_abandoned(removed);
   };
-  const std::lock_guard lock(table().mutex);
+  const auto lock = lock_table();
   std::weak_ptr<const void>& known = table().holders[code->sha256()];
   if (std::shared_ptr<const void> holder = known.lock()) return holder;
   const std::shared_ptr<const void> holder(static_cast<const void*>(code.get()), let_go);
@@ -255,7 +272,7 @@ std::shared_ptr<const void> hold_loaded(const std::shared_ptr<const CodeObject>&
 
 std::vector<LoadedInfo> loaded_modules() {
   Removed removed;  // destroyed without the lock
-  const std::lock_guard lock(table().mutex);
+  const auto lock = lock_table();
   remove_abandoned(removed);
   std::vector<LoadedInfo> infos;
   for (const auto& [key, record] : table().modules) {

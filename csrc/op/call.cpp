@@ -226,7 +226,18 @@ void PreparedLaunch::enqueue(std::span<const uint8_t> arguments, void* stream, H
     range.emplace(std::move(*callbacks));
     if (range->isActive()) range->before(text("wave::launch/", kernel_.name()));
   }
-  launch(kernel_, *function_, geometry_, stream, arguments, host);
+  // Everything else on tensors in the host's memory expects their contents to be there, whatever an exit hook throws.
+  const auto finish = [&] {
+    const Place& place = function_->place;
+    if (host == nullptr && place.in_host_memory()) place.driver().synchronize(place.device, stream);
+  };
+  try {
+    launch(kernel_, *function_, geometry_, stream, arguments, host);
+  } catch (...) {
+    finish();
+    throw;
+  }
+  finish();
 }
 
 std::vector<std::string> PreparedLaunch::run(std::span<const uint8_t> arguments, std::vector<MemoryRange> memory,
@@ -244,9 +255,6 @@ std::vector<std::string> PreparedLaunch::run(const ArgumentPacker& packer, const
                                              void* stream) const {
   if (!is_on_host()) {
     enqueue(packer.packed(), stream, nullptr);
-    // Everything else on CPU tensors expects their contents to be there.
-    const Place& place = function_->place;
-    if (tensors.device().is_cpu()) place.driver().synchronize(place.device, stream);
     return {};
   }
   if (!kernel_.strict()) return run(packer.packed(), tensors.memory(), stream);
