@@ -53,7 +53,8 @@ void pin_if_captured(const DeviceFunction& function, void* stream) {
 void run(const DeviceFunction& function, const Launch& launch) {
   pin_if_captured(function, launch.stream);
   function.function->launch(launch);
-  if (!synchronous()) return;
+  // Everything else on tensors in the host's memory expects their contents to be there.
+  if (!synchronous() && !function.place.in_host_memory()) return;
   Driver& driver = function.place.driver();
   if (!driver.is_capturing(launch.stream)) driver.synchronize(function.place.device, launch.stream);
 }

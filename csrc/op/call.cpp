@@ -226,18 +226,7 @@ void PreparedLaunch::enqueue(std::span<const uint8_t> arguments, void* stream, H
     range.emplace(std::move(*callbacks));
     if (range->isActive()) range->before(text("wave::launch/", kernel_.name()));
   }
-  // Everything else on tensors in the host's memory expects their contents to be there, whatever an exit hook throws.
-  const auto finish = [&] {
-    const Place& place = function_->place;
-    if (host == nullptr && place.in_host_memory()) place.driver().synchronize(place.device, stream);
-  };
-  try {
-    launch(kernel_, *function_, geometry_, stream, arguments, host);
-  } catch (...) {
-    finish();
-    throw;
-  }
-  finish();
+  launch(kernel_, *function_, geometry_, stream, arguments, host);
 }
 
 std::vector<std::string> PreparedLaunch::run(std::span<const uint8_t> arguments, std::vector<MemoryRange> memory,

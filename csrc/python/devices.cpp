@@ -90,19 +90,19 @@ py::object symbol(const std::vector<ParsedCode>& codes, const std::string& name,
     throw ValueError(text("symbol '", name, "': no code object of the module runs on ", str_of(device), " (",
                           info.target.id(), ")"));
   }
-  Global global{};
+  GlobalView view{};
   std::shared_ptr<const void> held;
   {
     const GilRelease release;
     held = hold_loaded(code);
-    global = find_global(code, place, name);
+    view = find_global(code, place, name);
   }
   for (const ParsedCode& parsed : codes) {
     if (parsed.code == code) *parsed.held = held;
   }
   const auto options = at::TensorOptions().dtype(c10::kByte).device(device);
   const at::Tensor tensor =
-      at::from_blob(global.address, {static_cast<int64_t>(global.size)}, [held](void*) {}, options, device);
+      at::from_blob(view.global.address, {static_cast<int64_t>(view.global.size)}, [held, view](void*) {}, options, device);
   return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
 }
 
