@@ -30,12 +30,13 @@ bool is_of_earlier_launch(std::string_view error) {
   return false;
 }
 
-[[noreturn]] void rethrow(const RuntimeError& error, const Kernel& kernel, const DeviceFunction& function,
-                          const Geometry& geometry, std::span<const uint8_t> arguments) {
+[[noreturn]] void rethrow(const RuntimeError& error, const LaunchSite& site, std::span<const uint8_t> arguments) {
   check_not_forked();
-  std::string message = text("kernel '", kernel.name(), "' on ", function.place.text(), ": ", error.what(), "; grid ",
-                             dims_text(geometry.grid), ", block ", dims_text(geometry.block), ", shared_memory ",
-                             geometry.shared_memory, ", arguments ", arguments_text(kernel, arguments));
+  const Geometry& geometry = site.geometry;
+  std::string message =
+      text("kernel '", site.kernel.name(), "' on ", site.function.place.text(), ": ", error.what(), "; grid ",
+           dims_text(geometry.grid), ", block ", dims_text(geometry.block), ", shared_memory ", geometry.shared_memory,
+           ", arguments ", arguments_text(site.kernel, arguments));
   if (!synchronous() && is_of_earlier_launch(error.what())) {
     message +=
         "; an earlier kernel may have failed: WAVE_RUNTIME_SYNC=1 tells which, and on CPU tensors the emulator says "
@@ -50,33 +51,36 @@ void pin_if_captured(const DeviceFunction& function, void* stream) {
   if (function.place.driver().is_capturing(stream)) pin(function);
 }
 
-void run(const DeviceFunction& function, const Launch& launch) {
-  pin_if_captured(function, launch.stream);
-  function.function->launch(launch);
-  if (!synchronous()) return;
-  Driver& driver = function.place.driver();
-  if (!driver.is_capturing(launch.stream)) driver.synchronize(function.place.device, launch.stream);
+void synchronize(const LaunchSite& site) {
+  const Place& place = site.function.place;
+  if (!place.driver().is_capturing(site.stream)) place.driver().synchronize(place.device, site.stream);
+}
+
+void run(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+  const Geometry& geometry = site.geometry;
+  const Launch launch{geometry.grid, geometry.block, geometry.shared_memory,
+                      site.stream,   arguments,      geometry.attributes ? &*geometry.attributes : nullptr,
+                      host};
+  try {
+    pin_if_captured(site.function, site.stream);
+    site.function.function->launch(launch);
+    if (synchronous()) synchronize(site);
+  } catch (const KernelFault&) {
+    throw;
+  } catch (const RuntimeError& error) {
+    rethrow(error, site, arguments);
+  }
 }
 
 }  // namespace
 
-void launch(const Kernel& kernel, const DeviceFunction& function, const Geometry& geometry, void* stream,
-            std::span<const uint8_t> arguments, HostLaunch* host) {
-  const Launch launch{geometry.grid, geometry.block, geometry.shared_memory,
-                      stream,        arguments,      geometry.attributes ? &*geometry.attributes : nullptr,
-                      host};
+void launch(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   const bool hooked = has_hooks();
-  std::optional<InsideLaunch> inside;
-  if (hooked || host != nullptr) inside.emplace();
-  if (hooked) call_enter_hooks({kernel, function.place, geometry, stream, arguments});
-  try {
-    run(function, launch);
-  } catch (const KernelFault&) {
-    throw;
-  } catch (const RuntimeError& error) {
-    rethrow(error, kernel, function, geometry, arguments);
-  }
-  if (hooked) call_exit_hooks({kernel, function.place, geometry, stream, arguments});
+  if (!hooked && host == nullptr) return run(site, arguments, nullptr);
+  const InsideLaunch inside;
+  if (hooked) call_enter_hooks({site, arguments});
+  run(site, arguments, host);
+  if (hooked) call_exit_hooks({site, arguments});
 }
 
 std::string arguments_text(const Kernel& kernel, std::span<const uint8_t> arguments) {

@@ -5,11 +5,9 @@
 
 namespace wave {
 
-/// Launches. `function` is `kernel` on the place where it runs. Errors name kernel, device and geometry. With
-/// WAVE_RUNTIME_SYNC=1 in the environment (read once) it waits for the kernel, so that a failure shows at the launch
-/// that made it.
-void launch(const Kernel& kernel, const DeviceFunction& function, const Geometry& geometry, void* stream,
-            std::span<const uint8_t> arguments, HostLaunch* host);
+/// Launches. Errors name kernel, device and geometry. With WAVE_RUNTIME_SYNC=1 in the environment (read once) it waits
+/// for the kernel, so that a failure shows at the launch that made it. `host` is for the emulator, else nullptr.
+void launch(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
 
 /// The packed arguments as text: "a=0x7f6e40000000, n=1024, alpha=0.5".
 std::string arguments_text(const Kernel& kernel, std::span<const uint8_t> arguments);

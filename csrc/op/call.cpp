@@ -174,11 +174,21 @@ void TensorArguments::tell_autograd() const {
   }
 }
 
-// A lazy copy's storage becomes its own before it is written.
+namespace {
+
+/// Where a tensor's elements begin. A lazy copy's storage becomes its own before it is written.
+const void* data_of(const TensorArguments::Item& item) {
+  const c10::TensorImpl* impl = item.tensor->unsafeGetTensorImpl();
+  const c10::Storage& storage = impl->unsafe_storage();
+  if (impl->numel() == 0) return nullptr;
+  const void* data = item.is_written ? storage.mutable_data() : storage.data();
+  return static_cast<const char*>(data) + impl->storage_offset() * static_cast<int64_t>(impl->itemsize());
+}
+
+}  // namespace
+
 void TensorArguments::pack(ArgumentPacker& packer) const {
-  for (const Item& item : items_) {
-    packer.pointer(item.index, item.is_written ? item.tensor->mutable_data_ptr() : item.tensor->const_data_ptr());
-  }
+  for (const Item& item : items_) packer.pointer(item.index, data_of(item));
 }
 
 std::vector<MemoryRange> TensorArguments::memory() const {
@@ -220,43 +230,55 @@ std::vector<MemoryRange> memory_of(at::TensorList tensors, c10::Device device) {
   return ranges;
 }
 
-void PreparedLaunch::enqueue(std::span<const uint8_t> arguments, void* stream, HostLaunch* host) const {
-  std::optional<at::RecordFunction> range;
-  if (auto callbacks = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION)) {
-    range.emplace(std::move(*callbacks));
-    if (range->isActive()) range->before(text("wave::launch/", kernel_.name()));
-  }
-  launch(kernel_, *function_, geometry_, stream, arguments, host);
+namespace {
+
+bool is_emulated(const LaunchSite& site) { return site.function.place.kind == DriverKind::Emulator; }
+
+/// The launch as a profiler sees it: "wave::launch/<kernel>".
+void launch_profiled(at::StepCallbacks callbacks, const LaunchSite& site, std::span<const uint8_t> arguments,
+                     HostLaunch* host) {
+  at::RecordFunction range(std::move(callbacks));
+  if (range.isActive()) range.before(text("wave::launch/", site.kernel.name()));
+  launch(site, arguments, host);
 }
 
-std::vector<std::string> PreparedLaunch::run(std::span<const uint8_t> arguments, std::vector<MemoryRange> memory,
-                                             void* stream, AccessTrace* trace) const {
-  if (!is_on_host()) {
-    enqueue(arguments, stream, nullptr);
+void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+  if (auto callbacks = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION)) {
+    launch_profiled(std::move(*callbacks), site, arguments, host);
+  } else {
+    launch(site, arguments, host);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
+                             std::vector<MemoryRange> memory, AccessTrace* trace) {
+  if (!is_emulated(site)) {
+    enqueue(site, arguments, nullptr);
     return {};
   }
-  HostLaunch host{std::move(memory), torch_threads(), kernel_.strict(), trace, {}};
-  enqueue(arguments, stream, &host);
+  HostLaunch host{std::move(memory), torch_threads(), site.kernel.strict(), trace, {}};
+  enqueue(site, arguments, &host);
   return std::move(host.warnings);
 }
 
-std::vector<std::string> PreparedLaunch::run(const ArgumentPacker& packer, const TensorArguments& tensors,
-                                             void* stream) const {
-  if (!is_on_host()) {
-    enqueue(packer.packed(), stream, nullptr);
+std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packer, const TensorArguments& tensors) {
+  const Kernel& kernel = site.kernel;
+  if (!is_emulated(site)) {
+    enqueue(site, packer.packed(), nullptr);
     // Everything else on CPU tensors expects their contents to be there.
-    const Place& place = function_->place;
-    if (tensors.device().is_cpu()) place.driver().synchronize(place.device, stream);
+    const Place& place = site.function.place;
+    if (tensors.device().is_cpu()) place.driver().synchronize(place.device, site.stream);
     return {};
   }
-  if (!kernel_.strict()) return run(packer.packed(), tensors.memory(), stream);
+  if (!kernel.strict()) return run(site, packer.packed(), tensors.memory());
   AccessTrace trace = tensors.trace();
-  std::vector<std::string> warnings = run(packer.packed(), tensors.memory(), stream, &trace);
-  for (size_t i = 0; i < tensors.items().size() && kernel_.signature().mutability_known; ++i) {
+  std::vector<std::string> warnings = run(site, packer.packed(), tensors.memory(), &trace);
+  for (size_t i = 0; i < tensors.items().size() && kernel.signature().mutability_known; ++i) {
     const TensorArguments::Item& item = tensors.items()[i];
     if (item.is_written && !trace.written(i) && item.tensor->numel() != 0) {
-      warnings.push_back(text(kernel_.argument_text(item.index),
-                              ": declared as written, but this launch wrote nothing ",
+      warnings.push_back(text(kernel.argument_text(item.index), ": declared as written, but this launch wrote nothing ",
                               "to it: if no launch does, mark it const in signature= or leave it out of writes="));
     }
   }

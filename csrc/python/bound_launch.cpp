@@ -38,7 +38,8 @@ class Prebuilt {
     tensors_.check_together();
     place_ = place_of(device());
     ensure_loaded(kernel, place_);
-    geometry_ = PreparedLaunch(kernel, place_, read_options(kernel, keywords_)).geometry();
+    const FunctionUse function(kernel, place_);
+    geometry_ = check_geometry(*function, read_options(kernel, keywords_));
   }
 
   c10::Device device() const { return tensors_.device(); }
@@ -51,12 +52,12 @@ class Prebuilt {
   /// Launches; what may have changed since the last time is looked at again: storages and gradients. Needs no lock of
   /// the interpreter.
   std::vector<std::string> launch(void* stream) const {
-    const PreparedLaunch prepared(kernel_, place_, geometry_);
+    const FunctionUse function(kernel_, place_);
     tensors_.check_inference();
     tensors_.tell_autograd();
     ArgumentPacker packer(packer_);
     tensors_.pack(packer);
-    return prepared.run(packer, tensors_, stream);
+    return run({kernel_, *function, geometry_, stream}, packer, tensors_);
   }
 
  private:

@@ -36,12 +36,13 @@ void launch_plain(const Kernel& kernel, PyObject* const* arguments, const Launch
   ensure_loaded(kernel, place);
   std::vector<std::string> warnings;
   {
-    const PreparedLaunch prepared(kernel, place, options);
+    const FunctionUse function(kernel, place);
+    const Geometry geometry = check_geometry(*function, options);
     tensors.tell_autograd();
     tensors.pack(packer);
-    void* const stream = current_stream(device);
+    const LaunchSite site{kernel, *function, geometry, current_stream(device)};
     const GilRelease release;
-    warnings = prepared.run(packer, tensors, stream);
+    warnings = run(site, packer, tensors);
   }
   if (!warnings.empty()) warn(warnings);
 }
@@ -75,8 +76,9 @@ py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const p
   std::vector<std::string> warnings;
   {
     const GilRelease release;
-    const PreparedLaunch prepared(kernel, {DriverKind::Emulator, 0}, options);
-    warnings = prepared.run(packer.packed(), std::move(memory), nullptr, &trace);
+    const FunctionUse function(kernel, {DriverKind::Emulator, 0});
+    const Geometry geometry = check_geometry(*function, options);
+    warnings = run({kernel, *function, geometry, nullptr}, packer.packed(), std::move(memory), &trace);
   }
   warn(warnings);
   py::dict accesses;
@@ -109,12 +111,13 @@ void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::sequ
   ensure_loaded(kernel, place);
   std::vector<std::string> warnings;
   {
-    const PreparedLaunch prepared(kernel, place, options);
+    const FunctionUse function(kernel, place);
+    const Geometry geometry = check_geometry(*function, options);
     std::vector<MemoryRange> ranges = memory_of(tensors, where);
     mark_written(tensors);
-    void* const stream = current_stream(where);
+    const LaunchSite site{kernel, *function, geometry, current_stream(where)};
     const GilRelease release;
-    warnings = prepared.run(padded, std::move(ranges), stream);
+    warnings = run(site, padded, std::move(ranges));
   }
   warn(warnings);
 }
