@@ -179,17 +179,6 @@ std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place&
   return function;
 }
 
-void load(const Kernel& kernel, const Place& place, FunctionSlot& slot) {
-  Removed removed;  // destroyed without the lock
-  const std::lock_guard lock(table().mutex);
-  remove_abandoned(removed);
-  if (slot.function.load() != nullptr) return;
-  std::unique_ptr<DeviceFunction> function = make_function(kernel, place);
-  ModuleRecord& record = *function->module;
-  record.entries.push_back({&slot, std::move(function)});
-  slot.function.store(record.entries.back().function.get());
-}
-
 }  // namespace
 
 FunctionSlots::~FunctionSlots() {
@@ -205,24 +194,16 @@ FunctionSlot& FunctionSlots::make(const Place& place) const {
   return slot.compare_exchange_strong(there, made.get()) ? *made.release() : *there;
 }
 
-// unload() empties the slot before it reads the number of users, and this adds itself to them before it reads the slot:
-// one of the two sees the other. Nobody waits for the lock while being counted, since unload() holds it while it waits
-// for the users.
-FunctionUse::FunctionUse(const Kernel& kernel, const Place& place)
-    : users_(kernel.slots().at(place).users_of_thread()) {
+void load_function(const Kernel& kernel, const Place& place) {
   FunctionSlot& slot = kernel.slots().at(place);
-  for (;;) {
-    users_.fetch_add(1);
-    function_ = slot.function.load();
-    if (function_ != nullptr) return;
-    users_.fetch_sub(1);
-    load(kernel, place, slot);
-  }
-}
-
-bool is_loaded(const Kernel& kernel, const Place& place) {
-  const FunctionSlot* slot = kernel.slots().find(place);
-  return slot != nullptr && slot->function.load(std::memory_order_relaxed) != nullptr;
+  Removed removed;  // destroyed without the lock
+  const std::lock_guard lock(table().mutex);
+  remove_abandoned(removed);
+  if (slot.function.load() != nullptr) return;
+  std::unique_ptr<DeviceFunction> function = make_function(kernel, place);
+  ModuleRecord& record = *function->module;
+  record.entries.push_back({&slot, std::move(function)});
+  slot.function.store(record.entries.back().function.get());
 }
 
 void pin(const DeviceFunction& function) { function.module->pinned.store(true); }

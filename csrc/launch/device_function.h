@@ -80,25 +80,9 @@ class FunctionSlots {
   mutable std::atomic<FunctionSlot*> slots_[kDriverKinds][Driver::kMaxDevices] = {};
 };
 
-/// Keeps a kernel loaded on a device for a scope, and loads it where it is not.
-class FunctionUse {
- public:
-  /// Throws ValueError where the kernel has no build for the device, and what Driver::load throws.
-  FunctionUse(const Kernel& kernel, const Place& place);
-  ~FunctionUse() { users_.fetch_sub(1, std::memory_order_release); }
-  FunctionUse(const FunctionUse&) = delete;
-  FunctionUse& operator=(const FunctionUse&) = delete;
-
-  const DeviceFunction& operator*() const { return *function_; }
-  const DeviceFunction* operator->() const { return function_; }
-
- private:
-  std::atomic<uint32_t>& users_;
-  DeviceFunction* function_;
-};
-
-/// Whether the kernel is loaded there, so that a launch does not have to wait for that.
-bool is_loaded(const Kernel& kernel, const Place& place);
+/// Loads the kernel there, and sets its slot's function, where that is not done. Throws ValueError where the kernel has
+/// no build for the device, and what Driver::load throws.
+void load_function(const Kernel& kernel, const Place& place);
 
 /// Tells that a launch of the function went into a graph, which keeps raw pointers to it: its module stays until the
 /// process ends.

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "launch/function_use.h"
 #include "launch/geometry.h"
-#include "launch/kernel.h"
 
 namespace wave {
 

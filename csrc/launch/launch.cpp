@@ -9,15 +9,12 @@
 
 namespace wave {
 
-namespace {
+const bool kSynchronous = [] {
+  const char* text = std::getenv("WAVE_RUNTIME_SYNC");
+  return text != nullptr && *text != 0 && std::strcmp(text, "0") != 0;
+}();
 
-bool synchronous() {
-  static const bool value = [] {
-    const char* text = std::getenv("WAVE_RUNTIME_SYNC");
-    return text != nullptr && *text != 0 && std::strcmp(text, "0") != 0;
-  }();
-  return value;
-}
+namespace {
 
 std::string dims_text(const Dims& dims) { return text("(", dims[0], ", ", dims[1], ", ", dims[2], ")"); }
 
@@ -30,22 +27,6 @@ bool is_of_earlier_launch(std::string_view error) {
   return false;
 }
 
-[[noreturn]] void rethrow(const RuntimeError& error, const LaunchSite& site, std::span<const uint8_t> arguments) {
-  check_not_forked();
-  const Geometry& geometry = site.geometry;
-  std::string message =
-      text("kernel '", site.kernel.name(), "' on ", site.function.place.text(), ": ", error.what(), "; grid ",
-           dims_text(geometry.grid), ", block ", dims_text(geometry.block), ", shared_memory ", geometry.shared_memory,
-           ", arguments ", arguments_text(site.kernel, arguments));
-  if (!synchronous() && is_of_earlier_launch(error.what())) {
-    message +=
-        "; an earlier kernel may have failed: WAVE_RUNTIME_SYNC=1 tells which, and on CPU tensors the emulator says "
-        "why";
-  }
-  throw RuntimeError(message);
-}
-
-/// The null stream takes no part in captures.
 void pin_if_captured(const DeviceFunction& function, void* stream) {
   if (stream == nullptr || is_pinned(function)) return;
   if (function.place.driver().is_capturing(stream)) pin(function);
@@ -64,17 +45,32 @@ void run(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch*
   try {
     pin_if_captured(site.function, site.stream);
     site.function.function->launch(launch);
-    if (synchronous()) synchronize(site);
+    if (kSynchronous) synchronize(site);
   } catch (const KernelFault&) {
     throw;
   } catch (const RuntimeError& error) {
-    rethrow(error, site, arguments);
+    rethrow_launch_error(error, site, arguments);
   }
 }
 
 }  // namespace
 
-void launch(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+void rethrow_launch_error(const RuntimeError& error, const LaunchSite& site, std::span<const uint8_t> arguments) {
+  check_not_forked();
+  const Geometry& geometry = site.geometry;
+  std::string message =
+      text("kernel '", site.kernel.name(), "' on ", site.function.place.text(), ": ", error.what(), "; grid ",
+           dims_text(geometry.grid), ", block ", dims_text(geometry.block), ", shared_memory ", geometry.shared_memory,
+           ", arguments ", arguments_text(site.kernel, arguments));
+  if (!kSynchronous && is_of_earlier_launch(error.what())) {
+    message +=
+        "; an earlier kernel may have failed: WAVE_RUNTIME_SYNC=1 tells which, and on CPU tensors the emulator says "
+        "why";
+  }
+  throw RuntimeError(message);
+}
+
+void launch_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   const bool hooked = has_hooks();
   if (!hooked && host == nullptr) return run(site, arguments, nullptr);
   const InsideLaunch inside;

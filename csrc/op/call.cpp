@@ -231,6 +231,8 @@ void launch_profiled(at::StepCallbacks callbacks, const LaunchSite& site, std::s
 
 }  // namespace
 
+bool is_profiled() { return at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION).has_value(); }
+
 void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   if (auto callbacks = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION)) {
     launch_profiled(std::move(*callbacks), site, arguments, host);

@@ -94,6 +94,9 @@ inline const void* data_of(const c10::TensorImpl* impl, bool is_written) {
 /// Launches, seen by profilers as "wave::launch/<kernel>".
 void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
 
+/// Whether a profiler looks on at this thread's operators.
+bool is_profiled();
+
 /// Launches with a call's tensors, which are packed. Returns warnings for the user. On the emulator with torch's number
 /// of threads; a strict kernel's launch is checked against its signature there: what is declared written and was not is
 /// a warning (the reverse is a fault).

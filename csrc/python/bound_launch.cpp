@@ -53,15 +53,16 @@ class Prebuilt {
   bool is_loaded() const { return wave::is_loaded(kernel_, place_); }
 
   /// Launches; what may have changed since the last time is looked at again: storages and gradients. Needs no lock of
-  /// the interpreter.
-  std::vector<std::string> launch(void* stream) const {
+  /// the interpreter. `profiled`: whether a profiler may look on.
+  std::vector<std::string> launch(void* stream, bool profiled) const {
     const FunctionUse function(kernel_, place_);
     const LaunchSite site{kernel_, *function, geometry_, stream};
     if (is_unchanged()) {
       for (const Seen& seen : seen_) {
         if (seen.is_written) seen.tensor->bump_version();
       }
-      enqueue(site, packer_.packed(), nullptr);
+      const std::span<const uint8_t> packed = packer_.packed();
+      profiled ? enqueue(site, packed, nullptr) : wave::launch(site, packed, nullptr);
       return {};
     }
     tensors_.tell_autograd();
@@ -143,7 +144,7 @@ PyObject* call_bound(PyObject* self, PyObject* const*, size_t flags, PyObject* k
     std::vector<std::string> warnings;
     {
       const GilRelease release;
-      warnings = launch->launch(stream);
+      warnings = launch->launch(stream, true);
     }
     if (!warnings.empty()) warn(warnings);
     Py_RETURN_NONE;
@@ -177,9 +178,10 @@ PyObject* call_sequence(PyObject* self, PyObject* const*, size_t flags, PyObject
       const GilRelease release;
       c10::Device device = c10::kCPU;
       void* stream = nullptr;
+      const bool profiled = is_profiled();
       for (const PrebuiltPointer& launch : *launches) {
         if (launch->device() != device) stream = current_stream(device = launch->device());
-        for (std::string& warning : launch->launch(stream)) warnings.push_back(std::move(warning));
+        for (std::string& warning : launch->launch(stream, profiled)) warnings.push_back(std::move(warning));
       }
     }
     if (!warnings.empty()) warn(warnings);
