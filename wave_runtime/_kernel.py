@@ -57,7 +57,7 @@ def call_operator(
             floats.append(value)
         elif kind == "bytes":
             ints.extend(_words(value))
-        elif kind == "bits" and isinstance(value, torch.Tensor):
+        elif kind in ("bits", "word") and isinstance(value, torch.Tensor):
             raise TypeError(
                 f"kernel '{self.name}', argument {index}: given a tensor where the binary does not say that there is a "
                 f"pointer ({self.signature}): pass signature= to wave_runtime.load()"
@@ -67,6 +67,8 @@ def call_operator(
                 f"kernel '{self.name}', argument {index}: given a float where the signature ({self.signature}) "
                 "does not say f32: pass signature= to wave_runtime.load()"
             )
+        elif kind == "word" and value >= 1 << 63:
+            ints.append(value - (1 << 64))  # operators have signed integers only
         else:
             ints.append(value)
     torch.ops.wave.launch(

@@ -58,6 +58,21 @@ Table& table() {
   return *instance;
 }
 
+std::atomic<WaitRunner> wait_runner{nullptr};
+
+/// Locks the table. unload() holds the lock while it waits for launches under way, which may need the interpreter's.
+std::unique_lock<std::mutex> lock_table() {
+  std::unique_lock lock(table().mutex, std::try_to_lock);
+  if (lock) return lock;
+  const auto wait = [&] { lock.lock(); };
+  if (const WaitRunner run = wait_runner.load()) {
+    run(wait);
+  } else {
+    wait();
+  }
+  return lock;
+}
+
 /// Launches under way on this thread that may call into other code.
 thread_local int launches_of_thread = 0;
 
@@ -197,7 +212,7 @@ FunctionSlot& FunctionSlots::make(const Place& place) const {
 void load_function(const Kernel& kernel, const Place& place) {
   FunctionSlot& slot = kernel.slots().at(place);
   Removed removed;  // destroyed without the lock
-  const std::lock_guard lock(table().mutex);
+  const auto lock = lock_table();
   remove_abandoned(removed);
   if (slot.function.load() != nullptr) return;
   std::unique_ptr<DeviceFunction> function = make_function(kernel, place);
@@ -206,11 +221,13 @@ void load_function(const Kernel& kernel, const Place& place) {
   slot.function.store(record.entries.back().function.get());
 }
 
+void set_wait_runner(WaitRunner runner) { wait_runner.store(runner); }
+
 void pin(const DeviceFunction& function) { function.module->pinned.store(true); }
 bool is_pinned(const DeviceFunction& function) { return function.module->pinned.load(std::memory_order_relaxed); }
 
 Global find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name) {
-  const std::lock_guard lock(table().mutex);
+  const auto lock = lock_table();
   return load_module(code, place).module->global(name);
 }
 
@@ -223,7 +240,7 @@ size_t unload(const CodeObject& code) {
         "unload() inside a launch (in a hook or a signal handler) would wait for that launch: call it later");
   }
   Removed removed;  // destroyed without the lock
-  const std::lock_guard lock(table().mutex);
+  const auto lock = lock_table();
   remove_modules(removed, [&](ModuleRecord& record) {
     if (record.pinned || record.code->sha256() != code.sha256()) return false;
     record.hide();
@@ -237,11 +254,11 @@ size_t unload(const CodeObject& code) {
 std::shared_ptr<const void> hold_loaded(const std::shared_ptr<const CodeObject>& code) {
   const auto let_go = [code](const void*) {
     Removed removed;  // destroyed without the lock
-    const std::lock_guard lock(table().mutex);
+    const auto lock = lock_table();
     set_abandoned(*code, true);
     remove_abandoned(removed);
   };
-  const std::lock_guard lock(table().mutex);
+  const auto lock = lock_table();
   std::weak_ptr<const void>& known = table().holders[code->sha256()];
   if (std::shared_ptr<const void> holder = known.lock()) return holder;
   const std::shared_ptr<const void> holder(static_cast<const void*>(code.get()), let_go);
@@ -252,7 +269,7 @@ std::shared_ptr<const void> hold_loaded(const std::shared_ptr<const CodeObject>&
 
 std::vector<LoadedInfo> loaded_modules() {
   Removed removed;  // destroyed without the lock
-  const std::lock_guard lock(table().mutex);
+  const auto lock = lock_table();
   remove_abandoned(removed);
   std::vector<LoadedInfo> infos;
   for (const auto& [key, record] : table().modules) {

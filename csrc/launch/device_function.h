@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -111,6 +112,12 @@ class InsideLaunch {
 /// As long as somebody holds what this returns for a code object of the same contents, it stays loaded. Then it is
 /// unloaded, at once or, where a launch is under way, when modules are next loaded or listed: letting go never waits.
 std::shared_ptr<const void> hold_loaded(const std::shared_ptr<const CodeObject>& code);
+
+/// Runs a function that waits until another thread has loaded or unloaded code.
+using WaitRunner = void (*)(const std::function<void()>& wait);
+
+/// Sets what such waits run in: it lets go of what launches on other threads may need, as an interpreter's lock.
+void set_wait_runner(WaitRunner runner);
 
 struct LoadedInfo {
   Place place;

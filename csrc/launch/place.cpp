@@ -43,8 +43,10 @@ Driver& Place::driver() const {
   }
 }
 
+bool Place::in_host_memory() const { return kind == host_driver(); }
+
 std::string Place::text() const {
-  return kind == DriverKind::Emulator ? "cpu" : kind == host_driver() ? "cpu (hip)" : wave::text("cuda:", device);
+  return kind == DriverKind::Emulator ? "cpu" : in_host_memory() ? "cpu (hip)" : wave::text("cuda:", device);
 }
 
 DriverKind gpu_driver() { return gpu().load(std::memory_order_relaxed); }

@@ -18,6 +18,8 @@ struct Place {
 
   bool operator==(const Place&) const = default;
   Driver& driver() const;
+  /// Whether it is where kernels on tensors in the host's memory run.
+  bool in_host_memory() const;
   /// "cuda:0" as torch names it, "cpu" for the emulator.
   std::string text() const;
 };

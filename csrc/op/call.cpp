@@ -241,10 +241,29 @@ void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLau
   }
 }
 
+namespace {
+
+/// Everything else on tensors in the host's memory expects their contents to be there, whatever an exit hook throws.
+void enqueue_and_finish(const LaunchSite& site, std::span<const uint8_t> arguments) {
+  const Place& place = site.function.place;
+  const auto finish = [&] {
+    if (place.in_host_memory()) place.driver().synchronize(place.device, site.stream);
+  };
+  try {
+    enqueue(site, arguments, nullptr);
+  } catch (...) {
+    finish();
+    throw;
+  }
+  finish();
+}
+
+}  // namespace
+
 std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
                              std::vector<MemoryRange> memory, AccessTrace* trace) {
   if (!is_emulated(site)) {
-    enqueue(site, arguments, nullptr);
+    enqueue_and_finish(site, arguments);
     return {};
   }
   HostLaunch host{std::move(memory), torch_threads(), site.kernel.strict(), trace, {}};
@@ -254,13 +273,7 @@ std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> ar
 
 std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packer, const TensorArguments& tensors) {
   const Kernel& kernel = site.kernel;
-  if (!is_emulated(site)) {
-    enqueue(site, packer.packed(), nullptr);
-    // Everything else on CPU tensors expects their contents to be there.
-    const Place& place = site.function.place;
-    if (tensors.device().is_cpu()) place.driver().synchronize(place.device, site.stream);
-    return {};
-  }
+  if (!is_emulated(site)) return run(site, packer.packed(), {});
   if (!kernel.strict()) return run(site, packer.packed(), tensors.memory());
   AccessTrace trace = tensors.trace();
   std::vector<std::string> warnings = run(site, packer.packed(), tensors.memory(), &trace);

@@ -106,9 +106,11 @@ struct MarkWritten : LaunchDense {
 struct CheckAutograd : LaunchDense {
   using LaunchDense::LaunchDense;
   void operator()(const OperatorHandle& handle, DispatchKeySet keys, Stack* stack) {
-    if (!is_lowering()) {
+    bool all_fake = true;
+    for_each_tensor(*definition, *stack, [&](size_t, const at::Tensor& tensor) { all_fake &= is_fake(tensor); });
+    if (!all_fake || !is_lowering()) {
       for_each_tensor(*definition, *stack, [&](size_t, const at::Tensor& tensor) {
-        if (!is_fake(tensor)) with_torch_errors([&] { check_differentiable(definition->kernel, tensor); });
+        with_torch_errors([&] { check_differentiable(definition->kernel, tensor); });
       });
     }
     handle.redispatchBoxed(keys & c10::after_autograd_keyset, stack);

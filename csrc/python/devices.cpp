@@ -97,6 +97,9 @@ py::object symbol(const std::vector<ParsedCode>& codes, const std::string& name,
     held = hold_loaded(code);
     global = find_global(code, place, name);
   }
+  for (const ParsedCode& parsed : codes) {
+    if (parsed.code == code) *parsed.held = held;
+  }
   const auto options = at::TensorOptions().dtype(c10::kByte).device(device);
   const at::Tensor tensor =
       at::from_blob(global.address, {static_cast<int64_t>(global.size)}, [held](void*) {}, options, device);

@@ -14,6 +14,8 @@ namespace wave {
 /// A parsed code object as Python holds it (pybind11 keeps no shared pointers to const).
 struct ParsedCode {
   std::shared_ptr<const CodeObject> code;
+  /// Keeps the code loaded from when a symbol was asked for: what was written there must not be lost. Shared by copies.
+  std::shared_ptr<std::shared_ptr<const void>> held = std::make_shared<std::shared_ptr<const void>>();
 };
 
 /// A torch.device, "cuda:1", "cpu", or an int for a GPU; nothing for None. A GPU without an index is the current one.

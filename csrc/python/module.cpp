@@ -17,6 +17,7 @@
 #include "python/devices.h"
 #include "python/errors.h"
 #include "python/kernel_object.h"
+#include "python/launch_arguments.h"
 
 namespace py = pybind11;
 
@@ -26,7 +27,7 @@ namespace {
 
 ParsedCode parse(const py::bytes& data) {
   const std::string_view bytes = data;
-  return {CodeObject::parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, std::nullopt)};
+  return {.code = CodeObject::parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, std::nullopt)};
 }
 
 py::tuple kernel_names(const ParsedCode& parsed) {
@@ -54,6 +55,12 @@ py::object make_kernel(const std::vector<ParsedCode>& variants, const std::strin
 void check_signals() {
   const py::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+/// Waits without the interpreter's lock, which a launch that is waited for may need.
+void wait_without_lock(const std::function<void()>& wait) {
+  const GilRelease release(PyGILState_Check() != 0);
+  wait();
 }
 
 py::dict emulator_statistics() {
@@ -109,6 +116,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("implemented_instructions", &implemented_instructions);
   module.def("unsupported", &unsupported, py::arg("processor"), py::arg("data"));
   set_interrupt_check(check_signals);
+  set_wait_runner(wait_without_lock);
 }
 
 }  // namespace wave
