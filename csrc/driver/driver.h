@@ -121,8 +121,8 @@ class Driver {
   virtual int device_count() = 0;
   /// Throws RuntimeError where there is no such device.
   virtual const DeviceInfo& device(int index) = 0;
-  /// Loads code that was built for the device; while graphs are captured, too. Throws RuntimeError with the driver's own
-  /// name of the error and, for PTX, what its compiler says.
+  /// Loads code that was built for the device; while graphs are captured, too. Throws RuntimeError with the driver's
+  /// own name of the error and, for PTX, what its compiler says.
   virtual std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int device) = 0;
   /// Whether launches on the stream go into a graph.
   virtual bool is_capturing(void* stream) = 0;
