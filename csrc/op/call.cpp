@@ -49,12 +49,6 @@ constexpr auto kDtypesOf = [] {
   return dtypes;
 }();
 
-/// Whether a pointer to `type` takes tensors of `dtype`: untyped pointers take all, b8 to b64 those of their size.
-bool takes(Type type, c10::ScalarType dtype) {
-  if (type >= Type::B8 && type <= Type::B64) return c10::elementSize(dtype) == size_of(type);
-  return (kDtypesOf[static_cast<size_t>(type)] & bit_of(dtype)) != 0;
-}
-
 /// [first, last) of the bytes that a tensor's elements lie in.
 std::pair<uint64_t, uint64_t> extent(const at::Tensor& tensor) {
   const uint64_t begin = reinterpret_cast<uint64_t>(tensor.const_data_ptr());
@@ -78,6 +72,11 @@ MemoryRange storage_range(const at::Tensor& tensor, bool writable, const std::st
 }
 
 }  // namespace
+
+bool takes(Type type, c10::ScalarType dtype) {
+  if (type >= Type::B8 && type <= Type::B64) return c10::elementSize(dtype) == size_of(type);
+  return (kDtypesOf[static_cast<size_t>(type)] & bit_of(dtype)) != 0;
+}
 
 std::string list_text(c10::IntArrayRef values) {
   std::string out = "[";
@@ -174,21 +173,9 @@ void TensorArguments::tell_autograd() const {
   }
 }
 
-namespace {
-
-/// Where a tensor's elements begin. A lazy copy's storage becomes its own before it is written.
-const void* data_of(const TensorArguments::Item& item) {
-  const c10::TensorImpl* impl = item.tensor->unsafeGetTensorImpl();
-  const c10::Storage& storage = impl->unsafe_storage();
-  if (impl->numel() == 0) return nullptr;
-  const void* data = item.is_written ? storage.mutable_data() : storage.data();
-  return static_cast<const char*>(data) + impl->storage_offset() * static_cast<int64_t>(impl->itemsize());
-}
-
-}  // namespace
-
 void TensorArguments::pack(ArgumentPacker& packer) const {
-  for (const Item& item : items_) packer.pointer(item.index, data_of(item));
+  for (const Item& item : items_)
+    packer.pointer(item.index, data_of(item.tensor->unsafeGetTensorImpl(), item.is_written));
 }
 
 std::vector<MemoryRange> TensorArguments::memory() const {
@@ -242,6 +229,8 @@ void launch_profiled(at::StepCallbacks callbacks, const LaunchSite& site, std::s
   launch(site, arguments, host);
 }
 
+}  // namespace
+
 void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   if (auto callbacks = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION)) {
     launch_profiled(std::move(*callbacks), site, arguments, host);
@@ -249,8 +238,6 @@ void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLau
     launch(site, arguments, host);
   }
 }
-
-}  // namespace
 
 std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
                              std::vector<MemoryRange> memory, AccessTrace* trace) {

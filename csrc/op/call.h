@@ -79,6 +79,21 @@ void mark_written(at::TensorList tensors);
 /// one is on another device.
 std::vector<MemoryRange> memory_of(at::TensorList tensors, c10::Device device);
 
+/// Whether a pointer to `type` takes tensors of `dtype`: untyped pointers take all, b8 to b64 those of their size.
+bool takes(Type type, c10::ScalarType dtype);
+
+/// Where a tensor's elements begin; nullptr where it has none. The storage of a lazy copy becomes its own before it is
+/// written.
+inline const void* data_of(const c10::TensorImpl* impl, bool is_written) {
+  if (impl->numel() == 0) return nullptr;
+  const c10::Storage& storage = impl->unsafe_storage();
+  const void* data = is_written ? storage.mutable_data() : storage.data();
+  return static_cast<const char*>(data) + impl->storage_offset() * static_cast<int64_t>(impl->itemsize());
+}
+
+/// Launches, seen by profilers as "wave::launch/<kernel>".
+void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
+
 /// Launches with a call's tensors, which are packed. Returns warnings for the user. On the emulator with torch's number
 /// of threads; a strict kernel's launch is checked against its signature there: what is declared written and was not is
 /// a warning (the reverse is a fault).

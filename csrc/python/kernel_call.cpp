@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "python/c_api.h"
+#include "python/fast_call.h"
 #include "python/kernel_object.h"
 #include "python/launch_arguments.h"
 #include "python/launch_options.h"
@@ -55,6 +56,7 @@ PyObject* call_kernel(PyObject* self, PyObject* const* arguments, size_t flags, 
   return with_python_errors([&]() -> PyObject* {
     check_count(kernel, count);
     bool plain = thread_is_plain();
+    if (plain && launch_fast(kernel, arguments, arguments + count, keyword_names)) Py_RETURN_NONE;
     for (Py_ssize_t i = 0; plain && i < count; ++i) plain = !is_for_operator(arguments[i]);
     if (!plain) return call_operator(self, arguments, count, keyword_names);
     launch_plain(kernel, arguments, read_options(kernel, arguments + count, keyword_names));
