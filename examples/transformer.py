@@ -259,7 +259,7 @@ def main() -> None:
     torch.manual_seed(0)
     where: torch.device = options.device
     if where.type == "cuda":
-        torch.cuda.set_device(where)
+        torch.cuda.set_device(where.index or 0)
         place = f"on {torch.cuda.get_device_name(where)}"
     else:
         place = f"in the emulator, on the CPU with {torch.get_num_threads()} threads"

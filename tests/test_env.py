@@ -86,7 +86,7 @@ def test_nvidia() -> None:
 
 
 def test_what_is_loaded() -> None:
-    item = {"device": "cpu", "driver": "emulator", "target": "gfx942", "sha256": "0" * 64, "kernels": ("k",), "pinned": False}
+    item = {"device": "cpu", "driver": "emulator", "target": "gfx942", "sha256": "0" * 64, "kernels": ("k",)}
     assert "cpu (emulator)  gfx942  0000000000000000  ('k',)" in _env.render({**_env.describe(), "loaded": [item]})
 
 

@@ -21,6 +21,7 @@ VARIABLES = {
     "WAVE_RUNTIME_SYNC": "1: wait for each launch, and name the one that fails",
     "WAVE_RUNTIME_MAX_INSTRUCTIONS": "the emulator stops a wave after so many",
     "WAVE_RUNTIME_SIMD": "the emulator's vector instructions: portable, avx2 or avx512",
+    "WAVE_RUNTIME_MFMA": "exact: the emulator sums matrix products as the hardware is believed to; or fast",
     "WAVE_RUNTIME_EMULATOR_THREADS": "threads of the HIP library that runs on the emulator",
     "WAVE_RUNTIME_EMULATOR_DEVICES": "devices of the HIP library that runs on the emulator",
 }
@@ -52,8 +53,7 @@ def describe() -> dict[str, Any]:
 
 def _driver_lines(name: str, driver: dict[str, Any]) -> list[str]:
     if driver["error"] is not None:
-        # One path to a line: each failed for a reason of its own.
-        reason = driver["error"].replace("; ", "\n             ")
+        reason = driver["error"].replace("\n  ", "\n             ")  # a line for each path that was tried
         return [f"  {name:9}  not available: {reason}"]
     lines = [f"  {name:9}  {driver['library']}"]
     for index, device in enumerate(driver["devices"]):

@@ -70,6 +70,6 @@ def launch_hook(*, enter: Hook | None = None, exit: Hook | None = None) -> Launc
 
     Args:
         enter: called with a :class:`LaunchEvent` before the launch. What it raises ends the launch.
-        exit: called with an equal one when the launch is enqueued; on CPU tensors, when it is done. Not where it failed.
+        exit: called with an equal one when the launch is enqueued, on CPU tensors when it is done; not where it failed.
     """
     return LaunchHook(enter, exit)

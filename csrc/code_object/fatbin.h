@@ -1,6 +1,5 @@
-// CUDA's fat binaries: containers of cubins and PTX, as files of their own and in host objects (sections .nv_fatbin,
-// and
-// __nv_relfatbin of objects built with -rdc=true).
+// CUDA's fat binaries: containers of cubins and PTX, as files of their own and in host objects (section .nv_fatbin, or
+// __nv_relfatbin where they were built with -rdc=true).
 //
 // NVIDIA documents the tools (fatbinary, cuobjdump), not the format. The header stands in the fatbinary_section.h of
 // the toolkit; the fields of an entry were learnt from the public projects n-eiling/cuda-fatbin-decompression and

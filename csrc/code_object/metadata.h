@@ -1,4 +1,5 @@
-// The metadata note of a code object (LLVM AMDGPU usage guide, "Code Object V3 Metadata" to V5).
+// What a file says of its kernels: the metadata note of AMD code objects (LLVM AMDGPU usage guide, "Code Object V3
+// Metadata" to V5), in whose terms cubins and PTX are described, too.
 #pragma once
 
 #include <array>

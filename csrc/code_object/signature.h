@@ -6,8 +6,9 @@
 //   signature  = parameter {"," parameter}
 //   parameter  = [name ":"] (pointer | scalar)
 //   pointer    = "*" [element] ["const"]        const: the kernel only reads what it points to
-//   scalar     = "i8" ... "i64" | "u8" ... "u64" | "bool" | "f16" | "bf16" | "f32" | "f64" | "b8" ... "b64" |
-//   "bytes[N]" element    = any scalar but bytes | "f8e4m3fn" | "f8e4m3fnuz" | "f8e5m2" | "f8e5m2fnuz" | "void"
+//   scalar     = "i8" ... "i64" | "u8" ... "u64" | "bool" | "f16" | "bf16" | "f32" | "f64" | "b8" ... "b64"
+//              | "bytes[N]"
+//   element    = any scalar but bytes | "f8e4m3fn" | "f8e4m3fnuz" | "f8e5m2" | "f8e5m2fnuz" | "void"
 //
 // b8 to b64 are bits of an unknown type, as the metadata gives them (named as in PTX).
 #pragma once

@@ -96,8 +96,8 @@ struct Global {
   uint64_t size;  ///< bytes
 };
 
-/// A code object on a device. The destructor unloads it; it waits for the device where that is needed, and reports
-/// errors to stderr.
+/// A code object on a device. The destructor unloads it and reports errors to stderr; where kernels of it are still
+/// running, waiting for them is left to the driver's library.
 class LoadedModule {
  public:
   virtual ~LoadedModule() = default;
@@ -121,8 +121,8 @@ class Driver {
   virtual int device_count() = 0;
   /// Throws RuntimeError where there is no such device.
   virtual const DeviceInfo& device(int index) = 0;
-  /// Loads code that runs on the device. While this thread captures a graph too. Throws RuntimeError with what the
-  /// driver's compiler says.
+  /// Loads code that was built for the device; while graphs are captured, too. Throws RuntimeError with the driver's
+  /// own name of the error and, for PTX, what its compiler says.
   virtual std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int device) = 0;
   /// Whether launches on the stream go into a graph.
   virtual bool is_capturing(void* stream) = 0;

@@ -34,7 +34,9 @@ struct ModuleRecord {
   }
   /// Whether a launch under way uses it. Of a hidden one the answer "no" stays true.
   bool is_used() const {
-    return std::ranges::any_of(entries, [](const Entry& entry) { return entry.slot->users.load() != 0; });
+    return std::ranges::any_of(entries, [](const Entry& entry) {
+      return std::ranges::any_of(entry.slot->users, [](const auto& users) { return users.count.load() != 0; });
+    });
   }
 };
 
@@ -154,16 +156,20 @@ ModuleRecord& load_module(const std::shared_ptr<const CodeObject>& code, const P
                         ": build the kernel for it, or load a bundle that has an entry for it"));
 }
 
-void set_limits(DeviceFunction& function) {
+LaunchLimits limits_of(const DeviceFunction& function) {
   const KernelMetadata& metadata = function.kernel->metadata;
-  const bool is_amd = function.code->target().processor.starts_with("gfx");
-  if (metadata.reqd_workgroup_size) function.required_block = *metadata.reqd_workgroup_size;
-  function.max_block_size = function.device->max_block_size;
+  const DeviceInfo& device = *function.device;
+  LaunchLimits limits{};
+  limits.max_grid = device.max_grid;
+  limits.max_block = device.max_block;
+  if (metadata.reqd_workgroup_size) limits.required_block = *metadata.reqd_workgroup_size;
+  limits.max_block_size = device.max_block_size;
   for (const uint32_t limit : {metadata.max_flat_workgroup_size, function.info.max_block_size}) {
-    if (limit != 0) function.max_block_size = std::min(function.max_block_size, limit);
+    if (limit != 0) limits.max_block_size = std::min(limits.max_block_size, limit);
   }
-  function.max_shared_memory = int64_t{function.device->shared_memory} - function.info.shared_memory;
-  function.max_work_items = is_amd ? kMaxWorkItemsOfAmd : INT64_MAX;
+  limits.max_shared_memory = int64_t{device.shared_memory} - function.info.shared_memory;
+  limits.max_work_items = function.code->format() == Format::AmdGpu ? kMaxWorkItemsOfAmd : INT64_MAX;
+  return limits;
 }
 
 /// Needs the lock.
@@ -185,11 +191,27 @@ std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place&
     rethrow(error, text("kernel '", kernel.name(), "' on ", place.text()));
   }
   function->module = &record;
-  set_limits(*function);
+  function->limits = limits_of(*function);
   return function;
 }
 
-void load(const Kernel& kernel, const Place& place, FunctionSlot& slot) {
+}  // namespace
+
+FunctionSlots::~FunctionSlots() {
+  for (auto& devices : slots_) {
+    for (auto& slot : devices) delete slot.load();
+  }
+}
+
+FunctionSlot& FunctionSlots::make(const Place& place) const {
+  auto made = std::make_unique<FunctionSlot>();
+  FunctionSlot* there = nullptr;
+  auto& slot = slots_[static_cast<int>(place.kind)][place.device];
+  return slot.compare_exchange_strong(there, made.get()) ? *made.release() : *there;
+}
+
+void load_function(const Kernel& kernel, const Place& place) {
+  FunctionSlot& slot = kernel.slots().at(place);
   Removed removed;  // destroyed without the lock
   const auto lock = lock_table();
   remove_abandoned(removed);
@@ -200,32 +222,7 @@ void load(const Kernel& kernel, const Place& place, FunctionSlot& slot) {
   slot.function.store(record.entries.back().function.get());
 }
 
-}  // namespace
-
-FunctionSlots::FunctionSlots() {
-  slots_[static_cast<int>(DriverKind::Emulator)] = std::make_unique<FunctionSlot[]>(1);
-  slots_[static_cast<int>(DriverKind::Hip)] = std::make_unique<FunctionSlot[]>(Driver::kMaxDevices);
-  slots_[static_cast<int>(DriverKind::Cuda)] = std::make_unique<FunctionSlot[]>(Driver::kMaxDevices);
-}
-
-// unload() empties the slot before it reads the number of users, and this adds itself to them before it reads the slot:
-// one of the two sees the other. Nobody waits for the lock while being counted, since unload() holds it while it waits
-// for the users.
-FunctionUse::FunctionUse(const Kernel& kernel, const Place& place) : slot_(kernel.slots().at(place)) {
-  for (;;) {
-    slot_.users.fetch_add(1);
-    function_ = slot_.function.load();
-    if (function_ != nullptr) return;
-    slot_.users.fetch_sub(1);
-    load(kernel, place, slot_);
-  }
-}
-
 void set_wait_runner(WaitRunner runner) { wait_runner.store(runner); }
-
-bool is_loaded(const Kernel& kernel, const Place& place) {
-  return kernel.slots().at(place).function.load(std::memory_order_relaxed) != nullptr;
-}
 
 void pin(const DeviceFunction& function) { function.module->pinned.store(true); }
 bool is_pinned(const DeviceFunction& function) { return function.module->pinned.load(std::memory_order_relaxed); }

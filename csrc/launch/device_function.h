@@ -17,57 +17,73 @@ namespace wave {
 class Kernel;
 struct ModuleRecord;
 
-/// A kernel on a device, and what its launches are checked against.
+/// What launches of a kernel on a device are checked against.
+struct LaunchLimits {
+  Dims max_grid;              ///< workgroups
+  Dims max_block;             ///< work-items, by dimension
+  Dims required_block;        ///< zeros: any
+  uint32_t max_block_size;    ///< work-items, by binary, driver and device
+  int64_t max_shared_memory;  ///< bytes, dynamic
+  int64_t max_work_items;     ///< along an axis of the grid
+};
+
+/// A kernel on a device.
 struct DeviceFunction {
+  LaunchLimits limits;
   Place place;
+  std::unique_ptr<LoadedFunction> function;
+  ModuleRecord* module;
   const KernelInfo* kernel;  ///< of the build that runs there
   const CodeObject* code;
   const DeviceInfo* device;
   FunctionInfo info;
-  std::unique_ptr<LoadedFunction> function;
-  ModuleRecord* module;
-
-  Dims required_block{};          ///< zeros: any
-  uint32_t max_block_size = 0;    ///< work-items, by binary, driver and device
-  int64_t max_shared_memory = 0;  ///< bytes, dynamic
-  int64_t max_work_items = 0;     ///< along an axis of the grid
 };
 
-/// Where a kernel keeps its function on one device. Launches count themselves in while they use it.
+/// Where a kernel keeps its function on one device. Launches count themselves in while they use it, in one of several
+/// counters, so that threads that launch the same kernel do not wait for each other's cache lines.
 struct FunctionSlot {
+  struct alignas(64) Users {
+    std::atomic<uint32_t> count{0};
+  };
+  static constexpr int kStripes = 8;
+
   std::atomic<DeviceFunction*> function{nullptr};
-  std::atomic<uint32_t> users{0};
+  Users users[kStripes];
+
+  /// The counter of the calling thread, told by where its stack lies.
+  std::atomic<uint32_t>& users_of_thread() {
+    const char here = 0;
+    const uint64_t address = reinterpret_cast<uint64_t>(&here) >> 16;
+    return users[address * 0x9e3779b97f4a7c15 >> 61].count;
+  }
 };
 
 /// A kernel's functions on all devices.
 class FunctionSlots {
  public:
-  FunctionSlots();
-  FunctionSlot& at(const Place& place) const { return slots_[static_cast<int>(place.kind)][place.device]; }
+  FunctionSlots() = default;
+  ~FunctionSlots();
+  FunctionSlots(const FunctionSlots&) = delete;
+  FunctionSlots& operator=(const FunctionSlots&) = delete;
+
+  /// The slot for a place; made where it is not there yet.
+  FunctionSlot& at(const Place& place) const {
+    FunctionSlot* slot = find(place);
+    return slot != nullptr ? *slot : make(place);
+  }
+  FunctionSlot* find(const Place& place) const {
+    return slots_[static_cast<int>(place.kind)][place.device].load(std::memory_order_acquire);
+  }
 
  private:
-  std::unique_ptr<FunctionSlot[]> slots_[kDriverKinds];
+  FunctionSlot& make(const Place& place) const;
+
+  mutable std::atomic<FunctionSlot*> slots_[kDriverKinds][Driver::kMaxDevices] = {};
 };
 
-/// Keeps a kernel loaded on a device for a scope, and loads it where it is not.
-class FunctionUse {
- public:
-  /// Throws ValueError where the kernel has no build for the device, and what Driver::load throws.
-  FunctionUse(const Kernel& kernel, const Place& place);
-  ~FunctionUse() { slot_.users.fetch_sub(1, std::memory_order_release); }
-  FunctionUse(const FunctionUse&) = delete;
-  FunctionUse& operator=(const FunctionUse&) = delete;
-
-  const DeviceFunction& operator*() const { return *function_; }
-  const DeviceFunction* operator->() const { return function_; }
-
- private:
-  FunctionSlot& slot_;
-  DeviceFunction* function_;
-};
-
-/// Whether the kernel is loaded there, so that a launch does not have to wait for that.
-bool is_loaded(const Kernel& kernel, const Place& place);
+/// Loads the kernel there, and sets its slot's function, where that is not done. Throws ValueError where the kernel has
+/// no build for the device, and what Driver::load throws.
+void load_function(const Kernel& kernel, const Place& place);
 
 /// Tells that a launch of the function went into a graph, which keeps raw pointers to it: its module stays until the
 /// process ends.

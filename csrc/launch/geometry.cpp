@@ -16,10 +16,6 @@ Extents extents(const Dims& dims) { return {dims[0], dims[1], dims[2]}; }
 
 int64_t product(const Extents& dims) { return dims[0] * dims[1] * dims[2]; }
 
-Dims narrowed(const Extents& dims) {
-  return {static_cast<uint32_t>(dims[0]), static_cast<uint32_t>(dims[1]), static_cast<uint32_t>(dims[2])};
-}
-
 /// Checks one launch. The messages are made only where a check fails.
 class Check {
  public:
@@ -50,15 +46,15 @@ class Check {
   }
 
   void block() const {
-    const Extents required = extents(function_.required_block);
+    const Extents required = extents(function_.limits.required_block);
     if (required[0] != 0 && block_ != required) {
       refuse("block ", dims_text(block_), " given, but the kernel was compiled for ", dims_text(required),
              " (.reqd_workgroup_size)");
     }
     // Each extent alone must fit, so that the product cannot overflow.
     bool fits = true;
-    for (int axis = 0; axis < 3; ++axis) fits &= block_[axis] <= function_.max_block_size;
-    if (!fits || product(block_) > function_.max_block_size) too_large_block();
+    for (int axis = 0; axis < 3; ++axis) fits &= block_[axis] <= function_.limits.max_block_size;
+    if (!fits || product(block_) > function_.limits.max_block_size) too_large_block();
     for (int axis = 0; axis < 3; ++axis) {
       if (block_[axis] > function_.device->max_block[axis]) {
         refuse("block ", dims_text(block_), " is more than the ", dims_text(extents(function_.device->max_block)),
@@ -68,7 +64,7 @@ class Check {
   }
 
   [[noreturn]] void too_large_block() const {
-    const uint32_t limit = function_.max_block_size;
+    const uint32_t limit = function_.limits.max_block_size;
     if (limit == function_.kernel->metadata.max_flat_workgroup_size) {
       refuse("block ", dims_text(block_), " has more than the ", limit,
              " work-items that the kernel was compiled for (.max_flat_workgroup_size)");
@@ -80,7 +76,7 @@ class Check {
   void grid() const {
     const Extents& grid = options_.grid;
     for (int axis = 0; axis < 3; ++axis) {
-      if (grid[axis] > function_.max_work_items / block_[axis]) {
+      if (grid[axis] > function_.limits.max_work_items / block_[axis]) {
         refuse("grid ", dims_text(grid), " times block ", dims_text(block_), " is 2^32 or more work-items in ",
                kAxes[axis], ", more than AMD hardware can launch (the grid counts workgroups)");
       }
@@ -93,9 +89,10 @@ class Check {
 
   void shared_memory() const {
     if (options_.shared_memory < 0) refuse("shared_memory ", options_.shared_memory, " is negative");
-    if (options_.shared_memory > function_.max_shared_memory) {
-      refuse(function_.info.shared_memory, " bytes of its own shared memory (LDS) and shared_memory=", options_.shared_memory,
-             " are more than the ", function_.device->shared_memory, " bytes that ", function_.device->target.processor,
+    if (options_.shared_memory > function_.limits.max_shared_memory) {
+      refuse(function_.info.shared_memory,
+             " bytes of its own shared memory (LDS) and shared_memory=", options_.shared_memory, " are more than the ",
+             function_.device->shared_memory, " bytes that ", function_.device->target.processor,
              " has for a workgroup");
     }
   }
@@ -146,34 +143,19 @@ class Check {
 
 Extents block_of(const DeviceFunction& function, const LaunchOptions& options) {
   if (options.block) return *options.block;
-  if (function.required_block[0] != 0) return extents(function.required_block);
+  if (function.limits.required_block[0] != 0) return extents(function.limits.required_block);
   throw TypeError(text("kernel '", function.kernel->metadata.name,
-                       "': block= is missing: the binary fixes no workgroup size (at most ", function.max_block_size,
-                       " work-items)"));
-}
-
-/// Whether a launch without attributes is within all limits: what Check finds, for most launches at less cost.
-bool fits(const DeviceFunction& function, const LaunchOptions& options, const Extents& block) {
-  bool fits = true;
-  int64_t size = 1;
-  for (int axis = 0; axis < 3; ++axis) {
-    const int64_t grid = options.grid[axis], extent = block[axis];
-    const uint32_t required = function.required_block[axis];
-    fits &= grid >= 1 && grid <= function.device->max_grid[axis] && extent >= 1 &&
-            extent <= function.device->max_block[axis] && (required == 0 || extent == required);
-    // Neither product overflows while what came before fits: no device has blocks of 2^31 work-items along an axis.
-    fits = fits && grid * extent <= function.max_work_items;
-    size *= fits ? extent : 1;
-  }
-  return fits && size <= function.max_block_size && options.shared_memory >= 0 &&
-         options.shared_memory <= function.max_shared_memory && !options.has_attributes();
+                       "': block= is missing: the binary fixes no workgroup size (at most ",
+                       function.limits.max_block_size, " work-items)"));
 }
 
 }  // namespace
 
 Geometry check_geometry(const DeviceFunction& function, const LaunchOptions& options) {
   const Extents block = block_of(function, options);
-  if (!fits(function, options, block)) Check(function, options, block).all();
+  if (options.has_attributes() || !fits(function.limits, options.grid, block, options.shared_memory)) {
+    Check(function, options, block).all();
+  }
   Geometry geometry{narrowed(options.grid), narrowed(block), static_cast<uint32_t>(options.shared_memory), {}};
   if (options.has_attributes()) {
     geometry.attributes = LaunchAttributes{narrowed(options.cluster), options.cooperative, options.programmatic, {}};

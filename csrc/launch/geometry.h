@@ -34,6 +34,26 @@ struct Geometry {
   std::optional<LaunchAttributes> attributes;
 };
 
+/// Whether a launch without attributes is within the limits: what check_geometry finds, for most launches, at less
+/// cost.
+inline bool fits(const LaunchLimits& limits, const Extents& grid, const Extents& block, int64_t shared_memory) {
+  bool fits = shared_memory >= 0 && shared_memory <= limits.max_shared_memory;
+  int64_t size = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    const uint32_t required = limits.required_block[axis];
+    fits = fits && grid[axis] >= 1 && grid[axis] <= limits.max_grid[axis] && block[axis] >= 1 &&
+           block[axis] <= limits.max_block[axis] && (required == 0 || block[axis] == required);
+    // Neither product overflows while what came before fits: no device has blocks of 2^31 work-items along an axis.
+    fits = fits && grid[axis] * block[axis] <= limits.max_work_items;
+    size *= fits ? block[axis] : 1;
+  }
+  return fits && size <= limits.max_block_size;
+}
+
+inline Dims narrowed(const Extents& dims) {
+  return {static_cast<uint32_t>(dims[0]), static_cast<uint32_t>(dims[1]), static_cast<uint32_t>(dims[2])};
+}
+
 /// Checks the options against kernel and device. Throws TypeError where the block is missing, and ValueError: an extent
 /// below 1; a grid beyond the device's, or on AMD of 2^32 or more work-items in an axis; a block other than the
 /// required one, or larger than binary and device allow; more shared memory than the device has; a cluster that does

@@ -7,17 +7,22 @@
 #include <memory>
 #include <vector>
 
+#include "launch/function_use.h"
 #include "launch/geometry.h"
-#include "launch/kernel.h"
 
 namespace wave {
 
+/// A launch but for its arguments. Borrowed: valid during the launch only.
+struct LaunchSite {
+  const Kernel& kernel;
+  const DeviceFunction& function;  ///< the kernel where it runs
+  const Geometry& geometry;        ///< checked for the function
+  void* stream;                    ///< the driver's handle
+};
+
 /// What a hook is told. Borrowed: valid during the call only.
 struct LaunchEvent {
-  const Kernel& kernel;
-  const Place& place;
-  const Geometry& geometry;
-  void* stream;                        ///< the driver's handle
+  const LaunchSite& site;
   std::span<const uint8_t> arguments;  ///< packed as the signature's offsets say; pointers are device addresses
 };
 

@@ -70,6 +70,11 @@ Kernel::Kernel(CodeObjects variants, std::string_view name, const KernelOptions&
   if (options.writes) apply_writes(*options.writes);
   for (const auto& variant : variants_) check_variant(*variant, options);
   handle_ = make_handle();
+  for (const Parameter& parameter : signature_.parameters) {
+    const auto size = static_cast<uint8_t>(parameter.size <= 8 ? parameter.size : 0);
+    compact_parameters_.push_back(
+        {parameter.offset, parameter.type, size, parameter.is_pointer, parameter.is_pointer && !parameter.is_const});
+  }
 }
 
 void Kernel::check_variant(const CodeObject& variant, const KernelOptions& options) {

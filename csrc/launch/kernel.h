@@ -32,6 +32,15 @@ struct KernelOptions {
   bool strict = false;  ///< the emulator checks each launch against the signature, and reads past an end are faults
 };
 
+/// What the fast call needs of a parameter: many of them in one cache line.
+struct CompactParameter {
+  uint32_t offset;
+  Type type;
+  uint8_t size;  ///< 0 for those that are longer than a word
+  bool is_pointer;
+  bool is_written;
+};
+
 using CodeObjects = std::vector<std::shared_ptr<const CodeObject>>;
 
 /// Immutable but for where it is loaded, and never destroyed once registered: graphs, caches and other languages hold
@@ -53,6 +62,7 @@ class Kernel {
   /// Where the kernel is loaded.
   const FunctionSlots& slots() const { return slots_; }
   const Signature& signature() const { return signature_; }
+  const std::vector<CompactParameter>& compact_parameters() const { return compact_parameters_; }
   /// Whether the caller gave the signature or what is written; else the binary said so.
   bool overridden() const { return overridden_; }
   StridePolicy strides() const { return strides_; }
@@ -82,6 +92,7 @@ class Kernel {
   const KernelInfo* info_;
   std::optional<std::array<uint32_t, 3>> block_;
   Signature signature_;
+  std::vector<CompactParameter> compact_parameters_;
   bool overridden_;
   StridePolicy strides_;
   bool strict_;

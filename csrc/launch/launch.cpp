@@ -9,15 +9,12 @@
 
 namespace wave {
 
-namespace {
+const bool kSynchronous = [] {
+  const char* text = std::getenv("WAVE_RUNTIME_SYNC");
+  return text != nullptr && *text != 0 && std::strcmp(text, "0") != 0;
+}();
 
-bool synchronous() {
-  static const bool value = [] {
-    const char* text = std::getenv("WAVE_RUNTIME_SYNC");
-    return text != nullptr && *text != 0 && std::strcmp(text, "0") != 0;
-  }();
-  return value;
-}
+namespace {
 
 std::string dims_text(const Dims& dims) { return text("(", dims[0], ", ", dims[1], ", ", dims[2], ")"); }
 
@@ -30,13 +27,42 @@ bool is_of_earlier_launch(std::string_view error) {
   return false;
 }
 
-[[noreturn]] void rethrow(const RuntimeError& error, const Kernel& kernel, const DeviceFunction& function,
-                          const Geometry& geometry, std::span<const uint8_t> arguments) {
+void pin_if_captured(const DeviceFunction& function, void* stream) {
+  if (stream == nullptr || is_pinned(function)) return;
+  if (function.place.driver().is_capturing(stream)) pin(function);
+}
+
+void synchronize(const LaunchSite& site) {
+  const Place& place = site.function.place;
+  if (!place.driver().is_capturing(site.stream)) place.driver().synchronize(place.device, site.stream);
+}
+
+void run(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+  const Geometry& geometry = site.geometry;
+  const Launch launch{geometry.grid, geometry.block, geometry.shared_memory,
+                      site.stream,   arguments,      geometry.attributes ? &*geometry.attributes : nullptr,
+                      host};
+  try {
+    pin_if_captured(site.function, site.stream);
+    site.function.function->launch(launch);
+    if (kSynchronous) synchronize(site);
+  } catch (const KernelFault&) {
+    throw;
+  } catch (const RuntimeError& error) {
+    rethrow_launch_error(error, site, arguments);
+  }
+}
+
+}  // namespace
+
+void rethrow_launch_error(const RuntimeError& error, const LaunchSite& site, std::span<const uint8_t> arguments) {
   check_not_forked();
-  std::string message = text("kernel '", kernel.name(), "' on ", function.place.text(), ": ", error.what(), "; grid ",
-                             dims_text(geometry.grid), ", block ", dims_text(geometry.block), ", shared_memory ",
-                             geometry.shared_memory, ", arguments ", arguments_text(kernel, arguments));
-  if (!synchronous() && is_of_earlier_launch(error.what())) {
+  const Geometry& geometry = site.geometry;
+  std::string message =
+      text("kernel '", site.kernel.name(), "' on ", site.function.place.text(), ": ", error.what(), "; grid ",
+           dims_text(geometry.grid), ", block ", dims_text(geometry.block), ", shared_memory ", geometry.shared_memory,
+           ", arguments ", arguments_text(site.kernel, arguments));
+  if (!kSynchronous && is_of_earlier_launch(error.what())) {
     message +=
         "; an earlier kernel may have failed: WAVE_RUNTIME_SYNC=1 tells which, and on CPU tensors the emulator says "
         "why";
@@ -44,40 +70,13 @@ bool is_of_earlier_launch(std::string_view error) {
   throw RuntimeError(message);
 }
 
-/// The null stream takes no part in captures.
-void pin_if_captured(const DeviceFunction& function, void* stream) {
-  if (stream == nullptr || is_pinned(function)) return;
-  if (function.place.driver().is_capturing(stream)) pin(function);
-}
-
-void run(const DeviceFunction& function, const Launch& launch) {
-  pin_if_captured(function, launch.stream);
-  function.function->launch(launch);
-  // Everything else on tensors in the host's memory expects their contents to be there.
-  if (!synchronous() && !function.place.in_host_memory()) return;
-  Driver& driver = function.place.driver();
-  if (!driver.is_capturing(launch.stream)) driver.synchronize(function.place.device, launch.stream);
-}
-
-}  // namespace
-
-void launch(const Kernel& kernel, const DeviceFunction& function, const Geometry& geometry, void* stream,
-            std::span<const uint8_t> arguments, HostLaunch* host) {
-  const Launch launch{geometry.grid, geometry.block, geometry.shared_memory,
-                      stream,        arguments,      geometry.attributes ? &*geometry.attributes : nullptr,
-                      host};
+void launch_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   const bool hooked = has_hooks();
-  std::optional<InsideLaunch> inside;
-  if (hooked || host != nullptr) inside.emplace();
-  if (hooked) call_enter_hooks({kernel, function.place, geometry, stream, arguments});
-  try {
-    run(function, launch);
-  } catch (const KernelFault&) {
-    throw;
-  } catch (const RuntimeError& error) {
-    rethrow(error, kernel, function, geometry, arguments);
-  }
-  if (hooked) call_exit_hooks({kernel, function.place, geometry, stream, arguments});
+  if (!hooked && host == nullptr) return run(site, arguments, nullptr);
+  const InsideLaunch inside;
+  if (hooked) call_enter_hooks({site, arguments});
+  run(site, arguments, host);
+  if (hooked) call_exit_hooks({site, arguments});
 }
 
 std::string arguments_text(const Kernel& kernel, std::span<const uint8_t> arguments) {

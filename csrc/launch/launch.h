@@ -1,15 +1,37 @@
 // The one way to a driver: hooks, the launch, and what its errors say.
 #pragma once
 
+#include "base/error.h"
 #include "launch/hooks.h"
 
 namespace wave {
 
-/// Launches. `function` is `kernel` on the place where it runs. Errors name kernel, device and geometry. With
-/// WAVE_RUNTIME_SYNC=1 in the environment (read once) it waits for the kernel, so that a failure shows at the launch
-/// that made it.
-void launch(const Kernel& kernel, const DeviceFunction& function, const Geometry& geometry, void* stream,
-            std::span<const uint8_t> arguments, HostLaunch* host);
+/// Launches. Errors name kernel, device and geometry. With WAVE_RUNTIME_SYNC=1 in the environment (read once) it waits
+/// for the kernel, so that a failure shows at the launch that made it. `host` is for the emulator, else nullptr.
+inline void launch(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
+
+/// The same for any launch.
+void launch_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
+
+/// Whether WAVE_RUNTIME_SYNC is set.
+extern const bool kSynchronous;
+
+/// Throws the driver's error with what the launch was.
+[[noreturn]] void rethrow_launch_error(const RuntimeError& error, const LaunchSite& site,
+                                       std::span<const uint8_t> arguments);
+
+// Nothing but the driver's call where nobody looks on. The null stream takes no part in captures.
+inline void launch(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+  const Geometry& geometry = site.geometry;
+  if (has_hooks() || host != nullptr || site.stream != nullptr || kSynchronous || geometry.attributes) {
+    return launch_observed(site, arguments, host);
+  }
+  try {
+    site.function.function->launch({geometry.grid, geometry.block, geometry.shared_memory, nullptr, arguments});
+  } catch (const RuntimeError& error) {
+    rethrow_launch_error(error, site, arguments);
+  }
+}
 
 /// The packed arguments as text: "a=0x7f6e40000000, n=1024, alpha=0.5".
 std::string arguments_text(const Kernel& kernel, std::span<const uint8_t> arguments);

@@ -49,12 +49,6 @@ constexpr auto kDtypesOf = [] {
   return dtypes;
 }();
 
-/// Whether a pointer to `type` takes tensors of `dtype`: untyped pointers take all, b8 to b64 those of their size.
-bool takes(Type type, c10::ScalarType dtype) {
-  if (type >= Type::B8 && type <= Type::B64) return c10::elementSize(dtype) == size_of(type);
-  return (kDtypesOf[static_cast<size_t>(type)] & bit_of(dtype)) != 0;
-}
-
 /// [first, last) of the bytes that a tensor's elements lie in.
 std::pair<uint64_t, uint64_t> extent(const at::Tensor& tensor) {
   const uint64_t begin = reinterpret_cast<uint64_t>(tensor.const_data_ptr());
@@ -78,6 +72,11 @@ MemoryRange storage_range(const at::Tensor& tensor, bool writable, const std::st
 }
 
 }  // namespace
+
+bool takes(Type type, c10::ScalarType dtype) {
+  if (type >= Type::B8 && type <= Type::B64) return c10::elementSize(dtype) == size_of(type);
+  return (kDtypesOf[static_cast<size_t>(type)] & bit_of(dtype)) != 0;
+}
 
 std::string list_text(c10::IntArrayRef values) {
   std::string out = "[";
@@ -174,11 +173,9 @@ void TensorArguments::tell_autograd() const {
   }
 }
 
-// A lazy copy's storage becomes its own before it is written.
 void TensorArguments::pack(ArgumentPacker& packer) const {
-  for (const Item& item : items_) {
-    packer.pointer(item.index, item.is_written ? item.tensor->mutable_data_ptr() : item.tensor->const_data_ptr());
-  }
+  for (const Item& item : items_)
+    packer.pointer(item.index, data_of(item.tensor->unsafeGetTensorImpl(), item.is_written));
 }
 
 std::vector<MemoryRange> TensorArguments::memory() const {
@@ -220,40 +217,75 @@ std::vector<MemoryRange> memory_of(at::TensorList tensors, c10::Device device) {
   return ranges;
 }
 
-void PreparedLaunch::enqueue(std::span<const uint8_t> arguments, void* stream, HostLaunch* host) const {
-  std::optional<at::RecordFunction> range;
-  if (auto callbacks = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION)) {
-    range.emplace(std::move(*callbacks));
-    if (range->isActive()) range->before(text("wave::launch/", kernel_.name()));
-  }
-  launch(kernel_, *function_, geometry_, stream, arguments, host);
+namespace {
+
+bool is_emulated(const LaunchSite& site) { return site.function.place.kind == DriverKind::Emulator; }
+
+/// The launch as a profiler sees it: "wave::launch/<kernel>".
+void launch_profiled(at::StepCallbacks callbacks, const LaunchSite& site, std::span<const uint8_t> arguments,
+                     HostLaunch* host) {
+  at::RecordFunction range(std::move(callbacks));
+  if (range.isActive()) range.before(text("wave::launch/", site.kernel.name()));
+  launch(site, arguments, host);
 }
 
-std::vector<std::string> PreparedLaunch::run(std::span<const uint8_t> arguments, std::vector<MemoryRange> memory,
-                                             void* stream, AccessTrace* trace) const {
-  if (!is_on_host()) {
-    enqueue(arguments, stream, nullptr);
+}  // namespace
+
+bool is_profiled() { return at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION).has_value(); }
+
+void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+  if (auto callbacks = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION)) {
+    launch_profiled(std::move(*callbacks), site, arguments, host);
+  } else {
+    launch(site, arguments, host);
+  }
+}
+
+namespace {
+
+/// Everything else on tensors in the host's memory expects their contents to be there, whatever an exit hook throws.
+void enqueue_and_finish(const LaunchSite& site, std::span<const uint8_t> arguments) {
+  const Place& place = site.function.place;
+  if (!place.in_host_memory()) return enqueue(site, arguments, nullptr);
+  try {
+    enqueue(site, arguments, nullptr);
+  } catch (...) {
+    try {
+      place.driver().synchronize(place.device, site.stream);
+    } catch (const RuntimeError&) {  // the first error says more
+    }
+    throw;
+  }
+  try {
+    place.driver().synchronize(place.device, site.stream);
+  } catch (const RuntimeError& error) {
+    rethrow_launch_error(error, site, arguments);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
+                             std::vector<MemoryRange> memory, AccessTrace* trace) {
+  if (!is_emulated(site)) {
+    enqueue_and_finish(site, arguments);
     return {};
   }
-  HostLaunch host{std::move(memory), torch_threads(), kernel_.strict(), trace, {}};
-  enqueue(arguments, stream, &host);
+  HostLaunch host{std::move(memory), torch_threads(), site.kernel.strict(), trace, {}};
+  enqueue(site, arguments, &host);
   return std::move(host.warnings);
 }
 
-std::vector<std::string> PreparedLaunch::run(const ArgumentPacker& packer, const TensorArguments& tensors,
-                                             void* stream) const {
-  if (!is_on_host()) {
-    enqueue(packer.packed(), stream, nullptr);
-    return {};
-  }
-  if (!kernel_.strict()) return run(packer.packed(), tensors.memory(), stream);
+std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packer, const TensorArguments& tensors) {
+  const Kernel& kernel = site.kernel;
+  if (!is_emulated(site)) return run(site, packer.packed(), {});
+  if (!kernel.strict()) return run(site, packer.packed(), tensors.memory());
   AccessTrace trace = tensors.trace();
-  std::vector<std::string> warnings = run(packer.packed(), tensors.memory(), stream, &trace);
-  for (size_t i = 0; i < tensors.items().size() && kernel_.signature().mutability_known; ++i) {
+  std::vector<std::string> warnings = run(site, packer.packed(), tensors.memory(), &trace);
+  for (size_t i = 0; i < tensors.items().size() && kernel.signature().mutability_known; ++i) {
     const TensorArguments::Item& item = tensors.items()[i];
     if (item.is_written && !trace.written(i) && item.tensor->numel() != 0) {
-      warnings.push_back(text(kernel_.argument_text(item.index),
-                              ": declared as written, but this launch wrote nothing ",
+      warnings.push_back(text(kernel.argument_text(item.index), ": declared as written, but this launch wrote nothing ",
                               "to it: if no launch does, mark it const in signature= or leave it out of writes="));
     }
   }

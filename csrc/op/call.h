@@ -79,39 +79,32 @@ void mark_written(at::TensorList tensors);
 /// one is on another device.
 std::vector<MemoryRange> memory_of(at::TensorList tensors, c10::Device device);
 
-/// A launch whose arguments are packed: what remains to be checked, and the launch.
-class PreparedLaunch {
- public:
-  /// Loads the kernel on the device of the tensors where it is not, and checks the options. Throws what FunctionUse and
-  /// check_geometry throw.
-  PreparedLaunch(const Kernel& kernel, const Place& place, const LaunchOptions& options)
-      : kernel_(kernel), function_(kernel, place), geometry_(check_geometry(*function_, options)) {}
-  /// With a geometry that was checked for this place.
-  PreparedLaunch(const Kernel& kernel, const Place& place, const Geometry& geometry)
-      : kernel_(kernel), function_(kernel, place), geometry_(geometry) {}
+/// Whether a pointer to `type` takes tensors of `dtype`: untyped pointers take all, b8 to b64 those of their size.
+bool takes(Type type, c10::ScalarType dtype);
 
-  const Geometry& geometry() const { return geometry_; }
+/// Where a tensor's elements begin; nullptr where it has none. The storage of a lazy copy becomes its own before it is
+/// written.
+inline const void* data_of(const c10::TensorImpl* impl, bool is_written) {
+  if (impl->numel() == 0) return nullptr;
+  const c10::Storage& storage = impl->unsafe_storage();
+  const void* data = is_written ? storage.mutable_data() : storage.data();
+  return static_cast<const char*>(data) + impl->storage_offset() * static_cast<int64_t>(impl->itemsize());
+}
 
-  /// Launches on the stream. Returns warnings for the user. On the emulator with torch's number of threads; a strict
-  /// kernel's launch is checked against its signature there: what is declared written and was not is a warning (the
-  /// reverse is a fault).
-  std::vector<std::string> run(const ArgumentPacker& packer, const TensorArguments& tensors, void* stream) const;
+/// Launches, seen by profilers as "wave::launch/<kernel>".
+void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
 
-  /// The same for arguments without tensors. `memory` is what the emulated kernel may touch.
-  std::vector<std::string> run(std::span<const uint8_t> arguments, std::vector<MemoryRange> memory, void* stream,
-                               AccessTrace* trace = nullptr) const;
+/// Whether a profiler looks on at this thread's operators.
+bool is_profiled();
 
-  /// Whether it computes on the host, on the calling thread: then others should be let run.
-  bool is_on_host() const { return function_->place.kind == DriverKind::Emulator; }
+/// Launches with a call's tensors, which are packed. Returns warnings for the user. On the emulator with torch's number
+/// of threads; a strict kernel's launch is checked against its signature there: what is declared written and was not is
+/// a warning (the reverse is a fault).
+std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packer, const TensorArguments& tensors);
 
- private:
-  /// The launch, which a profiler sees as "wave::launch/<kernel>".
-  void enqueue(std::span<const uint8_t> arguments, void* stream, HostLaunch* host) const;
-
-  const Kernel& kernel_;
-  const FunctionUse function_;
-  const Geometry geometry_;
-};
+/// The same for arguments without tensors. `memory` is what the emulated kernel may touch.
+std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
+                             std::vector<MemoryRange> memory, AccessTrace* trace = nullptr);
 
 /// Why a kernel of unknown mutability cannot be used here, with what to pass to load(). `where` completes "cannot be
 /// used ...".

@@ -72,11 +72,11 @@ struct LaunchDense : c10::OperatorKernel {
     for (size_t axis = 0; axis < kGridArguments; ++axis) {
       options.grid[axis] = integer_of(arguments[parameters.size() + axis]);
     }
-    const PreparedLaunch prepared(kernel, place_of(tensors.device()), options);
+    const FunctionUse function(kernel, place_of(tensors.device()));
+    const Geometry geometry = check_geometry(*function, options);
     tensors.pack(packer);
-    for (const std::string& warning : prepared.run(packer, tensors, current_stream(tensors.device()))) {
-      TORCH_WARN(warning);
-    }
+    const LaunchSite site{kernel, *function, geometry, current_stream(tensors.device())};
+    for (const std::string& warning : wave::run(site, packer, tensors)) TORCH_WARN(warning);
   }
 };
 

@@ -12,6 +12,8 @@ namespace {
 
 using c10::impl::DeviceGuardImplInterface;
 
+constexpr c10::StreamId kDefaultStream = 0;  // of every backend (c10/core/Stream.h), the legacy stream of CUDA and HIP
+
 template <class Interface>
 concept GivesHandles = requires(const Interface& guard, c10::Stream stream) { guard.getStreamNativeHandle(stream); };
 
@@ -31,7 +33,8 @@ void* handle_from_torch_cuda(c10::Device device) {
 template <class Interface>
 void* handle_of_current_stream(const Interface& guard, c10::Device device) {
   if constexpr (GivesHandles<Interface>) {
-    return guard.getStreamNativeHandle(guard.getStream(device));
+    const c10::Stream stream = guard.getStream(device);
+    return stream.id() == kDefaultStream ? nullptr : guard.getStreamNativeHandle(stream);
   } else {
     return handle_from_torch_cuda(device);
   }

@@ -138,10 +138,11 @@ void launch_dense(WAVE_LAUNCH_PARAMETERS) {
     options.cooperative = cooperative;
     options.programmatic = programmatic;
     options.priority = priority;
-    const PreparedLaunch prepared(kernel, place_of(tensors.device()), options);
+    const FunctionUse function(kernel, place_of(tensors.device()));
+    const Geometry geometry = check_geometry(*function, options);
     tensors.pack(packer);
-    for (const std::string& warning : prepared.run(packer, tensors, current_stream(tensors.device())))
-      TORCH_WARN(warning);
+    const LaunchSite site{kernel, *function, geometry, current_stream(tensors.device())};
+    for (const std::string& warning : run(site, packer, tensors)) TORCH_WARN(warning);
   });
 }
 

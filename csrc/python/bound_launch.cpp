@@ -38,7 +38,11 @@ class Prebuilt {
     tensors_.check_together();
     place_ = place_of(device());
     ensure_loaded(kernel, place_);
-    geometry_ = PreparedLaunch(kernel, place_, read_options(kernel, keywords_)).geometry();
+    const FunctionUse function(kernel, place_);
+    geometry_ = check_geometry(*function, read_options(kernel, keywords_));
+    tensors_.check_inference();
+    tensors_.pack(packer_);
+    if (device().is_cuda()) remember_storages();
   }
 
   c10::Device device() const { return tensors_.device(); }
@@ -49,23 +53,59 @@ class Prebuilt {
   bool is_loaded() const { return wave::is_loaded(kernel_, place_); }
 
   /// Launches; what may have changed since the last time is looked at again: storages and gradients. Needs no lock of
-  /// the interpreter.
-  std::vector<std::string> launch(void* stream) const {
-    const PreparedLaunch prepared(kernel_, place_, geometry_);
-    tensors_.check_inference();
+  /// the interpreter. `profiled`: whether a profiler may look on.
+  std::vector<std::string> launch(void* stream, bool profiled) const {
+    const FunctionUse function(kernel_, place_);
+    const LaunchSite site{kernel_, *function, geometry_, stream};
+    if (is_unchanged()) {
+      for (const Seen& seen : seen_) {
+        if (seen.is_written) seen.tensor->bump_version();
+      }
+      const std::span<const uint8_t> packed = packer_.packed();
+      profiled ? enqueue(site, packed, nullptr) : wave::launch(site, packed, nullptr);
+      return {};
+    }
     tensors_.tell_autograd();
     ArgumentPacker packer(packer_);
     tensors_.pack(packer);
-    return prepared.run(packer, tensors_, stream);
+    return run(site, packer, tensors_);
   }
 
  private:
+  /// A tensor as it was bound: two cache lines to look at.
+  struct Seen {
+    c10::TensorImpl* tensor;
+    c10::StorageImpl* storage;
+    const void* data;  ///< of the storage
+    bool is_written;
+  };
+
+  void remember_storages() {
+    for (const TensorArguments::Item& item : tensors_.items()) {
+      c10::TensorImpl* tensor = item.tensor->unsafeGetTensorImpl();
+      c10::StorageImpl* storage = tensor->unsafe_storage().unsafeGetStorageImpl();
+      seen_.push_back({tensor, storage, storage->data(), item.is_written});
+    }
+  }
+
+  /// Whether the packed addresses are those of the tensors still, and autograd has no part in them.
+  bool is_unchanged() const {
+    bool same = !seen_.empty();
+    for (const Seen& seen : seen_) {
+      c10::StorageImpl* storage = seen.tensor->unsafe_storage().unsafeGetStorageImpl();
+      const void* data = seen.is_written ? storage->mutable_data() : storage->data();
+      same = same && storage == seen.storage && data == seen.data && seen.tensor->autograd_meta() == nullptr;
+    }
+    return same;
+  }
+
   const py::object kernel_object_;
   const Kernel& kernel_;
   const py::tuple arguments_;  ///< holds the tensors
   const py::dict keywords_;
   TensorArguments tensors_;
   ArgumentPacker packer_;
+  std::vector<Seen> seen_;  ///< of tensors on a GPU
   Place place_{};
   Geometry geometry_{};
 };
@@ -104,7 +144,7 @@ PyObject* call_bound(PyObject* self, PyObject* const*, size_t flags, PyObject* k
     std::vector<std::string> warnings;
     {
       const GilRelease release;
-      warnings = launch->launch(stream);
+      warnings = launch->launch(stream, true);
     }
     if (!warnings.empty()) warn(warnings);
     Py_RETURN_NONE;
@@ -138,9 +178,10 @@ PyObject* call_sequence(PyObject* self, PyObject* const*, size_t flags, PyObject
       const GilRelease release;
       c10::Device device = c10::kCPU;
       void* stream = nullptr;
+      const bool profiled = is_profiled();
       for (const PrebuiltPointer& launch : *launches) {
         if (launch->device() != device) stream = current_stream(device = launch->device());
-        for (std::string& warning : launch->launch(stream)) warnings.push_back(std::move(warning));
+        for (std::string& warning : launch->launch(stream, profiled)) warnings.push_back(std::move(warning));
       }
     }
     if (!warnings.empty()) warn(warnings);

@@ -24,12 +24,13 @@ py::object value_object(const Parameter& parameter, std::span<const uint8_t> arg
 
 py::object event_object(const LaunchEvent& event) {
   static const py::handle type = py::object(py::module_::import("wave_runtime.hooks").attr("LaunchEvent")).release();
-  const auto& parameters = event.kernel.signature().parameters;
+  const auto& [kernel, function, geometry, stream] = event.site;
+  const auto& parameters = kernel.signature().parameters;
   py::tuple arguments(parameters.size());
   for (size_t i = 0; i < parameters.size(); ++i) arguments[i] = value_object(parameters[i], event.arguments);
-  return type(python_text(event.kernel.name()), py::str(event.kernel.handle()), py::str(event.place.text()),
-              dims_tuple(event.geometry.grid), dims_tuple(event.geometry.block), event.geometry.shared_memory,
-              reinterpret_cast<uintptr_t>(event.stream), arguments);
+  return type(python_text(kernel.name()), python_text(kernel.handle()), py::str(function.place.text()),
+              dims_tuple(geometry.grid), dims_tuple(geometry.block), geometry.shared_memory,
+              reinterpret_cast<uintptr_t>(stream), arguments);
 }
 
 /// A Python function as a hook. Launches copy and drop hooks without the interpreter's lock.

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "python/c_api.h"
+#include "python/fast_call.h"
 #include "python/kernel_object.h"
 #include "python/launch_arguments.h"
 #include "python/launch_options.h"
@@ -36,12 +37,13 @@ void launch_plain(const Kernel& kernel, PyObject* const* arguments, const Launch
   ensure_loaded(kernel, place);
   std::vector<std::string> warnings;
   {
-    const PreparedLaunch prepared(kernel, place, options);
+    const FunctionUse function(kernel, place);
+    const Geometry geometry = check_geometry(*function, options);
     tensors.tell_autograd();
     tensors.pack(packer);
-    void* const stream = current_stream(device);
+    const LaunchSite site{kernel, *function, geometry, current_stream(device)};
     const GilRelease release;
-    warnings = prepared.run(packer, tensors, stream);
+    warnings = run(site, packer, tensors);
   }
   if (!warnings.empty()) warn(warnings);
 }
@@ -54,6 +56,7 @@ PyObject* call_kernel(PyObject* self, PyObject* const* arguments, size_t flags, 
   return with_python_errors([&]() -> PyObject* {
     check_count(kernel, count);
     bool plain = thread_is_plain();
+    if (plain && launch_fast(kernel, arguments, arguments + count, keyword_names)) Py_RETURN_NONE;
     for (Py_ssize_t i = 0; plain && i < count; ++i) plain = !is_for_operator(arguments[i]);
     if (!plain) return call_operator(self, arguments, count, keyword_names);
     launch_plain(kernel, arguments, read_options(kernel, arguments + count, keyword_names));
@@ -75,8 +78,9 @@ py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const p
   std::vector<std::string> warnings;
   {
     const GilRelease release;
-    const PreparedLaunch prepared(kernel, {DriverKind::Emulator, 0}, options);
-    warnings = prepared.run(packer.packed(), std::move(memory), nullptr, &trace);
+    const FunctionUse function(kernel, {DriverKind::Emulator, 0});
+    const Geometry geometry = check_geometry(*function, options);
+    warnings = run({kernel, *function, geometry, nullptr}, packer.packed(), std::move(memory), &trace);
   }
   warn(warnings);
   py::dict accesses;
@@ -109,12 +113,13 @@ void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::sequ
   ensure_loaded(kernel, place);
   std::vector<std::string> warnings;
   {
-    const PreparedLaunch prepared(kernel, place, options);
+    const FunctionUse function(kernel, place);
+    const Geometry geometry = check_geometry(*function, options);
     std::vector<MemoryRange> ranges = memory_of(tensors, where);
     mark_written(tensors);
-    void* const stream = current_stream(where);
+    const LaunchSite site{kernel, *function, geometry, current_stream(where)};
     const GilRelease release;
-    warnings = prepared.run(padded, std::move(ranges), stream);
+    warnings = run(site, padded, std::move(ranges));
   }
   warn(warnings);
 }

@@ -153,7 +153,7 @@ py::dict resources(const py::object& self, const py::object& device) {
   result["shared_memory"] = info.shared_memory;
   result["local_memory"] = info.local_memory;
   result["constant_memory"] = info.constant_memory;
-  result["max_block_size"] = function->max_block_size;
+  result["max_block_size"] = function->limits.max_block_size;
   return result;
 }
 

@@ -28,12 +28,12 @@ struct PlainKeys {
   bool match(uint64_t keys) const { return (keys & ~allowed) == 0 && (keys & dense) == dense; }
 };
 
+const PlainKeys kGpuKeys(c10::DispatchKey::CUDA, c10::DispatchKey::AutogradCUDA, c10::DispatchKey::AutocastCUDA);
+const PlainKeys kCpuKeys(c10::DispatchKey::CPU, c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutocastCPU);
+
 bool has_plain_keys(const at::Tensor& tensor) {
-  using c10::DispatchKey;
-  static const PlainKeys cuda(DispatchKey::CUDA, DispatchKey::AutogradCUDA, DispatchKey::AutocastCUDA);
-  static const PlainKeys cpu(DispatchKey::CPU, DispatchKey::AutogradCPU, DispatchKey::AutocastCPU);
   const uint64_t keys = tensor.key_set().raw_repr();
-  return cuda.match(keys) || cpu.match(keys);
+  return kGpuKeys.match(keys) || kCpuKeys.match(keys);
 }
 
 bool is_plain_number(PyObject* object) {
@@ -104,8 +104,10 @@ void add_tensor(TensorArguments& tensors, const Kernel& kernel, size_t index, Py
 
 }  // namespace
 
-// The keys that torch.inference_mode and autocast change make no difference to a launch: inference mode switches
-// autograd off, and there is no autocast rule.
+bool has_plain_gpu_keys(const c10::TensorImpl* tensor) { return kGpuKeys.match(tensor->key_set().raw_repr()); }
+
+// A mode for operators includes the key Python. The keys that torch.inference_mode and autocast change make no
+// difference to a launch: inference mode switches autograd off, and there is no autocast rule.
 bool thread_is_plain() {
   const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
   const c10::DispatchKeySet excluded = keys.excluded_ | c10::autocast_dispatch_keyset;
@@ -117,8 +119,7 @@ bool thread_is_plain() {
   }();
   const bool is_inference =
       keys.included_ == inference.included_ && excluded == (inference.excluded_ | c10::autocast_dispatch_keyset);
-  return (is_default || is_inference) && !c10::impl::dispatch_mode_enabled() &&
-         !at::impl::torch_function_mode_enabled();
+  return (is_default || is_inference) && !at::impl::torch_function_mode_enabled();
 }
 
 bool is_for_operator(PyObject* argument) {

@@ -10,6 +10,9 @@ namespace wave {
 /// Whether nothing on this thread wants to see operators: no mode, no tracer, no functorch level.
 bool thread_is_plain();
 
+/// Whether a tensor has the keys of a dense one on a GPU and no others.
+bool has_plain_gpu_keys(const c10::TensorImpl* tensor);
+
 /// Whether the argument is the operator's business: a tensor that is not a plain dense one on the CPU or a GPU, or a
 /// symbolic scalar.
 bool is_for_operator(PyObject* argument);

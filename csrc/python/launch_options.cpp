@@ -68,7 +68,7 @@ struct Keyword {
   Read read;
 };
 
-constexpr size_t kGrid = 0;
+constexpr size_t kGrid = 0, kBlock = 1, kSharedMemory = 2;
 constexpr Keyword kKeywords[] = {
     {"grid", [](const Kernel& kernel, PyObject* value,
                 LaunchOptions& options) { options.grid = extents_of(kernel, "grid", value); }},
@@ -118,6 +118,10 @@ size_t keyword_index(const Kernel& kernel, PyObject* name) {
 }
 
 }  // namespace
+
+PyObject* grid_name() { return interned()[kGrid]; }
+PyObject* block_name() { return interned()[kBlock]; }
+PyObject* shared_memory_name() { return interned()[kSharedMemory]; }
 
 LaunchOptions read_options(const Kernel& kernel, PyObject* const* values, PyObject* names) {
   LaunchOptions options;

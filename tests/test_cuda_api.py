@@ -1,0 +1,60 @@
+"""What the project declares of the CUDA driver API, against CUDA's own header where there is one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+PACKAGES = ("triton/backends/nvidia/include", "nvidia/cu13/include", "nvidia/cuda_runtime/include")
+
+
+def header_folders() -> list[Path]:
+    """Those with cuda.h: WAVE_RUNTIME_TEST_CUDA_HEADERS, CUDA_HOME, the toolkit's, those of wheels."""
+    folders = [Path(p) for p in os.environ.get("WAVE_RUNTIME_TEST_CUDA_HEADERS", "").split(os.pathsep) if p]
+    folders.append(Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include")
+    folders += [Path(path) / package for path in sys.path for package in PACKAGES]
+    return [folder for folder in folders if (folder / "cuda.h").exists()]
+
+
+FOLDERS = header_folders()
+needs_header = pytest.mark.skipif(not FOLDERS, reason="no cuda.h (the CUDA toolkit, or nvidia-cuda-runtime from PyPI)")
+
+
+def compile_and_run(header: Path, folder: Path, sources: Path = ROOT / "csrc") -> subprocess.CompletedProcess[str]:
+    program, test = folder / "test", ROOT / "tests" / "cpp" / "cuda_types_test.cpp"
+    command = ["g++", "-std=c++20", "-Wall", f"-I{header}", f"-I{sources}", test, "-o", program]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return subprocess.run([program], capture_output=True, text=True) if done.returncode == 0 else done
+
+
+@needs_header
+@pytest.mark.parametrize("header", FOLDERS, ids=str)
+def test_types_and_signatures_agree_with_the_header(header: Path, tmp_path: Path) -> None:
+    done = compile_and_run(header, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_header
+@pytest.mark.parametrize(
+    ("file", "right", "wrong"),
+    [
+        ("cuda_symbols.inc", "cuInit, (unsigned flags)", "cuInit, (int flags)"),
+        ("cuda_symbols.inc", "cuFuncLoad, (", "cuFunctionLoad, ("),
+        ("cuda_types.h", "kMaxGridDimX = 5", "kMaxGridDimX = 6"),
+        ("cuda_types.h", "char size[64]", "char size[56]"),
+        ("cuda_types.h", "kParamBufferSize = reinterpret_cast<void*>(2)", "kParamBufferSize = nullptr"),
+    ],
+)
+def test_disagreement_is_found(tmp_path: Path, file: str, right: str, wrong: str) -> None:
+    copies = tmp_path / "driver" / "cuda"
+    copies.mkdir(parents=True)
+    for path in (ROOT / "csrc" / "driver" / "cuda").iterdir():
+        text = path.read_text()
+        assert path.name != file or right in text
+        (copies / path.name).write_text(text.replace(right, wrong) if path.name == file else text)
+    assert compile_and_run(FOLDERS[0], tmp_path, tmp_path).returncode != 0

@@ -1,0 +1,29 @@
+"""The documentation's Python examples run, each page's in one process."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from support import ROOT
+
+PAGES = ("README.md", "docs/gpu.md", "docs/hip_emulator.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples(page: str) -> None:
+    """A line whose comment begins with an error's name raises it."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    assert blocks
+    code = re.sub(r"^(\S.*)  # (\w+(?:Error|Fault)):.*$", expect_error, "".join(blocks), flags=re.MULTILINE)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def expect_error(line: re.Match[str]) -> str:
+    return (
+        f"try:\n    {line[1]}\nexcept Exception as error:\n    assert type(error).__name__ == '{line[2]}', error\n"
+        "else:\n    raise AssertionError('nothing was raised')"
+    )
