@@ -59,5 +59,7 @@ def test_required_workgroup_size() -> None:
     with pytest.raises(ValueError, match=message):
         kernel(a, a, c, grid=(4, 4), block=256)
     kernel(a, a, c, grid=(4, 4), block=(128, 2))
-    with pytest.raises(ValueError, match="9216 bytes of its own shared memory .LDS. and shared_memory=57000 are more than the 65536"):
+    with pytest.raises(
+        ValueError, match=r"9216 bytes of its own shared memory .LDS. and shared_memory=57000 are more than the 65536"
+    ):
         kernel(a, a, c, grid=(4, 4), shared_memory=57000)

@@ -40,8 +40,8 @@ def test_result(add: Launch) -> None:
 def test_schema() -> None:
     assert str(torch.ops.wave.launch.default._schema) == (
         "wave::launch(str kernel, Tensor[] inputs, Tensor(a!)[] outputs, SymInt[] ints, float[] floats, SymInt[] grid, "
-        "SymInt[] block, SymInt shared_memory=0, SymInt[]? cluster=None, bool cooperative=False, bool programmatic=False, "
-        "int? priority=None) -> ()"
+        "SymInt[] block, SymInt shared_memory=0, SymInt[]? cluster=None, bool cooperative=False, "
+        "bool programmatic=False, int? priority=None) -> ()"
     )
     tags = torch.ops.wave.launch.default.tags
     assert torch.Tag.pt2_compliant_tag in tags

@@ -1,11 +1,17 @@
 """The extension module. Kernel, KernelFault and the documented functions are re-exported by the package."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from collections.abc import Sequence as _Sequence
 from typing import Any, final
 
+import torch
 from torch import Tensor
+from typing_extensions import Unpack
 
-from wave_runtime._kernel import Accesses
+from wave_runtime._kernel import Accesses, Dims, LaunchOptions, Options
+from wave_runtime.hooks import Hook
+
+_Device = torch.device | str | int | None
 
 class KernelFault(RuntimeError):
     """What a kernel did that it must not, found by the emulator.
@@ -69,32 +75,73 @@ class Kernel:
     def __call__(
         self,
         *args: Any,
-        grid: int | Sequence[int],
-        block: int | Sequence[int] | None = None,
+        grid: Dims,
+        block: Dims | None = None,
         shared_memory: int = 0,
+        cluster: Dims | None = None,
+        cooperative: bool = False,
+        programmatic: bool = False,
+        priority: int | None = None,
     ) -> None:
-        """Launch on the device of the tensors: on the CPU, in the emulator.
+        """Launch on the device of the tensors and its current stream: on the CPU, in the emulator.
+
+        Returns when the launch is enqueued; on CPU tensors, when it is done.
 
         Args:
             args: one for each parameter of the signature: tensors for pointers, which the kernel sees as they are;
                 ints, floats, bools, or bytes of the right length.
             grid: workgroups, in one to three dimensions.
             block: work-items of a workgroup; by default what the binary requires.
-            shared_memory: bytes of dynamic LDS.
+            shared_memory: bytes of dynamic shared memory (LDS), up to what the device has.
+            cluster: workgroups of a cluster; must divide the grid.
+            cooperative: whether all workgroups must be resident at once, so that they may wait for each other.
+            programmatic: whether it may begin before the launch ahead of it in its stream has ended.
+            priority: as the device numbers them; lower is sooner.
 
         Raises:
-            TypeError, ValueError: an argument does not fit, before anything runs.
-            RuntimeError: a tensor requires grad, or the kernel's mutability must be known here and is not.
-            KernelFault: the kernel did what it must not.
+            TypeError, ValueError: an argument or option does not fit, before anything runs; no build of the kernel
+                is for the device.
+            RuntimeError: a tensor requires grad, the kernel's mutability must be known here and is not, or the driver
+                fails; its message has the driver's name of the error.
+            KernelFault: on the emulator, the kernel did what it must not.
         """
 
-    def infer_writes(
-        self,
-        *args: Any,
-        grid: int | Sequence[int],
-        block: int | Sequence[int] | None = None,
-        shared_memory: int = 0,
-    ) -> Accesses:
+    def bind(self, *args: Any, **options: Unpack[LaunchOptions]) -> BoundLaunch:
+        """A launch with these arguments, checked and packed, that can be repeated and changed.
+
+        Nothing is launched yet. Arguments, options and errors are those of a call.
+        """
+
+    def as_operator(self, name: str, **options: Unpack[Options]) -> torch._ops.OpOverload:
+        """Define an operator of this kernel alone, for the rest of the process.
+
+        It costs less than ``torch.ops.wave.launch``: one argument for each parameter, then ``grid_x``, ``grid_y=1`` and
+        ``grid_z=1``, and no lists.
+
+        Args:
+            name: ``"namespace::name"``.
+            options: those of a call but the grid, for all its launches.
+
+        Raises:
+            ValueError: the name is not of that form or is taken, or a parameter is a struct.
+            RuntimeError: it is not known what the kernel writes.
+        """
+
+    def preload(self, device: _Device = None) -> None:
+        """Load the kernel on a device, by default the current GPU, else the CPU, so that no launch has to."""
+
+    def resources(self, device: _Device = None) -> dict[str, int]:
+        """What the device's driver says of the kernel, loaded there where it is not.
+
+        Returns:
+            ``registers`` of a work-item (0: not told), ``shared_memory`` (static), ``local_memory`` of a work-item and
+            ``constant_memory`` in bytes, ``max_block_size`` in work-items.
+        """
+
+    def occupancy(self, device: _Device = None, **options: Unpack[Options]) -> int:
+        """Workgroups of this block and shared memory that a multiprocessor (compute unit) holds at once."""
+
+    def infer_writes(self, *args: Any, **options: Unpack[LaunchOptions]) -> Accesses:
         """Run a launch on the emulator, on copies of the tensors, and say which pointer arguments it wrote and read.
 
         What the signature says of const does not matter. A launch shows what it did with these arguments, no more:
@@ -104,28 +151,54 @@ class Kernel:
             ``Accesses(writes=("c",), reads=("a", "b"))``; ``writes`` is what ``wave_runtime.load(..., writes=)`` takes.
         """
 
-    @property
-    def _names(self) -> tuple[str, ...]: ...
-    def _trace(
-        self,
-        *args: Any,
-        grid: int | Sequence[int],
-        block: int | Sequence[int] | None = None,
-        shared_memory: int = 0,
-    ) -> dict[int, tuple[bool, bool]]: ...
     def launch_raw(
         self,
         arguments: bytes,
         *,
-        grid: int | Sequence[int],
-        block: int | Sequence[int] | None = None,
-        shared_memory: int = 0,
-        memory: Sequence[Tensor] = (),
+        memory: _Sequence[Tensor] = (),
+        device: _Device = None,
+        **options: Unpack[LaunchOptions],
     ) -> None:
         """Launch with arguments that the caller has packed: the kernarg segment up to the hidden arguments.
 
-        The kernel may read and write the storages of the tensors in ``memory``, and nothing else.
+        Args:
+            arguments: what is left out at their end is zero.
+            memory: tensors that the kernel may read and write. The emulator lets it touch nothing else; autograd is
+                told that they change.
+            device: where to launch; by default where the tensors are, else on the CPU.
+            options: those of a call.
         """
+
+    @property
+    def _names(self) -> tuple[str, ...]: ...
+    def _trace(self, *args: Any, **options: Unpack[LaunchOptions]) -> dict[int, tuple[bool, bool]]: ...
+    def _define_operator(self, name: str, **options: Unpack[Options]) -> str: ...
+
+@final
+class BoundLaunch:
+    """A launch with its arguments: ``kernel.bind(...)``. Safe to use from several threads."""
+
+    def __call__(self) -> None:
+        """Launch on the current stream of the tensors' device. Errors are those of a call."""
+
+    def __getitem__(self, argument: int | str, /) -> Any:
+        """An argument, by index or name."""
+
+    def __setitem__(self, argument: int | str, value: Any, /) -> None:
+        """Change an argument for the launches that follow, with the checks of a call. On an error nothing changes."""
+
+    def update(self, **options: Any) -> None:
+        """Change options of a call (``grid``, ``block``, ...) for the launches that follow."""
+
+@final
+class Sequence:
+    """Bound launches as one call: :func:`wave_runtime.sequence`."""
+
+    def __new__(cls, launches: list[BoundLaunch], /) -> Sequence: ...
+    def __call__(self) -> None:
+        """Make the launches in their order, each as it is bound now. Ends with the first that fails."""
+
+    def __len__(self) -> int: ...
 
 @final
 class CodeObject:
@@ -140,9 +213,37 @@ class CodeObject:
     def kernels(self) -> tuple[str, ...]: ...
 
 def make_kernel(
-    code: CodeObject, name: str, signature: str | None, writes: list[int | str] | None, strides: str, strict: bool
+    variants: list[CodeObject],
+    name: str,
+    signature: str | None,
+    writes: list[int | str] | None,
+    strides: str,
+    strict: bool,
 ) -> Kernel: ...
 def define_call(function: Callable[..., None]) -> None: ...
+def add_hook(enter: Hook | None, exit: Hook | None) -> int: ...
+def remove_hook(id: int) -> None: ...
+def describe_driver(name: str) -> dict[str, Any]:
+    """What a driver is and has: "hip", "cuda" or "emulator". Opens its library.
+
+    Returns:
+        ``library`` (file and version; absent where there is none), ``error`` (why it cannot be used, or None), and
+        ``devices``, each with ``name``, ``target``, ``multiprocessors``, ``max_block_size``, ``shared_memory`` in
+        bytes.
+    """
+
+def drivers() -> tuple[str, str]:
+    """The drivers of CPU and of GPU tensors."""
+
+def set_host_driver(name: str) -> None:
+    """Send CPU tensors to "emulator" or "hip": for tests that go through several drivers in one process."""
+
+def set_gpu_driver(name: str) -> None:
+    """Send GPU tensors to "cuda" or "hip"."""
+
+def loaded() -> list[dict[str, Any]]: ...
+def unload(codes: list[CodeObject]) -> int: ...
+def symbol(codes: list[CodeObject], name: str, device: _Device) -> Tensor: ...
 def emulator_statistics() -> dict[str, int]: ...
 def implemented_instructions() -> list[str]: ...
 def unsupported(processor: str, data: bytes) -> str | None: ...

@@ -77,5 +77,7 @@ def render(description: dict[str, Any]) -> str:
     lines += [f"  {name:29}  not set ({VARIABLES[name]})" for name in unset]
     lines += ["", "loaded code objects"]
     for item in description["loaded"]:
-        lines.append(f"  {item['device']} ({item['driver']})  {item['target']}  {item['sha256'][:16]}  {item['kernels']}")
+        lines.append(
+            f"  {item['device']} ({item['driver']})  {item['target']}  {item['sha256'][:16]}  {item['kernels']}"
+        )
     return "\n".join(lines if description["loaded"] else [*lines, "  none"])

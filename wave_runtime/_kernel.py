@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import torch
 
 from wave_runtime import _C
 
 Dims = int | Sequence[int]
+
+
+class Options(TypedDict, total=False):
+    """The keywords of a launch but the grid. See ``Kernel.__call__`` in ``_C.pyi``."""
+
+    block: Dims | None
+    shared_memory: int
+    cluster: Dims | None
+    cooperative: bool
+    programmatic: bool
+    priority: int | None
+
+
+class LaunchOptions(Options):
+    """The keywords of a launch."""
+
+    grid: Dims
 
 
 def call_operator(

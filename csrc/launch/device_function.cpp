@@ -22,7 +22,7 @@ struct ModuleRecord {
   std::unique_ptr<LoadedModule> module;
   std::vector<Entry> entries;  ///< destroyed before the module
   std::atomic<bool> pinned{false};
-  bool is_abandoned = false;  ///< nobody holds it any more
+  bool is_abandoned = false;                                     ///< nobody holds it any more
   std::shared_ptr<const void> views = std::make_shared<char>();  ///< shared by who sees its variables
 
   /// New launches find it no more.

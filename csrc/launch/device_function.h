@@ -100,10 +100,10 @@ struct GlobalView {
 /// none of this name.
 GlobalView find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name);
 
-/// Unloads a code object from all devices, but where a graph or a GlobalView may hold it; waits for launches under way to be enqueued.
-/// It is loaded again when it is launched again. Returns from how many devices. Throws RuntimeError inside a launch of
-/// this thread, which would wait for itself: in a hook, or in a signal handler while the emulator runs. The caller must
-/// hold no lock that a launch may wait for.
+/// Unloads a code object from all devices, but where a graph or a GlobalView may hold it; waits for launches under way
+/// to be enqueued. It is loaded again when it is launched again. Returns from how many devices. Throws RuntimeError
+/// inside a launch of this thread, which would wait for itself: in a hook, or in a signal handler while the emulator
+/// runs. The caller must hold no lock that a launch may wait for.
 size_t unload(const CodeObject& code);
 
 /// Marks a scope of this thread as inside a launch that may call into other code.

@@ -101,8 +101,8 @@ py::object symbol(const std::vector<ParsedCode>& codes, const std::string& name,
     if (parsed.code == code) *parsed.held = held;
   }
   const auto options = at::TensorOptions().dtype(c10::kByte).device(device);
-  const at::Tensor tensor =
-      at::from_blob(view.global.address, {static_cast<int64_t>(view.global.size)}, [held, view](void*) {}, options, device);
+  const at::Tensor tensor = at::from_blob(
+      view.global.address, {static_cast<int64_t>(view.global.size)}, [held, view](void*) {}, options, device);
   return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
 }
 

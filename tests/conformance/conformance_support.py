@@ -22,6 +22,7 @@ from support import EXAMPLES, ROOT
 
 import wave_runtime
 from wave_runtime import _C
+from wave_runtime._kernel import call_operator
 
 FOLDER = Path(__file__).parent
 SOURCE = FOLDER / "kernels.cu"
@@ -43,6 +44,9 @@ SIGNATURES = {
 }
 TABLE = (1, 2, 4, 8, 16, 32, 64, 128)
 TABLE_BYTES = struct.pack("<8i", *TABLE)
+
+Launch = Callable[..., None]
+Way = Callable[[wave_runtime.Kernel], Launch]
 
 _serial = itertools.count(1000)
 
@@ -242,3 +246,33 @@ def driver_in_use(name: str) -> Iterator[Driver]:
     finally:
         _C.set_host_driver(host)
         _C.set_gpu_driver(gpu)
+
+
+_operators: dict[tuple[str, str], object] = {}  # by kernel and options: an operator is for good
+
+
+def by_operator(kernel: wave_runtime.Kernel) -> Launch:
+    return lambda *arguments, **options: call_operator(kernel, *arguments, **options)
+
+
+def by_dedicated(kernel: wave_runtime.Kernel) -> Launch:
+    """An operator of the kernel and its options; operators are for good, so each is made once."""
+
+    def launch(*arguments: object, grid: int | tuple[int, ...], **options: object) -> None:
+        key = (kernel.handle, repr(sorted(options.items())))
+        if key not in _operators:
+            _operators[key] = kernel.as_operator(f"conformance::launch{len(_operators)}", **options)
+        _operators[key](*arguments, *((grid,) if isinstance(grid, int) else grid))  # type: ignore[operator]
+
+    return launch
+
+
+WAYS: dict[str, Way] = {
+    "call": lambda kernel: kernel,
+    "bound": lambda kernel: lambda *arguments, **options: kernel.bind(*arguments, **options)(),
+    "sequence": lambda kernel: (
+        lambda *arguments, **options: wave_runtime.sequence([kernel.bind(*arguments, **options)])()
+    ),
+    "operator": by_operator,
+    "dedicated": by_dedicated,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
 
 import pytest
@@ -148,7 +149,7 @@ def test_gradients_are_looked_at_each_time(driver: Driver, add: wave_runtime.Ker
 
 def test_sequence(driver: Driver, increment: wave_runtime.Kernel) -> None:
     tensors = [driver.zeros(4) for _ in range(17)]
-    launches = [increment.bind(a, b, 4, 0, grid=1, block=64) for a, b in zip(tensors, tensors[1:], strict=False)]
+    launches = [increment.bind(a, b, 4, 0, grid=1, block=64) for a, b in itertools.pairwise(tensors)]
     sequence = wave_runtime.sequence(launches)
     assert len(sequence) == 16
     for start in (0, 100):
@@ -159,7 +160,7 @@ def test_sequence(driver: Driver, increment: wave_runtime.Kernel) -> None:
 
 
 def test_sequence_of_what_is_no_bound_launch(driver: Driver, add: wave_runtime.Kernel) -> None:
-    with pytest.raises(TypeError, match="sequence: item 0 is a .*Kernel: expected a bound launch, as kernel.bind"):
+    with pytest.raises(TypeError, match=r"sequence: item 0 is a .*Kernel: expected a bound launch, as kernel.bind"):
         wave_runtime.sequence([add])  # type: ignore[list-item]
 
 

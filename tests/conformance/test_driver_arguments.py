@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
 import pytest
 import torch
-from conformance_support import Driver
+from conformance_support import WAYS, Driver, Launch, Way
 
 import wave_runtime
-
-Launch = Callable[..., None]
-Way = Callable[[wave_runtime.Kernel], Launch]
 
 INTEGERS = {"i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "u32": 32, "i64": 64, "u64": 64}
 ZEROS: tuple[object, ...] = (0, 0, 0, 0, 0, 0, 0, 0, False, 0.0, 0.0, 0.0, bytes(24))
@@ -43,8 +39,6 @@ SCALARS = [
 def test_packing_is_exact(
     driver: Driver, module: wave_runtime.Module, way_name: str, scalars: tuple[object, ...]
 ) -> None:
-    from conftest import WAYS
-
     kernel = module["store_scalars"]
     found = stored(WAYS[way_name](kernel), driver, scalars)
     expected = [struct.pack(f"<{code}", value) for code, value in zip("bBhHiIqQ?", scalars, strict=False)]
@@ -68,8 +62,6 @@ def test_arguments_larger_than_the_usual(driver: Driver, module: wave_runtime.Mo
 @pytest.fixture(params=["call", "bound", "sequence", "operator"])
 def way_without_structs(request: pytest.FixtureRequest) -> Way:
     """Operators of one kernel take no structs."""
-    from conftest import WAYS
-
     return WAYS[request.param]
 
 
@@ -116,7 +108,12 @@ def test_number_of_arguments(driver: Driver, module: wave_runtime.Module) -> Non
         (0, None, TypeError, r"argument 0 'a': expected a tensor \(\*f32 const\), given None"),
         (0, 4096, TypeError, "argument 0 'a': expected a tensor .*not its data_ptr"),
         (2, "int32", TypeError, r"argument 2 'c': expected a tensor for \*f32, given one of dtype int32"),
-        (1, "strided", ValueError, r"argument 1 'b': expected a contiguous tensor, given shape \[50\] with strides \[2\]"),
+        (
+            1,
+            "strided",
+            ValueError,
+            r"argument 1 'b': expected a contiguous tensor, given shape \[50\] with strides \[2\]",
+        ),
         (1, "sparse", TypeError, "argument 1 'b': (expected a strided tensor|a bound launch takes plain tensors)"),
     ],
 )
@@ -130,8 +127,6 @@ def test_wrong_argument(
     error: type[Exception],
     message: str,
 ) -> None:
-    from conftest import WAYS
-
     if position < 3 and isinstance(value, str):
         tensors = {
             "int32": driver.zeros(50),
@@ -183,7 +178,7 @@ def test_overlap_is_refused(driver: Driver, add: Launch) -> None:
 
 def test_other_devices_are_refused(driver: Driver, add: Launch) -> None:
     a, meta = driver.randn(64), torch.empty(64, device="meta")
-    with pytest.raises((ValueError, TypeError), match="different devices|a bound launch takes plain tensors"):
+    with pytest.raises((ValueError, TypeError), match=r"different devices|a bound launch takes plain tensors"):
         add(a, meta, driver.zeros(64, torch.float32), 64, grid=1, block=64)
 
 
@@ -238,7 +233,7 @@ def test_inference_mode(driver: Driver, add: Launch) -> None:
     plain = driver.zeros(64, torch.float32)
     add(a, b, plain, 64, grid=1, block=64)  # read outside of inference mode
     assert torch.equal(plain, a + b)
-    with pytest.raises(RuntimeError, match="[Ii]nference tensors? "):
+    with pytest.raises(RuntimeError, match=r"[Ii]nference tensors? "):
         add(plain, plain, c, 64, grid=1, block=64)
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 import torch
-from conformance_support import Driver
+from conformance_support import Driver, Launch, Way
 
 import wave_runtime
-
-Launch = Callable[..., None]
-Way = Callable[[wave_runtime.Kernel], Launch]
 
 KIB = 1024
 
@@ -36,9 +32,17 @@ def launch(driver: Driver, kernel: wave_runtime.Kernel, **options: object) -> No
         ({"grid": 1, "block": (32, 33)}, ValueError, r"block \(32, 33, 1\) has more than the 1024 work-items that"),
         ({"grid": 1, "block": (2**62, 2**62)}, ValueError, "block .* has more than the 1024 work-items that"),
         ({"grid": 1, "block": 64, "shared_memory": -1}, ValueError, "shared_memory -1 is negative"),
-        ({"grid": 1, "block": 64, "shared_memory": 2**20}, ValueError, "0 bytes of its own .*shared_memory=1048576 are"),
+        (
+            {"grid": 1, "block": 64, "shared_memory": 2**20},
+            ValueError,
+            "0 bytes of its own .*shared_memory=1048576 are",
+        ),
         ({"grid": 1, "block": 64, "shared_memory": "1"}, TypeError, "shared_memory takes integers, given str"),
-        ({"grid": 1, "block": 64, "stream": 0}, TypeError, "got an unexpected keyword 'stream'; it takes grid=, block="),
+        (
+            {"grid": 1, "block": 64, "stream": 0},
+            TypeError,
+            "got an unexpected keyword 'stream'; it takes grid=, block=",
+        ),
     ],
 )
 def test_limits(
@@ -52,7 +56,9 @@ def test_limits(
 def test_grid_limit(driver: Driver, module: wave_runtime.Module) -> None:
     """AMD counts work-items in 32 bits, NVIDIA workgroups: 2^31 - 1 along x and 65535 along y."""
     grid = (1, 65536) if driver.is_nvidia else (2**22, 1)
-    message = r"is more than the 65535 workgroups in y that cuda:0 \(" if driver.is_nvidia else r"is 2\^32 or more work-i"
+    message = (
+        r"is more than the 65535 workgroups in y that cuda:0 \(" if driver.is_nvidia else r"is 2\^32 or more work-i"
+    )
     with pytest.raises(ValueError, match=message):
         launch(driver, module["vector_add"], grid=grid, block=1024)
 

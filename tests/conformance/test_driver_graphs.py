@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 import torch
-from conformance_support import Driver
+from conformance_support import Driver, Way
 from torch._dynamo.utils import counters
 
 import wave_runtime
 
 pytestmark = pytest.mark.filterwarnings("default")  # Inductor has advice for each GPU.
-
-Way = Callable[[wave_runtime.Kernel], Callable[..., None]]
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +122,7 @@ def test_sequences_in_a_capture(gpu: Driver) -> None:
     kernel = gpu.load()["slow_increment"]
     tensors = [gpu.zeros(100) for _ in range(9)]
     sequence = wave_runtime.sequence(
-        [kernel.bind(a, b, 100, 0, grid=2, block=64) for a, b in zip(tensors, tensors[1:], strict=False)]
+        [kernel.bind(a, b, 100, 0, grid=2, block=64) for a, b in itertools.pairwise(tensors)]
     )
     sequence()
     graph = torch.cuda.CUDAGraph()

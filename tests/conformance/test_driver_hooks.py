@@ -8,13 +8,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from conformance_support import Driver
+from conformance_support import Driver, Way
 from torch.profiler import ProfilerActivity, profile
 
 import wave_runtime
 from wave_runtime.hooks import LaunchEvent, launch_hook
-
-Way = Callable[[wave_runtime.Kernel], Callable[..., None]]
 
 
 def test_events(driver: Driver, module: wave_runtime.Module, way: Way) -> None:
@@ -28,9 +26,7 @@ def test_events(driver: Driver, module: wave_runtime.Module, way: Way) -> None:
     launch(a, b, c, 100, grid=(2, 1, 1), block=(64, 1), shared_memory=128)  # no hook any more
     stream = torch.cuda.current_stream().cuda_stream if driver.is_gpu else 0
     arguments = (a.data_ptr(), b.data_ptr(), c.data_ptr(), 100)
-    event = LaunchEvent(
-        "vector_add", kernel.handle, driver.place, (2, 1, 1), (64, 1, 1), 128, stream, arguments
-    )
+    event = LaunchEvent("vector_add", kernel.handle, driver.place, (2, 1, 1), (64, 1, 1), 128, stream, arguments)
     assert events == [("enter", event), ("exit", event)]
     assert all(type(event) is LaunchEvent for _, event in events)
 

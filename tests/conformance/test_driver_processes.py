@@ -36,7 +36,9 @@ def test_a_launch_that_works(driver: Driver) -> None:
 def test_a_store_out_of_bounds(driver: Driver) -> None:
     found = output(driver, STORE)
     if driver.driver == "emulator":
-        assert found.startswith("KernelFault: kernel 'store_at' on the gfx942 emulator: a store of 4 bytes out of bounds")
+        assert found.startswith(
+            "KernelFault: kernel 'store_at' on the gfx942 emulator: a store of 4 bytes out of bounds"
+        )
     else:
         assert re.search("illegal (memory )?a(ddress|ccess)|IllegalAddress|ILLEGAL_ADDRESS", found), found
 

@@ -7,11 +7,9 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from conformance_support import Driver
+from conformance_support import Driver, Way
 
 import wave_runtime
-
-Way = Callable[[wave_runtime.Kernel], Callable[..., None]]
 
 CYCLES = 200_000_000  # a tenth of a second or so
 N = 1000

@@ -33,7 +33,9 @@ def marked(binary: bytes, entry: int) -> bytes:
 def test_built_for_another_vendor(driver: Driver) -> None:
     if driver.is_nvidia:
         kernel = wave_runtime.load(BINARY, signature=SIGNATURES)["vector_add"]
-        message = rf"kernel 'vector_add' was built for gfx942, cuda:0 \(.*\) is {driver.target}: build the kernel for it"
+        message = (
+            rf"kernel 'vector_add' was built for gfx942, cuda:0 \(.*\) is {driver.target}: build the kernel for it"
+        )
     else:
         kernel = wave_runtime.load(OTHER / "nvidia" / "sm_90.cubin")["scale"]
         message = "kernel 'scale' was built for sm_90, "
@@ -56,7 +58,9 @@ GFX90A, GFX942 = 0x3F, 0x4C
 
 
 def for_gfx90a(entry: int) -> bytes:
-    binary = with_processor(BINARY.read_bytes(), GFX90A).replace(b"amdgcn-amd-amdhsa--gfx942", b"amdgcn-amd-amdhsa--gfx90a")
+    binary = with_processor(BINARY.read_bytes(), GFX90A).replace(
+        b"amdgcn-amd-amdhsa--gfx942", b"amdgcn-amd-amdhsa--gfx90a"
+    )
     return marked(binary, entry)
 
 
@@ -74,7 +78,10 @@ def test_built_for_another_processor(driver: Driver) -> None:
 
 def bundle(*entries: tuple[str, bytes]) -> bytes:
     """A clang offload bundle: an empty host entry, then these. Entries are aligned to 4096 bytes, as HIP's are."""
-    named = [("host-x86_64-unknown-linux-gnu-", b""), *((f"hipv4-amdgcn-amd-amdhsa--{name}", data) for name, data in entries)]
+    named = [
+        ("host-x86_64-unknown-linux-gnu-", b""),
+        *((f"hipv4-amdgcn-amd-amdhsa--{name}", data) for name, data in entries),
+    ]
     header_size = 32 + sum(24 + len(name) for name, _ in named)
     offset = -(-header_size // 4096) * 4096
     header, body = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(named)), b""
@@ -95,7 +102,9 @@ def test_the_entry_of_a_bundle_that_fits(driver: Driver) -> None:
         entry_of(driver, wave_runtime.load(bundle(("gfx90a", for_gfx90a(1))), signature=SIGNATURES))
 
 
-@pytest.mark.skipif(shutil.which("clang-offload-bundler-19") is None, reason="clang-offload-bundler-19 is not installed")
+@pytest.mark.skipif(
+    shutil.which("clang-offload-bundler-19") is None, reason="clang-offload-bundler-19 is not installed"
+)
 @pytest.mark.parametrize("options", [[], ["-compress"]])
 def test_bundles_of_clang(driver: Driver, tmp_path: Path, options: list[str]) -> None:
     if driver.is_nvidia:
@@ -105,7 +114,9 @@ def test_bundles_of_clang(driver: Driver, tmp_path: Path, options: list[str]) ->
     (tmp_path / "gfx942").write_bytes(marked(BINARY.read_bytes(), 4))
     targets = "host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx90a,hipv4-amdgcn-amd-amdhsa--gfx942"
     command = ["clang-offload-bundler-19", "-type=o", f"-targets={targets}", "-bundle-align=4096", *options]
-    command += [f"-input={tmp_path / name}" for name in ("host", "gfx90a", "gfx942")] + [f"-output={tmp_path / 'bundle'}"]
+    command += [f"-input={tmp_path / name}" for name in ("host", "gfx90a", "gfx942")] + [
+        f"-output={tmp_path / 'bundle'}"
+    ]
     subprocess.run(command, check=True)
     assert entry_of(driver, wave_runtime.load(tmp_path / "bundle", signature=SIGNATURES)) == 4
 
