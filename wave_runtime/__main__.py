@@ -1,4 +1,4 @@
-"""The command line: ``python -m wave_runtime info|disasm|coverage FILE``, ``python -m wave_runtime hip-emulator``."""
+"""The command line: ``python -m wave_runtime info|disasm|coverage FILE``, ``env`` and ``hip-emulator``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from wave_runtime import __version__, _coverage, _disasm, _info
+from wave_runtime import __version__, _coverage, _disasm, _env, _info
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,6 +25,8 @@ def parser() -> argparse.ArgumentParser:
     coverage = commands.add_parser("coverage", help="instructions that the emulator does not run")
     coverage.add_argument("files", nargs="+", metavar="FILE")
     coverage.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
+    env = commands.add_parser("env", help="drivers, devices, versions, and why a driver is not available")
+    env.add_argument("--json", action="store_true", help="for tools")
     commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
     return top
 
@@ -38,6 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
             print(json.dumps(description, indent=2) if options.json else _info.render(description))
         elif options.command == "disasm":
             print(_disasm.disassemble(options.file, options.kernel, options.target))
+        elif options.command == "env":
+            environment = _env.describe()
+            print(json.dumps(environment, indent=2) if options.json else _env.render(environment))
         elif options.command == "hip-emulator":
             print(Path(__file__).with_name("libwave_hip_emulator.so"))
         else:

@@ -101,9 +101,9 @@ class Module:
         return data.view(dtype)
 
     def unload(self) -> int:
-        """Unload the code from all devices, but where a captured graph may hold it; returns from how many.
+        """Unload the code from all devices, but where a captured graph or a symbol's tensor may hold it.
 
-        Waits for launches that are being enqueued. The next launch loads it again.
+        Returns from how many devices. Waits for launches that are being enqueued. The next launch loads it again.
         """
         return _C.unload(self._codes)
 

@@ -23,6 +23,7 @@ struct ModuleRecord {
   std::vector<Entry> entries;  ///< destroyed before the module
   std::atomic<bool> pinned{false};
   bool is_abandoned = false;  ///< nobody holds it any more
+  std::shared_ptr<const void> views = std::make_shared<char>();  ///< shared by who sees its variables
 
   /// New launches find it no more.
   void hide() {
@@ -191,6 +192,7 @@ std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place&
   }
   function->module = &record;
   function->limits = limits_of(*function);
+  function->in_host_memory = place.in_host_memory();
   return function;
 }
 
@@ -226,9 +228,10 @@ void set_wait_runner(WaitRunner runner) { wait_runner.store(runner); }
 void pin(const DeviceFunction& function) { function.module->pinned.store(true); }
 bool is_pinned(const DeviceFunction& function) { return function.module->pinned.load(std::memory_order_relaxed); }
 
-Global find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name) {
+GlobalView find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name) {
   const auto lock = lock_table();
-  return load_module(code, place).module->global(name);
+  const ModuleRecord& record = load_module(code, place);
+  return {record.module->global(name), record.views};
 }
 
 InsideLaunch::InsideLaunch() { ++launches_of_thread; }
@@ -242,7 +245,7 @@ size_t unload(const CodeObject& code) {
   Removed removed;  // destroyed without the lock
   const auto lock = lock_table();
   remove_modules(removed, [&](ModuleRecord& record) {
-    if (record.pinned || record.code->sha256() != code.sha256()) return false;
+    if (record.pinned || record.views.use_count() > 1 || record.code->sha256() != code.sha256()) return false;
     record.hide();
     while (record.is_used()) std::this_thread::yield();
     if (record.pinned) record.show();  // by a launch that was under way

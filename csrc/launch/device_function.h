@@ -37,6 +37,7 @@ struct DeviceFunction {
   const CodeObject* code;
   const DeviceInfo* device;
   FunctionInfo info;
+  bool in_host_memory;  ///< whether its tensors are on the CPU, though the driver works asynchronously
 };
 
 /// Where a kernel keeps its function on one device. Launches count themselves in while they use it, in one of several
@@ -90,11 +91,17 @@ void load_function(const Kernel& kernel, const Place& place);
 void pin(const DeviceFunction& function);
 bool is_pinned(const DeviceFunction& function);
 
+/// A variable in device memory, and what keeps unload() from taking it away.
+struct GlobalView {
+  Global global;
+  std::shared_ptr<const void> held;
+};
+
 /// A variable of a code object on a device, which is loaded there where it is not. Throws ValueError where there is
 /// none of this name.
-Global find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name);
+GlobalView find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name);
 
-/// Unloads a code object from all devices, but where a graph may hold it; waits for launches under way to be enqueued.
+/// Unloads a code object from all devices, but where a graph or a GlobalView may hold it; waits for launches under way to be enqueued.
 /// It is loaded again when it is launched again. Returns from how many devices. Throws RuntimeError inside a launch of
 /// this thread, which would wait for itself: in a hook, or in a signal handler while the emulator runs. The caller must
 /// hold no lock that a launch may wait for.

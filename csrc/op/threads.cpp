@@ -1,6 +1,9 @@
 #include "op/threads.h"
 
 #include <ATen/Parallel.h>
+#include <pthread.h>
+
+#include <atomic>
 
 // OpenMP's entry point for a parallel region, found in the runtime that torch has loaded (GNU's; LLVM's and Intel's
 // have it, too). Linking a runtime with -fopenmp could load a second one beside it, since some builds of torch bring
@@ -13,12 +16,16 @@ namespace wave {
 
 namespace {
 
+/// Of the threads that OpenMP has started none is in a child made by fork(), and GNU's runtime waits for them for ever.
+std::atomic<bool> is_forked{false};
+[[maybe_unused]] const int watching = pthread_atfork(nullptr, nullptr, [] { is_forked.store(true); });
+
 void run_worker(void* worker) { (*static_cast<const std::function<void()>*>(worker))(); }
 
 }  // namespace
 
 Parallel torch_threads() {
-  if (at::get_num_threads() == 1 || at::in_parallel_region() || GOMP_parallel == nullptr) return {};
+  if (at::get_num_threads() == 1 || at::in_parallel_region() || GOMP_parallel == nullptr || is_forked) return {};
   return [](const std::function<void()>& worker) {
     constexpr unsigned kAsManyAsSet = 0;
     GOMP_parallel(run_worker, const_cast<std::function<void()>*>(&worker), kAsManyAsSet, 0);

@@ -78,7 +78,7 @@ size_t unload_codes(const std::vector<ParsedCode>& codes) {
 struct FoundSymbol {
   std::shared_ptr<const CodeObject> code;
   std::shared_ptr<const void> held;  ///< keeps the code loaded
-  Global global;
+  GlobalView view;
 };
 
 /// Looks through the code objects that run at a place, the best one first. A library has one for each translation unit.
@@ -112,7 +112,7 @@ py::object symbol(const std::vector<ParsedCode>& parsed_codes, const std::string
   }
   const auto options = at::TensorOptions().dtype(c10::kByte).device(device);
   const at::Tensor tensor = at::from_blob(
-      found.global.address, {static_cast<int64_t>(found.global.size)}, [held = found.held](void*) {}, options, device);
+      found.view.global.address, {static_cast<int64_t>(found.view.global.size)}, [found](void*) {}, options, device);
   return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
 }
 

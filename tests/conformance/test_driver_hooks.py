@@ -198,6 +198,7 @@ def test_profiler_ranges_of_a_sequence(driver: Driver, module: wave_runtime.Modu
     assert ranges_of(profiler) == ["wave::launch/take", "wave::launch/cluster_rank"]
 
 
+@pytest.mark.filterwarnings("default")
 def test_profiler_sees_kernels_of_the_gpu(gpu: Driver) -> None:
     out = gpu.zeros(2)
     kernel = gpu.load()["take"]

@@ -1,0 +1,178 @@
+"""What a binary was built for, on every driver: the build that fits is chosen, others are refused by name."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from conformance_support import BINARY, FOLDER, SIGNATURES, SOURCE, TABLE, TABLE_BYTES, Driver
+from cuda_compiler import find_nvcc
+
+import wave_runtime
+
+OTHER = FOLDER.parent / "code_object"
+
+
+def entry_of(driver: Driver, module: wave_runtime.Module) -> int:
+    out = driver.zeros(2)
+    module["take"](out, 1, 7, grid=1, block=64)
+    return int(out[1].item())
+
+
+def marked(binary: bytes, entry: int) -> bytes:
+    """The same build with another number at the end of its table."""
+    assert binary.count(TABLE_BYTES) == 1
+    return binary.replace(TABLE_BYTES, struct.pack("<8i", *TABLE[:7], entry))
+
+
+def test_built_for_another_vendor(driver: Driver) -> None:
+    if driver.is_nvidia:
+        kernel = wave_runtime.load(BINARY, signature=SIGNATURES)["vector_add"]
+        message = rf"kernel 'vector_add' was built for gfx942, cuda:0 \(.*\) is {driver.target}: build the kernel for it"
+    else:
+        kernel = wave_runtime.load(OTHER / "nvidia" / "sm_90.cubin")["scale"]
+        message = "kernel 'scale' was built for sm_90, "
+    a, c = driver.randn(64), driver.zeros(64, torch.float32)
+    arguments = (a, a, c, 64) if driver.is_nvidia else (c, a, 64, 1)
+    for launch in (kernel, kernel.bind):
+        with pytest.raises(ValueError, match=message):
+            launch(*arguments, grid=1, block=64)
+    with pytest.raises(ValueError, match=message):
+        kernel.preload(driver.device)
+
+
+def with_processor(binary: bytes, machine: int) -> bytes:
+    """An AMD code object whose header names another processor: EF_AMDGPU_MACH."""
+    (flags,) = struct.unpack_from("<I", binary, 48)
+    return binary[:48] + struct.pack("<I", flags & ~0xFF | machine) + binary[52:]
+
+
+GFX90A, GFX942 = 0x3F, 0x4C
+
+
+def for_gfx90a(entry: int) -> bytes:
+    binary = with_processor(BINARY.read_bytes(), GFX90A).replace(b"amdgcn-amd-amdhsa--gfx942", b"amdgcn-amd-amdhsa--gfx90a")
+    return marked(binary, entry)
+
+
+def test_built_for_another_processor(driver: Driver) -> None:
+    kernel = wave_runtime.load(for_gfx90a(1), signature=SIGNATURES)["take"]
+    with pytest.raises(ValueError, match="kernel 'take' was built for gfx90a, ") as caught:
+        kernel(driver.zeros(2), 1, 0, grid=1, block=64)
+    expected = {
+        "emulator": "and the emulator, which launches on CPU tensors, runs gfx942 code: move the tensors",
+        "hip-emulator": r"cpu \(hip\) \(.*\) is gfx942.*: build the kernel for it, or load a bundle that has an entry",
+    }
+    nvidia = rf"cuda:0 \(.*\) is {driver.target}: build the kernel for it, or load a bundle that has an entry"
+    assert re.search(expected.get(driver.name, nvidia), str(caught.value))
+
+
+def bundle(*entries: tuple[str, bytes]) -> bytes:
+    """A clang offload bundle: an empty host entry, then these. Entries are aligned to 4096 bytes, as HIP's are."""
+    named = [("host-x86_64-unknown-linux-gnu-", b""), *((f"hipv4-amdgcn-amd-amdhsa--{name}", data) for name, data in entries)]
+    header_size = 32 + sum(24 + len(name) for name, _ in named)
+    offset = -(-header_size // 4096) * 4096
+    header, body = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(named)), b""
+    for name, data in named:
+        header += struct.pack("<QQQ", offset + len(body), len(data), len(name)) + name.encode()
+        body += data + bytes(-len(data) % 4096)
+    return header + bytes(offset - header_size) + body
+
+
+def test_the_entry_of_a_bundle_that_fits(driver: Driver) -> None:
+    if driver.is_nvidia:
+        pytest.skip("bundles hold AMD's code")
+    data = bundle(("gfx90a", for_gfx90a(1)), ("gfx942", marked(BINARY.read_bytes(), 2)))
+    module = wave_runtime.load(data, signature=SIGNATURES)
+    assert set(module.targets) == {"gfx90a", "gfx942"}
+    assert entry_of(driver, module) == 2
+    with pytest.raises(ValueError, match="was built for gfx90a, "):
+        entry_of(driver, wave_runtime.load(bundle(("gfx90a", for_gfx90a(1))), signature=SIGNATURES))
+
+
+@pytest.mark.skipif(shutil.which("clang-offload-bundler-19") is None, reason="clang-offload-bundler-19 is not installed")
+@pytest.mark.parametrize("options", [[], ["-compress"]])
+def test_bundles_of_clang(driver: Driver, tmp_path: Path, options: list[str]) -> None:
+    if driver.is_nvidia:
+        pytest.skip("bundles hold AMD's code")
+    (tmp_path / "host").write_bytes(b"")
+    (tmp_path / "gfx90a").write_bytes(for_gfx90a(3))
+    (tmp_path / "gfx942").write_bytes(marked(BINARY.read_bytes(), 4))
+    targets = "host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx90a,hipv4-amdgcn-amd-amdhsa--gfx942"
+    command = ["clang-offload-bundler-19", "-type=o", f"-targets={targets}", "-bundle-align=4096", *options]
+    command += [f"-input={tmp_path / name}" for name in ("host", "gfx90a", "gfx942")] + [f"-output={tmp_path / 'bundle'}"]
+    subprocess.run(command, check=True)
+    assert entry_of(driver, wave_runtime.load(tmp_path / "bundle", signature=SIGNATURES)) == 4
+
+
+def test_the_entry_of_a_fatbin_that_fits(gpu: Driver, tmp_path: Path) -> None:
+    """nvcc's container with a cubin for another GPU, one for this, and PTX: the cubin for this runs."""
+    if not gpu.is_nvidia:
+        pytest.skip("fat binaries of CUDA are NVIDIA's")
+    nvcc = find_nvcc()
+    if nvcc is None:
+        pytest.skip("nvcc is not installed")
+    processor = gpu.target.removeprefix("sm_")
+    codes = [f"-gencode=arch=compute_{a},code={kind}_{a}" for a in ("80", processor) for kind in ("sm", "compute")]
+    fatbin = tmp_path / "kernels.fatbin"
+    subprocess.run([nvcc, "-fatbin", "-std=c++17", *dict.fromkeys(codes), "-o", fatbin, SOURCE], check=True)
+    module = wave_runtime.load(fatbin, signature=SIGNATURES)
+    kernel = module["take"]
+    out = gpu.zeros(2)
+    kernel(out, 1, 7, grid=1, block=64)
+    assert out[1].item() == TABLE[7]
+    (loaded,) = [item for item in wave_runtime.loaded() if "take" in item.kernels and item.target == gpu.target][-1:]
+    assert loaded.driver == gpu.driver
+
+
+def test_ptx_is_compiled_by_the_driver(gpu: Driver, tmp_path: Path) -> None:
+    if not gpu.is_nvidia:
+        pytest.skip("PTX is NVIDIA's")
+    nvcc = find_nvcc()
+    if nvcc is None:
+        pytest.skip("nvcc is not installed")
+    ptx = tmp_path / "kernels.ptx"
+    subprocess.run([nvcc, "-ptx", "-std=c++17", "-arch=compute_80", "-o", ptx, SOURCE], check=True)
+    module = wave_runtime.load(ptx, signature=SIGNATURES)
+    assert entry_of(gpu, module) == TABLE[7]
+    # A newer virtual processor's does not run.
+    newer = ptx.read_text().replace(".target sm_80", ".target sm_120")
+    with pytest.raises(ValueError, match=rf"was built for sm_120, cuda:0 \(.*\) is {gpu.target}"):
+        entry_of(gpu, wave_runtime.load(newer.encode(), signature=SIGNATURES))
+
+
+def test_ptx_that_the_driver_rejects(gpu: Driver) -> None:
+    """The compiler's log is in the error."""
+    if gpu.driver != "cuda":
+        pytest.skip("the log is CUDA's")
+    ptx = b"""
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry broken(.param .u64 out)
+{
+  .reg .u64 %r<3>;
+  ld.param.u64 %r1, [out];
+  add.u64 %r2, %r1, %undefined;
+  ret;
+}
+"""
+    kernel = wave_runtime.load(ptx, signature="*i32")["broken"]
+    with pytest.raises(RuntimeError, match=r"(?s)CUDA_ERROR_INVALID_PTX.*undefined"):
+        kernel(gpu.zeros(1), grid=1, block=1)
+
+
+@pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
+def test_the_binary_is_of_the_source(tmp_path: Path) -> None:
+    """Not the same bytes: those depend on clang's release."""
+    import sys
+
+    rebuilt = tmp_path / "kernels.hsaco"
+    subprocess.run([sys.executable, FOLDER / "make.py", rebuilt], check=True)
+    kernels = [wave_runtime.load(path).kernels for path in (rebuilt, BINARY)]
+    assert kernels[0] == kernels[1] == tuple(SIGNATURES)

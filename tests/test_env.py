@@ -1,0 +1,99 @@
+"""``python -m wave_runtime env``: in processes of their own, since it opens drivers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from support import ROOT
+
+import wave_runtime
+from wave_runtime import _env
+
+HIP_EMULATOR = str(Path(wave_runtime.__file__).with_name("libwave_hip_emulator.so"))
+
+
+def env(*options: str, **variables: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if name not in _env.VARIABLES}
+    command = [sys.executable, "-m", "wave_runtime", "env", *options]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**environment, **variables}, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def described(**variables: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(env("--json", **variables))
+    return result
+
+
+def test_versions_and_the_emulator() -> None:
+    found = described()
+    assert found["versions"]["wave_runtime"] == wave_runtime.__version__
+    assert found["versions"]["torch"] == torch.__version__
+    assert found["used"]["cpu"] == "emulator"
+    assert set(found["drivers"]) == {"hip", "cuda", "emulator"}
+    emulator = found["drivers"]["emulator"]
+    assert emulator["error"] is None
+    assert [device["target"] for device in emulator["devices"]] == ["gfx942"]
+    assert found["loaded"] == []
+    assert found["variables"] == {}
+
+
+def test_why_a_driver_is_not_available() -> None:
+    """With the paths that were tried."""
+    missing = "/nonexistent/libhip.so"
+    error = described(WAVE_RUNTIME_LIBHIP=missing)["drivers"]["hip"]["error"]
+    assert missing in error
+    assert "No such file" in error
+    text = env(WAVE_RUNTIME_LIBHIP=missing)
+    assert re.search(rf"(?m)^  hip +not available: .*{missing}", text, re.DOTALL)
+    assert f"WAVE_RUNTIME_LIBHIP={missing}" in text
+
+
+def test_hip_on_the_emulator() -> None:
+    variables = {"WAVE_RUNTIME_LIBHIP": HIP_EMULATOR, "WAVE_RUNTIME_CPU_DRIVER": "hip"}
+    found = described(**variables)
+    assert found["drivers"]["hip"]["error"] is None
+    assert HIP_EMULATOR in found["drivers"]["hip"]["library"]
+    assert found["drivers"]["hip"]["devices"][0]["target"].startswith("gfx942")
+    assert found["used"]["cpu"] == "hip"
+    assert found["variables"] == variables
+    text = env(**variables)
+    assert f"  hip        {HIP_EMULATOR}" in text
+    assert "CPU tensors are launched by hip, GPU tensors by " in text
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.version.cuda is None or not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+def test_nvidia() -> None:
+    cuda = described()["drivers"]["cuda"]
+    assert cuda["error"] is None
+    assert "libcuda" in cuda["library"]
+    assert len(cuda["devices"]) == torch.cuda.device_count()
+    major, minor = torch.cuda.get_device_capability(0)
+    assert cuda["devices"][0]["target"] == f"sm_{major}{minor}"
+    assert cuda["devices"][0]["name"] == torch.cuda.get_device_name(0)
+
+
+def test_what_is_loaded() -> None:
+    item = {"device": "cpu", "driver": "emulator", "target": "gfx942", "sha256": "0" * 64, "kernels": ("k",), "pinned": False}
+    assert "cpu (emulator)  gfx942  0000000000000000  ('k',)" in _env.render({**_env.describe(), "loaded": [item]})
+
+
+def test_every_variable_is_listed() -> None:
+    """Those that the sources read are those that it shows."""
+    sources = [*(ROOT / "csrc").rglob("*.cpp"), *(ROOT / "wave_runtime").glob("*.py")]
+    read = set()
+    for source in sources:
+        read |= set(re.findall(r'(?:getenv|environment_number|environ\.get)\("([A-Z_]+)"', source.read_text()))
+    assert read == set(_env.VARIABLES)

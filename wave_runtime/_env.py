@@ -1,0 +1,81 @@
+"""``python -m wave_runtime env``: what launches would run on here, and why not on the rest."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+import torch
+
+from wave_runtime import _C
+from wave_runtime._version import __version__
+
+# What the product reads from the environment, and what for.
+VARIABLES = {
+    "WAVE_RUNTIME_DRIVER": "the driver of GPU tensors: hip or cuda",
+    "WAVE_RUNTIME_CPU_DRIVER": "the driver of CPU tensors: emulator or hip",
+    "WAVE_RUNTIME_LIBHIP": "the HIP library to open",
+    "WAVE_RUNTIME_LIBCUDA": "the CUDA driver library to open",
+    "ROCM_PATH": "where ROCm is installed",
+    "WAVE_RUNTIME_SYNC": "1: wait for each launch, and name the one that fails",
+    "WAVE_RUNTIME_MAX_INSTRUCTIONS": "the emulator stops a wave after so many",
+    "WAVE_RUNTIME_SIMD": "the emulator's vector instructions: portable, avx2 or avx512",
+    "WAVE_RUNTIME_EMULATOR_THREADS": "threads of the HIP library that runs on the emulator",
+    "WAVE_RUNTIME_EMULATOR_DEVICES": "devices of the HIP library that runs on the emulator",
+}
+
+
+def describe() -> dict[str, Any]:
+    """Versions, drivers and their devices, and the environment. Opens the drivers' libraries.
+
+    Returns:
+        ``versions``; ``drivers``, for each of hip, cuda and emulator ``library``, ``devices`` and ``error``;
+        ``used``, the drivers of CPU and GPU tensors; ``variables``, those that are set; ``loaded`` code objects.
+    """
+    host, gpu = _C.drivers()
+    return {
+        "versions": {
+            "wave_runtime": __version__,
+            "torch": torch.__version__,
+            "torch's CUDA": torch.version.cuda,
+            "torch's ROCm": torch.version.hip,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+        },
+        "drivers": {name: {"library": None, **_C.describe_driver(name)} for name in ("hip", "cuda", "emulator")},
+        "used": {"cpu": host, "gpu": gpu},
+        "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
+        "loaded": _C.loaded(),
+    }
+
+
+def _driver_lines(name: str, driver: dict[str, Any]) -> list[str]:
+    if driver["error"] is not None:
+        # One path to a line: each failed for a reason of its own.
+        reason = driver["error"].replace("; ", "\n             ")
+        return [f"  {name:9}  not available: {reason}"]
+    lines = [f"  {name:9}  {driver['library']}"]
+    for index, device in enumerate(driver["devices"]):
+        lines.append(
+            f"             {index}: {device['name']}, {device['target']}, {device['multiprocessors']} multiprocessors, "
+            f"{device['shared_memory'] // 1024} KiB of shared memory"
+        )
+    return lines if driver["devices"] else [*lines, "             no devices"]
+
+
+def render(description: dict[str, Any]) -> str:
+    """The description as text."""
+    lines = [f"{name:12}  {value}" for name, value in description["versions"].items() if value is not None]
+    lines += ["", "drivers"]
+    for name, driver in description["drivers"].items():
+        lines += _driver_lines(name, driver)
+    used = description["used"]
+    lines += [f"  CPU tensors are launched by {used['cpu']}, GPU tensors by {used['gpu']}", "", "environment"]
+    lines += [f"  {name}={value}" for name, value in description["variables"].items()]
+    unset = [name for name in VARIABLES if name not in description["variables"]]
+    lines += [f"  {name:29}  not set ({VARIABLES[name]})" for name in unset]
+    lines += ["", "loaded code objects"]
+    for item in description["loaded"]:
+        lines.append(f"  {item['device']} ({item['driver']})  {item['target']}  {item['sha256'][:16]}  {item['kernels']}")
+    return "\n".join(lines if description["loaded"] else [*lines, "  none"])
