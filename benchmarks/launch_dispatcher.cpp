@@ -21,12 +21,11 @@ double seconds_of_operator(std::string_view kernel, at::TensorList inputs, at::T
                            int64_t warm_up, int64_t threads) {
   static const auto launch = c10::Dispatcher::singleton().findSchemaOrThrow("wave::launch", "").typed<Launch>();
   const auto prepare = [] {};
-  return seconds_of_launches(static_cast<int>(threads), static_cast<int>(calls), static_cast<int>(warm_up), prepare,
-                             [&] {
-                               launch.call(kernel, inputs, outputs, c10::fromIntArrayRefSlow(ints), floats,
-                                           c10::fromIntArrayRefSlow(grid), c10::fromIntArrayRefSlow(block), 0, std::nullopt,
-                                           false, false, std::nullopt);
-                             });
+  return seconds_of_launches(
+      static_cast<int>(threads), static_cast<int>(calls), static_cast<int>(warm_up), prepare, [&] {
+        launch.call(kernel, inputs, outputs, c10::fromIntArrayRefSlow(ints), floats, c10::fromIntArrayRefSlow(grid),
+                    c10::fromIntArrayRefSlow(block), 0, std::nullopt, false, false, std::nullopt);
+      });
 }
 
 }  // namespace

@@ -192,6 +192,7 @@ std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place&
   }
   function->module = &record;
   function->limits = limits_of(*function);
+  function->in_host_memory = place.in_host_memory();
   return function;
 }
 

@@ -37,6 +37,7 @@ struct DeviceFunction {
   const CodeObject* code;
   const DeviceInfo* device;
   FunctionInfo info;
+  bool in_host_memory;  ///< whether its tensors are on the CPU, though the driver works asynchronously
 };
 
 /// Where a kernel keeps its function on one device. Launches count themselves in while they use it, in one of several

@@ -45,7 +45,8 @@ void run(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch*
   try {
     pin_if_captured(site.function, site.stream);
     site.function.function->launch(launch);
-    if (kSynchronous) synchronize(site);
+    // Everything else on tensors in the host's memory expects their contents to be there.
+    if (kSynchronous || site.function.in_host_memory) synchronize(site);
   } catch (const KernelFault&) {
     throw;
   } catch (const RuntimeError& error) {

@@ -23,7 +23,8 @@ extern const bool kSynchronous;
 // Nothing but the driver's call where nobody looks on. The null stream takes no part in captures.
 inline void launch(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   const Geometry& geometry = site.geometry;
-  if (has_hooks() || host != nullptr || site.stream != nullptr || kSynchronous || geometry.attributes) {
+  if (has_hooks() || host != nullptr || site.stream != nullptr || kSynchronous || geometry.attributes ||
+      site.function.in_host_memory) {
     return launch_observed(site, arguments, host);
   }
   try {

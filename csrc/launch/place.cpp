@@ -10,8 +10,13 @@ namespace wave {
 
 namespace {
 
+DriverKind gpu_driver_of(DriverKind kind) {
+  if (kind == DriverKind::Emulator) throw ValueError("the emulator is no driver for GPU tensors: choose hip or cuda");
+  return kind;
+}
+
 DriverKind initial_gpu_driver() {
-  if (const char* name = std::getenv("WAVE_RUNTIME_DRIVER")) return parse_driver(name);
+  if (const char* name = std::getenv("WAVE_RUNTIME_DRIVER")) return gpu_driver_of(parse_driver(name));
   return DynamicLibrary::loaded("libc10_hip.so").empty() ? DriverKind::Cuda : DriverKind::Hip;
 }
 
@@ -51,7 +56,7 @@ std::string Place::text() const {
 
 DriverKind gpu_driver() { return gpu().load(std::memory_order_relaxed); }
 DriverKind host_driver() { return host().load(std::memory_order_relaxed); }
-void set_gpu_driver(DriverKind kind) { gpu().store(kind); }
+void set_gpu_driver(DriverKind kind) { gpu().store(gpu_driver_of(kind)); }
 void set_host_driver(DriverKind kind) { host().store(kind); }
 
 DriverKind parse_driver(std::string_view name) {

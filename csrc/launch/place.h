@@ -32,7 +32,8 @@ DriverKind gpu_driver();
 /// whose devices can access host memory, as libwave_hip_emulator.so does.
 DriverKind host_driver();
 
-/// Overrides either of them, for tests that go through several drivers in one process.
+/// Overrides either of them, for tests that go through several drivers in one process. Throws ValueError for the
+/// emulator on GPUs.
 void set_gpu_driver(DriverKind kind);
 void set_host_driver(DriverKind kind);
 

@@ -241,34 +241,10 @@ void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLau
   }
 }
 
-namespace {
-
-/// Everything else on tensors in the host's memory expects their contents to be there, whatever an exit hook throws.
-void enqueue_and_finish(const LaunchSite& site, std::span<const uint8_t> arguments) {
-  const Place& place = site.function.place;
-  if (!place.in_host_memory()) return enqueue(site, arguments, nullptr);
-  try {
-    enqueue(site, arguments, nullptr);
-  } catch (...) {
-    try {
-      place.driver().synchronize(place.device, site.stream);
-    } catch (const RuntimeError&) {  // the first error says more
-    }
-    throw;
-  }
-  try {
-    place.driver().synchronize(place.device, site.stream);
-  } catch (const RuntimeError& error) {
-    rethrow_launch_error(error, site, arguments);
-  }
-}
-
-}  // namespace
-
 std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
                              std::vector<MemoryRange> memory, AccessTrace* trace) {
   if (!is_emulated(site)) {
-    enqueue_and_finish(site, arguments);
+    enqueue(site, arguments, nullptr);
     return {};
   }
   HostLaunch host{std::move(memory), torch_threads(), site.kernel.strict(), trace, {}};

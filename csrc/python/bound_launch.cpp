@@ -72,11 +72,12 @@ class Prebuilt {
   }
 
  private:
-  /// A tensor as it was bound: two cache lines to look at.
+  /// A tensor as it was bound: few cache lines to look at.
   struct Seen {
     c10::TensorImpl* tensor;
     c10::StorageImpl* storage;
     const void* data;  ///< of the storage
+    int64_t offset;    ///< elements
     bool is_written;
   };
 
@@ -84,7 +85,7 @@ class Prebuilt {
     for (const TensorArguments::Item& item : tensors_.items()) {
       c10::TensorImpl* tensor = item.tensor->unsafeGetTensorImpl();
       c10::StorageImpl* storage = tensor->unsafe_storage().unsafeGetStorageImpl();
-      seen_.push_back({tensor, storage, storage->data(), item.is_written});
+      seen_.push_back({tensor, storage, storage->data(), tensor->storage_offset(), item.is_written});
     }
   }
 
@@ -94,7 +95,8 @@ class Prebuilt {
     for (const Seen& seen : seen_) {
       c10::StorageImpl* storage = seen.tensor->unsafe_storage().unsafeGetStorageImpl();
       const void* data = seen.is_written ? storage->mutable_data() : storage->data();
-      same = same && storage == seen.storage && data == seen.data && seen.tensor->autograd_meta() == nullptr;
+      same = same && storage == seen.storage && data == seen.data && seen.tensor->storage_offset() == seen.offset &&
+             seen.tensor->autograd_meta() == nullptr;
     }
     return same;
   }

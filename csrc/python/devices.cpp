@@ -75,34 +75,44 @@ size_t unload_codes(const std::vector<ParsedCode>& codes) {
   return count;
 }
 
-std::string str_of(const c10::Device& device) { return device.str(); }
+struct FoundSymbol {
+  std::shared_ptr<const CodeObject> code;
+  std::shared_ptr<const void> held;  ///< keeps the code loaded
+  GlobalView view;
+};
 
-/// A variable of the first code object that runs on the device and has one of that name, as a tensor of its bytes. The
-/// tensor keeps the module loaded.
-py::object symbol(const std::vector<ParsedCode>& codes, const std::string& name, const py::object& device_object) {
-  const c10::Device device = required_device(device_object);
-  const Place place = place_of(device);
-  CodeObjects variants;
-  for (const ParsedCode& parsed : codes) variants.push_back(parsed.code);
+/// Looks through the code objects that run at a place, the best one first. A library has one for each translation unit.
+FoundSymbol find_symbol(CodeObjects codes, const std::string& name, const Place& place) {
+  const GilRelease release;
   const DeviceInfo& info = place.driver().device(place.device);
-  const std::shared_ptr<const CodeObject> code = select_for(variants, info.target);
-  if (code == nullptr) {
-    throw ValueError(text("symbol '", name, "': no code object of the module runs on ", str_of(device), " (",
-                          info.target.id(), ")"));
+  bool any = false;
+  while (std::shared_ptr<const CodeObject> code = select_for(codes, info.target)) {
+    any = true;
+    std::shared_ptr<const void> held = hold_loaded(code);
+    try {
+      return {code, held, find_global(code, place, name)};
+    } catch (const ValueError&) {
+      std::erase(codes, code);
+    }
   }
-  GlobalView view{};
-  std::shared_ptr<const void> held;
-  {
-    const GilRelease release;
-    held = hold_loaded(code);
-    view = find_global(code, place, name);
-  }
-  for (const ParsedCode& parsed : codes) {
-    if (parsed.code == code) *parsed.held = held;
+  if (any) throw ValueError(text("no variable '", name, "' in the module"));
+  throw ValueError(text("symbol '", name, "': no code object of the module runs on ", place.text(), " (", info.name,
+                        ", ", info.target.id(), ")"));
+}
+
+/// A variable as a tensor of its bytes, which keeps the module loaded.
+py::object symbol(const std::vector<ParsedCode>& parsed_codes, const std::string& name,
+                  const py::object& device_object) {
+  const c10::Device device = required_device(device_object);
+  CodeObjects codes;
+  for (const ParsedCode& parsed : parsed_codes) codes.push_back(parsed.code);
+  const FoundSymbol found = find_symbol(std::move(codes), name, place_of(device));
+  for (const ParsedCode& parsed : parsed_codes) {
+    if (parsed.code == found.code) *parsed.held = found.held;
   }
   const auto options = at::TensorOptions().dtype(c10::kByte).device(device);
   const at::Tensor tensor = at::from_blob(
-      view.global.address, {static_cast<int64_t>(view.global.size)}, [held, view](void*) {}, options, device);
+      found.view.global.address, {static_cast<int64_t>(found.view.global.size)}, [found](void*) {}, options, device);
   return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
 }
 

@@ -21,6 +21,7 @@ HipModule::~HipModule() {
   try {
     const DeviceGuard guard(api_, device_);
     const RelaxedCapture relaxed(api_);
+    api_.hipDeviceSynchronize();  // the runtime does not wait for kernels that are queued
     const Error error = api_.hipModuleUnload(module_);
     if (!is_lost_device(error)) api_.check(error, "hipModuleUnload");
   } catch (const RuntimeError& error) {
