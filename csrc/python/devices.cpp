@@ -85,6 +85,7 @@ struct FoundSymbol {
 FoundSymbol find_symbol(CodeObjects codes, const std::string& name, const Place& place) {
   const GilRelease release;
   const DeviceInfo& info = place.driver().device(place.device);
+  if (name.empty()) throw ValueError("no variable '' in the module");
   bool any = false;
   while (std::shared_ptr<const CodeObject> code = select_for(codes, info.target)) {
     any = true;

@@ -172,13 +172,13 @@ def test_profiler_ranges(driver: Driver, module: wave_runtime.Module, way: Way) 
     out = driver.zeros(2)
     launch = way(module["take"])
     launch(out, 1, 0, grid=1, block=64)
-    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+    with profile(activities=[ProfilerActivity.CPU], acc_events=True) as profiler:
         launch(out, 1, 0, grid=1, block=64)
         launch(out, 1, 0, grid=1, block=64)
     assert ranges_of(profiler) == ["wave::launch/take"] * 2
     launch(out, 1, 0, grid=1, block=64)
     assert out.tolist()[1] == 1
-    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+    with profile(activities=[ProfilerActivity.CPU], acc_events=True) as profiler:
         pass
     assert ranges_of(profiler) == []
 
@@ -189,7 +189,7 @@ def test_profiler_ranges_of_a_sequence(driver: Driver, module: wave_runtime.Modu
         module["take"].bind(out, 1, 0, grid=1, block=64),
         module["cluster_rank"].bind(out, grid=2, block=64),
     ]
-    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+    with profile(activities=[ProfilerActivity.CPU], acc_events=True) as profiler:
         wave_runtime.sequence(bound)()
     assert ranges_of(profiler) == ["wave::launch/take", "wave::launch/cluster_rank"]
 
@@ -199,7 +199,7 @@ def test_profiler_sees_kernels_of_the_gpu(gpu: Driver) -> None:
     out = gpu.zeros(2)
     kernel = gpu.load()["take"]
     kernel(out, 1, 0, grid=1, block=64)
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], acc_events=True) as profiler:
         kernel(out, 1, 0, grid=1, block=64)
         gpu.synchronize()
     names = [event.name for event in profiler.events()]

@@ -47,9 +47,6 @@ constexpr int kMaxDevices = 64;
        (DevicePointer * address, size_t* size, Module module, const char* name), (address, size, module, name)) \
   SAME(hipFuncGetAttribute, cuFuncGetAttribute, (int* value, FunctionAttribute attribute, Function function),   \
        (value, attribute, function))                                                                            \
-  SAME(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,         \
-       (int* blocks, Function function, int block_size, size_t shared_memory),                                  \
-       (blocks, function, block_size, shared_memory))                                                           \
   SAME(hipStreamSynchronize, cuStreamSynchronize, (Stream stream), (stream))                                    \
   SAME(hipStreamIsCapturing, cuStreamIsCapturing, (Stream stream, CaptureStatus * status), (stream, status))    \
   SAME(hipThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (CaptureMode * mode), (mode))     \
@@ -73,6 +70,8 @@ constexpr int kMaxDevices = 64;
   OTHER(cuCtxSetCurrent, (Context context))                                                                        \
   OTHER(cuCtxGetDevice, (Device * device))                                                                         \
   OTHER(cuFuncSetAttribute, (Function function, int attribute, int value))                                         \
+  OTHER(cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                               \
+        (int* blocks, Function function, int block_size, size_t shared_memory))                                    \
   OTHER(cuLaunchKernel,                                                                                            \
         (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
          unsigned block_z, unsigned shared_memory, Stream stream, void** parameters, void** extra))                \
@@ -246,11 +245,25 @@ Error hipModuleLaunchCooperativeKernel(Function function, unsigned grid_x, unsig
                                           stream, parameters);
 }
 
+Error hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function function, int block_size,
+                                                         size_t shared_memory) {
+  if (const Error error = enter()) return error;
+  if (const Error error = allow_shared_memory(function, static_cast<unsigned>(shared_memory))) return error;
+  return cuda().cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size, shared_memory);
+}
+
+/// HIP has no limit of eight workgroups in a cluster.
+Error allow_clusters(Function function) {
+  constexpr int kNonPortableClusterSize = 14;  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+  return cuda().cuFuncSetAttribute(function, kNonPortableClusterSize, 1);
+}
+
 /// Configuration and attributes have CUDA's layout, and the attributes its numbers.
 Error hipDrvLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void** extra) {
   if (config == nullptr) return kErrorInvalidValue;
   if (const Error error = enter()) return error;
   if (const Error error = allow_shared_memory(function, config->shared_memory)) return error;
+  if (const Error error = allow_clusters(function)) return error;
   return cuda().cuLaunchKernelEx(config, function, parameters, Extra(extra).get());
 }
 

@@ -1,6 +1,7 @@
 #include "driver/cuda/cuda_function.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "driver/cuda/cuda_context.h"
 
@@ -37,8 +38,12 @@ class AttributeList {
 
 }  // namespace
 
-CudaFunction::CudaFunction(const Api& api, Context context, Function function)
+CudaFunction::CudaFunction(const Api& api, Context context, Function function, const KernelInfo& kernel)
     : api_(api), context_(context), function_(function) {
+  if (kernel.metadata.arguments) {
+    offsets_.emplace();
+    for (const ArgumentMetadata& argument : *kernel.metadata.arguments) offsets_->push_back(argument.offset);
+  }
   const uint32_t own = attribute(kFunctionSharedSizeBytes);
   allowed_shared_memory_ = kSharedMemoryWithoutOptIn - std::min(own, kSharedMemoryWithoutOptIn);
 }
@@ -90,7 +95,7 @@ void CudaFunction::launch(const Launch& launch) {
              "cuLaunchKernel");
 }
 
-void CudaFunction::launch_with_attributes(const Launch& launch, void** extra) {
+void CudaFunction::launch_with_attributes(const Launch& launch, void** extra) const {
   if (api_.cuLaunchKernelEx == nullptr) {
     throw RuntimeError(text(api_.library.path(),
                             " has no cuLaunchKernelEx, which launches with cluster=, cooperative=, "
@@ -107,7 +112,13 @@ void CudaFunction::launch_with_attributes(const Launch& launch, void** extra) {
                             static_cast<Stream>(launch.stream),
                             attributes.data(),
                             attributes.size()};
-  api_.check(api_.cuLaunchKernelEx(&config, function_, nullptr, extra), "cuLaunchKernelEx");
+  std::vector<void*> parameters;
+  for (const uint32_t offset : offsets_.value_or(std::vector<uint32_t>())) {
+    parameters.push_back(const_cast<uint8_t*>(launch.arguments.data()) + offset);
+  }
+  const Error error = offsets_ ? api_.cuLaunchKernelEx(&config, function_, parameters.data(), nullptr)
+                               : api_.cuLaunchKernelEx(&config, function_, nullptr, extra);
+  api_.check(error, "cuLaunchKernelEx");
 }
 
 }  // namespace wave::cuda

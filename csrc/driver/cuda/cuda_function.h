@@ -10,7 +10,7 @@ namespace wave::cuda {
 
 class CudaFunction : public LoadedFunction {
  public:
-  CudaFunction(const Api& api, Context context, Function function);
+  CudaFunction(const Api& api, Context context, Function function, const KernelInfo& kernel);
   void launch(const Launch& launch) override;
   FunctionInfo info() const override;
   uint32_t occupancy(uint32_t block_size, uint32_t shared_memory) const override;
@@ -18,11 +18,14 @@ class CudaFunction : public LoadedFunction {
  private:
   uint32_t attribute(FunctionAttribute attribute) const;
   void allow_shared_memory(uint32_t size) const;
-  void launch_with_attributes(const Launch& launch, void** extra);
+  void launch_with_attributes(const Launch& launch, void** extra) const;
 
   const Api& api_;
   const Context context_;
   const Function function_;
+  /// Where in the packed arguments each parameter lies, where the file says so. A captured cooperative launch takes no
+  /// buffer ("extra"), but pointers to each.
+  std::optional<std::vector<uint32_t>> offsets_;
   /// Dynamic shared memory that the function was allowed so far; without a word from us the driver grants 48 KiB,
   /// static memory included (CUDA C++ Programming Guide, "Shared Memory" of compute capability 7.x).
   mutable std::atomic<uint32_t> allowed_shared_memory_;

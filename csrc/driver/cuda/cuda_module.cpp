@@ -51,7 +51,7 @@ std::unique_ptr<LoadedFunction> CudaModule::function(const KernelInfo& kernel) {
   api_.check(api_.cuModuleGetFunction(&function, module_, kernel.metadata.name.c_str()), "cuModuleGetFunction");
   // Else the driver may load it at the first launch, which a capture under way would forbid.
   if (api_.cuFuncLoad != nullptr) api_.check(api_.cuFuncLoad(function), "cuFuncLoad");
-  return std::make_unique<CudaFunction>(api_, context_, function);
+  return std::make_unique<CudaFunction>(api_, context_, function, kernel);
 }
 
 Global CudaModule::global(const std::string& name) {

@@ -8,8 +8,8 @@
 
 namespace wave::hip {
 
-HipFunction::HipFunction(const Api& api, Device device, Function function, const KernelInfo& kernel)
-    : api_(api), device_(device), function_(function) {
+HipFunction::HipFunction(const Api& api, Device device, Function function, const KernelInfo& kernel, StreamSet& streams)
+    : api_(api), device_(device), function_(function), streams_(streams) {
   if (!kernel.metadata.arguments) return;
   for (const ArgumentMetadata& argument : *kernel.metadata.arguments) {
     if (!is_hidden(argument.kind)) offsets_.push_back(argument.offset);
@@ -39,6 +39,7 @@ uint32_t HipFunction::occupancy(uint32_t block_size, uint32_t shared_memory) con
 
 void HipFunction::launch(const Launch& launch) {
   const DeviceGuard guard(api_, device_);
+  streams_.add(static_cast<Stream>(launch.stream));
   constexpr size_t kInline = 64;
   std::array<void*, kInline> on_stack;
   std::vector<void*> on_heap(offsets_.size() > kInline ? offsets_.size() : 0);

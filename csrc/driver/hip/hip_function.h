@@ -4,12 +4,13 @@
 #include "code_object/code_object.h"
 #include "driver/driver.h"
 #include "driver/hip/hip_api.h"
+#include "driver/hip/hip_module.h"
 
 namespace wave::hip {
 
 class HipFunction : public LoadedFunction {
  public:
-  HipFunction(const Api& api, Device device, Function function, const KernelInfo& kernel);
+  HipFunction(const Api& api, Device device, Function function, const KernelInfo& kernel, StreamSet& streams);
   void launch(const Launch& launch) override;
   FunctionInfo info() const override;
   uint32_t occupancy(uint32_t block_size, uint32_t shared_memory) const override;
@@ -22,6 +23,7 @@ class HipFunction : public LoadedFunction {
   const Api& api_;
   const Device device_;
   const Function function_;
+  StreamSet& streams_;  ///< of the module
   /// Where in the packed arguments each parameter lies that the runtime knows of: those of the metadata, padding
   /// included. Not the "extra" buffer: the runtime copies from that only what the metadata lists, and a cooperative
   /// launch takes none.

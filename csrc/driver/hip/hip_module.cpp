@@ -21,7 +21,8 @@ HipModule::~HipModule() {
   try {
     const DeviceGuard guard(api_, device_);
     const RelaxedCapture relaxed(api_);
-    api_.hipDeviceSynchronize();  // the runtime does not wait for kernels that are queued
+    // Errors do not matter: a stream may be gone, or be capturing, which takes no launch of an unloaded module.
+    for (const Stream stream : streams_.streams()) api_.hipStreamSynchronize(stream);
     const Error error = api_.hipModuleUnload(module_);
     if (!is_lost_device(error)) api_.check(error, "hipModuleUnload");
   } catch (const RuntimeError& error) {
@@ -37,7 +38,7 @@ std::unique_ptr<LoadedFunction> HipModule::function(const KernelInfo& kernel) {
   if (symbol.ends_with(".kd")) symbol.resize(symbol.size() - 3);
   Function function = nullptr;
   api_.check(api_.hipModuleGetFunction(&function, module_, symbol.c_str()), "hipModuleGetFunction");
-  return std::make_unique<HipFunction>(api_, device_, function, kernel);
+  return std::make_unique<HipFunction>(api_, device_, function, kernel, streams_);
 }
 
 Global HipModule::global(const std::string& name) {

@@ -1,10 +1,30 @@
 // Code loaded on a HIP device.
 #pragma once
 
+#include <atomic>
+#include <mutex>
+#include <set>
+
 #include "driver/driver.h"
 #include "driver/hip/hip_api.h"
 
 namespace wave::hip {
+
+/// The streams that launches of a module went to. The runtime unloads code without waiting for kernels that are queued.
+class StreamSet {
+ public:
+  void add(Stream stream) {
+    if (last_.exchange(stream, std::memory_order_relaxed) == stream) return;
+    const std::lock_guard lock(mutex_);
+    streams_.insert(stream);
+  }
+  const std::set<Stream>& streams() const { return streams_; }
+
+ private:
+  std::atomic<Stream> last_{reinterpret_cast<Stream>(~uintptr_t{0})};  ///< no stream
+  std::mutex mutex_;
+  std::set<Stream> streams_;
+};
 
 class HipModule : public LoadedModule {
  public:
@@ -21,6 +41,7 @@ class HipModule : public LoadedModule {
   const Device device_;
   const std::shared_ptr<const CodeObject> code_;  ///< the runtime does not say that it copies the image
   Module module_ = nullptr;
+  StreamSet streams_;
 };
 
 }  // namespace wave::hip
