@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "launch/driver_errors.h"
 #include "launch/kernel.h"
 
 namespace wave {
@@ -113,13 +114,8 @@ void set_abandoned(const CodeObject& code, bool abandoned) {
   if (abandoned) table().holders.erase(code.sha256());
 }
 
-/// Adds what helps to the driver's error.
 [[noreturn]] void rethrow(const RuntimeError& error, const std::string& what) {
-  std::string message = text(what, ": ", error.what());
-  const bool in_capture =
-      message.find("StreamCapture") != message.npos || message.find("STREAM_CAPTURE") != message.npos;
-  if (in_capture) message += "; a graph is being captured: call kernel.preload(device) before the capture";
-  throw RuntimeError(message);
+  throw RuntimeError(with_advice(text(what, ": ", error.what()), During::Load));
 }
 
 /// Needs the lock.

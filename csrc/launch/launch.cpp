@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "driver/fork.h"
 #include "launch/arguments.h"
+#include "launch/driver_errors.h"
 
 namespace wave {
 
@@ -17,15 +18,6 @@ const bool kSynchronous = [] {
 namespace {
 
 std::string dims_text(const Dims& dims) { return text("(", dims[0], ", ", dims[1], ", ", dims[2], ")"); }
-
-/// Whether the driver's error is about a kernel that ran before.
-bool is_of_earlier_launch(std::string_view error) {
-  for (const std::string_view name : {"ILLEGAL_", "MISALIGNED_ADDRESS", "LAUNCH_FAILED", "LAUNCH_TIMEOUT", "ASSERT",
-                                      "IllegalAddress", "LaunchFailure", "LaunchTimeOut", "hipErrorAssert"}) {
-    if (error.find(name) != error.npos) return true;
-  }
-  return false;
-}
 
 void pin_if_captured(const DeviceFunction& function, void* stream) {
   if (stream == nullptr || is_pinned(function)) return;
@@ -59,16 +51,11 @@ void run(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch*
 void rethrow_launch_error(const RuntimeError& error, const LaunchSite& site, std::span<const uint8_t> arguments) {
   check_not_forked();
   const Geometry& geometry = site.geometry;
-  std::string message =
+  const std::string message =
       text("kernel '", site.kernel.name(), "' on ", site.function.place.text(), ": ", error.what(), "; grid ",
            dims_text(geometry.grid), ", block ", dims_text(geometry.block), ", shared_memory ", geometry.shared_memory,
            ", arguments ", arguments_text(site.kernel, arguments));
-  if (!kSynchronous && is_of_earlier_launch(error.what())) {
-    message +=
-        "; an earlier kernel may have failed: WAVE_RUNTIME_SYNC=1 tells which, and on CPU tensors the emulator says "
-        "why";
-  }
-  throw RuntimeError(message);
+  throw RuntimeError(with_advice(message, During::Launch));
 }
 
 void launch_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
