@@ -43,7 +43,10 @@ void* handle_of_current_stream(const Interface& guard, c10::Device device) {
 }  // namespace
 
 Place place_of(c10::Device device) {
-  if (device.is_cuda()) return {gpu_driver(), device.index()};
+  if (device.is_cuda()) {
+    if (device.index() < Driver::kMaxDevices) return {gpu_driver(), device.index()};
+    throw ValueError(text(device.str(), ": kernels run on the first ", Driver::kMaxDevices, " GPUs of a process"));
+  }
   if (device.is_cpu()) return {host_driver(), 0};
   throw ValueError(text("kernels run on CPU and CUDA (ROCm) tensors, not on ", device.str()));
 }

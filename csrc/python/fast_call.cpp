@@ -56,7 +56,7 @@ class FastCall {
   bool launch() {
     const c10::Device device = tensors_[0]->device();
     const Place place{gpu_driver(), device.index()};
-    if (!is_loaded(kernel_, place)) return false;
+    if (place.device >= Driver::kMaxDevices || !is_loaded(kernel_, place)) return false;
     const FunctionUse function(kernel_, place);
     if (!fits(function->limits, grid_, block_, shared_memory_)) return false;
     tell_autograd();
