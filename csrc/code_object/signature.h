@@ -64,6 +64,9 @@ struct Parameter {
   uint32_t offset = 0;  ///< bytes into the kernarg segment
   uint32_t size = 0;    ///< bytes
 
+  /// Whether a float is passed by value.
+  bool is_float() const { return !is_pointer && type >= Type::F16 && type <= Type::F64; }
+
   /// "*f32 const", "i32", "bytes[16]".
   std::string type_text() const;
 };

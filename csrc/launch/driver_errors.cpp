@@ -1,7 +1,6 @@
 #include "launch/driver_errors.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 
 #include "launch/launch.h"

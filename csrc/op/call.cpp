@@ -268,6 +268,15 @@ std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packe
   return warnings;
 }
 
+void run_operator(const Kernel& kernel, const LaunchOptions& options, const TensorArguments& tensors,
+                  ArgumentPacker& packer) {
+  const FunctionUse function(kernel, place_of(tensors.device()));
+  const Geometry geometry = check_geometry(*function, options);
+  tensors.pack(packer);
+  const LaunchSite site{kernel, *function, geometry, current_stream(tensors.device())};
+  for (const std::string& warning : run(site, packer, tensors)) TORCH_WARN(warning);
+}
+
 void refuse_unknown_mutability(const Kernel& kernel, const std::string& where) {
   std::string indices;
   const auto& parameters = kernel.signature().parameters;

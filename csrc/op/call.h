@@ -1,4 +1,4 @@
-// One call of a kernel with torch tensors: from tensors to a checked launch. The operator and the binding's fast call
+// One call of a kernel with torch tensors: from tensors to a checked launch. The operators and the binding
 // share it.
 #pragma once
 
@@ -52,7 +52,6 @@ class TensorArguments {
   AccessTrace trace() const;
 
   c10::Device device() const { return items_.front().tensor->device(); }
-  bool empty() const { return items_.empty(); }
 
   struct Item {
     size_t index;
@@ -105,6 +104,11 @@ std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packe
 /// The same for arguments without tensors. `memory` is what the emulated kernel may touch.
 std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
                              std::vector<MemoryRange> memory, AccessTrace* trace = nullptr);
+
+/// The rest of an operator's launch on dense tensors, whose arguments are read and checked: options, launch, and
+/// torch's warnings. `packer` has all arguments but the tensors.
+void run_operator(const Kernel& kernel, const LaunchOptions& options, const TensorArguments& tensors,
+                  ArgumentPacker& packer);
 
 /// Why a kernel of unknown mutability cannot be used here, with what to pass to load(). `where` completes "cannot be
 /// used ...".

@@ -43,13 +43,21 @@ void for_each_tensor(const Definition& definition, const Stack& stack, Visit vis
   }
 }
 
-struct LaunchDense : c10::OperatorKernel {
-  explicit LaunchDense(std::shared_ptr<const Definition> shared) : definition(std::move(shared)) {}
+/// What the operator's kernels for different dispatch keys have in common.
+struct OperatorPart : c10::OperatorKernel {
+  explicit OperatorPart(std::shared_ptr<const Definition> shared) : definition(std::move(shared)) {}
   const std::shared_ptr<const Definition> definition;
 
+  void drop_arguments(Stack* stack) const {
+    torch::jit::drop(*stack, definition->kernel.signature().parameters.size() + kGridArguments);
+  }
+};
+
+struct LaunchDense : OperatorPart {
+  using OperatorPart::OperatorPart;
   void operator()(const OperatorHandle&, DispatchKeySet, Stack* stack) {
     with_torch_errors([&] { run(arguments_of(*definition, *stack)); });
-    torch::jit::drop(*stack, definition->kernel.signature().parameters.size() + kGridArguments);
+    drop_arguments(stack);
   }
 
   void run(std::span<const c10::IValue> arguments) const {
@@ -72,29 +80,25 @@ struct LaunchDense : c10::OperatorKernel {
     for (size_t axis = 0; axis < kGridArguments; ++axis) {
       options.grid[axis] = integer_of(arguments[parameters.size() + axis]);
     }
-    const FunctionUse function(kernel, place_of(tensors.device()));
-    const Geometry geometry = check_geometry(*function, options);
-    tensors.pack(packer);
-    const LaunchSite site{kernel, *function, geometry, current_stream(tensors.device())};
-    for (const std::string& warning : wave::run(site, packer, tensors)) TORCH_WARN(warning);
+    run_operator(kernel, options, tensors, packer);
   }
 };
 
 /// On tensors without data there is nothing to do but to check them.
-struct CheckMeta : LaunchDense {
-  using LaunchDense::LaunchDense;
+struct CheckMeta : OperatorPart {
+  using OperatorPart::OperatorPart;
   void operator()(const OperatorHandle&, DispatchKeySet, Stack* stack) {
     with_torch_errors([&] {
       TensorArguments tensors(definition->kernel);
       for_each_tensor(*definition, *stack, [&](size_t i, const at::Tensor& tensor) { tensors.add(i, tensor); });
       tensors.check_together();
     });
-    torch::jit::drop(*stack, definition->kernel.signature().parameters.size() + kGridArguments);
+    drop_arguments(stack);
   }
 };
 
-struct MarkWritten : LaunchDense {
-  using LaunchDense::LaunchDense;
+struct MarkWritten : OperatorPart {
+  using OperatorPart::OperatorPart;
   void operator()(const OperatorHandle& handle, DispatchKeySet keys, Stack* stack) {
     for_each_tensor(*definition, *stack, [&](size_t i, const at::Tensor& tensor) {
       if (!definition->kernel.signature().parameters[i].is_const) mark_written(tensor);
@@ -103,8 +107,8 @@ struct MarkWritten : LaunchDense {
   }
 };
 
-struct CheckAutograd : LaunchDense {
-  using LaunchDense::LaunchDense;
+struct CheckAutograd : OperatorPart {
+  using OperatorPart::OperatorPart;
   void operator()(const OperatorHandle& handle, DispatchKeySet keys, Stack* stack) {
     bool all_fake = true;
     for_each_tensor(*definition, *stack, [&](size_t, const at::Tensor& tensor) { all_fake &= is_fake(tensor); });
@@ -132,7 +136,7 @@ const char* schema_type(const Kernel& kernel, size_t index) {
     throw ValueError(text(kernel.argument_text(index), " (", parameter.type_text(),
                           "): operators of one kernel take no structs: use torch.ops.wave.launch"));
   }
-  return parameter.type >= Type::F16 && parameter.type <= Type::F64 ? "float " : "SymInt ";
+  return parameter.is_float() ? "float " : "SymInt ";
 }
 
 /// The parameter's name where it can be one in a schema and is the first of its kind, else "arg3".

@@ -52,9 +52,6 @@ class ListReader {
   bool floats_are_tensors() const { return floats_are_tensors_; }
 
   static size_t words(const Parameter& parameter) { return (parameter.size + 7) / 8; }
-  static bool is_float(const Parameter& parameter) {
-    return !parameter.is_pointer && parameter.type >= Type::F16 && parameter.type <= Type::F64;
-  }
 
  private:
   void check_counts() {
@@ -62,7 +59,7 @@ class ListReader {
     for (const Parameter& parameter : kernel_.signature().parameters) {
       if (parameter.is_pointer) {
         ++(parameter.is_const ? inputs : outputs);
-      } else if (is_float(parameter)) {
+      } else if (parameter.is_float()) {
         ++floats;
       } else {
         ints += words(parameter);
@@ -117,7 +114,7 @@ void launch_dense(WAVE_LAUNCH_PARAMETERS) {
       const Parameter& parameter = parameters[index];
       if (parameter.is_pointer) {
         tensors.add(index, lists.next_tensor(parameter));
-      } else if (ListReader::is_float(parameter)) {
+      } else if (parameter.is_float()) {
         packer.floating(index, lists.floats_are_tensors() ? float_of(kernel, index, lists.next_float_tensor())
                                                           : lists.next_float());
       } else if (parameter.type == Type::Bytes) {
@@ -138,11 +135,7 @@ void launch_dense(WAVE_LAUNCH_PARAMETERS) {
     options.cooperative = cooperative;
     options.programmatic = programmatic;
     options.priority = priority;
-    const FunctionUse function(kernel, place_of(tensors.device()));
-    const Geometry geometry = check_geometry(*function, options);
-    tensors.pack(packer);
-    const LaunchSite site{kernel, *function, geometry, current_stream(tensors.device())};
-    for (const std::string& warning : run(site, packer, tensors)) TORCH_WARN(warning);
+    run_operator(kernel, options, tensors, packer);
   });
 }
 
@@ -154,7 +147,7 @@ void check(const Kernel& kernel, WAVE_LAUNCH_PARAMETERS) {
   for (size_t index = 0; index < parameters.size(); ++index) {
     if (parameters[index].is_pointer) {
       tensors.add(index, lists.next_tensor(parameters[index]));
-    } else if (ListReader::is_float(parameters[index]) && lists.floats_are_tensors()) {
+    } else if (parameters[index].is_float() && lists.floats_are_tensors()) {
       lists.next_float_tensor();
     }
   }

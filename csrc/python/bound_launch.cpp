@@ -31,7 +31,7 @@ class Prebuilt {
       PyObject* argument = py::handle(arguments_[i]).ptr();
       if (is_for_operator(argument)) {
         throw TypeError(text(kernel.argument_text(i), ": a bound launch takes plain tensors and numbers, given ",
-                             Py_TYPE(argument)->tp_name, ": call the kernel itself"));
+                             type_name(argument), ": call the kernel itself"));
       }
       read_argument(kernel, i, argument, packer_, tensors_);
     }
@@ -247,7 +247,7 @@ PyObject* new_sequence(PyTypeObject* type, PyObject* arguments, PyObject*) {
     for (size_t i = 0; i < bound.size(); ++i) {
       const py::handle item = bound[i];
       if (Py_TYPE(item.ptr()) == bound_type) continue;
-      throw TypeError(text("sequence: item ", i, " is a ", Py_TYPE(item.ptr())->tp_name,
+      throw TypeError(text("sequence: item ", i, " is a ", type_name(item.ptr()),
                            ": expected a bound launch, as kernel.bind(...) makes it"));
     }
     auto* object = reinterpret_cast<SequenceObject*>(type->tp_alloc(type, 0));

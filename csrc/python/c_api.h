@@ -19,6 +19,9 @@ inline PyObject* set_python_error() {
   END_HANDLE_TH_ERRORS
 }
 
+/// The name of an object's type, for messages.
+inline const char* type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
+
 /// Runs `body`, which returns a new reference.
 template <class Body>
 PyObject* with_python_errors(Body body) {

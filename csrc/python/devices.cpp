@@ -3,7 +3,6 @@
 #include <ATen/ops/from_blob.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/Device.h>
-#include <torch/csrc/Dtype.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "base/error.h"

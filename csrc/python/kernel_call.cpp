@@ -1,5 +1,6 @@
-// The fast call: kernel(*args, grid=, ...) on plain tensors goes straight to the launch. Anything that a mode, a tracer
-// or a tensor subclass must see goes through Python (wave_runtime._kernel.call_operator) to the operator.
+// kernel(*args, grid=, ...) on plain tensors goes straight to the launch, on a GPU mostly by fast_call.h. Anything that
+// a mode, a tracer or a tensor subclass must see goes through Python (wave_runtime._kernel.call_operator) to the
+// operator.
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "base/error.h"
@@ -103,7 +104,7 @@ void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::sequ
   std::vector<at::Tensor> tensors;
   for (const py::handle item : memory) {
     if (!THPVariable_Check(item.ptr())) {
-      throw TypeError(text("memory[", tensors.size(), "]: expected a tensor, given ", Py_TYPE(item.ptr())->tp_name));
+      throw TypeError(text("memory[", tensors.size(), "]: expected a tensor, given ", type_name(item.ptr())));
     }
     tensors.push_back(THPVariable_Unpack(item.ptr()));
   }

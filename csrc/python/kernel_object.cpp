@@ -23,7 +23,7 @@ PyTypeObject* kernel_type = nullptr;  ///< owned by the module, which is never u
 /// For each parameter what call_operator in wave_runtime/_kernel.py does with it: which list its argument goes to.
 py::str plan_of(const Parameter& parameter) {
   if (parameter.is_pointer) return parameter.is_const ? "input" : "output";
-  if (parameter.type >= Type::F16 && parameter.type <= Type::F64) return "float";
+  if (parameter.is_float()) return "float";
   if (parameter.type == Type::Bytes) return "bytes";
   if (parameter.type == Type::U64 || parameter.type == Type::B64) return "word";
   return parameter.type >= Type::B8 && parameter.type <= Type::B64 ? "bits" : "int";

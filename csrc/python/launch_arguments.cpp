@@ -3,7 +3,6 @@
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "base/error.h"
@@ -14,8 +13,6 @@ namespace py = pybind11;
 namespace wave {
 
 namespace {
-
-const char* type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
 
 /// The keys that a dense tensor of a backend has, and those that it may have besides. Compared as raw bits: subtracting
 /// key sets keeps backend bits.
@@ -54,14 +51,10 @@ void pack_integer(ArgumentPacker& packer, size_t index, PyObject* value) {
                         " does not fit in 64 bits"));
 }
 
-bool is_float_parameter(const Parameter& parameter) {
-  return !parameter.is_pointer && parameter.type >= Type::F16 && parameter.type <= Type::F64;
-}
-
 /// A zero-dimensional CPU tensor stands for a float: under torch.compile a Python float would recompile for each value.
 void pack_tensor_scalar(ArgumentPacker& packer, size_t index, const at::Tensor& tensor) {
   const Parameter& parameter = packer.kernel().signature().parameters[index];
-  if (!is_float_parameter(parameter) || tensor.dim() != 0 || !c10::isFloatingType(tensor.scalar_type())) {
+  if (!parameter.is_float() || tensor.dim() != 0 || !c10::isFloatingType(tensor.scalar_type())) {
     throw TypeError(text(packer.kernel().argument_text(index), ": expected ", parameter.type_text(),
                          ", given a tensor of shape ", list_text(tensor.sizes())));
   }
@@ -70,7 +63,7 @@ void pack_tensor_scalar(ArgumentPacker& packer, size_t index, const at::Tensor& 
 
 void pack_scalar(ArgumentPacker& packer, size_t index, PyObject* value) {
   const Parameter& parameter = packer.kernel().signature().parameters[index];
-  if (PyLong_CheckExact(value) && !is_float_parameter(parameter)) return pack_integer(packer, index, value);
+  if (PyLong_CheckExact(value) && !parameter.is_float()) return pack_integer(packer, index, value);
   if (PyFloat_Check(value)) return packer.floating(index, PyFloat_AS_DOUBLE(value));
   if (is_tensor(value)) return pack_tensor_scalar(packer, index, THPVariable_Unpack(value));
   if (parameter.type == Type::Bytes && PyObject_CheckBuffer(value)) {
@@ -80,10 +73,10 @@ void pack_scalar(ArgumentPacker& packer, size_t index, PyObject* value) {
   if (PyIndex_Check(value)) {
     const py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(value));
     if (!number) throw py::error_already_set();
-    if (is_float_parameter(parameter)) return packer.floating(index, PyLong_AsDouble(number.ptr()));
+    if (parameter.is_float()) return packer.floating(index, PyLong_AsDouble(number.ptr()));
     return pack_integer(packer, index, number.ptr());
   }
-  if (is_float_parameter(parameter) && Py_TYPE(value)->tp_as_number != nullptr &&
+  if (parameter.is_float() && Py_TYPE(value)->tp_as_number != nullptr &&
       Py_TYPE(value)->tp_as_number->nb_float != nullptr) {
     const py::object number = py::reinterpret_steal<py::object>(PyNumber_Float(value));
     if (!number) throw py::error_already_set();

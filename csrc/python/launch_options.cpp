@@ -11,14 +11,7 @@ namespace wave {
 
 namespace {
 
-const char* type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
-
 int64_t integer_of(const Kernel& kernel, const char* what, PyObject* value) {
-  if (PyLong_CheckExact(value)) {
-    int overflow = 0;
-    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (overflow == 0) return number;
-  }
   const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value));
   if (!index) {
     PyErr_Clear();
@@ -36,10 +29,6 @@ int64_t integer_of(const Kernel& kernel, const char* what, PyObject* value) {
 /// An int, or 1 to 3 of them; missing extents are 1.
 Extents extents_of(const Kernel& kernel, const char* what, PyObject* value) {
   if (PyLong_Check(value)) return {integer_of(kernel, what, value), 1, 1};
-  if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 3) {
-    return {integer_of(kernel, what, PyTuple_GET_ITEM(value, 0)), integer_of(kernel, what, PyTuple_GET_ITEM(value, 1)),
-            integer_of(kernel, what, PyTuple_GET_ITEM(value, 2))};
-  }
   const bool is_sequence = PyTuple_Check(value) || PyList_Check(value) || PySequence_Check(value);
   if (!is_sequence || PyUnicode_Check(value)) return {integer_of(kernel, what, value), 1, 1};
   const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, "a sequence"));
