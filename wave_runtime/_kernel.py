@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypedDict
 
 import torch
+from typing_extensions import Unpack
 
 from wave_runtime import _C
+from wave_runtime._export import embed_in_packages, launch_embedded
 
 Dims = int | Sequence[int]
 
@@ -29,7 +31,18 @@ class LaunchOptions(Options):
     grid: Dims
 
 
-def call_operator(
+def call_operator(self: _C.Kernel, *args: Any, **options: Unpack[LaunchOptions]) -> None:
+    """Call ``torch.ops.wave.launch`` with the arguments of ``kernel(...)``.
+
+    This is what ``kernel(...)`` does where the call must be an operator: with modes, tracers or tensor subclasses, and
+    under torch.compile, which finds this function as ``Kernel.__call__`` and traces it. The operator checks the rest.
+    """
+    # An exported program may run where the kernel was never loaded.
+    launch = launch_embedded if torch.compiler.is_exporting() else torch.ops.wave.launch
+    launch(*_operator_arguments(self, *args, **options))
+
+
+def _operator_arguments(
     self: _C.Kernel,
     *args: Any,
     grid: Dims,
@@ -39,12 +52,8 @@ def call_operator(
     cooperative: bool = False,
     programmatic: bool = False,
     priority: int | None = None,
-) -> None:
-    """Call ``torch.ops.wave.launch`` with the arguments of ``kernel(...)``.
-
-    This is what ``kernel(...)`` does where the call must be an operator: with modes, tracers or tensor subclasses, and
-    under torch.compile, which finds this function as ``Kernel.__call__`` and traces it. The operator checks the rest.
-    """
+) -> tuple[Any, ...]:
+    """What ``torch.ops.wave.launch`` takes for the arguments of ``kernel(...)``."""
     plan = self._plan
     if len(args) != len(plan):
         raise TypeError(f"kernel '{self.name}' takes {len(plan)} arguments ({self.signature}), given {len(args)}")
@@ -87,8 +96,8 @@ def call_operator(
         elif kind == "word" and value >= 1 << 63:
             ints.append(value - (1 << 64))  # operators have signed integers only
         else:
-            ints.append(value)
-    torch.ops.wave.launch(
+            ints.append(int(value) if isinstance(value, bool) else value)  # no bool stands beside symbolic integers
+    return (
         self.handle,
         inputs,
         outputs,
@@ -168,6 +177,14 @@ def as_operator(self: _C.Kernel, name: str, **options: Any) -> torch._ops.OpOver
     self._define_operator(name, **options)
     namespace, _, short_name = name.partition("::")
     overload: torch._ops.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
+    names = [argument.name for argument in overload._schema.arguments]
+
+    def launch(*args: Any, **keywords: Any) -> None:
+        given = {"grid_y": 1, "grid_z": 1, **dict(zip(names, args, strict=False)), **keywords}
+        *arguments, x, y, z = (given[name] for name in names)
+        launch_embedded(*_operator_arguments(self, *arguments, grid=(x, y, z), **options))
+
+    embed_in_packages(overload, launch)
     return overload
 
 
