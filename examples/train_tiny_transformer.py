@@ -4,7 +4,7 @@
     torchrun --nproc-per-node=2 examples/train_tiny_transformer.py [--fsdp] [...]
 
 On the CPU the Wave kernels run in the emulator, at a size that takes a minute; an NVIDIA GPU takes the CUDA kernels of
-kernels/sources/training.cu at a useful size. --compare trains the same model in torch after it, from the same weights on
+kernels/sources/tiny_transformer.cu at a useful size. --compare trains the same model in torch after it, from the same weights on
 the same text, and fails where a loss differs by more than TOLERANCE. FILE, training.png by default, shows the losses.
 """
 
