@@ -171,6 +171,6 @@ def as_operator(self: _C.Kernel, name: str, **options: Any) -> torch._ops.OpOver
     return overload
 
 
-_C.define_call(call_operator)
+_C.define_call(_C.Kernel, call_operator)
 _C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
 _C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]

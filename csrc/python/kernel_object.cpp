@@ -224,11 +224,12 @@ PyType_Spec spec = {
     "wave_runtime.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots,
 };
 
-/// Puts `function` into the type as __call__, where torch.compile looks for what to trace. The type's slot stays: a
-/// call from Python goes the fast way.
-void define_call(const py::function& function) {
-  if (PyDict_SetItemString(kernel_type->tp_dict, "__call__", function.ptr()) != 0) throw py::error_already_set();
-  PyType_Modified(kernel_type);
+/// Puts `function` into a type as __call__, where torch.compile looks for what to trace. The type's slot stays: a call
+/// from Python goes the fast way.
+void define_call(const py::type& type, const py::function& function) {
+  auto* object = reinterpret_cast<PyTypeObject*>(type.ptr());
+  if (PyDict_SetItemString(object->tp_dict, "__call__", function.ptr()) != 0) throw py::error_already_set();
+  PyType_Modified(object);
 }
 
 }  // namespace
@@ -264,7 +265,7 @@ void bind_kernel(py::module_& module) {
   add_method("resources", resources, py::arg("device") = py::none());
   add_method("occupancy", occupancy, py::arg("device") = py::none());
   module.add_object("Kernel", type);
-  module.def("define_call", &define_call, py::arg("function"));
+  module.def("define_call", &define_call, py::arg("type"), py::arg("function"));
 }
 
 }  // namespace wave
