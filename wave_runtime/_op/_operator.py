@@ -69,7 +69,7 @@ class Operator(_C.OperatorBase):
         schema = schema_of(body, mutates)
         if name in _operators:  # a module that is imported again, a cell that runs again
             _operators[name]._library._destroy()
-        self._library = make_library(namespace)
+        self._library: Any = make_library(namespace)
         self._library.define(short_name + schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
         self.overload: torch._ops.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
         self._has_derivative = False
