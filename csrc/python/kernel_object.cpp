@@ -188,6 +188,7 @@ PyMemberDef members[] = {
      "The key of this kernel in operators and graphs."},
     {"block", T_OBJECT_EX, offsetof(KernelObject, default_block), READONLY, "The required workgroup size, or None."},
     {"_plan", T_OBJECT_EX, offsetof(KernelObject, plan), READONLY, nullptr},
+    {"_has_operator", T_BOOL, offsetof(KernelObject, has_operator), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -245,6 +246,7 @@ py::object make_kernel_object(const Kernel& kernel) {
   object->handle = python_text(kernel.handle()).release().ptr();
   object->plan = plan_of(kernel.signature()).release().ptr();
   object->default_block = block_tuple(kernel).release().ptr();
+  object->has_operator = can_have_operator(kernel);
   return owner;
 }
 
@@ -265,6 +267,9 @@ void bind_kernel(py::module_& module) {
   add_method("resources", resources, py::arg("device") = py::none());
   add_method("occupancy", occupancy, py::arg("device") = py::none());
   module.add_object("Kernel", type);
+  module.def(
+      "define_traced_operator", [](const std::string& handle) { return define_traced_operator(find_kernel(handle)); },
+      py::arg("handle"));
   module.def("define_call", &define_call, py::arg("type"), py::arg("function"));
 }
 
