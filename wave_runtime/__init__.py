@@ -13,6 +13,7 @@ from wave_runtime import _kernel as _kernel  # says how torch.compile traces a c
 from wave_runtime import hooks
 from wave_runtime._C import BoundLaunch, Kernel, KernelFault, Sequence
 from wave_runtime._module import Loaded, Module, load, loaded
+from wave_runtime._op import Operator, cdiv, define_op
 from wave_runtime._version import __version__
 
 __all__ = [
@@ -21,8 +22,11 @@ __all__ = [
     "KernelFault",
     "Loaded",
     "Module",
+    "Operator",
     "Sequence",
     "__version__",
+    "cdiv",
+    "define_op",
     "hooks",
     "load",
     "loaded",

@@ -18,6 +18,7 @@
 #include "python/errors.h"
 #include "python/kernel_object.h"
 #include "python/launch_arguments.h"
+#include "python/operator_object.h"
 
 namespace py = pybind11;
 
@@ -103,6 +104,7 @@ PYBIND11_MODULE(_C, module) {
   bind_isa(module);
   bind_kernel(module);
   bind_launches(module);
+  bind_operator(module);
   bind_devices(module);
   bind_hooks(module);
   py::class_<ParsedCode>(module, "CodeObject", py::is_final())

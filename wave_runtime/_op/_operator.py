@@ -1,0 +1,237 @@
+"""Operator: what a call does, and what the dispatcher runs for it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch._functorch.autograd_function import custom_function_call_vmap_helper
+from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+
+from wave_runtime import _C
+from wave_runtime._op._autocast import cast
+from wave_runtime._op._autograd import (
+    Backward,
+    SetupContext,
+    backward_of,
+    check_differentiable,
+    in_backward,
+    make_rule,
+    no_derivative,
+)
+from wave_runtime._op._fingerprint import hash_of
+from wave_runtime._op._schema import schema_of, split_name, tensors_in
+
+AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
+
+_operators: dict[str, Operator] = {}
+
+
+class Operator(_C.OperatorBase):
+    """An operator defined by :func:`define_op`. Calling it computes its results.
+
+    Where PyTorch has nothing to see (no mode, tracer, functorch transform, tensor subclass, gradient or autocast rule)
+    a call runs the body at once. Under ``torch.export``, and with ``inline=True`` under ``torch.compile``, the body is
+    traced. Otherwise the call goes to ``overload``, with the fingerprint as its last argument.
+
+    Attributes:
+        name: ``"namespace::name"``.
+        overload: what the dispatcher knows: ``torch.ops.namespace.name.default``.
+        body: the function that was decorated.
+        inline: whether compilers trace the body instead of the operator.
+        fingerprint: a hash of kernels, body and rules. It is an argument in graphs, so that no compiler's cache serves
+            what was compiled of another definition.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: Callable[..., Any],
+        *,
+        mutates: Sequence[str] = (),
+        inline: bool = False,
+        kernels: Sequence[_C.Kernel] = (),
+    ) -> None:
+        super().__init__(body, dispatch)
+        functools.update_wrapper(self, body)
+        namespace, short_name = split_name(name)
+        self.name = name
+        self.body = body
+        self.inline = inline
+        self._mutates = tuple(mutates)
+        self._signature = inspect.signature(body)
+        self._vmap: Callable[..., Any] | None = None
+        self._autocast: torch.dtype | None = None
+        self._definition: dict[str, object] = {"body": body, "kernels": tuple(kernels)}  # what the fingerprint covers
+        schema = schema_of(body, mutates)
+        if name in _operators:  # a module that is imported again, a cell that runs again
+            _operators[name]._library._destroy()
+        self._library: Any = make_library(namespace)
+        self._library.define(short_name + schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
+        self.overload: torch._ops.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
+        self._has_derivative = False
+        self._autograd = make_rule(name, self.overload, no_derivative(name), None)
+        self._register(short_name)
+        _operators[name] = self
+
+    def _register(self, short_name: str) -> None:
+        """Tell the dispatcher what to run for each of its keys."""
+        implement = functools.partial(self._library.impl, short_name)
+        implement(self._run, "CompositeExplicitAutograd")
+        torch.library.register_fake(self.name, self._run, lib=self._library)
+        implement(self._run_autograd, "Autograd", with_keyset=True)
+        implement(self._run_traced, "Tracer")
+        implement(self._run_vmap, "FuncTorchBatched", with_keyset=True)
+        if self._mutates:
+            implement(self._mark_written, "ADInplaceOrView", with_keyset=True)
+
+    def _run(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
+        result = self.body(*args, **kwargs)
+        self._check_aliases(*args, *kwargs.values(), result)
+        return result
+
+    def _run_autograd(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        if self._is_differentiable() and torch.is_grad_enabled() and torch._C._any_requires_grad(*args, **kwargs):
+            return self._differentiate(*args, **kwargs)
+        check_differentiable(self.name, (*args, *kwargs.values()))
+        return self.overload.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
+
+    def _is_differentiable(self) -> bool:
+        """In a backward pass all are: only those that differentiate it anew, which few do, need to hear of an error."""
+        return self._has_derivative or (in_backward() and not self._mutates)
+
+    def _differentiate(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
+        given = self._signature.bind(*args, **kwargs)
+        given.apply_defaults()  # the dispatcher leaves out arguments that equal their defaults
+        return self._autograd(given, fingerprint)
+
+    def _mark_written(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        arguments = dict(zip(self._signature.parameters, args, strict=False)) | kwargs
+        written = tensors_in([arguments.get(name) for name in self._mutates])
+        torch.autograd.graph.increment_version(written)
+        return self.overload.redispatch(keys & torch._C._after_ADInplaceOrView_keyset, *args, **kwargs)
+
+    def _run_autocast(self, device_type: str, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        def cast_unless_written(name: str, value: Any) -> Any:
+            return (
+                value if name in self._mutates or self._autocast is None else cast(value, device_type, self._autocast)
+            )
+
+        key = getattr(torch._C.DispatchKey, AUTOCAST_KEYS[device_type])
+        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
+            return self.overload(
+                *map(cast_unless_written, self._signature.parameters, args),
+                **{name: cast_unless_written(name, value) for name, value in kwargs.items()},
+            )
+
+    def _run_vmap(self, keys: torch._C.DispatchKeySet, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
+        if self._vmap is None:
+            raise RuntimeError(
+                f"operator '{self.name}' has no rule for torch.vmap: give it one with register_vmap(), or call it in a "
+                "loop over the batch"
+            )
+        interpreter: Any = retrieve_current_functorch_interpreter()
+        return custom_function_call_vmap_helper(interpreter, self._vmap, self.overload, *args, **kwargs)
+
+    def _run_traced(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"operator '{self.name}': torch.jit.trace is not supported; use torch.compile or torch.export"
+        )
+
+    def _compute_fingerprint(self) -> str:
+        return hash_of(self._definition)
+
+    def _set_rule(self, kind: str, rule: object) -> None:
+        self._definition[kind] = rule
+        del self.fingerprint
+
+    def register_autograd(self, backward: Backward, /, *, setup_context: SetupContext | None = None) -> None:
+        """Give the operator a derivative, as ``torch.library.register_autograd`` does.
+
+        Args:
+            backward: ``backward(ctx, *grads)`` returns the gradients of the inputs, one for each of them.
+            setup_context: ``setup_context(ctx, inputs, output)`` saves what backward needs; with
+                ``keyword_only_inputs`` before ``output`` where the operator has keyword-only arguments.
+
+        Raises:
+            ValueError: the operator writes to an argument.
+        """
+        if self._mutates:
+            raise ValueError(
+                f"operator '{self.name}' writes to {', '.join(self._mutates)}: a derivative needs an operator that "
+                "returns its results instead"
+            )
+        self._set_rule("autograd", (backward, setup_context))
+        self._has_derivative = True
+        self._autograd = make_rule(self.name, self.overload, backward, setup_context)
+
+    def register_backward(self, function: Callable[..., Any], /) -> Callable[..., Any]:
+        """Give the operator a derivative that is computed from its inputs: all of them are saved.
+
+        Args:
+            function: ``function(*grads, *inputs)`` returns the gradient of each input in order: None for one that has
+                none; those at the end may be left out. Double backward needs derivatives of the operators in it.
+
+        Raises:
+            ValueError: the operator writes to an argument.
+        """
+        backward, setup_context = backward_of(function)
+        self.register_autograd(backward, setup_context=setup_context)
+        self._set_rule("autograd", function)
+        return function
+
+    def register_autocast(self, dtype: torch.dtype, /) -> None:
+        """Under ``torch.autocast``, cast inputs to ``dtype``: floating-point tensors of the device that it is on for.
+
+        What the operator writes, and f64 tensors, are not cast. Without this rule autocast changes nothing.
+        """
+        if self._autocast is None:
+            for device_type, key in AUTOCAST_KEYS.items():
+                function = functools.partial(self._run_autocast, device_type)
+                self._library.impl(self.name.split("::")[1], function, key, with_keyset=True)
+        self._autocast = dtype
+        self._has_autocast = True
+        self._set_rule("autocast", dtype)
+
+    def register_vmap(self, function: Callable[..., Any], /) -> Callable[..., Any]:
+        """Say what ``torch.vmap`` of the operator is, as ``torch.library.register_vmap`` does.
+
+        Args:
+            function: ``function(info, in_dims, *args, **kwargs)`` returns the result and its batch dimension.
+        """
+        self._vmap = function
+        self._set_rule("vmap", function)
+        return function
+
+    def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
+        return find, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<wave_runtime.Operator {self.overload._schema}>"
+
+
+def make_library(namespace: str) -> Any:
+    """What holds registrations. As Any: torch annotates none of its methods."""
+    return torch.library.Library(namespace, "FRAGMENT")  # type: ignore[no-untyped-call]
+
+
+def find(name: str) -> Operator:
+    """The operator of this name, which copies and pickles of it are. Raises RuntimeError where there is none."""
+    if name not in _operators:
+        raise RuntimeError(f"no operator '{name}' in this process: import the module that defines it first")
+    return _operators[name]
+
+
+def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
+    """A call that PyTorch must see: dynamo finds this function as ``Operator.__call__`` and traces it."""
+    if torch.compiler.is_exporting() or (self.inline and torch.compiler.is_compiling()):
+        return self.body(*args, **kwargs)
+    if not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active() and self._is_differentiable():
+        return self._differentiate(*args, **kwargs, fingerprint=self.fingerprint)  # functorch wants to see the Function
+    return self.overload(*args, **kwargs, fingerprint=self.fingerprint)
+
+
+_C.define_call(Operator, dispatch)
