@@ -2,8 +2,8 @@
 
     torchrun --nproc-per-node=2 examples/sharded_gemm.py [--device cuda] [--size M N K]
 
-On CPU tensors the processes talk through gloo, and the Wave kernel for an MI300X runs in the emulator of each; on NVIDIA
-GPUs they talk through NCCL, and the kernel is that of kernels/sources/block.cu.
+On CPU tensors the processes talk through gloo, and the Wave kernel for an MI300X runs in the emulator of each; on
+NVIDIA GPUs they talk through NCCL, and the kernel is that of kernels/sources/block.cu.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import Partial, Placement, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard, distribute_tensor
 
 import wave_runtime
 
@@ -56,9 +56,9 @@ def check(mesh: DeviceMesh, a: Tensor, b: Tensor) -> None:
     print_once(f"{'A':<14} {'B':<14} {'A @ B.T':<16} largest error")
     for a_placement in (Shard(0), Shard(1), Replicate()):
         for b_placement in (Shard(0), Shard(1), Replicate()):
-            c = gemm(distribute_tensor(a, mesh, [a_placement]), distribute_tensor(b, mesh, [b_placement]))
-            error = (c.full_tensor() - expected).abs().max().item()  # type: ignore[attr-defined]
-            (placement,) = c.placements  # type: ignore[attr-defined]
+            c: DTensor = gemm(distribute_tensor(a, mesh, [a_placement]), distribute_tensor(b, mesh, [b_placement]))
+            error = (c.full_tensor() - expected).abs().max().item()
+            (placement,) = c.placements
             print_once(f"{a_placement!s:<14} {b_placement!s:<14} {placement!s:<16} {error:.1e}")
             assert error <= TOLERANCE, f"A @ B.T differs from torch's by {error}"
 

@@ -17,5 +17,3 @@ def test_the_gemm_is_sharded_by_rows_columns_and_k() -> None:
 
 def test_rules() -> None:
     assert "all rules hold" in torchrun(Path(__file__).with_name("sharding_rules.py"))
-
-

@@ -1,4 +1,4 @@
-"""The kernels of block.cu, training.cu and tiny_transformer.cu on an NVIDIA GPU, and the demo's block made of them, against torch."""
+"""The kernels of the .cu files on an NVIDIA GPU, and the demo's block made of them, against torch."""
 
 from __future__ import annotations
 

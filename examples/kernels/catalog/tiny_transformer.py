@@ -21,6 +21,8 @@ from .block import ROW_THREADS, THREADS
 from .gemm import TILE
 from .normalization import EPSILON
 
+Pair = tuple[torch.Tensor, torch.Tensor]
+
 LAYOUTS = ("nn", "nt", "tn")
 
 LAST_BIT = 8 * BF16_EPS  # of results from eight to sixteen
@@ -138,7 +140,7 @@ def rmsnorm(kernels: Kernels, x: torch.Tensor, weight: torch.Tensor) -> torch.Te
     return y
 
 
-def rmsnorm_backward(kernels: Kernels, y_grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
+def rmsnorm_backward(kernels: Kernels, y_grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> Pair:
     """The gradient of x, and each row's part of that of the weight, both f32 of shape [M, N]."""
     x_grad, weight_grads = torch.empty_like(x), torch.empty_like(x)
     kernels.rmsnorm_backward(y_grad, x, weight, x_grad, weight_grads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 from support import ROOT
 from torchrun import torchrun
-from train_tiny_transformer import OURS, PRESETS, Place, Preset, Text, make_model, train
+from train_tiny_transformer import OURS, PRESETS, Place, Text, make_model, parse_options, train
 
 SCRIPT = ROOT / "examples" / "train_tiny_transformer.py"
 STEPS = 4
@@ -18,10 +19,8 @@ STEPS = 4
 
 @cache
 def losses_of_one_process() -> list[float]:
-    preset = Preset(PRESETS["cpu"].size, PRESETS["cpu"].batch, STEPS)
-    place, text = Place(torch.device("cpu")), Text()
-    model = make_model(OURS, preset, len(text.characters), place, compiled=False, fsdp=False)
-    return train(model, text, preset, place, "one process")
+    preset, place, text = replace(PRESETS["cpu"], steps=STEPS), Place(torch.device("cpu")), Text()
+    return train(make_model(OURS, preset, text, place, parse_options([])), preset, text, place, "one process")
 
 
 @pytest.mark.parametrize("options", [(), ("--fsdp",)], ids=["ddp", "fsdp2"])
