@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from operators_support import BINARIES, add, kernels, matmul, vector_add
+from operators_support import add, basics, matmul, matmul_naive, vector_add
 from support import ROOT
 from torch import Tensor
 
@@ -18,7 +18,6 @@ import wave_runtime
 from wave_runtime._op._fingerprint import hash_of
 
 SCALE = 2.0
-naive = wave_runtime.load(BINARIES / "basics.hsaco", signature={"matmul_naive": "*, *, *, i32"})["matmul_naive"]
 
 
 def with_kernel(kernel: wave_runtime.Kernel) -> Callable[[Tensor], None]:
@@ -51,15 +50,15 @@ class Holder:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (with_kernel(vector_add), with_kernel(naive)),
-        (Holder(vector_add).launch, Holder(naive).launch),
+        (with_kernel(vector_add), with_kernel(matmul_naive)),
+        (Holder(vector_add).launch, Holder(matmul_naive).launch),
         (with_default(1.0), with_default(2.0)),
         (lambda a: a + 1, lambda a: a + 2),
         (lambda a: a.sin(), lambda a: a.cos()),
         (lambda a: [x + 1 for x in a], lambda a: [x + 2 for x in a]),
         (lambda a: add(a, a), lambda a: matmul(a, a)),
         (lambda a: a.to(torch.float16), lambda a: a.to(torch.float32)),
-        ({"kernels": kernels}, {"kernels": [vector_add]}),
+        ({"kernels": basics}, {"kernels": [vector_add]}),
     ],
     ids=["closure", "method", "default", "constant", "method name", "inner", "operator", "attribute", "module"],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from inspect import BoundArguments
 from typing import Any
 
 import torch
@@ -45,11 +44,13 @@ def unflatten(flat: Sequence[Any], layouts: Sequence[Layout]) -> tuple[Any, ...]
 class Call:
     """A call of an operator on its way through autograd.Function."""
 
-    def __init__(self, overload: torch._ops.OpOverload, given: BoundArguments, fingerprint: str) -> None:
+    def __init__(
+        self, overload: torch._ops.OpOverload, arguments: Sequence[Any], keywords: dict[str, Any], fingerprint: str
+    ) -> None:
         self.overload = overload
-        self.keywords = given.kwargs
+        self.keywords = keywords
         self.fingerprint = fingerprint
-        self.flat, self.layouts = flatten(given.args)
+        self.flat, self.layouts = flatten(arguments)
         self.result_layout: list[Layout] = []
 
     def run(self, flat: Sequence[Any]) -> tuple[torch.Tensor, ...]:
@@ -66,7 +67,39 @@ def make_rule(
 ) -> Callable[..., Any]:
     """What runs for the key Autograd. The user's functions see the arguments without the fingerprint."""
 
+    def setup(ctx: Any, call: Call, flat: Sequence[Any], output: tuple[torch.Tensor, ...]) -> None:
+        ctx.call = call
+        if setup_context is not None:
+            keywords = {"keyword_only_inputs": call.keywords} if call.keywords else {}
+            setup_context(ctx, unflatten(flat, call.layouts), output=one_or_all(call, output), **keywords)
+
+    def run_backward(ctx: Any, *flat: torch.Tensor) -> tuple[Any, ...]:
+        needed, layouts = ctx.needs_input_grad, ctx.call.layouts
+        ctx.needs_input_grad = unflatten(needed[1:], layouts)
+        try:
+            result = backward(ctx, *unflatten(flat, ctx.call.result_layout))
+        finally:
+            ctx.needs_input_grad = needed
+        gradients = result if isinstance(result, tuple) else (result,)
+        if len(gradients) > len(layouts):
+            raise ValueError(
+                f"operator '{name}': its backward returned {len(gradients)} gradients, but it has {len(layouts)} inputs"
+            )
+        gradients += (None,) * (len(layouts) - len(gradients))
+        of_lists = zip(gradients, layouts, strict=True)
+        flat_gradients, _ = flatten([None] * n if grad is None and kind else grad for grad, (kind, n) in of_lists)
+        return None, *flat_gradients
+
     class Rule(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, call: Call, *flat: Any) -> tuple[torch.Tensor, ...]:
+            output = call.run(flat)
+            setup(ctx, call, flat, output)
+            return output
+
+        backward = staticmethod(run_backward)
+
+    class FunctorchRule(torch.autograd.Function):  # the form that functorch wants, which costs more
         generate_vmap_rule = True
 
         @staticmethod
@@ -75,34 +108,14 @@ def make_rule(
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-            call, *flat = inputs
-            ctx.call = call
-            if setup_context is not None:
-                keywords = {"keyword_only_inputs": call.keywords} if call.keywords else {}
-                setup_context(ctx, unflatten(flat, call.layouts), output=one_or_all(call, output), **keywords)
+            setup(ctx, inputs[0], inputs[1:], output)
 
-        @staticmethod
-        def backward(ctx: Any, *flat: torch.Tensor) -> tuple[Any, ...]:
-            needed, layouts = ctx.needs_input_grad, ctx.call.layouts
-            ctx.needs_input_grad = unflatten(needed[1:], layouts)
-            try:
-                result = backward(ctx, *unflatten(flat, ctx.call.result_layout))
-            finally:
-                ctx.needs_input_grad = needed
-            gradients = result if isinstance(result, tuple) else (result,)
-            if len(gradients) > len(layouts):
-                raise ValueError(
-                    f"operator '{name}': its backward returned {len(gradients)} gradients, but it has "
-                    f"{len(layouts)} inputs"
-                )
-            gradients += (None,) * (len(layouts) - len(gradients))
-            of_lists = zip(gradients, layouts, strict=True)
-            flat_gradients, _ = flatten([None] * n if grad is None and kind else grad for grad, (kind, n) in of_lists)
-            return None, *flat_gradients
+        backward = staticmethod(run_backward)
 
-    def rule(given: BoundArguments, fingerprint: str) -> Any:
-        call = Call(overload, given, fingerprint)
-        return one_or_all(call, Rule.apply(call, *call.flat))  # type: ignore[no-untyped-call]
+    def rule(arguments: Sequence[Any], keywords: dict[str, Any], fingerprint: str) -> Any:
+        call = Call(overload, arguments, keywords, fingerprint)
+        function: Any = FunctorchRule if torch._C._are_functorch_transforms_active() else Rule
+        return one_or_all(call, function.apply(call, *call.flat))
 
     return rule
 
@@ -146,15 +159,25 @@ def in_backward() -> bool:
     return torch._C._current_graph_task_id() != -1
 
 
+def requires_grad(arguments: Sequence[Any]) -> bool:
+    """Whether autograd wants a derivative of a call with these arguments."""
+    return torch.is_grad_enabled() and torch._C._any_requires_grad(*arguments)
+
+
+def in_forward_mode() -> bool:
+    """Whether tensors may carry tangents."""
+    return forward_ad._current_level >= 0
+
+
 def check_differentiable(name: str, arguments: Sequence[Any]) -> None:
     """Raise RuntimeError where a call without a derivative would cut the autograd graph."""
-    tensors = list(tensors_in(arguments))
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+    tensors = list(tensors_in(list(arguments)))
+    if requires_grad(arguments):
         problem = (
             "a tensor requires grad, but the operator has no derivative. Give it one with register_backward() or "
             "register_autograd()"
         )
-    elif forward_ad._current_level >= 0 and any(has_tangent(tensor) for tensor in tensors):
+    elif any(has_tangent(tensor) for tensor in tensors):
         problem = "a tensor carries a forward-mode tangent, and operators have reverse-mode derivatives only. Use those"
     else:
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,11 +19,13 @@ from wave_runtime._op._autograd import (
     backward_of,
     check_differentiable,
     in_backward,
+    in_forward_mode,
     make_rule,
     no_derivative,
+    requires_grad,
 )
 from wave_runtime._op._fingerprint import hash_of
-from wave_runtime._op._schema import schema_of, split_name, tensors_in
+from wave_runtime._op._schema import Parameters, schema_of, split_name, tensors_in
 
 AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 
@@ -62,8 +63,8 @@ class Operator(_C.OperatorBase):
         self.name = name
         self.body = body
         self.inline = inline
-        self._mutates = tuple(mutates)
-        self._signature = inspect.signature(body)
+        self._mutates = frozenset(mutates)
+        self._parameters = Parameters(body)
         self._vmap: Callable[..., Any] | None = None
         self._autocast: torch.dtype | None = None
         self._has_sharding = False
@@ -96,40 +97,40 @@ class Operator(_C.OperatorBase):
         return result
 
     def _run_autograd(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        if not self._has_sharding:
-            _sharding.check_has_rule(self.name, (*args, *kwargs.values()))
-        if self._is_differentiable() and torch.is_grad_enabled() and torch._C._any_requires_grad(*args, **kwargs):
-            return self._differentiate(*args, **kwargs)
-        check_differentiable(self.name, (*args, *kwargs.values()))
-        return self.overload.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
+        arguments = (*args, *kwargs.values())
+        try:
+            if requires_grad(arguments) and self._is_differentiable():
+                return self._differentiate(*args, **kwargs)
+            if requires_grad(arguments) or in_forward_mode():
+                check_differentiable(self.name, arguments)
+            return self.overload.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
+        except NotImplementedError:
+            if not self._has_sharding:
+                _sharding.check_has_rule(self.name, arguments)
+            raise
 
     def _is_differentiable(self) -> bool:
         """In a backward pass all are: only those that differentiate it anew, which few do, need to hear of an error."""
         return self._has_derivative or (in_backward() and not self._mutates)
 
     def _differentiate(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
-        given = self._signature.bind(*args, **kwargs)
-        given.apply_defaults()  # the dispatcher leaves out arguments that equal their defaults
-        return self._autograd(given, fingerprint)
+        return self._autograd(*self._parameters.complete(args, kwargs), fingerprint)
 
     def _mark_written(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        arguments = dict(zip(self._signature.parameters, args, strict=False)) | kwargs
-        written = tensors_in([arguments.get(name) for name in self._mutates])
-        torch.autograd.graph.increment_version(written)
+        given = self._parameters.named(args, kwargs)
+        torch.autograd.graph.increment_version(tensors_in([given.get(name) for name in self._mutates]))
         return self.overload.redispatch(keys & torch._C._after_ADInplaceOrView_keyset, *args, **kwargs)
 
-    def _run_autocast(self, device_type: str, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        def cast_unless_written(name: str, value: Any) -> Any:
-            return (
-                value if name in self._mutates or self._autocast is None else cast(value, device_type, self._autocast)
-            )
-
+    def _run_autocast(
+        self, device_type: str, keys: torch._C.DispatchKeySet, *args: Any, fingerprint: str, **kwargs: Any
+    ) -> Any:
+        assert self._autocast is not None
+        given = self._parameters.named(args, kwargs)
+        for name in given.keys() - self._mutates:
+            given[name] = cast(given[name], device_type, self._autocast)
         key = getattr(torch._C.DispatchKey, AUTOCAST_KEYS[device_type])
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
-            return self.overload(
-                *map(cast_unless_written, self._signature.parameters, args),
-                **{name: cast_unless_written(name, value) for name, value in kwargs.items()},
-            )
+            return self.overload(**given, fingerprint=fingerprint)
 
     def _run_vmap(self, keys: torch._C.DispatchKeySet, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
         if self._vmap is None:
@@ -165,8 +166,8 @@ class Operator(_C.OperatorBase):
         """
         if self._mutates:
             raise ValueError(
-                f"operator '{self.name}' writes to {', '.join(self._mutates)}: a derivative needs an operator that "
-                "returns its results instead"
+                f"operator '{self.name}' writes to {', '.join(sorted(self._mutates))}: a derivative needs an operator "
+                "that returns its results instead"
             )
         self._set_rule("autograd", (backward, setup_context))
         self._has_derivative = True
@@ -252,7 +253,8 @@ def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
     if torch.compiler.is_exporting() or (self.inline and torch.compiler.is_compiling()):
         return self.body(*args, **kwargs)
     if not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active() and self._is_differentiable():
-        return self._differentiate(*args, **kwargs, fingerprint=self.fingerprint)  # functorch wants to see the Function
+        args, kwargs = self._parameters.bind(args, kwargs)  # functorch wants to see the autograd.Function
+        return self._differentiate(*args, **kwargs, fingerprint=self.fingerprint)
     return self.overload(*args, **kwargs, fingerprint=self.fingerprint)
 
 

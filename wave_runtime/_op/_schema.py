@@ -36,3 +36,27 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from tensors_in(item)
+
+
+class Parameters:
+    """The parameters of an operator's body, which its schema has in the same order."""
+
+    def __init__(self, body: Callable[..., Any]) -> None:
+        self._signature = inspect.signature(body)
+        parameters = self._signature.parameters.values()
+        self._positional = {p.name: p.default for p in parameters if p.kind is not p.KEYWORD_ONLY}
+        self._keyword_only = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        self._defaults = tuple(self._positional.values())
+
+    def complete(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments that the dispatcher passes with those that it leaves out: they equal their defaults."""
+        return args + self._defaults[len(args) :], self._keyword_only | keywords
+
+    def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call as the dispatcher passes them: by keyword those that are keyword-only."""
+        given = self._signature.bind(*args, **keywords)
+        return given.args, given.kwargs
+
+    def named(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        """The arguments that the dispatcher passes, by name."""
+        return dict(zip(self._positional, args, strict=False)) | keywords
