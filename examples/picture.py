@@ -76,7 +76,7 @@ def draw(rows: Sequence[Row], title: str, path: Path) -> None:
 
 
 def draw_losses(curves: Mapping[str, Sequence[float]], path: Path) -> None:
-    """Write a picture of the loss at each step to ``path``, a curve for each name. Raises ImportError without matplotlib."""
+    """Write a picture of losses by step to ``path``, a curve for each name. Raises ImportError without matplotlib."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")

@@ -88,13 +88,15 @@ class Block(nn.Module):
         scores = self.do.matmul(q, k, "nt").float() * head_dim**-0.5
         future = torch.ones(sequence, sequence, dtype=torch.bool, device=x.device).triu(1)
         weights = scores.masked_fill(future, -torch.inf).softmax(-1).bfloat16()
-        return self.projection(self.do.matmul(weights, v, "nn").transpose(1, 2).reshape(x.shape))
+        result: Tensor = self.projection(self.do.matmul(weights, v, "nn").transpose(1, 2).reshape(x.shape))
+        return result
 
     def forward(self, tokens: Tensor, sequence: int) -> Tensor:
         """See the class."""
         tokens = tokens + self.attention(self.attention_norm(tokens), sequence)
         hidden = functional.gelu(self.up(self.mlp_norm(tokens)), approximate="tanh")
-        return tokens + self.down(hidden)
+        result: Tensor = tokens + self.down(hidden)
+        return result
 
 
 class TinyTransformer(nn.Module):
@@ -120,4 +122,5 @@ class TinyTransformer(nn.Module):
         tokens = (self.character(text) + self.place.weight[:sequence]).flatten(0, 1)
         for block in self.blocks:
             tokens = block(tokens, sequence)
-        return self.head(self.norm(tokens)).float()
+        logits: Tensor = self.head(self.norm(tokens)).float()
+        return logits

@@ -1,7 +1,7 @@
 """The operators that the training examples define: matrix products and RMSNorm, each with its gradients.
 
-On CPU tensors, and on an AMD GPU, they launch Wave kernels; on an NVIDIA GPU those of kernels/sources/training.cu, once
-`load_kernels` has compiled them.
+On CPU tensors, and on an AMD GPU, they launch Wave kernels; on an NVIDIA GPU, once `load_kernels` has compiled them,
+those of kernels/sources/tiny_transformer.cu.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from torch import Tensor
 import wave_runtime
 
 sys.path.insert(0, str(Path(__file__).parent / "kernels"))
-from catalog import training as launch
+from catalog import tiny_transformer as launch
+
+__all__ = ["launch", "load_kernels", "matmul", "rmsnorm", "rmsnorm_backward"]
 
 KERNELS: dict[str, launch.Kernels] = {"cpu": launch.WAVE}  # by the type of the tensors' device
 

@@ -11,6 +11,7 @@ from torch._functorch.autograd_function import custom_function_call_vmap_helper
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
 from wave_runtime import _C
+from wave_runtime._op import _sharding
 from wave_runtime._op._autocast import cast
 from wave_runtime._op._autograd import (
     Backward,
@@ -67,6 +68,7 @@ class Operator(_C.OperatorBase):
         self._parameters = Parameters(body)
         self._vmap: VmapRule | None = None
         self._autocast: torch.dtype | None = None
+        self._has_sharding = False
         self._definition: dict[str, object] = {"body": body, "kernels": tuple(kernels)}  # what the fingerprint covers
         schema = schema_of(body, mutates)
         if name in _operators:  # a module that is imported again, a cell that runs again
@@ -97,6 +99,8 @@ class Operator(_C.OperatorBase):
 
     def _run_autograd(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         arguments = (*args, *kwargs.values())
+        if not self._has_sharding:
+            _sharding.check_has_rule(self.name, arguments)
         if requires_grad(arguments) and self._is_differentiable():
             return self._differentiate(*args, **kwargs)
         if requires_grad(arguments) or in_forward_mode():
@@ -217,6 +221,24 @@ class Operator(_C.OperatorBase):
         self._vmap = function or leading_batch(self)
         self._set_rule("vmap", function or "leading batch")
         return function
+
+    def register_sharding(self, rule: _sharding.Rule, /) -> _sharding.Rule:
+        """Say how tensors may be spread over devices, so that the operator takes DTensors.
+
+        Args:
+            rule: called with the operator's inputs, where tensors have a shape and placements but no data. It returns
+                the ways in which each device along a dimension of the mesh can compute its part alone: pairs of lists
+                of placements, of the results and of the inputs, with None for an input that is not a tensor. DTensor
+                takes the way that needs the least communication. One should be that all tensors are replicated.
+
+        Raises:
+            ValueError: the operator takes lists of tensors.
+            NotImplementedError: it has no results, and torch is 2.10, which cannot do that.
+        """
+        _sharding.register(self.name, self.overload, rule)
+        self._has_sharding = True
+        self._set_rule("sharding", rule)
+        return rule
 
     def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
         return find, (self.name,)

@@ -1,62 +1,33 @@
-// What a transformer is trained with, in one source for AMD and NVIDIA GPUs: matrix products of bf16, forward and
-// backward, and RMSNorm with its gradients, from and to f32.
+// What a layer gelu(x @ w.T) and its gradients are computed with, in one source for AMD and NVIDIA GPUs.
 #include "product.h"
 
-// c[i] = a[i] @ b[i], where i is blockIdx.z, for any strides of rows and columns: a transpose has them exchanged. The
-// matrices of a batch follow each other.
+// c = a @ b, for any strides of a and b: a transpose is a matrix with its strides exchanged.
 KERNEL(kThreads)
-matmul(const bf16* a, const bf16* b, bf16* c, int m, int n, int k, long long a_row_stride, long long a_column_stride,
+matmul(const float* a, const float* b, float* c, int m, int n, int k, long long a_row_stride, long long a_column_stride,
        long long b_row_stride, long long b_column_stride) {
-  const long long i = blockIdx.z;
-  const Matrix<bf16> left{a + i * m * k, m, k, a_row_stride, a_column_stride};
-  const Matrix<bf16> right{b + i * k * n, k, n, b_row_stride, b_column_stride};
-  bf16* const result = c + i * m * n;
-  multiply(left, right, [=](int row, int column, float sum) { result[(long long)row * n + column] = bf16(sum); });
+  const Matrix<float> left{a, m, k, a_row_stride, a_column_stride}, right{b, k, n, b_row_stride, b_column_stride};
+  multiply(left, right, [=](int row, int column, float sum) { c[(long long)row * n + column] = sum; });
 }
 
-constexpr int kRowThreads = 128;  // of the workgroup that has a row
+// GELU in its approximation by tanh is x s(x), where s is the logistic function of 2 u(x).
+struct Gelu {
+  float s, s_slope;
 
-// The sum of what the threads of a workgroup have, for each of them. The workgroup has written to no `parts` since it
-// last synchronised.
-static __device__ float sum_of_all(float own, float* parts) {
-  const int thread = threadIdx.x;
-  parts[thread] = own;
-  __syncthreads();
-  for (int half = kRowThreads / 2; half > 0; half /= 2) {
-    if (thread < half) parts[thread] += parts[thread + half];
-    __syncthreads();
+  __device__ explicit Gelu(float x) {
+    constexpr float kRoot = 0.797884561f, kCube = 0.044715f;  // sqrt(2 / pi)
+    s = 1 / (1 + exp2f(-2 * kLog2E * kRoot * (x + kCube * x * x * x)));
+    s_slope = s * (1 - s) * 2 * kRoot * (1 + 3 * kCube * x * x);
   }
-  return parts[0];
+};
+
+KERNEL(256) gelu(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = x[i] * Gelu(x[i]).s;
 }
 
-// y = x / sqrt(mean(x^2) + epsilon) * weight
-KERNEL(kRowThreads) rmsnorm_forward(const float* x, const float* weight, bf16* y, int columns, float epsilon) {
-  __shared__ float parts[kRowThreads];
-  const long long start = (long long)blockIdx.x * columns;
-
-  float squares = 0;
-  for (int i = threadIdx.x; i < columns; i += kRowThreads) squares += x[start + i] * x[start + i];
-  const float root = 1 / sqrtf(sum_of_all(squares, parts) / columns + epsilon);
-  for (int i = threadIdx.x; i < columns; i += kRowThreads) y[start + i] = bf16(x[start + i] * root * weight[i]);
-}
-
-// The gradient of x, and each row's part of that of the weight.
-KERNEL(kRowThreads)
-rmsnorm_backward(const bf16* y_grad, const float* x, const float* weight, float* x_grad, float* weight_grads,
-                 int columns, float epsilon) {
-  __shared__ float squares_parts[kRowThreads], products_parts[kRowThreads];
-  const long long start = (long long)blockIdx.x * columns;
-
-  float squares = 0, products = 0;
-  for (int i = threadIdx.x; i < columns; i += kRowThreads) {
-    squares += x[start + i] * x[start + i];
-    products += float(y_grad[start + i]) * weight[i] * x[start + i];
-  }
-  const float root = 1 / sqrtf(sum_of_all(squares, squares_parts) / columns + epsilon);
-  const float mean = sum_of_all(products, products_parts) * root / columns;
-  for (int i = threadIdx.x; i < columns; i += kRowThreads) {
-    const float grad = float(y_grad[start + i]), normed = x[start + i] * root;
-    weight_grads[start + i] = grad * normed;
-    x_grad[start + i] = root * (grad * weight[i] - normed * mean);
-  }
+KERNEL(256) gelu_backward(const float* x, const float* y_grad, float* x_grad, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= n) return;
+  const Gelu at(x[i]);
+  x_grad[i] = y_grad[i] * (at.s + x[i] * at.s_slope);
 }
