@@ -73,6 +73,7 @@ def test_public_names() -> None:
         "Module",
         "Operator",
         "Sequence",
+        "Variants",
         "__version__",
         "cdiv",
         "define_op",
@@ -80,4 +81,5 @@ def test_public_names() -> None:
         "load",
         "loaded",
         "sequence",
+        "variants",
     ]

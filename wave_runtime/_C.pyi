@@ -215,6 +215,7 @@ class OperatorBase:
     @fingerprint.deleter
     def fingerprint(self) -> None: ...
     _has_autocast: bool
+    _returns_new: bool
     def _check_aliases(self, *arguments_and_result: Any) -> None:
         """Raise ValueError where the result, given last, shares memory with an argument."""
 

@@ -13,7 +13,7 @@ from wave_runtime import _kernel as _kernel  # says how torch.compile traces a c
 from wave_runtime import hooks
 from wave_runtime._C import BoundLaunch, Kernel, KernelFault, Sequence
 from wave_runtime._module import Loaded, Module, load, loaded
-from wave_runtime._op import Operator, cdiv, define_op
+from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
 from wave_runtime._version import __version__
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Module",
     "Operator",
     "Sequence",
+    "Variants",
     "__version__",
     "cdiv",
     "define_op",
@@ -31,6 +32,7 @@ __all__ = [
     "load",
     "loaded",
     "sequence",
+    "variants",
 ]
 
 

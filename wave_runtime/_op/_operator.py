@@ -59,6 +59,7 @@ class Operator(_C.OperatorBase):
         kernels: Sequence[_C.Kernel] = (),
     ) -> None:
         super().__init__(body, dispatch)
+        self._returns_new = True
         functools.update_wrapper(self, body)
         namespace, short_name = split_name(name)
         self.name = name
