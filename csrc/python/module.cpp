@@ -18,6 +18,7 @@
 #include "python/errors.h"
 #include "python/kernel_object.h"
 #include "python/launch_arguments.h"
+#include "python/upstream_launch.h"
 
 namespace py = pybind11;
 
@@ -105,6 +106,7 @@ PYBIND11_MODULE(_C, module) {
   bind_launches(module);
   bind_devices(module);
   bind_hooks(module);
+  bind_upstream(module);
   py::class_<ParsedCode>(module, "CodeObject", py::is_final())
       .def(py::init(&parse), py::arg("data"))
       .def_property_readonly("format", [](const ParsedCode& parsed) { return name(parsed.code->format()); })
