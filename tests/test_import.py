@@ -67,14 +67,23 @@ def test_wins_over_upstreams_module(tmp_path: Path) -> None:
 def test_public_names() -> None:
     assert sorted(wave_runtime.__all__) == [
         "BoundLaunch",
+        "Int32Vector",
+        "Int64Vector",
         "Kernel",
         "KernelFault",
+        "KernelLaunchInfo",
         "Loaded",
         "Module",
+        "Operator",
         "Sequence",
         "__version__",
+        "cdiv",
+        "define_op",
         "hooks",
+        "launch",
         "load",
+        "load_binary",
+        "load_hip_functions",
         "loaded",
         "sequence",
     ]

@@ -6,7 +6,7 @@ from typing import Any, SupportsIndex, final
 
 import torch
 from torch import Tensor
-from typing_extensions import Unpack
+from typing_extensions import Unpack, disjoint_base
 
 from wave_runtime._kernel import Accesses, Dims, LaunchOptions, Options
 from wave_runtime.hooks import Hook
@@ -72,6 +72,8 @@ class Kernel:
 
     @property
     def _plan(self) -> tuple[str, ...]: ...
+    @property
+    def _has_operator(self) -> bool: ...
     def __call__(
         self,
         *args: Any,
@@ -203,6 +205,22 @@ class Sequence:
 
     def __len__(self) -> int: ...
 
+@disjoint_base
+class OperatorBase:
+    """A call that runs ``eager`` where PyTorch has nothing to see, else ``dispatched`` with itself as the first."""
+
+    def __init__(self, eager: Callable[..., Any], dispatched: Callable[..., Any]) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the kernels and code that make the operator."""
+
+    @fingerprint.deleter
+    def fingerprint(self) -> None: ...
+    _has_autocast: bool
+    def _check_aliases(self, *arguments_and_result: Any) -> None:
+        """Raise ValueError where the result, given last, shares memory with an argument."""
+
 @final
 class KernelLaunchInfo:
     """How :func:`launch` launches a kernel: upstream's type of this name. The fields can be changed.
@@ -301,7 +319,10 @@ def make_kernel(
     strict: bool,
 ) -> Kernel: ...
 def load_raw(variants: list[CodeObject], name: str) -> tuple[Any, int]: ...
-def define_call(function: Callable[..., None]) -> None: ...
+def define_traced_operator(handle: str) -> str:
+    """Define the operator of torch.ops.wave_kernel that a kernel's call is in compiled code, and return its name."""
+
+def define_call(type: type[Any], function: Callable[..., Any]) -> None: ...
 def add_hook(enter: Hook | None, exit: Hook | None) -> int: ...
 def remove_hook(id: int) -> None: ...
 def describe_driver(name: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from wave_runtime._C import (
     launch,
 )
 from wave_runtime._module import Loaded, Module, load, loaded
+from wave_runtime._op import Operator, cdiv, define_op
 from wave_runtime._upstream import load_binary, load_hip_functions
 from wave_runtime._version import __version__
 
@@ -34,8 +35,11 @@ __all__ = [
     "KernelLaunchInfo",
     "Loaded",
     "Module",
+    "Operator",
     "Sequence",
     "__version__",
+    "cdiv",
+    "define_op",
     "hooks",
     "launch",
     "load",

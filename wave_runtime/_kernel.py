@@ -40,33 +40,88 @@ def call_operator(
     programmatic: bool = False,
     priority: int | None = None,
 ) -> None:
-    """Call ``torch.ops.wave.launch`` with the arguments of ``kernel(...)``.
+    """Call an operator with the arguments of ``kernel(...)``: ``torch.ops.wave.launch``, or the kernel's own.
 
     This is what ``kernel(...)`` does where the call must be an operator: with modes, tracers or tensor subclasses, and
-    under torch.compile, which finds this function as ``Kernel.__call__`` and traces it. The operator checks the rest.
+    under torch.compile, which finds this function as ``Kernel.__call__`` and traces it. Compiled code gets an operator
+    of the kernel alone, since torch parses lists slowly. The operator checks the rest.
     """
     plan = self._plan
     if len(args) != len(plan):
         raise TypeError(f"kernel '{self.name}' takes {len(plan)} arguments ({self.signature}), given {len(args)}")
+    default_block = block is None
     if block is None:
         block = self.block
     if block is None:
         raise TypeError(f"kernel '{self.name}': block= is missing: the binary fixes no workgroup size")
+    grid_extents, block_extents = _extents(self, "grid", grid), _extents(self, "block", block)
+    values = [_operand(self, index, kind, args[index]) for index, kind in enumerate(plan)]
+    # A float recompiles for each value, a tensor does not: so floats may be given as zero-dimensional tensors.
+    with_tensors = any(kind == "float" and isinstance(v, torch.Tensor) for kind, v in zip(plan, values, strict=True))
+    is_plain = cluster is None and not cooperative and not programmatic and priority is None
+    compiling = torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting()
+    if compiling and self._has_operator and is_plain and not with_tensors:
+        operator = getattr(torch.ops.wave_kernel, _operator_name(self.handle))
+        if default_block and shared_memory == 0:
+            operator.default(*values, *grid_extents)
+        else:
+            operator.block(*values, *grid_extents, *block_extents, shared_memory)
+        return
+    inputs, outputs, ints, floats = _lists(plan, values, with_tensors)
+    torch.ops.wave.launch(
+        self.handle,
+        inputs,
+        outputs,
+        ints,
+        floats,
+        grid_extents,
+        block_extents,
+        shared_memory,
+        None if cluster is None else _extents(self, "cluster", cluster),
+        cooperative,
+        programmatic,
+        priority,
+    )
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def _operator_name(handle: str) -> str:
+    """Runs while torch.compile traces, so that the operator is there before a compiled graph, of a cache even, runs."""
+    return _C.define_traced_operator(handle)
+
+
+def _operand(self: _C.Kernel, index: int, kind: str, value: Any) -> Any:
+    """An argument as operators take it."""
+    if kind in ("input", "output"):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"kernel '{self.name}', argument {index}: expected a tensor, given {type(value).__name__}")
+    elif kind in ("float", "bytes"):
+        pass
+    elif kind in ("bits", "word") and isinstance(value, torch.Tensor):
+        raise TypeError(
+            f"kernel '{self.name}', argument {index}: given a tensor where the binary does not say that there is a "
+            f"pointer ({self.signature}): pass signature= to wave_runtime.load()"
+        )
+    elif isinstance(value, float):
+        raise TypeError(
+            f"kernel '{self.name}', argument {index}: given a float where the signature ({self.signature}) "
+            "does not say f32: pass signature= to wave_runtime.load()"
+        )
+    elif kind == "word" and value >= 1 << 63:
+        return value - (1 << 64)  # operators have signed integers only
+    return value
+
+
+def _lists(
+    plan: Sequence[str], values: Sequence[Any], with_tensors: bool
+) -> tuple[list[torch.Tensor], list[torch.Tensor], list[int], list[float]]:
+    """The lists that wave::launch takes. ``with_tensors``: all floats travel among the inputs."""
     inputs: list[torch.Tensor] = []
     outputs: list[torch.Tensor] = []
     ints: list[int] = []
     floats: list[float] = []
-    # A float recompiles for each value, a tensor does not: so floats may be given as zero-dimensional tensors. All of
-    # them then travel among the inputs.
-    with_tensors = any(
-        kind == "float" and isinstance(value, torch.Tensor) for kind, value in zip(plan, args, strict=True)
-    )
-    for index, (kind, value) in enumerate(zip(plan, args, strict=True)):
+    for kind, value in zip(plan, values, strict=True):
         if kind in ("input", "output"):
-            if not isinstance(value, torch.Tensor):
-                raise TypeError(
-                    f"kernel '{self.name}', argument {index}: expected a tensor, given {type(value).__name__}"
-                )
             (inputs if kind == "input" else outputs).append(value)
         elif kind == "float" and with_tensors:
             inputs.append(value if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=torch.float64))
@@ -74,38 +129,17 @@ def call_operator(
             floats.append(value)
         elif kind == "bytes":
             ints.extend(_words(value))
-        elif kind in ("bits", "word") and isinstance(value, torch.Tensor):
-            raise TypeError(
-                f"kernel '{self.name}', argument {index}: given a tensor where the binary does not say that there is a "
-                f"pointer ({self.signature}): pass signature= to wave_runtime.load()"
-            )
-        elif isinstance(value, float):
-            raise TypeError(
-                f"kernel '{self.name}', argument {index}: given a float where the signature ({self.signature}) "
-                "does not say f32: pass signature= to wave_runtime.load()"
-            )
-        elif kind == "word" and value >= 1 << 63:
-            ints.append(value - (1 << 64))  # operators have signed integers only
         else:
             ints.append(value)
-    torch.ops.wave.launch(
-        self.handle,
-        inputs,
-        outputs,
-        ints,
-        floats,
-        _extents(grid),
-        _extents(block),
-        shared_memory,
-        None if cluster is None else _extents(cluster),
-        cooperative,
-        programmatic,
-        priority,
-    )
+    return inputs, outputs, ints, floats
 
 
-def _extents(dims: Dims) -> list[int]:
-    return list(dims) if isinstance(dims, (tuple, list)) else [dims]  # type: ignore[list-item]
+def _extents(self: _C.Kernel, what: str, dims: Dims) -> list[int]:
+    """The three extents that operators take; missing ones are 1."""
+    extents: list[int] = list(dims) if isinstance(dims, (tuple, list)) else [dims]  # type: ignore[list-item]
+    if not 1 <= len(extents) <= 3:
+        raise ValueError(f"kernel '{self.name}': {what} must be an int or 1 to 3 ints, given {len(extents)}")
+    return extents + [1] * (3 - len(extents))
 
 
 def _words(value: bytes) -> list[int]:
@@ -171,6 +205,6 @@ def as_operator(self: _C.Kernel, name: str, **options: Any) -> torch._ops.OpOver
     return overload
 
 
-_C.define_call(call_operator)
+_C.define_call(_C.Kernel, call_operator)
 _C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
 _C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]

@@ -4,9 +4,11 @@
 #include <ATen/core/stack.h>
 #include <torch/library.h>
 
+#include <mutex>
 #include <set>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "op/call.h"
 #include "op/torch_errors.h"
 
@@ -18,17 +20,30 @@ using c10::DispatchKeySet;
 using c10::OperatorHandle;
 using torch::jit::Stack;
 
-constexpr size_t kGridArguments = 3;
+/// The arguments behind the kernel's own. Without defaults where compilers write the calls: they would pass those as
+/// keywords, which torch parses slowly.
+struct GeometryArguments {
+  const char* schema;
+  size_t count;  ///< grid, then block and shared memory
+};
+constexpr GeometryArguments kGridOrOnes{"SymInt grid_x, SymInt grid_y=1, SymInt grid_z=1", 3};
+constexpr GeometryArguments kGrid{"SymInt grid_x, SymInt grid_y, SymInt grid_z", 3};
+constexpr GeometryArguments kGridAndBlock{
+    "SymInt grid_x, SymInt grid_y, SymInt grid_z, SymInt block_x, SymInt block_y, SymInt block_z, SymInt shared_memory",
+    7};
 
 /// What all kernels of one operator share. Lives as long as the operator: until the process ends.
 struct Definition {
   const Kernel& kernel;
   LaunchOptions options;
+  GeometryArguments geometry;
+
+  size_t argument_count() const { return kernel.signature().parameters.size() + geometry.count; }
 };
 
 /// The operator's arguments at the end of the stack.
 std::span<const c10::IValue> arguments_of(const Definition& definition, const Stack& stack) {
-  const size_t count = definition.kernel.signature().parameters.size() + kGridArguments;
+  const size_t count = definition.argument_count();
   return {stack.data() + stack.size() - count, count};
 }
 
@@ -48,9 +63,7 @@ struct OperatorPart : c10::OperatorKernel {
   explicit OperatorPart(std::shared_ptr<const Definition> shared) : definition(std::move(shared)) {}
   const std::shared_ptr<const Definition> definition;
 
-  void drop_arguments(Stack* stack) const {
-    torch::jit::drop(*stack, definition->kernel.signature().parameters.size() + kGridArguments);
-  }
+  void drop_arguments(Stack* stack) const { torch::jit::drop(*stack, definition->argument_count()); }
 };
 
 struct LaunchDense : OperatorPart {
@@ -76,11 +89,20 @@ struct LaunchDense : OperatorPart {
     }
     tensors.check_together();
     tensors.check_inference();
+    run_operator(kernel, options_of(arguments.subspan(parameters.size())), tensors, packer);
+  }
+
+  LaunchOptions options_of(std::span<const c10::IValue> geometry) const {
     LaunchOptions options = definition->options;
-    for (size_t axis = 0; axis < kGridArguments; ++axis) {
-      options.grid[axis] = integer_of(arguments[parameters.size() + axis]);
+    const auto extents_at = [&](size_t first) {
+      return Extents{integer_of(geometry[first]), integer_of(geometry[first + 1]), integer_of(geometry[first + 2])};
+    };
+    options.grid = extents_at(0);
+    if (geometry.size() == kGridAndBlock.count) {
+      options.block = extents_at(3);
+      options.shared_memory = integer_of(geometry[6]);
     }
-    run_operator(kernel, options, tensors, packer);
+    return options;
   }
 };
 
@@ -139,18 +161,19 @@ const char* schema_type(const Kernel& kernel, size_t index) {
   return parameter.is_float() ? "float " : "SymInt ";
 }
 
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
 /// The parameter's name where it can be one in a schema and is the first of its kind, else "arg3".
 std::string argument_name(const Kernel& kernel, size_t index, std::set<std::string>& taken) {
   const std::string& name = kernel.signature().parameters[index].name;
-  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   const bool usable = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
-                      std::all_of(name.begin(), name.end(), is_letter) && taken.insert(name).second;
+                      std::all_of(name.begin(), name.end(), is_word) && taken.insert(name).second;
   return usable ? name : text("arg", index);
 }
 
-std::string schema_of(const Kernel& kernel, const std::string& name) {
+std::string schema_of(const Kernel& kernel, const std::string& name, const GeometryArguments& geometry) {
   std::string schema = name + "(";
-  std::set<std::string> taken{"self", "grid_x", "grid_y", "grid_z"};
+  std::set<std::string> taken{"self", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared_memory"};
   const auto& parameters = kernel.signature().parameters;
   char alias = 'a';
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -163,12 +186,42 @@ std::string schema_of(const Kernel& kernel, const std::string& name) {
     }
     schema += argument_name(kernel, i, taken) + ", ";
   }
-  return schema + "SymInt grid_x, SymInt grid_y=1, SymInt grid_z=1) -> ()";
+  return schema + geometry.schema + ") -> ()";
 }
 
 template <class Functor>
 torch::CppFunction boxed(const std::shared_ptr<const Definition>& definition) {
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Functor>(definition));
+}
+
+/// Defines "space::name" and returns its schema. `name` may end with ".overload".
+std::string define(const std::string& space, const std::string& name, const Definition& shared) {
+  const std::string schema = schema_of(shared.kernel, name, shared.geometry);
+  const auto definition = std::make_shared<const Definition>(shared);
+  // Never destroyed: graphs may hold the operator.
+  auto* library = new torch::Library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
+  library->def(schema.c_str(), {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides});
+  const auto add = [&](c10::DispatchKey key, torch::CppFunction function) {
+    library->impl(name.c_str(), torch::dispatch(key, std::move(function)));
+  };
+  add(c10::DispatchKey::CPU, boxed<LaunchDense>(definition));
+  add(c10::DispatchKey::CUDA, boxed<LaunchDense>(definition));
+  add(c10::DispatchKey::Meta, boxed<CheckMeta>(definition));
+  add(c10::DispatchKey::ADInplaceOrView, boxed<MarkWritten>(definition));
+  add(c10::DispatchKey::Autograd, boxed<CheckAutograd>(definition));
+  add(c10::DispatchKey::Conjugate, torch::CppFunction::makeFallthrough());
+  add(c10::DispatchKey::Negative, torch::CppFunction::makeFallthrough());
+  return space + "::" + schema;
+}
+
+/// The kernel's name, as far as it can stand in a schema, and a hash of its handle.
+std::string traced_name(const Kernel& kernel) {
+  constexpr size_t kLongest = 64;  // mangled names may be very long
+  std::string name = kernel.name().substr(0, kLongest);
+  for (char& c : name) c = is_word(c) ? c : '_';
+  if (std::isdigit(static_cast<unsigned char>(name[0]))) name[0] = '_';
+  const std::string& handle = kernel.handle();
+  return text(name, "_", sha256({reinterpret_cast<const uint8_t*>(handle.data()), handle.size()}).substr(0, 16));
 }
 
 }  // namespace
@@ -179,22 +232,24 @@ std::string define_operator(const Kernel& kernel, const std::string& name, const
   if (c10::Dispatcher::singleton().findOp({name, ""})) {
     throw ValueError(text("as_operator: there is an operator ", name, " already"));
   }
-  const std::string schema = schema_of(kernel, short_name);
-  const auto definition = std::make_shared<const Definition>(Definition{kernel, options});
-  // Never destroyed: graphs may hold the operator.
-  auto* library = new torch::Library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
-  library->def(schema.c_str(), {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides});
-  const auto add = [&](c10::DispatchKey key, torch::CppFunction function) {
-    library->impl(short_name.c_str(), torch::dispatch(key, std::move(function)));
-  };
-  add(c10::DispatchKey::CPU, boxed<LaunchDense>(definition));
-  add(c10::DispatchKey::CUDA, boxed<LaunchDense>(definition));
-  add(c10::DispatchKey::Meta, boxed<CheckMeta>(definition));
-  add(c10::DispatchKey::ADInplaceOrView, boxed<MarkWritten>(definition));
-  add(c10::DispatchKey::Autograd, boxed<CheckAutograd>(definition));
-  add(c10::DispatchKey::Conjugate, torch::CppFunction::makeFallthrough());
-  add(c10::DispatchKey::Negative, torch::CppFunction::makeFallthrough());
-  return space + "::" + schema;
+  return define(space, short_name, {kernel, options, kGridOrOnes});
+}
+
+bool can_have_operator(const Kernel& kernel) {
+  const auto& parameters = kernel.signature().parameters;
+  return kernel.signature().mutability_known &&
+         std::none_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.type == Type::Bytes; });
+}
+
+std::string define_traced_operator(const Kernel& kernel) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const std::string name = traced_name(kernel);
+  if (!c10::Dispatcher::singleton().findOp({"wave_kernel::" + name, "block"})) {
+    if (kernel.block()) define("wave_kernel", name, {kernel, {}, kGrid});
+    define("wave_kernel", name + ".block", {kernel, {}, kGridAndBlock});
+  }
+  return name;
 }
 
 }  // namespace wave

@@ -188,6 +188,7 @@ PyMemberDef members[] = {
      "The key of this kernel in operators and graphs."},
     {"block", T_OBJECT_EX, offsetof(KernelObject, default_block), READONLY, "The required workgroup size, or None."},
     {"_plan", T_OBJECT_EX, offsetof(KernelObject, plan), READONLY, nullptr},
+    {"_has_operator", T_BOOL, offsetof(KernelObject, has_operator), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -224,11 +225,12 @@ PyType_Spec spec = {
     "wave_runtime.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots,
 };
 
-/// Puts `function` into the type as __call__, where torch.compile looks for what to trace. The type's slot stays: a
-/// call from Python goes the fast way.
-void define_call(const py::function& function) {
-  if (PyDict_SetItemString(kernel_type->tp_dict, "__call__", function.ptr()) != 0) throw py::error_already_set();
-  PyType_Modified(kernel_type);
+/// Puts `function` into a type as __call__, where torch.compile looks for what to trace. The type's slot stays: a call
+/// from Python goes the fast way.
+void define_call(const py::type& type, const py::function& function) {
+  auto* object = reinterpret_cast<PyTypeObject*>(type.ptr());
+  if (PyDict_SetItemString(object->tp_dict, "__call__", function.ptr()) != 0) throw py::error_already_set();
+  PyType_Modified(object);
 }
 
 }  // namespace
@@ -244,6 +246,7 @@ py::object make_kernel_object(const Kernel& kernel) {
   object->handle = python_text(kernel.handle()).release().ptr();
   object->plan = plan_of(kernel.signature()).release().ptr();
   object->default_block = block_tuple(kernel).release().ptr();
+  object->has_operator = can_have_operator(kernel);
   return owner;
 }
 
@@ -264,7 +267,10 @@ void bind_kernel(py::module_& module) {
   add_method("resources", resources, py::arg("device") = py::none());
   add_method("occupancy", occupancy, py::arg("device") = py::none());
   module.add_object("Kernel", type);
-  module.def("define_call", &define_call, py::arg("function"));
+  module.def(
+      "define_traced_operator", [](const std::string& handle) { return define_traced_operator(find_kernel(handle)); },
+      py::arg("handle"));
+  module.def("define_call", &define_call, py::arg("type"), py::arg("function"));
 }
 
 }  // namespace wave

@@ -18,7 +18,11 @@
 #include "python/errors.h"
 #include "python/kernel_object.h"
 #include "python/launch_arguments.h"
+<<<<<<< HEAD
 #include "python/upstream_launch.h"
+=======
+#include "python/operator_object.h"
+>>>>>>> main
 
 namespace py = pybind11;
 
@@ -104,6 +108,7 @@ PYBIND11_MODULE(_C, module) {
   bind_isa(module);
   bind_kernel(module);
   bind_launches(module);
+  bind_operator(module);
   bind_devices(module);
   bind_hooks(module);
   bind_upstream(module);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/error.h"
 #include "code_object/occupancy.h"
@@ -14,6 +15,11 @@ namespace {
 
 std::atomic<void (*)()> interrupt_check{nullptr};
 thread_local EmulatorStatistics statistics;
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != 0 && std::strcmp(value, "0") != 0;
+}
 
 uint64_t max_instructions() {
   const char* value = std::getenv("WAVE_RUNTIME_MAX_INSTRUCTIONS");
@@ -38,6 +44,7 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.trace = launch.host->trace;
   dispatch.parallel = launch.host->parallel;
   dispatch.max_instructions = max_instructions();
+  dispatch.deterministic = is_set("WAVE_RUNTIME_DETERMINISTIC");
   if (auto* check = interrupt_check.load()) dispatch.interrupted = check;
   emulator::Statistics result = emulator::run(dispatch);
   statistics = {result.instructions, result.waves, result.workgroups};

@@ -1,0 +1,99 @@
+"""define_op under torch.compile: one opaque operator, or the body where it is inlined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+import torch
+from operators_support import BINARIES, SIGNATURE, add, add_out, inlined_add, matmul, twice
+from torch import Tensor
+from torch._dynamo.testing import CompileCounter
+from torch._inductor.utils import run_and_get_code
+
+import wave_runtime
+
+
+@pytest.fixture(autouse=True)
+def _fresh_compiler() -> Iterator[None]:
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("op", [add, inlined_add], ids=["opaque", "inlined"])
+def test_fullgraph(op: wave_runtime.Operator, dynamic: bool) -> None:
+    compiled = torch.compile(op, fullgraph=True, dynamic=dynamic, backend="aot_eager")
+    for n in (1000, 37):
+        a, b = torch.randn(n), torch.randn(n)
+        assert torch.equal(compiled(a, b), a + b)
+
+
+def test_no_copies_and_order_with_fused_kernels() -> None:
+    """Fused kernels and operators read what the other wrote, and nothing is cloned."""
+
+    def function(a: Tensor, b: Tensor) -> Tensor:
+        out = torch.empty_like(a)
+        add_out(torch.relu(a) * 2, b, out=out)
+        return inlined_add(add(out, b), b) * 3
+
+    a, b = torch.randn(500), torch.randn(500)
+    result, (code, *_) = run_and_get_code(torch.compile(function, fullgraph=True), a, b)
+    torch.testing.assert_close(result, (torch.relu(a) * 2 + 3 * b) * 3)
+    code = code.split("def call(self, args):")[1].split("runner =")[0]
+    assert code.count("torch.ops.wave_test.add.default(") == 1
+    assert code.count("torch.ops.wave_test.add_out.default(") == 1
+    assert code.count("torch.ops.wave_kernel.") == 1
+    assert code.count(f"fingerprint='{add.fingerprint}'") == 1
+    assert not re.search(r"clone|copy_", code), code
+    assert len(re.findall(r"cpp_fused_\w+\(", code)) == 2, "before the first operator and after the last"
+
+
+@pytest.mark.parametrize("op", [add, inlined_add], ids=["opaque", "inlined"])
+def test_sizes_do_not_recompile(op: wave_runtime.Operator) -> None:
+    counter = CompileCounter()
+    compiled = torch.compile(lambda a, b: op(a, b), fullgraph=True, dynamic=True, backend=counter)
+    for n in (1000, 37, 38, 4096, 5):
+        compiled(torch.randn(n), torch.randn(n))
+    assert counter.frame_count == 1
+
+
+def test_strides_reach_the_operator_as_they_are() -> None:
+    options = {"signature": {"vector_add": SIGNATURE}, "strides": "any"}
+    kernel = wave_runtime.load(BINARIES / "basics.hsaco", **options)["vector_add"]
+
+    @wave_runtime.define_op("wave_test::add_any")
+    def add_any(a: Tensor, b: Tensor) -> Tensor:
+        assert a.stride() == b.stride() == (1, 30)
+        c = torch.empty_strided(a.shape, a.stride())
+        kernel(a, b, c, a.numel(), grid=wave_runtime.cdiv(a.numel(), 256), block=256)
+        return c
+
+    a, b = torch.randn(20, 30), torch.randn(20, 30)
+    result, (code, *_) = run_and_get_code(torch.compile(lambda a, b: add_any((a + 1).T, b.T), fullgraph=True), a, b)
+    torch.testing.assert_close(result, (a + 1 + b).T)
+    assert "clone" not in code
+
+
+def test_gradients() -> None:
+    def function(x: Tensor, w: Tensor) -> Tensor:
+        return twice(matmul(x, w.T)).square().sum()
+
+    x, w = torch.randn(20, 20, requires_grad=True), torch.randn(20, 20, requires_grad=True)
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    got, expected = compiled(x, w), (2 * (x @ w.T)).square().sum()
+    torch.testing.assert_close(got, expected)
+    gradients = (torch.autograd.grad(loss, (x, w)) for loss in (got, expected))
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
+
+
+def test_without_a_derivative() -> None:
+    a = torch.randn(4, requires_grad=True)
+    message = r"operator 'wave_test::add': a tensor requires grad, but the operator has no derivative"
+    with pytest.raises(Exception, match=message):
+        torch.compile(lambda a: add(a, a), fullgraph=True, backend="aot_eager")(a)
+    with torch.no_grad():
+        result = torch.compile(lambda a: add(a, a), fullgraph=True, backend="aot_eager")(a)
+    assert torch.equal(result, a.detach() * 2)

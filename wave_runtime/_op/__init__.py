@@ -1,0 +1,6 @@
+"""Operators made of kernels: one definition, which eager mode runs straight and torch's tracers see as an operator."""
+
+from wave_runtime._op._define import cdiv, define_op
+from wave_runtime._op._operator import Operator
+
+__all__ = ["Operator", "cdiv", "define_op"]
