@@ -240,8 +240,8 @@ void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLau
   }
 }
 
-std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
-                             std::vector<MemoryRange> memory, AccessTrace* trace) {
+std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments, HostMemory memory,
+                             AccessTrace* trace) {
   if (!is_emulated(site)) {
     enqueue(site, arguments, nullptr);
     return {};
@@ -254,9 +254,9 @@ std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> ar
 std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packer, const TensorArguments& tensors) {
   const Kernel& kernel = site.kernel;
   if (!is_emulated(site)) return run(site, packer.packed(), {});
-  if (!kernel.strict()) return run(site, packer.packed(), tensors.memory());
+  if (!kernel.strict()) return run(site, packer.packed(), {tensors.memory()});
   AccessTrace trace = tensors.trace();
-  std::vector<std::string> warnings = run(site, packer.packed(), tensors.memory(), &trace);
+  std::vector<std::string> warnings = run(site, packer.packed(), {tensors.memory()}, &trace);
   for (size_t i = 0; i < tensors.items().size() && kernel.signature().mutability_known; ++i) {
     const TensorArguments::Item& item = tensors.items()[i];
     if (item.is_written && !trace.written(i) && item.tensor->numel() != 0) {

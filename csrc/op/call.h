@@ -108,8 +108,8 @@ bool is_profiled();
 std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packer, const TensorArguments& tensors);
 
 /// The same for arguments without tensors. `memory` is what the emulated kernel may touch.
-std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
-                             std::vector<MemoryRange> memory, AccessTrace* trace = nullptr);
+std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments, HostMemory memory,
+                             AccessTrace* trace = nullptr);
 
 /// The rest of an operator's launch on dense tensors, whose arguments are read and checked: options, launch, and
 /// torch's warnings. `packer` has all arguments but the tensors.
