@@ -67,8 +67,11 @@ def test_wins_over_upstreams_module(tmp_path: Path) -> None:
 def test_public_names() -> None:
     assert sorted(wave_runtime.__all__) == [
         "BoundLaunch",
+        "Int32Vector",
+        "Int64Vector",
         "Kernel",
         "KernelFault",
+        "KernelLaunchInfo",
         "Loaded",
         "Module",
         "Operator",
@@ -78,7 +81,10 @@ def test_public_names() -> None:
         "cdiv",
         "define_op",
         "hooks",
+        "launch",
         "load",
+        "load_binary",
+        "load_hip_functions",
         "loaded",
         "sequence",
         "variants",

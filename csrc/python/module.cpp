@@ -19,6 +19,7 @@
 #include "python/kernel_object.h"
 #include "python/launch_arguments.h"
 #include "python/operator_object.h"
+#include "python/upstream_launch.h"
 
 namespace py = pybind11;
 
@@ -107,6 +108,7 @@ PYBIND11_MODULE(_C, module) {
   bind_operator(module);
   bind_devices(module);
   bind_hooks(module);
+  bind_upstream(module);
   py::class_<ParsedCode>(module, "CodeObject", py::is_final())
       .def(py::init(&parse), py::arg("data"))
       .def_property_readonly("format", [](const ParsedCode& parsed) { return name(parsed.code->format()); })

@@ -100,13 +100,16 @@ class Operator(_C.OperatorBase):
 
     def _run_autograd(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         arguments = (*args, *kwargs.values())
-        if not self._has_sharding:
-            _sharding.check_has_rule(self.name, arguments)
-        if requires_grad(arguments) and self._is_differentiable():
-            return self._differentiate(*args, **kwargs)
-        if requires_grad(arguments) or in_forward_mode():
-            check_differentiable(self.name, arguments)
-        return self.overload.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
+        try:
+            if requires_grad(arguments) and self._is_differentiable():
+                return self._differentiate(*args, **kwargs)
+            if requires_grad(arguments) or in_forward_mode():
+                check_differentiable(self.name, arguments)
+            return self.overload.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
+        except NotImplementedError:
+            if not self._has_sharding:
+                _sharding.check_has_rule(self.name, arguments)
+            raise
 
     def _is_differentiable(self) -> bool:
         """In a backward pass all are: only those that differentiate it anew, which few do, need to hear of an error."""

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "code_object/occupancy.h"
 #include "emulator/dispatch.h"
+#include "emulator/process_memory.h"
 
 namespace wave {
 
@@ -37,7 +38,8 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.block = launch.block;
   dispatch.dynamic_lds = launch.shared_memory;
   dispatch.arguments = launch.arguments;
-  dispatch.memory = launch.host->memory;
+  dispatch.memory = launch.host->memory.ranges;
+  if (launch.host->memory.whole_process) dispatch.find_region = find_mapping;
   dispatch.strict = launch.host->strict;
   dispatch.trace = launch.host->trace;
   dispatch.parallel = launch.host->parallel;
