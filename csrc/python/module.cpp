@@ -18,11 +18,8 @@
 #include "python/errors.h"
 #include "python/kernel_object.h"
 #include "python/launch_arguments.h"
-<<<<<<< HEAD
-#include "python/upstream_launch.h"
-=======
 #include "python/operator_object.h"
->>>>>>> main
+#include "python/upstream_launch.h"
 
 namespace py = pybind11;
 
