@@ -36,8 +36,8 @@ def call_operator(self: _C.Kernel, *args: Any, **options: Unpack[LaunchOptions])
 
     This is what ``kernel(...)`` does where the call must be an operator: with modes, tracers or tensor subclasses, and
     under torch.compile, which finds this function as ``Kernel.__call__`` and traces it. Compiled code gets an operator
-    of the kernel alone, since torch parses lists slowly; an exported program one that brings the kernel's code, since it
-    may run where the kernel was never loaded. The operator checks the rest.
+    of the kernel alone, since torch parses lists slowly; an exported program one that brings the kernel's code, since
+    it may run where the kernel was never loaded. The operator checks the rest.
     """
     exporting = is_exporting()
     if torch.compiler.is_dynamo_compiling() and not exporting and _call_own_operator(self, *args, **options):
