@@ -302,8 +302,8 @@ void check_differentiable(const Kernel& kernel, const at::Tensor& tensor) {
   if (!requires_grad && !tensor._fw_grad(0).defined()) return;
   throw RuntimeError(text(
       "kernel '", kernel.name(), "': a tensor ", requires_grad ? "requires grad" : "carries a forward-mode tangent",
-      ", but a launch has no derivative. Call it under torch.no_grad(), on tensor.detach(), or inside a "
-      "torch.autograd.Function that has a backward"));
+      ", but a launch has no derivative. Call it under torch.no_grad(), on tensor.detach(), or in an operator that has "
+      "one: wave_runtime.define_op"));
 }
 
 }  // namespace wave
