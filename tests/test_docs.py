@@ -9,7 +9,7 @@ import sys
 import pytest
 from support import ROOT
 
-PAGES = ("README.md", "docs/gpu.md", "docs/hip_emulator.md")
+PAGES = ("README.md", "docs/gpu.md", "docs/hip_emulator.md", "docs/operators.md", "docs/autograd.md")
 
 
 @pytest.mark.parametrize("page", PAGES)
