@@ -1,4 +1,5 @@
 # make demo    build, and run every example kernel and a transformer block of them beside torch; draws demo.png
+# make train   build, and train a small transformer on our operators, and the same in torch; draws training.png
 # make test    build, and run all tests
 # make test-wave   compile hundreds of Wave kernels, and compare each with torch
 # make bench   measure the emulator and, where there is an NVIDIA GPU, launches and modules
@@ -8,7 +9,8 @@
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make clean   remove what was built, .venv included
 #
-# DEVICE  where the demo runs: cpu, cuda, cuda:1; by default a GPU that the Wave kernels fit, or the CPU
+# DEVICE  where the demo and the training run: cpu, cuda, cuda:1; by default the CPU, for the demo also a GPU that the
+#         Wave kernels fit
 # TORCH   what pip installs where the environment has no torch
 # VENV    the environment; one that exists is used as it is
 # PYTHON  the interpreter that makes it
@@ -23,7 +25,7 @@ python := $(VENV)/bin/python
 tests ?= tests
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo test test-wave bench lint fuzz tsan asan wave clean
+.PHONY: build demo train test test-wave bench lint fuzz tsan asan wave clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -32,6 +34,9 @@ build: $(VENV)/.wave-runtime-ready
 
 demo: build
 	@$(python) examples/transformer.py $(if $(DEVICE),--device $(DEVICE))
+
+train: build
+	@$(python) examples/train_tiny_transformer.py --compare $(if $(DEVICE),--device $(DEVICE))
 
 test: build
 	$(python) -m pytest $(tests)
@@ -85,7 +90,7 @@ wave: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-wave.txt
 
 clean:
-	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so demo.png
+	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so demo.png training.png
 	find . -name __pycache__ -not -path './.git/*' -exec rm -rf {} +
 
 $(python):

@@ -27,6 +27,7 @@ import torch.distributed as dist
 from picture import draw_losses
 from tiny_transformer import Operations, Size, TinyTransformer
 from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
@@ -120,9 +121,10 @@ def make_model(do: Operations, preset: Preset, text: Text, place: Place, options
         for block in model.blocks:  # All are one graph. Outside of it stay the hooks by which weights are gathered.
             block.forward = torch.compile(block.forward, fullgraph=True)
     if options.fsdp:
+        mesh = init_device_mesh(place.device.type, (place.processes,))
         for block in model.blocks:
-            fully_shard(block)
-        fully_shard(model)
+            fully_shard(block, mesh=mesh)
+        fully_shard(model, mesh=mesh)
         return model
     if place.processes > 1:
         return DistributedDataParallel(model, device_ids=[place.device] if place.device.type == "cuda" else None)

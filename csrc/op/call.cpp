@@ -297,13 +297,13 @@ bool is_lowering() {
   return !TorchDispatchModeTLS::get_mode(TorchDispatchModeKey::FUNCTIONAL).has_value();
 }
 
-void check_differentiable(const Kernel& kernel, const at::Tensor& tensor) {
+void check_differentiable(std::string_view kernel, const at::Tensor& tensor) {
   const bool requires_grad = c10::GradMode::is_enabled() && tensor.requires_grad();
   if (!requires_grad && !tensor._fw_grad(0).defined()) return;
   throw RuntimeError(text(
-      "kernel '", kernel.name(), "': a tensor ", requires_grad ? "requires grad" : "carries a forward-mode tangent",
-      ", but a launch has no derivative. Call it under torch.no_grad(), on tensor.detach(), or in an operator that has "
-      "one: wave_runtime.define_op"));
+      "kernel '", kernel, "': a tensor ", requires_grad ? "requires grad" : "carries a forward-mode tangent",
+      ", but a launch has no derivative. Call it under torch.no_grad(), on tensor.detach(), or in an operator that "
+      "has one: wave_runtime.define_op"));
 }
 
 }  // namespace wave

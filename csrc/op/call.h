@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/arguments.h"
@@ -128,6 +129,9 @@ bool is_fake(const at::Tensor& tensor);
 bool is_lowering();
 
 /// Throws where a launch would cut the autograd graph at this tensor: see TensorArguments::tell_autograd.
-void check_differentiable(const Kernel& kernel, const at::Tensor& tensor);
+void check_differentiable(std::string_view kernel, const at::Tensor& tensor);
+inline void check_differentiable(const Kernel& kernel, const at::Tensor& tensor) {
+  check_differentiable(kernel.name(), tensor);
+}
 
 }  // namespace wave

@@ -11,6 +11,7 @@ from torch._functorch.autograd_function import custom_function_call_vmap_helper
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
 from wave_runtime import _C
+from wave_runtime._export import is_exporting
 from wave_runtime._op import _sharding
 from wave_runtime._op._autocast import cast
 from wave_runtime._op._autograd import (
@@ -273,7 +274,7 @@ def is_functorch_next() -> bool:
 
 def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
     """A call that PyTorch must see: dynamo finds this function as ``Operator.__call__`` and traces it."""
-    if torch.compiler.is_exporting() or (self.inline and torch.compiler.is_compiling()):
+    if is_exporting() or (self.inline and torch.compiler.is_compiling()):
         return self.body(*args, **kwargs)
     if not torch.compiler.is_compiling() and is_functorch_next() and self._is_differentiable():
         args, kwargs = self._parameters.bind(args, kwargs)  # functorch wants to see the autograd.Function
