@@ -9,7 +9,8 @@ import torch
 from typing_extensions import Unpack
 
 from wave_runtime import _C
-from wave_runtime._export import embed_in_packages, is_exporting, launch_embedded
+from wave_runtime._export import embed_in_packages, launch_embedded
+from wave_runtime._tracing import constant_result, is_exporting
 
 Dims = int | Sequence[int]
 
@@ -116,7 +117,7 @@ def _block(self: _C.Kernel, block: Dims | None) -> list[int]:
     return _extents(self, "block", dims)
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+@constant_result
 def _operator_name(handle: str) -> str:
     """Runs while torch.compile traces, so that the operator is there before a compiled graph, of a cache even, runs."""
     return _C.define_traced_operator(handle)

@@ -11,7 +11,6 @@ from torch._functorch.autograd_function import custom_function_call_vmap_helper
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
 from wave_runtime import _C
-from wave_runtime._export import is_exporting
 from wave_runtime._op import _sharding
 from wave_runtime._op._autocast import cast
 from wave_runtime._op._autograd import (
@@ -28,6 +27,7 @@ from wave_runtime._op._autograd import (
 from wave_runtime._op._fingerprint import hash_of
 from wave_runtime._op._schema import Parameters, schema_of, split_name, tensors_in
 from wave_runtime._op._vmap import VmapRule, leading_batch
+from wave_runtime._tracing import is_exporting
 
 AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 
