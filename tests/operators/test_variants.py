@@ -148,6 +148,12 @@ def test_what_is_written_is_written_once() -> None:
     assert torch.equal(base, torch.arange(12.0).view(4, 3) + torch.tensor([0.0, 1, 1]))
 
 
+def test_launches_that_take_long_are_timed_once(blocks: Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wave_runtime._op._tuning.SECONDS", 0.0)
+    wave_runtime.variants(often, once)(*tensors())
+    assert blocks() == [64] * 100 + [256] * 3, "the first to load the kernel"
+
+
 def test_errors(probe: Callable[..., wave_runtime.Kernel]) -> None:
     with pytest.raises(ValueError, match="at least one launch"):
         wave_runtime.variants()

@@ -61,7 +61,7 @@ def measure(launch: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     run()  # loads the kernel
     once = clock(run, 1)
     count = max(1, min(MOST_LAUNCHES, int(SECONDS / 3 / max(once, 1e-9))))
-    return 1e3 * min(once, *(clock(run, count) for _ in range(3 if once < SECONDS else 0)))
+    return 1e3 * min([once, *(clock(run, count) for _ in range(3 if once < SECONDS else 0))])
 
 
 def _time_on_cpu(run: Callable[[], None], count: int) -> float:
