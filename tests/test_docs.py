@@ -10,7 +10,14 @@ import sys
 import pytest
 from support import ROOT
 
-PAGES = ("README.md", "docs/distributed.md", "docs/gpu.md", "docs/hip_emulator.md")
+PAGES = (
+    "README.md",
+    "docs/autograd.md",
+    "docs/distributed.md",
+    "docs/gpu.md",
+    "docs/hip_emulator.md",
+    "docs/operators.md",
+)
 
 # What torchrun tells a process, here the only one.
 ENVIRONMENT = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "0"}

@@ -1,8 +1,8 @@
 """The extension module. Kernel, KernelFault and the documented functions are re-exported by the package."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Sequence as _Sequence
-from typing import Any, final
+from typing import Any, SupportsIndex, final
 
 import torch
 from torch import Tensor
@@ -159,6 +159,7 @@ class Kernel:
         *,
         memory: _Sequence[Tensor] = (),
         device: _Device = None,
+        process_memory: bool = False,
         **options: Unpack[LaunchOptions],
     ) -> None:
         """Launch with arguments that the caller has packed: the kernarg segment up to the hidden arguments.
@@ -168,6 +169,8 @@ class Kernel:
             memory: tensors that the kernel may read and write. The emulator lets it touch nothing else; autograd is
                 told that they change.
             device: where to launch; by default where the tensors are, else on the CPU.
+            process_memory: let the emulated kernel touch whatever else the process has mapped, too: for arguments that
+                are addresses of who knows what. An address that is not mapped is a KernelFault still.
             options: those of a call.
         """
 
@@ -215,8 +218,86 @@ class OperatorBase:
     @fingerprint.deleter
     def fingerprint(self) -> None: ...
     _has_autocast: bool
+    _returns_new: bool
     def _check_aliases(self, *arguments_and_result: Any) -> None:
         """Raise ValueError where the result, given last, shares memory with an argument."""
+
+@final
+class KernelLaunchInfo:
+    """How :func:`launch` launches a kernel: upstream's type of this name. The fields can be changed.
+
+    Attributes:
+        gpu_stream: the driver's handle of a stream, 0 for its default stream; None for torch's current one.
+        gpu_func: a kernel of ``wave_runtime.load_binary``.
+        sharedMemoryBytes: bytes of shared memory (LDS) that a workgroup needs; what the binary declares counts among them.
+        gridX, gridY, gridZ: workgroups.
+        blockX, blockY, blockZ: work-items of a workgroup.
+        clusterDimX, clusterDimY, clusterDimZ: workgroups of a cluster; 1 or 0 for none.
+    """
+
+    gpu_stream: int | None
+    gpu_func: int
+    sharedMemoryBytes: int
+    gridX: int
+    gridY: int
+    gridZ: int
+    blockX: int
+    blockY: int
+    blockZ: int
+    clusterDimX: int
+    clusterDimY: int
+    clusterDimZ: int
+    def __init__(
+        self,
+        gpu_stream: int | None = None,
+        gpu_func: int = ...,
+        sharedMemoryBytes: int = 0,
+        gridX: int = 1,
+        gridY: int = 1,
+        gridZ: int = 1,
+        blockX: int = 1,
+        blockY: int = 1,
+        blockZ: int = 1,
+        clusterDimX: int = 1,
+        clusterDimY: int = 1,
+        clusterDimZ: int = 1,
+    ) -> None: ...
+
+@final
+class Int64Vector(list[int]):
+    """A list of integers of 64 bits: upstream's type of this name. Negative ones count as two's complement."""
+
+@final
+class Int32Vector(list[int]):
+    """A list of integers of 32 bits: upstream's type of this name."""
+
+def launch(
+    info: KernelLaunchInfo,
+    tensors: Iterable[Tensor | SupportsIndex],
+    dynamic_dims: Iterable[SupportsIndex],
+    scalar_args: Iterable[Any],
+    strides: Iterable[SupportsIndex] = [],
+    /,
+) -> None:
+    """Launch a kernel as upstream's function of this name does, with the arguments laid out as Wave kernels take them.
+
+    Arguments lie one behind the other without padding: 8 bytes for each tensor, 4 for each scalar, then dynamic
+    dimensions and strides as two words of 4 bytes, the low one first.
+
+    Args:
+        info: the kernel, and how to launch it.
+        tensors: tensors, which are checked as in any other call, or addresses. On the CPU an address may point to whatever
+            the process has mapped. The launch runs on the tensors' device; where there are only addresses, on the current
+            GPU where torch has one, else on the CPU.
+        dynamic_dims, strides: integers of 64 bits, negative ones as two's complement. Where strides are given, tensors need
+            not be contiguous, and a kernel that takes none does not mind.
+        scalar_args: ints (bools among them) of 32 bits, and floats, which are rounded to f32; numpy's and torch's, too.
+
+    Raises:
+        TypeError, ValueError: an argument does not fit, with its list and index, before anything runs.
+        RuntimeError: the driver fails: ``Error 1(hipErrorInvalidValue) ...``.
+        KernelFault: on the emulator, the kernel did what it must not.
+    """
 
 @final
 class CodeObject:
@@ -238,6 +319,8 @@ def make_kernel(
     strides: str,
     strict: bool,
 ) -> Kernel: ...
+def embedded_code(handle: str) -> Tensor: ...
+def load_raw(variants: list[CodeObject], name: str) -> tuple[Any, int]: ...
 def define_traced_operator(handle: str) -> str:
     """Define the operator of torch.ops.wave_kernel that a kernel's call is in compiled code, and return its name."""
 

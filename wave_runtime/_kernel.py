@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypedDict
 
 import torch
+from typing_extensions import Unpack
 
 from wave_runtime import _C
+from wave_runtime._export import embed_in_packages, launch_embedded
+from wave_runtime._tracing import constant_result, is_exporting
 
 Dims = int | Sequence[int]
 
@@ -29,7 +32,22 @@ class LaunchOptions(Options):
     grid: Dims
 
 
-def call_operator(
+def call_operator(self: _C.Kernel, *args: Any, **options: Unpack[LaunchOptions]) -> None:
+    """Call an operator with the arguments of ``kernel(...)``: ``torch.ops.wave.launch``, or the kernel's own.
+
+    This is what ``kernel(...)`` does where the call must be an operator: with modes, tracers or tensor subclasses, and
+    under torch.compile, which finds this function as ``Kernel.__call__`` and traces it. Compiled code gets an operator
+    of the kernel alone, since torch parses lists slowly; an exported program one that brings the kernel's code, since
+    it may run where the kernel was never loaded. The operator checks the rest.
+    """
+    exporting = is_exporting()
+    if torch.compiler.is_dynamo_compiling() and not exporting and _call_own_operator(self, *args, **options):
+        return
+    launch = launch_embedded if exporting else torch.ops.wave.launch
+    launch(*_operator_arguments(self, *args, **options))
+
+
+def _call_own_operator(
     self: _C.Kernel,
     *args: Any,
     grid: Dims,
@@ -39,43 +57,37 @@ def call_operator(
     cooperative: bool = False,
     programmatic: bool = False,
     priority: int | None = None,
-) -> None:
-    """Call an operator with the arguments of ``kernel(...)``: ``torch.ops.wave.launch``, or the kernel's own.
-
-    This is what ``kernel(...)`` does where the call must be an operator: with modes, tracers or tensor subclasses, and
-    under torch.compile, which finds this function as ``Kernel.__call__`` and traces it. Compiled code gets an operator
-    of the kernel alone, since torch parses lists slowly. The operator checks the rest.
-    """
-    plan = self._plan
-    if len(args) != len(plan):
-        raise TypeError(f"kernel '{self.name}' takes {len(plan)} arguments ({self.signature}), given {len(args)}")
-    default_block = block is None
-    if block is None:
-        block = self.block
-    if block is None:
-        raise TypeError(f"kernel '{self.name}': block= is missing: the binary fixes no workgroup size")
-    grid_extents, block_extents = _extents(self, "grid", grid), _extents(self, "block", block)
-    values = [_operand(self, index, kind, args[index]) for index, kind in enumerate(plan)]
-    # A float recompiles for each value, a tensor does not: so floats may be given as zero-dimensional tensors.
-    with_tensors = any(kind == "float" and isinstance(v, torch.Tensor) for kind, v in zip(plan, values, strict=True))
+) -> bool:
+    """Call the operator of the kernel alone, where it has one that takes these arguments and options."""
     is_plain = cluster is None and not cooperative and not programmatic and priority is None
-    compiling = torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting()
-    if compiling and self._has_operator and is_plain and not with_tensors:
-        operator = getattr(torch.ops.wave_kernel, _operator_name(self.handle))
-        if default_block and shared_memory == 0:
-            operator.default(*values, *grid_extents)
-        else:
-            operator.block(*values, *grid_extents, *block_extents, shared_memory)
-        return
-    inputs, outputs, ints, floats = _lists(plan, values, with_tensors)
-    torch.ops.wave.launch(
+    if not is_plain or not self._has_operator or any(_float_tensors(self, args)):
+        return False
+    values, grid_extents, block_extents = _values(self, args), _extents(self, "grid", grid), _block(self, block)
+    operator = getattr(torch.ops.wave_kernel, _operator_name(self.handle))
+    if block is None and shared_memory == 0:
+        operator.default(*values, *grid_extents)
+    else:
+        operator.block(*values, *grid_extents, *block_extents, shared_memory)
+    return True
+
+
+def _operator_arguments(
+    self: _C.Kernel,
+    *args: Any,
+    grid: Dims,
+    block: Dims | None = None,
+    shared_memory: int = 0,
+    cluster: Dims | None = None,
+    cooperative: bool = False,
+    programmatic: bool = False,
+    priority: int | None = None,
+) -> tuple[Any, ...]:
+    """What ``torch.ops.wave.launch`` takes for the arguments of ``kernel(...)``."""
+    return (
         self.handle,
-        inputs,
-        outputs,
-        ints,
-        floats,
-        grid_extents,
-        block_extents,
+        *_lists(self._plan, _values(self, args), any(_float_tensors(self, args))),
+        _extents(self, "grid", grid),
+        _block(self, block),
         shared_memory,
         None if cluster is None else _extents(self, "cluster", cluster),
         cooperative,
@@ -84,7 +96,28 @@ def call_operator(
     )
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def _float_tensors(self: _C.Kernel, args: Sequence[Any]) -> list[bool]:
+    """Which floats are given as tensors: a float recompiles for each value, a zero-dimensional tensor does not."""
+    return [kind == "float" and isinstance(value, torch.Tensor) for kind, value in zip(self._plan, args, strict=False)]
+
+
+def _values(self: _C.Kernel, args: Sequence[Any]) -> list[Any]:
+    """The arguments as operators take them."""
+    plan = self._plan
+    if len(args) != len(plan):
+        raise TypeError(f"kernel '{self.name}' takes {len(plan)} arguments ({self.signature}), given {len(args)}")
+    return [_operand(self, index, kind, args[index]) for index, kind in enumerate(plan)]
+
+
+def _block(self: _C.Kernel, block: Dims | None) -> list[int]:
+    """The extents of the block: those given, else those that the binary requires."""
+    dims = self.block if block is None else block
+    if dims is None:
+        raise TypeError(f"kernel '{self.name}': block= is missing: the binary fixes no workgroup size")
+    return _extents(self, "block", dims)
+
+
+@constant_result
 def _operator_name(handle: str) -> str:
     """Runs while torch.compile traces, so that the operator is there before a compiled graph, of a cache even, runs."""
     return _C.define_traced_operator(handle)
@@ -130,7 +163,7 @@ def _lists(
         elif kind == "bytes":
             ints.extend(_words(value))
         else:
-            ints.append(value)
+            ints.append(int(value) if isinstance(value, bool) else value)  # no bool stands beside symbolic integers
     return inputs, outputs, ints, floats
 
 
@@ -202,6 +235,14 @@ def as_operator(self: _C.Kernel, name: str, **options: Any) -> torch._ops.OpOver
     self._define_operator(name, **options)
     namespace, _, short_name = name.partition("::")
     overload: torch._ops.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
+    names = [argument.name for argument in overload._schema.arguments]
+
+    def launch(*args: Any, **keywords: Any) -> None:
+        given = {"grid_y": 1, "grid_z": 1, **dict(zip(names, args, strict=False)), **keywords}
+        *arguments, x, y, z = (given[name] for name in names)
+        launch_embedded(*_operator_arguments(self, *arguments, grid=(x, y, z), **options))
+
+    embed_in_packages(overload, launch)
     return overload
 
 

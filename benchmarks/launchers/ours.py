@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import wave_runtime
-from launchers import build
+from launchers import build, upstream
 from launchers.cases import BLOCK, Launch
 from launchers.measure import Launcher, python_timer, warm_up
 
@@ -114,6 +114,11 @@ def load_dispatcher_loop() -> None:
     )
 
 
+def compatible(launch: Launch) -> Iterator[Launcher]:
+    """The functions of upstream's interface."""
+    yield from upstream.launchers_of(wave_runtime, launch, "our launch for wave-lang", "ours", target=1.5)
+
+
 def custom_op(launch: Launch) -> Iterator[Launcher]:
     """PyTorch's Python decorator for operators, around the call."""
     case = launch.case
@@ -143,6 +148,7 @@ PROVIDERS = {
     "kernel.bind(...)()": bound,
     "sequence": sequence,
     "kernel.as_operator(...)": dedicated_operator,
+    "wave_runtime.launch(...)": compatible,
     "wave::launch from C++": dispatcher,
     "torch.ops.wave.launch": operator,
     "torch.library.custom_op": custom_op,

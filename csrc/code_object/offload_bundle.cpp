@@ -5,10 +5,18 @@
 #include "base/decompress.h"
 
 namespace wave {
+
+using namespace std::string_view_literals;
+
 namespace {
 
 constexpr std::string_view kMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kCompressedMagic = "CCOB";
+constexpr std::string_view kElfMagic =
+    "\x7f"
+    "ELF";
+constexpr std::string_view kAmdTriple = "amdgcn-amd-amdhsa-";
+constexpr std::string_view kNvidiaTriple = "nvptx64-nvidia-cuda-";
 // Entries of real bundles do not overlap. Hostile ones could have the same bytes compared over and over.
 constexpr uint64_t kEntryBytesPerByte = 2;
 
@@ -47,6 +55,12 @@ CompressedHeader read_compressed_header(const Bytes& bundle) {
   return header;
 }
 
+// What an entry holds: an id does not tell cubins from PTX.
+Format format_of(const std::optional<Target>& target, const Bytes& contents) {
+  if (!target || !parse_sm(target->processor)) return Format::AmdGpu;
+  return contents.starts_with(kElfMagic) ? Format::Cubin : Format::Ptx;
+}
+
 // Reads the bundle at the start of `bundle`; gives its size. `origin` is the offset that entries are counted from.
 uint64_t read_bundle(const Bytes& bundle, uint64_t origin, bool compressed, size_t unit, const EntrySink& sink) {
   const auto count = bundle.read<uint64_t>(kMagic.size());
@@ -59,9 +73,10 @@ uint64_t read_bundle(const Bytes& bundle, uint64_t origin, bool compressed, size
     const Bytes contents = bundle.slice(offset, size);
     if (size > budget) bundle.fail(at, "bundle entries that overlap too much");
     budget -= size;
+    const std::optional<Target> target = bundle_entry_target(id);
     sink({.id = std::string(id),
-          .format = Format::AmdGpu,
-          .target = bundle_entry_target(id),
+          .format = format_of(target, contents),
+          .target = target,
           .bytes = contents,
           .compressed = compressed,
           .offset = origin + offset},
@@ -89,10 +104,12 @@ uint64_t read_any_bundle(const Bytes& bundle, uint64_t origin, size_t unit, cons
 std::optional<Target> bundle_entry_target(std::string_view id) {
   const size_t dash = id.find('-');
   const std::string_view kind = id.substr(0, dash);
-  if (dash == id.npos || (kind != "hip" && kind != "hipv4" && kind != "openmp")) return std::nullopt;
+  const auto kinds = {"hip"sv, "hipv4"sv, "openmp"sv, "cuda"sv};
+  if (dash == id.npos || std::ranges::find(kinds, kind) == kinds.end()) return std::nullopt;
   const std::string_view triple = id.substr(dash + 1);
-  if (!triple.starts_with("amdgcn-amd-amdhsa-")) return std::nullopt;
-  const size_t processor = triple.find("gfx");
+  size_t processor = triple.npos;
+  if (triple.starts_with(kAmdTriple)) processor = triple.find("gfx");
+  if (triple.starts_with(kNvidiaTriple)) processor = triple.find("sm_");
   if (processor == triple.npos) return std::nullopt;
   try {
     return Target::parse(triple.substr(processor));
@@ -114,6 +131,33 @@ size_t read_bundles(const Bytes& bytes, uint64_t origin, size_t unit, const Entr
     }
   }
   return count;
+}
+
+std::vector<uint8_t> write_bundle(std::span<const std::shared_ptr<const CodeObject>> codes) {
+  std::vector<std::string> ids;
+  uint64_t offset = kMagic.size() + 8;
+  for (const auto& code : codes) {
+    const bool is_amd = code->format() == Format::AmdGpu;
+    ids.push_back(text(is_amd ? "hip-" : "cuda-", is_amd ? kAmdTriple : kNvidiaTriple, "-", code->target().id()));
+    offset += 24 + ids.back().size();
+  }
+  std::vector<uint8_t> bundle(kMagic.begin(), kMagic.end());
+  const auto put_number = [&](uint64_t number) {
+    for (int shift = 0; shift < 64; shift += 8) bundle.push_back(static_cast<uint8_t>(number >> shift));
+  };
+  put_number(codes.size());
+  for (size_t i = 0; i < codes.size(); ++i) {
+    put_number(offset);
+    put_number(codes[i]->bytes().size());
+    put_number(ids[i].size());
+    bundle.insert(bundle.end(), ids[i].begin(), ids[i].end());
+    offset += codes[i]->bytes().size();
+  }
+  for (const auto& code : codes) {
+    const std::span<const uint8_t> image = code->bytes().span();
+    bundle.insert(bundle.end(), image.begin(), image.end());
+  }
+  return bundle;
 }
 
 uint64_t bundle_size(const Bytes& bytes) {

@@ -14,6 +14,8 @@ namespace wave {
 namespace {
 
 constexpr size_t kHashDigits = 16;
+constexpr std::string_view kAnyStrides = ";strides=any";
+constexpr std::string_view kStrict = ";strict";
 
 Signature make_signature(const KernelMetadata& metadata, const KernelOptions& options) {
   if (options.signature) return parse_signature(*options.signature, metadata);
@@ -31,14 +33,6 @@ uint32_t end_of_arguments(const Signature& signature) {
   uint32_t end = 0;
   for (const Parameter& parameter : signature.parameters) end = std::max(end, parameter.offset + parameter.size);
   return end;
-}
-
-/// The SHA-256 of what the kernel was made from.
-std::string content_hash(const CodeObjects& variants) {
-  if (variants.size() == 1) return variants.front()->sha256();
-  std::string hashes;
-  for (const auto& variant : variants) hashes += variant->sha256();
-  return sha256({reinterpret_cast<const uint8_t*>(hashes.data()), hashes.size()});
 }
 
 struct Registry {
@@ -142,11 +136,18 @@ size_t Kernel::parameter_index(const std::variant<int64_t, std::string>& referen
   return static_cast<size_t>(std::find_if(parameters.begin(), parameters.end(), has_name) - parameters.begin());
 }
 
+std::string Kernel::content_hash() const {
+  if (variants_.size() == 1) return code().sha256();
+  std::string hashes;
+  for (const auto& variant : variants_) hashes += variant->sha256();
+  return sha256({reinterpret_cast<const uint8_t*>(hashes.data()), hashes.size()});
+}
+
 std::string Kernel::make_handle() const {
-  std::string handle = text(name(), "@", content_hash(variants_).substr(0, kHashDigits));
+  std::string handle = text(name(), "@", content_hash().substr(0, kHashDigits));
   if (overridden_) handle += text(":", signature_.text());
-  if (strides_ == StridePolicy::Any) handle += ";strides=any";
-  if (strict_) handle += ";strict";
+  if (strides_ == StridePolicy::Any) append(handle, kAnyStrides);
+  if (strict_) append(handle, kStrict);
   return handle;
 }
 
@@ -164,18 +165,44 @@ const Kernel& register_kernel(std::unique_ptr<const Kernel> kernel) {
   return *all.kernels.try_emplace(handle, std::move(kernel)).first->second;
 }
 
-const Kernel& find_kernel(std::string_view handle) {
+const Kernel* find_kernel_if_known(std::string_view handle) {
   Registry& all = registry();
   std::shared_lock lock(all.mutex);
   const auto found = all.kernels.find(handle);
-  if (found != all.kernels.end()) return *found->second;
+  return found == all.kernels.end() ? nullptr : found->second.get();
+}
+
+const Kernel& find_kernel(std::string_view handle) {
+  if (const Kernel* kernel = find_kernel_if_known(handle)) return *kernel;
   const size_t at = handle.find('@');
-  throw ValueError(
-      text("no kernel with the handle '", handle,
-           "' is loaded in this process: call wave_runtime.load() on the code "
-           "object",
-           at == handle.npos ? "" : text(" whose SHA-256 begins with ", handle.substr(at + 1, kHashDigits)),
-           " before, with the signature=, writes=, strides= and strict= that the handle was made with"));
+  throw ValueError(text(
+      "no kernel with the handle '", handle,
+      "' is loaded in this process: call wave_runtime.load() on the code "
+      "object",
+      at == handle.npos ? "" : text(" whose SHA-256 begins with ", handle.substr(at + 1, kHashDigits)),
+      " before, with the signature=, writes=, strides= and strict= that the handle was made with. Exported programs "
+      "find their kernels in themselves where they were launched with kernel(...)"));
+}
+
+std::string_view name_in_handle(std::string_view handle) { return handle.substr(0, handle.find('@')); }
+
+std::unique_ptr<const Kernel> remake_kernel(std::string_view handle, CodeObjects variants) {
+  const std::string_view name = name_in_handle(handle);
+  std::string_view rest = handle.substr(std::min(handle.size(), name.size() + 1 + kHashDigits));
+  const auto take_suffix = [&](std::string_view suffix) {
+    const bool is_there = rest.ends_with(suffix);
+    if (is_there) rest.remove_suffix(suffix.size());
+    return is_there;
+  };
+  KernelOptions options;
+  options.strict = take_suffix(kStrict);
+  if (take_suffix(kAnyStrides)) options.strides = StridePolicy::Any;
+  if (rest.starts_with(':')) options.signature = rest.substr(1);
+  auto kernel = std::make_unique<const Kernel>(std::move(variants), name, options);
+  if (kernel->handle() == handle) return kernel;
+  throw ValueError(text("the code given for the kernel with the handle '", handle,
+                        "' is other code, of a kernel with '", kernel->handle(),
+                        "': the program that holds them is damaged"));
 }
 
 }  // namespace wave

@@ -70,6 +70,8 @@ class Kernel {
   /// "name@<16 digits of the code object's SHA-256>", followed by what the caller overrode. The same in every process.
   /// Of several variants: the SHA-256 of theirs.
   const std::string& handle() const { return handle_; }
+  /// The SHA-256 of the code, of several variants of theirs.
+  std::string content_hash() const;
 
   /// Bytes of the kernarg segment that arguments are packed into.
   uint32_t argument_bytes() const { return argument_bytes_; }
@@ -106,5 +108,15 @@ const Kernel& register_kernel(std::unique_ptr<const Kernel> kernel);
 
 /// The kernel with this handle. Throws ValueError that says how to load it. Thread-safe.
 const Kernel& find_kernel(std::string_view handle);
+
+/// The same, or nullptr where the process does not know it.
+const Kernel* find_kernel_if_known(std::string_view handle);
+
+/// The kernel's name in a handle.
+std::string_view name_in_handle(std::string_view handle);
+
+/// Makes a kernel from what its handle says of it. Throws ValueError where the code is not what the handle was made
+/// for.
+std::unique_ptr<const Kernel> remake_kernel(std::string_view handle, CodeObjects variants);
 
 }  // namespace wave

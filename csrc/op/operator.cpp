@@ -1,23 +1,29 @@
-// The operator wave::launch.
+// The operators wave::launch and wave::launch_embedded.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/SymIntArrayRef.h>
 #include <torch/library.h>
 
 #include "base/error.h"
 #include "op/call.h"
+#include "op/embedded.h"
 #include "op/torch_errors.h"
 
 // `inputs` are tensors the kernel only reads, `outputs` those it may write; `ints` and `floats` are its scalars. The
 // kernel's signature says which parameter takes the next item of which list: const pointers take inputs, other pointers
 // outputs, floats take floats, everything else ints (bytes[N]: N / 8 words, rounded up). Where `floats` is empty, a
 // float parameter takes a zero-dimensional CPU tensor from `inputs`. `grid` counts workgroups.
+//
+// launch_embedded is for exported programs, which must run in processes that never loaded the kernel: the first of its
+// inputs is the kernel's code, a tensor of bytes; the rest is the same.
+#define WAVE_LAUNCH_SCHEMA                                                                                            \
+  "(str kernel, Tensor[] inputs, Tensor(a!)[] outputs, SymInt[] ints, float[] floats, SymInt[] grid, "                \
+  "SymInt[] block, SymInt shared_memory=0, SymInt[]? cluster=None, bool cooperative=False, bool programmatic=False, " \
+  "int? priority=None) -> ()"
+
 TORCH_LIBRARY(wave, m) {
-  m.def(
-      "launch(str kernel, Tensor[] inputs, Tensor(a!)[] outputs, SymInt[] ints, float[] floats, SymInt[] grid, "
-      "SymInt[] block, SymInt shared_memory=0, SymInt[]? cluster=None, bool cooperative=False, bool "
-      "programmatic=False, "
-      "int? priority=None) -> ()",
-      {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides});
+  for (const char* schema : {"launch" WAVE_LAUNCH_SCHEMA, "launch_embedded" WAVE_LAUNCH_SCHEMA}) {
+    m.def(schema, {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides});
+  }
 }
 
 namespace wave {
@@ -102,46 +108,37 @@ Extents dims_of(const Kernel& kernel, const char* what, c10::SymIntArrayRef dims
   return extents;
 }
 
-/// Dense tensors on the CPU or a GPU.
-void launch_dense(WAVE_LAUNCH_PARAMETERS) {
-  with_torch_errors([&] {
-    const Kernel& kernel = find_kernel(handle);
-    ListReader lists(kernel, inputs, outputs, ints, floats);
-    TensorArguments tensors(kernel);
-    ArgumentPacker packer(kernel);
-    const auto& parameters = kernel.signature().parameters;
-    for (size_t index = 0; index < parameters.size(); ++index) {
-      const Parameter& parameter = parameters[index];
-      if (parameter.is_pointer) {
-        tensors.add(index, lists.next_tensor(parameter));
-      } else if (parameter.is_float()) {
-        packer.floating(index, lists.floats_are_tensors() ? float_of(kernel, index, lists.next_float_tensor())
-                                                          : lists.next_float());
-      } else if (parameter.type == Type::Bytes) {
-        std::vector<int64_t> words(ListReader::words(parameter));
-        for (int64_t& word : words) word = lists.next_int().expect_int();
-        packer.bytes(index, {reinterpret_cast<const uint8_t*>(words.data()), parameter.size});
-      } else {
-        packer.word(index, lists.next_int().expect_int());
-      }
+LaunchOptions options_of(const Kernel& kernel, c10::SymIntArrayRef grid, c10::SymIntArrayRef block,
+                         const c10::SymInt& shared_memory, const at::OptionalSymIntArrayRef& cluster) {
+  LaunchOptions options;
+  options.grid = dims_of(kernel, "grid", grid);
+  options.block = dims_of(kernel, "block", block);
+  options.shared_memory = shared_memory.expect_int();
+  if (cluster) options.cluster = dims_of(kernel, "cluster", *cluster);
+  return options;
+}
+
+void read_arguments(const Kernel& kernel, ListReader lists, TensorArguments& tensors, ArgumentPacker& packer) {
+  const auto& parameters = kernel.signature().parameters;
+  for (size_t index = 0; index < parameters.size(); ++index) {
+    const Parameter& parameter = parameters[index];
+    if (parameter.is_pointer) {
+      tensors.add(index, lists.next_tensor(parameter));
+    } else if (parameter.is_float()) {
+      packer.floating(
+          index, lists.floats_are_tensors() ? float_of(kernel, index, lists.next_float_tensor()) : lists.next_float());
+    } else if (parameter.type == Type::Bytes) {
+      std::vector<int64_t> words(ListReader::words(parameter));
+      for (int64_t& word : words) word = lists.next_int().expect_int();
+      packer.bytes(index, {reinterpret_cast<const uint8_t*>(words.data()), parameter.size});
+    } else {
+      packer.word(index, lists.next_int().expect_int());
     }
-    tensors.check_together();
-    tensors.check_inference();
-    LaunchOptions options;
-    options.grid = dims_of(kernel, "grid", grid);
-    options.block = dims_of(kernel, "block", block);
-    options.shared_memory = shared_memory.expect_int();
-    if (cluster) options.cluster = dims_of(kernel, "cluster", *cluster);
-    options.cooperative = cooperative;
-    options.programmatic = programmatic;
-    options.priority = priority;
-    run_operator(kernel, options, tensors, packer);
-  });
+  }
 }
 
 /// The checks that need no data.
-void check(const Kernel& kernel, WAVE_LAUNCH_PARAMETERS) {
-  ListReader lists(kernel, inputs, outputs, ints, floats);
+void check(const Kernel& kernel, ListReader lists) {
   TensorArguments tensors(kernel);
   const auto& parameters = kernel.signature().parameters;
   for (size_t index = 0; index < parameters.size(); ++index) {
@@ -154,69 +151,121 @@ void check(const Kernel& kernel, WAVE_LAUNCH_PARAMETERS) {
   tensors.check_together();
 }
 
-/// Tensors without data: nothing is written.
-void launch_meta(WAVE_LAUNCH_PARAMETERS) {
-  with_torch_errors([&] {
-    const Kernel& kernel = find_kernel(handle);
-    if (!kernel.signature().mutability_known)
-      refuse_unknown_mutability(kernel, "in torch.compile, torch.export or on meta tensors");
-    check(kernel, WAVE_LAUNCH_ARGUMENTS);
-  });
-}
-
-/// Tensors of every other kind, and no tensor at all.
-void launch_elsewhere(WAVE_LAUNCH_PARAMETERS) {
-  with_torch_errors([&] {
-    const Kernel& kernel = find_kernel(handle);
-    check(kernel, WAVE_LAUNCH_ARGUMENTS);
-    const at::Tensor& tensor = outputs.empty() ? inputs.front() : outputs.front();
-    throw ValueError(text("kernel '", kernel.name(), "': tensors are on ", tensor.device().str(),
-                          "; expected CPU or CUDA (ROCm) tensors"));
-  });
-}
-
 using Launch = void(WAVE_LAUNCH_PARAMETERS);
 
-const c10::TypedOperatorHandle<Launch>& launch_operator() {
-  static const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow("wave::launch", "").typed<Launch>();
-  return handle;
-}
+/// What tells the two operators apart: where the kernel comes from, and which inputs are its arguments.
+struct ByHandle {
+  static constexpr const char* kName = "launch";
+  static const Kernel& kernel(std::string_view handle, at::TensorList) { return find_kernel(handle); }
+  static const Kernel* kernel_if_known(std::string_view handle) { return &find_kernel(handle); }
+  static at::TensorList arguments(at::TensorList inputs) { return inputs; }
+};
+struct Embedded {
+  static constexpr const char* kName = "launch_embedded";
+  static const Kernel& kernel(std::string_view handle, at::TensorList inputs) { return find_embedded(handle, inputs); }
+  // Where tensors have no data the code cannot be read: what is wrong with the arguments shows at the launch then.
+  static const Kernel* kernel_if_known(std::string_view handle) { return find_kernel_if_known(handle); }
+  static at::TensorList arguments(at::TensorList inputs) { return inputs.empty() ? inputs : inputs.slice(1); }
+};
 
-/// Raises where a launch would cut the autograd graph without a word.
-void launch_autograd(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
-  const bool all_fake =
-      std::all_of(inputs.begin(), inputs.end(), is_fake) && std::all_of(outputs.begin(), outputs.end(), is_fake);
-  if (!all_fake || !is_lowering()) {
+/// The kernels of an operator for the dispatcher's keys.
+template <class Source>
+struct Operator {
+  /// Dense tensors on the CPU or a GPU.
+  static void dense(WAVE_LAUNCH_PARAMETERS) {
     with_torch_errors([&] {
-      const Kernel& kernel = find_kernel(handle);
-      for (const at::Tensor& tensor : inputs) check_differentiable(kernel, tensor);
-      for (const at::Tensor& tensor : outputs) check_differentiable(kernel, tensor);
+      const Kernel& kernel = Source::kernel(handle, inputs);
+      TensorArguments tensors(kernel);
+      ArgumentPacker packer(kernel);
+      read_arguments(kernel, {kernel, Source::arguments(inputs), outputs, ints, floats}, tensors, packer);
+      tensors.check_together();
+      tensors.check_inference();
+      LaunchOptions options = options_of(kernel, grid, block, shared_memory, cluster);
+      options.cooperative = cooperative;
+      options.programmatic = programmatic;
+      options.priority = priority;
+      run_operator(kernel, options, tensors, packer);
     });
   }
-  launch_operator().redispatch(keys & c10::after_autograd_keyset, WAVE_LAUNCH_ARGUMENTS);
-}
 
-void launch_in_place(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
-  mark_written(outputs);
-  launch_operator().redispatch(keys & c10::after_ADInplaceOrView_keyset, WAVE_LAUNCH_ARGUMENTS);
-}
+  /// Tensors without data: nothing is written.
+  static void meta(WAVE_LAUNCH_PARAMETERS) {
+    with_torch_errors([&] {
+      const Kernel* kernel = Source::kernel_if_known(handle);
+      if (kernel == nullptr) return;
+      if (!kernel->signature().mutability_known)
+        refuse_unknown_mutability(*kernel, "in torch.compile, torch.export or on meta tensors");
+      check(*kernel, {*kernel, Source::arguments(inputs), outputs, ints, floats});
+    });
+  }
 
-void launch_traced(WAVE_LAUNCH_PARAMETERS) {
-  TORCH_CHECK(false, text("kernel '", find_kernel(handle).name(),
-                          "': torch.jit.trace is not supported; use torch.compile or torch.export"));
-}
+  /// Tensors of every other kind, and no tensor at all.
+  static void elsewhere(WAVE_LAUNCH_PARAMETERS) {
+    with_torch_errors([&] {
+      const Kernel& kernel = Source::kernel(handle, inputs);
+      const at::TensorList arguments = Source::arguments(inputs);
+      check(kernel, {kernel, arguments, outputs, ints, floats});
+      const at::Tensor& tensor = outputs.empty() ? arguments.front() : outputs.front();
+      throw ValueError(text("kernel '", kernel.name(), "': tensors are on ", tensor.device().str(),
+                            "; expected CPU or CUDA (ROCm) tensors"));
+    });
+  }
+
+  /// Raises where a launch would cut the autograd graph without a word.
+  static void autograd(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
+    const at::TensorList arguments = Source::arguments(inputs);
+    const bool all_fake = std::all_of(arguments.begin(), arguments.end(), is_fake) &&
+                          std::all_of(outputs.begin(), outputs.end(), is_fake);
+    if (!all_fake || !is_lowering()) {
+      const std::string_view name = name_in_handle(handle);
+      for (const at::Tensor& tensor : arguments) check_differentiable(name, tensor);
+      for (const at::Tensor& tensor : outputs) check_differentiable(name, tensor);
+    }
+    redispatch(keys & c10::after_autograd_keyset, WAVE_LAUNCH_ARGUMENTS);
+  }
+
+  static void in_place(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
+    mark_written(outputs);
+    redispatch(keys & c10::after_ADInplaceOrView_keyset, WAVE_LAUNCH_ARGUMENTS);
+  }
+
+  static void traced(WAVE_LAUNCH_PARAMETERS) {
+    TORCH_CHECK(false, text("kernel '", name_in_handle(handle),
+                            "': torch.jit.trace is not supported; use torch.compile or torch.export"));
+  }
+
+  static void redispatch(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
+    static const c10::OperatorHandle self =
+        c10::Dispatcher::singleton().findSchemaOrThrow(text("wave::", Source::kName).c_str(), "");
+    static const c10::TypedOperatorHandle<Launch> launch = self.typed<Launch>();
+    launch.redispatch(keys, WAVE_LAUNCH_ARGUMENTS);
+  }
+};
 
 }  // namespace
 
 }  // namespace wave
 
-TORCH_LIBRARY_IMPL(wave, CPU, m) { m.impl("launch", wave::launch_dense); }
-TORCH_LIBRARY_IMPL(wave, CUDA, m) { m.impl("launch", wave::launch_dense); }
-TORCH_LIBRARY_IMPL(wave, Meta, m) { m.impl("launch", wave::launch_meta); }
-TORCH_LIBRARY_IMPL(wave, CompositeExplicitAutograd, m) { m.impl("launch", wave::launch_elsewhere); }
-TORCH_LIBRARY_IMPL(wave, ADInplaceOrView, m) { m.impl("launch", wave::launch_in_place); }
-TORCH_LIBRARY_IMPL(wave, Autograd, m) { m.impl("launch", wave::launch_autograd); }
-TORCH_LIBRARY_IMPL(wave, Tracer, m) { m.impl("launch", wave::launch_traced); }
+#define WAVE_IMPLEMENT(key, function)                                    \
+  TORCH_LIBRARY_IMPL(wave, key, m) {                                     \
+    m.impl("launch", wave::Operator<wave::ByHandle>::function);          \
+    m.impl("launch_embedded", wave::Operator<wave::Embedded>::function); \
+  }
+
+WAVE_IMPLEMENT(CPU, dense)
+WAVE_IMPLEMENT(CUDA, dense)
+WAVE_IMPLEMENT(Meta, meta)
+WAVE_IMPLEMENT(CompositeExplicitAutograd, elsewhere)
+WAVE_IMPLEMENT(ADInplaceOrView, in_place)
+WAVE_IMPLEMENT(Autograd, autograd)
+WAVE_IMPLEMENT(Tracer, traced)
+
 // Tensors with lazy conjugates or signs are refused by name; torch's fallbacks would copy them.
-TORCH_LIBRARY_IMPL(wave, Conjugate, m) { m.impl("launch", torch::CppFunction::makeFallthrough()); }
-TORCH_LIBRARY_IMPL(wave, Negative, m) { m.impl("launch", torch::CppFunction::makeFallthrough()); }
+TORCH_LIBRARY_IMPL(wave, Conjugate, m) {
+  m.impl("launch", torch::CppFunction::makeFallthrough());
+  m.impl("launch_embedded", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(wave, Negative, m) {
+  m.impl("launch", torch::CppFunction::makeFallthrough());
+  m.impl("launch_embedded", torch::CppFunction::makeFallthrough());
+}

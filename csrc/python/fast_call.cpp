@@ -13,7 +13,7 @@ namespace wave {
 
 namespace {
 
-constexpr size_t kMaxBytes = 512;
+constexpr size_t kMaxBytes = 512, kFewBytes = 64;
 constexpr size_t kMaxTensors = 32;
 
 /// The arguments as they are read. Borrows the tensors.
@@ -23,7 +23,8 @@ class FastCall {
 
   bool read_arguments(PyObject* const* arguments) {
     if (bytes_ > kMaxBytes || !kernel_.signature().mutability_known) return false;
-    std::memset(packed_, 0, bytes_);
+    std::memset(packed_, 0, kFewBytes);  // inline
+    if (bytes_ > kFewBytes) std::memset(packed_ + kFewBytes, 0, bytes_ - kFewBytes);
     for (const CompactParameter& parameter : kernel_.compact_parameters()) {
       PyObject* argument = *arguments++;
       if (!(parameter.is_pointer ? read_tensor(parameter, argument) : read_number(parameter, argument))) return false;
@@ -36,13 +37,13 @@ class FastCall {
     bool has_grid = false, has_block = false;
     for (Py_ssize_t i = 0; i < count; ++i) {
       PyObject* name = PyTuple_GET_ITEM(names, i);
-      if (name == grid_name()) {
+      if (name == kGridName) {
         has_grid = read_extents(values[i], grid_);
         if (!has_grid) return false;
-      } else if (name == block_name()) {
+      } else if (name == kBlockName) {
         has_block = read_extents(values[i], block_);
         if (!has_block) return false;
-      } else if (name != shared_memory_name() || !read_integer(values[i], shared_memory_)) {
+      } else if (name != kSharedMemoryName || !read_integer(values[i], shared_memory_)) {
         return false;
       }
     }

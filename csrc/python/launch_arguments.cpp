@@ -33,6 +33,18 @@ bool has_plain_keys(const at::Tensor& tensor) {
   return kGpuKeys.match(keys) || kCpuKeys.match(keys);
 }
 
+const uint64_t kAutocast = c10::autocast_dispatch_keyset.raw_repr();
+
+/// torch.inference_mode takes ADInplaceOrView away, and an operator's own implementation runs below autograd, where a
+/// launch that had to be seen was.
+[[gnu::noinline, gnu::cold]] bool only_autograd_is_off(const c10::impl::LocalDispatchKeySet& keys) {
+  const c10::DispatchKeySet in_place(c10::DispatchKey::ADInplaceOrView);
+  if ((keys.included_ | in_place) != c10::default_included_set) return false;
+  c10::DispatchKeySet ignored = c10::autocast_dispatch_keyset;
+  if (!c10::GradMode::is_enabled()) ignored = ignored | c10::autograd_dispatch_keyset | in_place;
+  return (keys.excluded_ | ignored) == (c10::default_excluded_set | ignored);
+}
+
 bool is_plain_number(PyObject* object) {
   return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object);
 }
@@ -99,17 +111,12 @@ void add_tensor(TensorArguments& tensors, const Kernel& kernel, size_t index, Py
 
 bool has_plain_gpu_keys(const c10::TensorImpl* tensor) { return kGpuKeys.match(tensor->key_set().raw_repr()); }
 
-// A mode for operators includes the key Python. Some keys make no difference to a launch: there is no autocast rule;
-// torch.inference_mode takes ADInplaceOrView away, and an operator's own implementation runs below autograd, where a
-// launch that had to be seen was.
+// A mode for operators includes the key Python. Autocast's make no difference to a launch, which has no rule for it.
 bool thread_is_plain() {
   const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
-  const c10::DispatchKeySet in_place(c10::DispatchKey::ADInplaceOrView);
-  if ((keys.included_ | in_place) != c10::default_included_set) return false;
-  c10::DispatchKeySet ignored = c10::autocast_dispatch_keyset;
-  if (!c10::GradMode::is_enabled()) ignored = ignored | c10::autograd_dispatch_keyset | in_place;
-  return (keys.excluded_ | ignored) == (c10::default_excluded_set | ignored) &&
-         !at::impl::torch_function_mode_enabled();
+  const bool is_default = keys.included_ == c10::default_included_set &&
+                          (keys.excluded_.raw_repr() | kAutocast) == (c10::default_excluded_set.raw_repr() | kAutocast);
+  return (is_default || only_autograd_is_off(keys)) && !at::impl::torch_function_mode_enabled();
 }
 
 bool is_for_operator(PyObject* argument) {

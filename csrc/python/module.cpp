@@ -1,5 +1,6 @@
 // The extension module wave_runtime._C.
 #include <pybind11/stl.h>
+#include <torch/csrc/autograd/python_variable.h>
 
 #include <cstring>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "driver/driver.h"
 #include "emulator/bodies.h"
 #include "emulator/translate.h"
+#include "op/embedded.h"
 #include "python/bindings.h"
 #include "python/bound_launch.h"
 #include "python/devices.h"
@@ -19,6 +21,7 @@
 #include "python/kernel_object.h"
 #include "python/launch_arguments.h"
 #include "python/operator_object.h"
+#include "python/upstream_launch.h"
 
 namespace py = pybind11;
 
@@ -50,6 +53,10 @@ py::object make_kernel(const std::vector<ParsedCode>& variants, const std::strin
   CodeObjects codes;
   for (const ParsedCode& variant : variants) codes.push_back(variant.code);
   return make_kernel_object(register_kernel(std::make_unique<const Kernel>(std::move(codes), name, options)));
+}
+
+py::object code_of(const std::string& handle) {
+  return py::reinterpret_steal<py::object>(THPVariable_Wrap(code_tensor(find_kernel(handle))));
 }
 
 /// Lets Ctrl-C end a launch: Python's signal handlers run on the thread that made it.
@@ -107,6 +114,7 @@ PYBIND11_MODULE(_C, module) {
   bind_operator(module);
   bind_devices(module);
   bind_hooks(module);
+  bind_upstream(module);
   py::class_<ParsedCode>(module, "CodeObject", py::is_final())
       .def(py::init(&parse), py::arg("data"))
       .def_property_readonly("format", [](const ParsedCode& parsed) { return name(parsed.code->format()); })
@@ -114,6 +122,7 @@ PYBIND11_MODULE(_C, module) {
       .def_property_readonly("kernels", &kernel_names);
   module.def("make_kernel", &make_kernel, py::arg("variants"), py::arg("name"), py::arg("signature"), py::arg("writes"),
              py::arg("strides"), py::arg("strict"));
+  module.def("embedded_code", &code_of, py::arg("handle"));
   module.def("emulator_statistics", &emulator_statistics);
   module.def("implemented_instructions", &implemented_instructions);
   module.def("unsupported", &unsupported, py::arg("processor"), py::arg("data"));

@@ -91,7 +91,7 @@ PyObject* call_operator(PyObject* self, PyObject* const* arguments, size_t flags
       py::object result =
           py::reinterpret_steal<py::object>(PyObject_Vectorcall(op.eager, arguments, flags, keyword_names));
       if (!result) throw py::error_already_set();
-      check_aliases(self, arguments, count + keywords, result.ptr());
+      if (op.returns_new) check_aliases(self, arguments, count + keywords, result.ptr());
       return result.release().ptr();
     }
     std::vector<PyObject*> stack{self};
@@ -159,6 +159,7 @@ PyMethodDef methods[] = {
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, vectorcall), READONLY, nullptr},
     {"_has_autocast", T_BOOL, offsetof(OperatorObject, has_autocast), 0, nullptr},
+    {"_returns_new", T_BOOL, offsetof(OperatorObject, returns_new), 0, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
 

@@ -11,6 +11,7 @@ struct OperatorObject {
   PyObject* dispatched;   ///< what it runs otherwise, with the operator itself as the first argument
   PyObject* fingerprint;  ///< str, or null until it is asked for
   char has_autocast;      ///< whether autocast changes what the operator computes
+  char returns_new;       ///< whether a result that shares memory with an argument is an error
 };
 
 /// Adds the type to the module. Defined in operator_object.cpp.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -87,6 +87,82 @@ def test_gradients() -> None:
     torch.testing.assert_close(got, expected)
     gradients = (torch.autograd.grad(loss, (x, w)) for loss in (got, expected))
     torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_a_tensor_given_twice_once_to_be_written_raises(backend: str) -> None:
+    def write(a: Tensor, b: Tensor, out: Tensor) -> None:
+        add_out(a, b, out=out)
+
+    base, b = torch.arange(8.0), torch.ones(3)
+    compiled = torch.compile(write, fullgraph=True, backend=backend)
+    for a, out in ((base[:3], base[:3]), (base[1:4], base[:3])):
+        with pytest.raises(Exception, match="argument 2 'c', which the kernel writes, shares memory with argument 0"):
+            compiled(a, b, out)
+    assert torch.equal(base, torch.arange(8.0))
+    compiled(base[:3], b, base[3:6])  # other parts of one tensor
+    assert torch.equal(base, torch.tensor([0.0, 1, 2, 1, 2, 3, 6, 7]))
+
+
+def test_written_arguments() -> None:
+    """Inputs of the graph, intermediate values and views of them are written in place."""
+
+    @wave_runtime.define_op("wave_test::increase_", mutates=["x"])
+    def increase_(x: Tensor, by: Tensor) -> None:
+        total = torch.empty_like(x)
+        add_out(x, by, out=total)
+        x.copy_(total)
+
+    def function(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        z = x * 2
+        increase_(z, y)
+        increase_(z[:3], y[:3])
+        w = z + 1
+        increase_(x, y)
+        return w, z
+
+    x, y = torch.arange(6.0), torch.ones(6)
+    expected, changed = function(x, y), x.clone()
+    x = torch.arange(6.0)
+    got, (code, *_) = run_and_get_code(torch.compile(function, fullgraph=True), x, y)
+    torch.testing.assert_close(got, expected)
+    assert torch.equal(x, changed)
+    code = code.split("def call(self, args):")[1].split("runner =")[0]
+    assert code.count("torch.ops.wave_test.increase_.default(") == 3
+    assert code.count("empty_strided_cpu(") == 2, "z and w"
+
+
+def test_a_float_that_is_a_tensor_does_not_recompile(language: Callable[..., wave_runtime.Kernel]) -> None:
+    kernel = language("argument_types", "*u8, i8, u8, i16, u16, i32, u32, i64, u64, bool, f16, f32, f64, bytes[8]")
+
+    @wave_runtime.define_op("wave_test::store")
+    def store(like: Tensor, scale: Tensor) -> Tensor:
+        out = like.new_zeros(104, dtype=torch.uint8)
+        kernel(out, 0, 0, 0, 0, 0, 0, 0, 0, False, 1.0, scale, 2.0, b"12345678", grid=1, block=1)
+        return out[80:84].view(torch.float32)
+
+    counter = CompileCounter()
+    compiled = torch.compile(lambda like, scale: store(like, scale), fullgraph=True, backend=counter)
+    assert [compiled(torch.zeros(1), torch.tensor(value)).item() for value in (0.5, 1.5, 2.5)] == [0.5, 1.5, 2.5]
+    assert counter.frame_count == 1
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_export_inlines(strict: bool) -> None:
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(6, 6))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return twice(matmul(x, self.weight)).sin()
+
+    model, x = Model(), torch.randn(6, 6)
+    program = torch.export.export(model, (x,), strict=strict)
+    assert "wave.launch" in str(program.graph)
+    assert "wave_test" not in str(program.graph)
+    with torch.no_grad():  # launches have no derivative
+        torch.testing.assert_close(program.module()(x), model(x))
 
 
 def test_without_a_derivative() -> None:

@@ -147,8 +147,8 @@ def no_derivative(name: str) -> Backward:
 
     def backward(ctx: Any, *grads: torch.Tensor) -> None:
         raise RuntimeError(
-            f"double backward: operator '{name}', which a backward calls, has no derivative. Give it one with "
-            "register_backward() or register_autograd()"
+            f"operator '{name}', which a backward calls, has no derivative, which double backward needs. Give it one "
+            "with register_backward() or register_autograd()"
         )
 
     return backward

@@ -26,6 +26,8 @@ from wave_runtime._op._autograd import (
 )
 from wave_runtime._op._fingerprint import hash_of
 from wave_runtime._op._schema import Parameters, schema_of, split_name, tensors_in
+from wave_runtime._op._vmap import VmapRule, leading_batch
+from wave_runtime._tracing import is_exporting
 
 AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 
@@ -58,6 +60,7 @@ class Operator(_C.OperatorBase):
         kernels: Sequence[_C.Kernel] = (),
     ) -> None:
         super().__init__(body, dispatch)
+        self._returns_new = True
         functools.update_wrapper(self, body)
         namespace, short_name = split_name(name)
         self.name = name
@@ -65,7 +68,7 @@ class Operator(_C.OperatorBase):
         self.inline = inline
         self._mutates = frozenset(mutates)
         self._parameters = Parameters(body)
-        self._vmap: Callable[..., Any] | None = None
+        self._vmap: VmapRule | None = None
         self._autocast: torch.dtype | None = None
         self._has_sharding = False
         self._definition: dict[str, object] = {"body": body, "kernels": tuple(kernels)}  # what the fingerprint covers
@@ -138,8 +141,11 @@ class Operator(_C.OperatorBase):
                 f"operator '{self.name}' has no rule for torch.vmap: give it one with register_vmap(), or call it in a "
                 "loop over the batch"
             )
+        if any(isinstance(value, torch.Tensor) for value in kwargs.values()):
+            raise RuntimeError(f"operator '{self.name}': torch.vmap takes no keyword-only tensors")
+        overload: Any = functools.partial(self.overload, fingerprint=fingerprint)
         interpreter: Any = retrieve_current_functorch_interpreter()
-        return custom_function_call_vmap_helper(interpreter, self._vmap, self.overload, *args, **kwargs)
+        return custom_function_call_vmap_helper(interpreter, self._vmap, overload, *args, **kwargs)
 
     def _run_traced(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
@@ -201,14 +207,24 @@ class Operator(_C.OperatorBase):
         self._has_autocast = True
         self._set_rule("autocast", dtype)
 
-    def register_vmap(self, function: Callable[..., Any], /) -> Callable[..., Any]:
+    def register_vmap(self, function: VmapRule | None = None, /) -> VmapRule | None:
         """Say what ``torch.vmap`` of the operator is, as ``torch.library.register_vmap`` does.
 
         Args:
-            function: ``function(info, in_dims, *args, **kwargs)`` returns the result and its batch dimension.
+            function: ``function(info, in_dims, *args, **kwargs)`` returns the result and its batch dimension. Without
+                it the operator is called once, with the batch as a further dimension in front of every tensor: for
+                bodies that take those, as kernels with a batch dimension in their grid do. Tensors that are not in the
+                batch are repeated.
+
+        Raises:
+            ValueError: without a function, where the operator writes to an argument.
         """
-        self._vmap = function
-        self._set_rule("vmap", function)
+        if function is None and self._mutates:
+            raise ValueError(
+                f"operator '{self.name}' writes to {', '.join(sorted(self._mutates))}: register_vmap() needs a function"
+            )
+        self._vmap = function or leading_batch(self)
+        self._set_rule("vmap", function or "leading batch")
         return function
 
     def register_sharding(self, rule: _sharding.Rule, /) -> _sharding.Rule:
@@ -248,11 +264,19 @@ def find(name: str) -> Operator:
     return _operators[name]
 
 
+def is_functorch_next() -> bool:
+    """Whether functorch sees the next call first: there is a transform, and it is not a rule for vmap that calls."""
+    keys = torch._C.DispatchKey
+    return torch._C._dispatch_tls_is_dispatch_key_included(
+        keys.FuncTorchDynamicLayerFrontMode
+    ) and not torch._C._dispatch_tls_is_dispatch_key_excluded(keys.FuncTorchBatched)
+
+
 def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
     """A call that PyTorch must see: dynamo finds this function as ``Operator.__call__`` and traces it."""
-    if torch.compiler.is_exporting() or (self.inline and torch.compiler.is_compiling()):
+    if is_exporting() or (self.inline and torch.compiler.is_compiling()):
         return self.body(*args, **kwargs)
-    if not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active() and self._is_differentiable():
+    if not torch.compiler.is_compiling() and is_functorch_next() and self._is_differentiable():
         args, kwargs = self._parameters.bind(args, kwargs)  # functorch wants to see the autograd.Function
         return self._differentiate(*args, **kwargs, fingerprint=self.fingerprint)
     return self.overload(*args, **kwargs, fingerprint=self.fingerprint)
