@@ -229,7 +229,7 @@ class KernelLaunchInfo:
     Attributes:
         gpu_stream: the driver's handle of a stream, 0 for its default stream; None for torch's current one.
         gpu_func: a kernel of ``wave_runtime.load_binary``.
-        sharedMemoryBytes: bytes of shared memory (LDS) that a workgroup needs; what the binary declares counts among them.
+        sharedMemoryBytes: shared memory (LDS) that a workgroup needs; what the binary declares counts among it.
         gridX, gridY, gridZ: workgroups.
         blockX, blockY, blockZ: work-items of a workgroup.
         clusterDimX, clusterDimY, clusterDimZ: workgroups of a cluster; 1 or 0 for none.
@@ -286,11 +286,11 @@ def launch(
 
     Args:
         info: the kernel, and how to launch it.
-        tensors: tensors, which are checked as in any other call, or addresses. On the CPU an address may point to whatever
-            the process has mapped. The launch runs on the tensors' device; where there are only addresses, on the current
-            GPU where torch has one, else on the CPU.
-        dynamic_dims, strides: integers of 64 bits, negative ones as two's complement. Where strides are given, tensors need
-            not be contiguous, and a kernel that takes none does not mind.
+        tensors: tensors, which are checked as in any other call, or addresses. On the CPU an address may point to
+            whatever the process has mapped. The launch runs on the tensors' device; where there are only addresses, on
+            the current GPU where torch has one, else on the CPU.
+        dynamic_dims, strides: integers of 64 bits, negative ones as two's complement. Where strides are given, tensors
+            need not be contiguous, and a kernel that takes none does not mind.
         scalar_args: ints (bools among them) of 32 bits, and floats, which are rounded to f32; numpy's and torch's, too.
 
     Raises:

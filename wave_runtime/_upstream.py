@@ -33,12 +33,12 @@ def load_binary(path: str | os.PathLike[str], name: str) -> tuple[Any, int]:
         name: the kernel's.
 
     Returns:
-        A capsule, which keeps the code loaded where it is, and the kernel for ``KernelLaunchInfo(gpu_func=)``. The kernel
-        may be launched without the capsule, too: it is loaded again then.
+        A capsule, which keeps the code loaded where it is, and the kernel for ``KernelLaunchInfo(gpu_func=)``. The
+        kernel may be launched without the capsule, too: it is loaded again then.
 
     Raises:
-        RuntimeError: the file cannot be read, is no code object, has no such kernel or none for this device: as upstream
-            says it.
+        RuntimeError: the file cannot be read, is no code object, has no such kernel or none for this device: as
+            upstream says it.
     """
     path = os.fspath(path)
     data = _read(path)

@@ -1,5 +1,5 @@
-// Arguments are laid out as upstream's callers expect, without padding: 8 bytes for each pointer, 4 for each scalar, then
-// the dynamic dimensions and strides, each as two words of 4 bytes, the low one first.
+// Arguments are laid out as upstream's callers expect, without padding: 8 bytes for each pointer, 4 for each scalar,
+// then the dynamic dimensions and strides, each as two words of 4 bytes, the low one first.
 #include "python/upstream_launch.h"
 
 #include <pybind11/stl.h>
@@ -57,8 +57,8 @@ class Items {
     size_ = static_cast<size_t>(PySequence_Fast_GET_SIZE(sequence));
   }
   [[noreturn]] static void refuse(const Kernel& kernel, const char* what, PyObject* given) {
-    throw TypeError(text(Where{&kernel, what}.text(), ": expected a list, given ",
-                         given == Py_None ? "None" : type_name(given)));
+    throw TypeError(
+        text(Where{&kernel, what}.text(), ": expected a list, given ", given == Py_None ? "None" : type_name(given)));
   }
 
   py::object owner_;
@@ -108,9 +108,9 @@ class Call {
     const size_t given = bytes();
     if (given == expected || (given > expected && given - kDimBytes * strides_.size() <= expected)) return;
     throw ValueError(text("kernel '", kernel_.name(), "' takes ", expected, " bytes of arguments (",
-                          kernel_.signature().text(), "), given ", given, ": ", tensors_.size(), " tensors of 8 bytes, ",
-                          scalars_.size(), " scalars of 4, ", dims_.size(), " dynamic dimensions and ",
-                          strides_.size(), " strides of 8"));
+                          kernel_.signature().text(), "), given ", given, ": ", tensors_.size(),
+                          " tensors of 8 bytes, ", scalars_.size(), " scalars of 4, ", dims_.size(),
+                          " dynamic dimensions and ", strides_.size(), " strides of 8"));
   }
 
   void pack(uint64_t word, size_t size) {
@@ -127,8 +127,10 @@ class Call {
       }
       return pack(read_word(item, 64, where("tensors", index)), kPointerBytes);
     }
+    const at::Tensor& tensor = THPVariable_Unpack(item);
     if (is_for_operator(item)) {
-      throw TypeError(text(where("tensors", index).text(), ": launch takes plain tensors, given ", type_name(item)));
+      throw TypeError(text(where("tensors", index).text(), ": expected a plain tensor on the CPU or a GPU, given a ",
+                           type_name(item), " on ", tensor.device().str()));
     }
     const auto& parameters = kernel_.signature().parameters;
     if (index >= parameters.size() || parameters[index].offset != kPointerBytes * index ||
@@ -136,13 +138,13 @@ class Call {
       throw TypeError(text(where("tensors", index).text(), ": given a tensor, but the kernel (",
                            kernel_.signature().text(), ") has no pointer there"));
     }
-    const at::Tensor& tensor = THPVariable_Unpack(item);
     tensor_arguments_.add(index, tensor);
     if (strides_.size() == 0 && !tensor.is_contiguous()) {
-      throw ValueError(text(where("tensors", index).text(), ": expected a contiguous tensor, given shape ",
-                            list_text(tensor.sizes()), " with strides ", list_text(tensor.strides()),
-                            ": pass a contiguous one, and copy back what the kernel writes, or pass strides to a kernel "
-                            "that takes them"));
+      throw ValueError(
+          text(where("tensors", index).text(), ": expected a contiguous tensor, given shape ",
+               list_text(tensor.sizes()), " with strides ", list_text(tensor.strides()),
+               ": pass a contiguous one, and copy back what the kernel writes, or pass strides to a kernel "
+               "that takes them"));
     }
     next_ += kPointerBytes;
   }

@@ -26,10 +26,10 @@ class _NoStream:
 def enable_cpu() -> None:
     """Let wave-lang's ``WaveCompileOptions(wave_runtime=True)`` kernels run on CPU tensors.
 
-    Where torch has no GPU, ``torch.cuda.current_stream()``, which wave-lang asks for at every launch, gives a stand-in, and
-    ``WAVE_DEFAULT_ARCH`` is set to gfx942 unless it is set already. On any machine wave-lang's launches then pass tensors
-    rather than addresses, so that they are checked: one that is written must be contiguous, devices must agree, and the
-    emulator bounds every access by the tensor's storage.
+    Where torch has no GPU, ``torch.cuda.current_stream()``, which wave-lang asks for at every launch, gives a stand-in,
+    and ``WAVE_DEFAULT_ARCH`` is set to gfx942 unless it is set already. On any machine wave-lang's launches then pass
+    tensors rather than addresses, so that they are checked: one that is written must be contiguous, devices must agree,
+    and the emulator bounds every access by the tensor's storage.
 
     May be called again, before or after wave-lang is imported.
 
@@ -48,14 +48,15 @@ def invoke(
     options: Any,
     inputs: Sequence[torch.Tensor],
     outputs: Sequence[torch.Tensor],
-    scalars: list[int | float],
+    scalars: list[Any],
     bound_scalars: dict[Any, int],
     dynamic_symbols: Sequence[int],
     gpu_func: int,
 ) -> None:
     """Launch a kernel as wave-lang's ``invoke_with_wave_runtime`` does, whose place this takes, but with tensors.
 
-    Inputs that are not contiguous are copied, and the copies live as long as the launch. Outputs that are not are refused.
+    Inputs that are not contiguous are copied, and the copies live as long as the launch. Outputs that are not are
+    refused.
     """
     launch = options.kernel_launch_info
     sizes = [scalars[index - len(inputs)] for index in bound_scalars.values()] + [int(size) for size in dynamic_symbols]
@@ -79,5 +80,5 @@ def invoke(
 
 def grid_of(grid: Callable[[list[Any]], Sequence[Any]], sizes: Sequence[Any]) -> list[int]:
     """The workgroups of a launch, which wave-lang writes as a function of the dynamic dimensions."""
-    grid.__globals__.setdefault("math", math)  # type: ignore[attr-defined]  # its code needs this name
+    grid.__globals__.setdefault("math", math)  # its code needs this name
     return [int(extent) for extent in grid(list(sizes))]

@@ -1,11 +1,12 @@
 """Runs wave-lang's own tests on CPU tensors: ``pytest -p wave_runtime.wave_lang.pytest --run-e2e tests/kernel/wave``.
 
-Kernels are compiled for gfx942 with ``wave_runtime=True``, tensors made on "cuda" are CPU tensors, and the references that
-the tests have IREE compute are compiled for the CPU.
+Kernels are compiled for gfx942 with ``wave_runtime=True``, tensors made on "cuda" are CPU tensors, and the references
+that the tests have IREE compute are compiled for the CPU.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
@@ -86,6 +87,13 @@ def _compile_reference(asm: str, options: object) -> bytes:
     return compiled
 
 
+def _exit_of(mode: TorchFunctionMode) -> Callable[[], None]:
+    """Enter a mode, and return what leaves it."""
+    stack = contextlib.ExitStack()
+    stack.enter_context(mode)
+    return stack.close
+
+
 def _force_wave_runtime() -> None:
     from wave_lang.kernel.wave.compile_options import WaveCompileOptions
 
@@ -119,7 +127,7 @@ def pytest_configure(config: pytest.Config) -> None:
     launches = _Launches()
     wave_compile.invoke_with_wave_runtime = launches.counted(_cpu.invoke)
     config.pluginmanager.register(launches, "wave_runtime_launches")
-    _CpuTensors().__enter__()
+    config.add_cleanup(_exit_of(_CpuTensors()))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
