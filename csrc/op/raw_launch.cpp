@@ -32,7 +32,9 @@ int64_t dynamic_shared_memory(const DeviceFunction& function, int64_t wanted) {
 }
 
 Geometry geometry_of(const DeviceFunction& function, const RawOptions& options) {
-  LaunchOptions wanted{.grid = options.grid, .block = options.block};
+  LaunchOptions wanted;
+  wanted.grid = options.grid;
+  wanted.block = options.block;
   wanted.shared_memory = dynamic_shared_memory(function, options.shared_memory);
   if (std::ranges::find(options.cluster, 0) == options.cluster.end()) wanted.cluster = options.cluster;
   return check_geometry(function, wanted);
@@ -41,7 +43,8 @@ Geometry geometry_of(const DeviceFunction& function, const RawOptions& options) 
 }  // namespace
 
 const Kernel& raw_kernel(CodeObjects variants, std::string_view name) {
-  KernelOptions options{.strides = StridePolicy::Any};
+  KernelOptions options;
+  options.strides = StridePolicy::Any;
   const KernelMetadata& metadata = variants.front()->kernel(name).metadata;
   if (!metadata.arguments) {
     const uint32_t size = metadata.kernarg_segment_size;

@@ -232,14 +232,14 @@ py::capsule hold(const CodeObjects& codes) {
 py::tuple load_raw(const std::vector<ParsedCode>& variants, const std::string& name) {
   CodeObjects codes;
   for (const ParsedCode& variant : variants) codes.push_back(variant.code);
-  const Kernel& kernel = raw_kernel(codes, name);
+  const Kernel* const kernel = &raw_kernel(codes, name);
   py::capsule capsule = hold(codes);
-  const c10::Device device = current_device(kernel);
+  const c10::Device device = current_device(*kernel);
   if (device.is_cuda()) {
     const GilRelease release;
-    with_upstream_errors([&] { preload(kernel, device); });
+    with_upstream_errors([&] { preload(*kernel, device); });
   }
-  return py::make_tuple(std::move(capsule), raw_handle(kernel));
+  return py::make_tuple(std::move(capsule), raw_handle(*kernel));
 }
 
 PyMethodDef functions[] = {

@@ -212,7 +212,10 @@ LaunchInfo read_launch_info(PyObject* object) {
   const auto extents = [&](Field first) {
     return Extents{info.fields[first], info.fields[first + 1], info.fields[first + 2]};
   };
-  RawOptions options{.grid = extents(kGrid), .block = extents(kBlock), .cluster = extents(kCluster)};
+  RawOptions options;
+  options.grid = extents(kGrid);
+  options.block = extents(kBlock);
+  options.cluster = extents(kCluster);
   options.shared_memory = info.fields[kSharedMemory];
   if (info.has_stream) options.stream = reinterpret_cast<void*>(info.fields[kStream]);
   return {static_cast<uint64_t>(info.fields[kFunction]), options};
