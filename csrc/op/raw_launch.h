@@ -19,9 +19,9 @@ struct RawFunction {
   uint32_t argument_end;  ///< bytes of the kernarg segment up to the hidden arguments
 };
 
-/// A kernel whose arguments nobody checks but by their size: of any strides, and of any signature where the binary has no
-/// argument metadata. `variants` are builds of it for several targets, at least one. Throws what Kernel's constructor
-/// throws.
+/// A kernel whose arguments nobody checks but by their size: of any strides, and of any signature where the binary has
+/// no argument metadata. `variants` are builds of it for several targets, at least one. Throws what Kernel's
+/// constructor throws.
 const Kernel& raw_kernel(CodeObjects variants, std::string_view name);
 
 /// The handle of a kernel, which stays valid until the process ends, as kernels do. Thread-safe.
@@ -32,11 +32,11 @@ RawFunction find_raw(uint64_t handle);
 
 /// How to launch.
 struct RawOptions {
-  Extents grid{1, 1, 1};         ///< workgroups
-  Extents block{1, 1, 1};        ///< work-items of a workgroup
-  Extents cluster{1, 1, 1};      ///< workgroups; without a cluster where an extent is 0
-  int64_t shared_memory = 0;     ///< bytes that a workgroup needs at least, the kernel's own among them
-  std::optional<void*> stream;   ///< the driver's handle, nullptr for its default stream; without: torch's current one
+  Extents grid{1, 1, 1};        ///< workgroups
+  Extents block{1, 1, 1};       ///< work-items of a workgroup
+  Extents cluster{1, 1, 1};     ///< workgroups; without a cluster where an extent is 0
+  int64_t shared_memory = 0;    ///< bytes that a workgroup needs at least, the kernel's own among them
+  std::optional<void*> stream;  ///< the driver's handle, nullptr for its default stream; without: torch's current one
 };
 
 /// Where addresses without a tensor point to: torch's current GPU where it has one whose driver takes the kernel's kind

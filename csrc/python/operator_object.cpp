@@ -152,7 +152,8 @@ PyObject* check_aliases_method(PyObject* self, PyObject* const* arguments, Py_ss
 }
 
 PyMethodDef methods[] = {
-    {"_check_aliases", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(check_aliases_method)), METH_FASTCALL, nullptr},
+    {"_check_aliases", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(check_aliases_method)), METH_FASTCALL,
+     nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

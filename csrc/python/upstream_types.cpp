@@ -13,11 +13,20 @@ namespace wave {
 
 namespace {
 
-enum Field { kStream, kFunction, kSharedMemory, kGrid, kBlock = kGrid + 3, kCluster = kBlock + 3, kFields = kCluster + 3 };
+enum Field {
+  kStream,
+  kFunction,
+  kSharedMemory,
+  kGrid,
+  kBlock = kGrid + 3,
+  kCluster = kBlock + 3,
+  kFields = kCluster + 3
+};
 
 /// In the order of the constructor.
-constexpr const char* kNames[] = {"gpu_stream", "gpu_func", "sharedMemoryBytes", "gridX",       "gridY",       "gridZ",
-                                  "blockX",     "blockY",   "blockZ",            "clusterDimX", "clusterDimY", "clusterDimZ"};
+constexpr const char* kNames[] = {
+    "gpu_stream", "gpu_func", "sharedMemoryBytes", "gridX",       "gridY",      "gridZ", "blockX",
+    "blockY",     "blockZ",   "clusterDimX",       "clusterDimY", "clusterDimZ"};
 static_assert(std::size(kNames) == kFields);
 
 struct InfoObject {

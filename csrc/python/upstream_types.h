@@ -26,8 +26,8 @@ struct Where {
   std::string text() const;
 };
 
-/// A Python integer in [-2^(bits-1), 2^bits), negative ones as two's complement of 64 bits. Takes what has __index__, too.
-/// Throws TypeError and ValueError.
+/// A Python integer in [-2^(bits-1), 2^bits), negative ones as two's complement of 64 bits. Takes what has __index__,
+/// too. Throws TypeError and ValueError.
 uint64_t read_word(PyObject* object, int bits, const Where& where);
 
 /// Adds the types to the module.
