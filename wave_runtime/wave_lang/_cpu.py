@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -31,6 +33,9 @@ def enable_cpu() -> None:
     tensors rather than addresses, so that they are checked: one that is written must be contiguous, devices must agree,
     and the emulator bounds every access by the tensor's storage.
 
+    The compiler writes the binaries of a process into one folder and takes whichever it finds there for the kernel that
+    it has just compiled: they are removed before each compilation.
+
     May be called again, before or after wave-lang is imported.
 
     Raises:
@@ -42,6 +47,19 @@ def enable_cpu() -> None:
         os.environ.setdefault("WAVE_DEFAULT_ARCH", TARGET)
         torch.cuda.current_stream = lambda device=None: _NoStream()  # type: ignore[assignment, return-value]
     wave_compile.invoke_with_wave_runtime = invoke
+    if not hasattr(wave_compile.compile_to_vmfb, "__wrapped__"):
+        wave_compile.compile_to_vmfb = _keeping_binaries_apart(wave_compile.compile_to_vmfb)
+
+
+def _keeping_binaries_apart(compile_to_vmfb: Callable[..., bytes]) -> Callable[..., bytes]:
+    @functools.wraps(compile_to_vmfb)
+    def compile_alone(asm: str, options: Any) -> bytes:
+        if options.dump_binaries:
+            for earlier in Path(options.dump_binaries).glob("*.hsaco"):
+                earlier.unlink()
+        return compile_to_vmfb(asm, options)
+
+    return compile_alone
 
 
 def invoke(
