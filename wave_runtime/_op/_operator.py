@@ -116,6 +116,30 @@ class Operator(_C.OperatorBase):
         """In a backward pass all are: only those that differentiate it anew, which few do, need to hear of an error."""
         return self._has_derivative or (in_backward() and not self._mutates)
 
+    def _is_to_differentiate(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """For compilers that trace a call: whether autograd wants the derivative that was given."""
+        tensors = tensors_in([*args, *kwargs.values()])
+        return self._has_derivative and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+    def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """For compilers that trace a call: run the body as the dispatcher would."""
+        for device_type in AUTOCAST_KEYS:
+            if self._autocast is not None and torch.is_autocast_enabled(device_type):
+                args, kwargs = self._parameters.bind(args, kwargs)
+                given = self._cast(device_type, args, kwargs)
+                with torch.autocast(device_type, enabled=False):
+                    return self.body(**given)
+        return self.body(*args, **kwargs)
+
+    def _cast(self, device_type: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name, as autocast on a device wants them."""
+        assert self._autocast is not None
+        given = self._parameters.named(args, kwargs)
+        for name in given:
+            if name not in self._mutates:
+                given[name] = cast(given[name], device_type, self._autocast)
+        return given
+
     def _differentiate(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
         return self._autograd(*self._parameters.complete(args, kwargs), fingerprint)
 
@@ -127,10 +151,7 @@ class Operator(_C.OperatorBase):
     def _run_autocast(
         self, device_type: str, keys: torch._C.DispatchKeySet, *args: Any, fingerprint: str, **kwargs: Any
     ) -> Any:
-        assert self._autocast is not None
-        given = self._parameters.named(args, kwargs)
-        for name in given.keys() - self._mutates:
-            given[name] = cast(given[name], device_type, self._autocast)
+        given = self._cast(device_type, args, kwargs)
         key = getattr(torch._C.DispatchKey, AUTOCAST_KEYS[device_type])
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
             return self.overload(**given, fingerprint=fingerprint)
@@ -264,21 +285,12 @@ def find(name: str) -> Operator:
     return _operators[name]
 
 
-def is_functorch_next() -> bool:
-    """Whether functorch sees the next call first: there is a transform, and it is not a rule for vmap that calls."""
-    keys = torch._C.DispatchKey
-    return torch._C._dispatch_tls_is_dispatch_key_included(
-        keys.FuncTorchDynamicLayerFrontMode
-    ) and not torch._C._dispatch_tls_is_dispatch_key_excluded(keys.FuncTorchBatched)
-
-
 def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
     """A call that PyTorch must see: dynamo finds this function as ``Operator.__call__`` and traces it."""
-    if is_exporting() or (self.inline and torch.compiler.is_compiling()):
-        return self.body(*args, **kwargs)
-    if not torch.compiler.is_compiling() and is_functorch_next() and self._is_differentiable():
-        args, kwargs = self._parameters.bind(args, kwargs)  # functorch wants to see the autograd.Function
-        return self._differentiate(*args, **kwargs, fingerprint=self.fingerprint)
+    if is_exporting() or (
+        self.inline and torch.compiler.is_compiling() and not self._is_to_differentiate(args, kwargs)
+    ):
+        return self._inline(args, kwargs)
     return self.overload(*args, **kwargs, fingerprint=self.fingerprint)
 
 
