@@ -54,7 +54,7 @@ lint: build
 	$(python) -m ruff format --check .
 	$(python) -m mypy
 	$(python) -m mypy.stubtest --allowlist tests/stubtest_allowlist.txt wave_runtime._C
-	git ls-files -- 'csrc/*.h' 'csrc/*.cpp' 'csrc/*.inl' 'tests/*.cpp' 'benchmarks/*.h' 'benchmarks/*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
+	git ls-files -- '*.h' '*.hpp' '*.inl' '*.c' '*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
 
 fuzz:
 	@mkdir -p build/fuzz/corpus
