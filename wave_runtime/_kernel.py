@@ -12,15 +12,20 @@ from wave_runtime import _C
 Dims = int | Sequence[int]
 
 
-class Options(TypedDict, total=False):
-    """The keywords of a launch but the grid. See ``Kernel.__call__`` in ``_C.pyi``."""
+class Attributes(TypedDict, total=False):
+    """The keywords of a launch that are seldom given. See ``Kernel.__call__`` in ``_C.pyi``."""
 
-    block: Dims | None
-    shared_memory: int
     cluster: Dims | None
     cooperative: bool
     programmatic: bool
     priority: int | None
+
+
+class Options(Attributes, total=False):
+    """The keywords of a launch but the grid."""
+
+    block: Dims | None
+    shared_memory: int
 
 
 class LaunchOptions(Options):
@@ -84,10 +89,13 @@ def call_operator(
     )
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def _operator_name(handle: str) -> str:
     """Runs while torch.compile traces, so that the operator is there before a compiled graph, of a cache even, runs."""
     return _C.define_traced_operator(handle)
+
+
+# What torch.compiler.assume_constant_result does, which would import the compiler.
+_operator_name._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _operand(self: _C.Kernel, index: int, kind: str, value: Any) -> Any:

@@ -14,6 +14,7 @@
 #include "emulator/translate.h"
 #include "python/bindings.h"
 #include "python/bound_launch.h"
+#include "python/declared_call.h"
 #include "python/devices.h"
 #include "python/errors.h"
 #include "python/kernel_object.h"
@@ -106,6 +107,7 @@ PYBIND11_MODULE(_C, module) {
   bind_kernel(module);
   bind_launches(module);
   bind_operator(module);
+  bind_declared_call(module);
   bind_devices(module);
   bind_hooks(module);
   bind_upstream(module);
