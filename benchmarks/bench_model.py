@@ -5,7 +5,7 @@
 The model adds a bias to its input, once in each layer, by a kernel that is too small to count. The kernel is launched
 through wave_runtime, a Triton kernel, torch.library.custom_op or CuPy; the model runs eagerly, under torch.compile with
 and without its CUDA graphs, as a CUDA graph captured by hand, and as an AOTInductor package in a C++ program. Each is
-first checked. Figures are of one layer. The floor is a C loop over the driver's launch call, or where there is no NVIDIA
+first checked. Figures are of one layer. The floor is a C loop over the driver's launch call, or without an NVIDIA
 GPU the eager kernel(...) on CPU tensors in the emulator. As in bench_launch.py, every round measures all.
 """
 

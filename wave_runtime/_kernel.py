@@ -15,15 +15,20 @@ from wave_runtime._tracing import constant_result, is_exporting
 Dims = int | Sequence[int]
 
 
-class Options(TypedDict, total=False):
-    """The keywords of a launch but the grid. See ``Kernel.__call__`` in ``_C.pyi``."""
+class Attributes(TypedDict, total=False):
+    """The keywords of a launch that are seldom given. See ``Kernel.__call__`` in ``_C.pyi``."""
 
-    block: Dims | None
-    shared_memory: int
     cluster: Dims | None
     cooperative: bool
     programmatic: bool
     priority: int | None
+
+
+class Options(Attributes, total=False):
+    """The keywords of a launch but the grid."""
+
+    block: Dims | None
+    shared_memory: int
 
 
 class LaunchOptions(Options):

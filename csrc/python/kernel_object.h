@@ -25,6 +25,9 @@ struct KernelObject {
 /// A new Python object for a registered kernel.
 pybind11::object make_kernel_object(const Kernel& kernel);
 
+/// The kernel of a Python object. Throws TypeError where it is of another type.
+const Kernel& kernel_of(const pybind11::handle& object);
+
 /// Adds the type to the module.
 void bind_kernel(pybind11::module_& module);
 

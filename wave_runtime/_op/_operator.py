@@ -74,7 +74,7 @@ class Operator(_C.OperatorBase):
         self._definition: dict[str, object] = {"body": body, "kernels": tuple(kernels)}  # what the fingerprint covers
         schema = schema_of(body, mutates)
         if name in _operators:  # a module that is imported again, a cell that runs again
-            _operators[name]._library._destroy()
+            _operators[name]._withdraw()
         self._library: Any = make_library(namespace)
         self._library.define(short_name + schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
         self.overload: torch._ops.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
@@ -88,11 +88,18 @@ class Operator(_C.OperatorBase):
         implement = functools.partial(self._library.impl, short_name)
         implement(self._run, "CompositeExplicitAutograd")
         torch.library.register_fake(self.name, self._run, lib=self._library)
-        implement(self._run_autograd, "Autograd", with_keyset=True)
         implement(self._run_traced, "Tracer")
         implement(self._run_vmap, "FuncTorchBatched", with_keyset=True)
+        self._register_autograd(short_name)
+
+    def _register_autograd(self, short_name: str) -> None:
+        self._library.impl(short_name, self._run_autograd, "Autograd", with_keyset=True)
         if self._mutates:
-            implement(self._mark_written, "ADInplaceOrView", with_keyset=True)
+            self._library.impl(short_name, self._mark_written, "ADInplaceOrView", with_keyset=True)
+
+    def _withdraw(self) -> None:
+        """Take back what the dispatcher was told."""
+        self._library._destroy()
 
     def _run(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
         result = self.body(*args, **kwargs)
