@@ -328,7 +328,7 @@ class DeclaredCall:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def implement(self, autograd: str) -> None:
-        """Give the dispatcher what it runs for the operator; ``autograd`` is the operator for what autograd must see."""
+        """Give the dispatcher what it runs for the operator; ``autograd``: the operator for what autograd must see."""
 
     def withdraw(self) -> None:
         """Take that back."""
