@@ -1,14 +1,16 @@
 # make demo    build, and run every example kernel and a transformer block of them beside torch; draws demo.png
+# make train   build, and train a small transformer on our operators, and the same in torch; draws training.png
 # make test    build, and run all tests
 # make test-wave   compile hundreds of Wave kernels, and compare each with torch
-# make bench   measure the emulator and, where there is an NVIDIA GPU, launches and modules
+# make bench   measure the emulator, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute of fuzzing of the code object reader (needs clang with libFuzzer)
 # make tsan   launch kernels from several threads and streams under ThreadSanitizer; asan: the same under AddressSanitizer
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make clean   remove what was built, .venv included
 #
-# DEVICE  where the demo runs: cpu, cuda, cuda:1; by default a GPU that the Wave kernels fit, or the CPU
+# DEVICE  where the demo and the training run: cpu, cuda, cuda:1; by default the CPU, for the demo also a GPU that the
+#         Wave kernels fit
 # TORCH   what pip installs where the environment has no torch
 # VENV    the environment; one that exists is used as it is
 # PYTHON  the interpreter that makes it
@@ -23,7 +25,7 @@ python := $(VENV)/bin/python
 tests ?= tests
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo test test-wave bench lint fuzz tsan asan wave clean
+.PHONY: build demo train test test-wave bench lint fuzz tsan asan wave clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -32,6 +34,9 @@ build: $(VENV)/.wave-runtime-ready
 
 demo: build
 	@$(python) examples/transformer.py $(if $(DEVICE),--device $(DEVICE))
+
+train: build
+	@$(python) examples/train_tiny_transformer.py --compare $(if $(DEVICE),--device $(DEVICE))
 
 test: build
 	$(python) -m pytest $(tests)
@@ -42,6 +47,7 @@ test-wave: wave build
 bench: build
 	$(python) benchmarks/bench_emulator.py
 	$(python) benchmarks/bench_launch.py --json build/bench_launch.json --plot build/bench_launch.png
+	$(python) benchmarks/bench_model.py --json build/bench_model.json --plot build/bench_model.png
 	$(python) benchmarks/bench_modules.py --json build/bench_modules.json
 
 lint: build
@@ -49,7 +55,7 @@ lint: build
 	$(python) -m ruff format --check .
 	$(python) -m mypy
 	$(python) -m mypy.stubtest --allowlist tests/stubtest_allowlist.txt wave_runtime._C
-	git ls-files -- '*.h' '*.hpp' '*.inl' '*.c' '*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
+	git ls-files -- '*.h' '*.hpp' '*.inl' 'tests/cpp/*.c' '*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
 
 fuzz:
 	@mkdir -p build/fuzz/corpus
@@ -85,7 +91,7 @@ wave: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-wave.txt
 
 clean:
-	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so demo.png
+	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so demo.png training.png
 	find . -name __pycache__ -not -path './.git/*' -exec rm -rf {} +
 
 $(python):

@@ -32,7 +32,11 @@ LAUNCH_FOLDERS = ("driver", "driver/cuda", "driver/emulator", "driver/hip", "lau
 
 # Bit-exact arithmetic: no contraction to fused multiply-adds. The other two let loops over lanes be vectorised; no code
 # looks at errno or at floating-point exception flags.
-FLAGS = ["-std=c++20", "-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra"]
+FLAGS = ["-std=c++20", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra"]
+# The emulator's loops are hot. A launch runs each instruction once, after the driver has driven them out of the caches:
+# what it costs is the number of cache lines of code. So it is compiled to be small, and calls without a detour.
+HOT = ["-O3"]
+SMALL = ["-O2", "-fno-plt"]
 
 # An editable install must win over the module wave_runtime*.so of the wave-lang wheel, as the package does when it lies
 # beside it: its finder must be asked before site-packages are searched, not after.
@@ -88,7 +92,7 @@ def extension(name: str, folders: tuple[str, ...], libraries: tuple[str, ...], *
         ],
         library_dirs=library_paths() if uses_torch else [],
         libraries=list(libraries),
-        extra_compile_args=[*FLAGS, *options, *torch_headers],
+        extra_compile_args=[*FLAGS, *(HOT if "emulator" in name else SMALL), *options, *torch_headers],
         extra_link_args=link_options(name),
         depends=glob("csrc/**/*.h", recursive=True) + glob("csrc/**/*.in[cl]", recursive=True) + glob("*/include/*.h"),
         language="c++",

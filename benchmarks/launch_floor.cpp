@@ -70,6 +70,15 @@ const char* message_of(Body body) {
 }
 
 constexpr int MAX_ARGUMENTS = 64;
+constexpr uint32_t MAX_LINES = 512;
+
+// Functions that do nothing, each in a cache line of its own.
+extern "C" const char code_lines[] __attribute__((visibility("hidden")));
+asm(".text\n.p2align 6\ncode_lines:\n.rept 512\n.p2align 6\nret\n.endr\n");
+
+void run_code_lines(uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) reinterpret_cast<void (*)()>(const_cast<char*>(code_lines + 64 * i))();
+}
 
 }  // namespace
 
@@ -85,6 +94,7 @@ struct FloorLaunch {
   const uint64_t* offsets;  ///< where in it each argument begins
   uint32_t count;           ///< of the arguments
   uint32_t as_buffer;       ///< pass the buffer whole, else a pointer to each argument
+  uint32_t code_lines;      ///< cache lines of code that run after each launch
 };
 
 /// Loads the module for good and finds the kernel. Returns nullptr, or what went wrong. All functions here do.
@@ -101,6 +111,7 @@ const char* floor_seconds(const FloorLaunch* launch, int calls, int warm_up, int
   return message_of([&] {
     void* pointers[MAX_ARGUMENTS];
     if (launch->count > MAX_ARGUMENTS) throw std::runtime_error("too many arguments");
+    if (launch->code_lines > MAX_LINES) throw std::runtime_error("too many lines of code");
     for (uint32_t i = 0; i < launch->count; ++i) pointers[i] = launch->arguments + launch->offsets[i];
     // CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END
     size_t size = launch->size;
@@ -115,6 +126,7 @@ const char* floor_seconds(const FloorLaunch* launch, int calls, int warm_up, int
     *seconds = seconds_of_launches(threads, calls, warm_up, prepare, [=] {
       check(call(launch->function, launch->grid, 1, 1, launch->block, 1, 1, 0, launch->stream, parameters, extra),
             "cuLaunchKernel");
+      run_code_lines(launch->code_lines);
     });
   });
 }

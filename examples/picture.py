@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,4 +72,19 @@ def draw(rows: Sequence[Row], title: str, path: Path) -> None:
     patches = [Patch(color=color, label=group) for group, color in COLORS.items()]
     figure.suptitle(title, fontsize=12)
     figure.legend(handles=[*patches, tolerance], loc="outside lower center", ncols=4, frameon=False)
+    figure.savefig(path, dpi=130)
+
+
+def draw_losses(curves: Mapping[str, Sequence[float]], path: Path) -> None:
+    """Write a picture of losses by step to ``path``, a curve for each name. Raises ImportError without matplotlib."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for (name, losses), style in zip(curves.items(), ("-", "--"), strict=False):
+        axes.plot(range(1, len(losses) + 1), losses, style, label=name)
+    axes.set(xlabel="step", ylabel="loss (nats per character)")
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
     figure.savefig(path, dpi=130)

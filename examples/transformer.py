@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent / "kernels"))
 from catalog import CATALOG, Example, Size, Tensors, as_tuple
 from catalog.attention import attention_by_torch
 from catalog.block import examples as block_examples
+from catalog.tiny_transformer import examples as tiny_examples
 from catalog.training import examples as training_examples
 
 T = TypeVar("T")
@@ -234,7 +235,8 @@ def measure_block(do: Operations, kind: str, where: torch.device, group: str) ->
 def measure_all(where: torch.device) -> list[Row]:
     """The rows of the table, printed as they come."""
     if is_nvidia(where):
-        kind, of_block, catalog = "CUDA", cuda_kernels(where), (*block_examples(where), *training_examples(where))
+        kind, of_block = "CUDA", cuda_kernels(where)
+        catalog = (*block_examples(where), *training_examples(where), *tiny_examples(where))
     else:
         kind, of_block, catalog = "Wave", WAVE_KERNELS, CATALOG
     in_block = {example.name for example in of_block.values()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,7 +10,18 @@ import sys
 import pytest
 from support import ROOT
 
-PAGES = ("README.md", "docs/gpu.md", "docs/hip_emulator.md", "docs/export.md")
+PAGES = (
+    "README.md",
+    "docs/autograd.md",
+    "docs/distributed.md",
+    "docs/export.md",
+    "docs/gpu.md",
+    "docs/hip_emulator.md",
+    "docs/operators.md",
+)
+
+# What torchrun tells a process, here the only one.
+ENVIRONMENT = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "0"}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -18,7 +30,8 @@ def test_examples(page: str) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
     assert blocks
     code = re.sub(r"^(\S.*)  # (\w+(?:Error|Fault)):.*$", expect_error, "".join(blocks), flags=re.MULTILINE)
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    environment = {**os.environ, **ENVIRONMENT}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

@@ -97,13 +97,13 @@ def test_rebuilt_by_clang(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
-@pytest.mark.parametrize("name", ["block", "training"])
+@pytest.mark.parametrize("name", ["block", "training", "tiny_transformer"])
 def test_cuda_sources_are_hip(name: str, tmp_path: Path) -> None:
     """The GPU's tests and those on the CPU then run the same source."""
     assert rebuilt(name, tmp_path).kernels == wave_runtime.load(BINARIES / f"{name}.hsaco").kernels
 
 
-@pytest.mark.parametrize("name", ["block", "training"])
+@pytest.mark.parametrize("name", ["block", "training", "tiny_transformer"])
 @pytest.mark.parametrize("compiler", ["nvcc", "nvrtc"])
 def test_cuda_sources_are_cuda(compiler: Compiler, name: str, tmp_path: Path) -> None:
     if (find_nvcc if compiler == "nvcc" else find_nvrtc)() is None:

@@ -1,12 +1,12 @@
 """The extension module. Kernel, KernelFault and the documented functions are re-exported by the package."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Sequence as _Sequence
-from typing import Any, final
+from typing import Any, SupportsIndex, final
 
 import torch
 from torch import Tensor
-from typing_extensions import Unpack
+from typing_extensions import Unpack, disjoint_base
 
 from wave_runtime._kernel import Accesses, Dims, LaunchOptions, Options
 from wave_runtime.hooks import Hook
@@ -72,6 +72,8 @@ class Kernel:
 
     @property
     def _plan(self) -> tuple[str, ...]: ...
+    @property
+    def _has_operator(self) -> bool: ...
     def __call__(
         self,
         *args: Any,
@@ -157,6 +159,7 @@ class Kernel:
         *,
         memory: _Sequence[Tensor] = (),
         device: _Device = None,
+        process_memory: bool = False,
         **options: Unpack[LaunchOptions],
     ) -> None:
         """Launch with arguments that the caller has packed: the kernarg segment up to the hidden arguments.
@@ -166,6 +169,8 @@ class Kernel:
             memory: tensors that the kernel may read and write. The emulator lets it touch nothing else; autograd is
                 told that they change.
             device: where to launch; by default where the tensors are, else on the CPU.
+            process_memory: let the emulated kernel touch whatever else the process has mapped, too: for arguments that
+                are addresses of who knows what. An address that is not mapped is a KernelFault still.
             options: those of a call.
         """
 
@@ -200,6 +205,100 @@ class Sequence:
 
     def __len__(self) -> int: ...
 
+@disjoint_base
+class OperatorBase:
+    """A call that runs ``eager`` where PyTorch has nothing to see, else ``dispatched`` with itself as the first."""
+
+    def __init__(self, eager: Callable[..., Any], dispatched: Callable[..., Any]) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the kernels and code that make the operator."""
+
+    @fingerprint.deleter
+    def fingerprint(self) -> None: ...
+    _has_autocast: bool
+    _returns_new: bool
+    def _check_aliases(self, *arguments_and_result: Any) -> None:
+        """Raise ValueError where the result, given last, shares memory with an argument."""
+
+@final
+class KernelLaunchInfo:
+    """How :func:`launch` launches a kernel: upstream's type of this name. The fields can be changed.
+
+    Attributes:
+        gpu_stream: the driver's handle of a stream, 0 for its default stream; None for torch's current one.
+        gpu_func: a kernel of ``wave_runtime.load_binary``.
+        sharedMemoryBytes: shared memory (LDS) that a workgroup needs; what the binary declares counts among it.
+        gridX, gridY, gridZ: workgroups.
+        blockX, blockY, blockZ: work-items of a workgroup.
+        clusterDimX, clusterDimY, clusterDimZ: workgroups of a cluster; 1 or 0 for none.
+    """
+
+    gpu_stream: int | None
+    gpu_func: int
+    sharedMemoryBytes: int
+    gridX: int
+    gridY: int
+    gridZ: int
+    blockX: int
+    blockY: int
+    blockZ: int
+    clusterDimX: int
+    clusterDimY: int
+    clusterDimZ: int
+    def __init__(
+        self,
+        gpu_stream: int | None = None,
+        gpu_func: int = ...,
+        sharedMemoryBytes: int = 0,
+        gridX: int = 1,
+        gridY: int = 1,
+        gridZ: int = 1,
+        blockX: int = 1,
+        blockY: int = 1,
+        blockZ: int = 1,
+        clusterDimX: int = 1,
+        clusterDimY: int = 1,
+        clusterDimZ: int = 1,
+    ) -> None: ...
+
+@final
+class Int64Vector(list[int]):
+    """A list of integers of 64 bits: upstream's type of this name. Negative ones count as two's complement."""
+
+@final
+class Int32Vector(list[int]):
+    """A list of integers of 32 bits: upstream's type of this name."""
+
+def launch(
+    info: KernelLaunchInfo,
+    tensors: Iterable[Tensor | SupportsIndex],
+    dynamic_dims: Iterable[SupportsIndex],
+    scalar_args: Iterable[Any],
+    strides: Iterable[SupportsIndex] = [],
+    /,
+) -> None:
+    """Launch a kernel as upstream's function of this name does, with the arguments laid out as Wave kernels take them.
+
+    Arguments lie one behind the other without padding: 8 bytes for each tensor, 4 for each scalar, then dynamic
+    dimensions and strides as two words of 4 bytes, the low one first.
+
+    Args:
+        info: the kernel, and how to launch it.
+        tensors: tensors, which are checked as in any other call, or addresses. On the CPU an address may point to
+            whatever the process has mapped. The launch runs on the tensors' device; where there are only addresses, on
+            the current GPU where torch has one, else on the CPU.
+        dynamic_dims, strides: integers of 64 bits, negative ones as two's complement. Where strides are given, tensors
+            need not be contiguous, and a kernel that takes none does not mind.
+        scalar_args: ints (bools among them) of 32 bits, and floats, which are rounded to f32; numpy's and torch's, too.
+
+    Raises:
+        TypeError, ValueError: an argument does not fit, with its list and index, before anything runs.
+        RuntimeError: the driver fails: ``Error 1(hipErrorInvalidValue) ...``.
+        KernelFault: on the emulator, the kernel did what it must not.
+    """
+
 @final
 class CodeObject:
     """A parsed code object, cubin or PTX."""
@@ -221,7 +320,41 @@ def make_kernel(
     strict: bool,
 ) -> Kernel: ...
 def embedded_code(handle: str) -> Tensor: ...
-def define_call(function: Callable[..., None]) -> None: ...
+def load_raw(variants: list[CodeObject], name: str) -> tuple[Any, int]: ...
+
+@final
+class DeclaredCall:
+    """What a declared operator's call does where PyTorch has nothing to see."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def implement(self, autograd: str) -> None:
+        """Give the dispatcher what it runs for the operator; ``autograd``: the operator for what autograd must see."""
+
+    def withdraw(self) -> None:
+        """Take that back."""
+
+def declare(
+    name: str,
+    kernel: Kernel,
+    inputs: list[int],
+    results: list[int],
+    computed: list[int],
+    names: list[str],
+    defaults: dict[str, int | float],
+    options: dict[str, Any],
+    specialize: Callable[..., Any],
+    fallback: Callable[..., Any],
+) -> DeclaredCall:
+    """Declare an operator. Inputs, results and computed arguments are given as indices of the kernel's parameters.
+
+    ``specialize`` takes ``[(rank, dtype)]`` of the inputs that are tensors and returns a program's instructions, see
+    ``csrc/op/expression.h``, and ``[(rank, dtype, zeroed)]`` of the results. ``fallback`` takes calls that are unusual.
+    """
+
+def define_traced_operator(handle: str) -> str:
+    """Define the operator of torch.ops.wave_kernel that a kernel's call is in compiled code, and return its name."""
+
+def define_call(type: type[Any], function: Callable[..., Any]) -> None: ...
 def add_hook(enter: Hook | None, exit: Hook | None) -> int: ...
 def remove_hook(id: int) -> None: ...
 def describe_driver(name: str) -> dict[str, Any]:

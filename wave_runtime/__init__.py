@@ -11,22 +11,44 @@ import torch as _torch  # noqa: F401  first: the extension links against its lib
 
 from wave_runtime import _kernel as _kernel  # says how torch.compile traces a call
 from wave_runtime import hooks
-from wave_runtime._C import BoundLaunch, Kernel, KernelFault, Sequence
+from wave_runtime._C import (
+    BoundLaunch,
+    Int32Vector,
+    Int64Vector,
+    Kernel,
+    KernelFault,
+    KernelLaunchInfo,
+    Sequence,
+    launch,
+)
 from wave_runtime._module import Loaded, Module, load, loaded
+from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
+from wave_runtime._upstream import load_binary, load_hip_functions
 from wave_runtime._version import __version__
 
 __all__ = [
     "BoundLaunch",
+    "Int32Vector",
+    "Int64Vector",
     "Kernel",
     "KernelFault",
+    "KernelLaunchInfo",
     "Loaded",
     "Module",
+    "Operator",
     "Sequence",
+    "Variants",
     "__version__",
+    "cdiv",
+    "define_op",
     "hooks",
+    "launch",
     "load",
+    "load_binary",
+    "load_hip_functions",
     "loaded",
     "sequence",
+    "variants",
 ]
 
 

@@ -10,9 +10,10 @@ import torch
 from torch._subclasses.functional_tensor import FunctionalTensorMode
 
 from wave_runtime import _C
+from wave_runtime._tracing import constant_result, set_rule
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+@constant_result
 def embedded_code(handle: str) -> torch.Tensor:
     """The code of a kernel, [bytes] of uint8: one tensor for all kernels of a file, so that a program has it once."""
     return _C.embedded_code(handle)
@@ -26,7 +27,7 @@ def launch_embedded(handle: str, inputs: list[torch.Tensor], *rest: Any, **keywo
 def embed_in_packages(overload: torch._ops.OpOverload, launch: Callable[..., None]) -> None:
     """Have AOTInductor see ``launch`` in place of an operator that finds its kernel in the process.
 
-    For operators that are called as such: ``kernel(...)`` asks torch.compiler.is_exporting().
+    For operators that are called as such: ``kernel(...)`` asks :func:`is_exporting`.
     """
 
     def functionalize(mode: FunctionalTensorMode, *args: Any, **keywords: Any) -> Any:
@@ -35,7 +36,7 @@ def embed_in_packages(overload: torch._ops.OpOverload, launch: Callable[..., Non
         with mode:
             return launch(*args, **keywords)
 
-    overload.py_impl(FunctionalTensorMode)(functionalize)
+    set_rule(overload, FunctionalTensorMode, functionalize)
 
 
 def _is_packaging() -> bool:
@@ -71,4 +72,4 @@ def _have_inductor_know_storage_offsets() -> None:
 
 
 embed_in_packages(torch.ops.wave.launch.default, launch_embedded)
-torch.ops.wave.launch_embedded.default.py_impl(FunctionalTensorMode)(_functionalize_embedded)
+set_rule(torch.ops.wave.launch_embedded.default, FunctionalTensorMode, _functionalize_embedded)

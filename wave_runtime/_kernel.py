@@ -10,19 +10,25 @@ from typing_extensions import Unpack
 
 from wave_runtime import _C
 from wave_runtime._export import embed_in_packages, launch_embedded
+from wave_runtime._tracing import constant_result, is_exporting
 
 Dims = int | Sequence[int]
 
 
-class Options(TypedDict, total=False):
-    """The keywords of a launch but the grid. See ``Kernel.__call__`` in ``_C.pyi``."""
+class Attributes(TypedDict, total=False):
+    """The keywords of a launch that are seldom given. See ``Kernel.__call__`` in ``_C.pyi``."""
 
-    block: Dims | None
-    shared_memory: int
     cluster: Dims | None
     cooperative: bool
     programmatic: bool
     priority: int | None
+
+
+class Options(Attributes, total=False):
+    """The keywords of a launch but the grid."""
+
+    block: Dims | None
+    shared_memory: int
 
 
 class LaunchOptions(Options):
@@ -32,14 +38,42 @@ class LaunchOptions(Options):
 
 
 def call_operator(self: _C.Kernel, *args: Any, **options: Unpack[LaunchOptions]) -> None:
-    """Call ``torch.ops.wave.launch`` with the arguments of ``kernel(...)``.
+    """Call an operator with the arguments of ``kernel(...)``: ``torch.ops.wave.launch``, or the kernel's own.
 
     This is what ``kernel(...)`` does where the call must be an operator: with modes, tracers or tensor subclasses, and
-    under torch.compile, which finds this function as ``Kernel.__call__`` and traces it. The operator checks the rest.
+    under torch.compile, which finds this function as ``Kernel.__call__`` and traces it. Compiled code gets an operator
+    of the kernel alone, since torch parses lists slowly; an exported program one that brings the kernel's code, since
+    it may run where the kernel was never loaded. The operator checks the rest.
     """
-    # An exported program may run where the kernel was never loaded.
-    launch = launch_embedded if torch.compiler.is_exporting() else torch.ops.wave.launch
+    exporting = is_exporting()
+    if torch.compiler.is_dynamo_compiling() and not exporting and _call_own_operator(self, *args, **options):
+        return
+    launch = launch_embedded if exporting else torch.ops.wave.launch
     launch(*_operator_arguments(self, *args, **options))
+
+
+def _call_own_operator(
+    self: _C.Kernel,
+    *args: Any,
+    grid: Dims,
+    block: Dims | None = None,
+    shared_memory: int = 0,
+    cluster: Dims | None = None,
+    cooperative: bool = False,
+    programmatic: bool = False,
+    priority: int | None = None,
+) -> bool:
+    """Call the operator of the kernel alone, where it has one that takes these arguments and options."""
+    is_plain = cluster is None and not cooperative and not programmatic and priority is None
+    if not is_plain or not self._has_operator or any(_float_tensors(self, args)):
+        return False
+    values, grid_extents, block_extents = _values(self, args), _extents(self, "grid", grid), _block(self, block)
+    operator = getattr(torch.ops.wave_kernel, _operator_name(self.handle))
+    if block is None and shared_memory == 0:
+        operator.default(*values, *grid_extents)
+    else:
+        operator.block(*values, *grid_extents, *block_extents, shared_memory)
+    return True
 
 
 def _operator_arguments(
@@ -54,28 +88,78 @@ def _operator_arguments(
     priority: int | None = None,
 ) -> tuple[Any, ...]:
     """What ``torch.ops.wave.launch`` takes for the arguments of ``kernel(...)``."""
+    return (
+        self.handle,
+        *_lists(self._plan, _values(self, args), any(_float_tensors(self, args))),
+        _extents(self, "grid", grid),
+        _block(self, block),
+        shared_memory,
+        None if cluster is None else _extents(self, "cluster", cluster),
+        cooperative,
+        programmatic,
+        priority,
+    )
+
+
+def _float_tensors(self: _C.Kernel, args: Sequence[Any]) -> list[bool]:
+    """Which floats are given as tensors: a float recompiles for each value, a zero-dimensional tensor does not."""
+    return [kind == "float" and isinstance(value, torch.Tensor) for kind, value in zip(self._plan, args, strict=False)]
+
+
+def _values(self: _C.Kernel, args: Sequence[Any]) -> list[Any]:
+    """The arguments as operators take them."""
     plan = self._plan
     if len(args) != len(plan):
         raise TypeError(f"kernel '{self.name}' takes {len(plan)} arguments ({self.signature}), given {len(args)}")
-    if block is None:
-        block = self.block
-    if block is None:
+    return [_operand(self, index, kind, args[index]) for index, kind in enumerate(plan)]
+
+
+def _block(self: _C.Kernel, block: Dims | None) -> list[int]:
+    """The extents of the block: those given, else those that the binary requires."""
+    dims = self.block if block is None else block
+    if dims is None:
         raise TypeError(f"kernel '{self.name}': block= is missing: the binary fixes no workgroup size")
+    return _extents(self, "block", dims)
+
+
+@constant_result
+def _operator_name(handle: str) -> str:
+    """Runs while torch.compile traces, so that the operator is there before a compiled graph, of a cache even, runs."""
+    return _C.define_traced_operator(handle)
+
+
+def _operand(self: _C.Kernel, index: int, kind: str, value: Any) -> Any:
+    """An argument as operators take it."""
+    if kind in ("input", "output"):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"kernel '{self.name}', argument {index}: expected a tensor, given {type(value).__name__}")
+    elif kind in ("float", "bytes"):
+        pass
+    elif kind in ("bits", "word") and isinstance(value, torch.Tensor):
+        raise TypeError(
+            f"kernel '{self.name}', argument {index}: given a tensor where the binary does not say that there is a "
+            f"pointer ({self.signature}): pass signature= to wave_runtime.load()"
+        )
+    elif isinstance(value, float):
+        raise TypeError(
+            f"kernel '{self.name}', argument {index}: given a float where the signature ({self.signature}) "
+            "does not say f32: pass signature= to wave_runtime.load()"
+        )
+    elif kind == "word" and value >= 1 << 63:
+        return value - (1 << 64)  # operators have signed integers only
+    return value
+
+
+def _lists(
+    plan: Sequence[str], values: Sequence[Any], with_tensors: bool
+) -> tuple[list[torch.Tensor], list[torch.Tensor], list[int], list[float]]:
+    """The lists that wave::launch takes. ``with_tensors``: all floats travel among the inputs."""
     inputs: list[torch.Tensor] = []
     outputs: list[torch.Tensor] = []
     ints: list[int] = []
     floats: list[float] = []
-    # A float recompiles for each value, a tensor does not: so floats may be given as zero-dimensional tensors. All of
-    # them then travel among the inputs.
-    with_tensors = any(
-        kind == "float" and isinstance(value, torch.Tensor) for kind, value in zip(plan, args, strict=True)
-    )
-    for index, (kind, value) in enumerate(zip(plan, args, strict=True)):
+    for kind, value in zip(plan, values, strict=True):
         if kind in ("input", "output"):
-            if not isinstance(value, torch.Tensor):
-                raise TypeError(
-                    f"kernel '{self.name}', argument {index}: expected a tensor, given {type(value).__name__}"
-                )
             (inputs if kind == "input" else outputs).append(value)
         elif kind == "float" and with_tensors:
             inputs.append(value if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=torch.float64))
@@ -83,38 +167,17 @@ def _operator_arguments(
             floats.append(value)
         elif kind == "bytes":
             ints.extend(_words(value))
-        elif kind in ("bits", "word") and isinstance(value, torch.Tensor):
-            raise TypeError(
-                f"kernel '{self.name}', argument {index}: given a tensor where the binary does not say that there is a "
-                f"pointer ({self.signature}): pass signature= to wave_runtime.load()"
-            )
-        elif isinstance(value, float):
-            raise TypeError(
-                f"kernel '{self.name}', argument {index}: given a float where the signature ({self.signature}) "
-                "does not say f32: pass signature= to wave_runtime.load()"
-            )
-        elif kind == "word" and value >= 1 << 63:
-            ints.append(value - (1 << 64))  # operators have signed integers only
         else:
             ints.append(int(value) if isinstance(value, bool) else value)  # no bool stands beside symbolic integers
-    return (
-        self.handle,
-        inputs,
-        outputs,
-        ints,
-        floats,
-        _extents(grid),
-        _extents(block),
-        shared_memory,
-        None if cluster is None else _extents(cluster),
-        cooperative,
-        programmatic,
-        priority,
-    )
+    return inputs, outputs, ints, floats
 
 
-def _extents(dims: Dims) -> list[int]:
-    return list(dims) if isinstance(dims, (tuple, list)) else [dims]  # type: ignore[list-item]
+def _extents(self: _C.Kernel, what: str, dims: Dims) -> list[int]:
+    """The three extents that operators take; missing ones are 1."""
+    extents: list[int] = list(dims) if isinstance(dims, (tuple, list)) else [dims]  # type: ignore[list-item]
+    if not 1 <= len(extents) <= 3:
+        raise ValueError(f"kernel '{self.name}': {what} must be an int or 1 to 3 ints, given {len(extents)}")
+    return extents + [1] * (3 - len(extents))
 
 
 def _words(value: bytes) -> list[int]:
@@ -192,7 +255,7 @@ def _refuse_script(self: _C.Kernel) -> None:
     raise RuntimeError(f"kernel '{self.name}': torch.jit.script is not supported; use torch.compile or torch.export")
 
 
-_C.define_call(call_operator)
+_C.define_call(_C.Kernel, call_operator)
 _C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
 _C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]
 _C.Kernel._torchscript_modifier = property(_refuse_script)  # type: ignore[attr-defined]  # what torch.jit.script asks

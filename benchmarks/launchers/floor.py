@@ -20,6 +20,10 @@ FORMS = {
     "C loop over cuLaunchKernel, extra buffer": True,
 }
 
+# Functions that return at once, each in a cache line of its own: what it costs to fetch code that the driver's has
+# driven out of the caches.
+CODE_LINES = (64, 128)
+
 
 class FloorLaunch(ctypes.Structure):
     """``FloorLaunch`` in launch_floor.cpp."""
@@ -34,6 +38,7 @@ class FloorLaunch(ctypes.Structure):
         ("offsets", ctypes.c_void_p),
         ("count", ctypes.c_uint32),
         ("as_buffer", ctypes.c_uint32),
+        ("code_lines", ctypes.c_uint32),
     )
 
 
@@ -64,7 +69,7 @@ def check(message: bytes | None) -> None:
 class Loop:
     """The loop over one launch, in one of its forms."""
 
-    def __init__(self, function: ctypes.c_void_p, launch: Launch, as_buffer: bool) -> None:
+    def __init__(self, function: ctypes.c_void_p, launch: Launch, as_buffer: bool, code_lines: int = 0) -> None:
         packed, offsets = launch.packed()
         # The record only points to these.
         self.arguments = (ctypes.c_uint8 * len(packed)).from_buffer(packed)
@@ -79,6 +84,7 @@ class Loop:
             ctypes.addressof(self.offsets),
             len(offsets),
             as_buffer,
+            code_lines,
         )
 
     def seconds(self, calls: int, threads: int) -> float:
@@ -89,11 +95,14 @@ class Loop:
 
 
 def floor(launch: Launch) -> Iterator[Launcher]:
-    """The loop, in its two forms."""
+    """The loop, in its two forms, and with more code to run between the launches than there is in it."""
     function = ctypes.c_void_p()
     check(library().floor_load(launch.binary, launch.case.name.encode(), function))
     for name, as_buffer in FORMS.items():
         yield Launcher(name, "floor", Loop(function, launch, as_buffer).seconds)
+    for lines in CODE_LINES:
+        name = f"C loop and {lines} cache lines of code"
+        yield Launcher(name, "probe", Loop(function, launch, True, lines).seconds)
 
 
 PROVIDERS = {"C loop over cuLaunchKernel": floor}

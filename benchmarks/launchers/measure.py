@@ -29,7 +29,7 @@ class Launcher:
     """A way to launch the kernel.
 
     Attributes:
-        group: "floor", "ours" or "peer".
+        group: "floor", "ours", "peer" or "probe".
         target: which ratio to the floor it is to stay below, for ours.
         launches: how many one call makes.
     """

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import wave_runtime
-from launchers import build
+from launchers import build, upstream
 from launchers.cases import BLOCK, Launch
 from launchers.measure import Launcher, python_timer, warm_up
 
@@ -88,6 +88,15 @@ def dedicated_operator(launch: Launch) -> Iterator[Launcher]:
     yield Launcher("kernel.as_operator(...)", "ours", timer, target=1.7)
 
 
+def declared_operator(launch: Launch) -> Iterator[Launcher]:
+    """An operator that is declared, given the tensor to write: without an allocation, which others do not time either."""
+    function = wave_runtime.define_op(
+        f"bench::{launch.case.name}_declared", kernel_of(launch), grid=launch.grid, block=BLOCK
+    )
+    timer = python_timer(f"operator({launch.case.arguments})", {**launch.values, "operator": function})
+    yield Launcher("define_op(name, kernel, ...)", "ours", timer, target=1.35)
+
+
 def dispatcher(launch: Launch) -> Iterator[Launcher]:
     """The generic operator, from C++."""
     load_dispatcher_loop()
@@ -112,6 +121,11 @@ def load_dispatcher_loop() -> None:
     torch.ops.load_library(  # type: ignore[no-untyped-call, unused-ignore]
         build.shared_library(DISPATCHER_SOURCE, folder / "launch_dispatcher.so", *options, libraries=libraries)
     )
+
+
+def compatible(launch: Launch) -> Iterator[Launcher]:
+    """The functions of upstream's interface."""
+    yield from upstream.launchers_of(wave_runtime, launch, "our launch for wave-lang", "ours", target=1.5)
 
 
 def custom_op(launch: Launch) -> Iterator[Launcher]:
@@ -143,6 +157,8 @@ PROVIDERS = {
     "kernel.bind(...)()": bound,
     "sequence": sequence,
     "kernel.as_operator(...)": dedicated_operator,
+    "define_op(name, kernel, ...)": declared_operator,
+    "wave_runtime.launch(...)": compatible,
     "wave::launch from C++": dispatcher,
     "torch.ops.wave.launch": operator,
     "torch.library.custom_op": custom_op,

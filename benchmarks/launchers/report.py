@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 FORMAT = 1
-COLORS = {"floor": "#555555", "ours": "#c44e52", "peer": "#9fb4cf"}
-LABELS = {"floor": "C loop", "ours": "wave_runtime", "peer": "others"}
+COLORS = {"floor": "#555555", "ours": "#c44e52", "peer": "#9fb4cf", "probe": "#c8c8c8"}
+LABELS = {"floor": "C loop", "ours": "wave_runtime", "peer": "others", "probe": "C loop and other code"}
 
 
 @dataclass(frozen=True)

@@ -70,8 +70,22 @@ def runtime() -> Any:
 
 
 def upstream(launch: Launch) -> Iterator[Launcher]:
-    """Its launch with everything prebuilt, and the way wave-lang calls it."""
-    module = runtime()
+    """Its launch, three ways."""
+    yield from launchers_of(runtime(), launch, "upstream's launch", "peer")
+
+
+def launchers_of(
+    module: Any, launch: Launch, label: str, group: str, target: float | None = None
+) -> Iterator[Launcher]:
+    """The launch of a module with upstream's interface: prebuilt, with new objects, and the way wave-lang calls it.
+
+    Args:
+        module: upstream's wave_runtime, or ours.
+        launch: the case.
+        label: the launchers' names begin with it.
+        group: theirs.
+        target: the ratio to stay below where the objects are made anew for each launch.
+    """
     case = launch.case
     binary, function = module.load_binary(str(launch.binary_path), case.name)
     grid_and_block = (launch.grid, 1, 1, BLOCK, 1, 1)
@@ -85,9 +99,12 @@ def upstream(launch: Launch) -> Iterator[Launcher]:
         "dims": module.Int64Vector([]),
         "scalars": scalars,
     }
-    yield Launcher(
-        "upstream's launch, all prebuilt", "peer", python_timer("launch(info, pointers, dims, scalars)", prebuilt)
-    )
+    yield Launcher(f"{label}, all prebuilt", group, python_timer("launch(info, pointers, dims, scalars)", prebuilt))
+    make_info = f"Info({launch.stream}, {function}, 0, {', '.join(map(str, (*grid_and_block, *no_cluster)))})"
+    pointers = ", ".join(str(tensor.data_ptr()) for tensor in launch.tensors)
+    statement = f"launch({make_info}, Vector([{pointers}]), Vector([]), [{', '.join(map(str, scalars))}])"
+    types = {"Info": module.KernelLaunchInfo, "Vector": module.Int64Vector}
+    yield Launcher(f"{label}, all made anew", group, python_timer(statement, {**prebuilt, **types}), target=target)
 
     def invoke(tensors: list[torch.Tensor], scalars: list[int | float]) -> None:
         stream = torch.cuda.current_stream().cuda_stream
@@ -101,7 +118,7 @@ def upstream(launch: Launch) -> Iterator[Launcher]:
 
     statement = f"invoke([{', '.join(case.tensors)}], [{', '.join([*case.ints, *case.floats])}])"
     values = {**launch.values, "invoke": invoke, "binary": binary}
-    yield Launcher("upstream's launch, as wave-lang calls it", "peer", python_timer(statement, values))
+    yield Launcher(f"{label}, as wave-lang calls it", group, python_timer(statement, values))
 
 
 PROVIDERS = {"upstream's wave_runtime": upstream}

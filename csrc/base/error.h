@@ -49,6 +49,21 @@ struct RuntimeError : Error {
   using Error::Error;
 };
 
+/// A call into a driver's library that failed.
+struct DriverError : RuntimeError {
+  struct Code {
+    std::string call;         ///< "hipModuleLaunchKernel"
+    std::string name;         ///< "hipErrorInvalidValue"
+    int number;               ///< 1
+    std::string description;  ///< "invalid argument"
+  };
+  explicit DriverError(const Code& code)
+      : DriverError(text(code.call, " failed: ", code.name, " (", code.number, "): ", code.description), code) {}
+  /// With a message that says more.
+  DriverError(const std::string& message, Code code) : RuntimeError(message), code(std::move(code)) {}
+  Code code;
+};
+
 /// What a kernel did that it must not, found by the emulator, and where. A wave_runtime.KernelFault in Python.
 struct KernelFault : RuntimeError {
   using RuntimeError::RuntimeError;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace wave {
 
@@ -12,6 +13,12 @@ struct MemoryRange {
   uint64_t end;
   bool writable;
   std::string name;  ///< for messages: "argument 2 'c' (float32 [64, 64])"
+};
+
+/// What a launch may touch of the host's memory.
+struct HostMemory {
+  std::vector<MemoryRange> ranges;
+  bool whole_process = false;  ///< besides, whatever the process has mapped: for arguments that are plain addresses
 };
 
 }  // namespace wave

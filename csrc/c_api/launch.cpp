@@ -103,7 +103,7 @@ class Request {
 
   void launch(std::span<const uint8_t> packed) {
     run([&](const LaunchSite& site) {
-      HostLaunch host{std::move(memory_), host_threads(), false, nullptr, {}};
+      HostLaunch host{{std::move(memory_)}, host_threads(), false, nullptr, {}};
       wave::launch(site, packed, options_.device.driver == WAVE_EMULATOR ? &host : nullptr);
     });
   }

@@ -58,7 +58,7 @@ struct LaunchAttributes {
 
 /// What a driver that computes on the host needs and says.
 struct HostLaunch {
-  std::vector<MemoryRange> memory;    ///< what the arguments point to
+  HostMemory memory;                  ///< what the arguments point to
   Parallel parallel;                  ///< threads; empty: the calling one only
   bool strict = false;                ///< reads past an end are faults, too
   AccessTrace* trace = nullptr;       ///< where accesses are noted

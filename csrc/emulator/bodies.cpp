@@ -12,7 +12,10 @@ namespace wave::emulator {
 #define WAVE_DECLARE_LEVEL(level)                       \
   namespace level {                                     \
   std::span<const Body> vector_integer_bodies();        \
+  std::span<const Body> vector_product_bodies();        \
+  std::span<const Body> vector_sad_bodies();            \
   std::span<const Body> vector_float_bodies();          \
+  std::span<const Body> vector_float_special_bodies();  \
   std::span<const Body> vector_convert_bodies();        \
   std::span<const Body> vector_transcendental_bodies(); \
   std::span<const Body> vector_compare_bodies();        \
@@ -61,12 +64,17 @@ std::vector<Body> all_bodies() {
   add(scalar_bodies());
   add(scalar_bit_bodies());
   add(control_bodies());
+  add(hardware_register_bodies());
   add(scalar_memory_bodies());
   add(lane_bodies());
+  add(buffer_format_bodies());
 #define WAVE_ADD_LEVEL(level)                   \
   {                                             \
     add(level::vector_integer_bodies());        \
+    add(level::vector_product_bodies());        \
+    add(level::vector_sad_bodies());            \
     add(level::vector_float_bodies());          \
+    add(level::vector_float_special_bodies());  \
     add(level::vector_convert_bodies());        \
     add(level::vector_transcendental_bodies()); \
     add(level::vector_compare_bodies());        \

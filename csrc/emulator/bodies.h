@@ -15,8 +15,10 @@ namespace wave::emulator {
 std::span<const Body> scalar_bodies();
 std::span<const Body> scalar_bit_bodies();
 std::span<const Body> control_bodies();
+std::span<const Body> hardware_register_bodies();
 std::span<const Body> scalar_memory_bodies();
 std::span<const Body> lane_bodies();
+std::span<const Body> buffer_format_bodies();
 
 /// All bodies of this host's SIMD level, sorted by name.
 std::span<const Body> bodies();

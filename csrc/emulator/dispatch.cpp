@@ -32,7 +32,7 @@ class Scheduler {
 
   Statistics run() {
     work(true);
-    if (!is_done() && launch_.dispatch.parallel) {
+    if (!is_done() && has_help()) {
       several_threads_ = true;
       launch_.dispatch.parallel([this] { work(std::this_thread::get_id() == caller_); });
     }
@@ -68,7 +68,8 @@ class Scheduler {
     }
   }
 
-  bool wants_help() const { return !several_threads_ && launch_.dispatch.parallel && Clock::now() - begin_ > kSoon; }
+  bool has_help() const { return launch_.dispatch.parallel && !launch_.dispatch.deterministic; }
+  bool wants_help() const { return !several_threads_ && has_help() && Clock::now() - begin_ > kSoon; }
 
   bool is_done() {
     std::lock_guard lock(mutex_);

@@ -13,6 +13,8 @@
 
 namespace wave::emulator {
 
+class Observer;
+
 /// What to run. Borrowed pointers must outlive run().
 struct Dispatch {
   const Module* module = nullptr;
@@ -23,8 +25,10 @@ struct Dispatch {
   std::span<const u8> arguments;      ///< the explicit part of the kernarg segment
   std::vector<Region> memory;         ///< what the kernel may touch besides its code object, kernarg, LDS and scratch
   FindRegion find_region;             ///< for addresses elsewhere; empty: they are faults
+  bool deterministic = false;         ///< on the calling thread alone, with a clock that only counts looks at it
   bool strict = false;                ///< reads past the end of a region are faults, too
   AccessTrace* trace = nullptr;       ///< where to note what is read and written
+  Observer* observer = nullptr;       ///< what sees each instruction; nullptr: nothing, which costs nothing
   Parallel parallel;                  ///< how to run on several threads; empty: the calling thread does everything
   u64 max_instructions = 0;           ///< of one wave; 0: no limit
   std::function<void()> interrupted;  ///< called on the calling thread now and then; may throw to stop the launch
@@ -59,6 +63,9 @@ class LaunchState {
   u64 max_resident;  ///< workgroups that may be under way at once, as on the device
   const Memory& memory() const { return memory_; }
 
+  /// Nanoseconds since some moment.
+  u64 clock() const;
+
   /// Sets the scalar registers and modes that the hardware sets up before the first instruction of workgroup `id`.
   void set_initial_state(Wave& wave, const std::array<u32, 3>& id) const;
 
@@ -70,6 +77,7 @@ class LaunchState {
   std::vector<u8> queue_;  ///< what a queue pointer points to: zeros
   std::vector<u8> kernarg_;
   std::vector<u8> packet_;  ///< hsa_kernel_dispatch_packet_t
+  mutable u64 looks_at_clock_ = 0;
   Memory memory_;
 };
 

@@ -1,15 +1,11 @@
-// Buffer memory: MUBUF (ISA document, "Vector Memory Buffer Instructions").
-//
-// Operands of an Op: src[0] is the first row of index and offset, flags say which of them there are; src[1] is the
-// scalar offset, src[2] the first scalar register of the descriptor, imm the immediate offset, dst the row of the data,
-// loaded or stored.
+// Buffer memory: MUBUF without formats (ISA document, "Vector Memory Buffer Instructions"). buffer.h has the operands.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 
 #include "emulator/atomics.h"
 #include "emulator/bodies.h"
-#include "emulator/scalar.h"
+#include "emulator/buffer.h"
 #include "emulator/workgroup.h"
 
 #define WAVE_SOURCE "emulator/exec_buffer.cpp"
@@ -19,47 +15,6 @@
 namespace wave::emulator::WAVE_SIMD {
 
 namespace {
-
-/// A buffer resource descriptor (ISA document, "Buffer Resource Descriptor") as one instruction uses it.
-///
-/// Out of its range, loads give zero and stores and atomics have no effect; such lanes are not checked against the
-/// launch's memory. Loads and stores of several dwords are checked, and swizzled, dword by dword. NUM_RECORDS counts
-/// records where the instruction gives an index (IDXEN) and the stride is not zero: then the index alone is checked,
-/// and with swizzling the offset against the stride. Otherwise it counts bytes, and a dword of which any is out of
-/// range is wholly so. That IDXEN matters, to swizzling too, is in LLVM's notes on buffer intrinsics for gfx9; kernels
-/// in use rely on it: they store four dwords at an index of a buffer whose stride is one.
-struct Buffer {
-  Buffer(const Wave& wave, const Op* op)
-      : indexed(op->flags & kIndexEnabled), offset_enabled(op->flags & kOffsetEnabled), offset(op->imm) {
-    const u32* word = &wave.s[op->src[2]];
-    base = u64{word[1] & 0xffffu} << 32 | word[0];
-    stride = word[1] >> 16 & 0x3fffu;
-    records = word[2];
-    index_stride = 8u << (word[3] >> 21 & 3u);
-    add_lane = word[3] >> 23 & 1u;
-    if (add_lane) stride |= (word[3] >> 15 & 15u) << 14;  // DATA_FORMAT has the upper bits then
-    structured = indexed && stride != 0;
-    swizzled = (word[1] >> 31 & 1u) && (indexed || add_lane);
-    scalar_offset = read_scalar32(wave, op, 1);
-  }
-
-  /// Whether `size` bytes (at most a dword) at `byte` of record `index` are in range.
-  bool contains(u64 index, u64 byte, u32 size) const {
-    if (structured) return index < records && (!swizzled || byte + size <= stride);
-    return scalar_offset + stride * index + byte + size <= records;
-  }
-
-  u64 address(u64 index, u64 byte) const {
-    if (!swizzled) return base + scalar_offset + stride * index + byte;
-    constexpr u32 kElement = 4;
-    const u64 row = index / index_stride * stride + byte / kElement * kElement;
-    return base + scalar_offset + row * index_stride + index % index_stride * kElement + byte % kElement;
-  }
-
-  bool indexed, offset_enabled, add_lane, structured, swizzled;
-  u32 offset;  ///< the instruction's
-  u64 base, stride, records, index_stride, scalar_offset;
-};
 
 /// The lanes of a buffer instruction that accesses `size` bytes: those whose bytes lie in range and together, those of
 /// which that is to be found out dword by dword, and those that are out of range.
@@ -80,12 +35,8 @@ struct BufferLanes {
     any_partly = some != 0;
   }
 
-  u64 index(int lane) const {
-    return (buffer.indexed ? rows[0].lane[lane] : 0) + u64{buffer.add_lane ? static_cast<u32>(lane) : 0};
-  }
-  u64 byte(int lane) const {
-    return u64{buffer.offset} + (buffer.offset_enabled ? rows[buffer.indexed ? 1 : 0].lane[lane] : 0);
-  }
+  u64 index(int lane) const { return buffer.index(rows, lane); }
+  u64 byte(int lane) const { return buffer.byte(rows, lane); }
 
   Buffer buffer;
   const Row* rows;

@@ -1,5 +1,8 @@
 // Program flow: SOPP and the scalar instructions that read or write the program counter (ISA document, "SOPP
 // Instructions").
+#include <bit>
+
+#include "base/error.h"
 #include "emulator/bodies.h"
 #include "emulator/scalar.h"
 #include "emulator/workgroup.h"
@@ -7,13 +10,6 @@
 namespace wave::emulator {
 
 namespace {
-
-/// Stops the wave behind `op` with a status that says why.
-const Op* stop(Wave& wave, const Op* op, Status status) {
-  wave.status = status;
-  wave.op = next(op);
-  return nullptr;
-}
 
 /// The target of a relative branch: resolved when decoded, or looked up where it lies in another function.
 const Op* branch(Wave& wave, const Op* op) {
@@ -56,6 +52,73 @@ const Op* s_call_b64(Wave& wave, const Op* op) {
   return branch(wave, op);
 }
 
+// Forks: the lanes that take a branch and those that do not run one after the other, the fewer first. What the others
+// wait with, EXEC and an address, is in four scalar registers of a stack, whose depth is MODE.CSP.
+u32 stack_depth(const Wave& wave) { return wave.mode.bits >> Mode::kStackShift; }
+u32 stack_registers(const Wave& wave, u32 depth) {
+  constexpr u32 kMost = 7;
+  if (depth == kMost || 4 * depth + 4 > wave.sgpr_count) fault("more than 7 forks, or than registers for them");
+  return 4 * depth;
+}
+void set_stack_depth(Wave& wave, u32 depth) {
+  wave.set_mode((wave.mode.bits & ~(7u << Mode::kStackShift)) | depth << Mode::kStackShift);
+}
+
+const Op* fork(Wave& wave, const Op* op, u64 condition, u64 target) {
+  const u64 exec = wave.exec(), taken = condition & exec, untaken = ~condition & exec;
+  if (taken == exec) return wave.jump(target);
+  if (untaken == exec) return next(op);
+  const bool target_waits = std::popcount(untaken) < std::popcount(taken);
+  const u32 depth = stack_depth(wave), stack = stack_registers(wave, depth);
+  wave.set_pair(stack, target_waits ? taken : untaken);
+  wave.set_pair(stack + 2, target_waits ? target : wave.address(next(op)));
+  set_stack_depth(wave, depth + 1);
+  wave.set_exec(target_waits ? untaken : taken);
+  return target_waits ? next(op) : wave.jump(target);
+}
+
+const Op* s_cbranch_g_fork(Wave& wave, const Op* op) {
+  return fork(wave, op, read_scalar64(wave, op, 0), read_scalar64(wave, op, 1));
+}
+const Op* s_cbranch_i_fork(Wave& wave, const Op* op) {
+  return fork(wave, op, read_scalar64(wave, op, 0), wave.address(op) + 4 + 4 * sign_extend(op->imm));
+}
+const Op* s_cbranch_join(Wave& wave, const Op* op) {
+  const u32 depth = stack_depth(wave);
+  if (depth == read_scalar32(wave, op, 0)) return next(op);
+  if (depth == 0) fault("a join without a fork");
+  const u32 stack = stack_registers(wave, depth - 1);
+  set_stack_depth(wave, depth - 1);
+  wave.set_exec(wave.pair(stack));
+  return wave.jump(wave.pair(stack + 2));
+}
+
+// What ends a wave otherwise than by its own will, or asks others for something.
+
+/// Traps of the AMDGPU ABI: 2 is llvm.trap, which ends failed asserts and __builtin_trap; 3 is llvm.debugtrap, which
+/// does nothing where no debugger is attached.
+const Op* s_trap(Wave&, const Op* op) {
+  constexpr u32 kAbort = 2, kDebug = 3;
+  if (op->imm == kDebug) return next(op);
+  if (op->imm == kAbort) fault("the kernel has aborted: a trap (__builtin_trap, or an assert that failed)");
+  fault(text("trap ", op->imm, ", for which there is no handler"));
+}
+
+/// Nobody listens to interrupts; other messages are to the driver or to graphics.
+const Op* s_sendmsg(Wave&, const Op* op) {
+  constexpr u32 kMessage = 15, kInterrupt = 1;
+  if ((op->imm & kMessage) != kInterrupt) fault(text("message ", op->imm & kMessage, ", which nobody takes here"));
+  return next(op);
+}
+
+const Op* s_sethalt(Wave&, const Op* op) {
+  if (op->imm & 1) fault("the wave halts, and there is no debugger that would let it go on");
+  return next(op);
+}
+const Op* s_sendmsghalt(Wave&, const Op*) { fault("the wave halts, and there is no driver that would let it go on"); }
+
+const Op* s_setkill(Wave& wave, const Op* op) { return op->imm & 1 ? stop(wave, op, Status::Ended) : next(op); }
+
 constexpr Body kBodies[] = {
     {"s_nop", nothing},
     {"v_nop", nothing},
@@ -84,6 +147,14 @@ constexpr Body kBodies[] = {
     {"s_cbranch_cdbgsys_or_user", branch_if<never>},
     {"s_cbranch_cdbgsys_and_user", branch_if<never>},
     {"s_call_b64", s_call_b64},
+    {"s_cbranch_g_fork", s_cbranch_g_fork},
+    {"s_cbranch_i_fork", s_cbranch_i_fork},
+    {"s_cbranch_join", s_cbranch_join},
+    {"s_trap", s_trap},
+    {"s_sendmsg", s_sendmsg},
+    {"s_sendmsghalt", s_sendmsghalt},
+    {"s_sethalt", s_sethalt},
+    {"s_setkill", s_setkill},
     {"s_getpc_b64", s_getpc_b64},
     {"s_setpc_b64", s_setpc_b64},
     {"s_swappc_b64", s_swappc_b64},

@@ -132,7 +132,6 @@ void multiply_exactly(const Factors<A, B, Shape>& factors, f32* d) {
 template <class A, class B, int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma(Wave& wave, const Op* op) {
   using Shape = MatrixShape<kSize, kDepth, kBlocks, A::kGroupRows>;
-  if (is_skipped(wave)) return next(op);
   const Factors<A, B, Shape> factors(wave, op);
   Row* d = &wave.v[op->dst];
   copy_accumulators(wave, op, d, Shape::kAccumulators, 1);
@@ -158,7 +157,6 @@ void negate(f64 (&rows)[kRows][kLanes]) {
 template <int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma_f64(Wave& wave, const Op* op) {
   using Shape = MatrixShape<kSize, kDepth, kBlocks, F64::kGroupRows>;
-  if (is_skipped(wave)) return next(op);
   const MatrixModifiers modifiers{op->imm};
   modifiers.check(kBlocks, false, true);
   Factors<F64, F64, Shape> factors(wave, op);

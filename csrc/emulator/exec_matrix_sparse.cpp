@@ -26,7 +26,6 @@ const Op* smfmac(Wave& wave, const Op* op) {
   using T = typename A::Sum;
   constexpr int kWidth = std::min(kSize, kVectorBytes / int{sizeof(T)}), kVectors = kSize / kWidth;
   using V = typename VectorOf<T, kWidth>::Type;
-  if (is_skipped(wave)) return next(op);
 
   alignas(64) T a[Stored::kPerLane][kLanes], b[Shape::kPerLane][kLanes];
   unpack<A>(register_rows(wave, op, 0), Stored::kPerLane / A::kRows, a);

@@ -176,34 +176,6 @@ void s_cmpk_u32(u32 a, u32 k, bool& scc) {
   kCompare(a, k & 0xffff, scc);
 }
 
-// Hardware registers (ISA document, "S_GETREG_B32" and "Hardware Registers"). Only MODE has a state here: the others
-// read as zero, and writes to them have no effect.
-struct HardwareField {
-  explicit HardwareField(const Op* op)
-      : is_mode((op->dst2 & 63) == 1), low(op->dst2 >> 6 & 31), mask((u64{2} << (op->dst2 >> 11 & 31)) - 1) {}
-
-  bool is_mode;
-  u32 low;
-  u64 mask;  ///< before it is shifted to its place
-};
-
-const Op* s_getreg_b32(Wave& wave, const Op* op) {
-  const HardwareField field(op);
-  const u64 value = field.is_mode ? wave.mode.bits >> field.low & field.mask : 0;
-  write_scalar32(wave, op->dst, static_cast<u32>(value));
-  return next(op);
-}
-
-const Op* set_register(Wave& wave, const Op* op, u32 value) {
-  const HardwareField field(op);
-  const u32 mask = static_cast<u32>(field.mask << field.low);
-  if (field.is_mode) wave.set_mode((wave.mode.bits & ~mask) | (value << field.low & mask));
-  return next(op);
-}
-
-const Op* s_setreg_b32(Wave& wave, const Op* op) { return set_register(wave, op, read_scalar32(wave, op, 1)); }
-const Op* s_setreg_imm32_b32(Wave& wave, const Op* op) { return set_register(wave, op, op->imm); }
-
 // Moves from and to the register that is M0 registers farther on.
 u32 relative_register(const Wave& wave, u32 first, u32 dwords) {
   const u64 last = u64{first} + wave.s[sreg::kM0] + dwords;
@@ -327,9 +299,6 @@ constexpr Body kBodies[] = {
     {"s_cmpk_le_u32", scalar<s_cmpk_u32<s_cmp_le<u32>>>},
     {"s_cmp_eq_u64", scalar<s_cmp_eq<u64>>},
     {"s_cmp_lg_u64", scalar<s_cmp_lg<u64>>},
-    {"s_getreg_b32", s_getreg_b32},
-    {"s_setreg_b32", s_setreg_b32},
-    {"s_setreg_imm32_b32", s_setreg_imm32_b32},
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 // Operands of an Op: src[0] is the base, a pair of registers or a buffer descriptor; src[1] the offset register or
 // kNoOperand, imm the signed offset, dst the first register of the data.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <iterator>
 
@@ -30,6 +29,14 @@ u64 offset_of(const Wave& wave, const Op* op) {
 struct Global {
   static Access find(const Wave& wave, const Op* op) {
     return {(wave.pair(op->src[0]) + offset_of(wave, op)) & ~u64{3}, ~u64{0}};
+  }
+};
+
+/// S_SCRATCH_*: the same, but that the register has an offset in units of 64 bytes.
+struct ScratchMemory {
+  static Access find(const Wave& wave, const Op* op) {
+    const u64 offset = op->src[1] == kNoOperand ? 0 : u64{64} * read_scalar32(wave, op, 1);
+    return {(wave.pair(op->src[0]) + sign_extend(op->imm) + offset) & ~u64{3}, ~u64{0}};
   }
 };
 
@@ -82,9 +89,7 @@ const Op* s_atomic(Wave& wave, const Op* op) {
 /// Time is the host's: nanoseconds for the core's clock, ten of them for the constant one of 100 MHz.
 template <u64 kNanoseconds>
 const Op* s_time(Wave& wave, const Op* op) {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  const i64 nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  wave.set_pair(op->dst, static_cast<u64>(nanoseconds) / kNanoseconds);
+  wave.set_pair(op->dst, wave.group->launch().clock() / kNanoseconds);
   return next(op);
 }
 
@@ -105,6 +110,12 @@ constexpr Body kBodies[] = {
     {"s_buffer_store_dword", s_store<Buffer, 1>},
     {"s_buffer_store_dwordx2", s_store<Buffer, 2>},
     {"s_buffer_store_dwordx4", s_store<Buffer, 4>},
+    {"s_scratch_load_dword", s_load<ScratchMemory, 1>},
+    {"s_scratch_load_dwordx2", s_load<ScratchMemory, 2>},
+    {"s_scratch_load_dwordx4", s_load<ScratchMemory, 4>},
+    {"s_scratch_store_dword", s_store<ScratchMemory, 1>},
+    {"s_scratch_store_dwordx2", s_store<ScratchMemory, 2>},
+    {"s_scratch_store_dwordx4", s_store<ScratchMemory, 4>},
     WAVE_INTEGER_ATOMICS("s", s_atomic, Global),
     WAVE_INTEGER_ATOMICS("s_buffer", s_atomic, Buffer),
     {"s_memtime", s_time<1>},

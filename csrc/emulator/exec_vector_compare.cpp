@@ -1,4 +1,5 @@
 // Vector comparisons (ISA document, "VOPC Instructions"): a bit for each lane, 0 for disabled lanes.
+#include <limits>
 #include <type_traits>
 #include <utility>
 

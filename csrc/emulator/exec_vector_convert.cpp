@@ -78,6 +78,12 @@ Pair16<T> packed_fractions(Float a, Float b) {
   return {to_fraction<T>(a), to_fraction<T>(b)};
 }
 
+/// To a byte, which replaces one of the third operand's.
+u32 v_cvt_pk_u8_f32(f32 a, u32 position, u32 old) {
+  const u32 shift = 8 * (position & 3);
+  return (old & ~(0xffu << shift)) | u32{to_integer<u8>(a)} << shift;
+}
+
 constexpr Body kBodies[] = {
     {"v_cvt_u32_f32", vector<v_cvt_u32_f32>},
     {"v_cvt_i32_f32", vector<v_cvt_i32_f32>},
@@ -103,6 +109,8 @@ constexpr Body kBodies[] = {
     {"v_cvt_f32_f64", vector<v_cvt_f32_f64>},
     {"v_cvt_f64_f32", vector<v_cvt_f64_f32>},
     {"v_cvt_pkrtz_f16_f32", vector<v_cvt_pkrtz_f16_f32>},
+    {"v_cvt_pk_u8_f32", vector<v_cvt_pk_u8_f32>},
+    {"v_cvt_pkaccum_u8_f32", vector<v_cvt_pk_u8_f32>},
     {"v_cvt_norm_i16_f16", vector<fraction_of_half<i16>>},
     {"v_cvt_norm_u16_f16", vector<fraction_of_half<u16>>},
     {"v_cvt_pknorm_i16_f32", vector<packed_fractions<i16, f32>>},

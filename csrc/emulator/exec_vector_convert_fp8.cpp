@@ -1,4 +1,5 @@
 // Conversions between f32 and the float types of one byte (ISA document, "V_CVT_*_FP8_*").
+#include <limits>
 #include <type_traits>
 #include <utility>
 

@@ -294,28 +294,6 @@ Half v_div_fixup_f16(Half quotient, Half denominator, Half numerator) {
   return {is_nan ? std::numeric_limits<f64>::quiet_NaN() : std::copysign(result, sign)};
 }
 
-// Cube maps.
-bool is_major(f32 a, f32 b, f32 c) { return std::abs(a) >= std::abs(b) && std::abs(a) >= std::abs(c); }
-f32 v_cubeid_f32(f32 x, f32 y, f32 z) {
-  if (is_major(z, x, y)) return z < 0 ? 5 : 4;
-  if (std::abs(y) >= std::abs(x)) return y < 0 ? 3 : 2;
-  return x < 0 ? 1 : 0;
-}
-f32 v_cubesc_f32(f32 x, f32 y, f32 z) {
-  if (is_major(z, x, y)) return z < 0 ? -x : x;
-  if (std::abs(y) >= std::abs(x)) return x;
-  return x < 0 ? z : -z;
-}
-f32 v_cubetc_f32(f32 x, f32 y, f32 z) {
-  if (is_major(z, x, y)) return -y;
-  if (std::abs(y) >= std::abs(x)) return y < 0 ? -z : z;
-  return -y;
-}
-f32 v_cubema_f32(f32 x, f32 y, f32 z) {
-  if (is_major(z, x, y)) return z * 2;
-  return std::abs(y) >= std::abs(x) ? y * 2 : x * 2;
-}
-
 constexpr Body kBodies[] = {
 #define BODIES(type, T)                                                                                            \
   {"v_add_" type, vector<add<T>>}, {"v_mul_" type, vector<mul<T>>}, {"v_fma_" type, vector<fused<T>>},             \
@@ -377,10 +355,6 @@ constexpr Body kBodies[] = {
     {"v_div_fixup_f64", vector<div_fixup<f64>>},
     {"v_div_fixup_f16", vector<v_div_fixup_f16>},
     {"v_div_fixup_legacy_f16", vector<v_div_fixup_f16>},
-    {"v_cubeid_f32", vector<v_cubeid_f32>},
-    {"v_cubesc_f32", vector<v_cubesc_f32>},
-    {"v_cubetc_f32", vector<v_cubetc_f32>},
-    {"v_cubema_f32", vector<v_cubema_f32>},
 };
 
 }  // namespace

@@ -14,8 +14,6 @@ namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
-constexpr u32 low24(u32 a) { return a & 0xffffffu; }
-
 u32 v_mov_b32(u32 a) { return a; }
 u64 v_mov_b64(u64 a) { return a; }
 u32 v_not_b32(u32 a) { return ~a; }
@@ -78,32 +76,14 @@ u32 v_mbcnt_hi_u32_b32(u32 mask, u32 b, Lane lane) {
   return bit_count(mask & (lane.index < 32 ? 0 : (1u << (lane.index & 31)) - 1)) + b;
 }
 
-// Sums of absolute differences.
-u32 difference(u32 a, u32 b) { return a > b ? a - b : b - a; }
 u32 byte_of(u32 a, int i) { return a >> 8 * i & 0xff; }
-u32 v_sad_u8(u32 a, u32 b, u32 c) {
-  for (int i = 0; i < 4; ++i) c += difference(byte_of(a, i), byte_of(b, i));
-  return c;
-}
-u32 v_sad_hi_u8(u32 a, u32 b, u32 c) { return (v_sad_u8(a, b, 0) << 16) + c; }
-u32 v_msad_u8(u32 a, u32 b, u32 c) {
-  for (int i = 0; i < 4; ++i) c += byte_of(b, i) == 0 ? 0 : difference(byte_of(a, i), byte_of(b, i));
-  return c;
-}
-u32 v_sad_u16(u32 a, u32 b, u32 c) { return c + difference(a & 0xffff, b & 0xffff) + difference(a >> 16, b >> 16); }
-u32 v_sad_u32(u32 a, u32 b, u32 c) { return c + difference(a, b); }
 u32 v_lerp_u8(u32 a, u32 b, u32 c) {
   u32 result = 0;
   for (int i = 0; i < 4; ++i) result |= (byte_of(a, i) + byte_of(b, i) + (byte_of(c, i) & 1)) >> 1 << 8 * i;
   return result;
 }
 
-// Saturation: CLAMP of integers.
-template <class T>
-T saturated(i64 value) {
-  constexpr i64 kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
-  return static_cast<T>(value < kLow ? kLow : value > kHigh ? kHigh : value);
-}
+// CLAMP saturates.
 template <class T>
 T add(T a, T b) {
   return static_cast<T>(static_cast<u32>(a) + static_cast<u32>(b));
@@ -135,6 +115,10 @@ T sub_clamp(T a, T b) {
 template <class T>
 T subrev_clamp(T a, T b) {
   return saturated<T>(i64{b} - a);
+}
+template <class T>
+T mul_clamp(T a, T b) {
+  return saturated<T>(i64{a} * b);
 }
 template <class T>
 T mad_clamp(T a, T b, T c) {
@@ -183,53 +167,12 @@ Pair16<T> packed_shift(Pair16<u16> shift, Pair16<T> value) {
   return {kBody(shift.low, value.low), kBody(shift.high, value.high)};
 }
 
-// 24-bit and mixed-width products.
-i32 signed24(u32 a) { return static_cast<i32>(a << 8) >> 8; }
-i64 product24(u32 a, u32 b) { return i64{signed24(a)} * signed24(b); }
-u32 v_mul_i32_i24(u32 a, u32 b) { return static_cast<u32>(product24(a, b)); }
-u32 v_mul_hi_i32_i24(u32 a, u32 b) { return static_cast<u32>(product24(a, b) >> 32); }
-u32 v_mul_hi_u32_u24(u32 a, u32 b) { return static_cast<u32>(u64{low24(a)} * low24(b) >> 32); }
-u32 v_mad_i32_i24(u32 a, u32 b, u32 c) { return v_mul_i32_i24(a, b) + c; }
-u32 mad_i24_clamp(u32 a, u32 b, i32 c) { return static_cast<u32>(saturated<i32>(product24(a, b) + c)); }
-u32 mad_u24_clamp(u32 a, u32 b, u32 c) { return saturated<u32>(i64{low24(a)} * low24(b) + c); }
-u32 v_mul_hi_i32(i32 a, i32 b) { return static_cast<u32>(i64{a} * b >> 32); }
-u32 v_mad_u32_u16(u16 a, u16 b, u32 c) { return u32{a} * b + c; }
-u32 v_mad_i32_i16(i16 a, i16 b, u32 c) { return static_cast<u32>(i32{a} * b) + c; }
-u32 mad_u16_clamp(u16 a, u16 b, u32 c) { return saturated<u32>(i64{a} * b + c); }
-u32 mad_i16_clamp(i16 a, i16 b, i32 c) { return static_cast<u32>(saturated<i32>(i64{a} * b + c)); }
-/// The carry is the 65th bit of the exact signed sum: its sign.
-Carry<u64> v_mad_i64_i32(i32 a, i32 b, i64 c) {
-  const i64 product = i64{a} * b;
-  const u64 sum = static_cast<u64>(product) + static_cast<u64>(c);
-  const bool overflows = ((static_cast<u64>(product) ^ sum) & (static_cast<u64>(c) ^ sum)) >> 63;
-  return {sum, (sum >> 63 != 0) != overflows};
-}
-
-// Dot products of packed integers, added to the third operand.
-template <class T, int kBits>
-u32 dot(u32 a, u32 b, u32 c) {
-  for (int i = 0; i < 32; i += kBits) {
-    const int up = 32 - kBits - i;
-    c += static_cast<u32>(static_cast<T>(a << up) >> (32 - kBits)) *
-         static_cast<u32>(static_cast<T>(b << up) >> (32 - kBits));
-  }
-  return c;
-}
-template <class T>
-u32 dot16(Pair16<T> a, Pair16<T> b, u32 c) {
-  return c + static_cast<u32>(a.low) * static_cast<u32>(b.low) + static_cast<u32>(a.high) * static_cast<u32>(b.high);
-}
-
 // Conversions between integers.
 Pair16<u16> v_cvt_pk_u16_u32(u32 a, u32 b) { return {saturated<u16>(a), saturated<u16>(b)}; }
 Pair16<i16> v_cvt_pk_i16_i32(i32 a, i32 b) { return {saturated<i16>(a), saturated<i16>(b)}; }
 u16 v_sat_pk_u8_i16(Pair16<i16> a) { return static_cast<u16>(saturated<u8>(a.low) | u32{saturated<u8>(a.high)} << 8); }
 
 u32 v_add3_u32(u32 a, u32 b, u32 c) { return a + b + c; }
-u32 v_mul_lo_u32(u32 a, u32 b) { return a * b; }
-u32 v_mul_hi_u32(u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }
-u32 v_mul_u32_u24(u32 a, u32 b) { return low24(a) * low24(b); }
-u32 v_mad_u32_u24(u32 a, u32 b, u32 c) { return low24(a) * low24(b) + c; }
 
 Carry<u32> v_add_co_u32(u32 a, u32 b) { return {a + b, a > ~b}; }
 Carry<u32> v_sub_co_u32(u32 a, u32 b) { return {a - b, b > a}; }
@@ -240,10 +183,18 @@ Carry<u32> v_addc_co_u32(u32 a, u32 b, bool carry) {
 }
 Carry<u32> v_subb_co_u32(u32 a, u32 b, bool carry) { return {a - b - carry, u64{b} + carry > a}; }
 Carry<u32> v_subbrev_co_u32(u32 a, u32 b, bool carry) { return {b - a - carry, u64{a} + carry > b}; }
-Carry<u64> v_mad_u64_u32(u32 a, u32 b, u64 c) {
-  const u64 product = u64{a} * b;
-  return {product + c, product > ~c};
+
+// Saturated results; the carry is that of the exact ones.
+Carry<u32> add_co_clamp(u32 a, u32 b) { return {saturated<u32>(i64{a} + b), a > ~b}; }
+Carry<u32> sub_co_clamp(u32 a, u32 b) { return {saturated<u32>(i64{a} - b), b > a}; }
+Carry<u32> subrev_co_clamp(u32 a, u32 b) { return sub_co_clamp(b, a); }
+Carry<u32> addc_co_clamp(u32 a, u32 b, bool carry) {
+  return {saturated<u32>(i64{a} + b + carry), v_addc_co_u32(a, b, carry).carry};
 }
+Carry<u32> subb_co_clamp(u32 a, u32 b, bool carry) {
+  return {saturated<u32>(i64{a} - b - carry), v_subb_co_u32(a, b, carry).carry};
+}
+Carry<u32> subbrev_co_clamp(u32 a, u32 b, bool carry) { return subb_co_clamp(b, a, carry); }
 
 /// One byte of v_perm_b32: 0 to 7 select a byte of {a, b}, 8 to 11 repeat the sign of a halfword (ISA document,
 /// V_PERM_B32).
@@ -293,21 +244,22 @@ constexpr Body kBodies[] = {
     {"v_subrev_u32", vector<subrev<u32>>},
     {"v_subrev_u32 clamp", vector<subrev_clamp<u32>>},
     {"v_add3_u32", vector<v_add3_u32>},
-    {"v_mul_lo_u32", vector<v_mul_lo_u32>},
-    {"v_mul_hi_u32", vector<v_mul_hi_u32>},
-    {"v_mul_u32_u24", vector<v_mul_u32_u24>},
-    {"v_mad_u32_u24", vector<v_mad_u32_u24>},
     {"v_min_u32", vector<min<u32>>},
     {"v_max_u32", vector<max<u32>>},
     {"v_min_i32", vector<min<i32>>},
     {"v_max_i32", vector<max<i32>>},
     {"v_add_co_u32", vector<v_add_co_u32>},
+    {"v_add_co_u32 clamp", vector<add_co_clamp>},
     {"v_sub_co_u32", vector<v_sub_co_u32>},
+    {"v_sub_co_u32 clamp", vector<sub_co_clamp>},
     {"v_subrev_co_u32", vector<v_subrev_co_u32>},
+    {"v_subrev_co_u32 clamp", vector<subrev_co_clamp>},
     {"v_addc_co_u32", vector<v_addc_co_u32>},
+    {"v_addc_co_u32 clamp", vector<addc_co_clamp>},
     {"v_subb_co_u32", vector<v_subb_co_u32>},
+    {"v_subb_co_u32 clamp", vector<subb_co_clamp>},
     {"v_subbrev_co_u32", vector<v_subbrev_co_u32>},
-    {"v_mad_u64_u32", vector<v_mad_u64_u32>},
+    {"v_subbrev_co_u32 clamp", vector<subbrev_co_clamp>},
     {"v_perm_b32", vector<v_perm_b32>},
     {"v_xnor_b32", vector<v_xnor_b32>},
     {"v_bfm_b32", vector<v_bfm_b32>},
@@ -321,27 +273,10 @@ constexpr Body kBodies[] = {
     {"v_ffbh_i32", vector<v_ffbh_i32>},
     {"v_mbcnt_lo_u32_b32", vector<v_mbcnt_lo_u32_b32>},
     {"v_mbcnt_hi_u32_b32", vector<v_mbcnt_hi_u32_b32>},
-    {"v_sad_u8", vector<v_sad_u8>},
-    {"v_sad_hi_u8", vector<v_sad_hi_u8>},
-    {"v_msad_u8", vector<v_msad_u8>},
-    {"v_sad_u16", vector<v_sad_u16>},
-    {"v_sad_u32", vector<v_sad_u32>},
     {"v_lerp_u8", vector<v_lerp_u8>},
-    {"v_mul_i32_i24", vector<v_mul_i32_i24>},
-    {"v_mul_hi_i32_i24", vector<v_mul_hi_i32_i24>},
-    {"v_mul_hi_u32_u24", vector<v_mul_hi_u32_u24>},
-    {"v_mad_i32_i24", vector<v_mad_i32_i24>},
-    {"v_mul_hi_i32", vector<v_mul_hi_i32>},
-    {"v_mad_u32_u16", vector<v_mad_u32_u16>},
-    {"v_mad_i32_i16", vector<v_mad_i32_i16>},
-    {"v_mad_i64_i32", vector<v_mad_i64_i32>},
     {"v_cvt_pk_u16_u32", vector<v_cvt_pk_u16_u32>},
     {"v_cvt_pk_i16_i32", vector<v_cvt_pk_i16_i32>},
     {"v_sat_pk_u8_i16", vector<v_sat_pk_u8_i16>},
-    {"v_mad_i32_i24 clamp", vector<mad_i24_clamp>},
-    {"v_mad_u32_u24 clamp", vector<mad_u24_clamp>},
-    {"v_mad_u32_u16 clamp", vector<mad_u16_clamp>},
-    {"v_mad_i32_i16 clamp", vector<mad_i16_clamp>},
     {"v_add_i32", vector<add<i32>>},
     {"v_add_i32 clamp", vector<add_clamp<i32>>},
     {"v_add_i16", vector<add<i16>>},
@@ -357,6 +292,7 @@ constexpr Body kBodies[] = {
     {"v_subrev_u16", vector<subrev<u16>>},
     {"v_subrev_u16 clamp", vector<subrev_clamp<u16>>},
     {"v_mul_lo_u16", vector<mul<u16>>},
+    {"v_mul_lo_u16 clamp", vector<mul_clamp<u16>>},
     {"v_mad_u16", vector<mad<u16>>},
     {"v_mad_u16 clamp", vector<mad_clamp<u16>>},
     {"v_mad_legacy_u16", vector<mad<u16>>},
@@ -386,6 +322,7 @@ constexpr Body kBodies[] = {
     {"v_pk_mad_i16", vector<packed3<i16, mad<i16>>>},
     {"v_pk_mad_i16 clamp", vector<packed3<i16, mad_clamp<i16>>>},
     {"v_pk_mul_lo_u16", vector<packed<u16, mul<u16>>>},
+    {"v_pk_mul_lo_u16 clamp", vector<packed<u16, mul_clamp<u16>>>},
     {"v_min3_u16", vector<min3<u16>>},
     {"v_max3_u16", vector<max3<u16>>},
     {"v_med3_u16", vector<med3<u16>>},
@@ -404,15 +341,6 @@ constexpr Body kBodies[] = {
     {"v_pk_lshlrev_b16", vector<packed_shift<u16, lshlrev16<u16>>>},
     {"v_pk_lshrrev_b16", vector<packed_shift<u16, shrrev16<u16>>>},
     {"v_pk_ashrrev_i16", vector<packed_shift<i16, shrrev16<i16>>>},
-    {"v_dot4_i32_i8", vector<dot<i32, 8>>},
-    {"v_dot4_u32_u8", vector<dot<u32, 8>>},
-    {"v_dot8_i32_i4", vector<dot<i32, 4>>},
-    {"v_dot8_u32_u4", vector<dot<u32, 4>>},
-    {"v_dot2_i32_i16", vector<dot16<i16>>},
-    {"v_dot2_u32_u16", vector<dot16<u16>>},
-    {"v_dot2c_i32_i16", vector<dot16<i16>>},
-    {"v_dot4c_i32_i8", vector<dot<i32, 8>>},
-    {"v_dot8c_i32_i4", vector<dot<i32, 4>>},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What a wave finds when it starts (LLVM AMDGPU usage guide, "Initial Kernel Execution State" and "Kernarg Segment").
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "emulator/dispatch.h"
@@ -141,6 +142,13 @@ std::vector<Region> LaunchState::regions() const {
   add(packet_, "the dispatch packet");
   add(queue_, "the queue");
   return regions;
+}
+
+u64 LaunchState::clock() const {
+  constexpr u64 kLook = 100;  // so that kernels that wait for some time do so for few rounds
+  if (dispatch.deterministic) return kLook * ++looks_at_clock_;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<u64>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
 void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) const {

@@ -192,13 +192,6 @@ struct F64 {
   }
 };
 
-/// Whether VSKIP is on. What GPR indexing would mean for matrices is not documented.
-inline bool is_skipped(const Wave& wave) {
-  if (wave.special & kSpecialIndex) [[unlikely]]
-    fault("a matrix instruction while GPR indexing (s_set_gpr_idx_on) is on");
-  return (wave.special & kSpecialSkip) != 0;
-}
-
 /// The rows of a matrix source in the register file. Sources other than C are never constants.
 inline const Row* register_rows(const Wave& wave, const Op* op, int index) {
   return reinterpret_cast<const Row*>(reinterpret_cast<uintptr_t>(wave.v) + op->rows[index]);

@@ -10,6 +10,9 @@ namespace wave::emulator {
 
 namespace {
 
+/// Bytes from a region within which an address was meant for it, as far as messages are concerned.
+constexpr u64 kNear = u64{1} << 20;
+
 /// Cuts overlapping regions into disjoint ones; a piece is writable where any region over it is.
 std::vector<Region> make_disjoint(const std::vector<Region>& given) {
   std::vector<u64> cuts;
@@ -143,6 +146,9 @@ void Memory::refuse(u64 address, u32 size, bool write, int lane) const {
     fault_at(text(access, "into ", found->name, ", which the process may only read"), lane, address);
   }
   const Region* region = nearest(address);
+  if (find_region_ && (arguments_ == 0 || distance(*region, address) > kNear)) {
+    fault_at(access + "at an address that the process has not mapped", lane, address);
+  }
   if (region == nullptr) fault_at(access + "in a launch that was given no memory", lane, address);
   const bool inside = address >= region->begin && address + size <= region->end;
   if (inside) {

@@ -74,6 +74,13 @@ inline const Op* next(const Op* op) { return op + op->size; }
 /// The routine of what has no effect here: memory is in order and coherent, and time does not count.
 inline const Op* nothing(Wave&, const Op* op) { return next(op); }
 
+/// Stops the wave behind `op` with a status that says why. Running: because another way to run must be chosen.
+inline const Op* stop(Wave& wave, const Op* op, Status status) {
+  wave.status = status;
+  wave.op = next(op);
+  return nullptr;
+}
+
 /// In Op::src: the instruction has no such operand ("off").
 inline constexpr u16 kNoOperand = 0xffff;
 
@@ -82,6 +89,8 @@ enum OpFlags : u8 {
   kIndexEnabled = 2,   ///< IDXEN: the first address row has indices
   kOffsetEnabled = 4,  ///< OFFEN: the next one has offsets
   kToLds = 8,          ///< a buffer load whose data goes to LDS
+  kSkippable = 16,     ///< a vector or LDS instruction: not carried out while MODE.VSKIP is set
+  kIndexable = 32,     ///< a vector ALU instruction: MODE.GPR_IDX_EN makes its registers relative to M0
 };
 
 /// The meaning of one instruction: its mnemonic without the encoding's suffix, and the routine.

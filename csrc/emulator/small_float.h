@@ -15,9 +15,10 @@ namespace wave::emulator {
 
 [[gnu::always_inline]] inline f32 bf16_to_f32(u32 bits) { return __builtin_bit_cast(f32, bits << 16); }
 
-/// Rounded as the host's rounding mode says. Without branches, so that loops over lanes are vectorised. Sums, products
+/// Rounded as the host's rounding mode says; where `saturates`, a finite number that is too large becomes the largest
+/// f16 whatever that mode (MODE.FP16_OVFL). Without branches, so that loops over lanes are vectorised. Sums, products
 /// and fused multiply-adds of f16 in f64 need no second rounding.
-[[gnu::always_inline]] inline u16 f64_to_f16(f64 value) {
+[[gnu::always_inline]] inline u16 f64_to_f16(f64 value, bool saturates = false) {
   const u64 bits = __builtin_bit_cast(u64, value);
   const u64 sign = bits & 0x8000000000000000u, magnitude = bits ^ sign;
   // The last place of the result is 2^(e - 10), for exponents e from -14 on: adding and subtracting 1.5 * 2^(e + 42),
@@ -27,7 +28,7 @@ namespace wave::emulator {
   const f64 rounder = __builtin_bit_cast(f64, (at_least + 42) << 52 | 0x8000000000000u | sign);
   const f64 rounded = __builtin_bit_cast(f64, __builtin_bit_cast(u64, value + rounder - rounder) & ~(u64{1} << 63));
   // What is too large becomes infinity or the largest finite value, as the same rounding does in f64.
-  const f64 overflow = value * 0x1p1010;
+  const f64 overflow = saturates ? value : value * 0x1p1010;
   const bool is_infinite = (__builtin_bit_cast(u64, overflow) & ~(u64{1} << 63)) == 0x7ff0000000000000u;
 
   const u32 normal = static_cast<u32>(__builtin_bit_cast(u64, rounded) >> 42) - (1008u << 10);

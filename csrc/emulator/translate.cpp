@@ -12,9 +12,9 @@ using isa::Format;
 using isa::Instruction;
 
 /// What stands in for operations that cannot run: the fault is raised where they are reached, not before.
-const Op* refuse_instruction(Wave& wave, const Op* op) {
+const Op* refuse_instruction(Wave& wave, const Op*) {
   const Module& module = wave.group->launch().module;
-  const Instruction instruction = module.decode(wave.address(op));
+  const Instruction instruction = module.decode(wave.address(wave.op));
   if (instruction.row == nullptr)
     fault(text("an instruction that ", module.code().target().processor, " does not have"));
   const std::string reason = unsupported(instruction);
@@ -29,17 +29,20 @@ bool is_branch(const Instruction& instruction) {
   return name.starts_with("s_cbranch_") || name == "s_branch";
 }
 
-/// Integer saturation (CLAMP) is a routine of its own: "v_add_u32 clamp". CLAMP of floats is an output modifier.
+/// Integer saturation (CLAMP) is a routine of its own: "v_add_u32 clamp". Instructions whose results always fit have
+/// none. CLAMP of floats is an output modifier.
 Execute find_routine(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   const std::string_view name = isa::base_name(row);
   const bool clamps = (row.modifiers & isa::kClamp) && instruction[Field::CLAMP] != 0;
-  const isa::OperandType result = row.operands[0].type;
-  const bool is_float = result == isa::OperandType::F16 || result == isa::OperandType::F32 ||
-                        result == isa::OperandType::F64 || result == isa::OperandType::PackedF16 ||
-                        result == isa::OperandType::PackedF32;
-  if (!clamps || is_float || name.starts_with("v_cvt_") || name.starts_with("v_cmp")) return find_body(name);
-  return find_body(text(name, " clamp"));
+  const Execute saturating = clamps ? find_body(text(name, " clamp")) : nullptr;
+  return saturating != nullptr ? saturating : find_body(name);
+}
+
+/// What MODE.VSKIP and MODE.GPR_IDX_EN concern.
+u8 mode_flags(Format format) {
+  if (format <= Format::SMEM) return 0;
+  return format < Format::DS ? kSkippable | kIndexable : kSkippable;
 }
 
 }  // namespace
@@ -47,9 +50,7 @@ Execute find_routine(const Instruction& instruction) {
 std::string unsupported(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   const std::string name = row.mnemonic;
-  if (find_routine(instruction) == nullptr) {
-    return text(name, " is not implemented", find_body(isa::base_name(row)) == nullptr ? "" : ": clamp");
-  }
+  if (find_routine(instruction) == nullptr) return text(name, " is not implemented");
   if (row.format == Format::DS && (row.modifiers & isa::kGds) && instruction[Field::GDS] != 0) {
     return text(name, " is not implemented: gds");
   }
@@ -58,6 +59,7 @@ std::string unsupported(const Instruction& instruction) {
 
 void Translator::translate_op(const Instruction& instruction, u32 index, Op& op) {
   op.size = instruction.dwords;
+  if (instruction.row != nullptr) op.flags = mode_flags(instruction.row->format);
   if (instruction.row == nullptr || !unsupported(instruction).empty() || !set_operands(instruction, op)) {
     op.execute = refuse_instruction;
     return;

@@ -252,7 +252,7 @@ void Translator::set_vector_memory_operands(const Instruction& instruction, Op& 
 }
 
 /// Buffers: dst the row of the data, src[0] the first row of index and offset, src[1] the scalar offset, src[2] the
-/// descriptor.
+/// descriptor, dst2 the data and number format where the instruction has them, and bit 8 then.
 void Translator::set_buffer_operands(const Instruction& instruction, Op& op) {
   for (int i = 0; i < instruction.row->operand_count; ++i) {
     const Operand& operand = instruction.row->operands[i];
@@ -266,6 +266,8 @@ void Translator::set_buffer_operands(const Instruction& instruction, Op& op) {
   }
   op.imm = instruction[Field::OFFSET];
   const u32 takes = instruction.row->modifiers;
+  if (takes & isa::kFormat)
+    op.dst2 = static_cast<u16>(instruction[Field::DFMT] | instruction[Field::NFMT] << 4 | 1u << 8);
   if ((takes & isa::kReturn) && instruction[Field::SC0] != 0) op.flags |= kReturns;
   if ((takes & isa::kLds) && instruction[Field::LDS] != 0) op.flags |= kToLds;
   if (instruction[Field::IDXEN] != 0) op.flags |= kIndexEnabled;

@@ -236,7 +236,7 @@ int host_rounding(u32 mode) {
 
 u32 modified_half(u32 bits, const Modifiers& modifiers, const Mode& mode, bool keeps_denormals) {
   const f64 value = f16_to_f32(bits & 0xffffu);
-  return f64_to_f16(modified_output(value, 0x1p-14, modifiers, mode, keeps_denormals));
+  return f64_to_f16(modified_output(value, 0x1p-14, modifiers, mode, keeps_denormals), mode.fp16_ovfl());
 }
 
 void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, OperandKind kind) {
@@ -312,9 +312,7 @@ const Row* broadcast_source(Wave& wave, const Op* op, int index, OperandKind kin
   return rows;
 }
 
-bool prepare(Wave& wave, const Op* op, const OperandKind* kinds, int count, OperandKind result, Prepared& prepared) {
-  if (wave.mode.skip_vector()) return false;
-  if (wave.mode.gpr_index()) fault("GPR indexing (s_set_gpr_idx_on) is not implemented");
+void prepare(Wave& wave, const Op* op, const OperandKind* kinds, int count, OperandKind result, Prepared& prepared) {
   const Modifiers* modifiers = op->modifiers;
   wave.temp_exec = wave.exec_lanes;  // a copy, since the instruction's scalar result may go to EXEC
   prepared.exec = &wave.temp_exec;
@@ -331,12 +329,12 @@ bool prepare(Wave& wave, const Op* op, const OperandKind* kinds, int count, Oper
     prepared.host_rounding = std::fegetround();
     std::fesetround(host_rounding(mode));
   }
-  return true;
 }
 
 void finish(Wave& wave, const Op* op, OperandKind result, const Prepared& prepared) {
   if (result == OperandKind::Mask) return;  // comparisons have written their bits already
-  if (op->modifiers != nullptr && flushes(result)) apply_output_modifiers(wave, *op->modifiers, result);
+  if (op->modifiers != nullptr && (flushes(result) || result == OperandKind::F32Bits))
+    apply_output_modifiers(wave, *op->modifiers, result);
   if (prepared.host_rounding >= 0) std::fesetround(prepared.host_rounding);
   if (flushes(result) && !(denormals(wave, result) & 2)) flush(prepared.result, result);
   if (op->modifiers != nullptr && op->modifiers->destination.bits != 32) {

@@ -93,9 +93,8 @@ struct Prepared {
 /// Copies a scalar source to all lanes of the wave's temporary rows.
 const Row* broadcast_source(Wave& wave, const Op* op, int index, OperandKind kind);
 
-/// Fetches `count` sources with the instruction's modifiers and the wave's mode applied. False: the instruction is
-/// skipped.
-bool prepare(Wave& wave, const Op* op, const OperandKind* kinds, int count, OperandKind result, Prepared& prepared);
+/// Fetches `count` sources with the instruction's modifiers and the wave's mode applied.
+void prepare(Wave& wave, const Op* op, const OperandKind* kinds, int count, OperandKind result, Prepared& prepared);
 
 /// Applies output modifiers to the prepared result and writes it to the destination.
 void finish(Wave& wave, const Op* op, OperandKind result, const Prepared& prepared);

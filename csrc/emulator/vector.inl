@@ -63,6 +63,13 @@ inline f64 round_to_even(f64 value) {
   return rest > 0.5 || (rest == 0.5 && is_odd) ? whole + 1 : whole;
 }
 
+/// The nearest value of an integer type: CLAMP of integers.
+template <class T>
+inline T saturated(i64 value) {
+  constexpr i64 kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+  return static_cast<T>(value < kLow ? kLow : value > kHigh ? kHigh : value);
+}
+
 /// 16 bits of a register as T, and back.
 template <class T>
 inline T from_bits16(u16 bits) {
@@ -73,9 +80,9 @@ inline T from_bits16(u16 bits) {
   }
 }
 template <class T>
-inline u16 to_bits16(T value) {
+inline u16 to_bits16(T value, bool saturates) {
   if constexpr (std::is_same_v<T, Half>) {
-    return f64_to_f16(value.value);
+    return f64_to_f16(value.value, saturates);
   } else {
     return __builtin_bit_cast(u16, value);
   }
@@ -116,12 +123,14 @@ inline void blend_lane(Row& row, int lane, u32 value, u32 mask) {
   row.lane[lane] = (value & mask) | (row.lane[lane] & ~mask);
 }
 
+/// `saturates` is MODE.FP16_OVFL.
 template <class T>
-inline void store_lane(Row* rows, int lane, T value, u32 mask) {
+inline void store_lane(Row* rows, int lane, T value, u32 mask, bool saturates) {
   if constexpr (kIs16<T>) {
-    blend_lane(rows[0], lane, to_bits16(value), mask);
+    blend_lane(rows[0], lane, to_bits16(value, saturates), mask);
   } else if constexpr (kIsPair16<T>) {
-    blend_lane(rows[0], lane, to_bits16(value.low) | u32{to_bits16(value.high)} << 16, mask);
+    const u32 high = to_bits16(value.high, saturates);
+    blend_lane(rows[0], lane, to_bits16(value.low, saturates) | high << 16, mask);
   } else if constexpr (sizeof(T) == 8) {
     const u64 bits = __builtin_bit_cast(u64, value);
     blend_lane(rows[0], lane, static_cast<u32>(bits), mask);
@@ -214,7 +223,6 @@ struct VectorShape {
   static constexpr Kinds kKinds = kinds();
 
   static constexpr u32 kSpecial =
-      kSpecialIndex | kSpecialSkip |
       (kAnyIs<f32, Result, Args...> || kAnyIs<Float32x2, Result, Args...> || kAnyIs<Carry<f32>, Result> ? kSpecialF32
                                                                                                         : 0) |
       (kAnyIs<f64, Result, Args...> || kAnyIs<Half, Result, Args...> || kAnyIs<HalfBits, Result, Args...> ||
@@ -240,7 +248,7 @@ struct Vector<kBody, Result (*)(Args...)> {
   static const Op* execute(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
     if (op->modifiers != nullptr || (wave.special & Shape::kSpecial) != 0) [[unlikely]] {
       Prepared prepared;
-      if (!prepare(wave, op, Shape::kKinds.of, Shape::kCount, kOperandKind<Value>, prepared)) return next(op);
+      prepare(wave, op, Shape::kKinds.of, Shape::kCount, kOperandKind<Value>, prepared);
       run(wave, op, *prepared.exec, prepared.result, {prepared.sources[kIndex]...});
       finish(wave, op, kOperandKind<Value>, prepared);
     } else {
@@ -286,14 +294,16 @@ struct Vector<kBody, Result (*)(Args...)> {
       WAVE_LANES
       for (int i = 0; i < kLanes; ++i) {
         const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...);
-        store_lane(result, i, value.value, exec.lane[i]);
+        store_lane(result, i, value.value, exec.lane[i], false);
         bits.lane[i] = 0u - u32{value.carry};
       }
       wave.set_mask(op->dst2, pack_mask(bits) & pack_mask(exec));
     } else {
+      const bool saturates = wave.mode.fp16_ovfl();
       WAVE_LANES
       for (int i = 0; i < kLanes; ++i) {
-        store_lane(result, i, kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...), exec.lane[i]);
+        store_lane(result, i, kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...), exec.lane[i],
+                   saturates);
       }
     }
   }

@@ -53,17 +53,18 @@ struct Mode {
   bool dx10_clamp() const { return bits >> 8 & 1; }
   bool ieee() const { return bits >> 9 & 1; }
   bool fp16_ovfl() const { return bits >> 23 & 1; }  ///< overflow to f16, FP8 and BF8 gives the largest finite value
-  bool gpr_index() const { return bits >> 27 & 1; }
-  bool skip_vector() const { return bits >> 28 & 1; }
+  bool gpr_index() const { return bits & kGprIndex; }
+  bool skip_vector() const { return bits & kSkipVector; }
+
+  static constexpr u32 kGprIndex = 1u << 27, kSkipVector = 1u << 28;
+  static constexpr u32 kStackShift = 29;  ///< of CSP, the depth of the stack of forks
 };
 
 /// Reasons for which a vector instruction cannot take the direct path over register rows. An instruction tests those
 /// that concern it against Wave::special.
 enum Special : u32 {
-  kSpecialF32 = 1,    ///< f32 rounding or denormal mode differs from "nearest, denormals kept"
-  kSpecialF64 = 2,    ///< the same for f16 and f64
-  kSpecialIndex = 4,  ///< GPR indexing is on
-  kSpecialSkip = 8,   ///< VSKIP is on
+  kSpecialF32 = 1,  ///< f32 rounding or denormal mode differs from "nearest, denormals kept"
+  kSpecialF64 = 2,  ///< the same for f16 and f64
 };
 
 enum class Status : u8 {
@@ -126,9 +127,10 @@ struct Wave {
     special = 0;
     if (mode.round32() != 0 || mode.denorm32() != 3) special |= kSpecialF32;
     if (mode.round16_64() != 0 || mode.denorm16_64() != 3) special |= kSpecialF64;
-    if (mode.gpr_index()) special |= kSpecialIndex;
-    if (mode.skip_vector()) special |= kSpecialSkip;
   }
+
+  /// Whether MODE asks for more than to carry out one instruction after the other; see step.h.
+  bool runs_singly() const { return mode.gpr_index() || mode.skip_vector(); }
 
   /// The address of an instruction of the current function.
   u64 address(const Op* at) const;

@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "emulator/constants.h"
+#include "emulator/observer.h"
 #include "emulator/op.h"
+#include "emulator/step.h"
 
 namespace wave::emulator {
 
@@ -45,6 +47,33 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   fault_at(text(verb, size, " bytes out of bounds: ", past, " bytes past the end of LDS, of which the workgroup has ",
                 limit, " bytes"),
            lane, address);
+}
+
+/// Runs instructions until the wave stops or the quantum is over. Returns how many.
+template <class Step>
+u64 run_instructions(Wave& wave, u64 quantum, Step step) {
+  const Op* op = wave.op;
+  u64 count = 0;
+  do {
+    wave.op = op;
+    op = step(wave, op);
+  } while (++count != quantum && op != nullptr);
+  if (op != nullptr) wave.op = op;
+  return count;
+}
+
+/// The same, in the fastest way that the wave's MODE allows.
+u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer) {
+  if (observer != nullptr) {
+    return run_instructions(wave, quantum, [=](Wave& w, const Op* op) {
+      observer->before(w, op);
+      const Op* following = step(w, op);
+      observer->after(w, op);
+      return following;
+    });
+  }
+  if (wave.runs_singly()) return run_instructions(wave, quantum, step);
+  return run_instructions(wave, quantum, [](Wave& w, const Op* op) { return op->execute(w, op); });
 }
 
 u32 packed_work_item(u32 item, const std::array<u32, 3>& block) {
@@ -142,17 +171,12 @@ bool Workgroup::release_barrier() {
 
 void Workgroup::run_wave(Wave& wave, u64 quantum) {
   wave.status = Status::Running;
-  const Op* op = wave.op;
   u64 count = 0;
   try {
-    do {
-      wave.op = op;
-      op = op->execute(wave, op);
-    } while (++count != quantum && op != nullptr);
-    if (op != nullptr) {
-      wave.op = op;
-      wave.status = Status::Yielded;
+    while (wave.status == Status::Running && count < quantum) {
+      count += run_in_one_way(wave, quantum - count, launch_.dispatch.observer);
     }
+    if (wave.status == Status::Running) wave.status = Status::Yielded;
     wave.instructions += count;
     if (const u64 most = launch_.dispatch.max_instructions; most != 0 && wave.instructions > most) {
       fault(text("a wave ran more than ", most, " instructions, the limit that WAVE_RUNTIME_MAX_INSTRUCTIONS sets"));

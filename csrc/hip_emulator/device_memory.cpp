@@ -3,13 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cinttypes>
-#include <cstdio>
-#include <memory>
 #include <mutex>
-#include <string_view>
 
 #include "base/error.h"
+#include "emulator/process_memory.h"
 #include "hip_emulator/errors.h"
 
 namespace wave::hip_emulator {
@@ -70,7 +67,7 @@ std::optional<Allocation> Allocations::find(uint64_t address) const {
 std::optional<MemoryRange> Allocations::accessible(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);
-  if (allocation == nullptr) return find_mapping(address);
+  if (allocation == nullptr) return emulator::find_mapping(address);
   return allocation->contains(address) ? std::optional(allocation->range()) : std::nullopt;
 }
 
@@ -81,23 +78,6 @@ uint64_t Allocations::used() const {
 
 uint64_t memory_size() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-std::optional<MemoryRange> find_mapping(uint64_t address) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
-  if (maps == nullptr) return std::nullopt;
-  char line[512];
-  for (bool whole = true; std::fgets(line, sizeof(line), maps.get()) != nullptr;) {
-    const bool continued = !whole;  // of a line with a long path
-    whole = std::string_view(line).ends_with('\n');
-    uint64_t begin = 0, end = 0;
-    char read = 0, write = 0;
-    if (continued || std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %c%c", &begin, &end, &read, &write) != 4) continue;
-    if (address < begin || address >= end) continue;
-    if (read != 'r') return std::nullopt;
-    return MemoryRange{begin, end, write == 'w', text("the process's memory at ", hex(begin), " to ", hex(end))};
-  }
-  return std::nullopt;
 }
 
 }  // namespace wave::hip_emulator

@@ -52,7 +52,4 @@ class Allocations {
 /// Bytes of the host's memory, which is the device's.
 uint64_t memory_size();
 
-/// The mapping of the process (/proc/self/maps) that contains `address`, where it is readable.
-std::optional<MemoryRange> find_mapping(uint64_t address);
-
 }  // namespace wave::hip_emulator

@@ -7,6 +7,7 @@
 #include "code_object/elf.h"
 #include "code_object/file_kind.h"
 #include "code_object/offload_bundle.h"
+#include "emulator/process_memory.h"
 #include "hip_emulator/device_memory.h"
 #include "hip_emulator/errors.h"
 
@@ -49,7 +50,7 @@ uint64_t image_size(const Bytes& file, FileKind kind) {
 
 std::span<const uint8_t> image_bytes(const void* image) {
   const auto begin = reinterpret_cast<uint64_t>(image);
-  const std::optional<MemoryRange> mapping = find_mapping(begin);
+  const std::optional<MemoryRange> mapping = emulator::find_mapping(begin);
   require(mapping.has_value(), hipErrorInvalidValue, "the image does not lie in memory");
   const std::span<const uint8_t> rest(static_cast<const uint8_t*>(image), mapping->end - begin);
   try {

@@ -115,7 +115,7 @@ void set_abandoned(const CodeObject& code, bool abandoned) {
 }
 
 [[noreturn]] void rethrow(const RuntimeError& error, const std::string& what) {
-  throw RuntimeError(with_advice(text(what, ": ", error.what()), During::Load));
+  rethrow_with_advice(error, text(what, ": ", error.what()), During::Load);
 }
 
 /// Needs the lock.

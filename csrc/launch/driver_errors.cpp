@@ -26,12 +26,18 @@ bool applies(const Advice& advice, std::string_view message) {
       advice.names, [&](std::string_view name) { return !name.empty() && message.find(name) != message.npos; });
 }
 
-}  // namespace
-
-std::string with_advice(std::string message, During during) {
+std::string with_advice(const std::string& message, During during) {
   if (during == During::Load && applies(kCapture, message)) return message + kCapture.text;
   if (!kSynchronous && applies(kEarlierLaunch, message)) return message + kEarlierLaunch.text;
   return message;
+}
+
+}  // namespace
+
+void rethrow_with_advice(const RuntimeError& error, const std::string& message, During during) {
+  const std::string advised = with_advice(message, during);
+  if (const auto* driver = dynamic_cast<const DriverError*>(&error)) throw DriverError(advised, driver->code);
+  throw RuntimeError(advised);
 }
 
 }  // namespace wave

@@ -55,7 +55,7 @@ void rethrow_launch_error(const RuntimeError& error, const LaunchSite& site, std
       text("kernel '", site.kernel.name(), "' on ", site.function.place.text(), ": ", error.what(), "; grid ",
            dims_text(geometry.grid), ", block ", dims_text(geometry.block), ", shared_memory ", geometry.shared_memory,
            ", arguments ", arguments_text(site.kernel, arguments));
-  throw RuntimeError(with_advice(message, During::Launch));
+  rethrow_with_advice(error, message, During::Launch);
 }
 
 void launch_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {

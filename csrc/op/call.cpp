@@ -39,16 +39,6 @@ constexpr DtypeRow kDtypes[] = {
     {Type::F8E5M2FNUZ, c10::kFloat8_e5m2fnuz},
 };
 
-constexpr uint64_t bit_of(c10::ScalarType dtype) { return uint64_t{1} << static_cast<int>(dtype); }
-
-/// For each type of a signature the dtypes that a pointer to it takes.
-constexpr auto kDtypesOf = [] {
-  std::array<uint64_t, static_cast<size_t>(Type::Void) + 1> dtypes{};
-  for (const DtypeRow& row : kDtypes) dtypes[static_cast<size_t>(row.type)] |= bit_of(row.dtype);
-  dtypes[static_cast<size_t>(Type::Void)] = ~uint64_t{0};
-  return dtypes;
-}();
-
 /// [first, last) of the bytes that a tensor's elements lie in.
 std::pair<uint64_t, uint64_t> extent(const at::Tensor& tensor) {
   const uint64_t begin = reinterpret_cast<uint64_t>(tensor.const_data_ptr());
@@ -73,10 +63,19 @@ MemoryRange storage_range(const at::Tensor& tensor, bool writable, const std::st
 
 }  // namespace
 
-bool takes(Type type, c10::ScalarType dtype) {
-  if (type >= Type::B8 && type <= Type::B64) return c10::elementSize(dtype) == size_of(type);
-  return (kDtypesOf[static_cast<size_t>(type)] & bit_of(dtype)) != 0;
-}
+const std::array<uint64_t, static_cast<size_t>(Type::Void) + 1> kDtypesOf = [] {
+  std::array<uint64_t, static_cast<size_t>(Type::Void) + 1> dtypes{};
+  const auto add = [&](Type type, int dtype) { dtypes[static_cast<size_t>(type)] |= uint64_t{1} << dtype; };
+  for (const DtypeRow& row : kDtypes) add(row.type, static_cast<int>(row.dtype));
+  for (int dtype = 0; dtype < c10::NumScalarTypes; ++dtype) {
+    for (const Type type : {Type::B8, Type::B16, Type::B32, Type::B64}) {
+      const auto scalar_type = static_cast<c10::ScalarType>(dtype);
+      if (scalar_type != c10::ScalarType::Undefined && c10::elementSize(scalar_type) == size_of(type)) add(type, dtype);
+    }
+  }
+  dtypes[static_cast<size_t>(Type::Void)] = ~uint64_t{0};
+  return dtypes;
+}();
 
 std::string list_text(c10::IntArrayRef values) {
   std::string out = "[";
@@ -222,8 +221,8 @@ namespace {
 bool is_emulated(const LaunchSite& site) { return site.function.place.kind == DriverKind::Emulator; }
 
 /// The launch as a profiler sees it: "wave::launch/<kernel>".
-void launch_profiled(at::StepCallbacks callbacks, const LaunchSite& site, std::span<const uint8_t> arguments,
-                     HostLaunch* host) {
+[[gnu::noinline, gnu::cold]] void launch_profiled(at::StepCallbacks callbacks, const LaunchSite& site,
+                                                  std::span<const uint8_t> arguments, HostLaunch* host) {
   at::RecordFunction range(std::move(callbacks));
   if (range.isActive()) range.before(text("wave::launch/", site.kernel.name()));
   launch(site, arguments, host);
@@ -241,8 +240,8 @@ void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLau
   }
 }
 
-std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
-                             std::vector<MemoryRange> memory, AccessTrace* trace) {
+std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments, HostMemory memory,
+                             AccessTrace* trace) {
   if (!is_emulated(site)) {
     enqueue(site, arguments, nullptr);
     return {};
@@ -255,9 +254,9 @@ std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> ar
 std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packer, const TensorArguments& tensors) {
   const Kernel& kernel = site.kernel;
   if (!is_emulated(site)) return run(site, packer.packed(), {});
-  if (!kernel.strict()) return run(site, packer.packed(), tensors.memory());
+  if (!kernel.strict()) return run(site, packer.packed(), {tensors.memory()});
   AccessTrace trace = tensors.trace();
-  std::vector<std::string> warnings = run(site, packer.packed(), tensors.memory(), &trace);
+  std::vector<std::string> warnings = run(site, packer.packed(), {tensors.memory()}, &trace);
   for (size_t i = 0; i < tensors.items().size() && kernel.signature().mutability_known; ++i) {
     const TensorArguments::Item& item = tensors.items()[i];
     if (item.is_written && !trace.written(i) && item.tensor->numel() != 0) {
@@ -301,10 +300,10 @@ bool is_lowering() {
 void check_differentiable(std::string_view kernel, const at::Tensor& tensor) {
   const bool requires_grad = c10::GradMode::is_enabled() && tensor.requires_grad();
   if (!requires_grad && !tensor._fw_grad(0).defined()) return;
-  throw RuntimeError(
-      text("kernel '", kernel, "': a tensor ", requires_grad ? "requires grad" : "carries a forward-mode tangent",
-           ", but a launch has no derivative. Call it under torch.no_grad(), on tensor.detach(), or inside a "
-           "torch.autograd.Function that has a backward"));
+  throw RuntimeError(text(
+      "kernel '", kernel, "': a tensor ", requires_grad ? "requires grad" : "carries a forward-mode tangent",
+      ", but a launch has no derivative. Call it under torch.no_grad(), on tensor.detach(), or in an operator that "
+      "has one: wave_runtime.define_op"));
 }
 
 }  // namespace wave

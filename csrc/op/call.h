@@ -6,6 +6,7 @@
 #include <c10/util/ArrayRef.h>
 #include <c10/util/SmallVector.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -79,8 +80,13 @@ void mark_written(at::TensorList tensors);
 /// one is on another device.
 std::vector<MemoryRange> memory_of(at::TensorList tensors, c10::Device device);
 
+/// For each type of a signature the dtypes that a pointer to it takes, one bit for each.
+extern const std::array<uint64_t, static_cast<size_t>(Type::Void) + 1> kDtypesOf;
+
 /// Whether a pointer to `type` takes tensors of `dtype`: untyped pointers take all, b8 to b64 those of their size.
-bool takes(Type type, c10::ScalarType dtype);
+inline bool takes(Type type, c10::ScalarType dtype) {
+  return (kDtypesOf[static_cast<size_t>(type)] >> static_cast<int>(dtype) & 1) != 0;
+}
 
 /// Where a tensor's elements begin; nullptr where it has none. The storage of a lazy copy becomes its own before it is
 /// written.
@@ -103,8 +109,8 @@ bool is_profiled();
 std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packer, const TensorArguments& tensors);
 
 /// The same for arguments without tensors. `memory` is what the emulated kernel may touch.
-std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments,
-                             std::vector<MemoryRange> memory, AccessTrace* trace = nullptr);
+std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments, HostMemory memory,
+                             AccessTrace* trace = nullptr);
 
 /// The rest of an operator's launch on dense tensors, whose arguments are read and checked: options, launch, and
 /// torch's warnings. `packer` has all arguments but the tensors.
@@ -115,7 +121,7 @@ void run_operator(const Kernel& kernel, const LaunchOptions& options, const Tens
 /// used ...".
 [[noreturn]] void refuse_unknown_mutability(const Kernel& kernel, const std::string& where);
 
-/// Whether a tensor is a stand-in of a compiler.
+/// Whether a tensor is a stand-in of a compiler, or of another tensor subclass with operators of its own.
 bool is_fake(const at::Tensor& tensor);
 
 /// Whether operators on stand-ins come from a compiler that has traced autograd already: Inductor's lowering runs them

@@ -1,12 +1,11 @@
 #include "op/dedicated.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/core/stack.h>
-#include <torch/library.h>
-
+#include <mutex>
 #include <set>
 
 #include "base/error.h"
+#include "base/sha256.h"
+#include "op/boxed.h"
 #include "op/call.h"
 #include "op/torch_errors.h"
 
@@ -18,50 +17,47 @@ using c10::DispatchKeySet;
 using c10::OperatorHandle;
 using torch::jit::Stack;
 
-constexpr size_t kGridArguments = 3;
+/// The arguments behind the kernel's own. Without defaults where compilers write the calls: they would pass those as
+/// keywords, which torch parses slowly.
+struct GeometryArguments {
+  const char* schema;
+  size_t count;  ///< grid, then block and shared memory
+};
+constexpr GeometryArguments kGridOrOnes{"SymInt grid_x, SymInt grid_y=1, SymInt grid_z=1", 3};
+constexpr GeometryArguments kGrid{"SymInt grid_x, SymInt grid_y, SymInt grid_z", 3};
+constexpr GeometryArguments kGridAndBlock{
+    "SymInt grid_x, SymInt grid_y, SymInt grid_z, SymInt block_x, SymInt block_y, SymInt block_z, SymInt shared_memory",
+    7};
 
 /// What all kernels of one operator share. Lives as long as the operator: until the process ends.
 struct Definition {
   const Kernel& kernel;
   LaunchOptions options;
+  GeometryArguments geometry;
+  SharedPositions positions;
 };
 
-/// The operator's arguments at the end of the stack.
-std::span<const c10::IValue> arguments_of(const Definition& definition, const Stack& stack) {
-  const size_t count = definition.kernel.signature().parameters.size() + kGridArguments;
-  return {stack.data() + stack.size() - count, count};
-}
-
-int64_t integer_of(const c10::IValue& value) { return value.isInt() ? value.toInt() : value.toSymInt().expect_int(); }
-
-template <class Visit>
-void for_each_tensor(const Definition& definition, const Stack& stack, Visit visit) {
-  const std::span<const c10::IValue> arguments = arguments_of(definition, stack);
-  const auto& parameters = definition.kernel.signature().parameters;
+SharedPositions positions_of(const Kernel& kernel, const GeometryArguments& geometry) {
+  const auto& parameters = kernel.signature().parameters;
+  std::vector<TensorPositions::Position> tensors;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].is_pointer) visit(i, arguments[i].toTensor());
+    if (parameters[i].is_pointer) tensors.push_back({i, i});
   }
+  return std::make_shared<const TensorPositions>(
+      TensorPositions{kernel, parameters.size() + geometry.count, std::move(tensors)});
 }
 
-/// What the operator's kernels for different dispatch keys have in common.
-struct OperatorPart : c10::OperatorKernel {
-  explicit OperatorPart(std::shared_ptr<const Definition> shared) : definition(std::move(shared)) {}
-  const std::shared_ptr<const Definition> definition;
+struct LaunchDense : c10::OperatorKernel {
+  explicit LaunchDense(Definition shared) : definition(std::move(shared)) {}
+  const Definition definition;
 
-  void drop_arguments(Stack* stack) const {
-    torch::jit::drop(*stack, definition->kernel.signature().parameters.size() + kGridArguments);
-  }
-};
-
-struct LaunchDense : OperatorPart {
-  using OperatorPart::OperatorPart;
   void operator()(const OperatorHandle&, DispatchKeySet, Stack* stack) {
-    with_torch_errors([&] { run(arguments_of(*definition, *stack)); });
-    drop_arguments(stack);
+    with_torch_errors([&] { run(definition.positions->arguments(*stack)); });
+    torch::jit::drop(*stack, definition.positions->argument_count);
   }
 
   void run(std::span<const c10::IValue> arguments) const {
-    const Kernel& kernel = definition->kernel;
+    const Kernel& kernel = definition.kernel;
     const auto& parameters = kernel.signature().parameters;
     TensorArguments tensors(kernel);
     ArgumentPacker packer(kernel);
@@ -76,48 +72,35 @@ struct LaunchDense : OperatorPart {
     }
     tensors.check_together();
     tensors.check_inference();
-    LaunchOptions options = definition->options;
-    for (size_t axis = 0; axis < kGridArguments; ++axis) {
-      options.grid[axis] = integer_of(arguments[parameters.size() + axis]);
+    run_operator(kernel, options_of(arguments.subspan(parameters.size())), tensors, packer);
+  }
+
+  LaunchOptions options_of(std::span<const c10::IValue> geometry) const {
+    LaunchOptions options = definition.options;
+    const auto extents_at = [&](size_t first) {
+      return Extents{integer_of(geometry[first]), integer_of(geometry[first + 1]), integer_of(geometry[first + 2])};
+    };
+    options.grid = extents_at(0);
+    if (geometry.size() == kGridAndBlock.count) {
+      options.block = extents_at(3);
+      options.shared_memory = integer_of(geometry[6]);
     }
-    run_operator(kernel, options, tensors, packer);
+    return options;
   }
 };
 
 /// On tensors without data there is nothing to do but to check them.
-struct CheckMeta : OperatorPart {
-  using OperatorPart::OperatorPart;
+struct CheckMeta : c10::OperatorKernel {
+  explicit CheckMeta(SharedPositions shared) : positions(std::move(shared)) {}
+  const SharedPositions positions;
+
   void operator()(const OperatorHandle&, DispatchKeySet, Stack* stack) {
     with_torch_errors([&] {
-      TensorArguments tensors(definition->kernel);
-      for_each_tensor(*definition, *stack, [&](size_t i, const at::Tensor& tensor) { tensors.add(i, tensor); });
+      TensorArguments tensors(positions->kernel);
+      positions->for_each_tensor(*stack, [&](size_t i, const at::Tensor& tensor) { tensors.add(i, tensor); });
       tensors.check_together();
     });
-    drop_arguments(stack);
-  }
-};
-
-struct MarkWritten : OperatorPart {
-  using OperatorPart::OperatorPart;
-  void operator()(const OperatorHandle& handle, DispatchKeySet keys, Stack* stack) {
-    for_each_tensor(*definition, *stack, [&](size_t i, const at::Tensor& tensor) {
-      if (!definition->kernel.signature().parameters[i].is_const) mark_written(tensor);
-    });
-    handle.redispatchBoxed(keys & c10::after_ADInplaceOrView_keyset, stack);
-  }
-};
-
-struct CheckAutograd : OperatorPart {
-  using OperatorPart::OperatorPart;
-  void operator()(const OperatorHandle& handle, DispatchKeySet keys, Stack* stack) {
-    bool all_fake = true;
-    for_each_tensor(*definition, *stack, [&](size_t, const at::Tensor& tensor) { all_fake &= is_fake(tensor); });
-    if (!all_fake || !is_lowering()) {
-      for_each_tensor(*definition, *stack, [&](size_t, const at::Tensor& tensor) {
-        with_torch_errors([&] { check_differentiable(definition->kernel, tensor); });
-      });
-    }
-    handle.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
+    torch::jit::drop(*stack, positions->argument_count);
   }
 };
 
@@ -139,18 +122,19 @@ const char* schema_type(const Kernel& kernel, size_t index) {
   return parameter.is_float() ? "float " : "SymInt ";
 }
 
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
 /// The parameter's name where it can be one in a schema and is the first of its kind, else "arg3".
 std::string argument_name(const Kernel& kernel, size_t index, std::set<std::string>& taken) {
   const std::string& name = kernel.signature().parameters[index].name;
-  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   const bool usable = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
-                      std::all_of(name.begin(), name.end(), is_letter) && taken.insert(name).second;
+                      std::all_of(name.begin(), name.end(), is_word) && taken.insert(name).second;
   return usable ? name : text("arg", index);
 }
 
-std::string schema_of(const Kernel& kernel, const std::string& name) {
+std::string schema_of(const Kernel& kernel, const std::string& name, const GeometryArguments& geometry) {
   std::string schema = name + "(";
-  std::set<std::string> taken{"self", "grid_x", "grid_y", "grid_z"};
+  std::set<std::string> taken{"self", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared_memory"};
   const auto& parameters = kernel.signature().parameters;
   char alias = 'a';
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -163,12 +147,38 @@ std::string schema_of(const Kernel& kernel, const std::string& name) {
     }
     schema += argument_name(kernel, i, taken) + ", ";
   }
-  return schema + "SymInt grid_x, SymInt grid_y=1, SymInt grid_z=1) -> ()";
+  return schema + geometry.schema + ") -> ()";
 }
 
-template <class Functor>
-torch::CppFunction boxed(const std::shared_ptr<const Definition>& definition) {
-  return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Functor>(definition));
+/// Defines "space::name" and returns its schema. `name` may end with ".overload".
+std::string define(const std::string& space, const std::string& name, const Kernel& kernel,
+                   const LaunchOptions& options, const GeometryArguments& geometry) {
+  const std::string schema = schema_of(kernel, name, geometry);
+  const Definition definition{kernel, options, geometry, positions_of(kernel, geometry)};
+  // Never destroyed: graphs may hold the operator.
+  auto* library = new torch::Library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
+  library->def(schema.c_str(), {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides});
+  const auto add = [&](c10::DispatchKey key, torch::CppFunction function) {
+    library->impl(name.c_str(), torch::dispatch(key, std::move(function)));
+  };
+  add(c10::DispatchKey::CPU, boxed<LaunchDense>(definition));
+  add(c10::DispatchKey::CUDA, boxed<LaunchDense>(definition));
+  add(c10::DispatchKey::Meta, boxed<CheckMeta>(definition.positions));
+  add(c10::DispatchKey::ADInplaceOrView, mark_written_kernel(definition.positions));
+  add(c10::DispatchKey::Autograd, check_autograd_kernel(definition.positions));
+  add(c10::DispatchKey::Conjugate, torch::CppFunction::makeFallthrough());
+  add(c10::DispatchKey::Negative, torch::CppFunction::makeFallthrough());
+  return space + "::" + schema;
+}
+
+/// The kernel's name, as far as it can stand in a schema, and a hash of its handle.
+std::string traced_name(const Kernel& kernel) {
+  constexpr size_t kLongest = 64;  // mangled names may be very long
+  std::string name = kernel.name().substr(0, kLongest);
+  for (char& c : name) c = is_word(c) ? c : '_';
+  if (std::isdigit(static_cast<unsigned char>(name[0]))) name[0] = '_';
+  const std::string& handle = kernel.handle();
+  return text(name, "_", sha256({reinterpret_cast<const uint8_t*>(handle.data()), handle.size()}).substr(0, 16));
 }
 
 }  // namespace
@@ -179,22 +189,24 @@ std::string define_operator(const Kernel& kernel, const std::string& name, const
   if (c10::Dispatcher::singleton().findOp({name, ""})) {
     throw ValueError(text("as_operator: there is an operator ", name, " already"));
   }
-  const std::string schema = schema_of(kernel, short_name);
-  const auto definition = std::make_shared<const Definition>(Definition{kernel, options});
-  // Never destroyed: graphs may hold the operator.
-  auto* library = new torch::Library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
-  library->def(schema.c_str(), {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides});
-  const auto add = [&](c10::DispatchKey key, torch::CppFunction function) {
-    library->impl(short_name.c_str(), torch::dispatch(key, std::move(function)));
-  };
-  add(c10::DispatchKey::CPU, boxed<LaunchDense>(definition));
-  add(c10::DispatchKey::CUDA, boxed<LaunchDense>(definition));
-  add(c10::DispatchKey::Meta, boxed<CheckMeta>(definition));
-  add(c10::DispatchKey::ADInplaceOrView, boxed<MarkWritten>(definition));
-  add(c10::DispatchKey::Autograd, boxed<CheckAutograd>(definition));
-  add(c10::DispatchKey::Conjugate, torch::CppFunction::makeFallthrough());
-  add(c10::DispatchKey::Negative, torch::CppFunction::makeFallthrough());
-  return space + "::" + schema;
+  return define(space, short_name, kernel, options, kGridOrOnes);
+}
+
+bool can_have_operator(const Kernel& kernel) {
+  const auto& parameters = kernel.signature().parameters;
+  return kernel.signature().mutability_known &&
+         std::none_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.type == Type::Bytes; });
+}
+
+std::string define_traced_operator(const Kernel& kernel) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const std::string name = traced_name(kernel);
+  if (!c10::Dispatcher::singleton().findOp({"wave_kernel::" + name, "block"})) {
+    if (kernel.block()) define("wave_kernel", name, kernel, {}, kGrid);
+    define("wave_kernel", name + ".block", kernel, {}, kGridAndBlock);
+  }
+  return name;
 }
 
 }  // namespace wave

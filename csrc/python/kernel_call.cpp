@@ -81,7 +81,7 @@ py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const p
     const GilRelease release;
     const FunctionUse function(kernel, {DriverKind::Emulator, 0});
     const Geometry geometry = check_geometry(*function, options);
-    warnings = run({kernel, *function, geometry, nullptr}, packer.packed(), std::move(memory), &trace);
+    warnings = run({kernel, *function, geometry, nullptr}, packer.packed(), {std::move(memory)}, &trace);
   }
   warn(warnings);
   py::dict accesses;
@@ -92,7 +92,7 @@ py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const p
 }
 
 void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::sequence& memory,
-                const std::optional<c10::Device>& device, const py::kwargs& keywords) {
+                const std::optional<c10::Device>& device, bool process_memory, const py::kwargs& keywords) {
   const std::string_view packed = arguments;
   const size_t wanted = kernel.argument_bytes();
   if (packed.size() > wanted) {
@@ -116,11 +116,11 @@ void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::sequ
   {
     const FunctionUse function(kernel, place);
     const Geometry geometry = check_geometry(*function, options);
-    std::vector<MemoryRange> ranges = memory_of(tensors, where);
+    HostMemory host_memory{memory_of(tensors, where), process_memory};
     mark_written(tensors);
     const LaunchSite site{kernel, *function, geometry, current_stream(where)};
     const GilRelease release;
-    warnings = run(site, padded, std::move(ranges));
+    warnings = run(site, padded, std::move(host_memory));
   }
   warn(warnings);
 }

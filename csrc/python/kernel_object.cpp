@@ -120,8 +120,8 @@ PyObject* get_info(PyObject* self, void*) {
 }
 
 void launch_raw_method(const py::object& self, const py::bytes& arguments, const py::sequence& memory,
-                       const py::object& device, const py::kwargs& keywords) {
-  launch_raw(kernel_of(self.ptr()), arguments, memory, optional_device(device), keywords);
+                       const py::object& device, bool process_memory, const py::kwargs& keywords) {
+  launch_raw(kernel_of(self.ptr()), arguments, memory, optional_device(device), process_memory, keywords);
 }
 
 py::dict trace_method(const py::object& self, const py::args& arguments, const py::kwargs& keywords) {
@@ -190,6 +190,7 @@ PyMemberDef members[] = {
      "The key of this kernel in operators and graphs."},
     {"block", T_OBJECT_EX, offsetof(KernelObject, default_block), READONLY, "The required workgroup size, or None."},
     {"_plan", T_OBJECT_EX, offsetof(KernelObject, plan), READONLY, nullptr},
+    {"_has_operator", T_BOOL, offsetof(KernelObject, has_operator), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -226,14 +227,22 @@ PyType_Spec spec = {
     "wave_runtime.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots,
 };
 
-/// Puts `function` into the type as __call__, where torch.compile looks for what to trace. The type's slot stays: a
-/// call from Python goes the fast way.
-void define_call(const py::function& function) {
-  if (PyDict_SetItemString(kernel_type->tp_dict, "__call__", function.ptr()) != 0) throw py::error_already_set();
-  PyType_Modified(kernel_type);
+/// Puts `function` into a type as __call__, where torch.compile looks for what to trace. A call from Python goes the
+/// fast way still, by the vectorcall slot: a class that is made in Python would lose that where a base has a __call__.
+void define_call(const py::type& type, const py::function& function) {
+  auto* object = reinterpret_cast<PyTypeObject*>(type.ptr());
+  if (PyDict_SetItemString(object->tp_dict, "__call__", function.ptr()) != 0) throw py::error_already_set();
+  object->tp_call = PyVectorcall_Call;
+  object->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Modified(object);
 }
 
 }  // namespace
+
+const Kernel& kernel_of(const py::handle& object) {
+  if (Py_TYPE(object.ptr()) == kernel_type) return kernel_of(object.ptr());
+  throw TypeError(text("expected a kernel, given ", type_name(object.ptr())));
+}
 
 py::object make_kernel_object(const Kernel& kernel) {
   auto* object = reinterpret_cast<KernelObject*>(kernel_type->tp_alloc(kernel_type, 0));
@@ -246,6 +255,7 @@ py::object make_kernel_object(const Kernel& kernel) {
   object->handle = python_text(kernel.handle()).release().ptr();
   object->plan = plan_of(kernel.signature()).release().ptr();
   object->default_block = block_tuple(kernel).release().ptr();
+  object->has_operator = can_have_operator(kernel);
   return owner;
 }
 
@@ -258,7 +268,7 @@ void bind_kernel(py::module_& module) {
     owner.attr(name) = py::cpp_function(function, py::name(name), py::is_method(owner), arguments...);
   };
   add_method("launch_raw", launch_raw_method, py::arg("arguments"), py::kw_only(), py::arg("memory") = py::tuple(),
-             py::arg("device") = py::none());
+             py::arg("device") = py::none(), py::arg("process_memory") = false);
   add_method("_trace", trace_method);
   add_method("bind", bind);
   add_method("_define_operator", as_operator, py::arg("name"));
@@ -266,7 +276,10 @@ void bind_kernel(py::module_& module) {
   add_method("resources", resources, py::arg("device") = py::none());
   add_method("occupancy", occupancy, py::arg("device") = py::none());
   module.add_object("Kernel", type);
-  module.def("define_call", &define_call, py::arg("function"));
+  module.def(
+      "define_traced_operator", [](const std::string& handle) { return define_traced_operator(find_kernel(handle)); },
+      py::arg("handle"));
+  module.def("define_call", &define_call, py::arg("type"), py::arg("function"));
 }
 
 }  // namespace wave

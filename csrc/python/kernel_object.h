@@ -18,12 +18,16 @@ struct KernelObject {
   PyObject* handle;         ///< str
   PyObject* plan;           ///< what the traced call needs to know of each parameter; see wave_runtime/_kernel.py
   PyObject* default_block;  ///< tuple of 3 ints, or None
+  char has_operator;        ///< whether a traced call becomes an operator of this kernel alone
   PyObject* weak_references;
   std::vector<std::shared_ptr<const void>> held;  ///< keeps the kernel's code loaded where it is
 };
 
 /// A new Python object for a registered kernel.
 pybind11::object make_kernel_object(const Kernel& kernel);
+
+/// The kernel of a Python object. Throws TypeError where it is of another type.
+const Kernel& kernel_of(const pybind11::handle& object);
 
 /// Adds the type to the module.
 void bind_kernel(pybind11::module_& module);
@@ -35,9 +39,9 @@ PyObject* call_kernel(PyObject* self, PyObject* const* arguments, size_t flags, 
 /// of them.
 pybind11::dict trace_accesses(const Kernel& kernel, const pybind11::args& arguments, const pybind11::kwargs& keywords);
 
-/// kernel.launch_raw(arguments: bytes, memory=[tensors], device=None, grid=, ...). On the device, else on that of the
-/// tensors, else on the CPU.
+/// kernel.launch_raw(arguments: bytes, memory=[tensors], device=None, process_memory=False, grid=, ...). On the device,
+/// else on that of the tensors, else on the CPU.
 void launch_raw(const Kernel& kernel, const pybind11::bytes& arguments, const pybind11::sequence& memory,
-                const std::optional<c10::Device>& device, const pybind11::kwargs& keywords);
+                const std::optional<c10::Device>& device, bool process_memory, const pybind11::kwargs& keywords);
 
 }  // namespace wave

@@ -1,7 +1,7 @@
 #include "python/launch_arguments.h"
 
 #include <ATen/PythonTorchFunctionTLS.h>
-#include <c10/core/InferenceMode.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -31,6 +31,18 @@ const PlainKeys kCpuKeys(c10::DispatchKey::CPU, c10::DispatchKey::AutogradCPU, c
 bool has_plain_keys(const at::Tensor& tensor) {
   const uint64_t keys = tensor.key_set().raw_repr();
   return kGpuKeys.match(keys) || kCpuKeys.match(keys);
+}
+
+const uint64_t kAutocast = c10::autocast_dispatch_keyset.raw_repr();
+
+/// torch.inference_mode takes ADInplaceOrView away, and an operator's own implementation runs below autograd, where a
+/// launch that had to be seen was.
+[[gnu::noinline, gnu::cold]] bool only_autograd_is_off(const c10::impl::LocalDispatchKeySet& keys) {
+  const c10::DispatchKeySet in_place(c10::DispatchKey::ADInplaceOrView);
+  if ((keys.included_ | in_place) != c10::default_included_set) return false;
+  c10::DispatchKeySet ignored = c10::autocast_dispatch_keyset;
+  if (!c10::GradMode::is_enabled()) ignored = ignored | c10::autograd_dispatch_keyset | in_place;
+  return (keys.excluded_ | ignored) == (c10::default_excluded_set | ignored);
 }
 
 bool is_plain_number(PyObject* object) {
@@ -98,21 +110,14 @@ void add_tensor(TensorArguments& tensors, const Kernel& kernel, size_t index, Py
 }  // namespace
 
 bool has_plain_gpu_keys(const c10::TensorImpl* tensor) { return kGpuKeys.match(tensor->key_set().raw_repr()); }
+bool has_plain_cpu_keys(const c10::TensorImpl* tensor) { return kCpuKeys.match(tensor->key_set().raw_repr()); }
 
-// A mode for operators includes the key Python. The keys that torch.inference_mode and autocast change make no
-// difference to a launch: inference mode switches autograd off, and there is no autocast rule.
+// A mode for operators includes the key Python. Autocast's make no difference to a launch, which has no rule for it.
 bool thread_is_plain() {
   const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
-  const c10::DispatchKeySet excluded = keys.excluded_ | c10::autocast_dispatch_keyset;
   const bool is_default = keys.included_ == c10::default_included_set &&
-                          excluded == (c10::default_excluded_set | c10::autocast_dispatch_keyset);
-  static const c10::impl::LocalDispatchKeySet inference = [] {
-    const c10::InferenceMode guard;
-    return c10::impl::tls_local_dispatch_key_set();
-  }();
-  const bool is_inference =
-      keys.included_ == inference.included_ && excluded == (inference.excluded_ | c10::autocast_dispatch_keyset);
-  return (is_default || is_inference) && !at::impl::torch_function_mode_enabled();
+                          (keys.excluded_.raw_repr() | kAutocast) == (c10::default_excluded_set.raw_repr() | kAutocast);
+  return (is_default || only_autograd_is_off(keys)) && !at::impl::torch_function_mode_enabled();
 }
 
 bool is_for_operator(PyObject* argument) {

@@ -83,23 +83,20 @@ constexpr Keyword kKeywords[] = {
      }},
 };
 
-/// The names as the interpreter interns them: those of a call are mostly the same objects.
-const std::array<PyObject*, std::size(kKeywords)>& interned() {
-  static const auto names = [] {
-    std::array<PyObject*, std::size(kKeywords)> names;
-    for (size_t i = 0; i < names.size(); ++i) names[i] = PyUnicode_InternFromString(kKeywords[i].name);
-    return names;
-  }();
+/// The names as the interpreter interns them: those of a call are mostly the same objects. Only an interpreter opens
+/// this library.
+const auto kNames = [] {
+  std::array<PyObject*, std::size(kKeywords)> names;
+  for (size_t i = 0; i < names.size(); ++i) names[i] = PyUnicode_InternFromString(kKeywords[i].name);
   return names;
-}
+}();
 
 size_t keyword_index(const Kernel& kernel, PyObject* name) {
-  const auto& names = interned();
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (name == names[i]) return i;
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    if (name == kNames[i]) return i;
   }
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (PyUnicode_Compare(name, names[i]) == 0) return i;
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    if (PyUnicode_Compare(name, kNames[i]) == 0) return i;
   }
   throw TypeError(
       text("kernel '", kernel.name(), "' got an unexpected keyword '", std::string(py::str(py::handle(name))),
@@ -108,9 +105,9 @@ size_t keyword_index(const Kernel& kernel, PyObject* name) {
 
 }  // namespace
 
-PyObject* grid_name() { return interned()[kGrid]; }
-PyObject* block_name() { return interned()[kBlock]; }
-PyObject* shared_memory_name() { return interned()[kSharedMemory]; }
+PyObject* const kGridName = kNames[kGrid];
+PyObject* const kBlockName = kNames[kBlock];
+PyObject* const kSharedMemoryName = kNames[kSharedMemory];
 
 LaunchOptions read_options(const Kernel& kernel, PyObject* const* values, PyObject* names) {
   LaunchOptions options;

@@ -9,9 +9,9 @@
 namespace wave {
 
 /// The names of the most usual keywords, interned as those of calls are.
-PyObject* grid_name();
-PyObject* block_name();
-PyObject* shared_memory_name();
+extern PyObject* const kGridName;
+extern PyObject* const kBlockName;
+extern PyObject* const kSharedMemoryName;
 
 /// Reads the keywords of a vectorcall. Throws TypeError for one that there is not, and where grid= is missing.
 LaunchOptions read_options(const Kernel& kernel, PyObject* const* values, PyObject* names);

@@ -16,10 +16,13 @@
 #include "op/embedded.h"
 #include "python/bindings.h"
 #include "python/bound_launch.h"
+#include "python/declared_call.h"
 #include "python/devices.h"
 #include "python/errors.h"
 #include "python/kernel_object.h"
 #include "python/launch_arguments.h"
+#include "python/operator_object.h"
+#include "python/upstream_launch.h"
 
 namespace py = pybind11;
 
@@ -109,8 +112,11 @@ PYBIND11_MODULE(_C, module) {
   bind_isa(module);
   bind_kernel(module);
   bind_launches(module);
+  bind_operator(module);
+  bind_declared_call(module);
   bind_devices(module);
   bind_hooks(module);
+  bind_upstream(module);
   py::class_<ParsedCode>(module, "CodeObject", py::is_final())
       .def(py::init(&parse), py::arg("data"))
       .def_property_readonly("format", [](const ParsedCode& parsed) { return name(parsed.code->format()); })

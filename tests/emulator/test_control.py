@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+import torch
 from machine import State, encode, run
 from memory_support import BY_NAME
+from support import LoadKernel
+
+import wave_runtime
 
 
 def s_mov(register: int, value: int) -> list[int]:
@@ -22,3 +27,152 @@ def test_a_debugger_never_takes_a_branch() -> None:
     for name in ("sys", "user", "sys_or_user", "sys_and_user"):
         words = encode(BY_NAME[f"s_cbranch_cdbg{name}"], SIMM16=1) + s_mov(20, 1)
         assert run(words, State(1)).s[0, 20] == 1
+
+
+# Forks. The stack's registers follow from MODE.CSP, which is 0 at first: s0 to s3, then s4 to s7.
+
+CSP = 29  # the lowest bit of MODE.CSP
+CONDITION, TARGET, DEPTH = 20, 22, 26  # scalar registers; the join goes on at depth 0
+
+
+def v_mov(register: int, value: int) -> list[int]:
+    return encode(BY_NAME["v_mov_b32_e32"], VDST=register, SRC0=128 + value)
+
+
+def run_fork(fork: list[int], condition: int) -> State:
+    """Lanes of the condition get v1 = 2, the others v1 = 1; then all of them together v2 = 3."""
+    join = encode(BY_NAME["s_cbranch_join"], SSRC0=DEPTH)
+    untaken = v_mov(1, 1) + encode(BY_NAME["s_branch"], SIMM16=1)
+    words = fork + untaken + v_mov(1, 2) + join + v_mov(2, 3)
+    state = State(1)
+    state.exec[0] = 0xFFFF, 0
+    state.s[0, CONDITION : CONDITION + 2] = condition & 0xFFFFFFFF, condition >> 32
+    return run(words, state)
+
+
+@pytest.mark.parametrize("condition", [0, 0xFFFF, 0xFF, 3, 0xFFF0, 0xFFFFFFFF0003])
+@pytest.mark.parametrize("name", ["s_cbranch_i_fork", "s_cbranch_g_fork"])
+def test_fork_and_join(name: str, condition: int) -> None:
+    if name == "s_cbranch_i_fork":
+        fork = encode(BY_NAME[name], SDST=CONDITION, SIMM16=2)
+    else:  # the target is 12 bytes behind the address that s_getpc_b64 gives
+        fork = encode(BY_NAME["s_getpc_b64"], SDST=TARGET)
+        fork += encode(BY_NAME["s_add_u32"], SDST=TARGET, SSRC0=TARGET, SSRC1=128 + 20)
+        fork += encode(BY_NAME["s_addc_u32"], SDST=TARGET + 1, SSRC0=TARGET + 1, SSRC1=128)
+        fork += encode(BY_NAME[name], SSRC0=CONDITION, SSRC1=TARGET)
+    after = run_fork(fork, condition)
+    assert after.v[0, 1, :16].tolist() == [2 if condition >> lane & 1 else 1 for lane in range(16)]
+    assert not after.v[0, 1, 16:].any()
+    assert after.mode[0] >> CSP == 0
+    # The larger part goes last, and EXEC is what it had: the program that joins sets EXEC itself.
+    taken = condition & 0xFFFF
+    last = 0xFFFF if taken in (0, 0xFFFF) else taken if taken.bit_count() > 8 else 0xFFFF ^ taken
+    assert after.exec[0].tolist() == [last, 0]
+
+
+def test_join_without_fork() -> None:
+    state = State(1)
+    state.s[0, DEPTH] = 1
+    with pytest.raises(wave_runtime.KernelFault, match="a join without a fork"):
+        run(encode(BY_NAME["s_cbranch_join"], SSRC0=DEPTH), state)
+
+
+@pytest.mark.parametrize("depth", [1, 6, 7])
+def test_depth_of_forks(depth: int) -> None:
+    """Each level has four registers of its own; MODE.CSP counts up to seven."""
+    state = State(1)
+    state.exec[0], state.s[0, 40] = (3, 0), 1
+    state.mode[0] |= depth << CSP
+    fork = encode(BY_NAME["s_cbranch_i_fork"], SDST=40, SIMM16=0)
+    if depth == 7:
+        with pytest.raises(wave_runtime.KernelFault, match="more than 7 forks"):
+            run(fork, state)
+    else:
+        after = run(fork, state)
+        assert after.s[0, 4 * depth : 4 * depth + 2].tolist() == [2, 0]
+        assert after.mode[0] >> CSP == depth + 1
+
+
+# What a wave asks others for, and how it ends otherwise than by its own will.
+
+
+def stop(name: str, immediate: int) -> None:
+    run(encode(BY_NAME[name], SIMM16=immediate), State(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "immediate", "message"),
+    [
+        ("s_trap", 2, "the kernel has aborted: a trap"),
+        ("s_trap", 7, "trap 7, for which there is no handler"),
+        ("s_sethalt", 1, "the wave halts"),
+        ("s_sendmsghalt", 1, "the wave halts"),
+        ("s_sendmsg", 9, "message 9, which nobody takes here"),
+    ],
+)
+def test_what_cannot_go_on(name: str, immediate: int, message: str) -> None:
+    with pytest.raises(wave_runtime.KernelFault, match=message):
+        stop(name, immediate)
+
+
+@pytest.mark.parametrize(
+    ("name", "immediate"), [("s_trap", 3), ("s_sethalt", 0), ("s_sendmsg", 1), ("s_setprio", 3), ("s_setkill", 0)]
+)
+def test_what_has_no_effect(name: str, immediate: int) -> None:
+    """A trap to a debugger that is not there, an interrupt that nobody waits for."""
+    words = encode(BY_NAME[name], SIMM16=immediate) + s_mov(20, 1)
+    assert run(words, State(1)).s[0, 20] == 1
+
+
+def test_kill_ends_the_wave() -> None:
+    after = run(encode(BY_NAME["s_setkill"], SIMM16=1), State(1))
+    assert not after.mode.any(), "nothing must be stored"
+
+
+def test_a_failed_assert_in_hip(language: LoadKernel) -> None:
+    kernel = language("check_sum", "*i32 const, i32")
+    kernel(torch.ones(64, dtype=torch.int32), 64, grid=1, block=64)
+    with pytest.raises(wave_runtime.KernelFault, match="the kernel has aborted"):
+        kernel(torch.ones(64, dtype=torch.int32), 63, grid=1, block=64)
+
+
+# Hardware registers.
+
+
+def hardware_register(number: int, low: int = 0, size: int = 32) -> list[int]:
+    return encode(BY_NAME["s_getreg_b32"], SDST=20, SIMM16=number | low << 6 | size - 1 << 11)
+
+
+def test_status() -> None:
+    state = State(4)
+    state.scc[:] = [0, 1, 0, 1]
+    state.exec[2], state.vcc[3] = 0, (5, 0)
+    bits = run(hardware_register(2), state).s[:, 20]
+    assert [(int(value) & 1, value >> 9 & 1, value >> 10 & 1) for value in bits] == [
+        (0, 0, 1),
+        (1, 0, 1),
+        (0, 1, 1),
+        (1, 0, 0),
+    ]
+
+
+def test_dies_take_workgroups_in_turn() -> None:
+    assert run(hardware_register(20, 0, 4), State(19)).s[:, 20].tolist() == [n % 8 for n in range(19)]
+
+
+def test_apertures() -> None:
+    """As src_shared_base and src_private_base have them."""
+    sources = encode(BY_NAME["s_mov_b64"], SDST=22, SSRC0=235) + encode(BY_NAME["s_mov_b64"], SDST=24, SSRC0=237)
+    after = run(hardware_register(15) + sources, State(1)).s[0]
+    assert int(after[20]) == int(after[25]) >> 16 | int(after[23]) & 0xFFFF0000
+
+
+def test_waves_know_where_they_run(probe: LoadKernel) -> None:
+    out = torch.full((32, 16, 2), -1, dtype=torch.int32)
+    probe("hardware_ids", "*i32, i64, i32, i32")(out, 0, 0, 0, grid=32, block=1024)
+    ids = out.tolist()
+    for group in range(32):
+        waves = [(hw_id & 15, hw_id >> 4 & 3) for hw_id, _ in ids[group]]
+        assert len(set(waves)) == 16, "a wave slot of a SIMD for each wave"
+        assert len({hw_id >> 8 for hw_id, _ in ids[group]}) == 1, "on one compute unit"
+    assert len({(ids[group][0][1], ids[group][0][0] >> 8) for group in range(32)}) == 32, "each on another one"

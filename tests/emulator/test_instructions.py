@@ -30,9 +30,9 @@ Row = Mapping[str, Any]
 CASES = int(os.environ.get("WAVE_RUNTIME_TEST_CASES", "2"))  # of each row, with four waves each
 FORMATS = {"SOP1", "SOP2", "SOPK", "SOPC", "VOP1", "VOP2", "VOPC", "VOP3", "VOP3B", "VOP3P"}
 FORMATS |= {f"{name}_SDWA" for name in ("VOP1", "VOP2", "VOPC")} | {f"{name}_DPP" for name in ("VOP1", "VOP2")}
-# Branches, and what changes how later instructions read registers.
+# Branches, and what changes how later instructions run: test_control.py and test_indexing.py have them.
 CONTROL = {"s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_call_b64", "s_rfe_b64", "s_rfe_restore_b64", "s_setvskip"}
-CONTROL |= {"s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join", "s_set_gpr_idx_on", "s_set_gpr_idx_idx"}
+CONTROL |= {"s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join", "s_set_gpr_idx_on"}
 IMPLEMENTED = frozenset(_C.implemented_instructions())
 
 

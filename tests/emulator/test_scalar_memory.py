@@ -31,9 +31,11 @@ def prepared(stride: int = 0, records: int = 0) -> tuple[State, torch.Tensor]:
     return state, memory
 
 
-def offset_of(fields: Fields) -> int:
+def offset_of(name: str, fields: Fields) -> int:
+    """Of S_SCRATCH the register counts 64 bytes."""
     value = model.sign_extend(fields["OFFSET"], 21) if fields["IMM"] else 0
-    return (value + (0 if fields["IMM"] and not fields["SOFFSET_EN"] else REGISTER)) & ~3
+    register = REGISTER * (64 if "scratch" in name else 1)
+    return (value + (0 if fields["IMM"] and not fields["SOFFSET_EN"] else register)) & ~3
 
 
 def size_of(name: str) -> int:
@@ -46,7 +48,7 @@ def execute(name: str, fields: Fields, state: State, memory: torch.Tensor) -> St
 
 
 @pytest.mark.parametrize("offset", OFFSETS, ids=str)
-@pytest.mark.parametrize("name", names("s_load", "s_store"))
+@pytest.mark.parametrize("name", names("s_load", "s_store", "s_scratch"))
 def test_global(name: str, offset: Fields) -> None:
     state, memory = prepared()
     check(name, offset, state, memory, 1 << 20)
@@ -67,7 +69,7 @@ def test_buffer(name: str, offset: Fields, stride: int, records: int) -> None:
 
 
 def check(name: str, offset: Fields, state: State, memory: torch.Tensor, size: int) -> None:
-    before, start, count = memory.clone(), offset_of(offset), size_of(name) // 4
+    before, start, count = memory.clone(), offset_of(name, offset), size_of(name) // 4
     if "store" in name:
         state.s[:] = state.s[:1]  # all waves store the same
         state.exec[:] = 0  # which does not matter

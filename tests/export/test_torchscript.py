@@ -17,9 +17,7 @@ def test_script_of_a_function(vector_add: wave_runtime.Kernel) -> None:
         vector_add(a, b, c, 8)
         return c
 
-    with pytest.raises(
-        RuntimeError, match=r"kernel 'vector_add': torch.jit.script is not supported; use torch"
-    ):
+    with pytest.raises(RuntimeError, match=r"kernel 'vector_add': torch.jit.script is not supported; use torch"):
         torch.jit.script(add)
 
 
@@ -34,9 +32,7 @@ def test_script_of_a_module(vector_add: wave_runtime.Kernel) -> None:
             self.add(a, a, c, 8)
             return c
 
-    with pytest.raises(
-        RuntimeError, match=r"kernel 'vector_add': torch.jit.script is not supported; use torch"
-    ):
+    with pytest.raises(RuntimeError, match=r"kernel 'vector_add': torch.jit.script is not supported; use torch"):
         torch.jit.script(Add())
 
 

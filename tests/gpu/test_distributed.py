@@ -1,20 +1,17 @@
-"""Two GPUs: of one process, and of two that train together; and two processes that train on the emulator."""
+"""Two GPUs: of one process, and of two."""
 
 from __future__ import annotations
 
+import json
 import threading
-import time
 from pathlib import Path
 
 import pytest
 import torch
 from catalog.training import Functions, layer_by_torch, trainable_layer
-from distributed_training import train
 from gpu_support import need_nvidia
-from torch import multiprocessing
-
-PROCESSES = 2
-SECONDS = 240
+from support import ROOT
+from torchrun import PROCESSES, torchrun
 
 pytestmark = pytest.mark.filterwarnings("default")  # NCCL and torch have advice for each machine.
 gpu = pytest.mark.gpu
@@ -85,16 +82,20 @@ def test_a_backward_pass_over_two_gpus(functions: Functions) -> None:
     torch.testing.assert_close(results[0], results[1], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=gpu)])
-def test_two_processes_train_together(device: str, tmp_path: Path) -> None:
-    if device == "cuda":
-        need_nvidia(PROCESSES)
-    arguments = (PROCESSES, device, str(tmp_path / "rendezvous"))
-    context = multiprocessing.spawn(train, arguments, PROCESSES, join=False)
-    end = time.monotonic() + SECONDS
-    try:
-        while not context.join(timeout=max(0, end - time.monotonic())):  # raises with the traceback of one that failed
-            assert time.monotonic() < end, f"the processes were not done after {SECONDS} seconds"
-    finally:
-        for process in context.processes:
-            process.kill()
+@gpu
+@pytest.mark.parametrize("options", [(), ("--compile",), ("--fsdp",), ("--fsdp", "--compile")], ids=" ".join)
+def test_two_processes_train_together(options: tuple[str, ...], tmp_path: Path) -> None:
+    """The program compares with torch, distributed in the same way."""
+    need_nvidia(PROCESSES)
+    files = ("--json", tmp_path / "losses.json", "--picture", tmp_path / "losses.png")
+    torchrun(
+        ROOT / "examples" / "train_tiny_transformer.py", "--device=cuda", "--compare", "--steps=20", *files, *options
+    )
+    losses, _ = json.loads((tmp_path / "losses.json").read_text()).values()
+    assert losses[-1] < losses[0] - 1
+
+
+@gpu
+def test_the_gemm_is_sharded() -> None:
+    need_nvidia(PROCESSES)
+    assert "All results equal torch's" in torchrun(ROOT / "examples" / "sharded_gemm.py", "--device=cuda")

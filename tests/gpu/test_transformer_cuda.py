@@ -1,4 +1,4 @@
-"""The kernels of block.cu and training.cu on an NVIDIA GPU, and the demo's block made of them, against torch."""
+"""The kernels of the .cu files on an NVIDIA GPU, and the demo's block made of them, against torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 import torch
-from catalog import SOURCES, Example, block, training
+from catalog import SOURCES, Example, block, tiny_transformer, training
 from cuda_compiler import Compiler, compile_cuda, find_nvcc, find_nvrtc
 from gpu_support import need_nvidia
 from support import ROOT
@@ -27,7 +27,7 @@ Model = Callable[[torch.Tensor], torch.Tensor]
 
 CASES = [
     pytest.param(example.name, size, id=f"{example.name}-{size}")
-    for example in (*block.EXAMPLES, *training.EXAMPLES)
+    for example in (*block.EXAMPLES, *training.EXAMPLES, *tiny_transformer.examples())
     for size in example.sizes
 ]
 SHAPES = ((2, 128), (1, 1), (3, 65), (4, 200))  # batch and sequence
@@ -42,7 +42,8 @@ def _needs_a_gpu_and_a_compiler() -> None:
 
 @cache
 def examples_on_gpu() -> dict[str, Example]:
-    return {example.name: example for example in (*block.examples("cuda"), *training.examples("cuda"))}
+    modules = (block, training, tiny_transformer)
+    return {example.name: example for module in modules for example in module.examples("cuda")}
 
 
 @pytest.mark.parametrize(("name", "size"), CASES)

@@ -11,7 +11,7 @@ import pytest
 from catalog import BINARIES
 from support import EXAMPLES
 
-HIP = {path.stem for path in (EXAMPLES / "sources").glob("*.hip")}
+HIP = {path.stem for suffix in ("hip", "cu") for path in (EXAMPLES / "sources").glob(f"*.{suffix}")}
 NAMES = sorted({path.stem for path in BINARIES.glob("*.hsaco")} - HIP)
 
 pytestmark = pytest.mark.skipif(

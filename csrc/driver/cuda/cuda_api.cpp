@@ -41,8 +41,8 @@ void Api::check(Error error, const char* call) const {
   const char *name = nullptr, *reason = nullptr;
   cuGetErrorName(error, &name);
   cuGetErrorString(error, &reason);
-  throw RuntimeError(text(call, " failed: ", name == nullptr ? "unknown error" : name, " (", error,
-                          "): ", reason == nullptr ? "no description" : reason));
+  throw DriverError({call, name == nullptr ? "unknown error" : name, static_cast<int>(error),
+                     reason == nullptr ? "no description" : reason});
 }
 
 }  // namespace wave::cuda

@@ -2,10 +2,12 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/error.h"
 #include "code_object/occupancy.h"
 #include "emulator/dispatch.h"
+#include "emulator/process_memory.h"
 
 namespace wave {
 
@@ -13,6 +15,11 @@ namespace {
 
 std::atomic<void (*)()> interrupt_check{nullptr};
 thread_local EmulatorStatistics statistics;
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != 0 && std::strcmp(value, "0") != 0;
+}
 
 uint64_t max_instructions() {
   const char* value = std::getenv("WAVE_RUNTIME_MAX_INSTRUCTIONS");
@@ -31,11 +38,13 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.block = launch.block;
   dispatch.dynamic_lds = launch.shared_memory;
   dispatch.arguments = launch.arguments;
-  dispatch.memory = launch.host->memory;
+  dispatch.memory = launch.host->memory.ranges;
+  if (launch.host->memory.whole_process) dispatch.find_region = find_mapping;
   dispatch.strict = launch.host->strict;
   dispatch.trace = launch.host->trace;
   dispatch.parallel = launch.host->parallel;
   dispatch.max_instructions = max_instructions();
+  dispatch.deterministic = is_set("WAVE_RUNTIME_DETERMINISTIC");
   if (auto* check = interrupt_check.load()) dispatch.interrupted = check;
   emulator::Statistics result = emulator::run(dispatch);
   statistics = {result.instructions, result.waves, result.workgroups};

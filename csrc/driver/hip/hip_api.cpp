@@ -59,7 +59,7 @@ const Api& api() {
 
 void Api::check(Error error, const char* call) const {
   if (error == kSuccess) return;
-  throw RuntimeError(text(call, " failed: ", hipGetErrorName(error), " (", error, "): ", hipGetErrorString(error)));
+  throw DriverError({call, hipGetErrorName(error), static_cast<int>(error), hipGetErrorString(error)});
 }
 
 }  // namespace wave::hip

@@ -20,7 +20,7 @@ struct Api {
 #undef OPTIONAL
 #undef TEXT
 
-  /// Throws RuntimeError "hipModuleLaunchKernel failed: hipErrorInvalidValue (1): invalid argument" unless `error` is
+  /// Throws DriverError "hipModuleLaunchKernel failed: hipErrorInvalidValue (1): invalid argument" unless `error` is
   /// kSuccess.
   void check(Error error, const char* call) const;
 };

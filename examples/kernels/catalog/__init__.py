@@ -17,6 +17,7 @@ from . import (
     normalization,
     paged_attention,
     reduction,
+    tiny_transformer,
     training,
 )
 from .base import BINARIES, SOURCES, Example, Size, Tensors, as_tuple, cdiv, load
@@ -38,4 +39,5 @@ CATALOG: tuple[Example, ...] = (
     *basics.EXAMPLES,
     *block.EXAMPLES,
     *training.EXAMPLES,
+    *tiny_transformer.EXAMPLES,
 )

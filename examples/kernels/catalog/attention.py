@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from .base import Example, Tensors, cdiv, load
+import wave_runtime
+
+from .base import Example, Tensors, as_tuple, cdiv, load
 
 ROWS = 64  # of a workgroup
 FP8 = torch.float8_e4m3fnuz
@@ -57,43 +60,45 @@ def attention_reference(*, causal: bool) -> Attention:
     return run
 
 
-def trainable_attention(forward: str, backward_q: str, backward_kv: str) -> Callable[..., torch.Tensor]:
-    """Attention of f16 as f32, with gradients from kernels."""
-    forward_kernel = attention(forward)
+def trainable_attention(forward: str, backward_q: str, backward_kv: str) -> wave_runtime.Operator:
+    """Attention of f16 as f32 and the log of the sum, with gradients from kernels."""
+    launch = attention(forward)
     inputs = "*f16 const, *f16 const, *f16 const, *f16 const, *f32 const, *f32 const"
     q_kernel = load(backward_q, f"{inputs}, *f32, i64, i64, i64")
     kv_kernel = load(backward_kv, f"{inputs}, *f32, *f32, i64, i64, i64")
 
-    class Attention(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-            out, lse = forward_kernel(q, k, v)
-            ctx.save_for_backward(q, k, v, out, lse)
-            return out
+    @wave_runtime.define_op(f"wave_examples::{forward}")
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        out, lse = launch(q, k, v)
+        return out, lse
 
-        @staticmethod
-        def backward(ctx: Any, grad: torch.Tensor) -> Tensors:
-            q, k, v, out, lse = ctx.saved_tensors
-            heads, m, n = q.shape[0] * q.shape[1], q.shape[2], k.shape[2]
-            saved = (q, k, v, grad.half().contiguous(), lse, (out * grad).sum(-1))
-            q_grad, k_grad, v_grad = (torch.empty_like(x, dtype=torch.float32) for x in (q, k, v))
-            q_kernel(*saved, q_grad, heads, m, n, grid=(cdiv(m, ROWS), 1, heads))
-            kv_kernel(*saved, k_grad, v_grad, heads, m, n, grid=(cdiv(n, ROWS), 1, heads))
-            return q_grad, k_grad, v_grad
+    @wave_runtime.define_op(f"wave_examples::{forward}_backward")
+    def attend_backward(
+        grad: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        heads, m, n = q.shape[0] * q.shape[1], q.shape[2], k.shape[2]
+        saved = (q, k, v, grad.half().contiguous(), lse, (out * grad).sum(-1))
+        q_grad, k_grad, v_grad = (torch.empty_like(x, dtype=torch.float32) for x in (q, k, v))
+        q_kernel(*saved, q_grad, heads, m, n, grid=(cdiv(m, ROWS), 1, heads))
+        kv_kernel(*saved, k_grad, v_grad, heads, m, n, grid=(cdiv(n, ROWS), 1, heads))
+        return q_grad, k_grad, v_grad
 
-    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        result: torch.Tensor = Attention.apply(q, k, v)  # type: ignore[no-untyped-call]
-        return result
+    def save(ctx: Any, inputs: Tensors, output: Tensors) -> None:
+        ctx.save_for_backward(*inputs, *output)
 
-    return run
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> Any:
+        return attend_backward(grad, *ctx.saved_tensors)
+
+    attend.register_autograd(backward, setup_context=save)
+    return attend
 
 
-def gradients(function: Callable[..., torch.Tensor]) -> Callable[..., Tensors]:
-    """Those of all inputs but the last, which is the gradient of the result."""
+def gradients(function: Callable[..., torch.Tensor | Tensors]) -> Callable[..., Tensors]:
+    """Those of all inputs but the last, which is the gradient of the first result."""
 
     def run(*tensors: torch.Tensor) -> Tensors:
         leaves = [x.detach().requires_grad_() for x in tensors[:-1]]
-        return torch.autograd.grad(function(*leaves), leaves, tensors[-1])
+        return torch.autograd.grad(as_tuple(function(*leaves))[0], leaves, tensors[-1])
 
     return run
 

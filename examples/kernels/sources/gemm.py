@@ -1,7 +1,7 @@
 """Matrix products in the Wave DSL: C = A @ B.T for A of shape [M, K] and B of shape [N, K], as in nn.Linear.
 
 A workgroup of four waves computes a tile of 64 by 64; each step along K goes through LDS. What it computes can be
-batched, or end in a bias and an activation.
+batched, or end in a bias and an activation. `matmul` takes A and B as they are or transposed, as a backward pass needs.
 """
 
 from collections.abc import Callable
@@ -133,6 +133,43 @@ def batched_gemm(mma: MMAType, *, dtype: Any = tkl.f16) -> Built:
     return _with_options(batched_gemm, (B, M, N, K))
 
 
+def matmul(layout: str, *, dtype: Any = tkl.bf16) -> Built:
+    """C[i] = A[i] @ B[i] for any sizes, rounded to the inputs' dtype.
+
+    Args:
+        layout: of A and of B, as BLAS calls it: n as it is, t transposed in memory. That is A of shape [B, K, M] and B
+            of shape [B, N, K].
+        dtype: of A, B and C.
+    """
+    batch, i, k = (tkw.IndexMapping.iterator(n) for n in range(3))
+
+    def operand(rows: Any, transposed: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The shape in memory, and how to read it with K innermost."""
+        if not transposed:
+            return (B, rows, K), {}
+        places = {B: batch, rows: i, K: k}
+        return (B, K, rows), {"mapping": tkw.IndexMapping(num_iterators=3, inputs=places, outputs=places)}
+
+    a_shape, read_a = operand(M, layout[0] == "t")
+    b_shape, read_b = operand(N, layout[1] == "n")
+
+    @tkw.wave(_constraints(MMAType.F32_16x16x16_F16, tkw.WorkgroupConstraint(B, 1, 2), vector_shapes={B: 0}))
+    def matmul(
+        a: tkl.Memory[(*a_shape, ADDRESS_SPACE, dtype)],
+        b: tkl.Memory[(*b_shape, ADDRESS_SPACE, dtype)],
+        c: tkl.Memory[B, M, N, GLOBAL_ADDRESS_SPACE, dtype],
+    ) -> None:
+        zero = tkl.Register[B, M, N, tkl.f32](0)
+
+        @tkw.iterate(K, init_args=[zero])
+        def product(acc: tkl.Register[B, M, N, tkl.f32]) -> tkl.Register[B, M, N, tkl.f32]:
+            return tkw.mma(tkw.read(a, **read_a), tkw.read(b, **read_b), acc)
+
+        tkw.write(tkw.cast(product, dtype), c)
+
+    return _with_options(matmul, (B, M, N, K))
+
+
 def linear(mma: MMAType, activation: Callable[[Any], Any], *, dtype: Any = tkl.f16, **options: Any) -> Built:
     """C = activation(A @ B.T + bias) for any sizes, rounded to the inputs' dtype.
 
@@ -183,6 +220,9 @@ KERNELS: Builders = {
     "gemm_f16_buffer": partial(gemm, _F16_16, use_buffer_ops=True),
     "gemm_nn_f16": partial(gemm_nn, _F16_16),
     "batched_gemm_f16": partial(batched_gemm, _F16_16),
+    "matmul_bf16_nn": partial(matmul, "nn"),
+    "matmul_bf16_nt": partial(matmul, "nt"),
+    "matmul_bf16_tn": partial(matmul, "tn"),
     "linear_f16": partial(linear, _F16_16, _identity),
     "linear_relu_f16": partial(linear, _F16_32, relu),
     "linear_gelu_f16": partial(linear, _F16_16, gelu, tile=32),

@@ -27,6 +27,9 @@ static inline __device__ float log2f(float x) { return __builtin_log2f(x); }
 static inline __device__ float sqrtf(float x) { return __builtin_sqrtf(x); }
 static inline __device__ float fmaxf(float a, float b) { return __builtin_fmaxf(a, b); }
 
+static inline __device__ unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }
+static inline __device__ float __uint_as_float(unsigned x) { return __builtin_bit_cast(float, x); }
+
 typedef _Float16 f16;
 
 #else
@@ -45,6 +48,18 @@ struct f16 {
 };
 
 #endif
+
+// The upper half of a float, rounded to nearest even.
+struct bf16 {
+  unsigned short bits;
+
+  bf16() = default;
+  __device__ bf16(float x) {
+    const unsigned whole = __float_as_uint(x);
+    bits = x == x ? (whole + 0x7fff + (whole >> 16 & 1)) >> 16 : 0x7fff;
+  }
+  __device__ operator float() const { return __uint_as_float((unsigned)bits << 16); }
+};
 
 #define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 

@@ -44,6 +44,13 @@ KERNEL reverse_in_lds(int* out, int n) {
   out[THREAD_X] = dynamic[THREAD_X];
 }
 
+// An assert, as __builtin_trap ends it: that the sum of 64 items is what is expected.
+KERNEL check_sum(const int* in, int expected) {
+  int sum = 0;
+  for (int i = 0; i < 64; ++i) sum += in[i];
+  if (sum != expected) __builtin_trap();
+}
+
 // One argument of each type, each stored as it is at eight bytes of its own.
 struct Pair {
   float x, y;

@@ -122,6 +122,39 @@ begin spin
   s_branch .Lspin
 end spin
 
+// dst[wave] = wave, but that waves from the count on skip their vector instructions. (dst, -, count, -)
+begin skip_waves
+  arguments
+  v_and_b32_e32 v1, 0x3ff, v0
+  v_lshrrev_b32_e32 v1, 6, v1
+  v_readfirstlane_b32 s10, v1
+  s_cmp_ge_u32 s10, s8
+  s_cselect_b32 s11, 1, 0
+  s_setvskip s11, 0
+  v_lshlrev_b32_e32 v2, 2, v1
+  global_store_dword v2, v1, s[4:5]
+  s_barrier
+  s_endpgm
+end skip_waves
+
+// dst[workgroup][wave] = HW_ID, XCC_ID, of workgroups of 16 waves. (dst, -, -, -)
+begin hardware_ids
+  arguments
+  v_and_b32_e32 v1, 0x3ff, v0
+  v_lshrrev_b32_e32 v1, 6, v1
+  v_readfirstlane_b32 s10, v1
+  s_lshl_b32 s11, s2, 4
+  s_add_u32 s10, s10, s11
+  s_getreg_b32 s12, hwreg(HW_REG_HW_ID)
+  s_getreg_b32 s13, hwreg(HW_REG_XCC_ID)
+  v_mov_b32_e32 v2, s12
+  v_mov_b32_e32 v3, s13
+  v_mov_b32_e32 v4, s10
+  v_lshlrev_b32_e32 v4, 3, v4
+  global_store_dwordx2 v4, v[2:3], s[4:5]
+  s_endpgm
+end hardware_ids
+
 // Goes on for ever, with a barrier in each round.
 begin spin_at_barrier
 .Lspin_at_barrier:

@@ -304,7 +304,7 @@ class Draw:
         denormals = rng.choice([0xF, 0xF, rng.randrange(16)])
         if self.name.startswith(("v_div_scale", "v_cvt_pkrtz", "v_pack")):  # which of the settings counts is not clear
             denormals = rng.choice([0, 0xF]) if self.name == "v_pack_b32_f16" else 0xF
-        overflow = rng.random() < 0.15 and "v_cvt" in self.name and "p8" in self.name + "f8"
+        overflow = rng.random() < 0.15 and any(size in self.name for size in ("fp8", "bf8", "16"))
         return rounding | denormals << 4 | rng.randrange(4) << 8 | int(overflow) << 23
 
     def fill(self, state: State, operand: Operand) -> None:

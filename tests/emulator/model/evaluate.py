@@ -127,7 +127,7 @@ class Instruction:
 
     def arguments(self, rule: Rule, bits: Sequence[int], lane: int) -> list[Any]:
         remaining = iter(bits)
-        own = {"lane": lane, "mode": self.mode, "vcc": self.vcc >> lane & 1}
+        own = {"lane": lane, "mode": self.mode, "clamp": self.clamp, "vcc": self.vcc >> lane & 1}
         return [
             own[kind]
             if kind in own

@@ -184,20 +184,22 @@ class Mode:
             bits &= format.sign_bit
         return format.decode(bits)
 
+    def rounded(self, format: Format, value: Value) -> int:
+        """A number in a format: what is too large for F16 becomes its largest number where FP16_OVFL is set."""
+        bits = format.encode(value, self.rounding(format))
+        overflows = bits & (format.sign_bit - 1) == format.infinity_bits and not value.infinite and not value.nan
+        return bits - 1 if format is F16 and self.fp16_overflow and overflows else bits
+
     def write(self, format: Format, value: Value, omod: int = 0, clamp: bool = False) -> int:
         """A result, after output modifiers: OMOD counts only where denormals are flushed, and leaves no -0."""
-        rounding = self.rounding(format)
-        bits = format.encode(value, rounding)
-        rest = bits & (format.sign_bit - 1)
-        if format is F16 and self.fp16_overflow and rest == format.infinity_bits and not value.infinite:
-            bits -= 1
+        bits = self.rounded(format, value)
         flushes = self.flushes_outputs(format)
         if flushes and format.is_denormal(bits):
             bits &= format.sign_bit
         if omod and not self.ieee and flushes:
             result = format.decode(bits)
             scaled = result._replace(magnitude=result.magnitude * (0, 2, 4, Fraction(1, 2))[omod])
-            bits = format.encode(scaled, rounding)
+            bits = self.rounded(format, scaled)
             if format.is_denormal(bits) or bits == format.sign_bit:
                 bits = 0
         if clamp:

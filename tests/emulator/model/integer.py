@@ -46,7 +46,7 @@ for sign in ("i", "u"):
     t32, t24 = f"{sign}32", f"{sign}24"
     RULES[f"v_mad_{t32}_{t}"] = rule(f"{t} {t} {t32} -> {t32}", lambda a, b, c: a * b + c, saturates=True)
     RULES[f"v_mad_{t32}_{t24}"] = rule(f"{t24} {t24} {t32} -> {t32}", lambda a, b, c: a * b + c, saturates=True)
-    RULES[f"v_mul_{t32}_{t24}"] = rule(f"{t24} {t24} -> {t32}", operator.mul)
+    RULES[f"v_mul_{t32}_{t24}"] = rule(f"{t24} {t24} -> {t32}", operator.mul, saturates=True)
     RULES[f"v_mul_hi_{t32}_{t24}"] = rule(f"{t24} {t24} -> {t32}", lambda a, b: a * b >> 32)
     RULES[f"v_mul_hi_{t32}"] = rule(f"{t32} {t32} -> {t32}", lambda a, b: a * b >> 32)
 
@@ -79,8 +79,8 @@ def wide_mad(kind: str) -> Callable[[int, int, int], tuple[int, bool]]:
     return mad
 
 
-RULES["v_mad_u64_u32"] = rule("u32 u32 u64 -> u64 bit", wide_mad("u64"))
-RULES["v_mad_i64_i32"] = rule("i32 i32 i64 -> i64 bit", wide_mad("i64"))
+RULES["v_mad_u64_u32"] = rule("u32 u32 u64 -> u64 bit", wide_mad("u64"), saturates=True)
+RULES["v_mad_i64_i32"] = rule("i32 i32 i64 -> i64 bit", wide_mad("i64"), saturates=True)
 
 
 def byte_permute(a: int, b: int, selectors: int) -> int:
@@ -110,12 +110,13 @@ def masked_sum(a: int, b: int, total: int) -> int:
     return total + sum(abs(byte(a, i) - byte(b, i)) for i in range(4) if byte(b, i))
 
 
-def sliding(function: Callable[[int, int, int], int], width: int) -> Callable[[int, int, int], int]:
+def sliding(function: Callable[[int, int, int], int], width: int) -> Callable[[bool, int, int, int], int]:
     """Four sums, each over the four bytes from another one on, packed."""
 
-    def four(a: int, b: int, totals: int) -> int:
+    def four(clamp: bool, a: int, b: int, totals: int) -> int:
         sums = (function(low(a >> 8 * i, 32), b, low(totals >> width * i, width)) for i in range(4))
-        return sum(low(total, width) << width * i for i, total in enumerate(sums))
+        parts = (saturated(f"u{width}", total) if clamp else low(total, width) for total in sums)
+        return sum(part << width * i for i, part in enumerate(parts))
 
     return four
 
@@ -182,7 +183,7 @@ RULES |= {
     "v_alignbyte_b32": rule("b32 b32 u2 -> b32", lambda a, b, n: (a << 32 | b) >> 8 * n),
     "v_perm_b32": rule("b32 b32 b32 -> b32", byte_permute),
     "v_lerp_u8": rule("b32 b32 b32 -> b32", average),
-    "v_mul_lo_u16": rule("u16 u16 -> u16", operator.mul),
+    "v_mul_lo_u16": rule("u16 u16 -> u16", operator.mul, saturates=True),
     "v_mul_lo_u32": rule("u32 u32 -> u32", operator.mul),
     "v_bcnt_u32_b32": rule("b32 u32 -> b32", lambda a, base: a.bit_count() + base),
     "v_mbcnt_lo_u32_b32": rule("lane b32 u32 -> b32", count_below(0)),
@@ -196,9 +197,9 @@ RULES |= {
     ),
     "v_sad_u32": rule("u32 u32 u32 -> u32", lambda a, b, c: abs(a - b) + c, saturates=True),
     "v_msad_u8": rule("b32 b32 u32 -> u32", masked_sum, saturates=True),
-    "v_qsad_pk_u16_u8": rule("b64 b32 b64 -> b64", sliding(sum_of_differences, 16)),
-    "v_mqsad_pk_u16_u8": rule("b64 b32 b64 -> b64", sliding(masked_sum, 16)),
-    "v_mqsad_u32_u8": rule("b64 b32 b128 -> b128", sliding(masked_sum, 32)),
+    "v_qsad_pk_u16_u8": rule("clamp b64 b32 b64 -> b64", sliding(sum_of_differences, 16), saturates=True),
+    "v_mqsad_pk_u16_u8": rule("clamp b64 b32 b64 -> b64", sliding(masked_sum, 16), saturates=True),
+    "v_mqsad_u32_u8": rule("clamp b64 b32 b128 -> b128", sliding(masked_sum, 32), saturates=True),
     "v_cvt_pk_u16_u32": rule("u32 u32 -> b32", lambda a, b: saturated("u16", b) << 16 | saturated("u16", a)),
     "v_cvt_pk_i16_i32": rule(
         "i32 i32 -> b32", lambda a, b: low(saturated("i16", b), 16) << 16 | low(saturated("i16", a), 16)

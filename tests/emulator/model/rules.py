@@ -5,8 +5,8 @@ Types of sources and results:
     f16, f32, f64           a Value: denormals are flushed as MODE says, results rounded, and modified by OMOD and CLAMP
     z32                     f32 whose denormals are flushed always
     bit                     this lane's bit of a mask; a result is a whole mask, with zeros for inactive lanes
-Sources that are no operands: mode, modebits (the whole register), lane (its number), vcc (this
-lane's bit), scc, exec, m0. Results that are no operands: scc, exec, m0, modebits.
+Sources that are no operands: mode, modebits (the whole register), clamp (whether CLAMP is set), lane (its number), vcc
+(this lane's bit), scc, exec, m0. Results that are no operands: scc, exec, m0, modebits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from .floats import F16, F32, F64, Format
 
 FORMATS: dict[str, Format] = {"f16": F16, "f32": F32, "f64": F64, "z32": F32}
-NO_OPERAND = frozenset({"mode", "modebits", "lane", "vcc", "scc", "exec", "m0"})
+NO_OPERAND = frozenset({"mode", "modebits", "clamp", "lane", "vcc", "scc", "exec", "m0"})
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,10 @@ def decimal(exact: Fraction) -> Decimal:
 def exp2(value: Value) -> Value:
     if value.nan:
         return NAN
-    if value.infinite or abs(value.exact) > 4000:
+    if value.infinite:
         return Value(False) if value.negative else INFINITY
+    if abs(value.exact) > 4000:  # beyond all formats
+        return number(power(-4000 if value.negative else 4000))
     whole = math.floor(value.exact)
     fraction = CONTEXT.exp(CONTEXT.multiply(decimal(value.exact - whole), LN2))
     return number(Fraction(fraction) * power(whole))

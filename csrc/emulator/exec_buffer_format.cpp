@@ -1,0 +1,283 @@
+// Buffer memory with conversions: BUFFER_LOAD_FORMAT_*, TBUFFER_LOAD_FORMAT_* and their stores (ISA document, "Vector
+// Memory Buffer Instructions"). buffer.h has the operands; dst2 has the format of a TBUFFER instruction.
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "emulator/bodies.h"
+#include "emulator/buffer.h"
+#include "emulator/small_float.h"
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+/// NUM_FORMAT.
+enum Numbers : u32 { kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kReserved, kFloat };
+
+/// The bits of an element's components, the lowest component first, by DATA_FORMAT (whose names list the highest
+/// first).
+constexpr u8 kComponents[16][4] = {
+    {},
+    {8},
+    {16},
+    {8, 8},
+    {32},
+    {16, 16},
+    {11, 11, 10},
+    {10, 11, 11},
+    {2, 10, 10, 10},
+    {10, 10, 10, 2},
+    {8, 8, 8, 8},
+    {32, 32},
+    {16, 16, 16, 16},
+    {32, 32, 32},
+    {32, 32, 32, 32},
+    {},
+};
+
+/// What a component of an element, or a register of the data, is.
+enum Selector : u32 { kZero = 0, kOne = 1, kFirst = 4, kLast = 7 };
+
+struct ElementFormat {
+  const u8* bits;  ///< of the four components
+  Numbers numbers;
+  Selector registers[4];  ///< which component each register has (DST_SEL)
+
+  ElementFormat(const Wave& wave, const Op* op) {
+    const bool is_typed = op->dst2 != 0;
+    const u32 word = wave.s[op->src[2] + 3];
+    const u32 data = is_typed ? op->dst2 & 15 : word >> 15 & 15;
+    numbers = static_cast<Numbers>(is_typed ? op->dst2 >> 4 & 7 : word >> 12 & 7);
+    bits = kComponents[data];
+    for (u32 i = 0; i < 4; ++i) {
+      const Selector identity = bits[i] != 0 ? static_cast<Selector>(kFirst + i) : kZero;
+      registers[i] = is_typed ? identity : static_cast<Selector>(word >> 3 * i & 7);
+    }
+    if (!is_defined())
+      fault(text("data format ", data, " with number format ", u32{numbers}, ", which is not defined"));
+  }
+
+  u32 bytes() const { return (bits[0] + bits[1] + bits[2] + bits[3]) / 8u; }
+  u32 components() const { return u32{bits[0] != 0} + (bits[1] != 0) + (bits[2] != 0) + (bits[3] != 0); }
+
+ private:
+  bool is_defined() const {
+    if (bits[0] == 0 || numbers == kReserved) return false;
+    if (numbers == kFloat) return bits[0] == 16 || bits[0] == 32 || components() == 3;
+    return bits[0] != 32 || numbers >= kUint;
+  }
+};
+
+u32 mask(u32 bits) { return ~u32{0} >> (32 - bits); }
+i32 extended(u32 value, u32 bits) { return static_cast<i32>(value << (32 - bits)) >> (32 - bits); }
+
+/// Floats of 10 and 11 bits are those of f16 without its sign and its last bits.
+f32 to_float(u32 value, u32 bits) {
+  if (bits == 32) return __builtin_bit_cast(f32, value);
+  return f16_to_f32(bits == 16 ? value : value << (15 - bits));
+}
+
+/// A component as the register gets it: an f32, or an integer.
+u32 decode(u32 value, u32 bits, Numbers numbers) {
+  const f64 largest = numbers == kSnorm ? mask(bits - 1) : mask(bits), whole = extended(value, bits);
+  switch (numbers) {
+    case kUint:
+      return value;
+    case kSint:
+      return static_cast<u32>(extended(value, bits));
+    case kUnorm:
+      return __builtin_bit_cast(u32, static_cast<f32>(value / largest));
+    case kSnorm:
+      return __builtin_bit_cast(u32, static_cast<f32>(std::fmax(whole / largest, -1.0)));
+    case kUscaled:
+      return __builtin_bit_cast(u32, static_cast<f32>(value));
+    case kSscaled:
+      return __builtin_bit_cast(u32, static_cast<f32>(whole));
+    default:
+      return __builtin_bit_cast(u32, to_float(value, bits));
+  }
+}
+
+/// Back. Floats are rounded to nearest even and limited to what the component holds, a NaN becomes 0.
+u32 encode(u32 value, u32 bits, Numbers numbers) {
+  const f64 number = __builtin_bit_cast(f32, value);
+  const auto fixed = [&](f64 scaled, f64 low, f64 high) {
+    const f64 limited = std::fmin(std::fmax(scaled, low), high);
+    return static_cast<u32>(static_cast<i64>(number == number ? std::nearbyint(limited) : 0.0)) & mask(bits);
+  };
+  const f64 largest = mask(bits), half = mask(bits - 1);
+  switch (numbers) {
+    case kUnorm:
+      return fixed(number * largest, 0, largest);
+    case kSnorm:
+      return fixed(number * half, -half, half);
+    case kUscaled:
+      return fixed(number, 0, largest);
+    case kSscaled:
+      return fixed(number, -half - 1, half);
+    case kFloat:
+      if (bits < 16) fault("a store of floats of 10 or 11 bits, whose rounding is not documented");
+      return bits == 16 ? f64_to_f16(number) : value;
+    default:
+      return value & mask(bits);
+  }
+}
+
+/// What registers hold: dwords, or halves, packed two by two, the first in the low or in the high half.
+enum class Part { Dword, Half, HighHalf };
+
+u32 to_part(u32 value, Numbers numbers) {
+  const bool is_integer = numbers == kUint || numbers == kSint;
+  return is_integer ? value & 0xffff : f64_to_f16(__builtin_bit_cast(f32, value));
+}
+u32 from_part(u32 half, Numbers numbers) {
+  if (numbers == kSint) return static_cast<u32>(extended(half, 16));
+  return numbers == kUint ? half : __builtin_bit_cast(u32, f16_to_f32(half));
+}
+
+/// The half that has register `k` of the data.
+template <Part kPart>
+int shift_of(int k) {
+  return kPart == Part::HighHalf ? 16 : 16 * (k % 2);
+}
+
+template <Part kPart>
+void set_register(Row* rows, int k, int lane, u32 value, Numbers numbers) {
+  if constexpr (kPart == Part::Dword) {
+    rows[k].lane[lane] = value;
+  } else {
+    u32& dword = rows[k / 2].lane[lane];
+    const int shift = shift_of<kPart>(k);
+    dword = (dword & ~(0xffffu << shift)) | to_part(value, numbers) << shift;
+  }
+}
+
+template <Part kPart>
+u32 get_register(const Row* rows, int k, int lane, Numbers numbers) {
+  if constexpr (kPart == Part::Dword) return rows[k].lane[lane];
+  return from_part(rows[k / 2].lane[lane] >> shift_of<kPart>(k) & 0xffff, numbers);
+}
+
+using Element = u32[4];
+
+/// Reads or writes an element of which each dword may lie elsewhere (swizzled buffers). `access` takes the address, the
+/// bytes, and their number.
+template <class Access>
+void for_each_dword(const Buffer& buffer, u64 index, u64 byte, u32 size, u32* element, Access access) {
+  for (u32 at = 0; at < size; at += 4)
+    access(buffer.address(index, byte + at), &element[at / 4], std::min(size - at, 4u));
+}
+
+/// The bits of component `i` of an element; none crosses a dword.
+u32 get_component(const Element& element, const ElementFormat& format, u32 i) {
+  u32 at = 0;
+  for (u32 k = 0; k < i; ++k) at += format.bits[k];
+  return element[at / 32] >> at % 32 & mask(format.bits[i]);
+}
+void set_component(Element& element, const ElementFormat& format, u32 i, u32 value) {
+  u32 at = 0;
+  for (u32 k = 0; k < i; ++k) at += format.bits[k];
+  element[at / 32] |= value << at % 32;
+}
+
+/// What register `k` gets of an element: a component, or a constant; a component that there is none of is zero.
+u32 selected(const Element& element, const ElementFormat& format, int k) {
+  const Selector selector = format.registers[k];
+  const bool is_integer = format.numbers == kUint || format.numbers == kSint;
+  if (selector == kOne) return is_integer ? 1 : __builtin_bit_cast(u32, 1.0f);
+  if (selector < kFirst || format.bits[selector - kFirst] == 0) return 0;
+  const u32 i = selector - kFirst;
+  return decode(get_component(element, format, i), format.bits[i], format.numbers);
+}
+
+/// Out of the buffer's range all registers get zero.
+template <int kCount, Part kPart>
+const Op* load_format(Wave& wave, const Op* op) {
+  const Buffer buffer(wave, op);
+  const ElementFormat format(wave, op);
+  const Row* address = &wave.v[op->src[0]];
+  Row values[kCount];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (wave.exec_lanes.lane[lane] == 0) continue;
+    const u64 index = buffer.index(address, lane), byte = buffer.byte(address, lane);
+    const bool in_range = buffer.contains(index, byte, format.bytes());
+    Element element{};
+    if (in_range) {
+      for_each_dword(buffer, index, byte, format.bytes(), element,
+                     [&](u64 at, u32* to, u32 size) { memory_of(wave).read(at, to, size, lane); });
+    }
+    for (int k = 0; k < kCount; ++k) values[k].lane[lane] = in_range ? selected(element, format, k) : 0;
+  }
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (wave.exec_lanes.lane[lane] == 0) continue;
+    if (op->flags & kToLds) {
+      const u64 slot = (wave.s[sreg::kM0] & 0xffffu) + op->imm + sizeof(u32) * static_cast<u32>(lane);
+      wave.group->write_lds(slot, &values[0].lane[lane], sizeof(u32), lane);
+      continue;
+    }
+    for (int k = 0; k < kCount; ++k)
+      set_register<kPart>(&wave.v[op->dst], k, lane, values[k].lane[lane], format.numbers);
+  }
+  return next(op);
+}
+
+template <int kCount, Part kPart>
+const Op* store_format(Wave& wave, const Op* op) {
+  const Buffer buffer(wave, op);
+  const ElementFormat format(wave, op);
+  if (format.components() > kCount)
+    fault(text("a store of ", kCount, " components to a format of ", format.components(),
+               ": what becomes of the others ", "is not documented"));
+  const Row* address = &wave.v[op->src[0]];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (wave.exec_lanes.lane[lane] == 0) continue;
+    const u64 index = buffer.index(address, lane), byte = buffer.byte(address, lane);
+    if (!buffer.contains(index, byte, format.bytes())) continue;
+    Element element{};
+    for (u32 i = 0; i < format.components(); ++i) {
+      int k = 0;  // the register that has component i
+      while (k < kCount && format.registers[k] != kFirst + i) ++k;
+      if (k == kCount) continue;
+      const u32 value = get_register<kPart>(&wave.v[op->dst], k, lane, format.numbers);
+      set_component(element, format, i, encode(value, format.bits[i], format.numbers));
+    }
+    for_each_dword(buffer, index, byte, format.bytes(), element,
+                   [&](u64 at, const u32* from, u32 size) { memory_of(wave).write(at, from, size, lane); });
+  }
+  return next(op);
+}
+
+// clang-format off
+#define WAVE_FORMATS(prefix)                                             \
+  {prefix "_load_format_x", load_format<1, Part::Dword>},                \
+  {prefix "_load_format_xy", load_format<2, Part::Dword>},               \
+  {prefix "_load_format_xyz", load_format<3, Part::Dword>},              \
+  {prefix "_load_format_xyzw", load_format<4, Part::Dword>},             \
+  {prefix "_load_format_d16_x", load_format<1, Part::Half>},             \
+  {prefix "_load_format_d16_xy", load_format<2, Part::Half>},            \
+  {prefix "_load_format_d16_xyz", load_format<3, Part::Half>},           \
+  {prefix "_load_format_d16_xyzw", load_format<4, Part::Half>},          \
+  {prefix "_store_format_x", store_format<1, Part::Dword>},              \
+  {prefix "_store_format_xy", store_format<2, Part::Dword>},             \
+  {prefix "_store_format_xyz", store_format<3, Part::Dword>},            \
+  {prefix "_store_format_xyzw", store_format<4, Part::Dword>},           \
+  {prefix "_store_format_d16_x", store_format<1, Part::Half>},           \
+  {prefix "_store_format_d16_xy", store_format<2, Part::Half>},          \
+  {prefix "_store_format_d16_xyz", store_format<3, Part::Half>},         \
+  {prefix "_store_format_d16_xyzw", store_format<4, Part::Half>}
+// clang-format on
+
+constexpr Body kBodies[] = {
+    WAVE_FORMATS("buffer"),
+    WAVE_FORMATS("tbuffer"),
+    {"buffer_load_format_d16_hi_x", load_format<1, Part::HighHalf>},
+    {"buffer_store_format_d16_hi_x", store_format<1, Part::HighHalf>},
+};
+
+}  // namespace
+
+std::span<const Body> buffer_format_bodies() { return kBodies; }
+
+}  // namespace wave::emulator

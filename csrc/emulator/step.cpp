@@ -1,0 +1,81 @@
+#include "emulator/step.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+using isa::Instruction;
+using isa::Location;
+using isa::Operand;
+using isa::Place;
+
+/// The bits of M0 that make operands relative (ISA document, "VGPR Indexing").
+enum IndexEnable : u32 { kSource0 = 1u << 12, kSource2 = 1u << 14, kDestination = 1u << 15 };
+
+/// Adds M0's index to the registers that it is for. Accumulation registers are numbered apart, and stay.
+class Indexing {
+ public:
+  Indexing(const Wave& wave, Op& op) : wave_(wave), op_(op), m0_(wave.s[sreg::kM0]) {}
+
+  void apply(const Instruction& instruction) {
+    u32 sources = 0;
+    bool accumulates = false;
+    for (const Operand& operand : std::span(instruction.row->operands, instruction.row->operand_count)) {
+      const Location location = isa::locate(instruction, operand);
+      const bool is_destination = operand.written && operand.field == isa::Field::VDST;
+      if (is_destination) {
+        if (is_relative(location, kDestination)) op_.dst = static_cast<u16>(op_.dst + index());
+        accumulates = operand.read && is_relative(location, kSource2);
+      } else if (operand.read) {  // not a scalar destination
+        if (is_relative(location, kSource0 << sources)) move_source(sources);
+        ++sources;
+      }
+    }
+    if (accumulates && sources < 3) move_source(sources);  // the destination's old value is the last source
+  }
+
+ private:
+  u32 index() const { return m0_ & 0xff; }
+
+  bool is_relative(const Location& location, u32 enable) const {
+    if (location.place != Place::Vgpr || (m0_ & enable) == 0) return false;
+    const u32 last = location.value + index() + std::max<u32>(location.dwords, 1) - 1;
+    if (last >= wave_.vgpr_count)
+      fault(text("vector register ", last, ", relative to M0, of ", wave_.vgpr_count, " registers"));
+    return true;
+  }
+
+  void move_source(u32 i) {
+    op_.rows[i] += index() * sizeof(Row);
+    op_.src[i] = static_cast<u16>(op_.src[i] + index());
+  }
+
+  const Wave& wave_;
+  Op& op_;
+  const u32 m0_;
+};
+
+bool is_matrix(const Instruction& instruction) {
+  const std::string_view name = instruction.row->mnemonic;
+  return name.starts_with("v_mfma") || name.starts_with("v_smfmac");
+}
+
+}  // namespace
+
+const Op* step(Wave& wave, const Op* op) {
+  if (wave.mode.skip_vector() && (op->flags & kSkippable)) return next(op);
+  if (!wave.mode.gpr_index() || !(op->flags & kIndexable)) return op->execute(wave, op);
+  const Instruction instruction = wave.group->launch().module.decode(wave.address(op));
+  if (is_matrix(instruction)) fault("a matrix instruction while GPR indexing is on: what that does is not documented");
+  Op relative = *op;
+  Indexing(wave, relative).apply(instruction);
+  relative.execute(wave, &relative);
+  return next(op);
+}
+
+}  // namespace wave::emulator

@@ -1,0 +1,12 @@
+// Instructions one at a time, for waves whose MODE changes what vector instructions do. Other waves run in the loop of
+// workgroup.cpp, which looks at nothing between instructions.
+#pragma once
+
+#include "emulator/op.h"
+
+namespace wave::emulator {
+
+/// Carries out one instruction as Op::execute does, but for VSKIP and GPR indexing. Throws Fault.
+const Op* step(Wave& wave, const Op* op);
+
+}  // namespace wave::emulator

@@ -1,0 +1,259 @@
+// Arguments are laid out as upstream's callers expect, without padding: 8 bytes for each pointer, 4 for each scalar,
+// then the dynamic dimensions and strides, each as two words of 4 bytes, the low one first.
+#include "python/upstream_launch.h"
+
+#include <pybind11/stl.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/error.h"
+#include "python/c_api.h"
+#include "python/devices.h"
+#include "python/launch_arguments.h"
+#include "python/upstream_types.h"
+
+namespace py = pybind11;
+
+namespace wave {
+
+namespace {
+
+constexpr size_t kPointerBytes = 8, kScalarBytes = 4, kDimBytes = 8;
+
+bool is_plain_number(PyObject* object) { return PyLong_CheckExact(object) || PyFloat_CheckExact(object); }
+
+/// The items of a sequence, which stay as they are while they are converted, though that may run Python code: a list is
+/// copied unless it holds nothing but plain numbers.
+class Items {
+ public:
+  Items() = default;
+  Items(const Kernel& kernel, const char* what, PyObject* sequence) {
+    if (PyTuple_CheckExact(sequence)) {
+      set(sequence);
+      return;
+    }
+    if (PyList_Check(sequence)) {
+      set(sequence);
+      if (std::all_of(begin_, begin_ + size_, is_plain_number)) return;
+    }
+    if (THPVariable_Check(sequence) || PyUnicode_Check(sequence)) refuse(kernel, what, sequence);
+    owner_ = py::reinterpret_steal<py::object>(PySequence_Tuple(sequence));
+    if (!owner_) {
+      PyErr_Clear();
+      refuse(kernel, what, sequence);
+    }
+    set(owner_.ptr());
+  }
+
+  size_t size() const { return size_; }
+  PyObject* operator[](size_t index) const { return begin_[index]; }
+
+ private:
+  void set(PyObject* sequence) {
+    begin_ = PySequence_Fast_ITEMS(sequence);
+    size_ = static_cast<size_t>(PySequence_Fast_GET_SIZE(sequence));
+  }
+  [[noreturn]] static void refuse(const Kernel& kernel, const char* what, PyObject* given) {
+    throw TypeError(
+        text(Where{&kernel, what}.text(), ": expected a list, given ", given == Py_None ? "None" : type_name(given)));
+  }
+
+  py::object owner_;
+  PyObject* const* begin_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// A call, from Python's arguments to packed ones.
+class Call {
+ public:
+  Call(PyObject* const* arguments, Py_ssize_t count)
+      : info_(read_launch_info(arguments[0])),
+        function_(find_raw(info_.function)),
+        kernel_(*function_.kernel),
+        tensors_(kernel_, "tensors", arguments[1]),
+        dims_(kernel_, "dynamic_dims", arguments[2]),
+        scalars_(kernel_, "scalar_args", arguments[3]),
+        strides_(count == 5 ? Items(kernel_, "strides", arguments[4]) : Items()),
+        tensor_arguments_(kernel_) {
+    check_size();
+    packed_.resize(std::max<size_t>(bytes(), kernel_.argument_bytes()));
+    next_ = packed_.data();
+    for (size_t i = 0; i < tensors_.size(); ++i) pack_pointer(i);
+    for (size_t i = 0; i < scalars_.size(); ++i) pack_scalar(i, scalars_[i]);
+    for (size_t i = 0; i < dims_.size(); ++i) pack(read_word(dims_[i], 64, where("dynamic_dims", i)), kDimBytes);
+    for (size_t i = 0; i < strides_.size(); ++i) pack(read_word(strides_[i], 64, where("strides", i)), kDimBytes);
+    if (!tensor_arguments_.items().empty()) add_tensors();
+  }
+
+  /// Needs no lock of the interpreter.
+  std::vector<std::string> launch() const {
+    return launch_raw(function_, info_.options, {packed_.data(), kernel_.argument_bytes()}, tensor_arguments_,
+                      tensor_arguments_.items().size() != tensors_.size());
+  }
+
+ private:
+  Where where(const char* what, size_t index) const { return {&kernel_, what, static_cast<Py_ssize_t>(index)}; }
+
+  size_t bytes() const {
+    return kPointerBytes * tensors_.size() + kScalarBytes * scalars_.size() +
+           kDimBytes * (dims_.size() + strides_.size());
+  }
+
+  /// Callers pass strides to kernels that do not take them, too.
+  void check_size() const {
+    const size_t expected = function_.argument_end;
+    const size_t given = bytes();
+    if (given == expected || (given > expected && given - kDimBytes * strides_.size() <= expected)) return;
+    throw ValueError(text("kernel '", kernel_.name(), "' takes ", expected, " bytes of arguments (",
+                          kernel_.signature().text(), "), given ", given, ": ", tensors_.size(),
+                          " tensors of 8 bytes, ", scalars_.size(), " scalars of 4, ", dims_.size(),
+                          " dynamic dimensions and ", strides_.size(), " strides of 8"));
+  }
+
+  void pack(uint64_t word, size_t size) {
+    std::memcpy(next_, &word, size);
+    next_ += size;
+  }
+
+  void pack_pointer(size_t index) {
+    PyObject* const item = tensors_[index];
+    if (PyLong_CheckExact(item) || !THPVariable_Check(item)) {
+      if (!PyIndex_Check(item)) {
+        throw TypeError(text(where("tensors", index).text(), ": expected a tensor or an address, given ",
+                             item == Py_None ? "None" : type_name(item)));
+      }
+      return pack(read_word(item, 64, where("tensors", index)), kPointerBytes);
+    }
+    const at::Tensor& tensor = THPVariable_Unpack(item);
+    if (is_for_operator(item)) {
+      throw TypeError(text(where("tensors", index).text(), ": expected a plain tensor on the CPU or a GPU, given a ",
+                           type_name(item), " on ", tensor.device().str()));
+    }
+    const auto& parameters = kernel_.signature().parameters;
+    if (index >= parameters.size() || parameters[index].offset != kPointerBytes * index ||
+        (!parameters[index].is_pointer && !parameters[index].may_be_pointer)) {
+      throw TypeError(text(where("tensors", index).text(), ": given a tensor, but the kernel (",
+                           kernel_.signature().text(), ") has no pointer there"));
+    }
+    tensor_arguments_.add(index, tensor);
+    if (strides_.size() == 0 && !tensor.is_contiguous()) {
+      throw ValueError(
+          text(where("tensors", index).text(), ": expected a contiguous tensor, given shape ",
+               list_text(tensor.sizes()), " with strides ", list_text(tensor.strides()),
+               ": pass a contiguous one, and copy back what the kernel writes, or pass strides to a kernel "
+               "that takes them"));
+    }
+    next_ += kPointerBytes;
+  }
+
+  /// Checks the tensors, which need each other for that, and puts their addresses where they belong.
+  void add_tensors() {
+    tensor_arguments_.check_together();
+    tensor_arguments_.check_inference();
+    for (const TensorArguments::Item& item : tensor_arguments_.items()) {
+      const void* const data = data_of(item.tensor->unsafeGetTensorImpl(), item.is_written);
+      std::memcpy(packed_.data() + kPointerBytes * item.index, &data, kPointerBytes);
+    }
+  }
+
+  /// An int (a bool counts as one) or a float, of Python, or of numpy or torch, which have item().
+  void pack_scalar(size_t index, PyObject* value) {
+    if (PyFloat_Check(value)) {
+      return pack(std::bit_cast<uint32_t>(static_cast<float>(PyFloat_AS_DOUBLE(value))), kScalarBytes);
+    }
+    if (!PyLong_Check(value) && PyObject_HasAttrString(value, "item") == 1) {
+      const py::object item = py::reinterpret_borrow<py::object>(value).attr("item")();
+      if (PyLong_Check(item.ptr()) || PyFloat_Check(item.ptr())) return pack_scalar(index, item.ptr());
+    }
+    if (!PyIndex_Check(value)) {
+      throw TypeError(text(where("scalar_args", index).text(), ": expected an int or a float, given ",
+                           value == Py_None ? "None" : type_name(value)));
+    }
+    pack(read_word(value, 32, where("scalar_args", index)), kScalarBytes);
+  }
+
+  const LaunchInfo info_;
+  const RawFunction function_;
+  const Kernel& kernel_;
+  const Items tensors_, dims_, scalars_, strides_;
+  TensorArguments tensor_arguments_;  ///< those of `tensors_` that are tensors
+  c10::SmallVector<uint8_t, 512> packed_;
+  uint8_t* next_;
+};
+
+/// Runs `body`, whose errors of a driver become worded as upstream words them.
+template <class Body>
+auto with_upstream_errors(Body body) {
+  try {
+    return body();
+  } catch (const DriverError& error) {
+    throw RuntimeError(text("Error ", error.code.number, "(", error.code.name, ") ", __FILE__, ":", __LINE__, ": \n",
+                            error.code.call, "\n", error.code.description, "\n", error.what(), "\n"));
+  }
+}
+
+PyObject* launch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return with_python_errors([&]() -> PyObject* {
+    if (count != 4 && count != 5) {
+      throw TypeError(
+          text("launch takes a KernelLaunchInfo, tensors, dynamic_dims, scalar_args and, where the kernel takes them, "
+               "strides; given ",
+               count, " arguments"));
+    }
+    const Call call(arguments, count);
+    std::vector<std::string> warnings;
+    {
+      const GilRelease release;
+      warnings = with_upstream_errors([&] { return call.launch(); });
+    }
+    if (!warnings.empty()) warn(warnings);
+    Py_RETURN_NONE;
+  });
+}
+
+using Held = std::vector<std::shared_ptr<const void>>;
+
+/// Keeps code loaded where it is.
+py::capsule hold(const CodeObjects& codes) {
+  auto held = std::make_unique<Held>();
+  for (const auto& code : codes) held->push_back(hold_loaded(code));
+  py::capsule capsule(held.get(), "wave_runtime.module", [](PyObject* object) {
+    const GilRelease release;  // the last holder unloads the modules, which may wait for a launch that needs the lock
+    delete static_cast<Held*>(PyCapsule_GetPointer(object, "wave_runtime.module"));
+  });
+  held.release();
+  return capsule;
+}
+
+/// A kernel for launch(): what keeps it loaded, and its handle. Loads it on the current GPU, where there is one.
+py::tuple load_raw(const std::vector<ParsedCode>& variants, const std::string& name) {
+  CodeObjects codes;
+  for (const ParsedCode& variant : variants) codes.push_back(variant.code);
+  const Kernel* const kernel = &raw_kernel(codes, name);
+  py::capsule capsule = hold(codes);
+  const c10::Device device = current_device(*kernel);
+  if (device.is_cuda()) {
+    const GilRelease release;
+    with_upstream_errors([&] { preload(*kernel, device); });
+  }
+  return py::make_tuple(std::move(capsule), raw_handle(*kernel));
+}
+
+PyMethodDef functions[] = {
+    {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(launch)), METH_FASTCALL,
+     "launch(info, tensors, dynamic_dims, scalar_args, strides=[], /)\n--\n\n"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void bind_upstream(py::module_& module) {
+  bind_upstream_types(module);
+  if (PyModule_AddFunctions(module.ptr(), functions) != 0) throw py::error_already_set();
+  module.def("load_raw", &load_raw, py::arg("variants"), py::arg("name"));
+}
+
+}  // namespace wave

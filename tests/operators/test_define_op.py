@@ -1,0 +1,196 @@
+"""define_op in eager mode: the schema, what a call runs, and the errors."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+import torch
+from operators_support import add, add_out, launch_add
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import wave_runtime
+
+
+class Watch(TorchDispatchMode):
+    """Lists the operators that are called in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+def test_result_and_schema() -> None:
+    a, b = torch.randn(500), torch.randn(500)
+    assert torch.equal(add(a, b), a + b)
+    assert torch.equal(add(a, b=b), a + b)
+    assert torch.equal(torch.ops.wave_test.add(a, b, fingerprint=add.fingerprint), a + b)
+    assert add.overload is torch.ops.wave_test.add.default
+    assert add.name == "wave_test::add"
+    assert str(add.overload._schema) == "wave_test::add(Tensor a, Tensor b, *, str fingerprint) -> Tensor"
+    schema = "wave_test::add_out(Tensor a, Tensor b, *, Tensor(a2!) out, str fingerprint) -> ()"
+    assert str(add_out.overload._schema) == schema
+    assert add.__doc__ == "A + B."
+
+
+def test_scalars_and_lists() -> None:
+    @wave_runtime.define_op("wave_test::sum_of")
+    def sum_of(tensors: list[Tensor], times: int = 1, scale: float = 0.5, negate: bool = False) -> list[Tensor]:
+        total = tensors[0] * (-scale if negate else scale)
+        for tensor in tensors[1:] * times:
+            out = torch.empty_like(total)
+            launch_add(total, tensor, out)
+            total = out
+        return [total, total + 1]
+
+    a, b = torch.randn(300), torch.randn(300)
+    for call in (sum_of, lambda *args, **keywords: sum_of.overload(*args, **keywords, fingerprint="")):
+        torch.testing.assert_close(call([a, b])[0], a / 2 + b)
+        torch.testing.assert_close(call([a, b], 2, 1.0)[1], a + b + b + 1)
+        torch.testing.assert_close(call([a, b], negate=True)[0], b - a / 2)
+
+
+def test_plain_calls_do_not_reach_the_dispatcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = torch.randn(500), torch.randn(500)
+    weight = torch.nn.Parameter(b)
+    calls: list[str] = []
+    monkeypatch.setattr(add, "overload", lambda *args, fingerprint: calls.append(fingerprint))
+    add(a, b)
+    with torch.no_grad():
+        add(a, weight)
+    with torch.inference_mode():
+        add(a, b)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        add(a, b)
+    assert calls == []
+    add(a, weight)
+    assert calls == [add.fingerprint]
+
+
+def test_modes_see_the_operator() -> None:
+    a, b = torch.randn(500), torch.randn(500)
+    with Watch() as watch:
+        result = add(a, b)
+    assert watch.seen == ["wave_test.add.default"]
+    assert torch.equal(result, a + b)
+
+
+@pytest.mark.parametrize("reach", ["straight", "operator"])
+def test_writes_are_told_to_autograd(reach: str) -> None:
+    a, b, out = torch.randn(500), torch.randn(500), torch.zeros(500)
+    version = out._version
+    if reach == "straight":
+        add_out(a, b, out=out)
+    else:
+        add_out.overload(a, b, out=out, fingerprint=add_out.fingerprint)
+    assert torch.equal(out, a + b)
+    assert out._version > version
+    assert (a._version, b._version) == (0, 0)
+
+
+def test_a_tensor_given_twice_once_to_be_written_raises_before_the_launch() -> None:
+    a, b = torch.randn(500), torch.randn(500)
+    before = a.clone()
+    with pytest.raises(ValueError, match="shares memory with argument"):
+        add_out(a, b, out=a)
+    with pytest.raises(ValueError, match="shares memory with argument"):
+        add_out.overload(a, b, out=a, fingerprint="")
+    assert torch.equal(a, before)
+
+
+def test_a_result_that_shares_memory_with_an_argument_raises() -> None:
+    @wave_runtime.define_op("wave_test::shares")
+    def shares(a: Tensor) -> Tensor:
+        return a[1:]
+
+    message = "operator 'wave_test::shares' returned a tensor that shares memory with an argument"
+    with pytest.raises(ValueError, match=message):
+        shares(torch.zeros(4))
+    with pytest.raises(ValueError, match=message):
+        shares.overload(torch.zeros(4), fingerprint="")
+    with pytest.raises(ValueError, match=message):
+        shares(torch.zeros(4, device="meta"))
+
+
+def test_results_may_be_views_of_new_tensors() -> None:
+    @wave_runtime.define_op("wave_test::view")
+    def view(a: Tensor, b: Tensor) -> Tensor:
+        c = a.new_empty(a.numel() + 8)
+        launch_add(a, b, c[4:-4])
+        return c[4:-4].view(a.shape[0], -1)
+
+    a, b = torch.randn(20, 25), torch.randn(20, 25)
+    assert torch.equal(view(a, b), a + b)
+    torch.library.opcheck(view.overload, (a, b), {"fingerprint": view.fingerprint})
+
+
+def test_without_data() -> None:
+    a = torch.empty(500, device="meta")
+    assert add(a, a).shape == (500,)
+    with pytest.raises(ValueError, match="different devices"):
+        add(a, torch.zeros(500))
+
+
+def test_other_devices_and_dtypes() -> None:
+    with pytest.raises(TypeError, match=r"kernel 'vector_add', argument 0 .*float64"):
+        add(torch.zeros(4, dtype=torch.float64), torch.zeros(4))
+
+
+def test_jit_trace_raises() -> None:
+    with pytest.raises(RuntimeError, match=r"operator 'wave_test::add': torch\.jit\.trace is not supported"):
+        torch.jit.trace(add, (torch.zeros(4), torch.zeros(4)), check_trace=False)
+
+
+def test_copies_and_pickles_are_the_operator() -> None:
+    assert copy.deepcopy(add) is add
+    assert pickle.loads(pickle.dumps(add)) is add
+
+
+def test_defining_again_replaces() -> None:
+    def define(value: float) -> wave_runtime.Operator:
+        @wave_runtime.define_op("wave_test::again")
+        def again(a: Tensor) -> Tensor:
+            return a + value
+
+        return again
+
+    first, second = define(1.0), define(2.0)
+    assert first.fingerprint != second.fingerprint
+    assert second.overload(torch.zeros(1), fingerprint="").item() == 2
+    with Watch():
+        assert second(torch.zeros(1)).item() == 2
+
+
+@pytest.mark.parametrize("name", ["add", "::add", "wave_test::", "wave test::add", "a::b::c"])
+def test_names(name: str) -> None:
+    with pytest.raises(ValueError, match=f'expected a name "namespace::name", given "{name}"'):
+        wave_runtime.define_op(name)(lambda: None)
+
+
+def test_definitions_that_no_schema_can_be_made_of() -> None:
+    with pytest.raises(ValueError, match="Parameter a must have a type annotation"):
+
+        @wave_runtime.define_op("wave_test::bad")
+        def untyped(a) -> Tensor:  # type: ignore[no-untyped-def]
+            return a
+
+    with pytest.raises(ValueError, match=r"mutates= names \['b'\], but the parameters are \['a'\]"):
+
+        @wave_runtime.define_op("wave_test::bad", mutates=["b"])
+        def other(a: Tensor) -> None:
+            pass
+
+
+def test_names_that_torch_has() -> None:
+    with pytest.raises(RuntimeError, match=r"aten::relu.* multiple times"):
+
+        @wave_runtime.define_op("aten::relu")
+        def relu(a: Tensor) -> Tensor:
+            return a

@@ -1,0 +1,142 @@
+"""The fingerprint: it changes with what an operator is made of, and compilers' caches heed it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from operators_support import add, basics, matmul, matmul_naive, vector_add
+from support import ROOT
+from torch import Tensor
+
+import wave_runtime
+from wave_runtime._op._fingerprint import hash_of
+
+SCALE = 2.0
+
+
+def with_kernel(kernel: wave_runtime.Kernel) -> Callable[[Tensor], None]:
+    return lambda a: kernel(a, a, a, 1, grid=1, block=1)
+
+
+def by_helper(a: Tensor) -> Tensor:
+    return helper(a)
+
+
+def helper(a: Tensor) -> Tensor:
+    return a * SCALE
+
+
+def with_default(scale: float) -> Callable[[Tensor], Tensor]:
+    def body(a: Tensor, by: float = scale) -> Tensor:
+        return a * by
+
+    return body
+
+
+class Holder:
+    def __init__(self, kernel: wave_runtime.Kernel) -> None:
+        self.kernels = {"add": kernel}
+
+    def launch(self, a: Tensor) -> None:
+        self.kernels["add"](a, a, a, 1, grid=1, block=1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (with_kernel(vector_add), with_kernel(matmul_naive)),
+        (Holder(vector_add).launch, Holder(matmul_naive).launch),
+        (with_default(1.0), with_default(2.0)),
+        (lambda a: a + 1, lambda a: a + 2),
+        (lambda a: a.sin(), lambda a: a.cos()),
+        (lambda a: [x + 1 for x in a], lambda a: [x + 2 for x in a]),
+        (lambda a: add(a, a), lambda a: matmul(a, a)),
+        (lambda a: a.to(torch.float16), lambda a: a.to(torch.float32)),
+        ({"kernels": basics}, {"kernels": [vector_add]}),
+    ],
+    ids=["closure", "method", "default", "constant", "method name", "inner", "operator", "attribute", "module"],
+)
+def test_it_changes_with(one: object, other: object) -> None:
+    assert hash_of(one) == hash_of(one)
+    assert hash_of(one) != hash_of(other)
+
+
+def test_it_changes_with_globals_and_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashes = {hash_of(by_helper)}
+    monkeypatch.setattr(f"{__name__}.SCALE", 3.0)
+    hashes.add(hash_of(by_helper))
+    monkeypatch.setattr(f"{__name__}.helper", lambda a: a)
+    hashes.add(hash_of(by_helper))
+    assert len(hashes) == 3
+
+
+def test_it_changes_with_rules() -> None:
+    @wave_runtime.define_op("wave_test::ruled")
+    def ruled(a: Tensor) -> Tensor:
+        return a + 1
+
+    prints = {ruled.fingerprint}
+    ruled.register_backward(lambda grad, a: grad)
+    prints.add(ruled.fingerprint)
+    ruled.register_backward(lambda grad, a: grad * 2)
+    prints.add(ruled.fingerprint)
+    ruled.register_autocast(torch.float16)
+    prints.add(ruled.fingerprint)
+    ruled.register_vmap(lambda info, in_dims, a: (ruled(a), in_dims[0]))
+    prints.add(ruled.fingerprint)
+    assert len(prints) == 5
+
+
+def test_an_operator_may_be_part_of_its_own_rules() -> None:
+    assert matmul.fingerprint == matmul.fingerprint  # its backward calls it
+
+
+PROGRAM = """
+import sys, torch, wave_runtime
+from torch import Tensor
+from torch._dynamo.utils import counters
+
+name, factor = sys.argv[1], int(sys.argv[2])
+signature = "*f32 const, *f32 const, *f32, i32"
+kernel = wave_runtime.load("examples/kernels/binaries/basics.hsaco", signature={name: signature})[name]
+
+@wave_runtime.define_op("wave_test::cached")
+def cached(a: Tensor, b: Tensor) -> Tensor:
+    c = a.new_empty(16 * factor, 16)
+    kernel(a, b, c[:16], 16, grid=1, block=(16, 16))
+    return c
+
+@cached.register_backward
+def _(grad, a, b):
+    return grad[:16] * factor, None
+
+a, b = torch.ones(16, 16, requires_grad=True), torch.ones(16, 16)
+result = torch.compile(lambda a, b: cached(a, b), fullgraph=True)(a, b)
+result.sum().backward()
+hit = counters["aot_autograd"]["autograd_cache_hit"]
+print(cached.fingerprint, result[0, 0].item(), len(result), a.grad[0, 0].item(), hit)
+"""
+
+
+def test_no_cache_serves_another_definition(tmp_path: Path) -> None:
+    """A second process takes what the first compiled; one with another kernel, body and backward does not."""
+
+    def run(kernel: str, factor: int) -> list[str]:
+        command = [sys.executable, "-c", PROGRAM, kernel, str(factor)]
+        environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    print_of_first, *results = run("vector_add", 1)
+    assert results == ["2.0", "16", "1.0", "0"]
+    assert run("vector_add", 1) == [print_of_first, "2.0", "16", "1.0", "1"]
+    print_of_other, *results = run("matmul_naive", 3)
+    assert print_of_other != print_of_first
+    assert results == ["16.0", "48", "3.0", "0"]

@@ -1,0 +1,211 @@
+"""Derivatives of operators, and autocast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from operators_support import add, add_out, launch_add, matmul, twice, twice_backward
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+import wave_runtime
+
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}  # sums in another order
+
+
+def layer(x: Tensor, w: Tensor) -> Tensor:
+    return twice(matmul(x, w.T)).square().sum()
+
+
+def layer_by_torch(x: Tensor, w: Tensor) -> Tensor:
+    return (2 * (x @ w.T)).square().sum()
+
+
+def inputs(**options: Any) -> tuple[Tensor, Tensor]:
+    return torch.randn(20, 20, **options), torch.randn(20, 20, **options)
+
+
+def test_register_backward() -> None:
+    x, w = inputs(requires_grad=True)
+    got, expected = (torch.autograd.grad(function(x, w), (x, w)) for function in (layer, layer_by_torch))
+    torch.testing.assert_close(got, expected, **CLOSE)
+
+
+def test_register_autograd() -> None:
+    @wave_runtime.define_op("wave_test::add_scaled")
+    def add_scaled(a: Tensor, b: Tensor, scale: float = 1.0, *, bias: int = 0) -> Tensor:
+        c = torch.empty_like(a)
+        launch_add(a * scale, b, c)
+        return c + bias
+
+    def setup_context(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Tensor) -> None:
+        assert keyword_only_inputs == {"bias": 3}
+        ctx.scale = inputs[2]
+
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        return grad * ctx.scale, grad, None
+
+    add_scaled.register_autograd(backward, setup_context=setup_context)
+    a, b = (torch.randn(30, requires_grad=True) for _ in range(2))
+    result = add_scaled(a, b, 2.0, bias=3)
+    torch.testing.assert_close(result, a * 2 + b + 3)
+    result.sum().backward()
+    assert torch.equal(a.grad, torch.full((30,), 2.0))
+    assert torch.equal(b.grad, torch.ones(30))
+
+
+def test_scalars_of_register_backward() -> None:
+    @wave_runtime.define_op("wave_test::scaled")
+    def scaled(scale: float, a: Tensor, n: int = 1) -> Tensor:
+        return a * scale * n
+
+    @scaled.register_backward
+    def _(grad: Tensor, scale: float, a: Tensor, n: int) -> tuple[None, Tensor]:
+        return None, grad * scale * n
+
+    a = torch.randn(4, requires_grad=True)
+    assert torch.autograd.grad(scaled(3.0, a, 2).sum(), a)[0].tolist() == [6.0] * 4
+    assert torch.autograd.grad(scaled(3.0, a).sum(), a)[0].tolist() == [3.0] * 4
+    scaled.register_backward(lambda grad, *inputs: (None, grad, None, None))
+    with pytest.raises(ValueError, match="its backward returned 4 gradients, but it has 3 inputs"):
+        scaled(3.0, a).sum().backward()
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_without_a_derivative(position: int) -> None:
+    tensors = [torch.randn(8), torch.randn(8)]
+    tensors[position].requires_grad_()
+    message = (
+        r"operator 'wave_test::add': a tensor requires grad, but the operator has no derivative.*register_backward"
+    )
+    with pytest.raises(RuntimeError, match=message):
+        add(*tensors)
+    with torch.no_grad():
+        assert torch.equal(add(*tensors), tensors[0] + tensors[1])
+    with pytest.raises(RuntimeError, match="operator 'wave_test::add_out': a tensor requires grad"):
+        add_out(*tensors, out=torch.empty(8))
+
+
+def test_forward_mode_tangents_raise() -> None:
+    a = torch.randn(8)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(a, torch.ones_like(a))
+        with pytest.raises(RuntimeError, match="carries a forward-mode tangent"):
+            add(dual, a)
+
+
+def test_double_backward() -> None:
+    """It works where the backward's operators have derivatives, and else says whose is missing."""
+    x, w = inputs(requires_grad=True)
+    (grad,) = torch.autograd.grad(matmul(x, w.T).square().sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(grad.square().sum(), w)
+    (by_torch,) = torch.autograd.grad((x @ w.T).square().sum(), x, create_graph=True)
+    torch.testing.assert_close(second, torch.autograd.grad(by_torch.square().sum(), w)[0], **CLOSE)
+    (grad,) = torch.autograd.grad(twice(x).sum(), x, create_graph=True)
+    message = "operator 'wave_test::twice_backward', which a backward calls, has no derivative, which double backward"
+    with pytest.raises(RuntimeError, match=message):
+        grad.sum().backward()
+
+
+def test_operators_that_write_have_no_derivative() -> None:
+    with pytest.raises(ValueError, match=r"operator 'wave_test::add_out' writes to out: a derivative needs"):
+        add_out.register_autograd(lambda ctx, *grads: None)
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpoint(use_reentrant: bool) -> None:
+    x, w = inputs(requires_grad=True)
+    got = checkpoint(layer, x, w, use_reentrant=use_reentrant)
+    got.backward()
+    torch.testing.assert_close((x.grad, w.grad), torch.autograd.grad(layer_by_torch(x, w), (x, w)), **CLOSE)
+
+
+def test_functorch() -> None:
+    x, w = inputs()
+    got, expected = (torch.func.grad(function, (0, 1))(x, w) for function in (layer, layer_by_torch))
+    torch.testing.assert_close(got, expected, **CLOSE)
+    value, pullback = torch.func.vjp(layer, x, w)
+    torch.testing.assert_close(value, layer_by_torch(x, w))
+    torch.testing.assert_close(pullback(torch.tensor(1.0)), expected, **CLOSE)
+
+
+def test_functorch_differentiates_twice() -> None:
+    x, w = inputs()
+
+    def second(product: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        first = torch.func.grad(lambda x: product(product(x, w), x).sum())
+        result: Tensor = torch.func.grad(lambda x: first(x).square().sum())(x)
+        return result
+
+    torch.testing.assert_close(second(matmul), second(torch.mm), rtol=1e-4, atol=1e-1)  # of numbers up to 2e4
+
+
+def test_functorch_forward_over_reverse_raises() -> None:
+    x, w = inputs()
+    gradient = torch.func.grad(lambda x: matmul(x, w).square().sum())
+    for transform in (lambda: torch.func.jvp(gradient, (x,), (x,)), lambda: torch.func.jvp(matmul, (x, w), (x, w))):
+        with pytest.raises(RuntimeError, match="carries a forward-mode tangent"):
+            transform()
+
+
+def test_lists() -> None:
+    @wave_runtime.define_op("wave_test::add_all")
+    def add_all(tensors: list[Tensor], weights: list[float]) -> tuple[Tensor, list[Tensor]]:
+        return tensors[0] + tensors[1], [tensor * weight for tensor, weight in zip(tensors, weights, strict=True)]
+
+    @add_all.register_backward
+    def _(grad: Tensor, grads: list[Tensor], tensors: list[Tensor], weights: list[float]) -> tuple[list[Tensor], None]:
+        return [grad + g * weight for g, weight in zip(grads, weights, strict=True)], None
+
+    a, b = (torch.randn(3, requires_grad=True) for _ in range(2))
+    total, scaled = add_all([a, b], [2.0, 3.0])
+    assert isinstance(scaled, list)
+    assert torch.autograd.grad((total + scaled[0]).sum(), (a, b))[0].tolist() == [3.0] * 3
+    total, scaled = add_all([a, b], [2.0, 3.0])
+    assert torch.autograd.grad((total + 2 * scaled[1]).sum(), (a, b))[1].tolist() == [7.0] * 3
+
+
+def test_saved_inputs_that_are_written_raise_in_backward() -> None:
+    x, w = inputs(requires_grad=True)
+    result = matmul(x, w.T)
+    with torch.no_grad():
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+
+
+def test_autocast() -> None:
+    @wave_runtime.define_op("wave_test::product")
+    def product(a: Tensor, b: Tensor) -> Tensor:
+        return a @ b
+
+    a, b = torch.randn(8, 8), torch.randn(8, 8)
+    product.register_autocast(torch.bfloat16)
+    assert product(a, b).dtype == torch.float32
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert product(a, b).dtype == torch.bfloat16
+        assert product(a.double(), b.double()).dtype == torch.float64
+        with torch.autocast("cpu", enabled=False):
+            assert product(a, b).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments"),
+    [
+        (add, (torch.randn(50), torch.randn(50))),
+        (matmul, (torch.randn(6, 6, requires_grad=True), torch.randn(6, 6, requires_grad=True))),
+        (twice, (torch.randn(50, requires_grad=True),)),
+        (twice_backward, (torch.randn(50), torch.randn(50))),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_opcheck(op: wave_runtime.Operator, arguments: tuple[Tensor, ...]) -> None:
+    torch.library.opcheck(op.overload, arguments, {"fingerprint": op.fingerprint})
+
+
+def test_opcheck_of_an_operator_that_writes() -> None:
+    arguments = {"out": torch.empty(50), "fingerprint": add_out.fingerprint}
+    torch.library.opcheck(add_out.overload, (torch.randn(50), torch.randn(50)), arguments)

@@ -1,0 +1,304 @@
+"""Operator: what a call does, and what the dispatcher runs for it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch._functorch.autograd_function import custom_function_call_vmap_helper
+from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+
+from wave_runtime import _C
+from wave_runtime._op import _sharding
+from wave_runtime._op._autocast import cast
+from wave_runtime._op._autograd import (
+    Backward,
+    SetupContext,
+    backward_of,
+    check_differentiable,
+    in_backward,
+    in_forward_mode,
+    make_rule,
+    no_derivative,
+    requires_grad,
+)
+from wave_runtime._op._fingerprint import hash_of
+from wave_runtime._op._schema import Parameters, schema_of, split_name, tensors_in
+from wave_runtime._op._vmap import VmapRule, leading_batch
+from wave_runtime._tracing import is_exporting
+
+AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
+
+_operators: dict[str, Operator] = {}
+
+
+class Operator(_C.OperatorBase):
+    """An operator defined by :func:`define_op`. Calling it computes its results.
+
+    Where PyTorch has nothing to see (no mode, tracer, functorch transform, tensor subclass, gradient or autocast rule)
+    a call runs the body at once. Under ``torch.export``, and with ``inline=True`` under ``torch.compile``, the body is
+    traced. Otherwise the call goes to ``overload``, with the fingerprint as its last argument.
+
+    Attributes:
+        name: ``"namespace::name"``.
+        overload: what the dispatcher knows: ``torch.ops.namespace.name.default``.
+        body: the function that was decorated.
+        inline: whether compilers trace the body instead of the operator.
+        fingerprint: a hash of kernels, body and rules. It is an argument in graphs, so that no compiler's cache serves
+            what was compiled of another definition.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: Callable[..., Any],
+        *,
+        mutates: Sequence[str] = (),
+        inline: bool = False,
+        kernels: Sequence[_C.Kernel] = (),
+    ) -> None:
+        super().__init__(body, dispatch)
+        self._returns_new = True
+        functools.update_wrapper(self, body)
+        namespace, short_name = split_name(name)
+        self.name = name
+        self.body = body
+        self.inline = inline
+        self._mutates = frozenset(mutates)
+        self._parameters = Parameters(body)
+        self._vmap: VmapRule | None = None
+        self._autocast: torch.dtype | None = None
+        self._has_sharding = False
+        self._definition: dict[str, object] = {"body": body, "kernels": tuple(kernels)}  # what the fingerprint covers
+        schema = schema_of(body, mutates)
+        if name in _operators:  # a module that is imported again, a cell that runs again
+            _operators[name]._withdraw()
+        self._library: Any = make_library(namespace)
+        self._library.define(short_name + schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
+        self.overload: torch._ops.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
+        self._has_derivative = False
+        self._autograd = make_rule(name, self.overload, no_derivative(name), None)
+        self._register(short_name)
+        _operators[name] = self
+
+    def _register(self, short_name: str) -> None:
+        """Tell the dispatcher what to run for each of its keys."""
+        implement = functools.partial(self._library.impl, short_name)
+        implement(self._run, "CompositeExplicitAutograd")
+        torch.library.register_fake(self.name, self._run, lib=self._library)
+        implement(self._run_traced, "Tracer")
+        implement(self._run_vmap, "FuncTorchBatched", with_keyset=True)
+        self._register_autograd(short_name)
+
+    def _register_autograd(self, short_name: str) -> None:
+        self._library.impl(short_name, self._run_autograd, "Autograd", with_keyset=True)
+        if self._mutates:
+            self._library.impl(short_name, self._mark_written, "ADInplaceOrView", with_keyset=True)
+
+    def _withdraw(self) -> None:
+        """Take back what the dispatcher was told."""
+        self._library._destroy()
+
+    def _run(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
+        result = self.body(*args, **kwargs)
+        self._check_aliases(*args, *kwargs.values(), result)
+        return result
+
+    def _run_autograd(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        arguments = (*args, *kwargs.values())
+        try:
+            if requires_grad(arguments) and self._is_differentiable():
+                return self._differentiate(*args, **kwargs)
+            if requires_grad(arguments) or in_forward_mode():
+                check_differentiable(self.name, arguments)
+            return self.overload.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
+        except NotImplementedError:
+            if not self._has_sharding:
+                _sharding.check_has_rule(self.name, arguments)
+            raise
+
+    def _is_differentiable(self) -> bool:
+        """In a backward pass all are: only those that differentiate it anew, which few do, need to hear of an error."""
+        return self._has_derivative or (in_backward() and not self._mutates)
+
+    def _is_to_differentiate(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """For compilers that trace a call: whether autograd wants the derivative that was given."""
+        tensors = tensors_in([*args, *kwargs.values()])
+        return self._has_derivative and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+    def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """For compilers that trace a call: run the body as the dispatcher would."""
+        for device_type in AUTOCAST_KEYS:
+            if self._autocast is not None and torch.is_autocast_enabled(device_type):
+                args, kwargs = self._parameters.bind(args, kwargs)
+                given = self._cast(device_type, args, kwargs)
+                with torch.autocast(device_type, enabled=False):
+                    return self.body(**given)
+        return self.body(*args, **kwargs)
+
+    def _cast(self, device_type: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name, as autocast on a device wants them."""
+        assert self._autocast is not None
+        given = self._parameters.named(args, kwargs)
+        for name in given:
+            if name not in self._mutates:
+                given[name] = cast(given[name], device_type, self._autocast)
+        return given
+
+    def _differentiate(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
+        return self._autograd(*self._parameters.complete(args, kwargs), fingerprint)
+
+    def _mark_written(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        given = self._parameters.named(args, kwargs)
+        torch.autograd.graph.increment_version(tensors_in([given.get(name) for name in self._mutates]))
+        return self.overload.redispatch(keys & torch._C._after_ADInplaceOrView_keyset, *args, **kwargs)
+
+    def _run_autocast(
+        self, device_type: str, keys: torch._C.DispatchKeySet, *args: Any, fingerprint: str, **kwargs: Any
+    ) -> Any:
+        given = self._cast(device_type, args, kwargs)
+        key = getattr(torch._C.DispatchKey, AUTOCAST_KEYS[device_type])
+        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
+            return self.overload(**given, fingerprint=fingerprint)
+
+    def _run_vmap(self, keys: torch._C.DispatchKeySet, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
+        if self._vmap is None:
+            raise RuntimeError(
+                f"operator '{self.name}' has no rule for torch.vmap: give it one with register_vmap(), or call it in a "
+                "loop over the batch"
+            )
+        if any(isinstance(value, torch.Tensor) for value in kwargs.values()):
+            raise RuntimeError(f"operator '{self.name}': torch.vmap takes no keyword-only tensors")
+        overload: Any = functools.partial(self.overload, fingerprint=fingerprint)
+        interpreter: Any = retrieve_current_functorch_interpreter()
+        return custom_function_call_vmap_helper(interpreter, self._vmap, overload, *args, **kwargs)
+
+    def _run_traced(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"operator '{self.name}': torch.jit.trace is not supported; use torch.compile or torch.export"
+        )
+
+    def _compute_fingerprint(self) -> str:
+        return hash_of(self._definition)
+
+    def _set_rule(self, kind: str, rule: object) -> None:
+        self._definition[kind] = rule
+        del self.fingerprint
+
+    def register_autograd(self, backward: Backward, /, *, setup_context: SetupContext | None = None) -> None:
+        """Give the operator a derivative, as ``torch.library.register_autograd`` does.
+
+        Args:
+            backward: ``backward(ctx, *grads)`` returns the gradients of the inputs, one for each of them.
+            setup_context: ``setup_context(ctx, inputs, output)`` saves what backward needs; with
+                ``keyword_only_inputs`` before ``output`` where the operator has keyword-only arguments.
+
+        Raises:
+            ValueError: the operator writes to an argument.
+        """
+        if self._mutates:
+            raise ValueError(
+                f"operator '{self.name}' writes to {', '.join(sorted(self._mutates))}: a derivative needs an operator "
+                "that returns its results instead"
+            )
+        self._set_rule("autograd", (backward, setup_context))
+        self._has_derivative = True
+        self._autograd = make_rule(self.name, self.overload, backward, setup_context)
+
+    def register_backward(self, function: Callable[..., Any], /) -> Callable[..., Any]:
+        """Give the operator a derivative that is computed from its inputs: all of them are saved.
+
+        Args:
+            function: ``function(*grads, *inputs)`` returns the gradient of each input in order: None for one that has
+                none; those at the end may be left out. Double backward needs derivatives of the operators in it.
+
+        Raises:
+            ValueError: the operator writes to an argument.
+        """
+        backward, setup_context = backward_of(function)
+        self.register_autograd(backward, setup_context=setup_context)
+        self._set_rule("autograd", function)
+        return function
+
+    def register_autocast(self, dtype: torch.dtype, /) -> None:
+        """Under ``torch.autocast``, cast inputs to ``dtype``: floating-point tensors of the device that it is on for.
+
+        What the operator writes, and f64 tensors, are not cast. Without this rule autocast changes nothing.
+        """
+        if self._autocast is None:
+            for device_type, key in AUTOCAST_KEYS.items():
+                function = functools.partial(self._run_autocast, device_type)
+                self._library.impl(self.name.split("::")[1], function, key, with_keyset=True)
+        self._autocast = dtype
+        self._has_autocast = True
+        self._set_rule("autocast", dtype)
+
+    def register_vmap(self, function: VmapRule | None = None, /) -> VmapRule | None:
+        """Say what ``torch.vmap`` of the operator is, as ``torch.library.register_vmap`` does.
+
+        Args:
+            function: ``function(info, in_dims, *args, **kwargs)`` returns the result and its batch dimension. Without
+                it the operator is called once, with the batch as a further dimension in front of every tensor: for
+                bodies that take those, as kernels with a batch dimension in their grid do. Tensors that are not in the
+                batch are repeated.
+
+        Raises:
+            ValueError: without a function, where the operator writes to an argument.
+        """
+        if function is None and self._mutates:
+            raise ValueError(
+                f"operator '{self.name}' writes to {', '.join(sorted(self._mutates))}: register_vmap() needs a function"
+            )
+        self._vmap = function or leading_batch(self)
+        self._set_rule("vmap", function or "leading batch")
+        return function
+
+    def register_sharding(self, rule: _sharding.Rule, /) -> _sharding.Rule:
+        """Say how tensors may be spread over devices, so that the operator takes DTensors.
+
+        Args:
+            rule: called with the operator's inputs, where tensors have a shape and placements but no data. It returns
+                the ways in which each device along a dimension of the mesh can compute its part alone: pairs of lists
+                of placements, of the results and of the inputs, with None for an input that is not a tensor. DTensor
+                takes the way that needs the least communication. One should be that all tensors are replicated.
+
+        Raises:
+            ValueError: the operator takes lists of tensors.
+            NotImplementedError: it has no results, and torch is 2.10, which cannot do that.
+        """
+        _sharding.register(self.name, self.overload, rule)
+        self._has_sharding = True
+        self._set_rule("sharding", rule)
+        return rule
+
+    def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
+        return find, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<wave_runtime.Operator {self.overload._schema}>"
+
+
+def make_library(namespace: str) -> Any:
+    """What holds registrations. As Any: torch annotates none of its methods."""
+    return torch.library.Library(namespace, "FRAGMENT")  # type: ignore[no-untyped-call]
+
+
+def find(name: str) -> Operator:
+    """The operator of this name, which copies and pickles of it are. Raises RuntimeError where there is none."""
+    if name not in _operators:
+        raise RuntimeError(f"no operator '{name}' in this process: import the module that defines it first")
+    return _operators[name]
+
+
+def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
+    """A call that PyTorch must see: dynamo finds this function as ``Operator.__call__`` and traces it."""
+    if is_exporting() or (
+        self.inline and torch.compiler.is_compiling() and not self._is_to_differentiate(args, kwargs)
+    ):
+        return self._inline(args, kwargs)
+    return self.overload(*args, **kwargs, fingerprint=self.fingerprint)
+
+
+_C.define_call(Operator, dispatch)

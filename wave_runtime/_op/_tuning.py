@@ -1,0 +1,147 @@
+"""Measuring launches, and the times that earlier processes measured."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+SECONDS = 0.02  # of measuring a launch, where it is not longer
+MOST_LAUNCHES = 100
+
+
+def shape_class(*args: Any, **kwargs: Any) -> tuple[object, ...]:
+    """The class of arguments that one choice serves, where the caller does not say."""
+    return tuple(_class_of(value) for value in (*args, *kwargs.values()))
+
+
+def _class_of(value: Any) -> object:
+    if isinstance(value, torch.Tensor):
+        return str(value.dtype), tuple(map(_round_up, value.shape)), value.is_contiguous()
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_class_of, value))
+    if isinstance(value, float):
+        return "float"
+    return _round_up(value) if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _round_up(size: int) -> int:
+    """To a power of two."""
+    return 1 << (size - 1).bit_length() if size > 0 else size
+
+
+def device_text(device: torch.device) -> str:
+    """What kind of device it is, the same for all of a kind."""
+    if device.type != "cuda":
+        return device.type
+    properties = torch.cuda.get_device_properties(device)
+    target = getattr(properties, "gcnArchName", f"sm_{properties.major}{properties.minor}")
+    return f"{properties.name}, {target}"
+
+
+def measure(launch: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], device: torch.device) -> float:
+    """Milliseconds of a launch, the least of several. It gets copies of the tensors, which it may write."""
+    args, kwargs = _copy(args), {name: _copy(value) for name, value in kwargs.items()}
+
+    def run() -> None:
+        launch(*args, **kwargs)
+
+    clock = _time_on_gpu if device.type == "cuda" else _time_on_cpu
+    run()  # loads the kernel
+    once = clock(run, 1)
+    count = max(1, min(MOST_LAUNCHES, int(SECONDS / 3 / max(once, 1e-9))))
+    return 1e3 * min([once, *(clock(run, count) for _ in range(3 if once < SECONDS else 0))])
+
+
+def _time_on_cpu(run: Callable[[], None], count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        run()
+    return (time.perf_counter() - start) / count
+
+
+def _time_on_gpu(run: Callable[[], None], count: int) -> float:
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+    start.record()
+    for _ in range(count):
+        run()
+    end.record()
+    end.synchronize()
+    milliseconds: float = start.elapsed_time(end)
+    return milliseconds / 1e3 / count
+
+
+def _copy(value: Any) -> Any:
+    """Tensors with the same strides over memory of their own."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_copy, value))
+    if not isinstance(value, torch.Tensor) or value.numel() == 0:
+        return value
+    value = value.detach()
+    length = 1 + sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
+    return value.as_strided((length,), (1,)).clone().as_strided(value.shape, value.stride(), 0)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The time of one launch for a class of arguments on a kind of device, and the file that keeps it."""
+
+    device: str
+    key: str
+    launch: str
+    definition: str
+
+    @property
+    def _path(self) -> Path:
+        digest = hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:32]
+        return cache_folder() / "variants" / f"{digest}.json"
+
+    def read(self) -> float | None:
+        """Milliseconds, infinite for a launch that raised an error; None where there is no such file."""
+        try:
+            found = json.loads(self._path.read_text())
+            milliseconds = found["milliseconds"]
+            return float("inf") if milliseconds is None else float(milliseconds)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # not there, or damaged
+
+    def write(self, milliseconds: float) -> None:
+        """Keep the time. Warns where that is not possible."""
+        contents = {"of": asdict(self), "milliseconds": None if math.isinf(milliseconds) else milliseconds}
+        text = json.dumps(contents, indent=1)
+        try:
+            write_atomically(self._path, text)
+        except OSError as error:
+            warnings.warn(f"times of launches are not kept for other processes: {error}", RuntimeWarning, stacklevel=2)
+
+
+def cache_folder() -> Path:
+    """Where files are kept from process to process."""
+    if folder := os.environ.get("WAVE_RUNTIME_CACHE_DIR"):
+        return Path(folder)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wave_runtime"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file that other processes see whole, or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+        try:
+            file.write(text)
+            file.close()
+            Path(file.name).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(file.name).unlink()
+            raise

@@ -1,0 +1,75 @@
+"""The functions of upstream's wave_runtime, which wave-lang calls: see docs/upstream.md."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+
+from wave_runtime import _C
+from wave_runtime._module import Module
+
+
+def load_hip_functions() -> None:
+    """Open the HIP library where launches will go to HIP. May be called again.
+
+    Nothing needs this call; upstream's callers make it before others.
+
+    Raises:
+        RuntimeError: ``Failed to load libamdhip64.so: ...``, with every file tried.
+    """
+    cpu, gpu = _C.drivers()
+    is_used = cpu == "hip" or (gpu == "hip" and torch.cuda.is_available())
+    if is_used and (error := _C.describe_driver("hip")["error"]):
+        raise RuntimeError(f"Failed to load libamdhip64.so: {error}")
+
+
+def load_binary(path: str | os.PathLike[str], name: str) -> tuple[Any, int]:
+    """Load a kernel for :func:`launch`; on a machine with a GPU, on the current one.
+
+    Args:
+        path: of a code object, or another file that :func:`load` takes.
+        name: the kernel's.
+
+    Returns:
+        A capsule, which keeps the code loaded where it is, and the kernel for ``KernelLaunchInfo(gpu_func=)``. The
+        kernel may be launched without the capsule, too: it is loaded again then.
+
+    Raises:
+        RuntimeError: the file cannot be read, is no code object, has no such kernel or none for this device: as
+            upstream says it.
+    """
+    path = os.fspath(path)
+    data = _read(path)
+    try:
+        codes = [_C.CodeObject(image) for image in _C.images(data)]
+    except ValueError as error:
+        raise _error(200, "hipErrorInvalidImage", path, name, error) from error
+    module = Module(codes, None, None, "any", False)
+    if name not in module:
+        raise _error(500, "hipErrorNotFound", path, name, f"no kernel '{name}'; its kernels are {list(module.kernels)}")
+    try:
+        return _C.load_raw(module._variants(name), name)
+    except ValueError as error:
+        raise _error(209, "hipErrorNoBinaryForGpu", path, name, error) from error
+
+
+def _read(path: str) -> bytes:
+    try:
+        size = os.stat(path).st_size
+    except OSError as error:
+        raise RuntimeError(f"Unable to get file size: {path} - {error.strerror}") from error
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise RuntimeError(f"Unable to open file: {path}: {error.strerror}") from error
+    if len(data) != size:
+        raise RuntimeError(f"Failed to read entire file: {path}: {len(data)} of {size} bytes")
+    return data
+
+
+def _error(code: int, name: str, path: str, kernel: str, message: object) -> RuntimeError:
+    """An error of a driver's as upstream words it, though no driver was asked."""
+    return RuntimeError(f"Error {code}({name}) {__file__}: \nload_binary({path!r}, {kernel!r})\n{message}\n")

@@ -1,0 +1,102 @@
+"""Lets wave-lang launch on CPU tensors, and checks what it launches."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import wave_runtime
+
+TARGET = "gfx942"
+
+
+class _NoStream:
+    """Stands for torch's current stream where torch has none."""
+
+    cuda_stream = 0
+
+    def synchronize(self) -> None:
+        """Launches on CPU tensors are done when they return."""
+
+
+def enable_cpu() -> None:
+    """Let wave-lang's ``WaveCompileOptions(wave_runtime=True)`` kernels run on CPU tensors.
+
+    Where torch has no GPU, ``torch.cuda.current_stream()``, which wave-lang asks for at every launch, gives a stand-in,
+    and ``WAVE_DEFAULT_ARCH`` is set to gfx942 unless it is set already. On any machine wave-lang's launches then pass
+    tensors rather than addresses, so that they are checked: one that is written must be contiguous, devices must agree,
+    and the emulator bounds every access by the tensor's storage.
+
+    The compiler writes the binaries of a process into one folder and takes whichever it finds there for the kernel that
+    it has just compiled: they are removed before each compilation.
+
+    May be called again, before or after wave-lang is imported.
+
+    Raises:
+        ImportError: wave-lang is not installed.
+    """
+    from wave_lang.kernel.wave import compile as wave_compile  # only now: it imports a compiler
+
+    if not torch.cuda.is_available():
+        os.environ.setdefault("WAVE_DEFAULT_ARCH", TARGET)
+        torch.cuda.current_stream = lambda device=None: _NoStream()  # type: ignore[assignment, return-value]
+    wave_compile.invoke_with_wave_runtime = invoke
+    if not hasattr(wave_compile.compile_to_vmfb, "__wrapped__"):
+        wave_compile.compile_to_vmfb = _keeping_binaries_apart(wave_compile.compile_to_vmfb)
+
+
+def _keeping_binaries_apart(compile_to_vmfb: Callable[..., bytes]) -> Callable[..., bytes]:
+    @functools.wraps(compile_to_vmfb)
+    def compile_alone(asm: str, options: Any) -> bytes:
+        if options.dump_binaries:
+            for earlier in Path(options.dump_binaries).glob("*.hsaco"):
+                earlier.unlink()
+        return compile_to_vmfb(asm, options)
+
+    return compile_alone
+
+
+def invoke(
+    options: Any,
+    inputs: Sequence[torch.Tensor],
+    outputs: Sequence[torch.Tensor],
+    scalars: list[Any],
+    bound_scalars: dict[Any, int],
+    dynamic_symbols: Sequence[int],
+    gpu_func: int,
+) -> None:
+    """Launch a kernel as wave-lang's ``invoke_with_wave_runtime`` does, whose place this takes, but with tensors.
+
+    Inputs that are not contiguous are copied, and the copies live as long as the launch. Outputs that are not are
+    refused.
+    """
+    launch = options.kernel_launch_info
+    sizes = [scalars[index - len(inputs)] for index in bound_scalars.values()] + [int(size) for size in dynamic_symbols]
+    info = wave_runtime.KernelLaunchInfo(
+        None,
+        gpu_func,
+        launch.shared_memory_bytes,
+        *grid_of(launch.grid, sizes),
+        *launch.blocks,
+        *launch.cluster_dims,
+    )
+    # Autograd's rules are the caller's business here, as they are upstream.
+    tensors = [tensor.detach() for tensor in (*inputs, *outputs)]
+    strides: list[int] = []
+    if getattr(options, "dynamic_strides", False):  # of wave-lang after 3.9
+        strides = [stride for tensor in tensors for stride in tensor.stride()[:-1]]
+    else:
+        tensors[: len(inputs)] = [tensor.contiguous() for tensor in tensors[: len(inputs)]]
+    wave_runtime.launch(info, tensors, sizes[len(bound_scalars) :], scalars, strides)
+
+
+def grid_of(grid: Callable[[list[Any]], Sequence[Any]], sizes: Sequence[Any]) -> list[int]:
+    """The workgroups of a launch, which wave-lang writes as a function of the dynamic dimensions."""
+    grid.__globals__.setdefault("math", math)  # its code needs this name
+    return [int(extent) for extent in grid(list(sizes))]
