@@ -55,7 +55,7 @@ lint: build
 	$(python) -m ruff format --check .
 	$(python) -m mypy
 	$(python) -m mypy.stubtest --allowlist tests/stubtest_allowlist.txt wave_runtime._C
-	git ls-files -- '*.h' '*.hpp' '*.inl' '*.c' '*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
+	git ls-files -- '*.h' '*.hpp' '*.inl' 'tests/cpp/*.c' '*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
 
 fuzz:
 	@mkdir -p build/fuzz/corpus

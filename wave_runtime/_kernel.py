@@ -251,6 +251,11 @@ def as_operator(self: _C.Kernel, name: str, **options: Any) -> torch._ops.OpOver
     return overload
 
 
+def _refuse_script(self: _C.Kernel) -> None:
+    raise RuntimeError(f"kernel '{self.name}': torch.jit.script is not supported; use torch.compile or torch.export")
+
+
 _C.define_call(_C.Kernel, call_operator)
 _C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
 _C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]
+_C.Kernel._torchscript_modifier = property(_refuse_script)  # type: ignore[attr-defined]  # what torch.jit.script asks

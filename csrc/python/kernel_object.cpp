@@ -171,6 +171,7 @@ uint32_t occupancy(const py::object& self, const py::object& device, const py::k
 void dealloc(PyObject* self) {
   KernelObject* object = reinterpret_cast<KernelObject*>(self);
   PyTypeObject* type = Py_TYPE(self);
+  if (object->weak_references != nullptr) PyObject_ClearWeakRefs(self);
   Py_XDECREF(object->handle);
   Py_XDECREF(object->plan);
   Py_XDECREF(object->default_block);
@@ -184,6 +185,7 @@ void dealloc(PyObject* self) {
 
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelObject, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(KernelObject, weak_references), READONLY, nullptr},
     {"handle", T_OBJECT_EX, offsetof(KernelObject, handle), READONLY,
      "The key of this kernel in operators and graphs."},
     {"block", T_OBJECT_EX, offsetof(KernelObject, default_block), READONLY, "The required workgroup size, or None."},

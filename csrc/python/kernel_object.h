@@ -19,6 +19,7 @@ struct KernelObject {
   PyObject* plan;           ///< what the traced call needs to know of each parameter; see wave_runtime/_kernel.py
   PyObject* default_block;  ///< tuple of 3 ints, or None
   char has_operator;        ///< whether a traced call becomes an operator of this kernel alone
+  PyObject* weak_references;
   std::vector<std::shared_ptr<const void>> held;  ///< keeps the kernel's code loaded where it is
 };
 
