@@ -90,7 +90,7 @@ def find_place(device: torch.device) -> Place:
     if "LOCAL_RANK" not in os.environ:
         return Place(device)
     backend = "nccl" if device.type == "cuda" else "gloo"
-    dist.init_process_group(backend, timeout=timedelta(minutes=2))
+    dist.init_process_group(backend, timeout=timedelta(minutes=5))
     return Place(device, dist.get_rank(), dist.get_world_size())
 
 
@@ -213,6 +213,8 @@ def main() -> None:
     load_kernels(place.device)
     preset = PRESETS[place.device.type]
     preset = replace(preset, steps=options.steps or preset.steps)
+    if preset.batch % place.processes:
+        raise SystemExit(f"{place.processes} processes cannot share {preset.batch} sequences equally")
 
     ours = "CUDA kernels" if place.device.type == "cuda" and torch.version.cuda else "Wave kernels"
     text, curves = Text(), dict[str, list[float]]()
