@@ -157,7 +157,6 @@ def captured(model: Model, x: Tensor, bias: Tensor) -> Model:
 
 def compiled(model: Model, x: Tensor, bias: Tensor, **options: Any) -> Model:
     """The model under torch.compile."""
-    torch._dynamo.reset()
     function = torch.compile(model, fullgraph=True, **options)
     for _ in range(3):  # reduce-overhead warms up, then captures
         function(x, bias)
@@ -285,6 +284,7 @@ def gather(options: argparse.Namespace, results: report.Report, folder: Path) ->
 def run(options: argparse.Namespace) -> report.Report:
     """Measure what the options say."""
     gc.disable()
+    torch._dynamo.config.recompile_limit = 64  # each way is a model of its own
     rounds = ROUNDS[options.quick]
     results = report.Report(machine.describe(), {"rounds": rounds, "groups": GROUPS, "batch": BATCH})
     setting = report.Setting(f"{options.layers} layers of {CASE.name}", len(CASE.parameters), 1)

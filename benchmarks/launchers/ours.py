@@ -89,7 +89,7 @@ def dedicated_operator(launch: Launch) -> Iterator[Launcher]:
 
 
 def declared_operator(launch: Launch) -> Iterator[Launcher]:
-    """An operator that is declared, given the tensor to write: without an allocation, which others do not time either."""
+    """An operator that is declared, given the tensor to write: no allocation is timed, as with the others."""
     function = wave_runtime.define_op(
         f"bench::{launch.case.name}_declared", kernel_of(launch), grid=launch.grid, block=BLOCK
     )

@@ -45,15 +45,15 @@ const wave_kernel* kernel_of(const wave_module& module, const std::string& name,
   KernelOptions options;
   if (signature != nullptr) options.signature = signature;
   CodeObjects builds = builds_of(module.codes, name);
-  const Kernel& kernel = register_kernel(std::make_unique<const Kernel>(std::move(builds), name, options));
+  const Kernel* const kernel = &register_kernel(std::make_unique<const Kernel>(std::move(builds), name, options));
 
   static std::mutex mutex;
   static auto* const known = new std::map<const Kernel*, const wave_kernel*>();
   const std::lock_guard lock(mutex);
-  const wave_kernel*& handed_out = (*known)[&kernel];
+  const wave_kernel*& handed_out = (*known)[kernel];
   if (handed_out == nullptr) {
-    auto* made = new wave_kernel{kernel, kernel.signature().text(), {}};
-    for (const Parameter& parameter : kernel.signature().parameters) made->types.push_back(parameter.type_text());
+    auto* made = new wave_kernel{*kernel, kernel->signature().text(), {}};
+    for (const Parameter& parameter : kernel->signature().parameters) made->types.push_back(parameter.type_text());
     handed_out = made;
   }
   return handed_out;
