@@ -21,6 +21,7 @@ from wave_runtime._C import (
     Sequence,
     launch,
 )
+from wave_runtime._compare import Comparison, compare
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
 from wave_runtime._upstream import load_binary, load_hip_functions
@@ -28,6 +29,7 @@ from wave_runtime._version import __version__
 
 __all__ = [
     "BoundLaunch",
+    "Comparison",
     "Int32Vector",
     "Int64Vector",
     "Kernel",
@@ -40,6 +42,7 @@ __all__ = [
     "Variants",
     "__version__",
     "cdiv",
+    "compare",
     "define_op",
     "hooks",
     "launch",
