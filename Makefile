@@ -2,7 +2,7 @@
 # make train   build, and train a small transformer on our operators, and the same in torch; draws training.png
 # make test    build, and run all tests
 # make test-wave   compile hundreds of Wave kernels, and compare each with torch
-# make bench   measure the emulator and, where there is an NVIDIA GPU, launches and modules
+# make bench   measure the emulator, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute of fuzzing of the code object reader (needs clang with libFuzzer)
 # make tsan   launch kernels from several threads and streams under ThreadSanitizer; asan: the same under AddressSanitizer
@@ -47,6 +47,7 @@ test-wave: wave build
 bench: build
 	$(python) benchmarks/bench_emulator.py
 	$(python) benchmarks/bench_launch.py --json build/bench_launch.json --plot build/bench_launch.png
+	$(python) benchmarks/bench_model.py --json build/bench_model.json --plot build/bench_model.png
 	$(python) benchmarks/bench_modules.py --json build/bench_modules.json
 
 lint: build
@@ -54,7 +55,7 @@ lint: build
 	$(python) -m ruff format --check .
 	$(python) -m mypy
 	$(python) -m mypy.stubtest --allowlist tests/stubtest_allowlist.txt wave_runtime._C
-	git ls-files -- 'csrc/*.h' 'csrc/*.cpp' 'csrc/*.inl' 'tests/*.cpp' 'benchmarks/*.h' 'benchmarks/*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
+	git ls-files -- '*.h' '*.hpp' '*.inl' 'tests/cpp/*.c' '*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
 
 fuzz:
 	@mkdir -p build/fuzz/corpus

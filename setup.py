@@ -1,8 +1,9 @@
 """Builds the libraries, which have no Python in them, and the binding over them.
 
-libwave_emulator.so      code objects and the emulator; needs nothing of torch
-libwave_runtime.so       the operators, over it
-libwave_hip_emulator.so  HIP's interface over the emulator, for programs without torch
+libwave_emulator.so      code objects and the emulator
+libwave_launch.so        drivers, launches, and the C interface (wave_runtime.h), over it
+libwave_runtime.so       the operators, over both; the only one that needs torch
+libwave_hip_emulator.so  HIP's interface over the emulator
 """
 
 import os
@@ -21,12 +22,13 @@ except ImportError as error:
     ) from error
 
 EMULATOR = "wave_runtime.libwave_emulator"
+LAUNCH = "wave_runtime.libwave_launch"
 RUNTIME = "wave_runtime.libwave_runtime"
 HIP_EMULATOR = "wave_runtime.libwave_hip_emulator"
 BINDING = "wave_runtime._C"
 
 EMULATOR_FOLDERS = ("base", "code_object", "emulator", "emulator/isa")
-RUNTIME_FOLDERS = ("driver", "driver/cuda", "driver/emulator", "driver/hip", "launch", "op")
+LAUNCH_FOLDERS = ("driver", "driver/cuda", "driver/emulator", "driver/hip", "launch", "c_api")
 
 # Bit-exact arithmetic: no contraction to fused multiply-adds. The other two let loops over lanes be vectorised; no code
 # looks at errno or at floating-point exception flags.
@@ -68,6 +70,16 @@ class Build(BuildExtension):
         return name.split(".")[-1] != BINDING.split(".")[-1]
 
 
+def link_options(name: str) -> list[str]:
+    options = ["-Wl,-rpath,$ORIGIN"]
+    if name != BINDING:
+        options.append("-Wl,--no-undefined")
+    # Programs that link a library without this name would record its path. HIP's emulator is linked under HIP's name.
+    if name not in (BINDING, HIP_EMULATOR):
+        options.append(f"-Wl,-soname,{name.split('.')[-1]}.so")
+    return options
+
+
 def extension(name: str, folders: tuple[str, ...], libraries: tuple[str, ...], *options: str) -> Extension:
     uses_torch = "c10" in libraries
     # Torch's headers as system headers: their warnings are not ours to mend.
@@ -75,12 +87,14 @@ def extension(name: str, folders: tuple[str, ...], libraries: tuple[str, ...], *
     return Extension(
         name,
         sources=sources(*folders),
-        include_dirs=[os.path.abspath("csrc")],
+        include_dirs=[
+            os.path.abspath(path) for path in ("csrc", *(["wave_runtime/include"] if "c_api" in folders else []))
+        ],
         library_dirs=library_paths() if uses_torch else [],
         libraries=list(libraries),
-        extra_compile_args=[*FLAGS, *(SMALL if uses_torch else HOT), *options, *torch_headers],
-        extra_link_args=["-Wl,-rpath,$ORIGIN"] if name == BINDING else ["-Wl,-rpath,$ORIGIN", "-Wl,--no-undefined"],
-        depends=glob("csrc/**/*.h", recursive=True) + glob("csrc/**/*.in[cl]", recursive=True),
+        extra_compile_args=[*FLAGS, *(HOT if "emulator" in name else SMALL), *options, *torch_headers],
+        extra_link_args=link_options(name),
+        depends=glob("csrc/**/*.h", recursive=True) + glob("csrc/**/*.in[cl]", recursive=True) + glob("*/include/*.h"),
         language="c++",
     )
 
@@ -89,8 +103,11 @@ setup(
     ext_modules=[
         extension(EMULATOR, EMULATOR_FOLDERS, ()),
         extension(HIP_EMULATOR, ("hip_emulator",), ("wave_emulator",), "-fvisibility=hidden"),
-        extension(RUNTIME, RUNTIME_FOLDERS, ("wave_emulator", "c10", "torch_cpu")),
-        extension(BINDING, ("python",), ("wave_runtime", "wave_emulator", "c10", "torch_cpu", "torch_python")),
+        extension(LAUNCH, LAUNCH_FOLDERS, ("wave_emulator",)),
+        extension(RUNTIME, ("op",), ("wave_launch", "wave_emulator", "c10", "torch_cpu")),
+        extension(
+            BINDING, ("python",), ("wave_runtime", "wave_launch", "wave_emulator", "c10", "torch_cpu", "torch_python")
+        ),
     ],
     cmdclass={"build_ext": Build},
 )

@@ -85,7 +85,7 @@ def main() -> None:
         KERNELS["cuda"] = KERNELS["cpu"]
         if torch.version.hip is None:
             KERNELS["cuda"] = block.gemm(load_source("block", block.SIGNATURES, device)["gemm"])
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timedelta(minutes=2))
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timedelta(minutes=5))
     mesh = init_device_mesh(device.type, (dist.get_world_size(),))
 
     torch.manual_seed(0)  # DTensors are made of the first process's tensors; all have the same here

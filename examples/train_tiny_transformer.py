@@ -34,7 +34,6 @@ from torch.nn.parallel import DistributedDataParallel
 from training_operators import launch, load_kernels, matmul, rmsnorm
 
 TEXT = Path(__file__).parent / "data" / "as_you_like_it.txt"
-RATE = 3e-3  # the largest of the schedule
 SEED = 0
 
 OURS = Operations(matmul, rmsnorm)
@@ -49,6 +48,7 @@ class Preset:
         size: of the model.
         batch: sequences in a step, over all processes.
         steps: how many.
+        rate: of learning, the largest of the schedule.
         tolerance: by how much a loss may differ from torch's. Sums in another order round to the other neighbour in
             bf16 here and there, which is 0.4% of a number, and each step starts from what that made of the weights. On
             the CPU losses differ by 0.001 after 200 steps; a larger model, and more steps, make more of it.
@@ -57,12 +57,13 @@ class Preset:
     size: Size
     batch: int
     steps: int
+    rate: float
     tolerance: float
 
 
 PRESETS = {
-    "cpu": Preset(Size(width=128, layers=2, heads=4, context=64), batch=8, steps=200, tolerance=0.01),
-    "cuda": Preset(Size(width=384, layers=6, heads=6, context=256), batch=32, steps=300, tolerance=0.1),
+    "cpu": Preset(Size(width=128, layers=2, heads=4, context=64), batch=8, steps=200, rate=3e-3, tolerance=0.01),
+    "cuda": Preset(Size(width=384, layers=6, heads=6, context=256), batch=32, steps=300, rate=1e-3, tolerance=0.1),
 }
 
 
@@ -89,7 +90,7 @@ def find_place(device: torch.device) -> Place:
     if "LOCAL_RANK" not in os.environ:
         return Place(device)
     backend = "nccl" if device.type == "cuda" else "gloo"
-    dist.init_process_group(backend, timeout=timedelta(minutes=2))
+    dist.init_process_group(backend, timeout=timedelta(minutes=5))
     return Place(device, dist.get_rank(), dist.get_world_size())
 
 
@@ -153,8 +154,8 @@ class Progress:
 
 def train(model: nn.Module, preset: Preset, text: Text, place: Place, name: str) -> list[float]:
     """Train, and return the loss of each step, over the batches of all processes."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=preset.steps)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=preset.rate, betas=(0.9, 0.95))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, preset.rate, total_steps=preset.steps)
     progress = Progress(name, preset.steps, preset.batch * preset.size.context, place)
     losses = []
     for step, (characters, following) in enumerate(islice(text.batches(preset, place), preset.steps), 1):
@@ -212,6 +213,8 @@ def main() -> None:
     load_kernels(place.device)
     preset = PRESETS[place.device.type]
     preset = replace(preset, steps=options.steps or preset.steps)
+    if preset.batch % place.processes:
+        raise SystemExit(f"{place.processes} processes cannot share {preset.batch} sequences equally")
 
     ours = "CUDA kernels" if place.device.type == "cuda" and torch.version.cuda else "Wave kernels"
     text, curves = Text(), dict[str, list[float]]()

@@ -193,3 +193,16 @@ def test_upstreams_module_stands_beside_ours() -> None:
     assert sys.modules["wave_runtime"] is wave_runtime
     assert module is not wave_runtime
     assert {"launch", "load_binary", "load_hip_functions"} <= set(dir(module))
+
+
+def test_a_model_of_launches(tmp_path: Path) -> None:
+    figures, picture = tmp_path / "model.json", tmp_path / "model.png"
+    words = ["--layers=2", "--quick", f"--json={figures}", f"--plot={picture}", "--only", "kernel(...)", "define_op"]
+    command = [sys.executable, str(ROOT / "benchmarks" / "bench_model.py"), *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    results = report.Report.from_json(figures.read_text())
+    assert results.missing == []
+    measured = {row.launcher for row in results.rows}
+    assert {"eager: kernel(...)", "torch.compile: kernel(...)", "eager: define_op, decorated"} <= measured
+    assert picture.stat().st_size > 10_000

@@ -14,6 +14,7 @@ PAGES = (
     "README.md",
     "docs/autograd.md",
     "docs/distributed.md",
+    "docs/export.md",
     "docs/gpu.md",
     "docs/hip_emulator.md",
     "docs/operators.md",

@@ -17,6 +17,7 @@ MAY_INCLUDE = {
     "driver/cuda": {"base", "code_object", "driver"},
     "driver/emulator": {"base", "code_object", "driver", "emulator"},
     "driver/hip": {"base", "code_object", "driver"},
+    "c_api": {"base", "code_object", "driver", "launch"},
     "hip_emulator": {"base", "code_object", "emulator", "driver/hip"},
     "launch": {"base", "code_object", "driver"},
     "op": {"base", "code_object", "driver", "launch"},

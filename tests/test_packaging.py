@@ -42,6 +42,15 @@ def test_source_distribution_is_complete(source_distribution: Path) -> None:
 def test_installs_from_the_source_distribution(source_distribution: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]
     subprocess.run([*command, "--target", tmp_path, source_distribution], check=True, capture_output=True)
+    for file in (
+        "libwave_launch.so",
+        "libwave_runtime.so",
+        "include/wave_runtime.h",
+        "include/wave_runtime.hpp",
+        "share/cmake/wave_runtime/wave_runtime-config.cmake",
+        "share/cmake/wave_runtime/wave_runtime-config-version.cmake",
+    ):
+        assert (tmp_path / "wave_runtime" / file).is_file(), file
     code = LAUNCH.format(file=ROOT / "examples/kernels/binaries/basics.hsaco")
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(tmp_path)}, cwd="/", capture_output=True, text=True

@@ -322,6 +322,36 @@ def make_kernel(
 def embedded_code(handle: str) -> Tensor: ...
 def raw_codes(function: int) -> list[CodeObject]: ...
 def load_raw(variants: list[CodeObject], name: str) -> tuple[Any, int]: ...
+
+@final
+class DeclaredCall:
+    """What a declared operator's call does where PyTorch has nothing to see."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def implement(self, autograd: str) -> None:
+        """Give the dispatcher what it runs for the operator; ``autograd``: the operator for what autograd must see."""
+
+    def withdraw(self) -> None:
+        """Take that back."""
+
+def declare(
+    name: str,
+    kernel: Kernel,
+    inputs: list[int],
+    results: list[int],
+    computed: list[int],
+    names: list[str],
+    defaults: dict[str, int | float],
+    options: dict[str, Any],
+    specialize: Callable[..., Any],
+    fallback: Callable[..., Any],
+) -> DeclaredCall:
+    """Declare an operator. Inputs, results and computed arguments are given as indices of the kernel's parameters.
+
+    ``specialize`` takes ``[(rank, dtype)]`` of the inputs that are tensors and returns a program's instructions, see
+    ``csrc/op/expression.h``, and ``[(rank, dtype, zeroed)]`` of the results. ``fallback`` takes calls that are unusual.
+    """
+
 def define_traced_operator(handle: str) -> str:
     """Define the operator of torch.ops.wave_kernel that a kernel's call is in compiled code, and return its name."""
 

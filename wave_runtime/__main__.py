@@ -1,4 +1,4 @@
-"""The command line: ``python -m wave_runtime info|disasm|coverage FILE``, ``env`` and ``hip-emulator``."""
+"""The command line: ``python -m wave_runtime info|disasm|coverage FILE``, ``env``, ``hip-emulator`` and ``cmake``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import json
 import sys
 from pathlib import Path
 
+import torch
+
 from wave_runtime import __version__, _coverage, _disasm, _env, _info
+
+_FOLDER = Path(__file__).absolute().parent
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     env = commands.add_parser("env", help="drivers, devices, versions, and why a driver is not available")
     env.add_argument("--json", action="store_true", help="for tools")
     commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
+    commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs to find wave_runtime and Torch")
     return top
 
 
@@ -44,7 +49,9 @@ def main(arguments: list[str] | None = None) -> int:
             environment = _env.describe()
             print(json.dumps(environment, indent=2) if options.json else _env.render(environment))
         elif options.command == "hip-emulator":
-            print(Path(__file__).with_name("libwave_hip_emulator.so"))
+            print(_FOLDER / "libwave_hip_emulator.so")
+        elif options.command == "cmake":
+            print(_FOLDER / "share" / "cmake", torch.utils.cmake_prefix_path, sep=";")
         else:
             return _coverage_of(options.files, options.target)
     except BrokenPipeError:  # the reader has seen enough, as head(1) does

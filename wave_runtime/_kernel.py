@@ -15,15 +15,20 @@ from wave_runtime._tracing import constant_result, is_exporting
 Dims = int | Sequence[int]
 
 
-class Options(TypedDict, total=False):
-    """The keywords of a launch but the grid. See ``Kernel.__call__`` in ``_C.pyi``."""
+class Attributes(TypedDict, total=False):
+    """The keywords of a launch that are seldom given. See ``Kernel.__call__`` in ``_C.pyi``."""
 
-    block: Dims | None
-    shared_memory: int
     cluster: Dims | None
     cooperative: bool
     programmatic: bool
     priority: int | None
+
+
+class Options(Attributes, total=False):
+    """The keywords of a launch but the grid."""
+
+    block: Dims | None
+    shared_memory: int
 
 
 class LaunchOptions(Options):
@@ -246,6 +251,11 @@ def as_operator(self: _C.Kernel, name: str, **options: Any) -> torch._ops.OpOver
     return overload
 
 
+def _refuse_script(self: _C.Kernel) -> None:
+    raise RuntimeError(f"kernel '{self.name}': torch.jit.script is not supported; use torch.compile or torch.export")
+
+
 _C.define_call(_C.Kernel, call_operator)
 _C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
 _C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]
+_C.Kernel._torchscript_modifier = property(_refuse_script)  # type: ignore[attr-defined]  # what torch.jit.script asks

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "base/host_threads.h"
 #include "code_object/occupancy.h"
 #include "emulator/dispatch.h"
 
@@ -88,22 +87,6 @@ void check(const LaunchRequest& request, const KernelFunction& function) {
   if (request.cooperative && x * y * z > resident_workgroups(request, *function.module, kernel)) {
     throw Failure(hipErrorCooperativeLaunchTooLarge);
   }
-}
-
-/// Threads of our own, for each launch: a program without torch has no others, and a launch that needs them takes far
-/// longer than they take to start.
-Parallel host_threads() {
-  static const int count =
-      environment_number("WAVE_RUNTIME_EMULATOR_THREADS", static_cast<int>(std::thread::hardware_concurrency()));
-  if (count == 1) return {};
-  return [](const std::function<void()>& worker) {
-    std::vector<std::jthread> helpers;
-    try {
-      while (std::ssize(helpers) < count - 1) helpers.emplace_back(worker);
-    } catch (const std::system_error&) {  // no more threads: those that there are do it
-    }
-    worker();
-  };
 }
 
 /// The allocations that the arguments may point to: faults are described by them.

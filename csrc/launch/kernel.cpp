@@ -52,6 +52,22 @@ Registry& registry() {
 
 }  // namespace
 
+CodeObjects builds_of(const CodeObjects& codes, std::string_view kernel) {
+  CodeObjects builds;
+  std::string names;
+  for (const auto& code : codes) {
+    const auto same_build = [&](const auto& other) {
+      return other->format() == code->format() && other->target() == code->target();
+    };
+    for (const KernelInfo& info : code->kernels()) {
+      append(names, text(names.empty() ? "" : ", ", info.metadata.name));
+      if (info.metadata.name == kernel && std::ranges::none_of(builds, same_build)) builds.push_back(code);
+    }
+  }
+  if (builds.empty()) throw ValueError(text("no kernel '", kernel, "' in the file; its kernels are ", names));
+  return builds;
+}
+
 Kernel::Kernel(CodeObjects variants, std::string_view name, const KernelOptions& options)
     : variants_(std::move(variants)),
       info_(&variants_.front()->kernel(name)),

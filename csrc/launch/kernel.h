@@ -43,6 +43,11 @@ struct CompactParameter {
 
 using CodeObjects = std::vector<std::shared_ptr<const CodeObject>>;
 
+/// The builds of a kernel among the code objects of a file, one for each format and target: a cubin and PTX of one
+/// target run on different devices. Templates may be in several translation units, all alike. Throws ValueError that
+/// lists the kernels there are.
+CodeObjects builds_of(const CodeObjects& codes, std::string_view kernel);
+
 /// Immutable but for where it is loaded, and never destroyed once registered: graphs, caches and other languages hold
 /// its handle.
 class Kernel {

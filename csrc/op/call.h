@@ -121,7 +121,7 @@ void run_operator(const Kernel& kernel, const LaunchOptions& options, const Tens
 /// used ...".
 [[noreturn]] void refuse_unknown_mutability(const Kernel& kernel, const std::string& where);
 
-/// Whether a tensor is a stand-in of a compiler.
+/// Whether a tensor is a stand-in of a compiler, or of another tensor subclass with operators of its own.
 bool is_fake(const at::Tensor& tensor);
 
 /// Whether operators on stand-ins come from a compiler that has traced autograd already: Inductor's lowering runs them

@@ -1,14 +1,11 @@
 #include "op/dedicated.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/core/stack.h>
-#include <torch/library.h>
-
 #include <mutex>
 #include <set>
 
 #include "base/error.h"
 #include "base/sha256.h"
+#include "op/boxed.h"
 #include "op/call.h"
 #include "op/torch_errors.h"
 
@@ -37,44 +34,30 @@ struct Definition {
   const Kernel& kernel;
   LaunchOptions options;
   GeometryArguments geometry;
-
-  size_t argument_count() const { return kernel.signature().parameters.size() + geometry.count; }
+  SharedPositions positions;
 };
 
-/// The operator's arguments at the end of the stack.
-std::span<const c10::IValue> arguments_of(const Definition& definition, const Stack& stack) {
-  const size_t count = definition.argument_count();
-  return {stack.data() + stack.size() - count, count};
-}
-
-int64_t integer_of(const c10::IValue& value) { return value.isInt() ? value.toInt() : value.toSymInt().expect_int(); }
-
-template <class Visit>
-void for_each_tensor(const Definition& definition, const Stack& stack, Visit visit) {
-  const std::span<const c10::IValue> arguments = arguments_of(definition, stack);
-  const auto& parameters = definition.kernel.signature().parameters;
+SharedPositions positions_of(const Kernel& kernel, const GeometryArguments& geometry) {
+  const auto& parameters = kernel.signature().parameters;
+  std::vector<TensorPositions::Position> tensors;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].is_pointer) visit(i, arguments[i].toTensor());
+    if (parameters[i].is_pointer) tensors.push_back({i, i});
   }
+  return std::make_shared<const TensorPositions>(
+      TensorPositions{kernel, parameters.size() + geometry.count, std::move(tensors)});
 }
 
-/// What the operator's kernels for different dispatch keys have in common.
-struct OperatorPart : c10::OperatorKernel {
-  explicit OperatorPart(std::shared_ptr<const Definition> shared) : definition(std::move(shared)) {}
-  const std::shared_ptr<const Definition> definition;
+struct LaunchDense : c10::OperatorKernel {
+  explicit LaunchDense(Definition shared) : definition(std::move(shared)) {}
+  const Definition definition;
 
-  void drop_arguments(Stack* stack) const { torch::jit::drop(*stack, definition->argument_count()); }
-};
-
-struct LaunchDense : OperatorPart {
-  using OperatorPart::OperatorPart;
   void operator()(const OperatorHandle&, DispatchKeySet, Stack* stack) {
-    with_torch_errors([&] { run(arguments_of(*definition, *stack)); });
-    drop_arguments(stack);
+    with_torch_errors([&] { run(definition.positions->arguments(*stack)); });
+    torch::jit::drop(*stack, definition.positions->argument_count);
   }
 
   void run(std::span<const c10::IValue> arguments) const {
-    const Kernel& kernel = definition->kernel;
+    const Kernel& kernel = definition.kernel;
     const auto& parameters = kernel.signature().parameters;
     TensorArguments tensors(kernel);
     ArgumentPacker packer(kernel);
@@ -93,7 +76,7 @@ struct LaunchDense : OperatorPart {
   }
 
   LaunchOptions options_of(std::span<const c10::IValue> geometry) const {
-    LaunchOptions options = definition->options;
+    LaunchOptions options = definition.options;
     const auto extents_at = [&](size_t first) {
       return Extents{integer_of(geometry[first]), integer_of(geometry[first + 1]), integer_of(geometry[first + 2])};
     };
@@ -107,39 +90,17 @@ struct LaunchDense : OperatorPart {
 };
 
 /// On tensors without data there is nothing to do but to check them.
-struct CheckMeta : OperatorPart {
-  using OperatorPart::OperatorPart;
+struct CheckMeta : c10::OperatorKernel {
+  explicit CheckMeta(SharedPositions shared) : positions(std::move(shared)) {}
+  const SharedPositions positions;
+
   void operator()(const OperatorHandle&, DispatchKeySet, Stack* stack) {
     with_torch_errors([&] {
-      TensorArguments tensors(definition->kernel);
-      for_each_tensor(*definition, *stack, [&](size_t i, const at::Tensor& tensor) { tensors.add(i, tensor); });
+      TensorArguments tensors(positions->kernel);
+      positions->for_each_tensor(*stack, [&](size_t i, const at::Tensor& tensor) { tensors.add(i, tensor); });
       tensors.check_together();
     });
-    drop_arguments(stack);
-  }
-};
-
-struct MarkWritten : OperatorPart {
-  using OperatorPart::OperatorPart;
-  void operator()(const OperatorHandle& handle, DispatchKeySet keys, Stack* stack) {
-    for_each_tensor(*definition, *stack, [&](size_t i, const at::Tensor& tensor) {
-      if (!definition->kernel.signature().parameters[i].is_const) mark_written(tensor);
-    });
-    handle.redispatchBoxed(keys & c10::after_ADInplaceOrView_keyset, stack);
-  }
-};
-
-struct CheckAutograd : OperatorPart {
-  using OperatorPart::OperatorPart;
-  void operator()(const OperatorHandle& handle, DispatchKeySet keys, Stack* stack) {
-    bool all_fake = true;
-    for_each_tensor(*definition, *stack, [&](size_t, const at::Tensor& tensor) { all_fake &= is_fake(tensor); });
-    if (!all_fake || !is_lowering()) {
-      for_each_tensor(*definition, *stack, [&](size_t, const at::Tensor& tensor) {
-        with_torch_errors([&] { check_differentiable(definition->kernel, tensor); });
-      });
-    }
-    handle.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
+    torch::jit::drop(*stack, positions->argument_count);
   }
 };
 
@@ -189,15 +150,11 @@ std::string schema_of(const Kernel& kernel, const std::string& name, const Geome
   return schema + geometry.schema + ") -> ()";
 }
 
-template <class Functor>
-torch::CppFunction boxed(const std::shared_ptr<const Definition>& definition) {
-  return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Functor>(definition));
-}
-
 /// Defines "space::name" and returns its schema. `name` may end with ".overload".
-std::string define(const std::string& space, const std::string& name, const Definition& shared) {
-  const std::string schema = schema_of(shared.kernel, name, shared.geometry);
-  const auto definition = std::make_shared<const Definition>(shared);
+std::string define(const std::string& space, const std::string& name, const Kernel& kernel,
+                   const LaunchOptions& options, const GeometryArguments& geometry) {
+  const std::string schema = schema_of(kernel, name, geometry);
+  const Definition definition{kernel, options, geometry, positions_of(kernel, geometry)};
   // Never destroyed: graphs may hold the operator.
   auto* library = new torch::Library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
   library->def(schema.c_str(), {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides});
@@ -206,9 +163,9 @@ std::string define(const std::string& space, const std::string& name, const Defi
   };
   add(c10::DispatchKey::CPU, boxed<LaunchDense>(definition));
   add(c10::DispatchKey::CUDA, boxed<LaunchDense>(definition));
-  add(c10::DispatchKey::Meta, boxed<CheckMeta>(definition));
-  add(c10::DispatchKey::ADInplaceOrView, boxed<MarkWritten>(definition));
-  add(c10::DispatchKey::Autograd, boxed<CheckAutograd>(definition));
+  add(c10::DispatchKey::Meta, boxed<CheckMeta>(definition.positions));
+  add(c10::DispatchKey::ADInplaceOrView, mark_written_kernel(definition.positions));
+  add(c10::DispatchKey::Autograd, check_autograd_kernel(definition.positions));
   add(c10::DispatchKey::Conjugate, torch::CppFunction::makeFallthrough());
   add(c10::DispatchKey::Negative, torch::CppFunction::makeFallthrough());
   return space + "::" + schema;
@@ -232,7 +189,7 @@ std::string define_operator(const Kernel& kernel, const std::string& name, const
   if (c10::Dispatcher::singleton().findOp({name, ""})) {
     throw ValueError(text("as_operator: there is an operator ", name, " already"));
   }
-  return define(space, short_name, {kernel, options, kGridOrOnes});
+  return define(space, short_name, kernel, options, kGridOrOnes);
 }
 
 bool can_have_operator(const Kernel& kernel) {
@@ -246,8 +203,8 @@ std::string define_traced_operator(const Kernel& kernel) {
   const std::lock_guard lock(mutex);
   const std::string name = traced_name(kernel);
   if (!c10::Dispatcher::singleton().findOp({"wave_kernel::" + name, "block"})) {
-    if (kernel.block()) define("wave_kernel", name, {kernel, {}, kGrid});
-    define("wave_kernel", name + ".block", {kernel, {}, kGridAndBlock});
+    if (kernel.block()) define("wave_kernel", name, kernel, {}, kGrid);
+    define("wave_kernel", name + ".block", kernel, {}, kGridAndBlock);
   }
   return name;
 }

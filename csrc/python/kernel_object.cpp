@@ -171,6 +171,7 @@ uint32_t occupancy(const py::object& self, const py::object& device, const py::k
 void dealloc(PyObject* self) {
   KernelObject* object = reinterpret_cast<KernelObject*>(self);
   PyTypeObject* type = Py_TYPE(self);
+  if (object->weak_references != nullptr) PyObject_ClearWeakRefs(self);
   Py_XDECREF(object->handle);
   Py_XDECREF(object->plan);
   Py_XDECREF(object->default_block);
@@ -184,6 +185,7 @@ void dealloc(PyObject* self) {
 
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelObject, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(KernelObject, weak_references), READONLY, nullptr},
     {"handle", T_OBJECT_EX, offsetof(KernelObject, handle), READONLY,
      "The key of this kernel in operators and graphs."},
     {"block", T_OBJECT_EX, offsetof(KernelObject, default_block), READONLY, "The required workgroup size, or None."},
@@ -225,15 +227,22 @@ PyType_Spec spec = {
     "wave_runtime.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots,
 };
 
-/// Puts `function` into a type as __call__, where torch.compile looks for what to trace. The type's slot stays: a call
-/// from Python goes the fast way.
+/// Puts `function` into a type as __call__, where torch.compile looks for what to trace. A call from Python goes the
+/// fast way still, by the vectorcall slot: a class that is made in Python would lose that where a base has a __call__.
 void define_call(const py::type& type, const py::function& function) {
   auto* object = reinterpret_cast<PyTypeObject*>(type.ptr());
   if (PyDict_SetItemString(object->tp_dict, "__call__", function.ptr()) != 0) throw py::error_already_set();
+  object->tp_call = PyVectorcall_Call;
+  object->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
   PyType_Modified(object);
 }
 
 }  // namespace
+
+const Kernel& kernel_of(const py::handle& object) {
+  if (Py_TYPE(object.ptr()) == kernel_type) return kernel_of(object.ptr());
+  throw TypeError(text("expected a kernel, given ", type_name(object.ptr())));
+}
 
 py::object make_kernel_object(const Kernel& kernel) {
   auto* object = reinterpret_cast<KernelObject*>(kernel_type->tp_alloc(kernel_type, 0));

@@ -19,11 +19,15 @@ struct KernelObject {
   PyObject* plan;           ///< what the traced call needs to know of each parameter; see wave_runtime/_kernel.py
   PyObject* default_block;  ///< tuple of 3 ints, or None
   char has_operator;        ///< whether a traced call becomes an operator of this kernel alone
+  PyObject* weak_references;
   std::vector<std::shared_ptr<const void>> held;  ///< keeps the kernel's code loaded where it is
 };
 
 /// A new Python object for a registered kernel.
 pybind11::object make_kernel_object(const Kernel& kernel);
+
+/// The kernel of a Python object. Throws TypeError where it is of another type.
+const Kernel& kernel_of(const pybind11::handle& object);
 
 /// Adds the type to the module.
 void bind_kernel(pybind11::module_& module);

@@ -110,6 +110,7 @@ void add_tensor(TensorArguments& tensors, const Kernel& kernel, size_t index, Py
 }  // namespace
 
 bool has_plain_gpu_keys(const c10::TensorImpl* tensor) { return kGpuKeys.match(tensor->key_set().raw_repr()); }
+bool has_plain_cpu_keys(const c10::TensorImpl* tensor) { return kCpuKeys.match(tensor->key_set().raw_repr()); }
 
 // A mode for operators includes the key Python. Autocast's make no difference to a launch, which has no rule for it.
 bool thread_is_plain() {

@@ -12,6 +12,8 @@ bool thread_is_plain();
 
 /// Whether a tensor has the keys of a dense one on a GPU and no others.
 bool has_plain_gpu_keys(const c10::TensorImpl* tensor);
+/// The same for the CPU.
+bool has_plain_cpu_keys(const c10::TensorImpl* tensor);
 
 /// Whether the argument is the operator's business: a tensor that is not a plain dense one on the CPU or a GPU, or a
 /// symbolic scalar.

@@ -16,6 +16,7 @@
 #include "op/embedded.h"
 #include "python/bindings.h"
 #include "python/bound_launch.h"
+#include "python/declared_call.h"
 #include "python/devices.h"
 #include "python/errors.h"
 #include "python/kernel_object.h"
@@ -112,6 +113,7 @@ PYBIND11_MODULE(_C, module) {
   bind_kernel(module);
   bind_launches(module);
   bind_operator(module);
+  bind_declared_call(module);
   bind_devices(module);
   bind_hooks(module);
   bind_upstream(module);

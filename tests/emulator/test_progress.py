@@ -90,7 +90,8 @@ def test_flush_denormal_of_the_host_does_not_matter(vector_add: wave_runtime.Ker
 def test_keyboard_interrupt(name: str, grid: int) -> None:
     file = Path(__file__).parent / "kernels" / "probes.hsaco"
     code = (
-        "import torch, wave_runtime\n"
+        "import signal, torch, wave_runtime\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # background jobs of a shell ignore it
         f"kernel = wave_runtime.load({str(file)!r}, signature={{{name!r}: {FIRST_POINTER!r}}})[{name!r}]\n"
         "print('ready', flush=True)\n"
         "try:\n"

@@ -14,25 +14,19 @@ from wave_runtime import _C
 Kernel = wave_runtime.Kernel
 
 
-@pytest.fixture(scope="module")
-def model() -> Model:
-    return Model()
-
-
 def test_model(model: Model) -> None:
     """What the others compare with."""
     for inputs, expected in cases(model):
         torch.testing.assert_close(model(*inputs), expected, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize(("strict", "prelude"), [(False, IMPORT), (True, ONLY_LIBRARY)])
-def test_runs_in_another_process(model: Model, strict: bool, prelude: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("strict", "prelude"), [(False, IMPORT), (True, ONLY_LIBRARY)], ids=["package", "library"])
+def test_in_another_process(model: Model, strict: bool, prelude: str, cases_file: Path, tmp_path: Path) -> None:
     program = exported(model, strict)
     code = [constant for constant in program.constants.values() if constant.dtype == torch.uint8]
     assert len(code) == 2, "each file's code stands in the program once"
     torch.export.save(program, tmp_path / "model.pt2")
-    torch.save(cases(model), tmp_path / "cases")
-    run_elsewhere(EXPORTED, prelude, tmp_path / "model.pt2", tmp_path / "cases")
+    run_elsewhere(EXPORTED, prelude, tmp_path / "model.pt2", cases_file)
 
 
 def test_all_builds_travel() -> None:

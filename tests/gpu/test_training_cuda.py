@@ -41,4 +41,4 @@ def test_losses_are_torchs(options: tuple[str, ...], tmp_path: Path) -> None:
     done = subprocess.run([*command, *files, *options], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     losses = json.loads((tmp_path / "losses.json").read_text())["CUDA kernels"]
-    assert losses[-1] < losses[0] - 1
+    assert losses[-1] < losses[0] - 0.5

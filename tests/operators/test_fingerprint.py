@@ -7,7 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 import torch
 from operators_support import add, basics, matmul, matmul_naive, vector_add
@@ -59,8 +61,9 @@ class Holder:
         (lambda a: add(a, a), lambda a: matmul(a, a)),
         (lambda a: a.to(torch.float16), lambda a: a.to(torch.float32)),
         ({"kernels": basics}, {"kernels": [vector_add]}),
+        (np.float32(1), np.float32(2)),
     ],
-    ids=["closure", "method", "default", "constant", "method name", "inner", "operator", "attribute", "module"],
+    ids=["closure", "method", "default", "constant", "attribute", "inner", "operator", "dtype", "file", "numpy"],
 )
 def test_it_changes_with(one: object, other: object) -> None:
     assert hash_of(one) == hash_of(one)
@@ -74,6 +77,38 @@ def test_it_changes_with_globals_and_helpers(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(f"{__name__}.helper", lambda a: a)
     hashes.add(hash_of(by_helper))
     assert len(hashes) == 3
+
+
+class Config:
+    TILE = 16
+
+
+def by_class(a: Tensor) -> Tensor:
+    return a * Config.TILE
+
+
+def by_module(a: Tensor) -> Tensor:
+    return package.inner.helper(a)
+
+
+package, package.inner = ModuleType("package"), ModuleType("package.inner")  # type: ignore[attr-defined]
+package.inner.package = package  # modules import each other
+
+
+def test_it_changes_with_classes_and_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = hash_of(by_class)
+    monkeypatch.setattr(Config, "TILE", 32)
+    assert hash_of(by_class) != before
+    monkeypatch.setattr(package.inner, "helper", helper, raising=False)
+    before = hash_of(by_module)
+    monkeypatch.setattr(package.inner, "helper", by_helper)
+    assert hash_of(by_module) != before
+
+
+def test_it_is_the_same_in_every_process() -> None:
+    code = f"import sys; sys.path[:0] = {sys.path!r}; import operators_support as o; print(o.matmul.fingerprint)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() == matmul.fingerprint, done.stderr
 
 
 def test_it_changes_with_rules() -> None:
@@ -117,26 +152,29 @@ def _(grad, a, b):
     return grad[:16] * factor, None
 
 a, b = torch.ones(16, 16, requires_grad=True), torch.ones(16, 16)
-result = torch.compile(lambda a, b: cached(a, b), fullgraph=True)(a, b)
-result.sum().backward()
-hit = counters["aot_autograd"]["autograd_cache_hit"]
-print(cached.fingerprint, result[0, 0].item(), len(result), a.grad[0, 0].item(), hit)
+for _ in range(2):
+    torch._dynamo.reset()
+    a.grad = None
+    result = torch.compile(lambda a, b: cached(a, b), fullgraph=True)(a, b)
+    result.sum().backward()
+    hits = counters["aot_autograd"]["autograd_cache_hit"]
+    print(cached.fingerprint, result[0, 0].item(), len(result), a.grad[0, 0].item(), hits)
 """
 
 
 def test_no_cache_serves_another_definition(tmp_path: Path) -> None:
-    """A second process takes what the first compiled; one with another kernel, body and backward does not."""
+    """What is compiled again comes from the cache, but not for another kernel, body and backward."""
 
-    def run(kernel: str, factor: int) -> list[str]:
+    def run(kernel: str, factor: int) -> list[list[str]]:
         command = [sys.executable, "-c", PROGRAM, kernel, str(factor)]
         environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        return done.stdout.split()
+        return [line.split() for line in done.stdout.splitlines()]
 
-    print_of_first, *results = run("vector_add", 1)
+    (first, *results), (same, *results_again) = run("vector_add", 1)
     assert results == ["2.0", "16", "1.0", "0"]
-    assert run("vector_add", 1) == [print_of_first, "2.0", "16", "1.0", "1"]
-    print_of_other, *results = run("matmul_naive", 3)
-    assert print_of_other != print_of_first
+    assert results_again == ["2.0", "16", "1.0", "1"]
+    (other, *results), _ = run("matmul_naive", 3)
     assert results == ["16.0", "48", "3.0", "0"]
+    assert first == same != other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -129,6 +130,25 @@ def test_functorch() -> None:
     value, pullback = torch.func.vjp(layer, x, w)
     torch.testing.assert_close(value, layer_by_torch(x, w))
     torch.testing.assert_close(pullback(torch.tensor(1.0)), expected, **CLOSE)
+
+
+def test_functorch_differentiates_twice() -> None:
+    x, w = inputs()
+
+    def second(product: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        first = torch.func.grad(lambda x: product(product(x, w), x).sum())
+        result: Tensor = torch.func.grad(lambda x: first(x).square().sum())(x)
+        return result
+
+    torch.testing.assert_close(second(matmul), second(torch.mm), rtol=1e-4, atol=1e-1)  # of numbers up to 2e4
+
+
+def test_functorch_forward_over_reverse_raises() -> None:
+    x, w = inputs()
+    gradient = torch.func.grad(lambda x: matmul(x, w).square().sum())
+    for transform in (lambda: torch.func.jvp(gradient, (x,), (x,)), lambda: torch.func.jvp(matmul, (x, w), (x, w))):
+        with pytest.raises(RuntimeError, match="carries a forward-mode tangent"):
+            transform()
 
 
 def test_lists() -> None:

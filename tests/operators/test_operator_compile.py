@@ -89,6 +89,25 @@ def test_gradients() -> None:
     torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
 
 
+def test_an_inlined_operator_with_rules() -> None:
+    """Where a derivative or autocast is asked for, a compiler sees what eager mode does."""
+
+    @wave_runtime.define_op("wave_test::inlined_twice", inline=True)
+    def inlined_twice(x: Tensor) -> Tensor:
+        return twice.body(x.float()).to(x.dtype)
+
+    inlined_twice.register_backward(lambda grad, x: inlined_twice(grad.contiguous()))
+    inlined_twice.register_autocast(torch.bfloat16)
+    x = torch.randn(20, requires_grad=True)
+    compiled = torch.compile(lambda x: inlined_twice(x), fullgraph=True, backend="aot_eager")
+    compiled(x).sum().backward()
+    assert torch.equal(x.grad, torch.full((20,), 2.0))
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
+        assert compiled(x).dtype == inlined_twice(x).dtype == torch.bfloat16
+        program = torch.export.export(torch.nn.Sequential(Call(inlined_twice)), (x.detach(),))
+        assert program.module()(x.detach()).dtype == torch.bfloat16
+
+
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_a_tensor_given_twice_once_to_be_written_raises(backend: str) -> None:
     def write(a: Tensor, b: Tensor, out: Tensor) -> None:
@@ -145,6 +164,17 @@ def test_a_float_that_is_a_tensor_does_not_recompile(language: Callable[..., wav
     compiled = torch.compile(lambda like, scale: store(like, scale), fullgraph=True, backend=counter)
     assert [compiled(torch.zeros(1), torch.tensor(value)).item() for value in (0.5, 1.5, 2.5)] == [0.5, 1.5, 2.5]
     assert counter.frame_count == 1
+
+
+class Call(torch.nn.Module):
+    """An operator as a module."""
+
+    def __init__(self, op: wave_runtime.Operator) -> None:
+        super().__init__()
+        self.op = op
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.op(x)
 
 
 @pytest.mark.parametrize("strict", [False, True])

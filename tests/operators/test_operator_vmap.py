@@ -95,6 +95,23 @@ def test_gradients_for_each_sample() -> None:
     torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
 
 
+def test_jacobian() -> None:
+    a, b = torch.randn(3, 3), torch.randn(3, 3)
+    got, expected = (torch.func.jacrev(function)(a, b) for function in (batched_matmul, torch.mm))
+    torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_compiled() -> None:
+    w, x = torch.randn(6, 6), torch.randn(5, 6, 6)
+
+    def gradients(w: Tensor, x: Tensor) -> Tensor:
+        loss = torch.func.grad(lambda w, x: batched_matmul(x, w).square().sum())
+        return torch.vmap(loss, in_dims=(None, 0))(w, x)
+
+    compiled = torch.compile(gradients, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(w, x), gradients(w, x))
+
+
 def test_gradients_through_a_batch() -> None:
     w, x = torch.randn(6, 6, requires_grad=True), torch.randn(5, 6, 6, requires_grad=True)
     got = torch.vmap(batched_matmul, in_dims=(0, None))(x, w).square().sum()

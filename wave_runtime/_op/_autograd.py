@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
+from torch.autograd.function import _SingleLevelFunction
 
 from wave_runtime._op._schema import tensors_in
 
@@ -55,11 +58,21 @@ class Call:
 
     def run(self, flat: Sequence[Any]) -> tuple[torch.Tensor, ...]:
         """Call the operator below autograd. Its results, those in lists included, as one tuple."""
-        with torch._C._AutoDispatchBelowAutograd():
+        with torch._C._AutoDispatchBelowAutograd(), outer_transforms_differentiate():
             arguments = unflatten(flat, self.layouts)
             result = self.overload(*arguments, **self.keywords, fingerprint=self.fingerprint)
         results, self.result_layout = flatten(result if isinstance(result, tuple) else (result,))
         return tuple(results)
+
+
+@contextmanager
+def outer_transforms_differentiate() -> Iterator[None]:
+    """autograd.Function switches gradients off for its forward; functorch's further transforms want theirs there."""
+    if torch._C._are_functorch_transforms_active():
+        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+            yield
+    else:
+        yield
 
 
 def make_rule(
@@ -90,7 +103,8 @@ def make_rule(
         flat_gradients, _ = flatten([None] * n if grad is None and kind else grad for grad, (kind, n) in of_lists)
         return None, *flat_gradients
 
-    class Rule(torch.autograd.Function):
+    # Of one level of functorch's, where the dispatcher is by now; autograd.Function would begin with all of them anew.
+    class Rule(_SingleLevelFunction):
         @staticmethod
         def forward(ctx: Any, call: Call, *flat: Any) -> tuple[torch.Tensor, ...]:
             output = call.run(flat)
@@ -99,23 +113,11 @@ def make_rule(
 
         backward = staticmethod(run_backward)
 
-    class FunctorchRule(torch.autograd.Function):  # the form that functorch wants, which costs more
-        generate_vmap_rule = True
-
-        @staticmethod
-        def forward(call: Call, *flat: Any) -> tuple[torch.Tensor, ...]:
-            return call.run(flat)
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-            setup(ctx, inputs[0], inputs[1:], output)
-
-        backward = staticmethod(run_backward)
-
     def rule(arguments: Sequence[Any], keywords: dict[str, Any], fingerprint: str) -> Any:
         call = Call(overload, arguments, keywords, fingerprint)
-        function: Any = FunctorchRule if torch._C._are_functorch_transforms_active() else Rule
-        return one_or_all(call, function.apply(call, *call.flat))
+        with enable_single_level_autograd_function():
+            results: tuple[torch.Tensor, ...] = Rule.apply(call, *call.flat)  # type: ignore[attr-defined]
+        return one_or_all(call, results)
 
     return rule
 
@@ -171,7 +173,7 @@ def in_forward_mode() -> bool:
 
 def check_differentiable(name: str, arguments: Sequence[Any]) -> None:
     """Raise RuntimeError where a call without a derivative would cut the autograd graph."""
-    tensors = list(tensors_in(list(arguments)))
+    tensors = tensors_in(list(arguments))
     if requires_grad(arguments):
         problem = (
             "a tensor requires grad, but the operator has no derivative. Give it one with register_backward() or "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 import sys
 import types
 from collections.abc import Iterator, Sequence
@@ -67,8 +68,12 @@ class _Walk:
             yield from self._all([value[name] for name in value.kernels])
         elif isinstance(value, torch.Tensor):
             yield f"{value.dtype} {tuple(value.shape)}"
-        elif isinstance(value, (type, types.BuiltinFunctionType)) or _is_foreign(type(value).__module__):
-            yield getattr(value, "__qualname__", "")
+        elif isinstance(value, type):
+            yield value.__qualname__
+            if not _is_foreign(value.__module__):
+                yield from self._all([item for name, item in vars(value).items() if not name.startswith("__")])
+        elif _is_foreign(type(value).__module__):
+            yield re.sub(r" at 0x[0-9a-f]+", "", repr(value))
         else:
             yield from self._all([vars(value)] if hasattr(value, "__dict__") else [])
 
@@ -91,12 +96,14 @@ class _Walk:
             if name in function.__globals__:
                 yield from self._global(function.__globals__[name], function.__code__)
 
-    def _global(self, value: object, code: types.CodeType) -> Iterator[str]:
+    def _global(self, value: object, code: types.CodeType, within: tuple[types.ModuleType, ...] = ()) -> Iterator[str]:
         """What a global is; of a module what the code may take out of it."""
         if not isinstance(value, types.ModuleType):
             yield from self.parts(value)
-        elif not _is_foreign(value.__name__):
-            yield from self._all([vars(value)[name] for name in _names(code) if name in vars(value)])
+        elif not _is_foreign(value.__name__) and value not in within:
+            for name in _names(code):
+                if name in vars(value):
+                    yield from self._global(vars(value)[name], code, (*within, value))
 
 
 def _names(code: types.CodeType) -> list[str]:

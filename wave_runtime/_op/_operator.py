@@ -74,7 +74,7 @@ class Operator(_C.OperatorBase):
         self._definition: dict[str, object] = {"body": body, "kernels": tuple(kernels)}  # what the fingerprint covers
         schema = schema_of(body, mutates)
         if name in _operators:  # a module that is imported again, a cell that runs again
-            _operators[name]._library._destroy()
+            _operators[name]._withdraw()
         self._library: Any = make_library(namespace)
         self._library.define(short_name + schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
         self.overload: torch._ops.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
@@ -88,11 +88,18 @@ class Operator(_C.OperatorBase):
         implement = functools.partial(self._library.impl, short_name)
         implement(self._run, "CompositeExplicitAutograd")
         torch.library.register_fake(self.name, self._run, lib=self._library)
-        implement(self._run_autograd, "Autograd", with_keyset=True)
         implement(self._run_traced, "Tracer")
         implement(self._run_vmap, "FuncTorchBatched", with_keyset=True)
+        self._register_autograd(short_name)
+
+    def _register_autograd(self, short_name: str) -> None:
+        self._library.impl(short_name, self._run_autograd, "Autograd", with_keyset=True)
         if self._mutates:
-            implement(self._mark_written, "ADInplaceOrView", with_keyset=True)
+            self._library.impl(short_name, self._mark_written, "ADInplaceOrView", with_keyset=True)
+
+    def _withdraw(self) -> None:
+        """Take back what the dispatcher was told."""
+        self._library._destroy()
 
     def _run(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
         result = self.body(*args, **kwargs)
@@ -116,6 +123,30 @@ class Operator(_C.OperatorBase):
         """In a backward pass all are: only those that differentiate it anew, which few do, need to hear of an error."""
         return self._has_derivative or (in_backward() and not self._mutates)
 
+    def _is_to_differentiate(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """For compilers that trace a call: whether autograd wants the derivative that was given."""
+        tensors = tensors_in([*args, *kwargs.values()])
+        return self._has_derivative and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+    def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """For compilers that trace a call: run the body as the dispatcher would."""
+        for device_type in AUTOCAST_KEYS:
+            if self._autocast is not None and torch.is_autocast_enabled(device_type):
+                args, kwargs = self._parameters.bind(args, kwargs)
+                given = self._cast(device_type, args, kwargs)
+                with torch.autocast(device_type, enabled=False):
+                    return self.body(**given)
+        return self.body(*args, **kwargs)
+
+    def _cast(self, device_type: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name, as autocast on a device wants them."""
+        assert self._autocast is not None
+        given = self._parameters.named(args, kwargs)
+        for name in given:
+            if name not in self._mutates:
+                given[name] = cast(given[name], device_type, self._autocast)
+        return given
+
     def _differentiate(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
         return self._autograd(*self._parameters.complete(args, kwargs), fingerprint)
 
@@ -127,10 +158,7 @@ class Operator(_C.OperatorBase):
     def _run_autocast(
         self, device_type: str, keys: torch._C.DispatchKeySet, *args: Any, fingerprint: str, **kwargs: Any
     ) -> Any:
-        assert self._autocast is not None
-        given = self._parameters.named(args, kwargs)
-        for name in given.keys() - self._mutates:
-            given[name] = cast(given[name], device_type, self._autocast)
+        given = self._cast(device_type, args, kwargs)
         key = getattr(torch._C.DispatchKey, AUTOCAST_KEYS[device_type])
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
             return self.overload(**given, fingerprint=fingerprint)
@@ -264,21 +292,12 @@ def find(name: str) -> Operator:
     return _operators[name]
 
 
-def is_functorch_next() -> bool:
-    """Whether functorch sees the next call first: there is a transform, and it is not a rule for vmap that calls."""
-    keys = torch._C.DispatchKey
-    return torch._C._dispatch_tls_is_dispatch_key_included(
-        keys.FuncTorchDynamicLayerFrontMode
-    ) and not torch._C._dispatch_tls_is_dispatch_key_excluded(keys.FuncTorchBatched)
-
-
 def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
     """A call that PyTorch must see: dynamo finds this function as ``Operator.__call__`` and traces it."""
-    if is_exporting() or (self.inline and torch.compiler.is_compiling()):
-        return self.body(*args, **kwargs)
-    if not torch.compiler.is_compiling() and is_functorch_next() and self._is_differentiable():
-        args, kwargs = self._parameters.bind(args, kwargs)  # functorch wants to see the autograd.Function
-        return self._differentiate(*args, **kwargs, fingerprint=self.fingerprint)
+    if is_exporting() or (
+        self.inline and torch.compiler.is_compiling() and not self._is_to_differentiate(args, kwargs)
+    ):
+        return self._inline(args, kwargs)
     return self.overload(*args, **kwargs, fingerprint=self.fingerprint)
 
 

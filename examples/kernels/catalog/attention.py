@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -67,12 +68,14 @@ def trainable_attention(forward: str, backward_q: str, backward_kv: str) -> wave
     q_kernel = load(backward_q, f"{inputs}, *f32, i64, i64, i64")
     kv_kernel = load(backward_kv, f"{inputs}, *f32, *f32, i64, i64, i64")
 
-    @wave_runtime.define_op(f"wave_examples::{forward}")
+    name = re.sub(r"\W", "_", forward)  # which may be a path
+
+    @wave_runtime.define_op(f"wave_examples::{name}")
     def attend(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         out, lse = launch(q, k, v)
         return out, lse
 
-    @wave_runtime.define_op(f"wave_examples::{forward}_backward")
+    @wave_runtime.define_op(f"wave_examples::{name}_backward")
     def attend_backward(
         grad: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:

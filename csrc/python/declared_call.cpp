@@ -1,0 +1,232 @@
+#include "python/declared_call.h"
+
+#include <pybind11/stl.h>
+#include <structmember.h>
+#include <torch/csrc/Dtype.h>
+#include <torch/csrc/DynamicTypes.h>
+
+#include "base/error.h"
+#include "op/declaration.h"
+#include "python/c_api.h"
+#include "python/fast_launch.h"
+#include "python/kernel_object.h"
+#include "python/launch_options.h"
+
+namespace py = pybind11;
+
+namespace wave {
+
+namespace {
+
+constexpr size_t kMaxResults = 8;
+
+/// What a call needs. Never destroyed: the dispatcher holds the declaration, which calls back into Python, to the end
+/// of the process.
+struct DeclaredCall {
+  py::object kernel;    ///< keeps its code loaded
+  py::object fallback;  ///< takes the calls that are not as usual
+  std::vector<py::object> names;
+  std::vector<py::object> defaults;  ///< null where there is none
+  std::shared_ptr<const Declaration> declaration;
+  std::shared_ptr<void> implementation;  ///< what the dispatcher knows
+};
+
+struct DeclaredObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  DeclaredCall* call;
+};
+
+PyTypeObject* declared_type = nullptr;  ///< owned by the module, which is never unloaded
+
+DeclaredCall& call_of(PyObject* self) { return *reinterpret_cast<DeclaredObject*>(self)->call; }
+
+/// Puts positional arguments, keywords and defaults into the inputs' places. False where one is missing or too much.
+bool bind(const DeclaredCall& call, PyObject* const* arguments, size_t count, PyObject* keyword_names,
+          PyObject** inputs) {
+  const size_t size = call.names.size();
+  if (count > size) return false;
+  std::copy(arguments, arguments + count, inputs);
+  for (size_t i = count; i < size; ++i) inputs[i] = call.defaults[i].ptr();
+  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_GET_SIZE(keyword_names);
+  for (Py_ssize_t i = 0; i < keywords; ++i) {
+    size_t at = count;
+    while (at < size && call.names[at].ptr() != PyTuple_GET_ITEM(keyword_names, i)) ++at;
+    if (at == size) return false;
+    inputs[at] = arguments[static_cast<Py_ssize_t>(count) + i];
+  }
+  return std::find(inputs + count, inputs + size, nullptr) == inputs + size;
+}
+
+/// Takes an input for the launch and for the expressions.
+bool read_input(FastLaunch& launch, const CompactParameter& parameter, PyObject* argument, InputView& view) {
+  if (parameter.is_pointer) {
+    if (!launch.add_tensor(parameter, argument)) return false;
+    view.tensor = THPVariable_Unpack(argument).unsafeGetTensorImpl();
+    return true;
+  }
+  if (PyFloat_CheckExact(argument)) return launch.add_real(parameter, view.number.real = PyFloat_AS_DOUBLE(argument));
+  return read_exact_integer(argument, view.number.integer) && launch.add_integer(parameter, view.number.integer);
+}
+
+bool add_computed(FastLaunch& launch, const CompactParameter& parameter, Number value) {
+  const bool is_float = parameter.type >= Type::F16 && parameter.type <= Type::F64;
+  return is_float ? launch.add_real(parameter, value.real) : launch.add_integer(parameter, value.integer);
+}
+
+PyObject* wrapped(at::Tensor (&results)[kMaxResults], size_t count) {
+  if (count == 0) Py_RETURN_NONE;
+  if (count == 1) return THPVariable_Wrap(std::move(results[0]));
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(count));
+  for (size_t i = 0; tuple != nullptr && i < count; ++i) {
+    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), THPVariable_Wrap(std::move(results[i])));
+  }
+  return tuple;
+}
+
+/// Calls the kernel where all is as usual. Returns nullptr, with nothing done that shows, for everything else.
+PyObject* call_fast(const Declaration& declaration, PyObject* const* inputs) {
+  const Kernel& kernel = declaration.kernel();
+  const Declaration::Roles& roles = declaration.roles();
+  const std::vector<CompactParameter>& parameters = kernel.compact_parameters();
+  FastLaunch launch(kernel);
+  if (declaration.options().has_attributes() || !launch.begin()) return nullptr;
+  InputView views[Declaration::kMaxInputs];
+  for (size_t i = 0; i < roles.inputs.size(); ++i) {
+    if (!read_input(launch, parameters[roles.inputs[i]], inputs[i], views[i])) return nullptr;
+  }
+  if (!launch.has_tensors() || launch.written_share_storage()) return nullptr;
+  const Specialization* specialization = declaration.find(views);
+  if (specialization == nullptr || specialization->results.size() > kMaxResults) return nullptr;
+  Number stack[Program::kStack];
+  if (!specialization->program.run(views, stack)) return nullptr;
+  const Number* numbers = stack;
+  at::Tensor results[kMaxResults];
+  for (size_t i = 0; i < specialization->results.size(); ++i) {
+    const Result& result = specialization->results[i];
+    if (first_negative(numbers, result.rank) != result.rank) return nullptr;
+    results[i] = allocate(result, numbers, launch.device());
+    launch.add_result(parameters[roles.results[i]], results[i]);
+    numbers += result.rank;
+  }
+  for (const size_t index : roles.computed) {
+    if (!add_computed(launch, parameters[index], *numbers++)) return nullptr;
+  }
+  launch.grid = extents_of(numbers);
+  launch.block = extents_of(numbers + 3);
+  launch.shared_memory = numbers[6].integer;
+  if (!is_empty(launch.grid) && !launch.launch()) return nullptr;
+  return wrapped(results, specialization->results.size());
+}
+
+PyObject* call_declared(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
+  return with_python_errors([&]() -> PyObject* {
+    const DeclaredCall& call = call_of(self);
+    PyObject* inputs[Declaration::kMaxInputs];
+    if (bind(call, arguments, static_cast<size_t>(PyVectorcall_NARGS(flags)), keyword_names, inputs)) {
+      if (PyObject* result = call_fast(*call.declaration, inputs)) return result;
+    }
+    return PyObject_Vectorcall(call.fallback.ptr(), arguments, flags, keyword_names);
+  });
+}
+
+/// (name, value, input, dim): an instruction.
+void add_instruction(Program& program, const py::handle& instruction) {
+  const auto [name, value, input, dim] = instruction.cast<std::tuple<std::string, py::object, size_t, int64_t>>();
+  const Number number = py::isinstance<py::float_>(value) ? Number{.real = value.cast<double>()}
+                                                          : Number{.integer = value.cast<int64_t>()};
+  program.add(name, number, input, dim);
+}
+
+/// What Python makes of [(rank, dtype)]: ([instruction], [(rank, dtype, zeroed)]).
+Specialization specialize(const py::handle& function, std::span<const TensorKind> kinds) {
+  const py::gil_scoped_acquire acquire;
+  py::list described;
+  for (const TensorKind& kind : kinds) {
+    const py::handle dtype(reinterpret_cast<PyObject*>(torch::getTHPDtype(kind.dtype)));
+    described.append(py::make_tuple(kind.rank, dtype));
+  }
+  const py::tuple made = function(described);
+  Specialization specialization;
+  for (const py::handle instruction : made[0]) add_instruction(specialization.program, instruction);
+  for (const py::handle item : made[1]) {
+    const auto [rank, dtype, zeroed] = item.cast<std::tuple<size_t, py::object, bool>>();
+    const c10::ScalarType type = reinterpret_cast<THPDtype*>(dtype.ptr())->scalar_type;
+    specialization.results.push_back({rank, type, zeroed});
+  }
+  return specialization;
+}
+
+/// `inputs`, `results` and `computed` are the indices of parameters; `defaults` those of the inputs, where they have
+/// one.
+py::object declare(const std::string& name, const py::object& kernel_object, Declaration::Roles roles,
+                   const std::vector<std::string>& names, const py::dict& defaults, py::dict options,
+                   const py::object& function, const py::object& fallback) {
+  const Kernel& kernel = kernel_of(kernel_object);
+  options["grid"] = 1;
+  auto call = std::make_unique<DeclaredCall>(DeclaredCall{kernel_object, fallback, {}, {}, {}, {}});
+  for (const std::string& input : names) {
+    const py::str key = py::reinterpret_steal<py::str>(PyUnicode_InternFromString(input.c_str()));
+    call->names.push_back(key);
+    call->defaults.push_back(defaults.contains(key) ? py::object(defaults[key]) : py::object());
+  }
+  const py::handle kept = py::object(function).release();  // see DeclaredCall
+  call->declaration = std::make_shared<const Declaration>(
+      name, kernel, std::move(roles), read_options(kernel, options),
+      [kept](std::span<const TensorKind> kinds) { return specialize(kept, kinds); });
+  auto* object = reinterpret_cast<DeclaredObject*>(declared_type->tp_alloc(declared_type, 0));
+  if (object == nullptr) throw py::error_already_set();
+  object->vectorcall = call_declared;
+  object->call = call.release();
+  return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
+}
+
+void implement_method(const py::object& self, const std::string& autograd) {
+  DeclaredCall& call = call_of(self.ptr());
+  call.implementation = implement(call.declaration, autograd);
+}
+
+void withdraw(const py::object& self) { call_of(self.ptr()).implementation.reset(); }
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(DeclaredObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_members, members},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {
+    "wave_runtime._C.DeclaredCall",
+    sizeof(DeclaredObject),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    slots,
+};
+
+}  // namespace
+
+void bind_declared_call(py::module_& module) {
+  PyObject* type = PyType_FromSpec(&spec);
+  if (type == nullptr) throw py::error_already_set();
+  declared_type = reinterpret_cast<PyTypeObject*>(type);
+  const py::handle owner(type);
+  owner.attr("implement") =
+      py::cpp_function(implement_method, py::name("implement"), py::is_method(owner), py::arg("autograd"));
+  owner.attr("withdraw") = py::cpp_function(withdraw, py::name("withdraw"), py::is_method(owner));
+  module.add_object("DeclaredCall", type);
+  module.def(
+      "declare",
+      [](const std::string& name, const py::object& kernel, std::vector<size_t> inputs, std::vector<size_t> results,
+         std::vector<size_t> computed, const std::vector<std::string>& names, const py::dict& defaults,
+         const py::dict& options, const py::object& specialize, const py::object& fallback) {
+        return declare(name, kernel, {std::move(inputs), std::move(results), std::move(computed)}, names, defaults,
+                       options, specialize, fallback);
+      },
+      py::arg("name"), py::arg("kernel"), py::arg("inputs"), py::arg("results"), py::arg("computed"), py::arg("names"),
+      py::arg("defaults"), py::arg("options"), py::arg("specialize"), py::arg("fallback"));
+}
+
+}  // namespace wave

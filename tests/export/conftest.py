@@ -1,0 +1,49 @@
+"""What takes long is done once: a package, and the example programs."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from export_support import Model, cases, exported
+from support import ROOT, absent
+
+
+@pytest.fixture(scope="session")
+def model() -> Model:
+    """With the same weights for all tests."""
+    torch.manual_seed(0)
+    return Model()
+
+
+@pytest.fixture(scope="session")
+def cases_file(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("cases") / "cases.pt"
+    torch.save(cases(model), file)
+    return file
+
+
+@pytest.fixture(scope="session")
+def package(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model as AOTInductor compiles it, with grad mode on: no weight that requires grad may stop it."""
+    file = tmp_path_factory.mktemp("package") / "model.pt2"
+    torch._inductor.aoti_compile_and_package(exported(model), package_path=str(file))
+    return file
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the programs of examples/cpp are, built as their CMakeLists.txt says."""
+    if shutil.which("cmake") is None:
+        absent("cmake", "cmake is not installed")
+    folder = tmp_path_factory.mktemp("programs")
+    command = [sys.executable, "-m", "wave_runtime", "cmake"]
+    prefix = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    for step in (["-S", "examples/cpp", "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}"], ["--build", folder]):
+        done = subprocess.run(["cmake", *step], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder

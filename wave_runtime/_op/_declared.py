@@ -1,0 +1,249 @@
+"""Operators that are declared: ``define_op(name, kernel, outputs=..., grid=...)``, whose text says what that is."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import torch
+
+from wave_runtime import _C
+from wave_runtime._op import _expressions
+from wave_runtime._op._operator import Operator, dispatch, make_library
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+AUTOGRAD = "wave_autograd"  # the namespace of operators that run what Python does for autograd
+
+
+class Expression(NamedTuple):
+    """A value, or a function of inputs."""
+
+    value: Any
+    names: tuple[str, ...]
+
+    def __call__(self, inputs: Mapping[str, Any]) -> Any:
+        """Its value for these inputs."""
+        return self.value(**{name: inputs[name] for name in self.names}) if callable(self.value) else self.value
+
+
+class Declaration:
+    """What the parameters of a kernel are to an operator, and the expressions."""
+
+    def __init__(
+        self,
+        name: str,
+        kernel: _C.Kernel,
+        *,
+        grid: Any,
+        outputs: Mapping[str, Callable[..., Any]] = _NONE,
+        arguments: Mapping[str, Any] = _NONE,
+        defaults: Mapping[str, int | float] = _NONE,
+        block: Any = None,
+        shared_memory: Any = 0,
+        **attributes: Any,
+    ) -> None:
+        self.name = name
+        self.kernel = kernel
+        self.attributes = attributes
+        self.defaults = dict(defaults)
+        self.parameters = parameter_names(kernel)
+        self._check_names(outputs=outputs, arguments=arguments, defaults=defaults)
+        self.inputs = [name for name in self.parameters if name not in outputs and name not in arguments]
+        self.kinds = dict(zip(self.parameters, kernel._plan, strict=True))
+        if not any(self.kinds[name] in ("input", "output") for name in self.inputs):
+            raise ValueError(
+                f"operator '{name}': no tensor among its inputs {self.inputs}, to say on which device to run"
+            )
+        if block is None and kernel.block is None:
+            raise TypeError(f"operator '{name}': block= is missing: the binary fixes no workgroup size")
+        self._order_defaults()
+        # In the order in which the kernel has them, and C++ wants them.
+        self.outputs = {key: self._expression(outputs[key]) for key in self.parameters if key in outputs}
+        self.arguments = {key: self._expression(arguments[key]) for key in self.parameters if key in arguments}
+        self.geometry = {
+            "grid": self._expression(grid),
+            "block": self._expression(kernel.block if block is None else block),
+            "shared_memory": self._expression(shared_memory),
+        }
+
+    def _check_names(self, **options: Mapping[str, Any]) -> None:
+        for option, given in options.items():
+            if unknown := sorted(set(given) - set(self.parameters)):
+                raise ValueError(
+                    f"operator '{self.name}': {option}= names {unknown}, but the kernel's parameters are "
+                    f"{list(self.parameters)}"
+                )
+        if twice := sorted(set(options["outputs"]) & set(options["arguments"])):
+            raise ValueError(f"operator '{self.name}': {twice} are in outputs= and in arguments=")
+        if "bytes" in self.kernel._plan:
+            raise ValueError(f"operator '{self.name}': the kernel takes a struct (bytes[N]), which operators cannot")
+
+    def _order_defaults(self) -> None:
+        """What Python demands of functions: no parameter without a default after one that has it."""
+        with_default = [name in self.defaults for name in self.inputs]
+        if with_default != sorted(with_default) or any(name not in self.inputs for name in self.defaults):
+            raise ValueError(
+                f"operator '{self.name}': defaults= must be of the last inputs, which are {self.inputs}, given "
+                f"{list(self.defaults)}"
+            )
+
+    def _expression(self, value: Any) -> Expression:
+        names = tuple(inspect.signature(value).parameters) if callable(value) else ()
+        if unknown := [name for name in names if name not in self.inputs]:
+            raise ValueError(
+                f"operator '{self.name}': an expression names {unknown}, but the operator's inputs are {self.inputs}"
+            )
+        return Expression(value, names)
+
+    @property
+    def mutates(self) -> tuple[str, ...]:
+        """The inputs that the kernel writes."""
+        return tuple(name for name in self.inputs if self.kinds[name] == "output")
+
+    def signature(self) -> inspect.Signature:
+        """The operator's, with types."""
+        types = {"input": torch.Tensor, "output": torch.Tensor, "float": float}
+        results = len(self.outputs)
+        returned: Any = None if not results else torch.Tensor if results == 1 else tuple[(torch.Tensor,) * results]  # type: ignore[misc]
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    annotation=types.get(self.kinds[name], int),
+                    default=self.defaults.get(name, inspect.Parameter.empty),
+                )
+                for name in self.inputs
+            ],
+            return_annotation=returned,
+        )
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """The operator in Python: for compilers."""
+        inputs = {**self.defaults, **dict(zip(self.inputs, args, strict=False)), **kwargs}
+        results = {name: expression(inputs) for name, expression in self.outputs.items()}
+        computed = {name: expression(inputs) for name, expression in self.arguments.items()}
+        values = {**inputs, **results, **computed}
+        geometry = {name: expression(inputs) for name, expression in self.geometry.items()}
+        self.kernel(*(values[name] for name in self.parameters), **geometry, **self.attributes)
+        return next(iter(results.values())) if len(results) == 1 else tuple(results.values()) or None
+
+    def specialize(self, kinds: Sequence[tuple[int, torch.dtype]]) -> tuple[list[_expressions.Instruction], list[Any]]:
+        """The instructions for inputs with tensors of these ranks and dtypes, and what the results are."""
+        inputs = self._stand_ins(kinds)
+        code: list[_expressions.Instruction] = []
+        results = []
+
+        def add(value: Any, is_real: bool = False) -> None:
+            number = _expressions.Number.of(value)
+            if number.is_real and not is_real:
+                raise TypeError("expected an int, given a float")
+            code.extend(number.to_real().code if is_real else number.code)
+
+        for name, expression in self.outputs.items():
+            with self._naming(f"output '{name}'"):
+                made = expression(inputs)
+                if not isinstance(made, _expressions.NewTensor):
+                    raise TypeError("expected a tensor made by a.new_empty() or a.new_zeros() of an input a")
+                for size in made.sizes:
+                    add(size)
+                results.append((len(made.sizes), made.dtype, made.zeroed))
+        for name, expression in self.arguments.items():
+            with self._naming(f"argument '{name}'"):
+                add(expression(inputs), is_real=self.kinds[name] == "float")
+        for name, expression in self.geometry.items():
+            with self._naming(name):
+                value = expression(inputs)
+                extents = value if isinstance(value, (tuple, list)) else (value,)
+                wanted = 1 if name == "shared_memory" else 3
+                if not 1 <= len(extents) <= wanted:
+                    raise ValueError(f"expected 1 to {wanted} numbers, given {len(extents)}")
+                for extent in (*extents, *(1,) * (wanted - len(extents))):
+                    add(extent)
+        return code, results
+
+    def _stand_ins(self, kinds: Sequence[tuple[int, torch.dtype]]) -> dict[str, Any]:
+        tensors = iter(kinds)
+        return {
+            name: _expressions.Tensor(index, *next(tensors))
+            if self.kinds[name] in ("input", "output")
+            else _expressions.scalar(index, is_real=self.kinds[name] == "float")
+            for index, name in enumerate(self.inputs)
+        }
+
+    @contextmanager
+    def _naming(self, what: str) -> Iterator[None]:
+        """What an expression raises names operator and expression."""
+        try:
+            yield
+        except Exception as error:
+            kind = type(error) if isinstance(error, (TypeError, ValueError)) else ValueError
+            raise kind(f"operator '{self.name}', {what}: {error}") from error
+
+    def declare(self, fallback: Callable[..., Any]) -> _C.DeclaredCall:
+        """What C++ needs to know."""
+        index = {name: i for i, name in enumerate(self.parameters)}
+        return _C.declare(
+            self.name,
+            self.kernel,
+            inputs=[index[name] for name in self.inputs],
+            results=[index[name] for name in self.outputs],
+            computed=[index[name] for name in self.arguments],
+            names=self.inputs,
+            defaults=self.defaults,
+            options=dict(self.attributes),
+            specialize=self.specialize,
+            fallback=fallback,
+        )
+
+
+def parameter_names(kernel: _C.Kernel) -> tuple[str, ...]:
+    """Those of the signature; arg0, arg1, ... where it gives none, or one twice."""
+    names = kernel._names
+    return tuple(
+        name if name.isidentifier() and names.count(name) == 1 else f"arg{index}" for index, name in enumerate(names)
+    )
+
+
+class DeclaredOperator(Operator):
+    """An operator whose calls run no Python: on plain GPU tensors from call to launch, else from the dispatcher on."""
+
+    def __init__(self, declaration: Declaration, *, inline: bool) -> None:
+        self._call = declaration.declare(functools.partial(dispatch, self))
+
+        def body(*args: Any, **kwargs: Any) -> Any:
+            return declaration.run(*args, **kwargs)
+
+        body.__name__ = declaration.name.rpartition("::")[2]
+        body.__signature__ = declaration.signature()  # type: ignore[attr-defined]
+        super().__init__(
+            declaration.name, body, mutates=declaration.mutates, inline=inline, kernels=(declaration.kernel,)
+        )
+        _C.OperatorBase.__init__(self, self._call, dispatch)
+        self._definition["declaration"] = (
+            declaration.outputs,
+            declaration.arguments,
+            declaration.geometry,
+            declaration.defaults,
+            declaration.attributes,
+        )
+
+    def _register_autograd(self, short_name: str) -> None:
+        # C++ asks whether autograd has a part in a call: Python need not run where it has none.
+        autograd_name = self.name.replace("::", "_")
+        self._autograd_library = make_library(AUTOGRAD)
+        self._autograd_library.define(autograd_name + str(self.overload._schema).removeprefix(self.name))
+        self._autograd_library.impl(autograd_name, self._run_autograd, "Autograd", with_keyset=True)
+        self._call.implement(f"{AUTOGRAD}::{autograd_name}")
+
+    def _withdraw(self) -> None:
+        self._call.withdraw()
+        self._autograd_library._destroy()
+        super()._withdraw()
+
+
+_C.define_call(DeclaredOperator, dispatch)
