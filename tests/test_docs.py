@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from ranks import free_port
 from support import ROOT
 
 PAGES = (
@@ -21,7 +22,7 @@ PAGES = (
 )
 
 # What torchrun tells a process, here the only one.
-ENVIRONMENT = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "0"}
+RANKS = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -30,7 +31,10 @@ def test_examples(page: str) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
     assert blocks
     code = re.sub(r"^(\S.*)  # (\w+(?:Error|Fault)):.*$", expect_error, "".join(blocks), flags=re.MULTILINE)
-    environment = {**os.environ, **ENVIRONMENT}
+    ranks = (
+        {**RANKS, "MASTER_PORT": str(free_port())} if "init_device_mesh" in code or "init_process_group" in code else {}
+    )
+    environment = {**os.environ, **ranks}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from ranks import run_ranks
 from support import ROOT
-from torchrun import torchrun
 from train_tiny_transformer import OURS, PRESETS, Place, Text, make_model, parse_options, train
 
 SCRIPT = ROOT / "examples" / "train_tiny_transformer.py"
@@ -26,7 +26,7 @@ def losses_of_one_process() -> list[float]:
 @pytest.mark.parametrize("options", [(), ("--fsdp",)], ids=["ddp", "fsdp2"])
 def test_losses_are_those_of_one_process(options: tuple[str, ...], tmp_path: Path) -> None:
     files = ("--json", tmp_path / "losses.json", "--picture", tmp_path / "losses.png")
-    torchrun(SCRIPT, "--steps", STEPS, *files, *options)
+    run_ranks(SCRIPT, "--steps", STEPS, *files, *options, directory=tmp_path)
     (losses,) = json.loads((tmp_path / "losses.json").read_text()).values()
     # The gradients' sums are in another order, and not rounded to bf16 between the two processes.
     assert losses == pytest.approx(losses_of_one_process(), abs=2e-3)

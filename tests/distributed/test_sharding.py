@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ranks import run_ranks
 from support import ROOT
-from torchrun import torchrun
 
 
-def test_the_gemm_is_sharded_by_rows_columns_and_k() -> None:
-    output = torchrun(ROOT / "examples" / "sharded_gemm.py")
+def test_the_gemm_is_sharded_by_rows_columns_and_k(tmp_path: Path) -> None:
+    output = run_ranks(ROOT / "examples" / "sharded_gemm.py", directory=tmp_path)
     assert "All results equal torch's" in output
     for result in ("S(0)", "S(1)", "P(sum)", "R"):
         assert f" {result} " in output
 
 
-def test_rules() -> None:
-    assert "all rules hold" in torchrun(Path(__file__).with_name("sharding_rules.py"))
+def test_rules(tmp_path: Path) -> None:
+    assert "all rules hold" in run_ranks(Path(__file__).with_name("sharding_rules.py"), directory=tmp_path)

@@ -10,8 +10,8 @@ import pytest
 import torch
 from catalog.training import Functions, layer_by_torch, trainable_layer
 from gpu_support import need_nvidia
+from ranks import PROCESSES, run_ranks
 from support import ROOT
-from torchrun import PROCESSES, torchrun
 
 pytestmark = pytest.mark.filterwarnings("default")  # NCCL and torch have advice for each machine.
 gpu = pytest.mark.gpu
@@ -88,14 +88,14 @@ def test_two_processes_train_together(options: tuple[str, ...], tmp_path: Path) 
     """The program compares with torch, distributed in the same way."""
     need_nvidia(PROCESSES)
     program, file = ROOT / "examples" / "train_tiny_transformer.py", tmp_path / "losses.json"
-    torchrun(
-        program, "--device=cuda", "--compare", "--steps=20", "--json", file, "--picture", tmp_path / "x.png", *options
-    )
+    files = ("--json", file, "--picture", tmp_path / "x.png")
+    run_ranks(program, "--device=cuda", "--compare", "--steps=20", *files, *options, directory=tmp_path)
     losses, _ = json.loads(file.read_text()).values()
     assert losses[-1] < losses[0] - 0.5
 
 
 @gpu
-def test_the_gemm_is_sharded() -> None:
+def test_the_gemm_is_sharded(tmp_path: Path) -> None:
     need_nvidia(PROCESSES)
-    assert "All results equal torch's" in torchrun(ROOT / "examples" / "sharded_gemm.py", "--device=cuda")
+    output = run_ranks(ROOT / "examples" / "sharded_gemm.py", "--device=cuda", directory=tmp_path)
+    assert "All results equal torch's" in output
