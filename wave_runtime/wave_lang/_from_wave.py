@@ -129,7 +129,7 @@ def from_wave(kernel: Any, options: Any = None) -> WaveFunction:
     written = {buffer.name for buffer in code.buffers if buffer.is_written}
     signature = [f"{item}: *{types[item]}{'' if item in written else ' const'}" for item in order]
     signature += [f"{scalar.name}: {types[scalar.name]}" for scalar in code.scalars]
-    signature += [f"{symbol}: i64" for symbol in settings.dynamic_symbols]
+    signature += [f"{code.variable(symbol)}: i64" for symbol in settings.dynamic_symbols]
     module = Module(_C.raw_codes(kernel.gpu_func), ", ".join(signature), None, "contiguous", False)
     return WaveFunction(module[name], code, order)
 
@@ -198,7 +198,7 @@ def _compile(source: str, name: str, kernel: _C.Kernel) -> Any:
 
     file = f"<from_wave {kernel.handle} {len(linecache.cache)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    namespace: dict[str, Any] = {"kernel": kernel, "refuse": refuse}  # no __name__, which dynamo would import
+    namespace: dict[str, Any] = {"launch": kernel, "refuse": refuse}  # no __name__, which dynamo would import
     namespace |= {"torch": torch, "Tensor": torch.Tensor}
     exec(compile(source, file, "exec"), namespace)
     return namespace[name]

@@ -92,15 +92,18 @@ class Code:
         self.name = name
         self.parameters = list(parameters)
         self.dynamic = list(dynamic)
-        plain = {symbol: sympy.Symbol(str(symbol)) for symbol in {*sizes, *dynamic}}
-        self._values = {plain[symbol]: value for symbol, value in sizes.items()}
+        self._values = {sympy.Symbol(self.variable(symbol)): value for symbol, value in sizes.items()}
         self._grid = [self._expression(extent) for extent in grid]
+
+    def variable(self, symbol: Any) -> str:
+        """The variable that holds a size: a tensor may have the same name."""
+        return f"{symbol}_size" if str(symbol) in {buffer.name for buffer in self.buffers} else str(symbol)
 
     def _expression(self, expression: Any) -> sympy.Expr:
         """With plain symbols, and numbers where the size is fixed."""
         expression = sympy.sympify(expression)
-        expression = expression.subs({symbol: sympy.Symbol(str(symbol)) for symbol in expression.free_symbols})
-        return expression.subs(self._values)
+        plain = {symbol: sympy.Symbol(self.variable(symbol)) for symbol in expression.free_symbols}
+        return expression.subs(plain).subs(self._values)
 
     def _shape(self, buffer: Buffer) -> list[str]:
         return [code_of(self._expression(extent)) for extent in buffer.shape]
@@ -113,15 +116,16 @@ class Code:
         known = set()
         for scalar in self.parameters:
             if isinstance(scalar, Scalar) and scalar.symbol is not None:
-                known.add(str(scalar.symbol))
-                if str(scalar.symbol) != scalar.name:
-                    yield f"{scalar.symbol} = {scalar.name}"
+                variable = self.variable(scalar.symbol)
+                known.add(variable)
+                if variable != scalar.name:
+                    yield f"{variable} = {scalar.name}"
         for buffer in buffers:
             for dimension, extent in enumerate(self._shape(buffer)):
                 if extent.isidentifier() and extent not in known:
                     known.add(extent)
                     yield f"{extent} = {buffer.name}.shape[{dimension}]"
-        needed = {str(symbol) for symbol in self.dynamic}
+        needed = {self.variable(symbol) for symbol in self.dynamic}
         for expression in [*self._grid, *(self._expression(extent) for item in self.buffers for extent in item.shape)]:
             needed |= {str(symbol) for symbol in expression.free_symbols}
         if unknown := sorted(needed - known):
@@ -151,8 +155,8 @@ class Code:
             yield f"    refuse({buffer.name!r}, {names!r}, None, {buffer.name})"
 
     def _call(self, order: Sequence[str]) -> str:
-        arguments = [*order, *(scalar.name for scalar in self.scalars), *map(str, self.dynamic)]
-        return f"kernel({', '.join(arguments)}, grid={self._tuple([code_of(extent) for extent in self._grid])})"
+        arguments = [*order, *(scalar.name for scalar in self.scalars), *map(self.variable, self.dynamic)]
+        return f"launch({', '.join(arguments)}, grid={self._tuple([code_of(extent) for extent in self._grid])})"
 
     def launch(self, order: Sequence[str]) -> str:
         """The launch with all tensors given; ``order`` names them as the binary takes them."""
