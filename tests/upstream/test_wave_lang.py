@@ -31,7 +31,7 @@ def run(*arguments: str | Path) -> str:
         "-p",
         "no:cacheprovider",
     ]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{FOLDER}", "WAVE_CACHE_ON": "0"}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{FOLDER}:{ROOT / 'examples'}", "WAVE_CACHE_ON": "0"}
     done = subprocess.run(
         [*command, *arguments], env=environment, cwd=FOLDER, capture_output=True, text=True, timeout=600
     )
@@ -50,3 +50,7 @@ def test_plugin(tmp_path: Path) -> None:
 
 def test_from_wave() -> None:
     assert "7 passed" in run("from_wave_cases.py")
+
+
+def test_example() -> None:
+    assert "6 passed" in run("train_on_wave_cases.py")
