@@ -154,7 +154,7 @@ class Call {
     tensor_arguments_.check_together();
     tensor_arguments_.check_inference();
     for (const TensorArguments::Item& item : tensor_arguments_.items()) {
-      const void* const data = data_of(item.tensor->unsafeGetTensorImpl(), item.is_written);
+      const void* const data = data_of(item.tensor->unsafeGetTensorImpl(), true);  // as launch_raw() allows
       std::memcpy(packed_.data() + kPointerBytes * item.index, &data, kPointerBytes);
     }
   }
