@@ -80,6 +80,7 @@ def test_public_names() -> None:
         "__version__",
         "cdiv",
         "define_op",
+        "from_wave",
         "hooks",
         "launch",
         "load",
