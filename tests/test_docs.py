@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from support import ROOT
 PAGES = (
     "README.md",
     "docs/autograd.md",
+    pytest.param("docs/compile.md", marks=pytest.mark.skipif(not shutil.which("clang-19"), reason="needs clang-19")),
     "docs/distributed.md",
     "docs/export.md",
     "docs/gpu.md",

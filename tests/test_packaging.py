@@ -50,6 +50,8 @@ def test_installs_from_the_source_distribution(source_distribution: Path, tmp_pa
         "libwave_runtime.so",
         "include/wave_runtime.h",
         "include/wave_runtime.hpp",
+        "device/hip/hip_runtime.h",
+        "device/wave_device/math.h",
         "share/cmake/wave_runtime/wave_runtime-config.cmake",
         "share/cmake/wave_runtime/wave_runtime-config-version.cmake",
     ):

@@ -24,6 +24,7 @@ from wave_runtime._C import (
     launch,
 )
 from wave_runtime._compare import Comparison, compare
+from wave_runtime._compile import CompileError, compile
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
 from wave_runtime._upstream import load_binary, load_hip_functions
@@ -35,6 +36,7 @@ if _TYPE_CHECKING:
 __all__ = [
     "BoundLaunch",
     "Comparison",
+    "CompileError",
     "Int32Vector",
     "Int64Vector",
     "Kernel",
@@ -48,6 +50,7 @@ __all__ = [
     "__version__",
     "cdiv",
     "compare",
+    "compile",
     "define_op",
     "from_wave",
     "hooks",

@@ -1,4 +1,4 @@
-"""The command line: ``python -m wave_runtime info|disasm|coverage|run FILE``, ``env``, ``hip-emulator``, ``cmake``."""
+"""The command line: ``python -m wave_runtime compile|info|disasm|coverage|run FILE``, ``env``, and others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from wave_runtime import KernelFault, __version__, _coverage, _disasm, _env, _info, _replay, _run
+from wave_runtime import KernelFault, __version__, _coverage, _disasm, _env, _info, _replay, _run, compile
 
 _FOLDER = Path(__file__).absolute().parent
 
@@ -30,11 +30,25 @@ def parser() -> argparse.ArgumentParser:
     coverage.add_argument("files", nargs="+", metavar="FILE")
     coverage.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
     _add_run(commands.add_parser("run", help="launch a kernel, or make a dumped launch again"))
+    _add_compile(commands.add_parser("compile", help="compile HIP or CUDA C++, assembly or LLVM IR"))
     env = commands.add_parser("env", help="drivers, devices, versions, and why a driver is not available")
     env.add_argument("--json", action="store_true", help="for tools")
     commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
     commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs to find wave_runtime and Torch")
     return top
+
+
+def _add_compile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the source; its suffix says the language")
+    parser.add_argument("-o", "--output", metavar="FILE", help="by default the source's name with .hsaco or .cubin")
+    parser.add_argument("--target", help='by default that of the current GPU, else "gfx942"')
+    parser.add_argument("--language", help="hip, cuda, asm or llvm")
+    parser.add_argument("-D", action="append", default=[], dest="defines", metavar="NAME[=VALUE]", help="a macro")
+    parser.add_argument("-I", action="append", default=[], dest="include_dirs", metavar="FOLDER", help="for headers")
+    parser.add_argument(
+        "--option", action="append", default=[], dest="options", help="one for the compiler: --option=-g"
+    )
+    parser.add_argument("--no-cache", action="store_true", help="compile in any case, and keep nothing")
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -83,6 +97,8 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "env":
             environment = _env.describe()
             print(json.dumps(environment, indent=2) if options.json else _env.render(environment))
+        elif options.command == "compile":
+            _compile_file(options)
         elif options.command == "run":
             _run_kernel(options)
         elif options.command == "hip-emulator":
@@ -100,6 +116,25 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"python -m wave_runtime: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _compile_file(options: argparse.Namespace) -> None:
+    defines = {name: value if equals else None for name, equals, value in (d.partition("=") for d in options.defines)}
+    module = compile(
+        Path(options.file),
+        language=options.language,
+        target=options.target,
+        options=options.options,
+        defines=defines,
+        include_dirs=options.include_dirs,
+        cache=not options.no_cache,
+    )
+    suffix = ".hsaco" if module.target.startswith("gfx") else ".cubin"
+    output = Path(options.output or Path(options.file).with_suffix(suffix))
+    output.write_bytes(module.images[module.target])
+    print(output)
+    for name in module:
+        print(f"  {name}({module[name].signature})")
 
 
 def _run_kernel(options: argparse.Namespace) -> None:

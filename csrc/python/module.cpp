@@ -133,7 +133,11 @@ PYBIND11_MODULE(_C, module) {
       .def(py::init(&parse), py::arg("data"))
       .def_property_readonly("format", [](const ParsedCode& parsed) { return name(parsed.code->format()); })
       .def_property_readonly("target", [](const ParsedCode& parsed) { return parsed.code->target().id(); })
-      .def_property_readonly("kernels", &kernel_names);
+      .def_property_readonly("kernels", &kernel_names)
+      .def_property_readonly("data", [](const ParsedCode& parsed) {
+        const std::span<const uint8_t> bytes = parsed.code->bytes().span();
+        return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      });
   module.def("make_kernel", &make_kernel, py::arg("variants"), py::arg("name"), py::arg("signature"), py::arg("writes"),
              py::arg("strides"), py::arg("strict"));
   module.def("embedded_code", &code_of, py::arg("handle"));

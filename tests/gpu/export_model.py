@@ -59,11 +59,11 @@ def binary(device: str) -> bytes:
     """The kernels of the conformance suite for the device."""
     if device == "cpu":
         return (TESTS / "conformance/kernels.hsaco").read_bytes()
-    sys.path.append(str(TESTS.parent / "examples/kernels"))
-    from cuda_compiler import compile_cuda
+    import wave_runtime
 
     major, minor = torch.cuda.get_device_capability()
-    return compile_cuda(TESTS / "conformance/kernels.cu", f"sm_{major}{minor}")
+    target = f"sm_{major}{minor}"
+    return wave_runtime.compile(TESTS / "conformance/kernels.cu", target=target).images[target]
 
 
 def exported(model: torch.nn.Module, device: str) -> torch.export.ExportedProgram:

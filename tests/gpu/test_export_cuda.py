@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cuda_compiler import find_nvcc, find_nvrtc
+from cuda_support import need_cuda_compiler
 from gpu_support import need_nvidia
 from support import ROOT
 from torch.utils import cpp_extension
@@ -60,8 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The exported program and its inputs."""
     if DEVICE == "cuda":
         need_nvidia()
-        if find_nvcc() is None and find_nvrtc() is None:
-            pytest.skip("neither nvcc nor NVRTC is installed")
+        need_cuda_compiler()
     folder = tmp_path_factory.mktemp("export")
     expect_success(step("export", folder))
     return folder
