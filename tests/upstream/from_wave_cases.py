@@ -12,6 +12,7 @@ from wave_lang_kernels import (
     K,
     M,
     N,
+    accumulate,
     matmul,
     scale_and_shift,
 )
@@ -118,3 +119,16 @@ def test_scalars_and_fixed_sizes() -> None:
         from_wave(compiled, options())
     with pytest.raises(TypeError, match="needs options=WaveCompileOptions"):
         from_wave(scale_and_shift())
+
+
+def test_atomics() -> None:
+    """wave-lang calls a tensor an input that only atomic operations change."""
+    function = from_wave(accumulate(), options(subs={}, dynamic_symbols=[M]))
+    assert function.writes == ("total", "before")
+    a, total, before = (torch.randint(100, (128,), dtype=torch.int32) for _ in range(3))  # atomics are not masked
+    start = total.clone()
+    function(a, total, before)
+    assert torch.equal(before, start)
+    assert torch.equal(total, start + a)
+    with pytest.raises(ValueError, match="'total', which it writes, is read, too: write a function"):
+        function.define_op("from_wave::accumulate")

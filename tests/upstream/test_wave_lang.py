@@ -49,7 +49,7 @@ def test_plugin(tmp_path: Path) -> None:
 
 
 def test_from_wave() -> None:
-    assert "7 passed" in run("from_wave_cases.py")
+    assert "8 passed" in run("from_wave_cases.py")
 
 
 def test_example() -> None:

@@ -152,6 +152,7 @@ def _parameters(name: str, compiled: Any, function: Any) -> tuple[list[Parameter
     if function is None and compiled.bound_scalar_symbols:
         raise ValueError(f"Wave kernel '{name}' has bound scalars: pass from_wave(function, options)")
     symbols = {str(symbol): symbol for symbol in compiled.bound_scalar_symbols}
+    changed = _changed_by_atomics(compiled.get_trace() or function._trace())
     parameters: list[Parameter] = []
     types: dict[str, str] = {}
     buffers = 0
@@ -159,7 +160,7 @@ def _parameters(name: str, compiled: Any, function: Any) -> tuple[list[Parameter
         kind = str(hint.dtype).lower()
         types[key] = kind if kind in TYPES else ""
         if hasattr(hint, "address_space"):
-            is_written = _usage(compiled, buffers) != "INPUT"
+            is_written = _usage(compiled, buffers) != "INPUT" or key in changed
             parameters.append(Buffer(key, tuple(hint.symbolic_shape), _torch_dtype(hint.dtype), is_written))
             buffers += 1
         else:
@@ -171,6 +172,19 @@ def _usage(compiled: Any, index: int) -> str:
     """ "INPUT" or "OUTPUT"."""
     usage: str = compiled.options.kernel_usages[index].name
     return usage
+
+
+def _changed_by_atomics(trace: Any) -> set[str]:
+    """The parameters that atomic operations change: wave-lang calls those inputs that nothing else writes."""
+    from wave_lang.kernel.ops.wave_ops import AtomicOp, Placeholder, ScatterAdd, get_custom
+
+    names = set()
+    for operation in map(get_custom, trace.walk()):
+        if isinstance(operation, (AtomicOp, ScatterAdd)):
+            memory = get_custom(operation.rhs if isinstance(operation, AtomicOp) else operation.memory)
+            if isinstance(memory, Placeholder):
+                names.add(memory._name)
+    return names
 
 
 def _is_size(value: Any) -> bool:
