@@ -47,6 +47,15 @@ def test_what_it_knows(gemm: WaveFunction) -> None:
     assert "grid=(-(-(M) // (32)), -(-(N) // (32)), 1)" in gemm.source
 
 
+def test_its_code_object(gemm: WaveFunction, operands: tuple[torch.Tensor, torch.Tensor]) -> None:
+    """It serves without the compiler."""
+    c = torch.zeros(70, 33)
+    wave_runtime.load(gemm.code, signature={"matmul": gemm.kernel.signature})["matmul"](
+        *operands, c, 70, 33, 64, grid=(3, 2)
+    )
+    close(c, *operands)
+
+
 def test_call(gemm: WaveFunction, operands: tuple[torch.Tensor, torch.Tensor]) -> None:
     c = torch.zeros(70, 33)
     gemm(*operands, c)

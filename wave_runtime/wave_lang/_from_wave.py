@@ -51,6 +51,11 @@ class WaveFunction:
         """Launch on the tensors' device, as ``kernel(...)`` does."""
         self._launch(*args)
 
+    @property
+    def code(self) -> bytes:
+        """The code object. In a file, it is for ``wave_runtime.load``, which needs no compiler."""
+        return bytes(_C.embedded_code(self.kernel.handle).numpy())
+
     def define_op(self, name: str, *, inline: bool = False) -> Operator:
         """Make an operator that takes what the kernel reads, and returns what it writes as new tensors.
 
