@@ -139,5 +139,7 @@ def test_atomics() -> None:
     function(a, total, before)
     assert torch.equal(before, start)
     assert torch.equal(total, start + a)
-    with pytest.raises(ValueError, match="'total', which it writes, is read, too: write a function"):
+    with pytest.raises(
+        ValueError, match="'total', which it writes, is read, too: write a function that makes the results"
+    ):
         function.define_op("from_wave::accumulate")

@@ -59,6 +59,8 @@ class WaveFunction:
     def define_op(self, name: str, *, inline: bool = False) -> Operator:
         """Make an operator that takes what the kernel reads, and returns what it writes as new tensors.
 
+        These are not initialised: what the kernel does not write of them is undefined.
+
         Args:
             name: ``"namespace::name"``.
             inline: whether ``torch.compile`` traces the launch instead of one operator.
@@ -68,17 +70,23 @@ class WaveFunction:
                 what it writes, too: write a function that prepares it, and decorate that with
                 ``wave_runtime.define_op``.
         """
+        try:
+            self._check_results()
+            source = self._code.functional(self._order)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}: write a function that makes the results, calls the kernel and returns them, and decorate "
+                "that with wave_runtime.define_op"
+            ) from None
+        return define_op(name, inline=inline, kernels=[self.kernel])(_compile(source, self._code.name, self.kernel))
+
+    def _check_results(self) -> None:
         arguments = [item for item in self.kernel.info["kernarg"]["arguments"] if item["kind"] == "global_buffer"]
         access = dict(zip(self._order, (item["access"] for item in arguments), strict=True))
         for buffer in self._code.buffers:
             if buffer.is_written and (access[buffer.name] != "write_only" or buffer.dtype is None):
                 what = "of a dtype that torch lacks" if buffer.dtype is None else "read, too"
-                raise ValueError(
-                    f"Wave kernel '{self._code.name}': '{buffer.name}', which it writes, is {what}: write a function "
-                    "that makes it, calls the kernel and returns it, and decorate that with wave_runtime.define_op"
-                )
-        body = _compile(self._code.functional(self._order), self._code.name, self.kernel)
-        return define_op(name, inline=inline, kernels=[self.kernel])(body)
+                raise ValueError(f"Wave kernel '{self._code.name}': '{buffer.name}', which it writes, is {what}")
 
     def __repr__(self) -> str:
         return f"<wave_runtime.wave_lang.WaveFunction {self._code.name}({', '.join(self.parameters)})>"
