@@ -39,7 +39,7 @@ def test_examples(page: str, tmp_path: Path) -> None:
     ranks = (
         {**RANKS, "MASTER_PORT": str(free_port())} if "init_device_mesh" in code or "init_process_group" in code else {}
     )
-    environment = {**os.environ, **ranks, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **ranks, "PYTHONPATH": str(ROOT), "WAVE_CACHE_ON": "0"}
     script = tmp_path / "page.py"  # a file: wave-lang reads the source of what it compiles
     script.write_text(code)
     done = subprocess.run([sys.executable, script], cwd=ROOT, env=environment, capture_output=True, text=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+from wave_lang.kernel.wave import cache
 from wave_lang.kernel.wave.compile import WaveCompileOptions, wave_compile
 from wave_lang_kernels import (
     ADDRESS_SPACE,
@@ -143,3 +146,17 @@ def test_atomics() -> None:
         ValueError, match="'total', which it writes, is read, too: write a function that makes the results"
     ):
         function.define_op("from_wave::accumulate")
+
+
+def test_compiled_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What wave-lang's cache gives has no types: those of the function serve."""
+    monkeypatch.setattr(cache, "WAVE_CACHE_ON", 1)
+    cache.reset_cache_manager(tmp_path)
+    a, b = torch.randn(5, 100), torch.zeros(5, 100)
+    for _ in range(2):
+        settings = options(subs={ADDRESS_SPACE: GLOBAL_ADDRESS_SPACE}, dynamic_symbols=[M, N])
+        from_wave(scale_and_shift(), settings)(a, 2.0, 3.0, b)
+        torch.testing.assert_close(b, a * 2 + 3)
+    with pytest.raises(ValueError, match=r"came from wave-lang's cache.*: pass from_wave\(function, options\)"):
+        from_wave(wave_compile(settings, scale_and_shift()))
+    assert list(tmp_path.glob("*/*.hsaco"))
