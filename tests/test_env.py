@@ -95,5 +95,5 @@ def test_every_variable_is_listed() -> None:
     sources = [*(ROOT / "csrc").rglob("*.cpp"), *(ROOT / "wave_runtime").glob("*.py")]
     read = set()
     for source in sources:
-        read |= set(re.findall(r'(?:getenv|environment_number|environ\.get)\("([A-Z_]+)"', source.read_text()))
+        read |= set(re.findall(r'(?:getenv|environment_number|variable|is_set|environ\.get)\("([A-Z_]+)"', source.read_text()))
     assert read == set(_env.VARIABLES)

@@ -23,6 +23,7 @@ from wave_runtime._C import (
     Sequence,
     launch,
 )
+from wave_runtime._compare import Comparison, compare
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
 from wave_runtime._upstream import load_binary, load_hip_functions
@@ -33,6 +34,7 @@ if _TYPE_CHECKING:
 
 __all__ = [
     "BoundLaunch",
+    "Comparison",
     "Int32Vector",
     "Int64Vector",
     "Kernel",
@@ -45,6 +47,7 @@ __all__ = [
     "Variants",
     "__version__",
     "cdiv",
+    "compare",
     "define_op",
     "from_wave",
     "hooks",

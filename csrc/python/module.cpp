@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "driver/driver.h"
+#include "driver/emulator_profile.h"
 #include "emulator/bodies.h"
 #include "emulator/translate.h"
 #include "op/embedded.h"
@@ -78,6 +79,17 @@ py::dict emulator_statistics() {
   result["instructions"] = statistics.instructions;
   result["waves"] = statistics.waves;
   result["workgroups"] = statistics.workgroups;
+  const auto found = last_launch_profile();
+  if (found == nullptr) return result;
+  const LaunchProfile& profile = *found;
+  result["kinds"] = profile.kinds;
+  result["names"] = profile.instructions;
+  result["bytes"] = profile.bytes;
+  result["vector_instructions"] = profile.vector_instructions;
+  result["lanes"] = profile.lanes;
+  result["lds_cycles"] = profile.lds_cycles;
+  result["lds_conflict_cycles"] = profile.lds_conflict_cycles;
+  result["matrix_operations"] = profile.matrix_operations;
   return result;
 }
 
@@ -93,7 +105,7 @@ std::vector<std::string_view> implemented_instructions() {
 /// Why the emulator cannot run the instruction at the start of `data`, or None.
 std::optional<std::string> unsupported(const std::string& processor, const py::bytes& data) {
   const isa::InstructionSet* set = isa::InstructionSet::find(processor);
-  if (set == nullptr) throw ValueError(text("the emulator has no instruction table for ", processor));
+  if (set == nullptr || processor != "gfx942") throw ValueError(text("the emulator runs gfx942 code, not ", processor));
   const std::string_view bytes = data;
   std::vector<uint32_t> words(bytes.size() / 4);
   std::memcpy(words.data(), bytes.data(), words.size() * 4);

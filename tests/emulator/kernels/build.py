@@ -26,6 +26,10 @@ def main() -> None:
     clang = os.environ.get("CLANG") or shutil.which("clang-19") or "clang"
     for name in ("probes", "machine"):
         subprocess.run([clang, *ASSEMBLY, FOLDER / f"{name}.s", "-o", FOLDER / f"{name}.hsaco"], check=True)
+    for version in (4, 5):  # of DWARF, with paths relative to this folder
+        debug = [f"-gdwarf-{version}", "-fdebug-compilation-dir=."]
+        command = [clang, *HIP, "-O1", *debug, "lines.hip", "-o", f"lines_dwarf{version}.hsaco"]
+        subprocess.run(command, check=True, cwd=FOLDER)
     subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
 
 
