@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+from wave_lang.kernel.wave import cache
 from wave_lang.kernel.wave.compile import WaveCompileOptions, wave_compile
 from wave_lang_kernels import (
     ADDRESS_SPACE,
@@ -12,6 +15,7 @@ from wave_lang_kernels import (
     K,
     M,
     N,
+    accumulate,
     matmul,
     scale_and_shift,
 )
@@ -44,6 +48,15 @@ def test_what_it_knows(gemm: WaveFunction) -> None:
     assert (gemm.parameters, gemm.writes, gemm.dynamic_dims) == (("a", "b", "c"), ("c",), ("M", "N", "K"))
     assert gemm.kernel.signature == "a: *f16 const, b: *f16 const, c: *f32, M: i64, N: i64, K: i64"
     assert "grid=(-(-(M) // (32)), -(-(N) // (32)), 1)" in gemm.source
+
+
+def test_its_code_object(gemm: WaveFunction, operands: tuple[torch.Tensor, torch.Tensor]) -> None:
+    """It serves without the compiler."""
+    c = torch.zeros(70, 33)
+    wave_runtime.load(gemm.code, signature={"matmul": gemm.kernel.signature})["matmul"](
+        *operands, c, 70, 33, 64, grid=(3, 2)
+    )
+    close(c, *operands)
 
 
 def test_call(gemm: WaveFunction, operands: tuple[torch.Tensor, torch.Tensor]) -> None:
@@ -118,3 +131,32 @@ def test_scalars_and_fixed_sizes() -> None:
         from_wave(compiled, options())
     with pytest.raises(TypeError, match="needs options=WaveCompileOptions"):
         from_wave(scale_and_shift())
+
+
+def test_atomics() -> None:
+    """wave-lang calls a tensor an input that only atomic operations change."""
+    function = from_wave(accumulate(), options(subs={}, dynamic_symbols=[M]))
+    assert function.writes == ("total", "before")
+    a, total, before = (torch.randint(100, (128,), dtype=torch.int32) for _ in range(3))  # atomics are not masked
+    start = total.clone()
+    function(a, total, before)
+    assert torch.equal(before, start)
+    assert torch.equal(total, start + a)
+    with pytest.raises(
+        ValueError, match="'total', which it writes, is read, too: write a function that makes the results"
+    ):
+        function.define_op("from_wave::accumulate")
+
+
+def test_compiled_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What wave-lang's cache gives has no types: those of the function serve."""
+    monkeypatch.setattr(cache, "WAVE_CACHE_ON", 1)
+    cache.reset_cache_manager(tmp_path)
+    a, b = torch.randn(5, 100), torch.zeros(5, 100)
+    for _ in range(2):
+        settings = options(subs={ADDRESS_SPACE: GLOBAL_ADDRESS_SPACE}, dynamic_symbols=[M, N])
+        from_wave(scale_and_shift(), settings)(a, 2.0, 3.0, b)
+        torch.testing.assert_close(b, a * 2 + 3)
+    with pytest.raises(ValueError, match=r"came from wave-lang's cache.*: pass from_wave\(function, options\)"):
+        from_wave(wave_compile(settings, scale_and_shift()))
+    assert list(tmp_path.glob("*/*.hsaco"))

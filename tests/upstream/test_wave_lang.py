@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("wave_lang") is None, reason="wave-lang is not installed: make wave"
 )
 FOLDER = Path(__file__).parent
+NOTEBOOK = ROOT / "examples" / "wave_gemm.ipynb"
 
 
 def run(*arguments: str | Path) -> str:
@@ -49,8 +51,31 @@ def test_plugin(tmp_path: Path) -> None:
 
 
 def test_from_wave() -> None:
-    assert "7 passed" in run("from_wave_cases.py")
+    assert "10 passed" in run("from_wave_cases.py")
 
 
 def test_example() -> None:
     assert "6 passed" in run("train_on_wave_cases.py")
+
+
+def test_notebook_as_a_script(tmp_path: Path) -> None:
+    cells = json.loads(NOTEBOOK.read_text())["cells"]
+    script = tmp_path / "notebook.py"
+    script.write_text("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "WAVE_CACHE_ON": "0", "MPLBACKEND": "Agg"}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for line in ("writes:    ('c',)", "ValueError: Wave kernel 'gemm', 'b'", "v_mfma_f32_16x16x16_f16", "'matrix': 8"):
+        assert line in done.stdout
+    assert not any(cell.get("outputs") for cell in cells)
+
+
+def test_notebook_in_jupyter(tmp_path: Path) -> None:
+    pytest.importorskip("nbconvert")
+    pytest.importorskip("ipykernel")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "WAVE_CACHE_ON": "0"}
+    command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--output-dir", tmp_path, NOTEBOOK]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    cells = json.loads((tmp_path / NOTEBOOK.name).read_text())["cells"]
+    assert "image/png" in cells[-1]["outputs"][0]["data"]

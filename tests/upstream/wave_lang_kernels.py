@@ -70,6 +70,24 @@ def matmul(block: int = 32) -> Any:
     return matmul
 
 
+def accumulate() -> Any:
+    constraints = [
+        tkw.HardwareConstraint(threads_per_wave=64, vector_shapes={M: 64}),
+        tkw.WorkgroupConstraint(M, 64, 0),
+        tkw.WaveConstraint(M, 64),
+    ]
+
+    @tkw.wave(constraints)
+    def accumulate(
+        a: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.i32],
+        total: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.i32],
+        before: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.i32],
+    ) -> None:
+        tkw.write(tkw.atomic_add(tkw.read(a), total), before)
+
+    return accumulate
+
+
 def test_default_arch() -> None:
     assert get_default_arch() == "gfx942"
 

@@ -51,8 +51,15 @@ class WaveFunction:
         """Launch on the tensors' device, as ``kernel(...)`` does."""
         self._launch(*args)
 
+    @property
+    def code(self) -> bytes:
+        """The code object. In a file, it is for ``wave_runtime.load``, which needs no compiler."""
+        return bytes(_C.embedded_code(self.kernel.handle).numpy())
+
     def define_op(self, name: str, *, inline: bool = False) -> Operator:
         """Make an operator that takes what the kernel reads, and returns what it writes as new tensors.
+
+        These are not initialised: what the kernel does not write of them is undefined.
 
         Args:
             name: ``"namespace::name"``.
@@ -63,17 +70,23 @@ class WaveFunction:
                 what it writes, too: write a function that prepares it, and decorate that with
                 ``wave_runtime.define_op``.
         """
+        try:
+            self._check_results()
+            source = self._code.functional(self._order)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}: write a function that makes the results, calls the kernel and returns them, and decorate "
+                "that with wave_runtime.define_op"
+            ) from None
+        return define_op(name, inline=inline, kernels=[self.kernel])(_compile(source, self._code.name, self.kernel))
+
+    def _check_results(self) -> None:
         arguments = [item for item in self.kernel.info["kernarg"]["arguments"] if item["kind"] == "global_buffer"]
         access = dict(zip(self._order, (item["access"] for item in arguments), strict=True))
         for buffer in self._code.buffers:
             if buffer.is_written and (access[buffer.name] != "write_only" or buffer.dtype is None):
                 what = "of a dtype that torch lacks" if buffer.dtype is None else "read, too"
-                raise ValueError(
-                    f"Wave kernel '{self._code.name}': '{buffer.name}', which it writes, is {what}: write a function "
-                    "that makes it, calls the kernel and returns it, and decorate that with wave_runtime.define_op"
-                )
-        body = _compile(self._code.functional(self._order), self._code.name, self.kernel)
-        return define_op(name, inline=inline, kernels=[self.kernel])(body)
+                raise ValueError(f"Wave kernel '{self._code.name}': '{buffer.name}', which it writes, is {what}")
 
     def __repr__(self) -> str:
         return f"<wave_runtime.wave_lang.WaveFunction {self._code.name}({', '.join(self.parameters)})>"
@@ -152,6 +165,7 @@ def _parameters(name: str, compiled: Any, function: Any) -> tuple[list[Parameter
     if function is None and compiled.bound_scalar_symbols:
         raise ValueError(f"Wave kernel '{name}' has bound scalars: pass from_wave(function, options)")
     symbols = {str(symbol): symbol for symbol in compiled.bound_scalar_symbols}
+    changed = _changed_by_atomics(compiled.get_trace() or function._trace())
     parameters: list[Parameter] = []
     types: dict[str, str] = {}
     buffers = 0
@@ -159,7 +173,7 @@ def _parameters(name: str, compiled: Any, function: Any) -> tuple[list[Parameter
         kind = str(hint.dtype).lower()
         types[key] = kind if kind in TYPES else ""
         if hasattr(hint, "address_space"):
-            is_written = _usage(compiled, buffers) != "INPUT"
+            is_written = _usage(compiled, buffers) != "INPUT" or key in changed
             parameters.append(Buffer(key, tuple(hint.symbolic_shape), _torch_dtype(hint.dtype), is_written))
             buffers += 1
         else:
@@ -171,6 +185,19 @@ def _usage(compiled: Any, index: int) -> str:
     """ "INPUT" or "OUTPUT"."""
     usage: str = compiled.options.kernel_usages[index].name
     return usage
+
+
+def _changed_by_atomics(trace: Any) -> set[str]:
+    """The parameters that atomic operations change: wave-lang calls those inputs that nothing else writes."""
+    from wave_lang.kernel.ops.wave_ops import AtomicOp, Placeholder, ScatterAdd, get_custom
+
+    names = set()
+    for operation in map(get_custom, trace.walk()):
+        if isinstance(operation, (AtomicOp, ScatterAdd)):
+            memory = get_custom(operation.rhs if isinstance(operation, AtomicOp) else operation.memory)
+            if isinstance(memory, Placeholder):
+                names.add(memory._name)
+    return names
 
 
 def _is_size(value: Any) -> bool:
