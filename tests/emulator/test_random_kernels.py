@@ -65,22 +65,25 @@ def commit() -> None:
 
 def campaign(first: int, count: int | None, seconds: float, keep: Path | None) -> int:
     """Tries programs until the count or the time is over, and prints those that differ."""
-    begin, bad, tried = time.monotonic(), 0, 0
+    begin, bad, tried, refused = time.monotonic(), 0, 0, 0
     for seed in itertools.count(first):
-        if time.monotonic() - begin > seconds or tried == count:
+        if time.monotonic() - begin > seconds or tried + refused == count:
             break
         with tempfile.TemporaryDirectory() as folder:
             try:
                 found = harness.check(str(seed), keep or Path(folder))
             except subprocess.CalledProcessError as error:
-                found = [f"clang: {error.stderr.decode()[:1000]}"]
+                refused += 1
+                print(f"seed {seed}: clang: {error.stderr.decode().splitlines()[0]}", flush=True)
+                continue
             except wave_runtime.KernelFault as fault:
                 found = [str(fault)]
         tried += 1
         if found:
             bad += 1
             print(f"seed {seed}: {len(found)} differ; {found[0]}", flush=True)
-    print(f"{tried} programs of {KERNELS} kernels, {bad} differ, {time.monotonic() - begin:.0f} s", flush=True)
+    words = f"{tried} programs of {KERNELS} kernels, {bad} differ; clang failed to compile {refused} more"
+    print(f"{words}; {time.monotonic() - begin:.0f} s", flush=True)
     return int(bad > 0 or tried == 0)
 
 

@@ -177,7 +177,7 @@ class Writer:
             binary = ("smaller_number", "larger_number", "with_sign")
             unary = ("root", "floor_of", "ceil_of", "trunc_of", "rint_of")
             ways += [
-                lambda: f"{kind}({other()} / {other()})",
+                lambda: f"divided({other()}, {other()})",
                 lambda: f"{self.pick(*binary)}({other()}, {other()})",
                 lambda: f"{self.pick(*unary)}({other()})",
                 lambda: f"fused({other()}, {other()}, {other()})",
@@ -333,7 +333,7 @@ class Kernel:
 
     def initial(self) -> list[str]:
         writer = Writer(self.rng)
-        lines = [f"t.{name} = {writer.expression(kind, 2)};" for name, kind in self.variables.items()]
+        lines = [f"t.{name} = differing({writer.expression(kind, 2)});" for name, kind in self.variables.items()]
         return ["t.got = 0;", "t.fields = Fields{1, -2, 3, -4, 5};", "clear(c.shared, t.local);", *lines]
 
     def computation(self) -> list[str]:

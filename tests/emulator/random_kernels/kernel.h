@@ -153,11 +153,21 @@ template <class T>
 DEVICE inline bool divides(T a, T b) {
   return b != 0 && !(kSigned<T> && b == T(-1) && a == kMin<T>);
 }
-// Keeps what the compiler knows of a number from it: clang 19 divides unsigned numbers by a sequence for 24 bits where
+// Keeps from the compiler what it knows of a number: clang 19 divides unsigned numbers by a sequence for 24 bits where
 // both are sign-extended from fewer.
 template <class T>
 DEVICE inline T hidden(T a) {
   if constexpr (sizeof(T) >= 4) asm("" : HIDDEN(a));
+  return a;
+}
+// Keeps from it that a value is the same in all lanes: where lanes leave a loop at different times, clang 19 takes such
+// a value of the loop's last round for all of them.
+template <class T>
+DEVICE inline T differing(T a) {
+  u32 words[(sizeof(T) + 3) / 4] = {};
+  __builtin_memcpy(words, &a, sizeof(T));
+  for (u32& word : words) word = hidden(word);
+  __builtin_memcpy(&a, words, sizeof(T));
   return a;
 }
 template <class T>
@@ -289,6 +299,11 @@ inline DEVICE f64 larger_number(f64 a, f64 b) {
 }
 inline DEVICE f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 inline DEVICE f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
+inline DEVICE f32 divided(f32 a, f32 b) { return a / b; }
+inline DEVICE f64 divided(f64 a, f64 b) {  // denormal quotients are rounded twice (docs/emulator.md)
+  const f64 quotient = a / b;
+  return __builtin_fabs(quotient) < 0x1p-1021 ? 0.25 : quotient;
+}
 inline DEVICE f32 root(f32 a) { return __builtin_sqrtf(a); }
 inline DEVICE f64 root(f64 a) { return __builtin_sqrt(a); }
 inline DEVICE f32 scaled(f32 a, i32 n) { return __builtin_ldexpf(a, (n & 127) - 64); }
