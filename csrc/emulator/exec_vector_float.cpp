@@ -265,7 +265,12 @@ T div_fmas(T a, T b, T c, LaneVcc vcc) {
   using D = Division<T>;
   const T scale = biased_exponent(c) > D::kBias ? D::kUp : D::kDown;
   const T sum = fma(a, b, c);
-  return vcc.bit ? sum * scale : sum;
+  T scaled = sum * scale;
+  if constexpr (std::is_same_v<T, f32>) {  // a denormal quotient is rounded once, or f32 division would not be exact
+    const f64 wide = fma(f64{a}, f64{b}, f64{c}) * scale;
+    if (std::abs(scaled) <= D::kSmallest) scaled = static_cast<f32>(wide);
+  }
+  return vcc.bit ? scaled : sum;
 }
 
 /// The quotient, or what a division of special values gives.
@@ -276,6 +281,8 @@ T div_fixup(T quotient, T denominator, T numerator) {
   const T sign = std::copysign(T(1), denominator) * std::copysign(T(1), numerator);
   const T up = std::abs(denominator), over = std::abs(numerator);
   T result = std::abs(quotient);
+  // A division that overflows by far has met infinity minus infinity before. With its sign, as MODE may round.
+  if (result != result) result = D::kMax * (sign * T(4)) * sign;
   if (biased_exponent(numerator) - biased_exponent(denominator) < D::kUnderflow)
     result = D::kMin * (sign * T(0.25)) * sign;
   if (up == infinity || over == 0) result = 0;

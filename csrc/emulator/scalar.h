@@ -49,11 +49,12 @@ inline u64 special_scalar64(u32 encoding) {
   }
 }
 
-inline u64 read_scalar64(const Wave& wave, const Op* op, int index) {
+/// A literal is 32 bits: signed operations extend its sign, others fill up with zeros, as compilers rely on.
+inline u64 read_scalar64(const Wave& wave, const Op* op, int index, bool is_signed = false) {
   const u32 encoding = op->src[index];
   if (encoding < 128) [[likely]]
     return wave.pair(encoding);
-  if (encoding == sreg::kLiteral) return sign_extend(op->imm);
+  if (encoding == sreg::kLiteral) return is_signed ? sign_extend(op->imm) : op->imm;
   if (is_inline_constant(encoding)) return inline_constant(encoding, isa::OperandType::B64);
   if (encoding >= sreg::kVccz) return read_scalar32(wave, op, index);
   return special_scalar64(encoding);
@@ -76,7 +77,7 @@ decltype(auto) scalar_argument(Wave& wave, const Op* op, bool& scc) {
   } else if constexpr (std::is_same_v<T, Destination64>) {
     return Destination64{wave.pair(op->dst)};
   } else if constexpr (sizeof(T) == 8) {
-    return static_cast<T>(read_scalar64(wave, op, kIndex));
+    return static_cast<T>(read_scalar64(wave, op, kIndex, std::is_signed_v<T>));
   } else {
     return static_cast<T>(read_scalar32(wave, op, kIndex));
   }

@@ -26,11 +26,12 @@ i32 sign_extended(u32 value, int bits) { return static_cast<i32>(value << (32 - 
 
 bool is_vector(const Location& location) { return location.place == Place::Vgpr || location.place == Place::Agpr; }
 
-/// The value of a literal for an operand of this type: a 64-bit float takes it as its high half, a 64-bit integer
-/// sign-extends it (ISA document, "Literal Constants").
-u64 literal_value(u32 literal, OperandType type) {
-  if (type == OperandType::F64) return u64{literal} << 32;
-  return sign_extend(literal);
+/// The value of a literal for an operand of an instruction: a 64-bit float takes it as its high half (ISA document,
+/// "Literal Constants"), a signed 64-bit operation extends its sign, others fill up with zeros, as compilers rely on.
+u64 literal_value(const Instruction& instruction, OperandType type) {
+  if (type == OperandType::F64) return u64{instruction.literal} << 32;
+  const bool is_signed = isa::base_name(*instruction.row).ends_with("_i64");
+  return is_signed ? sign_extend(instruction.literal) : instruction.literal;
 }
 
 /// A bit for each source: NEG or ABS of VOP3, or the bits of SDWA and DPP that mean the same.
@@ -122,7 +123,7 @@ void Translator::set_vector_source(const Instruction& instruction, const Operand
   } else if (location.place == Place::Immediate) {
     op.rows[index] = constant_rows(location.value);
   } else if (location.value == sreg::kLiteral) {
-    op.rows[index] = constant_rows(literal_value(instruction.literal, operand.type));
+    op.rows[index] = constant_rows(literal_value(instruction, operand.type));
   } else if (is_inline_constant(location.value)) {
     op.rows[index] = constant_rows(inline_constant(location.value, operand.type));
   } else {

@@ -18,43 +18,43 @@
 namespace wave::emulator::WAVE_SIMD {
 
 template <class T>
-constexpr OperandKind kOperandKind = OperandKind::B32;
+inline constexpr OperandKind kOperandKind = OperandKind::B32;
 template <>
-constexpr OperandKind kOperandKind<u16> = OperandKind::B16;
+inline constexpr OperandKind kOperandKind<u16> = OperandKind::B16;
 template <>
-constexpr OperandKind kOperandKind<i16> = OperandKind::B16;
+inline constexpr OperandKind kOperandKind<i16> = OperandKind::B16;
 template <>
-constexpr OperandKind kOperandKind<Half> = OperandKind::F16;
+inline constexpr OperandKind kOperandKind<Half> = OperandKind::F16;
 template <>
-constexpr OperandKind kOperandKind<HalfBits> = OperandKind::F16;
+inline constexpr OperandKind kOperandKind<HalfBits> = OperandKind::F16;
 template <>
-constexpr OperandKind kOperandKind<Float16Bits> = OperandKind::F16Bits;
+inline constexpr OperandKind kOperandKind<Float16Bits> = OperandKind::F16Bits;
 template <>
-constexpr OperandKind kOperandKind<Float64Bits> = OperandKind::F64Bits;
+inline constexpr OperandKind kOperandKind<Float64Bits> = OperandKind::F64Bits;
 template <>
-constexpr OperandKind kOperandKind<Pair16<u16>> = OperandKind::B16x2;
+inline constexpr OperandKind kOperandKind<Pair16<u16>> = OperandKind::B16x2;
 template <>
-constexpr OperandKind kOperandKind<Pair16<i16>> = OperandKind::B16x2;
+inline constexpr OperandKind kOperandKind<Pair16<i16>> = OperandKind::B16x2;
 template <>
-constexpr OperandKind kOperandKind<Pair16<Half>> = OperandKind::F16x2;
+inline constexpr OperandKind kOperandKind<Pair16<Half>> = OperandKind::F16x2;
 template <>
-constexpr OperandKind kOperandKind<Pair16<HalfBits>> = OperandKind::F16x2;
+inline constexpr OperandKind kOperandKind<Pair16<HalfBits>> = OperandKind::F16x2;
 template <>
-constexpr OperandKind kOperandKind<MixedFloat> = OperandKind::Mixed;
+inline constexpr OperandKind kOperandKind<MixedFloat> = OperandKind::Mixed;
 template <>
-constexpr OperandKind kOperandKind<u64> = OperandKind::B64;
+inline constexpr OperandKind kOperandKind<u64> = OperandKind::B64;
 template <>
-constexpr OperandKind kOperandKind<i64> = OperandKind::B64;
+inline constexpr OperandKind kOperandKind<i64> = OperandKind::B64;
 template <>
-constexpr OperandKind kOperandKind<f32> = OperandKind::F32;
+inline constexpr OperandKind kOperandKind<f32> = OperandKind::F32;
 template <>
-constexpr OperandKind kOperandKind<f64> = OperandKind::F64;
+inline constexpr OperandKind kOperandKind<f64> = OperandKind::F64;
 template <>
-constexpr OperandKind kOperandKind<Float32x2> = OperandKind::F32x2;
+inline constexpr OperandKind kOperandKind<Float32x2> = OperandKind::F32x2;
 template <>
-constexpr OperandKind kOperandKind<Float32Bits> = OperandKind::F32Bits;
+inline constexpr OperandKind kOperandKind<Float32Bits> = OperandKind::F32Bits;
 template <>
-constexpr OperandKind kOperandKind<bool> = OperandKind::Mask;
+inline constexpr OperandKind kOperandKind<bool> = OperandKind::Mask;
 
 /// The nearest integer, ties to even, whatever the rounding mode is.
 inline f64 round_to_even(f64 value) {

@@ -7,6 +7,8 @@ import math
 import struct
 from fractions import Fraction
 
+import machine
+import numpy as np
 import pytest
 import torch
 from support import LoadKernel
@@ -153,3 +155,15 @@ def test_modes(
             write(output(total, doubles=doubles, dx10=dx10)),
         ]
         assert all(map(same, found, expected)), (a, b, found, expected)
+
+
+def test_divisions_round_denormal_quotients_once() -> None:
+    """Rounded to f32 before it is scaled down, this sum would be a tie, and go up."""
+    state = machine.State(1)
+    tie = 2.0**-75 * (1 + 2**-10 + 2**-11)  # 1025.5 units of the denormal that it is scaled to
+    for register, value in enumerate((-(2.0**-75), 2.0**-30, tie)):
+        state.v[0, register] = np.float32(value).view(np.uint32)
+    state.vcc[:] = 0xFFFFFFFF
+    row = next(row for row in machine.ROWS if row["mnemonic"] == "v_div_fmas_f32")
+    found = machine.run(machine.encode(row, VDST=3, SRC0=256, SRC1=257, SRC2=258), state)
+    assert found.v[0, 3].tolist() == [1025] * 64

@@ -149,8 +149,6 @@ class Draw:
             self.literal = source_bits(self.rng, kind, operand["type"], 32) & 0xFFFFFFFF
             if kind == "f64":
                 self.literal = float_bits(self.rng, F32)
-            elif operand["dwords"] == 2:
-                self.literal &= 0x7FFFFFFF  # how 64-bit integers extend a literal is not clear
 
     def draw_operand(self, operand: Operand) -> None:
         kind, name = operand["kind"], operand["field"]

@@ -77,8 +77,11 @@ class Instruction:
     """An instruction at work on one wave."""
 
     def __init__(self, row: Row, fields: Mapping[str, int], literal: int | None, wave: Wave) -> None:
-        self.row, self.fields, self.literal, self.wave = row, fields, literal, wave
+        self.row, self.fields, self.wave = row, fields, wave
         self.name: str = row["base_name"]
+        # Signed 64-bit operations extend a literal's sign, others fill up with zeros.
+        signed = literal is not None and "_i64" in self.name
+        self.literal = low(signed_low(literal, 32), 64) if literal is not None and signed else literal
         self.modifiers = frozenset(row["modifiers"])
         self.mode = Mode(int(wave.state.mode[wave.index]))
         self.exec, self.vcc = wave.exec, wave.scalars(VCC, 2)

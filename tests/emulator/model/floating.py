@@ -102,6 +102,8 @@ def division_fixup(format: Format) -> Callable[[Value, Value, Value], Value]:
         distance = format.exponent_field(numerator) - format.exponent_field(denominator)
         if format is not F16 and distance < (-150 if format is F32 else -1075):
             return Value(special.negative, Fraction(1, 1 << 5000))  # underflows as MODE rounds
+        if quotient.nan and format is not F16:  # of a division that overflows, which the text leaves out
+            return Value(special.negative, Fraction(1 << 5000))
         return signed(quotient, special.negative)
 
     return fixup

@@ -127,7 +127,7 @@ def raw_source(wave: Wave, operand: Operand, at: Place, literal: int | None, lan
         return wave.vectors(at.file, at.number, dwords, lane)
     if at.number == LITERAL:
         assert literal is not None
-        return literal << 32 if kind == "F64" else literal
+        return literal << 32 if kind == "F64" else low(literal, 32 * dwords)
     if 128 <= at.number <= 248:
         return low(inline_constant(at.number, kind), 32 * dwords)
     return wave.scalars(at.number, 1 if at.number in (VCCZ, EXECZ, SCC) else dwords)

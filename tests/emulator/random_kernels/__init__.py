@@ -1,0 +1,1 @@
+"""Random kernels, and the host as the truth of what they compute."""

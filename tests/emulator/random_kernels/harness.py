@@ -1,0 +1,118 @@
+"""Compiles a generated program for gfx942 and for the host, runs both on the same memory, and compares every bit."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+import wave_runtime
+
+from .generate import generate
+
+FOLDER = Path(__file__).parent
+CLANG = shutil.which("clang-19")
+GROUPS, BLOCK, INPUT_BYTES, COUNTERS = 3, 128, 4096, 26  # kernel.h has the latter three; counters in 64-bit words
+ITEMS = GROUPS * BLOCK
+
+# A product and a sum stay two operations, f16 is rounded after each, and signed integers wrap: on both sides.
+COMMON = ["-std=c++20", "-w", "-fwrapv", "-ffp-contract=off", f"-I{FOLDER}"]
+HOST = ["-x", "c++", "-O1", "-march=x86-64-v3", "-Xclang", "-ffloat16-excess-precision=none"]
+HOST += ["-Xclang", "-fbfloat16-excess-precision=none", "-rtlib=compiler-rt", "-shared", "-fPIC"]
+DEVICE = [
+    "-x",
+    "hip",
+    "--offload-arch=gfx942",
+    "--offload-device-only",
+    "--no-gpu-bundle-output",
+    "-nogpulib",
+    "-nogpuinc",
+]
+# What reaches other parts of the compiler, and so other instructions. Not clang 19's GlobalISel, which keeps values
+# that differ between lanes in scalar registers.
+VARIANTS: Sequence[Sequence[str]] = (
+    ["-O2"],
+    ["-O3"],
+    ["-O1"],
+    ["-Os"],
+    ["-O0"],
+    ["-O2", "-fno-inline"],
+    ["-O2", "-mllvm", "-amdgpu-function-calls=0"],
+    ["-O2", "-fno-unroll-loops", "-fno-slp-vectorize", "-mcode-object-version=4"],
+    ["-O3", "-mllvm", "-amdgpu-load-store-vectorizer=0", "-mtgsplit"],
+    ["-O2", "-mcode-object-version=6"],
+)
+
+Words = npt.NDArray[np.uint64]
+
+
+def compile_host(source: Path) -> ctypes.CDLL:
+    """The functions for the host. Raises CalledProcessError with clang's messages."""
+    library = source.with_suffix(".so")
+    subprocess.run([str(CLANG), *HOST, *COMMON, source, "-o", library, "-lm"], check=True, capture_output=True)
+    return ctypes.CDLL(str(library))
+
+
+def compile_device(source: Path, options: Sequence[str]) -> Path:
+    """The code object, likewise."""
+    binary = source.with_suffix(".hsaco")
+    subprocess.run([str(CLANG), *DEVICE, *options, *COMMON, source, "-o", binary], check=True, capture_output=True)
+    return binary
+
+
+def memory(seed: str, outputs: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Input (uint8), output (int64, [outputs, work-items]) and counters (int64) that a kernel starts with."""
+    rng = random.Random(seed)
+    words = [rng.getrandbits(64) >> rng.choice((0, 0, 8, 32, 48, 60)) for _ in range(INPUT_BYTES // 8)]
+    given = torch.from_numpy(np.array(words, dtype=np.uint64).view(np.uint8))
+    counters = torch.from_numpy(
+        np.array([rng.getrandbits(64) for _ in range(COUNTERS)], dtype=np.uint64).view(np.int64)
+    )
+    return given, torch.zeros(outputs, ITEMS, dtype=torch.int64), counters
+
+
+def run_on_host(function: ctypes._NamedFuncPointer, seed: str, outputs: int) -> tuple[Words, Words]:
+    """What the function leaves in output and counters."""
+    given, out, counters = memory(seed, outputs)
+    pointers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in (given, out, counters)]
+    function(*pointers, ctypes.c_uint32(GROUPS))
+    return out.numpy().view(np.uint64), counters.numpy().view(np.uint64)
+
+
+def run_on_emulator(binary: Path, name: str, seed: str, outputs: int) -> tuple[Words, Words]:
+    """The same of the kernel ``name``."""
+    signature = {name: "*u8 const, *i64, *i64, u32"}
+    kernel = wave_runtime.load(binary, signature=signature)[name]
+    given, out, counters = memory(seed, outputs)
+    kernel(given, out, counters, GROUPS, grid=GROUPS, block=BLOCK)
+    return out.numpy().view(np.uint64), counters.numpy().view(np.uint64)
+
+
+def differences(outputs: Mapping[str, Sequence[str]], host: ctypes.CDLL, binary: Path, seed: str) -> Iterator[str]:
+    """In which values the emulator's results differ from the host's, in words."""
+    for name, values in outputs.items():
+        expected, counted = run_on_host(getattr(host, name), seed, len(values))
+        found, found_counted = run_on_emulator(binary, name, seed, len(values))
+        for i in np.flatnonzero((expected != found).any(axis=1)):
+            item = np.flatnonzero(expected[i] != found[i])[0]
+            wanted, got = int(expected[i, item]), int(found[i, item])
+            yield f"{name}: {values[i]} of work-item {item} must be {wanted:#x}, is {got:#x}"
+        for i in np.flatnonzero(counted != found_counted):
+            yield f"{name}: counter word {i} must be {int(counted[i]):#x}, is {int(found_counted[i]):#x}"
+
+
+def check(seed: str, folder: Path, variant: Sequence[str] | None = None) -> list[str]:
+    """Generates, compiles, runs and compares the program of a seed; the options by the seed, too, unless given."""
+    text, outputs = generate(seed)
+    source = folder / f"{seed}.cpp"
+    source.write_text(text)
+    host = compile_host(source)
+    binary = compile_device(source, variant or random.Random(seed).choice(VARIANTS))
+    return list(differences(outputs, host, binary, seed))
