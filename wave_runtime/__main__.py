@@ -1,15 +1,16 @@
-"""The command line: ``python -m wave_runtime compile|info|disasm|coverage|run FILE``, ``env``, and others."""
+"""The command line: ``python -m wave_runtime compile|info|disasm|coverage|run FILE``, ``selftest``, ``env`` and others."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
 import torch
 
-from wave_runtime import KernelFault, __version__, _coverage, _disasm, _env, _info, _replay, _run, compile
+from wave_runtime import KernelFault, __version__, _coverage, _disasm, _env, _info, _replay, _run, _selftest, compile
 
 _FOLDER = Path(__file__).absolute().parent
 
@@ -31,6 +32,11 @@ def parser() -> argparse.ArgumentParser:
     coverage.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
     _add_run(commands.add_parser("run", help="launch a kernel, or make a dumped launch again"))
     _add_compile(commands.add_parser("compile", help="compile HIP or CUDA C++, assembly or LLVM IR"))
+    selftest = commands.add_parser("selftest", help="instructions of gfx942 on a GPU against the emulator")
+    selftest.add_argument("--device", choices=["hip", "cuda", "cpu"], default="hip", help="cpu: the emulator itself")
+    selftest.add_argument("--cases", type=int, default=2, metavar="N", help="of each instruction and encoding")
+    selftest.add_argument("--rows", default="", metavar="TEXT", help="only mnemonics that contain it")
+    selftest.add_argument("--seed", default="", metavar="TEXT", help="for other cases")
     env = commands.add_parser("env", help="drivers, devices, versions, and why a driver is not available")
     env.add_argument("--json", action="store_true", help="for tools")
     commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
@@ -84,8 +90,8 @@ def _dims(text: str) -> tuple[int, ...]:
 def main(arguments: list[str] | None = None) -> int:
     """Run a command.
 
-    Returns the exit status: 1 where coverage finds an instruction that does not run, or a kernel that was run failed; 2
-    for other errors.
+    Returns the exit status: 1 where coverage finds an instruction that does not run, a kernel that was run failed, or
+    the self-test found a difference; 2 for other errors.
     """
     options = parser().parse_args(arguments)
     try:
@@ -101,6 +107,8 @@ def main(arguments: list[str] | None = None) -> int:
             _compile_file(options)
         elif options.command == "run":
             _run_kernel(options)
+        elif options.command == "selftest":
+            return _selftest_on(options)
         elif options.command == "hip-emulator":
             print(_FOLDER / "libwave_hip_emulator.so")
         elif options.command == "cmake":
@@ -169,6 +177,13 @@ def _run_kernel(options: argparse.Namespace) -> None:
     print(_run.render(result))
     if options.stats and result.statistics:
         print(_run.render_statistics(result.statistics))
+
+
+def _selftest_on(options: argparse.Namespace) -> int:
+    os.environ.setdefault("WAVE_RUNTIME_MFMA", "exact")  # as hardware is believed to sum
+    report = _selftest.selftest(options.device, options.cases, options.rows, options.seed)
+    print(report)
+    return 0 if report.passed else 1
 
 
 def _coverage_of(files: list[str], target: str | None) -> int:

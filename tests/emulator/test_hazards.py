@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +13,10 @@ import torch
 from catalog import CATALOG
 from machine import State, encode, run
 from memory_support import BY_NAME, random_state, set_pair
+from support import EXAMPLES, ROOT
 
 import wave_runtime
+from wave_runtime._disasm import disassemble
 
 NONE = 63
 
@@ -175,3 +179,60 @@ def test_wait_states(first: list[int], second: list[int], states: int) -> None:
     if states > 0:
         with pytest.raises(wave_runtime.KernelFault, match=f"after {states - 1} wait states, of {states} "):
             run(first + nop(states - 1) + second + nop(20), state, memory)
+
+
+# Compiled kernels with one wait less.
+
+KERNELS = {
+    "vector_add": ((2,), (256,)),
+    "matmul_tiled": ((4, 4), (16, 16)),
+}
+
+
+def waits(data: bytes, kernel: str) -> list[tuple[bytes, str]]:
+    """The file without one wait of a kernel, of each, and the text of the wait and the instruction behind it."""
+    listing = disassemble(data, kernel).splitlines()[1:]
+    lines = [[part.strip() for part in line.split("  ") if part.strip()] for line in listing]
+    code = [b"".join(int(word, 16).to_bytes(4, "little") for word in line[1].split()) for line in lines]
+    begin = data.index(b"".join(code))
+    found = []
+    for i, line in enumerate(lines):
+        at = begin + sum(map(len, code[:i]))
+        if line[2].startswith(("s_waitcnt", "s_nop")) and line[2] != "s_nop 0":
+            without = data[:at] + int.to_bytes(nop(1)[0], 4, "little") + data[at + 4 :]
+            found.append((without, f"{line[2]}; {lines[i + 1][2]}"))
+    return found
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_each_wait_of_a_compiled_kernel_is_missed(name: str) -> None:
+    """All but that before a barrier, which is for what other waves read from LDS."""
+    grid, block = KERNELS[name]
+    found = waits((EXAMPLES / "binaries" / "basics.hsaco").read_bytes(), name)
+    assert len(found) >= 3
+    for image, text in found:
+        kernel = wave_runtime.load(image, signature={name: "*f32 const, *f32 const, *f32, i32"})[name]
+        tensors = [torch.zeros(64, 64) for _ in range(3)]
+        if "s_barrier" in text:
+            kernel(*tensors, 64, grid=grid, block=block)
+            continue
+        with pytest.raises(wave_runtime.KernelFault, match="before its load has been waited for"):
+            kernel(*tensors, 64, grid=grid, block=block)
+
+
+def test_a_wait_for_a_matrix_instruction_is_missed() -> None:
+    """A load overwrites C, which the instruction before it is still reading."""
+    data = (EXAMPLES / "binaries" / "gemm_f16_16x16x16_256x256x256.hsaco").read_bytes()
+    (image,) = (image for image, text in waits(data, "gemm") if text.startswith("s_nop 3; global_load_dwordx4"))
+    kernel = wave_runtime.load(image)["gemm"]
+    a, b, c = (torch.zeros(256, 256, dtype=dtype) for dtype in (torch.float16, torch.float16, torch.float32))
+    with pytest.raises(wave_runtime.KernelFault, match="overwritten after 1 wait states, of 3"):
+        kernel(a, b, c, grid=1)
+
+
+def test_compiled_probes_have_none() -> None:
+    """The tests of what compilers make of HIP's language and library, under the check."""
+    files = ["tests/emulator/test_launch_state.py", "tests/emulator/test_control.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -1,4 +1,4 @@
-"""Builds the code objects of this folder; needs clang 17 or later and lld (CLANG names one that is not found)."""
+"""Builds the code objects of this folder, and the self-test's; needs clang 17 or later and lld (CLANG names one)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ def main() -> None:
     clang = os.environ.get("CLANG") or shutil.which("clang-19") or "clang"
     for name in ("probes", "machine"):
         subprocess.run([clang, *ASSEMBLY, FOLDER / f"{name}.s", "-o", FOLDER / f"{name}.hsaco"], check=True)
+    cases = ["-Wa,--defsym,CASES=512", FOLDER / "machine.s", "-o", FOLDER.parents[2] / "wave_runtime/selftest.hsaco"]
+    subprocess.run([clang, *ASSEMBLY, *cases], check=True)
     for version in (4, 5):  # of DWARF, with paths relative to this folder
         debug = [f"-gdwarf-{version}", "-fdebug-compilation-dir=."]
         command = [clang, *HIP, "-O1", *debug, "lines.hip", "-o", f"lines_dwarf{version}.hsaco"]
