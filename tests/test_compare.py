@@ -70,6 +70,7 @@ from wave_runtime import _C
 command = [sys.executable, "-m", "wave_runtime", "hip-emulator"]
 os.environ["WAVE_RUNTIME_LIBHIP"] = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 import wave_runtime
+from wave_runtime import _compare
 signature = {{"vector_add": "a: *f32 const, b: *f32 const, c: *f32, n: i32"}}
 kernel = wave_runtime.load({str(BASICS)!r}, signature=signature)["vector_add"]
 storage, c = torch.randn(2000), torch.zeros(1000)
@@ -78,6 +79,19 @@ print(found)
 assert found.equal and found.within(0)
 assert not c.any(), "copies are written"
 assert _C.drivers()[0] == "emulator"
+copies = _compare._copies
+
+def planted(arguments, device):
+    result = copies(arguments, device)
+    if not calls:
+        result[0][7] += 1
+    calls.append(device)
+    return result
+
+calls, _compare._copies = [], planted
+found = wave_runtime.compare(kernel, storage[:1000], storage[1000:], c, 1000, device="hip", grid=4, block=256)
+print([(item.argument, item.differing, item.first[0].index) for item in found.differences])
+_compare._copies = copies
 try:
     wave_runtime.compare(kernel, storage[:1000], storage[1000:], c, 1000, grid=4, block=256)
 except RuntimeError as error:
@@ -90,4 +104,5 @@ def test_the_same_launch_twice() -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "kernel 'vector_add' on hip and on the emulator: equal"
-    assert torch.cuda.is_available() or lines[1] == "there is no GPU to compare the emulator with"
+    assert lines[1] == "[('a', 1, (7,)), ('c', 1, (7,))]", "an element that another GPU would compute otherwise"
+    assert torch.cuda.is_available() or lines[2] == "there is no GPU to compare the emulator with"

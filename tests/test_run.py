@@ -183,6 +183,25 @@ def test_a_failed_launch_is_dumped_and_made_again(
     assert json.loads((folder / "launch.json").read_text())["fault"] in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--grid=a"], "argument --grid: expected X[,Y,Z], given 'a'"),
+        (["--save=c"], "argument --save: expected NAME=FILE, given 'c'"),
+    ],
+)
+def test_options_are_explained(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([*VECTOR_ADD, *options])
+    assert message in capsys.readouterr().err
+
+
+def test_no_gpu(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert main(vector_add("--device=cuda")) == 2
+    assert "torch finds no GPU here" in capsys.readouterr().err
+
+
 def test_a_dump_has_the_memory_before_the_launch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,5 +214,8 @@ def test_a_dump_has_the_memory_before_the_launch(
         kernel(torch.arange(3.0), torch.ones(3), torch.full((3,), -1.0), 3, grid=1, block=256)
     monkeypatch.delenv("WAVE_RUNTIME_MAX_INSTRUCTIONS")
     (folder,) = tmp_path.iterdir()
-    assert main(["run", str(folder)]) == 0
+    assert main(["run", str(folder), f"--save=c={tmp_path}/c.pt"]) == 0
     assert "c: tensor([1., 2., 3.])" in capsys.readouterr().out
+    assert torch.load(tmp_path / "c.pt").tolist() == [1, 2, 3]
+    assert main(["run", str(folder), "--grid=2"]) == 2
+    assert "a dumped launch has its own kernel, grid" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--target", help='which entry to take, for example "gfx942"')
     run.add_argument("--device", default="cpu", help="where to launch; by default the CPU, on the emulator")
     run.add_argument("--seed", type=int, default=0, help="of random:")
-    run.add_argument("--save", action="append", default=[], metavar="NAME=FILE", help="a written tensor as .npy or .pt")
+    run.add_argument("--save", action="append", type=_saved, default=[], metavar="NAME=FILE", help=".npy or .pt")
     run.add_argument("--stats", action="store_true", help="instructions by kind, bytes moved, bank conflicts of LDS")
     run.add_argument("--trace", metavar="FILE", help='a line for each instruction ("-": to stderr)')
     run.add_argument("--trace-only", metavar="GROUP[.WAVE]", help="of one workgroup by number, or one wave of it")
@@ -84,7 +84,17 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 
 
 def _dims(text: str) -> tuple[int, ...]:
-    return tuple(int(extent) for extent in text.split(","))
+    try:
+        return tuple(int(extent) for extent in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected X[,Y,Z], given {text!r}") from None
+
+
+def _saved(text: str) -> tuple[str, str]:
+    name, separator, path = text.partition("=")
+    if not separator:
+        raise argparse.ArgumentTypeError(f"expected NAME=FILE, given {text!r}")
+    return name, path
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -155,6 +165,8 @@ def _run_kernel(options: argparse.Namespace) -> None:
     }
     environment = {name: value for name, value in variables.items() if value is not None}
     if _run.is_dump(options.file):
+        if options.kernel or options.grid or options.block or options.arguments:
+            raise ValueError("a dumped launch has its own kernel, grid, block and arguments")
         result = _replay.replay(options.file, environment)
     else:
         if options.kernel is None or options.grid is None:
@@ -170,10 +182,10 @@ def _run_kernel(options: argparse.Namespace) -> None:
             target=options.target,
             device=options.device,
             seed=options.seed,
-            save=dict(item.split("=", 1) for item in options.save),
             environment=environment,
         )
         result = _run.run(request)
+    result.save(dict(options.save))
     print(_run.render(result))
     if options.stats and result.statistics:
         print(_run.render_statistics(result.statistics))

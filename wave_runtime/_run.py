@@ -64,7 +64,6 @@ class Request:
 
     Attributes:
         arguments: a text for each parameter: see :func:`parse_argument`.
-        save: written tensors to save, by name or index: ``{"c": "c.npy"}``.
         environment: variables for the launch (``WAVE_RUNTIME_TRACE``, ...).
     """
 
@@ -78,7 +77,6 @@ class Request:
     target: str | None = None
     device: str = "cpu"
     seed: int = 0
-    save: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -196,13 +194,21 @@ class Result:
     tensors: dict[str, torch.Tensor]
     statistics: dict[str, Any]
 
+    def save(self, paths: Mapping[str, str]) -> None:
+        """Write tensors to files, by name or index: ``{"c": "c.npy"}``. Raises ValueError for a name there is not."""
+        for name, path in paths.items():
+            if name not in self.tensors:
+                raise ValueError(f"--save {name}: the kernel writes {', '.join(self.tensors) or 'no tensor'}")
+            save(self.tensors[name], path)
+
 
 def run(request: Request) -> Result:
     """Launch a kernel with arguments given as text.
 
     Raises:
         ValueError, TypeError, KeyError: the file or an argument does not fit.
-        OSError: a file cannot be read or written.
+        OSError: a file cannot be read.
+        RuntimeError: there is no such device.
         KernelFault: the kernel did what it must not, or a check found something.
     """
     signature = None if request.signature is None else {request.kernel: request.signature}
@@ -213,6 +219,8 @@ def run(request: Request) -> Result:
             f"kernel '{kernel.name}' takes {len(expected)} arguments ({kernel.signature}), given "
             f"{len(request.arguments)}: pass --arg for each"
         )
+    if torch.device(request.device).type == "cuda" and not torch.cuda.is_available():
+        raise RuntimeError("torch finds no GPU here")
     torch.manual_seed(request.seed)
     values = [parse_argument(text, item) for text, item in zip(request.arguments, expected, strict=True)]
     values = [value.to(request.device) if isinstance(value, torch.Tensor) else value for value in values]
@@ -220,10 +228,6 @@ def run(request: Request) -> Result:
         kernel(*values, grid=request.grid, block=request.block, shared_memory=request.shared_memory)
     written = range(len(values)) if kernel.writes is None else kernel.writes
     named = {expected[i].name: values[i] for i in written if isinstance(values[i], torch.Tensor)}
-    for name, path in request.save.items():
-        if name not in named:
-            raise ValueError(f"--save {name}: the kernel writes {', '.join(named) or 'no tensor'}")
-        save(named[name], path)
     return Result(named, _C.emulator_statistics() if request.device == "cpu" else {})
 
 

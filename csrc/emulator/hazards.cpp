@@ -242,17 +242,18 @@ void HazardChecker::report(const Use& use, u64 other_pc, const std::string& reas
   found_.push_back(std::move(fault));
 }
 
+std::string HazardChecker::findings() const {
+  if (found_.empty()) return {};
+  std::string list = text("kernel '", found_[0].kernel, "' has ", found_.size(),
+                          found_.size() == 1 ? " hazard" : " hazards", " that hardware does not wait for:");
+  for (const KernelFault& fault : found_) list += text("\n", fault.what());
+  return list;
+}
+
 void HazardChecker::throw_if_any() const {
   if (found_.empty()) return;
-  std::string message = text("kernel '", found_[0].kernel, "' has ", found_.size(),
-                             found_.size() == 1 ? " hazard" : " hazards", " that hardware does not wait for:");
-  for (const KernelFault& fault : found_) message += text("\n", fault.what());
-  KernelFault all(message);
-  all.kernel = found_[0].kernel;
-  all.workgroup = found_[0].workgroup;
-  all.wave = found_[0].wave;
-  all.pc = found_[0].pc;
-  all.instruction = found_[0].instruction;
+  KernelFault all(found_[0]);
+  static_cast<RuntimeError&>(all) = RuntimeError(findings());
   throw all;
 }
 

@@ -20,7 +20,9 @@ class HazardChecker : public Observer {
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
 
-  /// Throws KernelFault that lists what was found.
+  /// A list of what was found; empty where there is nothing.
+  std::string findings() const;
+  /// Throws KernelFault with it, of the first.
   void throw_if_any() const;
 
  private:

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "emulator/constants.h"
-#include "emulator/matrix.h"
 #include "emulator/isa/operand.h"
+#include "emulator/matrix.h"
 #include "emulator/translate.h"
 
 namespace wave::emulator {

@@ -25,19 +25,6 @@ void pin_if_captured(const DeviceFunction& function, void* stream) {
   if (function.place.driver().is_capturing(stream)) pin(function);
 }
 
-/// The same with a line more in its message.
-KernelFault with_line(const KernelFault& fault, const std::string& line) {
-  KernelFault longer(text(fault.what(), "\n  ", line));
-  longer.kernel = fault.kernel;
-  longer.workgroup = fault.workgroup;
-  longer.wave = fault.wave;
-  longer.lane = fault.lane;
-  longer.pc = fault.pc;
-  longer.instruction = fault.instruction;
-  longer.address = fault.address;
-  return longer;
-}
-
 void synchronize(const LaunchSite& site) {
   const Place& place = site.function.place;
   if (!place.driver().is_capturing(site.stream)) place.driver().synchronize(place.device, site.stream);
@@ -56,7 +43,7 @@ void run(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch*
     if (kSynchronous || site.function.in_host_memory) synchronize(site);
   } catch (const KernelFault& fault) {
     if (dump == nullptr) throw;
-    throw with_line(fault, text("written to ", dump->write(fault), ", for `python -m wave_runtime run`"));
+    throw fault.followed_by(text("  written to ", dump->write(fault), ", for `python -m wave_runtime run`"));
   } catch (const RuntimeError& error) {
     rethrow_launch_error(error, site, arguments);
   }

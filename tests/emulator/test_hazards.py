@@ -126,6 +126,16 @@ def test_all_hazards_are_listed() -> None:
         run(LOAD + LOAD_NEXT + mov(30, 20) + mov(31, 21) + END, state, memory)
 
 
+def test_hazards_before_a_fault_are_listed_behind_it() -> None:
+    state, memory = prepared()
+    with pytest.raises(wave_runtime.KernelFault) as caught:
+        run(LOAD + mov(30, 20) + encode(BY_NAME["global_load_dword"], VDST=21, ADDR=40, SADDR=127), state, memory)
+    lines = str(caught.value).splitlines()
+    assert " out of bounds" in lines[0]
+    assert caught.value.address is not None
+    assert "kernel 'machine' has 1 hazard that hardware does not wait for:" in lines[1:]
+
+
 def test_without_the_check_nothing_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WAVE_RUNTIME_CHECK")
     state, memory = prepared()

@@ -24,6 +24,15 @@ uint64_t max_instructions() {
   return value == nullptr ? 0 : std::strtoull(value, nullptr, 10);
 }
 
+emulator::Statistics run_observed(const emulator::Dispatch& dispatch, const emulator::Observation* observation) {
+  try {
+    return emulator::run(dispatch);
+  } catch (const KernelFault& fault) {
+    if (observation == nullptr) throw;
+    throw observation->finish(fault);
+  }
+}
+
 }  // namespace
 
 namespace emulator {
@@ -46,7 +55,7 @@ void EmulatorFunction::launch(const Launch& launch) {
   if (auto* check = interrupt_check.load()) dispatch.interrupted = check;
   const std::unique_ptr<Observation> observation = Observation::from_environment();
   dispatch.observer = observation.get();
-  const emulator::Statistics result = emulator::run(dispatch);
+  const emulator::Statistics result = run_observed(dispatch, observation.get());
   statistics = {result.instructions, result.waves, result.workgroups};
   profile = observation ? observation->profile() : nullptr;
   for (const std::string& line : result.over_reads) {

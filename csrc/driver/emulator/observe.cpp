@@ -70,6 +70,11 @@ void Observation::finish() const {
   if (hazards_) hazards_->throw_if_any();
 }
 
+KernelFault Observation::finish(const KernelFault& fault) const {
+  const std::string findings = hazards_ ? hazards_->findings() : "";
+  return findings.empty() ? fault : fault.followed_by(findings);
+}
+
 std::unique_ptr<const LaunchProfile> Observation::profile() const {
   return profiler_ ? std::make_unique<const LaunchProfile>(profiler_->result()) : nullptr;
 }

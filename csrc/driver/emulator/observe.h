@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/error.h"
 #include "emulator/hazards.h"
 #include "emulator/profile.h"
 #include "emulator/tracer.h"
@@ -27,6 +28,8 @@ class Observation : public Observer {
 
   /// Behind the launch. Throws KernelFault where a check has found something.
   void finish() const;
+  /// ... where the launch has failed: the fault with what checks have found besides.
+  KernelFault finish(const KernelFault& fault) const;
   /// nullptr where it is not asked for.
   std::unique_ptr<const LaunchProfile> profile() const;
 
