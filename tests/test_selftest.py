@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
-from support import ROOT
+from support import PROBES, ROOT
 
 import wave_runtime
 from wave_runtime import _C, _selftest, _selftest_cases
 from wave_runtime.__main__ import main
+from wave_runtime._disasm import disassemble
 
 HIP = {**os.environ, "WAVE_RUNTIME_LIBHIP": str(Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so")}
 
@@ -97,6 +100,13 @@ def test_one_unit_in_the_last_place_is_near(differ: int, near: bool) -> None:
     _selftest._judge(case, device, emulator, report)
     assert bool(report.near) == near
     assert bool(report.findings) != near
+
+
+@pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
+def test_the_kernel_is_what_its_source_makes(tmp_path: Path) -> None:
+    runpy.run_path(str(PROBES / "build.py"))["selftest"]("clang-19", tmp_path / "selftest.hsaco")
+    committed = Path(wave_runtime.__file__).parent / "selftest.hsaco"
+    assert disassemble(tmp_path / "selftest.hsaco") == disassemble(committed)
 
 
 def test_without_a_gpu(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,13 +21,18 @@ HIP = [
 ASSEMBLY = ["-x", "assembler", "--target=amdgcn-amd-amdhsa", f"-mcpu={TARGET}"]
 
 
+def selftest(clang: str, output: Path) -> None:
+    """Build what wave_runtime/_selftest_cases.py puts instructions into."""
+    command = [clang, *ASSEMBLY, "-Wa,--defsym,CASES=512", FOLDER / "machine.s", "-o", output]
+    subprocess.run(command, check=True)
+
+
 def main() -> None:
     """Build everything."""
     clang = os.environ.get("CLANG") or shutil.which("clang-19") or "clang"
     for name in ("probes", "machine"):
         subprocess.run([clang, *ASSEMBLY, FOLDER / f"{name}.s", "-o", FOLDER / f"{name}.hsaco"], check=True)
-    cases = ["-Wa,--defsym,CASES=512", FOLDER / "machine.s", "-o", FOLDER.parents[2] / "wave_runtime/selftest.hsaco"]
-    subprocess.run([clang, *ASSEMBLY, *cases], check=True)
+    selftest(clang, FOLDER.parents[2] / "wave_runtime/selftest.hsaco")
     for version in (4, 5):  # of DWARF, with paths relative to this folder
         debug = [f"-gdwarf-{version}", "-fdebug-compilation-dir=."]
         command = [clang, *HIP, "-O1", *debug, "lines.hip", "-o", f"lines_dwarf{version}.hsaco"]
