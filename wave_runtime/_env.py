@@ -26,6 +26,7 @@ VARIABLES = {
     "WAVE_RUNTIME_TRACE": "a file for a line of each instruction on the emulator",
     "WAVE_RUNTIME_TRACE_ONLY": "of which workgroup and wave",
     "WAVE_RUNTIME_DUMP": "a folder for launches that fail on the emulator",
+    "WAVE_RUNTIME_AUTOTUNE": "0: operators of several kernels take the first, without measuring",
     "WAVE_RUNTIME_CACHE_DIR": "a folder for what was compiled and measured",
     "WAVE_RUNTIME_CACHE_SIZE": "how much compiled code it may hold: 500M, 2G",
     "CLANG": "the compiler of HIP C++, assembly and LLVM IR",
