@@ -1,4 +1,4 @@
-"""The command line: ``python -m wave_runtime compile|info|disasm|coverage|run FILE``, ``selftest``, ``env`` and others."""
+"""The command line: ``python -m wave_runtime compile|info|disasm|run FILE``, ``selftest``, ``env`` and others."""
 
 from __future__ import annotations
 

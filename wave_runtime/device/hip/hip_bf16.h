@@ -15,8 +15,8 @@ struct __hip_bfloat16 {
   __device__ __forceinline__ operator float() const { return __uint_as_float(static_cast<unsigned>(bits) << 16); }
 };
 
-#define WAVE_BF16_ASSIGNMENT(op)                                                                          \
-  __device__ __forceinline__ __hip_bfloat16& operator op##=(__hip_bfloat16& a, float b) { return a = a op b; }
+#define WAVE_BF16_ASSIGNMENT(op) \
+  __device__ __forceinline__ __hip_bfloat16& operator op##=(__hip_bfloat16 & a, float b) { return a = a op b; }
 WAVE_BF16_ASSIGNMENT(+)
 WAVE_BF16_ASSIGNMENT(-)
 WAVE_BF16_ASSIGNMENT(*)

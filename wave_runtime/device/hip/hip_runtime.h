@@ -1,5 +1,5 @@
-// The part of HIP's device interface that kernels need, for clang without ROCm. Where ROCm is installed, its own headers
-// are used. There is no host interface here: only kernels are compiled.
+// The part of HIP's device interface that kernels need, for clang without ROCm. Where ROCm is installed, its own
+// headers are used. There is no host interface here: only kernels are compiled.
 #pragma once
 
 #include <stddef.h>
@@ -30,16 +30,10 @@ typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
 
-#include "wave_device/vector_types.h"
-
-#include "wave_device/index.h"
-
-#include "wave_device/synchronize.h"
-
-#include "wave_device/lanes.h"
-
 #include "wave_device/atomics.h"
-
+#include "wave_device/index.h"
 #include "wave_device/integers.h"
-
+#include "wave_device/lanes.h"
 #include "wave_device/math.h"
+#include "wave_device/synchronize.h"
+#include "wave_device/vector_types.h"

@@ -1,14 +1,14 @@
 // Atomic operations on global memory and LDS, relaxed, with the device's scope; *_system: with the system's.
 #pragma once
 
-#define WAVE_ATOMIC(name, builtin)                                                                       \
-  template <class T>                                                                                     \
-  __device__ __forceinline__ T name(T* address, __type_identity_of<T> value) {                           \
-    return builtin(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);                          \
-  }                                                                                                      \
-  template <class T>                                                                                     \
-  __device__ __forceinline__ T name##_system(T* address, __type_identity_of<T> value) {                  \
-    return builtin(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);                         \
+#define WAVE_ATOMIC(name, builtin)                                                      \
+  template <class T>                                                                    \
+  __device__ __forceinline__ T name(T* address, __type_identity_of<T> value) {          \
+    return builtin(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);         \
+  }                                                                                     \
+  template <class T>                                                                    \
+  __device__ __forceinline__ T name##_system(T* address, __type_identity_of<T> value) { \
+    return builtin(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);        \
   }
 
 namespace wave_device {

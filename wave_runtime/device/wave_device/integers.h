@@ -19,7 +19,7 @@ __device__ __forceinline__ unsigned long long __umul64hi(unsigned long long a, u
 __device__ __forceinline__ int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 __device__ __forceinline__ unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 
-#define WAVE_MIN_MAX(T)                                                      \
+#define WAVE_MIN_MAX(T)                                                          \
   __device__ __forceinline__ constexpr T min(T a, T b) { return b < a ? b : a; } \
   __device__ __forceinline__ constexpr T max(T a, T b) { return a < b ? b : a; }
 

@@ -1,14 +1,15 @@
 // Math without device libraries: what the compiler expands itself, and approximations in f32 where it expands nothing.
-// Errors are in units in the last place of f32, unless they are called absolute. Of f64 there is what hardware computes.
+// Errors are in units in the last place of f32, unless they are called absolute. Of f64 there is what hardware
+// computes.
 #pragma once
 
-#define WAVE_MATH_1(name, builtin)                                                               \
-  __device__ __forceinline__ float name##f(float x) { return builtin(x); }                       \
-  __device__ __forceinline__ float name(float x) { return builtin(x); }                          \
+#define WAVE_MATH_1(name, builtin)                                         \
+  __device__ __forceinline__ float name##f(float x) { return builtin(x); } \
+  __device__ __forceinline__ float name(float x) { return builtin(x); }    \
   __device__ __forceinline__ double name(double x) { return builtin(x); }
-#define WAVE_MATH_2(name, builtin)                                                               \
-  __device__ __forceinline__ float name##f(float x, float y) { return builtin(x, y); }           \
-  __device__ __forceinline__ float name(float x, float y) { return builtin(x, y); }              \
+#define WAVE_MATH_2(name, builtin)                                                     \
+  __device__ __forceinline__ float name##f(float x, float y) { return builtin(x, y); } \
+  __device__ __forceinline__ float name(float x, float y) { return builtin(x, y); }    \
   __device__ __forceinline__ double name(double x, double y) { return builtin(x, y); }
 
 WAVE_MATH_1(sqrt, __builtin_elementwise_sqrt)

@@ -17,7 +17,7 @@ __device__ __forceinline__ void __trap() { __builtin_trap(); }
 __device__ __forceinline__ void abort() { __builtin_trap(); }
 /// What assert() of the C library calls.
 extern "C" __device__ __attribute__((noinline, weak, noreturn)) void __assert_fail(const char*, const char*, unsigned,
-                                                                                    const char*) noexcept(true) {
+                                                                                   const char*) noexcept(true) {
   __builtin_trap();
 }
 

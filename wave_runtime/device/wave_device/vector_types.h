@@ -37,22 +37,22 @@ __device__ __forceinline__ Vector<T, N> all(T value) {
   return result;
 }
 
-#define WAVE_VECTOR_OPERATOR(op)                                                                                  \
-  template <class T, int N>                                                                                       \
-  __device__ __forceinline__ Vector<T, N> operator op(const Vector<T, N>& a, const Vector<T, N>& b) {             \
-    return each(a, b, [](T left, T right) { return left op right; });                                             \
-  }                                                                                                               \
-  template <class T, int N>                                                                                       \
-  __device__ __forceinline__ Vector<T, N> operator op(const Vector<T, N>& a, decltype(Vector<T, N>::x) b) {       \
-    return a op all<T, N>(b);                                                                                     \
-  }                                                                                                               \
-  template <class T, int N>                                                                                       \
-  __device__ __forceinline__ Vector<T, N> operator op(decltype(Vector<T, N>::x) a, const Vector<T, N>& b) {       \
-    return all<T, N>(a) op b;                                                                                     \
-  }                                                                                                               \
-  template <class T, int N, class Other>                                                                          \
-  __device__ __forceinline__ Vector<T, N>& operator op##=(Vector<T, N>& a, const Other& b) {                      \
-    return a = a op b;                                                                                            \
+#define WAVE_VECTOR_OPERATOR(op)                                                                            \
+  template <class T, int N>                                                                                 \
+  __device__ __forceinline__ Vector<T, N> operator op(const Vector<T, N>& a, const Vector<T, N>& b) {       \
+    return each(a, b, [](T left, T right) { return left op right; });                                       \
+  }                                                                                                         \
+  template <class T, int N>                                                                                 \
+  __device__ __forceinline__ Vector<T, N> operator op(const Vector<T, N>& a, decltype(Vector<T, N>::x) b) { \
+    return a op all<T, N>(b);                                                                               \
+  }                                                                                                         \
+  template <class T, int N>                                                                                 \
+  __device__ __forceinline__ Vector<T, N> operator op(decltype(Vector<T, N>::x) a, const Vector<T, N>& b) { \
+    return all<T, N>(a) op b;                                                                               \
+  }                                                                                                         \
+  template <class T, int N, class Other>                                                                    \
+  __device__ __forceinline__ Vector<T, N>& operator op##=(Vector<T, N>& a, const Other & b) {               \
+    return a = a op b;                                                                                      \
   }
 
 WAVE_VECTOR_OPERATOR(+)
@@ -75,14 +75,14 @@ __device__ __forceinline__ bool operator!=(const Vector<T, N>& a, const Vector<T
 
 }  // namespace wave_device
 
-#define WAVE_VECTORS(name, T)                                                                    \
-  using name##1 = wave_device::Vector<T, 1>;                                                     \
-  using name##2 = wave_device::Vector<T, 2>;                                                     \
-  using name##3 = wave_device::Vector<T, 3>;                                                     \
-  using name##4 = wave_device::Vector<T, 4>;                                                     \
-  __device__ __forceinline__ name##1 make_##name##1(T x) { return {x}; }                         \
-  __device__ __forceinline__ name##2 make_##name##2(T x, T y) { return {x, y}; }                 \
-  __device__ __forceinline__ name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }         \
+#define WAVE_VECTORS(name, T)                                                            \
+  using name##1 = wave_device::Vector<T, 1>;                                             \
+  using name##2 = wave_device::Vector<T, 2>;                                             \
+  using name##3 = wave_device::Vector<T, 3>;                                             \
+  using name##4 = wave_device::Vector<T, 4>;                                             \
+  __device__ __forceinline__ name##1 make_##name##1(T x) { return {x}; }                 \
+  __device__ __forceinline__ name##2 make_##name##2(T x, T y) { return {x, y}; }         \
+  __device__ __forceinline__ name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
   __device__ __forceinline__ name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 
 WAVE_VECTORS(char, signed char)
