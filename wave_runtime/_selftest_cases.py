@@ -51,6 +51,15 @@ _LEFT_OUT = re.compile(
 )
 
 
+_FLOATS = {"F16", "F32", "F64", "PackedF16", "PackedF32"}
+_EDGES = {  # high or only dwords: zeros, denormals, one, its neighbours, the largest, infinities, NaNs
+    "F16": [0x80000000, 0x00018001, 0x3C003C01, 0xBBFFBC00, 0x7BFFFBFF, 0x7C00FC00, 0x7E00FE01, 0x03FF0400],
+    "F32": [0, 0x80000000, 1, 0x807FFFFF, 0x3F800000, 0xBF7FFFFF, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00001],
+    "F64": [0, 0x80000000, 0x000FFFFF, 0x3FF00000, 0xBFEFFFFF, 0x7FEFFFFF, 0x7FF00000, 0xFFF00000, 0x7FF80001],
+    "B32": [0, 1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 31, 32, 64, 0xFFFF, 0x8000],
+}
+
+
 @dataclass(frozen=True)
 class Case:
     """An instruction and the state before it.
@@ -102,7 +111,6 @@ class _Draw:
         takes_vcc = any(operand["kind"] == "Vcc" for operand in row["operands"])
         self.scalar = 106 if takes_vcc else rng.choice(_SOURCES)
         self.is_memory = self.format in _MEMORY_FORMATS
-        self.floats = any(operand["type"] in _FLOATS for operand in row["operands"])
 
     def words(self) -> tuple[int, ...]:
         for operand in self.row["operands"]:
@@ -133,8 +141,8 @@ class _Draw:
         elif field == "SOFFSET":
             self.fields[field] = 128  # zero
         elif kind == "MatrixSource":
-            is_index = not self.row["operands"][0]["read"] or "smfmac" not in self.row["mnemonic"]
-            self.fields[field] = 256 + (_VECTOR_TO if is_index else 24)
+            is_sparse = "smfmac" in self.row["mnemonic"]  # then these are the indices; else C, where D is
+            self.fields[field] = 256 + (24 if is_sparse else _VECTOR_TO)
         elif field in _fields()[self.format]:
             self.fields[field] = self._code(operand)
 
@@ -173,13 +181,12 @@ class _Draw:
         rng, fields = self.rng, self.fields
         sources = [o for o in self.row["operands"] if o["read"] and o["field"].startswith(("SRC", "VSRC"))]
         are_floats = bool(sources) and all(operand["type"] in ("F16", "F32", "F64") for operand in sources)
-        for index, operand in enumerate(sources):
+        for index in range(len(sources)):
             for name in ("Neg", "Abs"):
                 if name in self.modifiers and are_floats and self.format != "VOP3P" and rng.random() < 0.3:
                     self._set_flag(index, name.upper())
             if f"Src{index}Sel" in self.modifiers:
                 fields[f"SRC{index}_SEL"] = rng.randrange(7)
-            del operand
         for name, chance in (("Clamp", 0.2), ("Omod", 0.2)):
             if name in self.modifiers and are_floats and rng.random() < chance:
                 fields[name.upper()] = 1
@@ -205,15 +212,6 @@ class _Draw:
             self.fields[flag] = self.fields.get(flag, 0) | 1 << index
         elif f"SRC{index}_{flag}" in _fields()[self.format]:
             self.fields[f"SRC{index}_{flag}"] = 1
-
-
-_FLOATS = {"F16", "F32", "F64", "PackedF16", "PackedF32"}
-_EDGES = {  # high or only dwords: zeros, denormals, one, its neighbours, the largest, infinities, NaNs
-    "F16": [0x80000000, 0x00018001, 0x3C003C01, 0xBBFFBC00, 0x7BFFFBFF, 0x7C00FC00, 0x7E00FE01, 0x03FF0400],
-    "F32": [0, 0x80000000, 1, 0x807FFFFF, 0x3F800000, 0xBF7FFFFF, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00001],
-    "F64": [0, 0x80000000, 0x000FFFFF, 0x3FF00000, 0xBFEFFFFF, 0x7FEFFFFF, 0x7FF00000, 0xFFF00000, 0x7FF80001],
-    "B32": [0, 1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 31, 32, 64, 0xFFFF, 0x8000],
-}
 
 
 def _int32(values: Iterable[int]) -> torch.Tensor:
@@ -242,12 +240,12 @@ def _values(row: Row, shape: tuple[int, ...], generator: torch.Generator) -> tor
     return values
 
 
-def _places(row: Row) -> tuple[int, int]:
-    """The bytes between the lanes' addresses, and between two addresses of a lane."""
+def _distance(row: Row) -> int:
+    """The bytes between the lanes' addresses: no two lanes share any, nor do two addresses of a lane."""
     name = row["base_name"]
     if "st64" in name:
-        return (8, 512) if name.endswith("64") else (4, 256)
-    return 16, 8
+        return 8 if name.endswith("64") else 4
+    return 16
 
 
 def draw(row: Row, seed: str, index: int, memory: int) -> Case | None:
@@ -283,7 +281,7 @@ def _set_addresses(row: Row, block: torch.Tensor, rng: random.Random, memory: in
     format = row["format"]
     if format not in _MEMORY_FORMATS:
         return ()
-    places = torch.tensor(rng.sample(range(LANES), LANES)) * _places(row)[0]
+    places = torch.tensor(rng.sample(range(LANES), LANES)) * _distance(row)
     low, high = VGPRS + _ADDRESS * LANES, VGPRS + (_ADDRESS + 1) * LANES
     if format in ("FLAT", "GLOBAL"):
         places = places + memory
