@@ -2,6 +2,7 @@
 # make train   build, and train a small transformer on our operators, and the same in torch; draws training.png
 # make test    build, and run all tests
 # make test-wave   compile hundreds of Wave kernels, and compare each with torch
+# make test-wave-lang WAVE_SOURCE=path   run wave-lang's own tests, of a checkout of iree-org/wave at v3.9.1, on CPU tensors
 # make bench   measure the emulator, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with
@@ -13,6 +14,7 @@
 # DEVICE  where the demo and the training run: cpu, cuda, cuda:1; by default the CPU, for the demo also a GPU that the
 #         Wave kernels fit
 # TORCH   what pip installs where the environment has no torch
+# wave_tests   of `make test-wave-lang`: files, folders or ids of tests; by default all
 # VENV    the environment; one that exists is used as it is
 # PYTHON  the interpreter that makes it
 
@@ -26,7 +28,7 @@ python := $(VENV)/bin/python
 tests ?= tests
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-wave bench lint fuzz tsan asan wave clean
+.PHONY: build demo train test test-wave test-wave-lang bench lint fuzz tsan asan wave clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -44,6 +46,11 @@ test: build
 
 test-wave: wave build
 	$(python) -m pytest tests/wave -m ''
+
+test-wave-lang: wave build
+	@test -d '$(WAVE_SOURCE)/tests/kernel/wave' || { echo "WAVE_SOURCE=path names a checkout of iree-org/wave"; exit 1; }
+	cd '$(WAVE_SOURCE)' && '$(abspath $(python))' -m pytest -p wave_runtime.wave_lang.pytest --run-e2e \
+	  --known-failures '$(CURDIR)/tests/upstream/known_failures.txt' $(or $(wave_tests),tests/kernel/wave)
 
 bench: build
 	$(python) benchmarks/bench_emulator.py

@@ -37,6 +37,8 @@ FLAGS = ["-std=c++20", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trap
 # what it costs is the number of cache lines of code. So it is compiled to be small, and calls without a detour.
 HOT = ["-O3"]
 SMALL = ["-O2", "-fno-plt"]
+# What `build_ext --debug` adds: the emulator is too slow without any optimisation.
+DEBUG = ["-g", "-O1", "-UNDEBUG"]
 
 # An editable install must win over the module wave_runtime*.so of the wave-lang wheel, as the package does when it lies
 # beside it: its finder must be asked before site-packages are searched, not after.
@@ -59,6 +61,8 @@ class Build(BuildExtension):
         return name
 
     def build_extension(self, ext: Extension) -> None:
+        if self.debug:
+            ext.extra_compile_args += DEBUG
         ext.library_dirs.append(os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name))))
         super().build_extension(ext)
 

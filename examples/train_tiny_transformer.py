@@ -12,6 +12,7 @@ default, shows the losses.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -219,9 +220,11 @@ def main() -> None:
     ours = "CUDA kernels" if place.device.type == "cuda" and torch.version.cuda else "Wave kernels"
     text, curves = Text(), dict[str, list[float]]()
     for name, do in ((ours, OURS), ("torch", TORCH))[: 1 + options.compare]:
-        model = make_model(do, preset, text, place, options)
-        curves[name] = train(model, preset, text, place, name)
+        curves[name] = train(make_model(do, preset, text, place, options), preset, text, place, name)
     if dist.is_initialized():
+        # DDP must let go of the process group first: were it the last to hold it, it would wait, with the interpreter's
+        # lock, for a thread of the group that may be waiting for that lock to free a tensor.
+        gc.collect()
         dist.destroy_process_group()
     if place.is_first:
         report(curves, preset.tolerance, options)

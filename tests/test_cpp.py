@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CORPORA = [ROOT / "tests" / "code_object" / name for name in ("corpus", "nvidia")]
+CORPORA += sorted((ROOT / "tests" / "emulator" / "kernels").glob("lines_*.hsaco"))
 
 
 def build(tmp_path_factory: pytest.TempPathFactory, name: str, sources: list[str], *options: str) -> Path:

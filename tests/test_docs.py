@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from ranks import free_port
@@ -14,11 +17,13 @@ from support import ROOT
 PAGES = (
     "README.md",
     "docs/autograd.md",
+    pytest.param("docs/compile.md", marks=pytest.mark.skipif(not shutil.which("clang-19"), reason="needs clang-19")),
     "docs/distributed.md",
     "docs/export.md",
     "docs/gpu.md",
     "docs/hip_emulator.md",
     "docs/operators.md",
+    "docs/upstream.md",
 )
 
 # What torchrun tells a process, here the only one.
@@ -26,16 +31,20 @@ RANKS = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "GLOO_SOCKE
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_examples(page: str) -> None:
+def test_examples(page: str, tmp_path: Path) -> None:
     """A line whose comment begins with an error's name raises it."""
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
     assert blocks
+    if any("wave_lang.kernel" in block for block in blocks) and importlib.util.find_spec("wave_lang") is None:
+        pytest.skip("wave-lang is not installed: make wave")
     code = re.sub(r"^(\S.*)  # (\w+(?:Error|Fault)):.*$", expect_error, "".join(blocks), flags=re.MULTILINE)
     ranks = (
         {**RANKS, "MASTER_PORT": str(free_port())} if "init_device_mesh" in code or "init_process_group" in code else {}
     )
-    environment = {**os.environ, **ranks}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    environment = {**os.environ, **ranks, "PYTHONPATH": str(ROOT), "WAVE_CACHE_ON": "0"}
+    script = tmp_path / "page.py"  # a file: wave-lang reads the source of what it compiles
+    script.write_text(code)
+    done = subprocess.run([sys.executable, script], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

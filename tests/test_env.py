@@ -92,8 +92,7 @@ def test_what_is_loaded() -> None:
 
 def test_every_variable_is_listed() -> None:
     """Those that the sources read are those that it shows."""
-    sources = [*(ROOT / "csrc").rglob("*.cpp"), *(ROOT / "wave_runtime").glob("*.py")]
-    read = set()
-    for source in sources:
-        read |= set(re.findall(r'(?:getenv|environment_number|environ\.get)\("([A-Z_]+)"', source.read_text()))
+    sources = [*(ROOT / "csrc").rglob("*.cpp"), *(ROOT / "wave_runtime").rglob("*.py")]
+    use = re.compile(r'(?:getenv|environment_number|variable|is_set|environ\.get)\("([A-Z_]+)"')
+    read = {name for source in sources for name in use.findall(source.read_text())}
     assert read == set(_env.VARIABLES)

@@ -12,7 +12,7 @@ import pytest
 import torch
 from catalog import BINARIES, CATALOG, SOURCES, Example, as_tuple, load
 from catalog.gemm import gemm
-from cuda_compiler import Compiler, compile_cuda, find_nvcc, find_nvrtc
+from cuda_support import Compiler, compile_by
 from transformer import TOLERANCE, TORCH, WAVE, WIDTH, Block, Operations, cuda_kernels, operations
 
 import wave_runtime
@@ -106,9 +106,7 @@ def test_cuda_sources_are_hip(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["block", "training", "tiny_transformer"])
 @pytest.mark.parametrize("compiler", ["nvcc", "nvrtc"])
 def test_cuda_sources_are_cuda(compiler: Compiler, name: str, tmp_path: Path) -> None:
-    if (find_nvcc if compiler == "nvcc" else find_nvrtc)() is None:
-        pytest.skip(f"{compiler} is not installed")
-    cubin = compile_cuda(SOURCES / f"{name}.cu", "sm_90", compiler)
+    cubin = compile_by(compiler, SOURCES / f"{name}.cu", "sm_90")
     for kernel in wave_runtime.load(BINARIES / f"{name}.hsaco"):
         assert b"\0.text." + kernel.encode() + b"\0" in cubin
     broken = tmp_path / "broken.cu"
@@ -116,7 +114,7 @@ def test_cuda_sources_are_cuda(compiler: Compiler, name: str, tmp_path: Path) ->
     shutil.copy(SOURCES / "gpu.h", tmp_path)
     shutil.copy(SOURCES / "product.h", tmp_path)
     with pytest.raises(RuntimeError, match='identifier "b" is undefined'):
-        compile_cuda(broken, "sm_90", compiler)
+        compile_by(compiler, broken, "sm_90")
 
 
 def test_a_model_of_kernels_compiles() -> None:

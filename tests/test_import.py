@@ -67,6 +67,8 @@ def test_wins_over_upstreams_module(tmp_path: Path) -> None:
 def test_public_names() -> None:
     assert sorted(wave_runtime.__all__) == [
         "BoundLaunch",
+        "Comparison",
+        "CompileError",
         "Int32Vector",
         "Int64Vector",
         "Kernel",
@@ -79,7 +81,10 @@ def test_public_names() -> None:
         "Variants",
         "__version__",
         "cdiv",
+        "compare",
+        "compile",
         "define_op",
+        "from_wave",
         "hooks",
         "launch",
         "load",

@@ -1,10 +1,13 @@
-"""Installing: from the source distribution, with what torch and setuptools there are."""
+"""Installing: from the source distribution, with what torch and setuptools there are; and with CMake."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import tarfile
+import venv
 from pathlib import Path
 
 import pytest
@@ -47,6 +50,8 @@ def test_installs_from_the_source_distribution(source_distribution: Path, tmp_pa
         "libwave_runtime.so",
         "include/wave_runtime.h",
         "include/wave_runtime.hpp",
+        "device/hip/hip_runtime.h",
+        "device/wave_device/math.h",
         "share/cmake/wave_runtime/wave_runtime-config.cmake",
         "share/cmake/wave_runtime/wave_runtime-config-version.cmake",
     ):
@@ -61,3 +66,49 @@ def test_installs_from_the_source_distribution(source_distribution: Path, tmp_pa
 def test_finder_of_editable_installs_can_be_put_first() -> None:
     """setup.py changes a text of setuptools, which must be there to be changed."""
     assert "sys.meta_path.append(_EditableFinder)" in editable_wheel._FINDER_TEMPLATE
+
+
+def cmake(*arguments: str | Path, destination: Path) -> subprocess.CompletedProcess[str]:
+    if shutil.which("cmake") is None:
+        pytest.skip("CMake is not installed")
+    environment = {**os.environ, "DESTDIR": str(destination)}
+    return subprocess.run(["cmake", *arguments], env=environment, capture_output=True, text=True)
+
+
+def test_cmake_builds_the_package(tmp_path: Path) -> None:
+    """From what is compiled already: only the libraries are linked anew."""
+    if not list((ROOT / "build").glob("temp.*/csrc/python/*.o")):
+        pytest.skip("nothing is compiled: make build")
+    package = tmp_path / "out" / "wave_runtime"
+    options = (f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={package.parent}", f"-DPython_EXECUTABLE={sys.executable}")
+    for step in (
+        ("-B", tmp_path / "build", "-S", ROOT, *options),
+        ("--build", tmp_path / "build"),
+        ("--install", tmp_path / "build"),
+    ):
+        done = cmake(*step, destination=tmp_path / "installed")
+        assert done.returncode == 0, done.stdout + done.stderr
+    code = LAUNCH.format(file=ROOT / "examples/kernels/binaries/basics.hsaco")
+    run = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(package.parent)}, cwd="/", capture_output=True, text=True
+    )
+    assert run.stdout.split() == [str(package / "__init__.py"), "111"], run.stderr
+    (installed,) = (tmp_path / "installed").rglob("wave_runtime/py.typed")
+    assert {item.name for item in installed.parent.iterdir()} >= {item.name for item in package.glob("*.so")}
+
+
+@pytest.mark.parametrize(
+    ("option", "error"),
+    [
+        ("-DCMAKE_BUILD_TYPE=Fast", "CMAKE_BUILD_TYPE is Release or Debug, not Fast"),
+        ("-DCMAKE_SYSTEM_NAME=Windows", "wave_runtime builds on Linux, not on Windows"),
+        ("-DPython_EXECUTABLE={bare}/bin/python", "built against the torch it will run with"),
+    ],
+)
+def test_cmake_says_what_is_missing(option: str, error: str, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    if "{bare}" in option:
+        venv.create(bare, symlinks=True)
+    done = cmake("-B", tmp_path / "build", "-S", ROOT, option.format(bare=bare), destination=tmp_path)
+    assert done.returncode != 0
+    assert error in " ".join(done.stderr.split())

@@ -7,6 +7,7 @@ operands and modifiers; names and the reviewed list in isa/overrides.py tell the
 """
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 
 from isa.derive import derive
@@ -51,10 +52,11 @@ def _encoding_rows(llvm: Disassembler, encoding: Encoding) -> list[Row]:
     return sorted(rows, key=lambda row: row.opcode)
 
 
-def generate(processor: str) -> list[Row]:
-    """All rows of a processor, by encoding and opcode."""
+def generate(processor: str, formats: Collection[str] | None = None) -> list[Row]:
+    """All rows of a processor, or those of some encodings, by encoding and opcode."""
     llvm = Disassembler(processor)
-    return [row for encoding in encodings() for row in _encoding_rows(llvm, encoding)]
+    wanted = [encoding for encoding in encodings() if formats is None or encoding.format in formats]
+    return [row for encoding in wanted for row in _encoding_rows(llvm, encoding)]
 
 
 def main() -> None:

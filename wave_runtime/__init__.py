@@ -6,6 +6,8 @@ gemm(a, b, c, grid=(4, 4))
 """
 
 from collections.abc import Iterable as _Iterable
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 import torch as _torch  # noqa: F401  first: the extension links against its libraries
 
@@ -21,13 +23,20 @@ from wave_runtime._C import (
     Sequence,
     launch,
 )
+from wave_runtime._compare import Comparison, compare
+from wave_runtime._compile import CompileError, compile
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
 from wave_runtime._upstream import load_binary, load_hip_functions
 from wave_runtime._version import __version__
 
+if _TYPE_CHECKING:
+    from wave_runtime.wave_lang import WaveFunction as _WaveFunction
+
 __all__ = [
     "BoundLaunch",
+    "Comparison",
+    "CompileError",
     "Int32Vector",
     "Int64Vector",
     "Kernel",
@@ -40,7 +49,10 @@ __all__ = [
     "Variants",
     "__version__",
     "cdiv",
+    "compare",
+    "compile",
     "define_op",
+    "from_wave",
     "hooks",
     "launch",
     "load",
@@ -55,3 +67,10 @@ __all__ = [
 def sequence(launches: _Iterable[BoundLaunch]) -> Sequence:
     """Bound launches as one call that makes them in their order: the cheapest way to launch many kernels."""
     return Sequence(list(launches))
+
+
+def from_wave(kernel: _Any, options: _Any = None) -> "_WaveFunction":
+    """A Wave kernel as a function that knows its grid: see ``wave_runtime.wave_lang.from_wave``."""
+    from wave_runtime import wave_lang  # only now: it imports a compiler
+
+    return wave_lang.from_wave(kernel, options)

@@ -1,15 +1,16 @@
-"""The command line: ``python -m wave_runtime info|disasm|coverage FILE``, ``env``, ``hip-emulator`` and ``cmake``."""
+"""The command line: ``python -m wave_runtime compile|info|disasm|coverage|run FILE``, ``selftest``, ``env`` and others."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
 import torch
 
-from wave_runtime import __version__, _coverage, _disasm, _env, _info
+from wave_runtime import KernelFault, __version__, _coverage, _disasm, _env, _info, _replay, _run, _selftest, compile
 
 _FOLDER = Path(__file__).absolute().parent
 
@@ -29,6 +30,13 @@ def parser() -> argparse.ArgumentParser:
     coverage = commands.add_parser("coverage", help="instructions that the emulator does not run")
     coverage.add_argument("files", nargs="+", metavar="FILE")
     coverage.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
+    _add_run(commands.add_parser("run", help="launch a kernel, or make a dumped launch again"))
+    _add_compile(commands.add_parser("compile", help="compile HIP or CUDA C++, assembly or LLVM IR"))
+    selftest = commands.add_parser("selftest", help="instructions of gfx942 on a GPU against the emulator")
+    selftest.add_argument("--device", choices=["hip", "cuda", "cpu"], default="hip", help="cpu: the emulator itself")
+    selftest.add_argument("--cases", type=int, default=2, metavar="N", help="of each instruction and encoding")
+    selftest.add_argument("--rows", default="", metavar="TEXT", help="only mnemonics that contain it")
+    selftest.add_argument("--seed", default="", metavar="TEXT", help="for other cases")
     env = commands.add_parser("env", help="drivers, devices, versions, and why a driver is not available")
     env.add_argument("--json", action="store_true", help="for tools")
     commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
@@ -36,8 +44,65 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _add_compile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the source; its suffix says the language")
+    parser.add_argument("-o", "--output", metavar="FILE", help="by default the source's name with .hsaco or .cubin")
+    parser.add_argument("--target", help='by default that of the current GPU, else "gfx942"')
+    parser.add_argument("--language", help="hip, cuda, asm or llvm")
+    parser.add_argument("-D", action="append", default=[], dest="defines", metavar="NAME[=VALUE]", help="a macro")
+    parser.add_argument("-I", action="append", default=[], dest="include_dirs", metavar="FOLDER", help="for headers")
+    parser.add_argument(
+        "--option", action="append", default=[], dest="options", help="one for the compiler: --option=-g"
+    )
+    parser.add_argument("--no-cache", action="store_true", help="compile in any case, and keep nothing")
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("file", metavar="FILE", help="what wave_runtime.load takes, or a folder of WAVE_RUNTIME_DUMP")
+    run.add_argument("kernel", nargs="?", metavar="KERNEL")
+    run.add_argument("--grid", type=_dims, metavar="X[,Y,Z]", help="workgroups")
+    run.add_argument("--block", type=_dims, metavar="X[,Y,Z]", help="work-items of one, where the binary fixes none")
+    run.add_argument("--shared-memory", type=int, default=0, metavar="BYTES", help="dynamic LDS")
+    run.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        dest="arguments",
+        metavar="VALUE",
+        help="one for each parameter: a number, file.npy, file.pt, or zeros|ones|iota|random:[DTYPE:]SHAPE",
+    )
+    run.add_argument("--signature", help='the parameters\' types: "a: *f32 const, c: *f32, n: i32"')
+    run.add_argument("--target", help='which entry to take, for example "gfx942"')
+    run.add_argument("--device", default="cpu", help="where to launch; by default the CPU, on the emulator")
+    run.add_argument("--seed", type=int, default=0, help="of random:")
+    run.add_argument("--save", action="append", type=_saved, default=[], metavar="NAME=FILE", help=".npy or .pt")
+    run.add_argument("--stats", action="store_true", help="instructions by kind, bytes moved, bank conflicts of LDS")
+    run.add_argument("--trace", metavar="FILE", help='a line for each instruction ("-": to stderr)')
+    run.add_argument("--trace-only", metavar="GROUP[.WAVE]", help="of one workgroup by number, or one wave of it")
+    run.add_argument("--check", choices=["hazards"], help="look for missing waits")
+    run.add_argument("--deterministic", action="store_true", help="on one thread, with a clock that only counts")
+
+
+def _dims(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(extent) for extent in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected X[,Y,Z], given {text!r}") from None
+
+
+def _saved(text: str) -> tuple[str, str]:
+    name, separator, path = text.partition("=")
+    if not separator:
+        raise argparse.ArgumentTypeError(f"expected NAME=FILE, given {text!r}")
+    return name, path
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command. Returns the exit status: 1 where coverage finds an instruction that does not run, 2 for errors."""
+    """Run a command.
+
+    Returns the exit status: 1 where coverage finds an instruction that does not run, a kernel that was run failed, or
+    the self-test found a difference; 2 for other errors.
+    """
     options = parser().parse_args(arguments)
     try:
         if options.command == "info":
@@ -48,6 +113,12 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "env":
             environment = _env.describe()
             print(json.dumps(environment, indent=2) if options.json else _env.render(environment))
+        elif options.command == "compile":
+            _compile_file(options)
+        elif options.command == "run":
+            _run_kernel(options)
+        elif options.command == "selftest":
+            return _selftest_on(options)
         elif options.command == "hip-emulator":
             print(_FOLDER / "libwave_hip_emulator.so")
         elif options.command == "cmake":
@@ -56,10 +127,75 @@ def main(arguments: list[str] | None = None) -> int:
             return _coverage_of(options.files, options.target)
     except BrokenPipeError:  # the reader has seen enough, as head(1) does
         sys.stdout = None
-    except (OSError, ValueError) as error:
+    except KernelFault as error:
         print(f"python -m wave_runtime: {error}", file=sys.stderr)
+        return 1
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+        print(f"python -m wave_runtime: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _compile_file(options: argparse.Namespace) -> None:
+    defines = {name: value if equals else None for name, equals, value in (d.partition("=") for d in options.defines)}
+    module = compile(
+        Path(options.file),
+        language=options.language,
+        target=options.target,
+        options=options.options,
+        defines=defines,
+        include_dirs=options.include_dirs,
+        cache=not options.no_cache,
+    )
+    suffix = ".hsaco" if module.target.startswith("gfx") else ".cubin"
+    output = Path(options.output or Path(options.file).with_suffix(suffix))
+    output.write_bytes(module.images[module.target])
+    print(output)
+    for name in module:
+        print(f"  {name}({module[name].signature})")
+
+
+def _run_kernel(options: argparse.Namespace) -> None:
+    variables = {
+        "WAVE_RUNTIME_TRACE": options.trace,
+        "WAVE_RUNTIME_TRACE_ONLY": options.trace_only,
+        "WAVE_RUNTIME_CHECK": options.check,
+        "WAVE_RUNTIME_STATS": "1" if options.stats else None,
+        "WAVE_RUNTIME_DETERMINISTIC": "1" if options.deterministic else None,
+    }
+    environment = {name: value for name, value in variables.items() if value is not None}
+    if _run.is_dump(options.file):
+        if options.kernel or options.grid or options.block or options.arguments:
+            raise ValueError("a dumped launch has its own kernel, grid, block and arguments")
+        result = _replay.replay(options.file, environment)
+    else:
+        if options.kernel is None or options.grid is None:
+            raise ValueError("run needs KERNEL and --grid")
+        request = _run.Request(
+            file=options.file,
+            kernel=options.kernel,
+            grid=options.grid,
+            block=options.block,
+            shared_memory=options.shared_memory,
+            arguments=options.arguments,
+            signature=options.signature,
+            target=options.target,
+            device=options.device,
+            seed=options.seed,
+            environment=environment,
+        )
+        result = _run.run(request)
+    result.save(dict(options.save))
+    print(_run.render(result))
+    if options.stats and result.statistics:
+        print(_run.render_statistics(result.statistics))
+
+
+def _selftest_on(options: argparse.Namespace) -> int:
+    os.environ.setdefault("WAVE_RUNTIME_MFMA", "exact")  # as hardware is believed to sum
+    report = _selftest.selftest(options.device, options.cases, options.rows, options.seed)
+    print(report)
+    return 0 if report.passed else 1
 
 
 def _coverage_of(files: list[str], target: str | None) -> int:

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from wave_runtime import _C
@@ -29,7 +30,9 @@ def disassemble(source: Source, kernel: str | None = None, target: str | None = 
     """Disassemble the code of a file, as LLVM writes it.
 
     Each function begins with a label; each line has an address, the instruction's words and its text. The targets of
-    branches stand in a comment: ``# -> kernel+0x40``. Words that are no instruction are printed as ``.long``.
+    branches stand in a comment: ``# -> kernel+0x40``. Words that are no instruction are printed as ``.long``. Where the
+    file has line tables (``-g``), a comment says which source line the instructions below it come from, and the line
+    itself, where the source is there.
 
     Args:
         source: the path or the contents of an ELF code object, an offload bundle, or a host object with one.
@@ -51,7 +54,8 @@ def disassemble(source: Source, kernel: str | None = None, target: str | None = 
 def _blocks(image: Image, kernel: str | None) -> list[str]:
     functions = _functions(image.parsed)
     chosen = [function for function in functions if kernel is None or (function.is_kernel and function.name == kernel)]
-    return [_block(image, function, functions) for function in chosen]
+    sources = _Sources(image)
+    return [_block(image, function, functions, sources) for function in chosen]
 
 
 def _functions(parsed: dict[str, Any]) -> list[_Function]:
@@ -76,8 +80,36 @@ def _label(address: int, functions: list[_Function]) -> str:
     return functions[index].name + (f"+{offset:#x}" if offset else "")
 
 
-def _lines(processor: str, code: bytes, address: int, functions: list[_Function]) -> Iterator[str]:
+class _Sources:
+    """The source lines of an image's instructions."""
+
+    def __init__(self, image: Image) -> None:
+        self._files, rows = _C.line_table(image.data)
+        self._rows = {address: (file, line) for address, line, file in rows}  # of rows at one address the last counts
+        self._texts: dict[str, list[str]] = {}
+
+    def comment(self, address: int) -> str | None:
+        """``# file.hip:12: text``, where another line begins at an address."""
+        file, line = self._rows.get(address, (0, 0))
+        if line == 0:
+            return None
+        path = self._files[file]
+        if path not in self._texts:
+            try:
+                self._texts[path] = Path(path).read_text(errors="replace").splitlines()
+            except OSError:
+                self._texts[path] = []
+        texts = self._texts[path]
+        return f"  # {path}:{line}" + (f": {texts[line - 1].strip()}" if line <= len(texts) else "")
+
+
+def _lines(processor: str, code: bytes, address: int, functions: list[_Function], sources: _Sources) -> Iterator[str]:
+    last_comment = None
     for line_address, words, text in _C.disassemble(processor, code, address):
+        comment = sources.comment(line_address)
+        if comment is not None and comment != last_comment:
+            yield comment
+            last_comment = comment
         digits = " ".join(f"{int.from_bytes(words[i : i + 4], 'little'):08x}" for i in range(0, len(words), 4))
         line = f"  {line_address:012x}  {digits:<17}  {text}"
         if match := _BRANCH.match(text):
@@ -86,7 +118,7 @@ def _lines(processor: str, code: bytes, address: int, functions: list[_Function]
         yield line
 
 
-def _block(image: Image, function: _Function, functions: list[_Function]) -> str:
+def _block(image: Image, function: _Function, functions: list[_Function], sources: _Sources) -> str:
     code = image.code(function.name, function.address, function.size)
-    lines = _lines(image.processor, code, function.address, functions)
+    lines = _lines(image.processor, code, function.address, functions, sources)
     return "".join(f"{line}\n" for line in (f"{function.name}:", *lines))

@@ -29,8 +29,10 @@ class Module:
         writes: Writes | Mapping[str, Writes] | None,
         strides: str,
         strict: bool,
+        symbols: Mapping[str, str] | None = None,
     ) -> None:
         self._codes = list(codes)
+        self._symbols = symbols or {}  # by the kernels' names in the source
         self._signature = signature
         self._writes = writes
         self._strides = strides
@@ -53,6 +55,7 @@ class Module:
 
     def __getitem__(self, name: str) -> _C.Kernel:
         """The kernel called ``name``. Raises KeyError that lists the kernels there are."""
+        name = self._symbols.get(name, name)
         if name not in self._made:
             if name not in self.kernels:
                 raise KeyError(f"no kernel '{name}' in the code object; its kernels are {list(self.kernels)}")
@@ -78,6 +81,11 @@ class Module:
             if name in code.kernels:
                 variants.setdefault((code.format, code.target), code)
         return list(variants.values())
+
+    @property
+    def images(self) -> dict[str, bytes]:
+        """The code by target, as it would lie in files; of several for one target the first."""
+        return {code.target: code.data for code in reversed(self._codes)}
 
     def symbol(
         self, name: str, *, device: torch.device | str | int | None = None, dtype: torch.dtype = torch.uint8
@@ -114,7 +122,7 @@ class Module:
         return len(self.kernels)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.kernels
+        return name in self.kernels or name in self._symbols
 
     def __repr__(self) -> str:
         return f"<wave_runtime.Module for {', '.join(self.targets)}: {', '.join(self.kernels)}>"

@@ -74,6 +74,13 @@ struct KernelFault : RuntimeError {
   uint64_t pc = 0;  ///< bytes from the kernel's entry
   std::string instruction;
   std::optional<uint64_t> address;
+
+  /// The same with more in its message.
+  KernelFault followed_by(const std::string& more) const {
+    KernelFault longer(*this);
+    static_cast<RuntimeError&>(longer) = RuntimeError(text(what(), "\n", more));
+    return longer;
+  }
 };
 
 /// Malformed bytes: what was read, at which offset, and what is wrong there. A ValueError in Python.

@@ -68,7 +68,10 @@ class Scheduler {
     }
   }
 
-  bool has_help() const { return launch_.dispatch.parallel && !launch_.dispatch.deterministic; }
+  bool has_help() const {
+    const Dispatch& dispatch = launch_.dispatch;
+    return dispatch.parallel && !dispatch.deterministic && dispatch.observer == nullptr;
+  }
   bool wants_help() const { return !several_threads_ && has_help() && Clock::now() - begin_ > kSoon; }
 
   bool is_done() {

@@ -19,12 +19,13 @@ namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
-/// DS: a vector address and an offset.
+/// DS: a vector address and an offset, whose sum has 32 bits: compilers make negative addresses with offsets that bring
+/// them back.
 struct Lds : LdsMemory {
   static bool find(const Wave& wave, const Op* op, Addresses& addresses) {
     return find_at(wave, op, op->imm, addresses);
   }
-  static bool find_at(const Wave& wave, const Op* op, u64 offset, Addresses& addresses) {
+  static bool find_at(const Wave& wave, const Op* op, u32 offset, Addresses& addresses) {
     const Row& row = wave.v[op->src[0]];
     for (int i = 0; i < kLanes; ++i) addresses.lane[i] = row.lane[i] + offset;
     return addresses.find_range(wave.exec_lanes);
@@ -46,8 +47,8 @@ struct LdsByLane : Lds {
 /// The addresses of a two-address form, whose offsets count kUnit bytes.
 template <u32 kUnit>
 bool find_two(const Wave& wave, const Op* op, Addresses (&addresses)[2]) {
-  return Lds::find_at(wave, op, u64{op->imm & 0xffff} * kUnit, addresses[0]) &&
-         Lds::find_at(wave, op, u64{op->imm >> 16} * kUnit, addresses[1]);
+  return Lds::find_at(wave, op, (op->imm & 0xffff) * kUnit, addresses[0]) &&
+         Lds::find_at(wave, op, (op->imm >> 16) * kUnit, addresses[1]);
 }
 
 /// The result may overwrite the address, so both are read first.

@@ -16,6 +16,7 @@ namespace {
 /// Address space that a code object may span: text and data of real files lie within some hundred megabytes.
 constexpr u64 kMaxSpan = u64{4} << 30;
 constexpr u64 kPage = 4096;
+constexpr const char* kProcessor = "gfx942";  ///< other instruction tables are for disassembling
 /// Code is translated in pieces of at most so many bytes, so that one kernel of a large library does not cost the
 /// whole.
 constexpr u64 kMaxFunction = u64{256} << 10;
@@ -23,8 +24,8 @@ constexpr u64 kMaxFunction = u64{256} << 10;
 }  // namespace
 
 Module::Module(std::shared_ptr<const CodeObject> code)
-    : code_(std::move(code)), instruction_set_(isa::InstructionSet::find(code_->target().processor)) {
-  if (instruction_set_ == nullptr) {
+    : code_(std::move(code)), instruction_set_(isa::InstructionSet::find(kProcessor)) {
+  if (code_->target().processor != kProcessor) {
     throw ValueError(text("the emulator runs gfx942 code, not ", code_->target().processor,
                           ": move the tensors to a device of that kind, or build the kernel for gfx942"));
   }
@@ -142,7 +143,21 @@ std::string Module::describe(u64 pc) const {
     if (symbol.is_function && symbol.address <= address && (best == nullptr || symbol.address > best->address))
       best = &symbol;
   }
-  return best == nullptr ? hex(address) : text(best->name, "+", hex(address - best->address));
+  return (best == nullptr ? hex(address) : text(best->name, "+", hex(address - best->address))) + source_line(address);
+}
+
+std::string Module::source_line(u64 address) const {
+  std::call_once(lines_read_, [this] {
+    try {
+      lines_ = read_line_table(code_->bytes().span());
+    } catch (const Error&) {  // a message goes without
+    }
+  });
+  const auto after = std::upper_bound(lines_.rows.begin(), lines_.rows.end(), address,
+                                      [](u64 value, const LineRow& row) { return value < row.address; });
+  if (after == lines_.rows.begin() || (after - 1)->line == 0) return {};
+  const std::string& path = lines_.files[(after - 1)->file];
+  return text(" (", path.substr(path.rfind('/') + 1), ":", (after - 1)->line, ")");
 }
 
 std::vector<Region> Module::regions() const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "code_object/code_object.h"
+#include "code_object/line_table.h"
 #include "emulator/isa/isa.h"
 #include "emulator/memory.h"
 #include "emulator/op.h"
@@ -66,7 +67,7 @@ class Module {
 
   /// The instruction at an address in code.
   isa::Instruction decode(u64 pc) const;
-  /// "name+0x1c" for an address in code.
+  /// "name+0x1c" for an address in code, and "(file.hip:12)" behind it where the file has line tables.
   std::string describe(u64 pc) const;
   /// The same as text.
   std::string disassemble(u64 pc) const;
@@ -78,6 +79,8 @@ class Module {
   void load_segments();
   void relocate();
   void find_functions();
+  /// " (file.hip:12)", or nothing.
+  std::string source_line(u64 address) const;
   /// The executable segment that contains an address of the file, or nullptr.
   const Segment* code_segment(u64 address) const;
 
@@ -87,6 +90,8 @@ class Module {
   u64 size_ = 0;
   u64 base_ = 0;                      ///< what is added to addresses of the file
   std::vector<u64> function_starts_;  ///< addresses of the file, sorted
+  mutable std::once_flag lines_read_;
+  mutable LineTable lines_;
   mutable std::mutex mutex_;
   mutable std::map<std::pair<u64, RegisterLimits>, std::unique_ptr<Function>> functions_;
 };

@@ -5,15 +5,16 @@
 
 namespace wave::emulator {
 
-/// Sees the instructions of a launch. Called by the threads that run the workgroups, for one wave at a time on each.
+/// Sees the instructions of a launch, which runs on one thread then.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// Before an instruction is carried out; also one that VSKIP skips, or that then throws. Throws Fault to stop the
-  /// launch.
+  /// A wave begins.
+  virtual void start(const Wave&) {}
+  /// Before an instruction is carried out; also one that VSKIP skips, or that then throws.
   virtual void before(const Wave& wave, const Op* op) = 0;
   /// Behind it. Not called where it threw.
-  virtual void after(const Wave& wave, const Op* op) = 0;
+  virtual void after(const Wave&, const Op*) {}
 };
 
 }  // namespace wave::emulator

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "emulator/constants.h"
+#include "emulator/isa/operand.h"
 #include "emulator/matrix.h"
 #include "emulator/translate.h"
 
@@ -270,7 +271,7 @@ void Translator::set_buffer_operands(const Instruction& instruction, Op& op) {
   if (takes & isa::kFormat)
     op.dst2 = static_cast<u16>(instruction[Field::DFMT] | instruction[Field::NFMT] << 4 | 1u << 8);
   if ((takes & isa::kReturn) && instruction[Field::SC0] != 0) op.flags |= kReturns;
-  if ((takes & isa::kLds) && instruction[Field::LDS] != 0) op.flags |= kToLds;
+  if (isa::goes_to_lds(instruction)) op.flags |= kToLds;
   if (instruction[Field::IDXEN] != 0) op.flags |= kIndexEnabled;
   if (instruction[Field::OFFEN] != 0) op.flags |= kOffsetEnabled;
 }

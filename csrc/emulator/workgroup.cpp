@@ -136,6 +136,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.set_exec(items == kLanes ? ~u64{0} : (u64{1} << items) - 1);
   wave.function = &launch_.module.function(launch_.entry, launch_.limits);
   wave.op = wave.function->at(launch_.entry);
+  if (launch_.dispatch.observer != nullptr) launch_.dispatch.observer->start(wave);
 }
 
 Workgroup::Progress Workgroup::run(u64 quantum) {

@@ -7,6 +7,7 @@
 #include "driver/fork.h"
 #include "launch/arguments.h"
 #include "launch/driver_errors.h"
+#include "launch/dump.h"
 
 namespace wave {
 
@@ -34,13 +35,15 @@ void run(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch*
   const Launch launch{geometry.grid, geometry.block, geometry.shared_memory,
                       site.stream,   arguments,      geometry.attributes ? &*geometry.attributes : nullptr,
                       host};
+  const std::unique_ptr<LaunchDump> dump = host == nullptr ? nullptr : LaunchDump::prepare(site, arguments, *host);
   try {
     pin_if_captured(site.function, site.stream);
     site.function.function->launch(launch);
     // Everything else on tensors in the host's memory expects their contents to be there.
     if (kSynchronous || site.function.in_host_memory) synchronize(site);
-  } catch (const KernelFault&) {
-    throw;
+  } catch (const KernelFault& fault) {
+    if (dump == nullptr) throw;
+    throw fault.followed_by(text("  written to ", dump->write(fault), ", for `python -m wave_runtime run`"));
   } catch (const RuntimeError& error) {
     rethrow_launch_error(error, site, arguments);
   }

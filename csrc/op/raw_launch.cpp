@@ -94,7 +94,10 @@ std::vector<std::string> launch_raw(const RawFunction& function, const RawOption
   if (has_tensors) tensors.tell_autograd();
   const LaunchSite site{kernel, *use, geometry, options.stream ? *options.stream : current_stream(device)};
   if (use->place.kind != DriverKind::Emulator) return run(site, arguments, {});
-  return run(site, arguments, {tensors.memory(), has_addresses});
+  std::vector<MemoryRange> memory = tensors.memory();
+  // Wave's compiler says "read_only" of tensors that only atomic operations change.
+  for (MemoryRange& range : memory) range.writable = true;
+  return run(site, arguments, {std::move(memory), has_addresses});
 }
 
 }  // namespace wave

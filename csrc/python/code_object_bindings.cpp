@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "code_object/code_object.h"
+#include "code_object/line_table.h"
 #include "code_object/occupancy.h"
 #include "code_object/select.h"
 #include "code_object/signature.h"
@@ -220,6 +221,16 @@ py::dict occupancy_of(const py::bytes& data, const std::optional<std::string>& t
   return to_dict(result);
 }
 
+/// (paths, [(address, line, index of its path)]), by address.
+py::tuple line_table(const py::bytes& data) {
+  const std::string_view bytes = data;
+  const LineTable table = read_line_table({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  py::list files, rows;
+  for (const std::string& file : table.files) files.append(python_text(file));
+  for (const LineRow& row : table.rows) rows.append(py::make_tuple(row.address, row.line, row.file));
+  return py::make_tuple(files, rows);
+}
+
 std::optional<py::bytes> image_for(const py::bytes& data, const std::string& device) {
   const auto best = select_for(parse_all(data, std::nullopt), Target::parse(device));
   return best ? std::optional(to_bytes(*best)) : std::nullopt;
@@ -240,6 +251,7 @@ void bind_code_object(py::module_& module) {
              "The image for `target`, which is what a driver loads.");
   module.def("images", &images, "data"_a, "target"_a = py::none(),
              "The same as a list: of each translation unit the one for `target`, or all without a target.");
+  module.def("line_table", &line_table, "data"_a, "The source lines of an ELF image's instructions, by address.");
   module.def("image_for", &image_for, "data"_a, "device"_a,
              "Of all code in a file the image that runs best on a device with this target, or None.");
   module.def("occupancy", &occupancy_of, "data"_a, "target"_a, "kernel"_a, "workgroup_size"_a, "lds_bytes"_a,

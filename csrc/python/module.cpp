@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "driver/driver.h"
+#include "driver/emulator_profile.h"
 #include "emulator/bodies.h"
 #include "emulator/translate.h"
 #include "op/embedded.h"
@@ -78,6 +79,17 @@ py::dict emulator_statistics() {
   result["instructions"] = statistics.instructions;
   result["waves"] = statistics.waves;
   result["workgroups"] = statistics.workgroups;
+  const auto found = last_launch_profile();
+  if (found == nullptr) return result;
+  const LaunchProfile& profile = *found;
+  result["kinds"] = profile.kinds;
+  result["names"] = profile.instructions;
+  result["bytes"] = profile.bytes;
+  result["vector_instructions"] = profile.vector_instructions;
+  result["lanes"] = profile.lanes;
+  result["lds_cycles"] = profile.lds_cycles;
+  result["lds_conflict_cycles"] = profile.lds_conflict_cycles;
+  result["matrix_operations"] = profile.matrix_operations;
   return result;
 }
 
@@ -93,7 +105,7 @@ std::vector<std::string_view> implemented_instructions() {
 /// Why the emulator cannot run the instruction at the start of `data`, or None.
 std::optional<std::string> unsupported(const std::string& processor, const py::bytes& data) {
   const isa::InstructionSet* set = isa::InstructionSet::find(processor);
-  if (set == nullptr) throw ValueError(text("the emulator has no instruction table for ", processor));
+  if (set == nullptr || processor != "gfx942") throw ValueError(text("the emulator runs gfx942 code, not ", processor));
   const std::string_view bytes = data;
   std::vector<uint32_t> words(bytes.size() / 4);
   std::memcpy(words.data(), bytes.data(), words.size() * 4);
@@ -121,7 +133,11 @@ PYBIND11_MODULE(_C, module) {
       .def(py::init(&parse), py::arg("data"))
       .def_property_readonly("format", [](const ParsedCode& parsed) { return name(parsed.code->format()); })
       .def_property_readonly("target", [](const ParsedCode& parsed) { return parsed.code->target().id(); })
-      .def_property_readonly("kernels", &kernel_names);
+      .def_property_readonly("kernels", &kernel_names)
+      .def_property_readonly("data", [](const ParsedCode& parsed) {
+        const std::span<const uint8_t> bytes = parsed.code->bytes().span();
+        return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      });
   module.def("make_kernel", &make_kernel, py::arg("variants"), py::arg("name"), py::arg("signature"), py::arg("writes"),
              py::arg("strides"), py::arg("strict"));
   module.def("embedded_code", &code_of, py::arg("handle"));

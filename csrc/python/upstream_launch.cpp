@@ -154,7 +154,7 @@ class Call {
     tensor_arguments_.check_together();
     tensor_arguments_.check_inference();
     for (const TensorArguments::Item& item : tensor_arguments_.items()) {
-      const void* const data = data_of(item.tensor->unsafeGetTensorImpl(), item.is_written);
+      const void* const data = data_of(item.tensor->unsafeGetTensorImpl(), true);  // as launch_raw() allows
       std::memcpy(packed_.data() + kPointerBytes * item.index, &data, kPointerBytes);
     }
   }
@@ -242,6 +242,13 @@ py::tuple load_raw(const std::vector<ParsedCode>& variants, const std::string& n
   return py::make_tuple(std::move(capsule), raw_handle(*kernel));
 }
 
+/// The code of a kernel that load_binary() has returned.
+std::vector<ParsedCode> raw_codes(uint64_t function) {
+  std::vector<ParsedCode> codes;
+  for (const auto& code : find_raw(function).kernel->variants()) codes.push_back({.code = code});
+  return codes;
+}
+
 PyMethodDef functions[] = {
     {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(launch)), METH_FASTCALL,
      "launch(info, tensors, dynamic_dims, scalar_args, strides=[], /)\n--\n\n"},
@@ -253,6 +260,7 @@ PyMethodDef functions[] = {
 void bind_upstream(py::module_& module) {
   bind_upstream_types(module);
   if (PyModule_AddFunctions(module.ptr(), functions) != 0) throw py::error_already_set();
+  module.def("raw_codes", &raw_codes, py::arg("function"));
   module.def("load_raw", &load_raw, py::arg("variants"), py::arg("name"));
 }
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from cuda_compiler import compile_cuda
+from cuda_support import compile_cuda
 from support import EXAMPLES, ROOT
 
 import wave_runtime

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from conformance_support import BINARY, FOLDER, SIGNATURES, SOURCE, TABLE, TABLE_BYTES, Driver
-from cuda_compiler import find_nvcc
+from cuda_support import program
 
 import wave_runtime
 
@@ -125,9 +125,7 @@ def test_the_entry_of_a_fatbin_that_fits(gpu: Driver, tmp_path: Path) -> None:
     """nvcc's container with a cubin for another GPU, one for this, and PTX: the cubin for this runs."""
     if not gpu.is_nvidia:
         pytest.skip("fat binaries of CUDA are NVIDIA's")
-    nvcc = find_nvcc()
-    if nvcc is None:
-        pytest.skip("nvcc is not installed")
+    nvcc = program("nvcc").path
     processor = gpu.target.removeprefix("sm_")
     codes = [f"-gencode=arch=compute_{a},code={kind}_{a}" for a in ("80", processor) for kind in ("sm", "compute")]
     fatbin = tmp_path / "kernels.fatbin"
@@ -144,9 +142,7 @@ def test_the_entry_of_a_fatbin_that_fits(gpu: Driver, tmp_path: Path) -> None:
 def test_ptx_is_compiled_by_the_driver(gpu: Driver, tmp_path: Path) -> None:
     if gpu.driver != "cuda":
         pytest.skip("HIP loads no PTX")
-    nvcc = find_nvcc()
-    if nvcc is None:
-        pytest.skip("nvcc is not installed")
+    nvcc = program("nvcc").path
     ptx = tmp_path / "kernels.ptx"
     subprocess.run([nvcc, "-ptx", "-std=c++17", "-arch=compute_80", "-o", ptx, SOURCE], check=True)
     module = wave_runtime.load(ptx, signature=SIGNATURES)

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "code_object/code_object.h"
+#include "code_object/line_table.h"
 #include "code_object/occupancy.h"
 #include "code_object/select.h"
 #include "code_object/signature.h"
@@ -60,6 +61,18 @@ void check_signatures(const CodeObject& object) {
   }
 }
 
+void check_lines(std::span<const uint8_t> file) {
+  try {
+    const wave::LineTable table = wave::read_line_table(file);
+    for (size_t i = 0; i < table.rows.size(); ++i) {
+      const wave::LineRow& row = table.rows[i];
+      check(row.line == 0 || row.file < table.files.size());
+      check(i == 0 || table.rows[i - 1].address <= row.address);
+    }
+  } catch (const wave::Error&) {
+  }
+}
+
 void parse(std::span<const uint8_t> file, const char* device) {
   try {
     std::optional<wave::Target> target;
@@ -83,5 +96,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const char* device : {static_cast<const char*>(nullptr), "gfx942:sramecc+:xnack-", "gfx1100", "sm_90"}) {
     parse({data, size}, device);
   }
+  check_lines({data, size});
   return 0;
 }

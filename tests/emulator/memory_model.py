@@ -126,7 +126,7 @@ def address_of(wave: Wave, space: str, fields: Mapping[str, int], lane: int) -> 
         return buffer_address(wave, fields, lane)
     v, row = wave.state.v[wave.index], fields.get("ADDR", 0)
     if space == "ds":
-        start = int(v[row, lane]) + fields.get("OFFSET", 0)
+        start = (int(v[row, lane]) + fields.get("OFFSET", 0)) & MASK32
     elif space == "scratch":
         start = int(v[row, lane]) if fields["SVE"] else 0
         start += wave.s(fields["SADDR"]) if fields["SADDR"] != OFF else 0

@@ -139,3 +139,16 @@ def test_forked_process_can_launch(vector_add: wave_runtime.Kernel) -> None:
         vector_add(a, a, d, 64, grid=1, block=64)
         os._exit(0 if torch.equal(c, d) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_deterministic_launches_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workgroups run in their order, and the clock counts how often it was asked: 100 ns each."""
+    from machine import State, encode, run
+    from memory_support import BY_NAME
+
+    monkeypatch.setenv("WAVE_RUNTIME_DETERMINISTIC", "1")
+    words = encode(BY_NAME["s_memtime"], SDATA=20) + encode(BY_NAME["s_memrealtime"], SDATA=22)
+    for _ in range(2):
+        after = run(words, State(8))
+        assert after.s[:, 20].tolist() == [200 * wave + 100 for wave in range(8)]
+        assert after.s[:, 22].tolist() == [20 * wave + 20 for wave in range(8)]

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cuda_compiler import find_nvcc, find_nvrtc
+from cuda_support import need_cuda_compiler
 from gpu_support import need_nvidia
 from support import ROOT
 from training_operators import load_kernels
@@ -23,8 +23,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def _needs_a_gpu_and_a_compiler() -> None:
     need_nvidia()
-    if find_nvcc() is None and find_nvrtc() is None:
-        pytest.skip("neither nvcc nor NVRTC is installed")
+    need_cuda_compiler()
 
 
 def test_operators_pass_torchs_checks() -> None:

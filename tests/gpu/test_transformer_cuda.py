@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 import torch
 from catalog import SOURCES, Example, block, tiny_transformer, training
-from cuda_compiler import Compiler, compile_cuda, find_nvcc, find_nvrtc
+from cuda_support import Compiler, compile_by, need_cuda_compiler
 from gpu_support import need_nvidia
 from support import ROOT
 from torch._dynamo.utils import counters
@@ -36,8 +36,7 @@ SHAPES = ((2, 128), (1, 1), (3, 65), (4, 200))  # batch and sequence
 @pytest.fixture(autouse=True)
 def _needs_a_gpu_and_a_compiler() -> None:
     need_nvidia()
-    if find_nvcc() is None and find_nvrtc() is None:
-        pytest.skip("neither nvcc nor NVRTC is installed")
+    need_cuda_compiler()
 
 
 @cache
@@ -53,10 +52,8 @@ def test_kernel(name: str, size: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("compiler", ["nvcc", "nvrtc"])
 def test_compilers(compiler: Compiler) -> None:
-    if (find_nvcc if compiler == "nvcc" else find_nvrtc)() is None:
-        pytest.skip(f"{compiler} is not installed")
     major, minor = torch.cuda.get_device_capability()
-    cubin = compile_cuda(SOURCES / "block.cu", f"sm_{major}{minor}", compiler)
+    cubin = compile_by(compiler, SOURCES / "block.cu", f"sm_{major}{minor}")
     module = wave_runtime.load(cubin, signature=block.SIGNATURES)
     assert set(module.kernels) == set(block.SIGNATURES)
     a, b = torch.randn(70, 40).half().cuda(), torch.randn(90, 40).half().cuda()

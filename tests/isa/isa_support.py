@@ -12,14 +12,15 @@ from isa.llvm import find_library
 from wave_runtime import _C
 
 ROOT = Path(__file__).resolve().parents[2]
-PROCESSOR = "gfx942"
+PROCESSOR = "gfx942"  # the one that the emulator runs
+PROCESSORS = ("gfx90a", "gfx942")  # those with a table
 
 needs_llvm = pytest.mark.skipif(find_library() is None, reason="libLLVM 19 is not installed")
 
 
-def rows() -> list[dict[str, Any]]:
+def rows(processor: str = PROCESSOR) -> list[dict[str, Any]]:
     """The rows of the table, as dictionaries."""
-    found: list[dict[str, Any]] = _C.isa_rows(PROCESSOR)
+    found: list[dict[str, Any]] = _C.isa_rows(processor)
     return found
 
 
@@ -27,14 +28,14 @@ def pack(*words: int) -> bytes:
     return struct.pack(f"<{len(words)}I", *words)
 
 
-def text(*words: int) -> str:
+def text(*words: int, processor: str = PROCESSOR) -> str:
     """The text of the first instruction in `words`."""
-    line: str = _C.disassemble(PROCESSOR, pack(*words))[0][2]
+    line: str = _C.disassemble(processor, pack(*words))[0][2]
     return line
 
 
-def decode(*words: int) -> dict[str, Any] | None:
-    decoded: dict[str, Any] | None = _C.decode(PROCESSOR, pack(*words))
+def decode(*words: int, processor: str = PROCESSOR) -> dict[str, Any] | None:
+    decoded: dict[str, Any] | None = _C.decode(processor, pack(*words))
     return decoded
 
 

@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
-import isa_support
 import pytest
 from isa.encodings import fields
+from isa_support import PROCESSORS, decode, rows, text
 
-GOLDEN = [
-    ([int(word, 16) for word in words.split()], text)
-    for words, _, text in (
-        line.partition("\t")
-        for line in (Path(__file__).parent / "golden_gfx942.txt").read_text().splitlines()
-    )
-]  # fmt: skip
+every_processor = pytest.mark.parametrize("processor", PROCESSORS)
 
 
-def test_the_text_is_that_of_llvm() -> None:
-    different = [(words, text, ours) for words, text in GOLDEN if (ours := isa_support.text(*words)) != text]
-    assert different == []
+@functools.cache
+def golden(processor: str) -> list[tuple[tuple[int, ...], str]]:
+    """Words and text."""
+    lines = (Path(__file__).parent / f"golden_{processor}.txt").read_text().splitlines()
+    parts = (line.partition("\t") for line in lines)
+    return [(tuple(int(word, 16) for word in words.split()), text) for words, _, text in parts]
 
 
-def test_the_length_is_that_of_llvm() -> None:
+@every_processor
+def test_the_text_is_that_of_llvm(processor: str) -> None:
+    pairs = [(words, wanted, text(*words, processor=processor)) for words, wanted in golden(processor)]
+    assert [pair for pair in pairs if pair[1] != pair[2]] == []
+
+
+@every_processor
+def test_the_length_is_that_of_llvm(processor: str) -> None:
     """Each instruction is as long as its words, also when others follow, and none when one is missing."""
-    for words, text in GOLDEN:
-        decoded = isa_support.decode(*words, 0xBF800000, 0xBF800000)
-        assert decoded is not None, text
-        assert decoded["dwords"] == len(words), text
+    for words, wanted in golden(processor):
+        decoded = decode(*words, 0xBF800000, 0xBF800000, processor=processor)
+        assert decoded is not None, wanted
+        assert decoded["dwords"] == len(words), wanted
         if len(words) > 1:
-            assert isa_support.decode(*words[:-1]) is None, text
+            assert decode(*words[:-1], processor=processor) is None, wanted
 
 
-def test_every_row_is_there() -> None:
-    seen = {decoded["mnemonic"] for words, _ in GOLDEN if (decoded := isa_support.decode(*words))}
-    assert {row["mnemonic"] for row in isa_support.rows()} - seen == set()
+@every_processor
+def test_every_row_is_there(processor: str) -> None:
+    seen = {decoded["mnemonic"] for words, _ in golden(processor) if (decoded := decode(*words, processor=processor))}
+    assert {row["mnemonic"] for row in rows(processor)} - seen == set()
 
 
+@every_processor
 @pytest.mark.parametrize("format_", sorted(fields()))
-def test_every_modifier_is_there(format_: str) -> None:
+def test_every_modifier_is_there(format_: str, processor: str) -> None:
     """Each field that is no operand has been seen set, unless the rows fix it."""
-    rows = [row for row in isa_support.rows() if row["format"] == format_]
-    operands = {operand["field"] for row in rows for operand in row["operands"]}
+    of_format = [row for row in rows(processor) if row["format"] == format_]
+    operands = {operand["field"] for row in of_format for operand in row["operands"]}
     free = {
         name
         for name, bit_field in fields()[format_].items()
-        if name not in operands and any(bit_field.mask & ~row["mask"] for row in rows)
+        if name not in operands and any(bit_field.mask & ~row["mask"] for row in of_format)
     }
-    decoded = [d for words, _ in GOLDEN if (d := isa_support.decode(*words)) and d["format"] == format_]
+    all_decoded = (decode(*words, processor=processor) for words, _ in golden(processor))
+    decoded = [instruction for instruction in all_decoded if instruction and instruction["format"] == format_]
     assert {name for name in free if not any(d["fields"][name] for d in decoded)} == set()

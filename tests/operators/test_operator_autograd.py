@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 from operators_support import add, add_out, launch_add, matmul, twice, twice_backward
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 import wave_runtime
 
@@ -121,6 +122,18 @@ def test_checkpoint(use_reentrant: bool) -> None:
     got = checkpoint(layer, x, w, use_reentrant=use_reentrant)
     got.backward()
     torch.testing.assert_close((x.grad, w.grad), torch.autograd.grad(layer_by_torch(x, w), (x, w)), **CLOSE)
+
+
+def test_selective_checkpoint() -> None:
+    """What the policy has saved is not computed again."""
+    x, w = inputs(requires_grad=True)
+    launches: list[str] = []
+    for saved, expected in ([], 2 + 2), ([matmul.overload], 1 + 2):
+        contexts = functools.partial(create_selective_checkpoint_contexts, saved)
+        launches.clear()
+        with wave_runtime.hooks.launch_hook(enter=lambda event: launches.append(event.kernel)):
+            checkpoint(layer, x, w, use_reentrant=False, context_fn=contexts).backward()
+        assert launches.count("matmul_naive") == expected
 
 
 def test_functorch() -> None:

@@ -344,6 +344,21 @@ def test_stored_values_are_the_kernels() -> None:
     torch.testing.assert_close(c, a.float() @ b.float().T, rtol=1e-5, atol=1e-3)
 
 
+def test_writes_to_tensors_that_the_binary_calls_read_only(tmp_path: Path) -> None:
+    """So does Wave's compiler where nothing but atomic operations changes a tensor."""
+    code = (EXAMPLES / "binaries" / "topk_f16_64x2.hsaco").read_bytes()
+    path = tmp_path / "topk.hsaco"
+    path.write_bytes(code.replace(b"\xaawrite_only", b"\xd9\x09read_only", 1))  # in MessagePack, of equal length
+    binary, function = wave_runtime.load_binary(path, "topk")
+    assert "*const, *const, *, " in wave_runtime.load(path)["topk"].signature
+    a, values, indices = torch.randn(1, 64).half(), torch.zeros(1, 2).half(), torch.zeros(1, 2, dtype=torch.int32)
+    lazy = torch._lazy_clone(values)  # has memory of its own from the launch on
+    launch(KernelLaunchInfo(gpu_func=function, blockX=64), [a, lazy, indices], [1], [])
+    assert torch.equal(lazy, a.topk(2).values)
+    assert not values.any()
+    del binary
+
+
 def test_cluster(add: Add) -> None:
     """A product of extents above 1 asks for one, which gfx942 has not."""
     for none in (0, 1):

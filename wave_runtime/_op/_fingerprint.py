@@ -47,7 +47,7 @@ class _Walk:
         yield type(value).__qualname__
         if isinstance(value, _C.Kernel):
             yield value.handle
-        elif isinstance(value, _C.OperatorBase):
+        elif "_definition" in getattr(value, "__dict__", {}):  # operators, Wave kernels
             yield from self.parts(vars(value)["_definition"])
         elif isinstance(value, types.CodeType):
             yield value.co_code.hex()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
-import os
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -16,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+from wave_runtime._cache import cache_folder, write_atomically
 
 SECONDS = 0.02  # of measuring a launch, where it is not longer
 MOST_LAUNCHES = 100
@@ -121,27 +120,6 @@ class Entry:
         contents = {"of": asdict(self), "milliseconds": None if math.isinf(milliseconds) else milliseconds}
         text = json.dumps(contents, indent=1)
         try:
-            write_atomically(self._path, text)
+            write_atomically(self._path, text.encode())
         except OSError as error:
             warnings.warn(f"times of launches are not kept for other processes: {error}", RuntimeWarning, stacklevel=2)
-
-
-def cache_folder() -> Path:
-    """Where files are kept from process to process."""
-    if folder := os.environ.get("WAVE_RUNTIME_CACHE_DIR"):
-        return Path(folder)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wave_runtime"
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file that other processes see whole, or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-        try:
-            file.write(text)
-            file.close()
-            Path(file.name).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(file.name).unlink()
-            raise

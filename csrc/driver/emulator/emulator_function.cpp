@@ -2,10 +2,12 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/error.h"
 #include "code_object/occupancy.h"
+#include "driver/emulator/environment.h"
+#include "driver/emulator/observe.h"
+#include "driver/emulator_profile.h"
 #include "emulator/dispatch.h"
 #include "emulator/process_memory.h"
 
@@ -15,15 +17,20 @@ namespace {
 
 std::atomic<void (*)()> interrupt_check{nullptr};
 thread_local EmulatorStatistics statistics;
-
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != 0 && std::strcmp(value, "0") != 0;
-}
+thread_local std::shared_ptr<const LaunchProfile> profile;
 
 uint64_t max_instructions() {
   const char* value = std::getenv("WAVE_RUNTIME_MAX_INSTRUCTIONS");
   return value == nullptr ? 0 : std::strtoull(value, nullptr, 10);
+}
+
+emulator::Statistics run_observed(const emulator::Dispatch& dispatch, const emulator::Observation* observation) {
+  try {
+    return emulator::run(dispatch);
+  } catch (const KernelFault& fault) {
+    if (observation == nullptr) throw;
+    throw observation->finish(fault);
+  }
 }
 
 }  // namespace
@@ -46,11 +53,15 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.max_instructions = max_instructions();
   dispatch.deterministic = is_set("WAVE_RUNTIME_DETERMINISTIC");
   if (auto* check = interrupt_check.load()) dispatch.interrupted = check;
-  emulator::Statistics result = emulator::run(dispatch);
+  const std::unique_ptr<Observation> observation = Observation::from_environment();
+  dispatch.observer = observation.get();
+  const emulator::Statistics result = run_observed(dispatch, observation.get());
   statistics = {result.instructions, result.waves, result.workgroups};
+  profile = observation ? observation->profile() : nullptr;
   for (const std::string& line : result.over_reads) {
     launch.host->warnings.push_back(text("kernel '", kernel_.metadata.name, "': ", line));
   }
+  if (observation) observation->finish();
 }
 
 FunctionInfo EmulatorFunction::info() const {
@@ -67,6 +78,8 @@ uint32_t EmulatorFunction::occupancy(uint32_t block_size, uint32_t shared_memory
 }  // namespace emulator
 
 EmulatorStatistics last_emulator_statistics() { return statistics; }
+
+std::shared_ptr<const LaunchProfile> last_launch_profile() { return profile; }
 
 void set_interrupt_check(void (*check)()) { interrupt_check.store(check); }
 

@@ -27,10 +27,11 @@ bool is_legal_sdwa(const Instruction& instruction) {
   return (takes & kSrc1Sel) == 0 || instruction[Field::SRC1_SEL] <= kDword;
 }
 
-/// A load into LDS has no VDATA that ACC could make an accumulation register.
+/// A load into LDS has no register that ACC could make an accumulation register.
 bool is_legal_lds(const Instruction& instruction) {
-  const bool load = instruction.row->operands[0].field == Field::VDATA;
-  return !load || instruction[Field::LDS] == 0 || instruction[Field::ACC] == 0;
+  const Field first = instruction.row->operands[0].field;
+  const bool is_load = first == Field::VDATA || first == Field::VDST;
+  return !is_load || !goes_to_lds(instruction) || instruction[Field::ACC] == 0;
 }
 
 /// Whether the instruction's fields have values that its row allows.

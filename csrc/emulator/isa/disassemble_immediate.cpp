@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "emulator/isa/disassemble.h"
+#include "emulator/isa/operand.h"
 
 namespace wave::isa {
 namespace {
@@ -59,9 +60,11 @@ constexpr HardwareRegister kHardwareRegisters[] = {
     {24, "HW_REG_SQ_PERF_SNAPSHOT_PC_HI"},
 };
 
-void append_hardware_register(std::string& out, uint32_t number) {
+constexpr uint32_t kFirstOfGfx940 = 20;
+
+void append_hardware_register(std::string& out, uint32_t number, bool precedes) {
   for (const HardwareRegister& known : kHardwareRegisters) {
-    if (known.number != number) continue;
+    if (known.number != number || (precedes && number >= kFirstOfGfx940)) continue;
     out += known.name;
     return;
   }
@@ -69,10 +72,10 @@ void append_hardware_register(std::string& out, uint32_t number) {
 }
 
 /// SIMM16 of s_getreg and s_setreg: the register's number, the first bit, the number of bits less one.
-void append_hwreg(std::string& out, uint32_t value) {
+void append_hwreg(std::string& out, uint32_t value, bool precedes) {
   const uint32_t number = bits(value, 0, 6), offset = bits(value, 6, 5), size = bits(value, 11, 5) + 1;
   out += "hwreg(";
-  append_hardware_register(out, number);
+  append_hardware_register(out, number, precedes);
   if (offset != 0 || size != 32) {
     out += ", ";
     append_decimal(out, offset);
@@ -189,7 +192,8 @@ void append_plain(std::string& out, uint32_t value) {
 
 void append_simm16(std::string& out, const Instruction& instruction, uint32_t value) {
   const std::string_view name = instruction.row->mnemonic;
-  if (name.starts_with("s_setreg") || name.starts_with("s_getreg")) return append_hwreg(out, value);
+  if (name.starts_with("s_setreg") || name.starts_with("s_getreg"))
+    return append_hwreg(out, value, precedes_gfx940(*instruction.row));
   if (instruction.row->format == Format::SOPK) return append_hex(out, value);
   if (name == "s_waitcnt") return append_waitcnt(out, value);
   if (name == "s_sendmsg" || name == "s_sendmsghalt") return append_message(out, value);

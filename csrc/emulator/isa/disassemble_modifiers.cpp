@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "emulator/isa/disassemble.h"
+#include "emulator/isa/operand.h"
 
 namespace wave::isa {
 namespace {
@@ -150,9 +151,10 @@ void append_cache_policy(std::string& out, const Instruction& instruction) {
   const uint32_t takes = instruction.row->modifiers;
   const bool scope = (takes & kCachePolicy) != 0;
   if (scope && instruction[Field::GLC] != 0) out += " glc";
-  if (scope && instruction[Field::SC0] != 0) out += " sc0";
-  if ((takes & kNt) != 0 && instruction[Field::NT] != 0) out += " nt";
-  if (scope && instruction[Field::SC1] != 0) out += " sc1";
+  const bool levels = precedes_gfx940(*instruction.row);
+  if (scope && instruction[Field::SC0] != 0) out += levels ? " glc" : " sc0";
+  if ((takes & kNt) != 0 && instruction[Field::NT] != 0) out += levels ? " slc" : " nt";
+  if (scope && instruction[Field::SC1] != 0) out += levels ? " scc" : " sc1";
 }
 
 void append_memory(std::string& out, const Instruction& instruction) {
@@ -167,7 +169,7 @@ void append_memory(std::string& out, const Instruction& instruction) {
     append_number(out, " offset1:", instruction[Field::OFFSET1]);
   }
   if ((takes & kGds) != 0 && instruction[Field::GDS] != 0) out += " gds";
-  const bool lds = (takes & kLds) != 0 && instruction[Field::LDS] != 0;
+  const bool lds = goes_to_lds(instruction);
   const bool store = row.operand_count == 2;  // buffer_store_lds_dword says so before the cache policy
   if (lds && store) out += " lds";
   append_cache_policy(out, instruction);

@@ -91,7 +91,7 @@ enum Modifier : uint32_t {
   kOffset = 1u << 20,          ///< OFFSET: signed in GLOBAL, SCRATCH and SMEM, else unsigned (of FLAT 12 of its bits)
   kOffset01 = 1u << 21,        ///< OFFSET0 and OFFSET1 (DS with two addresses)
   kGds = 1u << 22,             ///< GDS
-  kLds = 1u << 23,             ///< LDS of MUBUF: the data goes to LDS, and there is no VDATA
+  kLds = 1u << 23,             ///< LDS: the data goes to LDS, and there is no VDATA or VDST
   kCachePolicy = 1u << 24,     ///< SC0 and SC1; GLC of SMEM
   kNt = 1u << 25,              ///< NT
   kReturn = 1u << 26,          ///< an atomic: its destination counts only where SC0 (GLC) is set

@@ -7,14 +7,11 @@ namespace {
 
 constexpr uint32_t kVgprs = 256;
 
-bool in_lds(const Instruction& instruction) {
-  return (instruction.row->modifiers & kLds) != 0 && instruction[Field::LDS] != 0;
-}
-
-/// Whether the operand is absent because of a modifier: VDST of an atomic that returns nothing, VDATA of a load into
-/// LDS.
+/// Whether the operand is absent because of a modifier: VDST of an atomic that returns nothing, VDATA or VDST of a load
+/// into LDS.
 bool is_absent(const Instruction& instruction, const Operand& operand) {
-  if (operand.field == Field::VDATA) return in_lds(instruction);
+  const bool is_data = operand.field == Field::VDATA || operand.field == Field::VDST;
+  if (is_data && goes_to_lds(instruction)) return true;
   const bool returns = (instruction.row->modifiers & kReturn) != 0;
   return returns && operand.field == Field::VDST && instruction[Field::SC0] == 0;
 }
@@ -39,6 +36,7 @@ uint8_t address_dwords(const Instruction& instruction, const Operand& operand) {
     case Format::GLOBAL:
       return instruction[Field::SADDR] == kOff ? 2 : 1;
     case Format::SCRATCH:
+      if (precedes_gfx940(*instruction.row)) return instruction[Field::SADDR] == kOff ? 1 : 0;
       return instruction[Field::SVE] != 0 ? 1 : 0;
     case Format::MUBUF:
     case Format::MTBUF:
@@ -154,6 +152,10 @@ bool is_legal_scalar(const Instruction& instruction, const Operand& operand, con
 }
 
 }  // namespace
+
+bool goes_to_lds(const Instruction& instruction) {
+  return (instruction.row->modifiers & kLds) != 0 && instruction[Field::LDS] != 0;
+}
 
 Location locate(const Instruction& instruction, const Operand& operand) {
   Location location = find(instruction, operand);

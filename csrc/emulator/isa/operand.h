@@ -30,6 +30,13 @@ enum ScalarCode : uint32_t {
   kLiteral = 255,
 };
 
+/// Whether a row is of an older processor. There SC0, NT and SC1 are called GLC, SLC and SCC; a load from GLOBAL or
+/// SCRATCH has LDS where gfx940 has SVE, and an address in SCRATCH is a vector register where there is no scalar one.
+bool precedes_gfx940(const Row& row);
+
+/// Whether the instruction moves data to or from LDS instead of vector registers.
+bool goes_to_lds(const Instruction& instruction);
+
 /// Whether an operand names registers that exist, or a constant that it may be. A literal counts as legal where the
 /// format has one.
 bool is_legal(const Instruction& instruction, const Operand& operand);

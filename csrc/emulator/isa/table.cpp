@@ -1,9 +1,11 @@
 // The rows of every processor that this build knows, and the look-up by processor.
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 
 #include "emulator/isa/fields.h"
 #include "emulator/isa/isa.h"
+#include "emulator/isa/operand.h"
 
 namespace wave::isa {
 namespace {
@@ -37,7 +39,14 @@ constexpr Row kGfx942[] = {
 #include "emulator/isa/gfx942.inc"
 };
 
+constexpr Row kGfx90a[] = {
+#include "emulator/isa/gfx90a.inc"
+};
+#undef WAVE_ISA_ROW
+
 }  // namespace
+
+bool precedes_gfx940(const Row& row) { return &row >= std::begin(kGfx90a) && &row < std::end(kGfx90a); }
 
 std::string_view base_name(const Row& row) {
   std::string_view name = row.mnemonic;
@@ -55,8 +64,8 @@ InstructionSet::InstructionSet(std::span<const Row> rows) : rows_(rows) {
 }
 
 const InstructionSet* InstructionSet::find(std::string_view processor) {
-  static const InstructionSet gfx942(kGfx942);
-  return processor == "gfx942" ? &gfx942 : nullptr;
+  static const InstructionSet gfx90a(kGfx90a), gfx942(kGfx942);
+  return processor == "gfx942" ? &gfx942 : processor == "gfx90a" ? &gfx90a : nullptr;
 }
 
 const Row* InstructionSet::find_row(uint32_t word) const {

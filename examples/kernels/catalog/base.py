@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from cuda_compiler import compile_cuda
 
 import wave_runtime
 
@@ -79,11 +78,11 @@ def load_source(
         name: of the source and its binary, without the suffix.
         signatures: of its kernels.
         device: an NVIDIA GPU, which the source is compiled for, or another device, which takes the binary for AMD's.
-        options: of wave_runtime.load.
+        options: of wave_runtime.load and compile.
     """
     device = torch.device(device)
     if device.type == "cuda" and torch.version.hip is None:
         major, minor = torch.cuda.get_device_capability(device)
-        code = compile_cuda(SOURCES / f"{name}.cu", f"sm_{major}{minor}")
-        return wave_runtime.load(code, signature=signatures, **options)
+        source, target = SOURCES / f"{name}.cu", f"sm_{major}{minor}"
+        return wave_runtime.compile(source, target=target, signature=signatures, **options)
     return wave_runtime.load(BINARIES / f"{name}.hsaco", signature=signatures, **options)

@@ -1,4 +1,4 @@
-"""Builds the code objects of this folder; needs clang 17 or later and lld (CLANG names one that is not found)."""
+"""Builds the code objects of this folder, and the self-test's; needs clang 17 or later and lld (CLANG names one)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,22 @@ HIP = [
 ASSEMBLY = ["-x", "assembler", "--target=amdgcn-amd-amdhsa", f"-mcpu={TARGET}"]
 
 
+def selftest(clang: str, output: Path) -> None:
+    """Build what wave_runtime/_selftest_cases.py puts instructions into."""
+    command = [clang, *ASSEMBLY, "-Wa,--defsym,CASES=512", FOLDER / "machine.s", "-o", output]
+    subprocess.run(command, check=True)
+
+
 def main() -> None:
     """Build everything."""
     clang = os.environ.get("CLANG") or shutil.which("clang-19") or "clang"
     for name in ("probes", "machine"):
         subprocess.run([clang, *ASSEMBLY, FOLDER / f"{name}.s", "-o", FOLDER / f"{name}.hsaco"], check=True)
+    selftest(clang, FOLDER.parents[2] / "wave_runtime/selftest.hsaco")
+    for version in (4, 5):  # of DWARF, with paths relative to this folder
+        debug = [f"-gdwarf-{version}", "-fdebug-compilation-dir=."]
+        command = [clang, *HIP, "-O1", *debug, "lines.hip", "-o", f"lines_dwarf{version}.hsaco"]
+        subprocess.run(command, check=True, cwd=FOLDER)
     subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
 
 

@@ -72,8 +72,24 @@ machine:
   s_setreg_b32 hwreg(HW_REG_MODE, 0, 32), s86
   s_mov_b64 exec, s[82:83]
 
+.ifdef CASES
+  // Of as many cases of 16 dwords, that in dword 87 of the block: for wave_runtime/_selftest_cases.py.
+  s_getpc_b64 s[94:95]
+.Lhere:
+  s_lshl_b32 s96, s87, 6
+  s_add_u32 s94, s94, s96
+  s_addc_u32 s95, s95, 0
+  s_add_u32 s94, s94, slot - .Lhere
+  s_addc_u32 s95, s95, 0
+  s_cmp_lg_u32 s84, 0
+  s_setpc_b64 s[94:95]
+.set .Lslot_dwords, 16 * CASES
+.else
+.set .Lslot_dwords, 64
+.endif
+
 slot:
-.rept 64
+.rept .Lslot_dwords
   s_nop 13
 .endr
 

@@ -1,0 +1,82 @@
+#include "driver/emulator/observe.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "driver/emulator/environment.h"
+
+namespace wave::emulator {
+
+namespace {
+
+std::FILE* open_trace(const std::string& path) {
+  std::FILE* file = path == "-" ? stderr : std::fopen(path.c_str(), "a");
+  if (file == nullptr) throw RuntimeError(text("WAVE_RUNTIME_TRACE: cannot open ", path, ": ", std::strerror(errno)));
+  return file;
+}
+
+TraceFilter trace_filter(const std::string& only) {
+  TraceFilter filter;
+  if (only.empty()) return filter;
+  unsigned long long workgroup = 0;
+  unsigned wave = 0;
+  int end = 0;
+  const int read = std::sscanf(only.c_str(), "%llu%n.%u%n", &workgroup, &end, &wave, &end);
+  if (read < 1 || only.size() != static_cast<size_t>(end)) {
+    throw ValueError(
+        text("WAVE_RUNTIME_TRACE_ONLY=", only, ": expected a workgroup's number, and after a point a wave's"));
+  }
+  filter.workgroup = workgroup;
+  if (read == 2) filter.wave = wave;
+  return filter;
+}
+
+}  // namespace
+
+std::unique_ptr<Observation> Observation::from_environment() {
+  const std::string check = variable("WAVE_RUNTIME_CHECK"), trace = variable("WAVE_RUNTIME_TRACE");
+  const bool profiles = is_set("WAVE_RUNTIME_STATS");
+  if (!check.empty() && check != "hazards") {
+    throw ValueError(text("WAVE_RUNTIME_CHECK=", check, ": the emulator checks \"hazards\" only"));
+  }
+  if (check.empty() && trace.empty() && !profiles) return nullptr;
+  auto observation = std::make_unique<Observation>();
+  if (!check.empty()) observation->hazards_ = std::make_unique<HazardChecker>();
+  if (profiles) observation->profiler_ = std::make_unique<Profiler>();
+  if (!trace.empty()) {
+    std::FILE* file = open_trace(trace);
+    if (file != stderr) observation->file_.reset(file);
+    observation->tracer_ = std::make_unique<Tracer>(file, trace_filter(variable("WAVE_RUNTIME_TRACE_ONLY")));
+  }
+  return observation;
+}
+
+void Observation::start(const Wave& wave) {
+  if (hazards_) hazards_->start(wave);
+}
+
+void Observation::before(const Wave& wave, const Op* op) {
+  if (tracer_) tracer_->before(wave, op);
+  if (profiler_) profiler_->before(wave, op);
+  if (hazards_) hazards_->before(wave, op);
+}
+
+void Observation::after(const Wave& wave, const Op* op) {
+  if (tracer_) tracer_->after(wave, op);
+}
+
+void Observation::finish() const {
+  if (hazards_) hazards_->throw_if_any();
+}
+
+KernelFault Observation::finish(const KernelFault& fault) const {
+  const std::string findings = hazards_ ? hazards_->findings() : "";
+  return findings.empty() ? fault : fault.followed_by(findings);
+}
+
+std::unique_ptr<const LaunchProfile> Observation::profile() const {
+  return profiler_ ? std::make_unique<const LaunchProfile>(profiler_->result()) : nullptr;
+}
+
+}  // namespace wave::emulator

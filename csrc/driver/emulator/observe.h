@@ -1,0 +1,47 @@
+// What the environment asks the emulator to look at: statistics, a trace, checks. Read at each launch.
+//
+//   WAVE_RUNTIME_CHECK=hazards         registers that are used before loads or matrix instructions are done with them
+//   WAVE_RUNTIME_STATS=1               what last_emulator_statistics() says beyond counts
+//   WAVE_RUNTIME_TRACE=FILE            a line for each instruction, appended to the file; "-": to stderr
+//   WAVE_RUNTIME_TRACE_ONLY=GROUP[.WAVE]   of this workgroup, by number (x fastest), or of one of its waves only
+#pragma once
+
+#include <cstdio>
+#include <memory>
+
+#include "base/error.h"
+#include "emulator/hazards.h"
+#include "emulator/profile.h"
+#include "emulator/tracer.h"
+
+namespace wave::emulator {
+
+class Observation : public Observer {
+ public:
+  /// nullptr where nothing is asked for. Throws ValueError for what there is not, RuntimeError where the file cannot be
+  /// opened.
+  static std::unique_ptr<Observation> from_environment();
+
+  void start(const Wave& wave) override;
+  void before(const Wave& wave, const Op* op) override;
+  void after(const Wave& wave, const Op* op) override;
+
+  /// Behind the launch. Throws KernelFault where a check has found something.
+  void finish() const;
+  /// ... where the launch has failed: the fault with what checks have found besides.
+  KernelFault finish(const KernelFault& fault) const;
+  /// nullptr where it is not asked for.
+  std::unique_ptr<const LaunchProfile> profile() const;
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
+  std::unique_ptr<HazardChecker> hazards_;
+  std::unique_ptr<Profiler> profiler_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::unique_ptr<Tracer> tracer_;
+};
+
+}  // namespace wave::emulator

@@ -1,0 +1,260 @@
+#include "emulator/hazards.h"
+
+#include <algorithm>
+
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+using isa::Field;
+using isa::Format;
+using isa::Location;
+using isa::Operand;
+using isa::Place;
+
+bool is_register(const Location& location) {
+  return location.place == Place::Vgpr || location.place == Place::Agpr ||
+         (location.place == Place::Scalar && location.value < 128);
+}
+
+bool is_vector(const Location& location) { return location.place != Place::Scalar; }
+
+/// The vector registers of an operand in the order of the register file, accumulation registers last.
+u32 first_row(const Wave& wave, const Location& location) {
+  return location.value + (location.place == Place::Agpr ? wave.vgpr_count : 0);
+}
+
+std::string register_name(const Location& location, u32 i) {
+  const char* file = location.place == Place::Vgpr ? "v" : location.place == Place::Agpr ? "a" : "s";
+  if (location.place == Place::Scalar && location.value >= sreg::kVcc)
+    return text("scalar register ", location.value + i);
+  return text(file, location.value + i);
+}
+
+constexpr const char* kWaits[] = {"", "vmcnt", "lgkmcnt", "lgkmcnt", "vmcnt(0) lgkmcnt"};
+
+}  // namespace
+
+HazardChecker::Counter HazardChecker::counter_of(const isa::Row& row) {
+  const std::string_view name = row.mnemonic;
+  switch (row.format) {
+    case Format::SMEM:
+      return Counter::Scalar;
+    case Format::DS:
+      return name == "ds_nop" ? Counter::None : Counter::Lds;
+    case Format::FLAT:
+      return Counter::Flat;
+    case Format::GLOBAL:
+    case Format::SCRATCH:
+    case Format::MUBUF:
+    case Format::MTBUF:
+      return name == "buffer_inv" || name.starts_with("buffer_wbinv") ? Counter::None : Counter::Vector;
+    default:
+      return Counter::None;
+  }
+}
+
+const HazardChecker::Instruction& HazardChecker::look_up(const Wave& wave, const Op* op) {
+  const auto [found, is_new] = instructions_.try_emplace(op);
+  Instruction& instruction = found->second;
+  if (!is_new) return instruction;
+  instruction.decoded = wave.group->launch().module.decode(wave.address(op));
+  if (instruction.decoded.row == nullptr) return instruction;
+  const isa::Row& row = *instruction.decoded.row;
+  instruction.matrix = matrix_timing(isa::base_name(row));
+  instruction.counter = counter_of(row);
+  instruction.is_memory = row.format >= Format::DS;
+  instruction.is_vector_alu = row.format > Format::SMEM && !instruction.is_memory && !instruction.matrix;
+  instruction.is_dot = std::string_view(row.mnemonic).starts_with("v_dot");
+  return instruction;
+}
+
+void HazardChecker::start(const Wave& wave) {
+  State& state = states_[&wave];
+  state = {};
+  state.vectors.resize(wave.vgpr_count + wave.agpr_count);
+}
+
+void HazardChecker::before(const Wave& wave, const Op* op) {
+  const Instruction& instruction = look_up(wave, op);
+  if (instruction.decoded.row == nullptr) return;  // a fault follows
+  if (wave.mode.skip_vector() && (op->flags & kSkippable)) return;
+  const isa::Row& row = *instruction.decoded.row;
+  State& state = states_[&wave];
+  const std::string_view name = row.mnemonic;
+  if (name == "s_waitcnt") wait(state, op->imm);
+  if (instruction.counter != Counter::None) ++state.issued[static_cast<int>(instruction.counter)];
+
+  const u64 pc = wave.address(op);
+  const bool accumulates = row.operand_count != 0 && row.operands[0].read;  // sparse matrices: then C is D
+  const bool is_relative = wave.mode.gpr_index() && (op->flags & kIndexable);
+  std::vector<Use> written;
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    const Location location = isa::locate(instruction.decoded, operand);
+    if (!is_register(location) || (is_relative && is_vector(location))) continue;
+    const Use use{state, wave, instruction, pc, location};
+    // What a load leaves of its destination is merged in order.
+    if (operand.read && !(operand.written && instruction.is_memory)) {
+      const bool is_c = instruction.matrix && (operand.written || (operand.field == Field::SRC2 && !accumulates));
+      check_read(use, is_c);
+      if (is_c && is_vector(location)) note_c(use);
+    }
+    if (operand.written) written.push_back(use);
+  }
+  for (const Use& use : written) {
+    check_write(use);
+    note_write(use);
+  }
+  state.time += name == "s_nop" ? 1 + (op->imm & 15) : 1;
+}
+
+/// S_WAITCNT: VM_CNT in bits 3:0 and 15:14, LGKM_CNT in bits 11:8. At most so many are outstanding then; those that end
+/// in order are done but for the last ones.
+void HazardChecker::wait(State& state, u32 immediate) {
+  const u32 vector = (immediate & 15) | (immediate >> 14 & 3) << 4, lds = immediate >> 8 & 15;
+  const auto leave = [&](Counter counter, u64 outstanding) {
+    u64 &issued = state.issued[static_cast<int>(counter)], &done = state.done[static_cast<int>(counter)];
+    done = std::max(done, issued - std::min(issued, outstanding));
+  };
+  const u64 flats = state.issued[static_cast<int>(Counter::Flat)];
+  leave(Counter::Vector, vector);
+  leave(Counter::Lds, lds);
+  if (vector == 0) state.flat_done_for_vector = flats;
+  if (lds == 0) {
+    state.flat_done_for_lds = flats;
+    leave(Counter::Scalar, 0);
+  }
+  state.done[static_cast<int>(Counter::Flat)] = std::min(state.flat_done_for_vector, state.flat_done_for_lds);
+}
+
+bool HazardChecker::is_pending(const State& state, const Load& load) {
+  return load.counter != Counter::None && load.number > state.done[static_cast<int>(load.counter)];
+}
+
+void HazardChecker::check_load(const Use& use, const Load& load, bool write) {
+  if (!is_pending(use.state, load)) return;
+  const bool in_order = load.counter == Counter::Vector || load.counter == Counter::Lds;
+  if (write && in_order && use.instruction.counter == load.counter) return;
+  const u64 later = in_order ? use.state.issued[static_cast<int>(load.counter)] - load.number : 0;
+  const u64 own = use.instruction.counter == load.counter ? 1 : 0;  // this instruction has been counted already
+  report(use, load.pc,
+         text(write ? "overwritten" : "read", " before its load has been waited for: s_waitcnt ",
+              kWaits[static_cast<int>(load.counter)], "(", later - std::min(later, own), ") is missing"));
+}
+
+void HazardChecker::check_time(const Use& use, const Matrix& matrix, u32 needed, const char* what) {
+  if (matrix.pc == 0) return;
+  const u64 passed = use.state.time - matrix.time - 1;
+  if (passed >= needed) return;
+  report(use, matrix.pc,
+         text(what, " after ", passed, " wait states, of ", needed, " that the matrix instruction takes"));
+}
+
+void HazardChecker::check_read(const Use& use, bool is_c) {
+  for (u32 i = 0; i < use.location.dwords; ++i) {
+    if (!is_vector(use.location)) {
+      check_load(use, use.state.scalars[(use.location.value + i) & 127], false);
+      continue;
+    }
+    const u32 first = first_row(use.wave, use.location);
+    if (first + i >= use.state.vectors.size()) return;  // a fault follows
+    const VectorRegister& vector = use.state.vectors[first + i];
+    check_load(use, vector.load, false);
+    const Matrix& writer = vector.written_by;
+    const std::optional<MatrixTiming>& reader = use.instruction.matrix;
+    if (!reader) {
+      check_time(use, writer, writer.timing.until_read(use.instruction.is_memory), "read");
+      continue;
+    }
+    const bool is_same = writer.first == first && writer.registers == use.location.dwords;
+    const MatrixTiming& timing = writer.timing;
+    check_time(use, writer,
+               !is_c     ? timing.until_factor()
+               : is_same ? timing.until_same_c(*reader)
+                         : timing.until_overlapping_c(*reader),
+               "read");
+    if (vector.alu_pc != 0 && use.state.time - vector.alu_time - 1 < kVectorToMatrix) {
+      report(use, vector.alu_pc,
+             text("read by a matrix instruction after ", use.state.time - vector.alu_time - 1, " wait states, of ",
+                  kVectorToMatrix, " after a vector instruction"));
+    }
+  }
+}
+
+void HazardChecker::check_write(const Use& use) {
+  for (u32 i = 0; i < use.location.dwords; ++i) {
+    if (!is_vector(use.location)) {
+      check_load(use, use.state.scalars[(use.location.value + i) & 127], true);
+      continue;
+    }
+    const u32 row = first_row(use.wave, use.location) + i;
+    if (row >= use.state.vectors.size()) return;
+    const VectorRegister& vector = use.state.vectors[row];
+    check_load(use, vector.load, true);
+    if (use.instruction.matrix) continue;
+    check_time(use, vector.written_by, vector.written_by.timing.until_overwritten(), "overwritten");
+    check_time(use, vector.read_as_c_by, vector.read_as_c_by.timing.until_c_overwritten(), "overwritten");
+  }
+}
+
+void HazardChecker::note_c(const Use& use) {
+  const u32 first = first_row(use.wave, use.location);
+  for (u32 row = first; row < std::min<u64>(first + use.location.dwords, use.state.vectors.size()); ++row) {
+    use.state.vectors[row].read_as_c_by = {*use.instruction.matrix, 0, 0, use.state.time, use.pc};
+  }
+}
+
+void HazardChecker::note_write(const Use& use) {
+  State& state = use.state;
+  const Counter counter = use.instruction.counter;
+  const Load load = counter == Counter::None ? Load{} : Load{counter, state.issued[static_cast<int>(counter)], use.pc};
+  if (!is_vector(use.location)) {
+    for (u32 i = 0; i < use.location.dwords; ++i) state.scalars[(use.location.value + i) & 127] = load;
+    return;
+  }
+  const u32 first = first_row(use.wave, use.location);
+  if (first + use.location.dwords > state.vectors.size()) return;
+  for (u32 row = first; row < first + use.location.dwords; ++row) {
+    VectorRegister& vector = state.vectors[row];
+    vector = {};
+    vector.load = load;
+    if (use.instruction.matrix)
+      vector.written_by = {*use.instruction.matrix, first, use.location.dwords, state.time, use.pc};
+    if (use.instruction.is_vector_alu && !use.instruction.is_dot) vector.alu_time = state.time, vector.alu_pc = use.pc;
+  }
+}
+
+void HazardChecker::report(const Use& use, u64 other_pc, const std::string& reason) {
+  constexpr size_t kMost = 50;
+  if (!reported_.insert({use.pc, other_pc}).second || found_.size() == kMost) return;
+  const LaunchState& launch = use.wave.group->launch();
+  const Module& module = launch.module;
+  KernelFault fault(text(register_name(use.location, 0), use.location.dwords > 1 ? " (or the next)" : "", " is ",
+                         reason, "\n  at ", module.describe(use.pc), ": ", module.disassemble(use.pc), "\n  after ",
+                         module.describe(other_pc), ": ", module.disassemble(other_pc)));
+  fault.kernel = launch.kernel.metadata.name;
+  fault.workgroup = use.wave.group->id();
+  fault.wave = use.wave.index;
+  fault.pc = use.pc - module.load_address(launch.kernel.entry_address);
+  fault.instruction = module.disassemble(use.pc);
+  found_.push_back(std::move(fault));
+}
+
+std::string HazardChecker::findings() const {
+  if (found_.empty()) return {};
+  std::string list = text("kernel '", found_[0].kernel, "' has ", found_.size(),
+                          found_.size() == 1 ? " hazard" : " hazards", " that hardware does not wait for:");
+  for (const KernelFault& fault : found_) list += text("\n", fault.what());
+  return list;
+}
+
+void HazardChecker::throw_if_any() const {
+  if (found_.empty()) return;
+  KernelFault all(found_[0]);
+  static_cast<RuntimeError&>(all) = RuntimeError(findings());
+  throw all;
+}
+
+}  // namespace wave::emulator

@@ -1,0 +1,94 @@
+// Finds what hardware does not wait for by itself: a register that is used before its load was waited for (S_WAITCNT),
+// or before a matrix instruction is done with it (ISA document, "Manually Inserted Wait States").
+#pragma once
+
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "emulator/isa/isa.h"
+#include "emulator/matrix_timing.h"
+#include "emulator/observer.h"
+
+namespace wave::emulator {
+
+/// Follows the waves of a launch. Registers are checked as the encoding names them: vector registers relative to M0 are
+/// not. What compilers rely on is not reported: loads of one kind that overwrite each other's results end in order.
+class HazardChecker : public Observer {
+ public:
+  void start(const Wave& wave) override;
+  void before(const Wave& wave, const Op* op) override;
+
+  /// A list of what was found; empty where there is nothing.
+  std::string findings() const;
+  /// Throws KernelFault with it, of the first.
+  void throw_if_any() const;
+
+ private:
+  /// What is counted until it is done. Scalar loads and FLAT instructions end in any order.
+  enum class Counter : u8 { None, Vector, Lds, Scalar, Flat };
+
+  struct Load {
+    Counter counter = Counter::None;
+    u64 number = 0;  ///< among those of its counter
+    u64 pc = 0;
+  };
+
+  /// A matrix instruction that writes a register, or reads it as C.
+  struct Matrix {
+    MatrixTiming timing{};
+    u32 first = 0, registers = 0;  ///< what it writes
+    u64 time = 0, pc = 0;          ///< pc 0: there is none
+  };
+
+  struct VectorRegister {
+    Load load;
+    Matrix written_by, read_as_c_by;
+    u64 alu_time = 0, alu_pc = 0;  ///< the vector ALU instruction that wrote it last
+  };
+
+  struct State {
+    std::vector<VectorRegister> vectors;
+    Load scalars[128];
+    u64 issued[5] = {}, done[5] = {};
+    u64 flat_done_for_vector = 0, flat_done_for_lds = 0;
+    u64 time = 0;  ///< in wait states
+  };
+
+  /// An instruction as far as its registers matter.
+  struct Instruction {
+    isa::Instruction decoded;
+    std::optional<MatrixTiming> matrix;
+    Counter counter = Counter::None;
+    bool is_vector_alu = false, is_memory = false, is_dot = false;
+  };
+
+  /// One look at one register.
+  struct Use {
+    State& state;
+    const Wave& wave;
+    const Instruction& instruction;
+    u64 pc;
+    isa::Location location;
+  };
+
+  const Instruction& look_up(const Wave& wave, const Op* op);
+  static Counter counter_of(const isa::Row& row);
+  static void wait(State& state, u32 immediate);
+  static bool is_pending(const State& state, const Load& load);
+  void check_read(const Use& use, bool is_c);
+  void check_write(const Use& use);
+  void check_load(const Use& use, const Load& load, bool write);
+  void check_time(const Use& use, const Matrix& matrix, u32 needed, const char* what);
+  static void note_c(const Use& use);
+  static void note_write(const Use& use);
+  void report(const Use& use, u64 other_pc, const std::string& reason);
+
+  std::unordered_map<const Op*, Instruction> instructions_;
+  std::unordered_map<const Wave*, State> states_;
+  std::set<std::pair<u64, u64>> reported_;  ///< both pcs
+  std::vector<KernelFault> found_;
+};
+
+}  // namespace wave::emulator

@@ -1,0 +1,93 @@
+#include "emulator/tracer.h"
+
+#include <bit>
+
+#include "base/error.h"
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+using isa::Location;
+using isa::Place;
+
+std::string scalar_name(u32 number) {
+  switch (number) {
+    case sreg::kVcc:
+      return "vcc";
+    case sreg::kM0:
+      return "m0";
+    case sreg::kExec:
+      return "exec";
+    default:
+      return text(number < sreg::kVcc ? "s" : "scalar ", number);
+  }
+}
+
+/// Consecutive dwords as one number, the first lowest.
+template <class Dword>
+std::string number(u32 dwords, Dword dword) {
+  std::string digits = "0x";
+  for (u32 i = dwords; i-- > 0;) {
+    char part[9];
+    std::snprintf(part, sizeof(part), "%08x", dword(i));
+    digits += part;
+  }
+  return digits;
+}
+
+/// "v1 = 0x00000007 in lane 0", or nothing where the operand is no register or no lane is enabled.
+std::string value(const Wave& wave, const Location& location) {
+  if (location.place == Place::Scalar) {
+    if (location.value >= 128) return "";
+    return text(scalar_name(location.value), " = ",
+                number(location.dwords, [&](u32 i) { return wave.s[location.value + i]; }));
+  }
+  const bool is_agpr = location.place == Place::Agpr;
+  if ((location.place != Place::Vgpr && !is_agpr) || wave.exec() == 0) return "";
+  const u32 lane = static_cast<u32>(std::countr_zero(wave.exec()));
+  const u32 row = location.value + (is_agpr ? wave.vgpr_count : 0);
+  return text(is_agpr ? "a" : "v", location.value, " = ",
+              number(location.dwords, [&](u32 i) { return wave.v[row + i].lane[lane]; }), " in lane ", lane);
+}
+
+}  // namespace
+
+bool Tracer::wants(const Wave& wave) const {
+  return (!filter_.workgroup || *filter_.workgroup == wave.group->number()) &&
+         (!filter_.wave || *filter_.wave == wave.index);
+}
+
+/// The last instruction has thrown.
+Tracer::~Tracer() {
+  if (line_is_open_) std::fputc('\n', file_);
+}
+
+void Tracer::before(const Wave& wave, const Op* op) {
+  if (!wants(wave)) return;
+  const Module& module = wave.group->launch().module;
+  const auto& id = wave.group->id();
+  const u64 pc = wave.address(op);
+  std::fprintf(file_, "(%u, %u, %u) wave %u  %s  %s", id[0], id[1], id[2], wave.index, module.describe(pc).c_str(),
+               module.disassemble(pc).c_str());
+  line_is_open_ = true;
+  scc_ = wave.scc;
+}
+
+void Tracer::after(const Wave& wave, const Op* op) {
+  if (!wants(wave)) return;
+  const isa::Instruction instruction = wave.group->launch().module.decode(wave.address(op));
+  std::string written;
+  const auto add = [&](const std::string& item) {
+    if (!item.empty()) written += (written.empty() ? "  # " : ", ") + item;
+  };
+  for (const isa::Operand& operand : std::span(instruction.row->operands, instruction.row->operand_count)) {
+    if (operand.written) add(value(wave, isa::locate(instruction, operand)));
+  }
+  if (wave.scc != scc_) add(text("scc = ", int{wave.scc}));
+  std::fprintf(file_, "%s\n", written.c_str());
+  line_is_open_ = false;
+}
+
+}  // namespace wave::emulator

@@ -1,0 +1,61 @@
+"""Line tables: which source line an instruction comes from, in listings and in messages."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from support import PROBES
+
+import wave_runtime
+from wave_runtime import _C
+from wave_runtime.__main__ import main
+
+VERSIONS = pytest.mark.parametrize("version", [4, 5])
+
+
+@VERSIONS
+def test_rows(version: int) -> None:
+    """Of a function and a kernel; what is behind them has no line. llvm-dwarfdump says the same."""
+    files, rows = _C.line_table((PROBES / f"lines_dwarf{version}.hsaco").read_bytes())
+    lines = [line for _, line, _ in rows]
+    assert lines == [2, 3, 3, 7, 8, 8, 8, 9, 0]
+    assert [address - rows[0][0] for address, _, _ in rows] == [0, 4, 12, 256, 264, 284, 308, 316, 320]
+    assert {files[file].removeprefix("./") for _, line, file in rows if line} == {"lines.hip"}
+
+
+def test_files_without_line_tables_have_none() -> None:
+    assert _C.line_table((PROBES / "probes.hsaco").read_bytes()) == ([], [])
+
+
+@VERSIONS
+def test_listing(version: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the source's text where it is found: paths are as the compiler was given them."""
+    monkeypatch.chdir(PROBES)
+    assert main(["disasm", f"lines_dwarf{version}.hsaco", "squares"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    comments = [line.strip() for line in lines if line.startswith("  #")]
+    assert [comment.removeprefix("# ./").removeprefix("# ") for comment in comments] == [
+        "lines.hip:7: const int i = __builtin_amdgcn_workitem_id_x();",
+        "lines.hip:8: out[i] = square(in[i]);  // line 8",
+        "lines.hip:9: }",
+    ]
+    monkeypatch.chdir(PROBES.parent)
+    assert main(["disasm", str(PROBES / f"lines_dwarf{version}.hsaco"), "squares"]) == 0
+    assert "lines.hip:7\n" in capsys.readouterr().out
+
+
+def test_faults_say_the_line() -> None:
+    signature = {"squares": "*i32 const, *i32"}
+    kernel = wave_runtime.load(PROBES / "lines_dwarf5.hsaco", signature=signature)["squares"]
+    with pytest.raises(wave_runtime.KernelFault, match=r"at squares\+0x[0-9a-f]+ \(lines.hip:8\): global_store_dword"):
+        kernel(torch.arange(64, dtype=torch.int32), torch.zeros(8, dtype=torch.int32), grid=1, block=64)
+
+
+@pytest.mark.parametrize("length", [1, 20, 60])
+def test_truncated_tables(length: int) -> None:
+    """An error that says where, or fewer rows; never anything else."""
+    data = bytearray((PROBES / "lines_dwarf5.hsaco").read_bytes())
+    at = data.index(b"\x6f\0\0\0\x05\0\x08\0")  # the unit's length, version, size of addresses, none of segments
+    data[at : at + 4] = length.to_bytes(4, "little")
+    with pytest.raises(ValueError, match="malformed line table at offset"):
+        _C.line_table(bytes(data))

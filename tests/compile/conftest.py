@@ -1,0 +1,33 @@
+"""Compilers, and a cache of each test's own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import wave_runtime
+import wave_runtime._compile as implementation
+from wave_runtime._compile import _clang
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, of a process that has compiled nothing."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(folder))
+    monkeypatch.setattr(implementation, "_known", {})
+    return folder
+
+
+@pytest.fixture(scope="session")
+def clang() -> str:
+    """The compiler's path; skips where there is none, or no linker beside it."""
+    try:
+        program = _clang.find().path
+    except wave_runtime.CompileError as error:
+        pytest.skip(str(error))
+    if not any(shutil.which(name) for name in ("ld.lld-19", "ld.lld", "lld")) and _clang.rocm_of(_clang.find()) is None:
+        pytest.skip("lld is not installed")
+    return program

@@ -1,0 +1,285 @@
+"""What is compiled is kept, found again, and built anew exactly when it must be."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import multiprocessing
+import multiprocessing.process
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+import wave_runtime
+import wave_runtime._cache as cache_module
+import wave_runtime._compile as implementation
+from wave_runtime._cache import Cache, size_limit
+from wave_runtime._compile import _clang
+from wave_runtime._compile._unit import Compiled, Program, Unit
+
+
+class Builds:
+    """Counts compilers' runs."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        compile_unit = _clang.compile_unit
+
+        def counted(unit: Unit, program: Program, folder: Path) -> Compiled:
+            self.count += 1
+            return compile_unit(unit, program, folder)
+
+        monkeypatch.setattr(_clang, "compile_unit", counted)
+
+    def of(self, source: Path, **options: object) -> int:
+        """How often a call compiles, in a process that knows what earlier ones gave."""
+        before = self.count
+        wave_runtime.compile(source, **options)  # type: ignore[arg-type]
+        return self.count - before
+
+    def of_another_process(self, source: Path, **options: object) -> int:
+        """The same in one that does not."""
+        implementation._known.clear()
+        return self.of(source, **options)
+
+
+@pytest.fixture
+def builds(clang: str, monkeypatch: pytest.MonkeyPatch) -> Builds:
+    return Builds(monkeypatch)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    (tmp_path / "inner.h").write_text("#define VALUE 1\n")
+    (tmp_path / "outer.h").write_text('#include "inner.h"\n')
+    file = tmp_path / "with space.hip"
+    file.write_text('#include "outer.h"\nextern "C" __global__ void k(int* p) { *p = VALUE; }\n')
+    return file
+
+
+def test_once(builds: Builds, source: Path) -> None:
+    assert [builds.of(source) for _ in range(3)] == [1, 0, 0]
+    assert builds.of_another_process(source) == 0
+
+
+def test_changes(builds: Builds, source: Path) -> None:
+    """Of the source, of a header that a header includes, of options; what was before is still there."""
+    builds.of(source)
+    header, text = source.parent / "inner.h", source.read_text()
+    for find in (builds.of, builds.of_another_process):
+        header.write_text(f"#define VALUE {len(find.__name__)}\n")
+        assert [find(source), find(source)] == [1, 0]
+        header.write_text("#define VALUE 1\n")
+        assert find(source) == 0
+    source.write_text(text + "// another\n")
+    assert [builds.of(source), builds.of(source)] == [1, 0]
+    for options in ({"options": ["-O1"]}, {"defines": {"A": 1}}, {"target": "gfx90a"}, {"include_dirs": ["/tmp"]}):
+        assert [builds.of(source, **options), builds.of_another_process(source, **options)] == [1, 0], options
+
+
+def test_a_touched_file_is_the_same(builds: Builds, source: Path) -> None:
+    builds.of(source)
+    os.utime(source.parent / "inner.h")
+    os.utime(source)
+    assert builds.of_another_process(source) == 0
+
+
+def test_old_files_are_not_read_again(
+    builds: Builds, source: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files whose last change is some time ago are known by their times and inodes."""
+    monkeypatch.setattr(cache_module, "_RACE_NS", -1)
+    builds.of(source)
+    monkeypatch.setattr(cache_module, "_digest_of", lambda path: pytest.fail(f"{path} was read"))
+    assert builds.of_another_process(source) == 0
+
+
+def test_another_compiler(builds: Builds, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrapper = tmp_path / "clang"
+    wrapper.write_text(f'#!/bin/sh\nexec "{_clang.find().path}" "$@"\n')
+    wrapper.chmod(0o755)
+    builds.of(source)
+    monkeypatch.setenv("CLANG", str(wrapper))
+    assert [builds.of(source), builds.of(source)] == [1, 0]
+    wrapper.write_text(wrapper.read_text() + "# updated\n")
+    assert [builds.of(source), builds.of(source)] == [1, 0]
+
+
+def test_without(builds: Builds, source: Path, cache: Path) -> None:
+    assert [builds.of(source, cache=False) for _ in range(2)] == [1, 1]
+    assert not cache.exists()
+
+
+def results(cache: Path) -> list[Path]:
+    return [path for path in (cache / "results").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "gone", "manifest"])
+def test_damage(builds: Builds, source: Path, cache: Path, damage: str) -> None:
+    builds.of(source)
+    (result,) = results(cache)
+    data = result.read_bytes()
+    if damage == "manifest":
+        (result,) = (cache / "requests").rglob("*.json")
+        result.write_text('[{"files": 3}, 7')
+    elif damage == "gone":
+        result.unlink()
+    else:
+        result.write_bytes({"cut": data[:-1], "flipped": data[:-1] + bytes([data[-1] ^ 1]), "empty": b""}[damage])
+    assert [builds.of_another_process(source) for _ in range(2)] == [1, 0]
+    assert results(cache)[0].read_bytes() == data
+
+
+def test_failures_are_not_kept(builds: Builds, source: Path) -> None:
+    text = source.read_text()
+    source.write_text("broken")
+    for _ in range(2):
+        with pytest.raises(wave_runtime.CompileError):
+            builds.of(source)
+    assert builds.count == 2
+    source.write_text(text)
+    assert builds.of(source) == 1
+
+
+def test_only_the_owner_may_read(builds: Builds, source: Path, cache: Path) -> None:
+    builds.of(source)
+    assert cache.stat().st_mode & 0o777 == 0o700
+    for path in results(cache):
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_others_may_not_write(builds: Builds, source: Path, cache: Path) -> None:
+    """Who can write there can have us run code."""
+    cache.mkdir()
+    cache.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="others than you can write"):
+        assert builds.of(source) == 1
+    assert list(cache.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written(builds: Builds, source: Path, cache: Path, tmp_path: Path) -> None:
+    """What is there is used, what is not is compiled."""
+    builds.of(source)
+    everything = sorted(cache.rglob("*"))
+    code = f"import wave_runtime; print(wave_runtime.compile({str(source)!r}, defines={{'A': 1}}).kernels)"
+    for path in (*everything, cache):
+        path.chmod(path.stat().st_mode & ~0o222)
+    try:
+        if os.access(cache, os.W_OK):  # root may write anywhere: a file in place of the folder is as good
+            os.environ["WAVE_RUNTIME_CACHE_DIR"] = str(source)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+        assert done.stdout.strip() == "('k',)", done.stderr
+        os.environ["WAVE_RUNTIME_CACHE_DIR"] = str(cache)
+        assert builds.of_another_process(source) == 0
+    finally:
+        for path in (cache, *everything):
+            path.chmod(0o700)
+
+
+def test_the_least_recently_used_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Cache(tmp_path / "store")
+
+    def get(name: str) -> bool:
+        """Whether it has to be built."""
+        built = []
+
+        def build() -> tuple[bytes, Sequence[str]]:
+            built.append(name)
+            return name.encode() * 100_000, ()
+
+        store.get(name * 64, build)
+        time.sleep(0.01)  # so that times differ
+        return bool(built)
+
+    monkeypatch.setenv("WAVE_RUNTIME_CACHE_SIZE", "350K")
+    assert [get(name) for name in "abc"] == [True] * 3
+    assert not get("a")
+    assert get("d")  # in place of b
+    assert [get(name) for name in "acd"] == [False] * 3
+    assert get("b")
+    assert sum(path.stat().st_size for path in results(tmp_path / "store")) <= 350 << 10
+
+
+def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, size in {"": 1 << 30, "5": 5, "2k": 2048, "3M": 3 << 20, "4G": 4 << 30}.items():
+        monkeypatch.setenv("WAVE_RUNTIME_CACHE_SIZE", text)
+        assert size_limit() == size
+    monkeypatch.setenv("WAVE_RUNTIME_CACHE_SIZE", "much")
+    with pytest.raises(ValueError, match="WAVE_RUNTIME_CACHE_SIZE=much: expected a number of bytes"):
+        size_limit()
+
+
+def test_a_lock_that_is_held_for_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "_LOCK_SECONDS", 0.1)
+    lock = tmp_path / "store" / "locks" / "r"
+    lock.parent.mkdir(parents=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write("process 7 of elsewhere")
+        file.flush()
+        with pytest.raises(TimeoutError, match="process 7 of elsewhere has been compiling the same"):
+            Cache(tmp_path / "store").get("r", lambda: (b"", ()))
+
+
+def child(source: Path, log: Path) -> multiprocessing.process.BaseProcess:
+    """A process of a group of its own that compiles."""
+
+    def run() -> None:
+        os.setsid()
+        compile_unit = _clang.compile_unit
+
+        def logged(unit: Unit, program: Program, folder: Path) -> Compiled:
+            with log.open("a") as file:
+                file.write("x")
+            return compile_unit(unit, program, folder)
+
+        _clang.compile_unit = logged
+        assert wave_runtime.compile(source).kernels == ("k",)
+
+    return multiprocessing.get_context("fork").Process(target=run)
+
+
+@pytest.mark.usefixtures("clang")
+def test_eight_processes_build_once(source: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    processes = [child(source, log) for _ in range(8)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 8
+    assert log.read_text() == "x"
+
+
+@pytest.mark.usefixtures("clang")
+def test_killed_at_any_moment(source: Path, tmp_path: Path) -> None:
+    """Processes are killed with all that they started; whoever comes next gets sound kernels, and no lock stays."""
+    seconds = random.Random(0)
+    for _ in range(30):
+        source.write_text(source.read_text() + "// another\n")
+        process = child(source, tmp_path / "log")
+        process.start()
+        time.sleep(seconds.uniform(0.01, 0.25))
+        with contextlib.suppress(ProcessLookupError):  # it has been faster
+            os.killpg(process.pid or 0, signal.SIGKILL)
+        process.join()
+        if seconds.random() < 0.3:
+            assert wave_runtime.compile(source).kernels == ("k",)
+    assert wave_runtime.compile(source).kernels == ("k",)
+
+
+@pytest.mark.usefixtures("clang")
+def test_any_thread_may_compile(source: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        modules = list(pool.map(lambda _: wave_runtime.compile(source), range(8)))
+    assert {module.kernels for module in modules} == {("k",)}

@@ -1,0 +1,291 @@
+"""From source to kernels that run on the emulator: languages, types, names, errors, the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from support import ROOT
+
+import wave_runtime
+from wave_runtime.__main__ import main
+
+pytestmark = pytest.mark.usefixtures("clang")
+
+ADD = """
+extern "C" __global__ void add(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+"""
+
+ASSEMBLY = """
+.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+.include "store.inc"
+.text
+.globl fill
+.p2align 8
+.type fill,@function
+fill:
+  s_load_dwordx2 s[0:1], s[0:1], 0x0
+  v_mov_b32_e32 v1, VALUE
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  store v0, v1, s[0:1]
+  s_endpgm
+.size fill, .-fill
+.rodata
+.p2align 6
+.amdhsa_kernel fill
+  .amdhsa_kernarg_size 8
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_next_free_vgpr 2
+  .amdhsa_next_free_sgpr 2
+  .amdhsa_accum_offset 4
+.end_amdhsa_kernel
+.amdgpu_metadata
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: fill
+    .symbol: fill.kd
+    .kernarg_segment_size: 8
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 2
+    .vgpr_count: 2
+    .max_flat_workgroup_size: 64
+    .args:
+      - { .name: out, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global }
+.end_amdgpu_metadata
+"""
+STORE = ".macro store address value base\n  global_store_dword \\address, \\value, \\base\n.endm\n"
+
+IR = """
+target triple = "amdgcn-amd-amdhsa"
+define amdgpu_kernel void @answer(ptr addrspace(1) %out) {
+  store i32 42, ptr addrspace(1) %out
+  ret void
+}
+"""
+
+
+def check_add(module: wave_runtime.Module) -> None:
+    a, b, c = torch.randn(300), torch.randn(300), torch.empty(300)
+    module["add"](a, b, c, 300, grid=2, block=256)
+    assert torch.equal(c, a + b)
+
+
+def test_hip_text() -> None:
+    module = wave_runtime.compile(ADD)
+    assert module.targets == ("gfx942",)
+    assert module["add"].signature == "a: *f32 const, b: *f32 const, c: *f32, n: i32"
+    check_add(module)
+    assert wave_runtime.compile(ADD).images == module.images
+
+
+@pytest.mark.parametrize("suffix", [".hip", ".cpp", ".cu"])
+def test_hip_files(suffix: str, tmp_path: Path) -> None:
+    """What they include lies beside them, or in folders that are given."""
+    (tmp_path / "near.h").write_text("#pragma once\n#define NEAR 1\n")
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "far.h").write_text("#pragma once\n#define FAR 2\n")
+    source = tmp_path / f"kernels{suffix}"
+    source.write_text(
+        '#include "near.h"\n#include <far.h>\n'
+        'extern "C" __global__ void sum(int* out) { out[threadIdx.x] = NEAR + FAR + EXTRA; }\n'
+    )
+    module = wave_runtime.compile(source, defines={"EXTRA": 4}, include_dirs=[tmp_path / "include"])
+    out = torch.zeros(3, dtype=torch.int32)
+    module["sum"](out, grid=1, block=3)
+    assert out.tolist() == [7, 7, 7]
+
+
+def test_types_are_those_of_the_source() -> None:
+    source = """
+    #include <hip/hip_fp16.h>
+    #include <hip/hip_bf16.h>
+    #include <hip/hip_fp8.h>
+    struct Pair { float x; int y; };
+    enum Mode : short { kFast };
+    using Real = float;
+    template <class T> struct Of { using type = T; };
+    typedef _Float16 half4 __attribute__((ext_vector_type(4)));
+    extern "C" __global__ void numbers(char a, unsigned char b, short c, unsigned short d, int e, unsigned f, long g,
+                                       unsigned long h, bool i, __half j, float k, double l, Mode m,
+                                       Of<Real>::type n) {}
+    extern "C" __global__ void pointers(const float* a, float* const b, const volatile int* __restrict__ c, void* d,
+                                        const void* e, const float4* f, half2* g, const __hip_bfloat16* h,
+                                        __hip_fp8_e4m3_fnuz* i, const Pair* j, float** k, double (*l)[4], bool* m,
+                                        half4* n, __hip_fp8_e5m2_fnuz* o) {}
+    extern "C" __global__ void others(Pair a, float2 b, int) {}
+    """
+    module = wave_runtime.compile(source)
+    assert module["numbers"].signature == (
+        "a: i8, b: u8, c: i16, d: u16, e: i32, f: u32, g: i64, h: u64, i: bool, j: f16, k: f32, l: f64, m: i16, n: f32"
+    )
+    assert module["pointers"].signature == (
+        "a: *f32 const, b: *f32, c: *i32 const, d: *, e: *const, f: *f32 const, g: *f16, h: *bf16 const, "
+        "i: *f8e4m3fnuz, j: *const, k: *, l: *f64, m: *bool, n: *f16, o: *f8e5m2fnuz"
+    )
+    assert module["others"].signature == "a: bytes[8], b: bytes[8], i32"
+
+
+def test_arguments_are_checked_by_their_types() -> None:
+    add = wave_runtime.compile(ADD)["add"]
+    a = torch.zeros(4)
+    with pytest.raises((TypeError, ValueError), match="argument 1 'b'"):
+        add(a, a.double(), a.clone(), 4, grid=1, block=64)
+    with pytest.raises((TypeError, ValueError), match="argument 3 'n'"):
+        add(a, a, a.clone(), 4.5, grid=1, block=64)
+
+
+def test_names_of_the_source() -> None:
+    """Without extern "C" symbols are mangled; both names find a kernel. Those that several have find none."""
+    source = """
+    namespace a { __global__ void only(int* p) { *p = 1; } __global__ void both(int* p) {} }
+    namespace b { __global__ void both(int* p) {} }
+    template <class T> __global__ void fill(T* p, T value) { p[threadIdx.x] = value; }
+    template __global__ void fill<float>(float*, float);
+    template __global__ void fill<int>(int*, int);
+    """
+    module = wave_runtime.compile(source)
+    assert module["only"] is module["_ZN1a4onlyEPi"]
+    assert "only" in module
+    assert "both" not in module
+    with pytest.raises(KeyError, match="no kernel 'both'"):
+        module["both"]
+    out = torch.zeros(5)
+    module["fill<float>"](out, 2.5, grid=1, block=5)
+    assert out.tolist() == [2.5] * 5
+    assert module["fill<int>"].signature == "p: *i32, value: i32"
+
+
+def test_a_signature_may_be_given() -> None:
+    assert wave_runtime.compile(ADD, signature="*, *, *, i32", writes=[2])["add"].signature == (
+        "a: *const, b: *const, c: *, n: i32"
+    )
+    mangled = ADD.replace('extern "C"', "")
+    kernel = wave_runtime.compile(
+        mangled, writes={"add": ["c"]}, signature={"add": "x: *f32, b: *f32, c: *f32, n: u32"}
+    )
+    assert kernel["add"].signature == "x: *f32 const, b: *f32 const, c: *f32, n: u32"
+
+
+def test_assembly(tmp_path: Path) -> None:
+    source = tmp_path / "fill.s"
+    source.write_text(ASSEMBLY)
+    (tmp_path / "store.inc").write_text(STORE)
+    for value in (3, 5):
+        module = wave_runtime.compile(source, defines={"VALUE": value}, signature="out: *i32")
+        out = torch.zeros(64, dtype=torch.int32)
+        module["fill"](out, grid=1, block=64)
+        assert out.tolist() == [value] * 64
+
+
+def test_llvm_ir(tmp_path: Path) -> None:
+    module = wave_runtime.compile(IR, language="llvm", target="gfx942:sramecc+:xnack-")
+    assert module.target == "gfx942:sramecc+:xnack-"
+    out = torch.zeros(1, dtype=torch.int32)
+    module["answer"](out, grid=1, block=1)
+    assert out.item() == 42
+
+
+def test_several_targets() -> None:
+    module = wave_runtime.compile(ADD, targets=["gfx90a", "gfx942"])
+    assert module.targets == ("gfx90a", "gfx942")
+    assert set(module.images) == {"gfx90a", "gfx942"}
+    check_add(module)
+
+
+def test_faults_name_the_line() -> None:
+    kernel = wave_runtime.compile('extern "C" __global__ void k(int* p) {\n\n  p[threadIdx.x] = 1;\n}')["k"]
+    with pytest.raises(wave_runtime.KernelFault, match=r"\(source\.hip:3\)"):
+        kernel(torch.zeros(8, dtype=torch.int32), grid=1, block=64)
+
+
+def test_errors_show_the_source(tmp_path: Path) -> None:
+    source = tmp_path / "broken.hip"
+    source.write_text(ADD + "__global__ void f() { undeclared = 1; }\n")
+    with pytest.raises(wave_runtime.CompileError) as error:
+        wave_runtime.compile(source)
+    message = str(error.value)
+    assert f"{source} does not compile for gfx942" in message
+    assert f"{source}:6:23: error: use of undeclared identifier 'undeclared'" in message
+    assert "__global__ void f() { undeclared = 1; }" in message
+    assert "The command was: " in message
+    with pytest.raises(wave_runtime.CompileError, match="gfx1 "):
+        wave_runtime.compile(ADD, target="gfx1")
+
+
+def test_what_cannot_be_told(tmp_path: Path) -> None:
+    unknown = tmp_path / "kernel.txt"
+    unknown.write_text(ADD)
+    with pytest.raises(ValueError, match=r"its suffix says no language: \.hip"):
+        wave_runtime.compile(unknown)
+    check_add(wave_runtime.compile(unknown, language="hip"))
+    with pytest.raises(ValueError, match="expected one of asm, cuda, hip, llvm"):
+        wave_runtime.compile(ADD, language="fortran")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"hip is compiled for AMD's targets \(gfx942\), not sm_90"):
+        wave_runtime.compile(ADD, target="sm_90")
+    with pytest.raises(ValueError, match="give one of them"):
+        wave_runtime.compile(ADD, target="gfx942", targets=["gfx942"])
+    with pytest.raises(ValueError, match="targets= is empty"):
+        wave_runtime.compile(ADD, targets=[])
+    with pytest.raises(FileNotFoundError):
+        wave_runtime.compile("missing.hip")
+
+
+def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CLANG", str(tmp_path / "clang"))
+    with pytest.raises(
+        wave_runtime.CompileError, match=r"(?s)looked for\n  .*clang\nand .*apt install clang-19 lld-19"
+    ):
+        wave_runtime.compile(ADD)
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "add.hip"
+    source.write_text(ADD)
+    assert main(["compile", str(source), "-D", "UNUSED=1", "-I", str(tmp_path)]) == 0
+    output = tmp_path / "add.hsaco"
+    assert capsys.readouterr().out.splitlines() == [
+        str(output),
+        "  add(a: *f32 const, b: *f32 const, c: *f32, n: i32)",
+    ]
+    check_add(wave_runtime.load(output, signature="*f32 const, *f32 const, *f32, i32"))
+    source.write_text("broken")
+    assert main(["compile", str(source), "-o", str(tmp_path / "none")]) == 2
+    assert "does not compile" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_compiled_kernels_in_compiled_models() -> None:
+    add = wave_runtime.compile(ADD)["add"]
+
+    def twice(a: torch.Tensor) -> torch.Tensor:
+        c = torch.empty_like(a)
+        add(a, a, c, a.numel(), grid=-(-a.numel() // 64), block=64)
+        return c
+
+    a = torch.randn(100)
+    assert torch.equal(torch.compile(twice, backend="aot_eager", fullgraph=True)(a), 2 * a)
+
+
+def test_another_process_takes_what_is_kept(clang: str, tmp_path: Path) -> None:
+    """The compiler is needed once."""
+    code = f"import wave_runtime; print(wave_runtime.compile({ADD!r})['add'].signature)"
+    counter = tmp_path / "count"
+    wrapper = tmp_path / "clang"
+    wrapper.write_text(f'#!/bin/sh\necho >>"{counter}"\nexec "{clang}" "$@"\n')
+    wrapper.chmod(0o755)
+    environment = {**os.environ, "CLANG": str(wrapper), "PYTHONPATH": str(ROOT)}
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+        assert done.stdout.strip() == "a: *f32 const, b: *f32 const, c: *f32, n: i32", done.stderr
+    assert len(counter.read_text().splitlines()) == 2  # one for the code, one for the types

@@ -1,0 +1,253 @@
+"""The headers that stand in for HIP's: each function on the emulator beside torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+import wave_runtime
+
+pytestmark = pytest.mark.usefixtures("clang")
+
+# Function, its reference in f64, where it is tried, and the largest error in units in the last place (docs/compile.md).
+MATH: list[tuple[str, Callable[[Tensor], Tensor], tuple[float, float], float]] = [
+    ("expf", torch.exp, (-80, 80), 1),
+    ("exp2f", torch.exp2, (-120, 120), 1),
+    ("exp10f", lambda x: 10**x, (-10, 10), 3),
+    ("expm1f", torch.expm1, (-10, 10), 3),
+    ("logf", torch.log, (1e-6, 100), 2),
+    ("log2f", torch.log2, (1e-6, 100), 1),
+    ("log10f", torch.log10, (1e-6, 100), 2),
+    ("log1pf", torch.log1p, (-0.99, 50), 3),
+    ("sinf", torch.sin, (-5000, 5000), 2),
+    ("cosf", torch.cos, (-5000, 5000), 2),
+    ("tanf", torch.tan, (-1.5, 1.5), 3),
+    ("tanhf", torch.tanh, (-10, 10), 2),
+    ("erff", torch.erf, (-5, 5), 5),
+    ("sqrtf", torch.sqrt, (0, 100), 0.5),
+    ("rsqrtf", torch.rsqrt, (1e-3, 100), 2),
+    ("floorf", torch.floor, (-50, 50), 0),
+    ("rintf", torch.round, (-50, 50), 0),
+    ("fabsf", torch.abs, (-50, 50), 0),
+    ("__expf", torch.exp, (-2, 2), 8),
+]
+
+
+def map_over(body: str, *tensors: Tensor, out: Tensor, head: str = "", threads: int = 64) -> Tensor:
+    """Run a body for each i, with the tensors as a, b, ... and out."""
+    types = {torch.float32: "float", torch.float64: "double", torch.int32: "int", torch.int64: "long"}
+    types |= {torch.float16: "__half", torch.bfloat16: "__hip_bfloat16", torch.float8_e4m3fnuz: "__hip_fp8_e4m3_fnuz"}
+    named = [*zip("abcd", tensors, strict=False), ("out", out)]
+    parameters = ", ".join(f"{types[tensor.dtype]}* {name}" for name, tensor in named)
+    module = wave_runtime.compile(
+        f"{head}\n__global__ void map({parameters}, int n) {{\n"
+        f"  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {{ {body} }}\n}}"
+    )
+    size = max(tensor.numel() for tensor in tensors)
+    module["map"](*tensors, out, size, grid=-(-size // threads), block=threads)
+    return out
+
+
+@pytest.mark.parametrize(("name", "reference", "range", "bound"), MATH, ids=[case[0] for case in MATH])
+def test_math(name: str, reference: Callable[[Tensor], Tensor], range: tuple[float, float], bound: float) -> None:
+    x = torch.empty(4096).uniform_(*range)
+    y = map_over(f"out[i] = {name}(a[i]);", x, out=torch.empty(4096))
+    expected = reference(x.double())
+    _, exponent = torch.frexp(expected)
+    unit = 2.0 ** (exponent - 24).double()
+    error = ((y.double() - expected).abs() / unit)[expected != 0]
+    assert error.max() <= bound + 1e-6
+
+
+def test_special_values() -> None:
+    inf, nan = float("inf"), float("nan")
+    x = torch.tensor([0.0, -0.0, inf, -inf, nan])
+    for name, reference in (("expf", torch.exp), ("tanhf", torch.tanh), ("erff", torch.erf), ("log1pf", torch.log1p)):
+        y = map_over(f"out[i] = {name}(a[i]);", x, out=torch.empty(5))
+        torch.testing.assert_close(y, reference(x), equal_nan=True, rtol=0, atol=0)
+
+
+def test_powers() -> None:
+    x = torch.tensor([-2.0, -2.0, -2.0, 2.0, 0.0, 5.0, -1.0, 9.0])
+    y = torch.tensor([3.0, 2.0, 0.5, -3.0, 2.0, 0.0, 5.0, 0.5])
+    z = map_over("out[i] = powf(a[i], b[i]);", x, y, out=torch.empty(8))
+    torch.testing.assert_close(z, x**y, equal_nan=True, rtol=1e-6, atol=0)
+
+
+def test_indices() -> None:
+    out = torch.zeros(4, 3, 2, 5, dtype=torch.int32)
+    kernel = wave_runtime.compile("""
+    __global__ void place(int* out) {
+      const dim3 block = blockDim;
+      const int row = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+      out[row * block.x + threadIdx.x] = 1000 * blockIdx.z + 100 * blockIdx.y + 10 * blockIdx.x + threadIdx.x;
+    }""")["place"]
+    kernel(out, grid=(2, 3, 4), block=5)
+    z, y, x, thread = (torch.arange(n) for n in out.shape)
+    expected = 1000 * z[:, None, None, None] + 100 * y[:, None, None] + 10 * x[:, None] + thread
+    assert torch.equal(out.long(), expected)
+
+
+def test_shuffles() -> None:
+    x, lane = torch.randn(128, dtype=torch.float64), torch.arange(128)
+    group, own = lane & ~15, lane & 15
+    expected = {
+        "__shfl(a[i], 5)": (lane & ~63) + 5,
+        "__shfl(a[i], i + 1, 16)": group + (own + 1) % 16,
+        "__shfl_up(a[i], 3, 16)": torch.where(own >= 3, lane - 3, lane),
+        "__shfl_down(a[i], 3, 16)": torch.where(own < 13, lane + 3, lane),
+        "__shfl_xor(a[i], 9)": lane ^ 9,
+        "__shfl_xor_sync(~0ull, a[i], 4, 16)": lane ^ 4,
+    }
+    for call, source in expected.items():
+        out = map_over(f"out[i] = {call};", x, out=torch.empty_like(x), threads=128)
+        assert torch.equal(out, x[source]), call
+
+
+def test_ballots() -> None:
+    x = torch.randint(2, (64,), dtype=torch.int32)
+    out = map_over(
+        "out[i] = i == 0 ? __ballot(a[i]) : i == 1 ? __any(a[i]) + 2 * __all(a[i]) : __popcll(__activemask());",
+        x,
+        out=torch.empty(64, dtype=torch.int64),
+    )
+    # Each branch sees the lanes that are in it.
+    assert out[0] == x[0]
+    assert out[1] == 3 * x[1]
+    assert out[2:].tolist() == [62] * 62
+
+
+def test_a_block_works_together() -> None:
+    """A sum through dynamic shared memory, a barrier, and an atomic addition."""
+    source = """
+    __global__ __launch_bounds__(256, 4) void sum(const float* x, float* total, unsigned* ticket, int n) {
+      extern __shared__ float part[];
+      const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+      part[threadIdx.x] = i < n ? x[i] : 0;
+      for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+      }
+      if (threadIdx.x == 0) {
+        atomicAdd(total, part[0]);
+        __threadfence();
+        atomicInc(ticket, gridDim.x - 2);
+      }
+    }"""
+    x = torch.randint(10, (1000,)).float()
+    total, ticket = torch.zeros(1), torch.zeros(1, dtype=torch.int32)
+    wave_runtime.compile(source)["sum"](
+        x, total, ticket.view(torch.uint32), 1000, grid=4, block=256, shared_memory=1024
+    )
+    assert total.item() == x.sum().item()
+    assert ticket.item() == 1  # 1, 2, 0, 1
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("atomicAdd(out, 3)", 5 + 64 * 3),
+        ("atomicSub(out, 1)", 5 - 64),
+        ("atomicMax(out, i)", 63),
+        ("atomicMin(out, i - 9)", -9),
+        ("atomicAnd(out, i | 4)", 4),
+        ("atomicOr(out, i)", 63),
+        ("atomicXor(out, 1 << (i & 3))", 5),
+        ("atomicExch(out, 8)", 8),
+        ("atomicCAS(out, 5, 77)", 77),
+    ],
+)
+def test_atomics(call: str, expected: int) -> None:
+    out = torch.tensor([5], dtype=torch.int32)
+    map_over(f"{call};", torch.zeros(64, dtype=torch.int32), out=out)
+    assert out.item() == expected
+
+
+def test_bits() -> None:
+    x = torch.tensor([0, 1, -1, 0x12345678, -(1 << 31)], dtype=torch.int32)
+    out = map_over(
+        "int* o = out + 4 * i; o[0] = __clz(a[i]); o[1] = __popc(a[i]); o[2] = __ffs(a[i]); o[3] = __brev(a[i]);",
+        x,
+        out=torch.zeros(20, dtype=torch.int32),
+    )
+    expected = []
+    for value in (int(item) & 0xFFFFFFFF for item in x):
+        text = f"{value:032b}"
+        first = text[::-1].find("1") + 1
+        reverse = int(text[::-1], 2)
+        expected += [32 - value.bit_length(), text.count("1"), first, reverse - (reverse >> 31 << 32)]
+    assert out.tolist() == expected
+
+
+def test_half_precision() -> None:
+    a, b = torch.randn(64).half(), torch.randn(64).half()
+    head = "#include <hip/hip_fp16.h>"
+    for body, expected in {
+        "out[i] = __hadd(a[i], b[i]);": a + b,
+        "out[i] = a[i] * b[i];": a * b,
+        "out[i] = __hfma(a[i], b[i], a[i]);": (a.double() * b.double() + a.double()).half(),
+        "out[i] = __float2half(__half2float(a[i]) + 1);": (a.float() + 1).half(),
+        "out[i] = __hadd2(__halves2half2(a[i], b[i]), __half2half2(b[i])).y;": b + b,
+        "out[i] = __hmax(a[i], b[i]);": torch.maximum(a, b),
+    }.items():
+        assert torch.equal(map_over(body, a, b, out=torch.empty(64).half(), head=head), expected), body
+
+
+def test_bfloat16() -> None:
+    a, b = torch.randn(64).bfloat16(), torch.randn(64)
+    head = "#include <hip/hip_bf16.h>"
+    out = map_over("out[i] = a[i] * 2.0f + b[i];", a, b, out=torch.empty(64).bfloat16(), head=head)
+    assert torch.equal(out, (a.float() * 2 + b).bfloat16())
+    special = torch.tensor([float("inf"), float("nan"), 3.4e38, 1e-40, -0.0])
+    out = map_over("out[i] = a[i];", special, out=torch.empty(5).bfloat16(), head=head)
+    torch.testing.assert_close(out, special.bfloat16(), equal_nan=True, rtol=0, atol=0)
+
+
+def test_fp8() -> None:
+    a = torch.randn(64) * 10
+    out = torch.empty(64, dtype=torch.float8_e4m3fnuz)
+    head = "#include <hip/hip_fp8.h>"
+    map_over("out[i] = __hip_fp8_e4m3_fnuz(a[i]);", a, out=out, head=head)
+    assert torch.equal(out.float(), a.to(torch.float8_e4m3fnuz).float())
+    back = map_over("out[i] = a[i];", out, out=torch.empty(64), head=head)
+    assert torch.equal(back, out.float())
+
+
+def test_vectors() -> None:
+    a, out = torch.randn(16, 4), torch.empty(16, 4)
+    kernel = wave_runtime.compile("""
+    __global__ void k(const float4* a, float4* out) {
+      float4 v = 2.0f * a[threadIdx.x] - make_float4(1, 2, 3, 4);
+      float& first = v.x;
+      first += 10;
+      v *= v;
+      out[threadIdx.x] = v == v ? v / 2.0f : float4{};
+      static_assert(sizeof(float3) == 12 && alignof(float4) == 16 && alignof(double4) == 16 && sizeof(uchar2) == 2, "");
+    }""")["k"]
+    kernel(a, out, grid=1, block=16)
+    expected = 2 * a - torch.tensor([1.0, 2.0, 3.0, 4.0])
+    expected[:, 0] += 10
+    torch.testing.assert_close(out, expected * expected / 2, rtol=1e-6, atol=0)
+
+
+def test_assertions_are_faults() -> None:
+    source = "#include <assert.h>\n__global__ void k(int* p, int n) { assert(n > 3); *p = n; }"
+    kernel, out = wave_runtime.compile(source)["k"], torch.zeros(1, dtype=torch.int32)
+    kernel(out, 4, grid=1, block=1)
+    assert out.item() == 4
+    with pytest.raises(wave_runtime.KernelFault, match="trap"):
+        kernel(out, 3, grid=1, block=1)
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1100", "gfx1201"])
+def test_headers_are_for_other_processors(target: str) -> None:
+    """They compile for waves of 32, too; nothing here runs them."""
+    source = """
+    #include <hip/hip_fp16.h>
+    #include <hip/hip_bf16.h>
+    __global__ void k(float* p) { *p = __shfl_xor(*p, 1) + __ballot(*p > 0) + sinf(*p) + warpSize; __syncthreads(); }
+    """
+    assert wave_runtime.compile(source, target=target).target == target

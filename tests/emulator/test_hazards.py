@@ -1,0 +1,248 @@
+"""WAVE_RUNTIME_CHECK=hazards: waits that are missing are found, and those that are there suffice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from catalog import CATALOG
+from machine import State, encode, run
+from memory_support import BY_NAME, random_state, set_pair
+from support import EXAMPLES, ROOT
+
+import wave_runtime
+from wave_runtime._disasm import disassemble
+
+NONE = 63
+
+
+@pytest.fixture(autouse=True)
+def _check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_CHECK", "hazards")
+
+
+def waitcnt(vm: int = NONE, lgkm: int = 15) -> list[int]:
+    return encode(BY_NAME["s_waitcnt"], SIMM16=vm & 15 | 7 << 4 | lgkm << 8 | vm >> 4 << 14)
+
+
+def nop(states: int) -> list[int]:
+    """So many wait states."""
+    words = []
+    while states > 0:
+        words += encode(BY_NAME["s_nop"], SIMM16=min(states, 16) - 1)
+        states -= 16
+    return words
+
+
+def mov(to: int, register: int) -> list[int]:
+    return encode(BY_NAME["v_mov_b32_e32"], VDST=to, SRC0=256 + register)
+
+
+LOAD = encode(BY_NAME["global_load_dword"], VDST=20, ADDR=8, SADDR=127)
+LOAD_NEXT = encode(BY_NAME["global_load_dword"], VDST=21, ADDR=8, SADDR=127)
+STORE = encode(BY_NAME["global_store_dword"], DATA=10, ADDR=8, SADDR=127)
+FLAT = encode(BY_NAME["flat_load_dword"], VDST=20, ADDR=8)
+ATOMIC = encode(BY_NAME["global_atomic_add"], VDST=20, DATA=10, ADDR=8, SADDR=127, SC0=1)
+READ_LDS = encode(BY_NAME["ds_read_b32"], VDST=20, ADDR=11)
+READ_LDS_NEXT = encode(BY_NAME["ds_read_b32"], VDST=21, ADDR=11)
+SCALAR_LOAD = encode(BY_NAME["s_load_dwordx2"], SDATA=20, SBASE=4, IMM=1)
+SCALAR_USE = encode(BY_NAME["s_mov_b32"], SDST=30, SSRC0=21)
+INVALIDATE = encode(BY_NAME["buffer_inv"], SC1=1)
+
+MISSING = "read before its load has been waited for: s_waitcnt "
+CLEAN: list[tuple[str, list[int]]] = [
+    ("load", LOAD + waitcnt(vm=0) + mov(30, 20)),
+    ("first of two", LOAD + LOAD_NEXT + waitcnt(vm=1) + mov(30, 20) + waitcnt(vm=0)),
+    ("before a store", LOAD + STORE + waitcnt(vm=1) + mov(30, 20)),
+    ("two into one register", LOAD + LOAD + waitcnt(vm=0) + mov(30, 20)),
+    ("atomic", ATOMIC + waitcnt(vm=0) + mov(30, 20)),
+    ("flat", FLAT + waitcnt(vm=0, lgkm=0) + mov(30, 20)),
+    ("flat in two steps", FLAT + waitcnt(vm=0) + waitcnt(lgkm=0) + mov(30, 20)),
+    ("LDS", READ_LDS + READ_LDS_NEXT + waitcnt(lgkm=1) + mov(30, 20) + waitcnt(lgkm=0)),
+    ("scalar", SCALAR_LOAD + waitcnt(lgkm=0) + SCALAR_USE),
+    ("other registers", LOAD + mov(30, 22) + waitcnt(vm=0)),
+]
+FAULTY: list[tuple[str, list[int], str]] = [
+    ("load", LOAD + mov(30, 20), "v20 is " + MISSING + r"vmcnt\(0\) is missing"),
+    ("wrong counter", LOAD + waitcnt(lgkm=0) + mov(30, 20), MISSING + r"vmcnt\(0\)"),
+    ("second of two", LOAD + LOAD_NEXT + waitcnt(vm=1) + mov(30, 21), "v21 is " + MISSING + r"vmcnt\(0\)"),
+    ("first of two", LOAD + LOAD_NEXT + mov(30, 20) + waitcnt(vm=0), MISSING + r"vmcnt\(1\)"),
+    ("as an address", LOAD + encode(BY_NAME["ds_read_b32"], VDST=22, ADDR=20), MISSING + r"vmcnt\(0\)"),
+    ("as data", LOAD + encode(BY_NAME["global_store_dword"], DATA=20, ADDR=8, SADDR=127), MISSING + r"vmcnt\(0\)"),
+    ("atomic", ATOMIC + mov(30, 20), MISSING + r"vmcnt\(0\)"),
+    ("flat, half", FLAT + waitcnt(vm=0) + mov(30, 20), MISSING + r"vmcnt\(0\) lgkmcnt\(0\)"),
+    ("scalar", SCALAR_LOAD + SCALAR_USE, "s21 is " + MISSING + r"lgkmcnt\(0\)"),
+    ("scalar loads end in any order", SCALAR_LOAD + READ_LDS + waitcnt(lgkm=1) + SCALAR_USE, MISSING + "lgkmcnt"),
+    ("invalidation does not count", LOAD + INVALIDATE + waitcnt(vm=1) + mov(30, 20), MISSING + r"vmcnt\(0\)"),
+    ("overwritten", LOAD + mov(20, 9), "v20 is overwritten before its load"),
+    ("overwritten by another kind", LOAD + READ_LDS, "v20 is overwritten before its load"),
+]
+END = waitcnt(vm=0, lgkm=0)  # the kernel reads all registers behind the slot
+
+
+def prepared() -> tuple[State, torch.Tensor]:
+    state, memory = random_state(np.random.default_rng(60), 1), torch.zeros(4096, dtype=torch.uint8)
+    set_pair(state.v.transpose(1, 0, 2)[8:10], memory.data_ptr() + np.arange(64, dtype=np.uint64) * 4)
+    state.v[0, 11] = np.arange(64) * 4
+    state.s[0, 8:10] = [memory.data_ptr() & 0xFFFFFFFF, memory.data_ptr() >> 32]
+    return state, memory
+
+
+@pytest.mark.parametrize(("words"), [words for _, words in CLEAN], ids=[name for name, _ in CLEAN])
+def test_waits_that_suffice(words: list[int]) -> None:
+    state, memory = prepared()
+    run(words + END, state, memory)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), [case[1:] for case in FAULTY], ids=[name.replace(" ", "-") for name, *_ in FAULTY]
+)
+def test_missing_waits(words: list[int], message: str) -> None:
+    state, memory = prepared()
+    with pytest.raises(wave_runtime.KernelFault, match=message):
+        run(words + END, state, memory)
+
+
+def test_message_has_both_places() -> None:
+    state, memory = prepared()
+    with pytest.raises(wave_runtime.KernelFault) as caught:
+        run(LOAD + mov(30, 20) + END, state, memory)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "kernel 'machine' has 1 hazard that hardware does not wait for:"
+    assert lines[2].endswith(": v_mov_b32_e32 v30, v20")
+    assert lines[3].endswith(": global_load_dword v20, v[8:9], off")
+    assert caught.value.instruction == "v_mov_b32_e32 v30, v20"
+    assert lines[2].startswith(f"  at machine+{caught.value.pc:#x}:")
+
+
+def test_all_hazards_are_listed() -> None:
+    state, memory = prepared()
+    with pytest.raises(wave_runtime.KernelFault, match="has 2 hazards"):
+        run(LOAD + LOAD_NEXT + mov(30, 20) + mov(31, 21) + END, state, memory)
+
+
+def test_hazards_before_a_fault_are_listed_behind_it() -> None:
+    state, memory = prepared()
+    with pytest.raises(wave_runtime.KernelFault) as caught:
+        run(LOAD + mov(30, 20) + encode(BY_NAME["global_load_dword"], VDST=21, ADDR=40, SADDR=127), state, memory)
+    lines = str(caught.value).splitlines()
+    assert " out of bounds" in lines[0]
+    assert caught.value.address is not None
+    assert "kernel 'machine' has 1 hazard that hardware does not wait for:" in lines[1:]
+
+
+def test_without_the_check_nothing_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WAVE_RUNTIME_CHECK")
+    state, memory = prepared()
+    run(LOAD + mov(30, 20) + END, state, memory)
+
+
+@pytest.mark.parametrize("example", CATALOG, ids=lambda example: str(example.name))
+def test_example_kernels_have_none(example: Any) -> None:
+    """What clang and Wave's compiler make waits where it must."""
+    example.run(*example.inputs(*example.sizes[0]))
+
+
+# Matrix instructions: the wait states that the registers of each need.
+
+
+def mfma(name: str, d: int, a: int, b: int, c: int) -> list[int]:
+    return encode(BY_NAME[name], VDST=d, SRC0=256 + a, SRC1=256 + b, SRC2=256 + c)
+
+
+F16 = "v_mfma_f32_16x16x16_f16"  # 4 passes
+F32 = "v_mfma_f32_4x4x1_16b_f32"  # 2 passes, another unit
+LARGE = "v_mfma_f32_32x32x8_f16"  # 8 passes
+DOUBLE = "v_mfma_f64_16x16x4_f64"
+STORE_D = encode(BY_NAME["global_store_dword"], DATA=16, ADDR=8, SADDR=127)
+
+
+def cases() -> Iterator[tuple[str, list[int], list[int], int]]:
+    """Two instructions, and the wait states that must lie between them."""
+    yield "read by a vector instruction", mfma(F16, 16, 4, 6, 20), mov(30, 17), 7
+    yield "read by a store", mfma(F16, 16, 4, 6, 20), STORE_D, 7
+    yield "read after f32", mfma(F32, 16, 4, 6, 20), mov(30, 17), 4
+    yield "read after many passes", mfma(LARGE, 16, 4, 6, 32), mov(50, 17), 11
+    yield "read after f64", mfma(DOUBLE, 16, 4, 6, 24), mov(30, 17), 11
+    yield "stored after f64", mfma(DOUBLE, 16, 4, 6, 24), STORE_D, 18
+    yield "overwritten", mfma(F16, 16, 4, 6, 20), mov(17, 30), 7
+    yield "C overwritten", mfma(F16, 16, 4, 6, 20), mov(21, 30), 3
+    yield "factor of the next", mfma(F16, 16, 4, 6, 20), mfma(F16, 24, 16, 6, 28), 7
+    yield "C of the next, in part", mfma(F16, 16, 4, 6, 20), mfma(F16, 24, 4, 6, 18), 5
+    yield "C of the next", mfma(F16, 16, 4, 6, 20), mfma(F16, 16, 4, 6, 16), 0
+    yield "C of the next, of few passes", mfma(F32, 16, 4, 6, 20), mfma(F32, 16, 4, 6, 16), 2
+    yield "factor from a vector instruction", mov(4, 30), mfma(F16, 16, 4, 6, 20), 2
+    yield "C from a vector instruction", mov(20, 30), mfma(F16, 16, 4, 6, 20), 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "states"), [case[1:] for case in cases()], ids=[case[0].replace(" ", "-") for case in cases()]
+)
+def test_wait_states(first: list[int], second: list[int], states: int) -> None:
+    state, memory = prepared()
+    run(first + nop(states) + second + nop(20), state, memory)
+    if states > 0:
+        with pytest.raises(wave_runtime.KernelFault, match=f"after {states - 1} wait states, of {states} "):
+            run(first + nop(states - 1) + second + nop(20), state, memory)
+
+
+# Compiled kernels with one wait less.
+
+KERNELS = {
+    "vector_add": ((2,), (256,)),
+    "matmul_tiled": ((4, 4), (16, 16)),
+}
+
+
+def waits(data: bytes, kernel: str) -> list[tuple[bytes, str]]:
+    """The file without one wait of a kernel, of each, and the text of the wait and the instruction behind it."""
+    listing = disassemble(data, kernel).splitlines()[1:]
+    lines = [[part.strip() for part in line.split("  ") if part.strip()] for line in listing]
+    code = [b"".join(int(word, 16).to_bytes(4, "little") for word in line[1].split()) for line in lines]
+    begin = data.index(b"".join(code))
+    found = []
+    for i, line in enumerate(lines):
+        at = begin + sum(map(len, code[:i]))
+        if line[2].startswith(("s_waitcnt", "s_nop")) and line[2] != "s_nop 0":
+            without = data[:at] + int.to_bytes(nop(1)[0], 4, "little") + data[at + 4 :]
+            found.append((without, f"{line[2]}; {lines[i + 1][2]}"))
+    return found
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_each_wait_of_a_compiled_kernel_is_missed(name: str) -> None:
+    """All but that before a barrier, which is for what other waves read from LDS."""
+    grid, block = KERNELS[name]
+    found = waits((EXAMPLES / "binaries" / "basics.hsaco").read_bytes(), name)
+    assert len(found) >= 3
+    for image, text in found:
+        kernel = wave_runtime.load(image, signature={name: "*f32 const, *f32 const, *f32, i32"})[name]
+        tensors = [torch.zeros(64, 64) for _ in range(3)]
+        if "s_barrier" in text:
+            kernel(*tensors, 64, grid=grid, block=block)
+            continue
+        with pytest.raises(wave_runtime.KernelFault, match="before its load has been waited for"):
+            kernel(*tensors, 64, grid=grid, block=block)
+
+
+def test_a_wait_for_a_matrix_instruction_is_missed() -> None:
+    """A load overwrites C, which the instruction before it is still reading."""
+    data = (EXAMPLES / "binaries" / "gemm_f16_16x16x16_256x256x256.hsaco").read_bytes()
+    (image,) = (image for image, text in waits(data, "gemm") if text.startswith("s_nop 3; global_load_dwordx4"))
+    kernel = wave_runtime.load(image)["gemm"]
+    a, b, c = (torch.zeros(256, 256, dtype=dtype) for dtype in (torch.float16, torch.float16, torch.float32))
+    with pytest.raises(wave_runtime.KernelFault, match="overwritten after 1 wait states, of 3"):
+        kernel(a, b, c, grid=1)
+
+
+def test_compiled_probes_have_none() -> None:
+    """The tests of what compilers make of HIP's language and library, under the check."""
+    files = ["tests/emulator/test_launch_state.py", "tests/emulator/test_control.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

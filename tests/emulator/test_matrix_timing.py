@@ -1,0 +1,90 @@
+"""The wait states that the hazard check asks for behind each matrix instruction are those that LLVM inserts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from machine import ROWS, encode, run
+from memory_support import BY_NAME, random_state, set_pair
+
+import wave_runtime
+
+LLC = shutil.which("llc-19")
+FORMS = [row for row in ROWS if str(row["base_name"]).startswith(("v_mfma", "v_smfmac"))]
+NAME = re.compile(r"v_(mfma|smfmac)_(f32|i32|f64)_(\d+x\d+x(\d+))(?:_\d+b)?_(\w+)")
+
+
+def source_type(kind: str, dwords: int, sparse: bool) -> str:
+    if kind == "f16":
+        return f"<{2 * dwords} x half>"
+    if kind == "bf16":
+        return f"<{2 * dwords} x i16>"
+    if kind in ("f32", "xf32", "f64"):
+        return {"f32": "float", "xf32": "<2 x float>", "f64": "double"}[kind]
+    return f"<{dwords} x i32>" if sparse else f"i{32 * dwords}"
+
+
+def function(row: Mapping[str, Any]) -> str:
+    """LLVM IR that stores what a matrix instruction writes."""
+    name = str(row["base_name"])
+    match = NAME.fullmatch(name)
+    assert match is not None, name
+    operation, to, shape, depth, kinds = match.groups()
+    sparse, kind = operation == "smfmac", kinds.split("_")[0]
+    dwords = {operand["field"]: int(operand["dwords"]) for operand in row["operands"]}
+    a, b = (source_type(kind, dwords[field], sparse) for field in ("SRC0", "SRC1"))
+    count = dwords["VDST"] // (2 if to == "f64" else 1)
+    element = {"f32": "float", "i32": "i32", "f64": "double"}[to]
+    d = f"<{count} x {element}>" if count > 1 else element
+    has_dot = sparse or kind in ("xf32", "bf8", "fp8") or (kind == "i8" and int(depth) >= 16)
+    suffix = "bf16.1k" if kind == "bf16" and not sparse and dwords["SRC0"] == 2 else kinds.replace("_", ".")
+    intrinsic = f"@llvm.amdgcn.{operation}.{to}.{shape}{'.' if has_dot else ''}{suffix}"
+    modes = "i32 %i, i32 0, i32 0" if sparse else "i32 0, i32 0, i32 0"
+    mode_types = "i32, i32 immarg, i32 immarg" if sparse else "i32 immarg, i32 immarg, i32 immarg"
+    return f"""declare {d} {intrinsic}({a}, {b}, {d}, {mode_types})
+define void @{name}(ptr addrspace(1) %p, {a} %a, {b} %b, {d} %c, i32 %i) {{
+  %d = call {d} {intrinsic}({a} %a, {b} %b, {d} %c, {modes})
+  store {d} %d, ptr addrspace(1) %p
+  ret void
+}}
+"""
+
+
+def states_between(code: str) -> int:
+    """The wait states from the matrix instruction to the store."""
+    lines = [line.partition(";")[0].split() for line in code.splitlines()]
+    lines = [line for line in lines if line]
+    begin = next(i for i, line in enumerate(lines) if line[0].startswith(("v_mfma", "v_smfmac")))
+    end = next(i for i, line in enumerate(lines) if line[0].startswith("global_store"))
+    return sum(int(line[1]) + 1 if line[0] == "s_nop" else 1 for line in lines[begin + 1 : end])
+
+
+def states_asked_for(row: Mapping[str, Any]) -> int:
+    state, memory = random_state(np.random.default_rng(1), 1), torch.zeros(4096, dtype=torch.uint8)
+    set_pair(state.v.transpose(1, 0, 2)[8:10], memory.data_ptr() + np.arange(64, dtype=np.uint64) * 4)
+    third = 52 if "smfmac" in str(row["base_name"]) else 16  # C lies where D does; or the indices
+    words = encode(row, VDST=16, SRC0=256 + 4, SRC1=256 + 48, SRC2=256 + third)
+    words += encode(BY_NAME["global_store_dword"], DATA=16, ADDR=8, SADDR=127)
+    with pytest.raises(wave_runtime.KernelFault) as caught:
+        run(words, state, memory)
+    found = re.search(r"read after 0 wait states, of (\d+) that the matrix instruction takes", str(caught.value))
+    assert found is not None, caught.value
+    return int(found[1])
+
+
+@pytest.mark.skipif(LLC is None, reason="llc-19 is not installed")
+def test_every_form_takes_as_long_as_llvm_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_CHECK", "hazards")
+    source = "".join(function(row) for row in FORMS)
+    command = [str(LLC), "-march=amdgcn", "-mcpu=gfx942", "-O2", "-o", "-", "-"]
+    text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    compiled = dict(re.findall(r"^(v_\w+):.*?$(.*?)s_setpc", text, re.DOTALL | re.MULTILINE))
+    expected = {str(row["base_name"]): states_between(compiled[str(row["base_name"])]) for row in FORMS}
+    assert {str(row["base_name"]): states_asked_for(row) for row in FORMS} == expected

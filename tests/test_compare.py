@@ -1,0 +1,108 @@
+"""wave_runtime.compare: a GPU's results against the emulator's. Here the HIP library over the emulator is the GPU."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+import torch
+from support import EXAMPLES, ROOT
+
+import wave_runtime
+from wave_runtime._compare import difference
+
+BASICS = EXAMPLES / "binaries" / "basics.hsaco"
+
+
+def floats(*values: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.tensor(values, dtype=dtype)
+
+
+def test_equal_tensors_have_no_difference() -> None:
+    for dtype in (torch.float32, torch.float16, torch.float8_e4m3fnuz, torch.int64, torch.uint8, torch.bool):
+        tensor = torch.arange(12).reshape(3, 4).to(dtype)
+        assert difference("x", tensor, tensor.clone()) is None
+    assert difference("x", floats(math.nan, math.inf), floats(-math.nan, math.inf)) is None
+    assert difference("x", torch.tensor(1.0), torch.tensor(1.0)) is None
+
+
+def test_ulps() -> None:
+    a = torch.tensor([[1.0, -1.0], [0.0, 2.0]])
+    b = torch.tensor([[1.0 + 2**-22, -1.0], [1e-45, 2.0]])
+    found = difference("c", a, b)
+    assert found is not None
+    assert (found.elements, found.differing, found.nans, found.ulps) == (4, 2, 0, 2)
+    assert [element.index for element in found.first] == [(0, 0), (1, 0)]
+    assert [element.ulps for element in found.first] == [2, 1]
+    assert found.absolute == 2**-22
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "ulps"),
+    [
+        (floats(0.0), floats(-0.0), 0),
+        (floats(-1e-45), floats(1e-45), 2),
+        (floats(65504, dtype=torch.float16), floats(math.inf, dtype=torch.float16), 1),
+        (floats(1, dtype=torch.bfloat16), floats(1.0078125, dtype=torch.bfloat16), 1),
+        (torch.tensor([7]), torch.tensor([-3]), 10),
+        (torch.tensor([-(2**63)]), torch.tensor([2**63 - 1]), 2**63 - 1),
+    ],
+)
+def test_distances(a: torch.Tensor, b: torch.Tensor, ulps: int) -> None:
+    found = difference("c", a, b)
+    assert found is not None
+    assert found.ulps == ulps
+
+
+def test_a_nan_on_one_side() -> None:
+    found = difference("c", floats(1, math.nan), floats(1, 2))
+    assert found is not None
+    assert (found.nans, found.differing, found.ulps, found.first[0].ulps) == (1, 1, 0, None)
+    assert not wave_runtime.Comparison("k", "cuda:0", (found,)).within(100)
+    assert "1 of 2 elements differ" in str(found)
+
+
+CODE = f"""
+import subprocess, sys, os, torch
+from wave_runtime import _C
+command = [sys.executable, "-m", "wave_runtime", "hip-emulator"]
+os.environ["WAVE_RUNTIME_LIBHIP"] = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+import wave_runtime
+from wave_runtime import _compare
+signature = {{"vector_add": "a: *f32 const, b: *f32 const, c: *f32, n: i32"}}
+kernel = wave_runtime.load({str(BASICS)!r}, signature=signature)["vector_add"]
+storage, c = torch.randn(2000), torch.zeros(1000)
+found = wave_runtime.compare(kernel, storage[:1000], storage[1000:], c, 1000, device="hip", grid=4, block=256)
+print(found)
+assert found.equal and found.within(0)
+assert not c.any(), "copies are written"
+assert _C.drivers()[0] == "emulator"
+copies = _compare._copies
+
+def planted(arguments, device):
+    result = copies(arguments, device)
+    if not calls:
+        result[0][7] += 1
+    calls.append(device)
+    return result
+
+calls, _compare._copies = [], planted
+found = wave_runtime.compare(kernel, storage[:1000], storage[1000:], c, 1000, device="hip", grid=4, block=256)
+print([(item.argument, item.differing, item.first[0].index) for item in found.differences])
+_compare._copies = copies
+try:
+    wave_runtime.compare(kernel, storage[:1000], storage[1000:], c, 1000, grid=4, block=256)
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_the_same_launch_twice() -> None:
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "kernel 'vector_add' on hip and on the emulator: equal"
+    assert lines[1] == "[('a', 1, (7,)), ('c', 1, (7,))]", "an element that another GPU would compute otherwise"
+    assert torch.cuda.is_available() or lines[2] == "there is no GPU to compare the emulator with"

@@ -1,0 +1,115 @@
+"""``python -m wave_runtime selftest``. Here the HIP library over the emulator is the GPU."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from support import PROBES, ROOT
+
+import wave_runtime
+from wave_runtime import _C, _selftest, _selftest_cases
+from wave_runtime.__main__ import main
+from wave_runtime._disasm import disassemble
+
+HIP = {**os.environ, "WAVE_RUNTIME_LIBHIP": str(Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so")}
+
+# On the device v_or_b32_e32 becomes v_xor_b32_e32, whose opcode has one bit more.
+PLANT = """
+import sys
+from wave_runtime import _selftest
+from wave_runtime.__main__ import main
+
+launch = _selftest._launch
+
+
+def faulty(device, driver, image, blocks, memory):
+    if driver == "hip":
+        marker = bytes.fromhex("070080bf")  # the wait before each instruction
+        at = image.index(marker) + 4
+        word = int.from_bytes(image[at : at + 4], "little") ^ 1 << 25
+        image = image[:at] + word.to_bytes(4, "little") + image[at + 4 :]
+    return launch(device, driver, image, blocks, memory)
+
+
+_selftest._launch = faulty
+sys.exit(main(["selftest", "--rows", "v_or_b32_e32", "--cases", "1"]))
+"""
+
+
+def test_all_instructions_are_equal_on_the_same_emulator() -> None:
+    command = [sys.executable, "-m", "wave_runtime", "selftest", "--device", "hip", "--cases", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=HIP)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "device: CPU tensors, driver hip; seed ''" in lines
+    assert lines[-1] == "no difference"
+    (total,) = (line.split() for line in lines if line.startswith("all "))
+    assert total == ["all", str(len(_selftest_cases.rows())), "0", "0"]
+
+
+def test_a_difference_is_found() -> None:
+    done = subprocess.run([sys.executable, "-c", PLANT], capture_output=True, text=True, cwd=ROOT, env=HIP)
+    assert done.returncode == 1, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "1 instructions differ"
+    assert lines[-2].startswith("v_or_b32_e32 v32, ")
+    assert "v32 of lane " in lines[-2]
+
+
+def test_the_whole_instruction_set_is_tried_but_what_one_instruction_cannot_show() -> None:
+    runs = set(_C.implemented_instructions())
+    rows = [row for row in _C.isa_rows("gfx942") if row["base_name"] in runs]
+    tried = _selftest_cases.rows()
+    assert len(tried) > 0.85 * len(rows)
+    left_out = {row["base_name"] for row in rows} - {row["base_name"] for row in tried}
+    assert {"s_setpc_b64", "s_memtime", "ds_append"} <= left_out
+    assert not left_out & {"v_add_f32", "ds_add_u32", "global_atomic_add", "v_mfma_f32_16x16x16_f16", "s_load_dword"}
+
+
+@pytest.mark.parametrize("name", ["v_add_f32_e32", "global_load_dwordx4", "v_mfma_f64_16x16x4_f64"])
+def test_instructions_have_an_effect(name: str) -> None:
+    """What the kernel gives back differs from what it was given in the destination."""
+    (row,) = _selftest_cases.rows(name)
+    report = _selftest.Report("", "")
+    memory = torch.randint(256, (_selftest_cases.MEMORY,), dtype=torch.uint8)
+    case = _selftest_cases.draw(row, "", 0, memory.data_ptr())
+    assert case is not None
+    after = _selftest._launch("cpu", "emulator", _selftest_cases.image([case]), case.block[None], memory)
+    _selftest._judge(case, case.block, after[0], report)
+    assert report.findings[0].place.startswith("v32 of lane")
+
+
+@pytest.mark.parametrize(
+    ("differ", "near"), [(0x3F800001, True), (0x3F800002, False), (0x7FC00000, False)], ids=["one", "two", "nan"]
+)
+def test_one_unit_in_the_last_place_is_near(differ: int, near: bool) -> None:
+    (row,) = _selftest_cases.rows("v_add_f32_e32")
+    case = _selftest_cases.draw(row, "", 0, 0)
+    assert case is not None
+    device, emulator = case.block.clone(), case.block.clone()
+    at = _selftest_cases.VGPRS + 32 * 64
+    emulator[at], device[at] = 0x3F800000, differ
+    report = _selftest.Report("", "")
+    _selftest._judge(case, device, emulator, report)
+    assert bool(report.near) == near
+    assert bool(report.findings) != near
+
+
+@pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
+def test_the_kernel_is_what_its_source_makes(tmp_path: Path) -> None:
+    runpy.run_path(str(PROBES / "build.py"))["selftest"]("clang-19", tmp_path / "selftest.hsaco")
+    committed = Path(wave_runtime.__file__).parent / "selftest.hsaco"
+    assert disassemble(tmp_path / "selftest.hsaco") == disassemble(committed)
+
+
+def test_without_a_gpu(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert main(["selftest", "--device", "cuda"]) == 2
+    assert "torch finds no GPU here" in capsys.readouterr().err

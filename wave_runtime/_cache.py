@@ -1,0 +1,258 @@
+"""Files that are kept from process to process: what was compiled, and measured."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import socket
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_LOCK_SECONDS = 600.0
+_MOST_VARIANTS = 16  # of what one request was compiled to, as headers changed to and fro
+_OLD_SECONDS = 24 * 3600.0  # of locks and unfinished files: nobody uses them any more
+_RACE_NS = 2_000_000_000  # two changes of a file may bear the same time if they are as close as this
+
+
+def cache_folder() -> Path:
+    """Where files are kept: ``WAVE_RUNTIME_CACHE_DIR``, else ``wave_runtime`` in the user's cache folder."""
+    if folder := os.environ.get("WAVE_RUNTIME_CACHE_DIR"):
+        return Path(folder)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wave_runtime"
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file that other processes see whole, or not at all; only its owner may read it."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
+        try:
+            file.write(data)
+            file.close()
+            Path(file.name).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(file.name).unlink()
+            raise
+
+
+def size_limit() -> int:
+    """Bytes that the compiled kernels may take: ``WAVE_RUNTIME_CACHE_SIZE``, "500M", "2G"; by default 1 GiB.
+
+    Raises:
+        ValueError: it is no size.
+    """
+    text = os.environ.get("WAVE_RUNTIME_CACHE_SIZE") or "1G"
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    number, unit = (text[:-1], units[text[-1].upper()]) if text[-1].upper() in units else (text, 1)
+    if not number.isdigit():
+        raise ValueError(f"WAVE_RUNTIME_CACHE_SIZE={text}: expected a number of bytes, with K, M or G behind it or not")
+    return int(number) * unit
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """A file that was compiled, and what it was then.
+
+    Attributes:
+        stat: size, times of change of contents and inode in nanoseconds, inode; None where it is too young to tell.
+        digest: SHA-256 of the contents.
+    """
+
+    path: str
+    stat: tuple[int, int, int, int] | None
+    digest: str
+
+    @staticmethod
+    def of(path: str) -> Dependency:
+        """A file as it is now. Raises OSError."""
+        found = _stat_of(path)
+        is_settled = time.time_ns() - max(found[1], found[2]) > _RACE_NS
+        return Dependency(path, found if is_settled else None, _digest_of(path))
+
+    def is_same(self) -> bool:
+        """Whether the file still has those contents."""
+        try:
+            if self.stat is not None and _stat_of(self.path) == self.stat:
+                return True
+            return _digest_of(self.path) == self.digest
+        except OSError:
+            return False
+
+
+def _stat_of(path: str) -> tuple[int, int, int, int]:
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def _digest_of(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a request gave: its contents, and the files that they were made of."""
+
+    data: bytes
+    dependencies: tuple[Dependency, ...]
+
+
+class Cache:
+    """What requests gave. Of a request it keeps a list of results with the files that each was made of; the results
+    lie under the hash of their contents.
+
+    Whatever is damaged or cannot be read counts as missing. Where the folder cannot be written, nothing is kept; where
+    it belongs to somebody else, it is not used at all, with a RuntimeWarning.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._usable = _is_trusted(folder)
+
+    def get(self, request: str, build: Callable[[], tuple[bytes, Sequence[str]]]) -> Kept:
+        """What a request gives: kept, or built now and kept.
+
+        Args:
+            request: a hash of all that the result depends on, but files.
+            build: returns the contents, and the paths of the files that they were made of. It runs in one process at a
+                time for a request. What it raises is raised, and nothing is kept.
+
+        Raises:
+            TimeoutError: another process has been building the same for ten minutes; the message names it.
+        """
+        found = self._find(request)
+        if found is not None:
+            return found
+        with self._lock(request) as locked:
+            if locked and (found := self._find(request)) is not None:
+                return found
+            data, paths = build()
+            kept = Kept(data, tuple(Dependency.of(path) for path in paths))
+            if locked:
+                with contextlib.suppress(OSError):
+                    self._keep(request, kept)
+        return kept
+
+    def _manifest(self, request: str) -> Path:
+        return self._folder / "requests" / request[:2] / f"{request}.json"
+
+    def _result(self, digest: str) -> Path:
+        return self._folder / "results" / digest[:2] / digest
+
+    def _variants(self, request: str) -> list[dict[str, Any]]:
+        try:
+            found = json.loads(self._manifest(request).read_bytes())
+            return found if isinstance(found, list) else []
+        except (OSError, ValueError):
+            return []
+
+    def _find(self, request: str) -> Kept | None:
+        if not self._usable:
+            return None
+        for variant in reversed(self._variants(request)):
+            try:
+                dependencies = tuple(
+                    Dependency(path, None if stat is None else tuple(stat), digest)
+                    for path, stat, digest in variant["files"]
+                )
+                if not all(file.is_same() for file in dependencies):
+                    continue
+                path = self._result(variant["result"])
+                data = path.read_bytes()
+            except (OSError, KeyError, TypeError, ValueError):
+                continue
+            if hashlib.sha256(data).hexdigest() == variant["result"]:
+                for used in (path, self._manifest(request)):
+                    with contextlib.suppress(OSError):
+                        os.utime(used)  # the least recently used goes first
+                return Kept(data, dependencies)
+        return None
+
+    def _keep(self, request: str, kept: Kept) -> None:
+        digest = hashlib.sha256(kept.data).hexdigest()
+        write_atomically(self._result(digest), kept.data)
+        files = [[file.path, file.stat, file.digest] for file in kept.dependencies]
+        variants = [variant for variant in self._variants(request) if variant.get("files") != files]
+        variants.append({"files": files, "result": digest})
+        write_atomically(self._manifest(request), json.dumps(variants[-_MOST_VARIANTS:]).encode())
+        self._remove_old()
+
+    @contextlib.contextmanager
+    def _lock(self, request: str) -> Iterator[bool]:
+        """Holds a request's lock, which the system frees when its holder ends. False: there can be none."""
+        file = _locked(self._folder / "locks" / request) if self._usable else None
+        if file is None:
+            yield False
+            return
+        with file:
+            yield True
+
+    def _remove_old(self) -> None:
+        """Keep within the limit, and remove what nobody finishes."""
+        files = [(path, path.stat()) for path in self._folder.glob("[rl]*/**/*") if path.is_file()]
+        now = time.time()
+        left = sum(stat.st_size for _, stat in files)
+        limit = size_limit()
+        for path, stat in sorted(files, key=lambda item: item[1].st_mtime):
+            is_waste = path.parent.name == "locks" or path.name.startswith(".new-")
+            if now - stat.st_mtime > _OLD_SECONDS if is_waste else left > limit:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                    left -= stat.st_size
+
+
+def _is_trusted(folder: Path) -> bool:
+    """Whether nobody but this user and root can have put code there. A folder that does not exist yet is made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return False
+    stat = folder.stat()
+    if stat.st_uid not in (os.getuid(), 0) or stat.st_mode & 0o022:
+        warnings.warn(
+            f"compiled kernels are not kept: others than you can write to {folder} (owner {stat.st_uid}, mode "
+            f"{stat.st_mode & 0o777:o}); chmod it, or name another folder in WAVE_RUNTIME_CACHE_DIR",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
+def _locked(path: Path) -> Any:
+    """The lock's file, once it is this process's. None where there can be none."""
+    end = time.monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file = open(path, "a+")  # noqa: SIM115  the caller closes it
+        except OSError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read() or "another process"
+            file.close()
+            if time.monotonic() > end:
+                raise TimeoutError(f"{holder} has been compiling the same for {_LOCK_SECONDS:.0f} s: {path}") from None
+            time.sleep(0.02)
+            continue
+        except OSError:
+            file.close()
+            return None
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                file.truncate(0)
+                file.write(f"process {os.getpid()} of {socket.gethostname()}")
+                file.flush()
+                return file
+        file.close()  # it was removed in between

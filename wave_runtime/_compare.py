@@ -1,0 +1,203 @@
+"""The same launch on a GPU and on the emulator, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from typing_extensions import Unpack
+
+from wave_runtime import _C
+from wave_runtime._kernel import LaunchOptions
+from wave_runtime._run import parameters
+
+# The integers of a float's size, in which neighbours differ by one.
+_BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element that differs: its index, both values, and how many floats lie between them (None: one is a NaN)."""
+
+    index: tuple[int, ...]
+    gpu: float | int
+    emulator: float | int
+    ulps: int | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How an argument differs.
+
+    Attributes:
+        argument: its name, or its index as text.
+        elements: how many it has.
+        differing: of which so many differ. NaNs are equal, whatever their bits are; +0 and -0 differ by 0 ulps.
+        nans: so many of them are a NaN on one side alone.
+        ulps: the largest difference of the others in units of the last place; of integers the largest difference.
+        absolute: the largest difference as a number.
+        first: the first few of them.
+    """
+
+    argument: str
+    dtype: torch.dtype
+    elements: int
+    differing: int
+    nans: int
+    ulps: int
+    absolute: float
+    first: tuple[Element, ...]
+
+    def __str__(self) -> str:
+        unit = "ulps" if self.dtype.is_floating_point else "apart"
+        lines = [
+            f"{self.argument} ({str(self.dtype).removeprefix('torch.')}): {self.differing} of {self.elements} elements "
+            f"differ, by up to {self.ulps} {unit} ({self.absolute:g}); {self.nans} are NaN on one side"
+        ]
+        for element in self.first:
+            ulps = "" if element.ulps is None else f", {element.ulps} {unit}"
+            lines.append(f"  {list(element.index)}: GPU {element.gpu}, emulator {element.emulator}{ulps}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What :func:`compare` found: the arguments that differ, none where all are equal."""
+
+    kernel: str
+    device: str
+    differences: tuple[Difference, ...]
+
+    @property
+    def equal(self) -> bool:
+        return not self.differences
+
+    def within(self, ulps: int) -> bool:
+        """Whether all differences are at most so large, and no NaN stands on one side alone."""
+        return all(item.ulps <= ulps and item.nans == 0 for item in self.differences)
+
+    def __str__(self) -> str:
+        head = f"kernel '{self.kernel}' on {self.device} and on the emulator"
+        return "\n".join([f"{head}: equal"] if self.equal else [f"{head}:", *map(str, self.differences)])
+
+
+def compare(
+    kernel: _C.Kernel,
+    *args: Any,
+    device: torch.device | str | None = None,
+    examples: int = 5,
+    **options: Unpack[LaunchOptions],
+) -> Comparison:
+    """Make the same launch on a GPU and on the emulator, on copies of the tensors, and compare what it wrote.
+
+    Args:
+        kernel: one that has a build for the GPU and for gfx942.
+        args, options: those of ``kernel(...)``; tensors on any device.
+        device: the GPU; by default that of the tensors, else the current one. ``"hip"`` gives CPU tensors to the HIP
+            library, which must take them, as ``python -m wave_runtime hip-emulator`` does.
+        examples: how many differing elements of each argument to keep.
+
+    Raises:
+        RuntimeError: there is no GPU.
+        ValueError, TypeError, KernelFault: what the launches raise.
+    """
+    place = str(device) if device is not None else _gpu_of(args)
+    on_gpu = _copies(args, "cpu" if place == "hip" else place)
+    with on_host_driver("hip" if place == "hip" else None):
+        kernel(*on_gpu, **options)
+    on_emulator = _copies(args, "cpu")
+    with on_host_driver("emulator"):
+        kernel(*on_emulator, **options)
+    names = [parameter.name for parameter in parameters(kernel.signature)]
+    found = [
+        difference(name, gpu.cpu(), emulator, examples)
+        for name, gpu, emulator in zip(names, on_gpu, on_emulator, strict=True)
+        if isinstance(gpu, torch.Tensor)
+    ]
+    return Comparison(kernel.name, place, tuple(item for item in found if item is not None))
+
+
+def _gpu_of(args: tuple[Any, ...]) -> str:
+    for value in args:
+        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+            return str(value.device)
+    if not torch.cuda.is_available():
+        raise RuntimeError("there is no GPU to compare the emulator with")
+    return f"cuda:{torch.cuda.current_device()}"
+
+
+def _copies(args: tuple[Any, ...], device: str) -> list[Any]:
+    """Copies of the tensors' storages on a device: what shares memory still does."""
+    storages: dict[int, torch.UntypedStorage] = {}
+
+    def copy(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in storages:
+            bytes_ = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
+            storages[storage.data_ptr()] = bytes_.to(device, copy=True).untyped_storage()
+        empty = torch.empty(0, dtype=tensor.dtype, device=device)
+        return empty.set_(storages[storage.data_ptr()], tensor.storage_offset(), tensor.shape, tensor.stride())
+
+    return [copy(value.detach()) if isinstance(value, torch.Tensor) else value for value in args]
+
+
+@contextmanager
+def on_host_driver(name: str | None) -> Iterator[None]:
+    """Gives CPU tensors to "emulator" or "hip" for a while. None: stays as it is."""
+    before = _C.drivers()[0]
+    _C.set_host_driver(name or before)
+    try:
+        yield
+    finally:
+        _C.set_host_driver(before)
+
+
+def _ordered(tensor: torch.Tensor) -> torch.Tensor:
+    """Floats as int64 in their order; +0 and -0 are one number."""
+    bits = tensor.contiguous().view(_BITS[tensor.element_size()]).to(torch.int64)
+    sign = 1 << (8 * tensor.element_size() - 1)
+    magnitude = bits & (sign - 1)
+    return torch.where(bits < 0, -magnitude, magnitude)
+
+
+def _distances(gpu: torch.Tensor, emulator: torch.Tensor) -> torch.Tensor:
+    """How far elements are apart, in ulps or as integers; of 64 bits no farther than int64 can say."""
+    a, b = (_ordered(t) if t.dtype.is_floating_point else t.to(torch.int64) for t in (gpu, emulator))
+    distance = torch.maximum(a, b) - torch.minimum(a, b)
+    return torch.where(distance < 0, torch.iinfo(torch.int64).max, distance)
+
+
+def difference(name: str, gpu: torch.Tensor, emulator: torch.Tensor, examples: int = 5) -> Difference | None:
+    """How two tensors of one shape and dtype differ; None where they do not."""
+    shape, a, b = gpu.shape, gpu.flatten(), emulator.flatten()
+    wide = torch.float64 if a.dtype.is_floating_point else torch.int64
+    x, y = a.to(wide), b.to(wide)
+    one_nan, any_nan = x.isnan() ^ y.isnan(), x.isnan() | y.isnan()
+    differing = (_bytes(a) != _bytes(b)).any(dim=-1) & ~(any_nan & ~one_nan)
+    if not bool(differing.any()):
+        return None
+    distances = torch.where(any_nan, 0, _distances(a, b))
+    places = differing.nonzero().flatten()
+
+    def element(place: torch.Tensor) -> Element:
+        index = tuple(int(extent) for extent in torch.unravel_index(place, shape))
+        ulps = None if bool(one_nan[place]) else int(distances[place])
+        return Element(index, x[place].item(), y[place].item(), ulps)
+
+    return Difference(
+        argument=name,
+        dtype=a.dtype,
+        elements=a.numel(),
+        differing=places.numel(),
+        nans=int(one_nan.sum()),
+        ulps=int(distances.max()),
+        absolute=float((x - y).abs().to(torch.float64).nan_to_num(0.0).max()),
+        first=tuple(element(place) for place in places[:examples]),
+    )
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().view(torch.uint8).reshape(tensor.numel(), -1)

@@ -1,0 +1,169 @@
+"""From source to kernels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from wave_runtime import _C
+from wave_runtime._cache import Cache, Dependency, Kept, cache_folder
+from wave_runtime._compile import _clang, _cuda
+from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, describe
+from wave_runtime._module import Module, Writes
+
+__all__ = ["CompileError", "Language", "compile"]
+
+Language = Literal["hip", "cuda", "asm", "llvm"]
+SourceText = str | os.PathLike[str]
+
+_LANGUAGES: dict[str, Language] = {
+    ".hip": "hip",
+    ".cpp": "hip",
+    ".cc": "hip",
+    ".cxx": "hip",
+    ".cu": "cuda",
+    ".s": "asm",
+    ".S": "asm",
+    ".asm": "asm",
+    ".ll": "llvm",
+}
+_FORMAT = 1  # of what the cache keeps; another for each change of it, or of the options that compilers are given
+
+# What this process has compiled, by request: the files that it was made of, and its modules by the options of load().
+_known: dict[str, tuple[Kept, _C.CodeObject, Compiled]] = {}
+
+
+def compile(
+    source: SourceText,
+    *,
+    language: Language | None = None,
+    target: str | None = None,
+    targets: Sequence[str] | None = None,
+    options: Sequence[str] = (),
+    defines: Mapping[str, object] | None = None,
+    include_dirs: Sequence[str | os.PathLike[str]] = (),
+    signature: str | Mapping[str, str] | None = None,
+    writes: Writes | Mapping[str, Writes] | None = None,
+    strides: Literal["contiguous", "any"] = "contiguous",
+    strict: bool = False,
+    cache: bool = True,
+) -> Module:
+    """Compile kernels, once for each state of the source, of what it includes, the options and the compiler.
+
+    HIP C++ gives kernels whose parameters have the types of the source: a float is a float, and ``const T*`` is only
+    read. They are found by their names in the source, ``module["scale"]``, ``module["scale<float>"]``, as well as by
+    their symbols.
+
+    Args:
+        source: a path, or the text itself: a str with a line break or a brace.
+        language: "hip", "cuda", "asm" (AMD's assembly) or "llvm" (textual IR); by default what the file's suffix says
+            (.hip .cpp .cu .s .ll), for text "hip". CUDA C++ for an AMD target is compiled as HIP.
+        target: "gfx942", "sm_90"; by default that of the current GPU, else "gfx942", which the emulator runs.
+        targets: several, for a module that has code for each and takes what fits the tensors' device.
+        options: for the compiler, behind its defaults (``-O3 -std=c++17``).
+        defines: macros, or symbols of assembly, with their values; None defines without a value.
+        include_dirs: where headers are looked for, beside the source's own folder.
+        signature, writes, strides, strict: as for :func:`load`; by default HIP's signatures are those of the source.
+        cache: keep the result in ``WAVE_RUNTIME_CACHE_DIR`` (by default in the user's cache folder), and use what is
+            kept there.
+
+    Raises:
+        OSError: the source cannot be read.
+        ValueError: the language cannot be told, or ``signature`` or ``writes`` does not fit the kernels.
+        CompileError: the compiler rejects the source, with its messages and the command; or there is no compiler, with
+            what was looked for.
+        TimeoutError: another process has been compiling the same for ten minutes.
+    """
+    if target is not None and targets is not None:
+        raise ValueError("target= names one target, targets= several: give one of them")
+    text, path = _read(source)
+    wanted = list(targets) if targets is not None else [target or _default_target()]
+    if not wanted:
+        raise ValueError("targets= is empty")
+    macros = tuple((name, None if value is None else str(value)) for name, value in sorted((defines or {}).items()))
+    folders = tuple(os.path.abspath(folder) for folder in include_dirs)
+    found = []
+    for name in wanted:
+        chosen = _language(path, language, name)
+        found.append(_compiled(Unit(text, path, chosen, name, tuple(options), macros, folders), cache))
+    codes = [code for _, code, _ in found]
+    known = {symbol: types for _, _, compiled in found for symbol, types in compiled.signatures.items()}
+    names = {name: symbol for _, _, compiled in found for name, symbol in compiled.symbols.items()}
+    if signature is None:
+        signature = known or None
+    elif not isinstance(signature, str):
+        signature = {**known, **{names.get(name, name): types for name, types in signature.items()}}
+    if isinstance(writes, Mapping):
+        writes = {names.get(name, name): items for name, items in writes.items()}
+    return Module(codes, signature, writes, strides, strict, names)
+
+
+def _read(source: SourceText) -> tuple[bytes, str | None]:
+    """The text of a source, and its absolute path where it has one."""
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return source.encode(), None
+    path = os.path.abspath(source)
+    return Path(path).read_bytes(), path
+
+
+def _language(path: str | None, language: str | None, target: str) -> str:
+    if language is None:
+        suffix = ".hip" if path is None else os.path.splitext(path)[1]
+        if suffix not in _LANGUAGES:
+            raise ValueError(f"{path}: its suffix says no language: {', '.join(_LANGUAGES)}; or pass language=")
+        language = _LANGUAGES[suffix]
+    elif language not in _LANGUAGES.values():
+        raise ValueError(f"language={language!r}: expected one of {', '.join(sorted(set(_LANGUAGES.values())))}")
+    is_amd = target.startswith("gfx")
+    if language == "cuda" and is_amd:
+        return "hip"
+    if language != "cuda" and not is_amd:
+        raise ValueError(f"{path or 'the source'}: {language} is compiled for AMD's targets (gfx942), not {target}")
+    return language
+
+
+def _default_target() -> str:
+    """That of the current GPU, else the emulator's."""
+    if not torch.cuda.is_available():
+        return "gfx942"
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    return str(getattr(properties, "gcnArchName", f"sm_{properties.major}{properties.minor}"))
+
+
+def _compiled(unit: Unit, cache: bool) -> tuple[Kept, _C.CodeObject, Compiled]:
+    """A unit's code, from this process, the cache or the compiler."""
+    toolchain = _cuda if unit.language == "cuda" else _clang
+    program = toolchain.find()
+    key = json.dumps([_FORMAT, program.identity, describe(unit), hashlib.sha256(unit.text).hexdigest()])
+    request = hashlib.sha256(key.encode()).hexdigest()
+    found = _known.get(request)
+    if cache and found is not None and all(file.is_same() for file in found[0].dependencies):
+        return found
+
+    def build() -> tuple[bytes, Sequence[str]]:
+        return _build(unit, program)
+
+    if cache:
+        kept = Cache(cache_folder()).get(request, build)
+    else:
+        data, files = build()
+        kept = Kept(data, tuple(map(Dependency.of, files)))
+    compiled = Compiled.unpack(kept.data)
+    found = kept, _C.CodeObject(compiled.image), compiled
+    if cache:
+        _known[request] = found
+    return found
+
+
+def _build(unit: Unit, program: Program) -> tuple[bytes, Sequence[str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        toolchain = _cuda if unit.language == "cuda" else _clang
+        compiled = toolchain.compile_unit(unit, program, Path(folder))
+    return compiled.pack(), compiled.files

@@ -1,0 +1,131 @@
+"""HIP C++, assembly and LLVM IR for AMD GPUs, by clang: that of ROCm, or any other from version 17."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from wave_runtime._compile._types import signatures
+from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, run
+
+_OLDEST = 17
+_NEWEST = 25
+_HEADERS = Path(__file__).parent.parent / "device"
+_SUFFIXES = {"hip": ".hip", "asm": ".s", "llvm": ".ll"}
+_INCLUDE = re.compile(rb'^\s*\.(?:include|incbin)\s+"([^"]+)"', re.MULTILINE)
+
+
+def _candidates() -> Iterator[str]:
+    if named := os.environ.get("CLANG"):
+        yield named
+        return
+    for root in (os.environ.get("ROCM_PATH"), "/opt/rocm"):
+        if root:
+            yield f"{root}/llvm/bin/clang"
+    yield from (f"clang-{version}" for version in range(_NEWEST, _OLDEST - 1, -1))
+    yield "clang"
+
+
+def find() -> Program:
+    """The compiler: ``CLANG``, that of ROCm, or the newest on PATH.
+
+    Raises:
+        CompileError: there is none, with all that was looked for.
+    """
+    for name in _candidates():
+        path = shutil.which(name)
+        if path is not None and (name != "clang" or _version(path) >= _OLDEST):
+            return Program.at(path)
+    looked_for = "\n  ".join(_candidates())
+    raise CompileError(
+        f"no compiler for AMD GPUs; looked for\n  {looked_for}\nand clang must be of version {_OLDEST} or later. "
+        "Install ROCm, or clang and lld (Debian: apt install clang-19 lld-19), or name a clang in CLANG"
+    )
+
+
+@functools.cache
+def _version(path: str) -> int:
+    done = subprocess.run([path, "-dumpversion"], capture_output=True, text=True)
+    major = done.stdout.split(".")[0]
+    return int(major) if major.isdigit() else 0
+
+
+def rocm_of(program: Program) -> str | None:
+    """The ROCm that a compiler belongs to, whose headers and device libraries it finds itself."""
+    root = Path(os.path.realpath(program.path)).parents[2]
+    return str(root) if (root / "include" / "hip" / "hip_runtime.h").is_file() else None
+
+
+def _hip_options(unit: Unit, program: Program) -> list[str]:
+    options = [
+        "-x",
+        "hip",
+        f"--offload-arch={unit.target}",
+        "--offload-device-only",
+        "--no-gpu-bundle-output",
+        "-mcode-object-version=5",
+        "-fuse-cuid=none",
+        "-std=c++17",
+        "-O3",
+        "-include",
+        "hip/hip_runtime.h",
+    ]
+    if (rocm := rocm_of(program)) is not None:
+        return [*options, f"--rocm-path={rocm}"]
+    return [*options, "-nogpulib", "-nogpuinc", "-isystem", str(_HEADERS)]
+
+
+def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
+    """Compile for an AMD GPU, with files for a while in a folder. Raises CompileError."""
+    source, image = unit.in_folder(folder, _SUFFIXES[unit.language]), folder / "image"
+    includes = [f"-I{path}" for path in unit.include_dirs]
+    if unit.language == "hip":
+        return _compile_hip(unit, program, source, image, includes)
+    command = [program.path, "-target", "amdgcn-amd-amdhsa", f"-mcpu={unit.target}", "-nogpulib"]
+    if unit.language == "asm":
+        symbols = [f"-Wa,-defsym,{name}={1 if value is None else value}" for name, value in unit.defines]
+        command += ["-x", "assembler", *symbols, f"-I{source.parent}", *includes]
+    else:
+        command += ["-x", "ir", "-O3", "-Wno-override-module"]
+    run(unit, [[*command, *unit.options, source, "-o", image]], folder)
+    files = _assembly_files(unit, source.parent) if unit.language == "asm" else []
+    return Compiled(image.read_bytes(), files=files)
+
+
+def _compile_hip(unit: Unit, program: Program, source: Path, image: Path, includes: list[str]) -> Compiled:
+    """The image, and beside it the program with all debug information, for the parameters' types."""
+    folder = image.parent
+    command = [program.path, *_hip_options(unit, program), *unit.definitions(), *includes, *unit.options, str(source)]
+    types, files = folder / "types.ll", folder / "files.d"
+    # The folder's name must not be in the code, which is kept under its hash.
+    lines = ["-gline-tables-only", f"-ffile-prefix-map={folder}/=", "-fdebug-compilation-dir=."]
+    build = [*lines, "-fhip-kernel-arg-name", "-MD", "-MF", str(files), "-o", str(image)]
+    look = ["-g", "-O0", "-w", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", str(types)]
+    run(unit, [[*command, *build], [*command, *look]], folder)
+    return Compiled(image.read_bytes(), *signatures(types.read_text()), _included(files.read_text(), source, folder))
+
+
+def _included(rule: str, source: Path, folder: Path) -> list[str]:
+    """The files of a rule for make, but the source."""
+    words = re.split(r"(?<!\\)\s+", rule.replace("\\\n", " ").split(": ", 1)[1].strip())
+    paths = [os.path.join(folder, word.replace("\\ ", " ")) for word in words]
+    return [path for path in dict.fromkeys(map(os.path.normpath, paths)) if path != str(source)]
+
+
+def _assembly_files(unit: Unit, folder: Path) -> list[str]:
+    """What .include and .incbin name, and so on."""
+    found: dict[str, None] = {}
+    texts = [unit.text]
+    while texts:
+        for name in _INCLUDE.findall(texts.pop()):
+            for base in (str(folder), *unit.include_dirs):
+                path = os.path.normpath(os.path.join(base, os.fsdecode(name)))
+                if path not in found and os.path.isfile(path):
+                    found[path] = None
+                    texts.append(Path(path).read_bytes())
+    return list(found)

@@ -1,0 +1,136 @@
+"""What is to be compiled, what it gives, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+class CompileError(RuntimeError):
+    """A source was not compiled: the compiler rejects it, or there is no compiler.
+
+    The message has the command and the compiler's own messages, with the lines of the source.
+    """
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One source for one target.
+
+    Attributes:
+        text: the source.
+        path: its absolute path; None where it was given as text.
+        language: "hip", "cuda", "asm" or "llvm".
+        target: "gfx942:sramecc+", "sm_90".
+        options, defines, include_dirs: for the compiler; folders are absolute.
+    """
+
+    text: bytes
+    path: str | None
+    language: str
+    target: str
+    options: tuple[str, ...]
+    defines: tuple[tuple[str, str | None], ...]
+    include_dirs: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return self.path or f"the {self.language} source"
+
+    def definitions(self) -> list[str]:
+        """As options of a C compiler."""
+        return [f"-D{name}" if value is None else f"-D{name}={value}" for name, value in self.defines]
+
+    def in_folder(self, folder: Path, suffix: str) -> Path:
+        """A file with the source: its own, or one in a folder."""
+        if self.path is not None:
+            return Path(self.path)
+        file = folder / f"source{suffix}"
+        file.write_bytes(self.text)
+        return file
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What a unit gave.
+
+    Attributes:
+        image: the code object or cubin.
+        signatures: of its kernels, by symbol, where the compiler knows the types.
+        symbols: of its kernels, by their names in the source where those are others.
+        files: the paths of the files that were included.
+    """
+
+    image: bytes
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    files: Sequence[str] = ()
+
+    def pack(self) -> bytes:
+        """As the contents of one file."""
+        head = json.dumps({"signatures": dict(self.signatures), "symbols": dict(self.symbols)}).encode()
+        return len(head).to_bytes(4, "little") + head + self.image
+
+    @staticmethod
+    def unpack(data: bytes) -> Compiled:
+        """Back from pack()."""
+        end = 4 + int.from_bytes(data[:4], "little")
+        head = json.loads(data[4:end])
+        return Compiled(data[end:], head["signatures"], head["symbols"])
+
+
+def describe(unit: Unit) -> dict[str, object]:
+    """A unit as JSON, all but its text."""
+    return {name: value for name, value in asdict(unit).items() if name != "text"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiler.
+
+    Attributes:
+        path: of the program or library.
+        identity: changes when it does.
+    """
+
+    path: str
+    identity: str
+
+    @staticmethod
+    def at(path: str) -> Program:
+        """The program there, links followed."""
+        real = os.path.realpath(path)
+        stat = os.stat(real)
+        return Program(path, f"{real} {stat.st_size} {stat.st_mtime_ns}")
+
+
+def run(unit: Unit, commands: Iterable[Sequence[str | Path]], folder: Path) -> None:
+    """Run commands side by side in a folder. Raises CompileError for the first that fails."""
+    texts = [[str(word) for word in command] for command in commands]
+    processes = [
+        subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        for command in texts
+    ]
+    outputs = [process.communicate()[0].decode(errors="replace") for process in processes]
+    for command, process, output in zip(texts, processes, outputs, strict=True):
+        if process.returncode != 0:
+            raise CompileError(
+                f"{unit.name} does not compile for {unit.target} (exit status {process.returncode}):\n"
+                f"{output.rstrip()}\nThe command was: {shlex.join(command)}{_advice(output)}"
+            )
+
+
+def _advice(output: str) -> str:
+    if "lld" in output and ("not found" in output or "unable to execute" in output):
+        return "\nThe linker is missing: install lld of the compiler's version (Debian: lld-19)"
+    if "unknown target CPU" in output or "unsupported HIP gpu architecture" in output:
+        return "\nThe compiler does not know the target: a newer clang may"
+    return ""

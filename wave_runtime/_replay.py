@@ -1,0 +1,79 @@
+"""Launches that failed on the emulator and were written to disk (``WAVE_RUNTIME_DUMP``), made again."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from wave_runtime import _C
+from wave_runtime._module import load
+from wave_runtime._run import Parameter, Result, environment, parameters
+
+_FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
+
+
+class _Memory:
+    """Copies of the memory that the launch was given."""
+
+    def __init__(self, folder: Path, launch: dict[str, Any]) -> None:
+        self._ranges = [tuple(item) for item in launch["ranges"]]
+        self._blocks: list[tuple[int, torch.Tensor]] = []
+        for index, address in enumerate(launch["blocks"]):
+            data = bytearray((folder / f"memory-{index}.bin").read_bytes())
+            block = torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
+            self._blocks.append((address, block.clone()))
+
+    def at(self, address: int, dtype: torch.dtype) -> torch.Tensor | None:
+        """What an argument pointed to: the smallest range that begins there, else all behind it. None: nothing."""
+        ends = [end for begin, end in self._ranges if begin == address]
+        for begin, block in self._blocks:
+            if begin <= address < begin + max(1, block.numel()):
+                size = (min(ends) if ends else begin + block.numel()) - address
+                part = block[address - begin : address - begin + size // dtype.itemsize * dtype.itemsize]
+                return part.view(dtype)
+        return None
+
+
+def _value(parameter: Parameter, data: bytes, memory: _Memory) -> Any:
+    """A packed argument as the kernel's call takes it."""
+    number = int.from_bytes(data, "little")
+    if parameter.type.startswith("*") or parameter.type == "b64":
+        tensor = memory.at(number, parameter.dtype or torch.uint8)
+        if tensor is not None:
+            return tensor
+    if parameter.type.startswith("bytes"):
+        return data
+    if parameter.type in _FLOATS:
+        return struct.unpack(_FLOATS[parameter.type], data)[0]
+    if parameter.type == "bf16":
+        return struct.unpack("<f", b"\0\0" + data)[0]
+    return int.from_bytes(data, "little", signed=parameter.type.startswith("i"))
+
+
+def replay(folder: str, variables: Mapping[str, str]) -> Result:
+    """Make the launch of a dump again, with environment variables for it.
+
+    Raises:
+        OSError, ValueError: the folder is incomplete.
+        KernelFault: as the launch did, if nothing that it depends on has changed.
+    """
+    path = Path(folder)
+    launch = json.loads((path / "launch.json").read_text())
+    name = launch["kernel"]
+    options = {"signature": {name: launch["signature"]}, "strict": launch["strict"]}
+    kernel = load(path / "kernel.hsaco", **options)[name]
+    memory, packed = _Memory(path, launch), bytes.fromhex(launch["arguments"])
+    items = parameters(launch["signature"])
+    values = [
+        _value(item, packed[layout["offset"] : layout["offset"] + layout["size"]], memory)
+        for item, layout in zip(items, launch["parameters"], strict=True)
+    ]
+    with environment(variables):
+        kernel(*values, grid=launch["grid"], block=launch["block"], shared_memory=launch["shared_memory"])
+    tensors = {item.name: value for item, value in zip(items, values, strict=True) if isinstance(value, torch.Tensor)}
+    return Result(tensors, _C.emulator_statistics())

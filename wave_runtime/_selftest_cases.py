@@ -1,0 +1,328 @@
+"""Random instructions of gfx942 on random registers, for a kernel that runs one in each workgroup.
+
+The kernel is ``machine`` of tests/emulator/kernels/machine.s, built with room for ``CASES`` instructions. Its registers
+and memory come from the host and go back to it, so what an instruction does on one device can be held against another.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from wave_runtime import _C
+
+TARGET = "gfx942"
+LANES = 64
+_ATTEMPTS = 10
+CASES = 512  # of a launch
+MEMORY = 4096  # bytes of buffer for each case
+Row = Mapping[str, Any]
+
+# The dwords of a case's block, as machine.s has them.
+SGPRS, VCC, EXEC, SCC, M0, MODE, CASE = 80, 80, 82, 84, 85, 86, 87
+LDS, VGPRS, AGPRS, BLOCK = 128, 384, 384 + 64 * LANES, 384 + 96 * LANES
+
+_CASE_WORDS = 16
+_FILLING = (0xBF80000D).to_bytes(4, "little")  # s_nop 13
+_NOP, _WAIT_8, _WAIT_16, _WAITCNT_0, _BRANCH = 0xBF800000, 0xBF800007, 0xBF80000F, 0xBF8C0000, 0xBF820000
+
+# Registers: sources lie below destinations, so that matrices do not overlap; of addresses v60 and v61, of descriptors
+# s72 to s75.
+_SOURCES, _VECTOR_TO, _SCALAR_TO, _CARRY_TO, _ADDRESS, _DESCRIPTOR = range(0, 32, 4), 32, 16, 20, 60, 72
+_RAW_BUFFER = 0x00027000  # word 3 of a descriptor: 32-bit elements, no swizzling
+_ROUND_NEAREST, _FLUSH, _TRUNCATE = 0x3F0, 0x300, 0x3FF  # MODE, with DX10_CLAMP and IEEE
+
+_FORMATS = {"SOP1", "SOP2", "SOPK", "SOPC", "VOP1", "VOP2", "VOPC", "VOP3", "VOP3B", "VOP3P", "MAI"}
+_FORMATS |= {"VOP1_SDWA", "VOP2_SDWA", "VOPC_SDWA", "VOP1_DPP", "VOP2_DPP"}
+_MEMORY_FORMATS = {"DS", "SMEM", "FLAT", "GLOBAL", "MUBUF"}
+# What a case of its own cannot show: control flow, registers relative to M0, clocks and the like, messages, caches,
+# what is ordered among waves, formats of buffers, and what the manual leaves open outside of its context.
+_LEFT_OUT = re.compile(
+    r"s_(getpc|setpc|swappc|call|rfe|cbranch|set_gpr|setvskip|movrel|getreg|setreg|mem(real)?time|atc|dcache|scratch)"
+    r"|s_(buffer_)?(store|atomic)|v_(movrel|clrexcp|screen|div_fmas|div_scale|nop)|ds_(gws|ordered|append|consume|nop|.*_addtid)"
+    r"|buffer_(inv|wb)|.*_(format|lds)_|.*_lds$|s_nop"
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An instruction and the state before it.
+
+    Attributes:
+        text: as LLVM writes it.
+        seed: what it was drawn with.
+        words: its words.
+        block: int32 ``[BLOCK]``: the registers and LDS.
+        addresses: the dwords of the block that hold addresses, which differ between devices.
+    """
+
+    row: Row
+    text: str
+    seed: str
+    words: tuple[int, ...]
+    block: torch.Tensor
+    addresses: tuple[int, ...]
+
+
+@cache
+def _fields() -> dict[str, dict[str, tuple[int, int]]]:
+    return _C.isa_fields()
+
+
+def rows(pattern: str = "") -> list[Row]:
+    """The rows of the instruction table that are tried: those whose mnemonic contains a text."""
+    runs = set(_C.implemented_instructions())
+    return [
+        row
+        for row in _C.isa_rows(TARGET)
+        if row["format"] in _FORMATS | _MEMORY_FORMATS
+        and pattern in row["mnemonic"]
+        and row["base_name"] in runs
+        and not _LEFT_OUT.match(row["base_name"])
+    ]
+
+
+class _Draw:
+    """One case: first the fields, then the state."""
+
+    def __init__(self, row: Row, rng: random.Random) -> None:
+        self.row, self.rng = row, rng
+        self.format: str = row["format"]
+        self.modifiers = frozenset(row["modifiers"])
+        self.fields: dict[str, int] = {}
+        self.literal: int | None = None
+        # A vector instruction reads one scalar register at most.
+        takes_vcc = any(operand["kind"] == "Vcc" for operand in row["operands"])
+        self.scalar = 106 if takes_vcc else rng.choice(_SOURCES)
+        self.is_memory = self.format in _MEMORY_FORMATS
+        self.floats = any(operand["type"] in _FLOATS for operand in row["operands"])
+
+    def words(self) -> tuple[int, ...]:
+        for operand in self.row["operands"]:
+            self._draw_operand(operand)
+        self._draw_modifiers()
+        bits = int(self.row["match"])
+        for name, value in self.fields.items():
+            low, width = _fields()[self.format][name]
+            bits |= (value & ((1 << width) - 1)) << low
+        is_short = self.format in ("SOP1", "SOP2", "SOPK", "SOPC", "VOP1", "VOP2", "VOPC")
+        words = (bits,) if is_short else (bits & 0xFFFFFFFF, bits >> 32)
+        return words if self.literal is None else (*words, self.literal)
+
+    def _draw_operand(self, operand: Mapping[str, Any]) -> None:
+        field, kind = operand["field"], operand["kind"]
+        if field == "LITERAL":
+            self.literal = self.rng.getrandbits(32)
+        elif field == "SIMM16":
+            self.fields[field] = self.rng.getrandbits(16)
+        elif self.is_memory and field in ("ADDR", "VADDR"):
+            self.fields[field] = _ADDRESS
+        elif field in ("SBASE", "SRSRC"):
+            self.fields[field] = _DESCRIPTOR // (2 if field == "SBASE" else 4)
+        elif kind == "SmemOffset":
+            self.fields |= {"IMM": 1, "OFFSET": 4 * self.rng.randrange(256)}
+        elif kind == "SgprOrOff":
+            self.fields[field] = 127
+        elif field == "SOFFSET":
+            self.fields[field] = 128  # zero
+        elif kind == "MatrixSource":
+            is_index = not self.row["operands"][0]["read"] or "smfmac" not in self.row["mnemonic"]
+            self.fields[field] = 256 + (_VECTOR_TO if is_index else 24)
+        elif field in _fields()[self.format]:
+            self.fields[field] = self._code(operand)
+
+    def _code(self, operand: Mapping[str, Any]) -> int:
+        """The code of a register, or of a constant."""
+        kind, written = operand["kind"], operand["written"]
+        if kind in ("Vgpr", "VgprOrAgpr", "Agpr", "VectorSource"):
+            nine_bits = 256 * (_fields()[self.format][operand["field"]][1] == 9)
+            if written:
+                return nine_bits + (0 if kind == "Agpr" else _VECTOR_TO)
+            if kind == "VectorSource" and self.format != "MAI" and self.rng.random() < 0.3:
+                return self._constant(operand) if self.rng.random() < 0.5 else self.scalar
+            return nine_bits + self._source(operand)
+        if kind == "SdwaSource":
+            return self.rng.choice(_SOURCES)
+        if kind == "SdwaSdst":
+            self.fields["SD"] = 1
+            return _SCALAR_TO
+        if written:
+            return _SCALAR_TO if operand["field"] != "SDST" or self.format != "VOP3B" else _CARRY_TO
+        if not self.format.startswith("S"):
+            return self.scalar
+        return self._constant(operand) if kind == "ScalarSource" and self.rng.random() < 0.2 else self._source(operand)
+
+    def _source(self, operand: Mapping[str, Any]) -> int:
+        if self.format == "MAI":  # the factors apart
+            return {"SRC0": 0, "SRC1": 12}.get(operand["field"], 24)
+        last = 16 if self.format.startswith("S") else 32
+        return self.rng.choice([first for first in _SOURCES if first + operand["dwords"] <= last])
+
+    def _constant(self, operand: Mapping[str, Any]) -> int:
+        floats = list(range(240, 248)) if operand["type"] in _FLOATS else []
+        return self.rng.choice([128, 129, 192, 193, 208, *floats])
+
+    def _draw_modifiers(self) -> None:
+        rng, fields = self.rng, self.fields
+        sources = [o for o in self.row["operands"] if o["read"] and o["field"].startswith(("SRC", "VSRC"))]
+        are_floats = bool(sources) and all(operand["type"] in ("F16", "F32", "F64") for operand in sources)
+        for index, operand in enumerate(sources):
+            for name in ("Neg", "Abs"):
+                if name in self.modifiers and are_floats and self.format != "VOP3P" and rng.random() < 0.3:
+                    self._set_flag(index, name.upper())
+            if f"Src{index}Sel" in self.modifiers:
+                fields[f"SRC{index}_SEL"] = rng.randrange(7)
+            del operand
+        for name, chance in (("Clamp", 0.2), ("Omod", 0.2)):
+            if name in self.modifiers and are_floats and rng.random() < chance:
+                fields[name.upper()] = 1
+        if "DstSel" in self.modifiers:
+            fields |= {"DST_SEL": 6, "DST_UNUSED": 0}
+        if "Dpp" in self.modifiers:
+            controls = [*range(0x150, 0x160)]
+            if "DppRowNewbcast" not in self.modifiers:
+                controls += [*range(0x100), *range(0x101, 0x110), *range(0x111, 0x120), *range(0x121, 0x130)]
+            fields |= {"DPP_CTRL": rng.choice(controls), "BOUND_CTRL": rng.randrange(2)}
+            fields |= {"ROW_MASK": 15, "BANK_MASK": 15}
+        if "OpSelHi" in self.modifiers:
+            fields |= {"OP_SEL_HI": 3, "OP_SEL_HI2": 1}
+        if "Return" in self.modifiers:
+            fields["SC0"] = 1
+        if self.format == "MUBUF":
+            fields["OFFEN"] = 1
+        if "Offset01" in self.modifiers:
+            fields["OFFSET1"] = 1
+
+    def _set_flag(self, index: int, flag: str) -> None:
+        if flag in _fields()[self.format]:  # a bit for each source
+            self.fields[flag] = self.fields.get(flag, 0) | 1 << index
+        elif f"SRC{index}_{flag}" in _fields()[self.format]:
+            self.fields[f"SRC{index}_{flag}"] = 1
+
+
+_FLOATS = {"F16", "F32", "F64", "PackedF16", "PackedF32"}
+_EDGES = {  # high or only dwords: zeros, denormals, one, its neighbours, the largest, infinities, NaNs
+    "F16": [0x80000000, 0x00018001, 0x3C003C01, 0xBBFFBC00, 0x7BFFFBFF, 0x7C00FC00, 0x7E00FE01, 0x03FF0400],
+    "F32": [0, 0x80000000, 1, 0x807FFFFF, 0x3F800000, 0xBF7FFFFF, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00001],
+    "F64": [0, 0x80000000, 0x000FFFFF, 0x3FF00000, 0xBFEFFFFF, 0x7FEFFFFF, 0x7FF00000, 0xFFF00000, 0x7FF80001],
+    "B32": [0, 1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 31, 32, 64, 0xFFFF, 0x8000],
+}
+
+
+def _int32(values: Iterable[int]) -> torch.Tensor:
+    return torch.tensor([value - (1 << 32) if value >> 31 else value for value in values], dtype=torch.int32)
+
+
+def _values(row: Row, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """Dwords for sources: ordinary numbers of the operands' type, edges, and any bits. Pairs are of F64."""
+    names = [str(operand["type"]).removeprefix("Packed") for operand in row["operands"] if operand["read"]]
+    type = next((name for name in names if name in ("F64", "F32", "F16")), "B32")
+    bits = torch.randint(-(1 << 31), 1 << 31, shape, generator=generator, dtype=torch.int64).to(torch.int32)
+    edges = _int32(_EDGES[type])[torch.randint(len(_EDGES[type]), shape, generator=generator)]
+    normal = torch.randn(shape, generator=generator, dtype=torch.float64) * 4
+    if type == "F16":
+        ordinary = (normal.to(torch.float16).view(torch.int16).to(torch.int32) & 0xFFFF) * 0x10001
+    elif type == "F32":
+        ordinary = normal.to(torch.float32).view(torch.int32)
+    else:
+        ordinary = (normal.view(torch.int64) >> 32).to(torch.int32) if type == "F64" else bits >> 20
+    pick = torch.randint(8, shape, generator=generator)
+    if row["format"] == "MAI":  # sums of numbers of one size: infinities would hide the rest
+        return ordinary if type != "B32" else bits & 0x3F3F3F3F
+    values = torch.where(pick < 4, ordinary, torch.where(pick < 6, edges, bits))
+    if type == "F64":  # low halves are any bits
+        values[0::2] = bits[0::2]
+    return values
+
+
+def _places(row: Row) -> tuple[int, int]:
+    """The bytes between the lanes' addresses, and between two addresses of a lane."""
+    name = row["base_name"]
+    if "st64" in name:
+        return (8, 512) if name.endswith("64") else (4, 256)
+    return 16, 8
+
+
+def draw(row: Row, seed: str, index: int, memory: int) -> Case | None:
+    """A case of a row; None where all that was drawn is no legal instruction, or one that the emulator refuses.
+
+    The same seed gives the same, but for the addresses: ``memory`` is that of the buffer, of which the case with this
+    ``index`` in its launch has its own part.
+    """
+    rng = random.Random(f"{seed} {row['mnemonic']}")
+    for _ in range(_ATTEMPTS):
+        words = _Draw(row, rng).words()
+        code = b"".join(word.to_bytes(4, "little") for word in words)
+        decoded = _C.decode(TARGET, code)
+        if decoded is not None and decoded["mnemonic"] == row["mnemonic"] and not _C.unsupported(TARGET, code):
+            break
+    else:
+        return None
+    generator = torch.Generator().manual_seed(rng.getrandbits(60))
+    block = torch.zeros(BLOCK, dtype=torch.int32)
+    block[:SGPRS] = _values(row, (SGPRS,), generator)
+    block[LDS:] = _values(row, (BLOCK - LDS,), generator) if row["format"] == "DS" else 0
+    block[VGPRS:] = _values(row, (96, LANES), generator).flatten()
+    block[[VCC, VCC + 1]] = _int32([rng.getrandbits(32), rng.getrandbits(32)])
+    block[[EXEC, EXEC + 1]] = _int32(rng.choice([[~0 & 0xFFFFFFFF] * 2, [rng.getrandbits(32), rng.getrandbits(32)]]))
+    block[SCC], block[M0], block[CASE] = rng.randrange(2), -1, index
+    block[MODE] = rng.choice([_ROUND_NEAREST, _ROUND_NEAREST, _FLUSH, _TRUNCATE])
+    addresses = _set_addresses(row, block, rng, memory + index * MEMORY)
+    return Case(row, str(decoded["text"]), seed, words, block, addresses)
+
+
+def _set_addresses(row: Row, block: torch.Tensor, rng: random.Random, memory: int) -> tuple[int, ...]:
+    """Each lane has a place of its own, so that the order of atomics does not matter."""
+    format = row["format"]
+    if format not in _MEMORY_FORMATS:
+        return ()
+    places = torch.tensor(rng.sample(range(LANES), LANES)) * _places(row)[0]
+    low, high = VGPRS + _ADDRESS * LANES, VGPRS + (_ADDRESS + 1) * LANES
+    if format in ("FLAT", "GLOBAL"):
+        places = places + memory
+    block[low : low + LANES] = (places << 32 >> 32).to(torch.int32)
+    block[high : high + LANES] = (places >> 32).to(torch.int32)
+    if format in ("FLAT", "GLOBAL"):
+        return (*range(low, low + LANES), *range(high, high + LANES))
+    if format in ("SMEM", "MUBUF"):
+        descriptor = range(_DESCRIPTOR, _DESCRIPTOR + 4)
+        block[list(descriptor)] = _int32([memory & 0xFFFFFFFF, memory >> 32, MEMORY, _RAW_BUFFER])
+        return tuple(descriptor)
+    return ()
+
+
+@cache
+def _image() -> tuple[bytes, int]:
+    """The kernel's code object, and where its cases begin."""
+    image = (Path(__file__).parent / "selftest.hsaco").read_bytes()
+    return image, image.index(_FILLING * (CASES * _CASE_WORDS))
+
+
+def image(cases: list[Case]) -> bytes:
+    """The code object with the instructions of the cases, at most ``CASES``.
+
+    Around each are the wait states that any instruction needs (ISA document, "Manually Inserted Wait States").
+    """
+    template, begin = _image()
+    code = bytearray(template)
+    for index, case in enumerate(cases):
+        words = [_WAIT_8, *case.words, _WAIT_16, _WAIT_16, _WAITCNT_0]
+        words += [_NOP] * (_CASE_WORDS - 1 - len(words))
+        words.append(_BRANCH | (CASES - 1 - index) * _CASE_WORDS)  # behind all cases
+        at = begin + index * _CASE_WORDS * 4
+        code[at : at + _CASE_WORDS * 4] = b"".join(word.to_bytes(4, "little") for word in words)
+    return bytes(code)
+
+
+def batches(chosen: list[Row], cases: int, seed: str) -> Iterator[list[tuple[Row, str]]]:
+    """Rows and seeds of cases, as many as one launch takes."""
+    every = [(row, f"{seed} {number}") for row in chosen for number in range(cases)]
+    for begin in range(0, len(every), CASES):
+        yield every[begin : begin + CASES]

@@ -1,0 +1,45 @@
+// The part of HIP's device interface that kernels need, for clang without ROCm. Where ROCm is installed, its own headers
+// are used. There is no host interface here: only kernels are compiled.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define __host__ __attribute__((host))
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __managed__ __attribute__((managed))
+#define __forceinline__ inline __attribute__((always_inline))
+#undef __noinline__
+#define __noinline__ __attribute__((noinline))
+
+// As in HIP, the second argument is a number of waves for each SIMD.
+#define WAVE_LAUNCH_BOUNDS_1(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#define WAVE_LAUNCH_BOUNDS_2(threads, waves) \
+  __attribute__((amdgpu_flat_work_group_size(1, threads), amdgpu_waves_per_eu(waves)))
+#define WAVE_LAUNCH_BOUNDS(_1, _2, macro, ...) macro
+#define __launch_bounds__(...) \
+  WAVE_LAUNCH_BOUNDS(__VA_ARGS__, WAVE_LAUNCH_BOUNDS_2, WAVE_LAUNCH_BOUNDS_1, )(__VA_ARGS__)
+
+#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
+
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+
+#include "wave_device/vector_types.h"
+
+#include "wave_device/index.h"
+
+#include "wave_device/synchronize.h"
+
+#include "wave_device/lanes.h"
+
+#include "wave_device/atomics.h"
+
+#include "wave_device/integers.h"
+
+#include "wave_device/math.h"

@@ -1,0 +1,34 @@
+// Where a work-item is: threadIdx, blockIdx, blockDim, gridDim.
+#pragma once
+
+struct dim3 {
+  unsigned x, y, z;
+  __host__ __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+
+// Members that are read by a builtin, and are plain numbers to templates.
+#define WAVE_INDEX(name, read_x, read_y, read_z)                                  \
+  struct name##_t {                                                               \
+    __declspec(property(get = get_x)) unsigned x;                                 \
+    __declspec(property(get = get_y)) unsigned y;                                 \
+    __declspec(property(get = get_z)) unsigned z;                                 \
+    static __device__ __forceinline__ unsigned get_x() { return read_x; }         \
+    static __device__ __forceinline__ unsigned get_y() { return read_y; }         \
+    static __device__ __forceinline__ unsigned get_z() { return read_z; }         \
+    __device__ operator dim3() const { return dim3(get_x(), get_y(), get_z()); }  \
+    __device__ operator uint3() const { return uint3{get_x(), get_y(), get_z()}; } \
+  };                                                                              \
+  extern const __device__ __attribute__((weak)) name##_t name;
+
+// The hidden arguments of code object version 5 begin with the grid's workgroups, three dwords.
+#define WAVE_GRID(i) (((const __attribute__((address_space(4))) unsigned*)__builtin_amdgcn_implicitarg_ptr())[i])
+
+WAVE_INDEX(threadIdx, __builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(), __builtin_amdgcn_workitem_id_z())
+WAVE_INDEX(blockIdx, __builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y(),
+           __builtin_amdgcn_workgroup_id_z())
+WAVE_INDEX(blockDim, __builtin_amdgcn_workgroup_size_x(), __builtin_amdgcn_workgroup_size_y(),
+           __builtin_amdgcn_workgroup_size_z())
+WAVE_INDEX(gridDim, WAVE_GRID(0), WAVE_GRID(1), WAVE_GRID(2))
+
+#undef WAVE_GRID
+#undef WAVE_INDEX
