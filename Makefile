@@ -5,7 +5,8 @@
 # make test-wave-lang WAVE_SOURCE=path   run wave-lang's own tests, of a checkout of iree-org/wave at v3.9.1, on CPU tensors
 # make bench   measure the emulator, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
-# make fuzz    a minute of fuzzing of the code object reader (needs clang with libFuzzer)
+# make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with
+#              libFuzzer); random kernels against the host (needs clang-19)
 # make tsan   launch kernels from several threads and streams under ThreadSanitizer; asan: the same under AddressSanitizer
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make clean   remove what was built, .venv included
@@ -64,13 +65,6 @@ lint: build
 	$(python) -m mypy.stubtest --allowlist tests/stubtest_allowlist.txt wave_runtime._C
 	git ls-files -- '*.h' '*.hpp' '*.inl' 'tests/cpp/*.c' '*.cpp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
 
-fuzz:
-	@mkdir -p build/fuzz/corpus
-	$(CLANGXX) -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Icsrc -o build/fuzz/code_object \
-	  tests/cpp/code_object_fuzz.cpp csrc/base/*.cpp csrc/code_object/*.cpp -ldl
-	build/fuzz/code_object -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-	  -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/code_object/corpus tests/code_object/nvidia
-
 # The emulator and its HIP library with a program that uses them, in one: a sanitizer must see all of it.
 sanitized := $(wildcard $(patsubst %,csrc/%/*.cpp,base code_object emulator emulator/isa hip_emulator)) \
   tests/cpp/hip_emulator_test.cpp tests/cpp/hip_streams_test.cpp
@@ -90,6 +84,27 @@ build/tsan/test: $(sanitized:%.cpp=build/tsan/%.o)
 
 build/asan/test: $(sanitized:%.cpp=build/asan/%.o)
 	$(CXX) -fsanitize=address,undefined -rdynamic -o $@ $^ -ldl
+
+# Sources are compiled one by one, since the emulator's take minutes.
+fuzzed := $(wildcard $(patsubst %,csrc/%/*.cpp,base code_object emulator emulator/isa))
+fuzz_flags := -fno-sanitize-address-use-odr-indicator  # which clang gives to templates, too, once in each file
+fuzz_run = UBSAN_OPTIONS=halt_on_error=1 $(1) -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
+  -print_final_stats=1 -artifact_prefix=build/fuzz/$(notdir $(1))-
+
+build/fuzz/%.o: %.cpp $(headers)
+	@mkdir -p $(@D)
+	$(CLANGXX) $(sanitized_flags) $(fuzz_flags) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
+
+.SECONDARY: $(fuzzed:%.cpp=build/fuzz/%.o)
+build/fuzz/%: build/fuzz/tests/cpp/%_fuzz.o $(fuzzed:%.cpp=build/fuzz/%.o)
+	$(CLANGXX) -fsanitize=fuzzer,address,undefined -o $@ $^ -ldl
+
+fuzz: build/fuzz/code_object build/fuzz/emulator build
+	@mkdir -p build/fuzz/corpus build/fuzz/streams build/fuzz/launches
+	$(call fuzz_run,build/fuzz/code_object) build/fuzz/corpus tests/code_object/corpus tests/code_object/nvidia
+	$(call fuzz_run,build/fuzz/emulator) -max_len=201 -len_control=0 build/fuzz/streams
+	$(call fuzz_run,build/fuzz/emulator) build/fuzz/launches tests/emulator/kernels tests/conformance
+	$(python) tests/emulator/test_random_kernels.py --seconds $(FUZZ_SECONDS)
 
 tsan asan: %: build/%/test | build
 	WAVE_RUNTIME_TEST_PROGRAM=$< $(python) -m pytest tests/test_hip_emulator.py

@@ -1,0 +1,58 @@
+"""Every instruction has a second implementation in Python, which tests compare it with, or a reason why not."""
+
+from __future__ import annotations
+
+import re
+
+import machine
+import model
+import pytest
+import test_buffer_formats
+import test_lds_instructions
+import test_matrix_instructions
+import test_memory_instructions
+from memory_model import DS_ATOMIC
+from memory_support import names
+
+from wave_runtime import _C
+
+# Whose expected results are written out in tests of their own, or computed there.
+TESTED = {
+    "test_lds_instructions.py": r"ds_(read2|write2|wrxchg2)(st64)?_.*|ds_(b?permute|swizzle)_b32|ds_(append|consume)|"
+    r"ds_(read|write)_addtid_b32|ds_condxchg32_rtn_b64",
+    "test_buffer_formats.py": r"t?buffer_store_format_.*|buffer_store_lds_dword",
+    "test_control.py": r"s_branch|s_cbranch_(?!cdbg).*|s_(call|getpc|setpc|swappc)_b64|s_barrier|s_trap|"
+    r"s_sendmsg(halt)?|s_sethalt|s_endpgm",
+    "test_indexing.py": r"s_set_gpr_idx_(on|off|mode)|s_setvskip",
+}
+NOT_MODELLED = {
+    "time, which the host's clock tells": r"s_mem(real)?time",
+    "for debuggers, which there are none, and other ways to end": r"s_cbranch_cdbg.*|s_endpgm_.+",
+    "no result: waits, caches, priorities, probes, counters": r"s_(nop|sleep|wakeup|waitcnt|setprio|setkill|icache_inv|"
+    r"dcache_.*|atc_probe.*|(inc|dec)perflevel|ttracedata)|ds_nop|buffer_(inv|wbl2|wbinvl1.*)",
+}
+
+
+def modelled() -> set[str]:
+    found = {row["mnemonic"] for row in machine.ROWS if model.is_modelled(row["base_name"])}
+    found |= {row["mnemonic"] for row in test_matrix_instructions.ALL}
+    found |= {name for name in names("ds_") if re.fullmatch(DS_ATOMIC, name)} | set(test_lds_instructions.DS_PLAIN)
+    found |= set(test_memory_instructions.MUBUF_LOADS) | set(test_buffer_formats.LOADS)
+    found |= {name for name in names("buffer_store") if "format" not in name and "lds" not in name}
+    found |= set(names("global_", "flat_", "scratch_", "buffer_atomic"))
+    return found | set(names("s_load", "s_store", "s_scratch", "s_buffer", "s_atomic"))
+
+
+def test_every_instruction_has_a_model_or_a_reason() -> None:
+    implemented = set(_C.implemented_instructions())
+    rest = {row["base_name"] for row in machine.ROWS if row["mnemonic"] not in modelled()} & implemented
+    reasons = re.compile("|".join([*TESTED.values(), *NOT_MODELLED.values()]))
+    assert {name for name in rest if not reasons.fullmatch(name)} == set()
+
+
+@pytest.mark.parametrize("reason", [*TESTED, *NOT_MODELLED])
+def test_the_list_has_nothing_else(reason: str) -> None:
+    pattern = (TESTED | NOT_MODELLED)[reason]
+    assert any(re.fullmatch(pattern, row["base_name"]) for row in machine.ROWS)
+    listed = {row["mnemonic"] for row in machine.ROWS if re.fullmatch(pattern, row["base_name"])}
+    assert listed & modelled() == set()
