@@ -1,6 +1,8 @@
 // Where a work-item is: threadIdx, blockIdx, blockDim, gridDim.
 #pragma once
 
+#include "wave_device/vector_types.h"
+
 struct dim3 {
   unsigned x, y, z;
   __host__ __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
