@@ -16,6 +16,7 @@ from wave_runtime import _C
 from wave_runtime._cache import Cache, Dependency, Kept, cache_folder
 from wave_runtime._compile import _clang, _cuda
 from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, describe
+from wave_runtime._device import target_of
 from wave_runtime._module import Module, Writes
 
 __all__ = ["CompileError", "Language", "compile"]
@@ -133,8 +134,7 @@ def _default_target() -> str:
     """That of the current GPU, else the emulator's."""
     if not torch.cuda.is_available():
         return "gfx942"
-    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
-    return str(getattr(properties, "gcnArchName", f"sm_{properties.major}{properties.minor}"))
+    return target_of(torch.cuda.current_device())
 
 
 def _compiled(unit: Unit, cache: bool) -> tuple[Kept, _C.CodeObject, Compiled]:

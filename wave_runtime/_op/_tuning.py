@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from wave_runtime._cache import cache_folder, write_atomically
+from wave_runtime._device import target_of
 
 SECONDS = 0.02  # of measuring a launch, where it is not longer
 MOST_LAUNCHES = 100
@@ -44,9 +45,7 @@ def device_text(device: torch.device) -> str:
     """What kind of device it is, the same for all of a kind."""
     if device.type != "cuda":
         return device.type
-    properties = torch.cuda.get_device_properties(device)
-    target = getattr(properties, "gcnArchName", f"sm_{properties.major}{properties.minor}")
-    return f"{properties.name}, {target}"
+    return f"{torch.cuda.get_device_name(device)}, {target_of(device)}"
 
 
 def measure(launch: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], device: torch.device) -> float:
