@@ -214,8 +214,8 @@ def gather_sparse(shape: Shape, given: Operands, b: Array) -> Array:
     return b[:, 0].transpose(0, 2, 1)[wave, k]
 
 
-def expected(shape: Shape, given: Operands) -> Array:
-    """The registers of D [wave, register, lane]."""
+def factors(shape: Shape, given: Operands) -> tuple[Array, Array, Array]:
+    """Values of A and B that are multiplied, [wave, block, i, j, k], and of C, [wave, block, i, j]."""
     sum_bits = 64 if shape.sum == "f64" else 32
     number, lane = shape.input(shape.depth // 2 if shape.sparse else shape.depth)
     block = np.arange(shape.blocks)
@@ -226,8 +226,7 @@ def expected(shape: Shape, given: Operands) -> Array:
     if shape.takes_blgp:
         lane = b_lanes(given.blgp)[lane]
     b = values(elements(given.b, shape.bits), shape.b)[:, number, lane]  # [wave, block, j, k]
-    out, out_lane = shape.output()
-    codes = elements(given.c, sum_bits)[:, out, out_lane]
+    codes = elements(given.c, sum_bits)[(slice(None), *shape.output())]
     c = (
         codes.astype(np.int64)
         if shape.sum == "i32"
@@ -235,10 +234,17 @@ def expected(shape: Shape, given: Operands) -> Array:
     )
     if shape.sum == "f64":
         a, b, c = (-x if given.blgp >> i & 1 else x for i, x in enumerate((a, b, c)))
+    partners = gather_sparse(shape, given, b) if shape.sparse else b
+    partners = partners[:, None].swapaxes(-1, -2) if shape.sparse else partners[:, :, None]
+    return a[:, :, :, None], partners, c
+
+
+def expected(shape: Shape, given: Operands) -> Array:
+    """The registers of D [wave, register, lane]."""
     with np.errstate(all="ignore"):
-        partners = gather_sparse(shape, given, b) if shape.sparse else b
-        partners = partners[:, None].swapaxes(-1, -2) if shape.sparse else partners[:, :, None]
-        c = add_products(shape, a[:, :, :, None], partners, c)
+        c = add_products(shape, *factors(shape, given))
+    sum_bits = 64 if shape.sum == "f64" else 32
+    out, out_lane = shape.output()
     result = np.zeros((given.c.shape[0], given.c.shape[1] * 32 // sum_bits, LANES), dtype=CODES[sum_bits])
     result[:, out, out_lane] = c.astype(np.uint32) if shape.sum == "i32" else c.view(CODES[sum_bits])
     by_lane = np.ascontiguousarray(result.transpose(0, 2, 1)).view(np.uint32)

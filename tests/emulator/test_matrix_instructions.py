@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from machine import LANES, State
-from matrix_model import CODES, ELEMENTS, SIGNED, Array, Operands, Shape, elements, expected
+from matrix_model import CODES, ELEMENTS, SIGNED, Array, Operands, Shape, elements, expected, factors
 
 import wave_runtime
 
@@ -113,7 +113,8 @@ class Trial:
             dwords = np.array([number], dtype=np.float32 if isinstance(number, float) else np.int32).view(np.uint32)
         return np.broadcast_to(np.resize(dwords, registers)[None, :, None], (WAVES, registers, LANES))
 
-    def run(self) -> None:
+    def run(self) -> tuple[Operands, Array]:
+        """Compare all registers with the model's. Returns the operands and the result."""
         d, a, b, _ = self.shape.registers(self.row)
         c = self.accumulators(d)
         accumulation_a, rows_a = self.input("SRC0", self.shape.a, a)
@@ -131,9 +132,11 @@ class Trial:
         actual = after.a if self.fields["ACC_CD"] else after.v
         actual = actual[:, self.fields["VDST"] : self.fields["VDST"] + d]
         assert same(actual, expected(self.shape, given), self.shape), (self.fields, modifiers)
+        result = actual.copy()
         actual[:] = 0
         for name in ("v", "a", "s", "vcc", "exec", "scc", "mode"):
             assert np.array_equal(getattr(after, name), getattr(self.state, name)), name
+        return given, result
 
 
 def row_id(row: Instruction) -> str:
@@ -145,6 +148,19 @@ def test_product(row: Instruction) -> None:
     random = np.random.default_rng(1)
     for _ in range(3):
         Trial(row, random).run()
+
+
+@pytest.mark.parametrize("row", [row for row in ALL if Shape(row_id(row)).sum == "f32"], ids=row_id)
+def test_distance_from_f64(row: Instruction) -> None:
+    """Sums of n rounded steps are within n units (2^-24) of the sum of magnitudes, whatever their order."""
+    shape = Shape(row_id(row))
+    given, result = Trial(row, np.random.default_rng(3)).run()
+    ordinary = slice(0, 1)  # the first wave's values; those of others may overflow
+    a, b, c = (x[ordinary].astype(np.float64) for x in factors(shape, given))
+    actual = elements(result, 32)[(ordinary, *shape.output())].view(np.float32).astype(np.float64)
+    error = np.abs(actual - (c + (a * b).sum(-1)))
+    bound = a.shape[-1] * 2.0**-24 * (np.abs(c) + np.abs(a * b).sum(-1))
+    assert np.all(error <= bound)
 
 
 def modifier_choices(shape: Shape, random: np.random.Generator) -> list[dict[str, int]]:
