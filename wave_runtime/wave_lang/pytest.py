@@ -140,7 +140,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         for item in items:
             if fnmatchcase(item.nodeid, pattern):
-                item.add_marker(pytest.mark.xfail(reason=cause, strict=False))
+                item.add_marker(pytest.mark.xfail(reason=cause, strict=True))
 
 
 def pytest_report_header() -> str:
