@@ -197,7 +197,8 @@ class Cache:
 
     def _remove_old(self) -> None:
         """Keep within the limit, and remove what nobody finishes."""
-        files = [(path, path.stat()) for path in self._folder.glob("[rl]*/**/*") if path.is_file()]
+        folders = [self._folder / name for name in ("requests", "results", "locks")]
+        files = [(path, path.stat()) for folder in folders for path in folder.rglob("*") if path.is_file()]
         now = time.time()
         left = sum(stat.st_size for _, stat in files)
         limit = size_limit()

@@ -166,7 +166,9 @@ def test_others_may_not_write(builds: Builds, source: Path, cache: Path) -> None
     assert list(cache.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written(builds: Builds, source: Path, cache: Path, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written(
+    builds: Builds, source: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is there is used, what is not is compiled."""
     builds.of(source)
     everything = sorted(cache.rglob("*"))
@@ -175,11 +177,11 @@ def test_a_folder_that_cannot_be_written(builds: Builds, source: Path, cache: Pa
         path.chmod(path.stat().st_mode & ~0o222)
     try:
         if os.access(cache, os.W_OK):  # root may write anywhere: a file in place of the folder is as good
-            os.environ["WAVE_RUNTIME_CACHE_DIR"] = str(source)
+            monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(source))
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
         assert done.stdout.strip() == "('k',)", done.stderr
-        os.environ["WAVE_RUNTIME_CACHE_DIR"] = str(cache)
+        monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(cache))
         assert builds.of_another_process(source) == 0
     finally:
         for path in (cache, *everything):

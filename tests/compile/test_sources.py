@@ -122,7 +122,7 @@ def test_types_are_those_of_the_source() -> None:
     extern "C" __global__ void pointers(const float* a, float* const b, const volatile int* __restrict__ c, void* d,
                                         const void* e, const float4* f, half2* g, const __hip_bfloat16* h,
                                         __hip_fp8_e4m3_fnuz* i, const Pair* j, float** k, double (*l)[4], bool* m,
-                                        half4* n, __hip_fp8_e5m2_fnuz* o) {}
+                                        half4* n, __hip_fp8_e5m2_fnuz* o, Pair (*p)[2]) {}
     extern "C" __global__ void others(Pair a, float2 b, int) {}
     """
     module = wave_runtime.compile(source)
@@ -131,7 +131,7 @@ def test_types_are_those_of_the_source() -> None:
     )
     assert module["pointers"].signature == (
         "a: *f32 const, b: *f32, c: *i32 const, d: *, e: *const, f: *f32 const, g: *f16, h: *bf16 const, "
-        "i: *f8e4m3fnuz, j: *const, k: *, l: *f64, m: *bool, n: *f16, o: *f8e5m2fnuz"
+        "i: *f8e4m3fnuz, j: *const, k: *, l: *f64, m: *bool, n: *f16, o: *f8e5m2fnuz, p: *"
     )
     assert module["others"].signature == "a: bytes[8], b: bytes[8], i32"
 

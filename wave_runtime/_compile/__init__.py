@@ -15,7 +15,7 @@ import torch
 from wave_runtime import _C
 from wave_runtime._cache import Cache, Dependency, Kept, cache_folder
 from wave_runtime._compile import _clang, _cuda
-from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, describe
+from wave_runtime._compile._unit import Compiled, CompileError, Unit, describe
 from wave_runtime._device import target_of
 from wave_runtime._module import Module, Writes
 
@@ -148,7 +148,9 @@ def _compiled(unit: Unit, cache: bool) -> tuple[Kept, _C.CodeObject, Compiled]:
         return found
 
     def build() -> tuple[bytes, Sequence[str]]:
-        return _build(unit, program)
+        with tempfile.TemporaryDirectory() as folder:
+            compiled = toolchain.compile_unit(unit, program, Path(folder))
+        return compiled.pack(), compiled.files
 
     if cache:
         kept = Cache(cache_folder()).get(request, build)
@@ -160,10 +162,3 @@ def _compiled(unit: Unit, cache: bool) -> tuple[Kept, _C.CodeObject, Compiled]:
     if cache:
         _known[request] = found
     return found
-
-
-def _build(unit: Unit, program: Program) -> tuple[bytes, Sequence[str]]:
-    with tempfile.TemporaryDirectory() as folder:
-        toolchain = _cuda if unit.language == "cuda" else _clang
-        compiled = toolchain.compile_unit(unit, program, Path(folder))
-    return compiled.pack(), compiled.files

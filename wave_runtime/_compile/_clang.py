@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wave_runtime._compile._types import signatures
-from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, run
+from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, included, run
 
 _OLDEST = 17
 _NEWEST = 25
@@ -107,14 +107,7 @@ def _compile_hip(unit: Unit, program: Program, source: Path, image: Path, includ
     build = [*lines, "-fhip-kernel-arg-name", "-MD", "-MF", str(files), "-o", str(image)]
     look = ["-g", "-O0", "-w", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", str(types)]
     run(unit, [[*command, *build], [*command, *look]], folder)
-    return Compiled(image.read_bytes(), *signatures(types.read_text()), _included(files.read_text(), source, folder))
-
-
-def _included(rule: str, source: Path, folder: Path) -> list[str]:
-    """The files of a rule for make, but the source."""
-    words = re.split(r"(?<!\\)\s+", rule.replace("\\\n", " ").split(": ", 1)[1].strip())
-    paths = [os.path.join(folder, word.replace("\\ ", " ")) for word in words]
-    return [path for path in dict.fromkeys(map(os.path.normpath, paths)) if path != str(source)]
+    return Compiled(image.read_bytes(), *signatures(types.read_text()), included(files, source))
 
 
 def _assembly_files(unit: Unit, folder: Path) -> list[str]:

@@ -6,12 +6,11 @@ import ctypes
 import functools
 import importlib.util
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, run
+from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, included, run
 
 _STANDARD = "-std=c++17"
 _NVRTC = "NVRTC"  # a library, not a program with a path
@@ -81,9 +80,7 @@ def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     source = unit.in_folder(folder, ".cu")
     command = [program.path, "-x", "cu", "-cubin", f"-arch={unit.target}", *options]
     run(unit, [[*command, "-MD", "-MF", files, "-o", image, source]], folder)
-    names = re.split(r"(?<!\\)\s+", files.read_text().replace("\\\n", " ").split(": ", 1)[1].strip())
-    paths = dict.fromkeys(os.path.normpath(os.path.join(folder, name.replace("\\ ", " "))) for name in names)
-    return Compiled(image.read_bytes(), files=[path for path in paths if path != str(source)])
+    return Compiled(image.read_bytes(), files=included(files, source))
 
 
 def _by_nvrtc(unit: Unit) -> bytes:

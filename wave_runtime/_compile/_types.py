@@ -40,7 +40,7 @@ _C_NAMES = {
     "_Float16": "f16",
     "__bf16": "bf16",
 }
-_THROUGH = {"DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_member"}
+_THROUGH = {"DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type"}
 _POINTERS = {"DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"}
 
 
@@ -62,15 +62,30 @@ class _Metadata:
         parts = self._tuples.get(number, "").split(", ")
         return [int(part[1:]) if part.startswith("!") else None for part in parts if part]
 
+    def parameter_names(self) -> dict[tuple[int, int], str]:
+        """By function and position, which counts from 1."""
+        variables = [self.fields(number) for number, (kind, _) in self._nodes.items() if kind == "DILocalVariable"]
+        return {(int(v["scope"]), int(v["arg"])): v["name"] for v in variables if "arg" in v and v.get("name")}
+
     def parameter(self, number: int | None) -> str:
         """A parameter's type as signatures write it."""
         node, _ = self._resolve(number)
         if node.get("tag") not in _POINTERS:
             return self._scalar(node)
         target, is_const = self._resolve(_number(node.get("baseType")))
-        element = self._scalar(target)
-        element = "void" if element.startswith("bytes") else element
-        return f"*{element}{' const' if is_const else ''}"
+        return f"*{self._element(target)}{' const' if is_const else ''}"
+
+    def _element(self, target: dict[str, str]) -> str:
+        """What a pointer points to; of vectors and arrays their elements, of other structs and pointers "void"."""
+        name = target.get("name", "")
+        if (vector := _VECTOR.match(name)) and vector[1] in _C_NAMES:
+            return _C_NAMES[vector[1]]
+        if name in _NUMBERS:
+            return _NUMBERS[name]
+        if target.get("tag") == "DW_TAG_array_type":
+            return self._element(self._resolve(_number(target.get("baseType")))[0])
+        text = self._scalar(target)
+        return "void" if text.startswith("bytes") else text
 
     def _resolve(self, number: int | None) -> tuple[dict[str, str], bool]:
         """A type without names and qualifiers, and whether it is const."""
@@ -96,23 +111,6 @@ class _Metadata:
             return "void" if not node else "bytes[8]"
         return f"bytes[{size}]"
 
-    def element(self, number: int | None) -> str | None:
-        """What a pointer to vectors or arrays points to: their elements."""
-        node, _ = self._resolve(number)
-        if node.get("tag") not in _POINTERS:
-            return None
-        target, is_const = self._resolve(_number(node.get("baseType")))
-        name = target.get("name", "")
-        if (vector := _VECTOR.match(name)) and vector[1] in _C_NAMES:
-            element = _C_NAMES[vector[1]]
-        elif name in _NUMBERS:
-            element = _NUMBERS[name]
-        elif target.get("tag") == "DW_TAG_array_type":
-            element = self._scalar(self._resolve(_number(target.get("baseType")))[0])
-        else:
-            return None
-        return f"*{element}{' const' if is_const else ''}"
-
 
 def _number(reference: str | None) -> int | None:
     return int(reference) if reference and reference.isdigit() else None
@@ -135,12 +133,7 @@ def signatures(ir: str) -> tuple[dict[str, str], dict[str, str]]:
         where only one kernel has it.
     """
     metadata = _Metadata(ir)
-    named: dict[tuple[int, int], str] = {}
-    for number, (kind, _) in metadata._nodes.items():
-        if kind == "DILocalVariable":
-            variable = metadata.fields(number)
-            if "arg" in variable and variable.get("name"):
-                named[int(variable["scope"]), int(variable["arg"])] = variable["name"]
+    named = metadata.parameter_names()
     types, symbols = {}, {}
     ambiguous = set()
     for quoted, plain, program in _KERNEL.findall(ir):
@@ -151,7 +144,7 @@ def signatures(ir: str) -> tuple[dict[str, str], dict[str, str]]:
         texts = []
         for index, type in enumerate(parameters):
             name = named.get((int(program), index + 1))
-            text = metadata.element(type) or metadata.parameter(type)
+            text = metadata.parameter(type)
             texts.append(f"{name}: {text}" if name else text)
         types[symbol] = ", ".join(texts)
         if node["name"] in symbols:

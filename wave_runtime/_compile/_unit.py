@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -126,6 +127,13 @@ def run(unit: Unit, commands: Iterable[Sequence[str | Path]], folder: Path) -> N
                 f"{unit.name} does not compile for {unit.target} (exit status {process.returncode}):\n"
                 f"{output.rstrip()}\nThe command was: {shlex.join(command)}{_advice(output)}"
             )
+
+
+def included(rule: Path, source: Path) -> list[str]:
+    """The files of a rule for make, which compilers write with -MD; all but the source. It lies where they ran."""
+    words = re.split(r"(?<!\\)\s+", rule.read_text().replace("\\\n", " ").split(": ", 1)[1].strip())
+    paths = [os.path.join(rule.parent, word.replace("\\ ", " ")) for word in words]
+    return [path for path in dict.fromkeys(map(os.path.normpath, paths)) if path != str(source)]
 
 
 def _advice(output: str) -> str:
