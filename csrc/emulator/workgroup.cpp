@@ -24,7 +24,7 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   std::string where = text(fault.reason, "\n  at ", launch.module.describe(pc), ": ", launch.module.disassemble(pc),
                            "\n  workgroup (", id[0], ", ", id[1], ", ", id[2], "), wave ", wave.index);
   if (fault.lane >= 0) {
-    const u32 item = wave.index * kLanes + static_cast<u32>(fault.lane);
+    const u32 item = wave.index * launch.lanes + static_cast<u32>(fault.lane);
     where += text(", lane ", fault.lane, " (work-item (", item % block[0], ", ", item / block[0] % block[1], ", ",
                   item / block[0] / block[1], "))");
   }
@@ -126,8 +126,8 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.instructions = 0;
   wave.status = Status::Running;
 
-  const u32 first = index * kLanes;
-  const u32 items = std::min<u32>(kLanes, launch_.work_items - first);
+  const u32 first = index * launch_.lanes;
+  const u32 items = std::min(launch_.lanes, launch_.work_items - first);
   for (u32 lane = 0; lane < items; ++lane) {
     wave.v[0].lane[lane] = packed_work_item(first + lane, launch_.dispatch.block);
   }
