@@ -65,6 +65,15 @@ const Op* s_load(Wave& wave, const Op* op) {
   return next(op);
 }
 
+/// GFX12: less than a dword, from anywhere.
+template <class T>
+const Op* s_load_part(Wave& wave, const Op* op) {
+  T value;
+  memory_of(wave).read(wave.pair(op->src[0]) + offset_of(wave, op), &value, sizeof(value), -1);
+  write_scalar32(wave, op->dst, static_cast<u32>(static_cast<i32>(value)));
+  return next(op);
+}
+
 template <class Space, int kDwords>
 const Op* s_store(Wave& wave, const Op* op) {
   const Access access = Space::find(wave, op);
@@ -100,6 +109,10 @@ constexpr Body kBodies[] = {
     {"s_load_dwordx4", s_load<Global, 4>},
     {"s_load_dwordx8", s_load<Global, 8>},
     {"s_load_dwordx16", s_load<Global, 16>},
+    {"s_load_u8", s_load_part<u8>},
+    {"s_load_i8", s_load_part<i8>},
+    {"s_load_u16", s_load_part<u16>},
+    {"s_load_i16", s_load_part<i16>},
     {"s_buffer_load_dword", s_load<Buffer, 1>},
     {"s_buffer_load_dwordx2", s_load<Buffer, 2>},
     {"s_buffer_load_dwordx4", s_load<Buffer, 4>},

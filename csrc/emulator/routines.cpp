@@ -54,10 +54,10 @@ std::string comparison(std::string_view name) {
   return text("v_cmp_", rest);
 }
 
-/// The dot product of bytes has a bit for each factor, in NEG, that says whether it has signs.
-std::string dot_product(const Instruction& instruction) {
+/// These dot products have a bit for each factor, in NEG, that says whether it has signs.
+std::string dot_product(const Instruction& instruction, std::string_view of_signed, std::string_view of_unsigned) {
   const uint32_t is_signed = instruction[Field::NEG] & 3;
-  return is_signed == 3 ? "v_dot4_i32_i8" : is_signed == 0 ? "v_dot4_u32_u8" : "";
+  return std::string(is_signed == 3 ? of_signed : is_signed == 0 ? of_unsigned : "");
 }
 
 /// The name of the routine of an instruction of GFX11 or later; empty where there is none.
@@ -75,7 +75,8 @@ std::string routine_name(const Instruction& instruction) {
   const std::string_view name = isa::base_name(row);
   if (row.generation == Generation::GFX9) return std::string(name);
   if (is_dpp8(row.format) || row.format == Format::VOPD) return "";
-  if (name == "v_dot4_i32_iu8") return dot_product(instruction);
+  if (name == "v_dot4_i32_iu8") return dot_product(instruction, "v_dot4_i32_i8", "v_dot4_u32_u8");
+  if (name == "v_dot8_i32_iu4") return dot_product(instruction, "v_dot8_i32_i4", "v_dot8_u32_u4");
   return later_routine(name);
 }
 

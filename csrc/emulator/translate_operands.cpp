@@ -190,7 +190,7 @@ void Translator::set_modifiers(const Instruction& instruction, Op& op) {
   const u32 takes = row.modifiers;
   const bool is_sdwa = takes & (isa::kSrc0Sel | isa::kSrc1Sel | isa::kDstSel), is_dpp = takes & isa::kDpp;
   Modifiers modifiers;
-  const bool is_dot = std::string_view(row.mnemonic).starts_with("v_dot4");  // whose NEG tells the factors' types
+  const bool is_dot = std::string_view(row.mnemonic).find("_iu") != std::string_view::npos;  // NEG: their types
   if ((takes & (isa::kNeg | isa::kNegLo)) && !is_dot) modifiers.negate = negated_sources(instruction, Field::NEG);
   if (takes & isa::kAbs) modifiers.absolute = negated_sources(instruction, Field::ABS);
   if (takes & isa::kClamp) modifiers.clamp = instruction[Field::CLAMP] != 0;

@@ -48,6 +48,11 @@ def test_random_instructions_read_alike(processor: str, seed: int) -> None:
     assert report.counts["equal"] > WORDS // 2
 
 
+def test_an_unknown_processor_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="does not know the processor gfx999; LLVM_LIBRARY names another LLVM"):
+        Disassembler("gfx999")
+
+
 @pytest.mark.parametrize("path", CODE_OBJECTS, ids=lambda path: path.name)
 def test_code_objects_read_alike(path: Path) -> None:
     """All code of a code object, word by word."""

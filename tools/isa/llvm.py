@@ -11,7 +11,7 @@ import mmap
 import os
 import resource
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +43,9 @@ CRASHED = Disassembled(0, "", crashed=True)
 
 
 def find_library() -> str | None:
-    """The path or name of libLLVM 19, or None where it is not installed."""
+    """The path or name of libLLVM: what LLVM_LIBRARY names, else version 19, or None where it is not installed."""
+    if chosen := os.environ.get("LLVM_LIBRARY"):
+        return chosen
     for name in (f"libLLVM.so.{VERSION}", "libLLVM-19.so.1", "libLLVM-19.so"):
         try:
             ctypes.CDLL(name)
@@ -62,6 +64,20 @@ def normalize(text: str) -> str:
     return " ".join(text.partition("; ")[0].split()).replace(", vcc_lo|", "|, vcc_lo")
 
 
+def _succeeds(create: Callable[[], object]) -> bool:
+    """Whether a call neither aborts nor gives nothing: LLVM aborts for processors that it does not know."""
+    child = os.fork()
+    if child != 0:
+        return os.waitpid(child, 0)[1] == 0
+    try:
+        faulthandler.disable()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os._exit(0 if create() else 1)
+    finally:
+        os._exit(1)
+
+
 class Disassembler:
     """Disassembles words for one processor. Not thread-safe: it forks."""
 
@@ -78,9 +94,13 @@ class Disassembler:
         self._disassemble = llvm.LLVMDisasmInstruction
         self._disassemble.restype = size
         self._disassemble.argtypes = [pointer, pointer, ctypes.c_uint64, ctypes.c_uint64, pointer, size]
-        self._context = llvm.LLVMCreateDisasmCPU(TRIPLE, processor.encode(), None, 0, None, None)
-        if not self._context:
-            raise RuntimeError(f"LLVM does not know the processor {processor!r}")
+
+        def create() -> object:
+            return llvm.LLVMCreateDisasmCPU(TRIPLE, processor.encode(), None, 0, None, None)
+
+        if not _succeeds(create):
+            raise RuntimeError(f"{library} does not know the processor {processor}; LLVM_LIBRARY names another LLVM")
+        self._context = create()
         self._shared = mmap.mmap(-1, BATCH * SLOT)
         self._address = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
 

@@ -17,18 +17,20 @@ LITERALS = (0x3F900001, 0x12345678)  # two literals that no operand type abbrevi
 
 # Field values for opcodes that are no instruction with zeros everywhere; an opcode takes the first that fit.
 _VECTOR_SOURCES = [dict(zip(("SRC0", "SRC1", "SRC2"), codes, strict=True)) for codes in product((0, 256), repeat=3)]
+_PACKED_SOURCES = [*_VECTOR_SOURCES, {**_VECTOR_SOURCES[-1], "OP_SEL_HI": 3, "OP_SEL_HI2": 1}]
 HINTS: dict[str, list[dict[str, int]]] = {
     "VOP1": [{}, {"SRC0": 256}],
     "VOP3": _VECTOR_SOURCES,
-    "VOP3P": _VECTOR_SOURCES,
-    "VOP3P_DPP": _VECTOR_SOURCES,
-    "VOP3P_DPP8": _VECTOR_SOURCES,
+    "VOP3P": _PACKED_SOURCES,
+    "VOP3P_DPP": _PACKED_SOURCES,
+    "VOP3P_DPP8": _PACKED_SOURCES,
     "VOP1_SDWA": [{}, {"DST_SEL": 6}],
     "VOP1_DPP": [{}, {"DPP_CTRL": 0x150}],
     "VOP2_DPP": [{}, {"DPP_CTRL": 0x150}],
     "SMEM": [{}, {"IMM": 1}],
     "DS": [{}, {"GDS": 1}],
     "FLAT": [{}, {"SADDR": 124}],
+    "GLOBAL": [{}, {"SADDR": 124}],
     "MUBUF": [{}, {"LDS": 1}],
 }
 
@@ -132,7 +134,8 @@ def find_instances(llvm: Disassembler, encoding: Encoding, fields: dict[str, Bit
     for opcode, hint in product(encoding.opcodes, hints):
         bits = encoding.opcode.put(encoding.match, opcode)
         for name, value in hint.items():
-            bits = fields[name].put(bits, value) if name in fields else bits
+            if name in fields and not (name == "SRC0" and encoding.announcement):
+                bits = fields[name].put(bits, value)
         tries.append((opcode, bits))
     found: dict[int, Measured] = {}
     for (opcode, bits), result in zip(tries, llvm(_words(bits, encoding) for _, bits in tries), strict=True):

@@ -79,6 +79,7 @@ LEFT_OUT = {
     r"v_mov_b16_.*": "the only one of LLVM 19 that has halves of registers as operands of 32-bit encodings",
     r"s_version": "names the compiler's version, to no effect",
     r"s_(buffer_)?prefetch_.*": "fetches code or data into caches",
+    r"v_swmmac_.*": "sparse matrices, whose OP_SEL picks indices",
     r"tbuffer_.*": "has formats of its own on GFX12",
 }
 

@@ -104,7 +104,7 @@ void append_bf16_literal(std::string& out, uint32_t literal, bool is_packed) {
   constexpr uint16_t kBrainFloats[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e22};
   const uint32_t value = is_packed ? literal : literal & 0xffff;
   if (append_as_integer(out, is_packed ? static_cast<int32_t>(literal) : static_cast<int16_t>(literal))) return;
-  if (!append_as_float(out, value, kBrainFloats)) append_hex(out, value);
+  if (!append_as_float(out, value, kBrainFloats)) append_hex(out, literal);
 }
 
 /// The type as which a literal is written. In encodings of GFX11 and later that GFX9 has no literals in, LLVM takes
@@ -114,6 +114,8 @@ OperandType literal_type(const Instruction& instruction, const Operand& operand)
   const std::string_view name = row.mnemonic;
   if (row.generation == Generation::GFX9) return operand.type;
   if (name.starts_with("v_fma_mix")) return OperandType::F16;
+  if (row.generation == Generation::GFX12 && name.starts_with("v_wmma_f16")) return OperandType::F16;
+  if (name.starts_with("v_dual_fmaak") || name.starts_with("v_dual_fmamk")) return OperandType::B32;
   const bool is_class = name.find("_class_f16") != std::string_view::npos && operand.field == Field::SRC1;
   return row.format == Format::SOP1 && operand.type == OperandType::F16 ? OperandType::B32
          : is_class                                                     ? OperandType::B32
@@ -131,10 +133,12 @@ void append_scalar(std::string& out, const Instruction& instruction, const Opera
   } else if (code >= kMinusOne && code < kIntegersEnd) {
     append_decimal(out, int64_t{kMinusOne} - 1 - code);
   } else if (code >= kHalf && code < kFloatsEnd) {
-    const bool is_wide = operand.type == OperandType::Other && instruction.row->generation != Generation::GFX9;
+    const bool is_wide = operand.type == OperandType::Other && instruction.row->generation == Generation::GFX11;
     append_inline_float(out, code - kHalf, is_wide ? OperandType::B64 : operand.type);  // as LLVM does for WMMA
   } else if (code == kLiteral) {
-    if (std::string_view(instruction.row->mnemonic).starts_with("v_dot2_bf16")) {
+    const std::string_view name = instruction.row->mnemonic;
+    const bool is_gfx12 = instruction.row->generation == Generation::GFX12;
+    if (name.starts_with("v_dot2_bf16") || (is_gfx12 && name.starts_with("v_wmma_bf16"))) {
       append_bf16_literal(out, instruction.literal, operand.field != Field::SRC2);
     } else {
       append_literal(out, instruction.literal, literal_type(instruction, operand));

@@ -9,15 +9,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 TARGET = "gfx942"
-HIP = [
-    "-x",
-    "hip",
-    f"--offload-arch={TARGET}",
-    "--offload-device-only",
-    "--no-gpu-bundle-output",
-    "-nogpulib",
-    "-nogpuinc",
-]
+ANY_HIP = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"]
+HIP = [*ANY_HIP, f"--offload-arch={TARGET}"]
 ASSEMBLY = ["-x", "assembler", "--target=amdgcn-amd-amdhsa", f"-mcpu={TARGET}"]
 
 
@@ -38,6 +31,9 @@ def main() -> None:
         command = [clang, *HIP, "-O1", *debug, "lines.hip", "-o", f"lines_dwarf{version}.hsaco"]
         subprocess.run(command, check=True, cwd=FOLDER)
     subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
+    for target in ("gfx1100", "gfx1201"):
+        command = [clang, *ANY_HIP, f"--offload-arch={target}", "-O2", "-ffp-contract=off", "wave32.hip"]
+        subprocess.run([*command, "-o", f"wave32_{target}.hsaco"], check=True, cwd=FOLDER)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Compiles a generated program for gfx942 and for the host, runs both on the same memory, and compares every bit."""
+"""Compiles a generated program for a processor that the emulator runs and for the host, runs both on the same memory,
+and compares every bit.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,8 @@ ITEMS = GROUPS * BLOCK
 COMMON = ["-std=c++20", "-w", "-fwrapv", "-ffp-contract=off", f"-I{FOLDER}"]
 HOST = ["-x", "c++", "-O1", "-march=x86-64-v3", "-Xclang", "-ffloat16-excess-precision=none"]
 HOST += ["-Xclang", "-fbfloat16-excess-precision=none", "-rtlib=compiler-rt", "-shared", "-fPIC"]
-DEVICE = [
-    "-x",
-    "hip",
-    "--offload-arch=gfx942",
-    "--offload-device-only",
-    "--no-gpu-bundle-output",
-    "-nogpulib",
-    "-nogpuinc",
-]
+DEVICE = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"]
+LANES = {"gfx942": 64, "gfx1100": 32, "gfx1201": 32}  # of a wave
 # What reaches other parts of the compiler, and so other instructions. Not clang 19's GlobalISel, which keeps values
 # that differ between lanes in scalar registers.
 VARIANTS: Sequence[Sequence[str]] = (
@@ -53,17 +48,20 @@ VARIANTS: Sequence[Sequence[str]] = (
 Words = npt.NDArray[np.uint64]
 
 
-def compile_host(source: Path) -> ctypes.CDLL:
+def compile_host(source: Path, lanes: int = 64) -> ctypes.CDLL:
     """The functions for the host. Raises CalledProcessError with clang's messages."""
     library = source.with_suffix(".so")
-    subprocess.run([str(CLANG), *HOST, *COMMON, source, "-o", library, "-lm"], check=True, capture_output=True)
+    subprocess.run(
+        [str(CLANG), *HOST, *COMMON, f"-DWAVE={lanes}", source, "-o", library, "-lm"], check=True, capture_output=True
+    )
     return ctypes.CDLL(str(library))
 
 
-def compile_device(source: Path, options: Sequence[str]) -> Path:
+def compile_device(source: Path, options: Sequence[str], target: str = "gfx942") -> Path:
     """The code object, likewise."""
     binary = source.with_suffix(".hsaco")
-    subprocess.run([str(CLANG), *DEVICE, *options, *COMMON, source, "-o", binary], check=True, capture_output=True)
+    device = [*DEVICE, f"--offload-arch={target}", f"-DWAVE={LANES[target]}"]
+    subprocess.run([str(CLANG), *device, *options, *COMMON, source, "-o", binary], check=True, capture_output=True)
     return binary
 
 
@@ -108,11 +106,12 @@ def differences(outputs: Mapping[str, Sequence[str]], host: ctypes.CDLL, binary:
             yield f"{name}: counter word {i} must be {int(counted[i]):#x}, is {int(found_counted[i]):#x}"
 
 
-def check(seed: str, folder: Path, variant: Sequence[str] | None = None) -> list[str]:
+def check(seed: str, folder: Path, variant: Sequence[str] | None = None, target: str = "gfx942") -> list[str]:
     """Generates, compiles, runs and compares the program of a seed; the options by the seed, too, unless given."""
     text, outputs = generate(seed)
     source = folder / f"{seed}.cpp"
     source.write_text(text)
-    host = compile_host(source)
-    binary = compile_device(source, variant or random.Random(seed).choice(VARIANTS))
+    host = compile_host(source, LANES[target])
+    variants = [options for options in VARIANTS if target == "gfx942" or "-mtgsplit" not in options]
+    binary = compile_device(source, variant or random.Random(seed).choice(variants), target)
     return list(differences(outputs, host, binary, seed))

@@ -43,7 +43,11 @@ using f64x2 = VECTOR(f64, 2);
 #endif
 #define NOINLINE __attribute__((noinline))
 
-constexpr u32 kBlock = 128;        // work-items of a workgroup: two waves
+#ifndef WAVE
+#define WAVE 64
+#endif
+constexpr u32 kWave = WAVE;        // lanes
+constexpr u32 kBlock = 128;        // work-items of a workgroup: two waves of 64
 constexpr u32 kInputBytes = 4096;  // what load() chooses from
 constexpr u32 kCounters = 16;
 
@@ -300,10 +304,7 @@ inline DEVICE f64 larger_number(f64 a, f64 b) {
 inline DEVICE f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 inline DEVICE f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 inline DEVICE f32 divided(f32 a, f32 b) { return a / b; }
-inline DEVICE f64 divided(f64 a, f64 b) {  // denormal quotients are rounded twice (docs/emulator.md)
-  const f64 quotient = a / b;
-  return __builtin_fabs(quotient) < 0x1p-1021 ? 0.25 : quotient;
-}
+inline DEVICE f64 divided(f64 a, f64 b) { return a / b; }
 inline DEVICE f32 root(f32 a) { return __builtin_sqrtf(a); }
 inline DEVICE f64 root(f64 a) { return __builtin_sqrt(a); }
 inline DEVICE f32 scaled(f32 a, i32 n) { return __builtin_ldexpf(a, (n & 127) - 64); }
@@ -390,9 +391,9 @@ template <Exchange kind, u32 k>
 DEVICE inline u32 source(u32 lane) {
   switch (kind) {
     case kXor:
-      return lane ^ k;
+      return lane ^ (k % kWave);
     case kRotate:
-      return (lane + k) & 63;
+      return (lane + k) % kWave;
     case kRowShift:
       return (lane & 15) >= k ? lane - k : lane;  // the others keep what they have
     case kRowMirror:
@@ -402,7 +403,7 @@ DEVICE inline u32 source(u32 lane) {
     case kFirst:
       return 0;
     case kLane:
-      return k;
+      return k % kWave;
     case kQuad:
       return (lane & ~3u) | (k >> (2 * (lane & 3)) & 3);
     default:
@@ -419,7 +420,7 @@ DEVICE inline u32 source(u32 lane) {
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
 template <Exchange kind, u32 k>
 DEVICE inline void exchange(Place& t) {
-  const u32 lane = t.local & 63, value = t.share;
+  const u32 lane = t.local % kWave, value = t.share;
   if constexpr (kind == kRowShift)
     t.got = __builtin_amdgcn_update_dpp(value, value, 0x110 + k, 15, 15, false);
   else if constexpr (kind == kRowMirror)
@@ -431,9 +432,13 @@ DEVICE inline void exchange(Place& t) {
   else if constexpr (kind == kFirst)
     t.got = __builtin_amdgcn_readfirstlane(value);
   else if constexpr (kind == kLane)
-    t.got = __builtin_amdgcn_readlane(value, k);
+    t.got = __builtin_amdgcn_readlane(value, k % kWave);
   else if constexpr (kind == kBallot) {
+#if WAVE == 64
     const u64 mask = __builtin_amdgcn_ballot_w64(value & 1);
+#else
+    const u64 mask = __builtin_amdgcn_ballot_w32(value & 1);
+#endif
     t.got = u32(mask >> (lane & 31));
   } else
     t.got = __builtin_amdgcn_ds_bpermute(source<kind, k>(lane) * 4, value);
@@ -441,10 +446,10 @@ DEVICE inline void exchange(Place& t) {
 #else
 template <Exchange kind, u32 k, class Item>
 void exchange(Item* items) {
-  for (u32 first = 0; first < kBlock; first += 64) {
+  for (u32 first = 0; first < kBlock; first += kWave) {
     u64 mask = 0;
-    for (u32 lane = 0; lane < 64; ++lane) mask |= u64(items[first + lane].share & 1) << lane;
-    for (u32 lane = 0; lane < 64; ++lane) {
+    for (u32 lane = 0; lane < kWave; ++lane) mask |= u64(items[first + lane].share & 1) << lane;
+    for (u32 lane = 0; lane < kWave; ++lane) {
       Item& item = items[first + lane];
       item.got = kind == kBallot ? u32(mask >> (lane & 31)) : items[first + source<kind, k>(lane)].share;
     }

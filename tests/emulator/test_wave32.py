@@ -1,0 +1,160 @@
+"""Waves of 32 lanes: programs compiled for gfx1100 and gfx1201 (kernels/wave32.hip) give what torch gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from random_kernels import harness
+
+import wave_runtime
+from wave_runtime import _C
+
+FOLDER = Path(__file__).parent
+CORPUS = FOLDER.parent / "code_object/corpus"
+SIGNATURES = {
+    "vector_add": "*f32 const, *f32 const, *f32, i32",
+    "sum_in_lds": "*f32 const, *f32, i32",
+    "sum_in_waves": "*i32 const, *i32",
+    "sum_in_rows": "*i32 const, *i32",
+    "matmul": "*f32 const, *f32 const, *f32, i32",
+    "matmul_tiled": "*f32 const, *f32 const, *f32, i32",
+    "collatz": "*i32 const, *i32, i32",
+    "histogram": "*i32 const, *i32, i32",
+    "ids": "*i32, *i32",
+    "permute_in_scratch": "*i32 const, *i32",
+    "halves": "*f16 const, *f16 const, *f16, i32",
+    "uniform": "*f32 const, *f32, f32, i32",
+    "quotients": "*f64 const, *f64 const, *f64",
+    "matrix": "*f16 const, *f32",
+}
+TARGETS = ("gfx1100", "gfx1201")
+
+
+@pytest.fixture(params=TARGETS)
+def kernels(request: pytest.FixtureRequest) -> wave_runtime.Module:
+    return wave_runtime.load(FOLDER / f"kernels/wave32_{request.param}.hsaco", signature=SIGNATURES)
+
+
+def integers(count: int, limit: int = 1000) -> torch.Tensor:
+    return torch.randint(1, limit, (count,), dtype=torch.int32)
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 1000])
+def test_vector_add(kernels: wave_runtime.Module, n: int) -> None:
+    a, b, c = torch.rand(n), torch.rand(n), torch.full((n + 3,), 7.0)
+    kernels["vector_add"](a, b, c, n, grid=-(-n // 256), block=256)
+    assert torch.equal(c, torch.cat([a + b, torch.full((3,), 7.0)]))
+
+
+def test_reductions(kernels: wave_runtime.Module) -> None:
+    values = integers(1000).float()  # whose sums are exact
+    sums = torch.zeros(4)
+    kernels["sum_in_lds"](values, sums, 1000, grid=4, block=256)
+    assert torch.equal(sums, torch.nn.functional.pad(values, (0, 24)).view(4, 256).sum(1))
+    given, out = integers(192), torch.zeros(192, dtype=torch.int32)
+    kernels["sum_in_waves"](given, out, grid=3, block=64)
+    assert torch.equal(out.view(6, 32), given.view(6, 32).sum(1, keepdim=True).int().expand(6, 32))
+    kernels["sum_in_rows"](given, out, grid=1, block=32)
+    assert torch.equal(out[:32], given[:32].sum().int().expand(32))
+
+
+@pytest.mark.parametrize(("name", "n"), [("matmul", 21), ("matmul_tiled", 48)])
+def test_matrix_products(kernels: wave_runtime.Module, name: str, n: int) -> None:
+    a, b, c = torch.rand(n, n), torch.rand(n, n), torch.zeros(n, n)
+    blocks = -(-n // 16)
+    kernels[name](a, b, c, n, grid=(blocks, blocks), block=(16, 16))
+    torch.testing.assert_close(c, a @ b)
+
+
+def test_divergence(kernels: wave_runtime.Module) -> None:
+    given, out = integers(100, 10000), torch.zeros(100, dtype=torch.int32)
+    kernels["collatz"](given, out, 100, grid=2, block=64)
+    for start, steps in zip(given.tolist(), out.tolist(), strict=True):
+        for _ in range(steps):
+            start = 3 * start + 1 if start % 2 else start // 2
+        assert start == 1
+
+
+def test_atomics(kernels: wave_runtime.Module) -> None:
+    given, bins = integers(500), torch.zeros(16, dtype=torch.int32)
+    kernels["histogram"](given, bins, 500, grid=4, block=128)
+    assert torch.equal(bins, torch.bincount(given & 15, minlength=16).int())
+
+
+def test_ids_and_lanes(kernels: wave_runtime.Module) -> None:
+    """45 work-items are two waves, of which the second has 13 lanes."""
+    out, masks = torch.zeros(24, 45, dtype=torch.int32), torch.zeros(24, 2, dtype=torch.int32)
+    kernels["ids"](out, masks, grid=(2, 3, 4), block=(5, 3, 3))
+    wanted = [
+        x | y << 4 | z << 8 | i << 12 | j << 16 | k << 20
+        for k in range(4) for j in range(3) for i in range(2) for z in range(3) for y in range(3) for x in range(5)
+    ]  # fmt: skip
+    assert out.flatten().tolist() == wanted
+    assert torch.equal(masks, torch.tensor([[-1, 2**13 - 1]], dtype=torch.int32).expand(24, 2))
+
+
+def test_scratch(kernels: wave_runtime.Module) -> None:
+    values, order = integers(8), torch.randperm(8).int()
+    out = torch.zeros(40, 8, dtype=torch.int32)
+    kernels["permute_in_scratch"](torch.cat([values, order]), out, grid=1, block=40)
+    wanted = torch.empty(8, dtype=torch.int32)
+    wanted[order.long()] = values
+    assert torch.equal(out, wanted + torch.arange(40, dtype=torch.int32)[:, None])
+
+
+def test_halves(kernels: wave_runtime.Module) -> None:
+    a, b, out = torch.randn(64).half(), torch.randn(64).half(), torch.zeros(64).half()
+    kernels["halves"](a, b, out, 64, grid=1, block=64)
+    assert torch.equal(out, torch.where(a * b + 0.5 > 1, a - b, a + b * 3))
+
+
+@pytest.mark.parametrize(("scale", "n"), [(0.75, 6), (-1.5, 3), (1e-30, 2)])
+def test_what_lanes_have_alike(kernels: wave_runtime.Module, scale: float, n: int) -> None:
+    given, out = torch.rand(32), torch.zeros(32)
+    kernels["uniform"](given, out, scale, n, grid=1, block=32)
+    total = torch.tensor(0.25) * n
+    for _ in range(n):
+        total = total * torch.tensor(scale) + 1.5
+    assert torch.equal(out, given + (total if total > 10 else -total) + total.trunc())
+
+
+def test_denormal_quotients_are_rounded_once(kernels: wave_runtime.Module) -> None:
+    """Near the smallest normal number rounding to 53 bits leaves about half of them between two denormals."""
+    rng = np.random.default_rng(0)
+    a = np.ldexp(rng.uniform(1, 2, 6400), rng.integers(-1026, -1021, 6400))
+    b = rng.uniform(1, 2, 6400) * rng.choice([-1, 1, 2.0**30], 6400)
+    out = torch.zeros(6400, dtype=torch.float64)
+    kernels["quotients"](torch.from_numpy(a), torch.from_numpy(b), out, grid=100, block=64)
+    assert np.array_equal(out.numpy(), a / b)
+    assert np.count_nonzero(np.abs(a / b) < 2.0**-1022) > 4000
+
+
+def test_what_is_not_implemented_is_named(kernels: wave_runtime.Module) -> None:
+    with pytest.raises(wave_runtime.KernelFault, match="v_wmma_f32_16x16x16_f16 is not implemented"):
+        kernels["matrix"](torch.zeros(64).half(), torch.zeros(256), grid=1, block=32)
+
+
+def test_waves_of_64_lanes_are_refused() -> None:
+    path = CORPUS / "clang_v5_gfx1100_wave64.co"
+    name = _C.read_code_object(path.read_bytes(), None)["kernels"][0]["name"]
+    kernel = wave_runtime.load(path, signature={name: "*f32, *f32, i32, f32"})[name]
+    with pytest.raises(ValueError, match="is for waves of 64 lanes, and the emulator runs gfx1100 code in waves of 32"):
+        kernel(torch.zeros(64), torch.zeros(64), 0, 0.0, grid=1, block=64)
+
+
+def test_statistics_are_refused(kernels: wave_runtime.Module, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_STATS", "1")
+    a, b, c = (torch.zeros(4) for _ in range(3))
+    with pytest.raises(ValueError, match="are for gfx942, not for gfx1"):
+        kernels["vector_add"](a, b, c, 4, grid=1, block=256)
+
+
+@pytest.mark.skipif(harness.CLANG is None, reason="clang-19 is not installed")
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("number", range(2))
+def test_random_kernels(target: str, number: int, tmp_path: Path) -> None:
+    """As in test_random_kernels.py: the same as on the host, in every bit."""
+    assert harness.check(f"{target}{number}", tmp_path, [["-O2"], ["-O1"]][number], target) == []
