@@ -27,6 +27,7 @@ from wave_runtime._compare import Comparison, compare
 from wave_runtime._compile import CompileError, compile
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
+from wave_runtime._source_module import SourceKernel, SourceModule, module
 from wave_runtime._upstream import load_binary, load_hip_functions
 from wave_runtime._version import __version__
 
@@ -46,6 +47,8 @@ __all__ = [
     "Module",
     "Operator",
     "Sequence",
+    "SourceKernel",
+    "SourceModule",
     "Variants",
     "__version__",
     "cdiv",
@@ -59,6 +62,7 @@ __all__ = [
     "load_binary",
     "load_hip_functions",
     "loaded",
+    "module",
     "sequence",
     "variants",
 ]

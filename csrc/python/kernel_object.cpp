@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "op/dedicated.h"
+#include "python/address_launch.h"
 #include "python/bound_launch.h"
 #include "python/c_api.h"
 #include "python/devices.h"
@@ -154,6 +155,7 @@ py::dict resources(const py::object& self, const py::object& device) {
   result["local_memory"] = info.local_memory;
   result["constant_memory"] = info.constant_memory;
   result["max_block_size"] = function->limits.max_block_size;
+  result["max_shared_memory"] = place.driver().device(place.device).shared_memory;
   return result;
 }
 
@@ -275,6 +277,7 @@ void bind_kernel(py::module_& module) {
   add_method("preload", preload, py::arg("device") = py::none());
   add_method("resources", resources, py::arg("device") = py::none());
   add_method("occupancy", occupancy, py::arg("device") = py::none());
+  bind_address_launch(owner);
   module.add_object("Kernel", type);
   module.def(
       "define_traced_operator", [](const std::string& handle) { return define_traced_operator(find_kernel(handle)); },
