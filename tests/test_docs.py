@@ -27,6 +27,7 @@ PAGES = (
     "docs/operators.md",
     pytest.param("docs/pyhip.md", marks=NEEDS_CLANG),
     "docs/upstream.md",
+    pytest.param("docs/vendors.md", marks=NEEDS_CLANG),
 )
 
 # What torchrun tells a process, here the only one.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -52,6 +54,14 @@ class Recipe:
         if isinstance(self.source, bytes) or (isinstance(self.source, str) and is_text(self.source)):
             return None
         return os.path.abspath(os.fspath(self.source))
+
+    def fingerprint(self) -> str:
+        """Of the source as it is now, for the operators that use the kernel."""
+        contents = hashlib.sha256()
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                contents.update(Path(self.path).read_bytes())
+        return f"{self!r} {contents.hexdigest()}"
 
     @property
     def is_binary(self) -> bool:
@@ -114,9 +124,9 @@ class _Build:
 class Builds:
     """A kernel's builds. May be used from several threads."""
 
-    def __init__(self, name: str, recipe: Recipe) -> None:
+    def __init__(self, name: str, recipe_for: Callable[[torch.device], Recipe]) -> None:
         self._name = name
-        self._recipe = recipe
+        self._recipe_for = recipe_for
         self._lock = threading.Lock()
         self._built: dict[tuple[str, Variant], _Build] = {}
         self._slots = SimpleNamespace()  # the kernels, as attributes: compiled code is made anew when one changes
@@ -141,7 +151,7 @@ class Builds:
         return self._current(device, variant).kernel
 
     def _current(self, device: torch.device, variant: Variant) -> _Build:
-        key = "" if self._recipe.is_binary else target_for(device), variant
+        key = target_for(device), variant
         build = self._built.get(key)
         if build is not None and build.is_current():
             return build
@@ -149,22 +159,26 @@ class Builds:
             build = self._built.get(key)
             if build is None or not build.is_current():
                 name = f"kernel{len(self._built)}" if build is None else build.name
-                build = self._built[key] = self._build(name, *key)
+                build = self._built[key] = self._build(name, self._recipe_for(device), *key)
                 setattr(self._slots, name, build.kernel)
             return build
 
-    def _build(self, slot: str, target: str, variant: Variant) -> _Build:
-        path = self._recipe.path
+    def _build(self, slot: str, recipe: Recipe, target: str, variant: Variant) -> _Build:
+        path = recipe.path
         files = [] if path is None else [Dependency.of(path)]  # before it is read: a later change is noticed
-        if target:
-            module = self._recipe.compile(self._name, target, variant)
+        if not recipe.is_binary:
+            module = recipe.compile(self._name, target, variant)
         elif variant:
             names = ", ".join(name for name, _ in variant)
             raise TypeError(f"kernel '{self._name}': {path or 'the binary'} is compiled: it is too late for {names}")
         else:
-            module = self._recipe.load(self._name)
+            module = recipe.load(self._name)
         files += [Dependency.of(name) for name in module.files if name != path and not name.startswith(_SYSTEM)]
         return _Build(slot, module[self._name], files)
+
+    def fingerprint(self) -> str:
+        """Of all that was built until now: for the operators that use the kernel."""
+        return " ".join(sorted(build.kernel.handle for build in self._built.values()))
 
 
 def target_for(device: torch.device) -> str:

@@ -28,7 +28,8 @@ class SourceKernel:
     def __init__(self, name: str, recipe: Recipe) -> None:
         self.__name__ = name
         self._recipe = recipe
-        self._builds = Builds(name, recipe)
+        self._builds = Builds(name, lambda device: recipe)
+        self._definition = recipe, self._builds  # for the fingerprint of operators
 
         @constant_result
         def share(device: str, macros: Variant, block: Dims, workgroups: int) -> int:

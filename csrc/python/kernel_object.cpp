@@ -96,17 +96,25 @@ py::bytes image_of(const CodeObject& code) {
   return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
+py::list images_of(const Kernel& kernel) {
+  py::list images;
+  for (const auto& code : kernel.variants()) images.append(image_of(*code));
+  return images;
+}
+
+PyObject* get_images(PyObject* self, void*) {
+  return with_python_errors([&] { return images_of(kernel_of(self)).release().ptr(); });
+}
+
 /// Pickles and copies as the code object's bytes, the name and the options: unpickling registers it again under its
 /// handle.
 PyObject* reduce(PyObject* self, PyObject*) {
   return with_python_errors([&] {
     const Kernel& kernel = kernel_of(self);
-    py::list images;
-    for (const auto& code : kernel.variants()) images.append(image_of(*code));
     const py::object signature = kernel.overridden() ? py::object(py::str(kernel.signature().text())) : py::none();
     const py::object rebuild = py::module_::import("wave_runtime._kernel").attr("rebuild");
     const py::tuple arguments =
-        py::make_tuple(images, python_text(kernel.name()), signature, strides_text(kernel), kernel.strict());
+        py::make_tuple(images_of(kernel), python_text(kernel.name()), signature, strides_text(kernel), kernel.strict());
     return py::make_tuple(rebuild, arguments).release().ptr();
   });
 }
@@ -204,6 +212,7 @@ PyGetSetDef properties[] = {
     {"info", get_info, nullptr, "What the binary says of the kernel: a KernelInfo.", nullptr},
     {"strides", get_strides, nullptr, "\"contiguous\" or \"any\".", nullptr},
     {"strict", get_strict, nullptr, "Whether the emulator checks launches against the signature.", nullptr},
+    {"_images", get_images, nullptr, nullptr, nullptr},
     {"_names", get_names, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
