@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -157,20 +158,18 @@ def module(
         options: for the compiler: text as in a shell, or a list.
         language, include_dirs, signature, writes, strides, strict: as for :func:`compile`.
     """
+    file = os.path.join(_folder_of(sys._getframe(1).f_code.co_filename), path)
+    recipe = recipe_of(file, options, language)
+    recipe = replace(recipe, include_dirs=tuple(include_dirs), signature=signature, writes=writes)
+    return SourceModule(replace(recipe, strides=strides, strict=strict))
+
+
+def recipe_of(path: str, options: str | Sequence[str] = (), language: Language | None = None) -> Recipe:
+    """How a file is compiled that :func:`module` is given."""
     chosen = language or LANGUAGES.get(os.path.splitext(path)[1])
     words = shlex.split(options) if isinstance(options, str) else list(options)
     standard = ["-std=c++20"] if chosen in ("hip", "cuda") else []
-    recipe = Recipe(
-        os.path.join(_folder_of(sys._getframe(1).f_code.co_filename), path),
-        language=language,
-        options=(*standard, *words),
-        include_dirs=tuple(include_dirs),
-        signature=signature,
-        writes=writes,
-        strides=strides,
-        strict=strict,
-    )
-    return SourceModule(recipe)
+    return Recipe(path, language=language, options=(*standard, *words))
 
 
 def _folder_of(file: str) -> str:

@@ -45,7 +45,7 @@ template __global__ void set<int>(int*, int);
 # The README's example; what it leaves open stands before it.
 README = """
 import torch
-import wave_runtime as pyhip
+from wave_runtime import pyhip
 
 @pyhip.module("mla.cpp")
 def test_kernel(q, k, v, n, sm): ...
