@@ -27,7 +27,9 @@ from wave_runtime._compare import Comparison, compare
 from wave_runtime._compile import CompileError, compile
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
+from wave_runtime._source_module import SourceKernel, SourceModule, module
 from wave_runtime._upstream import load_binary, load_hip_functions
+from wave_runtime._vendors import LaunchError, PortableKernel, kernel, launch_kernel
 from wave_runtime._version import __version__
 
 if _TYPE_CHECKING:
@@ -42,10 +44,14 @@ __all__ = [
     "Kernel",
     "KernelFault",
     "KernelLaunchInfo",
+    "LaunchError",
     "Loaded",
     "Module",
     "Operator",
+    "PortableKernel",
     "Sequence",
+    "SourceKernel",
+    "SourceModule",
     "Variants",
     "__version__",
     "cdiv",
@@ -54,11 +60,14 @@ __all__ = [
     "define_op",
     "from_wave",
     "hooks",
+    "kernel",
     "launch",
+    "launch_kernel",
     "load",
     "load_binary",
     "load_hip_functions",
     "loaded",
+    "module",
     "sequence",
     "variants",
 ]
