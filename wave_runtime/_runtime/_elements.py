@@ -67,13 +67,14 @@ def copy_from_cpu(hal_device: Any, tensor: torch.Tensor) -> Any:
     A copy, because IREE takes no memory that does not begin at a multiple of 64 bytes, and may return what it is given.
     """
     runtime = require("iree.runtime")
+    element_type = element_type_of(tensor.dtype)
     plain = tensor.detach().contiguous()
     return hal_device.allocator.allocate_buffer_copy(
         memory_type=runtime.MemoryType.DEVICE_LOCAL,
         allowed_usage=runtime.BufferUsage.DEFAULT,
         device=hal_device,
         buffer=plain.view(_WITHOUT_NUMPY.get(plain.dtype, plain.dtype)).numpy(),
-        element_type=element_type_of(tensor.dtype),
+        element_type=element_type,
     )
 
 

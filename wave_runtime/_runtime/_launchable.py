@@ -17,7 +17,7 @@ from wave_runtime._runtime._device import Device, get_device_from_torch, sha1
 from wave_runtime._runtime._errors import require
 from wave_runtime._runtime._invoke import invoke_vm_function
 from wave_runtime._runtime._kernel_launch import Code, KernelLaunch, ModuleFor
-from wave_runtime._tracing import constant_result
+from wave_runtime._tracing import constant_result, not_traced
 
 _ENTRY_POINT = "main$async"
 _Results = Callable[..., torch.Tensor | Sequence[torch.Tensor] | None]
@@ -178,7 +178,7 @@ class Launchable:
         """
         place = self._place(args, device, outputs)
         inputs = [value.contiguous() if isinstance(value, torch.Tensor) else value for value in args]
-        found = self._run(get_device_from_torch(place), inputs)
+        found = self._run(place, inputs)
         if outputs:
             found = _copied(found, outputs)
         return found[0] if len(found) == 1 else found or None
@@ -201,10 +201,13 @@ class Launchable:
             raise RuntimeError(f"Cannot invoke Launchable {self} without any Tensor args or an explicit device=")
         return place
 
-    def _run(self, device: Device, inputs: Sequence[Any]) -> list[Any]:
+    @not_traced
+    def _run(self, place: torch.device, inputs: Sequence[Any]) -> list[Any]:
+        device = get_device_from_torch(place)
         context, function = self._resolve_target_binary(device)
         if function is None:
-            raise ValueError(f"the program for {device} has no such function as the entry point")
+            entry_point, module = self._target_vm_modules[device.type_cache_key]
+            raise ValueError(f"the program has no function '{entry_point}'; it has {module.function_names}")
         arguments = _program.as_variants(device, inputs)
         returned = require("iree.runtime").VmVariantList(1)
         invoke_vm_function(device, self._is_async, context, function, arguments, returned)

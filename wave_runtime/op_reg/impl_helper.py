@@ -9,6 +9,7 @@ def generate(self, ksel, kb):
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ class TemplateLoader(ABC):
     """Makes modules of templates."""
 
     @abstractmethod
-    def load_template(self, kb: KernelBuilder, name: str, **kwargs: Any) -> Any:
+    def load_template(self, kb: KernelBuilder, name: str, /, **kwargs: Any) -> Any:
         """The module that a template is with these values, as an ``iree.compiler.ir.Operation``."""
 
     def _parse_module_asm(self, kb: KernelBuilder, asm: str) -> Any:
@@ -66,7 +67,7 @@ class StrFormatTemplateLoader(TemplateLoader):
         self.package_path = package_path
         self.suffix = suffix
 
-    def load_template(self, kb: KernelBuilder, name: str, **kwargs: Any) -> Any:
+    def load_template(self, kb: KernelBuilder, name: str, /, **kwargs: Any) -> Any:
         """The file with the values in it, parsed."""
         file = resources.files(self.parent_package_name) / self.package_path / f"{name}{self.suffix}"
         return self._parse_module_asm(kb, file.read_text().format(**kwargs))
@@ -87,7 +88,7 @@ class JinjaTemplateLoader(TemplateLoader):
         self.env = Environment(loader=PackageLoader(package_name, package_path))
         self.suffix = suffix
 
-    def load_template(self, kb: KernelBuilder, name: str, **kwargs: Any) -> Any:
+    def load_template(self, kb: KernelBuilder, name: str, /, **kwargs: Any) -> Any:
         """The file with the values in it, parsed."""
         return self._parse_module_asm(kb, self.env.get_template(f"{name}{self.suffix}").render(**kwargs))
 
@@ -109,14 +110,16 @@ def call_function(target_function: Any, *operands: Any) -> Sequence[Any]:
 
 
 def _merge(module: Any, kb: KernelBuilder) -> None:
-    """Move a module's operations into the one that is being written. What is called as another is there gets a name."""
+    """Move a module's operations into the one that is being written, those under another name whose own is taken."""
     symbols = require("iree.compiler.ir").SymbolTable
-    block = module.regions[0].blocks[0]
-    for operation in list(block):
+    operations = list(module.regions[0].blocks[0])
+    for operation in operations:
         name = symbols.get_symbol_name(operation).value
         if name in kb.symbol_table:
-            number = next(number for number in range(len(block) + 1) if f"{name}_{number}" not in kb.symbol_table)
-            symbols.replace_all_symbol_uses(name, f"{name}_{number}", module)
-            symbols.set_symbol_name(operation, f"{name}_{number}")
+            candidates = (f"{name}_{number}" for number in itertools.count())
+            other = next(candidate for candidate in candidates if candidate not in kb.symbol_table)
+            symbols.replace_all_symbol_uses(name, other, module)
+            symbols.set_symbol_name(operation, other)
+    for operation in operations:  # only now that all of them call each other by their new names
         kb.module_body.append(operation.detach_from_parent())
         kb.symbol_table.insert(operation)
