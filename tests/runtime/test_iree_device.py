@@ -53,6 +53,16 @@ def test_devices_of_a_state_are_new() -> None:
         Device("local-sync", device_state=state)
 
 
+def test_drivers_that_torch_has_no_tensors_for() -> None:
+    class Vulkan:
+        def __repr__(self) -> str:
+            return "vulkan:0"
+
+    state = DeviceState(driver="local-sync", device=Vulkan())
+    with pytest.raises(AssertionError, match="Unsupported TORCH_TENSOR_IMPORTERS for iree driver 'vulkan'"):
+        Device(device_state=state)
+
+
 def test_state() -> None:
     state = DeviceState.from_uri("local-task")
     assert state is DeviceState.from_uri("local-task")

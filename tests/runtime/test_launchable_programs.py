@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,24 @@ def test_asynchronous(load: Callable[[str], Launchable]) -> None:
     for size in (10, 1000):
         a = torch.randn(size)
         assert torch.equal(double(a), 2 * a)
+
+
+@pytest.mark.parametrize("entry_point", ["main", "main$async"])
+def test_threads(load: Callable[[str], Launchable], entry_point: str) -> None:
+    launch = load(entry_point)
+    right: list[bool] = []
+
+    def call(seed: int) -> None:
+        a = torch.full((1000,), float(seed))
+        arguments = (a, a) if entry_point == "main" else (a,)
+        right.extend(torch.equal(launch(*arguments), 2 * a) for _ in range(50))
+
+    threads = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [True] * 200
 
 
 def test_outputs(load: Callable[[str], Launchable]) -> None:

@@ -314,6 +314,7 @@ def get_device_from_torch(torch_device: torch.device) -> Device:
     return device
 
 
+@functools.cache  # all threads share IREE's device, as its programs do
 def _state_for(torch_device: torch.device, stream: int | None) -> DeviceState | None:
     runtime = require("iree.runtime")
     if torch_device.type == "cpu":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ class Launchable:
         self._loader = loader
         self._providers = parameter_providers
         self._is_async = is_async
+        self._lock = threading.RLock()  # programs have a state of their own, which one thread at a time may use
         self._target_binaries: dict[str, tuple[Any, Any]] = {}  # by instance_cache_key: VmContext, VmFunction
         self._target_vm_modules: dict[str, _program.NamedModule] = {}  # by type_cache_key
 
@@ -158,7 +160,8 @@ class Launchable:
 
     def preload(self, device: torch.device) -> None:
         """Compile and load for a device of torch, so that no call has to. Errors are those of a call."""
-        self._resolve_target_binary(get_device_from_torch(torch.device(device)))
+        with self._lock:
+            self._resolve_target_binary(get_device_from_torch(torch.device(device)))
 
     def __call__(self, *args: Any, device: torch.device | None = None, outputs: Sequence[torch.Tensor] = ()) -> Any:
         """Run on the tensors' device.
@@ -204,13 +207,14 @@ class Launchable:
     @not_traced
     def _run(self, place: torch.device, inputs: Sequence[Any]) -> list[Any]:
         device = get_device_from_torch(place)
-        context, function = self._resolve_target_binary(device)
-        if function is None:
-            entry_point, module = self._target_vm_modules[device.type_cache_key]
-            raise ValueError(f"the program has no function '{entry_point}'; it has {module.function_names}")
         arguments = _program.as_variants(device, inputs)
         returned = require("iree.runtime").VmVariantList(1)
-        invoke_vm_function(device, self._is_async, context, function, arguments, returned)
+        with self._lock:
+            context, function = self._resolve_target_binary(device)
+            if function is None:
+                entry_point, module = self._target_vm_modules[device.type_cache_key]
+                raise ValueError(f"the program has no function '{entry_point}'; it has {module.function_names}")
+            invoke_vm_function(device, self._is_async, context, function, arguments, returned)
         return _program.as_results(device, returned, inputs)
 
     def _resolve_target_binary(self, device: Device) -> tuple[Any, Any]:

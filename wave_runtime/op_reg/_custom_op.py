@@ -106,6 +106,7 @@ class CustomOp(ABC):
         self.cache_key_base = f"{library.ns}.{library.kind}::{self.name}"
         self.op = getattr(getattr(torch.ops, library.ns), self.name)
         self._schema = self.op.default._schema
+        self._returned_arguments = [_argument_of(item, self._schema) for item in self._schema.returns]
         implement: Any = functools.partial(library.impl, self.name)
         if register_meta:
             implement(self._run_meta, "Meta")
@@ -156,16 +157,8 @@ class CustomOp(ABC):
 
     def _returned(self, args: Sequence[Any], results: Sequence[Any]) -> Any:
         """What the operator returns: the results, and arguments where the signature says so."""
-        written = {
-            str(argument.alias_info.before_set): value
-            for argument, value in zip(self._schema.arguments, args, strict=True)
-            if argument.alias_info is not None
-        }
         new = iter(results)
-        values = tuple(
-            next(new) if item.alias_info is None else written[str(item.alias_info.before_set)]
-            for item in self._schema.returns
-        )
+        values = tuple(next(new) if index is None else args[index] for index in self._returned_arguments)
         return values[0] if len(values) == 1 else values or None
 
     def _run_meta(self, *args: Any, **keywords: Any) -> Any:
@@ -191,6 +184,14 @@ class CustomOp(ABC):
 
 def _is_written(argument: Any) -> bool:
     return argument.alias_info is not None and argument.alias_info.is_write
+
+
+def _argument_of(returned: Any, schema: Any) -> int | None:
+    """The index of the argument that a return of a schema is; None where it is new."""
+    if returned.alias_info is None:
+        return None
+    aliases = [item.alias_info and item.alias_info.before_set for item in schema.arguments]
+    return aliases.index(returned.alias_info.before_set)
 
 
 def _define(library: torch.library.Library, signature: str) -> str:

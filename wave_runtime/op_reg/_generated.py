@@ -84,7 +84,7 @@ def _run_launch(launch: Launch, selection: EagerKernelSelection, device: torch.d
         tensors = [tensor.detach().contiguous() for tensor in _tensors(desc)]
         values.append(tensors if isinstance(desc, TensorListArg) else tensors[0] if tensors else value)
     results = [
-        None if isinstance(desc, EmptyOptionalTensorArg) else torch.empty_like(desc.generate_meta(), device=device)
+        torch.empty(desc.t.shape, dtype=desc.t.dtype, device=device) if isinstance(desc, TensorArg) else None
         for desc in selection.result_descs
     ]
     launch(*values, *results)
