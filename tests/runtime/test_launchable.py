@@ -38,8 +38,10 @@ def add_launchable(code: object = BASICS) -> Launchable:
         {"gfx942": BASICS.read_bytes()},
         {"gfx942": BASICS},
         wave_runtime.load(BASICS, signature={"vector_add": ADD_SIGNATURE}),
+        wave_runtime.load(BASICS, signature={"vector_add": ADD_SIGNATURE})["vector_add"],
+        lambda target: wave_runtime.load(BASICS, target=target, signature={"vector_add": ADD_SIGNATURE}),
     ],
-    ids=["path", "str", "bytes", "bytes by target", "path by target", "module"],
+    ids=["path", "str", "bytes", "bytes by target", "path by target", "module", "kernel", "function"],
 )
 def test_from_code_object(code: object) -> None:
     add = add_launchable(code)

@@ -198,10 +198,14 @@ def test_file_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_program, "compile_program", count)
     Launchable.jit_compile(ADD, entry_point="main", file_cache_dir=folder).preload(CPU)
     assert compiled == []
+    hashes = path.with_suffix(".source").read_text()
     subtract = ADD.replace("addf", "subf")
     changed = Launchable.jit_compile(subtract, entry_point="main", file_cache_dir=folder)
     assert torch.equal(changed(torch.ones(3), torch.ones(3)), torch.zeros(3))
     assert compiled == [subtract.encode()]
+    path.with_suffix(".source").write_text(hashes)  # as if a process had written it between another's two files
+    again = Launchable.jit_compile(ADD, entry_point="main", file_cache_dir=folder)
+    assert torch.equal(again(torch.ones(3), torch.ones(3)), torch.full((3,), 2.0))
 
 
 def test_invoke_vm_function(vmfb: bytes) -> None:

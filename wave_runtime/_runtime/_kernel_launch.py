@@ -18,8 +18,8 @@ from wave_runtime._module import Module, Writes
 from wave_runtime._tracing import constant_result
 
 Binary = str | os.PathLike[str] | bytes
-ModuleFor = Callable[[str], Module]
-Code = Binary | Mapping[str, Binary] | Module | ModuleFor
+CodeFor = Callable[[str], Module | _C.Kernel]  # by target
+Code = Binary | Mapping[str, Binary] | Module | _C.Kernel | CodeFor
 
 
 @constant_result
@@ -34,7 +34,7 @@ class KernelLaunch:
     Args:
         code: a source's text (a str with a line break or a brace) or path, which is compiled for the device of each
             call; a path to, or the bytes of, what ``wave_runtime.load`` takes; a dict of such by target; a module; a
-            function that returns the module for a target.
+            kernel; a function that returns the module or kernel for a target.
         name: the kernel's; by default the only one of the code.
         grid: workgroups, or a function of ``(*arguments, *results)`` that returns them. With an extent of 0 nothing is
             launched.
@@ -46,7 +46,7 @@ class KernelLaunch:
         options, defines, include_dirs: for the compiler, as for ``wave_runtime.compile``.
 
     Attributes:
-        module_for: a function that returns the module for a target.
+        code_for: a function that returns the module or kernel for a target.
 
     Raises:
         OSError, ValueError: a binary cannot be read.
@@ -86,12 +86,12 @@ class KernelLaunch:
                 include_dirs=include_dirs,
                 **declared,
             )
-            self.module_for: ModuleFor = lambda target: compiled(target=target)
-        elif callable(code):
-            self.module_for = code
+            self.code_for: CodeFor = lambda target: compiled(target=target)
+        elif callable(code) and not isinstance(code, _C.Kernel):
+            self.code_for = code
         else:
-            module = code if isinstance(code, Module) else _loaded(code, **declared)
-            self.module_for = lambda target: module
+            found = code if isinstance(code, (Module, _C.Kernel)) else _loaded(code, **declared)
+            self.code_for = lambda target: found
 
     def kernel_for(self, device: torch.device) -> _C.Kernel:
         """The kernel that runs on a device. Raises CompileError, or ValueError where it is not in the code."""
@@ -116,10 +116,12 @@ class KernelLaunch:
 def _find_kernel(launch: KernelLaunch, target: str) -> None:
     if target in launch._kernels:
         return
-    module = launch.module_for(target)
-    if launch._name is None and len(module.kernels) != 1:
-        raise ValueError(f"name the kernel to launch: the code has {list(module.kernels)}")
-    launch._kernels[target] = module[launch._name or module.kernels[0]]
+    code = launch.code_for(target)
+    if isinstance(code, Module):
+        if launch._name is None and len(code.kernels) != 1:
+            raise ValueError(f"name the kernel to launch: the code has {list(code.kernels)}")
+        code = code[launch._name or code.kernels[0]]
+    launch._kernels[target] = code
 
 
 def _loaded(code: Binary | Mapping[str, Binary], **declared: Any) -> Module:

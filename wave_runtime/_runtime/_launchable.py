@@ -17,7 +17,7 @@ from wave_runtime._runtime import _program
 from wave_runtime._runtime._device import Device, get_device_from_torch, sha1
 from wave_runtime._runtime._errors import require
 from wave_runtime._runtime._invoke import invoke_vm_function
-from wave_runtime._runtime._kernel_launch import Code, KernelLaunch, ModuleFor
+from wave_runtime._runtime._kernel_launch import Code, CodeFor, KernelLaunch
 from wave_runtime._tracing import constant_result, not_traced
 
 _ENTRY_POINT = "main$async"
@@ -114,7 +114,7 @@ class Launchable:
         if "grid" in launch:
             kernel = KernelLaunch(source, _kernel_name(entry_point), **launch)
             if folder is not None:
-                kernel.module_for = _kept_in(folder, kernel.module_for)
+                kernel.code_for = _kept_in(folder, kernel.code_for)
             return _KernelLaunchable(kernel, results)
         _check_no_kernel(results, launch)
         loader = _program.jit_loader(_program.source_of(source), entry_point, folder)
@@ -297,11 +297,12 @@ def _path_in(folder: Path, target: str) -> Path:
     return folder / f"{sha1(f'kernel:{target}')}.kernel"
 
 
-def _kept_in(folder: Path, compiled: ModuleFor) -> ModuleFor:
+def _kept_in(folder: Path, compiled: CodeFor) -> CodeFor:
     """The modules, which leave a file in a folder."""
 
-    def module_for(target: str) -> Module:
+    def code_for(target: str) -> Module:
         module = compiled(target)
+        assert isinstance(module, Module)
         signatures = {name: module[name].signature for name in module.kernels if module[name].writes is not None}
         kept = Compiled(next(iter(module.images.values())), signatures, module._symbols).pack()
         path = _path_in(folder, target)
@@ -309,14 +310,14 @@ def _kept_in(folder: Path, compiled: ModuleFor) -> ModuleFor:
             write_atomically(path, kept)
         return module
 
-    return module_for
+    return code_for
 
 
-def _from(folder: Path) -> ModuleFor:
+def _from(folder: Path) -> CodeFor:
     """The modules that lie in a folder."""
 
-    def module_for(target: str) -> Module:
+    def code_for(target: str) -> Module:
         kept = Compiled.unpack(_program.read_kept(_path_in(folder, target), "kernel"))
         return Module([_C.CodeObject(kept.image)], kept.signatures or None, None, "contiguous", False, kept.symbols)
 
-    return module_for
+    return code_for

@@ -59,19 +59,23 @@ def jit_loader(source: bytes, entry_point: str, folder: Path | None) -> Loader:
         if folder is None:
             return entry_point, _module(device, compile_program(source, device.compile_target_flags))
         path = _path_in(folder, device)
-        made_of = path.with_suffix(".source")  # a hash, without which another program's file would be taken
-        digest = hashlib.sha256(source).hexdigest()
-        if path.is_file() and made_of.is_file() and made_of.read_text() == digest:
-            logger.debug("Loading vmfb from cache: %s", path)
-            return entry_point, _module(device, path.read_bytes())
+        made_of = path.with_suffix(".source")  # hashes, without which another program's file would be taken
+        if path.is_file() and made_of.is_file():
+            vmfb = path.read_bytes()
+            if made_of.read_text() == _hashes(source, vmfb):
+                logger.debug("Loading vmfb from cache: %s", path)
+                return entry_point, _module(device, vmfb)
         vmfb = compile_program(source, device.compile_target_flags)
         logger.debug("Writing vmfb to cache: %s", path)
-        made_of.unlink(missing_ok=True)
         write_atomically(path, vmfb)
-        write_atomically(made_of, digest.encode())
+        write_atomically(made_of, _hashes(source, vmfb).encode())
         return entry_point, _module(device, vmfb)
 
     return load
+
+
+def _hashes(source: bytes, vmfb: bytes) -> str:
+    return f"{hashlib.sha256(source).hexdigest()} {hashlib.sha256(vmfb).hexdigest()}"
 
 
 def file_loader(entry_point: str, folder: Path) -> Loader:

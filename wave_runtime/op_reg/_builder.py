@@ -40,11 +40,11 @@ class KernelBuilder(ABC):
 
     def arg_value(self, index: int) -> Any:
         """The value of an argument. Raises AssertionError where there is none."""
-        if not 0 <= index < len(self.arg_bindings):
-            raise AssertionError(
-                f"Out of range access to kernel arg. Expected 0..{len(self.arg_bindings)}. Got {index}"
-            )
-        value = self.arg_bindings[index]
+        try:
+            value = self.arg_bindings[index]
+        except IndexError:
+            count = len(self.arg_bindings)
+            raise AssertionError(f"Out of range access to kernel arg. Expected 0..{count}. Got {index}") from None
         if value is None:
             raise AssertionError(f"No `Value` is available for arg {index}: kernel selection gave it an ir_arity of 0")
         return value
