@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import torch
+from custom_op_support import registered
 from runtime_support import needs_iree
-from test_custom_op import registered
 
 from wave_runtime.op_reg import (
     CustomOp,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from test_custom_op import LIBRARY, Counted, registered
+from custom_op_support import LIBRARY, Counted, registered
 
 from wave_runtime.op_reg import (
     AttrArg,
