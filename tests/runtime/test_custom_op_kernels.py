@@ -218,6 +218,16 @@ def test_lists_and_optional_tensors() -> None:
     result, nothing = op([a, a.T.contiguous().T])
     assert torch.equal(result, a + a)
     assert nothing is None
+
+    def model(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        total, _ = op([a, a[::2].repeat(2, 1)])
+        return total, *op([a], a.view(-1), [a.size(0), 2])
+
+    traced = torch.compile(model, fullgraph=True, dynamic=True, backend="aot_eager")
+    for size in (4, 8):
+        wide = torch.randn(size, 6)
+        assert all(map(torch.equal, traced(wide), model(wide)))
+    before = instance.generated
     result, doubled = op([a, a], a.view(-1), [1, 2])
     assert torch.equal(doubled, 2 * a.view(-1))
-    assert instance.generated == 2
+    assert instance.generated == before + 1

@@ -168,6 +168,28 @@ def test_jit_compile(kind: str, tmp_path: Path) -> None:
     assert torch.equal(launch(torch.ones(3), torch.ones(3)), torch.full((3,), 2.0))
 
 
+PARAMETER = """
+util.global private @param = #flow.parameter.named<"param"> : tensor<4xi32>
+func.func @main(%a: tensor<4xi32>) -> tensor<4xi32> {
+  %param = util.global.load @param : tensor<4xi32>
+  %0 = arith.addi %a, %param : tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
+"""
+
+
+def test_parameters() -> None:
+    from iree.runtime import ParameterIndex
+
+    index = ParameterIndex()
+    index.add_splat("param", (5).to_bytes(4, "little"), 16)
+    providers = [index.create_provider()]
+    add = Launchable.jit_compile(PARAMETER, parameter_providers=providers, entry_point="main")
+    assert add(torch.arange(4, dtype=torch.int32)).tolist() == [5, 6, 7, 8]
+    with pytest.raises(ValueError, match="required module 'io_parameters' not registered"):
+        Launchable.jit_compile(PARAMETER, entry_point="main").preload(CPU)
+
+
 def test_jit_compile_fails() -> None:
     with pytest.raises(RuntimeError, match=r"JIT compilation failed. See diagnostics.\n(.|\n)*custom op 'nonsense'"):
         Launchable.jit_compile("nonsense").preload(CPU)
