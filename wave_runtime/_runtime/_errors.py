@@ -41,6 +41,8 @@ def require(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
+        if not str(error.name).startswith("iree"):  # what IREE needs is missing
+            raise
         package = "iree-base-compiler" if module.startswith("iree.compiler") else "iree-base-runtime"
         what = "MLIR is compiled" if package == "iree-base-compiler" else "VMFB programs and IREE's devices are run"
         raise ModuleNotFoundError(

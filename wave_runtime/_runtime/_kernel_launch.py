@@ -96,8 +96,14 @@ class KernelLaunch:
     def kernel_for(self, device: torch.device) -> _C.Kernel:
         """The kernel that runs on a device. Raises CompileError, or ValueError where it is not in the code."""
         target = target_on(device)
-        _find_kernel(self, target)
-        return self._kernels[target]  # where compilers that trace a launch can find it, too
+        if target not in self._kernels:
+            code = self.code_for(target)
+            if isinstance(code, Module):
+                if self._name is None and len(code.kernels) != 1:
+                    raise ValueError(f"name the kernel to launch: the code has {list(code.kernels)}")
+                code = code[self._name or code.kernels[0]]
+            self._kernels[target] = code
+        return self._kernels[target]
 
     def __call__(self, *args: Any) -> None:
         """Launch on the device of the first tensor. Tensors that are only read are made contiguous."""
@@ -110,18 +116,6 @@ class KernelLaunch:
         kernel = self.kernel_for(device)
         values = [value for value in args if value is not None] if self._arguments is None else self._arguments(*args)
         kernel(*_readable(kernel, values), **geometry)
-
-
-@constant_result
-def _find_kernel(launch: KernelLaunch, target: str) -> None:
-    if target in launch._kernels:
-        return
-    code = launch.code_for(target)
-    if isinstance(code, Module):
-        if launch._name is None and len(code.kernels) != 1:
-            raise ValueError(f"name the kernel to launch: the code has {list(code.kernels)}")
-        code = code[launch._name or code.kernels[0]]
-    launch._kernels[target] = code
 
 
 def _loaded(code: Binary | Mapping[str, Binary], **declared: Any) -> Module:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -239,6 +241,18 @@ class Launchable:
         return found
 
 
+_kernel_launchables: weakref.WeakValueDictionary[int, _KernelLaunchable] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
+
+
+@constant_result
+def _make_ready(number: int, device: torch.device) -> None:
+    """Preload one of them, also while torch.compile traces a call: it takes no objects as constants, but numbers."""
+    launchable = _kernel_launchables[number]
+    if device not in launchable._loaded:
+        launchable.preload(device)
+
+
 class _KernelLaunchable(Launchable):
     """A kernel, and what makes its results."""
 
@@ -247,6 +261,8 @@ class _KernelLaunchable(Launchable):
         self._launch = launch
         self._results = results
         self._loaded: set[torch.device] = set()
+        self._number = next(_numbers)
+        _kernel_launchables[self._number] = self
 
     def preload(self, device: torch.device) -> None:
         place = torch.empty(0, device=device).device  # with its index
@@ -259,17 +275,11 @@ class _KernelLaunchable(Launchable):
 
     def __call__(self, *args: Any, device: torch.device | None = None, outputs: Sequence[torch.Tensor] = ()) -> Any:
         place = self._place(args, device, outputs)
-        _make_ready(self, place)
+        _make_ready(self._number, place)
         made = outputs or (None if self._results is None else self._results(*args))
         results = [made] if isinstance(made, torch.Tensor) else list(made or ())
         self._launch(*args, *results)
         return results[0] if len(results) == 1 else results or None
-
-
-@constant_result
-def _make_ready(launchable: _KernelLaunchable, device: torch.device) -> None:
-    if device not in launchable._loaded:
-        launchable.preload(device)
 
 
 def _kernel_name(entry_point: str) -> str | None:

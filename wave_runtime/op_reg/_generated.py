@@ -71,9 +71,8 @@ def _kernel_for(selection: EagerKernelSelection, device: torch.device) -> Launch
             builder = EagerKernelBuilder(selection, device, target)
             with builder.generating():
                 launch = selection.op.generate(selection, builder)
-                # Two fences, and no word with the compiler until a call needs it.
-                program = None if launch is not None else jit_loader(builder.finish(), "main$async", None)
-            _kernels[key] = Launchable(program) if launch is None else launch
+                source = builder.finish() if launch is None else b""
+            _kernels[key] = Launchable(jit_loader(source, "main$async", None)) if launch is None else launch
         return _kernels[key]
 
 
