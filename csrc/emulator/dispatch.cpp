@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr u64 kQuantum = u64{1} << 20;
 /// A launch that is over sooner runs on the calling thread alone: others take tens of microseconds to wake.
 constexpr auto kSoon = std::chrono::microseconds(100);
-constexpr auto kInterruptPeriod = std::chrono::milliseconds(100);
+constexpr auto kPollPeriod = std::chrono::milliseconds(100);
 
 /// Hands workgroups to workers. A workgroup that cannot go on waits in a queue while new ones start (they may be what
 /// it polls memory for), up to as many as the device would hold.
@@ -51,7 +51,7 @@ class Scheduler {
       while (std::unique_ptr<Workgroup> group = take(is_caller)) {
         const Workgroup::Progress progress = run(*group);
         put_back(std::move(group), progress);
-        if (is_caller) poll_interrupt();
+        if (is_caller) poll();
         if (is_caller && wants_help()) return;
       }
     } catch (...) {
@@ -73,6 +73,11 @@ class Scheduler {
     return dispatch.parallel && !dispatch.deterministic && dispatch.observer == nullptr;
   }
   bool wants_help() const { return !several_threads_ && has_help() && Clock::now() - begin_ > kSoon; }
+
+  u64 finished() {
+    std::lock_guard lock(mutex_);
+    return finished_;
+  }
 
   bool is_done() {
     std::lock_guard lock(mutex_);
@@ -100,9 +105,9 @@ class Scheduler {
         return group;
       }
       if (!is_caller) return nullptr;
-      changed_.wait_for(lock, kInterruptPeriod);
+      changed_.wait_for(lock, kPollPeriod);
       lock.unlock();
-      poll_interrupt();
+      poll();
       lock.lock();
     }
   }
@@ -127,11 +132,11 @@ class Scheduler {
     free_.push_back(std::move(group));
   }
 
-  void poll_interrupt() {
+  void poll() {
     const Clock::time_point now = Clock::now();
-    if (now - last_poll_ < kInterruptPeriod || !launch_.dispatch.interrupted) return;
+    if (now - last_poll_ < kPollPeriod || !launch_.dispatch.poll) return;
     last_poll_ = now;
-    launch_.dispatch.interrupted();
+    launch_.dispatch.poll(finished(), launch_.workgroups);
   }
 
   /// Keeps the error of the workgroup with the lowest number, so that reports repeat where threads do not matter.

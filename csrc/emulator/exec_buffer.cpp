@@ -40,7 +40,7 @@ struct BufferLanes {
 
   Buffer buffer;
   const Row* rows;
-  Addresses addresses;
+  Addresses<u64> addresses;
   Row within;  ///< ~0 for the lanes of `addresses`
   Row partly;  ///< ~0 for the lanes to look at dword by dword
   bool any_within, any_partly;

@@ -22,10 +22,10 @@ namespace {
 /// DS: a vector address and an offset, whose sum has 32 bits: compilers make negative addresses with offsets that bring
 /// them back.
 struct Lds : LdsMemory {
-  static bool find(const Wave& wave, const Op* op, Addresses& addresses) {
+  static bool find(const Wave& wave, const Op* op, Addresses<u32>& addresses) {
     return find_at(wave, op, op->imm, addresses);
   }
-  static bool find_at(const Wave& wave, const Op* op, u32 offset, Addresses& addresses) {
+  static bool find_at(const Wave& wave, const Op* op, u32 offset, Addresses<u32>& addresses) {
     const Row& row = wave.v[op->src[0]];
     for (int i = 0; i < kLanes; ++i) addresses.lane[i] = row.lane[i] + offset;
     return addresses.find_range(wave.exec_lanes);
@@ -33,28 +33,30 @@ struct Lds : LdsMemory {
 };
 
 /// LDS at an address that the instruction takes from M0, without a vector address.
-u64 scalar_address(const Wave& wave, const Op* op) { return (wave.s[sreg::kM0] & 0xffffu) + op->imm; }
+u32 scalar_address(const Wave& wave, const Op* op) { return (wave.s[sreg::kM0] & 0xffffu) + op->imm; }
 
 /// The same, and a dword for each lane from there on (ADDTID).
 struct LdsByLane : Lds {
-  static bool find(const Wave& wave, const Op* op, Addresses& addresses) {
-    const u64 base = scalar_address(wave, op);
-    for (int i = 0; i < kLanes; ++i) addresses.lane[i] = base + sizeof(u32) * static_cast<u32>(i);
+  static bool find(const Wave& wave, const Op* op, Addresses<u32>& addresses) {
+    const u32 base = scalar_address(wave, op);
+    for (u32 i = 0; i < kLanes; ++i) addresses.lane[i] = base + sizeof(u32) * i;
     return addresses.find_range(wave.exec_lanes);
   }
 };
 
 /// The addresses of a two-address form, whose offsets count kUnit bytes.
 template <u32 kUnit>
-bool find_two(const Wave& wave, const Op* op, Addresses (&addresses)[2]) {
-  return Lds::find_at(wave, op, (op->imm & 0xffff) * kUnit, addresses[0]) &&
-         Lds::find_at(wave, op, (op->imm >> 16) * kUnit, addresses[1]);
+bool find_two(const Wave& wave, const Op* op, Addresses<u32> (&addresses)[2]) {
+  const u32 first = (op->imm & 0xffff) * kUnit, second = (op->imm >> 16) * kUnit;
+  if (!Lds::find_at(wave, op, first, addresses[0])) return false;
+  addresses[1] = addresses[0].moved(second - first);
+  return true;
 }
 
 /// The result may overwrite the address, so both are read first.
 template <int kDwords, u32 kUnit>
 const Op* ds_read2(Wave& wave, const Op* op) {
-  Addresses addresses[2];
+  Addresses<u32> addresses[2];
   if (!find_two<kUnit>(wave, op, addresses)) return next(op);
   for (int k = 0; k < 2; ++k) {
     load_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses[k], &wave.v[op->dst + k * kDwords]);
@@ -64,7 +66,7 @@ const Op* ds_read2(Wave& wave, const Op* op) {
 
 template <int kDwords, u32 kUnit>
 const Op* ds_write2(Wave& wave, const Op* op) {
-  Addresses addresses[2];
+  Addresses<u32> addresses[2];
   if (!find_two<kUnit>(wave, op, addresses)) return next(op);
   for (int k = 0; k < 2; ++k) {
     store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses[k], &wave.v[op->src[1 + k]]);
@@ -141,7 +143,7 @@ const Op* ds_count(Wave& wave, const Op* op) {
 /// An atomic of one address. A second operand is in registers of its own.
 template <auto kModify>
 const Op* ds_atomic(Wave& wave, const Op* op) {
-  Addresses addresses;
+  Addresses<u32> addresses;
   if (!Lds::find(wave, op, addresses)) return next(op);
   const Row *first = &wave.v[op->src[1]], *second = Atomic<kModify>::kHasTwo ? &wave.v[op->src[2]] : nullptr;
   modify_rows<Lds, kModify>(wave, op, addresses, first, second);
@@ -157,7 +159,7 @@ T cmpst(T old, T expected, T value) {
 /// Two exchanges: all of a lane's reads come before its writes.
 template <class T, u32 kUnit>
 const Op* ds_wrxchg2(Wave& wave, const Op* op) {
-  Addresses addresses[2];
+  Addresses<u32> addresses[2];
   if (!find_two<kUnit>(wave, op, addresses)) return next(op);
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
@@ -172,7 +174,7 @@ const Op* ds_wrxchg2(Wave& wave, const Op* op) {
 
 /// Replaces either dword where bit 31 of the new one says so, and clears that bit.
 const Op* ds_condxchg32_rtn_b64(Wave& wave, const Op* op) {
-  Addresses addresses;
+  Addresses<u32> addresses;
   if (!Lds::find(wave, op, addresses)) return next(op);
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;

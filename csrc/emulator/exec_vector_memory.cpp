@@ -21,7 +21,7 @@ namespace {
 
 /// GLOBAL: a 64-bit vector address, or a scalar address and a 32-bit vector offset.
 struct Global : GlobalMemory {
-  static bool find(const Wave& wave, const Op* op, Addresses& addresses) {
+  static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
     const u64 offset = sign_extend(op->imm);
     const Row* row = &wave.v[op->src[0]];
     if (op->src[2] == kNoOperand) {
@@ -36,13 +36,14 @@ struct Global : GlobalMemory {
 
 /// SCRATCH: each lane has bytes of its own, from address 0 on.
 struct Scratch {
-  static bool find(const Wave& wave, const Op* op, Addresses& addresses) {
+  using Address = u64;
+  static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
     const u64 base = sign_extend(op->imm) + (op->src[2] == kNoOperand ? 0 : wave.s[op->src[2]]);
     const Row* row = op->src[0] == kNoOperand ? nullptr : &wave.v[op->src[0]];
     for (int i = 0; i < kLanes; ++i) addresses.lane[i] = static_cast<u32>(base + (row == nullptr ? 0 : row->lane[i]));
     return addresses.find_range(wave.exec_lanes);
   }
-  static bool covers(const Wave&, const Addresses&, u32, bool) { return false; }        // not memory that lanes share
+  static bool covers(const Wave&, const Addresses<u64>&, u32, bool) { return false; }   // not memory that lanes share
   static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }  // not called
   static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
     std::memcpy(to, at(wave, address, size, "a load of ", lane), size);

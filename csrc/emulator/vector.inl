@@ -111,6 +111,8 @@ inline T load_lane(const Row* rows, int lane) {
   } else if constexpr (kIsPair16<T>) {
     using Element = typename PairElement<T>::type;
     return {from_bits16<Element>(static_cast<u16>(bits)), from_bits16<Element>(static_cast<u16>(bits >> 16))};
+  } else if constexpr (std::is_same_v<T, Float32x2>) {
+    return {__builtin_bit_cast(f32, bits), __builtin_bit_cast(f32, rows[1].lane[lane])};
   } else if constexpr (sizeof(T) == 8) {
     return __builtin_bit_cast(T, u64{rows[1].lane[lane]} << 32 | bits);
   } else {
@@ -131,6 +133,9 @@ inline void store_lane(Row* rows, int lane, T value, u32 mask, bool saturates) {
   } else if constexpr (kIsPair16<T>) {
     const u32 high = to_bits16(value.high, saturates);
     blend_lane(rows[0], lane, to_bits16(value.low, saturates) | high << 16, mask);
+  } else if constexpr (std::is_same_v<T, Float32x2>) {
+    blend_lane(rows[0], lane, __builtin_bit_cast(u32, value.low), mask);
+    blend_lane(rows[1], lane, __builtin_bit_cast(u32, value.high), mask);
   } else if constexpr (sizeof(T) == 8) {
     const u64 bits = __builtin_bit_cast(u64, value);
     blend_lane(rows[0], lane, static_cast<u32>(bits), mask);
@@ -295,7 +300,7 @@ struct Vector<kBody, Result (*)(Args...)> {
       for (int i = 0; i < kLanes; ++i) {
         const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...);
         store_lane(result, i, value.value, exec.lane[i], false);
-        bits.lane[i] = 0u - u32{value.carry};
+        bits.lane[i] = 0u - value.carry;
       }
       wave.set_mask(op->dst2, pack_mask(bits) & pack_mask(exec));
     } else {

@@ -3,8 +3,9 @@
 //
 // An address space is a struct of static functions that the templates below take as Space:
 //
-//   bool find(const Wave&, const Op*, Addresses&)                the lanes' addresses; false where no lane is enabled
-//   bool covers(const Wave&, const Addresses&, u32 size, bool)   whether host() is right for all of them
+//   Address                                                      u64, or u32 where addresses have 32 bits
+//   bool find(const Wave&, const Op*, Addresses<Address>&)       the lanes' addresses; false where no lane is enabled
+//   bool covers(const Wave&, const Addresses<Address>&, u32 size, bool)   whether host() is right for all of them
 //   u8* host(const Wave&, u64 address)
 //   void read(Wave&, u64 address, void* to, u32 size, int lane)  and write: with the space's checks; they throw Fault
 //   u8* atomic(Wave&, u64 address, u32 size, int lane)           where an atomic may work; throws Fault
@@ -12,32 +13,74 @@
 
 namespace wave::emulator::WAVE_SIMD {
 
+/// How many lanes' dwords are copied at once where they lie side by side.
+inline constexpr u32 kContiguous = 16;
+
 /// Where the lanes of a wave access memory.
+template <class Address>
 struct Addresses {
-  u64 lane[kLanes];
+  Address lane[kLanes];
   const Row* enabled;  ///< ~0 for the lanes that access it, 0 for the others
-  u64 low;             ///< the lowest address of an enabled lane
-  u64 high;            ///< ... and the highest: of an access's first byte
+  Address low;         ///< the lowest address of an enabled lane
+  Address high;        ///< ... and the highest: of an access's first byte
+
+  /// A lane's mask in as many bits as addresses have.
+  static Address mask(u32 enabled) { return static_cast<Address>(sign_extend(enabled)); }
 
   /// Sets the range of the addresses. False where no lane is enabled.
   bool find_range(const Row& enabled_lanes) {
     enabled = &enabled_lanes;
-    u64 lowest = ~u64{0}, highest = 0;
+    Address lowest = ~Address{0}, highest = 0;
     for (int i = 0; i < kLanes; ++i) {
-      const u64 mask = sign_extend(enabled_lanes.lane[i]);
-      lowest = std::min(lowest, lane[i] | ~mask);
-      highest = std::max(highest, lane[i] & mask);
+      const Address enable = mask(enabled_lanes.lane[i]);
+      lowest = std::min(lowest, lane[i] | ~enable);
+      highest = std::max(highest, lane[i] & enable);
     }
     low = lowest;
     high = highest;
     return low <= high;
   }
+
+  /// The same, `offset` behind.
+  Addresses moved(Address offset) const {
+    Addresses result;
+    for (int i = 0; i < kLanes; ++i) result.lane[i] = lane[i] + offset;
+    result.enabled = enabled;
+    result.low = low + offset;
+    result.high = high + offset;
+    if (result.low > result.high) result.find_range(*enabled);  // some have wrapped around
+    return result;
+  }
+
+  /// Whether all lanes are enabled, and of each sixteen every lane accesses the `size` bytes behind those of the lane
+  /// before it: how work-items of a row of a tile, or of a whole wave, do.
+  bool are_contiguous(u32 size) const {
+    if (lane[kContiguous - 1] - lane[0] != size * (kContiguous - 1)) return false;  // most that are not differ here
+    constexpr u32 kAtOnce = sizeof(Chunk) / sizeof(Address);
+    Chunk differences{};
+    for (u32 i = 0; i < kLanes; i += kAtOnce) {
+      Chunk addresses, steps;
+      std::memcpy(&addresses, &lane[i], sizeof(Chunk));
+      for (u32 k = 0; k < kAtOnce; ++k) steps[k] = size * ((i + k) % kContiguous);
+      differences |= addresses - lane[i / kContiguous * kContiguous] - steps;
+    }
+    Address any = 0;
+    for (u32 k = 0; k < kAtOnce; ++k) any |= differences[k];
+    u32 all_enabled = ~0u;
+    for (int i = 0; i < kLanes; ++i) all_enabled &= enabled->lane[i];
+    return any == 0 && all_enabled == ~0u;
+  }
+
+ private:
+  // Written out for vectors: compilers transpose the loop.
+  typedef Address Chunk __attribute__((vector_size(64)));
 };
 
 /// The memory of the launch: what the address spaces beyond LDS and scratch end in.
 struct GlobalMemory {
+  using Address = u64;
   static constexpr bool kShared = true;
-  static bool covers(const Wave& wave, const Addresses& addresses, u32 size, bool write) {
+  static bool covers(const Wave& wave, const Addresses<u64>& addresses, u32 size, bool write) {
     return memory_of(wave).covers(addresses.low, addresses.high + size, write);
   }
   static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }
@@ -52,9 +95,10 @@ struct GlobalMemory {
 
 /// LDS of the wave's workgroup, from address 0 on.
 struct LdsMemory {
+  using Address = u32;
   static constexpr bool kShared = false;
-  static bool covers(const Wave& wave, const Addresses& addresses, u32 size, bool) {
-    return addresses.high + size <= wave.group->lds_size();
+  static bool covers(const Wave& wave, const Addresses<u32>& addresses, u32 size, bool) {
+    return u64{addresses.high} + size <= wave.group->lds_size();
   }
   static u8* host(const Wave& wave, u64 address) { return wave.group->lds() + address; }
   static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
@@ -140,25 +184,41 @@ struct FourLanes {
   }
 };
 
+/// The value, which a compiler cannot see: it would take addresses out of vector registers one by one, which is slower
+/// than to load them.
+template <class T>
+inline T opaque(T value) {
+  asm("" : "+r"(value));
+  return value;
+}
+
 /// Loads the values of all lanes from memory that is known to be covered, those of disabled lanes from the lowest
 /// address: the loop is without branches.
 template <class Space, class T, int kCount>
-inline void load_covered(const Wave& wave, const Addresses& addresses, Row (&rows)[kCount]) {
-  u64 at[kLanes];
+inline void load_covered(const Wave& wave, const Addresses<typename Space::Address>& addresses, Row (&rows)[kCount]) {
+  if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
+    if (addresses.are_contiguous(sizeof(T))) {
+      for (u32 i = 0; i < kLanes; i += kContiguous) {
+        std::memcpy(&rows[0].lane[i], Space::host(wave, addresses.lane[i]), sizeof(T) * kContiguous);
+      }
+      return;
+    }
+  }
+  typename Space::Address at[kLanes];
   for (int i = 0; i < kLanes; ++i) {
-    const u64 mask = sign_extend(addresses.enabled->lane[i]);
-    at[i] = (addresses.lane[i] & mask) | (addresses.low & ~mask);
+    const auto enable = addresses.mask(addresses.enabled->lane[i]);
+    at[i] = (addresses.lane[i] & enable) | (addresses.low & ~enable);
   }
   if constexpr (kCount == 1) {
     for (int i = 0; i < kLanes; ++i) {
       T value;
-      std::memcpy(&value, Space::host(wave, at[i]), sizeof(T));
+      std::memcpy(&value, Space::host(wave, opaque(at[i])), sizeof(T));
       rows[0].lane[i] = static_cast<u32>(static_cast<i32>(value));
     }
   } else {
     for (int i = 0; i < kLanes; i += 4) {
       FourLanes lanes{};
-      for (int j = 0; j < 4; ++j) lanes.read<kCount>(j, Space::host(wave, at[i + j]));
+      for (int j = 0; j < 4; ++j) lanes.read<kCount>(j, Space::host(wave, opaque(at[i + j])));
       lanes.transpose();
       for (int k = 0; k < kCount; ++k) std::memcpy(&rows[k].lane[i], lanes.dword[k], sizeof(lanes.dword[k]));
     }
@@ -167,7 +227,7 @@ inline void load_covered(const Wave& wave, const Addresses& addresses, Row (&row
 
 /// Loads kCount values of type T for each enabled lane into as many rows.
 template <class Space, class T, int kCount, Part kPart>
-inline void load_rows(Wave& wave, const Addresses& addresses, Row* rows) {
+inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, Row* rows) {
   Row values[kCount];
   if (Space::covers(wave, addresses, sizeof(T) * kCount, false)) [[likely]] {
     load_covered<Space, T, kCount>(wave, addresses, values);
@@ -185,8 +245,16 @@ inline void load_rows(Wave& wave, const Addresses& addresses, Row* rows) {
 
 /// Stores kCount rows as T for each enabled lane.
 template <class Space, class T, int kCount, Part kPart>
-inline void store_rows(Wave& wave, const Addresses& addresses, const Row* rows) {
+inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, const Row* rows) {
   const bool covered = Space::covers(wave, addresses, sizeof(T) * kCount, true);
+  if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
+    if (covered && addresses.are_contiguous(sizeof(T))) {
+      for (u32 i = 0; i < kLanes; i += kContiguous) {
+        std::memcpy(Space::host(wave, addresses.lane[i]), &rows[0].lane[i], sizeof(T) * kContiguous);
+      }
+      return;
+    }
+  }
   const auto put = [&](int lane, const T* value) {
     if (addresses.enabled->lane[lane] == 0) return;
     if (covered) [[likely]] {
@@ -212,14 +280,14 @@ inline void store_rows(Wave& wave, const Addresses& addresses, const Row* rows) 
 
 template <class Space, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* load(Wave& wave, const Op* op) {
-  Addresses addresses;
+  Addresses<typename Space::Address> addresses;
   if (Space::find(wave, op, addresses)) load_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[op->dst]);
   return next(op);
 }
 
 template <class Space, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* store(Wave& wave, const Op* op) {
-  Addresses addresses;
+  Addresses<typename Space::Address> addresses;
   if (Space::find(wave, op, addresses)) store_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[op->src[1]]);
   return next(op);
 }
@@ -234,7 +302,7 @@ inline void write_lds_slot(Wave& wave, const Op* op, u32 dword, int lane) {
 
 /// Loads T for each enabled lane into LDS.
 template <class Space, class T>
-inline void load_to_lds(Wave& wave, const Op* op, const Addresses& addresses) {
+inline void load_to_lds(Wave& wave, const Op* op, const Addresses<typename Space::Address>& addresses) {
   Row values;
   load_rows<Space, T, 1, Part::Whole>(wave, addresses, &values);
   for (int i = 0; i < kLanes; ++i) {
@@ -244,7 +312,7 @@ inline void load_to_lds(Wave& wave, const Op* op, const Addresses& addresses) {
 
 template <class Space, class T>
 const Op* load_lds(Wave& wave, const Op* op) {
-  Addresses addresses;
+  Addresses<typename Space::Address> addresses;
   if (Space::find(wave, op, addresses)) load_to_lds<Space, T>(wave, op, addresses);
   return next(op);
 }
@@ -269,10 +337,12 @@ inline void set_value(Row* rows, T value, int lane) {
 /// Where lanes' atomics on T may work: checked all at once, or lane by lane.
 template <class Space, class T>
 class AtomicTargets {
+  using Lanes = Addresses<typename Space::Address>;
+
  public:
-  AtomicTargets(Wave& wave, const Addresses& addresses) : wave_(wave), addresses_(addresses) {
-    u64 bits = 0;
-    for (int i = 0; i < kLanes; ++i) bits |= addresses.lane[i] & sign_extend(addresses.enabled->lane[i]);
+  AtomicTargets(Wave& wave, const Lanes& addresses) : wave_(wave), addresses_(addresses) {
+    typename Space::Address bits = 0;
+    for (int i = 0; i < kLanes; ++i) bits |= addresses.lane[i] & addresses.mask(addresses.enabled->lane[i]);
     checked_ = bits % sizeof(T) == 0 && Space::covers(wave, addresses, sizeof(T), true);
   }
   u8* operator[](int lane) const {
@@ -282,14 +352,15 @@ class AtomicTargets {
 
  private:
   Wave& wave_;
-  const Addresses& addresses_;
+  const Lanes& addresses_;
   bool checked_;
 };
 
 /// A read-modify-write for each enabled lane, in lane order. The rows of operands are given: the second one counts
 /// where the function has two.
 template <class Space, auto kModify>
-inline void modify_rows(Wave& wave, const Op* op, const Addresses& addresses, const Row* first, const Row* second) {
+inline void modify_rows(Wave& wave, const Op* op, const Addresses<typename Space::Address>& addresses, const Row* first,
+                        const Row* second) {
   using T = typename Atomic<kModify>::Value;
   const AtomicTargets<Space, T> targets(wave, addresses);
   for (int i = 0; i < kLanes; ++i) {
@@ -308,7 +379,7 @@ inline const Row* second_operand(const Row* first) {
 
 template <class Space, auto kModify>
 const Op* atomic(Wave& wave, const Op* op) {
-  Addresses addresses;
+  Addresses<typename Space::Address> addresses;
   if (!Space::find(wave, op, addresses)) return next(op);
   const Row* data = &wave.v[op->src[1]];
   modify_rows<Space, kModify>(wave, op, addresses, data, second_operand<kModify>(data));

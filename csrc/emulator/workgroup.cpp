@@ -76,8 +76,16 @@ u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer) {
   return run_instructions(wave, quantum, [](Wave& w, const Op* op) { return op->execute(w, op); });
 }
 
-u32 packed_work_item(u32 item, const std::array<u32, 3>& block) {
-  return item % block[0] | (item / block[0] % block[1]) << 10 | (item / block[0] / block[1]) << 20;
+/// The work-items' ids within the workgroup, ten bits for each axis; poison in lanes that have none.
+std::vector<Row> packed_work_items(const LaunchState& launch) {
+  const auto& block = launch.dispatch.block;
+  std::vector<Row> rows(launch.waves);
+  for (Row& row : rows) std::fill_n(row.lane, kLanes, kPoison);
+  for (u32 item = 0; item < launch.work_items; ++item) {
+    const u32 packed = item % block[0] | (item / block[0] % block[1]) << 10 | (item / block[0] / block[1]) << 20;
+    rows[item / launch.lanes].lane[item % launch.lanes] = packed;
+  }
+  return rows;
 }
 
 }  // namespace
@@ -94,6 +102,8 @@ const Op* Wave::jump(u64 address) {
 
 Workgroup::Workgroup(const LaunchState& launch)
     : launch_(launch),
+      function_(launch.module.function(launch.entry, launch.limits)),
+      work_items_(packed_work_items(launch)),
       waves_(launch.waves),
       registers_(new Row[size_t{launch.waves} * (launch.limits.vgprs + launch.limits.agprs)]),
       lds_(new u8[launch.lds_size]),
@@ -126,15 +136,12 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.instructions = 0;
   wave.status = Status::Running;
 
-  const u32 first = index * launch_.lanes;
-  const u32 items = std::min(launch_.lanes, launch_.work_items - first);
-  for (u32 lane = 0; lane < items; ++lane) {
-    wave.v[0].lane[lane] = packed_work_item(first + lane, launch_.dispatch.block);
-  }
+  wave.v[0] = work_items_[index];
   std::fill_n(wave.s, 128, kPoison);
   launch_.set_initial_state(wave, id_);
+  const u32 items = std::min(launch_.lanes, launch_.work_items - index * launch_.lanes);
   wave.set_exec(items == kLanes ? ~u64{0} : (u64{1} << items) - 1);
-  wave.function = &launch_.module.function(launch_.entry, launch_.limits);
+  wave.function = &function_;
   wave.op = wave.function->at(launch_.entry);
   if (launch_.dispatch.observer != nullptr) launch_.dispatch.observer->start(wave);
 }

@@ -44,6 +44,8 @@ class Workgroup {
   bool release_barrier();
 
   const LaunchState& launch_;
+  const Function& function_;     ///< where waves start
+  std::vector<Row> work_items_;  ///< of each wave: what it finds in v0
   u64 number_ = 0;
   std::array<u32, 3> id_{};
   std::vector<Wave> waves_;

@@ -118,7 +118,7 @@ void run(const Launch& launch, Via via) {
   dispatch.parallel = host_threads();
   const char* limit = std::getenv("WAVE_RUNTIME_MAX_INSTRUCTIONS");
   dispatch.max_instructions = limit == nullptr ? 0 : std::strtoull(limit, nullptr, 10);
-  dispatch.interrupted = [] {
+  dispatch.poll = [](uint64_t, uint64_t) {
     if (is_ending()) throw Failure(hipErrorDeinitialized);
   };
   const emulator::Statistics statistics = emulator::run(dispatch);

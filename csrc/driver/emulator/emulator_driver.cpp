@@ -19,6 +19,7 @@ class EmulatorDriver : public Driver {
     return std::make_unique<EmulatorModule>(std::move(code));
   }
   bool is_capturing(void*) override { return false; }
+  std::optional<int> device_of(const void*) override { return std::nullopt; }
   void synchronize(int, void*) override {}
 
  private:

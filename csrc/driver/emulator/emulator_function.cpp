@@ -7,6 +7,7 @@
 #include "code_object/occupancy.h"
 #include "driver/emulator/environment.h"
 #include "driver/emulator/observe.h"
+#include "driver/emulator/progress_bar.h"
 #include "driver/emulator_profile.h"
 #include "emulator/dispatch.h"
 #include "emulator/process_memory.h"
@@ -52,7 +53,11 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.parallel = launch.host->parallel;
   dispatch.max_instructions = max_instructions();
   dispatch.deterministic = is_set("WAVE_RUNTIME_DETERMINISTIC");
-  if (auto* check = interrupt_check.load()) dispatch.interrupted = check;
+  ProgressBar bar(kernel_.metadata.name);
+  dispatch.poll = [&bar, check = interrupt_check.load()](u64 finished, u64 workgroups) {
+    if (check != nullptr) check();
+    bar.show(finished, workgroups);
+  };
   const std::unique_ptr<Observation> observation = Observation::from_environment();
   dispatch.observer = observation.get();
   const emulator::Statistics result = run_observed(dispatch, observation.get());
