@@ -70,28 +70,32 @@ std::string later_routine(std::string_view name) {
 
 bool is_dpp8(Format format) { return format >= Format::VOP1_DPP8 && format <= Format::VOP3P_DPP8; }
 
-std::string routine_name(const Instruction& instruction) {
+std::string later_routine_of(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
-  const std::string_view name = isa::base_name(row);
-  if (row.generation == Generation::GFX9) return std::string(name);
   if (is_dpp8(row.format) || row.format == Format::VOPD) return "";
+  const std::string_view name = isa::base_name(row);
   if (name == "v_dot4_i32_iu8") return dot_product(instruction, "v_dot4_i32_i8", "v_dot4_u32_u8");
   if (name == "v_dot8_i32_iu4") return dot_product(instruction, "v_dot8_i32_i4", "v_dot8_u32_u4");
   return later_routine(name);
 }
 
-}  // namespace
-
 /// Integer saturation (CLAMP) is a routine of its own: "v_add_u32 clamp". Instructions whose results always fit have
 /// none. CLAMP of floats is an output modifier.
-Execute find_routine(const Instruction& instruction) {
-  const std::string name = routine_name(instruction);
+Execute find_with_saturation(const Instruction& instruction, std::string_view name) {
   const bool clamps = (instruction.row->modifiers & isa::kClamp) && instruction[Field::CLAMP] != 0;
   const Execute saturating = clamps ? find_body(text(name, " clamp")) : nullptr;
   return saturating != nullptr ? saturating : find_body(name);
 }
 
-Execute dual_routine(Generation, std::string_view mnemonic) {
+}  // namespace
+
+Execute find_routine(const Instruction& instruction) {
+  if (instruction.row->generation == Generation::GFX9)
+    return find_with_saturation(instruction, isa::base_name(*instruction.row));
+  return find_with_saturation(instruction, later_routine_of(instruction));
+}
+
+Execute dual_routine(std::string_view mnemonic) {
   constexpr std::string_view kPrefix = "v_dual_";
   return find_body(later_routine(text("v_", mnemonic.substr(kPrefix.size()))));
 }

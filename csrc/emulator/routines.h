@@ -21,7 +21,7 @@ inline constexpr u16 kDppFetchInactive = 1u << 15;
 Execute find_routine(const isa::Instruction& instruction);
 
 /// The routine of one half of a VOPD instruction, by its mnemonic ("v_dual_mul_f32").
-Execute dual_routine(isa::Generation generation, std::string_view mnemonic);
+Execute dual_routine(std::string_view mnemonic);
 
 /// The two mnemonics of a VOPD instruction.
 struct DualNames {

@@ -67,7 +67,7 @@ std::string unsupported(const Instruction& instruction) {
   const std::string name = row.mnemonic;
   if (row.format == Format::VOPD) {
     for (std::string_view half : {dual_names(row).first, dual_names(row).second}) {
-      if (dual_routine(row.generation, half) == nullptr) return text(half, " is not implemented");
+      if (dual_routine(half) == nullptr) return text(half, " is not implemented");
     }
     return {};
   }
@@ -103,8 +103,8 @@ void Translator::translate_dual(const Instruction& instruction, Op& op) {
     return;
   }
   const DualNames names = dual_names(*instruction.row);
-  parts[0].execute = dual_routine(instruction.row->generation, names.first);
-  parts[1].execute = dual_routine(instruction.row->generation, names.second);
+  parts[0].execute = dual_routine(names.first);
+  parts[1].execute = dual_routine(names.second);
   const bool first_is_read = reads_result(parts[1], parts[0]), second_is_read = reads_result(parts[0], parts[1]);
   if (first_is_read) std::swap(parts[0], parts[1]);
   op.execute = first_is_read && second_is_read ? refuse_instruction : run_both;
