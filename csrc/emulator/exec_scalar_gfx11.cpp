@@ -77,6 +77,22 @@ u32 to_integer(u32 a, Wave& wave) {
   return static_cast<u32>(static_cast<T>(static_cast<i64>(limited == limited ? limited : 0.0)));
 }
 
+// Approximations to 1 ULP, which know no denormals, as those of vectors (exec_vector_transcendental.cpp).
+f64 exponential(f64 a) { return std::exp2(a); }
+f64 logarithm(f64 a) { return a < 0 ? std::numeric_limits<f64>::quiet_NaN() : std::log2(a); }
+f64 reciprocal(f64 a) { return 1 / a; }
+f64 root(f64 a) { return std::sqrt(a); }
+f64 reciprocal_root(f64 a) { return 1 / std::sqrt(a); }
+template <f64 (*kFunction)(f64)>
+const Op* transcendental(Wave& wave, const Op* op) {
+  if (op->modifiers != nullptr) fault("modifiers of a scalar transcendental function, which are not implemented");
+  check_rounding(wave);
+  const f64 value = kFunction(without_denormal(as_float(read_scalar32(wave, op, 0))));
+  const f64 normal = std::abs(value) < 0x1p-126 ? std::copysign(0.0, value) : value;
+  write_scalar32(wave, op->dst2, as_bits(static_cast<f32>(normal)));
+  return next(op);
+}
+
 bool lt(f32 a, f32 b) { return a < b; }
 bool eq(f32 a, f32 b) { return a == b; }
 bool le(f32 a, f32 b) { return a <= b; }
@@ -138,6 +154,11 @@ constexpr Body kBodies[] = {
     {"s_cvt_f32_u32", scalar<s_cvt_f32_u32>},
     {"s_cvt_i32_f32", scalar<to_integer<i32>>},
     {"s_cvt_u32_f32", scalar<to_integer<u32>>},
+    {"v_s_exp_f32", transcendental<exponential>},
+    {"v_s_log_f32", transcendental<logarithm>},
+    {"v_s_rcp_f32", transcendental<reciprocal>},
+    {"v_s_sqrt_f32", transcendental<root>},
+    {"v_s_rsq_f32", transcendental<reciprocal_root>},
     {"s_cmp_lt_f32", scalar<compare<lt>>},
     {"s_cmp_eq_f32", scalar<compare<eq>>},
     {"s_cmp_le_f32", scalar<compare<le>>},

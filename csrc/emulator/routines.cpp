@@ -70,10 +70,20 @@ std::string later_routine(std::string_view name) {
 
 bool is_dpp8(Format format) { return format >= Format::VOP1_DPP8 && format <= Format::VOP3P_DPP8; }
 
+/// Of the hardware registers, the fields of MODE that all generations have alike: rounding and denormals, bits 0 to 7.
+std::string register_access(const Instruction& instruction, std::string_view name) {
+  constexpr uint32_t kMode = 1, kShared = 8;
+  const uint32_t field = instruction[Field::SIMM16];
+  const bool is_shared = (field & 63) == kMode && (field >> 6 & 31) + (field >> 11 & 31) + 1 <= kShared;
+  return is_shared ? std::string(name) : "";
+}
+
 std::string later_routine_of(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   if (is_dpp8(row.format) || row.format == Format::VOPD) return "";
   const std::string_view name = isa::base_name(row);
+  if (name == "s_getreg_b32" || name == "s_setreg_b32" || name == "s_setreg_imm32_b32")
+    return register_access(instruction, name);
   if (name == "v_dot4_i32_iu8") return dot_product(instruction, "v_dot4_i32_i8", "v_dot4_u32_u8");
   if (name == "v_dot8_i32_iu4") return dot_product(instruction, "v_dot8_i32_i4", "v_dot8_u32_u4");
   return later_routine(name);

@@ -27,6 +27,7 @@ SIGNATURES = {
     "permute_in_scratch": "*i32 const, *i32",
     "halves": "*f16 const, *f16 const, *f16, i32",
     "uniform": "*f32 const, *f32, f32, i32",
+    "functions": "*f32 const, *f32, f32",
     "quotients": "*f64 const, *f64 const, *f64",
     "matrix": "*f16 const, *f32",
 }
@@ -119,6 +120,14 @@ def test_what_lanes_have_alike(kernels: wave_runtime.Module, scale: float, n: in
     for _ in range(n):
         total = total * torch.tensor(scale) + 1.5
     assert torch.equal(out, given + (total if total > 10 else -total) + total.trunc())
+
+
+def test_functions_and_rounding(kernels: wave_runtime.Module) -> None:
+    given, out, x = torch.arange(1, 33).float(), torch.zeros(64), 2.75
+    kernels["functions"](given, out, x, grid=1, block=32)
+    assert torch.equal(out[:32], torch.nextafter(given, torch.tensor(torch.inf)))
+    wanted = x**0.5 + 1 / x + x**-0.5 + 2**x + np.log2(x)
+    torch.testing.assert_close(out[32:], torch.full((32,), float(wanted)), rtol=1e-6, atol=0)
 
 
 def test_denormal_quotients_are_rounded_once(kernels: wave_runtime.Module) -> None:

@@ -131,6 +131,16 @@ KERNEL quotients(const double* a, const double* b, double* out) {
   out[i] = a[i] / b[i];
 }
 
+// Transcendental functions of what all lanes have alike, and another rounding mode for a while.
+KERNEL functions(const float* in, float* out, float x) {
+  const float all = __builtin_amdgcn_sqrtf(x) + __builtin_amdgcn_rcpf(x) + __builtin_amdgcn_rsqf(x) +
+                    __builtin_amdgcn_exp2f(x) + __builtin_amdgcn_logf(x);
+  __builtin_amdgcn_s_setreg(1 | 0 << 6 | 1 << 11, 1);  // f32 towards positive infinity
+  out[THREAD_X] = in[THREAD_X] + 1e-20f;
+  __builtin_amdgcn_s_setreg(1 | 0 << 6 | 1 << 11, 0);
+  out[THREAD_X + 32] = all;
+}
+
 KERNEL matrix(const f16x16* a, f32x8* c) {
 #if __GFX12__
   c[THREAD_X] = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a[0].lo, a[0].hi, c[THREAD_X]);
