@@ -5,7 +5,9 @@ Everything runs on CPU tensors; tests/gpu/test_source_module_cuda.py has an NVID
 
 from __future__ import annotations
 
+import copy as copy_module
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -357,6 +359,19 @@ def test_export(kernels: wave_runtime.SourceModule) -> None:
     q, k, _ = operands()
     program = torch.export.export(Model(), (q, k))
     torch.testing.assert_close(program.module()(q, k), 3 * q + k)
+
+
+def test_copies(kernels: wave_runtime.SourceModule) -> None:
+    """Models that hold them are copied and pickled."""
+    for copy in (copy_module.deepcopy, lambda value: pickle.loads(pickle.dumps(value))):
+        check(copy(kernels.test_kernel))
+        check(copy(kernels).test_kernel)
+
+
+def test_meta_tensors(kernels: wave_runtime.SourceModule) -> None:
+    """A launch on tensors without data does nothing."""
+    q, k, v = (tensor.to("meta") for tensor in operands())
+    kernels.test_kernel([4], [256], q, k, v, 1000)
 
 
 def test_nothing_lies_about(folder: Path, cache: Path) -> None:
