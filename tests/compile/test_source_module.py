@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 from support import ROOT
+from torch._dynamo.testing import CompileCounter
 
 import wave_runtime
 from wave_runtime.__main__ import main
@@ -347,6 +348,22 @@ def test_compiled_models(kernels: wave_runtime.SourceModule, folder: Path, backe
         check(kernels.test_kernel, factor=1)
         check(kernels.test_kernel, factor=1, bias=2, BIAS=2)
         torch.testing.assert_close(compiled(q, k), 2 * ((q + 1) + k + k + 2))
+
+
+def test_sizes_do_not_recompile(kernels: wave_runtime.SourceModule) -> None:
+    torch._dynamo.reset()
+
+    def model(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        v = torch.empty_like(q)
+        kernels.test_kernel([-(-q.numel() // 256)], [256], q, k, v, q.numel())
+        return v
+
+    counter = CompileCounter()
+    compiled = torch.compile(model, fullgraph=True, dynamic=True, backend=counter)
+    for n in (1000, 37, 4096):
+        q, k, _ = operands(n)
+        torch.testing.assert_close(compiled(q, k), 3 * q + k)
+    assert counter.frame_count == 1
 
 
 def test_export(kernels: wave_runtime.SourceModule) -> None:
