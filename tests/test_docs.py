@@ -20,6 +20,8 @@ PAGES = (
     "README.md",
     "docs/autograd.md",
     pytest.param("docs/compile.md", marks=NEEDS_CLANG),
+    pytest.param("docs/compile_kernel.md", marks=NEEDS_CLANG),
+    pytest.param("docs/cupy.md", marks=NEEDS_CLANG),
     "docs/distributed.md",
     "docs/export.md",
     "docs/gpu.md",

@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     coverage.add_argument("files", nargs="+", metavar="FILE")
     coverage.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
     _add_run(commands.add_parser("run", help="launch a kernel, or make a dumped launch again"))
-    _add_compile(commands.add_parser("compile", help="compile HIP or CUDA C++, assembly or LLVM IR"))
+    _add_compile(commands.add_parser("compile", help="compile HIP or CUDA C++, assembly, LLVM IR or MLIR"))
     selftest = commands.add_parser("selftest", help="instructions of gfx942 on a GPU against the emulator")
     selftest.add_argument("--device", choices=["hip", "cuda", "cpu"], default="hip", help="cpu: the emulator itself")
     selftest.add_argument("--cases", type=int, default=2, metavar="N", help="of each instruction and encoding")
@@ -51,7 +51,7 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="by default the source's name with .hsaco or .cubin; .s: the assembly"
     )
     parser.add_argument("--target", help='by default that of the current GPU, else "gfx942"')
-    parser.add_argument("--language", help="hip, cuda, asm or llvm")
+    parser.add_argument("--language", help="hip, cuda, asm, llvm or mlir")
     parser.add_argument("-D", action="append", default=[], dest="defines", metavar="NAME[=VALUE]", help="a macro")
     parser.add_argument("-I", action="append", default=[], dest="include_dirs", metavar="FOLDER", help="for headers")
     parser.add_argument(

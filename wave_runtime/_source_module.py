@@ -88,6 +88,9 @@ class SourceKernel:
         has_gpu = torch.cuda.is_available() and (is_for_any or torch.version.hip is not None)
         return torch.device("cuda", torch.cuda.current_device()) if has_gpu else torch.device("cpu")
 
+    def __reduce__(self) -> Any:
+        return type(self), (self.__name__, self._recipe)
+
     def __repr__(self) -> str:
         return f"<wave_runtime.SourceKernel {self.__name__} of {self._recipe.path}>"
 
@@ -125,6 +128,9 @@ class SourceModule:
         if name.startswith("__"):
             raise AttributeError(name)
         return self[name]
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._recipe,)
 
     def __repr__(self) -> str:
         return f"<wave_runtime.SourceModule {self._recipe.path}>"

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "op/raw_launch.h"
+#include "python/c_api.h"
 #include "python/kernel_object.h"
 #include "python/launch_arguments.h"
 #include "python/launch_options.h"
@@ -72,7 +73,7 @@ class Arguments {
  private:
   void read(size_t index, PyObject* argument) {
     const Parameter& parameter = kernel_.signature().parameters[index];
-    if (parameter.is_pointer && (argument == Py_None || (PyIndex_Check(argument) && !THPVariable_Check(argument)))) {
+    if (parameter.is_pointer && !THPVariable_Check(argument)) {
       const uint64_t address = argument == Py_None ? 0 : read_address(index, argument);
       packer.pointer(index, reinterpret_cast<const void*>(address));
       addresses_.push_back({index, address, true});
@@ -85,6 +86,10 @@ class Arguments {
   }
 
   uint64_t read_address(size_t index, PyObject* argument) const {
+    if (!PyIndex_Check(argument)) {
+      throw TypeError(text(kernel_.argument_text(index), ": expected a tensor or an address (",
+                           kernel_.signature().parameters[index].type_text(), "), given ", type_name(argument)));
+    }
     const py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(argument));
     if (!number) throw py::error_already_set();
     const uint64_t address = PyLong_AsUnsignedLongLong(number.ptr());

@@ -5,7 +5,9 @@ Everything runs on CPU tensors; tests/gpu/test_source_module_cuda.py has an NVID
 
 from __future__ import annotations
 
+import copy as copy_module
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -15,6 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 from support import ROOT
+from torch._dynamo.testing import CompileCounter
 
 import wave_runtime
 from wave_runtime.__main__ import main
@@ -347,6 +350,22 @@ def test_compiled_models(kernels: wave_runtime.SourceModule, folder: Path, backe
         torch.testing.assert_close(compiled(q, k), 2 * ((q + 1) + k + k + 2))
 
 
+def test_sizes_do_not_recompile(kernels: wave_runtime.SourceModule) -> None:
+    torch._dynamo.reset()
+
+    def model(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        v = torch.empty_like(q)
+        kernels.test_kernel([-(-q.numel() // 256)], [256], q, k, v, q.numel())
+        return v
+
+    counter = CompileCounter()
+    compiled = torch.compile(model, fullgraph=True, dynamic=True, backend=counter)
+    for n in (1000, 37, 4096):
+        q, k, _ = operands(n)
+        torch.testing.assert_close(compiled(q, k), 3 * q + k)
+    assert counter.frame_count == 1
+
+
 def test_export(kernels: wave_runtime.SourceModule) -> None:
     class Model(torch.nn.Module):
         def forward(self, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
@@ -357,6 +376,19 @@ def test_export(kernels: wave_runtime.SourceModule) -> None:
     q, k, _ = operands()
     program = torch.export.export(Model(), (q, k))
     torch.testing.assert_close(program.module()(q, k), 3 * q + k)
+
+
+def test_copies(kernels: wave_runtime.SourceModule) -> None:
+    """Models that hold them are copied and pickled."""
+    for copy in (copy_module.deepcopy, lambda value: pickle.loads(pickle.dumps(value))):
+        check(copy(kernels.test_kernel))
+        check(copy(kernels).test_kernel)
+
+
+def test_meta_tensors(kernels: wave_runtime.SourceModule) -> None:
+    """A launch on tensors without data does nothing."""
+    q, k, v = (tensor.to("meta") for tensor in operands())
+    kernels.test_kernel([4], [256], q, k, v, 1000)
 
 
 def test_nothing_lies_about(folder: Path, cache: Path) -> None:

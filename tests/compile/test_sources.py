@@ -229,7 +229,7 @@ def test_what_cannot_be_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"its suffix says no language: \.hip"):
         wave_runtime.compile(unknown)
     check_add(wave_runtime.compile(unknown, language="hip"))
-    with pytest.raises(ValueError, match="expected one of asm, cuda, hip, llvm"):
+    with pytest.raises(ValueError, match="expected one of asm, cuda, hip, llvm, mlir"):
         wave_runtime.compile(ADD, language="fortran")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"hip is compiled for AMD's targets \(gfx942\), not sm_90"):
         wave_runtime.compile(ADD, target="sm_90")

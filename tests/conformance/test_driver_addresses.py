@@ -64,7 +64,7 @@ def test_no_addresses(driver: Driver, module: wave_runtime.Module) -> None:
         add._launch_addresses(a.data_ptr(), -8, c.data_ptr(), 1000, grid=4, block=256)
     with pytest.raises(ValueError, match="which is no address"):
         add._launch_addresses(a.data_ptr(), 1 << 64, c.data_ptr(), 1000, grid=4, block=256)
-    with pytest.raises(TypeError, match=r"argument 1 'b': expected a tensor .*, given float"):
+    with pytest.raises(TypeError, match=r"argument 1 'b': expected a tensor or an address .*, given float"):
         add._launch_addresses(a.data_ptr(), 1.5, c.data_ptr(), 1000, grid=4, block=256)
     with pytest.raises(TypeError, match=r"takes 4 arguments .*, given 3"):
         add._launch_addresses(a.data_ptr(), b.data_ptr(), c.data_ptr(), grid=4, block=256)

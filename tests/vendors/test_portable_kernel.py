@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,13 @@ def test_as_a_kernel(scale: wave_runtime.PortableKernel) -> None:
     bound = scale.bind(a, b, 7.0, 1000, grid=4, block=256)
     bound()
     assert torch.equal(b, 7 * a)
+
+
+def test_copies_and_tensors_without_data(scale: wave_runtime.PortableKernel) -> None:
+    check(copy.deepcopy(scale))
+    check(pickle.loads(pickle.dumps(scale)))
+    a = torch.zeros(10, device="meta")
+    scale(a, torch.zeros(10, device="meta"), 2.0, 10, grid=1, block=64)
 
 
 def test_operators_change_with_the_source(scale: wave_runtime.PortableKernel, tmp_path: Path) -> None:

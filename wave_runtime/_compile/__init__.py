@@ -8,20 +8,21 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Literal
 
 import torch
 
 from wave_runtime import _C
 from wave_runtime._cache import Cache, Dependency, Kept, cache_folder
-from wave_runtime._compile import _clang, _cuda
-from wave_runtime._compile._unit import Compiled, CompileError, Unit, describe
+from wave_runtime._compile import _clang, _cuda, _hiprtc, _mlir
+from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, describe
 from wave_runtime._device import target_of
 from wave_runtime._module import Module, Writes
 
 __all__ = ["LANGUAGES", "CompileError", "Language", "assembly", "compile"]
 
-Language = Literal["hip", "cuda", "asm", "llvm"]
+Language = Literal["hip", "cuda", "asm", "llvm", "mlir"]
 SourceText = str | os.PathLike[str]
 
 LANGUAGES: dict[str, Language] = {
@@ -34,8 +35,9 @@ LANGUAGES: dict[str, Language] = {
     ".S": "asm",
     ".asm": "asm",
     ".ll": "llvm",
+    ".mlir": "mlir",
 }
-_FORMAT = 2  # of what the cache keeps; another for each change of it, or of the options that compilers are given
+_FORMAT = 3  # of what the cache keeps; another for each change of it, or of the options that compilers are given
 
 # What this process has compiled, by request: the files that it was made of, and its modules by the options of load().
 _known: dict[str, tuple[Kept, _C.CodeObject, Compiled]] = {}
@@ -64,8 +66,9 @@ def compile(
 
     Args:
         source: a path, or the text itself: a str with a line break or a brace.
-        language: "hip", "cuda", "asm" (AMD's assembly) or "llvm" (textual IR); by default what the file's suffix says
-            (.hip .cpp .cu .s .ll), for text "hip". CUDA C++ for an AMD target is compiled as HIP.
+        language: "hip", "cuda", "asm" (AMD's assembly), "llvm" (textual IR) or "mlir"; by default what the suffix
+            of the file says (.hip .cpp .cu .s .ll .mlir), for text "hip". CUDA C++ for an AMD target is compiled as
+            HIP.
         target: "gfx942", "sm_90"; by default that of the current GPU, else "gfx942", which the emulator runs.
         targets: several, for a module that has code for each and takes what fits the tensors' device.
         options: for the compiler, behind its defaults (``-O3 -std=c++17``).
@@ -182,10 +185,24 @@ def _default_target() -> str:
     return target_of(torch.cuda.current_device())
 
 
+def _toolchain(unit: Unit) -> tuple[ModuleType, Program]:
+    """What compiles a unit, and the compiler. Raises CompileError where there is none."""
+    if unit.language == "cuda":
+        return _cuda, _cuda.find()
+    if unit.language == "mlir":
+        return _mlir, _mlir.find()
+    try:
+        return _clang, _clang.find()
+    except CompileError:
+        library = _hiprtc.find(unit.target) if unit.language == "hip" else None
+        if library is None:
+            raise
+        return _hiprtc, library
+
+
 def _compiled(unit: Unit, cache: bool) -> tuple[Kept, _C.CodeObject, Compiled]:
     """A unit's code, from this process, the cache or the compiler."""
-    toolchain = _cuda if unit.language == "cuda" else _clang
-    program = toolchain.find()
+    toolchain, program = _toolchain(unit)
     key = json.dumps([_FORMAT, program.identity, describe(unit), hashlib.sha256(unit.text).hexdigest()])
     request = hashlib.sha256(key.encode()).hexdigest()
     found = _known.get(request)

@@ -47,7 +47,8 @@ def find() -> Program:
     looked_for = "\n  ".join(_candidates())
     raise CompileError(
         f"no compiler for AMD GPUs; looked for\n  {looked_for}\nand clang must be of version {_OLDEST} or later. "
-        "Install ROCm, or clang and lld (Debian: apt install clang-19 lld-19), or name a clang in CLANG"
+        "Install ROCm, or clang and lld (Debian: apt install clang-19 lld-19), or name a clang in CLANG. For the GPU "
+        "at hand hipRTC would do, which a torch built for ROCm brings along (WAVE_RUNTIME_LIBHIPRTC names one)"
     )
 
 

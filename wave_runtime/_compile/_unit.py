@@ -26,7 +26,7 @@ class Unit:
     Attributes:
         text: the source.
         path: its absolute path; None where it was given as text.
-        language: "hip", "cuda", "asm" or "llvm".
+        language: "hip", "cuda", "asm", "llvm", "mlir" or "sycl".
         target: "gfx942:sramecc+", "sm_90".
         options, defines, include_dirs: for the compiler; folders are absolute.
     """

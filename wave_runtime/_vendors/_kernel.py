@@ -36,6 +36,7 @@ class PortableKernel:
     def __init__(self, name: str, codes: Mapping[str, Code], shared: Recipe) -> None:
         self.name = name
         self.vendors: tuple[str, ...] = tuple(codes)
+        self._made_of = name, dict(codes), shared
         self._recipes = {vendor: _recipes(vendor, code, shared) for vendor, code in codes.items()}
         self._signature = shared.signature
         self._builds = Builds(name, self._recipe_for)
@@ -148,6 +149,9 @@ class PortableKernel:
             queue = torch.xpu.current_stream(device).sycl_queue
             _intel.launch(signature, source, recipe.path, args, *dims, device, queue)
 
+    def __reduce__(self) -> Any:
+        return type(self), self._made_of
+
     def __repr__(self) -> str:
         return f"<wave_runtime.PortableKernel {self.name} for {', '.join(self.vendors)}>"
 
@@ -225,7 +229,7 @@ def _language(vendor: str, source: Source) -> Language | None:
 
 def vendor_of(device: torch.device) -> str:
     """Whose code tensors on a device need. Raises ValueError."""
-    vendors = {"cpu": "amd", "xpu": "intel", "mps": "apple"}
+    vendors = {"cpu": "amd", "meta": "amd", "xpu": "intel", "mps": "apple"}
     vendors["cuda"] = "amd" if torch.version.hip else "nvidia"
     if device.type not in vendors:
         raise ValueError(f"no vendor's kernels run on {device}: there are {', '.join(vendors)}")
