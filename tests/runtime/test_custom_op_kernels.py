@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from custom_op_support import Counted, add_launch, registered
-from runtime_support import SCALE, blocks, needs_clang
+from custom_op_support import BASICS, Counted, add_launch, registered
+from runtime_support import ADD_SIGNATURE, SCALE, blocks, needs_clang
 
 import wave_runtime
+from wave_runtime import Launchable
 from wave_runtime.op_reg import KernelBuilder, KernelLaunch, KernelSelection
 
 
@@ -188,6 +189,33 @@ amdhsa.kernels:
       - {.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
 .end_amdgpu_metadata
 """
+
+
+def test_a_launchable() -> None:
+    """It takes tensors and integers, and makes the results."""
+
+    class add_first(Counted):
+        signature = "add_first(Tensor a, str how, Tensor b, int n) -> Tensor"
+
+        def select(self, sel: KernelSelection) -> None:
+            sel.attr_str(1)
+            sel.arg_tensor(2)
+            sel.arg_int(3)
+            sel.return_tensor(sel.arg_tensor(0).t)
+
+        def generate(self, ksel: KernelSelection, kb: KernelBuilder) -> Launchable:
+            return Launchable.from_code_object(
+                BASICS,
+                "vector_add",
+                signature=ADD_SIGNATURE,
+                results=lambda a, b, n: torch.zeros_like(a),
+                arguments=lambda a, b, n, c: (a, b, c, n),
+                grid=blocks,
+                block=256,
+            )
+
+    op, _ = registered(add_first)
+    assert op(torch.ones(5), "how", torch.ones(5), 3).tolist() == [2, 2, 2, 0, 0]
 
 
 def test_lists_and_optional_tensors() -> None:
