@@ -16,6 +16,7 @@
 #define WAVE_SOURCE "emulator/exec_matrix.cpp"
 #include "emulator/each_simd_level.h"
 #include "emulator/matrix.inl"
+#include "emulator/matrix_exact.inl"
 
 namespace wave::emulator::WAVE_SIMD {
 
@@ -113,21 +114,6 @@ void multiply(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], T* d) 
   }
 }
 
-template <class A, class B, class Shape>
-void multiply_exactly(const Factors<A, B, Shape>& factors, f32* d) {
-  constexpr MatrixSums kSums = {.size = Shape::kSize,
-                                .depth = Shape::kDepth,
-                                .blocks = Shape::kBlocks,
-                                .per_lane = Shape::kPerLane,
-                                .input_lane = Shape::input_lane,
-                                .output = Shape::output,
-                                .group = A::kExactGroup,
-                                .min_exponent_a = A::kMinExponent,
-                                .min_exponent_b = B::kMinExponent,
-                                .is_float8 = A::kRows == 4};
-  emulator::multiply_exactly(kSums, &factors.a[0][0], &factors.b[0][0], d);
-}
-
 /// v_mfma_*_{kSize}x{kSize}x{kDepth}[_{kBlocks}b] on elements of types A and B.
 template <class A, class B, int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma(Wave& wave, const Op* op) {
@@ -138,7 +124,7 @@ const Op* mfma(Wave& wave, const Op* op) {
   typename A::Sum* sums = reinterpret_cast<typename A::Sum*>(d);
   if constexpr (A::kExactGroup != 0) {
     if (sums_matrices_exactly()) [[unlikely]] {
-      multiply_exactly(factors, sums);
+      ExactProduct<A, B, Shape>::add(factors.a, factors.b, sums);
       return next(op);
     }
   }

@@ -80,19 +80,29 @@ struct FloatBits<HalfBits> {
 template <class T>
 bool is_signaling_nan(T value) {
   const auto bits = FloatBits<T>::bits(value);
-  return (bits & FloatBits<T>::kInfinity) == FloatBits<T>::kInfinity && (bits & FloatBits<T>::kQuiet) == 0 &&
-         (bits & (FloatBits<T>::kQuiet - 1)) != 0;
+  return ((bits & FloatBits<T>::kInfinity) == FloatBits<T>::kInfinity) & ((bits & FloatBits<T>::kQuiet) == 0) &
+         ((bits & (FloatBits<T>::kQuiet - 1)) != 0);
 }
 
+/// A float's bits as a number that is larger where the float is.
+template <class T>
+auto ordered(T value) {
+  using Signed = std::make_signed_t<decltype(FloatBits<T>::bits(value))>;
+  const auto bits = FloatBits<T>::bits(value);
+  constexpr auto kSign = (FloatBits<T>::kInfinity << 1) & ~FloatBits<T>::kInfinity;
+  const Signed magnitude = static_cast<Signed>(bits & (kSign - 1));
+  return bits & kSign ? -1 - magnitude : magnitude;
+}
+
+// Without branches, so that compilers use vectors: hence & and | on bools.
 template <class T, bool kIsMax>
 T extremum(T a, T b, Mode mode) {
   const auto x = FloatBits<T>::value(a), y = FloatBits<T>::value(b);
-  const bool a_is_zero_of_wanted_sign = (FloatBits<T>::bits(a) == 0) == kIsMax;
-  const bool prefers_a = x == 0 && y == 0 ? a_is_zero_of_wanted_sign : kIsMax ? x > y : x < y;
-  const bool takes_a = x != x ? false : y != y ? true : prefers_a;
-  const bool signals_a = mode.ieee() && is_signaling_nan(a), signals_b = mode.ieee() && is_signaling_nan(b);
-  const auto bits = FloatBits<T>::bits(signals_a || (takes_a && !signals_b) ? a : b);
-  return FloatBits<T>::from_bits(signals_a || signals_b ? bits | FloatBits<T>::kQuiet : bits);
+  const bool prefers_a = kIsMax ? ordered(a) > ordered(b) : ordered(a) < ordered(b);
+  const bool takes_a = (x == x) & (prefers_a | (y != y));
+  const bool signals_a = mode.ieee() & is_signaling_nan(a), signals_b = mode.ieee() & is_signaling_nan(b);
+  const auto bits = FloatBits<T>::bits(signals_a | (takes_a & !signals_b) ? a : b);
+  return FloatBits<T>::from_bits(bits | (signals_a | signals_b ? FloatBits<T>::kQuiet : 0));
 }
 template <class T>
 T min(T a, T b, Mode mode) {
@@ -142,18 +152,18 @@ u32 v_pack_b32_f16(HalfBits a, HalfBits b) { return a.bits | u32{b.bits} << 16; 
 f32 v_fma_mix_f32(MixedFloat a, MixedFloat b, MixedFloat c) { return fma(a.value, b.value, c.value); }
 Half v_fma_mix_f16(MixedFloat a, MixedFloat b, MixedFloat c) { return {v_fma_mix_f32(a, b, c)}; }
 
-// Rounding to integers.
+// Rounding to integers, which keeps the sign: without an instruction for it a zero comes out of a subtraction.
 template <class T>
 T trunc(T a) {
-  return from_double<T>(__builtin_trunc(a));
+  return from_double<T>(__builtin_copysign(__builtin_trunc(a), a));
 }
 template <class T>
 T ceil(T a) {
-  return from_double<T>(__builtin_ceil(a));
+  return from_double<T>(__builtin_copysign(__builtin_ceil(a), a));
 }
 template <class T>
 T floor(T a) {
-  return from_double<T>(__builtin_floor(a));
+  return from_double<T>(__builtin_copysign(__builtin_floor(a), a));
 }
 template <class T>
 T rndne(T a) {

@@ -196,18 +196,17 @@ Carry<u32> subb_co_clamp(u32 a, u32 b, bool carry) {
 }
 Carry<u32> subbrev_co_clamp(u32 a, u32 b, bool carry) { return subb_co_clamp(b, a, carry); }
 
-/// One byte of v_perm_b32: 0 to 7 select a byte of {a, b}, 8 to 11 repeat the sign of a halfword (ISA document,
-/// V_PERM_B32).
-u32 permuted_byte(u64 bytes, u32 code) {
-  if (code >= 13) return 0xff;
-  if (code == 12) return 0;
-  if (code >= 8) return static_cast<u32>(bytes >> (16 * (code & 3) + 15)) & 1 ? 0xff : 0;
-  return static_cast<u32>(bytes >> (8 * code)) & 0xff;
+/// One byte of v_perm_b32: 0 to 7 select a byte of {a, b}, 8 to 11 repeat the sign of a halfword, 12 is zero and what
+/// is above has all bits (ISA document, V_PERM_B32).
+u32 permuted_byte(u32 a, u32 b, u32 code) {
+  const u32 byte = (code & 4 ? a : b) >> 8 * (code & 3) & 0xff;
+  const u32 sign = (code & 2 ? a : b) >> (16 * (code & 1) + 15) & 1 ? 0xff : 0;
+  const u32 constant = code == 12 ? 0 : 0xff;
+  return code < 8 ? byte : code < 12 ? sign : constant;
 }
 u32 v_perm_b32(u32 a, u32 b, u32 select) {
-  const u64 bytes = u64{a} << 32 | b;
-  return permuted_byte(bytes, select & 0xff) | permuted_byte(bytes, select >> 8 & 0xff) << 8 |
-         permuted_byte(bytes, select >> 16 & 0xff) << 16 | permuted_byte(bytes, select >> 24) << 24;
+  return permuted_byte(a, b, select & 0xff) | permuted_byte(a, b, select >> 8 & 0xff) << 8 |
+         permuted_byte(a, b, select >> 16 & 0xff) << 16 | permuted_byte(a, b, select >> 24) << 24;
 }
 
 constexpr Body kBodies[] = {

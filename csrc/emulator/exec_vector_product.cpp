@@ -48,13 +48,13 @@ Carry<u64> v_mad_i64_i32(i32 a, i32 b, i64 c) {
 }
 Carry<u64> mad_i64_clamp(i32 a, i32 b, i64 c) {
   const Carry<u64> sum = v_mad_i64_i32(a, b, c);
-  const bool overflows = (sum.value >> 63 != 0) != sum.carry;
+  const bool overflows = sum.value >> 63 != sum.carry;
   const u64 limit = sum.carry ? u64{1} << 63 : ~u64{0} >> 1;
   return {overflows ? limit : sum.value, sum.carry};
 }
 Carry<u64> v_mad_u64_u32(u32 a, u32 b, u64 c) {
-  const u64 product = u64{a} * b;
-  return {product + c, product > ~c};
+  const u64 product = u64{a} * b, sum = product + c;
+  return {sum, static_cast<u32>(((product & c) | ((product | c) & ~sum)) >> 63)};
 }
 Carry<u64> mad_u64_clamp(u32 a, u32 b, u64 c) {
   const Carry<u64> sum = v_mad_u64_u32(a, b, c);

@@ -20,8 +20,11 @@ namespace {
 constexpr f64 kInfinity = std::numeric_limits<f64>::infinity();
 constexpr f64 kNan = std::numeric_limits<f64>::quiet_NaN();
 
+// Loops over lanes are for vectors only if what they call is inlined.
+#define WAVE_INLINE inline __attribute__((always_inline))
+
 /// 2^x to 50 bits: the whole part goes to the exponent, the rest through the series of e^(x ln 2).
-f64 exp2(f64 x) {
+WAVE_INLINE f64 exp2(f64 x) {
   const f64 limited = x < -400.0 ? -400.0 : x > 400.0 ? 400.0 : x;
   constexpr f64 kShifter = 0x1.8p52;
   const f64 shifted = limited + kShifter;
@@ -38,7 +41,7 @@ f64 exp2(f64 x) {
 
 /// log2(x) to 50 bits for normal x: the exponent, and the series of the inverse hyperbolic tangent for the significand
 /// in [sqrt(1/2), sqrt(2)).
-f64 log2(f64 x) {
+WAVE_INLINE f64 log2(f64 x) {
   const u64 bits = __builtin_bit_cast(u64, x);
   constexpr u64 kRootHalf = 0x3fe6a09e667f3bcdu;
   const u64 offset = bits - kRootHalf;
@@ -72,7 +75,7 @@ f64 without_denormal(f64 value) { return std::abs(value) < 0x1p-126 ? std::copys
 
 /// A result beyond f32 is infinite in every rounding mode, unlike that of a sum.
 template <f64 (*kFunction)(f64)>
-f32 single(f32 a) {
+WAVE_INLINE f32 single(f32 a) {
   const f64 value = kFunction(without_denormal(a));
   const f32 rounded = static_cast<f32>(without_denormal(value));
   return std::abs(value) == kInfinity ? static_cast<f32>(value) : rounded;
@@ -113,6 +116,8 @@ constexpr Body kBodies[] = {
 };
 
 }  // namespace
+
+#undef WAVE_INLINE
 
 std::span<const Body> vector_transcendental_bodies() { return kBodies; }
 

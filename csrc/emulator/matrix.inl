@@ -73,7 +73,7 @@ inline V multiply_add(V a, V b, V c) {
 //   kPacked             values of k in one factor
 //   kRegisters, kRows   registers that one unpack() reads, and rows that it makes
 //   kGroupRows          of MatrixShape
-//   kExactGroup         products that multiply_exactly() adds at once, 0 where it is not for this type; then also
+//   kExactGroup         products that add_exactly() adds at once, 0 where it is not for this type; then also
 //                       kMinExponent
 //   kSwizzles           whether CBSZ, ABID and BLGP choose lanes: with several blocks all, with one block BLGP where
 //                       kTakesBlgp says so

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 
@@ -76,25 +74,6 @@ std::optional<f32> overflow(const Factor* a, const Factor* b, int count, f32 c) 
   return std::nullopt;
 }
 
-f32 add_group(const Factor* a, const Factor* b, int count, bool is_float8, f32 c) {
-  if (const std::optional<f32> special = overflow(a, b, count, c)) return *special;
-  const Sum sum = is_float8 ? add_float8_products(a, b, count) : add_products(a, b, count, 1);
-  const Factor addend = split(c, kF32MinExponent);
-  const int exponent = std::max(sum.exponent, addend.exponent);
-  // C keeps 24 fractional bits, the products 31.
-  i64 c_units = shift_right(i64{addend.significand} * 2, exponent - addend.exponent);
-  if (is_float8 && addend.exponent < exponent - 25) c_units = 0;
-  const i64 total = shift_right(sum.units * 128, exponent - sum.exponent) + c_units * 128;
-  return static_cast<f32>(std::ldexp(static_cast<f64>(total), exponent - 31));
-}
-
-std::vector<Factor> split_all(const f32* values, int count, int min_exponent) {
-  std::vector<Factor> factors;
-  factors.reserve(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) factors.push_back(split(values[i], min_exponent));
-  return factors;
-}
-
 }  // namespace
 
 bool sums_matrices_exactly() {
@@ -107,31 +86,22 @@ bool sums_matrices_exactly() {
   return exact;
 }
 
-void multiply_exactly(const MatrixSums& sums, const f32* a, const f32* b, f32* d) {
-  const std::vector<Factor> all_a = split_all(a, sums.per_lane * kLanes, sums.min_exponent_a);
-  const std::vector<Factor> all_b = split_all(b, sums.per_lane * kLanes, sums.min_exponent_b);
-  std::vector<Factor> row(static_cast<size_t>(sums.depth)), column(row.size());
-  const auto gather = [&](const std::vector<Factor>& from, int block, int index, std::vector<Factor>& to) {
-    for (int k = 0; k < sums.depth; ++k) {
-      const int lane = sums.input_lane(block, k / sums.per_lane) + index;
-      to[static_cast<size_t>(k)] = from[static_cast<size_t>(k % sums.per_lane * kLanes + lane)];
-    }
-  };
-  for (int block = 0; block < sums.blocks; ++block) {
-    for (int i = 0; i < sums.size; ++i) {
-      gather(all_a, block, i, row);
-      for (int j = 0; j < sums.size; ++j) {
-        gather(all_b, block, j, column);
-        f32 sum;
-        std::memcpy(&sum, d + sums.output(block, i) + j, sizeof(sum));
-        for (int k = 0; k < sums.depth; k += sums.group) {
-          sum = add_group(&row[static_cast<size_t>(k)], &column[static_cast<size_t>(k)],
-                          std::min(sums.group, sums.depth - k), sums.is_float8, sum);
-        }
-        std::memcpy(d + sums.output(block, i) + j, &sum, sizeof(sum));
-      }
-    }
+f32 add_exactly(const ExactSums& sums, const f32* a, const f32* b, int count, f32 c) {
+  Factor factors_a[kMaxExactGroup], factors_b[kMaxExactGroup];
+  for (int k = 0; k < count; ++k) {
+    factors_a[k] = split(a[k], sums.min_exponent_a);
+    factors_b[k] = split(b[k], sums.min_exponent_b);
   }
+  if (const std::optional<f32> special = overflow(factors_a, factors_b, count, c)) return *special;
+  const Sum sum =
+      sums.is_float8 ? add_float8_products(factors_a, factors_b, count) : add_products(factors_a, factors_b, count, 1);
+  const Factor addend = split(c, kF32MinExponent);
+  const int exponent = std::max(sum.exponent, addend.exponent);
+  // C keeps 24 fractional bits, the products 31.
+  i64 c_units = shift_right(i64{addend.significand} * 2, exponent - addend.exponent);
+  if (sums.is_float8 && addend.exponent < exponent - 25) c_units = 0;
+  const i64 total = shift_right(sum.units * 128, exponent - sum.exponent) + c_units * 128;
+  return static_cast<f32>(std::ldexp(static_cast<f64>(total), exponent - 31));
 }
 
 }  // namespace wave::emulator

@@ -9,18 +9,17 @@ namespace wave::emulator {
 /// values.
 bool sums_matrices_exactly();
 
-/// The sums of one instruction: the members of MatrixShape, and the element types.
-struct MatrixSums {
-  int size, depth, blocks, per_lane;
-  int (*input_lane)(int block, int split);
-  int (*output)(int block, int row);
-  int group;                           ///< how many products are added at once
-  int min_exponent_a, min_exponent_b;  ///< of the smallest normal numbers
+/// What the sums of an instruction depend on: the exponents of the smallest normal numbers of A's and B's types, and
+/// whether those are FP8 or BF8.
+struct ExactSums {
+  int min_exponent_a, min_exponent_b;
   bool is_float8;
 };
 
-/// D += A * B by the rules that microsoft/MMA-Sim gives for CDNA3. `a` and `b` are [element of the lane][lane], `d` is
-/// [accumulator][lane].
-void multiply_exactly(const MatrixSums& sums, const f32* a, const f32* b, f32* d);
+inline constexpr int kMaxExactGroup = 16;
+
+/// c plus the products of `count` values of A and B, added at once by the rules that microsoft/MMA-Sim gives for CDNA3.
+/// For any values, one sum at a time: matrix_exact.inl has a way for many.
+f32 add_exactly(const ExactSums& sums, const f32* a, const f32* b, int count, f32 c);
 
 }  // namespace wave::emulator

@@ -79,7 +79,7 @@ struct Float32x2 {
 template <class T>
 struct Carry {
   T value;
-  bool carry;
+  u32 carry;  ///< 0 or 1
 };
 
 /// The operands of one instruction after prepare().

@@ -300,7 +300,7 @@ struct Vector<kBody, Result (*)(Args...)> {
       for (int i = 0; i < kLanes; ++i) {
         const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...);
         store_lane(result, i, value.value, exec.lane[i], false);
-        bits.lane[i] = 0u - u32{value.carry};
+        bits.lane[i] = 0u - value.carry;
       }
       wave.set_mask(op->dst2, pack_mask(bits) & pack_mask(exec));
     } else {

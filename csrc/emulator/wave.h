@@ -137,11 +137,18 @@ struct Wave {
   /// The instruction at an address anywhere in the code object. Throws Fault where there is no code.
   const Op* jump(u64 address);
 
+  // A table, since not every host shifts each element of a vector by another count.
+  static constexpr std::array<u32, 32> kBits = [] {
+    std::array<u32, 32> bits{};
+    for (u32 i = 0; i < 32; ++i) bits[i] = 1u << i;
+    return bits;
+  }();
+
   /// A lane mask as a row: 0 or ~0 for each lane.
   static void spread(u64 mask, Row& row) {
     const u32 low = static_cast<u32>(mask), high = static_cast<u32>(mask >> 32);
-    for (int i = 0; i < 32; ++i) row.lane[i] = 0u - (low >> i & 1u);
-    for (int i = 0; i < 32; ++i) row.lane[32 + i] = 0u - (high >> i & 1u);
+    for (int i = 0; i < 32; ++i) row.lane[i] = (low & kBits[i]) == kBits[i] ? ~0u : 0;
+    for (int i = 0; i < 32; ++i) row.lane[32 + i] = (high & kBits[i]) == kBits[i] ? ~0u : 0;
   }
 };
 

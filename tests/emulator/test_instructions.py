@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -187,3 +188,16 @@ if __name__ == "__main__":
     parser.add_argument("--seed", default="")
     arguments = parser.parse_args()
     sys.exit(campaign(arguments.cases, arguments.rows, arguments.seed))
+
+
+@pytest.mark.parametrize("level", ["portable", "avx2", "avx512"])
+def test_simd_levels(level: str) -> None:
+    """A process uses one level: what compilers make of floats, carries and 64 bits is tested anew at each."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    names = "floor or ceil or trunc or rndne or max or med3 or _co_ or mad_u64 or perm or cvt_f16 or exp or log"
+    command += ["-k", f"test_instruction and ({names})"]
+    environment = {**os.environ, "WAVE_RUNTIME_SIMD": level}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    if "this processor lacks it" in done.stdout:
+        pytest.skip(f"this processor lacks {level}")
+    assert done.returncode == 0, done.stdout
