@@ -191,6 +191,30 @@ amdhsa.kernels:
 """
 
 
+@needs_clang
+def test_default_arguments() -> None:
+    """All arguments and results, those in lists one by one, without those that are missing."""
+
+    class add_list(Counted):
+        signature = "add_list(Tensor[] terms, Tensor? missing=None) -> (Tensor?, Tensor)"
+
+        def select(self, sel: KernelSelection) -> None:
+            terms = sel.arg_tensor_list(0).ts
+            sel.arg_optional_tensor(1)
+            sel.maybe_return_tensor(None)
+            sel.return_tensor(terms[0])
+
+        def generate(self, ksel: KernelSelection, kb: KernelBuilder) -> KernelLaunch:
+            source = """extern "C" __global__ void add(const float* a, const float* b, float* c) {
+              c[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x];
+            }"""
+            return KernelLaunch(source, grid=1, block=64)
+
+    op, _ = registered(add_list)
+    a, b = torch.randn(64), torch.randn(64)
+    assert torch.equal(op([a, b])[1], a + b)
+
+
 def test_a_launchable() -> None:
     """It takes tensors and integers, and makes the results."""
 
