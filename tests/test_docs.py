@@ -14,17 +14,21 @@ import pytest
 from ranks import free_port
 from support import ROOT
 
+NEEDS_CLANG = pytest.mark.skipif(not shutil.which("clang-19"), reason="needs clang-19")
+
 PAGES = (
     "README.md",
     "docs/autograd.md",
-    pytest.param("docs/compile.md", marks=pytest.mark.skipif(not shutil.which("clang-19"), reason="needs clang-19")),
+    pytest.param("docs/compile.md", marks=NEEDS_CLANG),
     "docs/distributed.md",
     "docs/export.md",
     "docs/gpu.md",
     "docs/hip_emulator.md",
     pytest.param("docs/launchable.md", marks=pytest.mark.skipif(not shutil.which("clang-19"), reason="needs clang-19")),
     "docs/operators.md",
+    pytest.param("docs/pyhip.md", marks=NEEDS_CLANG),
     "docs/upstream.md",
+    pytest.param("docs/vendors.md", marks=NEEDS_CLANG),
 )
 
 # What torchrun tells a process, here the only one.

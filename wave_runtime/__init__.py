@@ -28,7 +28,9 @@ from wave_runtime._compare import Comparison, compare
 from wave_runtime._compile import CompileError, compile
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
+from wave_runtime._source_module import SourceKernel, SourceModule, module
 from wave_runtime._upstream import load_binary, load_hip_functions
+from wave_runtime._vendors import LaunchError, PortableKernel, kernel, launch_kernel
 from wave_runtime._version import __version__
 
 if _TYPE_CHECKING:
@@ -47,11 +49,15 @@ __all__ = [
     "Kernel",
     "KernelFault",
     "KernelLaunchInfo",
+    "LaunchError",
     "Launchable",
     "Loaded",
     "Module",
     "Operator",
+    "PortableKernel",
     "Sequence",
+    "SourceKernel",
+    "SourceModule",
     "Variants",
     "__version__",
     "cdiv",
@@ -62,11 +68,14 @@ __all__ = [
     "get_vm_instance",
     "hooks",
     "invoke_vm_function",
+    "kernel",
     "launch",
+    "launch_kernel",
     "load",
     "load_binary",
     "load_hip_functions",
     "loaded",
+    "module",
     "op_reg",
     "sequence",
     "variants",

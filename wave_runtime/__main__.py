@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from wave_runtime import KernelFault, __version__, _coverage, _disasm, _env, _info, _replay, _run, _selftest, compile
+from wave_runtime._compile import assembly
 
 _FOLDER = Path(__file__).absolute().parent
 
@@ -46,7 +47,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the source; its suffix says the language")
-    parser.add_argument("-o", "--output", metavar="FILE", help="by default the source's name with .hsaco or .cubin")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="by default the source's name with .hsaco or .cubin; .s: the assembly"
+    )
     parser.add_argument("--target", help='by default that of the current GPU, else "gfx942"')
     parser.add_argument("--language", help="hip, cuda, asm or llvm")
     parser.add_argument("-D", action="append", default=[], dest="defines", metavar="NAME[=VALUE]", help="a macro")
@@ -138,15 +141,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _compile_file(options: argparse.Namespace) -> None:
     defines = {name: value if equals else None for name, equals, value in (d.partition("=") for d in options.defines)}
-    module = compile(
-        Path(options.file),
-        language=options.language,
-        target=options.target,
-        options=options.options,
-        defines=defines,
-        include_dirs=options.include_dirs,
-        cache=not options.no_cache,
-    )
+    request = {
+        "language": options.language,
+        "target": options.target,
+        "options": options.options,
+        "defines": defines,
+        "include_dirs": options.include_dirs,
+    }
+    if options.output and Path(options.output).suffix == ".s":
+        Path(options.output).write_bytes(assembly(options.file, **request))
+        print(options.output)
+        return
+    module = compile(Path(options.file), **request, cache=not options.no_cache)
     suffix = ".hsaco" if module.target.startswith("gfx") else ".cubin"
     output = Path(options.output or Path(options.file).with_suffix(suffix))
     output.write_bytes(module.images[module.target])

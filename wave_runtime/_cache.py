@@ -79,12 +79,17 @@ class Dependency:
 
     def is_same(self) -> bool:
         """Whether the file still has those contents."""
+        return self.renewed() is not None
+
+    def renewed(self) -> Dependency | None:
+        """The file as it is now, where it still has those contents: once it is old enough, a look at it will do."""
         try:
             if self.stat is not None and _stat_of(self.path) == self.stat:
-                return True
-            return _digest_of(self.path) == self.digest
+                return self
+            now = Dependency.of(self.path)
         except OSError:
-            return False
+            return None
+        return now if now.digest == self.digest else None
 
 
 def _stat_of(path: str) -> tuple[int, int, int, int]:

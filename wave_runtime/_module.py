@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import torch
@@ -20,6 +20,7 @@ class Module:
         kernels: the names of its kernels, in the order of the file.
         target: what it was built for, for example ``"gfx942:sramecc+"`` or ``"sm_90a"``; of several the first.
         targets: all that it was built for.
+        files: the paths of what it was compiled from, source and headers.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class Module:
         strides: str,
         strict: bool,
         symbols: Mapping[str, str] | None = None,
+        files: Iterable[str] = (),
     ) -> None:
         self._codes = list(codes)
         self._symbols = symbols or {}  # by the kernels' names in the source
@@ -41,6 +43,7 @@ class Module:
         self.kernels: tuple[str, ...] = tuple(dict.fromkeys(name for code in codes for name in code.kernels))
         self.targets: tuple[str, ...] = tuple(dict.fromkeys(code.target for code in codes))
         self.target: str = self.targets[0]
+        self.files: tuple[str, ...] = tuple(files)
         for option, value in (("signature", signature), ("writes", writes)):
             if value is None:
                 continue

@@ -126,6 +126,9 @@ class Driver {
   virtual std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int device) = 0;
   /// Whether launches on the stream go into a graph.
   virtual bool is_capturing(void* stream) = 0;
+  /// The device that an address belongs to: for memory of the host that devices may access, the one it was made for.
+  /// Nothing for memory that the driver does not know.
+  virtual std::optional<int> device_of(const void* address) = 0;
   /// Waits for the stream. Throws RuntimeError where a kernel on it failed.
   virtual void synchronize(int device, void* stream) = 0;
 };

@@ -147,6 +147,15 @@ Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer
   });
 }
 
+Error hipPointerGetAttribute(void* data, PointerAttribute attribute, DevicePointer pointer) {
+  return call(__func__, [&] {
+    require(data != nullptr && pointer != nullptr && attribute == kPointerDeviceOrdinal);
+    const auto allocation = runtime().memory.find(address(pointer));
+    require(allocation.has_value());
+    *static_cast<int*>(data) = allocation->device;
+  });
+}
+
 Error hipMemcpy(void* to, const void* from, size_t size, MemcpyKind kind) {
   return call(__func__, [&] {
     check_kind(kind);

@@ -1,9 +1,12 @@
 // Reading code objects from Python, as plain dictionaries: for `python -m wave_runtime info` and the tests.
 
+#include <cxxabi.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 
 #include "code_object/code_object.h"
 #include "code_object/line_table.h"
@@ -242,6 +245,13 @@ bool target_runs_on(const std::string& code, const std::string& device) {
   return Target::parse(code).runs_on(Target::parse(device));
 }
 
+std::optional<std::string> demangle(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  return text ? std::optional<std::string>(text.get()) : std::nullopt;
+}
+
 }  // namespace
 
 void bind_code_object(py::module_& module) {
@@ -251,6 +261,7 @@ void bind_code_object(py::module_& module) {
              "The image for `target`, which is what a driver loads.");
   module.def("images", &images, "data"_a, "target"_a = py::none(),
              "The same as a list: of each translation unit the one for `target`, or all without a target.");
+  module.def("demangle", &demangle, "name"_a, "A C++ symbol as in the source, with its parameters' types; or None.");
   module.def("line_table", &line_table, "data"_a, "The source lines of an ELF image's instructions, by address.");
   module.def("image_for", &image_for, "data"_a, "device"_a,
              "Of all code in a file the image that runs best on a device with this target, or None.");

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "op/dedicated.h"
+#include "python/address_launch.h"
 #include "python/bound_launch.h"
 #include "python/c_api.h"
 #include "python/devices.h"
@@ -95,17 +96,25 @@ py::bytes image_of(const CodeObject& code) {
   return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
+py::list images_of(const Kernel& kernel) {
+  py::list images;
+  for (const auto& code : kernel.variants()) images.append(image_of(*code));
+  return images;
+}
+
+PyObject* get_images(PyObject* self, void*) {
+  return with_python_errors([&] { return images_of(kernel_of(self)).release().ptr(); });
+}
+
 /// Pickles and copies as the code object's bytes, the name and the options: unpickling registers it again under its
 /// handle.
 PyObject* reduce(PyObject* self, PyObject*) {
   return with_python_errors([&] {
     const Kernel& kernel = kernel_of(self);
-    py::list images;
-    for (const auto& code : kernel.variants()) images.append(image_of(*code));
     const py::object signature = kernel.overridden() ? py::object(py::str(kernel.signature().text())) : py::none();
     const py::object rebuild = py::module_::import("wave_runtime._kernel").attr("rebuild");
     const py::tuple arguments =
-        py::make_tuple(images, python_text(kernel.name()), signature, strides_text(kernel), kernel.strict());
+        py::make_tuple(images_of(kernel), python_text(kernel.name()), signature, strides_text(kernel), kernel.strict());
     return py::make_tuple(rebuild, arguments).release().ptr();
   });
 }
@@ -154,6 +163,7 @@ py::dict resources(const py::object& self, const py::object& device) {
   result["local_memory"] = info.local_memory;
   result["constant_memory"] = info.constant_memory;
   result["max_block_size"] = function->limits.max_block_size;
+  result["max_shared_memory"] = place.driver().device(place.device).shared_memory;
   return result;
 }
 
@@ -202,6 +212,7 @@ PyGetSetDef properties[] = {
     {"info", get_info, nullptr, "What the binary says of the kernel: a KernelInfo.", nullptr},
     {"strides", get_strides, nullptr, "\"contiguous\" or \"any\".", nullptr},
     {"strict", get_strict, nullptr, "Whether the emulator checks launches against the signature.", nullptr},
+    {"_images", get_images, nullptr, nullptr, nullptr},
     {"_names", get_names, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -275,6 +286,7 @@ void bind_kernel(py::module_& module) {
   add_method("preload", preload, py::arg("device") = py::none());
   add_method("resources", resources, py::arg("device") = py::none());
   add_method("occupancy", occupancy, py::arg("device") = py::none());
+  bind_address_launch(owner);
   module.add_object("Kernel", type);
   module.def(
       "define_traced_operator", [](const std::string& handle) { return define_traced_operator(find_kernel(handle)); },

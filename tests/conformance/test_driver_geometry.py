@@ -216,7 +216,9 @@ def test_options_that_are_at_their_defaults(driver: Driver, module: wave_runtime
 
 def test_resources(driver: Driver, module: wave_runtime.Module) -> None:
     resources = module["vector_add"].resources(driver.device)
-    assert set(resources) == {"registers", "shared_memory", "local_memory", "constant_memory", "max_block_size"}
+    names = {"registers", "shared_memory", "local_memory", "constant_memory", "max_block_size", "max_shared_memory"}
+    assert set(resources) == names
+    assert resources["max_shared_memory"] >= 48 * 1024
     assert 2 <= resources["registers"] <= 512
     assert (resources["shared_memory"], resources["local_memory"]) == (0, 0)
     assert resources["max_block_size"] == 1024

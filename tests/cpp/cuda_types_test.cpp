@@ -10,6 +10,8 @@
 #define SAME_VALUE(ours, theirs) static_assert(static_cast<long>(wave::cuda::ours) == static_cast<long>(theirs))
 
 SAME_VALUE(kSuccess, CUDA_SUCCESS);
+SAME_VALUE(kErrorInvalidValue, CUDA_ERROR_INVALID_VALUE);
+SAME_VALUE(kPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 SAME_VALUE(kErrorNotFound, CUDA_ERROR_NOT_FOUND);
 SAME_VALUE(kMaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 SAME_VALUE(kMaxBlockDimX, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
@@ -85,6 +87,7 @@ using Stream = CUstream;
 using DevicePointer = CUdeviceptr;
 using DeviceAttribute = CUdevice_attribute;
 using FunctionAttribute = CUfunction_attribute;
+using PointerAttribute = CUpointer_attribute;
 using CaptureStatus = CUstreamCaptureStatus;
 using CaptureMode = CUstreamCaptureMode;
 using JitOption = CUjit_option;

@@ -183,6 +183,10 @@ TEST(memory) {
   OK(api.hipPointerGetAttributes(&attributes, a.data + 1));
   EXPECT_EQ(static_cast<int>(attributes.type), 2);
   EXPECT_EQ(api.hipPointerGetAttributes(&attributes, values.data()), 1);
+  int owner = -1;
+  OK(api.hipPointerGetAttribute(&owner, hip::kPointerDeviceOrdinal, a.data + 1));
+  EXPECT_EQ(owner, attributes.device);
+  EXPECT_EQ(api.hipPointerGetAttribute(&owner, hip::kPointerDeviceOrdinal, const_cast<float*>(values.data())), 1);
   void* pinned = nullptr;
   OK(api.hipHostMalloc(&pinned, 64, 0));
   OK(api.hipPointerGetAttributes(&attributes, pinned));

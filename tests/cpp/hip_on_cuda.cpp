@@ -32,28 +32,30 @@ extern "C" {
 
 namespace {
 
-constexpr Error kErrorInvalidValue = 1, kErrorInvalidDevice = 101, kErrorNotSupported = 801;
+constexpr Error kErrorInvalidDevice = 101, kErrorNotSupported = 801;
 constexpr int kMaxDevices = 64;
 
 // Functions of one name in HIP and one in CUDA, with the same arguments: handles and device addresses are 64-bit
 // numbers in both.
-#define SAME_FUNCTIONS                                                                                          \
-  SAME(hipModuleLoadData, cuModuleLoadData, (Module * module, const void* image), (module, image))              \
-  SAME(hipModuleLoad, cuModuleLoad, (Module * module, const char* file), (module, file))                        \
-  SAME(hipModuleUnload, cuModuleUnload, (Module module), (module))                                              \
-  SAME(hipModuleGetFunction, cuModuleGetFunction, (Function * function, Module module, const char* name),       \
-       (function, module, name))                                                                                \
-  SAME(hipModuleGetGlobal, cuModuleGetGlobal_v2,                                                                \
-       (DevicePointer * address, size_t* size, Module module, const char* name), (address, size, module, name)) \
-  SAME(hipFuncGetAttribute, cuFuncGetAttribute, (int* value, FunctionAttribute attribute, Function function),   \
-       (value, attribute, function))                                                                            \
-  SAME(hipStreamSynchronize, cuStreamSynchronize, (Stream stream), (stream))                                    \
-  SAME(hipStreamIsCapturing, cuStreamIsCapturing, (Stream stream, CaptureStatus * status), (stream, status))    \
-  SAME(hipThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (CaptureMode * mode), (mode))     \
-  SAME(hipDeviceSynchronize, cuCtxSynchronize, (), ())                                                          \
-  SAME(hipMalloc, cuMemAlloc_v2, (void** pointer, size_t size), (pointer, size))                                \
-  SAME(hipFree, cuMemFree_v2, (void* pointer), (pointer))                                                       \
-  SAME(hipMemcpyHtoD, cuMemcpyHtoD_v2, (DevicePointer to, HostSource from, size_t size), (to, from, size))      \
+#define SAME_FUNCTIONS                                                                                                 \
+  SAME(hipModuleLoadData, cuModuleLoadData, (Module * module, const void* image), (module, image))                     \
+  SAME(hipModuleLoad, cuModuleLoad, (Module * module, const char* file), (module, file))                               \
+  SAME(hipModuleUnload, cuModuleUnload, (Module module), (module))                                                     \
+  SAME(hipModuleGetFunction, cuModuleGetFunction, (Function * function, Module module, const char* name),              \
+       (function, module, name))                                                                                       \
+  SAME(hipModuleGetGlobal, cuModuleGetGlobal_v2,                                                                       \
+       (DevicePointer * address, size_t* size, Module module, const char* name), (address, size, module, name))        \
+  SAME(hipFuncGetAttribute, cuFuncGetAttribute, (int* value, FunctionAttribute attribute, Function function),          \
+       (value, attribute, function))                                                                                   \
+  SAME(hipStreamSynchronize, cuStreamSynchronize, (Stream stream), (stream))                                           \
+  SAME(hipStreamIsCapturing, cuStreamIsCapturing, (Stream stream, CaptureStatus * status), (stream, status))           \
+  SAME(hipThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (CaptureMode * mode), (mode))            \
+  SAME(hipPointerGetAttribute, cuPointerGetAttribute, (void* data, PointerAttribute attribute, DevicePointer address), \
+       (data, attribute, address))                                                                                     \
+  SAME(hipDeviceSynchronize, cuCtxSynchronize, (), ())                                                                 \
+  SAME(hipMalloc, cuMemAlloc_v2, (void** pointer, size_t size), (pointer, size))                                       \
+  SAME(hipFree, cuMemFree_v2, (void* pointer), (pointer))                                                              \
+  SAME(hipMemcpyHtoD, cuMemcpyHtoD_v2, (DevicePointer to, HostSource from, size_t size), (to, from, size))             \
   SAME(hipMemcpyDtoH, cuMemcpyDtoH_v2, (void* to, DevicePointer from, size_t size), (to, from, size))
 
 // Functions of CUDA that are called in another way.

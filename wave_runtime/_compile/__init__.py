@@ -19,12 +19,12 @@ from wave_runtime._compile._unit import Compiled, CompileError, Unit, describe
 from wave_runtime._device import target_of
 from wave_runtime._module import Module, Writes
 
-__all__ = ["CompileError", "Language", "compile"]
+__all__ = ["LANGUAGES", "CompileError", "Language", "assembly", "compile"]
 
 Language = Literal["hip", "cuda", "asm", "llvm"]
 SourceText = str | os.PathLike[str]
 
-_LANGUAGES: dict[str, Language] = {
+LANGUAGES: dict[str, Language] = {
     ".hip": "hip",
     ".cpp": "hip",
     ".cc": "hip",
@@ -35,7 +35,7 @@ _LANGUAGES: dict[str, Language] = {
     ".asm": "asm",
     ".ll": "llvm",
 }
-_FORMAT = 1  # of what the cache keeps; another for each change of it, or of the options that compilers are given
+_FORMAT = 2  # of what the cache keeps; another for each change of it, or of the options that compilers are given
 
 # What this process has compiled, by request: the files that it was made of, and its modules by the options of load().
 _known: dict[str, tuple[Kept, _C.CodeObject, Compiled]] = {}
@@ -88,7 +88,7 @@ def compile(
     wanted = list(targets) if targets is not None else [target or _default_target()]
     if not wanted:
         raise ValueError("targets= is empty")
-    macros = tuple((name, None if value is None else str(value)) for name, value in sorted((defines or {}).items()))
+    macros = _macros(defines)
     folders = tuple(os.path.abspath(folder) for folder in include_dirs)
     found = []
     for name in wanted:
@@ -103,7 +103,42 @@ def compile(
         signature = {**known, **{names.get(name, name): types for name, types in signature.items()}}
     if isinstance(writes, Mapping):
         writes = {names.get(name, name): items for name, items in writes.items()}
-    return Module(codes, signature, writes, strides, strict, names)
+    files = {file.path: None for kept, _, _ in found for file in kept.dependencies}
+    return Module(codes, signature, writes, strides, strict, names, [path, *files] if path else files)
+
+
+def assembly(
+    path: str | os.PathLike[str],
+    *,
+    language: Language | None = None,
+    target: str | None = None,
+    options: Sequence[str] = (),
+    defines: Mapping[str, object] | None = None,
+    include_dirs: Sequence[str | os.PathLike[str]] = (),
+) -> bytes:
+    """HIP C++ or LLVM IR in a file as assembly, which compile() takes when it was changed by hand.
+
+    Args and errors are those of :func:`compile`; nothing is kept.
+    """
+    text, absolute = _read(path)
+    name = target or _default_target()
+    unit = Unit(
+        text,
+        absolute,
+        _language(absolute, language, name),
+        name,
+        tuple(options),
+        _macros(defines),
+        tuple(os.path.abspath(folder) for folder in include_dirs),
+    )
+    if unit.language not in ("hip", "llvm"):
+        raise ValueError(f"{path}: {unit.language} is not compiled to AMD's assembly")
+    with tempfile.TemporaryDirectory() as folder:
+        return _clang.assembly(unit, _clang.find(), Path(folder))
+
+
+def _macros(defines: Mapping[str, object] | None) -> tuple[tuple[str, str | None], ...]:
+    return tuple((name, None if value is None else str(value)) for name, value in sorted((defines or {}).items()))
 
 
 def is_text(source: SourceText) -> bool:
@@ -113,7 +148,7 @@ def is_text(source: SourceText) -> bool:
 
 def is_source(source: SourceText) -> bool:
     """Whether it is a text, or a path whose suffix is a source's, not a binary's."""
-    return is_text(source) or os.path.splitext(source)[1] in _LANGUAGES
+    return is_text(source) or os.path.splitext(source)[1] in LANGUAGES
 
 
 def _read(source: SourceText) -> tuple[bytes, str | None]:
@@ -127,11 +162,11 @@ def _read(source: SourceText) -> tuple[bytes, str | None]:
 def _language(path: str | None, language: str | None, target: str) -> str:
     if language is None:
         suffix = ".hip" if path is None else os.path.splitext(path)[1]
-        if suffix not in _LANGUAGES:
-            raise ValueError(f"{path}: its suffix says no language: {', '.join(_LANGUAGES)}; or pass language=")
-        language = _LANGUAGES[suffix]
-    elif language not in _LANGUAGES.values():
-        raise ValueError(f"language={language!r}: expected one of {', '.join(sorted(set(_LANGUAGES.values())))}")
+        if suffix not in LANGUAGES:
+            raise ValueError(f"{path}: its suffix says no language: {', '.join(LANGUAGES)}; or pass language=")
+        language = LANGUAGES[suffix]
+    elif language not in LANGUAGES.values():
+        raise ValueError(f"language={language!r}: expected one of {', '.join(sorted(set(LANGUAGES.values())))}")
     is_amd = target.startswith("gfx")
     if language == "cuda" and is_amd:
         return "hip"

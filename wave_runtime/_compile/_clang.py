@@ -10,6 +10,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from wave_runtime import _C
+from wave_runtime._compile._names import of_symbols
 from wave_runtime._compile._types import signatures
 from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, included, run
 
@@ -17,6 +19,7 @@ _OLDEST = 17
 _NEWEST = 25
 _HEADERS = Path(__file__).parent.parent / "device"
 _SUFFIXES = {"hip": ".hip", "asm": ".s", "llvm": ".ll"}
+_IR_OPTIONS = ("-x", "ir", "-O3", "-Wno-override-module")
 _INCLUDE = re.compile(rb'^\s*\.(?:include|incbin)\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -80,21 +83,38 @@ def _hip_options(unit: Unit, program: Program) -> list[str]:
     return [*options, "-nogpulib", "-nogpuinc", "-isystem", str(_HEADERS)]
 
 
+def _target_options(unit: Unit) -> list[str]:
+    return ["-target", "amdgcn-amd-amdhsa", f"-mcpu={unit.target}", "-nogpulib"]
+
+
 def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     """Compile for an AMD GPU, with files for a while in a folder. Raises CompileError."""
     source, image = unit.in_folder(folder, _SUFFIXES[unit.language]), folder / "image"
     includes = [f"-I{path}" for path in unit.include_dirs]
     if unit.language == "hip":
         return _compile_hip(unit, program, source, image, includes)
-    command = [program.path, "-target", "amdgcn-amd-amdhsa", f"-mcpu={unit.target}", "-nogpulib"]
+    command = [program.path, *_target_options(unit)]
     if unit.language == "asm":
         symbols = [f"-Wa,-defsym,{name}={1 if value is None else value}" for name, value in unit.defines]
         command += ["-x", "assembler", *symbols, f"-I{source.parent}", *includes]
     else:
-        command += ["-x", "ir", "-O3", "-Wno-override-module"]
+        command += _IR_OPTIONS
     run(unit, [[*command, *unit.options, source, "-o", image]], folder)
     files = _assembly_files(unit, source.parent) if unit.language == "asm" else []
-    return Compiled(image.read_bytes(), files=files)
+    data = image.read_bytes()
+    return Compiled(data, *of_symbols(_C.read_code_object(data)["kernels"]), files)
+
+
+def assembly(unit: Unit, program: Program, folder: Path) -> bytes:
+    """HIP C++ or LLVM IR as assembly, which compile_unit() takes. Raises CompileError."""
+    source, text = unit.in_folder(folder, _SUFFIXES[unit.language]), folder / "assembly.s"
+    includes = [f"-I{path}" for path in unit.include_dirs]
+    if unit.language == "hip":
+        command = [program.path, *_hip_options(unit, program), "-fhip-kernel-arg-name", *unit.definitions(), *includes]
+    else:
+        command = [program.path, *_target_options(unit), *_IR_OPTIONS]
+    run(unit, [[*command, *unit.options, "-S", source, "-o", text]], folder)
+    return text.read_bytes()
 
 
 def _compile_hip(unit: Unit, program: Program, source: Path, image: Path, includes: list[str]) -> Compiled:

@@ -8,10 +8,10 @@ _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(\w*)\((.*)\)$", re.MULTILINE)
 _TUPLE = re.compile(r"^!(\d+) = !\{(.*)\}$", re.MULTILINE)
 _KERNEL = re.compile(r"^define .*\bamdgpu_kernel void @(?:\"([^\"]+)\"|([\w.$]+))\(.*!dbg !(\d+)", re.MULTILINE)
 _FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|!(\d+)|([\w| ]+))')
-_VECTOR = re.compile(r"^(?:Vector|HIP_vector_type)<(.+), \d+[uU]?>$")
+VECTOR = re.compile(r"^(?:Vector|HIP_vector_type)<(.+), \d+[uU]?>$")
 
 # Structs that hold one number, or several of one type.
-_NUMBERS = {
+NUMBERS = {
     "__half": "f16",
     "__half2": "f16",
     "__hip_bfloat16": "bf16",
@@ -22,8 +22,8 @@ _NUMBERS = {
     "__hip_fp8_e4m3_fnuz": "f8e4m3fnuz",
     "__hip_fp8_e5m2_fnuz": "f8e5m2fnuz",
 }
-_BYTES = {"f16": 2, "bf16": 2, "f8e4m3fn": 1, "f8e5m2": 1, "f8e4m3fnuz": 1, "f8e5m2fnuz": 1}
-_C_NAMES = {
+BYTES = {"f16": 2, "bf16": 2, "f8e4m3fn": 1, "f8e5m2": 1, "f8e4m3fnuz": 1, "f8e5m2fnuz": 1}
+C_NAMES = {
     "signed char": "i8",
     "char": "i8",
     "unsigned char": "u8",
@@ -78,10 +78,10 @@ class _Metadata:
     def _element(self, target: dict[str, str]) -> str:
         """What a pointer points to; of vectors and arrays their elements, of other structs and pointers "void"."""
         name = target.get("name", "")
-        if (vector := _VECTOR.match(name)) and vector[1] in _C_NAMES:
-            return _C_NAMES[vector[1]]
-        if name in _NUMBERS:
-            return _NUMBERS[name]
+        if (vector := VECTOR.match(name)) and vector[1] in C_NAMES:
+            return C_NAMES[vector[1]]
+        if name in NUMBERS:
+            return NUMBERS[name]
         if target.get("tag") == "DW_TAG_array_type":
             return self._element(self._resolve(_number(target.get("baseType")))[0])
         text = self._scalar(target)
@@ -104,9 +104,9 @@ class _Metadata:
         name = node.get("name", "")
         if node.get("tag") == "DW_TAG_enumeration_type":
             return self._scalar(self._resolve(_number(node.get("baseType")))[0])
-        if name in _NUMBERS:
-            number = _NUMBERS[name]
-            return number if size in (0, _BYTES[number]) else f"bytes[{size}]"
+        if name in NUMBERS:
+            number = NUMBERS[name]
+            return number if size in (0, BYTES[number]) else f"bytes[{size}]"
         if not node or node.get("tag") in _POINTERS:
             return "void" if not node else "bytes[8]"
         return f"bytes[{size}]"

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from wave_runtime import _C
+from wave_runtime._builds import Builds, Recipe
 from wave_runtime._module import Module
 from wave_runtime._version import __version__
 
@@ -47,6 +48,8 @@ class _Walk:
         yield type(value).__qualname__
         if isinstance(value, _C.Kernel):
             yield value.handle
+        elif isinstance(value, (Recipe, Builds)):
+            yield value.fingerprint()
         elif "_definition" in getattr(value, "__dict__", {}):  # operators, Wave kernels
             yield from self.parts(vars(value)["_definition"])
         elif isinstance(value, types.CodeType):

@@ -43,6 +43,15 @@ class CudaDriver : public Driver {
     return status != kCaptureNone;
   }
 
+  std::optional<int> device_of(const void* address) override {
+    int device = 0;
+    const Error error =
+        api().cuPointerGetAttribute(&device, kPointerDeviceOrdinal, reinterpret_cast<DevicePointer>(address));
+    if (error == kErrorInvalidValue) return std::nullopt;
+    api().check(error, "cuPointerGetAttribute");
+    return device;
+  }
+
   void synchronize(int device, void* stream) override {
     const ContextGuard guard(api(), known(device).context);
     api().check(api().cuStreamSynchronize(static_cast<Stream>(stream)), "cuStreamSynchronize");

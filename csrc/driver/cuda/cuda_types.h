@@ -10,6 +10,7 @@ namespace wave::cuda {
 
 using Error = int;  ///< CUresult
 constexpr Error kSuccess = 0;
+constexpr Error kErrorInvalidValue = 1;
 constexpr Error kErrorNotFound = 500;
 
 using Device = int;                        ///< CUdevice
@@ -46,6 +47,9 @@ enum FunctionAttribute : int {
   kFunctionMaxDynamicSharedSizeBytes = 8,
   kFunctionNonPortableClusterSizeAllowed = 14,
 };
+
+/// CUpointer_attribute
+enum PointerAttribute : int { kPointerDeviceOrdinal = 9 };
 
 /// CUstreamCaptureStatus and CUstreamCaptureMode
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };

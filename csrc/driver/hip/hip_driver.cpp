@@ -59,6 +59,15 @@ class HipDriver : public Driver {
     return status != kCaptureNone;
   }
 
+  std::optional<int> device_of(const void* address) override {
+    int device = 0;
+    const Error error =
+        api().hipPointerGetAttribute(&device, kPointerDeviceOrdinal, const_cast<DevicePointer>(address));
+    if (error == kErrorInvalidValue) return std::nullopt;
+    api().check(error, "hipPointerGetAttribute");
+    return device;
+  }
+
   void synchronize(int device, void* stream) override {
     const DeviceGuard guard(api(), device);
     api().check(api().hipStreamSynchronize(static_cast<Stream>(stream)), "hipStreamSynchronize");

@@ -10,6 +10,7 @@ namespace wave::hip {
 
 using Error = int;  ///< hipError_t
 constexpr Error kSuccess = 0;
+constexpr Error kErrorInvalidValue = 1;
 constexpr Error kErrorNotFound = 500;
 constexpr Error kErrorNoDevice = 100;
 
@@ -41,6 +42,9 @@ enum FunctionAttribute : int {
   kFunctionLocalSizeBytes = 3,
   kFunctionNumRegs = 4,
 };
+
+/// hipPointer_attribute
+enum PointerAttribute : int { kPointerDeviceOrdinal = 9 };
 
 /// hipStreamCaptureStatus and hipStreamCaptureMode
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };

@@ -1,0 +1,20 @@
+// Launches whose pointer arguments are addresses, as data_ptr() gives them.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace wave {
+
+/// Adds to the type Kernel:
+///
+/// kernel._device_of(*arguments): where the arguments lie. Tensors say so; an address is of the GPU whose driver knows
+/// it, else of the host. Null addresses say nothing; where nothing does, it is the current GPU, if its driver takes the
+/// kernel's kind of code, else the CPU.
+///
+/// kernel._launch_addresses(*arguments, grid=, ...): a call whose pointer arguments may be addresses or None. On the
+/// CPU the kernel may touch whatever the process has mapped.
+///
+/// Both throw ValueError where arguments lie on different devices.
+void bind_address_launch(const pybind11::handle& kernel_type);
+
+}  // namespace wave

@@ -1,0 +1,32 @@
+"""A compiler, and a cache of each test's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from vendors_support import SCALE
+
+import wave_runtime
+import wave_runtime._compile as implementation
+from wave_runtime._compile import _clang
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, of a process that has compiled nothing."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(folder))
+    monkeypatch.setattr(implementation, "_known", {})
+    return folder
+
+
+@pytest.fixture
+def scale() -> wave_runtime.PortableKernel:
+    """b = factor * a."""
+    try:
+        _clang.find()
+    except wave_runtime.CompileError as error:
+        pytest.skip(str(error))
+    signature = "a: *f32 const, b: *f32, factor: f32, n: i32"
+    return wave_runtime.kernel("scale", amd=SCALE, nvidia=SCALE, signature=signature)
