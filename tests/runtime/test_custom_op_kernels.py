@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from custom_op_support import Counted, add_launch, registered
-from runtime_support import SCALE, blocks, needs_clang
+from custom_op_support import BASICS, Counted, add_launch, registered
+from runtime_support import ADD_SIGNATURE, SCALE, blocks, needs_clang
 
 import wave_runtime
+from wave_runtime import Launchable
 from wave_runtime.op_reg import KernelBuilder, KernelLaunch, KernelSelection
 
 
@@ -188,6 +189,57 @@ amdhsa.kernels:
       - {.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
 .end_amdgpu_metadata
 """
+
+
+@needs_clang
+def test_default_arguments() -> None:
+    """All arguments and results, those in lists one by one, without those that are missing."""
+
+    class add_list(Counted):
+        signature = "add_list(Tensor[] terms, Tensor? missing=None) -> (Tensor?, Tensor)"
+
+        def select(self, sel: KernelSelection) -> None:
+            terms = sel.arg_tensor_list(0).ts
+            sel.arg_optional_tensor(1)
+            sel.maybe_return_tensor(None)
+            sel.return_tensor(terms[0])
+
+        def generate(self, ksel: KernelSelection, kb: KernelBuilder) -> KernelLaunch:
+            source = """extern "C" __global__ void add(const float* a, const float* b, float* c) {
+              c[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x];
+            }"""
+            return KernelLaunch(source, grid=1, block=64)
+
+    op, _ = registered(add_list)
+    a, b = torch.randn(64), torch.randn(64)
+    assert torch.equal(op([a, b])[1], a + b)
+
+
+def test_a_launchable() -> None:
+    """It takes tensors and integers, and makes the results."""
+
+    class add_first(Counted):
+        signature = "add_first(Tensor a, str how, Tensor b, int n) -> Tensor"
+
+        def select(self, sel: KernelSelection) -> None:
+            sel.attr_str(1)
+            sel.arg_tensor(2)
+            sel.arg_int(3)
+            sel.return_tensor(sel.arg_tensor(0).t)
+
+        def generate(self, ksel: KernelSelection, kb: KernelBuilder) -> Launchable:
+            return Launchable.from_code_object(
+                BASICS,
+                "vector_add",
+                signature=ADD_SIGNATURE,
+                results=lambda a, b, n: torch.zeros_like(a),
+                arguments=lambda a, b, n, c: (a, b, c, n),
+                grid=blocks,
+                block=256,
+            )
+
+    op, _ = registered(add_first)
+    assert op(torch.ones(5), "how", torch.ones(5), 3).tolist() == [2, 2, 2, 0, 0]
 
 
 def test_lists_and_optional_tensors() -> None:

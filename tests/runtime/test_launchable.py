@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from pathlib import Path
@@ -179,6 +180,26 @@ def test_options_of_kernels_need_a_grid() -> None:
         TypeError, match=r"expected MLIR as str, bytes, a path or a module of iree.compiler.ir, given int"
     ):
         Launchable.jit_compile(5)
+
+
+def test_in_models() -> None:
+    """Which are copied, and exported: the program then has the kernel's code."""
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.add = add_launchable()
+
+        def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+            return self.add(a, b) * 2
+
+    model = copy.deepcopy(Model())
+    size = torch.export.Dim("size", min=2)
+    a, b = torch.randn(100), torch.randn(100)
+    program = torch.export.export(model, (a, b), dynamic_shapes=({0: size}, {0: size}))
+    assert torch.ops.wave.launch_embedded.default in [node.target for node in program.graph.nodes]
+    a, b = torch.randn(1000), torch.randn(1000)
+    assert torch.equal(program.module()(a, b), (a + b) * 2)
 
 
 def test_traced() -> None:

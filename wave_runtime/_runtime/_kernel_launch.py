@@ -39,8 +39,8 @@ class KernelLaunch:
         grid: workgroups, or a function of ``(*arguments, *results)`` that returns them. With an extent of 0 nothing is
             launched.
         block, shared_memory: as for a call of a kernel, or such functions.
-        arguments: such a function, that returns what the kernel takes; by default the arguments and results as they
-            are, without None.
+        arguments: such a function, that returns what the kernel takes; by default the arguments and results, those in
+            lists one by one, without None.
         language: of a source; a text is CUDA C++ by default, which is compiled as HIP for AMD's targets.
         signature, writes: as for ``wave_runtime.load``.
         options, defines, include_dirs: for the compiler, as for ``wave_runtime.compile``.
@@ -112,10 +112,17 @@ class KernelLaunch:
         grid = geometry["grid"]
         if 0 in (grid if isinstance(grid, (tuple, list)) else (grid,)):
             return
-        device = next((value.device for value in args if isinstance(value, torch.Tensor)), torch.device("cpu"))
+        flat = _flat(args)
+        device = next((value.device for value in flat if isinstance(value, torch.Tensor)), torch.device("cpu"))
         kernel = self.kernel_for(device)
-        values = [value for value in args if value is not None] if self._arguments is None else self._arguments(*args)
+        values = flat if self._arguments is None else self._arguments(*args)
         kernel(*_readable(kernel, values), **geometry)
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    """The values, with those in lists one by one, and without None."""
+    lists = [value if isinstance(value, list) else [value] for value in values]
+    return [value for items in lists for value in items if value is not None]
 
 
 def _loaded(code: Binary | Mapping[str, Binary], **declared: Any) -> Module:

@@ -188,6 +188,10 @@ class Launchable:
             found = _copied(found, outputs)
         return found[0] if len(found) == 1 else found or None
 
+    def __deepcopy__(self, memo: object) -> Launchable:
+        """Itself: a function has nothing that a copy of a model would own."""
+        return self
+
     def _place(self, args: Sequence[Any], device: torch.device | None, outputs: Sequence[Any]) -> torch.device:
         """The device to run on. Checks outputs, too."""
         for output in outputs:

@@ -146,7 +146,8 @@ class CustomOp(ABC):
 
         Returns:
             A function that is called with all arguments, None for tensors that were not given, and with the results,
-            contiguous and not initialised, which it writes: a :class:`KernelLaunch`, or any that launches kernels.
+            contiguous and not initialised, which it writes: a :class:`KernelLaunch`, or any that launches kernels. Or
+            a ``Launchable``, called with the tensors and integers that are no attributes, which makes the results.
             Nothing, if it has written a function in MLIR with ``kb``, which ended with ``kb.yield_results(...)``.
         """
 
