@@ -22,11 +22,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def scale() -> wave_runtime.PortableKernel:
-    """b = factor * a."""
+def compiler() -> None:
+    """Skips a test where nothing compiles for AMD GPUs."""
     try:
         _clang.find()
     except wave_runtime.CompileError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def scale(compiler: None) -> wave_runtime.PortableKernel:
+    """b = factor * a."""
     signature = "a: *f32 const, b: *f32, factor: f32, n: i32"
     return wave_runtime.kernel("scale", amd=SCALE, nvidia=SCALE, signature=signature)

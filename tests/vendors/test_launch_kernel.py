@@ -33,6 +33,7 @@ def test_buffers_come_first_then_scalars(scale: wave_runtime.PortableKernel) -> 
         launch_kernel(scale, [a, b], [3.0], (4, 1, 1), (256, 1, 1))
 
 
+@pytest.mark.usefixtures("compiler")
 def test_the_grid_counts_workgroups_and_all_buffers_are_updated() -> None:
     """Of any element type, with no scalar; three dimensions; it waits, so that the results are there."""
     kernel = wave_runtime.kernel("several", amd=SEVERAL)
