@@ -3,6 +3,8 @@
 # make test    build, and run all tests
 # make test-wave   compile hundreds of Wave kernels, and compare each with torch
 # make test-wave-lang WAVE_SOURCE=path   run wave-lang's own tests, of a checkout of iree-org/wave at v3.9.1, on CPU tensors
+# make test-iree-turbine TURBINE_SOURCE=path   run iree-turbine's tests of its runtime and operators, of a checkout at
+#              v3.9.0, on ours
 # make bench   measure the emulator, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with
@@ -15,6 +17,7 @@
 #         Wave kernels fit
 # TORCH   what pip installs where the environment has no torch
 # wave_tests   of `make test-wave-lang`: files, folders or ids of tests; by default all
+# turbine_tests   of `make test-iree-turbine`: the same; by default tests/runtime tests/ops
 # VENV    the environment; one that exists is used as it is
 # PYTHON  the interpreter that makes it
 
@@ -28,7 +31,7 @@ python := $(VENV)/bin/python
 tests ?= tests
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-wave test-wave-lang bench lint fuzz tsan asan wave clean
+.PHONY: build demo train test test-wave test-wave-lang test-iree-turbine bench lint fuzz tsan asan wave clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -51,6 +54,13 @@ test-wave-lang: wave build
 	@test -d '$(WAVE_SOURCE)/tests/kernel/wave' || { echo "WAVE_SOURCE=path names a checkout of iree-org/wave"; exit 1; }
 	cd '$(WAVE_SOURCE)' && '$(abspath $(python))' -m pytest -p wave_runtime.wave_lang.pytest --run-e2e \
 	  --known-failures '$(CURDIR)/tests/upstream/known_failures.txt' $(or $(wave_tests),tests/kernel/wave)
+
+test-iree-turbine: wave build
+	@test -d '$(TURBINE_SOURCE)/tests/runtime' || \
+	  { echo "TURBINE_SOURCE=path names a checkout of iree-org/iree-turbine"; exit 1; }
+	$(python) -m pip install --quiet parameterized decorator
+	cd '$(TURBINE_SOURCE)' && PYTHONPATH='$(CURDIR):$(CURDIR)/tests/upstream:$(abspath $(TURBINE_SOURCE))' \
+	  '$(abspath $(python))' -m pytest -p turbine_plugin $(or $(turbine_tests),tests/runtime tests/ops)
 
 bench: build
 	$(python) benchmarks/bench_emulator.py

@@ -9,7 +9,8 @@ from collections import Counter
 from typing import Any
 
 from isa.agreement import Disassemble, Table, compare
-from isa.llvm import Disassembler, Words
+from isa.encodings import Words
+from isa.llvm import Disassembler
 from isa.row import Operand, Row
 from isa.samples import Sampler
 

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from isa.derive import derive
-from isa.encodings import Encoding, encodings, fields
+from isa.encodings import Encoding, encodings, fields, generation, split
 from isa.golden import golden
 from isa.llvm import Disassembler
 from isa.measure import Measured, find_instances, parse, sweep
@@ -23,27 +23,34 @@ TABLES = ROOT / "csrc/emulator/isa"
 GOLDEN = ROOT / "tests/isa"
 
 
-def _with_scalar_destination(llvm: Disassembler, instances: list[Measured]) -> set[int]:
+def _with_scalar_destination(llvm: Disassembler, encoding: Encoding, instances: list[Measured]) -> set[int]:
     """The opcodes of VOP3 that write scalar registers besides vector registers (VOP3B)."""
-    scalar_destination = fields()["VOP3B"]["SDST"]
+    scalar_destination = fields(encoding.generation)["VOP3B"]["SDST"]
     changed = [scalar_destination.put(instance.bits, 4) for instance in instances]
-    texts = [parse(result.text) for result in llvm((bits & 0xFFFFFFFF, bits >> 32) for bits in changed)]
-    return {i.opcode for i, text in zip(instances, texts, strict=True) if text.operands[1:2] == ("s[4:5]",)}
+    texts = [parse(result.text) for result in llvm(split(bits, encoding.bits) for bits in changed)]
+    return {i.opcode for i, text in zip(instances, texts, strict=True) if text.operands[1:2] in (("s[4:5]",), ("s4",))}
 
 
 def _by_format(llvm: Disassembler, encoding: Encoding, instances: list[Measured]) -> dict[str, list[Measured]]:
     """Instances by format: VOP3B and MAI share their encodings with VOP3 and VOP3P."""
-    vop3b = _with_scalar_destination(llvm, instances) if encoding.format == "VOP3" else set()
+    base, _, suffix = encoding.format.partition("_")
+    vop3b = _with_scalar_destination(llvm, encoding, instances) if base == "VOP3" else set()
     result: dict[str, list[Measured]] = {}
     for instance in instances:
         matrix = encoding.format == "VOP3P" and MATRIX.match(instance.text.mnemonic)
-        format_ = "MAI" if matrix else "VOP3B" if instance.opcode in vop3b else encoding.format
+        format_ = (
+            "MAI"
+            if matrix
+            else "_".join(filter(None, ("VOP3B", suffix)))
+            if instance.opcode in vop3b
+            else encoding.format
+        )
         result.setdefault(format_, []).append(instance)
     return result
 
 
 def _encoding_rows(llvm: Disassembler, encoding: Encoding) -> list[Row]:
-    known = fields()
+    known = fields(encoding.generation)
     instances = find_instances(llvm, encoding, known[encoding.format])
     rows: list[Row] = []
     for format_, group in _by_format(llvm, encoding, instances).items():
@@ -55,7 +62,9 @@ def _encoding_rows(llvm: Disassembler, encoding: Encoding) -> list[Row]:
 def generate(processor: str, formats: Collection[str] | None = None) -> list[Row]:
     """All rows of a processor, or those of some encodings, by encoding and opcode."""
     llvm = Disassembler(processor)
-    wanted = [encoding for encoding in encodings() if formats is None or encoding.format in formats]
+    wanted = [
+        encoding for encoding in encodings(generation(processor)) if formats is None or encoding.format in formats
+    ]
     return [row for encoding in wanted for row in _encoding_rows(llvm, encoding)]
 
 

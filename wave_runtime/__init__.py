@@ -6,6 +6,7 @@ gemm(a, b, c, grid=(4, 4))
 """
 
 from collections.abc import Iterable as _Iterable
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -33,18 +34,23 @@ from wave_runtime._vendors import LaunchError, PortableKernel, kernel, launch_ke
 from wave_runtime._version import __version__
 
 if _TYPE_CHECKING:
+    from wave_runtime import op_reg
+    from wave_runtime._runtime import Device, DeviceState, Launchable, get_vm_instance, invoke_vm_function
     from wave_runtime.wave_lang import WaveFunction as _WaveFunction
 
 __all__ = [
     "BoundLaunch",
     "Comparison",
     "CompileError",
+    "Device",
+    "DeviceState",
     "Int32Vector",
     "Int64Vector",
     "Kernel",
     "KernelFault",
     "KernelLaunchInfo",
     "LaunchError",
+    "Launchable",
     "Loaded",
     "Module",
     "Operator",
@@ -59,7 +65,9 @@ __all__ = [
     "compile",
     "define_op",
     "from_wave",
+    "get_vm_instance",
     "hooks",
+    "invoke_vm_function",
     "kernel",
     "launch",
     "launch_kernel",
@@ -68,9 +76,28 @@ __all__ = [
     "load_hip_functions",
     "loaded",
     "module",
+    "op_reg",
     "sequence",
     "variants",
 ]
+
+
+# What is imported when it is first asked for.
+_LATER = {
+    "Device": "_runtime",
+    "DeviceState": "_runtime",
+    "Launchable": "_runtime",
+    "get_vm_instance": "_runtime",
+    "invoke_vm_function": "_runtime",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "op_reg":
+        return _import_module("wave_runtime.op_reg")
+    if name in _LATER:
+        return getattr(_import_module(f"wave_runtime.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'wave_runtime' has no attribute '{name}'")
 
 
 def sequence(launches: _Iterable[BoundLaunch]) -> Sequence:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
+from torch._compile import _disable_dynamo
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -17,6 +20,20 @@ def constant_result(function: T) -> T:
     """
     function._dynamo_marked_constant = True  # type: ignore[attr-defined]
     return function
+
+
+def not_traced(function: T) -> T:
+    """Have torch.compile break its graph at a function's calls, as torch.compiler.disable does.
+
+    Calls import the compiler only where it is imported anyway.
+    """
+    disabled = _disable_dynamo(function)
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        return disabled(*args) if "torch._dynamo" in sys.modules else function(*args)
+
+    return call  # type: ignore[return-value]
 
 
 @constant_result

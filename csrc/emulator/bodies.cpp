@@ -33,6 +33,10 @@ WAVE_DECLARE_LEVEL(avx512)
 #endif
 #undef WAVE_DECLARE_LEVEL
 
+// Those of later generations (exec_wave32.cpp, exec_scalar_gfx11.cpp).
+std::span<const Body> wave32_bodies();
+std::span<const Body> scalar_gfx11_bodies();
+
 namespace {
 
 bool host_has(SimdLevel level) {
@@ -68,6 +72,8 @@ std::vector<Body> all_bodies() {
   add(scalar_memory_bodies());
   add(lane_bodies());
   add(buffer_format_bodies());
+  add(wave32_bodies());
+  add(scalar_gfx11_bodies());
 #define WAVE_ADD_LEVEL(level)                   \
   {                                             \
     add(level::vector_integer_bodies());        \

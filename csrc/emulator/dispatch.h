@@ -56,6 +56,7 @@ class LaunchState {
   const Module& module;
   const KernelInfo& kernel;
   RegisterLimits limits;
+  u32 lanes;         ///< of a wave
   u32 work_items;    ///< of a workgroup
   u32 waves;         ///< of a workgroup
   u32 lds_size;      ///< bytes

@@ -96,6 +96,7 @@ const Op* s_time(Wave& wave, const Op* op) {
 constexpr Body kBodies[] = {
     {"s_load_dword", s_load<Global, 1>},
     {"s_load_dwordx2", s_load<Global, 2>},
+    {"s_load_dwordx3", s_load<Global, 3>},
     {"s_load_dwordx4", s_load<Global, 4>},
     {"s_load_dwordx8", s_load<Global, 8>},
     {"s_load_dwordx16", s_load<Global, 16>},

@@ -270,17 +270,42 @@ Carry<T> div_scale(T value, T denominator, T numerator) {
   return {is_zero ? std::numeric_limits<T>::quiet_NaN() : scaled, scaled_back && !is_zero};
 }
 
+/// What a * b + c exceeds `sum`, its rounded value, by: the sign of it at least (Boldo and Muller, "Exact and
+/// Approximated Error of the FMA").
+f64 fma_error(f64 a, f64 b, f64 c, f64 sum) {
+  const f64 product = a * b, product_error = fma(a, b, -product);
+  const auto add_error = [](f64 x, f64 y, f64 total) {
+    const f64 part = total - x;
+    return (x - (total - part)) + (y - part);
+  };
+  const f64 low = c + product_error, low_error = add_error(c, product_error, low);
+  const f64 high = product + low, high_error = add_error(product, low, high);
+  return ((high - sum) + high_error) + low_error;
+}
+
+// A denormal quotient is rounded once, or division would not be exact.
+f32 scaled_sum(f32 a, f32 b, f32 c, f32 sum, f32 scale, Mode) {
+  const f32 scaled = sum * scale;
+  const f64 wide = fma(f64{a}, f64{b}, f64{c}) * scale;
+  return std::abs(scaled) <= Division<f32>::kSmallest ? static_cast<f32>(wide) : scaled;
+}
+/// There is no wider type: where the rounded sum lies between two denormals, the sum's own error decides.
+f64 scaled_sum(f64 a, f64 b, f64 c, f64 sum, f64 scale, Mode mode) {
+  using D = Division<f64>;
+  const f64 scaled = sum * scale, rest = sum - scaled / scale, error = fma_error(a, b, c, sum);
+  const bool is_tie = std::abs(rest) == D::kMin / scale / 2;
+  const bool is_denormal = std::abs(scaled) <= D::kSmallest && scale == D::kDown && mode.round16_64() == 0;
+  if (!is_denormal || !is_tie) return scaled;
+  if (rest > 0 && error > 0) return scaled + D::kMin;
+  return rest < 0 && error < 0 ? scaled - D::kMin : scaled;
+}
+
 template <class T>
-T div_fmas(T a, T b, T c, LaneVcc vcc) {
+T div_fmas(T a, T b, T c, LaneVcc vcc, Mode mode) {
   using D = Division<T>;
   const T scale = biased_exponent(c) > D::kBias ? D::kUp : D::kDown;
   const T sum = fma(a, b, c);
-  T scaled = sum * scale;
-  if constexpr (std::is_same_v<T, f32>) {  // a denormal quotient is rounded once, or f32 division would not be exact
-    const f64 wide = fma(f64{a}, f64{b}, f64{c}) * scale;
-    if (std::abs(scaled) <= D::kSmallest) scaled = static_cast<f32>(wide);
-  }
-  return vcc.bit ? scaled : sum;
+  return vcc.bit ? scaled_sum(a, b, c, sum, scale, mode) : sum;
 }
 
 /// The quotient, or what a division of special values gives.

@@ -173,6 +173,15 @@ Pair16<i16> v_cvt_pk_i16_i32(i32 a, i32 b) { return {saturated<i16>(a), saturate
 u16 v_sat_pk_u8_i16(Pair16<i16> a) { return static_cast<u16>(saturated<u8>(a.low) | u32{saturated<u8>(a.high)} << 8); }
 
 u32 v_add3_u32(u32 a, u32 b, u32 c) { return a + b + c; }
+u32 v_xor3_b32(u32 a, u32 b, u32 c) { return a ^ b ^ c; }
+template <class T>
+T maxmin(T a, T b, T c) {
+  return min(max(a, b), c);
+}
+template <class T>
+T minmax(T a, T b, T c) {
+  return max(min(a, b), c);
+}
 
 Carry<u32> v_add_co_u32(u32 a, u32 b) { return {a + b, a > ~b}; }
 Carry<u32> v_sub_co_u32(u32 a, u32 b) { return {a - b, b > a}; }
@@ -334,6 +343,11 @@ constexpr Body kBodies[] = {
     {"v_min3_i32", vector<min3<i32>>},
     {"v_max3_i32", vector<max3<i32>>},
     {"v_med3_i32", vector<med3<i32>>},
+    {"v_xor3_b32", vector<v_xor3_b32>},
+    {"v_maxmin_i32", vector<maxmin<i32>>},
+    {"v_minmax_i32", vector<minmax<i32>>},
+    {"v_maxmin_u32", vector<maxmin<u32>>},
+    {"v_minmax_u32", vector<minmax<u32>>},
     {"v_lshlrev_b16", vector<lshlrev16<u16>>},
     {"v_lshrrev_b16", vector<shrrev16<u16>>},
     {"v_ashrrev_i16", vector<shrrev16<i16>>},

@@ -3,14 +3,13 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/error.h"
 #include "emulator/dispatch.h"
 
 namespace wave::emulator {
 
 namespace {
 
-/// Compute units of the device that this stands in for; bounds how many workgroups are under way at once (MI300X: 304).
-constexpr u64 kComputeUnits = 304;
 constexpr u32 kQueueBytes = 256;
 /// A stack for kernels whose frames the compiler could not add up (recursion, function pointers).
 constexpr u32 kDynamicStack = 16 * 1024;
@@ -75,10 +74,10 @@ u64 entry_address(const Module& module, const KernelInfo& kernel) {
   return module.load_address(kernel.entry_address) + (kernel.descriptor->kernarg_preload_length > 0 ? 256 : 0);
 }
 
-u64 resident_workgroups(const Target& target, u32 waves) {
-  const ProcessorLimits* limits = find_processor_limits(target.processor);
+u64 resident_workgroups(const ProcessorTraits& processor, u32 waves) {
+  const ProcessorLimits* limits = find_processor_limits(processor.name);
   const u64 slots = limits != nullptr ? u64{limits->simds} * limits->waves_per_simd / waves : 1;
-  return kComputeUnits * std::max<u64>(slots, 1);
+  return processor.compute_units * std::max<u64>(slots, 1);
 }
 
 }  // namespace
@@ -88,17 +87,26 @@ LaunchState::LaunchState(const Dispatch& given)
       module(*given.module),
       kernel(*given.kernel),
       limits(register_limits(*kernel.descriptor, module.code().target())),
+      lanes(module.processor().lanes),
       work_items(given.block[0] * given.block[1] * given.block[2]),
-      waves((work_items + kLanes - 1) / kLanes),
+      waves((work_items + lanes - 1) / lanes),
       lds_size(rounded_up(kernel.metadata.group_segment_fixed_size + given.dynamic_lds, 4)),
       scratch_size(scratch_bytes(kernel.metadata)),
       entry(entry_address(module, kernel)),
       workgroups(product(given.grid)),
-      max_resident(resident_workgroups(module.code().target(), waves)),
+      max_resident(resident_workgroups(module.processor(), waves)),
       queue_(kQueueBytes),
       kernarg_(kernarg_bytes()),
       packet_(packet_bytes()),
-      memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region) {}
+      memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region) {
+  const char* processor = module.processor().name;
+  if ((lanes == 32) != kernel.descriptor->enable_wavefront_size32) {
+    throw ValueError(text("kernel '", kernel.metadata.name, "' is for waves of ", lanes == 32 ? 64 : 32,
+                          " lanes, and the emulator runs ", processor, " code in waves of ", lanes));
+  }
+  if (given.observer != nullptr && lanes == 32)
+    throw ValueError(text("statistics, traces and checks of launches are for gfx942, not for ", processor));
+}
 
 std::vector<u8> LaunchState::kernarg_bytes() const {
   const u64 size = std::max<u64>(kernel.metadata.kernarg_segment_size, dispatch.arguments.size());
@@ -175,14 +183,22 @@ void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) co
   }
   // Workgroup ids follow all user SGPRs, the preloaded ones included.
   next = descriptor.user_sgpr_count;
-  if (descriptor.enable_sgpr_workgroup_id_x) wave.s[next++] = id[0];
-  if (descriptor.enable_sgpr_workgroup_id_y) wave.s[next++] = id[1];
-  if (descriptor.enable_sgpr_workgroup_id_z) wave.s[next++] = id[2];
-  wave.set_pair(sreg::kFlatScratch, kPrivateAperture);
+  const ProcessorTraits& processor = module.processor();
+  if (processor.ids_in_ttmp) {
+    wave.s[sreg::kTtmp0 + 7] = id[1] | id[2] << 16;
+    wave.s[sreg::kTtmp0 + 8] = wave.index << 25;
+    wave.s[sreg::kTtmp0 + 9] = id[0];
+  } else {
+    if (descriptor.enable_sgpr_workgroup_id_x) wave.s[next++] = id[0];
+    if (descriptor.enable_sgpr_workgroup_id_y) wave.s[next++] = id[1];
+    if (descriptor.enable_sgpr_workgroup_id_z) wave.s[next++] = id[2];
+  }
+  if (processor.flat_scratch_in_sgprs) wave.set_pair(sreg::kFlatScratch, kPrivateAperture);
+  const bool clamps_nan = !processor.has_ieee_mode || descriptor.enable_dx10_clamp;
+  const bool is_ieee = processor.has_ieee_mode && descriptor.enable_ieee_mode;
   wave.set_mode(descriptor.float_round_mode_32 | descriptor.float_round_mode_16_64 << 2 |
-                descriptor.float_denorm_mode_32 << 4 | descriptor.float_denorm_mode_16_64 << 6 |
-                u32{descriptor.enable_dx10_clamp} << 8 | u32{descriptor.enable_ieee_mode} << 9 |
-                u32{descriptor.fp16_overflow} << 23);
+                descriptor.float_denorm_mode_32 << 4 | descriptor.float_denorm_mode_16_64 << 6 | u32{clamps_nan} << 8 |
+                u32{is_ieee} << 9 | u32{descriptor.fp16_overflow} << 23);
 }
 
 }  // namespace wave::emulator

@@ -16,19 +16,24 @@ namespace {
 /// Address space that a code object may span: text and data of real files lie within some hundred megabytes.
 constexpr u64 kMaxSpan = u64{4} << 30;
 constexpr u64 kPage = 4096;
-constexpr const char* kProcessor = "gfx942";  ///< other instruction tables are for disassembling
 /// Code is translated in pieces of at most so many bytes, so that one kernel of a large library does not cost the
 /// whole.
 constexpr u64 kMaxFunction = u64{256} << 10;
 
+const ProcessorTraits& traits_for(const std::string& processor) {
+  if (const ProcessorTraits* traits = find_processor_traits(processor)) return *traits;
+  std::string known;
+  for (const ProcessorTraits& traits : all_processors()) known += text(known.empty() ? "" : ", ", traits.name);
+  throw ValueError(text("the emulator runs code for ", known, ", not for ", processor,
+                        ": move the tensors to a device of that kind, or build the kernel for gfx942"));
+}
+
 }  // namespace
 
 Module::Module(std::shared_ptr<const CodeObject> code)
-    : code_(std::move(code)), instruction_set_(isa::InstructionSet::find(kProcessor)) {
-  if (code_->target().processor != kProcessor) {
-    throw ValueError(text("the emulator runs gfx942 code, not ", code_->target().processor,
-                          ": move the tensors to a device of that kind, or build the kernel for gfx942"));
-  }
+    : code_(std::move(code)),
+      processor_(traits_for(code_->target().processor)),
+      instruction_set_(isa::InstructionSet::find(processor_.name)) {
   load_segments();
   relocate();
   find_functions();
@@ -119,7 +124,7 @@ const Function& Module::function(u64 pc, const RegisterLimits& limits) const {
   std::unique_ptr<Function>& function = functions_[{begin, limits}];
   if (function == nullptr) {
     const std::span<const u32> words(reinterpret_cast<const u32*>(begin), (segment_end - begin) / 4);
-    function = Translator(*instruction_set_, limits).translate(begin, end, words);
+    function = Translator(*instruction_set_, processor_, limits).translate(begin, end, words);
   }
   return *function;
 }

@@ -18,6 +18,7 @@
 #include "emulator/isa/isa.h"
 #include "emulator/memory.h"
 #include "emulator/op.h"
+#include "emulator/processor.h"
 
 namespace wave::emulator {
 
@@ -46,18 +47,21 @@ class Function {
   u32 count_ = 0;        ///< dwords of code
   std::vector<Op> ops_;  ///< one for each, and guards
   std::deque<Modifiers> modifiers_;
+  std::deque<std::array<Op, 2>> parts_;  ///< of operations that are carried out by others (Op::target)
   std::unordered_map<u64, std::unique_ptr<std::array<Row, 2>>> constants_;  ///< in all lanes, low and high half
 };
 
 /// A loaded code object. Owns the memory of its segments, globals included, which live as long as it. Thread-safe.
 class Module {
  public:
-  /// Loads and relocates. Throws ValueError where the target has no instruction table or a relocation is not known.
+  /// Loads and relocates. Throws ValueError where the emulator does not run the target's code or a relocation is not
+  /// known.
   explicit Module(std::shared_ptr<const CodeObject> code);
   ~Module();
 
   const CodeObject& code() const { return *code_; }
   const isa::InstructionSet& instruction_set() const { return *instruction_set_; }
+  const ProcessorTraits& processor() const { return processor_; }
 
   /// Where an address of the file lies in memory.
   u64 load_address(u64 address) const { return base_ + address; }
@@ -85,6 +89,7 @@ class Module {
   const Segment* code_segment(u64 address) const;
 
   std::shared_ptr<const CodeObject> code_;
+  const ProcessorTraits& processor_;
   const isa::InstructionSet* instruction_set_;
   void* memory_ = MAP_FAILED;
   u64 size_ = 0;

@@ -1,6 +1,10 @@
 #include "emulator/translate.h"
 
+#include <utility>
+
 #include "base/error.h"
+#include "emulator/routines.h"
+#include "emulator/scalar.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -29,19 +33,30 @@ bool is_branch(const Instruction& instruction) {
   return name.starts_with("s_cbranch_") || name == "s_branch";
 }
 
-/// Integer saturation (CLAMP) is a routine of its own: "v_add_u32 clamp". Instructions whose results always fit have
-/// none. CLAMP of floats is an output modifier.
-Execute find_routine(const Instruction& instruction) {
-  const isa::Row& row = *instruction.row;
-  const std::string_view name = isa::base_name(row);
-  const bool clamps = (row.modifiers & isa::kClamp) && instruction[Field::CLAMP] != 0;
-  const Execute saturating = clamps ? find_body(text(name, " clamp")) : nullptr;
-  return saturating != nullptr ? saturating : find_body(name);
+/// Runs the parts of an operation one after the other.
+const Op* run_both(Wave& wave, const Op* op) {
+  for (int i = 0; i < 2; ++i) op->target[i].execute(wave, &op->target[i]);
+  return next(op);
+}
+
+/// Keeps the low half of the mask that the operation's part leaves.
+const Op* run_for_low_mask(Wave& wave, const Op* op) {
+  op->target->execute(wave, op->target);
+  write_scalar32(wave, op->dst2, wave.s[kMaskSlot]);
+  return next(op);
+}
+
+/// Whether an operation reads what another one writes: vector registers of one row each.
+bool reads_result(const Op& reader, const Op& writer) {
+  for (const u16 source : reader.src) {
+    if (source == sreg::kVgpr0 + writer.dst) return true;
+  }
+  return false;
 }
 
 /// What MODE.VSKIP and MODE.GPR_IDX_EN concern.
 u8 mode_flags(Format format) {
-  if (format <= Format::SMEM) return 0;
+  if (format <= Format::SMEM) return 0;  // of GFX9 alone: others have no bits for them in MODE
   return format < Format::DS ? kSkippable | kIndexable : kSkippable;
 }
 
@@ -50,6 +65,12 @@ u8 mode_flags(Format format) {
 std::string unsupported(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   const std::string name = row.mnemonic;
+  if (row.format == Format::VOPD) {
+    for (std::string_view half : {dual_names(row).first, dual_names(row).second}) {
+      if (dual_routine(row.generation, half) == nullptr) return text(half, " is not implemented");
+    }
+    return {};
+  }
   if (find_routine(instruction) == nullptr) return text(name, " is not implemented");
   if (row.format == Format::DS && (row.modifiers & isa::kGds) && instruction[Field::GDS] != 0) {
     return text(name, " is not implemented: gds");
@@ -64,12 +85,38 @@ void Translator::translate_op(const Instruction& instruction, u32 index, Op& op)
     op.execute = refuse_instruction;
     return;
   }
+  if (instruction.row->format == Format::VOPD) return translate_dual(instruction, op);
   op.execute = find_routine(instruction);
+  if (processor_.lanes == 32 && writes_mask(*instruction.row)) narrow_mask(op);
   if (is_branch(instruction)) {
     const i64 target = i64{index} + 1 + static_cast<i32>(op.imm);
     if (target >= 0 && target < static_cast<i64>(function_->count_))
       op.target = &function_->ops_[static_cast<size_t>(target)];
   }
+}
+
+/// Both halves read their sources before either writes, so the one whose result the other reads comes last.
+void Translator::translate_dual(const Instruction& instruction, Op& op) {
+  std::array<Op, 2>& parts = function_->parts_.emplace_back();
+  if (!set_dual_operands(instruction, parts)) {
+    op.execute = refuse_instruction;
+    return;
+  }
+  const DualNames names = dual_names(*instruction.row);
+  parts[0].execute = dual_routine(instruction.row->generation, names.first);
+  parts[1].execute = dual_routine(instruction.row->generation, names.second);
+  const bool first_is_read = reads_result(parts[1], parts[0]), second_is_read = reads_result(parts[0], parts[1]);
+  if (first_is_read) std::swap(parts[0], parts[1]);
+  op.execute = first_is_read && second_is_read ? refuse_instruction : run_both;
+  op.target = parts.data();
+}
+
+void Translator::narrow_mask(Op& op) {
+  Op& part = function_->parts_.emplace_back()[0];
+  part = op;
+  part.dst2 = kMaskSlot;
+  op.target = &part;
+  op.execute = run_for_low_mask;
 }
 
 std::unique_ptr<Function> Translator::translate(u64 begin, u64 end, std::span<const u32> words) {

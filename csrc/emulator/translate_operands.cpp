@@ -1,9 +1,12 @@
 // How the operands of each format become the fields of an Op. The bodies' files say what they expect.
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "emulator/constants.h"
 #include "emulator/isa/operand.h"
 #include "emulator/matrix.h"
+#include "emulator/routines.h"
 #include "emulator/translate.h"
 
 namespace wave::emulator {
@@ -66,13 +69,14 @@ void set_sdwa(const Instruction& instruction, Modifiers& modifiers) {
 void set_dpp(const Instruction& instruction, Modifiers& modifiers) {
   modifiers.dpp = true;
   modifiers.dpp_ctrl = static_cast<u16>(instruction[Field::DPP_CTRL]);
+  if (instruction[Field::FI] != 0) modifiers.dpp_ctrl |= kDppFetchInactive;
   modifiers.bound_ctrl = instruction[Field::BOUND_CTRL] != 0;
   modifiers.row_mask = static_cast<u8>(instruction[Field::ROW_MASK]);
   modifiers.bank_mask = static_cast<u8>(instruction[Field::BANK_MASK]);
 }
 
 /// OP_SEL of VOP3: the high halves of 16-bit sources, and the half (or byte) of the destination that is written.
-void set_op_sel(const Instruction& instruction, Modifiers& modifiers) {
+void set_op_sel(const Instruction& instruction, bool keeps_other_half, Modifiers& modifiers) {
   const isa::Row& row = *instruction.row;
   const u32 bits = instruction[Field::OP_SEL];
   int source = 0;
@@ -88,6 +92,12 @@ void set_op_sel(const Instruction& instruction, Modifiers& modifiers) {
     modifiers.destination = {static_cast<u8>(bits & 8 ? 16 : 0), 16, false};
     modifiers.unused = Unused::Kept;
   }
+  const bool is_half = row.operand_count != 0 && row.operands[0].field == Field::VDST &&
+                       (row.operands[0].type == OperandType::B16 || row.operands[0].type == OperandType::F16);
+  if (keeps_other_half && is_half && modifiers.destination == Select()) {
+    modifiers.destination = {0, 16, false};
+    modifiers.unused = Unused::Kept;
+  }
   if (row.modifiers & isa::kOpSelByte) {
     modifiers.destination = {static_cast<u8>(8 * (bits >> 2)), 8, false};
     modifiers.unused = Unused::Kept;
@@ -95,6 +105,23 @@ void set_op_sel(const Instruction& instruction, Modifiers& modifiers) {
 }
 
 }  // namespace
+
+/// The core has the scalar registers of GFX9. Later ones have null, which reads as zero and drops what is written, at
+/// the code of M0; and in waves of 32 lanes EXEC has no upper half, which must stay zero here.
+Location Translator::locate(const Instruction& instruction, const Operand& operand) const {
+  Location location = isa::locate(instruction, operand);
+  const isa::Generation generation = instruction.row->generation;
+  if (generation == isa::Generation::GFX9 || location.place != Place::Scalar) return location;
+  const isa::ScalarCodes codes = isa::scalar_codes(generation);
+  if (processor_.lanes == 32 && location.value + location.dwords > sreg::kExec + 1 && location.value <= sreg::kExec + 1)
+    throw NoSuchRegister();
+  if (location.value == codes.m0) {
+    location.value = sreg::kM0;
+  } else if (location.value == codes.null) {
+    location.value = operand.written ? kDiscarded : uint32_t{isa::kZero};
+  }
+  return location;
+}
 
 u16 Translator::register_row(const Location& location) const {
   const u32 last = location.value + std::max<u32>(location.dwords, 1);
@@ -114,7 +141,7 @@ uintptr_t Translator::constant_rows(u64 value) {
 }
 
 void Translator::set_vector_source(const Instruction& instruction, const Operand& operand, int index, Op& op) {
-  const Location location = isa::locate(instruction, operand);
+  const Location location = locate(instruction, operand);
   op.src[index] = static_cast<u16>(location.value);
   if (is_vector(location)) {
     const u16 row = register_row(location);
@@ -136,6 +163,7 @@ void Translator::set_vector_source(const Instruction& instruction, const Operand
 void Translator::set_vector_operands(const Instruction& instruction, Op& op) {
   const isa::Row& row = *instruction.row;
   op.imm = instruction.literal;
+  if (isa::base_name(row).starts_with("v_cmpx_") && row.generation != isa::Generation::GFX9) op.dst2 = sreg::kExec;
   int sources = 0;
   const Operand* accumulated = nullptr;
   for (int i = 0; i < row.operand_count; ++i) {
@@ -144,7 +172,7 @@ void Translator::set_vector_operands(const Instruction& instruction, Op& op) {
       set_vector_source(instruction, operand, sources++, op);
       continue;
     }
-    const Location location = isa::locate(instruction, operand);
+    const Location location = locate(instruction, operand);
     if (is_vector(location)) {
       op.dst = register_row(location);
     } else {
@@ -162,13 +190,14 @@ void Translator::set_modifiers(const Instruction& instruction, Op& op) {
   const u32 takes = row.modifiers;
   const bool is_sdwa = takes & (isa::kSrc0Sel | isa::kSrc1Sel | isa::kDstSel), is_dpp = takes & isa::kDpp;
   Modifiers modifiers;
-  if (takes & (isa::kNeg | isa::kNegLo)) modifiers.negate = negated_sources(instruction, Field::NEG);
+  const bool is_dot = std::string_view(row.mnemonic).starts_with("v_dot4");  // whose NEG tells the factors' types
+  if ((takes & (isa::kNeg | isa::kNegLo)) && !is_dot) modifiers.negate = negated_sources(instruction, Field::NEG);
   if (takes & isa::kAbs) modifiers.absolute = negated_sources(instruction, Field::ABS);
   if (takes & isa::kClamp) modifiers.clamp = instruction[Field::CLAMP] != 0;
   if (takes & isa::kOmod) modifiers.output = static_cast<u8>(instruction[Field::OMOD]);
   if (is_sdwa) set_sdwa(instruction, modifiers);
   if (is_dpp) set_dpp(instruction, modifiers);
-  if (row.format == Format::VOP3P) {
+  if (row.format == Format::VOP3P || row.format == Format::VOP3P_DPP) {
     modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
     modifiers.op_sel_hi = static_cast<u8>(instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2);
     if (takes & isa::kMix) {
@@ -182,7 +211,7 @@ void Translator::set_modifiers(const Instruction& instruction, Op& op) {
       modifiers.negate_high = static_cast<u8>(instruction[Field::NEG_HI]);
     }
   } else {
-    set_op_sel(instruction, modifiers);
+    set_op_sel(instruction, processor_.keeps_other_half, modifiers);
   }
   if (takes & isa::kCbsz) {
     const u32 blgp = takes & (isa::kBlgp | isa::kBlgpNeg) ? instruction[Field::BLGP] : 0;
@@ -198,7 +227,7 @@ void Translator::set_scalar_operands(const Instruction& instruction, Op& op) {
   op.imm = instruction.literal;
   int sources = 0;
   for (int i = 0; i < row.operand_count; ++i) {
-    const Location location = isa::locate(instruction, row.operands[i]);
+    const Location location = locate(instruction, row.operands[i]);
     if (row.operands[i].field == Field::LITERAL) {
       op.imm = location.value;
     } else if (location.place == Place::Immediate) {
@@ -216,11 +245,14 @@ void Translator::set_scalar_operands(const Instruction& instruction, Op& op) {
 /// Scalar memory: src[0] the base, src[1] the offset register, imm the immediate offset, dst the first register.
 void Translator::set_scalar_memory_operands(const Instruction& instruction, Op& op) {
   op.src[1] = kNoOperand;
-  if (instruction[Field::IMM] != 0) op.imm = static_cast<u32>(sign_extended(instruction[Field::OFFSET], 21));
-  if ((instruction.row->modifiers & isa::kReturn) && instruction[Field::GLC] != 0) op.flags |= kReturns;
+  const bool is_gfx9 = instruction.row->generation == isa::Generation::GFX9;
+  const int bits = static_cast<int>(isa::offset_bits(*instruction.row));
+  if (!is_gfx9 || instruction[Field::IMM] != 0)
+    op.imm = static_cast<u32>(sign_extended(instruction[Field::OFFSET], bits));
+  if ((instruction.row->modifiers & isa::kReturn) && isa::returns_value(instruction)) op.flags |= kReturns;
   for (int i = 0; i < instruction.row->operand_count; ++i) {
     const Operand& operand = instruction.row->operands[i];
-    const Location location = isa::locate(instruction, operand);
+    const Location location = locate(instruction, operand);
     if (operand.field == Field::SDATA) op.dst = static_cast<u16>(location.value);
     if (operand.field == Field::SBASE) op.src[0] = static_cast<u16>(location.value);
     if (operand.kind == OperandKind::SmemOffset && location.place == Place::Scalar)
@@ -234,7 +266,7 @@ void Translator::set_vector_memory_operands(const Instruction& instruction, Op& 
   op.src[0] = op.src[2] = kNoOperand;
   for (int i = 0; i < instruction.row->operand_count; ++i) {
     const Operand& operand = instruction.row->operands[i];
-    const Location location = isa::locate(instruction, operand);
+    const Location location = locate(instruction, operand);
     if (location.place == Place::Nowhere) continue;
     const u16 value = is_vector(location) ? register_row(location) : static_cast<u16>(location.value);
     if (operand.field == Field::VDST) {
@@ -245,11 +277,14 @@ void Translator::set_vector_memory_operands(const Instruction& instruction, Op& 
     if (operand.field == Field::DATA || operand.field == Field::DATA0) op.src[1] = value;
     if (operand.field == Field::SADDR || operand.field == Field::DATA1) op.src[2] = value;
   }
+  // GFX11 exchanged the operands of DS_CMPST, which it calls DS_CMPSTORE.
+  if (std::string_view(instruction.row->mnemonic).starts_with("ds_cmpstore")) std::swap(op.src[1], op.src[2]);
   const u32 takes = instruction.row->modifiers;
   if (takes & isa::kOffset01) op.imm = instruction[Field::OFFSET0] | instruction[Field::OFFSET1] << 16;
   if (takes & isa::kOffset) {
     op.imm = instruction[Field::OFFSET];
-    if (instruction.row->format != Format::DS) op.imm = static_cast<u32>(sign_extended(op.imm, 13));
+    if (instruction.row->format != Format::DS)
+      op.imm = static_cast<u32>(sign_extended(op.imm, static_cast<int>(isa::offset_bits(*instruction.row))));
   }
 }
 
@@ -258,7 +293,7 @@ void Translator::set_vector_memory_operands(const Instruction& instruction, Op& 
 void Translator::set_buffer_operands(const Instruction& instruction, Op& op) {
   for (int i = 0; i < instruction.row->operand_count; ++i) {
     const Operand& operand = instruction.row->operands[i];
-    const Location location = isa::locate(instruction, operand);
+    const Location location = locate(instruction, operand);
     if (location.place == Place::Nowhere) continue;
     const u16 value = is_vector(location) ? register_row(location) : static_cast<u16>(location.value);
     if (operand.field == Field::VDATA) op.dst = value;
@@ -274,6 +309,44 @@ void Translator::set_buffer_operands(const Instruction& instruction, Op& op) {
   if (isa::goes_to_lds(instruction)) op.flags |= kToLds;
   if (instruction[Field::IDXEN] != 0) op.flags |= kIndexEnabled;
   if (instruction[Field::OFFEN] != 0) op.flags |= kOffsetEnabled;
+}
+
+/// The sources of each half in their order, VCC behind those of v_dual_cndmask.
+bool Translator::set_dual_operands(const Instruction& instruction, std::array<Op, 2>& parts) {
+  const isa::Row& row = *instruction.row;
+  const DualNames names = dual_names(row);
+  int half = 0, sources = 0;
+  const auto finish_half = [&] {
+    const std::string_view name = half == 0 ? names.first : names.second;
+    Op& part = parts[static_cast<size_t>(half)];
+    if (name.starts_with("v_dual_fmac") || name.starts_with("v_dual_dot2acc")) {
+      part.src[2] = static_cast<u16>(sreg::kVgpr0 + part.dst);
+      part.rows[2] = part.dst * sizeof(Row);
+    } else if (name.starts_with("v_dual_cndmask")) {
+      part.src[2] = sreg::kVcc;
+      part.rows[2] = kSourceScalar;
+    }
+  };
+  try {
+    for (int i = 0; i < row.operand_count; ++i) {
+      const Operand& operand = row.operands[i];
+      if (operand.field == Field::VDSTY) {
+        finish_half();
+        half = 1;
+        sources = 0;
+      }
+      Op& part = parts[static_cast<size_t>(half)];
+      if (operand.written) {
+        part.dst = register_row(locate(instruction, operand));
+      } else {
+        set_vector_source(instruction, operand, sources++, part);
+      }
+    }
+    finish_half();
+  } catch (const NoSuchRegister&) {
+    return false;
+  }
+  return true;
 }
 
 bool Translator::set_operands(const Instruction& instruction, Op& op) {

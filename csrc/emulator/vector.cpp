@@ -3,6 +3,8 @@
 #include <cfenv>
 #include <cmath>
 
+#include "emulator/routines.h"
+
 namespace wave::emulator {
 
 namespace {
@@ -154,7 +156,9 @@ int dpp_source(u32 control, int lane) {
     case 0x120:
       return row + ((in_row - n) & 15);  // row_ror
     case 0x150:
-      return row + n;  // row_newbcast
+      return row + n;  // row_newbcast, which GFX10 calls row_share
+    case 0x160:
+      return row + (in_row ^ n);  // row_xmask
     default:
       break;
   }
@@ -176,7 +180,7 @@ int dpp_source(u32 control, int lane) {
     case 0x143:
       return lane < 32 ? -1 : 31;  // row_bcast:31
     default:
-      fault("a DPP control that gfx942 does not have");
+      fault("a DPP control that no processor has");
   }
 }
 
@@ -185,8 +189,9 @@ int dpp_source(u32 control, int lane) {
 void apply_dpp(Wave& wave, const Modifiers& modifiers, Row* rows, int count) {
   int source[kLanes];
   for (int i = 0; i < kLanes; ++i) {
-    source[i] = dpp_source(modifiers.dpp_ctrl, i);
-    if (source[i] >= 0 && wave.exec_lanes.lane[source[i]] == 0) source[i] = -1;
+    source[i] = dpp_source(modifiers.dpp_ctrl & ~u32{kDppFetchInactive}, i);
+    const bool needs_enabled = (modifiers.dpp_ctrl & kDppFetchInactive) == 0;
+    if (needs_enabled && source[i] >= 0 && wave.exec_lanes.lane[source[i]] == 0) source[i] = -1;
     const bool masked = !(modifiers.row_mask >> (i / 16) & 1) || !(modifiers.bank_mask >> (i / 4 % 4) & 1);
     const bool written = !masked && (source[i] >= 0 || modifiers.bound_ctrl);
     if (!written) wave.temp_exec.lane[i] = 0;

@@ -24,7 +24,7 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   std::string where = text(fault.reason, "\n  at ", launch.module.describe(pc), ": ", launch.module.disassemble(pc),
                            "\n  workgroup (", id[0], ", ", id[1], ", ", id[2], "), wave ", wave.index);
   if (fault.lane >= 0) {
-    const u32 item = wave.index * kLanes + static_cast<u32>(fault.lane);
+    const u32 item = wave.index * launch.lanes + static_cast<u32>(fault.lane);
     where += text(", lane ", fault.lane, " (work-item (", item % block[0], ", ", item / block[0] % block[1], ", ",
                   item / block[0] / block[1], "))");
   }
@@ -76,13 +76,14 @@ u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer) {
   return run_instructions(wave, quantum, [](Wave& w, const Op* op) { return op->execute(w, op); });
 }
 
-/// The work-items' ids within the workgroup, ten bits for each axis.
+/// The work-items' ids within the workgroup, ten bits for each axis; poison in lanes that have none.
 std::vector<Row> packed_work_items(const LaunchState& launch) {
   const auto& block = launch.dispatch.block;
   std::vector<Row> rows(launch.waves);
-  for (u32 item = 0; item < launch.waves * kLanes; ++item) {
+  for (Row& row : rows) std::fill_n(row.lane, kLanes, kPoison);
+  for (u32 item = 0; item < launch.work_items; ++item) {
     const u32 packed = item % block[0] | (item / block[0] % block[1]) << 10 | (item / block[0] / block[1]) << 20;
-    rows[item / kLanes].lane[item % kLanes] = item < launch.work_items ? packed : kPoison;
+    rows[item / launch.lanes].lane[item % launch.lanes] = packed;
   }
   return rows;
 }
@@ -138,7 +139,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.v[0] = work_items_[index];
   std::fill_n(wave.s, 128, kPoison);
   launch_.set_initial_state(wave, id_);
-  const u32 items = std::min<u32>(kLanes, launch_.work_items - index * kLanes);
+  const u32 items = std::min(launch_.lanes, launch_.work_items - index * launch_.lanes);
   wave.set_exec(items == kLanes ? ~u64{0} : (u64{1} << items) - 1);
   wave.function = &function_;
   wave.op = wave.function->at(launch_.entry);

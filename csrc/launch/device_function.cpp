@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "driver/emulator_targets.h"
 #include "launch/driver_errors.h"
 #include "launch/kernel.h"
 
@@ -141,11 +142,11 @@ ModuleRecord& load_module(const std::shared_ptr<const CodeObject>& code, const P
   std::string built_for;
   for (const auto& code : kernel.variants()) append(built_for += built_for.empty() ? "" : ", ", code->target().id());
   if (place.kind == DriverKind::Emulator) {
-    throw ValueError(
-        text("kernel '", kernel.name(), "' was built for ", built_for,
-             ", and the emulator, which launches on "
-             "CPU tensors, runs gfx942 code: move the tensors to a device of that kind, or build the kernel for "
-             "gfx942"));
+    std::string runs;
+    for (const Target& target : emulator_targets()) append(runs += runs.empty() ? "" : ", ", target.processor);
+    throw ValueError(text("kernel '", kernel.name(), "' was built for ", built_for,
+                          ", and the emulator, which launches on CPU tensors, runs code for ", runs,
+                          ": move the tensors to a device of that kind, or build the kernel for gfx942"));
   }
   throw ValueError(text("kernel '", kernel.name(), "' was built for ", built_for, ", ", place.text(), " (", device.name,
                         ") is ", device.target.id(),
@@ -168,10 +169,20 @@ LaunchLimits limits_of(const DeviceFunction& function) {
   return limits;
 }
 
+/// The build to run. The emulator runs code for other processors where there is none for its own.
+std::shared_ptr<const CodeObject> build_for(const Kernel& kernel, const Place& place, const DeviceInfo& device) {
+  if (std::shared_ptr<const CodeObject> code = kernel.variant_for(device.target)) return code;
+  if (place.kind != DriverKind::Emulator) return nullptr;
+  for (const Target& target : emulator_targets()) {
+    if (std::shared_ptr<const CodeObject> code = kernel.variant_for(target)) return code;
+  }
+  return nullptr;
+}
+
 /// Needs the lock.
 std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place& place) {
   const DeviceInfo& device = place.driver().device(place.device);
-  const std::shared_ptr<const CodeObject> code = kernel.variant_for(device.target);
+  const std::shared_ptr<const CodeObject> code = build_for(kernel, place, device);
   if (code == nullptr) refuse_device(kernel, place, device);
   ModuleRecord& record = load_module(code, place);
   const KernelInfo& info = record.code->kernel(kernel.name());

@@ -43,8 +43,11 @@ static_assert(std::size(kPlaces) == size_t(isa::Place::Immediate) + 1);
 constexpr const char* kModifiers[] = {
     "Neg",    "Abs",      "Sext", "Clamp", "Omod",        "OpSel", "OpSelDst",       "OpSelByte", "OpSelHi", "NegLo",
     "NegHi",  "Mix",      "Cbsz", "Blgp",  "BlgpNeg",     "Dpp",   "DppRowNewbcast", "DstSel",    "Src0Sel", "Src1Sel",
-    "Offset", "Offset01", "Gds",  "Lds",   "CachePolicy", "Nt",    "Return",         "Format"};
-static_assert(1u << (std::size(kModifiers) - 1) == isa::kFormat);
+    "Offset", "Offset01", "Gds",  "Lds",   "CachePolicy", "Nt",    "Return",         "Format",    "Dpp8",    "ByteSel"};
+static_assert(1u << (std::size(kModifiers) - 1) == isa::kByteSel);
+
+constexpr const char* kGenerations[] = {"gfx9", "gfx11", "gfx12"};
+static_assert(std::size(kGenerations) == size_t(isa::Generation::GFX12) + 1);
 
 const isa::InstructionSet& instruction_set(const std::string& processor) {
   const isa::InstructionSet* set = isa::InstructionSet::find(processor);
@@ -80,9 +83,10 @@ py::list modifier_names(uint32_t modifiers) {
 py::dict to_dict(const isa::Row& row) {
   py::list operands;
   for (const isa::Operand& operand : std::span(row.operands, row.operand_count)) operands.append(to_dict(operand));
-  return py::dict("format"_a = kFormats[size_t(row.format)], "opcode"_a = row.opcode, "mnemonic"_a = row.mnemonic,
-                  "base_name"_a = isa::base_name(row), "mask"_a = row.mask, "match"_a = row.match,
-                  "modifiers"_a = modifier_names(row.modifiers), "operands"_a = operands);
+  return py::dict("generation"_a = kGenerations[size_t(row.generation)], "format"_a = kFormats[size_t(row.format)],
+                  "opcode"_a = row.opcode, "mnemonic"_a = row.mnemonic, "base_name"_a = isa::base_name(row),
+                  "mask"_a = row.mask, "match"_a = row.match, "modifiers"_a = modifier_names(row.modifiers),
+                  "operands"_a = operands);
 }
 
 py::list isa_rows(const std::string& processor) {
@@ -91,13 +95,15 @@ py::list isa_rows(const std::string& processor) {
   return rows;
 }
 
-/// {format: {field: (lowest bit, width)}}.
-py::dict isa_fields() {
+/// {format: {field: (lowest bit, width)}} of a processor.
+py::dict isa_fields(const std::string& processor) {
+  const isa::Generation generation = instruction_set(processor).rows().front().generation;
   py::dict formats;
   for (size_t format = 0; format < std::size(kFormats); ++format) {
     py::dict fields;
     for (size_t field = 1; field < std::size(kFields); ++field) {
-      const isa::Position at = isa::position(static_cast<isa::Format>(format), static_cast<isa::Field>(field));
+      const isa::Position at =
+          isa::position(generation, static_cast<isa::Format>(format), static_cast<isa::Field>(field));
       if (at.width != 0) fields[kFields[field]] = py::make_tuple(at.low, at.width);
     }
     formats[kFormats[format]] = fields;
@@ -128,7 +134,8 @@ py::object decode(const std::string& processor, const py::bytes& data) {
   py::dict fields;
   for (size_t index = 1; index < std::size(kFields); ++index) {
     const auto field = static_cast<isa::Field>(index);
-    if (isa::position(instruction.row->format, field).width != 0) fields[kFields[index]] = instruction[field];
+    if (isa::position(instruction.row->generation, instruction.row->format, field).width != 0)
+      fields[kFields[index]] = instruction[field];
   }
   py::dict result = to_dict(*instruction.row);
   result["dwords"] = instruction.dwords;
@@ -159,7 +166,7 @@ py::list disassemble(const std::string& processor, const py::bytes& data, uint64
 
 void bind_isa(py::module_& module) {
   module.def("isa_rows", &isa_rows, py::arg("processor"), "The rows of a processor's instruction table.");
-  module.def("isa_fields", &isa_fields, "{format: {field: (lowest bit, width)}}.");
+  module.def("isa_fields", &isa_fields, py::arg("processor") = "gfx942", "{format: {field: (lowest bit, width)}}.");
   module.def("decode", &decode, py::arg("processor"), py::arg("data"),
              "The instruction at the start of `data`, or None.");
   module.def("disassemble", &disassemble, py::arg("processor"), py::arg("data"), py::arg("address") = 0,

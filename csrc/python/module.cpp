@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "driver/driver.h"
 #include "driver/emulator_profile.h"
 #include "emulator/bodies.h"
+#include "emulator/processor.h"
 #include "emulator/translate.h"
 #include "op/embedded.h"
 #include "python/bindings.h"
@@ -93,11 +95,21 @@ py::dict emulator_statistics() {
   return result;
 }
 
-/// The instructions that the emulator runs, by name without the encoding's suffix.
+/// Routines of other names are for saturation, or for later processors.
+bool is_of_gfx942(std::string_view name) {
+  static const std::set<std::string_view> names = [] {
+    std::set<std::string_view> all;
+    for (const isa::Row& row : isa::InstructionSet::find("gfx942")->rows()) all.insert(isa::base_name(row));
+    return all;
+  }();
+  return names.contains(name);
+}
+
+/// The instructions of gfx942 that the emulator runs, by name without the encoding's suffix.
 std::vector<std::string_view> implemented_instructions() {
   std::vector<std::string_view> names;
   for (const emulator::Body& body : emulator::bodies()) {
-    if (!body.name.ends_with(" clamp")) names.push_back(body.name);
+    if (is_of_gfx942(body.name)) names.push_back(body.name);
   }
   return names;
 }
@@ -105,7 +117,8 @@ std::vector<std::string_view> implemented_instructions() {
 /// Why the emulator cannot run the instruction at the start of `data`, or None.
 std::optional<std::string> unsupported(const std::string& processor, const py::bytes& data) {
   const isa::InstructionSet* set = isa::InstructionSet::find(processor);
-  if (set == nullptr || processor != "gfx942") throw ValueError(text("the emulator runs gfx942 code, not ", processor));
+  if (set == nullptr || emulator::find_processor_traits(processor) == nullptr)
+    throw ValueError(text("the emulator does not run code for ", processor));
   const std::string_view bytes = data;
   std::vector<uint32_t> words(bytes.size() / 4);
   std::memcpy(words.data(), bytes.data(), words.size() * 4);

@@ -32,12 +32,14 @@ def test_the_table_is_what_the_generator_makes() -> None:
 @pytest.mark.parametrize("processor", sorted({*PROCESSORS} - {PROCESSOR}))
 def test_other_tables_are_what_the_generator_makes(processor: str) -> None:
     """Of encodings in which processors differ: all of them take most of a minute."""
-    formats = {"SOPP", "SOPK", "SMEM", "GLOBAL", "SCRATCH"}
+    formats = {"SOPP", "SOPK", "SMEM", "VOP1_DPP8", "FLAT", "GLOBAL", "SCRATCH"}
     made = [str(row) for row in generate(processor, formats)]
     assert made == [str(row) for row in check_isa.table(processor).rows if row.format in formats]
 
 
-@pytest.mark.parametrize(("processor", "seed"), [("gfx942", 1), ("gfx942", 2), ("gfx90a", 3)])
+@pytest.mark.parametrize(
+    ("processor", "seed"), [("gfx942", 1), ("gfx942", 2), ("gfx90a", 3), ("gfx1100", 4), ("gfx1201", 5)]
+)
 def test_random_instructions_read_alike(processor: str, seed: int) -> None:
     known = check_isa.table(processor)
     words = Sampler(known.rows, seed).any(WORDS)

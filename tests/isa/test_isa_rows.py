@@ -10,7 +10,7 @@ from typing import Any
 import check_isa
 import isa_support
 import pytest
-from isa.encodings import DPP, SDWA, SHORT_FORMATS, classify, encodings, fields
+from isa.encodings import SHORT_FORMATS, classified_format, classify, encodings, fields
 
 ROWS = isa_support.rows()
 FIELDS = fields()
@@ -21,16 +21,13 @@ def name(row: dict[str, Any]) -> str:
     return f"{row['format']} {row['opcode']:#x} {row['mnemonic']}"
 
 
-def announces_second_dword(row: dict[str, Any]) -> bool:
-    return row["mask"] & 0x1FF == 0x1FF and row["match"] & 0x1FF in (SDWA, DPP)
-
-
 def overlap(a: dict[str, Any], b: dict[str, Any]) -> bool:
     """Whether some bits are an instruction of both rows."""
     if (a["match"] ^ b["match"]) & a["mask"] & b["mask"]:
         return False
-    # VOP1, VOP2 and VOPC leave SRC0 = 249 and 250 to the formats with a second dword
-    return announces_second_dword(a) == announces_second_dword(b)
+    # a format leaves codes of SRC0 to the forms with a further dword: VOP1 to VOP1_DPP
+    first, second = classified_format(a["format"]), classified_format(b["format"])
+    return first == second or first.partition("_")[0] != second.partition("_")[0]
 
 
 @pytest.mark.parametrize("processor", isa_support.PROCESSORS)

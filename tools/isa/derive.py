@@ -4,28 +4,33 @@ import re
 from collections.abc import Set
 
 from . import registers
-from .encodings import BitField
+from .encodings import BitField, takes_literals
 from .measure import Measured, Text, bare, encoding_mask
 from .operand_types import operand_type
-from .overrides import IMMEDIATES, LDS_DIRECT_ACCEPTED, base_name, reads_destination_field, updates
+from .overrides import IMMEDIATES, LDS_DIRECT_ACCEPTED, base_name, half_of, reads_destination_field, updates
 from .row import Operand, Row
 
 OPERAND_FIELDS = (
     "SSRC0", "SSRC1", "SDST", "SIMM16", "LITERAL", "SBASE", "SDATA", "SOFFSET", "SRC0", "SRC1", "SRC2", "VSRC1", "VDST",
+    "VDSTX", "SRCX0", "VSRCX1", "VDSTY", "SRCY0", "VSRCY1",
     "ADDR", "DATA0", "DATA1", "DATA", "SADDR", "VADDR", "VDATA", "SRSRC",
 )  # fmt: skip
+# A register for 16 bits in a 32-bit encoding of GFX11 and later is one of the first 128: the field's last bit says
+# which half of it is meant, and LLVM 19 takes the low one only.
+HALVES = 128
 REGISTER = re.compile(r"(ttmp|[vas])(?:(\d+)|\[(\d+):(\d+)\])$")
 
 # Modifiers that a field stands for, and how their text begins: found where one of the field's values shows the text.
 FIELD_MODIFIERS: dict[str, dict[str, str]] = {
     "CLAMP": {"clamp": "Clamp"},
     "OMOD": {"mul:": "Omod", "div:": "Omod"},
-    "OP_SEL": {"op_sel:": "OpSel"},
+    "OP_SEL": {"op_sel:": "OpSel", "byte_sel:": "ByteSel"},
     "OP_SEL_HI": {"op_sel_hi:": "OpSelHi"},
     "NEG_HI": {"neg_hi:": "NegHi"},
     "CBSZ": {"cbsz:": "Cbsz"},
     "BLGP": {"blgp:": "Blgp", "neg:": "BlgpNeg"},
     "ROW_MASK": {"row_mask:": "Dpp"},
+    "DPP8": {"dpp8:": "Dpp8"},
     "DST_SEL": {"dst_sel:": "DstSel"},
     "SRC0_SEL": {"src0_sel:": "Src0Sel"},
     "SRC1_SEL": {"src1_sel:": "Src1Sel"},
@@ -33,16 +38,20 @@ FIELD_MODIFIERS: dict[str, dict[str, str]] = {
     "OFFSET0": {"offset0:": "Offset01"},
     "GDS": {"gds": "Gds"},
     "LDS": {"lds": "Lds"},
-    "GLC": {"glc": "CachePolicy"},
     "SC0": {"sc0": "CachePolicy", "glc": "CachePolicy"},
     "SC1": {"sc1": "CachePolicy", "scc": "CachePolicy"},
     "NT": {"nt": "Nt", "slc": "Nt"},
+    "GLC": {"glc": "CachePolicy"},
+    "SLC": {"slc": "CachePolicy"},
+    "DLC": {"dlc": "CachePolicy"},
+    "TH": {"th:": "CachePolicy"},
+    "SCOPE": {"scope:": "CachePolicy"},
     "DFMT": {"format:": "Format"},
 }
 MODIFIER_ORDER = (
     "Neg", "Abs", "Sext", "Clamp", "Omod", "OpSel", "OpSelDst", "OpSelByte", "OpSelHi", "NegLo", "NegHi", "Mix", "Cbsz",
-    "Blgp", "BlgpNeg", "Dpp", "DppRowNewbcast", "DstSel", "Src0Sel", "Src1Sel", "Offset", "Offset01", "Gds", "Lds",
-    "CachePolicy", "Nt", "Return", "Format",
+    "Blgp", "BlgpNeg", "Dpp", "Dpp8", "DppRowNewbcast", "DstSel", "Src0Sel", "Src1Sel", "Offset", "Offset01", "Gds",
+    "Lds", "CachePolicy", "Nt", "Return", "Format", "ByteSel",
 )  # fmt: skip
 
 
@@ -57,7 +66,9 @@ def _operand_fields(measured: Measured) -> dict[int, str]:
             changed |= {index for index, other in enumerate(others) if index >= len(base) or base[index] != other}
         if name == "SADDR" and changed:  # without SADDR the address is 64 bits wide
             changed = {max(changed)}
-        if len(changed) > 1:
+        if name == "VDSTX" and changed:  # VDSTY has its last bit from VDSTX
+            changed = {min(changed)}
+        if len(changed) > 1 and name != "LITERAL":
             raise ValueError(f"{measured.text.mnemonic}: {name} changes operands {changed}")
         for index in changed:
             if index in result:
@@ -105,7 +116,7 @@ def _scalar_switch(measured: Measured, index: int) -> bool:
 
 
 def _kind(measured: Measured, index: int, name: str, texts: dict[int, str]) -> str:
-    if name == "SIMM16" and re.match(r"s_(branch|cbranch|call)_?", measured.text.mnemonic):
+    if name == "SIMM16" and re.match(r"s_(branch|cbranch|call|subvector_loop)_?", measured.text.mnemonic):
         return "BranchTarget"
     if name in ("SIMM16", "LITERAL") or base_name(measured.text.mnemonic) in IMMEDIATES.get(name, ()):
         return "Immediate"
@@ -133,49 +144,56 @@ def _kind(measured: Measured, index: int, name: str, texts: dict[int, str]) -> s
 
 def _access(measured: Measured, name: str, index: int, type_: str, found: Set[str]) -> tuple[bool, bool]:
     """Whether the operand is written, and whether it is read. `found` are the instruction's modifiers."""
-    base, format_ = base_name(measured.text.mnemonic), measured.encoding.format
+    base, format_ = base_name(half_of(measured.text.mnemonic, name)), measured.encoding.format
     if base == "v_swap_b32" or (name in ("SDATA", "VDATA") and "_atomic_" in base):
         return True, True
     if name in ("SDATA", "VDATA"):
         written = not re.search(r"_store_|_probe", base)
     else:
-        written = name in ("VDST", "SDST") and not reads_destination_field(base)
+        written = name in ("VDST", "SDST", "VDSTX", "VDSTY") and not reads_destination_field(base)
     half = "OpSelDst" in found and type_ in ("B16", "F16")
-    keeps = updates(base) or format_.endswith("_DPP") or "DstSel" in found or half
-    return written, not written or (index == 0 and keeps)
+    keeps = updates(base) or format_.endswith(("_DPP", "_DPP8")) or "DstSel" in found or half
+    return written, not written or (name in ("VDSTX", "VDSTY") and updates(base)) or (index == 0 and keeps)
 
 
 def _operand(measured: Measured, index: int, name: str, found: Set[str]) -> Operand:
     texts = {
         code: bare(text.operands[index])
         for code, text in measured.sweeps[name].items()
-        if len(text.operands) > index and code not in registers.LENIENT
+        if len(text.operands) > index and code not in registers.lenient(measured.encoding.generation)
     }
     kind = _kind(measured, index, name, texts)
     number = kind in ("Immediate", "BranchTarget")
     dwords = 1 if number else _dwords(texts)
-    if not number and kind != "SdwaSource":
-        _prove_codes(measured, name, kind, dwords)
     type_ = operand_type(measured, index, name, dwords)
+    if not number and kind != "SdwaSource":
+        _prove_codes(measured, name, kind, dwords, type_)
     written, read = _access(measured, name, index, type_, found)
     return Operand("OFFSET" if kind == "SmemOffset" else name, kind, type_, dwords, written, read)
 
 
-def legal_codes(kind: str, dwords: int, name: str, measured: Measured) -> Set[int]:
+def legal_codes(kind: str, dwords: int, name: str, measured: Measured, type_: str) -> Set[int]:
     """The codes that the decoder lets pass for an operand."""
     first = 256 if max(measured.sweeps[name]) > 255 else 0
-    vector = registers.vector_registers(dwords, first)
-    scalar = registers.scalar_registers(dwords)
+    family = measured.encoding.generation
+    halves = (
+        family != "gfx9" and type_ in ("B16", "F16") and measured.encoding.format.startswith(("VOP1", "VOP2", "VOPC"))
+    )
+    vector = registers.vector_registers(dwords, first, HALVES if halves or name == "VDSTY" else 256)
+    scalar = registers.scalar_registers(dwords, family)
     if name == "SBASE":
         return {code // 2 for code in scalar if code % 2 == 0}
-    if name == "SRSRC":
+    if name == "SRSRC" and family != "gfx12":
         return {code // 4 for code in scalar if code % 4 == 0}
     if name == "SDATA":
-        scalar = scalar - {registers.M0, registers.EXEC, registers.EXEC + 1}
-    if name == "SRC2":  # the mask of v_cndmask and the carries in; LLVM finds EXEC invalid there
-        scalar = scalar - {registers.EXEC}
-    sources = registers.scalar_sources(dwords)
-    literal = {registers.LITERAL} if measured.encoding.bits == 32 else set()
+        scalar = scalar - {registers.m0(family), registers.EXEC, registers.EXEC + 1}
+    # the mask of v_cndmask and the carries in, and results of GFX12's scalar transcendentals; LLVM finds EXEC invalid
+    if name == "SRC2" or measured.text.mnemonic.startswith("v_s_"):
+        scalar = scalar - {registers.EXEC, registers.EXEC + 1}
+    if name == "SADDR" and family != "gfx9" and measured.encoding.format == "SCRATCH":
+        scalar = scalar - {registers.EXEC + 1}
+    sources = registers.scalar_sources(dwords, family)
+    literal = {registers.LITERAL} if takes_literals(family, measured.encoding.format) else set()
     direct = {registers.LDS_DIRECT} if dwords == 1 else set()
     table: dict[str, Set[int]] = {
         "Vgpr": vector,
@@ -184,20 +202,24 @@ def legal_codes(kind: str, dwords: int, name: str, measured: Measured) -> Set[in
         "Address": vector,
         "Sgpr": scalar,
         "SmemOffset": scalar,
-        "SgprOrOff": scalar | {registers.OFF},
+        "SgprOrOff": scalar | {registers.off(family)},
         "ScalarSource": sources | literal,
         "VectorSource": sources | literal | direct | vector,
-        "MatrixSource": registers.INLINE_CONSTANTS | vector,
+        "MatrixSource": registers.INLINE_CONSTANTS | literal | vector,
     }
     return table[kind]
 
 
-def _prove_codes(measured: Measured, name: str, kind: str, dwords: int) -> None:
+def _prove_codes(measured: Measured, name: str, kind: str, dwords: int, type_: str) -> None:
     """Holds the codes that LLVM accepts against those that the decoder lets pass."""
-    legal = legal_codes(kind, dwords, name, measured)
+    legal = legal_codes(kind, dwords, name, measured, type_)
     accepted = set(measured.sweeps[name])
     only_vectors = kind in ("Vgpr", "Agpr", "VgprOrAgpr", "Address") and max(accepted) < 256
-    lenient = set() if only_vectors or name in ("SBASE", "SRSRC") else set(registers.LENIENT)
+    lenient = (
+        set() if only_vectors or name in ("SBASE", "SRSRC") else set(registers.lenient(measured.encoding.generation))
+    )
+    if name == "SOFFSET" and measured.encoding.format == "MUBUF":
+        lenient.add(registers.LITERAL)  # for which LLVM finds no literal
     if base_name(measured.text.mnemonic) in LDS_DIRECT_ACCEPTED:
         lenient.add(registers.LDS_DIRECT)
     if accepted - lenient != legal - lenient:
@@ -215,12 +237,13 @@ def operands(measured: Measured, found: Set[str]) -> tuple[Operand, ...]:
     for index in range(count):
         if index in by_index:
             result.append(_operand(measured, index, by_index[index], found))
-        elif measured.text.operands[index] == "vcc":
+        elif measured.text.operands[index] in ("vcc", "vcc_lo"):
+            type_, dwords = ("B64", 2) if measured.text.operands[index] == "vcc" else ("B32", 1)
             if measured.encoding.format == "VOPC_SDWA":
-                result.append(Operand("SDST", "SdwaSdst", "B64", 2, written=True, read=False))
+                result.append(Operand("SDST", "SdwaSdst", type_, dwords, written=True, read=False))
             else:
                 written = index < 2
-                result.append(Operand("NONE", "Vcc", "B64", 2, written=written, read=not written))
+                result.append(Operand("NONE", "Vcc", type_, dwords, written=written, read=not written))
         else:
             raise ValueError(f"{measured.text.mnemonic}: no field changes operand {index}")
     return tuple(result)
@@ -235,7 +258,8 @@ def _source_modifiers(measured: Measured) -> Set[str]:
     result: set[str] = set()
     for name, sweep in measured.sweeps.items():
         texts = {operand for text in sweep.values() for operand in text.operands}
-        if name in ("NEG", "SRC0_NEG", "SRC1_NEG") and any(text.startswith(("-", "neg(")) for text in texts):
+        negates = ("-", "neg(") if measured.encoding.generation == "gfx9" else ("-", "neg(", "sext(")
+        if name in ("NEG", "SRC0_NEG", "SRC1_NEG") and any(text.startswith(negates) for text in texts):
             result.add("Neg")
         if name in ("ABS", "NEG_HI", "SRC0_ABS", "SRC1_ABS") and any("|" in text for text in texts):
             result.add("Abs")
@@ -252,8 +276,9 @@ def _selects(measured: Measured, found: Set[str]) -> Set[str]:
     lists = [text for text in _modifier_texts(measured.sweeps.get("OP_SEL", {})) if text.startswith("op_sel:")]
     if lists:
         sources = sum(name in ("SRC0", "SRC1", "SRC2") for name in _operand_fields(measured).values())
+        sources += bool(re.match("v_fmac_", measured.text.mnemonic))  # the addend in VDST
         extra = max(text.count(",") + 1 for text in lists) - sources
-        result |= {0: set(), 1: {"OpSelDst"}, 2: {"OpSelByte"}}[extra]
+        result |= {-1: set(), 0: set(), 1: {"OpSelDst"}, 2: {"OpSelByte"}}[extra]
     if "OpSelHi" in found:
         plain = measured.sweeps["OP_SEL_HI"][0]
         if not any(text.startswith("op_sel_hi:") for text in plain.modifiers):
@@ -287,7 +312,7 @@ def _fixed_bits(measured: Measured, fields: dict[str, BitField], operands_: tupl
     covered = fixed
     for name, bit_field in fields.items():
         covered |= bit_field.mask
-        values = set(measured.sweeps[name])
+        values = {0} if name == "TFE" else set(measured.sweeps[name])  # TFE adds a register
         if name in vector_only and bit_field.width == 9:
             values = {value for value in values if value > 255}
         same = ~0
@@ -307,4 +332,9 @@ def derive(measured: Measured, format_: str, fields: dict[str, BitField]) -> Row
     its_operands = operands(measured, found)
     mask = _fixed_bits(measured, fields, its_operands)
     names = tuple(name for name in MODIFIER_ORDER if name in found)
-    return Row(format_, measured.opcode, measured.text.mnemonic, mask, measured.bits & mask, names, its_operands)
+    if mask >> 64:
+        raise ValueError(f"{measured.text.mnemonic}: fixed bits {mask >> 64:#x} in the third dword")
+    family = measured.encoding.generation
+    return Row(
+        format_, measured.opcode, measured.text.mnemonic, mask, measured.bits & mask, names, its_operands, family
+    )

@@ -1,17 +1,29 @@
-"""The microcode formats as the C++ side has them: csrc/emulator/isa/fields.inc, parsed."""
+"""The microcode formats as the C++ side has them: fields.inc and layout_*.inc of csrc/emulator/isa, parsed."""
 
 import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-FIELDS_INC = Path(__file__).resolve().parents[2] / "csrc/emulator/isa/fields.inc"
+FOLDER = Path(__file__).resolve().parents[2] / "csrc/emulator/isa"
 
-SDWA, DPP = 249, 250  # values of SRC0 in a 32-bit vector encoding that announce a second dword
-SEGMENTS = {"FLAT": 0, "SCRATCH": 1, "GLOBAL": 2}  # SEG, bits 15:14 of the FLAT encoding
+SDWA, DPP = 249, 250  # values of SRC0 that announce a further dword
+DPP8 = (233, 234)  # likewise; with 234 disabled lanes are read, too
+SEGMENTS = {"FLAT": 0, "SCRATCH": 1, "GLOBAL": 2}  # SEG, two bits of the FLAT encoding
 SELECTS = {"DST_SEL": 7, "SRC0_SEL": 7, "SRC1_SEL": 7, "DST_UNUSED": 3}  # fields of SDWA, whose legal values are below
 SCALAR_FORMATS = ("SOP1", "SOP2", "SOPK", "SOPC", "SOPP")
 SHORT_FORMATS = (*SCALAR_FORMATS, "VOP1", "VOP2", "VOPC")  # 32 bits
+LONG_FORMATS_WITH_LITERALS = ("VOP3", "VOP3B", "VOP3P", "VOPD")  # since GFX10
+
+Words = tuple[int, ...]
+
+
+def generation(processor: str) -> str:
+    """The family that shares its formats: "gfx9" of "gfx942"."""
+    match = re.fullmatch(r"(gfx\d+)[0-9a-f]{2}", processor)
+    if match is None:
+        raise ValueError(f"{processor} is no processor")
+    return match[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,57 +49,103 @@ class BitField:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The words of one format: those with (bits & mask) == match, the opcode standing in `opcode`."""
+    """The words of one format: those with (bits & mask) == (match & mask), the opcode standing in `opcode`.
 
+    A format that a code of SRC0 announces has these codes in `announced`, and where it looks for them.
+    """
+
+    generation: str
     format: str
     mask: int
     match: int
     opcode: BitField
     opcodes: range
+    announced: tuple[int, ...] = ()
+    announcement: BitField | None = None
 
     @property
     def bits(self) -> int:
-        """The length without a literal: 32 or 64."""
-        return 32 if self.format in SHORT_FORMATS else 64
+        """The length without a literal: 32, 64 or 96."""
+        return format_bits(self.generation, self.format)
+
+    def fits(self, bits: int) -> bool:
+        """Whether an instruction's bits are of this encoding, if no longer one fits."""
+        announced = self.announcement is None or self.announcement.get(bits) in self.announced
+        return (bits ^ self.match) & self.mask == 0 and announced
 
 
-def _parse(macro: str) -> list[list[str]]:
-    """The arguments of each use of `macro` in fields.inc."""
-    uses = re.findall(rf"^{macro}\(([^)]*)\)", FIELDS_INC.read_text(), re.MULTILINE)
+def split(bits: int, length: int, literal: int = 0) -> Words:
+    """The words of an instruction of `length` bits, and a literal behind them where none is too many."""
+    words = tuple(bits >> low & 0xFFFFFFFF for low in range(0, length, 32))
+    return words if length == 96 else (*words, literal)
+
+
+def join(words: Words) -> int:
+    """The other way round."""
+    return sum(word << 32 * index for index, word in enumerate(words))
+
+
+def _parse(file: str, macro: str) -> list[list[str]]:
+    """The arguments of each use of `macro`."""
+    uses = re.findall(rf"^{macro}\(([^)]*)\)", (FOLDER / file).read_text(), re.MULTILINE)
     return [[argument.strip() for argument in use.split(",")] for use in uses]
 
 
 @functools.cache
-def fields() -> dict[str, dict[str, BitField]]:
-    """The fields of each format."""
+def fields(family: str = "gfx9") -> dict[str, dict[str, BitField]]:
+    """The fields of each format of a generation."""
     result: dict[str, dict[str, BitField]] = {}
-    for format_, field, low, width in _parse("WAVE_ISA_FIELD"):
+    for format_, field, low, width in _parse(f"layout_{family}.inc", "WAVE_ISA_FIELD"):
         result.setdefault(format_, {})[field] = BitField(int(low), int(width))
     return result
 
 
-@functools.cache
-def formats() -> list[str]:
-    """The formats, in the order of the enumeration."""
-    return [name for (name,) in _parse("WAVE_ISA_FORMAT")]
+def format_bits(family: str, format_: str) -> int:
+    """The length of a format without a literal: 32, 64 or 96."""
+    if format_ in SHORT_FORMATS:
+        return 32
+    last = max(bit_field.low + bit_field.width for bit_field in fields(family)[format_].values())
+    return 64 if last <= 64 else 96
 
 
-def _variants(format_: str, mask: int, match: int) -> list[tuple[str, int, int]]:
+def takes_literals(family: str, format_: str) -> bool:
+    """Whether a literal may follow."""
+    return format_ in SHORT_FORMATS or (family != "gfx9" and format_ in LONG_FORMATS_WITH_LITERALS)
+
+
+def _announced(family: str, format_: str) -> dict[str, tuple[int, ...]]:
+    """The formats that a code of SRC0 announces in `format_`, and the codes."""
+    codes: dict[str, tuple[int, ...]]
+    if family == "gfx9":
+        codes = {"SDWA": (SDWA,), "DPP": (DPP,)} if format_ in ("VOP1", "VOP2", "VOPC") else {}
+    else:
+        codes = {"DPP": (DPP,), "DPP8": DPP8}
+    return {f"{format_}_{name}": found for name, found in codes.items() if f"{format_}_{name}" in fields(family)}
+
+
+def _variants(family: str, encoding: Encoding) -> list[Encoding]:
     """The formats that share an encoding's prefix, each with its mask and match."""
-    if format_ in SEGMENTS:
-        return [(name, mask | 3 << 14, match | segment << 14) for name, segment in SEGMENTS.items()]
-    if format_ in ("VOP1", "VOP2", "VOPC"):
-        second_dword = [(f"{format_}_SDWA", mask | 0x1FF, match | SDWA), (f"{format_}_DPP", mask | 0x1FF, match | DPP)]
-        return [(format_, mask, match), *second_dword]
-    return [(format_, mask, match)]
+    name, mask, match = encoding.format, encoding.mask, encoding.match
+    opcode, opcodes = encoding.opcode, encoding.opcodes
+    if name == "FLAT" and family in ("gfx9", "gfx11"):
+        low = 14 if family == "gfx9" else 16
+        return [Encoding(family, segment, mask | 3 << low, match | number << low, opcode, opcodes)
+                for segment, number in SEGMENTS.items()]  # fmt: skip
+    result = [encoding]
+    for variant, codes in _announced(family, name).items():
+        source = fields(family)[name]["SRC0"]
+        fixed = source.mask if len(codes) == 1 else 0
+        result.append(
+            Encoding(family, variant, mask | fixed, source.put(match, codes[0]), opcode, opcodes, codes, source)
+        )
+    return result
 
 
 @functools.cache
-def encodings() -> list[Encoding]:
+def encodings(family: str = "gfx9") -> list[Encoding]:
     """All encodings. The opcodes that belong to an encoding with a longer prefix (SOP1 within SOP2) are left out."""
-    known = formats()
     parsed = [(name, int(prefix, 2), int(width), BitField(int(low), int(bits)))
-              for name, prefix, width, low, bits in _parse("WAVE_ISA_ENCODING")]  # fmt: skip
+              for name, prefix, width, low, bits in _parse(f"layout_{family}.inc", "WAVE_ISA_ENCODING")]  # fmt: skip
     result: list[Encoding] = []
     for index, (name, prefix, width, opcode) in enumerate(parsed):
         longer = [(p, w) for _, p, w, _ in parsed[:index] if w > width]
@@ -99,14 +157,18 @@ def encodings() -> list[Encoding]:
                 break
             count += 1
         mask = ((1 << width) - 1) << (32 - width)
-        for variant, variant_mask, variant_match in _variants(name, mask, match):
-            if variant in known:
-                result.append(Encoding(variant, variant_mask, variant_match, opcode, range(count)))
+        result += _variants(family, Encoding(family, name, mask, match, opcode, range(count)))
     return result
+
+
+def classified_format(format_: str) -> str:
+    """The format that `classify` gives for instructions of a format: VOP3B is VOP3 to it, and MAI is VOP3P."""
+    return "VOP3P" if format_ == "MAI" else format_.replace("VOP3B", "VOP3")
 
 
 def classify(bits: int, known: list[Encoding]) -> Encoding | None:
     """The encoding that an instruction's bits announce, of `known`, which are all encodings."""
-    fitting = [encoding for encoding in known if bits & encoding.mask == encoding.match]
-    # the form with a second dword has the larger mask
-    return max(fitting, key=lambda encoding: encoding.mask.bit_count(), default=None)
+    fitting = [encoding for encoding in known if encoding.fits(bits)]
+    # the form with a further dword is announced within the other
+    return max(fitting, key=lambda encoding: (encoding.announcement is not None, encoding.mask.bit_count()),
+               default=None)  # fmt: skip

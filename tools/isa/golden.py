@@ -4,8 +4,9 @@ import random
 from collections.abc import Iterable, Iterator
 
 from .agreement import Table, exemption
-from .encodings import SHORT_FORMATS, BitField, fields
-from .llvm import Disassembler, Words
+from .encodings import BitField, Words, fields, format_bits, join, split
+from .llvm import Disassembler
+from .measure import parse
 from .row import Row
 from .samples import DPP_CONTROLS, LITERALS, Sampler
 
@@ -49,15 +50,13 @@ Group = tuple[Row, list[Words]]  # instructions of a row, of which the first tha
 
 
 def _words(row: Row, bits: int, literal: int = 0) -> Words:
-    if row.format in SHORT_FORMATS:
-        return bits & 0xFFFFFFFF, literal
-    return bits & 0xFFFFFFFF, bits >> 32
+    return split(bits, format_bits(row.generation, row.format), literal)
 
 
 def _modifier_fields(row: Row) -> Iterator[BitField]:
     """The fields that no operand stands in."""
     operands = {operand.field for operand in row.operands}
-    for name, bit_field in fields()[row.format].items():
+    for name, bit_field in fields(row.generation)[row.format].items():
         if name not in operands and bit_field.mask & ~row.mask:
             yield bit_field
 
@@ -65,7 +64,7 @@ def _modifier_fields(row: Row) -> Iterator[BitField]:
 def _each_modifier(row: Row, sampler: Sampler, draw: random.Random) -> Iterator[Group]:
     """Random operands with one modifier at a time."""
     words = sampler.of_row(row)
-    bits = words[0] | words[1] << 32
+    bits = join(words)
     for bit_field in _modifier_fields(row):
         bits = bit_field.put(bits, 0)
     for bit_field in _modifier_fields(row):
@@ -85,12 +84,12 @@ def _candidates(rows: list[Row]) -> Iterator[Group]:
 
 
 def _sweeps(rows: list[Row]) -> Iterator[Group]:
-    by_name = {row.mnemonic: row for row in rows}
+    by_name = {row.mnemonic: row for row in reversed(rows)}  # of DPP and DPP8 the former
     for name, (field, values) in SWEEPS.items():
         if name not in by_name:  # another processor
             continue
         row = by_name[name]
-        known, base = fields()[row.format], row.match
+        known, base = fields(row.generation)[row.format], row.match
         if name in SWEEP_WITH:
             other, value = SWEEP_WITH[name]
             base = known[other].put(base, value)
@@ -100,7 +99,7 @@ def _sweeps(rows: list[Row]) -> Iterator[Group]:
     for name in (name for name in LITERAL_ROWS if name in by_name):
         row = by_name[name]
         source = next((operand.field for operand in row.operands if operand.field in ("SSRC0", "SRC0")), None)
-        bits = fields()[row.format][source].put(row.match, 255) if source else row.match
+        bits = fields(row.generation)[row.format][source].put(row.match, 255) if source else row.match
         for literal in LITERALS:
             yield row, [_words(row, bits, literal)]
 
@@ -113,7 +112,7 @@ def golden(llvm: Disassembler, rows: list[Row]) -> list[str]:
     lines: dict[str, None] = {}
     for row, group in groups:
         for words, result in [(words, next(results)) for words in group]:
-            fits = result.accepted and result.text.split()[0] == row.mnemonic
+            fits = result.accepted and parse(result.text).mnemonic == row.mnemonic
             if fits and exemption(words, result, table) is None:
                 digits = " ".join(f"{word:08x}" for word in words[: result.dwords])
                 lines.setdefault(f"{digits}\t{result.text}")

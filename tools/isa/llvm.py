@@ -55,8 +55,11 @@ def find_library() -> str | None:
 
 
 def normalize(text: str) -> str:
-    """The text without comments on the line, its white space reduced to single spaces."""
-    return " ".join(text.partition("; ")[0].split())
+    """The text without comments on the line, its white space reduced to single spaces.
+
+    LLVM writes the implicit VCC of v_cndmask_b32_dpp within the bars of the operand before it.
+    """
+    return " ".join(text.partition("; ")[0].split()).replace(", vcc_lo|", "|, vcc_lo")
 
 
 class Disassembler:

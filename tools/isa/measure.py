@@ -5,9 +5,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-from .encodings import SELECTS, SHORT_FORMATS, BitField, Encoding
-from .llvm import Disassembled, Disassembler, Words
+from .encodings import SELECTS, BitField, Encoding, Words, encodings, split, takes_literals
+from .llvm import Disassembled, Disassembler
+from .overrides import left_out
+from .registers import off
 
+DUAL = " :: "  # between the two halves of VOPD
+ONE_OPERAND = ("s_waitcnt", "s_delay_alu", "s_waitcnt_depctr", "s_wait_alu")  # ... of several words
+OFF = -1  # the code of no SADDR, which generations have different ones for
 LITERALS = (0x3F900001, 0x12345678)  # two literals that no operand type abbreviates
 
 # Field values for opcodes that are no instruction with zeros everywhere; an opcode takes the first that fit.
@@ -16,11 +21,14 @@ HINTS: dict[str, list[dict[str, int]]] = {
     "VOP1": [{}, {"SRC0": 256}],
     "VOP3": _VECTOR_SOURCES,
     "VOP3P": _VECTOR_SOURCES,
+    "VOP3P_DPP": _VECTOR_SOURCES,
+    "VOP3P_DPP8": _VECTOR_SOURCES,
     "VOP1_SDWA": [{}, {"DST_SEL": 6}],
     "VOP1_DPP": [{}, {"DPP_CTRL": 0x150}],
     "VOP2_DPP": [{}, {"DPP_CTRL": 0x150}],
     "SMEM": [{}, {"IMM": 1}],
     "DS": [{}, {"GDS": 1}],
+    "FLAT": [{}, {"SADDR": 124}],
     "MUBUF": [{}, {"LDS": 1}],
 }
 
@@ -28,16 +36,17 @@ HINTS: dict[str, list[dict[str, int]]] = {
 # first that the opcode takes is set. SCRATCH before gfx940 has LDS for SVE, and a vector address where SADDR is off.
 FULL_MODES: dict[str, list[list[tuple[str, int]]]] = {
     "SMEM": [[("IMM", 1)], [("SOFFSET_EN", 1)]],
-    "FLAT": [[("SC0", 1)]],
-    "GLOBAL": [[("SC0", 1)], [("SADDR", 127)]],
-    "SCRATCH": [[("SC0", 1)], [("SVE", 1), ("SADDR", 127)]],
+    "FLAT": [[("SC0", 1), ("GLC", 1), ("TH", 1)]],
+    "GLOBAL": [[("SC0", 1), ("GLC", 1), ("TH", 1)], [("SADDR", OFF)]],
+    "SCRATCH": [[("SC0", 1), ("GLC", 1)], [("SVE", 1), ("SADDR", OFF)]],
     "MUBUF": [[("OFFEN", 1)], [("IDXEN", 1)]],
     "MTBUF": [[("OFFEN", 1)], [("IDXEN", 1)]],
 }
 
 MODIFIER = re.compile(
     r"(offset[01]?|gds|lds|sc[01c]|nt|glc|slc|idxen|offen|format|op_sel(_hi)?|neg(_lo|_hi)?|clamp|mul|div|dst_sel|dst_unused"
-    r"|src[01]_sel|quad_perm|row_\w+|wave_\w+|bank_mask|bound_ctrl|cbsz|abid|blgp)(:|$)"
+    r"|src[01]_sel|quad_perm|row_\w+|wave_\w+|bank_mask|bound_ctrl|cbsz|abid|blgp|dlc|tfe|th|scope|dpp8|fi"
+    r"|byte_sel)(:|$)"
 )
 
 
@@ -65,8 +74,11 @@ def _split(text: str, separator: str) -> list[str]:
 
 def parse(text: str) -> Text:
     """Takes an instruction's text apart. An SOPP's operand may have several words: s_waitcnt vmcnt(0) lgkmcnt(0)."""
+    if DUAL in text:
+        first, second = (parse(half) for half in text.split(DUAL))
+        return Text(f"{first.mnemonic}{DUAL}{second.mnemonic}", (*first.operands, *second.operands), ())
     mnemonic, _, rest = text.partition(" ")
-    if mnemonic == "s_waitcnt":
+    if mnemonic in ONE_OPERAND:
         return Text(mnemonic, (rest,), ())
     operands: list[str] = []
     modifiers: list[str] = []
@@ -98,9 +110,7 @@ class Measured:
 
 
 def _words(bits: int, encoding: Encoding, literal: int = LITERALS[0]) -> Words:
-    if encoding.bits == 32:
-        return (bits, literal)
-    return (bits & 0xFFFFFFFF, bits >> 32, literal)
+    return split(bits, encoding.bits, literal)
 
 
 def _fits(result: Disassembled, encoding: Encoding) -> bool:
@@ -112,7 +122,7 @@ def _fits(result: Disassembled, encoding: Encoding) -> bool:
 
 
 def _same(result: Disassembled, instance: Measured) -> bool:
-    return _fits(result, instance.encoding) and result.text.partition(" ")[0] == instance.text.mnemonic
+    return _fits(result, instance.encoding) and parse(result.text).mnemonic == instance.text.mnemonic
 
 
 def find_instances(llvm: Disassembler, encoding: Encoding, fields: dict[str, BitField]) -> list[Measured]:
@@ -122,16 +132,21 @@ def find_instances(llvm: Disassembler, encoding: Encoding, fields: dict[str, Bit
     for opcode, hint in product(encoding.opcodes, hints):
         bits = encoding.opcode.put(encoding.match, opcode)
         for name, value in hint.items():
-            bits = fields[name].put(bits, value)
+            bits = fields[name].put(bits, value) if name in fields else bits
         tries.append((opcode, bits))
     found: dict[int, Measured] = {}
     for (opcode, bits), result in zip(tries, llvm(_words(bits, encoding) for _, bits in tries), strict=True):
-        if _fits(result, encoding) and opcode not in found:
+        if (
+            _fits(result, encoding)
+            and opcode not in found
+            and not left_out(parse(result.text).mnemonic, encoding.generation)
+        ):
             found[opcode] = Measured(encoding, opcode, bits, parse(result.text))
     for alternatives in FULL_MODES.get(encoding.format, []):
         left = list(found.values())
         for name, value in alternatives:
-            left = _set_mode(llvm, left, fields[name], value)
+            if name in fields:
+                left = _set_mode(llvm, left, fields[name], off(encoding.generation) if value == OFF else value)
     return list(found.values())
 
 
@@ -160,15 +175,19 @@ def _field_values(name: str, bit_field: BitField) -> Iterable[int]:
 def _variations(instance: Measured, fields: dict[str, BitField]) -> Iterator[tuple[str, int, Words]]:
     """The instance with one field changed: the field, its value, the words."""
     encoding, covered = instance.encoding, encoding_mask(instance.encoding)
+    base = encoding.format.partition("_")[0]
+    announced = [other for other in encodings(encoding.generation)
+                 if other.format != encoding.format and other.format.startswith(f"{base}_")]  # fmt: skip
     for name, bit_field in fields.items():
         covered |= bit_field.mask
         for value in _field_values(name, bit_field):
-            if not (name == "SRC0" and encoding.bits == 32 and value in (249, 250)):
-                yield name, value, _words(bit_field.put(instance.bits, value), encoding)
+            bits = bit_field.put(instance.bits, value)
+            if not any(other.fits(bits) for other in announced):
+                yield name, value, _words(bits, encoding)
     for bit in range(encoding.bits):
         if not covered >> bit & 1:
             yield f"bit {bit}", 1, _words(instance.bits ^ 1 << bit, encoding)
-    if encoding.format in SHORT_FORMATS:
+    if takes_literals(encoding.generation, encoding.format):
         for literal in LITERALS:
             yield "LITERAL", literal, _words(instance.bits, encoding, literal)
 

@@ -8,6 +8,8 @@ from .measure import Measured, bare
 TOKEN = re.compile(r"_(bf|fp|xf|[buif])(\d+)(?=_|$)")
 HALF, INVERSE_2_PI = 240, 248  # codes of the inline constants 0.5 and 1 / (2 pi)
 ADDRESS_FIELDS = ("ADDR", "VADDR", "SADDR", "SBASE", "SOFFSET", "SRSRC")
+DUAL_FIELDS = {"VDSTX": "VDST", "SRCX0": "SRC0", "VSRCX1": "VSRC1",
+               "VDSTY": "VDST", "SRCY0": "SRC0", "VSRCY1": "VSRC1"}  # fmt: skip
 SOURCES = {"SSRC0": 0, "SSRC1": 1, "SRC0": 0, "SRC1": 1, "VSRC1": 1, "SRC2": 2}
 
 
@@ -26,7 +28,7 @@ def _constants_are(measured: Measured, index: int, field: str) -> str | None:
     None where it takes none.
     """
     texts = measured.sweeps[field]
-    if field not in (*SOURCES, "SOFFSET") or HALF not in texts or INVERSE_2_PI not in texts:
+    if DUAL_FIELDS.get(field, field) not in (*SOURCES, "SOFFSET") or HALF not in texts or INVERSE_2_PI not in texts:
         return None
     half, inverse = (bare(texts[code].operands[index]) for code in (HALF, INVERSE_2_PI))
     if half == "0x3800":
@@ -43,15 +45,18 @@ def _wide_type(name: str, letter: str, bits: int, constants: str | None) -> str:
     return "F64" if (letter, bits) == ("f", 64) else "B64"
 
 
-def operand_type(measured: Measured, index: int, field: str, dwords: int) -> str:
-    """The OperandType of operand `index`, which stands in `field`."""
-    name = overrides.base_name(measured.text.mnemonic)
+def operand_type(measured: Measured, index: int, stands_in: str, dwords: int) -> str:
+    """The OperandType of operand `index`, which stands in the field `stands_in`."""
+    name = overrides.base_name(overrides.half_of(measured.text.mnemonic, stands_in))
+    field = DUAL_FIELDS.get(stands_in, stands_in)
+    if name == "v_sat_pk_u8_i16" and field == "VDST" and measured.encoding.generation != "gfx9":
+        return "B16"  # a half of a register
     forced = overrides.operand_type(name, field)
     if forced and forced != "bits":
         return forced
     if dwords > 2:
         return "Other"
-    constants = _constants_are(measured, index, field)
+    constants = _constants_are(measured, index, stands_in)
     letter, bits = _named(name, field)
     if forced == "bits" or field in ADDRESS_FIELDS:
         letter, bits = "b", 16 if constants == "b16" else 32

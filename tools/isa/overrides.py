@@ -7,8 +7,8 @@ MATRIX = re.compile(r"v_(mfma|smfmac|accvgpr)_")
 
 # Destinations that keep or use what was in them.
 UPDATED_DESTINATIONS: dict[str, str] = {
-    r"v_(pk_)?(fmac|mac)_.*": "D = S0 * S1 + D",
-    r"v_dot[248]c_.*": "D = dot(S0, S1) + D",
+    r"v_(pk_|dual_)?(fmac|mac)_.*": "D = S0 * S1 + D",
+    r"v_(dual_)?dot([248]c|2acc)_.*": "D = dot(S0, S1) + D",
     r"v_smfmac_.*": "D = A * B + D; the third source is the sparsity index",
     r"v_writelane_b32": "only one lane is written",
     r"v_fma_mix(lo|hi)_f16": "one half of D is written",
@@ -30,12 +30,15 @@ SOURCES_IN_DESTINATION_FIELDS: dict[str, str] = {
 
 # Fields of registers that hold a number in these instructions.
 IMMEDIATES: dict[str, tuple[str, ...]] = {
+    "SSRC0": ("s_sendmsg_rtn_b32", "s_sendmsg_rtn_b64"),  # the message
     "SSRC1": ("s_set_gpr_idx_on",),  # the modes, printed as gpr_idx(...)
     "SDATA": ("s_atc_probe", "s_atc_probe_buffer"),  # the permissions to probe for
 }
 
 # LLVM accepts LDS_DIRECT (254) as the source; the document wants a vector register.
-LDS_DIRECT_ACCEPTED = ("v_readfirstlane_b32", "v_readlane_b32")
+LDS_DIRECT_ACCEPTED = ("v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32", "s_barrier_signal",
+                       "s_barrier_signal_isfirst", "s_barrier_init", "s_barrier_join", "s_wakeup_barrier",
+                       "s_get_barrier_state")  # fmt: skip
 
 # Instructions of three sources whose third has the destination's type: v_mad_u64_u32, v_dot2_f32_f16.
 ADDEND_HAS_RESULT_TYPE = re.compile(r"v_(mad|dot|mfma)")
@@ -49,14 +52,17 @@ TYPES: tuple[tuple[str, str, str], ...] = (
     (r"v_cmpx?_class_.*", r"V?SRC1", "bits"),  # the mask of classes
     (r"v_ldexp_.*", r"V?SRC1", "bits"),  # the exponent
     (r"v_trig_preop_f64", r"SRC1", "bits"),  # the segment
-    (r"v_cndmask_b32", r"V?SRC[01]", "F32"),  # NEG and ABS take them for floats
+    (r"v_cvt_pk_norm_[iu]16_f16", r"SRC[01]", "F16"),
+    (r"v_cvt_pk_norm_[iu]16_.*", r"VDST", "PackedB16"),
+    (r"v_cvt_pk_rtz_f16_f32", r"VDST", "PackedF16"),
+    (r"v_cndmask_b32|v_dual_cndmask_b32", r"V?SRC[01]", "F32"),  # NEG and ABS take them for floats
     (r"v_cvt_f32_ubyte\d", r"SRC0", "bits"),
     (r"v_cvt_pk_u8_f32", r"SRC[12]", "bits"),  # the byte to write, and the bytes around it
     (r"v_cvt_pkaccum_u8_f32", r"V?SRC1", "bits"),  # the byte to write
     (r"v_cvt_sr_.*", r"SRC1", "bits"),  # the random number
     (r"v_cvt_pkrtz_f16_f32", r"VDST", "PackedF16"),
     (r"v_cvt_pknorm_[iu]16_.*", r"VDST", "PackedB16"),
-    (r"v_dot2c?_.*_f16", r"V?SRC[01]", "PackedF16"),
+    (r"v_(dual_)?dot2(c|acc)?_.*_f16", r"V?SRC[01]", "PackedF16"),
     (r"v_dot2c?_.*_[iu]16", r"V?SRC[01]", "PackedB16"),
     (r"v_fma_mix.*", r"SRC.", "F32"),  # or F16, where OP_SEL_HI says so
     (r"v_mfma_f32_.*", r"VDST|SRC2", "F32"),  # of each element
@@ -67,9 +73,30 @@ TYPES: tuple[tuple[str, str, str], ...] = (
 )
 
 
+# What LLVM knows of GFX11 and GFX12, and we leave out.
+LEFT_OUT = {
+    r"v_illegal": "no instruction: zeros",
+    r"v_mov_b16_.*": "the only one of LLVM 19 that has halves of registers as operands of 32-bit encodings",
+    r"s_version": "names the compiler's version, to no effect",
+    r"s_(buffer_)?prefetch_.*": "fetches code or data into caches",
+    r"tbuffer_.*": "has formats of its own on GFX12",
+}
+
+
+def left_out(mnemonic: str, family: str) -> bool:
+    """Whether an instruction is to have no row."""
+    return family != "gfx9" and any(re.fullmatch(pattern, mnemonic) for pattern in LEFT_OUT)
+
+
+def half_of(mnemonic: str, field: str) -> str:
+    """Of the two mnemonics of VOPD the one that a field belongs to."""
+    first, _, second = mnemonic.partition(" :: ")
+    return second if second and "Y" in field else first
+
+
 def base_name(mnemonic: str) -> str:
     """The mnemonic without the encoding's suffix."""
-    return re.sub(r"_(e32|e64|sdwa|dpp)$", "", mnemonic)
+    return re.sub(r"_(e32|e64|sdwa|dpp|e64_dpp)$", "", mnemonic)
 
 
 def updates(base: str) -> bool:

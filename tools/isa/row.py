@@ -30,6 +30,7 @@ class Row:
     match: int
     modifiers: tuple[str, ...]
     operands: tuple[Operand, ...]
+    generation: str = "gfx9"
 
     def __str__(self) -> str:
         modifiers = " | ".join(f"k{name}" for name in self.modifiers) or "0"

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Iterator
 
-from .encodings import SELECTS, SHORT_FORMATS, Encoding, encodings, fields
-from .llvm import Words
+from .encodings import SELECTS, Encoding, Words, encodings, fields, format_bits, split
+from .llvm import WORDS
 from .row import Row
 
 # Codes around the edges of every group: registers, constants, special values, the announcements of a second dword.
@@ -26,8 +26,8 @@ class Sampler:
     def __init__(self, rows: list[Row], seed: int) -> None:
         self._rows = rows
         self._random = random.Random(seed)
-        self._fields = fields()
-        self._encodings = encodings()
+        self._fields = fields(rows[0].generation)
+        self._encodings = encodings(rows[0].generation)
 
     def any(self, count: int) -> Iterator[Words]:
         """Words of every format: most follow a row, some have a random opcode."""
@@ -39,14 +39,14 @@ class Sampler:
 
     def of_encoding(self, encoding: Encoding) -> Words:
         """Random but for the encoding."""
-        low = self._random.getrandbits(32) & ~encoding.mask | encoding.match
-        return low, self._random.getrandbits(32), self._random.getrandbits(32)
+        return split(self._random.getrandbits(96) & ~encoding.mask | encoding.match, 96)
 
     def of_row(self, row: Row) -> Words:
         """Random but for the bits that the row fixes, and with a bias."""
-        bits = self._random.getrandbits(64)
+        length = format_bits(row.generation, row.format)
+        bits = self._random.getrandbits(max(length, 64))
         if self._chance(0.25):
-            bits &= self._random.getrandbits(64)
+            bits &= self._random.getrandbits(max(length, 64))
         known = self._fields[row.format]
         for operand in row.operands:
             if operand.field in known and self._chance(0.3):
@@ -58,9 +58,8 @@ class Sampler:
             bits = known["DPP_CTRL"].put(bits, self._random.choice(DPP_CONTROLS))
         bits = bits & ~row.mask | row.match
         literal = self._random.choice(LITERALS) if self._chance(0.5) else self._random.getrandbits(32)
-        if row.format in SHORT_FORMATS:
-            return bits & 0xFFFFFFFF, literal, self._random.getrandbits(32)
-        return bits & 0xFFFFFFFF, bits >> 32, literal
+        words = split(bits, length, literal)
+        return words if len(words) == WORDS else (*words, self._random.getrandbits(32))
 
     def _chance(self, probability: float) -> bool:
         return self._random.random() < probability

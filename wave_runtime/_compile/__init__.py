@@ -144,10 +144,20 @@ def _macros(defines: Mapping[str, object] | None) -> tuple[tuple[str, str | None
     return tuple((name, None if value is None else str(value)) for name, value in sorted((defines or {}).items()))
 
 
+def is_text(source: SourceText) -> bool:
+    """Whether it is a source's text, not a path."""
+    return isinstance(source, str) and ("\n" in source or "{" in source)
+
+
+def is_source(source: SourceText) -> bool:
+    """Whether it is a text, or a path whose suffix is a source's, not a binary's."""
+    return is_text(source) or os.path.splitext(source)[1] in LANGUAGES
+
+
 def _read(source: SourceText) -> tuple[bytes, str | None]:
     """The text of a source, and its absolute path where it has one."""
-    if isinstance(source, str) and ("\n" in source or "{" in source):
-        return source.encode(), None
+    if is_text(source):
+        return str(source).encode(), None
     path = os.path.abspath(source)
     return Path(path).read_bytes(), path
 

@@ -2,6 +2,8 @@
 #include "base/error.h"
 #include "driver/driver.h"
 #include "driver/emulator/emulator_module.h"
+#include "driver/emulator_targets.h"
+#include "emulator/processor.h"
 
 namespace wave::emulator {
 
@@ -41,6 +43,16 @@ class EmulatorDriver : public Driver {
 }  // namespace wave::emulator
 
 namespace wave {
+
+const std::vector<Target>& emulator_targets() {
+  static const auto* targets = [] {
+    auto* all = new std::vector<Target>();
+    for (const emulator::ProcessorTraits& processor : emulator::all_processors())
+      all->push_back(Target::parse(processor.name));
+    return all;
+  }();
+  return *targets;
+}
 
 Driver& emulator_driver() {
   static auto* driver = new emulator::EmulatorDriver();  // never destroyed: launches may come from static destructors

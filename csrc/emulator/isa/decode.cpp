@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "emulator/isa/disassemble.h"
 #include "emulator/isa/fields.h"
 #include "emulator/isa/isa.h"
 #include "emulator/isa/operand.h"
@@ -10,6 +11,11 @@ namespace {
 /// The values of DPP_CTRL (document, section "DPP controls"). Operations on 64 bits know row_newbcast only.
 bool is_legal_dpp(const Instruction& instruction) {
   const uint32_t control = instruction[Field::DPP_CTRL];
+  if (instruction.row->generation != Generation::GFX9) {
+    if (control >= 0x150) return control < 0x170;           // row_share, row_xmask
+    if (control >= 0x130) return (control & ~1u) == 0x140;  // row_mirror, row_half_mirror
+    return control < 0x100 || (control & 15) != 0;          // quad_perm; row_shl, row_shr, row_ror by 1 to 15
+  }
   const bool row_newbcast = control >= 0x150 && control <= 0x15f;
   if ((instruction.row->modifiers & kDppRowNewbcast) != 0 || row_newbcast) return row_newbcast;
   if (control < 0x100) return true;                 // quad_perm
@@ -40,6 +46,7 @@ bool is_legal(const Instruction& instruction) {
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     if (!is_legal(instruction, operand)) return false;
   }
+  if (std::string_view(row.mnemonic) == "s_delay_alu") return is_legal_delay(instruction[Field::SIMM16]);
   if ((row.modifiers & kDpp) != 0 && !is_legal_dpp(instruction)) return false;
   if ((row.modifiers & (kDstSel | kSrc0Sel | kSrc1Sel)) != 0 && !is_legal_sdwa(instruction)) return false;
   return (row.modifiers & kLds) == 0 || is_legal_lds(instruction);
@@ -53,13 +60,15 @@ bool has_literal(const Instruction& instruction) {
 }  // namespace
 
 Instruction InstructionSet::decode(std::span<const uint32_t> words) const {
-  const Instruction unknown{nullptr, words[0], 0, 1};
+  const Instruction unknown{.bits = words[0]};
+  const uint64_t first = words[0] | (words.size() > 1 ? uint64_t{words[1]} << 32 : 0);
   Instruction instruction = unknown;
-  instruction.row = find_row(words[0]);
+  instruction.row = find_row(first);
   if (instruction.row == nullptr) return unknown;
-  instruction.dwords = dwords(instruction.row->format);
+  instruction.dwords = dwords(generation_, instruction.row->format);
   if (words.size() < instruction.dwords) return unknown;
-  if (instruction.dwords == 2) instruction.bits |= uint64_t{words[1]} << 32;
+  if (instruction.dwords >= 2) instruction.bits = first;
+  if (instruction.dwords == 3) instruction.third = words[2];
   if ((instruction.bits & instruction.row->mask) != instruction.row->match || !is_legal(instruction)) return unknown;
   if (has_literal(instruction)) {
     if (words.size() <= instruction.dwords) return unknown;

@@ -16,6 +16,8 @@ bool is_silent(const Instruction& instruction, const Operand& operand) {
          std::string_view(instruction.row->mnemonic) == "s_endpgm";
 }
 
+constexpr std::string_view kDual = " :: ";
+
 std::string unknown_text(const Instruction& instruction) {
   char text[24];
   std::snprintf(text, sizeof(text), ".long 0x%08x", static_cast<unsigned>(instruction.bits));
@@ -39,9 +41,15 @@ void append_hex(std::string& out, int64_t value) {
 std::string disassemble(const Instruction& instruction) {
   if (instruction.row == nullptr) return unknown_text(instruction);
   const Row& row = *instruction.row;
-  std::string out = row.mnemonic;
+  const std::string_view mnemonics = row.mnemonic;
+  const size_t second = mnemonics.find(kDual);  // VOPD: two instructions, one behind the other
+  std::string out(mnemonics.substr(0, second));
   const char* separator = " ";
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    if (operand.field == Field::VDSTY) {
+      out += mnemonics.substr(second);
+      separator = " ";
+    }
     if (is_silent(instruction, operand)) continue;
     out += separator;
     append_operand(out, instruction, operand);

@@ -29,6 +29,17 @@ void append_immediate(std::string& out, const Instruction& instruction, const Op
 /// What follows the operands, each with a space before it: " clamp mul:2", " offset:16 sc0".
 void append_modifiers(std::string& out, const Instruction& instruction);
 
+// Numbers of instructions that wait (disassemble_wait.cpp).
+void append_waitcnt(std::string& out, Generation generation, uint32_t value);
+void append_dependency_counters(std::string& out, uint32_t value);
+void append_delay(std::string& out, uint32_t value);
+/// Whether each part of s_delay_alu's number has a meaning.
+bool is_legal_delay(uint32_t value);
+
+// Numbers of hardware registers, with the bits that are meant, and of messages (disassemble_names.cpp).
+void append_hwreg(std::string& out, const Row& row, uint32_t value);
+void append_message(std::string& out, Generation generation, uint32_t value);
+
 /// The offset of ds_swizzle_b32: "swizzle(QUAD_PERM,0,1,2,3)".
 void append_swizzle(std::string& out, uint32_t offset);
 

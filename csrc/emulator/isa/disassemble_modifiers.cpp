@@ -27,6 +27,8 @@ unsigned source_count(const Row& row) {
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     count += operand.field == Field::SRC0 || operand.field == Field::SRC1 || operand.field == Field::SRC2;
   }
+  // the addend in VDST; GFX9's v_pk_fmac has no OP_SEL
+  if (std::string_view(row.mnemonic).starts_with("v_fmac_f16")) ++count;
   return count;
 }
 
@@ -47,9 +49,21 @@ void append_packed(std::string& out, const Instruction& instruction) {
 /// OP_SEL of VOP3: the sources' bits, then the destination's, which is bit 3.
 void append_selects(std::string& out, const Instruction& instruction) {
   const unsigned sources = (instruction.row->modifiers & kOpSelByte) != 0 ? 3 : source_count(*instruction.row);
-  const uint32_t value = instruction[Field::OP_SEL];
+  const std::string_view name = instruction.row->mnemonic;
+  const bool is_permutation = name.starts_with("v_permlane"), is_dot = name.starts_with("v_dot2_");
+  // v_permlane has two bits for what is no half, and no destination's; v_dot2 has packed sources but for the third
+  const uint32_t value = instruction[Field::OP_SEL] & (is_permutation ? 3u : is_dot ? 12u : 15u);
   const uint32_t list = (value & ((1u << sources) - 1)) | value >> 3 << sources;
-  if (list != 0) append_list(out, " op_sel:", list, sources + 1);
+  const bool has_destination = (instruction.row->modifiers & (kOpSelDst | kOpSelByte)) != 0;
+  if (list != 0) append_list(out, " op_sel:", list, is_permutation ? 2 : sources + has_destination);
+}
+
+/// The byte of a source is in the first two bits of OP_SEL, the higher bit first; that of a destination (v_cvt_sr) in
+/// the last two.
+void append_byte_select(std::string& out, const Instruction& instruction) {
+  const uint32_t bits = instruction[Field::OP_SEL];
+  const bool is_destination = std::string_view(instruction.row->mnemonic).starts_with("v_cvt_sr");
+  append_number(out, " byte_sel:", is_destination ? bits >> 2 : (bits & 1) << 1 | (bits >> 1 & 1));
 }
 
 void append_output(std::string& out, const Instruction& instruction) {
@@ -71,14 +85,16 @@ void append_sdwa(std::string& out, const Instruction& instruction) {
   if ((takes & kSrc1Sel) != 0) (out += " src1_sel:") += kSelects[instruction[Field::SRC1_SEL]];
 }
 
-void append_dpp_control(std::string& out, uint32_t control) {
+void append_dpp_control(std::string& out, Generation generation, uint32_t control) {
   if (control < 0x100) {
     out += " quad_perm:";
     for (unsigned lane = 0; lane < 4; ++lane) append_decimal(out += lane == 0 ? '[' : ',', control >> 2 * lane & 3);
     out += ']';
     return;
   }
-  constexpr const char* kRows[] = {" row_shl:", " row_shr:", " row_ror:", "", "", " row_newbcast:"};
+  const bool is_gfx9 = generation == Generation::GFX9;
+  const char* const kRows[] = {
+      " row_shl:", " row_shr:", " row_ror:", "", "", is_gfx9 ? " row_newbcast:" : " row_share:", " row_xmask:"};
   constexpr const char* kWaves[] = {" wave_shl:1", " wave_rol:1", " wave_shr:1", " wave_ror:1"};
   constexpr const char* kOthers[] = {" row_mirror", " row_half_mirror", " row_bcast:15", " row_bcast:31"};
   const uint32_t group = control >> 4 & 15;
@@ -91,12 +107,24 @@ void append_dpp_control(std::string& out, uint32_t control) {
   }
 }
 
+/// Each of eight lanes reads one of them.
+void append_dpp8(std::string& out, const Instruction& instruction) {
+  constexpr uint32_t kFetchInactive = 234;
+  const uint32_t lanes = instruction[Field::DPP8];
+  out += " dpp8:";
+  for (unsigned lane = 0; lane < 8; ++lane) append_decimal(out += lane == 0 ? '[' : ',', lanes >> 3 * lane & 7);
+  out += ']';
+  if (instruction[Field::DPP_SRC0] == kFetchInactive) out += " fi:1";
+}
+
 void append_dpp(std::string& out, const Instruction& instruction) {
+  if ((instruction.row->modifiers & kDpp8) != 0) return append_dpp8(out, instruction);
   if ((instruction.row->modifiers & kDpp) == 0) return;
-  append_dpp_control(out, instruction[Field::DPP_CTRL]);
+  append_dpp_control(out, instruction.row->generation, instruction[Field::DPP_CTRL]);
   append_hex(out += " row_mask:", instruction[Field::ROW_MASK]);
   append_hex(out += " bank_mask:", instruction[Field::BANK_MASK]);
   if (instruction[Field::BOUND_CTRL] != 0) out += " bound_ctrl:1";
+  if (instruction[Field::FI] != 0) out += " fi:1";
 }
 
 void append_matrix(std::string& out, const Instruction& instruction) {
@@ -127,19 +155,24 @@ void append_format(std::string& out, const Instruction& instruction) {
 }
 
 /// The offset of an address: of DS and MUBUF unsigned; of GLOBAL and SCRATCH signed; of FLAT LLVM writes all 13 bits as
-/// unsigned, though the document has 12.
+/// unsigned, though the documents have 12. Those of 24 bits are all signed.
 void append_offset(std::string& out, const Instruction& instruction) {
   const uint32_t offset = instruction[Field::OFFSET];
   const Format format = instruction.row->format;
   if (format == Format::SMEM) {
-    if (instruction[Field::IMM] == 0 || instruction[Field::SOFFSET_EN] == 0) return;
-    return append_hex(out += " offset:", sign_extend(offset, 21));
+    const bool is_gfx9 = instruction.row->generation == Generation::GFX9;
+    if (is_gfx9 && (instruction[Field::IMM] == 0 || instruction[Field::SOFFSET_EN] == 0)) return;
+    if (instruction.row->generation == Generation::GFX11 && offset == 0) return;
+    if (!is_gfx9 && instruction[Field::SOFFSET] == scalar_codes(instruction.row->generation).null) return;
+    return append_hex(out += " offset:", sign_extend(offset, offset_bits(*instruction.row)));
   }
   if (offset == 0) return;
   out += " offset:";
-  const bool is_signed = format == Format::GLOBAL || format == Format::SCRATCH;
+  const Generation generation = instruction.row->generation;
+  const bool is_signed = format == Format::GLOBAL || format == Format::SCRATCH ||
+                         (generation == Generation::GFX12 && (format == Format::FLAT || format == Format::MUBUF));
   if (is_signed) {
-    append_decimal(out, sign_extend(offset, 13));
+    append_decimal(out, sign_extend(offset, offset_bits(*instruction.row)));
   } else if (std::string_view(instruction.row->mnemonic) == "ds_swizzle_b32") {
     append_swizzle(out, offset);
   } else {
@@ -147,10 +180,45 @@ void append_offset(std::string& out, const Instruction& instruction) {
   }
 }
 
+/// SCOPE and TH of GFX12: how far a value must be seen, and how long it may be of use.
+void append_temporal_hint(std::string& out, const Instruction& instruction) {
+  const std::string_view name = instruction.row->mnemonic;
+  const uint32_t hint = instruction[Field::TH], scope = instruction[Field::SCOPE];
+  constexpr uint32_t kReturn = 1, kNonTemporal = 2, kCascade = 4, kReserved = 7;
+  constexpr uint32_t kDevice = 2, kSystem = 3;
+  if (hint == 0) return;
+  out += " th:";
+  if (name.find("_atomic_") != std::string_view::npos) {
+    if ((hint & kCascade) != 0 && scope < kDevice) {
+      append_hex(out += "TH_ATOMIC_", hint);
+    } else if ((hint & kCascade) != 0) {
+      out += (hint & kNonTemporal) != 0 ? "TH_ATOMIC_CASCADE_NT" : "TH_ATOMIC_CASCADE_RT";
+    } else if ((hint & kNonTemporal) != 0) {
+      out += (hint & kReturn) != 0 ? "TH_ATOMIC_NT_RETURN" : "TH_ATOMIC_NT";
+    } else {
+      out += "TH_ATOMIC_RETURN";
+    }
+    return;
+  }
+  const bool is_store = name.find("_store_") != std::string_view::npos;
+  if (!is_store && hint == kReserved) return append_hex(out, hint);
+  constexpr const char* kHints[] = {"", "NT", "HT", "", "NT_RT", "RT_NT", "NT_HT", "NT_WB"};
+  const char* third = scope == kSystem ? "BYPASS" : is_store ? "RT_WB" : "LU";
+  (out += is_store ? "TH_STORE_" : "TH_LOAD_") += hint == 3 ? third : kHints[hint];
+}
+
 void append_cache_policy(std::string& out, const Instruction& instruction) {
   const uint32_t takes = instruction.row->modifiers;
   const bool scope = (takes & kCachePolicy) != 0;
+  if (scope && instruction.row->generation == Generation::GFX12) {
+    constexpr const char* kScopes[] = {"", " scope:SCOPE_SE", " scope:SCOPE_DEV", " scope:SCOPE_SYS"};
+    append_temporal_hint(out, instruction);
+    out += kScopes[instruction[Field::SCOPE]];
+    return;
+  }
   if (scope && instruction[Field::GLC] != 0) out += " glc";
+  if (scope && instruction[Field::SLC] != 0) out += " slc";
+  if (scope && instruction[Field::DLC] != 0) out += " dlc";
   const bool levels = precedes_gfx940(*instruction.row);
   if (scope && instruction[Field::SC0] != 0) out += levels ? " glc" : " sc0";
   if ((takes & kNt) != 0 && instruction[Field::NT] != 0) out += levels ? " slc" : " nt";
@@ -183,11 +251,20 @@ void append_modifiers(std::string& out, const Instruction& instruction) {
   switch (instruction.row->format) {
     case Format::VOP3:
     case Format::VOP3B:
-      if ((takes & (kOpSelDst | kOpSelByte)) != 0) append_selects(out, instruction);
-      return append_output(out, instruction);
+    case Format::VOP3_DPP:
+    case Format::VOP3B_DPP:
+    case Format::VOP3_DPP8:
+    case Format::VOP3B_DPP8:
+      if ((takes & (kOpSel | kOpSelDst | kOpSelByte)) != 0) append_selects(out, instruction);
+      if ((takes & kByteSel) != 0) append_byte_select(out, instruction);
+      append_output(out, instruction);
+      return append_dpp(out, instruction);
     case Format::VOP3P:
+    case Format::VOP3P_DPP:
+    case Format::VOP3P_DPP8:
       append_packed(out, instruction);
-      return append_output(out, instruction);
+      append_output(out, instruction);
+      return append_dpp(out, instruction);
     case Format::MAI:
       return append_matrix(out, instruction);
     case Format::VOP1_SDWA:
@@ -195,9 +272,6 @@ void append_modifiers(std::string& out, const Instruction& instruction) {
     case Format::VOPC_SDWA:
       append_output(out, instruction);
       return append_sdwa(out, instruction);
-    case Format::VOP1_DPP:
-    case Format::VOP2_DPP:
-      return append_dpp(out, instruction);
     case Format::SMEM:
     case Format::DS:
     case Format::FLAT:
@@ -207,7 +281,7 @@ void append_modifiers(std::string& out, const Instruction& instruction) {
     case Format::MTBUF:
       return append_memory(out, instruction);
     default:
-      return;
+      return append_dpp(out, instruction);
   }
 }
 

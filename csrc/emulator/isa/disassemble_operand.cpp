@@ -27,6 +27,13 @@ void append_range(std::string& out, const char* file, uint32_t first, uint32_t d
   out += ']';
 }
 
+/// The names of codes that GFX11 gave another meaning than GFX9.
+const char* renamed(Generation generation, uint32_t code) {
+  const ScalarCodes codes = scalar_codes(generation);
+  if (code == codes.m0) return "m0";
+  return code == codes.null && generation != Generation::GFX9 ? "null" : nullptr;
+}
+
 struct SpecialOperand {
   uint32_t code;
   const char* name;        // as one dword
@@ -42,7 +49,6 @@ constexpr SpecialOperand kSpecialOperands[] = {
     {105, "xnack_mask_hi", nullptr},
     {106, "vcc_lo", "vcc"},
     {107, "vcc_hi", nullptr},
-    {124, "m0", nullptr},
     {126, "exec_lo", "exec"},
     {127, "exec_hi", nullptr},
     {235, "src_shared_base", nullptr},
@@ -56,7 +62,11 @@ constexpr SpecialOperand kSpecialOperands[] = {
     {254, "src_lds_direct", nullptr},
 };
 
-void append_special(std::string& out, uint32_t code, uint32_t dwords) {
+void append_special(std::string& out, Generation generation, uint32_t code, uint32_t dwords) {
+  if (const char* name = renamed(generation, code)) {
+    out += name;
+    return;
+  }
   for (const SpecialOperand& special : kSpecialOperands) {
     if (special.code == code) out += dwords > 1 && special.tuple_name != nullptr ? special.tuple_name : special.name;
   }
@@ -89,9 +99,30 @@ bool append_as_integer(std::string& out, int64_t value) {
   return true;
 }
 
+/// A literal of bf16, or of two of them.
+void append_bf16_literal(std::string& out, uint32_t literal, bool is_packed) {
+  constexpr uint16_t kBrainFloats[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e22};
+  const uint32_t value = is_packed ? literal : literal & 0xffff;
+  if (append_as_integer(out, is_packed ? static_cast<int32_t>(literal) : static_cast<int16_t>(literal))) return;
+  if (!append_as_float(out, value, kBrainFloats)) append_hex(out, value);
+}
+
+/// The type as which a literal is written. In encodings of GFX11 and later that GFX9 has no literals in, LLVM takes
+/// those of scalar f16 with one source and of classes for 32 bits, and those of v_fma_mix for f16.
+OperandType literal_type(const Instruction& instruction, const Operand& operand) {
+  const Row& row = *instruction.row;
+  const std::string_view name = row.mnemonic;
+  if (row.generation == Generation::GFX9) return operand.type;
+  if (name.starts_with("v_fma_mix")) return OperandType::F16;
+  const bool is_class = name.find("_class_f16") != std::string_view::npos && operand.field == Field::SRC1;
+  return row.format == Format::SOP1 && operand.type == OperandType::F16 ? OperandType::B32
+         : is_class                                                     ? OperandType::B32
+                                                                        : operand.type;
+}
+
 void append_scalar(std::string& out, const Instruction& instruction, const Operand& operand, const Location& location) {
   const uint32_t code = location.value;
-  if (code < kSgprs) {
+  if (code < scalar_codes(instruction.row->generation).sgprs) {
     append_range(out, "s", code, location.dwords);
   } else if (code >= kTtmp && code < kTtmpEnd) {
     append_range(out, "ttmp", code - kTtmp, location.dwords);
@@ -100,11 +131,16 @@ void append_scalar(std::string& out, const Instruction& instruction, const Opera
   } else if (code >= kMinusOne && code < kIntegersEnd) {
     append_decimal(out, int64_t{kMinusOne} - 1 - code);
   } else if (code >= kHalf && code < kFloatsEnd) {
-    append_inline_float(out, code - kHalf, operand.type);
+    const bool is_wide = operand.type == OperandType::Other && instruction.row->generation != Generation::GFX9;
+    append_inline_float(out, code - kHalf, is_wide ? OperandType::B64 : operand.type);  // as LLVM does for WMMA
   } else if (code == kLiteral) {
-    append_literal(out, instruction.literal, operand.type);
+    if (std::string_view(instruction.row->mnemonic).starts_with("v_dot2_bf16")) {
+      append_bf16_literal(out, instruction.literal, operand.field != Field::SRC2);
+    } else {
+      append_literal(out, instruction.literal, literal_type(instruction, operand));
+    }
   } else {
-    append_special(out, code, location.dwords);
+    append_special(out, instruction.row->generation, code, location.dwords);
   }
 }
 
@@ -139,8 +175,11 @@ struct InputModifiers {
 /// v_cvt_pk_u8_f32.
 bool is_integer_among_floats(const Instruction& instruction, const Operand& operand) {
   if ((instruction.row->modifiers & kNeg) == 0) return false;
-  const bool ldexp = std::string_view(instruction.row->mnemonic).starts_with("v_ldexp_");
-  if (ldexp) return operand.field != Field::SRC0;
+  const std::string_view name = instruction.row->mnemonic;
+  if (instruction.row->generation != Generation::GFX9 &&
+      (name.starts_with("v_ldexp_f16_e64") || name.starts_with("v_dot2_") || name.starts_with("v_cndmask_b16")))
+    return false;
+  if (name.starts_with("v_ldexp_")) return operand.field != Field::SRC0;
   return operand.type == OperandType::B16 || operand.type == OperandType::B32 || operand.type == OperandType::B64;
 }
 
@@ -166,6 +205,12 @@ InputModifiers field_modifiers(const Instruction& instruction, Field field) {
     case Format::VOP3:
     case Format::VOP3B:
     case Format::VOP3P:
+    case Format::VOP3_DPP:
+    case Format::VOP3B_DPP:
+    case Format::VOP3P_DPP:
+    case Format::VOP3_DPP8:
+    case Format::VOP3B_DPP8:
+    case Format::VOP3P_DPP8:
       if (field == Field::SRC0) return packed_modifiers(instruction, 0);
       if (field == Field::SRC1) return packed_modifiers(instruction, 1);
       if (field == Field::SRC2) return packed_modifiers(instruction, 2);

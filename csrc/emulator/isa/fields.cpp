@@ -6,77 +6,96 @@ namespace {
 constexpr size_t kFormatCount = size_t(Format::MTBUF) + 1;
 constexpr size_t kFieldCount = size_t(Field::LITERAL) + 1;
 constexpr unsigned kPrefixBits = 9;  // the longest prefix of an encoding
-constexpr uint32_t kSdwa = 249, kDpp = 250;
-
-using Positions = std::array<std::array<Position, kFieldCount>, kFormatCount>;
-
-constexpr Positions make_positions() {
-  Positions positions{};
-#define WAVE_ISA_FIELD(format, field, low, width) \
-  positions[size_t(Format::format)][size_t(Field::field)] = Position{low, width};
-#include "emulator/isa/fields.inc"
-  return positions;
-}
+constexpr uint32_t kSdwa = 249, kDpp = 250, kDpp8 = 233, kDpp8FetchInactive = 234;
 
 struct Prefix {
   Format format = Format::SOP1;
   Position opcode;  // of no width: not an encoding
 };
 
-constexpr std::array<Prefix, 1 << kPrefixBits> make_prefixes() {
+struct Layout {
+  std::array<std::array<Position, kFieldCount>, kFormatCount> positions{};
   std::array<Prefix, 1 << kPrefixBits> prefixes{};
-  for (unsigned top = 0; top < prefixes.size(); ++top) {
-#define WAVE_ISA_ENCODING(format, prefix, prefix_width, opcode_low, opcode_width)             \
-  if (prefixes[top].opcode.width == 0 && top >> (kPrefixBits - (prefix_width)) == (prefix)) { \
-    prefixes[top] = Prefix{Format::format, Position{opcode_low, opcode_width}};               \
+};
+
+#define WAVE_ISA_FIELD(format, field, low, width) \
+  layout.positions[size_t(Format::format)][size_t(Field::field)] = Position{low, width};
+#define WAVE_ISA_ENCODING(format, prefix, prefix_width, opcode_low, opcode_width)                      \
+  for (unsigned top = 0; top < layout.prefixes.size(); ++top) {                                        \
+    const bool fits = top >> (kPrefixBits - (prefix_width)) == (prefix);                               \
+    Prefix& entry = layout.prefixes[top];                                                              \
+    if (fits && entry.opcode.width == 0) entry = {Format::format, Position{opcode_low, opcode_width}}; \
   }
-#include "emulator/isa/fields.inc"
-  }
-  return prefixes;
+
+constexpr Layout gfx9_layout() {
+  Layout layout;
+#include "emulator/isa/layout_gfx9.inc"
+  return layout;
 }
+constexpr Layout gfx11_layout() {
+  Layout layout;
+#include "emulator/isa/layout_gfx11.inc"
+  return layout;
+}
+constexpr Layout gfx12_layout() {
+  Layout layout;
+#include "emulator/isa/layout_gfx12.inc"
+  return layout;
+}
+#undef WAVE_ISA_FIELD
+#undef WAVE_ISA_ENCODING
 
-constexpr Positions kPositions = make_positions();
-constexpr auto kPrefixes = make_prefixes();
+constexpr Layout kLayouts[] = {gfx9_layout(), gfx11_layout(), gfx12_layout()};
 
-/// The format of the two-dword forms that SRC0 announces, of a VOP1, VOP2 or VOPC word.
-Format with_second_dword(Format format, uint32_t word) {
-  const uint32_t src0 = word & 0x1ff;
-  if (src0 != kSdwa && src0 != kDpp) return format;
-  const bool sdwa = src0 == kSdwa;
-  if (format == Format::VOP1) return sdwa ? Format::VOP1_SDWA : Format::VOP1_DPP;
-  if (format == Format::VOP2) return sdwa ? Format::VOP2_SDWA : Format::VOP2_DPP;
-  return sdwa ? Format::VOPC_SDWA : Format::VOPC;  // VOPC takes no DPP: 250 is no operand either
+/// The form with a further dword that SRC0 announces, of a format that has such forms, or the format itself. VOPC of
+/// GFX9 takes no DPP: there 250 is no operand either.
+Format with_further_dword(Generation generation, Format format, uint64_t bits) {
+  const Position source = position(generation, format, Field::SRC0);
+  const uint32_t code = static_cast<uint32_t>(bits >> source.low) & 0x1ff;
+  struct Forms {
+    Format format, sdwa, dpp, dpp8;
+  };
+  constexpr Forms kForms[] = {
+      {Format::VOP1, Format::VOP1_SDWA, Format::VOP1_DPP, Format::VOP1_DPP8},
+      {Format::VOP2, Format::VOP2_SDWA, Format::VOP2_DPP, Format::VOP2_DPP8},
+      {Format::VOPC, Format::VOPC_SDWA, Format::VOPC_DPP, Format::VOPC_DPP8},
+      {Format::VOP3, Format::VOP3, Format::VOP3_DPP, Format::VOP3_DPP8},
+      {Format::VOP3P, Format::VOP3P, Format::VOP3P_DPP, Format::VOP3P_DPP8},
+  };
+  for (const Forms& forms : kForms) {
+    if (forms.format != format) continue;
+    const bool is_gfx9 = generation == Generation::GFX9;
+    Format form = format;
+    if (code == kSdwa && is_gfx9) form = forms.sdwa;
+    if (code == kDpp) form = forms.dpp;
+    if ((code == kDpp8 || code == kDpp8FetchInactive) && !is_gfx9) form = forms.dpp8;
+    return position(generation, form, Field::SRC0).width != 0 ? form : format;
+  }
+  return format;
 }
 
 }  // namespace
 
-Position position(Format format, Field field) { return kPositions[size_t(format)][size_t(field)]; }
+Position position(Generation generation, Format format, Field field) {
+  return kLayouts[size_t(generation)].positions[size_t(format)][size_t(field)];
+}
 
-Encoding classify(uint32_t word) {
-  const Prefix& prefix = kPrefixes[word >> (32 - kPrefixBits)];
+Encoding classify(Generation generation, uint64_t bits) {
+  const uint32_t word = static_cast<uint32_t>(bits);
+  const Prefix& prefix = kLayouts[size_t(generation)].prefixes[word >> (32 - kPrefixBits)];
   if (prefix.opcode.width == 0) return {};
-  Encoding encoding{prefix.format, 0, true};
+  Encoding encoding{with_further_dword(generation, prefix.format, bits), 0, true};
   encoding.opcode = static_cast<uint16_t>(word >> prefix.opcode.low & ((1u << prefix.opcode.width) - 1));
-  switch (prefix.format) {
-    case Format::VOP1:
-    case Format::VOP2:
-    case Format::VOPC:
-      encoding.format = with_second_dword(prefix.format, word);
-      break;
-    case Format::FLAT: {  // by SEG; the fourth segment is reserved
-      constexpr Format kSegments[] = {Format::FLAT, Format::SCRATCH, Format::GLOBAL, Format::FLAT};
-      const uint32_t segment = word >> 14 & 3;
-      encoding.format = kSegments[segment];
-      encoding.known = segment != 3;
-      break;
-    }
-    default:
-      break;
+  if (prefix.format == Format::FLAT && generation != Generation::GFX12) {  // by SEG; the fourth segment is reserved
+    constexpr Format kSegments[] = {Format::FLAT, Format::SCRATCH, Format::GLOBAL, Format::FLAT};
+    const uint32_t segment = word >> (generation == Generation::GFX9 ? 14 : 16) & 3;
+    encoding.format = kSegments[segment];
+    encoding.known = segment != 3;
   }
   return encoding;
 }
 
-uint8_t dwords(Format format) {
+uint8_t dwords(Generation generation, Format format) {
   switch (format) {
     case Format::SOP1:
     case Format::SOP2:
@@ -87,16 +106,36 @@ uint8_t dwords(Format format) {
     case Format::VOP2:
     case Format::VOPC:
       return 1;
+    case Format::VOP3_DPP:
+    case Format::VOP3B_DPP:
+    case Format::VOP3P_DPP:
+    case Format::VOP3_DPP8:
+    case Format::VOP3B_DPP8:
+    case Format::VOP3P_DPP8:
+      return 3;
+    case Format::FLAT:
+    case Format::GLOBAL:
+    case Format::SCRATCH:
+    case Format::MUBUF:
+      return generation == Generation::GFX12 ? 3 : 2;
     default:
       return 2;
   }
 }
 
+bool takes_literals(Generation generation, Format format) {
+  if (dwords(generation, format) == 1) return true;
+  const bool is_long =
+      format == Format::VOP3 || format == Format::VOP3B || format == Format::VOP3P || format == Format::VOPD;
+  return generation != Generation::GFX9 && is_long;
+}
+
 uint32_t Instruction::operator[](Field field) const {
   if (row == nullptr) return 0;
   if (field == Field::LITERAL) return literal;
-  const Position where = position(row->format, field);
-  return static_cast<uint32_t>(bits >> where.low) & ((1u << where.width) - 1);
+  const Position where = position(row->generation, row->format, field);
+  const uint64_t all = where.low < 64 ? bits >> where.low : third >> (where.low - 64);
+  return static_cast<uint32_t>(all) & ((1u << where.width) - 1);
 }
 
 }  // namespace wave::isa

@@ -1,4 +1,4 @@
-// Where a format has its fields, and which format a word belongs to: fields.inc as constants.
+// Where a format has its fields, and which format a word belongs to: layout_*.inc as constants.
 #pragma once
 
 #include <array>
@@ -14,19 +14,22 @@ struct Position {
   uint8_t width = 0;
 };
 
-Position position(Format format, Field field);
+Position position(Generation generation, Format format, Field field);
 
-/// The format that a first word announces, and its opcode. `known` is false where the word has no format of this
-/// family. Instructions of VOP3B and MAI count as VOP3 and VOP3P: the row tells them apart.
+/// The format that the first two words announce, and its opcode. `known` is false where the words have no format of
+/// this family. Instructions of VOP3B and MAI count as VOP3 and VOP3P: the row tells them apart.
 struct Encoding {
   Format format = Format::SOP1;
   uint16_t opcode = 0;
   bool known = false;
 };
 
-Encoding classify(uint32_t word);
+Encoding classify(Generation generation, uint64_t bits);
 
-/// The dwords of a format without a literal: 1 or 2.
-uint8_t dwords(Format format);
+/// The dwords of a format without a literal: 1 to 3.
+uint8_t dwords(Generation generation, Format format);
+
+/// Whether a literal may follow instructions of a format.
+bool takes_literals(Generation generation, Format format);
 
 }  // namespace wave::isa

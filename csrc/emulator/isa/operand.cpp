@@ -1,5 +1,7 @@
 #include "emulator/isa/operand.h"
 
+#include <string_view>
+
 #include "emulator/isa/fields.h"
 
 namespace wave::isa {
@@ -12,8 +14,8 @@ constexpr uint32_t kVgprs = 256;
 bool is_absent(const Instruction& instruction, const Operand& operand) {
   const bool is_data = operand.field == Field::VDATA || operand.field == Field::VDST;
   if (is_data && goes_to_lds(instruction)) return true;
-  const bool returns = (instruction.row->modifiers & kReturn) != 0;
-  return returns && operand.field == Field::VDST && instruction[Field::SC0] == 0;
+  const bool is_atomic = (instruction.row->modifiers & kReturn) != 0;
+  return is_atomic && operand.field == Field::VDST && !returns_value(instruction);
 }
 
 bool is_accumulator(const Instruction& instruction, Field field) {
@@ -34,9 +36,10 @@ Location scalar(const Operand& operand, uint32_t code) { return {Place::Scalar, 
 uint8_t address_dwords(const Instruction& instruction, const Operand& operand) {
   switch (instruction.row->format) {
     case Format::GLOBAL:
-      return instruction[Field::SADDR] == kOff ? 2 : 1;
+      return instruction[Field::SADDR] == scalar_codes(instruction.row->generation).off ? 2 : 1;
     case Format::SCRATCH:
-      if (precedes_gfx940(*instruction.row)) return instruction[Field::SADDR] == kOff ? 1 : 0;
+      if (precedes_gfx940(*instruction.row))
+        return instruction[Field::SADDR] == scalar_codes(Generation::GFX9).off ? 1 : 0;
       return instruction[Field::SVE] != 0 ? 1 : 0;
     case Format::MUBUF:
     case Format::MTBUF:
@@ -47,8 +50,14 @@ uint8_t address_dwords(const Instruction& instruction, const Operand& operand) {
 }
 
 /// IMM and SOFFSET_EN: 1 0 the immediate, 0 0 the register in OFFSET, 0 1 the one in SOFFSET, 1 1 it plus the
-/// immediate.
+/// immediate. Since GFX11 there is always an immediate, and a register unless SOFFSET is null.
 Location smem_offset(const Instruction& instruction) {
+  const Generation generation = instruction.row->generation;
+  if (generation != Generation::GFX9) {
+    const uint32_t code = instruction[Field::SOFFSET];
+    if (code == scalar_codes(generation).null) return {Place::Immediate, 1, instruction[Field::OFFSET]};
+    return {Place::Scalar, 1, code};
+  }
   if (instruction[Field::SOFFSET_EN] != 0) return {Place::Scalar, 1, instruction[Field::SOFFSET]};
   const uint32_t offset = instruction[Field::OFFSET];
   if (instruction[Field::IMM] != 0) return {Place::Immediate, 1, offset};
@@ -66,7 +75,16 @@ Location address(const Instruction& instruction, const Operand& operand, uint32_
 }
 
 /// The registers that one unit of the field stands for.
-uint32_t scale(Field field) { return field == Field::SBASE ? 2 : field == Field::SRSRC ? 4 : 1; }
+uint32_t scale(Generation generation, Field field) {
+  if (field == Field::SBASE) return 2;
+  return field == Field::SRSRC && generation != Generation::GFX12 ? 4 : 1;
+}
+
+/// VDSTY of VOPD lacks its lowest bit: the two destinations are an even and an odd register.
+uint32_t vector_code(const Instruction& instruction, Field field) {
+  const uint32_t code = instruction[field];
+  return field == Field::VDSTY ? 2 * code + (~instruction[Field::VDSTX] & 1) : code;
+}
 
 /// As locate, but for the alignment of scalar registers.
 Location find(const Instruction& instruction, const Operand& operand) {
@@ -74,13 +92,13 @@ Location find(const Instruction& instruction, const Operand& operand) {
   const uint32_t code = instruction[operand.field];
   switch (operand.kind) {
     case OperandKind::Vgpr:
-      return vector(operand, code, false);
+      return vector(operand, vector_code(instruction, operand.field), false);
     case OperandKind::Agpr:
       return vector(operand, code, true);
     case OperandKind::VgprOrAgpr:
       return vector(operand, code, is_accumulator(instruction, operand.field));
     case OperandKind::Sgpr:
-      return scalar(operand, code * scale(operand.field));
+      return scalar(operand, code * scale(instruction.row->generation, operand.field));
     case OperandKind::ScalarSource:
       return scalar(operand, code);
     case OperandKind::VectorSource:
@@ -92,7 +110,8 @@ Location find(const Instruction& instruction, const Operand& operand) {
     case OperandKind::SdwaSdst:
       return scalar(operand, instruction[Field::SD] != 0 ? code : uint32_t{kVcc});
     case OperandKind::SgprOrOff:
-      return code == kOff ? Location{Place::Nowhere, 0, 0} : scalar(operand, code);
+      return code == scalar_codes(instruction.row->generation).off ? Location{Place::Nowhere, 0, 0}
+                                                                   : scalar(operand, code);
     case OperandKind::Address:
       return address(instruction, operand, code);
     case OperandKind::SmemOffset:
@@ -110,11 +129,16 @@ Location find(const Instruction& instruction, const Operand& operand) {
 /// the aligned tuple that they lie in, with a warning, and so do we; what the hardware does is unverified.
 uint32_t align(uint32_t number, uint32_t dwords) { return number & ~(dwords == 1 ? 0 : dwords == 2 ? 1u : 3u); }
 
-bool is_scalar_register(uint32_t code, uint32_t dwords) {
-  if (dwords == 1) return code < 128 && code != 125;
-  if (code >= kTtmp && code < kTtmpEnd) return align(code - kTtmp, dwords) + dwords <= kTtmpEnd - kTtmp;
-  if (code < kSgprs) return dwords == 2 || align(code, dwords) + dwords <= kSgprs + 2;
-  return dwords == 2 && (code == kFlatScratch || code == kXnackMask || code == kVcc || code == kExec);
+bool is_scalar_register(Generation generation, uint32_t code, uint32_t dwords) {
+  const bool is_gfx9 = generation == Generation::GFX9;
+  const ScalarCodes codes = scalar_codes(generation);
+  if (code == codes.null) return !is_gfx9;
+  if (dwords == 1) return code < 128;
+  if (code >= kTtmp && code < kTtmpEnd) return dwords != 3 && align(code - kTtmp, dwords) + dwords <= kTtmpEnd - kTtmp;
+  const uint32_t end = codes.sgprs + (is_gfx9 ? 2 : 0);
+  if (code < codes.sgprs) return dwords == 2 || align(code, dwords) + dwords <= end;
+  if (dwords != 2) return false;
+  return code == kVcc || code == kExec || (is_gfx9 && (code == kFlatScratch || code == kXnackMask));
 }
 
 bool is_inline_constant(uint32_t code) {
@@ -124,17 +148,22 @@ bool is_inline_constant(uint32_t code) {
 bool is_special_value(uint32_t code) { return (code >= kApertures && code < kHalf) || (code >= kVccz && code <= kScc); }
 
 /// Whether a scalar register may be a destination or a mask here. SMEM cannot load into M0 and EXEC; the carries and
-/// masks in SRC2 cannot be EXEC. LLVM finds both invalid; the document does not speak of them.
-bool is_allowed(const Operand& operand, uint32_t code) {
-  if (operand.field == Field::SDATA) return code != kM0 && code < kExec;
-  if (operand.field == Field::SRC2 && operand.kind == OperandKind::Sgpr) return code != kExec;
+/// masks in SRC2 cannot be EXEC, nor can results of GFX12's scalar transcendentals; an address in SCRATCH cannot be
+/// exec_hi since GFX10. LLVM finds these invalid; the documents do not speak of them.
+bool is_allowed(const Instruction& instruction, const Operand& operand, uint32_t code) {
+  const Row& row = *instruction.row;
+  if (operand.field == Field::SDATA) return code != scalar_codes(row.generation).m0 && code < kExec;
+  const bool is_mask = operand.field == Field::SRC2 && operand.kind == OperandKind::Sgpr;
+  if (is_mask || (operand.written && std::string_view(row.mnemonic).starts_with("v_s_")))
+    return code < kExec || code >= kZero;
+  if (operand.field == Field::SADDR && row.format == Format::SCRATCH) return code != kExec + 1;
   return true;
 }
 
 bool is_legal_scalar(const Instruction& instruction, const Operand& operand, const Location& location) {
   const uint32_t code = location.value;
-  if (is_scalar_register(code, location.dwords)) {
-    return operand.kind != OperandKind::MatrixSource && is_allowed(operand, code);
+  if (is_scalar_register(instruction.row->generation, code, location.dwords)) {
+    return operand.kind != OperandKind::MatrixSource && is_allowed(instruction, operand, code);
   }
   switch (operand.kind) {
     case OperandKind::ScalarSource:
@@ -142,7 +171,7 @@ bool is_legal_scalar(const Instruction& instruction, const Operand& operand, con
     case OperandKind::SdwaSource:
       break;
     case OperandKind::MatrixSource:
-      return is_inline_constant(code);
+      return is_inline_constant(code) || (code == kLiteral && takes_literal(instruction, operand));
     default:
       return false;
   }
@@ -152,6 +181,15 @@ bool is_legal_scalar(const Instruction& instruction, const Operand& operand, con
 }
 
 }  // namespace
+
+bool returns_value(const Instruction& instruction) {
+  return (instruction[Field::SC0] | instruction[Field::GLC] | (instruction[Field::TH] & 1)) != 0;
+}
+
+unsigned offset_bits(const Row& row) {
+  if (row.generation == Generation::GFX12) return 24;
+  return row.format == Format::SMEM ? 21 : 13;
+}
 
 bool goes_to_lds(const Instruction& instruction) {
   return (instruction.row->modifiers & kLds) != 0 && instruction[Field::LDS] != 0;
@@ -166,12 +204,37 @@ Location locate(const Instruction& instruction, const Operand& operand) {
   return location;
 }
 
+namespace {
+
+/// The registers that an operand may name. Those of 16 bits in 32-bit encodings of GFX11 and later are among the first
+/// 128: the last bit of the field says which half is meant, and LLVM 19 knows the low one only.
+uint32_t vgprs(const Instruction& instruction, const Operand& operand) {
+  if (instruction.row->generation == Generation::GFX9) return kVgprs;
+  if (operand.type != OperandType::B16 && operand.type != OperandType::F16) return kVgprs;
+  switch (instruction.row->format) {
+    case Format::VOP1:
+    case Format::VOP2:
+    case Format::VOPC:
+    case Format::VOP1_DPP:
+    case Format::VOP2_DPP:
+    case Format::VOPC_DPP:
+    case Format::VOP1_DPP8:
+    case Format::VOP2_DPP8:
+    case Format::VOPC_DPP8:
+      return kVgprs / 2;
+    default:
+      return kVgprs;
+  }
+}
+
+}  // namespace
+
 bool is_legal(const Instruction& instruction, const Operand& operand) {
   const Location location = find(instruction, operand);
   switch (location.place) {
     case Place::Vgpr:
     case Place::Agpr:
-      return location.value + location.dwords <= kVgprs;
+      return location.value + location.dwords <= vgprs(instruction, operand);
     case Place::Scalar:
       return is_legal_scalar(instruction, operand, location);
     default:
@@ -181,8 +244,10 @@ bool is_legal(const Instruction& instruction, const Operand& operand) {
 
 bool takes_literal(const Instruction& instruction, const Operand& operand) {
   if (operand.field == Field::LITERAL) return true;
-  const bool source = operand.kind == OperandKind::ScalarSource || operand.kind == OperandKind::VectorSource;
-  return source && dwords(instruction.row->format) == 1 && instruction[operand.field] == kLiteral;
+  const bool source = operand.kind == OperandKind::ScalarSource || operand.kind == OperandKind::VectorSource ||
+                      operand.kind == OperandKind::MatrixSource;
+  const Row& row = *instruction.row;
+  return source && takes_literals(row.generation, row.format) && instruction[operand.field] == kLiteral;
 }
 
 }  // namespace wave::isa

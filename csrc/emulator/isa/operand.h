@@ -6,17 +6,14 @@
 
 namespace wave::isa {
 
-/// Codes of scalar operands.
+/// Codes of scalar operands that all generations share, or that only GFX9 has.
 enum ScalarCode : uint32_t {
-  kSgprs = 102,  ///< s0 to s101; a tuple of four or more may reach into flat_scratch
   kFlatScratch = 102,
   kXnackMask = 104,
   kVcc = 106,
   kTtmp = 108,
   kTtmpEnd = 124,
-  kM0 = 124,
   kExec = 126,
-  kOff = 127,       ///< of SADDR
   kZero = 128,      ///< 128 to 192 are 0 to 64
   kMinusOne = 193,  ///< 193 to 208 are -1 to -16
   kIntegersEnd = 209,
@@ -30,12 +27,29 @@ enum ScalarCode : uint32_t {
   kLiteral = 255,
 };
 
+/// Codes that differ between generations.
+struct ScalarCodes {
+  uint32_t sgprs;  ///< s0 to the one before; of GFX9 a tuple of four or more may reach into flat_scratch
+  uint32_t m0;
+  uint32_t null;  ///< reads as zero, and drops what is written; GFX9 has none, and nothing at this code
+  uint32_t off;   ///< of SADDR: none
+};
+constexpr ScalarCodes scalar_codes(Generation generation) {
+  return generation == Generation::GFX9 ? ScalarCodes{102, 124, 125, 127} : ScalarCodes{106, 125, 124, 124};
+}
+
 /// Whether a row is of an older processor. There SC0, NT and SC1 are called GLC, SLC and SCC; a load from GLOBAL or
 /// SCRATCH has LDS where gfx940 has SVE, and an address in SCRATCH is a vector register where there is no scalar one.
 bool precedes_gfx940(const Row& row);
 
+/// Whether an atomic returns the old value: SC0 of GFX9 (GLC of SMEM), GLC of GFX11, bit 0 of TH of GFX12.
+bool returns_value(const Instruction& instruction);
+
 /// Whether the instruction moves data to or from LDS instead of vector registers.
 bool goes_to_lds(const Instruction& instruction);
+
+/// The bits of OFFSET of scalar memory, FLAT, GLOBAL, SCRATCH, and of buffers of GFX12.
+unsigned offset_bits(const Row& row);
 
 /// Whether an operand names registers that exist, or a constant that it may be. A literal counts as legal where the
 /// format has one.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
+#include <utility>
 
 #include "emulator/isa/fields.h"
 #include "emulator/isa/isa.h"
@@ -26,50 +27,86 @@ constexpr Operand update(Field field, OperandKind kind, OperandType type, uint8_
   return {field, kind, type, dwords, true, true};
 }
 
-constexpr Row make_row(Format format, uint16_t opcode, const char* mnemonic, uint64_t mask, uint64_t match,
-                       uint32_t modifiers, std::initializer_list<Operand> operands) {
-  Row row{format, opcode, mnemonic, mask, match, modifiers, static_cast<uint8_t>(operands.size()), {}};
+constexpr Row make_row(Generation generation, Format format, uint16_t opcode, const char* mnemonic, uint64_t mask,
+                       uint64_t match, uint32_t modifiers, std::initializer_list<Operand> operands) {
+  Row row{generation, format, opcode, mnemonic, mask, match, modifiers, static_cast<uint8_t>(operands.size()), {}};
   std::copy(operands.begin(), operands.end(), row.operands);
   return row;
 }
 
-constexpr Row kGfx942[] = {
 #define WAVE_ISA_ROW(format, opcode, mnemonic, mask, match, modifiers, ...) \
-  make_row(Format::format, opcode, mnemonic, mask, match, modifiers, __VA_ARGS__),
+  make_row(kGeneration, Format::format, opcode, mnemonic, mask, match, modifiers, __VA_ARGS__),
+namespace gfx9 {
+constexpr Generation kGeneration = Generation::GFX9;
+constexpr Row kGfx942[] = {
 #include "emulator/isa/gfx942.inc"
 };
-
 constexpr Row kGfx90a[] = {
 #include "emulator/isa/gfx90a.inc"
 };
+}  // namespace gfx9
+namespace gfx11 {
+constexpr Generation kGeneration = Generation::GFX11;
+constexpr Row kGfx1100[] = {
+#include "emulator/isa/gfx1100.inc"
+};
+}  // namespace gfx11
+namespace gfx12 {
+constexpr Generation kGeneration = Generation::GFX12;
+constexpr Row kGfx1201[] = {
+#include "emulator/isa/gfx1201.inc"
+};
+}  // namespace gfx12
 #undef WAVE_ISA_ROW
+
+/// The format that classify() gives for instructions of a row: it does not tell VOP3B from VOP3, and MAI from VOP3P.
+Format classified_format(Format format) {
+  switch (format) {
+    case Format::VOP3B:
+      return Format::VOP3;
+    case Format::VOP3B_DPP:
+      return Format::VOP3_DPP;
+    case Format::VOP3B_DPP8:
+      return Format::VOP3_DPP8;
+    case Format::MAI:
+      return Format::VOP3P;
+    default:
+      return format;
+  }
+}
 
 }  // namespace
 
-bool precedes_gfx940(const Row& row) { return &row >= std::begin(kGfx90a) && &row < std::end(kGfx90a); }
+bool precedes_gfx940(const Row& row) { return &row >= std::begin(gfx9::kGfx90a) && &row < std::end(gfx9::kGfx90a); }
 
 std::string_view base_name(const Row& row) {
   std::string_view name = row.mnemonic;
-  for (const std::string_view suffix : {"_e32", "_e64", "_sdwa", "_dpp"}) {
+  for (const std::string_view suffix : {"_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp"}) {
     if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
   }
   return name;
 }
 
-InstructionSet::InstructionSet(std::span<const Row> rows) : rows_(rows) {
+InstructionSet::InstructionSet(Generation generation, std::span<const Row> rows)
+    : generation_(generation), rows_(rows) {
   for (size_t index = 0; index < rows.size(); ++index) {
-    const Encoding encoding = classify(static_cast<uint32_t>(rows[index].match));
-    index_[size_t(encoding.format)][encoding.opcode] = static_cast<uint16_t>(index + 1);
+    index_[size_t(classified_format(rows[index].format))][rows[index].opcode] = static_cast<uint16_t>(index + 1);
   }
 }
 
 const InstructionSet* InstructionSet::find(std::string_view processor) {
-  static const InstructionSet gfx90a(kGfx90a), gfx942(kGfx942);
-  return processor == "gfx942" ? &gfx942 : processor == "gfx90a" ? &gfx90a : nullptr;
+  static const InstructionSet gfx90a(gfx9::kGeneration, gfx9::kGfx90a), gfx942(gfx9::kGeneration, gfx9::kGfx942),
+      gfx1100(gfx11::kGeneration, gfx11::kGfx1100), gfx1201(gfx12::kGeneration, gfx12::kGfx1201);
+  const std::pair<std::string_view, const InstructionSet*> sets[] = {
+      {"gfx90a", &gfx90a}, {"gfx942", &gfx942}, {"gfx1100", &gfx1100}, {"gfx1201", &gfx1201}};
+  for (const auto& [name, set] : sets) {
+    if (name == processor) return set;
+  }
+  return nullptr;
 }
 
-const Row* InstructionSet::find_row(uint32_t word) const {
-  const Encoding encoding = classify(word);
+const Row* InstructionSet::find_row(uint64_t bits) const {
+  const Encoding encoding = classify(generation_, bits);
   if (!encoding.known) return nullptr;
   const uint16_t index = index_[size_t(encoding.format)][encoding.opcode];
   return index == 0 ? nullptr : &rows_[index - 1u];

@@ -1,0 +1,43 @@
+#include "emulator/processor.h"
+
+namespace wave::emulator {
+
+namespace {
+
+// MI300X, RX 7900 XTX, RX 9070 XT.
+constexpr ProcessorTraits kProcessors[] = {
+    {.name = "gfx942",
+     .lanes = 64,
+     .compute_units = 304,
+     .flat_scratch_in_sgprs = true,
+     .ids_in_ttmp = false,
+     .has_ieee_mode = true,
+     .keeps_other_half = false},
+    {.name = "gfx1100",
+     .lanes = 32,
+     .compute_units = 96,
+     .flat_scratch_in_sgprs = false,
+     .ids_in_ttmp = false,
+     .has_ieee_mode = true,
+     .keeps_other_half = true},
+    {.name = "gfx1201",
+     .lanes = 32,
+     .compute_units = 64,
+     .flat_scratch_in_sgprs = false,
+     .ids_in_ttmp = true,
+     .has_ieee_mode = false,
+     .keeps_other_half = true},
+};
+
+}  // namespace
+
+const ProcessorTraits* find_processor_traits(std::string_view name) {
+  for (const ProcessorTraits& processor : kProcessors) {
+    if (processor.name == name) return &processor;
+  }
+  return nullptr;
+}
+
+std::span<const ProcessorTraits> all_processors() { return kProcessors; }
+
+}  // namespace wave::emulator

@@ -1,0 +1,119 @@
+#include "emulator/routines.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace wave::emulator {
+
+namespace {
+
+using isa::Field;
+using isa::Format;
+using isa::Generation;
+using isa::Instruction;
+
+using Names = std::unordered_map<std::string, std::string>;
+
+/// A DS atomic, which returns the old value where "_rtn" stands before the type.
+void add_lds_atomic(Names& names, std::string_view atomic) {
+  for (const char* bits : {"32", "64"}) {
+    const std::string plain = text("ds_", atomic, bits);
+    std::string returning = plain;
+    returning.insert(returning.rfind('_'), "_rtn");
+    names.emplace(plain, plain);
+    names.emplace(returning, returning);
+  }
+}
+
+/// From the names of GFX11 and GFX12 to those of routines.
+Names later_names() {
+  Names names;
+#define WAVE_SAME(name) names.emplace(#name, #name);
+#define WAVE_RENAMED(name, routine) names.emplace(name, routine);
+#define WAVE_MEMORY(name, routine) \
+  for (const char* space : {"global_", "flat_", "scratch_"}) names.emplace(text(space, name), text(space, routine));
+#define WAVE_LDS_ATOMIC(name) add_lds_atomic(names, name);
+#include "emulator/routines.inc"
+#undef WAVE_SAME
+#undef WAVE_RENAMED
+#undef WAVE_MEMORY
+#undef WAVE_LDS_ATOMIC
+  return names;
+}
+
+/// Comparisons of all types but f16's classes, which gfx942 has likewise; always true is "tru" of floats there. Those
+/// to EXEC write nothing else since GFX10, so that the routine is that of the others.
+std::string comparison(std::string_view name) {
+  const bool to_exec = name.starts_with("v_cmpx_");
+  std::string_view rest = name.substr(std::string_view(to_exec ? "v_cmpx_" : "v_cmp_").size());
+  if (rest.starts_with("t_f")) return text("v_cmp_tru_", rest.substr(2));
+  return text("v_cmp_", rest);
+}
+
+/// The dot product of bytes has a bit for each factor, in NEG, that says whether it has signs.
+std::string dot_product(const Instruction& instruction) {
+  const uint32_t is_signed = instruction[Field::NEG] & 3;
+  return is_signed == 3 ? "v_dot4_i32_i8" : is_signed == 0 ? "v_dot4_u32_u8" : "";
+}
+
+/// The name of the routine of an instruction of GFX11 or later; empty where there is none.
+std::string later_routine(std::string_view name) {
+  static const Names names = later_names();
+  if (name.starts_with("v_cmp_") || name.starts_with("v_cmpx_")) return comparison(name);
+  const auto found = names.find(std::string(name));
+  return found == names.end() ? "" : found->second;
+}
+
+bool is_dpp8(Format format) { return format >= Format::VOP1_DPP8 && format <= Format::VOP3P_DPP8; }
+
+std::string routine_name(const Instruction& instruction) {
+  const isa::Row& row = *instruction.row;
+  const std::string_view name = isa::base_name(row);
+  if (row.generation == Generation::GFX9) return std::string(name);
+  if (is_dpp8(row.format) || row.format == Format::VOPD) return "";
+  if (name == "v_dot4_i32_iu8") return dot_product(instruction);
+  return later_routine(name);
+}
+
+}  // namespace
+
+/// Integer saturation (CLAMP) is a routine of its own: "v_add_u32 clamp". Instructions whose results always fit have
+/// none. CLAMP of floats is an output modifier.
+Execute find_routine(const Instruction& instruction) {
+  const std::string name = routine_name(instruction);
+  const bool clamps = (instruction.row->modifiers & isa::kClamp) && instruction[Field::CLAMP] != 0;
+  const Execute saturating = clamps ? find_body(text(name, " clamp")) : nullptr;
+  return saturating != nullptr ? saturating : find_body(name);
+}
+
+Execute dual_routine(Generation, std::string_view mnemonic) {
+  constexpr std::string_view kPrefix = "v_dual_";
+  return find_body(later_routine(text("v_", mnemonic.substr(kPrefix.size()))));
+}
+
+DualNames dual_names(const isa::Row& row) {
+  constexpr std::string_view kBetween = " :: ";
+  const std::string_view both = row.mnemonic;
+  const size_t at = both.find(kBetween);
+  return {both.substr(0, at), both.substr(at + kBetween.size())};
+}
+
+bool writes_mask(const isa::Row& row) {
+  if (std::string_view(row.mnemonic).starts_with("v_cmp")) return true;
+  switch (row.format) {
+    case Format::VOP3B:
+    case Format::VOP3B_DPP:
+      return true;
+    case Format::VOP2:
+    case Format::VOP2_DPP:
+      return row.operand_count > 1 && row.operands[1].kind == isa::OperandKind::Vcc && row.operands[1].written;
+    default:
+      return false;
+  }
+}
+
+}  // namespace wave::emulator
