@@ -3,6 +3,9 @@
 #include <c10/core/Stream.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+#include <array>
+#include <atomic>
+
 #include "base/dynamic_library.h"
 #include "base/error.h"
 
@@ -40,7 +43,29 @@ void* handle_of_current_stream(const Interface& guard, c10::Device device) {
   }
 }
 
+bool has_device(DriverKind kind) {
+  enum Answer : uint8_t { Unknown, No, Yes };
+  static std::array<std::atomic<Answer>, kDriverKinds> known{};
+  std::atomic<Answer>& answer = known[static_cast<size_t>(kind)];
+  if (answer == Unknown) {
+    try {
+      answer = Place{kind, 0}.driver().device_count() > 0 ? Yes : No;
+    } catch (const RuntimeError&) {
+      answer = No;
+    }
+  }
+  return answer == Yes;
+}
+
 }  // namespace
+
+std::optional<c10::Device> current_gpu() {
+  using namespace c10::impl;
+  if (!hasDeviceGuardImpl(c10::DeviceType::CUDA)) return std::nullopt;
+  const DeviceGuardImplInterface* const guard = getDeviceGuardImpl(c10::DeviceType::CUDA);
+  if (guard->deviceCount() == 0 || !has_device(gpu_driver())) return std::nullopt;
+  return guard->getDevice();
+}
 
 Place place_of(c10::Device device) {
   if (device.is_cuda()) {

@@ -1,7 +1,5 @@
 #include "op/raw_launch.h"
 
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-
 #include <algorithm>
 #include <mutex>
 #include <shared_mutex>
@@ -74,11 +72,8 @@ RawFunction find_raw(uint64_t handle) {
 }
 
 c10::Device current_device(const Kernel& kernel) {
-  using namespace c10::impl;
   const bool is_gpu_code = kernel.code().format() != Format::AmdGpu || gpu_driver() == DriverKind::Hip;
-  if (!is_gpu_code || !hasDeviceGuardImpl(c10::DeviceType::CUDA)) return c10::kCPU;
-  const DeviceGuardImplInterface* const guard = getDeviceGuardImpl(c10::DeviceType::CUDA);
-  return guard->deviceCount() > 0 ? guard->getDevice() : c10::Device(c10::kCPU);
+  return is_gpu_code ? current_gpu().value_or(c10::kCPU) : c10::kCPU;
 }
 
 void preload(const Kernel& kernel, c10::Device device) { const FunctionUse load(kernel, place_of(device)); }

@@ -1,6 +1,5 @@
 #include "python/address_launch.h"
 
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -25,10 +24,7 @@ struct Address {
 
 /// The GPU that an address belongs to, or the CPU.
 c10::Device device_of(const Address& address) {
-  using namespace c10::impl;
-  const bool has_gpu =
-      hasDeviceGuardImpl(c10::DeviceType::CUDA) && getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount() > 0;
-  if (!has_gpu) return c10::kCPU;
+  if (!current_gpu()) return c10::kCPU;
   const Place place{gpu_driver(), 0};
   const std::optional<int> index = place.driver().device_of(reinterpret_cast<const void*>(address.value));
   if (!index || *index < 0) return c10::kCPU;

@@ -7,6 +7,7 @@ import threading
 import pytest
 import torch
 from conformance_support import Driver
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import wave_runtime
 
@@ -45,6 +46,18 @@ def test_addresses_in_a_new_thread(driver: Driver, module: wave_runtime.Module) 
     thread.start()
     thread.join()
     assert failures == []
+    driver.synchronize()
+    assert torch.equal(c, a + b)
+
+
+def test_addresses_after_stand_ins(driver: Driver, module: wave_runtime.Module) -> None:
+    """For a compiler's stand-ins torch says that there is a GPU, wherever it was built for them."""
+    with FakeTensorMode():
+        torch.empty(1, device="cuda")
+    a, b, c = operands(driver)
+    addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
+    assert module["vector_add"]._device_of(*addresses, 1000) == driver.device
+    module["vector_add"]._launch_addresses(*addresses, 1000, grid=4, block=256)
     driver.synchronize()
     assert torch.equal(c, a + b)
 

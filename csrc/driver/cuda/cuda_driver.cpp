@@ -45,8 +45,14 @@ class CudaDriver : public Driver {
 
   std::optional<int> device_of(const void* address) override {
     int device = 0;
-    const Error error =
-        api().cuPointerGetAttribute(&device, kPointerDeviceOrdinal, reinterpret_cast<DevicePointer>(address));
+    const auto ask = [&] {
+      return api().cuPointerGetAttribute(&device, kPointerDeviceOrdinal, reinterpret_cast<DevicePointer>(address));
+    };
+    Error error = ask();
+    if (error == kErrorInvalidContext) {  // a new thread
+      const ContextGuard guard(api(), known(0).context);
+      error = ask();
+    }
     if (error == kErrorInvalidValue) return std::nullopt;
     api().check(error, "cuPointerGetAttribute");
     return device;

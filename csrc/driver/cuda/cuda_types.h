@@ -11,6 +11,7 @@ namespace wave::cuda {
 using Error = int;  ///< CUresult
 constexpr Error kSuccess = 0;
 constexpr Error kErrorInvalidValue = 1;
+constexpr Error kErrorInvalidContext = 201;
 constexpr Error kErrorNotFound = 500;
 
 using Device = int;                        ///< CUdevice
