@@ -16,6 +16,7 @@
 # DEVICE  where the demo and the training run: cpu, cuda, cuda:1; by default the CPU, for the demo also a GPU that the
 #         Wave kernels fit
 # TORCH   what pip installs where the environment has no torch
+# test_processes   that run the tests side by side: 2
 # wave_tests   of `make test-wave-lang`: files, folders or ids of tests; by default all
 # turbine_tests   of `make test-iree-turbine`: the same; by default tests/runtime tests/ops
 # VENV    the environment; one that exists is used as it is
@@ -29,6 +30,7 @@ FUZZ_SECONDS ?= 60
 
 python := $(VENV)/bin/python
 tests ?= tests
+test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
 .PHONY: build demo train test test-wave test-wave-lang test-iree-turbine bench lint fuzz tsan asan wave clean
@@ -44,8 +46,9 @@ demo: build
 train: build
 	@$(python) examples/train_tiny_transformer.py --compare $(if $(DEVICE),--device $(DEVICE))
 
+# A file's tests share what its fixtures make, so they stay in one process; files go out in their order, the longest first.
 test: build
-	$(python) -m pytest $(tests)
+	$(python) -m pytest -n $(test_processes) --dist loadfile --no-loadscope-reorder $(tests)
 
 test-wave: wave build
 	$(python) -m pytest tests/wave -m ''

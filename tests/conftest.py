@@ -13,6 +13,11 @@ import wave_runtime
 sys.path[:0] = [str(EXAMPLES), str(EXAMPLES.parent), str(ROOT / "benchmarks")]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The package is built anew first, while another process runs what follows."""
+    items.sort(key=lambda item: item.path.name != "test_packaging.py")
+
+
 @pytest.fixture(autouse=True)
 def _same_numbers() -> None:
     torch.manual_seed(0)

@@ -17,7 +17,7 @@ import torch
 
 from wave_runtime import _C
 from wave_runtime._cache import Dependency
-from wave_runtime._compile import LANGUAGES, Language, compile
+from wave_runtime._compile import LANGUAGES, Language, compile, is_text
 from wave_runtime._compile._names import of_symbols
 from wave_runtime._device import target_of
 from wave_runtime._file import Source, open_images
@@ -51,7 +51,7 @@ class Recipe:
     @property
     def path(self) -> str | None:
         """Of the source or binary, where it is in a file."""
-        if isinstance(self.source, bytes) or (isinstance(self.source, str) and is_text(self.source)):
+        if isinstance(self.source, bytes) or is_text(self.source):
             return None
         return os.path.abspath(os.fspath(self.source))
 
@@ -98,11 +98,6 @@ class Recipe:
             strides=self.strides,
             strict=self.strict,
         )
-
-
-def is_text(source: str) -> bool:
-    """Whether a str is a source itself rather than a path."""
-    return "\n" in source or "{" in source
 
 
 @dataclass

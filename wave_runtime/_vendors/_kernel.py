@@ -12,8 +12,8 @@ import torch
 from typing_extensions import Unpack
 
 from wave_runtime import _C
-from wave_runtime._builds import Builds, Recipe, device_of, is_text, target_for
-from wave_runtime._compile import LANGUAGES, Language
+from wave_runtime._builds import Builds, Recipe, device_of, target_for
+from wave_runtime._compile import LANGUAGES, Language, is_text
 from wave_runtime._file import Source
 from wave_runtime._kernel import Attributes, Dims, LaunchOptions, Options
 from wave_runtime._module import Writes
@@ -224,7 +224,7 @@ def _language(vendor: str, source: Source) -> Language | None:
             raise ValueError(f"{vendor}= is a source or its path, given bytes")
         return None
     is_cpp = LANGUAGES.get(os.path.splitext(source)[1]) in ("hip", "cuda")
-    return _LANGUAGE.get(vendor) if is_cpp or (isinstance(source, str) and is_text(source)) else None
+    return _LANGUAGE.get(vendor) if is_cpp or is_text(source) else None
 
 
 def vendor_of(device: torch.device) -> str:
