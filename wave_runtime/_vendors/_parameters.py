@@ -10,22 +10,9 @@ from typing import Any
 
 import torch
 
+from wave_runtime._dtypes import COMMON
+
 _PARAMETER = re.compile(r"^(?:(?P<name>\w+)\s*:\s*)?(?P<pointer>\*)?\s*(?P<type>\w*?)\s*(?P<const>\bconst)?$")
-DTYPES = {
-    "i8": torch.int8,
-    "i16": torch.int16,
-    "i32": torch.int32,
-    "i64": torch.int64,
-    "u8": torch.uint8,
-    "u16": torch.uint16,
-    "u32": torch.uint32,
-    "u64": torch.uint64,
-    "bool": torch.bool,
-    "f16": torch.float16,
-    "bf16": torch.bfloat16,
-    "f32": torch.float32,
-    "f64": torch.float64,
-}
 
 
 @dataclass(frozen=True)
@@ -57,10 +44,10 @@ class Signature:
         parameters = []
         for part in filter(None, map(str.strip, text.split(","))):
             found = _PARAMETER.match(part)
-            if found is None or found["type"] not in DTYPES or (found["const"] and not found["pointer"]):
+            if found is None or found["type"] not in COMMON or (found["const"] and not found["pointer"]):
                 raise ValueError(
                     f"kernel '{kernel}': signature '{text}': '{part}' is none of *TYPE, *TYPE const and TYPE, with "
-                    f"TYPE one of {', '.join(DTYPES)}"
+                    f"TYPE one of {', '.join(COMMON)}"
                 )
             parameters.append(
                 Parameter(found["name"] or "", found["type"], bool(found["pointer"]), bool(found["const"]))
@@ -102,7 +89,7 @@ class Signature:
 def _tensor(where: str, parameter: Parameter, argument: Any, device: torch.device) -> torch.Tensor:
     if not isinstance(argument, torch.Tensor):
         raise TypeError(f"{where}: expected a tensor (*{parameter.type}), given {type(argument).__name__}")
-    if argument.dtype != DTYPES[parameter.type]:
+    if argument.dtype != COMMON[parameter.type]:
         raise TypeError(f"{where}: expected a tensor for *{parameter.type}, given one of dtype {argument.dtype}")
     if argument.device != device:
         raise ValueError(f"{where}: expected a tensor on {device}, given one on {argument.device}")
