@@ -33,6 +33,8 @@ VARIABLES = {
     "NVCC": "the compiler of CUDA C++",
     "CUDA_HOME": "where the CUDA toolkit is installed",
     "CUDA_PATH": "the same",
+    "IREE_COMPILE": "the compiler of MLIR",
+    "WAVE_RUNTIME_LIBHIPRTC": "the file of the HIP run-time compiler",
     "ICPX": "the compiler of SYCL",
     "XDG_CACHE_HOME": "the user's cache folder, where WAVE_RUNTIME_CACHE_DIR is not set",
     "WAVE_RUNTIME_SIMD": "the emulator's vector instructions: portable, avx2 or avx512",
