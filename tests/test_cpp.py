@@ -47,3 +47,10 @@ def test_dynamic_library(tmp_path_factory: pytest.TempPathFactory) -> None:
     program = build(tmp_path_factory, "dynamic_library", sources, "-fsanitize=address,undefined")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_emulators_fuzzer_compiles() -> None:
+    """It needs libFuzzer to link and clang to be of use: make fuzz."""
+    command = ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Icsrc"]
+    done = subprocess.run([*command, "tests/cpp/emulator_fuzz.cpp"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -124,7 +124,7 @@ u64 plausible_operand(const isa::Operand& operand, u64 value, u32 width) {
 u64 plausible_bits(const isa::Row& row, u64 open) {
   u64 bits = row.match | (open & ~row.mask);
   for (u32 i = 0; i < row.operand_count; ++i) {
-    const isa::Position at = isa::position(row.format, row.operands[i].field);
+    const isa::Position at = isa::position(isa::Generation::GFX9, row.format, row.operands[i].field);
     if (at.width == 0 || at.width > 9) continue;
     const u64 mask = ((u64{1} << at.width) - 1) << at.low;
     const u64 value = plausible_operand(row.operands[i], (bits & mask) >> at.low, at.width);
