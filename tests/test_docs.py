@@ -26,7 +26,7 @@ PAGES = (
     "docs/export.md",
     "docs/gpu.md",
     "docs/hip_emulator.md",
-    pytest.param("docs/launchable.md", marks=pytest.mark.skipif(not shutil.which("clang-19"), reason="needs clang-19")),
+    pytest.param("docs/launchable.md", marks=NEEDS_CLANG),
     "docs/operators.md",
     pytest.param("docs/pyhip.md", marks=NEEDS_CLANG),
     "docs/upstream.md",
