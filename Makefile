@@ -5,7 +5,7 @@
 # make test-wave-lang WAVE_SOURCE=path   run wave-lang's own tests, of a checkout of iree-org/wave at v3.9.1, on CPU tensors
 # make test-iree-turbine TURBINE_SOURCE=path   run iree-turbine's tests of its runtime and operators, of a checkout at
 #              v3.9.0, on ours
-# make bench   measure the emulator, a model of many launches and, where there is an NVIDIA GPU, launches and modules
+# make bench   measure the emulator, kept sources, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with
 #              libFuzzer); random kernels against the host (needs clang-19)
@@ -66,7 +66,8 @@ test-iree-turbine: wave build
 	  '$(abspath $(python))' -m pytest -p turbine_plugin $(or $(turbine_tests),tests/runtime tests/ops)
 
 bench: build
-	$(python) benchmarks/bench_emulator.py
+	$(python) benchmarks/bench_emulator.py --json build/bench_emulator.json --plot build/bench_emulator.png
+	$(python) benchmarks/bench_compile.py --json build/bench_compile.json
 	$(python) benchmarks/bench_launch.py --json build/bench_launch.json --plot build/bench_launch.png
 	$(python) benchmarks/bench_model.py --json build/bench_model.json --plot build/bench_model.png
 	$(python) benchmarks/bench_modules.py --json build/bench_modules.json
