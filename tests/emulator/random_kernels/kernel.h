@@ -301,8 +301,9 @@ template <>
 inline DEVICE f64 larger_number(f64 a, f64 b) {
   return a == b ? a : __builtin_fmax(a, b);
 }
-inline DEVICE f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
-inline DEVICE f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
+// Of a known c, clang 19 takes -b + 0.0 for -b.
+inline DEVICE f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, differing(c)); }
+inline DEVICE f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, differing(c)); }
 inline DEVICE f32 divided(f32 a, f32 b) { return a / b; }
 inline DEVICE f64 divided(f64 a, f64 b) { return a / b; }
 inline DEVICE f32 root(f32 a) { return __builtin_sqrtf(a); }
@@ -318,7 +319,7 @@ inline DEVICE f16 magnitude(f16 a) { return __builtin_fabsf16(a); }
   inline DEVICE f32 name##_of(f32 a) { return __builtin_##name##f(a); } \
   inline DEVICE f64 name##_of(f64 a) { return __builtin_##name(a); }
 ROUNDING(floor) ROUNDING(ceil) ROUNDING(trunc) ROUNDING(rint) inline DEVICE f32 mixed(f16 a, f16 b, f32 c) {
-  return __builtin_fmaf(f32(a), f32(b), c);
+  return __builtin_fmaf(f32(a), f32(b), differing(c));
 }
 inline DEVICE f32 clamped(f32 a) { return is_nan(a) ? 0.0f : a < 0.0f ? 0.0f : a > 1.0f ? 1.0f : a; }
 
