@@ -39,7 +39,7 @@ def decode(*words: int, processor: str = PROCESSOR) -> dict[str, Any] | None:
     return decoded
 
 
-def sweep(data: bytes) -> list[tuple[tuple[int, ...], str]]:
+def sweep(data: bytes, processor: str = PROCESSOR) -> list[tuple[tuple[int, ...], str]]:
     """Words and text of each instruction."""
-    lines: list[tuple[int, bytes, str]] = _C.disassemble(PROCESSOR, data)
+    lines: list[tuple[int, bytes, str]] = _C.disassemble(processor, data)
     return [(struct.unpack(f"<{len(piece) // 4}I", piece), line) for _, piece, line in lines]

@@ -58,12 +58,14 @@ def test_code_objects_read_alike(path: Path) -> None:
     """All code of a code object, word by word."""
     data = path.read_bytes()
     image: bytes = _C.image(data)
-    segments = [segment for segment in _C.read_code_object(data)["segments"] if segment["executable"]]
+    code = _C.read_code_object(data)
+    processor = code["target"].partition(":")[0]
+    segments = [segment for segment in code["segments"] if segment["executable"]]
     assert segments
     for segment in segments:
         begin = segment["file_offset"]
-        lines = isa_support.sweep(image[begin : begin + segment["file_size"] // 4 * 4])
-        theirs = Disassembler(PROCESSOR)(words for words, _ in lines)
+        lines = isa_support.sweep(image[begin : begin + segment["file_size"] // 4 * 4], processor)
+        theirs = Disassembler(processor)(words for words, _ in lines)
         different = [
             (words, ours, llvm.text)
             for (words, ours), llvm in zip(lines, theirs, strict=True)

@@ -101,7 +101,11 @@ void append_immediate(std::string& out, const Instruction& instruction, const Op
       return append_simm16(out, instruction, value);
     case Field::LITERAL:
       return append_long(out, instruction, value);
-    case Field::OFFSET:  // SMEM
+    case Field::OFFSET:  // SMEM; LLVM names the register that adds nothing, where GFX11 has no offset besides
+      if (value == 0 && instruction.row->generation == Generation::GFX11) {
+        out += "null";
+        return;
+      }
       return append_hex(out, sign_extend(value, offset_bits(*instruction.row)));
     case Field::SSRC0:
       return append_message(out, instruction.row->generation, value);
