@@ -56,7 +56,7 @@ test-wave: wave build
 test-wave-lang: wave build
 	@test -d '$(WAVE_SOURCE)/tests/kernel/wave' || { echo "WAVE_SOURCE=path names a checkout of iree-org/wave"; exit 1; }
 	cd '$(WAVE_SOURCE)' && '$(abspath $(python))' -m pytest -p wave_runtime.wave_lang.pytest --run-e2e \
-	  --known-failures '$(CURDIR)/tests/upstream/known_failures.txt' $(or $(wave_tests),tests/kernel/wave)
+	  --known-failures='$(CURDIR)/tests/upstream/known_failures.txt' $(or $(wave_tests),tests/kernel/wave)
 
 test-iree-turbine: wave build
 	@test -d '$(TURBINE_SOURCE)/tests/runtime' || \
