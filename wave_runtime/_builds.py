@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import os
 import threading
@@ -19,12 +18,11 @@ from wave_runtime import _C
 from wave_runtime._cache import Dependency
 from wave_runtime._compile import LANGUAGES, Language, compile, is_text
 from wave_runtime._compile._names import of_symbols
-from wave_runtime._device import target_of
+from wave_runtime._device import target_for
 from wave_runtime._file import Source, open_images
 from wave_runtime._module import Module, Writes
 from wave_runtime._tracing import constant_result
 
-EMULATED = "gfx942"
 Variant = tuple[tuple[str, Any], ...]  # macros, sorted by name
 
 _SYSTEM = ("/usr/", os.environ.get("ROCM_PATH", "/opt/rocm") + "/", f"{Path(__file__).parent / 'device'}/")
@@ -174,18 +172,6 @@ class Builds:
     def fingerprint(self) -> str:
         """Of all that was built until now: for the operators that use the kernel."""
         return " ".join(sorted(build.kernel.handle for build in self._built.values()))
-
-
-def target_for(device: torch.device) -> str:
-    """What code for tensors on a device is built for."""
-    if device.type != "cuda":
-        return EMULATED
-    return _target_of_gpu(torch.cuda.current_device() if device.index is None else device.index)
-
-
-@functools.cache
-def _target_of_gpu(index: int) -> str:
-    return target_of(index)
 
 
 def device_of(arguments: Sequence[Any]) -> torch.device | None:

@@ -1,8 +1,14 @@
-"""GPUs as torch knows them."""
+"""What code is built for that runs on a device."""
 
 from __future__ import annotations
 
+import functools
+
 import torch
+
+from wave_runtime._tracing import constant_result
+
+EMULATED = "gfx942"
 
 
 def target_of(device: torch.device | int) -> str:
@@ -10,3 +16,16 @@ def target_of(device: torch.device | int) -> str:
     properties = torch.cuda.get_device_properties(device)
     # With CUDA, too, there is a gcnArchName, with the GPU's name in it.
     return str(properties.gcnArchName) if torch.version.hip else f"sm_{properties.major}{properties.minor}"
+
+
+@constant_result
+def target_for(device: torch.device) -> str:
+    """What code for tensors on a device is built for: on the CPU that of the emulator."""
+    if device.type != "cuda":
+        return EMULATED
+    return _target_of_gpu(torch.cuda.current_device() if device.index is None else device.index)
+
+
+@functools.cache
+def _target_of_gpu(index: int) -> str:
+    return target_of(index)

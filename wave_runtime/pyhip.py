@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
-from wave_runtime._builds import EMULATED, Recipe
-from wave_runtime._device import target_of
+from wave_runtime._builds import Recipe
+from wave_runtime._device import EMULATED, target_of
 from wave_runtime._source_module import SourceKernel, module, recipe_of
 
 __all__ = ["JIT", "jit", "module"]  # noqa: F822  the first two when they are asked for

@@ -11,21 +11,14 @@ import torch
 
 from wave_runtime import _C
 from wave_runtime._compile import Language, compile, is_source, is_text
-from wave_runtime._device import target_of
+from wave_runtime._device import target_for
 from wave_runtime._file import open_images
 from wave_runtime._kernel import Dims
 from wave_runtime._module import Module, Writes
-from wave_runtime._tracing import constant_result
 
 Binary = str | os.PathLike[str] | bytes
 CodeFor = Callable[[str], Module | _C.Kernel]  # by target
 Code = Binary | Mapping[str, Binary] | Module | _C.Kernel | CodeFor
-
-
-@constant_result
-def target_on(device: torch.device) -> str:
-    """What kernels are compiled for that run on tensors of a device: on the CPU that of the emulator."""
-    return target_of(device) if device.type == "cuda" else "gfx942"
 
 
 class KernelLaunch:
@@ -95,7 +88,7 @@ class KernelLaunch:
 
     def kernel_for(self, device: torch.device) -> _C.Kernel:
         """The kernel that runs on a device. Raises CompileError, or ValueError where it is not in the code."""
-        target = target_on(device)
+        target = target_for(device)
         if target not in self._kernels:
             code = self.code_for(target)
             if isinstance(code, Module):

@@ -12,8 +12,9 @@ import torch
 from typing_extensions import Unpack
 
 from wave_runtime import _C
-from wave_runtime._builds import Builds, Recipe, device_of, target_for
+from wave_runtime._builds import Builds, Recipe, device_of
 from wave_runtime._compile import LANGUAGES, Language, is_text
+from wave_runtime._device import target_for
 from wave_runtime._file import Source
 from wave_runtime._kernel import Attributes, Dims, LaunchOptions, Options
 from wave_runtime._module import Writes

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
+from wave_runtime._device import target_for
 from wave_runtime._runtime import Launchable
-from wave_runtime._runtime._kernel_launch import target_on
 from wave_runtime._runtime._program import jit_loader
 from wave_runtime.op_reg._builder import EagerKernelBuilder
 from wave_runtime.op_reg._descriptors import ArgDescriptor, EmptyOptionalTensorArg, IntArg, TensorArg, TensorListArg
@@ -61,7 +61,7 @@ def _device_of(selection: EagerKernelSelection) -> torch.device:
 
 
 def _kernel_for(selection: EagerKernelSelection, device: torch.device) -> Launch | Launchable:
-    target = target_on(device)
+    target = target_for(device)
     key = selection.op, f"{selection.spec_key}::{device.type}:{target}"
     if key in _kernels:
         return _kernels[key]
