@@ -18,14 +18,16 @@ const Op* v_readfirstlane_b32(Wave& wave, const Op* op) {
   return next(op);
 }
 
-/// EXEC does not matter.
+/// EXEC does not matter. A wave has kCount lanes.
+template <int kCount>
 const Op* v_readlane_b32(Wave& wave, const Op* op) {
-  write_scalar32(wave, op->dst2, vector_row(wave, op).lane[read_scalar32(wave, op, 1) % kLanes]);
+  write_scalar32(wave, op->dst2, vector_row(wave, op).lane[read_scalar32(wave, op, 1) % kCount]);
   return next(op);
 }
 
+template <int kCount>
 const Op* v_writelane_b32(Wave& wave, const Op* op) {
-  const u32 lane = read_scalar32(wave, op, 1) % kLanes;
+  const u32 lane = read_scalar32(wave, op, 1) % kCount;
   wave.v[op->dst].lane[lane] = read_scalar32(wave, op, 0);
   return next(op);
 }
@@ -40,10 +42,9 @@ const Op* v_swap_b32(Wave& wave, const Op* op) {
 }
 
 constexpr Body kBodies[] = {
-    {"v_readfirstlane_b32", v_readfirstlane_b32},
-    {"v_readlane_b32", v_readlane_b32},
-    {"v_writelane_b32", v_writelane_b32},
-    {"v_swap_b32", v_swap_b32},
+    {"v_readfirstlane_b32", v_readfirstlane_b32},    {"v_readlane_b32", v_readlane_b32<64>},
+    {"v_readlane_b32 wave32", v_readlane_b32<32>},   {"v_writelane_b32", v_writelane_b32<64>},
+    {"v_writelane_b32 wave32", v_writelane_b32<32>}, {"v_swap_b32", v_swap_b32},
 };
 
 }  // namespace

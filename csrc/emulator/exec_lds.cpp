@@ -87,18 +87,21 @@ const Op* exchange(Wave& wave, const Op* op, const Row& data, Source source) {
   return next(op);
 }
 
+/// In a wave of kCount lanes.
+template <int kCount>
 const Op* ds_bpermute_b32(Wave& wave, const Op* op) {
   const Row& address = wave.v[op->src[0]];
   return exchange(wave, op, wave.v[op->src[1]],
-                  [&, offset = op->imm](int i) { return (address.lane[i] + offset) / 4 % kLanes; });
+                  [&, offset = op->imm](int i) { return (address.lane[i] + offset) / 4 % kCount; });
 }
 
 /// Where several lanes send to one, the highest of them wins.
+template <int kCount>
 const Op* ds_permute_b32(Wave& wave, const Op* op) {
   Row result{};
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
-    result.lane[(wave.v[op->src[0]].lane[i] + op->imm) / 4 % kLanes] = wave.v[op->src[1]].lane[i];
+    result.lane[(wave.v[op->src[0]].lane[i] + op->imm) / 4 % kCount] = wave.v[op->src[1]].lane[i];
   }
   return exchange(wave, op, result, [](int i) { return i; });
 }
@@ -244,8 +247,10 @@ constexpr Body kBodies[] = {
     {"ds_write2_b64", ds_write2<2, 8>},
     {"ds_write2st64_b32", ds_write2<1, 256>},
     {"ds_write2st64_b64", ds_write2<2, 512>},
-    {"ds_bpermute_b32", ds_bpermute_b32},
-    {"ds_permute_b32", ds_permute_b32},
+    {"ds_bpermute_b32", ds_bpermute_b32<64>},
+    {"ds_bpermute_b32 wave32", ds_bpermute_b32<32>},
+    {"ds_permute_b32", ds_permute_b32<64>},
+    {"ds_permute_b32 wave32", ds_permute_b32<32>},
     {"ds_swizzle_b32", ds_swizzle_b32},
     WAVE_DS_ATOMICS("", 32),
     WAVE_DS_ATOMICS("", 64),

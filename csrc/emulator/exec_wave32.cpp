@@ -52,17 +52,6 @@ const Op* branch_on_vcc(Wave& wave, const Op* op) {
 
 const Row& source_row(const Wave& wave, const Op* op) { return wave.v[op->src[0] - sreg::kVgpr0]; }
 
-/// EXEC does not matter.
-const Op* v_readlane_b32(Wave& wave, const Op* op) {
-  write_scalar32(wave, op->dst2, source_row(wave, op).lane[read_scalar32(wave, op, 1) % kLanes32]);
-  return next(op);
-}
-const Op* v_writelane_b32(Wave& wave, const Op* op) {
-  const u32 lane = read_scalar32(wave, op, 1) % kLanes32;
-  wave.v[op->dst].lane[lane] = read_scalar32(wave, op, 0);
-  return next(op);
-}
-
 /// Each lane of a row of 16 reads one of its row, or of the other row of its 32 lanes (X); 16 numbers of 4 bits in two
 /// scalar sources say which. OP_SEL is FI and BOUND_CTRL: a lane that is not enabled is read all the same, is taken
 /// for zero, or leaves the destination as it is.
@@ -82,30 +71,6 @@ const Op* permlane16(Wave& wave, const Op* op) {
   return next(op);
 }
 
-/// Lanes that are not enabled give zero.
-const Op* ds_bpermute_b32(Wave& wave, const Op* op) {
-  const Row address = wave.v[op->src[0]], data = wave.v[op->src[1]];
-  for (int i = 0; i < kLanes32; ++i) {
-    if (wave.exec_lanes.lane[i] == 0) continue;
-    const u32 lane = (address.lane[i] + op->imm) / 4 % kLanes32;
-    wave.v[op->dst].lane[i] = data.lane[lane] & wave.exec_lanes.lane[lane];
-  }
-  return next(op);
-}
-
-/// Where several lanes send to one, the highest of them wins.
-const Op* ds_permute_b32(Wave& wave, const Op* op) {
-  Row result{};
-  for (int i = 0; i < kLanes32; ++i) {
-    if (wave.exec_lanes.lane[i] == 0) continue;
-    result.lane[(wave.v[op->src[0]].lane[i] + op->imm) / 4 % kLanes32] = wave.v[op->src[1]].lane[i];
-  }
-  for (int i = 0; i < kLanes32; ++i) {
-    if (wave.exec_lanes.lane[i] != 0) wave.v[op->dst].lane[i] = result.lane[i];
-  }
-  return next(op);
-}
-
 constexpr Body kBodies[] = {
     {"s_and_saveexec_b32", scalar<saveexec<combine_and>>},
     {"s_or_saveexec_b32", scalar<saveexec<combine_or>>},
@@ -121,12 +86,8 @@ constexpr Body kBodies[] = {
     {"s_and_not0_wrexec_b32", scalar<wrexec<combine_and_not0>>},
     {"s_cbranch_vccz wave32", branch_on_vcc<true>},
     {"s_cbranch_vccnz wave32", branch_on_vcc<false>},
-    {"v_readlane_b32 wave32", v_readlane_b32},
-    {"v_writelane_b32 wave32", v_writelane_b32},
     {"v_permlane16_b32", permlane16<false>},
     {"v_permlanex16_b32", permlane16<true>},
-    {"ds_bpermute_b32 wave32", ds_bpermute_b32},
-    {"ds_permute_b32 wave32", ds_permute_b32},
 };
 
 }  // namespace
