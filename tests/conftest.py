@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 from support import EXAMPLES, PROBES, ROOT, LoadKernel
 
 import wave_runtime
+from wave_runtime import _compile
 
 sys.path[:0] = [str(EXAMPLES), str(EXAMPLES.parent), str(ROOT / "benchmarks")]
 
@@ -21,6 +23,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _same_numbers() -> None:
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for what the test compiles, in a process that has compiled nothing."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(folder))
+    monkeypatch.setattr(_compile, "_known", {})
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -8,17 +8,13 @@ from pathlib import Path
 import pytest
 
 import wave_runtime
-import wave_runtime._compile as implementation
 from wave_runtime._compile import _clang
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, of a process that has compiled nothing."""
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(folder))
-    monkeypatch.setattr(implementation, "_known", {})
-    return folder
+def cache(empty_cache: Path) -> Path:
+    """Each test's own."""
+    return empty_cache
 
 
 @pytest.fixture(scope="session")

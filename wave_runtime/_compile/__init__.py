@@ -17,7 +17,7 @@ from wave_runtime import _C
 from wave_runtime._cache import Cache, Dependency, Kept, cache_folder
 from wave_runtime._compile import _clang, _cuda, _hiprtc, _mlir
 from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, describe
-from wave_runtime._device import target_of
+from wave_runtime._device import EMULATED, target_of
 from wave_runtime._module import Module, Writes
 
 __all__ = ["LANGUAGES", "CompileError", "Language", "assembly", "compile"]
@@ -181,7 +181,7 @@ def _language(path: str | None, language: str | None, target: str) -> str:
 def _default_target() -> str:
     """That of the current GPU, else the emulator's."""
     if not torch.cuda.is_available():
-        return "gfx942"
+        return EMULATED
     return target_of(torch.cuda.current_device())
 
 
