@@ -59,6 +59,7 @@ def test_fault_is_described(run: Run) -> None:
     assert re.search(r"0 bytes past the end of the hipMalloc at 0x[0-9a-f]+, which has 2000 bytes\n", text)
     assert "at vector_add+0x80: global_store_dword" in text
     assert re.search(r"into the process's memory at 0x\w+ to 0x\w+, which the process may only read", text)
+    assert re.search(r"a store of 4 bytes into the hipMalloc at 0x\w+ of 65536 bytes, which was freed", text)
 
 
 def test_needs_no_torch() -> None:

@@ -7,12 +7,13 @@
 
 namespace wave {
 
-/// Bytes [begin, end) of the process that a kernel may read and, where writable, write.
+/// Bytes [begin, end) of the process, and what a kernel may do with them.
 struct MemoryRange {
   uint64_t begin;
   uint64_t end;
   bool writable;
-  std::string name;  ///< for messages: "argument 2 'c' (float32 [64, 64])"
+  std::string name;      ///< for messages: "argument 2 'c' (float32 [64, 64])"
+  bool readable = true;  ///< false: known, to say why an access is a fault
 };
 
 /// What a launch may touch of the host's memory.

@@ -74,7 +74,8 @@ const Region* Memory::before(u64 address) const {
 const Region* Memory::find(u64 address) const {
   const Region* region = before(address);
   if (region != nullptr && address < region->end) return region;
-  return find_region_ ? find_more(address) : nullptr;
+  const Region* more = find_region_ ? find_more(address) : nullptr;
+  return more != nullptr && more->readable ? more : nullptr;
 }
 
 const Region* Memory::find_more(u64 address) const {
@@ -142,8 +143,11 @@ u8* Memory::atomic(u64 address, u32 size, int lane) const {
 
 void Memory::refuse(u64 address, u32 size, bool write, int lane) const {
   const std::string access = text(write ? "a store of " : "a load of ", size, " bytes ");
-  if (const Region* found = write && find_region_ ? find_more(address) : nullptr; found && !found->writable) {
-    fault_at(text(access, "into ", found->name, ", which the process may only read"), lane, address);
+  if (const Region* found = find_region_ ? find_more(address) : nullptr) {
+    if (!found->readable) fault_at(text(access, write ? "into " : "from ", found->name), lane, address);
+    if (write && !found->writable) {
+      fault_at(text(access, "into ", found->name, ", which the process may only read"), lane, address);
+    }
   }
   const Region* region = nearest(address);
   if (find_region_ && (arguments_ == 0 || distance(*region, address) > kNear)) {

@@ -11,8 +11,10 @@ namespace {
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-/// Whether a pointer is into an allocation. Throws where the bytes from there are more than are left of it.
+/// Whether a pointer is into an allocation. Throws where it was freed, or the bytes from there are more than are left.
 bool is_allocated(const void* pointer, size_t size) {
+  require(!runtime().memory.was_freed(address(pointer)), hipErrorInvalidValue,
+          "a copy or fill of memory that was freed");
   const auto allocation = runtime().memory.find(address(pointer));
   require(!allocation || size <= allocation->begin + allocation->size - address(pointer), hipErrorInvalidValue,
           "the copy or fill ends past the allocation's end");

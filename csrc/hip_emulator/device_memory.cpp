@@ -16,17 +16,26 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kGuard = uint64_t{64} << 10;
 
+// Of freed allocations whose addresses are kept: a mapping each, of which Linux gives a process 65,530, and addresses,
+// which `ulimit -v` may count.
+constexpr size_t kMostFreed = 1024;
+constexpr uint64_t kMostFreedSize = uint64_t{64} << 30;
+
+constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
 }  // namespace
 
 MemoryRange Allocation::range() const {
-  return {begin, begin + size, true, text(host ? "the hipHostMalloc at " : "the hipMalloc at ", hex(begin))};
+  const std::string name = text(host ? "the hipHostMalloc at " : "the hipMalloc at ", hex(begin));
+  if (is_freed) return {begin, begin + size, false, text(name, " of ", size, " bytes, which was freed"), false};
+  return {begin, begin + size, true, name};
 }
 
 void* Allocations::allocate(uint64_t size, int device, bool host) {
   if (size > memory_size()) throw Failure(hipErrorOutOfMemory);
   const uint64_t pages = (size + kPage - 1) / kPage * kPage;
   const uint64_t reserved = pages + 2 * kGuard;
-  void* begin = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* begin = mmap(nullptr, reserved, PROT_NONE, kReserved, -1, 0);
   if (begin == MAP_FAILED) throw Failure(hipErrorOutOfMemory);
   char* usable = static_cast<char*>(begin) + kGuard;
   if (mprotect(usable, pages, PROT_READ | PROT_WRITE) != 0) {
@@ -43,12 +52,27 @@ void* Allocations::allocate(uint64_t size, int device, bool host) {
 bool Allocations::free(void* pointer) {
   std::unique_lock lock(mutex_);
   const auto found = by_reservation_.find(reinterpret_cast<uint64_t>(pointer) - kGuard);
-  if (found == by_reservation_.end()) return false;
-  const Allocation allocation = found->second;
-  by_reservation_.erase(found);
+  if (found == by_reservation_.end() || found->second.is_freed) return false;
+  auto& [reserved, allocation] = *found;
+  void* const begin = reinterpret_cast<void*>(reserved);
+  if (mmap(begin, allocation.reserved_size, PROT_NONE, kReserved | MAP_FIXED, -1, 0) == MAP_FAILED) {
+    throw Failure(hipErrorOutOfMemory, "out of mappings");
+  }
   used_ -= allocation.reserved_size - 2 * kGuard;
-  munmap(reinterpret_cast<void*>(allocation.reserved_begin), allocation.reserved_size);
+  allocation.is_freed = true;
+  freed_.push_back(reserved);
+  freed_size_ += allocation.reserved_size;
+  while (freed_.size() > kMostFreed || freed_size_ > kMostFreedSize) forget_oldest_freed();
   return true;
+}
+
+void Allocations::forget_oldest_freed() {
+  const auto oldest = by_reservation_.find(freed_.front());
+  const uint64_t size = oldest->second.reserved_size;
+  munmap(reinterpret_cast<void*>(oldest->first), size);
+  freed_size_ -= size;
+  by_reservation_.erase(oldest);
+  freed_.pop_front();
 }
 
 const Allocation* Allocations::reservation(uint64_t address) const {
@@ -61,10 +85,17 @@ const Allocation* Allocations::reservation(uint64_t address) const {
 std::optional<Allocation> Allocations::find(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);
-  return allocation != nullptr && allocation->contains(address) ? std::optional(*allocation) : std::nullopt;
+  if (allocation == nullptr || allocation->is_freed || !allocation->contains(address)) return std::nullopt;
+  return *allocation;
 }
 
-std::optional<MemoryRange> Allocations::accessible(uint64_t address) const {
+bool Allocations::was_freed(uint64_t address) const {
+  std::shared_lock lock(mutex_);
+  const Allocation* allocation = reservation(address);
+  return allocation != nullptr && allocation->is_freed;
+}
+
+std::optional<MemoryRange> Allocations::at(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);
   if (allocation == nullptr) return emulator::find_mapping(address);

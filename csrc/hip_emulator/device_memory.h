@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <shared_mutex>
@@ -18,6 +19,7 @@ struct Allocation {
   bool host;  ///< by hipHostMalloc
   uint64_t reserved_begin;
   uint64_t reserved_size;
+  bool is_freed = false;
 
   bool contains(uint64_t address) const { return address - begin < size; }
   MemoryRange range() const;
@@ -29,24 +31,30 @@ class Allocations {
  public:
   /// Throws Failure where there is no memory.
   void* allocate(uint64_t size, int device, bool host);
-  /// Gives the pages back: what touches them later, touches nothing. False where `pointer` is not of allocate().
+  /// Gives the pages back, and keeps their addresses for a while, so that what touches them later meets nothing else.
+  /// False where `pointer` is not of allocate(), or was freed.
   bool free(void* pointer);
 
-  /// The allocation that contains this address.
+  /// The allocation that contains this address; none that was freed.
   std::optional<Allocation> find(uint64_t address) const;
+  bool was_freed(uint64_t address) const;
 
-  /// What a kernel may touch at `address`: an allocation, or else memory that the process has mapped itself, with its
-  /// permissions. Nothing between the two: the pages around allocations belong to nobody.
-  std::optional<MemoryRange> accessible(uint64_t address) const;
+  /// What is at `address` for a kernel: an allocation, which it may touch unless it was freed, or else memory that the
+  /// process has mapped itself, with its permissions. Nothing between the two: the pages around allocations belong to
+  /// nobody.
+  std::optional<MemoryRange> at(uint64_t address) const;
 
   uint64_t used() const;
 
  private:
   const Allocation* reservation(uint64_t address) const;
+  void forget_oldest_freed();
 
   mutable std::shared_mutex mutex_;
   std::map<uint64_t, Allocation> by_reservation_;
   uint64_t used_ = 0;
+  std::deque<uint64_t> freed_;  ///< their keys in by_reservation_, the oldest first
+  uint64_t freed_size_ = 0;
 };
 
 /// Bytes of the host's memory, which is the device's.

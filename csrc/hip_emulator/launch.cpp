@@ -114,7 +114,7 @@ void run(const Launch& launch, Via via) {
   dispatch.dynamic_lds = launch.shared_memory;
   dispatch.arguments = launch.arguments;
   dispatch.memory = pointed_to(launch.arguments);
-  dispatch.find_region = [](uint64_t address) { return runtime().memory.accessible(address); };
+  dispatch.find_region = [](uint64_t address) { return runtime().memory.at(address); };
   dispatch.parallel = host_threads();
   const char* limit = std::getenv("WAVE_RUNTIME_MAX_INSTRUCTIONS");
   dispatch.max_instructions = limit == nullptr ? 0 : std::strtoull(limit, nullptr, 10);

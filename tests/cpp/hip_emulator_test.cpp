@@ -1,9 +1,11 @@
 // A program that uses libwave_hip_emulator.so: LIBRARY ROOT TEST. LIBRARY may be "-" where the emulator is linked in.
 // Here are the tests of devices, modules, launches, memory and faults.
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <thread>
 #include <utility>
 
@@ -236,7 +238,33 @@ TEST(faults) {
   void* freed = nullptr;
   OK(api.hipMalloc(&freed, 1 << 16));
   OK(api.hipFree(freed));
+  std::deque<Buffer<float>> others;  // whose addresses are new
+  for (int i = 0; i < 100; ++i) others.emplace_back(1 << 14);
   fault(700, basics().c_str(), "vector_add", static_cast<float*>(freed));
+}
+
+TEST(freed_memory) {
+  void* freed = nullptr;
+  OK(api.hipMalloc(&freed, 1 << 16));
+  OK(api.hipFree(freed));
+  EXPECT_EQ(api.hipFree(freed), 1);
+  EXPECT_EQ(api.hipMemset(freed, 0, 4), 1);
+  float value = 0;
+  EXPECT_EQ(api.hipMemcpy(&value, freed, 4, hip::kDeviceToHost), 1);
+  EXPECT_EQ(api.hipMemcpy(freed, &value, 4, hip::kHostToDevice), 1);
+  size_t before = 0, after = 0, total = 0;
+  OK(api.hipMemGetInfo(&before, &total));
+  for (int i = 0; i < 1500; ++i) {  // more than are kept
+    void* memory = nullptr;
+    OK(api.hipMalloc(&memory, 1 << 18));
+    OK(api.hipMemset(memory, 1, 1 << 18));
+    OK(api.hipFree(memory));
+  }
+  OK(api.hipMemGetInfo(&after, &total));
+  EXPECT_EQ(after, before);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  EXPECT_EQ(usage.ru_maxrss < 256 << 10, true);  // KiB: 375 MiB were in use, one allocation after the other
 }
 
 TEST(illegal_instruction) {
