@@ -89,6 +89,10 @@ uint64_t find_code_size(const Parts& parts, const KernelInfo& kernel, const Segm
 KernelInfo read_kernel(const Parts& parts, KernelMetadata metadata, uint64_t descriptor_address) {
   const Bytes bytes = parts.elf.at_address(descriptor_address, KernelDescriptor::kSize);
   KernelInfo kernel{std::move(metadata), KernelDescriptor::parse(bytes, parts.target), descriptor_address, 0, 0};
+  if (kernel.descriptor->kernarg_size > kMaxKernargSize) {
+    bytes.fail(8, text("kernel ", kernel.metadata.name, " has a kernarg segment of ", kernel.descriptor->kernarg_size,
+                       " bytes, the limit is ", kMaxKernargSize));
+  }
   kernel.entry_address = descriptor_address + static_cast<uint64_t>(kernel.descriptor->kernel_code_entry_byte_offset);
   if (kernel.entry_address % kEntryAlignment != 0) {
     bytes.fail(16, text("the entry ", hex(kernel.entry_address), " of kernel ", kernel.metadata.name,

@@ -8,9 +8,6 @@
 namespace wave {
 namespace {
 
-// Far beyond what any compiler passes, and small enough for a launch to allocate.
-constexpr uint32_t kMaxKernargSize = 1u << 20;
-
 struct KindName {
   std::string_view name;
   ValueKind kind;

@@ -74,6 +74,9 @@ struct ArgumentMetadata {
   bool is_volatile = false;
 };
 
+/// Bytes: far beyond what any compiler passes, and small enough for a launch to allocate.
+constexpr uint32_t kMaxKernargSize = 1u << 20;
+
 /// What a file says of a kernel, in AMD's words. For NVIDIA: kernarg segment for parameter space, group segment for
 /// static shared memory, private segment for local memory, VGPRs for registers, wavefront for warp.
 struct KernelMetadata {

@@ -78,7 +78,7 @@ template <class Space, int kDwords>
 const Op* s_store(Wave& wave, const Op* op) {
   const Access access = Space::find(wave, op);
   const u32 size = static_cast<u32>(std::min<u64>(sizeof(u32) * kDwords, access.bytes & ~u64{3}));
-  memory_of(wave).write(access.address, &wave.s[op->dst], size, -1);
+  if (size != 0) memory_of(wave).write(access.address, &wave.s[op->dst], size, -1);
   return next(op);
 }
 

@@ -229,3 +229,12 @@ def test_preload_is_read_where_there_is_one() -> None:
         struct.pack_into("<H", data, descriptor_at + 58, 5 | 3 << 7)
         descriptor = _C.read_code_object(bytes(data))["kernels"][0]["descriptor"]
         assert (descriptor["kernarg_preload_length"], descriptor["kernarg_preload_offset"]) == expected
+
+
+def test_kernarg_segment_of_a_descriptor_is_limited() -> None:
+    """Where there is no metadata, the size is the descriptor's. A launch allocates as much."""
+    limit = 1 << 20
+    info = _C.read_code_object(CodeObject(kernels=[Kernel(kernarg_size=limit)]).build())
+    assert info["kernels"][0]["kernarg_segment_size"] == limit
+    with pytest.raises(ValueError, match="kernel kernel has a kernarg segment of 4294967295 bytes"):
+        _C.read_code_object(CodeObject(kernels=[Kernel(kernarg_size=0xFFFFFFFF)]).build())
