@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "emulator/bodies.h"
 #include "emulator/scalar.h"
+#include "emulator/small_float.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -16,44 +17,82 @@ u64 s_sub_nc_u64(u64 a, u64 b) { return a - b; }
 u64 s_mul_u64(u64 a, u64 b) { return a * b; }
 u32 s_pack_hl_b32_b16(u32 a, u32 b) { return a >> 16 | b << 16; }
 
-// Floats, with MODE's handling of denormals.
+// Floats, with MODE's handling of denormals. Computed in f64: that sums and products are then rounded again
+// changes none of f32, and of f16 not even fused multiply-adds.
 
 f32 as_float(u32 bits) { return __builtin_bit_cast(f32, bits); }
 u32 as_bits(f32 value) { return __builtin_bit_cast(u32, value); }
 
-f32 without_denormal(f32 value) { return std::abs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value; }
+constexpr f64 kSmallestFloat = 0x1p-126, kSmallestHalf = 0x1p-14;  // normal numbers
+
+f64 without_denormal(f64 value, f64 smallest) { return std::abs(value) < smallest ? std::copysign(0.0, value) : value; }
 
 /// Checks that results are to be rounded to nearest.
-void check_rounding(const Wave& wave) {
-  if (wave.mode.round32() != 0) fault("scalar floats rounded otherwise than to nearest, which is not implemented");
+void check_rounding(u32 mode) {
+  if (mode != 0) fault("scalar floats rounded otherwise than to nearest, which is not implemented");
 }
-f32 float_source(const Wave& wave, u32 bits) {
-  return wave.mode.denorm32() & 1 ? as_float(bits) : without_denormal(as_float(bits));
+f64 float_source(const Wave& wave, u32 bits) {
+  const f64 value = as_float(bits);
+  return wave.mode.denorm32() & 1 ? value : without_denormal(value, kSmallestFloat);
 }
-u32 float_result(const Wave& wave, f32 value) {
-  check_rounding(wave);
-  return as_bits(wave.mode.denorm32() & 2 ? value : without_denormal(value));
+u32 float_result(const Wave& wave, f64 value) {
+  check_rounding(wave.mode.round32());
+  const f32 rounded = static_cast<f32>(value);
+  return as_bits(wave.mode.denorm32() & 2 ? rounded : static_cast<f32>(without_denormal(rounded, kSmallestFloat)));
 }
 
-f32 add(f32 a, f32 b) { return a + b; }
-f32 sub(f32 a, f32 b) { return a - b; }
-f32 mul(f32 a, f32 b) { return a * b; }
-template <f32 (*kBody)(f32, f32)>
+// An f16 is the low half of a register, whose high half results fill up with zeros.
+
+f64 half_value(const Wave& wave, u32 bits) {
+  const f64 value = f16_to_f32(bits & 0xffff);
+  return wave.mode.denorm16_64() & 1 ? value : without_denormal(value, kSmallestHalf);
+}
+f64 half_source(const Wave& wave, const Op* op, int index) {
+  const u32 encoding = op->src[index];
+  const bool is_constant = is_inline_constant(encoding);
+  return half_value(wave, is_constant ? static_cast<u32>(inline_constant(encoding, isa::OperandType::F16))
+                                      : read_scalar32(wave, op, index));
+}
+const Op* write_half(Wave& wave, const Op* op, f64 value) {
+  check_rounding(wave.mode.round16_64());
+  const u32 bits = f64_to_f16(value, wave.mode.fp16_ovfl());
+  const bool flushes = (bits & 0x7c00) == 0 && !(wave.mode.denorm16_64() & 2);
+  write_scalar32(wave, op->dst, flushes ? bits & 0x8000 : bits);
+  return next(op);
+}
+
+f64 add(f64 a, f64 b) { return a + b; }
+f64 sub(f64 a, f64 b) { return a - b; }
+f64 mul(f64 a, f64 b) { return a * b; }
+template <f64 (*kBody)(f64, f64)>
 u32 binary(u32 a, u32 b, Wave& wave) {
   return float_result(wave, kBody(float_source(wave, a), float_source(wave, b)));
 }
+template <f64 (*kBody)(f64, f64)>
+const Op* half_binary(Wave& wave, const Op* op) {
+  return write_half(wave, op, kBody(half_source(wave, op, 0), half_source(wave, op, 1)));
+}
+const Op* s_fmac_f16(Wave& wave, const Op* op) {
+  const f64 addend = half_value(wave, wave.s[op->dst]);
+  return write_half(wave, op, half_source(wave, op, 0) * half_source(wave, op, 1) + addend);
+}
 
-f32 ceil(f32 a) { return __builtin_ceilf(a); }
-f32 floor(f32 a) { return __builtin_floorf(a); }
-f32 trunc(f32 a) { return __builtin_truncf(a); }
-f32 rndne(f32 a) { return std::nearbyint(a); }
-template <f32 (*kBody)(f32)>
+f64 ceil(f64 a) { return __builtin_ceil(a); }
+f64 floor(f64 a) { return __builtin_floor(a); }
+f64 trunc(f64 a) { return __builtin_trunc(a); }
+f64 rndne(f64 a) { return std::nearbyint(a); }
+template <f64 (*kBody)(f64)>
 u32 unary(u32 a, Wave& wave) {
   return float_result(wave, kBody(float_source(wave, a)));
 }
+template <f64 (*kBody)(f64)>
+const Op* half_unary(Wave& wave, const Op* op) {
+  return write_half(wave, op, kBody(half_source(wave, op, 0)));
+}
 
 u32 fused(const Wave& wave, u32 a, u32 b, u32 c) {
-  return float_result(wave, __builtin_fmaf(float_source(wave, a), float_source(wave, b), float_source(wave, c)));
+  const auto source = [&](u32 bits) { return static_cast<f32>(float_source(wave, bits)); };
+  return float_result(wave, __builtin_fmaf(source(a), source(b), source(c)));
 }
 u32 s_fmac_f32(u32 a, u32 b, Destination d, Wave& wave) { return fused(wave, a, b, d.value); }
 /// The constant K is behind the instruction.
@@ -66,8 +105,16 @@ const Op* s_fmamk_f32(Wave& wave, const Op* op) {
   return next(op);
 }
 
-u32 s_cvt_f32_i32(i32 a, Wave& wave) { return float_result(wave, static_cast<f32>(a)); }
-u32 s_cvt_f32_u32(u32 a, Wave& wave) { return float_result(wave, static_cast<f32>(a)); }
+u32 s_cvt_f32_i32(i32 a, Wave& wave) { return float_result(wave, a); }
+const Op* s_cvt_f16_f32(Wave& wave, const Op* op) {
+  return write_half(wave, op, float_source(wave, read_scalar32(wave, op, 0)));
+}
+const Op* s_cvt_f32_f16(Wave& wave, const Op* op) {
+  write_scalar32(wave, op->dst, float_result(wave, half_source(wave, op, 0)));
+  return next(op);
+}
+u32 s_cvt_hi_f32_f16(u32 a, Wave& wave) { return float_result(wave, half_value(wave, a >> 16)); }
+u32 s_cvt_f32_u32(u32 a, Wave& wave) { return float_result(wave, a); }
 /// Towards zero; what does not fit becomes the nearest value that does, and a NaN becomes zero.
 template <class T>
 u32 to_integer(u32 a, Wave& wave) {
@@ -86,23 +133,27 @@ f64 reciprocal_root(f64 a) { return 1 / std::sqrt(a); }
 template <f64 (*kFunction)(f64)>
 const Op* transcendental(Wave& wave, const Op* op) {
   if (op->modifiers != nullptr) fault("modifiers of a scalar transcendental function, which are not implemented");
-  check_rounding(wave);
-  const f64 value = kFunction(without_denormal(as_float(read_scalar32(wave, op, 0))));
-  const f64 normal = std::abs(value) < 0x1p-126 ? std::copysign(0.0, value) : value;
-  write_scalar32(wave, op->dst2, as_bits(static_cast<f32>(normal)));
+  check_rounding(wave.mode.round32());
+  const f64 value = kFunction(without_denormal(as_float(read_scalar32(wave, op, 0)), kSmallestFloat));
+  write_scalar32(wave, op->dst2, as_bits(static_cast<f32>(without_denormal(value, kSmallestFloat))));
   return next(op);
 }
 
-bool lt(f32 a, f32 b) { return a < b; }
-bool eq(f32 a, f32 b) { return a == b; }
-bool le(f32 a, f32 b) { return a <= b; }
-bool gt(f32 a, f32 b) { return a > b; }
-bool lg(f32 a, f32 b) { return a < b || a > b; }
-bool ge(f32 a, f32 b) { return a >= b; }
-bool o(f32 a, f32 b) { return a == a && b == b; }
-template <bool (*kCompare)(f32, f32), bool kNegated = false>
+bool lt(f64 a, f64 b) { return a < b; }
+bool eq(f64 a, f64 b) { return a == b; }
+bool le(f64 a, f64 b) { return a <= b; }
+bool gt(f64 a, f64 b) { return a > b; }
+bool lg(f64 a, f64 b) { return a < b || a > b; }
+bool ge(f64 a, f64 b) { return a >= b; }
+bool o(f64 a, f64 b) { return a == a && b == b; }
+template <bool (*kCompare)(f64, f64), bool kNegated = false>
 void compare(u32 a, u32 b, Wave& wave, bool& scc) {
   scc = kCompare(float_source(wave, a), float_source(wave, b)) != kNegated;
+}
+template <bool (*kCompare)(f64, f64), bool kNegated = false>
+const Op* half_compare(Wave& wave, const Op* op) {
+  wave.scc = kCompare(half_source(wave, op, 0), half_source(wave, op, 1)) != kNegated;
+  return next(op);
 }
 
 // MODE.
@@ -141,17 +192,28 @@ constexpr Body kBodies[] = {
     {"s_mul_u64", scalar<s_mul_u64>},
     {"s_pack_hl_b32_b16", scalar<s_pack_hl_b32_b16>},
     {"s_add_f32", scalar<binary<add>>},
+    {"s_add_f16", half_binary<add>},
     {"s_sub_f32", scalar<binary<sub>>},
+    {"s_sub_f16", half_binary<sub>},
     {"s_mul_f32", scalar<binary<mul>>},
+    {"s_mul_f16", half_binary<mul>},
     {"s_fmac_f32", scalar<s_fmac_f32>},
+    {"s_fmac_f16", s_fmac_f16},
     {"s_fmaak_f32", s_fmaak_f32},
     {"s_fmamk_f32", s_fmamk_f32},
     {"s_ceil_f32", scalar<unary<ceil>>},
+    {"s_ceil_f16", half_unary<ceil>},
     {"s_floor_f32", scalar<unary<floor>>},
+    {"s_floor_f16", half_unary<floor>},
     {"s_trunc_f32", scalar<unary<trunc>>},
+    {"s_trunc_f16", half_unary<trunc>},
     {"s_rndne_f32", scalar<unary<rndne>>},
+    {"s_rndne_f16", half_unary<rndne>},
     {"s_cvt_f32_i32", scalar<s_cvt_f32_i32>},
     {"s_cvt_f32_u32", scalar<s_cvt_f32_u32>},
+    {"s_cvt_f16_f32", s_cvt_f16_f32},
+    {"s_cvt_f32_f16", s_cvt_f32_f16},
+    {"s_cvt_hi_f32_f16", scalar<s_cvt_hi_f32_f16>},
     {"s_cvt_i32_f32", scalar<to_integer<i32>>},
     {"s_cvt_u32_f32", scalar<to_integer<u32>>},
     {"v_s_exp_f32", transcendental<exponential>},
@@ -160,19 +222,33 @@ constexpr Body kBodies[] = {
     {"v_s_sqrt_f32", transcendental<root>},
     {"v_s_rsq_f32", transcendental<reciprocal_root>},
     {"s_cmp_lt_f32", scalar<compare<lt>>},
+    {"s_cmp_lt_f16", half_compare<lt>},
     {"s_cmp_eq_f32", scalar<compare<eq>>},
+    {"s_cmp_eq_f16", half_compare<eq>},
     {"s_cmp_le_f32", scalar<compare<le>>},
+    {"s_cmp_le_f16", half_compare<le>},
     {"s_cmp_gt_f32", scalar<compare<gt>>},
+    {"s_cmp_gt_f16", half_compare<gt>},
     {"s_cmp_lg_f32", scalar<compare<lg>>},
+    {"s_cmp_lg_f16", half_compare<lg>},
     {"s_cmp_ge_f32", scalar<compare<ge>>},
+    {"s_cmp_ge_f16", half_compare<ge>},
     {"s_cmp_o_f32", scalar<compare<o>>},
+    {"s_cmp_o_f16", half_compare<o>},
     {"s_cmp_u_f32", scalar<compare<o, true>>},
+    {"s_cmp_u_f16", half_compare<o, true>},
     {"s_cmp_nge_f32", scalar<compare<ge, true>>},
+    {"s_cmp_nge_f16", half_compare<ge, true>},
     {"s_cmp_nlg_f32", scalar<compare<lg, true>>},
+    {"s_cmp_nlg_f16", half_compare<lg, true>},
     {"s_cmp_ngt_f32", scalar<compare<gt, true>>},
+    {"s_cmp_ngt_f16", half_compare<gt, true>},
     {"s_cmp_nle_f32", scalar<compare<le, true>>},
+    {"s_cmp_nle_f16", half_compare<le, true>},
     {"s_cmp_neq_f32", scalar<compare<eq, true>>},
+    {"s_cmp_neq_f16", half_compare<eq, true>},
     {"s_cmp_nlt_f32", scalar<compare<lt, true>>},
+    {"s_cmp_nlt_f16", half_compare<lt, true>},
     {"s_round_mode", set_mode_field<0>},
     {"s_denorm_mode", set_mode_field<4>},
     {"s_barrier_signal", s_barrier_signal},

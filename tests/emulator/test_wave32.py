@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ SIGNATURES = {
     "permute_in_scratch": "*i32 const, *i32",
     "halves": "*f16 const, *f16 const, *f16, i32",
     "uniform": "*f32 const, *f32, f32, i32",
+    "uniform_halves": "*f16 const, *f16, f16, i32",
     "functions": "*f32 const, *f32, f32",
     "quotients": "*f64 const, *f64 const, *f64",
     "matrix": "*f16 const, *f32",
@@ -120,6 +122,19 @@ def test_what_lanes_have_alike(kernels: wave_runtime.Module, scale: float, n: in
     for _ in range(n):
         total = total * torch.tensor(scale) + 1.5
     assert torch.equal(out, given + (total if total > 10 else -total) + total.trunc())
+
+
+@pytest.mark.parametrize(("scale", "n"), [(0.75, 6), (-1.5, 3), (6e-8, 2), (3000.0, 9)])
+def test_halves_that_lanes_have_alike(kernels: wave_runtime.Module, scale: float, n: int) -> None:
+    given, out = torch.rand(32).half(), torch.zeros(32).half()
+    kernels["uniform_halves"](given, out, scale, n, grid=1, block=32)
+    half = partial(torch.tensor, dtype=torch.float16)
+    total = least = half(0.25) * half(n)
+    for _ in range(n):
+        total = total * half(scale) - half(1.5)
+        least = total + half(0.125) if total < least else least
+    chosen = total.floor() if total != least else -total
+    assert torch.equal(out, given + (chosen + (torch.tensor(0.1) * least.float()).half()))
 
 
 def test_functions_and_rounding(kernels: wave_runtime.Module) -> None:

@@ -126,6 +126,18 @@ KERNEL uniform(const float* in, float* out, float scale, int n) {
   out[THREAD_X] = in[THREAD_X] + (sum > 10.0f ? sum : -sum) + (float)(int)sum;
 }
 
+// The same in f16.
+KERNEL uniform_halves(const f16* in, f16* out, f16 scale, int n) {
+  f16 sum = (f16)0.25f * (f16)n, least = sum;
+  for (int i = 0; i < n; ++i) {
+    sum = sum * scale - (f16)1.5f;
+    if (sum < least) least = sum + (f16)0.125f;
+  }
+  sum = sum != least ? __builtin_floorf16(sum) : -sum;
+  sum = sum + (f16)(0.1f * (float)least);
+  out[THREAD_X] = in[THREAD_X] + sum;
+}
+
 KERNEL quotients(const double* a, const double* b, double* out) {
   const int i = BLOCK_X * 64 + THREAD_X;
   out[i] = a[i] / b[i];
