@@ -29,6 +29,8 @@ COMMON = ["-std=c++20", "-w", "-fwrapv", "-ffp-contract=off", f"-I{FOLDER}"]
 HOST = ["-x", "c++", "-O1", "-march=x86-64-v3", "-Xclang", "-ffloat16-excess-precision=none"]
 HOST += ["-Xclang", "-fbfloat16-excess-precision=none", "-rtlib=compiler-rt", "-shared", "-fPIC"]
 DEVICE = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"]
+# Clang 19's common subexpressions of machine code take an SDWA instruction for another one whose sources are exchanged.
+DEVICE += ["-mllvm", "-disable-machine-cse"]
 LANES = {"gfx942": 64, "gfx1100": 32, "gfx1201": 32}  # of a wave
 # What reaches other parts of the compiler, and so other instructions. Not clang 19's GlobalISel, which keeps values
 # that differ between lanes in scalar registers.

@@ -144,19 +144,6 @@ constexpr u32 kWidth = 8 * sizeof(T);
 template <class T>
 constexpr T kMin = kSigned<T> ? T(u64{1} << (kWidth<T> - 1)) : T(0);
 
-// Integers.
-template <class T>
-DEVICE inline T shift_left(T a, u32 n) {
-  return T(a << (n & (kWidth<T> - 1)));
-}
-template <class T>
-DEVICE inline T shift_right(T a, u32 n) {
-  return T(a >> (n & (kWidth<T> - 1)));
-}
-template <class T>
-DEVICE inline bool divides(T a, T b) {
-  return b != 0 && !(kSigned<T> && b == T(-1) && a == kMin<T>);
-}
 // Keeps from the compiler what it knows of a number: clang 19 divides unsigned numbers by a sequence for 24 bits where
 // both are sign-extended from fewer.
 template <class T>
@@ -173,6 +160,21 @@ DEVICE inline T differing(T a) {
   for (u32& word : words) word = hidden(word);
   __builtin_memcpy(&a, words, sizeof(T));
   return a;
+}
+
+// Integers.
+// For the host, clang 19 does not truncate a power of two that it shifts and converts to a float.
+template <class T>
+DEVICE inline T shift_left(T a, u32 n) {
+  return T(differing(a) << (n & (kWidth<T> - 1)));
+}
+template <class T>
+DEVICE inline T shift_right(T a, u32 n) {
+  return T(a >> (n & (kWidth<T> - 1)));
+}
+template <class T>
+DEVICE inline bool divides(T a, T b) {
+  return b != 0 && !(kSigned<T> && b == T(-1) && a == kMin<T>);
 }
 template <class T>
 DEVICE inline T quotient(T a, T b) {
@@ -245,20 +247,23 @@ template <class T>
 DEVICE inline T distance(T a, T b) {
   return T(larger(a, b) - smaller(a, b));
 }
-// Not (a & mask) | (b & ~mask), of whose high half clang 19 loses the constant -1.
+// Of a known b this can be a | ~mask, for which see combined() in generate.py.
 template <class T>
 DEVICE inline T insert(T a, T b, T mask) {
-  return T(((a ^ b) & mask) ^ b);
+  return T(((a ^ b) & hidden(mask)) ^ b);
 }
 template <class T>
 DEVICE inline T field(T a, u32 low, u32 width) {
   return T(shift_right(a, low) & T((u64{1} << (width & 31)) - 1));
 }
+// Of the four low bytes, as the compiler has an instruction for. With it clang 19 takes dot - c for dot + c, and zero
+// for one byte of a number of 64 bits.
 template <class T>
-DEVICE inline T dot(T a, T b) {  // of the four bytes, as the compiler may have an instruction for
-  T sum = 0;
-  for (int i = 0; i < 4; ++i) sum = T(sum + T(i8(a >> (8 * i % kWidth<T>))) * T(i8(b >> (8 * i % kWidth<T>))));
-  return sum;
+DEVICE inline T dot(T a, T b) {
+  const u32 bytes = hidden(u32(a)), others = hidden(u32(b));
+  i32 sum = 0;
+  for (int i = 0; i < 4; ++i) sum += i32(i8(bytes >> (8 * i))) * i32(i8(others >> (8 * i)));
+  return T(hidden(sum));
 }
 
 // Floats.
@@ -266,9 +271,10 @@ template <class T>
 DEVICE inline bool is_nan(T a) {
   return a != a;
 }
+// Of what it converts to bf16 for the host, clang 19 takes the sign bit for zero.
 template <class T>
 DEVICE inline typename Bits<T>::type bits(T a) {
-  typename Bits<T>::type out = __builtin_bit_cast(typename Bits<T>::type, a);
+  typename Bits<T>::type out = __builtin_bit_cast(typename Bits<T>::type, differing(a));
   return is_nan(f64(a)) ? typename Bits<T>::type(0x7e00) : out;
 }
 template <class T>
@@ -276,8 +282,10 @@ DEVICE inline T from_bits(typename Bits<T>::type a) {
   const T out = __builtin_bit_cast(T, a);
   return is_nan(f64(out)) ? T(1.5f) : out;
 }
+// For gfx11 and gfx12, clang 19 reads a bf16 from scratch and converts one lane's for all.
 template <class T, class F>
-DEVICE inline T to_integer(F a) {
+DEVICE inline T to_integer(F given) {
+  const F a = differing(given);
   const f64 wide = f64(a), limit = kSigned<T> ? -f64(kMin<T>) : 2.0 * f64(u64{1} << (kWidth<T> - 1));
   return wide > (kSigned<T> ? -limit : -1.0) && wide < limit ? T(a) : T(9);
 }
