@@ -80,6 +80,17 @@ def test_signature_joins_halves_of_64_bit_numbers() -> None:
     assert kernel.signature == "*f16 const, *f16 const, *f32, i64, i64, i64"
 
 
+def test_signature_goes_on_in_padding() -> None:
+    """Of x, eight bytes with two words of padding behind; y, the last argument, has none."""
+    code = Path(__file__).parent / "code_object" / "corpus" / "asm_args_pad.co"
+    kernel = wave_runtime.load(code, signature={"k": "bytes[12], *"})["k"]
+    assert kernel.signature == "x: bytes[12], y: *"
+    with pytest.raises(ValueError, match=r"parameter 0 \(bytes\[20\], 20 bytes\) meets 24 bytes at offset 0"):
+        wave_runtime.load(code, signature={"k": "bytes[20], *"})["k"]
+    with pytest.raises(ValueError, match=r"parameter 1 \(bytes\[12\], 12 bytes\) meets 8 bytes at offset 16"):
+        wave_runtime.load(code, signature={"k": "*, bytes[12]"})["k"]
+
+
 @pytest.mark.parametrize(
     ("signature", "message"),
     [
@@ -99,6 +110,15 @@ def test_signature_joins_halves_of_64_bit_numbers() -> None:
 def test_signature_that_does_not_fit(signature: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         wave_runtime.load(BASICS, signature={"vector_add": signature})["vector_add"]
+
+
+def test_an_empty_tensor_passes_a_null_pointer() -> None:
+    kernel = wave_runtime.load(BASICS, signature={"vector_add": "*f32 const, *f32 const, *f32, i32"})["vector_add"]
+    a, b, nothing = torch.ones(64), torch.ones(64), torch.ones(64)[:0]
+    with pytest.raises(TypeError, match="given None: an empty tensor passes a null pointer"):
+        kernel(a, b, None, 64, grid=1, block=64)
+    with pytest.raises(wave_runtime.KernelFault, match=r"address 0x0$"):
+        kernel(a, b, nothing, 64, grid=1, block=64)
 
 
 def test_options_for_several_kernels_go_by_name() -> None:

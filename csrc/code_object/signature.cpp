@@ -177,12 +177,19 @@ bool is_padding(const ArgumentMetadata& argument) {
          (argument.name == "pad" || argument.name == "_pad" || argument.name == "padding");
 }
 
-std::vector<const ArgumentMetadata*> explicit_arguments(const KernelMetadata& metadata) {
+/// In the order of their offsets.
+std::vector<const ArgumentMetadata*> visible_arguments(const KernelMetadata& metadata) {
   std::vector<const ArgumentMetadata*> arguments;
   for (const ArgumentMetadata& argument : *metadata.arguments) {
-    if (!is_hidden(argument.kind) && !is_padding(argument)) arguments.push_back(&argument);
+    if (!is_hidden(argument.kind)) arguments.push_back(&argument);
   }
   std::stable_sort(arguments.begin(), arguments.end(), [](auto* a, auto* b) { return a->offset < b->offset; });
+  return arguments;
+}
+
+std::vector<const ArgumentMetadata*> explicit_arguments(const KernelMetadata& metadata) {
+  std::vector<const ArgumentMetadata*> arguments = visible_arguments(metadata);
+  std::erase_if(arguments, [](const ArgumentMetadata* argument) { return is_padding(*argument); });
   return arguments;
 }
 
@@ -217,14 +224,19 @@ std::string layout_text(const std::vector<const ArgumentMetadata*>& arguments) {
   return lines;
 }
 
-/// Lays the parameters over the arguments of the metadata.
+/// Lays the parameters over the arguments of the metadata. They may end in the padding behind an argument: there are
+/// files that list the low half of a pointer and call the high half padding.
 void place_over_arguments(std::string_view given, const KernelMetadata& metadata, std::vector<Parameter>& parameters) {
-  const std::vector<const ArgumentMetadata*> arguments = explicit_arguments(metadata);
+  const std::vector<const ArgumentMetadata*> arguments = visible_arguments(metadata);
   const auto fail = [&](const std::string& reason) {
     throw ValueError(text("signature \"", given, "\" does not fit kernel '", metadata.name, "': ", reason,
-                          "; its metadata lists", layout_text(arguments)));
+                          "; its metadata lists", layout_text(explicit_arguments(metadata))));
   };
   size_t next = 0;
+  const auto skip_padding = [&] {
+    while (next < arguments.size() && is_padding(*arguments[next])) ++next;
+  };
+  skip_padding();
   for (size_t i = 0; i < parameters.size(); ++i) {
     Parameter& parameter = parameters[i];
     if (next == arguments.size()) fail(text("parameter ", i, " (", parameter.type_text(), ") is one too many"));
@@ -233,12 +245,14 @@ void place_over_arguments(std::string_view given, const KernelMetadata& metadata
     uint32_t covered = 0;
     while (covered < parameter.size && next < arguments.size() &&
            arguments[next]->offset == parameter.offset + covered) {
-      covered += arguments[next++]->size;
+      const ArgumentMetadata& argument = *arguments[next++];
+      covered += is_padding(argument) ? std::min(argument.size, parameter.size - covered) : argument.size;
     }
     if (covered != parameter.size) {
       fail(text("parameter ", i, " (", parameter.type_text(), ", ", parameter.size, " bytes) meets ", covered,
                 " bytes at offset ", parameter.offset));
     }
+    skip_padding();
   }
   if (next != arguments.size()) fail(text("the argument at offset ", arguments[next]->offset, " has no parameter"));
 }

@@ -157,7 +157,7 @@ void Memory::refuse(u64 address, u32 size, bool write, int lane) const {
   const bool inside = address >= region->begin && address + size <= region->end;
   if (inside) {
     fault_at(text(access, "into ", region->name, ", ", address - region->begin,
-                  " bytes from its begin: the kernel's signature says that it only reads it"),
+                  " bytes from its begin: the kernel's signature says that it only reads it (load() takes writes=)"),
              lane, address);
   }
   std::string place;

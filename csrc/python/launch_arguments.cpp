@@ -104,7 +104,9 @@ void add_tensor(TensorArguments& tensors, const Kernel& kernel, size_t index, Py
   throw TypeError(text(kernel.argument_text(index), ": expected a tensor (",
                        kernel.signature().parameters[index].type_text(), "), given ",
                        value == Py_None ? "None" : type_name(value),
-                       is_address ? ": pass the tensor itself, not its data_ptr(); launch_raw() takes addresses" : ""));
+                       is_address         ? ": pass the tensor itself, not its data_ptr(); launch_raw() takes addresses"
+                       : value == Py_None ? ": an empty tensor passes a null pointer"
+                                          : ""));
 }
 
 }  // namespace
