@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "emulator/isa/operand.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -89,6 +90,8 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
 
   const u64 pc = wave.address(op);
   const bool accumulates = row.operand_count != 0 && row.operands[0].read;  // sparse matrices: then C is D
+  const bool is_atomic = (row.modifiers & isa::kReturn) != 0;  // where it returns nothing, its data are but read
+  const bool returns = !is_atomic || isa::returns_value(instruction.decoded);
   const bool is_relative = wave.mode.gpr_index() && (op->flags & kIndexable);
   std::vector<Use> written;
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
@@ -96,12 +99,12 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
     if (!is_register(location) || (is_relative && is_vector(location))) continue;
     const Use use{state, wave, instruction, pc, location};
     // What a load leaves of its destination is merged in order.
-    if (operand.read && !(operand.written && instruction.is_memory)) {
+    if (operand.read && !(operand.written && instruction.is_memory && !is_atomic)) {
       const bool is_c = instruction.matrix && (operand.written || (operand.field == Field::SRC2 && !accumulates));
       check_read(use, is_c);
       if (is_c && is_vector(location)) note_c(use);
     }
-    if (operand.written) written.push_back(use);
+    if (operand.written && returns) written.push_back(use);
   }
   for (const Use& use : written) {
     check_write(use);

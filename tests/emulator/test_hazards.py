@@ -48,6 +48,9 @@ LOAD_NEXT = encode(BY_NAME["global_load_dword"], VDST=21, ADDR=8, SADDR=127)
 STORE = encode(BY_NAME["global_store_dword"], DATA=10, ADDR=8, SADDR=127)
 FLAT = encode(BY_NAME["flat_load_dword"], VDST=20, ADDR=8)
 ATOMIC = encode(BY_NAME["global_atomic_add"], VDST=20, DATA=10, ADDR=8, SADDR=127, SC0=1)
+BUFFER = {"VDATA": 20, "VADDR": 11, "OFFEN": 1, "SRSRC": 3, "SOFFSET": 128}
+BUFFER_ATOMIC = encode(BY_NAME["buffer_atomic_add"], **BUFFER)
+BUFFER_ATOMIC_RETURN = encode(BY_NAME["buffer_atomic_add"], **BUFFER, SC0=1)
 READ_LDS = encode(BY_NAME["ds_read_b32"], VDST=20, ADDR=11)
 READ_LDS_NEXT = encode(BY_NAME["ds_read_b32"], VDST=21, ADDR=11)
 SCALAR_LOAD = encode(BY_NAME["s_load_dwordx2"], SDATA=20, SBASE=4, IMM=1)
@@ -61,6 +64,8 @@ CLEAN: list[tuple[str, list[int]]] = [
     ("before a store", LOAD + STORE + waitcnt(vm=1) + mov(30, 20)),
     ("two into one register", LOAD + LOAD + waitcnt(vm=0) + mov(30, 20)),
     ("atomic", ATOMIC + waitcnt(vm=0) + mov(30, 20)),
+    ("buffer atomic", BUFFER_ATOMIC_RETURN + waitcnt(vm=0) + mov(30, 20)),
+    ("buffer atomic without return", BUFFER_ATOMIC + mov(30, 20) + mov(20, 9)),
     ("flat", FLAT + waitcnt(vm=0, lgkm=0) + mov(30, 20)),
     ("flat in two steps", FLAT + waitcnt(vm=0) + waitcnt(lgkm=0) + mov(30, 20)),
     ("LDS", READ_LDS + READ_LDS_NEXT + waitcnt(lgkm=1) + mov(30, 20) + waitcnt(lgkm=0)),
@@ -75,6 +80,8 @@ FAULTY: list[tuple[str, list[int], str]] = [
     ("as an address", LOAD + encode(BY_NAME["ds_read_b32"], VDST=22, ADDR=20), MISSING + r"vmcnt\(0\)"),
     ("as data", LOAD + encode(BY_NAME["global_store_dword"], DATA=20, ADDR=8, SADDR=127), MISSING + r"vmcnt\(0\)"),
     ("atomic", ATOMIC + mov(30, 20), MISSING + r"vmcnt\(0\)"),
+    ("buffer atomic", BUFFER_ATOMIC_RETURN + mov(30, 20), MISSING + r"vmcnt\(0\)"),
+    ("as data of an atomic", LOAD + BUFFER_ATOMIC, "v20 is " + MISSING + r"vmcnt\(0\)"),
     ("flat, half", FLAT + waitcnt(vm=0) + mov(30, 20), MISSING + r"vmcnt\(0\) lgkmcnt\(0\)"),
     ("scalar", SCALAR_LOAD + SCALAR_USE, "s21 is " + MISSING + r"lgkmcnt\(0\)"),
     ("scalar loads end in any order", SCALAR_LOAD + READ_LDS + waitcnt(lgkm=1) + SCALAR_USE, MISSING + "lgkmcnt"),
@@ -89,6 +96,7 @@ def prepared() -> tuple[State, torch.Tensor]:
     state, memory = random_state(np.random.default_rng(60), 1), torch.zeros(4096, dtype=torch.uint8)
     set_pair(state.v.transpose(1, 0, 2)[8:10], memory.data_ptr() + np.arange(64, dtype=np.uint64) * 4)
     state.v[0, 11] = np.arange(64) * 4
+    state.s[0, 12:16] = [memory.data_ptr() & 0xFFFFFFFF, memory.data_ptr() >> 32, memory.numel(), 0x27000]
     state.s[0, 8:10] = [memory.data_ptr() & 0xFFFFFFFF, memory.data_ptr() >> 32]
     return state, memory
 
