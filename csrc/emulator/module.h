@@ -24,7 +24,7 @@ namespace wave::emulator {
 
 /// Register counts that the operands of a function are checked against: those of the kernel that reaches it.
 struct RegisterLimits {
-  u32 vgprs = 0;  ///< arch VGPRs; accumulation VGPRs follow them in the register file
+  u32 vgprs = 0;  ///< before the first accumulation VGPR, which is the next arch VGPR at the same time
   u32 agprs = 0;
   u32 sgprs = 0;
   auto operator<=>(const RegisterLimits&) const = default;

@@ -45,8 +45,8 @@ class Indexing {
   bool is_relative(const Location& location, u32 enable) const {
     if (location.place != Place::Vgpr || (m0_ & enable) == 0) return false;
     const u32 last = location.value + index() + std::max<u32>(location.dwords, 1) - 1;
-    if (last >= wave_.vgpr_count)
-      fault(text("vector register ", last, ", relative to M0, of ", wave_.vgpr_count, " registers"));
+    const u32 count = wave_.vgpr_count + wave_.agpr_count;
+    if (last >= count) fault(text("vector register ", last, ", relative to M0, of ", count, " registers"));
     return true;
   }
 

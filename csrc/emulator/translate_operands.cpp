@@ -123,11 +123,12 @@ Location Translator::locate(const Instruction& instruction, const Operand& opera
   return location;
 }
 
+/// Both kinds of vector registers lie in one file, where accumulation registers begin at an offset that the kernel's
+/// descriptor gives. Assembly that has no use for them reaches their rows as further arch VGPRs.
 u16 Translator::register_row(const Location& location) const {
-  const u32 last = location.value + std::max<u32>(location.dwords, 1);
-  const bool is_agpr = location.place == Place::Agpr;
-  if (last > (is_agpr ? limits_.agprs : limits_.vgprs)) throw NoSuchRegister();
-  return static_cast<u16>(location.value + (is_agpr ? limits_.vgprs : 0));
+  const u32 row = location.value + (location.place == Place::Agpr ? limits_.vgprs : 0);
+  if (row + std::max<u32>(location.dwords, 1) > limits_.vgprs + limits_.agprs) throw NoSuchRegister();
+  return static_cast<u16>(row);
 }
 
 uintptr_t Translator::constant_rows(u64 value) {

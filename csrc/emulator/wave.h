@@ -70,7 +70,8 @@ enum Special : u32 {
 enum class Status : u8 {
   Running,
   Barrier,  ///< waits at s_barrier
-  Yielded,  ///< gave up its turn (s_sleep, or its quantum ran out)
+  Paused,   ///< its turn is over
+  Yielded,  ///< the same, at s_sleep: it waits for others
   Ended,
 };
 

@@ -49,6 +49,11 @@ KernelFault located(const Fault& fault, const Wave& wave) {
            lane, address);
 }
 
+/// Instructions in a wave's turn. Hardware runs the waves of a workgroup side by side, and hand-written kernels count
+/// on it: they leave out a barrier where the other waves' loads from LDS, a few instructions back, must be over by
+/// then.
+constexpr u64 kTurn = 4;
+
 /// Runs instructions until the wave stops or the quantum is over. Returns how many.
 template <class Step>
 u64 run_instructions(Wave& wave, u64 quantum, Step step) {
@@ -105,6 +110,7 @@ Workgroup::Workgroup(const LaunchState& launch)
       function_(launch.module.function(launch.entry, launch.limits)),
       work_items_(packed_work_items(launch)),
       waves_(launch.waves),
+      takes_turns_(launch.lds_size > 0 && launch.waves > 1),
       registers_(new Row[size_t{launch.waves} * (launch.limits.vgprs + launch.limits.agprs)]),
       lds_(new u8[launch.lds_size]),
       scratch_(new u8[size_t{launch.waves} * kLanes * launch.scratch_size]) {
@@ -147,14 +153,15 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
 }
 
 Workgroup::Progress Workgroup::run(u64 quantum) {
-  const u64 until = instructions() + quantum * waves_.size();
-  while (instructions() < until) {
+  const u64 turn = takes_turns_ ? std::min(kTurn, quantum) : quantum;
+  u64 left = quantum * waves_.size();
+  while (left > 0) {
     bool alive = false, moved = false;
     for (Wave& wave : waves_) {
       if (wave.status == Status::Ended) continue;
       alive = true;
       if (wave.status == Status::Barrier) continue;
-      run_wave(wave, quantum);
+      left -= std::min(left, run_wave(wave, turn));
       moved |= wave.status != Status::Yielded;
     }
     if (!alive) return Progress::Finished;
@@ -168,7 +175,7 @@ bool Workgroup::release_barrier() {
   // A wave that has ended no longer counts (ISA document, "S_BARRIER").
   bool waiting = false;
   for (const Wave& wave : waves_) {
-    if (wave.status == Status::Running || wave.status == Status::Yielded) return false;
+    if (wave.status != Status::Barrier && wave.status != Status::Ended) return false;
     waiting |= wave.status == Status::Barrier;
   }
   for (Wave& wave : waves_) {
@@ -177,14 +184,14 @@ bool Workgroup::release_barrier() {
   return waiting;
 }
 
-void Workgroup::run_wave(Wave& wave, u64 quantum) {
+u64 Workgroup::run_wave(Wave& wave, u64 turn) {
   wave.status = Status::Running;
   u64 count = 0;
   try {
-    while (wave.status == Status::Running && count < quantum) {
-      count += run_in_one_way(wave, quantum - count, launch_.dispatch.observer);
+    while (wave.status == Status::Running && count < turn) {
+      count += run_in_one_way(wave, turn - count, launch_.dispatch.observer);
     }
-    if (wave.status == Status::Running) wave.status = Status::Yielded;
+    if (wave.status == Status::Running) wave.status = Status::Paused;
     wave.instructions += count;
     if (const u64 most = launch_.dispatch.max_instructions; most != 0 && wave.instructions > most) {
       fault(text("a wave ran more than ", most, " instructions, the limit that WAVE_RUNTIME_MAX_INSTRUCTIONS sets"));
@@ -192,6 +199,7 @@ void Workgroup::run_wave(Wave& wave, u64 quantum) {
   } catch (const Fault& fault) {
     throw located(fault, wave);
   }
+  return count;
 }
 
 void Workgroup::read_lds(u64 address, void* to, u32 size, int lane) const {

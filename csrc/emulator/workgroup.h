@@ -20,9 +20,12 @@ class Workgroup {
 
   enum class Progress { Finished, Suspended };
 
-  /// Runs each wave for at most `quantum` instructions at a time until all have ended, none can go on without other
-  /// workgroups, or the turn is over. Throws KernelFault.
+  /// Runs the waves until all have ended, none can go on without other workgroups, or each has run `quantum`
+  /// instructions, more or less. Throws KernelFault.
   Progress run(u64 quantum);
+
+  /// Whether waves run side by side, in short turns: those that share LDS. A wait ends a turn.
+  bool takes_turns() const { return takes_turns_; }
 
   const LaunchState& launch() const { return launch_; }
   const std::array<u32, 3>& id() const { return id_; }
@@ -40,7 +43,7 @@ class Workgroup {
 
  private:
   void start_wave(Wave& wave, u32 index);
-  void run_wave(Wave& wave, u64 quantum);
+  u64 run_wave(Wave& wave, u64 turn);
   bool release_barrier();
 
   const LaunchState& launch_;
@@ -49,6 +52,7 @@ class Workgroup {
   u64 number_ = 0;
   std::array<u32, 3> id_{};
   std::vector<Wave> waves_;
+  const bool takes_turns_;
   std::unique_ptr<Row[]> registers_;
   std::unique_ptr<u8[]> lds_;
   std::unique_ptr<u8[]> scratch_;

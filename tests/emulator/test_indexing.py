@@ -111,9 +111,9 @@ def test_mode_itself_turns_it_on() -> None:
 
 def test_an_index_beyond_the_registers_is_a_fault() -> None:
     state = State(1)
-    state.s[0, 20] = 80
+    state.s[0, 20] = 96
     words = turn_on(1) + encode(BY_NAME["v_mov_b32_e32"], VDST=4, SRC0=256 + 8)
-    with pytest.raises(wave_runtime.KernelFault, match="vector register 88, relative to M0, of 72 registers"):
+    with pytest.raises(wave_runtime.KernelFault, match="vector register 104, relative to M0, of 104 registers"):
         run(words, state)
 
 

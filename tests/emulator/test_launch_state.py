@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
+from machine import State, encode, run
+from memory_support import BY_NAME
 from support import LoadKernel
+
+import wave_runtime
 
 FIRST_POINTER = "*i32, i64, i32, i32"
 
@@ -29,6 +34,24 @@ def test_accumulation_registers(probe: LoadKernel) -> None:
     source, out = torch.randint(-(2**31), 2**31, (64,), dtype=torch.int32), torch.zeros(64, dtype=torch.int32)
     probe("through_agprs")(source, out, 0, 0, grid=1, block=64)
     assert torch.equal(out, source)
+
+
+def v_mov(destination: int, source: int) -> list[int]:
+    return encode(BY_NAME["v_mov_b32_e32"], VDST=destination, SRC0=256 + source)
+
+
+def test_arch_registers_go_on_where_accumulation_registers_begin() -> None:
+    """At v72, in machine.s: hand-written kernels that need no accumulation registers use the whole file so."""
+    state, lanes = State(1), np.arange(64, dtype=np.uint32)
+    state.a[0, 3], state.v[0, 5] = lanes, lanes + 100
+    after = run(v_mov(4, 72 + 3) + v_mov(72 + 31, 5), state)
+    assert np.array_equal(after.v[0, 4], lanes)
+    assert np.array_equal(after.a[0, 31], lanes + 100)
+
+
+def test_arch_registers_end_with_the_file() -> None:
+    with pytest.raises(wave_runtime.KernelFault, match="a register that the kernel does not have"):
+        run(v_mov(4, 72 + 32), State(1))
 
 
 def test_special_values(probe: LoadKernel) -> None:

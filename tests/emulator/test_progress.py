@@ -41,6 +41,14 @@ def test_waves_that_ended_do_not_count_at_a_barrier(probe: LoadKernel) -> None:
     assert out.tolist() == [*range(64), *range(64), *range(64), *[-1] * 64]
 
 
+@pytest.mark.parametrize("name", ["overwrite_after_wait", "overwrite_after_others"])
+def test_waves_that_share_lds_run_side_by_side(probe: LoadKernel, name: str) -> None:
+    """As hand-written kernels rely on: all waves have read before the first one writes again."""
+    out = torch.full((128,), -1, dtype=torch.int32)
+    probe(name, FIRST_POINTER)(out, 0, 0, 0, grid=1, block=128)
+    assert out.tolist() == [*range(64, 128), *range(64)]
+
+
 def test_number_of_threads_does_not_change_results(threads: int) -> None:
     from catalog import CATALOG, as_tuple
 

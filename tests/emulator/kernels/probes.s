@@ -224,6 +224,33 @@ begin barrier_without_ended_wave
   s_endpgm
 end barrier_without_ended_wave, lds=256
 
+// Work-items of a workgroup of 128 write their numbers to LDS and, after the barrier, copy the other wave's to dst and overwrite
+// their own. No second barrier: there is but a wait, or some other instructions, between load and store. (dst, -, -, -)
+.macro side_by_side name, waits, others
+begin \name
+  arguments
+  v_and_b32_e32 v0, 0x3ff, v0
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_xor_b32_e32 v2, 0x100, v1
+  ds_write_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  ds_read_b32 v3, v2
+  .rept \waits
+  s_waitcnt lgkmcnt(0)
+  .endr
+  .rept \others
+  s_nop 0
+  .endr
+  ds_write_b32 v1, v1
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v3, s[4:5]
+  s_endpgm
+end \name, lds=512
+.endm
+side_by_side overwrite_after_wait, 1, 0
+side_by_side overwrite_after_others, 0, 16
+
 // Stores what a wave finds when it starts: dst[8 * i ...] = packed work-item id, workgroup ids x, y and z, and the first dword of
 // the arguments. One item per workgroup; (dst, -, -, -), s[0:1] kernarg, s2 to s4 the workgroup's ids.
 begin initial_state
