@@ -42,6 +42,7 @@ def test_source_distribution_is_complete(source_distribution: Path) -> None:
     assert {name for name in tracked if not name.startswith(".")} - packed == set()
 
 
+@pytest.mark.timeout(1200)  # builds all of it
 def test_installs_from_the_source_distribution(source_distribution: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]
     subprocess.run([*command, "--target", tmp_path, source_distribution], check=True, capture_output=True)
@@ -75,6 +76,7 @@ def cmake(*arguments: str | Path, destination: Path) -> subprocess.CompletedProc
     return subprocess.run(["cmake", *arguments], env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.timeout(1200)  # builds all of it
 def test_cmake_builds_the_package(tmp_path: Path) -> None:
     """From what is compiled already: only the libraries are linked anew."""
     if not list((ROOT / "build").glob("temp.*/csrc/python/*.o")):
