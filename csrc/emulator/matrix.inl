@@ -27,6 +27,13 @@ inline V load(const void* from) {
   return value;
 }
 
+/// a + b of 32-bit integers, which may overflow.
+template <class V>
+inline V wrapping_sum(V a, V b) {
+  using U = typename VectorOf<u32, sizeof(V) / sizeof(u32)>::Type;
+  return __builtin_bit_cast(V, __builtin_bit_cast(U, a) + __builtin_bit_cast(U, b));
+}
+
 /// a * b + c: for floats fused, for i32 the sum of the products of both signed halves.
 template <class T, class V>
 inline V multiply_add(V a, V b, V c) {
@@ -36,8 +43,8 @@ inline V multiply_add(V a, V b, V c) {
     if constexpr (kFloat) return _mm512_fmadd_ps(a, b, c);
     if constexpr (kDouble) return _mm512_fmadd_pd(a, b, c);
     if constexpr (!kFloat && !kDouble)
-      return c +
-             __builtin_bit_cast(V, _mm512_madd_epi16(__builtin_bit_cast(__m512i, a), __builtin_bit_cast(__m512i, b)));
+      return wrapping_sum(
+          c, __builtin_bit_cast(V, _mm512_madd_epi16(__builtin_bit_cast(__m512i, a), __builtin_bit_cast(__m512i, b))));
   } else
 #endif
 #if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
@@ -45,8 +52,8 @@ inline V multiply_add(V a, V b, V c) {
     if constexpr (kFloat) return _mm256_fmadd_ps(a, b, c);
     if constexpr (kDouble) return _mm256_fmadd_pd(a, b, c);
     if constexpr (!kFloat && !kDouble)
-      return c +
-             __builtin_bit_cast(V, _mm256_madd_epi16(__builtin_bit_cast(__m256i, a), __builtin_bit_cast(__m256i, b)));
+      return wrapping_sum(
+          c, __builtin_bit_cast(V, _mm256_madd_epi16(__builtin_bit_cast(__m256i, a), __builtin_bit_cast(__m256i, b))));
   } else if constexpr (sizeof(V) == 16 && kFloat) {
     return _mm_fmadd_ps(a, b, c);
   } else
