@@ -81,11 +81,10 @@ std::string unsupported(const Instruction& instruction) {
 void Translator::translate_op(const Instruction& instruction, u32 index, Op& op) {
   op.size = instruction.dwords;
   if (instruction.row != nullptr) op.flags = mode_flags(instruction.row->format);
-  if (instruction.row == nullptr || !unsupported(instruction).empty() || !set_operands(instruction, op)) {
-    op.execute = refuse_instruction;
-    return;
-  }
+  op.execute = refuse_instruction;
+  if (instruction.row == nullptr || !unsupported(instruction).empty()) return;
   if (instruction.row->format == Format::VOPD) return translate_dual(instruction, op);
+  if (!set_operands(instruction, op)) return;
   op.execute = find_routine(instruction);
   if (processor_.lanes == 32 && writes_mask(*instruction.row)) narrow_mask(op);
   if (is_branch(instruction)) {
@@ -95,19 +94,18 @@ void Translator::translate_op(const Instruction& instruction, u32 index, Op& op)
   }
 }
 
-/// Both halves read their sources before either writes, so the one whose result the other reads comes last.
+/// Leaves the refusal where the halves do not fit. Both read their sources before either writes, so
+/// the one whose result the other reads comes last.
 void Translator::translate_dual(const Instruction& instruction, Op& op) {
   std::array<Op, 2>& parts = function_->parts_.emplace_back();
-  if (!set_dual_operands(instruction, parts)) {
-    op.execute = refuse_instruction;
-    return;
-  }
+  if (!set_dual_operands(instruction, parts)) return;
   const DualNames names = dual_names(*instruction.row);
   parts[0].execute = dual_routine(names.first);
   parts[1].execute = dual_routine(names.second);
   const bool first_is_read = reads_result(parts[1], parts[0]), second_is_read = reads_result(parts[0], parts[1]);
   if (first_is_read) std::swap(parts[0], parts[1]);
-  op.execute = first_is_read && second_is_read ? refuse_instruction : run_both;
+  if (first_is_read && second_is_read) return;
+  op.execute = run_both;
   op.target = parts.data();
 }
 
