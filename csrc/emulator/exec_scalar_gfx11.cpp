@@ -64,6 +64,13 @@ const Op* write_half(Wave& wave, const Op* op, f64 value) {
 f64 add(f64 a, f64 b) { return a + b; }
 f64 sub(f64 a, f64 b) { return a - b; }
 f64 mul(f64 a, f64 b) { return a * b; }
+bool is_less(f64 a, f64 b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); }
+/// Of a number and a NaN the number.
+f64 min_num(f64 a, f64 b) { return b != b || is_less(a, b) ? a : b; }
+f64 max_num(f64 a, f64 b) { return b != b || is_less(b, a) ? a : b; }
+/// ... the NaN.
+f64 minimum(f64 a, f64 b) { return a != a || is_less(a, b) ? a : b; }
+f64 maximum(f64 a, f64 b) { return a != a || is_less(b, a) ? a : b; }
 template <f64 (*kBody)(f64, f64)>
 u32 binary(u32 a, u32 b, Wave& wave) {
   return float_result(wave, kBody(float_source(wave, a), float_source(wave, b)));
@@ -196,6 +203,14 @@ constexpr Body kBodies[] = {
     {"s_sub_f32", scalar<binary<sub>>},
     {"s_sub_f16", half_binary<sub>},
     {"s_mul_f32", scalar<binary<mul>>},
+    {"s_min_num_f32", scalar<binary<min_num>>},
+    {"s_min_num_f16", half_binary<min_num>},
+    {"s_max_num_f32", scalar<binary<max_num>>},
+    {"s_max_num_f16", half_binary<max_num>},
+    {"s_minimum_f32", scalar<binary<minimum>>},
+    {"s_minimum_f16", half_binary<minimum>},
+    {"s_maximum_f32", scalar<binary<maximum>>},
+    {"s_maximum_f16", half_binary<maximum>},
     {"s_mul_f16", half_binary<mul>},
     {"s_fmac_f32", scalar<s_fmac_f32>},
     {"s_fmac_f16", s_fmac_f16},

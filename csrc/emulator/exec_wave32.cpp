@@ -1,5 +1,5 @@
 // What waves of 32 lanes do otherwise than those of 64 (RDNA3 and RDNA4 ISA documents): masks of lanes are single
-// registers, and exchanges between lanes stay within 32.
+// registers, exchanges between lanes stay within 32, and instructions of their own have registers relative to M0.
 #include <bit>
 
 #include "base/error.h"
@@ -71,6 +71,37 @@ const Op* permlane16(Wave& wave, const Op* op) {
   return next(op);
 }
 
+/// A vector register whose number is relative to M0.
+Row& relative_row(Wave& wave, u32 row, u32 offset) {
+  const u32 count = wave.vgpr_count + wave.agpr_count;
+  if (u64{row} + offset >= count) {
+    fault(text("vector register ", u64{row} + offset, ", relative to M0, of ", count, " registers"));
+  }
+  return wave.v[row + offset];
+}
+
+const Op* move_relative(Wave& wave, const Op* op, u32 source_offset, u32 destination_offset) {
+  if (op->modifiers != nullptr) fault("modifiers of a move between relative registers, which are not implemented");
+  Row& to = relative_row(wave, op->dst, destination_offset);
+  const u32 source = op->src[0];
+  const Row* from = source < sreg::kVgpr0 ? nullptr : &relative_row(wave, source - sreg::kVgpr0, source_offset);
+  for (int i = 0; i < kLanes32; ++i) {
+    if (wave.exec_lanes.lane[i] != 0) to.lane[i] = from != nullptr ? from->lane[i] : read_scalar32(wave, op, 0);
+  }
+  return next(op);
+}
+
+const Op* v_movrels_b32(Wave& wave, const Op* op) { return move_relative(wave, op, wave.s[sreg::kM0], 0); }
+const Op* v_movreld_b32(Wave& wave, const Op* op) { return move_relative(wave, op, 0, wave.s[sreg::kM0]); }
+const Op* v_movrelsd_b32(Wave& wave, const Op* op) {
+  return move_relative(wave, op, wave.s[sreg::kM0], wave.s[sreg::kM0]);
+}
+/// With an offset for each.
+const Op* v_movrelsd_2_b32(Wave& wave, const Op* op) {
+  const u32 m0 = wave.s[sreg::kM0];
+  return move_relative(wave, op, m0 & 0x3ff, m0 >> 16 & 0x3ff);
+}
+
 constexpr Body kBodies[] = {
     {"s_and_saveexec_b32", scalar<saveexec<combine_and>>},
     {"s_or_saveexec_b32", scalar<saveexec<combine_or>>},
@@ -88,6 +119,10 @@ constexpr Body kBodies[] = {
     {"s_cbranch_vccnz wave32", branch_on_vcc<false>},
     {"v_permlane16_b32", permlane16<false>},
     {"v_permlanex16_b32", permlane16<true>},
+    {"v_movrels_b32", v_movrels_b32},
+    {"v_movreld_b32", v_movreld_b32},
+    {"v_movrelsd_b32", v_movrelsd_b32},
+    {"v_movrelsd_2_b32", v_movrelsd_2_b32},
 };
 
 }  // namespace

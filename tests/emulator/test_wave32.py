@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from functools import partial
 from pathlib import Path
 
@@ -29,8 +31,10 @@ SIGNATURES = {
     "halves": "*f16 const, *f16 const, *f16, i32",
     "uniform": "*f32 const, *f32, f32, i32",
     "uniform_halves": "*f16 const, *f16, f16, i32",
+    "extremes": "*f32, f32, f32",
     "functions": "*f32 const, *f32, f32",
     "quotients": "*f64 const, *f64 const, *f64",
+    "chosen": "*f32 const, *f32, i32, i32",
     "matrix": "*f16 const, *f32",
 }
 TARGETS = ("gfx1100", "gfx1201")
@@ -143,6 +147,29 @@ def test_functions_and_rounding(kernels: wave_runtime.Module) -> None:
     assert torch.equal(out[:32], torch.nextafter(given, torch.tensor(torch.inf)))
     wanted = x**0.5 + 1 / x + x**-0.5 + 2**x + np.log2(x)
     torch.testing.assert_close(out[32:], torch.full((32,), float(wanted)), rtol=1e-6, atol=0)
+
+
+def test_minima_and_maxima_of_scalars(kernels: wave_runtime.Module) -> None:
+    values = [1.5, -2.0, 0.0, -0.0, torch.inf, -torch.inf, torch.nan]
+    for x, y in itertools.product(values, values):
+        out, a, b = torch.zeros(4), torch.tensor(x), torch.tensor(y)
+        kernels["extremes"](out, x, y, grid=1, block=32)
+        zeros = x == y == 0
+        expected = [torch.fmin(a, b), torch.fmax(a, b), torch.minimum(a, b), torch.maximum(a, b)]
+        assert torch.equal(out.nan_to_num(7), torch.stack(expected).nan_to_num(7)), (x, y)
+        if zeros:
+            assert [math.copysign(1, value) for value in out] == [
+                min(math.copysign(1, x), math.copysign(1, y)),
+                max(math.copysign(1, x), math.copysign(1, y)),
+            ] * 2
+
+
+@pytest.mark.parametrize(("read", "write"), [(0, 15), (15, 0), (7, 7), (3, 12)])
+def test_registers_relative_to_m0(kernels: wave_runtime.Module, read: int, write: int) -> None:
+    given, out = torch.randn(16, 32), torch.zeros(16, 32)
+    kernels["chosen"](given, out, read, write, grid=1, block=32)
+    given[write] = given[read] + 1
+    assert torch.equal(out, given)
 
 
 def test_denormal_quotients_are_rounded_once(kernels: wave_runtime.Module) -> None:

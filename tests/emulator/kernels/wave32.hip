@@ -138,6 +138,23 @@ KERNEL uniform_halves(const f16* in, f16* out, f16 scale, int n) {
   out[THREAD_X] = in[THREAD_X] + sum;
 }
 
+// Of numbers that all lanes have alike: without NaN, and then with it.
+KERNEL extremes(float* out, float x, float y) {
+#if __GFX12__
+  float result[4];
+  asm("s_min_num_f32 %0, %1, %2" : "=s"(result[0]) : "s"(x), "s"(y));
+  asm("s_max_num_f32 %0, %1, %2" : "=s"(result[1]) : "s"(x), "s"(y));
+  asm("s_minimum_f32 %0, %1, %2" : "=s"(result[2]) : "s"(x), "s"(y));
+  asm("s_maximum_f32 %0, %1, %2" : "=s"(result[3]) : "s"(x), "s"(y));
+  for (int i = 0; i < 4; ++i) out[i] = result[i];
+#else
+  out[0] = __builtin_fminf(x, y);
+  out[1] = __builtin_fmaxf(x, y);
+  out[2] = x != x || y != y ? x + y : __builtin_fminf(x, y);
+  out[3] = x != x || y != y ? x + y : __builtin_fmaxf(x, y);
+#endif
+}
+
 KERNEL quotients(const double* a, const double* b, double* out) {
   const int i = BLOCK_X * 64 + THREAD_X;
   out[i] = a[i] / b[i];
@@ -151,6 +168,14 @@ KERNEL functions(const float* in, float* out, float x) {
   out[THREAD_X] = in[THREAD_X] + 1e-20f;
   __builtin_amdgcn_s_setreg(1 | 0 << 6 | 1 << 11, 0);
   out[THREAD_X + 32] = all;
+}
+
+// Registers that are chosen at run time.
+KERNEL chosen(const float* in, float* out, int read, int write) {
+  float values[16];
+  for (int i = 0; i < 16; ++i) values[i] = in[32 * i + THREAD_X];
+  values[write] = values[read] + 1;
+  for (int i = 0; i < 16; ++i) out[32 * i + THREAD_X] = values[i];
 }
 
 KERNEL matrix(const f16x16* a, f32x8* c) {
