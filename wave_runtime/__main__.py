@@ -82,7 +82,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--stats", action="store_true", help="instructions by kind, bytes moved, bank conflicts of LDS")
     run.add_argument("--trace", metavar="FILE", help='a line for each instruction ("-": to stderr)')
     run.add_argument("--trace-only", metavar="GROUP[.WAVE]", help="of one workgroup by number, or one wave of it")
-    run.add_argument("--check", choices=["hazards"], help="look for missing waits")
+    checks = ["hazards", "races", "hazards,races"]
+    run.add_argument("--check", choices=checks, help="look for missing waits, or for races in LDS")
     run.add_argument("--deterministic", action="store_true", help="on one thread, with a clock that only counts")
 
 

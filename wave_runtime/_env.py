@@ -21,7 +21,7 @@ VARIABLES = {
     "WAVE_RUNTIME_SYNC": "1: wait for each launch, and name the one that fails",
     "WAVE_RUNTIME_MAX_INSTRUCTIONS": "the emulator stops a wave after so many",
     "WAVE_RUNTIME_DETERMINISTIC": "1: the emulator's launches repeat exactly, on one thread",
-    "WAVE_RUNTIME_CHECK": "hazards: the emulator looks for waits that are missing",
+    "WAVE_RUNTIME_CHECK": "hazards, races or both: the emulator looks for missing waits, for races in LDS",
     "WAVE_RUNTIME_STATS": "1: the emulator counts instructions, bytes and bank conflicts",
     "WAVE_RUNTIME_TRACE": "a file for a line of each instruction on the emulator",
     "WAVE_RUNTIME_TRACE_ONLY": "of which workgroup and wave",

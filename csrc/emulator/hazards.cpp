@@ -34,28 +34,7 @@ std::string register_name(const Location& location, u32 i) {
   return text(file, location.value + i);
 }
 
-constexpr const char* kWaits[] = {"", "vmcnt", "lgkmcnt", "lgkmcnt", "vmcnt(0) lgkmcnt"};
-
 }  // namespace
-
-HazardChecker::Counter HazardChecker::counter_of(const isa::Row& row) {
-  const std::string_view name = row.mnemonic;
-  switch (row.format) {
-    case Format::SMEM:
-      return Counter::Scalar;
-    case Format::DS:
-      return name == "ds_nop" ? Counter::None : Counter::Lds;
-    case Format::FLAT:
-      return Counter::Flat;
-    case Format::GLOBAL:
-    case Format::SCRATCH:
-    case Format::MUBUF:
-    case Format::MTBUF:
-      return name == "buffer_inv" || name.starts_with("buffer_wbinv") ? Counter::None : Counter::Vector;
-    default:
-      return Counter::None;
-  }
-}
 
 const HazardChecker::Instruction& HazardChecker::look_up(const Wave& wave, const Op* op) {
   const auto [found, is_new] = instructions_.try_emplace(op);
@@ -85,8 +64,8 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
   const isa::Row& row = *instruction.decoded.row;
   State& state = states_[&wave];
   const std::string_view name = row.mnemonic;
-  if (name == "s_waitcnt") wait(state, op->imm);
-  if (instruction.counter != Counter::None) ++state.issued[static_cast<int>(instruction.counter)];
+  if (name == "s_waitcnt") state.counters.wait(op->imm);
+  state.counters.issue(instruction.counter);
 
   const u64 pc = wave.address(op);
   const bool accumulates = row.operand_count != 0 && row.operands[0].read;  // sparse matrices: then C is D
@@ -113,38 +92,19 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
   state.time += name == "s_nop" ? 1 + (op->imm & 15) : 1;
 }
 
-/// S_WAITCNT: VM_CNT in bits 3:0 and 15:14, LGKM_CNT in bits 11:8. At most so many are outstanding then; those that end
-/// in order are done but for the last ones.
-void HazardChecker::wait(State& state, u32 immediate) {
-  const u32 vector = (immediate & 15) | (immediate >> 14 & 3) << 4, lds = immediate >> 8 & 15;
-  const auto leave = [&](Counter counter, u64 outstanding) {
-    u64 &issued = state.issued[static_cast<int>(counter)], &done = state.done[static_cast<int>(counter)];
-    done = std::max(done, issued - std::min(issued, outstanding));
-  };
-  const u64 flats = state.issued[static_cast<int>(Counter::Flat)];
-  leave(Counter::Vector, vector);
-  leave(Counter::Lds, lds);
-  if (vector == 0) state.flat_done_for_vector = flats;
-  if (lds == 0) {
-    state.flat_done_for_lds = flats;
-    leave(Counter::Scalar, 0);
-  }
-  state.done[static_cast<int>(Counter::Flat)] = std::min(state.flat_done_for_vector, state.flat_done_for_lds);
-}
-
 bool HazardChecker::is_pending(const State& state, const Load& load) {
-  return load.counter != Counter::None && load.number > state.done[static_cast<int>(load.counter)];
+  return load.counter != Counter::None && load.number > state.counters.done(load.counter);
 }
 
 void HazardChecker::check_load(const Use& use, const Load& load, bool write) {
   if (!is_pending(use.state, load)) return;
   const bool in_order = load.counter == Counter::Vector || load.counter == Counter::Lds;
   if (write && in_order && use.instruction.counter == load.counter) return;
-  const u64 later = in_order ? use.state.issued[static_cast<int>(load.counter)] - load.number : 0;
+  const u64 later = in_order ? use.state.counters.issued(load.counter) - load.number : 0;
   const u64 own = use.instruction.counter == load.counter ? 1 : 0;  // this instruction has been counted already
   report(use, load.pc,
          text(write ? "overwritten" : "read", " before its load has been waited for: s_waitcnt ",
-              kWaits[static_cast<int>(load.counter)], "(", later - std::min(later, own), ") is missing"));
+              counter_name(load.counter), "(", later - std::min(later, own), ") is missing"));
 }
 
 void HazardChecker::check_time(const Use& use, const Matrix& matrix, u32 needed, const char* what) {
@@ -212,7 +172,7 @@ void HazardChecker::note_c(const Use& use) {
 void HazardChecker::note_write(const Use& use) {
   State& state = use.state;
   const Counter counter = use.instruction.counter;
-  const Load load = counter == Counter::None ? Load{} : Load{counter, state.issued[static_cast<int>(counter)], use.pc};
+  const Load load = counter == Counter::None ? Load{} : Load{counter, state.counters.issued(counter), use.pc};
   if (!is_vector(use.location)) {
     for (u32 i = 0; i < use.location.dwords; ++i) state.scalars[(use.location.value + i) & 127] = load;
     return;
@@ -229,35 +189,9 @@ void HazardChecker::note_write(const Use& use) {
   }
 }
 
-void HazardChecker::report(const Use& use, u64 other_pc, const std::string& reason) {
-  constexpr size_t kMost = 50;
-  if (!reported_.insert({use.pc, other_pc}).second || found_.size() == kMost) return;
-  const LaunchState& launch = use.wave.group->launch();
-  const Module& module = launch.module;
-  KernelFault fault(text(register_name(use.location, 0), use.location.dwords > 1 ? " (or the next)" : "", " is ",
-                         reason, "\n  at ", module.describe(use.pc), ": ", module.disassemble(use.pc), "\n  after ",
-                         module.describe(other_pc), ": ", module.disassemble(other_pc)));
-  fault.kernel = launch.kernel.metadata.name;
-  fault.workgroup = use.wave.group->id();
-  fault.wave = use.wave.index;
-  fault.pc = use.pc - module.load_address(launch.kernel.entry_address);
-  fault.instruction = module.disassemble(use.pc);
-  found_.push_back(std::move(fault));
-}
-
-std::string HazardChecker::findings() const {
-  if (found_.empty()) return {};
-  std::string list = text("kernel '", found_[0].kernel, "' has ", found_.size(),
-                          found_.size() == 1 ? " hazard" : " hazards", " that hardware does not wait for:");
-  for (const KernelFault& fault : found_) list += text("\n", fault.what());
-  return list;
-}
-
-void HazardChecker::throw_if_any() const {
-  if (found_.empty()) return;
-  KernelFault all(found_[0]);
-  static_cast<RuntimeError&>(all) = RuntimeError(findings());
-  throw all;
+void HazardChecker::report(const Use& use, u64 earlier_pc, const std::string& reason) {
+  findings_.add(use.wave, use.pc, earlier_pc,
+                text(register_name(use.location, 0), use.location.dwords > 1 ? " (or the next)" : "", " is ", reason));
 }
 
 }  // namespace wave::emulator

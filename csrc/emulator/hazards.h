@@ -2,14 +2,14 @@
 // or before a matrix instruction is done with it (ISA document, "Manually Inserted Wait States").
 #pragma once
 
-#include <set>
 #include <unordered_map>
 #include <vector>
 
-#include "base/error.h"
+#include "emulator/findings.h"
 #include "emulator/isa/isa.h"
 #include "emulator/matrix_timing.h"
 #include "emulator/observer.h"
+#include "emulator/wait_counters.h"
 
 namespace wave::emulator {
 
@@ -20,15 +20,9 @@ class HazardChecker : public Observer {
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
 
-  /// A list of what was found; empty where there is nothing.
-  std::string findings() const;
-  /// Throws KernelFault with it, of the first.
-  void throw_if_any() const;
+  const Findings& findings() const { return findings_; }
 
  private:
-  /// What is counted until it is done. Scalar loads and FLAT instructions end in any order.
-  enum class Counter : u8 { None, Vector, Lds, Scalar, Flat };
-
   struct Load {
     Counter counter = Counter::None;
     u64 number = 0;  ///< among those of its counter
@@ -51,8 +45,7 @@ class HazardChecker : public Observer {
   struct State {
     std::vector<VectorRegister> vectors;
     Load scalars[128];
-    u64 issued[5] = {}, done[5] = {};
-    u64 flat_done_for_vector = 0, flat_done_for_lds = 0;
+    WaitCounters counters;
     u64 time = 0;  ///< in wait states
   };
 
@@ -74,8 +67,6 @@ class HazardChecker : public Observer {
   };
 
   const Instruction& look_up(const Wave& wave, const Op* op);
-  static Counter counter_of(const isa::Row& row);
-  static void wait(State& state, u32 immediate);
   static bool is_pending(const State& state, const Load& load);
   void check_read(const Use& use, bool is_c);
   void check_write(const Use& use);
@@ -83,12 +74,11 @@ class HazardChecker : public Observer {
   void check_time(const Use& use, const Matrix& matrix, u32 needed, const char* what);
   static void note_c(const Use& use);
   static void note_write(const Use& use);
-  void report(const Use& use, u64 other_pc, const std::string& reason);
+  void report(const Use& use, u64 earlier_pc, const std::string& reason);
 
   std::unordered_map<const Op*, Instruction> instructions_;
   std::unordered_map<const Wave*, State> states_;
-  std::set<std::pair<u64, u64>> reported_;  ///< both pcs
-  std::vector<KernelFault> found_;
+  Findings findings_{"hazard", "that hardware does not wait for"};
 };
 
 }  // namespace wave::emulator

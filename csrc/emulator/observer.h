@@ -15,6 +15,14 @@ class Observer {
   virtual void before(const Wave& wave, const Op* op) = 0;
   /// Behind it. Not called where it threw.
   virtual void after(const Wave&, const Op*) {}
+
+  /// Whether it wants to see accesses of LDS: by the instruction that before() has announced.
+  virtual bool watches_lds() const { return false; }
+  virtual void load_lds(u64 /*address*/, u32 /*size*/) {}
+  /// Before it is done. `data` is nullptr for atomics.
+  virtual void store_lds(u64 /*address*/, u32 /*size*/, const void* /*data*/) {}
+  /// All waves of the workgroup are at a barrier, or have ended: for each of them, before it goes on.
+  virtual void pass_barrier(const Wave&) {}
 };
 
 }  // namespace wave::emulator

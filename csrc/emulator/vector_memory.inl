@@ -98,7 +98,7 @@ struct LdsMemory {
   using Address = u32;
   static constexpr bool kShared = false;
   static bool covers(const Wave& wave, const Addresses<u32>& addresses, u32 size, bool) {
-    return u64{addresses.high} + size <= wave.group->lds_size();
+    return u64{addresses.high} + size <= wave.group->direct_lds_size();
   }
   static u8* host(const Wave& wave, u64 address) { return wave.group->lds() + address; }
   static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {

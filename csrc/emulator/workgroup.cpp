@@ -111,6 +111,10 @@ Workgroup::Workgroup(const LaunchState& launch)
       work_items_(packed_work_items(launch)),
       waves_(launch.waves),
       takes_turns_(launch.lds_size > 0 && launch.waves > 1),
+      lds_observer_(launch.dispatch.observer != nullptr && launch.dispatch.observer->watches_lds()
+                        ? launch.dispatch.observer
+                        : nullptr),
+      direct_lds_size_(lds_observer_ == nullptr ? launch.lds_size : 0),
       registers_(new Row[size_t{launch.waves} * (launch.limits.vgprs + launch.limits.agprs)]),
       lds_(new u8[launch.lds_size]),
       scratch_(new u8[size_t{launch.waves} * kLanes * launch.scratch_size]) {
@@ -178,10 +182,12 @@ bool Workgroup::release_barrier() {
     if (wave.status != Status::Barrier && wave.status != Status::Ended) return false;
     waiting |= wave.status == Status::Barrier;
   }
+  if (!waiting) return false;
   for (Wave& wave : waves_) {
+    if (lds_observer_ != nullptr) lds_observer_->pass_barrier(wave);
     if (wave.status == Status::Barrier) wave.status = Status::Running;
   }
-  return waiting;
+  return true;
 }
 
 u64 Workgroup::run_wave(Wave& wave, u64 turn) {
@@ -203,6 +209,7 @@ u64 Workgroup::run_wave(Wave& wave, u64 turn) {
 }
 
 void Workgroup::read_lds(u64 address, void* to, u32 size, int lane) const {
+  if (lds_observer_ != nullptr) lds_observer_->load_lds(address, size);
   const u32 limit = lds_size();
   if (address + size > limit && !launch_.memory().forgive(address, size, limit, "LDS", lane)) {
     refuse_lds("a load of ", address, size, limit, lane);
@@ -214,12 +221,14 @@ void Workgroup::read_lds(u64 address, void* to, u32 size, int lane) const {
 
 void Workgroup::write_lds(u64 address, const void* from, u32 size, int lane) {
   if (address + size > lds_size()) refuse_lds("a store of ", address, size, lds_size(), lane);
+  if (lds_observer_ != nullptr) lds_observer_->store_lds(address, size, from);
   std::memcpy(lds_.get() + address, from, size);
 }
 
 u8* Workgroup::atomic_lds(u64 address, u32 size, int lane) {
   check_atomic(address, size, lane);
   if (address + size > lds_size()) refuse_lds("an atomic access of ", address, size, lds_size(), lane);
+  if (lds_observer_ != nullptr) lds_observer_->store_lds(address, size, nullptr);
   return lds_.get() + address;
 }
 

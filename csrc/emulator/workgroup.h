@@ -32,6 +32,8 @@ class Workgroup {
   u64 number() const { return number_; }
   u8* lds() { return lds_.get(); }
   u32 lds_size() const { return launch_.lds_size; }
+  /// How much of LDS may be accessed by lds(), too: all or, where somebody watches the functions below, nothing.
+  u32 direct_lds_size() const { return direct_lds_size_; }
   u64 instructions() const;
 
   /// Copies bytes from LDS. Those that lie a little past its end read as zero and are recorded; throws Fault beyond.
@@ -53,6 +55,8 @@ class Workgroup {
   std::array<u32, 3> id_{};
   std::vector<Wave> waves_;
   const bool takes_turns_;
+  Observer* const lds_observer_;  ///< nullptr where nobody watches LDS
+  const u32 direct_lds_size_;
   std::unique_ptr<Row[]> registers_;
   std::unique_ptr<u8[]> lds_;
   std::unique_ptr<u8[]> scratch_;

@@ -14,29 +14,14 @@ from catalog import CATALOG
 from machine import State, encode, run
 from memory_support import BY_NAME, random_state, set_pair
 from support import EXAMPLES, ROOT
+from waits import nop, waitcnt, without
 
 import wave_runtime
-from wave_runtime._disasm import disassemble
-
-NONE = 63
 
 
 @pytest.fixture(autouse=True)
 def _check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAVE_RUNTIME_CHECK", "hazards")
-
-
-def waitcnt(vm: int = NONE, lgkm: int = 15) -> list[int]:
-    return encode(BY_NAME["s_waitcnt"], SIMM16=vm & 15 | 7 << 4 | lgkm << 8 | vm >> 4 << 14)
-
-
-def nop(states: int) -> list[int]:
-    """So many wait states."""
-    words = []
-    while states > 0:
-        words += encode(BY_NAME["s_nop"], SIMM16=min(states, 16) - 1)
-        states -= 16
-    return words
 
 
 def mov(to: int, register: int) -> list[int]:
@@ -207,26 +192,11 @@ KERNELS = {
 }
 
 
-def waits(data: bytes, kernel: str) -> list[tuple[bytes, str]]:
-    """The file without one wait of a kernel, of each, and the text of the wait and the instruction behind it."""
-    listing = disassemble(data, kernel).splitlines()[1:]
-    lines = [[part.strip() for part in line.split("  ") if part.strip()] for line in listing]
-    code = [b"".join(int(word, 16).to_bytes(4, "little") for word in line[1].split()) for line in lines]
-    begin = data.index(b"".join(code))
-    found = []
-    for i, line in enumerate(lines):
-        at = begin + sum(map(len, code[:i]))
-        if line[2].startswith(("s_waitcnt", "s_nop")) and line[2] != "s_nop 0":
-            without = data[:at] + int.to_bytes(nop(1)[0], 4, "little") + data[at + 4 :]
-            found.append((without, f"{line[2]}; {lines[i + 1][2]}"))
-    return found
-
-
 @pytest.mark.parametrize("name", KERNELS)
 def test_each_wait_of_a_compiled_kernel_is_missed(name: str) -> None:
     """All but that before a barrier, which is for what other waves read from LDS."""
     grid, block = KERNELS[name]
-    found = waits((EXAMPLES / "binaries" / "basics.hsaco").read_bytes(), name)
+    found = list(without((EXAMPLES / "binaries" / "basics.hsaco").read_bytes(), name, "s_waitcnt", "s_nop"))
     assert len(found) >= 3
     for image, text in found:
         kernel = wave_runtime.load(image, signature={name: "*f32 const, *f32 const, *f32, i32"})[name]
@@ -241,7 +211,7 @@ def test_each_wait_of_a_compiled_kernel_is_missed(name: str) -> None:
 def test_a_wait_for_a_matrix_instruction_is_missed() -> None:
     """A load overwrites C, which the instruction before it is still reading."""
     data = (EXAMPLES / "binaries" / "gemm_f16_16x16x16_256x256x256.hsaco").read_bytes()
-    (image,) = (image for image, text in waits(data, "gemm") if text.startswith("s_nop 3; global_load_dwordx4"))
+    (image,) = (image for image, text in without(data, "gemm", "s_nop") if "s_nop 3; global_load_dwordx4" in text)
     kernel = wave_runtime.load(image)["gemm"]
     a, b, c = (torch.zeros(256, 256, dtype=dtype) for dtype in (torch.float16, torch.float16, torch.float32))
     with pytest.raises(wave_runtime.KernelFault, match="overwritten after 1 wait states, of 3"):

@@ -37,12 +37,15 @@ TraceFilter trace_filter(const std::string& only) {
 std::unique_ptr<Observation> Observation::from_environment() {
   const std::string check = variable("WAVE_RUNTIME_CHECK"), trace = variable("WAVE_RUNTIME_TRACE");
   const bool profiles = is_set("WAVE_RUNTIME_STATS");
-  if (!check.empty() && check != "hazards") {
-    throw ValueError(text("WAVE_RUNTIME_CHECK=", check, ": the emulator checks \"hazards\" only"));
+  const bool hazards = check == "hazards" || check == "hazards,races",
+             races = check == "races" || check == "hazards,races";
+  if (!check.empty() && !hazards && !races) {
+    throw ValueError(text("WAVE_RUNTIME_CHECK=", check, ": expected hazards, races or hazards,races"));
   }
   if (check.empty() && trace.empty() && !profiles) return nullptr;
   auto observation = std::make_unique<Observation>();
-  if (!check.empty()) observation->hazards_ = std::make_unique<HazardChecker>();
+  if (hazards) observation->hazards_ = std::make_unique<HazardChecker>();
+  if (races) observation->races_ = std::make_unique<RaceChecker>();
   if (profiles) observation->profiler_ = std::make_unique<Profiler>();
   if (!trace.empty()) {
     std::FILE* file = open_trace(trace);
@@ -54,12 +57,14 @@ std::unique_ptr<Observation> Observation::from_environment() {
 
 void Observation::start(const Wave& wave) {
   if (hazards_) hazards_->start(wave);
+  if (races_) races_->start(wave);
 }
 
 void Observation::before(const Wave& wave, const Op* op) {
   if (tracer_) tracer_->before(wave, op);
   if (profiler_) profiler_->before(wave, op);
   if (hazards_) hazards_->before(wave, op);
+  if (races_) races_->before(wave, op);
 }
 
 void Observation::after(const Wave& wave, const Op* op) {
@@ -67,12 +72,18 @@ void Observation::after(const Wave& wave, const Op* op) {
 }
 
 void Observation::finish() const {
-  if (hazards_) hazards_->throw_if_any();
+  if (const auto fault = with_findings(std::nullopt)) throw KernelFault(*fault);
 }
 
-KernelFault Observation::finish(const KernelFault& fault) const {
-  const std::string findings = hazards_ ? hazards_->findings() : "";
-  return findings.empty() ? fault : fault.followed_by(findings);
+KernelFault Observation::finish(const KernelFault& fault) const { return *with_findings(fault); }
+
+std::optional<KernelFault> Observation::with_findings(std::optional<KernelFault> fault) const {
+  const auto add = [&](const Findings& findings) {
+    if (const auto found = findings.fault()) fault = fault ? fault->followed_by(found->what()) : *found;
+  };
+  if (hazards_) add(hazards_->findings());
+  if (races_) add(races_->findings());
+  return fault;
 }
 
 std::unique_ptr<const LaunchProfile> Observation::profile() const {

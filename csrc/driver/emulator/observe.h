@@ -1,6 +1,7 @@
 // What the environment asks the emulator to look at: statistics, a trace, checks. Read at each launch.
 //
 //   WAVE_RUNTIME_CHECK=hazards         registers that are used before loads or matrix instructions are done with them
+//   WAVE_RUNTIME_CHECK=races           accesses of LDS by two waves whose order no barrier decides; or hazards,races
 //   WAVE_RUNTIME_STATS=1               what last_emulator_statistics() says beyond counts
 //   WAVE_RUNTIME_TRACE=FILE            a line for each instruction, appended to the file; "-": to stderr
 //   WAVE_RUNTIME_TRACE_ONLY=GROUP[.WAVE]   of this workgroup, by number (x fastest), or of one of its waves only
@@ -8,10 +9,12 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "emulator/hazards.h"
 #include "emulator/profile.h"
+#include "emulator/races.h"
 #include "emulator/tracer.h"
 
 namespace wave::emulator {
@@ -25,6 +28,10 @@ class Observation : public Observer {
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
   void after(const Wave& wave, const Op* op) override;
+  bool watches_lds() const override { return races_ != nullptr; }
+  void load_lds(u64 address, u32 size) override { races_->load_lds(address, size); }
+  void store_lds(u64 address, u32 size, const void* data) override { races_->store_lds(address, size, data); }
+  void pass_barrier(const Wave& wave) override { races_->pass_barrier(wave); }
 
   /// Behind the launch. Throws KernelFault where a check has found something.
   void finish() const;
@@ -38,7 +45,10 @@ class Observation : public Observer {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
 
+  std::optional<KernelFault> with_findings(std::optional<KernelFault> fault) const;
+
   std::unique_ptr<HazardChecker> hazards_;
+  std::unique_ptr<RaceChecker> races_;
   std::unique_ptr<Profiler> profiler_;
   std::unique_ptr<std::FILE, Close> file_;
   std::unique_ptr<Tracer> tracer_;

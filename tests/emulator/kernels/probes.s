@@ -251,6 +251,29 @@ end \name, lds=512
 side_by_side overwrite_after_wait, 1, 0
 side_by_side overwrite_after_others, 0, 16
 
+// Two waves that share LDS, for test_races.py, which puts instructions into the slot. For each work-item v1 is the LDS address of a
+// dword of its own, v[6:7] the same as a flat address, v2 that of the item's in the other wave, v3 that of all, v4 of a byte between
+// two of the other wave; v0 is its number and v5 a number that all have. M0 is where a wave's dwords begin. (src, -, -, -)
+begin two_waves
+  arguments
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_xor_b32_e32 v2, 0x100, v1
+  v_mov_b32_e32 v3, 0x200
+  v_lshrrev_b32_e32 v4, 6, v0
+  v_lshl_or_b32 v4, v0, 1, v4
+  v_and_b32_e32 v4, 0x7f, v4
+  v_mov_b32_e32 v5, 7
+  v_mov_b32_e32 v6, v1
+  v_mov_b32_e32 v7, 0x10000
+  v_readfirstlane_b32 s10, v1
+  s_mov_b32 m0, s10
+.rept 24
+  s_nop 12
+.endr
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  s_endpgm
+end two_waves, lds=1024
+
 // Stores what a wave finds when it starts: dst[8 * i ...] = packed work-item id, workgroup ids x, y and z, and the first dword of
 // the arguments. One item per workgroup; (dst, -, -, -), s[0:1] kernarg, s2 to s4 the workgroup's ids.
 begin initial_state

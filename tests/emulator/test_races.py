@@ -1,0 +1,180 @@
+"""WAVE_RUNTIME_CHECK=races: accesses of LDS that nothing orders are found, and those that are ordered are not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import torch
+from catalog import CATALOG
+from machine import encode
+from memory_support import BY_NAME
+from support import EXAMPLES, PROBES, ROOT
+from waits import waitcnt, without
+
+import wave_runtime
+
+
+@pytest.fixture(autouse=True)
+def _check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_CHECK", "races")
+
+
+SLOT = (0xBF80000C).to_bytes(4, "little") * 24
+OWN, OTHER, ALL, BYTE, SAME, FLAT = 1, 2, 3, 4, 5, 6  # registers of two_waves, in probes.s
+
+
+def ds(name: str, address: int, data: int = 0) -> list[int]:
+    """An instruction that has its result in v20, if any."""
+    operands = {"VDST": 20, "ADDR": address, "DATA0": data}
+    present = {operand["field"] for operand in BY_NAME[name]["operands"]}
+    return encode(BY_NAME[name], **{field: value for field, value in operands.items() if field in present})
+
+
+def write(address: int, data: int = 0) -> list[int]:
+    return ds("ds_write_b32", address, data)
+
+
+def read(address: int) -> list[int]:
+    return ds("ds_read_b32", address)
+
+
+BARRIER = encode(BY_NAME["s_barrier"])
+DONE, LOADED, BOTH = waitcnt(lgkm=0), waitcnt(vm=0), waitcnt(vm=0, lgkm=0)
+ADD = ds("ds_add_u32", ALL, SAME)
+ZERO_M0 = encode(BY_NAME["s_mov_b32"], SDST=124, SSRC0=128)
+APPEND = ZERO_M0 + ds("ds_append", 0)
+LOAD_TO_LDS = encode(BY_NAME["global_load_lds_dword"], ADDR=OWN, SADDR=4)
+TWICE = write(ALL, SAME) + DONE + BARRIER + write(ALL, SAME)
+FLAT_STORE = encode(BY_NAME["flat_store_dword"], ADDR=FLAT, DATA=0)
+
+CLEAN: list[tuple[str, list[int]]] = [
+    ("its own", write(OWN) + read(OWN) + write(OWN)),
+    ("a barrier after a write", write(OWN) + DONE + BARRIER + read(OTHER)),
+    ("a barrier after a read", read(OTHER) + DONE + BARRIER + write(OWN)),
+    ("two barriers", write(OWN) + BARRIER + DONE + BARRIER + read(OTHER)),
+    ("a wait that leaves a later one", write(OWN) + read(OWN) + waitcnt(lgkm=1) + BARRIER + read(OTHER)),
+    ("reads", write(OWN) + DONE + BARRIER + read(ALL) + read(OTHER)),
+    ("one value", write(ALL, SAME) + read(ALL) + write(ALL, SAME)),
+    ("bytes of one dword", ds("ds_write_b8", BYTE) + ds("ds_read_u8", BYTE)),
+    ("atomics", ADD + ds("ds_max_rtn_u32", ALL, SAME) + ADD),
+    ("counts", APPEND + ds("ds_consume", 0)),
+    ("a load into LDS", LOAD_TO_LDS + LOADED + read(OWN)),
+    ("loads into LDS end in order", LOAD_TO_LDS + LOAD_TO_LDS + LOADED + BARRIER + read(OTHER)),
+    ("a flat store", FLAT_STORE + BOTH + BARRIER + read(OTHER)),
+]
+NO_BARRIER = ": s_barrier is missing between them"
+FAULTY: list[tuple[str, list[int], str]] = [
+    ("a read after a write", write(OWN) + DONE + read(OTHER), "read by wave . after wave . wrote it" + NO_BARRIER),
+    ("a write after a read", read(OTHER) + DONE + write(OWN), "written by wave . after wave . read it" + NO_BARRIER),
+    ("two values", write(ALL), "byte 512 is written by wave 1 after wave 0 wrote it" + NO_BARRIER),
+    ("the value that it has, and another", TWICE + write(ALL), "written by wave . after wave . wrote it" + NO_BARRIER),
+    ("an atomic and a read", ADD + DONE + read(ALL), "read by wave . after wave . wrote it" + NO_BARRIER),
+    ("a read and an atomic", read(ALL) + DONE + ADD, "written by wave . after wave . read it" + NO_BARRIER),
+    ("a count and a read", APPEND + DONE + read(OWN), "byte 0 is read by wave 0 after wave 1 wrote it" + NO_BARRIER),
+    (
+        "a write not waited for",
+        write(OWN) + BARRIER + read(OTHER),
+        r"after wave . wrote it: s_waitcnt lgkmcnt\(0\) is missing before the s_barrier between them",
+    ),
+    (
+        "a read not waited for",
+        read(OTHER) + BARRIER + write(OWN),
+        r"after wave . read it: s_waitcnt lgkmcnt\(0\) is missing before the s_barrier",
+    ),
+    ("a wait that leaves it", write(OWN) + waitcnt(lgkm=1) + BARRIER + read(OTHER), r"lgkmcnt\(0\) is missing before"),
+    ("an earlier barrier", BARRIER + write(OWN) + DONE + read(OTHER) + DONE + BARRIER, NO_BARRIER),
+    (
+        "its own load into LDS",
+        LOAD_TO_LDS + DONE + read(OWN),
+        r"accessed by wave ., whose own load into LDS has not been waited for: s_waitcnt vmcnt\(0\) is missing",
+    ),
+    (
+        "a load into LDS",
+        LOAD_TO_LDS + DONE + BARRIER + read(OTHER),
+        r"read by wave . after wave . wrote it: s_waitcnt vmcnt\(0\) is missing before the s_barrier",
+    ),
+    ("a flat store", FLAT_STORE + DONE + BARRIER + read(OTHER), r"s_waitcnt vmcnt\(0\) lgkmcnt\(0\) is missing"),
+]
+
+
+def launch(words: list[int]) -> None:
+    """Runs the instructions in two waves that share LDS."""
+    image = (PROBES / "probes.hsaco").read_bytes()
+    code = b"".join(word.to_bytes(4, "little") for word in words)
+    assert image.count(SLOT) == 1
+    assert len(code) <= len(SLOT)
+    image = image.replace(SLOT, code + SLOT[len(code) :])
+    kernel = wave_runtime.load(image, signature={"two_waves": "*i32 const, i64, i32, i32"})["two_waves"]
+    kernel(torch.arange(128, dtype=torch.int32), 0, 0, 0, grid=2, block=128)
+
+
+@pytest.mark.parametrize("words", [words for _, words in CLEAN], ids=[name.replace(" ", "-") for name, _ in CLEAN])
+def test_what_is_ordered(words: list[int]) -> None:
+    launch(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), [case[1:] for case in FAULTY], ids=[name.replace(" ", "-") for name, *_ in FAULTY]
+)
+def test_what_nothing_orders(words: list[int], message: str) -> None:
+    with pytest.raises(wave_runtime.KernelFault, match=message):
+        launch(words)
+
+
+def test_message_has_both_places() -> None:
+    with pytest.raises(wave_runtime.KernelFault) as caught:
+        launch(write(OWN) + DONE + read(OTHER))
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "kernel 'two_waves' has 1 race in LDS, which hardware may decide either way:"
+    assert lines[2].endswith(": ds_read_b32 v20, v2")
+    assert lines[3].endswith(": ds_write_b32 v1, v0")
+    assert caught.value.instruction == "ds_read_b32 v20, v2"
+    assert caught.value.workgroup == (0, 0, 0)
+
+
+def test_both_checks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A register that is used too early, and a race."""
+    monkeypatch.setenv("WAVE_RUNTIME_CHECK", "hazards,races")
+    with pytest.raises(wave_runtime.KernelFault) as caught:
+        launch(write(OWN) + DONE + read(OTHER) + write(OWN, 20) + DONE)
+    text = str(caught.value)
+    assert text.startswith("kernel 'two_waves' has 1 hazard that hardware does not wait for:\nv20 is read before")
+    assert "\nkernel 'two_waves' has 2 races in LDS, which hardware may decide either way:\nbyte " in text
+
+
+def test_without_the_check_nothing_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WAVE_RUNTIME_CHECK")
+    launch(write(OWN) + DONE + read(OTHER))
+
+
+@pytest.mark.parametrize("example", CATALOG, ids=lambda example: str(example.name))
+def test_example_kernels_have_none(example: Any) -> None:
+    """What clang and Wave's compiler make is ordered, and has the same results under the check."""
+    example.run(*example.inputs(*example.sizes[0]))
+
+
+@pytest.mark.parametrize("instruction", ["s_barrier", "s_waitcnt lgkmcnt(0)"])
+def test_what_a_compiled_kernel_has_for_order_is_missed(instruction: str) -> None:
+    """The tiles of a matrix product: both barriers, and the waits that they need."""
+    data = (EXAMPLES / "binaries" / "basics.hsaco").read_bytes()
+    found = list(without(data, "matmul_tiled", instruction))
+    assert len(found) >= 2
+    for image, text in found:
+        kernel = wave_runtime.load(image, signature={"matmul_tiled": "*f32 const, *f32 const, *f32, i32"})
+        tensors = [torch.rand(64, 64) for _ in range(3)]
+        if text.endswith("s_cmp_lt_i32 s10, 1"):  # the wait for the arguments
+            kernel["matmul_tiled"](*tensors, 64, grid=(4, 4), block=(16, 16))
+            continue
+        with pytest.raises(wave_runtime.KernelFault, match=r"races? in LDS.*\n.*after wave"):
+            kernel["matmul_tiled"](*tensors, 64, grid=(4, 4), block=(16, 16))
+
+
+def test_compiled_probes_have_none() -> None:
+    """The tests of what compilers make of HIP's language and library, under the check."""
+    files = ["tests/emulator/test_launch_state.py", "tests/emulator/test_control.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
