@@ -117,7 +117,7 @@ SimdLevel simd_level() {
 }
 
 std::span<const Body> bodies() {
-  static const std::vector<Body> all = all_bodies();
+  static const auto& all = *new std::vector<Body>(all_bodies());  // never destroyed: launches may outlive main()
   return all;
 }
 

@@ -62,7 +62,7 @@ std::string dot_product(const Instruction& instruction, std::string_view of_sign
 
 /// The name of the routine of an instruction of GFX11 or later; empty where there is none.
 std::string later_routine(std::string_view name) {
-  static const Names names = later_names();
+  static const Names& names = *new Names(later_names());  // never destroyed: launches may outlive main()
   if (name.starts_with("v_cmp_") || name.starts_with("v_cmpx_")) return comparison(name);
   const auto found = names.find(std::string(name));
   return found == names.end() ? "" : found->second;

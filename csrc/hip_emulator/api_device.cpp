@@ -23,8 +23,9 @@ struct Property {
   size_t value;
 };
 
+/// Never destroyed: calls may come from static destructors.
 const std::vector<Property>& properties() {
-  static const std::vector<Property> table = {
+  static const auto& table = *new std::vector<Property>{
 #define PROPERTY(type, name, offset, old_offset, attribute, value) {sizeof(type), offset, old_offset, attribute, value},
 #include "hip_emulator/properties.inc"
 #undef PROPERTY
