@@ -9,7 +9,8 @@
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with
 #              libFuzzer); random kernels against the host (needs clang-19)
-# make tsan   launch kernels from several threads and streams under ThreadSanitizer; asan: the same under AddressSanitizer
+# make tsan   launch kernels from several threads and streams under ThreadSanitizer
+# make asan   the same under AddressSanitizer and UndefinedBehaviorSanitizer, and the emulator's tests in Python
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make clean   remove what was built, .venv included
 #
@@ -33,7 +34,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-wave test-wave-lang test-iree-turbine bench lint fuzz tsan asan wave clean
+.PHONY: build demo train test test-wave test-wave-lang test-iree-turbine bench lint fuzz tsan asan asan-python wave clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -83,6 +84,8 @@ lint: build
 sanitized := $(wildcard $(patsubst %,csrc/%/*.cpp,base code_object emulator emulator/isa hip_emulator)) \
   tests/cpp/hip_emulator_test.cpp tests/cpp/hip_streams_test.cpp
 headers := $(shell find csrc tests/cpp -name '*.h' -o -name '*.in[cl]')
+sanitized_tests ?= tests/emulator tests/code_object tests/isa tests/test_load.py tests/test_run.py tests/test_arguments.py \
+  tests/test_accesses.py tests/test_compare.py tests/test_hip_emulator.py tests/test_geometry.py tests/test_operator.py
 sanitized_flags := -std=c++20 -g -O1 -ffp-contract=off -Icsrc -Itests/cpp
 
 build/tsan/%.o: %.cpp $(headers)
@@ -120,8 +123,20 @@ fuzz: build/fuzz/code_object build/fuzz/emulator build
 	$(call fuzz_run,build/fuzz/emulator) build/fuzz/launches tests/emulator/kernels tests/conformance
 	$(python) tests/emulator/test_random_kernels.py --seconds $(FUZZ_SECONDS)
 
+# The package, for the tests in Python. vptr would ask for type information that torch's libraries do not export.
+build/asan/package/.built: $(headers) $(shell find csrc -name '*.cpp') setup.py | build
+	CFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-sanitize=vptr' LDFLAGS=-fsanitize=address,undefined \
+	  $(python) setup.py build --debug --build-base build/asan/extension --build-lib build/asan/package >build/asan/log
+	touch $@
+
 tsan asan: %: build/%/test | build
 	WAVE_RUNTIME_TEST_PROGRAM=$< $(python) -m pytest tests/test_hip_emulator.py
+
+# Python is not instrumented, so that the sanitizers' libraries must be loaded before it. What it never frees are no leaks.
+asan: asan-python
+asan-python: build/asan/package/.built
+	LD_PRELOAD='$(foreach name,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))' ASAN_OPTIONS=detect_leaks=0 \
+	  UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/asan/package $(VENV)/bin/pytest --capture=sys $(sanitized_tests)
 
 wave: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-wave.txt
