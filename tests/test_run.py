@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from support import EXAMPLES, PROBES
+from support import EXAMPLES, PROBES, LoadKernel
 
 import wave_runtime
 from wave_runtime import _C, _run
@@ -144,6 +145,19 @@ def test_trace_of_a_fault_ends_with_its_instruction(tmp_path: Path, monkeypatch:
     with pytest.raises(wave_runtime.KernelFault):
         kernel(0, torch.zeros(4, dtype=torch.int32), 0, 0, grid=1, block=64)
     assert (tmp_path / "trace").read_text().endswith("s_setpc_b64 s[4:5]\n")
+
+
+def test_trace_of_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: LoadKernel) -> None:
+    """Calls and returns, after which the wave is in another function."""
+    monkeypatch.setenv("WAVE_RUNTIME_TRACE", str(tmp_path / "trace"))
+    given, out = torch.arange(64, dtype=torch.int32), torch.zeros(64, dtype=torch.int32)
+    language("call_function", "*i32 const, *i32")(given, out, grid=1, block=64)
+    lines = (tmp_path / "trace").read_text().splitlines()
+    (call,) = (i for i, line in enumerate(lines) if "s_swappc_b64" in line)
+    (back,) = (i for i, line in enumerate(lines) if "s_setpc_b64" in line)
+    assert re.search(r"  # s\d+ = 0x[0-9a-f]{16}$", lines[call])  # where to return to
+    assert call < back < len(lines) - 1
+    assert torch.equal(out, torch.where(given % 2 == 1, 3 * given + 1, given // 2))
 
 
 @pytest.mark.parametrize(

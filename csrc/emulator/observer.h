@@ -13,7 +13,7 @@ class Observer {
   virtual void start(const Wave&) {}
   /// Before an instruction is carried out; also one that VSKIP skips, or that then throws.
   virtual void before(const Wave& wave, const Op* op) = 0;
-  /// Behind it. Not called where it threw.
+  /// Behind it, when the wave may be in another function, which the Op is not of. Not called where it threw.
   virtual void after(const Wave&, const Op*) {}
 
   /// Whether it wants to see accesses of LDS: by the instruction that before() has announced.

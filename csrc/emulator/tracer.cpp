@@ -71,19 +71,19 @@ void Tracer::before(const Wave& wave, const Op* op) {
   const u64 pc = wave.address(op);
   std::fprintf(file_, "(%u, %u, %u) wave %u  %s  %s", id[0], id[1], id[2], wave.index, module.describe(pc).c_str(),
                module.disassemble(pc).c_str());
+  instruction_ = module.decode(pc);
   line_is_open_ = true;
   scc_ = wave.scc;
 }
 
-void Tracer::after(const Wave& wave, const Op* op) {
+void Tracer::after(const Wave& wave, const Op*) {
   if (!wants(wave)) return;
-  const isa::Instruction instruction = wave.group->launch().module.decode(wave.address(op));
   std::string written;
   const auto add = [&](const std::string& item) {
     if (!item.empty()) written += (written.empty() ? "  # " : ", ") + item;
   };
-  for (const isa::Operand& operand : std::span(instruction.row->operands, instruction.row->operand_count)) {
-    if (operand.written) add(value(wave, isa::locate(instruction, operand)));
+  for (const isa::Operand& operand : std::span(instruction_.row->operands, instruction_.row->operand_count)) {
+    if (operand.written) add(value(wave, isa::locate(instruction_, operand)));
   }
   if (wave.scc != scc_) add(text("scc = ", int{wave.scc}));
   std::fprintf(file_, "%s\n", written.c_str());

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "emulator/isa/isa.h"
 #include "emulator/observer.h"
 
 namespace wave::emulator {
@@ -30,6 +31,7 @@ class Tracer : public Observer {
 
   std::FILE* file_;
   TraceFilter filter_;
+  isa::Instruction instruction_;  ///< of the line
   bool line_is_open_ = false;
   bool scc_ = false;
 };
