@@ -45,6 +45,13 @@ MemoryAccess lds_access(std::string_view name) {
   return access;
 }
 
+/// Where a lane of a DS instruction accesses LDS, before its offset. ADDTID has no vector address, nor has an
+/// instruction whose operands are refused, which a fault follows.
+u32 lds_address(const Wave& wave, const Op* op, u32 lane) {
+  if (op->src[0] == kNoOperand) return (wave.s[sreg::kM0] & 0xffff) + sizeof(u32) * lane;
+  return wave.v[op->src[0]].lane[lane];
+}
+
 u32 format_bytes(std::string_view name) {
   const u32 components = static_cast<u32>(name.size() - name.rfind('_') - 1);
   return components * (name.find("_d16") != std::string_view::npos ? 2 : 4);
@@ -141,7 +148,7 @@ void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAcce
       std::vector<u32> wanted[kBanks];
       for (u32 lane = first; lane < first + lanes_at_once; ++lane) {
         if (wave.exec_lanes.lane[lane] == 0) continue;
-        const u32 dword = (wave.v[op->src[0]].lane[lane] + offset) / 4;
+        const u32 dword = (lds_address(wave, op, lane) + offset) / 4;
         for (u32 i = 0; i < dwords; ++i) wanted[(dword + i) % kBanks].push_back(dword + i);
       }
       size_t most = 0;
