@@ -54,16 +54,16 @@ RaceChecker::Access RaceChecker::current_access() const {
 
 void RaceChecker::check(const Accesses& earlier, const Access& access, u64 address, const char* done,
                         const char* done_before) {
-  for (const Access& before : {earlier.last, earlier.other}) {
-    if (before.pc == 0 || before.wave == access.wave || (before.is_atomic && access.is_atomic)) continue;
-    const WaitCounters& at_barrier = group_->waves[before.wave].at_barrier;
-    if (before.number <= at_barrier.done(before.counter)) continue;
-    const bool has_barrier = before.number <= at_barrier.issued(before.counter);
-    const std::string missing = has_barrier ? text("s_waitcnt ", counter_name(before.counter),
+  for (const Access& past : {earlier.last, earlier.other}) {
+    if (past.pc == 0 || past.wave == access.wave || (past.is_atomic && access.is_atomic)) continue;
+    const WaitCounters& at_barrier = group_->waves[past.wave].at_barrier;
+    if (past.number <= at_barrier.done(past.counter)) continue;
+    const bool has_barrier = past.number <= at_barrier.issued(past.counter);
+    const std::string missing = has_barrier ? text("s_waitcnt ", counter_name(past.counter),
                                                    "(0) is missing before the s_barrier between them")
                                             : "s_barrier is missing between them";
-    findings_.add(*wave_, access.pc, before.pc,
-                  text("byte ", address, " is ", done, " by wave ", access.wave, " after wave ", before.wave, " ",
+    findings_.add(*wave_, access.pc, past.pc,
+                  text("byte ", address, " is ", done, " by wave ", access.wave, " after wave ", past.wave, " ",
                        done_before, " it: ", missing));
   }
 }
