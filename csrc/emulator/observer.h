@@ -1,6 +1,9 @@
 // What looks at instructions as they are carried out: statistics, traces, checks.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "emulator/op.h"
 
 namespace wave::emulator {
@@ -23,6 +26,38 @@ class Observer {
   virtual void store_lds(u64 /*address*/, u32 /*size*/, const void* /*data*/) {}
   /// All waves of the workgroup are at a barrier, or have ended: for each of them, before it goes on.
   virtual void pass_barrier(const Wave&) {}
+};
+
+/// Several at once, in their order.
+class Observers : public Observer {
+ public:
+  /// `observer` is borrowed.
+  void add(Observer& observer) { all_.push_back(&observer); }
+
+  void start(const Wave& wave) override {
+    for (Observer* observer : all_) observer->start(wave);
+  }
+  void before(const Wave& wave, const Op* op) override {
+    for (Observer* observer : all_) observer->before(wave, op);
+  }
+  void after(const Wave& wave, const Op* op) override {
+    for (Observer* observer : all_) observer->after(wave, op);
+  }
+  bool watches_lds() const override {
+    return std::any_of(all_.begin(), all_.end(), [](const Observer* observer) { return observer->watches_lds(); });
+  }
+  void load_lds(u64 address, u32 size) override {
+    for (Observer* observer : all_) observer->load_lds(address, size);
+  }
+  void store_lds(u64 address, u32 size, const void* data) override {
+    for (Observer* observer : all_) observer->store_lds(address, size, data);
+  }
+  void pass_barrier(const Wave& wave) override {
+    for (Observer* observer : all_) observer->pass_barrier(wave);
+  }
+
+ private:
+  std::vector<Observer*> all_;
 };
 
 }  // namespace wave::emulator

@@ -57,40 +57,27 @@ struct Buffers {
 };
 
 /// All that can look at a launch.
-class Everything : public Observer {
- public:
-  void start(const Wave& wave) override {
-    hazards_.start(wave);
-    races_.start(wave);
+struct Everything : Observers {
+  Everything() {
+    add(tracer);
+    add(profiler);
+    add(hazards);
+    add(races);
   }
-  void before(const Wave& wave, const Op* op) override {
-    tracer_.before(wave, op);
-    profiler_.before(wave, op);
-    hazards_.before(wave, op);
-    races_.before(wave, op);
-  }
-  void after(const Wave& wave, const Op* op) override { tracer_.after(wave, op); }
-  bool watches_lds() const override { return true; }
-  void load_lds(u64 address, u32 size) override { races_.load_lds(address, size); }
-  void store_lds(u64 address, u32 size, const void* data) override { races_.store_lds(address, size, data); }
-  void pass_barrier(const Wave& wave) override { races_.pass_barrier(wave); }
-
   void finish() const {
-    profiler_.result();
-    hazards_.findings().fault();
-    races_.findings().fault();
+    profiler.result();
+    hazards.findings().fault();
+    races.findings().fault();
   }
-
- private:
   static std::FILE* nowhere() {
     static std::FILE* const file = std::fopen("/dev/null", "w");
     return file;
   }
 
-  Tracer tracer_{nowhere(), {}};
-  Profiler profiler_;
-  HazardChecker hazards_;
-  RaceChecker races_;
+  Tracer tracer{nowhere(), {}};
+  Profiler profiler;
+  HazardChecker hazards;
+  RaceChecker races;
 };
 
 /// For the input under way.

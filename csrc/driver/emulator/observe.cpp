@@ -44,31 +44,16 @@ std::unique_ptr<Observation> Observation::from_environment() {
   }
   if (check.empty() && trace.empty() && !profiles) return nullptr;
   auto observation = std::make_unique<Observation>();
-  if (hazards) observation->hazards_ = std::make_unique<HazardChecker>();
-  if (races) observation->races_ = std::make_unique<RaceChecker>();
-  if (profiles) observation->profiler_ = std::make_unique<Profiler>();
   if (!trace.empty()) {
     std::FILE* file = open_trace(trace);
     if (file != stderr) observation->file_.reset(file);
     observation->tracer_ = std::make_unique<Tracer>(file, trace_filter(variable("WAVE_RUNTIME_TRACE_ONLY")));
+    observation->add(*observation->tracer_);
   }
+  if (profiles) observation->add(*(observation->profiler_ = std::make_unique<Profiler>()));
+  if (hazards) observation->add(*(observation->hazards_ = std::make_unique<HazardChecker>()));
+  if (races) observation->add(*(observation->races_ = std::make_unique<RaceChecker>()));
   return observation;
-}
-
-void Observation::start(const Wave& wave) {
-  if (hazards_) hazards_->start(wave);
-  if (races_) races_->start(wave);
-}
-
-void Observation::before(const Wave& wave, const Op* op) {
-  if (tracer_) tracer_->before(wave, op);
-  if (profiler_) profiler_->before(wave, op);
-  if (hazards_) hazards_->before(wave, op);
-  if (races_) races_->before(wave, op);
-}
-
-void Observation::after(const Wave& wave, const Op* op) {
-  if (tracer_) tracer_->after(wave, op);
 }
 
 void Observation::finish() const {

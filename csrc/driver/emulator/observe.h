@@ -19,19 +19,11 @@
 
 namespace wave::emulator {
 
-class Observation : public Observer {
+class Observation : public Observers {
  public:
   /// nullptr where nothing is asked for. Throws ValueError for what there is not, RuntimeError where the file cannot be
   /// opened.
   static std::unique_ptr<Observation> from_environment();
-
-  void start(const Wave& wave) override;
-  void before(const Wave& wave, const Op* op) override;
-  void after(const Wave& wave, const Op* op) override;
-  bool watches_lds() const override { return races_ != nullptr; }
-  void load_lds(u64 address, u32 size) override { races_->load_lds(address, size); }
-  void store_lds(u64 address, u32 size, const void* data) override { races_->store_lds(address, size, data); }
-  void pass_barrier(const Wave& wave) override { races_->pass_barrier(wave); }
 
   /// Behind the launch. Throws KernelFault where a check has found something.
   void finish() const;
