@@ -73,10 +73,7 @@ const Op* permlane16(Wave& wave, const Op* op) {
 
 /// A vector register whose number is relative to M0.
 Row& relative_row(Wave& wave, u32 row, u32 offset) {
-  const u32 count = wave.vgpr_count + wave.agpr_count;
-  if (u64{row} + offset >= count) {
-    fault(text("vector register ", u64{row} + offset, ", relative to M0, of ", count, " registers"));
-  }
+  check_relative_register(wave, u64{row} + offset);
   return wave.v[row + offset];
 }
 

@@ -119,5 +119,7 @@ struct Fault {
 /// Throws Fault: for bodies, out of line so that they stay small.
 [[noreturn]] void fault(std::string reason, int lane = -1);
 [[noreturn]] void fault_at(std::string reason, int lane, u64 address);
+/// Throws Fault where the wave has no vector register of this number, which is relative to M0.
+void check_relative_register(const Wave& wave, u64 number);
 
 }  // namespace wave::emulator

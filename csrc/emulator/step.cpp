@@ -45,8 +45,7 @@ class Indexing {
   bool is_relative(const Location& location, u32 enable) const {
     if (location.place != Place::Vgpr || (m0_ & enable) == 0) return false;
     const u32 last = location.value + index() + std::max<u32>(location.dwords, 1) - 1;
-    const u32 count = wave_.vgpr_count + wave_.agpr_count;
-    if (last >= count) fault(text("vector register ", last, ", relative to M0, of ", count, " registers"));
+    check_relative_register(wave_, last);
     return true;
   }
 

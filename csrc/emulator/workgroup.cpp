@@ -98,6 +98,11 @@ std::vector<Row> packed_work_items(const LaunchState& launch) {
 void fault(std::string reason, int lane) { throw Fault{std::move(reason), lane}; }
 void fault_at(std::string reason, int lane, u64 address) { throw Fault{std::move(reason), lane, true, address}; }
 
+void check_relative_register(const Wave& wave, u64 number) {
+  const u32 count = wave.vgpr_count + wave.agpr_count;
+  if (number >= count) fault(text("vector register ", number, ", relative to M0, of ", count, " registers"));
+}
+
 u64 Wave::address(const Op* at) const { return function->address(at); }
 
 const Op* Wave::jump(u64 address) {
