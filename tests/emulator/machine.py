@@ -86,15 +86,20 @@ _SLOT = (_NOP | 13).to_bytes(4, "little") * _SLOT_WORDS
 _SLOT_AT = _IMAGE.index(_SLOT)
 
 
+def with_words(image: bytes, at: int, slot_words: int, words: Sequence[int]) -> bytes:
+    """The file with instructions in place of the slot's, and s_nop behind them."""
+    assert len(words) <= slot_words, f"at most {slot_words} words, given {len(words)}"
+    padded = [*words, *[_NOP] * (slot_words - len(words))]
+    code = b"".join(word.to_bytes(4, "little") for word in padded)
+    return image[:at] + code + image[at + len(code) :]
+
+
 def run(words: Sequence[int], state: State, buffer: torch.Tensor | None = None) -> State:
     """The state after the instructions ``words`` (at most 64 dwords), for each wave.
 
     ``buffer`` is what memory instructions may access: put addresses from its data_ptr() into registers.
     """
-    padded = [*words, *[_NOP] * (_SLOT_WORDS - len(words))]
-    code = b"".join(word.to_bytes(4, "little") for word in padded)
-    assert len(code) == len(_SLOT), f"at most {_SLOT_WORDS} words, given {len(words)}"
-    image = _IMAGE[:_SLOT_AT] + code + _IMAGE[_SLOT_AT + len(_SLOT) :]
+    image = with_words(_IMAGE, _SLOT_AT, _SLOT_WORDS, words)
     kernel = wave_runtime.load(image, signature="*i32 const, *i32, *u8")["machine"]
     before = torch.from_numpy(state.pack().view(np.int32))
     after = torch.zeros_like(before)
