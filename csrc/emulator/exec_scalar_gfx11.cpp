@@ -113,6 +113,7 @@ const Op* s_fmamk_f32(Wave& wave, const Op* op) {
 }
 
 u32 s_cvt_f32_i32(i32 a, Wave& wave) { return float_result(wave, a); }
+u32 s_cvt_f32_u32(u32 a, Wave& wave) { return float_result(wave, a); }
 const Op* s_cvt_f16_f32(Wave& wave, const Op* op) {
   return write_half(wave, op, float_source(wave, read_scalar32(wave, op, 0)));
 }
@@ -121,7 +122,6 @@ const Op* s_cvt_f32_f16(Wave& wave, const Op* op) {
   return next(op);
 }
 u32 s_cvt_hi_f32_f16(u32 a, Wave& wave) { return float_result(wave, half_value(wave, a >> 16)); }
-u32 s_cvt_f32_u32(u32 a, Wave& wave) { return float_result(wave, a); }
 /// Towards zero; what does not fit becomes the nearest value that does, and a NaN becomes zero.
 template <class T>
 u32 to_integer(u32 a, Wave& wave) {
@@ -203,6 +203,7 @@ constexpr Body kBodies[] = {
     {"s_sub_f32", scalar<binary<sub>>},
     {"s_sub_f16", half_binary<sub>},
     {"s_mul_f32", scalar<binary<mul>>},
+    {"s_mul_f16", half_binary<mul>},
     {"s_min_num_f32", scalar<binary<min_num>>},
     {"s_min_num_f16", half_binary<min_num>},
     {"s_max_num_f32", scalar<binary<max_num>>},
@@ -211,7 +212,6 @@ constexpr Body kBodies[] = {
     {"s_minimum_f16", half_binary<minimum>},
     {"s_maximum_f32", scalar<binary<maximum>>},
     {"s_maximum_f16", half_binary<maximum>},
-    {"s_mul_f16", half_binary<mul>},
     {"s_fmac_f32", scalar<s_fmac_f32>},
     {"s_fmac_f16", s_fmac_f16},
     {"s_fmaak_f32", s_fmaak_f32},

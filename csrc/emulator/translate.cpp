@@ -94,8 +94,8 @@ void Translator::translate_op(const Instruction& instruction, u32 index, Op& op)
   }
 }
 
-/// Leaves the refusal where the halves do not fit. Both read their sources before either writes, so
-/// the one whose result the other reads comes last.
+/// Leaves the refusal where the halves do not fit. Both read their sources before either writes, so the one whose
+/// result the other reads comes last.
 void Translator::translate_dual(const Instruction& instruction, Op& op) {
   std::array<Op, 2>& parts = function_->parts_.emplace_back();
   if (!set_dual_operands(instruction, parts)) return;
