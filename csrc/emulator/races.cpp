@@ -59,9 +59,9 @@ void RaceChecker::check(const Accesses& earlier, const Access& access, u64 addre
     const WaitCounters& at_barrier = group_->waves[past.wave].at_barrier;
     if (past.number <= at_barrier.done(past.counter)) continue;
     const bool has_barrier = past.number <= at_barrier.issued(past.counter);
-    const std::string missing = has_barrier ? text("s_waitcnt ", counter_name(past.counter),
-                                                   "(0) is missing before the s_barrier between them")
-                                            : "s_barrier is missing between them";
+    const std::string missing =
+        has_barrier ? text("s_waitcnt ", counter_name(past.counter), "(0) is missing before the s_barrier between them")
+                    : "s_barrier is missing between them";
     findings_.add(*wave_, access.pc, past.pc,
                   text("byte ", address, " is ", done, " by wave ", access.wave, " after wave ", past.wave, " ",
                        done_before, " it: ", missing));
