@@ -4,10 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/parallel.h"
+#include "emulator/hostcall.h"
 #include "emulator/memory.h"
 #include "emulator/module.h"
 
@@ -43,6 +46,12 @@ struct Statistics {
   std::vector<std::string> over_reads;
 };
 
+/// An assert in the kernel that failed: a trap behind text on stderr.
+struct AssertionFault : KernelFault {
+  using KernelFault::KernelFault;
+  explicit AssertionFault(const KernelFault& fault) : KernelFault(fault) {}
+};
+
 /// Runs a launch to its end. Throws KernelFault where a kernel does what it must not: the first such fault by workgroup
 /// that was found; other workgroups may have run or not. Thread-safe: several launches may run at once.
 Statistics run(const Dispatch& dispatch);
@@ -66,6 +75,9 @@ class LaunchState {
   u64 max_resident;  ///< workgroups that may be under way at once, as on the device
   const Memory& memory() const { return memory_; }
 
+  /// nullptr where the kernel makes none.
+  Hostcalls* hostcalls() const { return hostcalls_.get(); }
+
   /// Nanoseconds since some moment.
   u64 clock() const;
 
@@ -73,10 +85,12 @@ class LaunchState {
   void set_initial_state(Wave& wave, const std::array<u32, 3>& id) const;
 
  private:
+  u64 hidden_value(ValueKind kind) const;
   std::vector<u8> kernarg_bytes() const;
   std::vector<u8> packet_bytes() const;
   std::vector<Region> regions() const;
 
+  std::unique_ptr<Hostcalls> hostcalls_;
   std::vector<u8> queue_;  ///< what a queue pointer points to: zeros
   std::vector<u8> kernarg_;
   std::vector<u8> packet_;  ///< hsa_kernel_dispatch_packet_t

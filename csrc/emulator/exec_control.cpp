@@ -105,11 +105,11 @@ const Op* s_cbranch_join(Wave& wave, const Op* op) {
 const Op* s_trap(Wave&, const Op* op) {
   constexpr u32 kAbort = 2, kDebug = 3;
   if (op->imm == kDebug) return next(op);
-  if (op->imm == kAbort) fault("the kernel has aborted: a trap (__builtin_trap, or an assert that failed)");
+  if (op->imm == kAbort) throw Abort{{"the kernel has aborted: a trap (__builtin_trap, or an assert that failed)"}};
   fault(text("trap ", op->imm, ", for which there is no handler"));
 }
 
-/// Nobody listens to interrupts; other messages are to the driver or to graphics.
+/// Nobody listens to interrupts (hostcalls are served without); other messages are to the driver or to graphics.
 const Op* s_sendmsg(Wave&, const Op* op) {
   constexpr u32 kMessage = 15, kInterrupt = 1;
   if ((op->imm & kMessage) != kInterrupt) fault(text("message ", op->imm & kMessage, ", which nobody takes here"));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "emulator/device_heap.h"
 #include "emulator/dispatch.h"
 
 namespace wave::emulator {
@@ -26,30 +27,9 @@ u32 dimensions(const std::array<u32, 3>& grid, const std::array<u32, 3>& block) 
   return grid[1] * block[1] > 1 ? 2 : 1;
 }
 
-u64 hidden_value(ValueKind kind, const Dispatch& dispatch, u64 queue) {
-  switch (kind) {
-    case ValueKind::HiddenBlockCountX:
-    case ValueKind::HiddenBlockCountY:
-    case ValueKind::HiddenBlockCountZ:
-      return dispatch.grid[static_cast<int>(kind) - static_cast<int>(ValueKind::HiddenBlockCountX)];
-    case ValueKind::HiddenGroupSizeX:
-    case ValueKind::HiddenGroupSizeY:
-    case ValueKind::HiddenGroupSizeZ:
-      return dispatch.block[static_cast<int>(kind) - static_cast<int>(ValueKind::HiddenGroupSizeX)];
-    case ValueKind::HiddenGridDims:
-      return dimensions(dispatch.grid, dispatch.block);
-    case ValueKind::HiddenDynamicLdsSize:
-      return dispatch.dynamic_lds;
-    case ValueKind::HiddenPrivateBase:
-      return kPrivateAperture >> 32;
-    case ValueKind::HiddenSharedBase:
-      return kSharedAperture >> 32;
-    case ValueKind::HiddenQueuePtr:
-      return queue;
-    default:
-      return 0;  // remainders (a grid counts whole workgroups), global offsets, and pointers to services there are none
-                 // of
-  }
+bool has_argument(const KernelMetadata& metadata, ValueKind kind) {
+  return metadata.arguments &&
+         std::ranges::find(*metadata.arguments, kind, &ArgumentMetadata::kind) != metadata.arguments->end();
 }
 
 /// As far as 64 bits go: nobody lives to see a larger launch end.
@@ -80,6 +60,11 @@ u64 resident_workgroups(const ProcessorTraits& processor, u32 waves) {
   return processor.compute_units * std::max<u64>(slots, 1);
 }
 
+std::unique_ptr<Hostcalls> make_hostcalls(const KernelMetadata& metadata, u64 workgroups, u32 waves) {
+  return has_argument(metadata, ValueKind::HiddenHostcallBuffer) ? std::make_unique<Hostcalls>(workgroups * waves)
+                                                                 : nullptr;
+}
+
 }  // namespace
 
 LaunchState::LaunchState(const Dispatch& given)
@@ -95,6 +80,7 @@ LaunchState::LaunchState(const Dispatch& given)
       entry(entry_address(module, kernel)),
       workgroups(product(given.grid)),
       max_resident(resident_workgroups(module.processor(), waves)),
+      hostcalls_(make_hostcalls(kernel.metadata, std::min(workgroups, max_resident), waves)),
       queue_(kQueueBytes),
       kernarg_(kernarg_bytes()),
       packet_(packet_bytes()),
@@ -108,6 +94,36 @@ LaunchState::LaunchState(const Dispatch& given)
     throw ValueError(text("statistics, traces and checks of launches are for gfx942, not for ", processor));
 }
 
+u64 LaunchState::hidden_value(ValueKind kind) const {
+  switch (kind) {
+    case ValueKind::HiddenBlockCountX:
+    case ValueKind::HiddenBlockCountY:
+    case ValueKind::HiddenBlockCountZ:
+      return dispatch.grid[static_cast<int>(kind) - static_cast<int>(ValueKind::HiddenBlockCountX)];
+    case ValueKind::HiddenGroupSizeX:
+    case ValueKind::HiddenGroupSizeY:
+    case ValueKind::HiddenGroupSizeZ:
+      return dispatch.block[static_cast<int>(kind) - static_cast<int>(ValueKind::HiddenGroupSizeX)];
+    case ValueKind::HiddenGridDims:
+      return dimensions(dispatch.grid, dispatch.block);
+    case ValueKind::HiddenDynamicLdsSize:
+      return dispatch.dynamic_lds;
+    case ValueKind::HiddenPrivateBase:
+      return kPrivateAperture >> 32;
+    case ValueKind::HiddenSharedBase:
+      return kSharedAperture >> 32;
+    case ValueKind::HiddenQueuePtr:
+      return reinterpret_cast<u64>(queue_.data());
+    case ValueKind::HiddenHostcallBuffer:
+      return hostcalls_->address();
+    case ValueKind::HiddenHeapV1:
+      return DeviceHeap::get().record();
+    default:
+      return 0;  // remainders (a grid counts whole workgroups), global offsets, and pointers to services there are none
+                 // of
+  }
+}
+
 std::vector<u8> LaunchState::kernarg_bytes() const {
   const u64 size = std::max<u64>(kernel.metadata.kernarg_segment_size, dispatch.arguments.size());
   // Compilers widen loads to the segment's alignment, of 16 at least, and so read past its end.
@@ -116,7 +132,7 @@ std::vector<u8> LaunchState::kernarg_bytes() const {
   if (!kernel.metadata.arguments) return bytes;
   for (const ArgumentMetadata& argument : *kernel.metadata.arguments) {
     if (!is_hidden(argument.kind)) continue;
-    const u64 value = hidden_value(argument.kind, dispatch, reinterpret_cast<u64>(queue_.data()));
+    const u64 value = hidden_value(argument.kind);
     if (u64{argument.offset} + argument.size <= bytes.size()) {
       std::memcpy(&bytes[argument.offset], &value, std::min<size_t>(argument.size, sizeof(value)));
     }
@@ -149,6 +165,10 @@ std::vector<Region> LaunchState::regions() const {
   add(kernarg_, "the kernarg segment");
   add(packet_, "the dispatch packet");
   add(queue_, "the queue");
+  if (hostcalls_ != nullptr) regions.push_back(hostcalls_->region());
+  if (hostcalls_ != nullptr || has_argument(kernel.metadata, ValueKind::HiddenHeapV1)) {
+    regions.push_back(DeviceHeap::get().region());
+  }
   return regions;
 }
 

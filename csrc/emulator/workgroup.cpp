@@ -42,6 +42,16 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   return result;
 }
 
+/// A trap, with what assert has written before.
+[[noreturn]] void throw_abort(const Abort& abort, const Wave& wave) {
+  const Hostcalls* const hostcalls = wave.group->launch().hostcalls();
+  const std::string written = hostcalls != nullptr ? hostcalls->error_output() : "";
+  if (written.empty()) throw located(abort, wave);
+  throw AssertionFault(located(
+      Fault{text("the kernel has aborted: ", written.substr(0, written.find_last_not_of('\n') + 1)), abort.lane},
+      wave));
+}
+
 [[noreturn]] void refuse_lds(const char* verb, u64 address, u32 size, u32 limit, int lane) {
   const u64 past = address < limit ? 0 : address - limit;
   fault_at(text(verb, size, " bytes out of bounds: ", past, " bytes past the end of LDS, of which the workgroup has ",
@@ -195,18 +205,30 @@ bool Workgroup::release_barrier() {
   return true;
 }
 
+/// Runs a wave for a turn, in which it may wait for the host. Returns how many instructions.
+u64 Workgroup::run_turn(Wave& wave, u64 turn) {
+  u64 count = 0;
+  while (wave.status == Status::Running && count < turn) {
+    count += run_in_one_way(wave, turn - count, launch_.dispatch.observer);
+    Hostcalls* const hostcalls = launch_.hostcalls();
+    const bool is_answered = hostcalls != nullptr && hostcalls->serve();
+    if (is_answered && wave.status == Status::Yielded) wave.status = Status::Running;
+  }
+  return count;
+}
+
 u64 Workgroup::run_wave(Wave& wave, u64 turn) {
   wave.status = Status::Running;
   u64 count = 0;
   try {
-    while (wave.status == Status::Running && count < turn) {
-      count += run_in_one_way(wave, turn - count, launch_.dispatch.observer);
-    }
+    count = run_turn(wave, turn);
     if (wave.status == Status::Running) wave.status = Status::Paused;
     wave.instructions += count;
     if (const u64 most = launch_.dispatch.max_instructions; most != 0 && wave.instructions > most) {
       fault(text("a wave ran more than ", most, " instructions, the limit that WAVE_RUNTIME_MAX_INSTRUCTIONS sets"));
     }
+  } catch (const Abort& abort) {
+    throw_abort(abort, wave);
   } catch (const Fault& fault) {
     throw located(fault, wave);
   }

@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "emulator/dispatch.h"
+#include "emulator/op.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
+
+/// A trap that the kernel ran into by its own will: __builtin_trap, or behind an assert that failed.
+struct Abort : Fault {};
 
 /// Storage and progress of one workgroup. Used again for the next one of the same launch. One thread at a time.
 class Workgroup {
@@ -46,6 +50,7 @@ class Workgroup {
  private:
   void start_wave(Wave& wave, u32 index);
   u64 run_wave(Wave& wave, u64 turn);
+  u64 run_turn(Wave& wave, u64 turn);
   bool release_barrier();
 
   const LaunchState& launch_;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "emulator/dispatch.h"
 
 namespace wave::hip_emulator {
 
@@ -81,6 +82,10 @@ void Device::execute(const Operation& operation, Via via) {
   if (error_ != hipSuccess) return;
   try {
     operation(via);
+  } catch (const emulator::AssertionFault& fault) {
+    if (is_ending()) return;
+    report("kernel fault", fault.what());
+    error_ = hipErrorAssert;
   } catch (const KernelFault& fault) {
     if (is_ending()) return;
     report("kernel fault", fault.what());

@@ -35,5 +35,6 @@ typedef unsigned long ulong;
 #include "wave_device/integers.h"
 #include "wave_device/lanes.h"
 #include "wave_device/math.h"
+#include "wave_device/print.h"
 #include "wave_device/synchronize.h"
 #include "wave_device/vector_types.h"

@@ -15,11 +15,6 @@ __device__ __forceinline__ void __threadfence_system() { __builtin_amdgcn_fence(
 
 __device__ __forceinline__ void __trap() { __builtin_trap(); }
 __device__ __forceinline__ void abort() { __builtin_trap(); }
-/// What assert() of the C library calls.
-extern "C" __device__ __attribute__((noinline, weak, noreturn)) void __assert_fail(const char*, const char*, unsigned,
-                                                                                   const char*) noexcept(true) {
-  __builtin_trap();
-}
 
 __device__ __forceinline__ long long clock64() { return static_cast<long long>(__builtin_readcyclecounter()); }
 __device__ __forceinline__ long long clock() { return clock64(); }
