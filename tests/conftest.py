@@ -7,12 +7,24 @@ from pathlib import Path
 
 import pytest
 import torch
+from requirements import need, required
 from support import EXAMPLES, PROBES, ROOT, LoadKernel
 
 import wave_runtime
 from wave_runtime import _compile
 
 sys.path[:0] = [str(EXAMPLES), str(EXAMPLES.parent), str(ROOT / "benchmarks")]
+
+
+def pytest_configure() -> None:
+    required()  # raises for what is no requirement
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        for name in mark.args:
+            need(name)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
-import pytest
+from requirements import need
 
 import wave_runtime
 from wave_runtime._compile import _cuda
@@ -18,16 +18,8 @@ Compiler = Literal["nvcc", "nvrtc"]
 
 def program(compiler: Compiler) -> Program:
     """nvcc or NVRTC; skips the test where it is not installed."""
-    found = _cuda.find_nvcc() if compiler == "nvcc" else _cuda.find_nvrtc()
-    if found is None:
-        pytest.skip(f"{compiler} is not installed")
+    found: Program = need(compiler)
     return found
-
-
-def need_cuda_compiler() -> None:
-    """Skip the test where there is neither."""
-    if _cuda.find_nvcc() is None and _cuda.find_nvrtc() is None:
-        pytest.skip("neither nvcc nor NVRTC is installed")
 
 
 def compile_by(compiler: Compiler, source: Path, target: str) -> bytes:

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
+from requirements import need
 from support import ROOT
 
 PROCESSES = 2
@@ -63,13 +63,9 @@ def run_ranks(program: Path, *options: object, directory: Path) -> str:
 
 def free_port() -> int:
     """A port of the loopback interface, where processes can meet; skips the test where there is no such interface."""
-    try:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            address = server.getsockname()
-            socket.create_connection(address, timeout=10).close()
-    except OSError as error:
-        pytest.skip(f"processes cannot meet on 127.0.0.1: {error}")
-    return int(address[1])
+    need("loopback")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 def _wait(ranks: list[subprocess.Popen[bytes]]) -> list[int | None]:

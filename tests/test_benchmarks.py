@@ -15,6 +15,7 @@ import torch
 from launchers import floor, ours, report, upstream
 from launchers.cases import CASES
 from launchers.measure import BATCH, GROUPS, Launcher, divided, measure, python_timer, summarize, warm_up
+from requirements import does_not_apply
 from support import EXAMPLES, ROOT
 
 import wave_runtime
@@ -159,7 +160,13 @@ def test_options_are_checked(words: list[str]) -> None:
         bench_launch.options_of(words)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.fixture
+def no_gpu() -> None:
+    if torch.cuda.is_available():
+        does_not_apply("there is a GPU")
+
+
+@pytest.mark.usefixtures("no_gpu")
 @pytest.mark.parametrize("script", ["bench_launch.py", "bench_modules.py"])
 def test_without_a_gpu(script: str) -> None:
     command = [sys.executable, ROOT / "benchmarks" / script]
@@ -168,7 +175,7 @@ def test_without_a_gpu(script: str) -> None:
     assert done.stdout == f"{script} needs an NVIDIA GPU and a torch built for CUDA; nothing was measured\n"
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.usefixtures("no_gpu")
 def test_the_floor_says_that_the_driver_is_missing() -> None:
     message = floor.library().floor_load(b"", b"kernel", None)
     assert b"libcuda.so.1" in message
@@ -187,8 +194,8 @@ def test_the_loop_in_cpp_launches_as_often_as_asked(threads: int) -> None:
         torch.ops.wave_benchmark.seconds_of_operator(kernel.handle, [], *lists[1:], 20, 5, threads)
 
 
+@pytest.mark.needs("wave-lang")
 def test_upstreams_module_stands_beside_ours() -> None:
-    pytest.importorskip("wave_lang")
     module = upstream.load_extension(upstream.extension_path())
     assert sys.modules["wave_runtime"] is wave_runtime
     assert module is not wave_runtime

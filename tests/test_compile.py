@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from requirements import does_not_apply
 from torch._dynamo.testing import CompileCounter
 from torch._inductor.utils import run_and_get_code
 
@@ -114,8 +115,10 @@ def test_requires_grad_raises(add: Function) -> None:
         torch.compile(add, fullgraph=True)(torch.randn(8, requires_grad=True), torch.randn(8))
 
 
-@pytest.mark.skipif(torch.__version__.startswith("2.10."), reason="torch 2.10 traces no objects in a forward's closure")
 def test_inside_an_autograd_function(add: Function) -> None:
+    if torch.__version__.startswith("2.10."):
+        does_not_apply("torch 2.10 traces no objects in a forward's closure")
+
     class Add(torch.autograd.Function):
         @staticmethod
         def forward(ctx: object, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

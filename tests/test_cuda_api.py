@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from requirements import need
 from support import ROOT
-
-PACKAGES = ("triton/backends/nvidia/include", "nvidia/cu13/include", "nvidia/cuda_runtime/include")
-
-
-def header_folders() -> list[Path]:
-    """Those with cuda.h: WAVE_RUNTIME_TEST_CUDA_HEADERS, CUDA_HOME, the toolkit's, those of wheels."""
-    folders = [Path(p) for p in os.environ.get("WAVE_RUNTIME_TEST_CUDA_HEADERS", "").split(os.pathsep) if p]
-    folders.append(Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include")
-    folders += [Path(path) / package for path in sys.path for package in PACKAGES]
-    return [folder for folder in folders if (folder / "cuda.h").exists()]
-
-
-FOLDERS = header_folders()
-needs_header = pytest.mark.skipif(not FOLDERS, reason="no cuda.h (the CUDA toolkit, or nvidia-cuda-runtime from PyPI)")
 
 
 def compile_and_run(header: Path, folder: Path, sources: Path = ROOT / "csrc") -> subprocess.CompletedProcess[str]:
@@ -32,14 +17,13 @@ def compile_and_run(header: Path, folder: Path, sources: Path = ROOT / "csrc") -
     return subprocess.run([program], capture_output=True, text=True) if done.returncode == 0 else done
 
 
-@needs_header
-@pytest.mark.parametrize("header", FOLDERS, ids=str)
-def test_types_and_signatures_agree_with_the_header(header: Path, tmp_path: Path) -> None:
-    done = compile_and_run(header, tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_types_and_signatures_agree_with_the_header(tmp_path: Path) -> None:
+    for header in need("cuda-headers"):
+        done = compile_and_run(header, tmp_path)
+        assert done.returncode == 0, f"{header}:\n{done.stderr}"
 
 
-@needs_header
+@pytest.mark.needs("cuda-headers")
 @pytest.mark.parametrize(
     ("file", "right", "wrong"),
     [
@@ -57,4 +41,4 @@ def test_disagreement_is_found(tmp_path: Path, file: str, right: str, wrong: str
         text = path.read_text()
         assert path.name != file or right in text
         (copies / path.name).write_text(text.replace(right, wrong) if path.name == file else text)
-    assert compile_and_run(FOLDERS[0], tmp_path, tmp_path).returncode != 0
+    assert compile_and_run(need("cuda-headers")[0], tmp_path, tmp_path).returncode != 0

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from ranks import free_port
+from requirements import need
 from support import ROOT
 
-NEEDS_CLANG = pytest.mark.skipif(not shutil.which("clang-19"), reason="needs clang-19")
+NEEDS_CLANG = pytest.mark.needs("clang")
 
 PAGES = (
     "README.md",
@@ -42,8 +41,8 @@ def test_examples(page: str, tmp_path: Path) -> None:
     """A line whose comment begins with an error's name raises it."""
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
     assert blocks
-    if any("wave_lang.kernel" in block for block in blocks) and importlib.util.find_spec("wave_lang") is None:
-        pytest.skip("wave-lang is not installed: make wave")
+    if any("wave_lang.kernel" in block for block in blocks):
+        need("wave-lang")
     code = re.sub(r"^(\S.*)  # (\w+(?:Error|Fault)):.*$", expect_error, "".join(blocks), flags=re.MULTILINE)
     ranks = (
         {**RANKS, "MASTER_PORT": str(free_port())} if "init_device_mesh" in code or "init_process_group" in code else {}

@@ -74,7 +74,7 @@ def test_hip_on_the_emulator() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(torch.version.cuda is None or not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+@pytest.mark.needs("cuda")
 def test_nvidia() -> None:
     cuda = described()["drivers"]["cuda"]
     assert cuda["error"] is None

@@ -13,6 +13,7 @@ import torch
 from catalog import BINARIES, CATALOG, SOURCES, Example, as_tuple, load
 from catalog.gemm import gemm
 from cuda_support import Compiler, compile_by
+from requirements import does_not_apply
 from transformer import TOLERANCE, TORCH, WAVE, WIDTH, Block, Operations, cuda_kernels, operations
 
 import wave_runtime
@@ -63,7 +64,7 @@ def results_at(level: str | None, file: Path) -> list[torch.Tensor]:
         environment["WAVE_RUNTIME_SIMD"] = level
     done = subprocess.run([sys.executable, "-c", code, file], env=environment, capture_output=True, text=True)
     if done.returncode != 0 and "this processor lacks it" in done.stderr:
-        pytest.skip(f"this processor lacks {level}")
+        does_not_apply(f"this processor lacks {level}")
     assert done.returncode == 0, done.stderr
     results: list[torch.Tensor] = torch.load(file)
     return results
@@ -86,7 +87,7 @@ def rebuilt(name: str, folder: Path) -> wave_runtime.Module:
     return wave_runtime.load(folder / f"{name}.hsaco")
 
 
-@pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
+@pytest.mark.needs("clang-19")
 def test_rebuilt_by_clang(tmp_path: Path) -> None:
     """Not the same bytes: those depend on clang's release."""
     assert rebuilt("basics", tmp_path).kernels == wave_runtime.load(BINARIES / "basics.hsaco").kernels
@@ -96,7 +97,7 @@ def test_rebuilt_by_clang(tmp_path: Path) -> None:
     assert torch.equal(c, a + b)
 
 
-@pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
+@pytest.mark.needs("clang-19")
 @pytest.mark.parametrize("name", ["block", "training", "tiny_transformer"])
 def test_cuda_sources_are_hip(name: str, tmp_path: Path) -> None:
     """The GPU's tests and those on the CPU then run the same source."""

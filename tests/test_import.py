@@ -8,6 +8,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from requirements import absent
 
 import wave_runtime
 
@@ -58,7 +59,7 @@ def test_wins_over_upstreams_module(tmp_path: Path) -> None:
     """The wave-lang wheel installs a module wave_runtime*.so beside packages: the package must be found first."""
     upstream = list(Path(sysconfig.get_paths()["platlib"]).glob("wave_runtime.*.so"))
     if not upstream:
-        pytest.skip("wave-lang is not installed")
+        absent("wave-lang")
     (tmp_path / "wave_runtime").symlink_to(PACKAGE)
     (tmp_path / upstream[0].name).symlink_to(upstream[0])
     code = "import wave_runtime; print(wave_runtime.load.__module__)"

@@ -1,11 +1,12 @@
-"""The layers of csrc/: who may include whom, and what stays out of the layers below torch."""
+"""The layers of csrc/: who may include whom, and what stays out of those below torch; what is in one place only."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-CSRC = Path(__file__).parent.parent / "csrc"
+TESTS = Path(__file__).parent
+CSRC = TESTS.parent / "csrc"
 
 # Folder -> the folders that its files may include, besides their own.
 MAY_INCLUDE = {
@@ -56,3 +57,10 @@ def test_torch_and_python_stay_at_the_top() -> None:
 def test_libraries_are_opened_in_one_place() -> None:
     users = [str(p.relative_to(CSRC)) for p in files() if re.search(r"\bdlopen\(", p.read_text())]
     assert users == ["base/dynamic_library.cpp"]
+
+
+def test_tests_are_skipped_in_one_place() -> None:
+    """Where WAVE_RUNTIME_REQUIRE is heeded."""
+    skip = re.compile(r"\b(pytest|unittest)\.(skip|importorskip|SkipTest)|\bmark\.skip|\bskip(if|_test)?\(")
+    users = [str(p.relative_to(TESTS)) for p in sorted(TESTS.rglob("*.py")) if skip.search(p.read_text())]
+    assert users == ["requirements.py"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -11,6 +10,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from requirements import does_not_apply, need
 from setuptools.command import editable_wheel
 from support import ROOT
 
@@ -35,7 +35,7 @@ def source_distribution(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_source_distribution_is_complete(source_distribution: Path) -> None:
     """Whatever git tracks is in it."""
     if not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout")
+        does_not_apply("not a git checkout")
     with tarfile.open(source_distribution) as archive:
         packed = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
@@ -70,8 +70,7 @@ def test_finder_of_editable_installs_can_be_put_first() -> None:
 
 
 def cmake(*arguments: str | Path, destination: Path) -> subprocess.CompletedProcess[str]:
-    if shutil.which("cmake") is None:
-        pytest.skip("CMake is not installed")
+    need("cmake")
     environment = {**os.environ, "DESTDIR": str(destination)}
     return subprocess.run(["cmake", *arguments], env=environment, capture_output=True, text=True)
 
@@ -80,7 +79,7 @@ def cmake(*arguments: str | Path, destination: Path) -> subprocess.CompletedProc
 def test_cmake_builds_the_package(tmp_path: Path) -> None:
     """From what is compiled already: only the libraries are linked anew."""
     if not list((ROOT / "build").glob("temp.*/csrc/python/*.o")):
-        pytest.skip("nothing is compiled: make build")
+        does_not_apply("nothing is compiled: make build")
     package = tmp_path / "out" / "wave_runtime"
     options = (f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={package.parent}", f"-DPython_EXECUTABLE={sys.executable}")
     for step in (

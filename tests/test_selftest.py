@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import runpy
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -102,7 +101,7 @@ def test_one_unit_in_the_last_place_is_near(differ: int, near: bool) -> None:
     assert bool(report.findings) != near
 
 
-@pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
+@pytest.mark.needs("clang-19")
 def test_the_kernel_is_what_its_source_makes(tmp_path: Path) -> None:
     runpy.run_path(str(PROBES / "build.py"))["selftest"]("clang-19", tmp_path / "selftest.hsaco")
     committed = Path(wave_runtime.__file__).parent / "selftest.hsaco"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
-
-import wave_runtime
-from wave_runtime._compile import _clang
+from requirements import need
 
 
 @pytest.fixture(autouse=True)
@@ -20,10 +17,4 @@ def cache(empty_cache: Path) -> Path:
 @pytest.fixture(scope="session")
 def clang() -> str:
     """The compiler's path; skips where there is none, or no linker beside it."""
-    try:
-        program = _clang.find().path
-    except wave_runtime.CompileError as error:
-        pytest.skip(str(error))
-    if not any(shutil.which(name) for name in ("ld.lld-19", "ld.lld", "lld")) and _clang.rocm_of(_clang.find()) is None:
-        pytest.skip("lld is not installed")
-    return program
+    return str(need("clang"))

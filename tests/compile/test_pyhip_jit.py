@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from requirements import does_not_apply
 from support import ROOT
 
 pytestmark = pytest.mark.usefixtures("clang")
@@ -76,7 +77,7 @@ def run(program: str, folder: Path, *paths: Path) -> subprocess.CompletedProcess
     return subprocess.run([sys.executable, "program.py"], cwd=folder, env=environment, capture_output=True, text=True)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pyhip") is None, reason="PyHIP is not installed")
+@pytest.mark.needs("pyhip")
 def test_readme(tmp_path: Path) -> None:
     done = run(README, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -104,8 +105,9 @@ def test_generators_of_its_versions(tools: str, generator: str, relative: str, t
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pyhip") is not None, reason="PyHIP is installed")
 def test_without_pyhip(tmp_path: Path) -> None:
+    if importlib.util.find_spec("pyhip") is not None:
+        does_not_apply("PyHIP is installed")
     done = run(README, tmp_path)
     assert (
         "ImportError: jit needs PyHIP's generator of assembly, and PyHIP is not installed: pip install" in done.stderr

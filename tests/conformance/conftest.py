@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from conformance_support import DRIVERS, ON_GPU, WAYS, Absent, Driver, Way, driver_in_use
-from support import absent
+from requirements import absent, does_not_apply
 
 import wave_runtime
 
@@ -21,7 +21,7 @@ def opened(name: str) -> Iterator[Driver]:
             yield driver
     except Absent as reason:
         if reason.requirement is None:
-            pytest.skip(str(reason))
+            does_not_apply(str(reason))
         absent(reason.requirement, str(reason))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from conformance_support import Driver, Way
+from requirements import need
 
 import wave_runtime
 
@@ -198,10 +199,7 @@ def test_whatever_thread_changes_a_bound_launch(driver: Driver, module: wave_run
 
 @pytest.mark.parametrize("current", [0, 1])
 def test_another_device_is_current(gpu: Driver, way: Way, current: int) -> None:
-    if torch.cuda.device_count() < 2:
-        pytest.skip("needs two GPUs")
-    if torch.cuda.get_device_capability(0) != torch.cuda.get_device_capability(1):
-        pytest.skip("the GPUs are of different kinds")
+    need("two-gpus")
     launch = way(gpu.load_fresh()["slow_increment"])
     with torch.cuda.device(current):
         for device in ("cuda:0", "cuda:1", "cuda:0"):
@@ -213,10 +211,7 @@ def test_another_device_is_current(gpu: Driver, way: Way, current: int) -> None:
 
 
 def test_symbols_of_two_devices(gpu: Driver) -> None:
-    if torch.cuda.device_count() < 2:
-        pytest.skip("needs two GPUs")
-    if torch.cuda.get_device_capability(0) != torch.cuda.get_device_capability(1):
-        pytest.skip("the GPUs are of different kinds")
+    need("two-gpus")
     module = gpu.load_fresh()
     counters = [module.symbol("counter", device=i, dtype=torch.int32) for i in range(2)]
     counters[1].fill_(70)

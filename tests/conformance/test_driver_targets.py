@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 import torch
 from conformance_support import BINARY, FOLDER, SIGNATURES, SOURCE, TABLE, TABLE_BYTES, Driver
 from cuda_support import program
+from requirements import does_not_apply, need
 
 import wave_runtime
 
@@ -93,7 +93,7 @@ def bundle(*entries: tuple[str, bytes]) -> bytes:
 
 def test_the_entry_of_a_bundle_that_fits(driver: Driver) -> None:
     if driver.is_nvidia:
-        pytest.skip("bundles hold AMD's code")
+        does_not_apply("bundles hold AMD's code")
     data = bundle(("gfx90a", for_gfx90a(1)), ("gfx942", marked(BINARY.read_bytes(), 2)))
     module = wave_runtime.load(data, signature=SIGNATURES)
     assert set(module.targets) == {"gfx90a", "gfx942"}
@@ -102,18 +102,16 @@ def test_the_entry_of_a_bundle_that_fits(driver: Driver) -> None:
         entry_of(driver, wave_runtime.load(bundle(("gfx90a", for_gfx90a(1))), signature=SIGNATURES))
 
 
-@pytest.mark.skipif(
-    shutil.which("clang-offload-bundler-19") is None, reason="clang-offload-bundler-19 is not installed"
-)
+@pytest.mark.needs("clang-offload-bundler")
 @pytest.mark.parametrize("options", [[], ["-compress"]])
 def test_bundles_of_clang(driver: Driver, tmp_path: Path, options: list[str]) -> None:
     if driver.is_nvidia:
-        pytest.skip("bundles hold AMD's code")
+        does_not_apply("bundles hold AMD's code")
     (tmp_path / "host").write_bytes(b"")
     (tmp_path / "gfx90a").write_bytes(for_gfx90a(3))
     (tmp_path / "gfx942").write_bytes(marked(BINARY.read_bytes(), 4))
     targets = "host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx90a,hipv4-amdgcn-amd-amdhsa--gfx942"
-    command = ["clang-offload-bundler-19", "-type=o", f"-targets={targets}", "-bundle-align=4096", *options]
+    command = [need("clang-offload-bundler"), "-type=o", f"-targets={targets}", "-bundle-align=4096", *options]
     command += [f"-input={tmp_path / name}" for name in ("host", "gfx90a", "gfx942")] + [
         f"-output={tmp_path / 'bundle'}"
     ]
@@ -124,7 +122,7 @@ def test_bundles_of_clang(driver: Driver, tmp_path: Path, options: list[str]) ->
 def test_the_entry_of_a_fatbin_that_fits(gpu: Driver, tmp_path: Path) -> None:
     """nvcc's container with a cubin for another GPU, one for this, and PTX: the cubin for this runs."""
     if not gpu.is_nvidia:
-        pytest.skip("fat binaries of CUDA are NVIDIA's")
+        does_not_apply("fat binaries of CUDA are NVIDIA's")
     nvcc = program("nvcc").path
     processor = gpu.target.removeprefix("sm_")
     codes = [f"-gencode=arch=compute_{a},code={kind}_{a}" for a in ("80", processor) for kind in ("sm", "compute")]
@@ -141,7 +139,7 @@ def test_the_entry_of_a_fatbin_that_fits(gpu: Driver, tmp_path: Path) -> None:
 
 def test_ptx_is_compiled_by_the_driver(gpu: Driver, tmp_path: Path) -> None:
     if gpu.driver != "cuda":
-        pytest.skip("HIP loads no PTX")
+        does_not_apply("HIP loads no PTX")
     nvcc = program("nvcc").path
     ptx = tmp_path / "kernels.ptx"
     subprocess.run([nvcc, "-ptx", "-std=c++17", "-arch=compute_80", "-o", ptx, SOURCE], check=True)
@@ -156,7 +154,7 @@ def test_ptx_is_compiled_by_the_driver(gpu: Driver, tmp_path: Path) -> None:
 def test_ptx_that_the_driver_rejects(gpu: Driver) -> None:
     """The compiler's log is in the error."""
     if gpu.driver != "cuda":
-        pytest.skip("the log is CUDA's")
+        does_not_apply("the log is CUDA's")
     ptx = b"""
 .version 7.0
 .target sm_80
@@ -174,7 +172,7 @@ def test_ptx_that_the_driver_rejects(gpu: Driver) -> None:
         kernel(gpu.zeros(1), grid=1, block=1)
 
 
-@pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 is not installed")
+@pytest.mark.needs("clang-19")
 def test_the_binary_is_of_the_source(tmp_path: Path) -> None:
     """Not the same bytes: those depend on clang's release."""
     import sys

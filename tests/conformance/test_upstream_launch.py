@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from conformance_support import Driver
+from requirements import does_not_apply, need
 
 import wave_runtime
 from wave_runtime import Int64Vector, KernelLaunchInfo, launch
@@ -68,7 +69,7 @@ def test_capsule_keeps_the_code_loaded(driver: Driver, binary: Path) -> None:
 
 def test_errors_of_the_driver_are_worded_as_upstreams(driver: Driver, binary: Path) -> None:
     if driver.name != "hip-emulator":
-        pytest.skip("a stream that is none brings other libraries down")
+        does_not_apply("a stream that is none brings other libraries down")
     capsule, function = wave_runtime.load_binary(str(binary), "vector_add")
     info = KernelLaunchInfo(gpu_stream=0x1230, gpu_func=function, gridX=4, blockX=256)
     with pytest.raises(RuntimeError, match=r"^Error \d+\(hipError\w+\) \S+:\d+: \nhip\w+\n.+\n"):
@@ -99,8 +100,7 @@ def test_streams_and_graphs(gpu: Driver, tmp_path: Path) -> None:
 
 def test_several_devices(gpu: Driver, tmp_path: Path) -> None:
     """A function launches on the current device, and on that of tensors, wherever it was loaded first."""
-    if torch.cuda.device_count() < 2:
-        pytest.skip("needs two GPUs")
+    need("two-gpus")
     path = tmp_path / "kernels.bin"
     path.write_bytes(gpu.fresh_binary()[0])
     capsule, function = wave_runtime.load_binary(str(path), "vector_add")

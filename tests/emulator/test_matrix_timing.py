@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +15,6 @@ from memory_support import BY_NAME, random_state, set_pair
 
 import wave_runtime
 
-LLC = shutil.which("llc-19")
 FORMS = [row for row in ROWS if str(row["base_name"]).startswith(("v_mfma", "v_smfmac"))]
 NAME = re.compile(r"v_(mfma|smfmac)_(f32|i32|f64)_(\d+x\d+x(\d+))(?:_\d+b)?_(\w+)")
 
@@ -79,11 +77,11 @@ def states_asked_for(row: Mapping[str, Any]) -> int:
     return int(found[1])
 
 
-@pytest.mark.skipif(LLC is None, reason="llc-19 is not installed")
+@pytest.mark.needs("llc")
 def test_every_form_takes_as_long_as_llvm_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAVE_RUNTIME_CHECK", "hazards")
     source = "".join(function(row) for row in FORMS)
-    command = [str(LLC), "-march=amdgcn", "-mcpu=gfx942", "-O2", "-o", "-", "-"]
+    command = ["llc-19", "-march=amdgcn", "-mcpu=gfx942", "-O2", "-o", "-", "-"]
     text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
     compiled = dict(re.findall(r"^(v_\w+):.*?$(.*?)s_setpc", text, re.DOTALL | re.MULTILINE))
     expected = {str(row["base_name"]): states_between(compiled[str(row["base_name"])]) for row in FORMS}

@@ -25,10 +25,9 @@ import wave_runtime
 COMMITTED = harness.FOLDER / "committed.hsaco"  # with what the host computed, for machines without clang
 EXPECTED = COMMITTED.with_suffix(".json")
 COMMITTED_SEED = "committed"
-needs_clang = pytest.mark.skipif(harness.CLANG is None, reason="clang-19 is not installed")
 
 
-@needs_clang
+@pytest.mark.needs("clang-19")
 @pytest.mark.parametrize("number", range(len(harness.VARIANTS)))
 def test_same_as_host(number: int, tmp_path: Path) -> None:
     assert harness.check(f"test{number}", tmp_path, harness.VARIANTS[number]) == []

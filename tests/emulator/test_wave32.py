@@ -203,7 +203,7 @@ def test_statistics_are_refused(kernels: wave_runtime.Module, monkeypatch: pytes
         kernels["vector_add"](a, b, c, 4, grid=1, block=256)
 
 
-@pytest.mark.skipif(harness.CLANG is None, reason="clang-19 is not installed")
+@pytest.mark.needs("clang-19")
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("number", range(2))
 def test_random_kernels(target: str, number: int, tmp_path: Path) -> None:

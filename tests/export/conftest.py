@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 from export_support import Model, cases, exported
-from support import ROOT, absent
+from requirements import need
+from support import ROOT
 
 
 @pytest.fixture(scope="session")
@@ -38,8 +38,7 @@ def package(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the programs of examples/cpp are, built as their CMakeLists.txt says."""
-    if shutil.which("cmake") is None:
-        absent("cmake", "cmake is not installed")
+    need("cmake")
     folder = tmp_path_factory.mktemp("programs")
     command = [sys.executable, "-m", "wave_runtime", "cmake"]
     prefix = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()

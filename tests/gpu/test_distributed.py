@@ -9,24 +9,22 @@ from pathlib import Path
 import pytest
 import torch
 from catalog.training import Functions, layer_by_torch, trainable_layer
-from gpu_support import need_nvidia
-from ranks import PROCESSES, run_ranks
+from ranks import run_ranks
 from support import ROOT
 
-pytestmark = pytest.mark.filterwarnings("default")  # NCCL and torch have advice for each machine.
-gpu = pytest.mark.gpu
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.needs("cuda", "two-gpus"),
+    pytest.mark.filterwarnings("default"),  # NCCL and torch have advice for each machine.
+]
 
 
 @pytest.fixture
 def functions() -> Functions:
-    """Of two GPUs, which have to be of one kind; the same kernels serve both."""
-    need_nvidia(2)
-    if torch.cuda.get_device_capability(0) != torch.cuda.get_device_capability(1):
-        pytest.skip("the GPUs are of different kinds")
+    """Of two GPUs; the same kernels serve both."""
     return Functions("cuda:0")
 
 
-@gpu
 @pytest.mark.parametrize("current", [0, 1])
 def test_whatever_device_is_current(functions: Functions, current: int) -> None:
     with torch.cuda.device(current):
@@ -38,13 +36,11 @@ def test_whatever_device_is_current(functions: Functions, current: int) -> None:
             torch.testing.assert_close(product, a @ b, rtol=1e-5, atol=1e-4)
 
 
-@gpu
 def test_a_launch_takes_tensors_of_one_device(functions: Functions) -> None:
     with pytest.raises(ValueError, match="device"):
         functions.matmul(torch.ones(2, 2, device="cuda:0"), torch.ones(2, 2, device="cuda:1"))
 
 
-@gpu
 def test_a_thread_for_each_gpu(functions: Functions) -> None:
     """Threads that never used CUDA before launch the same kernels at once, each on a stream of its own."""
     wrong: list[str] = []
@@ -68,7 +64,6 @@ def test_a_thread_for_each_gpu(functions: Functions) -> None:
     assert not wrong
 
 
-@gpu
 def test_a_backward_pass_over_two_gpus(functions: Functions) -> None:
     """A model whose layers lie on different GPUs; torch runs the backward of each GPU in a thread of its own."""
     torch.manual_seed(0)
@@ -82,11 +77,9 @@ def test_a_backward_pass_over_two_gpus(functions: Functions) -> None:
     torch.testing.assert_close(results[0], results[1], rtol=1e-4, atol=1e-4)
 
 
-@gpu
 @pytest.mark.parametrize("options", [(), ("--fsdp",), ("--fsdp", "--compile")], ids=["ddp", "fsdp2", "fsdp2-compiled"])
 def test_two_processes_train_together(options: tuple[str, ...], tmp_path: Path) -> None:
     """The program compares with torch, distributed in the same way."""
-    need_nvidia(PROCESSES)
     program, file = ROOT / "examples" / "train_tiny_transformer.py", tmp_path / "losses.json"
     files = ("--json", file, "--picture", tmp_path / "x.png")
     run_ranks(program, "--device=cuda", "--compare", "--steps=20", *files, *options, directory=tmp_path)
@@ -94,8 +87,6 @@ def test_two_processes_train_together(options: tuple[str, ...], tmp_path: Path) 
     assert losses[-1] < losses[0] - 0.5
 
 
-@gpu
 def test_the_gemm_is_sharded(tmp_path: Path) -> None:
-    need_nvidia(PROCESSES)
     output = run_ranks(ROOT / "examples" / "sharded_gemm.py", "--device=cuda", directory=tmp_path)
     assert "All results equal torch's" in output

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cuda_support import need_cuda_compiler
-from gpu_support import need_nvidia
+from requirements import need
 from support import ROOT
 from torch.utils import cpp_extension
 
@@ -59,8 +58,8 @@ def not_verified(what: str, ours: str, control: str | None) -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The exported program and its inputs."""
     if DEVICE == "cuda":
-        need_nvidia()
-        need_cuda_compiler()
+        need("cuda")
+        need("cuda-compiler")
     folder = tmp_path_factory.mktemp("export")
     expect_success(step("export", folder))
     return folder

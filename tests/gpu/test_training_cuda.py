@@ -8,22 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from cuda_support import need_cuda_compiler
-from gpu_support import need_nvidia
 from support import ROOT
 from training_operators import load_kernels
 from training_support import calls, opcheck
 
 pytestmark = [
     pytest.mark.gpu,
+    pytest.mark.needs("cuda", "cuda-compiler"),
     pytest.mark.filterwarnings("default"),  # Inductor has advice for each GPU.
 ]
-
-
-@pytest.fixture(autouse=True)
-def _needs_a_gpu_and_a_compiler() -> None:
-    need_nvidia()
-    need_cuda_compiler()
 
 
 def test_operators_pass_torchs_checks() -> None:

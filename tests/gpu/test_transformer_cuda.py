@@ -10,8 +10,7 @@ from functools import cache
 import pytest
 import torch
 from catalog import SOURCES, Example, block, tiny_transformer, training
-from cuda_support import Compiler, compile_by, need_cuda_compiler
-from gpu_support import need_nvidia
+from cuda_support import Compiler, compile_by
 from support import ROOT
 from torch._dynamo.utils import counters
 from transformer import TOLERANCE, TORCH, WIDTH, Block, captured, cuda_kernels, operations
@@ -20,6 +19,7 @@ import wave_runtime
 
 pytestmark = [
     pytest.mark.gpu,
+    pytest.mark.needs("cuda", "cuda-compiler"),
     pytest.mark.filterwarnings("default"),  # Inductor has advice for each GPU.
 ]
 
@@ -31,12 +31,6 @@ CASES = [
     for size in example.sizes
 ]
 SHAPES = ((2, 128), (1, 1), (3, 65), (4, 200))  # batch and sequence
-
-
-@pytest.fixture(autouse=True)
-def _needs_a_gpu_and_a_compiler() -> None:
-    need_nvidia()
-    need_cuda_compiler()
 
 
 @cache

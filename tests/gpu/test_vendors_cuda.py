@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from cuda_support import need_cuda_compiler
-from gpu_support import need_nvidia
 
 import wave_runtime
 from wave_runtime import launch_kernel
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.needs("cuda", "cuda-compiler")]
 
 SCALE = """
 extern "C" __global__ void scale(const float* a, float* b, float factor, int n) {
@@ -25,8 +23,6 @@ SIGNATURE = "a: *f32 const, b: *f32, factor: f32, n: i32"
 
 @pytest.fixture
 def scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> wave_runtime.PortableKernel:
-    need_nvidia()
-    need_cuda_compiler()
     monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(tmp_path / "cache"))
     return wave_runtime.kernel("scale", amd=SCALE, nvidia=SCALE, signature=SIGNATURE)
 

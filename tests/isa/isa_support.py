@@ -6,16 +6,11 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import pytest
-from isa.llvm import find_library
-
 from wave_runtime import _C
 
 ROOT = Path(__file__).resolve().parents[2]
 PROCESSOR = "gfx942"  # the one that the emulator runs
 PROCESSORS = ("gfx90a", "gfx942", "gfx1100", "gfx1201")  # those with a table
-
-needs_llvm = pytest.mark.skipif(find_library() is None, reason="libLLVM 19 is not installed")
 
 
 def rows(processor: str = PROCESSOR) -> list[dict[str, Any]]:

@@ -60,7 +60,6 @@ def test_branches_name_their_targets(path: Path) -> None:
             assert expected == min(addresses) + int(distance or "0", 16)
 
 
-@pytest.mark.skipif(not FILES, reason="no example kernels")
 def test_one_kernel_of_a_file() -> None:
     data = FILES[0].read_bytes()
     name = _C.read_code_object(data, None)["kernels"][0]["name"]

@@ -12,11 +12,11 @@ from isa.agreement import compare
 from isa.llvm import Disassembler
 from isa.row import table
 from isa.samples import Sampler
-from isa_support import PROCESSOR, PROCESSORS, ROOT, needs_llvm
+from isa_support import PROCESSOR, PROCESSORS, ROOT
 
 from wave_runtime import _C
 
-pytestmark = needs_llvm
+pytestmark = pytest.mark.needs("llvm")
 
 WORDS = 50_000  # for each seed
 CODE_OBJECTS = sorted(

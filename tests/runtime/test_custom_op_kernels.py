@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from custom_op_support import BASICS, Counted, add_launch, registered
-from runtime_support import ADD_SIGNATURE, SCALE, blocks, needs_clang
+from runtime_support import ADD_SIGNATURE, SCALE, blocks
 
 import wave_runtime
 from wave_runtime import Launchable
@@ -82,7 +82,7 @@ def test_in_place_and_returned() -> None:
     assert torch.equal(a, expected)
 
 
-@needs_clang
+@pytest.mark.needs("clang")
 def test_sources_for_attributes_and_variants() -> None:
     """HIP source, a kernel for each value of an attribute, and one for each variant that select() names."""
 
@@ -119,7 +119,7 @@ def test_sources_for_attributes_and_variants() -> None:
     assert instance.generated == 2
 
 
-@needs_clang
+@pytest.mark.needs("clang")
 @pytest.mark.parametrize("form", ["assembly", "module", "code object", "any function"])
 def test_what_generate_may_return(form: str) -> None:
     source = "\n".join(["""extern "C" __global__ void one(int* a) { a[threadIdx.x] = 1; }""", ""])
@@ -191,7 +191,7 @@ amdhsa.kernels:
 """
 
 
-@needs_clang
+@pytest.mark.needs("clang")
 def test_default_arguments() -> None:
     """All arguments and results, those in lists one by one, without those that are missing."""
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 from custom_op_support import registered
-from runtime_support import needs_iree
 
 from wave_runtime.op_reg import (
     CustomOp,
@@ -21,7 +20,7 @@ from wave_runtime.op_reg import (
 from wave_runtime.op_reg._selection import EagerKernelSelection
 from wave_runtime.op_reg.impl_helper import JinjaTemplateLoader, StrFormatTemplateLoader, call_function
 
-pytestmark = needs_iree
+pytestmark = pytest.mark.needs("iree")
 
 
 class Identity(CustomOp):

@@ -7,13 +7,12 @@ import threading
 
 import pytest
 import torch
-from runtime_support import needs_iree
 
 from wave_runtime import Device, DeviceState, get_vm_instance
 from wave_runtime._runtime import MismatchedDeviceSetClearError, NoCurrentDeviceError, UnsupportedTorchDeviceError
 from wave_runtime._runtime._device import get_device_from_torch, lookup_device_from_torch
 
-pytestmark = needs_iree
+pytestmark = pytest.mark.needs("iree")
 
 CPU = torch.device("cpu")
 

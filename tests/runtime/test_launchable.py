@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from runtime_support import ADD_SIGNATURE, SCALE, blocks, needs_clang
+from runtime_support import ADD_SIGNATURE, SCALE, blocks
 from support import EXAMPLES, ROOT
 
 import wave_runtime
@@ -63,7 +63,7 @@ def test_inputs_that_are_not_contiguous() -> None:
     assert torch.equal(add(a, b, outputs=[torch.empty(20, 30)]), a + b)
 
 
-@needs_clang
+@pytest.mark.needs("clang")
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_how_many_results(count: int) -> None:
     """None, a tensor, a list: the rest of what the kernel writes are arguments."""
@@ -123,7 +123,7 @@ def test_devices_and_outputs_are_checked() -> None:
         add(a, a, outputs=[5])
 
 
-@needs_clang
+@pytest.mark.needs("clang")
 def test_jit_compile_of_kernels(tmp_path: Path) -> None:
     path = tmp_path / "scale.hip"
     path.write_text(SCALE)
@@ -142,7 +142,7 @@ def test_jit_compile_of_kernels(tmp_path: Path) -> None:
         Launchable.jit_compile(SCALE.replace("b[i]", "c[i]"), grid=1).preload(torch.device("cpu"))
 
 
-@needs_clang
+@pytest.mark.needs("clang")
 def test_file_cache_of_kernels(tmp_path: Path) -> None:
     """A process without a compiler takes what one with a compiler has left."""
     options = {"entry_point": "scale", "grid": 4, "block": 256}

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 import torch
-from runtime_support import needs_iree
 
 from wave_runtime import Device, Launchable, get_vm_instance, invoke_vm_function
 from wave_runtime._runtime import _program
 from wave_runtime._runtime._device import get_device_from_torch
 
-pytestmark = needs_iree
+pytestmark = pytest.mark.needs("iree")
 
 CPU = torch.device("cpu")
 ADD = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,9 +11,7 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("wave_lang") is None, reason="wave-lang is not installed: make wave"
-)
+pytestmark = pytest.mark.needs("wave-lang")
 FOLDER = Path(__file__).parent
 NOTEBOOK = ROOT / "examples" / "wave_gemm.ipynb"
 
@@ -70,9 +67,8 @@ def test_notebook_as_a_script(tmp_path: Path) -> None:
     assert not any(cell.get("outputs") for cell in cells)
 
 
+@pytest.mark.needs("jupyter")
 def test_notebook_in_jupyter(tmp_path: Path) -> None:
-    pytest.importorskip("nbconvert")
-    pytest.importorskip("ipykernel")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "WAVE_CACHE_ON": "0"}
     command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--output-dir", tmp_path, NOTEBOOK]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)

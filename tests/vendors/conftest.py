@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from requirements import need
 from vendors_support import SCALE
 
 import wave_runtime
-from wave_runtime._compile import _clang
 
 
 @pytest.fixture(autouse=True)
@@ -20,10 +20,7 @@ def cache(empty_cache: Path) -> Path:
 @pytest.fixture
 def compiler() -> None:
     """Skips a test where nothing compiles for AMD GPUs."""
-    try:
-        _clang.find()
-    except wave_runtime.CompileError as error:
-        pytest.skip(str(error))
+    need("clang")
 
 
 @pytest.fixture

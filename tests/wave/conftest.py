@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
+from requirements import need
 from wave_support import Compile, compile_kernel
 
 
 @pytest.fixture(scope="session")
 def compile_wave(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compile]:
     """Compiles a kernel that an expression makes, and returns the path of the code object without its suffix."""
-    if importlib.util.find_spec("iree") is None:
-        pytest.skip("wave-lang is not installed: make wave")
+    need("wave-lang")
     folder = tmp_path_factory.mktemp("wave")
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
 

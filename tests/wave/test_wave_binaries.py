@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +13,7 @@ from support import EXAMPLES
 HIP = {path.stem for suffix in ("hip", "cu") for path in (EXAMPLES / "sources").glob(f"*.{suffix}")}
 NAMES = sorted({path.stem for path in BINARIES.glob("*.hsaco")} - HIP)
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("iree") is None, reason="wave-lang is not installed: make wave"
-)
+pytestmark = pytest.mark.needs("wave-lang")
 
 
 @pytest.mark.parametrize(

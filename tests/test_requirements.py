@@ -1,0 +1,75 @@
+"""Requirements of tests: a missing one is a skip, or a failure where WAVE_RUNTIME_REQUIRE lists it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from requirements import REQUIREMENTS
+from support import ROOT
+
+TESTS = """
+import pytest
+from requirements import REQUIREMENTS, Requirement, absent, need
+
+REQUIREMENTS["nvcc"] = Requirement(lambda: None, "a compiler")
+REQUIREMENTS["cmake"] = Requirement(lambda: "/bin/cmake", "a builder")
+
+
+@pytest.mark.needs("cmake", "nvcc")
+def test_marked():
+    raise AssertionError("runs")
+
+
+def test_needed():
+    assert need("cmake") == "/bin/cmake"
+    need("nvcc")
+
+
+def test_absent():
+    absent("nvcc", "none of this version")
+
+
+@pytest.mark.needs("cmake")
+def test_there():
+    pass
+"""
+
+
+def outcomes(tests: str, folder: Path, required: str) -> tuple[dict[str, int], str]:
+    """How many tests of a file passed, failed and so on, and what pytest printed."""
+    file = folder / "test_file.py"
+    file.write_text(tests)
+    command = [sys.executable, "-m", "pytest", "-q", f"--rootdir={ROOT}", f"--confcutdir={folder}", "-p", "conftest"]
+    path = os.pathsep.join([str(ROOT / "tests"), str(ROOT)])
+    environment = {**os.environ, "WAVE_RUNTIME_REQUIRE": required, "PYTHONPATH": path}
+    options = ["-c", ROOT / "pyproject.toml", "-p", "no:cacheprovider", file]
+    done = subprocess.run([*command, *options], env=environment, capture_output=True, text=True)
+    printed = done.stdout + done.stderr
+    return {word: int(count) for count, word in re.findall(r"(\d+) (passed|failed|skipped|error)", printed)}, printed
+
+
+@pytest.mark.parametrize(
+    ("required", "expected"),
+    [("", {"passed": 1, "skipped": 3}), ("cmake,nvcc", {"passed": 1, "failed": 2, "error": 1})],
+)
+def test_what_is_missing(required: str, expected: dict[str, int], tmp_path: Path) -> None:
+    found, printed = outcomes(TESTS, tmp_path, required)
+    assert found == expected, printed
+    assert "needs a compiler" in printed
+    assert "none of this version" in printed
+
+
+def test_a_name_that_is_none(tmp_path: Path) -> None:
+    found, printed = outcomes(TESTS, tmp_path, "cmake,nvc")
+    assert found == {}
+    assert "WAVE_RUNTIME_REQUIRE lists ['nvc'], but there are" in printed
+
+
+def test_all_are_documented() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert [name for name in REQUIREMENTS if f"`{name}`" not in text] == []
