@@ -44,12 +44,12 @@ def absent(name: str, reason: str = "") -> NoReturn:
     assert name in REQUIREMENTS
     if name in required():
         pytest.fail(f"{reason}, but WAVE_RUNTIME_REQUIRE lists {name}")
-    pytest.skip(reason)
+    does_not_apply(reason)
 
 
 def does_not_apply(reason: str) -> NoReturn:
     """Skip a test that would lack nothing: what it tests is not a matter of this driver, processor or torch."""
-    pytest.skip(reason)
+    raise pytest.skip.Exception(reason, _use_item_location=True)  # the summary names the test, not this line
 
 
 def need(name: str) -> Any:
