@@ -62,6 +62,11 @@ def test_fault_is_described(run: Run) -> None:
     assert re.search(r"a store of 4 bytes into the hipMalloc at 0x\w+ of 65536 bytes, which was freed", text)
 
 
+def test_lost_arguments_are_reported(run: Run) -> None:
+    text = run("unlisted_arguments").stderr
+    assert "kernel 'load_at': the 24 bytes of arguments in extra do not arrive: HIP passes what .args" in text
+
+
 def test_needs_no_torch() -> None:
     code = f"import ctypes, sys; ctypes.CDLL({str(LIBRARY)!r}); print(open('/proc/self/maps').read())"
     maps = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -39,15 +39,32 @@ std::vector<uint8_t> pack_parameters(const KernelMetadata& metadata, void** para
 }
 
 /// HIP_LAUNCH_PARAM_BUFFER_POINTER, the buffer, HIP_LAUNCH_PARAM_BUFFER_SIZE, a pointer to its size,
-/// HIP_LAUNCH_PARAM_END. Hidden arguments in the buffer are the runtime's all the same.
-std::vector<uint8_t> pack_extra(const KernelMetadata& metadata, void** extra) {
+/// HIP_LAUNCH_PARAM_END. As in AMD's runtime (rocclr, KernelParameters::captureAndSet) the metadata says what is taken
+/// from the buffer; of what it does not list nothing arrives.
+std::vector<uint8_t> pack_extra(KernelFunction& function, void** extra) {
+  const KernelMetadata& metadata = function.kernel->metadata;
   const auto is = [&](int index, uintptr_t tag) { return reinterpret_cast<uintptr_t>(extra[index]) == tag; };
   require(is(0, 1) && is(2, 2) && is(4, 3), hipErrorInvalidValue, "extra is not buffer, size, end");
   const auto* begin = static_cast<const uint8_t*>(extra[1]);
-  const size_t given = *static_cast<const size_t*>(extra[3]);
-  const size_t size = std::min<size_t>(given, metadata.kernarg_segment_size);
+  const size_t size = *static_cast<const size_t*>(extra[3]);
   require(size == 0 || begin != nullptr);
-  return {begin, begin + size};
+  std::vector<uint8_t> bytes;
+  if (!metadata.arguments) {
+    if (size != 0 && !function.has_lost_arguments.exchange(true)) {
+      report(text("kernel '", metadata.name, "'"),
+             text("the ", size,
+                  " bytes of arguments in extra do not arrive: HIP passes what .args in the file's "
+                  "metadata lists, and it has none"));
+    }
+    return bytes;
+  }
+  for (const ArgumentMetadata& argument : *metadata.arguments) {
+    if (is_hidden(argument.kind) || argument.offset >= size) continue;
+    bytes.resize(std::max<size_t>(bytes.size(), argument.offset + argument.size));
+    std::memcpy(&bytes[argument.offset], begin + argument.offset,
+                std::min<size_t>(argument.size, size - argument.offset));
+  }
+  return bytes;
 }
 
 void check_geometry(const LaunchRequest& request, const KernelInfo& kernel) {
@@ -143,7 +160,7 @@ void launch(const LaunchRequest& request) {
   check(request, *function);
   const KernelMetadata& metadata = function->kernel->metadata;
   std::vector<uint8_t> arguments =
-      request.extra != nullptr ? pack_extra(metadata, request.extra) : pack_parameters(metadata, request.parameters);
+      request.extra != nullptr ? pack_extra(*function, request.extra) : pack_parameters(metadata, request.parameters);
   auto launch =
       std::make_shared<const Launch>(Launch{std::move(function), narrowed(request.grid), narrowed(request.block),
                                             static_cast<uint32_t>(request.shared_memory), std::move(arguments)});

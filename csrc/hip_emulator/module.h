@@ -29,7 +29,8 @@ struct LoadedModule {
 struct KernelFunction {
   std::shared_ptr<LoadedModule> module;
   const KernelInfo* kernel;
-  std::atomic<bool> has_over_read{false};  ///< and it was said
+  std::atomic<bool> has_over_read{false};       ///< and it was said
+  std::atomic<bool> has_lost_arguments{false};  ///< reported once
 };
 
 /// The bytes of the image that begins at `image`: hipModuleLoadData is not told how many there are. Throws Failure

@@ -7,6 +7,7 @@ import struct
 import pytest
 import torch
 from conformance_support import WAYS, Driver, Launch, Way
+from support import PROBES
 
 import wave_runtime
 
@@ -155,6 +156,21 @@ def test_integer_range(driver: Driver, module: wave_runtime.Module, name: str) -
 def test_length_of_a_struct(driver: Driver, module: wave_runtime.Module) -> None:
     with pytest.raises(ValueError, match="argument 13 'mixed': expected 24 bytes, given 23"):
         stored(module["store_scalars"], driver, (*ZEROS[:-1], bytes(23)))
+
+
+def test_arguments_that_the_file_does_not_list(driver: Driver) -> None:
+    """AMD's HIP would drop them, whatever way they are handed over."""
+    if driver.is_nvidia:
+        pytest.skip("the kernel is AMD's")
+    signature = "*i32 const, *i32, i32, i32"
+    kernel = wave_runtime.load(PROBES / "probes.hsaco", signature={"load_at": signature})["load_at"]
+    source, out = driver.ints(*range(64)), driver.zeros(64)
+    if driver.driver == "emulator":
+        kernel(source, out, 0, 0, grid=1, block=64)
+        assert out.tolist() == list(range(64))
+        return
+    with pytest.raises(ValueError, match=r"kernel 'load_at': its file does not list its arguments, and AMD's HIP"):
+        kernel(source, out, 0, 0, grid=1, block=64)
 
 
 def test_no_tensor(driver: Driver) -> None:

@@ -85,6 +85,20 @@ TEST(launches) {
   EXPECT_EQ(registers > 0 && blocks == 8, true);
 }
 
+/// Of a buffer of arguments arrives what the file's metadata lists, as on AMD's runtime: nothing where it lists none.
+TEST(unlisted_arguments) {
+  const Loaded module(probes());
+  const Buffer<int> from(std::vector<int>(64, 7)), to(std::vector<int>(64, 0));
+  struct {
+    int *from, *to;
+    int offset, unused;
+  } packed{from.data, to.data, 0, 0};
+  size_t size = sizeof packed;
+  void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &size, reinterpret_cast<void*>(3)};
+  OK(api.hipModuleLaunchKernel(module["load_at"], 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra));
+  EXPECT_EQ(api.hipDeviceSynchronize(), 700);  // its pointers are null
+}
+
 /// Every hidden argument is the runtime's, and the block may have three dimensions.
 TEST(hidden) {
   const Loaded module(language());

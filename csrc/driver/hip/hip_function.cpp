@@ -8,8 +8,22 @@
 
 namespace wave::hip {
 
+namespace {
+
+/// AMD's runtime takes from kernelParams and from extra only what the metadata lists (rocclr,
+/// KernelParameters::captureAndSet).
+[[noreturn]] void refuse_arguments(const KernelMetadata& metadata) {
+  throw ValueError(
+      text("kernel '", metadata.name,
+           "': its file does not list its arguments, and AMD's HIP passes only those that it lists, so that "
+           "what signature= describes would not arrive. List them under .args in the .amdgpu_metadata of "
+           "the assembly; on CPU tensors the kernel runs as it is"));
+}
+
+}  // namespace
+
 HipFunction::HipFunction(const Api& api, Device device, Function function, const KernelInfo& kernel, StreamSet& streams)
-    : api_(api), device_(device), function_(function), streams_(streams) {
+    : api_(api), device_(device), function_(function), kernel_(kernel), streams_(streams) {
   if (!kernel.metadata.arguments) return;
   for (const ArgumentMetadata& argument : *kernel.metadata.arguments) {
     if (!is_hidden(argument.kind)) offsets_.push_back(argument.offset);
@@ -38,6 +52,7 @@ uint32_t HipFunction::occupancy(uint32_t block_size, uint32_t shared_memory) con
 }
 
 void HipFunction::launch(const Launch& launch) {
+  if (!kernel_.metadata.arguments && !launch.arguments.empty()) refuse_arguments(kernel_.metadata);
   const DeviceGuard guard(api_, device_);
   streams_.add(static_cast<Stream>(launch.stream));
   constexpr size_t kInline = 64;

@@ -23,6 +23,7 @@ class HipFunction : public LoadedFunction {
   const Api& api_;
   const Device device_;
   const Function function_;
+  const KernelInfo& kernel_;
   StreamSet& streams_;  ///< of the module
   /// Where in the packed arguments each parameter lies that the runtime knows of: those of the metadata, padding
   /// included. Not the "extra" buffer: the runtime copies from that only what the metadata lists, and a cooperative
