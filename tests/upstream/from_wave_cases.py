@@ -160,3 +160,18 @@ def test_compiled_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ValueError, match=r"came from wave-lang's cache.*: pass from_wave\(function, options\)"):
         from_wave(wave_compile(settings, scale_and_shift()))
     assert list(tmp_path.glob("*/*.hsaco"))
+
+
+def test_enabling_changes_nothing_of_the_users(tmp_path: Path) -> None:
+    """Neither what torch says of streams, nor what lies in the folder that dump_binaries names."""
+    before = torch.cuda.current_stream
+    kept = tmp_path / "kept.hsaco"
+    kept.write_bytes(b"the user's")
+    enable_cpu()
+    enable_cpu()
+    settings = {"subs": {ADDRESS_SPACE: GLOBAL_ADDRESS_SPACE, M: 5, N: 100}, "dump_binaries": str(tmp_path)}
+    for wave_runtime_too in (False, True):
+        wave_compile(options(**settings, wave_runtime=wave_runtime_too), scale_and_shift())
+    from_wave(scale_and_shift(), options(**settings))
+    assert kept.read_bytes() == b"the user's"
+    assert torch.cuda.current_stream is before

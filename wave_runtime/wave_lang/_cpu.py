@@ -16,27 +16,18 @@ import wave_runtime
 TARGET = "gfx942"
 
 
-class _NoStream:
-    """Stands for torch's current stream where torch has none."""
-
-    cuda_stream = 0
-
-    def synchronize(self) -> None:
-        """Launches on CPU tensors are done when they return."""
-
-
 def enable_cpu() -> None:
     """Let wave-lang's ``WaveCompileOptions(wave_runtime=True)`` kernels run on CPU tensors.
 
-    Where torch has no GPU, ``torch.cuda.current_stream()``, which wave-lang asks for at every launch, gives a stand-in,
-    and ``WAVE_DEFAULT_ARCH`` is set to gfx942 unless it is set already. On any machine wave-lang's launches then pass
-    tensors rather than addresses, so that they are checked: one that is written must be contiguous, devices must agree,
-    and the emulator bounds every access by the tensor's storage.
+    On any machine wave-lang's launches then pass tensors rather than addresses, so that they are checked: one that is
+    written must be contiguous, devices must agree, and the emulator bounds every access by the tensor's storage. They
+    ask torch for no stream. Where torch has no GPU, ``WAVE_DEFAULT_ARCH`` is set to gfx942 unless it is set already.
 
-    The compiler writes the binaries of a process into one folder and takes whichever it finds there for the kernel that
-    it has just compiled: they are removed before each compilation.
+    The compiler writes the binaries of a process into one temporary folder and takes whichever it finds there for the
+    kernel that it has just compiled: they are removed from that folder before each compilation.
 
-    May be called again, before or after wave-lang is imported.
+    It replaces two functions of ``wave_lang.kernel.wave.compile``, and nothing of torch's. May be called again, before
+    or after wave-lang is imported.
 
     Raises:
         ImportError: wave-lang is not installed.
@@ -45,17 +36,19 @@ def enable_cpu() -> None:
 
     if not torch.cuda.is_available():
         os.environ.setdefault("WAVE_DEFAULT_ARCH", TARGET)
-        torch.cuda.current_stream = lambda device=None: _NoStream()  # type: ignore[assignment, return-value]
     wave_compile.invoke_with_wave_runtime = invoke
     if not hasattr(wave_compile.compile_to_vmfb, "__wrapped__"):
         wave_compile.compile_to_vmfb = _keeping_binaries_apart(wave_compile.compile_to_vmfb)
 
 
 def _keeping_binaries_apart(compile_to_vmfb: Callable[..., bytes]) -> Callable[..., bytes]:
+    from wave_lang.kernel.wave.cache import get_temp_binary_dir
+
     @functools.wraps(compile_to_vmfb)
     def compile_alone(asm: str, options: Any) -> bytes:
-        if options.dump_binaries:
-            for earlier in Path(options.dump_binaries).glob("*.hsaco"):
+        own = Path(get_temp_binary_dir())  # the user may have named another folder, which is not ours to empty
+        if options.dump_binaries and Path(options.dump_binaries) == own:
+            for earlier in own.glob("*.hsaco"):
                 earlier.unlink()
         return compile_to_vmfb(asm, options)
 

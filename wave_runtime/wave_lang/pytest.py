@@ -87,11 +87,33 @@ def _compile_reference(asm: str, options: object) -> bytes:
     return compiled
 
 
-def _exit_of(mode: TorchFunctionMode) -> Callable[[], None]:
-    """Enter a mode, and return what leaves it."""
+def _exit_of(*contexts: contextlib.AbstractContextManager[Any]) -> Callable[[], None]:
+    """Enter contexts, and return what leaves them."""
     stack = contextlib.ExitStack()
-    stack.enter_context(mode)
+    for context in contexts:
+        stack.enter_context(context)
     return stack.close
+
+
+class _NoStream:
+    """Stands for torch's current stream where torch has none."""
+
+    cuda_stream = 0
+
+    def synchronize(self) -> None:
+        """Launches on CPU tensors are done when they return."""
+
+
+@contextlib.contextmanager
+def _no_streams() -> Iterator[None]:
+    """Let tests ask torch for a GPU's stream, and wait for it."""
+    synchronize, current_stream = torch.cuda.synchronize, torch.cuda.current_stream
+    torch.cuda.synchronize = lambda device=None: None
+    torch.cuda.current_stream = lambda device=None: _NoStream()  # type: ignore[assignment, return-value]
+    try:
+        yield
+    finally:
+        torch.cuda.synchronize, torch.cuda.current_stream = synchronize, current_stream
 
 
 def _force_wave_runtime() -> None:
@@ -123,11 +145,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
     _force_wave_runtime()
     iree_utils.compile_to_vmfb = _compile_reference
-    torch.cuda.synchronize = lambda device=None: None
     launches = _Launches()
     wave_compile.invoke_with_wave_runtime = launches.counted(_cpu.invoke)
     config.pluginmanager.register(launches, "wave_runtime_launches")
-    config.add_cleanup(_exit_of(_CpuTensors()))
+    config.add_cleanup(_exit_of(_CpuTensors(), _no_streams()))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
