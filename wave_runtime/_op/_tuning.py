@@ -106,18 +106,19 @@ class Entry:
         return cache_folder() / "variants" / f"{digest}.json"
 
     def read(self) -> float | None:
-        """Milliseconds, infinite for a launch that raised an error; None where there is no such file."""
+        """Milliseconds; None where none are kept, or something that is no time."""
         try:
             found = json.loads(self._path.read_text())
-            milliseconds = found["milliseconds"]
-            return float("inf") if milliseconds is None else float(milliseconds)
-        except (OSError, ValueError, KeyError, TypeError):
-            return None  # not there, or damaged
+        except (OSError, ValueError, RecursionError):
+            return None
+        match found:
+            case {"milliseconds": float(milliseconds)} if 0 <= milliseconds < math.inf:
+                return milliseconds
+        return None
 
     def write(self, milliseconds: float) -> None:
         """Keep the time. Warns where that is not possible."""
-        contents = {"of": asdict(self), "milliseconds": None if math.isinf(milliseconds) else milliseconds}
-        text = json.dumps(contents, indent=1)
+        text = json.dumps({"of": asdict(self), "milliseconds": milliseconds}, indent=1)
         try:
             write_atomically(self._path, text.encode())
         except OSError as error:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from wave_runtime import _C
+from wave_runtime._compile import CompileError
 from wave_runtime._op import _tuning
 from wave_runtime._op._fingerprint import hash_of
 from wave_runtime._op._schema import tensors_in
 
 Launch = Callable[..., Any]
+
+_MOST_PROPERTIES = 4096  # beyond so many a variant forgets them; the classes stay
 
 log = logging.getLogger("wave_runtime.variants")
 
@@ -32,8 +36,10 @@ class Variants(_C.OperatorBase):
         super().__init__(self._run if rule is None else self._run_by_rule, trace)
         self.launches = launches
         self._rule = rule
-        self._key = key or _tuning.shape_class
+        self._key = key
         self._best: dict[object, Launch] = {}  # by the arguments' properties, as they are
+        self._of_class: dict[tuple[str, str], Launch] = {}  # by kind of device and class of arguments
+        self._broken: dict[int, CompileError] = {}  # by index
         self._definition = {"launches": launches, "rule": rule, "key": key}  # for the fingerprint of operators
 
     def _run_by_rule(self, *args: Any, **kwargs: Any) -> Any:
@@ -41,45 +47,94 @@ class Variants(_C.OperatorBase):
         return self.launches[self._rule(*args, **kwargs)](*args, **kwargs)
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
-        properties = (*map(_properties, args), *kwargs, *map(_properties, kwargs.values()))
+        of = _properties if self._key is None else _all_properties
+        properties = (*map(of, args), *kwargs, *map(of, kwargs.values()))
         best = self._best.get(properties)
         if best is None:
             best = self._find(args, kwargs)
             if best is None:
-                best = self.launches[0]
+                best = self._best_known(args, kwargs)
             else:
+                if len(self._best) >= _MOST_PROPERTIES:
+                    self._best.clear()
                 self._best[properties] = best
         return best(*args, **kwargs)
 
     def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Launch | None:
-        """The fastest, from the cache or by measuring; None where neither is possible now."""
-        device = next((tensor.device for tensor in tensors_in([*args, *kwargs.values()])), torch.device("cpu"))
-        entries = [
-            _tuning.Entry(_tuning.device_text(device), repr(self._key(*args, **kwargs)), _name(launch), hash_of(launch))
-            for launch in self.launches
-        ]
-        known = [entry.read() for entry in entries]
-        if None in known and not _may_measure(device):
-            return None
-        errors: list[Exception] = []
+        """The fastest for a class of arguments, from the cache or by measuring; None where neither is possible now."""
+        device, of_class = self._class_of(args, kwargs)
+        if (best := self._of_class.get(of_class)) is not None:
+            return best
+        entries = self._entries(*of_class)
+        times = [entry.read() for entry in entries]
+        if None in times:
+            if not _may_measure(device):
+                return None
+            times = self._measured(times, entries, args, kwargs, device)
+        best = self._of_class[of_class] = self._fastest(times)
+        return best
 
-        def measured(launch: Launch, entry: _tuning.Entry) -> float:
+    def _best_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Launch:
+        """The fastest of those whose times are known, else the first."""
+        _, of_class = self._class_of(args, kwargs)
+        return self._fastest([entry.read() for entry in self._entries(*of_class)])
+
+    def _fastest(self, times: Sequence[float | None]) -> Launch:
+        known = [(time, index) for index, time in enumerate(times) if time is not None]
+        return self.launches[min(known)[1] if known else 0]
+
+    def _class_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[torch.device, tuple[str, str]]:
+        """A call's device, and its kind and the class of the arguments."""
+        device = next((tensor.device for tensor in tensors_in([*args, *kwargs.values()])), torch.device("cpu"))
+        return device, (_tuning.device_text(device), repr((self._key or _tuning.shape_class)(*args, **kwargs)))
+
+    def _entries(self, kind: str, of_class: str) -> list[_tuning.Entry]:
+        """Where the times are kept. Walks all the launches' code."""
+        return [_tuning.Entry(kind, of_class, _name(launch), hash_of(launch)) for launch in self.launches]
+
+    def _measured(
+        self,
+        known: Sequence[float | None],
+        entries: Sequence[_tuning.Entry],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        device: torch.device,
+    ) -> list[float | None]:
+        """All times. That of a launch which fails stays unknown: what failed now may work in another process."""
+        times, errors = list(known), []
+        for index, entry in enumerate(entries):
+            if times[index] is not None:
+                continue
             try:
-                time = _tuning.measure(launch, args, kwargs, device)
+                if index in self._broken:
+                    raise self._broken[index]
+                time = _tuning.measure(self.launches[index], args, kwargs, device)
             except _C.KernelFault:
                 raise
-            except (ValueError, RuntimeError) as error:  # not for these arguments, or too large for the device
+            except (ValueError, RuntimeError) as error:
                 errors.append(error)
-                time = float("inf")
+                self._report(index, entry, error)
+                continue
+            times[index] = time
             entry.write(time)
             log.info("%s, %s, %s: %g ms", entry.launch, entry.device, entry.key, time)
-            return time
-
-        trios = zip(known, self.launches, entries, strict=True)
-        times = [measured(launch, entry) if time is None else time for time, launch, entry in trios]
         if len(errors) == len(entries):
             raise errors[0]
-        return self.launches[times.index(min(times))]
+        return times
+
+    def _report(self, index: int, entry: _tuning.Entry, error: Exception) -> None:
+        """Say that a launch is left out. A ValueError says that it is not for such arguments, which is no trouble."""
+        log.info("%s, %s, %s: %s", entry.launch, entry.device, entry.key, error)
+        if isinstance(error, ValueError) or index in self._broken:
+            return
+        if isinstance(error, CompileError):  # it would fail again with other arguments
+            self._broken[index] = error
+        warnings.warn(
+            f"variants: in this process '{entry.launch}' is left out for {entry.key} on {entry.device}: "
+            f"{type(error).__name__}: {error}",
+            RuntimeWarning,
+            stacklevel=5,
+        )
 
 
 def variants(
@@ -92,9 +147,11 @@ def variants(
 
     Without a rule the first call with arguments of a class measures them all, on copies of the tensors, and keeps the
     times in the folder ``WAVE_RUNTIME_CACHE_DIR`` (by default ``~/.cache/wave_runtime``) for later processes: for each
-    launch, its kernels and code, kind of device, and class. Those that raise ValueError or RuntimeError are left out.
-    Nothing is measured while a CUDA graph is captured, and with ``WAVE_RUNTIME_AUTOTUNE=0``: a call for which
-    no times are known makes the first launch then, as it does where compilers trace it.
+    launch, its kernels and code, kind of device, and class. A launch that raises ValueError, which says that it is not
+    for such arguments, is left out for the class, and so is one that raises RuntimeError, with a RuntimeWarning: memory
+    may be short, or a source may not compile. Later processes try it again. Nothing is measured while a CUDA graph is
+    captured, and with ``WAVE_RUNTIME_AUTOTUNE=0``: a call makes the fastest of those launches whose times are known
+    then, or the first, as it does where compilers trace it.
 
     Args:
         launches: functions of the same arguments.
@@ -118,11 +175,18 @@ def trace(self: Variants, *args: Any, **kwargs: Any) -> Any:
     return self.launches[index](*args, **kwargs)
 
 
-def _properties(value: Any) -> object:
-    """What a choice may depend on, in a form that costs little to make and to compare."""
+def _all_properties(value: Any) -> object:
+    """What a caller's key may depend on, in a form that costs little to make and to compare."""
     if isinstance(value, torch.Tensor):
         return value.dtype, value.shape, value.stride(), value.device
-    return tuple(map(_properties, value)) if isinstance(value, (list, tuple)) else value
+    return tuple(map(_all_properties, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _properties(value: Any) -> object:
+    """The same for the classes that are made without a key, in which floats do not count."""
+    if isinstance(value, float):
+        return float
+    return tuple(map(_properties, value)) if isinstance(value, (list, tuple)) else _all_properties(value)
 
 
 def _may_measure(device: torch.device) -> bool:
