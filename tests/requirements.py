@@ -163,6 +163,7 @@ def _can_meet() -> bool:
 REQUIREMENTS = {
     "clang": Requirement(_clang_and_lld, "a clang that compile() takes, and its lld: apt-get install clang-19 lld-19"),
     "clang-19": Requirement(_program("clang-19"), "clang-19, and its lld: apt-get install clang-19 lld-19"),
+    "clang-22": Requirement(_program("clang-22"), "clang-22, and its lld: apt-get install clang-22 lld-22"),
     "clang-offload-bundler": Requirement(
         _program("clang-offload-bundler", *(f"clang-offload-bundler-{n}" for n in range(25, 16, -1))),
         "clang-offload-bundler: apt-get install clang-tools-19",

@@ -50,7 +50,7 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="by default the source's name with .hsaco or .cubin; .s: the assembly"
     )
-    parser.add_argument("--target", help='by default that of the current GPU, else "gfx942"')
+    parser.add_argument("--target", help='by default that of the current GPU if it runs the language, else "gfx942"')
     parser.add_argument("--language", help="hip, cuda, asm, llvm or mlir")
     parser.add_argument("-D", action="append", default=[], dest="defines", metavar="NAME[=VALUE]", help="a macro")
     parser.add_argument("-I", action="append", default=[], dest="include_dirs", metavar="FOLDER", help="for headers")

@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import socket
 import tempfile
 import time
@@ -14,11 +15,15 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
 
 _LOCK_SECONDS = 600.0
 _MOST_VARIANTS = 16  # of what one request was compiled to, as headers changed to and fro
 _OLD_SECONDS = 24 * 3600.0  # of locks and unfinished files: nobody uses them any more
+_FOLDERS = ("requests", "results", "locks")
+_DIGEST = re.compile("[0-9a-f]{64}")
 _RACE_NS = 2_000_000_000  # two changes of a file may bear the same time if they are as close as this
 
 
@@ -29,9 +34,16 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wave_runtime"
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner alone, whatever the umask."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True, mode=0o700)
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file that other processes see whole, or not at all; only its owner may read it."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(path.parent)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
         try:
             file.write(data)
@@ -87,9 +99,19 @@ class Dependency:
             if self.stat is not None and _stat_of(self.path) == self.stat:
                 return self
             now = Dependency.of(self.path)
-        except OSError:
+        except (OSError, ValueError):  # ValueError: no file can have such a path
             return None
         return now if now.digest == self.digest else None
+
+    @staticmethod
+    def read(item: object) -> Dependency:
+        """Back from the JSON of a manifest. Raises ValueError."""
+        match item:
+            case [str(path), None, str(digest)]:
+                return Dependency(path, None, digest)
+            case [str(path), [int(size), int(modified), int(changed), int(inode)], str(digest)]:
+                return Dependency(path, (size, modified, changed, inode), digest)
+        raise ValueError("not a path, its state and a digest")
 
 
 def _stat_of(path: str) -> tuple[int, int, int, int]:
@@ -103,11 +125,30 @@ def _digest_of(path: str) -> str:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What a request gave: its contents, and the files that they were made of."""
+class Kept(Generic[T]):
+    """What a request gave, and the files that it was made of."""
 
-    data: bytes
+    value: T
     dependencies: tuple[Dependency, ...]
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """An entry of a request's manifest: the hash of a result, and the files that it was made of."""
+
+    files: tuple[Dependency, ...]
+    result: str
+
+    @staticmethod
+    def read(item: object) -> _Variant:
+        """Back from JSON. Raises ValueError."""
+        match item:
+            case {"files": [*files], "result": str(result)} if _DIGEST.fullmatch(result):
+                return _Variant(tuple(map(Dependency.read, files)), result)
+        raise ValueError("not an entry of a manifest")
+
+    def as_json(self) -> dict[str, object]:
+        return {"files": [[file.path, file.stat, file.digest] for file in self.files], "result": self.result}
 
 
 class Cache:
@@ -115,35 +156,38 @@ class Cache:
     lie under the hash of their contents.
 
     Whatever is damaged or cannot be read counts as missing. Where the folder cannot be written, nothing is kept; where
-    it belongs to somebody else, it is not used at all, with a RuntimeWarning.
+    others can write to it, or to one in it, that is not used, with a RuntimeWarning.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._usable = _is_trusted(folder)
 
-    def get(self, request: str, build: Callable[[], tuple[bytes, Sequence[str]]]) -> Kept:
+    def get(
+        self, request: str, build: Callable[[], tuple[bytes, Sequence[str]]], read: Callable[[bytes], T]
+    ) -> Kept[T]:
         """What a request gives: kept, or built now and kept.
 
         Args:
             request: a hash of all that the result depends on, but files.
             build: returns the contents, and the paths of the files that they were made of. It runs in one process at a
                 time for a request. What it raises is raised, and nothing is kept.
+            read: what the contents say. A ValueError says that they are damaged; they are built anew.
 
         Raises:
             TimeoutError: another process has been building the same for ten minutes; the message names it.
         """
-        found = self._find(request)
+        found = self._find(request, read)
         if found is not None:
             return found
         with self._lock(request) as locked:
-            if locked and (found := self._find(request)) is not None:
+            if locked and (found := self._find(request, read)) is not None:
                 return found
             data, paths = build()
-            kept = Kept(data, tuple(Dependency.of(path) for path in paths))
+            kept = Kept(read(data), tuple(Dependency.of(path) for path in paths))
             if locked:
                 with contextlib.suppress(OSError):
-                    self._keep(request, kept)
+                    self._keep(request, data, kept.dependencies)
         return kept
 
     def _manifest(self, request: str) -> Path:
@@ -152,42 +196,43 @@ class Cache:
     def _result(self, digest: str) -> Path:
         return self._folder / "results" / digest[:2] / digest
 
-    def _variants(self, request: str) -> list[dict[str, Any]]:
+    def _variants(self, request: str) -> list[_Variant]:
         try:
-            found = json.loads(self._manifest(request).read_bytes())
-            return found if isinstance(found, list) else []
-        except (OSError, ValueError):
+            found = json.loads(_read_own(self._manifest(request)))
+        except (OSError, ValueError, RecursionError):
             return []
+        variants = []
+        for item in found if isinstance(found, list) else []:
+            with contextlib.suppress(ValueError):
+                variants.append(_Variant.read(item))
+        return variants
 
-    def _find(self, request: str) -> Kept | None:
+    def _find(self, request: str, read: Callable[[bytes], T]) -> Kept[T] | None:
         if not self._usable:
             return None
         for variant in reversed(self._variants(request)):
-            try:
-                dependencies = tuple(
-                    Dependency(path, None if stat is None else tuple(stat), digest)
-                    for path, stat, digest in variant["files"]
-                )
-                if not all(file.is_same() for file in dependencies):
-                    continue
-                path = self._result(variant["result"])
-                data = path.read_bytes()
-            except (OSError, KeyError, TypeError, ValueError):
+            if not all(file.is_same() for file in variant.files):
                 continue
-            if hashlib.sha256(data).hexdigest() == variant["result"]:
-                for used in (path, self._manifest(request)):
-                    with contextlib.suppress(OSError):
-                        os.utime(used)  # the least recently used goes first
-                return Kept(data, dependencies)
+            path = self._result(variant.result)
+            try:
+                data = _read_own(path)
+                if hashlib.sha256(data).hexdigest() != variant.result:
+                    continue
+                value = read(data)
+            except (OSError, ValueError):
+                continue
+            for used in (path, self._manifest(request)):
+                with contextlib.suppress(OSError):
+                    os.utime(used)  # the least recently used goes first
+            return Kept(value, variant.files)
         return None
 
-    def _keep(self, request: str, kept: Kept) -> None:
-        digest = hashlib.sha256(kept.data).hexdigest()
-        write_atomically(self._result(digest), kept.data)
-        files = [[file.path, file.stat, file.digest] for file in kept.dependencies]
-        variants = [variant for variant in self._variants(request) if variant.get("files") != files]
-        variants.append({"files": files, "result": digest})
-        write_atomically(self._manifest(request), json.dumps(variants[-_MOST_VARIANTS:]).encode())
+    def _keep(self, request: str, data: bytes, files: tuple[Dependency, ...]) -> None:
+        new = _Variant(files, hashlib.sha256(data).hexdigest())
+        write_atomically(self._result(new.result), data)
+        variants = [*(variant for variant in self._variants(request) if variant.files != files), new]
+        text = json.dumps([variant.as_json() for variant in variants[-_MOST_VARIANTS:]])
+        write_atomically(self._manifest(request), text.encode())
         self._remove_old()
 
     @contextlib.contextmanager
@@ -202,7 +247,7 @@ class Cache:
 
     def _remove_old(self) -> None:
         """Keep within the limit, and remove what nobody finishes."""
-        folders = [self._folder / name for name in ("requests", "results", "locks")]
+        folders = [self._folder / name for name in _FOLDERS]
         files = [(path, path.stat()) for folder in folders for path in folder.rglob("*") if path.is_file()]
         now = time.time()
         left = sum(stat.st_size for _, stat in files)
@@ -218,19 +263,35 @@ class Cache:
 def _is_trusted(folder: Path) -> bool:
     """Whether nobody but this user and root can have put code there. A folder that does not exist yet is made."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(folder)
     except OSError:
         return False
-    stat = folder.stat()
-    if stat.st_uid not in (os.getuid(), 0) or stat.st_mode & 0o022:
-        warnings.warn(
-            f"compiled kernels are not kept: others than you can write to {folder} (owner {stat.st_uid}, mode "
-            f"{stat.st_mode & 0o777:o}); chmod it, or name another folder in WAVE_RUNTIME_CACHE_DIR",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return False
+    for path in (folder, *(folder / name for name in _FOLDERS)):
+        if path.exists() and not _is_own(stat := path.stat()):
+            warnings.warn(
+                f"compiled kernels are not kept: others than you can write to {path} (owner {stat.st_uid}, mode "
+                f"{stat.st_mode & 0o777:o}); remove or chmod it, or name another folder in WAVE_RUNTIME_CACHE_DIR",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return False
     return True
+
+
+def _is_own(stat: os.stat_result) -> bool:
+    """Whether only this user and root can write there."""
+    return stat.st_uid in (os.getuid(), 0) and not stat.st_mode & 0o022
+
+
+def _read_own(path: Path) -> bytes:
+    """The contents of a file in a folder that only this user can write to. Raises OSError."""
+    if not _is_own(path.parent.stat()):
+        raise PermissionError(f"others can write to {path.parent}")
+    return path.read_bytes()
+
+
+def _open_for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _locked(path: Path) -> Any:
@@ -238,8 +299,8 @@ def _locked(path: Path) -> Any:
     end = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            file = open(path, "a+")  # noqa: SIM115  the caller closes it
+            make_folder(path.parent)
+            file = open(path, "a+", opener=_open_for_owner)  # noqa: SIM115  the caller closes it
         except OSError:
             return None
         try:

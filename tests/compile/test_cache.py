@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
+import json
 import multiprocessing
 import multiprocessing.process
 import os
@@ -11,12 +13,15 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import ROOT
 
 import wave_runtime
@@ -123,20 +128,82 @@ def results(cache: Path) -> list[Path]:
     return [path for path in (cache / "results").rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "gone", "manifest"])
+# What stands in a manifest that nobody can have written so.
+MANIFESTS = {
+    "cut": '[{"files": 3}, 7',
+    "nothing": "",
+    "number": "7",
+    "numbers": "[7, null]",
+    "texts": '["files", []]',
+    "types": '[{"files": 3, "result": 4}, {"files": [[1, 2, 3]], "result": null}]',
+    "file": '[{"files": [[7, [1, 2, 3, 4], ""], ["/x", "y", "z"]], "result": "RESULT"}]',
+    "no path": '[{"files": [["/\\u0000", null, ""]], "result": "RESULT"}]',
+    "no text": '[{"files": [["/\\ud800", null, ""]], "result": "RESULT"}]',
+    "elsewhere": '[{"files": [], "result": "../../../etc/passwd"}]',
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "gone"])
 def test_damage(builds: Builds, source: Path, cache: Path, damage: str) -> None:
     builds.of(source)
     (result,) = results(cache)
     data = result.read_bytes()
-    if damage == "manifest":
-        (result,) = (cache / "requests").rglob("*.json")
-        result.write_text('[{"files": 3}, 7')
-    elif damage == "gone":
+    if damage == "gone":
         result.unlink()
     else:
         result.write_bytes({"cut": data[:-1], "flipped": data[:-1] + bytes([data[-1] ^ 1]), "empty": b""}[damage])
     assert [builds.of_another_process(source) for _ in range(2)] == [1, 0]
     assert results(cache)[0].read_bytes() == data
+
+
+def store_with(folder: Path, manifest: bytes) -> list[bool]:
+    """Whether the first and the second process build, where there is this manifest."""
+    request, built = "ab" * 32, []
+
+    def build() -> tuple[bytes, Sequence[str]]:
+        built.append(True)
+        return b"contents", [__file__]
+
+    path = folder / "requests" / "ab" / f"{request}.json"
+    cache_module.write_atomically(path, manifest)
+    for count in (1, 2):
+        assert Cache(folder).get(request, build, bytes).value == b"contents"
+        built.extend([False] * (count - len(built)))
+    return built
+
+
+@pytest.mark.parametrize("damage", MANIFESTS)
+def test_damaged_manifests(damage: str, tmp_path: Path) -> None:
+    digest = hashlib.sha256(b"contents").hexdigest()
+    cache_module.write_atomically(tmp_path / "results" / digest[:2] / digest, b"contents")
+    assert store_with(tmp_path, MANIFESTS[damage].replace("RESULT", digest).encode()) == [True, False]
+
+
+def anything() -> st.SearchStrategy[object]:
+    """JSON that looks a little like a manifest."""
+    plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["a" * 64, __file__])
+    keys = st.sampled_from(["files", "result"]) | st.text(max_size=3)
+    return st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(keys, inner), max_leaves=12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.one_of(st.binary(max_size=100), anything().map(lambda value: json.dumps(value).encode())))
+def test_any_manifest_is_read_or_replaced(manifest: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        assert store_with(Path(folder), manifest) == [True, False]
+
+
+@pytest.mark.parametrize("contents", [b"", b"\x02\0\0\0{}", b"\x04\0\0\0null", b"\xff\xff\xff\xff", b"\x28\0\0\0"])
+def test_results_of_another_making(contents: bytes, builds: Builds, source: Path, cache: Path) -> None:
+    """They bear the hash that the manifest has, but are nothing that a compiler gave."""
+    builds.of(source)
+    (manifest,) = (cache / "requests").rglob("*.json")
+    (variant,) = json.loads(manifest.read_bytes())
+    variant["result"] = hashlib.sha256(contents).hexdigest()
+    cache_module.write_atomically(cache / "results" / variant["result"][:2] / variant["result"], contents)
+    manifest.write_text(json.dumps([variant]))
+    assert [builds.of_another_process(source) for _ in range(2)] == [1, 0]
 
 
 def test_failures_are_not_kept(builds: Builds, source: Path) -> None:
@@ -164,6 +231,37 @@ def test_others_may_not_write(builds: Builds, source: Path, cache: Path) -> None
     with pytest.warns(RuntimeWarning, match="others than you can write"):
         assert builds.of(source) == 1
     assert list(cache.iterdir()) == []
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_nothing_is_for_others_whatever_the_umask(
+    builds: Builds, source: Path, cache: Path, exists: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = cache if exists else cache / "inner"
+    if exists:
+        cache.mkdir(mode=0o755)
+    before = os.umask(0)
+    try:
+        monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(folder))
+        assert builds.of(source) == 1
+    finally:
+        os.umask(before)
+    made = [path for path in cache.rglob("*") if path != folder]
+    assert len(made) > 4
+    assert {str(path): f"{path.stat().st_mode & 0o077:o}" for path in made} == {str(path): "0" for path in made}
+    assert builds.of_another_process(source) == 0
+
+
+def test_others_may_not_write_below(builds: Builds, source: Path, cache: Path) -> None:
+    builds.of(source)
+    (result,) = results(cache)
+    result.parent.chmod(0o777)
+    assert builds.of_another_process(source) == 1
+    result.parent.chmod(0o700)
+    assert builds.of_another_process(source) == 0
+    (cache / "results").chmod(0o770)
+    with pytest.warns(RuntimeWarning, match=r"others than you can write to .*results .*mode 770"):
+        assert builds.of_another_process(source) == 1
 
 
 def test_a_folder_that_cannot_be_written(
@@ -199,7 +297,7 @@ def test_the_least_recently_used_goes_first(tmp_path: Path, monkeypatch: pytest.
             built.append(name)
             return name.encode() * 100_000, ()
 
-        store.get(name * 64, build)
+        store.get(name * 64, build, bytes)
         time.sleep(0.01)  # so that times differ
         return bool(built)
 
@@ -230,7 +328,7 @@ def test_a_lock_that_is_held_for_too_long(tmp_path: Path, monkeypatch: pytest.Mo
         file.write("process 7 of elsewhere")
         file.flush()
         with pytest.raises(TimeoutError, match="process 7 of elsewhere has been compiling the same"):
-            Cache(tmp_path / "store").get("r", lambda: (b"", ()))
+            Cache(tmp_path / "store").get("r", lambda: (b"", ()), bytes)
 
 
 def child(source: Path, log: Path) -> multiprocessing.process.BaseProcess:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,8 +15,10 @@ from support import ROOT
 
 import wave_runtime
 from wave_runtime.__main__ import main
+from wave_runtime._compile import assembly
 
 pytestmark = pytest.mark.usefixtures("clang")
+each_clang = pytest.mark.usefixtures("each_clang")
 
 ADD = """
 extern "C" __global__ void add(const float* a, const float* b, float* c, int n) {
@@ -81,6 +85,7 @@ def check_add(module: wave_runtime.Module) -> None:
     assert torch.equal(c, a + b)
 
 
+@each_clang
 def test_hip_text() -> None:
     module = wave_runtime.compile(ADD)
     assert module.targets == ("gfx942",)
@@ -89,6 +94,7 @@ def test_hip_text() -> None:
     assert wave_runtime.compile(ADD).images == module.images
 
 
+@each_clang
 @pytest.mark.parametrize("suffix", [".hip", ".cpp", ".cu"])
 def test_hip_files(suffix: str, tmp_path: Path) -> None:
     """What they include lies beside them, or in folders that are given."""
@@ -106,6 +112,7 @@ def test_hip_files(suffix: str, tmp_path: Path) -> None:
     assert out.tolist() == [7, 7, 7]
 
 
+@each_clang
 def test_types_are_those_of_the_source() -> None:
     source = """
     #include <hip/hip_fp16.h>
@@ -145,6 +152,7 @@ def test_arguments_are_checked_by_their_types() -> None:
         add(a, a, a.clone(), 4.5, grid=1, block=64)
 
 
+@each_clang
 def test_names_of_the_source() -> None:
     """Without extern "C" symbols are mangled; both names find a kernel. Those that several have find none."""
     source = """
@@ -177,6 +185,7 @@ def test_a_signature_may_be_given() -> None:
     assert kernel["add"].signature == "x: *f32 const, b: *f32 const, c: *f32, n: u32"
 
 
+@each_clang
 def test_assembly(tmp_path: Path) -> None:
     source = tmp_path / "fill.s"
     source.write_text(ASSEMBLY)
@@ -188,6 +197,7 @@ def test_assembly(tmp_path: Path) -> None:
         assert out.tolist() == [value] * 64
 
 
+@each_clang
 def test_llvm_ir(tmp_path: Path) -> None:
     module = wave_runtime.compile(IR, language="llvm", target="gfx942:sramecc+:xnack-")
     assert module.target == "gfx942:sramecc+:xnack-"
@@ -196,6 +206,7 @@ def test_llvm_ir(tmp_path: Path) -> None:
     assert out.item() == 42
 
 
+@each_clang
 def test_several_targets() -> None:
     module = wave_runtime.compile(ADD, targets=["gfx90a", "gfx942"])
     assert module.targets == ("gfx90a", "gfx942")
@@ -203,12 +214,14 @@ def test_several_targets() -> None:
     check_add(module)
 
 
+@each_clang
 def test_faults_name_the_line() -> None:
     kernel = wave_runtime.compile('extern "C" __global__ void k(int* p) {\n\n  p[threadIdx.x] = 1;\n}')["k"]
     with pytest.raises(wave_runtime.KernelFault, match=r"\(source\.hip:3\)"):
         kernel(torch.zeros(8, dtype=torch.int32), grid=1, block=64)
 
 
+@each_clang
 def test_errors_show_the_source(tmp_path: Path) -> None:
     source = tmp_path / "broken.hip"
     source.write_text(ADD + "__global__ void f() { undeclared = 1; }\n")
@@ -239,6 +252,41 @@ def test_what_cannot_be_told(tmp_path: Path) -> None:
         wave_runtime.compile(ADD, targets=[])
     with pytest.raises(FileNotFoundError):
         wave_runtime.compile("missing.hip")
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None, str], None]:
+    """Has torch say that there is a GPU, of ROCm or of CUDA: what is compiled for it is not launched."""
+
+    def pretend(hip: str | None, target: str) -> None:
+        properties = SimpleNamespace(gcnArchName=target, major=9, minor=0)
+        monkeypatch.setattr(torch.version, "hip", hip)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+
+    return pretend
+
+
+def test_the_language_decides_whose_target_is_taken(
+    gpu: Callable[[str | None, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HIP on a machine with an NVIDIA GPU is for the emulator, and CUDA C++ for the GPU."""
+    monkeypatch.setenv("NVCC", "/none")
+    sources = {suffix: tmp_path / f"add{suffix}" for suffix in (".hip", ".cpp", ".cu")}
+    for source in sources.values():
+        source.write_text(ADD)
+    gpu(None, "sm_90")
+    for source in (sources[".hip"], sources[".cpp"], ADD):
+        assert wave_runtime.compile(source).targets == ("gfx942",)
+    check_add(wave_runtime.compile(sources[".hip"]))
+    assert wave_runtime.compile(IR, language="llvm").targets == ("gfx942",)
+    assert b"amdgcn-amd-amdhsa--gfx942" in assembly(sources[".cu"])
+    with pytest.raises((wave_runtime.CompileError, OSError), match=r"sm_90|/none"):
+        wave_runtime.compile(sources[".cu"])
+    gpu("6.4", "gfx90a:sramecc+:xnack-")
+    for source in (*sources.values(), ADD):
+        assert wave_runtime.compile(source).targets == ("gfx90a:sramecc+:xnack-",)
 
 
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -277,12 +325,12 @@ def test_compiled_kernels_in_compiled_models() -> None:
     assert torch.equal(torch.compile(twice, backend="aot_eager", fullgraph=True)(a), 2 * a)
 
 
-def test_another_process_takes_what_is_kept(clang: str, tmp_path: Path) -> None:
+def test_another_process_takes_what_is_kept(each_clang: str, tmp_path: Path) -> None:
     """The compiler is needed once."""
     code = f"import wave_runtime; print(wave_runtime.compile({ADD!r})['add'].signature)"
     counter = tmp_path / "count"
     wrapper = tmp_path / "clang"
-    wrapper.write_text(f'#!/bin/sh\necho >>"{counter}"\nexec "{clang}" "$@"\n')
+    wrapper.write_text(f'#!/bin/sh\necho >>"{counter}"\nexec "{each_clang}" "$@"\n')
     wrapper.chmod(0o755)
     environment = {**os.environ, "CLANG": str(wrapper), "PYTHONPATH": str(ROOT)}
     for _ in range(2):

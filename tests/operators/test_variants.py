@@ -226,7 +226,9 @@ def test_floats_are_no_classes(monkeypatch: pytest.MonkeyPatch) -> None:
         launch(*tensors(), step / 7, more=(1.5 * step,))
     assert len(hashed) == 2
     assert len(launch._best) == 1
-    by_key = wave_runtime.variants(scaled, lambda *args, **more: scaled(*args, **more), key=lambda a, b, c, factor, more: factor > 1)
+    by_key = wave_runtime.variants(
+        scaled, lambda *args, **more: scaled(*args, **more), key=lambda a, b, c, factor, more: factor > 1
+    )
     for factor in (0.5, 1.5, 0.7, 1.7):
         by_key(*tensors(), factor, ())
     assert len(hashed) == 2 + 2 * 2, "a key may look at floats"
@@ -288,9 +290,7 @@ def test_what_is_written_is_written_once() -> None:
     assert torch.equal(base, torch.arange(12.0).view(4, 3) + torch.tensor([0.0, 1, 1]))
 
 
-def test_launches_that_take_long_are_timed_once(
-    blocks: Blocks, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_launches_that_take_long_are_timed_once(blocks: Blocks, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wave_runtime._op._tuning.SECONDS", 0.0)
     wave_runtime.variants(often, once)(*tensors())
     assert blocks() == [64] * 100 + [256] * 2 + fastest(cache), "the first to load the kernel"

@@ -37,10 +37,10 @@ LANGUAGES: dict[str, Language] = {
     ".ll": "llvm",
     ".mlir": "mlir",
 }
-_FORMAT = 3  # of what the cache keeps; another for each change of it, or of the options that compilers are given
+_FORMAT = 4  # of what the cache keeps; another for each change of it, or of the options that compilers are given
 
 # What this process has compiled, by request: the files that it was made of, and its modules by the options of load().
-_known: dict[str, tuple[Kept, _C.CodeObject, Compiled]] = {}
+_known: dict[str, Kept[tuple[_C.CodeObject, Compiled]]] = {}
 
 
 def compile(
@@ -69,7 +69,8 @@ def compile(
         language: "hip", "cuda", "asm" (AMD's assembly), "llvm" (textual IR) or "mlir"; by default what the suffix
             of the file says (.hip .cpp .cu .s .ll .mlir), for text "hip". CUDA C++ for an AMD target is compiled as
             HIP.
-        target: "gfx942", "sm_90"; by default that of the current GPU, else "gfx942", which the emulator runs.
+        target: "gfx942", "sm_90"; by default that of the current GPU where the language is compiled for it (CUDA C++
+            for any, the others for AMD's), else "gfx942", which the emulator runs.
         targets: several, for a module that has code for each and takes what fits the tensors' device.
         options: for the compiler, behind its defaults (``-O3 -std=c++17``).
         defines: macros, or symbols of assembly, with their values; None defines without a value.
@@ -88,25 +89,27 @@ def compile(
     if target is not None and targets is not None:
         raise ValueError("target= names one target, targets= several: give one of them")
     text, path = _read(source)
-    wanted = list(targets) if targets is not None else [target or _default_target()]
+    given = _language(path, language)
+    wanted = list(targets) if targets is not None else [target or _default_target(given)]
     if not wanted:
         raise ValueError("targets= is empty")
     macros = _macros(defines)
     folders = tuple(os.path.abspath(folder) for folder in include_dirs)
     found = []
     for name in wanted:
-        chosen = _language(path, language, name)
+        chosen = _language_for(name, given, path)
         found.append(_compiled(Unit(text, path, chosen, name, tuple(options), macros, folders), cache))
-    codes = [code for _, code, _ in found]
-    known = {symbol: types for _, _, compiled in found for symbol, types in compiled.signatures.items()}
-    names = {name: symbol for _, _, compiled in found for name, symbol in compiled.symbols.items()}
+    codes = [kept.value[0] for kept in found]
+    units = [kept.value[1] for kept in found]
+    known = {symbol: types for compiled in units for symbol, types in compiled.signatures.items()}
+    names = {name: symbol for compiled in units for name, symbol in compiled.symbols.items()}
     if signature is None:
         signature = known or None
     elif not isinstance(signature, str):
         signature = {**known, **{names.get(name, name): types for name, types in signature.items()}}
     if isinstance(writes, Mapping):
         writes = {names.get(name, name): items for name, items in writes.items()}
-    files = {file.path: None for kept, _, _ in found for file in kept.dependencies}
+    files = {file.path: None for kept in found for file in kept.dependencies}
     return Module(codes, signature, writes, strides, strict, names, [path, *files] if path else files)
 
 
@@ -124,11 +127,11 @@ def assembly(
     Args and errors are those of :func:`compile`; nothing is kept.
     """
     text, absolute = _read(path)
-    name = target or _default_target()
+    name = target or _default_target("hip")
     unit = Unit(
         text,
         absolute,
-        _language(absolute, language, name),
+        _language_for(name, _language(absolute, language), absolute),
         name,
         tuple(options),
         _macros(defines),
@@ -162,27 +165,33 @@ def _read(source: SourceText) -> tuple[bytes, str | None]:
     return Path(path).read_bytes(), path
 
 
-def _language(path: str | None, language: str | None, target: str) -> str:
+def _language(path: str | None, language: str | None) -> str:
+    """What a source is written in."""
     if language is None:
         suffix = ".hip" if path is None else os.path.splitext(path)[1]
         if suffix not in LANGUAGES:
             raise ValueError(f"{path}: its suffix says no language: {', '.join(LANGUAGES)}; or pass language=")
-        language = LANGUAGES[suffix]
-    elif language not in LANGUAGES.values():
+        return LANGUAGES[suffix]
+    if language not in LANGUAGES.values():
         raise ValueError(f"language={language!r}: expected one of {', '.join(sorted(set(LANGUAGES.values())))}")
+    return language
+
+
+def _language_for(target: str, language: str, path: str | None) -> str:
+    """What a source is compiled as: CUDA C++ for an AMD target as HIP."""
     is_amd = target.startswith("gfx")
-    if language == "cuda" and is_amd:
-        return "hip"
-    if language != "cuda" and not is_amd:
+    if language == "cuda":
+        return "hip" if is_amd else "cuda"
+    if not is_amd:
         raise ValueError(f"{path or 'the source'}: {language} is compiled for AMD's targets (gfx942), not {target}")
     return language
 
 
-def _default_target() -> str:
-    """That of the current GPU, else the emulator's."""
-    if not torch.cuda.is_available():
-        return EMULATED
-    return target_of(torch.cuda.current_device())
+def _default_target(language: str) -> str:
+    """That of the current GPU where the language is compiled for it, else the emulator's."""
+    if torch.cuda.is_available() and (language == "cuda" or torch.version.hip is not None):
+        return target_of(torch.cuda.current_device())
+    return EMULATED
 
 
 def _toolchain(unit: Unit) -> tuple[ModuleType, Program]:
@@ -200,13 +209,13 @@ def _toolchain(unit: Unit) -> tuple[ModuleType, Program]:
         return _hiprtc, library
 
 
-def _compiled(unit: Unit, cache: bool) -> tuple[Kept, _C.CodeObject, Compiled]:
+def _compiled(unit: Unit, cache: bool) -> Kept[tuple[_C.CodeObject, Compiled]]:
     """A unit's code, from this process, the cache or the compiler."""
     toolchain, program = _toolchain(unit)
     key = json.dumps([_FORMAT, program.identity, describe(unit), hashlib.sha256(unit.text).hexdigest()])
     request = hashlib.sha256(key.encode()).hexdigest()
     found = _known.get(request)
-    if cache and found is not None and all(file.is_same() for file in found[0].dependencies):
+    if cache and found is not None and all(file.is_same() for file in found.dependencies):
         return found
 
     def build() -> tuple[bytes, Sequence[str]]:
@@ -214,13 +223,12 @@ def _compiled(unit: Unit, cache: bool) -> tuple[Kept, _C.CodeObject, Compiled]:
             compiled = toolchain.compile_unit(unit, program, Path(folder))
         return compiled.pack(), compiled.files
 
+    def read(data: bytes) -> tuple[_C.CodeObject, Compiled]:
+        compiled = Compiled.unpack(data)
+        return _C.CodeObject(compiled.image), compiled
+
     if cache:
-        kept = Cache(cache_folder()).get(request, build)
-    else:
-        data, files = build()
-        kept = Kept(data, tuple(map(Dependency.of, files)))
-    compiled = Compiled.unpack(kept.data)
-    found = kept, _C.CodeObject(compiled.image), compiled
-    if cache:
-        _known[request] = found
-    return found
+        found = _known[request] = Cache(cache_folder()).get(request, build, read)
+        return found
+    data, files = build()
+    return Kept(read(data), tuple(map(Dependency.of, files)))

@@ -20,7 +20,7 @@ _NEWEST = 25
 _HEADERS = Path(__file__).parent.parent / "device"
 _SUFFIXES = {"hip": ".hip", "asm": ".s", "llvm": ".ll"}
 _IR_OPTIONS = ("-x", "ir", "-O3", "-Wno-override-module")
-_INCLUDE = re.compile(rb'^\s*\.(?:include|incbin)\s+"([^"]+)"', re.MULTILINE)
+_INCLUDE = re.compile(rb'^\s*\.(?:include|incbin)\s+"((?:[^"\\\n]|\\.)+)"', re.MULTILINE)
 
 
 def _candidates() -> Iterator[str]:
@@ -66,13 +66,14 @@ def rocm_of(program: Program) -> str | None:
 
 
 def _hip_options(unit: Unit, program: Program) -> list[str]:
+    version = 6 if "-generic" in unit.target else 5  # the oldest that each has; older ROCm does not load 6
     options = [
         "-x",
         "hip",
         f"--offload-arch={unit.target}",
         "--offload-device-only",
         "--no-gpu-bundle-output",
-        "-mcode-object-version=5",
+        f"-mcode-object-version={version}",
         "-fuse-cuid=none",
         "-std=c++17",
         "-O3",
@@ -125,10 +126,16 @@ def _compile_hip(unit: Unit, program: Program, source: Path, image: Path, includ
     types, files = folder / "types.ll", folder / "files.d"
     # The folder's name must not be in the code, which is kept under its hash.
     lines = ["-gline-tables-only", f"-ffile-prefix-map={folder}/=", "-fdebug-compilation-dir=."]
-    build = [*lines, "-fhip-kernel-arg-name", "-MD", "-MF", str(files), "-o", str(image)]
+    build = [*lines, "-fhip-kernel-arg-name", *_rule_in(files), "-o", str(image)]
     look = ["-g", "-O0", "-w", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", str(types)]
     run(unit, [[*command, *build], [*command, *look]], folder)
-    return Compiled(image.read_bytes(), *signatures(types.read_text()), included(files, source))
+    return Compiled(image.read_bytes(), *signatures(types.read_text("utf-8", "replace")), included(files, source))
+
+
+def _rule_in(file: Path) -> list[str]:
+    """What -MD -MF FILE stands for, which the driver of clang 22 does not pass on for HIP."""
+    words = ["-sys-header-deps", "-dependency-file", str(file), "-MT", "image"]
+    return [part for word in words for part in ("-Xclang", word)]
 
 
 def _assembly_files(unit: Unit, folder: Path) -> list[str]:
@@ -138,8 +145,17 @@ def _assembly_files(unit: Unit, folder: Path) -> list[str]:
     while texts:
         for name in _INCLUDE.findall(texts.pop()):
             for base in (str(folder), *unit.include_dirs):
-                path = os.path.normpath(os.path.join(base, os.fsdecode(name)))
+                path = os.path.normpath(os.path.join(base, os.fsdecode(_unescaped(name))))
                 if path not in found and os.path.isfile(path):
                     found[path] = None
                     texts.append(Path(path).read_bytes())
     return list(found)
+
+
+def _unescaped(text: bytes) -> bytes:
+    """What stands between quotes in assembly, where a backslash goes before another, a quote, or an octal number."""
+
+    def meant(escape: re.Match[bytes]) -> bytes:
+        return escape[2] or bytes([int(escape[1], 8) & 255])
+
+    return re.sub(rb"\\(?:([0-7]{1,3})|(.))", meant, text, flags=re.DOTALL)

@@ -56,7 +56,7 @@ class Rtc:
 
         def call(function: str, *arguments: object) -> None:
             if status := self._function(function)(*arguments):
-                log = fetch("ProgramLog").rstrip(b"\0").decode() if function == "CompileProgram" else ""
+                log = fetch("ProgramLog").rstrip(b"\0").decode(errors="replace") if function == "CompileProgram" else ""
                 raise CompileError(
                     f"{unit.name} does not compile for {unit.target}: {self.prefix}{function}: error {status}\n"
                     f"{log.rstrip()}\nThe options were: {' '.join(words)}"
@@ -64,7 +64,7 @@ class Rtc:
 
         name = Path(unit.path).name if unit.path else f"source.{'cu' if unit.language == 'cuda' else unit.language}"
         texts, names = _array((headers or {}).values()), _array((headers or {}).keys())
-        call("CreateProgram", ctypes.byref(program), unit.text, name.encode(), len(headers or {}), texts, names)
+        call("CreateProgram", ctypes.byref(program), unit.text, os.fsencode(name), len(headers or {}), texts, names)
         try:
             call("CompileProgram", program, len(words), _array(words))
             return fetch(self.code)
@@ -77,7 +77,7 @@ class Rtc:
 
 
 def _array(texts: Iterable[str]) -> ctypes.Array[ctypes.c_char_p]:
-    encoded = [text.encode() for text in texts]
+    encoded = [os.fsencode(text) for text in texts]
     return (ctypes.c_char_p * len(encoded))(*encoded)
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -80,10 +80,17 @@ class Compiled:
 
     @staticmethod
     def unpack(data: bytes) -> Compiled:
-        """Back from pack()."""
+        """Back from pack(). Raises ValueError where it is nothing that pack() made."""
         end = 4 + int.from_bytes(data[:4], "little")
-        head = json.loads(data[4:end])
-        return Compiled(data[end:], head["signatures"], head["symbols"])
+        try:
+            head = json.loads(data[4:end])
+        except RecursionError as error:
+            raise ValueError(str(error)) from None
+        match head:
+            case {"signatures": dict(signatures), "symbols": dict(symbols)}:
+                if all(isinstance(text, str) for text in (*signatures.values(), *symbols.values())):
+                    return Compiled(data[end:], signatures, symbols)
+        raise ValueError("no signatures and symbols")
 
 
 def describe(unit: Unit) -> dict[str, object]:
@@ -129,16 +136,51 @@ def run(unit: Unit, commands: Iterable[Sequence[str | Path]], folder: Path) -> N
             )
 
 
+# Words of a rule end at spaces and line ends. A backslash before a line end continues the line.
+_WORD_OF_RULE = re.compile(rb"(?:\\+[ \t]|\\(?!\n)|[^ \n\\])+")
+
+
 def included(rule: Path, source: Path) -> list[str]:
     """The files of a rule for make, which compilers write with -MD; all but the source. It lies where they ran."""
-    words = re.split(r"(?<!\\)\s+", rule.read_text().replace("\\\n", " ").split(": ", 1)[1].strip())
-    paths = [os.path.join(rule.parent, word.replace("\\ ", " ")) for word in words]
-    return [path for path in dict.fromkeys(map(os.path.normpath, paths)) if path != str(source)]
+    words = [_unescaped(word) for word in _WORD_OF_RULE.findall(rule.read_bytes())]
+    first = next(index for index, word in enumerate(words) if word.endswith(b":")) + 1  # behind the target
+    named = [os.path.normpath(os.path.join(rule.parent, os.fsdecode(word))) for word in words[first:]]
+    paths = [path for name in named for path in _spellings(name)]
+    return [path for path in dict.fromkeys(paths) if path != str(source)]
+
+
+def _unescaped(word: bytes) -> bytes:
+    """A word as compilers mean it: "\\#" (where make would see a comment behind further backslashes), "$$", and a
+    backslash before a blank, with those before it doubled."""
+    word = re.sub(rb"(\\+)([ \t])", lambda match: match[1][: len(match[1]) // 2] + match[2], word)
+    return word.replace(b"\\#", b"#").replace(b"$$", b"$")
+
+
+def _spellings(path: str) -> list[str]:
+    """The files that a name in a rule stands for: where there is none of that name, those with backslashes in place of
+    slashes, which is how clang writes them."""
+    if os.path.exists(path):
+        return [path]
+    return list(_with_backslashes("/", path.lstrip("/"))) or [path]
+
+
+def _with_backslashes(folder: str, rest: str) -> Iterator[str]:
+    """The files below a folder that have a name once their backslashes are slashes, of which several count as one."""
+    try:
+        odd = [name for name in os.listdir(folder) if "\\" in name]
+    except OSError:
+        odd = []
+    for name in (rest.split("/", 1)[0], *odd):
+        path, beginning = os.path.join(folder, name), re.sub("/+", "/", name.replace("\\", "/") + "/").lstrip("/")
+        if rest + "/" == beginning and os.path.exists(path):
+            yield path
+        elif rest.startswith(beginning) and os.path.isdir(path):
+            yield from _with_backslashes(path, rest[len(beginning) :])
 
 
 def _advice(output: str) -> str:
     if "lld" in output and ("not found" in output or "unable to execute" in output):
-        return "\nThe linker is missing: install lld of the compiler's version (Debian: lld-19)"
+        return "\nThe linker is missing: install lld of the compiler's version (Debian: lld-19 for clang-19)"
     if "unknown target CPU" in output or "unsupported HIP gpu architecture" in output:
         return "\nThe compiler does not know the target: a newer clang may"
     return ""

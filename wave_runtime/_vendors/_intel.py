@@ -110,9 +110,9 @@ def _entry(signature: Signature, source: str, path: str | None) -> Any:
             return image.read_bytes(), included(rule, file)
 
     key = json.dumps(["sycl", 1, program.identity, folders, hashlib.sha256(text).hexdigest()])
-    kept = Cache(cache_folder()).get(hashlib.sha256(key.encode()).hexdigest(), build)
+    kept = Cache(cache_folder()).get(hashlib.sha256(key.encode()).hexdigest(), build, bytes)
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
-        file.write(kept.data)
+        file.write(kept.value)
         file.flush()
         library = ctypes.CDLL(file.name)
     function = library.wave_runtime_launch
