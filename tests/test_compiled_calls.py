@@ -51,7 +51,7 @@ def test_a_call_is_an_operator_of_its_kernel(vector_add: wave_runtime.Kernel) ->
     assert [re.sub("_[0-9a-f]{16}", "_HASH", name) for name in names] == ["wave_kernel.vector_add_HASH.block"]
     overload = getattr(torch.ops.wave_kernel, names[0].split(".")[1]).block
     assert str(overload._schema).split(".block", 1)[1] == (
-        "(Tensor a, Tensor b, Tensor(a!) c, SymInt n, SymInt grid_x, SymInt grid_y, SymInt grid_z, "
+        "(Tensor a, Tensor b, Tensor(a2!) c, SymInt n, SymInt grid_x, SymInt grid_y, SymInt grid_z, "
         "SymInt block_x, SymInt block_y, SymInt block_z, SymInt shared_memory) -> ()"
     )
     torch.library.opcheck(overload, (a, b, out, 500, 2, 1, 1, 256, 1, 1, 0))
@@ -79,6 +79,45 @@ def test_kernels_with_one_name_have_operators_of_their_own(vector_add: wave_runt
         other(a, a, out, 500, grid=2, block=256)
 
     assert len(set(launches_in(both))) == 2
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize(("count", "operator"), [(30, "wave_kernel.store_all_HASH.block"), (60, "wave.launch")])
+def test_many_written_pointers(count: int, operator: str, empty_cache: Path) -> None:
+    """More than there are letters for their alias sets, and more than torch's operators have arguments."""
+    parameters = ", ".join(f"int* p{i}" for i in range(count))
+    stores = " ".join(f"*p{i} = {i} + n;" for i in range(count))
+    source = f'extern "C" __global__ void store_all({parameters}, int n) {{ {stores} }}'
+    kernel = wave_runtime.compile(source, language="hip")["store_all"]
+    assert kernel.writes == tuple(range(count))
+
+    def store(outs: list[torch.Tensor]) -> list[torch.Tensor]:
+        kernel(*outs, 5, grid=1, block=1)
+        return [out + 1 for out in outs]
+
+    outs = [torch.zeros(1, dtype=torch.int32) for _ in range(count)]
+    names = launches_in(store, outs)
+    assert [re.sub("_[0-9a-f]{16}", "_HASH", name) for name in names] == [operator]
+    assert [out.item() for out in outs] == [i + 5 for i in range(count)]
+    outs = [torch.zeros(1, dtype=torch.int32) for _ in range(count)]
+    assert [out.item() for out in torch.compile(store, fullgraph=True)(outs)] == [i + 6 for i in range(count)]
+    assert [out.item() for out in outs] == [i + 5 for i in range(count)]
+
+
+@pytest.mark.needs("clang")
+def test_more_arguments_than_an_operator_has(empty_cache: Path) -> None:
+    def kernel(count: int) -> wave_runtime.Kernel:
+        parameters = ", ".join(f"int* p{i}" for i in range(count))
+        source = f'extern "C" __global__ void store({parameters}) {{ *p{count - 1} = 1; }}'
+        return wave_runtime.compile(source, language="hip")["store"]
+
+    outs = [torch.zeros(1, dtype=torch.int32) for _ in range(61)]
+    kernel(61).as_operator("wave_test::store_61", block=1)(*outs, 1)
+    assert outs[60].item() == 1
+    with pytest.raises(
+        ValueError, match=r"kernel 'store': an operator of its own would have 65 arguments .* 64 at most"
+    ):
+        kernel(62).as_operator("wave_test::store_62", block=1)
 
 
 OPTIONS: list[dict[str, object]] = [{"cooperative": True}, {"cluster": 1}, {"priority": 0}]

@@ -1,5 +1,7 @@
 #include "op/dedicated.h"
 
+#include <c10/util/Bitset.h>
+
 #include <mutex>
 #include <set>
 
@@ -28,6 +30,9 @@ constexpr GeometryArguments kGrid{"SymInt grid_x, SymInt grid_y, SymInt grid_z",
 constexpr GeometryArguments kGridAndBlock{
     "SymInt grid_x, SymInt grid_y, SymInt grid_z, SymInt block_x, SymInt block_y, SymInt block_z, SymInt shared_memory",
     7};
+
+/// More arguments no operator of torch has.
+constexpr size_t kMaxArguments = c10::utils::bitset::NUM_BITS();
 
 /// What all kernels of one operator share. Lives as long as the operator: until the process ends.
 struct Definition {
@@ -136,14 +141,14 @@ std::string schema_of(const Kernel& kernel, const std::string& name, const Geome
   std::string schema = name + "(";
   std::set<std::string> taken{"self", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared_memory"};
   const auto& parameters = kernel.signature().parameters;
-  char alias = 'a';
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (!parameters[i].is_pointer) {
       schema += schema_type(kernel, i);
     } else if (parameters[i].is_const) {
       schema += "Tensor ";
     } else {
-      schema += text("Tensor(", alias++, "!) ");
+      // Named as torch.library.infer_schema names alias sets: letters alone would end at z.
+      schema += text("Tensor(a", i, "!) ");
     }
     schema += argument_name(kernel, i, taken) + ", ";
   }
@@ -189,12 +194,17 @@ std::string define_operator(const Kernel& kernel, const std::string& name, const
   if (c10::Dispatcher::singleton().findOp({name, ""})) {
     throw ValueError(text("as_operator: there is an operator ", name, " already"));
   }
+  if (const size_t count = kernel.signature().parameters.size() + kGridOrOnes.count; count > kMaxArguments) {
+    throw ValueError(text("kernel '", kernel.name(), "': an operator of its own would have ", count,
+                          " arguments with those of the grid, and torch's have ", kMaxArguments,
+                          " at most: use torch.ops.wave.launch"));
+  }
   return define(space, short_name, kernel, options, kGridOrOnes);
 }
 
 bool can_have_operator(const Kernel& kernel) {
   const auto& parameters = kernel.signature().parameters;
-  return kernel.signature().mutability_known &&
+  return kernel.signature().mutability_known && parameters.size() + kGridAndBlock.count <= kMaxArguments &&
          std::none_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.type == Type::Bytes; });
 }
 

@@ -40,7 +40,7 @@ def test_opcheck_of_an_operator_of_one_kernel(driver: Driver, add: wave_runtime.
     name = f"conformance::add_{driver.name.replace('-', '_')}"
     operator = add.as_operator(name, block=256)
     assert str(operator._schema) == (
-        f"{name}(Tensor a, Tensor b, Tensor(a!) c, SymInt n, SymInt grid_x, SymInt grid_y=1, SymInt grid_z=1) -> ()"
+        f"{name}(Tensor a, Tensor b, Tensor(a2!) c, SymInt n, SymInt grid_x, SymInt grid_y=1, SymInt grid_z=1) -> ()"
     )
     a, b, c = driver.randn(500), driver.randn(500), driver.zeros(500, torch.float32)
     operator(a, b, c, 500, 2)
