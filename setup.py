@@ -7,13 +7,17 @@ libwave_hip_emulator.so  HIP's interface over the emulator
 """
 
 import os
+import shutil
+import sys
 from glob import glob
+from pathlib import Path
 from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command import editable_wheel
 
 try:
+    import torch
     from torch.utils.cpp_extension import BuildExtension, include_paths, library_paths
 except ImportError as error:
     raise SystemExit(
@@ -51,8 +55,29 @@ def sources(*folders: str) -> list[str]:
     return sorted(path for folder in folders for path in glob(f"csrc/{folder}/*.cpp"))
 
 
+def torch_requirement() -> str:
+    """What is built fits one release of torch; the sources fit many."""
+    release = ".".join(str(torch.__version__).split(".")[:2])
+    return "torch>=2.10" if "sdist" in sys.argv else f"torch=={release}.*"
+
+
 class Build(BuildExtension):
-    """Names the libraries as libraries are named, and lets what is built later link against them."""
+    """Names the libraries as libraries are named, and lets what is built later link against them.
+
+    Leaves the version of torch beside them, for wave_runtime/_abi.py, and beside the objects.
+    """
+
+    def run(self) -> None:
+        version = str(torch.__version__)
+        objects = Path(self.build_temp)
+        if (objects / "torch").exists() and (objects / "torch").read_text() != version:
+            for folder in ("op", "python"):  # torch's are system headers, whose changes no build notices
+                shutil.rmtree(objects / "csrc" / folder, ignore_errors=True)
+        objects.mkdir(parents=True, exist_ok=True)
+        (objects / "torch").write_text(version)
+        super().run()
+        package = Path("wave_runtime" if self.inplace else f"{self.build_lib}/wave_runtime")
+        (package / "_built_for.py").write_text(f'"""What setup.py built the libraries for."""\n\nTORCH = "{version}"\n')
 
     def get_ext_filename(self, ext_name: str) -> str:
         if self._is_library(ext_name):
@@ -104,6 +129,7 @@ def extension(name: str, folders: tuple[str, ...], libraries: tuple[str, ...], *
 
 
 setup(
+    install_requires=[torch_requirement()],
     ext_modules=[
         extension(EMULATOR, EMULATOR_FOLDERS, ()),
         extension(HIP_EMULATOR, ("hip_emulator",), ("wave_emulator",), "-fvisibility=hidden"),

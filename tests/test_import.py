@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import sysconfig
@@ -24,6 +25,32 @@ def python(code: str, path: Path = PACKAGE.parent) -> str:
 
 def test_ok() -> None:
     assert python("import wave_runtime; print('Wave Runtime OK')") == "Wave Runtime OK"
+
+
+REFUSED = """
+import sys, torch
+{before}
+try:
+    import wave_runtime
+except ImportError as error:
+    print(error, "wave_runtime._C" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "error"),
+    [
+        (
+            "torch.__version__ = '2.99.1+cu1'",
+            r"was built for torch (2\.\d+)\S*, and torch 2.99.1\+cu1 is .* torch==\1\.\*",
+        ),
+        ("sys.modules['wave_runtime._built_for'] = None", "is not built here: run `make build` in its sources"),
+    ],
+    ids=["another torch", "not built"],
+)
+def test_libraries_must_fit_the_torch(before: str, error: str) -> None:
+    """What is not built says so, too; nothing is loaded."""
+    assert re.match(rf"wave_runtime {error}.* False$", python(REFUSED.format(before=before)))
 
 
 RELOADS = """

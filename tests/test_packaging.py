@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -10,6 +11,7 @@ import venv
 from pathlib import Path
 
 import pytest
+import torch
 from requirements import does_not_apply, need
 from setuptools.command import editable_wheel
 from support import ROOT
@@ -32,6 +34,10 @@ def source_distribution(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return archive
 
 
+def requirements(metadata: str) -> list[str]:
+    return re.findall(r"^Requires-Dist: (.*)$", metadata, re.MULTILINE)
+
+
 def test_source_distribution_is_complete(source_distribution: Path) -> None:
     """Whatever git tracks is in it."""
     if not (ROOT / ".git").exists():
@@ -40,6 +46,15 @@ def test_source_distribution_is_complete(source_distribution: Path) -> None:
         packed = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     assert {name for name in tracked if not name.startswith(".")} - packed == set()
+
+
+def test_sources_fit_many_releases_of_torch(source_distribution: Path) -> None:
+    with tarfile.open(source_distribution) as archive:
+        names = {name.split("/", 1)[-1]: name for name in archive.getnames()}
+        metadata = archive.extractfile(names["PKG-INFO"])
+        assert metadata is not None
+        assert requirements(metadata.read().decode()) == ["torch>=2.10"]
+    assert "wave_runtime/_built_for.py" not in names
 
 
 @pytest.mark.timeout(1200)  # builds all of it
@@ -57,6 +72,9 @@ def test_installs_from_the_source_distribution(source_distribution: Path, tmp_pa
         "share/cmake/wave_runtime/wave_runtime-config-version.cmake",
     ):
         assert (tmp_path / "wave_runtime" / file).is_file(), file
+    (metadata,) = tmp_path.glob("wave_runtime-*.dist-info/METADATA")
+    release = ".".join(torch.__version__.split(".")[:2])
+    assert requirements(metadata.read_text()) == [f"torch=={release}.*"]
     code = LAUNCH.format(file=ROOT / "examples/kernels/binaries/basics.hsaco")
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(tmp_path)}, cwd="/", capture_output=True, text=True

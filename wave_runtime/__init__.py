@@ -12,6 +12,7 @@ from typing import Any as _Any
 
 import torch as _torch  # noqa: F401  first: the extension links against its libraries
 
+from wave_runtime import _abi as _abi  # raises where the libraries were built for another torch
 from wave_runtime import _kernel as _kernel  # says how torch.compile traces a call
 from wave_runtime import hooks
 from wave_runtime._C import (
