@@ -13,6 +13,7 @@
 #include "emulator/hostcall.h"
 #include "emulator/memory.h"
 #include "emulator/module.h"
+#include "emulator/printf_buffer.h"
 
 namespace wave::emulator {
 
@@ -90,8 +91,9 @@ class LaunchState {
   std::vector<u8> packet_bytes() const;
   std::vector<Region> regions() const;
 
-  std::unique_ptr<Hostcalls> hostcalls_;
-  std::vector<u8> queue_;  ///< what a queue pointer points to: zeros
+  std::unique_ptr<Hostcalls> hostcalls_;         ///< nullptr where the kernel makes none
+  std::unique_ptr<PrintfBuffer> printf_buffer_;  ///< nullptr where the kernel has none
+  std::vector<u8> queue_;                        ///< what a queue pointer points to: zeros
   std::vector<u8> kernarg_;
   std::vector<u8> packet_;  ///< hsa_kernel_dispatch_packet_t
   mutable u64 looks_at_clock_ = 0;

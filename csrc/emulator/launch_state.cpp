@@ -65,6 +65,10 @@ std::unique_ptr<Hostcalls> make_hostcalls(const KernelMetadata& metadata, u64 wo
                                                                  : nullptr;
 }
 
+std::unique_ptr<PrintfBuffer> make_printf_buffer(const KernelMetadata& metadata, const CodeObject& code) {
+  return has_argument(metadata, ValueKind::HiddenPrintfBuffer) ? std::make_unique<PrintfBuffer>(code) : nullptr;
+}
+
 }  // namespace
 
 LaunchState::LaunchState(const Dispatch& given)
@@ -81,6 +85,7 @@ LaunchState::LaunchState(const Dispatch& given)
       workgroups(product(given.grid)),
       max_resident(resident_workgroups(module.processor(), waves)),
       hostcalls_(make_hostcalls(kernel.metadata, std::min(workgroups, max_resident), waves)),
+      printf_buffer_(make_printf_buffer(kernel.metadata, module.code())),
       queue_(kQueueBytes),
       kernarg_(kernarg_bytes()),
       packet_(packet_bytes()),
@@ -116,6 +121,8 @@ u64 LaunchState::hidden_value(ValueKind kind) const {
       return reinterpret_cast<u64>(queue_.data());
     case ValueKind::HiddenHostcallBuffer:
       return hostcalls_->address();
+    case ValueKind::HiddenPrintfBuffer:
+      return printf_buffer_->address();
     case ValueKind::HiddenHeapV1:
       return DeviceHeap::get().record();
     default:
@@ -166,6 +173,7 @@ std::vector<Region> LaunchState::regions() const {
   add(packet_, "the dispatch packet");
   add(queue_, "the queue");
   if (hostcalls_ != nullptr) regions.push_back(hostcalls_->region());
+  if (printf_buffer_ != nullptr) regions.push_back(printf_buffer_->region());
   if (hostcalls_ != nullptr || has_argument(kernel.metadata, ValueKind::HiddenHeapV1)) {
     regions.push_back(DeviceHeap::get().region());
   }

@@ -272,6 +272,36 @@ def test_requests_that_are_refused(words: tuple[int, int, int], message: str) ->
         kernels()["request"](torch.tensor(words), grid=1, block=1)
 
 
+BUFFERED = r"""
+using Bytes = char __attribute__((address_space(1)));
+
+// As ROCm's device libraries have it (ockl/src/cprintf.cl).
+extern "C" __device__ __attribute__((used)) Bytes* __printf_alloc(unsigned bytes) {
+  using Buffer = unsigned __attribute__((address_space(1)))*;
+  Buffer buffer = ((const __attribute__((address_space(4))) Buffer*)__builtin_amdgcn_implicitarg_ptr())[9];
+  unsigned offset = __atomic_load_n(buffer, __ATOMIC_RELAXED);
+  do {
+    if (8 + offset + bytes > buffer[1]) return nullptr;
+  } while (!__atomic_compare_exchange_n(buffer, &offset, offset + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return (Bytes*)buffer + 8 + offset;
+}
+
+extern "C" __global__ void buffered(const char* format, const char* s) {
+  __builtin_printf("%d of %s: %.3f, %s, %lx\n", (int)threadIdx.x, "constant", 0.5 * threadIdx.x, s, 1l << 40);
+  if (threadIdx.x % 2 == 0) __builtin_printf(format, 2.5f, 7);
+}
+"""
+
+
+def test_printing_through_a_buffer(capfd: pytest.CaptureFixture[str]) -> None:
+    """What clang makes of printf with -mprintf-kind=buffered; all of it comes when the launch has ended."""
+    kernel = wave_runtime.compile(BUFFERED, options=["-mprintf-kind=buffered"])["buffered"]
+    kernel(characters("%g by its format, %d\n"), characters("a string of its own"), grid=2, block=3)
+    lines = [f"{i} of constant: {i / 2:.3f}, a string of its own, 10000000000" for i in range(3)]
+    expected = 2 * (lines + 2 * ["2.5 by its format, 7"])
+    assert sorted(printed(capfd).splitlines()) == sorted(expected)
+
+
 def test_text_comes_while_the_kernel_runs(capfd: pytest.CaptureFixture[str]) -> None:
     """It is flushed at once, so that a kernel that never ends shows how far it came."""
     source = """__global__ void k(int* p) { printf("before the loop\\n"); while (atomicAdd(p, 0) == 0); }"""

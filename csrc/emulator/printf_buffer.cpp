@@ -1,0 +1,91 @@
+#include "emulator/printf_buffer.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "base/error.h"
+#include "code_object/printf_formats.h"
+#include "emulator/op.h"
+#include "emulator/print_format.h"
+
+namespace wave::emulator {
+
+namespace {
+
+constexpr u64 kSize = 64 << 20;  ///< bytes, which take memory as they are written
+constexpr u64 kHead = 8;         ///< two dwords: the bytes that are used behind them, and the buffer's size
+
+u32 dword(const u8* at) {
+  u32 value = 0;
+  std::memcpy(&value, at, sizeof(value));
+  return value;
+}
+
+/// As words, the last one filled up with zeros.
+std::vector<u64> as_words(std::span<const u8> bytes) {
+  std::vector<u64> words((bytes.size() + 7) / 8);
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<u8*>(words.data()));
+  return words;
+}
+
+}  // namespace
+
+PrintfBuffer::PrintfBuffer(const CodeObject& code) : code_(code) {
+  void* const memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw RuntimeError(text("no memory for a printf buffer of ", kSize, " bytes"));
+  memory_ = static_cast<u8*>(memory);
+  const u32 size = kSize;
+  std::memcpy(memory_ + 4, &size, sizeof(size));
+}
+
+PrintfBuffer::~PrintfBuffer() {
+  std::string problem;
+  try {
+    if (dword(memory_) != 0) print();
+  } catch (const Fault& fault) {
+    problem = fault.reason;
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  if (!problem.empty())
+    std::fputs(text("wave_runtime: text that a kernel printed is lost: ", problem, "\n").c_str(), stderr);
+  munmap(memory_, kSize);
+}
+
+Region PrintfBuffer::region() const { return {address(), address() + kSize, true, "the printf buffer"}; }
+
+/// A record begins with a dword: bit 0 for stderr, bit 1 for a format by its number, and from bit 2 on its bytes.
+void PrintfBuffer::print() const {
+  const std::map<u64, std::string> formats = read_printf_formats(code_);
+  const u64 end = kHead + std::min<u64>(dword(memory_), kSize - kHead);
+  for (u64 at = kHead; at < end;) {
+    const u32 control = dword(memory_ + at);
+    const u64 size = control >> 2;
+    if (size <= sizeof(control) || size > end - at)
+      throw RuntimeError("the buffer is not as clang's code for HIP fills it");
+    print_record(formats, control, {memory_ + at + sizeof(control), size - sizeof(control)});
+    at += size;
+  }
+  std::fflush(stdout);
+}
+
+void PrintfBuffer::print_record(const std::map<u64, std::string>& formats, u32 control,
+                                std::span<const u8> record) const {
+  const bool is_error = control & 1, has_number = control & 2;
+  std::vector<u64> words = as_words(record);
+  if (has_number) {
+    const auto format = formats.find(words.front());
+    if (format == formats.end()) throw RuntimeError(text("no format has the number ", hex(words.front())));
+    const std::string& string = format->second;
+    const std::vector<u64> begin = as_words({reinterpret_cast<const u8*>(string.c_str()), string.size() + 1});
+    words.erase(words.begin());
+    words.insert(words.begin(), begin.begin(), begin.end());
+  }
+  const std::string line = print_format(words);
+  std::fwrite(line.data(), 1, line.size(), is_error ? stderr : stdout);
+}
+
+}  // namespace wave::emulator
