@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from torch import Tensor
@@ -11,29 +9,6 @@ from torch import Tensor
 import wave_runtime
 
 pytestmark = pytest.mark.usefixtures("clang")
-
-# Function, its reference in f64, where it is tried, and the largest error in units in the last place (docs/compile.md).
-MATH: list[tuple[str, Callable[[Tensor], Tensor], tuple[float, float], float]] = [
-    ("expf", torch.exp, (-80, 80), 1),
-    ("exp2f", torch.exp2, (-120, 120), 1),
-    ("exp10f", lambda x: 10**x, (-10, 10), 3),
-    ("expm1f", torch.expm1, (-10, 10), 3),
-    ("logf", torch.log, (1e-6, 100), 2),
-    ("log2f", torch.log2, (1e-6, 100), 1),
-    ("log10f", torch.log10, (1e-6, 100), 2),
-    ("log1pf", torch.log1p, (-0.99, 50), 3),
-    ("sinf", torch.sin, (-5000, 5000), 2),
-    ("cosf", torch.cos, (-5000, 5000), 2),
-    ("tanf", torch.tan, (-1.5, 1.5), 3),
-    ("tanhf", torch.tanh, (-10, 10), 2),
-    ("erff", torch.erf, (-5, 5), 5),
-    ("sqrtf", torch.sqrt, (0, 100), 0.5),
-    ("rsqrtf", torch.rsqrt, (1e-3, 100), 2),
-    ("floorf", torch.floor, (-50, 50), 0),
-    ("rintf", torch.round, (-50, 50), 0),
-    ("fabsf", torch.abs, (-50, 50), 0),
-    ("__expf", torch.exp, (-2, 2), 8),
-]
 
 
 def map_over(body: str, *tensors: Tensor, out: Tensor, head: str = "", threads: int = 64) -> Tensor:
@@ -49,32 +24,6 @@ def map_over(body: str, *tensors: Tensor, out: Tensor, head: str = "", threads: 
     size = max(tensor.numel() for tensor in tensors)
     module["map"](*tensors, out, size, grid=-(-size // threads), block=threads)
     return out
-
-
-@pytest.mark.parametrize(("name", "reference", "range", "bound"), MATH, ids=[case[0] for case in MATH])
-def test_math(name: str, reference: Callable[[Tensor], Tensor], range: tuple[float, float], bound: float) -> None:
-    x = torch.empty(4096).uniform_(*range)
-    y = map_over(f"out[i] = {name}(a[i]);", x, out=torch.empty(4096))
-    expected = reference(x.double())
-    _, exponent = torch.frexp(expected)
-    unit = 2.0 ** (exponent - 24).double()
-    error = ((y.double() - expected).abs() / unit)[expected != 0]
-    assert error.max() <= bound + 1e-6
-
-
-def test_special_values() -> None:
-    inf, nan = float("inf"), float("nan")
-    x = torch.tensor([0.0, -0.0, inf, -inf, nan])
-    for name, reference in (("expf", torch.exp), ("tanhf", torch.tanh), ("erff", torch.erf), ("log1pf", torch.log1p)):
-        y = map_over(f"out[i] = {name}(a[i]);", x, out=torch.empty(5))
-        torch.testing.assert_close(y, reference(x), equal_nan=True, rtol=0, atol=0)
-
-
-def test_powers() -> None:
-    x = torch.tensor([-2.0, -2.0, -2.0, 2.0, 0.0, 5.0, -1.0, 9.0])
-    y = torch.tensor([3.0, 2.0, 0.5, -3.0, 2.0, 0.0, 5.0, 0.5])
-    z = map_over("out[i] = powf(a[i], b[i]);", x, y, out=torch.empty(8))
-    torch.testing.assert_close(z, x**y, equal_nan=True, rtol=1e-6, atol=0)
 
 
 def test_indices() -> None:
