@@ -68,6 +68,7 @@ def test_installs_from_the_source_distribution(source_distribution: Path, tmp_pa
         "include/wave_runtime.hpp",
         "device/hip/hip_runtime.h",
         "device/wave_device/math.h",
+        "device/wave_device/math/polynomials.h",
         "share/cmake/wave_runtime/wave_runtime-config.cmake",
         "share/cmake/wave_runtime/wave_runtime-config-version.cmake",
     ):
