@@ -1,6 +1,8 @@
 # make demo    build, and run every example kernel and a transformer block of them beside torch; draws demo.png
 # make train   build, and train a small transformer on our operators, and the same in torch; draws training.png
-# make test    build, and run all tests
+# make test    build, and run the tests, but those that take minutes
+# make test-all   build, and run all tests: with a build of the source distribution and hundreds of Wave kernels; then asan,
+#              tsan and fuzz
 # make test-wave   compile hundreds of Wave kernels, and compare each with torch
 # make test-wave-lang WAVE_SOURCE=path   run wave-lang's own tests, of a checkout of iree-org/wave at v3.9.1, on CPU tensors
 # make test-iree-turbine TURBINE_SOURCE=path   run iree-turbine's tests of its runtime and operators, of a checkout at
@@ -11,6 +13,7 @@
 #              libFuzzer); random kernels against the host (needs clang-19)
 # make tsan   launch kernels from several threads and streams under ThreadSanitizer
 # make asan   the same under AddressSanitizer and UndefinedBehaviorSanitizer, and the emulator's tests in Python
+# make mutants   break the product in MUTANTS small ways, one at a time, and report what the tests do not notice: hours
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make clean   remove what was built, .venv included
 #
@@ -20,6 +23,7 @@
 # test_processes   that run the tests side by side: 2
 # wave_tests   of `make test-wave-lang`: files, folders or ids of tests; by default all
 # turbine_tests   of `make test-iree-turbine`: the same; by default tests/runtime tests/ops
+# MUTANTS   how many `make mutants` draws: 200
 # VENV    the environment; one that exists is used as it is
 # PYTHON  the interpreter that makes it
 
@@ -28,13 +32,14 @@ TORCH ?= torch==2.13.0
 VENV ?= .venv
 CLANGXX ?= $(firstword $(foreach name,clang++-19 clang++-18 clang++-17 clang++,$(shell command -v $(name))) clang++)
 FUZZ_SECONDS ?= 60
+MUTANTS ?= 200
 
 python := $(VENV)/bin/python
 tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-wave test-wave-lang test-iree-turbine bench lint fuzz tsan asan asan-python wave clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine bench lint fuzz tsan asan asan-python mutants wave clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -50,6 +55,10 @@ train: build
 # A file's tests share what its fixtures make, so they stay in one process; files go out in their order, the longest first.
 test: build
 	$(python) -m pytest -n $(test_processes) --dist loadfile --no-loadscope-reorder $(tests)
+
+test-all: wave build
+	$(python) -m pytest -n $(test_processes) --dist loadfile --no-loadscope-reorder -m '' $(tests)
+	$(MAKE) asan tsan fuzz
 
 test-wave: wave build
 	$(python) -m pytest tests/wave -m ''
@@ -138,6 +147,9 @@ asan: asan-python
 asan-python: build/asan/package/.built
 	LD_PRELOAD='$(foreach name,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))' ASAN_OPTIONS=detect_leaks=0 \
 	  UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/asan/package $(VENV)/bin/pytest --capture=sys $(sanitized_tests)
+
+mutants: build
+	$(python) tools/mutate.py --count $(MUTANTS) --json build/mutants.json
 
 wave: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-wave.txt

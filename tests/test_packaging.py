@@ -57,6 +57,7 @@ def test_sources_fit_many_releases_of_torch(source_distribution: Path) -> None:
     assert "wave_runtime/_built_for.py" not in names
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1200)  # builds all of it
 def test_installs_from_the_source_distribution(source_distribution: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]

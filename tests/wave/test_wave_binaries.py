@@ -20,7 +20,7 @@ pytestmark = pytest.mark.needs("wave-lang")
     "names",
     [
         pytest.param(["gemm_f16_16x16x16", "softmax_f32_256"], id="two"),
-        pytest.param(NAMES, id="all", marks=pytest.mark.wave_grid),
+        pytest.param(NAMES, id="all", marks=pytest.mark.long),
     ],
 )
 def test_sources_make_the_binaries(names: list[str], tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_sources_make_the_binaries(names: list[str], tmp_path: Path) -> None:
     assert different == []
 
 
-@pytest.mark.wave_grid
+@pytest.mark.long
 def test_every_wave_binary_has_a_source(tmp_path: Path) -> None:
     code = "import build; print(*sorted(build.wave_builders()), sep='\\n')"
     done = subprocess.run([sys.executable, "-c", code], cwd=EXAMPLES, check=True, capture_output=True, text=True)

@@ -35,6 +35,6 @@ def compile_kernel(expression: str, path: Path) -> None:
 def grid(cases: Iterable[tuple[object, ...]]) -> list[object]:
     """Parameters of a test. `make test` runs the first, `make test-wave` all."""
     return [
-        pytest.param(*case, id="-".join(map(str, case)), marks=[pytest.mark.wave_grid] if i else [])
+        pytest.param(*case, id="-".join(map(str, case)), marks=[pytest.mark.long] if i else [])
         for i, case in enumerate(cases)
     ]
