@@ -27,9 +27,9 @@ class Image:
 
     @property
     def processor(self) -> str:
-        """The target without its features: "gfx942"."""
+        """Whose instructions it has: "gfx942"; of code for a generic target those that the emulator runs it as."""
         target: str = self.parsed["target"]
-        return target.split(":")[0]
+        return _C.emulated_processor(target) or target.split(":")[0]
 
     def code(self, name: str, address: int, size: int) -> bytes:
         """The whole words of a function's instructions."""

@@ -106,13 +106,12 @@ std::optional<Target> bundle_entry_target(std::string_view id) {
   const std::string_view kind = id.substr(0, dash);
   const auto kinds = {"hip"sv, "hipv4"sv, "openmp"sv, "cuda"sv};
   if (dash == id.npos || std::ranges::find(kinds, kind) == kinds.end()) return std::nullopt;
-  const std::string_view triple = id.substr(dash + 1);
-  size_t processor = triple.npos;
-  if (triple.starts_with(kAmdTriple)) processor = triple.find("gfx");
-  if (triple.starts_with(kNvidiaTriple)) processor = triple.find("sm_");
-  if (processor == triple.npos) return std::nullopt;
+  std::string_view target = id.substr(dash + 1);
+  const bool is_nvidia = target.starts_with(kNvidiaTriple);
+  if (!is_nvidia && !target.starts_with("amdgcn-") && !target.starts_with("amdgpu")) return std::nullopt;
+  if (is_nvidia) target.remove_prefix(std::min(target.find("sm_"), target.size()));
   try {
-    return Target::parse(triple.substr(processor));
+    return Target::parse(target);
   } catch (const ValueError&) {
     return std::nullopt;  // a processor that this version does not know: it stays listed
   }

@@ -12,6 +12,7 @@ namespace wave {
 struct Processor {
   const char* name;
   uint8_t elf_machine;  ///< EF_AMDGPU_MACH
+  const char* family;   ///< of the processors that one generic processor covers, as triples write it: "9.4"
   uint8_t major;        ///< of the instruction set: gfx942 is 9.4
   uint8_t minor;
   bool sramecc;        ///< whether a code object may fix this feature
@@ -53,9 +54,9 @@ struct Target {
 
   bool operator==(const Target&) const = default;
 
-  /// Reads "sm_90a", or "gfx942:sramecc+:xnack-", with or without the triple "amdgcn-amd-amdhsa--" in front. A feature
-  /// that the text leaves out is `Any` where the processor has it, and a generic target is of version 1. Throws
-  /// ValueError.
+  /// Reads "sm_90a", or "gfx942:sramecc+:xnack-", with or without a triple in front: "amdgcn-amd-amdhsa--", or, since
+  /// LLVM 24, "amdgpu9.42-amd-amdhsa-unknown-", which may stand for the processor. A feature that the text leaves out
+  /// is `Any` where the processor has it, and a generic target is of version 1. Throws ValueError.
   static Target parse(std::string_view id);
 
   /// Reads e_flags of an AMDGPU ELF whose EI_ABIVERSION is `abi_version` (1 to 4: code object v3 to v6). An unknown

@@ -31,9 +31,9 @@ constexpr ProcessorTraits kProcessors[] = {
 
 }  // namespace
 
-const ProcessorTraits* find_processor_traits(std::string_view name) {
+const ProcessorTraits* find_processor_for(const Target& code) {
   for (const ProcessorTraits& processor : kProcessors) {
-    if (processor.name == name) return &processor;
+    if (code.runs_on(Target::parse(processor.name))) return &processor;
   }
   return nullptr;
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "code_object/target.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
@@ -21,8 +22,9 @@ struct ProcessorTraits {
   bool keeps_other_half;       ///< results of 16 bits keep the other half of their register, others clear it
 };
 
-/// The processor of this name, or nullptr where the emulator does not run its code.
-const ProcessorTraits* find_processor_traits(std::string_view name);
+/// The processor that runs code for a target: the target's own, or one that a generic target covers; nullptr where the
+/// emulator does not run such code.
+const ProcessorTraits* find_processor_for(const Target& code);
 
 /// All of them, the one that code is usually built for first.
 std::span<const ProcessorTraits> all_processors();

@@ -114,10 +114,16 @@ std::vector<std::string_view> implemented_instructions() {
   return names;
 }
 
+/// The processor that the emulator runs code for a target as, or None where it does not run such code.
+std::optional<std::string> emulated_processor(const std::string& target) {
+  const emulator::ProcessorTraits* processor = emulator::find_processor_for(Target::parse(target));
+  return processor == nullptr ? std::nullopt : std::optional<std::string>(processor->name);
+}
+
 /// Why the emulator cannot run the instruction at the start of `data`, or None.
 std::optional<std::string> unsupported(const std::string& processor, const py::bytes& data) {
   const isa::InstructionSet* set = isa::InstructionSet::find(processor);
-  if (set == nullptr || emulator::find_processor_traits(processor) == nullptr)
+  if (set == nullptr || emulated_processor(processor) != processor)
     throw ValueError(text("the emulator does not run code for ", processor));
   const std::string_view bytes = data;
   std::vector<uint32_t> words(bytes.size() / 4);
@@ -156,6 +162,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("embedded_code", &code_of, py::arg("handle"));
   module.def("emulator_statistics", &emulator_statistics);
   module.def("implemented_instructions", &implemented_instructions);
+  module.def("emulated_processor", &emulated_processor, py::arg("target"));
   module.def("unsupported", &unsupported, py::arg("processor"), py::arg("data"));
   set_interrupt_check(check_signals);
   set_wait_runner(wait_without_lock);

@@ -68,6 +68,29 @@ def test_the_most_specific_entry_is_taken(target: str, taken: str) -> None:
     assert _C.read_code_object(corpus_file("bundle_choice.hipfb"), target)["target"] == taken
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "hip-amdgcn-amd-amdhsa-gfx942",
+        "hip-amdgpu9.42-amd-amdhsa--gfx942",
+        "hipv4-amdgpu9.42-amd-amdhsa-unknown-gfx942",
+        "hipv4-amdgpu9.42-amd-amdhsa--",
+        "hip-amdgpu9.4-amd-amdhsa--gfx942:xnack-",
+        "openmp-amdgpu-amd-amdhsa--gfx942",
+    ],
+)
+def test_forms_of_entries(entry: str) -> None:
+    """clang names entries by the triple, whose form has changed."""
+    code = corpus_file("asm_target_none.co")
+    bundle = raw_bundle([("host-x86_64-unknown-linux-gnu-", b""), (entry, code)])
+    assert _C.image(bundle, "gfx942:xnack-") == _C.image(bundle) == code
+
+
+def test_an_entry_whose_triple_contradicts_its_processor_is_for_no_gpu() -> None:
+    with pytest.raises(ValueError, match="no entry is for a known GPU; the entries are hip-amdgpu9.0a-amd-amdhsa--gfx"):
+        _C.image(raw_bundle([("hip-amdgpu9.0a-amd-amdhsa--gfx942", corpus_file("asm_target_none.co"))]))
+
+
 def test_order_does_not_matter() -> None:
     entries = [
         (f"{PREFIX}gfx942", corpus_file("asm_args_pad.co")),

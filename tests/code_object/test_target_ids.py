@@ -16,7 +16,12 @@ XNACK, SRAMECC = 0x100, 0x400  # the value "any" of the two fields in code objec
 LATER = {
     "gfx950": 0x54F,
     "gfx1153": 0x58,
+    "gfx1154": 0x57,
+    "gfx1170": 0x5D,
     "gfx1250": 0x549,
+    "gfx1310": 0x50,
+    "gfx11-7-generic": 1 << 24 | 0x62,
+    "gfx13-generic": 1 << 24 | 0x63,
     "gfx12-5-generic": 1 << 24 | 0x55B,
     "gfx9-4-generic": 1 << 24 | 0x55F,
 }
@@ -26,10 +31,43 @@ COVERED = {
     "gfx9-4-generic": ["gfx940", "gfx941", "gfx942", "gfx950"],
     "gfx10-1-generic": ["gfx1010", "gfx1011", "gfx1012", "gfx1013"],
     "gfx10-3-generic": ["gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"],
-    "gfx11-generic": ["gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"],
+    "gfx11-generic": [f"gfx{number}" for number in (1100, 1101, 1102, 1103, 1150, 1151, 1152, 1153, 1154)],
+    "gfx11-7-generic": ["gfx1170"],
     "gfx12-generic": ["gfx1200", "gfx1201"],
     "gfx12-5-generic": ["gfx1250"],
+    "gfx13-generic": ["gfx1310"],
 }
+
+# As LLVM 24 writes them (Triple::getArchName), by the processors that they stand for.
+SUBARCHES = {
+    "gfx600": "6.00",
+    "gfx705": "7.05",
+    "gfx810": "8.10",
+    "gfx906": "9.06",
+    "gfx908": "9.08",
+    "gfx90a": "9.0a",
+    "gfx90c": "9.0c",
+    "gfx942": "9.42",
+    "gfx950": "9.50",
+    "gfx1013": "10.13",
+    "gfx1036": "10.36",
+    "gfx1100": "11.00",
+    "gfx1154": "11.54",
+    "gfx1170": "11.70",
+    "gfx1201": "12.01",
+    "gfx1250": "12.50",
+    "gfx1310": "13.10",
+    "gfx9-generic": "9",
+    "gfx9-4-generic": "9.4",
+    "gfx10-1-generic": "10.1",
+    "gfx10-3-generic": "10.3",
+    "gfx11-generic": "11",
+    "gfx11-7-generic": "11.7",
+    "gfx12-generic": "12",
+    "gfx12-5-generic": "12.5",
+    "gfx13-generic": "13",
+}
+ENVIRONMENTS = st.sampled_from(["", "unknown", "llvm", "opencl"])
 
 
 def features_of(processor: str) -> list[str]:
@@ -52,6 +90,53 @@ def test_a_normal_id_stays_as_it_is(target: str) -> None:
     assert _C.normal_target(f"amdgcn-amd-amdhsa-unknown-{target}") == target
 
 
+@relaxed
+@given(target_ids(sorted(SUBARCHES)), ENVIRONMENTS)
+def test_triples_that_name_the_processor(target: str, environment: str) -> None:
+    """Their architecture is that of the processor or of its family, and may stand for it. LLVM's tools write it so from
+    version 24 on; llvm-objdump writes "amdgpu" alone."""
+    processor, *features = target.split(":")
+    family = next((generic for generic, members in COVERED.items() if processor in members), processor)
+    for subarch in ("", SUBARCHES[processor], SUBARCHES[family]):
+        assert _C.normal_target(f"amdgpu{subarch}-amd-amdhsa-{environment}-{target}") == target
+    alone = "".join(f":{feature}" for feature in features)
+    assert _C.normal_target(f"amdgpu{SUBARCHES[processor]}-amd-amdhsa-{environment}-{alone}") == target
+
+
+@relaxed
+@given(st.sampled_from(sorted(SUBARCHES)), st.sampled_from(sorted(SUBARCHES)), ENVIRONMENTS)
+def test_triples_that_contradict_the_processor(named: str, other: str, environment: str) -> None:
+    triple = f"amdgpu{SUBARCHES[other]}-amd-amdhsa-{environment}-{named}"
+    if named == other or named in COVERED.get(other, []) or other in COVERED.get(named, []):
+        assert _C.normal_target(triple) == named
+    else:
+        with pytest.raises(ValueError, match=f"{named} is not a processor of amdgpu{re.escape(SUBARCHES[other])}$"):
+            _C.normal_target(triple)
+
+
+@relaxed
+@given(
+    st.one_of(
+        st.text(max_size=60),
+        st.lists(
+            st.sampled_from(
+                ["amdgcn", "amdgpu", "9.42", "9", ".", "-", "--", "-amd-amdhsa-", "unknown", "gfx942", "gfx9-4-generic"]
+                + [":", "xnack+", "sramecc-", "sm_90", "amd", "amdhsa", "gfx", "generic"]
+            ),
+            max_size=12,
+        ).map("".join),
+    )
+)
+def test_any_text_is_a_target_or_a_value_error(text: str) -> None:
+    """What is read stays what it is when it is read again."""
+    try:
+        normal = _C.normal_target(text)
+    except ValueError as error:
+        assert str(error).startswith("target id ")  # noqa: PT017  most texts are none
+    else:
+        assert _C.normal_target(normal) == normal
+
+
 def test_features_in_another_order() -> None:
     assert _C.normal_target("gfx90a:xnack-:sramecc+") == "gfx90a:sramecc+:xnack-"
 
@@ -72,6 +157,18 @@ def test_features_in_another_order() -> None:
         ("gfx900:sramecc-", "gfx900 has no feature sramecc"),
         ("sm_90:xnack+", 'unknown processor "sm_90"'),
         ("amdgcn-amd-amdpal--gfx942", "unknown processor"),
+        ("amdgcn-amd-amdhsa--", 'unknown processor ""'),
+        ("amdgpu-amd-amdhsa--", 'unknown processor ""'),
+        ("amdgpu99.99-amd-amdhsa--", "unknown processor amdgpu99.99"),
+        ("amdgpufoo-amd-amdhsa--gfx803", "gfx803 is not a processor of amdgpufoo"),
+        ("amdgpu9-amd-amdhsa--gfx90a", "gfx90a is not a processor of amdgpu9"),
+        ("amdgpu9.42-amd-amdhsa-unknown-gfx9999", 'unknown processor "gfx9999"'),
+        ("amdgpu9.42-amd-amdpal--gfx942", "unknown processor"),
+        ("amdgcn9.42-amd-amdhsa--gfx942", "unknown processor"),
+        ("amdgpu9.42-amd-amdhsa", "unknown processor"),
+        ("x-amdgpu9.42-amd-amdhsa--gfx942", "unknown processor"),
+        ("amdgpu9.42-amd-amdhsa-unknown-gfx942 ", "unknown processor"),
+        ("amdgpu9.00-amd-amdhsa--gfx900:sramecc+", "gfx900 has no feature sramecc"),
     ],
 )
 def test_what_is_no_target_id(target: str, reason: str) -> None:
