@@ -87,7 +87,9 @@ def test_forms_of_entries(entry: str) -> None:
 
 
 def test_an_entry_whose_triple_contradicts_its_processor_is_for_no_gpu() -> None:
-    with pytest.raises(ValueError, match="no entry is for a known GPU; the entries are hip-amdgpu9.0a-amd-amdhsa--gfx"):
+    with pytest.raises(
+        ValueError, match=r"no entry is for a known GPU; the entries are hip-amdgpu9\.0a-amd-amdhsa--gfx"
+    ):
         _C.image(raw_bundle([("hip-amdgpu9.0a-amd-amdhsa--gfx942", corpus_file("asm_target_none.co"))]))
 
 

@@ -54,7 +54,7 @@ def with_processor(binary: bytes, machine: int) -> bytes:
     return binary[:48] + struct.pack("<I", flags & ~0xFF | machine) + binary[52:]
 
 
-GFX90A, GFX942 = 0x3F, 0x4C
+GFX90A, GFX942, GFX9_4_GENERIC = 0x3F, 0x4C, 0x5F
 
 
 def for_gfx90a(entry: int) -> bytes:
@@ -100,6 +100,36 @@ def test_the_entry_of_a_bundle_that_fits(driver: Driver) -> None:
     assert entry_of(driver, module) == 2
     with pytest.raises(ValueError, match="was built for gfx90a, "):
         entry_of(driver, wave_runtime.load(bundle(("gfx90a", for_gfx90a(1))), signature=SIGNATURES))
+
+
+def for_generic(entry: int, machine: int = GFX9_4_GENERIC) -> bytes:
+    """The build, which uses nothing that a part of the family lacks, for a generic target of version 1, in v6."""
+    binary = bytearray(with_processor(BINARY.read_bytes(), machine))
+    assert binary.count(b"amdgcn-amd-amdhsa--gfx942") == 1
+    at = binary.index(b"amdhsa.target") + len(b"amdhsa.target")
+    assert binary[at : at + 2] == b"\xb9a"  # a text of 25 bytes
+    binary[at + 1 : at + 26] = b"amdgpu9.4-amd-amdhsa-any-"  # and the processor is that of the triple
+    binary[8] = 4
+    binary[51] = 1
+    return marked(bytes(binary), entry)
+
+
+def test_generic_targets(driver: Driver) -> None:
+    """What they cover runs them, where there is no build for it alone, and one for another device changes nothing."""
+    if driver.is_nvidia:
+        does_not_apply("generic targets are AMD's")
+    generic = ("gfx9-4-generic", for_generic(1))
+    own, other = ("gfx942", marked(BINARY.read_bytes(), 2)), ("gfx90a", for_gfx90a(3))
+    for entries, expected in (
+        ([generic], 1),
+        ([generic, other], 1),
+        ([other, generic], 1),
+        ([generic, own], 2),
+        ([own, generic], 2),
+    ):
+        module = wave_runtime.load(bundle(*entries), signature=SIGNATURES)
+        assert entry_of(driver, module) == expected
+        assert entry_of(driver, wave_runtime.load(bundle(*entries), target="gfx942", signature=SIGNATURES)) == expected
 
 
 @pytest.mark.needs("clang-offload-bundler")
