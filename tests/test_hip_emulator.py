@@ -62,6 +62,24 @@ def test_fault_is_described(run: Run) -> None:
     assert re.search(r"a store of 4 bytes into the hipMalloc at 0x\w+ of 65536 bytes, which was freed", text)
 
 
+def test_kernels_print(run: Run) -> None:
+    done = run("printing")
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2 * 2 * 2 * 64
+    assert lines.count("pid (1, 0, 0) idx (35) value: 99.000000") == 2
+    assert lines.count("pid (1, 0, 0) idx () program: 0x00000001") == 2 * 64
+
+
+def test_assertions_are_described(run: Run) -> None:
+    text = run("assertion").stderr
+    message = "device assertion failed: 'value is too large'"
+    assert re.search(rf"^{message}, in ", text, re.MULTILINE)
+    assert (
+        f"HIP emulator: kernel fault: kernel 'assert_kernel' on the gfx942 emulator: the kernel has aborted: {message}"
+        in text
+    )
+
+
 def test_lost_arguments_are_reported(run: Run) -> None:
     text = run("unlisted_arguments").stderr
     assert "kernel 'load_at': the 24 bytes of arguments in extra do not arrive: HIP passes what .args" in text

@@ -85,6 +85,27 @@ TEST(launches) {
   EXPECT_EQ(registers > 0 && blocks == 8, true);
 }
 
+/// What Triton's device_print writes, by ROCm's device libraries.
+TEST(printing) {
+  const Loaded module(root + "/tests/emulator/kernels/triton_print.hsaco");
+  const Buffer<float> x(ramp(0));
+  for (int launches = 0; launches < 2; ++launches) {
+    OK(launch(module["print_kernel"], 2, 64, nullptr, x.data, 100, nullptr, nullptr));
+  }
+  OK(api.hipDeviceSynchronize());
+}
+
+TEST(assertion) {
+  const Loaded module(root + "/tests/emulator/kernels/triton_assert.hsaco");
+  const Buffer<float> x(ramp(0));
+  OK(launch(module["assert_kernel"], 1, 64, nullptr, x.data, 64, nullptr, nullptr));
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(x.values()[63], 64.0f);
+  OK(launch(module["assert_kernel"], 2, 64, nullptr, x.data, 128, nullptr, nullptr));
+  EXPECT_EQ(api.hipDeviceSynchronize(), 710);
+  EXPECT_EQ(std::string(api.hipGetErrorName(710)) == "hipErrorAssert", true);
+}
+
 /// Of a buffer of arguments arrives what the file's metadata lists, as on AMD's runtime: nothing where it lists none.
 TEST(unlisted_arguments) {
   const Loaded module(probes());
