@@ -88,6 +88,10 @@ class LoadedFunction {
   virtual FunctionInfo info() const = 0;
   /// Workgroups that a multiprocessor holds at once; 0: the block cannot be launched.
   virtual uint32_t occupancy(uint32_t block_size, uint32_t shared_memory) const = 0;
+  /// Workgroups that the device holds at once: so many a cooperative grid may have.
+  virtual uint64_t resident_workgroups(const DeviceInfo& device, uint32_t block_size, uint32_t shared_memory) const {
+    return uint64_t{device.multiprocessors} * occupancy(block_size, shared_memory);
+  }
 };
 
 /// A variable of a module in device memory.

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "emulator/device_heap.h"
 #include "emulator/dispatch.h"
+#include "emulator/residency.h"
 
 namespace wave::emulator {
 
@@ -54,10 +55,11 @@ u64 entry_address(const Module& module, const KernelInfo& kernel) {
   return module.load_address(kernel.entry_address) + (kernel.descriptor->kernarg_preload_length > 0 ? 256 : 0);
 }
 
-u64 resident_workgroups(const ProcessorTraits& processor, u32 waves) {
-  const ProcessorLimits* limits = find_processor_limits(processor.name);
-  const u64 slots = limits != nullptr ? u64{limits->simds} * limits->waves_per_simd / waves : 1;
-  return processor.compute_units * std::max<u64>(slots, 1);
+/// A workgroup that is too large for the device's registers runs all the same, one on each compute unit.
+u64 most_under_way(const Module& module, const KernelInfo& kernel, u32 work_items, u32 lds_bytes) try {
+  return resident_workgroups(module.code().target(), kernel, work_items, lds_bytes);
+} catch (const ValueError&) {
+  return module.processor().compute_units;
 }
 
 std::unique_ptr<Hostcalls> make_hostcalls(const KernelMetadata& metadata, u64 workgroups, u32 waves) {
@@ -83,7 +85,7 @@ LaunchState::LaunchState(const Dispatch& given)
       scratch_size(scratch_bytes(kernel.metadata)),
       entry(entry_address(module, kernel)),
       workgroups(product(given.grid)),
-      max_resident(resident_workgroups(module.processor(), waves)),
+      max_resident(most_under_way(module, kernel, work_items, lds_size)),
       hostcalls_(make_hostcalls(kernel.metadata, std::min(workgroups, max_resident), waves)),
       printf_buffer_(make_printf_buffer(kernel.metadata, module.code())),
       queue_(kQueueBytes),

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/processor.h"
 #include "hip_emulator/api.h"
 
 namespace wave::hip {

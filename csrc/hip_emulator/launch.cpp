@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/host_threads.h"
-#include "code_object/occupancy.h"
 #include "emulator/dispatch.h"
+#include "emulator/residency.h"
 
 namespace wave::hip_emulator {
 
@@ -87,10 +87,9 @@ void check_geometry(const LaunchRequest& request, const KernelInfo& kernel) {
 }
 
 uint64_t resident_workgroups(const LaunchRequest& request, const LoadedModule& module, const KernelInfo& kernel) {
-  constexpr uint64_t kComputeUnits = 304;
   const auto items = static_cast<uint32_t>(request.block[0] * request.block[1] * request.block[2]);
   const uint32_t lds = kernel.metadata.group_segment_fixed_size + static_cast<uint32_t>(request.shared_memory);
-  return kComputeUnits * occupancy(module.emulated.code().target(), kernel, items, lds).workgroups_per_unit;
+  return emulator::resident_workgroups(module.emulated.code().target(), kernel, items, lds);
 }
 
 void check(const LaunchRequest& request, const KernelFunction& function) {

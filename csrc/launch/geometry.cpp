@@ -126,8 +126,8 @@ class Check {
   void cooperative() const {
     if (!function_.device->cooperative) refuse("cooperative=True: ", device(), " has no cooperative launches");
     const auto block_size = static_cast<uint32_t>(product(block_));
-    const int64_t resident = int64_t{function_.device->multiprocessors} *
-                             function_.function->occupancy(block_size, static_cast<uint32_t>(options_.shared_memory));
+    const auto resident = static_cast<int64_t>(function_.function->resident_workgroups(
+        *function_.device, block_size, static_cast<uint32_t>(options_.shared_memory)));
     const Extents& grid = options_.grid;
     // Each extent alone must fit, so that the product cannot overflow.
     if (grid[0] > resident || grid[1] > resident || grid[2] > resident || product(grid) > resident) {

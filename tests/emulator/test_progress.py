@@ -161,3 +161,36 @@ def test_deterministic_launches_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
         after = run(words, State(8))
         assert after.s[:, 20].tolist() == [200 * wave + 100 for wave in range(8)]
         assert after.s[:, 22].tolist() == [20 * wave + 20 for wave in range(8)]
+
+
+GRID_BARRIER = """
+extern "C" __global__ void grid_barrier(unsigned* arrived, unsigned* seen, unsigned workgroups) {
+  extern __shared__ unsigned lds[];
+  lds[threadIdx.x] = blockIdx.x;
+  if (threadIdx.x == 0) {
+    __hip_atomic_fetch_add(arrived, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    while (__hip_atomic_load(arrived, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) != workgroups) __builtin_amdgcn_s_sleep(1);
+    seen[blockIdx.x] = lds[0] + 1;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("mode", ["-mcumode", "-mno-cumode"])
+@pytest.mark.parametrize(("target", "units"), [("gfx942", 304), ("gfx1100", 96), ("gfx1201", 64)])
+def test_cooperative_grids_at_the_limit_end(
+    target: str, units: int, mode: str, monkeypatch: pytest.MonkeyPatch, empty_cache: Path
+) -> None:
+    """With all LDS of a compute unit for a workgroup each of them holds one. A workgroup processor is two of them."""
+    monkeypatch.setenv("WAVE_RUNTIME_MAX_INSTRUCTIONS", "100000")  # of a wave: a barrier that never ends is a fault
+    kernel = wave_runtime.compile(GRID_BARRIER, target=target, options=[mode])["grid_barrier"]
+
+    def launch(workgroups: int) -> torch.Tensor:
+        arrived, seen = torch.zeros(1, dtype=torch.uint32), torch.zeros(workgroups, dtype=torch.uint32)
+        options = {"block": 32, "shared_memory": 64 * 1024, "cooperative": True}
+        kernel(arrived, seen, workgroups, grid=workgroups, **options)
+        return seen.to(torch.int64)
+
+    assert torch.equal(launch(units), torch.arange(1, units + 1))
+    with pytest.raises(ValueError, match=rf"kernel 'grid_barrier'.* must be resident at once, and .* holds {units} work"):
+        launch(units + 1)

@@ -23,15 +23,16 @@ class EmulatorDriver : public Driver {
   void synchronize(int, void*) override {}
 
  private:
+  static constexpr char kProcessor[] = "gfx942";
   static constexpr uint32_t kAny = ~uint32_t{0};
   /// An MI300X, whose features are at no setting: code for any of them runs.
   const DeviceInfo device_{.name = "emulator",
-                           .target = Target::parse("gfx942"),
+                           .target = Target::parse(kProcessor),
                            .max_grid = {kAny, kAny, kAny},
                            .max_block = {1024, 1024, 1024},
                            .max_block_size = 1024,
                            .shared_memory = 64 * 1024,
-                           .multiprocessors = 304,
+                           .multiprocessors = find_processor_traits(kProcessor)->compute_units,
                            .cooperative = true,
                            .max_cluster = 1,
                            .programmatic = true,

@@ -11,6 +11,7 @@
 #include "driver/emulator_profile.h"
 #include "emulator/dispatch.h"
 #include "emulator/process_memory.h"
+#include "emulator/residency.h"
 
 namespace wave {
 
@@ -78,6 +79,11 @@ FunctionInfo EmulatorFunction::info() const {
 uint32_t EmulatorFunction::occupancy(uint32_t block_size, uint32_t shared_memory) const {
   const uint32_t lds = kernel_.metadata.group_segment_fixed_size + shared_memory;
   return wave::occupancy(module_.code().target(), kernel_, block_size, lds).workgroups_per_unit;
+}
+
+uint64_t EmulatorFunction::resident_workgroups(const DeviceInfo&, uint32_t block_size, uint32_t shared_memory) const {
+  const uint32_t lds = kernel_.metadata.group_segment_fixed_size + shared_memory;
+  return emulator::resident_workgroups(module_.code().target(), kernel_, block_size, lds);
 }
 
 }  // namespace emulator
