@@ -29,7 +29,6 @@ u64 inline_constant(u32 code, OperandType type) {
   if (code < 240) return integer_constant(code);
   const FloatConstant& value = kFloats[code - 240];
   switch (type) {
-    case OperandType::B16:
     case OperandType::F16:
     case OperandType::PackedF16:
       return value.half;

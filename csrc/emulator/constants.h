@@ -11,7 +11,8 @@ namespace wave::emulator {
 constexpr bool is_inline_constant(u32 code) { return (code >= 128 && code <= 208) || (code >= 240 && code <= 248); }
 
 /// The value of the inline constant `code` for an operand of `type`: integers are sign-extended, 240 to 248 are floats
-/// of the operand's width. A packed operand has it in its low element.
+/// of the operand's type, of 32 bits where it is an integer of 16 or 32. OP_SEL picks halves of this value: those of an
+/// f16 are the constant and 0 (LLVM has measured it so: AMDGPUMCCodeEmitter.cpp, getInlineEncodingV216).
 u64 inline_constant(u32 code, isa::OperandType type);
 
 /// All source codes from 128 on as 32-bit values, for Wave::s; codes that are no constants hold 0.

@@ -37,6 +37,30 @@ u64 literal_value(const Instruction& instruction, OperandType type) {
   return is_signed ? sign_extend(instruction.literal) : instruction.literal;
 }
 
+constexpr u32 kFirstFloatConstant = 240;
+
+bool takes_bf16(std::string_view name, Field field) {
+  return name == "v_dot2_bf16_bf16" || (name == "v_dot2_f32_bf16" && field != Field::SRC2);
+}
+
+/// The sources of VOP3P whose bit in OP_SEL_HI is set.
+u8 op_sel_hi(const Instruction& instruction) {
+  return static_cast<u8>(instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2);
+}
+
+/// The value of an inline constant. Those of V_FMA_MIX are f16 where OP_SEL_HI says so. The tables have no type for
+/// bf16, which dot products alone take: its constants are the high halves of those of f32. V_PK_FMAC_F16 has no OP_SEL:
+/// since GFX11 both of its halves are the constant (SIDefines.h of LLVM, OPERAND_REG_IMM_V2FP16_SPLAT).
+u64 constant_value(const Instruction& instruction, const Operand& operand, int index, u32 code) {
+  const isa::Row& row = *instruction.row;
+  const bool is_mixed_half = (row.modifiers & isa::kMix) && (op_sel_hi(instruction) >> index & 1);
+  const u64 value = inline_constant(code, is_mixed_half ? OperandType::F16 : operand.type);
+  const std::string_view name = isa::base_name(row);
+  if (code >= kFirstFloatConstant && takes_bf16(name, operand.field)) return value >> 16;
+  const bool is_splat = name == "v_pk_fmac_f16" && row.generation != isa::Generation::GFX9;
+  return is_splat ? (value & 0xffff) * 0x10001 : value;
+}
+
 /// A bit for each source: NEG or ABS of VOP3, or the bits of SDWA and DPP that mean the same.
 u8 negated_sources(const Instruction& instruction, Field field) {
   const bool is_negation = field == Field::NEG;
@@ -75,31 +99,68 @@ void set_dpp(const Instruction& instruction, Modifiers& modifiers) {
   modifiers.bank_mask = static_cast<u8>(instruction[Field::BANK_MASK]);
 }
 
-/// OP_SEL of VOP3: the high halves of 16-bit sources, and the half (or byte) of the destination that is written.
-void set_op_sel(const Instruction& instruction, bool keeps_other_half, Modifiers& modifiers) {
+/// Whether an operand is a half of a register.
+bool is_half(const isa::Row& row, const Operand& operand) {
+  const bool is_bf16 = operand.field == Field::SRC2 && std::string_view(isa::base_name(row)) == "v_dot2_bf16_bf16";
+  return operand.type == OperandType::B16 || operand.type == OperandType::F16 || is_bf16;
+}
+
+/// Whether the last bit of an operand's field says which half of a register is meant: since GFX11, in encodings of 32
+/// bits (RDNA3 ISA document, "16-bit Math and VGPRs").
+bool names_half(const Instruction& instruction, const Operand& operand) {
   const isa::Row& row = *instruction.row;
-  const u32 bits = instruction[Field::OP_SEL];
+  const bool is_vector = operand.kind == OperandKind::Vgpr || operand.kind == OperandKind::VectorSource;
+  if (row.generation == isa::Generation::GFX9 || !is_vector || !is_half(row, operand)) return false;
+  switch (row.format) {
+    case Format::VOP1:
+    case Format::VOP2:
+    case Format::VOPC:
+    case Format::VOP1_DPP:
+    case Format::VOP2_DPP:
+    case Format::VOPC_DPP:
+      return true;
+    default:
+      return false;
+  }
+}
+
+constexpr u32 kHalfBit = 0x80;
+
+bool names_high_half(const Instruction& instruction, const Operand& operand) {
+  const Location location = isa::locate(instruction, operand);
+  return names_half(instruction, operand) && is_vector(location) && (location.value & kHalfBit) != 0;
+}
+
+constexpr Select kHighHalf = {16, 16, false};
+
+/// The high halves of 16-bit sources, and the half (or byte) of the destination that is written: OP_SEL of VOP3, or the
+/// registers' own bits.
+void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers& modifiers) {
+  const isa::Row& row = *instruction.row;
+  const u32 bits = row.modifiers & isa::kOpSel ? instruction[Field::OP_SEL] : 0;
   int source = 0;
   for (int i = 0; i < row.operand_count; ++i) {
     const Operand& operand = row.operands[i];
     if (operand.written) continue;
-    const bool is_half = operand.type == OperandType::B16 || operand.type == OperandType::F16;
-    if ((row.modifiers & isa::kOpSel) && is_half && (bits >> source & 1)) modifiers.source[source] = {16, 16, false};
+    const bool is_high = (bits >> source & 1) || names_high_half(instruction, operand);
+    if (is_half(row, operand) && is_high) modifiers.source[source] = kHighHalf;
     ++source;
   }
   const bool keeps_half = row.operand_count != 0 && row.operands[0].read;
   if ((row.modifiers & isa::kOpSelDst) && keeps_half) {
-    modifiers.destination = {static_cast<u8>(bits & 8 ? 16 : 0), 16, false};
+    modifiers.destination = {static_cast<u8>(instruction[Field::OP_SEL] & 8 ? 16 : 0), 16, false};
     modifiers.unused = Unused::Kept;
   }
-  const bool is_half = row.operand_count != 0 && row.operands[0].field == Field::VDST &&
-                       (row.operands[0].type == OperandType::B16 || row.operands[0].type == OperandType::F16);
-  if (keeps_other_half && is_half && modifiers.destination == Select()) {
-    modifiers.destination = {0, 16, false};
+  const bool writes_half =
+      row.operand_count != 0 && row.operands[0].field == Field::VDST && is_half(row, row.operands[0]);
+  if (keeps_other_half && writes_half && modifiers.destination == Select()) {
+    modifiers.destination = {static_cast<u8>(names_high_half(instruction, row.operands[0]) ? 16 : 0), 16, false};
     modifiers.unused = Unused::Kept;
   }
+  // What is added to the destination is added to the half that is written.
+  if (writes_half && source < 3 && modifiers.destination == kHighHalf) modifiers.source[source] = kHighHalf;
   if (row.modifiers & isa::kOpSelByte) {
-    modifiers.destination = {static_cast<u8>(8 * (bits >> 2)), 8, false};
+    modifiers.destination = {static_cast<u8>(8 * (instruction[Field::OP_SEL] >> 2)), 8, false};
     modifiers.unused = Unused::Kept;
   }
 }
@@ -111,6 +172,7 @@ void set_op_sel(const Instruction& instruction, bool keeps_other_half, Modifiers
 Location Translator::locate(const Instruction& instruction, const Operand& operand) const {
   Location location = isa::locate(instruction, operand);
   const isa::Generation generation = instruction.row->generation;
+  if (is_vector(location) && names_half(instruction, operand)) location.value &= ~kHalfBit;
   if (generation == isa::Generation::GFX9 || location.place != Place::Scalar) return location;
   const isa::ScalarCodes codes = isa::scalar_codes(generation);
   if (processor_.lanes == 32 && location.value + location.dwords > sreg::kExec + 1 && location.value <= sreg::kExec + 1)
@@ -153,7 +215,7 @@ void Translator::set_vector_source(const Instruction& instruction, const Operand
   } else if (location.value == sreg::kLiteral) {
     op.rows[index] = constant_rows(literal_value(instruction, operand.type));
   } else if (is_inline_constant(location.value)) {
-    op.rows[index] = constant_rows(inline_constant(location.value, operand.type));
+    op.rows[index] = constant_rows(constant_value(instruction, operand, index, location.value));
   } else {
     op.rows[index] = kSourceScalar;
   }
@@ -200,7 +262,7 @@ void Translator::set_modifiers(const Instruction& instruction, Op& op) {
   if (is_dpp) set_dpp(instruction, modifiers);
   if (row.format == Format::VOP3P || row.format == Format::VOP3P_DPP) {
     modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
-    modifiers.op_sel_hi = static_cast<u8>(instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2);
+    modifiers.op_sel_hi = op_sel_hi(instruction);
     if (takes & isa::kMix) {
       modifiers.absolute = static_cast<u8>(instruction[Field::NEG_HI]);
       if (row.operands[0].type == OperandType::F16) {
@@ -212,7 +274,7 @@ void Translator::set_modifiers(const Instruction& instruction, Op& op) {
       modifiers.negate_high = static_cast<u8>(instruction[Field::NEG_HI]);
     }
   } else {
-    set_op_sel(instruction, processor_.keeps_other_half, modifiers);
+    set_halves(instruction, processor_.keeps_other_half, modifiers);
   }
   if (takes & isa::kCbsz) {
     const u32 blgp = takes & (isa::kBlgp | isa::kBlgpNeg) ? instruction[Field::BLGP] : 0;

@@ -121,10 +121,8 @@ class Draw:
         aligned: int = min(dwords, 4)
         return self.rng.randrange(0, REGISTERS, aligned)
 
-    def constant(self, operand: Operand) -> int:
-        integers = [128, 129, 192, 193, 208, self.rng.randrange(128, 209)]
-        floats = [] if operand["type"] == "B16" else list(range(240, 249))
-        return self.rng.choice([*integers, *floats])
+    def constant(self) -> int:
+        return self.rng.choice([128, 129, 192, 193, 208, self.rng.randrange(128, 209), *range(240, 249)])
 
     def vector_register(self, operand: Operand) -> int:
         dwords = operand["dwords"]
@@ -136,7 +134,7 @@ class Draw:
             self.draw_literal(operand)
             return LITERAL
         if self.chance(0.3):
-            return self.constant(operand)
+            return self.constant()
         if not self.is_scalar:
             return self.scalar
         if operand["dwords"] == 1 and self.chance(0.05):
@@ -203,7 +201,7 @@ class Draw:
             if f"Src{index}Sel" in self.modifiers:
                 fields[f"SRC{index}_SEL"] = rng.choice(self.selectors())
             has_halves = "OpSel" in self.modifiers and self.format == "VOP3" and operand["type"] in ("F16", "B16")
-            if has_halves and index not in self.constant_sources and self.chance(0.4):
+            if has_halves and self.chance(0.4):
                 fields["OP_SEL"] |= 1 << index
         results = self.rule.results if self.rule else ()
         float_result = any(kind in FORMATS for kind in results) and "8" not in self.name.split("_")[-1]
@@ -251,7 +249,7 @@ class Draw:
         sources = [operand for operand in self.read if operand["field"].startswith("SRC")]
         fields["OP_SEL_HI"], fields["OP_SEL_HI2"] = 3, 1
         if "Mix" in self.modifiers:
-            high = sum(1 << i for i in range(3) if i not in self.constant_sources and self.chance(0.6))
+            high = sum(1 << i for i in range(3) if self.chance(0.6))
             fields["OP_SEL_HI"], fields["OP_SEL_HI2"] = high & 3, high >> 2
             fields["OP_SEL"] = high & rng.randrange(8)
             fields["NEG"], fields["NEG_HI"] = rng.choice([0, rng.randrange(8)]), rng.choice([0, rng.randrange(8)])
@@ -260,7 +258,7 @@ class Draw:
         for index, operand in enumerate(sources):
             if not operand["type"].startswith("Packed"):
                 selects, high_selects = selects & ~(1 << index), high_selects | 1 << index
-            elif index in self.constant_sources and operand["type"] == "PackedF32":
+            elif index in self.constant_sources and operand["type"] == "PackedF32":  # compilers take the low half alone
                 selects, high_selects = selects & ~(1 << index), high_selects & ~(1 << index)
             if operand["type"] in ("PackedF16", "PackedF32") and self.name != "v_pk_mov_b32":
                 for name, modifier in (("NEG", "NegLo"), ("NEG_HI", "NegHi")):

@@ -177,10 +177,10 @@ class Instruction:
 
     def packed_results(self, rule: Rule, lane: int) -> tuple[Any, ...]:
         operands = self.sources(rule)
-        raw = [raw_source(self.wave, o, self.place(o), self.literal, lane) for o in operands]
         if "Mix" in self.modifiers:
-            values = [self.mixed(bits, i) for i, bits in enumerate(raw)]
+            values = [self.mixed(operand, i, lane) for i, operand in enumerate(operands)]
             return self.apply(rule, [self.mode, *values] if rule.sources[0] == "mode" else values)
+        raw = [raw_source(self.wave, o, self.place(o), self.literal, lane) for o in operands]
         selects, high_selects = self.half_selects()
         if self.name == "v_pk_mov_b32":
             return self.apply(rule, [low(bits >> 32 * (selects >> i & 1), 32) for i, bits in enumerate(raw)])
@@ -218,9 +218,10 @@ class Instruction:
             result.append(bits)
         return result
 
-    def mixed(self, bits: int, index: int) -> Value:
-        """A source of v_fma_mix: f32, or the half that OP_SEL picks."""
+    def mixed(self, operand: Operand, index: int, lane: int) -> Value:
+        """A source of v_fma_mix: f32, or the half that OP_SEL picks; constants are of the same type."""
         kind = "f16" if self.half_selects()[1] >> index & 1 else "f32"
+        bits = raw_source(self.wave, operand, self.place(operand), self.literal, lane, kind.upper())
         if kind == "f16" and self.flag(index, "OP_SEL"):
             bits >>= 16
         width = FORMATS[kind].width
