@@ -151,6 +151,8 @@ struct Atomic<kModify, T (*)(T, Values...)> {
 #define WAVE_FLOAT_ATOMICS(prefix, Body, Space)                     \
   {prefix "_atomic_add_f32", Body<Space, atomics::add<f32>>},       \
   {prefix "_atomic_add_f64", Body<Space, atomics::add<f64>>},       \
+  {prefix "_atomic_min_f32", Body<Space, atomics::min<f32>>},       \
+  {prefix "_atomic_max_f32", Body<Space, atomics::max<f32>>},       \
   {prefix "_atomic_min_f64", Body<Space, atomics::min<f64>>},       \
   {prefix "_atomic_max_f64", Body<Space, atomics::max<f64>>},       \
   {prefix "_atomic_pk_add_f16", Body<Space, atomics::pk_add_f16>},  \

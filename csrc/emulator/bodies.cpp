@@ -20,6 +20,7 @@ namespace wave::emulator {
   std::span<const Body> vector_transcendental_bodies(); \
   std::span<const Body> vector_compare_bodies();        \
   std::span<const Body> vector_convert_fp8_bodies();    \
+  std::span<const Body> vector_gfx11_bodies();          \
   std::span<const Body> matrix_bodies();                \
   std::span<const Body> sparse_matrix_bodies();         \
   std::span<const Body> vector_memory_bodies();         \
@@ -85,6 +86,7 @@ std::vector<Body> all_bodies() {
     add(level::vector_transcendental_bodies()); \
     add(level::vector_compare_bodies());        \
     add(level::vector_convert_fp8_bodies());    \
+    add(level::vector_gfx11_bodies());          \
     add(level::matrix_bodies());                \
     add(level::sparse_matrix_bodies());         \
     add(level::vector_memory_bodies());         \

@@ -53,11 +53,14 @@ f64 half_source(const Wave& wave, const Op* op, int index) {
   return half_value(wave, is_constant ? static_cast<u32>(inline_constant(encoding, isa::OperandType::F16))
                                       : read_scalar32(wave, op, index));
 }
-const Op* write_half(Wave& wave, const Op* op, f64 value) {
+u32 half_result(const Wave& wave, f64 value) {
   check_rounding(wave.mode.round16_64());
   const u32 bits = f64_to_f16(value, wave.mode.fp16_ovfl());
   const bool flushes = (bits & 0x7c00) == 0 && !(wave.mode.denorm16_64() & 2);
-  write_scalar32(wave, op->dst, flushes ? bits & 0x8000 : bits);
+  return flushes ? bits & 0x8000 : bits;
+}
+const Op* write_half(Wave& wave, const Op* op, f64 value) {
+  write_scalar32(wave, op->dst, half_result(wave, value));
   return next(op);
 }
 
@@ -145,6 +148,13 @@ const Op* transcendental(Wave& wave, const Op* op) {
   write_scalar32(wave, op->dst2, as_bits(static_cast<f32>(without_denormal(value, kSmallestFloat))));
   return next(op);
 }
+/// Of f16, whose denormals are those of MODE.
+template <f64 (*kFunction)(f64)>
+const Op* half_transcendental(Wave& wave, const Op* op) {
+  if (op->modifiers != nullptr) fault("modifiers of a scalar transcendental function, which are not implemented");
+  write_scalar32(wave, op->dst2, half_result(wave, kFunction(half_source(wave, op, 0))));
+  return next(op);
+}
 
 bool lt(f64 a, f64 b) { return a < b; }
 bool eq(f64 a, f64 b) { return a == b; }
@@ -193,7 +203,38 @@ const Op* s_sendmsg(Wave&, const Op* op) {
   return next(op);
 }
 
+// Time is the host's, as of S_MEMTIME and S_MEMREALTIME of GFX9: nanoseconds for the core's clock, ten of them for the
+// constant one.
+
+/// SHADER_CYCLES, the low 20 bits of the core's clock on GFX11; on GFX12 its low half, and SHADER_CYCLES_HI.
+const Op* getreg_cycles(Wave& wave, const Op* op) {
+  constexpr u32 kHighCycles = 30;
+  const u32 low = op->dst2 >> 6 & 31;
+  const u64 mask = (u64{2} << (op->dst2 >> 11 & 31)) - 1;
+  const u64 cycles = wave.group->launch().clock() >> ((op->dst2 & 63) == kHighCycles ? 32 : 0);
+  write_scalar32(wave, op->dst, static_cast<u32>((cycles & 0xffffffffu) >> low & mask));
+  return next(op);
+}
+
+/// The one question that is answered: for the time.
+const Op* s_sendmsg_rtn(Wave& wave, const Op* op, bool is_wide) {
+  constexpr u32 kGetRealtime = 0x83, kNanoseconds = 10;
+  if (op->dst2 != kGetRealtime) fault(text("message ", op->dst2, ", which nobody answers here"));
+  const u64 time = wave.group->launch().clock() / kNanoseconds;
+  if (is_wide) {
+    wave.set_pair(op->dst, time);
+  } else {
+    write_scalar32(wave, op->dst, static_cast<u32>(time));
+  }
+  return next(op);
+}
+const Op* s_sendmsg_rtn_b32(Wave& wave, const Op* op) { return s_sendmsg_rtn(wave, op, false); }
+const Op* s_sendmsg_rtn_b64(Wave& wave, const Op* op) { return s_sendmsg_rtn(wave, op, true); }
+
 constexpr Body kBodies[] = {
+    {"s_getreg_b32 cycles", getreg_cycles},
+    {"s_sendmsg_rtn_b32", s_sendmsg_rtn_b32},
+    {"s_sendmsg_rtn_b64", s_sendmsg_rtn_b64},
     {"s_add_nc_u64", scalar<s_add_nc_u64>},
     {"s_sub_nc_u64", scalar<s_sub_nc_u64>},
     {"s_mul_u64", scalar<s_mul_u64>},
@@ -236,6 +277,11 @@ constexpr Body kBodies[] = {
     {"v_s_rcp_f32", transcendental<reciprocal>},
     {"v_s_sqrt_f32", transcendental<root>},
     {"v_s_rsq_f32", transcendental<reciprocal_root>},
+    {"v_s_exp_f16", half_transcendental<exponential>},
+    {"v_s_log_f16", half_transcendental<logarithm>},
+    {"v_s_rcp_f16", half_transcendental<reciprocal>},
+    {"v_s_sqrt_f16", half_transcendental<root>},
+    {"v_s_rsq_f16", half_transcendental<reciprocal_root>},
     {"s_cmp_lt_f32", scalar<compare<lt>>},
     {"s_cmp_lt_f16", half_compare<lt>},
     {"s_cmp_eq_f32", scalar<compare<eq>>},

@@ -9,6 +9,7 @@
 
 #define WAVE_SOURCE "emulator/exec_vector_float.cpp"
 #include "emulator/each_simd_level.h"
+#include "emulator/extremum.inl"
 #include "emulator/vector.inl"
 
 namespace wave::emulator::WAVE_SIMD {
@@ -50,83 +51,6 @@ T fused(T a, T b, T c) {
   return fma(a, b, c);
 }
 f32 v_mul_legacy_f32(f32 a, f32 b) { return a == 0 || b == 0 ? 0 : a * b; }
-
-// Minimum and maximum look at bits: a signaling NaN in IEEE mode gives a NaN, any other NaN gives the other operand,
-// and -0 is less than +0.
-template <class T>
-struct FloatBits;
-template <>
-struct FloatBits<f32> {
-  static constexpr u32 kQuiet = 0x400000, kInfinity = 0x7f800000;
-  static u32 bits(f32 value) { return __builtin_bit_cast(u32, value); }
-  static f32 value(f32 value) { return value; }
-  static f32 from_bits(u32 bits) { return __builtin_bit_cast(f32, bits); }
-};
-template <>
-struct FloatBits<f64> {
-  static constexpr u64 kQuiet = u64{1} << 51, kInfinity = u64{0x7ff} << 52;
-  static u64 bits(f64 value) { return __builtin_bit_cast(u64, value); }
-  static f64 value(f64 value) { return value; }
-  static f64 from_bits(u64 bits) { return __builtin_bit_cast(f64, bits); }
-};
-template <>
-struct FloatBits<HalfBits> {
-  static constexpr u32 kQuiet = 0x200, kInfinity = 0x7c00;
-  static u32 bits(HalfBits value) { return value.bits; }
-  static f64 value(HalfBits value) { return f16_to_f32(value.bits); }
-  static HalfBits from_bits(u32 bits) { return {static_cast<u16>(bits)}; }
-};
-
-template <class T>
-bool is_signaling_nan(T value) {
-  const auto bits = FloatBits<T>::bits(value);
-  return ((bits & FloatBits<T>::kInfinity) == FloatBits<T>::kInfinity) & ((bits & FloatBits<T>::kQuiet) == 0) &
-         ((bits & (FloatBits<T>::kQuiet - 1)) != 0);
-}
-
-/// A float's bits as a number that is larger where the float is.
-template <class T>
-auto ordered(T value) {
-  using Signed = std::make_signed_t<decltype(FloatBits<T>::bits(value))>;
-  const auto bits = FloatBits<T>::bits(value);
-  constexpr auto kSign = (FloatBits<T>::kInfinity << 1) & ~FloatBits<T>::kInfinity;
-  const Signed magnitude = static_cast<Signed>(bits & (kSign - 1));
-  return bits & kSign ? -1 - magnitude : magnitude;
-}
-
-// Without branches, so that compilers use vectors: hence & and | on bools.
-template <class T, bool kIsMax>
-T extremum(T a, T b, Mode mode) {
-  const auto x = FloatBits<T>::value(a), y = FloatBits<T>::value(b);
-  const bool prefers_a = kIsMax ? ordered(a) > ordered(b) : ordered(a) < ordered(b);
-  const bool takes_a = (x == x) & (prefers_a | (y != y));
-  const bool signals_a = mode.ieee() & is_signaling_nan(a), signals_b = mode.ieee() & is_signaling_nan(b);
-  const auto bits = FloatBits<T>::bits(signals_a | (takes_a & !signals_b) ? a : b);
-  return FloatBits<T>::from_bits(bits | (signals_a | signals_b ? FloatBits<T>::kQuiet : 0));
-}
-template <class T>
-T min(T a, T b, Mode mode) {
-  return extremum<T, false>(a, b, mode);
-}
-template <class T>
-T max(T a, T b, Mode mode) {
-  return extremum<T, true>(a, b, mode);
-}
-template <class T>
-T min3(T a, T b, T c, Mode mode) {
-  return min(min(a, b, mode), c, mode);
-}
-template <class T>
-T max3(T a, T b, T c, Mode mode) {
-  return max(max(a, b, mode), c, mode);
-}
-template <class T>
-T med3(T a, T b, T c, Mode mode) {
-  const auto x = FloatBits<T>::value(a), y = FloatBits<T>::value(b), z = FloatBits<T>::value(c);
-  const auto largest = FloatBits<T>::value(max3(a, b, c, mode));
-  const T median = largest == x ? max(b, c, mode) : largest == y ? max(a, c, mode) : max(a, b, mode);
-  return x != x || y != y || z != z ? min3(a, b, c, mode) : median;
-}
 
 // Packed operands.
 Float32x2 v_pk_add_f32(Float32x2 a, Float32x2 b) { return {a.low + b.low, a.high + b.high}; }
@@ -366,6 +290,9 @@ constexpr Body kBodies[] = {
     {"v_fmamk_f32", vector<fused<f32>>},
     {"v_fmaak_f32", vector<fused<f32>>},
     {"v_fmac_f64", vector<fused<f64>>},
+    {"v_fmac_f16", vector<fused<Half>>},
+    {"v_fmamk_f16", vector<fused<Half>>},
+    {"v_fmaak_f16", vector<fused<Half>>},
     {"v_fma_legacy_f16", vector<fused<Half>>},
     {"v_pk_add_f32", vector<v_pk_add_f32>},
     {"v_pk_mul_f32", vector<v_pk_mul_f32>},

@@ -116,6 +116,7 @@ constexpr Body kBodies[] = {
     {"s_cbranch_vccnz wave32", branch_on_vcc<false>},
     {"v_permlane16_b32", permlane16<false>},
     {"v_permlanex16_b32", permlane16<true>},
+    {"v_permlane64_b32", nothing},  // exchanges the halves of waves of 64 lanes
     {"v_movrels_b32", v_movrels_b32},
     {"v_movreld_b32", v_movreld_b32},
     {"v_movrelsd_b32", v_movrelsd_b32},

@@ -55,9 +55,9 @@ std::string comparison(std::string_view name) {
 }
 
 /// These dot products have a bit for each factor, in NEG, that says whether it has signs.
-std::string dot_product(const Instruction& instruction, std::string_view of_signed, std::string_view of_unsigned) {
-  const uint32_t is_signed = instruction[Field::NEG] & 3;
-  return std::string(is_signed == 3 ? of_signed : is_signed == 0 ? of_unsigned : "");
+std::string dot_product(const Instruction& instruction, std::string_view name) {
+  const uint32_t is_signed = instruction[Field::NEG];
+  return text(name, is_signed & 1 ? " s" : " u", is_signed & 2 ? "s" : "u");
 }
 
 /// The name of the routine of an instruction of GFX11 or later; empty where there is none.
@@ -70,11 +70,15 @@ std::string later_routine(std::string_view name) {
 
 bool is_dpp8(Format format) { return format >= Format::VOP1_DPP8 && format <= Format::VOP3P_DPP8; }
 
-/// Of the hardware registers, the fields of MODE that all generations have alike: rounding and denormals, bits 0 to 7.
+/// Of the hardware registers, the fields of MODE that all generations have alike: rounding and denormals, bits 0 to 7;
+/// and the clock, of which GFX11 has 20 bits and GFX12 64 in two registers.
 std::string register_access(const Instruction& instruction, std::string_view name) {
-  constexpr uint32_t kMode = 1, kShared = 8;
-  const uint32_t field = instruction[Field::SIMM16];
-  const bool is_shared = (field & 63) == kMode && (field >> 6 & 31) + (field >> 11 & 31) + 1 <= kShared;
+  constexpr uint32_t kMode = 1, kShared = 8, kCycles = 29, kHighCycles = 30;
+  const uint32_t field = instruction[Field::SIMM16], number = field & 63;
+  const bool is_shared = number == kMode && (field >> 6 & 31) + (field >> 11 & 31) + 1 <= kShared;
+  const bool has_high = instruction.row->generation == Generation::GFX12;
+  if (name == "s_getreg_b32" && (number == kCycles || (number == kHighCycles && has_high)))
+    return "s_getreg_b32 cycles";
   return is_shared ? std::string(name) : "";
 }
 
@@ -84,8 +88,7 @@ std::string later_routine_of(const Instruction& instruction) {
   const std::string_view name = isa::base_name(row);
   if (name == "s_getreg_b32" || name == "s_setreg_b32" || name == "s_setreg_imm32_b32")
     return register_access(instruction, name);
-  if (name == "v_dot4_i32_iu8") return dot_product(instruction, "v_dot4_i32_i8", "v_dot4_u32_u8");
-  if (name == "v_dot8_i32_iu4") return dot_product(instruction, "v_dot8_i32_i4", "v_dot8_u32_u4");
+  if (name == "v_dot4_i32_iu8" || name == "v_dot8_i32_iu4") return dot_product(instruction, name);
   return later_routine(name);
 }
 

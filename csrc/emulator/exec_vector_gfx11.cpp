@@ -1,0 +1,155 @@
+// Vector arithmetic that GFX11 and GFX12 added (RDNA3 and RDNA4 ISA documents).
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "emulator/bodies.h"
+#include "emulator/vector.h"
+
+#define WAVE_SOURCE "emulator/exec_vector_gfx11.cpp"
+#include "emulator/each_simd_level.h"
+#include "emulator/extremum.inl"
+#include "emulator/vector.inl"
+
+namespace wave::emulator::WAVE_SIMD {
+
+namespace {
+
+// Two minima or maxima in one: clamps.
+template <class T>
+T minmax(T a, T b, T c, Mode mode) {
+  return max(min(a, b, mode), c, mode);
+}
+template <class T>
+T maxmin(T a, T b, T c, Mode mode) {
+  return min(max(a, b, mode), c, mode);
+}
+template <class T>
+T minimum3(T a, T b, T c) {
+  return minimum(minimum(a, b), c);
+}
+template <class T>
+T maximum3(T a, T b, T c) {
+  return maximum(maximum(a, b), c);
+}
+template <class T>
+T minimummaximum(T a, T b, T c) {
+  return maximum(minimum(a, b), c);
+}
+template <class T>
+T maximumminimum(T a, T b, T c) {
+  return minimum(maximum(a, b), c);
+}
+using PackedHalfBits = Pair16<HalfBits>;
+PackedHalfBits v_pk_minimum_f16(PackedHalfBits a, PackedHalfBits b) {
+  return {minimum(a.low, b.low), minimum(a.high, b.high)};
+}
+PackedHalfBits v_pk_maximum_f16(PackedHalfBits a, PackedHalfBits b) {
+  return {maximum(a.low, b.low), maximum(a.high, b.high)};
+}
+
+// Halves of registers as integers.
+u16 v_and_b16(u16 a, u16 b) { return a & b; }
+u16 v_or_b16(u16 a, u16 b) { return a | b; }
+u16 v_xor_b16(u16 a, u16 b) { return a ^ b; }
+u16 v_not_b16(u16 a) { return static_cast<u16>(~a); }
+u16 v_mov_b16(u16 a) { return a; }
+Float16Bits v_cndmask_b16(Float16Bits a, Float16Bits b, bool choose) { return choose ? b : a; }
+i32 v_cvt_i32_i16(i16 a) { return a; }
+u32 v_cvt_u32_u16(u16 a) { return a; }
+
+/// Towards zero, and to the nearest value that there is; a NaN becomes zero.
+template <class T>
+T to_integer(f32 value) {
+  constexpr f32 kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+  const f32 limited = value < kLow ? kLow : value > kHigh ? kHigh : value;
+  return static_cast<T>(static_cast<i32>(limited == limited ? limited : 0.0f));
+}
+template <class T>
+Pair16<T> v_cvt_pk(f32 a, f32 b) {
+  return {to_integer<T>(a), to_integer<T>(b)};
+}
+
+// Dot products, by fused multiply-adds in the order of the document's sums. Where hardware rounds is unverified.
+Half v_dot2_f16_f16(Pair16<Half> a, Pair16<Half> b, Half c) {
+  const Half first = {f16_to_f32(f64_to_f16(a.low.value * b.low.value + c.value, false))};
+  return {a.high.value * b.high.value + first.value};
+}
+f32 bf16_dot(Pair16<u16> a, Pair16<u16> b, f32 c) {
+  const f32 first = __builtin_fmaf(bf16_to_f32(a.low), bf16_to_f32(b.low), c);
+  return __builtin_fmaf(bf16_to_f32(a.high), bf16_to_f32(b.high), first);
+}
+f32 v_dot2_f32_bf16(Pair16<u16> a, Pair16<u16> b, f32 c) { return bf16_dot(a, b, c); }
+u16 v_dot2_bf16_bf16(Pair16<u16> a, Pair16<u16> b, u16 c) {
+  return static_cast<u16>(f32_to_bf16(bf16_dot(a, b, bf16_to_f32(c))));
+}
+
+// Of integers, whose factors have signs or not each for itself.
+template <int kBits, bool kSigned>
+i64 element(u32 packed, int at) {
+  const u32 up = packed << (32 - kBits - at);
+  return kSigned ? i64{static_cast<i32>(up) >> (32 - kBits)} : i64{up >> (32 - kBits)};
+}
+template <int kBits, bool kFirstSigned, bool kSecondSigned>
+i64 mixed_sum(u32 a, u32 b, i32 c) {
+  i64 sum = c;
+  for (int at = 0; at < 32; at += kBits)
+    sum += element<kBits, kFirstSigned>(a, at) * element<kBits, kSecondSigned>(b, at);
+  return sum;
+}
+template <int kBits, bool kFirstSigned, bool kSecondSigned>
+u32 mixed_dot(u32 a, u32 b, i32 c) {
+  return static_cast<u32>(mixed_sum<kBits, kFirstSigned, kSecondSigned>(a, b, c));
+}
+template <int kBits, bool kFirstSigned, bool kSecondSigned>
+i32 mixed_dot_clamp(u32 a, u32 b, i32 c) {
+  return saturated<i32>(mixed_sum<kBits, kFirstSigned, kSecondSigned>(a, b, c));
+}
+
+constexpr Body kBodies[] = {
+#define EXTREMA(type, T)                                                                    \
+  {"v_minmax_" type, vector<minmax<T>>}, {"v_maxmin_" type, vector<maxmin<T>>},             \
+      {"v_minimum_" type, vector<minimum<T>>}, {"v_maximum_" type, vector<maximum<T>>},     \
+      {"v_minimum3_" type, vector<minimum3<T>>}, {"v_maximum3_" type, vector<maximum3<T>>}, \
+      {"v_minimummaximum_" type, vector<minimummaximum<T>>}, {                              \
+    "v_maximumminimum_" type, vector<maximumminimum<T>>                                     \
+  }
+    EXTREMA("f32", f32),
+    EXTREMA("f16", HalfBits),
+#undef EXTREMA
+    {"v_minimum_f64", vector<minimum<f64>>},
+    {"v_maximum_f64", vector<maximum<f64>>},
+    {"v_pk_minimum_f16", vector<v_pk_minimum_f16>},
+    {"v_pk_maximum_f16", vector<v_pk_maximum_f16>},
+    {"v_and_b16", vector<v_and_b16>},
+    {"v_or_b16", vector<v_or_b16>},
+    {"v_xor_b16", vector<v_xor_b16>},
+    {"v_not_b16", vector<v_not_b16>},
+    {"v_mov_b16", vector<v_mov_b16>},
+    {"v_cndmask_b16", vector<v_cndmask_b16>},
+    {"v_cvt_i32_i16", vector<v_cvt_i32_i16>},
+    {"v_cvt_u32_u16", vector<v_cvt_u32_u16>},
+    {"v_cvt_pk_i16_f32", vector<v_cvt_pk<i16>>},
+    {"v_cvt_pk_u16_f32", vector<v_cvt_pk<u16>>},
+    {"v_dot2_f16_f16", vector<v_dot2_f16_f16>},
+    {"v_dot2_f32_bf16", vector<v_dot2_f32_bf16>},
+    {"v_dot2_bf16_bf16", vector<v_dot2_bf16_bf16>},
+#define DOTS(name, bits, signs, first, second)                        \
+  {name signs, vector<mixed_dot<bits, first, second>>}, {             \
+    name signs " clamp", vector<mixed_dot_clamp<bits, first, second>> \
+  }
+#define ALL_DOTS(name, bits)                                                                                         \
+  DOTS(name, bits, " uu", false, false), DOTS(name, bits, " su", true, false), DOTS(name, bits, " us", false, true), \
+      DOTS(name, bits, " ss", true, true)
+    ALL_DOTS("v_dot4_i32_iu8", 8),
+    ALL_DOTS("v_dot8_i32_iu4", 4),
+#undef ALL_DOTS
+#undef DOTS
+};
+
+}  // namespace
+
+std::span<const Body> vector_gfx11_bodies() { return kBodies; }
+
+}  // namespace wave::emulator::WAVE_SIMD
