@@ -17,9 +17,9 @@ Operand = Mapping[str, Any]
 VCC, M0, EXEC, VCCZ, EXECZ, SCC, LITERAL = 106, 124, 126, 251, 252, 253, 255
 INLINE_FLOATS = [sign * Fraction(n, 2) for n in (1, 2, 4, 8) for sign in (1, -1)]  # codes 240 to 247
 ONE_OVER_TWO_PI = {16: 0x3118, 32: 0x3E22F983, 64: 0x3FC45F306DC9C882}
-# Inline constants that are floats have the operand's size where it is a float's, 64 bits or 32: 0.5 for a 16-bit integer
-# is the low half of the f32, and OP_SEL picks the high one. Of f16 the constant is the low half, with 0 above. LLVM
-# has measured it so (AMDGPUMCCodeEmitter.cpp, getInlineEncodingV216; SIInstrInfo::isInlineConstant) and relies on it.
+# The bits of inline constants that are floats; of other types they have 32, so that 0.5 for a 16-bit integer is the low
+# half of the f32, and OP_SEL picks the high one. Of f16 the constant is the low half, with 0 above. LLVM has measured
+# it so (AMDGPUMCCodeEmitter.cpp, getInlineEncodingV216; SIInstrInfo::isInlineConstant) and relies on it.
 FLOAT_BITS = {"F16": 16, "PackedF16": 16, "F64": 64, "B64": 64}
 FORMAT_OF_BITS = {16: F16, 32: F32, 64: F64}
 SOURCE_INDEX = {"SRC0": 0, "VSRC1": 1, "SRC1": 1, "SRC2": 2}
@@ -121,9 +121,7 @@ def place(operand: Operand, fields: Mapping[str, int], literal: int | None) -> P
     return Place("s", value)
 
 
-def raw_source(
-    wave: Wave, operand: Operand, at: Place, literal: int | None, lane: int, kind: str | None = None
-) -> int:
+def raw_source(wave: Wave, operand: Operand, at: Place, literal: int | None, lane: int, kind: str | None = None) -> int:
     """All bits of a source, without modifiers; `kind` is its type where the row's is not the whole truth."""
     dwords, kind = operand["dwords"], kind or operand["type"]
     if at.file == "immediate":
