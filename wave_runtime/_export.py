@@ -10,6 +10,7 @@ import torch
 from torch._subclasses.functional_tensor import FunctionalTensorMode
 
 from wave_runtime import _C
+from wave_runtime._inductor import lower_in_order
 from wave_runtime._tracing import constant_result, set_rule
 
 
@@ -32,6 +33,7 @@ def embed_in_packages(overload: torch._ops.OpOverload, launch: Callable[..., Non
 
     def functionalize(mode: FunctionalTensorMode, *args: Any, **keywords: Any) -> Any:
         if not _is_packaging():
+            lower_in_order(overload)
             return mode.__torch_dispatch__(overload, (), args, keywords)
         with mode:
             return launch(*args, **keywords)
@@ -48,6 +50,7 @@ def _is_packaging() -> bool:
 def _functionalize_embedded(mode: FunctionalTensorMode, *args: Any, **keywords: Any) -> Any:
     if _is_packaging():
         _have_inductor_know_storage_offsets()
+    lower_in_order(torch.ops.wave.launch_embedded.default)
     return mode.__torch_dispatch__(torch.ops.wave.launch_embedded.default, (), args, keywords)
 
 

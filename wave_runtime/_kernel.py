@@ -10,6 +10,7 @@ from typing_extensions import Unpack
 
 from wave_runtime import _C
 from wave_runtime._export import embed_in_packages, launch_embedded
+from wave_runtime._inductor import keep_order
 from wave_runtime._tracing import constant_result, is_exporting
 
 Dims = int | Sequence[int]
@@ -125,7 +126,11 @@ def _block(self: _C.Kernel, block: Dims | None) -> list[int]:
 @constant_result
 def _operator_name(handle: str) -> str:
     """Runs while torch.compile traces, so that the operator is there before a compiled graph, of a cache even, runs."""
-    return _C.define_traced_operator(handle)
+    name = _C.define_traced_operator(handle)
+    packet = getattr(torch.ops.wave_kernel, name)
+    for overload in packet.overloads():
+        keep_order(getattr(packet, overload))
+    return name
 
 
 def _operand(self: _C.Kernel, index: int, kind: str, value: Any) -> Any:

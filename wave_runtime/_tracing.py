@@ -42,6 +42,11 @@ def is_exporting() -> bool:
     return torch.compiler.is_exporting()
 
 
+def is_written(argument: Any) -> bool:
+    """Whether a schema says so of an argument."""
+    return argument.alias_info is not None and argument.alias_info.is_write
+
+
 def set_rule(overload: torch._ops.OpOverload, mode: type, rule: Callable[..., Any]) -> None:
     """Say what an operator does in a mode, in place of what was said before: modules may be imported again."""
     overload.python_key_table.pop(mode, None)

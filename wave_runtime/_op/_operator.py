@@ -11,6 +11,7 @@ from torch._functorch.autograd_function import custom_function_call_vmap_helper
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
 from wave_runtime import _C
+from wave_runtime._inductor import keep_order
 from wave_runtime._op import _sharding
 from wave_runtime._op._autocast import cast
 from wave_runtime._op._autograd import (
@@ -81,6 +82,7 @@ class Operator(_C.OperatorBase):
         self._has_derivative = False
         self._autograd = make_rule(name, self.overload, no_derivative(name), None)
         self._register(short_name)
+        keep_order(self.overload)
         _operators[name] = self
 
     def _register(self, short_name: str) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from wave_runtime._tracing import is_written
+
 # Placements of the results and of the inputs.
 Placements = tuple[Sequence[Any], Sequence[Any]]
 Rule = Callable[..., Sequence[Placements]]
@@ -33,7 +35,7 @@ def register(name: str, overload: torch._ops.OpOverload, rule: Rule) -> None:
 
     def strategies(op_schema: OpSchema) -> OpStrategy:
         positional = zip(arguments, op_schema.args_schema, strict=False)
-        stays = [_is_written(argument) for argument, value in positional if isinstance(value, OpStrategy)]
+        stays = [is_written(argument) for argument, value in positional if isinstance(value, OpStrategy)]
         tensors = (*op_schema.args_strategy, *op_schema.kwargs_strategy)
         places = [tensor.strategies[0].output_spec.placements for tensor in tensors]
         stays += [True] * (len(places) - len(stays))
@@ -62,10 +64,6 @@ def _check_supported(name: str, overload: torch._ops.OpOverload) -> None:
             f"operator '{name}' has no results, on which DTensor fails in torch {torch.__version__}: use torch 2.11 or "
             "later, or let the operator return its result"
         )
-
-
-def _is_written(argument: Any) -> bool:
-    return argument.alias_info is not None and argument.alias_info.is_write
 
 
 def _checked(

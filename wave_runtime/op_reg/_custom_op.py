@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from wave_runtime._inductor import keep_order
+from wave_runtime._tracing import is_written
 from wave_runtime.op_reg._builder import KernelBuilder
 from wave_runtime.op_reg._generated import Launch, run
 from wave_runtime.op_reg._selection import EagerKernelSelection, KernelSelection
@@ -114,8 +116,9 @@ class CustomOp(ABC):
             keys = [dispatch_key] if isinstance(dispatch_key, str) else dispatch_key or ["CPU", "CUDA"]
             for key in keys:
                 implement(self._run, key)
-        if any(_is_written(argument) for argument in self._schema.arguments):
+        if any(is_written(argument) for argument in self._schema.arguments):
             implement(self._mark_written, "ADInplaceOrView", with_keyset=True)
+        keep_order(self.op.default)
         ALL_CUSTOM_OP_REGS[f"{library.ns}.{self.name}"] = self
 
     @property
@@ -179,12 +182,8 @@ class CustomOp(ABC):
 
     def _mark_written(self, keys: torch._C.DispatchKeySet, *args: Any, **keywords: Any) -> Any:
         given = zip(self._schema.arguments, self._complete(args, keywords), strict=True)
-        torch.autograd.graph.increment_version([value for argument, value in given if _is_written(argument)])
+        torch.autograd.graph.increment_version([value for argument, value in given if is_written(argument)])
         return self.op.default.redispatch(keys & torch._C._after_ADInplaceOrView_keyset, *args, **keywords)
-
-
-def _is_written(argument: Any) -> bool:
-    return argument.alias_info is not None and argument.alias_info.is_write
 
 
 def _argument_of(returned: Any, schema: Any) -> int | None:
