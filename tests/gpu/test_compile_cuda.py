@@ -54,3 +54,15 @@ def test_one_module_for_the_gpu_and_the_emulator() -> None:
         b = torch.empty_like(a)
         module["scale"](a, b, 2.0, 100, grid=1, block=128)
         assert torch.equal(b, 6 * a)
+
+
+@pytest.mark.needs("clang")
+def test_hip_is_compiled_for_the_emulator(tmp_path: Path) -> None:
+    """The GPU's target is that of CUDA C++ alone."""
+    source = tmp_path / "scale.hip"
+    source.write_text(SCALE.replace('#include "factor.h"', "#define FACTOR 3\n#define MORE 1"))
+    module = wave_runtime.compile(source, cache=False)
+    assert module.targets == ("gfx942",)
+    a, b = torch.arange(100.0), torch.empty(100)
+    module["scale"](a, b, 2.0, 100, grid=1, block=128)
+    assert torch.equal(b, 6 * a)
