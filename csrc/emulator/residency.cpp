@@ -7,7 +7,7 @@
 namespace wave::emulator {
 
 uint64_t resident_workgroups(const Target& target, const KernelInfo& kernel, uint32_t work_items, uint32_t lds_bytes) {
-  const ProcessorTraits* processor = find_processor_traits(target.processor);
+  const ProcessorTraits* processor = find_processor_for(target);
   if (processor == nullptr) throw ValueError(text("the emulator does not run code for ", target.processor));
   const uint64_t held = occupancy(target, kernel, work_items, lds_bytes).workgroups_per_unit;
   const uint32_t compute_units = kernel.descriptor->wgp_mode ? 2 : 1;  // of what `held` counts for

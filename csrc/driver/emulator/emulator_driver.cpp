@@ -32,7 +32,7 @@ class EmulatorDriver : public Driver {
                            .max_block = {1024, 1024, 1024},
                            .max_block_size = 1024,
                            .shared_memory = 64 * 1024,
-                           .multiprocessors = find_processor_traits(kProcessor)->compute_units,
+                           .multiprocessors = find_processor_for(Target::parse(kProcessor))->compute_units,
                            .cooperative = true,
                            .max_cluster = 1,
                            .programmatic = true,
