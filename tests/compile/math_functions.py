@@ -8,7 +8,7 @@ only in AMD's test ranges, and against the exact value, not against another libr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -139,13 +139,13 @@ FUNCTIONS = [
 LIMITS = {np.dtype(np.float32): (-149.0, 127.99), np.dtype(np.float64): (-1074.0, 1023.99)}
 
 
-def source() -> str:
+def source(functions: Sequence[Function] = FUNCTIONS) -> str:
     """A kernel for each precision that evaluates the function of a number at each work-item's arguments."""
     kernels = []
     for kernel, number, suffix in (("evaluate_f32", "float", "f"), ("evaluate_f64", "double", "")):
         cases = [
             f"    case {i}: result = {function.name}{suffix}({'x, y' if len(function.draws) == 2 else 'x'}); break;"
-            for i, function in enumerate(FUNCTIONS)
+            for i, function in enumerate(functions)
         ]
         kernels += [
             f'extern "C" __global__ void {kernel}(const {number}* a, const {number}* b, {number}* out, int which,',

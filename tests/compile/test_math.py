@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +15,7 @@ import torch
 from math_functions import FUNCTIONS, Array, Function, amplitude_of, arguments, source, unit_of
 from math_truth import SPECIAL, TRUTH, by_library
 from mpmath import mpf
+from support import ROOT
 
 import wave_runtime
 
@@ -68,12 +73,18 @@ def functions(clang: str, tmp_path_factory: pytest.TempPathFactory) -> wave_runt
     return wave_runtime.compile(source(), options=["-O1"], cache=False)
 
 
-def evaluate(module: wave_runtime.Module, function: Function, dtype: np.dtype[np.floating], *x: Array) -> Array:
+def evaluate(
+    module: wave_runtime.Module,
+    function: Function,
+    dtype: np.dtype[np.floating],
+    *x: Array,
+    of: Sequence[Function] = FUNCTIONS,
+) -> Array:
     """The function at arguments that have the format's precision."""
     columns = [torch.from_numpy(column.astype(dtype)) for column in (x[0], x[-1])]
     out = torch.empty_like(columns[0])
     kernel = module["evaluate_f32" if dtype == F32 else "evaluate_f64"]
-    kernel(*columns, out, FUNCTIONS.index(function), len(out), grid=-(-len(out) // 64), block=64)
+    kernel(*columns, out, of.index(function), len(out), grid=-(-len(out) // 64), block=64)
     return out.numpy().astype(np.float64)
 
 
@@ -161,3 +172,20 @@ def test_edges(functions: wave_runtime.Module, function: Function) -> None:
                 assert abs(result) < 1e-8 or x[0] < 0 or result != result
             else:
                 check(function, dtype, float(result), *map(float, x))
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_other_processors_give_the_same_bits(functions: wave_runtime.Module, target: str) -> None:
+    names = ("atan2", "cbrt", "erfc", "exp", "fmod", "hypot", "log", "pow", "rsqrt", "sin", "tan", "tgamma", "y0")
+    some = [function for function in FUNCTIONS if function.name in names]
+    there = wave_runtime.compile(source(some), options=["-O1"], target=target)
+    for function, dtype in itertools.product(some, (F32, F64)):
+        columns = arguments(function, dtype, 256, seed=5)
+        here = evaluate(functions, function, dtype, *columns)
+        assert np.array_equal(evaluate(there, function, dtype, *columns, of=some), here, equal_nan=True), function.name
+
+
+def test_polynomials_are_what_the_generator_makes(tmp_path: Path) -> None:
+    made = tmp_path / "polynomials.h"
+    subprocess.run([sys.executable, ROOT / "tools/generate_math.py", "--output", made], check=True)
+    assert made.read_text() == (ROOT / "wave_runtime/device/wave_device/math/polynomials.h").read_text()

@@ -19,6 +19,80 @@ __device__ __forceinline__ unsigned long long __umul64hi(unsigned long long a, u
 __device__ __forceinline__ int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 __device__ __forceinline__ unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 
+__device__ __forceinline__ long long __mul64hi(long long a, long long b) {
+  return static_cast<long long>((static_cast<__int128>(a) * b) >> 64);
+}
+// The position of the lowest bit, -1 where there is none.
+__device__ __forceinline__ unsigned __lastbit_u32_u32(unsigned x) { return static_cast<unsigned>(__ffs(x) - 1); }
+__device__ __forceinline__ unsigned __lastbit_u32_u64(unsigned long long x) {
+  return static_cast<unsigned>(__ffsll(x) - 1);
+}
+/// Byte i of the result is the byte of y:x that digit i of the selector names.
+__device__ __forceinline__ unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const unsigned long long both = static_cast<unsigned long long>(y) << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned source = selector >> 4 * i & 7;
+    result |= static_cast<unsigned>(both >> 8 * source & 0xff) << 8 * i;
+  }
+  return result;
+}
+__device__ __forceinline__ unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  const unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
+  return static_cast<unsigned>(both << (shift & 31) >> 32);
+}
+__device__ __forceinline__ unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+  return shift < 32 ? __funnelshift_l(low, high, shift) : low;
+}
+__device__ __forceinline__ unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  const unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
+  return static_cast<unsigned>(both >> (shift & 31));
+}
+__device__ __forceinline__ unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+  return shift < 32 ? __funnelshift_r(low, high, shift) : high;
+}
+// Averages, rounded down or (r) up, of sums that may not fit.
+__device__ __forceinline__ int __hadd(int x, int y) { return static_cast<int>((static_cast<long long>(x) + y) >> 1); }
+__device__ __forceinline__ int __rhadd(int x, int y) {
+  return static_cast<int>((static_cast<long long>(x) + y + 1) >> 1);
+}
+__device__ __forceinline__ unsigned __uhadd(unsigned x, unsigned y) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(x) + y) >> 1);
+}
+__device__ __forceinline__ unsigned __urhadd(unsigned x, unsigned y) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(x) + y + 1) >> 1);
+}
+// z + |x - y|
+__device__ __forceinline__ unsigned __usad(unsigned x, unsigned y, unsigned z) { return z + (x > y ? x - y : y - x); }
+__device__ __forceinline__ unsigned __sad(int x, int y, unsigned z) {
+  return z + (x > y ? static_cast<unsigned>(x) - y : static_cast<unsigned>(y) - x);
+}
+
+namespace wave_device {
+
+/// The position of the n-th bit that is set, from `base` upwards (n > 0) or downwards (n < 0); of n = 0, whether that
+/// one is. -1 where there are not so many.
+template <class T>
+__device__ __forceinline__ unsigned nth_bit(T mask, unsigned base, int n) {
+  const int step = n < 0 ? -1 : 1, bits = 8 * sizeof(T);
+  int left = n < 0 ? -n : n;
+  if (n == 0) return base < static_cast<unsigned>(bits) && (mask >> base & 1) != 0 ? base : ~0u;
+  for (int i = static_cast<int>(base); i >= 0 && i < bits; i += step) {
+    left -= static_cast<int>(mask >> i & 1);
+    if (left == 0) return static_cast<unsigned>(i);
+  }
+  return ~0u;
+}
+
+}  // namespace wave_device
+
+__device__ __forceinline__ unsigned __fns32(unsigned long long mask, unsigned base, int n) {
+  return wave_device::nth_bit(static_cast<unsigned>(mask), base, n);
+}
+__device__ __forceinline__ unsigned __fns64(unsigned long long mask, unsigned base, int n) {
+  return wave_device::nth_bit(mask, base, n);
+}
+
 #define WAVE_MIN_MAX(T)                                                          \
   __device__ __forceinline__ constexpr T min(T a, T b) { return b < a ? b : a; } \
   __device__ __forceinline__ constexpr T max(T a, T b) { return a < b ? b : a; }
