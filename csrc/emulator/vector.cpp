@@ -4,25 +4,11 @@
 #include <cmath>
 
 #include "emulator/routines.h"
+#include "emulator/scalar.h"
 
 namespace wave::emulator {
 
 namespace {
-
-/// A 32-bit scalar source, special values included.
-u32 scalar32(const Wave& wave, const Op* op, int index) {
-  const u32 encoding = op->src[index];
-  switch (encoding) {
-    case sreg::kVccz:
-      return wave.vcc() == 0;
-    case sreg::kExecz:
-      return wave.exec() == 0;
-    case sreg::kScc:
-      return wave.scc;
-    default:
-      return wave.s[encoding];
-  }
-}
 
 void fill(Row& row, u32 value) {
   for (u32& lane : row.lane) lane = value;
@@ -306,13 +292,13 @@ Row* copied_source(Wave& wave, const Op* op, int index, OperandKind kind) {
 const Row* broadcast_source(Wave& wave, const Op* op, int index, OperandKind kind) {
   Row* rows = wave.temp[index];
   if (kind == OperandKind::Mask) {
-    Wave::spread(wave.pair(op->src[index]), rows[0]);
+    Wave::spread(read_scalar64(wave, op, index), rows[0]);
+  } else if (dwords(kind) == 1) {
+    fill(rows[0], read_scalar32(wave, op, index));
   } else {
-    fill(rows[0], scalar32(wave, op, index));
-    if (dwords(kind) == 2) {
-      const u32 encoding = op->src[index];
-      fill(rows[1], encoding < sreg::kVccz ? wave.s[encoding + 1] : 0);
-    }
+    const u64 value = read_scalar64(wave, op, index);
+    fill(rows[0], static_cast<u32>(value));
+    fill(rows[1], static_cast<u32>(value >> 32));
   }
   return rows;
 }

@@ -167,6 +167,19 @@ def test_apertures() -> None:
     assert int(after[20]) == int(after[25]) >> 16 | int(after[23]) & 0xFFFF0000
 
 
+@pytest.mark.parametrize(
+    "source", [235, 236, 237, 238], ids=["shared_base", "shared_limit", "private_base", "private_limit"]
+)
+def test_apertures_as_vector_sources(source: int) -> None:
+    words = encode(BY_NAME["s_mov_b64"], SDST=22, SSRC0=source)
+    words += encode(BY_NAME["v_mov_b64_e32"], VDST=20, SRC0=source)
+    words += encode(BY_NAME["v_lshl_add_u64"], VDST=24, SRC0=source, SRC1=128, SRC2=128)
+    after = run(words, State(1))
+    for row in (20, 24):
+        assert (after.v[0, row : row + 2, 63] == after.s[0, 22:24]).all()
+    assert after.s[0, 23] != 0
+
+
 def test_waves_know_where_they_run(probe: LoadKernel) -> None:
     out = torch.full((32, 16, 2), -1, dtype=torch.int32)
     probe("hardware_ids", "*i32, i64, i32, i32")(out, 0, 0, 0, grid=32, block=1024)
