@@ -184,6 +184,22 @@ def test_devices_and_overlap(vector_add: wave_runtime.Kernel) -> None:
     assert both[32:64].tolist() == [4.0] * 32
 
 
+def test_overlap_of_storages(vector_add: wave_runtime.Kernel) -> None:
+    """Storages over one numpy array share its memory; lazy copies do not share what is written."""
+    array = np.ones(128, dtype=np.float32)
+    whole, same, ones = torch.from_numpy(array), torch.from_numpy(array), torch.ones(64)
+    with pytest.raises(ValueError, match="argument 2 'c', which the kernel writes, shares memory with argument 0 'a'"):
+        vector_add(whole[:64], ones, same[63:127], 64, grid=1, block=64)
+    vector_add(whole[:64], ones, same[64:], 64, grid=1, block=64)  # parts that do not overlap
+    assert array.tolist() == [1.0] * 64 + [2.0] * 64
+    with pytest.raises(wave_runtime.KernelFault, match="a store of 4 bytes into the storage of argument 0 'a'"):
+        vector_add(whole[32:96], ones, same[:32], 64, grid=1, block=64)
+    a = torch.ones(64)
+    lazy = torch._lazy_clone(a)
+    vector_add(a, ones, lazy, 64, grid=1, block=64)
+    assert (a.sum(), lazy.sum()) == (64, 128)
+
+
 def test_lazy_values_are_refused(vector_add: wave_runtime.Kernel) -> None:
     x, negative = torch.ones(64), torch._neg_view(torch.ones(64))
     for arguments in ((negative, x, torch.ones(64)), (x, x, negative)):
@@ -220,3 +236,17 @@ def test_launch_raw(vector_add: wave_runtime.Kernel) -> None:
         vector_add.launch_raw(packed, grid=1, block=128, memory=[c])
     with pytest.raises(TypeError, match=r"memory\[0\]: expected a tensor, given int"):
         vector_add.launch_raw(packed, grid=1, block=128, memory=[5])  # type: ignore[list-item]
+
+
+def test_what_a_raw_launch_only_reads(vector_add: wave_runtime.Kernel) -> None:
+    a, b, c = torch.randn(100), torch.randn(100), torch.zeros(100)
+    packed = struct.pack("<QQQi", a.data_ptr(), b.data_ptr(), c.data_ptr(), 100)
+    vector_add.launch_raw(packed, grid=1, block=128, memory=[c], reads=[a, b])
+    assert torch.equal(c, a + b)
+    assert (a._version, b._version, c._version) == (0, 0, 1)
+    with pytest.raises(
+        wave_runtime.KernelFault, match=r"a store of 4 bytes into reads\[2\] .*: it was given as reads="
+    ):
+        vector_add.launch_raw(packed, grid=1, block=128, reads=[a, b, c])
+    with pytest.raises(TypeError, match=r"reads\[0\]: expected a tensor, given int"):
+        vector_add.launch_raw(packed, grid=1, block=128, reads=[5])  # type: ignore[list-item]

@@ -161,6 +161,7 @@ class Kernel:
         arguments: bytes,
         *,
         memory: _Sequence[Tensor] = (),
+        reads: _Sequence[Tensor] = (),
         device: _Device = None,
         process_memory: bool = False,
         **options: Unpack[LaunchOptions],
@@ -169,8 +170,9 @@ class Kernel:
 
         Args:
             arguments: what is left out at their end is zero.
-            memory: tensors that the kernel may read and write. The emulator lets it touch nothing else; autograd is
-                told that they change.
+            memory: tensors that the kernel may read and write: autograd is told that they change.
+            reads: tensors that it only reads, of which autograd hears nothing. The emulator lets the kernel touch
+                ``memory`` and ``reads`` and nothing else, and a store into ``reads`` is a KernelFault.
             device: where to launch; by default where the tensors are, else on the CPU.
             process_memory: let the emulated kernel touch whatever else the process has mapped, too: for arguments that
                 are addresses of who knows what. An address that is not mapped is a KernelFault still.

@@ -5,25 +5,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <tuple>
-#include <utility>
 #include <vector>
+
+#include "base/address_span.h"
 
 namespace wave {
 
 /// Which of several ranges of addresses were read and written. Any thread may mark.
 class AccessTrace {
  public:
-  /// Ranges [first, second); they may overlap.
-  explicit AccessTrace(const std::vector<std::pair<uint64_t, uint64_t>>& ranges)
+  /// They may overlap.
+  explicit AccessTrace(const std::vector<AddressSpan>& ranges)
       : ranges_(new Range[ranges.size()]), size_(ranges.size()) {
-    for (size_t i = 0; i < size_; ++i) std::tie(ranges_[i].begin, ranges_[i].end) = ranges[i];
+    for (size_t i = 0; i < size_; ++i) ranges_[i].bytes = ranges[i];
   }
 
-  void mark(uint64_t begin, uint64_t end, bool read, bool write) {
+  void mark(AddressSpan access, bool read, bool write) {
     for (size_t i = 0; i < size_; ++i) {
       Range& range = ranges_[i];
-      if (begin >= range.end || end <= range.begin) continue;
+      if (!range.bytes.overlaps(access)) continue;
       if (read) range.read.store(true, std::memory_order_relaxed);
       if (write) range.written.store(true, std::memory_order_relaxed);
     }
@@ -35,7 +35,7 @@ class AccessTrace {
 
  private:
   struct Range {
-    uint64_t begin = 0, end = 0;
+    AddressSpan bytes;
     std::atomic<bool> read{false}, written{false};
   };
   std::unique_ptr<Range[]> ranges_;

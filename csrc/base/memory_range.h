@@ -1,19 +1,21 @@
 // Memory that a launch hands to a kernel.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/address_span.h"
+
 namespace wave {
 
-/// Bytes [begin, end) of the process, and what a kernel may do with them.
+/// Bytes of the process, and what a kernel may do with them.
 struct MemoryRange {
-  uint64_t begin;
-  uint64_t end;
+  AddressSpan bytes;
   bool writable;
   std::string name;      ///< for messages: "argument 2 'c' (float32 [64, 64])"
   bool readable = true;  ///< false: known, to say why an access is a fault
+  /// Why it is not writable, for messages.
+  const char* why_const = "nothing may write there";
 };
 
 /// What a launch may touch of the host's memory.

@@ -67,8 +67,7 @@ LaunchOptions launch_options(const wave_launch_options& given) {
 }
 
 MemoryRange range_of(const void* begin, size_t bytes, bool is_writable, std::string name) {
-  const uint64_t address = reinterpret_cast<uint64_t>(begin);
-  return {address, address + bytes, is_writable, std::move(name)};
+  return {AddressSpan(reinterpret_cast<uint64_t>(begin), bytes), is_writable, std::move(name)};
 }
 
 /// One launch as the caller describes it.

@@ -4,8 +4,9 @@
 
 #include <type_traits>
 
+#include "emulator/atomic_target.h"
 #include "emulator/small_float.h"
-#include "emulator/wave.h"
+#include "emulator/workgroup.h"
 
 namespace wave::emulator::atomics {
 
@@ -76,6 +77,17 @@ inline u32 pk_add_bf16(u32 old, u32 value) {
   return low | f32_to_bf16(bf16_to_f32(old >> 16) + bf16_to_f32(value >> 16)) << 16;
 }
 
+template <auto kModify>
+constexpr bool serves_parts() {
+  if constexpr (std::is_same_v<decltype(kModify), u32 (*)(u32, u32, u32)>) {
+    return kModify == cmpswap<u32>;
+  } else if constexpr (std::is_same_v<decltype(kModify), u32 (*)(u32, u32)>) {
+    return kModify == and_<u32> || kModify == or_<u32> || kModify == xor_<u32> || kModify == pk_add_f16 ||
+           kModify == pk_add_bf16;
+  }
+  return false;
+}
+
 }  // namespace wave::emulator::atomics
 
 namespace wave::emulator {
@@ -88,12 +100,19 @@ template <auto kModify, class T, class... Values>
 struct Atomic<kModify, T (*)(T, Values...)> {
   using Value = T;
   static constexpr bool kHasTwo = sizeof...(Values) == 2;
+  /// Whether compilers make it for an element of one or two bytes, on the dword that the element lies in. They make
+  /// loops of CMPSWAP but for these.
+  static constexpr bool kServesParts = atomics::serves_parts<kModify>();
 
-  /// Returns the old value. `memory` is aligned; `b` counts where the function has two operands.
-  /// kShared: other threads use the memory at the same time.
+  /// Returns the old value. `b` counts where the function has two operands. kShared: other threads use the memory at
+  /// the same time. Throws Fault for `lane` where it would change bytes that the launch must not write.
   template <bool kShared = true>
-  static T apply(u8* memory, T a, T b) {
-    Bits* at = reinterpret_cast<Bits*>(memory);
+  static T apply(const Wave& wave, const AtomicTarget& target, T a, T b, int lane) {
+    Bits* at = reinterpret_cast<Bits*>(target.memory);
+    if constexpr (kServesParts) {
+      if (!target.is_whole()) [[unlikely]]
+        return apply_to_part(wave, target, a, b, lane);
+    }
     if constexpr (!kShared) {
       const Bits old = *at;
       *at = modified(old, a, b);
@@ -107,6 +126,20 @@ struct Atomic<kModify, T (*)(T, Values...)> {
 
  private:
   using Bits = std::conditional_t<sizeof(T) == 8, u64, u32>;
+
+  static T apply_to_part(const Wave& wave, const AtomicTarget& target, T a, T b, int lane) {
+    for (;;) {
+      const u32 old = target.load_part();
+      switch (target.replace_part(old, modified(old, a, b))) {
+        case AtomicTarget::Outcome::Done:
+          return __builtin_bit_cast(T, old);
+        case AtomicTarget::Outcome::Changed:
+          break;
+        case AtomicTarget::Outcome::Outside:
+          memory_of(wave).refuse({reinterpret_cast<u64>(target.memory), sizeof(T)}, true, lane);
+      }
+    }
+  }
 
   static Bits modified(Bits old, T a, [[maybe_unused]] T b) {
     if constexpr (kHasTwo) {

@@ -5,6 +5,7 @@
 // loaded or stored.
 #pragma once
 
+#include "base/address_span.h"
 #include "emulator/scalar.h"
 
 namespace wave::emulator {
@@ -34,8 +35,8 @@ struct Buffer {
 
   /// Whether `size` bytes at `byte` of record `index` are in range.
   bool contains(u64 index, u64 byte, u32 size) const {
-    if (structured) return index < records && (!swizzled || byte + size <= stride);
-    return scalar_offset + stride * index + byte + size <= records;
+    if (structured) return index < records && (!swizzled || AddressSpan(0, stride).contains({byte, size}));
+    return AddressSpan(0, records).contains({scalar_offset + stride * index + byte, size});
   }
 
   u64 address(u64 index, u64 byte) const {

@@ -18,7 +18,7 @@ class DeviceHeap {
 
   /// All of the heap, which every launch that may use it can read and write. Empty where the process got no address
   /// space for it.
-  Region region() const { return {begin_, end_, true, "the heap of malloc in kernels"}; }
+  Region region() const { return {AddressSpan::up_to(begin_, end_), true, "the heap of malloc in kernels"}; }
 
   /// What `hidden_heap_v1` points to: the device libraries' own record of small blocks, which begins as zeros
   /// (ROCm's device libraries, ockl/src/dm.cl, heap_t). 0 where there is no heap.

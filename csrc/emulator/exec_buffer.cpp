@@ -50,7 +50,8 @@ struct BufferLanes {
   /// No index: whether a lane is in range depends on its offset alone.
   void find_by_offset(const Wave& wave, u32 size) {
     const u64 fixed = buffer.scalar_offset + buffer.offset, first = std::min<u64>(size, sizeof(u32));
-    const bool whole = fixed + size <= buffer.records, some = fixed + first <= buffer.records;
+    const AddressSpan range(0, buffer.records);
+    const bool whole = range.contains({fixed, size}), some = range.contains({fixed, first});
     const u32 last_whole = whole ? static_cast<u32>(buffer.records - fixed - size) : 0;
     const u32 last_some = some ? static_cast<u32>(buffer.records - fixed - first) : 0;
     for (int i = 0; i < kLanes; ++i) {
@@ -78,7 +79,7 @@ T read_checked(Wave& wave, const BufferLanes& lanes, int lane, int k) {
   const u64 index = lanes.index(lane), byte = lanes.byte(lane) + static_cast<u32>(k) * sizeof(T);
   T value{};
   if (lanes.buffer.contains(index, byte, sizeof(T)))
-    GlobalMemory::read(wave, lanes.buffer.address(index, byte), &value, sizeof(T), lane);
+    GlobalMemory::read(wave, {lanes.buffer.address(index, byte), sizeof(T)}, &value, lane);
   return value;
 }
 
@@ -86,7 +87,7 @@ template <class T>
 void write_checked(Wave& wave, const BufferLanes& lanes, T value, int lane, int k) {
   const u64 index = lanes.index(lane), byte = lanes.byte(lane) + static_cast<u32>(k) * sizeof(T);
   if (lanes.buffer.contains(index, byte, sizeof(T)))
-    GlobalMemory::write(wave, lanes.buffer.address(index, byte), &value, sizeof(T), lane);
+    GlobalMemory::write(wave, {lanes.buffer.address(index, byte), sizeof(T)}, &value, lane);
 }
 
 /// Loads kCount values of type T for each enabled lane into as many rows.
@@ -142,7 +143,7 @@ const Op* buffer_store_lds_dword(Wave& wave, const Op* op) {
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
     u32 dword;
-    wave.group->read_lds(lds_slot(wave, op, i), &dword, sizeof(dword), i);
+    wave.group->read_lds(lds_slot(wave, op, i), &dword, i);
     write_checked(wave, lanes, dword, i, 0);
   }
   return next(op);

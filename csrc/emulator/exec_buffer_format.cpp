@@ -162,12 +162,12 @@ u32 get_register(const Row* rows, int k, int lane, Numbers numbers) {
 
 using Element = u32[4];
 
-/// Reads or writes an element of which each dword may lie elsewhere (swizzled buffers). `access` takes the address, the
-/// bytes, and their number.
+/// Reads or writes an element of which each dword may lie elsewhere (swizzled buffers). `access` takes where it lies,
+/// and its value.
 template <class Access>
 void for_each_dword(const Buffer& buffer, u64 index, u64 byte, u32 size, u32* element, Access access) {
   for (u32 at = 0; at < size; at += 4)
-    access(buffer.address(index, byte + at), &element[at / 4], std::min(size - at, 4u));
+    access(AddressSpan(buffer.address(index, byte + at), std::min(size - at, 4u)), &element[at / 4]);
 }
 
 /// The bits of component `i` of an element; none crosses a dword.
@@ -206,15 +206,14 @@ const Op* load_format(Wave& wave, const Op* op) {
     Element element{};
     if (in_range) {
       for_each_dword(buffer, index, byte, format.bytes(), element,
-                     [&](u64 at, u32* to, u32 size) { memory_of(wave).read(at, to, size, lane); });
+                     [&](AddressSpan at, u32* to) { memory_of(wave).read(at, to, lane); });
     }
     for (int k = 0; k < kCount; ++k) values[k].lane[lane] = in_range ? selected(element, format, k) : 0;
   }
   for (int lane = 0; lane < kLanes; ++lane) {
     if (wave.exec_lanes.lane[lane] == 0) continue;
     if (op->flags & kToLds) {
-      const u64 slot = (wave.s[sreg::kM0] & 0xffffu) + op->imm + sizeof(u32) * static_cast<u32>(lane);
-      wave.group->write_lds(slot, &values[0].lane[lane], sizeof(u32), lane);
+      write_lds_slot(wave, op, values[0].lane[lane], lane);
       continue;
     }
     for (int k = 0; k < kCount; ++k)
@@ -244,7 +243,7 @@ const Op* store_format(Wave& wave, const Op* op) {
       set_component(element, format, i, encode(value, format.bits[i], format.numbers));
     }
     for_each_dword(buffer, index, byte, format.bytes(), element,
-                   [&](u64 at, const u32* from, u32 size) { memory_of(wave).write(at, from, size, lane); });
+                   [&](AddressSpan at, const u32* from) { memory_of(wave).write(at, from, lane); });
   }
   return next(op);
 }

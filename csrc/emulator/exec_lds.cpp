@@ -134,9 +134,10 @@ template <int kSign>
 const Op* ds_count(Wave& wave, const Op* op) {
   const int lane = wave.exec() == 0 ? 0 : std::countr_zero(wave.exec());
   u32 old;
-  wave.group->read_lds(scalar_address(wave, op), &old, sizeof(old), lane);
+  const AddressSpan counter(scalar_address(wave, op), sizeof(old));
+  wave.group->read_lds(counter, &old, lane);
   const u32 sum = old + static_cast<u32>(kSign * std::popcount(wave.exec()));
-  wave.group->write_lds(scalar_address(wave, op), &sum, sizeof(sum), lane);
+  wave.group->write_lds(counter, &sum, lane);
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] != 0) wave.v[op->dst].lane[i] = old;
   }
@@ -168,8 +169,8 @@ const Op* ds_wrxchg2(Wave& wave, const Op* op) {
     if (wave.exec_lanes.lane[i] == 0) continue;
     T value[2], old[2];
     for (int k = 0; k < 2; ++k) value[k] = get_value<T>(&wave.v[op->src[1 + k]], i);
-    for (int k = 0; k < 2; ++k) Lds::read(wave, addresses[k].lane[i], &old[k], sizeof(T), i);
-    for (int k = 0; k < 2; ++k) Lds::write(wave, addresses[k].lane[i], &value[k], sizeof(T), i);
+    for (int k = 0; k < 2; ++k) Lds::read(wave, {addresses[k].lane[i], sizeof(T)}, &old[k], i);
+    for (int k = 0; k < 2; ++k) Lds::write(wave, {addresses[k].lane[i], sizeof(T)}, &value[k], i);
     for (u32 k = 0; k < 2; ++k) set_value(&wave.v[op->dst + k * (sizeof(T) / sizeof(u32))], old[k], i);
   }
   return next(op);
@@ -184,8 +185,9 @@ const Op* ds_condxchg32_rtn_b64(Wave& wave, const Op* op) {
     const u64 address = addresses.lane[i] & 0xfff8u;
     for (u32 k = 0; k < 2; ++k) {
       const u32 data = wave.v[op->src[1] + k].lane[i], value = data & 0x7fffffffu;
-      Lds::read(wave, address + 4 * k, &wave.v[op->dst + k].lane[i], sizeof(u32), i);
-      if (data >> 31) Lds::write(wave, address + 4 * k, &value, sizeof(u32), i);
+      const AddressSpan dword(address + 4 * k, sizeof(u32));
+      Lds::read(wave, dword, &wave.v[op->dst + k].lane[i], i);
+      if (data >> 31) Lds::write(wave, dword, &value, i);
     }
   }
   return next(op);

@@ -19,6 +19,8 @@ namespace {
 struct Access {
   u64 address;
   u64 bytes;
+
+  AddressSpan first(u64 size) const { return {address, std::min(size, bytes & ~u64{3})}; }
 };
 
 u64 offset_of(const Wave& wave, const Op* op) {
@@ -53,13 +55,13 @@ struct Buffer {
 template <class Space, int kDwords>
 const Op* s_load(Wave& wave, const Op* op) {
   const Access access = Space::find(wave, op);
-  const u32 size = static_cast<u32>(std::min<u64>(sizeof(u32) * kDwords, access.bytes & ~u64{3}));
+  const AddressSpan span = access.first(sizeof(u32) * kDwords);
   u32 words[kDwords] = {};
   const Memory& memory = memory_of(wave);
-  if (memory.covers(access.address, access.address + size, false)) [[likely]] {
-    std::memcpy(words, reinterpret_cast<const void*>(access.address), size);
+  if (memory.covers(span, false)) [[likely]] {
+    std::memcpy(words, reinterpret_cast<const void*>(span.begin()), span.size());
   } else {
-    memory.read(access.address, words, size, -1);
+    memory.read(span, words, -1);
   }
   for (int i = 0; i < kDwords; ++i) write_scalar32(wave, op->dst + i, words[i]);
   return next(op);
@@ -69,7 +71,7 @@ const Op* s_load(Wave& wave, const Op* op) {
 template <class T>
 const Op* s_load_part(Wave& wave, const Op* op) {
   T value;
-  memory_of(wave).read(wave.pair(op->src[0]) + offset_of(wave, op), &value, sizeof(value), -1);
+  memory_of(wave).read({wave.pair(op->src[0]) + offset_of(wave, op), sizeof(value)}, &value, -1);
   write_scalar32(wave, op->dst, static_cast<u32>(static_cast<i32>(value)));
   return next(op);
 }
@@ -77,8 +79,8 @@ const Op* s_load_part(Wave& wave, const Op* op) {
 template <class Space, int kDwords>
 const Op* s_store(Wave& wave, const Op* op) {
   const Access access = Space::find(wave, op);
-  const u32 size = static_cast<u32>(std::min<u64>(sizeof(u32) * kDwords, access.bytes & ~u64{3}));
-  if (size != 0) memory_of(wave).write(access.address, &wave.s[op->dst], size, -1);
+  const AddressSpan span = access.first(sizeof(u32) * kDwords);
+  if (!span.is_empty()) memory_of(wave).write(span, &wave.s[op->dst], -1);
   return next(op);
 }
 
@@ -89,7 +91,9 @@ const Op* s_atomic(Wave& wave, const Op* op) {
   T data[2] = {}, old{};
   std::memcpy(data, &wave.s[op->dst], Atomic<kModify>::kHasTwo ? sizeof(data) : sizeof(T));
   if (access.bytes >= sizeof(T)) {
-    old = Atomic<kModify>::apply(memory_of(wave).atomic(access.address, sizeof(T), -1), data[0], data[1]);
+    const AddressSpan span(access.address, sizeof(T));
+    const AtomicTarget target = memory_of(wave).atomic(span, Atomic<kModify>::kServesParts, -1);
+    old = Atomic<kModify>::apply(wave, target, data[0], data[1], -1);
   }
   if (op->flags & kReturns) std::memcpy(&wave.s[op->dst], &old, sizeof(T));
   return next(op);

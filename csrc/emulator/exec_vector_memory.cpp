@@ -45,48 +45,40 @@ struct Scratch {
   }
   static bool covers(const Wave&, const Addresses<u64>&, u32, bool) { return false; }   // not memory that lanes share
   static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }  // not called
-  static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
-    std::memcpy(to, at(wave, address, size, "a load of ", lane), size);
+  static void read(Wave& wave, AddressSpan span, void* to, int lane) {
+    std::memcpy(to, wave.group->scratch(wave, span, "a load of ", lane), span.size());
   }
-  static void write(Wave& wave, u64 address, const void* from, u32 size, int lane) {
-    std::memcpy(at(wave, address, size, "a store of ", lane), from, size);
+  static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
+    std::memcpy(wave.group->scratch(wave, span, "a store of ", lane), from, span.size());
   }
-  static u8* atomic(Wave& wave, u64 address, u32 size, int lane) {
-    check_atomic(address, size, lane);
-    return at(wave, address, size, "an atomic access of ", lane);
-  }
-
- private:
-  static u8* at(Wave& wave, u64 address, u32 size, const char* verb, int lane) {
-    if (address + size > wave.scratch_size) {
-      fault_at(text(verb, size, " bytes of scratch, of which a work-item has ", wave.scratch_size, " bytes"), lane,
-               address);
-    }
-    return wave.scratch + static_cast<u64>(lane) * wave.scratch_size + address;
+  static AtomicTarget atomic(Wave& wave, AddressSpan span, bool, int lane) {
+    check_atomic(span, lane);
+    return {wave.group->scratch(wave, span, "an atomic access of ", lane)};
   }
 };
 
 /// FLAT: a 64-bit address that is in LDS or scratch where its upper half says so. Those apertures are in no region of
 /// the launch's memory, so addresses that it covers need no look at them.
 struct Flat : Global {
-  static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
-    if (in(kPrivateAperture, address)) return Scratch::read(wave, address - kPrivateAperture, to, size, lane);
-    if (in(kSharedAperture, address)) return LdsMemory::read(wave, address - kSharedAperture, to, size, lane);
-    Global::read(wave, address, to, size, lane);
+  static void read(Wave& wave, AddressSpan span, void* to, int lane) {
+    if (in(kPrivateAperture, span)) return Scratch::read(wave, within(kPrivateAperture, span), to, lane);
+    if (in(kSharedAperture, span)) return LdsMemory::read(wave, within(kSharedAperture, span), to, lane);
+    Global::read(wave, span, to, lane);
   }
-  static void write(Wave& wave, u64 address, const void* from, u32 size, int lane) {
-    if (in(kPrivateAperture, address)) return Scratch::write(wave, address - kPrivateAperture, from, size, lane);
-    if (in(kSharedAperture, address)) return LdsMemory::write(wave, address - kSharedAperture, from, size, lane);
-    Global::write(wave, address, from, size, lane);
+  static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
+    if (in(kPrivateAperture, span)) return Scratch::write(wave, within(kPrivateAperture, span), from, lane);
+    if (in(kSharedAperture, span)) return LdsMemory::write(wave, within(kSharedAperture, span), from, lane);
+    Global::write(wave, span, from, lane);
   }
-  static u8* atomic(Wave& wave, u64 address, u32 size, int lane) {
-    if (in(kPrivateAperture, address)) return Scratch::atomic(wave, address - kPrivateAperture, size, lane);
-    if (in(kSharedAperture, address)) return LdsMemory::atomic(wave, address - kSharedAperture, size, lane);
-    return Global::atomic(wave, address, size, lane);
+  static AtomicTarget atomic(Wave& wave, AddressSpan span, bool serves_parts, int lane) {
+    if (in(kPrivateAperture, span)) return Scratch::atomic(wave, within(kPrivateAperture, span), serves_parts, lane);
+    if (in(kSharedAperture, span)) return LdsMemory::atomic(wave, within(kSharedAperture, span), serves_parts, lane);
+    return Global::atomic(wave, span, serves_parts, lane);
   }
 
  private:
-  static bool in(u64 aperture, u64 address) { return address - aperture < kApertureSize; }
+  static bool in(u64 aperture, AddressSpan span) { return AddressSpan(aperture, kApertureSize).contains(span.begin()); }
+  static AddressSpan within(u64 aperture, AddressSpan span) { return {span.begin() - aperture, span.size()}; }
 };
 
 constexpr Body kBodies[] = {

@@ -25,7 +25,7 @@ class Hostcalls {
   Hostcalls& operator=(const Hostcalls&) = delete;
 
   u64 address() const { return reinterpret_cast<u64>(memory_); }
-  Region region() const { return {address(), address() + size_, true, "the hostcall buffer"}; }
+  Region region() const { return {AddressSpan(address(), size_), true, "the hostcall buffer"}; }
 
   /// Does what waves have asked for. Returns whether there was anything. Throws Fault where it cannot be done. Any
   /// thread.

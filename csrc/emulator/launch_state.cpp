@@ -45,7 +45,12 @@ RegisterLimits register_limits(const KernelDescriptor& descriptor, const Target&
   return {arch, all - arch, descriptor.sgprs(target)};
 }
 
-u32 scratch_bytes(const KernelMetadata& metadata) {
+u32 scratch_bytes(const KernelMetadata& metadata, const ProcessorTraits& processor) {
+  if (metadata.private_segment_fixed_size > processor.max_scratch) {
+    throw ValueError(text("kernel '", metadata.name, "' wants ", metadata.private_segment_fixed_size,
+                          " bytes of scratch for each work-item, and ", processor.name, " has ", processor.max_scratch,
+                          ": build it with smaller arrays in private memory, or put them into LDS or a tensor"));
+  }
   return rounded_up(metadata.private_segment_fixed_size, 4) + (metadata.uses_dynamic_stack ? kDynamicStack : 0);
 }
 
@@ -82,7 +87,7 @@ LaunchState::LaunchState(const Dispatch& given)
       work_items(given.block[0] * given.block[1] * given.block[2]),
       waves((work_items + lanes - 1) / lanes),
       lds_size(rounded_up(kernel.metadata.group_segment_fixed_size + given.dynamic_lds, 4)),
-      scratch_size(scratch_bytes(kernel.metadata)),
+      scratch_size(scratch_bytes(kernel.metadata, module.processor())),
       entry(entry_address(module, kernel)),
       workgroups(product(given.grid)),
       max_resident(most_under_way(module, kernel, work_items, lds_size)),
@@ -168,8 +173,7 @@ std::vector<Region> LaunchState::regions() const {
   std::vector<Region> regions = dispatch.memory;
   for (Region& region : module.regions()) regions.push_back(std::move(region));
   const auto add = [&](const std::vector<u8>& bytes, const char* name) {
-    const u64 begin = reinterpret_cast<u64>(bytes.data());
-    regions.push_back({begin, begin + bytes.size(), false, name});
+    regions.push_back({AddressSpan(reinterpret_cast<u64>(bytes.data()), bytes.size()), false, name});
   };
   add(kernarg_, "the kernarg segment");
   add(packet_, "the dispatch packet");

@@ -13,47 +13,56 @@ namespace {
 /// Bytes from a region within which an address was meant for it, as far as messages are concerned.
 constexpr u64 kNear = u64{1} << 20;
 
+void check_addressable(const std::vector<Region>& regions) {
+  for (const Region& region : regions) {
+    if (region.bytes.is_addressable()) continue;
+    throw ValueError(text(region.name, ": ", region.bytes.size(), " bytes at ", hex(region.bytes.begin()),
+                          " end past the last address"));
+  }
+}
+
 /// Cuts overlapping regions into disjoint ones; a piece is writable where any region over it is.
 std::vector<Region> make_disjoint(const std::vector<Region>& given) {
   std::vector<u64> cuts;
   for (const Region& region : given) {
-    cuts.push_back(region.begin);
-    cuts.push_back(region.end);
+    cuts.push_back(region.bytes.begin());
+    cuts.push_back(region.bytes.end());
   }
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   std::vector<Region> pieces;
   for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    const AddressSpan bytes = AddressSpan::up_to(cuts[i], cuts[i + 1]);
     const Region* cover = nullptr;
     bool writable = false;
     for (const Region& region : given) {
-      if (region.begin <= cuts[i] && cuts[i + 1] <= region.end) {
+      if (region.bytes.contains(bytes)) {
         if (cover == nullptr || (region.writable && !writable)) cover = &region;
         writable |= region.writable;
       }
     }
     if (cover == nullptr) continue;
-    Region piece{cuts[i], cuts[i + 1], writable, cover->name};
     // Pieces of one storage that differ in nothing a check asks for are one piece, so that accesses stay on the fast
     // path.
-    if (!pieces.empty() && pieces.back().end == piece.begin && pieces.back().writable == writable) {
-      pieces.back().end = piece.end;
+    if (!pieces.empty() && pieces.back().bytes.end() == bytes.begin() && pieces.back().writable == writable) {
+      pieces.back().bytes = AddressSpan::up_to(pieces.back().bytes.begin(), bytes.end());
     } else {
-      pieces.push_back(std::move(piece));
+      pieces.push_back({bytes, writable, cover->name});
     }
   }
   return pieces;
 }
 
 u64 distance(const Region& region, u64 address) {
-  if (address < region.begin) return region.begin - address;
-  return address < region.end ? 0 : address - region.end + 1;
+  if (address < region.bytes.begin()) return region.bytes.begin() - address;
+  return region.bytes.contains(address) ? 0 : address - region.bytes.end() + 1;
 }
 
 }  // namespace
 
-void check_atomic(u64 address, u32 size, int lane) {
-  if (address % size != 0) fault_at(text("an atomic access of ", size, " bytes that is not aligned"), lane, address);
+void check_atomic(AddressSpan span, int lane) {
+  if (span.begin() % span.size() == 0) return;
+  fault_at(text("an atomic access of ", span.size(), " bytes that is not aligned"), lane, span.begin());
 }
 
 Memory::Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace, FindRegion find_region)
@@ -62,18 +71,19 @@ Memory::Memory(std::vector<Region> regions, size_t arguments, bool strict, Acces
       strict_(strict),
       find_region_(std::move(find_region)),
       trace_(trace) {
+  check_addressable(named_);
   regions_ = make_disjoint(named_);
 }
 
 const Region* Memory::before(u64 address) const {
   auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
-                                [](u64 value, const Region& region) { return value < region.begin; });
+                                [](u64 value, const Region& region) { return value < region.bytes.begin(); });
   return after == regions_.begin() ? nullptr : &*(after - 1);
 }
 
 const Region* Memory::find(u64 address) const {
   const Region* region = before(address);
-  if (region != nullptr && address < region->end) return region;
+  if (region != nullptr && region->bytes.contains(address)) return region;
   const Region* more = find_region_ ? find_more(address) : nullptr;
   return more != nullptr && more->readable ? more : nullptr;
 }
@@ -81,7 +91,7 @@ const Region* Memory::find(u64 address) const {
 const Region* Memory::find_more(u64 address) const {
   const auto known = [&]() -> const Region* {
     for (const More* more = newest_.load(std::memory_order_acquire); more != nullptr; more = more->next) {
-      if (address >= more->region.begin && address < more->region.end) return &more->region;
+      if (more->region.bytes.contains(address)) return &more->region;
     }
     return nullptr;
   };
@@ -106,43 +116,63 @@ const Region* Memory::nearest(u64 address) const {
   return best;
 }
 
-void Memory::read(u64 address, void* to, u32 size, int lane) const {
-  if (trace_ != nullptr) trace_->mark(address, address + size, true, false);
+void Memory::read(AddressSpan span, void* to, int lane) const {
+  if (trace_ != nullptr) trace_->mark(span, true, false);
   u8* out = static_cast<u8*>(to);
-  for (u64 done = 0; done < size;) {
-    const u64 at = address + done;
-    if (const Region* region = find(at)) {
-      const u64 count = std::min<u64>(size - done, region->end - at);
-      std::memcpy(out + done, reinterpret_cast<const void*>(at), count);
+  for (u64 done = 0; done < span.size();) {
+    const AddressSpan rest(span.begin() + done, span.size() - done);
+    if (const Region* region = find(rest.begin())) {
+      const u64 count = std::min(rest.size(), region->bytes.left_from(rest.begin()));
+      std::memcpy(out + done, reinterpret_cast<const void*>(rest.begin()), count);
       done += count;
       continue;
     }
-    const Region* last = before(at);
-    if (last == nullptr || !forgive(address, size, last->end, last->name, lane)) refuse(address, size, false, lane);
+    const Region* last = before(rest.begin());
+    const bool is_forgiven = last != nullptr && forgive(span, last->bytes.excess(rest), last->name, lane);
+    if (!is_forgiven && !forgive_part_of_dword(span, lane)) refuse(span, false, lane);
     out[done++] = 0;
   }
 }
 
-void Memory::write(u64 address, const void* from, u32 size, int lane) const {
-  for (u64 at = address; at < address + size;) {
+void Memory::write(AddressSpan span, const void* from, int lane) const {
+  for (u64 done = 0; done < span.size();) {
+    const u64 at = span.begin() + done;
     const Region* region = find(at);
-    if (region == nullptr || !region->writable) refuse(address, size, true, lane);
-    at = region->end;
+    if (region == nullptr || !region->writable) refuse(span, true, lane);
+    done += region->bytes.left_from(at);
   }
-  if (trace_ != nullptr) trace_->mark(address, address + size, false, true);
-  std::memcpy(reinterpret_cast<void*>(address), from, size);
+  if (trace_ != nullptr) trace_->mark(span, false, true);
+  std::memcpy(reinterpret_cast<void*>(span.begin()), from, span.size());
 }
 
-u8* Memory::atomic(u64 address, u32 size, int lane) const {
-  check_atomic(address, size, lane);
-  const Region* region = find(address);
-  if (region == nullptr || !region->writable || address + size > region->end) refuse(address, size, true, lane);
-  if (trace_ != nullptr) trace_->mark(address, address + size, true, true);
-  return reinterpret_cast<u8*>(address);
+AtomicTarget Memory::atomic(AddressSpan span, bool serves_parts, int lane) const {
+  check_atomic(span, lane);
+  const Region* region = find(span.begin());
+  if (region != nullptr && region->writable && region->bytes.contains(span)) {
+    if (trace_ != nullptr) trace_->mark(span, true, true);
+    return {reinterpret_cast<u8*>(span.begin())};
+  }
+  if (!serves_parts) refuse(span, true, lane);
+  return atomic_part(span, lane);
 }
 
-void Memory::refuse(u64 address, u32 size, bool write, int lane) const {
-  const std::string access = text(write ? "a store of " : "a load of ", size, " bytes ");
+AtomicTarget Memory::atomic_part(AddressSpan span, int lane) const {
+  AtomicTarget target{reinterpret_cast<u8*>(span.begin()), 0, 0};
+  for (u32 i = 0; i < span.size(); ++i) {
+    const AddressSpan byte(span.begin() + i, 1);
+    const Region* region = find(byte.begin());
+    if (region == nullptr) continue;
+    target.readable |= 0xffu << 8 * i;
+    if (region->writable) target.writable |= 0xffu << 8 * i;
+    if (trace_ != nullptr) trace_->mark(byte, true, region->writable);
+  }
+  if (target.writable == 0) refuse(span, true, lane);
+  return target;
+}
+
+void Memory::refuse(AddressSpan span, bool write, int lane) const {
+  const u64 address = span.begin();
+  const std::string access = text(write ? "a store of " : "a load of ", span.size(), " bytes ");
   if (const Region* found = find_region_ ? find_more(address) : nullptr) {
     if (!found->readable) fault_at(text(access, write ? "into " : "from ", found->name), lane, address);
     if (write && !found->writable) {
@@ -154,33 +184,53 @@ void Memory::refuse(u64 address, u32 size, bool write, int lane) const {
     fault_at(access + "at an address that the process has not mapped", lane, address);
   }
   if (region == nullptr) fault_at(access + "in a launch that was given no memory", lane, address);
-  const bool inside = address >= region->begin && address + size <= region->end;
-  if (inside) {
-    fault_at(text(access, "into ", region->name, ", ", address - region->begin,
-                  " bytes from its begin: the kernel's signature says that it only reads it (load() takes writes=)"),
+  const AddressSpan& bytes = region->bytes;
+  if (bytes.contains(span)) {
+    fault_at(text(access, "into ", region->name, ", ", address - bytes.begin(),
+                  " bytes from its begin: ", region->why_const),
              lane, address);
   }
   std::string place;
-  if (address < region->begin) {
-    place = text(region->begin - address, " bytes before the begin of ");
-  } else if (address >= region->end) {
-    place = text(address - region->end, " bytes past the end of ");
+  if (address < bytes.begin()) {
+    place = text(bytes.begin() - address, " bytes before the begin of ");
+  } else if (!bytes.contains(address)) {
+    place = text(address - bytes.end(), " bytes past the end of ");
   } else {
-    place = text("from ", region->end - address, " bytes before the end of ");
+    place = text("from ", bytes.left_from(address), " bytes before the end of ");
   }
-  fault_at(text(access, "out of bounds: ", place, region->name, ", which has ", region->end - region->begin, " bytes"),
-           lane, address);
+  fault_at(text(access, "out of bounds: ", place, region->name, ", which has ", bytes.size(), " bytes"), lane, address);
 }
 
-bool Memory::forgive(u64 address, u32 size, u64 end, const std::string& name, int lane) const {
-  if (strict_ || address + size - end > kOverRead) return false;
-  std::lock_guard lock(mutex_);
-  if (std::find(over_read_names_.begin(), over_read_names_.end(), name) == over_read_names_.end()) {
-    over_read_names_.push_back(name);
-    over_reads_.push_back(text("a load of ", size, " bytes that ends ", address + size - end, " bytes past the end of ",
-                               name, " (lane ", lane, "); what lies outside reads as zero"));
-  }
+bool Memory::forgive(AddressSpan span, u64 past, const std::string& name, int lane) const {
+  if (strict_ || past > kOverRead) return false;
+  if (!is_first_over_read(name)) return true;
+  record(text("a load of ", span.size(), " bytes that ends ", past, " bytes past the end of ", name, " (lane ", lane,
+              "); what lies outside reads as zero"));
   return true;
+}
+
+/// Of a dword whose first bytes are outside: compilers load it for an element of fewer bytes that they change in it.
+bool Memory::forgive_part_of_dword(AddressSpan span, int lane) const {
+  const u64 last = span.begin() + (span.size() - 1);
+  if (strict_ || span.size() > sizeof(u32) || span.begin() / sizeof(u32) != last / sizeof(u32)) return false;
+  const Region* region = find(last);
+  if (region == nullptr) return false;
+  if (!is_first_over_read(region->name)) return true;
+  record(text("a load of ", span.size(), " bytes that begins ", region->bytes.begin() - span.begin(),
+              " bytes before the begin of ", region->name, " (lane ", lane, "); what lies outside reads as zero"));
+  return true;
+}
+
+bool Memory::is_first_over_read(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  if (std::find(over_read_names_.begin(), over_read_names_.end(), name) != over_read_names_.end()) return false;
+  over_read_names_.push_back(name);
+  return true;
+}
+
+void Memory::record(std::string over_read) const {
+  std::lock_guard lock(mutex_);
+  over_reads_.push_back(std::move(over_read));
 }
 
 std::vector<std::string> Memory::over_reads() const {

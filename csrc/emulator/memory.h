@@ -11,6 +11,7 @@
 
 #include "base/access_trace.h"
 #include "base/memory_range.h"
+#include "emulator/atomic_target.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
@@ -25,8 +26,8 @@ using FindRegion = std::function<std::optional<Region>(u64 address)>;
 /// How far past a region's end a read is still forgiven: correct kernels over-read what they then discard.
 inline constexpr u64 kOverRead = 512;
 
-/// Throws Fault where an atomic of `size` bytes is not aligned.
-void check_atomic(u64 address, u32 size, int lane);
+/// Throws Fault where an atomic access is not aligned.
+void check_atomic(AddressSpan span, int lane);
 
 /// The regions of a launch. Immutable while it runs, but for what `find_region` adds and for the record of over-reads,
 /// which are locked.
@@ -34,26 +35,29 @@ class Memory {
  public:
   /// Regions may overlap: bytes that any writable region covers are writable. The first `arguments` of them are what
   /// the launch was given, which is what messages compare wild addresses with. `trace` may be nullptr,
-  /// `find_region` empty.
+  /// `find_region` empty. Throws ValueError where a region ends past the last address.
   Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace, FindRegion find_region);
 
-  /// Whether all of [begin, end) lies in one region (writable, for a write), so that it can be accessed as it is. Never
-  /// while a trace is kept.
-  bool covers(u64 begin, u64 end, bool write) const {
-    const Region* region = find(begin);
-    return trace_ == nullptr && region != nullptr && end <= region->end && (!write || region->writable);
+  /// Whether all of it lies in one region (writable, for a write), so that it can be accessed as it is. Never while a
+  /// trace is kept.
+  bool covers(AddressSpan span, bool write) const {
+    const Region* region = find(span.begin());
+    return trace_ == nullptr && region != nullptr && region->bytes.contains(span) && (!write || region->writable);
   }
 
-  /// Copies `size` bytes at `address` for `lane`. Bytes past a region's end but within kOverRead read as zero and are
-  /// recorded. Throws Fault.
-  void read(u64 address, void* to, u32 size, int lane) const;
+  /// Copies bytes for `lane`. Those past a region's end but within kOverRead read as zero and are recorded, and so are
+  /// those of a dword of which a region has others. Throws Fault.
+  void read(AddressSpan span, void* to, int lane) const;
   /// Throws Fault where any byte is outside of the writable regions; nothing is written then.
-  void write(u64 address, const void* from, u32 size, int lane) const;
-  /// The host pointer for an atomic of `size` bytes, aligned. Throws Fault.
-  u8* atomic(u64 address, u32 size, int lane) const;
+  void write(AddressSpan span, const void* from, int lane) const;
+  /// Where an atomic may work. `serves_parts`: it may be one that a compiler made for a part of a dword, which a region
+  /// may have without the rest. Throws Fault.
+  AtomicTarget atomic(AddressSpan span, bool serves_parts, int lane) const;
 
-  /// Whether a read of `size` bytes at `address` past `end`, where `name` ends, is forgiven. Records it then.
-  bool forgive(u64 address, u32 size, u64 end, const std::string& name, int lane) const;
+  /// Whether a read that ends so many bytes past the end of what has this name is forgiven. Records it then.
+  bool forgive(AddressSpan span, u64 past, const std::string& name, int lane) const;
+  /// Throws Fault for an access that is not allowed.
+  [[noreturn]] void refuse(AddressSpan span, bool write, int lane) const;
 
   /// What was read past the end of regions, a line each.
   std::vector<std::string> over_reads() const;
@@ -72,7 +76,10 @@ class Memory {
   const Region* before(u64 address) const;
   const Region* find_more(u64 address) const;
   const Region* nearest(u64 address) const;
-  [[noreturn]] void refuse(u64 address, u32 size, bool write, int lane) const;
+  bool forgive_part_of_dword(AddressSpan span, int lane) const;
+  bool is_first_over_read(const std::string& name) const;
+  void record(std::string over_read) const;
+  AtomicTarget atomic_part(AddressSpan span, int lane) const;
 
   std::vector<Region> regions_;  ///< sorted and disjoint
   std::vector<Region> named_;    ///< as given, for messages

@@ -91,7 +91,8 @@ void Module::relocate() {
 
 void Module::find_functions() {
   for (const Symbol& symbol : code_->symbols()) {
-    if (symbol.is_function) function_starts_.push_back(symbol.address);
+    const bool is_code = symbol.address % 4 == 0 && code_segment(symbol.address) != nullptr;
+    if (symbol.is_function && is_code) function_starts_.push_back(symbol.address);
   }
   for (const KernelInfo& kernel : code_->kernels()) function_starts_.push_back(kernel.entry_address);
   std::sort(function_starts_.begin(), function_starts_.end());
@@ -168,8 +169,8 @@ std::string Module::source_line(u64 address) const {
 std::vector<Region> Module::regions() const {
   std::vector<Region> regions;
   for (const Segment& segment : code_->segments()) {
-    const u64 begin = base_ + segment.address;
-    regions.push_back({begin, begin + segment.memory_size, segment.writable, "the code object's data"});
+    const AddressSpan bytes(base_ + segment.address, segment.memory_size);
+    regions.push_back({bytes, segment.writable, "the code object's data"});
   }
   return regions;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/address_span.h"
 #include "emulator/op.h"
 
 namespace wave::emulator {
@@ -19,11 +20,11 @@ class Observer {
   /// Behind it, when the wave may be in another function, which the Op is not of. Not called where it threw.
   virtual void after(const Wave&, const Op*) {}
 
-  /// Whether it wants to see accesses of LDS: by the instruction that before() has announced.
+  /// Whether it wants to see accesses of LDS, of the bytes that it has: by the instruction that before() has announced.
   virtual bool watches_lds() const { return false; }
-  virtual void load_lds(u64 /*address*/, u32 /*size*/) {}
+  virtual void load_lds(AddressSpan) {}
   /// Before it is done. `data` is nullptr for atomics.
-  virtual void store_lds(u64 /*address*/, u32 /*size*/, const void* /*data*/) {}
+  virtual void store_lds(AddressSpan, const void* /*data*/) {}
   /// All waves of the workgroup are at a barrier, or have ended: for each of them, before it goes on.
   virtual void pass_barrier(const Wave&) {}
 };
@@ -46,11 +47,11 @@ class Observers : public Observer {
   bool watches_lds() const override {
     return std::any_of(all_.begin(), all_.end(), [](const Observer* observer) { return observer->watches_lds(); });
   }
-  void load_lds(u64 address, u32 size) override {
-    for (Observer* observer : all_) observer->load_lds(address, size);
+  void load_lds(AddressSpan span) override {
+    for (Observer* observer : all_) observer->load_lds(span);
   }
-  void store_lds(u64 address, u32 size, const void* data) override {
-    for (Observer* observer : all_) observer->store_lds(address, size, data);
+  void store_lds(AddressSpan span, const void* data) override {
+    for (Observer* observer : all_) observer->store_lds(span, data);
   }
   void pass_barrier(const Wave& wave) override {
     for (Observer* observer : all_) observer->pass_barrier(wave);

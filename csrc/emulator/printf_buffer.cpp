@@ -55,7 +55,7 @@ PrintfBuffer::~PrintfBuffer() {
   munmap(memory_, kSize);
 }
 
-Region PrintfBuffer::region() const { return {address(), address() + kSize, true, "the printf buffer"}; }
+Region PrintfBuffer::region() const { return {AddressSpan(address(), kSize), true, "the printf buffer"}; }
 
 /// A record begins with a dword: bit 0 for stderr, bit 1 for a format by its number, and from bit 2 on its bytes.
 void PrintfBuffer::print() const {

@@ -37,6 +37,10 @@ u64 readable_end(u64 begin, u64 end) {
 
 }  // namespace
 
+bool has_ends_of(AddressSpan bytes) {
+  return bytes.is_addressable() && is_readable(bytes.begin()) && is_readable(bytes.end() - 1);
+}
+
 std::optional<MemoryRange> find_mapping(u64 address) {
   const std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
   if (maps == nullptr) return std::nullopt;
@@ -51,7 +55,8 @@ std::optional<MemoryRange> find_mapping(u64 address) {
     if (read != 'r') return std::nullopt;
     end = readable_end(begin, end);
     if (address >= end) return std::nullopt;
-    return MemoryRange{begin, end, write == 'w', text("the process's memory at ", hex(begin), " to ", hex(end))};
+    return MemoryRange{AddressSpan::up_to(begin, end), write == 'w',
+                       text("the process's memory at ", hex(begin), " to ", hex(end))};
   }
   return std::nullopt;
 }

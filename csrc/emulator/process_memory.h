@@ -13,4 +13,8 @@ namespace wave::emulator {
 /// what it says is true until the mapping changes.
 std::optional<MemoryRange> find_mapping(u64 address);
 
+/// Whether the process can read the first and the last of these bytes, which are some. Much cheaper than
+/// find_mapping().
+bool has_ends_of(AddressSpan bytes);
+
 }  // namespace wave::emulator

@@ -16,6 +16,7 @@ struct ProcessorTraits {
   const char* name;
   u32 lanes;          ///< of a wave: 64, or 32, where masks of lanes are single registers
   u32 compute_units;  ///< of the device that it stands in for; bounds how many workgroups are under way at once
+  u32 max_scratch;    ///< bytes that a lane can have
   bool flat_scratch_in_sgprs;  ///< s[102:103] begin as FLAT_SCRATCH
   bool ids_in_ttmp;            ///< workgroup ids come in TTMP9 (x) and TTMP7 (y and z), not behind the user SGPRs
   bool has_ieee_mode;          ///< MODE has IEEE and DX10_CLAMP; else clamping makes 0 of NaN, and minima ignore NaN

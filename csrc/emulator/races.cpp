@@ -1,7 +1,5 @@
 #include "emulator/races.h"
 
-#include <algorithm>
-
 #include "emulator/profile.h"
 #include "emulator/workgroup.h"
 
@@ -21,7 +19,7 @@ const RaceChecker::Instruction& RaceChecker::look_up(const Wave& wave, const Op*
 
 void RaceChecker::start(const Wave& wave) {
   Group& group = groups_[wave.group];
-  if (wave.index == 0) group = {std::vector<Byte>(wave.group->lds_size()), {}};
+  if (wave.index == 0) group = {std::vector<Byte>(wave.group->lds_bytes().size()), {}};
   group.waves.emplace_back();
 }
 
@@ -78,9 +76,9 @@ void RaceChecker::check_own(const Byte& byte, const Access& access, u64 address)
                      " waited for: s_waitcnt vmcnt(0) is missing"));
 }
 
-void RaceChecker::load_lds(u64 address, u32 size) {
+void RaceChecker::load_lds(AddressSpan span) {
   const Access access = current_access();
-  for (u64 at = address; at < std::min<u64>(address + size, group_->bytes.size()); ++at) {
+  for (u64 at = span.begin(); at < span.end(); ++at) {
     Byte& byte = group_->bytes[at];
     check_own(byte, access, at);
     if ((byte.writers >> access.wave & 1) == 0) check(byte.changes, access, at, "read", "wrote");
@@ -88,16 +86,16 @@ void RaceChecker::load_lds(u64 address, u32 size) {
   }
 }
 
-void RaceChecker::store_lds(u64 address, u32 size, const void* data) {
+void RaceChecker::store_lds(AddressSpan span, const void* data) {
   const Access access = current_access();
   const u8* lds = wave_->group->lds();
-  for (u32 i = 0; i < size; ++i) {
-    Byte& byte = group_->bytes[address + i];
-    const bool changes = data == nullptr || static_cast<const u8*>(data)[i] != lds[address + i];
-    check_own(byte, access, address + i);
+  for (u64 at = span.begin(); at < span.end(); ++at) {
+    Byte& byte = group_->bytes[at];
+    const bool changes = data == nullptr || static_cast<const u8*>(data)[at - span.begin()] != lds[at];
+    check_own(byte, access, at);
     if (changes) {
-      check(byte.reads, access, address + i, "written", "read");
-      check(byte.writes, access, address + i, "written", "wrote");
+      check(byte.reads, access, at, "written", "read");
+      check(byte.writes, access, at, "written", "wrote");
       byte.changes.add(access);
       byte.writers = 0;
     }

@@ -18,8 +18,8 @@ class RaceChecker : public Observer {
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
   bool watches_lds() const override { return true; }
-  void load_lds(u64 address, u32 size) override;
-  void store_lds(u64 address, u32 size, const void* data) override;
+  void load_lds(AddressSpan span) override;
+  void store_lds(AddressSpan span, const void* data) override;
   void pass_barrier(const Wave& wave) override;
 
   const Findings& findings() const { return findings_; }

@@ -5,10 +5,10 @@
 //
 //   Address                                                      u64, or u32 where addresses have 32 bits
 //   bool find(const Wave&, const Op*, Addresses<Address>&)       the lanes' addresses; false where no lane is enabled
-//   bool covers(const Wave&, const Addresses<Address>&, u32 size, bool)   whether host() is right for all of them
+//   bool covers(const Wave&, const Addresses<Address>&, u32 size, bool write)   whether host() is right for all of them
 //   u8* host(const Wave&, u64 address)
-//   void read(Wave&, u64 address, void* to, u32 size, int lane)  and write: with the space's checks; they throw Fault
-//   u8* atomic(Wave&, u64 address, u32 size, int lane)           where an atomic may work; throws Fault
+//   void read(Wave&, AddressSpan, void* to, int lane)            and write: with the space's checks; they throw Fault
+//   AtomicTarget atomic(Wave&, AddressSpan, bool serves_parts, int lane)   where an atomic may work; throws Fault
 //   bool kShared                                                 whether other threads use it at the same time
 
 namespace wave::emulator::WAVE_SIMD {
@@ -81,16 +81,16 @@ struct GlobalMemory {
   using Address = u64;
   static constexpr bool kShared = true;
   static bool covers(const Wave& wave, const Addresses<u64>& addresses, u32 size, bool write) {
-    return memory_of(wave).covers(addresses.low, addresses.high + size, write);
+    return memory_of(wave).covers(AddressSpan::over(addresses.low, addresses.high, size), write);
   }
   static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }
-  static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
-    memory_of(wave).read(address, to, size, lane);
+  static void read(Wave& wave, AddressSpan span, void* to, int lane) { memory_of(wave).read(span, to, lane); }
+  static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
+    memory_of(wave).write(span, from, lane);
   }
-  static void write(Wave& wave, u64 address, const void* from, u32 size, int lane) {
-    memory_of(wave).write(address, from, size, lane);
+  static AtomicTarget atomic(Wave& wave, AddressSpan span, bool serves_parts, int lane) {
+    return memory_of(wave).atomic(span, serves_parts, lane);
   }
-  static u8* atomic(Wave& wave, u64 address, u32 size, int lane) { return memory_of(wave).atomic(address, size, lane); }
 };
 
 /// LDS of the wave's workgroup, from address 0 on.
@@ -98,16 +98,16 @@ struct LdsMemory {
   using Address = u32;
   static constexpr bool kShared = false;
   static bool covers(const Wave& wave, const Addresses<u32>& addresses, u32 size, bool) {
-    return u64{addresses.high} + size <= wave.group->direct_lds_size();
+    return wave.group->direct_lds_bytes().contains({addresses.high, size});  // LDS begins at 0
   }
   static u8* host(const Wave& wave, u64 address) { return wave.group->lds() + address; }
-  static void read(Wave& wave, u64 address, void* to, u32 size, int lane) {
-    wave.group->read_lds(address, to, size, lane);
+  static void read(Wave& wave, AddressSpan span, void* to, int lane) { wave.group->read_lds(span, to, lane); }
+  static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
+    wave.group->write_lds(span, from, lane);
   }
-  static void write(Wave& wave, u64 address, const void* from, u32 size, int lane) {
-    wave.group->write_lds(address, from, size, lane);
+  static AtomicTarget atomic(Wave& wave, AddressSpan span, bool, int lane) {
+    return wave.group->atomic_lds(span, lane);
   }
-  static u8* atomic(Wave& wave, u64 address, u32 size, int lane) { return wave.group->atomic_lds(address, size, lane); }
 };
 
 /// The part of a register that an access of less than 32 bits concerns. A load keeps the rest.
@@ -236,7 +236,7 @@ inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addr
     for (int i = 0; i < kLanes; ++i) {
       if (addresses.enabled->lane[i] == 0) continue;
       T value[kCount];
-      Space::read(wave, addresses.lane[i], value, sizeof(value), i);
+      Space::read(wave, {addresses.lane[i], sizeof(value)}, value, i);
       for (int k = 0; k < kCount; ++k) values[k].lane[i] = static_cast<u32>(static_cast<i32>(value[k]));
     }
   }
@@ -260,7 +260,7 @@ inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& add
     if (covered) [[likely]] {
       std::memcpy(Space::host(wave, addresses.lane[lane]), value, sizeof(T) * kCount);
     } else {
-      Space::write(wave, addresses.lane[lane], value, sizeof(T) * kCount, lane);
+      Space::write(wave, {addresses.lane[lane], sizeof(T) * kCount}, value, lane);
     }
   };
   if constexpr (kCount == 1) {
@@ -290,14 +290,6 @@ const Op* store(Wave& wave, const Op* op) {
   Addresses<typename Space::Address> addresses;
   if (Space::find(wave, op, addresses)) store_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[op->src[1]]);
   return next(op);
-}
-
-/// Where loads into LDS put a lane's dword: at M0 plus the instruction's offset plus the lane's place in the wave.
-inline u64 lds_slot(const Wave& wave, const Op* op, int lane) {
-  return (wave.s[sreg::kM0] & 0xffffu) + sign_extend(op->imm) + sizeof(u32) * static_cast<u32>(lane);
-}
-inline void write_lds_slot(Wave& wave, const Op* op, u32 dword, int lane) {
-  wave.group->write_lds(lds_slot(wave, op, lane), &dword, sizeof(dword), lane);
 }
 
 /// Loads T for each enabled lane into LDS.
@@ -334,10 +326,11 @@ inline void set_value(Row* rows, T value, int lane) {
   for (size_t k = 0; k < std::size(dwords); ++k) rows[k].lane[lane] = dwords[k];
 }
 
-/// Where lanes' atomics on T may work: checked all at once, or lane by lane.
-template <class Space, class T>
+/// Where lanes' atomics may work: checked all at once, or lane by lane.
+template <class Space, auto kModify>
 class AtomicTargets {
   using Lanes = Addresses<typename Space::Address>;
+  using T = typename Atomic<kModify>::Value;
 
  public:
   AtomicTargets(Wave& wave, const Lanes& addresses) : wave_(wave), addresses_(addresses) {
@@ -345,9 +338,11 @@ class AtomicTargets {
     for (int i = 0; i < kLanes; ++i) bits |= addresses.lane[i] & addresses.mask(addresses.enabled->lane[i]);
     checked_ = bits % sizeof(T) == 0 && Space::covers(wave, addresses, sizeof(T), true);
   }
-  u8* operator[](int lane) const {
+  AtomicTarget operator[](int lane) const {
     const u64 address = addresses_.lane[lane];
-    return checked_ ? Space::host(wave_, address) : Space::atomic(wave_, address, sizeof(T), lane);
+    if (checked_) [[likely]]
+      return {Space::host(wave_, address)};
+    return Space::atomic(wave_, {address, sizeof(T)}, Atomic<kModify>::kServesParts, lane);
   }
 
  private:
@@ -362,11 +357,11 @@ template <class Space, auto kModify>
 inline void modify_rows(Wave& wave, const Op* op, const Addresses<typename Space::Address>& addresses, const Row* first,
                         const Row* second) {
   using T = typename Atomic<kModify>::Value;
-  const AtomicTargets<Space, T> targets(wave, addresses);
+  const AtomicTargets<Space, kModify> targets(wave, addresses);
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] == 0) continue;
     const T a = get_value<T>(first, i), b = Atomic<kModify>::kHasTwo ? get_value<T>(second, i) : T{};
-    const T old = Atomic<kModify>::template apply<Space::kShared>(targets[i], a, b);
+    const T old = Atomic<kModify>::template apply<Space::kShared>(wave, targets[i], a, b, i);
     if (op->flags & kReturns) set_value(&wave.v[op->dst], old, i);
   }
 }

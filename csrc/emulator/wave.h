@@ -102,6 +102,7 @@ struct Wave {
   const Function* function = nullptr;  ///< that `op` belongs to
   u8* scratch = nullptr;               ///< scratch_size bytes for each lane, one lane after another
   u32 scratch_size = 0;
+  u32 scratch_ready = 0;  ///< bytes of each lane's scratch that have been poisoned: as many as were accessed
 
   u64 pair(u32 reg) const { return u64{s[reg + 1]} << 32 | s[reg]; }
   u64 exec() const { return pair(sreg::kExec); }

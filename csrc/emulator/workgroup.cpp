@@ -12,8 +12,8 @@ namespace wave::emulator {
 
 namespace {
 
-// Hardware leaves registers and LDS as they were. A quiet NaN in every float type, which is also a far address and a
-// large negative integer, makes a kernel that reads them before writing them fail here.
+// Hardware leaves registers, LDS and scratch as they were. A quiet NaN in every float type, which is also a far address
+// and a large negative integer, makes a kernel that reads them before writing them fail here.
 constexpr u32 kPoison = 0xfff7fff7;
 
 KernelFault located(const Fault& fault, const Wave& wave) {
@@ -52,11 +52,18 @@ KernelFault located(const Fault& fault, const Wave& wave) {
       wave));
 }
 
-[[noreturn]] void refuse_lds(const char* verb, u64 address, u32 size, u32 limit, int lane) {
-  const u64 past = address < limit ? 0 : address - limit;
-  fault_at(text(verb, size, " bytes out of bounds: ", past, " bytes past the end of LDS, of which the workgroup has ",
-                limit, " bytes"),
-           lane, address);
+/// Bytes of each lane's scratch that are poisoned at a time, at least.
+constexpr u32 kScratchStep = 256;
+
+/// Memory of this size, not set. Throws RuntimeError where the host has none.
+std::unique_ptr<u8[]> allocate_scratch(const LaunchState& launch) {
+  const u64 size = u64{launch.waves} * kLanes * launch.scratch_size;
+  std::unique_ptr<u8[]> scratch(new (std::nothrow) u8[size]);
+  if (scratch != nullptr) return scratch;
+  throw RuntimeError(text("kernel '", launch.kernel.metadata.name, "': no memory for its scratch, ", size,
+                          " bytes for a workgroup of ", launch.waves, " waves (", launch.scratch_size,
+                          " bytes for each work-item): launch smaller workgroups, or build the kernel with smaller ",
+                          "arrays and fewer registers spilled"));
 }
 
 /// Instructions in a wave's turn. Hardware runs the waves of a workgroup side by side, and hand-written kernels count
@@ -132,7 +139,7 @@ Workgroup::Workgroup(const LaunchState& launch)
       direct_lds_size_(lds_observer_ == nullptr ? launch.lds_size : 0),
       registers_(new Row[size_t{launch.waves} * (launch.limits.vgprs + launch.limits.agprs)]),
       lds_(new u8[launch.lds_size]),
-      scratch_(new u8[size_t{launch.waves} * kLanes * launch.scratch_size]) {
+      scratch_(allocate_scratch(launch)) {
   std::array<u32, 128> constants = inline_constants32();
   for (Wave& wave : waves_) std::copy(constants.begin(), constants.end(), wave.s + 128);
 }
@@ -156,6 +163,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.index = index;
   wave.group = this;
   wave.scratch_size = launch_.scratch_size;
+  wave.scratch_ready = 0;
   wave.scratch = scratch_.get() + size_t{index} * kLanes * launch_.scratch_size;
   wave.scc = false;
   wave.instructions = 0;
@@ -235,28 +243,52 @@ u64 Workgroup::run_wave(Wave& wave, u64 turn) {
   return count;
 }
 
-void Workgroup::read_lds(u64 address, void* to, u32 size, int lane) const {
-  if (lds_observer_ != nullptr) lds_observer_->load_lds(address, size);
-  const u32 limit = lds_size();
-  if (address + size > limit && !launch_.memory().forgive(address, size, limit, "LDS", lane)) {
-    refuse_lds("a load of ", address, size, limit, lane);
+void Workgroup::read_lds(AddressSpan span, void* to, int lane) const {
+  const AddressSpan inside = lds_bytes().common(span);
+  if (inside != span && !launch_.memory().forgive(span, lds_bytes().excess(span), "LDS", lane)) {
+    check_lds("a load of ", span, lane);
   }
-  const u64 inside = address < limit ? std::min<u64>(size, limit - address) : 0;
-  std::memset(to, 0, size);
-  if (inside != 0) std::memcpy(to, lds_.get() + address, inside);
+  if (lds_observer_ != nullptr) lds_observer_->load_lds(inside);
+  std::memset(to, 0, span.size());
+  if (!inside.is_empty()) std::memcpy(to, lds_.get() + inside.begin(), inside.size());
 }
 
-void Workgroup::write_lds(u64 address, const void* from, u32 size, int lane) {
-  if (address + size > lds_size()) refuse_lds("a store of ", address, size, lds_size(), lane);
-  if (lds_observer_ != nullptr) lds_observer_->store_lds(address, size, from);
-  std::memcpy(lds_.get() + address, from, size);
+void Workgroup::write_lds(AddressSpan span, const void* from, int lane) {
+  check_lds("a store of ", span, lane);
+  if (lds_observer_ != nullptr) lds_observer_->store_lds(span, from);
+  std::memcpy(lds_.get() + span.begin(), from, span.size());
 }
 
-u8* Workgroup::atomic_lds(u64 address, u32 size, int lane) {
-  check_atomic(address, size, lane);
-  if (address + size > lds_size()) refuse_lds("an atomic access of ", address, size, lds_size(), lane);
-  if (lds_observer_ != nullptr) lds_observer_->store_lds(address, size, nullptr);
-  return lds_.get() + address;
+AtomicTarget Workgroup::atomic_lds(AddressSpan span, int lane) {
+  check_atomic(span, lane);
+  check_lds("an atomic access of ", span, lane);
+  if (lds_observer_ != nullptr) lds_observer_->store_lds(span, nullptr);
+  return {lds_.get() + span.begin()};
+}
+
+void Workgroup::check_lds(const char* verb, AddressSpan span, int lane) const {
+  if (lds_bytes().contains(span)) return;
+  const u64 address = span.begin(), size = lds_bytes().size();
+  const bool is_negative = static_cast<i64>(address) < 0;  // M0 and an offset
+  const std::string place = is_negative ? text(-address, " bytes before the begin of LDS")
+                                        : text(address < size ? 0 : address - size, " bytes past the end of LDS");
+  fault_at(text(verb, span.size(), " bytes out of bounds: ", place, ", of which the workgroup has ", size, " bytes"),
+           lane, address);
+}
+
+/// Poisons as much as is accessed, so that a kernel with a large stack pays for what it uses of it.
+void Workgroup::prepare_scratch(Wave& wave, AddressSpan span, const char* verb, int lane) {
+  if (!AddressSpan(0, wave.scratch_size).contains(span)) {
+    fault_at(text(verb, span.size(), " bytes of scratch, of which a work-item has ", wave.scratch_size, " bytes"), lane,
+             span.begin());
+  }
+  const u64 wanted = std::max<u64>({span.end(), u64{wave.scratch_ready} * 2, kScratchStep});
+  const u32 ready = static_cast<u32>(std::min<u64>((wanted + 3) / 4 * 4, wave.scratch_size));
+  for (u32 i = 0; i < static_cast<u32>(launch_.lanes); ++i) {
+    u8* const bytes = wave.scratch + u64{i} * wave.scratch_size;
+    std::fill(reinterpret_cast<u32*>(bytes + wave.scratch_ready), reinterpret_cast<u32*>(bytes + ready), kPoison);
+  }
+  wave.scratch_ready = ready;
 }
 
 u64 Workgroup::instructions() const {

@@ -35,23 +35,32 @@ class Workgroup {
   const std::array<u32, 3>& id() const { return id_; }
   u64 number() const { return number_; }
   u8* lds() { return lds_.get(); }
-  u32 lds_size() const { return launch_.lds_size; }
-  /// How much of LDS may be accessed by lds(), too: all or, where somebody watches the functions below, nothing.
-  u32 direct_lds_size() const { return direct_lds_size_; }
+  AddressSpan lds_bytes() const { return {0, launch_.lds_size}; }
+  /// What of LDS may be accessed by lds(), too: all or, where somebody watches the functions below, nothing.
+  AddressSpan direct_lds_bytes() const { return {0, direct_lds_size_}; }
   u64 instructions() const;
 
   /// Copies bytes from LDS. Those that lie a little past its end read as zero and are recorded; throws Fault beyond.
-  void read_lds(u64 address, void* to, u32 size, int lane) const;
+  void read_lds(AddressSpan span, void* to, int lane) const;
   /// Copies bytes to LDS. Throws Fault where they do not fit.
-  void write_lds(u64 address, const void* from, u32 size, int lane);
-  /// Where an atomic of `size` bytes may work. Throws Fault.
-  u8* atomic_lds(u64 address, u32 size, int lane);
+  void write_lds(AddressSpan span, const void* from, int lane);
+  /// Where an atomic may work. Throws Fault.
+  AtomicTarget atomic_lds(AddressSpan span, int lane);
+
+  /// Host memory of a lane's scratch. Throws Fault where there is no such scratch.
+  u8* scratch(Wave& wave, AddressSpan span, const char* verb, int lane) {
+    if (!AddressSpan(0, wave.scratch_ready).contains(span)) [[unlikely]]
+      prepare_scratch(wave, span, verb, lane);
+    return wave.scratch + static_cast<u64>(lane) * wave.scratch_size + span.begin();
+  }
 
  private:
   void start_wave(Wave& wave, u32 index);
   u64 run_wave(Wave& wave, u64 turn);
   u64 run_turn(Wave& wave, u64 turn);
   bool release_barrier();
+  void check_lds(const char* verb, AddressSpan span, int lane) const;
+  void prepare_scratch(Wave& wave, AddressSpan span, const char* verb, int lane);
 
   const LaunchState& launch_;
   const Function& function_;     ///< where waves start
@@ -69,5 +78,14 @@ class Workgroup {
 
 /// The memory of the launch that a wave belongs to.
 inline const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
+
+/// Where loads into LDS put a lane's dword: at M0 plus the instruction's offset plus the lane's place in the wave.
+inline AddressSpan lds_slot(const Wave& wave, const Op* op, int lane) {
+  const u64 first = (wave.s[sreg::kM0] & 0xffffu) + sign_extend(op->imm);
+  return {first + sizeof(u32) * static_cast<u32>(lane), sizeof(u32)};
+}
+inline void write_lds_slot(Wave& wave, const Op* op, u32 dword, int lane) {
+  wave.group->write_lds(lds_slot(wave, op, lane), &dword, lane);
+}
 
 }  // namespace wave::emulator

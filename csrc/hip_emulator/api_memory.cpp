@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "emulator/process_memory.h"
 #include "hip_emulator/api.h"
 
 namespace wave::hip {
@@ -11,13 +12,15 @@ namespace {
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-/// Whether a pointer is into an allocation. Throws where it was freed, or the bytes from there are more than are left.
-bool is_allocated(const void* pointer, size_t size) {
-  require(!runtime().memory.was_freed(address(pointer)), hipErrorInvalidValue,
-          "a copy or fill of memory that was freed");
-  const auto allocation = runtime().memory.find(address(pointer));
-  require(!allocation || size <= allocation->begin + allocation->size - address(pointer), hipErrorInvalidValue,
+/// Whether bytes lie in an allocation. Throws where it was freed or they end past its end, and where the process has no
+/// such memory, as far as the first and the last of them tell.
+bool is_allocated(AddressSpan bytes) {
+  require(!runtime().memory.was_freed(bytes.begin()), hipErrorInvalidValue, "a copy or fill of memory that was freed");
+  const auto allocation = runtime().memory.find(bytes.begin());
+  require(!allocation || allocation->bytes().contains(bytes), hipErrorInvalidValue,
           "the copy or fill ends past the allocation's end");
+  require(allocation || bytes.is_empty() || emulator::has_ends_of(bytes), hipErrorInvalidValue,
+          "a copy or fill of memory that the process does not have");
   return allocation.has_value();
 }
 
@@ -49,7 +52,7 @@ void copy(void* to, const void* from, size_t size, Stream stream, Wait wait) {
   require(size == 0 || (to != nullptr && from != nullptr));
   const std::shared_ptr<Queue> queue = find_queue(stream);
   runtime().device(queue->device).check();
-  const bool to_allocated = is_allocated(to, size), from_allocated = is_allocated(from, size);
+  const bool to_allocated = is_allocated({address(to), size}), from_allocated = is_allocated({address(from), size});
   std::unique_lock lock(runtime().order);
   std::shared_ptr<Marker> marker;
   if (to_allocated && !from_allocated && queue->capture == nullptr) {
@@ -74,7 +77,7 @@ template <class T>
 void fill(void* to, T value, size_t count, Stream stream, Wait wait) {
   require(count == 0 || to != nullptr);
   require(address(to) % sizeof(T) == 0);
-  is_allocated(to, count * sizeof(T));
+  is_allocated(AddressSpan::of_values(address(to), count, sizeof(T)));
   const std::shared_ptr<Queue> queue = find_queue(stream);
   runtime().device(queue->device).check();
   const auto marker = submit(queue, [to, value, count](Via) { std::fill_n(static_cast<T*>(to), count, value); });

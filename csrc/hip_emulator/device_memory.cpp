@@ -27,8 +27,8 @@ constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 MemoryRange Allocation::range() const {
   const std::string name = text(host ? "the hipHostMalloc at " : "the hipMalloc at ", hex(begin));
-  if (is_freed) return {begin, begin + size, false, text(name, " of ", size, " bytes, which was freed"), false};
-  return {begin, begin + size, true, name};
+  if (is_freed) return {bytes(), false, text(name, " of ", size, " bytes, which was freed"), false};
+  return {bytes(), true, name};
 }
 
 void* Allocations::allocate(uint64_t size, int device, bool host) {
@@ -79,13 +79,13 @@ const Allocation* Allocations::reservation(uint64_t address) const {
   auto after = by_reservation_.upper_bound(address);
   if (after == by_reservation_.begin()) return nullptr;
   const Allocation& allocation = (--after)->second;
-  return address - allocation.reserved_begin < allocation.reserved_size ? &allocation : nullptr;
+  return AddressSpan(allocation.reserved_begin, allocation.reserved_size).contains(address) ? &allocation : nullptr;
 }
 
 std::optional<Allocation> Allocations::find(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);
-  if (allocation == nullptr || allocation->is_freed || !allocation->contains(address)) return std::nullopt;
+  if (allocation == nullptr || allocation->is_freed || !allocation->bytes().contains(address)) return std::nullopt;
   return *allocation;
 }
 
@@ -99,7 +99,7 @@ std::optional<MemoryRange> Allocations::at(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);
   if (allocation == nullptr) return emulator::find_mapping(address);
-  return allocation->contains(address) ? std::optional(allocation->range()) : std::nullopt;
+  return allocation->bytes().contains(address) ? std::optional(allocation->range()) : std::nullopt;
 }
 
 uint64_t Allocations::used() const {

@@ -21,7 +21,7 @@ struct Allocation {
   uint64_t reserved_size;
   bool is_freed = false;
 
-  bool contains(uint64_t address) const { return address - begin < size; }
+  AddressSpan bytes() const { return {begin, size}; }
   MemoryRange range() const;
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/address_span.h"
 #include "base/error.h"
 #include "base/host_threads.h"
 #include "emulator/dispatch.h"
@@ -96,7 +97,7 @@ void check(const LaunchRequest& request, const KernelFunction& function) {
   const KernelInfo& kernel = *function.kernel;
   check_geometry(request, kernel);
   constexpr uint64_t kLds = 64 * 1024;
-  if (kernel.metadata.group_segment_fixed_size + request.shared_memory > kLds) {
+  if (!AddressSpan(0, kLds).contains({kernel.metadata.group_segment_fixed_size, request.shared_memory})) {
     throw Failure(hipErrorInvalidValue, text("kernel '", kernel.metadata.name, "': more than 64 KiB of LDS"));
   }
   const auto& [x, y, z] = request.grid;

@@ -52,7 +52,7 @@ std::span<const uint8_t> image_bytes(const void* image) {
   const auto begin = reinterpret_cast<uint64_t>(image);
   const std::optional<MemoryRange> mapping = emulator::find_mapping(begin);
   require(mapping.has_value(), hipErrorInvalidValue, "the image does not lie in memory");
-  const std::span<const uint8_t> rest(static_cast<const uint8_t*>(image), mapping->end - begin);
+  const std::span<const uint8_t> rest(static_cast<const uint8_t*>(image), mapping->bytes.left_from(begin));
   try {
     const Bytes file(rest, "image");
     return rest.subspan(0, image_size(file, classify(file)));

@@ -80,7 +80,7 @@ LaunchDump::LaunchDump(std::string folder, const LaunchSite& site, std::span<con
 
 void LaunchDump::copy_memory() {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (const MemoryRange& range : host_.memory.ranges) ranges.emplace_back(range.begin, range.end);
+  for (const MemoryRange& range : host_.memory.ranges) ranges.emplace_back(range.bytes.begin(), range.bytes.end());
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 0; i < ranges.size();) {
     const uint64_t begin = ranges[i].first;
@@ -100,7 +100,8 @@ std::string LaunchDump::json(const KernelFault& fault) const {
       ",\n  \"block\": ", dims(geometry.block), ",\n  \"shared_memory\": ", geometry.shared_memory,
       ",\n  \"arguments\": ", json_text(digits(arguments_)),
       ",\n  \"parameters\": ", list(kernel.signature().parameters, parameter), ",\n  \"ranges\": ",
-      list(host_.memory.ranges, [](const MemoryRange& range) { return text("[", range.begin, ", ", range.end, "]"); }),
+      list(host_.memory.ranges,
+           [](const MemoryRange& range) { return text("[", range.bytes.begin(), ", ", range.bytes.end(), "]"); }),
       ",\n  \"blocks\": ", list(blocks_, [](const Block& block) { return std::to_string(block.address); }),
       ",\n  \"fault\": ", json_text(fault.what()), "\n}\n");
 }

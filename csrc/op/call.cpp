@@ -3,9 +3,8 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/COW.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
-
-#include <tuple>
 
 #include "base/error.h"
 #include "op/threads.h"
@@ -39,13 +38,15 @@ constexpr DtypeRow kDtypes[] = {
     {Type::F8E5M2FNUZ, c10::kFloat8_e5m2fnuz},
 };
 
-/// [first, last) of the bytes that a tensor's elements lie in.
-std::pair<uint64_t, uint64_t> extent(const at::Tensor& tensor) {
+constexpr const char* kSignatureSaysConst = "the kernel's signature says that it only reads it (load() takes writes=)";
+
+/// The bytes that a tensor's elements lie in.
+AddressSpan extent(const at::Tensor& tensor) {
   const uint64_t begin = reinterpret_cast<uint64_t>(tensor.const_data_ptr());
-  if (tensor.numel() == 0) return {begin, begin};
+  if (tensor.numel() == 0) return {begin, 0};
   int64_t last = 0;
   for (int64_t dim = 0; dim < tensor.dim(); ++dim) last += (tensor.size(dim) - 1) * tensor.stride(dim);
-  return {begin, begin + (static_cast<uint64_t>(last) + 1) * tensor.element_size()};
+  return {begin, (static_cast<uint64_t>(last) + 1) * tensor.element_size()};
 }
 
 /// "float32 [64, 64]".
@@ -54,11 +55,18 @@ std::string shape_text(const at::Tensor& tensor) {
 }
 
 /// The tensor's storage, named after the argument; as a storage where the tensor is a view of a part of it.
-MemoryRange storage_range(const at::Tensor& tensor, bool writable, const std::string& argument) {
-  const uint64_t begin = reinterpret_cast<uint64_t>(tensor.storage().data());
-  const uint64_t end = begin + tensor.storage().nbytes();
-  const bool is_part = extent(tensor) != std::pair(begin, end);
-  return {begin, end, writable, text(is_part ? "the storage of " : "", argument, " (", shape_text(tensor), ")")};
+MemoryRange storage_range(const at::Tensor& tensor, bool writable, const std::string& argument, const char* why_const) {
+  const AddressSpan bytes = storage_bytes(tensor.unsafeGetTensorImpl());
+  std::string name = text(extent(tensor) != bytes ? "the storage of " : "", argument, " (", shape_text(tensor), ")");
+  return {bytes, writable, std::move(name), true, why_const};
+}
+
+/// Whether two tensors of different storages have bytes in common, as far as that is easy to say.
+bool storages_overlap(const at::Tensor& written, const at::Tensor& other) {
+  const auto is_dense = [](const at::Tensor& tensor) {
+    return tensor.unsafeGetTensorImpl()->is_non_overlapping_and_dense();
+  };
+  return is_dense(written) && is_dense(other) && extent(written).overlaps(extent(other)) && !is_lazy_copy(written);
 }
 
 }  // namespace
@@ -132,7 +140,7 @@ void TensorArguments::check_together() const {
   for (const Item& item : items_) {
     if (!item.is_written) continue;
     for (const Item& other : items_) {
-      if (other.storage == item.storage && &other != &item) check_overlap(item, other);
+      if (&other != &item && may_overlap(item, other)) check_overlap(item, other);
     }
   }
 }
@@ -144,13 +152,25 @@ void TensorArguments::refuse_devices(const Item& item) const {
       first.tensor->device().str(), ", ", kernel_.parameter_text(item.index), " on ", item.tensor->device().str()));
 }
 
+bool TensorArguments::may_overlap(const Item& a, const Item& b) {
+  if (a.storage == b.storage) return true;
+  for (const at::Tensor* tensor : {a.tensor, b.tensor}) {
+    if (is_fake(*tensor) || tensor->unsafeGetTensorImpl()->has_symbolic_sizes_strides()) return false;
+  }
+  return storage_bytes(a.tensor->unsafeGetTensorImpl()).overlaps(storage_bytes(b.tensor->unsafeGetTensorImpl()));
+}
+
 void TensorArguments::check_overlap(const Item& written, const Item& other) const {
   if (written.tensor->unsafeGetTensorImpl()->has_symbolic_sizes_strides() ||
       other.tensor->unsafeGetTensorImpl()->has_symbolic_sizes_strides() || written.tensor->numel() == 0) {
     return;
   }
-  const at::MemOverlapStatus status = at::get_overlap_status(*written.tensor, *other.tensor);
-  if (status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial) return;
+  if (written.storage == other.storage) {
+    const at::MemOverlapStatus status = at::get_overlap_status(*written.tensor, *other.tensor);
+    if (status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial) return;
+  } else if (!storages_overlap(*written.tensor, *other.tensor)) {
+    return;
+  }
   throw ValueError(text("kernel '", kernel_.name(), "': ", kernel_.parameter_text(written.index),
                         ", which the kernel writes, shares memory with ", kernel_.parameter_text(other.index),
                         ": pass a clone of one of them"));
@@ -183,17 +203,18 @@ std::vector<MemoryRange> TensorArguments::memory() const {
     if (item.tensor->storage().nbytes() == 0) continue;
     bool shared_with_const = false;
     for (const Item& other : items_) {
-      shared_with_const |= !other.is_written && other.tensor->is_alias_of(*item.tensor);
+      shared_with_const |= !other.is_written && may_overlap(item, other);
     }
-    MemoryRange range = storage_range(*item.tensor, item.is_written, kernel_.parameter_text(item.index));
-    if (item.is_written && shared_with_const) std::tie(range.begin, range.end) = extent(*item.tensor);
+    MemoryRange range =
+        storage_range(*item.tensor, item.is_written, kernel_.parameter_text(item.index), kSignatureSaysConst);
+    if (item.is_written && shared_with_const) range.bytes = extent(*item.tensor);
     ranges.push_back(std::move(range));
   }
   return ranges;
 }
 
 AccessTrace TensorArguments::trace() const {
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  std::vector<AddressSpan> ranges;
   for (const Item& item : items_) ranges.push_back(extent(*item.tensor));
   return AccessTrace(ranges);
 }
@@ -202,16 +223,16 @@ void mark_written(at::TensorList tensors) {
   for (const at::Tensor& tensor : tensors) mark_written(tensor);
 }
 
-std::vector<MemoryRange> memory_of(at::TensorList tensors, c10::Device device) {
+std::vector<MemoryRange> memory_of(const char* name, at::TensorList tensors, c10::Device device, bool writable) {
   std::vector<MemoryRange> ranges;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const at::Tensor& tensor = tensors[i];
     if (tensor.device() != device) {
       throw ValueError(
-          text("memory[", i, "]: expected a tensor on ", device.str(), ", given one on ", tensor.device().str()));
+          text(name, "[", i, "]: expected a tensor on ", device.str(), ", given one on ", tensor.device().str()));
     }
     if (tensor.storage().nbytes() == 0) continue;
-    ranges.push_back(storage_range(tensor, true, text("memory[", i, "]")));
+    ranges.push_back(storage_range(tensor, writable, text(name, "[", i, "]"), "it was given as reads="));
   }
   return ranges;
 }
@@ -288,6 +309,8 @@ void refuse_unknown_mutability(const Kernel& kernel, const std::string& where) {
            "Pass writes= to wave_runtime.load() with the indices of the arguments that it writes, out of writes=[",
            indices, "]"));
 }
+
+bool is_lazy_copy(const at::Tensor& tensor) { return c10::impl::cow::is_cow_data_ptr(tensor.storage().data_ptr()); }
 
 bool is_fake(const at::Tensor& tensor) { return tensor.key_set().has(c10::DispatchKey::Python); }
 

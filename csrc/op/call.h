@@ -66,6 +66,9 @@ class TensorArguments {
  private:
   [[noreturn]] void refuse(size_t index, const at::Tensor& tensor) const;
   [[noreturn]] void refuse_devices(const Item& item) const;
+  /// Whether two items may have bytes in common: of one storage, or of two over the same memory, as storages over one
+  /// numpy array are.
+  static bool may_overlap(const Item& a, const Item& b);
   void check_overlap(const Item& written, const Item& other) const;
 
   const Kernel& kernel_;
@@ -76,9 +79,9 @@ class TensorArguments {
 inline void mark_written(const at::Tensor& tensor) { tensor.unsafeGetTensorImpl()->bump_version(); }
 void mark_written(at::TensorList tensors);
 
-/// The address ranges of tensors given as memory= to a raw launch on `device`: all writable. Throws ValueError where
-/// one is on another device.
-std::vector<MemoryRange> memory_of(at::TensorList tensors, c10::Device device);
+/// The memory of tensors given to a raw launch on `device` for the keyword `name`. Throws ValueError where one is on
+/// another device.
+std::vector<MemoryRange> memory_of(const char* name, at::TensorList tensors, c10::Device device, bool writable);
 
 /// For each type of a signature the dtypes that a pointer to it takes, one bit for each.
 extern const std::array<uint64_t, static_cast<size_t>(Type::Void) + 1> kDtypesOf;
@@ -96,6 +99,16 @@ inline const void* data_of(const c10::TensorImpl* impl, bool is_written) {
   const void* data = is_written ? storage.mutable_data() : storage.data();
   return static_cast<const char*>(data) + impl->storage_offset() * static_cast<int64_t>(impl->itemsize());
 }
+
+/// The memory of a tensor's storage; none where it has no address. Not for tensors with symbolic sizes.
+inline AddressSpan storage_bytes(const c10::TensorImpl* impl) {
+  const c10::Storage& storage = impl->unsafe_storage();
+  const void* const data = storage.data();
+  return {reinterpret_cast<uint64_t>(data), data == nullptr ? 0 : storage.nbytes()};
+}
+
+/// Whether a tensor shares memory only until it, or what it shares it with, is written.
+bool is_lazy_copy(const at::Tensor& tensor);
 
 /// Launches, seen by profilers as "wave::launch/<kernel>".
 void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);

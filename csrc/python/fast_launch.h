@@ -92,9 +92,9 @@ class FastLaunch {
   bool written_share_storage() const {
     for (uint32_t left = written_; left != 0; left &= left - 1) {
       const int written = std::countr_zero(left);
-      const c10::StorageImpl* storage = tensors_[written]->unsafe_storage().unsafeGetStorageImpl();
+      const AddressSpan bytes = storage_bytes(tensors_[written]);
       for (int i = 0; i < count_; ++i) {
-        if (i != written && tensors_[i]->unsafe_storage().unsafeGetStorageImpl() == storage) return true;
+        if (i != written && storage_bytes(tensors_[i]).overlaps(bytes)) return true;
       }
     }
     return false;

@@ -91,8 +91,23 @@ py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const p
   return accesses;
 }
 
-void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::sequence& memory,
-                const std::optional<c10::Device>& device, bool process_memory, const py::kwargs& keywords) {
+namespace {
+
+std::vector<at::Tensor> read_tensors(const char* name, const py::sequence& given) {
+  std::vector<at::Tensor> tensors;
+  for (const py::handle item : given) {
+    if (!THPVariable_Check(item.ptr())) {
+      throw TypeError(text(name, "[", tensors.size(), "]: expected a tensor, given ", type_name(item.ptr())));
+    }
+    tensors.push_back(THPVariable_Unpack(item.ptr()));
+  }
+  return tensors;
+}
+
+}  // namespace
+
+void launch_raw(const Kernel& kernel, const py::bytes& arguments, const RawMemory& memory,
+                const std::optional<c10::Device>& device, const py::kwargs& keywords) {
   const std::string_view packed = arguments;
   const size_t wanted = kernel.argument_bytes();
   if (packed.size() > wanted) {
@@ -101,14 +116,10 @@ void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::sequ
   }
   std::vector<uint8_t> padded(packed.begin(), packed.end());
   padded.resize(wanted);  // drivers read all of it
-  std::vector<at::Tensor> tensors;
-  for (const py::handle item : memory) {
-    if (!THPVariable_Check(item.ptr())) {
-      throw TypeError(text("memory[", tensors.size(), "]: expected a tensor, given ", type_name(item.ptr())));
-    }
-    tensors.push_back(THPVariable_Unpack(item.ptr()));
-  }
+  const std::vector<at::Tensor> written = read_tensors("memory", memory.written);
+  const std::vector<at::Tensor> read = read_tensors("reads", memory.read);
   const LaunchOptions options = read_options(kernel, keywords);
+  const std::vector<at::Tensor>& tensors = written.empty() ? read : written;
   const c10::Device where = device.value_or(tensors.empty() ? c10::Device(c10::kCPU) : tensors.front().device());
   const Place place = place_of(where);
   ensure_loaded(kernel, place);
@@ -116,8 +127,9 @@ void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::sequ
   {
     const FunctionUse function(kernel, place);
     const Geometry geometry = check_geometry(*function, options);
-    HostMemory host_memory{memory_of(tensors, where), process_memory};
-    mark_written(tensors);
+    HostMemory host_memory{memory_of("memory", written, where, true), memory.whole_process};
+    for (MemoryRange& range : memory_of("reads", read, where, false)) host_memory.ranges.push_back(std::move(range));
+    mark_written(written);
     const LaunchSite site{kernel, *function, geometry, current_stream(where)};
     const GilRelease release;
     warnings = run(site, padded, std::move(host_memory));

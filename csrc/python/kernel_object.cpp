@@ -129,8 +129,9 @@ PyObject* get_info(PyObject* self, void*) {
 }
 
 void launch_raw_method(const py::object& self, const py::bytes& arguments, const py::sequence& memory,
-                       const py::object& device, bool process_memory, const py::kwargs& keywords) {
-  launch_raw(kernel_of(self.ptr()), arguments, memory, optional_device(device), process_memory, keywords);
+                       const py::sequence& reads, const py::object& device, bool process_memory,
+                       const py::kwargs& keywords) {
+  launch_raw(kernel_of(self.ptr()), arguments, {memory, reads, process_memory}, optional_device(device), keywords);
 }
 
 py::dict trace_method(const py::object& self, const py::args& arguments, const py::kwargs& keywords) {
@@ -279,7 +280,7 @@ void bind_kernel(py::module_& module) {
     owner.attr(name) = py::cpp_function(function, py::name(name), py::is_method(owner), arguments...);
   };
   add_method("launch_raw", launch_raw_method, py::arg("arguments"), py::kw_only(), py::arg("memory") = py::tuple(),
-             py::arg("device") = py::none(), py::arg("process_memory") = false);
+             py::arg("reads") = py::tuple(), py::arg("device") = py::none(), py::arg("process_memory") = false);
   add_method("_trace", trace_method);
   add_method("bind", bind);
   add_method("_define_operator", as_operator, py::arg("name"));

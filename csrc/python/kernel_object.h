@@ -39,9 +39,15 @@ PyObject* call_kernel(PyObject* self, PyObject* const* arguments, size_t flags, 
 /// of them.
 pybind11::dict trace_accesses(const Kernel& kernel, const pybind11::args& arguments, const pybind11::kwargs& keywords);
 
-/// kernel.launch_raw(arguments: bytes, memory=[tensors], device=None, process_memory=False, grid=, ...). On the device,
-/// else on that of the tensors, else on the CPU.
-void launch_raw(const Kernel& kernel, const pybind11::bytes& arguments, const pybind11::sequence& memory,
-                const std::optional<c10::Device>& device, bool process_memory, const pybind11::kwargs& keywords);
+/// What a launch with packed arguments may touch.
+struct RawMemory {
+  pybind11::sequence written, read;  ///< tensors
+  bool whole_process;
+};
+
+/// kernel.launch_raw(arguments: bytes, memory=[tensors], reads=[tensors], device=None, process_memory=False, grid=,
+/// ...). On the device, else on that of the tensors, else on the CPU.
+void launch_raw(const Kernel& kernel, const pybind11::bytes& arguments, const RawMemory& memory,
+                const std::optional<c10::Device>& device, const pybind11::kwargs& keywords);
 
 }  // namespace wave

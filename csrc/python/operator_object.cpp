@@ -53,18 +53,19 @@ void for_each_tensor(PyObject* object, const Visit& visit) {
   for (Py_ssize_t i = 0; i < count; ++i) for_each_tensor(PySequence_Fast_ITEMS(object)[i], visit);
 }
 
-const c10::StorageImpl* storage_of(const at::Tensor& tensor) {
-  return tensor.has_storage() ? tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl() : nullptr;
+bool share_memory(const at::Tensor& a, const at::Tensor& b) {
+  if (!a.has_storage() || !b.has_storage()) return false;
+  if (a.storage().is_alias_of(b.storage())) return true;
+  return storage_bytes(a.unsafeGetTensorImpl()).overlaps(storage_bytes(b.unsafeGetTensorImpl())) && !is_lazy_copy(a) &&
+         !is_lazy_copy(b);
 }
 
 /// Throws ValueError where a result shares memory with an argument: compilers count on it that none does.
 void check_aliases(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* result) {
   for_each_tensor(result, [&](const at::Tensor& output) {
-    const c10::StorageImpl* storage = storage_of(output);
-    if (storage == nullptr) return;
     for (Py_ssize_t i = 0; i < count; ++i) {
       for_each_tensor(arguments[i], [&](const at::Tensor& argument) {
-        if (storage_of(argument) != storage) return;
+        if (!share_memory(output, argument)) return;
         throw ValueError(text("operator '", std::string(py::str(py::handle(self).attr("name"))),
                               "' returned a tensor that shares memory with an argument: return a new tensor, or "
                               "nothing for an argument that it writes"));

@@ -47,12 +47,13 @@ class Kernel:
     rsrc3: int = 0
     properties: int = 0
     kernarg_size: int = 0
+    private_size: int = 0
 
     def descriptor(self, entry_offset: int) -> bytes:
         return struct.pack(
             "<III4xq20xIIIHH4x",
             0,
-            0,
+            self.private_size,
             self.kernarg_size,
             entry_offset,
             self.rsrc3,

@@ -247,6 +247,8 @@ def test_raw_launch(driver: Driver, with_memory: bool) -> None:
     if with_memory:
         kernel.launch_raw(packed, memory=[a, b, c], grid=1, block=128)
         assert (a._version, c._version) == (versions[0] + 1, versions[1] + 1)
+        kernel.launch_raw(packed, memory=[c], reads=[a, b], grid=1, block=128)
+        assert (a._version, c._version) == (versions[0] + 1, versions[1] + 2)
     elif driver.driver == "emulator":
         with pytest.raises(wave_runtime.KernelFault, match="out of bounds"):
             kernel.launch_raw(packed, device=driver.device, grid=1, block=128)

@@ -73,6 +73,9 @@ TEST(launches) {
   OK(api.hipExtModuleLaunchKernel(module["vector_add"], 1024, 1, 1, 256, 1, 1, 0, nullptr, nullptr, extra, nullptr,
                                   nullptr, 0));
   EXPECT_EQ(c.values()[kCount - 1], 2.0f * kCount);
+  EXPECT_EQ(api.hipExtModuleLaunchKernel(module["matmul_tiled"], 256, 1, 1, 256, 1, 1, ~size_t{0}, nullptr, nullptr,
+                                         extra, nullptr, nullptr, 0),
+            1);  // more LDS than there is, where its sum with the kernel's own wraps
   void* parameters[] = {&packed.a, &packed.b, &packed.c, &packed.n};
   OK(api.hipModuleLaunchCooperativeKernel(module["vector_add"], 4, 1, 1, 256, 1, 1, 0, nullptr, parameters));
   EXPECT_EQ(
@@ -275,6 +278,28 @@ TEST(faults) {
   std::deque<Buffer<float>> others;  // whose addresses are new
   for (int i = 0; i < 100; ++i) others.emplace_back(1 << 14);
   fault(700, basics().c_str(), "vector_add", static_cast<float*>(freed));
+}
+
+TEST(memory_that_the_process_does_not_have) {
+  void* memory = nullptr;
+  OK(api.hipMalloc(&memory, 64));
+  int value = 0;
+  for (const uint64_t at : {~uint64_t{0}, ~uint64_t{3}, ~uint64_t{15}, uint64_t{1} << 63, uint64_t{8}}) {
+    void* const wild = reinterpret_cast<void*>(at);
+    for (const size_t size : {size_t{4}, size_t{16}, size_t{64}}) {
+      EXPECT_EQ(api.hipMemcpy(wild, memory, size, hip::kDeviceToHost), 1);
+      EXPECT_EQ(api.hipMemcpy(memory, wild, size, hip::kHostToDevice), 1);
+      EXPECT_EQ(api.hipMemcpy(memory, wild, size, hip::kHostToHost), 1);
+      EXPECT_EQ(api.hipMemset(wild, 0, size), 1);
+    }
+  }
+  for (const size_t size : {~size_t{0}, ~size_t{0} - 64, size_t{1} << 63}) {
+    EXPECT_EQ(api.hipMemcpy(memory, &value, size, hip::kHostToDevice), 1);
+    EXPECT_EQ(api.hipMemcpy(&value, memory, size, hip::kDeviceToHost), 1);
+    EXPECT_EQ(api.hipMemset(memory, 0, size), 1);
+  }
+  EXPECT_EQ(api.hipMemsetD32(memory, 0, (size_t{1} << 62) + 1), 1);  // four bytes, where the product wraps
+  OK(api.hipFree(memory));
 }
 
 TEST(freed_memory) {

@@ -67,6 +67,20 @@ def test_scratch(name: str, mode: str) -> None:
     check([*fill, (name, {**fields, "OFFSET": 3 if mode == "none" or "lds" in name else 0x1FFD}), *dump], state)
 
 
+def test_scratch_is_poisoned() -> None:
+    """Whatever the wave before it left there; also what lies behind that which a wave has used itself."""
+    state = State(64)
+    state.v[:, 20:24] = 0x5EC4E7
+    words: list[int] = []
+    for k in range(4):
+        words += encode(BY_NAME["scratch_load_dwordx4"], VDST=40 + 4 * k, OFFSET=16 * k, SADDR=OFF)
+        words += encode(BY_NAME["scratch_store_dwordx4"], DATA=20, OFFSET=16 * k, SADDR=OFF)
+    words += encode(BY_NAME["scratch_load_dwordx4"], VDST=56, OFFSET=48, SADDR=OFF)
+    after = run(words, state).v
+    assert (after[:, 40:56] == 0xFFF7FFF7).all()
+    assert (after[:, 56:60] == 0x5EC4E7).all()
+
+
 # MUBUF.
 
 

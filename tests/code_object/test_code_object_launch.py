@@ -1,0 +1,37 @@
+"""What a file may say of itself that a launch on the emulator must survive."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+import torch
+from code_object_support import CodeObject, Kernel
+
+import wave_runtime
+
+
+def launch(code: bytes, block: int = 64) -> None:
+    kernel = wave_runtime.load(code, signature={"kernel": "*u8"})["kernel"]
+    kernel(torch.zeros(1, dtype=torch.uint8), grid=1, block=block)
+
+
+@pytest.mark.parametrize("size", [131057, 2 << 30, (4 << 30) - 1])
+def test_more_scratch_than_there_is(size: int) -> None:
+    code = CodeObject(kernels=[Kernel(private_size=size, kernarg_size=8)]).build()
+    message = f"kernel 'kernel' wants {size} bytes of scratch for each work-item, and gfx942 has 131056: build it with"
+    with pytest.raises(ValueError, match=message):
+        launch(code)
+
+
+def test_as_much_scratch_as_there_is() -> None:
+    launch(CodeObject(kernels=[Kernel(private_size=131056, kernarg_size=8)]).build(), block=1024)
+
+
+@pytest.mark.parametrize("address", [(1 << 64) - 4096, (1 << 64) - 4, 1 << 63, 2])
+def test_a_function_where_there_is_no_code(address: int) -> None:
+    """Code is translated up to the next function."""
+    code = CodeObject(kernels=[Kernel(kernarg_size=8), Kernel("other", kernarg_size=8)]).build()
+    other = struct.pack("<BBHQQ", 0x12, 3, 1, 0x300, 4)
+    assert code.count(other) == 1
+    launch(code.replace(other, struct.pack("<BBHQQ", 0x12, 3, 1, address, 4)))
