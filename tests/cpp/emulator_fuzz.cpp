@@ -45,14 +45,16 @@ u64 next_random(u64& state) {  // xorshift64*
   return state * 0x2545f4914f6cdd1d;
 }
 
-/// What a kernel may write, and what it may only read. Of the heap, so that accesses beyond are seen.
+/// What a kernel may write, and what it may only read. Of the heap, so that accesses beyond are seen. The end of the
+/// first is within a dword.
 struct Buffers {
   std::vector<u32> in = std::vector<u32>(8192);
-  std::vector<u32> out = std::vector<u32>(8192);
+  std::vector<u16> out = std::vector<u16>(2 * 8192 - 1);
 
   std::vector<Region> regions() const {
-    const u64 in_begin = reinterpret_cast<u64>(in.data()), out_begin = reinterpret_cast<u64>(out.data());
-    return {{in_begin, in_begin + 4 * in.size(), false, "in"}, {out_begin, out_begin + 4 * out.size(), true, "out"}};
+    const wave::AddressSpan readable(reinterpret_cast<u64>(in.data()), 4 * in.size());
+    const wave::AddressSpan writable(reinterpret_cast<u64>(out.data()), 2 * out.size());
+    return {{readable, false, "in"}, {writable, true, "out"}};
   }
 };
 
@@ -169,14 +171,25 @@ u64 plausible_bits(const isa::Row& row, u64 open) {
   return row.match | (bits & ~row.mask);
 }
 
+/// Within a buffer or somewhat beyond it, or now and then a little before or after its begin, its end, 0 and 2^63.
+u64 plausible_address(const std::vector<Region>& regions, u64& random) {
+  const wave::AddressSpan span = regions[next_random(random) % 4 == 0 ? 0 : 1].bytes;
+  if (next_random(random) % 16 == 0) {
+    const u64 ends[] = {span.begin(), span.end(), 0, u64{1} << 63};
+    return ends[next_random(random) % 4] + next_random(random) % 64 - 32;
+  }
+  return span.begin() + (next_random(random) % 4 == 0 ? next_random(random) % 9000 * 4 : next_random(random) % 64 * 16);
+}
+
 /// The state that `machine` starts with: of registers in fours the first three quarters are a buffer's address and
-/// size, as scalars and vectors of pointers and descriptors have them; others are anything.
+/// size, as scalars and vectors of pointers and descriptors have them; others are anything, of either sign.
 void fill_state(Buffers& buffers, u64 random) {
-  const auto address = [&] {
-    const u64 offset = next_random(random) % 4 == 0 ? next_random(random) % 9000 * 4 : next_random(random) % 64 * 16;
-    return reinterpret_cast<u64>((next_random(random) % 4 == 0 ? buffers.in : buffers.out).data()) + offset;
-  };
-  for (u32& word : buffers.in) word = static_cast<u32>(next_random(random) >> (next_random(random) % 33));
+  const std::vector<Region> regions = buffers.regions();
+  const auto address = [&] { return plausible_address(regions, random); };
+  for (u32& word : buffers.in) {
+    word = static_cast<u32>(next_random(random) >> (next_random(random) % 33));
+    if (next_random(random) % 8 == 0) word = 0 - word;
+  }
   constexpr size_t kVectors = 128 + 256;
   for (size_t i = 0; i < 80; i += 4) {
     const u64 base = address();
