@@ -88,11 +88,3 @@ def test_nvidia() -> None:
 def test_what_is_loaded() -> None:
     item = {"device": "cpu", "driver": "emulator", "target": "gfx942", "sha256": "0" * 64, "kernels": ("k",)}
     assert "cpu (emulator)  gfx942  0000000000000000  ('k',)" in _env.render({**_env.describe(), "loaded": [item]})
-
-
-def test_every_variable_is_listed() -> None:
-    """Those that the sources read are those that it shows."""
-    sources = [*(ROOT / "csrc").rglob("*.cpp"), *(ROOT / "wave_runtime").rglob("*.py")]
-    use = re.compile(r'(?:getenv|environment_number|variable|is_set|environ\.get)\("([A-Z_]+)"')
-    read = {name for source in sources for name in use.findall(source.read_text())}
-    assert read == set(_env.VARIABLES)

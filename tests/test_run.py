@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -164,7 +166,9 @@ def test_trace_of_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languag
     ("variable", "value", "message"),
     [
         ("WAVE_RUNTIME_CHECK", "leaks", "expected hazards, races or hazards,races"),
-        ("WAVE_RUNTIME_TRACE", "/nowhere/trace", "cannot open /nowhere/trace"),
+        ("WAVE_RUNTIME_TRACE", "/nowhere/trace", "WAVE_RUNTIME_TRACE=/nowhere/trace: cannot open it: No such file"),
+        ("WAVE_RUNTIME_TRACE", "/", "WAVE_RUNTIME_TRACE=/: cannot open it: Is a directory"),
+        ("WAVE_RUNTIME_TRACE", "/dev/full", "WAVE_RUNTIME_TRACE=/dev/full: cannot write it: No space left on device"),
     ],
 )
 def test_bad_variables(
@@ -173,6 +177,67 @@ def test_bad_variables(
     monkeypatch.setenv(variable, value)
     assert main(vector_add()) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("workgroups", [4, 40])  # less than a buffer holds, and more
+def test_a_trace_that_cannot_be_written(workgroups: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launch fails, and the error says which one, and what could not be written."""
+    monkeypatch.setenv("WAVE_RUNTIME_TRACE", "/dev/full")
+    kernel = wave_runtime.load(BASICS, signature={"vector_add": "*f32 const, *f32 const, *f32, i32"})["vector_add"]
+    elements = 256 * workgroups
+    a, c = torch.ones(elements), torch.zeros(elements)
+    with pytest.raises(RuntimeError, match="/dev/full: cannot write it: No space left on device") as caught:
+        kernel(a, a, c, elements, grid=workgroups, block=256)
+    assert "kernel 'vector_add' on cpu" in str(caught.value)
+
+
+def test_a_fault_whose_trace_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_TRACE", "/dev/full")
+    kernel = wave_runtime.load(BASICS, signature={"vector_add": "*f32 const, *f32 const, *f32, i32"})["vector_add"]
+    a = torch.ones(64)
+    with pytest.raises(wave_runtime.KernelFault, match="out of bounds") as caught:
+        kernel(a, a, a[:8].clone(), 64, grid=1, block=64)
+    assert "WAVE_RUNTIME_TRACE=/dev/full: cannot write it: No space left on device" in str(caught.value)
+
+
+def test_a_trace_whose_reader_goes_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    monkeypatch.setenv("WAVE_RUNTIME_TRACE", str(fifo))
+
+    def read_a_little() -> None:
+        with open(fifo, "rb") as file:
+            file.read(100)
+
+    reader = threading.Thread(target=read_a_little)
+    reader.start()
+    kernel = wave_runtime.load(BASICS, signature={"vector_add": "*f32 const, *f32 const, *f32, i32"})["vector_add"]
+    a, c = torch.ones(25600), torch.zeros(25600)
+    with pytest.raises(RuntimeError, match=f"WAVE_RUNTIME_TRACE={fifo}: cannot write it: Broken pipe"):
+        kernel(a, a, c, 25600, grid=100, block=256)
+    reader.join()
+
+
+def test_a_dump_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fault is raised all the same."""
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.setenv("WAVE_RUNTIME_DUMP", str(file))
+    kernel = wave_runtime.load(BASICS, signature={"vector_add": "*f32 const, *f32 const, *f32, i32"})["vector_add"]
+    a = torch.ones(64)
+    with pytest.raises(wave_runtime.KernelFault, match="out of bounds") as caught:
+        kernel(a, a, a[:8].clone(), 64, grid=1, block=64)
+    assert re.search(
+        rf"  not written: WAVE_RUNTIME_DUMP={file}/vector_add-\d+-\d+: cannot make it: ", str(caught.value)
+    )
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".pt"])
+def test_results_that_cannot_be_saved(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    full = tmp_path / f"full{suffix}"
+    full.symlink_to("/dev/full")
+    assert main(vector_add("--save", f"c={full}")) == 2
+    assert f"cannot write {full}: No space left on device" in capsys.readouterr().err
 
 
 def test_a_failed_launch_is_dumped_and_made_again(

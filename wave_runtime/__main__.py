@@ -12,6 +12,7 @@ import torch
 
 from wave_runtime import KernelFault, __version__, _coverage, _disasm, _env, _info, _replay, _run, _selftest, compile
 from wave_runtime._compile import assembly
+from wave_runtime._files import write_file
 
 _FOLDER = Path(__file__).absolute().parent
 
@@ -150,13 +151,13 @@ def _compile_file(options: argparse.Namespace) -> None:
         "include_dirs": options.include_dirs,
     }
     if options.output and Path(options.output).suffix == ".s":
-        Path(options.output).write_bytes(assembly(options.file, **request))
+        write_file(options.output, assembly(options.file, **request))
         print(options.output)
         return
     module = compile(Path(options.file), **request, cache=not options.no_cache)
     suffix = ".hsaco" if module.target.startswith("gfx") else ".cubin"
     output = Path(options.output or Path(options.file).with_suffix(suffix))
-    output.write_bytes(module.images[module.target])
+    write_file(output, module.images[module.target])
     print(output)
     for name in module:
         print(f"  {name}({module[name].signature})")

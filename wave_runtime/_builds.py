@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from wave_runtime._compile import LANGUAGES, Language, compile, is_text
 from wave_runtime._compile._names import of_symbols
 from wave_runtime._device import target_for
 from wave_runtime._file import Source, open_images
+from wave_runtime._fork import Lock
 from wave_runtime._module import Module, Writes
 from wave_runtime._tracing import constant_result
 
@@ -120,7 +120,7 @@ class Builds:
     def __init__(self, name: str, recipe_for: Callable[[torch.device], Recipe]) -> None:
         self._name = name
         self._recipe_for = recipe_for
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._built: dict[tuple[str, Variant], _Build] = {}
         self._slots = SimpleNamespace()  # the kernels, as attributes: compiled code is made anew when one changes
 

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from wave_runtime._environment import size
+
 T = TypeVar("T")
 
 _LOCK_SECONDS = 600.0
@@ -61,12 +63,7 @@ def size_limit() -> int:
     Raises:
         ValueError: it is no size.
     """
-    text = os.environ.get("WAVE_RUNTIME_CACHE_SIZE") or "1G"
-    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    number, unit = (text[:-1], units[text[-1].upper()]) if text[-1].upper() in units else (text, 1)
-    if not number.isdigit():
-        raise ValueError(f"WAVE_RUNTIME_CACHE_SIZE={text}: expected a number of bytes, with K, M or G behind it or not")
-    return int(number) * unit
+    return size("WAVE_RUNTIME_CACHE_SIZE", "1G")
 
 
 @dataclass(frozen=True)
@@ -155,12 +152,14 @@ class Cache:
     """What requests gave. Of a request it keeps a list of results with the files that each was made of; the results
     lie under the hash of their contents.
 
-    Whatever is damaged or cannot be read counts as missing. Where the folder cannot be written, nothing is kept; where
-    others can write to it, or to one in it, that is not used, with a RuntimeWarning.
+    Whatever is damaged or cannot be read counts as missing. Where the folder cannot be made, nothing is kept; where a
+    result cannot be written, as on a full disk, it is not kept, with a RuntimeWarning; where others can write to the
+    folder, or to one in it, that is not used, with a RuntimeWarning.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._limit = size_limit()
         self._usable = _is_trusted(folder)
 
     def get(
@@ -186,8 +185,7 @@ class Cache:
             data, paths = build()
             kept = Kept(read(data), tuple(Dependency.of(path) for path in paths))
             if locked:
-                with contextlib.suppress(OSError):
-                    self._keep(request, data, kept.dependencies)
+                self._try_to_keep(request, data, kept.dependencies)
         return kept
 
     def _manifest(self, request: str) -> Path:
@@ -227,6 +225,17 @@ class Cache:
             return Kept(value, variant.files)
         return None
 
+    def _try_to_keep(self, request: str, data: bytes, files: tuple[Dependency, ...]) -> None:
+        try:
+            self._keep(request, data, files)
+        except OSError as error:
+            warnings.warn(
+                f"compiled kernels are not kept: cannot write to {self._folder}: {error.strerror}; name another folder "
+                "in WAVE_RUNTIME_CACHE_DIR",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
     def _keep(self, request: str, data: bytes, files: tuple[Dependency, ...]) -> None:
         new = _Variant(files, hashlib.sha256(data).hexdigest())
         write_atomically(self._result(new.result), data)
@@ -243,7 +252,10 @@ class Cache:
             yield False
             return
         with file:
-            yield True
+            try:
+                yield True
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open, too
 
     def _remove_old(self) -> None:
         """Keep within the limit, and remove what nobody finishes."""
@@ -251,10 +263,9 @@ class Cache:
         files = [(path, path.stat()) for folder in folders for path in folder.rglob("*") if path.is_file()]
         now = time.time()
         left = sum(stat.st_size for _, stat in files)
-        limit = size_limit()
         for path, stat in sorted(files, key=lambda item: item[1].st_mtime):
             is_waste = path.parent.name == "locks" or path.name.startswith(".new-")
-            if now - stat.st_mtime > _OLD_SECONDS if is_waste else left > limit:
+            if now - stat.st_mtime > _OLD_SECONDS if is_waste else left > self._limit:
                 with contextlib.suppress(OSError):
                     path.unlink()
                     left -= stat.st_size

@@ -11,7 +11,7 @@ import torch
 from wave_runtime import _C
 from wave_runtime._version import __version__
 
-# What the product reads from the environment, and what for.
+# What the product reads from the environment, and what for. docs/environment.md says it at length.
 VARIABLES = {
     "WAVE_RUNTIME_DRIVER": "the driver of GPU tensors: hip or cuda",
     "WAVE_RUNTIME_CPU_DRIVER": "the driver of CPU tensors: emulator or hip",
@@ -19,6 +19,7 @@ VARIABLES = {
     "WAVE_RUNTIME_LIBCUDA": "the CUDA driver library to open",
     "ROCM_PATH": "where ROCm is installed",
     "WAVE_RUNTIME_SYNC": "1: wait for each launch, and name the one that fails",
+    "WAVE_RUNTIME_TIME_LIMIT": "seconds after which the emulator stops a launch",
     "WAVE_RUNTIME_MAX_INSTRUCTIONS": "the emulator stops a wave after so many",
     "WAVE_RUNTIME_DETERMINISTIC": "1: the emulator's launches repeat exactly, on one thread",
     "WAVE_RUNTIME_CHECK": "hazards, races or both: the emulator looks for missing waits, for races in LDS",

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import torch
 
 from wave_runtime import _C
 from wave_runtime._dtypes import DTYPES
+from wave_runtime._files import write_file
 from wave_runtime._module import load
 
 
@@ -139,18 +141,20 @@ def _loaded(path: str) -> torch.Tensor:
 
 
 def save(tensor: torch.Tensor, path: str) -> None:
-    """Write a tensor as .npy or .pt. Raises ValueError for other names, or where NumPy lacks the dtype."""
+    """Write a tensor as .npy or .pt. Raises ValueError for other names, or where NumPy lacks the dtype; OSError."""
+    contents = BytesIO()
     if path.endswith(".pt"):
-        torch.save(tensor.cpu(), path)
+        torch.save(tensor.cpu(), contents)
     elif path.endswith(".npy"):
         import numpy as np
 
         try:
-            np.save(path, tensor.cpu().numpy())
+            np.save(contents, tensor.cpu().numpy())
         except TypeError:
             raise ValueError(f"{path}: NumPy has no {tensor.dtype}; save it as .pt") from None
     else:
         raise ValueError(f"{path}: tensors are saved as .npy or .pt")
+    write_file(path, contents.getvalue())
 
 
 @contextmanager

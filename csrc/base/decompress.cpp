@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/dynamic_library.h"
+#include "base/fork_safe.h"
 #include "base/lz4.h"
 
 namespace wave {
@@ -33,12 +34,16 @@ struct Zstd {
   ZstdGetErrorName* error_name = library.function<ZstdGetErrorName>("ZSTD_getErrorName");
 };
 
+Lazy<Zlib>& opened_zlib = *new Lazy<Zlib>();
+Lazy<Zstd>& opened_zstd = *new Lazy<Zstd>();
+
 // Opened once and kept until the process ends; a failure is reported to each caller.
 template <class Library>
-const Library& library(const char* soname) {
-  const std::string name = soname;
-  static const Library* const opened = new Library{DynamicLibrary::open({&name, 1})};
-  return *opened;
+const Library& library(Lazy<Library>& opened, const char* soname) {
+  return opened.get([&] {
+    const std::string name = soname;
+    return Library{DynamicLibrary::open({&name, 1})};
+  });
 }
 
 std::string zlib_reason(int code) {
@@ -55,7 +60,7 @@ std::string zlib_reason(int code) {
 }
 
 void decompress_zlib(const Bytes& payload, std::vector<uint8_t>& out) {
-  const Zlib& zlib = library<Zlib>("libz.so.1");
+  const Zlib& zlib = library(opened_zlib, "libz.so.1");
   unsigned long size = out.size();
   const int code = zlib.uncompress(out.data(), &size, payload.data(), payload.size());
   if (code != 0) payload.fail(0, zlib_reason(code));
@@ -63,7 +68,7 @@ void decompress_zlib(const Bytes& payload, std::vector<uint8_t>& out) {
 }
 
 void decompress_zstd(const Bytes& payload, std::vector<uint8_t>& out) {
-  const Zstd& zstd = library<Zstd>("libzstd.so.1");
+  const Zstd& zstd = library(opened_zstd, "libzstd.so.1");
   size_t result = zstd.frame_size(payload.data(), payload.size());
   if (!zstd.is_error(result)) result = zstd.decompress(out.data(), out.size(), payload.data(), result);
   if (zstd.is_error(result)) payload.fail(0, text("zstd: ", zstd.error_name(result)));

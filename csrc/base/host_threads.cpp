@@ -1,27 +1,32 @@
 #include "base/host_threads.h"
 
-#include <cstdlib>
 #include <iterator>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "base/environment.h"
+#include "base/fork_safe.h"
+
 namespace wave {
 
 namespace {
 
+Lazy<int>& known_count = *new Lazy<int>();
+
 int thread_count() {
-  const char* value = std::getenv("WAVE_RUNTIME_EMULATOR_THREADS");
-  return value == nullptr ? static_cast<int>(std::thread::hardware_concurrency()) : std::atoi(value);
+  constexpr uint64_t kMost = 1024;
+  const Variable variable = environment_variable("WAVE_RUNTIME_EMULATOR_THREADS");
+  return static_cast<int>(variable.integer(std::thread::hardware_concurrency(), 1, kMost));
 }
 
 }  // namespace
 
 // A launch that needs them takes far longer than they take to start.
 Parallel host_threads() {
-  static const int count = thread_count();
+  const int count = known_count.get(thread_count);
   if (count <= 1) return {};
-  return [](const std::function<void()>& worker) {
+  return [count](const std::function<void()>& worker) {
     std::vector<std::jthread> helpers;
     try {
       while (std::ssize(helpers) < count - 1) helpers.emplace_back(worker);

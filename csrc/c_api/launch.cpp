@@ -3,9 +3,9 @@
 #include "launch/launch.h"
 
 #include <cstring>
-#include <map>
-#include <mutex>
+#include <set>
 
+#include "base/fork_safe.h"
 #include "base/host_threads.h"
 #include "c_api/module.h"
 #include "c_api/status.h"
@@ -33,12 +33,16 @@ Place place_of(wave_device device) {
   throw ValueError(text("device index ", device.index, ": expected 0 to ", Driver::kMaxDevices - 1));
 }
 
+struct Texts {
+  Mutex mutex;
+  std::set<std::string> all;
+};
+Texts& lasting_texts = *new Texts();
+
 /// A target's text, for as long as the process.
 const char* lasting(const std::string& text) {
-  static std::mutex mutex;
-  static auto* const texts = new std::map<std::string, bool>();
-  const std::lock_guard lock(mutex);
-  return texts->emplace(text, true).first->first.c_str();
+  const std::lock_guard lock(lasting_texts.mutex);
+  return lasting_texts.all.insert(text).first->c_str();
 }
 
 wave_device_info info_of(const Place& place) {
@@ -102,8 +106,9 @@ class Request {
 
   void launch(std::span<const uint8_t> packed) {
     run([&](const LaunchSite& site) {
-      HostLaunch host{{std::move(memory_)}, host_threads(), false, nullptr, {}};
-      wave::launch(site, packed, options_.device.driver == WAVE_EMULATOR ? &host : nullptr);
+      if (options_.device.driver != WAVE_EMULATOR) return wave::launch(site, packed, nullptr);
+      HostLaunch host{{std::move(memory_)}, host_threads(), false, nullptr, EmulatorOptions::from_environment(), {}};
+      wave::launch(site, packed, &host);
     });
   }
 

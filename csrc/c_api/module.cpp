@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 
+#include "base/fork_safe.h"
 #include "c_api/status.h"
 
 namespace wave::c_api {
@@ -41,16 +41,24 @@ std::unique_ptr<wave_module> make_module(std::span<const uint8_t> file, const ch
   return module;
 }
 
+namespace {
+
+struct Known {
+  Mutex mutex;
+  std::map<const Kernel*, const wave_kernel*> all;
+};
+Known& known_kernels = *new Known();
+
+}  // namespace
+
 const wave_kernel* kernel_of(const wave_module& module, const std::string& name, const char* signature) {
   KernelOptions options;
   if (signature != nullptr) options.signature = signature;
   CodeObjects builds = builds_of(module.codes, name);
   const Kernel* const kernel = &register_kernel(std::make_unique<const Kernel>(std::move(builds), name, options));
 
-  static std::mutex mutex;
-  static auto* const known = new std::map<const Kernel*, const wave_kernel*>();
-  const std::lock_guard lock(mutex);
-  const wave_kernel*& handed_out = (*known)[kernel];
+  const std::lock_guard lock(known_kernels.mutex);
+  const wave_kernel*& handed_out = known_kernels.all[kernel];
   if (handed_out == nullptr) {
     auto* made = new wave_kernel{*kernel, kernel->signature().text(), {}};
     for (const Parameter& parameter : kernel->signature().parameters) made->types.push_back(parameter.type_text());

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/access_trace.h"
+#include "base/emulator_options.h"
 #include "base/memory_range.h"
 #include "base/parallel.h"
 #include "code_object/code_object.h"
@@ -62,6 +63,7 @@ struct HostLaunch {
   Parallel parallel;                  ///< threads; empty: the calling one only
   bool strict = false;                ///< reads past an end are faults, too
   AccessTrace* trace = nullptr;       ///< where accesses are noted
+  EmulatorOptions options;            ///< what else the launch is asked for
   std::vector<std::string> warnings;  ///< for the user, filled by the launch
 };
 
@@ -150,7 +152,9 @@ struct EmulatorStatistics {
 };
 EmulatorStatistics last_emulator_statistics();
 
-/// Sets what launches on the emulator call now and then on the thread that made them; it may throw to stop the launch.
+/// Sets what launches on the host call now and then on the thread that made them; it may throw to stop the launch.
 void set_interrupt_check(void (*check)());
+/// Calls it, where there is any.
+void check_interrupt();
 
 }  // namespace wave

@@ -13,8 +13,8 @@ std::atomic<bool> forked{false};
 }
 
 void watch_forks() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
-  (void)registered;
+  static constinit std::atomic<bool> is_watching{false};
+  if (!is_watching.exchange(true)) pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
 }
 
 bool is_forked() { return forked.load(std::memory_order_relaxed); }

@@ -1,11 +1,11 @@
 #include "emulator/bodies.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <string>
+#include <iterator>
 #include <vector>
 
-#include "base/error.h"
+#include "base/environment.h"
+#include "base/fork_safe.h"
 
 namespace wave::emulator {
 
@@ -50,13 +50,11 @@ bool host_has(SimdLevel level) {
 
 SimdLevel choose_level() {
   constexpr SimdLevel kLevels[] = {SimdLevel::Avx512, SimdLevel::Avx2, SimdLevel::Portable};
-  constexpr const char* kNames[] = {"avx512", "avx2", "portable"};
-  const char* wanted = std::getenv("WAVE_RUNTIME_SIMD");
-  for (int i = 0; i < 3; ++i) {
-    if ((wanted == nullptr || wanted == std::string(kNames[i])) && host_has(kLevels[i])) return kLevels[i];
-  }
-  throw ValueError(
-      text("WAVE_RUNTIME_SIMD=", wanted, " is not one of portable, avx2, avx512, or this processor lacks it"));
+  const Variable variable = environment_variable("WAVE_RUNTIME_SIMD");
+  const size_t wanted = variable.choice({"avx512", "avx2", "portable"}, std::size(kLevels));
+  if (wanted == std::size(kLevels)) return *std::ranges::find_if(kLevels, host_has);
+  if (!host_has(kLevels[wanted])) variable.refuse("a level that this processor has", "portable");
+  return kLevels[wanted];
 }
 
 struct ByName {
@@ -111,17 +109,14 @@ std::vector<Body> all_bodies() {
   return bodies;
 }
 
+Lazy<SimdLevel>& level = *new Lazy<SimdLevel>();
+Lazy<std::vector<Body>>& all = *new Lazy<std::vector<Body>>();
+
 }  // namespace
 
-SimdLevel simd_level() {
-  static const SimdLevel level = choose_level();
-  return level;
-}
+SimdLevel simd_level() { return level.get(choose_level); }
 
-std::span<const Body> bodies() {
-  static const auto& all = *new std::vector<Body>(all_bodies());  // never destroyed: launches may outlive main()
-  return all;
-}
+std::span<const Body> bodies() { return all.get(all_bodies); }
 
 Execute find_body(std::string_view base_name) {
   const std::span<const Body> all = bodies();

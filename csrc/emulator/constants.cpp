@@ -1,5 +1,7 @@
 #include "emulator/constants.h"
 
+#include "base/fork_safe.h"
+
 namespace wave::emulator {
 
 namespace {
@@ -40,15 +42,18 @@ u64 inline_constant(u32 code, OperandType type) {
   }
 }
 
+namespace {
+Lazy<std::array<u32, 128>>& constants = *new Lazy<std::array<u32, 128>>();
+}
+
 const std::array<u32, 128>& inline_constants32() {
-  static const std::array<u32, 128> constants = [] {
+  return constants.get([] {
     std::array<u32, 128> values{};
     for (u32 code = 128; code < 256; ++code) {
       if (is_inline_constant(code)) values[code - 128] = static_cast<u32>(inline_constant(code, OperandType::B32));
     }
     return values;
-  }();
-  return constants;
+  });
 }
 
 }  // namespace wave::emulator

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <memory>
+
 namespace wave::emulator {
 
 namespace {
@@ -12,11 +14,12 @@ constexpr u64 kPage = 4096, kLargePage = 2 << 20;
 
 u64 rounded_up(u64 value, u64 to) { return (value + to - 1) / to * to; }
 
+Lazy<std::unique_ptr<DeviceHeap>>& heap = *new Lazy<std::unique_ptr<DeviceHeap>>();
+
 }  // namespace
 
 DeviceHeap& DeviceHeap::get() {
-  static DeviceHeap* const heap = new DeviceHeap;  // launches may be under way while the process ends
-  return *heap;
+  return *heap.get([] { return std::unique_ptr<DeviceHeap>(new DeviceHeap); });
 }
 
 DeviceHeap::DeviceHeap() {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fork_safe.h"
 #include "emulator/memory.h"
 
 namespace wave::emulator {
@@ -33,7 +33,7 @@ class DeviceHeap {
   DeviceHeap();
 
   u64 begin_ = 0, end_ = 0;
-  std::mutex mutex_;                              ///< guards what follows
+  Mutex mutex_;                                   ///< guards what follows
   u64 next_ = 0;                                  ///< from here on nothing was allocated yet
   std::unordered_map<u64, u64> sizes_;            ///< of what is allocated
   std::map<u64, std::vector<u64>> freed_blocks_;  ///< by size

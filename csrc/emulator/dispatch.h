@@ -35,8 +35,9 @@ struct Dispatch {
   Observer* observer = nullptr;       ///< what sees each instruction; nullptr: nothing, which costs nothing
   Parallel parallel;                  ///< how to run on several threads; empty: the calling thread does everything
   u64 max_instructions = 0;           ///< of one wave; 0: no limit
-  /// Called on the calling thread now and then: how many workgroups have ended, and how many there are. May throw to
-  /// stop the launch.
+  double time_limit = 0;              ///< seconds of the launch; 0: none
+  /// Called on the calling thread some twenty times a second, whatever the waves do: how many workgroups have ended,
+  /// and how many there are. May throw to stop the launch.
   std::function<void(u64, u64)> poll;
 };
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <optional>
-#include <string_view>
 
-#include "base/error.h"
+#include "base/environment.h"
+#include "base/fork_safe.h"
 
 namespace wave::emulator {
 
@@ -74,16 +73,12 @@ std::optional<f32> overflow(const Factor* a, const Factor* b, int count, f32 c) 
   return std::nullopt;
 }
 
+Lazy<bool>& is_exact = *new Lazy<bool>();
+
 }  // namespace
 
 bool sums_matrices_exactly() {
-  static const bool exact = [] {
-    const char* value = std::getenv("WAVE_RUNTIME_MFMA");
-    const std::string_view mode = value == nullptr ? "fast" : value;
-    if (mode != "fast" && mode != "exact") throw ValueError(text("WAVE_RUNTIME_MFMA=", mode, " is not fast or exact"));
-    return mode == "exact";
-  }();
-  return exact;
+  return is_exact.get([] { return environment_variable("WAVE_RUNTIME_MFMA").choice({"fast", "exact"}, 0) == 1; });
 }
 
 f32 add_exactly(const ExactSums& sums, const f32* a, const f32* b, int count, f32 c) {

@@ -152,17 +152,24 @@ std::string Module::describe(u64 pc) const {
   return (best == nullptr ? hex(address) : text(best->name, "+", hex(address - best->address))) + source_line(address);
 }
 
-std::string Module::source_line(u64 address) const {
-  std::call_once(lines_read_, [this] {
+const LineTable& Module::lines() const {
+  const std::lock_guard lock(mutex_);
+  if (!lines_) {
+    lines_.emplace();
     try {
-      lines_ = read_line_table(code_->bytes().span());
+      *lines_ = read_line_table(code_->bytes().span());
     } catch (const Error&) {  // a message goes without
     }
-  });
-  const auto after = std::upper_bound(lines_.rows.begin(), lines_.rows.end(), address,
+  }
+  return *lines_;
+}
+
+std::string Module::source_line(u64 address) const {
+  const LineTable& table = lines();
+  const auto after = std::upper_bound(table.rows.begin(), table.rows.end(), address,
                                       [](u64 value, const LineRow& row) { return value < row.address; });
-  if (after == lines_.rows.begin() || (after - 1)->line == 0) return {};
-  const std::string& path = lines_.files[(after - 1)->file];
+  if (after == table.rows.begin() || (after - 1)->line == 0) return {};
+  const std::string& path = table.files[(after - 1)->file];
   return text(" (", path.substr(path.rfind('/') + 1), ":", (after - 1)->line, ")");
 }
 

@@ -7,12 +7,13 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fork_safe.h"
 #include "code_object/code_object.h"
 #include "code_object/line_table.h"
 #include "emulator/isa/isa.h"
@@ -85,6 +86,7 @@ class Module {
   void find_functions();
   /// " (file.hip:12)", or nothing.
   std::string source_line(u64 address) const;
+  const LineTable& lines() const;  ///< empty where the file has none
   /// The executable segment that contains an address of the file, or nullptr.
   const Segment* code_segment(u64 address) const;
 
@@ -95,9 +97,8 @@ class Module {
   u64 size_ = 0;
   u64 base_ = 0;                      ///< what is added to addresses of the file
   std::vector<u64> function_starts_;  ///< addresses of the file, sorted
-  mutable std::once_flag lines_read_;
-  mutable LineTable lines_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;               ///< guards what follows
+  mutable std::optional<LineTable> lines_;
   mutable std::map<std::pair<u64, RegisterLimits>, std::unique_ptr<Function>> functions_;
 };
 

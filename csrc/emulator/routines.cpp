@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/fork_safe.h"
 
 namespace wave::emulator {
 
@@ -60,9 +61,11 @@ std::string dot_product(const Instruction& instruction, std::string_view name) {
   return text(name, is_signed & 1 ? " s" : " u", is_signed & 2 ? "s" : "u");
 }
 
+Lazy<Names>& all_later_names = *new Lazy<Names>();
+
 /// The name of the routine of an instruction of GFX11 or later; empty where there is none.
 std::string later_routine(std::string_view name) {
-  static const Names& names = *new Names(later_names());  // never destroyed: launches may outlive main()
+  const Names& names = all_later_names.get(later_names);
   if (name.starts_with("v_cmp_") || name.starts_with("v_cmpx_")) return comparison(name);
   const auto found = names.find(std::string(name));
   return found == names.end() ? "" : found->second;

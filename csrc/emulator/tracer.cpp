@@ -1,6 +1,8 @@
 #include "emulator/tracer.h"
 
 #include <bit>
+#include <cstdio>
+#include <utility>
 
 #include "base/error.h"
 #include "emulator/workgroup.h"
@@ -59,9 +61,11 @@ bool Tracer::wants(const Wave& wave) const {
          (!filter_.wave || *filter_.wave == wave.index);
 }
 
-/// The last instruction has thrown.
-Tracer::~Tracer() {
-  if (line_is_open_) std::fputc('\n', file_);
+void Tracer::end_line() {
+  if (line_.empty()) return;
+  line_ += '\n';
+  const std::string line = std::exchange(line_, {});
+  write_(line);
 }
 
 void Tracer::before(const Wave& wave, const Op* op) {
@@ -69,10 +73,9 @@ void Tracer::before(const Wave& wave, const Op* op) {
   const Module& module = wave.group->launch().module;
   const auto& id = wave.group->id();
   const u64 pc = wave.address(op);
-  std::fprintf(file_, "(%u, %u, %u) wave %u  %s  %s", id[0], id[1], id[2], wave.index, module.describe(pc).c_str(),
-               module.disassemble(pc).c_str());
+  line_ = text("(", id[0], ", ", id[1], ", ", id[2], ") wave ", wave.index, "  ", module.describe(pc), "  ",
+               module.disassemble(pc));
   instruction_ = module.decode(pc);
-  line_is_open_ = true;
   scc_ = wave.scc;
 }
 
@@ -86,8 +89,8 @@ void Tracer::after(const Wave& wave, const Op*) {
     if (operand.written) add(value(wave, isa::locate(instruction_, operand)));
   }
   if (wave.scc != scc_) add(text("scc = ", int{wave.scc}));
-  std::fprintf(file_, "%s\n", written.c_str());
-  line_is_open_ = false;
+  line_ += written;
+  end_line();
 }
 
 }  // namespace wave::emulator

@@ -1,8 +1,10 @@
 // Writes down the instructions of a launch, a line each.
 #pragma once
 
-#include <cstdio>
+#include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "emulator/isa/isa.h"
 #include "emulator/observer.h"
@@ -19,20 +21,21 @@ struct TraceFilter {
 /// instruction wrote stands behind it, of vector registers the first enabled lane.
 class Tracer : public Observer {
  public:
-  /// `file` is borrowed.
-  Tracer(std::FILE* file, TraceFilter filter) : file_(file), filter_(filter) {}
-  ~Tracer() override;
+  /// `write` is given whole lines. What it throws ends the launch.
+  Tracer(std::function<void(std::string_view)> write, TraceFilter filter) : write_(std::move(write)), filter_(filter) {}
 
   void before(const Wave& wave, const Op* op) override;
   void after(const Wave& wave, const Op* op) override;
+  /// Behind a launch: writes the line of an instruction that has thrown, if there is one.
+  void end_line();
 
  private:
   bool wants(const Wave& wave) const;
 
-  std::FILE* file_;
+  std::function<void(std::string_view)> write_;
   TraceFilter filter_;
   isa::Instruction instruction_;  ///< of the line
-  bool line_is_open_ = false;
+  std::string line_;              ///< without what was written, until that is known
   bool scc_ = false;
 };
 

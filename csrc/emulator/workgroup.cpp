@@ -71,17 +71,21 @@ std::unique_ptr<u8[]> allocate_scratch(const LaunchState& launch) {
 /// then.
 constexpr u64 kTurn = 4;
 
+/// Instructions between two looks at what may stop the launch: some ten microseconds of them, or, where each one is
+/// looked at or summed exactly, some ten milliseconds.
+constexpr u64 kLook = 2048;
+
 /// Runs instructions until the wave stops or the quantum is over. Returns how many.
 template <class Step>
 u64 run_instructions(Wave& wave, u64 quantum, Step step) {
   const Op* op = wave.op;
-  u64 count = 0;
+  u64 left = quantum;
   do {
     wave.op = op;
     op = step(wave, op);
-  } while (++count != quantum && op != nullptr);
+  } while (--left != 0 && op != nullptr);
   if (op != nullptr) wave.op = op;
-  return count;
+  return quantum - left;
 }
 
 /// The same, in the fastest way that the wave's MODE allows.
@@ -179,16 +183,23 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   if (launch_.dispatch.observer != nullptr) launch_.dispatch.observer->start(wave);
 }
 
-Workgroup::Progress Workgroup::run(u64 quantum) {
+Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {
   const u64 turn = takes_turns_ ? std::min(kTurn, quantum) : quantum;
   u64 left = quantum * waves_.size();
+  u64 unwatched = kLook;
   while (left > 0) {
     bool alive = false, moved = false;
     for (Wave& wave : waves_) {
       if (wave.status == Status::Ended) continue;
       alive = true;
       if (wave.status == Status::Barrier) continue;
-      left -= std::min(left, run_wave(wave, turn));
+      if (unwatched >= kLook) {
+        look_at(wave, look);
+        unwatched = 0;
+      }
+      const u64 count = run_wave(wave, turn, look);
+      unwatched += count;
+      left -= std::min(left, count);
       moved |= wave.status != Status::Yielded;
     }
     if (!alive) return Progress::Finished;
@@ -196,6 +207,14 @@ Workgroup::Progress Workgroup::run(u64 quantum) {
     if (!moved) break;
   }
   return Progress::Suspended;
+}
+
+void Workgroup::look_at(const Wave& wave, const Look& look) const {
+  try {
+    look();
+  } catch (const Fault& fault) {
+    throw located(fault, wave);
+  }
 }
 
 bool Workgroup::release_barrier() {
@@ -214,22 +233,24 @@ bool Workgroup::release_barrier() {
 }
 
 /// Runs a wave for a turn, in which it may wait for the host. Returns how many instructions.
-u64 Workgroup::run_turn(Wave& wave, u64 turn) {
+u64 Workgroup::run_turn(Wave& wave, u64 turn, const Look& look) {
   u64 count = 0;
   while (wave.status == Status::Running && count < turn) {
-    count += run_in_one_way(wave, turn - count, launch_.dispatch.observer);
+    const u64 ran = run_in_one_way(wave, std::min(turn - count, kLook), launch_.dispatch.observer);
+    count += ran;
     Hostcalls* const hostcalls = launch_.hostcalls();
     const bool is_answered = hostcalls != nullptr && hostcalls->serve();
     if (is_answered && wave.status == Status::Yielded) wave.status = Status::Running;
+    if (ran == kLook && wave.status == Status::Running) look();
   }
   return count;
 }
 
-u64 Workgroup::run_wave(Wave& wave, u64 turn) {
+u64 Workgroup::run_wave(Wave& wave, u64 turn, const Look& look) {
   wave.status = Status::Running;
   u64 count = 0;
   try {
-    count = run_turn(wave, turn);
+    count = run_turn(wave, turn, look);
     if (wave.status == Status::Running) wave.status = Status::Paused;
     wave.instructions += count;
     if (const u64 most = launch_.dispatch.max_instructions; most != 0 && wave.instructions > most) {

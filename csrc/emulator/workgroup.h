@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,9 +25,13 @@ class Workgroup {
 
   enum class Progress { Finished, Suspended };
 
+  /// Asked every few thousand instructions of a workgroup whether the launch goes on. Throws where it does not: a Fault
+  /// becomes a KernelFault that says where a wave was.
+  using Look = std::function<void()>;
+
   /// Runs the waves until all have ended, none can go on without other workgroups, or each has run `quantum`
-  /// instructions, more or less. Throws KernelFault.
-  Progress run(u64 quantum);
+  /// instructions, more or less. Throws KernelFault, and what `look` throws.
+  Progress run(u64 quantum, const Look& look);
 
   /// Whether waves run side by side, in short turns: those that share LDS. A wait ends a turn.
   bool takes_turns() const { return takes_turns_; }
@@ -56,8 +61,9 @@ class Workgroup {
 
  private:
   void start_wave(Wave& wave, u32 index);
-  u64 run_wave(Wave& wave, u64 turn);
-  u64 run_turn(Wave& wave, u64 turn);
+  u64 run_wave(Wave& wave, u64 turn, const Look& look);
+  u64 run_turn(Wave& wave, u64 turn, const Look& look);
+  void look_at(const Wave& wave, const Look& look) const;
   bool release_barrier();
   void check_lds(const char* verb, AddressSpan span, int lane) const;
   void prepare_scratch(Wave& wave, AddressSpan span, const char* verb, int lane);

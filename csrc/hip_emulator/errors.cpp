@@ -44,6 +44,9 @@ Code current_code(const char* function) {
   } catch (const Failure& failure) {
     report(function, failure.what());
     return failure.code;
+  } catch (const ValueError& error) {  // of an environment variable
+    report(function, error.what());
+    return hipErrorInvalidValue;
   } catch (const std::bad_alloc&) {
     return hipErrorOutOfMemory;
   } catch (const std::exception& error) {

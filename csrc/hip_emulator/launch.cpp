@@ -1,11 +1,11 @@
 #include "hip_emulator/launch.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "base/address_span.h"
+#include "base/emulator_options.h"
 #include "base/error.h"
 #include "base/host_threads.h"
 #include "emulator/dispatch.h"
@@ -22,6 +22,8 @@ struct Launch {
   std::array<uint32_t, 3> block;
   uint32_t shared_memory;
   std::vector<uint8_t> arguments;
+  EmulatorOptions options;  ///< as the environment said at the call
+  Parallel parallel;
 };
 
 /// One pointer to each argument that the caller passes; where they lie, the metadata says.
@@ -132,12 +134,11 @@ void run(const Launch& launch, Via via) {
   dispatch.arguments = launch.arguments;
   dispatch.memory = pointed_to(launch.arguments);
   dispatch.find_region = [](uint64_t address) { return runtime().memory.at(address); };
-  dispatch.parallel = host_threads();
-  const char* limit = std::getenv("WAVE_RUNTIME_MAX_INSTRUCTIONS");
-  dispatch.max_instructions = limit == nullptr ? 0 : std::strtoull(limit, nullptr, 10);
-  dispatch.poll = [](uint64_t, uint64_t) {
-    if (is_ending()) throw Failure(hipErrorDeinitialized);
-  };
+  dispatch.parallel = launch.parallel;
+  dispatch.max_instructions = launch.options.max_instructions;
+  dispatch.time_limit = launch.options.time_limit;
+  dispatch.deterministic = launch.options.deterministic;
+  dispatch.poll = [](uint64_t, uint64_t) { check_not_stopped(); };
   const emulator::Statistics statistics = emulator::run(dispatch);
   if (statistics.over_reads.empty() || function.has_over_read.exchange(true)) return;
   for (const std::string& line : statistics.over_reads) report(text("kernel '", name, "'"), line);
@@ -163,7 +164,8 @@ void launch(const LaunchRequest& request) {
       request.extra != nullptr ? pack_extra(*function, request.extra) : pack_parameters(metadata, request.parameters);
   auto launch =
       std::make_shared<const Launch>(Launch{std::move(function), narrowed(request.grid), narrowed(request.block),
-                                            static_cast<uint32_t>(request.shared_memory), std::move(arguments)});
+                                            static_cast<uint32_t>(request.shared_memory), std::move(arguments),
+                                            EmulatorOptions::from_environment(), host_threads()});
   submit(queue, [launch = std::move(launch)](Via via) { run(*launch, via); });
 }
 

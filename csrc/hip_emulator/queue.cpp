@@ -10,9 +10,12 @@ void Marker::complete() {
   changed_.notify_all();
 }
 
-void Marker::wait() const {
+bool Marker::wait(std::optional<std::chrono::milliseconds> limit) const {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return time_.has_value(); });
+  const auto is_done = [&] { return time_.has_value(); };
+  if (limit) return changed_.wait_for(lock, *limit, is_done);
+  changed_.wait(lock, is_done);
+  return true;
 }
 
 std::optional<Marker::Clock::time_point> Marker::time() const {

@@ -21,7 +21,8 @@ class Marker {
   using Clock = std::chrono::steady_clock;
 
   void complete();
-  void wait() const;
+  /// False where the limit was over before.
+  bool wait(std::optional<std::chrono::milliseconds> limit = std::nullopt) const;
   /// Nothing before it is done.
   std::optional<Clock::time_point> time() const;
 

@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 
-#include <cstdlib>
 #include <map>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "emulator/dispatch.h"
 
@@ -15,6 +15,8 @@ namespace {
 std::atomic<Runtime*> started{nullptr};
 std::atomic<bool> ending{false};
 std::atomic<bool> forked{false};
+// From the beginning: a child whose parent was about to make its runtime has none, either.
+[[maybe_unused]] const int watching = pthread_atfork(nullptr, nullptr, [] { forked = true; });
 
 /// The streams hipStreamPerThread of one thread, which end with it.
 struct ThreadStreams {
@@ -24,6 +26,16 @@ struct ThreadStreams {
     for (const auto& [device, stream] : by_device) runtime().streams.remove(stream);
   }
 };
+
+/// What this thread executes.
+struct Executed {
+  const Device* device = nullptr;
+  unsigned interrupts = 0;
+};
+thread_local Executed executed;
+
+/// Ends an operation that nobody waits for any more.
+struct Stopped {};
 
 /// Before what the emulator needs is destroyed, no thread may use it any more.
 __attribute__((destructor)) void stop() {
@@ -37,9 +49,9 @@ __attribute__((destructor)) void stop() {
 }  // namespace
 
 Runtime::Runtime() {
-  pthread_atfork(nullptr, nullptr, [] { forked = true; });
-  const int count = environment_number("WAVE_RUNTIME_EMULATOR_DEVICES", 1);
-  for (int ordinal = 0; ordinal < count; ++ordinal) devices.push_back(std::make_unique<Device>(ordinal));
+  constexpr uint64_t kMost = 64;
+  const uint64_t count = environment_variable("WAVE_RUNTIME_EMULATOR_DEVICES").integer(1, 1, kMost);
+  while (devices.size() < count) devices.push_back(std::make_unique<Device>(static_cast<int>(devices.size())));
 }
 
 Runtime& runtime() {
@@ -50,17 +62,9 @@ Runtime& runtime() {
   return *runtime;
 }
 
-bool is_ending() { return ending; }
-
 void check_alive() {
   if (forked) throw Failure(hipErrorNotInitialized, "a forked process cannot use the device: start it with spawn");
   if (ending) throw Failure(hipErrorDeinitialized);
-}
-
-int environment_number(const char* name, int otherwise) {
-  const char* value = std::getenv(name);
-  const int number = value == nullptr ? otherwise : std::atoi(value);
-  return number < 1 ? 1 : number;
 }
 
 int& current_device() {
@@ -78,21 +82,28 @@ Device& Runtime::device(int ordinal) {
   return *devices[static_cast<size_t>(ordinal)];
 }
 
-void Device::execute(const Operation& operation, Via via) {
+void Device::execute(const Operation& operation, Via via, unsigned interrupts) {
   if (error_ != hipSuccess) return;
+  executed = {this, interrupts};
   try {
+    check_not_stopped();
     operation(via);
+  } catch (const Stopped&) {
   } catch (const emulator::AssertionFault& fault) {
-    if (is_ending()) return;
+    if (ending) return;
     report("kernel fault", fault.what());
     error_ = hipErrorAssert;
   } catch (const KernelFault& fault) {
-    if (is_ending()) return;
+    if (ending) return;
     report("kernel fault", fault.what());
     error_ = fault.address ? hipErrorIllegalAddress : hipErrorLaunchFailure;
   } catch (...) {
-    if (!is_ending()) error_ = current_code("asynchronous operation");
+    if (!ending) error_ = current_code("asynchronous operation");
   }
+}
+
+void check_not_stopped() {
+  if (ending || executed.device->interrupts() != executed.interrupts) throw Stopped();
 }
 
 void Device::check() const {

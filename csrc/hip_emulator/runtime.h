@@ -23,8 +23,11 @@ class Device {
  public:
   explicit Device(int ordinal) : null_queue(std::make_shared<Queue>(ordinal, true, true)) {}
 
-  /// Runs an operation, unless one has failed before; what it throws is the device's error from then on.
-  void execute(const Operation& operation, Via via);
+  /// Runs an operation, unless one has failed before; what it throws is the device's error from then on. `interrupts`
+  /// is what interrupts() was when it was submitted: it is dropped, or stopped, where that has changed.
+  void execute(const Operation& operation, Via via, unsigned interrupts);
+  unsigned interrupts() const { return interrupts_; }
+  void interrupt() { ++interrupts_; }
   /// Throws the error of an operation that has failed.
   void check() const;
   void reset() { error_ = hipSuccess; }
@@ -33,6 +36,7 @@ class Device {
 
  private:
   std::atomic<Code> error_{hipSuccess};
+  std::atomic<unsigned> interrupts_{0};
 };
 
 struct Runtime {
@@ -56,11 +60,8 @@ struct Runtime {
 /// Never destroyed. Its threads are stopped when the process ends.
 Runtime& runtime();
 
-/// Whether the process ends: launches stop.
-bool is_ending();
-
-/// A number from the environment, at least 1; `otherwise` where there is none.
-int environment_number(const char* name, int otherwise);
+/// Throws where the operation that this thread executes must stop: the process ends, or the device was interrupted.
+void check_not_stopped();
 
 /// The ordinal of the calling thread's device.
 int& current_device();
@@ -74,8 +75,9 @@ std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, Operation op
 /// The same under Runtime::order, which the caller holds.
 std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Operation operation, Markers after = {});
 
-/// Waits for all that the stream, or the whole device, was given. Throws the device's error.
-void synchronize(const std::shared_ptr<Queue>& queue);
+/// Waits for all that the stream, or the whole device, was given; false where the limit was over before. Throws the
+/// device's error.
+bool synchronize(const std::shared_ptr<Queue>& queue, std::optional<std::chrono::milliseconds> limit = std::nullopt);
 void synchronize(int device);
 
 /// Takes the streams of the capture that began in `origin` out of it. Under Runtime::order, which the caller holds.

@@ -56,8 +56,10 @@ std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Opera
   if (queue->is_null) invalidate(blocking_captures(queue->device), hipErrorStreamCaptureImplicit);
   Device& device = runtime().device(queue->device);
   add_implicit(*queue, after);
-  return queue->enqueue([&device, operation = std::move(operation)] { device.execute(operation, Via::Stream); },
-                        std::move(after));
+  auto work = [&device, operation = std::move(operation), interrupts = device.interrupts()] {
+    device.execute(operation, Via::Stream, interrupts);
+  };
+  return queue->enqueue(std::move(work), std::move(after));
 }
 
 std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, Operation operation, Markers after) {
@@ -65,15 +67,16 @@ std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, Operation op
   return submit_locked(queue, std::move(operation), std::move(after));
 }
 
-void synchronize(const std::shared_ptr<Queue>& queue) {
+bool synchronize(const std::shared_ptr<Queue>& queue, std::optional<std::chrono::milliseconds> limit) {
   std::shared_ptr<Marker> marker;
   {
     std::lock_guard lock(runtime().order);
     if (queue->capture) invalidate({queue->capture}, hipErrorStreamCaptureUnsupported);
     marker = queue->is_null ? submit_locked(queue, [](Via) {}) : queue->last();
   }
-  if (marker != nullptr) marker->wait();
+  if (marker != nullptr && !marker->wait(limit)) return false;
   runtime().device(queue->device).check();
+  return true;
 }
 
 void synchronize(int device) {

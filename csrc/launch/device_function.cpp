@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <tuple>
 
 #include "base/error.h"
+#include "base/fork_safe.h"
 #include "driver/emulator_targets.h"
 #include "launch/driver_errors.h"
 #include "launch/kernel.h"
@@ -34,6 +34,13 @@ struct ModuleRecord {
   void show() {
     for (const Entry& entry : entries) entry.slot->function.store(entry.function.get());
   }
+  /// In a child of fork(), where the launches of other threads never end, and nobody is unloading.
+  void forget_other_threads() {
+    for (const Entry& entry : entries) {
+      for (auto& users : entry.slot->users) users.count.store(0);
+    }
+    show();
+  }
   /// Whether a launch under way uses it. Of a hidden one the answer "no" stays true.
   bool is_used() const {
     return std::ranges::any_of(entries, [](const Entry& entry) {
@@ -50,30 +57,42 @@ constexpr int64_t kMaxWorkItemsOfAmd = (int64_t{1} << 32) - 1;
 struct Table {
   using Key = std::tuple<DriverKind, int, std::string>;  ///< driver, device, SHA-256
 
-  std::mutex mutex;
+  Mutex mutex;
   std::map<Key, std::unique_ptr<ModuleRecord>> modules;
   std::map<std::string, std::weak_ptr<const void>> holders;  ///< by SHA-256
+  /// unload() waits for launches under way, which may take long and need the interpreter's lock: nobody else changes
+  /// the table meanwhile, though the mutex is free, so that the process may fork.
+  std::atomic<bool> is_unloading{false};
 };
 
 /// Never destroyed: what is loaded at the end of the process is the driver's to clean up.
-Table& table() {
-  static Table* instance = new Table();
-  return *instance;
-}
+Table& table = *new Table();
 
 std::atomic<WaitRunner> wait_runner{nullptr};
 
-/// Locks the table. unload() holds the lock while it waits for launches under way, which may need the interpreter's.
-std::unique_lock<std::mutex> lock_table() {
-  std::unique_lock lock(table().mutex, std::try_to_lock);
-  if (lock) return lock;
-  const auto wait = [&] { lock.lock(); };
+/// Waits until the table is free. Without the mutex when it returns: the wait runner takes the interpreter's lock again
+/// then, which who forks may hold while it waits for the mutex.
+void wait_for_table() {
+  const auto wait = [] {
+    table.mutex.lock();
+    table.mutex.unlock();
+    while (table.is_unloading.load()) std::this_thread::yield();
+  };
   if (const WaitRunner run = wait_runner.load()) {
     run(wait);
   } else {
     wait();
   }
-  return lock;
+}
+
+/// Locks the table, to change it.
+std::unique_lock<Mutex> lock_table() {
+  for (;;) {
+    std::unique_lock lock(table.mutex, std::try_to_lock);
+    if (lock && !table.is_unloading.load()) return lock;
+    if (lock) lock.unlock();
+    wait_for_table();
+  }
 }
 
 /// Launches under way on this thread that may call into other code.
@@ -84,7 +103,7 @@ using Removed = std::vector<std::unique_ptr<ModuleRecord>>;
 /// Takes the modules that `is_unused` hides and gives up out of the table. Needs the lock.
 template <class IsUnused>
 void remove_modules(Removed& removed, IsUnused is_unused) {
-  auto& modules = table().modules;
+  auto& modules = table.modules;
   for (auto item = modules.begin(); item != modules.end();) {
     if (is_unused(*item->second)) {
       removed.push_back(std::move(item->second));
@@ -93,6 +112,17 @@ void remove_modules(Removed& removed, IsUnused is_unused) {
       ++item;
     }
   }
+}
+
+/// Hides the modules of a code object that unload() may take away. Needs the lock.
+std::vector<ModuleRecord*> hide_modules(const CodeObject& code) {
+  std::vector<ModuleRecord*> hidden;
+  for (const auto& [key, record] : table.modules) {
+    if (record->pinned || record->views.use_count() > 1 || record->code->sha256() != code.sha256()) continue;
+    record->hide();
+    hidden.push_back(record.get());
+  }
+  return hidden;
 }
 
 /// The modules that nobody holds, but those that launches or graphs use. Needs the lock.
@@ -108,12 +138,29 @@ void remove_abandoned(Removed& removed) {
 
 /// Needs the lock. Another holder may have come since the last one let go.
 void set_abandoned(const CodeObject& code, bool abandoned) {
-  if (abandoned && !table().holders[code.sha256()].expired()) return;
-  for (const auto& [key, record] : table().modules) {
+  if (abandoned && !table.holders[code.sha256()].expired()) return;
+  for (const auto& [key, record] : table.modules) {
     if (std::get<std::string>(key) == code.sha256()) record->is_abandoned = abandoned;
   }
-  if (abandoned) table().holders.erase(code.sha256());
+  if (abandoned) table.holders.erase(code.sha256());
 }
+
+/// In a child of fork(). Where it was forked inside of a launch of its own thread, in a hook or a signal handler, it is
+/// not known which of the users are others: then what is loaded stays so.
+[[maybe_unused]] const int watching = [] {
+  call_in_children([] {
+    table.is_unloading.store(false);
+    for (const auto& [key, record] : table.modules) {
+      if (launches_of_thread == 0) {
+        record->forget_other_threads();
+      } else {
+        record->pinned.store(true);
+        record->show();
+      }
+    }
+  });
+  return 0;
+}();
 
 [[noreturn]] void rethrow(const RuntimeError& error, const std::string& what) {
   rethrow_with_advice(error, text(what, ": ", error.what()), During::Load);
@@ -121,7 +168,7 @@ void set_abandoned(const CodeObject& code, bool abandoned) {
 
 /// Needs the lock.
 ModuleRecord& load_module(const std::shared_ptr<const CodeObject>& code, const Place& place) {
-  std::unique_ptr<ModuleRecord>& record = table().modules[{place.kind, place.device, code->sha256()}];
+  std::unique_ptr<ModuleRecord>& record = table.modules[{place.kind, place.device, code->sha256()}];
   if (record != nullptr) return *record;
   auto loading = std::make_unique<ModuleRecord>();
   loading->place = place;
@@ -129,10 +176,10 @@ ModuleRecord& load_module(const std::shared_ptr<const CodeObject>& code, const P
   try {
     loading->module = place.driver().load(code, place.device);
   } catch (const RuntimeError& error) {
-    table().modules.erase({place.kind, place.device, code->sha256()});
+    table.modules.erase({place.kind, place.device, code->sha256()});
     rethrow(error, text("loading the ", code->target().id(), " code object on ", place.text()));
   } catch (...) {
-    table().modules.erase({place.kind, place.device, code->sha256()});
+    table.modules.erase({place.kind, place.device, code->sha256()});
     throw;
   }
   return *(record = std::move(loading));
@@ -250,11 +297,17 @@ size_t unload(const CodeObject& code) {
         "unload() inside a launch (in a hook or a signal handler) would wait for that launch: call it later");
   }
   Removed removed;  // destroyed without the lock
-  const auto lock = lock_table();
+  auto lock = lock_table();
+  const std::vector<ModuleRecord*> leaving = hide_modules(code);
+  table.is_unloading.store(true);
+  lock.unlock();
+  for (const ModuleRecord* record : leaving) {
+    while (record->is_used()) std::this_thread::yield();
+  }
+  lock.lock();
+  table.is_unloading.store(false);
   remove_modules(removed, [&](ModuleRecord& record) {
-    if (record.pinned || record.views.use_count() > 1 || record.code->sha256() != code.sha256()) return false;
-    record.hide();
-    while (record.is_used()) std::this_thread::yield();
+    if (std::ranges::find(leaving, &record) == leaving.end()) return false;
     if (record.pinned) record.show();  // by a launch that was under way
     return !record.pinned;
   });
@@ -269,7 +322,7 @@ std::shared_ptr<const void> hold_loaded(const std::shared_ptr<const CodeObject>&
     remove_abandoned(removed);
   };
   const auto lock = lock_table();
-  std::weak_ptr<const void>& known = table().holders[code->sha256()];
+  std::weak_ptr<const void>& known = table.holders[code->sha256()];
   if (std::shared_ptr<const void> holder = known.lock()) return holder;
   const std::shared_ptr<const void> holder(static_cast<const void*>(code.get()), let_go);
   set_abandoned(*code, false);
@@ -282,7 +335,7 @@ std::vector<LoadedInfo> loaded_modules() {
   const auto lock = lock_table();
   remove_abandoned(removed);
   std::vector<LoadedInfo> infos;
-  for (const auto& [key, record] : table().modules) {
+  for (const auto& [key, record] : table.modules) {
     LoadedInfo info{record->place, record->code->sha256(), record->code->target().id(), {}, record->pinned};
     for (const ModuleRecord::Entry& entry : record->entries) {
       const std::string& name = entry.function->kernel->metadata.name;

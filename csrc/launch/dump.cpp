@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
+
+#include "base/output_file.h"
 
 namespace wave {
 
@@ -51,9 +51,9 @@ std::string parameter(const Parameter& parameter) {
 
 template <class Bytes>
 void write_file(const std::filesystem::path& path, const Bytes& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush()) throw RuntimeError(text("WAVE_RUNTIME_DUMP: cannot write ", path.string()));
+  OutputFile file("WAVE_RUNTIME_DUMP", path.string(), OutputFile::Mode::Replace);
+  file.write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  file.close();
 }
 
 /// A name that there is nothing of yet: of the kernel, the process, and a number.
@@ -67,14 +67,12 @@ std::filesystem::path folder_for(const std::string& parent, std::string name) {
 
 std::unique_ptr<LaunchDump> LaunchDump::prepare(const LaunchSite& site, std::span<const uint8_t> arguments,
                                                 const HostLaunch& host) {
-  const char* folder = std::getenv("WAVE_RUNTIME_DUMP");
-  if (folder == nullptr || *folder == 0) return nullptr;
-  return std::unique_ptr<LaunchDump>(new LaunchDump(folder, site, arguments, host));
+  if (host.options.dump.empty()) return nullptr;
+  return std::unique_ptr<LaunchDump>(new LaunchDump(site, arguments, host));
 }
 
-LaunchDump::LaunchDump(std::string folder, const LaunchSite& site, std::span<const uint8_t> arguments,
-                       const HostLaunch& host)
-    : folder_(std::move(folder)), site_(site), arguments_(arguments.begin(), arguments.end()), host_(host) {
+LaunchDump::LaunchDump(const LaunchSite& site, std::span<const uint8_t> arguments, const HostLaunch& host)
+    : site_(site), arguments_(arguments.begin(), arguments.end()), host_(host) {
   copy_memory();
 }
 
@@ -107,10 +105,10 @@ std::string LaunchDump::json(const KernelFault& fault) const {
 }
 
 std::string LaunchDump::write(const KernelFault& fault) const {
-  const std::filesystem::path folder = folder_for(folder_, site_.kernel.name());
+  const std::filesystem::path folder = folder_for(host_.options.dump, site_.kernel.name());
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw RuntimeError(text("WAVE_RUNTIME_DUMP: cannot make ", folder.string(), ": ", error.message()));
+  if (error) throw RuntimeError(text("WAVE_RUNTIME_DUMP=", folder.string(), ": cannot make it: ", error.message()));
   write_file(folder / "kernel.hsaco", site_.function.code->bytes());
   for (size_t i = 0; i < blocks_.size(); ++i) write_file(folder / text("memory-", i, ".bin"), blocks_[i].bytes);
   write_file(folder / "launch.json", json(fault));

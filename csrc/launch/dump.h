@@ -16,8 +16,7 @@ namespace wave {
 /// lead to the copies.
 class LaunchDump {
  public:
-  /// Copies the memory that the launch was given. nullptr where WAVE_RUNTIME_DUMP names no folder (read at each
-  /// launch).
+  /// Copies the memory that the launch was given. nullptr where its options name no folder.
   static std::unique_ptr<LaunchDump> prepare(const LaunchSite& site, std::span<const uint8_t> arguments,
                                              const HostLaunch& host);
 
@@ -31,11 +30,10 @@ class LaunchDump {
     std::vector<uint8_t> bytes;
   };
 
-  LaunchDump(std::string folder, const LaunchSite& site, std::span<const uint8_t> arguments, const HostLaunch& host);
+  LaunchDump(const LaunchSite& site, std::span<const uint8_t> arguments, const HostLaunch& host);
   void copy_memory();
   std::string json(const KernelFault& fault) const;
 
-  std::string folder_;
   const LaunchSite& site_;
   std::vector<uint8_t> arguments_;
   const HostLaunch& host_;

@@ -1,7 +1,8 @@
 #include "launch/hooks.h"
 
 #include <algorithm>
-#include <mutex>
+
+#include "base/fork_safe.h"
 
 namespace wave {
 
@@ -14,35 +15,32 @@ namespace {
 using Hooks = std::vector<std::pair<uint64_t, LaunchHook>>;
 
 struct State {
-  std::mutex mutex;
+  Mutex mutex;
   std::shared_ptr<const Hooks> hooks = std::make_shared<Hooks>();  ///< replaced, never changed: launches hold it
   uint64_t next_id = 1;
 };
 
-State& state() {
-  static State* instance = new State();  // never destroyed: launches may come from static destructors
-  return *instance;
-}
+State& state = *new State();  // never destroyed: launches may come from static destructors
 
 std::shared_ptr<const Hooks> current() {
-  const std::lock_guard lock(state().mutex);
-  return state().hooks;
+  const std::lock_guard lock(state.mutex);
+  return state.hooks;
 }
 
 template <class Change>
 void change(Change change) {
-  const std::lock_guard lock(state().mutex);
-  auto hooks = std::make_shared<Hooks>(*state().hooks);
+  const std::lock_guard lock(state.mutex);
+  auto hooks = std::make_shared<Hooks>(*state.hooks);
   change(*hooks);
   detail::any_hooks.store(!hooks->empty());
-  state().hooks = std::move(hooks);
+  state.hooks = std::move(hooks);
 }
 
 }  // namespace
 
 uint64_t add_hook(LaunchHook hook) {
   uint64_t id = 0;
-  change([&](Hooks& hooks) { hooks.emplace_back(id = state().next_id++, std::move(hook)); });
+  change([&](Hooks& hooks) { hooks.emplace_back(id = state.next_id++, std::move(hook)); });
   return id;
 }
 

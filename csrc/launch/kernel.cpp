@@ -1,11 +1,10 @@
 #include "launch/kernel.h"
 
 #include <algorithm>
-#include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/fork_safe.h"
 #include "base/sha256.h"
 #include "code_object/select.h"
 
@@ -40,15 +39,12 @@ struct Registry {
     using is_transparent = void;
     size_t operator()(std::string_view handle) const { return std::hash<std::string_view>()(handle); }
   };
-  std::shared_mutex mutex;
+  SharedMutex mutex;
   std::unordered_map<std::string, std::unique_ptr<const Kernel>, Hash, std::equal_to<>> kernels;
 };
 
 /// Never destroyed, so that launches from other static objects' destructors find it.
-Registry& registry() {
-  static Registry* instance = new Registry();
-  return *instance;
-}
+Registry& all = *new Registry();
 
 }  // namespace
 
@@ -175,14 +171,12 @@ std::string Kernel::parameter_text(size_t index) const {
 std::string Kernel::argument_text(size_t index) const { return text("kernel '", name(), "', ", parameter_text(index)); }
 
 const Kernel& register_kernel(std::unique_ptr<const Kernel> kernel) {
-  Registry& all = registry();
   std::unique_lock lock(all.mutex);
   const std::string handle = kernel->handle();
   return *all.kernels.try_emplace(handle, std::move(kernel)).first->second;
 }
 
 const Kernel* find_kernel_if_known(std::string_view handle) {
-  Registry& all = registry();
   std::shared_lock lock(all.mutex);
   const auto found = all.kernels.find(handle);
   return found == all.kernels.end() ? nullptr : found->second.get();

@@ -1,8 +1,6 @@
 #include "launch/launch.h"
 
-#include <cstdlib>
-#include <cstring>
-
+#include "base/environment.h"
 #include "base/error.h"
 #include "driver/fork.h"
 #include "launch/arguments.h"
@@ -11,10 +9,16 @@
 
 namespace wave {
 
-const bool kSynchronous = [] {
-  const char* text = std::getenv("WAVE_RUNTIME_SYNC");
-  return text != nullptr && *text != 0 && std::strcmp(text, "0") != 0;
-}();
+namespace {
+
+// Never destroyed: launches may come from static destructors.
+const Variable& kSync = *new Variable(environment_variable("WAVE_RUNTIME_SYNC"));
+
+}  // namespace
+
+const bool kMayBeSynchronous = kSync.is_set() && kSync.text != "0";
+
+bool is_synchronous() { return kMayBeSynchronous && kSync.flag(); }
 
 namespace {
 
@@ -30,20 +34,30 @@ void synchronize(const LaunchSite& site) {
   if (!place.driver().is_capturing(site.stream)) place.driver().synchronize(place.device, site.stream);
 }
 
+/// What a fault's message says of its dump.
+std::string written(const LaunchDump& dump, const KernelFault& fault) {
+  try {
+    return text("  written to ", dump.write(fault), ", for `python -m wave_runtime run`");
+  } catch (const RuntimeError& error) {
+    return text("  not written: ", error.what());
+  }
+}
+
 void run(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   const Geometry& geometry = site.geometry;
   const Launch launch{geometry.grid, geometry.block, geometry.shared_memory,
                       site.stream,   arguments,      geometry.attributes ? &*geometry.attributes : nullptr,
                       host};
+  const bool synchronous = is_synchronous();
   const std::unique_ptr<LaunchDump> dump = host == nullptr ? nullptr : LaunchDump::prepare(site, arguments, *host);
   try {
     pin_if_captured(site.function, site.stream);
     site.function.function->launch(launch);
     // Everything else on tensors in the host's memory expects their contents to be there.
-    if (kSynchronous || site.function.in_host_memory) synchronize(site);
+    if (synchronous || site.function.in_host_memory) synchronize(site);
   } catch (const KernelFault& fault) {
     if (dump == nullptr) throw;
-    throw fault.followed_by(text("  written to ", dump->write(fault), ", for `python -m wave_runtime run`"));
+    throw fault.followed_by(written(*dump, fault));
   } catch (const RuntimeError& error) {
     rethrow_launch_error(error, site, arguments);
   }

@@ -13,8 +13,10 @@ inline void launch(const LaunchSite& site, std::span<const uint8_t> arguments, H
 /// The same for any launch.
 void launch_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
 
-/// Whether WAVE_RUNTIME_SYNC is set.
-extern const bool kSynchronous;
+/// Whether WAVE_RUNTIME_SYNC is 1. Throws ValueError where it is neither 0 nor 1.
+bool is_synchronous();
+/// False where it certainly is not: what launches look at first.
+extern const bool kMayBeSynchronous;
 
 /// Throws the driver's error with what the launch was.
 [[noreturn]] void rethrow_launch_error(const RuntimeError& error, const LaunchSite& site,
@@ -23,7 +25,7 @@ extern const bool kSynchronous;
 // Nothing but the driver's call where nobody looks on. The null stream takes no part in captures.
 inline void launch(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   const Geometry& geometry = site.geometry;
-  if (has_hooks() || host != nullptr || site.stream != nullptr || kSynchronous || geometry.attributes ||
+  if (has_hooks() || host != nullptr || site.stream != nullptr || kMayBeSynchronous || geometry.attributes ||
       site.function.in_host_memory) {
     return launch_observed(site, arguments, host);
   }

@@ -1,9 +1,9 @@
 #include "launch/place.h"
 
 #include <atomic>
-#include <cstdlib>
 
 #include "base/dynamic_library.h"
+#include "base/environment.h"
 #include "base/error.h"
 
 namespace wave {
@@ -16,24 +16,42 @@ DriverKind gpu_driver_of(DriverKind kind) {
 }
 
 DriverKind initial_gpu_driver() {
-  if (const char* name = std::getenv("WAVE_RUNTIME_DRIVER")) return gpu_driver_of(parse_driver(name));
-  return DynamicLibrary::loaded("libc10_hip.so").empty() ? DriverKind::Cuda : DriverKind::Hip;
+  const size_t of_torch = DynamicLibrary::loaded("libc10_hip.so").empty() ? 1 : 0;
+  const size_t wanted = environment_variable("WAVE_RUNTIME_DRIVER").choice({"hip", "cuda"}, of_torch);
+  return wanted == 0 ? DriverKind::Hip : DriverKind::Cuda;
 }
 
 DriverKind initial_host_driver() {
-  const char* name = std::getenv("WAVE_RUNTIME_CPU_DRIVER");
-  return name == nullptr ? DriverKind::Emulator : parse_driver(name);
+  const size_t wanted = environment_variable("WAVE_RUNTIME_CPU_DRIVER").choice({"emulator", "hip"}, 0);
+  return wanted == 0 ? DriverKind::Emulator : DriverKind::Hip;
 }
 
-std::atomic<DriverKind>& gpu() {
-  static std::atomic<DriverKind> kind{initial_gpu_driver()};
-  return kind;
-}
+/// A driver that was chosen, or else what the environment says at the first question.
+class Choice {
+ public:
+  using Initial = DriverKind (*)();
+  explicit constexpr Choice(Initial initial) : initial_(initial) {}
 
-std::atomic<DriverKind>& host() {
-  static std::atomic<DriverKind> kind{initial_host_driver()};
-  return kind;
-}
+  DriverKind get() {
+    const int kind = kind_.load(std::memory_order_relaxed);
+    return kind != kNone ? static_cast<DriverKind>(kind) : choose();
+  }
+  void set(DriverKind kind) { kind_.store(static_cast<int>(kind)); }
+
+ private:
+  static constexpr int kNone = -1;
+
+  DriverKind choose() {
+    int kind = kNone;
+    const int wanted = static_cast<int>(initial_());
+    return static_cast<DriverKind>(kind_.compare_exchange_strong(kind, wanted) ? wanted : kind);
+  }
+
+  const Initial initial_;
+  std::atomic<int> kind_{kNone};
+};
+
+constinit Choice gpu(initial_gpu_driver), host(initial_host_driver);
 
 }  // namespace
 
@@ -54,10 +72,10 @@ std::string Place::text() const {
   return kind == DriverKind::Emulator ? "cpu" : in_host_memory() ? "cpu (hip)" : wave::text("cuda:", device);
 }
 
-DriverKind gpu_driver() { return gpu().load(std::memory_order_relaxed); }
-DriverKind host_driver() { return host().load(std::memory_order_relaxed); }
-void set_gpu_driver(DriverKind kind) { gpu().store(gpu_driver_of(kind)); }
-void set_host_driver(DriverKind kind) { host().store(kind); }
+DriverKind gpu_driver() { return gpu.get(); }
+DriverKind host_driver() { return host.get(); }
+void set_gpu_driver(DriverKind kind) { gpu.set(gpu_driver_of(kind)); }
+void set_host_driver(DriverKind kind) { host.set(kind); }
 
 DriverKind parse_driver(std::string_view name) {
   if (name == "emulator") return DriverKind::Emulator;

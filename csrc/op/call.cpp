@@ -267,7 +267,8 @@ std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> ar
     enqueue(site, arguments, nullptr);
     return {};
   }
-  HostLaunch host{std::move(memory), torch_threads(), site.kernel.strict(), trace, {}};
+  HostLaunch host{
+      std::move(memory), torch_threads(), site.kernel.strict(), trace, EmulatorOptions::from_environment(), {}};
   enqueue(site, arguments, &host);
   return std::move(host.warnings);
 }

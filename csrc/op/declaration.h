@@ -7,9 +7,9 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <span>
 
+#include "base/fork_safe.h"
 #include "launch/geometry.h"
 #include "launch/kernel.h"
 #include "op/expression.h"
@@ -89,7 +89,7 @@ class Declaration {
   const LaunchOptions options_;
   const Specialize specialize_;
   std::vector<size_t> tensors_;  ///< which inputs are tensors
-  mutable std::mutex mutex_;     ///< of making specialisations
+  mutable Mutex mutex_;          ///< of making specialisations
   mutable std::atomic<const Specialization*> specializations_{nullptr};
 };
 

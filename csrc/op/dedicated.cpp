@@ -2,10 +2,10 @@
 
 #include <c10/util/Bitset.h>
 
-#include <mutex>
 #include <set>
 
 #include "base/error.h"
+#include "base/fork_safe.h"
 #include "base/sha256.h"
 #include "op/boxed.h"
 #include "op/call.h"
@@ -208,9 +208,12 @@ bool can_have_operator(const Kernel& kernel) {
          std::none_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.type == Type::Bytes; });
 }
 
+namespace {
+Mutex& defining = *new Mutex();  // never destroyed
+}
+
 std::string define_traced_operator(const Kernel& kernel) {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(defining);
   const std::string name = traced_name(kernel);
   if (!c10::Dispatcher::singleton().findOp({"wave_kernel::" + name, "block"})) {
     if (kernel.block()) define("wave_kernel", name, kernel, {}, kGrid);

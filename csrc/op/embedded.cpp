@@ -4,9 +4,9 @@
 #include <c10/core/InferenceMode.h>
 
 #include <map>
-#include <mutex>
 
 #include "base/error.h"
+#include "base/fork_safe.h"
 #include "op/call.h"
 
 namespace wave {
@@ -14,15 +14,12 @@ namespace wave {
 namespace {
 
 struct Tensors {
-  std::mutex mutex;
+  Mutex mutex;
   std::map<std::string, at::Tensor> by_hash;  ///< by the kernels' content hash
 };
 
 /// Never destroyed: programs may hold the tensors until the process ends.
-Tensors& tensors() {
-  static Tensors* instance = new Tensors();
-  return *instance;
-}
+Tensors& all = *new Tensors();
 
 /// Compilers may be tracing, and must not see how the tensor is made: from_blob goes past the dispatcher.
 at::Tensor make_tensor(const Kernel& kernel) {
@@ -52,7 +49,6 @@ std::vector<uint8_t> bytes_of(std::string_view handle, at::TensorList inputs) {
 }  // namespace
 
 at::Tensor code_tensor(const Kernel& kernel) {
-  Tensors& all = tensors();
   const std::lock_guard lock(all.mutex);
   at::Tensor& tensor = all.by_hash[kernel.content_hash()];
   if (!tensor.defined()) tensor = make_tensor(kernel);

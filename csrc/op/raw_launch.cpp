@@ -1,11 +1,10 @@
 #include "op/raw_launch.h"
 
 #include <algorithm>
-#include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/fork_safe.h"
 #include "op/device.h"
 
 namespace wave {
@@ -13,15 +12,12 @@ namespace wave {
 namespace {
 
 struct Table {
-  std::shared_mutex mutex;
+  SharedMutex mutex;
   std::unordered_map<uint64_t, RawFunction> functions;
 };
 
 /// Never destroyed: launches may come from static destructors.
-Table& table() {
-  static Table* instance = new Table();
-  return *instance;
-}
+Table& table = *new Table();
 
 /// A kernel's own shared memory counts towards what the caller asks for: Wave's compiler tells callers of the memory
 /// that it has declared in the binary.
@@ -57,15 +53,15 @@ uint64_t raw_handle(const Kernel& kernel) {
     end = std::max(end, parameter.offset + parameter.size);
   }
   const uint64_t handle = reinterpret_cast<uint64_t>(&kernel);
-  std::unique_lock lock(table().mutex);
-  table().functions.try_emplace(handle, RawFunction{&kernel, end});
+  std::unique_lock lock(table.mutex);
+  table.functions.try_emplace(handle, RawFunction{&kernel, end});
   return handle;
 }
 
 RawFunction find_raw(uint64_t handle) {
-  std::shared_lock lock(table().mutex);
-  const auto found = table().functions.find(handle);
-  if (found == table().functions.end()) {
+  std::shared_lock lock(table.mutex);
+  const auto found = table.functions.find(handle);
+  if (found == table.functions.end()) {
     throw ValueError(text("gpu_func ", hex(handle), " is no function that load_binary() has returned"));
   }
   return found->second;

@@ -1,7 +1,9 @@
 // The extension module wave_runtime._C.
+#include <pthread.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/fork_safe.h"
 #include "driver/driver.h"
 #include "driver/emulator_profile.h"
 #include "emulator/bodies.h"
@@ -63,8 +66,18 @@ py::object code_of(const std::string& handle) {
   return py::reinterpret_steal<py::object>(THPVariable_Wrap(code_tensor(find_kernel(handle))));
 }
 
-/// Lets Ctrl-C end a launch: Python's signal handlers run on the thread that made it.
+std::atomic<pthread_t> main_thread;  ///< Python's: that of its start or, in a child, the one that forked
+
+void find_main_thread() {
+  const py::object thread = py::module_::import("threading").attr("main_thread")();
+  main_thread = thread.attr("ident").cast<pthread_t>();
+  call_in_children([] { main_thread = pthread_self(); });
+}
+
+/// Lets Ctrl-C end a launch. Python's signal handlers run on its main thread alone; others need not ask for the
+/// interpreter's lock, with which a thread ends where the interpreter does.
 void check_signals() {
+  if (pthread_self() != main_thread || Py_IsInitialized() == 0) return;
   const py::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
@@ -164,6 +177,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("implemented_instructions", &implemented_instructions);
   module.def("emulated_processor", &emulated_processor, py::arg("target"));
   module.def("unsupported", &unsupported, py::arg("processor"), py::arg("data"));
+  find_main_thread();
   set_interrupt_check(check_signals);
   set_wait_runner(wait_without_lock);
 }

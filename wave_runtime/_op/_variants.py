@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ import torch
 
 from wave_runtime import _C
 from wave_runtime._compile import CompileError
+from wave_runtime._environment import flag
 from wave_runtime._op import _tuning
 from wave_runtime._op._fingerprint import hash_of
 from wave_runtime._op._schema import tensors_in
@@ -191,7 +191,7 @@ def _properties(value: Any) -> object:
 
 def _may_measure(device: torch.device) -> bool:
     is_captured = device.type == "cuda" and torch.cuda.is_current_stream_capturing()
-    return not is_captured and os.environ.get("WAVE_RUNTIME_AUTOTUNE") != "0"
+    return not is_captured and flag("WAVE_RUNTIME_AUTOTUNE", True)
 
 
 def _name(launch: Launch) -> str:

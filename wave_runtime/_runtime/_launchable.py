@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 from wave_runtime import _C
 from wave_runtime._cache import write_atomically
 from wave_runtime._compile._unit import Compiled
+from wave_runtime._fork import Lock
 from wave_runtime._module import Module
 from wave_runtime._runtime import _program
 from wave_runtime._runtime._device import Device, get_device_from_torch, sha1
@@ -56,7 +56,7 @@ class Launchable:
         self._loader = loader
         self._providers = parameter_providers
         self._is_async = is_async
-        self._lock = threading.RLock()  # programs have a state of their own, which one thread at a time may use
+        self._lock = Lock()  # programs have a state of their own, which one thread at a time may use
         self._target_binaries: dict[str, tuple[Any, Any]] = {}  # by instance_cache_key: VmContext, VmFunction
         self._target_vm_modules: dict[str, _program.NamedModule] = {}  # by type_cache_key
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from wave_runtime._fork import Lock
 from wave_runtime._inductor import keep_order
 from wave_runtime._tracing import is_written
 from wave_runtime.op_reg._builder import KernelBuilder
@@ -32,7 +32,7 @@ WAVE_LIBRARY = _library("wave_lang", "FRAGMENT")
 
 ALL_CUSTOM_OP_REGS: dict[str, CustomOp] = {}  # by "namespace.name"
 _counters: dict[tuple[str, str], int] = {}  # of names with @UNIQUE@
-_lock = threading.Lock()
+_lock = Lock()
 
 
 class CustomOp(ABC):

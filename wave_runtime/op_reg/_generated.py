@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from wave_runtime._device import target_for
+from wave_runtime._fork import Lock
 from wave_runtime._runtime import Launchable
 from wave_runtime._runtime._program import jit_loader
 from wave_runtime.op_reg._builder import EagerKernelBuilder
@@ -23,7 +23,7 @@ Launch = Callable[..., object]
 _Key = tuple[object, str]  # an operator, and what a kernel of it is specialised for
 
 _kernels: dict[_Key, Launch | Launchable] = {}
-_locks: dict[_Key, threading.RLock] = {}
+_locks: dict[_Key, Lock] = {}
 
 
 def kernel_count() -> int:
@@ -65,7 +65,7 @@ def _kernel_for(selection: EagerKernelSelection, device: torch.device) -> Launch
     key = selection.op, f"{selection.spec_key}::{device.type}:{target}"
     if key in _kernels:
         return _kernels[key]
-    with _locks.setdefault(key, threading.RLock()):
+    with _locks.setdefault(key, Lock()):
         if key not in _kernels:
             logger.debug("Generating %s", key[1])
             builder = EagerKernelBuilder(selection, device, target)

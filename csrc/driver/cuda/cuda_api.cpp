@@ -1,6 +1,7 @@
 #include "driver/cuda/cuda_api.h"
 
-#include <cstdlib>
+#include "base/environment.h"
+#include "base/fork_safe.h"
 
 namespace wave::cuda {
 
@@ -8,8 +9,8 @@ namespace {
 
 Api load() {
   std::vector<std::string> candidates = DynamicLibrary::loaded("libcuda.so");
-  if (const char* file = std::getenv("WAVE_RUNTIME_LIBCUDA")) {
-    candidates.emplace_back(file);
+  if (const Variable file = environment_variable("WAVE_RUNTIME_LIBCUDA"); file.is_set()) {
+    candidates.push_back(file.text);
   } else {
     candidates.emplace_back("libcuda.so.1");
   }
@@ -29,12 +30,11 @@ Api load() {
   return api;
 }
 
+Lazy<Api>& loaded = *new Lazy<Api>();
+
 }  // namespace
 
-const Api& api() {
-  static const Api* const instance = new Api(load());  // never destroyed: launches may come from static destructors
-  return *instance;
-}
+const Api& api() { return loaded.get(load); }
 
 void Api::check(Error error, const char* call) const {
   if (error == kSuccess) return;

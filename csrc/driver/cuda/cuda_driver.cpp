@@ -1,7 +1,7 @@
 // CUDA as a driver: its devices and their primary contexts, which torch uses too.
 #include <algorithm>
-#include <mutex>
 
+#include "base/fork_safe.h"
 #include "driver/cuda/cuda_api.h"
 #include "driver/cuda/cuda_context.h"
 #include "driver/cuda/cuda_module.h"
@@ -110,7 +110,7 @@ class CudaDriver : public Driver {
     return known;
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::unique_ptr<const Known> devices_[kMaxDevices];
 };
 
@@ -120,9 +120,11 @@ class CudaDriver : public Driver {
 
 namespace wave {
 
-Driver& cuda_driver() {
-  static auto* driver = new cuda::CudaDriver();  // never destroyed: launches may come from static destructors
-  return *driver;
-}
+namespace {
+// Never destroyed: launches may come from static destructors.
+cuda::CudaDriver& driver = *new cuda::CudaDriver();
+}  // namespace
+
+Driver& cuda_driver() { return driver; }
 
 }  // namespace wave

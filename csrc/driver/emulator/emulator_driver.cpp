@@ -1,5 +1,6 @@
 // The emulator as a driver: one device, for tensors in the host's memory.
 #include "base/error.h"
+#include "base/fork_safe.h"
 #include "driver/driver.h"
 #include "driver/emulator/emulator_module.h"
 #include "driver/emulator_targets.h"
@@ -45,19 +46,21 @@ class EmulatorDriver : public Driver {
 
 namespace wave {
 
+namespace {
+// Never destroyed: launches may come from static destructors.
+emulator::EmulatorDriver& driver = *new emulator::EmulatorDriver();
+Lazy<std::vector<Target>>& targets = *new Lazy<std::vector<Target>>();
+}  // namespace
+
 const std::vector<Target>& emulator_targets() {
-  static const auto* targets = [] {
-    auto* all = new std::vector<Target>();
+  return targets.get([] {
+    std::vector<Target> all;
     for (const emulator::ProcessorTraits& processor : emulator::all_processors())
-      all->push_back(Target::parse(processor.name));
+      all.push_back(Target::parse(processor.name));
     return all;
-  }();
-  return *targets;
+  });
 }
 
-Driver& emulator_driver() {
-  static auto* driver = new emulator::EmulatorDriver();  // never destroyed: launches may come from static destructors
-  return *driver;
-}
+Driver& emulator_driver() { return driver; }
 
 }  // namespace wave

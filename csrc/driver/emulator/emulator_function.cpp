@@ -1,11 +1,9 @@
 #include "driver/emulator/emulator_function.h"
 
 #include <atomic>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "code_object/occupancy.h"
-#include "driver/emulator/environment.h"
 #include "driver/emulator/observe.h"
 #include "driver/emulator/progress_bar.h"
 #include "driver/emulator_profile.h"
@@ -21,11 +19,6 @@ std::atomic<void (*)()> interrupt_check{nullptr};
 thread_local EmulatorStatistics statistics;
 thread_local std::shared_ptr<const LaunchProfile> profile;
 
-uint64_t max_instructions() {
-  const char* value = std::getenv("WAVE_RUNTIME_MAX_INSTRUCTIONS");
-  return value == nullptr ? 0 : std::strtoull(value, nullptr, 10);
-}
-
 emulator::Statistics run_observed(const emulator::Dispatch& dispatch, const emulator::Observation* observation) {
   try {
     return emulator::run(dispatch);
@@ -40,6 +33,7 @@ emulator::Statistics run_observed(const emulator::Dispatch& dispatch, const emul
 namespace emulator {
 
 void EmulatorFunction::launch(const Launch& launch) {
+  const EmulatorOptions& options = launch.host->options;
   Dispatch dispatch;
   dispatch.module = &module_;
   dispatch.kernel = &kernel_;
@@ -52,14 +46,15 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.strict = launch.host->strict;
   dispatch.trace = launch.host->trace;
   dispatch.parallel = launch.host->parallel;
-  dispatch.max_instructions = max_instructions();
-  dispatch.deterministic = is_set("WAVE_RUNTIME_DETERMINISTIC");
-  ProgressBar bar(kernel_.metadata.name);
-  dispatch.poll = [&bar, check = interrupt_check.load()](u64 finished, u64 workgroups) {
-    if (check != nullptr) check();
+  dispatch.max_instructions = options.max_instructions;
+  dispatch.time_limit = options.time_limit;
+  dispatch.deterministic = options.deterministic;
+  ProgressBar bar(kernel_.metadata.name, options.progress_delay);
+  dispatch.poll = [&bar](u64 finished, u64 workgroups) {
+    check_interrupt();
     bar.show(finished, workgroups);
   };
-  const std::unique_ptr<Observation> observation = Observation::from_environment();
+  const std::unique_ptr<Observation> observation = Observation::make(options);
   dispatch.observer = observation.get();
   const emulator::Statistics result = run_observed(dispatch, observation.get());
   statistics = {result.instructions, result.waves, result.workgroups};
@@ -93,5 +88,9 @@ EmulatorStatistics last_emulator_statistics() { return statistics; }
 std::shared_ptr<const LaunchProfile> last_launch_profile() { return profile; }
 
 void set_interrupt_check(void (*check)()) { interrupt_check.store(check); }
+
+void check_interrupt() {
+  if (const auto check = interrupt_check.load()) check();
+}
 
 }  // namespace wave

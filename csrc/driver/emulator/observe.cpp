@@ -1,66 +1,48 @@
 #include "driver/emulator/observe.h"
 
-#include <cerrno>
-#include <cstring>
-
 #include "base/error.h"
-#include "driver/emulator/environment.h"
+#include "driver/driver.h"
 
 namespace wave::emulator {
 
-namespace {
-
-std::FILE* open_trace(const std::string& path) {
-  std::FILE* file = path == "-" ? stderr : std::fopen(path.c_str(), "a");
-  if (file == nullptr) throw RuntimeError(text("WAVE_RUNTIME_TRACE: cannot open ", path, ": ", std::strerror(errno)));
-  return file;
-}
-
-TraceFilter trace_filter(const std::string& only) {
-  TraceFilter filter;
-  if (only.empty()) return filter;
-  unsigned long long workgroup = 0;
-  unsigned wave = 0;
-  int end = 0;
-  const int read = std::sscanf(only.c_str(), "%llu%n.%u%n", &workgroup, &end, &wave, &end);
-  if (read < 1 || only.size() != static_cast<size_t>(end)) {
-    throw ValueError(
-        text("WAVE_RUNTIME_TRACE_ONLY=", only, ": expected a workgroup's number, and after a point a wave's"));
-  }
-  filter.workgroup = workgroup;
-  if (read == 2) filter.wave = wave;
-  return filter;
-}
-
-}  // namespace
-
-std::unique_ptr<Observation> Observation::from_environment() {
-  const std::string check = variable("WAVE_RUNTIME_CHECK"), trace = variable("WAVE_RUNTIME_TRACE");
-  const bool profiles = is_set("WAVE_RUNTIME_STATS");
-  const bool hazards = check == "hazards" || check == "hazards,races",
-             races = check == "races" || check == "hazards,races";
-  if (!check.empty() && !hazards && !races) {
-    throw ValueError(text("WAVE_RUNTIME_CHECK=", check, ": expected hazards, races or hazards,races"));
-  }
-  if (check.empty() && trace.empty() && !profiles) return nullptr;
+std::unique_ptr<Observation> Observation::make(const EmulatorOptions& options) {
+  const bool checks = options.check_hazards || options.check_races;
+  if (!checks && options.trace.empty() && !options.statistics) return nullptr;
   auto observation = std::make_unique<Observation>();
-  if (!trace.empty()) {
-    std::FILE* file = open_trace(trace);
-    if (file != stderr) observation->file_.reset(file);
-    observation->tracer_ = std::make_unique<Tracer>(file, trace_filter(variable("WAVE_RUNTIME_TRACE_ONLY")));
+  if (!options.trace.empty()) {
+    observation->file_ =
+        std::make_unique<OutputFile>("WAVE_RUNTIME_TRACE", options.trace, OutputFile::Mode::Append, check_interrupt);
+    const TraceFilter filter{options.trace_workgroup, options.trace_wave};
+    observation->tracer_ = std::make_unique<Tracer>(
+        [file = observation->file_.get()](std::string_view line) { file->write(line); }, filter);
     observation->add(*observation->tracer_);
   }
-  if (profiles) observation->add(*(observation->profiler_ = std::make_unique<Profiler>()));
-  if (hazards) observation->add(*(observation->hazards_ = std::make_unique<HazardChecker>()));
-  if (races) observation->add(*(observation->races_ = std::make_unique<RaceChecker>()));
+  if (options.statistics) observation->add(*(observation->profiler_ = std::make_unique<Profiler>()));
+  if (options.check_hazards) observation->add(*(observation->hazards_ = std::make_unique<HazardChecker>()));
+  if (options.check_races) observation->add(*(observation->races_ = std::make_unique<RaceChecker>()));
   return observation;
 }
 
+void Observation::end_trace() const {
+  if (tracer_ == nullptr) return;
+  tracer_->end_line();
+  file_->close();
+}
+
 void Observation::finish() const {
+  end_trace();
   if (const auto fault = with_findings(std::nullopt)) throw KernelFault(*fault);
 }
 
-KernelFault Observation::finish(const KernelFault& fault) const { return *with_findings(fault); }
+KernelFault Observation::finish(const KernelFault& fault) const {
+  const KernelFault found = *with_findings(fault);
+  try {
+    end_trace();
+  } catch (const RuntimeError& error) {
+    return found.followed_by(error.what());
+  }
+  return found;
+}
 
 std::optional<KernelFault> Observation::with_findings(std::optional<KernelFault> fault) const {
   const auto add = [&](const Findings& findings) {

@@ -1,4 +1,4 @@
-// What the environment asks the emulator to look at: statistics, a trace, checks. Read at each launch.
+// What a launch is asked to look at: statistics, a trace, checks.
 //
 //   WAVE_RUNTIME_CHECK=hazards         registers that are used before loads or matrix instructions are done with them
 //   WAVE_RUNTIME_CHECK=races           accesses of LDS by two waves whose order no barrier decides; or hazards,races
@@ -7,11 +7,12 @@
 //   WAVE_RUNTIME_TRACE_ONLY=GROUP[.WAVE]   of this workgroup, by number (x fastest), or of one of its waves only
 #pragma once
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 
+#include "base/emulator_options.h"
 #include "base/error.h"
+#include "base/output_file.h"
 #include "emulator/hazards.h"
 #include "emulator/profile.h"
 #include "emulator/races.h"
@@ -21,28 +22,25 @@ namespace wave::emulator {
 
 class Observation : public Observers {
  public:
-  /// nullptr where nothing is asked for. Throws ValueError for what there is not, RuntimeError where the file cannot be
-  /// opened.
-  static std::unique_ptr<Observation> from_environment();
+  /// nullptr where nothing is asked for. Throws RuntimeError where the file cannot be opened.
+  static std::unique_ptr<Observation> make(const EmulatorOptions& options);
 
-  /// Behind the launch. Throws KernelFault where a check has found something.
+  /// Behind the launch. Throws KernelFault where a check has found something, RuntimeError where the trace cannot be
+  /// written.
   void finish() const;
-  /// ... where the launch has failed: the fault with what checks have found besides.
+  /// ... where the launch has failed: the fault with what checks have found besides, and why the trace is not complete.
   KernelFault finish(const KernelFault& fault) const;
   /// nullptr where it is not asked for.
   std::unique_ptr<const LaunchProfile> profile() const;
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
+  void end_trace() const;
   std::optional<KernelFault> with_findings(std::optional<KernelFault> fault) const;
 
   std::unique_ptr<HazardChecker> hazards_;
   std::unique_ptr<RaceChecker> races_;
   std::unique_ptr<Profiler> profiler_;
-  std::unique_ptr<std::FILE, Close> file_;
+  std::unique_ptr<OutputFile> file_;
   std::unique_ptr<Tracer> tracer_;
 };
 

@@ -3,21 +3,11 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 
 namespace wave::emulator {
 
-namespace {
-
-double delay() {
-  if (!isatty(STDERR_FILENO)) return 0;
-  const char* value = std::getenv("WAVE_RUNTIME_PROGRESS");
-  return value == nullptr ? 2 : std::strtod(value, nullptr);
-}
-
-}  // namespace
-
-ProgressBar::ProgressBar(const std::string& kernel) : kernel_(kernel), delay_(delay()) {}
+ProgressBar::ProgressBar(const std::string& kernel, double delay)
+    : kernel_(kernel), delay_(isatty(STDERR_FILENO) ? delay : 0) {}
 
 ProgressBar::~ProgressBar() {
   if (is_shown_) std::fputs("\r\x1b[K", stderr);

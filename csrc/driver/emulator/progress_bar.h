@@ -8,11 +8,10 @@
 namespace wave::emulator {
 
 /// Shows on stderr how many workgroups of a launch have ended, how many a second, and the time that is left, and wipes
-/// that line when the launch is over. Where stderr is a terminal, from two seconds on; WAVE_RUNTIME_PROGRESS, read when
-/// the launch begins, is another number of seconds, or 0 for never.
+/// that line when the launch is over. Where stderr is a terminal, from some seconds on; 0: never.
 class ProgressBar {
  public:
-  explicit ProgressBar(const std::string& kernel);
+  ProgressBar(const std::string& kernel, double delay);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;

@@ -1,6 +1,7 @@
 #include "driver/hip/hip_api.h"
 
-#include <cstdlib>
+#include "base/environment.h"
+#include "base/fork_safe.h"
 
 namespace wave::hip {
 
@@ -17,16 +18,16 @@ std::vector<std::string> folders() {
     folders.push_back(folder_of(file));                                // torch/lib
     folders.push_back(folder_of(file) + "../../_rocm_sdk_core/lib/");  // wheels of TheRock
   }
-  const char* rocm = std::getenv("ROCM_PATH");
-  folders.push_back(text(rocm == nullptr ? "/opt/rocm" : rocm, "/lib/"));
+  const Variable rocm = environment_variable("ROCM_PATH");
+  folders.push_back(text(rocm.is_set() ? rocm.text : "/opt/rocm", "/lib/"));
   folders.emplace_back();  // wherever the loader looks
   return folders;
 }
 
 Api load() {
   std::vector<std::string> candidates = DynamicLibrary::loaded("libamdhip64");
-  if (const char* file = std::getenv("WAVE_RUNTIME_LIBHIP")) {
-    candidates.emplace_back(file);
+  if (const Variable file = environment_variable("WAVE_RUNTIME_LIBHIP"); file.is_set()) {
+    candidates.push_back(file.text);
   } else {
     for (const std::string& folder : folders()) {
       for (const char* name : kNames) candidates.push_back(folder + name);
@@ -46,16 +47,17 @@ Api load() {
 #undef REQUIRED
 #undef OPTIONAL
 #undef TEXT
+  api.library.find(api.waveStreamWait, "waveStreamWait");
+  api.library.find(api.waveDeviceInterrupt, "waveDeviceInterrupt");
   api.check(api.hipInit(0), "hipInit");
   return api;
 }
 
+Lazy<Api>& loaded = *new Lazy<Api>();
+
 }  // namespace
 
-const Api& api() {
-  static const Api* const instance = new Api(load());  // never destroyed: launches may come from static destructors
-  return *instance;
-}
+const Api& api() { return loaded.get(load); }
 
 void Api::check(Error error, const char* call) const {
   if (error == kSuccess) return;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/dynamic_library.h"
+#include "driver/hip/hip_interrupt.h"
 #include "driver/hip/hip_types.h"
 
 namespace wave::hip {
@@ -19,6 +20,8 @@ struct Api {
 #undef REQUIRED
 #undef OPTIONAL
 #undef TEXT
+  decltype(&::waveStreamWait) waveStreamWait = nullptr;            ///< nullptr but in our own library,
+  decltype(&::waveDeviceInterrupt) waveDeviceInterrupt = nullptr;  ///< and so is this
 
   /// Throws DriverError "hipModuleLaunchKernel failed: hipErrorInvalidValue (1): invalid argument" unless `error` is
   /// kSuccess.

@@ -1,8 +1,8 @@
 // HIP as a driver: its devices.
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
+#include "base/fork_safe.h"
 #include "driver/driver.h"
 #include "driver/fork.h"
 #include "driver/hip/hip_api.h"
@@ -70,10 +70,28 @@ class HipDriver : public Driver {
 
   void synchronize(int device, void* stream) override {
     const DeviceGuard guard(api(), device);
-    api().check(api().hipStreamSynchronize(static_cast<Stream>(stream)), "hipStreamSynchronize");
+    const bool can_interrupt = api().waveStreamWait != nullptr && api().waveDeviceInterrupt != nullptr;
+    const Error error = can_interrupt ? wait(device, static_cast<Stream>(stream))
+                                      : api().hipStreamSynchronize(static_cast<Stream>(stream));
+    api().check(error, "hipStreamSynchronize");
   }
 
  private:
+  /// Who is interrupted takes back the memory that the kernels write, so they stop.
+  static Error wait(int device, Stream stream) {
+    constexpr unsigned kMilliseconds = 50;
+    for (;;) {
+      const Error error = api().waveStreamWait(stream, kMilliseconds);
+      if (error != kErrorNotReady) return error;
+      try {
+        check_interrupt();
+      } catch (...) {
+        api().waveDeviceInterrupt(device);
+        throw;
+      }
+    }
+  }
+
   static DeviceInfo look_at(int index) {
     watch_forks();
     DeviceInfo info{};
@@ -112,7 +130,7 @@ class HipDriver : public Driver {
     return info;
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::unique_ptr<const DeviceInfo> devices_[kMaxDevices];
 };
 
@@ -122,9 +140,11 @@ class HipDriver : public Driver {
 
 namespace wave {
 
-Driver& hip_driver() {
-  static auto* driver = new hip::HipDriver();  // never destroyed: launches may come from static destructors
-  return *driver;
-}
+namespace {
+// Never destroyed: launches may come from static destructors.
+hip::HipDriver& driver = *new hip::HipDriver();
+}  // namespace
+
+Driver& hip_driver() { return driver; }
 
 }  // namespace wave

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <set>
 
+#include "base/fork_safe.h"
 #include "driver/driver.h"
 #include "driver/hip/hip_api.h"
 
@@ -22,7 +22,7 @@ class StreamSet {
 
  private:
   std::atomic<Stream> last_{reinterpret_cast<Stream>(~uintptr_t{0})};  ///< no stream
-  std::mutex mutex_;
+  Mutex mutex_;
   std::set<Stream> streams_;
 };
 

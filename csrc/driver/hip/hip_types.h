@@ -11,6 +11,7 @@ namespace wave::hip {
 using Error = int;  ///< hipError_t
 constexpr Error kSuccess = 0;
 constexpr Error kErrorInvalidValue = 1;
+constexpr Error kErrorNotReady = 600;
 constexpr Error kErrorNotFound = 500;
 constexpr Error kErrorNoDevice = 100;
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
-#include <utility>
 
+#include "base/fork_safe.h"
 #include "emulator/isa/fields.h"
 #include "emulator/isa/isa.h"
 #include "emulator/isa/operand.h"
@@ -94,13 +94,20 @@ InstructionSet::InstructionSet(Generation generation, std::span<const Row> rows)
   }
 }
 
+namespace {
+using Sets = std::array<InstructionSet, 4>;
+Lazy<Sets>& all_sets = *new Lazy<Sets>();
+}  // namespace
+
 const InstructionSet* InstructionSet::find(std::string_view processor) {
-  static const InstructionSet gfx90a(gfx9::kGeneration, gfx9::kGfx90a), gfx942(gfx9::kGeneration, gfx9::kGfx942),
-      gfx1100(gfx11::kGeneration, gfx11::kGfx1100), gfx1201(gfx12::kGeneration, gfx12::kGfx1201);
-  const std::pair<std::string_view, const InstructionSet*> sets[] = {
-      {"gfx90a", &gfx90a}, {"gfx942", &gfx942}, {"gfx1100", &gfx1100}, {"gfx1201", &gfx1201}};
-  for (const auto& [name, set] : sets) {
-    if (name == processor) return set;
+  constexpr std::string_view kNames[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201"};
+  const auto& sets = all_sets.get([] {
+    return Sets{InstructionSet(gfx9::kGeneration, gfx9::kGfx90a), InstructionSet(gfx9::kGeneration, gfx9::kGfx942),
+                InstructionSet(gfx11::kGeneration, gfx11::kGfx1100),
+                InstructionSet(gfx12::kGeneration, gfx12::kGfx1201)};
+  });
+  for (size_t i = 0; i < sets.size(); ++i) {
+    if (kNames[i] == processor) return &sets[i];
   }
   return nullptr;
 }

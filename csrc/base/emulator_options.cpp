@@ -1,0 +1,49 @@
+#include "base/emulator_options.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "base/environment.h"
+
+namespace wave {
+
+namespace {
+
+/// "GROUP" or "GROUP.WAVE".
+void read_trace_only(const Variable& variable, EmulatorOptions& options) {
+  if (!variable.is_set()) return;
+  const char *at = variable.text.data(), *const end = at + variable.text.size();
+  uint64_t workgroup = 0;
+  uint32_t wave = 0;
+  auto read = std::from_chars(at, end, workgroup);
+  const bool has_wave = read.ec == std::errc() && read.ptr != end && *read.ptr == '.';
+  if (has_wave) read = std::from_chars(read.ptr + 1, end, wave);
+  if (read.ec != std::errc() || read.ptr != end) {
+    variable.refuse("a workgroup's number, and after a point a wave's or not", "7.1");
+  }
+  options.trace_workgroup = workgroup;
+  if (has_wave) options.trace_wave = wave;
+}
+
+}  // namespace
+
+EmulatorOptions EmulatorOptions::from_environment() {
+  constexpr uint64_t kMostInstructions = 1'000'000'000'000'000'000;
+  const EnvironmentVariables variables;
+  EmulatorOptions options;
+  if (variables.empty()) return options;
+  options.max_instructions = variables["WAVE_RUNTIME_MAX_INSTRUCTIONS"].integer(0, 0, kMostInstructions);
+  options.time_limit = variables["WAVE_RUNTIME_TIME_LIMIT"].seconds(0);
+  options.deterministic = variables["WAVE_RUNTIME_DETERMINISTIC"].flag();
+  options.statistics = variables["WAVE_RUNTIME_STATS"].flag();
+  const size_t check = variables["WAVE_RUNTIME_CHECK"].choice({"hazards", "races", "hazards,races"}, 3);
+  options.check_hazards = check == 0 || check == 2;
+  options.check_races = check == 1 || check == 2;
+  options.trace = variables["WAVE_RUNTIME_TRACE"].text;
+  read_trace_only(variables["WAVE_RUNTIME_TRACE_ONLY"], options);
+  options.progress_delay = variables["WAVE_RUNTIME_PROGRESS"].seconds(options.progress_delay);
+  options.dump = variables["WAVE_RUNTIME_DUMP"].text;
+  return options;
+}
+
+}  // namespace wave

@@ -1,0 +1,27 @@
+// What a launch on the emulator is asked for besides its arguments.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace wave {
+
+struct EmulatorOptions {
+  uint64_t max_instructions = 0;  ///< of one wave; 0: no limit
+  double time_limit = 0;          ///< seconds; 0: none
+  bool deterministic = false;     ///< on the calling thread alone, with a clock that only counts looks at it
+  bool statistics = false;        ///< by kind of instruction, besides counts
+  bool check_hazards = false;
+  bool check_races = false;
+  std::string trace;                        ///< a file for a line of each instruction; "-": stderr; empty: none
+  std::optional<uint64_t> trace_workgroup;  ///< the only one to trace
+  std::optional<uint32_t> trace_wave;
+  double progress_delay = 2;  ///< seconds until a terminal shows how far the launch is; 0: never
+  std::string dump;           ///< a folder for launches that fail; empty: none
+
+  /// As WAVE_RUNTIME_* say now. Throws ValueError.
+  static EmulatorOptions from_environment();
+};
+
+}  // namespace wave

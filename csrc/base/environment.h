@@ -1,0 +1,47 @@
+// The environment's variables, read in this place alone and strictly: a value that means nothing is an error that names
+// its variable. A variable that is set to nothing counts as not set. docs/environment.md lists them all.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace wave {
+
+/// A variable and its value, empty where it is not set. What cannot be read as asked throws ValueError.
+struct Variable {
+  const char* name;
+  std::string text;
+
+  bool is_set() const { return !text.empty(); }
+  /// 1 or 0; no where it is not set.
+  bool flag() const;
+  /// Decimal, within bounds.
+  uint64_t integer(uint64_t otherwise, uint64_t least, uint64_t most) const;
+  /// Decimal, with a fraction or not; not negative.
+  double seconds(double otherwise) const;
+  /// Which of some words it is, by index.
+  size_t choice(std::initializer_list<std::string_view> words, size_t otherwise) const;
+
+  /// Throws "NAME=value: expected ..., for instance NAME=example".
+  [[noreturn]] void refuse(std::string_view expected, std::string_view example) const;
+};
+
+Variable environment_variable(const char* name);
+
+/// All of the product's own variables, copied in one pass: for who looks at many at once.
+class EnvironmentVariables {
+ public:
+  EnvironmentVariables();
+  Variable operator[](const char* name) const;
+  /// Whether none of them is set.
+  bool empty() const { return set_.empty(); }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> set_;
+};
+
+}  // namespace wave
