@@ -69,19 +69,17 @@ static void store(Quad value, double* high, double* low) {
     for (long i = 0; i < count; ++i) store(function(x[i], y[i]), high + i, low + i);              \
   }
 
+// clang-format off
 // Under the functions' own names with truth_ before them.
-#define OF_LIBRARY(F)                                                                                              \
-  F(acos)                                                                                                          \
-  F(acosh)                                                                                                         \
-  F(asin) F(asinh) F(atan) F(atanh) F(cbrt) F(ceil) F(cos) F(cosh) F(erf) F(erfc) F(exp) F(expm1) F(fabs) F(floor) \
-      F(j0) F(j1) F(lgamma) F(log) F(log10) F(log1p) F(log2) F(logb) F(nearbyint) F(rint) F(round) F(sin) F(sinh)  \
-          F(sqrt) F(tan) F(tanh) F(tgamma) F(trunc) F(y0) F(y1)
-#define OF_OURS(F) \
-  F(cospi)         \
-  F(cyl_bessel_i0) \
-  F(cyl_bessel_i1) F(erfcinv) F(erfcx) F(erfinv) F(exp10) F(exp2) F(normcdf) F(normcdfinv) F(rcbrt) F(rsqrt) F(sinpi)
+#define OF_LIBRARY(F)                                                                                                 \
+  F(acos) F(acosh) F(asin) F(asinh) F(atan) F(atanh) F(cbrt) F(ceil) F(cos) F(cosh) F(erf) F(erfc) F(exp) F(expm1)    \
+  F(fabs) F(floor) F(j0) F(j1) F(lgamma) F(log) F(log10) F(log1p) F(log2) F(logb) F(nearbyint) F(rint) F(round)       \
+  F(sin) F(sinh) F(sqrt) F(tan) F(tanh) F(tgamma) F(trunc) F(y0) F(y1)
+#define OF_OURS(F)                                                                                                    \
+  F(cospi) F(cyl_bessel_i0) F(cyl_bessel_i1) F(erfcinv) F(erfcx) F(erfinv) F(exp10) F(exp2) F(normcdf) F(normcdfinv)  \
+  F(rcbrt) F(rsqrt) F(sinpi)
 #define OF_LIBRARY_2(F) F(atan2) F(copysign) F(fdim) F(fmax) F(fmin) F(fmod) F(hypot) F(pow) F(remainder)
-
+// clang-format on
 #define LIBRARY_ONE(name) ONE(truth_##name, name##q)
 #define OUR_ONE(name) ONE(truth_##name, name##_of)
 #define LIBRARY_TWO(name) TWO(truth_##name, name##q)

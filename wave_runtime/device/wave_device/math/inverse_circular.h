@@ -13,7 +13,8 @@ __device__ __forceinline__ Two angle_of(double y, double x, bool x_is_negative) 
   double low = steep ? x : y, high = steep ? y : x;
   low = high == kInfinity ? (low == kInfinity ? 1.0 : 0.0) : low;
   high = high == kInfinity || high == 0.0 ? 1.0 : high;
-  const int scale = high > 0x1p1000 ? -100 : high < 0x1p-900 ? 100 : 0;
+  // What the quotient rounds off must not be too small for a double.
+  const int scale = high > 0x1p1000 ? -100 : low < 0x1p-900 && high < 0x1p900 ? 100 : 0;
   low = ldexp(low, scale), high = ldexp(high, scale);
   const bool far = low > 0.41421356237309503 * high;
   const Two above = far ? two_sum(low, -high) : Two{low, 0.0}, below = far ? two_sum(low, high) : Two{high, 0.0};
