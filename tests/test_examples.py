@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from catalog import BINARIES, CATALOG, SOURCES, Example, as_tuple, load
+from catalog import BINARIES, CATALOG, SOURCES, Example, as_tuple, check_close, load
 from catalog.gemm import gemm
 from cuda_support import Compiler, compile_by
 from requirements import does_not_apply
@@ -27,6 +27,16 @@ CASES = [pytest.param(example, size, id=f"{example.name}-{size}") for example in
 @pytest.mark.parametrize(("example", "size"), CASES)
 def test_against_torch(example: Example, size: tuple[int, ...]) -> None:
     example.check(*size)
+
+
+@pytest.mark.parametrize("example", [example for example in CATALOG if example.tolerance], ids=lambda e: str(e.name))
+def test_results_that_are_too_large_are_noticed(example: Example) -> None:
+    """Tolerances tell a factor of a few percent from rounding."""
+    results = as_tuple(example.reference(*example.inputs(*example.sizes[0])))
+    for result in (result for result in results if result.is_floating_point()):
+        check_close(result, result, example.tolerance, example.share)
+        with pytest.raises(AssertionError):
+            check_close(result * (1 + 1.2 * example.share), result, example.tolerance, example.share)
 
 
 def test_every_kernel_of_the_folder_is_in_the_catalog() -> None:
@@ -141,7 +151,7 @@ def test_the_block_compiles_once_for_any_size(do: Operations) -> None:
     with torch.compiler.set_stance("fail_on_recompile"):
         for batch, sequence in ((3, 128), (2, 65), (5, 7)):
             x = torch.randn(batch, sequence, WIDTH)
-            torch.testing.assert_close(compiled(x), plain(x), rtol=0, atol=TOLERANCE)
+            check_close(compiled(x), plain(x), TOLERANCE)
 
 
 @pytest.mark.parametrize("name", ["attention_backward_causal", "paged_decode", "moe_gemm_top2"])
@@ -155,9 +165,3 @@ def test_several_launches_compile(name: str) -> None:
         inputs = example.inputs(*size)
         for got, expected in zip(as_tuple(compiled(*inputs)), as_tuple(example.run(*inputs)), strict=True):
             assert torch.equal(got, expected)
-
-
-def test_load_is_cheap_to_repeat() -> None:
-    """The same file gives the same kernel, whoever loads it."""
-    signature = "*f32 const, *f32 const, *f32, i32"
-    assert load("basics", signature, "vector_add") == load("basics", signature, "vector_add")

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 import torch
-from catalog import SOURCES, Example, block, tiny_transformer, training
+from catalog import SOURCES, Example, block, check_close, tiny_transformer, training
 from cuda_support import Compiler, compile_by
 from support import ROOT
 from torch._dynamo.utils import counters
@@ -68,7 +68,7 @@ def check(model: Model, *shape: int) -> None:
     plain, _ = blocks()
     for _ in range(4):
         x = torch.randn(*shape, WIDTH, device="cuda")
-        torch.testing.assert_close(model(x), plain(x), rtol=0, atol=TOLERANCE)
+        check_close(model(x), plain(x), TOLERANCE)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

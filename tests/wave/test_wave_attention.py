@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-import torch
-from catalog import attention, convolution, moe
+from catalog import attention, check_close, convolution, moe
 from wave_support import Compile, grid
 
 HEAD_DIMS = (64, 32, 128)
@@ -23,7 +22,7 @@ def test_forward(compile_wave: Compile, dtype: str, causal: bool, head_dim: int,
     for m, n in ((64, 64), (65, 33), (1, 100)):
         tensors = inputs(1, 8, m, n)
         for got, expected in zip(run(*tensors), attention.attention_reference(causal=causal)(*tensors), strict=True):
-            torch.testing.assert_close(got, expected, rtol=0, atol=2e-3 if dtype == "f16" else 2e-2)
+            check_close(got, expected, 2e-3 if dtype == "f16" else 2e-2)
 
 
 @pytest.mark.parametrize(("causal", "head_dim"), grid(product((True, False), HEAD_DIMS)))
@@ -32,7 +31,7 @@ def test_quantised(compile_wave: Compile, causal: bool, head_dim: int) -> None:
     for m, n in ((64, 64), (65, 33), (1, 100)):
         tensors = attention.quantised_qkv(head_dim=head_dim)(1, 2, m, n)
         expected = attention.attention_fp8_reference(causal=causal)(*tensors)
-        torch.testing.assert_close(attention.attention_fp8(path)(*tensors), expected, rtol=0, atol=0.1)
+        check_close(attention.attention_fp8(path)(*tensors), expected, 0.1, attention.FP8_SHARE)
 
 
 @pytest.mark.parametrize(("causal", "head_dim"), grid(product((True, False), HEAD_DIMS)))
@@ -44,7 +43,7 @@ def test_gradients(compile_wave: Compile, causal: bool, head_dim: int) -> None:
         tensors = attention.qkv_and_gradient(head_dim=head_dim)(1, 2, m, n)
         expected = attention.gradients(attention.attention_by_torch(causal=causal))(*tensors)
         for got, by_torch in zip(attention.gradients(run)(*tensors), expected, strict=True):
-            torch.testing.assert_close(got, by_torch, rtol=0, atol=1e-2)
+            check_close(got, by_torch, 1e-2)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +56,7 @@ def test_convolution(compile_wave: Compile, window: tuple[int, int], depth: tupl
     for shape in ((2, 9, 12), (1, size, size)):
         tensors = convolution.images_and_filters(channels, filters, size)(*shape)
         expected = convolution.conv2d_reference(stride=stride)(*tensors)
-        torch.testing.assert_close(run(*tensors), expected, rtol=0, atol=1e-3)
+        check_close(run(*tensors), expected, 1e-3)
 
 
 @pytest.mark.parametrize("slots", grid((slots,) for slots in (2, 1, 3, 8)))
@@ -65,4 +64,4 @@ def test_mixture_of_experts(compile_wave: Compile, slots: int) -> None:
     run = moe.moe_gemm(compile_wave(f"moe.moe_gemm(slots={slots})"))
     for tokens, columns, depth in ((70, 128, 64), (1, 10, 20)):
         tensors = moe.routed_tokens(tokens, columns, depth, slots)
-        torch.testing.assert_close(run(*tensors), moe.moe_gemm_reference(*tensors), rtol=0, atol=1e-3)
+        check_close(run(*tensors), moe.moe_gemm_reference(*tensors), 1e-3)

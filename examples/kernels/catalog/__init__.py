@@ -20,9 +20,9 @@ from . import (
     tiny_transformer,
     training,
 )
-from .base import BINARIES, SOURCES, Example, Size, Tensors, as_tuple, cdiv, load
+from .base import BINARIES, SOURCES, Example, Size, Tensors, as_tuple, cdiv, check_close, load
 
-__all__ = ["BINARIES", "CATALOG", "SOURCES", "Example", "Size", "Tensors", "as_tuple", "cdiv", "load"]
+__all__ = ["BINARIES", "CATALOG", "SOURCES", "Example", "Size", "Tensors", "as_tuple", "cdiv", "check_close", "load"]
 
 CATALOG: tuple[Example, ...] = (
     *gemm.EXAMPLES,

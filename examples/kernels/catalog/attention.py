@@ -169,6 +169,8 @@ def quantised_qkv(*, head_dim: int = 64) -> Callable[..., Tensors]:
     return make
 
 
+# Probabilities of three bits of mantissa: single results are off by a lot, all together by 2 %.
+FP8_SHARE = 3e-2
 # Batch, heads, M, N.
 SIZES = ((1, 4, 128, 128), (2, 1, 1, 1), (1, 2, 65, 33), (1, 1, 31, 100))
 GROUPED = ((1, 8, 128, 128), (2, 4, 3, 70))
@@ -200,7 +202,7 @@ def _backward(suffix: str) -> Example:
 
 def _fp8(name: str) -> Example:
     reference = attention_fp8_reference(causal=name.endswith("_causal"))
-    return Example(name, attention_fp8(name), reference, quantised_qkv(), SIZES, tolerance=1e-1)
+    return Example(name, attention_fp8(name), reference, quantised_qkv(), SIZES, tolerance=1e-1, share=FP8_SHARE)
 
 
 EXAMPLES = (
