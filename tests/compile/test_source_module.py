@@ -386,9 +386,16 @@ def test_copies(kernels: wave_runtime.SourceModule) -> None:
 
 
 def test_meta_tensors(kernels: wave_runtime.SourceModule) -> None:
-    """A launch on tensors without data does nothing."""
+    """A launch on tensors without data does nothing but check them."""
     q, k, v = (tensor.to("meta") for tensor in operands())
+    before = wave_runtime.loaded()
     kernels.test_kernel([4], [256], q, k, v, 1000)
+    assert wave_runtime.loaded() == before
+    assert (q._version, v._version) == (0, 1)
+    with pytest.raises(TypeError, match=r"for \*f32, given one of dtype float64"):
+        kernels.test_kernel([4], [256], q, k, v.double(), 1000)
+    with pytest.raises(ValueError, match="tensors on different devices"):
+        kernels.test_kernel([4], [256], q, k, torch.zeros(1000), 1000)
 
 
 def test_nothing_lies_about(folder: Path, cache: Path) -> None:

