@@ -248,6 +248,18 @@ def driver_in_use(name: str) -> Iterator[Driver]:
         _C.set_gpu_driver(gpu)
 
 
+def images(module: wave_runtime.Module) -> list[bytes]:
+    kernel = module["take"]
+    found: list[bytes] = kernel.__reduce__()[1][0]  # type: ignore[index]
+    return found
+
+
+def loaded_of(module: wave_runtime.Module) -> list[wave_runtime.Loaded]:
+    """What is loaded of a module: other tests' graphs keep theirs."""
+    hashes = {wave_runtime._C.read_code_object(code)["sha256"] for code in images(module)}
+    return [item for item in wave_runtime.loaded() if item.sha256 in hashes]
+
+
 _operators: dict[tuple[str, str], object] = {}  # by kernel and options: an operator is for good
 
 

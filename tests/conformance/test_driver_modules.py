@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conformance_support import SIGNATURES, TABLE, TABLE_BYTES, Driver
+from conformance_support import SIGNATURES, TABLE, TABLE_BYTES, Driver, images, loaded_of
 from requirements import does_not_apply
 
 import wave_runtime
@@ -19,16 +19,9 @@ import wave_runtime
 CYCLES = int(os.environ.get("WAVE_RUNTIME_TEST_CYCLES", "500"))
 
 
-def loaded_kernels(entry_of: wave_runtime.Module) -> list[tuple[str, ...]]:
+def loaded_kernels(module: wave_runtime.Module) -> list[tuple[str, ...]]:
     """The kernels of a module that have been looked up, for each device where it is loaded."""
-    hashes = {info["sha256"] for info in (wave_runtime._C.read_code_object(code) for code in images(entry_of))}
-    return [item.kernels for item in wave_runtime.loaded() if item.sha256 in hashes]
-
-
-def images(module: wave_runtime.Module) -> list[bytes]:
-    kernel = module["take"]
-    found: list[bytes] = kernel.__reduce__()[1][0]  # type: ignore[index]
-    return found
+    return [item.kernels for item in loaded_of(module)]
 
 
 def take(driver: Driver, module: wave_runtime.Module, step: int = 1, entry: int = 7) -> list[int]:
@@ -45,7 +38,7 @@ def test_loaded_at_the_first_launch(driver: Driver) -> None:
     assert loaded_kernels(module) == [("take",)]
     module["vector_add"].preload(driver.device)
     assert [sorted(names) for names in loaded_kernels(module)] == [["take", "vector_add"]]
-    (item,) = [item for item in wave_runtime.loaded() if "vector_add" in item.kernels and len(item.kernels) == 2][-1:]
+    (item,) = loaded_of(module)
     assert (item.device, item.driver, item.pinned) == (driver.place, driver.driver, False)
     assert len(item.sha256) == 64
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from conformance_support import Driver
+from conformance_support import DRIVERS, Driver
 
 FAR = 2**40
 
@@ -123,9 +123,7 @@ print(torch.cat(list(loader)).tolist() == [2000.0 * i for i in range(32)])
 
 
 def test_data_loader_workers_use_the_emulator() -> None:
-    from conformance_support import use_driver
-
-    assert output(use_driver("emulator"), WORKERS) == "[0.0, 2000.0, 4000.0]\nTrue\n"
+    assert output(DRIVERS["emulator"](), WORKERS) == "[0.0, 2000.0, 4000.0]\nTrue\n"
 
 
 def test_data_loader_workers_beside_a_gpu(gpu: Driver) -> None:
@@ -174,8 +172,6 @@ def test_fork(driver: Driver) -> None:
 @pytest.mark.parametrize("threads", [1, 4])
 def test_forked_processes_after_threads_of_openmp(threads: int) -> None:
     """Of the parent's OpenMP threads none is in the child: a launch there must not wait for them."""
-    from conformance_support import use_driver
-
     code = f"""
 torch.set_num_threads({threads})
 kernel = driver.load()["vector_add"]
@@ -196,4 +192,4 @@ if done == (0, 0):
     os.kill(child, 9)
     print("the child hangs")
 """
-    assert output(use_driver("emulator"), code) == "True 1000\nTrue\n"
+    assert output(DRIVERS["emulator"](), code) == "True 1000\nTrue\n"

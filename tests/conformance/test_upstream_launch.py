@@ -83,6 +83,7 @@ def test_streams_and_graphs(gpu: Driver, tmp_path: Path) -> None:
     capsule, function = wave_runtime.load_binary(str(path), "vector_add")
     a, b, c = operands(gpu)
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())  # where the operands are filled
     with torch.cuda.stream(stream):
         info = KernelLaunchInfo(stream.cuda_stream, function, 0, 4, 1, 1, 256, 1, 1, 0, 0, 0)
         launch(info, Int64Vector([t.data_ptr() for t in (a, b, c)]), Int64Vector([]), [1000])
