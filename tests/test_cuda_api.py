@@ -41,4 +41,8 @@ def test_disagreement_is_found(tmp_path: Path, file: str, right: str, wrong: str
         text = path.read_text()
         assert path.name != file or right in text
         (copies / path.name).write_text(text.replace(right, wrong) if path.name == file else text)
-    assert compile_and_run(need("cuda-headers")[0], tmp_path, tmp_path).returncode != 0
+    header = need("cuda-headers")[0]
+    assert compile_and_run(header, tmp_path, tmp_path).returncode != 0
+    (copies / file).write_text((ROOT / "csrc" / "driver" / "cuda" / file).read_text())
+    done = compile_and_run(header, tmp_path, tmp_path)
+    assert done.returncode == 0, done.stderr  # nothing else was wrong

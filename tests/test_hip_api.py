@@ -45,7 +45,11 @@ def test_disagreement_is_found(tmp_path: Path, file: str, right: str, wrong: str
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_text(text.replace(right, wrong) if copy == tmp_path / file else text)
     assert wrong in (tmp_path / file).read_text()
-    assert compile_against(need("hip-headers")[0], tmp_path).returncode != 0
+    header = need("hip-headers")[0]
+    assert compile_against(header, tmp_path).returncode != 0
+    (tmp_path / file).write_text((ROOT / "csrc" / file).read_text())
+    done = compile_against(header, tmp_path)
+    assert done.returncode == 0, done.stderr  # nothing else was wrong
 
 
 def in_child(code: str) -> str:

@@ -420,9 +420,11 @@ def test_our_package_wins_over_upstreams_module() -> None:
 def test_dynamic_strides() -> None:
     """Of later wave-lang: leading strides behind the dimensions, and tensors that are not contiguous."""
     binary, function = wave_runtime.load_binary(str(KERNELS), "copy_large")
-    out = torch.zeros(400, 2, dtype=torch.int32)[:, 0]
+    base = torch.zeros(400, 2, dtype=torch.int32)
+    out = base[:, 0]
     info = KernelLaunchInfo(gpu_func=function, blockX=64)
     launch(info, [out], Int64Vector(range(198)), [], Int64Vector(out.stride() * 2))
+    assert base.flatten()[:400].view(torch.int64).tolist() == [*range(198), 2, 2]
     with pytest.raises(ValueError, match=r"tensors\[0\]: expected a contiguous tensor"):
         launch(info, [out], range(200), [])
     del binary
