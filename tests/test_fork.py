@@ -147,10 +147,10 @@ def change():
     turn += 1
     source.write_text(text.format(turn))
     out = torch.zeros(1, dtype=torch.int32)
-    module["set"](out, 1, grid=1, block=1)
+    module["set"]([1], [1], out, 1)
 def in_child():
     out = torch.zeros(1, dtype=torch.int32)
-    module["set"](out, 1, grid=1, block=1)
+    module["set"]([1], [1], out, 1)
     assert out.item() > 0
 change()
 beside(change)

@@ -70,7 +70,7 @@ Variable environment_variable(const char* name) {
 EnvironmentVariables::EnvironmentVariables() {
   constexpr std::string_view kPrefix = "WAVE_RUNTIME_";
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (std::strncmp(*entry, kPrefix.data(), kPrefix.size()) != 0) continue;
+    if (**entry != kPrefix[0] || std::strncmp(*entry, kPrefix.data(), kPrefix.size()) != 0) continue;
     const std::string_view item(*entry);
     const size_t equals = item.find('=');
     if (equals != item.npos && equals + 1 < item.size())

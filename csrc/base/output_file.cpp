@@ -1,9 +1,13 @@
 #include "base/output_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -34,14 +38,17 @@ OutputFile::OutputFile(std::string what, std::string path, Mode mode, std::funct
     : what_(std::move(what)), path_(std::move(path)), interrupted_(std::move(interrupted)) {
   if (mode == Mode::Append && path_ == "-") {
     file_ = STDERR_FILENO;
-    return;
+  } else {
+    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::Append ? O_APPEND : O_TRUNC);
+    file_ = retried("open", [&] { return open(path_.c_str(), flags, 0666); });
   }
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::Append ? O_APPEND : O_TRUNC);
-  file_ = retried("open", [&] { return open(path_.c_str(), flags, 0666); });
+  struct stat found{};
+  may_wait_ = fstat(file_, &found) == 0 && !S_ISREG(found.st_mode);
 }
 
 OutputFile::~OutputFile() {
   if (file_ < 0) return;
+  is_ending_ = true;
   try {
     flush();
   } catch (...) {  // an error is under way already
@@ -57,9 +64,21 @@ void OutputFile::write(std::string_view text) {
 void OutputFile::flush() {
   std::string_view left = waiting_;
   while (!left.empty()) {
-    left.remove_prefix(static_cast<size_t>(retried("write", [&] { return ::write(file_, left.data(), left.size()); })));
+    const size_t size = may_wait_ ? wait_for_room(left.size()) : left.size();
+    left.remove_prefix(static_cast<size_t>(retried("write", [&] { return ::write(file_, left.data(), size); })));
   }
   waiting_.clear();
+}
+
+/// Waits for who reads at the other end. Returns how many bytes can be written then without waiting.
+size_t OutputFile::wait_for_room(size_t wanted) {
+  constexpr int kMilliseconds = 50;
+  pollfd events{file_, POLLOUT, 0};
+  while (retried("write", [&] { return poll(&events, 1, kMilliseconds); }) == 0) {
+    if (is_ending_) refuse("write", EAGAIN);
+    if (interrupted_) interrupted_();
+  }
+  return std::min<size_t>(wanted, PIPE_BUF);
 }
 
 void OutputFile::close() {

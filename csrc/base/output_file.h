@@ -13,9 +13,9 @@ class OutputFile {
   enum class Mode { Replace, Append };
 
   /// `what` names what asked for the file, such as an environment variable. The path "-" is stderr where the mode is
-  /// Append. `interrupted` is called when a signal has come while the system made the program wait; it may throw.
+  /// Append. `interrupted` is called now and then while a pipe that nobody reads makes the program wait; it may throw.
   OutputFile(std::string what, std::string path, Mode mode, std::function<void()> interrupted = {});
-  /// Writes what is left, as far as that is possible: close() is who tells.
+  /// Writes what is left, as far as that goes without waiting: close() is who tells.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -26,6 +26,7 @@ class OutputFile {
 
  private:
   void flush();
+  size_t wait_for_room(size_t wanted);
   template <class Call>
   auto retried(const char* verb, Call call);
   [[noreturn]] void refuse(const char* verb, int error) const;
@@ -33,6 +34,8 @@ class OutputFile {
   const std::string what_, path_;
   const std::function<void()> interrupted_;
   int file_ = -1;
+  bool is_ending_ = false;
+  bool may_wait_ = false;  ///< a pipe, a terminal: somebody reads it, or does not
   std::string waiting_;
 };
 

@@ -67,7 +67,7 @@ class Scheduler {
     const Workgroup::Look look = [this, is_caller] { this->look(is_caller); };
     try {
       while (std::optional<Turn> turn = take(is_caller)) {
-        const Workgroup::Progress progress = run(*turn, look);
+        const std::optional<Workgroup::Progress> progress = run(*turn, look);
         put_back(std::move(turn->group), progress);
         if (is_caller && wants_help()) return;
       }
@@ -76,7 +76,8 @@ class Scheduler {
     }
   }
 
-  Workgroup::Progress run(Turn& turn, const Workgroup::Look& look) {
+  /// Nothing where the workgroup has failed, or was stopped.
+  std::optional<Workgroup::Progress> run(Turn& turn, const Workgroup::Look& look) {
     try {
       if (turn.begins) {
         if (turn.group == nullptr) turn.group = std::make_unique<Workgroup>(launch_);
@@ -89,7 +90,7 @@ class Scheduler {
     } catch (...) {
       stop(std::current_exception());
     }
-    return Workgroup::Progress::Finished;
+    return std::nullopt;
   }
 
   bool has_help() const {
@@ -147,7 +148,7 @@ class Scheduler {
     return group;
   }
 
-  void put_back(std::unique_ptr<Workgroup> group, Workgroup::Progress progress) {
+  void put_back(std::unique_ptr<Workgroup> group, std::optional<Workgroup::Progress> progress) {
     std::lock_guard lock(mutex_);
     changed_.notify_one();
     --running_;
@@ -156,8 +157,8 @@ class Scheduler {
       return;
     }
     --resident_;
+    if (!progress) return;
     ++finished_;
-    if (group == nullptr) return;
     statistics_.instructions += group->instructions();
     free_.push_back(std::move(group));
   }
