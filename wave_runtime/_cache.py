@@ -159,7 +159,7 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._limit = size_limit()
+        size_limit()  # a wrong one is an error now, rather than behind a compilation
         self._usable = _is_trusted(folder)
 
     def get(
@@ -262,10 +262,11 @@ class Cache:
         folders = [self._folder / name for name in _FOLDERS]
         files = [(path, path.stat()) for folder in folders for path in folder.rglob("*") if path.is_file()]
         now = time.time()
+        limit = size_limit()
         left = sum(stat.st_size for _, stat in files)
         for path, stat in sorted(files, key=lambda item: item[1].st_mtime):
             is_waste = path.parent.name == "locks" or path.name.startswith(".new-")
-            if now - stat.st_mtime > _OLD_SECONDS if is_waste else left > self._limit:
+            if now - stat.st_mtime > _OLD_SECONDS if is_waste else left > limit:
                 with contextlib.suppress(OSError):
                     path.unlink()
                     left -= stat.st_size
