@@ -43,6 +43,23 @@ using f64x2 = VECTOR(f64, 2);
 #endif
 #define NOINLINE __attribute__((noinline))
 
+#ifndef __AMDGCN__
+// What the host calls to round to bf16: in compiler-rt, which need not be installed, and in libgcc of GCC 13 and later.
+// Weak, so that theirs do not count twice.
+extern "C" __attribute__((weak)) bf16 __truncsfbf2(f32 a) {
+  const u32 bits = __builtin_bit_cast(u32, a);
+  const u32 rounded = a != a ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+  return __builtin_bit_cast(bf16, u16(rounded >> 16));
+}
+// By a float that is rounded to odd, so that rounding twice is rounding once.
+extern "C" __attribute__((weak)) bf16 __truncdfbf2(f64 a) {
+  const f32 nearest = f32(a);
+  u32 bits = __builtin_bit_cast(u32, nearest);
+  if (a == a && f64(nearest) != a) bits = (bits - (__builtin_fabs(f64(nearest)) > __builtin_fabs(a))) | 1;
+  return __truncsfbf2(__builtin_bit_cast(f32, bits));
+}
+#endif
+
 #ifndef WAVE
 #define WAVE 64
 #endif
