@@ -193,6 +193,13 @@ static void test_packed(wave_module* module) {
   EXPECT_ERROR(wave_launch_packed(reverse, &options, &packed, 5000), WAVE_INVALID_VALUE,
                "bytes of arguments, given 5000");
   EXPECT_ERROR(wave_launch_packed(reverse, &options, NULL, 20), WAVE_INVALID_VALUE, "arguments is NULL");
+  const wave_range past_the_last_address = {(void*)(uintptr_t)-8, 16};
+  options.memory = &past_the_last_address;
+  options.memory_count = 1;
+  if (device.driver == WAVE_EMULATOR) {
+    EXPECT_ERROR(wave_launch_packed(reverse, &options, &packed, 20), WAVE_INVALID_VALUE,
+                 "memory[0]: 16 bytes at 0xfffffffffffffff8 end past the last address");
+  }
   options.memory = NULL;
   EXPECT_ERROR(wave_launch_packed(reverse, &options, &packed, 20), WAVE_INVALID_VALUE, "options->memory is NULL");
 }

@@ -31,13 +31,14 @@ class Alone:
     pages: mmap.mmap = field(default_factory=lambda: mmap.mmap(-1, 2 * MARGIN + BYTES))
 
     def __post_init__(self) -> None:
-        self.all = torch.frombuffer(self.pages, dtype=torch.uint8)
+        words = np.frombuffer(self.pages, dtype=np.uint64)
+        self.around = words[: MARGIN // 8], words[(MARGIN + BYTES) // 8 :]
         self.given = torch.frombuffer(self.pages, dtype=torch.uint8, count=BYTES, offset=MARGIN)
         self.begin = self.given.data_ptr()
         self.end = self.begin + BYTES
 
     def is_touched_outside(self) -> bool:
-        return bool(self.all[:MARGIN].any() or self.all[MARGIN + BYTES :].any())
+        return any(words.any() for words in self.around)
 
 
 @functools.cache
