@@ -140,7 +140,7 @@ def test_beside_compiles(tmp_path: Path) -> None:
         f"""
 from pathlib import Path
 source, text = Path({str(source)!r}), {text!r}
-module = wave_runtime.module(source)
+module = wave_runtime.compat.pyhip.module(source)
 turn = 0
 def change():
     global turn

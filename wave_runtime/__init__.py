@@ -3,6 +3,9 @@
 import torch, wave_runtime
 gemm = wave_runtime.load("gemm.hsaco")["gemm"]
 gemm(a, b, c, grid=(4, 4))
+
+The names here are the core of the package, and the six functions and types of upstream's ``wave_runtime``, whose place
+is fixed. What serves those who come from other libraries is in ``wave_runtime.compat``.
 """
 
 from collections.abc import Iterable as _Iterable
@@ -29,36 +32,37 @@ from wave_runtime._compare import Comparison, compare
 from wave_runtime._compile import CompileError, compile
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
-from wave_runtime._source_module import SourceKernel, SourceModule, module
 from wave_runtime._upstream import load_binary, load_hip_functions
-from wave_runtime._vendors import LaunchError, PortableKernel, kernel, launch_kernel
 from wave_runtime._version import __version__
 
 if _TYPE_CHECKING:
-    from wave_runtime import op_reg
-    from wave_runtime._runtime import Device, DeviceState, Launchable, get_vm_instance, invoke_vm_function
+    from wave_runtime import compat as compat
+    from wave_runtime.compat import op_reg as op_reg
+    from wave_runtime.compat import pyhip as pyhip
+    from wave_runtime.compat.launchable import Device as Device
+    from wave_runtime.compat.launchable import DeviceState as DeviceState
+    from wave_runtime.compat.launchable import Launchable as Launchable
+    from wave_runtime.compat.launchable import get_vm_instance as get_vm_instance
+    from wave_runtime.compat.launchable import invoke_vm_function as invoke_vm_function
+    from wave_runtime.compat.pyhip import module as module
+    from wave_runtime.compat.vendors import LaunchError as LaunchError
+    from wave_runtime.compat.vendors import kernel as kernel
+    from wave_runtime.compat.vendors import launch_kernel as launch_kernel
     from wave_runtime.wave_lang import WaveFunction as _WaveFunction
 
 __all__ = [
     "BoundLaunch",
     "Comparison",
     "CompileError",
-    "Device",
-    "DeviceState",
     "Int32Vector",
     "Int64Vector",
     "Kernel",
     "KernelFault",
     "KernelLaunchInfo",
-    "LaunchError",
-    "Launchable",
     "Loaded",
     "Module",
     "Operator",
-    "PortableKernel",
     "Sequence",
-    "SourceKernel",
-    "SourceModule",
     "Variants",
     "__version__",
     "cdiv",
@@ -66,38 +70,38 @@ __all__ = [
     "compile",
     "define_op",
     "from_wave",
-    "get_vm_instance",
     "hooks",
-    "invoke_vm_function",
-    "kernel",
     "launch",
-    "launch_kernel",
     "load",
     "load_binary",
     "load_hip_functions",
     "loaded",
-    "module",
-    "op_reg",
     "sequence",
     "variants",
 ]
 
 
-# What is imported when it is first asked for.
-_LATER = {
-    "Device": "_runtime",
-    "DeviceState": "_runtime",
-    "Launchable": "_runtime",
-    "get_vm_instance": "_runtime",
-    "invoke_vm_function": "_runtime",
+# Names that other libraries' users may import from here, as their pages in docs/ promise, and the module of
+# wave_runtime.compat that has each. They are imported when they are first asked for.
+_ELSEWHERE = {
+    "Device": "launchable",
+    "DeviceState": "launchable",
+    "LaunchError": "vendors",
+    "Launchable": "launchable",
+    "get_vm_instance": "launchable",
+    "invoke_vm_function": "launchable",
+    "kernel": "vendors",
+    "launch_kernel": "vendors",
+    "module": "pyhip",
 }
+_MODULES = ("compat", "op_reg", "pyhip")
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "op_reg":
-        return _import_module("wave_runtime.op_reg")
-    if name in _LATER:
-        return getattr(_import_module(f"wave_runtime.{_LATER[name]}"), name)
+    if name in _MODULES:
+        return _import_module(f"wave_runtime.{name}")
+    if name in _ELSEWHERE:
+        return getattr(_import_module(f"wave_runtime.compat.{_ELSEWHERE[name]}"), name)
     raise AttributeError(f"module 'wave_runtime' has no attribute '{name}'")
 
 

@@ -14,6 +14,7 @@ from support import ROOT
 
 import wave_runtime
 from wave_runtime._compile import _cuda, _mlir
+from wave_runtime.compat import pyhip
 
 SCALE = """
 #include "factor.h"
@@ -119,7 +120,7 @@ def test_mlir(tmp_path: Path) -> None:
     kernel(a, b, grid=1)
     assert torch.equal(b, 2 * a)
     c = torch.zeros(64)
-    wave_runtime.module(source).double([1], [64], a.data_ptr(), c.data_ptr())
+    pyhip.module(source).double([1], [64], a.data_ptr(), c.data_ptr())
     assert torch.equal(c, b)
 
 

@@ -22,6 +22,7 @@ from torch._dynamo.testing import CompileCounter
 
 import wave_runtime
 from wave_runtime.__main__ import main
+from wave_runtime.compat import pyhip
 
 pytestmark = pytest.mark.usefixtures("clang")
 
@@ -84,15 +85,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kernels(folder: Path) -> wave_runtime.SourceModule:
-    return wave_runtime.module(folder / "mla.cpp")
+def kernels(folder: Path) -> pyhip.SourceModule:
+    return pyhip.module(folder / "mla.cpp")
 
 
 def operands(n: int = 1000) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return torch.randn(n), torch.randn(n), torch.zeros(n)
 
 
-def check(kernel: wave_runtime.SourceKernel, factor: float = 3, bias: float = 0, **options: object) -> None:
+def check(kernel: pyhip.SourceKernel, factor: float = 3, bias: float = 0, **options: object) -> None:
     q, k, v = operands()
     kernel([4], [256], q, k, v, 1000, **options)
     torch.testing.assert_close(v, factor * q + k + bias)
@@ -118,7 +119,7 @@ def test_readme(folder: Path) -> None:
 
 
 def test_the_name_is_the_stub_s(folder: Path) -> None:
-    @wave_runtime.module(folder / "mla.cpp")
+    @pyhip.module(folder / "mla.cpp")
     def test_kernel(q, k, v, n):  # type: ignore[no-untyped-def]
         """Adds."""
         raise AssertionError("a stub is never called")
@@ -127,7 +128,7 @@ def test_the_name_is_the_stub_s(folder: Path) -> None:
     check(test_kernel)
 
 
-def test_plain_form(kernels: wave_runtime.SourceModule) -> None:
+def test_plain_form(kernels: pyhip.SourceModule) -> None:
     check(kernels.test_kernel)
     assert kernels.test_kernel is kernels["test_kernel"]
     out = torch.zeros(5)
@@ -148,12 +149,12 @@ def test_relative_to_the_caller(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
     check(user.kernel)
     monkeypatch.chdir(folder)
-    names: dict[str, wave_runtime.SourceKernel] = {"wave_runtime": wave_runtime}  # type: ignore[dict-item]
+    names: dict[str, pyhip.SourceKernel] = {"wave_runtime": wave_runtime}  # type: ignore[dict-item]
     exec("kernel = wave_runtime.module('mla.cpp').test_kernel", names)
     check(names["kernel"])
 
 
-def test_grid_and_block_are_padded_and_stay_as_they_are(kernels: wave_runtime.SourceModule) -> None:
+def test_grid_and_block_are_padded_and_stay_as_they_are(kernels: pyhip.SourceModule) -> None:
     q, k, v = operands()
     for grid, block in (([4], [256]), ([4, 1], [256, 1]), ([4, 1, 1], [256, 1, 1]), ((4,), 256)):
         before = list(grid), block if isinstance(block, int) else list(block)
@@ -165,7 +166,7 @@ def test_grid_and_block_are_padded_and_stay_as_they_are(kernels: wave_runtime.So
         kernels.test_kernel([4, 1, 1, 1], [256], q, k, v, 1000)
 
 
-def test_tensors_addresses_and_numbers(kernels: wave_runtime.SourceModule) -> None:
+def test_tensors_addresses_and_numbers(kernels: pyhip.SourceModule) -> None:
     """unsigned, unsigned long, float; a CPU tensor's address as well as the tensor."""
     for pointer in (lambda out: out, lambda out: out.data_ptr()):
         out = torch.zeros(64, dtype=torch.int32)
@@ -176,7 +177,7 @@ def test_tensors_addresses_and_numbers(kernels: wave_runtime.SourceModule) -> No
     torch.testing.assert_close(v, 3 * q + k)
 
 
-def test_arguments_are_checked(kernels: wave_runtime.SourceModule) -> None:
+def test_arguments_are_checked(kernels: pyhip.SourceModule) -> None:
     """PyHIP keeps what the call before has left where one is missing, and cuts what is too large."""
     q, k, v = operands()
     kernel = kernels.test_kernel
@@ -196,7 +197,7 @@ def test_arguments_are_checked(kernels: wave_runtime.SourceModule) -> None:
         kernel([4], [256], q, k, v, 1000, sharedmem=1)
 
 
-def test_capital_keywords_are_macros(kernels: wave_runtime.SourceModule) -> None:
+def test_capital_keywords_are_macros(kernels: pyhip.SourceModule) -> None:
     for bias in (0, 5, True, "7"):
         check(kernels.test_kernel, bias=int(bias), BIAS=bias)
     check(kernels.test_kernel)
@@ -210,11 +211,11 @@ def test_options_are_the_compiler_s(folder: Path) -> None:
     )
     for options in ("-DANSWER=40 '-DMORE=(1 + 1)'", ["-DANSWER=41", "-DMORE=1"]):
         out = torch.zeros(1, dtype=torch.int32)
-        wave_runtime.module(folder / "std.cpp", options).answer([1], [1], out)
+        pyhip.module(folder / "std.cpp", options).answer([1], [1], out)
         assert out.item() == 42
 
 
-def test_force_occupancy(kernels: wave_runtime.SourceModule, tmp_path: Path) -> None:
+def test_force_occupancy(kernels: pyhip.SourceModule, tmp_path: Path) -> None:
     """So many workgroups take all of the LDS: what the kernel has itself counts, and another fits no more."""
     kernel = kernels.fill.on("cpu")
     out = torch.zeros(64, dtype=torch.int32)
@@ -231,14 +232,14 @@ def test_force_occupancy(kernels: wave_runtime.SourceModule, tmp_path: Path) -> 
     source.write_text(
         'extern "C" __global__ void f(int* p) { __shared__ volatile int s[1024]; s[*p] = 1; *p = s[*p]; }'
     )
-    static = wave_runtime.module(source).f
+    static = pyhip.module(source).f
     static([1], [1], torch.zeros(1, dtype=torch.int32), force_occupancy=4)
     resources = static.on("cpu").resources("cpu")
     assert (resources["shared_memory"], resources["max_shared_memory"]) == (4096, 65536)
     assert static.on("cpu").occupancy("cpu", block=64, shared_memory=65536 // 4 - 4096) == 4
 
 
-def test_a_changed_source_is_rebuilt(folder: Path, kernels: wave_runtime.SourceModule) -> None:
+def test_a_changed_source_is_rebuilt(folder: Path, kernels: pyhip.SourceModule) -> None:
     """Also when the change is too quick for the file system's clock, and back again."""
     check(kernels.test_kernel)
     kernel = kernels.test_kernel.on("cpu")
@@ -257,7 +258,7 @@ def test_a_changed_source_is_rebuilt(folder: Path, kernels: wave_runtime.SourceM
 
 
 def test_nothing_is_read_that_did_not_change(
-    folder: Path, kernels: wave_runtime.SourceModule, monkeypatch: pytest.MonkeyPatch
+    folder: Path, kernels: pyhip.SourceModule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A call looks at the times of files only, once they are old enough to tell."""
     for name in ("mla.cpp", "mla.h"):
@@ -273,7 +274,7 @@ def test_edited_assembly_is_a_source_of_its_own(folder: Path) -> None:
     """It keeps names and types; the C++ beside it is not looked at. A changed copy is assembled again."""
     assert main(["compile", str(folder / "mla.cpp"), "-o", str(folder / "mla.s")]) == 0
     (folder / "mla.cpp").write_text("broken")
-    kernels = wave_runtime.module(folder / "mla.s")
+    kernels = pyhip.module(folder / "mla.s")
     assert kernels.test_kernel.on("cpu").signature == "q: *f32 const, k: *f32 const, v: *f32, n: i32"
     check(kernels.test_kernel)
     edit(folder / "mla.s", folder / "mla.s")
@@ -287,7 +288,7 @@ def test_an_edited_kernel_may_take_other_arguments(folder: Path) -> None:
     lines = text[text.index("amdhsa.kernels:") :]
     (argument,) = re.findall(r" +- \.name: +(?:!str )?n\n +\.offset: +24\n +\.size: +4\n", lines)
     (folder / "mla.s").write_text(text.replace(argument, argument.replace("4\n", "8\n").replace("248", "24"), 1))
-    signature = wave_runtime.module(folder / "mla.s").test_kernel.on("cpu").signature
+    signature = pyhip.module(folder / "mla.s").test_kernel.on("cpu").signature
     assert signature == "q: *, k: *, v: *, n: b64"
 
 
@@ -296,11 +297,11 @@ def test_binaries(folder: Path) -> None:
     for suffix in ("co", "hsaco", "anything"):
         path = folder / f"mla.{suffix}"
         path.write_bytes(wave_runtime.compile(folder / "mla.cpp").images["gfx942"])
-        check(wave_runtime.module(path).test_kernel)
+        check(pyhip.module(path).test_kernel)
         q, k, v = operands()
-        wave_runtime.module(path).test_kernel([4], [256], q.data_ptr(), k.data_ptr(), v.data_ptr(), 1000)
+        pyhip.module(path).test_kernel([4], [256], q.data_ptr(), k.data_ptr(), v.data_ptr(), 1000)
         torch.testing.assert_close(v, 3 * q + k)
-    kernel = wave_runtime.module(path).test_kernel
+    kernel = pyhip.module(path).test_kernel
     check(kernel)
     with pytest.raises(TypeError, match=r"mla\.anything is compiled: it is too late for BIAS"):
         check(kernel, BIAS=1)
@@ -309,7 +310,7 @@ def test_binaries(folder: Path) -> None:
     check(kernel, factor=9)
 
 
-def test_threads(kernels: wave_runtime.SourceModule) -> None:
+def test_threads(kernels: pyhip.SourceModule) -> None:
     """PyHIP packs the arguments of all threads into one struct."""
     failures: list[BaseException] = []
 
@@ -329,7 +330,7 @@ def test_threads(kernels: wave_runtime.SourceModule) -> None:
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
-def test_compiled_models(kernels: wave_runtime.SourceModule, folder: Path, backend: str) -> None:
+def test_compiled_models(kernels: pyhip.SourceModule, folder: Path, backend: str) -> None:
     """Without a graph break; once an ordinary call has rebuilt the kernel, compiled code takes the new one."""
     torch._dynamo.reset()
 
@@ -350,7 +351,7 @@ def test_compiled_models(kernels: wave_runtime.SourceModule, folder: Path, backe
         torch.testing.assert_close(compiled(q, k), 2 * ((q + 1) + k + k + 2))
 
 
-def test_sizes_do_not_recompile(kernels: wave_runtime.SourceModule) -> None:
+def test_sizes_do_not_recompile(kernels: pyhip.SourceModule) -> None:
     torch._dynamo.reset()
 
     def model(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
@@ -366,7 +367,7 @@ def test_sizes_do_not_recompile(kernels: wave_runtime.SourceModule) -> None:
     assert counter.frame_count == 1
 
 
-def test_export(kernels: wave_runtime.SourceModule) -> None:
+def test_export(kernels: pyhip.SourceModule) -> None:
     class Model(torch.nn.Module):
         def forward(self, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
             v = torch.empty_like(q)
@@ -378,14 +379,14 @@ def test_export(kernels: wave_runtime.SourceModule) -> None:
     torch.testing.assert_close(program.module()(q, k), 3 * q + k)
 
 
-def test_copies(kernels: wave_runtime.SourceModule) -> None:
+def test_copies(kernels: pyhip.SourceModule) -> None:
     """Models that hold them are copied and pickled."""
     for copy in (copy_module.deepcopy, lambda value: pickle.loads(pickle.dumps(value))):
         check(copy(kernels.test_kernel))
         check(copy(kernels).test_kernel)
 
 
-def test_meta_tensors(kernels: wave_runtime.SourceModule) -> None:
+def test_meta_tensors(kernels: pyhip.SourceModule) -> None:
     """A launch on tensors without data does nothing but check them."""
     q, k, v = (tensor.to("meta") for tensor in operands())
     before = wave_runtime.loaded()

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from wave_runtime import Launchable, cdiv
-from wave_runtime.op_reg import CustomOp, KernelBuilder, KernelLaunch, KernelSelection, def_library
+from wave_runtime import cdiv
+from wave_runtime.compat.launchable import Launchable
+from wave_runtime.compat.op_reg import CustomOp, KernelBuilder, KernelLaunch, KernelSelection, def_library
 
 pytestmark = [pytest.mark.gpu, pytest.mark.needs("cuda", "cuda-compiler")]
 

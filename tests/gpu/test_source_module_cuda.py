@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-import wave_runtime
+from wave_runtime.compat import pyhip
 
 pytestmark = [pytest.mark.gpu, pytest.mark.needs("cuda", "cuda-compiler")]
 
@@ -22,14 +22,14 @@ SIGNATURE = "a: *f32 const, b: *f32, factor: f32, n: i32"
 
 
 @pytest.fixture
-def scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> wave_runtime.SourceKernel:
+def scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pyhip.SourceKernel:
     monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "scale.cu").write_text(SCALE)
     (tmp_path / "factor.h").write_text("#define FACTOR 3\n")
-    return wave_runtime.module(tmp_path / "scale.cu", signature=SIGNATURE).scale
+    return pyhip.module(tmp_path / "scale.cu", signature=SIGNATURE).scale
 
 
-def test_tensors_and_addresses(scale: wave_runtime.SourceKernel) -> None:
+def test_tensors_and_addresses(scale: pyhip.SourceKernel) -> None:
     a = torch.randn(1000, device="cuda")
     for pointer in (lambda tensor: tensor, lambda tensor: tensor.data_ptr()):
         b = torch.zeros_like(a)
@@ -37,7 +37,7 @@ def test_tensors_and_addresses(scale: wave_runtime.SourceKernel) -> None:
         assert torch.equal(b, 6 * a)
 
 
-def test_rebuilt(scale: wave_runtime.SourceKernel, tmp_path: Path) -> None:
+def test_rebuilt(scale: pyhip.SourceKernel, tmp_path: Path) -> None:
     a = torch.randn(1000, device="cuda")
     b = torch.zeros_like(a)
     scale([4], [256], a, b, 2.0, 1000)
@@ -46,7 +46,7 @@ def test_rebuilt(scale: wave_runtime.SourceKernel, tmp_path: Path) -> None:
     torch.testing.assert_close(b, 60 * a)
 
 
-def test_compiled(scale: wave_runtime.SourceKernel) -> None:
+def test_compiled(scale: pyhip.SourceKernel) -> None:
     def model(a: torch.Tensor) -> torch.Tensor:
         b = torch.empty_like(a)
         scale([4], [256], a + 1, b, 2.0, a.numel())
@@ -57,7 +57,7 @@ def test_compiled(scale: wave_runtime.SourceKernel) -> None:
 
 
 @pytest.mark.needs("clang")
-def test_the_cpu_beside_it(scale: wave_runtime.SourceKernel) -> None:
+def test_the_cpu_beside_it(scale: pyhip.SourceKernel) -> None:
     """The same object, with CPU tensors and their addresses: the emulator runs what clang makes of it."""
     a, b = torch.randn(1000), torch.zeros(1000)
     scale([4], [256], a, b, 2.0, 1000)
@@ -70,4 +70,4 @@ def test_hip_sources_are_for_amd(tmp_path: Path) -> None:
     (tmp_path / "scale.cpp").write_text(SCALE)
     a = torch.zeros(4, device="cuda")
     with pytest.raises(ValueError, match=r"hip is compiled for AMD's targets \(gfx942\), not sm_"):
-        wave_runtime.module(tmp_path / "scale.cpp").scale([1], [64], a, a, 1.0, 4)
+        pyhip.module(tmp_path / "scale.cpp").scale([1], [64], a, a, 1.0, 4)

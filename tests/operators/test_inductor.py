@@ -14,7 +14,7 @@ from torch._inductor import config as inductor_config
 
 import wave_runtime
 from wave_runtime import cdiv
-from wave_runtime.op_reg import CustomOp, def_library
+from wave_runtime.compat.op_reg import CustomOp, def_library
 
 Write = Callable[[Tensor, Tensor], None]
 LIBRARY = def_library("wave_test_inductor")

@@ -7,7 +7,7 @@ from typing import Any
 from runtime_support import ADD_SIGNATURE, blocks
 from support import EXAMPLES
 
-from wave_runtime.op_reg import (
+from wave_runtime.compat.op_reg import (
     ALL_CUSTOM_OP_REGS,
     CustomOp,
     KernelBuilder,

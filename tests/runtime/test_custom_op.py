@@ -12,7 +12,7 @@ import torch
 from custom_op_support import LIBRARY, Counted, registered
 from support import ROOT
 
-from wave_runtime.op_reg import CustomOp
+from wave_runtime.compat.op_reg import CustomOp
 
 
 def test_default_library() -> None:

@@ -11,8 +11,8 @@ from custom_op_support import BASICS, Counted, add_launch, registered
 from runtime_support import ADD_SIGNATURE, SCALE, blocks
 
 import wave_runtime
-from wave_runtime import Launchable
-from wave_runtime.op_reg import KernelBuilder, KernelLaunch, KernelSelection
+from wave_runtime.compat.launchable import Launchable
+from wave_runtime.compat.op_reg import KernelBuilder, KernelLaunch, KernelSelection
 
 
 def test_eager_execute() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from custom_op_support import registered
 
-from wave_runtime.op_reg import (
+from wave_runtime.compat.op_reg import (
     CustomOp,
     FreeFuncKernelBuilder,
     KernelBuilder,
@@ -17,8 +17,8 @@ from wave_runtime.op_reg import (
     TensorArg,
     _generated,
 )
-from wave_runtime.op_reg._selection import EagerKernelSelection
-from wave_runtime.op_reg.impl_helper import JinjaTemplateLoader, StrFormatTemplateLoader, call_function
+from wave_runtime.compat.op_reg._selection import EagerKernelSelection
+from wave_runtime.compat.op_reg.impl_helper import JinjaTemplateLoader, StrFormatTemplateLoader, call_function
 
 pytestmark = pytest.mark.needs("iree")
 

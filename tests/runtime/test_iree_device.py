@@ -8,9 +8,15 @@ import threading
 import pytest
 import torch
 
-from wave_runtime import Device, DeviceState, get_vm_instance
-from wave_runtime._runtime import MismatchedDeviceSetClearError, NoCurrentDeviceError, UnsupportedTorchDeviceError
-from wave_runtime._runtime._device import get_device_from_torch, lookup_device_from_torch
+from wave_runtime.compat.launchable import (
+    Device,
+    DeviceState,
+    MismatchedDeviceSetClearError,
+    NoCurrentDeviceError,
+    UnsupportedTorchDeviceError,
+    get_vm_instance,
+)
+from wave_runtime.compat.launchable._device import get_device_from_torch, lookup_device_from_torch
 
 pytestmark = pytest.mark.needs("iree")
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from custom_op_support import LIBRARY, Counted, registered
 
-from wave_runtime.op_reg import (
+from wave_runtime.compat.op_reg import (
     AttrArg,
     CustomOp,
     EmptyOptionalTensorArg,
@@ -17,7 +17,7 @@ from wave_runtime.op_reg import (
     TensorArg,
     TensorListArg,
 )
-from wave_runtime.op_reg._selection import EagerKernelSelection
+from wave_runtime.compat.op_reg._selection import EagerKernelSelection
 
 
 def selection(*args: Any) -> tuple[EagerKernelSelection, CustomOp]:

@@ -13,7 +13,7 @@ from runtime_support import ADD_SIGNATURE, SCALE, blocks
 from support import EXAMPLES, ROOT
 
 import wave_runtime
-from wave_runtime import Launchable
+from wave_runtime.compat.launchable import Launchable
 
 BASICS = EXAMPLES / "binaries" / "basics.hsaco"
 

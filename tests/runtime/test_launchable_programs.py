@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from wave_runtime import Device, Launchable, get_vm_instance, invoke_vm_function
-from wave_runtime._runtime import _program
-from wave_runtime._runtime._device import get_device_from_torch
+from wave_runtime.compat.launchable import Device, Launchable, _program, get_vm_instance, invoke_vm_function
+from wave_runtime.compat.launchable._device import get_device_from_torch
 
 pytestmark = pytest.mark.needs("iree")
 

@@ -8,10 +8,10 @@ from types import ModuleType
 
 import torch
 
-import wave_runtime._runtime as runtime
-from wave_runtime import op_reg
-from wave_runtime._runtime import _device, _errors, _invoke, _launchable, _program
-from wave_runtime.op_reg import _generated, impl_helper
+import wave_runtime.compat.launchable as runtime
+from wave_runtime.compat import op_reg
+from wave_runtime.compat.launchable import _device, _errors, _invoke, _launchable, _program
+from wave_runtime.compat.op_reg import _generated, impl_helper
 
 # Names of iree-turbine's, and of what is renamed in them.
 MODULES = {

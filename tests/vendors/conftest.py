@@ -8,7 +8,7 @@ import pytest
 from requirements import need
 from vendors_support import SCALE
 
-import wave_runtime
+from wave_runtime.compat import vendors
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def compiler() -> None:
 
 
 @pytest.fixture
-def scale(compiler: None) -> wave_runtime.PortableKernel:
+def scale(compiler: None) -> vendors.PortableKernel:
     """b = factor * a."""
     signature = "a: *f32 const, b: *f32, factor: f32, n: i32"
-    return wave_runtime.kernel("scale", amd=SCALE, nvidia=SCALE, signature=signature)
+    return vendors.kernel("scale", amd=SCALE, nvidia=SCALE, signature=signature)

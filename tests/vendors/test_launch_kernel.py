@@ -11,7 +11,8 @@ import pytest
 import torch
 
 import wave_runtime
-from wave_runtime import launch_kernel
+from wave_runtime.compat import vendors
+from wave_runtime.compat.vendors import launch_kernel
 
 SEVERAL = """
 extern "C" __global__ void several(int* a, const short* b, long* c, unsigned* d) {
@@ -25,7 +26,7 @@ extern "C" __global__ void several(int* a, const short* b, long* c, unsigned* d)
 """
 
 
-def test_buffers_come_first_then_scalars(scale: wave_runtime.PortableKernel) -> None:
+def test_buffers_come_first_then_scalars(scale: vendors.PortableKernel) -> None:
     a, b = torch.randn(1000), torch.zeros(1000)
     launch_kernel(scale, [a, b], [3.0, 1000], (4, 1, 1), (256, 1, 1))
     assert torch.equal(b, 3 * a)
@@ -36,7 +37,7 @@ def test_buffers_come_first_then_scalars(scale: wave_runtime.PortableKernel) -> 
 @pytest.mark.usefixtures("compiler")
 def test_the_grid_counts_workgroups_and_all_buffers_are_updated() -> None:
     """Of any element type, with no scalar; three dimensions; it waits, so that the results are there."""
-    kernel = wave_runtime.kernel("several", amd=SEVERAL)
+    kernel = vendors.kernel("several", amd=SEVERAL)
     a = torch.arange(24, dtype=torch.int32)
     b, c = torch.full((24,), 100, dtype=torch.int16), torch.zeros(24, dtype=torch.int64)
     d = torch.zeros(24, dtype=torch.uint32)
@@ -47,16 +48,16 @@ def test_the_grid_counts_workgroups_and_all_buffers_are_updated() -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "path", "bytes", "loaded"])
-def test_source_and_binary(form: str, scale: wave_runtime.PortableKernel, tmp_path: Path) -> None:
+def test_source_and_binary(form: str, scale: vendors.PortableKernel, tmp_path: Path) -> None:
     """One argument for either; there text is for GPUs and a binary for the emulator, and both are always passed."""
     text = scale._recipes["amd"][""].source
     assert isinstance(text, str)
     binary = wave_runtime.compile(text).images["gfx942"]
     (tmp_path / "scale.hip").write_text(text)
-    kernels: dict[str, wave_runtime.PortableKernel | wave_runtime.Kernel] = {
-        "text": wave_runtime.kernel("scale", amd=text),
-        "path": wave_runtime.kernel("scale", amd=tmp_path / "scale.hip"),
-        "bytes": wave_runtime.kernel("scale", amd=binary, signature="*f32 const, *f32, f32, i32"),
+    kernels: dict[str, vendors.PortableKernel | wave_runtime.Kernel] = {
+        "text": vendors.kernel("scale", amd=text),
+        "path": vendors.kernel("scale", amd=tmp_path / "scale.hip"),
+        "bytes": vendors.kernel("scale", amd=binary, signature="*f32 const, *f32, f32, i32"),
         "loaded": wave_runtime.load(binary, signature="*f32 const, *f32, f32, i32")["scale"],
     }
     a, b = torch.randn(1000), torch.zeros(1000)
@@ -65,14 +66,14 @@ def test_source_and_binary(form: str, scale: wave_runtime.PortableKernel, tmp_pa
         assert torch.equal(b, 0.5 * a)
 
 
-def test_the_emulator_has_the_buffers_own_memory(scale: wave_runtime.PortableKernel) -> None:
+def test_the_emulator_has_the_buffers_own_memory(scale: vendors.PortableKernel) -> None:
     """It is not limited to 4 GiB of them, nor to 255 registers; what is past an end is an error at once."""
     a, b = torch.randn(1000), torch.zeros(999)
     with pytest.raises(wave_runtime.KernelFault, match=r"out of bounds.*'b'|'b'.*out of bounds"):
         launch_kernel(scale, [a, b], [1.0, 1000], 4, 256)
 
 
-def test_scalars_keep_their_types(scale: wave_runtime.PortableKernel) -> None:
+def test_scalars_keep_their_types(scale: vendors.PortableKernel) -> None:
     """There all are u32."""
     a, b = torch.randn(10), torch.zeros(10)
     launch_kernel(scale, [a, b], [-0.25, 10], 1, 64)
@@ -83,7 +84,7 @@ def test_scalars_keep_their_types(scale: wave_runtime.PortableKernel) -> None:
         launch_kernel(scale, [a, b.double()], [1.0, 10], 1, 64)
 
 
-def test_vendors_that_are_not_here(scale: wave_runtime.PortableKernel) -> None:
+def test_vendors_that_are_not_here(scale: vendors.PortableKernel) -> None:
     a, b = torch.randn(10), torch.zeros(10)
     absent = {
         "intel": torch.xpu.is_available(),
@@ -92,7 +93,7 @@ def test_vendors_that_are_not_here(scale: wave_runtime.PortableKernel) -> None:
         "amd": torch.cuda.is_available() and bool(torch.version.hip),
     }
     for vendor in (name for name, is_here in absent.items() if not is_here):
-        with pytest.raises(wave_runtime.LaunchError, match=f"launch error: torch .* sees no device of {vendor}"):
+        with pytest.raises(vendors.LaunchError, match=f"launch error: torch .* sees no device of {vendor}"):
             launch_kernel(scale, [a, b], [1.0, 10], 1, 64, vendor=vendor)
     with pytest.raises(ValueError, match="vendor='cpu': expected one of amd, nvidia, intel, apple, emulator"):
         launch_kernel(scale, [a, b], [1.0, 10], 1, 64, vendor="cpu")
@@ -100,19 +101,19 @@ def test_vendors_that_are_not_here(scale: wave_runtime.PortableKernel) -> None:
         launch_kernel(scale, [], [], 1, 64)
 
 
-def test_errors_of_compilers_and_launches(scale: wave_runtime.PortableKernel) -> None:
+def test_errors_of_compilers_and_launches(scale: vendors.PortableKernel) -> None:
     """With the launcher's words before the compiler's own, which there are lost, as a failed launch is."""
-    broken = wave_runtime.kernel("scale", amd="__global__ void scale() { undeclared(); }")
+    broken = vendors.kernel("scale", amd="__global__ void scale() { undeclared(); }")
     a = torch.randn(10)
     text = "(?s)launch error: emulator compilation failed: .*use of undeclared identifier 'undeclared'"
-    with pytest.raises(wave_runtime.LaunchError, match=text):
+    with pytest.raises(vendors.LaunchError, match=text):
         launch_kernel(broken, [a], [], 1, 64)
     needs_grad = torch.randn(10, requires_grad=True)
-    with pytest.raises(wave_runtime.LaunchError, match=r"launch error: emulator kernel execution failed: .*requires"):
+    with pytest.raises(vendors.LaunchError, match=r"launch error: emulator kernel execution failed: .*requires"):
         launch_kernel(scale, [needs_grad, torch.zeros(10)], [1.0, 10], 1, 64)
 
 
-def test_nothing_is_compiled_twice(scale: wave_runtime.PortableKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_compiled_twice(scale: vendors.PortableKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = torch.randn(10), torch.zeros(10)
     launch_kernel(scale, [a, b], [1.0, 10], 1, 64)
     monkeypatch.setattr("wave_runtime._builds.compile", lambda *_, **__: pytest.fail("compiled again"))

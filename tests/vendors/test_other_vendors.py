@@ -16,8 +16,8 @@ import torch
 from requirements import does_not_apply
 
 import wave_runtime
-from wave_runtime._vendors import _apple, _intel
-from wave_runtime._vendors._parameters import Signature
+from wave_runtime.compat.vendors import _apple, _intel
+from wave_runtime.compat.vendors._parameters import Signature
 
 CPU = torch.device("cpu")
 SYCL = """

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from wave_runtime._device import target_of
-from wave_runtime._runtime import _elements
-from wave_runtime._runtime._errors import (
+from wave_runtime.compat.launchable import _elements
+from wave_runtime.compat.launchable._errors import (
     MismatchedDeviceSetClearError,
     NoCurrentDeviceError,
     UnsupportedTorchDeviceError,

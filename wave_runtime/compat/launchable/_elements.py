@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from wave_runtime._runtime._errors import require
+from wave_runtime.compat.launchable._errors import require
 
 # Torch's dtypes with the names that IREE's runtime gives to element types. It has no other dtypes.
 _NAMES = {

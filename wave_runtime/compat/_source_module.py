@@ -92,7 +92,7 @@ class SourceKernel:
         return type(self), (self.__name__, self._recipe)
 
     def __repr__(self) -> str:
-        return f"<wave_runtime.SourceKernel {self.__name__} of {self._recipe.path}>"
+        return f"<SourceKernel {self.__name__} of {self._recipe.path}>"
 
 
 class SourceModule:
@@ -133,7 +133,7 @@ class SourceModule:
         return type(self), (self._recipe,)
 
     def __repr__(self) -> str:
-        return f"<wave_runtime.SourceModule {self._recipe.path}>"
+        return f"<SourceModule {self._recipe.path}>"
 
 
 def module(
@@ -149,7 +149,7 @@ def module(
 ) -> SourceModule:
     """The kernels of a file, compiled for the device of each call's arguments, and again once the file has changed.
 
-    @wave_runtime.module("scale.cpp")
+    @pyhip.module("scale.cpp")
     def scale(a, b, factor, n): ...
 
 

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-from wave_runtime._runtime._errors import require
-from wave_runtime.op_reg._builder import KernelBuilder
+from wave_runtime.compat.launchable._errors import require
+from wave_runtime.compat.op_reg._builder import KernelBuilder
 
 __all__ = ["JinjaTemplateLoader", "StrFormatTemplateLoader", "TemplateLoader", "call_function"]
 

@@ -10,13 +10,19 @@ import torch
 
 from wave_runtime._device import target_for
 from wave_runtime._fork import Lock
-from wave_runtime._runtime import Launchable
-from wave_runtime._runtime._program import jit_loader
-from wave_runtime.op_reg._builder import EagerKernelBuilder
-from wave_runtime.op_reg._descriptors import ArgDescriptor, EmptyOptionalTensorArg, IntArg, TensorArg, TensorListArg
-from wave_runtime.op_reg._selection import EagerKernelSelection
+from wave_runtime.compat.launchable import Launchable
+from wave_runtime.compat.launchable._program import jit_loader
+from wave_runtime.compat.op_reg._builder import EagerKernelBuilder
+from wave_runtime.compat.op_reg._descriptors import (
+    ArgDescriptor,
+    EmptyOptionalTensorArg,
+    IntArg,
+    TensorArg,
+    TensorListArg,
+)
+from wave_runtime.compat.op_reg._selection import EagerKernelSelection
 
-logger = logging.getLogger("wave_runtime.op_reg")
+logger = logging.getLogger("wave_runtime.compat.op_reg")
 
 Launch = Callable[..., object]
 

@@ -9,7 +9,7 @@ import torch
 from wave_runtime import _C
 from wave_runtime._compile import CompileError
 from wave_runtime._kernel import Dims
-from wave_runtime._vendors._kernel import PortableKernel, vendor_of
+from wave_runtime.compat.vendors._kernel import PortableKernel, vendor_of
 
 # By vendor: torch's kind of device, and the interface that the code goes through.
 _VENDORS = {

@@ -15,12 +15,12 @@ from wave_runtime._cache import write_atomically
 from wave_runtime._compile._unit import Compiled
 from wave_runtime._fork import Lock
 from wave_runtime._module import Module
-from wave_runtime._runtime import _program
-from wave_runtime._runtime._device import Device, get_device_from_torch, sha1
-from wave_runtime._runtime._errors import require
-from wave_runtime._runtime._invoke import invoke_vm_function
-from wave_runtime._runtime._kernel_launch import Code, CodeFor, KernelLaunch
 from wave_runtime._tracing import constant_result, not_traced
+from wave_runtime.compat.launchable import _program
+from wave_runtime.compat.launchable._device import Device, get_device_from_torch, sha1
+from wave_runtime.compat.launchable._errors import require
+from wave_runtime.compat.launchable._invoke import invoke_vm_function
+from wave_runtime.compat.launchable._kernel_launch import Code, CodeFor, KernelLaunch
 
 _ENTRY_POINT = "main$async"
 _Results = Callable[..., torch.Tensor | Sequence[torch.Tensor] | None]
@@ -76,7 +76,7 @@ class Launchable:
             results: a function of the arguments that returns the tensors for the kernel to write, one or several;
                 without it the kernel writes to its arguments.
             launch: ``grid``, ``block``, ``shared_memory``, ``arguments``, ``signature`` and ``writes`` of
-                ``wave_runtime.op_reg.KernelLaunch``.
+                ``wave_runtime.compat.op_reg.KernelLaunch``.
 
         Raises:
             OSError, ValueError: the code cannot be read, or the kernel is not in it.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from wave_runtime.op_reg._descriptors import (
+from wave_runtime.compat.op_reg._descriptors import (
     ArgDescriptor,
     AttrArg,
     EmptyOptionalTensorArg,
@@ -18,7 +18,7 @@ from wave_runtime.op_reg._descriptors import (
 )
 
 if TYPE_CHECKING:
-    from wave_runtime.op_reg._custom_op import CustomOp
+    from wave_runtime.compat.op_reg._custom_op import CustomOp
 
 
 class KernelSelection(ABC):

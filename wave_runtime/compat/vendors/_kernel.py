@@ -18,8 +18,8 @@ from wave_runtime._device import target_for
 from wave_runtime._file import Source
 from wave_runtime._kernel import Attributes, Dims, LaunchOptions, Options
 from wave_runtime._module import Writes
-from wave_runtime._vendors import _apple, _intel
-from wave_runtime._vendors._parameters import Signature
+from wave_runtime.compat.vendors import _apple, _intel
+from wave_runtime.compat.vendors._parameters import Signature
 
 Code = Source | Mapping[str, Source]
 _ANY = ""  # what a vendor's code is for that is given without a target
@@ -154,7 +154,7 @@ class PortableKernel:
         return type(self), self._made_of
 
     def __repr__(self) -> str:
-        return f"<wave_runtime.PortableKernel {self.name} for {', '.join(self.vendors)}>"
+        return f"<PortableKernel {self.name} for {', '.join(self.vendors)}>"
 
 
 def kernel(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wave_runtime._runtime._device import Device
-from wave_runtime._runtime._errors import require
+from wave_runtime.compat.launchable._device import Device
+from wave_runtime.compat.launchable._errors import require
 
 
 def _no_timer() -> float:

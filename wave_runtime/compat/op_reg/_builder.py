@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from wave_runtime._runtime._errors import require
-from wave_runtime.op_reg._descriptors import EmptyOptionalTensorArg
-from wave_runtime.op_reg._selection import KernelSelection
+from wave_runtime.compat.launchable._errors import require
+from wave_runtime.compat.op_reg._descriptors import EmptyOptionalTensorArg
+from wave_runtime.compat.op_reg._selection import KernelSelection
 
 
 class KernelBuilder(ABC):

@@ -13,9 +13,9 @@ import torch
 from wave_runtime._fork import Lock
 from wave_runtime._inductor import keep_order
 from wave_runtime._tracing import is_written
-from wave_runtime.op_reg._builder import KernelBuilder
-from wave_runtime.op_reg._generated import Launch, run
-from wave_runtime.op_reg._selection import EagerKernelSelection, KernelSelection
+from wave_runtime.compat.op_reg._builder import KernelBuilder
+from wave_runtime.compat.op_reg._generated import Launch, run
+from wave_runtime.compat.op_reg._selection import EagerKernelSelection, KernelSelection
 
 
 def def_library(ns: str) -> torch.library.Library:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from wave_runtime._compile import CompileError
-from wave_runtime._vendors._parameters import Signature, mark_written
+from wave_runtime.compat.vendors._parameters import Signature, mark_written
 
 # What torch makes of a Python number for a parameter; by default a float of 32 bits and an integer of 64. Unsigned
 # numbers have the bits of signed ones.

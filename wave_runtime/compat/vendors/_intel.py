@@ -17,7 +17,7 @@ import torch
 from wave_runtime._cache import Cache, cache_folder
 from wave_runtime._compile import CompileError
 from wave_runtime._compile._unit import Program, Unit, included, run
-from wave_runtime._vendors._parameters import Signature, mark_written
+from wave_runtime.compat.vendors._parameters import Signature, mark_written
 
 _C_TYPES = {
     "i8": "std::int8_t",

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from wave_runtime._cache import write_atomically
-from wave_runtime._runtime import _elements
-from wave_runtime._runtime._device import Device
-from wave_runtime._runtime._errors import require
+from wave_runtime.compat.launchable import _elements
+from wave_runtime.compat.launchable._device import Device
+from wave_runtime.compat.launchable._errors import require
 
 logger = logging.getLogger("wave_runtime.launchable")
 
