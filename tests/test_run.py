@@ -16,6 +16,7 @@ from support import EXAMPLES, PROBES, LoadKernel
 import wave_runtime
 from wave_runtime import _C, _run
 from wave_runtime.__main__ import main
+from wave_runtime._signature import parse
 
 BASICS = str(EXAMPLES / "binaries" / "basics.hsaco")
 VECTOR_ADD = ["run", BASICS, "vector_add", "--signature", "a: *f32 const, b: *f32 const, c: *f32, n: i32"]
@@ -55,7 +56,7 @@ def test_tensors_from_files_and_to_files(tmp_path: Path) -> None:
     ],
 )
 def test_arguments(text: str, type: str, expected: object) -> None:
-    found = _run.parse_argument(text, _run.Parameter("x", type))
+    found = _run.parse_argument(text, parse(f"x: {type}")[0])
     if isinstance(expected, torch.Tensor):
         assert found.dtype == expected.dtype
         assert torch.equal(found.float(), expected.float())

@@ -12,7 +12,8 @@ import torch
 
 from wave_runtime import _C
 from wave_runtime._module import load
-from wave_runtime._run import Parameter, Result, environment, parameters
+from wave_runtime._run import Result, environment, parameters
+from wave_runtime._signature import Parameter
 
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 
@@ -42,17 +43,17 @@ class _Memory:
 def _value(parameter: Parameter, data: bytes, memory: _Memory) -> Any:
     """A packed argument as the kernel's call takes it."""
     number = int.from_bytes(data, "little")
-    if parameter.type.startswith("*") or parameter.type == "b64":
+    if parameter.is_pointer or parameter.text == "b64":
         tensor = memory.at(number, parameter.dtype or torch.uint8)
         if tensor is not None:
             return tensor
-    if parameter.type.startswith("bytes"):
+    if parameter.type == "bytes":
         return data
-    if parameter.type in _FLOATS:
-        return struct.unpack(_FLOATS[parameter.type], data)[0]
-    if parameter.type == "bf16":
+    if parameter.text in _FLOATS:
+        return struct.unpack(_FLOATS[parameter.text], data)[0]
+    if parameter.text == "bf16":
         return struct.unpack("<f", b"\0\0" + data)[0]
-    return int.from_bytes(data, "little", signed=parameter.type.startswith("i"))
+    return int.from_bytes(data, "little", signed=parameter.text.startswith("i"))
 
 
 def replay(folder: str, variables: Mapping[str, str]) -> Result:

@@ -17,6 +17,7 @@ from wave_runtime import _C
 from wave_runtime._dtypes import DTYPES
 from wave_runtime._files import write_file
 from wave_runtime._module import load
+from wave_runtime._signature import Parameter, parse
 
 
 def _random(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -63,26 +64,9 @@ class Request:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a signature: its name (or its index as text) and type, ``"*f32 const"``."""
-
-    name: str
-    type: str
-
-    @property
-    def dtype(self) -> torch.dtype | None:
-        """Of a pointer's elements, where the signature says it."""
-        return DTYPES.get(self.type.removeprefix("*").removesuffix("const").strip())
-
-
 def parameters(signature: str) -> list[Parameter]:
-    """The parameters of a kernel's signature text."""
-    result = []
-    for index, part in enumerate(signature.split(", ") if signature else []):
-        name, _, type = part.rpartition(": ")
-        result.append(Parameter(name or str(index), type))
-    return result
+    """The parameters of a kernel's signature, those without a name under their index."""
+    return [item._replace(name=item.name or str(index)) for index, item in enumerate(parse(signature))]
 
 
 def parse_argument(text: str, parameter: Parameter) -> Any:
@@ -109,7 +93,7 @@ def parse_argument(text: str, parameter: Parameter) -> Any:
         except ValueError:
             continue
     raise ValueError(
-        f"argument {parameter.name} ({parameter.type}): {text!r} is no number, no .npy or .pt file, and not of the "
+        f"argument {parameter.name} ({parameter.text}): {text!r} is no number, no .npy or .pt file, and not of the "
         f"form zeros:[DTYPE:]SHAPE with {', '.join(MAKERS)}"
     )
 
@@ -119,7 +103,7 @@ def _made(text: str, parameter: Parameter) -> torch.Tensor:
     dtype = DTYPES.get(dtype_name[0]) if dtype_name else parameter.dtype
     if dtype is None or len(dtype_name) > 1:
         raise ValueError(
-            f"argument {parameter.name} ({parameter.type}): {text!r} needs a dtype before the shape: "
+            f"argument {parameter.name} ({parameter.text}): {text!r} needs a dtype before the shape: "
             f"{', '.join(DTYPES)}"
         )
     try:

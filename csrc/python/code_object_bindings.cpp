@@ -245,6 +245,16 @@ bool target_runs_on(const std::string& code, const std::string& device) {
   return Target::parse(code).runs_on(Target::parse(device));
 }
 
+/// [(name, "*f32 const", "f32", whether it is a pointer, whether it is const)]
+py::list parse_signature_text(const std::string& given) {
+  py::list parameters;
+  for (const Parameter& parameter : parse_signature(given, KernelMetadata{}).parameters) {
+    parameters.append(py::make_tuple(parameter.name, parameter.type_text(), name(parameter.type), parameter.is_pointer,
+                                     parameter.is_const));
+  }
+  return parameters;
+}
+
 std::optional<std::string> demangle(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
@@ -261,6 +271,10 @@ void bind_code_object(py::module_& module) {
              "The image for `target`, which is what a driver loads.");
   module.def("images", &images, "data"_a, "target"_a = py::none(),
              "The same as a list: of each translation unit the one for `target`, or all without a target.");
+  module.def(
+      "parse_signature", &parse_signature_text, "text"_a,
+      "The parameters of a signature: name, type as in the text, type of a value or of what a pointer points to, "
+      "whether it is a pointer, whether it is const.");
   module.def("demangle", &demangle, "name"_a, "A C++ symbol as in the source, with its parameters' types; or None.");
   module.def("line_table", &line_table, "data"_a, "The source lines of an ELF image's instructions, by address.");
   module.def("image_for", &image_for, "data"_a, "device"_a,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,23 +10,7 @@ from typing import Any
 import torch
 
 from wave_runtime._dtypes import COMMON
-
-_PARAMETER = re.compile(r"^(?:(?P<name>\w+)\s*:\s*)?(?P<pointer>\*)?\s*(?P<type>\w*?)\s*(?P<const>\bconst)?$")
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One of a kernel's.
-
-    Attributes:
-        name: "" where the signature has none.
-        type: "f32", of what a pointer points to, too.
-    """
-
-    name: str
-    type: str
-    is_pointer: bool
-    is_const: bool
+from wave_runtime._signature import Parameter, parse
 
 
 @dataclass(frozen=True)
@@ -41,17 +24,16 @@ class Signature:
     @staticmethod
     def parse(kernel: str, text: str) -> Signature:
         """A signature as ``load`` takes it, of tensors and numbers. Raises ValueError."""
-        parameters = []
-        for part in filter(None, map(str.strip, text.split(","))):
-            found = _PARAMETER.match(part)
-            if found is None or found["type"] not in COMMON or (found["const"] and not found["pointer"]):
+        try:
+            parameters = parse(text)
+        except ValueError as error:
+            raise ValueError(f"kernel '{kernel}': {error}") from error
+        for parameter in parameters:
+            if parameter.type not in COMMON:
                 raise ValueError(
-                    f"kernel '{kernel}': signature '{text}': '{part}' is none of *TYPE, *TYPE const and TYPE, with "
-                    f"TYPE one of {', '.join(COMMON)}"
+                    f"kernel '{kernel}': signature '{text}': '{parameter.text}' is for AMD and NVIDIA alone; those of "
+                    f"Intel and Apple take *TYPE, *TYPE const and TYPE, with TYPE one of {', '.join(COMMON)}"
                 )
-            parameters.append(
-                Parameter(found["name"] or "", found["type"], bool(found["pointer"]), bool(found["const"]))
-            )
         return Signature(kernel, text, tuple(parameters))
 
     def check(self, arguments: Sequence[Any], device: torch.device) -> list[Any]:
