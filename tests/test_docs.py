@@ -1,7 +1,8 @@
-"""The documentation's Python examples run, each page's in one process."""
+"""The documentation: its Python examples run, each page's in one process; links lead somewhere; nothing is left out."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -12,6 +13,9 @@ import pytest
 from ranks import free_port
 from requirements import need
 from support import ROOT
+
+import wave_runtime
+from wave_runtime import compat
 
 NEEDS_CLANG = pytest.mark.needs("clang")
 
@@ -59,3 +63,49 @@ def expect_error(line: re.Match[str]) -> str:
         f"try:\n    {line[1]}\nexcept Exception as error:\n    assert type(error).__name__ == '{line[2]}', error\n"
         "else:\n    raise AssertionError('nothing was raised')"
     )
+
+
+ALL_PAGES = sorted(path.relative_to(ROOT) for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")))
+
+
+def anchors(page: Path) -> set[str]:
+    """What a page's headings are called in links."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=str)
+def test_links(page: Path) -> None:
+    text = re.sub(r"^```.*?^```|`[^`\n]+`", "", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        file = (ROOT / page).parent / name if name else ROOT / page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+def test_the_index_lists_all_pages() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert set(re.findall(r"^\| \[([\w.]+)\]\(\1\) \|", index, re.MULTILINE)) == pages
+
+
+def test_the_reference_is_current() -> None:
+    """`python tools/generate_api.py` makes it so."""
+    spec = importlib.util.spec_from_file_location("generate_api", ROOT / "tools" / "generate_api.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate_api = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate_api)
+    assert generate_api.PAGE.read_text() == generate_api.page()
+
+
+def test_the_reference_has_all_public_names() -> None:
+    found = set(re.findall(r"^### `(\w+)`$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE))
+    names = set(wave_runtime.__all__).union(*(getattr(compat, name).__all__ for name in compat.__all__))
+    others = {"hooks", "__version__", "ALL_CUSTOM_OP_REGS", "jit", "JIT"}  # a module, constants, PyHIP's own
+    assert names - found == others
+    assert found - names == {"LaunchEvent", "LaunchHook", "launch_hook", "WaveFunction", "enable_cpu"}

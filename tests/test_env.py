@@ -46,6 +46,10 @@ def test_versions_and_the_emulator() -> None:
     assert emulator["error"] is None
     assert [device["target"] for device in emulator["devices"]] == ["gfx942"]
     assert found["loaded"] == []
+    assert [(name, item["available"]) for name, item in found["experimental"].items()] == [
+        ("intel", torch.xpu.is_available()),
+        ("apple", torch.mps.is_available()),
+    ]
     assert found["variables"] == {}
 
 
@@ -58,6 +62,7 @@ def test_why_a_driver_is_not_available() -> None:
     text = env(WAVE_RUNTIME_LIBHIP=missing)
     assert re.search(rf"(?m)^  hip +not available: .*{missing}", text, re.DOTALL)
     assert f"WAVE_RUNTIME_LIBHIP={missing}" in text
+    assert re.search(r"(?m)^experimental: has never run .*\n  intel +SYCL.*\n  apple +Metal", text)
 
 
 def test_hip_on_the_emulator() -> None:

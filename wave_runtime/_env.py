@@ -45,13 +45,20 @@ VARIABLES = {
     "WAVE_RUNTIME_EMULATOR_DEVICES": "devices of the HIP library that runs on the emulator",
 }
 
+# Vendors whose GPUs nothing has run on: for each torch's kind of device, and how its kernels get there.
+EXPERIMENTAL = {
+    "intel": ("xpu", "SYCL, compiled by icpx, on torch's queue"),
+    "apple": ("mps", "Metal, compiled by torch.mps.compile_shader"),
+}
+
 
 def describe() -> dict[str, Any]:
     """Versions, drivers and their devices, and the environment. Opens the drivers' libraries.
 
     Returns:
         ``versions``; ``drivers``, for each of hip, cuda and emulator ``library``, ``devices`` and ``error``;
-        ``used``, the drivers of CPU and GPU tensors; ``variables``, those that are set; ``loaded`` code objects.
+        ``used``, the drivers of CPU and GPU tensors; ``experimental``, for intel and apple ``how`` and whether torch
+        sees such a GPU as ``available``; ``variables``, those that are set; ``loaded`` code objects.
     """
     host, gpu = _C.drivers()
     return {
@@ -65,6 +72,10 @@ def describe() -> dict[str, Any]:
         },
         "drivers": {name: {"library": None, **_C.describe_driver(name)} for name in ("hip", "cuda", "emulator")},
         "used": {"cpu": host, "gpu": gpu},
+        "experimental": {
+            vendor: {"how": how, "available": getattr(torch, kind).is_available()}
+            for vendor, (kind, how) in EXPERIMENTAL.items()
+        },
         "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
         "loaded": _C.loaded(),
     }
@@ -90,7 +101,12 @@ def render(description: dict[str, Any]) -> str:
     for name, driver in description["drivers"].items():
         lines += _driver_lines(name, driver)
     used = description["used"]
-    lines += [f"  CPU tensors are launched by {used['cpu']}, GPU tensors by {used['gpu']}", "", "environment"]
+    lines += [f"  CPU tensors are launched by {used['cpu']}, GPU tensors by {used['gpu']}", ""]
+    lines += ["experimental: has never run on a GPU of this vendor"]
+    for vendor, item in description["experimental"].items():
+        seen = "torch sees such a GPU here" if item["available"] else "torch sees no such GPU here"
+        lines.append(f"  {vendor:9}  {item['how']}; {seen}")
+    lines += ["", "environment"]
     lines += [f"  {name}={value}" for name, value in description["variables"].items()]
     unset = [name for name in VARIABLES if name not in description["variables"]]
     lines += [f"  {name:29}  not set ({VARIABLES[name]})" for name in unset]

@@ -1,4 +1,7 @@
-"""Metal on Apple's GPUs, by torch.mps.compile_shader. It has never run: there was no such machine."""
+"""Metal on Apple's GPUs, by torch.mps.compile_shader.
+
+Experimental: it has never run on such a GPU.
+"""
 
 from __future__ import annotations
 

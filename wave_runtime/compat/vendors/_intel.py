@@ -1,4 +1,7 @@
-"""SYCL on Intel's GPUs, compiled by icpx to a library that launches on torch's queue. It has never run on one."""
+"""SYCL on Intel's GPUs, compiled by icpx to a library that launches on torch's queue.
+
+Experimental: it has never run on such a GPU.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from typing_extensions import Unpack
 
-from wave_runtime import _C
+from wave_runtime import _C, _torch
 from wave_runtime._builds import Builds, Recipe, device_of
 from wave_runtime._compile import LANGUAGES, Language, is_text
 from wave_runtime._device import target_for
@@ -28,6 +28,8 @@ _LANGUAGE: dict[str, Language] = {"amd": "hip", "nvidia": "cuda"}
 
 class PortableKernel:
     """A kernel that has code for several vendors. Made by :func:`kernel`.
+
+    Launches on Intel's and Apple's GPUs are experimental: they have never run on one.
 
     Attributes:
         name: the kernel's, in all of its sources.
@@ -98,7 +100,7 @@ class PortableKernel:
         codes = [_C.CodeObject(image) for image in dict.fromkeys(images)]
         return _C.make_kernel(codes, first.name, first.signature, None, first.strides, first.strict)
 
-    def as_operator(self, name: str, **options: Unpack[Options]) -> torch._ops.OpOverload:
+    def as_operator(self, name: str, **options: Unpack[Options]) -> _torch.OpOverload:
         """Define an operator of this kernel alone: see :meth:`Kernel.as_operator`."""
         return self.combined().as_operator(name, **options)
 
@@ -180,10 +182,10 @@ def kernel(
         amd, nvidia: a path to a source or a binary, a source's text, or a binary's bytes, as :func:`compile` and
             :func:`load` take them; or such by target, ``{"gfx942": ..., "gfx90a": ...}``. CPU tensors take AMD's for
             gfx942.
-        intel: SYCL, as a path or text, with a function ``void NAME(sycl::nd_item<3> item, ...)``, for tensors on
-            ``"xpu"``. Never run on Intel's hardware.
-        apple: Metal, as a path or text, whose kernel takes what the signature says as buffers 0, 1, ..., for tensors on
-            ``"mps"``. Never run.
+        intel: experimental: it has never run on a GPU of Intel's. SYCL, as a path or text, with a function
+            ``void NAME(sycl::nd_item<3> item, ...)``, for tensors on ``"xpu"``.
+        apple: experimental: it has never run on a GPU of Apple's. Metal, as a path or text, whose kernel takes what the
+            signature says as buffers 0, 1, ..., for tensors on ``"mps"``.
         signature: what the kernel takes, of whatever vendor. For HIP C++ the compiler knows it; Intel's and Apple's
             codes need it, and so do NVIDIA's for all that :func:`load` needs it for.
         writes, strides, strict: as for :func:`load`.

@@ -42,7 +42,7 @@ def launch_kernel(
         grid: workgroups, in one to three dimensions.
         workgroup: work-items of one.
         vendor: "amd", "nvidia", "intel", "apple" or "emulator", to which buffers that lie elsewhere are copied, and
-            back afterwards; by default that of the buffers' device.
+            back afterwards; by default that of the buffers' device. "intel" and "apple" are experimental.
 
     Raises:
         TypeError, ValueError: an argument does not fit, or there is no such vendor.
