@@ -55,6 +55,48 @@ def test_libraries_must_fit_the_torch(before: str, error: str) -> None:
     assert re.match(rf"wave_runtime {error}.* False$", python(REFUSED.format(before=before)))
 
 
+OTHER_TORCH = """
+import sys, types, warnings, torch
+torch.__version__ = {version!r}
+sys.modules["wave_runtime._built_for"] = types.SimpleNamespace(TORCH={version!r})
+{before}
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    try:
+        import wave_runtime
+    except ImportError as error:
+        print(error)
+print(*(warning.message for warning in caught if "wave_runtime" in str(warning.message)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "before", "text"),
+    [
+        ("2.9.1", "", r"supports torch 2\.10 to 2\.\d\d, and torch 2\.9\.1 is installed"),
+        (
+            "2.12.0",
+            "import torch._functorch.utils as utils\n"
+            "del torch._C._any_requires_grad, utils.enable_single_level_autograd_function",
+            r"Torch 2\.12\.0, which is installed, lacks torch\._functorch\.utils\.enable_single_level_autograd_function"
+            r", which is for derivatives of operators; and torch\._C\._any_requires_grad, which is for operators w",
+        ),
+        ("2.99.0", "", r"has been tried with torch 2\.10 to 2\.\d\d; torch 2\.99\.0 is newer"),
+        ("2.10.0+rocm7", "", "^$"),
+    ],
+    ids=["too old", "a name is gone", "newer", "supported"],
+)
+def test_torch_must_be_supported(version: str, before: str, text: str) -> None:
+    assert re.search(text, python(OTHER_TORCH.format(version=version, before=before)))
+
+
+def test_supported_releases_are_stated() -> None:
+    first, last = wave_runtime._torch.SUPPORTED
+    readme = (PACKAGE.parent / "README.md").read_text()
+    assert f"torch {first} to {last}" in readme
+    assert f'"torch>={first}"' in (PACKAGE.parent / "setup.py").read_text()
+
+
 RELOADS = """
 import importlib, sys, torch, wave_runtime
 {before}

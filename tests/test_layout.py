@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -64,3 +66,58 @@ def test_tests_are_skipped_in_one_place() -> None:
     skip = re.compile(r"\b(pytest|unittest)\.(skip|importorskip|SkipTest)|\bmark\.skip|\bskip(if|_test)?\(")
     users = [str(p.relative_to(TESTS)) for p in sorted(TESTS.rglob("*.py")) if skip.search(p.read_text())]
     assert users == ["requirements.py"]
+
+
+# What torch has beside its public interface that looks public, or is asked of objects rather than modules.
+OF_OBJECTS = {"python_key_table", "py_impl", "redispatch", "_destroy", "_op_dispatcher", "_schema", "_fw_grad"}
+
+
+def private_names_of_torch(source: str) -> Iterator[str]:
+    """What is imported from torch, or reached in it, that begins with an underscore."""
+    modules: set[str] = {"torch"}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.startswith("torch.") and "._" in name.name)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "torch":
+            names = [f"{node.module}.{name.name}" for name in node.names]
+            modules.update(name.asname or name.name for name in node.names)
+            yield from (name for name in names if "._" in name)
+        elif isinstance(node, ast.Attribute):
+            parts = ast.unparse(node).split(".")
+            is_private = parts[0] in modules and node.attr.startswith("_") and not node.attr.startswith("__")
+            if is_private or node.attr in OF_OBJECTS - {"_schema" if parts[-2:-1] == ["self"] else ""}:
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and re.match(r"torch\._\w", node.value):
+            yield node.value
+
+
+def test_private_names_of_torch_are_in_one_place() -> None:
+    """So that one module says what is missing where torch has changed."""
+    package = TESTS.parent / "wave_runtime"
+    found = {
+        str(path.relative_to(package)): names
+        for path in sorted(package.rglob("*.py"))
+        if (names := sorted(set(private_names_of_torch(path.read_text()))))
+    }
+    assert list(found) == ["_torch.py"], {name: names for name, names in found.items() if name != "_torch.py"}
+
+
+def test_private_names_are_found() -> None:
+    source = """
+import torch, torch._dynamo, torch.utils.data
+from torch._ops import OpOverload
+from torch.autograd import forward_ad
+from wave_runtime import _torch
+sys.modules["torch._inductor"], _torch.schema(op), torch.__version__, torch.library.Library
+torch._C._any_requires_grad, forward_ad._current_level, op._schema, self._schema, op.redispatch
+"""
+    assert sorted(set(private_names_of_torch(source))) == [
+        "forward_ad._current_level",
+        "op._schema",
+        "op.redispatch",
+        "torch._C",
+        "torch._C._any_requires_grad",
+        "torch._dynamo",
+        "torch._inductor",
+        "torch._ops.OpOverload",
+    ]

@@ -13,9 +13,11 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-import torch as _torch  # noqa: F401  first: the extension links against its libraries
+# The first imports torch, whose libraries the extension links against, and raises where ours were built for another;
+# the second raises where this package does not know the torch that is here.
+from wave_runtime import _abi as _abi
+from wave_runtime import _torch as _torch  # isort: split
 
-from wave_runtime import _abi as _abi  # raises where the libraries were built for another torch
 from wave_runtime import _kernel as _kernel  # says how torch.compile traces a call
 from wave_runtime import hooks
 from wave_runtime._C import (

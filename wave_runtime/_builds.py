@@ -21,7 +21,7 @@ from wave_runtime._device import target_for
 from wave_runtime._file import Source, open_images
 from wave_runtime._fork import Lock
 from wave_runtime._module import Module, Writes
-from wave_runtime._tracing import constant_result
+from wave_runtime._torch import constant_result
 
 Variant = tuple[tuple[str, Any], ...]  # macros, sorted by name
 

@@ -6,7 +6,7 @@ import functools
 
 import torch
 
-from wave_runtime._tracing import constant_result
+from wave_runtime._torch import constant_result
 
 EMULATED = "gfx942"
 

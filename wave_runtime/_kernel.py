@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, TypedDict
 import torch
 from typing_extensions import Unpack
 
-from wave_runtime import _C
+from wave_runtime import _C, _torch
 from wave_runtime._export import embed_in_packages, launch_embedded
 from wave_runtime._inductor import keep_order
-from wave_runtime._tracing import constant_result, is_exporting
+from wave_runtime._torch import constant_result
+from wave_runtime._tracing import is_exporting
 
 Dims = int | Sequence[int]
 
@@ -240,12 +241,12 @@ def infer_writes(self: _C.Kernel, *args: Any, **options: Any) -> Accesses:
     )
 
 
-def as_operator(self: _C.Kernel, name: str, **options: Any) -> torch._ops.OpOverload:
+def as_operator(self: _C.Kernel, name: str, **options: Any) -> _torch.OpOverload:
     """Define an operator of this kernel alone. See ``_C.pyi``."""
     self._define_operator(name, **options)
     namespace, _, short_name = name.partition("::")
-    overload: torch._ops.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
-    names = [argument.name for argument in overload._schema.arguments]
+    overload: _torch.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
+    names = [argument.name for argument in _torch.schema(overload).arguments]
 
     def launch(*args: Any, **keywords: Any) -> None:
         given = {"grid_y": 1, "grid_z": 1, **dict(zip(names, args, strict=False)), **keywords}
@@ -263,4 +264,4 @@ def _refuse_script(self: _C.Kernel) -> None:
 _C.define_call(_C.Kernel, call_operator)
 _C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
 _C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]
-_C.Kernel._torchscript_modifier = property(_refuse_script)  # type: ignore[attr-defined]  # what torch.jit.script asks
+_torch.set_script_rule(_C.Kernel, _refuse_script)

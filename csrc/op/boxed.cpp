@@ -1,6 +1,7 @@
 #include "op/boxed.h"
 
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 
 #include "op/call.h"
 #include "op/torch_errors.h"
@@ -48,7 +49,7 @@ struct SendAutograd : c10::OperatorKernel {
 
   void operator()(const OperatorHandle& handle, DispatchKeySet keys, Stack* stack) {
     const bool grad_mode = c10::GradMode::is_enabled();
-    bool is_seen = false;
+    bool is_seen = c10::impl::TorchDispatchModeTLS::any_modes_set();  // tracers: their graphs get the fingerprint
     positions->for_each_tensor(*stack, [&](size_t, const at::Tensor& tensor) {
       is_seen |= is_fake(tensor) || (grad_mode && tensor.requires_grad()) || tensor._fw_grad(0).defined();
     });

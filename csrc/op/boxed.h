@@ -46,8 +46,8 @@ torch::CppFunction mark_written_kernel(const SharedPositions& positions);
 /// For the key Autograd: raises where a launch would cut the autograd graph.
 torch::CppFunction check_autograd_kernel(const SharedPositions& positions);
 
-/// For the key Autograd: sends calls that autograd must see, and those with tensor subclasses, to another operator with
-/// the same schema.
+/// For the key Autograd: sends calls that autograd must see, and those in modes or with tensor subclasses, to another
+/// operator with the same schema.
 torch::CppFunction send_autograd_kernel(const SharedPositions& positions, const c10::OperatorHandle& other);
 
 /// A boxed kernel that is an object.

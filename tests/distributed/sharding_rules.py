@@ -105,11 +105,12 @@ def check_defaults(mesh: DeviceMesh) -> None:
 
 
 def check_compiled(mesh: DeviceMesh) -> None:
-    compiled = torch.compile(lambda x, y: add(x, y) * 2, backend="aot_eager", fullgraph=True)
-    a, b = torch.randn(8, 4), torch.randn(8, 4)
-    c = compiled(distribute_tensor(a, mesh, [Shard(0)]), distribute_tensor(b, mesh, [R]))
-    assert c.placements == (Shard(0),)
-    assert torch.equal(c.full_tensor(), (a + b) * 2)
+    for call in (add, torch.ops.rules.scaled_add):
+        compiled = torch.compile(lambda x, y, call=call: call(x, y) * 2, backend="aot_eager", fullgraph=True)
+        a, b = torch.randn(8, 4), torch.randn(8, 4)
+        c = compiled(distribute_tensor(a, mesh, [Shard(0)]), distribute_tensor(b, mesh, [R]))
+        assert c.placements == (Shard(0),)
+        assert torch.equal(c.full_tensor(), (a + b) * 2)
 
 
 def check_written_tensors(mesh: DeviceMesh) -> None:

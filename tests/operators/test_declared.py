@@ -32,24 +32,24 @@ add_out = wave_runtime.define_op("wave_test::declared_add_out", vector_add, argu
 def test_result_and_schema() -> None:
     for shape in ((500,), (20, 30), (), (2, 3, 4)):
         a, b = torch.randn(shape), torch.randn(shape)
-        for result in (add(a, b), add(a, b=b), add.overload(a, b, fingerprint=add.fingerprint)):
+        for result in (add(a, b), add(a, b=b), add.overload(a, b)):
             assert torch.equal(result, a + b)
     assert isinstance(add, wave_runtime.Operator)
-    assert str(add.overload._schema) == "wave_test::declared_add(Tensor a, Tensor b, *, str fingerprint) -> Tensor"
-    torch.library.opcheck(add.overload, (a, b), {"fingerprint": add.fingerprint})
+    assert str(add.overload._schema) == 'wave_test::declared_add(Tensor a, Tensor b, *, str fingerprint="") -> Tensor'
+    torch.library.opcheck(add.overload, (a, b))
 
 
 def test_written_inputs() -> None:
-    schema = "wave_test::declared_add_out(Tensor a, Tensor b, Tensor(a2!) c, *, str fingerprint) -> ()"
+    schema = 'wave_test::declared_add_out(Tensor a, Tensor b, Tensor(a2!) c, *, str fingerprint="") -> ()'
     assert str(add_out.overload._schema) == schema
     a, b, c = torch.randn(500), torch.randn(500), torch.zeros(500)
-    for version, call in enumerate((add_out, lambda *args: add_out.overload(*args, fingerprint="")), start=1):
+    for version, call in enumerate((add_out, add_out.overload), start=1):
         c.detach().zero_()
         before = c._version
         assert call(a, b, c) is None
         assert torch.equal(c, a + b), version
         assert c._version == before + 1
-    torch.library.opcheck(add_out.overload, (a, b, c), {"fingerprint": add_out.fingerprint})
+    torch.library.opcheck(add_out.overload, (a, b, c))
     with pytest.raises(
         ValueError, match=r"operator 'wave_test::declared_add_out': .* shares memory with argument 0 'a'"
     ):
@@ -106,7 +106,7 @@ def test_scalars_and_computed_arguments_of_every_type(language: LoadKernel) -> N
         grid=1,
         block=1,
     )
-    schema = "(SymInt u8, SymInt i16, SymInt i32, SymInt u32, SymInt u64, SymInt flag, Tensor x, *, str fingerprint)"
+    schema = '(SymInt u8, SymInt i16, SymInt i32, SymInt u32, SymInt u64, SymInt flag, Tensor x, *, str fingerprint="")'
     assert schema in str(store.overload._schema)
     x = torch.zeros(3, 7)
     expected = struct.pack(
@@ -131,7 +131,9 @@ def test_defaults(language: LoadKernel) -> None:
         grid=1,
         block=1,
     )
-    schema = "wave_test::defaults(Tensor(a0!) x, float single, float twice=0.25, SymInt n=5, *, str fingerprint) -> ()"
+    schema = (
+        'wave_test::defaults(Tensor(a0!) x, float single, float twice=0.25, SymInt n=5, *, str fingerprint="") -> ()'
+    )
     assert str(op.overload._schema) == schema
     for args, keywords, expected in (
         ((1.5,), {}, (1.5, 0.25, 5)),
@@ -190,7 +192,7 @@ def test_several_results() -> None:
     expected = a.topk(2, dim=1)
     assert torch.equal(values, expected.values)
     assert torch.equal(indices, expected.indices.int())
-    torch.library.opcheck(topk.overload, (a,), {"fingerprint": topk.fingerprint})
+    torch.library.opcheck(topk.overload, (a,))
 
 
 def test_zeros() -> None:
@@ -209,17 +211,16 @@ def test_zeros() -> None:
 
 def test_calls_run_no_python() -> None:
     a, b = torch.randn(500), torch.randn(500)
-    fingerprint = add.fingerprint
     frames: list[str] = []
 
     def note(frame: Any, event: str, argument: object) -> None:
         if event == "call" and "wave_runtime" in frame.f_code.co_filename:
             frames.append(frame.f_code.co_qualname if sys.version_info >= (3, 11) else frame.f_code.co_name)
 
-    add.overload(a, b, fingerprint=fingerprint)
+    add.overload(a, b)
     sys.setprofile(note)
     try:
-        add.overload(a, b, fingerprint=fingerprint)
+        add.overload(a, b)
     finally:
         sys.setprofile(None)
     assert frames == []
@@ -272,14 +273,14 @@ def test_defined_again(recwarn: pytest.WarningsRecorder) -> None:
         for output in (lambda a: a.new_zeros(a.shape), lambda a: a.new_zeros(*a.shape, 2))
     ]
     a = torch.randn(6)
-    assert torch.ops.wave_test.declared_again(a, a, fingerprint="").shape == (6, 2)
+    assert torch.ops.wave_test.declared_again(a, a).shape == (6, 2)
     assert ops[0].fingerprint != ops[1].fingerprint
 
     @wave_runtime.define_op("wave_test::declared_again")
     def decorated(a: Tensor) -> Tensor:
         return a + 1
 
-    assert torch.equal(torch.ops.wave_test.declared_again(a, fingerprint=""), a + 1)
+    assert torch.equal(torch.ops.wave_test.declared_again(a), a + 1)
 
 
 def call_errors() -> list[Any]:

@@ -12,7 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
-from operators_support import add, basics, matmul, matmul_naive, vector_add
+from operators_support import BINARIES, add, basics, matmul, matmul_naive, vector_add
 from support import ROOT
 from torch import Tensor
 
@@ -137,44 +137,73 @@ import sys, torch, wave_runtime
 from torch import Tensor
 from torch._dynamo.utils import counters
 
-name, factor = sys.argv[1], int(sys.argv[2])
-signature = "*f32 const, *f32 const, *f32, i32"
-kernel = wave_runtime.load("examples/kernels/binaries/basics.hsaco", signature={name: signature})[name]
+binary, factor = sys.argv[1], int(sys.argv[2])
+kernel = wave_runtime.load(binary, signature={"vector_add": "*f32 const, *f32 const, *f32, i32"})["vector_add"]
 
 @wave_runtime.define_op("wave_test::cached")
 def cached(a: Tensor, b: Tensor) -> Tensor:
     c = a.new_empty(16 * factor, 16)
-    kernel(a, b, c[:16], 16, grid=1, block=(16, 16))
+    kernel(a, b, c[:16], 256, grid=1, block=256)
     return c
 
 @cached.register_backward
 def _(grad, a, b):
-    return grad[:16] * factor, None
+    of_a = torch.empty_like(a)
+    kernel(grad[:16].contiguous() * factor, torch.ones_like(a), of_a, 256, grid=1, block=256)
+    return of_a, None
 
-a, b = torch.ones(16, 16, requires_grad=True), torch.ones(16, 16)
-for _ in range(2):
-    torch._dynamo.reset()
-    a.grad = None
-    result = torch.compile(lambda a, b: cached(a, b), fullgraph=True)(a, b)
-    result.sum().backward()
-    hits = counters["aot_autograd"]["autograd_cache_hit"]
-    print(cached.fingerprint, result[0, 0].item(), len(result), a.grad[0, 0].item(), hits)
+ways = {
+    "object": lambda a, b: cached(a, b),
+    "packet": lambda a, b: torch.ops.wave_test.cached(a, b),
+    "overload": lambda a, b: torch.ops.wave_test.cached.default(a, b),
+}
+for way, call in ways.items():
+    a, b = torch.full((16, 16), 3.0, requires_grad=True), torch.ones(16, 16)
+    before = counters["aot_autograd"]["autograd_cache_hit"]
+    result = torch.compile(call, fullgraph=True)(a, b)
+    result[:16].sum().backward()
+    hits = counters["aot_autograd"]["autograd_cache_hit"] - before
+    print(way, result[0, 0].item(), len(result), a.grad[0, 0].item(), hits)
+print(cached.fingerprint)
 """
 
 
-def test_no_cache_serves_another_definition(tmp_path: Path) -> None:
-    """What is compiled again comes from the cache, but not for another kernel, body and backward."""
+def subtracting(binary: bytes) -> bytes:
+    """The file with the addition of vector_add made a subtraction."""
+    add, subtract = bytes.fromhex("060f0402"), bytes.fromhex("060f0404")  # v_add_f32 and v_sub_f32 of v2, v6, v7
+    assert binary.count(add) == 1
+    return binary.replace(add, subtract)
 
-    def run(kernel: str, factor: int) -> list[list[str]]:
-        command = [sys.executable, "-c", PROGRAM, kernel, str(factor)]
-        environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+
+def test_no_cache_serves_another_definition(tmp_path: Path) -> None:
+    """What is compiled again comes from the cache, but not for another kernel, body and backward, however it is called.
+
+    Of the ways to call an operator two are those of any operator of torch's, in which users pass no fingerprint.
+    """
+    binary = tmp_path / "kernels.hsaco"
+
+    def run(factor: int) -> tuple[list[str], str]:
+        command = [sys.executable, "-c", PROGRAM, str(binary), str(factor)]
+        environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        return [line.split() for line in done.stdout.splitlines()]
+        *lines, fingerprint = done.stdout.splitlines()
+        return lines, fingerprint
 
-    (first, *results), (same, *results_again) = run("vector_add", 1)
-    assert results == ["2.0", "16", "1.0", "0"]
-    assert results_again == ["2.0", "16", "1.0", "1"]
-    (other, *results), _ = run("matmul_naive", 3)
-    assert results == ["16.0", "48", "3.0", "0"]
-    assert first == same != other
+    def lines(result: str, hits: int) -> list[str]:
+        """The graph of the object's call is that of the overload's, so that the latter is always found."""
+        return [f"object {result} {hits}", f"packet {result} {hits}", f"overload {result} 1"]
+
+    code = (BINARIES / "basics.hsaco").read_bytes()
+    binary.write_bytes(code)
+    found, first = run(1)
+    assert found == lines("4.0 16 2.0", hits=0)
+    found, same = run(1)
+    assert found == lines("4.0 16 2.0", hits=1)
+    binary.write_bytes(subtracting(code))
+    found, other = run(1)
+    assert found == lines("2.0 16 0.0", hits=0)
+    found, another = run(3)
+    assert found == lines("2.0 48 2.0", hits=0)
+    assert first == same
+    assert len({first, other, another}) == 3

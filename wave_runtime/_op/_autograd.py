@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
-from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
-from torch.autograd.function import _SingleLevelFunction
 
+from wave_runtime import _torch
 from wave_runtime._op._schema import tensors_in
 
 Backward = Callable[..., Any]
@@ -48,7 +46,7 @@ class Call:
     """A call of an operator on its way through autograd.Function."""
 
     def __init__(
-        self, overload: torch._ops.OpOverload, arguments: Sequence[Any], keywords: dict[str, Any], fingerprint: str
+        self, overload: _torch.OpOverload, arguments: Sequence[Any], keywords: dict[str, Any], fingerprint: str
     ) -> None:
         self.overload = overload
         self.keywords = keywords
@@ -58,25 +56,15 @@ class Call:
 
     def run(self, flat: Sequence[Any]) -> tuple[torch.Tensor, ...]:
         """Call the operator below autograd. Its results, those in lists included, as one tuple."""
-        with torch._C._AutoDispatchBelowAutograd(), outer_transforms_differentiate():
+        with _torch.below_autograd_in_forward():
             arguments = unflatten(flat, self.layouts)
             result = self.overload(*arguments, **self.keywords, fingerprint=self.fingerprint)
         results, self.result_layout = flatten(result if isinstance(result, tuple) else (result,))
         return tuple(results)
 
 
-@contextmanager
-def outer_transforms_differentiate() -> Iterator[None]:
-    """autograd.Function switches gradients off for its forward; functorch's further transforms want theirs there."""
-    if torch._C._are_functorch_transforms_active():
-        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
-            yield
-    else:
-        yield
-
-
 def make_rule(
-    name: str, overload: torch._ops.OpOverload, backward: Backward, setup_context: SetupContext | None
+    name: str, overload: _torch.OpOverload, backward: Backward, setup_context: SetupContext | None
 ) -> Callable[..., Any]:
     """What runs for the key Autograd. The user's functions see the arguments without the fingerprint."""
 
@@ -104,7 +92,7 @@ def make_rule(
         return None, *flat_gradients
 
     # Of one level of functorch's, where the dispatcher is by now; autograd.Function would begin with all of them anew.
-    class Rule(_SingleLevelFunction):
+    class Rule(_torch.SingleLevelFunction):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, call: Call, *flat: Any) -> tuple[torch.Tensor, ...]:
             output = call.run(flat)
@@ -115,8 +103,8 @@ def make_rule(
 
     def rule(arguments: Sequence[Any], keywords: dict[str, Any], fingerprint: str) -> Any:
         call = Call(overload, arguments, keywords, fingerprint)
-        with enable_single_level_autograd_function():
-            results: tuple[torch.Tensor, ...] = Rule.apply(call, *call.flat)  # type: ignore[attr-defined]
+        with _torch.enable_single_level():
+            results: tuple[torch.Tensor, ...] = Rule.apply(call, *call.flat)
         return one_or_all(call, results)
 
     return rule
@@ -156,19 +144,9 @@ def no_derivative(name: str) -> Backward:
     return backward
 
 
-def in_backward() -> bool:
-    """Whether autograd is computing gradients on this thread."""
-    return torch._C._current_graph_task_id() != -1
-
-
 def requires_grad(arguments: Sequence[Any]) -> bool:
     """Whether autograd wants a derivative of a call with these arguments."""
-    return torch.is_grad_enabled() and torch._C._any_requires_grad(*arguments)
-
-
-def in_forward_mode() -> bool:
-    """Whether tensors may carry tangents."""
-    return forward_ad._current_level >= 0
+    return torch.is_grad_enabled() and bool(_torch.any_requires_grad(*arguments))
 
 
 def check_differentiable(name: str, arguments: Sequence[Any]) -> None:
@@ -194,5 +172,4 @@ def has_tangent(tensor: torch.Tensor) -> bool:
 
 def is_lowering(tensors: Sequence[torch.Tensor]) -> bool:
     """Whether a compiler that has traced autograd already runs operators on its stand-ins."""
-    functional = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FUNCTIONAL)
-    return functional is None and all(isinstance(tensor, torch._subclasses.FakeTensor) for tensor in tensors)
+    return not _torch.is_functionalizing() and all(isinstance(tensor, _torch.FakeTensor) for tensor in tensors)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from wave_runtime import _C
+from wave_runtime import _C, _torch
 from wave_runtime._op import _expressions
 from wave_runtime._op._operator import Operator, dispatch, make_library
 
@@ -236,13 +236,13 @@ class DeclaredOperator(Operator):
         # C++ asks whether autograd has a part in a call: Python need not run where it has none.
         autograd_name = self.name.replace("::", "_")
         self._autograd_library = make_library(AUTOGRAD)
-        self._autograd_library.define(autograd_name + str(self.overload._schema).removeprefix(self.name))
+        self._autograd_library.define(autograd_name + str(_torch.schema(self.overload)).removeprefix(self.name))
         self._autograd_library.impl(autograd_name, self._run_autograd, "Autograd", with_keyset=True)
         self._call.implement(f"{AUTOGRAD}::{autograd_name}")
 
     def _withdraw(self) -> None:
         self._call.withdraw()
-        self._autograd_library._destroy()
+        _torch.take_back(self._autograd_library)
         super()._withdraw()
 
 

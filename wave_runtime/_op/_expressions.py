@@ -114,7 +114,7 @@ class NewTensor(NamedTuple):
 
 
 class Tensor:
-    """The stand-in for a tensor."""
+    """The stand-in for a tensor. It has the attributes and methods of torch's that expressions may use."""
 
     def __init__(self, index: int, rank: int, dtype: torch.dtype) -> None:
         self._index = index
@@ -124,7 +124,6 @@ class Tensor:
         self.shape = tuple(Number((("size", 0, index, dim),)) for dim in range(rank))
 
     def dim(self) -> int:
-        """As of a tensor; so is all that follows."""
         return self.ndim
 
     def element_size(self) -> int:

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch._functorch.autograd_function import custom_function_call_vmap_helper
-from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
-from wave_runtime import _C
-from wave_runtime._inductor import keep_order
+from wave_runtime import _C, _torch
+from wave_runtime._inductor import lower_in_order
 from wave_runtime._op import _sharding
 from wave_runtime._op._autocast import cast
 from wave_runtime._op._autograd import (
@@ -19,8 +17,6 @@ from wave_runtime._op._autograd import (
     SetupContext,
     backward_of,
     check_differentiable,
-    in_backward,
-    in_forward_mode,
     make_rule,
     no_derivative,
     requires_grad,
@@ -40,15 +36,15 @@ class Operator(_C.OperatorBase):
 
     Where PyTorch has nothing to see (no mode, tracer, functorch transform, tensor subclass, gradient or autocast rule)
     a call runs the body at once. Under ``torch.export``, and with ``inline=True`` under ``torch.compile``, the body is
-    traced. Otherwise the call goes to ``overload``, with the fingerprint as its last argument.
+    traced. Otherwise the call goes to ``overload``.
 
     Attributes:
         name: ``"namespace::name"``.
-        overload: what the dispatcher knows: ``torch.ops.namespace.name.default``.
+        overload: what the dispatcher knows: ``torch.ops.namespace.name.default``. It may be called, too.
         body: the function that was decorated.
         inline: whether compilers trace the body instead of the operator.
-        fingerprint: a hash of kernels, body and rules. It is an argument in graphs, so that no compiler's cache serves
-            what was compiled of another definition.
+        fingerprint: a hash of kernels, body and rules. Compilers' graphs have it as an argument, so that no cache
+            serves what was compiled of another definition. Callers leave it out.
     """
 
     def __init__(
@@ -78,18 +74,18 @@ class Operator(_C.OperatorBase):
             _operators[name]._withdraw()
         self._library: Any = make_library(namespace)
         self._library.define(short_name + schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
-        self.overload: torch._ops.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
+        self.overload: _torch.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
         self._has_derivative = False
         self._autograd = make_rule(name, self.overload, no_derivative(name), None)
         self._register(short_name)
-        keep_order(self.overload)
+        _torch.set_rule(self.overload, _torch.FunctionalTensorMode, self._functionalize)
         _operators[name] = self
 
     def _register(self, short_name: str) -> None:
         """Tell the dispatcher what to run for each of its keys."""
         implement = functools.partial(self._library.impl, short_name)
         implement(self._run, "CompositeExplicitAutograd")
-        torch.library.register_fake(self.name, self._run, lib=self._library)
+        torch.library.register_fake(self.name, self._run_fake, lib=self._library)
         implement(self._run_traced, "Tracer")
         implement(self._run_vmap, "FuncTorchBatched", with_keyset=True)
         self._register_autograd(short_name)
@@ -101,21 +97,39 @@ class Operator(_C.OperatorBase):
 
     def _withdraw(self) -> None:
         """Take back what the dispatcher was told."""
-        self._library._destroy()
+        _torch.take_back(self._library)
 
-    def _run(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
+    def _run(self, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
         result = self.body(*args, **kwargs)
         self._check_aliases(*args, *kwargs.values(), result)
         return result
 
-    def _run_autograd(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+    def _run_fake(self, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
+        return self._run(*args, fingerprint=fingerprint or self._add_fingerprint(), **kwargs)
+
+    def _functionalize(self, mode: Any, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
+        if self._mutates:
+            lower_in_order(self.overload)
+        kwargs["fingerprint"] = fingerprint or self._add_fingerprint()
+        return _torch.run_in_mode(mode, self.overload, args, kwargs)
+
+    def _add_fingerprint(self) -> str:
+        """The fingerprint, for a call of ``torch.ops.namespace.name``, and for the graph that traces it.
+
+        As a default value in the schema it would not reach any graph: torch leaves out arguments that equal theirs.
+        """
+        _torch.complete_traced_call(self.overload, "fingerprint", self.fingerprint)
+        return self.fingerprint
+
+    def _run_autograd(self, keys: Any, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
         arguments = (*args, *kwargs.values())
+        kwargs["fingerprint"] = fingerprint or self._add_fingerprint()
         try:
             if requires_grad(arguments) and self._is_differentiable():
                 return self._differentiate(*args, **kwargs)
-            if requires_grad(arguments) or in_forward_mode():
+            if requires_grad(arguments) or _torch.in_forward_mode():
                 check_differentiable(self.name, arguments)
-            return self.overload.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
+            return _torch.below_autograd(self.overload, keys, args, kwargs)
         except NotImplementedError:
             if not self._has_sharding:
                 _sharding.check_has_rule(self.name, arguments)
@@ -123,7 +137,7 @@ class Operator(_C.OperatorBase):
 
     def _is_differentiable(self) -> bool:
         """In a backward pass all are: only those that differentiate it anew, which few do, need to hear of an error."""
-        return self._has_derivative or (in_backward() and not self._mutates)
+        return self._has_derivative or (_torch.in_backward() and not self._mutates)
 
     def _is_to_differentiate(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """For compilers that trace a call: whether autograd wants the derivative that was given."""
@@ -152,20 +166,17 @@ class Operator(_C.OperatorBase):
     def _differentiate(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
         return self._autograd(*self._parameters.complete(args, kwargs), fingerprint)
 
-    def _mark_written(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+    def _mark_written(self, keys: Any, *args: Any, **kwargs: Any) -> Any:
         given = self._parameters.named(args, kwargs)
         torch.autograd.graph.increment_version(tensors_in([given.get(name) for name in self._mutates]))
-        return self.overload.redispatch(keys & torch._C._after_ADInplaceOrView_keyset, *args, **kwargs)
+        return _torch.below_writes(self.overload, keys, args, kwargs)
 
-    def _run_autocast(
-        self, device_type: str, keys: torch._C.DispatchKeySet, *args: Any, fingerprint: str, **kwargs: Any
-    ) -> Any:
+    def _run_autocast(self, device_type: str, keys: Any, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
         given = self._cast(device_type, args, kwargs)
-        key = getattr(torch._C.DispatchKey, AUTOCAST_KEYS[device_type])
-        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
-            return self.overload(**given, fingerprint=fingerprint)
+        with _torch.without_key(AUTOCAST_KEYS[device_type]):
+            return self.overload(**given, fingerprint=fingerprint or self._add_fingerprint())
 
-    def _run_vmap(self, keys: torch._C.DispatchKeySet, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
+    def _run_vmap(self, keys: Any, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
         if self._vmap is None:
             raise RuntimeError(
                 f"operator '{self.name}' has no rule for torch.vmap: give it one with register_vmap(), or call it in a "
@@ -173,9 +184,8 @@ class Operator(_C.OperatorBase):
             )
         if any(isinstance(value, torch.Tensor) for value in kwargs.values()):
             raise RuntimeError(f"operator '{self.name}': torch.vmap takes no keyword-only tensors")
-        overload: Any = functools.partial(self.overload, fingerprint=fingerprint)
-        interpreter: Any = retrieve_current_functorch_interpreter()
-        return custom_function_call_vmap_helper(interpreter, self._vmap, overload, *args, **kwargs)
+        overload = functools.partial(self.overload, fingerprint=fingerprint or self._add_fingerprint())
+        return _torch.run_vmap_rule(self._vmap, overload, args, kwargs)
 
     def _run_traced(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
@@ -279,7 +289,7 @@ class Operator(_C.OperatorBase):
         return find, (self.name,)
 
     def __repr__(self) -> str:
-        return f"<wave_runtime.Operator {self.overload._schema}>"
+        return f"<wave_runtime.Operator {_torch.schema(self.overload)}>"
 
 
 def make_library(namespace: str) -> Any:

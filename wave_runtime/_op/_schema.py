@@ -18,7 +18,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def schema_of(body: Callable[..., Any], mutates: Sequence[str]) -> str:
-    """The schema without the name: the body's type hints, and the fingerprint."""
+    """The schema without the name: the body's type hints, and the fingerprint, which users leave out."""
     parameters = inspect.signature(body).parameters
     if unknown := [name for name in mutates if name not in parameters]:
         raise ValueError(f"define_op: mutates= names {unknown}, but the parameters are {list(parameters)}")
@@ -26,7 +26,7 @@ def schema_of(body: Callable[..., Any], mutates: Sequence[str]) -> str:
     arguments, _, results = schema.rpartition(") -> ")
     has_keywords = any(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters.values())
     before = ("" if arguments == "(" else ", ") + ("" if has_keywords else "*, ")
-    return f"{arguments}{before}str fingerprint) -> {results}"
+    return f'{arguments}{before}str fingerprint="") -> {results}'
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

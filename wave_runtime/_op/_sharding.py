@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
-from wave_runtime._tracing import is_written
+from wave_runtime import _torch
 
 # Placements of the results and of the inputs.
 Placements = tuple[Sequence[Any], Sequence[Any]]
 Rule = Callable[..., Sequence[Placements]]
 
 
-def register(name: str, overload: torch._ops.OpOverload, rule: Rule) -> None:
+def register(name: str, overload: _torch.OpOverload, rule: Rule) -> None:
     """Give DTensor an operator's rule, which does not see the fingerprint.
 
     Three things are more than torch's register_sharding does. What a rule returns is checked. What was decided for some
@@ -23,19 +23,18 @@ def register(name: str, overload: torch._ops.OpOverload, rule: Rule) -> None:
     a tensor that the operator writes, or that is keyword-only, stays as it is placed: of the former torch would have a
     copy written, and the latter it would pass as it is, whatever the rule says.
     """
-    from torch.distributed.tensor import DTensor
-    from torch.distributed.tensor._op_schema import OpSchema, OpStrategy, RuntimeSchemaInfo
     from torch.distributed.tensor.experimental import register_sharding
 
-    arguments = overload._schema.arguments
+    types = _torch.sharding_types()
+    arguments = _torch.schema(overload).arguments
     _check_supported(name, overload)
     register_sharding(overload)(_checked(name, overload, rule))
-    propagator = DTensor._op_dispatcher.sharding_propagator
+    propagator = _torch.sharding_propagator()
     find_strategies: Any = propagator.op_strategy_funcs[overload]
 
-    def strategies(op_schema: OpSchema) -> OpStrategy:
+    def strategies(op_schema: Any) -> Any:
         positional = zip(arguments, op_schema.args_schema, strict=False)
-        stays = [is_written(argument) for argument, value in positional if isinstance(value, OpStrategy)]
+        stays = [_torch.is_written(argument) for argument, value in positional if isinstance(value, types.OpStrategy)]
         tensors = (*op_schema.args_strategy, *op_schema.kwargs_strategy)
         places = [tensor.strategies[0].output_spec.placements for tensor in tensors]
         stays += [True] * (len(places) - len(stays))
@@ -47,33 +46,32 @@ def register(name: str, overload: torch._ops.OpOverload, rule: Rule) -> None:
                 f"operator '{name}': its sharding rule has nothing for tensors placed {', '.join(map(str, places))}; "
                 "those that it writes cannot be moved: redistribute() them before the call, or add to the rule"
             )
-        return OpStrategy(kept)
+        return types.OpStrategy(kept)
 
     others = [i for i, argument in enumerate(arguments) if "Tensor" not in str(argument.type)]
     keywords = [arguments[i].name for i in others if arguments[i].kwarg_only]  # the fingerprint, at least
-    info = RuntimeSchemaInfo(static_argnum=others[0], static_kwargkey=keywords, needs_pytree=True)
+    info = types.RuntimeSchemaInfo(static_argnum=others[0], static_kwargkey=keywords, needs_pytree=True)
     propagator.register_op_strategy(overload, strategies, info)
 
 
-def _check_supported(name: str, overload: torch._ops.OpOverload) -> None:
-    types = [str(argument.type) for argument in overload._schema.arguments]
-    if any("Tensor" in kind and "List" in kind for kind in types):
+def _check_supported(name: str, overload: _torch.OpOverload) -> None:
+    schema = _torch.schema(overload)
+    if any("Tensor" in str(item.type) and "List" in str(item.type) for item in schema.arguments):
         raise ValueError(f"operator '{name}': register_sharding() is for operators without lists of tensors")
-    if not overload._schema.returns and torch.__version__ < torch.torch_version.TorchVersion("2.11"):
+    if not schema.returns and torch.__version__ < torch.torch_version.TorchVersion("2.11"):
         raise NotImplementedError(
             f"operator '{name}' has no results, on which DTensor fails in torch {torch.__version__}: use torch 2.11 or "
             "later, or let the operator return its result"
         )
 
 
-def _checked(
-    name: str, overload: torch._ops.OpOverload, rule: Rule
-) -> Callable[..., list[tuple[list[Any], list[Any]]]]:
+def _checked(name: str, overload: _torch.OpOverload, rule: Rule) -> Callable[..., list[tuple[list[Any], list[Any]]]]:
     """The rule as torch calls it, without the fingerprint and the arguments that equal their defaults."""
-    parameters = [argument for argument in overload._schema.arguments if argument.name != "fingerprint"]
-    results = len(overload._schema.returns)
+    schema = _torch.schema(overload)
+    parameters = [argument for argument in schema.arguments if argument.name != "fingerprint"]
+    results = len(schema.returns)
 
-    def placements(*args: Any, fingerprint: str, **kwargs: Any) -> list[tuple[list[Any], list[Any]]]:
+    def placements(*args: Any, fingerprint: str = "", **kwargs: Any) -> list[tuple[list[Any], list[Any]]]:
         missing = [argument for argument in parameters[len(args) :] if argument.name not in kwargs]
         args += tuple(argument.default_value for argument in missing if not argument.kwarg_only)
         kwargs.update({argument.name: argument.default_value for argument in missing if argument.kwarg_only})

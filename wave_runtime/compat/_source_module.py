@@ -18,7 +18,7 @@ from wave_runtime._builds import Builds, Recipe, Variant, device_of, has_address
 from wave_runtime._compile import LANGUAGES, Language
 from wave_runtime._kernel import Dims
 from wave_runtime._module import Writes
-from wave_runtime._tracing import constant_result
+from wave_runtime._torch import constant_result
 
 _GRANULES = (1, 512, 1024, 1280)  # bytes, of gfx9 and gfx10, gfx11 and later, gfx950
 

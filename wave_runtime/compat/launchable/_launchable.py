@@ -15,7 +15,7 @@ from wave_runtime._cache import write_atomically
 from wave_runtime._compile._unit import Compiled
 from wave_runtime._fork import Lock
 from wave_runtime._module import Module
-from wave_runtime._tracing import constant_result, not_traced
+from wave_runtime._torch import constant_result, not_traced
 from wave_runtime.compat.launchable import _program
 from wave_runtime.compat.launchable._device import Device, get_device_from_torch, sha1
 from wave_runtime.compat.launchable._errors import require

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
+from wave_runtime import _torch
 from wave_runtime._fork import Lock
 from wave_runtime._inductor import keep_order
-from wave_runtime._tracing import is_written
 from wave_runtime.compat.op_reg._builder import KernelBuilder
 from wave_runtime.compat.op_reg._generated import Launch, run
 from wave_runtime.compat.op_reg._selection import EagerKernelSelection, KernelSelection
@@ -107,7 +107,7 @@ class CustomOp(ABC):
         self.name = _define(library, self.signature)
         self.cache_key_base = f"{library.ns}.{library.kind}::{self.name}"
         self.op = getattr(getattr(torch.ops, library.ns), self.name)
-        self._schema = self.op.default._schema
+        self._schema = _torch.schema(self.op.default)
         self._returned_arguments = [_argument_of(item, self._schema) for item in self._schema.returns]
         implement: Any = functools.partial(library.impl, self.name)
         if register_meta:
@@ -116,7 +116,7 @@ class CustomOp(ABC):
             keys = [dispatch_key] if isinstance(dispatch_key, str) else dispatch_key or ["CPU", "CUDA"]
             for key in keys:
                 implement(self._run, key)
-        if any(is_written(argument) for argument in self._schema.arguments):
+        if any(_torch.is_written(argument) for argument in self._schema.arguments):
             implement(self._mark_written, "ADInplaceOrView", with_keyset=True)
         keep_order(self.op.default)
         ALL_CUSTOM_OP_REGS[f"{library.ns}.{self.name}"] = self
@@ -180,10 +180,10 @@ class CustomOp(ABC):
         self.select(selection)
         return self._returned(given, run(selection))
 
-    def _mark_written(self, keys: torch._C.DispatchKeySet, *args: Any, **keywords: Any) -> Any:
+    def _mark_written(self, keys: Any, *args: Any, **keywords: Any) -> Any:
         given = zip(self._schema.arguments, self._complete(args, keywords), strict=True)
-        torch.autograd.graph.increment_version([value for argument, value in given if is_written(argument)])
-        return self.op.default.redispatch(keys & torch._C._after_ADInplaceOrView_keyset, *args, **keywords)
+        torch.autograd.graph.increment_version([value for argument, value in given if _torch.is_written(argument)])
+        return _torch.below_writes(self.op.default, keys, args, keywords)
 
 
 def _argument_of(returned: Any, schema: Any) -> int | None:

@@ -1,0 +1,264 @@
+"""All that this package uses of torch and that torch does not promise to keep: its private names are here only.
+
+Each was there, and meant the same, in the releases of SUPPORTED. The import fails where torch is older, or where a
+name is gone, and says which one and what it was for. The parts of torch that take seconds to load (Dynamo, Inductor,
+DTensor) are looked at when they are used; where they have changed, torch's own AttributeError or ImportError says so.
+C++ uses private names of torch, too, which the compiler checks.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, TypeVar
+
+import torch
+from torch._ops import OpOverload as OpOverload
+from torch.autograd import forward_ad
+
+from wave_runtime._abi import release
+
+SUPPORTED = ("2.10", "2.13")  # the first and the last release of torch that this package has been tried with
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+_missing: list[str] = []
+
+
+def _find(path: str, purpose: str) -> Any:
+    """A private name of torch's. Where it is gone, it is noted for the error that ends the import."""
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError):
+        _missing.append(f"{path}, which is for {purpose}")
+        return object
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release(version).split("."))
+
+
+def check() -> None:
+    """Raise ImportError where torch is too old or lacks a name; warn where it is newer than all that was tried."""
+    here, (first, last) = str(torch.__version__), SUPPORTED
+    if _numbers(here) < _numbers(first):
+        raise ImportError(
+            f"wave_runtime supports torch {first} to {last}, and torch {here} is installed: install a newer"
+        )
+    if _missing:
+        raise ImportError(
+            f"wave_runtime supports torch {first} to {last}. Torch {here}, which is installed, lacks "
+            f"{'; and '.join(_missing)}. Install a release of torch that is supported, or a newer wave_runtime"
+        )
+    if _numbers(here) > _numbers(last):
+        warnings.warn(
+            f"wave_runtime has been tried with torch {first} to {last}; torch {here} is newer",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+# --- the dispatcher ---
+
+_after_autograd = _find("torch._C._after_autograd_keyset", "operators with derivatives")
+_after_writes = _find("torch._C._after_ADInplaceOrView_keyset", "operators that write arguments")
+_exclude_keys = _find("torch._C._ExcludeDispatchKeyGuard", "autocast of operators")
+_zip_schema = _find("torch._library.utils.zip_schema", "operators that write arguments")
+FunctionalTensorMode: Any = _find("torch._subclasses.functional_tensor.FunctionalTensorMode", "torch.compile")
+ProxyTorchDispatchMode: Any = _find("torch.fx.experimental.proxy_tensor.ProxyTorchDispatchMode", "torch.compile")
+
+
+def schema(overload: OpOverload) -> Any:
+    """An operator's schema, with ``arguments`` and ``returns``."""
+    return overload._schema
+
+
+def is_written(argument: Any) -> bool:
+    """Whether a schema says of an argument that the operator writes it."""
+    return argument.alias_info is not None and argument.alias_info.is_write
+
+
+def with_arguments(overload: OpOverload, args: Any, keywords: Any) -> Iterator[tuple[Any, Any]]:
+    """Pairs of the schema's arguments and the values of a call."""
+    return iter(_zip_schema(overload._schema, args, keywords))
+
+
+def set_rule(overload: OpOverload, mode: type, rule: Callable[..., Any]) -> None:
+    """Say what an operator does in a mode, in place of what was said before: modules may be imported again."""
+    overload.python_key_table.pop(mode, None)
+    overload.py_impl(mode)(rule)
+
+
+def run_in_mode(mode: Any, overload: OpOverload, args: Any, keywords: Any) -> Any:
+    """What a mode, whose rule for an operator this is called in, does with a call without the rule.
+
+    By way of the dispatcher, which asks tensor subclasses in their turn: DTensors within functional tensors.
+    """
+    with mode:
+        return overload._op_dk(torch._C.DispatchKey.Python, *args, **keywords)
+
+
+def below_autograd(overload: OpOverload, keys: Any, args: Any, keywords: Any) -> Any:
+    """A call goes on behind autograd."""
+    return overload.redispatch(keys & _after_autograd, *args, **keywords)
+
+
+def below_writes(overload: OpOverload, keys: Any, args: Any, keywords: Any) -> Any:
+    """A call goes on behind the key that counts tensors' versions."""
+    return overload.redispatch(keys & _after_writes, *args, **keywords)
+
+
+def without_key(name: str) -> Any:
+    """A context in which calls pass one of the dispatcher's keys by: "AutocastCPU"."""
+    return _exclude_keys(torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, name)))
+
+
+def take_back(library: Any) -> None:
+    """Undo what a library has defined and registered."""
+    library._destroy()
+
+
+# --- autograd, functorch ---
+
+SingleLevelFunction: Any = _find("torch.autograd.function._SingleLevelFunction", "derivatives of operators")
+enable_single_level: Any = _find(
+    "torch._functorch.utils.enable_single_level_autograd_function", "derivatives of operators"
+)
+_auto_below_autograd = _find("torch._C._AutoDispatchBelowAutograd", "derivatives of operators")
+_transforms_active = _find("torch._C._are_functorch_transforms_active", "derivatives under functorch")
+_set_forward_grad = _find("torch.autograd.forward_ad._set_fwd_grad_enabled", "derivatives under functorch")
+_graph_task = _find("torch._C._current_graph_task_id", "derivatives of derivatives")
+any_requires_grad: Any = _find("torch._C._any_requires_grad", "operators without a derivative")
+_dispatch_mode = _find("torch._C._get_dispatch_mode", "telling compilers' stand-ins from other tensors")
+_mode_keys = _find("torch._C._TorchDispatchModeKey", "telling compilers' stand-ins from other tensors")
+_vmap_helper = _find("torch._functorch.autograd_function.custom_function_call_vmap_helper", "torch.vmap")
+_interpreter = _find("torch._functorch.pyfunctorch.retrieve_current_functorch_interpreter", "torch.vmap")
+_find("torch.autograd.forward_ad._current_level", "forward-mode differentiation")
+FakeTensor: Any = _find("torch._subclasses.FakeTensor", "telling compilers' stand-ins from other tensors")
+
+
+@contextmanager
+def below_autograd_in_forward() -> Iterator[None]:
+    """For the forward of a ``SingleLevelFunction``: operators are called below autograd.
+
+    Autograd switches gradients off for such a forward; functorch's further transforms want theirs there.
+    """
+    with _auto_below_autograd():
+        if _transforms_active():
+            with torch.enable_grad(), _set_forward_grad(True):
+                yield
+        else:
+            yield
+
+
+def in_backward() -> bool:
+    """Whether autograd is computing gradients on this thread."""
+    return bool(_graph_task() != -1)
+
+
+def in_forward_mode() -> bool:
+    """Whether tensors may carry tangents."""
+    return bool(forward_ad._current_level >= 0)
+
+
+def is_functionalizing() -> bool:
+    """Whether a compiler traces autograd and writes now, rather than having done so already."""
+    return _dispatch_mode(_mode_keys.FUNCTIONAL) is not None
+
+
+def run_vmap_rule(rule: Callable[..., Any], overload: Callable[..., Any], args: Any, keywords: Any) -> Any:
+    """Run an operator's rule for torch.vmap at the level that functorch has come to."""
+    return _vmap_helper(_interpreter(), rule, overload, *args, **keywords)
+
+
+# --- Dynamo ---
+
+_disable_dynamo = _find("torch._compile._disable_dynamo", "breaks in torch.compile's graphs")
+
+
+def constant_result(function: T) -> T:
+    """Have torch.compile call a function while it traces and take what it returns as a constant.
+
+    As torch.compiler.assume_constant_result does, which would import the compiler: that takes seconds.
+    """
+    function._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    return function
+
+
+def not_traced(function: T) -> T:
+    """Have torch.compile break its graph at a function's calls, as torch.compiler.disable does.
+
+    Calls import the compiler only where it is imported anyway.
+    """
+    disabled = _disable_dynamo(function)
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        return disabled(*args) if "torch._dynamo" in sys.modules else function(*args)
+
+    return call  # type: ignore[return-value]
+
+
+def complete_traced_call(overload: OpOverload, name: str, value: str) -> None:
+    """Give the call that Dynamo is tracing now a keyword that the program left out.
+
+    Dynamo adds a call of ``torch.ops.mylib.add`` to its graph, and runs the operator on stand-ins: during that the
+    operator calls this. Caches keep what was compiled by the graph's text, so what is not in it is not in their keys.
+    """
+    dynamo: Any = sys.modules.get("torch._dynamo.symbolic_convert")
+    tracer = getattr(dynamo.tls, "current_tx", None) if dynamo is not None else None
+    for node in reversed(tracer.output.graph.nodes) if tracer is not None else ():
+        if node.target in (overload, overload.overloadpacket):
+            node.kwargs = {name: value, **node.kwargs}
+            return
+
+
+def set_script_rule(type: type, rule: Callable[[Any], Any]) -> None:
+    """Say what torch.jit.script does with an object of a type."""
+    type._torchscript_modifier = property(rule)  # type: ignore[attr-defined]
+
+
+# --- Inductor ---
+
+
+def inductor_lowerings(*, load: bool = False) -> Any:
+    """Inductor's module of lowerings; None where it is not loaded and is not to be, which takes seconds."""
+    return import_module("torch._inductor.lowering") if load else sys.modules.get("torch._inductor.lowering")
+
+
+def inductor_graph() -> Any:
+    """What Inductor makes of a graph at the moment."""
+    from torch._inductor.virtualized import V
+
+    return V.graph
+
+
+def is_packaging() -> bool:
+    """Whether AOTInductor compiles. It is not loaded for this question."""
+    virtualized = sys.modules.get("torch._inductor.virtualized")
+    return virtualized is not None and bool(virtualized.V.aot_compilation)
+
+
+# --- DTensor ---
+
+
+def sharding_types() -> Any:
+    """The module of DTensor's types for rules. Imports DTensor."""
+    from torch.distributed.tensor import _op_schema
+
+    return _op_schema
+
+
+def sharding_propagator() -> Any:
+    """What holds DTensor's rules of operators. Imports DTensor."""
+    from torch.distributed.tensor import DTensor
+
+    return DTensor._op_dispatcher.sharding_propagator
+
+
+check()
