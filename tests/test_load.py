@@ -187,5 +187,5 @@ def test_info() -> None:
     assert info["name"] == "gemm"
     assert info["wavefront_size"] == 64
     assert info["registers"]["vgprs"] > 0
-    assert info["lds_size"] == 9216
+    assert info["shared_memory"] == 9216
     assert info["occupancy"]["limited_by"]

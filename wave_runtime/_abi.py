@@ -1,4 +1,4 @@
-"""Raises ImportError where the libraries were built for another release of torch: what follows could be a crash."""
+"""Raises ImportError where the libraries were built for another release of torch, with which they could crash."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def release(version: str) -> str:
 
 
 def check() -> None:
-    """Compare the torch that setup.py saw with the one that is here."""
+    """Raise ImportError unless the torch that is installed is of the release that setup.py built the libraries for."""
     try:
         from wave_runtime import _built_for
     except ImportError:

@@ -1,4 +1,4 @@
-"""A kernel for several devices: built for each when it is asked for, and again once a file of it has changed."""
+"""A kernel for several devices, built for each when it is asked for, and again once one of its files has changed."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Recipe:
 
     @property
     def path(self) -> str | None:
-        """Of the source or binary, where it is in a file."""
+        """The path of the source or binary; None where it was given as text or bytes."""
         if isinstance(self.source, bytes) or is_text(self.source):
             return None
         return os.path.abspath(os.fspath(self.source))
 
     def fingerprint(self) -> str:
-        """Of the source as it is now, for the operators that use the kernel."""
+        """A text that changes with the source: operators that use the kernel have it in their fingerprints."""
         contents = hashlib.sha256()
         if self.path is not None:
             with contextlib.suppress(OSError):
@@ -105,7 +105,7 @@ class _Build:
     files: list[Dependency]
 
     def is_current(self) -> bool:
-        """Whether the files are as they were: mostly a look at each."""
+        """Whether the files are as they were. Mostly their times and sizes tell, and nothing is read."""
         for index, file in enumerate(self.files):
             now = file.renewed()
             if now is None:
@@ -131,7 +131,7 @@ class Builds:
         self._slot = slot
 
     def kernel(self, device: torch.device, variant: Variant = ()) -> _C.Kernel:
-        """The kernel for a device, made now where it is not, or where its source or a header of it has changed.
+        """The kernel for a device. It is built now if it is not yet, or if its source or a header has changed.
 
         Headers of the system, of the compiler and of ROCm count as unchanged. Compiled code looks when it is traced.
 
@@ -170,12 +170,12 @@ class Builds:
         return _Build(slot, module[self._name], files)
 
     def fingerprint(self) -> str:
-        """Of all that was built until now: for the operators that use the kernel."""
+        """A text that names all builds until now: operators that use the kernel have it in their fingerprints."""
         return " ".join(sorted(build.kernel.handle for build in self._built.values()))
 
 
 def device_of(arguments: Sequence[Any]) -> torch.device | None:
-    """Where the first tensor is."""
+    """The device of the first tensor among the arguments; None where there is no tensor."""
     for argument in arguments:
         if isinstance(argument, torch.Tensor):
             return argument.device
@@ -183,7 +183,7 @@ def device_of(arguments: Sequence[Any]) -> torch.device | None:
 
 
 def has_addresses(kernel: _C.Kernel, arguments: Sequence[Any]) -> bool:
-    """Whether an argument for a pointer is no tensor."""
+    """Whether an argument for a pointer is an address, or anything else that is no tensor."""
     for kind, argument in zip(kernel._plan, arguments, strict=False):
         if kind in ("input", "output") and not isinstance(argument, torch.Tensor):
             return True

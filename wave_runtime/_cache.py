@@ -1,4 +1,4 @@
-"""Files that are kept from process to process: what was compiled, and measured."""
+"""Files that outlive a process: what was compiled, and the times that were measured."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def size_limit() -> int:
     """Bytes that the compiled kernels may take: ``WAVE_RUNTIME_CACHE_SIZE``, "500M", "2G"; by default 1 GiB.
 
     Raises:
-        ValueError: it is no size.
+        ValueError: the variable is set to something that is no size.
     """
     return size("WAVE_RUNTIME_CACHE_SIZE", "1G")
 
@@ -102,7 +102,7 @@ class Dependency:
 
     @staticmethod
     def read(item: object) -> Dependency:
-        """Back from the JSON of a manifest. Raises ValueError."""
+        """The entry that the JSON of a manifest describes. Raises ValueError."""
         match item:
             case [str(path), None, str(digest)]:
                 return Dependency(path, None, digest)
@@ -138,7 +138,7 @@ class _Variant:
 
     @staticmethod
     def read(item: object) -> _Variant:
-        """Back from JSON. Raises ValueError."""
+        """The dependency that a list in JSON describes. Raises ValueError."""
         match item:
             case {"files": [*files], "result": str(result)} if _DIGEST.fullmatch(result):
                 return _Variant(tuple(map(Dependency.read, files)), result)
@@ -165,7 +165,7 @@ class Cache:
     def get(
         self, request: str, build: Callable[[], tuple[bytes, Sequence[str]]], read: Callable[[bytes], T]
     ) -> Kept[T]:
-        """What a request gives: kept, or built now and kept.
+        """What a request gives. It is read where it is kept; else it is built now, and kept.
 
         Args:
             request: a hash of all that the result depends on, but files.
@@ -258,7 +258,7 @@ class Cache:
                 fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open, too
 
     def _remove_old(self) -> None:
-        """Keep within the limit, and remove what nobody finishes."""
+        """Remove what exceeds the limit, and files that nobody will finish."""
         folders = [self._folder / name for name in _FOLDERS]
         files = [(path, path.stat()) for folder in folders for path in folder.rglob("*") if path.is_file()]
         now = time.time()

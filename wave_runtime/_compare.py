@@ -35,8 +35,8 @@ class Difference:
     Attributes:
         argument: its name, or its index as text.
         elements: how many it has.
-        differing: of which so many differ. NaNs are equal, whatever their bits are; +0 and -0 differ by 0 ulps.
-        nans: so many of them are a NaN on one side alone.
+        differing: how many of them differ. NaNs are equal, whatever their bits are; +0 and -0 differ by 0 ulps.
+        nans: how many of them are a NaN on one side alone.
         ulps: the largest difference of the others in units of the last place; of integers the largest difference.
         absolute: the largest difference as a number.
         first: the first few of them.
@@ -76,7 +76,7 @@ class Comparison:
         return not self.differences
 
     def within(self, ulps: int) -> bool:
-        """Whether all differences are at most so large, and no NaN stands on one side alone."""
+        """Whether all differences are of so many ulps at most, and no element is a NaN on one side alone."""
         return all(item.ulps <= ulps and item.nans == 0 for item in self.differences)
 
     def __str__(self) -> str:
@@ -130,7 +130,7 @@ def _gpu_of(args: tuple[Any, ...]) -> str:
 
 
 def _copies(args: tuple[Any, ...], device: str) -> list[Any]:
-    """Copies of the tensors' storages on a device: what shares memory still does."""
+    """Copies of the tensors on a device. Tensors that share memory share it there, too."""
     storages: dict[int, torch.UntypedStorage] = {}
 
     def copy(tensor: torch.Tensor) -> torch.Tensor:
@@ -146,7 +146,7 @@ def _copies(args: tuple[Any, ...], device: str) -> list[Any]:
 
 @contextmanager
 def on_host_driver(name: str | None) -> Iterator[None]:
-    """Gives CPU tensors to "emulator" or "hip" for a while. None: stays as it is."""
+    """Gives CPU tensors to "emulator" or "hip" for a while; None leaves the driver as it is."""
     before = _C.drivers()[0]
     _C.set_host_driver(name or before)
     try:
@@ -164,7 +164,7 @@ def _ordered(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _distances(gpu: torch.Tensor, emulator: torch.Tensor) -> torch.Tensor:
-    """How far elements are apart, in ulps or as integers; of 64 bits no farther than int64 can say."""
+    """How far elements are apart, in ulps or as integers. It ends at the largest value of int64."""
     a, b = (_ordered(t) if t.dtype.is_floating_point else t.to(torch.int64) for t in (gpu, emulator))
     distance = torch.maximum(a, b) - torch.minimum(a, b)
     return torch.where(distance < 0, torch.iinfo(torch.int64).max, distance)

@@ -1,4 +1,4 @@
-"""What code is built for that runs on a device."""
+"""The targets that code is compiled for, by device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EMULATED = "gfx942"
 
 
 def target_of(device: torch.device | int) -> str:
-    """What code for a GPU is built for: "gfx942:sramecc+:xnack-", "sm_90"."""
+    """The target of a GPU: "gfx942:sramecc+:xnack-", "sm_90"."""
     properties = torch.cuda.get_device_properties(device)
     # With CUDA, too, there is a gcnArchName, with the GPU's name in it.
     return str(properties.gcnArchName) if torch.version.hip else f"sm_{properties.major}{properties.minor}"
@@ -20,7 +20,7 @@ def target_of(device: torch.device | int) -> str:
 
 @constant_result
 def target_for(device: torch.device) -> str:
-    """What code for tensors on a device is built for: on the CPU that of the emulator."""
+    """The target of code for tensors on a device; on the CPU it is the emulator's."""
     if device.type != "cuda":
         return EMULATED
     return _target_of_gpu(torch.cuda.current_device() if device.index is None else device.index)

@@ -72,7 +72,7 @@ def _functions(parsed: dict[str, Any]) -> list[_Function]:
 
 
 def _label(address: int, functions: list[_Function]) -> str:
-    """An address as the function that contains it and an offset; as a number outside of all."""
+    """An address as the function that contains it and an offset; outside of all functions as a number."""
     index = bisect_right([function.address for function in functions], address) - 1
     if index < 0 or address not in functions[index]:
         return f"{address:#x}"

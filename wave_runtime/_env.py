@@ -1,4 +1,4 @@
-"""``python -m wave_runtime env``: what launches would run on here, and why not on the rest."""
+"""``python -m wave_runtime env``: which drivers launches can use here, and why the others cannot be used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from wave_runtime import _C
 from wave_runtime._version import __version__
 
-# What the product reads from the environment, and what for. docs/environment.md says it at length.
+# The environment variables that the product reads, and what for. docs/environment.md says it at length.
 VARIABLES = {
     "WAVE_RUNTIME_DRIVER": "the driver of GPU tensors: hip or cuda",
     "WAVE_RUNTIME_CPU_DRIVER": "the driver of CPU tensors: emulator or hip",
@@ -45,7 +45,7 @@ VARIABLES = {
     "WAVE_RUNTIME_EMULATOR_DEVICES": "devices of the HIP library that runs on the emulator",
 }
 
-# Vendors whose GPUs nothing has run on: for each torch's kind of device, and how its kernels get there.
+# Vendors on whose GPUs nothing has run: torch's name of such devices, and how kernels get there.
 EXPERIMENTAL = {
     "intel": ("xpu", "SYCL, compiled by icpx, on torch's queue"),
     "apple": ("mps", "Metal, compiled by torch.mps.compile_shader"),

@@ -27,7 +27,7 @@ class Image:
 
     @property
     def processor(self) -> str:
-        """Whose instructions it has: "gfx942"; of code for a generic target those that the emulator runs it as."""
+        """The processor whose instructions it has: "gfx942". For a generic target, what the emulator runs it as."""
         target: str = self.parsed["target"]
         return _C.emulated_processor(target) or target.split(":")[0]
 
@@ -51,7 +51,7 @@ def read(source: Source) -> bytes:
 
 
 def open_images(source: Source, target: str | None, only_amd: str | None = None) -> list[Image]:
-    """The code objects for a target, one for each translation unit, or without one those for all; errors name the file.
+    """The code objects in a file, one for each translation unit: those for a target, or all. Errors name the file.
 
     Args:
         source: a path or contents.

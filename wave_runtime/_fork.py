@@ -1,4 +1,4 @@
-"""Locks that no child of fork() finds taken by a thread of its parent, which it has not."""
+"""Locks that are safe to use after fork(): a child does not find them taken by a thread that only its parent has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import TracebackType
 
 
 class Lock:
-    """A lock that its holder may take again. In a child of fork() it is free, but where the forking thread holds it."""
+    """A lock that its holder may take again. In a child of fork() it is free, unless the forking thread holds it."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -24,7 +24,7 @@ class Lock:
         self._lock.release()
 
     def renew(self) -> None:
-        """In a child: threads that there are no more let go of it."""
+        """Called in a child: frees the lock if a thread holds it that the child does not have."""
         if not self._lock._is_owned():  # type: ignore[attr-defined]
             self._lock = threading.RLock()
 

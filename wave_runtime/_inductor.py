@@ -10,8 +10,8 @@ from wave_runtime import _torch
 def keep_order(overload: _torch.OpOverload) -> None:
     """Have Inductor read a tensor before an operator writes it, where the program does.
 
-    Asked when the operator is functionalized, which comes before Inductor's part, and when that is loaded: it takes
-    seconds, and other backends do without. Nothing is done for operators that write nothing.
+    Inductor is told when the operator is functionalized: if it is used at all, it is loaded by then, and loading it
+    takes seconds. Nothing is done for operators that write nothing.
     """
     if any(map(_torch.is_written, _torch.schema(overload).arguments)):
 

@@ -52,13 +52,13 @@ def describe(source: Source, target: str | None = None) -> dict[str, Any]:
 
 
 def _version(parsed: dict[str, Any]) -> int | str:
-    """Of an AMD code object or of a cubin's ABI a number, of PTX "8.5"."""
+    """The version: a number for AMD code objects and for the ABI of cubins, a text such as "8.5" for PTX."""
     version: int = parsed["version"]
     return f"{version // 10}.{version % 10}" if parsed["format"] == "PTX" else version
 
 
 def _describe_nvidia(index: int, parsed: dict[str, Any], kernel: dict[str, Any]) -> dict[str, Any]:
-    """What is settled when PTX is compiled is None for PTX: registers, and the sizes of code and memory."""
+    """A kernel for NVIDIA. What only compiling PTX settles is None for PTX: registers, sizes of code and memory."""
     is_compiled = parsed["format"] != "PTX"
     return {
         "name": kernel["name"],
@@ -94,7 +94,7 @@ def _describe_kernel(index: int, kernel: dict[str, Any]) -> dict[str, Any]:
             "allocated_vgprs": kernel["allocated_vgprs"],
         },
         "spills": {"sgprs": kernel["sgpr_spill_count"], "vgprs": kernel["vgpr_spill_count"]},
-        "lds_size": kernel["group_segment_fixed_size"],
+        "shared_memory": kernel["group_segment_fixed_size"],
         "scratch_size": kernel["private_segment_fixed_size"],
         "uses_dynamic_stack": kernel["uses_dynamic_stack"],
         "code_size": kernel["code_size"],
@@ -126,7 +126,7 @@ def _describe_arguments(arguments: list[dict[str, Any]] | None) -> list[dict[str
 
 
 def _describe_occupancy(kernel: dict[str, Any]) -> dict[str, Any]:
-    """Of the block that the kernel requires, else of the largest that it allows; or why it cannot be told."""
+    """The occupancy for the block that the kernel requires, else for the largest; or why it is unknown."""
     unit = "workgroup processor" if kernel["descriptor"]["wgp_mode"] else "compute unit"
     return {"unit": unit, **kernel["occupancy"]}
 
@@ -184,7 +184,7 @@ def _render_kernel(kernel: dict[str, Any]) -> list[str]:
         ("wavefront", _count(kernel["wavefront_size"], "work-item")),
         ("registers", _render_registers(kernel["registers"])),
         ("spills", _render_spills(kernel["spills"])),
-        ("LDS", _count(kernel["lds_size"], "byte")),
+        ("LDS", _count(kernel["shared_memory"], "byte")),
         (
             "scratch",
             _count(kernel["scratch_size"], "byte") + " a work-item" + _render_stack(kernel["uses_dynamic_stack"]),
@@ -247,7 +247,7 @@ def _render_kernarg(kernarg: dict[str, Any]) -> str:
 
 
 def _render_arguments(arguments: list[dict[str, Any]] | None) -> list[str]:
-    """A table; hidden arguments, which the runtime fills, come as they lie."""
+    """The arguments as a table, in the order of their offsets, with the hidden ones that the runtime fills."""
     if not arguments:
         return []
     table = [("offset", "size", "kind", "access", "type", "name")]

@@ -14,7 +14,7 @@ Writes = Sequence[int | str]
 
 
 class Module:
-    """A parsed file and its kernels. Parsing touches no GPU; kernels are looked up when asked for.
+    """A parsed file and its kernels. Parsing touches no GPU; a kernel is looked up when it is asked for.
 
     Attributes:
         kernels: the names of its kernels, in the order of the file.
@@ -87,7 +87,7 @@ class Module:
 
     @property
     def images(self) -> dict[str, bytes]:
-        """The code by target, as it would lie in files; of several for one target the first."""
+        """The code by target, as it would lie in files. Where there are several for one target, it is the first."""
         return {code.target: code.data for code in reversed(self._codes)}
 
     def symbol(
@@ -112,9 +112,10 @@ class Module:
         return data.view(dtype)
 
     def unload(self) -> int:
-        """Unload the code from all devices, but where a captured graph or a symbol's tensor may hold it.
+        """Unload the code from all devices, except those where a captured graph or a symbol's tensor may hold it.
 
-        Returns from how many devices. Waits for launches that are being enqueued. The next launch loads it again.
+        It waits for launches that are being enqueued, and returns from how many devices the code was unloaded. The next
+        launch loads it again.
         """
         return _C.unload(self._codes)
 

@@ -1,4 +1,4 @@
-"""Launches that failed on the emulator and were written to disk (``WAVE_RUNTIME_DUMP``), made again."""
+"""Makes launches again that failed on the emulator and were written to disk (``WAVE_RUNTIME_DUMP``)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Memory:
             self._blocks.append((address, block.clone()))
 
     def at(self, address: int, dtype: torch.dtype) -> torch.Tensor | None:
-        """What an argument pointed to: the smallest range that begins there, else all behind it. None: nothing."""
+        """What an argument pointed to: the smallest range that begins there, else all behind it; None for nothing."""
         ends = [end for begin, end in self._ranges if begin == address]
         for begin, block in self._blocks:
             if begin <= address < begin + max(1, block.numel()):

@@ -21,7 +21,7 @@ from wave_runtime._signature import Parameter, parse
 
 
 def _random(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Normally distributed floats; integers of all values."""
+    """Random numbers: floats are normally distributed, integers take all values."""
     if dtype.is_floating_point:
         return torch.randn(shape).to(dtype)
     if dtype is torch.bool:
@@ -72,8 +72,8 @@ def parameters(signature: str) -> list[Parameter]:
 def parse_argument(text: str, parameter: Parameter) -> Any:
     """The value of an argument given as text.
 
-    ``3``, ``0x10``, ``2.5``, ``true``; ``file.npy`` and ``file.pt``; ``zeros:SHAPE``, ``ones:``, ``iota:`` and
-    ``random:`` with a shape ``64,128``, and before it, where the signature does not say, a dtype:
+    The text may be ``3``, ``0x10``, ``2.5``, ``true``; ``file.npy`` or ``file.pt``; or ``zeros:``, ``ones:``, ``iota:``
+    or ``random:`` with a shape, ``zeros:64,128``, and with a dtype before it where the signature does not say one:
     ``random:f16:64,128``.
 
     Raises:
@@ -164,7 +164,7 @@ class Result:
     statistics: dict[str, Any]
 
     def save(self, paths: Mapping[str, str]) -> None:
-        """Write tensors to files, by name or index: ``{"c": "c.npy"}``. Raises ValueError for a name there is not."""
+        """Write tensors to files, by name or index: ``{"c": "c.npy"}``. Raises ValueError for unknown names."""
         for name, path in paths.items():
             if name not in self.tensors:
                 raise ValueError(f"--save {name}: the kernel writes {', '.join(self.tensors) or 'no tensor'}")

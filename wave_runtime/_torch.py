@@ -48,7 +48,7 @@ def check() -> None:
     here, (first, last) = str(torch.__version__), SUPPORTED
     if _numbers(here) < _numbers(first):
         raise ImportError(
-            f"wave_runtime supports torch {first} to {last}, and torch {here} is installed: install a newer"
+            f"wave_runtime supports torch {first} to {last}, and torch {here} is installed: install a newer one"
         )
     if _missing:
         raise ImportError(
@@ -70,7 +70,6 @@ _after_writes = _find("torch._C._after_ADInplaceOrView_keyset", "operators that 
 _exclude_keys = _find("torch._C._ExcludeDispatchKeyGuard", "autocast of operators")
 _zip_schema = _find("torch._library.utils.zip_schema", "operators that write arguments")
 FunctionalTensorMode: Any = _find("torch._subclasses.functional_tensor.FunctionalTensorMode", "torch.compile")
-ProxyTorchDispatchMode: Any = _find("torch.fx.experimental.proxy_tensor.ProxyTorchDispatchMode", "torch.compile")
 
 
 def schema(overload: OpOverload) -> Any:

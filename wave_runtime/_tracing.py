@@ -9,5 +9,8 @@ from wave_runtime._torch import constant_result
 
 @constant_result
 def is_exporting() -> bool:
-    """Whether torch.export traces. Where torch before 2.12 traces torch's own question, the answer is always yes."""
+    """Whether torch.export traces.
+
+    Where torch before 2.12 traces ``torch.compiler.is_exporting``, the answer is always yes: hence this function.
+    """
     return torch.compiler.is_exporting()

@@ -71,5 +71,5 @@ def _read(path: str) -> bytes:
 
 
 def _error(code: int, name: str, path: str, kernel: str, message: object) -> RuntimeError:
-    """An error of a driver's as upstream words it, though no driver was asked."""
+    """A driver's error in the words of upstream. It is raised before any driver is asked."""
     return RuntimeError(f"Error {code}({name}) {__file__}: \nload_binary({path!r}, {kernel!r})\n{message}\n")

@@ -52,7 +52,7 @@ def test_a_kernel_in_full() -> None:
         "wavefront_size": 64,
         "registers": {"sgprs": 16, "vgprs": 8, "agprs": 4, "allocated_sgprs": 96, "allocated_vgprs": 104},
         "spills": {"sgprs": 1, "vgprs": 2},
-        "lds_size": 1024,
+        "shared_memory": 1024,
         "scratch_size": 40,
         "uses_dynamic_stack": True,
         "code_size": 4,

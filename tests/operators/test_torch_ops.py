@@ -124,3 +124,16 @@ def test_compiled_code_runs_what_is_defined_now() -> None:
     assert compiled(torch.zeros(1)).tolist() == [2.0, 2.0]
     define(3.0, rows=3)
     assert compiled(torch.zeros(1)).tolist() == [6.0, 6.0, 6.0]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_export_keeps_the_operator(strict: bool) -> None:
+    class Model(torch.nn.Module):
+        def forward(self, a: Tensor, b: Tensor) -> Tensor:
+            sum: Tensor = torch.ops.wave_test.add(a, b)
+            return sum * 2
+
+    a, b = torch.randn(500), torch.randn(500)
+    program = torch.export.export(Model(), (a, b), strict=strict)
+    assert len(nodes(program.graph_module, add)) == 1
+    assert torch.equal(program.module()(a, b), (a + b) * 2)

@@ -188,7 +188,7 @@ def _language_for(target: str, language: str, path: str | None) -> str:
 
 
 def _default_target(language: str) -> str:
-    """That of the current GPU where the language is compiled for it, else the emulator's."""
+    """The current GPU's target where the language is compiled for such a GPU, else the emulator's."""
     if torch.cuda.is_available() and (language == "cuda" or torch.version.hip is not None):
         return target_of(torch.cuda.current_device())
     return EMULATED

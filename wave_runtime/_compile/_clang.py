@@ -90,7 +90,7 @@ def _target_options(unit: Unit) -> list[str]:
 
 
 def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
-    """Compile for an AMD GPU, with files for a while in a folder. Raises CompileError."""
+    """Compile for an AMD GPU. Temporary files lie in the folder. Raises CompileError."""
     source, image = unit.in_folder(folder, _SUFFIXES[unit.language]), folder / "image"
     includes = [f"-I{path}" for path in unit.include_dirs]
     if unit.language == "hip":
@@ -139,7 +139,7 @@ def _rule_in(file: Path) -> list[str]:
 
 
 def _assembly_files(unit: Unit, folder: Path) -> list[str]:
-    """What .include and .incbin name, and so on."""
+    """The files that .include and .incbin name, and those that these include in turn."""
     found: dict[str, None] = {}
     texts = [unit.text]
     while texts:

@@ -17,7 +17,7 @@ _STANDARD = "-std=c++17"
 
 
 def find_nvcc() -> Program | None:
-    """NVCC, else what is in CUDA_HOME, on PATH, or where the toolkit is by default."""
+    """The path of nvcc: what NVCC says, else one in CUDA_HOME, on PATH, or where the toolkit is by default; or None."""
     if named := os.environ.get("NVCC"):
         return Program.at(named)
     homes = (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"))
@@ -62,7 +62,7 @@ def find() -> Program:
 
 
 def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
-    """Compile for an NVIDIA GPU, with files for a while in a folder. Raises CompileError."""
+    """Compile for an NVIDIA GPU. Temporary files lie in the folder. Raises CompileError."""
     nvrtc = _nvrtc()
     if nvrtc is not None and program.path == nvrtc.prefix:
         return _compiled(nvrtc.compile(unit, [f"-arch={unit.target}", _STANDARD]), [])
@@ -75,5 +75,5 @@ def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
 
 
 def _compiled(image: bytes, files: list[str]) -> Compiled:
-    """With what the symbols say of those kernels that are not extern "C"."""
+    """The image, with the names and types that the symbols tell of kernels that are not extern "C"."""
     return Compiled(image, *of_symbols(_C.read_code_object(image)["kernels"]), files)

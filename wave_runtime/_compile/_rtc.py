@@ -94,5 +94,5 @@ def open_first(names: Iterable[str], prefix: str, code: str) -> Rtc | None:
 
 
 def files_in(folders: Iterable[str | os.PathLike[str]], pattern: str) -> list[str]:
-    """Those whose names fit, of each folder the newest first."""
+    """The files of the folders whose names match the pattern; in each folder the newest comes first."""
     return [str(path) for folder in folders for path in sorted(Path(folder).glob(pattern), reverse=True)]

@@ -41,11 +41,11 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """What messages call the source."""
         return self.path or f"the {self.language} source"
 
     def definitions(self) -> list[str]:
-        """As options of a C compiler."""
+        """The macros as options of a C compiler."""
         return [f"-D{name}" if value is None else f"-D{name}={value}" for name, value in self.defines]
 
     def in_folder(self, folder: Path, suffix: str) -> Path:
@@ -74,13 +74,13 @@ class Compiled:
     files: Sequence[str] = ()
 
     def pack(self) -> bytes:
-        """As the contents of one file."""
+        """All of it as the contents of one file."""
         head = json.dumps({"signatures": dict(self.signatures), "symbols": dict(self.symbols)}).encode()
         return len(head).to_bytes(4, "little") + head + self.image
 
     @staticmethod
     def unpack(data: bytes) -> Compiled:
-        """Back from pack(). Raises ValueError where it is nothing that pack() made."""
+        """What pack() made the contents of. Raises ValueError where pack() has not made them."""
         end = 4 + int.from_bytes(data[:4], "little")
         try:
             head = json.loads(data[4:end])
@@ -112,7 +112,7 @@ class Program:
 
     @staticmethod
     def at(path: str) -> Program:
-        """The program there, links followed."""
+        """The program at a path, with links followed."""
         real = os.path.realpath(path)
         stat = os.stat(real)
         return Program(path, f"{real} {stat.st_size} {stat.st_mtime_ns}")

@@ -19,7 +19,7 @@ Layout = tuple[type | None, int]
 
 
 def flatten(values: Iterable[Any]) -> tuple[list[Any], list[Layout]]:
-    """The values with the items of lists in their places, and what undoes it."""
+    """The values with lists replaced by their items, and the layouts with which :func:`unflatten` undoes that."""
     flat: list[Any] = []
     layouts: list[Layout] = []
     for value in values:
@@ -55,7 +55,7 @@ class Call:
         self.result_layout: list[Layout] = []
 
     def run(self, flat: Sequence[Any]) -> tuple[torch.Tensor, ...]:
-        """Call the operator below autograd. Its results, those in lists included, as one tuple."""
+        """Call the operator below autograd, and return its results, those in lists included, as one tuple."""
         with _torch.below_autograd_in_forward():
             arguments = unflatten(flat, self.layouts)
             result = self.overload(*arguments, **self.keywords, fingerprint=self.fingerprint)
@@ -66,7 +66,7 @@ class Call:
 def make_rule(
     name: str, overload: _torch.OpOverload, backward: Backward, setup_context: SetupContext | None
 ) -> Callable[..., Any]:
-    """What runs for the key Autograd. The user's functions see the arguments without the fingerprint."""
+    """What the dispatcher runs for the key Autograd. The user's functions do not see the fingerprint."""
 
     def setup(ctx: Any, call: Call, flat: Sequence[Any], output: tuple[torch.Tensor, ...]) -> None:
         ctx.call = call
@@ -91,7 +91,8 @@ def make_rule(
         flat_gradients, _ = flatten([None] * n if grad is None and kind else grad for grad, (kind, n) in of_lists)
         return None, *flat_gradients
 
-    # Of one level of functorch's, where the dispatcher is by now; autograd.Function would begin with all of them anew.
+    # A call is at one of functorch's levels by now, and this is a function of that level alone. An ordinary
+    # autograd.Function would begin with all levels anew.
     class Rule(_torch.SingleLevelFunction):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, call: Call, *flat: Any) -> tuple[torch.Tensor, ...]:

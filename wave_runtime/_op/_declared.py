@@ -1,4 +1,4 @@
-"""Operators that are declared: ``define_op(name, kernel, outputs=..., grid=...)``, whose text says what that is."""
+"""Operators of one kernel that are declared: ``define_op(name, kernel, outputs=..., grid=...)``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Expression(NamedTuple):
     names: tuple[str, ...]
 
     def __call__(self, inputs: Mapping[str, Any]) -> Any:
-        """Its value for these inputs."""
+        """The value for these inputs."""
         return self.value(**{name: inputs[name] for name in self.names}) if callable(self.value) else self.value
 
 
@@ -83,7 +83,7 @@ class Declaration:
             raise ValueError(f"operator '{self.name}': the kernel takes a struct (bytes[N]), which operators cannot")
 
     def _order_defaults(self) -> None:
-        """What Python demands of functions: no parameter without a default after one that has it."""
+        """Check what Python demands of functions: no parameter without a default comes after one with a default."""
         with_default = [name in self.defaults for name in self.inputs]
         if with_default != sorted(with_default) or any(name not in self.inputs for name in self.defaults):
             raise ValueError(
@@ -105,7 +105,7 @@ class Declaration:
         return tuple(name for name in self.inputs if self.kinds[name] == "output")
 
     def signature(self) -> inspect.Signature:
-        """The operator's, with types."""
+        """The operator's signature, with types."""
         types = {"input": torch.Tensor, "output": torch.Tensor, "float": float}
         results = len(self.outputs)
         returned: Any = None if not results else torch.Tensor if results == 1 else tuple[(torch.Tensor,) * results]  # type: ignore[misc]
@@ -123,7 +123,7 @@ class Declaration:
         )
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """The operator in Python: for compilers."""
+        """What the operator does, in Python, which compilers trace."""
         inputs = {**self.defaults, **dict(zip(self.inputs, args, strict=False)), **kwargs}
         results = {name: expression(inputs) for name, expression in self.outputs.items()}
         computed = {name: expression(inputs) for name, expression in self.arguments.items()}
@@ -177,7 +177,7 @@ class Declaration:
 
     @contextmanager
     def _naming(self, what: str) -> Iterator[None]:
-        """What an expression raises names operator and expression."""
+        """Add the names of operator and expression to what an expression raises."""
         try:
             yield
         except Exception as error:
@@ -185,7 +185,7 @@ class Declaration:
             raise kind(f"operator '{self.name}', {what}: {error}") from error
 
     def declare(self, fallback: Callable[..., Any]) -> _C.DeclaredCall:
-        """What C++ needs to know."""
+        """Tell C++ what it needs to know, and return the call that runs no Python."""
         index = {name: i for i, name in enumerate(self.parameters)}
         return _C.declare(
             self.name,
@@ -202,7 +202,7 @@ class Declaration:
 
 
 def parameter_names(kernel: _C.Kernel) -> tuple[str, ...]:
-    """Those of the signature; arg0, arg1, ... where it gives none, or one twice."""
+    """The parameters' names in the signature; arg0, arg1, ... where there is no name, or it occurs twice."""
     names = kernel._names
     return tuple(
         name if name.isidentifier() and names.count(name) == 1 else f"arg{index}" for index, name in enumerate(names)

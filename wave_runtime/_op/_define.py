@@ -1,4 +1,4 @@
-"""define_op: of a decorated function, or of a kernel and expressions."""
+"""define_op, which makes an operator of a decorated function, or of a kernel and expressions."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
 
     They are run once for each combination of ranks and dtypes, with stand-ins that note what they do; C++ evaluates
     that. So they may use shape, stride, numel, rank and dtype of tensors, scalars, arithmetic, ``torch.sym_min``,
-    ``torch.sym_max`` and ``cdiv``, and branch on rank and dtype, but not on sizes and scalars. Of empty tensors, where
-    an extent of the grid is 0, nothing is launched.
+    ``torch.sym_max`` and ``cdiv``, and branch on rank and dtype, but not on sizes and scalars. Where an extent of the
+    grid is 0, as it is for empty tensors, nothing is launched.
 
     Args:
         kernel: what it writes must be known.
@@ -86,10 +86,10 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
         attributes: the other options of a call.
 
     Returns:
-        A decorator that makes an :class:`Operator`; of a kernel the :class:`Operator`.
+        The :class:`Operator` of a kernel; without a kernel, a decorator that makes an :class:`Operator` of a function.
 
     Raises:
-        ValueError: a name, or type hints, that no schema can be made of; a declaration that does not fit the kernel.
+        ValueError: no schema can be made of the name or the type hints, or the declaration does not fit the kernel.
         TypeError: block= is missing.
     """
     if kernel is None:
@@ -99,5 +99,5 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
 
 
 def cdiv(a: int, b: int) -> int:
-    """Ceiling division: how many blocks of ``b`` cover ``a``. Also of symbolic sizes."""
+    """Ceiling division: how many blocks of ``b`` cover ``a``. It takes symbolic sizes, too."""
     return -(-a // b)

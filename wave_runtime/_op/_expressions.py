@@ -28,7 +28,7 @@ class Number:
 
     @staticmethod
     def of(value: Any) -> Number:
-        """A number of what an expression gives. Raises TypeError for what is none."""
+        """What an expression gives, as a number. Raises TypeError where it is none."""
         if isinstance(value, Number):
             return value
         if isinstance(value, float):
@@ -38,7 +38,7 @@ class Number:
         raise TypeError(f"expected a number, given {type(value).__name__}")
 
     def to_real(self) -> Number:
-        """The same as a float."""
+        """The same number as a float."""
         return self if self.is_real else Number((*self.code, ("to_real", 0, 0, 0)), is_real=True)
 
     @classmethod
@@ -81,7 +81,7 @@ class Number:
 
 
 def binary(name: str, a: Any, b: Any, real: bool = False) -> Number:
-    """The instruction ``name`` on two numbers; on floats where one of them is, or ``real``."""
+    """The instruction ``name`` on two numbers; on floats where one of them is a float, or ``real`` says so."""
     x, y = Number.of(a), Number.of(b)
     if real or x.is_real or y.is_real:
         if name in ("floordiv", "mod"):
@@ -114,7 +114,7 @@ class NewTensor(NamedTuple):
 
 
 class Tensor:
-    """The stand-in for a tensor. It has the attributes and methods of torch's that expressions may use."""
+    """The stand-in for a tensor. It has the attributes and methods that expressions may use, with torch's names."""
 
     def __init__(self, index: int, rank: int, dtype: torch.dtype) -> None:
         self._index = index

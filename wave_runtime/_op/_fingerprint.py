@@ -1,4 +1,4 @@
-"""A hash of what makes an operator: its kernels and the code around them. The same in every process."""
+"""A hash of what makes an operator, its kernels and the code around them. It is the same in every process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wave_runtime._version import __version__
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout)
 
-# Their code comes with a version that compilers' caches know, or changes nothing.
+# Packages whose code is not looked into: compilers' caches know their versions, or what they do changes no result.
 FOREIGN = {"torch", "numpy", "triton", "wave_runtime", "builtins", *sys.stdlib_module_names} - {"__main__"}
 
 
@@ -100,7 +100,7 @@ class _Walk:
                 yield from self._global(function.__globals__[name], function.__code__)
 
     def _global(self, value: object, code: types.CodeType, within: tuple[types.ModuleType, ...] = ()) -> Iterator[str]:
-        """What a global is; of a module what the code may take out of it."""
+        """The parts of a global. Of a module they are those of what the code may take out of it."""
         if not isinstance(value, types.ModuleType):
             yield from self.parts(value)
         elif not _is_foreign(value.__name__) and value not in within:

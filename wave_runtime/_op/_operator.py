@@ -136,7 +136,11 @@ class Operator(_C.OperatorBase):
             raise
 
     def _is_differentiable(self) -> bool:
-        """In a backward pass all are: only those that differentiate it anew, which few do, need to hear of an error."""
+        """Whether a call is recorded for a derivative.
+
+        In a backward pass every call is. An operator without a derivative raises only where that pass is differentiated
+        in turn, which few programs do.
+        """
         return self._has_derivative or (_torch.in_backward() and not self._mutates)
 
     def _is_to_differentiate(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -293,7 +297,7 @@ class Operator(_C.OperatorBase):
 
 
 def make_library(namespace: str) -> Any:
-    """What holds registrations. As Any: torch annotates none of its methods."""
+    """A library, which holds registrations. It is typed as Any, since torch annotates none of its methods."""
     return torch.library.Library(namespace, "FRAGMENT")  # type: ignore[no-untyped-call]
 
 

@@ -10,7 +10,7 @@ import torch
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """``"mylib::gemm"`` as its two parts. Raises ValueError where it has another form."""
+    """The two parts of ``"mylib::gemm"``. Raises ValueError where the name has another form."""
     namespace, colons, short_name = name.partition("::")
     if not (colons and namespace.isidentifier() and short_name.isidentifier()):
         raise ValueError(f'define_op: expected a name "namespace::name", given "{name}"')

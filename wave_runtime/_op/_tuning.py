@@ -37,12 +37,12 @@ def _class_of(value: Any) -> object:
 
 
 def _round_up(size: int) -> int:
-    """To a power of two."""
+    """The next power of two."""
     return 1 << (size - 1).bit_length() if size > 0 else size
 
 
 def device_text(device: torch.device) -> str:
-    """What kind of device it is, the same for all of a kind."""
+    """The kind of a device: a text that is the same for all devices of a kind."""
     if device.type != "cuda":
         return device.type
     return f"{torch.cuda.get_device_name(device)}, {target_of(device)}"
@@ -106,7 +106,7 @@ class Entry:
         return cache_folder() / "variants" / f"{digest}.json"
 
     def read(self) -> float | None:
-        """Milliseconds; None where none are kept, or something that is no time."""
+        """The milliseconds that are kept; None where nothing is kept, or something that is no time."""
         try:
             found = json.loads(self._path.read_text())
         except (OSError, ValueError, RecursionError):

@@ -89,7 +89,7 @@ class Variants(_C.OperatorBase):
         return device, (_tuning.device_text(device), repr((self._key or _tuning.shape_class)(*args, **kwargs)))
 
     def _entries(self, kind: str, of_class: str) -> list[_tuning.Entry]:
-        """Where the times are kept. Walks all the launches' code."""
+        """Where the launches' times are kept. This walks the code of all launches."""
         return [_tuning.Entry(kind, of_class, _name(launch), hash_of(launch)) for launch in self.launches]
 
     def _measured(
@@ -100,7 +100,7 @@ class Variants(_C.OperatorBase):
         kwargs: dict[str, Any],
         device: torch.device,
     ) -> list[float | None]:
-        """All times. That of a launch which fails stays unknown: what failed now may work in another process."""
+        """The times of all launches. One that fails has none: what failed now may work in another process."""
         times, errors = list(known), []
         for index, entry in enumerate(entries):
             if times[index] is not None:

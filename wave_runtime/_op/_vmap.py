@@ -1,4 +1,4 @@
-"""torch.vmap of operators."""
+"""Rules of operators for torch.vmap."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def leading_batch(op: Callable[..., Any]) -> VmapRule:
 
 
 def to_front(value: Any, dim: Any, batch_size: int) -> Any:
-    """A tensor, or those of a list, contiguous and with the batch as the first dimension."""
+    """A tensor, or a list of tensors, made contiguous and with the batch as the first dimension."""
     if isinstance(value, (list, tuple)):
         dims = dim if isinstance(dim, (list, tuple)) else [None] * len(value)
         return type(value)(to_front(item, of_item, batch_size) for item, of_item in zip(value, dims, strict=True))

@@ -82,7 +82,7 @@ class SourceKernel:
         return self._builds.kernel(where, _macros(self.__name__, variant))
 
     def _default_device(self) -> torch.device:
-        """Of the two kinds of GPU a source is mostly for one."""
+        """The device where nothing else tells it. Of the two kinds of GPU, most sources are for one."""
         suffix = os.path.splitext(self._recipe.path or "")[1]
         is_for_any = self._recipe.is_binary or "cuda" in (self._recipe.language, LANGUAGES.get(suffix))
         has_gpu = torch.cuda.is_available() and (is_for_any or torch.version.hip is not None)
@@ -118,7 +118,7 @@ class SourceModule:
         return kernel
 
     def __getitem__(self, name: str) -> SourceKernel:
-        """The kernel of this name. Whether there is one, its first call finds out."""
+        """The kernel of this name. Its first call raises KeyError where the file has no such kernel."""
         if not hasattr(self._kernels, name):
             self._make(name)
         kernel: SourceKernel = getattr(self._kernels, name)
@@ -179,7 +179,7 @@ def recipe_of(path: str, options: str | Sequence[str] = (), language: Language |
 
 
 def _folder_of(file: str) -> str:
-    """That of a program's file; of what is typed or in a notebook, the current one."""
+    """The folder of a program's file. Where code was typed, or is in a notebook, it is the current folder."""
     return os.path.dirname(os.path.abspath(file)) if os.path.isfile(file) else os.getcwd()
 
 

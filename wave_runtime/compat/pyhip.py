@@ -70,7 +70,7 @@ class _GeneratedFile:
 
 
 def _processor() -> str:
-    """That code is generated for: the current AMD GPU's, else the emulator's."""
+    """The processor that code is generated for: that of the current AMD GPU, else the emulator's."""
     if torch.version.hip is None or not torch.cuda.is_available():
         return EMULATED
     return target_of(torch.cuda.current_device()).split(":")[0]

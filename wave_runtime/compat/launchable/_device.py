@@ -274,7 +274,7 @@ class Device:
 
 
 def _of_thread(name: str, default: Any) -> Any:
-    """What this thread has of that name."""
+    """The device of that name that this thread has."""
     return _CURRENT_THREAD.__dict__.setdefault(name, default)
 
 

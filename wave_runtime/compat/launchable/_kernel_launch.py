@@ -113,7 +113,7 @@ class KernelLaunch:
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:
-    """The values, with those in lists one by one, and without None."""
+    """The values without None, and with lists replaced by their items."""
     lists = [value if isinstance(value, list) else [value] for value in values]
     return [value for items in lists for value in items if value is not None]
 
@@ -126,7 +126,7 @@ def _loaded(code: Binary | Mapping[str, Binary], **declared: Any) -> Module:
 
 
 def _readable(kernel: _C.Kernel, values: Sequence[Any]) -> list[Any]:
-    """The values, with contiguous copies of tensors that are not and that the kernel only reads."""
+    """The values, with contiguous copies in place of those tensors that the kernel only reads and that are not."""
     written = range(len(values)) if kernel.writes is None else kernel.writes
     return [
         value.contiguous()

@@ -189,7 +189,7 @@ class Launchable:
         return found[0] if len(found) == 1 else found or None
 
     def __deepcopy__(self, memo: object) -> Launchable:
-        """Itself: a function has nothing that a copy of a model would own."""
+        """Returns the object itself: it has nothing that a copy of a model would own."""
         return self
 
     def _place(self, args: Sequence[Any], device: torch.device | None, outputs: Sequence[Any]) -> torch.device:

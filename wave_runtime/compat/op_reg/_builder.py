@@ -157,7 +157,7 @@ class EagerKernelBuilder(KernelBuilder):
 
     @contextlib.contextmanager
     def generating(self) -> Iterator[None]:
-        """While ``generate`` runs."""
+        """The context in which ``generate`` runs."""
         with self._stack:
             if "iree.compiler.ir" in sys.modules:
                 self._begin()

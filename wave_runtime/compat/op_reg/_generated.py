@@ -53,7 +53,7 @@ def _tensors(desc: ArgDescriptor | None) -> Sequence[torch.Tensor]:
 
 
 def _device_of(selection: EagerKernelSelection) -> torch.device:
-    """That of the tensors; the CPU where there are none."""
+    """The device of the tensors; the CPU where there are none."""
     if None in selection.arg_descs:
         raise AssertionError(
             f"Uninitialized argument descriptor: select() of '{selection.op.name}' declares no argument "

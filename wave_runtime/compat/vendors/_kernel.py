@@ -211,7 +211,7 @@ def kernel(
 
 
 def _recipes(vendor: str, code: Code, shared: Recipe) -> dict[str, Recipe]:
-    """By target."""
+    """How the code of a vendor is compiled or loaded, by target."""
     sources = code if isinstance(code, Mapping) else {_ANY: code}
     if not sources:
         raise ValueError(f"{vendor}= has no code")
@@ -221,7 +221,7 @@ def _recipes(vendor: str, code: Code, shared: Recipe) -> dict[str, Recipe]:
 
 
 def _language(vendor: str, source: Source) -> Language | None:
-    """Texts, and files of C++, are in the vendor's language."""
+    """The language of a source: texts and files of C++ are in the vendor's, and suffixes tell of others."""
     if isinstance(source, bytes):
         if vendor not in _LANGUAGE:
             raise ValueError(f"{vendor}= is a source or its path, given bytes")
@@ -231,7 +231,7 @@ def _language(vendor: str, source: Source) -> Language | None:
 
 
 def vendor_of(device: torch.device) -> str:
-    """Whose code tensors on a device need. Raises ValueError."""
+    """The vendor whose code runs on a device. Raises ValueError where there is none."""
     vendors = {"cpu": "amd", "meta": "amd", "xpu": "intel", "mps": "apple"}
     vendors["cuda"] = "amd" if torch.version.hip else "nvidia"
     if device.type not in vendors:
