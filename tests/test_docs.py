@@ -65,7 +65,7 @@ def expect_error(line: re.Match[str]) -> str:
     )
 
 
-ALL_PAGES = sorted(path.relative_to(ROOT) for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")))
+ALL_PAGES = sorted(path.relative_to(ROOT) for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 
 
 def anchors(page: Path) -> set[str]:
@@ -89,8 +89,8 @@ def test_links(page: Path) -> None:
 
 def test_the_index_lists_all_pages() -> None:
     index = (ROOT / "docs" / "README.md").read_text()
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
-    assert set(re.findall(r"^\| \[([\w.]+)\]\(\1\) \|", index, re.MULTILINE)) == pages
+    pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")} - {"README.md"}
+    assert set(re.findall(r"^\| \[([\w./]+)\]\(\1\) \|", index, re.MULTILINE)) == pages
 
 
 def test_the_reference_is_current() -> None:
