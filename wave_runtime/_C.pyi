@@ -9,6 +9,7 @@ from torch import Tensor
 from typing_extensions import Unpack, disjoint_base
 
 from wave_runtime._kernel import Accesses, Dims, LaunchOptions, Options
+from wave_runtime._torch import OpOverload
 from wave_runtime.hooks import Hook
 
 _Device = torch.device | str | int | None
@@ -116,7 +117,7 @@ class Kernel:
         Nothing is launched yet. Arguments, options and errors are those of a call.
         """
 
-    def as_operator(self, name: str, **options: Unpack[Options]) -> torch._ops.OpOverload:
+    def as_operator(self, name: str, **options: Unpack[Options]) -> OpOverload:
         """Define an operator of this kernel alone, for the rest of the process.
 
         It costs less than ``torch.ops.wave.launch``: one argument for each parameter, then ``grid_x``, ``grid_y=1`` and
