@@ -105,6 +105,17 @@ print(ctypes.CDLL("libamdhip64.so").hipGetDeviceCount(ctypes.byref(count)), coun
     assert done.stdout == "0 3\n"
 
 
+def test_other_libraries_are_not_taken_for_it(tmp_path: Path) -> None:
+    """A library that is loaded already is found by its name, of which another's may be the beginning."""
+    other = tmp_path / "libamdhip64_helper.so"
+    subprocess.run(["g++", "-shared", "-x", "c++", "/dev/null", "-o", other], check=True)
+    code = f"import ctypes, wave_runtime; ctypes.CDLL({str(other)!r}); print(wave_runtime._C.describe_driver('hip'))"
+    environment = {**os.environ, "WAVE_RUNTIME_LIBHIP": str(LIBRARY), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert "'error': None" in done.stdout
+    assert str(LIBRARY) in done.stdout
+
+
 def test_command_prints_the_path() -> None:
     command = [sys.executable, "-m", "wave_runtime", "hip-emulator"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

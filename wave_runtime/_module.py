@@ -58,7 +58,8 @@ class Module:
 
     def __getitem__(self, name: str) -> _C.Kernel:
         """The kernel called ``name``. Raises KeyError that lists the kernels there are."""
-        name = self._symbols.get(name, name)
+        if name not in self._made and name not in self.kernels:
+            name = self._symbols.get(name, name)
         if name not in self._made:
             if name not in self.kernels:
                 raise KeyError(f"no kernel '{name}' in the code object; its kernels are {list(self.kernels)}")

@@ -25,13 +25,15 @@ struct Parts {
   const Target& target;
   const std::vector<Segment>& segments;
   const std::vector<Symbol>& symbols;
-  std::unordered_map<std::string_view, const Symbol*> by_name{};
+  std::unordered_map<std::string_view, const Symbol*> by_name{};   ///< exported, or the only one; else nullptr
   std::unordered_map<uint64_t, const Symbol*> sized_by_address{};  ///< the first one that has a size
 };
 
 Parts index_symbols(Parts parts) {
   for (const Symbol& symbol : parts.symbols) {
-    parts.by_name.emplace(symbol.name, &symbol);
+    const auto [named, is_new] = parts.by_name.emplace(symbol.name, &symbol);
+    const Symbol*& known = named->second;
+    if (!is_new && (known == nullptr || !known->is_exported)) known = symbol.is_exported ? &symbol : nullptr;
     if (symbol.size != 0) parts.sized_by_address.emplace(symbol.address, &symbol);
   }
   return parts;
@@ -75,12 +77,17 @@ std::optional<Metadata> read_metadata(const Elf& elf, const Target& target) {
   return std::nullopt;
 }
 
+[[noreturn]] void refuse_ambiguous(const Parts& parts, std::string_view symbol) {
+  parts.elf.bytes().fail(0, text("several symbols ", symbol, ", none of them exported: which is the kernel's?"));
+}
+
 // The size of the kernel's symbol, or of another one at its entry; up to the end of the segment where there is none.
 uint64_t find_code_size(const Parts& parts, const KernelInfo& kernel, const Segment& segment) {
   const uint64_t left = segment.address + segment.memory_size - kernel.entry_address;
   const auto named = parts.by_name.find(kernel.metadata.name);
-  if (named != parts.by_name.end() && named->second->address == kernel.entry_address && named->second->size != 0) {
-    return std::min(named->second->size, left);
+  const Symbol* symbol = named == parts.by_name.end() ? nullptr : named->second;
+  if (symbol != nullptr && symbol->address == kernel.entry_address && symbol->size != 0) {
+    return std::min(symbol->size, left);
   }
   const auto sized = parts.sized_by_address.find(kernel.entry_address);
   return sized == parts.sized_by_address.end() ? left : std::min(sized->second->size, left);
@@ -135,6 +142,7 @@ std::vector<KernelInfo> read_stated_kernels(const Parts& parts, Metadata metadat
     if (found == parts.by_name.end()) {
       parts.elf.bytes().fail(0, text("kernel ", kernel.name, ": no symbol ", kernel.symbol, " in .dynsym or .symtab"));
     }
+    if (found->second == nullptr) refuse_ambiguous(parts, kernel.symbol);
     if (!names.insert(kernel.name).second || !symbols.insert(found->second).second) {
       parts.elf.bytes().fail(0, text("kernel ", kernel.name, " (", kernel.symbol, ") is listed twice"));
     }
@@ -150,7 +158,9 @@ std::vector<KernelInfo> find_unstated_kernels(const Parts& parts) {
     const std::string_view name = symbol.name;
     if (!name.ends_with(".kd") || name == ".kd" || symbol.is_function || symbol.size != KernelDescriptor::kSize)
       continue;
-    if (parts.by_name.at(name) != &symbol) continue;
+    const Symbol* const named = parts.by_name.at(name);
+    if (named == nullptr) refuse_ambiguous(parts, name);
+    if (named != &symbol) continue;
     KernelMetadata metadata;
     metadata.name = name.substr(0, name.size() - 3);
     metadata.symbol = name;
@@ -272,6 +282,20 @@ const KernelInfo& CodeObject::kernel(std::string_view name) const {
   for (const KernelInfo& kernel : kernels_) names += (names.empty() ? "" : ", ") + kernel.metadata.name;
   throw ValueError(text("no kernel \"", name, "\" in the code object for ", target_.id(), "; it has ",
                         names.empty() ? "none" : names));
+}
+
+const Symbol* CodeObject::variable(std::string_view name) const {
+  const Symbol* local = nullptr;
+  size_t locals = 0;
+  for (const Symbol& symbol : symbols_) {
+    if (symbol.is_function || symbol.size == 0 || symbol.name != name) continue;
+    if (symbol.is_exported) return &symbol;
+    local = &symbol;
+    ++locals;
+  }
+  if (locals < 2) return local;
+  throw ValueError(text("the module has ", locals, " variables '", name, "', none of them exported, so that it cannot ",
+                        "be told which is meant: give the one to be found another name, or external linkage"));
 }
 
 }  // namespace wave

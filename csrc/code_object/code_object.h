@@ -35,6 +35,7 @@ struct Symbol {
   uint64_t address;
   uint64_t size;
   bool is_function;
+  bool is_exported = true;  ///< of local symbols several may have one name
 };
 
 /// A dynamic relocation (R_AMDGPU_*), with its symbol resolved within the file. The bytes to patch lie in a segment.
@@ -44,6 +45,8 @@ struct Relocation {
   uint64_t symbol_address;  ///< S; 0 for relative relocations and for undefined symbols
   int64_t addend;
   std::string undefined;  ///< the symbol's name where the file does not define it: then it cannot be loaded; else empty
+  /// Whether the symbol is a number that does not move with the file: an absolute one, or 0 for an undefined weak one.
+  bool is_absolute = false;
 };
 
 /// Figures of the ELF specification for AMDGPU that the loader applies.
@@ -106,6 +109,9 @@ class CodeObject {
   const std::vector<Segment>& segments() const { return segments_; }
   /// Of NVIDIA's formats the variables in global and constant memory.
   const std::vector<Symbol>& symbols() const { return symbols_; }
+  /// The variable of this name that is exported, or else the only one; nullptr where there is none. Throws ValueError
+  /// where several that are not exported have the name.
+  const Symbol* variable(std::string_view name) const;
   const std::vector<Relocation>& relocations() const { return relocations_; }
 
  private:

@@ -35,6 +35,7 @@ enum ElfConstant : uint32_t {
   SHF_ALLOC = 2,
   SHN_UNDEF = 0,
   SHN_LORESERVE = 0xff00,
+  SHN_ABS = 0xfff1,
   STT_NOTYPE = 0,
   STT_OBJECT = 1,
   STT_FUNC = 2,
@@ -42,6 +43,7 @@ enum ElfConstant : uint32_t {
   STT_FILE = 4,
   STT_AMDGPU_HSA_KERNEL = 10,
   STO_CUDA_ENTRY = 0x10,
+  STB_LOCAL = 0,
   STB_WEAK = 2,
   NT_AMDGPU_METADATA = 32,
 };

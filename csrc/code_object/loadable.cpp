@@ -76,7 +76,8 @@ std::vector<Symbol> read_symbols(const Elf& elf) {
     for (const ElfSymbol& symbol : *table) {
       if (!is_wanted(symbol) || !seen.insert({symbol.name, symbol.address}).second) continue;
       const bool is_function = symbol.type == STT_FUNC || symbol.type == STT_AMDGPU_HSA_KERNEL;
-      symbols.push_back({std::string(symbol.name), symbol.address, symbol.size, is_function});
+      symbols.push_back(
+          {std::string(symbol.name), symbol.address, symbol.size, is_function, symbol.binding != STB_LOCAL});
     }
   }
   return symbols;
@@ -96,6 +97,7 @@ std::vector<Relocation> read_relocations(const Elf& elf, const std::vector<Segme
         out.symbol_address = symbol.address;
       else if (symbol.binding != STB_WEAK)
         out.undefined = symbol.name;
+      out.is_absolute = symbol.section == SHN_UNDEF || symbol.section == SHN_ABS;
     }
     relocations.push_back(std::move(out));
   }

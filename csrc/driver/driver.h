@@ -109,8 +109,8 @@ class LoadedModule {
   virtual ~LoadedModule() = default;
   /// Throws RuntimeError where the driver does not find the kernel.
   virtual std::unique_ptr<LoadedFunction> function(const KernelInfo& kernel) = 0;
-  /// Throws ValueError where there is no variable of this name.
-  virtual Global global(const std::string& name) = 0;
+  /// Nothing where there is no variable of this name. Throws ValueError where it is not clear which is meant.
+  virtual std::optional<Global> global(const std::string& name) = 0;
 };
 
 /// A way to run code objects. Lives until the process ends.

@@ -282,10 +282,12 @@ void set_wait_runner(WaitRunner runner) { wait_runner.store(runner); }
 void pin(const DeviceFunction& function) { function.module->pinned.store(true); }
 bool is_pinned(const DeviceFunction& function) { return function.module->pinned.load(std::memory_order_relaxed); }
 
-GlobalView find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name) {
+std::optional<GlobalView> find_global(const std::shared_ptr<const CodeObject>& code, const Place& place,
+                                      const std::string& name) {
   const auto lock = lock_table();
   const ModuleRecord& record = load_module(code, place);
-  return {record.module->global(name), record.views};
+  const std::optional<Global> global = record.module->global(name);
+  return global ? std::optional(GlobalView{*global, record.views}) : std::nullopt;
 }
 
 InsideLaunch::InsideLaunch() { ++launches_of_thread; }

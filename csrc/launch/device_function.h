@@ -97,9 +97,10 @@ struct GlobalView {
   std::shared_ptr<const void> held;
 };
 
-/// A variable of a code object on a device, which is loaded there where it is not. Throws ValueError where there is
-/// none of this name.
-GlobalView find_global(const std::shared_ptr<const CodeObject>& code, const Place& place, const std::string& name);
+/// A variable of a code object on a device, which is loaded there where it is not; nothing where there is none of this
+/// name. Throws ValueError where it is not clear which is meant.
+std::optional<GlobalView> find_global(const std::shared_ptr<const CodeObject>& code, const Place& place,
+                                      const std::string& name);
 
 /// Unloads a code object from all devices, but where a graph or a GlobalView may hold it; waits for launches under way
 /// to be enqueued. It is loaded again when it is launched again. Returns from how many devices. Throws RuntimeError

@@ -184,7 +184,7 @@ const Kernel* find_kernel_if_known(std::string_view handle) {
 
 const Kernel& find_kernel(std::string_view handle) {
   if (const Kernel* kernel = find_kernel_if_known(handle)) return *kernel;
-  const size_t at = handle.find('@');
+  const size_t at = handle.rfind('@');
   throw ValueError(text(
       "no kernel with the handle '", handle,
       "' is loaded in this process: call wave_runtime.load() on the code "
@@ -194,7 +194,8 @@ const Kernel& find_kernel(std::string_view handle) {
       "find their kernels in themselves where they were launched with kernel(...)"));
 }
 
-std::string_view name_in_handle(std::string_view handle) { return handle.substr(0, handle.find('@')); }
+/// A kernel's name may have the character, what follows the name has it once.
+std::string_view name_in_handle(std::string_view handle) { return handle.substr(0, handle.rfind('@')); }
 
 std::unique_ptr<const Kernel> remake_kernel(std::string_view handle, CodeObjects variants) {
   const std::string_view name = name_in_handle(handle);

@@ -80,6 +80,17 @@ struct FoundSymbol {
   GlobalView view;
 };
 
+/// Throws ValueError where another translation unit, built for the same target, has a variable of this name, too: each
+/// has its own then.
+void check_only_one_has(const CodeObjects& codes, const CodeObject& code, const std::string& name) {
+  const auto count = std::ranges::count_if(codes, [&](const auto& other) {
+    return other->format() == code.format() && other->target() == code.target() && other->variable(name) != nullptr;
+  });
+  if (count < 2) return;
+  throw ValueError(text("variable '", name, "' is in ", count, " translation units of the module, each of which has ",
+                        "its own, so that it cannot be told which is meant: give them different names"));
+}
+
 /// Looks through the code objects that run at a place, the best one first. A library has one for each translation unit.
 FoundSymbol find_symbol(CodeObjects codes, const std::string& name, const Place& place) {
   const GilRelease release;
@@ -89,11 +100,11 @@ FoundSymbol find_symbol(CodeObjects codes, const std::string& name, const Place&
   while (std::shared_ptr<const CodeObject> code = select_for(codes, info.target)) {
     any = true;
     std::shared_ptr<const void> held = hold_loaded(code);
-    try {
-      return {code, held, find_global(code, place, name)};
-    } catch (const ValueError&) {
-      std::erase(codes, code);
+    if (const std::optional<GlobalView> view = find_global(code, place, name)) {
+      check_only_one_has(codes, *code, name);
+      return {code, held, *view};
     }
+    std::erase(codes, code);
   }
   if (any) throw ValueError(text("no variable '", name, "' in the module"));
   throw ValueError(text("symbol '", name, "': no code object of the module runs on ", place.text(), " (", info.name,

@@ -65,6 +65,16 @@ class Kernel:
 
 
 @dataclass
+class Variable:
+    """A symbol that names bytes of the file, which are also others'."""
+
+    name: str
+    address: int
+    size: int = 4
+    is_local: bool = False
+
+
+@dataclass
 class CodeObject:
     """An ELF with one segment for data, one for code, a dynamic symbol table and, if wanted, a metadata note."""
 
@@ -72,17 +82,23 @@ class CodeObject:
     abi_version: int = 3  # code object v5
     kernels: list[Kernel] = field(default_factory=lambda: [Kernel()])
     metadata: bytes | None = None
+    variables: list[Variable] = field(default_factory=list)  # in front of the kernels' symbols
 
     def build(self) -> bytes:
         names, symbols = b"\0", bytes(24)
         descriptors_at = 256
         symbols_at = descriptors_at + 64 * len(self.kernels)
         name_bytes = b"\0" + b"".join(f"{k.name}\0{k.name}.kd\0".encode() for k in self.kernels)
-        names_at = symbols_at + 24 * (1 + 2 * len(self.kernels))
+        name_bytes += b"".join(f"{variable.name}\0".encode() for variable in self.variables)
+        names_at = symbols_at + 24 * (1 + 2 * len(self.kernels) + len(self.variables))
         note = b"" if self.metadata is None else self._note(self.metadata)
         note_at = -(-(names_at + len(name_bytes)) // 4) * 4
         code_at = -(-(note_at + len(note)) // 256) * 256
         descriptors = b""
+        for variable in self.variables:
+            binding = 0x01 if variable.is_local else 0x11
+            symbols += struct.pack("<IBBHQQ", len(names), binding, 3, 1, variable.address, variable.size)
+            names += variable.name.encode() + b"\0"
         for i, kernel in enumerate(self.kernels):
             at, entry = descriptors_at + 64 * i, code_at + 256 * i
             descriptors += kernel.descriptor(entry - at)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
@@ -102,7 +102,7 @@ def compile(
     codes = [kept.value[0] for kept in found]
     units = [kept.value[1] for kept in found]
     known = {symbol: types for compiled in units for symbol, types in compiled.signatures.items()}
-    names = {name: symbol for compiled in units for name, symbol in compiled.symbols.items()}
+    names = _source_names([compiled.symbols for compiled in units], {name for code in codes for name in code.kernels})
     if signature is None:
         signature = known or None
     elif not isinstance(signature, str):
@@ -111,6 +111,15 @@ def compile(
         writes = {names.get(name, name): items for name, items in writes.items()}
     files = {file.path: None for kept in found for file in kept.dependencies}
     return Module(codes, signature, writes, strides, strict, names, [path, *files] if path else files)
+
+
+def _source_names(tables: Iterable[Mapping[str, str]], kernels: Collection[str]) -> dict[str, str]:
+    """The kernels by their names in the source, where these are clear: no symbol, and of one kernel in all builds."""
+    symbols: dict[str, set[str]] = {}
+    for table in tables:
+        for name, symbol in table.items():
+            symbols.setdefault(name, set()).add(symbol)
+    return {name: only for name, (only, *others) in symbols.items() if not others and name not in kernels}
 
 
 def assembly(

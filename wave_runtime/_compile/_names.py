@@ -24,9 +24,10 @@ def of_symbols(kernels: Iterable[dict[str, Any]]) -> tuple[dict[str, str], dict[
         Signatures by symbol, of those that fit the metadata: an edited kernel may take other arguments than its symbol
         says. And symbols by the name in the source, where only one kernel has it.
     """
+    kernels = list(kernels)
     types: dict[str, str] = {}
     symbols: dict[str, str] = {}
-    ambiguous: set[str] = set()
+    ambiguous: set[str] = {kernel["name"] for kernel in kernels}  # of another one, that is not mangled
     for kernel in kernels:
         symbol = kernel["name"]
         text = _C.demangle(symbol)

@@ -54,14 +54,14 @@ std::unique_ptr<LoadedFunction> CudaModule::function(const KernelInfo& kernel) {
   return std::make_unique<CudaFunction>(api_, context_, function, kernel);
 }
 
-Global CudaModule::global(const std::string& name) {
+std::optional<Global> CudaModule::global(const std::string& name) {
   const ContextGuard guard(api_, context_);
   DevicePointer address = 0;
   size_t size = 0;
   const Error error = api_.cuModuleGetGlobal_v2(&address, &size, module_, name.c_str());
-  if (error == kErrorNotFound) throw ValueError(text("no variable '", name, "' in the module"));
+  if (error == kErrorNotFound) return std::nullopt;
   api_.check(error, "cuModuleGetGlobal");
-  return {reinterpret_cast<void*>(address), size};
+  return Global{reinterpret_cast<void*>(address), size};
 }
 
 }  // namespace wave::cuda

@@ -15,7 +15,7 @@ class CudaModule : public LoadedModule {
   CudaModule& operator=(const CudaModule&) = delete;
 
   std::unique_ptr<LoadedFunction> function(const KernelInfo& kernel) override;
-  Global global(const std::string& name) override;
+  std::optional<Global> global(const std::string& name) override;
 
  private:
   const Api& api_;

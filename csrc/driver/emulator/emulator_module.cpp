@@ -1,8 +1,5 @@
 #include "driver/emulator/emulator_module.h"
 
-#include <algorithm>
-
-#include "base/error.h"
 #include "driver/emulator/emulator_function.h"
 
 namespace wave::emulator {
@@ -11,12 +8,10 @@ std::unique_ptr<LoadedFunction> EmulatorModule::function(const KernelInfo& kerne
   return std::make_unique<EmulatorFunction>(module_, kernel);
 }
 
-Global EmulatorModule::global(const std::string& name) {
-  const std::vector<Symbol>& symbols = module_.code().symbols();
-  const auto found = std::ranges::find_if(
-      symbols, [&](const Symbol& symbol) { return symbol.name == name && !symbol.is_function && symbol.size != 0; });
-  if (found == symbols.end()) throw ValueError(text("no variable '", name, "' in the module"));
-  return {reinterpret_cast<void*>(module_.load_address(found->address)), found->size};
+std::optional<Global> EmulatorModule::global(const std::string& name) {
+  const Symbol* const variable = module_.code().variable(name);
+  if (variable == nullptr) return std::nullopt;
+  return Global{reinterpret_cast<void*>(module_.load_address(variable->address)), variable->size};
 }
 
 }  // namespace wave::emulator

@@ -10,7 +10,7 @@ class EmulatorModule : public LoadedModule {
  public:
   explicit EmulatorModule(std::shared_ptr<const CodeObject> code) : module_(std::move(code)) {}
   std::unique_ptr<LoadedFunction> function(const KernelInfo& kernel) override;
-  Global global(const std::string& name) override;
+  std::optional<Global> global(const std::string& name) override;
 
  private:
   const Module module_;

@@ -25,7 +25,7 @@ std::vector<std::string> folders() {
 }
 
 Api load() {
-  std::vector<std::string> candidates = DynamicLibrary::loaded("libamdhip64");
+  std::vector<std::string> candidates = DynamicLibrary::loaded("libamdhip64.so");
   if (const Variable file = environment_variable("WAVE_RUNTIME_LIBHIP"); file.is_set()) {
     candidates.push_back(file.text);
   } else {

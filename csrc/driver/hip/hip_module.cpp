@@ -41,14 +41,14 @@ std::unique_ptr<LoadedFunction> HipModule::function(const KernelInfo& kernel) {
   return std::make_unique<HipFunction>(api_, device_, function, kernel, streams_);
 }
 
-Global HipModule::global(const std::string& name) {
+std::optional<Global> HipModule::global(const std::string& name) {
   const DeviceGuard guard(api_, device_);
   DevicePointer address = nullptr;
   size_t size = 0;
   const Error error = api_.hipModuleGetGlobal(&address, &size, module_, name.c_str());
-  if (error == kErrorNotFound) throw ValueError(text("no variable '", name, "' in the module"));
+  if (error == kErrorNotFound) return std::nullopt;
   api_.check(error, "hipModuleGetGlobal");
-  return {address, size};
+  return Global{address, size};
 }
 
 }  // namespace wave::hip

@@ -34,7 +34,7 @@ class HipModule : public LoadedModule {
   HipModule& operator=(const HipModule&) = delete;
 
   std::unique_ptr<LoadedFunction> function(const KernelInfo& kernel) override;
-  Global global(const std::string& name) override;
+  std::optional<Global> global(const std::string& name) override;
 
  private:
   const Api& api_;

@@ -1,0 +1,109 @@
+"""Variables and kernels by their names, where several symbols have one."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from code_object_support import CodeObject, Kernel, Variable
+from support import ROOT
+
+import wave_runtime
+
+DESCRIPTORS = 256  # where the first one is
+KERNELS = [Kernel(kernarg_size=8, private_size=index) for index in (4, 8)]  # a descriptor's second dword
+
+
+def private_size(variables: list[Variable], name: str = "size") -> int:
+    """What a variable of the module holds: it lies over the second dword of a descriptor."""
+    kernels = [KERNELS[0], Kernel("other", private_size=8)]
+    code = CodeObject(kernels=kernels, variables=variables).build()
+    module = wave_runtime.load(code, signature=dict.fromkeys(("kernel", "other"), "*u8"))
+    found = module.symbol(name, device="cpu").tolist()
+    return int.from_bytes(bytes(found), "little")
+
+
+FIRST, SECOND = DESCRIPTORS + 4, DESCRIPTORS + 64 + 4
+
+
+def test_an_exported_variable_comes_before_local_ones() -> None:
+    local, other = Variable("size", FIRST, is_local=True), Variable("size", FIRST + 8, is_local=True)
+    exported = Variable("size", SECOND)
+    assert private_size([local, exported]) == 8
+    assert private_size([exported, local]) == 8
+    assert private_size([local, other, exported]) == 8
+
+
+def test_the_only_variable_may_be_local() -> None:
+    assert private_size([Variable("size", SECOND, is_local=True)]) == 8
+
+
+def test_one_address_is_one_variable() -> None:
+    assert private_size([Variable("size", FIRST, is_local=True)] * 2) == 4
+
+
+def test_several_local_variables_of_one_name() -> None:
+    variables = [Variable("size", at, is_local=True) for at in (FIRST, SECOND)]
+    message = "the module has 2 variables 'size', none of them exported, so that it cannot be told which is meant"
+    with pytest.raises(ValueError, match=message):
+        private_size(variables)
+
+
+def test_functions_and_labels_are_no_variables() -> None:
+    label = Variable("kernel", FIRST, size=0)
+    for name in ("kernel", "label"):
+        with pytest.raises(ValueError, match=f"no variable '{name}' in the module"):
+            private_size([label, Variable("label", FIRST, size=0)], name)
+
+
+def bundle(code: bytes) -> bytes:
+    name = b"hipv4-amdgcn-amd-amdhsa--gfx942"
+    head = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<QQQQ", 1, 4096, len(code), len(name)) + name
+    return head.ljust(4096, b"\0") + code
+
+
+def test_a_variable_of_several_translation_units() -> None:
+    """Each has its own, so that one of them would be the wrong one."""
+    units = [CodeObject(kernels=[Kernel(name)], variables=[Variable("size", FIRST)]).build() for name in "ab"]
+    library = wave_runtime.load(b"".join(map(bundle, units)), signature=dict.fromkeys("ab", ""))
+    assert library.kernels == ("a", "b")
+    with pytest.raises(ValueError, match="variable 'size' is in 2 translation units of the module, each of which has"):
+        library.symbol("size", device="cpu")
+    with pytest.raises(ValueError, match="no variable 'sizes' in the module"):
+        library.symbol("sizes", device="cpu")
+    only_one = [units[0], CodeObject(kernels=[Kernel("b")]).build()]
+    for files in (only_one, only_one[::-1]):
+        module = wave_runtime.load(b"".join(map(bundle, files)), signature=dict.fromkeys("ab", ""))
+        assert module.symbol("size", device="cpu").numel() == 4
+
+
+def test_kernels_of_descriptors_of_one_name() -> None:
+    """Without metadata descriptors are found by their symbols."""
+    at = DESCRIPTORS + 64
+    kernels = [Kernel("first", private_size=4), Kernel("second", private_size=8)]
+    twice = [Variable("k.kd", where, size=64, is_local=True) for where in (DESCRIPTORS, at)]
+    with pytest.raises(ValueError, match=r"several symbols k\.kd, none of them exported: which is the kernel's\?"):
+        wave_runtime.load(CodeObject(kernels=kernels, variables=twice).build())
+    exported = [twice[0], Variable("k.kd", at, size=64)]
+    module = wave_runtime.load(CodeObject(kernels=kernels, variables=exported).build(), signature={"k": ""})
+    assert module["k"].resources("cpu")["local_memory"] == 8
+
+
+def test_a_handle_of_a_name_with_an_at_sign(tmp_path: Path) -> None:
+    """Symbols with versions have one. An exported program knows a kernel by its handle, and brings the code."""
+    code = CodeObject(kernels=[Kernel(name, kernarg_size=8) for name in ("k", "k@v1")]).build()
+    kernel = wave_runtime.load(code, signature=dict.fromkeys(("k", "k@v1"), "*u8"))["k@v1"]
+    path = tmp_path / "code"
+    path.write_bytes(code)
+    launch = f"""
+import pathlib, torch, wave_runtime
+code = torch.frombuffer(bytearray(pathlib.Path({str(path)!r}).read_bytes()), dtype=torch.uint8)
+torch.ops.wave.launch_embedded({kernel.handle!r}, [code], [torch.zeros(1, dtype=torch.uint8)], [], [], [1], [64])
+print([kernel for item in wave_runtime.loaded() for kernel in item.kernels])
+"""
+    done = subprocess.run([sys.executable, "-c", launch], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "['k@v1']\n"
