@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/bytes.h"
 #include "code_object/elf.h"
@@ -333,8 +334,10 @@ LineTable read_line_table(std::span<const uint8_t> image) {
   LineTable table;
   uint64_t name_budget = 4 * image.size();
   while (!cursor.at_end()) Unit(cursor, strings, name_budget).read(table);
-  std::stable_sort(table.rows.begin(), table.rows.end(),
-                   [](const LineRow& a, const LineRow& b) { return a.address < b.address; });
+  // Where one sequence ends another may begin, which is earlier in the file: what has a line answers for the address.
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const LineRow& a, const LineRow& b) {
+    return std::pair(a.address, a.line != 0) < std::pair(b.address, b.line != 0);
+  });
   return table;
 }
 

@@ -65,7 +65,8 @@ void Module::relocate() {
     if (!relocation.undefined.empty()) {
       throw ValueError(text("the code object needs the symbol '", relocation.undefined, "', which it does not define"));
     }
-    const u64 value = base_ + relocation.symbol_address + static_cast<u64>(relocation.addend);
+    const u64 symbol = relocation.symbol_address + (relocation.is_absolute ? 0 : base_);
+    const u64 value = symbol + static_cast<u64>(relocation.addend);
     u64 size = 8, stored = value;
     switch (relocation.type) {
       case R_AMDGPU_ABS64:
