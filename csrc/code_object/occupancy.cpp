@@ -69,7 +69,7 @@ Limit smallest(const ProcessorLimits& limits, const Unit& unit, const Target& ta
 
 }  // namespace
 
-Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint32_t lds_bytes) {
+Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint64_t lds_bytes) {
   const ProcessorLimits* limits = find_processor_limits(target.processor);
   if (limits == nullptr || !kernel.descriptor)
     throw ValueError(text("the limits of ", target.processor, " are not known"));

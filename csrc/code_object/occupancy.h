@@ -18,6 +18,6 @@ struct Occupancy {
 /// For workgroups of `workgroup_size` work-items and `lds_bytes` of LDS (static and dynamic together). Registers are
 /// those that the kernel descriptor allocates. Throws ValueError where the processor's limits are not known or one
 /// workgroup does not fit. Scratch memory is not counted.
-Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint32_t lds_bytes);
+Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint64_t lds_bytes);
 
 }  // namespace wave

@@ -8,8 +8,11 @@
 
 namespace wave::emulator {
 
-/// Of the device that stands for the code's processor; `lds_bytes` are static and dynamic together. Throws ValueError
-/// where not one fits.
-uint64_t resident_workgroups(const Target& target, const KernelInfo& kernel, uint32_t work_items, uint32_t lds_bytes);
+/// Of a compute unit, or of a workgroup processor for a kernel in WGP mode; `lds_bytes` are static and dynamic
+/// together. 0 where not one fits.
+uint32_t workgroups_per_unit(const Target& target, const KernelInfo& kernel, uint32_t work_items, uint64_t lds_bytes);
+
+/// Of the device that stands for the code's processor.
+uint64_t resident_workgroups(const Target& target, const KernelInfo& kernel, uint32_t work_items, uint64_t lds_bytes);
 
 }  // namespace wave::emulator

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/error.h"
 #include "emulator/process_memory.h"
 #include "hip_emulator/api.h"
 
@@ -22,6 +23,16 @@ bool is_allocated(AddressSpan bytes) {
   require(allocation || bytes.is_empty() || emulator::has_ends_of(bytes), hipErrorInvalidValue,
           "a copy or fill of memory that the process does not have");
   return allocation.has_value();
+}
+
+/// Of a copy or fill in a graph: memory may have been freed since it was captured. An error of the device then.
+void check_again(Via via, AddressSpan bytes) {
+  if (via != Via::Graph) return;
+  try {
+    is_allocated(bytes);
+  } catch (const Failure& failure) {
+    throw Failure(hipErrorIllegalAddress, text("a graph makes ", failure.what()));
+  }
 }
 
 void allocate(void** pointer, size_t size, bool host) {
@@ -61,7 +72,11 @@ void copy(void* to, const void* from, size_t size, Stream stream, Wait wait) {
       std::memcpy(to, staged.data(), staged.size());
     });
   } else {
-    marker = submit_locked(queue, [to, from, size](Via) { std::memmove(to, from, size); });
+    marker = submit_locked(queue, [to, from, size](Via via) {
+      check_again(via, {address(to), size});
+      check_again(via, {address(from), size});
+      std::memmove(to, from, size);
+    });
   }
   lock.unlock();
   if (marker == nullptr || (wait == Wait::No && to_allocated)) return;
@@ -77,10 +92,14 @@ template <class T>
 void fill(void* to, T value, size_t count, Stream stream, Wait wait) {
   require(count == 0 || to != nullptr);
   require(address(to) % sizeof(T) == 0);
-  is_allocated(AddressSpan::of_values(address(to), count, sizeof(T)));
+  const AddressSpan bytes = AddressSpan::of_values(address(to), count, sizeof(T));
+  is_allocated(bytes);
   const std::shared_ptr<Queue> queue = find_queue(stream);
   runtime().device(queue->device).check();
-  const auto marker = submit(queue, [to, value, count](Via) { std::fill_n(static_cast<T*>(to), count, value); });
+  const auto marker = submit(queue, [to, value, count, bytes](Via via) {
+    check_again(via, bytes);
+    std::fill_n(static_cast<T*>(to), count, value);
+  });
   if (marker == nullptr || wait == Wait::No) return;
   marker->wait();
   runtime().device(queue->device).check();

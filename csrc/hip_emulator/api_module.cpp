@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "code_object/file_kind.h"
-#include "code_object/occupancy.h"
+#include "emulator/residency.h"
 #include "hip_emulator/api.h"
 #include "hip_emulator/launch.h"
 
@@ -20,8 +20,19 @@ std::vector<uint8_t> read_file(const char* path) {
 }
 
 std::string_view checked_name(const char* name) {
-  require(name != nullptr);
+  require(name != nullptr && *name != '\0');
   return name;
+}
+
+const Symbol& variable_of(const CodeObject& code, std::string_view name) {
+  const Symbol* variable = nullptr;
+  try {
+    variable = code.variable(name);
+  } catch (const ValueError& error) {
+    throw Failure(hipErrorNotFound, error.what());
+  }
+  if (variable == nullptr) throw Failure(hipErrorNotFound);
+  return *variable;
 }
 
 int function_attribute(const KernelInfo& kernel, FunctionAttribute attribute) {
@@ -52,7 +63,7 @@ LaunchRequest with_attributes(LaunchRequest request, const LaunchConfig& config)
     if (attribute.id == kAttributeCooperative) request.cooperative = attribute.value.cooperative != 0;
     if (attribute.id != kAttributeClusterDimension) continue;
     const auto& [x, y, z] = attribute.value.cluster;
-    require(x * y * z <= 1, hipErrorNotSupported, "gfx942 has no workgroup clusters");
+    require(x <= 1 && y <= 1 && z <= 1, hipErrorNotSupported, "gfx942 has no workgroup clusters");
   }
   return request;
 }
@@ -96,9 +107,10 @@ Error hipModuleUnload(Module module) {
 Error hipModuleGetFunction(Function* function, Module module, const char* name) {
   return call(__func__, [&] {
     require(function != nullptr);
+    const std::string_view wanted = checked_name(name);
     const auto loaded = runtime().modules.find(module);
     for (const KernelInfo& kernel : loaded->emulated.code().kernels()) {
-      if (kernel.metadata.name != checked_name(name)) continue;
+      if (kernel.metadata.name != wanted) continue;
       std::lock_guard lock(loaded->mutex);
       Function& handle = loaded->functions[name];
       if (handle == nullptr) handle = runtime().functions.add(std::make_shared<KernelFunction>(loaded, &kernel));
@@ -111,14 +123,12 @@ Error hipModuleGetFunction(Function* function, Module module, const char* name) 
 
 Error hipModuleGetGlobal(DevicePointer* address, size_t* size, Module module, const char* name) {
   return call(__func__, [&] {
+    require(address != nullptr || size != nullptr);
+    const std::string_view wanted = checked_name(name);
     const auto loaded = runtime().modules.find(module);
-    for (const Symbol& symbol : loaded->emulated.code().symbols()) {
-      if (symbol.is_function || symbol.name != checked_name(name)) continue;
-      if (address != nullptr) *address = reinterpret_cast<void*>(loaded->emulated.load_address(symbol.address));
-      if (size != nullptr) *size = symbol.size;
-      return;
-    }
-    throw Failure(hipErrorNotFound);
+    const Symbol& variable = variable_of(loaded->emulated.code(), wanted);
+    if (address != nullptr) *address = reinterpret_cast<void*>(loaded->emulated.load_address(variable.address));
+    if (size != nullptr) *size = variable.size;
   });
 }
 
@@ -135,13 +145,10 @@ Error hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function f
     require(blocks != nullptr && block_size > 0 && block_size <= 1024 && shared_memory <= 64 * 1024);
     const auto found = runtime().functions.find(function);
     const KernelInfo& kernel = *found->kernel;
-    const auto lds = kernel.metadata.group_segment_fixed_size + static_cast<uint32_t>(shared_memory);
-    try {
-      const Target& target = found->module->emulated.code().target();
-      *blocks = static_cast<int>(occupancy(target, kernel, static_cast<uint32_t>(block_size), lds).workgroups_per_unit);
-    } catch (const ValueError&) {  // not one fits
-      *blocks = 0;
-    }
+    const uint64_t lds = uint64_t{kernel.metadata.group_segment_fixed_size} + shared_memory;
+    const Target& target = found->module->emulated.code().target();
+    const auto items = static_cast<uint32_t>(block_size);
+    *blocks = static_cast<int>(emulator::workgroups_per_unit(target, kernel, items, lds));
   });
 }
 
@@ -176,13 +183,9 @@ Error hipExtModuleLaunchKernel(Function function, uint32_t items_x, uint32_t ite
                                uint32_t block_x, uint32_t block_y, uint32_t block_z, size_t shared_memory,
                                Stream stream, void** parameters, void** extra, Event start, Event stop, uint32_t) {
   return call(__func__, [&] {
-    const uint64_t items[] = {items_x, items_y, items_z}, block[] = {block_x, block_y, block_z};
-    LaunchRequest request{function, {}, {block_x, block_y, block_z}, shared_memory, stream, parameters, extra};
-    for (int axis = 0; axis < 3; ++axis) {
-      require(block[axis] != 0, hipErrorInvalidConfiguration);
-      require(items[axis] % block[axis] == 0, hipErrorInvalidValue, "a grid that ends within a workgroup");
-      request.grid[axis] = items[axis] / block[axis];
-    }
+    LaunchRequest request{
+        function, {items_x, items_y, items_z}, {block_x, block_y, block_z}, shared_memory, stream, parameters, extra};
+    request.counts_items = true;
     if (start != nullptr) require(hipEventRecord(start, stream) == hipSuccess, hipErrorInvalidHandle);
     launch(request);
     if (stop != nullptr) require(hipEventRecord(stop, stream) == hipSuccess, hipErrorInvalidHandle);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "base/address_span.h"
@@ -70,40 +71,82 @@ std::vector<uint8_t> pack_extra(KernelFunction& function, void** extra) {
   return bytes;
 }
 
-void check_geometry(const LaunchRequest& request, const KernelInfo& kernel) {
-  const KernelMetadata& metadata = kernel.metadata;
-  const auto fail = [&](const std::string& reason) {
-    throw Failure(hipErrorInvalidConfiguration, text("kernel '", metadata.name, "': ", reason));
-  };
-  const uint64_t limit = metadata.max_flat_workgroup_size != 0 ? metadata.max_flat_workgroup_size : 1024;
+/// As far as 64 bits go.
+uint64_t product(const Counts& counts) {
+  uint64_t result = 1;
+  for (const uint64_t count : counts) {
+    if (__builtin_mul_overflow(result, count, &result)) return UINT64_MAX;
+  }
+  return result;
+}
+
+bool has_zero(const Counts& counts) { return std::ranges::find(counts, 0u) != counts.end(); }
+
+using Fail = const std::function<void(Code, const std::string&)>&;
+
+/// What functions that take workgroups check first.
+void check_grid(const LaunchRequest& request, Fail fail) {
+  constexpr Counts kMost = {INT32_MAX, 65536, 65536};
   for (int axis = 0; axis < 3; ++axis) {
     const uint64_t grid = request.grid[axis], block = request.block[axis];
-    if (grid == 0 || block == 0) fail("a grid or block extent of 0");
-    if (block > limit) fail(text("a block extent of ", block, ", the kernel was compiled for ", limit, " work-items"));
-    if (grid > UINT32_MAX / block) fail(text(grid, " workgroups of ", block, " work-items are more than 2^32 - 1"));
-    if (metadata.reqd_workgroup_size && block != (*metadata.reqd_workgroup_size)[axis]) {
-      fail(text("a block extent of ", block, ", the kernel requires ", (*metadata.reqd_workgroup_size)[axis]));
+    if (!request.cooperative && grid > kMost[axis]) {
+      fail(hipErrorInvalidValue, text(grid, " workgroups in ", "xyz"[axis], ", HIP launches at most ", kMost[axis]));
+    }
+    if ((request.cooperative || axis == 0) && grid * block > UINT32_MAX) {
+      fail(hipErrorInvalidConfiguration, text(grid, " workgroups of ", block, " work-items are more than 2^32 - 1"));
     }
   }
-  const uint64_t items = request.block[0] * request.block[1] * request.block[2];
-  if (items > limit) fail(text(items, " work-items, the kernel was compiled for ", limit));
+}
+
+/// With the codes of ROCm 6.4 (ROCm/clr, hipamd/src/hip_module.cpp, hipModuleLaunchKernel and
+/// ihipLaunchKernel_validate). The last check is our own: AMD's runtime launches what the kernel was not compiled for.
+void check_geometry(const LaunchRequest& request, const KernelMetadata& metadata) {
+  const auto fail = [&](Code code, const std::string& reason) {
+    throw Failure(code, text("kernel '", metadata.name, "': ", reason));
+  };
+  if (!request.counts_items) check_grid(request, fail);
+  const bool hides_block = has_zero(request.block) && !request.counts_items;  // work-items are their product
+  if (has_zero(request.grid) || hides_block) fail(hipErrorInvalidValue, "a grid or block extent of 0");
+  if (has_zero(request.block)) fail(hipErrorInvalidConfiguration, "a block extent of 0");
+  constexpr uint64_t kLimit = 1024;
+  const uint64_t items = product(request.block), compiled_for = metadata.max_flat_workgroup_size;
+  if (items > kLimit) fail(hipErrorInvalidValue, text("a block of ", items, " work-items, the limit is ", kLimit));
+  if (compiled_for != 0 && items > compiled_for) {
+    fail(hipErrorLaunchFailure, text("a block of ", items, " work-items, it was compiled for ", compiled_for));
+  }
+  for (int axis = 0; metadata.reqd_workgroup_size && axis < 3; ++axis) {
+    const uint64_t required = (*metadata.reqd_workgroup_size)[axis];
+    if (request.block[axis] == required) continue;
+    fail(hipErrorInvalidConfiguration, text("a block extent of ", request.block[axis], ", it requires ", required));
+  }
+}
+
+/// Work-items as workgroups. A block that is larger than the grid is made smaller, as in AMD's runtime.
+LaunchRequest in_workgroups(LaunchRequest request) {
+  for (int axis = 0; axis < 3 && request.counts_items; ++axis) {
+    uint64_t &grid = request.grid[axis], &block = request.block[axis];
+    block = std::min(block, grid);
+    require(grid % block == 0, hipErrorInvalidValue, "a grid that ends within a workgroup");
+    grid /= block;
+  }
+  request.counts_items = false;
+  return request;
 }
 
 uint64_t resident_workgroups(const LaunchRequest& request, const LoadedModule& module, const KernelInfo& kernel) {
   const auto items = static_cast<uint32_t>(request.block[0] * request.block[1] * request.block[2]);
-  const uint32_t lds = kernel.metadata.group_segment_fixed_size + static_cast<uint32_t>(request.shared_memory);
+  const uint64_t lds = uint64_t{kernel.metadata.group_segment_fixed_size} + request.shared_memory;
   return emulator::resident_workgroups(module.emulated.code().target(), kernel, items, lds);
 }
 
 void check(const LaunchRequest& request, const KernelFunction& function) {
   const KernelInfo& kernel = *function.kernel;
-  check_geometry(request, kernel);
+  check_geometry(request, kernel.metadata);
   constexpr uint64_t kLds = 64 * 1024;
   if (!AddressSpan(0, kLds).contains({kernel.metadata.group_segment_fixed_size, request.shared_memory})) {
     throw Failure(hipErrorInvalidValue, text("kernel '", kernel.metadata.name, "': more than 64 KiB of LDS"));
   }
-  const auto& [x, y, z] = request.grid;
-  if (request.cooperative && x * y * z > resident_workgroups(request, *function.module, kernel)) {
+  if (request.cooperative && product(request.grid) > resident_workgroups(request, *function.module, kernel)) {
     throw Failure(hipErrorCooperativeLaunchTooLarge);
   }
 }
@@ -144,21 +187,21 @@ void run(const Launch& launch, Via via) {
   for (const std::string& line : statistics.over_reads) report(text("kernel '", name, "'"), line);
 }
 
-std::array<uint32_t, 3> narrowed(const std::array<uint64_t, 3>& extents) {
-  return {static_cast<uint32_t>(extents[0]), static_cast<uint32_t>(extents[1]), static_cast<uint32_t>(extents[2])};
+std::array<uint32_t, 3> narrowed(const Counts& counts) {
+  return {static_cast<uint32_t>(counts[0]), static_cast<uint32_t>(counts[1]), static_cast<uint32_t>(counts[2])};
 }
 
 }  // namespace
 
-void launch(const LaunchRequest& request) {
-  auto function = runtime().functions.find(request.function);
-  const std::shared_ptr<Queue> queue = find_queue(request.stream);
+void launch(const LaunchRequest& given) {
+  auto function = runtime().functions.find(given.function);
+  const std::shared_ptr<Queue> queue = find_queue(given.stream);
   runtime().device(queue->device).check();
   require(function->module->device == queue->device, hipErrorInvalidHandle,
           "the kernel was loaded for another device than the stream's");
-  require(request.parameters == nullptr || request.extra == nullptr, hipErrorInvalidValue,
-          "both kernelParams and extra");
-  check(request, *function);
+  require(given.parameters == nullptr || given.extra == nullptr, hipErrorInvalidValue, "both kernelParams and extra");
+  check(given, *function);
+  const LaunchRequest request = in_workgroups(given);
   const KernelMetadata& metadata = function->kernel->metadata;
   std::vector<uint8_t> arguments =
       request.extra != nullptr ? pack_extra(*function, request.extra) : pack_parameters(metadata, request.parameters);

@@ -10,16 +10,19 @@
 
 namespace wave::hip_emulator {
 
+using Counts = std::array<uint64_t, 3>;
+
 /// A launch as programs ask for it.
 struct LaunchRequest {
   hip::Function function;
-  std::array<uint64_t, 3> grid;  ///< workgroups
-  std::array<uint64_t, 3> block;
+  Counts grid;  ///< workgroups
+  Counts block;
   uint64_t shared_memory;
   hip::Stream stream;
   void** parameters;
   void** extra;
   bool cooperative = false;
+  bool counts_items = false;  ///< the grid's extents are work-items
 };
 
 /// Checks, packs the arguments, and enqueues. Throws Failure.

@@ -17,19 +17,26 @@ const char kDeviceTarget[] = "gfx942:sramecc+:xnack-";
 
 namespace {
 
-/// Up to the last header, section or segment.
+/// Up to the last header, section or segment, all of which must lie in `file`.
 uint64_t elf_size(const Bytes& file, Elf::Depth depth) {
   constexpr uint64_t kSegmentTable = 32, kSectionTable = 40, kSegmentSize = 54, kSectionSize = 58;  // in the header
-  const auto table_end = [&](uint64_t offset_at, uint64_t size_at) {
-    return file.read<uint64_t>(offset_at) + uint64_t{file.read<uint16_t>(size_at)} * file.read<uint16_t>(size_at + 2);
+  uint64_t size = 0;
+  const auto reach = [&](uint64_t offset, uint64_t bytes) {
+    file.slice(offset, bytes);
+    size = std::max(size, offset + bytes);
+  };
+  const auto reach_table = [&](uint64_t offset_at, uint64_t size_at) {
+    const uint64_t bytes = uint64_t{file.read<uint16_t>(size_at)} * file.read<uint16_t>(size_at + 2);
+    if (bytes != 0) reach(file.read<uint64_t>(offset_at), bytes);
   };
   const Elf elf(file, depth);
-  uint64_t end = std::max(table_end(kSegmentTable, kSegmentSize), table_end(kSectionTable, kSectionSize));
-  for (const ElfSegment& segment : elf.segments()) end = std::max(end, segment.offset + segment.file_size);
+  reach_table(kSegmentTable, kSegmentSize);
+  reach_table(kSectionTable, kSectionSize);
+  for (const ElfSegment& segment : elf.segments()) reach(segment.offset, segment.file_size);
   for (const ElfSection& section : elf.sections()) {
-    if (section.type != SHT_NOBITS) end = std::max(end, section.offset + section.size);
+    if (section.type != SHT_NOBITS) reach(section.offset, section.size);
   }
-  return end;
+  return size;
 }
 
 uint64_t image_size(const Bytes& file, FileKind kind) {

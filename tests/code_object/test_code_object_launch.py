@@ -35,3 +35,15 @@ def test_a_function_where_there_is_no_code(address: int) -> None:
     other = struct.pack("<BBHQQ", 0x12, 3, 1, 0x300, 4)
     assert code.count(other) == 1
     launch(code.replace(other, struct.pack("<BBHQQ", 0x12, 3, 1, address, 4)))
+
+
+def test_a_block_that_does_not_fit() -> None:
+    """With 512 registers a SIMD holds one wave. Drivers of GPUs say 0, too."""
+    code = CodeObject(kernels=[Kernel(rsrc1=63, kernarg_size=8)]).build()
+    kernel = wave_runtime.load(code, signature={"kernel": "*u8"})["kernel"]
+    assert kernel.occupancy("cpu", block=256) == 1
+    assert kernel.occupancy("cpu", block=257) == 0
+    tensor = torch.zeros(1, dtype=torch.uint8)
+    with pytest.raises(ValueError, match=r"cooperative=True: the grid \(1, 1, 1\) must be .* holds 0 workgroups"):
+        kernel(tensor, grid=1, block=257, cooperative=True)
+    kernel(tensor, grid=1, block=257)  # an emulator has the registers

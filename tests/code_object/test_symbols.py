@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import subprocess
 import sys
@@ -107,3 +108,29 @@ print([kernel for item in wave_runtime.loaded() for kernel in item.kernels])
     done = subprocess.run([sys.executable, "-c", launch], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "['k@v1']\n"
+
+
+def test_hip_library(tmp_path: Path) -> None:
+    """As AMD's, which knows the exported variables."""
+    hip = ctypes.CDLL(str(Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so"))
+    variables = [
+        Variable("size", FIRST, is_local=True),
+        Variable("size", SECOND),
+        *(Variable("local", at, is_local=True) for at in (FIRST, SECOND)),
+    ]
+    kernels = [Kernel(), Kernel("other", private_size=8)]
+    path = tmp_path / "code.hsaco"
+    path.write_bytes(CodeObject(kernels=kernels, variables=variables).build())
+    module, address, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+
+    def find(name: bytes | None) -> int:
+        return int(hip.hipModuleGetGlobal(ctypes.byref(address), ctypes.byref(size), module, name))
+
+    assert hip.hipModuleLoad(ctypes.byref(module), str(path).encode()) == 0
+    assert find(b"size") == 0
+    assert size.value == 4
+    assert address.value is not None
+    assert ctypes.c_uint32.from_address(address.value).value == 8
+    assert [find(name) for name in (b"local", b"nothing", b"", None)] == [500, 500, 1, 1]
+    assert hip.hipModuleGetGlobal(None, None, module, b"size") == 1
+    assert hip.hipModuleUnload(module) == 0

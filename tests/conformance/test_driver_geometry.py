@@ -64,6 +64,14 @@ def test_grid_limit(driver: Driver, module: wave_runtime.Module) -> None:
         launch(driver, module["vector_add"], grid=grid, block=1024)
 
 
+@pytest.mark.parametrize("axis", ["y", "z"])
+def test_grid_limit_of_hip(driver: Driver, module: wave_runtime.Module, axis: str) -> None:
+    """HIP launches 65536 workgroups along y and z, CUDA one less."""
+    grid = (1, 65537) if axis == "y" else (1, 1, 65537)
+    with pytest.raises(ValueError, match=rf"is more than the 6553[56] workgroups in {axis} that "):
+        launch(driver, module["vector_add"], grid=grid, block=1)
+
+
 def test_block_limit_of_the_binary(driver: Driver, module: wave_runtime.Module) -> None:
     a = driver.zeros(256)
     with pytest.raises(ValueError, match=r"block \(257, 1, 1\) has more than the 256 work-items that"):

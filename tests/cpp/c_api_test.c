@@ -89,6 +89,8 @@ static void test_queries(wave_module* module) {
   EXPECT(wave_device_count(device.driver, &devices) == WAVE_OK && devices >= 1);
   EXPECT(wave_device_get_info(device, &about) == WAVE_OK);
   EXPECT(strncmp(about.target, "gfx942", 6) == 0 && about.name[0] != 0 && about.max_block_size >= 64);
+  wave_device other = {.driver = device.driver, .index = devices};
+  EXPECT_ERROR(wave_device_get_info(other, &about), WAVE_DRIVER_ERROR, "there is no ");
   EXPECT_ERROR(wave_device_count((wave_driver)9, &devices), WAVE_INVALID_VALUE, "no driver 9");
 }
 

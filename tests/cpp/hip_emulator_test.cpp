@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <thread>
@@ -66,6 +67,9 @@ TEST(launches) {
   packed.c = c.data;
   OK(api.hipDrvLaunchKernelEx(&config, module["vector_add"], nullptr, extra));
   EXPECT_EQ(c.values()[kCount - 1], 2.0f * kCount);
+  std::fill_n(attribute.value.cluster, 2, 1u << 16);  // whose product wraps to 0
+  EXPECT_EQ(api.hipDrvLaunchKernelEx(&config, module["vector_add"], nullptr, extra), 801);
+  std::fill_n(attribute.value.cluster, 3, 1u);
   attribute.value.cluster[0] = 2;
   EXPECT_EQ(api.hipDrvLaunchKernelEx(&config, module["vector_add"], nullptr, extra), 801);
 
@@ -173,6 +177,8 @@ TEST(modules) {
   }
   OK(api.hipModuleLoad(&module, basics().c_str()));
   EXPECT_EQ(api.hipModuleGetFunction(&function, module, "nothing"), 500);
+  EXPECT_EQ(api.hipModuleGetFunction(&function, module, ""), 1);
+  EXPECT_EQ(api.hipModuleGetFunction(&function, module, nullptr), 1);
   OK(api.hipModuleGetFunction(&function, module, "vector_add"));
   OK(api.hipModuleUnload(module));
   EXPECT_EQ(api.hipModuleUnload(module), 400);
@@ -188,24 +194,93 @@ TEST(modules) {
   OK(api.hipStreamDestroy(stream));
 }
 
-TEST(geometry) {
-  const Loaded module(basics());
-  const Buffer<float> a(ramp(0));
-  const auto with = [&](unsigned grid, unsigned block) {
-    return launch(module["vector_add"], grid, block, nullptr, a.data, a.data, a.data, 0);
+/// The caller of hipModuleLoadData does not say how long an image is: its headers do.
+TEST(images_that_say_they_are_longer) {
+  const auto load = [](std::vector<char> image, size_t at, uint64_t value, size_t size) {
+    std::memcpy(&image[at], &value, size);
+    hip::Module module = nullptr;
+    EXPECT_EQ(api.hipModuleLoadData(&module, image.data()), 200);
   };
-  EXPECT_EQ(with(0, 64), 9);
-  EXPECT_EQ(with(1, 0), 9);
-  EXPECT_EQ(with(1, 2048), 9);
-  EXPECT_EQ(with(1u << 31, 64), 9);
-  void* parameters[] = {nullptr};
-  EXPECT_EQ(api.hipModuleLaunchKernel(module["vector_add"], 1, 1, 1, 64, 1, 1, 1 << 20, nullptr, parameters, nullptr),
-            1);
-  EXPECT_EQ(api.hipModuleLaunchKernel(module["vector_add"], 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr), 1);
-  EXPECT_EQ(api.hipModuleLaunchKernel(module["vector_add"], 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, parameters), 1);
-  EXPECT_EQ(api.hipModuleLaunchKernel(nullptr, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr), 400);
-  OK(with(1, 64));
+  constexpr size_t kSegments = 32, kSegmentCount = 56, kSectionOffset = 24, kSectionSize = 32, kHeader = 64;
+  for (const std::string& path : {basics(), root + "/tests/code_object/corpus/host_library.elf"}) {
+    std::vector<char> image = read_file(path);
+    uint64_t sections = 0;
+    uint16_t count = 0;
+    std::memcpy(&sections, &image[40], sizeof(sections));
+    std::memcpy(&count, &image[60], sizeof(count));
+    // Of the last section, which nobody reads or which holds the names.
+    const size_t last = sections + (count - 1) * kHeader;
+    for (const uint64_t wild : {~uint64_t{0}, ~uint64_t{0} - 64, uint64_t{1} << 62, uint64_t{1} << 40}) {
+      load(image, last + kSectionOffset, wild, 8);
+      load(image, last + kSectionSize, wild, 8);
+    }
+    std::memset(&image[kSegmentCount], 0, 2);  // a table of no entries, wherever it is said to be
+    std::memset(&image[kSegments], 0xff, 8);
+    hip::Module module = nullptr;
+    if (path != basics()) OK(api.hipModuleLoadData(&module, image.data()));
+  }
+}
+
+/// What ROCm 6.4 answers (ROCm/clr, hipamd/src/hip_module.cpp).
+TEST(geometry) {
+  constexpr hip::Error kValue = 1, kConfiguration = 9, kHandle = 400, kLaunchFailure = 719, kTooLarge = 720;
+  const Loaded module(basics()), others(language());
+  const hip::Function add = module["vector_add"];
+  const Buffer<float> a(ramp(0));
+  int count = 0;
+  void* parameters[] = {const_cast<float**>(&a.data), const_cast<float**>(&a.data), const_cast<float**>(&a.data),
+                        &count};
+  using Sizes = std::array<unsigned, 3>;
+  const auto with = [&](Sizes grid, Sizes block, unsigned shared = 0, hip::Function function = nullptr) {
+    return api.hipModuleLaunchKernel(function == nullptr ? add : function, grid[0], grid[1], grid[2], block[0],
+                                     block[1], block[2], shared, nullptr, parameters, nullptr);
+  };
+  EXPECT_EQ(with({0, 1, 1}, {64, 1, 1}), kValue);
+  EXPECT_EQ(with({1, 1, 0}, {64, 1, 1}), kValue);
+  EXPECT_EQ(with({1, 1, 1}, {0, 1, 1}), kValue);  // so many work-items are none, which is what it looks at
+  EXPECT_EQ(with({1, 1, 1}, {1025, 1, 1}), kValue);
+  EXPECT_EQ(with({1, 1, 1}, {32, 32, 2}), kValue);
+  EXPECT_EQ(with({1, 1, 1}, {1u << 31, 1u << 31, 4}), kValue);  // where the product wraps to 0
+  EXPECT_EQ(with({1u << 31, 1, 1}, {1, 1, 1}), kValue);
+  EXPECT_EQ(with({1, 65537, 1}, {1, 1, 1}), kValue);
+  EXPECT_EQ(with({1, 1, 65537}, {1, 1, 1}), kValue);
+  EXPECT_EQ(with({(1u << 31) - 1, 1, 1}, {64, 1, 1}), kConfiguration);
+  EXPECT_EQ(with({1, 1, 1}, {64, 1, 1}, (64 << 10) + 1), kValue);
+  EXPECT_EQ(api.hipModuleLaunchKernel(add, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr), kValue);
+  EXPECT_EQ(api.hipModuleLaunchKernel(add, 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, parameters), kValue);
+  EXPECT_EQ(api.hipModuleLaunchKernel(nullptr, 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr), kHandle);
+  const Loaded bounded(conformance());
+  EXPECT_EQ(with({1, 1, 1}, {257, 1, 1}, 0, bounded["reverse_static"]), kLaunchFailure);
+
+  const auto in_items = [&](unsigned items, unsigned block, hip::Function function) {
+    return api.hipExtModuleLaunchKernel(function, items, 1, 1, block, 1, 1, 0, nullptr, parameters, nullptr, nullptr,
+                                        nullptr, 0);
+  };
+  EXPECT_EQ(in_items(0, 64, add), kValue);
+  EXPECT_EQ(in_items(64, 0, add), kConfiguration);
+  EXPECT_EQ(in_items(64, 1025, add), kValue);
+  EXPECT_EQ(in_items(64, 64, nullptr), kHandle);
+  EXPECT_EQ(in_items(64, 257, bounded["reverse_static"]), kLaunchFailure);
+  EXPECT_EQ(in_items(96, 64, add), kValue);  // a last workgroup of 32, which the emulator does not run
+
+  const auto cooperative = [&](Sizes grid, Sizes block) {
+    return api.hipModuleLaunchCooperativeKernel(add, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0,
+                                                nullptr, parameters);
+  };
+  EXPECT_EQ(cooperative({0, 1, 1}, {64, 1, 1}), kValue);
+  EXPECT_EQ(cooperative({1, 1, 1}, {1025, 1, 1}), kValue);
+  EXPECT_EQ(cooperative({1, 1u << 31, 1}, {1, 2, 1}), kConfiguration);
+  EXPECT_EQ(cooperative({1u << 22, 1u << 22, 1u << 20}, {1, 1, 1}), kTooLarge);  // where the product wraps to 0
+  OK(with({1, 1, 1}, {64, 1, 1}));
+  OK(in_items(64, 64, add));
   OK(api.hipDeviceSynchronize());
+
+  count = 40;  // a block that is larger than the grid is made as small
+  OK(api.hipMemsetD32(a.data, 0x3f800000, kCount));
+  OK(in_items(20, 64, add));
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(a.values()[19], 2.0f);
+  EXPECT_EQ(a.values()[20], 1.0f);
 }
 
 TEST(memory) {

@@ -120,6 +120,7 @@ inline std::string root;
 
 inline std::string basics() { return root + "/examples/kernels/binaries/basics.hsaco"; }
 inline std::string language() { return root + "/tests/emulator/kernels/language.hsaco"; }
+inline std::string conformance() { return root + "/tests/conformance/kernels.hsaco"; }
 inline std::string probes() { return root + "/tests/emulator/kernels/probes.hsaco"; }
 
 constexpr int kCount = 1000;

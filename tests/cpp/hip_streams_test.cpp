@@ -161,6 +161,34 @@ TEST(graph_of_unloaded_module) {
   EXPECT_EQ(api.hipStreamSynchronize(stream), 719);
 }
 
+/// Memory that was freed since a copy of it was captured is an error, like a kernel's access to it.
+TEST(graph_of_freed_memory) {
+  const hip::Stream stream = new_stream();
+  const Buffer<float> kept(ramp(0));
+  const auto replay = [&](const auto& enqueue, bool host) {
+    hip::Graph graph = nullptr;
+    hip::GraphExec exec = nullptr;
+    void* freed = nullptr;
+    OK(host ? api.hipHostMalloc(&freed, 64, 0) : api.hipMalloc(&freed, 64));
+    OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeRelaxed));
+    OK(enqueue(freed));
+    OK(api.hipStreamEndCapture(stream, &graph));
+    OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+    OK(api.hipGraphLaunch(exec, stream));
+    OK(api.hipStreamSynchronize(stream));
+    OK(api.hipFree(freed));
+    OK(api.hipGraphLaunch(exec, stream));
+    EXPECT_EQ(api.hipStreamSynchronize(stream), 700);
+    OK(api.hipDeviceReset());
+  };
+  for (const bool host : {false, true}) {
+    replay([&](void* freed) { return api.hipMemcpyDtoDAsync(kept.data, freed, 64, stream); }, host);
+    replay([&](void* freed) { return api.hipMemcpyDtoDAsync(freed, kept.data, 64, stream); }, host);
+    replay([&](void* freed) { return api.hipMemsetAsync(freed, 0, 64, stream); }, host);
+    replay([&](void* freed) { return api.hipMemsetD32Async(freed, 0, 16, stream); }, host);
+  }
+}
+
 TEST(two_devices) {
   const Loaded first(basics());
   OK(api.hipSetDevice(1));

@@ -15,8 +15,12 @@ class EmulatorDriver : public Driver {
   const char* name() const override { return "emulator"; }
   std::string describe() override { return "in this process, gfx942"; }
   int device_count() override { return 1; }
-  const DeviceInfo& device(int) override { return device_; }
-  std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int) override {
+  const DeviceInfo& device(int index) override {
+    if (index != 0) throw RuntimeError(text("there is no emulated device ", index, ": there is one, 0"));
+    return device_;
+  }
+  std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int index) override {
+    device(index);
     return std::make_unique<EmulatorModule>(std::move(code));
   }
   bool is_capturing(void*) override { return false; }
@@ -25,11 +29,10 @@ class EmulatorDriver : public Driver {
 
  private:
   static constexpr char kProcessor[] = "gfx942";
-  static constexpr uint32_t kAny = ~uint32_t{0};
-  /// An MI300X, whose features are at no setting: code for any of them runs.
+  /// An MI300X, whose features are at no setting: code for any of them runs. The grid is what HIP launches.
   const DeviceInfo device_{.name = "emulator",
                            .target = Target::parse(kProcessor),
-                           .max_grid = {kAny, kAny, kAny},
+                           .max_grid = {INT32_MAX, 65536, 65536},
                            .max_block = {1024, 1024, 1024},
                            .max_block_size = 1024,
                            .shared_memory = 64 * 1024,

@@ -3,7 +3,6 @@
 #include <atomic>
 
 #include "base/error.h"
-#include "code_object/occupancy.h"
 #include "driver/emulator/observe.h"
 #include "driver/emulator/progress_bar.h"
 #include "driver/emulator_profile.h"
@@ -72,12 +71,12 @@ FunctionInfo EmulatorFunction::info() const {
 }
 
 uint32_t EmulatorFunction::occupancy(uint32_t block_size, uint32_t shared_memory) const {
-  const uint32_t lds = kernel_.metadata.group_segment_fixed_size + shared_memory;
-  return wave::occupancy(module_.code().target(), kernel_, block_size, lds).workgroups_per_unit;
+  const u64 lds = u64{kernel_.metadata.group_segment_fixed_size} + shared_memory;
+  return workgroups_per_unit(module_.code().target(), kernel_, block_size, lds);
 }
 
 uint64_t EmulatorFunction::resident_workgroups(const DeviceInfo&, uint32_t block_size, uint32_t shared_memory) const {
-  const uint32_t lds = kernel_.metadata.group_segment_fixed_size + shared_memory;
+  const u64 lds = u64{kernel_.metadata.group_segment_fixed_size} + shared_memory;
   return emulator::resident_workgroups(module_.code().target(), kernel_, block_size, lds);
 }
 
