@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Unpack, disjoint_base
 
-from wave_runtime._kernel import Accesses, Dims, LaunchOptions, Options
+from wave_runtime._kernel import Accesses, CallOptions, Dims, LaunchOptions, Options
 from wave_runtime._torch import OpOverload
 from wave_runtime.hooks import Hook
 
@@ -87,6 +87,7 @@ class Kernel:
         cooperative: bool = False,
         programmatic: bool = False,
         priority: int | None = None,
+        device: _Device = None,
     ) -> None:
         """Launch on the device of the tensors and its current stream: on the CPU, in the emulator.
 
@@ -102,6 +103,8 @@ class Kernel:
             cooperative: whether all workgroups must be resident at once, so that they may wait for each other.
             programmatic: whether it may begin before the launch ahead of it in its stream has ended.
             priority: as the device numbers them; lower is sooner.
+            device: where to launch, for kernels that take no tensor; else it must be the tensors'. Compiled code and
+                modes have launches with tensors only.
 
         Raises:
             TypeError, ValueError: an argument or option does not fit, before anything runs; no build of the kernel
@@ -111,7 +114,7 @@ class Kernel:
             KernelFault: on the emulator, the kernel did what it must not.
         """
 
-    def bind(self, *args: Any, **options: Unpack[LaunchOptions]) -> BoundLaunch:
+    def bind(self, *args: Any, **options: Unpack[CallOptions]) -> BoundLaunch:
         """A launch with these arguments, checked and packed, that can be repeated and changed.
 
         Nothing is launched yet. Arguments, options and errors are those of a call.

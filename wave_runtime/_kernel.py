@@ -39,7 +39,18 @@ class LaunchOptions(Options):
     grid: Dims
 
 
-def call_operator(self: _C.Kernel, *args: Any, **options: Unpack[LaunchOptions]) -> None:
+class CallOptions(LaunchOptions, total=False):
+    """The keywords of a launch that is no operator, which may be without tensors."""
+
+    device: torch.device | str | int | None
+
+
+def call_operator(
+    self: _C.Kernel,
+    *args: Any,
+    device: torch.device | str | int | None = None,
+    **options: Unpack[LaunchOptions],
+) -> None:
     """Call an operator with the arguments of ``kernel(...)``: ``torch.ops.wave.launch``, or the kernel's own.
 
     This is what ``kernel(...)`` does where the call must be an operator: with modes, tracers or tensor subclasses, and
@@ -47,6 +58,11 @@ def call_operator(self: _C.Kernel, *args: Any, **options: Unpack[LaunchOptions])
     of the kernel alone, since torch parses lists slowly; an exported program one that brings the kernel's code, since
     it may run where the kernel was never loaded. The operator checks the rest.
     """
+    if device is not None:
+        raise ValueError(
+            f"kernel '{self.name}': device= is for plain calls: under torch.compile and torch.export, with modes and "
+            "tensor subclasses the tensors alone say the device"
+        )
     exporting = is_exporting()
     if torch.compiler.is_dynamo_compiling() and not exporting and _call_own_operator(self, *args, **options):
         return

@@ -129,8 +129,9 @@ void TensorArguments::refuse(size_t index, const at::Tensor& tensor) const {
 
 void TensorArguments::check_together() const {
   if (items_.empty()) {
-    throw ValueError(
-        text("kernel '", kernel_.name(), "': no tensor among the arguments, so there is no device to launch on"));
+    throw ValueError(text(
+        "kernel '", kernel_.name(), "': no tensor among the arguments, so there is no device to launch on: say it ",
+        "to kernel(...), as in device=\"cpu\" (operators, and so torch.compile and modes, launch with tensors only)"));
   }
   const c10::Device device = this->device();
   for (const Item& item : items_) {

@@ -35,17 +35,19 @@ class Prebuilt {
       }
       read_argument(kernel, i, argument, packer_, tensors_);
     }
-    tensors_.check_together();
-    place_ = place_of(device());
+    PyObject* given_device = nullptr;
+    const LaunchOptions options = read_options(kernel, keywords_, &given_device);
+    device_ = device_of_call(kernel, tensors_, given_device);
+    place_ = place_of(device_);
     ensure_loaded(kernel, place_);
     const FunctionUse function(kernel, place_);
-    geometry_ = check_geometry(*function, read_options(kernel, keywords_));
+    geometry_ = check_geometry(*function, options);
     tensors_.check_inference();
     tensors_.pack(packer_);
     if (device().is_cuda()) remember_storages();
   }
 
-  c10::Device device() const { return tensors_.device(); }
+  c10::Device device() const { return device_; }
   const Kernel& kernel() const { return kernel_; }
   const py::object& kernel_object() const { return kernel_object_; }
   const py::tuple& arguments() const { return arguments_; }
@@ -108,6 +110,7 @@ class Prebuilt {
   TensorArguments tensors_;
   ArgumentPacker packer_;
   std::vector<Seen> seen_;  ///< of tensors on a GPU
+  c10::Device device_{c10::kCPU};
   Place place_{};
   Geometry geometry_{};
 };

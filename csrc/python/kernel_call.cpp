@@ -26,14 +26,16 @@ PyObject* call_operator(PyObject* self, PyObject* const* arguments, Py_ssize_t c
   return PyObject_Vectorcall(function.ptr(), stack.data(), static_cast<size_t>(count) + 1, keyword_names);
 }
 
-void launch_plain(const Kernel& kernel, PyObject* const* arguments, const LaunchOptions& options) {
+void launch_plain(const Kernel& kernel, PyObject* const* arguments, PyObject* const* keywords,
+                  PyObject* keyword_names) {
+  PyObject* given_device = nullptr;
+  const LaunchOptions options = read_options(kernel, keywords, keyword_names, &given_device);
   TensorArguments tensors(kernel);
   ArgumentPacker packer(kernel);
   const size_t count = kernel.signature().parameters.size();
   for (size_t index = 0; index < count; ++index) read_argument(kernel, index, arguments[index], packer, tensors);
-  tensors.check_together();
+  const c10::Device device = device_of_call(kernel, tensors, given_device);
   tensors.check_inference();
-  const c10::Device device = tensors.device();
   const Place place = place_of(device);
   ensure_loaded(kernel, place);
   std::vector<std::string> warnings;
@@ -60,7 +62,7 @@ PyObject* call_kernel(PyObject* self, PyObject* const* arguments, size_t flags, 
     if (plain && launch_fast(kernel, arguments, arguments + count, keyword_names)) Py_RETURN_NONE;
     for (Py_ssize_t i = 0; plain && i < count; ++i) plain = !is_for_operator(arguments[i]);
     if (!plain) return call_operator(self, arguments, count, keyword_names);
-    launch_plain(kernel, arguments, read_options(kernel, arguments + count, keyword_names));
+    launch_plain(kernel, arguments, arguments + count, keyword_names);
     Py_RETURN_NONE;
   });
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "python/c_api.h"
+#include "python/devices.h"
 
 namespace py = pybind11;
 
@@ -153,6 +154,16 @@ void warn(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
     if (PyErr_WarnEx(PyExc_RuntimeWarning, warning.c_str(), 1) != 0) throw py::error_already_set();
   }
+}
+
+c10::Device device_of_call(const Kernel& kernel, const TensorArguments& tensors, PyObject* given) {
+  std::optional<c10::Device> device;
+  if (given != nullptr) device = optional_device(py::reinterpret_borrow<py::object>(given));
+  if (tensors.items().empty() && device) return *device;
+  tensors.check_together();
+  if (!device || *device == tensors.device()) return tensors.device();
+  throw ValueError(text("kernel '", kernel.name(), "': device=", device->str(), " given, but the tensors are on ",
+                        tensors.device().str()));
 }
 
 void ensure_loaded(const Kernel& kernel, const Place& place) {

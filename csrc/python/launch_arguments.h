@@ -27,6 +27,10 @@ void check_count(const Kernel& kernel, Py_ssize_t given);
 void read_argument(const Kernel& kernel, size_t index, PyObject* argument, ArgumentPacker& packer,
                    TensorArguments& tensors);
 
+/// Where a call launches: where its tensors are, else where `given`, the value of device=, says. Checks the tensors
+/// together. Throws ValueError where neither says it, or the two differ. `given` may be nullptr or None.
+c10::Device device_of_call(const Kernel& kernel, const TensorArguments& tensors, PyObject* given);
+
 /// Raises each as a RuntimeWarning.
 void warn(const std::vector<std::string>& warnings);
 

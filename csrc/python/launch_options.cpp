@@ -91,16 +91,22 @@ const auto kNames = [] {
   return names;
 }();
 
-size_t keyword_index(const Kernel& kernel, PyObject* name) {
+PyObject* const kDeviceName = PyUnicode_InternFromString("device");
+constexpr size_t kDevice = std::size(kKeywords);
+
+/// kDevice where there is such a keyword.
+size_t keyword_index(const Kernel& kernel, PyObject* name, bool has_device) {
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (name == kNames[i]) return i;
   }
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (PyUnicode_Compare(name, kNames[i]) == 0) return i;
   }
-  throw TypeError(
-      text("kernel '", kernel.name(), "' got an unexpected keyword '", std::string(py::str(py::handle(name))),
-           "'; it takes grid=, block=, shared_memory=, cluster=, cooperative=, programmatic= and priority="));
+  if (has_device && PyUnicode_Compare(name, kDeviceName) == 0) return kDevice;
+  throw TypeError(text("kernel '", kernel.name(), "' got an unexpected keyword '",
+                       std::string(py::str(py::handle(name))),
+                       "'; it takes grid=, block=, shared_memory=, cluster=, cooperative=, programmatic=",
+                       has_device ? ", priority= and device=" : " and priority="));
 }
 
 }  // namespace
@@ -109,12 +115,16 @@ PyObject* const kGridName = kNames[kGrid];
 PyObject* const kBlockName = kNames[kBlock];
 PyObject* const kSharedMemoryName = kNames[kSharedMemory];
 
-LaunchOptions read_options(const Kernel& kernel, PyObject* const* values, PyObject* names) {
+LaunchOptions read_options(const Kernel& kernel, PyObject* const* values, PyObject* names, PyObject** device) {
   LaunchOptions options;
   const Py_ssize_t count = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
   bool has_grid = false;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const size_t index = keyword_index(kernel, PyTuple_GET_ITEM(names, i));
+    const size_t index = keyword_index(kernel, PyTuple_GET_ITEM(names, i), device != nullptr);
+    if (index == kDevice) {
+      *device = values[i];
+      continue;
+    }
     has_grid |= index == kGrid;
     kKeywords[index].read(kernel, values[i], options);
   }
@@ -122,14 +132,14 @@ LaunchOptions read_options(const Kernel& kernel, PyObject* const* values, PyObje
   return options;
 }
 
-LaunchOptions read_options(const Kernel& kernel, const py::dict& keywords) {
+LaunchOptions read_options(const Kernel& kernel, const py::dict& keywords, PyObject** device) {
   std::vector<PyObject*> values;
   py::tuple names(keywords.size());
   for (const auto& [name, value] : keywords) {
     names[values.size()] = name;
     values.push_back(value.ptr());
   }
-  return read_options(kernel, values.data(), names.ptr());
+  return read_options(kernel, values.data(), names.ptr(), device);
 }
 
 }  // namespace wave

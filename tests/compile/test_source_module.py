@@ -177,6 +177,16 @@ def test_tensors_addresses_and_numbers(kernels: pyhip.SourceModule) -> None:
     torch.testing.assert_close(v, 3 * q + k)
 
 
+def test_no_pointer_at_all(tmp_path: Path) -> None:
+    """It runs where a kernel of the source would by default."""
+    source = tmp_path / "poke.cpp"
+    source.write_text(
+        '#include <hip/hip_runtime.h>\nextern "C" __global__ void poke(long at) { *reinterpret_cast<int*>(at) = 1; }\n'
+    )
+    with pytest.raises(wave_runtime.KernelFault, match="kernel 'poke' on the gfx942 emulator: a store of 4 bytes"):
+        pyhip.module(str(source))["poke"](1, 1, 4096)
+
+
 def test_arguments_are_checked(kernels: pyhip.SourceModule) -> None:
     """PyHIP keeps what the call before has left where one is missing, and cuts what is too large."""
     q, k, v = operands()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from requirements import does_not_apply
 from support import PROBES
 
 import wave_runtime
+from wave_runtime._kernel import call_operator
 
 INTEGERS = {"i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "u32": 32, "i64": 64, "u64": 64}
 ZEROS: tuple[object, ...] = (0, 0, 0, 0, 0, 0, 0, 0, False, 0.0, 0.0, 0.0, bytes(24))
@@ -182,8 +184,51 @@ def test_arguments_that_the_file_does_not_list(driver: Driver) -> None:
 
 def test_no_tensor(driver: Driver) -> None:
     kernel = driver.load(signature={"trap": "u64"})["trap"]
-    with pytest.raises(ValueError, match="no tensor among the arguments, so there is no device to launch on"):
+    with pytest.raises(ValueError, match="no tensor among the arguments, so there is no device to launch on: say it"):
         kernel(0, grid=1, block=64)
+
+
+@pytest.mark.parametrize("form", ["call", "bound"])
+def test_no_tensor_but_a_device(driver: Driver, form: str) -> None:
+    """What it does is seen in memory that it knows by its address, which the emulator was not given."""
+    kernel = driver.load_fresh(signature={"take": "u64, i32, i32"})["take"]
+    out = driver.zeros(2)
+    for device in (driver.device, str(driver.device), driver.device.type):
+        arguments, options = (out.data_ptr(), 1, 1), {"grid": 1, "block": 64, "device": device}
+        launch = kernel.bind(*arguments, **options) if form == "bound" else partial(kernel, *arguments, **options)
+        if driver.driver == "emulator":
+            with pytest.raises(wave_runtime.KernelFault, match="a store of 4 bytes"):
+                launch()
+        else:
+            launch()
+    assert out.tolist() == ([0, 0] if driver.driver == "emulator" else [7, 2])
+
+
+def test_device_beside_tensors(driver: Driver) -> None:
+    a, c = driver.randn(64), driver.zeros(64, torch.float32)
+    kernel = driver.load()["vector_add"]
+    for device in (driver.device, driver.device.type, None):
+        kernel(a, a, c, 64, grid=1, block=64, device=device)
+        assert torch.equal(c, a + a)
+        c.zero_()
+    if driver.is_gpu:
+        with pytest.raises(ValueError, match="kernel 'vector_add': device=cpu given, but the tensors are on cuda:0"):
+            kernel(a, a, c, 64, grid=1, block=64, device="cpu")
+    with pytest.raises(ValueError, match=r"kernels run on CPU and CUDA \(ROCm\) tensors, not on meta"):
+        driver.load(signature={"trap": "u64"})["trap"](0, grid=1, block=64, device="meta")
+
+
+def test_operators_take_the_device_of_tensors(driver: Driver) -> None:
+    kernel = driver.load(signature={"take": "u64, i32, i32"})["take"]
+    message = "kernel 'take': device= is for plain calls: under torch.compile"
+
+    def launch() -> None:
+        kernel(0, 0, 0, grid=1, block=64, device=driver.device)
+
+    with pytest.raises(ValueError, match=message):
+        call_operator(kernel, 0, 0, 0, grid=1, block=64, device=driver.device)
+    with pytest.raises(Exception, match=message):
+        torch.compile(launch, backend="eager", fullgraph=True)()
 
 
 def test_any_strides(driver: Driver, way: Way) -> None:

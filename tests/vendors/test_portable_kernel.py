@@ -50,6 +50,14 @@ def test_errors(scale: vendors.PortableKernel) -> None:
         vendors.kernel("other", amd=SCALE).on("cpu")
 
 
+def test_without_tensors_the_device_is_said() -> None:
+    """The address is none of the launch's, which shows that it ran."""
+    source = 'extern "C" __global__ void poke(long at) { *reinterpret_cast<int*>(at) = 1; }'
+    kernel = vendors.kernel("poke", amd=f"#include <hip/hip_runtime.h>\n{source}\n")
+    with pytest.raises(wave_runtime.KernelFault, match="kernel 'poke' on the gfx942 emulator: a store of 4 bytes"):
+        kernel(4096, grid=1, block=1, device="cpu")
+
+
 def test_a_changed_source_is_compiled_again(scale: vendors.PortableKernel, tmp_path: Path) -> None:
     source = tmp_path / "scale.hip"
     source.write_text(SCALE)

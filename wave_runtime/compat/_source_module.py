@@ -60,6 +60,7 @@ class SourceKernel:
         """
         macros = _macros(self.__name__, variant)
         device = device_of(args)
+        has_tensors = device is not None
         if device is None:
             kernel = self._builds.kernel(self._default_device(), macros)
             device = kernel._device_of(*args)
@@ -68,8 +69,10 @@ class SourceKernel:
             sharedMemBytes = max(sharedMemBytes, self._share(str(device), macros, block, force_occupancy))
         if has_addresses(kernel, args):
             kernel._launch_addresses(*args, grid=grid, block=block, shared_memory=sharedMemBytes)
-        else:
+        elif has_tensors:
             kernel(*args, grid=grid, block=block, shared_memory=sharedMemBytes)
+        else:
+            kernel(*args, grid=grid, block=block, shared_memory=sharedMemBytes, device=device)
 
     def on(self, device: torch.device | str | int | None = None, **variant: Any) -> _C.Kernel:
         """The kernel for a device as it is built now: for ``bind``, ``as_operator``, ``info`` and so on.

@@ -51,6 +51,7 @@ class PortableKernel:
         grid: Dims,
         block: Dims | None = None,
         shared_memory: int = 0,
+        device: torch.device | str | int | None = None,
         **attributes: Unpack[Attributes],
     ) -> None:
         """Launch on the device of the tensors and its current stream: on CPU tensors the code for AMD, emulated.
@@ -58,14 +59,21 @@ class PortableKernel:
         Args and errors are those of a :class:`Kernel`'s call. On ``"xpu"`` and ``"mps"`` devices there are grid and
         block only, and compiled code has no such launches.
         """
-        device = device_of(args)
+        where = device_of(args)
+        if where is None and device is None:
+            raise ValueError(
+                f"kernel '{self.name}': no tensor among the arguments, so there is no device to launch on: "
+                'say it, as in device="cpu"'
+            )
+        if where is None:
+            where = torch.device(device)  # type: ignore[arg-type]
+        if where.type in ("xpu", "mps"):
+            return self._launch_outside(where, args, grid, block, shared_memory, attributes)
+        kernel = self._builds.kernel(where)
         if device is None:
-            raise ValueError(f"kernel '{self.name}': no tensor among the arguments, so there is no device to launch on")
-        if device.type in ("xpu", "mps"):
-            self._launch_outside(device, args, grid, block, shared_memory, attributes)
-        else:
-            kernel = self._builds.kernel(device)
             kernel(*args, grid=grid, block=block, shared_memory=shared_memory, **attributes)
+        else:
+            kernel(*args, grid=grid, block=block, shared_memory=shared_memory, device=device, **attributes)
 
     def on(self, device: torch.device | str | int | None = None) -> _C.Kernel:
         """The kernel as it is built for a device, by default the current GPU, else the CPU.
