@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -121,3 +122,26 @@ torch._C._any_requires_grad, forward_ad._current_level, op._schema, self._schema
         "torch._inductor",
         "torch._ops.OpOverload",
     ]
+
+
+def imported(module: str, modules: dict[str, Path]) -> set[str]:
+    """The modules of the package that a module imports when it is imported itself, not later in a function."""
+    found = set()
+    for node in ast.parse(modules[module].read_text()).body:
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names = {f"{node.module}.{name.name}" for name in node.names}
+            found |= {name if name in modules else node.module for name in names}
+    return found & set(modules) - {module}
+
+
+def test_imports_have_no_circle() -> None:
+    root = TESTS.parent
+    modules = {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in (root / "wave_runtime").rglob("*.py")
+    }
+    graph = {module: imported(module, modules) for module in modules}
+    assert "wave_runtime._abi" in graph["wave_runtime._torch"]
+    TopologicalSorter(graph).prepare()  # raises CycleError, which has the circle
