@@ -132,7 +132,7 @@ def imported(module: str, modules: dict[str, Path]) -> set[str]:
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             names = {f"{node.module}.{name.name}" for name in node.names}
-            found |= {name if name in modules else node.module for name in names}
+            found |= {name if name in modules or name == "wave_runtime._C" else node.module for name in names}
     return found & set(modules) - {module}
 
 
