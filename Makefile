@@ -10,7 +10,7 @@
 # make bench   measure the emulator, kept sources, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with
-#              libFuzzer); random kernels against the host (needs clang-19)
+#              libFuzzer); random kernels against the host (needs clang-22)
 # make tsan   launch kernels from several threads and streams under ThreadSanitizer
 # make asan   the same under AddressSanitizer and UndefinedBehaviorSanitizer, and the emulator's tests in Python
 # make mutants   break the product in MUTANTS small ways, one at a time, and report what the tests do not notice: hours
@@ -30,7 +30,7 @@
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 VENV ?= .venv
-CLANGXX ?= $(firstword $(foreach name,clang++-19 clang++-18 clang++-17 clang++,$(shell command -v $(name))) clang++)
+CLANGXX ?= $(firstword $(foreach name,clang++-22 clang++-19 clang++,$(shell command -v $(name))) clang++)
 FUZZ_SECONDS ?= 60
 MUTANTS ?= 200
 

@@ -161,12 +161,12 @@ def _can_meet() -> bool:
 
 
 REQUIREMENTS = {
-    "clang": Requirement(_clang_and_lld, "a clang that compile() takes, and its lld: apt-get install clang-19 lld-19"),
+    "clang": Requirement(_clang_and_lld, "a clang that compile() takes, and its lld: apt-get install clang-22 lld-22"),
     "clang-19": Requirement(_program("clang-19"), "clang-19, and its lld: apt-get install clang-19 lld-19"),
     "clang-22": Requirement(_program("clang-22"), "clang-22, and its lld: apt-get install clang-22 lld-22"),
     "clang-offload-bundler": Requirement(
         _program("clang-offload-bundler", *(f"clang-offload-bundler-{n}" for n in range(25, 16, -1))),
-        "clang-offload-bundler: apt-get install clang-tools-19",
+        "clang-offload-bundler: apt-get install clang-tools-22",
     ),
     "cmake": Requirement(_program("cmake"), "CMake: apt-get install cmake"),
     "cuda": Requirement(lambda: _gpus(torch.version.cuda), "an NVIDIA GPU and a torch built for CUDA"),
@@ -183,8 +183,8 @@ REQUIREMENTS = {
     ),
     "iree": Requirement(_packages("iree.compiler", "iree.runtime"), "IREE's compiler and runtime: make wave"),
     "jupyter": Requirement(_packages("nbconvert", "ipykernel"), "Jupyter: pip install nbconvert ipykernel"),
-    "llc": Requirement(_program("llc-19"), "llc-19: apt-get install llvm-19"),
-    "llvm": Requirement(_llvm, "libLLVM 19: apt-get install libllvm19"),
+    "llc": Requirement(_program("llc-22"), "llc-22: apt-get install llvm-22"),
+    "llvm": Requirement(_llvm, "libLLVM 22: apt-get install libllvm22"),
     "loopback": Requirement(_can_meet, "a loopback interface, where processes can meet"),
     "nvcc": Requirement(_cuda.find_nvcc, "nvcc: the CUDA toolkit"),
     "nvrtc": Requirement(_cuda.find_nvrtc, "NVRTC: pip install nvidia-cuda-nvrtc"),

@@ -16,12 +16,13 @@ def build(tmp_path_factory: pytest.TempPathFactory, name: str, sources: list[str
     """Compile C++ sources, given as patterns from the root, into a program."""
     program = tmp_path_factory.mktemp(name) / name
     files = [str(path) for pattern in sources for path in sorted(ROOT.glob(pattern))]
-    command = ["g++", "-std=c++20", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Icsrc", *options, *files, "-ldl"]
+    command = ["g++", "-std=c++20", "-g", "-O0", "-Wall", "-Wextra", "-Werror", "-Icsrc", *options, *files, "-ldl"]
     subprocess.run([*command, "-o", program], cwd=ROOT, check=True)
     return program
 
 
-def test_damaged_code_objects(tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.parametrize(("prefixes", "flips"), [(512, 50), pytest.param(8192, 200, marks=pytest.mark.long)])
+def test_damaged_code_objects(prefixes: int, flips: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Files of the corpus, truncated and with flipped bits: an error or a result, nothing else."""
     sources = [
         "tests/cpp/code_object_fuzz.cpp",
@@ -31,7 +32,8 @@ def test_damaged_code_objects(tmp_path_factory: pytest.TempPathFactory) -> None:
     ]
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     program = build(tmp_path_factory, "replay", sources, *sanitizers)
-    done = subprocess.run([program, "--flips", "200", *CORPORA], capture_output=True, text=True, timeout=600)
+    options = ["--prefixes", str(prefixes), "--flips", str(flips)]
+    done = subprocess.run([program, *options, *CORPORA], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -97,7 +97,7 @@ def rebuilt(name: str, folder: Path) -> wave_runtime.Module:
     return wave_runtime.load(folder / f"{name}.hsaco")
 
 
-@pytest.mark.needs("clang-19")
+@pytest.mark.needs("clang-22")
 def test_rebuilt_by_clang(tmp_path: Path) -> None:
     """Not the same bytes: those depend on clang's release."""
     assert rebuilt("basics", tmp_path).kernels == wave_runtime.load(BINARIES / "basics.hsaco").kernels
@@ -107,7 +107,7 @@ def test_rebuilt_by_clang(tmp_path: Path) -> None:
     assert torch.equal(c, a + b)
 
 
-@pytest.mark.needs("clang-19")
+@pytest.mark.needs("clang-22")
 @pytest.mark.parametrize("name", ["block", "training", "tiny_transformer"])
 def test_cuda_sources_are_hip(name: str, tmp_path: Path) -> None:
     """The GPU's tests and those on the CPU then run the same source."""

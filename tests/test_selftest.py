@@ -101,9 +101,9 @@ def test_one_unit_in_the_last_place_is_near(differ: int, near: bool) -> None:
     assert bool(report.findings) != near
 
 
-@pytest.mark.needs("clang-19")
+@pytest.mark.needs("clang-22")
 def test_the_kernel_is_what_its_source_makes(tmp_path: Path) -> None:
-    runpy.run_path(str(PROBES / "build.py"))["selftest"]("clang-19", tmp_path / "selftest.hsaco")
+    runpy.run_path(str(PROBES / "build.py"))["selftest"]("clang-22", tmp_path / "selftest.hsaco")
     committed = Path(wave_runtime.__file__).parent / "selftest.hsaco"
     assert disassemble(tmp_path / "selftest.hsaco") == disassemble(committed)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the built disassembler with LLVM 19's on many random instructions. The tests do so with few."""
+"""Compares the built disassembler with LLVM 22's on many random instructions. The tests do so with few."""
 
 import argparse
 import struct

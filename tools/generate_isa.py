@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a processor's instruction table, csrc/emulator/isa/<processor>.inc, from what LLVM 19's disassembler says, and
+"""Writes a processor's instruction table, csrc/emulator/isa/<processor>.inc, from what LLVM 22's disassembler says, and
 tests/isa/golden_<processor>.txt, instructions of the table with LLVM's text.
 
 Every opcode of every encoding is disassembled with every value of every field. What changes in the text tells the

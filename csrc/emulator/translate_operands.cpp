@@ -99,68 +99,31 @@ void set_dpp(const Instruction& instruction, Modifiers& modifiers) {
   modifiers.bank_mask = static_cast<u8>(instruction[Field::BANK_MASK]);
 }
 
-/// Whether an operand is a half of a register.
-bool is_half(const isa::Row& row, const Operand& operand) {
-  const bool is_bf16 = operand.field == Field::SRC2 && std::string_view(isa::base_name(row)) == "v_dot2_bf16_bf16";
-  return operand.type == OperandType::B16 || operand.type == OperandType::F16 || is_bf16;
-}
-
-/// Whether the last bit of an operand's field says which half of a register is meant: since GFX11, in encodings of 32
-/// bits (RDNA3 ISA document, "16-bit Math and VGPRs").
-bool names_half(const Instruction& instruction, const Operand& operand) {
-  const isa::Row& row = *instruction.row;
-  const bool is_vector = operand.kind == OperandKind::Vgpr || operand.kind == OperandKind::VectorSource;
-  if (row.generation == isa::Generation::GFX9 || !is_vector || !is_half(row, operand)) return false;
-  switch (row.format) {
-    case Format::VOP1:
-    case Format::VOP2:
-    case Format::VOPC:
-    case Format::VOP1_DPP:
-    case Format::VOP2_DPP:
-    case Format::VOPC_DPP:
-      return true;
-    default:
-      return false;
-  }
-}
-
-constexpr u32 kHalfBit = 0x80;
-
-bool names_high_half(const Instruction& instruction, const Operand& operand) {
-  const Location location = isa::locate(instruction, operand);
-  return names_half(instruction, operand) && is_vector(location) && (location.value & kHalfBit) != 0;
-}
-
-constexpr Select kHighHalf = {16, 16, false};
-
-/// The high halves of 16-bit sources, and the half (or byte) of the destination that is written: OP_SEL of VOP3, or the
-/// registers' own bits.
+/// The upper halves of 16-bit sources, and the half (or byte) of the destination that is written.
 void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers& modifiers) {
+  constexpr Select kUpperHalf = {16, 16, false};
   const isa::Row& row = *instruction.row;
-  const u32 bits = row.modifiers & isa::kOpSel ? instruction[Field::OP_SEL] : 0;
+  if (row.operand_count == 0) return;
   int source = 0;
-  for (int i = 0; i < row.operand_count; ++i) {
-    const Operand& operand = row.operands[i];
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     if (operand.written) continue;
-    const bool is_high = (bits >> source & 1) || names_high_half(instruction, operand);
-    if (is_half(row, operand) && is_high) modifiers.source[source] = kHighHalf;
+    if (isa::is_upper_half(instruction, operand)) modifiers.source[source] = kUpperHalf;
     ++source;
   }
-  const bool keeps_half = row.operand_count != 0 && row.operands[0].read;
-  if ((row.modifiers & isa::kOpSelDst) && keeps_half) {
-    modifiers.destination = {static_cast<u8>(instruction[Field::OP_SEL] & 8 ? 16 : 0), 16, false};
-    modifiers.unused = Unused::Kept;
-  }
-  const bool writes_half =
-      row.operand_count != 0 && row.operands[0].field == Field::VDST && is_half(row, row.operands[0]);
-  if (keeps_other_half && writes_half && modifiers.destination == Select()) {
-    modifiers.destination = {static_cast<u8>(names_high_half(instruction, row.operands[0]) ? 16 : 0), 16, false};
+  const Operand& destination = row.operands[0];
+  const u32 op_sel = instruction[Field::OP_SEL];
+  const bool writes_half = destination.field == Field::VDST &&
+                           (destination.type == OperandType::B16 || destination.type == OperandType::F16);
+  const bool selects = (row.modifiers & isa::kOpSelDst) && destination.read;
+  if (selects || (keeps_other_half && writes_half)) {
+    const bool is_upper = isa::is_upper_half(instruction, destination) || (selects && (op_sel & 8));
+    modifiers.destination = {static_cast<u8>(is_upper ? 16 : 0), 16, false};
     modifiers.unused = Unused::Kept;
   }
   // What is added to the destination is added to the half that is written.
-  if (writes_half && source < 3 && modifiers.destination == kHighHalf) modifiers.source[source] = kHighHalf;
+  if (writes_half && source < 3 && modifiers.destination == kUpperHalf) modifiers.source[source] = kUpperHalf;
   if (row.modifiers & isa::kOpSelByte) {
-    modifiers.destination = {static_cast<u8>(8 * (instruction[Field::OP_SEL] >> 2)), 8, false};
+    modifiers.destination = {static_cast<u8>(8 * (op_sel >> 2)), 8, false};
     modifiers.unused = Unused::Kept;
   }
 }
@@ -172,7 +135,6 @@ void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers
 Location Translator::locate(const Instruction& instruction, const Operand& operand) const {
   Location location = isa::locate(instruction, operand);
   const isa::Generation generation = instruction.row->generation;
-  if (is_vector(location) && names_half(instruction, operand)) location.value &= ~kHalfBit;
   if (generation == isa::Generation::GFX9 || location.place != Place::Scalar) return location;
   const isa::ScalarCodes codes = isa::scalar_codes(generation);
   if (processor_.lanes == 32 && location.value + location.dwords > sreg::kExec + 1 && location.value <= sreg::kExec + 1)

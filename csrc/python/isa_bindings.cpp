@@ -85,8 +85,8 @@ py::dict to_dict(const isa::Row& row) {
   for (const isa::Operand& operand : std::span(row.operands, row.operand_count)) operands.append(to_dict(operand));
   return py::dict("generation"_a = kGenerations[size_t(row.generation)], "format"_a = kFormats[size_t(row.format)],
                   "opcode"_a = row.opcode, "mnemonic"_a = row.mnemonic, "base_name"_a = isa::base_name(row),
-                  "mask"_a = row.mask, "match"_a = row.match, "modifiers"_a = modifier_names(row.modifiers),
-                  "operands"_a = operands);
+                  "mask"_a = row.mask, "match"_a = row.match, "ignored"_a = row.ignored,
+                  "modifiers"_a = modifier_names(row.modifiers), "operands"_a = operands);
 }
 
 py::list isa_rows(const std::string& processor) {

@@ -3,7 +3,7 @@
     python examples/kernels/build.py [--output FOLDER] [NAME...]
 
 A name is that of a binary; without any, all are built. The Wave kernels need what requirements-wave.txt lists
-(`make wave`), those in HIP or CUDA C++ clang 17 or later with the AMDGPU target and lld (Debian: clang-19 and lld-19;
+(`make wave`), those in HIP or CUDA C++ clang 17 or later with the AMDGPU target and lld (Debian: clang-22 and lld-22;
 CLANG names another).
 """
 
@@ -44,7 +44,7 @@ def build_wave(builder: WaveBuilder, path: Path) -> None:
 
 def build_hip(source: Path, path: Path) -> None:
     """Compile a HIP file, or a CUDA file that is HIP as well, to the code object at ``path``."""
-    clang = os.environ.get("CLANG") or shutil.which("clang-19") or shutil.which("clang") or "clang"
+    clang = os.environ.get("CLANG") or next(filter(None, map(shutil.which, ("clang-22", "clang-19"))), "clang")
     options = ["--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc", "-O2"]
     subprocess.run([clang, "-x", "hip", f"--offload-arch={TARGET}", *options, source, "-o", path], check=True)
 

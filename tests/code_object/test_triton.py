@@ -33,7 +33,7 @@ def check(module: wave_runtime.Module, block: int) -> None:
     torch.testing.assert_close(out, 2.5 * a + b)
 
 
-@pytest.mark.parametrize(("processor", "lanes"), [("gfx942", 64)])
+@pytest.mark.parametrize(("processor", "lanes"), [("gfx942", 64), ("gfx1100", 32), ("gfx1201", 32)])
 def test_launches(processor: str, lanes: int) -> None:
     check(wave_runtime.load(FOLDER / "made_by_triton" / f"{processor}.hsaco", signature=SIGNATURE), 4 * lanes)
 

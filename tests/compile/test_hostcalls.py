@@ -84,9 +84,7 @@ extern "C" __global__ void request(const long* words) {
 
 @functools.cache
 def kernels(target: str = "gfx942") -> wave_runtime.Module:
-    # The emulator does not know registers' high halves as operands, which newer compilers use on gfx1100.
-    options = ["-Xclang", "-target-feature", "-Xclang", "-real-true16"] if target == "gfx1100" else []
-    return wave_runtime.compile(SOURCE, target=target, options=options)
+    return wave_runtime.compile(SOURCE, target=target)
 
 
 def characters(text: str) -> Tensor:

@@ -1,10 +1,10 @@
 // Runs a fuzz target without libFuzzer, so that any compiler's sanitizers can check it in `make test`:
 //
-//   fuzz_replay [--flips N] [--seconds N] FILE-OR-FOLDER...
+//   fuzz_replay [--prefixes N] [--flips N] [--seconds N] FILE-OR-FOLDER...
 //
-// Every file is tried whole, as truncated prefixes (each one of the first 8 KiB, then in steps) and with N bit flips,
-// the same ones in each run. An input that takes longer than the seconds (5), or that has more memory allocated at a
-// time than its size justifies, ends the program with an error that says which input it was.
+// Every file is tried whole, as truncated prefixes (each one of the first N bytes, by default 8 KiB, then in steps) and
+// with N bit flips, the same ones in each run. An input that takes longer than the seconds (5), or that has more memory
+// allocated at a time than its size justifies, ends the program with an error that says which input it was.
 
 #include <malloc.h>
 #include <signal.h>
@@ -27,8 +27,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
 
-constexpr size_t kEveryPrefix = 8192;
 constexpr size_t kLaterPrefixes = 256;
+
+struct Options {
+  size_t prefixes = 8192;  // bytes, in steps of one
+  unsigned flips = 0;
+  unsigned seconds = 5;
+};
 
 size_t live_bytes = 0;
 size_t allowed_bytes = SIZE_MAX;
@@ -72,22 +77,22 @@ uint64_t next_random(uint64_t& state) {  // xorshift64*
   return state * 0x2545f4914f6cdd1d;
 }
 
-void replay(const std::filesystem::path& path, unsigned flips, unsigned seconds) {
+void replay(const std::filesystem::path& path, const Options& options) {
   std::ifstream stream(path, std::ios::binary);
   const std::vector<uint8_t> whole{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  run(path.string(), whole, seconds);
+  run(path.string(), whole, options.seconds);
   const size_t step = std::max<size_t>(1, whole.size() / kLaterPrefixes);
-  for (size_t size = 0; size < whole.size(); size += size < kEveryPrefix ? 1 : step) {
+  for (size_t size = 0; size < whole.size(); size += size < options.prefixes ? 1 : step) {
     // A vector of its own, so that a read past the end is seen by the sanitizer.
     const std::vector<uint8_t> prefix(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    run(path.string() + ", first " + std::to_string(size) + " bytes", prefix, seconds);
+    run(path.string() + ", first " + std::to_string(size) + " bytes", prefix, options.seconds);
   }
   uint64_t random = 0x9e3779b97f4a7c15 + whole.size();
-  for (unsigned i = 0; i < flips && !whole.empty(); ++i) {
+  for (unsigned i = 0; i < options.flips && !whole.empty(); ++i) {
     std::vector<uint8_t> flipped = whole;
     const uint64_t bit = next_random(random) % (whole.size() * 8);
     flipped[bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
-    run(path.string() + ", bit " + std::to_string(bit) + " flipped", flipped, seconds);
+    run(path.string() + ", bit " + std::to_string(bit) + " flipped", flipped, options.seconds);
   }
 }
 
@@ -112,21 +117,23 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
 
 int main(int argc, char** argv) {
-  unsigned flips = 0, seconds = 5;
+  Options options;
   signal(SIGALRM, on_alarm);
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (argument == "--flips" && i + 1 < argc) {
-      flips = static_cast<unsigned>(std::atoi(argv[++i]));
+    if (argument == "--prefixes" && i + 1 < argc) {
+      options.prefixes = static_cast<size_t>(std::atol(argv[++i]));
+    } else if (argument == "--flips" && i + 1 < argc) {
+      options.flips = static_cast<unsigned>(std::atoi(argv[++i]));
     } else if (argument == "--seconds" && i + 1 < argc) {
-      seconds = static_cast<unsigned>(std::atoi(argv[++i]));
+      options.seconds = static_cast<unsigned>(std::atoi(argv[++i]));
     } else if (std::filesystem::is_directory(argument)) {
       std::vector<std::filesystem::path> files;
       for (const auto& entry : std::filesystem::directory_iterator(argument)) files.push_back(entry.path());
       std::sort(files.begin(), files.end());
-      for (const auto& file : files) replay(file, flips, seconds);
+      for (const auto& file : files) replay(file, options);
     } else {
-      replay(argument, flips, seconds);
+      replay(argument, options);
     }
   }
   std::printf("fuzz_replay: %zu inputs\n", runs);

@@ -81,7 +81,7 @@ def states_asked_for(row: Mapping[str, Any]) -> int:
 def test_every_form_takes_as_long_as_llvm_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAVE_RUNTIME_CHECK", "hazards")
     source = "".join(function(row) for row in FORMS)
-    command = ["llc-19", "-march=amdgcn", "-mcpu=gfx942", "-O2", "-o", "-", "-"]
+    command = ["llc-22", "-march=amdgcn", "-mcpu=gfx942", "-O2", "-o", "-", "-"]
     text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
     compiled = dict(re.findall(r"^(v_\w+):.*?$(.*?)s_setpc", text, re.DOTALL | re.MULTILINE))
     expected = {str(row["base_name"]): states_between(compiled[str(row["base_name"])]) for row in FORMS}

@@ -27,7 +27,7 @@ EXPECTED = COMMITTED.with_suffix(".json")
 COMMITTED_SEED = "committed"
 
 
-@pytest.mark.needs("clang-19")
+@pytest.mark.needs("clang-22")
 @pytest.mark.parametrize("number", range(len(harness.VARIANTS)))
 def test_same_as_host(number: int, tmp_path: Path) -> None:
     assert harness.check(f"test{number}", tmp_path, harness.VARIANTS[number]) == []
@@ -98,5 +98,5 @@ if __name__ == "__main__":
     if arguments.commit:
         sys.exit(commit())
     if harness.CLANG is None:
-        sys.exit("clang-19 is not installed")
+        sys.exit("clang-22 is not installed")
     sys.exit(campaign(arguments.first, arguments.count, arguments.seconds, arguments.keep, arguments.target))

@@ -72,7 +72,7 @@ def test_literals(words: tuple[int, ...], dwords: int, literal: int) -> None:
         # buffer_load_dword: off, one register (OFFEN), two (both)
         ((0xE0500000, 0x00000000), [("Vgpr", 0, 1), ("Nowhere", 0, 0), ("Scalar", 0, 4), ("Scalar", 0, 1)]),
         ((0xE0501000, 0x80010203), [("Vgpr", 2, 1), ("Vgpr", 3, 1), ("Scalar", 4, 4), ("Scalar", 128, 1)]),
-        ((0xE0503000, 0x80810203), [("Agpr", 2, 1), ("Vgpr", 3, 2), ("Scalar", 4, 4), ("Scalar", 128, 1)]),
+        ((0xE0503000, 0x80810204), [("Agpr", 2, 1), ("Vgpr", 4, 2), ("Scalar", 4, 4), ("Scalar", 128, 1)]),
         # ... into LDS there is no data register
         ((0xE0510000, 0x00000000), [("Nowhere", 0, 0), ("Nowhere", 0, 0), ("Scalar", 0, 4), ("Scalar", 0, 1)]),
         # global_load_dword: a 64-bit address, or a scalar base and a 32-bit offset
@@ -90,7 +90,7 @@ def test_literals(words: tuple[int, ...], dwords: int, literal: int) -> None:
         ((0xC0044083, 0x0A000000), [("Scalar", 2, 2), ("Scalar", 6, 2), ("Scalar", 5, 1)]),
         ((0xC0064083, 0x0A000010), [("Scalar", 2, 2), ("Scalar", 6, 2), ("Scalar", 5, 1)]),
         # v_mfma_f32_16x16x16_f16: ACC_CD for the accumulators, ACC for each source
-        ((0xD3CD8004, 0x0C12070A), [("Agpr", 4, 4), ("Agpr", 10, 2), ("Vgpr", 3, 2), ("Agpr", 4, 4)]),
+        ((0xD3CD8004, 0x0C12090A), [("Agpr", 4, 4), ("Agpr", 10, 2), ("Vgpr", 4, 2), ("Agpr", 4, 4)]),
         # v_add_f32_sdwa: S1 makes the second source scalar
         ((0x020404F9, 0x86060600), [("Vgpr", 2, 1), ("Vgpr", 0, 1), ("Scalar", 2, 1)]),
         # v_cmp_eq_f32_sdwa: VCC, or the registers in SDST
@@ -122,7 +122,7 @@ def test_where_operands_lie(words: tuple[int, ...], expected: list[tuple[str, in
         ((0xF0000000, 0x00000000), "image instructions"),
         ((0xFFFFFFFF,), "no encoding"),
         ((0xD3CD0004, 0x04120600), "a matrix operand in scalar registers"),
-        ((0xD1010000, 1 << 18), "SRC2 of an instruction with two sources"),
+        ((0xD2800001, 0x00020501), "a pair of vector registers that begins at an odd one"),
     ],
 )
 def test_what_is_no_instruction(words: tuple[int, ...], reason: str) -> None:

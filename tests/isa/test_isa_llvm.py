@@ -12,7 +12,7 @@ from isa.agreement import compare
 from isa.llvm import Disassembler
 from isa.row import table
 from isa.samples import Sampler
-from isa_support import PROCESSOR, PROCESSORS, ROOT
+from isa_support import PROCESSORS, ROOT
 
 from wave_runtime import _C
 
@@ -24,14 +24,16 @@ CODE_OBJECTS = sorted(
 )
 
 
-def test_the_table_is_what_the_generator_makes() -> None:
-    committed = (ROOT / "csrc/emulator/isa" / f"{PROCESSOR}.inc").read_text()
-    assert table(PROCESSOR, generate(PROCESSOR)).splitlines() == committed.splitlines()
+@pytest.mark.long
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_the_table_is_what_the_generator_makes(processor: str) -> None:
+    committed = (ROOT / "csrc/emulator/isa" / f"{processor}.inc").read_text()
+    assert table(processor, generate(processor)).splitlines() == committed.splitlines()
 
 
-@pytest.mark.parametrize("processor", sorted({*PROCESSORS} - {PROCESSOR}))
-def test_other_tables_are_what_the_generator_makes(processor: str) -> None:
-    """Of encodings in which processors differ: all of them take most of a minute."""
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_parts_of_the_table_are_what_the_generator_makes(processor: str) -> None:
+    """Of encodings in which processors differ: the whole takes a minute or more."""
     formats = {"SOPP", "SOPK", "SMEM", "VOP1_DPP8", "FLAT", "GLOBAL", "SCRATCH"}
     made = [str(row) for row in generate(processor, formats)]
     assert made == [str(row) for row in check_isa.table(processor).rows if row.format in formats]
@@ -45,7 +47,7 @@ def test_random_instructions_read_alike(processor: str, seed: int) -> None:
     words = Sampler(known.rows, seed).any(WORDS)
     report = compare(Disassembler(processor), check_isa.disassembler(processor), known, words)
     assert report.mismatches == []
-    assert report.counts["equal"] > WORDS // 2
+    assert report.counts["equal"] + report.counts["equal but for ignored bits"] > WORDS // 2
 
 
 def test_an_unknown_processor_is_an_error() -> None:

@@ -4,10 +4,20 @@ import re
 from collections.abc import Set
 
 from . import registers
-from .encodings import BitField, takes_literals
+from .encodings import BitField, Encoding, takes_literals
+from .ignored import ignored_bits
 from .measure import Measured, Text, bare, encoding_mask
 from .operand_types import operand_type
-from .overrides import IMMEDIATES, LDS_DIRECT_ACCEPTED, base_name, half_of, reads_destination_field, updates
+from .overrides import (
+    IMMEDIATES,
+    LDS_DIRECT_ACCEPTED,
+    NO_LITERAL,
+    RETURN_TO_ACCUMULATORS,
+    base_name,
+    half_of,
+    reads_destination_field,
+    updates,
+)
 from .row import Operand, Row
 
 OPERAND_FIELDS = (
@@ -15,10 +25,8 @@ OPERAND_FIELDS = (
     "VDSTX", "SRCX0", "VSRCX1", "VDSTY", "SRCY0", "VSRCY1",
     "ADDR", "DATA0", "DATA1", "DATA", "SADDR", "VADDR", "VDATA", "SRSRC",
 )  # fmt: skip
-# A register for 16 bits in a 32-bit encoding of GFX11 and later is one of the first 128: the field's last bit says
-# which half of it is meant, and LLVM 19 takes the low one only.
-HALVES = 128
-REGISTER = re.compile(r"(ttmp|[vas])(?:(\d+)|\[(\d+):(\d+)\])$")
+DUAL_DESTINATIONS = 128  # VDSTY lacks its last bit
+REGISTER = re.compile(r"(ttmp|[vas])(?:(\d+)(?:\.[lh])?|\[(\d+):(\d+)\])$")
 
 # Modifiers that a field stands for, and how their text begins: found where one of the field's values shows the text.
 FIELD_MODIFIERS: dict[str, dict[str, str]] = {
@@ -98,6 +106,8 @@ def _dwords(texts: dict[int, str]) -> int:
 
 def _accumulator(measured: Measured, index: int) -> bool:
     """Whether the acc bit of the format turns the operand from a vector into an accumulation register."""
+    if measured.text.mnemonic in RETURN_TO_ACCUMULATORS and measured.encoding.generation == "gfx9":
+        return True
     for name in ("ACC", "ACC_CD"):
         for text in measured.sweeps.get(name, {}).values():
             if (
@@ -135,6 +145,7 @@ def _kind(measured: Measured, index: int, name: str, texts: dict[int, str]) -> s
         frozenset("v"): "VgprOrAgpr" if accumulator else "Vgpr",
         frozenset("a"): "Agpr",
         frozenset("s"): "Sgpr",
+        frozenset({"s", "v"}): "Sgpr",  # the mask of v_cndmask, a carry: LLVM lets vector registers pass
         frozenset({"s", "constant"}): "ScalarSource",
         frozenset({"s", "v", "constant"}): "VectorSource",
         frozenset({"v", "constant"}): "MatrixSource",
@@ -166,20 +177,28 @@ def _operand(measured: Measured, index: int, name: str, found: Set[str]) -> Oper
     number = kind in ("Immediate", "BranchTarget")
     dwords = 1 if number else _dwords(texts)
     type_ = operand_type(measured, index, name, dwords)
+    if takes_halves(measured.encoding, kind, type_) != any(text.endswith((".l", ".h")) for text in texts.values()):
+        raise ValueError(f"{measured.text.mnemonic}: {name} of type {type_} is {min(texts.values())}")
     if not number and kind != "SdwaSource":
-        _prove_codes(measured, name, kind, dwords, type_)
+        _prove_codes(measured, name, kind, dwords)
     written, read = _access(measured, name, index, type_, found)
     return Operand("OFFSET" if kind == "SmemOffset" else name, kind, type_, dwords, written, read)
 
 
-def legal_codes(kind: str, dwords: int, name: str, measured: Measured, type_: str) -> Set[int]:
+def takes_halves(encoding: Encoding, kind: str, type_: str) -> bool:
+    """Whether a vector register stands for one of its halves: 16 bits of vector arithmetic since GFX11. Encodings of 32
+    bits have the half in the field's last bit, those of 64 in OP_SEL."""
+    vector = kind in ("Vgpr", "VectorSource") and encoding.format.startswith(("VOP1", "VOP2", "VOPC", "VOP3"))
+    packed = encoding.format.startswith("VOP3P")
+    return encoding.generation != "gfx9" and vector and not packed and type_ in ("B16", "F16")
+
+
+def legal_codes(kind: str, dwords: int, name: str, measured: Measured) -> Set[int]:
     """The codes that the decoder lets pass for an operand."""
     first = 256 if max(measured.sweeps[name]) > 255 else 0
     family = measured.encoding.generation
-    halves = (
-        family != "gfx9" and type_ in ("B16", "F16") and measured.encoding.format.startswith(("VOP1", "VOP2", "VOPC"))
-    )
-    vector = registers.vector_registers(dwords, first, HALVES if halves or name == "VDSTY" else 256)
+    count = DUAL_DESTINATIONS if name == "VDSTY" else registers.VGPRS
+    vector = registers.vector_registers(dwords, family, first, count)
     scalar = registers.scalar_registers(dwords, family)
     if name == "SBASE":
         return {code // 2 for code in scalar if code % 2 == 0}
@@ -187,13 +206,19 @@ def legal_codes(kind: str, dwords: int, name: str, measured: Measured, type_: st
         return {code // 4 for code in scalar if code % 4 == 0}
     if name == "SDATA":
         scalar = scalar - {registers.m0(family), registers.EXEC, registers.EXEC + 1}
-    # the mask of v_cndmask and the carries in, and results of GFX12's scalar transcendentals; LLVM finds EXEC invalid
-    if name == "SRC2" or measured.text.mnemonic.startswith("v_s_"):
+    # results of GFX12's scalar transcendentals, of v_readlane, and addresses: LLVM finds these invalid
+    if measured.text.mnemonic.startswith("v_s_"):
         scalar = scalar - {registers.EXEC, registers.EXEC + 1}
+    if measured.text.mnemonic.startswith(("v_readlane", "v_readfirstlane")):
+        scalar = scalar - {registers.m0(family)}
+    special = re.search(r"_load_lds_|_addtid_", measured.text.mnemonic)
+    if name == "SADDR" and measured.encoding.format == "GLOBAL" and not special:
+        scalar = scalar - {registers.EXEC}
     if name == "SADDR" and family != "gfx9" and measured.encoding.format == "SCRATCH":
         scalar = scalar - {registers.EXEC + 1}
     sources = registers.scalar_sources(dwords, family)
-    literal = {registers.LITERAL} if takes_literals(family, measured.encoding.format) else set()
+    literals = takes_literals(family, measured.encoding.format) and not NO_LITERAL.match(measured.text.mnemonic)
+    literal = {registers.LITERAL} if literals else set()
     direct = {registers.LDS_DIRECT} if dwords == 1 else set()
     table: dict[str, Set[int]] = {
         "Vgpr": vector,
@@ -210,9 +235,9 @@ def legal_codes(kind: str, dwords: int, name: str, measured: Measured, type_: st
     return table[kind]
 
 
-def _prove_codes(measured: Measured, name: str, kind: str, dwords: int, type_: str) -> None:
+def _prove_codes(measured: Measured, name: str, kind: str, dwords: int) -> None:
     """Holds the codes that LLVM accepts against those that the decoder lets pass."""
-    legal = legal_codes(kind, dwords, name, measured, type_)
+    legal = legal_codes(kind, dwords, name, measured)
     accepted = set(measured.sweeps[name])
     only_vectors = kind in ("Vgpr", "Agpr", "VgprOrAgpr", "Address") and max(accepted) < 256
     lenient = (
@@ -220,8 +245,17 @@ def _prove_codes(measured: Measured, name: str, kind: str, dwords: int, type_: s
     )
     if name == "SOFFSET" and measured.encoding.format == "MUBUF":
         lenient.add(registers.LITERAL)  # for which LLVM finds no literal
+    if kind == "Sgpr":
+        lenient |= {registers.LDS_DIRECT, *range(256, 512)}
+    if measured.text.mnemonic.startswith("v_fmac_") and "_DPP" in measured.encoding.format:
+        lenient.add(registers.LITERAL)
+    if measured.encoding.format == "MTBUF" and name == "VADDR":
+        lenient |= set(range(registers.VGPRS))  # LLVM does not look at alignment
     if base_name(measured.text.mnemonic) in LDS_DIRECT_ACCEPTED:
         lenient.add(registers.LDS_DIRECT)
+    # LLVM counts 1024 registers, as gfx1250 has
+    last = max(accepted | {0})
+    lenient |= set(range(last // registers.VGPRS * registers.VGPRS + registers.VGPRS + 1 - dwords, last + 1))
     if accepted - lenient != legal - lenient:
         raise ValueError(
             f"{measured.text.mnemonic}: {name}, {kind} of {dwords} dwords: LLVM also accepts "
@@ -279,6 +313,10 @@ def _selects(measured: Measured, found: Set[str]) -> Set[str]:
         sources += bool(re.match("v_fmac_", measured.text.mnemonic))  # the addend in VDST
         extra = max(text.count(",") + 1 for text in lists) - sources
         result |= {-1: set(), 0: set(), 1: {"OpSelDst"}, 2: {"OpSelByte"}}[extra]
+    elif any(
+        operand.endswith(".h") for text in measured.sweeps.get("OP_SEL", {}).values() for operand in text.operands
+    ):
+        result |= {"OpSel", "OpSelDst"}
     if "OpSelHi" in found:
         plain = measured.sweeps["OP_SEL_HI"][0]
         if not any(text.startswith("op_sel_hi:") for text in plain.modifiers):
@@ -308,11 +346,18 @@ def modifiers(measured: Measured) -> Set[str]:
 def _fixed_bits(measured: Measured, fields: dict[str, BitField], operands_: tuple[Operand, ...]) -> int:
     """The bits that an instruction cannot do without: the encoding's, and those that all accepted values agree on."""
     vector_only = {operand.field for operand in operands_ if operand.kind in ("Vgpr", "Agpr", "VgprOrAgpr")}
+    tuples = {operand.field for operand in operands_ if operand.dwords > 1}  # whose alignment the decoder looks at
     fixed = encoding_mask(measured.encoding)
     covered = fixed
     for name, bit_field in fields.items():
         covered |= bit_field.mask
+        if bit_field.low >= 64:
+            continue  # of an offset that may not be negative: the decoder looks at it
         values = {0} if name == "TFE" else set(measured.sweeps[name])  # TFE adds a register
+        if name == "ACC" and measured.text.mnemonic in RETURN_TO_ACCUMULATORS:
+            values = {0, 1}
+        if name in tuples:
+            values |= {value ^ 1 for value in values}
         if name in vector_only and bit_field.width == 9:
             values = {value for value in values if value > 255}
         same = ~0
@@ -330,11 +375,14 @@ def derive(measured: Measured, format_: str, fields: dict[str, BitField]) -> Row
     if unknown:
         raise ValueError(f"{measured.text.mnemonic}: no order for modifiers {unknown}")
     its_operands = operands(measured, found)
-    mask = _fixed_bits(measured, fields, its_operands)
+    fixed = _fixed_bits(measured, fields, its_operands)
+    ignored = ignored_bits(fields, fixed, measured.text.mnemonic, its_operands, found)
+    encoding = encoding_mask(measured.encoding)
+    ignored &= ~encoding
+    mask = fixed & ~ignored
     names = tuple(name for name in MODIFIER_ORDER if name in found)
     if mask >> 64:
         raise ValueError(f"{measured.text.mnemonic}: fixed bits {mask >> 64:#x} in the third dword")
     family = measured.encoding.generation
-    return Row(
-        format_, measured.opcode, measured.text.mnemonic, mask, measured.bits & mask, names, its_operands, family
-    )
+    mnemonic, match = measured.text.mnemonic, measured.bits & mask
+    return Row(format_, measured.opcode, mnemonic, mask, match, ignored, names, its_operands, family)

@@ -100,6 +100,7 @@ def fields(family: str = "gfx9") -> dict[str, dict[str, BitField]]:
     return result
 
 
+@functools.cache
 def format_bits(family: str, format_: str) -> int:
     """The length of a format without a literal: 32, 64 or 96."""
     if format_ in SHORT_FORMATS:

@@ -3,10 +3,11 @@
 import random
 from collections.abc import Iterable, Iterator
 
-from .agreement import Table, exemption
+from .agreement import LOST_DPP, Table, exemption, filled
 from .encodings import BitField, Words, fields, format_bits, join, split
 from .llvm import Disassembler
 from .measure import parse
+from .registers import VGPRS
 from .row import Row
 from .samples import DPP_CONTROLS, LITERALS, Sampler
 
@@ -50,15 +51,37 @@ Group = tuple[Row, list[Words]]  # instructions of a row, of which the first tha
 
 
 def _words(row: Row, bits: int, literal: int = 0) -> Words:
-    return split(bits, format_bits(row.generation, row.format), literal)
+    return split(_legible(row, bits), format_bits(row.generation, row.format), literal)
+
+
+def _legible(row: Row, bits: int) -> int:
+    """The instruction as LLVM reads it in full: with what it wants in bits that are ignored, tuples of registers that
+    begin at even ones, and zeros for halves of what has none, and in the lanes of DPP where it loses them."""
+    bits, known = filled(bits, row), fields(row.generation)[row.format]
+    for operand in row.operands:
+        if operand.dwords > 1 and operand.field in known and row.generation == "gfx9":
+            bits &= ~(1 << known[operand.field].low)
+    if "OP_SEL" in known and "VOP3_" in f"{row.format}_" and row.generation != "gfx9":
+        for index, source in enumerate(("SRC0", "SRC1", "SRC2")):
+            if known[source].width == 9 and known[source].get(bits) < VGPRS:
+                bits &= ~(1 << known["OP_SEL"].low + index)
+    if "DPP_CTRL" in known and row.mnemonic.startswith(LOST_DPP):
+        bits = known["DPP_CTRL"].put(bits, 0)
+    return bits
 
 
 def _modifier_fields(row: Row) -> Iterator[BitField]:
     """The fields that no operand stands in."""
     operands = {operand.field for operand in row.operands}
     for name, bit_field in fields(row.generation)[row.format].items():
-        if name not in operands and bit_field.mask & ~row.mask:
+        if name not in operands and bit_field.mask & ~row.mask & ~row.ignored:
             yield bit_field
+
+
+def _again(row: Row, words: Words) -> Words:
+    """The words, as LLVM reads them in full."""
+    own = format_bits(row.generation, row.format) // 32
+    return (*_words(row, join(words[:own]))[:own], *words[own:])
 
 
 def _each_modifier(row: Row, sampler: Sampler, draw: random.Random) -> Iterator[Group]:
@@ -77,7 +100,7 @@ def _candidates(rows: list[Row]) -> Iterator[Group]:
     sampler, draw = Sampler(rows, SEED), random.Random(SEED)
     seen: set[tuple[str, tuple[str, ...]]] = set()
     for row in rows:
-        yield row, [sampler.of_row(row) for _ in range(ATTEMPTS)]
+        yield row, [_again(row, sampler.of_row(row)) for _ in range(ATTEMPTS)]
         if (row.format, row.modifiers) not in seen:
             seen.add((row.format, row.modifiers))
             yield from _each_modifier(row, sampler, draw)

@@ -1,6 +1,6 @@
 """LLVM's disassembler, called through its C interface in child processes.
 
-LLVM 19 aborts on some words that are no instruction (SDWA selects with the value 7, for one), so every batch is
+LLVM aborts on some words that are no instruction (SDWA selects with the value 7, for one), so every batch is
 disassembled in a forked child that reports through shared memory. When it dies, the words it died on count as crashed,
 and another child goes on.
 """
@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-VERSION = "19.1"
+VERSION = "22.1"
 TRIPLE = b"amdgcn-amd-amdhsa"
+FEATURES = {"gfx12": b"+real-true16"}  # halves of registers, which LLVM 22 knows there but does not write on its own
 WORDS = 3  # of the longest instruction; those of GFX9 have two
 SLOT = 512  # bytes a result takes in shared memory: status, length, text
 BATCH = 32768
@@ -43,17 +44,15 @@ CRASHED = Disassembled(0, "", crashed=True)
 
 
 def find_library() -> str | None:
-    """The path or name of libLLVM: what LLVM_LIBRARY names, else version 19, or None where it is not installed."""
+    """The path or name of libLLVM: what LLVM_LIBRARY names, else version 22, or None where it is not installed."""
     if chosen := os.environ.get("LLVM_LIBRARY"):
         return chosen
-    for name in (f"libLLVM.so.{VERSION}", "libLLVM-19.so.1", "libLLVM-19.so"):
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        return name
-    path = Path("/usr/lib/llvm-19/lib/libLLVM.so.1")
-    return str(path) if path.exists() else None
+    try:
+        ctypes.CDLL(name := f"libLLVM.so.{VERSION}")
+    except OSError:
+        path = Path(f"/usr/lib/llvm-{VERSION.partition('.')[0]}/lib/libLLVM.so.1")
+        return str(path) if path.exists() else None
+    return name
 
 
 def normalize(text: str) -> str:
@@ -89,14 +88,16 @@ class Disassembler:
         for part in ("TargetInfo", "TargetMC", "Disassembler"):
             getattr(llvm, f"LLVMInitializeAMDGPU{part}")()
         pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
-        llvm.LLVMCreateDisasmCPU.restype = pointer
-        llvm.LLVMCreateDisasmCPU.argtypes = [text, text, pointer, ctypes.c_int, pointer, pointer]
+        llvm.LLVMCreateDisasmCPUFeatures.restype = pointer
+        llvm.LLVMCreateDisasmCPUFeatures.argtypes = [text, text, text, pointer, ctypes.c_int, pointer, pointer]
         self._disassemble = llvm.LLVMDisasmInstruction
         self._disassemble.restype = size
         self._disassemble.argtypes = [pointer, pointer, ctypes.c_uint64, ctypes.c_uint64, pointer, size]
 
+        features = FEATURES.get(processor[:-2], b"")
+
         def create() -> object:
-            return llvm.LLVMCreateDisasmCPU(TRIPLE, processor.encode(), None, 0, None, None)
+            return llvm.LLVMCreateDisasmCPUFeatures(TRIPLE, processor.encode(), features, None, 0, None, None)
 
         if not _succeeds(create):
             raise RuntimeError(f"{library} does not know the processor {processor}; LLVM_LIBRARY names another LLVM")

@@ -8,7 +8,7 @@ from itertools import product
 from .encodings import SELECTS, BitField, Encoding, Words, encodings, split, takes_literals
 from .llvm import Disassembled, Disassembler
 from .overrides import left_out
-from .registers import off
+from .registers import EXEC, off
 
 DUAL = " :: "  # between the two halves of VOPD
 ONE_OPERAND = ("s_waitcnt", "s_delay_alu", "s_waitcnt_depctr", "s_wait_alu")  # ... of several words
@@ -18,9 +18,12 @@ LITERALS = (0x3F900001, 0x12345678)  # two literals that no operand type abbrevi
 # Field values for opcodes that are no instruction with zeros everywhere; an opcode takes the first that fit.
 _VECTOR_SOURCES = [dict(zip(("SRC0", "SRC1", "SRC2"), codes, strict=True)) for codes in product((0, 256), repeat=3)]
 _PACKED_SOURCES = [*_VECTOR_SOURCES, {**_VECTOR_SOURCES[-1], "OP_SEL_HI": 3, "OP_SEL_HI2": 1}]
+_TO_EXEC = {"VDST": EXEC}  # v_cmpx since GFX10, which has no other destination
 HINTS: dict[str, list[dict[str, int]]] = {
     "VOP1": [{}, {"SRC0": 256}],
-    "VOP3": _VECTOR_SOURCES,
+    "VOP3": [*_VECTOR_SOURCES, _TO_EXEC],
+    "VOP3_DPP": [{}, _TO_EXEC],
+    "VOP3_DPP8": [{}, _TO_EXEC],
     "VOP3P": _PACKED_SOURCES,
     "VOP3P_DPP": _PACKED_SOURCES,
     "VOP3P_DPP8": _PACKED_SOURCES,
@@ -48,7 +51,7 @@ FULL_MODES: dict[str, list[list[tuple[str, int]]]] = {
 MODIFIER = re.compile(
     r"(offset[01]?|gds|lds|sc[01c]|nt|glc|slc|idxen|offen|format|op_sel(_hi)?|neg(_lo|_hi)?|clamp|mul|div|dst_sel|dst_unused"
     r"|src[01]_sel|quad_perm|row_\w+|wave_\w+|bank_mask|bound_ctrl|cbsz|abid|blgp|dlc|tfe|th|scope|dpp8|fi"
-    r"|byte_sel)(:|$)"
+    r"|byte_sel|nv|scale_offset)(:|$)"
 )
 
 
@@ -185,7 +188,8 @@ def _variations(instance: Measured, fields: dict[str, BitField]) -> Iterator[tup
         covered |= bit_field.mask
         for value in _field_values(name, bit_field):
             bits = bit_field.put(instance.bits, value)
-            if not any(other.fits(bits) for other in announced):
+            announces = name in ("SRC0", "DPP_SRC0")
+            if not announces or not any(other.fits(bits) for other in announced):
                 yield name, value, _words(bits, encoding)
     for bit in range(encoding.bits):
         if not covered >> bit & 1:

@@ -49,8 +49,6 @@ def operand_type(measured: Measured, index: int, stands_in: str, dwords: int) ->
     """The OperandType of operand `index`, which stands in the field `stands_in`."""
     name = overrides.base_name(overrides.half_of(measured.text.mnemonic, stands_in))
     field = DUAL_FIELDS.get(stands_in, stands_in)
-    if name == "v_sat_pk_u8_i16" and field == "VDST" and measured.encoding.generation != "gfx9":
-        return "B16"  # a half of a register
     forced = overrides.operand_type(name, field)
     if forced and forced != "bits":
         return forced
@@ -66,4 +64,7 @@ def operand_type(measured: Measured, index: int, stands_in: str, dwords: int) ->
         return "PackedF16" if letter == "f" else "PackedB16"
     if constants == "b16" or ((letter, bits) == ("b", 16) and constants is None):
         return "B16"
+    texts = (text.operands[index : index + 1] for text in measured.sweeps[stands_in].values())
+    if any(text and text[0].endswith((".l", ".h")) for text in texts):
+        return "F16" if letter == "f" or constants == "32" else "B16"  # a half of a register
     return {("f", 16): "F16", ("f", 32): "F32"}.get((letter, bits), "B32")

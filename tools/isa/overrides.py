@@ -40,6 +40,13 @@ LDS_DIRECT_ACCEPTED = ("v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32
                        "s_barrier_signal_isfirst", "s_barrier_init", "s_barrier_join", "s_wakeup_barrier",
                        "s_get_barrier_state")  # fmt: skip
 
+# Scalar instructions that take no literal: GFX12's barriers, which numbers and M0 name.
+NO_LITERAL = re.compile(r"s_barrier_|s_get_barrier_state")
+
+# Atomics that may return to accumulation registers, as LLVM 19 has it, and LLVM 22 in some address modes only.
+RETURN_TO_ACCUMULATORS = ("global_atomic_add_f32", "global_atomic_pk_add_f16", "global_atomic_add_f64",
+                          "global_atomic_min_f64", "global_atomic_max_f64")  # fmt: skip
+
 # Instructions of three sources whose third has the destination's type: v_mad_u64_u32, v_dot2_f32_f16.
 ADDEND_HAS_RESULT_TYPE = re.compile(r"v_(mad|dot|mfma)")
 
@@ -51,6 +58,7 @@ TYPES: tuple[tuple[str, str, str], ...] = (
     (r"v_cmpx?_class_f16|v_ldexp_f16", r"V?SRC1", "F16"),  # an integer whose inline constants are those of f16
     (r"v_cmpx?_class_.*", r"V?SRC1", "bits"),  # the mask of classes
     (r"v_ldexp_.*", r"V?SRC1", "bits"),  # the exponent
+    (r"v_sad_u16", r"VDST|SRC.", "B32"),  # a sum of 32 bits of differences of halves
     (r"v_trig_preop_f64", r"SRC1", "bits"),  # the segment
     (r"v_cvt_pk_norm_[iu]16_f16", r"SRC[01]", "F16"),
     (r"v_cvt_pk_norm_[iu]16_.*", r"VDST", "PackedB16"),
@@ -63,7 +71,9 @@ TYPES: tuple[tuple[str, str, str], ...] = (
     (r"v_cvt_pkrtz_f16_f32", r"VDST", "PackedF16"),
     (r"v_cvt_pknorm_[iu]16_.*", r"VDST", "PackedB16"),
     (r"v_(dual_)?dot2(c|acc)?_.*_f16", r"V?SRC[01]", "PackedF16"),
-    (r"v_dot2c?_.*_[iu]16", r"V?SRC[01]", "PackedB16"),
+    (r"v_dot2c?_.*_[iu]16|v_dual_dot2acc_f32_bf16", r"V?SRC[01]", "PackedB16"),
+    (r"v_dot2_bf16_bf16", r"SRC[01]", "B32"),
+    (r"v_dot2_bf16_bf16", r"SRC2", "B16"),
     (r"v_fma_mix.*", r"SRC.", "F32"),  # or F16, where OP_SEL_HI says so
     (r"v_mfma_f32_.*", r"VDST|SRC2", "F32"),  # of each element
     (r"v_mfma_f64_.*", r"VDST|SRC2", "F64"),
@@ -76,7 +86,6 @@ TYPES: tuple[tuple[str, str, str], ...] = (
 # What LLVM knows of GFX11 and GFX12, and we leave out.
 LEFT_OUT = {
     r"v_illegal": "no instruction: zeros",
-    r"v_mov_b16_.*": "the only one of LLVM 19 that has halves of registers as operands of 32-bit encodings",
     r"s_version": "names the compiler's version, to no effect",
     r"s_(buffer_)?prefetch_.*": "fetches code or data into caches",
     r"v_swmmac_.*": "sparse matrices, whose OP_SEL picks indices",

@@ -11,6 +11,8 @@ INLINE_CONSTANTS = frozenset([*range(128, 209), *range(240, 249)])
 APERTURES = frozenset(range(235, 240))  # src_shared_base and those after it
 STATES = frozenset([251, 252, 253])  # src_vccz, src_execz, src_scc
 LDS_DIRECT, LITERAL = 254, 255
+VGPRS = 256
+SCRATCH_BASE = frozenset([230, 231])  # src_flat_scratch_base_lo and _hi, which only gfx1250 has
 
 
 def sgprs(family: str) -> int:
@@ -34,10 +36,10 @@ def off(family: str) -> int:
 
 
 def lenient(family: str) -> Set[int]:
-    """Codes that LLVM lets pass in every operand: null, and the apertures and state bits, which are values, but
-    which LLVM also takes where only a register is legal (its printer exempts "inline values" from its check of register
-    classes)."""
-    return APERTURES | STATES | {null(family)}
+    """Codes that LLVM lets pass in every operand: null, what other processors have, and the apertures and state bits,
+    which are values, but which LLVM also takes where only a register is legal (its printer exempts "inline values" from
+    its check of register classes)."""
+    return APERTURES | STATES | SCRATCH_BASE | {null(family)}
 
 
 def scalar_registers(dwords: int, family: str) -> Set[int]:
@@ -62,6 +64,8 @@ def scalar_sources(dwords: int, family: str) -> Set[int]:
     return scalar_registers(dwords, family) | INLINE_CONSTANTS | APERTURES | STATES
 
 
-def vector_registers(dwords: int, first: int = 0, count: int = 256) -> Set[int]:
-    """The codes that name `dwords` of `count` vector registers, counted from `first` on."""
-    return set(range(first, first + count + 1 - dwords))
+def vector_registers(dwords: int, family: str, first: int = 0, count: int = VGPRS) -> Set[int]:
+    """The codes that name `dwords` of `count` vector registers, counted from `first` on. Tuples of gfx90a and gfx940
+    start at even ones."""
+    step = 2 if family == "gfx9" and dwords > 1 else 1
+    return set(range(first, first + count + 1 - dwords, step))

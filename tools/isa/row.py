@@ -28,6 +28,7 @@ class Row:
     mnemonic: str
     mask: int
     match: int
+    ignored: int
     modifiers: tuple[str, ...]
     operands: tuple[Operand, ...]
     generation: str = "gfx9"
@@ -35,8 +36,9 @@ class Row:
     def __str__(self) -> str:
         modifiers = " | ".join(f"k{name}" for name in self.modifiers) or "0"
         operands = ", ".join(map(str, self.operands))
-        head = f'{self.format}, {self.opcode:#04x}, "{self.mnemonic}", {self.mask:#x}, {self.match:#x}'
-        return f"WAVE_ISA_ROW({head}, {modifiers}, {{{operands}}})"
+        head = f'{self.format}, {self.opcode:#04x}, "{self.mnemonic}"'
+        bits = f"{self.mask:#x}, {self.match:#x}, {self.ignored:#x}"
+        return f"WAVE_ISA_ROW({head}, {bits}, {modifiers}, {{{operands}}})"
 
 
 def table(processor: str, rows: list[Row]) -> str:

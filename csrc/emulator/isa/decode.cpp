@@ -40,6 +40,13 @@ bool is_legal_lds(const Instruction& instruction) {
   return !is_load || !goes_to_lds(instruction) || instruction[Field::ACC] == 0;
 }
 
+/// LLVM does not take negative offsets of GFX12's buffers; the document has them unsigned.
+bool has_negative_offset(const Instruction& instruction) {
+  const Row& row = *instruction.row;
+  const bool is_buffer = row.generation == Generation::GFX12 && row.format == Format::MUBUF;
+  return is_buffer && (row.modifiers & kOffset) != 0 && instruction[Field::OFFSET] >> (offset_bits(row) - 1) != 0;
+}
+
 /// Whether the instruction's fields have values that its row allows.
 bool is_legal(const Instruction& instruction) {
   const Row& row = *instruction.row;
@@ -47,6 +54,7 @@ bool is_legal(const Instruction& instruction) {
     if (!is_legal(instruction, operand)) return false;
   }
   if (std::string_view(row.mnemonic) == "s_delay_alu") return is_legal_delay(instruction[Field::SIMM16]);
+  if (has_negative_offset(instruction)) return false;
   if ((row.modifiers & kDpp) != 0 && !is_legal_dpp(instruction)) return false;
   if ((row.modifiers & (kDstSel | kSrc0Sel | kSrc1Sel)) != 0 && !is_legal_sdwa(instruction)) return false;
   return (row.modifiers & kLds) == 0 || is_legal_lds(instruction);
@@ -69,7 +77,9 @@ Instruction InstructionSet::decode(std::span<const uint32_t> words) const {
   if (words.size() < instruction.dwords) return unknown;
   if (instruction.dwords >= 2) instruction.bits = first;
   if (instruction.dwords == 3) instruction.third = words[2];
-  if ((instruction.bits & instruction.row->mask) != instruction.row->match || !is_legal(instruction)) return unknown;
+  if ((instruction.bits & instruction.row->mask) != instruction.row->match) return unknown;
+  instruction.bits &= ~instruction.row->ignored;
+  if (!is_legal(instruction)) return unknown;
   if (has_literal(instruction)) {
     if (words.size() <= instruction.dwords) return unknown;
     instruction.literal = words[instruction.dwords++];

@@ -1,4 +1,4 @@
-// The parts of the disassembler: each appends its part of the text to `out`. The texts are those of LLVM 19.
+// The parts of the disassembler: each appends its part of the text to `out`. The texts are those of LLVM 22.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ void append_hex(std::string& out, int64_t value);
 /// An operand that has a place, with its input modifiers: "v[2:3]", "-|s4|", "0.5", "sext(v1)".
 void append_operand(std::string& out, const Instruction& instruction, const Operand& operand);
 
-/// A literal as LLVM writes it: as the inline constant that it equals in this type, if any, otherwise in hexadecimal.
-void append_literal(std::string& out, uint32_t literal, OperandType type);
+/// A number of 32 bits as the inline constant that it equals, if any, otherwise in hexadecimal.
+void append_number(std::string& out, uint32_t value);
 
 /// A number, as the mnemonic wants it: "0x10", "vmcnt(0)", "hwreg(HW_REG_MODE, 0, 4)".
 void append_immediate(std::string& out, const Instruction& instruction, const Operand& operand);

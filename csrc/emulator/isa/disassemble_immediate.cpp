@@ -85,9 +85,10 @@ void append_simm16(std::string& out, const Instruction& instruction, uint32_t va
   append_plain(out, value);
 }
 
-/// s_setreg_imm32_b32 has an ordinary literal; the constants of v_fmamk, v_madak and the like are always hexadecimal.
+/// That of s_setreg_imm32_b32 may be an inline constant; the constants of v_fmamk, v_madak and the like are always
+/// hexadecimal.
 void append_long(std::string& out, const Instruction& instruction, uint32_t value) {
-  if (instruction.row->format == Format::SOPK) return append_literal(out, value, OperandType::B32);
+  if (instruction.row->format == Format::SOPK) return append_number(out, value);
   append_hex(out, value);
 }
 
@@ -117,7 +118,15 @@ void append_immediate(std::string& out, const Instruction& instruction, const Op
 }
 
 void append_swizzle(std::string& out, uint32_t offset) {
-  if (offset >> 8 == 0x80) {
+  constexpr uint32_t kRotation = 6, kFft = 7;  // of bits 15 to 13
+  if (offset >> 13 == kFft) {
+    append_decimal(out += "swizzle(FFT,", bits(offset, 0, 5));
+    out += ')';
+  } else if (offset >> 13 == kRotation) {
+    append_decimal(out += "swizzle(ROTATE,", bits(offset, 10, 1));
+    append_decimal(out += ',', bits(offset, 5, 5));
+    out += ')';
+  } else if (offset >> 8 == 0x80) {
     out += "swizzle(QUAD_PERM";
     for (unsigned lane = 0; lane < 4; ++lane) append_decimal(out += ',', bits(offset, 2 * lane, 2));
     out += ')';

@@ -8,7 +8,7 @@
 namespace wave::isa {
 namespace {
 
-void append_number(std::string& out, const char* name, uint32_t value) {
+void append_count(std::string& out, const char* name, uint32_t value) {
   if (value != 0) append_decimal(out += name, value);
 }
 
@@ -55,6 +55,7 @@ void append_selects(std::string& out, const Instruction& instruction) {
   const uint32_t value = instruction[Field::OP_SEL] & (is_permutation ? 3u : is_dot ? 12u : 15u);
   const uint32_t list = (value & ((1u << sources) - 1)) | value >> 3 << sources;
   const bool has_destination = (instruction.row->modifiers & (kOpSelDst | kOpSelByte)) != 0;
+  if (name.starts_with("v_cndmask_b16")) return;  // which says so in its operands only
   if (list != 0) append_list(out, " op_sel:", list, is_permutation ? 2 : sources + has_destination);
 }
 
@@ -63,7 +64,7 @@ void append_selects(std::string& out, const Instruction& instruction) {
 void append_byte_select(std::string& out, const Instruction& instruction) {
   const uint32_t bits = instruction[Field::OP_SEL];
   const bool is_destination = std::string_view(instruction.row->mnemonic).starts_with("v_cvt_sr");
-  append_number(out, " byte_sel:", is_destination ? bits >> 2 : (bits & 1) << 1 | (bits >> 1 & 1));
+  append_count(out, " byte_sel:", is_destination ? bits >> 2 : (bits & 1) << 1 | (bits >> 1 & 1));
 }
 
 void append_output(std::string& out, const Instruction& instruction) {
@@ -130,11 +131,11 @@ void append_dpp(std::string& out, const Instruction& instruction) {
 void append_matrix(std::string& out, const Instruction& instruction) {
   const uint32_t takes = instruction.row->modifiers;
   if ((takes & kCbsz) != 0) {
-    append_number(out, " cbsz:", instruction[Field::CBSZ]);
-    append_number(out, " abid:", instruction[Field::ABID]);
+    append_count(out, " cbsz:", instruction[Field::CBSZ]);
+    append_count(out, " abid:", instruction[Field::ABID]);
   }
   const uint32_t blgp = instruction[Field::BLGP];
-  if ((takes & kBlgp) != 0) append_number(out, " blgp:", blgp);
+  if ((takes & kBlgp) != 0) append_count(out, " blgp:", blgp);
   if ((takes & kBlgpNeg) != 0 && blgp != 0) append_list(out, " neg:", blgp, 3);
 }
 
@@ -203,7 +204,7 @@ void append_temporal_hint(std::string& out, const Instruction& instruction) {
   const bool is_store = name.find("_store_") != std::string_view::npos;
   if (!is_store && hint == kReserved) return append_hex(out, hint);
   constexpr const char* kHints[] = {"", "NT", "HT", "", "NT_RT", "RT_NT", "NT_HT", "NT_WB"};
-  const char* third = scope == kSystem ? "BYPASS" : is_store ? "RT_WB" : "LU";
+  const char* third = scope == kSystem ? "BYPASS" : is_store ? "WB" : "LU";
   (out += is_store ? "TH_STORE_" : "TH_LOAD_") += hint == 3 ? third : kHints[hint];
 }
 
@@ -233,14 +234,17 @@ void append_memory(std::string& out, const Instruction& instruction) {
   if (instruction[Field::OFFEN] != 0) out += " offen";
   if ((takes & kOffset) != 0) append_offset(out, instruction);
   if ((takes & kOffset01) != 0) {
-    append_number(out, " offset0:", instruction[Field::OFFSET0]);
-    append_number(out, " offset1:", instruction[Field::OFFSET1]);
+    append_count(out, " offset0:", instruction[Field::OFFSET0]);
+    append_count(out, " offset1:", instruction[Field::OFFSET1]);
   }
   if ((takes & kGds) != 0 && instruction[Field::GDS] != 0) out += " gds";
   const bool lds = goes_to_lds(instruction);
   const bool store = row.operand_count == 2;  // buffer_store_lds_dword says so before the cache policy
   if (lds && store) out += " lds";
+  const bool has_address = row.format != Format::SMEM || (takes & kCachePolicy) != 0;
+  if (has_address && instruction[Field::SCALE_OFFSET] != 0) out += " scale_offset";
   append_cache_policy(out, instruction);
+  if (has_address && instruction[Field::NV] != 0) out += " nv";
   if (lds && !store) out += " lds";
 }
 

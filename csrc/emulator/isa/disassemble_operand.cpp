@@ -1,4 +1,5 @@
 // Registers, constants and input modifiers.
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -82,44 +83,89 @@ void append_inline_float(std::string& out, uint32_t index, OperandType type) {
   }
 }
 
-/// Writes a literal as the inline constant that it equals, which is how LLVM does it. False where it equals none.
 template <class Pattern>
-bool append_as_float(std::string& out, uint32_t value, const Pattern& patterns) {
-  for (uint32_t index = 0; index < std::size(patterns); ++index) {
-    if (patterns[index] != value) continue;
-    out += index < std::size(kFloats) ? kFloats[index] : kInverse2Pi;
-    return true;
-  }
-  return false;
+bool contains(const Pattern& patterns, uint32_t value) {
+  return std::find(std::begin(patterns), std::end(patterns), value) != std::end(patterns);
 }
 
-bool append_as_integer(std::string& out, int64_t value) {
-  if (value < -16 || value > 64) return false;
-  append_decimal(out, value);
-  return true;
+bool is_inline_integer(int64_t value) { return value >= -16 && value <= 64; }
+
+/// Whether a literal equals an inline constant of its type; one of 64 bits is the high dword of a float.
+bool is_inline(uint32_t literal, OperandType type) {
+  const auto low = static_cast<uint16_t>(literal);
+  switch (type) {
+    case OperandType::F16:
+      return is_inline_integer(static_cast<int16_t>(low)) || contains(kHalfFloats, low);
+    case OperandType::F64:  // the literal is the high dword
+      return literal == 0 || contains(kDoubleFloatHighs, literal);
+    case OperandType::B64:
+      return is_inline_integer(literal);
+    case OperandType::PackedF16:
+      return is_inline_integer(static_cast<int32_t>(literal)) || (literal <= 0xffff && contains(kHalfFloats, low));
+    default:
+      return is_inline_integer(static_cast<int32_t>(literal)) || contains(kSingleFloats, literal);
+  }
 }
 
 /// A literal of bf16, or of two of them.
-void append_bf16_literal(std::string& out, uint32_t literal, bool is_packed) {
+bool is_inline_bf16(uint32_t literal, bool is_packed) {
   constexpr uint16_t kBrainFloats[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e22};
   const uint32_t value = is_packed ? literal : literal & 0xffff;
-  if (append_as_integer(out, is_packed ? static_cast<int32_t>(literal) : static_cast<int16_t>(literal))) return;
-  if (!append_as_float(out, value, kBrainFloats)) append_hex(out, literal);
+  const int32_t integer = is_packed ? static_cast<int32_t>(literal) : static_cast<int16_t>(literal);
+  return is_inline_integer(integer) || contains(kBrainFloats, value);
 }
 
 /// The type as which a literal is written. In encodings of GFX11 and later that GFX9 has no literals in, LLVM takes
-/// those of scalar f16 with one source and of classes for 32 bits, and those of v_fma_mix for f16.
+/// those of scalar f16 with one source for 32 bits, and those of v_fma_mix for f16.
 OperandType literal_type(const Instruction& instruction, const Operand& operand) {
   const Row& row = *instruction.row;
   const std::string_view name = row.mnemonic;
   if (row.generation == Generation::GFX9) return operand.type;
   if (name.starts_with("v_fma_mix")) return OperandType::F16;
   if (row.generation == Generation::GFX12 && name.starts_with("v_wmma_f16")) return OperandType::F16;
+  if (row.generation == Generation::GFX11 && operand.type == OperandType::Other) return OperandType::F64;
   if (name.starts_with("v_dual_fmaak") || name.starts_with("v_dual_fmamk")) return OperandType::B32;
-  const bool is_class = name.find("_class_f16") != std::string_view::npos && operand.field == Field::SRC1;
-  return row.format == Format::SOP1 && operand.type == OperandType::F16 ? OperandType::B32
-         : is_class                                                     ? OperandType::B32
-                                                                        : operand.type;
+  return row.format == Format::SOP1 && operand.type == OperandType::F16 ? OperandType::B32 : operand.type;
+}
+
+/// The name of the instruction that an operand belongs to: of VOPD one of two.
+std::string_view name_of(const Instruction& instruction, const Operand& operand) {
+  const std::string_view both = instruction.row->mnemonic;
+  const size_t second = both.find(" :: ");
+  const bool is_second = operand.field == Field::SRCY0 || operand.field == Field::VSRCY1;
+  return is_second && second != both.npos ? both.substr(second + 4) : both.substr(0, second);
+}
+
+/// bf16, for which the tables have no type.
+bool takes_bf16(const Instruction& instruction, const Operand& operand) {
+  const std::string_view name = name_of(instruction, operand);
+  const bool is_gfx12 = instruction.row->generation == Generation::GFX12;
+  return name.starts_with("v_dot2_bf16") || name == "v_dual_dot2acc_f32_bf16" ||
+         (is_gfx12 && name.starts_with("v_wmma_bf16"));
+}
+
+/// Whether the literal of an operand equals an inline constant.
+bool equals_constant(const Instruction& instruction, const Operand& operand) {
+  if (takes_bf16(instruction, operand)) return is_inline_bf16(instruction.literal, operand.field != Field::SRC2);
+  return is_inline(instruction.literal, literal_type(instruction, operand));
+}
+
+/// The constant of 64 bits whose high dword this is: LLVM tells literals of this type by their value.
+void append_high(std::string& out, uint32_t literal) {
+  const auto found = std::find(std::begin(kDoubleFloatHighs), std::end(kDoubleFloatHighs), literal);
+  out += found == std::end(kDoubleFloatHighs) ? "0" : kFloats[found - std::begin(kDoubleFloatHighs)];
+}
+
+/// Where a literal equals an inline constant "lit" tells an assembler that it is none.
+void append_literal(std::string& out, const Instruction& instruction, const Operand& operand) {
+  const OperandType type = literal_type(instruction, operand);
+  const bool is_16_bits = !takes_bf16(instruction, operand) && (type == OperandType::F16 || type == OperandType::B16);
+  if (!equals_constant(instruction, operand)) {
+    return append_hex(out, is_16_bits ? instruction.literal & 0xffff : instruction.literal);
+  }
+  if (type == OperandType::F64) return append_high(out, instruction.literal);
+  append_hex(out += "lit(", instruction.literal);
+  out += ')';
 }
 
 void append_scalar(std::string& out, const Instruction& instruction, const Operand& operand, const Location& location) {
@@ -134,15 +180,11 @@ void append_scalar(std::string& out, const Instruction& instruction, const Opera
     append_decimal(out, int64_t{kMinusOne} - 1 - code);
   } else if (code >= kHalf && code < kFloatsEnd) {
     const bool is_wide = operand.type == OperandType::Other && instruction.row->generation == Generation::GFX11;
-    append_inline_float(out, code - kHalf, is_wide ? OperandType::B64 : operand.type);  // as LLVM does for WMMA
+    const bool is_bf16 = operand.type == OperandType::B16 && takes_bf16(instruction, operand);
+    const OperandType type = is_wide ? OperandType::B64 : is_bf16 ? OperandType::B32 : operand.type;
+    append_inline_float(out, code - kHalf, type);  // as LLVM does for WMMA
   } else if (code == kLiteral) {
-    const std::string_view name = instruction.row->mnemonic;
-    const bool is_gfx12 = instruction.row->generation == Generation::GFX12;
-    if (name.starts_with("v_dot2_bf16") || (is_gfx12 && name.starts_with("v_wmma_bf16"))) {
-      append_bf16_literal(out, instruction.literal, operand.field != Field::SRC2);
-    } else {
-      append_literal(out, instruction.literal, literal_type(instruction, operand));
-    }
+    append_literal(out, instruction, operand);
   } else {
     append_special(out, instruction.row->generation, code, location.dwords);
   }
@@ -156,6 +198,7 @@ void append_location(std::string& out, const Instruction& instruction, const Ope
       break;
     case Place::Vgpr:
       append_range(out, "v", location.value, location.dwords);
+      if (is_half(instruction, operand)) out += is_upper_half(instruction, operand) ? ".h" : ".l";
       break;
     case Place::Agpr:
       append_range(out, "a", location.value, location.dwords);
@@ -181,16 +224,10 @@ bool is_integer_among_floats(const Instruction& instruction, const Operand& oper
   if ((instruction.row->modifiers & kNeg) == 0) return false;
   const std::string_view name = instruction.row->mnemonic;
   if (instruction.row->generation != Generation::GFX9 &&
-      (name.starts_with("v_ldexp_f16_e64") || name.starts_with("v_dot2_") || name.starts_with("v_cndmask_b16")))
+      (name.starts_with("v_dot2_") || name.starts_with("v_cndmask_b16")))
     return false;
   if (name.starts_with("v_ldexp_")) return operand.field != Field::SRC0;
   return operand.type == OperandType::B16 || operand.type == OperandType::B32 || operand.type == OperandType::B64;
-}
-
-/// The document gives such a source no modifiers. LLVM writes NEG as "sext", because both have the same bit in its own
-/// representation, and drops ABS.
-InputModifiers of_integer(InputModifiers modifiers) {
-  return {false, false, modifiers.negate || modifiers.sign_extend};
 }
 
 InputModifiers packed_modifiers(const Instruction& instruction, unsigned source) {
@@ -233,39 +270,29 @@ InputModifiers field_modifiers(const Instruction& instruction, Field field) {
 
 InputModifiers input_modifiers(const Instruction& instruction, const Operand& operand) {
   const InputModifiers modifiers = field_modifiers(instruction, operand.field);
-  return is_integer_among_floats(instruction, operand) ? of_integer(modifiers) : modifiers;
+  return is_integer_among_floats(instruction, operand) ? InputModifiers{.sign_extend = modifiers.sign_extend}
+                                                       : modifiers;
 }
 
-bool is_constant(const Location& location) {
+/// Whether an operand is written as a number.
+bool is_number(const Instruction& instruction, const Operand& operand, const Location& location) {
   if (location.place != Place::Scalar) return false;
   const uint32_t code = location.value;
-  return (code >= kZero && code < kIntegersEnd) || (code >= kHalf && code < kFloatsEnd) || code == kLiteral;
+  if (code == kLiteral)
+    return literal_type(instruction, operand) == OperandType::F64 || !equals_constant(instruction, operand);
+  return (code >= kZero && code < kIntegersEnd) || (code >= kHalf && code < kFloatsEnd);
 }
 
 }  // namespace
 
-void append_literal(std::string& out, uint32_t literal, OperandType type) {
-  const auto low = static_cast<uint16_t>(literal);
-  switch (type) {
-    case OperandType::F16:
-      if (append_as_integer(out, static_cast<int16_t>(low)) || append_as_float(out, low, kHalfFloats)) return;
-      return append_hex(out, low);
-    case OperandType::B16:
-      if (append_as_integer(out, static_cast<int32_t>(literal)) || append_as_float(out, literal, kSingleFloats)) return;
-      return append_hex(out, low);
-    case OperandType::F64:  // the literal is the high dword
-      if (literal == 0 ? append_as_integer(out, 0) : append_as_float(out, literal, kDoubleFloatHighs)) return;
-      return append_hex(out, literal);
-    case OperandType::B64:
-      if (append_as_integer(out, literal)) return;
-      return append_hex(out, literal);
-    case OperandType::PackedF16:
-      if (append_as_integer(out, static_cast<int32_t>(literal))) return;
-      if (literal <= 0xffff && append_as_float(out, literal, kHalfFloats)) return;
-      return append_hex(out, literal);
-    default:
-      if (append_as_integer(out, static_cast<int32_t>(literal)) || append_as_float(out, literal, kSingleFloats)) return;
-      return append_hex(out, literal);
+void append_number(std::string& out, uint32_t value) {
+  const auto found = std::find(std::begin(kSingleFloats), std::end(kSingleFloats), value);
+  if (is_inline_integer(static_cast<int32_t>(value))) {
+    append_decimal(out, static_cast<int32_t>(value));
+  } else if (found != std::end(kSingleFloats)) {
+    append_inline_float(out, static_cast<uint32_t>(found - std::begin(kSingleFloats)), OperandType::B32);
+  } else {
+    append_hex(out, value);
   }
 }
 
@@ -273,7 +300,7 @@ void append_operand(std::string& out, const Instruction& instruction, const Oper
   const Location location = locate(instruction, operand);
   const InputModifiers modifiers = input_modifiers(instruction, operand);
   // "neg(1)", because "-1" is another constant
-  const bool in_words = modifiers.negate && !modifiers.absolute && is_constant(location);
+  const bool in_words = modifiers.negate && !modifiers.absolute && is_number(instruction, operand, location);
   if (modifiers.sign_extend) out += "sext(";
   if (modifiers.negate) out += in_words ? "neg(" : "-";
   if (modifiers.absolute) out += '|';

@@ -113,6 +113,7 @@ struct Row {
   uint64_t mask;         ///< the bits that are fixed: encoding, opcode, and those that must be zero (or one); none of
                          ///< a third dword
   uint64_t match;        ///< ... and their values
+  uint64_t ignored;      ///< the bits that the hardware does not look at; a decoded instruction has zeros there
   uint32_t modifiers;    ///< which modifiers the instruction takes (enum Modifier)
   uint8_t operand_count;
   Operand operands[8];  ///< in the order of the assembly text; VOPD has two instructions

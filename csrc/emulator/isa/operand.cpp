@@ -25,6 +25,33 @@ bool is_accumulator(const Instruction& instruction, Field field) {
   return instruction[Field::ACC_CD] != 0;
 }
 
+constexpr uint32_t kUpperHalf = 128;  // the last bit of a register's number, where it says which half is meant
+
+bool is_16_bits(const Operand& operand) { return operand.type == OperandType::B16 || operand.type == OperandType::F16; }
+
+/// Formats of vector arithmetic whose operands stand in encodings of 32 bits.
+bool has_short_operands(Format format) {
+  switch (format) {
+    case Format::VOP1:
+    case Format::VOP2:
+    case Format::VOPC:
+    case Format::VOP1_DPP:
+    case Format::VOP2_DPP:
+    case Format::VOPC_DPP:
+    case Format::VOP1_DPP8:
+    case Format::VOP2_DPP8:
+    case Format::VOPC_DPP8:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool has_halves(const Row& row, const Operand& operand) {
+  const bool is_vop3 = row.format == Format::VOP3 || row.format == Format::VOP3_DPP || row.format == Format::VOP3_DPP8;
+  return row.generation != Generation::GFX9 && is_16_bits(operand) && (is_vop3 || has_short_operands(row.format));
+}
+
 /// Codes of 9-bit fields count vector registers from 256 on.
 Location vector(const Operand& operand, uint32_t code, bool accumulator) {
   return {accumulator ? Place::Agpr : Place::Vgpr, operand.dwords, code & (kVgprs - 1)};
@@ -80,10 +107,13 @@ uint32_t scale(Generation generation, Field field) {
   return field == Field::SRSRC && generation != Generation::GFX12 ? 4 : 1;
 }
 
-/// VDSTY of VOPD lacks its lowest bit: the two destinations are an even and an odd register.
-uint32_t vector_code(const Instruction& instruction, Field field) {
-  const uint32_t code = instruction[field];
-  return field == Field::VDSTY ? 2 * code + (~instruction[Field::VDSTX] & 1) : code;
+/// VDSTY of VOPD lacks its lowest bit: the two destinations are an even and an odd register. Of halves of registers the
+/// highest bit says which half is meant.
+uint32_t vector_code(const Instruction& instruction, const Operand& operand) {
+  const uint32_t code = instruction[operand.field];
+  if (operand.field == Field::VDSTY) return 2 * code + (~instruction[Field::VDSTX] & 1);
+  const bool is_short = has_short_operands(instruction.row->format) && has_halves(*instruction.row, operand);
+  return is_short ? code & ~kUpperHalf : code;
 }
 
 /// As locate, but for the alignment of scalar registers.
@@ -92,7 +122,7 @@ Location find(const Instruction& instruction, const Operand& operand) {
   const uint32_t code = instruction[operand.field];
   switch (operand.kind) {
     case OperandKind::Vgpr:
-      return vector(operand, vector_code(instruction, operand.field), false);
+      return vector(operand, vector_code(instruction, operand), false);
     case OperandKind::Agpr:
       return vector(operand, code, true);
     case OperandKind::VgprOrAgpr:
@@ -102,7 +132,7 @@ Location find(const Instruction& instruction, const Operand& operand) {
     case OperandKind::ScalarSource:
       return scalar(operand, code);
     case OperandKind::VectorSource:
-      return code < kVgprs ? scalar(operand, code) : vector(operand, code, false);
+      return code < kVgprs ? scalar(operand, code) : vector(operand, vector_code(instruction, operand), false);
     case OperandKind::MatrixSource:
       return code < kVgprs ? scalar(operand, code) : vector(operand, code, is_accumulator(instruction, operand.field));
     case OperandKind::SdwaSource:
@@ -147,16 +177,19 @@ bool is_inline_constant(uint32_t code) {
 
 bool is_special_value(uint32_t code) { return (code >= kApertures && code < kHalf) || (code >= kVccz && code <= kScc); }
 
-/// Whether a scalar register may be a destination or a mask here. SMEM cannot load into M0 and EXEC; the carries and
-/// masks in SRC2 cannot be EXEC, nor can results of GFX12's scalar transcendentals; an address in SCRATCH cannot be
-/// exec_hi since GFX10. LLVM finds these invalid; the documents do not speak of them.
+/// Whether a scalar register may be a destination or an address here. SMEM cannot load into M0 and EXEC; M0 cannot be
+/// the result of v_readlane and v_readfirstlane, nor EXEC that of GFX12's scalar transcendentals; an address in GLOBAL
+/// cannot be EXEC, nor one in SCRATCH exec_hi. LLVM finds these invalid; the documents do not speak of them.
 bool is_allowed(const Instruction& instruction, const Operand& operand, uint32_t code) {
   const Row& row = *instruction.row;
+  const std::string_view name = row.mnemonic;
   if (operand.field == Field::SDATA) return code != scalar_codes(row.generation).m0 && code < kExec;
-  const bool is_mask = operand.field == Field::SRC2 && operand.kind == OperandKind::Sgpr;
-  if (is_mask || (operand.written && std::string_view(row.mnemonic).starts_with("v_s_")))
-    return code < kExec || code >= kZero;
+  const bool is_special = name.find("_load_lds_") != name.npos || name.find("_addtid_") != name.npos;
+  if (operand.field == Field::SADDR && row.format == Format::GLOBAL && !is_special) return code != kExec;
   if (operand.field == Field::SADDR && row.format == Format::SCRATCH) return code != kExec + 1;
+  if (operand.written && (name.starts_with("v_readlane") || name.starts_with("v_readfirstlane")))
+    return code != scalar_codes(row.generation).m0;
+  if (operand.written && name.starts_with("v_s_")) return code < kExec;
   return true;
 }
 
@@ -204,37 +237,33 @@ Location locate(const Instruction& instruction, const Operand& operand) {
   return location;
 }
 
-namespace {
-
-/// The registers that an operand may name. Those of 16 bits in 32-bit encodings of GFX11 and later are among the first
-/// 128: the last bit of the field says which half is meant, and LLVM 19 knows the low one only.
-uint32_t vgprs(const Instruction& instruction, const Operand& operand) {
-  if (instruction.row->generation == Generation::GFX9) return kVgprs;
-  if (operand.type != OperandType::B16 && operand.type != OperandType::F16) return kVgprs;
-  switch (instruction.row->format) {
-    case Format::VOP1:
-    case Format::VOP2:
-    case Format::VOPC:
-    case Format::VOP1_DPP:
-    case Format::VOP2_DPP:
-    case Format::VOPC_DPP:
-    case Format::VOP1_DPP8:
-    case Format::VOP2_DPP8:
-    case Format::VOPC_DPP8:
-      return kVgprs / 2;
-    default:
-      return kVgprs;
-  }
+bool is_half(const Instruction& instruction, const Operand& operand) {
+  return has_halves(*instruction.row, operand) && find(instruction, operand).place == Place::Vgpr;
 }
 
-}  // namespace
+bool is_upper_half(const Instruction& instruction, const Operand& operand) {
+  if (!is_16_bits(operand)) return false;
+  const Row& row = *instruction.row;
+  if (has_short_operands(row.format)) {
+    return is_half(instruction, operand) && (instruction[operand.field] & kUpperHalf) != 0;
+  }
+  constexpr uint32_t kDestination = 8;
+  const uint32_t op_sel = instruction[Field::OP_SEL];
+  if (operand.field == Field::VDST) return (row.modifiers & kOpSelDst) != 0 && (op_sel & kDestination) != 0;
+  if ((row.modifiers & kOpSel) == 0) return false;
+  const unsigned source = operand.field == Field::SRC0 ? 0 : operand.field == Field::SRC1 ? 1 : 2;
+  return (op_sel >> source & 1) != 0;
+}
 
 bool is_legal(const Instruction& instruction, const Operand& operand) {
   const Location location = find(instruction, operand);
   switch (location.place) {
     case Place::Vgpr:
     case Place::Agpr:
-      return location.value + location.dwords <= vgprs(instruction, operand);
+      // of gfx90a and gfx940; processors before them would not ask for it
+      if (instruction.row->generation == Generation::GFX9 && location.dwords > 1 && location.value % 2 != 0)
+        return false;
+      return location.value + location.dwords <= kVgprs;
     case Place::Scalar:
       return is_legal_scalar(instruction, operand, location);
     default:
@@ -247,6 +276,8 @@ bool takes_literal(const Instruction& instruction, const Operand& operand) {
   const bool source = operand.kind == OperandKind::ScalarSource || operand.kind == OperandKind::VectorSource ||
                       operand.kind == OperandKind::MatrixSource;
   const Row& row = *instruction.row;
+  const std::string_view name = row.mnemonic;  // GFX12's numbers of barriers stand in no literal
+  if (name.starts_with("s_barrier_") || name == "s_get_barrier_state") return false;
   return source && takes_literals(row.generation, row.format) && instruction[operand.field] == kLiteral;
 }
 

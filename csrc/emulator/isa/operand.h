@@ -51,6 +51,13 @@ bool goes_to_lds(const Instruction& instruction);
 /// The bits of OFFSET of scalar memory, FLAT, GLOBAL, SCRATCH, and of buffers of GFX12.
 unsigned offset_bits(const Row& row);
 
+/// Whether an operand is one half of a vector register: 16 bits of vector arithmetic since GFX11.
+bool is_half(const Instruction& instruction, const Operand& operand);
+
+/// Whether an operand of 16 bits is the upper half of its register: by the last bit of its field in encodings of 32
+/// bits since GFX11, by OP_SEL in those of 64.
+bool is_upper_half(const Instruction& instruction, const Operand& operand);
+
 /// Whether an operand names registers that exist, or a constant that it may be. A literal counts as legal where the
 /// format has one.
 bool is_legal(const Instruction& instruction, const Operand& operand);

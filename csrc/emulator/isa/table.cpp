@@ -28,14 +28,15 @@ constexpr Operand update(Field field, OperandKind kind, OperandType type, uint8_
 }
 
 constexpr Row make_row(Generation generation, Format format, uint16_t opcode, const char* mnemonic, uint64_t mask,
-                       uint64_t match, uint32_t modifiers, std::initializer_list<Operand> operands) {
-  Row row{generation, format, opcode, mnemonic, mask, match, modifiers, static_cast<uint8_t>(operands.size()), {}};
+                       uint64_t match, uint64_t ignored, uint32_t modifiers, std::initializer_list<Operand> operands) {
+  Row row{generation, format, opcode, mnemonic, mask, match, ignored, modifiers, static_cast<uint8_t>(operands.size()),
+          {}};
   std::copy(operands.begin(), operands.end(), row.operands);
   return row;
 }
 
-#define WAVE_ISA_ROW(format, opcode, mnemonic, mask, match, modifiers, ...) \
-  make_row(kGeneration, Format::format, opcode, mnemonic, mask, match, modifiers, __VA_ARGS__),
+#define WAVE_ISA_ROW(format, opcode, mnemonic, mask, match, ignored, modifiers, ...) \
+  make_row(kGeneration, Format::format, opcode, mnemonic, mask, match, ignored, modifiers, __VA_ARGS__),
 namespace gfx9 {
 constexpr Generation kGeneration = Generation::GFX9;
 constexpr Row kGfx942[] = {

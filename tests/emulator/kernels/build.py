@@ -22,7 +22,7 @@ def selftest(clang: str, output: Path) -> None:
 
 def main() -> None:
     """Build everything."""
-    clang = os.environ.get("CLANG") or shutil.which("clang-19") or "clang"
+    clang = os.environ.get("CLANG") or shutil.which("clang-22") or "clang"
     for name in ("probes", "machine"):
         subprocess.run([clang, *ASSEMBLY, FOLDER / f"{name}.s", "-o", FOLDER / f"{name}.hsaco"], check=True)
     selftest(clang, FOLDER.parents[2] / "wave_runtime/selftest.hsaco")

@@ -31,11 +31,14 @@ class Case:
     fields: dict[str, int]
     literal: int | None
     state: State
+    noise: int = 0  # for the bits that the instruction ignores
     words: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         present = {name: value for name, value in self.fields.items() if value}
         self.words = encode(self.row, self.literal, **present)
+        ignored = self.noise & self.row["ignored"]
+        self.words[:2] = [word | ignored >> 32 * i & 0xFFFFFFFF for i, word in enumerate(self.words[:2])]
 
 
 def ordinary_float_bits(rng: random.Random, format: Format) -> int:
@@ -343,7 +346,7 @@ class Draw:
             same = self.rng.choice([1, 2])
             self.fields["SRC0"] = self.fields[f"SRC{same}"]
             self.fields["NEG"] = self.fields["NEG"] & 6 | self.fields["NEG"] >> same & 1
-        return Case(self.row, self.fields, self.literal, self.draw_state())
+        return Case(self.row, self.fields, self.literal, self.draw_state(), self.rng.getrandbits(64))
 
 
 def bytes_of(rng: random.Random, like: Words) -> Any:

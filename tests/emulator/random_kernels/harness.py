@@ -20,7 +20,7 @@ import wave_runtime
 from .generate import generate
 
 FOLDER = Path(__file__).parent
-CLANG = shutil.which("clang-19")
+CLANG = shutil.which("clang-22")
 GROUPS, BLOCK, INPUT_BYTES, COUNTERS = 3, 128, 4096, 26  # kernel.h has the latter three; counters in 64-bit words
 ITEMS = GROUPS * BLOCK
 
