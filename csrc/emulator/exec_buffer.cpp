@@ -137,18 +137,6 @@ const Op* buffer_store(Wave& wave, const Op* op) {
   return next(op);
 }
 
-/// The other way round: a dword from each lane's place in LDS goes to the buffer.
-const Op* buffer_store_lds_dword(Wave& wave, const Op* op) {
-  const BufferLanes lanes(wave, op, sizeof(u32));
-  for (int i = 0; i < kLanes; ++i) {
-    if (wave.exec_lanes.lane[i] == 0) continue;
-    u32 dword;
-    wave.group->read_lds(lds_slot(wave, op, i), &dword, i);
-    write_checked(wave, lanes, dword, i, 0);
-  }
-  return next(op);
-}
-
 /// Atomics are in range as a whole or not at all, and at the address of their first byte.
 template <class Memory, auto kModify>
 const Op* buffer_atomic(Wave& wave, const Op* op) {
@@ -173,11 +161,8 @@ constexpr Body kBodies[] = {
     WAVE_LOADS_AND_STORES("buffer", buffer_load, buffer_store, GlobalMemory),
     WAVE_INTEGER_ATOMICS("buffer", buffer_atomic, GlobalMemory),
     WAVE_FLOAT_ATOMICS("buffer", buffer_atomic, GlobalMemory),
-    {"buffer_store_lds_dword", buffer_store_lds_dword},
     {"buffer_wbl2", nothing},
     {"buffer_inv", nothing},
-    {"buffer_wbinvl1", nothing},
-    {"buffer_wbinvl1_vol", nothing},
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ def test_ds(name: str) -> None:
     offset = int(rng.integers(0, 100))
     state.v[:, 8] = np.stack([rng.permutation(LANES) for _ in range(WAVES)]) * 14 - offset + rng.integers(0, 3)
     for acc in (0, 1):
-        fields = {"ADDR": 8, "DATA0": 20, "VDST": 7, "OFFSET": offset, "ACC": acc}
+        fields = {"ADDR": 8, "DATA0": 20, "VDST": 6, "OFFSET": offset, "ACC": acc}
         check([(name, fields)], copy.deepcopy(state))
 
 
@@ -38,10 +38,10 @@ def test_two_addresses(name: str, bits: int, far: bool) -> None:
     if "read" not in name:  # lanes that write to one place would do so in another order
         state.exec[:, 1] = 0
     two = name.format(bits).replace("2_", "2st64_") if far else name.format(bits)
-    fields = {"ADDR": 8, "DATA0": 20, "DATA1": 24, "VDST": 7}
+    fields = {"ADDR": 8, "DATA0": 20, "DATA1": 24, "VDST": 6}
     words = encode_ds(two, fields | {"OFFSET0": offsets[0], "OFFSET1": offsets[1]})
     single = name.format(bits).replace("2_", "_")
-    pair = [fields, fields | {"VDST": 7 + size // 4, "DATA0": 24}]
+    pair = [fields, fields | {"VDST": 6 + size // 4, "DATA0": 24}]
     copies = copy.deepcopy(state)
     copies.v[:, 9] = state.v[:, 8]  # the first result may overwrite the address in v8
     steps = [encode_ds(single, f | {"ADDR": 9, "OFFSET": o * unit}) for f, o in zip(pair, offsets, strict=True)]

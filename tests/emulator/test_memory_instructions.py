@@ -21,7 +21,7 @@ def test_global(name: str, scalar: bool) -> None:
     state.m0[:] = [0x40000, 64, 256]
     offset = int(rng.integers(0, 512)) if "lds" in name else int(rng.integers(-4096, 4096))
     places = spread(rng, 1 << 16, 64) + 8192 + rng.integers(0, 16, (WAVES, LANES))
-    fields = {"ADDR": 8, "DATA": 20, "VDST": 21, "SADDR": 10 if scalar else OFF, "OFFSET": offset & 0x1FFF, "ACC": 0}
+    fields = {"ADDR": 8, "DATA": 20, "VDST": 24, "SADDR": 10 if scalar else OFF, "OFFSET": offset & 0x1FFF, "ACC": 0}
     if scalar:
         set_pair(state.s.T[10:12], memory.data_ptr())
         state.v[:, 8] = places
@@ -37,7 +37,7 @@ def test_flat(name: str) -> None:
     state, memory = random_state(rng), random_memory(rng)
     places = spread(rng, 1 << 16, 64) + rng.integers(0, 16, (WAVES, LANES))
     set_pair(state.v.transpose(1, 0, 2)[8:10], places + memory.data_ptr())
-    check([(name, {"ADDR": 8, "DATA": 20, "VDST": 21, "OFFSET": 4095, "ACC": 0, "SADDR": 0})], state, memory)
+    check([(name, {"ADDR": 8, "DATA": 20, "VDST": 24, "OFFSET": 4095, "ACC": 0, "SADDR": 0})], state, memory)
 
 
 def test_a_load_may_overwrite_its_address() -> None:
@@ -63,7 +63,7 @@ def test_scratch(name: str, mode: str) -> None:
     fill = [("scratch_store_dwordx4", {**whole, "OFFSET": 16 * k, "DATA": 32 + 4 * k}) for k in range(4)]
     dump = [("scratch_load_dwordx4", {**whole, "OFFSET": 16 * k, "VDST": 48 + 4 * k}) for k in range(4)]
     vector, scalar = mode in ("vector", "both"), mode in ("scalar", "both")
-    fields = {"ADDR": 8, "SVE": int(vector), "SADDR": 10 if scalar else OFF, "DATA": 20, "VDST": 21}
+    fields = {"ADDR": 8, "SVE": int(vector), "SADDR": 10 if scalar else OFF, "DATA": 20, "VDST": 24}
     check([*fill, (name, {**fields, "OFFSET": 3 if mode == "none" or "lds" in name else 0x1FFD}), *dump], state)
 
 

@@ -20,7 +20,7 @@ from wave_runtime import _C
 TESTED = {
     "test_lds_instructions.py": r"ds_(read2|write2|wrxchg2)(st64)?_.*|ds_(b?permute|swizzle)_b32|ds_(append|consume)|"
     r"ds_(read|write)_addtid_b32|ds_condxchg32_rtn_b64",
-    "test_buffer_formats.py": r"t?buffer_store_format_.*|buffer_store_lds_dword",
+    "test_buffer_formats.py": r"t?buffer_store_format_.*",
     "test_control.py": r"s_branch|s_cbranch_(?!cdbg).*|s_(call|getpc|setpc|swappc)_b64|s_barrier|s_trap|"
     r"s_sendmsg(halt)?|s_sethalt|s_endpgm",
     "test_indexing.py": r"s_set_gpr_idx_(on|off|mode)|s_setvskip",
@@ -29,7 +29,7 @@ NOT_MODELLED = {
     "time, which the host's clock tells": r"s_mem(real)?time",
     "for debuggers, which there are none, and other ways to end": r"s_cbranch_cdbg.*|s_endpgm_.+",
     "no result: waits, caches, priorities, probes, counters": r"s_(nop|sleep|wakeup|waitcnt|setprio|setkill|icache_inv|"
-    r"dcache_.*|atc_probe.*|(inc|dec)perflevel|ttracedata)|ds_nop|buffer_(inv|wbl2|wbinvl1.*)",
+    r"dcache_.*|atc_probe.*|(inc|dec)perflevel|ttracedata)|ds_nop|buffer_(inv|wbl2)",
 }
 
 

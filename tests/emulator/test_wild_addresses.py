@@ -137,7 +137,7 @@ def test_global_and_flat(name: str, scalar: bool) -> None:
         else:
             places[lanes] = (address - offset) % (1 << 64)
             set_pair(state.v[0, 8:10], places)
-        words = encoded(name, ADDR=8, DATA=20, VDST=21, SADDR=10 if scalar else OFF, OFFSET=offset % 0x2000)
+        words = encoded(name, ADDR=8, DATA=20, VDST=24, SADDR=10 if scalar else OFF, OFFSET=offset % 0x2000)
         check(name, words, state, address, lanes[0], allowed=may_access(name, address, memory.begin, memory.end))
 
 
@@ -154,7 +154,7 @@ def test_scratch(name: str, mode: str) -> None:
         vector = mode == "vector"
         fields = {"ADDR": 8, "SVE": int(vector), "SADDR": OFF if vector else 10, "OFFSET": offset % 0x2000}
         allowed = may_access(name, address, 0, SCRATCH_BYTES, over_read=0)
-        words = encoded(name, DATA=20, VDST=21, **fields)
+        words = encoded(name, DATA=20, VDST=24, **fields)
         check(name, words, state, address, lanes[0] if vector else 0, allowed=allowed)
 
 
@@ -167,7 +167,7 @@ def test_flat_apertures(name: str, aperture: int) -> None:
         places = np.full(LANES, aperture + 16, dtype=np.uint64)
         places[lanes] = aperture + address
         set_pair(state.v[0, 8:10], places)
-        words = encoded(name, ADDR=8, DATA=20, VDST=21, SADDR=0, OFFSET=0)
+        words = encoded(name, ADDR=8, DATA=20, VDST=24, SADDR=0, OFFSET=0)
         check(name, words, state, address, lanes[0], allowed=may_access(name, address, 0, end, over_read))
 
 
@@ -280,7 +280,7 @@ LOADS_TO_LDS = [
 ]
 
 
-@pytest.mark.parametrize("name", [*LOADS_TO_LDS, "buffer_store_lds_dword"])
+@pytest.mark.parametrize("name", LOADS_TO_LDS)
 @pytest.mark.parametrize(
     ("m0", "offset"),
     [
@@ -307,8 +307,7 @@ def test_places_in_lds_relative_to_m0(name: str, m0: int, offset: int) -> None:
         state.v[0, 8] = 0
         state.s[0, 8:12] = descriptor(memory.begin, BYTES, data_format=4)
     places = [(m0 & 0xFFFF) + offset + 4 * lane for lane in range(LANES)]
-    end = LDS_BYTES + (OVER_READ if "store" in name else 0)
-    first = next((lane for lane, at in enumerate(places) if at < 0 or at + 4 > end), None)
+    first = next((lane for lane, at in enumerate(places) if at < 0 or at + 4 > LDS_BYTES), None)
     fields = {"ADDR": 8, "VADDR": 8, "SADDR": OFF, "SVE": 1, "OFFSET": offset % 0x2000}
     to_lds = {"LDS": 1, "OFFEN": 1} if name.startswith("buffer_load") else {}
     words = encoded(name, SRSRC=2, SOFFSET=128, **fields, **to_lds)

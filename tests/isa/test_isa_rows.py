@@ -132,7 +132,7 @@ def test_the_number_of_rows_of_each_format() -> None:
     assert Counter(row["format"] for row in ROWS) == {
         "SOP1": 54, "SOP2": 53, "SOPK": 21, "SOPC": 20, "SOPP": 31, "SMEM": 84,
         "VOP1": 84, "VOP2": 61, "VOPC": 198, "VOP3": 433, "VOP3B": 10, "VOP3P": 33, "MAI": 48,
-        "VOP1_SDWA": 63, "VOP2_SDWA": 50, "VOPC_SDWA": 132, "VOP1_DPP": 80, "VOP2_DPP": 57,
+        "VOP1_SDWA": 63, "VOP2_SDWA": 49, "VOPC_SDWA": 132, "VOP1_DPP": 80, "VOP2_DPP": 56,
         "DS": 128, "FLAT": 54, "GLOBAL": 59, "SCRATCH": 27, "MUBUF": 73, "MTBUF": 16,
     }  # fmt: skip
 

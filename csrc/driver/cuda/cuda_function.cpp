@@ -40,6 +40,7 @@ class AttributeList {
 
 CudaFunction::CudaFunction(const Api& api, Context context, Function function, const KernelInfo& kernel)
     : api_(api), context_(context), function_(function) {
+  if (kernel.metadata.kernarg_segment_size != 0) parameter_bytes_ = kernel.metadata.kernarg_segment_size;
   if (kernel.metadata.arguments) {
     offsets_.emplace();
     for (const ArgumentMetadata& argument : *kernel.metadata.arguments) offsets_->push_back(argument.offset);
@@ -85,7 +86,7 @@ void CudaFunction::launch(const Launch& launch) {
   if (launch.shared_memory > allowed_shared_memory_.load(std::memory_order_relaxed)) {
     allow_shared_memory(launch.shared_memory);
   }
-  size_t size = launch.arguments.size();
+  size_t size = std::min(launch.arguments.size(), parameter_bytes_);
   void* extra[] = {kParamBufferPointer, const_cast<uint8_t*>(launch.arguments.data()), kParamBufferSize, &size,
                    kParamEnd};
   if (launch.attributes != nullptr) return launch_with_attributes(launch, extra);

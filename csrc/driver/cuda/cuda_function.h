@@ -23,6 +23,9 @@ class CudaFunction : public LoadedFunction {
   const Api& api_;
   const Context context_;
   const Function function_;
+  /// Of a kernel that is built for AMD's GPUs, too, the packed arguments have room for what those take beyond them;
+  /// more than the parameters is an error of the driver (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES).
+  size_t parameter_bytes_ = SIZE_MAX;
   /// Where in the packed arguments each parameter lies, where the file says so. A captured cooperative launch takes no
   /// buffer ("extra"), but pointers to each.
   std::optional<std::vector<uint32_t>> offsets_;
