@@ -48,6 +48,7 @@ class Kernel:
     properties: int = 0
     kernarg_size: int = 0
     private_size: int = 0
+    preload: int = 0
 
     def descriptor(self, entry_offset: int) -> bytes:
         return struct.pack(
@@ -60,7 +61,7 @@ class Kernel:
             self.rsrc1,
             self.rsrc2,
             self.properties,
-            0,
+            self.preload,
         )
 
 
