@@ -105,8 +105,7 @@ KernelInfo read_kernel(const Parts& parts, KernelMetadata metadata, uint64_t des
     bytes.fail(16, text("the entry ", hex(kernel.entry_address), " of kernel ", kernel.metadata.name,
                         " is not a multiple of ", kEntryAlignment));
   }
-  const uint64_t first = kernel.descriptor->bytes_before_code() + 4;
-  const Segment* segment = find_segment(parts.segments, kernel.entry_address, first);
+  const Segment* segment = find_segment(parts.segments, kernel.entry_address, 4);
   if (segment == nullptr || !segment->executable) {
     bytes.fail(16,
                text("the entry ", hex(kernel.entry_address), " of kernel ", kernel.metadata.name, " is not in code"));

@@ -66,6 +66,16 @@ std::unique_ptr<u8[]> allocate_scratch(const LaunchState& launch) {
                           "arrays and fewer registers spilled"));
 }
 
+/// Where the kernel begins. Throws RuntimeError where that is no code: a wave whose arguments are preloaded begins
+/// behind the entry.
+const Function& entry_function(const LaunchState& launch) {
+  try {
+    return launch.module.function(launch.entry, launch.limits);
+  } catch (const Fault& fault) {
+    throw RuntimeError(text("kernel '", launch.kernel.metadata.name, "' cannot begin: ", fault.reason));
+  }
+}
+
 /// Instructions in a wave's turn. Hardware runs the waves of a workgroup side by side, and hand-written kernels count
 /// on it: they leave out a barrier where the other waves' loads from LDS, a few instructions back, must be over by
 /// then.
@@ -133,7 +143,7 @@ const Op* Wave::jump(u64 address) {
 
 Workgroup::Workgroup(const LaunchState& launch)
     : launch_(launch),
-      function_(launch.module.function(launch.entry, launch.limits)),
+      function_(entry_function(launch)),
       work_items_(packed_work_items(launch)),
       waves_(launch.waves),
       takes_turns_(launch.lds_size > 0 && launch.waves > 1),

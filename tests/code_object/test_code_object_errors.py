@@ -69,12 +69,6 @@ def test_names_that_are_not_text() -> None:
         _C.occupancy(data, None, "kern", 64, 0)
 
 
-def test_code_that_begins_behind_what_preloads_arguments() -> None:
-    """A wave of such a kernel begins 256 bytes behind the entry."""
-    with pytest.raises(ValueError, match=r"the entry .* of kernel kernel is not in code"):
-        _C.read_code_object(CodeObject(kernels=[Kernel(preload=2)]).build())
-
-
 def test_many_arguments_take_little_memory() -> None:
     """Elements that lack what every argument has are refused at the first one, not collected."""
     empty_arguments = b"\xdd" + (1 << 16).to_bytes(4, "big") + b"\x80" * (1 << 16)

@@ -24,6 +24,12 @@ def test_more_scratch_than_there_is(size: int) -> None:
         launch(code)
 
 
+def test_code_that_ends_before_a_wave_begins() -> None:
+    """A wave whose arguments are preloaded begins 256 bytes behind the entry."""
+    with pytest.raises(RuntimeError, match=r"kernel 'kernel' cannot begin: a jump to .* not in the code object's code"):
+        launch(CodeObject(kernels=[Kernel(preload=2, kernarg_size=8)]).build())
+
+
 def test_as_much_scratch_as_there_is() -> None:
     launch(CodeObject(kernels=[Kernel(private_size=131056, kernarg_size=8)]).build(), block=1024)
 
