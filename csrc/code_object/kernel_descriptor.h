@@ -70,9 +70,6 @@ struct KernelDescriptor {
   uint32_t kernarg_preload_length;  ///< dwords
   uint32_t kernarg_preload_offset;  ///< dwords
 
-  /// How far behind its entry a wave begins whose arguments are preloaded: kernels that want that start with code which
-  /// loads them, for firmware that does not (LLVM AMDGPU usage guide, "Preloaded Kernel Arguments").
-  uint32_t bytes_before_code() const { return kernarg_preload_length > 0 ? 256 : 0; }
   /// Reads the descriptor at the start of `bytes`. Reserved bits that must be zero are not checked: real files set
   /// some.
   static KernelDescriptor parse(const Bytes& bytes, const Target& target);

@@ -54,8 +54,10 @@ u32 scratch_bytes(const KernelMetadata& metadata, const ProcessorTraits& process
   return rounded_up(metadata.private_segment_fixed_size, 4) + (metadata.uses_dynamic_stack ? kDynamicStack : 0);
 }
 
+/// Kernels that preload kernel arguments start with 256 bytes that load them, for firmware that does not (LLVM AMDGPU
+/// usage guide, "Preloaded Kernel Arguments").
 u64 entry_address(const Module& module, const KernelInfo& kernel) {
-  return module.load_address(kernel.entry_address) + kernel.descriptor->bytes_before_code();
+  return module.load_address(kernel.entry_address) + (kernel.descriptor->kernarg_preload_length > 0 ? 256 : 0);
 }
 
 /// A workgroup that is too large for the device's registers runs all the same, one on each compute unit.
