@@ -1,26 +1,26 @@
-"""LLVM's disassembler, called through its C interface in child processes.
+"""LLVM's disassembler, called through its C interface in a process of its own.
 
-LLVM aborts on some words that are no instruction (SDWA selects with the value 7, for one), so every batch is
-disassembled in a forked child that reports through shared memory. When it dies, the words it died on count as crashed,
-and another child goes on.
+LLVM aborts on some words that are no instruction (SDWA selects with the value 7, for one), and calls exit() for a
+processor that it does not know. When the process dies, the words it died on count as crashed, and another goes on. It
+is a fresh interpreter, not a fork of this one: there, exit() would run the destructors of all that this one has
+loaded, which may wait for threads that a fork does not have.
 """
 
 import ctypes
-import faulthandler
 import mmap
 import os
-import resource
 import struct
-from collections.abc import Callable, Iterable, Sequence
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import llvm_process
+from .llvm_process import BATCH, DONE, SLOT, STATUS, TEXT, WORDS
+
 VERSION = "22.1"
-TRIPLE = b"amdgcn-amd-amdhsa"
-FEATURES = {"gfx12": b"+real-true16"}  # halves of registers, which LLVM 22 knows there but does not write on its own
-WORDS = 3  # of the longest instruction; those of GFX9 have two
-SLOT = 512  # bytes a result takes in shared memory: status, length, text
-BATCH = 32768
+FEATURES = {"gfx12": "+real-true16"}  # halves of registers, which LLVM 22 knows there but does not write on its own
 
 Words = tuple[int, ...]
 
@@ -63,47 +63,23 @@ def normalize(text: str) -> str:
     return " ".join(text.partition("; ")[0].split()).replace(", vcc_lo|", "|, vcc_lo")
 
 
-def _succeeds(create: Callable[[], object]) -> bool:
-    """Whether a call neither aborts nor gives nothing: LLVM aborts for processors that it does not know."""
-    child = os.fork()
-    if child != 0:
-        return os.waitpid(child, 0)[1] == 0
-    try:
-        faulthandler.disable()
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        os._exit(0 if create() else 1)
-    finally:
-        os._exit(1)
-
-
 class Disassembler:
-    """Disassembles words for one processor. Not thread-safe: it forks."""
+    """Disassembles words for one processor. Not thread-safe: its process answers one batch at a time."""
 
     def __init__(self, processor: str) -> None:
         library = find_library()
         if library is None:
             raise RuntimeError(f"libLLVM {VERSION} is not installed")
-        llvm = ctypes.CDLL(library)
-        for part in ("TargetInfo", "TargetMC", "Disassembler"):
-            getattr(llvm, f"LLVMInitializeAMDGPU{part}")()
-        pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
-        llvm.LLVMCreateDisasmCPUFeatures.restype = pointer
-        llvm.LLVMCreateDisasmCPUFeatures.argtypes = [text, text, text, pointer, ctypes.c_int, pointer, pointer]
-        self._disassemble = llvm.LLVMDisasmInstruction
-        self._disassemble.restype = size
-        self._disassemble.argtypes = [pointer, pointer, ctypes.c_uint64, ctypes.c_uint64, pointer, size]
-
-        features = FEATURES.get(processor[:-2], b"")
-
-        def create() -> object:
-            return llvm.LLVMCreateDisasmCPUFeatures(TRIPLE, processor.encode(), features, None, 0, None, None)
-
-        if not _succeeds(create):
+        self._command = [sys.executable, "-I", "-S", llvm_process.__file__]
+        self._command += [library, processor, FEATURES.get(processor[:-2], "")]
+        file = os.memfd_create("instructions")
+        os.ftruncate(file, BATCH * SLOT)
+        self._shared = mmap.mmap(file, BATCH * SLOT)
+        self._file = file
+        self._start()
+        if not self._answered():
+            self.close()
             raise RuntimeError(f"{library} does not know the processor {processor}; LLVM_LIBRARY names another LLVM")
-        self._context = create()
-        self._shared = mmap.mmap(-1, BATCH * SLOT)
-        self._address = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
 
     def __call__(self, instructions: Iterable[Words]) -> list[Disassembled]:
         """Disassembles each of `instructions`, given as up to WORDS words (missing ones count as zero)."""
@@ -113,44 +89,58 @@ class Disassembler:
             results += self._batch(todo[begin : begin + BATCH])
         return results
 
+    def close(self) -> None:
+        """Ends the process. Nothing can be disassembled after that."""
+        if self._file >= 0:
+            self._process.communicate()
+            os.close(self._file)
+            self._file = -1
+
+    def __del__(self) -> None:
+        if hasattr(self, "_process"):
+            self.close()
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(
+            [*self._command, str(self._file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[self._file],
+        )
+
+    def _answered(self) -> bool:
+        """Whether the process answered the last line, or else has died."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline() != b""
+
     def _batch(self, batch: Sequence[Words]) -> list[Disassembled]:
-        data = b"".join(struct.pack("<3I", *words, *(0,) * (WORDS - len(words))) for words in batch)
-        for index in range(len(batch)):
-            self._shared[index * SLOT] = 0
+        for index, words in enumerate(batch):
+            struct.pack_into("<3IB", self._shared, index * SLOT, *words, *(0,) * (WORDS - len(words)), 0)
+        crashed = set()
         begin = 0
         while begin < len(batch):
-            if self._run_child(data, begin, len(batch)):
+            if self._disassemble(begin, len(batch)):
                 break
-            while self._shared[begin * SLOT] != 0:
+            while self._shared[begin * SLOT + STATUS] == DONE:
                 begin += 1
-            self._shared[begin * SLOT] = 2
+            crashed.add(begin)
             begin += 1
-        return [self._result(index) for index in range(len(batch))]
+            self._process.communicate()
+            self._start()
+            if not self._answered():
+                raise RuntimeError(f"{self._command} ended: {self._process.returncode}")
+        return [CRASHED if index in crashed else self._result(index) for index in range(len(batch))]
 
-    def _run_child(self, data: bytes, begin: int, end: int) -> bool:
-        child = os.fork()
-        if child != 0:
-            return os.waitpid(child, 0)[1] == 0
-        try:
-            faulthandler.disable()  # a crash is a result here
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            source = ctypes.create_string_buffer(data, len(data))
-            base = ctypes.addressof(source)
-            size = 4 * WORDS
-            for index in range(begin, end):
-                slot = self._address + index * SLOT
-                length = self._disassemble(self._context, base + index * size, size, 0, slot + 2, SLOT - 2)
-                self._shared[index * SLOT + 1] = length
-                self._shared[index * SLOT] = 1
-            os._exit(0)
-        finally:
-            os._exit(1)
+    def _disassemble(self, begin: int, end: int) -> bool:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{begin} {end}\n".encode())
+        self._process.stdin.flush()
+        return self._answered()
 
     def _result(self, index: int) -> Disassembled:
-        status, length = self._shared[index * SLOT], self._shared[index * SLOT + 1]
-        if status == 2:
-            return CRASHED
+        length = self._shared[index * SLOT + STATUS + 1]
         if length == 0:
             return REJECTED
-        raw = self._shared[index * SLOT + 2 : (index + 1) * SLOT]
+        raw = self._shared[index * SLOT + TEXT : (index + 1) * SLOT]
         return Disassembled(length // 4, normalize(raw[: raw.index(0)].decode()))

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from .encodings import SELECTS, Encoding, Words, encodings, fields, format_bits, split
-from .llvm import WORDS
+from .llvm_process import WORDS
 from .row import Row
 
 # Codes around the edges of every group: registers, constants, special values, the announcements of a second dword.
