@@ -11,7 +11,7 @@ from typing import Any
 from isa.agreement import Disassemble, Table, compare
 from isa.encodings import Words
 from isa.llvm import Disassembler
-from isa.row import Operand, Row
+from isa.row import Matrix, Memory, Operand, Row
 from isa.samples import Sampler
 
 BATCH = 200_000
@@ -22,8 +22,11 @@ def table(processor: str) -> Table:
     from wave_runtime import _C
 
     def row(columns: dict[str, Any]) -> Row:
-        operands = tuple(Operand(**operand) for operand in columns["operands"])
-        return Row(**{k: v for k, v in columns.items() if k not in ("operands", "base_name")}, operands=operands)
+        built = {name: columns[name] for name in columns if name != "base_name"}
+        built["operands"] = tuple(Operand(**operand) for operand in columns["operands"])
+        built["memory"] = Memory(**columns["memory"]) if columns["memory"] else None
+        built["matrix"] = Matrix(**columns["matrix"]) if columns["matrix"] else None
+        return Row(**built)
 
     return Table(row(columns) for columns in _C.isa_rows(processor))
 

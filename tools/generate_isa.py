@@ -3,7 +3,8 @@
 tests/isa/golden_<processor>.txt, instructions of the table with LLVM's text.
 
 Every opcode of every encoding is disassembled with every value of every field. What changes in the text tells the
-operands and modifiers; names and the reviewed list in isa/overrides.py tell the rest. The output is reproducible.
+operands and modifiers; names and the reviewed lists in isa/overrides.py and isa/properties.py tell the rest. The output
+is reproducible.
 """
 
 import argparse
@@ -16,7 +17,8 @@ from isa.golden import golden
 from isa.llvm import Disassembler
 from isa.measure import Measured, find_instances, parse, sweep
 from isa.overrides import MATRIX
-from isa.row import Row, table
+from isa.properties import with_properties
+from isa.row import Row, parse_table, table
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLES = ROOT / "csrc/emulator/isa"
@@ -65,18 +67,27 @@ def generate(processor: str, formats: Collection[str] | None = None) -> list[Row
     wanted = [
         encoding for encoding in encodings(generation(processor)) if formats is None or encoding.format in formats
     ]
-    return [row for encoding in wanted for row in _encoding_rows(llvm, encoding)]
+    return [with_properties(processor, row) for encoding in wanted for row in _encoding_rows(llvm, encoding)]
 
 
 def main() -> None:
     """Writes the table and the golden file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("processor", nargs="?", default="gfx942")
+    parser.add_argument(
+        "--properties", action="store_true", help="only make the columns of isa/properties.py anew, without LLVM"
+    )
     arguments = parser.parse_args()
-    rows = generate(arguments.processor)
     path = TABLES / f"{arguments.processor}.inc"
+    if arguments.properties:
+        rows = parse_table(path.read_text(), generation(arguments.processor))
+        rows = [with_properties(arguments.processor, row) for row in rows]
+    else:
+        rows = generate(arguments.processor)
     path.write_text(table(arguments.processor, rows))
     print(f"{path}: {len(rows)} rows")
+    if arguments.properties:
+        return
     lines = golden(Disassembler(arguments.processor), rows)
     path = GOLDEN / f"golden_{arguments.processor}.txt"
     path.write_text("".join(f"{line}\n" for line in lines))

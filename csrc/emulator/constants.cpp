@@ -34,6 +34,9 @@ u64 inline_constant(u32 code, OperandType type) {
     case OperandType::F16:
     case OperandType::PackedF16:
       return value.half;
+    case OperandType::Bf16:
+    case OperandType::PackedBf16:
+      return value.single >> 16;
     case OperandType::B64:
     case OperandType::F64:
       return value.twice;

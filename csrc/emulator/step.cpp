@@ -59,18 +59,14 @@ class Indexing {
   const u32 m0_;
 };
 
-bool is_matrix(const Instruction& instruction) {
-  const std::string_view name = instruction.row->mnemonic;
-  return name.starts_with("v_mfma") || name.starts_with("v_smfmac");
-}
-
 }  // namespace
 
 const Op* step(Wave& wave, const Op* op) {
   if (wave.mode.skip_vector() && (op->flags & kSkippable)) return next(op);
   if (!wave.mode.gpr_index() || !(op->flags & kIndexable)) return op->execute(wave, op);
   const Instruction instruction = wave.group->launch().module.decode(wave.address(op));
-  if (is_matrix(instruction)) fault("a matrix instruction while GPR indexing is on: what that does is not documented");
+  if (instruction.row->matrix.m != 0)
+    fault("a matrix instruction while GPR indexing is on: what that does is not documented");
   Op relative = *op;
   Indexing(wave, relative).apply(instruction);
   relative.execute(wave, &relative);

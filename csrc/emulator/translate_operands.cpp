@@ -1,6 +1,5 @@
 // How the operands of each format become the fields of an Op. The bodies' files say what they expect.
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "emulator/constants.h"
@@ -33,14 +32,7 @@ bool is_vector(const Location& location) { return location.place == Place::Vgpr 
 /// "Literal Constants"), a signed 64-bit operation extends its sign, others fill up with zeros, as compilers rely on.
 u64 literal_value(const Instruction& instruction, OperandType type) {
   if (type == OperandType::F64) return u64{instruction.literal} << 32;
-  const bool is_signed = isa::base_name(*instruction.row).ends_with("_i64");
-  return is_signed ? sign_extend(instruction.literal) : instruction.literal;
-}
-
-constexpr u32 kFirstFloatConstant = 240;
-
-bool takes_bf16(std::string_view name, Field field) {
-  return name == "v_dot2_bf16_bf16" || (name == "v_dot2_f32_bf16" && field != Field::SRC2);
+  return instruction.row->traits & isa::kSignedLiteral ? sign_extend(instruction.literal) : instruction.literal;
 }
 
 /// The sources of VOP3P whose bit in OP_SEL_HI is set.
@@ -48,17 +40,13 @@ u8 op_sel_hi(const Instruction& instruction) {
   return static_cast<u8>(instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2);
 }
 
-/// The value of an inline constant. Those of V_FMA_MIX are f16 where OP_SEL_HI says so. The tables have no type for
-/// bf16, which dot products alone take: its constants are the high halves of those of f32. V_PK_FMAC_F16 has no OP_SEL:
+/// The value of an inline constant. Those of V_FMA_MIX are f16 where OP_SEL_HI says so. V_PK_FMAC_F16 has no OP_SEL:
 /// since GFX11 both of its halves are the constant (SIDefines.h of LLVM, OPERAND_REG_IMM_V2FP16_SPLAT).
 u64 constant_value(const Instruction& instruction, const Operand& operand, int index, u32 code) {
   const isa::Row& row = *instruction.row;
   const bool is_mixed_half = (row.modifiers & isa::kMix) && (op_sel_hi(instruction) >> index & 1);
   const u64 value = inline_constant(code, is_mixed_half ? OperandType::F16 : operand.type);
-  const std::string_view name = isa::base_name(row);
-  if (code >= kFirstFloatConstant && takes_bf16(name, operand.field)) return value >> 16;
-  const bool is_splat = name == "v_pk_fmac_f16" && row.generation != isa::Generation::GFX9;
-  return is_splat ? (value & 0xffff) * 0x10001 : value;
+  return row.traits & isa::kSplatConstants ? (value & 0xffff) * 0x10001 : value;
 }
 
 /// A bit for each source: NEG or ABS of VOP3, or the bits of SDWA and DPP that mean the same.
@@ -112,8 +100,7 @@ void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers
   }
   const Operand& destination = row.operands[0];
   const u32 op_sel = instruction[Field::OP_SEL];
-  const bool writes_half = destination.field == Field::VDST &&
-                           (destination.type == OperandType::B16 || destination.type == OperandType::F16);
+  const bool writes_half = destination.field == Field::VDST && isa::is_16_bits(destination.type);
   const bool selects = (row.modifiers & isa::kOpSelDst) && destination.read;
   if (selects || (keeps_other_half && writes_half)) {
     const bool is_upper = isa::is_upper_half(instruction, destination) || (selects && (op_sel & 8));
@@ -188,7 +175,7 @@ void Translator::set_vector_source(const Instruction& instruction, const Operand
 void Translator::set_vector_operands(const Instruction& instruction, Op& op) {
   const isa::Row& row = *instruction.row;
   op.imm = instruction.literal;
-  if (isa::base_name(row).starts_with("v_cmpx_") && row.generation != isa::Generation::GFX9) op.dst2 = sreg::kExec;
+  if (row.traits & isa::kWritesExec) op.dst2 = sreg::kExec;  // where no operand says otherwise
   int sources = 0;
   const Operand* accumulated = nullptr;
   for (int i = 0; i < row.operand_count; ++i) {
@@ -215,8 +202,8 @@ void Translator::set_modifiers(const Instruction& instruction, Op& op) {
   const u32 takes = row.modifiers;
   const bool is_sdwa = takes & (isa::kSrc0Sel | isa::kSrc1Sel | isa::kDstSel), is_dpp = takes & isa::kDpp;
   Modifiers modifiers;
-  const bool is_dot = std::string_view(row.mnemonic).find("_iu") != std::string_view::npos;  // NEG: their types
-  if ((takes & (isa::kNeg | isa::kNegLo)) && !is_dot) modifiers.negate = negated_sources(instruction, Field::NEG);
+  const bool negates = (takes & (isa::kNeg | isa::kNegLo)) && !(row.traits & isa::kSignedFactors);
+  if (negates) modifiers.negate = negated_sources(instruction, Field::NEG);
   if (takes & isa::kAbs) modifiers.absolute = negated_sources(instruction, Field::ABS);
   if (takes & isa::kClamp) modifiers.clamp = instruction[Field::CLAMP] != 0;
   if (takes & isa::kOmod) modifiers.output = static_cast<u8>(instruction[Field::OMOD]);
@@ -228,8 +215,7 @@ void Translator::set_modifiers(const Instruction& instruction, Op& op) {
     if (takes & isa::kMix) {
       modifiers.absolute = static_cast<u8>(instruction[Field::NEG_HI]);
       if (row.operands[0].type == OperandType::F16) {
-        const bool is_high = std::string_view(row.mnemonic) == "v_fma_mixhi_f16";
-        modifiers.destination = {static_cast<u8>(is_high ? 16 : 0), 16, false};
+        modifiers.destination = {static_cast<u8>(row.traits & isa::kToUpperHalf ? 16 : 0), 16, false};
         modifiers.unused = Unused::Kept;
       }
     } else if (takes & isa::kNegHi) {
@@ -302,8 +288,7 @@ void Translator::set_vector_memory_operands(const Instruction& instruction, Op& 
     if (operand.field == Field::DATA || operand.field == Field::DATA0) op.src[1] = value;
     if (operand.field == Field::SADDR || operand.field == Field::DATA1) op.src[2] = value;
   }
-  // GFX11 exchanged the operands of DS_CMPST, which it calls DS_CMPSTORE.
-  if (std::string_view(instruction.row->mnemonic).starts_with("ds_cmpstore")) std::swap(op.src[1], op.src[2]);
+  if (instruction.row->traits & isa::kDataFirst) std::swap(op.src[1], op.src[2]);  // DS_CMPST has them the other way
   const u32 takes = instruction.row->modifiers;
   if (takes & isa::kOffset01) op.imm = instruction[Field::OFFSET0] | instruction[Field::OFFSET1] << 16;
   if (takes & isa::kOffset) {
@@ -336,38 +321,26 @@ void Translator::set_buffer_operands(const Instruction& instruction, Op& op) {
   if (instruction[Field::OFFEN] != 0) op.flags |= kOffsetEnabled;
 }
 
-/// The sources of each half in their order, VCC behind those of v_dual_cndmask.
+/// The sources of each half in their order. Behind two of them comes what the half adds to, its destination, or else
+/// VCC, which v_dual_cndmask reads.
 bool Translator::set_dual_operands(const Instruction& instruction, std::array<Op, 2>& parts) {
   const isa::Row& row = *instruction.row;
-  const DualNames names = dual_names(row);
-  int half = 0, sources = 0;
-  const auto finish_half = [&] {
-    const std::string_view name = half == 0 ? names.first : names.second;
-    Op& part = parts[static_cast<size_t>(half)];
-    if (name.starts_with("v_dual_fmac") || name.starts_with("v_dual_dot2acc")) {
-      part.src[2] = static_cast<u16>(sreg::kVgpr0 + part.dst);
-      part.rows[2] = part.dst * sizeof(Row);
-    } else if (name.starts_with("v_dual_cndmask")) {
-      part.src[2] = sreg::kVcc;
-      part.rows[2] = kSourceScalar;
-    }
-  };
+  for (Op& part : parts) {
+    part.src[2] = sreg::kVcc;
+    part.rows[2] = kSourceScalar;
+  }
+  int half = -1, sources = 0;
   try {
-    for (int i = 0; i < row.operand_count; ++i) {
-      const Operand& operand = row.operands[i];
-      if (operand.field == Field::VDSTY) {
-        finish_half();
-        half = 1;
-        sources = 0;
-      }
+    for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+      if (operand.written) ++half, sources = 0;
       Op& part = parts[static_cast<size_t>(half)];
-      if (operand.written) {
-        part.dst = register_row(locate(instruction, operand));
-      } else {
+      if (!operand.written) {
         set_vector_source(instruction, operand, sources++, part);
+        continue;
       }
+      part.dst = register_row(locate(instruction, operand));
+      if (operand.read) set_vector_source(instruction, operand, 2, part);
     }
-    finish_half();
   } catch (const NoSuchRegister&) {
     return false;
   }

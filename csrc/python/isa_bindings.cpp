@@ -33,8 +33,8 @@ constexpr const char* kKinds[] = {"Vgpr",         "Agpr",         "VgprOrAgpr", 
                                   "Address",      "SmemOffset",   "Vcc",        "BranchTarget", "Immediate"};
 static_assert(std::size(kKinds) == size_t(isa::OperandKind::Immediate) + 1);
 
-constexpr const char* kTypes[] = {"B16", "B32",       "B64",       "F16",       "F32",
-                                  "F64", "PackedB16", "PackedF16", "PackedF32", "Other"};
+constexpr const char* kTypes[] = {"B16",  "B32",       "B64",       "F16",        "F32",       "F64",
+                                  "Bf16", "PackedB16", "PackedF16", "PackedBf16", "PackedF32", "Other"};
 static_assert(std::size(kTypes) == size_t(isa::OperandType::Other) + 1);
 
 constexpr const char* kPlaces[] = {"Nowhere", "Vgpr", "Agpr", "Scalar", "Immediate"};
@@ -45,6 +45,23 @@ constexpr const char* kModifiers[] = {
     "NegHi",  "Mix",      "Cbsz", "Blgp",  "BlgpNeg",     "Dpp",   "DppRowNewbcast", "DstSel",    "Src0Sel", "Src1Sel",
     "Offset", "Offset01", "Gds",  "Lds",   "CachePolicy", "Nt",    "Return",         "Format",    "Dpp8",    "ByteSel"};
 static_assert(1u << (std::size(kModifiers) - 1) == isa::kByteSel);
+
+constexpr const char* kInstructionKinds[] = {"ScalarAlu",    "ScalarMemory", "Control",     "Nop",        "Wait",
+                                             "WaitPair",     "WaitPacked",   "VectorAlu",   "DotProduct", "Matrix",
+                                             "SparseMatrix", "Lds",          "VectorMemory"};
+static_assert(std::size(kInstructionKinds) == size_t(isa::Kind::VectorMemory) + 1);
+
+constexpr const char* kDirections[] = {"none", "load", "store", "atomic"};
+static_assert(std::size(kDirections) == size_t(isa::MemoryAccess::Direction::Atomic) + 1);
+
+constexpr const char* kElements[] = {"F64", "F32", "Xf32", "F16", "Bf16", "Fp8", "Bf8", "I32", "I8", "I4"};
+static_assert(std::size(kElements) == size_t(isa::Element::I4) + 1);
+
+constexpr const char* kTraits[] = {"WritesScc",     "WritesMask",  "WritesExec", "SignedLiteral", "SplatConstants",
+                                   "SignedFactors", "ToUpperHalf", "DataFirst",  "NoLiteral",     "NotToM0",
+                                   "NotToExec",     "ExecAddress", "DelayCodes", "Xdl",           "LoadCount",
+                                   "StoreCount",    "LdsCount",    "ScalarCount"};
+static_assert(1u << (std::size(kTraits) - 1) == isa::kScalarCount);
 
 constexpr const char* kGenerations[] = {"gfx9", "gfx11", "gfx12"};
 static_assert(std::size(kGenerations) == size_t(isa::Generation::GFX12) + 1);
@@ -72,12 +89,26 @@ py::dict to_dict(const isa::Operand& operand) {
                   "read"_a = operand.read);
 }
 
-py::list modifier_names(uint32_t modifiers) {
-  py::list names;
-  for (size_t bit = 0; bit < std::size(kModifiers); ++bit) {
-    if ((modifiers >> bit & 1) != 0) names.append(kModifiers[bit]);
+/// The names of the bits that are set.
+py::list flag_names(uint32_t flags, std::span<const char* const> names) {
+  py::list found;
+  for (size_t bit = 0; bit < names.size(); ++bit) {
+    if ((flags >> bit & 1) != 0) found.append(names[bit]);
   }
-  return names;
+  return found;
+}
+
+py::object to_object(const isa::MemoryAccess& memory) {
+  if (memory.direction == isa::MemoryAccess::Direction::None) return py::none();
+  return py::dict("direction"_a = kDirections[size_t(memory.direction)], "bytes"_a = memory.bytes,
+                  "addresses"_a = memory.addresses, "stride"_a = memory.stride);
+}
+
+py::object to_object(const isa::MatrixProduct& matrix) {
+  if (matrix.m == 0) return py::none();
+  return py::dict("m"_a = matrix.m, "n"_a = matrix.n, "k"_a = matrix.k, "blocks"_a = matrix.blocks,
+                  "d"_a = kElements[size_t(matrix.d)], "a"_a = kElements[size_t(matrix.a)],
+                  "b"_a = kElements[size_t(matrix.b)], "passes"_a = matrix.passes);
 }
 
 py::dict to_dict(const isa::Row& row) {
@@ -86,7 +117,9 @@ py::dict to_dict(const isa::Row& row) {
   return py::dict("generation"_a = kGenerations[size_t(row.generation)], "format"_a = kFormats[size_t(row.format)],
                   "opcode"_a = row.opcode, "mnemonic"_a = row.mnemonic, "base_name"_a = isa::base_name(row),
                   "mask"_a = row.mask, "match"_a = row.match, "ignored"_a = row.ignored,
-                  "modifiers"_a = modifier_names(row.modifiers), "operands"_a = operands);
+                  "modifiers"_a = flag_names(row.modifiers, kModifiers), "operands"_a = operands,
+                  "kind"_a = kInstructionKinds[size_t(row.kind)], "traits"_a = flag_names(row.traits, kTraits),
+                  "memory"_a = to_object(row.memory), "matrix"_a = to_object(row.matrix));
 }
 
 py::list isa_rows(const std::string& processor) {

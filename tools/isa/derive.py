@@ -11,13 +11,13 @@ from .operand_types import operand_type
 from .overrides import (
     IMMEDIATES,
     LDS_DIRECT_ACCEPTED,
-    NO_LITERAL,
     RETURN_TO_ACCUMULATORS,
     base_name,
     half_of,
     reads_destination_field,
     updates,
 )
+from .properties import has_trait
 from .row import Operand, Row
 
 OPERAND_FIELDS = (
@@ -25,6 +25,7 @@ OPERAND_FIELDS = (
     "VDSTX", "SRCX0", "VSRCX1", "VDSTY", "SRCY0", "VSRCY1",
     "ADDR", "DATA0", "DATA1", "DATA", "SADDR", "VADDR", "VDATA", "SRSRC",
 )  # fmt: skip
+HALVES = ("B16", "F16", "Bf16")  # types of 16 bits
 DUAL_DESTINATIONS = 128  # VDSTY lacks its last bit
 REGISTER = re.compile(r"(ttmp|[vas])(?:(\d+)(?:\.[lh])?|\[(\d+):(\d+)\])$")
 
@@ -162,7 +163,7 @@ def _access(measured: Measured, name: str, index: int, type_: str, found: Set[st
         written = not re.search(r"_store_|_probe", base)
     else:
         written = name in ("VDST", "SDST", "VDSTX", "VDSTY") and not reads_destination_field(base)
-    half = "OpSelDst" in found and type_ in ("B16", "F16")
+    half = "OpSelDst" in found and type_ in HALVES
     keeps = updates(base) or format_.endswith(("_DPP", "_DPP8")) or "DstSel" in found or half
     return written, not written or (name in ("VDSTX", "VDSTY") and updates(base)) or (index == 0 and keeps)
 
@@ -190,7 +191,7 @@ def takes_halves(encoding: Encoding, kind: str, type_: str) -> bool:
     bits have the half in the field's last bit, those of 64 in OP_SEL."""
     vector = kind in ("Vgpr", "VectorSource") and encoding.format.startswith(("VOP1", "VOP2", "VOPC", "VOP3"))
     packed = encoding.format.startswith("VOP3P")
-    return encoding.generation != "gfx9" and vector and not packed and type_ in ("B16", "F16")
+    return encoding.generation != "gfx9" and vector and not packed and type_ in HALVES
 
 
 def legal_codes(kind: str, dwords: int, name: str, measured: Measured) -> Set[int]:
@@ -207,17 +208,17 @@ def legal_codes(kind: str, dwords: int, name: str, measured: Measured) -> Set[in
     if name == "SDATA":
         scalar = scalar - {registers.m0(family), registers.EXEC, registers.EXEC + 1}
     # results of GFX12's scalar transcendentals, of v_readlane, and addresses: LLVM finds these invalid
-    if measured.text.mnemonic.startswith("v_s_"):
+    mnemonic = measured.text.mnemonic
+    if has_trait("NotToExec", mnemonic):
         scalar = scalar - {registers.EXEC, registers.EXEC + 1}
-    if measured.text.mnemonic.startswith(("v_readlane", "v_readfirstlane")):
+    if has_trait("NotToM0", mnemonic):
         scalar = scalar - {registers.m0(family)}
-    special = re.search(r"_load_lds_|_addtid_", measured.text.mnemonic)
-    if name == "SADDR" and measured.encoding.format == "GLOBAL" and not special:
+    if name == "SADDR" and measured.encoding.format == "GLOBAL" and not has_trait("ExecAddress", mnemonic):
         scalar = scalar - {registers.EXEC}
     if name == "SADDR" and family != "gfx9" and measured.encoding.format == "SCRATCH":
         scalar = scalar - {registers.EXEC + 1}
     sources = registers.scalar_sources(dwords, family)
-    literals = takes_literals(family, measured.encoding.format) and not NO_LITERAL.match(measured.text.mnemonic)
+    literals = takes_literals(family, measured.encoding.format) and not has_trait("NoLiteral", mnemonic)
     literal = {registers.LITERAL} if literals else set()
     direct = {registers.LDS_DIRECT} if dwords == 1 else set()
     table: dict[str, Set[int]] = {

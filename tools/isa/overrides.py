@@ -26,6 +26,7 @@ SOURCES_IN_DESTINATION_FIELDS: dict[str, str] = {
     r"s_cmpk_.*": "compares SDST with SIMM16",
     r"s_setreg_b32": "writes SDST to a hardware register",
     r"s_cbranch_i_fork": "SDST is the mask to branch by",
+    r"s_waitcnt_.*": "SDST is added to the count",
 }
 
 # Fields of registers that hold a number in these instructions.
@@ -39,9 +40,6 @@ IMMEDIATES: dict[str, tuple[str, ...]] = {
 LDS_DIRECT_ACCEPTED = ("v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32", "s_barrier_signal",
                        "s_barrier_signal_isfirst", "s_barrier_init", "s_barrier_join", "s_wakeup_barrier",
                        "s_get_barrier_state")  # fmt: skip
-
-# Scalar instructions that take no literal: GFX12's barriers, which numbers and M0 name.
-NO_LITERAL = re.compile(r"s_barrier_|s_get_barrier_state")
 
 # Atomics that may return to accumulation registers, as LLVM 19 has it, and LLVM 22 in some address modes only.
 RETURN_TO_ACCUMULATORS = ("global_atomic_add_f32", "global_atomic_pk_add_f16", "global_atomic_add_f64",
@@ -71,9 +69,9 @@ TYPES: tuple[tuple[str, str, str], ...] = (
     (r"v_cvt_pkrtz_f16_f32", r"VDST", "PackedF16"),
     (r"v_cvt_pknorm_[iu]16_.*", r"VDST", "PackedB16"),
     (r"v_(dual_)?dot2(c|acc)?_.*_f16", r"V?SRC[01]", "PackedF16"),
-    (r"v_dot2c?_.*_[iu]16|v_dual_dot2acc_f32_bf16", r"V?SRC[01]", "PackedB16"),
-    (r"v_dot2_bf16_bf16", r"SRC[01]", "B32"),
-    (r"v_dot2_bf16_bf16", r"SRC2", "B16"),
+    (r"v_dot2c?_.*_[iu]16", r"V?SRC[01]", "PackedB16"),
+    (r"v_dot2_(bf16|f32)_bf16|v_dual_dot2acc_f32_bf16", r"V?SRC[01]", "PackedBf16"),
+    (r"v_dot2_bf16_bf16", r"VDST|SRC2", "Bf16"),
     (r"v_fma_mix.*", r"SRC.", "F32"),  # or F16, where OP_SEL_HI says so
     (r"v_mfma_f32_.*", r"VDST|SRC2", "F32"),  # of each element
     (r"v_mfma_f64_.*", r"VDST|SRC2", "F64"),

@@ -53,7 +53,7 @@ bool is_legal(const Instruction& instruction) {
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     if (!is_legal(instruction, operand)) return false;
   }
-  if (std::string_view(row.mnemonic) == "s_delay_alu") return is_legal_delay(instruction[Field::SIMM16]);
+  if ((row.traits & kDelayCodes) != 0) return is_legal_delay(instruction[Field::SIMM16]);
   if (has_negative_offset(instruction)) return false;
   if ((row.modifiers & kDpp) != 0 && !is_legal_dpp(instruction)) return false;
   if ((row.modifiers & (kDstSel | kSrc0Sel | kSrc1Sel)) != 0 && !is_legal_sdwa(instruction)) return false;

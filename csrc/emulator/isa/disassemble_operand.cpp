@@ -136,7 +136,7 @@ std::string_view name_of(const Instruction& instruction, const Operand& operand)
   return is_second && second != both.npos ? both.substr(second + 4) : both.substr(0, second);
 }
 
-/// bf16, for which the tables have no type.
+/// bf16, as far as LLVM writes literals of it otherwise than those of 32 bits.
 bool takes_bf16(const Instruction& instruction, const Operand& operand) {
   const std::string_view name = name_of(instruction, operand);
   const bool is_gfx12 = instruction.row->generation == Generation::GFX12;
@@ -180,9 +180,7 @@ void append_scalar(std::string& out, const Instruction& instruction, const Opera
     append_decimal(out, int64_t{kMinusOne} - 1 - code);
   } else if (code >= kHalf && code < kFloatsEnd) {
     const bool is_wide = operand.type == OperandType::Other && instruction.row->generation == Generation::GFX11;
-    const bool is_bf16 = operand.type == OperandType::B16 && takes_bf16(instruction, operand);
-    const OperandType type = is_wide ? OperandType::B64 : is_bf16 ? OperandType::B32 : operand.type;
-    append_inline_float(out, code - kHalf, type);  // as LLVM does for WMMA
+    append_inline_float(out, code - kHalf, is_wide ? OperandType::B64 : operand.type);  // as LLVM does for WMMA
   } else if (code == kLiteral) {
     append_literal(out, instruction, operand);
   } else {

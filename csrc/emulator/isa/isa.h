@@ -56,9 +56,22 @@ enum class OperandKind : uint8_t {
 };
 
 /// The type as which a constant operand is read and written: inline constant 240 is 0.5 in this type. An F64 has its
-/// literal in the high dword. PackedF16 has an inline constant in its low half only, PackedB16 and PackedF32 have it as
-/// a 32-bit value (0.5 is 0x3f000000). For registers the type is a description only.
-enum class OperandType : uint8_t { B16, B32, B64, F16, F32, F64, PackedB16, PackedF16, PackedF32, Other };
+/// literal in the high dword. PackedF16 and PackedBf16 have an inline constant in their low half only, PackedB16 and
+/// PackedF32 have it as a 32-bit value (0.5 is 0x3f000000). For registers the type is a description only.
+enum class OperandType : uint8_t {
+  B16,
+  B32,
+  B64,
+  F16,
+  F32,
+  F64,
+  Bf16,
+  PackedB16,
+  PackedF16,
+  PackedBf16,
+  PackedF32,
+  Other
+};
 
 struct Operand {
   Field field;
@@ -105,21 +118,87 @@ enum Modifier : uint32_t {
   kByteSel = 1u << 29,         ///< OP_SEL picks a byte, of the source or of the destination
 };
 
+/// What an instruction is, as far as those who look at instructions tell them apart.
+enum class Kind : uint8_t {
+  ScalarAlu,
+  ScalarMemory,
+  Control,       ///< program flow: branches, barriers, messages, priorities
+  Nop,           ///< S_NOP: SIMM16 + 1 wait states
+  Wait,          ///< until each counter that its traits name is at most SIMM16
+  WaitPair,      ///< ... the one of vector memory at most SIMM16[13:8], that of LDS at most SIMM16[5:0]
+  WaitPacked,    ///< S_WAITCNT, whose counts stand in SIMM16 as the generation has it
+  VectorAlu,     ///< exchanges between lanes by the ALU included
+  DotProduct,    ///< V_DOT*, apart from its VOPD form
+  Matrix,        ///< has a MatrixProduct
+  SparseMatrix,  ///< likewise; of every four consecutive k, A has two values
+  Lds,           ///< DS: exchanges between lanes included
+  VectorMemory,  ///< FLAT, GLOBAL, SCRATCH, buffers, and instructions on their caches
+};
+
+constexpr bool is_wait(Kind kind) { return kind == Kind::Wait || kind == Kind::WaitPair || kind == Kind::WaitPacked; }
+
+/// What a memory instruction accesses for each lane (SMEM: for the wave).
+struct MemoryAccess {
+  enum class Direction : uint8_t { None, Load, Store, Atomic };
+  Direction direction = Direction::None;  ///< None: caches, exchanges between lanes, what lanes share
+  uint8_t bytes = 0;                      ///< at each address; of typed buffers, in registers
+  uint8_t addresses = 1;                  ///< 2 of DS_READ2 and its like
+  uint8_t stride = 0;                     ///< their offsets count so many elements of `bytes` each
+};
+
+/// Types of the elements of matrices.
+enum class Element : uint8_t { F64, F32, Xf32, F16, Bf16, Fp8, Bf8, I32, I8, I4 };
+
+/// D = A * B + C for each of `blocks` pairs of matrices: A has m rows of k elements, B k rows of n.
+struct MatrixProduct {
+  uint8_t m = 0, n = 0, k = 0, blocks = 0;
+  Element d = Element::F32, a = Element::F32, b = Element::F32;
+  uint8_t passes = 0;  ///< of four cycles each, until others may use the registers; 0 where the hardware sees to that
+};
+
+/// What an instruction does besides its operands, or asks of them. Counters have the names of GFX12: LOADcnt is vmcnt
+/// of others, which counts stores too on GFX9; DScnt and KMcnt are lgkmcnt together.
+enum Trait : uint32_t {
+  kWritesScc = 1u << 0,       ///< SCC
+  kWritesMask = 1u << 1,      ///< a vector instruction: a mask of lanes, to a scalar operand or, without one, to EXEC
+  kWritesExec = 1u << 2,      ///< EXEC, whether or not an operand names it
+  kSignedLiteral = 1u << 3,   ///< a literal is extended with its sign to 64 bits; others are filled up with zeros
+  kSplatConstants = 1u << 4,  ///< an inline constant stands in both halves of a packed operand
+  kSignedFactors = 1u << 5,   ///< NEG says of A and B, in bits 0 and 1, whether they have signs; it negates nothing
+  kToUpperHalf = 1u << 6,     ///< V_FMA_MIXHI: the result is the upper half of its register
+  kDataFirst = 1u << 7,       ///< DS_CMPSTORE: DATA0 is to be stored, DATA1 compared; of DS_CMPST it is the other way
+  kNoLiteral = 1u << 8,       ///< sources cannot be literals, though the format has them
+  kNotToM0 = 1u << 9,         ///< the scalar result cannot be M0
+  kNotToExec = 1u << 10,      ///< ... nor EXEC
+  kExecAddress = 1u << 11,    ///< SADDR may be EXEC, which it cannot be in other instructions of GLOBAL
+  kDelayCodes = 1u << 12,     ///< SIMM16 has the codes of S_DELAY_ALU, of which some are reserved
+  kXdl = 1u << 13,            ///< a matrix instruction of the XDL unit: its wait states are longer (gfx940: not f32)
+  kLoadCount = 1u << 14,      ///< LOADcnt counts it until it is done; of a wait: it waits for LOADcnt
+  kStoreCount = 1u << 15,     ///< STOREcnt, likewise; of an atomic with both it is LOADcnt where it returns a value
+  kLdsCount = 1u << 16,       ///< DScnt
+  kScalarCount = 1u << 17,    ///< KMcnt: scalar memory and messages
+};
+
 struct Row {
   Generation generation;
   Format format;
   uint16_t opcode;
+  Kind kind;
   const char* mnemonic;  ///< as LLVM writes it, with its suffix: "v_add_f32_e32"
   uint64_t mask;         ///< the bits that are fixed: encoding, opcode, and those that must be zero (or one); none of
                          ///< a third dword
   uint64_t match;        ///< ... and their values
   uint64_t ignored;      ///< the bits that the hardware does not look at; a decoded instruction has zeros there
   uint32_t modifiers;    ///< which modifiers the instruction takes (enum Modifier)
+  uint32_t traits;       ///< enum Trait
+  MemoryAccess memory;   ///< of instructions that access memory for lanes, or SMEM
+  MatrixProduct matrix;  ///< of Matrix and SparseMatrix; else all zeros
   uint8_t operand_count;
   Operand operands[8];  ///< in the order of the assembly text; VOPD has two instructions
 };
 
-/// The mnemonic without the encoding's suffix ("v_add_f32"): one instruction, whatever its encoding.
+/// The mnemonic without the encoding's suffix ("v_add_f32"): one instruction, whatever its encoding. For texts, and to
+/// name bodies: what an instruction is or does is in its row.
 std::string_view base_name(const Row& row);
 
 /// A decoded instruction. `row` is nullptr where the target has no instruction with these bits.

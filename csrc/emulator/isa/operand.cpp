@@ -1,7 +1,5 @@
 #include "emulator/isa/operand.h"
 
-#include <string_view>
-
 #include "emulator/isa/fields.h"
 
 namespace wave::isa {
@@ -27,8 +25,6 @@ bool is_accumulator(const Instruction& instruction, Field field) {
 
 constexpr uint32_t kUpperHalf = 128;  // the last bit of a register's number, where it says which half is meant
 
-bool is_16_bits(const Operand& operand) { return operand.type == OperandType::B16 || operand.type == OperandType::F16; }
-
 /// Formats of vector arithmetic whose operands stand in encodings of 32 bits.
 bool has_short_operands(Format format) {
   switch (format) {
@@ -49,7 +45,7 @@ bool has_short_operands(Format format) {
 
 bool has_halves(const Row& row, const Operand& operand) {
   const bool is_vop3 = row.format == Format::VOP3 || row.format == Format::VOP3_DPP || row.format == Format::VOP3_DPP8;
-  return row.generation != Generation::GFX9 && is_16_bits(operand) && (is_vop3 || has_short_operands(row.format));
+  return row.generation != Generation::GFX9 && is_16_bits(operand.type) && (is_vop3 || has_short_operands(row.format));
 }
 
 /// Codes of 9-bit fields count vector registers from 256 on.
@@ -182,15 +178,14 @@ bool is_special_value(uint32_t code) { return (code >= kApertures && code < kHal
 /// cannot be EXEC, nor one in SCRATCH exec_hi. LLVM finds these invalid; the documents do not speak of them.
 bool is_allowed(const Instruction& instruction, const Operand& operand, uint32_t code) {
   const Row& row = *instruction.row;
-  const std::string_view name = row.mnemonic;
-  if (operand.field == Field::SDATA) return code != scalar_codes(row.generation).m0 && code < kExec;
-  const bool is_special = name.find("_load_lds_") != name.npos || name.find("_addtid_") != name.npos;
-  if (operand.field == Field::SADDR && row.format == Format::GLOBAL && !is_special) return code != kExec;
+  const uint32_t m0 = scalar_codes(row.generation).m0;
+  if (operand.field == Field::SDATA) return code != m0 && code < kExec;
+  if (operand.field == Field::SADDR && row.format == Format::GLOBAL)
+    return code != kExec || (row.traits & kExecAddress) != 0;
   if (operand.field == Field::SADDR && row.format == Format::SCRATCH) return code != kExec + 1;
-  if (operand.written && (name.starts_with("v_readlane") || name.starts_with("v_readfirstlane")))
-    return code != scalar_codes(row.generation).m0;
-  if (operand.written && name.starts_with("v_s_")) return code < kExec;
-  return true;
+  if (!operand.written) return true;
+  if ((row.traits & kNotToM0) != 0 && code == m0) return false;
+  return (row.traits & kNotToExec) == 0 || code < kExec;
 }
 
 bool is_legal_scalar(const Instruction& instruction, const Operand& operand, const Location& location) {
@@ -242,7 +237,7 @@ bool is_half(const Instruction& instruction, const Operand& operand) {
 }
 
 bool is_upper_half(const Instruction& instruction, const Operand& operand) {
-  if (!is_16_bits(operand)) return false;
+  if (!is_16_bits(operand.type)) return false;
   const Row& row = *instruction.row;
   if (has_short_operands(row.format)) {
     return is_half(instruction, operand) && (instruction[operand.field] & kUpperHalf) != 0;
@@ -276,8 +271,7 @@ bool takes_literal(const Instruction& instruction, const Operand& operand) {
   const bool source = operand.kind == OperandKind::ScalarSource || operand.kind == OperandKind::VectorSource ||
                       operand.kind == OperandKind::MatrixSource;
   const Row& row = *instruction.row;
-  const std::string_view name = row.mnemonic;  // GFX12's numbers of barriers stand in no literal
-  if (name.starts_with("s_barrier_") || name == "s_get_barrier_state") return false;
+  if ((row.traits & kNoLiteral) != 0) return false;
   return source && takes_literals(row.generation, row.format) && instruction[operand.field] == kLiteral;
 }
 

@@ -51,6 +51,11 @@ bool goes_to_lds(const Instruction& instruction);
 /// The bits of OFFSET of scalar memory, FLAT, GLOBAL, SCRATCH, and of buffers of GFX12.
 unsigned offset_bits(const Row& row);
 
+/// Whether a value of this type has 16 bits.
+constexpr bool is_16_bits(OperandType type) {
+  return type == OperandType::B16 || type == OperandType::F16 || type == OperandType::Bf16;
+}
+
 /// Whether an operand is one half of a vector register: 16 bits of vector arithmetic since GFX11.
 bool is_half(const Instruction& instruction, const Operand& operand);
 

@@ -12,6 +12,7 @@ namespace wave::isa {
 namespace {
 
 using enum Field;
+using enum Kind;
 using enum OperandKind;
 using enum OperandType;
 
@@ -27,16 +28,53 @@ constexpr Operand update(Field field, OperandKind kind, OperandType type, uint8_
   return {field, kind, type, dwords, true, true};
 }
 
+/// The column that rows of memory and of matrices have.
+struct Detail {
+  MemoryAccess memory;
+  MatrixProduct matrix;
+};
+
+constexpr Detail load(uint8_t bytes, uint8_t addresses = 1, uint8_t stride = 0) {
+  return {{MemoryAccess::Direction::Load, bytes, addresses, stride}, {}};
+}
+
+constexpr Detail store(uint8_t bytes, uint8_t addresses = 1, uint8_t stride = 0) {
+  return {{MemoryAccess::Direction::Store, bytes, addresses, stride}, {}};
+}
+
+constexpr Detail atomic(uint8_t bytes, uint8_t addresses = 1, uint8_t stride = 0) {
+  return {{MemoryAccess::Direction::Atomic, bytes, addresses, stride}, {}};
+}
+
+constexpr Detail matrix(uint8_t m, uint8_t n, uint8_t k, uint8_t blocks, Element d, Element a, Element b,
+                        uint8_t passes) {
+  return {{}, {m, n, k, blocks, d, a, b, passes}};
+}
+
 constexpr Row make_row(Generation generation, Format format, uint16_t opcode, const char* mnemonic, uint64_t mask,
-                       uint64_t match, uint64_t ignored, uint32_t modifiers, std::initializer_list<Operand> operands) {
-  Row row{generation, format, opcode, mnemonic, mask, match, ignored, modifiers, static_cast<uint8_t>(operands.size()),
+                       uint64_t match, uint64_t ignored, uint32_t modifiers, Kind kind, uint32_t traits, Detail detail,
+                       std::initializer_list<Operand> operands) {
+  Row row{generation,
+          format,
+          opcode,
+          kind,
+          mnemonic,
+          mask,
+          match,
+          ignored,
+          modifiers,
+          traits,
+          detail.memory,
+          detail.matrix,
+          static_cast<uint8_t>(operands.size()),
           {}};
   std::copy(operands.begin(), operands.end(), row.operands);
   return row;
 }
 
-#define WAVE_ISA_ROW(format, opcode, mnemonic, mask, match, ignored, modifiers, ...) \
-  make_row(kGeneration, Format::format, opcode, mnemonic, mask, match, ignored, modifiers, __VA_ARGS__),
+#define WAVE_ISA_ROW(format, opcode, mnemonic, mask, match, ignored, modifiers, kind, traits, detail, ...)       \
+  make_row(kGeneration, Format::format, opcode, mnemonic, mask, match, ignored, modifiers, kind, traits, detail, \
+           __VA_ARGS__),
 namespace gfx9 {
 constexpr Generation kGeneration = Generation::GFX9;
 constexpr Row kGfx942[] = {
