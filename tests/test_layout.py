@@ -62,6 +62,33 @@ def test_libraries_are_opened_in_one_place() -> None:
     assert users == ["base/dynamic_library.cpp"]
 
 
+# Who reads the names of instructions, besides the disassembler, and what for. What an instruction is or does is in its
+# row (tools/isa/properties.py).
+READ_NAMES = {
+    "isa/isa.h": "has them",
+    "isa/table.cpp": "takes the suffix of the encoding off",
+    "op.h": "finds bodies by name",
+    "profile.cpp": "counts by name",
+    "routines.cpp": "binds rows to routines",
+    "routines.h": "binds the halves of VOPD to routines",
+    "translate.cpp": "says what is not implemented",
+}
+COMPARE_NAMES = {"isa/table.cpp", "routines.cpp", "translate.cpp"}
+
+
+def test_names_of_instructions_decide_nothing() -> None:
+    emulator = CSRC / "emulator"
+    texts = {
+        str(path.relative_to(emulator)): path.read_text()
+        for path in files()
+        if emulator in path.parents and not path.name.startswith("disassemble")
+    }
+    reads = {name for name, text in texts.items() if re.search(r"\bmnemonic\b|\bbase_name\(", text)}
+    assert reads == set(READ_NAMES)
+    compares = re.compile(r"\.(starts_with|ends_with|contains|r?find|substr|compare)\(|[!=]= *\"")
+    assert {name for name in reads if compares.search(texts[name])} == COMPARE_NAMES
+
+
 def test_tests_are_skipped_in_one_place() -> None:
     """Where WAVE_RUNTIME_REQUIRE is heeded."""
     skip = re.compile(r"\b(pytest|unittest)\.(skip|importorskip|SkipTest)|\bmark\.skip|\bskip(if|_test)?\(")

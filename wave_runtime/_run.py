@@ -215,7 +215,8 @@ def render_statistics(statistics: Mapping[str, Any]) -> str:
     if operations := statistics["matrix_operations"]:
         lines.append(f"  {operations:14,}  operations of matrix instructions")
     if vectors := statistics["vector_instructions"]:
-        lines.append(f"  {statistics['lanes'] / vectors:14.1f}  of 64 lanes enabled in vector instructions")
+        lanes = statistics["lanes"] / vectors
+        lines.append(f"  {lanes:14.1f}  of {statistics['wave_lanes']} lanes enabled in vector instructions")
     return "\n".join(lines)
 
 

@@ -10,14 +10,15 @@ namespace wave::emulator {
 namespace {
 
 using isa::Field;
-using isa::Format;
+using isa::Kind;
 using isa::Location;
 using isa::Operand;
 using isa::Place;
 
-bool is_register(const Location& location) {
-  return location.place == Place::Vgpr || location.place == Place::Agpr ||
-         (location.place == Place::Scalar && location.value < 128);
+bool is_register(isa::Generation generation, const Location& location) {
+  if (location.place == Place::Vgpr || location.place == Place::Agpr) return true;
+  return location.place == Place::Scalar && location.value < 128 &&
+         location.value != isa::scalar_codes(generation).null;
 }
 
 bool is_vector(const Location& location) { return location.place != Place::Scalar; }
@@ -43,11 +44,9 @@ const HazardChecker::Instruction& HazardChecker::look_up(const Wave& wave, const
   instruction.decoded = wave.group->launch().module.decode(wave.address(op));
   if (instruction.decoded.row == nullptr) return instruction;
   const isa::Row& row = *instruction.decoded.row;
-  instruction.matrix = matrix_timing(isa::base_name(row));
-  instruction.counter = counter_of(row);
-  instruction.is_memory = row.format >= Format::DS;
-  instruction.is_vector_alu = row.format > Format::SMEM && !instruction.is_memory && !instruction.matrix;
-  instruction.is_dot = std::string_view(row.mnemonic).starts_with("v_dot");
+  instruction.matrix = matrix_timing(row);
+  instruction.counters = counters_of(instruction.decoded);
+  instruction.is_memory = row.kind == Kind::Lds || row.kind == Kind::VectorMemory;
   return instruction;
 }
 
@@ -63,9 +62,8 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
   if (wave.mode.skip_vector() && (op->flags & kSkippable)) return;
   const isa::Row& row = *instruction.decoded.row;
   State& state = states_[&wave];
-  const std::string_view name = row.mnemonic;
-  if (name == "s_waitcnt") state.counters.wait(op->imm);
-  state.counters.issue(instruction.counter);
+  state.counters.wait(row, op->imm);
+  state.counters.issue(instruction.counters);
 
   const u64 pc = wave.address(op);
   const bool accumulates = row.operand_count != 0 && row.operands[0].read;  // sparse matrices: then C is D
@@ -75,7 +73,7 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
   std::vector<Use> written;
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     const Location location = isa::locate(instruction.decoded, operand);
-    if (!is_register(location) || (is_relative && is_vector(location))) continue;
+    if (!is_register(row.generation, location) || (is_relative && is_vector(location))) continue;
     const Use use{state, wave, instruction, pc, location};
     // What a load leaves of its destination is merged in order.
     if (operand.read && !(operand.written && instruction.is_memory && !is_atomic)) {
@@ -89,22 +87,23 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
     check_write(use);
     note_write(use);
   }
-  state.time += name == "s_nop" ? 1 + (op->imm & 15) : 1;
+  state.time += row.kind == Kind::Nop ? 1 + (op->imm & 15) : 1;
 }
 
 bool HazardChecker::is_pending(const State& state, const Load& load) {
-  return load.counter != Counter::None && load.number > state.counters.done(load.counter);
+  return load.counters != 0 && load.number > state.counters.done(load.counters);
 }
 
 void HazardChecker::check_load(const Use& use, const Load& load, bool write) {
   if (!is_pending(use.state, load)) return;
-  const bool in_order = load.counter == Counter::Vector || load.counter == Counter::Lds;
-  if (write && in_order && use.instruction.counter == load.counter) return;
-  const u64 later = in_order ? use.state.counters.issued(load.counter) - load.number : 0;
-  const u64 own = use.instruction.counter == load.counter ? 1 : 0;  // this instruction has been counted already
+  const bool in_order = ends_in_order(load.counters), is_same = use.instruction.counters == load.counters;
+  if (write && in_order && is_same) return;
+  const u64 later = in_order ? use.state.counters.issued(load.counters) - load.number : 0;
+  const u64 own = is_same ? 1 : 0;  // this instruction has been counted already
+  const std::string wait =
+      wait_text(use.instruction.decoded.row->generation, load.counters, later - std::min(later, own));
   report(use, load.pc,
-         text(write ? "overwritten" : "read", " before its load has been waited for: s_waitcnt ",
-              counter_name(load.counter), "(", later - std::min(later, own), ") is missing"));
+         text(write ? "overwritten" : "read", " before its load has been waited for: ", wait, " is missing"));
 }
 
 void HazardChecker::check_time(const Use& use, const Matrix& matrix, u32 needed, const char* what) {
@@ -171,8 +170,8 @@ void HazardChecker::note_c(const Use& use) {
 
 void HazardChecker::note_write(const Use& use) {
   State& state = use.state;
-  const Counter counter = use.instruction.counter;
-  const Load load = counter == Counter::None ? Load{} : Load{counter, state.counters.issued(counter), use.pc};
+  const Counters counters = use.instruction.counters;
+  const Load load = counters == 0 ? Load{} : Load{counters, state.counters.issued(counters), use.pc};
   if (!is_vector(use.location)) {
     for (u32 i = 0; i < use.location.dwords; ++i) state.scalars[(use.location.value + i) & 127] = load;
     return;
@@ -185,7 +184,7 @@ void HazardChecker::note_write(const Use& use) {
     vector.load = load;
     if (use.instruction.matrix)
       vector.written_by = {*use.instruction.matrix, first, use.location.dwords, state.time, use.pc};
-    if (use.instruction.is_vector_alu && !use.instruction.is_dot) vector.alu_time = state.time, vector.alu_pc = use.pc;
+    if (use.instruction.decoded.row->kind == Kind::VectorAlu) vector.alu_time = state.time, vector.alu_pc = use.pc;
   }
 }
 

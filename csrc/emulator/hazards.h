@@ -24,8 +24,8 @@ class HazardChecker : public Observer {
 
  private:
   struct Load {
-    Counter counter = Counter::None;
-    u64 number = 0;  ///< among those of its counter
+    Counters counters = 0;
+    u64 number = 0;  ///< in their queue
     u64 pc = 0;
   };
 
@@ -53,8 +53,8 @@ class HazardChecker : public Observer {
   struct Instruction {
     isa::Instruction decoded;
     std::optional<MatrixTiming> matrix;
-    Counter counter = Counter::None;
-    bool is_vector_alu = false, is_memory = false, is_dot = false;
+    Counters counters = 0;
+    bool is_memory = false;  ///< of lanes
   };
 
   /// One look at one register.

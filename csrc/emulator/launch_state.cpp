@@ -101,8 +101,6 @@ LaunchState::LaunchState(const Dispatch& given)
     throw ValueError(text("kernel '", kernel.metadata.name, "' is for waves of ", lanes == 32 ? 64 : 32,
                           " lanes, and the emulator runs ", processor, " code in waves of ", lanes));
   }
-  if (given.observer != nullptr && lanes == 32)
-    throw ValueError(text("statistics, traces and checks of launches are for gfx942, not for ", processor));
 }
 
 u64 LaunchState::hidden_value(ValueKind kind) const {

@@ -2,24 +2,9 @@
 
 namespace wave::emulator {
 
-namespace {
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-/// Products of large depth go through twice as fast as those of small depth or several blocks.
-u32 passes(std::string_view name, bool is_double) {
-  const bool is_fast = contains(name, "xf32") || contains(name, "smfmac") || contains(name, "x8_") ||
-                       contains(name, "x16_") || contains(name, "x32_");
-  if (contains(name, "_4x4x")) return is_double ? 4 : 2;
-  return (contains(name, "_16x16x") ? 8 : 16) / (is_fast ? 2 : 1);
-}
-
-}  // namespace
-
-std::optional<MatrixTiming> matrix_timing(std::string_view name) {
-  if (!name.starts_with("v_mfma") && !name.starts_with("v_smfmac")) return std::nullopt;
-  const bool is_double = name.ends_with("_f64"), is_single = name.ends_with("_f32");
-  return MatrixTiming{passes(name, is_double), !is_double && !is_single, is_double};
+std::optional<MatrixTiming> matrix_timing(const isa::Row& row) {
+  if (row.matrix.passes == 0) return std::nullopt;
+  return MatrixTiming{row.matrix.passes, (row.traits & isa::kXdl) != 0, row.matrix.d == isa::Element::F64};
 }
 
 u32 MatrixTiming::until_same_c(const MatrixTiming& reader) const {

@@ -3,15 +3,15 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
+#include "emulator/isa/isa.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
 
 struct MatrixTiming {
-  u32 passes;      ///< of four cycles each
-  bool is_xdl;     ///< all but those of f32 and f64
+  u32 passes;  ///< of four cycles each
+  bool is_xdl;
   bool is_double;  ///< f64
 
   /// Wait states until another matrix instruction may take the result as C: in the same registers, or in some of them.
@@ -26,8 +26,8 @@ struct MatrixTiming {
   u32 until_c_overwritten() const { return is_xdl ? passes - 1 : 0; }
 };
 
-/// nullopt where this is no matrix instruction.
-std::optional<MatrixTiming> matrix_timing(std::string_view base_name);
+/// nullopt where this is no matrix instruction, or the hardware waits by itself.
+std::optional<MatrixTiming> matrix_timing(const isa::Row& row);
 
 /// Wait states between a vector ALU instruction and a matrix instruction that reads its result.
 inline constexpr u32 kVectorToMatrix = 2;

@@ -9,18 +9,6 @@
 
 namespace wave::emulator {
 
-/// How a memory instruction accesses what for each lane.
-struct MemoryAccess {
-  enum class Direction { None, Load, Store, Atomic };
-  Direction direction = Direction::None;
-  u32 bytes = 0;      ///< at each address
-  u32 addresses = 1;  ///< 2 of ds_read2_b32 and its like
-  u32 unit = 1;       ///< of their offsets, in bytes
-};
-
-/// By the instruction's name. None where it moves nothing, or between lanes only.
-MemoryAccess memory_access(std::string_view base_name);
-
 class Profiler : public Observer {
  public:
   void before(const Wave& wave, const Op* op) override;
@@ -29,16 +17,16 @@ class Profiler : public Observer {
 
  private:
   struct Instruction {
-    const isa::Row* row = nullptr;
-    MemoryAccess access;
+    const isa::Row* row = nullptr;  ///< none: a fault follows
     u64 count = 0;
     u64 lanes = 0;
   };
 
   Instruction& look_up(const Wave& wave, const Op* op);
-  void count_lds_cycles(const Wave& wave, const Op* op, const MemoryAccess& access);
+  void count_lds_cycles(const Wave& wave, const Op* op, const isa::MemoryAccess& access);
 
   std::unordered_map<const Op*, Instruction> instructions_;
+  u32 wave_lanes_ = 0;
   u64 lds_cycles_ = 0;
   u64 lds_least_cycles_ = 0;
 };

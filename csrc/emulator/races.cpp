@@ -1,19 +1,27 @@
 #include "emulator/races.h"
 
-#include "emulator/profile.h"
+#include "base/error.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
 
+namespace {
+
+using Direction = isa::MemoryAccess::Direction;
+
+/// A barrier of the workgroup, as an assembler has it.
+const char* barrier_text(isa::Generation generation) {
+  return generation == isa::Generation::GFX12 ? "s_barrier_signal and s_barrier_wait" : "s_barrier";
+}
+
+}  // namespace
+
 const RaceChecker::Instruction& RaceChecker::look_up(const Wave& wave, const Op* op) {
   const auto [found, is_new] = instructions_.try_emplace(op);
   Instruction& instruction = found->second;
-  const isa::Row* row = is_new ? wave.group->launch().module.decode(wave.address(op)).row : nullptr;
-  if (row == nullptr) return instruction;
-  const auto direction = memory_access(isa::base_name(*row)).direction;
-  instruction.counter = counter_of(*row);
-  instruction.is_wait = std::string_view(row->mnemonic) == "s_waitcnt";
-  instruction.is_atomic = direction != MemoryAccess::Direction::Load && direction != MemoryAccess::Direction::Store;
+  if (!is_new) return instruction;
+  const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op));
+  if (decoded.row != nullptr) instruction = {decoded.row, counters_of(decoded)};
   return instruction;
 }
 
@@ -27,15 +35,15 @@ void RaceChecker::before(const Wave& wave, const Op* op) {
   wave_ = &wave;
   group_ = &groups_[wave.group];
   instruction_ = look_up(wave, op);
-  if (wave.mode.skip_vector() && (op->flags & kSkippable)) return;
+  if (instruction_.row == nullptr || (wave.mode.skip_vector() && (op->flags & kSkippable))) return;
   WaitCounters& counters = group_->waves[wave.index].now;
-  if (instruction_.is_wait) counters.wait(op->imm);
-  counters.issue(instruction_.counter);
+  counters.wait(*instruction_.row, op->imm);
+  counters.issue(instruction_.counters);
 }
 
 void RaceChecker::pass_barrier(const Wave& wave) {
   WaveState& state = groups_[wave.group].waves[wave.index];
-  if (wave.status == Status::Ended) state.now.wait(0);
+  if (wave.status == Status::Ended) state.now.finish();
   state.at_barrier = state.now;
 }
 
@@ -45,9 +53,10 @@ void RaceChecker::Accesses::add(const Access& access) {
 }
 
 RaceChecker::Access RaceChecker::current_access() const {
-  const u64 number = group_->waves[wave_->index].now.issued(instruction_.counter);
-  return {wave_->address(wave_->op), static_cast<u32>(number), instruction_.counter, static_cast<u8>(wave_->index),
-          instruction_.is_atomic};
+  const u64 number = group_->waves[wave_->index].now.issued(instruction_.counters);
+  const Direction direction = instruction_.row->memory.direction;  // None: a counter that the lanes share
+  return {wave_->address(wave_->op), static_cast<u32>(number), instruction_.counters, static_cast<u8>(wave_->index),
+          direction == Direction::Atomic || direction == Direction::None};
 }
 
 void RaceChecker::check(const Accesses& earlier, const Access& access, u64 address, const char* done,
@@ -55,11 +64,11 @@ void RaceChecker::check(const Accesses& earlier, const Access& access, u64 addre
   for (const Access& past : {earlier.last, earlier.other}) {
     if (past.pc == 0 || past.wave == access.wave || (past.is_atomic && access.is_atomic)) continue;
     const WaitCounters& at_barrier = group_->waves[past.wave].at_barrier;
-    if (past.number <= at_barrier.done(past.counter)) continue;
-    const bool has_barrier = past.number <= at_barrier.issued(past.counter);
-    const std::string missing =
-        has_barrier ? text("s_waitcnt ", counter_name(past.counter), "(0) is missing before the s_barrier between them")
-                    : "s_barrier is missing between them";
+    if (past.number <= at_barrier.done(past.counters)) continue;
+    const isa::Generation generation = instruction_.row->generation;
+    const bool has_barrier = past.number <= at_barrier.issued(past.counters);
+    const std::string wait = has_barrier ? wait_text(generation, past.counters, 0) + " is missing before the " : "";
+    const std::string missing = text(wait, barrier_text(generation), has_barrier ? "" : " is missing", " between them");
     findings_.add(*wave_, access.pc, past.pc,
                   text("byte ", address, " is ", done, " by wave ", access.wave, " after wave ", past.wave, " ",
                        done_before, " it: ", missing));
@@ -69,11 +78,11 @@ void RaceChecker::check(const Accesses& earlier, const Access& access, u64 addre
 /// What a wave loads straight into LDS is there when the load has been waited for.
 void RaceChecker::check_own(const Byte& byte, const Access& access, u64 address) {
   const Access& write = byte.writes.last;
-  if (write.pc == 0 || write.wave != access.wave || write.counter != Counter::Vector) return;
-  if (access.counter == Counter::Vector || write.number <= group_->waves[access.wave].now.done(write.counter)) return;
+  if (write.pc == 0 || write.wave != access.wave || write.counters != isa::kLoadCount) return;
+  if (access.counters == write.counters || write.number <= group_->waves[access.wave].now.done(write.counters)) return;
   findings_.add(*wave_, access.pc, write.pc,
                 text("byte ", address, " is accessed by wave ", access.wave, ", whose own load into LDS has not been",
-                     " waited for: s_waitcnt vmcnt(0) is missing"));
+                     " waited for: ", wait_text(instruction_.row->generation, write.counters, 0), " is missing"));
 }
 
 void RaceChecker::load_lds(AddressSpan span) {

@@ -11,7 +11,7 @@
 
 namespace wave::emulator {
 
-/// Atomics do not race with each other, nor do writes of the value that a byte has already. Only s_barrier orders waves
+/// Atomics do not race with each other, nor do writes of the value that a byte has already. Only barriers order waves
 /// here: not flags in memory that they poll.
 class RaceChecker : public Observer {
  public:
@@ -26,14 +26,14 @@ class RaceChecker : public Observer {
 
  private:
   struct Instruction {
-    Counter counter = Counter::None;
-    bool is_wait = false, is_atomic = false;
+    const isa::Row* row = nullptr;  ///< none: a fault follows
+    Counters counters = 0;
   };
 
   struct Access {
     u64 pc = 0;  ///< 0: there is none
     u32 number = 0;
-    Counter counter = Counter::None;  ///< that has the number
+    Counters counters = 0;  ///< of the queue that has the number
     u8 wave = 0;
     bool is_atomic = false;
   };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "emulator/isa/operand.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -39,12 +40,17 @@ std::string number(u32 dwords, Dword dword) {
   return digits;
 }
 
-/// "v1 = 0x00000007 in lane 0", or nothing where the operand is no register or no lane is enabled.
-std::string value(const Wave& wave, const Location& location) {
+/// "s4 = 0x00000007": consecutive scalar registers.
+std::string scalar_value(const Wave& wave, u32 first, u32 dwords) {
+  return text(scalar_name(first), " = ", number(dwords, [&](u32 i) { return wave.s[first + i]; }));
+}
+
+/// "v1 = 0x00000007 in lane 0", or nothing where the operand is no register, or null, or no lane is enabled.
+std::string value(const Wave& wave, isa::Generation generation, const Location& location) {
   if (location.place == Place::Scalar) {
-    if (location.value >= 128) return "";
-    return text(scalar_name(location.value), " = ",
-                number(location.dwords, [&](u32 i) { return wave.s[location.value + i]; }));
+    const isa::ScalarCodes codes = isa::scalar_codes(generation);
+    if (location.value >= 128 || location.value == codes.null) return "";
+    return scalar_value(wave, location.value == codes.m0 ? sreg::kM0 : location.value, location.dwords);
   }
   const bool is_agpr = location.place == Place::Agpr;
   if ((location.place != Place::Vgpr && !is_agpr) || wave.exec() == 0) return "";
@@ -76,7 +82,6 @@ void Tracer::before(const Wave& wave, const Op* op) {
   line_ = text("(", id[0], ", ", id[1], ", ", id[2], ") wave ", wave.index, "  ", module.describe(pc), "  ",
                module.disassemble(pc));
   instruction_ = module.decode(pc);
-  scc_ = wave.scc;
 }
 
 void Tracer::after(const Wave& wave, const Op*) {
@@ -85,10 +90,12 @@ void Tracer::after(const Wave& wave, const Op*) {
   const auto add = [&](const std::string& item) {
     if (!item.empty()) written += (written.empty() ? "  # " : ", ") + item;
   };
-  for (const isa::Operand& operand : std::span(instruction_.row->operands, instruction_.row->operand_count)) {
-    if (operand.written) add(value(wave, isa::locate(instruction_, operand)));
+  const isa::Row& row = *instruction_.row;
+  for (const isa::Operand& operand : std::span(row.operands, row.operand_count)) {
+    if (operand.written) add(value(wave, row.generation, isa::locate(instruction_, operand)));
   }
-  if (wave.scc != scc_) add(text("scc = ", int{wave.scc}));
+  if (row.traits & isa::kWritesExec) add(scalar_value(wave, sreg::kExec, wave.group->launch().lanes / 32));
+  if (row.traits & isa::kWritesScc) add(text("scc = ", int{wave.scc}));
   line_ += written;
   end_line();
 }

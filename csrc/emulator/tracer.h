@@ -36,7 +36,6 @@ class Tracer : public Observer {
   TraceFilter filter_;
   isa::Instruction instruction_;  ///< of the line
   std::string line_;              ///< without what was written, until that is known
-  bool scc_ = false;
 };
 
 }  // namespace wave::emulator

@@ -1,52 +1,115 @@
 #include "emulator/wait_counters.h"
 
 #include <algorithm>
-#include <string_view>
+#include <bit>
+
+#include "base/error.h"
+#include "emulator/isa/operand.h"
 
 namespace wave::emulator {
 
-Counter counter_of(const isa::Row& row) {
-  using isa::Format;
-  const std::string_view name = row.mnemonic;
-  switch (row.format) {
-    case Format::SMEM:
-      return Counter::Scalar;
-    case Format::DS:
-      return name == "ds_nop" ? Counter::None : Counter::Lds;
-    case Format::FLAT:
-      return Counter::Flat;
-    case Format::GLOBAL:
-    case Format::SCRATCH:
-    case Format::MUBUF:
-    case Format::MTBUF:
-      return name == "buffer_inv" || name.starts_with("buffer_wbinv") ? Counter::None : Counter::Vector;
+namespace {
+
+using isa::Generation;
+using isa::Kind;
+using isa::kLdsCount;
+using isa::kLoadCount;
+using isa::kScalarCount;
+using isa::kStoreCount;
+
+static_assert(kStoreCount == kLoadCount << 1 && kLdsCount == kLoadCount << 2 && kScalarCount == kLoadCount << 3);
+constexpr Counters kAll = kLoadCount | kStoreCount | kLdsCount | kScalarCount;
+
+/// What S_WAITCNT lets be outstanding, of vector memory and of LDS and scalar memory. GFX9: VM_CNT in bits 3:0 and
+/// 15:14, LGKM_CNT in bits 11:8. GFX11: VM_CNT in bits 15:10, LGKM_CNT in bits 9:4.
+struct PackedCounts {
+  u32 loads, others;
+};
+PackedCounts unpack(Generation generation, u32 immediate) {
+  if (generation == Generation::GFX9) return {(immediate & 15) | (immediate >> 14 & 3) << 4, immediate >> 8 & 15};
+  return {immediate >> 10 & 63, immediate >> 4 & 63};
+}
+
+std::string wait_text_gfx12(Counters counters, u64 outstanding) {
+  std::string name = "s_wait";
+  if (counters & kLoadCount) name += "_loadcnt";
+  if (counters & kStoreCount) name += "_storecnt";
+  if (counters & kLdsCount) name += "_dscnt";
+  if (counters & kScalarCount) name += "_kmcnt";
+  return text(name, " ", outstanding);
+}
+
+}  // namespace
+
+Counters counters_of(const isa::Instruction& instruction) {
+  if (isa::is_wait(instruction.row->kind)) return 0;
+  const Counters counters = instruction.row->traits & kAll;
+  constexpr Counters kEither = kLoadCount | kStoreCount;
+  if ((counters & kEither) != kEither) return counters;
+  return counters & ~(isa::returns_value(instruction) ? kStoreCount : kLoadCount);
+}
+
+bool ends_in_order(Counters counters) { return std::has_single_bit(counters) && counters != kScalarCount; }
+
+std::string wait_text(Generation generation, Counters counters, u64 outstanding) {
+  if (generation == Generation::GFX12) return wait_text_gfx12(counters, outstanding);
+  const std::string stores = counters & kStoreCount ? text("s_waitcnt_vscnt null, ", outstanding) : "";
+  const Counters others = counters & ~kStoreCount;
+  if (others == 0) return stores;
+  std::string wait = stores.empty() ? "s_waitcnt" : stores + " and s_waitcnt";
+  if (others & kLoadCount) wait += text(" vmcnt(", outstanding, ")");
+  if (others & (kLdsCount | kScalarCount)) wait += text(" lgkmcnt(", outstanding, ")");
+  return wait;
+}
+
+void WaitCounters::issue(Counters counters) {
+  if (counters != 0) ++queue(counters).issued;
+}
+
+u64 WaitCounters::done(Counters counters) const {
+  u64 done = issued(counters);
+  for (u32 i = 0; i < kCounters; ++i) {
+    if (counters & kLoadCount << i) done = std::min(done, queue(counters).done[i]);
+  }
+  return done;
+}
+
+/// Of a queue that ends in order all but the last ones are done then; of others nothing is known before the counter is
+/// zero.
+void WaitCounters::leave(Counters counter, u32 outstanding) {
+  const int index = std::countr_zero(counter / kLoadCount);
+  for (Counters counters = kLoadCount; counters <= kAll; counters += kLoadCount) {
+    if ((counters & counter) == 0) continue;
+    const u64 left = ends_in_order(counters) || outstanding == 0 ? outstanding : issued(counters);
+    u64& done = queue(counters).done[index];
+    done = std::max(done, issued(counters) - std::min<u64>(issued(counters), left));
+  }
+}
+
+void WaitCounters::wait(const isa::Row& row, u32 immediate) {
+  constexpr u32 kCount = 63;
+  switch (row.kind) {
+    case Kind::Wait:
+      for (u32 i = 0; i < kCounters; ++i) {
+        if (row.traits & kLoadCount << i) leave(kLoadCount << i, immediate & kCount);
+      }
+      return;
+    case Kind::WaitPair:
+      leave(row.traits & (kLoadCount | kStoreCount), immediate >> 8 & kCount);
+      return leave(kLdsCount, immediate & kCount);
+    case Kind::WaitPacked: {
+      const PackedCounts counts = unpack(row.generation, immediate);
+      leave(kLoadCount, counts.loads);
+      leave(kLdsCount, counts.others);
+      return leave(kScalarCount, counts.others);
+    }
     default:
-      return Counter::None;
+      return;
   }
 }
 
-const char* counter_name(Counter counter) {
-  constexpr const char* kNames[] = {"", "vmcnt", "lgkmcnt", "lgkmcnt", "vmcnt(0) lgkmcnt"};
-  return kNames[static_cast<int>(counter)];
-}
-
-/// VM_CNT in bits 3:0 and 15:14, LGKM_CNT in bits 11:8. At most so many are outstanding then; those that end in order
-/// are done but for the last ones.
-void WaitCounters::wait(u32 immediate) {
-  const u32 vector = (immediate & 15) | (immediate >> 14 & 3) << 4, lds = immediate >> 8 & 15;
-  const auto leave = [&](Counter counter, u64 outstanding) {
-    u64& done = done_[static_cast<int>(counter)];
-    done = std::max(done, issued(counter) - std::min(issued(counter), outstanding));
-  };
-  const u64 flats = issued(Counter::Flat);
-  leave(Counter::Vector, vector);
-  leave(Counter::Lds, lds);
-  if (vector == 0) flat_done_for_vector_ = flats;
-  if (lds == 0) {
-    flat_done_for_lds_ = flats;
-    leave(Counter::Scalar, 0);
-  }
-  done_[static_cast<int>(Counter::Flat)] = std::min(flat_done_for_vector_, flat_done_for_lds_);
+void WaitCounters::finish() {
+  for (u32 i = 0; i < kCounters; ++i) leave(kLoadCount << i, 0);
 }
 
 }  // namespace wave::emulator

@@ -1,34 +1,53 @@
-// What S_WAITCNT waits for: how many of a wave's memory instructions have been issued, and how many are surely done.
+// What waits wait for: how many of a wave's memory instructions have been issued, and how many are surely done.
 #pragma once
+
+#include <string>
 
 #include "emulator/isa/isa.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
 
-/// What is counted until it is done. Vector memory ends in order, and so does LDS; scalar loads and FLAT instructions
-/// end in any order.
-enum class Counter : u8 { None, Vector, Lds, Scalar, Flat };
+/// The counters that count an instruction until it is done, as bits of isa::Trait; 0 where none does. Instructions that
+/// the same counters count form a queue.
+using Counters = u32;
 
-Counter counter_of(const isa::Row& row);
-/// What S_WAITCNT calls it: "lgkmcnt". FLAT needs "vmcnt(0) lgkmcnt".
-const char* counter_name(Counter counter);
+Counters counters_of(const isa::Instruction& instruction);
+
+/// Whether a queue ends in order: vector loads, stores and LDS do. Scalar loads end in any order, and FLAT does since
+/// two counters count it.
+bool ends_in_order(Counters counters);
+
+/// The wait after which at most so many of a queue are outstanding, as an assembler has it: "s_waitcnt vmcnt(1)",
+/// "s_wait_loadcnt 1".
+std::string wait_text(isa::Generation generation, Counters counters, u64 outstanding);
 
 /// Of one wave.
 class WaitCounters {
  public:
-  void issue(Counter counter) { issued_[static_cast<int>(counter)] += counter != Counter::None; }
-  /// S_WAITCNT with this immediate.
-  void wait(u32 immediate);
+  void issue(Counters counters);
+  /// Carries out an instruction, with its SIMM16, where it is a wait.
+  void wait(const isa::Row& row, u32 immediate);
+  /// All that has been issued is done.
+  void finish();
 
-  /// The number of the last one, from 1 on.
-  u64 issued(Counter counter) const { return issued_[static_cast<int>(counter)]; }
+  /// The number of the last one of a queue, from 1 on.
+  u64 issued(Counters counters) const { return queue(counters).issued; }
   /// The number of the last one that is surely done, with all before it.
-  u64 done(Counter counter) const { return done_[static_cast<int>(counter)]; }
+  u64 done(Counters counters) const;
 
  private:
-  u64 issued_[5] = {}, done_[5] = {};
-  u64 flat_done_for_vector_ = 0, flat_done_for_lds_ = 0;
+  static constexpr u32 kCounters = 4;
+  struct Queue {
+    u64 issued = 0;
+    u64 done[kCounters] = {};  ///< for each counter that counts it
+  };
+
+  Queue& queue(Counters counters) { return queues_[counters / isa::kLoadCount]; }
+  const Queue& queue(Counters counters) const { return queues_[counters / isa::kLoadCount]; }
+  void leave(Counters counter, u32 outstanding);
+
+  Queue queues_[1 << kCounters];  ///< by the counters
 };
 
 }  // namespace wave::emulator

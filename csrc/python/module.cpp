@@ -103,6 +103,7 @@ py::dict emulator_statistics() {
   result["vector_instructions"] = profile.vector_instructions;
   result["lanes"] = profile.lanes;
   result["lds_cycles"] = profile.lds_cycles;
+  result["wave_lanes"] = profile.wave_lanes;
   result["lds_conflict_cycles"] = profile.lds_conflict_cycles;
   result["matrix_operations"] = profile.matrix_operations;
   return result;

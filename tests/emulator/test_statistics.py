@@ -1,4 +1,4 @@
-"""WAVE_RUNTIME_STATS: what LDS takes for single instructions."""
+"""WAVE_RUNTIME_STATS: what LDS takes, and how many bytes move, for single instructions."""
 
 from __future__ import annotations
 
@@ -41,3 +41,33 @@ def test_addresses_by_lane_have_no_conflicts(monkeypatch: pytest.MonkeyPatch) ->
     state.m0[:] = 64
     words = encode(BY_NAME["ds_read_addtid_b32"], VDST=20)
     assert (lds_cycles(words, state) - lds_cycles([], state)).tolist() == [2, 0]
+
+
+def moved(words: list[int], state: State) -> dict[str, int]:
+    """The bytes that an instruction moves, beside what the kernel around it does."""
+    counts = []
+    for each in (words, []):
+        run(each, state)
+        counts.append(_C.emulator_statistics()["bytes"])
+    return {name: more for name, count in counts[0].items() if (more := count - counts[1].get(name, 0))}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "expected"),
+    [
+        ("ds_read_b96", {"VDST": 20}, {"LDS loaded": 64 * 12}),
+        ("ds_read_u8_d16_hi", {"VDST": 20}, {"LDS loaded": 64}),
+        ("ds_read2st64_b64", {"VDST": 20}, {"LDS loaded": 64 * 16}),
+        ("ds_write2_b32", {"DATA0": 20, "DATA1": 21}, {"LDS stored": 64 * 8}),
+        ("ds_write_b8_d16_hi", {"DATA0": 20}, {"LDS stored": 64}),
+        ("ds_pk_add_f16", {"DATA0": 20}, {"LDS atomic": 64 * 4}),
+        ("ds_wrxchg2_rtn_b64", {"VDST": 24, "DATA0": 20, "DATA1": 22}, {"LDS atomic": 64 * 16}),
+        ("ds_condxchg32_rtn_b64", {"VDST": 24, "DATA0": 20}, {"LDS atomic": 64 * 8}),
+        ("ds_swizzle_b32", {"VDST": 20}, {}),
+    ],
+)
+def test_bytes_of_lds(
+    name: str, fields: dict[str, int], expected: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_STATS", "1")
+    assert moved(encode(BY_NAME[name], ADDR=8, **fields), State(1)) == expected
