@@ -62,6 +62,8 @@ size_t Variable::choice(std::initializer_list<std::string_view> words, size_t ot
   refuse(list, *words.begin());
 }
 
+const Variable& at_load(const char* name) { return *new Variable(environment_variable(name)); }
+
 Variable environment_variable(const char* name) {
   const char* const value = std::getenv(name);
   return {name, value == nullptr ? "" : value};

@@ -32,6 +32,10 @@ struct Variable {
 
 Variable environment_variable(const char* name);
 
+/// For initializers of namespaces: the variable as it was when the library was loaded, never destroyed. Launches, which
+/// are the first to ask for what is read once, run beside threads that change the environment.
+const Variable& at_load(const char* name);
+
 /// All of the product's own variables, copied in one pass: for who looks at many at once.
 class EnvironmentVariables {
  public:

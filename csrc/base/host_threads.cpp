@@ -12,11 +12,11 @@ namespace wave {
 
 namespace {
 
+const Variable& variable = at_load("WAVE_RUNTIME_EMULATOR_THREADS");
 Lazy<int>& known_count = *new Lazy<int>();
 
 int thread_count() {
   constexpr uint64_t kMost = 1024;
-  const Variable variable = environment_variable("WAVE_RUNTIME_EMULATOR_THREADS");
   return static_cast<int>(variable.integer(std::thread::hardware_concurrency(), 1, kMost));
 }
 

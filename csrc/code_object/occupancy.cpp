@@ -71,26 +71,31 @@ Limit smallest(const ProcessorLimits& limits, const Unit& unit, const Target& ta
 
 Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint64_t lds_bytes) {
   const ProcessorLimits* limits = find_processor_limits(target.processor);
-  if (limits == nullptr || !kernel.descriptor)
-    throw ValueError(text("the limits of ", target.processor, " are not known"));
+  if (limits == nullptr) throw ValueError(text("the limits of ", target.processor, " are not known"));
+  return occupancy(*limits, target, kernel, workgroup_size, lds_bytes);
+}
+
+Occupancy occupancy(const ProcessorLimits& limits, const Target& target, const KernelInfo& kernel,
+                    uint32_t workgroup_size, uint64_t lds_bytes) {
+  if (!kernel.descriptor) throw ValueError(text("kernel ", kernel.metadata.name, " has no kernel descriptor"));
   const auto refuse = [&](const std::string& reason) {
     throw ValueError(text("kernel ", kernel.metadata.name, " on ", target.processor, ": ", reason));
   };
   if (workgroup_size == 0 || workgroup_size > kMaxWorkgroupSize) {
     refuse(text("workgroups have 1 to ", kMaxWorkgroupSize, " work-items, not ", workgroup_size));
   }
-  if (lds_bytes > limits->lds_bytes) {
-    refuse(text(lds_bytes, " bytes of LDS are more than the ", limits->lds_bytes, " that a workgroup may have"));
+  if (lds_bytes > limits.lds_bytes) {
+    refuse(text(lds_bytes, " bytes of LDS are more than the ", limits.lds_bytes, " that a workgroup may have"));
   }
-  const Unit unit = unit_for(*limits, *kernel.descriptor);
+  const Unit unit = unit_for(limits, *kernel.descriptor);
   const uint64_t waves = ceil_divide(workgroup_size, unit.wavefront_size);
-  const Limit limit = smallest(*limits, unit, target, *kernel.descriptor, waves, lds_bytes);
+  const Limit limit = smallest(limits, unit, target, *kernel.descriptor, waves, lds_bytes);
   if (limit.workgroups == 0) {
     refuse(text("a workgroup of ", workgroup_size, " work-items (", waves, " waves) does not fit: too many ",
                 limit.resource));
   }
   return Occupancy{.waves_per_simd = static_cast<uint32_t>(ceil_divide(limit.workgroups * waves, unit.simds)),
-                   .max_waves_per_simd = limits->waves_per_simd,
+                   .max_waves_per_simd = limits.waves_per_simd,
                    .workgroups_per_unit = static_cast<uint32_t>(limit.workgroups),
                    .limited_by = limit.resource};
 }

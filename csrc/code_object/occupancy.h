@@ -19,5 +19,8 @@ struct Occupancy {
 /// those that the kernel descriptor allocates. Throws ValueError where the processor's limits are not known or one
 /// workgroup does not fit. Scratch memory is not counted.
 Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint64_t lds_bytes);
+/// On a processor of these limits, which runs code for the target.
+Occupancy occupancy(const ProcessorLimits& limits, const Target& target, const KernelInfo& kernel,
+                    uint32_t workgroup_size, uint64_t lds_bytes);
 
 }  // namespace wave

@@ -24,16 +24,18 @@ u32 status_register(const Wave& wave) {
 }
 
 // Where a wave runs on the device that this stands in for: workgroups go to the dies (XCC) in turn, and there to the
-// shader engines and their compute units; the waves of one to the four SIMDs.
-constexpr u32 kXccs = 8, kEngines = 4, kComputeUnits = 10, kSimds = 4;
+// shader engines and their compute units; the waves of one to the SIMDs.
+const ProcessorTraits& processor(const Wave& wave) { return wave.group->launch().module.processor(); }
 
-u32 xcc_id(const Wave& wave) { return static_cast<u32>(wave.group->number() % kXccs); }
+u32 xcc_id(const Wave& wave) { return static_cast<u32>(wave.group->number() % processor(wave).dies); }
 
 u32 hw_id(const Wave& wave) {
-  const u64 within_die = wave.group->number() / kXccs;
-  const u32 engine = static_cast<u32>(within_die % kEngines);
-  const u32 compute_unit = static_cast<u32>(within_die / kEngines % kComputeUnits);
-  return wave.index / kSimds % 16 | wave.index % kSimds << 4 | compute_unit << 8 | engine << 13;
+  const ProcessorTraits& traits = processor(wave);
+  const u64 within_die = wave.group->number() / traits.dies;
+  const u32 engine = static_cast<u32>(within_die % traits.engines);
+  const u32 compute_unit = static_cast<u32>(within_die / traits.engines % traits.units_per_engine);
+  const u32 simds = traits.limits.simds;
+  return wave.index / simds % 16 | wave.index % simds << 4 | compute_unit << 8 | engine << 13;
 }
 
 /// The upper 16 bits of the addresses of scratch and LDS.

@@ -62,7 +62,7 @@ u64 entry_address(const Module& module, const KernelInfo& kernel) {
 
 /// A workgroup that is too large for the device's registers runs all the same, one on each compute unit.
 u64 most_under_way(const Module& module, const KernelInfo& kernel, u32 work_items, u32 lds_bytes) {
-  const u64 resident = resident_workgroups(module.code().target(), kernel, work_items, lds_bytes);
+  const u64 resident = resident_workgroups(module, kernel, work_items, lds_bytes);
   return resident != 0 ? resident : module.processor().compute_units;
 }
 

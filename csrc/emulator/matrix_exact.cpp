@@ -73,12 +73,13 @@ std::optional<f32> overflow(const Factor* a, const Factor* b, int count, f32 c) 
   return std::nullopt;
 }
 
+const Variable& variable = at_load("WAVE_RUNTIME_MFMA");
 Lazy<bool>& is_exact = *new Lazy<bool>();
 
 }  // namespace
 
 bool sums_matrices_exactly() {
-  return is_exact.get([] { return environment_variable("WAVE_RUNTIME_MFMA").choice({"fast", "exact"}, 0) == 1; });
+  return is_exact.get([] { return variable.choice({"fast", "exact"}, 0) == 1; });
 }
 
 f32 add_exactly(const ExactSums& sums, const f32* a, const f32* b, int count, f32 c) {

@@ -22,9 +22,7 @@ constexpr u64 kMaxFunction = u64{256} << 10;
 
 const ProcessorTraits& traits_for(const Target& target) {
   if (const ProcessorTraits* traits = find_processor_for(target)) return *traits;
-  std::string known;
-  for (const ProcessorTraits& traits : all_processors()) known += text(known.empty() ? "" : ", ", traits.name);
-  throw ValueError(text("the emulator runs code for ", known, ", not for ", target.id(),
+  throw ValueError(text("the emulator runs code for ", emulated_code(), ", not for ", target.id(),
                         ": move the tensors to a device of that kind, or build the kernel for gfx942"));
 }
 
@@ -33,7 +31,7 @@ const ProcessorTraits& traits_for(const Target& target) {
 Module::Module(std::shared_ptr<const CodeObject> code)
     : code_(std::move(code)),
       processor_(traits_for(code_->target())),
-      instruction_set_(isa::InstructionSet::find(processor_.name)) {
+      instruction_set_(isa::InstructionSet::find(processor_.code)) {
   load_segments();
   relocate();
   find_functions();

@@ -1,47 +1,72 @@
 #include "emulator/processor.h"
 
+#include <algorithm>
+#include <atomic>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/fork_safe.h"
+
 namespace wave::emulator {
 
 namespace {
 
-// MI300X, RX 7900 XTX, RX 9070 XT. Scratch is what COMPUTE_TMPRING_SIZE.WAVESIZE can say for a wave (LLVM's
-// GCNSubtarget, getMaxWaveScratchSize).
-constexpr ProcessorTraits kProcessors[] = {
-    {.name = "gfx942",
-     .lanes = 64,
-     .compute_units = 304,
-     .max_scratch = 1024 * ((1 << 13) - 1) / 64,
-     .flat_scratch_in_sgprs = true,
-     .ids_in_ttmp = false,
-     .has_ieee_mode = true,
-     .keeps_other_half = false},
-    {.name = "gfx1100",
-     .lanes = 32,
-     .compute_units = 96,
-     .max_scratch = 256 * ((1 << 15) - 1) / 32,
-     .flat_scratch_in_sgprs = false,
-     .ids_in_ttmp = false,
-     .has_ieee_mode = true,
-     .keeps_other_half = true},
-    {.name = "gfx1201",
-     .lanes = 32,
-     .compute_units = 64,
-     .max_scratch = 256 * ((1 << 18) - 1) / 32,
-     .flat_scratch_in_sgprs = false,
-     .ids_in_ttmp = true,
-     .has_ieee_mode = false,
-     .keeps_other_half = true},
-};
+constexpr std::string_view kDefault = "gfx942";
+
+constinit std::atomic<const ProcessorRegistration*> last = nullptr;
+
+const Variable& chosen = at_load("WAVE_RUNTIME_EMULATOR_PROCESSOR");
+Lazy<const ProcessorTraits*>& device = *new Lazy<const ProcessorTraits*>();
 
 }  // namespace
 
+ProcessorRegistration::ProcessorRegistration(const ProcessorTraits& traits) : traits_(traits), next_(last.load()) {
+  while (!last.compare_exchange_weak(next_, this)) {
+  }
+}
+
+std::vector<const ProcessorTraits*> ProcessorRegistration::all() {
+  std::vector<const ProcessorTraits*> all;
+  for (const ProcessorRegistration* known = last; known != nullptr; known = known->next_) {
+    all.push_back(&known->traits_);
+  }
+  std::ranges::sort(all, {}, [](const ProcessorTraits* traits) { return std::string_view(traits->name); });
+  return all;
+}
+
+const ProcessorTraits& device_processor() {
+  return *device.get([] {
+    const std::string_view wanted = chosen.is_set() ? std::string_view(chosen.text) : kDefault;
+    std::string known;
+    for (const ProcessorTraits* traits : ProcessorRegistration::all()) {
+      if (traits->name == wanted) return traits;
+      known += text(known.empty() ? "" : " or ", traits->name);
+    }
+    chosen.refuse(known, kDefault);
+  });
+}
+
+std::vector<const ProcessorTraits*> all_processors() {
+  const ProcessorTraits& first = device_processor();
+  std::vector<const ProcessorTraits*> all = {&first};
+  for (const ProcessorTraits* traits : ProcessorRegistration::all()) {
+    const std::string_view code = traits->code;
+    if (code == traits->name && code != first.code) all.push_back(traits);
+  }
+  return all;
+}
+
 const ProcessorTraits* find_processor_for(const Target& code) {
-  for (const ProcessorTraits& processor : kProcessors) {
-    if (code.runs_on(Target::parse(processor.name))) return &processor;
+  for (const ProcessorTraits* traits : all_processors()) {
+    if (code.runs_on(Target::parse(traits->code))) return traits;
   }
   return nullptr;
 }
 
-std::span<const ProcessorTraits> all_processors() { return kProcessors; }
+std::string emulated_code() {
+  std::string all;
+  for (const ProcessorTraits* traits : all_processors()) all += text(all.empty() ? "" : ", ", traits->code);
+  return all;
+}
 
 }  // namespace wave::emulator

@@ -1,33 +1,73 @@
-// The processors that the emulator runs, and the figures in which they differ beyond their instructions.
+// The processors that the emulator runs, and what it must know of each beyond its instructions. A processor is a
+// registration in one of the files processor_*.cpp, or in another one, which nothing else has to name.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "code_object/target.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
 
-/// What the core must know of a processor. Register rows have kLanes lanes for all of them: a wave of 32 lanes leaves
-/// the upper half disabled. Numbers of registers are in the kernel descriptor, limits of LDS and residency in
-/// ProcessorLimits, operand codes in isa::ScalarCodes.
+/// A processor, and the device that has it. Register rows have kLanes lanes for all of them: a wave of 32 lanes leaves
+/// the upper half disabled. Numbers of registers are in the kernel descriptor, operand codes in isa::ScalarCodes.
 struct ProcessorTraits {
-  const char* name;
-  u32 lanes;          ///< of a wave: 64, or 32, where masks of lanes are single registers
-  u32 compute_units;  ///< of the device that it stands in for; bounds how many workgroups are under way at once
-  u32 max_scratch;    ///< bytes that a lane can have
-  bool flat_scratch_in_sgprs;  ///< s[102:103] begin as FLAT_SCRATCH
-  bool ids_in_ttmp;            ///< workgroup ids come in TTMP9 (x) and TTMP7 (y and z), not behind the user SGPRs
-  bool has_ieee_mode;          ///< MODE has IEEE and DX10_CLAMP; else clamping makes 0 of NaN, and minima ignore NaN
-  bool keeps_other_half;       ///< results of 16 bits keep the other half of their register, others clear it
+  const char* name;    ///< by which WAVE_RUNTIME_EMULATOR_PROCESSOR chooses it
+  const char* code;    ///< the processor whose instructions it has and whose code it runs: its own name, or "gfx942" of
+                       ///< one that is like gfx942 but for some figures
+  const char* device;  ///< "AMD Instinct MI300X"
+  const char* settings;          ///< of that device's target features: ":sramecc+:xnack-"
+  ProcessorLimits limits;        ///< of a compute unit
+  u32 lanes;                     ///< of a wave: 64, or 32, where masks of lanes are single registers
+  u32 compute_units;             ///< of the device; bounds how many workgroups are under way at once
+  u32 units_per_multiprocessor;  ///< compute units of what HIP counts as one: 2 of a workgroup processor (RDNA)
+  u32 dies;                      ///< to which workgroups go in turn (XCC)
+  u32 engines;                   ///< shader engines of a die
+  u32 units_per_engine;          ///< compute units
+  u32 clock;                     ///< kHz, at the most
+  u32 max_scratch;               ///< bytes that a lane can have
+  bool flat_scratch_in_sgprs;    ///< s[102:103] begin as FLAT_SCRATCH
+  bool ids_in_ttmp;              ///< workgroup ids come in TTMP9 (x) and TTMP7 (y and z), not behind the user SGPRs
+  bool has_ieee_mode;            ///< MODE has IEEE and DX10_CLAMP; else clamping makes 0 of NaN, and minima ignore NaN
+  bool keeps_other_half;         ///< results of 16 bits keep the other half of their register, others clear it
+
+  /// What a device with it is: "gfx942:sramecc+:xnack-".
+  Target target() const { return Target::parse(std::string(code) + settings); }
+  /// As many as a device of HIP says it has.
+  u32 multiprocessors() const { return compute_units / units_per_multiprocessor; }
 };
 
-/// The processor that runs code for a target: the target's own, or one that a generic target covers; nullptr where the
-/// emulator does not run such code.
+/// Those of gfx942, gfx1100 and gfx1201. A processor of the same family has them but for some figures.
+ProcessorTraits cdna3();
+ProcessorTraits rdna3();
+ProcessorTraits rdna4();
+
+/// Makes a processor known, from the constructors of the library that has it: of static storage.
+class ProcessorRegistration {
+ public:
+  explicit ProcessorRegistration(const ProcessorTraits& traits);
+  /// All that were registered, by name.
+  static std::vector<const ProcessorTraits*> all();
+
+ private:
+  const ProcessorTraits traits_;
+  const ProcessorRegistration* next_;
+};
+
+/// The processor of the emulated device: that which WAVE_RUNTIME_EMULATOR_PROCESSOR names (read once), else gfx942.
+/// Throws ValueError where there is none of the name.
+const ProcessorTraits& device_processor();
+
+/// The processors whose code the emulator runs: the device's, then those of other code, by name. Of the processors that
+/// run another's code there is none but the device's.
+std::vector<const ProcessorTraits*> all_processors();
+
+/// The first of them that runs code for a target: the target's own, or one that a generic target covers; nullptr where
+/// the emulator does not run such code.
 const ProcessorTraits* find_processor_for(const Target& code);
 
-/// All of them, the one that code is usually built for first.
-std::span<const ProcessorTraits> all_processors();
+/// "gfx942, gfx1100": whose code the emulator runs, for messages.
+std::string emulated_code();
 
 }  // namespace wave::emulator

@@ -52,13 +52,24 @@ struct Addresses {
     return result;
   }
 
-  /// Whether all lanes are enabled, and of each sixteen every lane accesses the `size` bytes behind those of the lane
-  /// before it: how work-items of a row of a tile, or of a whole wave, do.
+  /// How many lanes, all of a wave, are enabled where of each sixteen every lane accesses the `size` bytes behind those
+  /// of the lane before it: how work-items of a row of a tile, or of a whole wave, do. Else 0.
+  u32 contiguous_lanes(u32 size) const {
+    if (lane[kContiguous - 1] - lane[0] != size * (kContiguous - 1)) return 0;  // most that are not differ here
+    if (enabled->lane[kLanes - 1] != 0) return are_contiguous<kLanes>(size) ? kLanes : 0;
+    return are_contiguous<kLanes / 2>(size) ? kLanes / 2 : 0;
+  }
+
+ private:
+  // Written out for vectors: compilers transpose the loop.
+  typedef Address Chunk __attribute__((vector_size(64)));
+
+  /// Of the first kCount lanes, which are all that are enabled.
+  template <u32 kCount>
   bool are_contiguous(u32 size) const {
-    if (lane[kContiguous - 1] - lane[0] != size * (kContiguous - 1)) return false;  // most that are not differ here
     constexpr u32 kAtOnce = sizeof(Chunk) / sizeof(Address);
     Chunk differences{};
-    for (u32 i = 0; i < kLanes; i += kAtOnce) {
+    for (u32 i = 0; i < kCount; i += kAtOnce) {
       Chunk addresses, steps;
       std::memcpy(&addresses, &lane[i], sizeof(Chunk));
       for (u32 k = 0; k < kAtOnce; ++k) steps[k] = size * ((i + k) % kContiguous);
@@ -66,14 +77,11 @@ struct Addresses {
     }
     Address any = 0;
     for (u32 k = 0; k < kAtOnce; ++k) any |= differences[k];
-    u32 all_enabled = ~0u;
-    for (int i = 0; i < kLanes; ++i) all_enabled &= enabled->lane[i];
-    return any == 0 && all_enabled == ~0u;
+    u32 all_enabled = ~0u, others_enabled = 0;
+    for (u32 i = 0; i < kCount; ++i) all_enabled &= enabled->lane[i];
+    for (u32 i = kCount; i < kLanes; ++i) others_enabled |= enabled->lane[i];
+    return any == 0 && all_enabled == ~0u && others_enabled == 0;
   }
-
- private:
-  // Written out for vectors: compilers transpose the loop.
-  typedef Address Chunk __attribute__((vector_size(64)));
 };
 
 /// The memory of the launch: what the address spaces beyond LDS and scratch end in.
@@ -197,8 +205,8 @@ inline T opaque(T value) {
 template <class Space, class T, int kCount>
 inline void load_covered(const Wave& wave, const Addresses<typename Space::Address>& addresses, Row (&rows)[kCount]) {
   if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
-    if (addresses.are_contiguous(sizeof(T))) {
-      for (u32 i = 0; i < kLanes; i += kContiguous) {
+    if (const u32 lanes = addresses.contiguous_lanes(sizeof(T)); lanes != 0) {
+      for (u32 i = 0; i < lanes; i += kContiguous) {
         std::memcpy(&rows[0].lane[i], Space::host(wave, addresses.lane[i]), sizeof(T) * kContiguous);
       }
       return;
@@ -248,8 +256,8 @@ template <class Space, class T, int kCount, Part kPart>
 inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, const Row* rows) {
   const bool covered = Space::covers(wave, addresses, sizeof(T) * kCount, true);
   if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
-    if (covered && addresses.are_contiguous(sizeof(T))) {
-      for (u32 i = 0; i < kLanes; i += kContiguous) {
+    if (const u32 lanes = covered ? addresses.contiguous_lanes(sizeof(T)) : 0; lanes != 0) {
+      for (u32 i = 0; i < lanes; i += kContiguous) {
         std::memcpy(Space::host(wave, addresses.lane[i]), &rows[0].lane[i], sizeof(T) * kContiguous);
       }
       return;

@@ -12,7 +12,6 @@ namespace wave::hip {
 
 namespace {
 
-constexpr char kName[] = "Wave Runtime emulator (gfx942)";
 constexpr int kVersion = 60443482;  // the interface is that of ROCm 6.4
 constexpr size_t kPropertiesSize = 1472, kOldPropertiesSize = 792;
 
@@ -24,8 +23,16 @@ struct Property {
   size_t value;
 };
 
+/// Of a multiprocessor.
+size_t work_items_at_once(const emulator::ProcessorTraits& processor) {
+  const ProcessorLimits& limits = processor.limits;
+  return size_t{limits.waves_per_simd} * limits.simds * processor.units_per_multiprocessor * processor.lanes;
+}
+
 /// Never destroyed: calls may come from static destructors.
 const std::vector<Property>& properties() {
+  const emulator::ProcessorTraits& processor = emulator::device_processor();
+  const wave::Processor& target = *find_processor(processor.code);
   static const auto& table = *new std::vector<Property>{
 #define PROPERTY(type, name, offset, old_offset, attribute, value) {sizeof(type), offset, old_offset, attribute, value},
 #include "hip_emulator/properties.inc"
@@ -34,9 +41,12 @@ const std::vector<Property>& properties() {
   return table;
 }
 
-void copy_text(char* to, const char* text, size_t size) {
+/// "Wave Runtime emulator (gfx942)".
+std::string device_name() { return text("Wave Runtime emulator (", emulator::device_processor().name, ")"); }
+
+void copy_text(char* to, const std::string& text, size_t size) {
   std::memset(to, 0, size);
-  std::strncpy(to, text, size - 1);
+  std::strncpy(to, text.c_str(), size - 1);
 }
 
 void fill_properties(void* to, Device device, size_t size, size_t Property::* offset, size_t arch_offset) {
@@ -44,8 +54,8 @@ void fill_properties(void* to, Device device, size_t size, size_t Property::* of
   runtime().device(device);
   char* const begin = static_cast<char*>(to);
   std::memset(begin, 0, size);
-  copy_text(begin, kName, DeviceProperties::kNameSize);
-  copy_text(begin + arch_offset, kDeviceTarget, DeviceProperties::kNameSize);
+  copy_text(begin, device_name(), DeviceProperties::kNameSize);
+  copy_text(begin + arch_offset, emulator::device_processor().target().id(), DeviceProperties::kNameSize);
   for (const Property& property : properties()) {
     std::memcpy(begin + property.*offset, &property.value, property.size);
   }
@@ -102,7 +112,7 @@ Error hipDeviceGetName(char* name, int size, Device device) {
   return call(__func__, [&] {
     require(name != nullptr && size > 0);
     runtime().device(device);
-    copy_text(name, kName, static_cast<size_t>(size));
+    copy_text(name, device_name(), static_cast<size_t>(size));
   });
 }
 
@@ -118,8 +128,9 @@ Error hipDeviceComputeCapability(int* major, int* minor, Device device) {
   return call(__func__, [&] {
     require(major != nullptr && minor != nullptr);
     runtime().device(device);
-    *major = 9;
-    *minor = 4;
+    const wave::Processor& target = *find_processor(emulator::device_processor().code);
+    *major = target.major;
+    *minor = target.minor;
   });
 }
 

@@ -63,7 +63,7 @@ LaunchRequest with_attributes(LaunchRequest request, const LaunchConfig& config)
     if (attribute.id == kAttributeCooperative) request.cooperative = attribute.value.cooperative != 0;
     if (attribute.id != kAttributeClusterDimension) continue;
     const auto& [x, y, z] = attribute.value.cluster;
-    require(x <= 1 && y <= 1 && z <= 1, hipErrorNotSupported, "gfx942 has no workgroup clusters");
+    require(x <= 1 && y <= 1 && z <= 1, hipErrorNotSupported, "the device has no workgroup clusters");
   }
   return request;
 }
@@ -142,13 +142,13 @@ Error hipFuncGetAttribute(int* value, FunctionAttribute attribute, Function func
 Error hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function function, int block_size,
                                                          size_t shared_memory) {
   return call(__func__, [&] {
-    require(blocks != nullptr && block_size > 0 && block_size <= 1024 && shared_memory <= 64 * 1024);
+    require(blocks != nullptr && block_size > 0 && block_size <= 1024);
+    require(shared_memory <= emulator::device_processor().limits.lds_bytes);
     const auto found = runtime().functions.find(function);
     const KernelInfo& kernel = *found->kernel;
     const uint64_t lds = uint64_t{kernel.metadata.group_segment_fixed_size} + shared_memory;
-    const Target& target = found->module->emulated.code().target();
     const auto items = static_cast<uint32_t>(block_size);
-    *blocks = static_cast<int>(emulator::workgroups_per_unit(target, kernel, items, lds));
+    *blocks = static_cast<int>(emulator::workgroups_per_unit(found->module->emulated, kernel, items, lds));
   });
 }
 

@@ -136,15 +136,16 @@ LaunchRequest in_workgroups(LaunchRequest request) {
 uint64_t resident_workgroups(const LaunchRequest& request, const LoadedModule& module, const KernelInfo& kernel) {
   const auto items = static_cast<uint32_t>(request.block[0] * request.block[1] * request.block[2]);
   const uint64_t lds = uint64_t{kernel.metadata.group_segment_fixed_size} + request.shared_memory;
-  return emulator::resident_workgroups(module.emulated.code().target(), kernel, items, lds);
+  return emulator::resident_workgroups(module.emulated, kernel, items, lds);
 }
 
 void check(const LaunchRequest& request, const KernelFunction& function) {
   const KernelInfo& kernel = *function.kernel;
   check_geometry(request, kernel.metadata);
-  constexpr uint64_t kLds = 64 * 1024;
-  if (!AddressSpan(0, kLds).contains({kernel.metadata.group_segment_fixed_size, request.shared_memory})) {
-    throw Failure(hipErrorInvalidValue, text("kernel '", kernel.metadata.name, "': more than 64 KiB of LDS"));
+  const uint32_t lds = emulator::device_processor().limits.lds_bytes;
+  if (!AddressSpan(0, lds).contains({kernel.metadata.group_segment_fixed_size, request.shared_memory})) {
+    throw Failure(hipErrorInvalidValue,
+                  text("kernel '", kernel.metadata.name, "': more than ", lds / 1024, " KiB of LDS"));
   }
   if (request.cooperative && product(request.grid) > resident_workgroups(request, *function.module, kernel)) {
     throw Failure(hipErrorCooperativeLaunchTooLarge);

@@ -8,12 +8,11 @@
 #include "code_object/file_kind.h"
 #include "code_object/offload_bundle.h"
 #include "emulator/process_memory.h"
+#include "emulator/processor.h"
 #include "hip_emulator/device_memory.h"
 #include "hip_emulator/errors.h"
 
 namespace wave::hip_emulator {
-
-const char kDeviceTarget[] = "gfx942:sramecc+:xnack-";
 
 namespace {
 
@@ -70,7 +69,7 @@ std::span<const uint8_t> image_bytes(const void* image) {
 
 std::shared_ptr<LoadedModule> load_module(std::span<const uint8_t> image, int device) {
   try {
-    return std::make_shared<LoadedModule>(CodeObject::parse(image, Target::parse(kDeviceTarget)), device);
+    return std::make_shared<LoadedModule>(CodeObject::parse(image, emulator::device_processor().target()), device);
   } catch (const FormatError& error) {
     throw Failure(hipErrorInvalidImage, error.what());
   } catch (const ValueError& error) {

@@ -40,7 +40,4 @@ std::span<const uint8_t> image_bytes(const void* image);
 /// Loads an image for a device. Throws Failure.
 std::shared_ptr<LoadedModule> load_module(std::span<const uint8_t> image, int device);
 
-/// "gfx942:sramecc+:xnack-": what the devices are.
-extern const char kDeviceTarget[];
-
 }  // namespace wave::hip_emulator

@@ -12,6 +12,7 @@ namespace wave::hip_emulator {
 
 namespace {
 
+const Variable& device_count = at_load("WAVE_RUNTIME_EMULATOR_DEVICES");
 std::atomic<Runtime*> started{nullptr};
 std::atomic<bool> ending{false};
 std::atomic<bool> forked{false};
@@ -50,7 +51,7 @@ __attribute__((destructor)) void stop() {
 
 Runtime::Runtime() {
   constexpr uint64_t kMost = 64;
-  const uint64_t count = environment_variable("WAVE_RUNTIME_EMULATOR_DEVICES").integer(1, 1, kMost);
+  const uint64_t count = device_count.integer(1, 1, kMost);
   while (devices.size() < count) devices.push_back(std::make_unique<Device>(static_cast<int>(devices.size())));
 }
 

@@ -11,8 +11,7 @@ namespace wave {
 
 namespace {
 
-// Never destroyed: launches may come from static destructors.
-const Variable& kSync = *new Variable(environment_variable("WAVE_RUNTIME_SYNC"));
+const Variable& kSync = at_load("WAVE_RUNTIME_SYNC");
 
 }  // namespace
 

@@ -131,7 +131,7 @@ std::vector<std::string_view> implemented_instructions() {
 /// The processor that the emulator runs code for a target as, or None where it does not run such code.
 std::optional<std::string> emulated_processor(const std::string& target) {
   const emulator::ProcessorTraits* processor = emulator::find_processor_for(Target::parse(target));
-  return processor == nullptr ? std::nullopt : std::optional<std::string>(processor->name);
+  return processor == nullptr ? std::nullopt : std::optional<std::string>(processor->code);
 }
 
 /// Why the emulator cannot run the instruction at the start of `data`, or None.

@@ -12,6 +12,7 @@ import torch
 from conformance_support import BINARY, FOLDER, SIGNATURES, SOURCE, TABLE, TABLE_BYTES, Driver, loaded_of
 from cuda_support import program
 from requirements import does_not_apply, need
+from support import bundle
 
 import wave_runtime
 
@@ -74,21 +75,6 @@ def test_built_for_another_processor(driver: Driver) -> None:
     }
     nvidia = rf"cuda:0 \(.*\) is {driver.target}: build the kernel for it, or load a bundle that has an entry"
     assert re.search(expected.get(driver.name, nvidia), str(caught.value))
-
-
-def bundle(*entries: tuple[str, bytes]) -> bytes:
-    """A clang offload bundle: an empty host entry, then these. Entries are aligned to 4096 bytes, as HIP's are."""
-    named = [
-        ("host-x86_64-unknown-linux-gnu-", b""),
-        *((f"hipv4-amdgcn-amd-amdhsa--{name}", data) for name, data in entries),
-    ]
-    header_size = 32 + sum(24 + len(name) for name, _ in named)
-    offset = -(-header_size // 4096) * 4096
-    header, body = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(named)), b""
-    for name, data in named:
-        header += struct.pack("<QQQ", offset + len(body), len(data), len(name)) + name.encode()
-        body += data + bytes(-len(data) % 4096)
-    return header + bytes(offset - header_size) + body
 
 
 def test_the_entry_of_a_bundle_that_fits(driver: Driver) -> None:

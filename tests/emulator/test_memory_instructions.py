@@ -40,6 +40,37 @@ def test_flat(name: str) -> None:
     check([(name, {"ADDR": 8, "DATA": 20, "VDST": 24, "OFFSET": 4095, "ACC": 0, "SADDR": 0})], state, memory)
 
 
+ALL = (1 << LANES) - 1
+# EXEC, and a lane that accesses another dword than that behind the lane before it.
+SIDE_BY_SIDE: list[tuple[int, int | None]] = [
+    *((ALL, lane) for lane in (None, 0, 1, 15, 16, 31, 32, 48, 63)),
+    *((ALL >> 32, lane) for lane in (None, 0, 1, 15, 16, 31, 32)),  # as of a wave of 32 lanes
+    *((exec_, None) for exec_ in (ALL >> 1, ALL >> 31, ALL >> 33, ALL >> 32 | 1 << 63, ALL << 32 & ALL, 0xFFFF, 1, 0)),
+]
+
+
+@pytest.mark.parametrize("name", ["global_load_dword", "global_store_dword", "ds_read_b32", "ds_write_b32"])
+@pytest.mark.parametrize("gap", [0, 64])
+def test_lanes_side_by_side(name: str, gap: int) -> None:
+    """In rows of sixteen, which may lie apart: lanes that are disabled take no part."""
+    rng = np.random.default_rng(5)
+    waves = len(SIDE_BY_SIDE)
+    state, memory = random_state(rng, waves), random_memory(rng)
+    lanes = np.arange(LANES)
+    places = np.tile(64 + 4 * lanes + gap * (lanes // 16), (waves, 1))
+    for wave, (exec_, lane) in enumerate(SIDE_BY_SIDE):
+        state.exec[wave] = [exec_ & 0xFFFFFFFF, exec_ >> 32]
+        if lane is not None:
+            places[wave, lane] = 4
+    fields = {"ADDR": 8, "DATA": 20, "DATA0": 20, "VDST": 24, "OFFSET": 0, "SADDR": OFF, "ACC": 0}
+    if name.startswith("ds"):
+        state.v[:, 8] = places
+    else:
+        places += 2048 * np.arange(waves)[:, None] + memory.data_ptr()
+        set_pair(state.v.transpose(1, 0, 2)[8:10], places)
+    check([(name, fields)], state, memory)
+
+
 def test_a_load_may_overwrite_its_address() -> None:
     rng = np.random.default_rng(3)
     state, memory = random_state(rng), random_memory(rng)

@@ -13,11 +13,11 @@ namespace {
 class EmulatorDriver : public Driver {
  public:
   const char* name() const override { return "emulator"; }
-  std::string describe() override { return "in this process, gfx942"; }
+  std::string describe() override { return text("in this process, ", device_processor().name); }
   int device_count() override { return 1; }
   const DeviceInfo& device(int index) override {
     if (index != 0) throw RuntimeError(text("there is no emulated device ", index, ": there is one, 0"));
-    return device_;
+    return device_.get(make_device);
   }
   std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int index) override {
     device(index);
@@ -28,19 +28,23 @@ class EmulatorDriver : public Driver {
   void synchronize(int, void*) override {}
 
  private:
-  static constexpr char kProcessor[] = "gfx942";
-  /// An MI300X, whose features are at no setting: code for any of them runs. The grid is what HIP launches.
-  const DeviceInfo device_{.name = "emulator",
-                           .target = Target::parse(kProcessor),
-                           .max_grid = {INT32_MAX, 65536, 65536},
-                           .max_block = {1024, 1024, 1024},
-                           .max_block_size = 1024,
-                           .shared_memory = 64 * 1024,
-                           .multiprocessors = find_processor_for(Target::parse(kProcessor))->compute_units,
-                           .cooperative = true,
-                           .max_cluster = 1,
-                           .programmatic = true,
-                           .priority = true};
+  /// Its features are at no setting: code for any of them runs. The grid is what HIP launches.
+  static DeviceInfo make_device() {
+    const ProcessorTraits& processor = device_processor();
+    return {.name = "emulator",
+            .target = Target::parse(processor.code),
+            .max_grid = {INT32_MAX, 65536, 65536},
+            .max_block = {1024, 1024, 1024},
+            .max_block_size = 1024,
+            .shared_memory = processor.limits.lds_bytes,
+            .multiprocessors = processor.multiprocessors(),
+            .cooperative = true,
+            .max_cluster = 1,
+            .programmatic = true,
+            .priority = true};
+  }
+
+  Lazy<DeviceInfo> device_;
 };
 
 }  // namespace
@@ -58,8 +62,8 @@ Lazy<std::vector<Target>>& targets = *new Lazy<std::vector<Target>>();
 const std::vector<Target>& emulator_targets() {
   return targets.get([] {
     std::vector<Target> all;
-    for (const emulator::ProcessorTraits& processor : emulator::all_processors())
-      all.push_back(Target::parse(processor.name));
+    for (const emulator::ProcessorTraits* processor : emulator::all_processors())
+      all.push_back(Target::parse(processor->code));
     return all;
   });
 }

@@ -72,12 +72,12 @@ FunctionInfo EmulatorFunction::info() const {
 
 uint32_t EmulatorFunction::occupancy(uint32_t block_size, uint32_t shared_memory) const {
   const u64 lds = u64{kernel_.metadata.group_segment_fixed_size} + shared_memory;
-  return workgroups_per_unit(module_.code().target(), kernel_, block_size, lds);
+  return workgroups_per_unit(module_, kernel_, block_size, lds);
 }
 
 uint64_t EmulatorFunction::resident_workgroups(const DeviceInfo&, uint32_t block_size, uint32_t shared_memory) const {
   const u64 lds = u64{kernel_.metadata.group_segment_fixed_size} + shared_memory;
-  return emulator::resident_workgroups(module_.code().target(), kernel_, block_size, lds);
+  return emulator::resident_workgroups(module_, kernel_, block_size, lds);
 }
 
 }  // namespace emulator

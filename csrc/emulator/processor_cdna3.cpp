@@ -1,0 +1,34 @@
+// CDNA3: gfx942.
+#include "emulator/processor.h"
+
+namespace wave::emulator {
+
+// AMD CDNA 3 architecture white paper, "XCD": of the 40 compute units of a die 38 are enabled.
+// Scratch is what COMPUTE_TMPRING_SIZE.WAVESIZE can say for a wave (LLVM's GCNSubtarget, getMaxWaveScratchSize).
+ProcessorTraits cdna3() {
+  return {
+      .name = "gfx942",
+      .code = "gfx942",
+      .device = "AMD Instinct MI300X",
+      .settings = ":sramecc+:xnack-",
+      .limits = *find_processor_limits("gfx942"),
+      .lanes = 64,
+      .compute_units = 304,
+      .units_per_multiprocessor = 1,
+      .dies = 8,
+      .engines = 4,
+      .units_per_engine = 10,
+      .clock = 2'100'000,
+      .max_scratch = 1024 * ((1 << 13) - 1) / 64,
+      .flat_scratch_in_sgprs = true,
+      .ids_in_ttmp = false,
+      .has_ieee_mode = true,
+      .keeps_other_half = false,
+  };
+}
+
+namespace {
+const ProcessorRegistration gfx942(cdna3());
+}
+
+}  // namespace wave::emulator

@@ -1,0 +1,34 @@
+// RDNA4: gfx1201.
+#include "emulator/processor.h"
+
+namespace wave::emulator {
+
+// Figures of the device: AMD's product page.
+// Scratch is what COMPUTE_TMPRING_SIZE.WAVESIZE can say for a wave (LLVM's GCNSubtarget, getMaxWaveScratchSize).
+ProcessorTraits rdna4() {
+  return {
+      .name = "gfx1201",
+      .code = "gfx1201",
+      .device = "AMD Radeon RX 9070 XT",
+      .settings = "",
+      .limits = *find_processor_limits("gfx1201"),
+      .lanes = 32,
+      .compute_units = 64,
+      .units_per_multiprocessor = 2,
+      .dies = 1,
+      .engines = 4,
+      .units_per_engine = 16,
+      .clock = 2'970'000,
+      .max_scratch = 256 * ((1 << 18) - 1) / 32,
+      .flat_scratch_in_sgprs = false,
+      .ids_in_ttmp = true,
+      .has_ieee_mode = false,
+      .keeps_other_half = true,
+  };
+}
+
+namespace {
+const ProcessorRegistration gfx1201(rdna4());
+}
+
+}  // namespace wave::emulator
