@@ -36,7 +36,9 @@ def test_gradients_are_torchs() -> None:
         assert (ours - expected).norm() < 0.01 * expected.norm()  # a few bits of bf16
 
 
-@pytest.mark.parametrize("options", [(), ("--compile",)], ids=["eager", "compiled"])
+@pytest.mark.parametrize(
+    "options", [pytest.param((), id="eager"), pytest.param(("--compile",), id="compiled", marks=pytest.mark.long)]
+)
 def test_losses_are_torchs(options: tuple[str, ...], tmp_path: Path) -> None:
     """The program compares them, and fails where they differ."""
     picture = tmp_path / "losses.png"

@@ -51,8 +51,11 @@ def test_from_wave() -> None:
     assert "11 passed" in run("from_wave_cases.py")
 
 
-def test_example() -> None:
-    assert "6 passed" in run("train_on_wave_cases.py")
+@pytest.mark.parametrize(
+    ("chosen", "passed"), [("product or export", "2 passed"), pytest.param("test", "6 passed", marks=pytest.mark.long)]
+)
+def test_example(chosen: str, passed: str) -> None:
+    assert passed in run("train_on_wave_cases.py", "-k", chosen)
 
 
 def test_notebook_as_a_script(tmp_path: Path) -> None:

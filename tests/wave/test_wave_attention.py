@@ -34,6 +34,7 @@ def test_quantised(compile_wave: Compile, causal: bool, head_dim: int) -> None:
         check_close(attention.attention_fp8(path)(*tensors), expected, 0.1, attention.FP8_SHARE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("causal", "head_dim"), grid(product((True, False), HEAD_DIMS)))
 def test_gradients(compile_wave: Compile, causal: bool, head_dim: int) -> None:
     options = f"head_dim={head_dim}, causal={causal}"
