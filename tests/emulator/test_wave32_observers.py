@@ -12,6 +12,7 @@ from waits import without
 
 import wave_runtime
 from wave_runtime import _C
+from wave_runtime._disasm import disassemble
 
 TARGETS = test_wave32.TARGETS
 every_target = pytest.mark.parametrize("target", TARGETS)
@@ -105,3 +106,74 @@ def test_each_wait_that_is_taken_out_is_missed(target: str, name: str, monkeypat
         kernel, tensors = load(image)[name], [torch.rand(48, 48) for _ in range(3)]
         with pytest.raises(wave_runtime.KernelFault, match=f": {WAITS[target]} is missing"):
             kernel(*tensors, 48, grid=grid, block=block)
+
+
+# Of vector_add, another wait in place of the one for its loads, by its words; and a flat load in place of the last one.
+OTHER_WAITS: dict[str, list[tuple[str, int, str]]] = {
+    "gfx1100": [
+        ("s_waitcnt_vmcnt null, 0x0", 0xBCFC0000, ""),
+        ("s_wait_idle", 0xBF8A0000, ""),
+        ("s_waitcnt vmcnt(1)", 0xBF8907F7, r"s_waitcnt vmcnt\(0\)"),
+        ("s_waitcnt lgkmcnt(0)", 0xBF89FC07, r"s_waitcnt vmcnt\(0\)"),
+        ("s_waitcnt_vscnt null, 0x0", 0xBC7C0000, r"s_waitcnt vmcnt\(0\)"),
+        ("s_waitcnt_lgkmcnt null, 0x0", 0xBDFC0000, r"s_waitcnt vmcnt\(0\)"),
+    ],
+    "gfx1201": [
+        ("s_wait_loadcnt_dscnt 0x1", 0xBFC80001, ""),
+        ("s_wait_idle", 0xBF8A0000, ""),
+        ("s_wait_loadcnt 0x1", 0xBFC00001, "s_wait_loadcnt 0"),
+        ("s_wait_loadcnt_dscnt 0x100", 0xBFC80100, "s_wait_loadcnt 0"),
+        ("s_wait_storecnt_dscnt 0x0", 0xBFC90000, "s_wait_loadcnt 0"),
+        ("s_wait_dscnt 0x0", 0xBFC60000, "s_wait_loadcnt 0"),
+    ],
+}
+LOADED = {"gfx1100": (0xBF8903F7).to_bytes(4, "little"), "gfx1201": (0xBFC00000).to_bytes(4, "little")}
+
+
+def vector_add_with(target: str, old: bytes, new: bytes) -> wave_runtime.Kernel:
+    """Its first `old` becomes `new`."""
+    image = binary(target)
+    code = next(kernel for kernel in _C.read_code_object(image)["kernels"] if kernel["name"] == "vector_add")
+    line = disassemble(image, "vector_add").splitlines()[1]
+    first = b"".join(int(word, 16).to_bytes(4, "little") for word in line.split("  ")[2].split())
+    begin = image.index(first)
+    at = image.index(old, begin, begin + code["code_size"])
+    return load(image[:at] + new + image[at + len(old) :])["vector_add"]
+
+
+def run_vector_add(kernel: wave_runtime.Kernel, missing: str) -> None:
+    tensors = [torch.zeros(64) for _ in range(3)]
+    if not missing:
+        kernel(*tensors, 64, grid=1, block=256)
+        return
+    with pytest.raises(
+        wave_runtime.KernelFault, match=f"is read before its load has been waited for: {missing} is missing"
+    ):
+        kernel(*tensors, 64, grid=1, block=256)
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "word", "missing"),
+    [(target, *case) for target in TARGETS for case in OTHER_WAITS[target]],
+    ids=[f"{target}-{case[0].replace(' ', '-')}" for target in TARGETS for case in OTHER_WAITS[target]],
+)
+def test_what_waits_wait_for(target: str, text: str, word: int, missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_CHECK", "hazards")
+    new = word.to_bytes(4, "little")
+    assert _C.disassemble(target, new)[0][2] == text
+    run_vector_add(vector_add_with(target, LOADED[target], new), missing)
+
+
+@pytest.mark.parametrize(
+    ("target", "old", "new", "missing"),
+    [
+        ("gfx1100", 0xDC520000, 0xDC500000, r"s_waitcnt vmcnt\(0\) lgkmcnt\(0\)"),
+        ("gfx1201", 0xEE05007C, 0xEC05007C, "s_wait_loadcnt_dscnt 0"),
+    ],
+)
+def test_flat_loads_are_waited_for_by_two_counters(
+    target: str, old: int, new: int, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_CHECK", "hazards")
+    kernel = vector_add_with(target, old.to_bytes(4, "little"), new.to_bytes(4, "little"))
+    run_vector_add(kernel, missing)
