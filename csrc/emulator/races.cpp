@@ -11,7 +11,7 @@ using Direction = isa::MemoryAccess::Direction;
 
 /// A barrier of the workgroup, as an assembler has it.
 const char* barrier_text(isa::Generation generation) {
-  return generation == isa::Generation::GFX12 ? "s_barrier_signal and s_barrier_wait" : "s_barrier";
+  return generation == isa::Generation::GFX12 ? "s_barrier_signal with s_barrier_wait" : "s_barrier";
 }
 
 }  // namespace

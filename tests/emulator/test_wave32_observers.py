@@ -108,6 +108,24 @@ def test_each_wait_that_is_taken_out_is_missed(target: str, name: str, monkeypat
             kernel(*tensors, 48, grid=grid, block=block)
 
 
+BARRIERS = {
+    "gfx1100": ("s_barrier", "s_barrier"),
+    "gfx1201": ("s_barrier_wait", "s_barrier_signal with s_barrier_wait"),
+}
+
+
+@every_target
+def test_each_barrier_that_is_taken_out_is_missed(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_CHECK", "races")
+    name, text = BARRIERS[target]
+    found = list(without(binary(target), "matmul_tiled", name))
+    assert len(found) == 2
+    for image, _ in found:
+        kernel, tensors = load(image)["matmul_tiled"], [torch.rand(48, 48) for _ in range(3)]
+        with pytest.raises(wave_runtime.KernelFault, match=f": {text} is missing between them"):
+            kernel(*tensors, 48, grid=(3, 3), block=(16, 16))
+
+
 # Of vector_add, another wait in place of the one for its loads, by its words; and a flat load in place of the last one.
 OTHER_WAITS: dict[str, list[tuple[str, int, str]]] = {
     "gfx1100": [

@@ -172,6 +172,8 @@ def _counters(row: Row, base: str, memory: Memory | None) -> set[str]:
     waits = next((counters for pattern, counters in WAITS.items() if re.fullmatch(pattern, base)), None)
     if waits is not None:
         return waits
+    if base.startswith("s_wait"):
+        raise ValueError(f"{base}: no rule says what it waits for")
     if row.format == "SMEM" or re.fullmatch(MESSAGES, base):
         return {"ScalarCount"}
     if row.format not in KIND_OF_MEMORY or re.fullmatch(UNCOUNTED, base):
