@@ -181,14 +181,18 @@ struct Atomic<kModify, T (*)(T, Values...)> {
   {prefix "_atomic_inc_x2", Body<Space, atomics::inc<u64>>},         \
   {prefix "_atomic_dec_x2", Body<Space, atomics::dec<u64>>}
 
-#define WAVE_FLOAT_ATOMICS(prefix, Body, Space)                     \
-  {prefix "_atomic_add_f32", Body<Space, atomics::add<f32>>},       \
-  {prefix "_atomic_add_f64", Body<Space, atomics::add<f64>>},       \
-  {prefix "_atomic_min_f32", Body<Space, atomics::min<f32>>},       \
-  {prefix "_atomic_max_f32", Body<Space, atomics::max<f32>>},       \
-  {prefix "_atomic_min_f64", Body<Space, atomics::min<f64>>},       \
-  {prefix "_atomic_max_f64", Body<Space, atomics::max<f64>>},       \
-  {prefix "_atomic_pk_add_f16", Body<Space, atomics::pk_add_f16>},  \
+/// Of floats, without SMEM.
+#define WAVE_FLOAT_ATOMICS(prefix, Body, Space)               \
+  {prefix "_atomic_add_f32", Body<Space, atomics::add<f32>>}, \
+  {prefix "_atomic_add_f64", Body<Space, atomics::add<f64>>}, \
+  {prefix "_atomic_min_f64", Body<Space, atomics::min<f64>>}, \
+  {prefix "_atomic_max_f64", Body<Space, atomics::max<f64>>}, \
+  {prefix "_atomic_pk_add_f16", Body<Space, atomics::pk_add_f16>}
+
+/// ... and those that GLOBAL and FLAT alone have.
+#define WAVE_MORE_FLOAT_ATOMICS(prefix, Body, Space)          \
+  {prefix "_atomic_min_f32", Body<Space, atomics::min<f32>>}, \
+  {prefix "_atomic_max_f32", Body<Space, atomics::max<f32>>}, \
   {prefix "_atomic_pk_add_bf16", Body<Space, atomics::pk_add_bf16>}
 // clang-format on
 

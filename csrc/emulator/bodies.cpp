@@ -58,10 +58,6 @@ SimdLevel choose_level() {
   return kLevels[wanted];
 }
 
-struct ByName {
-  bool operator()(const Body& a, const Body& b) const { return a.name < b.name; }
-};
-
 std::vector<Body> all_bodies() {
   std::vector<Body> bodies;
   const auto add = [&](std::span<const Body> family) { bodies.insert(bodies.end(), family.begin(), family.end()); };
@@ -106,7 +102,7 @@ std::vector<Body> all_bodies() {
       break;
   }
 #undef WAVE_ADD_LEVEL
-  std::sort(bodies.begin(), bodies.end(), ByName());
+  std::ranges::sort(bodies, {}, &Body::name);
   return bodies;
 }
 
@@ -119,10 +115,9 @@ SimdLevel simd_level() { return level.get(choose_level); }
 
 std::span<const Body> bodies() { return all.get(all_bodies); }
 
-Execute find_body(std::string_view base_name) {
-  const std::span<const Body> all = bodies();
-  const auto found = std::lower_bound(all.begin(), all.end(), Body{base_name, nullptr}, ByName());
-  return found != all.end() && found->name == base_name ? found->execute : nullptr;
+std::span<const Body> bodies_named(std::string_view name) {
+  const auto found = std::ranges::equal_range(bodies(), name, {}, &Body::name);
+  return {found.begin(), found.end()};
 }
 
 }  // namespace wave::emulator

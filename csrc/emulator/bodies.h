@@ -1,5 +1,5 @@
-// The instruction bodies by family. Those that work on lanes are compiled for each SIMD level; the level's namespace
-// declares them in bodies.cpp.
+// The instruction bodies, file by file. Those that work on lanes are compiled for each SIMD level; the level's
+// namespace declares them in bodies.cpp. Which instructions of which processors they carry out is in binding_lists.cpp.
 #pragma once
 
 #if defined(__x86_64__)
@@ -7,10 +7,39 @@
 #endif
 
 #include <span>
+#include <string_view>
 
 #include "emulator/op.h"
 
 namespace wave::emulator {
+
+/// What tells the bodies of one name apart: the size of waves, or fields of the instruction (bindings.cpp).
+enum class Variant : u8 {
+  Plain,
+  Lanes32,  ///< for waves of 32 lanes
+  Lanes64,
+  Clamp,  ///< CLAMP of integers: saturates
+  // dot products whose factors have signs or not, as NEG says: which of the two have some
+  SignsNone,
+  SignsFirst,
+  SignsSecond,
+  SignsBoth,
+  SignsNoneClamp,
+  SignsFirstClamp,
+  SignsSecondClamp,
+  SignsBothClamp,
+  // hardware registers since GFX11, as SIMM16 says
+  ModeField,  ///< a field of MODE that GFX9 has, too: rounding, denormals
+  Clock,      ///< the shader's clock
+};
+
+/// What an instruction does. The name is that of gfx942's instruction, without the encoding's suffix, or of the
+/// processor's that had it first.
+struct Body {
+  std::string_view name;
+  Execute execute;
+  Variant variant = Variant::Plain;
+};
 
 std::span<const Body> scalar_bodies();
 std::span<const Body> scalar_bit_bodies();
@@ -20,7 +49,10 @@ std::span<const Body> scalar_memory_bodies();
 std::span<const Body> lane_bodies();
 std::span<const Body> buffer_format_bodies();
 
-/// All bodies of this host's SIMD level, sorted by name.
+/// All bodies of this host's SIMD level.
 std::span<const Body> bodies();
+
+/// Those of one name; none where there is no such name.
+std::span<const Body> bodies_named(std::string_view name);
 
 }  // namespace wave::emulator

@@ -42,9 +42,12 @@ const Op* v_swap_b32(Wave& wave, const Op* op) {
 }
 
 constexpr Body kBodies[] = {
-    {"v_readfirstlane_b32", v_readfirstlane_b32},    {"v_readlane_b32", v_readlane_b32<64>},
-    {"v_readlane_b32 wave32", v_readlane_b32<32>},   {"v_writelane_b32", v_writelane_b32<64>},
-    {"v_writelane_b32 wave32", v_writelane_b32<32>}, {"v_swap_b32", v_swap_b32},
+    {"v_readfirstlane_b32", v_readfirstlane_b32},
+    {"v_readlane_b32", v_readlane_b32<32>, Variant::Lanes32},
+    {"v_readlane_b32", v_readlane_b32<64>, Variant::Lanes64},
+    {"v_writelane_b32", v_writelane_b32<32>, Variant::Lanes32},
+    {"v_writelane_b32", v_writelane_b32<64>, Variant::Lanes64},
+    {"v_swap_b32", v_swap_b32},
 };
 
 }  // namespace

@@ -232,7 +232,7 @@ const Op* s_sendmsg_rtn_b32(Wave& wave, const Op* op) { return s_sendmsg_rtn(wav
 const Op* s_sendmsg_rtn_b64(Wave& wave, const Op* op) { return s_sendmsg_rtn(wave, op, true); }
 
 constexpr Body kBodies[] = {
-    {"s_getreg_b32 cycles", getreg_cycles},
+    {"s_getreg_b32_gfx11", getreg_cycles, Variant::Clock},
     {"s_sendmsg_rtn_b32", s_sendmsg_rtn_b32},
     {"s_sendmsg_rtn_b64", s_sendmsg_rtn_b64},
     {"s_add_nc_u64", scalar<s_add_nc_u64>},
@@ -314,7 +314,7 @@ constexpr Body kBodies[] = {
     {"s_denorm_mode", set_mode_field<4>},
     {"s_barrier_signal", s_barrier_signal},
     {"s_barrier_wait", s_barrier_wait},
-    {"s_sendmsg gfx11", s_sendmsg},
+    {"s_sendmsg_gfx11", s_sendmsg},
     {"s_clause", nothing},
     {"s_delay_alu", nothing},
     {"s_set_inst_prefetch_distance", nothing},

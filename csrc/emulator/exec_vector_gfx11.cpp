@@ -135,16 +135,18 @@ constexpr Body kBodies[] = {
     {"v_dot2_f16_f16", vector<v_dot2_f16_f16>},
     {"v_dot2_f32_bf16", vector<v_dot2_f32_bf16>},
     {"v_dot2_bf16_bf16", vector<v_dot2_bf16_bf16>},
-#define DOTS(name, bits, signs, first, second)                        \
-  {name signs, vector<mixed_dot<bits, first, second>>}, {             \
-    name signs " clamp", vector<mixed_dot_clamp<bits, first, second>> \
+#define DOTS(name, bits)                                                               \
+  {name, vector<mixed_dot<bits, false, false>>, Variant::SignsNone},                   \
+      {name, vector<mixed_dot<bits, true, false>>, Variant::SignsFirst},               \
+      {name, vector<mixed_dot<bits, false, true>>, Variant::SignsSecond},              \
+      {name, vector<mixed_dot<bits, true, true>>, Variant::SignsBoth},                 \
+      {name, vector<mixed_dot_clamp<bits, false, false>>, Variant::SignsNoneClamp},    \
+      {name, vector<mixed_dot_clamp<bits, true, false>>, Variant::SignsFirstClamp},    \
+      {name, vector<mixed_dot_clamp<bits, false, true>>, Variant::SignsSecondClamp}, { \
+    name, vector<mixed_dot_clamp<bits, true, true>>, Variant::SignsBothClamp           \
   }
-#define ALL_DOTS(name, bits)                                                                                         \
-  DOTS(name, bits, " uu", false, false), DOTS(name, bits, " su", true, false), DOTS(name, bits, " us", false, true), \
-      DOTS(name, bits, " ss", true, true)
-    ALL_DOTS("v_dot4_i32_iu8", 8),
-    ALL_DOTS("v_dot8_i32_iu4", 4),
-#undef ALL_DOTS
+    DOTS("v_dot4_i32_iu8", 8),
+    DOTS("v_dot8_i32_iu4", 4),
 #undef DOTS
 };
 

@@ -99,6 +99,8 @@ constexpr Body kBodies[] = {
     WAVE_INTEGER_ATOMICS("flat", atomic, Flat),
     WAVE_FLOAT_ATOMICS("global", atomic, Global),
     WAVE_FLOAT_ATOMICS("flat", atomic, Flat),
+    WAVE_MORE_FLOAT_ATOMICS("global", atomic, Global),
+    WAVE_MORE_FLOAT_ATOMICS("flat", atomic, Flat),
 };
 
 }  // namespace

@@ -79,21 +79,21 @@ const Op* v_mqsad_u32_u8(Wave& wave, const Op* op) {
 
 constexpr Body kBodies[] = {
     {"v_sad_u8", vector<sad<bytes>>},
-    {"v_sad_u8 clamp", vector<sad_clamp<bytes>>},
+    {"v_sad_u8", vector<sad_clamp<bytes>>, Variant::Clamp},
     {"v_sad_hi_u8", vector<sad<high_bytes>>},
-    {"v_sad_hi_u8 clamp", vector<sad_clamp<high_bytes>>},
+    {"v_sad_hi_u8", vector<sad_clamp<high_bytes>>, Variant::Clamp},
     {"v_msad_u8", vector<sad<masked_bytes>>},
-    {"v_msad_u8 clamp", vector<sad_clamp<masked_bytes>>},
+    {"v_msad_u8", vector<sad_clamp<masked_bytes>>, Variant::Clamp},
     {"v_sad_u16", vector<sad<halves>>},
-    {"v_sad_u16 clamp", vector<sad_clamp<halves>>},
+    {"v_sad_u16", vector<sad_clamp<halves>>, Variant::Clamp},
     {"v_sad_u32", vector<sad<difference>>},
-    {"v_sad_u32 clamp", vector<sad_clamp<difference>>},
+    {"v_sad_u32", vector<sad_clamp<difference>>, Variant::Clamp},
     {"v_qsad_pk_u16_u8", vector<four_sads<bytes, false>>},
-    {"v_qsad_pk_u16_u8 clamp", vector<four_sads<bytes, true>>},
+    {"v_qsad_pk_u16_u8", vector<four_sads<bytes, true>>, Variant::Clamp},
     {"v_mqsad_pk_u16_u8", vector<four_sads<masked_bytes, false>>},
-    {"v_mqsad_pk_u16_u8 clamp", vector<four_sads<masked_bytes, true>>},
+    {"v_mqsad_pk_u16_u8", vector<four_sads<masked_bytes, true>>, Variant::Clamp},
     {"v_mqsad_u32_u8", v_mqsad_u32_u8<false>},
-    {"v_mqsad_u32_u8 clamp", v_mqsad_u32_u8<true>},
+    {"v_mqsad_u32_u8", v_mqsad_u32_u8<true>, Variant::Clamp},
 };
 
 }  // namespace

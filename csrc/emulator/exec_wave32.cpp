@@ -100,27 +100,27 @@ const Op* v_movrelsd_2_b32(Wave& wave, const Op* op) {
 }
 
 constexpr Body kBodies[] = {
-    {"s_and_saveexec_b32", scalar<saveexec<combine_and>>},
-    {"s_or_saveexec_b32", scalar<saveexec<combine_or>>},
-    {"s_xor_saveexec_b32", scalar<saveexec<combine_xor>>},
-    {"s_nand_saveexec_b32", scalar<saveexec<combine_nand>>},
-    {"s_nor_saveexec_b32", scalar<saveexec<combine_nor>>},
-    {"s_xnor_saveexec_b32", scalar<saveexec<combine_xnor>>},
-    {"s_and_not1_saveexec_b32", scalar<saveexec<combine_and_not1>>},
-    {"s_or_not1_saveexec_b32", scalar<saveexec<combine_or_not1>>},
-    {"s_and_not0_saveexec_b32", scalar<saveexec<combine_and_not0>>},
-    {"s_or_not0_saveexec_b32", scalar<saveexec<combine_or_not0>>},
-    {"s_and_not1_wrexec_b32", scalar<wrexec<combine_and_not1>>},
-    {"s_and_not0_wrexec_b32", scalar<wrexec<combine_and_not0>>},
-    {"s_cbranch_vccz wave32", branch_on_vcc<true>},
-    {"s_cbranch_vccnz wave32", branch_on_vcc<false>},
-    {"v_permlane16_b32", permlane16<false>},
-    {"v_permlanex16_b32", permlane16<true>},
-    {"v_permlane64_b32", nothing},  // exchanges the halves of waves of 64 lanes
-    {"v_movrels_b32", v_movrels_b32},
-    {"v_movreld_b32", v_movreld_b32},
-    {"v_movrelsd_b32", v_movrelsd_b32},
-    {"v_movrelsd_2_b32", v_movrelsd_2_b32},
+    {"s_and_saveexec_b32", scalar<saveexec<combine_and>>, Variant::Lanes32},
+    {"s_or_saveexec_b32", scalar<saveexec<combine_or>>, Variant::Lanes32},
+    {"s_xor_saveexec_b32", scalar<saveexec<combine_xor>>, Variant::Lanes32},
+    {"s_nand_saveexec_b32", scalar<saveexec<combine_nand>>, Variant::Lanes32},
+    {"s_nor_saveexec_b32", scalar<saveexec<combine_nor>>, Variant::Lanes32},
+    {"s_xnor_saveexec_b32", scalar<saveexec<combine_xnor>>, Variant::Lanes32},
+    {"s_and_not1_saveexec_b32", scalar<saveexec<combine_and_not1>>, Variant::Lanes32},
+    {"s_or_not1_saveexec_b32", scalar<saveexec<combine_or_not1>>, Variant::Lanes32},
+    {"s_and_not0_saveexec_b32", scalar<saveexec<combine_and_not0>>, Variant::Lanes32},
+    {"s_or_not0_saveexec_b32", scalar<saveexec<combine_or_not0>>, Variant::Lanes32},
+    {"s_and_not1_wrexec_b32", scalar<wrexec<combine_and_not1>>, Variant::Lanes32},
+    {"s_and_not0_wrexec_b32", scalar<wrexec<combine_and_not0>>, Variant::Lanes32},
+    {"s_cbranch_vccz", branch_on_vcc<true>, Variant::Lanes32},
+    {"s_cbranch_vccnz", branch_on_vcc<false>, Variant::Lanes32},
+    {"v_permlane16_b32", permlane16<false>, Variant::Lanes32},
+    {"v_permlanex16_b32", permlane16<true>, Variant::Lanes32},
+    {"v_permlane64_b32", nothing, Variant::Lanes32},  // exchanges the halves of waves of 64 lanes
+    {"v_movrels_b32", v_movrels_b32, Variant::Lanes32},
+    {"v_movreld_b32", v_movreld_b32, Variant::Lanes32},
+    {"v_movrelsd_b32", v_movrelsd_b32, Variant::Lanes32},
+    {"v_movrelsd_2_b32", v_movrelsd_2_b32, Variant::Lanes32},
 };
 
 }  // namespace

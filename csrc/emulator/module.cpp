@@ -29,9 +29,7 @@ const ProcessorTraits& traits_for(const Target& target) {
 }  // namespace
 
 Module::Module(std::shared_ptr<const CodeObject> code)
-    : code_(std::move(code)),
-      processor_(traits_for(code_->target())),
-      instruction_set_(isa::InstructionSet::find(processor_.code)) {
+    : code_(std::move(code)), processor_(traits_for(code_->target())), bindings_(Bindings::of(processor_)) {
   load_segments();
   relocate();
   find_functions();
@@ -124,7 +122,7 @@ const Function& Module::function(u64 pc, const RegisterLimits& limits) const {
   std::unique_ptr<Function>& function = functions_[{begin, limits}];
   if (function == nullptr) {
     const std::span<const u32> words(reinterpret_cast<const u32*>(begin), (segment_end - begin) / 4);
-    function = Translator(*instruction_set_, processor_, limits).translate(begin, end, words);
+    function = Translator(bindings_, processor_, limits).translate(begin, end, words);
   }
   return *function;
 }
@@ -133,7 +131,7 @@ isa::Instruction Module::decode(u64 pc) const {
   const Segment* segment = code_segment(pc - base_);
   if (segment == nullptr || pc % 4 != 0) return {};
   const u64 end = base_ + segment->address + segment->memory_size;
-  return instruction_set_->decode({reinterpret_cast<const u32*>(pc), (end - pc) / 4});
+  return bindings_.instruction_set().decode({reinterpret_cast<const u32*>(pc), (end - pc) / 4});
 }
 
 std::string Module::disassemble(u64 pc) const {

@@ -23,6 +23,8 @@
 
 namespace wave::emulator {
 
+class Bindings;
+
 /// Register counts that the operands of a function are checked against: those of the kernel that reaches it.
 struct RegisterLimits {
   u32 vgprs = 0;  ///< before the first accumulation VGPR, which is the next arch VGPR at the same time
@@ -61,7 +63,7 @@ class Module {
   ~Module();
 
   const CodeObject& code() const { return *code_; }
-  const isa::InstructionSet& instruction_set() const { return *instruction_set_; }
+  const Bindings& bindings() const { return bindings_; }
   const ProcessorTraits& processor() const { return processor_; }
 
   /// Where an address of the file lies in memory.
@@ -92,7 +94,7 @@ class Module {
 
   std::shared_ptr<const CodeObject> code_;
   const ProcessorTraits& processor_;
-  const isa::InstructionSet* instruction_set_;
+  const Bindings& bindings_;
   void* memory_ = MAP_FAILED;
   u64 size_ = 0;
   u64 base_ = 0;                      ///< what is added to addresses of the file

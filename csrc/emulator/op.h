@@ -1,9 +1,7 @@
-// A decoded instruction in the form in which it runs, and the routines that run it.
+// A decoded instruction in the form in which it runs.
 #pragma once
 
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "emulator/wave.h"
 
@@ -93,20 +91,18 @@ enum OpFlags : u8 {
   kIndexable = 32,     ///< a vector ALU instruction: MODE.GPR_IDX_EN makes its registers relative to M0
 };
 
-/// The meaning of one instruction: its mnemonic without the encoding's suffix, and the routine.
-struct Body {
-  std::string_view name;
-  Execute execute;
-};
+/// Places in Wave::s that no operand code names: where null drops what is written (a load of 16 dwords at most), and
+/// where a routine leaves a mask of 64 lanes of which a wave of 32 keeps the low half.
+inline constexpr u16 kDiscarded = 210, kMaskSlot = 226;
+
+/// In Modifiers::dpp_ctrl: lanes that are not enabled may be read (FI).
+inline constexpr u16 kDppFetchInactive = 1u << 15;
 
 /// SIMD levels of the host that the vector routines are compiled for. All give the same bits.
 enum class SimdLevel { Portable, Avx2, Avx512 };
 
 /// The best level of this host, or the one that WAVE_RUNTIME_SIMD=portable|avx2|avx512 names (read once).
 SimdLevel simd_level();
-
-/// The routine of an instruction, or nullptr where it is not implemented.
-Execute find_body(std::string_view base_name);
 
 /// Why an instruction could not be carried out. Thrown by bodies, caught by the dispatch, which adds where it happened.
 struct Fault {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "emulator/routines.h"
 #include "emulator/scalar.h"
 #include "emulator/workgroup.h"
 
@@ -11,7 +10,6 @@ namespace wave::emulator {
 
 namespace {
 
-using isa::Field;
 using isa::Format;
 using isa::Instruction;
 
@@ -21,16 +19,16 @@ const Op* refuse_instruction(Wave& wave, const Op*) {
   const Instruction instruction = module.decode(wave.address(wave.op));
   if (instruction.row == nullptr)
     fault(text("an instruction that ", module.code().target().processor, " does not have"));
-  const std::string reason = unsupported(instruction);
+  const std::string reason = unsupported(module.bindings(), instruction);
   fault(reason.empty() ? "a register that the kernel does not have: its descriptor allocates fewer" : reason);
 }
 
 /// Behind the last instruction: the next function, if there is one.
 const Op* run_on(Wave& wave, const Op* op) { return wave.jump(wave.address(op)); }
 
-bool is_branch(const Instruction& instruction) {
-  const std::string_view name = isa::base_name(*instruction.row);
-  return name.starts_with("s_cbranch_") || name == "s_branch";
+/// Whether the instruction names its target, relative to itself, as its last operand.
+bool is_branch(const isa::Row& row) {
+  return row.operand_count != 0 && row.operands[row.operand_count - 1].kind == isa::OperandKind::BranchTarget;
 }
 
 /// Runs the parts of an operation one after the other.
@@ -62,46 +60,31 @@ u8 mode_flags(Format format) {
 
 }  // namespace
 
-std::string unsupported(const Instruction& instruction) {
-  const isa::Row& row = *instruction.row;
-  const std::string name = row.mnemonic;
-  if (row.format == Format::VOPD) {
-    for (std::string_view half : {dual_names(row).first, dual_names(row).second}) {
-      if (dual_routine(half) == nullptr) return text(half, " is not implemented");
-    }
-    return {};
-  }
-  if (find_routine(instruction) == nullptr) return text(name, " is not implemented");
-  if (row.format == Format::DS && (row.modifiers & isa::kGds) && instruction[Field::GDS] != 0) {
-    return text(name, " is not implemented: gds");
-  }
-  return {};
-}
-
 void Translator::translate_op(const Instruction& instruction, u32 index, Op& op) {
   op.size = instruction.dwords;
   if (instruction.row != nullptr) op.flags = mode_flags(instruction.row->format);
   op.execute = refuse_instruction;
-  if (instruction.row == nullptr || !unsupported(instruction).empty()) return;
+  if (instruction.row == nullptr) return;
   if (instruction.row->format == Format::VOPD) return translate_dual(instruction, op);
-  if (!set_operands(instruction, op)) return;
-  op.execute = find_routine(instruction);
-  if (processor_.lanes == 32 && writes_mask(*instruction.row)) narrow_mask(op);
-  if (is_branch(instruction)) {
+  const Execute execute = bindings_.find(instruction);
+  if (execute == nullptr || !set_operands(instruction, op)) return;
+  op.execute = execute;
+  if (processor_.lanes == 32 && (instruction.row->traits & isa::kWritesMask)) narrow_mask(op);
+  if (is_branch(*instruction.row)) {
     const i64 target = i64{index} + 1 + static_cast<i32>(op.imm);
     if (target >= 0 && target < static_cast<i64>(function_->count_))
       op.target = &function_->ops_[static_cast<size_t>(target)];
   }
 }
 
-/// Leaves the refusal where the halves do not fit. Both read their sources before either writes, so the one whose
-/// result the other reads comes last.
+/// Leaves the refusal where the halves do not fit, or one is not implemented. Both read their sources before either
+/// writes, so the one whose result the other reads comes last.
 void Translator::translate_dual(const Instruction& instruction, Op& op) {
+  const std::array<Execute, 2> routines = bindings_.find_halves(*instruction.row);
+  if (routines[0] == nullptr || routines[1] == nullptr) return;
   std::array<Op, 2>& parts = function_->parts_.emplace_back();
   if (!set_dual_operands(instruction, parts)) return;
-  const DualNames names = dual_names(*instruction.row);
-  parts[0].execute = dual_routine(names.first);
-  parts[1].execute = dual_routine(names.second);
+  for (size_t half = 0; half < 2; ++half) parts[half].execute = routines[half];
   const bool first_is_read = reads_result(parts[1], parts[0]), second_is_read = reads_result(parts[0], parts[1]);
   if (first_is_read) std::swap(parts[0], parts[1]);
   if (first_is_read && second_is_read) return;
@@ -127,7 +110,7 @@ std::unique_ptr<Function> Translator::translate(u64 begin, u64 end, std::span<co
   function->ops_.resize(count + kGuards);
   function->count_ = count;
   for (u32 index = 0; index < count; ++index) {
-    translate_op(instruction_set_.decode(words.subspan(index)), index, function->ops_[index]);
+    translate_op(bindings_.instruction_set().decode(words.subspan(index)), index, function->ops_[index]);
   }
   for (size_t guard = 0; guard < kGuards; ++guard) function->ops_[count + guard].execute = run_on;
   return function;

@@ -3,8 +3,8 @@
 
 #include <array>
 #include <memory>
-#include <string>
 
+#include "emulator/bindings.h"
 #include "emulator/module.h"
 
 namespace wave::emulator {
@@ -12,8 +12,8 @@ namespace wave::emulator {
 /// Builds one function at a time.
 class Translator {
  public:
-  Translator(const isa::InstructionSet& instruction_set, const ProcessorTraits& processor, const RegisterLimits& limits)
-      : instruction_set_(instruction_set), processor_(processor), limits_(limits) {}
+  Translator(const Bindings& bindings, const ProcessorTraits& processor, const RegisterLimits& limits)
+      : bindings_(bindings), processor_(processor), limits_(limits) {}
 
   /// The function [begin, end). `words` starts at `begin` and may reach beyond `end`, so that all words of the last
   /// instruction can be seen.
@@ -41,13 +41,10 @@ class Translator {
   u16 register_row(const isa::Location& location) const;
   uintptr_t constant_rows(u64 value);
 
-  const isa::InstructionSet& instruction_set_;
+  const Bindings& bindings_;
   const ProcessorTraits& processor_;
   const RegisterLimits limits_;
   Function* function_ = nullptr;
 };
-
-/// Why an instruction cannot run, or an empty text: what the coverage report lists.
-std::string unsupported(const isa::Instruction& instruction);
 
 }  // namespace wave::emulator

@@ -5,7 +5,6 @@
 #include "emulator/constants.h"
 #include "emulator/isa/operand.h"
 #include "emulator/matrix.h"
-#include "emulator/routines.h"
 #include "emulator/translate.h"
 
 namespace wave::emulator {

@@ -3,7 +3,6 @@
 #include <cfenv>
 #include <cmath>
 
-#include "emulator/routines.h"
 #include "emulator/scalar.h"
 
 namespace wave::emulator {

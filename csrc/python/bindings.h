@@ -12,6 +12,9 @@ void bind_code_object(pybind11::module_& module);
 /// isa_rows, decode, disassemble: the instruction tables.
 void bind_isa(pybind11::module_& module);
 
+/// implemented_instructions, unsupported, emulated_processor and what tests ask about bodies: what the emulator runs.
+void bind_coverage(pybind11::module_& module);
+
 /// Devices and drivers, what is loaded on them, variables of modules.
 void bind_devices(pybind11::module_& module);
 

@@ -4,10 +4,8 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,9 +14,6 @@
 #include "base/fork_safe.h"
 #include "driver/driver.h"
 #include "driver/emulator_profile.h"
-#include "emulator/bodies.h"
-#include "emulator/processor.h"
-#include "emulator/translate.h"
 #include "op/embedded.h"
 #include "python/bindings.h"
 #include "python/bound_launch.h"
@@ -109,52 +104,13 @@ py::dict emulator_statistics() {
   return result;
 }
 
-/// Routines of other names are for saturation, or for later processors.
-bool is_of_gfx942(std::string_view name) {
-  static const std::set<std::string_view> names = [] {
-    std::set<std::string_view> all;
-    for (const isa::Row& row : isa::InstructionSet::find("gfx942")->rows()) all.insert(isa::base_name(row));
-    return all;
-  }();
-  return names.contains(name);
-}
-
-/// The instructions of gfx942 that the emulator runs, by name without the encoding's suffix.
-std::vector<std::string_view> implemented_instructions() {
-  std::vector<std::string_view> names;
-  for (const emulator::Body& body : emulator::bodies()) {
-    if (is_of_gfx942(body.name)) names.push_back(body.name);
-  }
-  return names;
-}
-
-/// The processor that the emulator runs code for a target as, or None where it does not run such code.
-std::optional<std::string> emulated_processor(const std::string& target) {
-  const emulator::ProcessorTraits* processor = emulator::find_processor_for(Target::parse(target));
-  return processor == nullptr ? std::nullopt : std::optional<std::string>(processor->code);
-}
-
-/// Why the emulator cannot run the instruction at the start of `data`, or None.
-std::optional<std::string> unsupported(const std::string& processor, const py::bytes& data) {
-  const isa::InstructionSet* set = isa::InstructionSet::find(processor);
-  if (set == nullptr || emulated_processor(processor) != processor)
-    throw ValueError(text("the emulator does not run code for ", processor));
-  const std::string_view bytes = data;
-  std::vector<uint32_t> words(bytes.size() / 4);
-  std::memcpy(words.data(), bytes.data(), words.size() * 4);
-  if (words.empty()) throw ValueError("an instruction has at least 4 bytes");
-  const isa::Instruction instruction = set->decode(words);
-  if (instruction.row == nullptr) return text("not an instruction of ", processor);
-  const std::string reason = emulator::unsupported(instruction);
-  return reason.empty() ? std::nullopt : std::optional(reason);
-}
-
 }  // namespace
 
 PYBIND11_MODULE(_C, module) {
   register_errors(module);
   bind_code_object(module);
   bind_isa(module);
+  bind_coverage(module);
   bind_kernel(module);
   bind_launches(module);
   bind_operator(module);
@@ -175,9 +131,6 @@ PYBIND11_MODULE(_C, module) {
              py::arg("strides"), py::arg("strict"));
   module.def("embedded_code", &code_of, py::arg("handle"));
   module.def("emulator_statistics", &emulator_statistics);
-  module.def("implemented_instructions", &implemented_instructions);
-  module.def("emulated_processor", &emulated_processor, py::arg("target"));
-  module.def("unsupported", &unsupported, py::arg("processor"), py::arg("data"));
   find_main_thread();
   set_interrupt_check(check_signals);
   set_wait_runner(wait_without_lock);

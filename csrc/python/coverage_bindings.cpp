@@ -1,0 +1,106 @@
+// What the emulator runs, from Python: for `python -m wave_runtime coverage`, the self-test, and the tests.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "emulator/binding_lists.h"
+#include "emulator/bindings.h"
+#include "emulator/processor.h"
+#include "python/bindings.h"
+
+namespace py = pybind11;
+
+namespace wave {
+namespace {
+
+constexpr const char* kVariants[] = {
+    "Plain",       "Lanes32",   "Lanes64",        "Clamp",           "SignsNone",        "SignsFirst",
+    "SignsSecond", "SignsBoth", "SignsNoneClamp", "SignsFirstClamp", "SignsSecondClamp", "SignsBothClamp",
+    "ModeField",   "Clock"};
+static_assert(std::size(kVariants) == size_t(emulator::Variant::Clock) + 1);
+
+using BodyName = std::pair<std::string_view, const char*>;
+
+std::vector<BodyName> names_of(std::span<const emulator::Body> bodies) {
+  std::vector<BodyName> names;
+  for (const emulator::Body& body : bodies) names.emplace_back(body.name, kVariants[size_t(body.variant)]);
+  return names;
+}
+
+const emulator::Bindings& bindings(const std::string& processor) {
+  for (const emulator::ProcessorTraits* traits : emulator::all_processors()) {
+    if (traits->code == processor) return emulator::Bindings::of(*traits);
+  }
+  throw ValueError(text("the emulator does not run code for ", processor));
+}
+
+/// The name and variant of every body.
+std::vector<BodyName> emulator_bodies() { return names_of(emulator::bodies()); }
+
+/// For each row of a processor's table those that carry it out, of either half of VOPD.
+std::vector<std::pair<std::vector<BodyName>, std::vector<BodyName>>> bound_bodies(const std::string& processor) {
+  const emulator::Bindings& all = bindings(processor);
+  std::vector<std::pair<std::vector<BodyName>, std::vector<BodyName>>> names;
+  for (const isa::Row& row : all.instruction_set().rows())
+    names.emplace_back(names_of(all.bodies_of(row, 0)), names_of(all.bodies_of(row, 1)));
+  return names;
+}
+
+/// The instructions that are listed for a processor's family, and the names of their bodies.
+std::vector<std::pair<std::string, std::string>> binding_entries(const std::string& processor) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  const isa::Generation family = bindings(processor).instruction_set().rows().front().generation;
+  emulator::for_each_binding(
+      family, [&](std::string_view instruction, std::string_view body) { entries.emplace_back(instruction, body); });
+  return entries;
+}
+
+/// The instructions of gfx942 that the emulator runs, by name without the encoding's suffix.
+std::set<std::string_view> implemented_instructions() {
+  const emulator::Bindings& all = bindings("gfx942");
+  std::set<std::string_view> names;
+  for (const isa::Row& row : all.instruction_set().rows()) {
+    if (!all.bodies_of(row).empty()) names.insert(isa::base_name(row));
+  }
+  return names;
+}
+
+/// The processor that the emulator runs code for a target as, or None where it does not run such code.
+std::optional<std::string> emulated_processor(const std::string& target) {
+  const emulator::ProcessorTraits* processor = emulator::find_processor_for(Target::parse(target));
+  return processor == nullptr ? std::nullopt : std::optional<std::string>(processor->code);
+}
+
+/// Why the emulator cannot run the instruction at the start of `data`, or None.
+std::optional<std::string> unsupported(const std::string& processor, const py::bytes& data) {
+  const emulator::Bindings& all = bindings(processor);
+  const std::string_view bytes = data;
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), words.size() * 4);
+  if (words.empty()) throw ValueError("an instruction has at least 4 bytes");
+  const isa::Instruction instruction = all.instruction_set().decode(words);
+  if (instruction.row == nullptr) return text("not an instruction of ", processor);
+  const std::string reason = emulator::unsupported(all, instruction);
+  return reason.empty() ? std::nullopt : std::optional(reason);
+}
+
+}  // namespace
+
+void bind_coverage(py::module_& module) {
+  module.def("emulator_bodies", &emulator_bodies);
+  module.def("bound_bodies", &bound_bodies, py::arg("processor"));
+  module.def("binding_entries", &binding_entries, py::arg("processor"));
+  module.def("implemented_instructions", &implemented_instructions);
+  module.def("emulated_processor", &emulated_processor, py::arg("target"));
+  module.def("unsupported", &unsupported, py::arg("processor"), py::arg("data"));
+}
+
+}  // namespace wave
