@@ -118,13 +118,17 @@ const Function& Module::function(u64 pc, const RegisterLimits& limits) const {
   begin += (pc - begin) / kMaxFunction * kMaxFunction;
   end = std::min(end, begin + kMaxFunction);
 
-  std::lock_guard lock(mutex_);
-  std::unique_ptr<Function>& function = functions_[{begin, limits}];
-  if (function == nullptr) {
-    const std::span<const u32> words(reinterpret_cast<const u32*>(begin), (segment_end - begin) / 4);
-    function = Translator(bindings_, processor_, limits).translate(begin, end, words);
-  }
-  return *function;
+  const std::lock_guard lock(mutex_);
+  const auto translated = [&](u64 from) -> const Function& {
+    std::unique_ptr<Function>& function = functions_[{from, limits}];
+    if (function == nullptr) {
+      const std::span<const u32> words(reinterpret_cast<const u32*>(from), (segment_end - from) / 4);
+      function = Translator(bindings_, processor_, limits).translate(from, end, words);
+    }
+    return *function;
+  };
+  const Function& function = translated(begin);
+  return function.contains(pc) ? function : translated(pc);  // in the middle of an instruction another one may begin
 }
 
 isa::Instruction Module::decode(u64 pc) const {

@@ -34,12 +34,14 @@ struct RegisterLimits {
 };
 
 /// Decoded code: the bytes from one function symbol to the next, as one Op for each dword and guards behind the last.
-/// Immutable once built.
+/// Those of an instruction's further dwords have no routine: a jump there begins a function of its own. Immutable once
+/// built.
 class Function {
  public:
   u64 begin() const { return begin_; }
   u64 end() const { return begin_ + 4 * u64{count_}; }
-  bool contains(u64 pc) const { return pc >= begin_ && pc < end() && pc % 4 == 0; }
+  /// Whether one of this function's operations is at an address.
+  bool contains(u64 pc) const { return pc >= begin_ && pc < end() && pc % 4 == 0 && at(pc)->execute != nullptr; }
   const Op* at(u64 pc) const { return &ops_[(pc - begin_) / 4]; }
   /// The address of one of this function's operations.
   u64 address(const Op* op) const { return begin_ + 4 * static_cast<u64>(op - ops_.data()); }

@@ -51,7 +51,7 @@ struct Modifiers {
 };
 
 /// One micro-operation. The program holds one for each dword of code, so that `op + op->size` is the next instruction
-/// and the address of an instruction follows from its place; those of an instruction's further dwords are not reached.
+/// and the address of an instruction follows from its place; those of an instruction's further dwords stay empty.
 struct Op {
   Execute execute = nullptr;
   uintptr_t rows[3] = {0, 0, 0};  ///< vector sources, tagged with SourceTag

@@ -109,8 +109,12 @@ std::unique_ptr<Function> Translator::translate(u64 begin, u64 end, std::span<co
   const u32 count = static_cast<u32>((end - begin) / 4);
   function->ops_.resize(count + kGuards);
   function->count_ = count;
-  for (u32 index = 0; index < count; ++index) {
+  for (u32 index = 0; index < count; index += function->ops_[index].size) {
     translate_op(bindings_.instruction_set().decode(words.subspan(index)), index, function->ops_[index]);
+  }
+  // A branch into the middle of an instruction looks its target up, as one to another function does.
+  for (Op& op : std::span(function->ops_).first(count)) {
+    if (op.target != nullptr && op.target->execute == nullptr) op.target = nullptr;
   }
   for (size_t guard = 0; guard < kGuards; ++guard) function->ops_[count + guard].execute = run_on;
   return function;

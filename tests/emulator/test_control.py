@@ -9,6 +9,7 @@ from memory_support import BY_NAME
 from support import LoadKernel
 
 import wave_runtime
+from wave_runtime import _C
 
 
 def s_mov(register: int, value: int) -> list[int]:
@@ -21,6 +22,29 @@ def test_call_and_return() -> None:
     words += s_mov(20, 1) + encode(BY_NAME["s_branch"], SIMM16=2)
     words += s_mov(21, 2) + encode(BY_NAME["s_setpc_b64"], SSRC0=10)
     assert run(words, State(1)).s[0, 20:22].tolist() == [1, 2]
+
+
+def test_a_branch_into_a_literal() -> None:
+    """The literal is an instruction, too. Then the wave goes back to the one that it is the literal of."""
+    (hidden,) = s_mov(21, 5)
+    words = encode(BY_NAME["s_branch"], SIMM16=1)
+    words += encode(BY_NAME["s_mov_b32"], hidden, SDST=20, SSRC0=255)
+    words += encode(BY_NAME["s_cbranch_scc1"], SIMM16=3)
+    words += encode(BY_NAME["s_cmp_eq_u32"], SSRC0=21, SSRC1=128 + 5)
+    words += encode(BY_NAME["s_branch"], SIMM16=-5 & 0xFFFF)
+    words += s_mov(22, 6) + s_mov(23, 7)
+    assert run(words, State(1)).s[0, 20:24].tolist() == [hidden, 5, 0, 7]
+    instructions = _C.emulator_statistics()["instructions"]
+    run([], State(1))  # as many s_nop as instructions ran
+    assert instructions == _C.emulator_statistics()["instructions"]
+
+
+def test_a_jump_into_a_literal() -> None:
+    (hidden,) = s_mov(21, 5)
+    words = encode(BY_NAME["s_getpc_b64"], SDST=10)
+    words += encode(BY_NAME["s_add_u32"], SDST=10, SSRC0=10, SSRC1=128 + 12) + encode(BY_NAME["s_setpc_b64"], SSRC0=10)
+    words += encode(BY_NAME["s_mov_b32"], hidden, SDST=20, SSRC0=255)
+    assert run(words, State(1)).s[0, 20:22].tolist() == [0, 5]
 
 
 def test_a_debugger_never_takes_a_branch() -> None:
