@@ -3,8 +3,6 @@
 namespace wave::isa {
 namespace {
 
-constexpr size_t kFormatCount = size_t(Format::MTBUF) + 1;
-constexpr size_t kFieldCount = size_t(Field::LITERAL) + 1;
 constexpr unsigned kPrefixBits = 9;  // the longest prefix of an encoding
 constexpr uint32_t kSdwa = 249, kDpp = 250, kDpp8 = 233, kDpp8FetchInactive = 234;
 
@@ -14,7 +12,7 @@ struct Prefix {
 };
 
 struct Layout {
-  std::array<std::array<Position, kFieldCount>, kFormatCount> positions{};
+  std::array<std::array<Position, std::size(kFields)>, std::size(kFormats)> positions{};
   std::array<Prefix, 1 << kPrefixBits> prefixes{};
 };
 

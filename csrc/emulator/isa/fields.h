@@ -3,10 +3,22 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 
 #include "emulator/isa/isa.h"
 
 namespace wave::isa {
+
+inline constexpr Format kFormats[] = {
+#define WAVE_ISA_FORMAT(name) Format::name,
+#include "emulator/isa/fields.inc"
+};
+
+inline constexpr Field kFields[] = {
+    Field::NONE,
+#define WAVE_ISA_FIELD_NAME(name) Field::name,
+#include "emulator/isa/fields.inc"
+};
 
 /// The bits of a field within an instruction. A width of zero: the format has no such field.
 struct Position {

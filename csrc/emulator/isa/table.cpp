@@ -128,6 +128,7 @@ std::string_view base_name(const Row& row) {
 
 InstructionSet::InstructionSet(Generation generation, std::span<const Row> rows)
     : generation_(generation), rows_(rows) {
+  static_assert(kFormats == std::size(isa::kFormats), "kFormats of InstructionSet names the last format");
   for (size_t index = 0; index < rows.size(); ++index) {
     index_[size_t(classified_format(rows[index].format))][rows[index].opcode] = static_cast<uint16_t>(index + 1);
   }
