@@ -52,17 +52,27 @@ bool reads_result(const Op& reader, const Op& writer) {
   return false;
 }
 
-/// What MODE.VSKIP and MODE.GPR_IDX_EN concern.
-u8 mode_flags(Format format) {
-  if (format <= Format::SMEM) return 0;  // of GFX9 alone: others have no bits for them in MODE
-  return format < Format::DS ? kSkippable | kIndexable : kSkippable;
+/// What MODE.VSKIP and MODE.GPR_IDX_EN concern, for which GFX9 alone has bits in MODE.
+u8 mode_flags(isa::Kind kind) {
+  switch (kind) {
+    case isa::Kind::VectorAlu:
+    case isa::Kind::DotProduct:
+    case isa::Kind::Matrix:
+    case isa::Kind::SparseMatrix:
+      return kSkippable | kIndexable;
+    case isa::Kind::Lds:
+    case isa::Kind::VectorMemory:
+      return kSkippable;
+    default:
+      return 0;
+  }
 }
 
 }  // namespace
 
 void Translator::translate_op(const Instruction& instruction, u32 index, Op& op) {
   op.size = instruction.dwords;
-  if (instruction.row != nullptr) op.flags = mode_flags(instruction.row->format);
+  if (instruction.row != nullptr) op.flags = mode_flags(instruction.row->kind);
   op.execute = refuse_instruction;
   if (instruction.row == nullptr) return;
   if (instruction.row->format == Format::VOPD) return translate_dual(instruction, op);
