@@ -1,6 +1,7 @@
 #include "emulator/races.h"
 
 #include "base/error.h"
+#include "emulator/isa/features.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -11,7 +12,7 @@ using Direction = isa::MemoryAccess::Direction;
 
 /// A barrier of the workgroup, as an assembler has it.
 const char* barrier_text(isa::Generation generation) {
-  return generation == isa::Generation::GFX12 ? "s_barrier_signal with s_barrier_wait" : "s_barrier";
+  return isa::features(generation).has_split_barriers ? "s_barrier_signal with s_barrier_wait" : "s_barrier";
 }
 
 }  // namespace

@@ -20,17 +20,18 @@ using isa::kStoreCount;
 static_assert(kStoreCount == kLoadCount << 1 && kLdsCount == kLoadCount << 2 && kScalarCount == kLoadCount << 3);
 constexpr Counters kAll = kLoadCount | kStoreCount | kLdsCount | kScalarCount;
 
-/// What S_WAITCNT lets be outstanding, of vector memory and of LDS and scalar memory. GFX9: VM_CNT in bits 3:0 and
-/// 15:14, LGKM_CNT in bits 11:8. GFX11: VM_CNT in bits 15:10, LGKM_CNT in bits 9:4.
+/// What S_WAITCNT lets be outstanding, of vector memory and of LDS and scalar memory.
 struct PackedCounts {
   u32 loads, others;
 };
 PackedCounts unpack(Generation generation, u32 immediate) {
-  if (generation == Generation::GFX9) return {(immediate & 15) | (immediate >> 14 & 3) << 4, immediate >> 8 & 15};
-  return {immediate >> 10 & 63, immediate >> 4 & 63};
+  const isa::PackedWaits& waits = isa::features(generation).waits;
+  const auto bits = [&](u32 low, u32 width) { return immediate >> low & ((1u << width) - 1); };
+  const u32 high_loads = waits.high_loads != 0 ? bits(waits.high_loads, 2) << waits.loads_width : 0;
+  return {bits(waits.loads, waits.loads_width) | high_loads, bits(waits.others, waits.others_width)};
 }
 
-std::string wait_text_gfx12(Counters counters, u64 outstanding) {
+std::string single_wait_text(Counters counters, u64 outstanding) {
   std::string name = "s_wait";
   if (counters & kLoadCount) name += "_loadcnt";
   if (counters & kStoreCount) name += "_storecnt";
@@ -52,7 +53,7 @@ Counters counters_of(const isa::Instruction& instruction) {
 bool ends_in_order(Counters counters) { return std::has_single_bit(counters) && counters != kScalarCount; }
 
 std::string wait_text(Generation generation, Counters counters, u64 outstanding) {
-  if (generation == Generation::GFX12) return wait_text_gfx12(counters, outstanding);
+  if (isa::features(generation).has_single_waits) return single_wait_text(counters, outstanding);
   const std::string stores = counters & kStoreCount ? text("s_waitcnt_vscnt null, ", outstanding) : "";
   const Counters others = counters & ~kStoreCount;
   if (others == 0) return stores;

@@ -11,7 +11,7 @@ namespace {
 /// The values of DPP_CTRL (document, section "DPP controls"). Operations on 64 bits know row_newbcast only.
 bool is_legal_dpp(const Instruction& instruction) {
   const uint32_t control = instruction[Field::DPP_CTRL];
-  if (instruction.row->generation != Generation::GFX9) {
+  if (!features(instruction.row->generation).dpp_crosses_rows) {
     if (control >= 0x150) return control < 0x170;           // row_share, row_xmask
     if (control >= 0x130) return (control & ~1u) == 0x140;  // row_mirror, row_half_mirror
     return control < 0x100 || (control & 15) != 0;          // quad_perm; row_shl, row_shr, row_ror by 1 to 15
@@ -43,7 +43,7 @@ bool is_legal_lds(const Instruction& instruction) {
 /// LLVM does not take negative offsets of GFX12's buffers; the document has them unsigned.
 bool has_negative_offset(const Instruction& instruction) {
   const Row& row = *instruction.row;
-  const bool is_buffer = row.generation == Generation::GFX12 && row.format == Format::MUBUF;
+  const bool is_buffer = features(row.generation).has_signed_offsets && row.format == Format::MUBUF;
   return is_buffer && (row.modifiers & kOffset) != 0 && instruction[Field::OFFSET] >> (offset_bits(row) - 1) != 0;
 }
 

@@ -93,9 +93,9 @@ void append_dpp_control(std::string& out, Generation generation, uint32_t contro
     out += ']';
     return;
   }
-  const bool is_gfx9 = generation == Generation::GFX9;
+  const bool crosses_rows = features(generation).dpp_crosses_rows;
   const char* const kRows[] = {
-      " row_shl:", " row_shr:", " row_ror:", "", "", is_gfx9 ? " row_newbcast:" : " row_share:", " row_xmask:"};
+      " row_shl:", " row_shr:", " row_ror:", "", "", crosses_rows ? " row_newbcast:" : " row_share:", " row_xmask:"};
   constexpr const char* kWaves[] = {" wave_shl:1", " wave_rol:1", " wave_shr:1", " wave_ror:1"};
   constexpr const char* kOthers[] = {" row_mirror", " row_half_mirror", " row_bcast:15", " row_bcast:31"};
   const uint32_t group = control >> 4 & 15;
@@ -161,17 +161,18 @@ void append_offset(std::string& out, const Instruction& instruction) {
   const uint32_t offset = instruction[Field::OFFSET];
   const Format format = instruction.row->format;
   if (format == Format::SMEM) {
-    const bool is_gfx9 = instruction.row->generation == Generation::GFX9;
-    if (is_gfx9 && (instruction[Field::IMM] == 0 || instruction[Field::SOFFSET_EN] == 0)) return;
+    const bool has_registers = features(instruction.row->generation).has_smem_registers;
+    if (has_registers && (instruction[Field::IMM] == 0 || instruction[Field::SOFFSET_EN] == 0)) return;
     if (instruction.row->generation == Generation::GFX11 && offset == 0) return;
-    if (!is_gfx9 && instruction[Field::SOFFSET] == scalar_codes(instruction.row->generation).null) return;
+    if (!has_registers && instruction[Field::SOFFSET] == scalar_codes(instruction.row->generation).null) return;
     return append_hex(out += " offset:", sign_extend(offset, offset_bits(*instruction.row)));
   }
   if (offset == 0) return;
   out += " offset:";
   const Generation generation = instruction.row->generation;
-  const bool is_signed = format == Format::GLOBAL || format == Format::SCRATCH ||
-                         (generation == Generation::GFX12 && (format == Format::FLAT || format == Format::MUBUF));
+  const bool is_signed =
+      format == Format::GLOBAL || format == Format::SCRATCH ||
+      (features(generation).has_signed_offsets && (format == Format::FLAT || format == Format::MUBUF));
   if (is_signed) {
     append_decimal(out, sign_extend(offset, offset_bits(*instruction.row)));
   } else if (std::string_view(instruction.row->mnemonic) == "ds_swizzle_b32") {

@@ -30,9 +30,9 @@ void append_range(std::string& out, const char* file, uint32_t first, uint32_t d
 
 /// The names of codes that GFX11 gave another meaning than GFX9.
 const char* renamed(Generation generation, uint32_t code) {
-  const ScalarCodes codes = scalar_codes(generation);
-  if (code == codes.m0) return "m0";
-  return code == codes.null && generation != Generation::GFX9 ? "null" : nullptr;
+  const Features& family = features(generation);
+  if (code == family.codes.m0) return "m0";
+  return code == family.codes.null && family.has_null ? "null" : nullptr;
 }
 
 struct SpecialOperand {

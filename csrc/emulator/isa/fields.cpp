@@ -1,5 +1,7 @@
 #include "emulator/isa/fields.h"
 
+#include "emulator/isa/features.h"
+
 namespace wave::isa {
 namespace {
 
@@ -62,11 +64,11 @@ Format with_further_dword(Generation generation, Format format, uint64_t bits) {
   };
   for (const Forms& forms : kForms) {
     if (forms.format != format) continue;
-    const bool is_gfx9 = generation == Generation::GFX9;
+    const Features& family = features(generation);
     Format form = format;
-    if (code == kSdwa && is_gfx9) form = forms.sdwa;
+    if (code == kSdwa && family.has_sdwa) form = forms.sdwa;
     if (code == kDpp) form = forms.dpp;
-    if ((code == kDpp8 || code == kDpp8FetchInactive) && !is_gfx9) form = forms.dpp8;
+    if ((code == kDpp8 || code == kDpp8FetchInactive) && family.has_dpp8) form = forms.dpp8;
     return position(generation, form, Field::SRC0).width != 0 ? form : format;
   }
   return format;
@@ -84,9 +86,10 @@ Encoding classify(Generation generation, uint64_t bits) {
   if (prefix.opcode.width == 0) return {};
   Encoding encoding{with_further_dword(generation, prefix.format, bits), 0, true};
   encoding.opcode = static_cast<uint16_t>(word >> prefix.opcode.low & ((1u << prefix.opcode.width) - 1));
-  if (prefix.format == Format::FLAT && generation != Generation::GFX12) {  // by SEG; the fourth segment is reserved
+  if (const uint8_t at = features(generation).segment;
+      prefix.format == Format::FLAT && at != 0) {  // the fourth is reserved
     constexpr Format kSegments[] = {Format::FLAT, Format::SCRATCH, Format::GLOBAL, Format::FLAT};
-    const uint32_t segment = word >> (generation == Generation::GFX9 ? 14 : 16) & 3;
+    const uint32_t segment = word >> at & 3;
     encoding.format = kSegments[segment];
     encoding.known = segment != 3;
   }
@@ -115,7 +118,7 @@ uint8_t dwords(Generation generation, Format format) {
     case Format::GLOBAL:
     case Format::SCRATCH:
     case Format::MUBUF:
-      return generation == Generation::GFX12 ? 3 : 2;
+      return features(generation).memory_dwords;
     default:
       return 2;
   }
@@ -125,7 +128,7 @@ bool takes_literals(Generation generation, Format format) {
   if (dwords(generation, format) == 1) return true;
   const bool is_long =
       format == Format::VOP3 || format == Format::VOP3B || format == Format::VOP3P || format == Format::VOPD;
-  return generation != Generation::GFX9 && is_long;
+  return features(generation).has_long_literals && is_long;
 }
 
 uint32_t Instruction::operator[](Field field) const {

@@ -45,7 +45,7 @@ bool has_short_operands(Format format) {
 
 bool has_halves(const Row& row, const Operand& operand) {
   const bool is_vop3 = row.format == Format::VOP3 || row.format == Format::VOP3_DPP || row.format == Format::VOP3_DPP8;
-  return row.generation != Generation::GFX9 && is_16_bits(operand.type) && (is_vop3 || has_short_operands(row.format));
+  return features(row.generation).has_halves && is_16_bits(operand.type) && (is_vop3 || has_short_operands(row.format));
 }
 
 /// Codes of 9-bit fields count vector registers from 256 on.
@@ -62,7 +62,7 @@ uint8_t address_dwords(const Instruction& instruction, const Operand& operand) {
       return instruction[Field::SADDR] == scalar_codes(instruction.row->generation).off ? 2 : 1;
     case Format::SCRATCH:
       if (precedes_gfx940(*instruction.row))
-        return instruction[Field::SADDR] == scalar_codes(Generation::GFX9).off ? 1 : 0;
+        return instruction[Field::SADDR] == scalar_codes(instruction.row->generation).off ? 1 : 0;
       return instruction[Field::SVE] != 0 ? 1 : 0;
     case Format::MUBUF:
     case Format::MTBUF:
@@ -76,7 +76,7 @@ uint8_t address_dwords(const Instruction& instruction, const Operand& operand) {
 /// immediate. Since GFX11 there is always an immediate, and a register unless SOFFSET is null.
 Location smem_offset(const Instruction& instruction) {
   const Generation generation = instruction.row->generation;
-  if (generation != Generation::GFX9) {
+  if (!features(generation).has_smem_registers) {
     const uint32_t code = instruction[Field::SOFFSET];
     if (code == scalar_codes(generation).null) return {Place::Immediate, 1, instruction[Field::OFFSET]};
     return {Place::Scalar, 1, code};
@@ -100,7 +100,7 @@ Location address(const Instruction& instruction, const Operand& operand, uint32_
 /// The registers that one unit of the field stands for.
 uint32_t scale(Generation generation, Field field) {
   if (field == Field::SBASE) return 2;
-  return field == Field::SRSRC && generation != Generation::GFX12 ? 4 : 1;
+  return field == Field::SRSRC ? features(generation).descriptor_unit : 1;
 }
 
 /// VDSTY of VOPD lacks its lowest bit: the two destinations are an even and an odd register. Of halves of registers the
@@ -156,15 +156,16 @@ Location find(const Instruction& instruction, const Operand& operand) {
 uint32_t align(uint32_t number, uint32_t dwords) { return number & ~(dwords == 1 ? 0 : dwords == 2 ? 1u : 3u); }
 
 bool is_scalar_register(Generation generation, uint32_t code, uint32_t dwords) {
-  const bool is_gfx9 = generation == Generation::GFX9;
-  const ScalarCodes codes = scalar_codes(generation);
-  if (code == codes.null) return !is_gfx9;
+  const Features& family = features(generation);
+  const ScalarCodes& codes = family.codes;
+  if (code == codes.null) return family.has_null;
   if (dwords == 1) return code < 128;
   if (code >= kTtmp && code < kTtmpEnd) return dwords != 3 && align(code - kTtmp, dwords) + dwords <= kTtmpEnd - kTtmp;
-  const uint32_t end = codes.sgprs + (is_gfx9 ? 2 : 0);
+  const uint32_t end = codes.sgprs + (family.flat_scratch_in_sgprs ? 2 : 0);
   if (code < codes.sgprs) return dwords == 2 || align(code, dwords) + dwords <= end;
   if (dwords != 2) return false;
-  return code == kVcc || code == kExec || (is_gfx9 && (code == kFlatScratch || code == kXnackMask));
+  return code == kVcc || code == kExec ||
+         (family.flat_scratch_in_sgprs && (code == kFlatScratch || code == kXnackMask));
 }
 
 bool is_inline_constant(uint32_t code) {
@@ -215,8 +216,8 @@ bool returns_value(const Instruction& instruction) {
 }
 
 unsigned offset_bits(const Row& row) {
-  if (row.generation == Generation::GFX12) return 24;
-  return row.format == Format::SMEM ? 21 : 13;
+  const Features& family = features(row.generation);
+  return row.format == Format::SMEM ? family.scalar_offset_bits : family.vector_offset_bits;
 }
 
 bool goes_to_lds(const Instruction& instruction) {
@@ -255,8 +256,7 @@ bool is_legal(const Instruction& instruction, const Operand& operand) {
   switch (location.place) {
     case Place::Vgpr:
     case Place::Agpr:
-      // of gfx90a and gfx940; processors before them would not ask for it
-      if (instruction.row->generation == Generation::GFX9 && location.dwords > 1 && location.value % 2 != 0)
+      if (features(instruction.row->generation).has_aligned_tuples && location.dwords > 1 && location.value % 2 != 0)
         return false;
       return location.value + location.dwords <= kVgprs;
     case Place::Scalar:

@@ -2,7 +2,7 @@
 // operands" of the MI300 ISA document.
 #pragma once
 
-#include "emulator/isa/isa.h"
+#include "emulator/isa/features.h"
 
 namespace wave::isa {
 
@@ -26,17 +26,6 @@ enum ScalarCode : uint32_t {
   kLdsDirect = 254,
   kLiteral = 255,
 };
-
-/// Codes that differ between generations.
-struct ScalarCodes {
-  uint32_t sgprs;  ///< s0 to the one before; of GFX9 a tuple of four or more may reach into flat_scratch
-  uint32_t m0;
-  uint32_t null;  ///< reads as zero, and drops what is written; GFX9 has none, and nothing at this code
-  uint32_t off;   ///< of SADDR: none
-};
-constexpr ScalarCodes scalar_codes(Generation generation) {
-  return generation == Generation::GFX9 ? ScalarCodes{102, 124, 125, 127} : ScalarCodes{106, 125, 124, 124};
-}
 
 /// Whether a row is of an older processor. There SC0, NT and SC1 are called GLC, SLC and SCC; a load from GLOBAL or
 /// SCRATCH has LDS where gfx940 has SVE, and an address in SCRATCH is a vector register where there is no scalar one.
