@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fork_safe.h"
 #include "emulator/binding_lists.h"
+#include "emulator/isa/features.h"
 
 namespace wave::emulator {
 
@@ -40,7 +41,7 @@ Variant by_signs(const Instruction& instruction) {
 Variant by_register(const Instruction& instruction) {
   constexpr u32 kMode = 1, kShared = 8, kCycles = 29, kHighCycles = 30;
   const u32 field = instruction[Field::SIMM16], number = field & 63;
-  const bool has_high = instruction.row->generation == isa::Generation::GFX12;
+  const bool has_high = isa::features(instruction.row->generation).has_wide_clock;
   if (number == kCycles || (number == kHighCycles && has_high)) return Variant::Clock;
   const bool is_shared = number == kMode && (field >> 6 & 31) + (field >> 11 & 31) + 1 <= kShared;
   return is_shared ? Variant::ModeField : Variant::Plain;

@@ -120,14 +120,13 @@ void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers
 /// the code of M0; and in waves of 32 lanes EXEC has no upper half, which must stay zero here.
 Location Translator::locate(const Instruction& instruction, const Operand& operand) const {
   Location location = isa::locate(instruction, operand);
-  const isa::Generation generation = instruction.row->generation;
-  if (generation == isa::Generation::GFX9 || location.place != Place::Scalar) return location;
-  const isa::ScalarCodes codes = isa::scalar_codes(generation);
+  const isa::Features& family = isa::features(instruction.row->generation);
+  if (!family.has_null || location.place != Place::Scalar) return location;
   if (processor_.lanes == 32 && location.value + location.dwords > sreg::kExec + 1 && location.value <= sreg::kExec + 1)
     throw NoSuchRegister();
-  if (location.value == codes.m0) {
+  if (location.value == family.codes.m0) {
     location.value = sreg::kM0;
-  } else if (location.value == codes.null) {
+  } else if (location.value == family.codes.null) {
     location.value = operand.written ? kDiscarded : uint32_t{isa::kZero};
   }
   return location;
@@ -255,9 +254,9 @@ void Translator::set_scalar_operands(const Instruction& instruction, Op& op) {
 /// Scalar memory: src[0] the base, src[1] the offset register, imm the immediate offset, dst the first register.
 void Translator::set_scalar_memory_operands(const Instruction& instruction, Op& op) {
   op.src[1] = kNoOperand;
-  const bool is_gfx9 = instruction.row->generation == isa::Generation::GFX9;
+  const bool has_registers = isa::features(instruction.row->generation).has_smem_registers;
   const int bits = static_cast<int>(isa::offset_bits(*instruction.row));
-  if (!is_gfx9 || instruction[Field::IMM] != 0)
+  if (!has_registers || instruction[Field::IMM] != 0)
     op.imm = static_cast<u32>(sign_extended(instruction[Field::OFFSET], bits));
   if ((instruction.row->modifiers & isa::kReturn) && isa::returns_value(instruction)) op.flags |= kReturns;
   for (int i = 0; i < instruction.row->operand_count; ++i) {
