@@ -61,6 +61,7 @@ bool is_legal(const Instruction& instruction) {
 }
 
 bool has_literal(const Instruction& instruction) {
+  if (!takes_literals(instruction.row->generation, instruction.row->format)) return false;
   const std::span operands(instruction.row->operands, instruction.row->operand_count);
   return std::ranges::any_of(operands, [&](const Operand& operand) { return takes_literal(instruction, operand); });
 }
