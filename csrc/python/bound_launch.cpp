@@ -1,10 +1,9 @@
 #include "python/bound_launch.h"
 
-#include <structmember.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "base/error.h"
-#include "python/c_api.h"
+#include "python/callable_type.h"
 #include "python/launch_arguments.h"
 #include "python/launch_options.h"
 
@@ -18,6 +17,14 @@ namespace {
 /// another thread is not disturbed.
 class Prebuilt {
  public:
+  static constexpr const char* kName = "wave_runtime._C.Prebuilt";
+  template <class Visit>
+  void each_reference(Visit visit) {
+    visit(kernel_object_);
+    visit(arguments_);
+    visit(keywords_);
+  }
+
   /// Throws what a call throws.
   Prebuilt(py::object kernel_object, const Kernel& kernel, py::tuple arguments, py::dict keywords)
       : kernel_object_(std::move(kernel_object)),
@@ -52,8 +59,6 @@ class Prebuilt {
   const py::object& kernel_object() const { return kernel_object_; }
   const py::tuple& arguments() const { return arguments_; }
   const py::dict& keywords() const { return keywords_; }
-  bool is_loaded() const { return wave::is_loaded(kernel_, place_); }
-
   /// Launches; what may have changed since the last time is looked at again: storages and gradients. Needs no lock of
   /// the interpreter. `profiled`: whether a profiler may look on.
   std::vector<std::string> launch(void* stream, bool profiled) const {
@@ -103,10 +108,10 @@ class Prebuilt {
     return same;
   }
 
-  const py::object kernel_object_;
+  py::object kernel_object_;
   const Kernel& kernel_;
-  const py::tuple arguments_;  ///< holds the tensors
-  const py::dict keywords_;
+  py::tuple arguments_;  ///< holds the tensors
+  py::dict keywords_;
   TensorArguments tensors_;
   ArgumentPacker packer_;
   std::vector<Seen> seen_;  ///< of tensors on a GPU
@@ -115,24 +120,37 @@ class Prebuilt {
   Geometry geometry_{};
 };
 
-using PrebuiltPointer = std::shared_ptr<const Prebuilt>;
+struct Bound {
+  static constexpr const char* kName = "wave_runtime.BoundLaunch";
+  static PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names);
+  template <class Visit>
+  void each_reference(Visit visit) {
+    visit(launch);
+  }
 
-struct BoundObject {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  PrebuiltPointer launch;
+  py::object launch;  ///< a Prebuilt
 };
 
-struct SequenceObject {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  std::vector<py::object> bound;
-  std::shared_ptr<const std::vector<PrebuiltPointer>> launches;  ///< those of `bound` at the last call
+struct Sequence {
+  static constexpr const char* kName = "wave_runtime.Sequence";
+  static PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names);
+  template <class Visit>
+  void each_reference(Visit visit) {
+    visit(bound);
+    visit(launches);
+  }
+
+  py::tuple bound;
+  py::object launches;  ///< a tuple of those of `bound` at the last call, or null
 };
 
-PyTypeObject* bound_type = nullptr;     ///< owned by the module, which is never unloaded
-PyTypeObject* sequence_type = nullptr;  ///< likewise
-
-BoundObject& bound_of(PyObject* self) { return *reinterpret_cast<BoundObject*>(self); }
-SequenceObject& sequence_of(PyObject* self) { return *reinterpret_cast<SequenceObject*>(self); }
+/// What a bound launch launches now. Callers that let go of the interpreter's lock hold it meanwhile.
+py::object launch_of(PyObject* bound) {
+  const py::object& launch = state_of<Bound>(bound).launch;
+  if (!launch) throw RuntimeError("this bound launch was garbage, and what it held is gone");
+  return launch;
+}
+const Prebuilt& prebuilt(const py::handle& launch) { return state_of<Prebuilt>(launch.ptr()); }
 
 void check_no_arguments(const char* what, size_t flags, PyObject* keyword_names) {
   const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_GET_SIZE(keyword_names);
@@ -140,59 +158,73 @@ void check_no_arguments(const char* what, size_t flags, PyObject* keyword_names)
   throw TypeError(text("a ", what, " takes no arguments when it is called: they were given when it was made"));
 }
 
-PyObject* call_bound(PyObject* self, PyObject* const*, size_t flags, PyObject* keyword_names) {
+}  // namespace
+
+PyObject* Bound::call(PyObject* self, PyObject* const*, size_t flags, PyObject* keyword_names) {
   return with_python_errors([&]() -> PyObject* {
     check_no_arguments("bound launch", flags, keyword_names);
-    const PrebuiltPointer launch = bound_of(self).launch;
-    if (!thread_is_plain()) return launch->kernel_object()(*launch->arguments(), **launch->keywords()).release().ptr();
-    void* const stream = current_stream(launch->device());
+    const py::object held = state_of<Bound>(self).launch;
+    const Prebuilt& launch = prebuilt(held);
+    if (!thread_is_plain()) return launch.kernel_object()(*launch.arguments(), **launch.keywords()).release().ptr();
+    void* const stream = current_stream(launch.device());
     std::vector<std::string> warnings;
     {
       const GilRelease release;
-      warnings = launch->launch(stream, true);
+      warnings = launch.launch(stream, true);
     }
     if (!warnings.empty()) warn(warnings);
     Py_RETURN_NONE;
   });
 }
 
+namespace {
+
 /// Those of the bound launches, which may have been changed since the last call.
-std::shared_ptr<const std::vector<PrebuiltPointer>> launches_of(SequenceObject& sequence) {
-  bool same = sequence.launches != nullptr;
-  for (size_t i = 0; same && i < sequence.bound.size(); ++i) {
-    same = (*sequence.launches)[i] == bound_of(sequence.bound[i].ptr()).launch;
+py::object launches_of(Sequence& sequence) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(sequence.bound.ptr());
+  bool same = static_cast<bool>(sequence.launches);
+  for (Py_ssize_t i = 0; same && i < count; ++i) {
+    PyObject* const bound = PyTuple_GET_ITEM(sequence.bound.ptr(), i);
+    same = PyTuple_GET_ITEM(sequence.launches.ptr(), i) == state_of<Bound>(bound).launch.ptr();
   }
   if (!same) {
-    auto launches = std::make_shared<std::vector<PrebuiltPointer>>();
-    for (const py::object& bound : sequence.bound) launches->push_back(bound_of(bound.ptr()).launch);
+    py::tuple launches(count);
+    for (size_t i = 0; i < launches.size(); ++i) launches[i] = launch_of(py::handle(sequence.bound[i]).ptr());
     sequence.launches = std::move(launches);
   }
   return sequence.launches;
 }
 
-PyObject* call_sequence(PyObject* self, PyObject* const*, size_t flags, PyObject* keyword_names) {
+}  // namespace
+
+PyObject* Sequence::call(PyObject* self, PyObject* const*, size_t flags, PyObject* keyword_names) {
   return with_python_errors([&]() -> PyObject* {
     check_no_arguments("sequence", flags, keyword_names);
+    Sequence& sequence = state_of<Sequence>(self);
     if (!thread_is_plain()) {
-      for (const py::object& bound : sequence_of(self).bound) bound();
+      for (const py::handle bound : py::tuple(sequence.bound)) bound();
       Py_RETURN_NONE;
     }
-    const auto launches = launches_of(sequence_of(self));
+    const py::object launches = launches_of(sequence);
+    const Py_ssize_t count = PyTuple_GET_SIZE(launches.ptr());
     std::vector<std::string> warnings;
     {
       const GilRelease release;
       c10::Device device = c10::kCPU;
       void* stream = nullptr;
       const bool profiled = is_profiled();
-      for (const PrebuiltPointer& launch : *launches) {
-        if (launch->device() != device) stream = current_stream(device = launch->device());
-        for (std::string& warning : launch->launch(stream, profiled)) warnings.push_back(std::move(warning));
+      for (Py_ssize_t i = 0; i < count; ++i) {
+        const Prebuilt& launch = prebuilt(PyTuple_GET_ITEM(launches.ptr(), i));
+        if (launch.device() != device) stream = current_stream(device = launch.device());
+        for (std::string& warning : launch.launch(stream, profiled)) warnings.push_back(std::move(warning));
       }
     }
     if (!warnings.empty()) warn(warnings);
     Py_RETURN_NONE;
   });
 }
+
+namespace {
 
 size_t argument_index(const Kernel& kernel, const py::object& key) {
   const auto& parameters = kernel.signature().parameters;
@@ -211,32 +243,34 @@ size_t argument_index(const Kernel& kernel, const py::object& key) {
 
 /// bound[index or name] = value.
 void set_argument(const py::object& self, const py::object& key, const py::object& value) {
-  const PrebuiltPointer before = bound_of(self.ptr()).launch;
-  const size_t index = argument_index(before->kernel(), key);
-  py::list arguments(before->arguments());
-  arguments[index] = value;
-  bound_of(self.ptr()).launch = std::make_shared<const Prebuilt>(before->kernel_object(), before->kernel(),
-                                                                 py::tuple(arguments), before->keywords());
+  const py::object held = launch_of(self.ptr());
+  const Prebuilt& before = prebuilt(held);
+  py::list arguments(before.arguments());
+  arguments[argument_index(before.kernel(), key)] = value;
+  state_of<Bound>(self.ptr()).launch =
+      make_callable<Prebuilt>(before.kernel_object(), before.kernel(), py::tuple(arguments), before.keywords());
 }
 
 py::object get_argument(const py::object& self, const py::object& key) {
-  const PrebuiltPointer launch = bound_of(self.ptr()).launch;
-  return launch->arguments()[argument_index(launch->kernel(), key)];
+  const py::object held = launch_of(self.ptr());
+  return prebuilt(held).arguments()[argument_index(prebuilt(held).kernel(), key)];
 }
 
 /// bound.update(grid=..., ...).
 void update(const py::object& self, const py::kwargs& keywords) {
-  const PrebuiltPointer before = bound_of(self.ptr()).launch;
+  const py::object held = launch_of(self.ptr());
+  const Prebuilt& before = prebuilt(held);
   py::dict merged;
-  for (const auto& [name, value] : before->keywords()) merged[name] = value;
+  for (const auto& [name, value] : before.keywords()) merged[name] = value;
   for (const auto& [name, value] : keywords) merged[name] = value;
-  bound_of(self.ptr()).launch =
-      std::make_shared<const Prebuilt>(before->kernel_object(), before->kernel(), before->arguments(), merged);
+  state_of<Bound>(self.ptr()).launch =
+      make_callable<Prebuilt>(before.kernel_object(), before.kernel(), before.arguments(), merged);
 }
 
 PyObject* bound_repr(PyObject* self) {
   return with_python_errors([&] {
-    const Prebuilt& launch = *bound_of(self).launch;
+    const py::object held = launch_of(self);
+    const Prebuilt& launch = prebuilt(held);
     return python_text(
                text("<wave_runtime.BoundLaunch of ", launch.kernel().name(), " on ", launch.device().str(), ">"))
         .release()
@@ -246,87 +280,33 @@ PyObject* bound_repr(PyObject* self) {
 
 PyObject* new_sequence(PyTypeObject* type, PyObject* arguments, PyObject*) {
   return with_python_errors([&]() -> PyObject* {
-    const py::list bound = py::reinterpret_borrow<py::tuple>(arguments)[0].cast<py::list>();
+    const py::tuple bound(py::reinterpret_borrow<py::tuple>(arguments)[0].cast<py::list>());
     for (size_t i = 0; i < bound.size(); ++i) {
       const py::handle item = bound[i];
-      if (Py_TYPE(item.ptr()) == bound_type) continue;
+      if (CallableObject<Bound>::is(item.ptr())) continue;
       throw TypeError(text("sequence: item ", i, " is a ", type_name(item.ptr()),
                            ": expected a bound launch, as kernel.bind(...) makes it"));
     }
-    auto* object = reinterpret_cast<SequenceObject*>(type->tp_alloc(type, 0));
-    if (object == nullptr) throw py::error_already_set();
-    object->vectorcall = call_sequence;
-    new (&object->bound) std::vector<py::object>();
-    for (const py::handle item : bound) object->bound.push_back(py::reinterpret_borrow<py::object>(item));
-    new (&object->launches) decltype(object->launches)();
-    return reinterpret_cast<PyObject*>(object);
+    return make_callable_of<Sequence>(type, bound, py::object()).release().ptr();
   });
 }
 
-Py_ssize_t sequence_length(PyObject* self) { return static_cast<Py_ssize_t>(sequence_of(self).bound.size()); }
-
-template <class Object, auto... kMembers>
-void dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
-  (std::destroy_at(&(reinterpret_cast<Object*>(self)->*kMembers)), ...);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
-PyMemberDef bound_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(BoundObject, vectorcall), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr},
-};
-PyMemberDef sequence_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(SequenceObject, vectorcall), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr},
-};
-
-PyType_Slot bound_slots[] = {
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc<BoundObject, &BoundObject::launch>)},
-    {Py_tp_repr, reinterpret_cast<void*>(bound_repr)},
-    {Py_tp_members, bound_members},
-    {0, nullptr},
-};
-PyType_Slot sequence_slots[] = {
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-    {Py_tp_new, reinterpret_cast<void*>(new_sequence)},
-    {Py_tp_dealloc,
-     reinterpret_cast<void*>(dealloc<SequenceObject, &SequenceObject::launches, &SequenceObject::bound>)},
-    {Py_sq_length, reinterpret_cast<void*>(sequence_length)},
-    {Py_tp_members, sequence_members},
-    {0, nullptr},
-};
-
-constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
-PyType_Spec bound_spec = {"wave_runtime.BoundLaunch", sizeof(BoundObject), 0,
-                          kFlags | Py_TPFLAGS_DISALLOW_INSTANTIATION, bound_slots};
-PyType_Spec sequence_spec = {"wave_runtime.Sequence", sizeof(SequenceObject), 0, kFlags, sequence_slots};
-
-PyTypeObject* add_type(py::module_& module, const char* name, PyType_Spec& spec) {
-  PyObject* type = PyType_FromSpec(&spec);
-  if (type == nullptr) throw py::error_already_set();
-  module.add_object(name, type);
-  return reinterpret_cast<PyTypeObject*>(type);
-}
+Py_ssize_t sequence_length(PyObject* self) { return PyTuple_GET_SIZE(state_of<Sequence>(self).bound.ptr()); }
 
 }  // namespace
 
 py::object make_bound_launch(const py::object& kernel_object, const Kernel& kernel, const py::args& arguments,
                              const py::kwargs& keywords) {
-  auto launch = std::make_shared<const Prebuilt>(kernel_object, kernel, arguments, keywords);
-  auto* object = reinterpret_cast<BoundObject*>(bound_type->tp_alloc(bound_type, 0));
-  if (object == nullptr) throw py::error_already_set();
-  object->vectorcall = call_bound;
-  new (&object->launch) PrebuiltPointer(std::move(launch));
-  return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
+  return make_callable<Bound>(make_callable<Prebuilt>(kernel_object, kernel, py::tuple(arguments), py::dict(keywords)));
 }
 
 void bind_launches(py::module_& module) {
-  bound_type = add_type(module, "BoundLaunch", bound_spec);
-  sequence_type = add_type(module, "Sequence", sequence_spec);
-  const py::handle owner(reinterpret_cast<PyObject*>(bound_type));
+  make_callable_type<Prebuilt>({});
+  const py::handle owner = make_callable_type<Bound>({{Py_tp_repr, reinterpret_cast<void*>(bound_repr)}});
+  module.add_object("BoundLaunch", owner);
+  module.add_object("Sequence", make_callable_type<Sequence>({{Py_tp_new, reinterpret_cast<void*>(new_sequence)},
+                                                              {Py_sq_length, reinterpret_cast<void*>(sequence_length)}},
+                                                             {}, 0));
   owner.attr("__setitem__") = py::cpp_function(set_argument, py::name("__setitem__"), py::is_method(owner));
   owner.attr("__getitem__") = py::cpp_function(get_argument, py::name("__getitem__"), py::is_method(owner));
   owner.attr("update") = py::cpp_function(update, py::name("update"), py::is_method(owner));

@@ -1,13 +1,12 @@
 #include "python/declared_call.h"
 
 #include <pybind11/stl.h>
-#include <structmember.h>
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/DynamicTypes.h>
 
 #include "base/error.h"
 #include "op/declaration.h"
-#include "python/c_api.h"
+#include "python/callable_type.h"
 #include "python/fast_launch.h"
 #include "python/kernel_object.h"
 #include "python/launch_options.h"
@@ -20,25 +19,29 @@ namespace {
 
 constexpr size_t kMaxResults = 8;
 
-/// What a call needs. Never destroyed: the dispatcher holds the declaration, which calls back into Python, to the end
-/// of the process.
+/// What a call needs.
 struct DeclaredCall {
+  static constexpr const char* kName = "wave_runtime._C.DeclaredCall";
+  static PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names);
+  template <class Visit>
+  void each_reference(Visit visit) {
+    visit(kernel);
+    visit(fallback);
+    for (py::object& value : defaults) visit(value);
+  }
+
   py::object kernel;    ///< keeps its code loaded
   py::object fallback;  ///< takes the calls that are not as usual
   std::vector<py::object> names;
   std::vector<py::object> defaults;  ///< null where there is none
   std::shared_ptr<const Declaration> declaration;
   std::shared_ptr<void> implementation;  ///< what the dispatcher knows
+
+  /// What the dispatcher was told and nobody took back it knows to the end of the process.
+  ~DeclaredCall() {
+    if (implementation) new std::shared_ptr<void>(std::move(implementation));
+  }
 };
-
-struct DeclaredObject {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  DeclaredCall* call;
-};
-
-PyTypeObject* declared_type = nullptr;  ///< owned by the module, which is never unloaded
-
-DeclaredCall& call_of(PyObject* self) { return *reinterpret_cast<DeclaredObject*>(self)->call; }
 
 /// Puts positional arguments, keywords and defaults into the inputs' places. False where one is missing or too much.
 bool bind(const DeclaredCall& call, PyObject* const* arguments, size_t count, PyObject* keyword_names,
@@ -118,9 +121,11 @@ PyObject* call_fast(const Declaration& declaration, PyObject* const* inputs) {
   return wrapped(results, specialization->results.size());
 }
 
-PyObject* call_declared(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
+}  // namespace
+
+PyObject* DeclaredCall::call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
   return with_python_errors([&]() -> PyObject* {
-    const DeclaredCall& call = call_of(self);
+    const DeclaredCall& call = state_of<DeclaredCall>(self);
     PyObject* inputs[Declaration::kMaxInputs];
     if (bind(call, arguments, static_cast<size_t>(PyVectorcall_NARGS(flags)), keyword_names, inputs)) {
       if (PyObject* result = call_fast(*call.declaration, inputs)) return result;
@@ -128,6 +133,8 @@ PyObject* call_declared(PyObject* self, PyObject* const* arguments, size_t flags
     return PyObject_Vectorcall(call.fallback.ptr(), arguments, flags, keyword_names);
   });
 }
+
+namespace {
 
 /// (name, value, input, dim): an instruction.
 void add_instruction(Program& program, const py::handle& instruction) {
@@ -163,60 +170,35 @@ py::object declare(const std::string& name, const py::object& kernel_object, Dec
                    const py::object& function, const py::object& fallback) {
   const Kernel& kernel = kernel_of(kernel_object);
   options["grid"] = 1;
-  auto call = std::make_unique<DeclaredCall>(DeclaredCall{kernel_object, fallback, {}, {}, {}, {}});
+  std::vector<py::object> keys, values;
   for (const std::string& input : names) {
     const py::str key = py::reinterpret_steal<py::str>(PyUnicode_InternFromString(input.c_str()));
-    call->names.push_back(key);
-    call->defaults.push_back(defaults.contains(key) ? py::object(defaults[key]) : py::object());
+    keys.push_back(key);
+    values.push_back(defaults.contains(key) ? py::object(defaults[key]) : py::object());
   }
-  const py::handle kept = py::object(function).release();  // see DeclaredCall
-  call->declaration = std::make_shared<const Declaration>(
+  const py::handle kept = py::object(function).release();  // the dispatcher may call it to the end of the process
+  auto declaration = std::make_shared<const Declaration>(
       name, kernel, std::move(roles), read_options(kernel, options),
       [kept](std::span<const TensorKind> kinds) { return specialize(kept, kinds); });
-  auto* object = reinterpret_cast<DeclaredObject*>(declared_type->tp_alloc(declared_type, 0));
-  if (object == nullptr) throw py::error_already_set();
-  object->vectorcall = call_declared;
-  object->call = call.release();
-  return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
+  return make_callable<DeclaredCall>(kernel_object, fallback, std::move(keys), std::move(values),
+                                     std::move(declaration), nullptr);
 }
 
 void implement_method(const py::object& self, const std::string& autograd) {
-  DeclaredCall& call = call_of(self.ptr());
+  DeclaredCall& call = state_of<DeclaredCall>(self.ptr());
   call.implementation = implement(call.declaration, autograd);
 }
 
-void withdraw(const py::object& self) { call_of(self.ptr()).implementation.reset(); }
-
-PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(DeclaredObject, vectorcall), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr},
-};
-
-PyType_Slot slots[] = {
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-    {Py_tp_members, members},
-    {0, nullptr},
-};
-
-PyType_Spec spec = {
-    "wave_runtime._C.DeclaredCall",
-    sizeof(DeclaredObject),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    slots,
-};
+void withdraw(const py::object& self) { state_of<DeclaredCall>(self.ptr()).implementation.reset(); }
 
 }  // namespace
 
 void bind_declared_call(py::module_& module) {
-  PyObject* type = PyType_FromSpec(&spec);
-  if (type == nullptr) throw py::error_already_set();
-  declared_type = reinterpret_cast<PyTypeObject*>(type);
-  const py::handle owner(type);
+  const py::handle owner = make_callable_type<DeclaredCall>({});
   owner.attr("implement") =
       py::cpp_function(implement_method, py::name("implement"), py::is_method(owner), py::arg("autograd"));
   owner.attr("withdraw") = py::cpp_function(withdraw, py::name("withdraw"), py::is_method(owner));
-  module.add_object("DeclaredCall", type);
+  module.add_object("DeclaredCall", owner);
   module.def(
       "declare",
       [](const std::string& name, const py::object& kernel, std::vector<size_t> inputs, std::vector<size_t> results,

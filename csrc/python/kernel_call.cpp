@@ -53,8 +53,8 @@ void launch_plain(const Kernel& kernel, PyObject* const* arguments, PyObject* co
 
 }  // namespace
 
-PyObject* call_kernel(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
-  const Kernel& kernel = *reinterpret_cast<KernelObject*>(self)->kernel;
+PyObject* call_kernel(const Kernel& kernel, PyObject* self, PyObject* const* arguments, size_t flags,
+                      PyObject* keyword_names) {
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   return with_python_errors([&]() -> PyObject* {
     check_count(kernel, count);

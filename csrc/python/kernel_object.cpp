@@ -1,12 +1,10 @@
 #include "python/kernel_object.h"
 
-#include <structmember.h>
-
 #include "base/error.h"
 #include "op/dedicated.h"
 #include "python/address_launch.h"
 #include "python/bound_launch.h"
-#include "python/c_api.h"
+#include "python/callable_type.h"
 #include "python/devices.h"
 #include "python/launch_arguments.h"
 #include "python/launch_options.h"
@@ -17,9 +15,28 @@ namespace wave {
 
 namespace {
 
-const Kernel& kernel_of(PyObject* self) { return *reinterpret_cast<KernelObject*>(self)->kernel; }
+struct KernelState {
+  static constexpr const char* kName = "wave_runtime.Kernel";
+  static PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
+    return call_kernel(*state_of<KernelState>(self).kernel, self, arguments, flags, keyword_names);
+  }
+  template <class Visit>
+  void each_reference(Visit) {}  // what it has are strings, numbers and tuples of them
 
-PyTypeObject* kernel_type = nullptr;  ///< owned by the module, which is never unloaded
+  const Kernel* kernel;      ///< registered, so it lives for the process
+  py::object handle;         ///< str
+  py::object plan;           ///< what the traced call needs to know of each parameter; see wave_runtime/_kernel.py
+  py::object default_block;  ///< tuple of 3 ints, or None
+  char has_operator;         ///< whether a traced call becomes an operator of this kernel alone
+  std::vector<std::shared_ptr<const void>> held;  ///< keeps the kernel's code loaded where it is
+
+  ~KernelState() {
+    const GilRelease release;  // the last holder unloads the modules, which may wait for a launch that needs the lock
+    held.clear();
+  }
+};
+
+const Kernel& kernel_of(PyObject* self) { return *state_of<KernelState>(self).kernel; }
 
 /// For each parameter what call_operator in wave_runtime/_kernel.py does with it: which list its argument goes to.
 py::str plan_of(const Parameter& parameter) {
@@ -84,12 +101,12 @@ PyObject* repr(PyObject* self) {
 }
 
 PyObject* richcompare(PyObject* self, PyObject* other, int operation) {
-  if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(other) != kernel_type) Py_RETURN_NOTIMPLEMENTED;
+  if ((operation != Py_EQ && operation != Py_NE) || !CallableObject<KernelState>::is(other)) Py_RETURN_NOTIMPLEMENTED;
   const bool equal = &kernel_of(self) == &kernel_of(other);
   return PyBool_FromLong(equal == (operation == Py_EQ));
 }
 
-Py_hash_t hash(PyObject* self) { return PyObject_Hash(reinterpret_cast<KernelObject*>(self)->handle); }
+Py_hash_t hash(PyObject* self) { return PyObject_Hash(state_of<KernelState>(self).handle.ptr()); }
 
 py::bytes image_of(const CodeObject& code) {
   const Bytes bytes = code.bytes();
@@ -179,30 +196,11 @@ uint32_t occupancy(const py::object& self, const py::object& device, const py::k
   return function->function->occupancy(x * y * z, geometry.shared_memory);
 }
 
-void dealloc(PyObject* self) {
-  KernelObject* object = reinterpret_cast<KernelObject*>(self);
-  PyTypeObject* type = Py_TYPE(self);
-  if (object->weak_references != nullptr) PyObject_ClearWeakRefs(self);
-  Py_XDECREF(object->handle);
-  Py_XDECREF(object->plan);
-  Py_XDECREF(object->default_block);
-  {
-    const GilRelease release;  // the last holder unloads the modules, which may wait for a launch that needs the lock
-    object->held.~vector();
-  }
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
-PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelObject, vectorcall), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(KernelObject, weak_references), READONLY, nullptr},
-    {"handle", T_OBJECT_EX, offsetof(KernelObject, handle), READONLY,
-     "The key of this kernel in operators and graphs."},
-    {"block", T_OBJECT_EX, offsetof(KernelObject, default_block), READONLY, "The required workgroup size, or None."},
-    {"_plan", T_OBJECT_EX, offsetof(KernelObject, plan), READONLY, nullptr},
-    {"_has_operator", T_BOOL, offsetof(KernelObject, has_operator), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr},
+const std::vector<PyMemberDef> members = {
+    {"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY, "The key of this kernel in operators and graphs."},
+    {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY, "The required workgroup size, or None."},
+    {"_plan", T_OBJECT_EX, offsetof(KernelState, plan), READONLY, nullptr},
+    {"_has_operator", T_BOOL, offsetof(KernelState, has_operator), READONLY, nullptr},
 };
 
 PyGetSetDef properties[] = {
@@ -223,20 +221,12 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyType_Slot slots[] = {
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+const std::vector<PyType_Slot> slots = {
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_hash, reinterpret_cast<void*>(hash)},
     {Py_tp_richcompare, reinterpret_cast<void*>(richcompare)},
-    {Py_tp_members, members},
     {Py_tp_getset, properties},
     {Py_tp_methods, methods},
-    {0, nullptr},
-};
-
-PyType_Spec spec = {
-    "wave_runtime.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots,
 };
 
 /// Puts `function` into a type as __call__, where torch.compile looks for what to trace. A call from Python goes the
@@ -252,30 +242,19 @@ void define_call(const py::type& type, const py::function& function) {
 }  // namespace
 
 const Kernel& kernel_of(const py::handle& object) {
-  if (Py_TYPE(object.ptr()) == kernel_type) return kernel_of(object.ptr());
+  if (CallableObject<KernelState>::is(object.ptr())) return kernel_of(object.ptr());
   throw TypeError(text("expected a kernel, given ", type_name(object.ptr())));
 }
 
 py::object make_kernel_object(const Kernel& kernel) {
-  auto* object = reinterpret_cast<KernelObject*>(kernel_type->tp_alloc(kernel_type, 0));
-  if (object == nullptr) throw py::error_already_set();
-  const py::object owner = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
-  object->vectorcall = call_kernel;
-  object->kernel = &kernel;
-  new (&object->held) std::vector<std::shared_ptr<const void>>();
-  for (const auto& code : kernel.variants()) object->held.push_back(hold_loaded(code));
-  object->handle = python_text(kernel.handle()).release().ptr();
-  object->plan = plan_of(kernel.signature()).release().ptr();
-  object->default_block = block_tuple(kernel).release().ptr();
-  object->has_operator = can_have_operator(kernel);
-  return owner;
+  std::vector<std::shared_ptr<const void>> held;
+  for (const auto& code : kernel.variants()) held.push_back(hold_loaded(code));
+  return make_callable<KernelState>(&kernel, python_text(kernel.handle()), plan_of(kernel.signature()),
+                                    block_tuple(kernel), can_have_operator(kernel), std::move(held));
 }
 
 void bind_kernel(py::module_& module) {
-  PyObject* type = PyType_FromSpec(&spec);
-  if (type == nullptr) throw py::error_already_set();
-  kernel_type = reinterpret_cast<PyTypeObject*>(type);
-  const py::handle owner(type);
+  const py::handle owner = make_callable_type<KernelState>(slots, members);
   const auto add_method = [&](const char* name, auto function, const auto&... arguments) {
     owner.attr(name) = py::cpp_function(function, py::name(name), py::is_method(owner), arguments...);
   };
@@ -288,7 +267,7 @@ void bind_kernel(py::module_& module) {
   add_method("resources", resources, py::arg("device") = py::none());
   add_method("occupancy", occupancy, py::arg("device") = py::none());
   bind_address_launch(owner);
-  module.add_object("Kernel", type);
+  module.add_object("Kernel", owner);
   module.def(
       "define_traced_operator", [](const std::string& handle) { return define_traced_operator(find_kernel(handle)); },
       py::arg("handle"));

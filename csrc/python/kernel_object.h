@@ -12,17 +12,6 @@
 
 namespace wave {
 
-struct KernelObject {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  const Kernel* kernel;     ///< registered, so it lives for the process
-  PyObject* handle;         ///< str
-  PyObject* plan;           ///< what the traced call needs to know of each parameter; see wave_runtime/_kernel.py
-  PyObject* default_block;  ///< tuple of 3 ints, or None
-  char has_operator;        ///< whether a traced call becomes an operator of this kernel alone
-  PyObject* weak_references;
-  std::vector<std::shared_ptr<const void>> held;  ///< keeps the kernel's code loaded where it is
-};
-
 /// A new Python object for a registered kernel.
 pybind11::object make_kernel_object(const Kernel& kernel);
 
@@ -32,8 +21,9 @@ const Kernel& kernel_of(const pybind11::handle& object);
 /// Adds the type to the module.
 void bind_kernel(pybind11::module_& module);
 
-/// Calls kernel(*args, grid=, block=, shared_memory=): the fast call. Defined in kernel_call.cpp.
-PyObject* call_kernel(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names);
+/// Calls kernel(*args, grid=, block=, shared_memory=), whose object is `self`. Defined in kernel_call.cpp.
+PyObject* call_kernel(const Kernel& kernel, PyObject* self, PyObject* const* arguments, size_t flags,
+                      PyObject* keyword_names);
 
 /// Launches on the emulator and returns {index: (read, written)} for the pointer arguments, whatever the signature says
 /// of them.

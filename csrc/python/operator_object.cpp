@@ -3,11 +3,10 @@
 #include "python/operator_object.h"
 
 #include <c10/core/GradMode.h>
-#include <structmember.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "base/error.h"
-#include "python/c_api.h"
+#include "python/callable_type.h"
 #include "python/launch_arguments.h"
 
 namespace py = pybind11;
@@ -16,7 +15,23 @@ namespace wave {
 
 namespace {
 
-OperatorObject& operator_of(PyObject* self) { return *reinterpret_cast<OperatorObject*>(self); }
+struct OperatorState {
+  static constexpr const char* kName = "wave_runtime._C.OperatorBase";
+  static PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names);
+  template <class Visit>
+  void each_reference(Visit visit) {
+    visit(eager);
+    visit(dispatched);
+  }
+
+  py::object eager;        ///< what a call runs on plain tensors
+  py::object dispatched;   ///< what it runs otherwise, with the operator itself as the first argument
+  py::object fingerprint;  ///< str, or null until it is asked for
+  char has_autocast;       ///< whether autocast changes what the operator computes
+  char returns_new;        ///< whether a result that shares memory with an argument is an error
+};
+
+OperatorState& operator_of(PyObject* self) { return state_of<OperatorState>(self); }
 
 bool autocast_is_on() {
   const c10::DispatchKeySet excluded = c10::impl::tls_local_dispatch_key_set().excluded_;
@@ -74,7 +89,7 @@ void check_aliases(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
   });
 }
 
-bool is_plain_call(const OperatorObject& self, PyObject* const* arguments, Py_ssize_t count) {
+bool is_plain_call(const OperatorState& self, PyObject* const* arguments, Py_ssize_t count) {
   if (!thread_is_plain() || (self.has_autocast && autocast_is_on())) return false;
   const bool grad_mode = c10::GradMode::is_enabled();
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -83,28 +98,30 @@ bool is_plain_call(const OperatorObject& self, PyObject* const* arguments, Py_ss
   return true;
 }
 
-PyObject* call_operator(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
+}  // namespace
+
+PyObject* OperatorState::call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
   return with_python_errors([&]() -> PyObject* {
-    const OperatorObject& op = operator_of(self);
+    const OperatorState& op = operator_of(self);
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
     const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_GET_SIZE(keyword_names);
     if (is_plain_call(op, arguments, count + keywords)) {
       py::object result =
-          py::reinterpret_steal<py::object>(PyObject_Vectorcall(op.eager, arguments, flags, keyword_names));
+          py::reinterpret_steal<py::object>(PyObject_Vectorcall(op.eager.ptr(), arguments, flags, keyword_names));
       if (!result) throw py::error_already_set();
       if (op.returns_new) check_aliases(self, arguments, count + keywords, result.ptr());
       return result.release().ptr();
     }
     std::vector<PyObject*> stack{self};
     stack.insert(stack.end(), arguments, arguments + count + keywords);
-    return PyObject_Vectorcall(op.dispatched, stack.data(), static_cast<size_t>(count) + 1, keyword_names);
+    return PyObject_Vectorcall(op.dispatched.ptr(), stack.data(), static_cast<size_t>(count) + 1, keyword_names);
   });
 }
 
+namespace {
+
 PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
-  PyObject* self = type->tp_alloc(type, 0);
-  if (self != nullptr) operator_of(self).vectorcall = call_operator;
-  return self;
+  return with_python_errors([&] { return make_callable_of<OperatorState>(type).release().ptr(); });
 }
 
 int initialize(PyObject* self, PyObject* arguments, PyObject* keywords) {
@@ -113,27 +130,18 @@ int initialize(PyObject* self, PyObject* arguments, PyObject* keywords) {
   if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO", const_cast<char**>(names), &eager, &dispatched)) {
     return -1;
   }
-  OperatorObject& op = operator_of(self);
-  Py_XSETREF(op.eager, Py_NewRef(eager));
-  Py_XSETREF(op.dispatched, Py_NewRef(dispatched));
+  operator_of(self).eager = py::reinterpret_borrow<py::object>(eager);
+  operator_of(self).dispatched = py::reinterpret_borrow<py::object>(dispatched);
   return 0;
-}
-
-void dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
-  OperatorObject& op = operator_of(self);
-  Py_XDECREF(op.eager);
-  Py_XDECREF(op.dispatched);
-  Py_XDECREF(op.fingerprint);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 /// Computed when first asked for: the globals that a body uses may be defined after it.
 PyObject* get_fingerprint(PyObject* self, void*) {
-  OperatorObject& op = operator_of(self);
-  if (op.fingerprint == nullptr) op.fingerprint = PyObject_CallMethod(self, "_compute_fingerprint", nullptr);
-  return Py_XNewRef(op.fingerprint);
+  return with_python_errors([&] {
+    py::object& fingerprint = operator_of(self).fingerprint;
+    if (!fingerprint) fingerprint = py::handle(self).attr("_compute_fingerprint")();
+    return py::object(fingerprint).release().ptr();
+  });
 }
 
 int set_fingerprint(PyObject* self, PyObject* value, void*) {
@@ -141,7 +149,7 @@ int set_fingerprint(PyObject* self, PyObject* value, void*) {
     PyErr_SetString(PyExc_AttributeError, "fingerprint cannot be set; deleting it has it computed anew");
     return -1;
   }
-  Py_CLEAR(operator_of(self).fingerprint);
+  operator_of(self).fingerprint = py::object();
   return 0;
 }
 
@@ -158,11 +166,9 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, vectorcall), READONLY, nullptr},
-    {"_has_autocast", T_BOOL, offsetof(OperatorObject, has_autocast), 0, nullptr},
-    {"_returns_new", T_BOOL, offsetof(OperatorObject, returns_new), 0, nullptr},
-    {nullptr, 0, 0, 0, nullptr},
+const std::vector<PyMemberDef> members = {
+    {"_has_autocast", T_BOOL, offsetof(OperatorState, has_autocast), 0, nullptr},
+    {"_returns_new", T_BOOL, offsetof(OperatorState, returns_new), 0, nullptr},
 };
 
 PyGetSetDef properties[] = {
@@ -171,31 +177,17 @@ PyGetSetDef properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyType_Slot slots[] = {
+const std::vector<PyType_Slot> slots = {
     {Py_tp_new, reinterpret_cast<void*>(create)},
     {Py_tp_init, reinterpret_cast<void*>(initialize)},
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-    {Py_tp_members, members},
     {Py_tp_getset, properties},
     {Py_tp_methods, methods},
-    {0, nullptr},
-};
-
-PyType_Spec spec = {
-    "wave_runtime._C.OperatorBase",
-    sizeof(OperatorObject),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
-    slots,
 };
 
 }  // namespace
 
 void bind_operator(py::module_& module) {
-  PyObject* type = PyType_FromSpec(&spec);
-  if (type == nullptr) throw py::error_already_set();
-  module.add_object("OperatorBase", type);
+  module.add_object("OperatorBase", make_callable_type<OperatorState>(slots, members, Py_TPFLAGS_BASETYPE));
 }
 
 }  // namespace wave
