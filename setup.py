@@ -40,7 +40,7 @@ FLAGS = ["-std=c++20", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trap
 # The emulator's loops are hot. A launch runs each instruction once, after the driver has driven them out of the caches:
 # what it costs is the number of cache lines of code. So it is compiled to be small, and calls without a detour.
 HOT = ["-O3"]
-SMALL = ["-O2", "-fno-plt"]
+SMALL = ["-O2", "-fno-plt", "-fno-semantic-interposition"]
 # What `build_ext --debug` adds: the emulator is too slow without any optimisation.
 DEBUG = ["-g", "-O1", "-UNDEBUG"]
 

@@ -86,6 +86,26 @@ def test_names_of_instructions_decide_nothing() -> None:
     assert {name for name in reads if compares.search(texts[name])} == COMPARE_NAMES
 
 
+# What makes a launch, and who may do it.
+LAUNCHING = {
+    # The last for occupancy().
+    r"\bcheck_geometry\(": {"launch/geometry.h", "launch/submit.h", "python/kernel_object.cpp"},
+    r"[.>]launch\(\{": {"launch/enqueue.h"},
+    r"\bpack\(call\.packer\)|\.pack\(packer\)": {"launch/submit.h", "python/bound_launch.cpp"},
+    r"\bcheck_differentiable\(": {"op/call.cpp", "op/call.h", "op/kernel_operator.cpp"},
+    r"\bHostLaunch host\b": {"c_api/launch.cpp", "op/call.cpp"},
+    r"\bPyLong_As": {"python/numbers.cpp", "python/numbers.h"},
+}
+
+
+def test_launches_are_checked_in_one_place() -> None:
+    """Launchers read, and submit() does the rest: see docs/architecture.md."""
+    texts = {str(path.relative_to(CSRC)): path.read_text() for path in files()}
+    for pattern, expected in LAUNCHING.items():
+        found = {name for name, text in texts.items() if re.search(pattern, text)}
+        assert {name for name in found if not name.startswith("hip_emulator/")} == expected, pattern
+
+
 def test_tests_are_skipped_in_one_place() -> None:
     """Where WAVE_RUNTIME_REQUIRE is heeded."""
     skip = re.compile(r"\b(pytest|unittest)\.(skip|importorskip|SkipTest)|\bmark\.skip|\bskip(if|_test)?\(")

@@ -1,7 +1,5 @@
 // Devices and launches of wave_runtime.h.
 
-#include "launch/launch.h"
-
 #include <cstring>
 #include <set>
 
@@ -9,7 +7,7 @@
 #include "base/host_threads.h"
 #include "c_api/module.h"
 #include "c_api/status.h"
-#include "launch/arguments.h"
+#include "launch/submit.h"
 
 namespace wave::c_api {
 
@@ -74,86 +72,90 @@ MemoryRange range_of(const void* begin, size_t bytes, bool is_writable, std::str
   return {AddressSpan(reinterpret_cast<uint64_t>(begin), bytes), is_writable, std::move(name)};
 }
 
-/// One launch as the caller describes it.
-class Request {
+/// One launch as the caller describes it, for submit().
+class Call {
  public:
-  Request(const wave_kernel* kernel, const wave_launch_options* options)
-      : kernel_(required(kernel, "kernel").kernel), packer_(kernel_) {
+  Call(const wave_kernel* given, const wave_launch_options* options)
+      : kernel(required(given, "kernel").kernel), packer(kernel) {
     check_struct_size(required(options, "options").size, offsetof(wave_launch_options, block), "options");
-    std::memcpy(&options_, options, std::min(options->size, sizeof options_));
-    if (options_.memory_count != 0) required(options_.memory, "options->memory");
-    for (size_t i = 0; i < options_.memory_count; ++i) {
-      const wave_range& range = options_.memory[i];
+    std::memcpy(&given_, options, std::min(options->size, sizeof given_));
+    this->options = launch_options(given_);
+    if (given_.memory_count != 0) required(given_.memory, "options->memory");
+    for (size_t i = 0; i < given_.memory_count; ++i) {
+      const wave_range& range = given_.memory[i];
       memory_.push_back(range_of(range.begin, range.bytes, true, text("memory[", i, "]")));
     }
   }
 
+  const Kernel& kernel;
+  LaunchOptions options;
+  ArgumentPacker packer;
+
   void read(const wave_argument* arguments, size_t count) {
-    const size_t expected = kernel_.signature().parameters.size();
+    const size_t expected = kernel.signature().parameters.size();
     if (count != expected) {
-      throw TypeError(text("kernel '", kernel_.name(), "' takes ", expected, " arguments (", kernel_.signature().text(),
+      throw TypeError(text("kernel '", kernel.name(), "' takes ", expected, " arguments (", kernel.signature().text(),
                            "), given ", count));
     }
     if (count != 0) required(arguments, "arguments");
     for (size_t index = 0; index < count; ++index) read(index, arguments[index]);
   }
 
-  void check() {
-    run([](const LaunchSite&) {});
+  void read(const void* packed, size_t bytes) {
+    if (bytes > kernel.argument_bytes()) {
+      throw ValueError(
+          text("kernel '", kernel.name(), "' takes ", kernel.argument_bytes(), " bytes of arguments, given ", bytes));
+    }
+    if (bytes != 0) packer.raw(0, &required(static_cast<const uint8_t*>(packed), "arguments"), bytes);
   }
 
-  void launch() { launch(packer_.packed()); }
-
-  void launch(std::span<const uint8_t> packed) {
-    run([&](const LaunchSite& site) {
-      if (options_.device.driver != WAVE_EMULATOR) return wave::launch(site, packed, nullptr);
-      HostLaunch host{{std::move(memory_)}, host_threads(), false, nullptr, EmulatorOptions::from_environment(), {}};
-      wave::launch(site, packed, &host);
-    });
+  // What submit() asks for. Addresses come packed, and nobody differentiates.
+  void check() const {}
+  Place place() const { return place_of(given_.device); }
+  void* stream() const { return given_.stream; }
+  void tell_autograd() const {}
+  void pack(ArgumentPacker&) const {}
+  Warnings enqueue(const LaunchSite& site, std::span<const uint8_t> arguments) {
+    if (given_.device.driver != WAVE_EMULATOR) {
+      wave::enqueue(site, arguments, nullptr);
+      return {};
+    }
+    HostLaunch host{{std::move(memory_)}, host_threads(), false, nullptr, EmulatorOptions::from_environment(), {}};
+    wave::enqueue(site, arguments, &host);
+    return std::move(host.warnings);
   }
-
-  const Kernel& kernel() const { return kernel_; }
 
  private:
   void read(size_t index, const wave_argument& argument) {
-    const Parameter& parameter = kernel_.signature().parameters[index];
+    const Parameter& parameter = kernel.signature().parameters[index];
     switch (argument.kind) {
       case WAVE_ARGUMENT_POINTER:
         return read_pointer(index, parameter, argument);
       case WAVE_ARGUMENT_INTEGER:
-        if (parameter.is_float()) return packer_.floating(index, static_cast<double>(argument.value.integer));
-        return packer_.integer(index, argument.value.integer);
+        if (parameter.is_float()) return packer.floating(index, static_cast<double>(argument.value.integer));
+        return packer.integer(index, argument.value.integer);
       case WAVE_ARGUMENT_UNSIGNED:
-        if (parameter.is_float()) return packer_.floating(index, static_cast<double>(argument.value.unsigned_integer));
-        return packer_.large_integer(index, argument.value.unsigned_integer);
+        if (parameter.is_float()) return packer.floating(index, static_cast<double>(argument.value.unsigned_integer));
+        return packer.large_integer(index, argument.value.unsigned_integer);
       case WAVE_ARGUMENT_FLOAT:
-        return packer_.floating(index, argument.value.number);
+        return packer.floating(index, argument.value.number);
       case WAVE_ARGUMENT_BYTES:
-        return packer_.bytes(index, {static_cast<const uint8_t*>(argument.value.pointer), argument.bytes});
+        return packer.bytes(index, {static_cast<const uint8_t*>(argument.value.pointer), argument.bytes});
     }
-    throw ValueError(text(kernel_.argument_text(index), ": no kind of argument: ", static_cast<int>(argument.kind)));
+    throw ValueError(text(kernel.argument_text(index), ": no kind of argument: ", static_cast<int>(argument.kind)));
   }
 
   void read_pointer(size_t index, const Parameter& parameter, const wave_argument& argument) {
     if (!parameter.is_pointer && !parameter.may_be_pointer) {
-      throw TypeError(text(kernel_.argument_text(index), ": expected ", parameter.type_text(), ", given a pointer"));
+      throw TypeError(text(kernel.argument_text(index), ": expected ", parameter.type_text(), ", given a pointer"));
     }
-    packer_.pointer(index, argument.value.pointer);
+    packer.pointer(parameter.offset, argument.value.pointer);
     if (argument.bytes == 0) return;
     memory_.push_back(
-        range_of(argument.value.pointer, argument.bytes, !parameter.is_const, kernel_.parameter_text(index)));
+        range_of(argument.value.pointer, argument.bytes, !parameter.is_const, kernel.parameter_text(index)));
   }
 
-  template <class Use>
-  void run(Use use) {
-    const FunctionUse function(kernel_, place_of(options_.device));
-    const Geometry geometry = check_geometry(*function, launch_options(options_));
-    use(LaunchSite{kernel_, *function, geometry, options_.stream});
-  }
-
-  const Kernel& kernel_;
-  wave_launch_options options_{};
-  ArgumentPacker packer_;
+  wave_launch_options given_{};
   std::vector<MemoryRange> memory_;
 };
 
@@ -174,34 +176,27 @@ wave_status wave_device_get_info(wave_device device, wave_device_info* info) {
 wave_status wave_launch(const wave_kernel* kernel, const wave_launch_options* options, const wave_argument* arguments,
                         size_t count) {
   return guarded([&] {
-    Request request(kernel, options);
-    request.read(arguments, count);
-    request.launch();
+    Call call(kernel, options);
+    call.read(arguments, count);
+    wave::submit(call);
   });
 }
 
 wave_status wave_check(const wave_kernel* kernel, const wave_launch_options* options, const wave_argument* arguments,
                        size_t count) {
   return guarded([&] {
-    Request request(kernel, options);
-    request.read(arguments, count);
-    request.check();
+    Call call(kernel, options);
+    call.read(arguments, count);
+    wave::prepare(call);
   });
 }
 
 wave_status wave_launch_packed(const wave_kernel* kernel, const wave_launch_options* options, const void* arguments,
                                size_t bytes) {
   return guarded([&] {
-    Request request(kernel, options);
-    const size_t expected = request.kernel().argument_bytes();
-    if (bytes > expected) {
-      throw wave::ValueError(
-          wave::text("kernel '", request.kernel().name(), "' takes ", expected, " bytes of arguments, given ", bytes));
-    }
-    if (bytes != 0) required(static_cast<const uint8_t*>(arguments), "arguments");
-    std::vector<uint8_t> packed(expected);
-    if (bytes != 0) std::memcpy(packed.data(), arguments, bytes);
-    request.launch(packed);
+    Call call(kernel, options);
+    call.read(arguments, bytes);
+    wave::submit(call);
   });
 }
 

@@ -109,14 +109,9 @@ std::string value_text(const Parameter& parameter, std::span<const uint8_t> argu
   return std::visit([](auto number) { return text(number); }, value);
 }
 
-ArgumentPacker::ArgumentPacker(const Kernel& kernel) : kernel_(kernel), data_(inline_) {
-  const size_t size = kernel.argument_bytes();
-  if (size > kInline) {
-    heap_ = std::make_unique<uint8_t[]>(size);
-    data_ = heap_.get();
-  } else {
-    std::memset(inline_, 0, size);
-  }
+void ArgumentPacker::move_to_heap() {
+  heap_ = std::make_unique<uint8_t[]>(kernel_.argument_bytes());
+  data_ = heap_.get();
 }
 
 ArgumentPacker::ArgumentPacker(const ArgumentPacker& other) : kernel_(other.kernel_), data_(inline_) {
@@ -138,10 +133,6 @@ void ArgumentPacker::store(const Parameter& parameter, const void* value) {
   } else {
     std::memcpy(to, value, parameter.size);
   }
-}
-
-void ArgumentPacker::pointer(size_t index, const void* address) {
-  std::memcpy(data_ + kernel_.signature().parameters[index].offset, &address, sizeof address);
 }
 
 void ArgumentPacker::refuse_integer(size_t index, const std::string& given) const {

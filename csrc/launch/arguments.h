@@ -1,7 +1,10 @@
 // Packs the arguments of one launch into the layout of the kernarg segment, with the checks that need no tensor type.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,14 +17,52 @@ namespace wave {
 /// A buffer on the caller's stack for the usual size, and on the heap beyond. Bytes that no argument covers are zero.
 class ArgumentPacker {
  public:
-  explicit ArgumentPacker(const Kernel& kernel);
+  explicit ArgumentPacker(const Kernel& kernel) : kernel_(kernel), data_(inline_) {
+    std::memset(inline_, 0, kFewBytes);  // of a size that the compiler knows: no call
+    const size_t size = kernel.argument_bytes();
+    if (size > kInline) {
+      move_to_heap();
+    } else if (size > kFewBytes) {
+      std::memset(inline_ + kFewBytes, 0, size - kFewBytes);
+    }
+  }
   ArgumentPacker(const ArgumentPacker& other);
   ArgumentPacker& operator=(const ArgumentPacker&) = delete;
 
   const Kernel& kernel() const { return kernel_; }
 
-  /// The address that a pointer parameter gets.
-  void pointer(size_t index, const void* address);
+  /// The address that the pointer parameter at `offset` gets.
+  void pointer(uint32_t offset, const void* address) { std::memcpy(data_ + offset, &address, sizeof address); }
+  const void* pointer_at(uint32_t offset) const {
+    const void* address;
+    std::memcpy(&address, data_ + offset, sizeof address);
+    return address;
+  }
+  /// Bytes as they are; those beyond the kernel's arguments are dropped.
+  void raw(size_t offset, const void* bytes, size_t size) {
+    const size_t end = kernel_.argument_bytes();
+    if (offset < end) std::memcpy(data_ + offset, bytes, std::min(size, end - offset));
+  }
+
+  /// What integer() and floating() do with most values, at less cost. False, with nothing done, for any other.
+  [[nodiscard]] bool try_integer(const CompactParameter& parameter, int64_t value) {
+    if (parameter.is_pointer || parameter.type > Type::U64) return false;
+    // What is cut off must be copies of the sign, or zeros where there is none. (u64 beyond 2^63 does not come here.)
+    const bool is_signed = parameter.type <= Type::I64;
+    const int bits = 8 * parameter.size;
+    const int64_t rest = bits == 64 ? value >> 63 : value >> (is_signed ? bits - 1 : bits);
+    if (rest != 0 && !(is_signed && rest == -1)) return false;
+    std::memcpy(data_ + parameter.offset, &value, parameter.size);
+    return true;
+  }
+  [[nodiscard]] bool try_floating(const CompactParameter& parameter, double value) {
+    if (parameter.is_pointer || (parameter.type != Type::F32 && parameter.type != Type::F64)) return false;
+    const uint64_t bits = parameter.type == Type::F64 ? std::bit_cast<uint64_t>(value)
+                                                      : std::bit_cast<uint32_t>(static_cast<float>(value));
+    std::memcpy(data_ + parameter.offset, &bits, parameter.size);
+    return true;
+  }
+
   /// An integer, bool or bits parameter. Throws ValueError where `value` is out of the type's range, TypeError where
   /// the parameter takes no integer.
   void integer(size_t index, int64_t value);
@@ -38,10 +79,11 @@ class ArgumentPacker {
   std::span<const uint8_t> packed() const { return {data_, kernel_.argument_bytes()}; }
 
  private:
+  void move_to_heap();
   void store(const Parameter& parameter, const void* value);
   [[noreturn]] void refuse_integer(size_t index, const std::string& given) const;
 
-  static constexpr size_t kInline = 1024;
+  static constexpr size_t kInline = 1024, kFewBytes = 64;
   const Kernel& kernel_;
   alignas(16) uint8_t inline_[kInline];
   std::unique_ptr<uint8_t[]> heap_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "launch/launch.h"
+#include "launch/enqueue.h"
 
 namespace wave {
 

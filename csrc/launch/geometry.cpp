@@ -1,5 +1,6 @@
 #include "launch/geometry.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/error.h"
@@ -149,9 +150,18 @@ Extents block_of(const DeviceFunction& function, const LaunchOptions& options) {
                        function.limits.max_block_size, " work-items)"));
 }
 
+/// Wave's compiler tells callers of the memory that it has declared in the binary.
+int64_t dynamic_shared_memory(const DeviceFunction& function, const LaunchOptions& options) {
+  const int64_t wanted = options.shared_memory;
+  if (!options.shared_memory_is_all || wanted <= 0) return wanted;
+  return std::max<int64_t>(0, wanted - function.info.shared_memory);
+}
+
 }  // namespace
 
-Geometry check_geometry(const DeviceFunction& function, const LaunchOptions& options) {
+Geometry check_unusual_geometry(const DeviceFunction& function, const LaunchOptions& given) {
+  LaunchOptions options = given;
+  options.shared_memory = dynamic_shared_memory(function, given);
   const Extents block = block_of(function, options);
   if (options.has_attributes() || !fits(function.limits, options.grid, block, options.shared_memory)) {
     Check(function, options, block).all();

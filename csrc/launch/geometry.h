@@ -13,10 +13,11 @@ using Extents = std::array<int64_t, 3>;
 
 /// What a caller asks for, unchecked.
 struct LaunchOptions {
-  Extents grid{1, 1, 1};         ///< workgroups
-  std::optional<Extents> block;  ///< work-items of a workgroup; without: what the binary requires
-  int64_t shared_memory = 0;     ///< bytes, dynamic
-  Extents cluster{1, 1, 1};      ///< workgroups
+  Extents grid{1, 1, 1};              ///< workgroups
+  std::optional<Extents> block;       ///< work-items of a workgroup; without: what the binary requires
+  int64_t shared_memory = 0;          ///< bytes, dynamic,
+  bool shared_memory_is_all = false;  ///< or with what the kernel declares itself: at least so many a workgroup gets
+  Extents cluster{1, 1, 1};           ///< workgroups
   bool cooperative = false;
   bool programmatic = false;
   std::optional<int64_t> priority;
@@ -54,11 +55,20 @@ inline Dims narrowed(const Extents& dims) {
   return {static_cast<uint32_t>(dims[0]), static_cast<uint32_t>(dims[1]), static_cast<uint32_t>(dims[2])};
 }
 
+/// What check_geometry does where the block is not given, a launch has attributes or does not fit.
+Geometry check_unusual_geometry(const DeviceFunction& function, const LaunchOptions& options);
+
 /// Checks the options against kernel and device. Throws TypeError where the block is missing, and ValueError: an extent
 /// below 1; a grid beyond the device's, or on AMD of 2^32 or more work-items in an axis; a block other than the
 /// required one, or larger than binary and device allow; more shared memory than the device has; a cluster that does
 /// not divide the grid, or that the device cannot launch; a cooperative grid that is not resident at once; an attribute
 /// that the device has not.
-Geometry check_geometry(const DeviceFunction& function, const LaunchOptions& options);
+[[gnu::always_inline]] inline Geometry check_geometry(const DeviceFunction& function, const LaunchOptions& options) {
+  if (!options.block || options.has_attributes() || (options.shared_memory_is_all && options.shared_memory != 0) ||
+      !fits(function.limits, options.grid, *options.block, options.shared_memory)) {
+    return check_unusual_geometry(function, options);
+  }
+  return {narrowed(options.grid), narrowed(*options.block), static_cast<uint32_t>(options.shared_memory), {}};
+}
 
 }  // namespace wave

@@ -1,9 +1,5 @@
 #include "op/c_entry_points.h"
 
-#include <c10/util/Exception.h>
-
-#include <cstring>
-
 #include "base/error.h"
 #include "op/raw_launch.h"
 
@@ -34,14 +30,11 @@ void wave_launch_kernel(void* stream, void* function, int shared_memory_bytes, i
     throw ValueError(text("kernel '", raw.kernel->name(), "' takes ", parameters.size(), " arguments (",
                           raw.kernel->signature().text(), "), given ", num_args));
   }
-  std::vector<uint8_t> packed(raw.kernel->argument_bytes());
-  for (const Parameter& parameter : parameters) std::memcpy(&packed[parameter.offset], *args++, parameter.size);
-  const RawOptions options{{grid_x, grid_y, grid_z},
-                           {block_x, block_y, block_z},
-                           {cluster_x, cluster_y, cluster_z},
-                           shared_memory_bytes,
-                           stream};
-  for (const std::string& warning : launch_raw(raw, options, packed, TensorArguments(*raw.kernel), true)) {
-    TORCH_WARN(warning);
-  }
+  Call call(*raw.kernel);
+  for (const Parameter& parameter : parameters) call.packer.raw(parameter.offset, *args++, parameter.size);
+  set_raw_options(call, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {cluster_x, cluster_y, cluster_z},
+                  shared_memory_bytes);
+  call.wanted_stream = stream;
+  call.has_addresses = true;
+  submit_operator(call);
 }

@@ -4,7 +4,9 @@
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/COW.h>
-#include <c10/core/impl/TorchDispatchModeTLS.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 #include "op/threads.h"
@@ -91,212 +93,209 @@ std::string list_text(c10::IntArrayRef values) {
   return out + "]";
 }
 
-void TensorArguments::add(size_t index, const at::Tensor& tensor) {
-  const Parameter& parameter = kernel_.signature().parameters[index];
+void Call::add(size_t index, const at::Tensor& tensor) {
+  const Parameter& parameter = kernel.signature().parameters[index];
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const bool fits =
       tensor.defined() && tensor.layout() == c10::kStrided &&
       (parameter.may_be_pointer || takes(parameter.type, tensor.scalar_type())) && !tensor.is_conj() &&
       !tensor.is_neg() &&
-      (kernel_.strides() == StridePolicy::Any || impl->has_symbolic_sizes_strides() || impl->is_contiguous());
+      (kernel.strides() == StridePolicy::Any || impl->has_symbolic_sizes_strides() || impl->is_contiguous());
   if (!fits) refuse(index, tensor);
-  items_.push_back({index, &tensor, impl->unsafe_storage().unsafeGetStorageImpl(), !parameter.is_const});
+  push({&tensor, nullptr, static_cast<uint32_t>(index), parameter.offset, !parameter.is_const});
 }
 
-void TensorArguments::refuse(size_t index, const at::Tensor& tensor) const {
-  const Parameter& parameter = kernel_.signature().parameters[index];
-  if (!tensor.defined()) {
-    throw TypeError(
-        text(kernel_.argument_text(index), ": expected a tensor (", parameter.type_text(), "), given None"));
-  }
+void Call::refuse(size_t index, const at::Tensor& tensor) const {
+  const std::string where = kernel.argument_text(index);
+  const std::string type = kernel.signature().parameters[index].type_text();
+  if (!tensor.defined()) throw TypeError(text(where, ": expected a tensor (", type, "), given None"));
   if (tensor.layout() != c10::kStrided) {
-    throw TypeError(text(kernel_.argument_text(index), ": expected a strided tensor, given a ", tensor.toString()));
+    throw TypeError(text(where, ": expected a strided tensor, given a ", tensor.toString()));
   }
-  if (!takes(parameter.type, tensor.scalar_type())) {
-    throw TypeError(text(kernel_.argument_text(index), ": expected a tensor for ", parameter.type_text(),
-                         ", given one of dtype ", c10::getDtypeNames(tensor.scalar_type()).first));
+  if (!takes(kernel.signature().parameters[index].type, tensor.scalar_type())) {
+    throw TypeError(text(where, ": expected a tensor for ", type, ", given one of dtype ",
+                         c10::getDtypeNames(tensor.scalar_type()).first));
   }
   if (tensor.is_conj() || tensor.is_neg()) {
-    throw ValueError(
-        text(kernel_.argument_text(index), ": the tensor is a lazy ", tensor.is_conj() ? "conjugate" : "negative",
-             " whose storage holds other values: call .resolve_", tensor.is_conj() ? "conj" : "neg", "() first"));
+    throw ValueError(text(where, ": the tensor is a lazy ", tensor.is_conj() ? "conjugate" : "negative",
+                          " whose storage holds other values: call .resolve_", tensor.is_conj() ? "conj" : "neg",
+                          "() first"));
   }
-  throw ValueError(text(kernel_.argument_text(index), ": expected a contiguous tensor, given shape ",
-                        list_text(tensor.sizes()), " with strides ", list_text(tensor.strides()),
-                        ": pass a contiguous one, or load the kernel with strides=\"any\" if it "
-                        "handles strides itself"));
+  throw ValueError(
+      text(where, ": expected a contiguous tensor, given shape ", list_text(tensor.sizes()), " with strides ",
+           list_text(tensor.strides()),
+           ": pass a contiguous one, or load the kernel with strides=\"any\" if it handles strides itself"));
 }
 
-void TensorArguments::check_together() const {
-  if (items_.empty()) {
-    throw ValueError(text(
-        "kernel '", kernel_.name(), "': no tensor among the arguments, so there is no device to launch on: say it ",
-        "to kernel(...), as in device=\"cpu\" (operators, and so torch.compile and modes, launch with tensors only)"));
-  }
-  const c10::Device device = this->device();
-  for (const Item& item : items_) {
-    if (item.tensor->device() != device) refuse_devices(item);
-  }
-  if (!kernel_.signature().mutability_known) return;
-  for (const Item& item : items_) {
-    if (!item.is_written) continue;
-    for (const Item& other : items_) {
-      if (&other != &item && may_overlap(item, other)) check_overlap(item, other);
-    }
-  }
+void Call::grow() {
+  auto more = std::make_unique<Item[]>(2 * capacity_);
+  std::ranges::copy(tensors(), more.get());
+  more_ = std::move(more);
+  items_ = more_.get();
+  capacity_ *= 2;
 }
 
-void TensorArguments::refuse_devices(const Item& item) const {
-  const Item& first = items_.front();
+std::string Call::text_of(const Item& item) const {
+  return item.lent_as == nullptr ? kernel.parameter_text(item.index) : text(item.lent_as, "[", item.index, "]");
+}
+
+void Call::refuse_no_device() const {
   throw ValueError(text(
-      "kernel '", kernel_.name(), "': tensors on different devices: ", kernel_.parameter_text(first.index), " is on ",
-      first.tensor->device().str(), ", ", kernel_.parameter_text(item.index), " on ", item.tensor->device().str()));
+      "kernel '", kernel.name(), "': no tensor among the arguments, so there is no device to launch on: say it ",
+      "to kernel(...), as in device=\"cpu\" (operators, and so torch.compile and modes, launch with tensors only)"));
 }
 
-bool TensorArguments::may_overlap(const Item& a, const Item& b) {
-  if (a.storage == b.storage) return true;
-  for (const at::Tensor* tensor : {a.tensor, b.tensor}) {
-    if (is_fake(*tensor) || tensor->unsafeGetTensorImpl()->has_symbolic_sizes_strides()) return false;
-  }
-  return storage_bytes(a.tensor->unsafeGetTensorImpl()).overlaps(storage_bytes(b.tensor->unsafeGetTensorImpl()));
-}
-
-void TensorArguments::check_overlap(const Item& written, const Item& other) const {
-  if (written.tensor->unsafeGetTensorImpl()->has_symbolic_sizes_strides() ||
-      other.tensor->unsafeGetTensorImpl()->has_symbolic_sizes_strides() || written.tensor->numel() == 0) {
+void Call::check_devices() const {
+  if (count_ == 0) {
+    if (!wanted_device) refuse_no_device();
     return;
   }
-  if (written.storage == other.storage) {
-    const at::MemOverlapStatus status = at::get_overlap_status(*written.tensor, *other.tensor);
-    if (status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial) return;
-  } else if (!storages_overlap(*written.tensor, *other.tensor)) {
-    return;
+  const Item& first = items_[0];
+  const c10::Device device = first.tensor->device();
+  for (const Item& item : tensors()) {
+    if (item.tensor->device() == device) continue;
+    throw ValueError(text("kernel '", kernel.name(), "': tensors on different devices: ", text_of(first), " is on ",
+                          device.str(), ", ", text_of(item), " on ", item.tensor->device().str()));
   }
-  throw ValueError(text("kernel '", kernel_.name(), "': ", kernel_.parameter_text(written.index),
-                        ", which the kernel writes, shares memory with ", kernel_.parameter_text(other.index),
-                        ": pass a clone of one of them"));
-}
-
-void TensorArguments::check_inference() const {
-  if (kernel_.signature().mutability_known) return;
-  for (const Item& item : items_) {
-    if (item.tensor->is_inference()) refuse_unknown_mutability(kernel_, "with tensors made in inference mode");
+  if (wanted_device && *wanted_device != device) {
+    throw ValueError(text("kernel '", kernel.name(), "': device=", wanted_device->str(),
+                          " given, but the tensors are on ", device.str()));
   }
 }
 
-void TensorArguments::tell_autograd() const {
-  for (const Item& item : items_) {
-    if (item.tensor->unsafeGetTensorImpl()->autograd_meta() != nullptr) check_differentiable(kernel_, *item.tensor);
+void Call::check_gradient(const Item& item) const {
+  if (item.lent_as == nullptr) check_differentiable(kernel.name(), *item.tensor);
+}
+
+void Call::check_without_data() const {
+  check_devices();
+  if (kernel.signature().mutability_known) check_overlaps();
+}
+
+void Call::check_inference() const {
+  if (trace != nullptr) return;
+  for (const Item& item : tensors()) {
+    if (item.tensor->is_inference()) refuse_unknown_mutability(kernel, "with tensors made in inference mode");
   }
-  for (const Item& item : items_) {
-    if (item.is_written) mark_written(*item.tensor);
-  }
-}
-
-void TensorArguments::pack(ArgumentPacker& packer) const {
-  for (const Item& item : items_)
-    packer.pointer(item.index, data_of(item.tensor->unsafeGetTensorImpl(), item.is_written));
-}
-
-std::vector<MemoryRange> TensorArguments::memory() const {
-  std::vector<MemoryRange> ranges;
-  for (const Item& item : items_) {
-    if (item.tensor->storage().nbytes() == 0) continue;
-    bool shared_with_const = false;
-    for (const Item& other : items_) {
-      shared_with_const |= !other.is_written && may_overlap(item, other);
-    }
-    MemoryRange range =
-        storage_range(*item.tensor, item.is_written, kernel_.parameter_text(item.index), kSignatureSaysConst);
-    if (item.is_written && shared_with_const) range.bytes = extent(*item.tensor);
-    ranges.push_back(std::move(range));
-  }
-  return ranges;
-}
-
-AccessTrace TensorArguments::trace() const {
-  std::vector<AddressSpan> ranges;
-  for (const Item& item : items_) ranges.push_back(extent(*item.tensor));
-  return AccessTrace(ranges);
-}
-
-void mark_written(at::TensorList tensors) {
-  for (const at::Tensor& tensor : tensors) mark_written(tensor);
-}
-
-std::vector<MemoryRange> memory_of(const char* name, at::TensorList tensors, c10::Device device, bool writable) {
-  std::vector<MemoryRange> ranges;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const at::Tensor& tensor = tensors[i];
-    if (tensor.device() != device) {
-      throw ValueError(
-          text(name, "[", i, "]: expected a tensor on ", device.str(), ", given one on ", tensor.device().str()));
-    }
-    if (tensor.storage().nbytes() == 0) continue;
-    ranges.push_back(storage_range(tensor, writable, text(name, "[", i, "]"), "it was given as reads="));
-  }
-  return ranges;
 }
 
 namespace {
 
-bool is_emulated(const LaunchSite& site) { return site.function.place.kind == DriverKind::Emulator; }
-
-/// The launch as a profiler sees it: "wave::launch/<kernel>".
-[[gnu::noinline, gnu::cold]] void launch_profiled(at::StepCallbacks callbacks, const LaunchSite& site,
-                                                  std::span<const uint8_t> arguments, HostLaunch* host) {
-  at::RecordFunction range(std::move(callbacks));
-  if (range.isActive()) range.before(text("wave::launch/", site.kernel.name()));
-  launch(site, arguments, host);
+/// Whether two tensors may have bytes in common: of one storage, or of two over the same memory, as storages over one
+/// numpy array are.
+bool may_overlap(const at::Tensor& a, const at::Tensor& b) {
+  const c10::TensorImpl *first = a.unsafeGetTensorImpl(), *second = b.unsafeGetTensorImpl();
+  if (first->unsafe_storage().is_alias_of(second->unsafe_storage())) return true;
+  for (const at::Tensor* tensor : {&a, &b}) {
+    if (is_fake(*tensor) || tensor->unsafeGetTensorImpl()->has_symbolic_sizes_strides()) return false;
+  }
+  return storage_bytes(first).overlaps(storage_bytes(second));
 }
 
 }  // namespace
 
+void Call::check_overlaps() const {
+  for (const Item& item : tensors()) {
+    if (!item.is_written || item.lent_as != nullptr) continue;
+    for (const Item& other : tensors()) {
+      if (&other == &item || other.lent_as != nullptr) continue;
+      if (may_overlap(*item.tensor, *other.tensor)) check_overlap(item, other);
+    }
+  }
+}
+
+void Call::check_overlap(const Item& written, const Item& other) const {
+  const at::Tensor &a = *written.tensor, &b = *other.tensor;
+  if (a.unsafeGetTensorImpl()->has_symbolic_sizes_strides() || b.unsafeGetTensorImpl()->has_symbolic_sizes_strides() ||
+      a.numel() == 0) {
+    return;
+  }
+  if (a.storage().is_alias_of(b.storage())) {
+    const at::MemOverlapStatus status = at::get_overlap_status(a, b);
+    if (status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial) return;
+  } else if (!storages_overlap(a, b)) {
+    return;
+  }
+  throw ValueError(text("kernel '", kernel.name(), "': ", text_of(written),
+                        ", which the kernel writes, shares memory with ", text_of(other),
+                        ": pass a clone of one of them"));
+}
+
+bool Call::is_as_packed() const {
+  for (const Item& item : tensors()) {
+    const c10::TensorImpl* impl = item.tensor->unsafeGetTensorImpl();
+    if (impl->autograd_meta() != nullptr || packer.pointer_at(item.offset) != data_of(impl, item.is_written)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+MemoryRange Call::memory_of(const Item& item) const {
+  bool is_shared = false;
+  for (const Item& other : tensors()) is_shared |= !other.is_written && may_overlap(*item.tensor, *other.tensor);
+  MemoryRange range = storage_range(*item.tensor, item.is_written || may_write_all, text_of(item),
+                                    item.lent_as == nullptr ? kSignatureSaysConst : "it was given as reads=");
+  if (is_shared && item.is_written && item.lent_as == nullptr) range.bytes = extent(*item.tensor);
+  return range;
+}
+
+/// What the kernel may touch: the tensors' storages. Where a storage is shared by const and written arguments, only the
+/// bytes of the written ones are writable; all of it is readable.
+std::vector<MemoryRange> Call::memory() const {
+  std::vector<MemoryRange> ranges;
+  for (const Item& item : tensors()) {
+    if (item.tensor->storage().nbytes() != 0) ranges.push_back(memory_of(item));
+  }
+  return ranges;
+}
+
+AccessTrace Call::make_trace() const {
+  std::vector<AddressSpan> ranges;
+  for (const Item& item : tensors()) ranges.push_back(extent(*item.tensor));
+  return AccessTrace(ranges);
+}
+
 bool is_profiled() { return at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION).has_value(); }
 
-void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
-  if (auto callbacks = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION)) {
-    launch_profiled(std::move(*callbacks), site, arguments, host);
-  } else {
-    launch(site, arguments, host);
-  }
+void enqueue_profiled(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+  at::RecordFunction range(at::RecordScope::FUNCTION);
+  if (range.isActive()) range.before(text("wave::launch/", site.kernel.name()));
+  enqueue(site, arguments, host);
 }
 
-std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments, HostMemory memory,
-                             AccessTrace* trace) {
-  if (!is_emulated(site)) {
-    enqueue(site, arguments, nullptr);
-    return {};
-  }
-  HostLaunch host{
-      std::move(memory), torch_threads(), site.kernel.strict(), trace, EmulatorOptions::from_environment(), {}};
-  enqueue(site, arguments, &host);
-  return std::move(host.warnings);
+Warnings Call::emulate(const LaunchSite& site, std::span<const uint8_t> arguments) const {
+  std::optional<AccessTrace> of_signature;
+  if (kernel.strict() && trace == nullptr) of_signature.emplace(make_trace());
+  HostLaunch host{{memory(), has_addresses},
+                  torch_threads(),
+                  kernel.strict(),
+                  of_signature ? &*of_signature : trace,
+                  EmulatorOptions::from_environment(),
+                  {}};
+  is_profiled() ? enqueue_profiled(site, arguments, &host) : wave::enqueue(site, arguments, &host);
+  Warnings warnings = std::move(host.warnings);
+  if (of_signature) std::ranges::move(unwritten(*of_signature), std::back_inserter(warnings));
+  return warnings;
 }
 
-std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packer, const TensorArguments& tensors) {
-  const Kernel& kernel = site.kernel;
-  if (!is_emulated(site)) return run(site, packer.packed(), {});
-  if (!kernel.strict()) return run(site, packer.packed(), {tensors.memory()});
-  AccessTrace trace = tensors.trace();
-  std::vector<std::string> warnings = run(site, packer.packed(), {tensors.memory()}, &trace);
-  for (size_t i = 0; i < tensors.items().size() && kernel.signature().mutability_known; ++i) {
-    const TensorArguments::Item& item = tensors.items()[i];
-    if (item.is_written && !trace.written(i) && item.tensor->numel() != 0) {
-      warnings.push_back(text(kernel.argument_text(item.index), ": declared as written, but this launch wrote nothing ",
-                              "to it: if no launch does, mark it const in signature= or leave it out of writes="));
-    }
+Warnings Call::unwritten(const AccessTrace& accesses) const {
+  Warnings warnings;
+  for (size_t i = 0; i < count_ && kernel.signature().mutability_known; ++i) {
+    const Item& item = items_[i];
+    if (!item.is_written || item.lent_as != nullptr || accesses.written(i) || item.tensor->numel() == 0) continue;
+    warnings.push_back(text(kernel.argument_text(item.index), ": declared as written, but this launch wrote nothing ",
+                            "to it: if no launch does, mark it const in signature= or leave it out of writes="));
   }
   return warnings;
 }
 
-void run_operator(const Kernel& kernel, const LaunchOptions& options, const TensorArguments& tensors,
-                  ArgumentPacker& packer) {
-  const FunctionUse function(kernel, place_of(tensors.device()));
-  const Geometry geometry = check_geometry(*function, options);
-  tensors.pack(packer);
-  const LaunchSite site{kernel, *function, geometry, current_stream(tensors.device())};
-  for (const std::string& warning : run(site, packer, tensors)) TORCH_WARN(warning);
+template Warnings submit(Call& call);
+template Geometry prepare(const Call& call);
+
+void submit_operator(Call& call) {
+  call.autograd_knows = true;
+  for (const std::string& warning : submit(call)) TORCH_WARN(warning);
 }
 
 void refuse_unknown_mutability(const Kernel& kernel, const std::string& where) {
@@ -313,14 +312,6 @@ void refuse_unknown_mutability(const Kernel& kernel, const std::string& where) {
 }
 
 bool is_lazy_copy(const at::Tensor& tensor) { return c10::impl::cow::is_cow_data_ptr(tensor.storage().data_ptr()); }
-
-bool is_fake(const at::Tensor& tensor) { return tensor.key_set().has(c10::DispatchKey::Python); }
-
-bool is_lowering() {
-  using c10::impl::TorchDispatchModeKey;
-  using c10::impl::TorchDispatchModeTLS;
-  return !TorchDispatchModeTLS::get_mode(TorchDispatchModeKey::FUNCTIONAL).has_value();
-}
 
 void check_differentiable(std::string_view kernel, const at::Tensor& tensor) {
   const bool requires_grad = c10::GradMode::is_enabled() && tensor.requires_grad();

@@ -1,87 +1,22 @@
-// One call of a kernel with torch tensors: from tensors to a checked launch. The operators and the binding
-// share it.
+// One call of a kernel with torch tensors, as its reader leaves it for submit(). All that launch with torch share it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/ArrayRef.h>
-#include <c10/util/SmallVector.h>
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "launch/arguments.h"
-#include "launch/launch.h"
+#include "launch/submit.h"
 #include "op/device.h"
 
 namespace wave {
-
-/// "[64, 32]".
-std::string list_text(c10::IntArrayRef values);
-
-/// The pointer arguments of a call. Borrows the tensors.
-class TensorArguments {
- public:
-  explicit TensorArguments(const Kernel& kernel) : kernel_(kernel) {}
-
-  /// Takes the tensor for the pointer parameter `index`. Throws TypeError or ValueError: undefined or sparse, a dtype
-  /// other than the annotated one, a lazy conjugate or negative, strides that the policy refuses.
-  void add(size_t index, const at::Tensor& tensor);
-
-  /// Throws ValueError unless there is a tensor, all are on one device, and no written tensor overlaps another
-  /// argument.
-  void check_together() const;
-
-  /// Throws RuntimeError where the kernel's mutability is unknown and a tensor was made in inference mode.
-  void check_inference() const;
-
-  /// Tells autograd of the launch that follows. Throws RuntimeError where it would cut the graph: a tensor that
-  /// requires grad while grad mode is on, or that carries a forward-mode tangent. Then marks the written tensors as
-  /// changed: one saved for backward must not give a wrong gradient. Throws for inference tensors outside of inference
-  /// mode.
-  void tell_autograd() const;
-
-  /// Puts the tensors' addresses into `packer`.
-  void pack(ArgumentPacker& packer) const;
-
-  /// What the kernel may touch: the tensors' storages. Where a storage is shared by const and written arguments, only
-  /// the bytes of the written ones are writable; all of it is readable.
-  std::vector<MemoryRange> memory() const;
-
-  /// For each item the bytes that its elements lie in.
-  AccessTrace trace() const;
-
-  c10::Device device() const { return items_.front().tensor->device(); }
-
-  struct Item {
-    size_t index;
-    const at::Tensor* tensor;
-    const c10::StorageImpl* storage;
-    bool is_written;
-  };
-  const c10::SmallVector<Item, 16>& items() const { return items_; }
-
- private:
-  [[noreturn]] void refuse(size_t index, const at::Tensor& tensor) const;
-  [[noreturn]] void refuse_devices(const Item& item) const;
-  /// Whether two items may have bytes in common: of one storage, or of two over the same memory, as storages over one
-  /// numpy array are.
-  static bool may_overlap(const Item& a, const Item& b);
-  void check_overlap(const Item& written, const Item& other) const;
-
-  const Kernel& kernel_;
-  c10::SmallVector<Item, 16> items_;
-};
-
-/// Tells autograd that tensors are changed.
-inline void mark_written(const at::Tensor& tensor) { tensor.unsafeGetTensorImpl()->bump_version(); }
-void mark_written(at::TensorList tensors);
-
-/// The memory of tensors given to a raw launch on `device` for the keyword `name`. Throws ValueError where one is on
-/// another device.
-std::vector<MemoryRange> memory_of(const char* name, at::TensorList tensors, c10::Device device, bool writable);
 
 /// For each type of a signature the dtypes that a pointer to it takes, one bit for each.
 extern const std::array<uint64_t, static_cast<size_t>(Type::Void) + 1> kDtypesOf;
@@ -91,9 +26,12 @@ inline bool takes(Type type, c10::ScalarType dtype) {
   return (kDtypesOf[static_cast<size_t>(type)] >> static_cast<int>(dtype) & 1) != 0;
 }
 
+/// Tells autograd that a tensor is changed.
+inline void mark_written(const at::Tensor& tensor) { tensor.unsafeGetTensorImpl()->bump_version(); }
+
 /// Where a tensor's elements begin; nullptr where it has none. The storage of a lazy copy becomes its own before it is
 /// written.
-inline const void* data_of(const c10::TensorImpl* impl, bool is_written) {
+[[gnu::always_inline]] inline const void* data_of(const c10::TensorImpl* impl, bool is_written) {
   if (impl->numel() == 0) return nullptr;
   const c10::Storage& storage = impl->unsafe_storage();
   const void* data = is_written ? storage.mutable_data() : storage.data();
@@ -107,44 +45,186 @@ inline AddressSpan storage_bytes(const c10::TensorImpl* impl) {
   return {reinterpret_cast<uint64_t>(data), data == nullptr ? 0 : storage.nbytes()};
 }
 
-/// Whether a tensor shares memory only until it, or what it shares it with, is written.
-bool is_lazy_copy(const at::Tensor& tensor);
-
-/// Launches, seen by profilers as "wave::launch/<kernel>".
-void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
+/// Throws where a launch would cut the autograd graph at this tensor: see Call::tell_autograd.
+void check_differentiable(std::string_view kernel, const at::Tensor& tensor);
 
 /// Whether a profiler looks on at this thread's operators.
 bool is_profiled();
+/// The other enqueue(), as a profiler sees it: "wave::launch/<kernel>".
+void enqueue_profiled(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
 
-/// Launches with a call's tensors, which are packed. Returns warnings for the user. On the emulator with torch's number
-/// of threads; a strict kernel's launch is checked against its signature there: what is declared written and was not is
-/// a warning (the reverse is a fault).
-std::vector<std::string> run(const LaunchSite& site, const ArgumentPacker& packer, const TensorArguments& tensors);
+/// A reader fills in the public members. Borrows the tensors. For 16 tensors and 1 KiB of arguments nothing is
+/// allocated.
+///
+/// What costs here is not instructions but cache lines, of code and of data: the driver's launch goes over more than
+/// the first-level caches hold. So what most launches need is inline, and looks at few lines of kernel and tensors.
+class Call {
+ public:
+  explicit Call(const Kernel& kernel) : kernel(kernel), packer(kernel) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
-/// The same for arguments without tensors. `memory` is what the emulated kernel may touch.
-std::vector<std::string> run(const LaunchSite& site, std::span<const uint8_t> arguments, HostMemory memory,
-                             AccessTrace* trace = nullptr);
+  const Kernel& kernel;
+  LaunchOptions options;
+  std::optional<c10::Device> wanted_device;  ///< where to launch; needed where there are no tensors
+  std::optional<void*> wanted_stream;        ///< the driver's handle; without: torch's current one
+  bool has_addresses = false;                ///< the emulator lets the kernel touch whatever the process has mapped
+  bool may_write_all = false;    ///< the emulator lets the kernel write tensors that it only reads by its signature
+  bool autograd_knows = false;   ///< the dispatcher has told it of the launch
+  AccessTrace* trace = nullptr;  ///< notes what a launch on the emulator touches, wherever CPU tensors go as a rule
+  ArgumentPacker packer;         ///< all arguments but the tensors
 
-/// The rest of an operator's launch on dense tensors, whose arguments are read and checked: options, launch, and
-/// torch's warnings. `packer` has all arguments but the tensors.
-void run_operator(const Kernel& kernel, const LaunchOptions& options, const TensorArguments& tensors,
-                  ArgumentPacker& packer);
+  /// Takes the tensor for the pointer parameter `index`. Throws TypeError or ValueError: undefined or sparse, a dtype
+  /// other than the annotated one, a lazy conjugate or negative, strides that the policy refuses.
+  void add(size_t index, const at::Tensor& tensor);
+
+  /// The same for a tensor that is dense, and neither conjugate nor negative. False where add() would throw.
+  [[nodiscard, gnu::always_inline]] bool try_add(size_t index, const at::Tensor& tensor) {
+    const CompactParameter& parameter = kernel.compact_parameters()[index];
+    if (!parameter.is_pointer || !takes(parameter.type, tensor.scalar_type())) return false;
+    if (kernel.strides() == StridePolicy::Contiguous && !tensor.unsafeGetTensorImpl()->is_contiguous()) return false;
+    push({&tensor, nullptr, static_cast<uint32_t>(index), parameter.offset, parameter.is_written});
+    return true;
+  }
+
+  /// Lets the kernel touch a tensor that is no argument: the `index`th that the caller's keyword `name` has.
+  void lend(const char* name, size_t index, const at::Tensor& tensor, bool is_written) {
+    push({&tensor, name, static_cast<uint32_t>(index), 0, is_written});
+  }
+
+  // What submit() asks for.
+
+  /// Throws ValueError unless something says where to launch, all tensors are there, and no written tensor overlaps
+  /// another argument; RuntimeError where it is not known what the kernel writes and a tensor was made in inference
+  /// mode.
+  [[gnu::always_inline]] void check() const {
+    if (devices_differ_ || wanted_device || count_ == 0) check_devices();
+    if (!kernel.signature().mutability_known) return check_inference();
+    if (any_written_ && storages_meet()) check_overlaps();
+  }
+
+  Place place() const { return trace != nullptr ? Place{DriverKind::Emulator, 0} : place_of(device()); }
+  void* stream() const { return wanted_stream ? *wanted_stream : current_stream(device()); }
+
+  /// Throws RuntimeError where the launch would cut the autograd graph: an argument requires grad while grad mode is
+  /// on, or carries a forward-mode tangent. Then marks the written tensors as changed: one saved for backward must not
+  /// give a wrong gradient. Throws for inference tensors outside of inference mode.
+  [[gnu::always_inline]] void tell_autograd() const {
+    if (autograd_knows) return;
+    for (const Item& item : tensors()) {
+      if (item.tensor->unsafeGetTensorImpl()->autograd_meta() != nullptr) check_gradient(item);
+    }
+    mark_written();
+  }
+  void mark_written() const {
+    for (const Item& item : tensors()) {
+      if (item.is_written) wave::mark_written(*item.tensor);
+    }
+  }
+
+  /// Puts the tensors' addresses into `into`.
+  [[gnu::always_inline]] void pack(ArgumentPacker& into) const {
+    for (const Item& item : tensors()) {
+      if (item.lent_as != nullptr) continue;
+      into.pointer(item.offset, data_of(item.tensor->unsafeGetTensorImpl(), item.is_written || may_write_all));
+    }
+  }
+
+  /// Enqueues, seen by profilers as "wave::launch/<kernel>" unless `profiled` says that none looks on. The emulator
+  /// uses torch's number of threads. There a strict kernel's launch is checked against its signature: what is declared
+  /// written and was not is a warning (the reverse is a fault).
+  [[gnu::always_inline]] Warnings enqueue(const LaunchSite& site, std::span<const uint8_t> arguments,
+                                          bool profiled = true) const {
+    if (site.function.place.kind == DriverKind::Emulator) return emulate(site, arguments);
+    if (profiled && is_profiled()) {
+      enqueue_profiled(site, arguments, nullptr);
+    } else {
+      wave::enqueue(site, arguments, nullptr);
+    }
+    return {};
+  }
+
+  /// What check() finds on tensors without data: meta tensors, compilers' stand-ins.
+  void check_without_data() const;
+
+  /// Whether the packed addresses are those of the tensors still, and autograd has no part in them.
+  bool is_as_packed() const;
+
+  c10::Device device() const { return count_ == 0 ? *wanted_device : items_[0].tensor->device(); }
+  bool has_tensors() const { return count_ != 0; }
+  /// The bytes that each tensor's elements lie in, to be traced.
+  AccessTrace make_trace() const;
+  /// The parameter of the `i`th tensor.
+  size_t parameter_of(size_t i) const { return items_[i].index; }
+
+ private:
+  struct Item {
+    const at::Tensor* tensor;
+    const char* lent_as;  ///< nullptr: an argument
+    uint32_t index;       ///< of the parameter
+    uint32_t offset;      ///< of the parameter
+    bool is_written;
+  };
+
+  [[gnu::always_inline]] void push(const Item& item) {
+    if (count_ == capacity_) grow();
+    any_written_ |= item.is_written;
+    devices_differ_ |= count_ != 0 && item.tensor->device() != items_[0].tensor->device();
+    items_[count_++] = item;
+  }
+  void grow();
+  std::span<const Item> tensors() const { return {items_, count_}; }
+
+  std::string text_of(const Item& item) const;
+  [[noreturn]] void refuse(size_t index, const at::Tensor& tensor) const;
+  [[noreturn]] void refuse_no_device() const;
+  void check_devices() const;
+  void check_gradient(const Item& item) const;
+  void check_inference() const;
+  /// Whether a storage that the kernel writes has bytes in common with another's.
+  [[gnu::always_inline]] bool storages_meet() const {
+    for (const Item& item : tensors()) {
+      if (!item.is_written || item.lent_as != nullptr) continue;
+      const AddressSpan bytes = storage_bytes(item.tensor->unsafeGetTensorImpl());
+      for (const Item& other : tensors()) {
+        if (&other != &item && storage_bytes(other.tensor->unsafeGetTensorImpl()).overlaps(bytes)) return true;
+      }
+    }
+    return false;
+  }
+  void check_overlaps() const;
+  void check_overlap(const Item& written, const Item& other) const;
+  MemoryRange memory_of(const Item& item) const;
+  std::vector<MemoryRange> memory() const;
+  Warnings emulate(const LaunchSite& site, std::span<const uint8_t> arguments) const;
+  Warnings unwritten(const AccessTrace& trace) const;
+
+  static constexpr size_t kInline = 16;
+
+  bool any_written_ = false, devices_differ_ = false;
+  size_t count_ = 0, capacity_ = kInline;
+  Item* items_ = inline_;
+  Item inline_[kInline];
+  std::unique_ptr<Item[]> more_;  ///< in place of the others where they do not suffice
+};
+
+extern template Warnings submit(Call& call);
+extern template Geometry prepare(const Call& call);
+
+/// Submits an operator's call, with torch's warnings.
+void submit_operator(Call& call);
+
+/// Whether a tensor shares memory only until it, or what it shares it with, is written.
+bool is_lazy_copy(const at::Tensor& tensor);
+
+/// Whether a tensor is a stand-in of a compiler, or of another tensor subclass with operators of its own.
+inline bool is_fake(const at::Tensor& tensor) { return tensor.key_set().has(c10::DispatchKey::Python); }
 
 /// Why a kernel of unknown mutability cannot be used here, with what to pass to load(). `where` completes "cannot be
 /// used ...".
 [[noreturn]] void refuse_unknown_mutability(const Kernel& kernel, const std::string& where);
 
-/// Whether a tensor is a stand-in of a compiler, or of another tensor subclass with operators of its own.
-bool is_fake(const at::Tensor& tensor);
-
-/// Whether operators on stand-ins come from a compiler that has traced autograd already: Inductor's lowering runs them
-/// on fake parameters with grad mode on.
-bool is_lowering();
-
-/// Throws where a launch would cut the autograd graph at this tensor: see TensorArguments::tell_autograd.
-void check_differentiable(std::string_view kernel, const at::Tensor& tensor);
-inline void check_differentiable(const Kernel& kernel, const at::Tensor& tensor) {
-  check_differentiable(kernel.name(), tensor);
-}
+/// "[64, 32]".
+std::string list_text(c10::IntArrayRef values);
 
 }  // namespace wave

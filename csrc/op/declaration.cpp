@@ -1,29 +1,16 @@
 #include "op/declaration.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
 #include "launch/arguments.h"
-#include "op/boxed.h"
-#include "op/call.h"
-#include "op/torch_errors.h"
+#include "op/kernel_operator.h"
 
 namespace wave {
 
 namespace {
-
-/// Runs `body`; what it throws for bad input names the operator.
-template <class Body>
-auto with_name(const std::string& name, Body body) {
-  try {
-    return body();
-  } catch (const ValueError& error) {
-    throw ValueError(text("operator '", name, "': ", error.what()));
-  } catch (const TypeError& error) {
-    throw TypeError(text("operator '", name, "': ", error.what()));
-  }
-}
 
 void pack(ArgumentPacker& packer, size_t index, Number value) {
   if (packer.kernel().signature().parameters[index].is_float()) {
@@ -68,7 +55,7 @@ Declaration::Declaration(std::string name, const Kernel& kernel, Roles roles, co
       roles_(std::move(roles)),
       options_(options),
       specialize_(std::move(specialize)) {
-  with_name(name_, [&] {
+  with_name([&] {
     if (!kernel.signature().mutability_known) refuse_unknown_mutability(kernel, "as an operator");
     check_roles(kernel, roles_);
     if (roles_.inputs.size() > kMaxInputs) throw ValueError(text("more than ", kMaxInputs, " inputs"));
@@ -90,7 +77,12 @@ bool Declaration::fits(const Specialization& specialization, const InputView* in
 }
 
 const Specialization& Declaration::specialized(const InputView* inputs) const {
-  if (const Specialization* found = find(inputs)) return *found;
+  const Specialization* found = specializations_.load(std::memory_order_acquire);
+  while (found != nullptr && !fits(*found, inputs)) found = found->next;
+  return found != nullptr ? *found : specialize(inputs);
+}
+
+const Specialization& Declaration::specialize(const InputView* inputs) const {
   std::vector<TensorKind> kinds;
   for (const size_t input : tensors_) kinds.emplace_back(*inputs[input].tensor);
   // Without the lock: it calls into Python. Threads that come here at once make the same.
@@ -114,51 +106,9 @@ const Specialization& Declaration::specialized(const InputView* inputs) const {
   return *made.release();
 }
 
-std::vector<at::Tensor> Declaration::run(std::span<const c10::IValue> inputs) const {
-  return with_name(name_, [&] { return run_unnamed(inputs); });
-}
+namespace {
 
-std::vector<at::Tensor> Declaration::run_unnamed(std::span<const c10::IValue> inputs) const {
-  const auto& parameters = kernel_.signature().parameters;
-  TensorArguments tensors(kernel_);
-  ArgumentPacker packer(kernel_);
-  InputView views[kMaxInputs];
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const size_t index = roles_.inputs[i];
-    if (parameters[index].is_pointer) {
-      const at::Tensor& tensor = inputs[i].toTensor();
-      tensors.add(index, tensor);
-      views[i].tensor = tensor.unsafeGetTensorImpl();
-    } else {
-      views[i].number = number_of(parameters[index], inputs[i]);
-      pack(packer, index, views[i].number);
-    }
-  }
-  tensors.check_together();
-  const Specialization& specialization = specialized(views);
-  Number stack[Program::kStack];
-  if (!specialization.program.run(views, stack)) throw ValueError("an expression divides by zero");
-  const Number* numbers = stack;
-  std::vector<at::Tensor> results;
-  results.reserve(specialization.results.size());  // `tensors` points to them
-  for (const Result& result : specialization.results) {
-    const size_t index = roles_.results[results.size()];
-    if (const size_t dim = first_negative(numbers, result.rank); dim != result.rank) {
-      throw ValueError(text(kernel_.parameter_text(index), ": size ", dim, " comes out as ", numbers[dim].integer));
-    }
-    results.push_back(allocate(result, numbers, tensors.device()));
-    tensors.add(index, results.back());
-    numbers += result.rank;
-  }
-  for (const size_t index : roles_.computed) pack(packer, index, *numbers++);
-  LaunchOptions options = options_;
-  options.grid = extents_of(numbers);
-  options.block = extents_of(numbers + 3);
-  options.shared_memory = numbers[6].integer;
-  if (!is_empty(options.grid)) run_operator(kernel_, options, tensors, packer);
-  return results;
-}
-
+/// A new contiguous tensor. The sizes are not negative.
 at::Tensor allocate(const Result& result, const Number* sizes, c10::Device device) {
   static_assert(sizeof(Number) == sizeof(int64_t));
   const c10::IntArrayRef shape(&sizes->integer, result.rank);
@@ -170,50 +120,92 @@ at::Tensor allocate(const Result& result, const Number* sizes, c10::Device devic
                                                    c10::kStrided, device, false, std::nullopt);
 }
 
+Extents extents_of(const Number* numbers) { return {numbers[0].integer, numbers[1].integer, numbers[2].integer}; }
+
+}  // namespace
+
+bool Declaration::complete(Call& call, const InputView* inputs, std::vector<at::Tensor>& results) const {
+  const Specialization& specialization = specialized(inputs);
+  Number stack[Program::kStack];
+  if (!specialization.program.run(inputs, stack)) throw ValueError("an expression divides by zero");
+  const Number* numbers = stack;
+  results.reserve(specialization.results.size());  // the call points to them
+  for (const Result& result : specialization.results) {
+    const size_t index = roles_.results[results.size()];
+    for (size_t dim = 0; dim < result.rank; ++dim) {
+      if (numbers[dim].integer >= 0) continue;
+      throw ValueError(text(kernel_.parameter_text(index), ": size ", dim, " comes out as ", numbers[dim].integer));
+    }
+    results.push_back(allocate(result, numbers, call.device()));
+    call.add(index, results.back());
+    numbers += result.rank;
+  }
+  for (const size_t index : roles_.computed) pack(call.packer, index, *numbers++);
+  call.options = options_;
+  call.options.grid = extents_of(numbers);
+  call.options.block = extents_of(numbers + 3);
+  call.options.shared_memory = numbers[6].integer;
+  const Extents& grid = call.options.grid;
+  if (grid[0] != 0 && grid[1] != 0 && grid[2] != 0) return true;
+  call.check();
+  return false;
+}
+
 namespace {
 
-struct LaunchDeclared : c10::OperatorKernel {
-  explicit LaunchDeclared(std::shared_ptr<const Declaration> shared) : declaration(std::move(shared)) {}
-  const std::shared_ptr<const Declaration> declaration;
-
-  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet, torch::jit::Stack* stack) {
-    const size_t given = handle.schema().arguments().size();
-    const size_t inputs = declaration->roles().inputs.size();
-    std::vector<at::Tensor> results;
-    with_torch_errors([&] { results = declaration->run({stack->data() + stack->size() - given, inputs}); });
-    torch::jit::drop(*stack, given);
-    for (at::Tensor& result : results) stack->emplace_back(std::move(result));
-  }
-};
-
-SharedPositions positions_of(const Declaration& declaration, size_t argument_count) {
+std::vector<KernelOperator::Position> positions_of(const Declaration& declaration) {
   const auto& inputs = declaration.roles().inputs;
-  std::vector<TensorPositions::Position> tensors;
+  std::vector<KernelOperator::Position> tensors;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (declaration.kernel().signature().parameters[inputs[i]].is_pointer) tensors.push_back({i, inputs[i]});
   }
-  return std::make_shared<const TensorPositions>(
-      TensorPositions{declaration.kernel(), argument_count, std::move(tensors)});
+  return tensors;
 }
+
+class DeclaredOperator : public KernelOperator {
+ public:
+  DeclaredOperator(std::shared_ptr<const Declaration> declaration, size_t argument_count)
+      : KernelOperator(declaration->kernel(), argument_count, positions_of(*declaration)),
+        declaration_(std::move(declaration)) {}
+
+  std::vector<at::Tensor> run(std::span<const c10::IValue> arguments) const override {
+    return declaration_->with_name([&] {
+      Call call(kernel);
+      InputView views[Declaration::kMaxInputs];
+      const std::vector<size_t>& inputs = declaration_->roles().inputs;
+      for (size_t i = 0; i < inputs.size(); ++i) views[i] = read(call, inputs[i], arguments[i]);
+      std::vector<at::Tensor> results;
+      if (declaration_->complete(call, views, results)) submit_operator(call);
+      return results;
+    });
+  }
+
+ private:
+  static InputView read(Call& call, size_t index, const c10::IValue& argument) {
+    const Parameter& parameter = call.kernel.signature().parameters[index];
+    if (parameter.is_pointer) {
+      call.add(index, argument.toTensor());
+      return {argument.toTensor().unsafeGetTensorImpl(), {}};
+    }
+    const Number number = number_of(parameter, argument);
+    pack(call.packer, index, number);
+    return {nullptr, number};
+  }
+
+  const std::shared_ptr<const Declaration> declaration_;
+};
 
 }  // namespace
 
 std::shared_ptr<void> implement(const std::shared_ptr<const Declaration>& declaration, const std::string& autograd) {
   auto& dispatcher = c10::Dispatcher::singleton();
   const c10::OperatorHandle handle = dispatcher.findSchemaOrThrow(declaration->name().c_str(), "");
-  const c10::OperatorHandle other = dispatcher.findSchemaOrThrow(autograd.c_str(), "");
-  const SharedPositions positions = positions_of(*declaration, handle.schema().arguments().size());
   const size_t colons = declaration->name().find("::");
   const auto library = std::make_shared<torch::Library>(torch::Library::FRAGMENT, declaration->name().substr(0, colons),
                                                         std::nullopt, __FILE__, __LINE__);
-  const std::string short_name = declaration->name().substr(colons + 2);
-  const auto add = [&](c10::DispatchKey key, torch::CppFunction function) {
-    library->impl(short_name.c_str(), torch::dispatch(key, std::move(function)));
-  };
-  add(c10::DispatchKey::CPU, boxed<LaunchDeclared>(declaration));
-  add(c10::DispatchKey::CUDA, boxed<LaunchDeclared>(declaration));
-  add(c10::DispatchKey::ADInplaceOrView, mark_written_kernel(positions));
-  add(c10::DispatchKey::Autograd, send_autograd_kernel(positions, other));
+  implement(*library, declaration->name().substr(colons + 2),
+            std::make_shared<const DeclaredOperator>(declaration, handle.schema().arguments().size()),
+            dispatcher.findSchemaOrThrow(autograd.c_str(), ""));
   return library;
 }
 

@@ -9,9 +9,11 @@
 #include <functional>
 #include <span>
 
+#include "base/error.h"
 #include "base/fork_safe.h"
 #include "launch/geometry.h"
 #include "launch/kernel.h"
+#include "op/call.h"
 #include "op/expression.h"
 
 namespace wave {
@@ -65,23 +67,27 @@ class Declaration {
   const std::string& name() const { return name_; }
   const Kernel& kernel() const { return kernel_; }
   const Roles& roles() const { return roles_; }
-  const LaunchOptions& options() const { return options_; }
+  /// Completes a call that has the inputs: adds results, which it makes, computed arguments and options. Returns
+  /// whether there is something to launch: operators on empty tensors are no errors. Throws ValueError where a size
+  /// comes out negative, and what expressions throw. The call borrows the results.
+  bool complete(Call& call, const InputView* inputs, std::vector<at::Tensor>& results) const;
 
-  /// The specialisation for these inputs; nullptr where there is none yet.
-  const Specialization* find(const InputView* inputs) const {
-    const Specialization* found = specializations_.load(std::memory_order_acquire);
-    while (found != nullptr && !fits(*found, inputs)) found = found->next;
-    return found;
+  /// Runs `body`; what it throws for bad input names the operator.
+  template <class Body>
+  auto with_name(Body body) const {
+    try {
+      return body();
+    } catch (const ValueError& error) {
+      throw ValueError(text("operator '", name_, "': ", error.what()));
+    } catch (const TypeError& error) {
+      throw TypeError(text("operator '", name_, "': ", error.what()));
+    }
   }
-
-  /// Calls the kernel. Takes the inputs, and returns the results. Throws what a launch throws, and ValueError where a
-  /// size comes out negative; messages name the operator.
-  std::vector<at::Tensor> run(std::span<const c10::IValue> inputs) const;
 
  private:
   bool fits(const Specialization& specialization, const InputView* inputs) const;
   const Specialization& specialized(const InputView* inputs) const;
-  std::vector<at::Tensor> run_unnamed(std::span<const c10::IValue> inputs) const;
+  const Specialization& specialize(const InputView* inputs) const;
 
   const std::string name_;
   const Kernel& kernel_;
@@ -92,23 +98,6 @@ class Declaration {
   mutable Mutex mutex_;          ///< of making specialisations
   mutable std::atomic<const Specialization*> specializations_{nullptr};
 };
-
-/// A new contiguous tensor. The sizes are not negative.
-at::Tensor allocate(const Result& result, const Number* sizes, c10::Device device);
-
-/// The first of the sizes that is negative, or `rank`.
-inline size_t first_negative(const Number* sizes, size_t rank) {
-  size_t dim = 0;
-  while (dim < rank && sizes[dim].integer >= 0) ++dim;
-  return dim;
-}
-
-/// Whether there is nothing to launch: operators on empty tensors are no errors.
-inline bool is_empty(const Extents& grid) { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
-
-inline Extents extents_of(const Number* numbers) {
-  return {numbers[0].integer, numbers[1].integer, numbers[2].integer};
-}
 
 /// Gives the dispatcher what it runs for the operator, whose schema is known already: on CPU and GPU tensors, where it
 /// writes, and for autograd. Calls that autograd must see go to the operator `autograd`, which has the same schema.

@@ -1,5 +1,6 @@
 #include "op/dedicated.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/Bitset.h>
 
 #include <set>
@@ -7,17 +8,12 @@
 #include "base/error.h"
 #include "base/fork_safe.h"
 #include "base/sha256.h"
-#include "op/boxed.h"
 #include "op/call.h"
-#include "op/torch_errors.h"
+#include "op/kernel_operator.h"
 
 namespace wave {
 
 namespace {
-
-using c10::DispatchKeySet;
-using c10::OperatorHandle;
-using torch::jit::Stack;
 
 /// The arguments behind the kernel's own. Without defaults where compilers write the calls: they would pass those as
 /// keywords, which torch parses slowly.
@@ -34,54 +30,42 @@ constexpr GeometryArguments kGridAndBlock{
 /// More arguments no operator of torch has.
 constexpr size_t kMaxArguments = c10::utils::bitset::NUM_BITS();
 
-/// What all kernels of one operator share. Lives as long as the operator: until the process ends.
-struct Definition {
-  const Kernel& kernel;
-  LaunchOptions options;
-  GeometryArguments geometry;
-  SharedPositions positions;
-};
-
-SharedPositions positions_of(const Kernel& kernel, const GeometryArguments& geometry) {
+std::vector<KernelOperator::Position> positions_of(const Kernel& kernel) {
   const auto& parameters = kernel.signature().parameters;
-  std::vector<TensorPositions::Position> tensors;
+  std::vector<KernelOperator::Position> tensors;
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].is_pointer) tensors.push_back({i, i});
   }
-  return std::make_shared<const TensorPositions>(
-      TensorPositions{kernel, parameters.size() + geometry.count, std::move(tensors)});
+  return tensors;
 }
 
-struct LaunchDense : c10::OperatorKernel {
-  explicit LaunchDense(Definition shared) : definition(std::move(shared)) {}
-  const Definition definition;
+/// An operator of one kernel. Lives until the process ends.
+class DedicatedOperator : public KernelOperator {
+ public:
+  DedicatedOperator(const Kernel& kernel, const LaunchOptions& options, const GeometryArguments& geometry)
+      : KernelOperator(kernel, kernel.signature().parameters.size() + geometry.count, positions_of(kernel)),
+        options_(options) {}
 
-  void operator()(const OperatorHandle&, DispatchKeySet, Stack* stack) {
-    with_torch_errors([&] { run(definition.positions->arguments(*stack)); });
-    torch::jit::drop(*stack, definition.positions->argument_count);
-  }
-
-  void run(std::span<const c10::IValue> arguments) const {
-    const Kernel& kernel = definition.kernel;
+  std::vector<at::Tensor> run(std::span<const c10::IValue> arguments) const override {
     const auto& parameters = kernel.signature().parameters;
-    TensorArguments tensors(kernel);
-    ArgumentPacker packer(kernel);
+    Call call(kernel);
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].is_pointer) {
-        tensors.add(i, arguments[i].toTensor());
+        call.add(i, arguments[i].toTensor());
       } else if (arguments[i].isDouble()) {
-        packer.floating(i, arguments[i].toDouble());
+        call.packer.floating(i, arguments[i].toDouble());
       } else {
-        packer.word(i, integer_of(arguments[i]));
+        call.packer.word(i, integer_of(arguments[i]));
       }
     }
-    tensors.check_together();
-    tensors.check_inference();
-    run_operator(kernel, options_of(arguments.subspan(parameters.size())), tensors, packer);
+    call.options = options_of(arguments.subspan(parameters.size()));
+    submit_operator(call);
+    return {};
   }
 
+ private:
   LaunchOptions options_of(std::span<const c10::IValue> geometry) const {
-    LaunchOptions options = definition.options;
+    LaunchOptions options = options_;
     const auto extents_at = [&](size_t first) {
       return Extents{integer_of(geometry[first]), integer_of(geometry[first + 1]), integer_of(geometry[first + 2])};
     };
@@ -92,21 +76,8 @@ struct LaunchDense : c10::OperatorKernel {
     }
     return options;
   }
-};
 
-/// On tensors without data there is nothing to do but to check them.
-struct CheckMeta : c10::OperatorKernel {
-  explicit CheckMeta(SharedPositions shared) : positions(std::move(shared)) {}
-  const SharedPositions positions;
-
-  void operator()(const OperatorHandle&, DispatchKeySet, Stack* stack) {
-    with_torch_errors([&] {
-      TensorArguments tensors(positions->kernel);
-      positions->for_each_tensor(*stack, [&](size_t i, const at::Tensor& tensor) { tensors.add(i, tensor); });
-      tensors.check_together();
-    });
-    torch::jit::drop(*stack, positions->argument_count);
-  }
+  const LaunchOptions options_;
 };
 
 /// "mylib::gemm" as its two parts.
@@ -159,20 +130,15 @@ std::string schema_of(const Kernel& kernel, const std::string& name, const Geome
 std::string define(const std::string& space, const std::string& name, const Kernel& kernel,
                    const LaunchOptions& options, const GeometryArguments& geometry) {
   const std::string schema = schema_of(kernel, name, geometry);
-  const Definition definition{kernel, options, geometry, positions_of(kernel, geometry)};
+  const auto op = std::make_shared<const DedicatedOperator>(kernel, options, geometry);
   // Never destroyed: graphs may hold the operator.
   auto* library = new torch::Library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
   library->def(schema.c_str(), {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides});
-  const auto add = [&](c10::DispatchKey key, torch::CppFunction function) {
-    library->impl(name.c_str(), torch::dispatch(key, std::move(function)));
-  };
-  add(c10::DispatchKey::CPU, boxed<LaunchDense>(definition));
-  add(c10::DispatchKey::CUDA, boxed<LaunchDense>(definition));
-  add(c10::DispatchKey::Meta, boxed<CheckMeta>(definition.positions));
-  add(c10::DispatchKey::ADInplaceOrView, mark_written_kernel(definition.positions));
-  add(c10::DispatchKey::Autograd, check_autograd_kernel(definition.positions));
-  add(c10::DispatchKey::Conjugate, torch::CppFunction::makeFallthrough());
-  add(c10::DispatchKey::Negative, torch::CppFunction::makeFallthrough());
+  implement(*library, name, op, std::nullopt);
+  library->impl(name.c_str(), torch::dispatch(c10::DispatchKey::Meta, check_kernel(op)));
+  for (const c10::DispatchKey key : {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative}) {
+    library->impl(name.c_str(), torch::dispatch(key, torch::CppFunction::makeFallthrough()));
+  }
   return space + "::" + schema;
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "op/call.h"
 #include "op/embedded.h"
+#include "op/kernel_operator.h"
 #include "op/torch_errors.h"
 
 // `inputs` are tensors the kernel only reads, `outputs` those it may write; `ints` and `floats` are its scalars. The
@@ -118,37 +119,37 @@ LaunchOptions options_of(const Kernel& kernel, c10::SymIntArrayRef grid, c10::Sy
   return options;
 }
 
-void read_arguments(const Kernel& kernel, ListReader lists, TensorArguments& tensors, ArgumentPacker& packer) {
-  const auto& parameters = kernel.signature().parameters;
+void read_arguments(Call& call, ListReader lists) {
+  const auto& parameters = call.kernel.signature().parameters;
   for (size_t index = 0; index < parameters.size(); ++index) {
     const Parameter& parameter = parameters[index];
     if (parameter.is_pointer) {
-      tensors.add(index, lists.next_tensor(parameter));
+      call.add(index, lists.next_tensor(parameter));
     } else if (parameter.is_float()) {
-      packer.floating(
-          index, lists.floats_are_tensors() ? float_of(kernel, index, lists.next_float_tensor()) : lists.next_float());
+      call.packer.floating(index, lists.floats_are_tensors() ? float_of(call.kernel, index, lists.next_float_tensor())
+                                                             : lists.next_float());
     } else if (parameter.type == Type::Bytes) {
       std::vector<int64_t> words(ListReader::words(parameter));
       for (int64_t& word : words) word = lists.next_int().expect_int();
-      packer.bytes(index, {reinterpret_cast<const uint8_t*>(words.data()), parameter.size});
+      call.packer.bytes(index, {reinterpret_cast<const uint8_t*>(words.data()), parameter.size});
     } else {
-      packer.word(index, lists.next_int().expect_int());
+      call.packer.word(index, lists.next_int().expect_int());
     }
   }
 }
 
 /// The checks that need no data.
 void check(const Kernel& kernel, ListReader lists) {
-  TensorArguments tensors(kernel);
+  Call call(kernel);
   const auto& parameters = kernel.signature().parameters;
   for (size_t index = 0; index < parameters.size(); ++index) {
     if (parameters[index].is_pointer) {
-      tensors.add(index, lists.next_tensor(parameters[index]));
+      call.add(index, lists.next_tensor(parameters[index]));
     } else if (parameters[index].is_float() && lists.floats_are_tensors()) {
       lists.next_float_tensor();
     }
   }
-  tensors.check_together();
+  call.check_without_data();
 }
 
 using Launch = void(WAVE_LAUNCH_PARAMETERS);
@@ -175,16 +176,13 @@ struct Operator {
   static void dense(WAVE_LAUNCH_PARAMETERS) {
     with_torch_errors([&] {
       const Kernel& kernel = Source::kernel(handle, inputs);
-      TensorArguments tensors(kernel);
-      ArgumentPacker packer(kernel);
-      read_arguments(kernel, {kernel, Source::arguments(inputs), outputs, ints, floats}, tensors, packer);
-      tensors.check_together();
-      tensors.check_inference();
-      LaunchOptions options = options_of(kernel, grid, block, shared_memory, cluster);
-      options.cooperative = cooperative;
-      options.programmatic = programmatic;
-      options.priority = priority;
-      run_operator(kernel, options, tensors, packer);
+      Call call(kernel);
+      read_arguments(call, {kernel, Source::arguments(inputs), outputs, ints, floats});
+      call.options = options_of(kernel, grid, block, shared_memory, cluster);
+      call.options.cooperative = cooperative;
+      call.options.programmatic = programmatic;
+      call.options.priority = priority;
+      submit_operator(call);
     });
   }
 
@@ -213,19 +211,15 @@ struct Operator {
 
   /// Raises where a launch would cut the autograd graph without a word.
   static void autograd(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
-    const at::TensorList arguments = Source::arguments(inputs);
-    const bool all_fake = std::all_of(arguments.begin(), arguments.end(), is_fake) &&
-                          std::all_of(outputs.begin(), outputs.end(), is_fake);
-    if (!all_fake || !is_lowering()) {
-      const std::string_view name = name_in_handle(handle);
-      for (const at::Tensor& tensor : arguments) check_differentiable(name, tensor);
-      for (const at::Tensor& tensor : outputs) check_differentiable(name, tensor);
-    }
+    check_autograd(name_in_handle(handle), [&](VisitTensor visit) {
+      for (const at::Tensor& tensor : Source::arguments(inputs)) visit(tensor);
+      for (const at::Tensor& tensor : outputs) visit(tensor);
+    });
     redispatch(keys & c10::after_autograd_keyset, WAVE_LAUNCH_ARGUMENTS);
   }
 
   static void in_place(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
-    mark_written(outputs);
+    for (const at::Tensor& tensor : outputs) mark_written(tensor);
     redispatch(keys & c10::after_ADInplaceOrView_keyset, WAVE_LAUNCH_ARGUMENTS);
   }
 

@@ -19,21 +19,6 @@ struct Table {
 /// Never destroyed: launches may come from static destructors.
 Table& table = *new Table();
 
-/// A kernel's own shared memory counts towards what the caller asks for: Wave's compiler tells callers of the memory
-/// that it has declared in the binary.
-int64_t dynamic_shared_memory(const DeviceFunction& function, int64_t wanted) {
-  return wanted <= 0 ? wanted : std::max<int64_t>(0, wanted - function.info.shared_memory);
-}
-
-Geometry geometry_of(const DeviceFunction& function, const RawOptions& options) {
-  LaunchOptions wanted;
-  wanted.grid = options.grid;
-  wanted.block = options.block;
-  wanted.shared_memory = dynamic_shared_memory(function, options.shared_memory);
-  if (std::ranges::find(options.cluster, 0) == options.cluster.end()) wanted.cluster = options.cluster;
-  return check_geometry(function, wanted);
-}
-
 }  // namespace
 
 const Kernel& raw_kernel(CodeObjects variants, std::string_view name) {
@@ -74,21 +59,15 @@ c10::Device current_device(const Kernel& kernel) {
 
 void preload(const Kernel& kernel, c10::Device device) { const FunctionUse load(kernel, place_of(device)); }
 
-std::vector<std::string> launch_raw(const RawFunction& function, const RawOptions& options,
-                                    std::span<const uint8_t> arguments, const TensorArguments& tensors,
-                                    bool has_addresses) {
-  const Kernel& kernel = *function.kernel;
-  const bool has_tensors = !tensors.items().empty();
-  const c10::Device device = has_tensors ? tensors.device() : current_device(kernel);
-  const FunctionUse use(kernel, place_of(device));
-  const Geometry geometry = geometry_of(*use, options);
-  if (has_tensors) tensors.tell_autograd();
-  const LaunchSite site{kernel, *use, geometry, options.stream ? *options.stream : current_stream(device)};
-  if (use->place.kind != DriverKind::Emulator) return run(site, arguments, {});
-  std::vector<MemoryRange> memory = tensors.memory();
-  // Wave's compiler says "read_only" of tensors that only atomic operations change.
-  for (MemoryRange& range : memory) range.writable = true;
-  return run(site, arguments, {std::move(memory), has_addresses});
+void set_raw_options(Call& call, const Extents& grid, const Extents& block, const Extents& cluster,
+                     int64_t shared_memory) {
+  call.options.grid = grid;
+  call.options.block = block;
+  if (std::ranges::find(cluster, 0) == cluster.end()) call.options.cluster = cluster;
+  call.options.shared_memory = shared_memory;
+  call.options.shared_memory_is_all = true;
+  call.may_write_all = true;
+  if (!call.has_tensors()) call.wanted_device = current_device(call.kernel);
 }
 
 }  // namespace wave

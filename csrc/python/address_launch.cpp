@@ -5,10 +5,8 @@
 
 #include "base/error.h"
 #include "op/raw_launch.h"
-#include "python/c_api.h"
 #include "python/kernel_object.h"
-#include "python/launch_arguments.h"
-#include "python/launch_options.h"
+#include "python/read_call.h"
 
 namespace py = pybind11;
 
@@ -31,22 +29,27 @@ c10::Device device_of(const Address& address) {
   return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(*index)};
 }
 
-/// The arguments of a call, read.
-class Arguments {
+/// A call some of whose pointers are addresses.
+class AddressCall {
  public:
-  Arguments(const Kernel& kernel, const py::args& arguments) : packer(kernel), tensors(kernel), kernel_(kernel) {
+  AddressCall(const Kernel& kernel, const py::args& arguments) : call(kernel) {
     check_count(kernel, static_cast<Py_ssize_t>(arguments.size()));
-    for (size_t i = 0; i < arguments.size(); ++i) read(i, arguments[i].ptr());
-    if (!tensors.items().empty()) tensors.check_together();
-    tensors.check_inference();
+    for (size_t i = 0; i < arguments.size(); ++i) read(i, py::handle(arguments[i]).ptr());
+    call.has_addresses = true;
+    if (call.has_tensors()) call.check();
+    call.wanted_device = device();
   }
 
+  Call call;
+
+ private:
   c10::Device device() const {
+    const Kernel& kernel = call.kernel;
     std::optional<c10::Device> device;
     size_t first = 0;
-    if (!tensors.items().empty()) {
-      device = tensors.device();
-      first = tensors.items().front().index;
+    if (call.has_tensors()) {
+      device = call.device();
+      first = call.parameter_of(0);
     }
     for (const Address& address : addresses_) {
       if (address.value == 0 || (!address.is_certain && device)) continue;
@@ -54,75 +57,49 @@ class Arguments {
       if (!address.is_certain && found.is_cpu()) continue;  // a number rather than an address
       if (!device) first = address.index;
       if (found != device.value_or(found)) {
-        throw ValueError(text("kernel '", kernel_.name(), "': arguments on different devices: ",
-                              kernel_.parameter_text(first), " is on ", device->str(), ", the address ",
-                              hex(address.value), " of ", kernel_.parameter_text(address.index), " on ", found.str()));
+        throw ValueError(text("kernel '", kernel.name(), "': arguments on different devices: ",
+                              kernel.parameter_text(first), " is on ", device->str(), ", the address ",
+                              hex(address.value), " of ", kernel.parameter_text(address.index), " on ", found.str()));
       }
       device = found;
     }
-    return device ? *device : current_device(kernel_);
+    return device ? *device : current_device(kernel);
   }
 
-  ArgumentPacker packer;
-  TensorArguments tensors;
-
- private:
   void read(size_t index, PyObject* argument) {
-    const Parameter& parameter = kernel_.signature().parameters[index];
-    if (parameter.is_pointer && !THPVariable_Check(argument)) {
+    const Parameter& parameter = call.kernel.signature().parameters[index];
+    if (parameter.is_pointer && !is_tensor(argument)) {
       const uint64_t address = argument == Py_None ? 0 : read_address(index, argument);
-      packer.pointer(index, reinterpret_cast<const void*>(address));
+      call.packer.pointer(parameter.offset, reinterpret_cast<const void*>(address));
       addresses_.push_back({index, address, true});
       return;
     }
-    read_argument(kernel_, index, argument, packer, tensors);
+    Any::argument(call, index, argument);
     if (parameter.may_be_pointer && PyLong_Check(argument)) {
-      addresses_.push_back({index, PyLong_AsUnsignedLongLongMask(argument), false});
+      addresses_.push_back({index, read_integer(argument, 64, where(index)).word, false});
     }
   }
+
+  Where where(size_t index) const { return {&call.kernel, nullptr, static_cast<Py_ssize_t>(index)}; }
 
   uint64_t read_address(size_t index, PyObject* argument) const {
-    if (!PyIndex_Check(argument)) {
-      throw TypeError(text(kernel_.argument_text(index), ": expected a tensor or an address (",
-                           kernel_.signature().parameters[index].type_text(), "), given ", type_name(argument)));
-    }
-    const py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(argument));
-    if (!number) throw py::error_already_set();
-    const uint64_t address = PyLong_AsUnsignedLongLong(number.ptr());
-    if (PyErr_Occurred() == nullptr) return address;
-    PyErr_Clear();
-    throw ValueError(text(kernel_.argument_text(index), ": expected a tensor or an address (",
-                          kernel_.signature().parameters[index].type_text(), "), given ", std::string(py::str(number)),
-                          ", which is no address"));
+    const Integer address = read_integer(argument, 64, where(index), "a tensor or an address");
+    if (!address.is_negative) return address.word;
+    throw ValueError(text(where(index).text(), ": expected a tensor or an address, given ",
+                          static_cast<int64_t>(address.word), ", which is no address"));
   }
 
-  const Kernel& kernel_;
   std::vector<Address> addresses_;
 };
 
 py::object device_of_arguments(const py::object& self, const py::args& arguments) {
-  return py::reinterpret_steal<py::object>(THPDevice_New(Arguments(kernel_of(self), arguments).device()));
+  return py::reinterpret_steal<py::object>(THPDevice_New(*AddressCall(kernel_of(self), arguments).call.wanted_device));
 }
 
 void launch_addresses(const py::object& self, const py::args& arguments, const py::kwargs& keywords) {
-  const Kernel& kernel = kernel_of(self);
-  Arguments call(kernel, arguments);
-  const LaunchOptions options = read_options(kernel, keywords);
-  const c10::Device device = call.device();
-  const Place place = place_of(device);
-  ensure_loaded(kernel, place);
-  std::vector<std::string> warnings;
-  {
-    const FunctionUse function(kernel, place);
-    const Geometry geometry = check_geometry(*function, options);
-    call.tensors.tell_autograd();
-    call.tensors.pack(call.packer);
-    HostMemory memory{call.tensors.memory(), true};
-    const LaunchSite site{kernel, *function, geometry, current_stream(device)};
-    const GilRelease release;
-    warnings = run(site, call.packer.packed(), std::move(memory));
-  }
-  warn(warnings);
+  AddressCall read(kernel_of(self), arguments);
+  read_options(read.call, keywords);
+  submit_unlocked(read.call);
 }
 
 }  // namespace

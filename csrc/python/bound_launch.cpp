@@ -4,8 +4,7 @@
 
 #include "base/error.h"
 #include "python/callable_type.h"
-#include "python/launch_arguments.h"
-#include "python/launch_options.h"
+#include "python/read_call.h"
 
 namespace py = pybind11;
 
@@ -25,14 +24,12 @@ class Prebuilt {
     visit(keywords_);
   }
 
-  /// Throws what a call throws.
+  /// Throws what a call throws before autograd is told of it.
   Prebuilt(py::object kernel_object, const Kernel& kernel, py::tuple arguments, py::dict keywords)
       : kernel_object_(std::move(kernel_object)),
-        kernel_(kernel),
         arguments_(std::move(arguments)),
         keywords_(std::move(keywords)),
-        tensors_(kernel),
-        packer_(kernel) {
+        call_(kernel) {
     check_count(kernel, static_cast<Py_ssize_t>(arguments_.size()));
     for (size_t i = 0; i < arguments_.size(); ++i) {
       PyObject* argument = py::handle(arguments_[i]).ptr();
@@ -40,82 +37,41 @@ class Prebuilt {
         throw TypeError(text(kernel.argument_text(i), ": a bound launch takes plain tensors and numbers, given ",
                              type_name(argument), ": call the kernel itself"));
       }
-      read_argument(kernel, i, argument, packer_, tensors_);
+      Any::argument(call_, i, argument);
     }
-    PyObject* given_device = nullptr;
-    const LaunchOptions options = read_options(kernel, keywords_, &given_device);
-    device_ = device_of_call(kernel, tensors_, given_device);
-    place_ = place_of(device_);
-    ensure_loaded(kernel, place_);
-    const FunctionUse function(kernel, place_);
-    geometry_ = check_geometry(*function, options);
-    tensors_.check_inference();
-    tensors_.pack(packer_);
-    if (device().is_cuda()) remember_storages();
+    read_options(call_, keywords_);
+    const GilRelease release;
+    geometry_ = prepare(call_);
+    place_ = call_.place();
+    call_.pack(call_.packer);
   }
 
-  c10::Device device() const { return device_; }
-  const Kernel& kernel() const { return kernel_; }
+  c10::Device device() const { return call_.device(); }
+  const Kernel& kernel() const { return call_.kernel; }
   const py::object& kernel_object() const { return kernel_object_; }
   const py::tuple& arguments() const { return arguments_; }
   const py::dict& keywords() const { return keywords_; }
+
   /// Launches; what may have changed since the last time is looked at again: storages and gradients. Needs no lock of
   /// the interpreter. `profiled`: whether a profiler may look on.
-  std::vector<std::string> launch(void* stream, bool profiled) const {
-    const FunctionUse function(kernel_, place_);
-    const LaunchSite site{kernel_, *function, geometry_, stream};
-    if (is_unchanged()) {
-      for (const Seen& seen : seen_) {
-        if (seen.is_written) seen.tensor->bump_version();
-      }
-      const std::span<const uint8_t> packed = packer_.packed();
-      profiled ? enqueue(site, packed, nullptr) : wave::launch(site, packed, nullptr);
-      return {};
+  Warnings launch(void* stream, bool profiled) const {
+    const FunctionUse function(kernel(), place_);
+    const LaunchSite site{kernel(), *function, geometry_, stream};
+    if (call_.is_as_packed()) {
+      call_.mark_written();
+      return call_.enqueue(site, call_.packer.packed(), profiled);
     }
-    tensors_.tell_autograd();
-    ArgumentPacker packer(packer_);
-    tensors_.pack(packer);
-    return run(site, packer, tensors_);
+    call_.tell_autograd();
+    ArgumentPacker packer(call_.packer);
+    call_.pack(packer);
+    return call_.enqueue(site, packer.packed(), profiled);
   }
 
  private:
-  /// A tensor as it was bound: few cache lines to look at.
-  struct Seen {
-    c10::TensorImpl* tensor;
-    c10::StorageImpl* storage;
-    const void* data;  ///< of the storage
-    int64_t offset;    ///< elements
-    bool is_written;
-  };
-
-  void remember_storages() {
-    for (const TensorArguments::Item& item : tensors_.items()) {
-      c10::TensorImpl* tensor = item.tensor->unsafeGetTensorImpl();
-      c10::StorageImpl* storage = tensor->unsafe_storage().unsafeGetStorageImpl();
-      seen_.push_back({tensor, storage, storage->data(), tensor->storage_offset(), item.is_written});
-    }
-  }
-
-  /// Whether the packed addresses are those of the tensors still, and autograd has no part in them.
-  bool is_unchanged() const {
-    bool same = !seen_.empty();
-    for (const Seen& seen : seen_) {
-      c10::StorageImpl* storage = seen.tensor->unsafe_storage().unsafeGetStorageImpl();
-      const void* data = seen.is_written ? storage->mutable_data() : storage->data();
-      same = same && storage == seen.storage && data == seen.data && seen.tensor->storage_offset() == seen.offset &&
-             seen.tensor->autograd_meta() == nullptr;
-    }
-    return same;
-  }
-
   py::object kernel_object_;
-  const Kernel& kernel_;
   py::tuple arguments_;  ///< holds the tensors
   py::dict keywords_;
-  TensorArguments tensors_;
-  ArgumentPacker packer_;
-  std::vector<Seen> seen_;  ///< of tensors on a GPU
-  c10::Device device_{c10::kCPU};
+  Call call_;
   Place place_{};
   Geometry geometry_{};
 };
@@ -167,7 +123,7 @@ PyObject* Bound::call(PyObject* self, PyObject* const*, size_t flags, PyObject* 
     const Prebuilt& launch = prebuilt(held);
     if (!thread_is_plain()) return launch.kernel_object()(*launch.arguments(), **launch.keywords()).release().ptr();
     void* const stream = current_stream(launch.device());
-    std::vector<std::string> warnings;
+    Warnings warnings;
     {
       const GilRelease release;
       warnings = launch.launch(stream, true);
@@ -207,7 +163,7 @@ PyObject* Sequence::call(PyObject* self, PyObject* const*, size_t flags, PyObjec
     }
     const py::object launches = launches_of(sequence);
     const Py_ssize_t count = PyTuple_GET_SIZE(launches.ptr());
-    std::vector<std::string> warnings;
+    Warnings warnings;
     {
       const GilRelease release;
       c10::Device device = c10::kCPU;

@@ -7,9 +7,8 @@
 #include "base/error.h"
 #include "op/declaration.h"
 #include "python/callable_type.h"
-#include "python/fast_launch.h"
 #include "python/kernel_object.h"
-#include "python/launch_options.h"
+#include "python/read_call.h"
 
 namespace py = pybind11;
 
@@ -60,77 +59,49 @@ bool bind(const DeclaredCall& call, PyObject* const* arguments, size_t count, Py
   return std::find(inputs + count, inputs + size, nullptr) == inputs + size;
 }
 
-/// Takes an input for the launch and for the expressions.
-bool read_input(FastLaunch& launch, const CompactParameter& parameter, PyObject* argument, InputView& view) {
-  if (parameter.is_pointer) {
-    if (!launch.add_tensor(parameter, argument)) return false;
-    view.tensor = THPVariable_Unpack(argument).unsafeGetTensorImpl();
-    return true;
+/// Takes the inputs for the launch and for the expressions.
+bool read_inputs(Call& call, const std::vector<size_t>& indices, PyObject* const* inputs, InputView* views) {
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!Usual::argument(call, indices[i], inputs[i])) return false;
+    if (call.kernel.compact_parameters()[indices[i]].is_pointer) {
+      views[i].tensor = THPVariable_Unpack(inputs[i]).unsafeGetTensorImpl();
+    } else if (PyFloat_CheckExact(inputs[i])) {
+      views[i].number.real = PyFloat_AS_DOUBLE(inputs[i]);
+    } else {
+      read_exact_integer(inputs[i], views[i].number.integer);
+    }
   }
-  if (PyFloat_CheckExact(argument)) return launch.add_real(parameter, view.number.real = PyFloat_AS_DOUBLE(argument));
-  return read_exact_integer(argument, view.number.integer) && launch.add_integer(parameter, view.number.integer);
+  return true;
 }
 
-bool add_computed(FastLaunch& launch, const CompactParameter& parameter, Number value) {
-  const bool is_float = parameter.type >= Type::F16 && parameter.type <= Type::F64;
-  return is_float ? launch.add_real(parameter, value.real) : launch.add_integer(parameter, value.integer);
-}
-
-PyObject* wrapped(at::Tensor (&results)[kMaxResults], size_t count) {
-  if (count == 0) Py_RETURN_NONE;
-  if (count == 1) return THPVariable_Wrap(std::move(results[0]));
-  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(count));
-  for (size_t i = 0; tuple != nullptr && i < count; ++i) {
-    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), THPVariable_Wrap(std::move(results[i])));
+PyObject* wrapped(std::vector<at::Tensor>& results) {
+  if (results.empty()) Py_RETURN_NONE;
+  if (results.size() == 1) return THPVariable_Wrap(std::move(results[0]));
+  py::tuple tuple(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    tuple[i] = py::reinterpret_steal<py::object>(THPVariable_Wrap(std::move(results[i])));
   }
-  return tuple;
-}
-
-/// Calls the kernel where all is as usual. Returns nullptr, with nothing done that shows, for everything else.
-PyObject* call_fast(const Declaration& declaration, PyObject* const* inputs) {
-  const Kernel& kernel = declaration.kernel();
-  const Declaration::Roles& roles = declaration.roles();
-  const std::vector<CompactParameter>& parameters = kernel.compact_parameters();
-  FastLaunch launch(kernel);
-  if (declaration.options().has_attributes() || !launch.begin()) return nullptr;
-  InputView views[Declaration::kMaxInputs];
-  for (size_t i = 0; i < roles.inputs.size(); ++i) {
-    if (!read_input(launch, parameters[roles.inputs[i]], inputs[i], views[i])) return nullptr;
-  }
-  if (!launch.has_tensors() || launch.written_share_storage()) return nullptr;
-  const Specialization* specialization = declaration.find(views);
-  if (specialization == nullptr || specialization->results.size() > kMaxResults) return nullptr;
-  Number stack[Program::kStack];
-  if (!specialization->program.run(views, stack)) return nullptr;
-  const Number* numbers = stack;
-  at::Tensor results[kMaxResults];
-  for (size_t i = 0; i < specialization->results.size(); ++i) {
-    const Result& result = specialization->results[i];
-    if (first_negative(numbers, result.rank) != result.rank) return nullptr;
-    results[i] = allocate(result, numbers, launch.device());
-    launch.add_result(parameters[roles.results[i]], results[i]);
-    numbers += result.rank;
-  }
-  for (const size_t index : roles.computed) {
-    if (!add_computed(launch, parameters[index], *numbers++)) return nullptr;
-  }
-  launch.grid = extents_of(numbers);
-  launch.block = extents_of(numbers + 3);
-  launch.shared_memory = numbers[6].integer;
-  if (!is_empty(launch.grid) && !launch.launch()) return nullptr;
-  return wrapped(results, specialization->results.size());
+  return tuple.release().ptr();
 }
 
 }  // namespace
 
 PyObject* DeclaredCall::call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
   return with_python_errors([&]() -> PyObject* {
-    const DeclaredCall& call = state_of<DeclaredCall>(self);
+    const DeclaredCall& declared = state_of<DeclaredCall>(self);
+    const Declaration& declaration = *declared.declaration;
     PyObject* inputs[Declaration::kMaxInputs];
-    if (bind(call, arguments, static_cast<size_t>(PyVectorcall_NARGS(flags)), keyword_names, inputs)) {
-      if (PyObject* result = call_fast(*call.declaration, inputs)) return result;
+    InputView views[Declaration::kMaxInputs];
+    Call call(declaration.kernel());
+    if (!bind(declared, arguments, static_cast<size_t>(PyVectorcall_NARGS(flags)), keyword_names, inputs) ||
+        !read_inputs(call, declaration.roles().inputs, inputs, views)) {
+      return PyObject_Vectorcall(declared.fallback.ptr(), arguments, flags, keyword_names);
     }
-    return PyObject_Vectorcall(call.fallback.ptr(), arguments, flags, keyword_names);
+    std::vector<at::Tensor> results;
+    declaration.with_name([&] {
+      if (declaration.complete(call, views, results)) submit_unlocked(call);
+    });
+    return wrapped(results);
   });
 }
 
@@ -166,10 +137,9 @@ Specialization specialize(const py::handle& function, std::span<const TensorKind
 /// `inputs`, `results` and `computed` are the indices of parameters; `defaults` those of the inputs, where they have
 /// one.
 py::object declare(const std::string& name, const py::object& kernel_object, Declaration::Roles roles,
-                   const std::vector<std::string>& names, const py::dict& defaults, py::dict options,
+                   const std::vector<std::string>& names, const py::dict& defaults, const py::dict& options,
                    const py::object& function, const py::object& fallback) {
   const Kernel& kernel = kernel_of(kernel_object);
-  options["grid"] = 1;
   std::vector<py::object> keys, values;
   for (const std::string& input : names) {
     const py::str key = py::reinterpret_steal<py::str>(PyUnicode_InternFromString(input.c_str()));
@@ -178,7 +148,7 @@ py::object declare(const std::string& name, const py::object& kernel_object, Dec
   }
   const py::handle kept = py::object(function).release();  // the dispatcher may call it to the end of the process
   auto declaration = std::make_shared<const Declaration>(
-      name, kernel, std::move(roles), read_options(kernel, options),
+      name, kernel, std::move(roles), read_fixed_options(kernel, options),
       [kept](std::span<const TensorKind> kinds) { return specialize(kept, kinds); });
   return make_callable<DeclaredCall>(kernel_object, fallback, std::move(keys), std::move(values),
                                      std::move(declaration), nullptr);

@@ -11,7 +11,7 @@
 #include "op/device.h"
 #include "python/bindings.h"
 #include "python/errors.h"
-#include "python/launch_arguments.h"
+#include "python/gil.h"
 
 namespace py = pybind11;
 

@@ -6,8 +6,7 @@
 #include "python/bound_launch.h"
 #include "python/callable_type.h"
 #include "python/devices.h"
-#include "python/launch_arguments.h"
-#include "python/launch_options.h"
+#include "python/read_call.h"
 
 namespace py = pybind11;
 
@@ -59,35 +58,48 @@ py::object block_tuple(const Kernel& kernel) {
   return py::make_tuple((*block)[0], (*block)[1], (*block)[2]);
 }
 
-PyObject* get_name(PyObject* self, void*) {
-  return with_python_errors([&] { return python_text(kernel_of(self).name()).release().ptr(); });
+/// A property that is computed.
+template <py::object (*kRead)(const Kernel&)>
+PyObject* get(PyObject* self, void*) {
+  return with_python_errors([&] { return kRead(kernel_of(self)).release().ptr(); });
 }
-PyObject* get_signature(PyObject* self, void*) {
-  return with_python_errors([&] { return py::str(kernel_of(self).signature().text()).release().ptr(); });
+
+py::object name_of(const Kernel& kernel) { return python_text(kernel.name()); }
+py::object signature_of(const Kernel& kernel) { return py::str(kernel.signature().text()); }
+py::object strides_of(const Kernel& kernel) {
+  return py::str(kernel.strides() == StridePolicy::Any ? "any" : "contiguous");
 }
-py::str strides_text(const Kernel& kernel) { return kernel.strides() == StridePolicy::Any ? "any" : "contiguous"; }
-PyObject* get_strides(PyObject* self, void*) {
-  return with_python_errors([&] { return strides_text(kernel_of(self)).release().ptr(); });
+py::object strict_of(const Kernel& kernel) { return py::bool_(kernel.strict()); }
+
+py::object names_of(const Kernel& kernel) {
+  py::list names;
+  for (const Parameter& parameter : kernel.signature().parameters) names.append(python_text(parameter.name));
+  return py::tuple(names);
 }
-PyObject* get_strict(PyObject* self, void*) { return PyBool_FromLong(kernel_of(self).strict()); }
-PyObject* get_names(PyObject* self, void*) {
-  return with_python_errors([&] {
-    const auto& parameters = kernel_of(self).signature().parameters;
-    py::tuple names(parameters.size());
-    for (size_t i = 0; i < parameters.size(); ++i) names[i] = python_text(parameters[i].name);
-    return names.release().ptr();
-  });
+
+py::object writes_of(const Kernel& kernel) {
+  if (!kernel.signature().mutability_known) return py::none();
+  py::list writes;
+  const auto& parameters = kernel.compact_parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].is_written) writes.append(i);
+  }
+  return py::tuple(writes);
 }
-PyObject* get_writes(PyObject* self, void*) {
-  return with_python_errors([&]() -> PyObject* {
-    const Signature& signature = kernel_of(self).signature();
-    if (!signature.mutability_known) Py_RETURN_NONE;
-    py::list writes;
-    for (size_t i = 0; i < signature.parameters.size(); ++i) {
-      if (signature.parameters[i].is_pointer && !signature.parameters[i].is_const) writes.append(i);
-    }
-    return py::tuple(writes).release().ptr();
-  });
+
+py::object images_of(const Kernel& kernel) {
+  py::list images;
+  for (const auto& code : kernel.variants()) {
+    const Bytes bytes = code->bytes();
+    images.append(py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  return images;
+}
+
+/// What the binary says of the kernel, as a wave_runtime.KernelInfo.
+py::object info_of(const Kernel& kernel) {
+  const py::object info = py::module_::import("wave_runtime._kernel").attr("info");
+  return info(py::list(images_of(kernel))[0], name_of(kernel));
 }
 
 PyObject* repr(PyObject* self) {
@@ -108,47 +120,23 @@ PyObject* richcompare(PyObject* self, PyObject* other, int operation) {
 
 Py_hash_t hash(PyObject* self) { return PyObject_Hash(state_of<KernelState>(self).handle.ptr()); }
 
-py::bytes image_of(const CodeObject& code) {
-  const Bytes bytes = code.bytes();
-  return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
-py::list images_of(const Kernel& kernel) {
-  py::list images;
-  for (const auto& code : kernel.variants()) images.append(image_of(*code));
-  return images;
-}
-
-PyObject* get_images(PyObject* self, void*) {
-  return with_python_errors([&] { return images_of(kernel_of(self)).release().ptr(); });
-}
-
 /// Pickles and copies as the code object's bytes, the name and the options: unpickling registers it again under its
 /// handle.
 PyObject* reduce(PyObject* self, PyObject*) {
   return with_python_errors([&] {
     const Kernel& kernel = kernel_of(self);
-    const py::object signature = kernel.overridden() ? py::object(py::str(kernel.signature().text())) : py::none();
+    const py::object signature = kernel.overridden() ? signature_of(kernel) : py::none();
     const py::object rebuild = py::module_::import("wave_runtime._kernel").attr("rebuild");
     const py::tuple arguments =
-        py::make_tuple(images_of(kernel), python_text(kernel.name()), signature, strides_text(kernel), kernel.strict());
+        py::make_tuple(images_of(kernel), name_of(kernel), signature, strides_of(kernel), kernel.strict());
     return py::make_tuple(rebuild, arguments).release().ptr();
-  });
-}
-
-/// What the binary says of the kernel, as a wave_runtime.KernelInfo.
-PyObject* get_info(PyObject* self, void*) {
-  return with_python_errors([&] {
-    const Kernel& kernel = kernel_of(self);
-    const py::object info = py::module_::import("wave_runtime._kernel").attr("info");
-    return py::object(info(image_of(kernel.code()), python_text(kernel.name()))).release().ptr();
   });
 }
 
 void launch_raw_method(const py::object& self, const py::bytes& arguments, const py::sequence& memory,
                        const py::sequence& reads, const py::object& device, bool process_memory,
                        const py::kwargs& keywords) {
-  launch_raw(kernel_of(self.ptr()), arguments, {memory, reads, process_memory}, optional_device(device), keywords);
+  launch_raw(kernel_of(self.ptr()), arguments, memory, reads, optional_device(device), process_memory, keywords);
 }
 
 py::dict trace_method(const py::object& self, const py::args& arguments, const py::kwargs& keywords) {
@@ -161,8 +149,7 @@ py::object bind(const py::object& self, const py::args& arguments, const py::kwa
 
 py::str as_operator(const py::object& self, const std::string& name, const py::kwargs& keywords) {
   const Kernel& kernel = kernel_of(self.ptr());
-  keywords["grid"] = 1;
-  return define_operator(kernel, name, read_options(kernel, keywords));
+  return define_operator(kernel, name, read_fixed_options(kernel, keywords));
 }
 
 void preload(const py::object& self, const py::object& device) {
@@ -190,8 +177,7 @@ uint32_t occupancy(const py::object& self, const py::object& device, const py::k
   const Place place = place_of(required_device(device));
   ensure_loaded(kernel, place);
   const FunctionUse function(kernel, place);
-  keywords["grid"] = 1;
-  const Geometry geometry = check_geometry(*function, read_options(kernel, keywords));
+  const Geometry geometry = check_geometry(*function, read_fixed_options(kernel, keywords));
   const auto& [x, y, z] = geometry.block;
   return function->function->occupancy(x * y * z, geometry.shared_memory);
 }
@@ -204,15 +190,15 @@ const std::vector<PyMemberDef> members = {
 };
 
 PyGetSetDef properties[] = {
-    {"name", get_name, nullptr, "The kernel's name.", nullptr},
-    {"signature", get_signature, nullptr, "The parameters' types: \"*f32 const, *f32, i32\".", nullptr},
-    {"writes", get_writes, nullptr, "Indices of the arguments that the kernel writes, or None where that is unknown.",
-     nullptr},
-    {"info", get_info, nullptr, "What the binary says of the kernel: a KernelInfo.", nullptr},
-    {"strides", get_strides, nullptr, "\"contiguous\" or \"any\".", nullptr},
-    {"strict", get_strict, nullptr, "Whether the emulator checks launches against the signature.", nullptr},
-    {"_images", get_images, nullptr, nullptr, nullptr},
-    {"_names", get_names, nullptr, nullptr, nullptr},
+    {"name", get<name_of>, nullptr, "The kernel's name.", nullptr},
+    {"signature", get<signature_of>, nullptr, "The parameters' types: \"*f32 const, *f32, i32\".", nullptr},
+    {"writes", get<writes_of>, nullptr,
+     "Indices of the arguments that the kernel writes, or None where that is unknown.", nullptr},
+    {"info", get<info_of>, nullptr, "What the binary says of the kernel: a KernelInfo.", nullptr},
+    {"strides", get<strides_of>, nullptr, "\"contiguous\" or \"any\".", nullptr},
+    {"strict", get<strict_of>, nullptr, "Whether the emulator checks launches against the signature.", nullptr},
+    {"_images", get<images_of>, nullptr, nullptr, nullptr},
+    {"_names", get<names_of>, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

@@ -25,19 +25,18 @@ void bind_kernel(pybind11::module_& module);
 PyObject* call_kernel(const Kernel& kernel, PyObject* self, PyObject* const* arguments, size_t flags,
                       PyObject* keyword_names);
 
+/// Calls function(self, *arguments), keywords included.
+PyObject* call_function(PyObject* function, PyObject* self, PyObject* const* arguments, size_t flags,
+                        PyObject* keyword_names);
+
 /// Launches on the emulator and returns {index: (read, written)} for the pointer arguments, whatever the signature says
 /// of them.
 pybind11::dict trace_accesses(const Kernel& kernel, const pybind11::args& arguments, const pybind11::kwargs& keywords);
 
-/// What a launch with packed arguments may touch.
-struct RawMemory {
-  pybind11::sequence written, read;  ///< tensors
-  bool whole_process;
-};
-
 /// kernel.launch_raw(arguments: bytes, memory=[tensors], reads=[tensors], device=None, process_memory=False, grid=,
 /// ...). On the device, else on that of the tensors, else on the CPU.
-void launch_raw(const Kernel& kernel, const pybind11::bytes& arguments, const RawMemory& memory,
-                const std::optional<c10::Device>& device, const pybind11::kwargs& keywords);
+void launch_raw(const Kernel& kernel, const pybind11::bytes& arguments, const pybind11::sequence& memory,
+                const pybind11::sequence& reads, const std::optional<c10::Device>& device, bool process_memory,
+                const pybind11::kwargs& keywords);
 
 }  // namespace wave

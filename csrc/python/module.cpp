@@ -20,8 +20,8 @@
 #include "python/declared_call.h"
 #include "python/devices.h"
 #include "python/errors.h"
+#include "python/gil.h"
 #include "python/kernel_object.h"
-#include "python/launch_arguments.h"
 #include "python/operator_object.h"
 #include "python/upstream_launch.h"
 

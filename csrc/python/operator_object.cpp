@@ -6,8 +6,10 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "base/error.h"
+#include "op/call.h"
 #include "python/callable_type.h"
-#include "python/launch_arguments.h"
+#include "python/kernel_object.h"
+#include "python/plain.h"
 
 namespace py = pybind11;
 
@@ -112,9 +114,7 @@ PyObject* OperatorState::call(PyObject* self, PyObject* const* arguments, size_t
       if (op.returns_new) check_aliases(self, arguments, count + keywords, result.ptr());
       return result.release().ptr();
     }
-    std::vector<PyObject*> stack{self};
-    stack.insert(stack.end(), arguments, arguments + count + keywords);
-    return PyObject_Vectorcall(op.dispatched.ptr(), stack.data(), static_cast<size_t>(count) + 1, keyword_names);
+    return call_function(op.dispatched.ptr(), self, arguments, flags, keyword_names);
   });
 }
 

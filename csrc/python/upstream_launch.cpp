@@ -10,9 +10,10 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "op/raw_launch.h"
 #include "python/c_api.h"
 #include "python/devices.h"
-#include "python/launch_arguments.h"
+#include "python/read_call.h"
 #include "python/upstream_types.h"
 
 namespace py = pybind11;
@@ -22,8 +23,6 @@ namespace wave {
 namespace {
 
 constexpr size_t kPointerBytes = 8, kScalarBytes = 4, kDimBytes = 8;
-
-bool is_plain_number(PyObject* object) { return PyLong_CheckExact(object) || PyFloat_CheckExact(object); }
 
 /// The items of a sequence, which stay as they are while they are converted, though that may run Python code: a list is
 /// copied unless it holds nothing but plain numbers.
@@ -37,7 +36,9 @@ class Items {
     }
     if (PyList_Check(sequence)) {
       set(sequence);
-      if (std::all_of(begin_, begin_ + size_, is_plain_number)) return;
+      if (std::all_of(begin_, begin_ + size_,
+                      [](PyObject* o) { return PyLong_CheckExact(o) || PyFloat_CheckExact(o); }))
+        return;
     }
     if (THPVariable_Check(sequence) || PyUnicode_Check(sequence)) refuse(kernel, what, sequence);
     owner_ = py::reinterpret_steal<py::object>(PySequence_Tuple(sequence));
@@ -66,10 +67,10 @@ class Items {
   size_t size_ = 0;
 };
 
-/// A call, from Python's arguments to packed ones.
-class Call {
+/// Reads a call. Addresses of tensors come in submit(): the others lie as the caller laid them out.
+class UpstreamCall {
  public:
-  Call(PyObject* const* arguments, Py_ssize_t count)
+  UpstreamCall(PyObject* const* arguments, Py_ssize_t count)
       : info_(read_launch_info(arguments[0])),
         function_(find_raw(info_.function)),
         kernel_(*function_.kernel),
@@ -77,25 +78,22 @@ class Call {
         dims_(kernel_, "dynamic_dims", arguments[2]),
         scalars_(kernel_, "scalar_args", arguments[3]),
         strides_(count == 5 ? Items(kernel_, "strides", arguments[4]) : Items()),
-        tensor_arguments_(kernel_) {
+        call(kernel_) {
     check_size();
-    packed_.resize(std::max<size_t>(bytes(), kernel_.argument_bytes()));
-    next_ = packed_.data();
     for (size_t i = 0; i < tensors_.size(); ++i) pack_pointer(i);
     for (size_t i = 0; i < scalars_.size(); ++i) pack_scalar(i, scalars_[i]);
-    for (size_t i = 0; i < dims_.size(); ++i) pack(read_word(dims_[i], 64, where("dynamic_dims", i)), kDimBytes);
-    for (size_t i = 0; i < strides_.size(); ++i) pack(read_word(strides_[i], 64, where("strides", i)), kDimBytes);
-    if (!tensor_arguments_.items().empty()) add_tensors();
-  }
-
-  /// Needs no lock of the interpreter.
-  std::vector<std::string> launch() const {
-    return launch_raw(function_, info_.options, {packed_.data(), kernel_.argument_bytes()}, tensor_arguments_,
-                      tensor_arguments_.items().size() != tensors_.size());
+    for (size_t i = 0; i < dims_.size(); ++i) pack(read_word(dims_[i], 64, "dynamic_dims", i), kDimBytes);
+    for (size_t i = 0; i < strides_.size(); ++i) pack(read_word(strides_[i], 64, "strides", i), kDimBytes);
+    set_raw_options(call, info_.grid, info_.block, info_.cluster, info_.shared_memory);
+    call.wanted_stream = info_.stream;
   }
 
  private:
   Where where(const char* what, size_t index) const { return {&kernel_, what, static_cast<Py_ssize_t>(index)}; }
+  uint64_t read_word(PyObject* object, int bits, const char* what, size_t index,
+                     const char* expected = "an int") const {
+    return read_integer(object, bits, where(what, index), expected).word;
+  }
 
   size_t bytes() const {
     return kPointerBytes * tensors_.size() + kScalarBytes * scalars_.size() +
@@ -114,18 +112,15 @@ class Call {
   }
 
   void pack(uint64_t word, size_t size) {
-    std::memcpy(next_, &word, size);
-    next_ += size;
+    call.packer.raw(offset_, &word, size);
+    offset_ += size;
   }
 
   void pack_pointer(size_t index) {
     PyObject* const item = tensors_[index];
-    if (PyLong_CheckExact(item) || !THPVariable_Check(item)) {
-      if (!PyIndex_Check(item)) {
-        throw TypeError(text(where("tensors", index).text(), ": expected a tensor or an address, given ",
-                             item == Py_None ? "None" : type_name(item)));
-      }
-      return pack(read_word(item, 64, where("tensors", index)), kPointerBytes);
+    if (!is_tensor(item)) {
+      call.has_addresses = true;
+      return pack(read_word(item, 64, "tensors", index, "a tensor or an address"), kPointerBytes);
     }
     const at::Tensor& tensor = THPVariable_Unpack(item);
     if (is_for_operator(item)) {
@@ -138,7 +133,7 @@ class Call {
       throw TypeError(text(where("tensors", index).text(), ": given a tensor, but the kernel (",
                            kernel_.signature().text(), ") has no pointer there"));
     }
-    tensor_arguments_.add(index, tensor);
+    call.add(index, tensor);
     if (strides_.size() == 0 && !tensor.is_contiguous()) {
       throw ValueError(
           text(where("tensors", index).text(), ": expected a contiguous tensor, given shape ",
@@ -146,17 +141,7 @@ class Call {
                ": pass a contiguous one, and copy back what the kernel writes, or pass strides to a kernel "
                "that takes them"));
     }
-    next_ += kPointerBytes;
-  }
-
-  /// Checks the tensors, which need each other for that, and puts their addresses where they belong.
-  void add_tensors() {
-    tensor_arguments_.check_together();
-    tensor_arguments_.check_inference();
-    for (const TensorArguments::Item& item : tensor_arguments_.items()) {
-      const void* const data = data_of(item.tensor->unsafeGetTensorImpl(), true);  // as launch_raw() allows
-      std::memcpy(packed_.data() + kPointerBytes * item.index, &data, kPointerBytes);
-    }
+    offset_ += kPointerBytes;
   }
 
   /// An int (a bool counts as one) or a float, of Python, or of numpy or torch, which have item().
@@ -168,20 +153,17 @@ class Call {
       const py::object item = py::reinterpret_borrow<py::object>(value).attr("item")();
       if (PyLong_Check(item.ptr()) || PyFloat_Check(item.ptr())) return pack_scalar(index, item.ptr());
     }
-    if (!PyIndex_Check(value)) {
-      throw TypeError(text(where("scalar_args", index).text(), ": expected an int or a float, given ",
-                           value == Py_None ? "None" : type_name(value)));
-    }
-    pack(read_word(value, 32, where("scalar_args", index)), kScalarBytes);
+    pack(read_word(value, 32, "scalar_args", index, "an int or a float"), kScalarBytes);
   }
 
   const LaunchInfo info_;
   const RawFunction function_;
   const Kernel& kernel_;
   const Items tensors_, dims_, scalars_, strides_;
-  TensorArguments tensor_arguments_;  ///< those of `tensors_` that are tensors
-  c10::SmallVector<uint8_t, 512> packed_;
-  uint8_t* next_;
+  size_t offset_ = 0;
+
+ public:
+  Call call;
 };
 
 /// Runs `body`, whose errors of a driver become worded as upstream words them.
@@ -203,13 +185,8 @@ PyObject* launch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
                "strides; given ",
                count, " arguments"));
     }
-    const Call call(arguments, count);
-    std::vector<std::string> warnings;
-    {
-      const GilRelease release;
-      warnings = with_upstream_errors([&] { return call.launch(); });
-    }
-    if (!warnings.empty()) warn(warnings);
+    UpstreamCall read(arguments, count);
+    with_upstream_errors([&] { submit_unlocked(read.call); });
     Py_RETURN_NONE;
   });
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "python/c_api.h"
+#include "python/numbers.h"
 
 namespace py = pybind11;
 
@@ -43,7 +44,8 @@ bool is_address(size_t field) { return field == kStream || field == kFunction; }
 void set_field(InfoObject& info, size_t field, PyObject* value) {
   if (field == kStream) info.has_stream = value != Py_None;
   if (field == kStream && value == Py_None) return;
-  info.fields[field] = static_cast<int64_t>(read_word(value, is_address(field) ? 64 : 32, {.what = kNames[field]}));
+  info.fields[field] =
+      static_cast<int64_t>(read_integer(value, is_address(field) ? 64 : 32, {.what = kNames[field]}).word);
 }
 
 py::object get_field(const InfoObject& info, size_t field) {
@@ -111,12 +113,6 @@ PyObject* info_repr(PyObject* self) {
   });
 }
 
-void info_dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
 PyTypeObject* make_type(PyType_Spec& spec, vectorcallfunc call, PyTypeObject* base) {
   PyObject* type = PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base));
   if (type == nullptr) throw py::error_already_set();
@@ -131,7 +127,6 @@ PyTypeObject* make_info_type() {
     properties[i] = {kNames[i], get_field_slot, set_field_slot, nullptr, reinterpret_cast<void*>(i)};
   }
   static PyType_Slot slots[] = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(info_dealloc)},
       {Py_tp_repr, reinterpret_cast<void*>(info_repr)},
       {Py_tp_getset, properties},
       {Py_tp_doc, const_cast<char*>("How to launch a kernel. See wave_runtime.launch.")},
@@ -153,7 +148,7 @@ PyObject* new_vector(PyObject* type, PyObject* const* arguments, size_t flags, P
     if (!made || (given == 1 && PyList_SetSlice(made.ptr(), 0, 0, arguments[0]) != 0)) throw py::error_already_set();
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(made.ptr()); ++i) {
       const py::object item = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(made.ptr(), i));
-      const uint64_t word = read_word(item.ptr(), kBits, {.what = name, .index = i});
+      const uint64_t word = read_integer(item.ptr(), kBits, {.what = name, .index = i}).word;
       if (PyLong_CheckExact(item.ptr())) continue;
       PyList_SetItem(made.ptr(), i, py::int_(static_cast<int64_t>(word)).release().ptr());
     }
@@ -180,38 +175,7 @@ void add_type(py::module_& module, PyTypeObject* type) {
   module.add_object(std::strrchr(type->tp_name, '.') + 1, reinterpret_cast<PyObject*>(type));
 }
 
-[[noreturn]] void refuse_integer(PyObject* object, int bits, const Where& where) {
-  throw ValueError(
-      text(where.text(), ": ", std::string(py::str(py::handle(object))), " does not fit in ", bits, " bits"));
-}
-
 }  // namespace
-
-std::string Where::text() const {
-  std::string out = kernel == nullptr ? "" : wave::text("kernel '", kernel->name(), "', ");
-  append(out, what);
-  return index < 0 ? out : wave::text(out, "[", index, "]");
-}
-
-uint64_t read_word(PyObject* object, int bits, const Where& where) {
-  if (!PyLong_Check(object)) {
-    const py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(object));
-    if (number) return read_word(number.ptr(), bits, where);
-    PyErr_Clear();
-    throw TypeError(text(where.text(), ": expected an int, given ", object == Py_None ? "None" : type_name(object)));
-  }
-  int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  if (overflow == 0) {
-    const long long rest = bits == 64 ? 0 : value >> (value < 0 ? bits - 1 : bits);
-    if (rest != 0 && rest != -1) refuse_integer(object, bits, where);
-    return static_cast<uint64_t>(value);
-  }
-  const unsigned long long large = PyLong_AsUnsignedLongLong(object);
-  if (!PyErr_Occurred() && bits == 64) return large;
-  PyErr_Clear();
-  refuse_integer(object, bits, where);
-}
 
 LaunchInfo read_launch_info(PyObject* object) {
   if (Py_TYPE(object) != info_type) {
@@ -221,13 +185,14 @@ LaunchInfo read_launch_info(PyObject* object) {
   const auto extents = [&](Field first) {
     return Extents{info.fields[first], info.fields[first + 1], info.fields[first + 2]};
   };
-  RawOptions options;
-  options.grid = extents(kGrid);
-  options.block = extents(kBlock);
-  options.cluster = extents(kCluster);
-  options.shared_memory = info.fields[kSharedMemory];
-  if (info.has_stream) options.stream = reinterpret_cast<void*>(info.fields[kStream]);
-  return {static_cast<uint64_t>(info.fields[kFunction]), options};
+  LaunchInfo read{static_cast<uint64_t>(info.fields[kFunction]),
+                  extents(kGrid),
+                  extents(kBlock),
+                  extents(kCluster),
+                  info.fields[kSharedMemory],
+                  {}};
+  if (info.has_stream) read.stream = reinterpret_cast<void*>(info.fields[kStream]);
+  return read;
 }
 
 void bind_upstream_types(py::module_& module) {

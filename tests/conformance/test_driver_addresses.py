@@ -73,11 +73,11 @@ def test_null(driver: Driver, module: wave_runtime.Module) -> None:
 def test_no_addresses(driver: Driver, module: wave_runtime.Module) -> None:
     add = module["vector_add"]
     a, b, c = operands(driver)
-    with pytest.raises(ValueError, match=r"argument 1 'b': expected a tensor or an address .*, given -8"):
+    with pytest.raises(ValueError, match=r"argument 1 'b': expected a tensor or an address, given -8, which"):
         add._launch_addresses(a.data_ptr(), -8, c.data_ptr(), 1000, grid=4, block=256)
-    with pytest.raises(ValueError, match="which is no address"):
+    with pytest.raises(ValueError, match=r"argument 1 'b': 18446744073709551616 does not fit in 64 bits"):
         add._launch_addresses(a.data_ptr(), 1 << 64, c.data_ptr(), 1000, grid=4, block=256)
-    with pytest.raises(TypeError, match=r"argument 1 'b': expected a tensor or an address .*, given float"):
+    with pytest.raises(TypeError, match=r"argument 1 'b': expected a tensor or an address, given float"):
         add._launch_addresses(a.data_ptr(), 1.5, c.data_ptr(), 1000, grid=4, block=256)
     with pytest.raises(TypeError, match=r"takes 4 arguments .*, given 3"):
         add._launch_addresses(a.data_ptr(), b.data_ptr(), c.data_ptr(), grid=4, block=256)

@@ -27,8 +27,8 @@ def launch(driver: Driver, kernel: wave_runtime.Kernel, **options: object) -> No
         ({"grid": 0, "block": 64}, ValueError, r"grid \(0, 1, 1\) has an extent below 1"),
         ({"grid": 1, "block": (64, 0)}, ValueError, r"block \(64, 0, 1\) has an extent below 1"),
         ({"grid": (1, 1, 1, 1), "block": 64}, ValueError, "grid must be an int or 1 to 3 ints, given 4"),
-        ({"grid": 1.5, "block": 64}, TypeError, "grid takes integers, given float"),
-        ({"grid": 2**70, "block": 64}, ValueError, "grid 1180591620717411303424 is out of range"),
+        ({"grid": 1.5, "block": 64}, TypeError, "grid: expected an int, given float"),
+        ({"grid": 2**70, "block": 64}, ValueError, "grid: 1180591620717411303424 does not fit in 64 bits"),
         ({"grid": 1, "block": 1025}, ValueError, r"block \(1025, 1, 1\) has more than the 1024 work-items that"),
         ({"grid": 1, "block": (32, 33)}, ValueError, r"block \(32, 33, 1\) has more than the 1024 work-items that"),
         ({"grid": 1, "block": (2**62, 2**62)}, ValueError, "block .* has more than the 1024 work-items that"),
@@ -38,7 +38,7 @@ def launch(driver: Driver, kernel: wave_runtime.Kernel, **options: object) -> No
             ValueError,
             "0 bytes of its own .*shared_memory=1048576 are",
         ),
-        ({"grid": 1, "block": 64, "shared_memory": "1"}, TypeError, "shared_memory takes integers, given str"),
+        ({"grid": 1, "block": 64, "shared_memory": "1"}, TypeError, "shared_memory: expected an int, given str"),
         (
             {"grid": 1, "block": 64, "stream": 0},
             TypeError,
@@ -50,7 +50,7 @@ def test_limits(
     driver: Driver, module: wave_runtime.Module, options: dict[str, object], error: type[Exception], message: str
 ) -> None:
     for kernel in (module["vector_add"], module["vector_add"].bind):
-        with pytest.raises(error, match=f"kernel 'vector_add':? {message}"):
+        with pytest.raises(error, match=f"kernel 'vector_add'[:,]? {message}"):
             launch(driver, kernel, **options)  # type: ignore[arg-type]
 
 

@@ -262,7 +262,7 @@ def test_raw_launch_of_wrong_arguments(driver: Driver, module: wave_runtime.Modu
         kernel.launch_raw(bytes(28), memory=[0], device=driver.device, grid=1, block=64)  # type: ignore[list-item]
     with pytest.raises(TypeError, match="grid= is missing"):
         kernel.launch_raw(bytes(28), device=driver.device, block=64)  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match=r"memory\[0\]: expected a tensor on .*, given one on meta"):
+    with pytest.raises(ValueError, match=r"device=.* given, but the tensors are on meta"):
         kernel.launch_raw(bytes(28), memory=[torch.empty(1, device="meta")], device=driver.device, grid=1, block=64)
 
 

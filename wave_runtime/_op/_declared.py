@@ -210,7 +210,7 @@ def parameter_names(kernel: _C.Kernel) -> tuple[str, ...]:
 
 
 class DeclaredOperator(Operator):
-    """An operator whose calls run no Python: on plain GPU tensors from call to launch, else from the dispatcher on."""
+    """An operator whose calls run no Python: on plain tensors from call to launch, else from the dispatcher on."""
 
     def __init__(self, declaration: Declaration, *, inline: bool) -> None:
         self._call = declaration.declare(functools.partial(dispatch, self))

@@ -6,12 +6,13 @@
 
 namespace wave {
 
-/// Launches. Errors name kernel, device and geometry. With WAVE_RUNTIME_SYNC=1 in the environment (read once) it waits
-/// for the kernel, so that a failure shows at the launch that made it. `host` is for the emulator, else nullptr.
-inline void launch(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
+/// Gives a launch to the driver. Errors name kernel, device and geometry. With WAVE_RUNTIME_SYNC=1 in the environment
+/// (read once) it waits for the kernel, so that a failure shows at the launch that made it. `host` is for the emulator,
+/// else nullptr.
+inline void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
 
-/// The same for any launch.
-void launch_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
+/// The same where somebody looks on, or the launch is not as most are.
+void enqueue_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
 
 /// Whether WAVE_RUNTIME_SYNC is 1. Throws ValueError where it is neither 0 nor 1.
 bool is_synchronous();
@@ -23,11 +24,11 @@ extern const bool kMayBeSynchronous;
                                        std::span<const uint8_t> arguments);
 
 // Nothing but the driver's call where nobody looks on. The null stream takes no part in captures.
-inline void launch(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+inline void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   const Geometry& geometry = site.geometry;
   if (has_hooks() || host != nullptr || site.stream != nullptr || kMayBeSynchronous || geometry.attributes ||
       site.function.in_host_memory) {
-    return launch_observed(site, arguments, host);
+    return enqueue_observed(site, arguments, host);
   }
   try {
     site.function.function->launch({geometry.grid, geometry.block, geometry.shared_memory, nullptr, arguments});

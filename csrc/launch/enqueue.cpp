@@ -1,4 +1,4 @@
-#include "launch/launch.h"
+#include "launch/enqueue.h"
 
 #include "base/environment.h"
 #include "base/error.h"
@@ -42,7 +42,7 @@ std::string written(const LaunchDump& dump, const KernelFault& fault) {
   }
 }
 
-void run(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+void call_driver(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   const Geometry& geometry = site.geometry;
   const Launch launch{geometry.grid, geometry.block, geometry.shared_memory,
                       site.stream,   arguments,      geometry.attributes ? &*geometry.attributes : nullptr,
@@ -74,12 +74,12 @@ void rethrow_launch_error(const RuntimeError& error, const LaunchSite& site, std
   rethrow_with_advice(error, message, During::Launch);
 }
 
-void launch_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+void enqueue_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   const bool hooked = has_hooks();
-  if (!hooked && host == nullptr) return run(site, arguments, nullptr);
+  if (!hooked && host == nullptr) return call_driver(site, arguments, nullptr);
   const InsideLaunch inside;
   if (hooked) call_enter_hooks({site, arguments});
-  run(site, arguments, host);
+  call_driver(site, arguments, host);
   if (hooked) call_exit_hooks({site, arguments});
 }
 

@@ -1,0 +1,231 @@
+#include "python/read_call.h"
+
+#include <iterator>
+
+#include "base/error.h"
+#include "python/c_api.h"
+#include "python/devices.h"
+
+namespace py = pybind11;
+
+namespace wave {
+
+namespace {
+
+/// A zero-dimensional CPU tensor stands for a float: under torch.compile a Python float would recompile for each value.
+void read_tensor_scalar(Call& call, size_t index, const at::Tensor& tensor) {
+  const Parameter& parameter = call.kernel.signature().parameters[index];
+  if (!parameter.is_float() || tensor.dim() != 0 || !c10::isFloatingType(tensor.scalar_type())) {
+    throw TypeError(text(call.kernel.argument_text(index), ": expected ", parameter.type_text(),
+                         ", given a tensor of shape ", list_text(tensor.sizes())));
+  }
+  call.packer.floating(index, tensor.item().toDouble());
+}
+
+void read_bytes(Call& call, size_t index, PyObject* object) {
+  const py::buffer_info info = py::reinterpret_borrow<py::buffer>(object).request();
+  call.packer.bytes(index, {static_cast<const uint8_t*>(info.ptr), static_cast<size_t>(info.size * info.itemsize)});
+}
+
+void read_scalar(Call& call, size_t index, PyObject* object) {
+  const Parameter& parameter = call.kernel.signature().parameters[index];
+  if (is_tensor(object)) return read_tensor_scalar(call, index, THPVariable_Unpack(object));
+  if (parameter.type == Type::Bytes && PyObject_CheckBuffer(object)) return read_bytes(call, index, object);
+  if (PyFloat_Check(object) || parameter.is_float()) {
+    if (const std::optional<double> value = read_real(object)) return call.packer.floating(index, *value);
+  } else if (PyIndex_Check(object)) {
+    const Integer integer = read_integer(object, 64, {&call.kernel, nullptr, static_cast<Py_ssize_t>(index)});
+    if (integer.is_negative) return call.packer.integer(index, static_cast<int64_t>(integer.word));
+    return call.packer.large_integer(index, integer.word);
+  }
+  throw TypeError(
+      text(call.kernel.argument_text(index), ": expected ", parameter.type_text(), ", given ", type_name(object)));
+}
+
+[[noreturn]] void refuse_pointer(const Call& call, size_t index, PyObject* object) {
+  const char* const advice = PyLong_Check(object)
+                                 ? ": pass the tensor itself, not its data_ptr(); launch_raw() takes addresses"
+                             : object == Py_None ? ": an empty tensor passes a null pointer"
+                                                 : "";
+  throw TypeError(text(call.kernel.argument_text(index), ": expected a tensor (",
+                       call.kernel.signature().parameters[index].type_text(), "), given ",
+                       object == Py_None ? "None" : type_name(object), advice));
+}
+
+bool truth_of(PyObject* object) {
+  const int truth = PyObject_IsTrue(object);
+  if (truth < 0) throw py::error_already_set();
+  return truth != 0;
+}
+
+using Read = void (*)(Call& call, PyObject* value);
+
+struct Keyword {
+  const char* name;
+  Read read;
+};
+
+constexpr Keyword kOtherKeywords[] = {
+    {"cluster",
+     [](Call& call, PyObject* value) {
+       if (value != Py_None) Any::extents(call.kernel, "cluster", value, call.options.cluster);
+     }},
+    {"cooperative", [](Call& call, PyObject* value) { call.options.cooperative = truth_of(value); }},
+    {"programmatic", [](Call& call, PyObject* value) { call.options.programmatic = truth_of(value); }},
+    {"priority",
+     [](Call& call, PyObject* value) {
+       if (value != Py_None) call.options.priority = read_signed(value, {&call.kernel, "priority"});
+     }},
+    {"device",
+     [](Call& call, PyObject* value) {
+       call.wanted_device = optional_device(py::reinterpret_borrow<py::object>(value));
+     }},
+};
+
+/// The names of the usual keywords as the interpreter interns them: those of a call are mostly the same objects. Only
+/// an interpreter opens this library.
+PyObject* const kGrid = PyUnicode_InternFromString("grid");
+PyObject* const kBlock = PyUnicode_InternFromString("block");
+PyObject* const kSharedMemory = PyUnicode_InternFromString("shared_memory");
+
+template <class Strength>
+bool read_block(Call& call, PyObject* object) {
+  if (object == Py_None) return true;
+  return Strength::extents(call.kernel, "block", object, call.options.block.emplace(Extents{1, 1, 1}));
+}
+
+/// Whether there was a grid goes into `has_grid`.
+template <class Strength>
+bool read_keywords(Call& call, PyObject* const* values, PyObject* names, bool& has_grid) {
+  const Py_ssize_t count = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const name = Strength::name(PyTuple_GET_ITEM(names, i));
+    bool taken = false;
+    if (name == kGrid) {
+      taken = has_grid = Strength::extents(call.kernel, "grid", values[i], call.options.grid);
+    } else if (name == kBlock) {
+      taken = read_block<Strength>(call, values[i]);
+    } else if (name == kSharedMemory) {
+      taken = Strength::integer(call.kernel, "shared_memory", values[i], call.options.shared_memory);
+    } else {
+      taken = Strength::other_keyword(call, name, values[i]);
+    }
+    if (!taken) return false;
+  }
+  return true;
+}
+
+void read_dictionary(Call& call, const py::dict& keywords, bool& has_grid) {
+  std::vector<PyObject*> values;
+  py::tuple names(keywords.size());
+  for (const auto& [name, value] : keywords) {
+    names[values.size()] = name;
+    values.push_back(value.ptr());
+  }
+  read_keywords<Any>(call, values.data(), names.ptr(), has_grid);
+}
+
+}  // namespace
+
+/// An int, or 1 to 3 of them; missing extents are 1.
+bool Any::extents(const Kernel& kernel, const char* what, PyObject* object, Extents& extents) {
+  if (Usual::extents(kernel, what, object, extents)) return true;
+  extents = {1, 1, 1};
+  if (PyLong_Check(object) || PyUnicode_Check(object) || !PySequence_Check(object)) {
+    return integer(kernel, what, object, extents[0]);
+  }
+  const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(object, "a sequence"));
+  if (!items) throw py::error_already_set();
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
+  if (count < 1 || count > 3) {
+    throw ValueError(text("kernel '", kernel.name(), "': ", what, " must be an int or 1 to 3 ints, given ", count));
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    integer(kernel, what, PySequence_Fast_GET_ITEM(items.ptr(), i), extents[static_cast<size_t>(i)]);
+  }
+  return true;
+}
+
+PyObject* Any::name(PyObject* name) {
+  for (PyObject* const known : {kGrid, kBlock, kSharedMemory}) {
+    if (name == known || PyUnicode_Compare(name, known) == 0) return known;
+  }
+  return name;
+}
+
+bool Any::other_keyword(Call& call, PyObject* name, PyObject* value) {
+  for (const Keyword& keyword : kOtherKeywords) {
+    if (PyUnicode_CompareWithASCIIString(name, keyword.name) != 0) continue;
+    keyword.read(call, value);
+    return true;
+  }
+  throw TypeError(text("kernel '", call.kernel.name(), "' got an unexpected keyword '",
+                       std::string(py::str(py::handle(name))),
+                       "'; it takes grid=, block=, shared_memory=, cluster=, cooperative=, programmatic=, priority= "
+                       "and device="));
+}
+
+void Any::read_unusual_argument(Call& call, size_t index, PyObject* object) {
+  const Parameter& parameter = call.kernel.signature().parameters[index];
+  if (!parameter.is_pointer && !(parameter.may_be_pointer && is_tensor(object))) {
+    return read_scalar(call, index, object);
+  }
+  if (!is_tensor(object)) refuse_pointer(call, index, object);
+  call.add(index, THPVariable_Unpack(object));
+}
+
+bool Any::no_grid(const Kernel& kernel) {
+  throw TypeError(text("kernel '", kernel.name(), "': grid= is missing (it counts workgroups)"));
+}
+
+void refuse_count(const Kernel& kernel, Py_ssize_t given) {
+  throw TypeError(text("kernel '", kernel.name(), "' takes ", kernel.signature().parameters.size(), " arguments (",
+                       kernel.signature().text(), "), given ", given));
+}
+
+template <class Strength>
+bool read_call(Call& call, PyObject* const* arguments, PyObject* const* keywords, PyObject* keyword_names) {
+  const size_t count = call.kernel.compact_parameters().size();
+  for (size_t i = 0; i < count; ++i) {
+    if (!Strength::argument(call, i, arguments[i])) return false;
+  }
+  bool has_grid = false;
+  if (!read_keywords<Strength>(call, keywords, keyword_names, has_grid)) return false;
+  if (!call.options.block && call.kernel.block()) {
+    const auto& [x, y, z] = *call.kernel.block();
+    call.options.block = {x, y, z};
+  }
+  return has_grid || Strength::no_grid(call.kernel);
+}
+
+template bool read_call<Usual>(Call&, PyObject* const*, PyObject* const*, PyObject*);
+template bool read_call<Any>(Call&, PyObject* const*, PyObject* const*, PyObject*);
+
+void read_options(Call& call, const py::dict& keywords) {
+  bool has_grid = false;
+  read_dictionary(call, keywords, has_grid);
+  if (!has_grid) Any::no_grid(call.kernel);
+}
+
+LaunchOptions read_fixed_options(const Kernel& kernel, const py::dict& keywords) {
+  Call call(kernel);
+  bool has_grid = false;
+  read_dictionary(call, keywords, has_grid);
+  if (!has_grid && !call.wanted_device) return call.options;
+  throw TypeError(text("kernel '", kernel.name(), "': ", has_grid ? "grid" : "device",
+                       "= is said at each launch, and is no option that is fixed"));
+}
+
+void warn(const Warnings& warnings) {
+  for (const std::string& warning : warnings) {
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, warning.c_str(), 1) != 0) throw py::error_already_set();
+  }
+}
+
+void ensure_loaded(const Kernel& kernel, const Place& place) {
+  if (is_loaded(kernel, place)) return;
+  const GilRelease release;
+  const FunctionUse load(kernel, place);
+}
+
+}  // namespace wave
