@@ -13,11 +13,10 @@ namespace wave::emulator {
 /// A processor, and the device that has it. Register rows have kLanes lanes for all of them: a wave of 32 lanes leaves
 /// the upper half disabled. Numbers of registers are in the kernel descriptor, operand codes in isa::ScalarCodes.
 struct ProcessorTraits {
-  const char* name;    ///< by which WAVE_RUNTIME_EMULATOR_PROCESSOR chooses it
-  const char* code;    ///< the processor whose instructions it has and whose code it runs: its own name, or "gfx942" of
-                       ///< one that is like gfx942 but for some figures
-  const char* device;  ///< "AMD Instinct MI300X"
-  const char* settings;          ///< of that device's target features: ":sramecc+:xnack-"
+  const char* name;  ///< by which WAVE_RUNTIME_EMULATOR_PROCESSOR chooses it
+  const char* code;  ///< the processor whose instructions it has and whose code it runs: its own name, or "gfx942" of
+                     ///< one that is like gfx942 but for some figures
+  const char* settings;          ///< of the device's target features: ":sramecc+:xnack-"
   ProcessorLimits limits;        ///< of a compute unit
   u32 lanes;                     ///< of a wave: 64, or 32, where masks of lanes are single registers
   u32 compute_units;             ///< of the device; bounds how many workgroups are under way at once

@@ -1,4 +1,4 @@
-// CDNA3: gfx942.
+// CDNA3: gfx942, of the AMD Instinct MI300X.
 #include "emulator/processor.h"
 
 namespace wave::emulator {
@@ -9,7 +9,6 @@ ProcessorTraits cdna3() {
   return {
       .name = "gfx942",
       .code = "gfx942",
-      .device = "AMD Instinct MI300X",
       .settings = ":sramecc+:xnack-",
       .limits = *find_processor_limits("gfx942"),
       .lanes = 64,

@@ -1,15 +1,14 @@
-// RDNA3: gfx1100.
+// RDNA3: gfx1100, of the AMD Radeon RX 7900 XTX.
 #include "emulator/processor.h"
 
 namespace wave::emulator {
 
-// Figures of the device: AMD's product page.
+// Compute units and clock: AMD's product page.
 // Scratch is what COMPUTE_TMPRING_SIZE.WAVESIZE can say for a wave (LLVM's GCNSubtarget, getMaxWaveScratchSize).
 ProcessorTraits rdna3() {
   return {
       .name = "gfx1100",
       .code = "gfx1100",
-      .device = "AMD Radeon RX 7900 XTX",
       .settings = "",
       .limits = *find_processor_limits("gfx1100"),
       .lanes = 32,

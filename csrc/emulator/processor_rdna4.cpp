@@ -1,15 +1,14 @@
-// RDNA4: gfx1201.
+// RDNA4: gfx1201, of the AMD Radeon RX 9070 XT.
 #include "emulator/processor.h"
 
 namespace wave::emulator {
 
-// Figures of the device: AMD's product page.
+// Compute units and clock: AMD's product page.
 // Scratch is what COMPUTE_TMPRING_SIZE.WAVESIZE can say for a wave (LLVM's GCNSubtarget, getMaxWaveScratchSize).
 ProcessorTraits rdna4() {
   return {
       .name = "gfx1201",
       .code = "gfx1201",
-      .device = "AMD Radeon RX 9070 XT",
       .settings = "",
       .limits = *find_processor_limits("gfx1201"),
       .lanes = 32,

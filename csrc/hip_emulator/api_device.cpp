@@ -29,15 +29,20 @@ size_t work_items_at_once(const emulator::ProcessorTraits& processor) {
   return size_t{limits.waves_per_simd} * limits.simds * processor.units_per_multiprocessor * processor.lanes;
 }
 
-/// Never destroyed: calls may come from static destructors.
-const std::vector<Property>& properties() {
-  const emulator::ProcessorTraits& processor = emulator::device_processor();
-  const wave::Processor& target = *find_processor(processor.code);
-  static const auto& table = *new std::vector<Property>{
+/// What the device's code is built for.
+const wave::Processor& target_processor() { return *find_processor(emulator::device_processor().code); }
+
+std::vector<Property> properties_of(const emulator::ProcessorTraits& processor, const wave::Processor& target) {
+  return {
 #define PROPERTY(type, name, offset, old_offset, attribute, value) {sizeof(type), offset, old_offset, attribute, value},
 #include "hip_emulator/properties.inc"
 #undef PROPERTY
   };
+}
+
+/// Never destroyed: calls may come from static destructors.
+const std::vector<Property>& properties() {
+  static const auto& table = *new auto(properties_of(emulator::device_processor(), target_processor()));
   return table;
 }
 
@@ -128,9 +133,8 @@ Error hipDeviceComputeCapability(int* major, int* minor, Device device) {
   return call(__func__, [&] {
     require(major != nullptr && minor != nullptr);
     runtime().device(device);
-    const wave::Processor& target = *find_processor(emulator::device_processor().code);
-    *major = target.major;
-    *minor = target.minor;
+    *major = target_processor().major;
+    *minor = target_processor().minor;
   });
 }
 

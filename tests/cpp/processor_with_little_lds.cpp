@@ -6,7 +6,6 @@ namespace {
 wave::emulator::ProcessorTraits little_lds() {
   wave::emulator::ProcessorTraits traits = wave::emulator::cdna3();
   traits.name = "gfx942-32k";
-  traits.device = "made up";
   traits.limits.lds_bytes = 32 * 1024;
   return traits;
 }
