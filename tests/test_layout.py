@@ -86,6 +86,84 @@ def test_names_of_instructions_decide_nothing() -> None:
     assert {name for name in reads if compares.search(texts[name])} == COMPARE_NAMES
 
 
+# Types of one name in several namespaces, and why.
+SHARED_NAMES = {
+    "Error": "what is thrown; CUresult and hipError_t",
+    "Field": "bits of an instruction; in upstream_types.cpp the place of a value in upstream's structure",
+    "Format": "of instructions; of files with code",
+    "Launch": "what a driver is given; in operator.cpp the type of a function",
+    "Module": "what the emulator has loaded; CUmodule and hipModule_t",
+    "Place": "of an operand; of a launch",
+}
+# Each names types as its interface does, and no file uses both.
+INTERFACES = {"wave::cuda", "wave::hip"}
+
+NOT_CODE = re.compile(r"""//.*|^#(?:.*\\\n)*.*|(?<!extern )"(?:\\.|[^"\\\n])*"|'\\?.'""", re.MULTILINE)
+NAMESPACE = re.compile(r'(?:namespace ?([\w:]*)|extern "C")$')
+TYPE = re.compile(
+    r"(?:template <.*> )?(?:struct|class|union|enum(?: class)?) (?:alignas\(\d+\) )?(\w+)(?: final)?(?: : .*)?$"
+)
+ALIAS = re.compile(r"(?:template <.*> )?using (\w+) =")
+
+
+def types(source: str) -> Iterator[tuple[str, str]]:
+    """The types that a file defines outside of others: namespace and name. An unnamed namespace's ends with "::"."""
+    scopes: list[str | None] = []  # None: of anything but a namespace
+    for statement, end in re.findall(r"([^{};]*)([{};])", NOT_CODE.sub(" ", source)):
+        text = " ".join(statement.split())
+        if None not in scopes and (defined := (TYPE if end == "{" else ALIAS).match(text)):
+            yield "::".join(scope for scope in scopes if scope != "C"), defined[1]
+        if end == "{":
+            opened = NAMESPACE.match(text)
+            scopes.append(None if opened is None else "C" if opened[1] is None else opened[1])
+        elif end == "}":
+            scopes.pop()
+    assert scopes == []
+
+
+def test_a_type_has_its_name_for_itself() -> None:
+    """Types in unnamed namespaces of several files may share one, where no other type of that namespace has it."""
+    places: dict[str, set[tuple[str, str]]] = {}
+    for path in files():
+        for namespace, name in types(path.read_text()):
+            where = "an interface" if namespace in INTERFACES else namespace
+            places.setdefault(name, set()).add((where, "" if where == "an interface" else str(path)))
+    shared = {}
+    for name, found in places.items():
+        namespaces = {namespace.removesuffix("::") for namespace, _ in found}
+        is_local = all(namespace.endswith("::") for namespace, _ in found)
+        if len(namespaces) > 1 or (len(found) > 1 and not is_local):
+            shared[name] = sorted(found)
+    assert set(shared) == set(SHARED_NAMES), {name: shared[name] for name in shared.keys() - SHARED_NAMES.keys()}
+
+
+def test_types_are_found() -> None:
+    source = """
+#define OPEN {
+namespace wave {
+using Number = int;  // struct InComment {
+struct Declared;
+namespace detail {
+template <class T>
+struct alignas(64) Row : Base<T> { struct Nested { char brace = '{'; }; using Inner = int; };
+}
+namespace {
+enum class Kind : uint8_t { First };
+void function() { struct Local {}; }
+struct Row::Part {};
+}  // namespace
+extern "C" { union Both { int a; }; }
+const char* text = "class Quoted {";
+}  // namespace wave
+"""
+    assert list(types(source)) == [
+        ("wave", "Number"),
+        ("wave::detail", "Row"),
+        ("wave::", "Kind"),
+        ("wave", "Both"),
+    ]
+
+
 # What makes a launch, and who may do it.
 LAUNCHING = {
     # The last for occupancy().

@@ -18,7 +18,7 @@ constexpr std::array<uint32_t, 64> kRound = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-using State = std::array<uint32_t, 8>;
+using HashState = std::array<uint32_t, 8>;
 constexpr uint64_t kBlock = 64;
 
 uint32_t big_endian(const uint8_t* bytes) {
@@ -26,7 +26,7 @@ uint32_t big_endian(const uint8_t* bytes) {
 }
 
 // Section 6.2.2; the names are the document's.
-void add_block(State& state, const uint8_t* block) {
+void add_block(HashState& state, const uint8_t* block) {
   std::array<uint32_t, 64> w;
   for (size_t t = 0; t < 16; ++t) w[t] = big_endian(block + 4 * t);
   for (size_t t = 16; t < 64; ++t) {
@@ -43,12 +43,12 @@ void add_block(State& state, const uint8_t* block) {
     h = g, g = f, f = e, e = d + t1;
     d = c, c = b, b = a, a = t1 + t2;
   }
-  const State round = {a, b, c, d, e, f, g, h};
+  const HashState round = {a, b, c, d, e, f, g, h};
   for (size_t i = 0; i < state.size(); ++i) state[i] += round[i];
 }
 
 // Section 5.1.1: a one bit, zeros, and the length in bits as a big-endian 64-bit number.
-void add_tail(State& state, std::span<const uint8_t> tail, uint64_t total_bytes) {
+void add_tail(HashState& state, std::span<const uint8_t> tail, uint64_t total_bytes) {
   std::array<uint8_t, 2 * kBlock> padded{};
   if (!tail.empty()) std::memcpy(padded.data(), tail.data(), tail.size());
   padded[tail.size()] = 0x80;
@@ -61,7 +61,7 @@ void add_tail(State& state, std::span<const uint8_t> tail, uint64_t total_bytes)
 
 std::string sha256(std::span<const uint8_t> data) {
   // Section 5.3.3.
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  HashState state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   uint64_t at = 0;
   for (; data.size() - at >= kBlock; at += kBlock) add_block(state, data.data() + at);
   add_tail(state, data.subspan(at), data.size());

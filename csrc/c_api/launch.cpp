@@ -73,9 +73,9 @@ MemoryRange range_of(const void* begin, size_t bytes, bool is_writable, std::str
 }
 
 /// One launch as the caller describes it, for submit().
-class Call {
+class DescribedLaunch {
  public:
-  Call(const wave_kernel* given, const wave_launch_options* options)
+  DescribedLaunch(const wave_kernel* given, const wave_launch_options* options)
       : kernel(required(given, "kernel").kernel), packer(kernel) {
     check_struct_size(required(options, "options").size, offsetof(wave_launch_options, block), "options");
     std::memcpy(&given_, options, std::min(options->size, sizeof given_));
@@ -176,7 +176,7 @@ wave_status wave_device_get_info(wave_device device, wave_device_info* info) {
 wave_status wave_launch(const wave_kernel* kernel, const wave_launch_options* options, const wave_argument* arguments,
                         size_t count) {
   return guarded([&] {
-    Call call(kernel, options);
+    DescribedLaunch call(kernel, options);
     call.read(arguments, count);
     wave::submit(call);
   });
@@ -185,7 +185,7 @@ wave_status wave_launch(const wave_kernel* kernel, const wave_launch_options* op
 wave_status wave_check(const wave_kernel* kernel, const wave_launch_options* options, const wave_argument* arguments,
                        size_t count) {
   return guarded([&] {
-    Call call(kernel, options);
+    DescribedLaunch call(kernel, options);
     call.read(arguments, count);
     wave::prepare(call);
   });
@@ -194,7 +194,7 @@ wave_status wave_check(const wave_kernel* kernel, const wave_launch_options* opt
 wave_status wave_launch_packed(const wave_kernel* kernel, const wave_launch_options* options, const void* arguments,
                                size_t bytes) {
   return guarded([&] {
-    Call call(kernel, options);
+    DescribedLaunch call(kernel, options);
     call.read(arguments, bytes);
     wave::submit(call);
   });

@@ -8,12 +8,12 @@ constexpr uint32_t bits(uint32_t word, unsigned first, unsigned width) { return 
 constexpr bool bit(uint32_t word, unsigned index) { return (word >> index & 1) != 0; }
 
 // Figures that decide which fields there are. A processor that is not AMD's has none of them.
-struct Generation {
+struct DescriptorLayout {
   unsigned major = 0;
   bool is_gfx125 = false;
   bool unified_vgprs = false;
 
-  explicit Generation(const Target& target) {
+  explicit DescriptorLayout(const Target& target) {
     const Processor* processor = find_processor(target.processor);
     if (processor == nullptr) return;
     major = processor->major;
@@ -23,7 +23,7 @@ struct Generation {
 };
 
 // AMDGPU usage guide, "compute_pgm_rsrc1 for GFX6-GFX12".
-void read_rsrc1(KernelDescriptor& out, uint32_t word, const Generation& generation) {
+void read_rsrc1(KernelDescriptor& out, uint32_t word, const DescriptorLayout& layout) {
   out.granulated_workitem_vgpr_count = bits(word, 0, 6);
   out.granulated_wavefront_sgpr_count = bits(word, 6, 4);
   out.priority = bits(word, 10, 2);
@@ -37,17 +37,17 @@ void read_rsrc1(KernelDescriptor& out, uint32_t word, const Generation& generati
   out.enable_ieee_mode = bit(word, 23);
   out.bulky = bit(word, 24);
   out.cdbg_user = bit(word, 25);
-  out.fp16_overflow = generation.major >= 9 && bit(word, 26);
-  out.wgp_mode = generation.major >= 10 && bit(word, 29);
-  out.memory_ordered = generation.major >= 10 && bit(word, 30);
-  out.forward_progress = generation.major >= 10 && bit(word, 31);
+  out.fp16_overflow = layout.major >= 9 && bit(word, 26);
+  out.wgp_mode = layout.major >= 10 && bit(word, 29);
+  out.memory_ordered = layout.major >= 10 && bit(word, 30);
+  out.forward_progress = layout.major >= 10 && bit(word, 31);
 }
 
 // "compute_pgm_rsrc2 for GFX6-GFX12". gfx125x has one more bit for the user SGPRs in the place of the trap handler's.
-void read_rsrc2(KernelDescriptor& out, uint32_t word, const Generation& generation) {
+void read_rsrc2(KernelDescriptor& out, uint32_t word, const DescriptorLayout& layout) {
   out.enable_private_segment = bit(word, 0);
-  out.user_sgpr_count = bits(word, 1, generation.is_gfx125 ? 6 : 5);
-  out.enable_trap_handler = generation.major < 12 && bit(word, 6);
+  out.user_sgpr_count = bits(word, 1, layout.is_gfx125 ? 6 : 5);
+  out.enable_trap_handler = layout.major < 12 && bit(word, 6);
   out.enable_sgpr_workgroup_id_x = bit(word, 7);
   out.enable_sgpr_workgroup_id_y = bit(word, 8);
   out.enable_sgpr_workgroup_id_z = bit(word, 9);
@@ -58,18 +58,18 @@ void read_rsrc2(KernelDescriptor& out, uint32_t word, const Generation& generati
 }
 
 // "compute_pgm_rsrc3 for GFX90A, GFX942", "for GFX10-GFX11" and "for GFX12".
-void read_rsrc3(KernelDescriptor& out, uint32_t word, const Generation& generation) {
+void read_rsrc3(KernelDescriptor& out, uint32_t word, const DescriptorLayout& layout) {
   out.rsrc3 = word;
-  if (generation.unified_vgprs) {
+  if (layout.unified_vgprs) {
     out.accum_offset = (bits(word, 0, 6) + 1) * 4;
     out.tg_split = bit(word, 16);
   }
-  if (generation.major == 10 || generation.major == 11) out.shared_vgpr_count = bits(word, 0, 4);
-  if (generation.major == 11) out.inst_pref_size = bits(word, 4, 6);
-  if (generation.major >= 12) out.inst_pref_size = bits(word, 4, 8);
+  if (layout.major == 10 || layout.major == 11) out.shared_vgpr_count = bits(word, 0, 4);
+  if (layout.major == 11) out.inst_pref_size = bits(word, 4, 6);
+  if (layout.major >= 12) out.inst_pref_size = bits(word, 4, 8);
 }
 
-void read_properties(KernelDescriptor& out, uint32_t word, const Generation& generation) {
+void read_properties(KernelDescriptor& out, uint32_t word, const DescriptorLayout& layout) {
   out.enable_sgpr_private_segment_buffer = bit(word, 0);
   out.enable_sgpr_dispatch_ptr = bit(word, 1);
   out.enable_sgpr_queue_ptr = bit(word, 2);
@@ -77,7 +77,7 @@ void read_properties(KernelDescriptor& out, uint32_t word, const Generation& gen
   out.enable_sgpr_dispatch_id = bit(word, 4);
   out.enable_sgpr_flat_scratch_init = bit(word, 5);
   out.enable_sgpr_private_segment_size = bit(word, 6);
-  out.enable_wavefront_size32 = generation.major >= 10 && bit(word, 10);
+  out.enable_wavefront_size32 = layout.major >= 10 && bit(word, 10);
   out.uses_dynamic_stack = bit(word, 11);
 }
 
@@ -86,18 +86,18 @@ uint32_t round_up(uint32_t value, uint32_t granule) { return (value + granule - 
 }  // namespace
 
 KernelDescriptor KernelDescriptor::parse(const Bytes& bytes, const Target& target) {
-  const Generation generation(target);
+  const DescriptorLayout layout(target);
   const Bytes fields = bytes.slice(0, kSize);
   KernelDescriptor out{};
   out.group_segment_fixed_size = fields.read<uint32_t>(0);
   out.private_segment_fixed_size = fields.read<uint32_t>(4);
   out.kernarg_size = fields.read<uint32_t>(8);
   out.kernel_code_entry_byte_offset = fields.read<int64_t>(16);
-  read_rsrc3(out, fields.read<uint32_t>(44), generation);
-  read_rsrc1(out, fields.read<uint32_t>(48), generation);
-  read_rsrc2(out, fields.read<uint32_t>(52), generation);
-  read_properties(out, fields.read<uint16_t>(56), generation);
-  if (generation.unified_vgprs || generation.is_gfx125) {
+  read_rsrc3(out, fields.read<uint32_t>(44), layout);
+  read_rsrc1(out, fields.read<uint32_t>(48), layout);
+  read_rsrc2(out, fields.read<uint32_t>(52), layout);
+  read_properties(out, fields.read<uint16_t>(56), layout);
+  if (layout.unified_vgprs || layout.is_gfx125) {
     const uint32_t preload = fields.read<uint16_t>(58);
     out.kernarg_preload_length = bits(preload, 0, 7);
     out.kernarg_preload_offset = bits(preload, 7, 9);
@@ -108,17 +108,17 @@ KernelDescriptor KernelDescriptor::parse(const Bytes& bytes, const Target& targe
 // GRANULATED_WORKITEM_VGPR_COUNT: counted in 8 on processors with unified VGPRs, else in 4 for waves of 64 and in 8 for
 // waves of 32, twice that on gfx125x, whose waves address 1024 VGPRs.
 uint32_t KernelDescriptor::vgprs(const Target& target) const {
-  const Generation generation(target);
-  uint32_t granule = generation.unified_vgprs || enable_wavefront_size32 ? 8 : 4;
-  if (generation.is_gfx125) granule *= 2;
+  const DescriptorLayout layout(target);
+  uint32_t granule = layout.unified_vgprs || enable_wavefront_size32 ? 8 : 4;
+  if (layout.is_gfx125) granule *= 2;
   return (granulated_workitem_vgpr_count + 1) * granule;
 }
 
 // GRANULATED_WAVEFRONT_SGPR_COUNT: counted in 8; gfx8 and gfx9 allocate in 16, gfx10 and later always 128.
 uint32_t KernelDescriptor::sgprs(const Target& target) const {
-  const Generation generation(target);
-  if (generation.major >= 10) return 128;
-  return round_up((granulated_wavefront_sgpr_count + 1) * 8, generation.major >= 8 ? 16 : 8);
+  const DescriptorLayout layout(target);
+  if (layout.major >= 10) return 128;
+  return round_up((granulated_wavefront_sgpr_count + 1) * 8, layout.major >= 8 ? 16 : 8);
 }
 
 }  // namespace wave

@@ -91,7 +91,7 @@ struct Strings {
   Bytes strings;       ///< .debug_str
 };
 
-struct Entry {
+struct FileEntry {
   std::string_view path;
   uint64_t directory = 0;
 };
@@ -162,21 +162,21 @@ class Unit {
   }
 
   void read_entries(Cursor& header) {
-    for (const Entry& directory : entry_table(header)) directories_.push_back(directory.path);
+    for (const FileEntry& directory : entry_table(header)) directories_.push_back(directory.path);
     entries_ = entry_table(header);
   }
 
-  std::vector<Entry> entry_table(Cursor& header) {
+  std::vector<FileEntry> entry_table(Cursor& header) {
     std::vector<std::pair<uint64_t, uint64_t>> formats(header.read<uint8_t>());
     for (auto& [type, form] : formats) {
       type = header.uleb128();
       form = header.uleb128();
     }
     const uint64_t count = header.uleb128();
-    std::vector<Entry> entries;
+    std::vector<FileEntry> entries;
     for (uint64_t i = 0; i < count; ++i) {
       const uint64_t begin = header.position();
-      Entry entry;
+      FileEntry entry;
       for (const auto& [type, form] : formats) read_field(header, type, form, entry);
       if (header.position() == begin) header.fail("an entry without contents");
       entries.push_back(entry);
@@ -184,7 +184,7 @@ class Unit {
     return entries;
   }
 
-  void read_field(Cursor& header, uint64_t type, uint64_t form, Entry& entry) {
+  void read_field(Cursor& header, uint64_t type, uint64_t form, FileEntry& entry) {
     uint64_t number = 0;
     std::string_view path;
     switch (form) {
@@ -230,7 +230,7 @@ class Unit {
   /// The unit's files get numbers of the whole table.
   void add_files(LineTable& table) {
     first_file_ = static_cast<uint32_t>(table.files.size());
-    for (const Entry& entry : entries_) {
+    for (const FileEntry& entry : entries_) {
       const bool known = entry.directory < directories_.size();
       const std::string_view directory = known ? directories_[entry.directory] : "";
       const uint64_t characters = directory.size() + entry.path.size();
@@ -313,7 +313,7 @@ class Unit {
   int8_t line_base_ = 0;
   std::vector<uint8_t> operands_;  ///< of the standard opcodes
   std::vector<std::string_view> directories_;
-  std::vector<Entry> entries_;
+  std::vector<FileEntry> entries_;
   uint32_t first_file_ = 0;
   uint64_t address_ = 0, file_ = 1, line_ = 1;
 };

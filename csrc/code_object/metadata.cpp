@@ -84,35 +84,35 @@ std::array<uint32_t, 3> read_dimensions(MsgpackReader& reader) {
 
 // A key of a map and the member that takes its value.
 template <class Object, class Value>
-struct Field {
+struct MapField {
   std::string_view key;
   Value Object::* member;
 };
 
-constexpr Field<ArgumentMetadata, std::string> kArgumentStrings[] = {
+constexpr MapField<ArgumentMetadata, std::string> kArgumentStrings[] = {
     {".name", &ArgumentMetadata::name},
     {".type_name", &ArgumentMetadata::type_name},
     {".value_kind", &ArgumentMetadata::kind_name},
     {".address_space", &ArgumentMetadata::address_space},
 };
 
-constexpr Field<ArgumentMetadata, bool> kArgumentFlags[] = {
+constexpr MapField<ArgumentMetadata, bool> kArgumentFlags[] = {
     {".is_const", &ArgumentMetadata::is_const},
     {".is_restrict", &ArgumentMetadata::is_restrict},
     {".is_volatile", &ArgumentMetadata::is_volatile},
 };
 
-constexpr Field<ArgumentMetadata, Access> kArgumentAccesses[] = {
+constexpr MapField<ArgumentMetadata, Access> kArgumentAccesses[] = {
     {".access", &ArgumentMetadata::access},
     {".actual_access", &ArgumentMetadata::actual_access},
 };
 
-constexpr Field<KernelMetadata, std::string> kKernelStrings[] = {
+constexpr MapField<KernelMetadata, std::string> kKernelStrings[] = {
     {".name", &KernelMetadata::name},
     {".symbol", &KernelMetadata::symbol},
 };
 
-constexpr Field<KernelMetadata, uint32_t> kKernelNumbers[] = {
+constexpr MapField<KernelMetadata, uint32_t> kKernelNumbers[] = {
     {".kernarg_segment_size", &KernelMetadata::kernarg_segment_size},
     {".kernarg_segment_align", &KernelMetadata::kernarg_segment_align},
     {".group_segment_fixed_size", &KernelMetadata::group_segment_fixed_size},
@@ -123,22 +123,22 @@ constexpr Field<KernelMetadata, uint32_t> kKernelNumbers[] = {
     {".max_flat_workgroup_size", &KernelMetadata::max_flat_workgroup_size},
 };
 
-constexpr Field<KernelMetadata, std::optional<uint32_t>> kKernelCounts[] = {
+constexpr MapField<KernelMetadata, std::optional<uint32_t>> kKernelCounts[] = {
     {".agpr_count", &KernelMetadata::agpr_count},
     {".sgpr_spill_count", &KernelMetadata::sgpr_spill_count},
     {".vgpr_spill_count", &KernelMetadata::vgpr_spill_count},
 };
 
-constexpr Field<KernelMetadata, bool> kKernelFlags[] = {
+constexpr MapField<KernelMetadata, bool> kKernelFlags[] = {
     {".uniform_work_group_size", &KernelMetadata::uniform_work_group_size},
     {".uses_dynamic_stack", &KernelMetadata::uses_dynamic_stack},
 };
 
 // Reads the value of `key` into its member; false where no field has this key.
 template <class Object, class Value, size_t N, class Result>
-bool read_field(const Field<Object, Value> (&fields)[N], Object& object, std::string_view key, MsgpackReader& reader,
+bool read_field(const MapField<Object, Value> (&fields)[N], Object& object, std::string_view key, MsgpackReader& reader,
                 Result (*read)(MsgpackReader&)) {
-  for (const Field<Object, Value>& field : fields) {
+  for (const MapField<Object, Value>& field : fields) {
     if (field.key != key) continue;
     object.*field.member = read(reader);
     return true;

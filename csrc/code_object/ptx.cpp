@@ -37,7 +37,7 @@ const TypeRow* find_type(std::string_view word) {
 }
 
 // A declaration of a parameter or a variable, without its initial value.
-struct Declaration {
+struct PtxDeclaration {
   const TypeRow* type = nullptr;
   uint64_t alignment = 0;
   bool is_pointer = false;
@@ -181,7 +181,7 @@ class Parser {
     if (lexer_.accept(")")) return;
     do {
       lexer_.expect(".param");
-      const Declaration declaration = read_declaration();
+      const PtxDeclaration declaration = read_declaration();
       if (declaration.size == 0) lexer_.fail_taken("a parameter without a size");
       end = (end + declaration.alignment - 1) / declaration.alignment * declaration.alignment;
       kernel.arguments->push_back(argument(declaration, end));
@@ -192,7 +192,7 @@ class Parser {
     kernel.kernarg_segment_size = static_cast<uint32_t>(end);
   }
 
-  static ArgumentMetadata argument(const Declaration& declaration, uint64_t offset) {
+  static ArgumentMetadata argument(const PtxDeclaration& declaration, uint64_t offset) {
     ArgumentMetadata result;
     const bool is_global = declaration.space != ".shared" && declaration.space != ".local";
     const bool is_pointer = declaration.is_pointer && is_global && declaration.size == 8;
@@ -212,8 +212,8 @@ class Parser {
   }
 
   // [.align N] [.attribute(...)] [.v4] .type [.ptr [.space] [.align N]] name [dimensions]
-  Declaration read_declaration() {
-    Declaration declaration;
+  PtxDeclaration read_declaration() {
+    PtxDeclaration declaration;
     uint64_t elements = 1, alignment = 0;
     while (lexer_.peek().starts_with('.')) {
       const std::string_view word = lexer_.take();
@@ -244,7 +244,7 @@ class Parser {
   }
 
   // The name, and the dimensions of an array; the first one may be left out where an initial value follows.
-  void read_name(Declaration& declaration, uint64_t unit) {
+  void read_name(PtxDeclaration& declaration, uint64_t unit) {
     declaration.name = lexer_.take_name();
     declaration.size = unit;
     while (lexer_.accept("[")) {
@@ -257,7 +257,7 @@ class Parser {
   }
 
   void read_variables() {
-    Declaration declaration = read_declaration();
+    PtxDeclaration declaration = read_declaration();
     const uint64_t unit = declaration.type->size;
     for (;;) {
       ptx_.variables.push_back({std::string(declaration.name), declaration.size});

@@ -47,10 +47,10 @@ struct Buffer {
   }
 
   /// The record and the byte of it that a lane accesses; `rows` are those of index and offset.
-  u64 index(const Row* rows, int lane) const {
+  u64 index(const LaneRow* rows, int lane) const {
     return (indexed ? rows[0].lane[lane] : 0) + u64{add_lane ? static_cast<u32>(lane) : 0};
   }
-  u64 byte(const Row* rows, int lane) const {
+  u64 byte(const LaneRow* rows, int lane) const {
     return u64{offset} + (offset_enabled ? rows[indexed ? 1 : 0].lane[lane] : 0);
   }
 

@@ -39,10 +39,10 @@ struct BufferLanes {
   u64 byte(int lane) const { return buffer.byte(rows, lane); }
 
   Buffer buffer;
-  const Row* rows;
+  const LaneRow* rows;
   Addresses<u64> addresses;
-  Row within;  ///< ~0 for the lanes of `addresses`
-  Row partly;  ///< ~0 for the lanes to look at dword by dword
+  LaneRow within;  ///< ~0 for the lanes of `addresses`
+  LaneRow partly;  ///< ~0 for the lanes to look at dword by dword
   bool any_within, any_partly;
   bool any_others;  ///< than those within
 
@@ -92,9 +92,9 @@ void write_checked(Wave& wave, const BufferLanes& lanes, T value, int lane, int 
 
 /// Loads kCount values of type T for each enabled lane into as many rows.
 template <class Memory, class T, int kCount, Part kPart>
-void buffer_load_rows(Wave& wave, const BufferLanes& lanes, Row* rows) {
+void buffer_load_rows(Wave& wave, const BufferLanes& lanes, LaneRow* rows) {
   if (lanes.any_others) {
-    Row zero{}, outside;
+    LaneRow zero{}, outside;
     for (int i = 0; i < kLanes; ++i)
       outside.lane[i] = wave.exec_lanes.lane[i] & ~lanes.within.lane[i] & ~lanes.partly.lane[i];
     for (int k = 0; k < kCount; ++k) set_rows<kPart>(rows[k], zero, outside);
@@ -115,7 +115,7 @@ const Op* buffer_load(Wave& wave, const Op* op) {
     buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, &wave.v[op->dst]);
     return next(op);
   }
-  Row values[kCount] = {};
+  LaneRow values[kCount] = {};
   buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, values);
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] != 0) write_lds_slot(wave, op, values[0].lane[i], i);
@@ -126,7 +126,7 @@ const Op* buffer_load(Wave& wave, const Op* op) {
 template <class Memory, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* buffer_store(Wave& wave, const Op* op) {
   const BufferLanes lanes(wave, op, sizeof(T) * kCount);
-  const Row* rows = &wave.v[op->dst];
+  const LaneRow* rows = &wave.v[op->dst];
   if (lanes.any_within) store_rows<Memory, T, kCount, kPart>(wave, lanes.addresses, rows);
   for (int i = 0; lanes.any_partly && i < kLanes; ++i) {
     if (lanes.partly.lane[i] == 0) continue;
@@ -146,7 +146,7 @@ const Op* buffer_atomic(Wave& wave, const Op* op) {
     const bool in_range = lanes.buffer.contains(lanes.index(i), lanes.byte(i), sizeof(T));
     lanes.within.lane[i] = in_range ? wave.exec_lanes.lane[i] : 0;
   }
-  Row* data = &wave.v[op->dst];
+  LaneRow* data = &wave.v[op->dst];
   if (lanes.addresses.find_range(lanes.within)) {
     modify_rows<Memory, kModify>(wave, op, lanes.addresses, data, second_operand<kModify>(data));
   }

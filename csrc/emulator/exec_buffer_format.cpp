@@ -126,7 +126,7 @@ u32 encode(u32 value, u32 bits, Numbers numbers) {
 }
 
 /// What registers hold: dwords, or halves, packed two by two, the first in the low or in the high half.
-enum class Part { Dword, Half, HighHalf };
+enum class Packing { Dword, Half, HighHalf };
 
 u32 to_part(u32 value, Numbers numbers) {
   const bool is_integer = numbers == kUint || numbers == kSint;
@@ -138,29 +138,29 @@ u32 from_part(u32 half, Numbers numbers) {
 }
 
 /// The half that has register `k` of the data.
-template <Part kPart>
+template <Packing kPacking>
 int shift_of(int k) {
-  return kPart == Part::HighHalf ? 16 : 16 * (k % 2);
+  return kPacking == Packing::HighHalf ? 16 : 16 * (k % 2);
 }
 
-template <Part kPart>
-void set_register(Row* rows, int k, int lane, u32 value, Numbers numbers) {
-  if constexpr (kPart == Part::Dword) {
+template <Packing kPacking>
+void set_register(LaneRow* rows, int k, int lane, u32 value, Numbers numbers) {
+  if constexpr (kPacking == Packing::Dword) {
     rows[k].lane[lane] = value;
   } else {
     u32& dword = rows[k / 2].lane[lane];
-    const int shift = shift_of<kPart>(k);
+    const int shift = shift_of<kPacking>(k);
     dword = (dword & ~(0xffffu << shift)) | to_part(value, numbers) << shift;
   }
 }
 
-template <Part kPart>
-u32 get_register(const Row* rows, int k, int lane, Numbers numbers) {
-  if constexpr (kPart == Part::Dword) return rows[k].lane[lane];
-  return from_part(rows[k / 2].lane[lane] >> shift_of<kPart>(k) & 0xffff, numbers);
+template <Packing kPacking>
+u32 get_register(const LaneRow* rows, int k, int lane, Numbers numbers) {
+  if constexpr (kPacking == Packing::Dword) return rows[k].lane[lane];
+  return from_part(rows[k / 2].lane[lane] >> shift_of<kPacking>(k) & 0xffff, numbers);
 }
 
-using Element = u32[4];
+using ElementDwords = u32[4];
 
 /// Reads or writes an element of which each dword may lie elsewhere (swizzled buffers). `access` takes where it lies,
 /// and its value.
@@ -171,19 +171,19 @@ void for_each_dword(const Buffer& buffer, u64 index, u64 byte, u32 size, u32* el
 }
 
 /// The bits of component `i` of an element; none crosses a dword.
-u32 get_component(const Element& element, const ElementFormat& format, u32 i) {
+u32 get_component(const ElementDwords& element, const ElementFormat& format, u32 i) {
   u32 at = 0;
   for (u32 k = 0; k < i; ++k) at += format.bits[k];
   return element[at / 32] >> at % 32 & mask(format.bits[i]);
 }
-void set_component(Element& element, const ElementFormat& format, u32 i, u32 value) {
+void set_component(ElementDwords& element, const ElementFormat& format, u32 i, u32 value) {
   u32 at = 0;
   for (u32 k = 0; k < i; ++k) at += format.bits[k];
   element[at / 32] |= value << at % 32;
 }
 
 /// What register `k` gets of an element: a component, or a constant; a component that there is none of is zero.
-u32 selected(const Element& element, const ElementFormat& format, int k) {
+u32 selected(const ElementDwords& element, const ElementFormat& format, int k) {
   const Selector selector = format.registers[k];
   const bool is_integer = format.numbers == kUint || format.numbers == kSint;
   if (selector == kOne) return is_integer ? 1 : __builtin_bit_cast(u32, 1.0f);
@@ -193,17 +193,17 @@ u32 selected(const Element& element, const ElementFormat& format, int k) {
 }
 
 /// Out of the buffer's range all registers get zero.
-template <int kCount, Part kPart>
+template <int kCount, Packing kPacking>
 const Op* load_format(Wave& wave, const Op* op) {
   const Buffer buffer(wave, op);
   const ElementFormat format(wave, op);
-  const Row* address = &wave.v[op->src[0]];
-  Row values[kCount];
+  const LaneRow* address = &wave.v[op->src[0]];
+  LaneRow values[kCount];
   for (int lane = 0; lane < kLanes; ++lane) {
     if (wave.exec_lanes.lane[lane] == 0) continue;
     const u64 index = buffer.index(address, lane), byte = buffer.byte(address, lane);
     const bool in_range = buffer.contains(index, byte, format.bytes());
-    Element element{};
+    ElementDwords element{};
     if (in_range) {
       for_each_dword(buffer, index, byte, format.bytes(), element,
                      [&](AddressSpan at, u32* to) { memory_of(wave).read(at, to, lane); });
@@ -217,29 +217,29 @@ const Op* load_format(Wave& wave, const Op* op) {
       continue;
     }
     for (int k = 0; k < kCount; ++k)
-      set_register<kPart>(&wave.v[op->dst], k, lane, values[k].lane[lane], format.numbers);
+      set_register<kPacking>(&wave.v[op->dst], k, lane, values[k].lane[lane], format.numbers);
   }
   return next(op);
 }
 
-template <int kCount, Part kPart>
+template <int kCount, Packing kPacking>
 const Op* store_format(Wave& wave, const Op* op) {
   const Buffer buffer(wave, op);
   const ElementFormat format(wave, op);
   if (format.components() > kCount)
     fault(text("a store of ", kCount, " components to a format of ", format.components(),
                ": what becomes of the others ", "is not documented"));
-  const Row* address = &wave.v[op->src[0]];
+  const LaneRow* address = &wave.v[op->src[0]];
   for (int lane = 0; lane < kLanes; ++lane) {
     if (wave.exec_lanes.lane[lane] == 0) continue;
     const u64 index = buffer.index(address, lane), byte = buffer.byte(address, lane);
     if (!buffer.contains(index, byte, format.bytes())) continue;
-    Element element{};
+    ElementDwords element{};
     for (u32 i = 0; i < format.components(); ++i) {
       int k = 0;  // the register that has component i
       while (k < kCount && format.registers[k] != kFirst + i) ++k;
       if (k == kCount) continue;
-      const u32 value = get_register<kPart>(&wave.v[op->dst], k, lane, format.numbers);
+      const u32 value = get_register<kPacking>(&wave.v[op->dst], k, lane, format.numbers);
       set_component(element, format, i, encode(value, format.bits[i], format.numbers));
     }
     for_each_dword(buffer, index, byte, format.bytes(), element,
@@ -250,29 +250,29 @@ const Op* store_format(Wave& wave, const Op* op) {
 
 // clang-format off
 #define WAVE_FORMATS(prefix)                                             \
-  {prefix "_load_format_x", load_format<1, Part::Dword>},                \
-  {prefix "_load_format_xy", load_format<2, Part::Dword>},               \
-  {prefix "_load_format_xyz", load_format<3, Part::Dword>},              \
-  {prefix "_load_format_xyzw", load_format<4, Part::Dword>},             \
-  {prefix "_load_format_d16_x", load_format<1, Part::Half>},             \
-  {prefix "_load_format_d16_xy", load_format<2, Part::Half>},            \
-  {prefix "_load_format_d16_xyz", load_format<3, Part::Half>},           \
-  {prefix "_load_format_d16_xyzw", load_format<4, Part::Half>},          \
-  {prefix "_store_format_x", store_format<1, Part::Dword>},              \
-  {prefix "_store_format_xy", store_format<2, Part::Dword>},             \
-  {prefix "_store_format_xyz", store_format<3, Part::Dword>},            \
-  {prefix "_store_format_xyzw", store_format<4, Part::Dword>},           \
-  {prefix "_store_format_d16_x", store_format<1, Part::Half>},           \
-  {prefix "_store_format_d16_xy", store_format<2, Part::Half>},          \
-  {prefix "_store_format_d16_xyz", store_format<3, Part::Half>},         \
-  {prefix "_store_format_d16_xyzw", store_format<4, Part::Half>}
+  {prefix "_load_format_x", load_format<1, Packing::Dword>},                \
+  {prefix "_load_format_xy", load_format<2, Packing::Dword>},               \
+  {prefix "_load_format_xyz", load_format<3, Packing::Dword>},              \
+  {prefix "_load_format_xyzw", load_format<4, Packing::Dword>},             \
+  {prefix "_load_format_d16_x", load_format<1, Packing::Half>},             \
+  {prefix "_load_format_d16_xy", load_format<2, Packing::Half>},            \
+  {prefix "_load_format_d16_xyz", load_format<3, Packing::Half>},           \
+  {prefix "_load_format_d16_xyzw", load_format<4, Packing::Half>},          \
+  {prefix "_store_format_x", store_format<1, Packing::Dword>},              \
+  {prefix "_store_format_xy", store_format<2, Packing::Dword>},             \
+  {prefix "_store_format_xyz", store_format<3, Packing::Dword>},            \
+  {prefix "_store_format_xyzw", store_format<4, Packing::Dword>},           \
+  {prefix "_store_format_d16_x", store_format<1, Packing::Half>},           \
+  {prefix "_store_format_d16_xy", store_format<2, Packing::Half>},          \
+  {prefix "_store_format_d16_xyz", store_format<3, Packing::Half>},         \
+  {prefix "_store_format_d16_xyzw", store_format<4, Packing::Half>}
 // clang-format on
 
 constexpr Body kBodies[] = {
     WAVE_FORMATS("buffer"),
     WAVE_FORMATS("tbuffer"),
-    {"buffer_load_format_d16_hi_x", load_format<1, Part::HighHalf>},
-    {"buffer_store_format_d16_hi_x", store_format<1, Part::HighHalf>},
+    {"buffer_load_format_d16_hi_x", load_format<1, Packing::HighHalf>},
+    {"buffer_store_format_d16_hi_x", store_format<1, Packing::HighHalf>},
 };
 
 }  // namespace

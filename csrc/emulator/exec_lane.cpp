@@ -9,7 +9,7 @@ namespace wave::emulator {
 
 namespace {
 
-const Row& vector_row(const Wave& wave, const Op* op) { return wave.v[op->src[0] - sreg::kVgpr0]; }
+const LaneRow& vector_row(const Wave& wave, const Op* op) { return wave.v[op->src[0] - sreg::kVgpr0]; }
 
 /// Of no enabled lane, lane 0 is read.
 const Op* v_readfirstlane_b32(Wave& wave, const Op* op) {
@@ -34,7 +34,7 @@ const Op* v_writelane_b32(Wave& wave, const Op* op) {
 
 /// Both operands are written: src[0] is the other one.
 const Op* v_swap_b32(Wave& wave, const Op* op) {
-  Row &a = wave.v[op->dst], &b = wave.v[op->src[0] - sreg::kVgpr0];
+  LaneRow &a = wave.v[op->dst], &b = wave.v[op->src[0] - sreg::kVgpr0];
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] != 0) std::swap(a.lane[i], b.lane[i]);
   }

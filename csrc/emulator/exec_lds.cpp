@@ -26,7 +26,7 @@ struct Lds : LdsMemory {
     return find_at(wave, op, op->imm, addresses);
   }
   static bool find_at(const Wave& wave, const Op* op, u32 offset, Addresses<u32>& addresses) {
-    const Row& row = wave.v[op->src[0]];
+    const LaneRow& row = wave.v[op->src[0]];
     for (int i = 0; i < kLanes; ++i) addresses.lane[i] = row.lane[i] + offset;
     return addresses.find_range(wave.exec_lanes);
   }
@@ -76,11 +76,11 @@ const Op* ds_write2(Wave& wave, const Op* op) {
 
 /// Gives each enabled lane the data of lane source(lane), which is zero where that one is disabled.
 template <class Source>
-const Op* exchange(Wave& wave, const Op* op, const Row& data, Source source) {
-  Row valid, result;
+const Op* exchange(Wave& wave, const Op* op, const LaneRow& data, Source source) {
+  LaneRow valid, result;
   for (int i = 0; i < kLanes; ++i) valid.lane[i] = data.lane[i] & wave.exec_lanes.lane[i];
   for (int i = 0; i < kLanes; ++i) result.lane[i] = valid.lane[source(i)];
-  Row& to = wave.v[op->dst];
+  LaneRow& to = wave.v[op->dst];
   for (int i = 0; i < kLanes; ++i) {
     to.lane[i] = (result.lane[i] & wave.exec_lanes.lane[i]) | (to.lane[i] & ~wave.exec_lanes.lane[i]);
   }
@@ -90,7 +90,7 @@ const Op* exchange(Wave& wave, const Op* op, const Row& data, Source source) {
 /// In a wave of kCount lanes.
 template <int kCount>
 const Op* ds_bpermute_b32(Wave& wave, const Op* op) {
-  const Row& address = wave.v[op->src[0]];
+  const LaneRow& address = wave.v[op->src[0]];
   return exchange(wave, op, wave.v[op->src[1]],
                   [&, offset = op->imm](int i) { return (address.lane[i] + offset) / 4 % kCount; });
 }
@@ -98,7 +98,7 @@ const Op* ds_bpermute_b32(Wave& wave, const Op* op) {
 /// Where several lanes send to one, the highest of them wins.
 template <int kCount>
 const Op* ds_permute_b32(Wave& wave, const Op* op) {
-  Row result{};
+  LaneRow result{};
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
     result.lane[(wave.v[op->src[0]].lane[i] + op->imm) / 4 % kCount] = wave.v[op->src[1]].lane[i];
@@ -111,7 +111,7 @@ u32 reversed5(u32 lane) { return (lane & 1) << 4 | (lane & 2) << 2 | (lane & 4) 
 /// Patterns of DS_SWIZZLE_B32: within four lanes where bit 15 of the offset is set, else within 32; from 0xc000 on
 /// rotations, from 0xe000 on the exchanges of a fast Fourier transform.
 const Op* ds_swizzle_b32(Wave& wave, const Op* op) {
-  const Row& data = wave.v[op->src[0]];
+  const LaneRow& data = wave.v[op->src[0]];
   const u32 offset = op->imm, low = offset & 31, middle = offset >> 5 & 31, high = offset >> 10 & 31;
   const auto within_32 = [&](auto source) {
     return exchange(wave, op, data, [&](int i) { return (source(i) & 31u) | (static_cast<u32>(i) & 32u); });
@@ -149,7 +149,7 @@ template <auto kModify>
 const Op* ds_atomic(Wave& wave, const Op* op) {
   Addresses<u32> addresses;
   if (!Lds::find(wave, op, addresses)) return next(op);
-  const Row *first = &wave.v[op->src[1]], *second = Atomic<kModify>::kHasTwo ? &wave.v[op->src[2]] : nullptr;
+  const LaneRow *first = &wave.v[op->src[1]], *second = Atomic<kModify>::kHasTwo ? &wave.v[op->src[2]] : nullptr;
   modify_rows<Lds, kModify>(wave, op, addresses, first, second);
   return next(op);
 }

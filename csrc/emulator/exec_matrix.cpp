@@ -47,8 +47,8 @@ struct Factors {
   /// CBSZ and ABID choose which lanes' rows of A, BLGP which lanes' columns of B are taken.
   void swizzle(const Wave& wave, const Op* op, MatrixModifiers modifiers) {
     modifiers.check(Shape::kBlocks, Shape::kBlocks > 1, Shape::kBlocks > 1 || A::kTakesBlgp);
-    const Row *from_a = register_rows(wave, op, 0), *from_b = register_rows(wave, op, 1);
-    Row rows_a[kRegisters], rows_b[kRegisters];
+    const LaneRow *from_a = register_rows(wave, op, 0), *from_b = register_rows(wave, op, 1);
+    LaneRow rows_a[kRegisters], rows_b[kRegisters];
     for (int lane = 0; lane < kLanes; ++lane) {
       const int slice = lane / Shape::kSize, block = slice % Shape::kBlocks, split = slice / Shape::kBlocks;
       const int lane_a = Shape::input_lane(modifiers.a_block(block), split) + lane % Shape::kSize;
@@ -119,7 +119,7 @@ template <class A, class B, int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma(Wave& wave, const Op* op) {
   using Shape = MatrixShape<kSize, kDepth, kBlocks, A::kGroupRows>;
   const Factors<A, B, Shape> factors(wave, op);
-  Row* d = &wave.v[op->dst];
+  LaneRow* d = &wave.v[op->dst];
   copy_accumulators(wave, op, d, Shape::kAccumulators, 1);
   typename A::Sum* sums = reinterpret_cast<typename A::Sum*>(d);
   if constexpr (A::kExactGroup != 0) {
@@ -146,7 +146,7 @@ const Op* mfma_f64(Wave& wave, const Op* op) {
   const MatrixModifiers modifiers{op->imm};
   modifiers.check(kBlocks, false, true);
   Factors<F64, F64, Shape> factors(wave, op);
-  Row* d = &wave.v[op->dst];
+  LaneRow* d = &wave.v[op->dst];
   copy_accumulators(wave, op, d, 2 * Shape::kAccumulators, 2);
   alignas(64) f64 sums[Shape::kAccumulators][kLanes];
   unpack<F64>(d, 2 * Shape::kAccumulators, sums);

@@ -32,7 +32,7 @@ const Op* smfmac(Wave& wave, const Op* op) {
   unpack<B>(register_rows(wave, op, 1), Shape::kPerLane / B::kRows, b);
   const MatrixModifiers modifiers{op->imm};
   const u32 shift = modifiers.index_set(32 / (2 * Stored::kPerLane)) * 2 * Stored::kPerLane;
-  Row index = *register_rows(wave, op, 2);
+  LaneRow index = *register_rows(wave, op, 2);
   for (u32& bits : index.lane) bits >>= shift;
 
   T* d = reinterpret_cast<T*>(&wave.v[op->dst]);

@@ -16,7 +16,7 @@ namespace wave::emulator {
 namespace {
 
 /// Where an instruction accesses memory, and how many bytes from there on are in range.
-struct Access {
+struct ScalarAccess {
   u64 address;
   u64 bytes;
 
@@ -28,23 +28,23 @@ u64 offset_of(const Wave& wave, const Op* op) {
   return immediate + (op->src[1] == kNoOperand ? 0 : read_scalar32(wave, op, 1));
 }
 
-struct Global {
-  static Access find(const Wave& wave, const Op* op) {
+struct ScalarGlobal {
+  static ScalarAccess find(const Wave& wave, const Op* op) {
     return {(wave.pair(op->src[0]) + offset_of(wave, op)) & ~u64{3}, ~u64{0}};
   }
 };
 
 /// S_SCRATCH_*: the same, but that the register has an offset in units of 64 bytes.
-struct ScratchMemory {
-  static Access find(const Wave& wave, const Op* op) {
+struct ScalarScratch {
+  static ScalarAccess find(const Wave& wave, const Op* op) {
     const u64 offset = op->src[1] == kNoOperand ? 0 : u64{64} * read_scalar32(wave, op, 1);
     return {(wave.pair(op->src[0]) + sign_extend(op->imm) + offset) & ~u64{3}, ~u64{0}};
   }
 };
 
 /// A buffer's NUM_RECORDS counts bytes, or records where there is a stride. What is out of range reads as zero.
-struct Buffer {
-  static Access find(const Wave& wave, const Op* op) {
+struct ScalarBuffer {
+  static ScalarAccess find(const Wave& wave, const Op* op) {
     const u32* word = &wave.s[op->src[0]];
     const u64 base = u64{word[1] & 0xffffu} << 32 | word[0], stride = word[1] >> 16 & 0x3fffu;
     const u64 size = stride == 0 ? word[2] : stride * word[2], offset = offset_of(wave, op) & ~u64{3};
@@ -54,7 +54,7 @@ struct Buffer {
 
 template <class Space, int kDwords>
 const Op* s_load(Wave& wave, const Op* op) {
-  const Access access = Space::find(wave, op);
+  const ScalarAccess access = Space::find(wave, op);
   const AddressSpan span = access.first(sizeof(u32) * kDwords);
   u32 words[kDwords] = {};
   const Memory& memory = memory_of(wave);
@@ -78,7 +78,7 @@ const Op* s_load_part(Wave& wave, const Op* op) {
 
 template <class Space, int kDwords>
 const Op* s_store(Wave& wave, const Op* op) {
-  const Access access = Space::find(wave, op);
+  const ScalarAccess access = Space::find(wave, op);
   const AddressSpan span = access.first(sizeof(u32) * kDwords);
   if (!span.is_empty()) memory_of(wave).write(span, &wave.s[op->dst], -1);
   return next(op);
@@ -87,7 +87,7 @@ const Op* s_store(Wave& wave, const Op* op) {
 template <class Space, auto kModify>
 const Op* s_atomic(Wave& wave, const Op* op) {
   using T = typename Atomic<kModify>::Value;
-  const Access access = Space::find(wave, op);
+  const ScalarAccess access = Space::find(wave, op);
   T data[2] = {}, old{};
   std::memcpy(data, &wave.s[op->dst], Atomic<kModify>::kHasTwo ? sizeof(data) : sizeof(T));
   if (access.bytes >= sizeof(T)) {
@@ -107,35 +107,35 @@ const Op* s_time(Wave& wave, const Op* op) {
 }
 
 constexpr Body kBodies[] = {
-    {"s_load_dword", s_load<Global, 1>},
-    {"s_load_dwordx2", s_load<Global, 2>},
-    {"s_load_dwordx3", s_load<Global, 3>},
-    {"s_load_dwordx4", s_load<Global, 4>},
-    {"s_load_dwordx8", s_load<Global, 8>},
-    {"s_load_dwordx16", s_load<Global, 16>},
+    {"s_load_dword", s_load<ScalarGlobal, 1>},
+    {"s_load_dwordx2", s_load<ScalarGlobal, 2>},
+    {"s_load_dwordx3", s_load<ScalarGlobal, 3>},
+    {"s_load_dwordx4", s_load<ScalarGlobal, 4>},
+    {"s_load_dwordx8", s_load<ScalarGlobal, 8>},
+    {"s_load_dwordx16", s_load<ScalarGlobal, 16>},
     {"s_load_u8", s_load_part<u8>},
     {"s_load_i8", s_load_part<i8>},
     {"s_load_u16", s_load_part<u16>},
     {"s_load_i16", s_load_part<i16>},
-    {"s_buffer_load_dword", s_load<Buffer, 1>},
-    {"s_buffer_load_dwordx2", s_load<Buffer, 2>},
-    {"s_buffer_load_dwordx4", s_load<Buffer, 4>},
-    {"s_buffer_load_dwordx8", s_load<Buffer, 8>},
-    {"s_buffer_load_dwordx16", s_load<Buffer, 16>},
-    {"s_store_dword", s_store<Global, 1>},
-    {"s_store_dwordx2", s_store<Global, 2>},
-    {"s_store_dwordx4", s_store<Global, 4>},
-    {"s_buffer_store_dword", s_store<Buffer, 1>},
-    {"s_buffer_store_dwordx2", s_store<Buffer, 2>},
-    {"s_buffer_store_dwordx4", s_store<Buffer, 4>},
-    {"s_scratch_load_dword", s_load<ScratchMemory, 1>},
-    {"s_scratch_load_dwordx2", s_load<ScratchMemory, 2>},
-    {"s_scratch_load_dwordx4", s_load<ScratchMemory, 4>},
-    {"s_scratch_store_dword", s_store<ScratchMemory, 1>},
-    {"s_scratch_store_dwordx2", s_store<ScratchMemory, 2>},
-    {"s_scratch_store_dwordx4", s_store<ScratchMemory, 4>},
-    WAVE_INTEGER_ATOMICS("s", s_atomic, Global),
-    WAVE_INTEGER_ATOMICS("s_buffer", s_atomic, Buffer),
+    {"s_buffer_load_dword", s_load<ScalarBuffer, 1>},
+    {"s_buffer_load_dwordx2", s_load<ScalarBuffer, 2>},
+    {"s_buffer_load_dwordx4", s_load<ScalarBuffer, 4>},
+    {"s_buffer_load_dwordx8", s_load<ScalarBuffer, 8>},
+    {"s_buffer_load_dwordx16", s_load<ScalarBuffer, 16>},
+    {"s_store_dword", s_store<ScalarGlobal, 1>},
+    {"s_store_dwordx2", s_store<ScalarGlobal, 2>},
+    {"s_store_dwordx4", s_store<ScalarGlobal, 4>},
+    {"s_buffer_store_dword", s_store<ScalarBuffer, 1>},
+    {"s_buffer_store_dwordx2", s_store<ScalarBuffer, 2>},
+    {"s_buffer_store_dwordx4", s_store<ScalarBuffer, 4>},
+    {"s_scratch_load_dword", s_load<ScalarScratch, 1>},
+    {"s_scratch_load_dwordx2", s_load<ScalarScratch, 2>},
+    {"s_scratch_load_dwordx4", s_load<ScalarScratch, 4>},
+    {"s_scratch_store_dword", s_store<ScalarScratch, 1>},
+    {"s_scratch_store_dwordx2", s_store<ScalarScratch, 2>},
+    {"s_scratch_store_dwordx4", s_store<ScalarScratch, 4>},
+    WAVE_INTEGER_ATOMICS("s", s_atomic, ScalarGlobal),
+    WAVE_INTEGER_ATOMICS("s_buffer", s_atomic, ScalarBuffer),
     {"s_memtime", s_time<1>},
     {"s_memrealtime", s_time<10>},
     {"s_dcache_inv", nothing},

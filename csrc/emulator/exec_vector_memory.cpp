@@ -20,10 +20,10 @@ namespace wave::emulator::WAVE_SIMD {
 namespace {
 
 /// GLOBAL: a 64-bit vector address, or a scalar address and a 32-bit vector offset.
-struct Global : GlobalMemory {
+struct GlobalSpace : GlobalMemory {
   static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
     const u64 offset = sign_extend(op->imm);
-    const Row* row = &wave.v[op->src[0]];
+    const LaneRow* row = &wave.v[op->src[0]];
     if (op->src[2] == kNoOperand) {
       for (int i = 0; i < kLanes; ++i) addresses.lane[i] = (u64{row[1].lane[i]} << 32 | row[0].lane[i]) + offset;
     } else {
@@ -35,11 +35,11 @@ struct Global : GlobalMemory {
 };
 
 /// SCRATCH: each lane has bytes of its own, from address 0 on.
-struct Scratch {
+struct ScratchSpace {
   using Address = u64;
   static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
     const u64 base = sign_extend(op->imm) + (op->src[2] == kNoOperand ? 0 : wave.s[op->src[2]]);
-    const Row* row = op->src[0] == kNoOperand ? nullptr : &wave.v[op->src[0]];
+    const LaneRow* row = op->src[0] == kNoOperand ? nullptr : &wave.v[op->src[0]];
     for (int i = 0; i < kLanes; ++i) addresses.lane[i] = static_cast<u32>(base + (row == nullptr ? 0 : row->lane[i]));
     return addresses.find_range(wave.exec_lanes);
   }
@@ -59,21 +59,22 @@ struct Scratch {
 
 /// FLAT: a 64-bit address that is in LDS or scratch where its upper half says so. Those apertures are in no region of
 /// the launch's memory, so addresses that it covers need no look at them.
-struct Flat : Global {
+struct FlatSpace : GlobalSpace {
   static void read(Wave& wave, AddressSpan span, void* to, int lane) {
-    if (in(kPrivateAperture, span)) return Scratch::read(wave, within(kPrivateAperture, span), to, lane);
+    if (in(kPrivateAperture, span)) return ScratchSpace::read(wave, within(kPrivateAperture, span), to, lane);
     if (in(kSharedAperture, span)) return LdsMemory::read(wave, within(kSharedAperture, span), to, lane);
-    Global::read(wave, span, to, lane);
+    GlobalSpace::read(wave, span, to, lane);
   }
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
-    if (in(kPrivateAperture, span)) return Scratch::write(wave, within(kPrivateAperture, span), from, lane);
+    if (in(kPrivateAperture, span)) return ScratchSpace::write(wave, within(kPrivateAperture, span), from, lane);
     if (in(kSharedAperture, span)) return LdsMemory::write(wave, within(kSharedAperture, span), from, lane);
-    Global::write(wave, span, from, lane);
+    GlobalSpace::write(wave, span, from, lane);
   }
   static AtomicTarget atomic(Wave& wave, AddressSpan span, bool serves_parts, int lane) {
-    if (in(kPrivateAperture, span)) return Scratch::atomic(wave, within(kPrivateAperture, span), serves_parts, lane);
+    if (in(kPrivateAperture, span))
+      return ScratchSpace::atomic(wave, within(kPrivateAperture, span), serves_parts, lane);
     if (in(kSharedAperture, span)) return LdsMemory::atomic(wave, within(kSharedAperture, span), serves_parts, lane);
-    return Global::atomic(wave, span, serves_parts, lane);
+    return GlobalSpace::atomic(wave, span, serves_parts, lane);
   }
 
  private:
@@ -82,25 +83,25 @@ struct Flat : Global {
 };
 
 constexpr Body kBodies[] = {
-    WAVE_LOADS_AND_STORES("global", load, store, Global),
-    WAVE_LOADS_AND_STORES("flat", load, store, Flat),
-    WAVE_LOADS_AND_STORES("scratch", load, store, Scratch),
-    {"global_load_lds_ubyte", load_lds<Global, u8>},
-    {"global_load_lds_sbyte", load_lds<Global, i8>},
-    {"global_load_lds_ushort", load_lds<Global, u16>},
-    {"global_load_lds_sshort", load_lds<Global, i16>},
-    {"global_load_lds_dword", load_lds<Global, u32>},
-    {"scratch_load_lds_ubyte", load_lds<Scratch, u8>},
-    {"scratch_load_lds_sbyte", load_lds<Scratch, i8>},
-    {"scratch_load_lds_ushort", load_lds<Scratch, u16>},
-    {"scratch_load_lds_sshort", load_lds<Scratch, i16>},
-    {"scratch_load_lds_dword", load_lds<Scratch, u32>},
-    WAVE_INTEGER_ATOMICS("global", atomic, Global),
-    WAVE_INTEGER_ATOMICS("flat", atomic, Flat),
-    WAVE_FLOAT_ATOMICS("global", atomic, Global),
-    WAVE_FLOAT_ATOMICS("flat", atomic, Flat),
-    WAVE_MORE_FLOAT_ATOMICS("global", atomic, Global),
-    WAVE_MORE_FLOAT_ATOMICS("flat", atomic, Flat),
+    WAVE_LOADS_AND_STORES("global", load, store, GlobalSpace),
+    WAVE_LOADS_AND_STORES("flat", load, store, FlatSpace),
+    WAVE_LOADS_AND_STORES("scratch", load, store, ScratchSpace),
+    {"global_load_lds_ubyte", load_lds<GlobalSpace, u8>},
+    {"global_load_lds_sbyte", load_lds<GlobalSpace, i8>},
+    {"global_load_lds_ushort", load_lds<GlobalSpace, u16>},
+    {"global_load_lds_sshort", load_lds<GlobalSpace, i16>},
+    {"global_load_lds_dword", load_lds<GlobalSpace, u32>},
+    {"scratch_load_lds_ubyte", load_lds<ScratchSpace, u8>},
+    {"scratch_load_lds_sbyte", load_lds<ScratchSpace, i8>},
+    {"scratch_load_lds_ushort", load_lds<ScratchSpace, u16>},
+    {"scratch_load_lds_sshort", load_lds<ScratchSpace, i16>},
+    {"scratch_load_lds_dword", load_lds<ScratchSpace, u32>},
+    WAVE_INTEGER_ATOMICS("global", atomic, GlobalSpace),
+    WAVE_INTEGER_ATOMICS("flat", atomic, FlatSpace),
+    WAVE_FLOAT_ATOMICS("global", atomic, GlobalSpace),
+    WAVE_FLOAT_ATOMICS("flat", atomic, FlatSpace),
+    WAVE_MORE_FLOAT_ATOMICS("global", atomic, GlobalSpace),
+    WAVE_MORE_FLOAT_ATOMICS("flat", atomic, FlatSpace),
 };
 
 }  // namespace

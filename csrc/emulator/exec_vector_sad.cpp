@@ -58,10 +58,10 @@ u64 four_sads(u64 a, u32 b, u64 c) {
 /// The same with sums of 32 bits: the third operand and the result have four rows. The result may overwrite sources.
 template <bool kClamp>
 const Op* v_mqsad_u32_u8(Wave& wave, const Op* op) {
-  const Row* a = direct_source(wave, op, 0, OperandKind::B64);
-  const Row* b = direct_source(wave, op, 1, OperandKind::B32);
-  const Row* c = direct_source(wave, op, 2, OperandKind::B32);
-  Row sums[4];
+  const LaneRow* a = direct_source(wave, op, 0, LaneType::B64);
+  const LaneRow* b = direct_source(wave, op, 1, LaneType::B32);
+  const LaneRow* c = direct_source(wave, op, 2, LaneType::B32);
+  LaneRow sums[4];
   for (int i = 0; i < 4; ++i) {
     for (int lane = 0; lane < kLanes; ++lane) {
       const u32 window = static_cast<u32>((u64{a[1].lane[lane]} << 32 | a[0].lane[lane]) >> 8 * i);

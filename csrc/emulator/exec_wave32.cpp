@@ -50,7 +50,7 @@ const Op* branch_on_vcc(Wave& wave, const Op* op) {
   return wave.jump(wave.address(op) + static_cast<u64>(i64{static_cast<i16>(op->imm)} * 4 + 4));
 }
 
-const Row& source_row(const Wave& wave, const Op* op) { return wave.v[op->src[0] - sreg::kVgpr0]; }
+const LaneRow& source_row(const Wave& wave, const Op* op) { return wave.v[op->src[0] - sreg::kVgpr0]; }
 
 /// Each lane of a row of 16 reads one of its row, or of the other row of its 32 lanes (X); 16 numbers of 4 bits in two
 /// scalar sources say which. OP_SEL is FI and BOUND_CTRL: a lane that is not enabled is read all the same, is taken
@@ -60,8 +60,8 @@ const Op* permlane16(Wave& wave, const Op* op) {
   const u64 select = u64{read_scalar32(wave, op, 2)} << 32 | read_scalar32(wave, op, 1);
   const bool fetch_inactive = op->modifiers != nullptr && (op->modifiers->op_sel & 1);
   const bool bound_control = op->modifiers != nullptr && (op->modifiers->op_sel & 2);
-  const Row from = source_row(wave, op);
-  Row& to = wave.v[op->dst];
+  const LaneRow from = source_row(wave, op);
+  LaneRow& to = wave.v[op->dst];
   for (int i = 0; i < kLanes32; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
     const int row = (i & 16) ^ (kOtherRow ? 16 : 0), lane = row + static_cast<int>(select >> 4 * (i & 15) & 15);
@@ -72,16 +72,16 @@ const Op* permlane16(Wave& wave, const Op* op) {
 }
 
 /// A vector register whose number is relative to M0.
-Row& relative_row(Wave& wave, u32 row, u32 offset) {
+LaneRow& relative_row(Wave& wave, u32 row, u32 offset) {
   check_relative_register(wave, u64{row} + offset);
   return wave.v[row + offset];
 }
 
 const Op* move_relative(Wave& wave, const Op* op, u32 source_offset, u32 destination_offset) {
   if (op->modifiers != nullptr) fault("modifiers of a move between relative registers, which are not implemented");
-  Row& to = relative_row(wave, op->dst, destination_offset);
+  LaneRow& to = relative_row(wave, op->dst, destination_offset);
   const u32 source = op->src[0];
-  const Row* from = source < sreg::kVgpr0 ? nullptr : &relative_row(wave, source - sreg::kVgpr0, source_offset);
+  const LaneRow* from = source < sreg::kVgpr0 ? nullptr : &relative_row(wave, source - sreg::kVgpr0, source_offset);
   for (int i = 0; i < kLanes32; ++i) {
     if (wave.exec_lanes.lane[i] != 0) to.lane[i] = from != nullptr ? from->lane[i] : read_scalar32(wave, op, 0);
   }

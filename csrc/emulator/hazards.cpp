@@ -37,9 +37,9 @@ std::string register_name(const Location& location, u32 i) {
 
 }  // namespace
 
-const HazardChecker::Instruction& HazardChecker::look_up(const Wave& wave, const Op* op) {
+const HazardChecker::Decoded& HazardChecker::look_up(const Wave& wave, const Op* op) {
   const auto [found, is_new] = instructions_.try_emplace(op);
-  Instruction& instruction = found->second;
+  Decoded& instruction = found->second;
   if (!is_new) return instruction;
   instruction.decoded = wave.group->launch().module.decode(wave.address(op));
   if (instruction.decoded.row == nullptr) return instruction;
@@ -57,7 +57,7 @@ void HazardChecker::start(const Wave& wave) {
 }
 
 void HazardChecker::before(const Wave& wave, const Op* op) {
-  const Instruction& instruction = look_up(wave, op);
+  const Decoded& instruction = look_up(wave, op);
   if (instruction.decoded.row == nullptr) return;  // a fault follows
   if (wave.mode.skip_vector() && (op->flags & kSkippable)) return;
   const isa::Row& row = *instruction.decoded.row;

@@ -50,7 +50,7 @@ class HazardChecker : public Observer {
   };
 
   /// An instruction as far as its registers matter.
-  struct Instruction {
+  struct Decoded {
     isa::Instruction decoded;
     std::optional<MatrixTiming> matrix;
     Counters counters = 0;
@@ -61,12 +61,12 @@ class HazardChecker : public Observer {
   struct Use {
     State& state;
     const Wave& wave;
-    const Instruction& instruction;
+    const Decoded& instruction;
     u64 pc;
     isa::Location location;
   };
 
-  const Instruction& look_up(const Wave& wave, const Op* op);
+  const Decoded& look_up(const Wave& wave, const Op* op);
   static bool is_pending(const State& state, const Load& load);
   void check_read(const Use& use, bool is_c);
   void check_write(const Use& use);
@@ -76,7 +76,7 @@ class HazardChecker : public Observer {
   static void note_write(const Use& use);
   void report(const Use& use, u64 earlier_pc, const std::string& reason);
 
-  std::unordered_map<const Op*, Instruction> instructions_;
+  std::unordered_map<const Op*, Decoded> instructions_;
   std::unordered_map<const Wave*, State> states_;
   Findings findings_{"hazard", "that hardware does not wait for"};
 };

@@ -69,7 +69,7 @@ struct Descriptor {
 
 Hostcalls::Hostcalls(u64 waves) : count_(std::max<u64>(waves, 2)) {
   const u64 headers = sizeof(Buffer) + sizeof(Signal), unaligned = headers + count_ * sizeof(Header);
-  const u64 payloads = (unaligned + alignof(Row) - 1) / alignof(Row) * alignof(Row);
+  const u64 payloads = (unaligned + alignof(LaneRow) - 1) / alignof(LaneRow) * alignof(LaneRow);
   size_ = payloads + count_ * sizeof(Payload);
   // Zeros, of which only packets that are used take memory.
   memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -101,7 +101,7 @@ inline __m256 convert_halves(__m256i halves) {
 
 struct F16 : Float32Sums {
   static constexpr int kRows = 2, kExactGroup = 8, kMinExponent = -14;
-  static void unpack(const Row* from, f32 (*to)[kLanes]) {
+  static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
 #if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
     for (int i = 0; i < kLanes; i += 8) {
       const __m256i pairs = load<__m256i>(&from->lane[i]);
@@ -119,7 +119,7 @@ struct F16 : Float32Sums {
 
 struct Bf16 : Float32Sums {
   static constexpr int kRows = 2, kExactGroup = 8, kMinExponent = -126;
-  static void unpack(const Row* from, f32 (*to)[kLanes]) {
+  static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
     WAVE_LANES
     for (int i = 0; i < kLanes; ++i) {
       to[0][i] = bf16_to_f32(from->lane[i]);
@@ -131,7 +131,7 @@ struct Bf16 : Float32Sums {
 template <class Format>
 struct Float8Values : Float32Sums {
   static constexpr int kRows = 4, kExactGroup = 16, kMinExponent = 1 - Format::kExponentBias;
-  static void unpack(const Row* from, f32 (*to)[kLanes]) {
+  static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
     for (int byte = 0; byte < 4; ++byte) {
       WAVE_LANES
       for (int i = 0; i < kLanes; ++i) to[byte][i] = Format::to_f32(from->lane[i] >> 8 * byte & 0xff);
@@ -144,12 +144,12 @@ using B8 = Float8Values<Bf8>;
 struct F32 : Float32Sums {
   static constexpr int kRows = 1;
   static constexpr bool kTakesBlgp = true;
-  static void unpack(const Row* from, f32 (*to)[kLanes]) { std::memcpy(to[0], from, sizeof(Row)); }
+  static void unpack(const LaneRow* from, f32 (*to)[kLanes]) { std::memcpy(to[0], from, sizeof(LaneRow)); }
 };
 
 struct Xf32 : Float32Sums {
   static constexpr int kRows = 1, kExactGroup = 4, kMinExponent = -126;
-  static void unpack(const Row* from, f32 (*to)[kLanes]) {
+  static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
     WAVE_LANES
     for (int i = 0; i < kLanes; ++i) to[0][i] = f32_to_xf32(from->lane[i]);
   }
@@ -162,7 +162,7 @@ struct I8 {
   using Sum = i32;
   static constexpr int kPacked = 2, kRegisters = 1, kRows = 2, kGroupRows = 4, kExactGroup = 0;
   static constexpr bool kSwizzles = true, kTakesBlgp = false;
-  static void unpack(const Row* from, i32 (*to)[kLanes]) {
+  static void unpack(const LaneRow* from, i32 (*to)[kLanes]) {
     WAVE_LANES
     for (int i = 0; i < kLanes; ++i) {
       const u32 bytes = from->lane[i];
@@ -180,7 +180,7 @@ struct I8 {
 /// The same one by one: the high half is zero.
 struct SingleI8 : I8 {
   static constexpr int kPacked = 1, kRows = 4;
-  static void unpack(const Row* from, i32 (*to)[kLanes]) {
+  static void unpack(const LaneRow* from, i32 (*to)[kLanes]) {
     for (int byte = 0; byte < 4; ++byte) {
       WAVE_LANES
       for (int i = 0; i < kLanes; ++i) to[byte][i] = pair(static_cast<i8>(from->lane[i] >> 8 * byte), 0);
@@ -193,30 +193,30 @@ struct F64 {
   using Sum = f64;
   static constexpr int kPacked = 1, kRegisters = 2, kRows = 1, kGroupRows = 1;
   static constexpr bool kSwizzles = false;
-  static void unpack(const Row* from, f64 (*to)[kLanes]) {
+  static void unpack(const LaneRow* from, f64 (*to)[kLanes]) {
     WAVE_LANES
     for (int i = 0; i < kLanes; ++i) to[0][i] = __builtin_bit_cast(f64, u64{from[1].lane[i]} << 32 | from[0].lane[i]);
   }
 };
 
 /// The rows of a matrix source in the register file. Sources other than C are never constants.
-inline const Row* register_rows(const Wave& wave, const Op* op, int index) {
-  return reinterpret_cast<const Row*>(reinterpret_cast<uintptr_t>(wave.v) + op->rows[index]);
+inline const LaneRow* register_rows(const Wave& wave, const Op* op, int index) {
+  return reinterpret_cast<const LaneRow*>(reinterpret_cast<uintptr_t>(wave.v) + op->rows[index]);
 }
 
 /// The factors in `count` registers.
 template <class Type>
-void unpack(const Row* from, int count, typename Type::Factor (*to)[kLanes]) {
+void unpack(const LaneRow* from, int count, typename Type::Factor (*to)[kLanes]) {
   for (int i = 0; i < count / Type::kRegisters; ++i) Type::unpack(from + i * Type::kRegisters, to + i * Type::kRows);
 }
 
 /// Makes the `count` registers of D a copy of C: an inline constant of `dwords`, or registers that may overlap D.
-inline void copy_accumulators(const Wave& wave, const Op* op, Row* d, int count, int dwords) {
+inline void copy_accumulators(const Wave& wave, const Op* op, LaneRow* d, int count, int dwords) {
   if (op->rows[2] & kSourceConstant) {
-    const Row* c = reinterpret_cast<const Row*>(op->rows[2] - kSourceConstant);
+    const LaneRow* c = reinterpret_cast<const LaneRow*>(op->rows[2] - kSourceConstant);
     for (int i = 0; i < count; ++i) d[i] = c[i % dwords];
-  } else if (const Row* c = register_rows(wave, op, 2); c != d) {
-    std::memmove(d, c, static_cast<size_t>(count) * sizeof(Row));
+  } else if (const LaneRow* c = register_rows(wave, op, 2); c != d) {
+    std::memmove(d, c, static_cast<size_t>(count) * sizeof(LaneRow));
   }
 }
 

@@ -103,7 +103,7 @@ const Segment* Module::code_segment(u64 address) const {
   return nullptr;
 }
 
-const Function& Module::function(u64 pc, const RegisterLimits& limits) const {
+const TranslatedFunction& Module::function(u64 pc, const RegisterLimits& limits) const {
   const Segment* segment = code_segment(pc - base_);
   if (segment == nullptr || pc % 4 != 0) {
     fault_at(text("a jump to ", hex(pc),
@@ -119,15 +119,15 @@ const Function& Module::function(u64 pc, const RegisterLimits& limits) const {
   end = std::min(end, begin + kMaxFunction);
 
   const std::lock_guard lock(mutex_);
-  const auto translated = [&](u64 from) -> const Function& {
-    std::unique_ptr<Function>& function = functions_[{from, limits}];
+  const auto translated = [&](u64 from) -> const TranslatedFunction& {
+    std::unique_ptr<TranslatedFunction>& function = functions_[{from, limits}];
     if (function == nullptr) {
       const std::span<const u32> words(reinterpret_cast<const u32*>(from), (segment_end - from) / 4);
       function = Translator(bindings_, processor_, limits).translate(from, end, words);
     }
     return *function;
   };
-  const Function& function = translated(begin);
+  const TranslatedFunction& function = translated(begin);
   return function.contains(pc) ? function : translated(pc);  // in the middle of an instruction another one may begin
 }
 

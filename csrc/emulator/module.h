@@ -36,7 +36,7 @@ struct RegisterLimits {
 /// Decoded code: the bytes from one function symbol to the next, as one Op for each dword and guards behind the last.
 /// Those of an instruction's further dwords have no routine: a jump there begins a function of its own. Immutable once
 /// built.
-class Function {
+class TranslatedFunction {
  public:
   u64 begin() const { return begin_; }
   u64 end() const { return begin_ + 4 * u64{count_}; }
@@ -53,7 +53,7 @@ class Function {
   std::vector<Op> ops_;  ///< one for each, and guards
   std::deque<Modifiers> modifiers_;
   std::deque<std::array<Op, 2>> parts_;  ///< of operations that are carried out by others (Op::target)
-  std::unordered_map<u64, std::unique_ptr<std::array<Row, 2>>> constants_;  ///< in all lanes, low and high half
+  std::unordered_map<u64, std::unique_ptr<std::array<LaneRow, 2>>> constants_;  ///< in all lanes, low and high half
 };
 
 /// A loaded code object. Owns the memory of its segments, globals included, which live as long as it. Thread-safe.
@@ -72,7 +72,7 @@ class Module {
   u64 load_address(u64 address) const { return base_ + address; }
 
   /// The function that contains `pc`, decoded for `limits` (once). Throws Fault where `pc` is not in executable memory.
-  const Function& function(u64 pc, const RegisterLimits& limits) const;
+  const TranslatedFunction& function(u64 pc, const RegisterLimits& limits) const;
 
   /// The instruction at an address in code.
   isa::Instruction decode(u64 pc) const;
@@ -103,7 +103,7 @@ class Module {
   std::vector<u64> function_starts_;  ///< addresses of the file, sorted
   mutable Mutex mutex_;               ///< guards what follows
   mutable std::optional<LineTable> lines_;
-  mutable std::map<std::pair<u64, RegisterLimits>, std::unique_ptr<Function>> functions_;
+  mutable std::map<std::pair<u64, RegisterLimits>, std::unique_ptr<TranslatedFunction>> functions_;
 };
 
 }  // namespace wave::emulator

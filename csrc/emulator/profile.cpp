@@ -62,8 +62,8 @@ u64 matrix_operations(const isa::Row& row) {
 
 }  // namespace
 
-Profiler::Instruction& Profiler::look_up(const Wave& wave, const Op* op) {
-  Instruction& instruction = instructions_[op];
+Profiler::Tally& Profiler::look_up(const Wave& wave, const Op* op) {
+  Tally& instruction = instructions_[op];
   if (instruction.count == 0) {
     instruction.row = wave.group->launch().module.decode(wave.address(op)).row;
   }
@@ -71,7 +71,7 @@ Profiler::Instruction& Profiler::look_up(const Wave& wave, const Op* op) {
 }
 
 void Profiler::before(const Wave& wave, const Op* op) {
-  Instruction& instruction = look_up(wave, op);
+  Tally& instruction = look_up(wave, op);
   wave_lanes_ = wave.group->launch().lanes;
   ++instruction.count;
   instruction.lanes += static_cast<u64>(std::popcount(wave.exec()));

@@ -16,16 +16,16 @@ class Profiler : public Observer {
   LaunchProfile result() const;
 
  private:
-  struct Instruction {
+  struct Tally {
     const isa::Row* row = nullptr;  ///< none: a fault follows
     u64 count = 0;
     u64 lanes = 0;
   };
 
-  Instruction& look_up(const Wave& wave, const Op* op);
+  Tally& look_up(const Wave& wave, const Op* op);
   void count_lds_cycles(const Wave& wave, const Op* op, const isa::MemoryAccess& access);
 
-  std::unordered_map<const Op*, Instruction> instructions_;
+  std::unordered_map<const Op*, Tally> instructions_;
   u32 wave_lanes_ = 0;
   u64 lds_cycles_ = 0;
   u64 lds_least_cycles_ = 0;

@@ -17,9 +17,9 @@ const char* barrier_text(isa::Generation generation) {
 
 }  // namespace
 
-const RaceChecker::Instruction& RaceChecker::look_up(const Wave& wave, const Op* op) {
+const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op) {
   const auto [found, is_new] = instructions_.try_emplace(op);
-  Instruction& instruction = found->second;
+  Decoded& instruction = found->second;
   if (!is_new) return instruction;
   const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op));
   if (decoded.row != nullptr) instruction = {decoded.row, counters_of(decoded)};

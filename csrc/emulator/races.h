@@ -25,7 +25,7 @@ class RaceChecker : public Observer {
   const Findings& findings() const { return findings_; }
 
  private:
-  struct Instruction {
+  struct Decoded {
     const isa::Row* row = nullptr;  ///< none: a fault follows
     Counters counters = 0;
   };
@@ -59,17 +59,17 @@ class RaceChecker : public Observer {
     std::vector<WaveState> waves;
   };
 
-  const Instruction& look_up(const Wave& wave, const Op* op);
+  const Decoded& look_up(const Wave& wave, const Op* op);
   Access current_access() const;
   void check(const Accesses& earlier, const Access& access, u64 address, const char* done, const char* done_before);
   void check_own(const Byte& byte, const Access& access, u64 address);
 
-  std::unordered_map<const Op*, Instruction> instructions_;
+  std::unordered_map<const Op*, Decoded> instructions_;
   std::unordered_map<const Workgroup*, Group> groups_;
   // What is under way.
   const Wave* wave_ = nullptr;
   Group* group_ = nullptr;
-  Instruction instruction_;
+  Decoded instruction_;
   Findings findings_{"race", "in LDS, which hardware may decide either way"};
 };
 

@@ -50,7 +50,7 @@ class Indexing {
   }
 
   void move_source(u32 i) {
-    op_.rows[i] += index() * sizeof(Row);
+    op_.rows[i] += index() * sizeof(LaneRow);
     op_.src[i] = static_cast<u16>(op_.src[i] + index());
   }
 

@@ -110,10 +110,10 @@ void Translator::narrow_mask(Op& op) {
   op.execute = run_for_low_mask;
 }
 
-std::unique_ptr<Function> Translator::translate(u64 begin, u64 end, std::span<const u32> words) {
+std::unique_ptr<TranslatedFunction> Translator::translate(u64 begin, u64 end, std::span<const u32> words) {
   // An instruction that starts at the last dword may be three long: so many guards are needed behind it.
   constexpr size_t kGuards = 3;
-  auto function = std::make_unique<Function>();
+  auto function = std::make_unique<TranslatedFunction>();
   function_ = function.get();
   function->begin_ = begin;
   const u32 count = static_cast<u32>((end - begin) / 4);

@@ -17,7 +17,7 @@ class Translator {
 
   /// The function [begin, end). `words` starts at `begin` and may reach beyond `end`, so that all words of the last
   /// instruction can be seen.
-  std::unique_ptr<Function> translate(u64 begin, u64 end, std::span<const u32> words);
+  std::unique_ptr<TranslatedFunction> translate(u64 begin, u64 end, std::span<const u32> words);
 
  private:
   void translate_op(const isa::Instruction& instruction, u32 index, Op& op);
@@ -44,7 +44,7 @@ class Translator {
   const Bindings& bindings_;
   const ProcessorTraits& processor_;
   const RegisterLimits limits_;
-  Function* function_ = nullptr;
+  TranslatedFunction* function_ = nullptr;
 };
 
 }  // namespace wave::emulator

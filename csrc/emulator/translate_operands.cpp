@@ -143,7 +143,7 @@ u16 Translator::register_row(const Location& location) const {
 uintptr_t Translator::constant_rows(u64 value) {
   auto& rows = function_->constants_[value];
   if (rows == nullptr) {
-    rows = std::make_unique<std::array<Row, 2>>();
+    rows = std::make_unique<std::array<LaneRow, 2>>();
     std::fill_n((*rows)[0].lane, kLanes, static_cast<u32>(value));
     std::fill_n((*rows)[1].lane, kLanes, static_cast<u32>(value >> 32));
   }
@@ -155,7 +155,7 @@ void Translator::set_vector_source(const Instruction& instruction, const Operand
   op.src[index] = static_cast<u16>(location.value);
   if (is_vector(location)) {
     const u16 row = register_row(location);
-    op.rows[index] = row * sizeof(Row);
+    op.rows[index] = row * sizeof(LaneRow);
     op.src[index] = static_cast<u16>(sreg::kVgpr0 + row);
   } else if (location.place == Place::Immediate) {
     op.rows[index] = constant_rows(location.value);

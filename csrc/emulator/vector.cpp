@@ -9,24 +9,24 @@ namespace wave::emulator {
 
 namespace {
 
-void fill(Row& row, u32 value) {
+void fill(LaneRow& row, u32 value) {
   for (u32& lane : row.lane) lane = value;
 }
 
-bool is_half(OperandKind kind) { return kind == OperandKind::F16 || kind == OperandKind::F16x2; }
+bool is_half(LaneType kind) { return kind == LaneType::F16 || kind == LaneType::F16x2; }
 
-bool flushes(OperandKind kind) {
-  return kind == OperandKind::F32 || kind == OperandKind::F32x2 || kind == OperandKind::F64 || is_half(kind);
+bool flushes(LaneType kind) {
+  return kind == LaneType::F32 || kind == LaneType::F32x2 || kind == LaneType::F64 || is_half(kind);
 }
 
 /// MODE has one denormal and rounding setting for f32 and one for f16 and f64.
-bool is_single(OperandKind kind) { return kind == OperandKind::F32 || kind == OperandKind::F32x2; }
+bool is_single(LaneType kind) { return kind == LaneType::F32 || kind == LaneType::F32x2; }
 
-u32 denormals(const Wave& wave, OperandKind kind) {
+u32 denormals(const Wave& wave, LaneType kind) {
   return is_single(kind) ? wave.mode.denorm32() : wave.mode.denorm16_64();
 }
 
-u32 rounding(const Wave& wave, OperandKind kind) {
+u32 rounding(const Wave& wave, LaneType kind) {
   if (!flushes(kind)) return 0;
   return is_single(kind) ? wave.mode.round32() : wave.mode.round16_64();
 }
@@ -35,8 +35,8 @@ u32 flushed_half(u32 bits) { return (bits & 0x7c00u) == 0 ? bits & 0x8000u : bit
 u32 flushed_single(u32 bits) { return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits; }
 
 /// Replaces denormals by zeros of their sign.
-void flush(Row* rows, OperandKind kind) {
-  if (kind == OperandKind::F64) {
+void flush(LaneRow* rows, LaneType kind) {
+  if (kind == LaneType::F64) {
     for (int i = 0; i < kLanes; ++i) {
       const bool denormal = (rows[1].lane[i] & 0x7ff00000u) == 0;
       if (denormal) rows[0].lane[i] = 0;
@@ -51,13 +51,13 @@ void flush(Row* rows, OperandKind kind) {
   }
 }
 
-void change_sign(Row& row, u32 sign, bool absolute, bool negate) {
+void change_sign(LaneRow& row, u32 sign, bool absolute, bool negate) {
   const u32 clear = absolute ? sign : 0;
   const u32 toggle = negate ? sign : 0;
   for (u32& bits : row.lane) bits = (bits & ~clear) ^ toggle;
 }
 
-void select(Row& row, const Select& part) {
+void select(LaneRow& row, const Select& part) {
   for (u32& bits : row.lane) {
     const u32 moved = bits << (32 - part.bits - part.shift);
     bits = part.sign ? static_cast<u32>(static_cast<i32>(moved) >> (32 - part.bits)) : moved >> (32 - part.bits);
@@ -65,62 +65,62 @@ void select(Row& row, const Select& part) {
 }
 
 /// A half of a register, for every lane, into the halves `low` and `high`.
-void repack(Row& row, bool low, bool high) {
+void repack(LaneRow& row, bool low, bool high) {
   for (u32& bits : row.lane) bits = (bits >> (low ? 16 : 0) & 0xffffu) | (bits >> (high ? 16 : 0)) << 16;
 }
 
 /// V_FMA_MIX: an f16 in the half that OP_SEL says, as f32, where OP_SEL_HI asks for it.
-void mix(const Wave& wave, const Modifiers& modifiers, int index, Row& row) {
+void mix(const Wave& wave, const Modifiers& modifiers, int index, LaneRow& row) {
   const bool is_half = modifiers.op_sel_hi >> index & 1;
   if (is_half) {
     select(row, {static_cast<u8>(modifiers.op_sel >> index & 1 ? 16 : 0), 16, false});
-    if (!(wave.mode.denorm16_64() & 1)) flush(&row, OperandKind::F16);
+    if (!(wave.mode.denorm16_64() & 1)) flush(&row, LaneType::F16);
     for (u32& bits : row.lane) {
       bits = __builtin_bit_cast(u32, f16_to_f32(bits));
     }
   } else if (!(wave.mode.denorm32() & 1)) {
-    flush(&row, OperandKind::F32);
+    flush(&row, LaneType::F32);
   }
   change_sign(row, 0x80000000u, modifiers.absolute >> index & 1, modifiers.negate >> index & 1);
 }
 
 /// SEL of SDWA, OP_SEL, then NEG and ABS of floats; for packed operands OP_SEL, OP_SEL_HI, NEG_LO and NEG_HI.
-void apply_input_modifiers(const Wave& wave, const Modifiers& modifiers, int index, OperandKind kind, Row* rows) {
+void apply_input_modifiers(const Wave& wave, const Modifiers& modifiers, int index, LaneType kind, LaneRow* rows) {
   const bool negate = modifiers.negate >> index & 1;
   const bool negate_high = modifiers.negate_high >> index & 1;
   const bool absolute = modifiers.absolute >> index & 1;
   const bool select_low = modifiers.op_sel >> index & 1, select_high = modifiers.op_sel_hi >> index & 1;
   if (modifiers.source[index] != Select()) select(rows[0], modifiers.source[index]);
   switch (kind) {
-    case OperandKind::F16:
-    case OperandKind::F16Bits:
+    case LaneType::F16:
+    case LaneType::F16Bits:
       change_sign(rows[0], 0x8000u, absolute, negate);
       break;
-    case OperandKind::F32:
-    case OperandKind::F32Bits:
+    case LaneType::F32:
+    case LaneType::F32Bits:
       change_sign(rows[0], 0x80000000u, absolute, negate);
       break;
-    case OperandKind::F64:
-    case OperandKind::F64Bits:
+    case LaneType::F64:
+    case LaneType::F64Bits:
       change_sign(rows[1], 0x80000000u, absolute, negate);
       break;
-    case OperandKind::B16x2:
+    case LaneType::B16x2:
       repack(rows[0], select_low, select_high);
       break;
-    case OperandKind::F16x2:
+    case LaneType::F16x2:
       repack(rows[0], select_low, select_high);
       change_sign(rows[0], 0x8000u, false, negate);
       change_sign(rows[0], 0x80000000u, false, negate_high);
       break;
-    case OperandKind::F32x2: {
-      const Row low = rows[select_low], high = rows[select_high];
+    case LaneType::F32x2: {
+      const LaneRow low = rows[select_low], high = rows[select_high];
       rows[0] = low;
       rows[1] = high;
       change_sign(rows[0], 0x80000000u, false, negate);
       change_sign(rows[1], 0x80000000u, false, negate_high);
       break;
     }
-    case OperandKind::Mixed:
+    case LaneType::Mixed:
       mix(wave, modifiers, index, rows[0]);
       break;
     default:
@@ -171,7 +171,7 @@ int dpp_source(u32 control, int lane) {
 
 /// Moves source 0 between lanes, and narrows the lanes that are written: those in the masked-out rows and banks are
 /// not, nor those whose source does not exist or is disabled, unless BOUND_CTRL makes it zero.
-void apply_dpp(Wave& wave, const Modifiers& modifiers, Row* rows, int count) {
+void apply_dpp(Wave& wave, const Modifiers& modifiers, LaneRow* rows, int count) {
   int source[kLanes];
   for (int i = 0; i < kLanes; ++i) {
     source[i] = dpp_source(modifiers.dpp_ctrl & ~u32{kDppFetchInactive}, i);
@@ -182,7 +182,7 @@ void apply_dpp(Wave& wave, const Modifiers& modifiers, Row* rows, int count) {
     if (!written) wave.temp_exec.lane[i] = 0;
   }
   for (int row = 0; row < count; ++row) {
-    const Row from = rows[row];
+    const LaneRow from = rows[row];
     for (int i = 0; i < kLanes; ++i) rows[row].lane[i] = source[i] < 0 ? 0 : from.lane[source[i]];
   }
 }
@@ -229,11 +229,11 @@ u32 modified_half(u32 bits, const Modifiers& modifiers, const Mode& mode, bool k
   return f64_to_f16(modified_output(value, 0x1p-14, modifiers, mode, keeps_denormals), mode.fp16_ovfl());
 }
 
-void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, OperandKind kind) {
+void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, LaneType kind) {
   const bool keeps = denormals(wave, kind) & 2;
-  Row* rows = wave.temp_result;
+  LaneRow* rows = wave.temp_result;
   if (modifiers.output == 0 && !modifiers.clamp) return;
-  if (kind == OperandKind::F64) {
+  if (kind == LaneType::F64) {
     for (int i = 0; i < kLanes; ++i) {
       const u64 bits = u64{rows[1].lane[i]} << 32 | rows[0].lane[i];
       const f64 value = modified_output(__builtin_bit_cast(f64, bits), 0x1p-1022, modifiers, wave.mode, keeps);
@@ -242,7 +242,7 @@ void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, OperandKind 
     }
   } else if (is_half(kind)) {
     for (u32& bits : rows[0].lane) {
-      const u32 high = kind == OperandKind::F16x2 ? modified_half(bits >> 16, modifiers, wave.mode, keeps) : 0;
+      const u32 high = kind == LaneType::F16x2 ? modified_half(bits >> 16, modifiers, wave.mode, keeps) : 0;
       bits = modified_half(bits, modifiers, wave.mode, keeps) | high << 16;
     }
   } else {
@@ -256,7 +256,7 @@ void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, OperandKind 
 }
 
 /// Puts a result where DST_SEL or OP_SEL wants it, beside what the destination keeps.
-void merge(const Modifiers& modifiers, Row& result, const Row& old) {
+void merge(const Modifiers& modifiers, LaneRow& result, const LaneRow& old) {
   const Select& part = modifiers.destination;
   const u32 mask = (~u32{0} >> (32 - part.bits)) << part.shift;
   for (int i = 0; i < kLanes; ++i) {
@@ -273,24 +273,24 @@ void merge(const Modifiers& modifiers, Row& result, const Row& old) {
 }
 
 /// The rows of a source as prepare() may change them: a copy in the wave's temporary rows.
-Row* copied_source(Wave& wave, const Op* op, int index, OperandKind kind) {
+LaneRow* copied_source(Wave& wave, const Op* op, int index, LaneType kind) {
   const uintptr_t rows = op->rows[index];
-  Row* to = wave.temp[index];
+  LaneRow* to = wave.temp[index];
   if (rows & kSourceScalar) {
     broadcast_source(wave, op, index, kind);
     return to;
   }
   const uintptr_t base = rows & kSourceConstant ? uintptr_t{0} - kSourceConstant : reinterpret_cast<uintptr_t>(wave.v);
-  const Row* from = reinterpret_cast<const Row*>(base + rows);
+  const LaneRow* from = reinterpret_cast<const LaneRow*>(base + rows);
   for (int row = 0; row < dwords(kind); ++row) to[row] = from[row];
   return to;
 }
 
 }  // namespace
 
-const Row* broadcast_source(Wave& wave, const Op* op, int index, OperandKind kind) {
-  Row* rows = wave.temp[index];
-  if (kind == OperandKind::Mask) {
+const LaneRow* broadcast_source(Wave& wave, const Op* op, int index, LaneType kind) {
+  LaneRow* rows = wave.temp[index];
+  if (kind == LaneType::Mask) {
     Wave::spread(read_scalar64(wave, op, index), rows[0]);
   } else if (dwords(kind) == 1) {
     fill(rows[0], read_scalar32(wave, op, index));
@@ -302,13 +302,13 @@ const Row* broadcast_source(Wave& wave, const Op* op, int index, OperandKind kin
   return rows;
 }
 
-void prepare(Wave& wave, const Op* op, const OperandKind* kinds, int count, OperandKind result, Prepared& prepared) {
+void prepare(Wave& wave, const Op* op, const LaneType* kinds, int count, LaneType result, Prepared& prepared) {
   const Modifiers* modifiers = op->modifiers;
   wave.temp_exec = wave.exec_lanes;  // a copy, since the instruction's scalar result may go to EXEC
   prepared.exec = &wave.temp_exec;
   for (int index = 0; index < count; ++index) {
-    const OperandKind kind = kinds[index];
-    Row* rows = copied_source(wave, op, index, kind);
+    const LaneType kind = kinds[index];
+    LaneRow* rows = copied_source(wave, op, index, kind);
     if (modifiers != nullptr && modifiers->dpp && index == 0) apply_dpp(wave, *modifiers, rows, dwords(kind));
     if (modifiers != nullptr) apply_input_modifiers(wave, *modifiers, index, kind, rows);
     if (flushes(kind) && !(denormals(wave, kind) & 1)) flush(rows, kind);
@@ -321,9 +321,9 @@ void prepare(Wave& wave, const Op* op, const OperandKind* kinds, int count, Oper
   }
 }
 
-void finish(Wave& wave, const Op* op, OperandKind result, const Prepared& prepared) {
-  if (result == OperandKind::Mask) return;  // comparisons have written their bits already
-  if (op->modifiers != nullptr && (flushes(result) || result == OperandKind::F32Bits))
+void finish(Wave& wave, const Op* op, LaneType result, const Prepared& prepared) {
+  if (result == LaneType::Mask) return;  // comparisons have written their bits already
+  if (op->modifiers != nullptr && (flushes(result) || result == LaneType::F32Bits))
     apply_output_modifiers(wave, *op->modifiers, result);
   if (prepared.host_rounding >= 0) std::fesetround(prepared.host_rounding);
   if (flushes(result) && !(denormals(wave, result) & 2)) flush(prepared.result, result);
@@ -331,8 +331,8 @@ void finish(Wave& wave, const Op* op, OperandKind result, const Prepared& prepar
     merge(*op->modifiers, prepared.result[0], wave.v[op->dst]);
   }
   for (int row = 0; row < dwords(result); ++row) {
-    Row& to = wave.v[op->dst + row];
-    const Row& from = prepared.result[row];
+    LaneRow& to = wave.v[op->dst + row];
+    const LaneRow& from = prepared.result[row];
     for (int i = 0; i < kLanes; ++i) {
       const u32 mask = prepared.exec->lane[i];
       to.lane[i] = (from.lane[i] & mask) | (to.lane[i] & ~mask);

@@ -1,4 +1,4 @@
-// What the vector executors share over all SIMD levels: operand kinds, and the paths that are not the direct one.
+// What the vector executors share over all SIMD levels: types of operands, and the paths that are not the direct one.
 #pragma once
 
 #include "emulator/op.h"
@@ -7,7 +7,7 @@
 namespace wave::emulator {
 
 /// How an operand's bits are to be understood: which modifiers, flushing and rounding concern it.
-enum class OperandKind : u8 {
+enum class LaneType : u8 {
   B16,      ///< the low half of a register
   F16,      ///< likewise
   F16Bits,  ///< an f16 that takes NEG and ABS but is neither flushed nor rounded
@@ -24,7 +24,7 @@ enum class OperandKind : u8 {
   F32x2,
 };
 
-constexpr int dwords(OperandKind kind) { return kind >= OperandKind::B64 ? 2 : 1; }
+constexpr int dwords(LaneType kind) { return kind >= LaneType::B64 ? 2 : 1; }
 
 /// An f16 in bodies: computed in f64, where sums, products and fused multiply-adds of f16 need no second rounding.
 struct Half {
@@ -84,19 +84,19 @@ struct Carry {
 
 /// The operands of one instruction after prepare().
 struct Prepared {
-  const Row* sources[3];
-  Row* result;             ///< where to put the result: Wave::temp_result
-  const Row* exec;         ///< the lanes to compute and write
+  const LaneRow* sources[3];
+  LaneRow* result;         ///< where to put the result: Wave::temp_result
+  const LaneRow* exec;     ///< the lanes to compute and write
   int host_rounding = -1;  ///< the host's rounding mode to restore, or -1
 };
 
 /// Copies a scalar source to all lanes of the wave's temporary rows.
-const Row* broadcast_source(Wave& wave, const Op* op, int index, OperandKind kind);
+const LaneRow* broadcast_source(Wave& wave, const Op* op, int index, LaneType kind);
 
 /// Fetches `count` sources with the instruction's modifiers and the wave's mode applied.
-void prepare(Wave& wave, const Op* op, const OperandKind* kinds, int count, OperandKind result, Prepared& prepared);
+void prepare(Wave& wave, const Op* op, const LaneType* kinds, int count, LaneType result, Prepared& prepared);
 
 /// Applies output modifiers to the prepared result and writes it to the destination.
-void finish(Wave& wave, const Op* op, OperandKind result, const Prepared& prepared);
+void finish(Wave& wave, const Op* op, LaneType result, const Prepared& prepared);
 
 }  // namespace wave::emulator

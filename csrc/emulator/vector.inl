@@ -18,43 +18,43 @@
 namespace wave::emulator::WAVE_SIMD {
 
 template <class T>
-inline constexpr OperandKind kOperandKind = OperandKind::B32;
+inline constexpr LaneType kLaneType = LaneType::B32;
 template <>
-inline constexpr OperandKind kOperandKind<u16> = OperandKind::B16;
+inline constexpr LaneType kLaneType<u16> = LaneType::B16;
 template <>
-inline constexpr OperandKind kOperandKind<i16> = OperandKind::B16;
+inline constexpr LaneType kLaneType<i16> = LaneType::B16;
 template <>
-inline constexpr OperandKind kOperandKind<Half> = OperandKind::F16;
+inline constexpr LaneType kLaneType<Half> = LaneType::F16;
 template <>
-inline constexpr OperandKind kOperandKind<HalfBits> = OperandKind::F16;
+inline constexpr LaneType kLaneType<HalfBits> = LaneType::F16;
 template <>
-inline constexpr OperandKind kOperandKind<Float16Bits> = OperandKind::F16Bits;
+inline constexpr LaneType kLaneType<Float16Bits> = LaneType::F16Bits;
 template <>
-inline constexpr OperandKind kOperandKind<Float64Bits> = OperandKind::F64Bits;
+inline constexpr LaneType kLaneType<Float64Bits> = LaneType::F64Bits;
 template <>
-inline constexpr OperandKind kOperandKind<Pair16<u16>> = OperandKind::B16x2;
+inline constexpr LaneType kLaneType<Pair16<u16>> = LaneType::B16x2;
 template <>
-inline constexpr OperandKind kOperandKind<Pair16<i16>> = OperandKind::B16x2;
+inline constexpr LaneType kLaneType<Pair16<i16>> = LaneType::B16x2;
 template <>
-inline constexpr OperandKind kOperandKind<Pair16<Half>> = OperandKind::F16x2;
+inline constexpr LaneType kLaneType<Pair16<Half>> = LaneType::F16x2;
 template <>
-inline constexpr OperandKind kOperandKind<Pair16<HalfBits>> = OperandKind::F16x2;
+inline constexpr LaneType kLaneType<Pair16<HalfBits>> = LaneType::F16x2;
 template <>
-inline constexpr OperandKind kOperandKind<MixedFloat> = OperandKind::Mixed;
+inline constexpr LaneType kLaneType<MixedFloat> = LaneType::Mixed;
 template <>
-inline constexpr OperandKind kOperandKind<u64> = OperandKind::B64;
+inline constexpr LaneType kLaneType<u64> = LaneType::B64;
 template <>
-inline constexpr OperandKind kOperandKind<i64> = OperandKind::B64;
+inline constexpr LaneType kLaneType<i64> = LaneType::B64;
 template <>
-inline constexpr OperandKind kOperandKind<f32> = OperandKind::F32;
+inline constexpr LaneType kLaneType<f32> = LaneType::F32;
 template <>
-inline constexpr OperandKind kOperandKind<f64> = OperandKind::F64;
+inline constexpr LaneType kLaneType<f64> = LaneType::F64;
 template <>
-inline constexpr OperandKind kOperandKind<Float32x2> = OperandKind::F32x2;
+inline constexpr LaneType kLaneType<Float32x2> = LaneType::F32x2;
 template <>
-inline constexpr OperandKind kOperandKind<Float32Bits> = OperandKind::F32Bits;
+inline constexpr LaneType kLaneType<Float32Bits> = LaneType::F32Bits;
 template <>
-inline constexpr OperandKind kOperandKind<bool> = OperandKind::Mask;
+inline constexpr LaneType kLaneType<bool> = LaneType::Mask;
 
 /// The nearest integer, ties to even, whatever the rounding mode is.
 inline f64 round_to_even(f64 value) {
@@ -99,10 +99,10 @@ struct PairElement<Pair16<T>> {
 template <class T>
 constexpr bool kIsPair16 = !std::is_void_v<typename PairElement<T>::type>;
 template <class T>
-constexpr bool kIs16 = kOperandKind<T> <= OperandKind::F16Bits;
+constexpr bool kIs16 = kLaneType<T> <= LaneType::F16Bits;
 
 template <class T>
-inline T load_lane(const Row* rows, int lane) {
+inline T load_lane(const LaneRow* rows, int lane) {
   const u32 bits = rows[0].lane[lane];
   if constexpr (std::is_same_v<T, bool>) {
     return bits != 0;
@@ -121,13 +121,13 @@ inline T load_lane(const Row* rows, int lane) {
 }
 
 /// Stores where `mask` is ~0 and keeps what was there where it is 0.
-inline void blend_lane(Row& row, int lane, u32 value, u32 mask) {
+inline void blend_lane(LaneRow& row, int lane, u32 value, u32 mask) {
   row.lane[lane] = (value & mask) | (row.lane[lane] & ~mask);
 }
 
 /// `saturates` is MODE.FP16_OVFL.
 template <class T>
-inline void store_lane(Row* rows, int lane, T value, u32 mask, bool saturates) {
+inline void store_lane(LaneRow* rows, int lane, T value, u32 mask, bool saturates) {
   if constexpr (kIs16<T>) {
     blend_lane(rows[0], lane, to_bits16(value, saturates), mask);
   } else if constexpr (kIsPair16<T>) {
@@ -146,7 +146,7 @@ inline void store_lane(Row* rows, int lane, T value, u32 mask, bool saturates) {
 }
 
 /// The lanes of a row (0 or ~0 each) as a mask of bits.
-inline u64 pack_mask(const Row& row) {
+inline u64 pack_mask(const LaneRow& row) {
   u64 mask = 0;
 #if defined(WAVE_SIMD_AVX512)
   for (int i = 0; i < kLanes; i += 16) {
@@ -165,12 +165,12 @@ inline u64 pack_mask(const Row& row) {
 }
 
 /// The rows of source `index` as they are, without modifiers.
-inline const Row* direct_source(Wave& wave, const Op* op, int index, OperandKind kind) {
+inline const LaneRow* direct_source(Wave& wave, const Op* op, int index, LaneType kind) {
   const uintptr_t rows = op->rows[index];
   if (rows & kSourceScalar) [[unlikely]]
     return broadcast_source(wave, op, index, kind);
   const uintptr_t base = rows & kSourceConstant ? uintptr_t{0} - kSourceConstant : reinterpret_cast<uintptr_t>(wave.v);
-  return reinterpret_cast<const Row*>(base + rows);
+  return reinterpret_cast<const LaneRow*>(base + rows);
 }
 
 /// Whether any of the types is F.
@@ -181,14 +181,14 @@ constexpr bool kAnyIs = (std::is_same_v<F, T> || ...);
 template <class T>
 constexpr bool kIsContext = kAnyIs<T, Mode, Lane, LaneVcc, OpSel>;
 
-struct Context {
+struct LaneContext {
   Mode mode;
   OpSel op_sel;
-  const Row* vcc;
+  const LaneRow* vcc;
 };
 
 template <class T>
-inline T load_context(const Context& context, int lane) {
+inline T load_context(const LaneContext& context, int lane) {
   if constexpr (std::is_same_v<T, Mode>) {
     return context.mode;
   } else if constexpr (std::is_same_v<T, OpSel>) {
@@ -213,10 +213,10 @@ struct VectorShape {
     return before;
   }
   struct Kinds {
-    OperandKind of[4] = {OperandKind::B32, OperandKind::B32, OperandKind::B32, OperandKind::B32};
+    LaneType of[4] = {LaneType::B32, LaneType::B32, LaneType::B32, LaneType::B32};
   };
   static constexpr Kinds kinds() {
-    constexpr OperandKind kAll[] = {kOperandKind<Args>..., OperandKind::B32};
+    constexpr LaneType kAll[] = {kLaneType<Args>..., LaneType::B32};
     constexpr bool kContext[] = {kIsContext<Args>..., false};
     Kinds kinds;
     int count = 0;
@@ -253,9 +253,9 @@ struct Vector<kBody, Result (*)(Args...)> {
   static const Op* execute(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
     if (op->modifiers != nullptr || (wave.special & Shape::kSpecial) != 0) [[unlikely]] {
       Prepared prepared;
-      prepare(wave, op, Shape::kKinds.of, Shape::kCount, kOperandKind<Value>, prepared);
+      prepare(wave, op, Shape::kKinds.of, Shape::kCount, kLaneType<Value>, prepared);
       run(wave, op, *prepared.exec, prepared.result, {prepared.sources[kIndex]...});
-      finish(wave, op, kOperandKind<Value>, prepared);
+      finish(wave, op, kLaneType<Value>, prepared);
     } else {
       run(wave, op, wave.exec_lanes, &wave.v[op->dst], {direct_source(wave, op, kIndex, Shape::kKinds.of[kIndex])...});
     }
@@ -263,11 +263,11 @@ struct Vector<kBody, Result (*)(Args...)> {
   }
 
   struct Sources {
-    const Row* rows[3] = {};
+    const LaneRow* rows[3] = {};
   };
 
-  static void run(Wave& wave, const Op* op, const Row& exec, Row* result, Sources sources) {
-    Context context{wave.mode, {op->modifiers == nullptr ? u8{0} : op->modifiers->op_sel}, nullptr};
+  static void run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result, Sources sources) {
+    LaneContext context{wave.mode, {op->modifiers == nullptr ? u8{0} : op->modifiers->op_sel}, nullptr};
     if constexpr (kAnyIs<LaneVcc, Args...>) {
       Wave::spread(wave.vcc(), wave.temp_mask);
       context.vcc = &wave.temp_mask;
@@ -276,7 +276,7 @@ struct Vector<kBody, Result (*)(Args...)> {
   }
 
   template <class T, int kSource>
-  static T argument(const Sources& sources, const Context& context, int lane) {
+  static T argument(const Sources& sources, const LaneContext& context, int lane) {
     if constexpr (kIsContext<T>) {
       return load_context<T>(context, lane);
     } else {
@@ -285,17 +285,17 @@ struct Vector<kBody, Result (*)(Args...)> {
   }
 
   template <size_t... kIndex>
-  static void run(Wave& wave, const Op* op, const Row& exec, Row* result, const Sources& sources,
-                  const Context& context, std::index_sequence<kIndex...>) {
+  static void run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result, const Sources& sources,
+                  const LaneContext& context, std::index_sequence<kIndex...>) {
     if constexpr (std::is_same_v<Result, bool>) {
-      Row bits;
+      LaneRow bits;
       WAVE_LANES
       for (int i = 0; i < kLanes; ++i) {
         bits.lane[i] = 0u - u32{kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...)};
       }
       wave.set_mask(op->dst2, pack_mask(bits) & pack_mask(exec));
     } else if constexpr (kHasCarry) {
-      Row bits;
+      LaneRow bits;
       WAVE_LANES
       for (int i = 0; i < kLanes; ++i) {
         const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...);

@@ -20,15 +20,15 @@ inline constexpr u32 kContiguous = 16;
 template <class Address>
 struct Addresses {
   Address lane[kLanes];
-  const Row* enabled;  ///< ~0 for the lanes that access it, 0 for the others
-  Address low;         ///< the lowest address of an enabled lane
-  Address high;        ///< ... and the highest: of an access's first byte
+  const LaneRow* enabled;  ///< ~0 for the lanes that access it, 0 for the others
+  Address low;             ///< the lowest address of an enabled lane
+  Address high;            ///< ... and the highest: of an access's first byte
 
   /// A lane's mask in as many bits as addresses have.
   static Address mask(u32 enabled) { return static_cast<Address>(sign_extend(enabled)); }
 
   /// Sets the range of the addresses. False where no lane is enabled.
-  bool find_range(const Row& enabled_lanes) {
+  bool find_range(const LaneRow& enabled_lanes) {
     enabled = &enabled_lanes;
     Address lowest = ~Address{0}, highest = 0;
     for (int i = 0; i < kLanes; ++i) {
@@ -136,7 +136,7 @@ inline void set_part(u32& dword, T value) {
 #endif
 /// Sets the part in the lanes that the mask enables.
 template <Part kPart>
-inline void set_rows(Row& row, const Row& values, const Row& enabled) {
+inline void set_rows(LaneRow& row, const LaneRow& values, const LaneRow& enabled) {
   for (int i = 0; i < kLanes; ++i) {
     u32 dword = row.lane[i];
     set_part<kPart>(dword, values.lane[i]);
@@ -203,7 +203,8 @@ inline T opaque(T value) {
 /// Loads the values of all lanes from memory that is known to be covered, those of disabled lanes from the lowest
 /// address: the loop is without branches.
 template <class Space, class T, int kCount>
-inline void load_covered(const Wave& wave, const Addresses<typename Space::Address>& addresses, Row (&rows)[kCount]) {
+inline void load_covered(const Wave& wave, const Addresses<typename Space::Address>& addresses,
+                         LaneRow (&rows)[kCount]) {
   if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
     if (const u32 lanes = addresses.contiguous_lanes(sizeof(T)); lanes != 0) {
       for (u32 i = 0; i < lanes; i += kContiguous) {
@@ -235,12 +236,12 @@ inline void load_covered(const Wave& wave, const Addresses<typename Space::Addre
 
 /// Loads kCount values of type T for each enabled lane into as many rows.
 template <class Space, class T, int kCount, Part kPart>
-inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, Row* rows) {
-  Row values[kCount];
+inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows) {
+  LaneRow values[kCount];
   if (Space::covers(wave, addresses, sizeof(T) * kCount, false)) [[likely]] {
     load_covered<Space, T, kCount>(wave, addresses, values);
   } else {
-    for (Row& row : values) row = {};
+    for (LaneRow& row : values) row = {};
     for (int i = 0; i < kLanes; ++i) {
       if (addresses.enabled->lane[i] == 0) continue;
       T value[kCount];
@@ -253,7 +254,7 @@ inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addr
 
 /// Stores kCount rows as T for each enabled lane.
 template <class Space, class T, int kCount, Part kPart>
-inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, const Row* rows) {
+inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, const LaneRow* rows) {
   const bool covered = Space::covers(wave, addresses, sizeof(T) * kCount, true);
   if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
     if (const u32 lanes = covered ? addresses.contiguous_lanes(sizeof(T)) : 0; lanes != 0) {
@@ -303,7 +304,7 @@ const Op* store(Wave& wave, const Op* op) {
 /// Loads T for each enabled lane into LDS.
 template <class Space, class T>
 inline void load_to_lds(Wave& wave, const Op* op, const Addresses<typename Space::Address>& addresses) {
-  Row values;
+  LaneRow values;
   load_rows<Space, T, 1, Part::Whole>(wave, addresses, &values);
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] != 0) write_lds_slot(wave, op, values.lane[i], i);
@@ -319,7 +320,7 @@ const Op* load_lds(Wave& wave, const Op* op) {
 
 /// A value of 32 or 64 bits in a lane of consecutive rows.
 template <class T>
-inline T get_value(const Row* rows, int lane) {
+inline T get_value(const LaneRow* rows, int lane) {
   if constexpr (sizeof(T) == 8) {
     return __builtin_bit_cast(T, u64{rows[1].lane[lane]} << 32 | rows[0].lane[lane]);
   } else {
@@ -328,7 +329,7 @@ inline T get_value(const Row* rows, int lane) {
 }
 
 template <class T>
-inline void set_value(Row* rows, T value, int lane) {
+inline void set_value(LaneRow* rows, T value, int lane) {
   u32 dwords[sizeof(T) / sizeof(u32)];
   std::memcpy(dwords, &value, sizeof(T));
   for (size_t k = 0; k < std::size(dwords); ++k) rows[k].lane[lane] = dwords[k];
@@ -362,8 +363,8 @@ class AtomicTargets {
 /// A read-modify-write for each enabled lane, in lane order. The rows of operands are given: the second one counts
 /// where the function has two.
 template <class Space, auto kModify>
-inline void modify_rows(Wave& wave, const Op* op, const Addresses<typename Space::Address>& addresses, const Row* first,
-                        const Row* second) {
+inline void modify_rows(Wave& wave, const Op* op, const Addresses<typename Space::Address>& addresses,
+                        const LaneRow* first, const LaneRow* second) {
   using T = typename Atomic<kModify>::Value;
   const AtomicTargets<Space, kModify> targets(wave, addresses);
   for (int i = 0; i < kLanes; ++i) {
@@ -376,7 +377,7 @@ inline void modify_rows(Wave& wave, const Op* op, const Addresses<typename Space
 
 /// Where the function has two operands, the second follows the first in the registers.
 template <auto kModify>
-inline const Row* second_operand(const Row* first) {
+inline const LaneRow* second_operand(const LaneRow* first) {
   return first + sizeof(typename Atomic<kModify>::Value) / sizeof(u32);
 }
 
@@ -384,7 +385,7 @@ template <class Space, auto kModify>
 const Op* atomic(Wave& wave, const Op* op) {
   Addresses<typename Space::Address> addresses;
   if (!Space::find(wave, op, addresses)) return next(op);
-  const Row* data = &wave.v[op->src[1]];
+  const LaneRow* data = &wave.v[op->src[1]];
   modify_rows<Space, kModify>(wave, op, addresses, data, second_operand<kModify>(data));
   return next(op);
 }

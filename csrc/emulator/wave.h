@@ -25,7 +25,7 @@ inline constexpr int kLanes =
     64;  ///< lanes that every register row has; a wave32 target leaves the upper half disabled
 
 /// One vector register: a dword for each lane.
-struct alignas(64) Row {
+struct alignas(64) LaneRow {
   u32 lane[kLanes];
 };
 
@@ -76,17 +76,17 @@ enum class Status : u8 {
 };
 
 struct Op;
-class Function;
+class TranslatedFunction;
 class Workgroup;
 
 struct Wave {
-  Row* v = nullptr;    ///< vector registers: vgpr_count rows, then agpr_count rows; owned by the workgroup
-  Row exec_lanes;      ///< EXEC with a lane's bit spread over its dword: 0 or ~0
-  Row temp[3][2];      ///< operands that are not rows of the register file; see vector.inl
-  Row temp_exec;       ///< EXEC as it was, less the lanes that DPP disables
-  Row temp_result[4];  ///< a result before its modifiers are applied
-  Row temp_mask;       ///< VCC, spread over the lanes
-  u32 s[256];          ///< scalar registers and, from 128 on, the inline constants as 32-bit values
+  LaneRow* v = nullptr;    ///< vector registers: vgpr_count rows, then agpr_count rows; owned by the workgroup
+  LaneRow exec_lanes;      ///< EXEC with a lane's bit spread over its dword: 0 or ~0
+  LaneRow temp[3][2];      ///< operands that are not rows of the register file; see vector.inl
+  LaneRow temp_exec;       ///< EXEC as it was, less the lanes that DPP disables
+  LaneRow temp_result[4];  ///< a result before its modifiers are applied
+  LaneRow temp_mask;       ///< VCC, spread over the lanes
+  u32 s[256];              ///< scalar registers and, from 128 on, the inline constants as 32-bit values
   bool scc = false;
   Mode mode;
   u32 special = 0;
@@ -99,8 +99,8 @@ struct Wave {
   u32 index = 0;       ///< within the workgroup
   u64 instructions = 0;
   Workgroup* group = nullptr;
-  const Function* function = nullptr;  ///< that `op` belongs to
-  u8* scratch = nullptr;               ///< scratch_size bytes for each lane, one lane after another
+  const TranslatedFunction* function = nullptr;  ///< that `op` belongs to
+  u8* scratch = nullptr;                         ///< scratch_size bytes for each lane, one lane after another
   u32 scratch_size = 0;
   u32 scratch_ready = 0;  ///< bytes of each lane's scratch that have been poisoned: as many as were accessed
 
@@ -147,7 +147,7 @@ struct Wave {
   }();
 
   /// A lane mask as a row: 0 or ~0 for each lane.
-  static void spread(u64 mask, Row& row) {
+  static void spread(u64 mask, LaneRow& row) {
     const u32 low = static_cast<u32>(mask), high = static_cast<u32>(mask >> 32);
     for (int i = 0; i < 32; ++i) row.lane[i] = (low & kBits[i]) == kBits[i] ? ~0u : 0;
     for (int i = 0; i < 32; ++i) row.lane[32 + i] = (high & kBits[i]) == kBits[i] ? ~0u : 0;

@@ -68,7 +68,7 @@ std::unique_ptr<u8[]> allocate_scratch(const LaunchState& launch) {
 
 /// Where the kernel begins. Throws RuntimeError where that is no code: a wave whose arguments are preloaded begins
 /// behind the entry.
-const Function& entry_function(const LaunchState& launch) {
+const TranslatedFunction& entry_function(const LaunchState& launch) {
   try {
     return launch.module.function(launch.entry, launch.limits);
   } catch (const Fault& fault) {
@@ -113,10 +113,10 @@ u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer) {
 }
 
 /// The work-items' ids within the workgroup, ten bits for each axis; poison in lanes that have none.
-std::vector<Row> packed_work_items(const LaunchState& launch) {
+std::vector<LaneRow> packed_work_items(const LaunchState& launch) {
   const auto& block = launch.dispatch.block;
-  std::vector<Row> rows(launch.waves);
-  for (Row& row : rows) std::fill_n(row.lane, kLanes, kPoison);
+  std::vector<LaneRow> rows(launch.waves);
+  for (LaneRow& row : rows) std::fill_n(row.lane, kLanes, kPoison);
   for (u32 item = 0; item < launch.work_items; ++item) {
     const u32 packed = item % block[0] | (item / block[0] % block[1]) << 10 | (item / block[0] / block[1]) << 20;
     rows[item / launch.lanes].lane[item % launch.lanes] = packed;
@@ -151,7 +151,7 @@ Workgroup::Workgroup(const LaunchState& launch)
                         ? launch.dispatch.observer
                         : nullptr),
       direct_lds_size_(lds_observer_ == nullptr ? launch.lds_size : 0),
-      registers_(new Row[size_t{launch.waves} * (launch.limits.vgprs + launch.limits.agprs)]),
+      registers_(new LaneRow[size_t{launch.waves} * (launch.limits.vgprs + launch.limits.agprs)]),
       lds_(new u8[launch.lds_size]),
       scratch_(allocate_scratch(launch)) {
   std::array<u32, 128> constants = inline_constants32();

@@ -69,15 +69,15 @@ class Workgroup {
   void prepare_scratch(Wave& wave, AddressSpan span, const char* verb, int lane);
 
   const LaunchState& launch_;
-  const Function& function_;     ///< where waves start
-  std::vector<Row> work_items_;  ///< of each wave: what it finds in v0
+  const TranslatedFunction& function_;  ///< where waves start
+  std::vector<LaneRow> work_items_;     ///< of each wave: what it finds in v0
   u64 number_ = 0;
   std::array<u32, 3> id_{};
   std::vector<Wave> waves_;
   const bool takes_turns_;
   Observer* const lds_observer_;  ///< nullptr where nobody watches LDS
   const u32 direct_lds_size_;
-  std::unique_ptr<Row[]> registers_;
+  std::unique_ptr<LaneRow[]> registers_;
   std::unique_ptr<u8[]> lds_;
   std::unique_ptr<u8[]> scratch_;
 };

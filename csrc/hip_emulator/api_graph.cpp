@@ -86,7 +86,7 @@ Error hipGraphLaunch(GraphExec exec, Stream stream) {
     const auto queue = find_queue(stream);
     runtime().device(queue->device).check();
     submit(queue, [graph = runtime().execs.find(exec)](Via) {
-      for (const Operation& operation : graph->operations) operation(Via::Graph);
+      for (const StreamOperation& operation : graph->operations) operation(Via::Graph);
     });
   });
 }

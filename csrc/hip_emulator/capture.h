@@ -17,11 +17,11 @@ class Queue;
 enum class Via { Stream, Graph };
 
 /// What a stream runs: a launch, a copy, a fill. May throw.
-using Operation = std::function<void(Via via)>;
+using StreamOperation = std::function<void(Via via)>;
 
 /// Operations in the order in which they were captured, which is one that their dependencies allow.
-struct Graph {
-  std::vector<Operation> operations;
+struct OperationGraph {
+  std::vector<StreamOperation> operations;
 };
 
 /// A capture under way. Guarded by Runtime::order.
@@ -31,7 +31,7 @@ struct Capture {
   std::thread::id thread;
   Queue* origin;
   bool is_invalid = false;
-  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  std::shared_ptr<OperationGraph> graph = std::make_shared<OperationGraph>();
 
   /// Streams that joined by waiting for an event, and whether another one has waited for what they did last.
   std::map<std::shared_ptr<Queue>, bool> joined{};

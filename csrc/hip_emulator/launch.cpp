@@ -17,7 +17,7 @@ namespace wave::hip_emulator {
 namespace {
 
 /// A launch with everything checked and packed.
-struct Launch {
+struct PackedLaunch {
   std::shared_ptr<KernelFunction> function;
   std::array<uint32_t, 3> grid;
   std::array<uint32_t, 3> block;
@@ -133,7 +133,7 @@ LaunchRequest in_workgroups(LaunchRequest request) {
   return request;
 }
 
-uint64_t resident_workgroups(const LaunchRequest& request, const LoadedModule& module, const KernelInfo& kernel) {
+uint64_t resident_workgroups(const LaunchRequest& request, const EmulatedModule& module, const KernelInfo& kernel) {
   const auto items = static_cast<uint32_t>(request.block[0] * request.block[1] * request.block[2]);
   const uint64_t lds = uint64_t{kernel.metadata.group_segment_fixed_size} + request.shared_memory;
   return emulator::resident_workgroups(module.emulated, kernel, items, lds);
@@ -163,7 +163,7 @@ std::vector<MemoryRange> pointed_to(const std::vector<uint8_t>& arguments) {
   return ranges;
 }
 
-void run(const Launch& launch, Via via) {
+void run(const PackedLaunch& launch, Via via) {
   KernelFunction& function = *launch.function;
   const std::string& name = function.kernel->metadata.name;
   if (via == Via::Graph && function.module->is_unloaded) {
@@ -206,10 +206,10 @@ void launch(const LaunchRequest& given) {
   const KernelMetadata& metadata = function->kernel->metadata;
   std::vector<uint8_t> arguments =
       request.extra != nullptr ? pack_extra(*function, request.extra) : pack_parameters(metadata, request.parameters);
-  auto launch =
-      std::make_shared<const Launch>(Launch{std::move(function), narrowed(request.grid), narrowed(request.block),
-                                            static_cast<uint32_t>(request.shared_memory), std::move(arguments),
-                                            EmulatorOptions::from_environment(), host_threads()});
+  auto launch = std::make_shared<const PackedLaunch>(
+      PackedLaunch{std::move(function), narrowed(request.grid), narrowed(request.block),
+                   static_cast<uint32_t>(request.shared_memory), std::move(arguments),
+                   EmulatorOptions::from_environment(), host_threads()});
   submit(queue, [launch = std::move(launch)](Via via) { run(*launch, via); });
 }
 

@@ -67,9 +67,9 @@ std::span<const uint8_t> image_bytes(const void* image) {
   }
 }
 
-std::shared_ptr<LoadedModule> load_module(std::span<const uint8_t> image, int device) {
+std::shared_ptr<EmulatedModule> load_module(std::span<const uint8_t> image, int device) {
   try {
-    return std::make_shared<LoadedModule>(CodeObject::parse(image, emulator::device_processor().target()), device);
+    return std::make_shared<EmulatedModule>(CodeObject::parse(image, emulator::device_processor().target()), device);
   } catch (const FormatError& error) {
     throw Failure(hipErrorInvalidImage, error.what());
   } catch (const ValueError& error) {

@@ -15,8 +15,8 @@
 namespace wave::hip_emulator {
 
 /// hipModule_t: a code object with globals of its own. Launches keep it alive.
-struct LoadedModule {
-  LoadedModule(std::shared_ptr<const CodeObject> code, int device) : emulated(std::move(code)), device(device) {}
+struct EmulatedModule {
+  EmulatedModule(std::shared_ptr<const CodeObject> code, int device) : emulated(std::move(code)), device(device) {}
 
   emulator::Module emulated;
   const int device;
@@ -27,7 +27,7 @@ struct LoadedModule {
 
 /// hipFunction_t
 struct KernelFunction {
-  std::shared_ptr<LoadedModule> module;
+  std::shared_ptr<EmulatedModule> module;
   const KernelInfo* kernel;
   std::atomic<bool> has_over_read{false};       ///< and it was said
   std::atomic<bool> has_lost_arguments{false};  ///< reported once
@@ -38,6 +38,6 @@ struct KernelFunction {
 std::span<const uint8_t> image_bytes(const void* image);
 
 /// Loads an image for a device. Throws Failure.
-std::shared_ptr<LoadedModule> load_module(std::span<const uint8_t> image, int device);
+std::shared_ptr<EmulatedModule> load_module(std::span<const uint8_t> image, int device);
 
 }  // namespace wave::hip_emulator

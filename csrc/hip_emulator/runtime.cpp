@@ -30,13 +30,13 @@ struct ThreadStreams {
 
 /// What this thread executes.
 struct Executed {
-  const Device* device = nullptr;
+  const EmulatedDevice* device = nullptr;
   unsigned interrupts = 0;
 };
 thread_local Executed executed;
 
 /// Ends an operation that nobody waits for any more.
-struct Stopped {};
+struct OperationStopped {};
 
 /// Before what the emulator needs is destroyed, no thread may use it any more.
 __attribute__((destructor)) void stop() {
@@ -52,7 +52,7 @@ __attribute__((destructor)) void stop() {
 Runtime::Runtime() {
   constexpr uint64_t kMost = 64;
   const uint64_t count = device_count.integer(1, 1, kMost);
-  while (devices.size() < count) devices.push_back(std::make_unique<Device>(static_cast<int>(devices.size())));
+  while (devices.size() < count) devices.push_back(std::make_unique<EmulatedDevice>(static_cast<int>(devices.size())));
 }
 
 Runtime& runtime() {
@@ -78,18 +78,18 @@ hip::CaptureMode& capture_mode() {
   return mode;
 }
 
-Device& Runtime::device(int ordinal) {
+EmulatedDevice& Runtime::device(int ordinal) {
   require(ordinal >= 0 && static_cast<size_t>(ordinal) < devices.size(), hipErrorInvalidDevice);
   return *devices[static_cast<size_t>(ordinal)];
 }
 
-void Device::execute(const Operation& operation, Via via, unsigned interrupts) {
+void EmulatedDevice::execute(const StreamOperation& operation, Via via, unsigned interrupts) {
   if (error_ != hipSuccess) return;
   executed = {this, interrupts};
   try {
     check_not_stopped();
     operation(via);
-  } catch (const Stopped&) {
+  } catch (const OperationStopped&) {
   } catch (const emulator::AssertionFault& fault) {
     if (ending) return;
     report("kernel fault", fault.what());
@@ -104,10 +104,10 @@ void Device::execute(const Operation& operation, Via via, unsigned interrupts) {
 }
 
 void check_not_stopped() {
-  if (ending || executed.device->interrupts() != executed.interrupts) throw Stopped();
+  if (ending || executed.device->interrupts() != executed.interrupts) throw OperationStopped();
 }
 
-void Device::check() const {
+void EmulatedDevice::check() const {
   if (const Code error = error_; error != hipSuccess) throw Failure(error);
 }
 

@@ -19,13 +19,13 @@
 namespace wave::hip_emulator {
 
 /// A device. Thread-safe.
-class Device {
+class EmulatedDevice {
  public:
-  explicit Device(int ordinal) : null_queue(std::make_shared<Queue>(ordinal, true, true)) {}
+  explicit EmulatedDevice(int ordinal) : null_queue(std::make_shared<Queue>(ordinal, true, true)) {}
 
   /// Runs an operation, unless one has failed before; what it throws is the device's error from then on. `interrupts`
   /// is what interrupts() was when it was submitted: it is dropped, or stopped, where that has changed.
-  void execute(const Operation& operation, Via via, unsigned interrupts);
+  void execute(const StreamOperation& operation, Via via, unsigned interrupts);
   unsigned interrupts() const { return interrupts_; }
   void interrupt() { ++interrupts_; }
   /// Throws the error of an operation that has failed.
@@ -42,19 +42,19 @@ class Device {
 struct Runtime {
   Runtime();
 
-  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<std::unique_ptr<EmulatedDevice>> devices;
   Allocations memory;
-  Handles<hip::Module, LoadedModule> modules;
+  Handles<hip::Module, EmulatedModule> modules;
   Handles<hip::Function, KernelFunction> functions;
   Handles<hip::Stream, Queue> streams;
   Handles<hip::Event, EventRecord> events;
-  Handles<hip::Graph, Graph> graphs;
-  Handles<hip::GraphExec, const Graph> execs;
+  Handles<hip::Graph, OperationGraph> graphs;
+  Handles<hip::GraphExec, const OperationGraph> execs;
 
   std::mutex order;  ///< held while something is submitted or captured; guards what follows, captures and events
   std::set<std::shared_ptr<Capture>> captures;  ///< under way
 
-  Device& device(int ordinal);  ///< throws hipErrorInvalidDevice
+  EmulatedDevice& device(int ordinal);  ///< throws hipErrorInvalidDevice
 };
 
 /// Never destroyed. Its threads are stopped when the process ends.
@@ -71,9 +71,10 @@ std::shared_ptr<Queue> find_queue(hip::Stream stream);
 
 /// Enqueues an operation in its place, after `after` too, or captures it: then the result is nullptr. Throws where a
 /// capture does not allow it.
-std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, Operation operation, Markers after = {});
+std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after = {});
 /// The same under Runtime::order, which the caller holds.
-std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Operation operation, Markers after = {});
+std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, StreamOperation operation,
+                                      Markers after = {});
 
 /// Waits for all that the stream, or the whole device, was given; false where the limit was over before. Throws the
 /// device's error.

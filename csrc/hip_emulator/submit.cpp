@@ -39,7 +39,7 @@ void add_implicit(const Queue& queue, Markers& after) {
   }
 }
 
-void capture_operation(const std::shared_ptr<Queue>& queue, Operation operation) {
+void capture_operation(const std::shared_ptr<Queue>& queue, StreamOperation operation) {
   Capture& capture = *queue->capture;
   if (capture.is_invalid) throw Failure(hipErrorStreamCaptureInvalidated);
   capture.graph->operations.push_back(std::move(operation));
@@ -48,13 +48,13 @@ void capture_operation(const std::shared_ptr<Queue>& queue, Operation operation)
 
 }  // namespace
 
-std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Operation operation, Markers after) {
+std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after) {
   if (queue->capture != nullptr) {
     capture_operation(queue, std::move(operation));
     return nullptr;
   }
   if (queue->is_null) invalidate(blocking_captures(queue->device), hipErrorStreamCaptureImplicit);
-  Device& device = runtime().device(queue->device);
+  EmulatedDevice& device = runtime().device(queue->device);
   add_implicit(*queue, after);
   auto work = [&device, operation = std::move(operation), interrupts = device.interrupts()] {
     device.execute(operation, Via::Stream, interrupts);
@@ -62,7 +62,7 @@ std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Opera
   return queue->enqueue(std::move(work), std::move(after));
 }
 
-std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, Operation operation, Markers after) {
+std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after) {
   std::lock_guard lock(runtime().order);
   return submit_locked(queue, std::move(operation), std::move(after));
 }
