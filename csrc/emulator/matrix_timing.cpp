@@ -4,7 +4,8 @@ namespace wave::emulator {
 
 std::optional<MatrixTiming> matrix_timing(const isa::Row& row) {
   if (row.matrix.passes == 0) return std::nullopt;
-  return MatrixTiming{row.matrix.passes, (row.traits & isa::kXdl) != 0, row.matrix.d == isa::Element::F64};
+  return MatrixTiming{row.matrix.passes, (row.traits & isa::kXdl) != 0, row.matrix.d == isa::Element::F64,
+                      (row.traits & isa::kLateResult) != 0};
 }
 
 u32 MatrixTiming::until_same_c(const MatrixTiming& reader) const {
@@ -14,13 +15,13 @@ u32 MatrixTiming::until_same_c(const MatrixTiming& reader) const {
 
 u32 MatrixTiming::until_overlapping_c(const MatrixTiming& reader) const {
   if (reader.is_xdl && !is_xdl) return 0;
-  if (is_double) return passes == 4 ? 4 : 9;
-  return is_xdl ? passes + 1 : passes;
+  if (is_double) return passes == 4 ? 4 : passes + 1;
+  return is_xdl ? passes + 1 + is_late : passes;
 }
 
 u32 MatrixTiming::until_factor() const {
-  if (is_double) return passes == 4 ? 6 : 11;
-  return is_xdl ? passes + 3 : passes + 2;
+  if (is_double) return passes == 4 ? 6 : passes + 3;
+  return is_xdl ? passes + 3 + is_late : passes + 2;
 }
 
 u32 MatrixTiming::until_read(bool by_memory) const {
@@ -28,6 +29,6 @@ u32 MatrixTiming::until_read(bool by_memory) const {
   return until_factor();
 }
 
-u32 MatrixTiming::until_overwritten() const { return until_factor(); }
+u32 MatrixTiming::until_overwritten() const { return is_double && passes == 16 ? 11 : until_factor(); }
 
 }  // namespace wave::emulator

@@ -13,6 +13,7 @@ struct MatrixTiming {
   u32 passes;  ///< of four cycles each
   bool is_xdl;
   bool is_double;  ///< f64
+  bool is_late;    ///< one wait state more than the passes say
 
   /// Wait states until another matrix instruction may take the result as C: in the same registers, or in some of them.
   u32 until_same_c(const MatrixTiming& reader) const;

@@ -111,8 +111,8 @@ void Translator::narrow_mask(Op& op) {
 }
 
 std::unique_ptr<TranslatedFunction> Translator::translate(u64 begin, u64 end, std::span<const u32> words) {
-  // An instruction that starts at the last dword may be three long: so many guards are needed behind it.
-  constexpr size_t kGuards = 3;
+  // An instruction that starts at the last dword may be four long: so many guards are needed behind it.
+  constexpr size_t kGuards = 4;
   auto function = std::make_unique<TranslatedFunction>();
   function_ = function.get();
   function->begin_ = begin;

@@ -41,10 +41,11 @@ constexpr const char* kPlaces[] = {"Nowhere", "Vgpr", "Agpr", "Scalar", "Immedia
 static_assert(std::size(kPlaces) == size_t(isa::Place::Immediate) + 1);
 
 constexpr const char* kModifiers[] = {
-    "Neg",    "Abs",      "Sext", "Clamp", "Omod",        "OpSel", "OpSelDst",       "OpSelByte", "OpSelHi", "NegLo",
-    "NegHi",  "Mix",      "Cbsz", "Blgp",  "BlgpNeg",     "Dpp",   "DppRowNewbcast", "DstSel",    "Src0Sel", "Src1Sel",
-    "Offset", "Offset01", "Gds",  "Lds",   "CachePolicy", "Nt",    "Return",         "Format",    "Dpp8",    "ByteSel"};
-static_assert(1u << (std::size(kModifiers) - 1) == isa::kByteSel);
+    "Neg",    "Abs",       "Sext", "Clamp", "Omod",        "OpSel", "OpSelDst",       "OpSelByte", "OpSelHi", "NegLo",
+    "NegHi",  "Mix",       "Cbsz", "Blgp",  "BlgpNeg",     "Dpp",   "DppRowNewbcast", "DstSel",    "Src0Sel", "Src1Sel",
+    "Offset", "Offset01",  "Gds",  "Lds",   "CachePolicy", "Nt",    "Return",         "Format",    "Dpp8",    "ByteSel",
+    "Bitop3", "LaneBounds"};
+static_assert(1u << (std::size(kModifiers) - 1) == isa::kLaneBounds);
 
 constexpr const char* kInstructionKinds[] = {"ScalarAlu",    "ScalarMemory", "Control",     "Nop",        "Wait",
                                              "WaitPair",     "WaitPacked",   "VectorAlu",   "DotProduct", "Matrix",
@@ -54,14 +55,14 @@ static_assert(std::size(kInstructionKinds) == size_t(isa::Kind::VectorMemory) + 
 constexpr const char* kDirections[] = {"none", "load", "store", "atomic"};
 static_assert(std::size(kDirections) == size_t(isa::MemoryAccess::Direction::Atomic) + 1);
 
-constexpr const char* kElements[] = {"F64", "F32", "Xf32", "F16", "Bf16", "Fp8", "Bf8", "I32", "I8", "I4"};
-static_assert(std::size(kElements) == size_t(isa::Element::I4) + 1);
+constexpr const char* kElements[] = {"F64", "F32", "Xf32", "F16", "Bf16", "Fp8", "Bf8", "I32", "I8", "I4", "F8f6f4"};
+static_assert(std::size(kElements) == size_t(isa::Element::F8f6f4) + 1);
 
-constexpr const char* kTraits[] = {"WritesScc",     "WritesMask",  "WritesExec", "SignedLiteral", "SplatConstants",
-                                   "SignedFactors", "ToUpperHalf", "DataFirst",  "NoLiteral",     "NotToM0",
-                                   "NotToExec",     "ExecAddress", "DelayCodes", "Xdl",           "LoadCount",
-                                   "StoreCount",    "LdsCount",    "ScalarCount"};
-static_assert(1u << (std::size(kTraits) - 1) == isa::kScalarCount);
+constexpr const char* kTraits[] = {
+    "WritesScc", "WritesMask", "WritesExec", "SignedLiteral", "SplatConstants", "SignedFactors", "ToUpperHalf",
+    "DataFirst", "NoLiteral",  "NotToM0",    "NotToExec",     "ExecAddress",    "DelayCodes",    "Xdl",
+    "LoadCount", "StoreCount", "LdsCount",   "ScalarCount",   "AnyTuple",       "MixedFormats",  "LateResult"};
+static_assert(1u << (std::size(kTraits) - 1) == isa::kLateResult);
 
 constexpr const char* kGenerations[] = {"gfx9", "gfx11", "gfx12"};
 static_assert(std::size(kGenerations) == size_t(isa::Generation::GFX12) + 1);

@@ -85,7 +85,8 @@ def test_two_offsets_are_two_addresses(processor: str) -> None:
 
 # Matrices: as many elements as the registers hold that LLVM names.
 
-BITS = {"F64": 64, "F32": 32, "Xf32": 32, "F16": 16, "Bf16": 16, "Fp8": 8, "Bf8": 8, "I32": 32, "I8": 8, "I4": 4}
+BITS = {"F64": 64, "F32": 32, "Xf32": 32, "F16": 16, "Bf16": 16, "Fp8": 8, "Bf8": 8, "I32": 32, "I8": 8, "I4": 4,
+        "F8f6f4": 8}  # fmt: skip
 
 
 def stored(matrix: Matrix, row: Row) -> list[tuple[int, int]]:
@@ -107,7 +108,7 @@ def stored(matrix: Matrix, row: Row) -> list[tuple[int, int]]:
 def test_matrices_fill_their_registers(processor: str) -> None:
     """gfx11 has A and B twice, in both halves of the wave, and an element of D of 16 bits in each dword."""
     with_matrix = [(row, row.matrix) for row in rows(processor) if row.matrix]
-    assert len(with_matrix) == {"gfx90a": 27, "gfx942": 46, "gfx1100": 6, "gfx1201": 11}[processor]
+    assert len(with_matrix) == {"gfx90a": 27, "gfx942": 46, "gfx950": 68, "gfx1100": 6, "gfx1201": 11}[processor]
     for row, matrix in with_matrix:
         bits = stored(matrix, row)
         if processor == "gfx1100":

@@ -10,7 +10,7 @@ from typing import Any
 import check_isa
 import isa_support
 import pytest
-from isa.encodings import SHORT_FORMATS, classified_format, classify, encodings, fields
+from isa.encodings import SCALED, SHORT_FORMATS, classified_format, classify, encodings, fields
 
 ROWS = isa_support.rows()
 FIELDS = fields()
@@ -25,6 +25,8 @@ def overlap(a: dict[str, Any], b: dict[str, Any]) -> bool:
     """Whether some bits are an instruction of both rows."""
     if (a["match"] ^ b["match"]) & a["mask"] & b["mask"]:
         return False
+    if a["format"] == b["format"] == SCALED:  # whose opcode is in the third dword
+        return bool(a["opcode"] == b["opcode"])
     # a format leaves codes of SRC0 to the forms with a further dword: VOP1 to VOP1_DPP
     first, second = classified_format(a["format"]), classified_format(b["format"])
     return first == second or first.partition("_")[0] != second.partition("_")[0]

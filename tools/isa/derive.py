@@ -13,6 +13,7 @@ from .overrides import (
     LDS_DIRECT_ACCEPTED,
     RETURN_TO_ACCUMULATORS,
     base_name,
+    exchanges,
     half_of,
     reads_destination_field,
     updates,
@@ -22,6 +23,7 @@ from .row import Operand, Row
 
 OPERAND_FIELDS = (
     "SSRC0", "SSRC1", "SDST", "SIMM16", "LITERAL", "SBASE", "SDATA", "SOFFSET", "SRC0", "SRC1", "SRC2", "VSRC1", "VDST",
+    "SCALE_SRC0", "SCALE_SRC1",
     "VDSTX", "SRCX0", "VSRCX1", "VDSTY", "SRCY0", "VSRCY1",
     "ADDR", "DATA0", "DATA1", "DATA", "SADDR", "VADDR", "VDATA", "SRSRC",
 )  # fmt: skip
@@ -32,8 +34,8 @@ REGISTER = re.compile(r"(ttmp|[vas])(?:(\d+)(?:\.[lh])?|\[(\d+):(\d+)\])$")
 # Modifiers that a field stands for, and how their text begins: found where one of the field's values shows the text.
 FIELD_MODIFIERS: dict[str, dict[str, str]] = {
     "CLAMP": {"clamp": "Clamp"},
-    "OMOD": {"mul:": "Omod", "div:": "Omod"},
-    "OP_SEL": {"op_sel:": "OpSel", "byte_sel:": "ByteSel"},
+    "OMOD": {"mul:": "Omod", "div:": "Omod", "bitop3:": "Bitop3"},
+    "OP_SEL": {"op_sel:": "OpSel", "byte_sel:": "ByteSel", "bound_ctrl:": "LaneBounds", "fi:": "LaneBounds"},
     "OP_SEL_HI": {"op_sel_hi:": "OpSelHi"},
     "NEG_HI": {"neg_hi:": "NegHi"},
     "CBSZ": {"cbsz:": "Cbsz"},
@@ -60,7 +62,7 @@ FIELD_MODIFIERS: dict[str, dict[str, str]] = {
 MODIFIER_ORDER = (
     "Neg", "Abs", "Sext", "Clamp", "Omod", "OpSel", "OpSelDst", "OpSelByte", "OpSelHi", "NegLo", "NegHi", "Mix", "Cbsz",
     "Blgp", "BlgpNeg", "Dpp", "Dpp8", "DppRowNewbcast", "DstSel", "Src0Sel", "Src1Sel", "Offset", "Offset01", "Gds",
-    "Lds", "CachePolicy", "Nt", "Return", "Format", "ByteSel",
+    "Lds", "CachePolicy", "Nt", "Return", "Format", "ByteSel", "Bitop3", "LaneBounds",
 )  # fmt: skip
 
 
@@ -157,7 +159,7 @@ def _kind(measured: Measured, index: int, name: str, texts: dict[int, str]) -> s
 def _access(measured: Measured, name: str, index: int, type_: str, found: Set[str]) -> tuple[bool, bool]:
     """Whether the operand is written, and whether it is read. `found` are the instruction's modifiers."""
     base, format_ = base_name(half_of(measured.text.mnemonic, name)), measured.encoding.format
-    if base == "v_swap_b32" or (name in ("SDATA", "VDATA") and "_atomic_" in base):
+    if exchanges(base) or (name in ("SDATA", "VDATA") and "_atomic_" in base):
         return True, True
     if name in ("SDATA", "VDATA"):
         written = not re.search(r"_store_|_probe", base)
@@ -221,6 +223,8 @@ def legal_codes(kind: str, dwords: int, name: str, measured: Measured) -> Set[in
     literals = takes_literals(family, measured.encoding.format) and not has_trait("NoLiteral", mnemonic)
     literal = {registers.LITERAL} if literals else set()
     direct = {registers.LDS_DIRECT} if dwords == 1 else set()
+    if has_trait("AnyTuple", mnemonic):
+        vector = frozenset(range(first, first + count + 1 - dwords))
     table: dict[str, Set[int]] = {
         "Vgpr": vector,
         "Agpr": vector,
@@ -252,6 +256,8 @@ def _prove_codes(measured: Measured, name: str, kind: str, dwords: int) -> None:
         lenient.add(registers.LITERAL)
     if measured.encoding.format == "MTBUF" and name == "VADDR":
         lenient |= set(range(registers.VGPRS))  # LLVM does not look at alignment
+    if kind.endswith("Source") and not takes_literals(measured.encoding.generation, measured.encoding.format):
+        lenient.add(registers.LITERAL)  # LLVM looks for one wherever a processor has longer instructions: gfx950
     if base_name(measured.text.mnemonic) in LDS_DIRECT_ACCEPTED:
         lenient.add(registers.LDS_DIRECT)
     # LLVM counts 1024 registers, as gfx1250 has
@@ -380,10 +386,10 @@ def derive(measured: Measured, format_: str, fields: dict[str, BitField]) -> Row
     ignored = ignored_bits(fields, fixed, measured.text.mnemonic, its_operands, found)
     encoding = encoding_mask(measured.encoding)
     ignored &= ~encoding
-    mask = fixed & ~ignored
+    mask = fixed & ~ignored & ((1 << 64) - 1)
     names = tuple(name for name in MODIFIER_ORDER if name in found)
-    if mask >> 64:
-        raise ValueError(f"{measured.text.mnemonic}: fixed bits {mask >> 64:#x} in the third dword")
+    if beyond := (fixed & ~encoding) >> 64:
+        raise ValueError(f"{measured.text.mnemonic}: fixed bits {beyond:#x} behind the second dword")
     family = measured.encoding.generation
     mnemonic, match = measured.text.mnemonic, measured.bits & mask
     return Row(format_, measured.opcode, mnemonic, mask, match, ignored, names, its_operands, family)

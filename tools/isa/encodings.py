@@ -15,6 +15,10 @@ SCALAR_FORMATS = ("SOP1", "SOP2", "SOPK", "SOPC", "SOPP")
 SHORT_FORMATS = (*SCALAR_FORMATS, "VOP1", "VOP2", "VOPC")  # 32 bits
 LONG_FORMATS_WITH_LITERALS = ("VOP3", "VOP3B", "VOP3P", "VOPD")  # since GFX10
 
+SCALED = "VOP3PX2"  # v_mfma_scale_*: two instructions of 64 bits that are one
+LOAD_SCALES = 0x2C  # the opcode of VOP3P that begins v_mfma_scale_*
+ABID_SCALED = (0xF << 11, 1 << 11)  # ABID of the product behind it: the field's bits, and their value
+
 Words = tuple[int, ...]
 
 
@@ -65,7 +69,7 @@ class Encoding:
 
     @property
     def bits(self) -> int:
-        """The length without a literal: 32, 64 or 96."""
+        """The length without a literal: 32, 64, 96 or 128."""
         return format_bits(self.generation, self.format)
 
     def fits(self, bits: int) -> bool:
@@ -77,7 +81,7 @@ class Encoding:
 def split(bits: int, length: int, literal: int = 0) -> Words:
     """The words of an instruction of `length` bits, and a literal behind them where none is too many."""
     words = tuple(bits >> low & 0xFFFFFFFF for low in range(0, length, 32))
-    return words if length == 96 else (*words, literal)
+    return words if length >= 96 else (*words, literal)
 
 
 def join(words: Words) -> int:
@@ -102,11 +106,11 @@ def fields(family: str = "gfx9") -> dict[str, dict[str, BitField]]:
 
 @functools.cache
 def format_bits(family: str, format_: str) -> int:
-    """The length of a format without a literal: 32, 64 or 96."""
+    """The length of a format without a literal: 32, 64, 96 or 128."""
     if format_ in SHORT_FORMATS:
         return 32
     last = max(bit_field.low + bit_field.width for bit_field in fields(family)[format_].values())
-    return 64 if last <= 64 else 96
+    return max(64, -(-last // 32) * 32)
 
 
 def takes_literals(family: str, format_: str) -> bool:
@@ -124,6 +128,15 @@ def _announced(family: str, format_: str) -> dict[str, tuple[int, ...]]:
     return {f"{format_}_{name}": found for name, found in codes.items() if f"{format_}_{name}" in fields(family)}
 
 
+def _scaled(family: str, encoding: Encoding) -> Encoding:
+    """v_mfma_scale_*: V_MFMA_LD_SCALE_B32, and behind it a product whose ABID is 1."""
+    prefix = encoding.opcode.put(encoding.match, LOAD_SCALES)
+    product = encoding.match | ABID_SCALED[1]
+    mask = encoding.mask | encoding.opcode.mask | (encoding.mask | ABID_SCALED[0]) << 64
+    opcode = BitField(encoding.opcode.low + 64, encoding.opcode.width)
+    return Encoding(family, SCALED, mask, prefix | product << 64, opcode, encoding.opcodes)
+
+
 def _variants(family: str, encoding: Encoding) -> list[Encoding]:
     """The formats that share an encoding's prefix, each with its mask and match."""
     name, mask, match = encoding.format, encoding.mask, encoding.match
@@ -133,6 +146,8 @@ def _variants(family: str, encoding: Encoding) -> list[Encoding]:
         return [Encoding(family, segment, mask | 3 << low, match | number << low, opcode, opcodes)
                 for segment, number in SEGMENTS.items()]  # fmt: skip
     result = [encoding]
+    if name == "VOP3P" and SCALED in fields(family):
+        result.append(_scaled(family, encoding))
     for variant, codes in _announced(family, name).items():
         source = fields(family)[name]["SRC0"]
         fixed = source.mask if len(codes) == 1 else 0

@@ -36,9 +36,9 @@ OF_MODIFIERS: dict[str, set[str]] = {
 # Modifiers of arithmetic, likewise. Whether hardware ignores them where they mean nothing is for LLVM to say: it wants
 # zeros where a compiler could have meant something.
 OF_ARITHMETIC: dict[str, set[str]] = {
-    "NEG": {"Neg", "NegLo"}, "ABS": {"Abs"}, "NEG_HI": {"NegHi", "Mix"},
-    "OP_SEL": {"OpSel", "OpSelDst", "OpSelByte", "ByteSel"}, "OP_SEL_HI": {"OpSelHi", "Mix"},
-    "OP_SEL_HI2": {"OpSelHi", "Mix"}, "CLAMP": {"Clamp"}, "OMOD": {"Omod"},
+    "NEG": {"Neg", "NegLo", "Bitop3"}, "ABS": {"Abs", "Bitop3"}, "NEG_HI": {"NegHi", "Mix"},
+    "OP_SEL": {"OpSel", "OpSelDst", "OpSelByte", "ByteSel", "LaneBounds"}, "OP_SEL_HI": {"OpSelHi", "Mix"},
+    "OP_SEL_HI2": {"OpSelHi", "Mix"}, "CLAMP": {"Clamp"}, "OMOD": {"Omod", "Bitop3"},
     "SRC0_NEG": {"Neg"}, "SRC1_NEG": {"Neg"}, "SRC0_ABS": {"Abs"}, "SRC1_ABS": {"Abs"},
     "SRC0_SEXT": {"Sext"}, "SRC1_SEXT": {"Sext"},
 }  # fmt: skip
@@ -70,7 +70,7 @@ class _Instruction:
         ignored = 0
         if name in OF_ARITHMETIC and not self.modifiers & OF_ARITHMETIC[name]:
             ignored |= bit_field.mask & ~self.fixed
-        if name in OF_SOURCES and not (name == "OP_SEL" and self.modifiers & {"OpSelByte", "ByteSel"}):
+        if name in OF_SOURCES and not (name == "OP_SEL" and self.modifiers & {"OpSelByte", "ByteSel", "LaneBounds"}):
             ignored |= self._absent_bits(OF_SOURCES[name], name, bit_field)
         return ignored
 

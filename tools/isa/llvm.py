@@ -116,7 +116,7 @@ class Disassembler:
 
     def _batch(self, batch: Sequence[Words]) -> list[Disassembled]:
         for index, words in enumerate(batch):
-            struct.pack_into("<3IB", self._shared, index * SLOT, *words, *(0,) * (WORDS - len(words)), 0)
+            struct.pack_into(f"<{WORDS}IB", self._shared, index * SLOT, *words, *(0,) * (WORDS - len(words)), 0)
         crashed = set()
         begin = 0
         while begin < len(batch):

@@ -11,7 +11,7 @@ import resource
 import sys
 
 TRIPLE = b"amdgcn-amd-amdhsa"
-WORDS = 3  # of the longest instruction; those of GFX9 have two
+WORDS = 4  # of the longest instruction, which gfx950 has
 BATCH = 32768  # instructions that fit in the shared file
 SLOT = 512  # bytes of one of them: its words, then the result's status, its length in bytes, its text
 STATUS = 4 * WORDS

@@ -25,6 +25,7 @@ HINTS: dict[str, list[dict[str, int]]] = {
     "VOP3_DPP": [{}, _TO_EXEC],
     "VOP3_DPP8": [{}, _TO_EXEC],
     "VOP3P": _PACKED_SOURCES,
+    "VOP3PX2": [dict.fromkeys(("SRC0", "SRC1", "SRC2", "SCALE_SRC0", "SCALE_SRC1"), 256)],
     "VOP3P_DPP": _PACKED_SOURCES,
     "VOP3P_DPP8": _PACKED_SOURCES,
     "VOP1_SDWA": [{}, {"DST_SEL": 6}],
@@ -50,7 +51,7 @@ FULL_MODES: dict[str, list[list[tuple[str, int]]]] = {
 
 MODIFIER = re.compile(
     r"(offset[01]?|gds|lds|sc[01c]|nt|glc|slc|idxen|offen|format|op_sel(_hi)?|neg(_lo|_hi)?|clamp|mul|div|dst_sel|dst_unused"
-    r"|src[01]_sel|quad_perm|row_\w+|wave_\w+|bank_mask|bound_ctrl|cbsz|abid|blgp|dlc|tfe|th|scope|dpp8|fi"
+    r"|src[01]_sel|quad_perm|row_\w+|wave_\w+|bank_mask|bound_ctrl|cbsz|abid|blgp|bitop3|dlc|tfe|th|scope|dpp8|fi"
     r"|byte_sel|nv|scale_offset)(:|$)"
 )
 

@@ -14,6 +14,8 @@ UPDATED_DESTINATIONS: dict[str, str] = {
     r"v_fma_mix(lo|hi)_f16": "one half of D is written",
     r"v_cvt_(pk|sr)_(fp8|bf8)_f32": "OP_SEL picks the half or the byte of D that is written",
     r"v_cvt_pkaccum_u8_f32": "one byte of D is written",
+    r"v_cvt_scalef32_(sr_)?(pk_)?(fp8|bf8|fp4)_.*": "OP_SEL picks the half or the byte of D that is written",
+    r"v_ashr_pk_[iu]8_i32": "OP_SEL picks the half of D that is written",
     r"(buffer|flat|global|scratch)_load_(ubyte|sbyte|short)_d16(_hi)?": "one half of D is written",
     r"ds_read_([ui]8|u16)_d16(_hi)?": "one half of D is written",
     r"s_cmov_.*|s_cmovk_i32": "D stays where SCC is 0",
@@ -65,15 +67,21 @@ TYPES: tuple[tuple[str, str, str], ...] = (
     (r"v_cvt_f32_ubyte\d", r"SRC0", "bits"),
     (r"v_cvt_pk_u8_f32", r"SRC[12]", "bits"),  # the byte to write, and the bytes around it
     (r"v_cvt_pkaccum_u8_f32", r"V?SRC1", "bits"),  # the byte to write
-    (r"v_cvt_sr_.*", r"SRC1", "bits"),  # the random number
+    (r"v_cvt_(scalef32_)?sr_.*", r"SRC1", "bits"),  # the random number
+    (r"v_cvt_scalef32_(sr|2xpk16)_.*", r"SRC2", "F32"),  # the scale
+    (r"v_cvt_scalef32_(?!2xpk16).*", r"SRC1", "F32"),  # the scale, or a second value
+    (r"v_cvt_scalef32_(sr_)?pk_\w+_bf16", r"SRC0", "PackedBf16"),
+    (r"v_cvt_scalef32_sr_(fp8|bf8)_bf16|v_cvt_f32_bf16", r"SRC0", "Bf16"),
+    (r"v_cvt_(scalef32_)?pk_bf16_.*", r"VDST", "PackedBf16"),
+    (r"v_cvt_sr_bf16_f32", r"VDST", "Bf16"),
     (r"v_cvt_pkrtz_f16_f32", r"VDST", "PackedF16"),
     (r"v_cvt_pknorm_[iu]16_.*", r"VDST", "PackedB16"),
     (r"v_(dual_)?dot2(c|acc)?_.*_f16", r"V?SRC[01]", "PackedF16"),
     (r"v_dot2c?_.*_[iu]16", r"V?SRC[01]", "PackedB16"),
-    (r"v_dot2_(bf16|f32)_bf16|v_dual_dot2acc_f32_bf16", r"V?SRC[01]", "PackedBf16"),
+    (r"v_dot2c?_(bf16|f32)_bf16|v_dual_dot2acc_f32_bf16", r"V?SRC[01]", "PackedBf16"),
     (r"v_dot2_bf16_bf16", r"VDST|SRC2", "Bf16"),
     (r"v_fma_mix.*", r"SRC.", "F32"),  # or F16, where OP_SEL_HI says so
-    (r"v_mfma_f32_.*", r"VDST|SRC2", "F32"),  # of each element
+    (r"v_mfma_(scale_)?f32_.*", r"VDST|SRC2", "F32"),  # of each element
     (r"v_mfma_f64_.*", r"VDST|SRC2", "F64"),
     (r"v_mfma_i32_.*", r"VDST|SRC2", "B32"),
     (r"v_smfmac_.*", r"SRC2", "B32"),  # the sparsity index
@@ -82,7 +90,10 @@ TYPES: tuple[tuple[str, str, str], ...] = (
 
 
 # What LLVM knows, and we leave out, of GFX9 and of later ones.
-LEFT_OUT_OF_GFX9 = {r"v_pk_fmac_f16_(sdwa|dpp)": "LLVM 22 reads packed arithmetic in encodings that no compiler writes"}
+LEFT_OUT_OF_GFX9 = {
+    r"v_pk_fmac_f16_(sdwa|dpp)": "LLVM 22 reads packed arithmetic in encodings that no compiler writes",
+    r"v_mfma_ld_scale_b32": "the first half of v_mfma_scale_*, without the second",
+}
 LEFT_OUT = {
     r"v_illegal": "no instruction: zeros",
     r"s_version": "names the compiler's version, to no effect",
@@ -112,6 +123,11 @@ def base_name(mnemonic: str) -> str:
 def updates(base: str) -> bool:
     """Whether the destination of an instruction is read as well."""
     return any(re.fullmatch(pattern, base) for pattern in UPDATED_DESTINATIONS)
+
+
+def exchanges(base: str) -> bool:
+    """Whether an instruction exchanges its two operands, or lanes of them."""
+    return re.fullmatch(r"v_(swap|permlane(16|32)_swap)_b32", base) is not None
 
 
 def reads_destination_field(base: str) -> bool:

@@ -45,11 +45,13 @@ NAMED_TRAITS = {
     "NotToExec": r"v_s_.*",
     "ExecAddress": r"global_(load_lds|(load|store)_addtid)_.*",
     "DelayCodes": r"s_delay_alu",
+    "AnyTuple": r"ds_read_b96_tr_b6",
+    "MixedFormats": r"v_mfma_(scale_)?\w+_f8f6f4",
 }
 TRAIT_ORDER = (
     "WritesScc", "WritesMask", "WritesExec", "SignedLiteral", "SplatConstants", "SignedFactors", "ToUpperHalf",
     "DataFirst", "NoLiteral", "NotToM0", "NotToExec", "ExecAddress", "DelayCodes", "Xdl",
-    "LoadCount", "StoreCount", "LdsCount", "ScalarCount",
+    "LoadCount", "StoreCount", "LdsCount", "ScalarCount", "AnyTuple", "MixedFormats", "LateResult",
 )  # fmt: skip
 
 # The counters that waits are for.
@@ -83,15 +85,18 @@ TYPED_ACCESS = re.compile(r"\w+_(load|store)_(?:d16_)?(?:hi_)?format_(?:d16_)?(?
 ACCESS = re.compile(
     r"\w+_(load|store)_(?:lds_|tr_|addtid_)?(?:d16_)?(?:hi_)?(?:[biu](\d+)|([a-z]+)(?:x(\d+))?)(?:_d16)?(?:_hi)?"
 )
-LDS_ACCESS = re.compile(r"ds_(load|store|read|write)(?:2|2st64|_\w+)?_[biu](\d+)(?:_d16)?(?:_hi)?")
+LDS_ACCESS = re.compile(
+    r"ds_(load|store|read|write)(?:2|2st64|_2addr\w*|_addtid|_tr)?_[biu](\d+)(?:_tr_b\d+|_d16)?(?:_hi)?"
+)
 TWO_ADDRESSES = re.compile(r"ds_(?:read2|write2|wrxchg2|\w+_2addr)(st64|_stride64)?_\w+")
 FAR = 64  # elements that an offset counts, where the name says so
 
 PRODUCT = re.compile(
-    r"v_(?:mfma|smfmac|wmma)_([a-z]+\d+)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?([a-z]+\d+)(?:_([a-z]+\d+))?(?:_1k)?"
+    r"v_(?:mfma(?:_scale)?|smfmac|wmma)_([a-z]+\d+)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?"
+    r"(f8f6f4|[a-z]+\d+)(?:_([a-z]+\d+))?(?:_1k)?"
 )
 ELEMENTS = {"f64": "F64", "f32": "F32", "xf32": "Xf32", "f16": "F16", "bf16": "Bf16", "fp8": "Fp8", "bf8": "Bf8",
-            "i32": "I32", "i8": "I8", "iu8": "I8", "iu4": "I4"}  # fmt: skip
+            "i32": "I32", "i8": "I8", "iu8": "I8", "iu4": "I4", "f8f6f4": "F8f6f4"}  # fmt: skip
 LANES_OF_MFMA = 64
 
 
@@ -138,11 +143,14 @@ def _lds_access(base: str) -> Memory:
 
 
 def _passes(processor: str, m: int, k: int, element: str, sparse: bool) -> int:
-    """Of four cycles each, by LLVM's scheduling models (SISchedule.td). On gfx942 products of large depth go through
-    twice as fast as those of small depth or several blocks."""
+    """Of four cycles each, by LLVM's scheduling models (SISchedule.td). Since gfx942 products of large depth go through
+    twice as fast as those of small depth or several blocks; on gfx950 those of f64 take twice as long. F8f6f4 is what
+    it is with a factor in FP8."""
     if m == 4:
         return 4 if element == "F64" else 2
-    fast = {"gfx90a": False, "gfx942": sparse or element == "Xf32" or k >= 8}[processor]
+    if element == "F64" and processor == "gfx950":
+        return 16
+    fast = processor != "gfx90a" and element != "F8f6f4" and (sparse or element == "Xf32" or k >= 8)
     return (8 if m == 16 else 16) // (2 if fast else 1)
 
 
@@ -202,6 +210,8 @@ def with_properties(processor: str, row: Row) -> Row:
         traits.add("SplatConstants")
     if matrix and matrix.passes and matrix.a not in (("F64",) if processor == "gfx90a" else ("F64", "F32")):
         traits.add("Xdl")
+        if processor == "gfx950" and matrix.passes > 2:
+            traits.add("LateResult")
     if unknown := traits - set(TRAIT_ORDER):
         raise ValueError(f"{row.mnemonic}: no order for traits {unknown}")
     names = tuple(trait for trait in TRAIT_ORDER if trait in traits)

@@ -3,8 +3,7 @@
 import random
 from collections.abc import Iterator
 
-from .encodings import SELECTS, Encoding, Words, encodings, fields, format_bits, split
-from .llvm_process import WORDS
+from .encodings import SCALED, SELECTS, Encoding, Words, encodings, fields, format_bits, split
 from .row import Row
 
 # Codes around the edges of every group: registers, constants, special values, the announcements of a second dword.
@@ -18,6 +17,9 @@ LITERALS = (0, 1, 64, 65, 0xFFFFFFFF, 0xFFFFFFF0, 0xFFFFFFEF, 0x3F000000, 0xBF80
 
 DPP_CONTROLS = (*range(0x100), *range(0x101, 0x110), *range(0x111, 0x120), *range(0x121, 0x130),
                 *range(0x130, 0x140, 4), *range(0x140, 0x144), *range(0x150, 0x160))  # fmt: skip
+
+
+LEAST = 3  # words that are drawn
 
 
 class Sampler:
@@ -57,9 +59,12 @@ class Sampler:
         if "DPP_CTRL" in known and self._chance(0.95):
             bits = known["DPP_CTRL"].put(bits, self._random.choice(DPP_CONTROLS))
         bits = bits & ~row.mask | row.match
+        if row.format == SCALED:  # whose opcode is beyond the bits that a row fixes
+            encoding = next(encoding for encoding in self._encodings if encoding.format == SCALED)
+            bits = encoding.opcode.put(bits & ~encoding.mask | encoding.match, row.opcode)
         literal = self._random.choice(LITERALS) if self._chance(0.5) else self._random.getrandbits(32)
         words = split(bits, length, literal)
-        return words if len(words) == WORDS else (*words, self._random.getrandbits(32))
+        return words if len(words) >= LEAST else (*words, self._random.getrandbits(32))
 
     def _chance(self, probability: float) -> bool:
         return self._random.random() < probability

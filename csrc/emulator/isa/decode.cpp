@@ -72,12 +72,13 @@ Instruction InstructionSet::decode(std::span<const uint32_t> words) const {
   const Instruction unknown{.bits = words[0]};
   const uint64_t first = words[0] | (words.size() > 1 ? uint64_t{words[1]} << 32 : 0);
   Instruction instruction = unknown;
-  instruction.row = find_row(first);
+  const uint64_t upper = (words.size() > 2 ? words[2] : 0) | (words.size() > 3 ? uint64_t{words[3]} << 32 : 0);
+  instruction.row = find_row(first, upper);
   if (instruction.row == nullptr) return unknown;
   instruction.dwords = dwords(generation_, instruction.row->format);
   if (words.size() < instruction.dwords) return unknown;
   if (instruction.dwords >= 2) instruction.bits = first;
-  if (instruction.dwords == 3) instruction.third = words[2];
+  if (instruction.dwords >= 3) instruction.upper = instruction.dwords == 3 ? words[2] : upper;
   if ((instruction.bits & instruction.row->mask) != instruction.row->match) return unknown;
   instruction.bits &= ~instruction.row->ignored;
   if (!is_legal(instruction)) return unknown;

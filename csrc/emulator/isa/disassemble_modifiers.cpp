@@ -67,6 +67,19 @@ void append_byte_select(std::string& out, const Instruction& instruction) {
   append_count(out, " byte_sel:", is_destination ? bits >> 2 : (bits & 1) << 1 | (bits >> 1 & 1));
 }
 
+/// The truth table of v_bitop3, and FI and BOUND_CTRL of v_permlane*_swap.
+void append_special(std::string& out, const Instruction& instruction) {
+  const uint32_t takes = instruction.row->modifiers;
+  const uint32_t table = instruction[Field::OMOD] << 6 | instruction[Field::ABS] << 3 | instruction[Field::NEG];
+  if ((takes & kBitop3) != 0 && table != 0) {
+    out += " bitop3:";
+    table <= 10 ? append_decimal(out, table) : append_hex(out, table);
+  }
+  const uint32_t bounds = instruction[Field::OP_SEL];
+  if ((takes & kLaneBounds) != 0 && (bounds & 2) != 0) out += " bound_ctrl:1";
+  if ((takes & kLaneBounds) != 0 && (bounds & 1) != 0) out += " fi:1";
+}
+
 void append_output(std::string& out, const Instruction& instruction) {
   const uint32_t takes = instruction.row->modifiers;
   constexpr const char* kOutputs[] = {"", " mul:2", " mul:4", " div:2"};
@@ -260,6 +273,7 @@ void append_modifiers(std::string& out, const Instruction& instruction) {
     case Format::VOP3B_DPP:
     case Format::VOP3_DPP8:
     case Format::VOP3B_DPP8:
+      if ((takes & (kBitop3 | kLaneBounds)) != 0) append_special(out, instruction);
       if ((takes & (kOpSel | kOpSelDst | kOpSelByte)) != 0) append_selects(out, instruction);
       if ((takes & kByteSel) != 0) append_byte_select(out, instruction);
       append_output(out, instruction);
@@ -270,6 +284,9 @@ void append_modifiers(std::string& out, const Instruction& instruction) {
       append_packed(out, instruction);
       append_output(out, instruction);
       return append_dpp(out, instruction);
+    case Format::VOP3PX2:
+      append_packed(out, instruction);
+      return append_matrix(out, instruction);
     case Format::MAI:
       return append_matrix(out, instruction);
     case Format::VOP1_SDWA:

@@ -217,7 +217,7 @@ struct InputModifiers {
 };
 
 /// Whether a source is an integer in an instruction on floats: the exponent of v_ldexp, the byte's number in
-/// v_cvt_pk_u8_f32.
+/// v_cvt_pk_u8_f32, the random number of v_cvt_sr. LLVM decodes but does not print its modifiers.
 bool is_integer_among_floats(const Instruction& instruction, const Operand& operand) {
   if ((instruction.row->modifiers & kNeg) == 0) return false;
   const std::string_view name = instruction.row->mnemonic;
@@ -230,8 +230,6 @@ bool is_integer_among_floats(const Instruction& instruction, const Operand& oper
 
 InputModifiers packed_modifiers(const Instruction& instruction, unsigned source) {
   const uint32_t takes = instruction.row->modifiers;
-  // v_cvt_sr has the bits of the random number in SRC1 alone: LLVM decodes but does not print them.
-  if ((takes & kOpSelByte) != 0 && source > 0) return {};
   const Field absolute = (takes & kMix) != 0 ? Field::NEG_HI : Field::ABS;
   const auto bit = [&](Field field) { return (instruction[field] >> source & 1) != 0; };
   return {(takes & kNeg) != 0 && bit(Field::NEG), (takes & kAbs) != 0 && bit(absolute), false};

@@ -38,6 +38,7 @@ struct Features {
   bool has_signed_offsets;     ///< OFFSET of FLAT and of buffers has a sign, which LLVM refuses in the latter
   bool has_wide_clock;         ///< SHADER_CYCLES has a second register
   bool has_split_barriers;     ///< s_barrier_signal and s_barrier_wait; no s_barrier
+  bool has_scaled_products;    ///< VOP3PX2: gfx950
   bool has_single_waits;       ///< s_wait_loadcnt and its like; no s_waitcnt
   uint8_t segment;             ///< the lowest bit of SEG in FLAT; 0: GLOBAL and SCRATCH are formats of their own
   uint8_t memory_dwords;       ///< of FLAT, GLOBAL, SCRATCH and MUBUF
@@ -64,6 +65,7 @@ inline constexpr Features kFeatures[] = {
         .has_signed_offsets = false,
         .has_wide_clock = false,
         .has_split_barriers = false,
+        .has_scaled_products = true,
         .has_single_waits = false,
         .segment = 14,
         .memory_dwords = 2,
@@ -87,6 +89,7 @@ inline constexpr Features kFeatures[] = {
         .has_signed_offsets = false,
         .has_wide_clock = false,
         .has_split_barriers = false,
+        .has_scaled_products = false,
         .has_single_waits = false,
         .segment = 16,
         .memory_dwords = 2,
@@ -110,6 +113,7 @@ inline constexpr Features kFeatures[] = {
         .has_signed_offsets = true,
         .has_wide_clock = true,
         .has_split_barriers = true,
+        .has_scaled_products = false,
         .has_single_waits = true,
         .segment = 0,
         .memory_dwords = 3,

@@ -5,7 +5,9 @@
 namespace wave::isa {
 namespace {
 
-constexpr unsigned kPrefixBits = 9;  // the longest prefix of an encoding
+constexpr unsigned kPrefixBits = 9;             // the longest prefix of an encoding
+constexpr uint32_t kLoadScales = 0x2c;          // V_MFMA_LD_SCALE_B32, the first half of VOP3PX2
+constexpr unsigned kAbid = 11, kAbidMask = 15;  // of the second half
 constexpr uint32_t kSdwa = 249, kDpp = 250, kDpp8 = 233, kDpp8FetchInactive = 234;
 
 struct Prefix {
@@ -80,12 +82,16 @@ Position position(Generation generation, Format format, Field field) {
   return kLayouts[size_t(generation)].positions[size_t(format)][size_t(field)];
 }
 
-Encoding classify(Generation generation, uint64_t bits) {
+Encoding classify(Generation generation, uint64_t bits, uint64_t upper) {
   const uint32_t word = static_cast<uint32_t>(bits);
   const Prefix& prefix = kLayouts[size_t(generation)].prefixes[word >> (32 - kPrefixBits)];
   if (prefix.opcode.width == 0) return {};
   Encoding encoding{with_further_dword(generation, prefix.format, bits), 0, true};
   encoding.opcode = static_cast<uint16_t>(word >> prefix.opcode.low & ((1u << prefix.opcode.width) - 1));
+  if (prefix.format == Format::VOP3P && encoding.opcode == kLoadScales && features(generation).has_scaled_products) {
+    const Encoding product = classify(generation, upper, 0);
+    return {Format::VOP3PX2, product.opcode, product.format == Format::VOP3P && (upper >> kAbid & kAbidMask) == 1};
+  }
   if (const uint8_t at = features(generation).segment;
       prefix.format == Format::FLAT && at != 0) {  // the fourth is reserved
     constexpr Format kSegments[] = {Format::FLAT, Format::SCRATCH, Format::GLOBAL, Format::FLAT};
@@ -119,6 +125,8 @@ uint8_t dwords(Generation generation, Format format) {
     case Format::SCRATCH:
     case Format::MUBUF:
       return features(generation).memory_dwords;
+    case Format::VOP3PX2:
+      return 4;
     default:
       return 2;
   }
@@ -135,7 +143,7 @@ uint32_t Instruction::operator[](Field field) const {
   if (row == nullptr) return 0;
   if (field == Field::LITERAL) return literal;
   const Position where = position(row->generation, row->format, field);
-  const uint64_t all = where.low < 64 ? bits >> where.low : third >> (where.low - 64);
+  const uint64_t all = where.low < 64 ? bits >> where.low : upper >> (where.low - 64);
   return static_cast<uint32_t>(all) & ((1u << where.width) - 1);
 }
 

@@ -28,17 +28,18 @@ struct Position {
 
 Position position(Generation generation, Format format, Field field);
 
-/// The format that the first two words announce, and its opcode. `known` is false where the words have no format of
-/// this family. Instructions of VOP3B and MAI count as VOP3 and VOP3P: the row tells them apart.
+/// The format that words announce, and its opcode; `upper` are the third and the fourth, which VOP3PX2 alone asks for.
+/// `known` is false where the words have no format of this family. Instructions of VOP3B and MAI count as VOP3 and
+/// VOP3P: the row tells them apart.
 struct Encoding {
   Format format = Format::SOP1;
   uint16_t opcode = 0;
   bool known = false;
 };
 
-Encoding classify(Generation generation, uint64_t bits);
+Encoding classify(Generation generation, uint64_t bits, uint64_t upper);
 
-/// The dwords of a format without a literal: 1 to 3.
+/// The dwords of a format without a literal: 1 to 4.
 uint8_t dwords(Generation generation, Format format);
 
 /// Whether a literal may follow instructions of a format.

@@ -17,7 +17,8 @@ bool is_absent(const Instruction& instruction, const Operand& operand) {
 }
 
 bool is_accumulator(const Instruction& instruction, Field field) {
-  if (instruction.row->format != Format::MAI) return instruction[Field::ACC] != 0;
+  const Format format = instruction.row->format;
+  if (format != Format::MAI && format != Format::VOP3PX2) return instruction[Field::ACC] != 0;
   if (field == Field::SRC0) return (instruction[Field::ACC] & 1) != 0;
   if (field == Field::SRC1) return (instruction[Field::ACC] & 2) != 0;
   return instruction[Field::ACC_CD] != 0;
@@ -46,6 +47,13 @@ bool has_short_operands(Format format) {
 bool has_halves(const Row& row, const Operand& operand) {
   const bool is_vop3 = row.format == Format::VOP3 || row.format == Format::VOP3_DPP || row.format == Format::VOP3_DPP8;
   return features(row.generation).has_halves && is_16_bits(operand.type) && (is_vop3 || has_short_operands(row.format));
+}
+
+/// The registers of a factor of v_mfma_*_f8f6f4, whose format a field names: of 8 bits, 6 or 4. Codes that name none
+/// count as 8 bits.
+uint8_t factor_dwords(const Instruction& instruction, Field field) {
+  const uint32_t format = instruction[field == Field::SRC0 ? Field::CBSZ : Field::BLGP];
+  return format == 2 || format == 3 ? 6 : format == 4 ? 4 : 8;
 }
 
 /// Codes of 9-bit fields count vector registers from 256 on.
@@ -112,6 +120,14 @@ uint32_t vector_code(const Instruction& instruction, const Operand& operand) {
   return is_short ? code & ~kUpperHalf : code;
 }
 
+Location vector_or_accumulator(const Instruction& instruction, const Operand& operand, uint32_t code) {
+  Location location = vector(operand, code, is_accumulator(instruction, operand.field));
+  const bool is_factor = operand.field == Field::SRC0 || operand.field == Field::SRC1;
+  if (is_factor && (instruction.row->traits & kMixedFormats) != 0)
+    location.dwords = factor_dwords(instruction, operand.field);
+  return location;
+}
+
 /// As locate, but for the alignment of scalar registers.
 Location find(const Instruction& instruction, const Operand& operand) {
   if (is_absent(instruction, operand)) return {Place::Nowhere, 0, 0};
@@ -122,7 +138,7 @@ Location find(const Instruction& instruction, const Operand& operand) {
     case OperandKind::Agpr:
       return vector(operand, code, true);
     case OperandKind::VgprOrAgpr:
-      return vector(operand, code, is_accumulator(instruction, operand.field));
+      return vector_or_accumulator(instruction, operand, code);
     case OperandKind::Sgpr:
       return scalar(operand, code * scale(instruction.row->generation, operand.field));
     case OperandKind::ScalarSource:
@@ -209,6 +225,13 @@ bool is_legal_scalar(const Instruction& instruction, const Operand& operand, con
   return code == kLdsDirect && operand.kind != OperandKind::ScalarSource && location.dwords == 1;
 }
 
+/// Whether an operand that can be a vector register only stands in nine bits, and these are a scalar's. Most rows have
+/// fixed the highest of them, but not those of VOP3PX2, beyond the second dword.
+bool is_scalar_code(const Instruction& instruction, const Operand& operand) {
+  const bool is_wide = position(instruction.row->generation, instruction.row->format, operand.field).width == 9;
+  return is_wide && instruction[operand.field] < kVgprs;
+}
+
 }  // namespace
 
 bool returns_value(const Instruction& instruction) {
@@ -256,7 +279,9 @@ bool is_legal(const Instruction& instruction, const Operand& operand) {
   switch (location.place) {
     case Place::Vgpr:
     case Place::Agpr:
-      if (features(instruction.row->generation).has_aligned_tuples && location.dwords > 1 && location.value % 2 != 0)
+      if (is_scalar_code(instruction, operand)) return false;
+      if (features(instruction.row->generation).has_aligned_tuples && location.dwords > 1 && location.value % 2 != 0 &&
+          (instruction.row->traits & kAnyTuple) == 0)
         return false;
       return location.value + location.dwords <= kVgprs;
     case Place::Scalar:

@@ -80,6 +80,9 @@ constexpr Generation kGeneration = Generation::GFX9;
 constexpr Row kGfx942[] = {
 #include "emulator/isa/gfx942.inc"
 };
+constexpr Row kGfx950[] = {
+#include "emulator/isa/gfx950.inc"
+};
 constexpr Row kGfx90a[] = {
 #include "emulator/isa/gfx90a.inc"
 };
@@ -135,15 +138,15 @@ InstructionSet::InstructionSet(Generation generation, std::span<const Row> rows)
 }
 
 namespace {
-using Sets = std::array<InstructionSet, 4>;
+using Sets = std::array<InstructionSet, 5>;
 Lazy<Sets>& all_sets = *new Lazy<Sets>();
 }  // namespace
 
 const InstructionSet* InstructionSet::find(std::string_view processor) {
-  constexpr std::string_view kNames[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201"};
+  constexpr std::string_view kNames[] = {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"};
   const auto& sets = all_sets.get([] {
     return Sets{InstructionSet(gfx9::kGeneration, gfx9::kGfx90a), InstructionSet(gfx9::kGeneration, gfx9::kGfx942),
-                InstructionSet(gfx11::kGeneration, gfx11::kGfx1100),
+                InstructionSet(gfx9::kGeneration, gfx9::kGfx950), InstructionSet(gfx11::kGeneration, gfx11::kGfx1100),
                 InstructionSet(gfx12::kGeneration, gfx12::kGfx1201)};
   });
   for (size_t i = 0; i < sets.size(); ++i) {
@@ -152,8 +155,8 @@ const InstructionSet* InstructionSet::find(std::string_view processor) {
   return nullptr;
 }
 
-const Row* InstructionSet::find_row(uint64_t bits) const {
-  const Encoding encoding = classify(generation_, bits);
+const Row* InstructionSet::find_row(uint64_t bits, uint64_t upper) const {
+  const Encoding encoding = classify(generation_, bits, upper);
   if (!encoding.known) return nullptr;
   const uint16_t index = index_[size_t(encoding.format)][encoding.opcode];
   return index == 0 ? nullptr : &rows_[index - 1u];
