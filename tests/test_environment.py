@@ -25,9 +25,7 @@ SOURCES = [
     if path.suffix in suffixes
 ]
 # How C++ and Python read a variable.
-READ = re.compile(
-    r'(?:\bvariables\[|environment_variable\(|at_load\(|\bflag\(|\bsize\(|environ\.get\()\s*"([A-Z_]+)"', re.MULTILINE
-)
+READ = re.compile(r'(?:[vV]ariables(?:\(\))?\[|at_load\(|\bflag\(|\bsize\(|environ\.get\()\s*"([A-Z_]+)"', re.MULTILINE)
 
 # Those of C++ that are read when its library is loaded.
 READ_AT_LOAD = set(re.findall(r'\bat_load\("([A-Z_]+)"', "".join(path.read_text() for path in SOURCES)))
@@ -192,3 +190,35 @@ def test_a_limit_of_instructions_is_exact(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("WAVE_RUNTIME_MAX_INSTRUCTIONS", str(needed - 1))
     with pytest.raises(wave_runtime.KernelFault, match=f"more than {needed - 1} instructions"):
         kernel(a, a, c, 64, grid=1, block=64)
+
+
+LAUNCHES = {
+    "kernel(...)": "kernel(a, a, c, 64, grid=1, block=64)",
+    "a bound launch": "bound()",
+    "an operator": "torch.ops.wave.launch(kernel.handle, [a, a], [c], [64], [], [1], [64])",
+}
+CHANGES = """
+import os, threading, time
+stop = threading.Event()
+def change():
+    while not stop.is_set():
+        for i in range(3000):
+            os.environ[f"SOME_{{i}}"] = "value"
+        for i in range(3000):
+            del os.environ[f"SOME_{{i}}"]
+changing = threading.Thread(target=change)
+changing.start()
+bound = kernel.bind(a, a, c, 64, grid=1, block=64)
+end = time.monotonic() + 4
+while time.monotonic() < end:
+    {launch}
+stop.set()
+changing.join()
+"""
+
+
+@pytest.mark.parametrize("launch", LAUNCHES.values(), ids=LAUNCHES)
+def test_the_environment_may_change_during_launches(launch: str) -> None:
+    """os.environ moves the table of variables when it grows; a launch that looked at it then crashed."""
+    done = run(LAUNCH + CHANGES.format(launch=launch))
+    assert done.returncode == 0, (done.returncode, done.stderr)

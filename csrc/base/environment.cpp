@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -13,6 +14,8 @@
 namespace wave {
 
 namespace {
+
+constinit std::atomic<EnvironmentGuard> guard{nullptr};
 
 /// The whole text as a number, or false.
 template <class Number>
@@ -62,14 +65,19 @@ size_t Variable::choice(std::initializer_list<std::string_view> words, size_t ot
   refuse(list, *words.begin());
 }
 
-const Variable& at_load(const char* name) { return *new Variable(environment_variable(name)); }
-
-Variable environment_variable(const char* name) {
+const Variable& at_load(const char* name) {
   const char* const value = std::getenv(name);
-  return {name, value == nullptr ? "" : value};
+  return *new Variable{name, value == nullptr ? "" : value};
 }
 
+void set_environment_guard(EnvironmentGuard given) { guard.store(given); }
+
 EnvironmentVariables::EnvironmentVariables() {
+  const EnvironmentGuard around = guard.load();
+  around == nullptr ? copy() : around([this] { copy(); });
+}
+
+void EnvironmentVariables::copy() {
   constexpr std::string_view kPrefix = "WAVE_RUNTIME_";
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     if (**entry != kPrefix[0] || std::strncmp(*entry, kPrefix.data(), kPrefix.size()) != 0) continue;

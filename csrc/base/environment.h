@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -30,13 +31,18 @@ struct Variable {
   [[noreturn]] void refuse(std::string_view expected, std::string_view example) const;
 };
 
-Variable environment_variable(const char* name);
-
 /// For initializers of namespaces: the variable as it was when the library was loaded, never destroyed. Launches, which
 /// are the first to ask for what is read once, run beside threads that change the environment.
 const Variable& at_load(const char* name);
 
-/// All of the product's own variables, copied in one pass: for who looks at many at once.
+/// Runs a function that reads the environment.
+using EnvironmentGuard = void (*)(const std::function<void()>& read);
+
+/// Sets what EnvironmentVariables are read in: it keeps out who changes the environment, which must not happen beside a
+/// reader, as the lock of Python's interpreter does. Nobody who waits for a reader may hold that lock.
+void set_environment_guard(EnvironmentGuard guard);
+
+/// All of the product's own variables as they are now, copied in one pass.
 class EnvironmentVariables {
  public:
   EnvironmentVariables();
@@ -45,6 +51,8 @@ class EnvironmentVariables {
   bool empty() const { return set_.empty(); }
 
  private:
+  void copy();
+
   std::vector<std::pair<std::string, std::string>> set_;
 };
 

@@ -53,11 +53,14 @@ class Lazy {
   /// Throws what `make` throws; then the next one tries again.
   template <class Make>
   const Value& get(Make make) {
-    if (const Value* value = value_.load(std::memory_order_acquire)) return *value;
+    if (const Value* value = find()) return *value;
     const std::lock_guard lock(mutex_);
     if (value_.load(std::memory_order_relaxed) == nullptr) value_.store(new Value(make()), std::memory_order_release);
     return *value_.load(std::memory_order_relaxed);
   }
+
+  /// nullptr where it is not made.
+  const Value* find() const { return value_.load(std::memory_order_acquire); }
 
  private:
   std::atomic<const Value*> value_{nullptr};

@@ -79,6 +79,7 @@ class DescribedLaunch {
       : kernel(required(given, "kernel").kernel), packer(kernel) {
     check_struct_size(required(options, "options").size, offsetof(wave_launch_options, block), "options");
     std::memcpy(&given_, options, std::min(options->size, sizeof given_));
+    if (given_.device.driver == WAVE_EMULATOR) options_of_emulator_ = EmulatorOptions::from_environment();
     this->options = launch_options(given_);
     if (given_.memory_count != 0) required(given_.memory, "options->memory");
     for (size_t i = 0; i < given_.memory_count; ++i) {
@@ -115,14 +116,11 @@ class DescribedLaunch {
   void* stream() const { return given_.stream; }
   void tell_autograd() const {}
   void pack(ArgumentPacker&) const {}
-  Warnings enqueue(const LaunchSite& site, std::span<const uint8_t> arguments) {
-    if (given_.device.driver != WAVE_EMULATOR) {
-      wave::enqueue(site, arguments, nullptr);
-      return {};
-    }
-    HostLaunch host{{std::move(memory_)}, host_threads(), false, nullptr, EmulatorOptions::from_environment(), {}};
+  void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments) {
+    if (given_.device.driver != WAVE_EMULATOR) return wave::enqueue(site, arguments, nullptr);
+    LaunchReport report;
+    HostLaunch host{{std::move(memory_)}, host_threads(), false, nullptr, options_of_emulator_, report};
     wave::enqueue(site, arguments, &host);
-    return std::move(host.warnings);
   }
 
  private:
@@ -156,6 +154,7 @@ class DescribedLaunch {
   }
 
   wave_launch_options given_{};
+  EmulatorOptions options_of_emulator_;
   std::vector<MemoryRange> memory_;
 };
 

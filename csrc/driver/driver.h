@@ -17,6 +17,7 @@
 
 #include "base/access_trace.h"
 #include "base/emulator_options.h"
+#include "base/launch_report.h"
 #include "base/memory_range.h"
 #include "base/parallel.h"
 #include "code_object/code_object.h"
@@ -59,12 +60,12 @@ struct LaunchAttributes {
 
 /// What a driver that computes on the host needs and says.
 struct HostLaunch {
-  HostMemory memory;                  ///< what the arguments point to
-  Parallel parallel;                  ///< threads; empty: the calling one only
-  bool strict = false;                ///< reads past an end are faults, too
-  AccessTrace* trace = nullptr;       ///< where accesses are noted
-  EmulatorOptions options;            ///< what else the launch is asked for
-  std::vector<std::string> warnings;  ///< for the user, filled by the launch
+  HostMemory memory;               ///< what the arguments point to
+  Parallel parallel;               ///< threads; empty: the calling one only
+  bool strict = false;             ///< reads past an end are faults, too
+  AccessTrace* trace = nullptr;    ///< where accesses are noted
+  const EmulatorOptions& options;  ///< what else the launch is asked for
+  LaunchReport& report;            ///< filled by the launch
 };
 
 /// One launch, checked and packed. Borrowed: valid during LoadedFunction::launch only.
@@ -143,14 +144,6 @@ class Driver {
 Driver& emulator_driver();
 Driver& hip_driver();
 Driver& cuda_driver();
-
-/// What the last launch of this thread on the emulator executed.
-struct EmulatorStatistics {
-  uint64_t instructions = 0;  ///< by waves
-  uint64_t waves = 0;
-  uint64_t workgroups = 0;
-};
-EmulatorStatistics last_emulator_statistics();
 
 /// Sets what launches on the host call now and then on the thread that made them; it may throw to stop the launch.
 void set_interrupt_check(void (*check)());

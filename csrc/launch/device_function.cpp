@@ -166,6 +166,17 @@ void set_abandoned(const CodeObject& code, bool abandoned) {
   rethrow_with_advice(error, text(what, ": ", error.what()), During::Load);
 }
 
+/// The lock for who loads. Opens the driver's library before: that reads the environment, which waits for an
+/// interpreter's lock, and who has that may wait for this one.
+std::unique_lock<Mutex> lock_table_to_load(const Place& place) {
+  try {
+    place.driver().device_count();
+  } catch (const RuntimeError&) {
+    // Loading will say it.
+  }
+  return lock_table();
+}
+
 /// Needs the lock.
 ModuleRecord& load_module(const std::shared_ptr<const CodeObject>& code, const Place& place) {
   std::unique_ptr<ModuleRecord>& record = table.modules[{place.kind, place.device, code->sha256()}];
@@ -268,7 +279,7 @@ FunctionSlot& FunctionSlots::make(const Place& place) const {
 void load_function(const Kernel& kernel, const Place& place) {
   FunctionSlot& slot = kernel.slots().at(place);
   Removed removed;  // destroyed without the lock
-  const auto lock = lock_table();
+  const auto lock = lock_table_to_load(place);
   remove_abandoned(removed);
   if (slot.function.load() != nullptr) return;
   std::unique_ptr<DeviceFunction> function = make_function(kernel, place);
@@ -284,7 +295,7 @@ bool is_pinned(const DeviceFunction& function) { return function.module->pinned.
 
 std::optional<GlobalView> find_global(const std::shared_ptr<const CodeObject>& code, const Place& place,
                                       const std::string& name) {
-  const auto lock = lock_table();
+  const auto lock = lock_table_to_load(place);
   const ModuleRecord& record = load_module(code, place);
   const std::optional<Global> global = record.module->global(name);
   return global ? std::optional(GlobalView{*global, record.views}) : std::nullopt;

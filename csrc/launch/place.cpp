@@ -15,14 +15,17 @@ DriverKind gpu_driver_of(DriverKind kind) {
   return kind;
 }
 
+const Variable& kGpuDriver = at_load("WAVE_RUNTIME_DRIVER");
+const Variable& kHostDriver = at_load("WAVE_RUNTIME_CPU_DRIVER");
+
 DriverKind initial_gpu_driver() {
   const size_t of_torch = DynamicLibrary::loaded("libc10_hip.so").empty() ? 1 : 0;
-  const size_t wanted = environment_variable("WAVE_RUNTIME_DRIVER").choice({"hip", "cuda"}, of_torch);
+  const size_t wanted = kGpuDriver.choice({"hip", "cuda"}, of_torch);
   return wanted == 0 ? DriverKind::Hip : DriverKind::Cuda;
 }
 
 DriverKind initial_host_driver() {
-  const size_t wanted = environment_variable("WAVE_RUNTIME_CPU_DRIVER").choice({"emulator", "hip"}, 0);
+  const size_t wanted = kHostDriver.choice({"emulator", "hip"}, 0);
   return wanted == 0 ? DriverKind::Emulator : DriverKind::Hip;
 }
 

@@ -8,17 +8,11 @@
 // docs/architecture.md follows a launch through them.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "launch/arguments.h"
 #include "launch/enqueue.h"
 #include "launch/function_use.h"
 
 namespace wave {
-
-/// What launches have to tell the user.
-using Warnings = std::vector<std::string>;
 
 /// Launches what was read. A call has
 ///
@@ -27,17 +21,17 @@ using Warnings = std::vector<std::string>;
 ///   place(), stream()          where to launch
 ///   tell_autograd()            throws where the launch would cut a graph, and marks what is written
 ///   pack(packer)               adds the tensors' addresses
-///   enqueue(site, arguments)   calls the other enqueue(), with what an emulated kernel may touch
+///   enqueue(site, arguments)   calls the other enqueue(), for the emulator with what the kernel may touch
 ///
 /// Needs no lock of an interpreter, and should be called without: it may wait for other threads' launches.
 template <class Call>
-Warnings submit(Call& call) {
+void submit(Call& call) {
   call.check();
   const FunctionUse function(call.kernel, call.place());
   const Geometry geometry = check_geometry(*function, call.options);
   call.tell_autograd();
   call.pack(call.packer);
-  return call.enqueue({call.kernel, *function, geometry, call.stream()}, call.packer.packed());
+  call.enqueue({call.kernel, *function, geometry, call.stream()}, call.packer.packed());
 }
 
 /// The part of submit() before autograd: everything that can be known once for many launches of the same call.

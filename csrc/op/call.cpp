@@ -6,7 +6,6 @@
 #include <c10/core/impl/COW.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/error.h"
 #include "op/threads.h"
@@ -264,39 +263,46 @@ void enqueue_profiled(const LaunchSite& site, std::span<const uint8_t> arguments
   enqueue(site, arguments, host);
 }
 
-Warnings Call::emulate(const LaunchSite& site, std::span<const uint8_t> arguments) const {
+void Call::emulate(const LaunchSite& site, std::span<const uint8_t> arguments, Emulation& emulation) const {
   std::optional<AccessTrace> of_signature;
   if (kernel.strict() && trace == nullptr) of_signature.emplace(make_trace());
-  HostLaunch host{{memory(), has_addresses},
-                  torch_threads(),
-                  kernel.strict(),
-                  of_signature ? &*of_signature : trace,
-                  EmulatorOptions::from_environment(),
-                  {}};
+  HostLaunch host{{memory(), has_addresses}, torch_threads(), kernel.strict(), of_signature ? &*of_signature : trace,
+                  emulation.options,         emulation.report};
   is_profiled() ? enqueue_profiled(site, arguments, &host) : wave::enqueue(site, arguments, &host);
-  Warnings warnings = std::move(host.warnings);
-  if (of_signature) std::ranges::move(unwritten(*of_signature), std::back_inserter(warnings));
-  return warnings;
+  if (of_signature) report_unwritten(*of_signature, emulation.report);
 }
 
-Warnings Call::unwritten(const AccessTrace& accesses) const {
-  Warnings warnings;
+void Call::report_unwritten(const AccessTrace& accesses, LaunchReport& report) const {
   for (size_t i = 0; i < count_ && kernel.signature().mutability_known; ++i) {
     const Item& item = items_[i];
     if (!item.is_written || item.lent_as != nullptr || accesses.written(i) || item.tensor->numel() == 0) continue;
-    warnings.push_back(text(kernel.argument_text(item.index), ": declared as written, but this launch wrote nothing ",
-                            "to it: if no launch does, mark it const in signature= or leave it out of writes="));
+    report.warnings.push_back(text(kernel.argument_text(item.index),
+                                   ": declared as written, but this launch wrote nothing ",
+                                   "to it: if no launch does, mark it const in signature= or leave it out of writes="));
   }
-  return warnings;
 }
 
-template Warnings submit(Call& call);
+template void submit(Call& call);
 template Geometry prepare(const Call& call);
 
 void submit_operator(Call& call) {
   call.autograd_knows = true;
-  for (const std::string& warning : submit(call)) TORCH_WARN(warning);
+  if (!call.is_for_host()) return submit(call);
+  Emulation emulation;
+  call.emulation = &emulation;
+  submit(call);
+  for (const std::string& warning : emulation.report.warnings) TORCH_WARN(warning);
+  set_last_report(std::move(emulation.report));
 }
+
+namespace {
+
+thread_local LaunchReport last;
+
+}  // namespace
+
+const LaunchReport& last_report() { return last; }
+void set_last_report(LaunchReport report) { last = std::move(report); }
 
 void refuse_unknown_mutability(const Kernel& kernel, const std::string& where) {
   std::string indices;

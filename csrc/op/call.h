@@ -53,6 +53,12 @@ bool is_profiled();
 /// The other enqueue(), as a profiler sees it: "wave::launch/<kernel>".
 void enqueue_profiled(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
 
+/// What a launch on the emulator is asked for, and what it has to say.
+struct Emulation {
+  EmulatorOptions options = EmulatorOptions::from_environment();
+  LaunchReport report;
+};
+
 /// A reader fills in the public members. Borrows the tensors. For 16 tensors and 1 KiB of arguments nothing is
 /// allocated.
 ///
@@ -69,10 +75,11 @@ class Call {
   std::optional<c10::Device> wanted_device;  ///< where to launch; needed where there are no tensors
   std::optional<void*> wanted_stream;        ///< the driver's handle; without: torch's current one
   bool has_addresses = false;                ///< the emulator lets the kernel touch whatever the process has mapped
-  bool may_write_all = false;    ///< the emulator lets the kernel write tensors that it only reads by its signature
-  bool autograd_knows = false;   ///< the dispatcher has told it of the launch
-  AccessTrace* trace = nullptr;  ///< notes what a launch on the emulator touches, wherever CPU tensors go as a rule
-  ArgumentPacker packer;         ///< all arguments but the tensors
+  bool may_write_all = false;      ///< the emulator lets the kernel write tensors that it only reads by its signature
+  bool autograd_knows = false;     ///< the dispatcher has told it of the launch
+  AccessTrace* trace = nullptr;    ///< notes what a launch on the emulator touches, wherever CPU tensors go as a rule
+  Emulation* emulation = nullptr;  ///< needed where is_for_host()
+  ArgumentPacker packer;           ///< all arguments but the tensors
 
   /// Takes the tensor for the pointer parameter `index`. Throws TypeError or ValueError: undefined or sparse, a dtype
   /// other than the annotated one, a lazy conjugate or negative, strides that the policy refuses.
@@ -90,6 +97,12 @@ class Call {
   /// Lets the kernel touch a tensor that is no argument: the `index`th that the caller's keyword `name` has.
   void lend(const char* name, size_t index, const at::Tensor& tensor, bool is_written) {
     push({&tensor, name, static_cast<uint32_t>(index), 0, is_written});
+  }
+
+  /// Whether the launch is for tensors in the host's memory, as far as can be said before check().
+  bool is_for_host() const {
+    if (count_ != 0) return items_[0].tensor->is_cpu() || trace != nullptr;
+    return wanted_device && wanted_device->is_cpu();
   }
 
   // What submit() asks for.
@@ -133,15 +146,14 @@ class Call {
   /// Enqueues, seen by profilers as "wave::launch/<kernel>" unless `profiled` says that none looks on. The emulator
   /// uses torch's number of threads. There a strict kernel's launch is checked against its signature: what is declared
   /// written and was not is a warning (the reverse is a fault).
-  [[gnu::always_inline]] Warnings enqueue(const LaunchSite& site, std::span<const uint8_t> arguments,
-                                          bool profiled = true) const {
-    if (site.function.place.kind == DriverKind::Emulator) return emulate(site, arguments);
-    if (profiled && is_profiled()) {
-      enqueue_profiled(site, arguments, nullptr);
-    } else {
-      wave::enqueue(site, arguments, nullptr);
-    }
-    return {};
+  [[gnu::always_inline]] void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments) const {
+    enqueue(site, arguments, emulation, true);
+  }
+  [[gnu::always_inline]] void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, Emulation* emulation,
+                                      bool profiled) const {
+    if (site.function.place.kind == DriverKind::Emulator) return emulate(site, arguments, *emulation);
+    if (profiled && is_profiled()) return enqueue_profiled(site, arguments, nullptr);
+    wave::enqueue(site, arguments, nullptr);
   }
 
   /// What check() finds on tensors without data: meta tensors, compilers' stand-ins.
@@ -196,8 +208,8 @@ class Call {
   void check_overlap(const Item& written, const Item& other) const;
   MemoryRange memory_of(const Item& item) const;
   std::vector<MemoryRange> memory() const;
-  Warnings emulate(const LaunchSite& site, std::span<const uint8_t> arguments) const;
-  Warnings unwritten(const AccessTrace& trace) const;
+  void emulate(const LaunchSite& site, std::span<const uint8_t> arguments, Emulation& emulation) const;
+  void report_unwritten(const AccessTrace& trace, LaunchReport& report) const;
 
   static constexpr size_t kInline = 16;
 
@@ -208,11 +220,15 @@ class Call {
   std::unique_ptr<Item[]> more_;  ///< in place of the others where they do not suffice
 };
 
-extern template Warnings submit(Call& call);
+extern template void submit(Call& call);
 extern template Geometry prepare(const Call& call);
 
 /// Submits an operator's call, with torch's warnings.
 void submit_operator(Call& call);
+
+/// What this thread's last launch on the emulator that was submitted with tensors reported.
+const LaunchReport& last_report();
+void set_last_report(LaunchReport report);
 
 /// Whether a tensor shares memory only until it, or what it shares it with, is written.
 bool is_lazy_copy(const at::Tensor& tensor);

@@ -53,19 +53,20 @@ class Prebuilt {
   const py::dict& keywords() const { return keywords_; }
 
   /// Launches; what may have changed since the last time is looked at again: storages and gradients. Needs no lock of
-  /// the interpreter. `profiled`: whether a profiler may look on.
-  Warnings launch(void* stream, bool profiled) const {
+  /// the interpreter. `emulation`: needed on the host; `profiled`: whether a profiler may look on.
+  void launch(void* stream, Emulation* emulation, bool profiled) const {
     const FunctionUse function(kernel(), place_);
     const LaunchSite site{kernel(), *function, geometry_, stream};
     if (call_.is_as_packed()) {
       call_.mark_written();
-      return call_.enqueue(site, call_.packer.packed(), profiled);
+      return call_.enqueue(site, call_.packer.packed(), emulation, profiled);
     }
     call_.tell_autograd();
     ArgumentPacker packer(call_.packer);
     call_.pack(packer);
-    return call_.enqueue(site, packer.packed(), profiled);
+    call_.enqueue(site, packer.packed(), emulation, profiled);
   }
+  bool is_for_host() const { return call_.is_for_host(); }
 
  private:
   py::object kernel_object_;
@@ -123,12 +124,7 @@ PyObject* Bound::call(PyObject* self, PyObject* const*, size_t flags, PyObject* 
     const Prebuilt& launch = prebuilt(held);
     if (!thread_is_plain()) return launch.kernel_object()(*launch.arguments(), **launch.keywords()).release().ptr();
     void* const stream = current_stream(launch.device());
-    Warnings warnings;
-    {
-      const GilRelease release;
-      warnings = launch.launch(stream, true);
-    }
-    if (!warnings.empty()) warn(warnings);
+    run_unlocked(launch.is_for_host(), [&](Emulation* emulation) { launch.launch(stream, emulation, true); });
     Py_RETURN_NONE;
   });
 }
@@ -163,19 +159,18 @@ PyObject* Sequence::call(PyObject* self, PyObject* const*, size_t flags, PyObjec
     }
     const py::object launches = launches_of(sequence);
     const Py_ssize_t count = PyTuple_GET_SIZE(launches.ptr());
-    Warnings warnings;
-    {
-      const GilRelease release;
+    bool for_host = false;
+    for (Py_ssize_t i = 0; i < count; ++i) for_host |= prebuilt(PyTuple_GET_ITEM(launches.ptr(), i)).is_for_host();
+    run_unlocked(for_host, [&](Emulation* emulation) {
       c10::Device device = c10::kCPU;
       void* stream = nullptr;
       const bool profiled = is_profiled();
       for (Py_ssize_t i = 0; i < count; ++i) {
         const Prebuilt& launch = prebuilt(PyTuple_GET_ITEM(launches.ptr(), i));
         if (launch.device() != device) stream = current_stream(device = launch.device());
-        for (std::string& warning : launch.launch(stream, profiled)) warnings.push_back(std::move(warning));
+        launch.launch(stream, emulation, profiled);
       }
-    }
-    if (!warnings.empty()) warn(warnings);
+    });
     Py_RETURN_NONE;
   });
 }

@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/fork_safe.h"
 #include "driver/driver.h"
-#include "driver/emulator_profile.h"
 #include "op/embedded.h"
 #include "python/bindings.h"
 #include "python/bound_launch.h"
@@ -23,6 +23,7 @@
 #include "python/gil.h"
 #include "python/kernel_object.h"
 #include "python/operator_object.h"
+#include "python/read_call.h"
 #include "python/upstream_launch.h"
 
 namespace py = pybind11;
@@ -77,6 +78,13 @@ void check_signals() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
+/// Reads the environment while no thread of Python can change it.
+void read_environment_with_lock(const std::function<void()>& read) {
+  if (Py_IsInitialized() == 0) return read();
+  const py::gil_scoped_acquire acquire;
+  read();
+}
+
 /// Waits without the interpreter's lock, which a launch that is waited for may need.
 void wait_without_lock(const std::function<void()>& wait) {
   const GilRelease release(PyGILState_Check() != 0);
@@ -84,14 +92,13 @@ void wait_without_lock(const std::function<void()>& wait) {
 }
 
 py::dict emulator_statistics() {
-  const EmulatorStatistics statistics = last_emulator_statistics();
+  const LaunchReport& report = last_report();
   py::dict result;
-  result["instructions"] = statistics.instructions;
-  result["waves"] = statistics.waves;
-  result["workgroups"] = statistics.workgroups;
-  const auto found = last_launch_profile();
-  if (found == nullptr) return result;
-  const LaunchProfile& profile = *found;
+  result["instructions"] = report.instructions;
+  result["waves"] = report.waves;
+  result["workgroups"] = report.workgroups;
+  if (report.profile == nullptr) return result;
+  const LaunchProfile& profile = *report.profile;
   result["kinds"] = profile.kinds;
   result["names"] = profile.instructions;
   result["bytes"] = profile.bytes;
@@ -133,6 +140,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("emulator_statistics", &emulator_statistics);
   find_main_thread();
   set_interrupt_check(check_signals);
+  set_environment_guard(read_environment_with_lock);
   set_wait_runner(wait_without_lock);
 }
 

@@ -216,7 +216,14 @@ LaunchOptions read_fixed_options(const Kernel& kernel, const py::dict& keywords)
                        "= is said at each launch, and is no option that is fixed"));
 }
 
-void warn(const Warnings& warnings) {
+void emulate_unlocked(const std::function<void(Emulation*)>& launch) {
+  Emulation emulation;
+  {
+    const GilRelease release;
+    launch(&emulation);
+  }
+  const std::vector<std::string> warnings = std::move(emulation.report.warnings);
+  set_last_report(std::move(emulation.report));
   for (const std::string& warning : warnings) {
     if (PyErr_WarnEx(PyExc_RuntimeWarning, warning.c_str(), 1) != 0) throw py::error_already_set();
   }

@@ -8,6 +8,8 @@
 #include <pybind11/pybind11.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <functional>
+
 #include "op/call.h"
 #include "python/gil.h"
 #include "python/numbers.h"
@@ -84,17 +86,24 @@ void read_options(Call& call, const pybind11::dict& keywords);
 /// The same for what has no grid: the options of launches to come.
 LaunchOptions read_fixed_options(const Kernel& kernel, const pybind11::dict& keywords);
 
-/// Raises each as a RuntimeWarning.
-void warn(const Warnings& warnings);
+/// Runs `launch` without the interpreter's lock. What the environment asks of the emulator is read before, and what it
+/// reports is told behind: warnings as RuntimeWarnings, the rest as last_report().
+void emulate_unlocked(const std::function<void(Emulation*)>& launch);
+
+/// Runs launches without the interpreter's lock. They are given what launches on the host need: nullptr but `for_host`.
+template <class Launch>
+[[gnu::always_inline]] inline void run_unlocked(bool for_host, const Launch& launch) {
+  if (for_host) return emulate_unlocked(launch);
+  const GilRelease release;
+  launch(nullptr);
+}
 
 /// Submits without the interpreter's lock.
 [[gnu::always_inline]] inline void submit_unlocked(Call& call) {
-  Warnings warnings;
-  {
-    const GilRelease release;
-    warnings = submit(call);
-  }
-  if (!warnings.empty()) warn(warnings);
+  run_unlocked(call.is_for_host(), [&](Emulation* emulation) {
+    call.emulation = emulation;
+    submit(call);
+  });
 }
 
 /// Loads the kernel where it is not, without the interpreter's lock.

@@ -7,9 +7,9 @@ namespace wave::cuda {
 
 namespace {
 
-Api load() {
+Api load(const Variable& file) {
   std::vector<std::string> candidates = DynamicLibrary::loaded("libcuda.so");
-  if (const Variable file = environment_variable("WAVE_RUNTIME_LIBCUDA"); file.is_set()) {
+  if (file.is_set()) {
     candidates.push_back(file.text);
   } else {
     candidates.emplace_back("libcuda.so.1");
@@ -34,7 +34,12 @@ Lazy<Api>& loaded = *new Lazy<Api>();
 
 }  // namespace
 
-const Api& api() { return loaded.get(load); }
+const Api& api() {
+  if (const Api* found = loaded.find()) return *found;
+  // Before the lock of `loaded`, for which the interpreter's may be held.
+  const Variable file = EnvironmentVariables()["WAVE_RUNTIME_LIBCUDA"];
+  return loaded.get([&] { return load(file); });
+}
 
 void Api::check(Error error, const char* call) const {
   if (error == kSuccess) return;

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "driver/emulator/observe.h"
 #include "driver/emulator/progress_bar.h"
-#include "driver/emulator_profile.h"
 #include "emulator/dispatch.h"
 #include "emulator/process_memory.h"
 #include "emulator/residency.h"
@@ -15,8 +14,6 @@ namespace wave {
 namespace {
 
 std::atomic<void (*)()> interrupt_check{nullptr};
-thread_local EmulatorStatistics statistics;
-thread_local std::shared_ptr<const LaunchProfile> profile;
 
 emulator::Statistics run_observed(const emulator::Dispatch& dispatch, const emulator::Observation* observation) {
   try {
@@ -56,10 +53,13 @@ void EmulatorFunction::launch(const Launch& launch) {
   const std::unique_ptr<Observation> observation = Observation::make(options);
   dispatch.observer = observation.get();
   const emulator::Statistics result = run_observed(dispatch, observation.get());
-  statistics = {result.instructions, result.waves, result.workgroups};
-  profile = observation ? observation->profile() : nullptr;
+  LaunchReport& report = launch.host->report;
+  report.instructions = result.instructions;
+  report.waves = result.waves;
+  report.workgroups = result.workgroups;
+  if (observation) report.profile = observation->profile();
   for (const std::string& line : result.over_reads) {
-    launch.host->warnings.push_back(text("kernel '", kernel_.metadata.name, "': ", line));
+    report.warnings.push_back(text("kernel '", kernel_.metadata.name, "': ", line));
   }
   if (observation) observation->finish();
 }
@@ -81,10 +81,6 @@ uint64_t EmulatorFunction::resident_workgroups(const DeviceInfo&, uint32_t block
 }
 
 }  // namespace emulator
-
-EmulatorStatistics last_emulator_statistics() { return statistics; }
-
-std::shared_ptr<const LaunchProfile> last_launch_profile() { return profile; }
 
 void set_interrupt_check(void (*check)()) { interrupt_check.store(check); }
 

@@ -2,7 +2,7 @@
 //
 //   WAVE_RUNTIME_CHECK=hazards         registers that are used before loads or matrix instructions are done with them
 //   WAVE_RUNTIME_CHECK=races           accesses of LDS by two waves whose order no barrier decides; or hazards,races
-//   WAVE_RUNTIME_STATS=1               what last_emulator_statistics() says beyond counts
+//   WAVE_RUNTIME_STATS=1               the profile of the launch's report
 //   WAVE_RUNTIME_TRACE=FILE            a line for each instruction, appended to the file; "-": to stderr
 //   WAVE_RUNTIME_TRACE_ONLY=GROUP[.WAVE]   of this workgroup, by number (x fastest), or of one of its waves only
 #pragma once

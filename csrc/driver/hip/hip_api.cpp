@@ -7,6 +7,8 @@ namespace wave::hip {
 
 namespace {
 
+const Variable& kRocm = at_load("ROCM_PATH");
+
 constexpr const char* kNames[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
 
 std::string folder_of(const std::string& file) { return file.substr(0, file.rfind('/') + 1); }
@@ -18,15 +20,14 @@ std::vector<std::string> folders() {
     folders.push_back(folder_of(file));                                // torch/lib
     folders.push_back(folder_of(file) + "../../_rocm_sdk_core/lib/");  // wheels of TheRock
   }
-  const Variable rocm = environment_variable("ROCM_PATH");
-  folders.push_back(text(rocm.is_set() ? rocm.text : "/opt/rocm", "/lib/"));
+  folders.push_back(text(kRocm.is_set() ? kRocm.text : "/opt/rocm", "/lib/"));
   folders.emplace_back();  // wherever the loader looks
   return folders;
 }
 
-Api load() {
+Api load(const Variable& file) {
   std::vector<std::string> candidates = DynamicLibrary::loaded("libamdhip64.so");
-  if (const Variable file = environment_variable("WAVE_RUNTIME_LIBHIP"); file.is_set()) {
+  if (file.is_set()) {
     candidates.push_back(file.text);
   } else {
     for (const std::string& folder : folders()) {
@@ -57,7 +58,12 @@ Lazy<Api>& loaded = *new Lazy<Api>();
 
 }  // namespace
 
-const Api& api() { return loaded.get(load); }
+const Api& api() {
+  if (const Api* found = loaded.find()) return *found;
+  // Before the lock of `loaded`, for which the interpreter's may be held.
+  const Variable file = EnvironmentVariables()["WAVE_RUNTIME_LIBHIP"];
+  return loaded.get([&] { return load(file); });
+}
 
 void Api::check(Error error, const char* call) const {
   if (error == kSuccess) return;
