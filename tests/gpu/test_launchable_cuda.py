@@ -82,6 +82,7 @@ def test_custom_op() -> None:
         assert torch.equal(scale(a, 5.0), torch.full_like(a, 15))
 
 
+@pytest.mark.needs("clang")
 def test_one_operator_for_both_devices() -> None:
     """``generate`` is asked for each target."""
     targets: list[str] = []
