@@ -177,6 +177,13 @@ auto with_upstream_errors(Body body) {
   }
 }
 
+/// Submits with the interpreter's lock, as upstream does: letting go of it and taking it again is half of what a launch
+/// costs above the driver's, and several threads that do so wait for each other. A launch that is waited for lets go.
+void submit_locked(Call& call) {
+  if (call.is_for_host() || kMayBeSynchronous) return submit_unlocked(call);
+  submit(call);
+}
+
 PyObject* launch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   return with_python_errors([&]() -> PyObject* {
     if (count != 4 && count != 5) {
@@ -186,7 +193,7 @@ PyObject* launch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
                count, " arguments"));
     }
     UpstreamCall read(arguments, count);
-    with_upstream_errors([&] { submit_unlocked(read.call); });
+    with_upstream_errors([&] { submit_locked(read.call); });
     Py_RETURN_NONE;
   });
 }
