@@ -81,7 +81,7 @@ def test_variants(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     a, b, c = driver.randn(500), driver.randn(500), driver.zeros(500, torch.float32)
     variants(a, b, c)
     assert torch.equal(c, a + b)
-    assert len(list(tmp_path.rglob("*.json"))) == 2
+    assert len(list((tmp_path / "variants").rglob("*.json"))) == 2
     blocks = []
     with wave_runtime.hooks.launch_hook(enter=lambda event: blocks.append(event.block[0])):
         wave_runtime.variants(launch_often, launch)(a, b, c)
