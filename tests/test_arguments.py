@@ -253,3 +253,25 @@ def test_what_a_raw_launch_only_reads(vector_add: wave_runtime.Kernel) -> None:
         vector_add.launch_raw(packed, grid=1, block=128, reads=[a, b, c])
     with pytest.raises(TypeError, match=r"reads\[0\]: expected a tensor, given int"):
         vector_add.launch_raw(packed, grid=1, block=128, reads=[5])  # type: ignore[list-item]
+
+
+def test_launches_that_are_not_looked_at(vector_add: wave_runtime.Kernel) -> None:
+    """With raw=True neither autograd nor arguments that share memory are looked at; the bounds of memory are."""
+    a = torch.ones(1000, requires_grad=True)
+    kept = a.exp()
+    with pytest.raises(RuntimeError, match="requires grad"):
+        vector_add._launch_addresses(a, a, torch.empty(1000), 1000, grid=4, block=256)
+    with pytest.raises(ValueError, match="shares memory"):
+        vector_add._launch_addresses(a.detach(), a.detach(), a.detach(), 1000, grid=4, block=256)
+    vector_add._launch_addresses(a, a, a, 1000, grid=4, block=256, raw=True)
+    assert a.eq(2).all()
+    kept.sum().backward()  # nobody has told autograd
+    short = torch.empty(500)
+    with pytest.raises(wave_runtime.KernelFault, match="past the end of argument 2 'c'"):
+        vector_add._launch_addresses(a, a, short, 1000, grid=4, block=256, raw=True)
+    room = torch.empty(1000)
+    there = a.detach()
+    vector_add._launch_addresses(there, there, room[:500], 1000, grid=4, block=256, process_memory=True)
+    assert room.eq(4).all()
+    with torch.inference_mode():
+        vector_add._launch_addresses(a, a, torch.empty(1000), 1000, grid=4, block=256, raw=True)

@@ -11,6 +11,7 @@ import torch
 from typing_extensions import Unpack
 
 from wave_runtime import _C
+from wave_runtime._device import has_gpu
 from wave_runtime._kernel import LaunchOptions
 from wave_runtime._run import parameters
 
@@ -124,7 +125,7 @@ def _gpu_of(args: tuple[Any, ...]) -> str:
     for value in args:
         if isinstance(value, torch.Tensor) and value.device.type != "cpu":
             return str(value.device)
-    if not torch.cuda.is_available():
+    if not has_gpu():
         raise RuntimeError("there is no GPU to compare the emulator with")
     return f"cuda:{torch.cuda.current_device()}"
 

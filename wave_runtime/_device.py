@@ -1,4 +1,4 @@
-"""The targets that code is compiled for, by device."""
+"""The devices that launches go to, and the targets that code is compiled for, by device."""
 
 from __future__ import annotations
 
@@ -6,9 +6,29 @@ import functools
 
 import torch
 
+from wave_runtime import _C
 from wave_runtime._torch import constant_result
 
-EMULATED = "gfx942"
+# The processors whose device wave_runtime.emulate() has programs see, the last of them now; none outside of it.
+emulations: list[str] = []
+
+
+def emulated() -> str:
+    """The target of code for CPU tensors where nothing else is said."""
+    processors = _C.emulator_processors()
+    return str(processors[emulations[-1]]["code"]) if emulations else "gfx942"
+
+
+def has_gpu() -> bool:
+    """Whether torch has a GPU that launches may go to. An emulated one's tensors are CPU tensors."""
+    return not emulations and torch.cuda.is_available()
+
+
+def resolve(device: torch.device) -> torch.device:
+    """A GPU with its index. What :func:`wave_runtime.emulate` has programs see as one is the CPU."""
+    if emulations:
+        return torch.device("cpu")
+    return torch.device("cuda", torch.cuda.current_device()) if device.index is None else device
 
 
 def target_of(device: torch.device | int) -> str:
@@ -21,8 +41,8 @@ def target_of(device: torch.device | int) -> str:
 @constant_result
 def target_for(device: torch.device) -> str:
     """The target of code for tensors on a device; on the CPU it is the emulator's."""
-    if device.type != "cuda":
-        return EMULATED
+    if device.type != "cuda" or emulations:
+        return emulated()
     return _target_of_gpu(torch.cuda.current_device() if device.index is None else device.index)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from wave_runtime import _C
+from wave_runtime._device import has_gpu
 from wave_runtime._dtypes import DTYPES
 from wave_runtime._files import write_file
 from wave_runtime._module import load
@@ -188,7 +189,7 @@ def run(request: Request) -> Result:
             f"kernel '{kernel.name}' takes {len(expected)} arguments ({kernel.signature}), given "
             f"{len(request.arguments)}: pass --arg for each"
         )
-    if torch.device(request.device).type == "cuda" and not torch.cuda.is_available():
+    if torch.device(request.device).type == "cuda" and not has_gpu():
         raise RuntimeError("torch finds no GPU here")
     torch.manual_seed(request.seed)
     values = [parse_argument(text, item) for text, item in zip(request.arguments, expected, strict=True)]

@@ -11,6 +11,7 @@ import torch
 
 from wave_runtime import _selftest_cases as cases
 from wave_runtime._compare import on_host_driver
+from wave_runtime._device import has_gpu
 from wave_runtime._module import load
 from wave_runtime._selftest_cases import Case, Row
 from wave_runtime._version import __version__
@@ -99,9 +100,9 @@ def find_device(name: str) -> tuple[str, str | None]:
     """
     if name == "cpu":
         return "cpu", "emulator"
-    if name == "hip" and not (torch.version.hip and torch.cuda.is_available()):
+    if name == "hip" and not (torch.version.hip and has_gpu()):
         return "cpu", "hip"
-    if not torch.cuda.is_available():
+    if not has_gpu():
         raise RuntimeError("torch finds no GPU here")
     return f"cuda:{torch.cuda.current_device()}", None
 

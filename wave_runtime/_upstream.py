@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import torch
-
 from wave_runtime import _C
+from wave_runtime._device import has_gpu
 from wave_runtime._module import Module
 
 
@@ -20,7 +19,7 @@ def load_hip_functions() -> None:
         RuntimeError: ``Failed to load libamdhip64.so: ...``, with every file tried.
     """
     cpu, gpu = _C.drivers()
-    is_used = cpu == "hip" or (gpu == "hip" and torch.cuda.is_available())
+    is_used = cpu == "hip" or (gpu == "hip" and has_gpu())
     if is_used and (error := _C.describe_driver("hip")["error"]):
         raise RuntimeError(f"Failed to load libamdhip64.so: {error}")
 

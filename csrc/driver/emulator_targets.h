@@ -8,6 +8,6 @@
 namespace wave {
 
 /// The targets whose code the emulator runs, the device's own first.
-const std::vector<Target>& emulator_targets();
+std::vector<Target> emulator_targets();
 
 }  // namespace wave

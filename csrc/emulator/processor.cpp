@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/fork_safe.h"
+#include "emulator/device_choice.h"
 
 namespace wave::emulator {
 
@@ -17,6 +18,7 @@ constinit std::atomic<const ProcessorRegistration*> last = nullptr;
 
 const Variable& chosen = at_load("WAVE_RUNTIME_EMULATOR_PROCESSOR");
 Lazy<const ProcessorTraits*>& device = *new Lazy<const ProcessorTraits*>();
+constinit std::atomic<const ProcessorTraits*> device_for_now = nullptr;
 
 }  // namespace
 
@@ -34,7 +36,10 @@ std::vector<const ProcessorTraits*> ProcessorRegistration::all() {
   return all;
 }
 
+void choose_device_processor(const ProcessorTraits* processor) { device_for_now = processor; }
+
 const ProcessorTraits& device_processor() {
+  if (const ProcessorTraits* const processor = device_for_now) return *processor;
   return *device.get([] {
     const std::string_view wanted = chosen.is_set() ? std::string_view(chosen.text) : kDefault;
     std::string known;

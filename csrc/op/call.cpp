@@ -172,7 +172,7 @@ void Call::check_without_data() const {
 }
 
 void Call::check_inference() const {
-  if (trace != nullptr) return;
+  if (trace != nullptr || autograd_knows) return;
   for (const Item& item : tensors()) {
     if (item.tensor->is_inference()) refuse_unknown_mutability(kernel, "with tensors made in inference mode");
   }

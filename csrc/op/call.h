@@ -76,7 +76,8 @@ class Call {
   std::optional<void*> wanted_stream;        ///< the driver's handle; without: torch's current one
   bool has_addresses = false;                ///< the emulator lets the kernel touch whatever the process has mapped
   bool may_write_all = false;      ///< the emulator lets the kernel write tensors that it only reads by its signature
-  bool autograd_knows = false;     ///< the dispatcher has told it of the launch
+  bool autograd_knows = false;     ///< the dispatcher has told it of the launch, or nobody should
+  bool overlaps_allowed = false;   ///< what the kernel writes may be among its other arguments, too
   AccessTrace* trace = nullptr;    ///< notes what a launch on the emulator touches, wherever CPU tensors go as a rule
   Emulation* emulation = nullptr;  ///< needed where is_for_host()
   ArgumentPacker packer;           ///< all arguments but the tensors
@@ -113,7 +114,7 @@ class Call {
   [[gnu::always_inline]] void check() const {
     if (devices_differ_ || wanted_device || count_ == 0) check_devices();
     if (!kernel.signature().mutability_known) return check_inference();
-    if (any_written_ && storages_meet()) check_overlaps();
+    if (any_written_ && !overlaps_allowed && storages_meet()) check_overlaps();
   }
 
   Place place() const { return trace != nullptr ? Place{DriverKind::Emulator, 0} : place_of(device()); }

@@ -3,6 +3,8 @@
 #include <torch/csrc/Device.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "op/raw_launch.h"
 #include "python/kernel_object.h"
@@ -32,10 +34,11 @@ c10::Device device_of(const Address& address) {
 /// A call some of whose pointers are addresses.
 class AddressCall {
  public:
-  AddressCall(const Kernel& kernel, const py::args& arguments) : call(kernel) {
+  AddressCall(const Kernel& kernel, const py::args& arguments, bool raw = false) : call(kernel) {
+    call.autograd_knows = call.overlaps_allowed = raw;
     check_count(kernel, static_cast<Py_ssize_t>(arguments.size()));
     for (size_t i = 0; i < arguments.size(); ++i) read(i, py::handle(arguments[i]).ptr());
-    call.has_addresses = true;
+    call.has_addresses = std::ranges::any_of(addresses_, [](const Address& address) { return address.value != 0; });
     if (call.has_tensors()) call.check();
     call.wanted_device = device();
   }
@@ -96,8 +99,10 @@ py::object device_of_arguments(const py::object& self, const py::args& arguments
   return py::reinterpret_steal<py::object>(THPDevice_New(*AddressCall(kernel_of(self), arguments).call.wanted_device));
 }
 
-void launch_addresses(const py::object& self, const py::args& arguments, const py::kwargs& keywords) {
-  AddressCall read(kernel_of(self), arguments);
+void launch_addresses(const py::object& self, const py::args& arguments, bool process_memory, bool raw,
+                      const py::kwargs& keywords) {
+  AddressCall read(kernel_of(self), arguments, raw);
+  read.call.has_addresses |= process_memory;
   read_options(read.call, keywords);
   submit_unlocked(read.call);
 }
@@ -105,11 +110,11 @@ void launch_addresses(const py::object& self, const py::args& arguments, const p
 }  // namespace
 
 void bind_address_launch(const py::handle& kernel_type) {
-  const auto add = [&](const char* name, auto function) {
-    kernel_type.attr(name) = py::cpp_function(function, py::name(name), py::is_method(kernel_type));
+  const auto add = [&](const char* name, auto function, const auto&... arguments) {
+    kernel_type.attr(name) = py::cpp_function(function, py::name(name), py::is_method(kernel_type), arguments...);
   };
   add("_device_of", device_of_arguments);
-  add("_launch_addresses", launch_addresses);
+  add("_launch_addresses", launch_addresses, py::kw_only(), py::arg("process_memory") = false, py::arg("raw") = false);
 }
 
 }  // namespace wave

@@ -11,8 +11,10 @@ namespace wave {
 /// it, else of the host. Null addresses say nothing; where nothing does, it is the current GPU, if its driver takes the
 /// kernel's kind of code, else the CPU.
 ///
-/// kernel._launch_addresses(*arguments, grid=, ...): a call whose pointer arguments may be addresses or None. On the
-/// CPU the kernel may touch whatever the process has mapped.
+/// kernel._launch_addresses(*arguments, grid=, ...): a call whose pointer arguments may be addresses or None. Modes and
+/// tracers see nothing of it. On the CPU the kernel may touch whatever the process has mapped where one of them is an
+/// address, and with process_memory=True. With raw=True nor does autograd: tensors may require grad, and none counts
+/// as changed; and arguments may share memory with those that the kernel writes.
 ///
 /// Both throw ValueError where arguments lie on different devices.
 void bind_address_launch(const pybind11::handle& kernel_type);

@@ -15,6 +15,9 @@ void bind_isa(pybind11::module_& module);
 /// implemented_instructions, unsupported, emulated_processor and what tests ask about bodies: what the emulator runs.
 void bind_coverage(pybind11::module_& module);
 
+/// emulator_processors, emulator_processor, choose_emulator_processor: what the emulated device is.
+void bind_processors(pybind11::module_& module);
+
 /// Devices and drivers, what is loaded on them, variables of modules.
 void bind_devices(pybind11::module_& module);
 

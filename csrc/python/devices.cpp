@@ -132,16 +132,16 @@ py::object symbol(const std::vector<ParsedCode>& parsed_codes, const std::string
 std::optional<c10::Device> optional_device(const py::object& device) {
   if (device.is_none()) return std::nullopt;
   const py::object parsed = THPDevice_Check(device.ptr()) ? device : torch().attr("device")(device);
-  c10::Device result = reinterpret_cast<THPDevice*>(parsed.ptr())->device;
-  if (result.is_cuda() && !result.has_index()) {
-    result.set_index(torch().attr("cuda").attr("current_device")().cast<c10::DeviceIndex>());
-  }
-  return result;
+  const c10::Device result = reinterpret_cast<THPDevice*>(parsed.ptr())->device;
+  if (!result.is_cuda()) return result;
+  // A GPU has an index here, and may be an emulated one.
+  const py::object found = py::module_::import("wave_runtime._device").attr("resolve")(parsed);
+  return reinterpret_cast<THPDevice*>(found.ptr())->device;
 }
 
 c10::Device required_device(const py::object& device) {
   if (const auto given = optional_device(device)) return *given;
-  const bool has_gpu = torch().attr("cuda").attr("is_available")().cast<bool>();
+  const bool has_gpu = py::module_::import("wave_runtime._device").attr("has_gpu")().cast<bool>();
   return has_gpu ? *optional_device(py::str("cuda")) : c10::Device(c10::kCPU);
 }
 

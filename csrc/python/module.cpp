@@ -118,6 +118,7 @@ PYBIND11_MODULE(_C, module) {
   bind_code_object(module);
   bind_isa(module);
   bind_coverage(module);
+  bind_processors(module);
   bind_kernel(module);
   bind_launches(module);
   bind_operator(module);

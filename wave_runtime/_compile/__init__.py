@@ -17,7 +17,7 @@ from wave_runtime import _C
 from wave_runtime._cache import Cache, Dependency, Kept, cache_folder
 from wave_runtime._compile import _clang, _cuda, _hiprtc, _mlir
 from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, describe
-from wave_runtime._device import EMULATED, target_of
+from wave_runtime._device import emulated, has_gpu, target_of
 from wave_runtime._module import Module, Writes
 
 __all__ = ["LANGUAGES", "CompileError", "Language", "assembly", "compile"]
@@ -198,9 +198,9 @@ def _language_for(target: str, language: str, path: str | None) -> str:
 
 def _default_target(language: str) -> str:
     """The current GPU's target where the language is compiled for such a GPU, else the emulator's."""
-    if torch.cuda.is_available() and (language == "cuda" or torch.version.hip is not None):
+    if has_gpu() and (language == "cuda" or torch.version.hip is not None):
         return target_of(torch.cuda.current_device())
-    return EMULATED
+    return emulated()
 
 
 def _toolchain(unit: Unit) -> tuple[ModuleType, Program]:

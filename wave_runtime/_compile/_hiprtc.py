@@ -12,7 +12,7 @@ from wave_runtime import _C
 from wave_runtime._compile._names import of_symbols
 from wave_runtime._compile._rtc import Rtc, files_in, open_first
 from wave_runtime._compile._unit import Compiled, Program, Unit
-from wave_runtime._device import target_of
+from wave_runtime._device import has_gpu, target_of
 
 # What hipRTC has in itself, and sources include by habit.
 _HEADERS = dict.fromkeys(("hip/hip_runtime.h", "hip/hip_fp16.h", "hip/hip_bf16.h", "hip/hip_fp8.h"), "\n")
@@ -34,7 +34,7 @@ def _library() -> Rtc | None:
 
 def find(target: str) -> Program | None:
     """The library, for the target of the current GPU only: releases crash over processors that they do not know."""
-    is_here = torch.version.hip is not None and torch.cuda.is_available()
+    is_here = torch.version.hip is not None and has_gpu()
     if not is_here or target != target_of(torch.cuda.current_device()):
         return None
     library = _library()

@@ -16,6 +16,7 @@ import torch
 from wave_runtime import _C
 from wave_runtime._builds import Builds, Recipe, Variant, device_of, has_addresses
 from wave_runtime._compile import LANGUAGES, Language
+from wave_runtime._device import has_gpu
 from wave_runtime._kernel import Dims
 from wave_runtime._module import Writes
 from wave_runtime._torch import constant_result
@@ -88,8 +89,8 @@ class SourceKernel:
         """The device where nothing else tells it. Of the two kinds of GPU, most sources are for one."""
         suffix = os.path.splitext(self._recipe.path or "")[1]
         is_for_any = self._recipe.is_binary or "cuda" in (self._recipe.language, LANGUAGES.get(suffix))
-        has_gpu = torch.cuda.is_available() and (is_for_any or torch.version.hip is not None)
-        return torch.device("cuda", torch.cuda.current_device()) if has_gpu else torch.device("cpu")
+        is_gpu = has_gpu() and (is_for_any or torch.version.hip is not None)
+        return torch.device("cuda", torch.cuda.current_device()) if is_gpu else torch.device("cpu")
 
     def __reduce__(self) -> Any:
         return type(self), (self.__name__, self._recipe)

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from wave_runtime._builds import Recipe
-from wave_runtime._device import EMULATED, target_of
+from wave_runtime._device import emulated, has_gpu, target_of
 from wave_runtime.compat._source_module import SourceKernel, SourceModule, module, recipe_of
 
 __all__ = ["JIT", "SourceKernel", "SourceModule", "jit", "module"]  # noqa: F822  jit and JIT when they are asked for
@@ -71,6 +71,6 @@ class _GeneratedFile:
 
 def _processor() -> str:
     """The processor that code is generated for: that of the current AMD GPU, else the emulator's."""
-    if torch.version.hip is None or not torch.cuda.is_available():
-        return EMULATED
+    if torch.version.hip is None or not has_gpu():
+        return emulated()
     return target_of(torch.cuda.current_device()).split(":")[0]

@@ -1,4 +1,6 @@
 // The emulator as a driver: one device, for tensors in the host's memory.
+#include <map>
+
 #include "base/error.h"
 #include "base/fork_safe.h"
 #include "driver/driver.h"
@@ -17,7 +19,10 @@ class EmulatorDriver : public Driver {
   int device_count() override { return 1; }
   const DeviceInfo& device(int index) override {
     if (index != 0) throw RuntimeError(text("there is no emulated device ", index, ": there is one, 0"));
-    return device_.get(make_device);
+    const ProcessorTraits& processor = device_processor();
+    const std::lock_guard lock(mutex_);
+    const auto found = devices_.find(&processor);
+    return found != devices_.end() ? found->second : devices_.emplace(&processor, make_device(processor)).first->second;
   }
   std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int index) override {
     device(index);
@@ -29,8 +34,7 @@ class EmulatorDriver : public Driver {
 
  private:
   /// Its features are at no setting: code for any of them runs. The grid is what HIP launches.
-  static DeviceInfo make_device() {
-    const ProcessorTraits& processor = device_processor();
+  static DeviceInfo make_device(const ProcessorTraits& processor) {
     return {.name = "emulator",
             .target = Target::parse(processor.code),
             .max_grid = {INT32_MAX, 65536, 65536},
@@ -44,7 +48,8 @@ class EmulatorDriver : public Driver {
             .priority = true};
   }
 
-  Lazy<DeviceInfo> device_;
+  Mutex mutex_;                                           ///< guards what follows
+  std::map<const ProcessorTraits*, DeviceInfo> devices_;  ///< that have been asked for: loaded kernels point to them
 };
 
 }  // namespace
@@ -56,16 +61,13 @@ namespace wave {
 namespace {
 // Never destroyed: launches may come from static destructors.
 emulator::EmulatorDriver& driver = *new emulator::EmulatorDriver();
-Lazy<std::vector<Target>>& targets = *new Lazy<std::vector<Target>>();
 }  // namespace
 
-const std::vector<Target>& emulator_targets() {
-  return targets.get([] {
-    std::vector<Target> all;
-    for (const emulator::ProcessorTraits* processor : emulator::all_processors())
-      all.push_back(Target::parse(processor->code));
-    return all;
-  });
+std::vector<Target> emulator_targets() {
+  std::vector<Target> all;
+  for (const emulator::ProcessorTraits* processor : emulator::all_processors())
+    all.push_back(Target::parse(processor->code));
+  return all;
 }
 
 Driver& emulator_driver() { return driver; }

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from wave_runtime._device import target_of
+from wave_runtime._device import has_gpu, target_of
 from wave_runtime.compat.launchable import _elements
 from wave_runtime.compat.launchable._errors import (
     MismatchedDeviceSetClearError,
@@ -240,7 +240,7 @@ class Device:
             self._main_timeline.wait(self._main_timepoint)
 
     def _wait_for_torch(self) -> None:
-        if self.driver_id in _DLPACK_CODES and torch.cuda.is_available():
+        if self.driver_id in _DLPACK_CODES and has_gpu():
             torch.cuda.current_stream(self._s.torch_device).synchronize()
 
     @staticmethod

@@ -14,7 +14,7 @@ from typing_extensions import Unpack
 from wave_runtime import _C, _torch
 from wave_runtime._builds import Builds, Recipe, device_of
 from wave_runtime._compile import LANGUAGES, Language, is_text
-from wave_runtime._device import target_for
+from wave_runtime._device import has_gpu, target_for
 from wave_runtime._file import Source
 from wave_runtime._kernel import Attributes, Dims, LaunchOptions, Options
 from wave_runtime._module import Writes
@@ -83,7 +83,7 @@ class PortableKernel:
             CompileError: it does not compile.
         """
         if device is None:
-            device = torch.cuda.current_device() if torch.cuda.is_available() else "cpu"
+            device = torch.cuda.current_device() if has_gpu() else "cpu"
         return self._builds.kernel(torch.device(device))
 
     def combined(self) -> _C.Kernel:
@@ -96,7 +96,7 @@ class PortableKernel:
             ValueError, CompileError: there is no build.
         """
         kernels, errors = [], []
-        for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
+        for device in ["cpu", *(["cuda"] if has_gpu() else [])]:
             try:
                 kernels.append(self.on(device))
             except (ValueError, RuntimeError) as error:
