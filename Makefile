@@ -15,6 +15,7 @@
 # make asan   the same under AddressSanitizer and UndefinedBehaviorSanitizer, and the emulator's tests in Python
 # make mutants   break the product in MUTANTS small ways, one at a time, and report what the tests do not notice: hours
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
+# make triton  install Triton, for the tests that run its kernels
 # make clean   remove what was built, .venv included
 #
 # DEVICE  where the demo and the training run: cpu, cuda, cuda:1; by default the CPU, for the demo also a GPU that the
@@ -39,7 +40,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine bench lint fuzz tsan asan asan-python mutants wave clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine bench lint fuzz tsan asan asan-python mutants wave triton clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -56,7 +57,7 @@ train: build
 test: build
 	$(python) -m pytest -n $(test_processes) --dist loadfile --no-loadscope-reorder $(tests)
 
-test-all: wave build
+test-all: wave triton build
 	$(python) -m pytest -n $(test_processes) --dist loadfile --no-loadscope-reorder -m '' $(tests)
 	$(MAKE) asan tsan fuzz
 
@@ -153,6 +154,9 @@ mutants: build
 
 wave: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-wave.txt
+
+triton: $(VENV)/.wave-runtime-ready
+	$(python) -m pip install --quiet --no-deps -r requirements-triton.txt
 
 clean:
 	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so demo.png training.png

@@ -189,6 +189,7 @@ REQUIREMENTS = {
     "nvcc": Requirement(_cuda.find_nvcc, "nvcc: the CUDA toolkit"),
     "nvrtc": Requirement(_cuda.find_nvrtc, "NVRTC: pip install nvidia-cuda-nvrtc"),
     "pyhip": Requirement(_packages("pyhip"), "PyHIP: see CONTRIBUTING.md"),
+    "triton": Requirement(_packages("triton.runtime"), "Triton: make triton"),
     "two-gpus": Requirement(_two_of_a_kind, "two GPUs of one kind"),
     "wave-lang": Requirement(_packages("wave_lang", "iree.compiler", "iree.runtime"), "wave-lang: make wave"),
 }

@@ -26,12 +26,14 @@ PAGES = (
     pytest.param("docs/compile_kernel.md", marks=NEEDS_CLANG),
     pytest.param("docs/cupy.md", marks=NEEDS_CLANG),
     "docs/distributed.md",
+    "docs/emulate.md",
     "docs/export.md",
     "docs/gpu.md",
     "docs/hip_emulator.md",
     pytest.param("docs/launchable.md", marks=NEEDS_CLANG),
     "docs/operators.md",
     pytest.param("docs/pyhip.md", marks=NEEDS_CLANG),
+    "docs/triton.md",
     "docs/upstream.md",
     pytest.param("docs/vendors.md", marks=NEEDS_CLANG),
 )
@@ -45,13 +47,20 @@ def test_examples(page: str, tmp_path: Path) -> None:
     """A line whose comment begins with an error's name raises it."""
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
     assert blocks
-    if any("wave_lang.kernel" in block for block in blocks):
-        need("wave-lang")
+    for package, requirement in (("wave_lang.kernel", "wave-lang"), ("import triton", "triton")):
+        if any(package in block for block in blocks):
+            need(requirement)
     code = re.sub(r"^(\S.*)  # (\w+(?:Error|Fault)):.*$", expect_error, "".join(blocks), flags=re.MULTILINE)
     ranks = (
         {**RANKS, "MASTER_PORT": str(free_port())} if "init_device_mesh" in code or "init_process_group" in code else {}
     )
-    environment = {**os.environ, **ranks, "PYTHONPATH": str(ROOT), "WAVE_CACHE_ON": "0"}
+    environment = {
+        **os.environ,
+        **ranks,
+        "PYTHONPATH": str(ROOT),
+        "WAVE_CACHE_ON": "0",
+        "TRITON_DEFAULT_FP_FUSION": "1",
+    }
     script = tmp_path / "page.py"  # a file: wave-lang reads the source of what it compiles
     script.write_text(code)
     done = subprocess.run([sys.executable, script], cwd=ROOT, env=environment, capture_output=True, text=True)
@@ -108,4 +117,12 @@ def test_the_reference_has_all_public_names() -> None:
     names = set(wave_runtime.__all__).union(*(getattr(compat, name).__all__ for name in compat.__all__))
     others = {"hooks", "__version__", "ALL_CUSTOM_OP_REGS", "jit", "JIT"}  # a module, constants, PyHIP's own
     assert names - found == others
-    assert found - names == {"LaunchEvent", "LaunchHook", "launch_hook", "WaveFunction", "enable_cpu"}
+    assert found - names == {
+        "LaunchEvent",
+        "LaunchHook",
+        "launch_hook",
+        "WaveFunction",
+        "enable_cpu",
+        "TritonKernel",
+        "EmulatorDriver",
+    }

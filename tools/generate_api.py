@@ -18,12 +18,15 @@ PAGE = ROOT / "docs" / "api.md"
 # The page's parts: a title, the module, the page that introduces it, and the names; without names those in its __all__.
 LOADING = ("load", "compile", "Module", "Kernel", "BoundLaunch", "sequence", "Sequence", "CompileError", "KernelFault")
 OPERATORS = ("define_op", "Operator", "variants", "Variants", "cdiv", "from_wave")
+EMULATING = ("emulate", "Emulation")
 LOOKING = ("compare", "Comparison", "loaded", "Loaded")
 UPSTREAM = ("load_hip_functions", "load_binary", "KernelLaunchInfo", "Int32Vector", "Int64Vector", "launch")
 PARTS = (
     ("Kernels", "wave_runtime", "kernels.md", LOADING),
     ("Operators", "wave_runtime", "operators.md", OPERATORS),
     ("Looking at launches", "wave_runtime", "kernels.md", LOOKING),
+    ("A GPU, emulated", "wave_runtime", "emulate.md", EMULATING),
+    ("Triton kernels: wave_runtime.triton", "wave_runtime.triton", "triton.md", ()),
     ("Hooks: wave_runtime.hooks", "wave_runtime.hooks", "gpu.md", ()),
     ("Upstream's names", "wave_runtime", "upstream.md", UPSTREAM),
     ("Wave kernels: wave_runtime.wave_lang", "wave_runtime.wave_lang", "upstream.md", ()),

@@ -32,6 +32,8 @@ from wave_runtime._C import (
 )
 from wave_runtime._compare import Comparison, compare
 from wave_runtime._compile import CompileError, compile
+from wave_runtime._emulate import Emulation, emulate
+from wave_runtime._emulate import from_environment as _from_environment
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
 from wave_runtime._upstream import load_binary, load_hip_functions
@@ -39,6 +41,7 @@ from wave_runtime._version import __version__
 
 if _TYPE_CHECKING:
     from wave_runtime import compat as compat
+    from wave_runtime import triton as triton
     from wave_runtime.compat import op_reg as op_reg
     from wave_runtime.compat import pyhip as pyhip
     from wave_runtime.compat.launchable import Device as Device
@@ -56,6 +59,7 @@ __all__ = [
     "BoundLaunch",
     "Comparison",
     "CompileError",
+    "Emulation",
     "Int32Vector",
     "Int64Vector",
     "Kernel",
@@ -71,6 +75,7 @@ __all__ = [
     "compare",
     "compile",
     "define_op",
+    "emulate",
     "from_wave",
     "hooks",
     "launch",
@@ -96,7 +101,7 @@ _ELSEWHERE = {
     "launch_kernel": "vendors",
     "module": "pyhip",
 }
-_MODULES = ("compat", "op_reg", "pyhip")
+_MODULES = ("compat", "op_reg", "pyhip", "triton")
 
 
 def __getattr__(name: str) -> _Any:
@@ -117,3 +122,6 @@ def from_wave(kernel: _Any, options: _Any = None) -> "_WaveFunction":
     from wave_runtime import wave_lang  # only now: it imports a compiler
 
     return wave_lang.from_wave(kernel, options)
+
+
+_from_environment()

@@ -10,7 +10,19 @@ from pathlib import Path
 
 import torch
 
-from wave_runtime import KernelFault, __version__, _coverage, _disasm, _env, _info, _replay, _run, _selftest, compile
+from wave_runtime import (
+    KernelFault,
+    __version__,
+    _coverage,
+    _disasm,
+    _emulate,
+    _env,
+    _info,
+    _replay,
+    _run,
+    _selftest,
+    compile,
+)
 from wave_runtime._compile import assembly
 from wave_runtime._files import write_file
 
@@ -41,6 +53,11 @@ def parser() -> argparse.ArgumentParser:
     selftest.add_argument("--seed", default="", metavar="TEXT", help="for other cases")
     env = commands.add_parser("env", help="drivers, devices, versions, and why a driver is not available")
     env.add_argument("--json", action="store_true", help="for tools")
+    emulate = commands.add_parser("emulate", help="run a program that finds an AMD GPU, which is emulated")
+    emulate.add_argument("--target", default="gfx942", help="the GPU's processor")
+    emulate.add_argument("--devices", type=int, default=1, metavar="N", help="how many of them")
+    emulate.add_argument("--time-limit", type=float, metavar="SECONDS", help="for each launch")
+    emulate.add_argument("program", nargs="+", metavar="PROGRAM", help="behind --: the program and its arguments")
     commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
     commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs to find wave_runtime and Torch")
     return top
@@ -124,6 +141,8 @@ def main(arguments: list[str] | None = None) -> int:
             _run_kernel(options)
         elif options.command == "selftest":
             return _selftest_on(options)
+        elif options.command == "emulate":
+            _run_emulated(options)
         elif options.command == "hip-emulator":
             print(_FOLDER / "libwave_hip_emulator.so")
         elif options.command == "cmake":
@@ -139,6 +158,14 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"python -m wave_runtime: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _run_emulated(options: argparse.Namespace) -> None:
+    """Become a program that begins as within emulate(). Raises OSError where there is no such program."""
+    # Wrong options are errors of this process rather than of the one that begins.
+    _emulate.emulate(options.target, devices=options.devices, time_limit=options.time_limit)
+    sys.stdout.flush()
+    os.execvp(options.program[0], options.program)
 
 
 def _compile_file(options: argparse.Namespace) -> None:

@@ -23,6 +23,20 @@ def flag(name: str, default: bool) -> bool:
     return text == "1"
 
 
+def whole(name: str, default: int, most: int) -> int:
+    """A number from 1 on.
+
+    Raises:
+        ValueError: the variable is set to something else.
+    """
+    text = os.environ.get(name) or str(default)
+    if not re.fullmatch("[0-9]{1,18}", text) or not 1 <= int(text) <= most:
+        raise ValueError(
+            f"{name}={text}: expected a whole number from 1 to {most} in decimal digits, for instance {name}=2"
+        )
+    return int(text)
+
+
 def size(name: str, default: str) -> int:
     """A number of bytes: "500M", "2G".
 

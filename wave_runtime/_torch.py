@@ -243,6 +243,44 @@ def is_packaging() -> bool:
     return virtualized is not None and bool(virtualized.V.aot_compilation)
 
 
+# --- wave_runtime.emulate ---
+
+_device_constructors = _find("torch.utils._device._device_constructors", "emulating a GPU")
+DeviceContext: Any = _find("torch.utils._device.DeviceContext", "emulating a GPU")
+
+# Private functions of torch.cuda that torch's own Python code calls, and what they are where a GPU is emulated.
+CUDA_INTERNALS: dict[str, Callable[..., Any]] = {
+    "_lazy_init": lambda: None,
+    "_is_in_bad_fork": lambda: False,
+    "_sleep": lambda cycles: None,
+}
+
+
+def device_constructors() -> list[tuple[Any, str]]:
+    """The functions that make tensors on the device that ``device=`` says: their modules and names.
+
+    DeviceContext keeps a list of them, which it makes at its first use: this is to be called before they are replaced.
+    """
+    known = _device_constructors()
+    homes = (torch, torch.fft, torch.nested, torch.sparse)
+    made = [(home, name) for home in homes for name, value in vars(home).items() if callable(value) and value in known]
+    return [*made, *((torch, name) for name in vars(torch) if name.endswith("_like") and not name.startswith("_"))]
+
+
+def forget_known_functions() -> None:
+    """Have Dynamo, where it is loaded, ask anew which functions torch has: it keeps them as it finds them first."""
+    rules, functions = (sys.modules.get(f"torch._dynamo.{name}") for name in ("trace_rules", "variables.torch"))
+    if rules is None or functions is None:
+        return
+    for cache in (
+        rules.get_torch_obj_rule_map,
+        functions.tracing_state_functions,
+        functions.get_overridable_functions,
+        functions.TorchInGraphFunctionVariable._get_handlers,
+    ):
+        cache.cache_clear()
+
+
 # --- DTensor ---
 
 

@@ -1,0 +1,209 @@
+"""A machine with an AMD GPU, as far as programs can tell: see docs/emulate.md."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import sys
+from pathlib import Path
+from types import FunctionType, ModuleType, TracebackType
+from typing import Any
+
+import torch
+
+from wave_runtime import _C, _device, _environment, _torch
+from wave_runtime._emulate import _cuda, _gpu, _tensors
+from wave_runtime._emulate._patches import Patches
+from wave_runtime._fork import Lock
+
+__all__ = ["Emulation", "emulate", "environment", "from_environment"]
+
+SITE = Path(__file__).with_name("site")  # on PYTHONPATH, where its sitecustomize.py emulates in child processes
+VARIABLE, PATH = "WAVE_RUNTIME_EMULATE", "PYTHONPATH"
+
+_lock = Lock()
+_patches = Patches()
+_stack: list[Emulation] = []
+
+
+def environment(target: str, *, devices: int = 1, time_limit: float | None = None) -> dict[str, str]:
+    """The variables with which a process begins as within emulate(): see docs/environment.md."""
+    folders = [str(SITE), *filter(None, os.environ.get(PATH, "").split(os.pathsep))]
+    limit = {} if time_limit is None else {"WAVE_RUNTIME_TIME_LIMIT": repr(time_limit)}
+    return {
+        VARIABLE: target,
+        "WAVE_RUNTIME_EMULATOR_PROCESSOR": target,
+        "WAVE_RUNTIME_EMULATOR_DEVICES": str(devices),
+        PATH: os.pathsep.join(dict.fromkeys(folders)),
+        **limit,
+        **_settings_of_triton(target),
+    }
+
+
+def _settings_of_triton(target: str) -> dict[str, str]:
+    """What keeps Triton from instructions that the emulator lacks: of some processors it has no buffer loads."""
+    code = _C.emulator_processors()[target]["code"]
+    has_buffers = any(name.startswith("buffer_load") for name, _ in _C.binding_entries(code))
+    return {} if has_buffers or "AMDGCN_USE_BUFFER_OPS" in os.environ else {"AMDGCN_USE_BUFFER_OPS": "0"}
+
+
+class Emulation:
+    """What :func:`emulate` has begun. As a context, or with :meth:`stop`, it ends.
+
+    Attributes:
+        target: the processor: "gfx942".
+    """
+
+    def __init__(self, gpu: _gpu.Gpu, variables: dict[str, str]) -> None:
+        self.target = gpu.name
+        self._gpu = gpu
+        self._variables = variables
+
+    def _start(self) -> None:
+        with _lock:
+            self._before = {name: os.environ.get(name) for name in self._variables}
+            self._processor = _C.emulator_processor()
+            if not _stack:
+                _replace(_patches)
+            os.environ.update(self._variables)
+            _C.choose_emulator_processor(self.target)
+            _gpu.active.append(self._gpu)
+            _device.emulations.append(self.target)
+            _stack.append(self)
+            self._driver = _set_triton_driver(self._gpu)
+
+    def stop(self) -> None:
+        """End it, and put everything back as it was; what has ended stays so.
+
+        Raises:
+            RuntimeError: an emulation that began later has not ended yet.
+        """
+        with _lock:
+            if self not in _stack:
+                return
+            if _stack[-1] is not self:
+                raise RuntimeError(
+                    f"emulate({self.target!r}) ends before emulate({_stack[-1].target!r}), which is within it"
+                )
+            if self._driver is not None:
+                self._driver.undo()
+            _stack.pop()
+            _device.emulations.pop()
+            _gpu.active.pop()
+            _C.choose_emulator_processor(self._processor)
+            for name, value in self._before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+            if not _stack:
+                _patches.undo()
+                _torch.forget_known_functions()
+
+    def __enter__(self) -> Emulation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<wave_runtime.emulate {self.target}{'' if self in _stack else ', ended'}>"
+
+
+def emulate(target: str = "gfx942", *, devices: int = 1, time_limit: float | None = None) -> Emulation:
+    """Have programs find an AMD GPU: what they ask for on "cuda" are CPU tensors, and launches on them are emulated.
+
+        with wave_runtime.emulate("gfx942"):
+            x = torch.randn(1000, device="cuda")
+            triton_kernel[grid](x, 1000)
+
+    It begins at the call, for all threads of the process and the processes that they start, and lasts until the context
+    is left, or as long as the process. Within another one the later counts. docs/emulate.md says what is emulated.
+
+    Args:
+        target: the processor, one that the emulator has: its figures are the device's, and code is compiled for it.
+        devices: how many of them there are. They share the CPU's memory and random numbers.
+        time_limit: seconds after which a launch is stopped with KernelFault; 0: no limit. By default what
+            WAVE_RUNTIME_TIME_LIMIT says.
+
+    Raises:
+        ValueError: there is no such processor, or another argument makes no sense.
+    """
+    if time_limit is not None and not 0 <= time_limit < float("inf"):
+        raise ValueError(f"time_limit={time_limit!r}: expected seconds, or 0 for no limit")
+    gpu = _gpu.find(target, devices)
+    emulation = Emulation(gpu, environment(target, devices=devices, time_limit=time_limit))
+    emulation._start()
+    return emulation
+
+
+def from_environment() -> None:
+    """Emulate for the process where WAVE_RUNTIME_EMULATE says so. Raises ValueError where it names no processor."""
+    target = os.environ.get("WAVE_RUNTIME_EMULATE")
+    if not target:
+        return
+    known = sorted(_C.emulator_processors())
+    if target not in known:
+        raise ValueError(f"{VARIABLE}={target}: expected {' or '.join(known)}, for instance {VARIABLE}={known[-1]}")
+    emulate(target, devices=_environment.whole("WAVE_RUNTIME_EMULATOR_DEVICES", 1, _gpu.MOST))
+
+
+def _replace(patches: Patches) -> None:
+    """Replace what programs ask of torch."""
+    _torch.forget_known_functions()
+    _tensors.replace(patches)
+    modules = [module for name, module in sys.modules.items() if name.startswith("torch.cuda.")]
+    for name in torch.cuda.__all__:
+        original = getattr(torch.cuda, name, None)
+        if name in _cuda.NAMES:
+            _replace_everywhere(patches, modules, name, original, getattr(_cuda, name))
+        elif _needs_gpu(original):
+            _replace_everywhere(patches, modules, name, original, _cuda.refusing(name, original))
+    for name, function in _torch.CUDA_INTERNALS.items():
+        patches.set(torch.cuda, name, function)
+    for name in _cuda.NVTX:
+        patches.set(torch.cuda.nvtx, name, lambda *args: 0)
+    for name, function in _cuda.ACCELERATOR.items():
+        if hasattr(torch.accelerator, name):
+            # A function of its own: Dynamo refuses one that has two names.
+            patches.set(torch.accelerator, name, _copy(function))
+    patches.set(torch.backends.cuda, "is_built", lambda: True)
+    patches.set(torch.version, "hip", _cuda.HIP)
+    patches.set(torch.version, "cuda", None)
+
+
+def _replace_everywhere(patches: Patches, modules: list[ModuleType], name: str, original: Any, value: Any) -> None:
+    """Replace a name of torch.cuda, and the same thing under the same name in its modules."""
+    value = _copy(value)
+    patches.set(torch.cuda, name, value)
+    for module in modules:
+        if vars(module).get(name) is original and original is not None:
+            patches.set(module, name, value)
+
+
+def _copy(value: Any) -> Any:
+    """A function that is another object; what is no function, as it is."""
+    if not isinstance(value, FunctionType):
+        return value
+    return FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, value.__closure__)
+
+
+def _needs_gpu(value: Any) -> bool:
+    """Whether a public name of torch.cuda is a function or class that cannot do without a GPU."""
+    if isinstance(value, type):
+        is_data = issubclass(value, (Exception, torch.storage.TypedStorage)) or value.__name__.endswith("Tensor")
+        return not is_data and value.__name__ not in ("cudaStatus",)
+    return inspect.isfunction(value)
+
+
+def _set_triton_driver(gpu: _gpu.Gpu) -> Patches | None:
+    """Make the emulator Triton's device where Triton is installed."""
+    spec = importlib.util.find_spec("triton")
+    if spec is None or spec.origin is None:  # or a folder of that name on the path
+        return None
+    from wave_runtime.triton._driver import set_driver  # only now: it imports Triton
+
+    return set_driver(gpu)

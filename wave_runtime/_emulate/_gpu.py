@@ -1,0 +1,108 @@
+"""The emulated GPU: which processor it has, how many there are, and which is the thread's current one."""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from wave_runtime import _C
+
+CPU = torch.device("cpu")
+MOST = 64  # devices, as of the HIP library over the emulator
+
+
+class Thread(threading.local):
+    """What a thread has chosen; a new one begins with the first GPU.
+
+    Attributes:
+        index: of its current GPU.
+        streams: its current streams, by the GPU's index.
+    """
+
+    def __init__(self) -> None:
+        self.index = 0
+        self.streams: dict[int, Any] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Gpu:
+    """The GPUs that a program sees: all of one kind.
+
+    Attributes:
+        name: of the processor: "gfx942".
+        count: how many there are.
+        figures: of the processor, as ``_C.emulator_processors`` says them.
+        thread: what the calling thread has chosen of them.
+    """
+
+    name: str
+    count: int
+    figures: dict[str, Any]
+    thread: Thread = field(default_factory=Thread)
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Major and minor number: (9, 4) of gfx942."""
+        digits = re.fullmatch(r"gfx(\d+)([0-9a-f])[0-9a-f]", self.figures["code"])
+        assert digits is not None
+        return int(digits[1]), int(digits[2], 16)
+
+
+def find(target: str, count: int = 1) -> Gpu:
+    """The GPU with a processor. Raises ValueError, with those that there are."""
+    processors = _C.emulator_processors()
+    if target not in processors:
+        raise ValueError(f"target={target!r}: the emulator has the processors {', '.join(sorted(processors))}")
+    if not isinstance(count, int) or not 1 <= count <= MOST:
+        raise ValueError(f"devices={count!r}: expected 1 to {MOST}")
+    return Gpu(target, count, processors[target])
+
+
+active: list[Gpu] = []  # the last is what programs see
+
+
+def current() -> Gpu:
+    """What programs see now; outside of emulate(), the emulator as the environment has it."""
+    return active[-1] if active else _of_environment()
+
+
+@functools.cache
+def _of_environment() -> Gpu:
+    return find(_C.emulator_processor())
+
+
+def names_gpu(device: object) -> bool:
+    """Whether a device, as torch's functions take it, is a GPU. Raises RuntimeError for an index beyond them."""
+    index: int | None
+    if isinstance(device, torch.device):
+        kind, index = device.type, device.index
+    elif isinstance(device, str):
+        kind, _, number = device.partition(":")
+        index = int(number) if number.isdecimal() else None
+    elif isinstance(device, int) and not isinstance(device, bool):
+        kind, index = "cuda", device
+    else:
+        return False
+    if kind != "cuda":
+        return False
+    if index is not None and not 0 <= index < current().count:
+        raise RuntimeError(f"device cuda:{index}: invalid device ordinal, {current().count} emulated")
+    return True
+
+
+def index_of(device: object) -> int:
+    """The index of the GPU that torch.cuda is asked about: the current one for None and for a CPU tensor's device."""
+    if isinstance(device, str):
+        device = torch.device(device)
+    if isinstance(device, torch.device):
+        device = device.index
+    if device is None:
+        return current().thread.index
+    assert isinstance(device, int)
+    names_gpu(device)
+    return device

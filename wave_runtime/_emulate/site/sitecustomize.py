@@ -1,0 +1,59 @@
+"""Emulates a GPU in a Python process that begins with WAVE_RUNTIME_EMULATE, from its import of torch on.
+
+wave_runtime.emulate() and ``python -m wave_runtime emulate`` put this file's folder on PYTHONPATH. Processes that do
+not import torch pay nothing. Another sitecustomize.py, which this one hides, runs as well.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+
+class _AfterTorch:
+    """Finds torch as others do, and has wave_runtime imported behind it, which reads the variable."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            _import_behind(spec)
+        return spec
+
+
+def _import_behind(spec: ModuleSpec) -> None:
+    loader: Any = spec.loader
+    execute = loader.exec_module
+
+    def execute_both(module: ModuleType) -> None:
+        execute(module)
+        importlib.import_module("wave_runtime")
+
+    loader.exec_module = execute_both
+
+
+def _run_hidden() -> None:
+    """Run the sitecustomize.py that Python would have taken without this one."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != here]
+    own = sys.modules.pop("sitecustomize", None)
+    try:
+        importlib.import_module("sitecustomize")
+    except ModuleNotFoundError as error:
+        if error.name != "sitecustomize":
+            raise
+        if own is not None:
+            sys.modules["sitecustomize"] = own
+
+
+if os.environ.get("WAVE_RUNTIME_EMULATE"):
+    sys.meta_path.insert(0, _AfterTorch())
+_run_hidden()

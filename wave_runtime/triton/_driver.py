@@ -1,0 +1,248 @@
+"""Triton's driver of the emulator, and its launcher."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import triton
+from triton import knobs
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import GPUDriver, decompose_descriptor, expand_signature, wrap_handle_tensordesc_impl
+from triton.runtime.cache import get_cache_manager
+
+from wave_runtime import _C
+from wave_runtime._emulate import _cuda, _gpu
+from wave_runtime._emulate._patches import Patches
+from wave_runtime._module import load
+from wave_runtime.triton._program import Program
+
+# Operations of Triton's IR that make pointers of numbers, which a kernel may have read from memory.
+MAKES_POINTERS = re.compile(r"\btt\.int_to_ptr\b")
+
+
+class Device(int):
+    """The index of an emulated device, which is not that of a device of another kind.
+
+    Triton keeps compiled kernels by the index of their device, and takes those that it has for another processor.
+    """
+
+    gpu: _gpu.Gpu
+
+    def __new__(cls, index: int, gpu: _gpu.Gpu) -> Device:
+        device = super().__new__(cls, index)
+        device.gpu = gpu
+        return device
+
+    def __eq__(self, other: object) -> bool:
+        return int(self) == other and (not isinstance(other, Device) or self.gpu.name == other.gpu.name)
+
+    def __hash__(self) -> int:
+        return hash(int(self))
+
+
+class _Counter(threading.local):
+    """Counts the instructions of a thread's launches while a benchmark asks for it."""
+
+    is_on = False
+    instructions = 0
+
+
+counter = _Counter()
+
+
+class Launcher:
+    """Launches a kernel: Triton makes one for each that it compiles."""
+
+    def __init__(self, src: Any, metadata: Any) -> None:
+        meta = getattr(metadata, "tensordesc_meta", None)
+        given = dict(src.signature.items())
+        names = src.fn.arg_names if hasattr(src, "fn") else [f"arg{index}" for index in range(len(given))]
+        self._signature: list[Any] = expand_signature(given.values(), None, "tensordesc")
+        self._names = _expanded_names(names, list(given.values()))
+        self._metadata = metadata
+        self._program: Program | None = None
+        # None of the processors has descriptors in hardware: they are a pointer, sizes and strides.
+        launch = wrap_handle_tensordesc_impl(self._launch, given, meta, lambda value, *_: decompose_descriptor(value))
+        self._wrapped: Callable[..., None] = launch
+
+    def __call__(
+        self,
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        stream: Any,
+        function: Binary,
+        packed_metadata: Any,
+        launch_metadata: Any,
+        enter: Callable[[Any], None] | None,
+        leave: Callable[[Any], None] | None,
+        *args: Any,
+    ) -> None:
+        """Launch, between the hooks."""
+        if enter is not None:
+            enter(launch_metadata)
+        self._wrapped((grid_x, grid_y, grid_z), stream, function, args)
+        if counter.is_on:
+            counter.instructions += _C.emulator_statistics()["instructions"]
+        if leave is not None:
+            leave(launch_metadata)
+
+    def _launch(self, grid: tuple[int, int, int], stream: Any, function: Binary, args: Sequence[Any]) -> None:
+        program = self._program
+        if program is None:
+            follows = _follows_pointers(self._metadata)
+            program = Program(function.image, self._metadata, self._signature, self._names, follows)
+            self._program = program
+        program.launch(grid, stream, program.values(args))
+
+
+def _expanded_names(names: Sequence[str], signature: Sequence[Any]) -> list[str]:
+    """Names of parameters where tensor descriptors are expanded: descriptors' repeat."""
+    return [
+        name
+        for name, kind in zip(names, signature, strict=True)
+        for _ in (expand_signature([kind], None, "tensordesc") if isinstance(kind, str) else [kind])
+    ]
+
+
+def _follows_pointers(metadata: Any) -> bool:
+    """Whether a kernel makes pointers of numbers, by its IR, which Triton keeps beside the binary."""
+    group = get_cache_manager(metadata.hash).get_group(f"{metadata.name[:150]}.json") or {}
+    return any(name.endswith(".ttir") and MAKES_POINTERS.search(Path(path).read_text()) for name, path in group.items())
+
+
+class Binary:
+    """A code object that Triton has loaded."""
+
+    def __init__(self, image: bytes) -> None:
+        self.image = image
+
+
+class Utilities:
+    """What Triton's driver says of devices and does with binaries."""
+
+    def __init__(self, gpu: _gpu.Gpu) -> None:
+        self._gpu = gpu
+
+    def get_device_properties(self, device: int) -> dict[str, Any]:
+        """The figures that Triton's driver for HIP says. Of the memory, whose clock and width nothing depends on: 0."""
+        figures = self._gpu.figures
+        return {
+            "max_shared_mem": figures["shared_memory"],
+            "max_num_regs": 65536,
+            "max_threads_per_sm": figures["waves"] * figures["lanes"],
+            "multiprocessor_count": figures["multiprocessors"],
+            "sm_clock_rate": figures["clock"],
+            "mem_clock_rate": 0,
+            "mem_bus_width": 0,
+            "warpSize": figures["lanes"],
+            "arch": figures["code"],
+            "cooperativeLaunch": 1,
+        }
+
+    def load_binary(self, name: str, image: bytes, shared: int, device: int) -> tuple[Binary, Binary, int, int, int]:
+        """A binary, as module and as function; its registers and spills; and how many work-items it can have."""
+        info = load(image)[name].info
+        binary = Binary(image)
+        return binary, binary, info["registers"]["vgprs"], info["spills"]["vgprs"], 1024
+
+    def unload_module(self, module: Binary) -> None:
+        """Nothing: a kernel's code goes with the kernel."""
+
+
+class EmulatorDriver(GPUDriver):  # type: ignore[misc]
+    """Triton's driver for the emulator: kernels take CPU tensors, and are compiled for an AMD processor.
+
+        triton.runtime.driver.set_active(wave_runtime.triton.EmulatorDriver("gfx942"))
+
+    ``wave_runtime.emulate`` does so, too, and undoes it.
+
+    Args:
+        target: the processor. Raises ValueError where the emulator does not have it.
+        devices: how many there are.
+    """
+
+    def __init__(self, target: str | _gpu.Gpu = "gfx942", *, devices: int = 1) -> None:
+        # GPUDriver's own asks torch for a GPU.
+        self._gpu = gpu = target if isinstance(target, _gpu.Gpu) else _gpu.find(target, devices)
+        self._devices = [Device(index, gpu) for index in range(gpu.count)]
+        self.utils = Utilities(gpu)
+        self.launcher_cls = Launcher
+        self.get_current_device = lambda: self._devices[gpu.thread.index]
+        self.set_current_device = self._set_device
+        self.get_current_stream = lambda device=None: 0
+        self.get_device_capability = lambda device=None: gpu.version
+
+    def _set_device(self, index: int) -> None:
+        if not 0 <= index < self._gpu.count:
+            raise RuntimeError(f"device {index}: {self._gpu.count} emulated")
+        self._gpu.thread.index = int(index)
+
+    @staticmethod
+    def is_active() -> bool:
+        """Whether Triton may choose it by itself: not, since it would hide a GPU."""
+        return False
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        """As the driver for HIP does."""
+        from triton.backends.amd.driver import ty_to_cpp
+
+        name: str = ty_to_cpp(ty)
+        return name
+
+    def get_current_target(self) -> GPUTarget:
+        """What kernels are compiled for."""
+        return GPUTarget("hip", knobs.runtime.override_arch or self._gpu.figures["code"], self._gpu.figures["lanes"])
+
+    def get_active_torch_device(self) -> torch.device:
+        """Where tensors are."""
+        return _gpu.CPU
+
+    def get_device_interface(self) -> Any:
+        """What stands for torch.cuda."""
+        return _cuda
+
+    def allocate_default_profile_scratch(self, size: int, alignment: int, stream: Any) -> torch.Tensor:
+        """Zeros, as the driver for HIP allocates them."""
+        return torch.zeros(size, dtype=torch.int8)
+
+    def get_benchmarker(self) -> Callable[..., Any]:
+        """What autotuning asks for the time of a call: :meth:`benchmark`."""
+        return self.benchmark
+
+    def benchmark(self, call: Callable[[], object], *, quantiles: Sequence[float] | None = None, **options: Any) -> Any:
+        """A stand-in for the time of a call, in milliseconds, which is the same each time.
+
+        The call is made once. What counts are the instructions of all waves that its launches run: as many
+        multiprocessors as the device has would carry out one of them in each cycle. It is not the time of a GPU, which
+        waits for memory.
+        """
+        before = counter.is_on, counter.instructions
+        counter.is_on, counter.instructions = True, 0
+        try:
+            call()
+            time = counter.instructions / (self._gpu.figures["multiprocessors"] * self._gpu.figures["clock"])
+        finally:
+            counter.is_on, counter.instructions = before
+        return time if quantiles is None else [time] * len(quantiles)
+
+    def get_empty_cache_for_benchmark(self) -> torch.Tensor:
+        """What a benchmark clears between calls: next to nothing, since there is no cache."""
+        return torch.empty(1, dtype=torch.int32)
+
+    def clear_cache(self, cache: torch.Tensor) -> None:
+        """Nothing."""
+
+
+def set_driver(gpu: _gpu.Gpu) -> Patches:
+    """Make the emulator the device that Triton finds, until this is undone."""
+    patches = Patches()
+    driver = EmulatorDriver(gpu)
+    for name in ("_active", "_default"):
+        patches.set(triton.runtime.driver, name, driver)
+    return patches
