@@ -1,19 +1,79 @@
-"""Tests that find an AMD GPU, which is emulated: ``pytest -p wave_runtime.pytest --wave-emulate=gfx942``."""
+"""Tests that find an AMD GPU, which is emulated: ``pytest -p wave_runtime.pytest --wave-emulate=gfx942``.
+
+Besides, it counts launches, and runs a part of a suite of others, whose known failures a file lists.
+"""
 
 from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import wave_runtime
 
 
+class Launches:
+    """Counts launches and the tests that made them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.seconds = 0.0
+        self.tests: dict[str, int] = {}
+        self._begin = 0.0
+
+    def enter(self, event: wave_runtime.hooks.LaunchEvent) -> None:
+        """A launch begins."""
+        self.count += 1
+        self._begin = time.perf_counter()
+
+    def exit(self, event: wave_runtime.hooks.LaunchEvent) -> None:
+        """It has ended well."""
+        self.seconds += time.perf_counter() - self._begin
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Note whether the test launches."""
+        before = self.count
+        yield
+        if self.count > before:
+            self.tests[item.nodeid] = self.count - before
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say how many launches there were."""
+        if not self.count:
+            return
+        outcomes = {
+            name: sum(report.nodeid in self.tests for report in terminalreporter.getreports(name))
+            for name in ("passed", "failed", "xfailed")
+        }
+        counts = ", ".join(f"{count} {name}" for name, count in outcomes.items() if count)
+        terminalreporter.write_line(
+            f"{len(self.tests)} tests launched kernels ({counts}): {self.count} launches, {self.seconds:.0f} s in them"
+        )
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--wave-emulate``."""
+    """Add ``--wave-emulate``, ``--known-failures`` and ``--sample``."""
     parser.addoption("--wave-emulate", metavar="TARGET", help="emulate a GPU with this processor: gfx942, ...")
+    parser.addoption(
+        "--known-failures",
+        type=Path,
+        help="a file with a line '<pattern of test ids>: <cause>' for each test that is expected to fail",
+    )
+    parser.addoption("--sample", type=int, metavar="N", help="run so many tests, drawn at random, each time the same")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Emulate before tests are collected, until all have run. Raises UsageError for a wrong processor."""
+    launches = Launches()
+    hook = wave_runtime.hooks.launch_hook(enter=launches.enter, exit=launches.exit)
+    config.add_cleanup(hook.remove)
+    config.pluginmanager.register(launches, "wave_runtime_launches")
     target = config.getoption("--wave-emulate")
     if target is None:
         return
@@ -22,3 +82,26 @@ def pytest_configure(config: pytest.Config) -> None:
     except ValueError as error:
         raise pytest.UsageError(f"--wave-emulate: {error}") from None
     config.add_cleanup(emulation.stop)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Draw the sample, and expect the known failures."""
+    count: int | None = config.getoption("--sample")
+    if count is not None and count < len(items):
+        drawn = set(random.Random(0).sample(range(len(items)), count))
+        config.hook.pytest_deselected(items=[item for index, item in enumerate(items) if index not in drawn])
+        items[:] = [item for index, item in enumerate(items) if index in drawn]
+    path: Path | None = config.getoption("--known-failures")
+    for line in [] if path is None else path.read_text().splitlines():
+        pattern, _, cause = line.partition(": ")
+        if not cause or line.startswith("#"):
+            continue
+        for item in items:
+            if fnmatchcase(item.nodeid, pattern):
+                item.add_marker(pytest.mark.xfail(reason=cause, strict=True))
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say which processor is emulated."""
+    target = config.getoption("--wave-emulate")
+    return f"wave_runtime {wave_runtime.__version__}: a GPU with {target} is emulated" if target else None
