@@ -48,10 +48,12 @@ constexpr KindName kKinds[] = {
     {"hidden_queue_ptr", ValueKind::HiddenQueuePtr},
 };
 
+constexpr std::string_view kHidden = "hidden_";
+
 ValueKind parse_kind(std::string_view name) {
   const auto* found = std::ranges::find(kKinds, name, &KindName::name);
   if (found != std::end(kKinds)) return found->kind;
-  return name.starts_with("hidden_") ? ValueKind::HiddenUnknown : ValueKind::Unknown;
+  return name.starts_with(kHidden) ? ValueKind::HiddenUnknown : ValueKind::Unknown;
 }
 
 uint32_t read_u32(MsgpackReader& reader) {
@@ -227,7 +229,10 @@ void read_version(Metadata& metadata, MsgpackReader& reader) {
 
 }  // namespace
 
-bool is_hidden(ValueKind kind) { return kind >= ValueKind::HiddenGlobalOffsetX && kind <= ValueKind::HiddenUnknown; }
+bool is_hidden(ValueKind kind) {
+  const auto* found = std::ranges::find(kKinds, kind, &KindName::kind);
+  return found == std::end(kKinds) ? kind == ValueKind::HiddenUnknown : found->name.starts_with(kHidden);
+}
 
 void set_kind(ArgumentMetadata& argument, bool is_pointer, bool may_be_pointer) {
   argument.kind = is_pointer ? ValueKind::GlobalBuffer : ValueKind::ByValue;

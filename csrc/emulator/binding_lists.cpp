@@ -48,7 +48,7 @@ v_cvt_f32_ubyte{0,1,2,3} v_cvt_pk_u8_f32 v_cvt_pk_i16_i32 v_cvt_pk_u16_u32
 v_cmp_{lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt,class}_f{16,32,64} v_cmp_{lt,eq,le,gt,ne,ge}_{i,u}{16,32,64}
 
 ds_{add,sub,rsub,inc,dec,min,max}{,_rtn}_u{32,64} ds_{min,max}{,_rtn}_i{32,64} ds_{and,or,xor}{,_rtn}_b{32,64}
-ds_add{,_rtn}_f32 ds_{swizzle,permute,bpermute}_b32
+ds_add{,_rtn}_f32 ds_swizzle_b32
 {global,flat}_atomic_add_f32
 )"},
 
@@ -57,6 +57,10 @@ s_{add,sub,addk}_i32 s_{add,sub,addc,subb}_u32 s_cmpk_{eq,lg,gt,ge,lt,le}_{i,u}3
 v_{min,max}_f{16,32,64} v_{min3,max3,med3}_f{16,32} v_pk_{min,max}_f16 v_mad_{i64_i,u64_u}32
 v_cmp_f_f{16,32,64} v_cmp_{f,t}_{i,u}{32,64}
 ds_{min,max}{,_rtn}_f{32,64}
+)"},
+
+    {{GFX9, GFX12}, R"(
+ds_{permute,bpermute}_b32
 )"},
 
     {{GFX9}, R"(
@@ -103,7 +107,9 @@ buffer_atomic_pk_add_f16 buffer_{wbl2,inv}
     {{GFX11, GFX12}, R"(
 s_{and,or}_not1_b{32,64}=s_{andn2,orn2}_b{} s_{ctz_i32_b32,ctz_i32_b64}=s_{ff1_i32_b32,ff1_i32_b64}
 s_{clz_i32_u32,clz_i32_u64,cls_i32,cls_i32_i64}=s_{flbit_i32_b32,flbit_i32_b64,flbit_i32,flbit_i32_i64}
-s_{and,or,xor,nand,nor,xnor}_saveexec_b32 s_{and,or}_not{0,1}_saveexec_b32 s_and_not{0,1}_wrexec_b32 s_pack_hl_b32_b16
+s_{and,or,xor,nand,nor,xnor}_saveexec_b{32,64} s_{and,or}_not{0,1}_saveexec_b32 s_and_not{0,1}_wrexec_b32
+s_{and,or}_not{0,1}_saveexec_b64=s_{}n{1,2}_saveexec_b64 s_and_not{0,1}_wrexec_b64=s_andn{1,2}_wrexec_b64
+s_pack_hl_b32_b16
 s_{clause,delay_alu,wait_idle} s_{round,denorm}_mode s_sendmsg_rtn_b{32,64} s_sendmsg=s_sendmsg_gfx11
 s_{getreg,setreg,setreg_imm32}_b32=s_{}_b32_gfx11
 s_load_b{32,64,128,256,512}=s_load_{dword,dwordx2,dwordx4,dwordx8,dwordx16}
@@ -139,6 +145,7 @@ ds_storexchg_rtn_b{32,64}=ds_wrxchg_rtn_b{} ds_cmpstore{,_rtn}_b{32,64}=ds_cmpst
 s_waitcnt_{depctr,vscnt,vmcnt,expcnt,lgkmcnt} s_set_inst_prefetch_distance
 v_{maxmin,minmax}_f{16,32}
 v_cmp_t_f{16,32,64}=v_cmp_tru_f{} v_cmpx_{f,t}_f{16,32,64}=v_cmp_{f,tru}_f{} v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{}
+ds_{permute,bpermute}_b32=ds_{}_b32_gfx11
 {global,flat}_atomic_{min,max}_f32 buffer_gl{0,1}_inv
 )"},
 

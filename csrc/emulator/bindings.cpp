@@ -133,11 +133,11 @@ Bindings::Binding Bindings::bind(const isa::Row& row, std::span<const Body> bodi
   return binding;
 }
 
-const Bindings& Bindings::of(const ProcessorTraits& processor) {
+const Bindings& Bindings::of(const ProcessorTraits& processor, u32 lanes) {
   const isa::InstructionSet* set = isa::InstructionSet::find(processor.code);
   const std::lock_guard lock(all_bindings.mutex);
-  std::unique_ptr<const Bindings>& bindings = all_bindings.made[{set, processor.lanes}];
-  if (bindings == nullptr) bindings = std::make_unique<const Bindings>(*set, processor.lanes);
+  std::unique_ptr<const Bindings>& bindings = all_bindings.made[{set, lanes}];
+  if (bindings == nullptr) bindings = std::make_unique<const Bindings>(*set, lanes);
   return *bindings;
 }
 

@@ -17,8 +17,9 @@ class Bindings {
  public:
   Bindings(const isa::InstructionSet& instruction_set, u32 lanes);
 
-  /// Those of a processor, which are made when they are first asked for. Thread-safe.
-  static const Bindings& of(const ProcessorTraits& processor);
+  /// Those of a processor for waves of so many lanes, which are made when they are first asked for. Thread-safe.
+  static const Bindings& of(const ProcessorTraits& processor, u32 lanes);
+  static const Bindings& of(const ProcessorTraits& processor) { return of(processor, processor.lanes); }
 
   const isa::InstructionSet& instruction_set() const { return instruction_set_; }
 

@@ -16,9 +16,9 @@ namespace wave::emulator {
 /// What tells the bodies of one name apart: the size of waves, or fields of the instruction (bindings.cpp).
 enum class Variant : u8 {
   Plain,
-  Lanes32,  ///< for waves of 32 lanes
-  Lanes64,
-  Clamp,  ///< CLAMP of integers: saturates
+  Lanes32,  ///< for waves of 32 lanes alone
+  Lanes64,  ///< ... of 64
+  Clamp,    ///< CLAMP of integers: saturates
   // dot products whose factors have signs or not, as NEG says: which of the two have some
   SignsNone,
   SignsFirst,

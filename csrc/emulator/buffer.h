@@ -19,9 +19,9 @@ namespace wave::emulator {
 /// range is wholly so. That IDXEN matters, to swizzling too, is in LLVM's notes on buffer intrinsics for gfx9; kernels
 /// in use rely on it: they store four dwords at an index of a buffer whose stride is one.
 struct Buffer {
-  Buffer(const Wave& wave, const Op* op)
-      : indexed(op->flags & kIndexEnabled), offset_enabled(op->flags & kOffsetEnabled), offset(op->imm) {
-    const u32* word = &wave.s[op->src[2]];
+  Buffer(const Wave& wave, const BufferOperands& operands)
+      : indexed(operands.index_enabled), offset_enabled(operands.offset_enabled), offset(operands.offset) {
+    const u32* word = &wave.s[operands.descriptor];
     base = u64{word[1] & 0xffffu} << 32 | word[0];
     stride = word[1] >> 16 & 0x3fffu;
     records = word[2];
@@ -30,7 +30,7 @@ struct Buffer {
     if (add_lane) stride |= (word[3] >> 15 & 15u) << 14;  // DATA_FORMAT has the upper bits then
     structured = indexed && stride != 0;
     swizzled = (word[1] >> 31 & 1u) && (indexed || add_lane);
-    scalar_offset = read_scalar32(wave, op, 1);
+    scalar_offset = read_code32(wave, operands.scalar_offset);
   }
 
   /// Whether `size` bytes at `byte` of record `index` are in range.

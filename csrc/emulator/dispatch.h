@@ -66,7 +66,7 @@ class LaunchState {
   const Dispatch& dispatch;
   const Module& module;
   const KernelInfo& kernel;
-  RegisterLimits limits;
+  KernelRegisters registers;
   u32 lanes;         ///< of a wave
   u32 work_items;    ///< of a workgroup
   u32 waves;         ///< of a workgroup

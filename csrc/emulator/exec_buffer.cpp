@@ -19,7 +19,8 @@ namespace {
 /// The lanes of a buffer instruction that accesses `size` bytes: those whose bytes lie in range and together, those of
 /// which that is to be found out dword by dword, and those that are out of range.
 struct BufferLanes {
-  BufferLanes(const Wave& wave, const Op* op, u32 size) : buffer(wave, op), rows(&wave.v[op->src[0]]) {
+  BufferLanes(const Wave& wave, const BufferOperands& operands, u32 size)
+      : buffer(wave, operands), rows(&wave.v[operands.address]) {
     if (!buffer.indexed && !buffer.add_lane) {
       find_by_offset(wave, size);
     } else {
@@ -110,23 +111,23 @@ void buffer_load_rows(Wave& wave, const BufferLanes& lanes, LaneRow* rows) {
 
 template <class Memory, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* buffer_load(Wave& wave, const Op* op) {
-  const BufferLanes lanes(wave, op, sizeof(T) * kCount);
-  if (kCount > 1 || (op->flags & kToLds) == 0) {
-    buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, &wave.v[op->dst]);
+  const BufferLanes lanes(wave, op->buffer, sizeof(T) * kCount);
+  if (kCount > 1 || !op->buffer.to_lds) {
+    buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, &wave.v[op->buffer.data]);
     return next(op);
   }
   LaneRow values[kCount] = {};
   buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, values);
   for (int i = 0; i < kLanes; ++i) {
-    if (wave.exec_lanes.lane[i] != 0) write_lds_slot(wave, op, values[0].lane[i], i);
+    if (wave.exec_lanes.lane[i] != 0) write_lds_slot(wave, op->buffer.offset, values[0].lane[i], i);
   }
   return next(op);
 }
 
 template <class Memory, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* buffer_store(Wave& wave, const Op* op) {
-  const BufferLanes lanes(wave, op, sizeof(T) * kCount);
-  const LaneRow* rows = &wave.v[op->dst];
+  const BufferLanes lanes(wave, op->buffer, sizeof(T) * kCount);
+  const LaneRow* rows = &wave.v[op->buffer.data];
   if (lanes.any_within) store_rows<Memory, T, kCount, kPart>(wave, lanes.addresses, rows);
   for (int i = 0; lanes.any_partly && i < kLanes; ++i) {
     if (lanes.partly.lane[i] == 0) continue;
@@ -141,18 +142,19 @@ const Op* buffer_store(Wave& wave, const Op* op) {
 template <class Memory, auto kModify>
 const Op* buffer_atomic(Wave& wave, const Op* op) {
   using T = typename Atomic<kModify>::Value;
-  BufferLanes lanes(wave, op, sizeof(T));
+  BufferLanes lanes(wave, op->buffer, sizeof(T));
   for (int i = 0; i < kLanes; ++i) {
     const bool in_range = lanes.buffer.contains(lanes.index(i), lanes.byte(i), sizeof(T));
     lanes.within.lane[i] = in_range ? wave.exec_lanes.lane[i] : 0;
   }
-  LaneRow* data = &wave.v[op->dst];
+  LaneRow* data = &wave.v[op->buffer.data];
   if (lanes.addresses.find_range(lanes.within)) {
-    modify_rows<Memory, kModify>(wave, op, lanes.addresses, data, second_operand<kModify>(data));
+    modify_rows<Memory, kModify>(wave, lanes.addresses, data, second_operand<kModify>(data),
+                                 op->buffer.returns ? data : nullptr);
   }
   for (int i = 0; i < kLanes; ++i) {
     const bool outside = (wave.exec_lanes.lane[i] & ~lanes.within.lane[i]) != 0;
-    if (outside && (op->flags & kReturns)) set_value(data, T{}, i);
+    if (outside && op->buffer.returns) set_value(data, T{}, i);
   }
   return next(op);
 }

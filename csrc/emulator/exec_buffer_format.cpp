@@ -45,11 +45,11 @@ struct ElementFormat {
   Numbers numbers;
   Selector registers[4];  ///< which component each register has (DST_SEL)
 
-  ElementFormat(const Wave& wave, const Op* op) {
-    const bool is_typed = op->dst2 != 0;
-    const u32 word = wave.s[op->src[2] + 3];
-    const u32 data = is_typed ? op->dst2 & 15 : word >> 15 & 15;
-    numbers = static_cast<Numbers>(is_typed ? op->dst2 >> 4 & 7 : word >> 12 & 7);
+  ElementFormat(const Wave& wave, const BufferOperands& operands) {
+    const bool is_typed = operands.has_format;
+    const u32 word = wave.s[operands.descriptor + 3];
+    const u32 data = is_typed ? operands.data_format : word >> 15 & 15;
+    numbers = static_cast<Numbers>(is_typed ? operands.number_format : word >> 12 & 7);
     bits = kComponents[data];
     for (u32 i = 0; i < 4; ++i) {
       const Selector identity = bits[i] != 0 ? static_cast<Selector>(kFirst + i) : kZero;
@@ -195,9 +195,9 @@ u32 selected(const ElementDwords& element, const ElementFormat& format, int k) {
 /// Out of the buffer's range all registers get zero.
 template <int kCount, Packing kPacking>
 const Op* load_format(Wave& wave, const Op* op) {
-  const Buffer buffer(wave, op);
-  const ElementFormat format(wave, op);
-  const LaneRow* address = &wave.v[op->src[0]];
+  const Buffer buffer(wave, op->buffer);
+  const ElementFormat format(wave, op->buffer);
+  const LaneRow* address = &wave.v[op->buffer.address];
   LaneRow values[kCount];
   for (int lane = 0; lane < kLanes; ++lane) {
     if (wave.exec_lanes.lane[lane] == 0) continue;
@@ -212,24 +212,24 @@ const Op* load_format(Wave& wave, const Op* op) {
   }
   for (int lane = 0; lane < kLanes; ++lane) {
     if (wave.exec_lanes.lane[lane] == 0) continue;
-    if (op->flags & kToLds) {
-      write_lds_slot(wave, op, values[0].lane[lane], lane);
+    if (op->buffer.to_lds) {
+      write_lds_slot(wave, op->buffer.offset, values[0].lane[lane], lane);
       continue;
     }
     for (int k = 0; k < kCount; ++k)
-      set_register<kPacking>(&wave.v[op->dst], k, lane, values[k].lane[lane], format.numbers);
+      set_register<kPacking>(&wave.v[op->buffer.data], k, lane, values[k].lane[lane], format.numbers);
   }
   return next(op);
 }
 
 template <int kCount, Packing kPacking>
 const Op* store_format(Wave& wave, const Op* op) {
-  const Buffer buffer(wave, op);
-  const ElementFormat format(wave, op);
+  const Buffer buffer(wave, op->buffer);
+  const ElementFormat format(wave, op->buffer);
   if (format.components() > kCount)
     fault(text("a store of ", kCount, " components to a format of ", format.components(),
                ": what becomes of the others ", "is not documented"));
-  const LaneRow* address = &wave.v[op->src[0]];
+  const LaneRow* address = &wave.v[op->buffer.address];
   for (int lane = 0; lane < kLanes; ++lane) {
     if (wave.exec_lanes.lane[lane] == 0) continue;
     const u64 index = buffer.index(address, lane), byte = buffer.byte(address, lane);
@@ -239,7 +239,7 @@ const Op* store_format(Wave& wave, const Op* op) {
       int k = 0;  // the register that has component i
       while (k < kCount && format.registers[k] != kFirst + i) ++k;
       if (k == kCount) continue;
-      const u32 value = get_register<kPacking>(&wave.v[op->dst], k, lane, format.numbers);
+      const u32 value = get_register<kPacking>(&wave.v[op->buffer.data], k, lane, format.numbers);
       set_component(element, format, i, encode(value, format.bits[i], format.numbers));
     }
     for_each_dword(buffer, index, byte, format.bytes(), element,

@@ -13,9 +13,9 @@ namespace {
 
 /// The target of a relative branch: resolved when decoded, or looked up where it lies in another function.
 const Op* branch(Wave& wave, const Op* op) {
-  if (op->target != nullptr) [[likely]]
-    return op->target;
-  const i64 offset = i64{static_cast<i16>(op->imm)} * 4 + 4;
+  if (op->scalar.target != nullptr) [[likely]]
+    return op->scalar.target;
+  const i64 offset = i64{static_cast<i16>(op->scalar.simm16)} * 4 + 4;
   return wave.jump(wave.address(op) + static_cast<u64>(offset));
 }
 
@@ -42,18 +42,18 @@ const Op* s_waitcnt(Wave& wave, const Op* op) {
 }
 
 const Op* s_getpc_b64(Wave& wave, const Op* op) {
-  wave.set_mask(op->dst, wave.address(next(op)));
+  wave.set_mask(op->scalar.dst, wave.address(next(op)));
   return next(op);
 }
-const Op* s_setpc_b64(Wave& wave, const Op* op) { return wave.jump(read_scalar64(wave, op, 0)); }
+const Op* s_setpc_b64(Wave& wave, const Op* op) { return wave.jump(read_scalar64(wave, op->scalar, 0)); }
 const Op* s_swappc_b64(Wave& wave, const Op* op) {
-  const u64 target = read_scalar64(wave, op, 0);
-  wave.set_mask(op->dst, wave.address(next(op)));
+  const u64 target = read_scalar64(wave, op->scalar, 0);
+  wave.set_mask(op->scalar.dst, wave.address(next(op)));
   return wave.jump(target);
 }
 
 const Op* s_call_b64(Wave& wave, const Op* op) {
-  wave.set_mask(op->dst, wave.address(next(op)));
+  wave.set_mask(op->scalar.dst, wave.address(next(op)));
   return branch(wave, op);
 }
 
@@ -83,14 +83,14 @@ const Op* fork(Wave& wave, const Op* op, u64 condition, u64 target) {
 }
 
 const Op* s_cbranch_g_fork(Wave& wave, const Op* op) {
-  return fork(wave, op, read_scalar64(wave, op, 0), read_scalar64(wave, op, 1));
+  return fork(wave, op, read_scalar64(wave, op->scalar, 0), read_scalar64(wave, op->scalar, 1));
 }
 const Op* s_cbranch_i_fork(Wave& wave, const Op* op) {
-  return fork(wave, op, read_scalar64(wave, op, 0), wave.address(op) + 4 + 4 * sign_extend(op->imm));
+  return fork(wave, op, read_scalar64(wave, op->scalar, 0), wave.address(op) + 4 + 4 * sign_extend(op->scalar.literal));
 }
 const Op* s_cbranch_join(Wave& wave, const Op* op) {
   const u32 depth = stack_depth(wave);
-  if (depth == read_scalar32(wave, op, 0)) return next(op);
+  if (depth == read_scalar32(wave, op->scalar, 0)) return next(op);
   if (depth == 0) fault("a join without a fork");
   const u32 stack = stack_registers(wave, depth - 1);
   set_stack_depth(wave, depth - 1);
@@ -104,25 +104,29 @@ const Op* s_cbranch_join(Wave& wave, const Op* op) {
 /// does nothing where no debugger is attached.
 const Op* s_trap(Wave&, const Op* op) {
   constexpr u32 kAbort = 2, kDebug = 3;
-  if (op->imm == kDebug) return next(op);
-  if (op->imm == kAbort) throw Abort{{"the kernel has aborted: a trap (__builtin_trap, or an assert that failed)"}};
-  fault(text("trap ", op->imm, ", for which there is no handler"));
+  if (op->scalar.simm16 == kDebug) return next(op);
+  if (op->scalar.simm16 == kAbort)
+    throw Abort{{"the kernel has aborted: a trap (__builtin_trap, or an assert that failed)"}};
+  fault(text("trap ", op->scalar.simm16, ", for which there is no handler"));
 }
 
 /// Nobody listens to interrupts (hostcalls are served without); other messages are to the driver or to graphics.
 const Op* s_sendmsg(Wave&, const Op* op) {
   constexpr u32 kMessage = 15, kInterrupt = 1;
-  if ((op->imm & kMessage) != kInterrupt) fault(text("message ", op->imm & kMessage, ", which nobody takes here"));
+  if ((op->scalar.simm16 & kMessage) != kInterrupt)
+    fault(text("message ", op->scalar.simm16 & kMessage, ", which nobody takes here"));
   return next(op);
 }
 
 const Op* s_sethalt(Wave&, const Op* op) {
-  if (op->imm & 1) fault("the wave halts, and there is no debugger that would let it go on");
+  if (op->scalar.simm16 & 1) fault("the wave halts, and there is no debugger that would let it go on");
   return next(op);
 }
 const Op* s_sendmsghalt(Wave&, const Op*) { fault("the wave halts, and there is no driver that would let it go on"); }
 
-const Op* s_setkill(Wave& wave, const Op* op) { return op->imm & 1 ? stop(wave, op, Status::Ended) : next(op); }
+const Op* s_setkill(Wave& wave, const Op* op) {
+  return op->scalar.simm16 & 1 ? stop(wave, op, Status::Ended) : next(op);
+}
 
 constexpr Body kBodies[] = {
     {"s_nop", nothing},

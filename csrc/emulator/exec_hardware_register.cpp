@@ -61,8 +61,8 @@ u32 read_register(const Wave& wave, u32 number) {
 
 /// SIMM16 of S_GETREG and S_SETREG.
 struct RegisterField {
-  explicit RegisterField(const Op* op)
-      : number(op->dst2 & 63), low(op->dst2 >> 6 & 31), mask((u64{2} << (op->dst2 >> 11 & 31)) - 1) {}
+  explicit RegisterField(u32 simm16)
+      : number(simm16 & 63), low(simm16 >> 6 & 31), mask((u64{2} << (simm16 >> 11 & 31)) - 1) {}
 
   u32 number;
   u32 low;
@@ -70,24 +70,24 @@ struct RegisterField {
 };
 
 const Op* s_getreg_b32(Wave& wave, const Op* op) {
-  const RegisterField field(op);
-  write_scalar32(wave, op->dst, static_cast<u32>(read_register(wave, field.number) >> field.low & field.mask));
+  const RegisterField field(op->scalar.simm16);
+  write_scalar32(wave, op->scalar.dst, static_cast<u32>(read_register(wave, field.number) >> field.low & field.mask));
   return next(op);
 }
 
 /// Writes to other registers than MODE have no effect.
 const Op* set_register(Wave& wave, const Op* op, u32 value) {
-  const RegisterField field(op);
+  const RegisterField field(op->scalar.simm16);
   if (field.number != kMode) return next(op);
   const u32 mask = static_cast<u32>(field.mask << field.low);
   return set_mode(wave, op, (wave.mode.bits & ~mask) | (value << field.low & mask));
 }
 
-const Op* s_setreg_b32(Wave& wave, const Op* op) { return set_register(wave, op, read_scalar32(wave, op, 1)); }
-const Op* s_setreg_imm32_b32(Wave& wave, const Op* op) { return set_register(wave, op, op->imm); }
+const Op* s_setreg_b32(Wave& wave, const Op* op) { return set_register(wave, op, read_scalar32(wave, op->scalar, 1)); }
+const Op* s_setreg_imm32_b32(Wave& wave, const Op* op) { return set_register(wave, op, op->scalar.literal); }
 
 const Op* s_setvskip(Wave& wave, const Op* op) {
-  const bool skips = read_scalar32(wave, op, 0) >> (read_scalar32(wave, op, 1) & 31) & 1;
+  const bool skips = read_scalar32(wave, op->scalar, 0) >> (read_scalar32(wave, op->scalar, 1) & 31) & 1;
   return set_mode(wave, op, (wave.mode.bits & ~Mode::kSkipVector) | (skips ? Mode::kSkipVector : 0));
 }
 
@@ -98,17 +98,17 @@ void set_indexed_operands(Wave& wave, u32 operands) {
 }
 
 const Op* s_set_gpr_idx_on(Wave& wave, const Op* op) {
-  set_index(wave, read_scalar32(wave, op, 0));
-  set_indexed_operands(wave, op->imm);
+  set_index(wave, read_scalar32(wave, op->scalar, 0));
+  set_indexed_operands(wave, op->scalar.simm16);
   return set_mode(wave, op, wave.mode.bits | Mode::kGprIndex);
 }
 const Op* s_set_gpr_idx_off(Wave& wave, const Op* op) { return set_mode(wave, op, wave.mode.bits & ~Mode::kGprIndex); }
 const Op* s_set_gpr_idx_mode(Wave& wave, const Op* op) {
-  set_indexed_operands(wave, op->imm);
+  set_indexed_operands(wave, op->scalar.simm16);
   return next(op);
 }
 const Op* s_set_gpr_idx_idx(Wave& wave, const Op* op) {
-  set_index(wave, read_scalar32(wave, op, 0));
+  set_index(wave, read_scalar32(wave, op->scalar, 0));
   return next(op);
 }
 

@@ -1,7 +1,4 @@
 // LDS: reads, writes and exchanges between lanes (ISA document, "LDS Instructions").
-//
-// Operands of an Op: src[0] is the row of the byte address, src[1] and src[2] the rows of the data, dst the row of the
-// result, imm the offset in bytes; of two-address forms OFFSET0 in the low half and OFFSET1 in the high half.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -23,17 +20,19 @@ namespace {
 /// them back.
 struct Lds : LdsMemory {
   static bool find(const Wave& wave, const Op* op, Addresses<u32>& addresses) {
-    return find_at(wave, op, op->imm, addresses);
+    return find_at(wave, op, op->lds.offset[0], addresses);
   }
   static bool find_at(const Wave& wave, const Op* op, u32 offset, Addresses<u32>& addresses) {
-    const LaneRow& row = wave.v[op->src[0]];
+    const LaneRow& row = wave.v[op->lds.address];
     for (int i = 0; i < kLanes; ++i) addresses.lane[i] = row.lane[i] + offset;
     return addresses.find_range(wave.exec_lanes);
   }
+  static u16 destination(const Op* op) { return op->lds.dst; }
+  static u16 data(const Op* op) { return op->lds.data[0]; }
 };
 
 /// LDS at an address that the instruction takes from M0, without a vector address.
-u32 scalar_address(const Wave& wave, const Op* op) { return (wave.s[sreg::kM0] & 0xffffu) + op->imm; }
+u32 scalar_address(const Wave& wave, const Op* op) { return (wave.s[sreg::kM0] & 0xffffu) + op->lds.offset[0]; }
 
 /// The same, and a dword for each lane from there on (ADDTID).
 struct LdsByLane : Lds {
@@ -47,7 +46,7 @@ struct LdsByLane : Lds {
 /// The addresses of a two-address form, whose offsets count kUnit bytes.
 template <u32 kUnit>
 bool find_two(const Wave& wave, const Op* op, Addresses<u32> (&addresses)[2]) {
-  const u32 first = (op->imm & 0xffff) * kUnit, second = (op->imm >> 16) * kUnit;
+  const u32 first = op->lds.offset[0] * kUnit, second = op->lds.offset[1] * kUnit;
   if (!Lds::find_at(wave, op, first, addresses[0])) return false;
   addresses[1] = addresses[0].moved(second - first);
   return true;
@@ -59,7 +58,7 @@ const Op* ds_read2(Wave& wave, const Op* op) {
   Addresses<u32> addresses[2];
   if (!find_two<kUnit>(wave, op, addresses)) return next(op);
   for (int k = 0; k < 2; ++k) {
-    load_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses[k], &wave.v[op->dst + k * kDwords]);
+    load_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses[k], &wave.v[op->lds.dst + k * kDwords]);
   }
   return next(op);
 }
@@ -69,7 +68,7 @@ const Op* ds_write2(Wave& wave, const Op* op) {
   Addresses<u32> addresses[2];
   if (!find_two<kUnit>(wave, op, addresses)) return next(op);
   for (int k = 0; k < 2; ++k) {
-    store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses[k], &wave.v[op->src[1 + k]]);
+    store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses[k], &wave.v[op->lds.data[k]]);
   }
   return next(op);
 }
@@ -80,28 +79,36 @@ const Op* exchange(Wave& wave, const Op* op, const LaneRow& data, Source source)
   LaneRow valid, result;
   for (int i = 0; i < kLanes; ++i) valid.lane[i] = data.lane[i] & wave.exec_lanes.lane[i];
   for (int i = 0; i < kLanes; ++i) result.lane[i] = valid.lane[source(i)];
-  LaneRow& to = wave.v[op->dst];
+  LaneRow& to = wave.v[op->lds.dst];
   for (int i = 0; i < kLanes; ++i) {
     to.lane[i] = (result.lane[i] & wave.exec_lanes.lane[i]) | (to.lane[i] & ~wave.exec_lanes.lane[i]);
   }
   return next(op);
 }
 
-/// In a wave of kCount lanes.
-template <int kCount>
+/// Which lane of kSpan neighbours an address names, beside lane `i`.
+template <u32 kSpan>
+u32 named_lane(u32 address, int i) {
+  return (static_cast<u32>(i) & ~(kSpan - 1)) | (address / 4 & (kSpan - 1));
+}
+
+/// Among kSpan neighbours.
+template <u32 kSpan>
 const Op* ds_bpermute_b32(Wave& wave, const Op* op) {
-  const LaneRow& address = wave.v[op->src[0]];
-  return exchange(wave, op, wave.v[op->src[1]],
-                  [&, offset = op->imm](int i) { return (address.lane[i] + offset) / 4 % kCount; });
+  const LaneRow& address = wave.v[op->lds.address];
+  return exchange(wave, op, wave.v[op->lds.data[0]], [&, offset = u32{op->lds.offset[0]}](int i) {
+    return named_lane<kSpan>(address.lane[i] + offset, i);
+  });
 }
 
 /// Where several lanes send to one, the highest of them wins.
-template <int kCount>
+template <u32 kSpan>
 const Op* ds_permute_b32(Wave& wave, const Op* op) {
   LaneRow result{};
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
-    result.lane[(wave.v[op->src[0]].lane[i] + op->imm) / 4 % kCount] = wave.v[op->src[1]].lane[i];
+    const u32 address = wave.v[op->lds.address].lane[i] + op->lds.offset[0];
+    result.lane[named_lane<kSpan>(address, i)] = wave.v[op->lds.data[0]].lane[i];
   }
   return exchange(wave, op, result, [](int i) { return i; });
 }
@@ -111,8 +118,8 @@ u32 reversed5(u32 lane) { return (lane & 1) << 4 | (lane & 2) << 2 | (lane & 4) 
 /// Patterns of DS_SWIZZLE_B32: within four lanes where bit 15 of the offset is set, else within 32; from 0xc000 on
 /// rotations, from 0xe000 on the exchanges of a fast Fourier transform.
 const Op* ds_swizzle_b32(Wave& wave, const Op* op) {
-  const LaneRow& data = wave.v[op->src[0]];
-  const u32 offset = op->imm, low = offset & 31, middle = offset >> 5 & 31, high = offset >> 10 & 31;
+  const LaneRow& data = wave.v[op->lds.address];
+  const u32 offset = op->lds.offset[0], low = offset & 31, middle = offset >> 5 & 31, high = offset >> 10 & 31;
   const auto within_32 = [&](auto source) {
     return exchange(wave, op, data, [&](int i) { return (source(i) & 31u) | (static_cast<u32>(i) & 32u); });
   };
@@ -139,7 +146,7 @@ const Op* ds_count(Wave& wave, const Op* op) {
   const u32 sum = old + static_cast<u32>(kSign * std::popcount(wave.exec()));
   wave.group->write_lds(counter, &sum, lane);
   for (int i = 0; i < kLanes; ++i) {
-    if (wave.exec_lanes.lane[i] != 0) wave.v[op->dst].lane[i] = old;
+    if (wave.exec_lanes.lane[i] != 0) wave.v[op->lds.dst].lane[i] = old;
   }
   return next(op);
 }
@@ -149,8 +156,9 @@ template <auto kModify>
 const Op* ds_atomic(Wave& wave, const Op* op) {
   Addresses<u32> addresses;
   if (!Lds::find(wave, op, addresses)) return next(op);
-  const LaneRow *first = &wave.v[op->src[1]], *second = Atomic<kModify>::kHasTwo ? &wave.v[op->src[2]] : nullptr;
-  modify_rows<Lds, kModify>(wave, op, addresses, first, second);
+  const LaneRow *first = &wave.v[op->lds.data[0]],
+                *second = Atomic<kModify>::kHasTwo ? &wave.v[op->lds.data[1]] : nullptr;
+  modify_rows<Lds, kModify>(wave, addresses, first, second, op->lds.returns ? &wave.v[op->lds.dst] : nullptr);
   return next(op);
 }
 
@@ -168,10 +176,10 @@ const Op* ds_wrxchg2(Wave& wave, const Op* op) {
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
     T value[2], old[2];
-    for (int k = 0; k < 2; ++k) value[k] = get_value<T>(&wave.v[op->src[1 + k]], i);
+    for (int k = 0; k < 2; ++k) value[k] = get_value<T>(&wave.v[op->lds.data[k]], i);
     for (int k = 0; k < 2; ++k) Lds::read(wave, {addresses[k].lane[i], sizeof(T)}, &old[k], i);
     for (int k = 0; k < 2; ++k) Lds::write(wave, {addresses[k].lane[i], sizeof(T)}, &value[k], i);
-    for (u32 k = 0; k < 2; ++k) set_value(&wave.v[op->dst + k * (sizeof(T) / sizeof(u32))], old[k], i);
+    for (u32 k = 0; k < 2; ++k) set_value(&wave.v[op->lds.dst + k * (sizeof(T) / sizeof(u32))], old[k], i);
   }
   return next(op);
 }
@@ -184,9 +192,9 @@ const Op* ds_condxchg32_rtn_b64(Wave& wave, const Op* op) {
     if (wave.exec_lanes.lane[i] == 0) continue;
     const u64 address = addresses.lane[i] & 0xfff8u;
     for (u32 k = 0; k < 2; ++k) {
-      const u32 data = wave.v[op->src[1] + k].lane[i], value = data & 0x7fffffffu;
+      const u32 data = wave.v[op->lds.data[0] + k].lane[i], value = data & 0x7fffffffu;
       const AddressSpan dword(address + 4 * k, sizeof(u32));
-      Lds::read(wave, dword, &wave.v[op->dst + k].lane[i], i);
+      Lds::read(wave, dword, &wave.v[op->lds.dst + k].lane[i], i);
       if (data >> 31) Lds::write(wave, dword, &value, i);
     }
   }
@@ -253,6 +261,9 @@ constexpr Body kBodies[] = {
     {"ds_bpermute_b32", ds_bpermute_b32<64>, Variant::Lanes64},
     {"ds_permute_b32", ds_permute_b32<32>, Variant::Lanes32},
     {"ds_permute_b32", ds_permute_b32<64>, Variant::Lanes64},
+    // Those of GFX11 stay within the half of a wave of 64 lanes (GCNSubtarget.h of LLVM, supportsWaveWideBPermute).
+    {"ds_bpermute_b32_gfx11", ds_bpermute_b32<32>},
+    {"ds_permute_b32_gfx11", ds_permute_b32<32>},
     {"ds_swizzle_b32", ds_swizzle_b32},
     WAVE_DS_ATOMICS("", 32),
     WAVE_DS_ATOMICS("", 64),

@@ -34,8 +34,8 @@ struct Factors {
 
   Factors(const Wave& wave, const Op* op) {
     if constexpr (A::kSwizzles) {
-      if (op->imm != 0) [[unlikely]] {
-        swizzle(wave, op, {op->imm});
+      if (const MatrixModifiers modifiers(op->matrix); modifiers.any()) [[unlikely]] {
+        swizzle(wave, op, modifiers);
         return;
       }
     }
@@ -119,7 +119,7 @@ template <class A, class B, int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma(Wave& wave, const Op* op) {
   using Shape = MatrixShape<kSize, kDepth, kBlocks, A::kGroupRows>;
   const Factors<A, B, Shape> factors(wave, op);
-  LaneRow* d = &wave.v[op->dst];
+  LaneRow* d = &wave.v[op->matrix.dst];
   copy_accumulators(wave, op, d, Shape::kAccumulators, 1);
   typename A::Sum* sums = reinterpret_cast<typename A::Sum*>(d);
   if constexpr (A::kExactGroup != 0) {
@@ -143,10 +143,10 @@ void negate(f64 (&rows)[kRows][kLanes]) {
 template <int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma_f64(Wave& wave, const Op* op) {
   using Shape = MatrixShape<kSize, kDepth, kBlocks, F64::kGroupRows>;
-  const MatrixModifiers modifiers{op->imm};
+  const MatrixModifiers modifiers(op->matrix);
   modifiers.check(kBlocks, false, true);
   Factors<F64, F64, Shape> factors(wave, op);
-  LaneRow* d = &wave.v[op->dst];
+  LaneRow* d = &wave.v[op->matrix.dst];
   copy_accumulators(wave, op, d, 2 * Shape::kAccumulators, 2);
   alignas(64) f64 sums[Shape::kAccumulators][kLanes];
   unpack<F64>(d, 2 * Shape::kAccumulators, sums);

@@ -30,12 +30,12 @@ const Op* smfmac(Wave& wave, const Op* op) {
   alignas(64) T a[Stored::kPerLane][kLanes], b[Shape::kPerLane][kLanes];
   unpack<A>(register_rows(wave, op, 0), Stored::kPerLane / A::kRows, a);
   unpack<B>(register_rows(wave, op, 1), Shape::kPerLane / B::kRows, b);
-  const MatrixModifiers modifiers{op->imm};
+  const MatrixModifiers modifiers(op->matrix);
   const u32 shift = modifiers.index_set(32 / (2 * Stored::kPerLane)) * 2 * Stored::kPerLane;
   LaneRow index = *register_rows(wave, op, 2);
   for (u32& bits : index.lane) bits >>= shift;
 
-  T* d = reinterpret_cast<T*>(&wave.v[op->dst]);
+  T* d = reinterpret_cast<T*>(&wave.v[op->matrix.dst]);
   for (int row = 0; row < kSize; ++row) {
     V sums[kVectors];
     std::memcpy(sums, d + Shape::output(0, row), sizeof(sums));

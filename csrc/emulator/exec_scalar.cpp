@@ -186,21 +186,21 @@ u32 relative_register(const Wave& wave, u32 first, u32 dwords) {
 
 template <u32 kDwords>
 const Op* s_movrels(Wave& wave, const Op* op) {
-  const u32 from = relative_register(wave, op->src[0], kDwords);
+  const u32 from = relative_register(wave, op->scalar.src[0], kDwords);
   if constexpr (kDwords == 2) {
-    write_scalar64(wave, op->dst, wave.pair(from));
+    write_scalar64(wave, op->scalar.dst, wave.pair(from));
   } else {
-    write_scalar32(wave, op->dst, wave.s[from]);
+    write_scalar32(wave, op->scalar.dst, wave.s[from]);
   }
   return next(op);
 }
 template <u32 kDwords>
 const Op* s_movreld(Wave& wave, const Op* op) {
-  const u32 to = relative_register(wave, op->dst, kDwords);
+  const u32 to = relative_register(wave, op->scalar.dst, kDwords);
   if constexpr (kDwords == 2) {
-    wave.set_pair(to, read_scalar64(wave, op, 0));
+    wave.set_pair(to, read_scalar64(wave, op->scalar, 0));
   } else {
-    wave.s[to] = read_scalar32(wave, op, 0);
+    wave.s[to] = read_scalar32(wave, op->scalar, 0);
   }
   return next(op);
 }

@@ -47,11 +47,12 @@ f64 half_value(const Wave& wave, u32 bits) {
   const f64 value = f16_to_f32(bits & 0xffff);
   return wave.mode.denorm16_64() & 1 ? value : without_denormal(value, kSmallestHalf);
 }
-f64 half_source(const Wave& wave, const Op* op, int index) {
-  const u32 encoding = op->src[index];
+template <class Operands>
+f64 half_source(const Wave& wave, const Operands& operands, int index) {
+  const u32 encoding = operands.src[index];
   const bool is_constant = is_inline_constant(encoding);
   return half_value(wave, is_constant ? static_cast<u32>(inline_constant(encoding, isa::OperandType::F16))
-                                      : read_scalar32(wave, op, index));
+                                      : read_scalar32(wave, operands, index));
 }
 u32 half_result(const Wave& wave, f64 value) {
   check_rounding(wave.mode.round16_64());
@@ -60,7 +61,7 @@ u32 half_result(const Wave& wave, f64 value) {
   return flushes ? bits & 0x8000 : bits;
 }
 const Op* write_half(Wave& wave, const Op* op, f64 value) {
-  write_scalar32(wave, op->dst, half_result(wave, value));
+  write_scalar32(wave, op->scalar.dst, half_result(wave, value));
   return next(op);
 }
 
@@ -80,11 +81,11 @@ u32 binary(u32 a, u32 b, Wave& wave) {
 }
 template <f64 (*kBody)(f64, f64)>
 const Op* half_binary(Wave& wave, const Op* op) {
-  return write_half(wave, op, kBody(half_source(wave, op, 0), half_source(wave, op, 1)));
+  return write_half(wave, op, kBody(half_source(wave, op->scalar, 0), half_source(wave, op->scalar, 1)));
 }
 const Op* s_fmac_f16(Wave& wave, const Op* op) {
-  const f64 addend = half_value(wave, wave.s[op->dst]);
-  return write_half(wave, op, half_source(wave, op, 0) * half_source(wave, op, 1) + addend);
+  const f64 addend = half_value(wave, wave.s[op->scalar.dst]);
+  return write_half(wave, op, half_source(wave, op->scalar, 0) * half_source(wave, op->scalar, 1) + addend);
 }
 
 f64 ceil(f64 a) { return __builtin_ceil(a); }
@@ -97,7 +98,7 @@ u32 unary(u32 a, Wave& wave) {
 }
 template <f64 (*kBody)(f64)>
 const Op* half_unary(Wave& wave, const Op* op) {
-  return write_half(wave, op, kBody(half_source(wave, op, 0)));
+  return write_half(wave, op, kBody(half_source(wave, op->scalar, 0)));
 }
 
 u32 fused(const Wave& wave, u32 a, u32 b, u32 c) {
@@ -107,21 +108,25 @@ u32 fused(const Wave& wave, u32 a, u32 b, u32 c) {
 u32 s_fmac_f32(u32 a, u32 b, Destination d, Wave& wave) { return fused(wave, a, b, d.value); }
 /// The constant K is behind the instruction.
 const Op* s_fmaak_f32(Wave& wave, const Op* op) {
-  write_scalar32(wave, op->dst, fused(wave, read_scalar32(wave, op, 0), read_scalar32(wave, op, 1), op->imm));
+  write_scalar32(
+      wave, op->scalar.dst,
+      fused(wave, read_scalar32(wave, op->scalar, 0), read_scalar32(wave, op->scalar, 1), op->scalar.literal));
   return next(op);
 }
 const Op* s_fmamk_f32(Wave& wave, const Op* op) {
-  write_scalar32(wave, op->dst, fused(wave, read_scalar32(wave, op, 0), op->imm, read_scalar32(wave, op, 1)));
+  write_scalar32(
+      wave, op->scalar.dst,
+      fused(wave, read_scalar32(wave, op->scalar, 0), op->scalar.literal, read_scalar32(wave, op->scalar, 1)));
   return next(op);
 }
 
 u32 s_cvt_f32_i32(i32 a, Wave& wave) { return float_result(wave, a); }
 u32 s_cvt_f32_u32(u32 a, Wave& wave) { return float_result(wave, a); }
 const Op* s_cvt_f16_f32(Wave& wave, const Op* op) {
-  return write_half(wave, op, float_source(wave, read_scalar32(wave, op, 0)));
+  return write_half(wave, op, float_source(wave, read_scalar32(wave, op->scalar, 0)));
 }
 const Op* s_cvt_f32_f16(Wave& wave, const Op* op) {
-  write_scalar32(wave, op->dst, float_result(wave, half_source(wave, op, 0)));
+  write_scalar32(wave, op->scalar.dst, float_result(wave, half_source(wave, op->scalar, 0)));
   return next(op);
 }
 u32 s_cvt_hi_f32_f16(u32 a, Wave& wave) { return float_result(wave, half_value(wave, a >> 16)); }
@@ -142,17 +147,19 @@ f64 root(f64 a) { return std::sqrt(a); }
 f64 reciprocal_root(f64 a) { return 1 / std::sqrt(a); }
 template <f64 (*kFunction)(f64)>
 const Op* transcendental(Wave& wave, const Op* op) {
-  if (op->modifiers != nullptr) fault("modifiers of a scalar transcendental function, which are not implemented");
+  if (op->vector.modifiers != nullptr)
+    fault("modifiers of a scalar transcendental function, which are not implemented");
   check_rounding(wave.mode.round32());
-  const f64 value = kFunction(without_denormal(as_float(read_scalar32(wave, op, 0)), kSmallestFloat));
-  write_scalar32(wave, op->dst2, as_bits(static_cast<f32>(without_denormal(value, kSmallestFloat))));
+  const f64 value = kFunction(without_denormal(as_float(read_scalar32(wave, op->vector, 0)), kSmallestFloat));
+  write_scalar32(wave, op->vector.scalar_dst, as_bits(static_cast<f32>(without_denormal(value, kSmallestFloat))));
   return next(op);
 }
 /// Of f16, whose denormals are those of MODE.
 template <f64 (*kFunction)(f64)>
 const Op* half_transcendental(Wave& wave, const Op* op) {
-  if (op->modifiers != nullptr) fault("modifiers of a scalar transcendental function, which are not implemented");
-  write_scalar32(wave, op->dst2, half_result(wave, kFunction(half_source(wave, op, 0))));
+  if (op->vector.modifiers != nullptr)
+    fault("modifiers of a scalar transcendental function, which are not implemented");
+  write_scalar32(wave, op->vector.scalar_dst, half_result(wave, kFunction(half_source(wave, op->vector, 0))));
   return next(op);
 }
 
@@ -169,7 +176,7 @@ void compare(u32 a, u32 b, Wave& wave, bool& scc) {
 }
 template <bool (*kCompare)(f64, f64), bool kNegated = false>
 const Op* half_compare(Wave& wave, const Op* op) {
-  wave.scc = kCompare(half_source(wave, op, 0), half_source(wave, op, 1)) != kNegated;
+  wave.scc = kCompare(half_source(wave, op->scalar, 0), half_source(wave, op->scalar, 1)) != kNegated;
   return next(op);
 }
 
@@ -177,7 +184,7 @@ const Op* half_compare(Wave& wave, const Op* op) {
 
 template <u32 kShift>
 const Op* set_mode_field(Wave& wave, const Op* op) {
-  wave.set_mode((wave.mode.bits & ~(15u << kShift)) | (op->imm & 15) << kShift);
+  wave.set_mode((wave.mode.bits & ~(15u << kShift)) | (op->scalar.simm16 & 15u) << kShift);
   return next(op);
 }
 
@@ -186,18 +193,18 @@ const Op* set_mode_field(Wave& wave, const Op* op) {
 /// Barrier -1 is that of the workgroup. That a wave has come to it is noticed where it waits, so that the others go on
 /// only then: a kernel in which a wave works for others between signal and wait does not end here.
 const Op* s_barrier_signal(Wave& wave, const Op* op) {
-  if (read_scalar32(wave, op, 0) != ~0u) fault("a named barrier, of which there are none");
+  if (read_scalar32(wave, op->scalar, 0) != ~0u) fault("a named barrier, of which there are none");
   return next(op);
 }
 const Op* s_barrier_wait(Wave& wave, const Op* op) {
-  if ((op->imm & 0xffff) != 0xffff) fault("a named barrier, of which there are none");
+  if (op->scalar.simm16 != 0xffff) fault("a named barrier, of which there are none");
   return stop(wave, op, Status::Barrier);
 }
 
 /// Nobody listens to interrupts, and registers that are given back are given back at the end.
 const Op* s_sendmsg(Wave&, const Op* op) {
   constexpr u32 kInterrupt = 1, kDeallocateVgprs = 3;
-  const u32 message = op->imm & 0xff;
+  const u32 message = op->scalar.simm16 & 0xff;
   if (message != kInterrupt && message != kDeallocateVgprs)
     fault(text("message ", message, ", which nobody takes here"));
   return next(op);
@@ -209,22 +216,22 @@ const Op* s_sendmsg(Wave&, const Op* op) {
 /// SHADER_CYCLES, the low 20 bits of the core's clock on GFX11; on GFX12 its low half, and SHADER_CYCLES_HI.
 const Op* getreg_cycles(Wave& wave, const Op* op) {
   constexpr u32 kHighCycles = 30;
-  const u32 low = op->dst2 >> 6 & 31;
-  const u64 mask = (u64{2} << (op->dst2 >> 11 & 31)) - 1;
-  const u64 cycles = wave.group->launch().clock() >> ((op->dst2 & 63) == kHighCycles ? 32 : 0);
-  write_scalar32(wave, op->dst, static_cast<u32>((cycles & 0xffffffffu) >> low & mask));
+  const u32 low = op->scalar.simm16 >> 6 & 31;
+  const u64 mask = (u64{2} << (op->scalar.simm16 >> 11 & 31)) - 1;
+  const u64 cycles = wave.group->launch().clock() >> ((op->scalar.simm16 & 63) == kHighCycles ? 32 : 0);
+  write_scalar32(wave, op->scalar.dst, static_cast<u32>((cycles & 0xffffffffu) >> low & mask));
   return next(op);
 }
 
 /// The one question that is answered: for the time.
 const Op* s_sendmsg_rtn(Wave& wave, const Op* op, bool is_wide) {
   constexpr u32 kGetRealtime = 0x83, kNanoseconds = 10;
-  if (op->dst2 != kGetRealtime) fault(text("message ", op->dst2, ", which nobody answers here"));
+  if (op->scalar.simm16 != kGetRealtime) fault(text("message ", op->scalar.simm16, ", which nobody answers here"));
   const u64 time = wave.group->launch().clock() / kNanoseconds;
   if (is_wide) {
-    wave.set_pair(op->dst, time);
+    wave.set_pair(op->scalar.dst, time);
   } else {
-    write_scalar32(wave, op->dst, static_cast<u32>(time));
+    write_scalar32(wave, op->scalar.dst, static_cast<u32>(time));
   }
   return next(op);
 }

@@ -23,38 +23,40 @@ struct ScalarAccess {
   AddressSpan first(u64 size) const { return {address, std::min(size, bytes & ~u64{3})}; }
 };
 
-u64 offset_of(const Wave& wave, const Op* op) {
-  const u64 immediate = sign_extend(op->imm);
-  return immediate + (op->src[1] == kNoOperand ? 0 : read_scalar32(wave, op, 1));
+u64 register_offset(const Wave& wave, const ScalarMemoryOperands& operands) {
+  return operands.offset_register == kNoOperand ? 0 : read_code32(wave, operands.offset_register);
+}
+u64 offset_of(const Wave& wave, const ScalarMemoryOperands& operands) {
+  return static_cast<u64>(i64{operands.offset}) + register_offset(wave, operands);
 }
 
 struct ScalarGlobal {
-  static ScalarAccess find(const Wave& wave, const Op* op) {
-    return {(wave.pair(op->src[0]) + offset_of(wave, op)) & ~u64{3}, ~u64{0}};
+  static ScalarAccess find(const Wave& wave, const ScalarMemoryOperands& operands) {
+    return {(wave.pair(operands.base) + offset_of(wave, operands)) & ~u64{3}, ~u64{0}};
   }
 };
 
 /// S_SCRATCH_*: the same, but that the register has an offset in units of 64 bytes.
 struct ScalarScratch {
-  static ScalarAccess find(const Wave& wave, const Op* op) {
-    const u64 offset = op->src[1] == kNoOperand ? 0 : u64{64} * read_scalar32(wave, op, 1);
-    return {(wave.pair(op->src[0]) + sign_extend(op->imm) + offset) & ~u64{3}, ~u64{0}};
+  static ScalarAccess find(const Wave& wave, const ScalarMemoryOperands& operands) {
+    const u64 offset = static_cast<u64>(i64{operands.offset}) + 64 * register_offset(wave, operands);
+    return {(wave.pair(operands.base) + offset) & ~u64{3}, ~u64{0}};
   }
 };
 
 /// A buffer's NUM_RECORDS counts bytes, or records where there is a stride. What is out of range reads as zero.
 struct ScalarBuffer {
-  static ScalarAccess find(const Wave& wave, const Op* op) {
-    const u32* word = &wave.s[op->src[0]];
+  static ScalarAccess find(const Wave& wave, const ScalarMemoryOperands& operands) {
+    const u32* word = &wave.s[operands.base];
     const u64 base = u64{word[1] & 0xffffu} << 32 | word[0], stride = word[1] >> 16 & 0x3fffu;
-    const u64 size = stride == 0 ? word[2] : stride * word[2], offset = offset_of(wave, op) & ~u64{3};
+    const u64 size = stride == 0 ? word[2] : stride * word[2], offset = offset_of(wave, operands) & ~u64{3};
     return {base + offset, offset < size ? size - offset : 0};
   }
 };
 
 template <class Space, int kDwords>
 const Op* s_load(Wave& wave, const Op* op) {
-  const ScalarAccess access = Space::find(wave, op);
+  const ScalarAccess access = Space::find(wave, op->scalar_memory);
   const AddressSpan span = access.first(sizeof(u32) * kDwords);
   u32 words[kDwords] = {};
   const Memory& memory = memory_of(wave);
@@ -63,7 +65,7 @@ const Op* s_load(Wave& wave, const Op* op) {
   } else {
     memory.read(span, words, -1);
   }
-  for (int i = 0; i < kDwords; ++i) write_scalar32(wave, op->dst + i, words[i]);
+  for (int i = 0; i < kDwords; ++i) write_scalar32(wave, op->scalar_memory.data + i, words[i]);
   return next(op);
 }
 
@@ -71,38 +73,39 @@ const Op* s_load(Wave& wave, const Op* op) {
 template <class T>
 const Op* s_load_part(Wave& wave, const Op* op) {
   T value;
-  memory_of(wave).read({wave.pair(op->src[0]) + offset_of(wave, op), sizeof(value)}, &value, -1);
-  write_scalar32(wave, op->dst, static_cast<u32>(static_cast<i32>(value)));
+  const ScalarMemoryOperands& operands = op->scalar_memory;
+  memory_of(wave).read({wave.pair(operands.base) + offset_of(wave, operands), sizeof(value)}, &value, -1);
+  write_scalar32(wave, op->scalar_memory.data, static_cast<u32>(static_cast<i32>(value)));
   return next(op);
 }
 
 template <class Space, int kDwords>
 const Op* s_store(Wave& wave, const Op* op) {
-  const ScalarAccess access = Space::find(wave, op);
+  const ScalarAccess access = Space::find(wave, op->scalar_memory);
   const AddressSpan span = access.first(sizeof(u32) * kDwords);
-  if (!span.is_empty()) memory_of(wave).write(span, &wave.s[op->dst], -1);
+  if (!span.is_empty()) memory_of(wave).write(span, &wave.s[op->scalar_memory.data], -1);
   return next(op);
 }
 
 template <class Space, auto kModify>
 const Op* s_atomic(Wave& wave, const Op* op) {
   using T = typename Atomic<kModify>::Value;
-  const ScalarAccess access = Space::find(wave, op);
+  const ScalarAccess access = Space::find(wave, op->scalar_memory);
   T data[2] = {}, old{};
-  std::memcpy(data, &wave.s[op->dst], Atomic<kModify>::kHasTwo ? sizeof(data) : sizeof(T));
+  std::memcpy(data, &wave.s[op->scalar_memory.data], Atomic<kModify>::kHasTwo ? sizeof(data) : sizeof(T));
   if (access.bytes >= sizeof(T)) {
     const AddressSpan span(access.address, sizeof(T));
     const AtomicTarget target = memory_of(wave).atomic(span, Atomic<kModify>::kServesParts, -1);
     old = Atomic<kModify>::apply(wave, target, data[0], data[1], -1);
   }
-  if (op->flags & kReturns) std::memcpy(&wave.s[op->dst], &old, sizeof(T));
+  if (op->scalar_memory.returns) std::memcpy(&wave.s[op->scalar_memory.data], &old, sizeof(T));
   return next(op);
 }
 
 /// Time is the host's: nanoseconds for the core's clock, ten of them for the constant one of 100 MHz.
 template <u64 kNanoseconds>
 const Op* s_time(Wave& wave, const Op* op) {
-  wave.set_pair(op->dst, wave.group->launch().clock() / kNanoseconds);
+  wave.set_pair(op->scalar_memory.data, wave.group->launch().clock() / kNanoseconds);
   return next(op);
 }
 

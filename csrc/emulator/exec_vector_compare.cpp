@@ -99,7 +99,7 @@ bool is_class(Bits value, u32 classes) {
 template <auto kBody>
 const Op* compare_to_exec(Wave& wave, const Op* op) {
   const Op* next = vector<kBody>(wave, op);
-  wave.set_exec(wave.pair(op->dst2));
+  wave.set_exec(wave.pair(op->vector.scalar_dst));
   return next;
 }
 

@@ -19,15 +19,21 @@ namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
+struct FlatRegisters {
+  static u16 destination(const Op* op) { return op->flat.dst; }
+  static u16 data(const Op* op) { return op->flat.data; }
+};
+
 /// GLOBAL: a 64-bit vector address, or a scalar address and a 32-bit vector offset.
-struct GlobalSpace : GlobalMemory {
+struct GlobalSpace : GlobalMemory, FlatRegisters {
   static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
-    const u64 offset = sign_extend(op->imm);
-    const LaneRow* row = &wave.v[op->src[0]];
-    if (op->src[2] == kNoOperand) {
+    const FlatOperands& operands = op->flat;
+    const u64 offset = static_cast<u64>(i64{operands.offset});
+    const LaneRow* row = &wave.v[operands.address];
+    if (operands.base == kNoOperand) {
       for (int i = 0; i < kLanes; ++i) addresses.lane[i] = (u64{row[1].lane[i]} << 32 | row[0].lane[i]) + offset;
     } else {
-      const u64 base = wave.pair(op->src[2]) + offset;
+      const u64 base = wave.pair(operands.base) + offset;
       for (int i = 0; i < kLanes; ++i) addresses.lane[i] = base + row->lane[i];
     }
     return addresses.find_range(wave.exec_lanes);
@@ -35,11 +41,12 @@ struct GlobalSpace : GlobalMemory {
 };
 
 /// SCRATCH: each lane has bytes of its own, from address 0 on.
-struct ScratchSpace {
+struct ScratchSpace : FlatRegisters {
   using Address = u64;
   static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
-    const u64 base = sign_extend(op->imm) + (op->src[2] == kNoOperand ? 0 : wave.s[op->src[2]]);
-    const LaneRow* row = op->src[0] == kNoOperand ? nullptr : &wave.v[op->src[0]];
+    const FlatOperands& operands = op->flat;
+    const u64 base = static_cast<u64>(i64{operands.offset}) + (operands.base == kNoOperand ? 0 : wave.s[operands.base]);
+    const LaneRow* row = operands.address == kNoOperand ? nullptr : &wave.v[operands.address];
     for (int i = 0; i < kLanes; ++i) addresses.lane[i] = static_cast<u32>(base + (row == nullptr ? 0 : row->lane[i]));
     return addresses.find_range(wave.exec_lanes);
   }

@@ -71,7 +71,7 @@ const Op* v_mqsad_u32_u8(Wave& wave, const Op* op) {
   }
   for (int i = 0; i < 4; ++i) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      blend_lane(wave.v[op->dst + i], lane, sums[i].lane[lane], wave.exec_lanes.lane[lane]);
+      blend_lane(wave.v[op->vector.dst + i], lane, sums[i].lane[lane], wave.exec_lanes.lane[lane]);
     }
   }
   return next(op);

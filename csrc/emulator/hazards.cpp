@@ -62,7 +62,7 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
   if (wave.mode.skip_vector() && (op->flags & kSkippable)) return;
   const isa::Row& row = *instruction.decoded.row;
   State& state = states_[&wave];
-  state.counters.wait(row, op->imm);
+  if (isa::is_wait(row.kind)) state.counters.wait(row, op->scalar.simm16);
   state.counters.issue(instruction.counters);
 
   const u64 pc = wave.address(op);
@@ -87,7 +87,7 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
     check_write(use);
     note_write(use);
   }
-  state.time += row.kind == Kind::Nop ? 1 + (op->imm & 15) : 1;
+  state.time += row.kind == Kind::Nop ? 1 + (op->scalar.simm16 & 15u) : 1;
 }
 
 bool HazardChecker::is_pending(const State& state, const Load& load) {

@@ -39,10 +39,10 @@ u64 product(const std::array<u32, 3>& extents) {
   return __builtin_mul_overflow(u64{extents[0]} * extents[1], u64{extents[2]}, &result) ? ~u64{0} : result;
 }
 
-RegisterLimits register_limits(const KernelDescriptor& descriptor, const Target& target) {
+KernelRegisters registers_of(const KernelDescriptor& descriptor, const Target& target) {
   const u32 all = descriptor.vgprs(target);
   const u32 arch = descriptor.accum_offset != 0 ? std::min(descriptor.accum_offset, all) : all;
-  return {arch, all - arch, descriptor.sgprs(target)};
+  return {arch, all - arch, descriptor.sgprs(target), descriptor.enable_wavefront_size32 ? 32u : 64u};
 }
 
 u32 scratch_bytes(const KernelMetadata& metadata, const ProcessorTraits& processor) {
@@ -81,8 +81,8 @@ LaunchState::LaunchState(const Dispatch& given)
     : dispatch(given),
       module(*given.module),
       kernel(*given.kernel),
-      limits(register_limits(*kernel.descriptor, module.code().target())),
-      lanes(module.processor().lanes),
+      registers(registers_of(*kernel.descriptor, module.code().target())),
+      lanes(registers.lanes),
       work_items(given.block[0] * given.block[1] * given.block[2]),
       waves((work_items + lanes - 1) / lanes),
       lds_size(rounded_up(kernel.metadata.group_segment_fixed_size + given.dynamic_lds, 4)),
@@ -95,24 +95,22 @@ LaunchState::LaunchState(const Dispatch& given)
       queue_(kQueueBytes),
       kernarg_(kernarg_bytes()),
       packet_(packet_bytes()),
-      memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region) {
-  const char* processor = module.processor().name;
-  if ((lanes == 32) != kernel.descriptor->enable_wavefront_size32) {
-    throw ValueError(text("kernel '", kernel.metadata.name, "' is for waves of ", lanes == 32 ? 64 : 32,
-                          " lanes, and the emulator runs ", processor, " code in waves of ", lanes));
-  }
-}
+      memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region) {}
 
 u64 LaunchState::hidden_value(ValueKind kind) const {
   switch (kind) {
     case ValueKind::HiddenBlockCountX:
+      return dispatch.grid[0];
     case ValueKind::HiddenBlockCountY:
+      return dispatch.grid[1];
     case ValueKind::HiddenBlockCountZ:
-      return dispatch.grid[static_cast<int>(kind) - static_cast<int>(ValueKind::HiddenBlockCountX)];
+      return dispatch.grid[2];
     case ValueKind::HiddenGroupSizeX:
+      return dispatch.block[0];
     case ValueKind::HiddenGroupSizeY:
+      return dispatch.block[1];
     case ValueKind::HiddenGroupSizeZ:
-      return dispatch.block[static_cast<int>(kind) - static_cast<int>(ValueKind::HiddenGroupSizeX)];
+      return dispatch.block[2];
     case ValueKind::HiddenGridDims:
       return dimensions(dispatch.grid, dispatch.block);
     case ValueKind::HiddenDynamicLdsSize:

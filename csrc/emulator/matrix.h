@@ -34,14 +34,15 @@ struct MatrixShape {
   }
 };
 
-/// CBSZ, ABID and BLGP, as Op::imm holds them.
-struct MatrixModifiers {
-  u32 bits;
+/// CBSZ, ABID and BLGP.
+class MatrixModifiers {
+ public:
+  explicit MatrixModifiers(const MatrixOperands& operands) : operands_(operands) {}
 
-  static constexpr u32 pack(u32 cbsz, u32 abid, u32 blgp) { return cbsz | abid << 3 | blgp << 7; }
-  u32 cbsz() const { return bits & 7; }
-  u32 abid() const { return bits >> 3 & 15; }
-  u32 blgp() const { return bits >> 7 & 7; }
+  u32 cbsz() const { return operands_.cbsz; }
+  u32 abid() const { return operands_.abid; }
+  u32 blgp() const { return operands_.blgp; }
+  bool any() const { return (cbsz() | abid() | blgp()) != 0; }
 
   /// Throws Fault for values that have no defined meaning in a dense instruction.
   void check(int blocks, bool takes_cbsz, bool takes_blgp) const {
@@ -66,6 +67,9 @@ struct MatrixModifiers {
     if (pattern == 3) return (lane + 16) % kLanes;
     return pattern < 3 ? lane % 32 + (pattern - 1) * 32 : lane % 16 + (pattern - 4) * 16;
   }
+
+ private:
+  const MatrixOperands& operands_;
 };
 
 }  // namespace wave::emulator

@@ -201,7 +201,7 @@ struct F64 {
 
 /// The rows of a matrix source in the register file. Sources other than C are never constants.
 inline const LaneRow* register_rows(const Wave& wave, const Op* op, int index) {
-  return reinterpret_cast<const LaneRow*>(reinterpret_cast<uintptr_t>(wave.v) + op->rows[index]);
+  return reinterpret_cast<const LaneRow*>(reinterpret_cast<uintptr_t>(wave.v) + op->matrix.rows[index]);
 }
 
 /// The factors in `count` registers.
@@ -212,8 +212,8 @@ void unpack(const LaneRow* from, int count, typename Type::Factor (*to)[kLanes])
 
 /// Makes the `count` registers of D a copy of C: an inline constant of `dwords`, or registers that may overlap D.
 inline void copy_accumulators(const Wave& wave, const Op* op, LaneRow* d, int count, int dwords) {
-  if (op->rows[2] & kSourceConstant) {
-    const LaneRow* c = reinterpret_cast<const LaneRow*>(op->rows[2] - kSourceConstant);
+  if (op->matrix.rows[2] & kSourceConstant) {
+    const LaneRow* c = reinterpret_cast<const LaneRow*>(op->matrix.rows[2] - kSourceConstant);
     for (int i = 0; i < count; ++i) d[i] = c[i % dwords];
   } else if (const LaneRow* c = register_rows(wave, op, 2); c != d) {
     std::memmove(d, c, static_cast<size_t>(count) * sizeof(LaneRow));

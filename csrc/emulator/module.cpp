@@ -29,7 +29,9 @@ const ProcessorTraits& traits_for(const Target& target) {
 }  // namespace
 
 Module::Module(std::shared_ptr<const CodeObject> code)
-    : code_(std::move(code)), processor_(traits_for(code_->target())), bindings_(Bindings::of(processor_)) {
+    : code_(std::move(code)),
+      processor_(traits_for(code_->target())),
+      instruction_set_(*isa::InstructionSet::find(processor_.code)) {
   load_segments();
   relocate();
   find_functions();
@@ -103,7 +105,7 @@ const Segment* Module::code_segment(u64 address) const {
   return nullptr;
 }
 
-const TranslatedFunction& Module::function(u64 pc, const RegisterLimits& limits) const {
+const TranslatedFunction& Module::function(u64 pc, const KernelRegisters& registers) const {
   const Segment* segment = code_segment(pc - base_);
   if (segment == nullptr || pc % 4 != 0) {
     fault_at(text("a jump to ", hex(pc),
@@ -120,10 +122,10 @@ const TranslatedFunction& Module::function(u64 pc, const RegisterLimits& limits)
 
   const std::lock_guard lock(mutex_);
   const auto translated = [&](u64 from) -> const TranslatedFunction& {
-    std::unique_ptr<TranslatedFunction>& function = functions_[{from, limits}];
+    std::unique_ptr<TranslatedFunction>& function = functions_[{from, registers}];
     if (function == nullptr) {
       const std::span<const u32> words(reinterpret_cast<const u32*>(from), (segment_end - from) / 4);
-      function = Translator(bindings_, processor_, limits).translate(from, end, words);
+      function = Translator(processor_, registers).translate(from, end, words);
     }
     return *function;
   };
@@ -135,7 +137,7 @@ isa::Instruction Module::decode(u64 pc) const {
   const Segment* segment = code_segment(pc - base_);
   if (segment == nullptr || pc % 4 != 0) return {};
   const u64 end = base_ + segment->address + segment->memory_size;
-  return bindings_.instruction_set().decode({reinterpret_cast<const u32*>(pc), (end - pc) / 4});
+  return instruction_set_.decode({reinterpret_cast<const u32*>(pc), (end - pc) / 4});
 }
 
 std::string Module::disassemble(u64 pc) const {

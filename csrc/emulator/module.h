@@ -23,14 +23,14 @@
 
 namespace wave::emulator {
 
-class Bindings;
-
-/// Register counts that the operands of a function are checked against: those of the kernel that reaches it.
-struct RegisterLimits {
+/// What the translation of a function asks of the kernel that reaches it: how many registers it has, and how many lanes
+/// each of its waves has.
+struct KernelRegisters {
   u32 vgprs = 0;  ///< before the first accumulation VGPR, which is the next arch VGPR at the same time
   u32 agprs = 0;
   u32 sgprs = 0;
-  auto operator<=>(const RegisterLimits&) const = default;
+  u32 lanes = 0;
+  auto operator<=>(const KernelRegisters&) const = default;
 };
 
 /// Decoded code: the bytes from one function symbol to the next, as one Op for each dword and guards behind the last.
@@ -65,14 +65,14 @@ class Module {
   ~Module();
 
   const CodeObject& code() const { return *code_; }
-  const Bindings& bindings() const { return bindings_; }
   const ProcessorTraits& processor() const { return processor_; }
 
   /// Where an address of the file lies in memory.
   u64 load_address(u64 address) const { return base_ + address; }
 
-  /// The function that contains `pc`, decoded for `limits` (once). Throws Fault where `pc` is not in executable memory.
-  const TranslatedFunction& function(u64 pc, const RegisterLimits& limits) const;
+  /// The function that contains `pc`, translated for `registers` (once). Throws Fault where `pc` is not in executable
+  /// memory.
+  const TranslatedFunction& function(u64 pc, const KernelRegisters& registers) const;
 
   /// The instruction at an address in code.
   isa::Instruction decode(u64 pc) const;
@@ -96,14 +96,14 @@ class Module {
 
   std::shared_ptr<const CodeObject> code_;
   const ProcessorTraits& processor_;
-  const Bindings& bindings_;
+  const isa::InstructionSet& instruction_set_;
   void* memory_ = MAP_FAILED;
   u64 size_ = 0;
   u64 base_ = 0;                      ///< what is added to addresses of the file
   std::vector<u64> function_starts_;  ///< addresses of the file, sorted
   mutable Mutex mutex_;               ///< guards what follows
   mutable std::optional<LineTable> lines_;
-  mutable std::map<std::pair<u64, RegisterLimits>, std::unique_ptr<TranslatedFunction>> functions_;
+  mutable std::map<std::pair<u64, KernelRegisters>, std::unique_ptr<TranslatedFunction>> functions_;
 };
 
 }  // namespace wave::emulator

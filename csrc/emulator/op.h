@@ -15,7 +15,7 @@ using Execute = const Op* (*)(Wave&, const Op*);
 enum SourceTag : uintptr_t {
   kSourceRow = 0,       ///< byte offset from Wave::v
   kSourceConstant = 1,  ///< address of rows that the program owns
-  kSourceScalar = 2,    ///< a scalar register or special value: Op::src says which
+  kSourceScalar = 2,    ///< a scalar register or special value: VectorOperands::src says which
 };
 
 /// The part of a register that a source or a destination is (SDWA; OP_SEL of VOP3).
@@ -50,19 +50,105 @@ struct Modifiers {
   bool operator==(const Modifiers&) const = default;
 };
 
+/// Instead of a register: the instruction has no such operand ("off").
+inline constexpr u16 kNoOperand = 0xffff;
+
+// The operands of an operation as the translation leaves them and bodies find them: a view for each family. Scalar
+// registers are named by their codes, and so are sources that may be constants; vector registers by their rows in the
+// wave's file.
+
+/// Scalar ALU and program flow.
+struct ScalarOperands {
+  const Op* target;  ///< of a branch, where it lies in the same function
+  u32 literal;       ///< the literal, or else SIMM16 with its sign: what sources at sreg::kLiteral are
+  u16 src[3];        ///< codes
+  u16 dst;
+  u16 simm16;  ///< of a hardware register, or a message, as it stands
+};
+
+/// Scalar memory.
+struct ScalarMemoryOperands {
+  i32 offset;
+  u16 base;             ///< the first register of an address or a descriptor
+  u16 offset_register;  ///< a code, or kNoOperand
+  u16 data;             ///< the first register that is loaded, stored or exchanged
+  bool returns;         ///< an atomic that returns the old value
+};
+
+/// Vector ALU, with exchanges between lanes. A destination that is read as well is the last source.
+struct VectorOperands {
+  uintptr_t rows[3];           ///< sources, tagged with SourceTag
+  const Modifiers* modifiers;  ///< nullptr where the instruction has none
+  u32 literal;                 ///< what sources at sreg::kLiteral are
+  u16 src[3];                  ///< codes, 256 + n for row n
+  u16 dst;                     ///< a row
+  u16 scalar_dst;              ///< of a mask of lanes: its lower half
+  u16 mask_high;               ///< the upper half's register; kDiscarded in waves of 32 lanes
+};
+
+/// Matrix products.
+struct MatrixOperands {
+  uintptr_t rows[3];  ///< of A, B and C, tagged as in VectorOperands: C may be a constant; of sparse products the
+                      ///< third is the indices
+  u16 dst;
+  u8 cbsz, abid, blgp;  ///< zero where the instruction has none
+};
+
+/// The two halves of VOPD.
+struct DualOperands {
+  const Op* parts;  ///< two operations on VectorOperands, in the order in which they run
+};
+
+/// FLAT, GLOBAL and SCRATCH.
+struct FlatOperands {
+  i32 offset;
+  u16 address;   ///< kNoOperand: none
+  u16 base;      ///< a scalar register, or kNoOperand
+  u16 data;      ///< what is stored, or an atomic's operands, one behind the other
+  u16 dst;       ///< what is loaded or returned
+  bool returns;  ///< an atomic that returns the old value
+};
+
+/// DS.
+struct LdsOperands {
+  u16 address;    ///< kNoOperand: none
+  u16 data[2];    ///< of forms with two addresses one for each; of exchanges what is stored, then what is compared
+  u16 dst;        ///< of forms with two addresses the second result lies behind the first
+  u16 offset[2];  ///< the second of forms with two addresses; there they count elements, else bytes
+  bool returns;   ///< there is a dst
+};
+
+/// MUBUF and MTBUF.
+struct BufferOperands {
+  u32 offset;
+  u16 address;        ///< the index, if there is one, and the offset behind it
+  u16 scalar_offset;  ///< a code
+  u16 descriptor;     ///< the first of four registers
+  u16 data;           ///< what is loaded, stored or exchanged
+  u8 data_format, number_format;
+  bool has_format;      ///< of its own; else the descriptor says it
+  bool index_enabled;   ///< IDXEN
+  bool offset_enabled;  ///< OFFEN
+  bool to_lds;          ///< a load whose data goes to LDS
+  bool returns;         ///< an atomic that returns the old value
+};
+
 /// One micro-operation. The program holds one for each dword of code, so that `op + op->size` is the next instruction
 /// and the address of an instruction follows from its place; those of an instruction's further dwords stay empty.
 struct Op {
   Execute execute = nullptr;
-  uintptr_t rows[3] = {0, 0, 0};  ///< vector sources, tagged with SourceTag
-  const Op* target = nullptr;     ///< of a branch, where it lies in the same function
-  const Modifiers* modifiers = nullptr;
-  u16 src[3] = {0, 0, 0};  ///< source encodings: scalar registers, constants, 256 + n for vector registers
-  u16 dst = 0;             ///< row index of the vector destination, or the scalar register
-  u16 dst2 = 0;            ///< the scalar destination of an instruction that has both
-  u8 size = 1;             ///< dwords
-  u8 flags = 0;            ///< enum OpFlags
-  u32 imm = 0;             ///< literal, offset or other immediate
+  union {
+    VectorOperands vector{};
+    ScalarOperands scalar;
+    ScalarMemoryOperands scalar_memory;
+    MatrixOperands matrix;
+    DualOperands dual;
+    FlatOperands flat;
+    LdsOperands lds;
+    BufferOperands buffer;
+  };
+  u8 size = 1;   ///< dwords
+  u8 flags = 0;  ///< enum OpFlags
 };
 static_assert(sizeof(Op) == 64);
 
@@ -79,21 +165,14 @@ inline const Op* stop(Wave& wave, const Op* op, Status status) {
   return nullptr;
 }
 
-/// In Op::src: the instruction has no such operand ("off").
-inline constexpr u16 kNoOperand = 0xffff;
-
 enum OpFlags : u8 {
-  kReturns = 1,        ///< an atomic that returns the old value
-  kIndexEnabled = 2,   ///< IDXEN: the first address row has indices
-  kOffsetEnabled = 4,  ///< OFFEN: the next one has offsets
-  kToLds = 8,          ///< a buffer load whose data goes to LDS
-  kSkippable = 16,     ///< a vector or LDS instruction: not carried out while MODE.VSKIP is set
-  kIndexable = 32,     ///< a vector ALU instruction: MODE.GPR_IDX_EN makes its registers relative to M0
+  kSkippable = 1,  ///< a vector or LDS instruction: not carried out while MODE.VSKIP is set
+  kIndexable = 2,  ///< a vector ALU instruction: MODE.GPR_IDX_EN makes its registers relative to M0
 };
 
-/// Places in Wave::s that no operand code names: where null drops what is written (a load of 16 dwords at most), and
-/// where a routine leaves a mask of 64 lanes of which a wave of 32 keeps the low half.
-inline constexpr u16 kDiscarded = 210, kMaskSlot = 226;
+/// A place in Wave::s that no operand code names: what is written to null is dropped there (a load of 16 dwords at
+/// most), and so is the upper half of a mask of 32 lanes.
+inline constexpr u16 kDiscarded = 210;
 
 /// In Modifiers::dpp_ctrl: lanes that are not enabled may be read (FI).
 inline constexpr u16 kDppFetchInactive = 1u << 15;

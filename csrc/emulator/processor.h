@@ -18,7 +18,7 @@ struct ProcessorTraits {
                      ///< one that is like gfx942 but for some figures
   const char* settings;          ///< of the device's target features: ":sramecc+:xnack-"
   ProcessorLimits limits;        ///< of a compute unit
-  u32 lanes;                     ///< of a wave: 64, or 32, where masks of lanes are single registers
+  u32 lanes;                     ///< of a wave, as the device says; a kernel may have chosen otherwise
   u32 compute_units;             ///< of the device; bounds how many workgroups are under way at once
   u32 units_per_multiprocessor;  ///< compute units of what HIP counts as one: 2 of a workgroup processor (RDNA)
   u32 dies;                      ///< to which workgroups go in turn (XCC)

@@ -14,11 +14,11 @@ using isa::Format;
 using isa::Kind;
 using isa::MemoryAccess;
 
-/// Where a lane of a DS instruction accesses LDS, before its offset. ADDTID has no vector address, nor has an
-/// instruction whose operands are refused, which a fault follows.
+/// Where a lane of a DS instruction accesses LDS, before its offset. ADDTID has no vector address. Operands that were
+/// refused are zeros, and a fault follows.
 u32 lds_address(const Wave& wave, const Op* op, u32 lane) {
-  if (op->src[0] == kNoOperand) return (wave.s[sreg::kM0] & 0xffff) + sizeof(u32) * lane;
-  return wave.v[op->src[0]].lane[lane];
+  if (op->lds.address == kNoOperand) return (wave.s[sreg::kM0] & 0xffff) + sizeof(u32) * lane;
+  return wave.v[op->lds.address].lane[lane];
 }
 
 const char* kind_of(const isa::Row& row) {
@@ -85,7 +85,7 @@ void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAcce
   constexpr u32 kBanks = 32;
   const u32 dwords = std::max(access.bytes / 4u, 1u), lanes_at_once = kBanks / std::bit_ceil(dwords);
   for (u32 k = 0; k < access.addresses; ++k) {
-    const u32 offset = access.addresses == 1 ? op->imm : (op->imm >> 16 * k & 0xffff) * access.stride * access.bytes;
+    const u32 offset = op->lds.offset[k] * (access.addresses == 1 ? 1 : access.stride * access.bytes);
     for (u32 first = 0; first < kLanes; first += lanes_at_once) {
       std::vector<u32> wanted[kBanks];
       for (u32 lane = first; lane < first + lanes_at_once; ++lane) {

@@ -38,7 +38,7 @@ void RaceChecker::before(const Wave& wave, const Op* op) {
   instruction_ = look_up(wave, op);
   if (instruction_.row == nullptr || (wave.mode.skip_vector() && (op->flags & kSkippable))) return;
   WaitCounters& counters = group_->waves[wave.index].now;
-  counters.wait(*instruction_.row, op->imm);
+  if (isa::is_wait(instruction_.row->kind)) counters.wait(*instruction_.row, op->scalar.simm16);
   counters.issue(instruction_.counters);
 }
 

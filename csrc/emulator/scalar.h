@@ -23,14 +23,19 @@ struct Destination64 {
   u64 value;
 };
 
-/// Source `index` of a scalar instruction, special values and literals included.
-inline u32 read_scalar32(const Wave& wave, const Op* op, int index) {
-  const u32 encoding = op->src[index];
+/// The scalar source of a code, special values and literals included.
+inline u32 read_code32(const Wave& wave, u32 encoding, u32 literal = 0) {
   if (encoding < sreg::kVccz) [[likely]]
     return wave.s[encoding];
-  if (encoding == sreg::kLiteral) return op->imm;
+  if (encoding == sreg::kLiteral) return literal;
   if (encoding == sreg::kScc) return wave.scc;
   return encoding == sreg::kVccz ? wave.vcc() == 0 : wave.exec() == 0;
+}
+
+/// Source `index` of ScalarOperands, or of VectorOperands where it is no vector register.
+template <class Operands>
+u32 read_scalar32(const Wave& wave, const Operands& operands, int index) {
+  return read_code32(wave, operands.src[index], operands.literal);
 }
 
 /// Apertures of LDS and scratch: 64-bit values whose low half is 0.
@@ -50,13 +55,14 @@ inline u64 special_scalar64(u32 encoding) {
 }
 
 /// A literal is 32 bits: signed operations extend its sign, others fill up with zeros, as compilers rely on.
-inline u64 read_scalar64(const Wave& wave, const Op* op, int index, bool is_signed = false) {
-  const u32 encoding = op->src[index];
+template <class Operands>
+u64 read_scalar64(const Wave& wave, const Operands& operands, int index, bool is_signed = false) {
+  const u32 encoding = operands.src[index];
   if (encoding < 128) [[likely]]
     return wave.pair(encoding);
-  if (encoding == sreg::kLiteral) return is_signed ? sign_extend(op->imm) : op->imm;
+  if (encoding == sreg::kLiteral) return is_signed ? sign_extend(operands.literal) : operands.literal;
   if (is_inline_constant(encoding)) return inline_constant(encoding, isa::OperandType::B64);
-  if (encoding >= sreg::kVccz) return read_scalar32(wave, op, index);
+  if (encoding >= sreg::kVccz) return read_scalar32(wave, operands, index);
   return special_scalar64(encoding);
 }
 
@@ -73,13 +79,13 @@ decltype(auto) scalar_argument(Wave& wave, const Op* op, bool& scc) {
   } else if constexpr (std::is_same_v<T, Wave&>) {
     return (wave);
   } else if constexpr (std::is_same_v<T, Destination>) {
-    return Destination{wave.s[op->dst]};
+    return Destination{wave.s[op->scalar.dst]};
   } else if constexpr (std::is_same_v<T, Destination64>) {
-    return Destination64{wave.pair(op->dst)};
+    return Destination64{wave.pair(op->scalar.dst)};
   } else if constexpr (sizeof(T) == 8) {
-    return static_cast<T>(read_scalar64(wave, op, kIndex, std::is_signed_v<T>));
+    return static_cast<T>(read_scalar64(wave, op->scalar, kIndex, std::is_signed_v<T>));
   } else {
-    return static_cast<T>(read_scalar32(wave, op, kIndex));
+    return static_cast<T>(read_scalar32(wave, op->scalar, kIndex));
   }
 }
 
@@ -111,9 +117,9 @@ struct Scalar<kBody, Result (*)(Args...)> {
     } else {
       const Result result = kBody(scalar_argument<Args, source_index<Args...>(kIndex)>(wave, op, scc)...);
       if constexpr (sizeof(Result) == 8) {
-        write_scalar64(wave, op->dst, static_cast<u64>(result));
+        write_scalar64(wave, op->scalar.dst, static_cast<u64>(result));
       } else {
-        write_scalar32(wave, op->dst, static_cast<u32>(result));
+        write_scalar32(wave, op->scalar.dst, static_cast<u32>(result));
       }
     }
   }

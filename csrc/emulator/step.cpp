@@ -20,7 +20,7 @@ enum IndexEnable : u32 { kSource0 = 1u << 12, kSource2 = 1u << 14, kDestination 
 /// Adds M0's index to the registers that it is for. Accumulation registers are numbered apart, and stay.
 class Indexing {
  public:
-  Indexing(const Wave& wave, Op& op) : wave_(wave), op_(op), m0_(wave.s[sreg::kM0]) {}
+  Indexing(const Wave& wave, VectorOperands& operands) : wave_(wave), operands_(operands), m0_(wave.s[sreg::kM0]) {}
 
   void apply(const Instruction& instruction) {
     u32 sources = 0;
@@ -29,7 +29,7 @@ class Indexing {
       const Location location = isa::locate(instruction, operand);
       const bool is_destination = operand.written && operand.field == isa::Field::VDST;
       if (is_destination) {
-        if (is_relative(location, kDestination)) op_.dst = static_cast<u16>(op_.dst + index());
+        if (is_relative(location, kDestination)) operands_.dst = static_cast<u16>(operands_.dst + index());
         accumulates = operand.read && is_relative(location, kSource2);
       } else if (operand.read) {  // not a scalar destination
         if (is_relative(location, kSource0 << sources)) move_source(sources);
@@ -50,12 +50,12 @@ class Indexing {
   }
 
   void move_source(u32 i) {
-    op_.rows[i] += index() * sizeof(LaneRow);
-    op_.src[i] = static_cast<u16>(op_.src[i] + index());
+    operands_.rows[i] += index() * sizeof(LaneRow);
+    operands_.src[i] = static_cast<u16>(operands_.src[i] + index());
   }
 
   const Wave& wave_;
-  Op& op_;
+  VectorOperands& operands_;
   const u32 m0_;
 };
 
@@ -68,7 +68,7 @@ const Op* step(Wave& wave, const Op* op) {
   if (instruction.row->matrix.m != 0)
     fault("a matrix instruction while GPR indexing is on: what that does is not documented");
   Op relative = *op;
-  Indexing(wave, relative).apply(instruction);
+  Indexing(wave, relative.vector).apply(instruction);
   relative.execute(wave, &relative);
   return next(op);
 }

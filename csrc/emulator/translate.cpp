@@ -19,7 +19,7 @@ const Op* refuse_instruction(Wave& wave, const Op*) {
   const Instruction instruction = module.decode(wave.address(wave.op));
   if (instruction.row == nullptr)
     fault(text("an instruction that ", module.code().target().processor, " does not have"));
-  const std::string reason = unsupported(module.bindings(), instruction);
+  const std::string reason = unsupported(Bindings::of(module.processor(), wave.group->launch().lanes), instruction);
   fault(reason.empty() ? "a register that the kernel does not have: its descriptor allocates fewer" : reason);
 }
 
@@ -33,21 +33,14 @@ bool is_branch(const isa::Row& row) {
 
 /// Runs the parts of an operation one after the other.
 const Op* run_both(Wave& wave, const Op* op) {
-  for (int i = 0; i < 2; ++i) op->target[i].execute(wave, &op->target[i]);
-  return next(op);
-}
-
-/// Keeps the low half of the mask that the operation's part leaves.
-const Op* run_for_low_mask(Wave& wave, const Op* op) {
-  op->target->execute(wave, op->target);
-  write_scalar32(wave, op->dst2, wave.s[kMaskSlot]);
+  for (const Op* part = op->dual.parts; part != op->dual.parts + 2; ++part) part->execute(wave, part);
   return next(op);
 }
 
 /// Whether an operation reads what another one writes: vector registers of one row each.
 bool reads_result(const Op& reader, const Op& writer) {
-  for (const u16 source : reader.src) {
-    if (source == sreg::kVgpr0 + writer.dst) return true;
+  for (const u16 source : reader.vector.src) {
+    if (source == sreg::kVgpr0 + writer.vector.dst) return true;
   }
   return false;
 }
@@ -79,11 +72,11 @@ void Translator::translate_op(const Instruction& instruction, u32 index, Op& op)
   const Execute execute = bindings_.find(instruction);
   if (execute == nullptr || !set_operands(instruction, op)) return;
   op.execute = execute;
-  if (processor_.lanes == 32 && (instruction.row->traits & isa::kWritesMask)) narrow_mask(op);
   if (is_branch(*instruction.row)) {
-    const i64 target = i64{index} + 1 + static_cast<i32>(op.imm);
-    if (target >= 0 && target < static_cast<i64>(function_->count_))
-      op.target = &function_->ops_[static_cast<size_t>(target)];
+    const i64 target = i64{index} + 1 + static_cast<i32>(op.scalar.literal);
+    if (target < 0 || target >= static_cast<i64>(function_->count_)) return;
+    op.scalar.target = &function_->ops_[static_cast<size_t>(target)];
+    branches_.push_back(&op);
   }
 }
 
@@ -99,15 +92,7 @@ void Translator::translate_dual(const Instruction& instruction, Op& op) {
   if (first_is_read) std::swap(parts[0], parts[1]);
   if (first_is_read && second_is_read) return;
   op.execute = run_both;
-  op.target = parts.data();
-}
-
-void Translator::narrow_mask(Op& op) {
-  Op& part = function_->parts_.emplace_back()[0];
-  part = op;
-  part.dst2 = kMaskSlot;
-  op.target = &part;
-  op.execute = run_for_low_mask;
+  op.dual = {parts.data()};
 }
 
 std::unique_ptr<TranslatedFunction> Translator::translate(u64 begin, u64 end, std::span<const u32> words) {
@@ -123,9 +108,10 @@ std::unique_ptr<TranslatedFunction> Translator::translate(u64 begin, u64 end, st
     translate_op(bindings_.instruction_set().decode(words.subspan(index)), index, function->ops_[index]);
   }
   // A branch into the middle of an instruction looks its target up, as one to another function does.
-  for (Op& op : std::span(function->ops_).first(count)) {
-    if (op.target != nullptr && op.target->execute == nullptr) op.target = nullptr;
+  for (Op* op : branches_) {
+    if (op->scalar.target->execute == nullptr) op->scalar.target = nullptr;
   }
+  branches_.clear();
   for (size_t guard = 0; guard < kGuards; ++guard) function->ops_[count + guard].execute = run_on;
   return function;
 }

@@ -12,8 +12,8 @@ namespace wave::emulator {
 /// Builds one function at a time.
 class Translator {
  public:
-  Translator(const Bindings& bindings, const ProcessorTraits& processor, const RegisterLimits& limits)
-      : bindings_(bindings), processor_(processor), limits_(limits) {}
+  Translator(const ProcessorTraits& processor, const KernelRegisters& registers)
+      : bindings_(Bindings::of(processor, registers.lanes)), processor_(processor), registers_(registers) {}
 
   /// The function [begin, end). `words` starts at `begin` and may reach beyond `end`, so that all words of the last
   /// instruction can be seen.
@@ -23,28 +23,32 @@ class Translator {
   void translate_op(const isa::Instruction& instruction, u32 index, Op& op);
   /// VOPD: makes `op` run two operations.
   void translate_dual(const isa::Instruction& instruction, Op& op);
-  /// A wave of 32 lanes: makes `op` keep the low half of the mask that its routine writes.
-  void narrow_mask(Op& op);
   /// False where the instruction names a register that the kernel does not have.
   bool set_operands(const isa::Instruction& instruction, Op& op);
   /// The same of VOPD.
   bool set_dual_operands(const isa::Instruction& instruction, std::array<Op, 2>& parts);
-  void set_scalar_operands(const isa::Instruction& instruction, Op& op);
-  void set_scalar_memory_operands(const isa::Instruction& instruction, Op& op);
-  void set_vector_operands(const isa::Instruction& instruction, Op& op);
-  void set_vector_source(const isa::Instruction& instruction, const isa::Operand& operand, int index, Op& op);
-  void set_vector_memory_operands(const isa::Instruction& instruction, Op& op);
-  void set_buffer_operands(const isa::Instruction& instruction, Op& op);
-  void set_modifiers(const isa::Instruction& instruction, Op& op);
+  ScalarOperands scalar_operands(const isa::Instruction& instruction) const;
+  ScalarMemoryOperands scalar_memory_operands(const isa::Instruction& instruction) const;
+  VectorOperands vector_operands(const isa::Instruction& instruction);
+  MatrixOperands matrix_operands(const isa::Instruction& instruction);
+  FlatOperands flat_operands(const isa::Instruction& instruction) const;
+  LdsOperands lds_operands(const isa::Instruction& instruction) const;
+  BufferOperands buffer_operands(const isa::Instruction& instruction) const;
+  void set_vector_source(const isa::Instruction& instruction, const isa::Operand& operand, int index,
+                         VectorOperands& to);
+  const Modifiers* modifiers(const isa::Instruction& instruction);
   /// isa::locate, in the codes that the core uses.
   isa::Location locate(const isa::Instruction& instruction, const isa::Operand& operand) const;
+  /// The code of a scalar operand, the row of a vector register.
+  u16 scalar_or_row(const isa::Instruction& instruction, const isa::Operand& operand) const;
   u16 register_row(const isa::Location& location) const;
   uintptr_t constant_rows(u64 value);
 
   const Bindings& bindings_;
   const ProcessorTraits& processor_;
-  const RegisterLimits limits_;
+  const KernelRegisters registers_;
   TranslatedFunction* function_ = nullptr;
+  std::vector<Op*> branches_;  ///< of the function, whose targets lie in it
 };
 
 }  // namespace wave::emulator

@@ -1,10 +1,10 @@
-// How the operands of each format become the fields of an Op. The bodies' files say what they expect.
+// How the operands of each format become the views of them that bodies read (op.h).
 #include <algorithm>
 #include <utility>
 
 #include "emulator/constants.h"
+#include "emulator/isa/fields.h"
 #include "emulator/isa/operand.h"
-#include "emulator/matrix.h"
 #include "emulator/translate.h"
 
 namespace wave::emulator {
@@ -20,10 +20,70 @@ using isa::OperandKind;
 using isa::OperandType;
 using isa::Place;
 
+/// The views of operands; matrix products are VOP3P, and have one of their own besides.
+enum class View { None, Scalar, ScalarMemory, Vector, Flat, Lds, Buffer, Dual };
+
+/// None: of a format that is not in this list.
+constexpr View view_of(Format format) {
+  switch (format) {
+    case Format::SOP1:
+    case Format::SOP2:
+    case Format::SOPK:
+    case Format::SOPC:
+    case Format::SOPP:
+      return View::Scalar;
+    case Format::SMEM:
+      return View::ScalarMemory;
+    case Format::VOP1:
+    case Format::VOP2:
+    case Format::VOPC:
+    case Format::VOP3:
+    case Format::VOP3B:
+    case Format::VOP3P:
+    case Format::MAI:
+    case Format::VOP3PX2:
+    case Format::VOP1_SDWA:
+    case Format::VOP2_SDWA:
+    case Format::VOPC_SDWA:
+    case Format::VOP1_DPP:
+    case Format::VOP2_DPP:
+    case Format::VOPC_DPP:
+    case Format::VOP3_DPP:
+    case Format::VOP3B_DPP:
+    case Format::VOP3P_DPP:
+    case Format::VOP1_DPP8:
+    case Format::VOP2_DPP8:
+    case Format::VOPC_DPP8:
+    case Format::VOP3_DPP8:
+    case Format::VOP3B_DPP8:
+    case Format::VOP3P_DPP8:
+      return View::Vector;
+    case Format::VOPD:
+      return View::Dual;
+    case Format::DS:
+      return View::Lds;
+    case Format::FLAT:
+    case Format::GLOBAL:
+    case Format::SCRATCH:
+      return View::Flat;
+    case Format::MUBUF:
+    case Format::MTBUF:
+      return View::Buffer;
+  }
+  return View::None;
+}
+static_assert(std::ranges::none_of(isa::kFormats, [](Format format) { return view_of(format) == View::None; }),
+              "a new format needs a view of its operands");
+
 /// Thrown for a register that the kernel does not have; the operation then refuses to run.
 struct NoSuchRegister {};
 
 i32 sign_extended(u32 value, int bits) { return static_cast<i32>(value << (32 - bits)) >> (32 - bits); }
+
+/// OFFSET of scalar memory, FLAT, GLOBAL and SCRATCH, whose sign the bits before it have, too.
+i32 signed_offset(const Instruction& instruction) {
+  return sign_extended(instruction[Field::OFFSET], static_cast<int>(isa::offset_bits(*instruction.row)));
+}
 
 bool is_vector(const Location& location) { return location.place == Place::Vgpr || location.place == Place::Agpr; }
 
@@ -122,7 +182,7 @@ Location Translator::locate(const Instruction& instruction, const Operand& opera
   Location location = isa::locate(instruction, operand);
   const isa::Features& family = isa::features(instruction.row->generation);
   if (!family.has_null || location.place != Place::Scalar) return location;
-  if (processor_.lanes == 32 && location.value + location.dwords > sreg::kExec + 1 && location.value <= sreg::kExec + 1)
+  if (registers_.lanes == 32 && location.value + location.dwords > sreg::kExec + 1 && location.value <= sreg::kExec + 1)
     throw NoSuchRegister();
   if (location.value == family.codes.m0) {
     location.value = sreg::kM0;
@@ -135,9 +195,15 @@ Location Translator::locate(const Instruction& instruction, const Operand& opera
 /// Both kinds of vector registers lie in one file, where accumulation registers begin at an offset that the kernel's
 /// descriptor gives. Assembly that has no use for them reaches their rows as further arch VGPRs.
 u16 Translator::register_row(const Location& location) const {
-  const u32 row = location.value + (location.place == Place::Agpr ? limits_.vgprs : 0);
-  if (row + std::max<u32>(location.dwords, 1) > limits_.vgprs + limits_.agprs) throw NoSuchRegister();
+  const u32 row = location.value + (location.place == Place::Agpr ? registers_.vgprs : 0);
+  if (row + std::max<u32>(location.dwords, 1) > registers_.vgprs + registers_.agprs) throw NoSuchRegister();
   return static_cast<u16>(row);
+}
+
+u16 Translator::scalar_or_row(const Instruction& instruction, const Operand& operand) const {
+  const Location location = locate(instruction, operand);
+  if (location.place == Place::Nowhere) return kNoOperand;
+  return is_vector(location) ? register_row(location) : static_cast<u16>(location.value);
 }
 
 uintptr_t Translator::constant_rows(u64 value) {
@@ -150,52 +216,69 @@ uintptr_t Translator::constant_rows(u64 value) {
   return reinterpret_cast<uintptr_t>(rows.get()) | kSourceConstant;
 }
 
-void Translator::set_vector_source(const Instruction& instruction, const Operand& operand, int index, Op& op) {
+void Translator::set_vector_source(const Instruction& instruction, const Operand& operand, int index,
+                                   VectorOperands& to) {
   const Location location = locate(instruction, operand);
-  op.src[index] = static_cast<u16>(location.value);
+  to.src[index] = static_cast<u16>(location.value);
   if (is_vector(location)) {
     const u16 row = register_row(location);
-    op.rows[index] = row * sizeof(LaneRow);
-    op.src[index] = static_cast<u16>(sreg::kVgpr0 + row);
+    to.rows[index] = row * sizeof(LaneRow);
+    to.src[index] = static_cast<u16>(sreg::kVgpr0 + row);
   } else if (location.place == Place::Immediate) {
-    op.rows[index] = constant_rows(location.value);
+    to.rows[index] = constant_rows(location.value);
   } else if (location.value == sreg::kLiteral) {
-    op.rows[index] = constant_rows(literal_value(instruction, operand.type));
+    to.rows[index] = constant_rows(literal_value(instruction, operand.type));
   } else if (is_inline_constant(location.value)) {
-    op.rows[index] = constant_rows(constant_value(instruction, operand, index, location.value));
+    to.rows[index] = constant_rows(constant_value(instruction, operand, index, location.value));
   } else {
-    op.rows[index] = kSourceScalar;
+    to.rows[index] = kSourceScalar;
   }
 }
 
-/// Vector ALU: the vector destination, the scalar destination of comparisons and carries, and the sources. A
-/// destination that is read as well is the last source.
-void Translator::set_vector_operands(const Instruction& instruction, Op& op) {
+VectorOperands Translator::vector_operands(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
-  op.imm = instruction.literal;
-  if (row.traits & isa::kWritesExec) op.dst2 = sreg::kExec;  // where no operand says otherwise
+  VectorOperands operands{};
+  operands.literal = instruction.literal;
+  if (row.traits & isa::kWritesExec) operands.scalar_dst = sreg::kExec;  // where no operand says otherwise
   int sources = 0;
   const Operand* accumulated = nullptr;
-  for (int i = 0; i < row.operand_count; ++i) {
-    const Operand& operand = row.operands[i];
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    if (operand.field == Field::SCALE_SRC0 || operand.field == Field::SCALE_SRC1) continue;  // no body takes them
     if (!operand.written || operand.field == Field::SRC0) {  // v_swap writes its source as well
-      set_vector_source(instruction, operand, sources++, op);
+      set_vector_source(instruction, operand, sources++, operands);
       continue;
     }
     const Location location = locate(instruction, operand);
     if (is_vector(location)) {
-      op.dst = register_row(location);
+      operands.dst = register_row(location);
     } else {
-      op.dst2 = static_cast<u16>(location.value);
+      operands.scalar_dst = static_cast<u16>(location.value);
     }
     if (operand.read) accumulated = &operand;
   }
+  const bool has_upper_half = registers_.lanes > 32 && operands.scalar_dst != kDiscarded;
+  operands.mask_high = has_upper_half ? static_cast<u16>(operands.scalar_dst + 1) : kDiscarded;
   // Where three sources are taken, the destination is read for the bits that it keeps, or is SMFMAC's: both know dst.
-  if (accumulated != nullptr && sources < 3) set_vector_source(instruction, *accumulated, sources, op);
-  set_modifiers(instruction, op);
+  if (accumulated != nullptr && sources < 3) set_vector_source(instruction, *accumulated, sources, operands);
+  operands.modifiers = modifiers(instruction);
+  return operands;
 }
 
-void Translator::set_modifiers(const Instruction& instruction, Op& op) {
+MatrixOperands Translator::matrix_operands(const Instruction& instruction) {
+  const VectorOperands operands = vector_operands(instruction);
+  const u32 takes = instruction.row->modifiers;
+  const auto modifier = [&](u32 taken, Field field) { return static_cast<u8>(takes & taken ? instruction[field] : 0); };
+  return {
+      .rows = {operands.rows[0], operands.rows[1], operands.rows[2]},
+      .dst = operands.dst,
+      .cbsz = modifier(isa::kCbsz, Field::CBSZ),
+      .abid = modifier(isa::kCbsz, Field::ABID),
+      .blgp = modifier(isa::kBlgp | isa::kBlgpNeg, Field::BLGP),
+  };
+}
+
+/// The modifiers of a vector instruction; nullptr where they are all as if there were none.
+const Modifiers* Translator::modifiers(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   const u32 takes = row.modifiers;
   const bool is_sdwa = takes & (isa::kSrc0Sel | isa::kSrc1Sel | isa::kDstSel), is_dpp = takes & isa::kDpp;
@@ -222,101 +305,109 @@ void Translator::set_modifiers(const Instruction& instruction, Op& op) {
   } else {
     set_halves(instruction, processor_.keeps_other_half, modifiers);
   }
-  if (takes & isa::kCbsz) {
-    const u32 blgp = takes & (isa::kBlgp | isa::kBlgpNeg) ? instruction[Field::BLGP] : 0;
-    op.imm = MatrixModifiers::pack(instruction[Field::CBSZ], instruction[Field::ABID], blgp);
-  }
-  if (modifiers != Modifiers() || (takes & isa::kMix)) op.modifiers = &function_->modifiers_.emplace_back(modifiers);
+  if (modifiers == Modifiers() && (takes & isa::kMix) == 0) return nullptr;
+  return &function_->modifiers_.emplace_back(modifiers);
 }
 
-/// Scalar ALU and program flow: the scalar destination, the sources, and SIMM16 or the literal. A SIMM16 that is a
-/// source of the operation (SOPK) is put where bodies find literals; where it names a hardware register it is dst2.
-void Translator::set_scalar_operands(const Instruction& instruction, Op& op) {
+/// A SIMM16 that is a source of the operation (SOPK) is put where bodies find literals.
+ScalarOperands Translator::scalar_operands(const Instruction& instruction) const {
   const isa::Row& row = *instruction.row;
-  op.imm = instruction.literal;
+  // S_AND_SAVEEXEC_B64 and its like write all of EXEC without naming it: see locate().
+  const bool is_wide = row.operand_count != 0 && row.operands[0].dwords == 2;
+  if (registers_.lanes == 32 && (row.traits & isa::kWritesExec) && is_wide) throw NoSuchRegister();
+  ScalarOperands operands{};
+  operands.literal = instruction.literal;
   int sources = 0;
-  for (int i = 0; i < row.operand_count; ++i) {
-    const Location location = locate(instruction, row.operands[i]);
-    if (row.operands[i].field == Field::LITERAL) {
-      op.imm = location.value;
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    const Location location = locate(instruction, operand);
+    if (operand.field == Field::LITERAL) {
+      operands.literal = location.value;
     } else if (location.place == Place::Immediate) {
-      op.dst2 = static_cast<u16>(location.value);
-      op.imm = static_cast<u32>(sign_extended(location.value, 16));
-      op.src[sources++] = sreg::kLiteral;
-    } else if (row.operands[i].written) {
-      op.dst = static_cast<u16>(location.value);
+      operands.simm16 = static_cast<u16>(location.value);
+      operands.literal = static_cast<u32>(sign_extended(location.value, 16));
+      operands.src[sources++] = sreg::kLiteral;
+    } else if (operand.written) {
+      operands.dst = static_cast<u16>(location.value);
     } else {
-      op.src[sources++] = static_cast<u16>(location.value);
+      operands.src[sources++] = static_cast<u16>(location.value);
     }
   }
+  return operands;
 }
 
-/// Scalar memory: src[0] the base, src[1] the offset register, imm the immediate offset, dst the first register.
-void Translator::set_scalar_memory_operands(const Instruction& instruction, Op& op) {
-  op.src[1] = kNoOperand;
-  const bool has_registers = isa::features(instruction.row->generation).has_smem_registers;
-  const int bits = static_cast<int>(isa::offset_bits(*instruction.row));
-  if (!has_registers || instruction[Field::IMM] != 0)
-    op.imm = static_cast<u32>(sign_extended(instruction[Field::OFFSET], bits));
-  if ((instruction.row->modifiers & isa::kReturn) && isa::returns_value(instruction)) op.flags |= kReturns;
-  for (int i = 0; i < instruction.row->operand_count; ++i) {
-    const Operand& operand = instruction.row->operands[i];
+ScalarMemoryOperands Translator::scalar_memory_operands(const Instruction& instruction) const {
+  const isa::Row& row = *instruction.row;
+  ScalarMemoryOperands operands{};
+  operands.offset_register = kNoOperand;
+  if (!isa::features(row.generation).has_smem_registers || instruction[Field::IMM] != 0)
+    operands.offset = signed_offset(instruction);
+  operands.returns = (row.modifiers & isa::kReturn) && isa::returns_value(instruction);
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     const Location location = locate(instruction, operand);
-    if (operand.field == Field::SDATA) op.dst = static_cast<u16>(location.value);
-    if (operand.field == Field::SBASE) op.src[0] = static_cast<u16>(location.value);
+    if (operand.field == Field::SDATA) operands.data = static_cast<u16>(location.value);
+    if (operand.field == Field::SBASE) operands.base = static_cast<u16>(location.value);
     if (operand.kind == OperandKind::SmemOffset && location.place == Place::Scalar)
-      op.src[1] = static_cast<u16>(location.value);
+      operands.offset_register = static_cast<u16>(location.value);
   }
+  return operands;
 }
 
-/// Vector memory and LDS: dst the row of the result, src[0] the row of the address, src[1] and src[2] those of the
-/// data; the scalar address of GLOBAL and SCRATCH is src[2].
-void Translator::set_vector_memory_operands(const Instruction& instruction, Op& op) {
-  op.src[0] = op.src[2] = kNoOperand;
-  for (int i = 0; i < instruction.row->operand_count; ++i) {
-    const Operand& operand = instruction.row->operands[i];
-    const Location location = locate(instruction, operand);
-    if (location.place == Place::Nowhere) continue;
-    const u16 value = is_vector(location) ? register_row(location) : static_cast<u16>(location.value);
-    if (operand.field == Field::VDST) {
-      op.dst = value;
-      op.flags |= kReturns;
-    }
-    if (operand.field == Field::ADDR) op.src[0] = value;
-    if (operand.field == Field::DATA || operand.field == Field::DATA0) op.src[1] = value;
-    if (operand.field == Field::SADDR || operand.field == Field::DATA1) op.src[2] = value;
+FlatOperands Translator::flat_operands(const Instruction& instruction) const {
+  const isa::Row& row = *instruction.row;
+  FlatOperands operands{};
+  operands.address = operands.base = operands.dst = kNoOperand;
+  if (row.modifiers & isa::kOffset) operands.offset = signed_offset(instruction);
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    const u16 value = scalar_or_row(instruction, operand);
+    if (operand.field == Field::VDST) operands.dst = value;
+    if (operand.field == Field::ADDR) operands.address = value;
+    if (operand.field == Field::DATA) operands.data = value;
+    if (operand.field == Field::SADDR) operands.base = value;
   }
-  if (instruction.row->traits & isa::kDataFirst) std::swap(op.src[1], op.src[2]);  // DS_CMPST has them the other way
-  const u32 takes = instruction.row->modifiers;
-  if (takes & isa::kOffset01) op.imm = instruction[Field::OFFSET0] | instruction[Field::OFFSET1] << 16;
-  if (takes & isa::kOffset) {
-    op.imm = instruction[Field::OFFSET];
-    if (instruction.row->format != Format::DS)
-      op.imm = static_cast<u32>(sign_extended(op.imm, static_cast<int>(isa::offset_bits(*instruction.row))));
-  }
+  operands.returns = operands.dst != kNoOperand;
+  return operands;
 }
 
-/// Buffers: dst the row of the data, src[0] the first row of index and offset, src[1] the scalar offset, src[2] the
-/// descriptor, dst2 the data and number format where the instruction has them, and bit 8 then.
-void Translator::set_buffer_operands(const Instruction& instruction, Op& op) {
-  for (int i = 0; i < instruction.row->operand_count; ++i) {
-    const Operand& operand = instruction.row->operands[i];
-    const Location location = locate(instruction, operand);
-    if (location.place == Place::Nowhere) continue;
-    const u16 value = is_vector(location) ? register_row(location) : static_cast<u16>(location.value);
-    if (operand.field == Field::VDATA) op.dst = value;
-    if (operand.field == Field::VADDR) op.src[0] = value;
-    if (operand.field == Field::SOFFSET) op.src[1] = value;
-    if (operand.field == Field::SRSRC) op.src[2] = value;
+LdsOperands Translator::lds_operands(const Instruction& instruction) const {
+  const isa::Row& row = *instruction.row;
+  LdsOperands operands{};
+  operands.address = operands.dst = kNoOperand;
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    const u16 value = scalar_or_row(instruction, operand);
+    if (operand.field == Field::VDST) operands.dst = value;
+    if (operand.field == Field::ADDR) operands.address = value;
+    if (operand.field == Field::DATA0) operands.data[0] = value;
+    if (operand.field == Field::DATA1) operands.data[1] = value;
   }
-  op.imm = instruction[Field::OFFSET];
-  const u32 takes = instruction.row->modifiers;
-  if (takes & isa::kFormat)
-    op.dst2 = static_cast<u16>(instruction[Field::DFMT] | instruction[Field::NFMT] << 4 | 1u << 8);
-  if ((takes & isa::kReturn) && instruction[Field::SC0] != 0) op.flags |= kReturns;
-  if (isa::goes_to_lds(instruction)) op.flags |= kToLds;
-  if (instruction[Field::IDXEN] != 0) op.flags |= kIndexEnabled;
-  if (instruction[Field::OFFEN] != 0) op.flags |= kOffsetEnabled;
+  operands.returns = operands.dst != kNoOperand;
+  if (row.traits & isa::kDataFirst) std::swap(operands.data[0], operands.data[1]);  // DS_CMPST has them the other way
+  const bool has_two = row.modifiers & isa::kOffset01;
+  operands.offset[0] = static_cast<u16>(instruction[has_two ? Field::OFFSET0 : Field::OFFSET]);
+  if (has_two) operands.offset[1] = static_cast<u16>(instruction[Field::OFFSET1]);
+  return operands;
+}
+
+BufferOperands Translator::buffer_operands(const Instruction& instruction) const {
+  const isa::Row& row = *instruction.row;
+  BufferOperands operands{};
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    const u16 value = scalar_or_row(instruction, operand);
+    if (operand.field == Field::VDATA) operands.data = value;
+    if (operand.field == Field::VADDR) operands.address = value;
+    if (operand.field == Field::SOFFSET) operands.scalar_offset = value;
+    if (operand.field == Field::SRSRC) operands.descriptor = value;
+  }
+  operands.offset = instruction[Field::OFFSET];
+  operands.has_format = row.modifiers & isa::kFormat;
+  if (operands.has_format) {
+    operands.data_format = static_cast<u8>(instruction[Field::DFMT]);
+    operands.number_format = static_cast<u8>(instruction[Field::NFMT]);
+  }
+  operands.returns = (row.modifiers & isa::kReturn) && isa::returns_value(instruction);
+  operands.to_lds = isa::goes_to_lds(instruction);
+  operands.index_enabled = instruction[Field::IDXEN] != 0;
+  operands.offset_enabled = instruction[Field::OFFEN] != 0;
+  return operands;
 }
 
 /// The sources of each half in their order. Behind two of them comes what the half adds to, its destination, or else
@@ -324,14 +415,14 @@ void Translator::set_buffer_operands(const Instruction& instruction, Op& op) {
 bool Translator::set_dual_operands(const Instruction& instruction, std::array<Op, 2>& parts) {
   const isa::Row& row = *instruction.row;
   for (Op& part : parts) {
-    part.src[2] = sreg::kVcc;
-    part.rows[2] = kSourceScalar;
+    part.vector.src[2] = sreg::kVcc;
+    part.vector.rows[2] = kSourceScalar;
   }
   int half = -1, sources = 0;
   try {
     for (const Operand& operand : std::span(row.operands, row.operand_count)) {
       if (operand.written) ++half, sources = 0;
-      Op& part = parts[static_cast<size_t>(half)];
+      VectorOperands& part = parts[static_cast<size_t>(half)].vector;
       if (!operand.written) {
         set_vector_source(instruction, operand, sources++, part);
         continue;
@@ -347,35 +438,36 @@ bool Translator::set_dual_operands(const Instruction& instruction, std::array<Op
 
 bool Translator::set_operands(const Instruction& instruction, Op& op) {
   try {
-    switch (instruction.row->format) {
-      case Format::SOP1:
-      case Format::SOP2:
-      case Format::SOPK:
-      case Format::SOPC:
-      case Format::SOPP:
-        set_scalar_operands(instruction, op);
-        break;
-      case Format::SMEM:
-        set_scalar_memory_operands(instruction, op);
-        break;
-      case Format::DS:
-      case Format::FLAT:
-      case Format::GLOBAL:
-      case Format::SCRATCH:
-        set_vector_memory_operands(instruction, op);
-        break;
-      case Format::MUBUF:
-      case Format::MTBUF:
-        set_buffer_operands(instruction, op);
-        break;
-      default:
-        set_vector_operands(instruction, op);
-        break;
+    switch (view_of(instruction.row->format)) {
+      case View::Scalar:
+        op.scalar = scalar_operands(instruction);
+        return true;
+      case View::ScalarMemory:
+        op.scalar_memory = scalar_memory_operands(instruction);
+        return true;
+      case View::Vector:
+        if (instruction.row->matrix.m != 0) {
+          op.matrix = matrix_operands(instruction);
+        } else {
+          op.vector = vector_operands(instruction);
+        }
+        return true;
+      case View::Flat:
+        op.flat = flat_operands(instruction);
+        return true;
+      case View::Lds:
+        op.lds = lds_operands(instruction);
+        return true;
+      case View::Buffer:
+        op.buffer = buffer_operands(instruction);
+        return true;
+      case View::Dual:  // set_dual_operands
+      case View::None:
+        return false;
     }
   } catch (const NoSuchRegister&) {
-    return false;
   }
-  return true;
+  return false;
 }
 
 }  // namespace wave::emulator

@@ -274,7 +274,7 @@ void merge(const Modifiers& modifiers, LaneRow& result, const LaneRow& old) {
 
 /// The rows of a source as prepare() may change them: a copy in the wave's temporary rows.
 LaneRow* copied_source(Wave& wave, const Op* op, int index, LaneType kind) {
-  const uintptr_t rows = op->rows[index];
+  const uintptr_t rows = op->vector.rows[index];
   LaneRow* to = wave.temp[index];
   if (rows & kSourceScalar) {
     broadcast_source(wave, op, index, kind);
@@ -291,11 +291,11 @@ LaneRow* copied_source(Wave& wave, const Op* op, int index, LaneType kind) {
 const LaneRow* broadcast_source(Wave& wave, const Op* op, int index, LaneType kind) {
   LaneRow* rows = wave.temp[index];
   if (kind == LaneType::Mask) {
-    Wave::spread(read_scalar64(wave, op, index), rows[0]);
+    Wave::spread(read_scalar64(wave, op->vector, index), rows[0]);
   } else if (dwords(kind) == 1) {
-    fill(rows[0], read_scalar32(wave, op, index));
+    fill(rows[0], read_scalar32(wave, op->vector, index));
   } else {
-    const u64 value = read_scalar64(wave, op, index);
+    const u64 value = read_scalar64(wave, op->vector, index);
     fill(rows[0], static_cast<u32>(value));
     fill(rows[1], static_cast<u32>(value >> 32));
   }
@@ -303,7 +303,7 @@ const LaneRow* broadcast_source(Wave& wave, const Op* op, int index, LaneType ki
 }
 
 void prepare(Wave& wave, const Op* op, const LaneType* kinds, int count, LaneType result, Prepared& prepared) {
-  const Modifiers* modifiers = op->modifiers;
+  const Modifiers* modifiers = op->vector.modifiers;
   wave.temp_exec = wave.exec_lanes;  // a copy, since the instruction's scalar result may go to EXEC
   prepared.exec = &wave.temp_exec;
   for (int index = 0; index < count; ++index) {
@@ -323,15 +323,16 @@ void prepare(Wave& wave, const Op* op, const LaneType* kinds, int count, LaneTyp
 
 void finish(Wave& wave, const Op* op, LaneType result, const Prepared& prepared) {
   if (result == LaneType::Mask) return;  // comparisons have written their bits already
-  if (op->modifiers != nullptr && (flushes(result) || result == LaneType::F32Bits))
-    apply_output_modifiers(wave, *op->modifiers, result);
+  const Modifiers* modifiers = op->vector.modifiers;
+  if (modifiers != nullptr && (flushes(result) || result == LaneType::F32Bits))
+    apply_output_modifiers(wave, *modifiers, result);
   if (prepared.host_rounding >= 0) std::fesetround(prepared.host_rounding);
   if (flushes(result) && !(denormals(wave, result) & 2)) flush(prepared.result, result);
-  if (op->modifiers != nullptr && op->modifiers->destination.bits != 32) {
-    merge(*op->modifiers, prepared.result[0], wave.v[op->dst]);
+  if (modifiers != nullptr && modifiers->destination.bits != 32) {
+    merge(*modifiers, prepared.result[0], wave.v[op->vector.dst]);
   }
   for (int row = 0; row < dwords(result); ++row) {
-    LaneRow& to = wave.v[op->dst + row];
+    LaneRow& to = wave.v[op->vector.dst + row];
     const LaneRow& from = prepared.result[row];
     for (int i = 0; i < kLanes; ++i) {
       const u32 mask = prepared.exec->lane[i];

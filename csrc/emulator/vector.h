@@ -24,7 +24,9 @@ enum class LaneType : u8 {
   F32x2,
 };
 
-constexpr int dwords(LaneType kind) { return kind >= LaneType::B64 ? 2 : 1; }
+constexpr int dwords(LaneType kind) {
+  return kind == LaneType::B64 || kind == LaneType::F64 || kind == LaneType::F64Bits || kind == LaneType::F32x2 ? 2 : 1;
+}
 
 /// An f16 in bodies: computed in f64, where sums, products and fused multiply-adds of f16 need no second rounding.
 struct Half {

@@ -99,7 +99,8 @@ struct PairElement<Pair16<T>> {
 template <class T>
 constexpr bool kIsPair16 = !std::is_void_v<typename PairElement<T>::type>;
 template <class T>
-constexpr bool kIs16 = kLaneType<T> <= LaneType::F16Bits;
+constexpr bool kIs16 =
+    kLaneType<T> == LaneType::B16 || kLaneType<T> == LaneType::F16 || kLaneType<T> == LaneType::F16Bits;
 
 template <class T>
 inline T load_lane(const LaneRow* rows, int lane) {
@@ -166,7 +167,7 @@ inline u64 pack_mask(const LaneRow& row) {
 
 /// The rows of source `index` as they are, without modifiers.
 inline const LaneRow* direct_source(Wave& wave, const Op* op, int index, LaneType kind) {
-  const uintptr_t rows = op->rows[index];
+  const uintptr_t rows = op->vector.rows[index];
   if (rows & kSourceScalar) [[unlikely]]
     return broadcast_source(wave, op, index, kind);
   const uintptr_t base = rows & kSourceConstant ? uintptr_t{0} - kSourceConstant : reinterpret_cast<uintptr_t>(wave.v);
@@ -251,13 +252,14 @@ struct Vector<kBody, Result (*)(Args...)> {
  private:
   template <size_t... kIndex>
   static const Op* execute(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
-    if (op->modifiers != nullptr || (wave.special & Shape::kSpecial) != 0) [[unlikely]] {
+    if (op->vector.modifiers != nullptr || (wave.special & Shape::kSpecial) != 0) [[unlikely]] {
       Prepared prepared;
       prepare(wave, op, Shape::kKinds.of, Shape::kCount, kLaneType<Value>, prepared);
       run(wave, op, *prepared.exec, prepared.result, {prepared.sources[kIndex]...});
       finish(wave, op, kLaneType<Value>, prepared);
     } else {
-      run(wave, op, wave.exec_lanes, &wave.v[op->dst], {direct_source(wave, op, kIndex, Shape::kKinds.of[kIndex])...});
+      run(wave, op, wave.exec_lanes, &wave.v[op->vector.dst],
+          {direct_source(wave, op, kIndex, Shape::kKinds.of[kIndex])...});
     }
     return next(op);
   }
@@ -267,7 +269,8 @@ struct Vector<kBody, Result (*)(Args...)> {
   };
 
   static void run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result, Sources sources) {
-    LaneContext context{wave.mode, {op->modifiers == nullptr ? u8{0} : op->modifiers->op_sel}, nullptr};
+    const Modifiers* modifiers = op->vector.modifiers;
+    LaneContext context{wave.mode, {modifiers == nullptr ? u8{0} : modifiers->op_sel}, nullptr};
     if constexpr (kAnyIs<LaneVcc, Args...>) {
       Wave::spread(wave.vcc(), wave.temp_mask);
       context.vcc = &wave.temp_mask;
@@ -293,7 +296,7 @@ struct Vector<kBody, Result (*)(Args...)> {
       for (int i = 0; i < kLanes; ++i) {
         bits.lane[i] = 0u - u32{kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...)};
       }
-      wave.set_mask(op->dst2, pack_mask(bits) & pack_mask(exec));
+      wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, pack_mask(bits) & pack_mask(exec));
     } else if constexpr (kHasCarry) {
       LaneRow bits;
       WAVE_LANES
@@ -302,7 +305,7 @@ struct Vector<kBody, Result (*)(Args...)> {
         store_lane(result, i, value.value, exec.lane[i], false);
         bits.lane[i] = 0u - value.carry;
       }
-      wave.set_mask(op->dst2, pack_mask(bits) & pack_mask(exec));
+      wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, pack_mask(bits) & pack_mask(exec));
     } else {
       const bool saturates = wave.mode.fp16_ovfl();
       WAVE_LANES

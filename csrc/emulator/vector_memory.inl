@@ -290,14 +290,15 @@ inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& add
 template <class Space, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* load(Wave& wave, const Op* op) {
   Addresses<typename Space::Address> addresses;
-  if (Space::find(wave, op, addresses)) load_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[op->dst]);
+  if (Space::find(wave, op, addresses))
+    load_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[Space::destination(op)]);
   return next(op);
 }
 
 template <class Space, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* store(Wave& wave, const Op* op) {
   Addresses<typename Space::Address> addresses;
-  if (Space::find(wave, op, addresses)) store_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[op->src[1]]);
+  if (Space::find(wave, op, addresses)) store_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[Space::data(op)]);
   return next(op);
 }
 
@@ -307,7 +308,7 @@ inline void load_to_lds(Wave& wave, const Op* op, const Addresses<typename Space
   LaneRow values;
   load_rows<Space, T, 1, Part::Whole>(wave, addresses, &values);
   for (int i = 0; i < kLanes; ++i) {
-    if (addresses.enabled->lane[i] != 0) write_lds_slot(wave, op, values.lane[i], i);
+    if (addresses.enabled->lane[i] != 0) write_lds_slot(wave, op->flat.offset, values.lane[i], i);
   }
 }
 
@@ -361,17 +362,17 @@ class AtomicTargets {
 };
 
 /// A read-modify-write for each enabled lane, in lane order. The rows of operands are given: the second one counts
-/// where the function has two.
+/// where the function has two. The old values go to `returned`, if any.
 template <class Space, auto kModify>
-inline void modify_rows(Wave& wave, const Op* op, const Addresses<typename Space::Address>& addresses,
-                        const LaneRow* first, const LaneRow* second) {
+inline void modify_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, const LaneRow* first,
+                        const LaneRow* second, LaneRow* returned) {
   using T = typename Atomic<kModify>::Value;
   const AtomicTargets<Space, kModify> targets(wave, addresses);
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] == 0) continue;
     const T a = get_value<T>(first, i), b = Atomic<kModify>::kHasTwo ? get_value<T>(second, i) : T{};
     const T old = Atomic<kModify>::template apply<Space::kShared>(wave, targets[i], a, b, i);
-    if (op->flags & kReturns) set_value(&wave.v[op->dst], old, i);
+    if (returned != nullptr) set_value(returned, old, i);
   }
 }
 
@@ -385,8 +386,9 @@ template <class Space, auto kModify>
 const Op* atomic(Wave& wave, const Op* op) {
   Addresses<typename Space::Address> addresses;
   if (!Space::find(wave, op, addresses)) return next(op);
-  const LaneRow* data = &wave.v[op->src[1]];
-  modify_rows<Space, kModify>(wave, op, addresses, data, second_operand<kModify>(data));
+  const LaneRow* data = &wave.v[op->flat.data];
+  modify_rows<Space, kModify>(wave, addresses, data, second_operand<kModify>(data),
+                              op->flat.returns ? &wave.v[op->flat.dst] : nullptr);
   return next(op);
 }
 

@@ -21,8 +21,7 @@ using f64 = double;
 /// As a 64-bit number.
 constexpr u64 sign_extend(u32 value) { return static_cast<u64>(static_cast<i64>(static_cast<i32>(value))); }
 
-inline constexpr int kLanes =
-    64;  ///< lanes that every register row has; a wave32 target leaves the upper half disabled
+inline constexpr int kLanes = 64;  ///< lanes that every register row has; waves of 32 leave the upper half disabled
 
 /// One vector register: a dword for each lane.
 struct alignas(64) LaneRow {
@@ -116,14 +115,16 @@ struct Wave {
     set_pair(sreg::kExec, value);
     spread(value, exec_lanes);
   }
-  /// Writes a lane mask to a scalar register pair, VCC and EXEC included.
-  void set_mask(u32 reg, u64 value) {
-    if (reg == sreg::kExec) {
+  /// Writes a lane mask to scalar registers, VCC and EXEC included: one register for each half.
+  void set_mask(u32 low, u32 high, u64 value) {
+    if (low == sreg::kExec) {
       set_exec(value);
     } else {
-      set_pair(reg, value);
+      s[low] = static_cast<u32>(value);
+      s[high] = static_cast<u32>(value >> 32);
     }
   }
+  void set_mask(u32 reg, u64 value) { set_mask(reg, reg + 1, value); }
   void set_mode(u32 bits) {
     mode.bits = bits;
     special = 0;

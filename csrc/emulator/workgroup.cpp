@@ -70,7 +70,7 @@ std::unique_ptr<u8[]> allocate_scratch(const LaunchState& launch) {
 /// behind the entry.
 const TranslatedFunction& entry_function(const LaunchState& launch) {
   try {
-    return launch.module.function(launch.entry, launch.limits);
+    return launch.module.function(launch.entry, launch.registers);
   } catch (const Fault& fault) {
     throw RuntimeError(text("kernel '", launch.kernel.metadata.name, "' cannot begin: ", fault.reason));
   }
@@ -137,7 +137,7 @@ void check_relative_register(const Wave& wave, u64 number) {
 u64 Wave::address(const Op* at) const { return function->address(at); }
 
 const Op* Wave::jump(u64 address) {
-  if (!function->contains(address)) function = &group->launch().module.function(address, group->launch().limits);
+  if (!function->contains(address)) function = &group->launch().module.function(address, group->launch().registers);
   return function->at(address);
 }
 
@@ -151,7 +151,7 @@ Workgroup::Workgroup(const LaunchState& launch)
                         ? launch.dispatch.observer
                         : nullptr),
       direct_lds_size_(lds_observer_ == nullptr ? launch.lds_size : 0),
-      registers_(new LaneRow[size_t{launch.waves} * (launch.limits.vgprs + launch.limits.agprs)]),
+      registers_(new LaneRow[size_t{launch.waves} * (launch.registers.vgprs + launch.registers.agprs)]),
       lds_(new u8[launch.lds_size]),
       scratch_(allocate_scratch(launch)) {
   std::array<u32, 128> constants = inline_constants32();
@@ -168,12 +168,12 @@ void Workgroup::start(u64 number) {
 }
 
 void Workgroup::start_wave(Wave& wave, u32 index) {
-  const u32 rows = launch_.limits.vgprs + launch_.limits.agprs;
+  const u32 rows = launch_.registers.vgprs + launch_.registers.agprs;
   wave.v = &registers_[size_t{index} * rows];
   std::fill_n(&wave.v[0].lane[0], size_t{rows} * kLanes, kPoison);
-  wave.vgpr_count = launch_.limits.vgprs;
-  wave.agpr_count = launch_.limits.agprs;
-  wave.sgpr_count = launch_.limits.sgprs;
+  wave.vgpr_count = launch_.registers.vgprs;
+  wave.agpr_count = launch_.registers.agprs;
+  wave.sgpr_count = launch_.registers.sgprs;
   wave.index = index;
   wave.group = this;
   wave.scratch_size = launch_.scratch_size;

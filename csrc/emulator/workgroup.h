@@ -86,12 +86,12 @@ class Workgroup {
 inline const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
 
 /// Where loads into LDS put a lane's dword: at M0 plus the instruction's offset plus the lane's place in the wave.
-inline AddressSpan lds_slot(const Wave& wave, const Op* op, int lane) {
-  const u64 first = (wave.s[sreg::kM0] & 0xffffu) + sign_extend(op->imm);
+inline AddressSpan lds_slot(const Wave& wave, i64 offset, int lane) {
+  const u64 first = (wave.s[sreg::kM0] & 0xffffu) + static_cast<u64>(offset);
   return {first + sizeof(u32) * static_cast<u32>(lane), sizeof(u32)};
 }
-inline void write_lds_slot(Wave& wave, const Op* op, u32 dword, int lane) {
-  wave.group->write_lds(lds_slot(wave, op, lane), &dword, lane);
+inline void write_lds_slot(Wave& wave, i64 offset, u32 dword, int lane) {
+  wave.group->write_lds(lds_slot(wave, offset, lane), &dword, lane);
 }
 
 }  // namespace wave::emulator

@@ -62,7 +62,7 @@ def commit() -> None:
     EXPECTED.write_text(json.dumps(expected, indent=1) + "\n")
 
 
-def campaign(first: int, count: int | None, seconds: float, keep: Path | None, target: str) -> int:
+def campaign(first: int, count: int | None, seconds: float, keep: Path | None, target: str, lanes: int | None) -> int:
     """Tries programs until the count or the time is over, and prints those that differ."""
     begin, bad, tried, refused = time.monotonic(), 0, 0, 0
     for seed in itertools.count(first):
@@ -70,7 +70,7 @@ def campaign(first: int, count: int | None, seconds: float, keep: Path | None, t
             break
         with tempfile.TemporaryDirectory() as folder:
             try:
-                found = harness.check(str(seed), keep or Path(folder), target=target)
+                found = harness.check(str(seed), keep or Path(folder), target=target, lanes=lanes)
             except subprocess.CalledProcessError as error:
                 refused += 1
                 print(f"seed {seed}: clang: {error.stderr.decode().splitlines()[0]}", flush=True)
@@ -93,10 +93,12 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--keep", type=Path, help="where to leave sources and binaries")
     parser.add_argument("--target", default="gfx942", choices=list(harness.LANES))
+    parser.add_argument("--lanes", type=int, choices=(32, 64), help="of a wave; by default as the compiler chooses")
     parser.add_argument("--commit", action="store_true", help="make the committed files anew")
     arguments = parser.parse_args()
     if arguments.commit:
         sys.exit(commit())
     if harness.CLANG is None:
         sys.exit("clang-22 is not installed")
-    sys.exit(campaign(arguments.first, arguments.count, arguments.seconds, arguments.keep, arguments.target))
+    options = (arguments.keep, arguments.target, arguments.lanes)
+    sys.exit(campaign(arguments.first, arguments.count, arguments.seconds, *options))

@@ -1,4 +1,4 @@
-"""Waves of 32 lanes: programs compiled for gfx1100 and gfx1201 (kernels/wave32.hip) give what torch gives."""
+"""Programs compiled for gfx1100 and gfx1201, in waves of 32 lanes and of 64 (kernels/waves.hip), beside torch."""
 
 from __future__ import annotations
 
@@ -35,14 +35,24 @@ SIGNATURES = {
     "functions": "*f32 const, *f32, f32",
     "quotients": "*f64 const, *f64 const, *f64",
     "chosen": "*f32 const, *f32, i32, i32",
-    "matrix": "*f16 const, *f32",
+    "matrix": "*f16 const, *f32",  # in waves of 32 alone
+    "halves_of_waves": "*i32 const, *i32",  # in waves of 64 alone
 }
 TARGETS = ("gfx1100", "gfx1201")
 
 
-@pytest.fixture(params=TARGETS)
+def signatures(lanes: int) -> dict[str, str]:
+    other = {32: "halves_of_waves", 64: "matrix"}[lanes]
+    return {name: text for name, text in SIGNATURES.items() if name != other}
+
+
+def load(lanes: int, target: str) -> wave_runtime.Module:
+    return wave_runtime.load(FOLDER / f"kernels/wave{lanes}_{target}.hsaco", signature=signatures(lanes))
+
+
+@pytest.fixture(params=list(itertools.product((32, 64), TARGETS)), ids=lambda param: f"wave{param[0]}-{param[1]}")
 def kernels(request: pytest.FixtureRequest) -> wave_runtime.Module:
-    return wave_runtime.load(FOLDER / f"kernels/wave32_{request.param}.hsaco", signature=SIGNATURES)
+    return load(*request.param)
 
 
 def integers(count: int, limit: int = 1000) -> torch.Tensor:
@@ -183,17 +193,38 @@ def test_denormal_quotients_are_rounded_once(kernels: wave_runtime.Module) -> No
     assert np.count_nonzero(np.abs(a / b) < 2.0**-1022) > 4000
 
 
-def test_what_is_not_implemented_is_named(kernels: wave_runtime.Module) -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_not_implemented_is_named(target: str) -> None:
     with pytest.raises(wave_runtime.KernelFault, match="v_wmma_f32_16x16x16_f16 is not implemented"):
-        kernels["matrix"](torch.zeros(64).half(), torch.zeros(256), grid=1, block=32)
+        load(32, target)["matrix"](torch.zeros(64).half(), torch.zeros(256), grid=1, block=32)
 
 
-def test_waves_of_64_lanes_are_refused() -> None:
-    path = CORPUS / "clang_v5_gfx1100_wave64.co"
-    name = _C.read_code_object(path.read_bytes(), None)["kernels"][0]["name"]
-    kernel = wave_runtime.load(path, signature={name: "*f32, *f32, i32, f32"})[name]
-    with pytest.raises(ValueError, match="is for waves of 64 lanes, and the emulator runs gfx1100 code in waves of 32"):
-        kernel(torch.zeros(64), torch.zeros(64), 0, 0.0, grid=1, block=64)
+@pytest.mark.parametrize("target", TARGETS)
+def test_halves_of_waves(target: str) -> None:
+    """DS_BPERMUTE reaches the other half on gfx1201 alone: GCNSubtarget.h of LLVM, supportsWaveWideBPermute."""
+    given, out = integers(64), torch.zeros(7, 64, dtype=torch.int32)
+    load(64, target)["halves_of_waves"](given, out, grid=1, block=64)
+    swapped, odd = given.roll(32), given & 1
+    wanted = [
+        swapped,
+        given if target == "gfx1100" else swapped,
+        given[40].expand(64),
+        odd.sum().int().expand(64),
+        odd.cumsum(0).int() - odd,
+        torch.where((torch.arange(64) % 3 == 0) & (given > 500), 1, -1).int(),
+        given.sum().int().expand(64),
+    ]
+    for found, expected in zip(out, wanted, strict=True):
+        assert torch.equal(found, expected)
+
+
+def test_the_descriptor_says_how_many_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_STATS", "1")
+    for lanes, target in itertools.product((32, 64), TARGETS):
+        test_vector_add(load(lanes, target), 100)
+        found = _C.emulator_statistics()
+        assert found["wave_lanes"] == lanes
+        assert found["waves"] == 256 // lanes
 
 
 def with_ignored_bits_set(binary: bytes, target: str) -> bytes:
@@ -218,7 +249,7 @@ def test_ignored_bits(target: str) -> None:
     binary = (FOLDER / f"kernels/wave32_{target}.hsaco").read_bytes()
     changed = with_ignored_bits_set(binary, target)
     assert changed != binary
-    kernels = wave_runtime.load(changed, signature=SIGNATURES)
+    kernels = wave_runtime.load(changed, signature=signatures(32))
     test_vector_add(kernels, 33)
     test_reductions(kernels)
     test_matrix_products(kernels, "matmul_tiled", 48)
@@ -230,7 +261,9 @@ def test_ignored_bits(target: str) -> None:
 
 @pytest.mark.needs("clang-22")
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("lanes", [None, 64])
 @pytest.mark.parametrize("number", range(2))
-def test_random_kernels(target: str, number: int, tmp_path: Path) -> None:
+def test_random_kernels(target: str, lanes: int | None, number: int, tmp_path: Path) -> None:
     """As in test_random_kernels.py: the same as on the host, in every bit."""
-    assert harness.check(f"{target}{number}", tmp_path, [["-O2"], ["-O1"]][number], target) == []
+    seed = f"{target}{number}" if lanes is None else f"{target}wave{lanes}{number}"
+    assert harness.check(seed, tmp_path, [["-O2"], ["-O1"]][number], target, lanes) == []

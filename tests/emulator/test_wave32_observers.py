@@ -1,4 +1,4 @@
-"""Statistics, traces and checks of waves of 32 lanes: kernels/wave32.hip for gfx1100 and gfx1201."""
+"""Statistics, traces and checks of waves of 32 lanes: kernels/waves.hip for gfx1100 and gfx1201."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def binary(target: str) -> bytes:
 
 
 def load(image: bytes) -> wave_runtime.Module:
-    return wave_runtime.load(image, signature=test_wave32.SIGNATURES)
+    return wave_runtime.load(image, signature=test_wave32.signatures(32))
 
 
 @every_target

@@ -269,7 +269,10 @@ class InstructionSet {
   Instruction decode(std::span<const uint32_t> words) const;
 
  private:
-  static constexpr size_t kFormats = size_t(Format::MTBUF) + 1;
+  static constexpr size_t kFormats = 0
+#define WAVE_ISA_FORMAT(name) +1
+#include "emulator/isa/fields.inc"
+      ;
   static constexpr size_t kOpcodes = 1024;  // those of VOP3, the most a format has
 
   InstructionSet(Generation generation, std::span<const Row> rows);

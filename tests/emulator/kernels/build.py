@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -31,9 +32,10 @@ def main() -> None:
         command = [clang, *HIP, "-O1", *debug, "lines.hip", "-o", f"lines_dwarf{version}.hsaco"]
         subprocess.run(command, check=True, cwd=FOLDER)
     subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
-    for target in ("gfx1100", "gfx1201"):
-        command = [clang, *ANY_HIP, f"--offload-arch={target}", "-O2", "-ffp-contract=off", "wave32.hip"]
-        subprocess.run([*command, "-o", f"wave32_{target}.hsaco"], check=True, cwd=FOLDER)
+    for target, lanes in itertools.product(("gfx1100", "gfx1201"), (32, 64)):
+        options = [f"--offload-arch={target}", f"-DWAVE={lanes}", *(["-mwavefrontsize64"] if lanes == 64 else [])]
+        command = [clang, *ANY_HIP, *options, "-O2", "-ffp-contract=off", "waves.hip"]
+        subprocess.run([*command, "-o", f"wave{lanes}_{target}.hsaco"], check=True, cwd=FOLDER)
 
 
 if __name__ == "__main__":

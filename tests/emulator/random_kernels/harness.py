@@ -29,7 +29,7 @@ COMMON = ["-std=c++20", "-w", "-fwrapv", "-ffp-contract=off", f"-I{FOLDER}"]
 HOST = ["-x", "c++", "-O1", "-march=x86-64-v3", "-Xclang", "-ffloat16-excess-precision=none"]
 HOST += ["-Xclang", "-fbfloat16-excess-precision=none", "-shared", "-fPIC"]
 DEVICE = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"]
-LANES = {"gfx942": 64, "gfx1100": 32, "gfx1201": 32}  # of a wave
+LANES = {"gfx942": 64, "gfx1100": 32, "gfx1201": 32}  # of a wave, where the compiler is not told otherwise
 # What reaches other parts of the compiler, and so other instructions. Not clang 19's GlobalISel, which keeps values
 # that differ between lanes in scalar registers. Not -disable-machine-cse, without whose pass clang 22 leaves copies of
 # constants of 64 bits, and its peephole pass makes them s_mov_b64, whose literal has 32: 256.0 becomes 0.0.
@@ -49,19 +49,26 @@ VARIANTS: Sequence[Sequence[str]] = (
 Words = npt.NDArray[np.uint64]
 
 
-def compile_host(source: Path, lanes: int = 64) -> ctypes.CDLL:
+def waves(target: str, lanes: int | None) -> list[str]:
+    """What kernel.h asks of waves."""
+    lanes = lanes or LANES[target]
+    return [f"-DWAVE={lanes}", *(["-DSPAN=32"] if target == "gfx1100" else [])]
+
+
+def compile_host(source: Path, target: str = "gfx942", lanes: int | None = None) -> ctypes.CDLL:
     """The functions for the host. Raises CalledProcessError with clang's messages."""
     library = source.with_suffix(".so")
-    subprocess.run(
-        [str(CLANG), *HOST, *COMMON, f"-DWAVE={lanes}", source, "-o", library, "-lm"], check=True, capture_output=True
-    )
+    command = [str(CLANG), *HOST, *COMMON, *waves(target, lanes), source, "-o", library, "-lm"]
+    subprocess.run(command, check=True, capture_output=True)
     return ctypes.CDLL(str(library))
 
 
-def compile_device(source: Path, options: Sequence[str], target: str = "gfx942") -> Path:
+def compile_device(source: Path, options: Sequence[str], target: str = "gfx942", lanes: int | None = None) -> Path:
     """The code object, likewise."""
     binary = source.with_suffix(".hsaco")
-    device = [*DEVICE, f"--offload-arch={target}", f"-DWAVE={LANES[target]}"]
+    device = [*DEVICE, f"--offload-arch={target}", *waves(target, lanes)]
+    if lanes is not None:
+        device.append(f"-mwavefrontsize{lanes}")
     subprocess.run([str(CLANG), *device, *options, *COMMON, source, "-o", binary], check=True, capture_output=True)
     return binary
 
@@ -107,12 +114,14 @@ def differences(outputs: Mapping[str, Sequence[str]], host: ctypes.CDLL, binary:
             yield f"{name}: counter word {i} must be {int(counted[i]):#x}, is {int(found_counted[i]):#x}"
 
 
-def check(seed: str, folder: Path, variant: Sequence[str] | None = None, target: str = "gfx942") -> list[str]:
+def check(
+    seed: str, folder: Path, variant: Sequence[str] | None = None, target: str = "gfx942", lanes: int | None = None
+) -> list[str]:
     """Generates, compiles, runs and compares the program of a seed; the options by the seed, too, unless given."""
     text, outputs = generate(seed)
     source = folder / f"{seed}.cpp"
     source.write_text(text)
-    host = compile_host(source, LANES[target])
+    host = compile_host(source, target, lanes)
     variants = [options for options in VARIANTS if target == "gfx942" or "-mtgsplit" not in options]
-    binary = compile_device(source, variant or random.Random(seed).choice(variants), target)
+    binary = compile_device(source, variant or random.Random(seed).choice(variants), target, lanes)
     return list(differences(outputs, host, binary, seed))

@@ -63,7 +63,11 @@ extern "C" __attribute__((weak)) bf16 __truncdfbf2(f64 a) {
 #ifndef WAVE
 #define WAVE 64
 #endif
+#ifndef SPAN
+#define SPAN WAVE
+#endif
 constexpr u32 kWave = WAVE;        // lanes
+constexpr u32 kSpan = SPAN;        // lanes that ds_bpermute reaches: those of GFX11 in waves of 64 do half of them
 constexpr u32 kBlock = 128;        // work-items of a workgroup: two waves of 64
 constexpr u32 kInputBytes = 4096;  // what load() chooses from
 constexpr u32 kCounters = 16;
@@ -429,9 +433,9 @@ template <Exchange kind, u32 k>
 DEVICE inline u32 source(u32 lane) {
   switch (kind) {
     case kXor:
-      return lane ^ (k % kWave);
+      return lane ^ (k % kSpan);
     case kRotate:
-      return (lane + k) % kWave;
+      return (lane & ~(kSpan - 1)) | ((lane + k) % kSpan);
     case kRowShift:
       return (lane & 15) >= k ? lane - k : lane;  // the others keep what they have
     case kRowMirror:

@@ -1,4 +1,4 @@
-// What programs do, for processors whose waves have 32 lanes.
+// What programs do, for processors whose waves have 32 lanes or 64: WAVE says how many.
 typedef _Float16 f16;
 typedef f16 f16x16 __attribute__((ext_vector_type(16)));
 typedef float f32x8 __attribute__((ext_vector_type(8)));
@@ -37,11 +37,11 @@ KERNEL sum_in_lds(const float* in, float* out, int n) {
   if (thread == 0) out[BLOCK_X] = part[0];
 }
 
-// The same for each wave of 32, by exchanges between lanes.
+// The same for each 32 lanes, by exchanges between them.
 KERNEL sum_in_waves(const int* in, int* out) {
   int sum = in[BLOCK_X * 64 + THREAD_X];
   for (int step = 16; step != 0; step /= 2)
-    sum += __builtin_amdgcn_ds_bpermute((int)((THREAD_X % 32) ^ step) * 4, sum);
+    sum += __builtin_amdgcn_ds_bpermute((int)((THREAD_X % WAVE) ^ step) * 4, sum);
   out[BLOCK_X * 64 + THREAD_X] = sum;
 }
 
@@ -102,7 +102,11 @@ KERNEL ids(int* out, unsigned* masks) {
   const int item = (THREAD_Z * 3 + THREAD_Y) * 5 + THREAD_X;
   const int group = (BLOCK_Z * 3 + BLOCK_Y) * 2 + BLOCK_X;
   out[group * 45 + item] = THREAD_X | THREAD_Y << 4 | THREAD_Z << 8 | BLOCK_X << 12 | BLOCK_Y << 16 | BLOCK_Z << 20;
+#if WAVE == 64
+  const unsigned mask = __builtin_amdgcn_ballot_w64(true) >> (item & 32);
+#else
   const unsigned mask = __builtin_amdgcn_ballot_w32(true);
+#endif
   if (item % 32 == 0) masks[group * 2 + item / 32] = mask;
 }
 
@@ -178,6 +182,27 @@ KERNEL chosen(const float* in, float* out, int read, int write) {
   for (int i = 0; i < 16; ++i) out[32 * i + THREAD_X] = values[i];
 }
 
+#if WAVE == 64
+// What the halves of a wave have to do with each other. DS_BPERMUTE of GFX11 stays within a half.
+KERNEL halves_of_waves(const int* in, int* out) {
+  const int lane = THREAD_X, value = in[lane];
+  const unsigned long odd = __builtin_amdgcn_ballot_w64(value & 1);
+  out[lane] = __builtin_amdgcn_permlane64(value);
+  out[64 + lane] = __builtin_amdgcn_ds_bpermute((lane ^ 32) * 4, value);
+  out[128 + lane] = __builtin_amdgcn_readlane(value, 40);
+  out[192 + lane] = __builtin_popcountl(odd);
+  out[256 + lane] = __builtin_amdgcn_mbcnt_hi((unsigned)(odd >> 32), __builtin_amdgcn_mbcnt_lo((unsigned)odd, 0));
+  out[320 + lane] = lane % 3 == 0 && value > 500 ? 1 : -1;
+  // Row by row, then from the other row, then from the other half.
+  int sum = value;
+  sum += __builtin_amdgcn_update_dpp(0, sum, 0x161, 15, 15, true);  // row_xmask:1
+  sum += __builtin_amdgcn_update_dpp(0, sum, 0x162, 15, 15, true);
+  sum += __builtin_amdgcn_update_dpp(0, sum, 0x164, 15, 15, true);
+  sum += __builtin_amdgcn_update_dpp(0, sum, 0x168, 15, 15, true);
+  sum += __builtin_amdgcn_permlanex16(sum, sum, 0x76543210, 0xfedcba98, false, false);
+  out[384 + lane] = sum + __builtin_amdgcn_permlane64(sum);
+}
+#else
 KERNEL matrix(const f16x16* a, f32x8* c) {
 #if __GFX12__
   c[THREAD_X] = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a[0].lo, a[0].hi, c[THREAD_X]);
@@ -185,3 +210,4 @@ KERNEL matrix(const f16x16* a, f32x8* c) {
   c[THREAD_X] = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a[0], a[1], c[THREAD_X]);
 #endif
 }
+#endif
