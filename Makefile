@@ -7,6 +7,7 @@
 # make test-wave-lang WAVE_SOURCE=path   run wave-lang's own tests, of a checkout of iree-org/wave at v3.9.1, on CPU tensors
 # make test-iree-turbine TURBINE_SOURCE=path   run iree-turbine's tests of its runtime and operators, of a checkout at
 #              v3.9.0, on ours
+# make test-triton TRITON_SOURCE=path   run Triton's own tests, of a checkout of triton-lang/triton at v3.9.0, on an emulated GPU
 # make bench   measure the emulator, kept sources, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with
@@ -23,6 +24,10 @@
 # TORCH   what pip installs where the environment has no torch
 # test_processes   that run the tests side by side: 2
 # wave_tests   of `make test-wave-lang`: files, folders or ids of tests; by default all
+# triton_tests   of `make test-triton`: files, folders or ids of tests, relative to python/ of the checkout; by default
+#         test/unit/language test/unit/runtime
+# triton_sample   of `make test-triton`: so many tests, drawn at random, each time the same; by default all
+# triton_target   of `make test-triton`: the processor; by default gfx942
 # turbine_tests   of `make test-iree-turbine`: the same; by default tests/runtime tests/ops
 # MUTANTS   how many `make mutants` draws: 200
 # VENV    the environment; one that exists is used as it is
@@ -40,7 +45,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine bench lint fuzz tsan asan asan-python mutants wave triton clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton bench lint fuzz tsan asan asan-python mutants wave triton clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -76,12 +81,22 @@ test-iree-turbine: wave build
 	cd '$(TURBINE_SOURCE)' && PYTHONPATH='$(CURDIR):$(CURDIR)/tests/upstream:$(abspath $(TURBINE_SOURCE))' \
 	  '$(abspath $(python))' -m pytest -p turbine_plugin $(or $(turbine_tests),tests/runtime tests/ops)
 
-bench: build
+# With a limit of time for each, since one may hang, and exact sums, since references are close.
+test-triton: triton build
+	@test -d '$(TRITON_SOURCE)/python/test/unit' || { echo "TRITON_SOURCE=path names a checkout of triton-lang/triton"; exit 1; }
+	$(python) -m pip install --quiet scipy expecttest cloudpickle
+	cd '$(TRITON_SOURCE)' && TRITON_DEFAULT_FP_FUSION=1 WAVE_RUNTIME_MFMA=exact '$(abspath $(python))' -m pytest -p wave_runtime.pytest \
+	  --wave-emulate=$(or $(triton_target),gfx942) --known-failures='$(CURDIR)/tests/triton/known_failures.txt' \
+	  --rootdir='$(abspath $(TRITON_SOURCE))' -o timeout=300 $(addprefix --sample=,$(triton_sample)) \
+	  $(addprefix python/,$(or $(triton_tests),test/unit/language test/unit/runtime))
+
+bench: triton build
 	$(python) benchmarks/bench_emulator.py --json build/bench_emulator.json --plot build/bench_emulator.png
 	$(python) benchmarks/bench_compile.py --json build/bench_compile.json
 	$(python) benchmarks/bench_launch.py --json build/bench_launch.json --plot build/bench_launch.png
 	$(python) benchmarks/bench_model.py --json build/bench_model.json --plot build/bench_model.png
 	$(python) benchmarks/bench_modules.py --json build/bench_modules.json
+	$(python) benchmarks/bench_triton.py --json build/bench_triton.json
 
 lint: build
 	$(python) -m ruff check .

@@ -416,6 +416,35 @@ def test_pytest_option(tmp_path: Path) -> None:
     assert "--wave-emulate: target='mi300'" in wrong.stderr
 
 
+SUITE = """
+import pytest
+@pytest.mark.parametrize("number", range(40))
+def test(number):
+    assert number % 2 == 0
+"""
+
+
+def test_part_of_a_suite(tmp_path: Path) -> None:
+    """A sample is the same each time, and known failures are expected."""
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    known = tmp_path / "known"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "pytest", "-q", "-rpx", "-p", "wave_runtime.pytest", f"--known-failures={known}"]
+
+    def outcome(*options: str) -> str:
+        done = subprocess.run([*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        return "\n".join(line.split(" in ")[0] for line in done.stdout.splitlines())
+
+    known.write_text("# a comment\n*[[]*[13579][]]: odd\n")
+    sample = outcome("--sample=10")
+    assert outcome("--sample=10") == sample
+    assert sample.count("PASSED") + sample.count("XFAIL") == 10
+    known.write_text("test_suite.py::test[[]*[]]: odd\n")
+    assert "20 failed, 20 xfailed" in outcome("--sample=60")
+    known.write_text("test_suite.py::test[[]*[]]: sometimes\n")
+    assert "20 xfailed, 20 xpassed" in outcome()
+
+
 def test_triton_is_not_needed() -> None:
     code = """
 import sys

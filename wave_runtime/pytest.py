@@ -63,7 +63,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--known-failures",
         type=Path,
-        help="a file with a line '<pattern of test ids>: <cause>' for each test that is expected to fail",
+        help="a file with a line '<pattern of test ids>: <cause>' for each test that is expected to fail; "
+        "one whose cause begins with 'sometimes' may pass",
     )
     parser.addoption("--sample", type=int, metavar="N", help="run so many tests, drawn at random, each time the same")
 
@@ -98,7 +99,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         for item in items:
             if fnmatchcase(item.nodeid, pattern):
-                item.add_marker(pytest.mark.xfail(reason=cause, strict=True))
+                item.add_marker(pytest.mark.xfail(reason=cause, strict=not cause.startswith("sometimes")))
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
