@@ -161,6 +161,24 @@ def test_gradients_go_through_moves(gpu: object) -> None:
     assert x.grad.tolist() == [2, 2, 2]
 
 
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW])
+def test_training(gpu: object, optimizer: type[torch.optim.Optimizer]) -> None:
+    """With what programs for GPUs use: autocast, a scaler of gradients, and an optimizer that asks for the accelerator."""
+    model = torch.nn.Linear(4, 1).cuda()
+    chosen, scaler = optimizer(model.parameters(), lr=0.1), torch.amp.GradScaler("cuda")
+    x, y = torch.randn(16, 4, device="cuda"), torch.ones(16, 1, device="cuda")
+    losses = []
+    for _ in range(10):
+        chosen.zero_grad()
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = (model(x) - y).square().mean()
+        scaler.scale(loss).backward()
+        scaler.step(chosen)
+        scaler.update()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+
+
 def test_pinned_memory(gpu: object) -> None:
     pinned = torch.ones(3).pin_memory()
     assert pinned.is_pinned()

@@ -210,6 +210,10 @@ class Stream:
         """Whether all is done: yes."""
         return True
 
+    def is_capturing(self) -> bool:
+        """Whether a graph is captured on it: never."""
+        return False
+
     def record_event(self, event: Event | None = None) -> Event:
         """An event that has been recorded now."""
         event = Event() if event is None else event
