@@ -474,5 +474,19 @@ with wave_runtime.emulate():
     assert run(code) == "2.0\n"
 
 
+def test_another_version_of_triton(tmp_path: Path) -> None:
+    """Whose interface to drivers is another: programs without Triton kernels run all the same."""
+    (tmp_path / "triton").mkdir()
+    (tmp_path / "triton" / "__init__.py").write_text("__version__ = '3.6.0'\n")
+    code = """
+import warnings, torch, wave_runtime
+with warnings.catch_warnings(record=True) as found, wave_runtime.emulate():
+    print(torch.ones(2, device="cuda").sum().item(), [str(each.message) for each in found])
+"""
+    out = run(code, PYTHONPATH=os.pathsep.join([str(tmp_path), str(ROOT)]))
+    assert out.startswith("2.0 ")
+    assert "Triton 3.6.0 is installed; its kernels cannot be launched on the emulated gfx942" in out
+
+
 def test_triton_is_not_imported() -> None:
     assert run("import sys, wave_runtime; print('triton' in sys.modules)") == "False\n"

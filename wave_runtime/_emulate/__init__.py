@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import warnings
 from pathlib import Path
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = ["Emulation", "emulate", "environment", "from_environment"]
 
 SITE = Path(__file__).with_name("site")  # on PYTHONPATH, where its sitecustomize.py emulates in child processes
 VARIABLE, PATH = "WAVE_RUNTIME_EMULATE", "PYTHONPATH"
+TRITON = "3.9"  # whose interface to drivers the emulator's has
 
 _lock = Lock()
 _patches = Patches()
@@ -200,10 +202,20 @@ def _needs_gpu(value: Any) -> bool:
 
 
 def _set_triton_driver(gpu: _gpu.Gpu) -> Patches | None:
-    """Make the emulator Triton's device where Triton is installed."""
+    """Make the emulator Triton's device where Triton is installed; a warning says where it is of another version."""
     spec = importlib.util.find_spec("triton")
     if spec is None or spec.origin is None:  # or a folder of that name on the path
         return None
-    from wave_runtime.triton._driver import set_driver  # only now: it imports Triton
+    import triton  # only now: it takes a while
+
+    if not triton.__version__.startswith(TRITON + "."):
+        warnings.warn(
+            f"Triton {triton.__version__} is installed; its kernels cannot be launched on the emulated {gpu.name}, "
+            f"whose driver is for Triton {TRITON} (pip install 'triton=={TRITON}.*')",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return None
+    from wave_runtime.triton._driver import set_driver
 
     return set_driver(gpu)
