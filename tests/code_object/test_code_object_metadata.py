@@ -222,6 +222,13 @@ def test_descriptor_bits(rsrc1: int, rsrc2: int, rsrc3: int, properties: int) ->
     assert (d["kernarg_size"], d["kernarg_preload_length"]) == (24, 0)
 
 
+@pytest.mark.parametrize(("is_wave32", "registers"), [(False, 512), (True, 1024)])
+def test_waves_of_gfx1250_have_up_to_1024_registers(is_wave32: bool, registers: int) -> None:
+    kernel = Kernel(rsrc1=63, properties=int(is_wave32) << 10)
+    parsed = _C.read_code_object(CodeObject(flags=0x49, kernels=[kernel]).build())["kernels"][0]
+    assert parsed["allocated_vgprs"] == registers
+
+
 def test_preload_is_read_where_there_is_one() -> None:
     descriptor_at = 256  # of the first kernel in what CodeObject builds
     for flags, expected in ((0x54C, (5, 3)), (0x41, (0, 0))):
