@@ -163,7 +163,7 @@ def test_gradients_go_through_moves(gpu: object) -> None:
 
 @pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW])
 def test_training(gpu: object, optimizer: type[torch.optim.Optimizer]) -> None:
-    """With what programs for GPUs use: autocast, a scaler of gradients, and an optimizer that asks for the accelerator."""
+    """With what programs for GPUs use: autocast, a scaler of gradients, an optimizer that asks for the accelerator."""
     model = torch.nn.Linear(4, 1).cuda()
     chosen, scaler = optimizer(model.parameters(), lr=0.1), torch.amp.GradScaler("cuda")
     x, y = torch.randn(16, 4, device="cuda"), torch.ones(16, 1, device="cuda")
