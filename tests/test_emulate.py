@@ -339,6 +339,7 @@ def test_compiled(gpu: object, backend: str) -> None:
         y = torch.ones(4, device="cuda") + x.to("cuda")
         return (y * torch.arange(4, device=torch.device("cuda"))).cpu()
 
+    torch.compiler.reset()  # asks how torch was built, and for a GPU
     x = torch.randn(4)
     torch.testing.assert_close(torch.compile(function, fullgraph=True, backend=backend)(x), function(x))
 

@@ -20,15 +20,16 @@ def kernels(gfx942: object) -> Any:
 
 
 def test_it_is_set_and_taken_back() -> None:
+    from triton.backends import backends
     from triton.runtime import driver
 
-    before = driver._active, driver._default
+    before = driver._active, driver._default, dict(backends)
     with wave_runtime.emulate("gfx1100"):
         target = driver.active.get_current_target()
         assert (target.backend, target.arch, target.warp_size) == ("hip", "gfx1100", 32)
         driver.reset_active()
         assert driver.active.get_current_target() == target
-    assert (driver._active, driver._default) == before
+    assert (driver._active, driver._default, dict(backends)) == before
 
 
 def test_it_can_be_set_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +45,12 @@ def test_it_can_be_set_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.equal(out, 2 * x)
     with pytest.raises(ValueError, match="the emulator has the processors"):
         EmulatorDriver("gfx90a")
+
+
+def test_cooperative_launches(kernels: Any) -> None:
+    x, out = torch.ones(64), torch.empty(64)
+    kernels.add[(1,)](x, x, out, 64, BLOCK=64, launch_cooperative_grid=True)
+    assert out.eq(2).all()
 
 
 def test_hooks(kernels: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,6 +81,18 @@ def test_several_devices(kernels: Any) -> None:
             assert out.sum() == 128
         assert {int(device) for device in kernels.add.device_caches} >= {0, 1}
         torch.cuda.set_device(0)
+
+
+def test_under_torch_compile(kernels: Any) -> None:
+    """Inductor finds the kernel in a function on CPU tensors, and compiles it for the CPU: that is the emulated GPU."""
+
+    def double_and_add(x: torch.Tensor) -> torch.Tensor:
+        out = torch.empty_like(x)
+        kernels.add[(2,)](x, x, out, x.numel(), BLOCK=64)
+        return out + 1
+
+    x = torch.randn(100, device="cuda")
+    torch.testing.assert_close(torch.compile(double_and_add, fullgraph=True)(x), 2 * x + 1)
 
 
 def test_too_much_shared_memory(kernels: Any) -> None:

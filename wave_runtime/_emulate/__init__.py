@@ -172,7 +172,6 @@ def _replace(patches: Patches) -> None:
         if hasattr(torch.accelerator, name):
             # A function of its own: Dynamo refuses one that has two names.
             patches.set(torch.accelerator, name, _copy(function))
-    patches.set(torch.backends.cuda, "is_built", lambda: True)
     patches.set(torch.version, "hip", _cuda.HIP)
     patches.set(torch.version, "cuda", None)
 

@@ -1,28 +1,35 @@
-"""Attributes of other modules and classes, replaced for a time."""
+"""Attributes of other modules and classes, and items of their dictionaries, replaced for a time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 _ABSENT = object()
 
 
 class Patches:
-    """Replaces attributes, and puts back what was there."""
+    """Replaces attributes and items, and puts back what was there."""
 
     def __init__(self) -> None:
-        self._replaced: list[tuple[Any, str, Any]] = []
+        self._undo: list[Callable[[], Any]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute of a module or class. What a class has inherited is hidden, not changed."""
-        self._replaced.append((owner, name, vars(owner).get(name, _ABSENT)))
+        """Set an attribute of a module, class or object. What a class has inherited is hidden, not changed."""
+        before = vars(owner).get(name, _ABSENT)
+        put_back = partial(delattr, owner, name) if before is _ABSENT else partial(setattr, owner, name, before)
+        self._undo.append(put_back)
         setattr(owner, name, value)
+
+    def set_item(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
+        """Set an item of a dictionary."""
+        before = mapping.get(key, _ABSENT)
+        put_back = partial(mapping.pop, key) if before is _ABSENT else partial(mapping.__setitem__, key, before)
+        self._undo.append(put_back)
+        mapping[key] = value
 
     def undo(self) -> None:
         """Put back everything, the last first."""
-        while self._replaced:
-            owner, name, value = self._replaced.pop()
-            if value is _ABSENT:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, value)
+        while self._undo:
+            self._undo.pop()()

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 import triton
 from triton import knobs
+from triton.backends import Backend, backends
+from triton.backends.amd.compiler import HIPBackend
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import GPUDriver, decompose_descriptor, expand_signature, wrap_handle_tensordesc_impl
 from triton.runtime.cache import get_cache_manager
@@ -239,10 +241,28 @@ class EmulatorDriver(GPUDriver):  # type: ignore[misc]
         """Nothing."""
 
 
+class CpuBackend(HIPBackend):  # type: ignore[misc]
+    """Triton's compiler for the emulated processor, where it is asked for code for the CPU.
+
+    Inductor asks so for Triton kernels that it finds in a function on CPU tensors.
+    """
+
+    @staticmethod
+    def supports_target(target: GPUTarget) -> bool:
+        """Whether it compiles for a target."""
+        return bool(target.backend == "cpu")
+
+    def __init__(self, target: GPUTarget) -> None:
+        # HIPBackend's own refuses the target.
+        self.target = triton.runtime.driver.active.get_current_target()
+        self.binary_ext = "hsaco"
+
+
 def set_driver(gpu: _gpu.Gpu) -> Patches:
-    """Make the emulator the device that Triton finds, until this is undone."""
+    """Make the emulator the device that Triton finds, and the compiler's target where that is the CPU, until undone."""
     patches = Patches()
     driver = EmulatorDriver(gpu)
     for name in ("_active", "_default"):
         patches.set(triton.runtime.driver, name, driver)
+    patches.set_item(backends, "cpu", Backend(CpuBackend, EmulatorDriver))
     return patches

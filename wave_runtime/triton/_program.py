@@ -124,7 +124,7 @@ class Program:
             "process_memory": follows_pointers,
             "raw": True,  # as on a GPU: neither autograd nor arguments that share memory are looked at
         }
-        with device_is(metadata.target.arch):
+        with device_is(metadata.arch):
             self.kernel.preload("cpu")
 
     def launch(self, grid: tuple[int, int, int], stream: Any, values: list[Any]) -> None:
