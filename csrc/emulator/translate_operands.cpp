@@ -75,7 +75,8 @@ constexpr View view_of(Format format) {
 static_assert(std::ranges::none_of(isa::kFormats, [](Format format) { return view_of(format) == View::None; }),
               "a new format needs a view of its operands");
 
-// A wave has 1,024 VGPRs at the most (gfx125x: KernelDescriptor::vgprs): sources name their rows after the scalar codes.
+// A wave has 1,024 VGPRs at the most (gfx125x: KernelDescriptor::vgprs): sources name their rows after the scalar
+// codes.
 static_assert(sreg::kVgpr0 + 1024 < kNoOperand);
 
 /// Thrown for a register that the kernel does not have; the operation then refuses to run.
