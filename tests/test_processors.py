@@ -36,11 +36,11 @@ def run(code: str, **variables: str) -> str:
 
 def test_the_device_is_the_processor_that_is_chosen() -> None:
     code = "import wave_runtime; print(wave_runtime._C.describe_driver('emulator')['devices'][0])"
-    for name, multiprocessors in (("gfx942", 304), ("gfx1100", 48)):
+    for name, multiprocessors, lds in (("gfx942", 304, 65536), ("gfx950", 256, 163840), ("gfx1100", 48, 65536)):
         shown = run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR=name)
         assert f"'target': '{name}'" in shown
         assert f"'multiprocessors': {multiprocessors}" in shown
-        assert "'shared_memory': 65536" in shown
+        assert f"'shared_memory': {lds}" in shown
 
 
 def test_of_several_builds_its_own_runs(tmp_path: Path) -> None:
@@ -121,6 +121,6 @@ print(kernel.occupancy(block=256, shared_memory=16 * 1024))
 def test_an_unknown_processor_is_an_error() -> None:
     code = LAUNCH + "try:\n    launch()\nexcept ValueError as error:\n    print(error)"
     assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx90a") == (
-        "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx90a: expected gfx1100 or gfx1201 or gfx942, for instance "
+        "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx90a: expected gfx1100 or gfx1201 or gfx942 or gfx950, for instance "
         "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx942\n"
     )

@@ -2,9 +2,9 @@
 // "instruction=body" where the names differ. Braces stand for several entries: s_{and,or}_b{32,64} are four. Empty ones
 // on the right are those on the left once more: v_cmpx_{lt,gt}_f16=v_cmp_{}_f16.
 //
-// A family's instruction is listed with a body that AMD's documents of the processors (chapter "Instructions") say to
-// do the same, but for what the translation takes care of: the width of masks, halves that are kept, operands. An equal
-// name alone is no reason. Of VOPD the halves are listed, without "dual". DPP8 is bound nowhere.
+// A processor's instruction is listed with a body that AMD's documents of the processors (chapter "Instructions") say
+// to do the same, but for what the translation takes care of: the width of masks, halves that are kept, operands. An
+// equal name alone is no reason. Of VOPD the halves are listed, without "dual". DPP8 is bound nowhere.
 #include "emulator/binding_lists.h"
 
 #include <algorithm>
@@ -15,16 +15,16 @@ namespace wave::emulator {
 
 namespace {
 
-using enum isa::Generation;
+constexpr std::string_view kGfx942 = "gfx942", kGfx950 = "gfx950", kGfx1100 = "gfx1100", kGfx1201 = "gfx1201";
 
-/// Instructions that all processors of some families have.
+/// Instructions that all of some processors have.
 struct BindingList {
-  std::initializer_list<isa::Generation> families;
+  std::initializer_list<std::string_view> processors;
   std::string_view entries;
 };
 
 constexpr BindingList kLists[] = {
-    {{GFX9, GFX11, GFX12}, R"(
+    {{kGfx942, kGfx950, kGfx1100, kGfx1201}, R"(
 s_{mov,cmov,not,brev,bitset0,bitset1,wqm,quadmask,and,or,xor,nand,nor,xnor}_b{32,64}
 s_{lshl,lshr,bfm,cselect,bitcmp0,bitcmp1,movrels,movreld}_b{32,64} s_bcnt{0,1}_i32_b{32,64} s_sext_i32_i{8,16}
 s_bitreplicate_b64_b32 s_{abs,movk,cmovk,mulk,min,max,ashr,mul,bfe,absdiff}_i32 s_{min,max,bfe}_u32 s_{ashr,bfe}_i64
@@ -52,18 +52,18 @@ ds_add{,_rtn}_f32 ds_swizzle_b32
 {global,flat}_atomic_add_f32
 )"},
 
-    {{GFX9, GFX11}, R"(
+    {{kGfx942, kGfx950, kGfx1100}, R"(
 s_{add,sub,addk}_i32 s_{add,sub,addc,subb}_u32 s_cmpk_{eq,lg,gt,ge,lt,le}_{i,u}32 s_barrier
 v_{min,max}_f{16,32,64} v_{min3,max3,med3}_f{16,32} v_pk_{min,max}_f16 v_mad_{i64_i,u64_u}32
 v_cmp_f_f{16,32,64} v_cmp_{f,t}_{i,u}{32,64}
 ds_{min,max}{,_rtn}_f{32,64}
 )"},
 
-    {{GFX9, GFX12}, R"(
+    {{kGfx942, kGfx950, kGfx1201}, R"(
 ds_{permute,bpermute}_b32
 )"},
 
-    {{GFX9}, R"(
+    {{kGfx942, kGfx950}, R"(
 s_{andn2,orn2}_b{32,64} s_{ff0,ff1,flbit}_i32_b{32,64} s_flbit_i32{,_i64}
 s_{and,or,xor,nand,nor,xnor,andn1,orn1,andn2,orn2}_saveexec_b64 s_{andn1,andn2}_wrexec_b64
 s_cbranch_{g_fork,i_fork,join,cdbgsys,cdbguser,cdbgsys_or_user,cdbgsys_and_user} s_endpgm_{saved,ordered_ps_done}
@@ -79,14 +79,14 @@ v_dot8{,c}_i32_i4 v_dot2c_f32_f16
 v_fmac_f64 v_{mad,mac,madmk,madak,mad_legacy,fma_legacy,div_fixup_legacy}_f16 v_{exp,log,mul}_legacy_f32
 v_trig_preop_f64 v_pk_{add,mul,fma}_f32
 v_cvt_{rpi,flr}_i32_f32 v_cvt_off_f32_i4 v_cvt_pkrtz_f16_f32 v_cvt_norm_{i,u}16_f16 v_cvt_pknorm_{i,u}16_f{16,32}
-v_cvt_pkaccum_u8_f32 v_cvt_f32_{fp8,bf8} v_cvt_pk_f32_{fp8,bf8} v_cvt_{pk,sr}_{fp8,bf8}_f32
+v_cvt_pkaccum_u8_f32
 v_{cmp,cmpx}_tru_f{16,32,64} v_cmp_{f,t}_{i,u}16 v_cmpx_{f,lt,eq,le,gt,ne,ge,t}_{i,u}{16,32,64}
 v_cmpx_{f,lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt,class}_f{16,32,64}
 
-v_mfma_f32_{32x32x4_2b,16x16x4_4b,4x4x4_16b,32x32x8,16x16x16}_{f16,bf16} v_mfma_f32_{32x32x4,16x16x8}_xf32
+v_mfma_f32_{32x32x4_2b,16x16x4_4b,4x4x4_16b,32x32x8,16x16x16}_{f16,bf16}
 v_mfma_f32_{32x32x1_2b,16x16x1_4b,4x4x1_16b,32x32x2,16x16x4}_f32 v_mfma_f64_{16x16x4,4x4x4_4b}_f64
-v_mfma_f32_{16x16x32,32x32x16}_{fp8,bf8}_{fp8,bf8} v_mfma_i32_{32x32x4_2b,16x16x4_4b,4x4x4_16b,32x32x16,16x16x32}_i8
-v_smfmac_f32_{16x16x32,32x32x16}_{f16,bf16} v_smfmac_f32_{16x16x64,32x32x32}_{fp8,bf8}_{fp8,bf8}
+v_mfma_i32_{32x32x4_2b,16x16x4_4b,4x4x4_16b,32x32x16,16x16x32}_i8
+v_smfmac_f32_{16x16x32,32x32x16}_{f16,bf16}
 v_smfmac_i32_{16x16x64,32x32x32}_i8
 
 ds_read_{i8,u8,i16,u16,b32,b64,b96,b128} ds_read_{u8,i8,u16}_d16{,_hi} ds_read2{,st64}_b{32,64}
@@ -104,7 +104,32 @@ buffer_atomic_pk_add_f16 buffer_{wbl2,inv}
 {buffer,tbuffer}_{load,store}_format{,_d16}_{x,xy,xyz,xyzw} buffer_{load,store}_format_d16_hi_x
 )"},
 
-    {{GFX11, GFX12}, R"(
+    {{kGfx942}, R"(
+v_cvt_f32_{fp8,bf8} v_cvt_pk_f32_{fp8,bf8} v_cvt_{pk,sr}_{fp8,bf8}_f32 v_mfma_f32_{32x32x4,16x16x8}_xf32
+v_mfma_f32_{16x16x32,32x32x16}_{fp8,bf8}_{fp8,bf8} v_smfmac_f32_{16x16x64,32x32x32}_{fp8,bf8}_{fp8,bf8}
+)"},
+
+    {{kGfx950}, R"(
+v_cvt_f32_{fp8,bf8}=v_cvt_f32_{}_ocp v_cvt_pk_f32_{fp8,bf8}=v_cvt_pk_f32_{}_ocp
+v_cvt_{pk,sr}_{fp8,bf8}_f32=v_cvt_{}_{}_f32_ocp v_cvt_f32_bf16 v_cvt_pk_{f16,bf16}_f32 v_cvt_sr_{f16,bf16}_f32
+v_bitop3_b{16,32} v_prng_b32 v_ashr_pk_{i,u}8_i32 v_permlane{16,32}_swap_b32
+v_{minimum,maximum}3_f32 v_pk_{minimum,maximum}3_f16 v_dot2_f32_bf16 v_dot2c_f32_bf16=v_dot2_f32_bf16
+v_cvt_scalef32_pk_{fp8,bf8,fp4}_{f32,f16,bf16} v_cvt_scalef32_pk_{f32,f16,bf16}_{fp8,bf8,fp4}
+v_cvt_scalef32_{f32,f16}_{fp8,bf8} v_cvt_scalef32_sr_{fp8,bf8}_{f32,f16,bf16}
+v_cvt_scalef32_sr_pk_fp4_{f32,f16,bf16} v_cvt_scalef32_2xpk16_{fp6,bf6}_f32
+v_cvt_scalef32_pk32_{fp6,bf6}_{f16,bf16} v_cvt_scalef32_pk32_{f32,f16,bf16}_{fp6,bf6}
+v_cvt_scalef32_sr_pk32_{fp6,bf6}_{f32,f16,bf16}
+
+v_mfma_f32_{16x16x32,32x32x16}_{f16,bf16} v_mfma_i32_{16x16x64,32x32x32}_i8
+v_mfma_f32_{16x16x32,32x32x16}_{fp8,bf8}_{fp8,bf8}=v_mfma_f32_{}_{}_{}_ocp
+v_mfma_{,scale_}f32_{16x16x128,32x32x64}_f8f6f4
+v_smfmac_f32_{16x16x64,32x32x32}_{f16,bf16} v_smfmac_i32_{16x16x128,32x32x64}_i8
+v_smfmac_f32_{16x16x64,32x32x32,16x16x128,32x32x64}_{fp8,bf8}_{fp8,bf8}=v_smfmac_f32_{}_{}_{}_ocp
+
+ds_read_b64_tr_b{4,8,16} ds_read_b96_tr_b6 global_load_lds_dwordx{3,4} buffer_atomic_pk_add_bf16
+)"},
+
+    {{kGfx1100, kGfx1201}, R"(
 s_{and,or}_not1_b{32,64}=s_{andn2,orn2}_b{} s_{ctz_i32_b32,ctz_i32_b64}=s_{ff1_i32_b32,ff1_i32_b64}
 s_{clz_i32_u32,clz_i32_u64,cls_i32,cls_i32_i64}=s_{flbit_i32_b32,flbit_i32_b64,flbit_i32,flbit_i32_i64}
 s_{and,or,xor,nand,nor,xnor}_saveexec_b{32,64} s_{and,or}_not{0,1}_saveexec_b32 s_and_not{0,1}_wrexec_b32
@@ -141,7 +166,7 @@ ds_storexchg_rtn_b{32,64}=ds_wrxchg_rtn_b{} ds_cmpstore{,_rtn}_b{32,64}=ds_cmpst
 {global,flat}_atomic_{min,max}_i{32,64}={}_atomic_s{}{,_x2} {global,flat}_atomic_{min,max}_u{32,64}={}_atomic_u{}{,_x2}
 )"},
 
-    {{GFX11}, R"(
+    {{kGfx1100}, R"(
 s_waitcnt_{depctr,vscnt,vmcnt,expcnt,lgkmcnt} s_set_inst_prefetch_distance
 v_{maxmin,minmax}_f{16,32}
 v_cmp_t_f{16,32,64}=v_cmp_tru_f{} v_cmpx_{f,t}_f{16,32,64}=v_cmp_{f,tru}_f{} v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{}
@@ -149,7 +174,7 @@ ds_{permute,bpermute}_b32=ds_{}_b32_gfx11
 {global,flat}_atomic_{min,max}_f32 buffer_gl{0,1}_inv
 )"},
 
-    {{GFX12}, R"(
+    {{kGfx1201}, R"(
 s_{add,sub}_co_{i,u}32=s_{}_{}32 s_{add,sub}_co_ci_u32=s_{addc,subb}_u32 s_addk_co_i32=s_addk_i32
 s_{add,sub}_nc_u64 s_mul_u64 s_load_{i,u}{8,16} s_load_b96=s_load_dwordx3 s_barrier_{signal,wait}
 s_wait_{alu,loadcnt,storecnt,samplecnt,bvhcnt,expcnt,dscnt,kmcnt,loadcnt_dscnt,storecnt_dscnt}
@@ -216,10 +241,10 @@ class Expansion {
 
 }  // namespace
 
-void for_each_binding(isa::Generation family, const UseBinding& use) {
+void for_each_binding(std::string_view processor, const UseBinding& use) {
   Expansion expansion(use);
   for (const BindingList& list : kLists) {
-    if (std::ranges::find(list.families, family) == list.families.end()) continue;
+    if (std::ranges::find(list.processors, processor) == list.processors.end()) continue;
     for (std::string_view rest = list.entries; !rest.empty();) {
       std::string_view line = take(rest, '\n');
       while (!line.empty()) {

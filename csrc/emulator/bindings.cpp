@@ -58,12 +58,12 @@ struct HashOfText {
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
-/// From instructions of a family, by name, to the bodies that its lists give them.
+/// From instructions of a processor, by name, to the bodies that its lists give them.
 using BodiesByName = std::unordered_map<std::string, std::span<const Body>, HashOfText, std::equal_to<>>;
 
-BodiesByName listed_bodies(isa::Generation family) {
+BodiesByName listed_bodies(std::string_view processor) {
   BodiesByName listed(2048);
-  for_each_binding(family, [&](std::string_view instruction, std::string_view body) {
+  for_each_binding(processor, [&](std::string_view instruction, std::string_view body) {
     listed.emplace(instruction, bodies_named(body));
   });
   return listed;
@@ -99,9 +99,10 @@ AllBindings& all_bindings = *new AllBindings();
 
 }  // namespace
 
-Bindings::Bindings(const isa::InstructionSet& instruction_set, u32 lanes) : instruction_set_(instruction_set) {
+Bindings::Bindings(const isa::InstructionSet& instruction_set, std::string_view processor, u32 lanes)
+    : instruction_set_(instruction_set) {
   const Variant of_lanes = lanes == 32 ? Variant::Lanes32 : Variant::Lanes64;
-  const BodiesByName listed = listed_bodies(instruction_set.rows().front().generation);
+  const BodiesByName listed = listed_bodies(processor);
   rows_.reserve(instruction_set.rows().size());
   for (const isa::Row& row : instruction_set.rows()) {
     if (row.format == Format::VOPD) {
@@ -137,7 +138,7 @@ const Bindings& Bindings::of(const ProcessorTraits& processor, u32 lanes) {
   const isa::InstructionSet* set = isa::InstructionSet::find(processor.code);
   const std::lock_guard lock(all_bindings.mutex);
   std::unique_ptr<const Bindings>& bindings = all_bindings.made[{set, lanes}];
-  if (bindings == nullptr) bindings = std::make_unique<const Bindings>(*set, lanes);
+  if (bindings == nullptr) bindings = std::make_unique<const Bindings>(*set, processor.code, lanes);
   return *bindings;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "emulator/bodies.h"
@@ -15,7 +16,8 @@ namespace wave::emulator {
 /// The bodies of a processor's instructions. Immutable once made.
 class Bindings {
  public:
-  Bindings(const isa::InstructionSet& instruction_set, u32 lanes);
+  /// Those of the instructions that are listed for a processor ("gfx942"), in waves of so many lanes.
+  Bindings(const isa::InstructionSet& instruction_set, std::string_view processor, u32 lanes);
 
   /// Those of a processor for waves of so many lanes, which are made when they are first asked for. Thread-safe.
   static const Bindings& of(const ProcessorTraits& processor, u32 lanes);

@@ -21,6 +21,8 @@ namespace wave::emulator {
   std::span<const Body> vector_compare_bodies();        \
   std::span<const Body> vector_convert_fp8_bodies();    \
   std::span<const Body> vector_gfx11_bodies();          \
+  std::span<const Body> vector_cdna4_bodies();          \
+  std::span<const Body> scaled_matrix_bodies();         \
   std::span<const Body> matrix_bodies();                \
   std::span<const Body> sparse_matrix_bodies();         \
   std::span<const Body> vector_memory_bodies();         \
@@ -68,6 +70,8 @@ std::vector<Body> all_bodies() {
   add(scalar_memory_bodies());
   add(lane_bodies());
   add(buffer_format_bodies());
+  add(exchange_cdna4_bodies());
+  add(scaled_conversion_bodies());
   add(wave32_bodies());
   add(scalar_gfx11_bodies());
 #define WAVE_ADD_LEVEL(level)                   \
@@ -82,6 +86,8 @@ std::vector<Body> all_bodies() {
     add(level::vector_compare_bodies());        \
     add(level::vector_convert_fp8_bodies());    \
     add(level::vector_gfx11_bodies());          \
+    add(level::vector_cdna4_bodies());          \
+    add(level::scaled_matrix_bodies());         \
     add(level::matrix_bodies());                \
     add(level::sparse_matrix_bodies());         \
     add(level::vector_memory_bodies());         \

@@ -48,6 +48,8 @@ std::span<const Body> hardware_register_bodies();
 std::span<const Body> scalar_memory_bodies();
 std::span<const Body> lane_bodies();
 std::span<const Body> buffer_format_bodies();
+std::span<const Body> exchange_cdna4_bodies();
+std::span<const Body> scaled_conversion_bodies();
 
 /// All bodies of this host's SIMD level.
 std::span<const Body> bodies();

@@ -112,14 +112,14 @@ void buffer_load_rows(Wave& wave, const BufferLanes& lanes, LaneRow* rows) {
 template <class Memory, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* buffer_load(Wave& wave, const Op* op) {
   const BufferLanes lanes(wave, op->buffer, sizeof(T) * kCount);
-  if (kCount > 1 || !op->buffer.to_lds) {
+  if (!op->buffer.to_lds) {
     buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, &wave.v[op->buffer.data]);
     return next(op);
   }
   LaneRow values[kCount] = {};
   buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, values);
   for (int i = 0; i < kLanes; ++i) {
-    if (wave.exec_lanes.lane[i] != 0) write_lds_slot(wave, op->buffer.offset, values[0].lane[i], i);
+    if (wave.exec_lanes.lane[i] != 0) write_lds_slots(wave, op->buffer.offset, values, i);
   }
   return next(op);
 }
@@ -163,6 +163,7 @@ constexpr Body kBodies[] = {
     WAVE_LOADS_AND_STORES("buffer", buffer_load, buffer_store, GlobalMemory),
     WAVE_INTEGER_ATOMICS("buffer", buffer_atomic, GlobalMemory),
     WAVE_FLOAT_ATOMICS("buffer", buffer_atomic, GlobalMemory),
+    {"buffer_atomic_pk_add_bf16", buffer_atomic<GlobalMemory, atomics::pk_add_bf16>},
     {"buffer_wbl2", nothing},
     {"buffer_inv", nothing},
 };

@@ -32,7 +32,7 @@ struct Lds : LdsMemory {
 };
 
 /// LDS at an address that the instruction takes from M0, without a vector address.
-u32 scalar_address(const Wave& wave, const Op* op) { return (wave.s[sreg::kM0] & 0xffffu) + op->lds.offset[0]; }
+u32 scalar_address(const Wave& wave, const Op* op) { return lds_address_in_m0(wave) + op->lds.offset[0]; }
 
 /// The same, and a dword for each lane from there on (ADDTID).
 struct LdsByLane : Lds {

@@ -4,6 +4,7 @@
 // by one fused multiply-add in the type of D, those of integers exactly, modulo 2^32. WAVE_RUNTIME_MFMA=exact
 // chooses another order (matrix_exact.h).
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -183,6 +184,21 @@ constexpr Body kBodies[] = {
     {"v_mfma_f32_32x32x16_fp8_bf8", mfma<F8, B8, 32, 16>},
     {"v_mfma_f32_32x32x16_bf8_fp8", mfma<B8, F8, 32, 16>},
     {"v_mfma_f32_32x32x16_bf8_bf8", mfma<B8, B8, 32, 16>},
+#define WAVE_OCP(shape, size, depth)                                           \
+  {"v_mfma_f32_" shape "_fp8_fp8_ocp", mfma<OcpF8, OcpF8, size, depth>},       \
+      {"v_mfma_f32_" shape "_fp8_bf8_ocp", mfma<OcpF8, OcpB8, size, depth>},   \
+      {"v_mfma_f32_" shape "_bf8_fp8_ocp", mfma<OcpB8, OcpF8, size, depth>}, { \
+    "v_mfma_f32_" shape "_bf8_bf8_ocp", mfma<OcpB8, OcpB8, size, depth>        \
+  }
+    WAVE_OCP("16x16x32", 16, 32),
+    WAVE_OCP("32x32x16", 32, 16),
+#undef WAVE_OCP
+    {"v_mfma_f32_16x16x32_f16", mfma<F16, F16, 16, 32>},
+    {"v_mfma_f32_32x32x16_f16", mfma<F16, F16, 32, 16>},
+    {"v_mfma_f32_16x16x32_bf16", mfma<Bf16, Bf16, 16, 32>},
+    {"v_mfma_f32_32x32x16_bf16", mfma<Bf16, Bf16, 32, 16>},
+    {"v_mfma_i32_16x16x64_i8", mfma<I8, I8, 16, 64>},
+    {"v_mfma_i32_32x32x32_i8", mfma<I8, I8, 32, 32>},
     {"v_mfma_f32_16x16x8_xf32", mfma<Xf32, Xf32, 16, 8>},
     {"v_mfma_f32_32x32x4_xf32", mfma<Xf32, Xf32, 32, 4>},
     {"v_mfma_f32_16x16x4_f32", mfma<F32, F32, 16, 4>},

@@ -3,6 +3,7 @@
 //
 // D = D + A * B over all 64 lanes, whatever EXEC and MODE say; the values of A in their order, as in exec_matrix.cpp.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 
@@ -59,6 +60,23 @@ constexpr Body kBodies[] = {
     {"v_smfmac_f32_32x32x16_bf16", smfmac<Bf16, Bf16, 32, 16>},
     {"v_smfmac_i32_16x16x64_i8", smfmac<SingleI8, SingleI8, 16, 64>},
     {"v_smfmac_i32_32x32x32_i8", smfmac<SingleI8, SingleI8, 32, 32>},
+    {"v_smfmac_f32_16x16x64_f16", smfmac<F16, F16, 16, 64>},
+    {"v_smfmac_f32_32x32x32_f16", smfmac<F16, F16, 32, 32>},
+    {"v_smfmac_f32_16x16x64_bf16", smfmac<Bf16, Bf16, 16, 64>},
+    {"v_smfmac_f32_32x32x32_bf16", smfmac<Bf16, Bf16, 32, 32>},
+    {"v_smfmac_i32_16x16x128_i8", smfmac<SingleI8, SingleI8, 16, 128>},
+    {"v_smfmac_i32_32x32x64_i8", smfmac<SingleI8, SingleI8, 32, 64>},
+#define WAVE_OCP(shape, size, depth)                                               \
+  {"v_smfmac_f32_" shape "_fp8_fp8_ocp", smfmac<OcpF8, OcpF8, size, depth>},       \
+      {"v_smfmac_f32_" shape "_fp8_bf8_ocp", smfmac<OcpF8, OcpB8, size, depth>},   \
+      {"v_smfmac_f32_" shape "_bf8_fp8_ocp", smfmac<OcpB8, OcpF8, size, depth>}, { \
+    "v_smfmac_f32_" shape "_bf8_bf8_ocp", smfmac<OcpB8, OcpB8, size, depth>        \
+  }
+    WAVE_OCP("16x16x64", 16, 64),
+    WAVE_OCP("32x32x32", 32, 32),
+    WAVE_OCP("16x16x128", 16, 128),
+    WAVE_OCP("32x32x64", 32, 64),
+#undef WAVE_OCP
     {"v_smfmac_f32_16x16x64_fp8_fp8", smfmac<F8, F8, 16, 64>},
     {"v_smfmac_f32_16x16x64_fp8_bf8", smfmac<F8, B8, 16, 64>},
     {"v_smfmac_f32_16x16x64_bf8_fp8", smfmac<B8, F8, 16, 64>},

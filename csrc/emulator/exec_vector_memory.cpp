@@ -98,6 +98,8 @@ constexpr Body kBodies[] = {
     {"global_load_lds_ushort", load_lds<GlobalSpace, u16>},
     {"global_load_lds_sshort", load_lds<GlobalSpace, i16>},
     {"global_load_lds_dword", load_lds<GlobalSpace, u32>},
+    {"global_load_lds_dwordx3", load_lds<GlobalSpace, u32, 3>},
+    {"global_load_lds_dwordx4", load_lds<GlobalSpace, u32, 4>},
     {"scratch_load_lds_ubyte", load_lds<ScratchSpace, u8>},
     {"scratch_load_lds_sbyte", load_lds<ScratchSpace, i8>},
     {"scratch_load_lds_ushort", load_lds<ScratchSpace, u16>},

@@ -44,7 +44,7 @@ const HazardChecker::Decoded& HazardChecker::look_up(const Wave& wave, const Op*
   instruction.decoded = wave.group->launch().module.decode(wave.address(op));
   if (instruction.decoded.row == nullptr) return instruction;
   const isa::Row& row = *instruction.decoded.row;
-  instruction.matrix = matrix_timing(row);
+  instruction.matrix = matrix_timing(instruction.decoded);
   instruction.counters = counters_of(instruction.decoded);
   instruction.is_memory = row.kind == Kind::Lds || row.kind == Kind::VectorMemory;
   return instruction;

@@ -128,6 +128,14 @@ struct Bf16 : Float32Sums {
   }
 };
 
+/// What the codes of a small float are.
+template <class Format>
+constexpr std::array<f32, 1u << Format::kBits> kOcpValues = [] {
+  std::array<f32, 1u << Format::kBits> values{};
+  for (u32 code = 0; code < values.size(); ++code) values[code] = Format::to_f32(code);
+  return values;
+}();
+
 template <class Format>
 struct Float8Values : Float32Sums {
   static constexpr int kRows = 4, kExactGroup = 16, kMinExponent = 1 - Format::kExponentBias;
@@ -140,6 +148,19 @@ struct Float8Values : Float32Sums {
 };
 using F8 = Float8Values<Fp8>;
 using B8 = Float8Values<Bf8>;
+
+/// Of gfx950, of whose sums no rule is published.
+template <class Format>
+struct OcpFloat8Values : Float32Sums {
+  static constexpr int kRows = 4;
+  static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
+    for (int byte = 0; byte < 4; ++byte) {
+      for (int i = 0; i < kLanes; ++i) to[byte][i] = kOcpValues<Format>[from->lane[i] >> 8 * byte & 0xff];
+    }
+  }
+};
+using OcpF8 = OcpFloat8Values<OcpFp8>;
+using OcpB8 = OcpFloat8Values<OcpBf8>;
 
 struct F32 : Float32Sums {
   static constexpr int kRows = 1;

@@ -2,10 +2,14 @@
 
 namespace wave::emulator {
 
-std::optional<MatrixTiming> matrix_timing(const isa::Row& row) {
+std::optional<MatrixTiming> matrix_timing(const isa::Instruction& instruction) {
+  const isa::Row& row = *instruction.row;
   if (row.matrix.passes == 0) return std::nullopt;
-  return MatrixTiming{row.matrix.passes, (row.traits & isa::kXdl) != 0, row.matrix.d == isa::Element::F64,
-                      (row.traits & isa::kLateResult) != 0};
+  constexpr uint32_t kBytes = 2;  // formats below have 8 bits
+  const bool is_short = (row.traits & isa::kMixedFormats) != 0 && instruction[isa::Field::CBSZ] >= kBytes &&
+                        instruction[isa::Field::BLGP] >= kBytes;
+  return MatrixTiming{row.matrix.passes / (is_short ? 2u : 1u), (row.traits & isa::kXdl) != 0,
+                      row.matrix.d == isa::Element::F64, (row.traits & isa::kLateResult) != 0};
 }
 
 u32 MatrixTiming::until_same_c(const MatrixTiming& reader) const {

@@ -35,7 +35,7 @@ struct Modifiers {
   u8 negate = 0;       ///< bit i: source i (NEG; NEG_LO of VOP3P)
   u8 absolute = 0;     ///< bit i: source i (ABS)
   u8 negate_high = 0;  ///< VOP3P NEG_HI
-  u8 op_sel = 0;       ///< VOP3P, bit i: source i
+  u8 op_sel = 0;       ///< VOP3P, bit i: source i; OP_SEL of VOP3 where a body asks for it; the table of V_BITOP3
   u8 op_sel_hi = 7;
   u8 output = 0;  ///< OMOD: 0 none, 1: *2, 2: *4, 3: /2
   bool clamp = false;
@@ -92,6 +92,8 @@ struct MatrixOperands {
                       ///< third is the indices
   u16 dst;
   u8 cbsz, abid, blgp;  ///< zero where the instruction has none
+  u16 scales[2];        ///< of products of scaled blocks: rows with those of A and B
+  u8 scale_bytes[2];    ///< ... and in which byte
 };
 
 /// The two halves of VOPD.

@@ -25,6 +25,7 @@ struct ProcessorTraits {
   u32 engines;                   ///< shader engines of a die
   u32 units_per_engine;          ///< compute units
   u32 clock;                     ///< kHz, at the most
+  u32 lds_banks;                 ///< of a dword each
   u32 max_scratch;               ///< bytes that a lane can have
   bool flat_scratch_in_sgprs;    ///< s[102:103] begin as FLAT_SCRATCH
   bool ids_in_ttmp;              ///< workgroup ids come in TTMP9 (x) and TTMP7 (y and z), not behind the user SGPRs
@@ -37,8 +38,9 @@ struct ProcessorTraits {
   u32 multiprocessors() const { return compute_units / units_per_multiprocessor; }
 };
 
-/// Those of gfx942, gfx1100 and gfx1201. A processor of the same family has them but for some figures.
+/// Those of gfx942, gfx950, gfx1100 and gfx1201. A processor of the same family has them but for some figures.
 ProcessorTraits cdna3();
+ProcessorTraits cdna4();
 ProcessorTraits rdna3();
 ProcessorTraits rdna4();
 

@@ -18,6 +18,7 @@ ProcessorTraits cdna3() {
       .engines = 4,
       .units_per_engine = 10,
       .clock = 2'100'000,
+      .lds_banks = 32,
       .max_scratch = 1024 * ((1 << 13) - 1) / 64,
       .flat_scratch_in_sgprs = true,
       .ids_in_ttmp = false,

@@ -18,6 +18,7 @@ ProcessorTraits rdna3() {
       .engines = 6,
       .units_per_engine = 16,
       .clock = 2'500'000,
+      .lds_banks = 32,
       .max_scratch = 256 * ((1 << 15) - 1) / 32,
       .flat_scratch_in_sgprs = false,
       .ids_in_ttmp = false,

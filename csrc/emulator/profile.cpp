@@ -17,7 +17,7 @@ using isa::MemoryAccess;
 /// Where a lane of a DS instruction accesses LDS, before its offset. ADDTID has no vector address. Operands that were
 /// refused are zeros, and a fault follows.
 u32 lds_address(const Wave& wave, const Op* op, u32 lane) {
-  if (op->lds.address == kNoOperand) return (wave.s[sreg::kM0] & 0xffff) + sizeof(u32) * lane;
+  if (op->lds.address == kNoOperand) return lds_address_in_m0(wave) + sizeof(u32) * lane;
   return wave.v[op->lds.address].lane[lane];
 }
 
@@ -79,19 +79,20 @@ void Profiler::before(const Wave& wave, const Op* op) {
   if (row != nullptr && row->kind == Kind::Lds && row->memory.bytes != 0) count_lds_cycles(wave, op, row->memory);
 }
 
-/// LDS has 32 banks of a dword. In a cycle it serves as many neighbouring lanes as would fill them, where no two want
+/// LDS has banks of a dword. In a cycle it serves as many neighbouring lanes as would fill them, where no two want
 /// different dwords of a bank.
 void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAccess& access) {
-  constexpr u32 kBanks = 32;
-  const u32 dwords = std::max(access.bytes / 4u, 1u), lanes_at_once = kBanks / std::bit_ceil(dwords);
+  const u32 banks = wave.group->launch().module.processor().lds_banks;
+  const u32 dwords = std::max(access.bytes / 4u, 1u),
+            lanes_at_once = std::min(banks / std::bit_ceil(dwords), u32{kLanes});
   for (u32 k = 0; k < access.addresses; ++k) {
     const u32 offset = op->lds.offset[k] * (access.addresses == 1 ? 1 : access.stride * access.bytes);
     for (u32 first = 0; first < kLanes; first += lanes_at_once) {
-      std::vector<u32> wanted[kBanks];
+      std::vector<std::vector<u32>> wanted(banks);
       for (u32 lane = first; lane < first + lanes_at_once; ++lane) {
         if (wave.exec_lanes.lane[lane] == 0) continue;
         const u32 dword = (lds_address(wave, op, lane) + offset) / 4;
-        for (u32 i = 0; i < dwords; ++i) wanted[(dword + i) % kBanks].push_back(dword + i);
+        for (u32 i = 0; i < dwords; ++i) wanted[(dword + i) % banks].push_back(dword + i);
       }
       size_t most = 0;
       for (std::vector<u32>& bank : wanted) {

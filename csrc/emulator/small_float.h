@@ -1,5 +1,5 @@
-// Conversions from the small float formats to f32 and back. FP8 and BF8 are the FNUZ kinds of gfx942: no infinities,
-// no -0, whose code 0x80 is the only NaN (ISA document, "Data Types").
+// Conversions from the small float formats to f32 and back. Fp8 and Bf8 are the FNUZ kinds of gfx942: no infinities, no
+// -0, whose code 0x80 is the only NaN (ISA document, "Data Types"). gfx950 has OCP's: OcpFp8 and so on.
 #pragma once
 
 #include "emulator/wave.h"
@@ -111,5 +111,95 @@ struct Float8 {
 
 using Fp8 = Float8<3, 8>;
 using Bf8 = Float8<2, 16>;
+
+/// What the codes of the largest exponent are in a format of OCP's.
+enum class TopCodes { Numbers, OneNan, InfinitiesAndNans };
+
+/// A float of a sign, kExponent and kMantissa bits whose bias is IEEE's: the formats of OCP's "8-bit Floating Point
+/// Specification" and "Microscaling Formats (MX) Specification" 1.0. Without branches on memory, so that tables can be
+/// made of it.
+template <int kExponent, int kMantissa, TopCodes kTop>
+struct OcpFloat {
+  static constexpr int kBits = 1 + kExponent + kMantissa, kBias = (1 << (kExponent - 1)) - 1;
+  static constexpr u32 kSign = 1u << (kBits - 1), kMagnitude = kSign - 1;
+  /// The codes of the largest number, of a NaN, and of infinity, without their sign.
+  static constexpr u32 kMax = kTop == TopCodes::Numbers  ? kMagnitude
+                              : kTop == TopCodes::OneNan ? kMagnitude - 1
+                                                         : kMagnitude - (1u << kMantissa);
+  static constexpr u32 kNan = kMagnitude;
+  static constexpr u32 kOverflow = kTop == TopCodes::InfinitiesAndNans ? kMax + 1 : kNan;
+
+  static constexpr f32 to_f32(u32 code) {
+    const u32 magnitude = code & kMagnitude, exponent = magnitude >> kMantissa;
+    const u32 mantissa = magnitude & ((1u << kMantissa) - 1), sign = (code & kSign) << (32 - kBits);
+    if (kTop != TopCodes::Numbers && magnitude > kMax) {
+      const bool is_infinity = kTop == TopCodes::InfinitiesAndNans && magnitude == kOverflow;
+      return __builtin_bit_cast(f32, sign | (is_infinity ? 0x7f800000u : 0x7fc00000u));
+    }
+    const u32 significand = exponent == 0 ? mantissa : mantissa | 1u << kMantissa;
+    const int power = static_cast<int>(exponent == 0 ? 1 : exponent) - kBias - kMantissa;
+    const f32 scale = __builtin_bit_cast(f32, static_cast<u32>(127 + power) << 23);
+    const f32 value = static_cast<f32>(static_cast<i32>(significand)) * scale;
+    return __builtin_bit_cast(f32, __builtin_bit_cast(u32, value) | sign);
+  }
+
+  /// To nearest even. What is too large becomes the largest number if `saturates`, or where there is nothing else, and
+  /// so do infinities; else infinity or, in a format without, a NaN. A NaN becomes the largest number where there is
+  /// none.
+  static u32 from_f64(f64 value, bool saturates) {
+    return from_scaled(value, saturates, [](u64 fixed) {
+      constexpr u64 kHalf = u64{1} << (kFraction - 1);
+      const u64 whole = fixed >> kFraction, rest = fixed & (2 * kHalf - 1);
+      return whole + (rest > kHalf || (rest == kHalf && (whole & 1) != 0));
+    });
+  }
+  /// Likewise, but stochastic: the high bits of `seed` are added below the last place, of those that an f32 has, and
+  /// then the rest is cut off.
+  static u32 from_f64_stochastic(f64 value, u32 seed, bool saturates) {
+    return from_scaled(value, saturates, [seed](u64 fixed) {
+      constexpr int kDropped = 23 - kMantissa;
+      return ((fixed >> (kFraction - kDropped)) + (seed >> (32 - kDropped))) >> kDropped;
+    });
+  }
+
+ private:
+  static constexpr int kFraction = 52 - kMantissa;  ///< bits of f64's mantissa beyond the format's
+
+  /// `round` makes of a number of units of 2^-kFraction of the last place a number of units of the last place.
+  template <class Round>
+  static u32 from_scaled(f64 value, bool saturates, Round round) {
+    const u64 bits = __builtin_bit_cast(u64, value), magnitude = bits & ~(u64{1} << 63);
+    const u32 sign = static_cast<u32>(bits >> 63) << (kBits - 1);
+    const bool is_finite = magnitude < 0x7ff0000000000000u, is_nan = magnitude > 0x7ff0000000000000u;
+    const bool keeps_finite = kTop == TopCodes::Numbers || saturates;
+    if (is_nan) return sign | (kTop == TopCodes::Numbers ? kMax : kNan);
+    if (!is_finite) return sign | (keeps_finite ? kMax : kOverflow);
+    constexpr int kLeast = 1 - kBias;
+    const int own = static_cast<int>(magnitude >> 52) - 1023, exponent = own < kLeast ? kLeast : own;
+    if (exponent > kBias + 2) return sign | (keeps_finite ? kMax : kOverflow);
+    const u64 significand = (magnitude & ((u64{1} << 52) - 1)) | (magnitude >> 52 != 0 ? u64{1} << 52 : 0);
+    const int down = exponent - own;  // the bits that a denormal loses are but a hint that it is inexact
+    const u64 fixed = down == 0 ? significand : down > 60 ? significand != 0 : sticky_shift(significand, down);
+    const u64 code = (static_cast<u64>(exponent - kLeast) << kMantissa) + round(fixed);
+    return sign | (code <= kMax ? static_cast<u32>(code) : keeps_finite ? kMax : kOverflow);
+  }
+  static u64 sticky_shift(u64 value, int bits) {
+    return value >> bits | ((value & ((u64{1} << bits) - 1)) != 0 ? 1u : 0u);
+  }
+};
+
+using OcpFp8 = OcpFloat<4, 3, TopCodes::OneNan>;
+using OcpBf8 = OcpFloat<5, 2, TopCodes::InfinitiesAndNans>;
+using OcpFp6 = OcpFloat<2, 3, TopCodes::Numbers>;
+using OcpBf6 = OcpFloat<3, 2, TopCodes::Numbers>;
+using OcpFp4 = OcpFloat<2, 1, TopCodes::Numbers>;
+
+/// What V_PRNG_B32 makes of a number: one step of a linear feedback shift register.
+constexpr u32 next_random(u32 number) { return number << 1 ^ ((0u - (number >> 31)) & 197u); }
+
+/// 2^(e - 127) of the exponent of an f32, which an E8M0 is; NaN for the largest.
+inline f64 scale_of(u32 exponent) {
+  return exponent == 255 ? __builtin_nan("") : __builtin_bit_cast(f64, u64{exponent + 1023 - 127} << 52);
+}
 
 }  // namespace wave::emulator

@@ -31,6 +31,7 @@ class Translator {
   ScalarMemoryOperands scalar_memory_operands(const isa::Instruction& instruction) const;
   VectorOperands vector_operands(const isa::Instruction& instruction);
   MatrixOperands matrix_operands(const isa::Instruction& instruction);
+  u16 scale_row(const isa::Instruction& instruction, isa::Field field) const;
   FlatOperands flat_operands(const isa::Instruction& instruction) const;
   LdsOperands lds_operands(const isa::Instruction& instruction) const;
   BufferOperands buffer_operands(const isa::Instruction& instruction) const;

@@ -178,6 +178,19 @@ void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers
   }
 }
 
+/// OP_SEL of VOP3 where it picks no halves: bytes of a source of 32 bits, or lanes; and the truth table of V_BITOP3.
+void set_op_sel(const Instruction& instruction, Modifiers& modifiers) {
+  const isa::Row& row = *instruction.row;
+  if (row.format != Format::VOP3) return;
+  if (row.modifiers & isa::kBitop3) {
+    modifiers.op_sel =
+        static_cast<u8>(instruction[Field::OMOD] << 6 | instruction[Field::ABS] << 3 | instruction[Field::NEG]);
+  } else if ((row.modifiers & isa::kLaneBounds) ||
+             ((row.modifiers & isa::kOpSel) && row.operands[1].type == OperandType::B32)) {
+    modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
+  }
+}
+
 }  // namespace
 
 /// The core has the scalar registers of GFX9. Later ones have null, which reads as zero and drops what is written, at
@@ -247,7 +260,8 @@ VectorOperands Translator::vector_operands(const Instruction& instruction) {
   int sources = 0;
   const Operand* accumulated = nullptr;
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
-    if (operand.field == Field::SCALE_SRC0 || operand.field == Field::SCALE_SRC1) continue;  // no body takes them
+    if (operand.field == Field::SCALE_SRC0 || operand.field == Field::SCALE_SRC1)
+      continue;                                              // matrix_operands() has them
     if (!operand.written || operand.field == Field::SRC0) {  // v_swap writes its source as well
       set_vector_source(instruction, operand, sources++, operands);
       continue;
@@ -268,16 +282,27 @@ VectorOperands Translator::vector_operands(const Instruction& instruction) {
   return operands;
 }
 
+/// The row of a product's scales; 0 where it has none.
+u16 Translator::scale_row(const Instruction& instruction, Field field) const {
+  const isa::Row& row = *instruction.row;
+  const std::span operands(row.operands, row.operand_count);
+  const auto operand = std::ranges::find(operands, field, &Operand::field);
+  return operand == operands.end() ? u16{0} : register_row(locate(instruction, *operand));
+}
+
 MatrixOperands Translator::matrix_operands(const Instruction& instruction) {
   const VectorOperands operands = vector_operands(instruction);
   const u32 takes = instruction.row->modifiers;
   const auto modifier = [&](u32 taken, Field field) { return static_cast<u8>(takes & taken ? instruction[field] : 0); };
+  const u32 low = instruction[Field::OP_SEL], high = instruction[Field::OP_SEL_HI];
   return {
       .rows = {operands.rows[0], operands.rows[1], operands.rows[2]},
       .dst = operands.dst,
       .cbsz = modifier(isa::kCbsz, Field::CBSZ),
       .abid = modifier(isa::kCbsz, Field::ABID),
       .blgp = modifier(isa::kBlgp | isa::kBlgpNeg, Field::BLGP),
+      .scales = {scale_row(instruction, Field::SCALE_SRC0), scale_row(instruction, Field::SCALE_SRC1)},
+      .scale_bytes = {static_cast<u8>((low & 1) | (high & 1) << 1), static_cast<u8>(low >> 1 | high >> 1 << 1)},
   };
 }
 
@@ -308,6 +333,8 @@ const Modifiers* Translator::modifiers(const Instruction& instruction) {
     }
   } else {
     set_halves(instruction, processor_.keeps_other_half, modifiers);
+    set_op_sel(instruction, modifiers);
+    set_op_sel(instruction, modifiers);
   }
   if (modifiers == Modifiers() && (takes & isa::kMix) == 0) return nullptr;
   return &function_->modifiers_.emplace_back(modifiers);

@@ -302,20 +302,28 @@ const Op* store(Wave& wave, const Op* op) {
   return next(op);
 }
 
-/// Loads T for each enabled lane into LDS.
-template <class Space, class T>
+/// Writes a dword of each of kCount rows to LDS, for a lane.
+template <int kCount>
+inline void write_lds_slots(Wave& wave, i64 offset, const LaneRow (&rows)[kCount], int lane) {
+  u32 dwords[kCount];
+  for (int k = 0; k < kCount; ++k) dwords[k] = rows[k].lane[lane];
+  wave.group->write_lds(lds_slot(wave, offset, lane, kCount), dwords, lane);
+}
+
+/// Loads kCount values of type T for each enabled lane into LDS.
+template <class Space, class T, int kCount>
 inline void load_to_lds(Wave& wave, const Op* op, const Addresses<typename Space::Address>& addresses) {
-  LaneRow values;
-  load_rows<Space, T, 1, Part::Whole>(wave, addresses, &values);
+  LaneRow values[kCount];
+  load_rows<Space, T, kCount, Part::Whole>(wave, addresses, values);
   for (int i = 0; i < kLanes; ++i) {
-    if (addresses.enabled->lane[i] != 0) write_lds_slot(wave, op->flat.offset, values.lane[i], i);
+    if (addresses.enabled->lane[i] != 0) write_lds_slots(wave, op->flat.offset, values, i);
   }
 }
 
-template <class Space, class T>
+template <class Space, class T, int kCount = 1>
 const Op* load_lds(Wave& wave, const Op* op) {
   Addresses<typename Space::Address> addresses;
-  if (Space::find(wave, op, addresses)) load_to_lds<Space, T>(wave, op, addresses);
+  if (Space::find(wave, op, addresses)) load_to_lds<Space, T, kCount>(wave, op, addresses);
   return next(op);
 }
 

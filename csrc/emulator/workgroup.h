@@ -85,10 +85,19 @@ class Workgroup {
 /// The memory of the launch that a wave belongs to.
 inline const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
 
-/// Where loads into LDS put a lane's dword: at M0 plus the instruction's offset plus the lane's place in the wave.
-inline AddressSpan lds_slot(const Wave& wave, i64 offset, int lane) {
-  const u64 first = (wave.s[sreg::kM0] & 0xffffu) + static_cast<u64>(offset);
-  return {first + sizeof(u32) * static_cast<u32>(lane), sizeof(u32)};
+/// The address in LDS that M0 holds: 16 bits of it, 18 where LDS has more than 64 KiB (ISA documents of CDNA3 and
+/// CDNA4, "Memory Buffer Load to LDS").
+inline u32 lds_address_in_m0(const Wave& wave) {
+  constexpr u32 kSmall = 65536, kLargeMask = 0x3ffff;
+  const bool is_large = wave.group->launch().module.processor().limits.lds_bytes > kSmall;
+  return wave.s[sreg::kM0] & (is_large ? kLargeMask : kSmall - 1);
+}
+
+/// Where loads into LDS put a lane's dwords: at M0 plus the instruction's offset plus the lane's place in the wave.
+/// Three dwords have the place of four (ISA document of CDNA4, the same section).
+inline AddressSpan lds_slot(const Wave& wave, i64 offset, int lane, u32 dwords = 1) {
+  const u64 first = lds_address_in_m0(wave) + static_cast<u64>(offset), place = dwords == 3 ? 4 : dwords;
+  return {first + sizeof(u32) * place * static_cast<u32>(lane), sizeof(u32) * dwords};
 }
 inline void write_lds_slot(Wave& wave, i64 offset, u32 dword, int lane) {
   wave.group->write_lds(lds_slot(wave, offset, lane), &dword, lane);

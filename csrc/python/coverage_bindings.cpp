@@ -54,18 +54,17 @@ std::vector<std::pair<std::vector<BodyName>, std::vector<BodyName>>> bound_bodie
   return names;
 }
 
-/// The instructions that are listed for a processor's family, and the names of their bodies.
+/// The instructions that are listed for a processor, and the names of their bodies.
 std::vector<std::pair<std::string, std::string>> binding_entries(const std::string& processor) {
   std::vector<std::pair<std::string, std::string>> entries;
-  const isa::Generation family = bindings(processor).instruction_set().rows().front().generation;
   emulator::for_each_binding(
-      family, [&](std::string_view instruction, std::string_view body) { entries.emplace_back(instruction, body); });
+      processor, [&](std::string_view instruction, std::string_view body) { entries.emplace_back(instruction, body); });
   return entries;
 }
 
-/// The instructions of gfx942 that the emulator runs, by name without the encoding's suffix.
-std::set<std::string_view> implemented_instructions() {
-  const emulator::Bindings& all = bindings("gfx942");
+/// The instructions of a processor that the emulator runs, by name without the encoding's suffix.
+std::set<std::string_view> implemented_instructions(const std::string& processor) {
+  const emulator::Bindings& all = bindings(processor);
   std::set<std::string_view> names;
   for (const isa::Row& row : all.instruction_set().rows()) {
     if (!all.bodies_of(row).empty()) names.insert(isa::base_name(row));
@@ -98,7 +97,7 @@ void bind_coverage(py::module_& module) {
   module.def("emulator_bodies", &emulator_bodies);
   module.def("bound_bodies", &bound_bodies, py::arg("processor"));
   module.def("binding_entries", &binding_entries, py::arg("processor"));
-  module.def("implemented_instructions", &implemented_instructions);
+  module.def("implemented_instructions", &implemented_instructions, py::arg("processor") = "gfx942");
   module.def("emulated_processor", &emulated_processor, py::arg("target"));
   module.def("unsupported", &unsupported, py::arg("processor"), py::arg("data"));
 }

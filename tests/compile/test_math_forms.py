@@ -364,7 +364,7 @@ def test_overloads() -> None:
     assert abs(TRUTH["exp"](mpf(3)) - math.exp(3)) < 1e-15 * math.exp(3)
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1100", "gfx1201"])
 def test_no_warnings(each_clang: str, target: str) -> None:
     """The headers as a program's own, so that the compiler does not hide what it thinks of them."""
     wave_runtime.compile(

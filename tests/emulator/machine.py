@@ -79,11 +79,10 @@ class State:
         return state
 
 
-_IMAGE = (PROBES / "machine.hsaco").read_bytes()
+_IMAGES = {"gfx942": (PROBES / "machine.hsaco").read_bytes(), "gfx950": (PROBES / "machine_gfx950.hsaco").read_bytes()}
 _NOP = 0xBF800000
 _SLOT_WORDS = 64
 _SLOT = (_NOP | 13).to_bytes(4, "little") * _SLOT_WORDS
-_SLOT_AT = _IMAGE.index(_SLOT)
 
 
 def with_words(image: bytes, at: int, slot_words: int, words: Sequence[int]) -> bytes:
@@ -94,12 +93,12 @@ def with_words(image: bytes, at: int, slot_words: int, words: Sequence[int]) -> 
     return image[:at] + code + image[at + len(code) :]
 
 
-def run(words: Sequence[int], state: State, buffer: torch.Tensor | None = None) -> State:
+def run(words: Sequence[int], state: State, buffer: torch.Tensor | None = None, processor: str = "gfx942") -> State:
     """The state after the instructions ``words`` (at most 64 dwords), for each wave.
 
     ``buffer`` is what memory instructions may access: put addresses from its data_ptr() into registers.
     """
-    image = with_words(_IMAGE, _SLOT_AT, _SLOT_WORDS, words)
+    image = with_words(_IMAGES[processor], _IMAGES[processor].index(_SLOT), _SLOT_WORDS, words)
     kernel = wave_runtime.load(image, signature="*i32 const, *i32, *u8")["machine"]
     before = torch.from_numpy(state.pack().view(np.int32))
     after = torch.zeros_like(before)

@@ -16,8 +16,9 @@ from requirements import need
 
 import wave_runtime
 
-TARGETS = ("gfx942", "gfx1100", "gfx1201")
+TARGETS = ("gfx942", "gfx950", "gfx1100", "gfx1201")
 COMPILERS = ("clang-19", "clang-22")
+UNKNOWN = ("gfx950", "clang-19")  # which does not know it
 # Halves of registers as operands of encodings of 32 bits, which LLVM 22 uses for gfx1201 only when told to.
 HALVES = ["-Xclang", "-target-feature", "-Xclang", "+real-true16"]
 LANES = 32
@@ -96,12 +97,13 @@ def program() -> str:
     return "".join(kernel(name, *case) for name, case in CASES.items())
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("target", "compiler"), [pair for pair in itertools.product(TARGETS, COMPILERS) if pair != UNKNOWN]
+)
 def test_what_compilers_make_of_constants(compiler: str, target: str, tmp_path: Path) -> None:
     source, binary = tmp_path / "constants.ll", tmp_path / "constants.hsaco"
     source.write_text(program())
-    halves = HALVES if compiler == "clang-22" and target != "gfx942" else []
+    halves = HALVES if compiler == "clang-22" and target.startswith("gfx1") else []
     command = [need(compiler), "--target=amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", "-O2", *halves]
     subprocess.run([*command, source, "-o", binary], check=True, capture_output=True)
     module = wave_runtime.load(binary, signature=dict.fromkeys(CASES, "*i32 const, *i32 const, *i32"))

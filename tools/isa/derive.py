@@ -29,6 +29,8 @@ OPERAND_FIELDS = (
 )  # fmt: skip
 HALVES = ("B16", "F16", "Bf16")  # types of 16 bits
 DUAL_DESTINATIONS = 128  # VDSTY lacks its last bit
+# Whose OP_SEL[3:2] is the byte of the destination, though the list has a bit for each of three sources.
+BYTES_BY_OP_SEL = r"v_cvt_scalef32_(sr_(fp8|bf8)|(sr_)?pk_fp4)_"
 REGISTER = re.compile(r"(ttmp|[vas])(?:(\d+)(?:\.[lh])?|\[(\d+):(\d+)\])$")
 
 # Modifiers that a field stands for, and how their text begins: found where one of the field's values shows the text.
@@ -318,6 +320,8 @@ def _selects(measured: Measured, found: Set[str]) -> Set[str]:
     if lists:
         sources = sum(name in ("SRC0", "SRC1", "SRC2") for name in _operand_fields(measured).values())
         sources += bool(re.match("v_fmac_", measured.text.mnemonic))  # the addend in VDST
+        if re.match(BYTES_BY_OP_SEL, measured.text.mnemonic):
+            return {"OpSelByte"}
         extra = max(text.count(",") + 1 for text in lists) - sources
         result |= {-1: set(), 0: set(), 1: {"OpSelDst"}, 2: {"OpSelByte"}}[extra]
     elif any(

@@ -170,7 +170,7 @@ struct MatrixProduct {
   uint8_t m = 0, n = 0, k = 0, blocks = 0;
   Element d = Element::F32, a = Element::F32, b = Element::F32;
   uint8_t passes = 0;  ///< of four cycles each, until others may use the registers; 0 where the hardware sees to that;
-                       ///< of F8f6f4 with a factor of 8 bits
+                       ///< of F8f6f4 with a factor of 8 bits, and half as many without
 };
 
 /// What an instruction does besides its operands, or asks of them. Counters have the names of GFX12: LOADcnt is vmcnt

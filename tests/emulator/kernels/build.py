@@ -26,6 +26,9 @@ def main() -> None:
     clang = os.environ.get("CLANG") or shutil.which("clang-22") or "clang"
     for name in ("probes", "machine"):
         subprocess.run([clang, *ASSEMBLY, FOLDER / f"{name}.s", "-o", FOLDER / f"{name}.hsaco"], check=True)
+    machine = (FOLDER / "machine.s").read_text().replace(TARGET, "gfx950")  # the same for another processor
+    command = [clang, *ASSEMBLY[:-1], "-mcpu=gfx950", "-", "-o", FOLDER / "machine_gfx950.hsaco"]
+    subprocess.run(command, input=machine, text=True, check=True)
     selftest(clang, FOLDER.parents[2] / "wave_runtime/selftest.hsaco")
     for version in (4, 5):  # of DWARF, with paths relative to this folder
         debug = [f"-gdwarf-{version}", "-fdebug-compilation-dir=."]

@@ -29,7 +29,12 @@ COMMON = ["-std=c++20", "-w", "-fwrapv", "-ffp-contract=off", f"-I{FOLDER}"]
 HOST = ["-x", "c++", "-O1", "-march=x86-64-v3", "-Xclang", "-ffloat16-excess-precision=none"]
 HOST += ["-Xclang", "-fbfloat16-excess-precision=none", "-shared", "-fPIC"]
 DEVICE = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"]
-LANES = {"gfx942": 64, "gfx1100": 32, "gfx1201": 32}  # of a wave, where the compiler is not told otherwise
+LANES = {
+    "gfx942": 64,
+    "gfx950": 64,
+    "gfx1100": 32,
+    "gfx1201": 32,
+}  # of a wave, where the compiler is not told otherwise
 # What reaches other parts of the compiler, and so other instructions. Not clang 19's GlobalISel, which keeps values
 # that differ between lanes in scalar registers. Not -disable-machine-cse, without whose pass clang 22 leaves copies of
 # constants of 64 bits, and its peephole pass makes them s_mov_b64, whose literal has 32: 256.0 becomes 0.0.
