@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,14 +13,22 @@ import wave_runtime
 from wave_runtime import _C
 
 PROCESSORS = sorted({figures["code"] for figures in _C.emulator_processors().values()})
+on_cdna = pytest.mark.parametrize("target", ["gfx942", "gfx950"])  # whose matrix and buffer instructions differ
 
 
 @pytest.fixture
-def kernels(gfx942: object) -> Any:
-    """The module of kernels, which imports Triton."""
+def target() -> str:
+    """The processor that is emulated, unless a test is parametrised with others."""
+    return "gfx942"
+
+
+@pytest.fixture
+def kernels(target: str) -> Iterator[Any]:
+    """The module of kernels, which imports Triton, with a processor emulated."""
     import triton_kernels
 
-    return triton_kernels
+    with wave_runtime.emulate(target):
+        yield triton_kernels
 
 
 def check_add(kernels: Any, n: int = 1000) -> None:
@@ -29,16 +38,17 @@ def check_add(kernels: Any, n: int = 1000) -> None:
     assert torch.equal(out, x + y)
 
 
-@pytest.mark.parametrize("target", PROCESSORS)
-def test_add(kernels: Any, target: str) -> None:
+@pytest.mark.parametrize("other", PROCESSORS)
+def test_add(kernels: Any, other: str) -> None:
     """For each processor in one process: what is compiled for one is not taken for another."""
-    with wave_runtime.emulate(target):
+    with wave_runtime.emulate(other):
         check_add(kernels)
         compiled = kernels.add[(4,)](*torch.ones(3, 64), 64, BLOCK=64)
-        assert compiled.metadata.target.arch == target
+        assert compiled.metadata.target.arch == other
     check_add(kernels)
 
 
+@on_cdna
 def test_softmax(kernels: Any) -> None:
     x = torch.randn(16, 200)
     out = torch.empty_like(x)
@@ -46,6 +56,7 @@ def test_softmax(kernels: Any) -> None:
     torch.testing.assert_close(out, torch.softmax(x, 1))
 
 
+@on_cdna
 def test_layer_norm(kernels: Any) -> None:
     x, weight, bias = torch.randn(8, 100), torch.randn(100), torch.randn(100)
     out = torch.empty_like(x)
@@ -54,12 +65,64 @@ def test_layer_norm(kernels: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
-def test_matmul(kernels: Any, dtype: torch.dtype) -> None:
+@on_cdna
+def test_matmul(kernels: Any, target: str, dtype: torch.dtype) -> None:
+    check_matmul(kernels, dtype, is_xf32=dtype == torch.float32 and target == "gfx942")
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype"),
+    [
+        *(("gfx942", dtype) for dtype in (torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)),
+        *(("gfx950", dtype) for dtype in (torch.float8_e4m3fn, torch.float8_e5m2)),
+    ],
+    ids=str,
+)
+def test_matmul_of_fp8(kernels: Any, target: str, dtype: torch.dtype) -> None:
+    """Each processor multiplies the formats that it has instructions for."""
+    check_matmul(kernels, dtype)
+
+
+def check_matmul(kernels: Any, dtype: torch.dtype, *, is_xf32: bool = False) -> None:
     a, b = torch.randn(50, 70).to(dtype), torch.randn(70, 40).to(dtype)
     c = torch.empty(50, 40)
     kernels.matmul[(2, 2)](a, b, c, 50, 40, 70, BM=32, BN=32, BK=32)
-    # Of f32 the hardware multiplies 10 bits of the fraction (XF32), which Triton asks for unless told otherwise.
-    torch.testing.assert_close(c, a.float() @ b.float(), rtol=1e-2, atol=3e-2 if dtype == torch.float32 else 1e-3)
+    # Of f32 gfx942 multiplies 10 bits of the fraction (XF32), which Triton asks for unless told otherwise.
+    torch.testing.assert_close(c, a.float() @ b.float(), rtol=1e-2, atol=3e-2 if is_xf32 else 1e-3)
+
+
+E2M1 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])  # OCP Microscaling Formats 1.0, table 5; bit 3 is the sign
+MX_DTYPES = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
+
+
+def mx_operand(rows: int, depth: int, kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Random elements of a type of MX.
+
+    Returns their bytes, u8 [rows, depth] or for e2m1 [rows, depth / 2], their scales, u8 [rows, depth / 32], and what
+    they stand for, f32 [rows, depth].
+    """
+    scales = torch.randint(120, 135, (rows, depth // 32), dtype=torch.uint8)
+    if kind == "e2m1":
+        codes = torch.randint(16, (rows, depth), dtype=torch.uint8)
+        data = codes[:, ::2] | codes[:, 1::2] << 4  # the first element is in the lower bits
+        values = E2M1[(codes & 7).long()] * torch.where(codes < 8, 1.0, -1.0)
+    else:
+        data = torch.randn(rows, depth).to(MX_DTYPES[kind])
+        values, data = data.float(), data.view(torch.uint8)
+    return data, scales, values * (scales.float() - 127).exp2().repeat_interleave(32, 1)
+
+
+@pytest.mark.parametrize("kinds", ["e2m1 e2m1", "e4m3 e4m3", "e5m2 e4m3", "e4m3 e2m1"])
+@on_cdna
+def test_scaled_matmul(kernels: Any, kinds: str) -> None:
+    """32 elements share a scale, a power of two: gfx950 has instructions for that, gfx942 is given products of bf16."""
+    a_kind, b_kind = kinds.split()
+    a, a_scales, a_values = mx_operand(32, 256, a_kind)
+    b, b_scales, b_values = mx_operand(64, 256, b_kind)
+    c = torch.empty(32, 64)
+    compiled = kernels.scaled_matmul[(1,)](a, a_scales, b, b_scales, c, 32, 64, 256, A_TYPE=a_kind, B_TYPE=b_kind)
+    assert ("v_mfma_scale" in compiled.asm["amdgcn"]) == (compiled.metadata.target.arch == "gfx950")
+    torch.testing.assert_close(c, a_values @ b_values.T, rtol=1e-4, atol=1e-2)
 
 
 def test_softmax_in_waves_of_32_lanes(kernels: Any) -> None:
@@ -67,6 +130,7 @@ def test_softmax_in_waves_of_32_lanes(kernels: Any) -> None:
         test_softmax(kernels)
 
 
+@on_cdna
 def test_attention(kernels: Any) -> None:
     q, k, v = (torch.randn(2, 64, 32, dtype=torch.float16) for _ in range(3))
     out = torch.empty_like(q)
@@ -75,6 +139,7 @@ def test_attention(kernels: Any) -> None:
     torch.testing.assert_close(out.float(), expected, rtol=1e-2, atol=1e-2)
 
 
+@on_cdna
 def test_atomics(kernels: Any) -> None:
     x = torch.randint(10, (1000,), dtype=torch.int32)
     counts = torch.zeros(10, dtype=torch.int32)
@@ -117,12 +182,14 @@ def test_a_planted_mistake(kernels: Any) -> None:
     assert f"triton_kernels.py:{line}" in text
 
 
+@on_cdna
 def test_numbers_of_all_types(kernels: Any) -> None:
     out = torch.empty(6, dtype=torch.float64)
     kernels.scalars[(1,)](out, True, -3, 1 << 40, (1 << 64) - 2048, 0.1, -(1 << 31))
     assert out.tolist() == [1, -3, 1 << 40, (1 << 64) - 2048, torch.tensor(0.1).item(), -(1 << 31)]
 
 
+@on_cdna
 def test_addresses_in_memory(kernels: Any) -> None:
     """As grouped products have them: the kernel is let touch what it finds."""
     arrays = [torch.randn(50), torch.randn(50)]
@@ -132,12 +199,14 @@ def test_addresses_in_memory(kernels: Any) -> None:
     assert torch.equal(out, torch.stack(arrays))
 
 
+@on_cdna
 def test_tuples(kernels: Any) -> None:
     x, out = torch.randn(64), torch.empty(64)
     kernels.of_tuple[(1,)]((x, 3), 2.0, out, BLOCK=64)
     torch.testing.assert_close(out, x * 2 + 3)
 
 
+@on_cdna
 def test_tensor_descriptors(kernels: Any) -> None:
     from triton.tools.tensor_descriptor import TensorDescriptor
 

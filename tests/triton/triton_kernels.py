@@ -57,6 +57,32 @@ def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
 
 
 @triton.jit
+def scaled_matmul(
+    a,
+    a_scales,
+    b,
+    b_scales,
+    c,
+    M: tl.constexpr,
+    N: tl.constexpr,
+    K: tl.constexpr,
+    A_TYPE: tl.constexpr,
+    B_TYPE: tl.constexpr,
+):
+    """Of types of MX, a of [M, K] and b of [N, K], in one program; elements of e2m1 are packed in pairs."""
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    A_BYTES: tl.constexpr = K // 2 if A_TYPE == "e2m1" else K
+    B_BYTES: tl.constexpr = K // 2 if B_TYPE == "e2m1" else K
+    left = tl.load(a + m[:, None] * A_BYTES + tl.arange(0, A_BYTES)[None, :])
+    right = tl.load(b + n[None, :] * B_BYTES + tl.arange(0, B_BYTES)[:, None])
+    group = tl.arange(0, K // 32)
+    left_scales = tl.load(a_scales + m[:, None] * (K // 32) + group[None, :])
+    right_scales = tl.load(b_scales + n[:, None] * (K // 32) + group[None, :])
+    product = tl.dot_scaled(left, left_scales, A_TYPE, right, right_scales, B_TYPE)
+    tl.store(c + m[:, None] * N + n[None, :], product)
+
+
+@triton.jit
 def attention(q, k, v, out, scale, L: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr):
     """One head of causal flash attention: a program has BLOCK rows, and goes over keys in blocks."""
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
