@@ -92,13 +92,14 @@ def test_needs_no_torch() -> None:
     assert not re.search(r"libtorch|libc10|libwave_runtime", maps)
 
 
-def test_found_by_the_name_of_hip(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["libamdhip64.so", "libamdhip64.so.7"])
+def test_found_by_the_name_of_hip(tmp_path: Path, name: str) -> None:
     (tmp_path / "libwave_emulator.so").symlink_to(LIBRARY.with_name("libwave_emulator.so"))
-    (tmp_path / "libamdhip64.so").symlink_to(LIBRARY)
-    code = """
+    (tmp_path / name).symlink_to(LIBRARY)
+    code = f"""
 import ctypes
 count = ctypes.c_int()
-print(ctypes.CDLL("libamdhip64.so").hipGetDeviceCount(ctypes.byref(count)), count.value)
+print(ctypes.CDLL("{name}").hipGetDeviceCount(ctypes.byref(count)), count.value)
 """
     environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "WAVE_RUNTIME_EMULATOR_DEVICES": "3"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -69,6 +71,24 @@ void fill_properties(void* to, Device device, size_t size, size_t Property::* of
 /// The only contexts are the devices' own, and what they are is not looked at.
 Context context_of(Device device) { return reinterpret_cast<Context>(static_cast<uintptr_t>(device) + 1); }
 
+/// An exported function of this name, or nullptr.
+void* find_function(std::string_view name) {
+  static const auto& functions = *new std::unordered_map<std::string_view, void*>{
+#define REQUIRED(name, parameters) {#name, reinterpret_cast<void*>(&name)},
+#define OPTIONAL REQUIRED
+#define FUNCTION REQUIRED
+#define TEXT(name) REQUIRED(name, )
+#include "driver/hip/hip_symbols.inc"
+#include "hip_emulator/functions.inc"
+#undef REQUIRED
+#undef OPTIONAL
+#undef FUNCTION
+#undef TEXT
+  };
+  const auto found = functions.find(name);
+  return found == functions.end() ? nullptr : found->second;
+}
+
 }  // namespace
 
 Error hipInit(unsigned flags) {
@@ -83,6 +103,19 @@ Error hipRuntimeGetVersion(int* version) {
 }
 
 Error hipDriverGetVersion(int* version) { return hipRuntimeGetVersion(version); }
+
+Error hipGetProcAddress(const char* name, void** function, int version, uint64_t flags, ProcAddressStatus* status) {
+  return call(__func__, [&] {
+    require(name != nullptr && *name != '\0' && function != nullptr);
+    require(flags == 0, hipErrorInvalidValue, "HIP has no flags for it but the default, 0");
+    constexpr int kNewProperties = 600;  // ROCm 6.0, in which the structure changed
+    std::string_view wanted = name;
+    if (wanted == "hipGetDeviceProperties" && version >= kNewProperties) wanted = "hipGetDevicePropertiesR0600";
+    *function = find_function(wanted);
+    if (status != nullptr) *status = *function != nullptr ? kProcAddressFound : kProcAddressNotFound;
+    require(*function != nullptr, hipErrorInvalidValue, text("there is no function '", name, "'").c_str());
+  });
+}
 
 Error hipGetDeviceCount(int* count) {
   return call(__func__, [&] {

@@ -20,7 +20,8 @@ bool is_allocated(AddressSpan bytes) {
   const auto allocation = runtime().memory.find(bytes.begin());
   require(!allocation || allocation->bytes().contains(bytes), hipErrorInvalidValue,
           "the copy or fill ends past the allocation's end");
-  require(allocation || bytes.is_empty() || emulator::has_ends_of(bytes), hipErrorInvalidValue,
+  const bool is_ours = allocation && !allocation->is_registered;
+  require(is_ours || bytes.is_empty() || emulator::has_ends_of(bytes), hipErrorInvalidValue,
           "a copy or fill of memory that the process does not have");
   return allocation.has_value();
 }
@@ -41,17 +42,21 @@ void allocate(void** pointer, size_t size, bool host) {
   *pointer = size == 0 ? nullptr : runtime().memory.allocate(size, current_device(), host);
 }
 
-/// Nothing on any device may still use the memory.
-void free(void* pointer) {
-  if (pointer == nullptr) return;
-  require(runtime().memory.find(address(pointer)).has_value());
-  check_unsafe_call();
+/// Waits until nothing on any device can still use memory.
+void synchronize_all() {
   for (size_t device = 0; device < runtime().devices.size(); ++device) {
     try {
       synchronize(static_cast<int>(device));
     } catch (const Failure&) {  // a device that failed runs nothing any more
     }
   }
+}
+
+void free(void* pointer) {
+  if (pointer == nullptr) return;
+  require(runtime().memory.find(address(pointer)).has_value());
+  check_unsafe_call();
+  synchronize_all();
   require(runtime().memory.free(pointer));
 }
 
@@ -129,6 +134,39 @@ Error fill_later(const char* function, void* to, T value, size_t count, Stream s
   return call(function, [&] { fill(to, value, count, stream, Wait::No); });
 }
 
+/// Writes as many bytes as AMD's runtime (ROCm/clr, hipamd/src/hip_memory.cpp): a range's size has four.
+void write_attribute(void* data, PointerAttribute attribute, DevicePointer pointer, const Allocation& allocation) {
+  switch (attribute) {
+    case kPointerMemoryType:
+      *static_cast<uint32_t*>(data) = allocation.host ? kMemoryHost : kMemoryDevice;
+      return;
+    case kPointerHostPointer:
+      require(allocation.host);
+      [[fallthrough]];
+    case kPointerDevicePointer:
+      *static_cast<void**>(data) = pointer;
+      return;
+    case kPointerIsManaged:
+      *static_cast<bool*>(data) = false;
+      return;
+    case kPointerDeviceOrdinal:
+      *static_cast<int*>(data) = allocation.device;
+      return;
+    case kPointerRangeBegin:
+      *static_cast<void**>(data) = reinterpret_cast<void*>(allocation.begin);
+      return;
+    case kPointerRangeSize:
+      *static_cast<uint32_t*>(data) = static_cast<uint32_t>(allocation.size);
+      return;
+    case kPointerIsMapped:
+      *static_cast<bool*>(data) = true;
+      return;
+  }
+  constexpr int kFirst = 1, kLast = 17;
+  require(attribute >= kFirst && attribute <= kLast);
+  throw Failure(hipErrorNotSupported, text("pointer attribute ", static_cast<int>(attribute)));
+}
+
 }  // namespace
 
 Error hipMalloc(void** pointer, size_t size) {
@@ -145,6 +183,32 @@ Error hipFree(void* pointer) {
 
 Error hipHostFree(void* pointer) {
   return call(__func__, [&] { free(pointer); });
+}
+
+Error hipHostRegister(void* memory, size_t size, unsigned flags) {
+  return call(__func__, [&] {
+    constexpr unsigned kAllFlags = 15;
+    require(memory != nullptr && size != 0 && flags <= kAllFlags);
+    check_unsafe_call();
+    runtime().memory.add(memory, size, current_device(), flags);
+  });
+}
+
+Error hipHostUnregister(void* memory) {
+  return call(__func__, [&] {
+    require(memory != nullptr);
+    check_unsafe_call();
+    synchronize_all();
+    require(runtime().memory.remove(memory), hipErrorHostMemoryNotRegistered);
+  });
+}
+
+Error hipHostGetDevicePointer(void** device_pointer, void* memory, unsigned flags) {
+  return call(__func__, [&] {
+    require(device_pointer != nullptr && flags == 0);
+    require(runtime().memory.find(address(memory)).has_value());
+    *device_pointer = memory;
+  });
 }
 
 Error hipMemGetInfo(size_t* free, size_t* total) {
@@ -167,16 +231,16 @@ Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer
                    same,
                    allocation->host ? same : nullptr,
                    0,
-                   0};
+                   allocation->flags};
   });
 }
 
 Error hipPointerGetAttribute(void* data, PointerAttribute attribute, DevicePointer pointer) {
   return call(__func__, [&] {
-    require(data != nullptr && pointer != nullptr && attribute == kPointerDeviceOrdinal);
+    require(data != nullptr && pointer != nullptr);
     const auto allocation = runtime().memory.find(address(pointer));
     require(allocation.has_value());
-    *static_cast<int*>(data) = allocation->device;
+    write_attribute(data, attribute, pointer, *allocation);
   });
 }
 
@@ -215,6 +279,12 @@ Error hipMemsetAsync(void* to, int value, size_t size, Stream stream) {
 }
 Error hipMemsetD8(DevicePointer to, unsigned char value, size_t count) { return fill_now(__func__, to, value, count); }
 Error hipMemsetD8Async(DevicePointer to, unsigned char value, size_t count, Stream stream) {
+  return fill_later(__func__, to, value, count, stream);
+}
+Error hipMemsetD16(DevicePointer to, unsigned short value, size_t count) {
+  return fill_now(__func__, to, value, count);
+}
+Error hipMemsetD16Async(DevicePointer to, unsigned short value, size_t count, Stream stream) {
   return fill_later(__func__, to, value, count, stream);
 }
 Error hipMemsetD32(DevicePointer to, int value, size_t count) { return fill_now(__func__, to, value, count); }

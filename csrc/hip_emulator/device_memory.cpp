@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <iterator>
 #include <mutex>
 
 #include "base/error.h"
@@ -22,6 +23,22 @@ constexpr size_t kMostFreed = 1024;
 constexpr uint64_t kMostFreedSize = uint64_t{64} << 30;
 
 constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+/// The last entry that begins at or before `address`.
+const Allocation* at_or_before(const std::map<uint64_t, Allocation>& allocations, uint64_t address) {
+  const auto after = allocations.upper_bound(address);
+  return after == allocations.begin() ? nullptr : &std::prev(after)->second;
+}
+
+/// Whether the process has mapped all of it, to read and to write.
+bool is_writable(AddressSpan bytes) {
+  for (uint64_t address = bytes.begin(); address < bytes.end();) {
+    const std::optional<MemoryRange> mapping = emulator::find_mapping(address);
+    if (!mapping || !mapping->writable) return false;
+    address = mapping->bytes.end();
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -76,15 +93,48 @@ void Allocations::forget_oldest_freed() {
 }
 
 const Allocation* Allocations::reservation(uint64_t address) const {
-  auto after = by_reservation_.upper_bound(address);
-  if (after == by_reservation_.begin()) return nullptr;
-  const Allocation& allocation = (--after)->second;
-  return AddressSpan(allocation.reserved_begin, allocation.reserved_size).contains(address) ? &allocation : nullptr;
+  const Allocation* found = at_or_before(by_reservation_, address);
+  if (found == nullptr) return nullptr;
+  return AddressSpan(found->reserved_begin, found->reserved_size).contains(address) ? found : nullptr;
+}
+
+const Allocation* Allocations::registered(uint64_t address) const {
+  const Allocation* found = at_or_before(registered_, address);
+  return found != nullptr && found->bytes().contains(address) ? found : nullptr;
+}
+
+void Allocations::add(void* pointer, uint64_t size, int device, unsigned flags) {
+  const AddressSpan bytes(reinterpret_cast<uint64_t>(pointer), size);
+  require(size <= ~uint64_t{0} - bytes.begin());
+  std::unique_lock lock(mutex_);
+  const uint64_t last = bytes.begin() + size - 1;
+  const Allocation* before = at_or_before(registered_, last);
+  const auto is_allocated = [this](uint64_t address) {
+    const Allocation* allocation = reservation(address);
+    return allocation != nullptr && !allocation->is_freed;
+  };
+  const bool overlaps = before != nullptr && before->bytes().end() > bytes.begin();
+  require(!overlaps && !is_allocated(bytes.begin()) && !is_allocated(last), hipErrorHostMemoryAlreadyRegistered);
+  require(is_writable(bytes), hipErrorInvalidValue, "the process has no such memory, or may not write it");
+  registered_[bytes.begin()] = {.begin = bytes.begin(),
+                                .size = size,
+                                .device = device,
+                                .host = true,
+                                .reserved_begin = bytes.begin(),
+                                .reserved_size = size,
+                                .is_registered = true,
+                                .flags = flags};
+}
+
+bool Allocations::remove(void* pointer) {
+  std::unique_lock lock(mutex_);
+  return registered_.erase(reinterpret_cast<uint64_t>(pointer)) == 1;
 }
 
 std::optional<Allocation> Allocations::find(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);
+  if (allocation == nullptr) allocation = registered(address);
   if (allocation == nullptr || allocation->is_freed || !allocation->bytes().contains(address)) return std::nullopt;
   return *allocation;
 }

@@ -16,10 +16,12 @@ struct Allocation {
   uint64_t begin;
   uint64_t size;
   int device;
-  bool host;  ///< by hipHostMalloc
+  bool host;  ///< by hipHostMalloc or hipHostRegister
   uint64_t reserved_begin;
   uint64_t reserved_size;
   bool is_freed = false;
+  bool is_registered = false;  ///< by hipHostRegister: the process's own
+  unsigned flags = 0;          ///< of hipHostRegister
 
   AddressSpan bytes() const { return {begin, size}; }
   MemoryRange range() const;
@@ -35,6 +37,11 @@ class Allocations {
   /// False where `pointer` is not of allocate(), or was freed.
   bool free(void* pointer);
 
+  /// Makes memory that the process has mapped already a host allocation until remove(), which says false where none
+  /// begins at `pointer`. Throws Failure where the process may not write it, and where it overlaps an allocation.
+  void add(void* pointer, uint64_t size, int device, unsigned flags);
+  bool remove(void* pointer);
+
   /// The allocation that contains this address; none that was freed.
   std::optional<Allocation> find(uint64_t address) const;
   bool was_freed(uint64_t address) const;
@@ -48,10 +55,12 @@ class Allocations {
 
  private:
   const Allocation* reservation(uint64_t address) const;
+  const Allocation* registered(uint64_t address) const;
   void forget_oldest_freed();
 
   mutable std::shared_mutex mutex_;
   std::map<uint64_t, Allocation> by_reservation_;
+  std::map<uint64_t, Allocation> registered_;  ///< by their beginnings
   uint64_t used_ = 0;
   std::deque<uint64_t> freed_;  ///< their keys in by_reservation_, the oldest first
   uint64_t freed_size_ = 0;

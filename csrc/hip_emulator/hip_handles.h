@@ -35,6 +35,9 @@ struct PointerAttributes {
   unsigned allocation_flags;
 };
 
+/// hipDriverProcAddressQueryResult, since ROCm 6.2.
+enum ProcAddressStatus : int { kProcAddressFound = 0, kProcAddressNotFound = 1 };
+
 enum : unsigned { kStreamNonBlocking = 1, kEventDisableTiming = 2 };
 
 }  // namespace wave::hip

@@ -32,7 +32,14 @@ SAME_VALUE(kFunctionSharedSizeBytes, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
 SAME_VALUE(kFunctionConstSizeBytes, HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
 SAME_VALUE(kFunctionLocalSizeBytes, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
 SAME_VALUE(kFunctionNumRegs, HIP_FUNC_ATTRIBUTE_NUM_REGS);
+SAME_VALUE(kPointerMemoryType, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE);
+SAME_VALUE(kPointerDevicePointer, HIP_POINTER_ATTRIBUTE_DEVICE_POINTER);
+SAME_VALUE(kPointerHostPointer, HIP_POINTER_ATTRIBUTE_HOST_POINTER);
+SAME_VALUE(kPointerIsManaged, HIP_POINTER_ATTRIBUTE_IS_MANAGED);
 SAME_VALUE(kPointerDeviceOrdinal, HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+SAME_VALUE(kPointerRangeBegin, HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR);
+SAME_VALUE(kPointerRangeSize, HIP_POINTER_ATTRIBUTE_RANGE_SIZE);
+SAME_VALUE(kPointerIsMapped, HIP_POINTER_ATTRIBUTE_MAPPED);
 SAME_VALUE(kErrorInvalidValue, hipErrorInvalidValue);
 SAME_VALUE(kCaptureNone, hipStreamCaptureStatusNone);
 SAME_VALUE(kCaptureActive, hipStreamCaptureStatusActive);
@@ -154,6 +161,13 @@ using PointerAttributes = hipPointerAttribute_t;
 using HostSource = const void*;
 #else
 using HostSource = void*;
+#endif
+#if HIP_VERSION_MAJOR * 100 + HIP_VERSION_MINOR >= 602
+using ProcAddressStatus = hipDriverProcAddressQueryResult;
+SAME_VALUE(kProcAddressFound, HIP_GET_PROC_ADDRESS_SUCCESS);
+SAME_VALUE(kProcAddressNotFound, HIP_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+#else
+enum ProcAddressStatus : int {};
 #endif
 #ifdef HIP_HAS_LAUNCH_EX
 using LaunchConfig = HIP_LAUNCH_CONFIG;

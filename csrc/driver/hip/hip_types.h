@@ -45,7 +45,16 @@ enum FunctionAttribute : int {
 };
 
 /// hipPointer_attribute
-enum PointerAttribute : int { kPointerDeviceOrdinal = 9 };
+enum PointerAttribute : int {
+  kPointerMemoryType = 2,
+  kPointerDevicePointer = 3,
+  kPointerHostPointer = 4,
+  kPointerIsManaged = 8,
+  kPointerDeviceOrdinal = 9,
+  kPointerRangeBegin = 11,
+  kPointerRangeSize = 12,
+  kPointerIsMapped = 13,
+};
 
 /// hipStreamCaptureStatus and hipStreamCaptureMode
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
