@@ -12,7 +12,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support import LoadKernel
+from support import EXAMPLES, LoadKernel
 
 import wave_runtime
 
@@ -156,6 +156,30 @@ def test_wrong_argument(
     arguments[position] = value
     with pytest.raises(error, match=f"kernel 'argument_types', {message}"):
         all_types(*arguments, grid=1, block=1)
+
+
+def test_types_of_mx_formats() -> None:
+    """Scales of eight bits, and numbers of four, of which torch has two in an element."""
+    signature = {"vector_add": "scales: *f8e8m0fnu const, numbers: *f4e2m1fn_x2 const, c: *f32, n: i32"}
+    kernel = wave_runtime.load(EXAMPLES / "binaries" / "basics.hsaco", signature=signature)["vector_add"]
+    assert kernel.signature == signature["vector_add"]
+    a, b, c = torch.randn(64), torch.randn(64), torch.zeros(64)
+    scales, numbers = a.view(torch.uint8).view(torch.float8_e8m0fnu), b.view(torch.uint8).view(torch.float4_e2m1fn_x2)
+    kernel(scales, numbers, c, 64, grid=1, block=64)
+    assert torch.equal(c, a + b)
+    with pytest.raises(
+        TypeError, match=r"'numbers': expected a tensor for \*f4e2m1fn_x2 const, given .*float8_e8m0fnu"
+    ):
+        kernel(scales, scales, c, 64, grid=1, block=64)
+
+
+def test_each_kind_of_fp8_is_its_own() -> None:
+    """CDNA3's numbers (FNUZ) and those of OCP have the same bits, and mean other numbers."""
+    signature = "*f8e4m3fnuz const, *, *, i32"
+    module = wave_runtime.load(EXAMPLES / "binaries" / "basics.hsaco", signature={"vector_add": signature})
+    x = torch.zeros(64)
+    with pytest.raises(TypeError, match=r"expected a tensor for \*f8e4m3fnuz const, given .*float8_e4m3fn\b"):
+        module["vector_add"](x.to(torch.float8_e4m3fn), x, x.clone(), 16, grid=1, block=64)
 
 
 def test_number_of_arguments(vector_add: wave_runtime.Kernel) -> None:

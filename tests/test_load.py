@@ -94,7 +94,7 @@ def test_signature_goes_on_in_padding() -> None:
 @pytest.mark.parametrize(
     ("signature", "message"),
     [
-        ("*f32, *f32, *f32, f33", r"position 18: unknown type 'f33'; the types are i8, .*f8e5m2fnuz, void"),
+        ("*f32, *f32, *f32, f33", r"position 18: unknown type 'f33'; the types are i8, .*f4e2m1fn_x2, void"),
         ("*f32, *f32, *f32,", r"position 17: expected a type"),
         ("*f32 *f32", r"expected 'const', ',' or the end|expected ',' or the end"),
         ("*f32, *f32, *f32, bytes[0]", r"expected a size from 1 to 4096"),

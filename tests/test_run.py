@@ -88,6 +88,10 @@ def test_random_arguments_depend_on_the_seed_alone(capsys: pytest.CaptureFixture
         (["--arg=zeros:x", "--arg=1", "--arg=1", "--arg=1"], "argument a: 'x' is no shape such as 64,128"),
         (["--arg=zero:4", "--arg=1", "--arg=1", "--arg=1"], "'zero:4' is no number, no .npy or .pt file"),
         (["--arg=none.npy", "--arg=1", "--arg=1", "--arg=1"], "none.npy"),
+        (
+            ["--arg=ones:f4e2m1fn_x2:4", "--arg=1", "--arg=1", "--arg=1"],
+            "argument a: torch makes no torch.float4_e2m1fn_x2",
+        ),
         (["--arg=1"] * 4, "expected a tensor (*f32 const)"),
         (["--arg=zeros:8"] * 3 + ["--arg=8", "--save=a=a.pt"], "--save a: the kernel writes c"),
     ],

@@ -23,4 +23,6 @@ DTYPES = COMMON | {
     "f8e4m3fnuz": torch.float8_e4m3fnuz,
     "f8e5m2": torch.float8_e5m2,
     "f8e5m2fnuz": torch.float8_e5m2fnuz,
+    "f8e8m0fnu": torch.float8_e8m0fnu,
+    "f4e2m1fn_x2": torch.float4_e2m1fn_x2,
 }

@@ -22,8 +22,8 @@ from wave_runtime._signature import Parameter, parse
 
 
 def _random(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Random numbers: floats are normally distributed, integers take all values."""
-    if dtype.is_floating_point:
+    """Random numbers: floats are normally distributed; integers, and floats of four bits, take all values."""
+    if dtype.is_floating_point and dtype is not torch.float4_e2m1fn_x2:
         return torch.randn(shape).to(dtype)
     if dtype is torch.bool:
         return torch.randint(2, shape).to(dtype)
@@ -36,7 +36,7 @@ def _iota(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
 
 
 MAKERS: dict[str, Callable[[tuple[int, ...], torch.dtype], torch.Tensor]] = {
-    "zeros": lambda shape, dtype: torch.zeros(shape).to(dtype),
+    "zeros": lambda shape, dtype: torch.zeros(shape, dtype=dtype),
     "ones": lambda shape, dtype: torch.ones(shape).to(dtype),
     "iota": _iota,
     "random": _random,
@@ -111,7 +111,12 @@ def _made(text: str, parameter: Parameter) -> torch.Tensor:
         extents = tuple(int(extent) for extent in shape.split(","))
     except ValueError:
         raise ValueError(f"argument {parameter.name}: {shape!r} is no shape such as 64,128") from None
-    return MAKERS[kind](extents, dtype)
+    try:
+        return MAKERS[kind](extents, dtype)
+    except NotImplementedError:
+        raise ValueError(
+            f"argument {parameter.name}: torch makes no {dtype} of other numbers: use zeros:, random: or a file"
+        ) from None
 
 
 def _loaded(path: str) -> torch.Tensor:

@@ -267,8 +267,15 @@ def device_constructors() -> list[tuple[Any, str]]:
     return [*made, *((torch, name) for name in vars(torch) if name.endswith("_like") and not name.startswith("_"))]
 
 
-def forget_known_functions() -> None:
-    """Have Dynamo, where it is loaded, ask anew which functions torch has: it keeps them as it finds them first."""
+def forget_answers() -> None:
+    """Have torch's compilers, where they are loaded, ask anew which functions torch has, and whether there is Triton.
+
+    They keep what they are told first.
+    """
+    asked = sys.modules.get("torch.utils._triton")
+    for function in list(vars(asked).values()) if asked else ():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
     rules, functions = (sys.modules.get(f"torch._dynamo.{name}") for name in ("trace_rules", "variables.torch"))
     if rules is None or functions is None:
         return

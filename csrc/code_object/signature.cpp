@@ -40,6 +40,8 @@ constexpr TypeRow kTypes[] = {
     {Type::F8E4M3FNUZ, "f8e4m3fnuz", 1, false},
     {Type::F8E5M2, "f8e5m2", 1, false},
     {Type::F8E5M2FNUZ, "f8e5m2fnuz", 1, false},
+    {Type::F8E8M0FNU, "f8e8m0fnu", 1, false},
+    {Type::F4E2M1FNX2, "f4e2m1fn_x2", 1, false},
     {Type::Void, "void", 0, false},
 };
 

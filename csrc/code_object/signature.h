@@ -8,7 +8,8 @@
 //   pointer    = "*" [element] ["const"]        const: the kernel only reads what it points to
 //   scalar     = "i8" ... "i64" | "u8" ... "u64" | "bool" | "f16" | "bf16" | "f32" | "f64" | "b8" ... "b64"
 //              | "bytes[N]"
-//   element    = any scalar but bytes | "f8e4m3fn" | "f8e4m3fnuz" | "f8e5m2" | "f8e5m2fnuz" | "void"
+//   element    = any scalar but bytes | "f8e4m3fn" | "f8e4m3fnuz" | "f8e5m2" | "f8e5m2fnuz" | "f8e8m0fnu"
+//              | "f4e2m1fn_x2" | "void"     f4e2m1fn_x2: two numbers in a byte
 //
 // b8 to b64 are bits of an unknown type, as the metadata gives them (named as in PTX).
 #pragma once
@@ -46,6 +47,8 @@ enum class Type : uint8_t {
   F8E4M3FNUZ,
   F8E5M2,
   F8E5M2FNUZ,
+  F8E8M0FNU,
+  F4E2M1FNX2,
   Void,
 };
 

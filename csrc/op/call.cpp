@@ -37,6 +37,8 @@ constexpr DtypeRow kDtypes[] = {
     {Type::F8E4M3FNUZ, c10::kFloat8_e4m3fnuz},
     {Type::F8E5M2, c10::kFloat8_e5m2},
     {Type::F8E5M2FNUZ, c10::kFloat8_e5m2fnuz},
+    {Type::F8E8M0FNU, c10::kFloat8_e8m0fnu},
+    {Type::F4E2M1FNX2, c10::kFloat4_e2m1fn_x2},
 };
 
 constexpr const char* kSignatureSaysConst = "the kernel's signature says that it only reads it (load() takes writes=)";

@@ -85,7 +85,22 @@ def test_several_devices(kernels: Any) -> None:
 
 def test_under_torch_compile(kernels: Any) -> None:
     """Inductor finds the kernel in a function on CPU tensors, and compiles it for the CPU: that is the emulated GPU."""
+    check_compiled(kernels)
 
+
+def test_under_torch_compile_where_triton_had_no_gpu() -> None:
+    """Torch keeps what it is told first."""
+    import triton_kernels
+    from torch.utils._triton import has_triton
+
+    had = has_triton()
+    with wave_runtime.emulate("gfx942"):
+        check_compiled(triton_kernels)
+        assert has_triton()
+    assert has_triton() == had
+
+
+def check_compiled(kernels: Any) -> None:
     def double_and_add(x: torch.Tensor) -> torch.Tensor:
         out = torch.empty_like(x)
         kernels.add[(2,)](x, x, out, x.numel(), BLOCK=64)

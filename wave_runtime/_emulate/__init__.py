@@ -74,6 +74,7 @@ class Emulation:
             _device.emulations.append(self.target)
             _stack.append(self)
             self._driver = _set_triton_driver(self._gpu)
+            _torch.forget_answers()
 
     def stop(self) -> None:
         """End it, and put everything back as it was; what has ended stays so.
@@ -101,7 +102,7 @@ class Emulation:
                     os.environ[name] = value
             if not _stack:
                 _patches.undo()
-                _torch.forget_known_functions()
+            _torch.forget_answers()
 
     def __enter__(self) -> Emulation:
         return self
@@ -155,7 +156,6 @@ def from_environment() -> None:
 
 def _replace(patches: Patches) -> None:
     """Replace what programs ask of torch."""
-    _torch.forget_known_functions()
     _tensors.replace(patches)
     modules = [module for name, module in sys.modules.items() if name.startswith("torch.cuda.")]
     for name in torch.cuda.__all__:

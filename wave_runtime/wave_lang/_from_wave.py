@@ -18,7 +18,7 @@ from wave_runtime.wave_lang._source import Buffer, Code, Parameter, Scalar, grid
 # wave-lang's names of types, in lower case, that signatures have, too. Tensors of others are passed as they are.
 TYPES = {
     *("i8", "i16", "i32", "i64", "bool", "f16", "bf16", "f32", "f64"),
-    *("f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz"),
+    *("f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu"),
 }
 
 
