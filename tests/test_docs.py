@@ -123,6 +123,7 @@ def test_the_reference_has_all_public_names() -> None:
         "launch_hook",
         "WaveFunction",
         "enable_cpu",
+        "TritonFunction",
         "TritonKernel",
         "EmulatorDriver",
     }

@@ -155,6 +155,7 @@ CORE = [
     "compile",
     "define_op",
     "emulate",
+    "from_triton",
     "from_wave",
     "hooks",
     "load",

@@ -9,6 +9,7 @@ is fixed. What serves those who come from other libraries is in ``wave_runtime.c
 """
 
 from collections.abc import Iterable as _Iterable
+from collections.abc import Mapping as _Mapping
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
@@ -53,6 +54,7 @@ if _TYPE_CHECKING:
     from wave_runtime.compat.vendors import LaunchError as LaunchError
     from wave_runtime.compat.vendors import kernel as kernel
     from wave_runtime.compat.vendors import launch_kernel as launch_kernel
+    from wave_runtime.triton import TritonFunction as _TritonFunction
     from wave_runtime.wave_lang import WaveFunction as _WaveFunction
 
 __all__ = [
@@ -76,6 +78,7 @@ __all__ = [
     "compile",
     "define_op",
     "emulate",
+    "from_triton",
     "from_wave",
     "hooks",
     "launch",
@@ -115,6 +118,20 @@ def __getattr__(name: str) -> _Any:
 def sequence(launches: _Iterable[BoundLaunch]) -> Sequence:
     """Bound launches as one call that makes them in their order: the cheapest way to launch many kernels."""
     return Sequence(list(launches))
+
+
+def from_triton(
+    kernel: _Any,
+    signature: str,
+    *,
+    constants: _Mapping[str, _Any] | None = None,
+    target: str | None = None,
+    **options: _Any,
+) -> "_TritonFunction":
+    """A Triton function, compiled for one signature: see ``wave_runtime.triton.from_triton``."""
+    from wave_runtime import triton  # only now: it imports a compiler
+
+    return triton.from_triton(kernel, signature, constants=constants, target=target, **options)
 
 
 def from_wave(kernel: _Any, options: _Any = None) -> "_WaveFunction":

@@ -161,6 +161,12 @@ def by_descriptor(source, out, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def scale(x, out, factor=2, BLOCK: tl.constexpr = 64):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i) * factor)
+
+
+@triton.jit
 def maybe(x, mask, out, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     value = tl.load(x + i)

@@ -2,5 +2,6 @@
 
 from wave_runtime.triton._aot import TritonKernel, load
 from wave_runtime.triton._driver import EmulatorDriver
+from wave_runtime.triton._from_triton import TritonFunction, from_triton
 
-__all__ = ["EmulatorDriver", "TritonKernel", "load"]
+__all__ = ["EmulatorDriver", "TritonFunction", "TritonKernel", "from_triton", "load"]
