@@ -172,6 +172,15 @@ v_{maxmin,minmax}_f{16,32}
 v_cmp_t_f{16,32,64}=v_cmp_tru_f{} v_cmpx_{f,t}_f{16,32,64}=v_cmp_{f,tru}_f{} v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{}
 ds_{permute,bpermute}_b32=ds_{}_b32_gfx11
 {global,flat}_atomic_{min,max}_f32 buffer_gl{0,1}_inv
+buffer_load_{u,i}{8,16}=buffer_gfx11_load_{u,s}{byte,short} buffer_load_b{32,64,96,128}=buffer_gfx11_load_dword{,x2,x3,x4}
+buffer_load_d16_{u8,i8,b16}=buffer_gfx11_load_{ubyte,sbyte,short}_d16
+buffer_load_d16_hi_{u8,i8,b16}=buffer_gfx11_load_{ubyte,sbyte,short}_d16_hi
+buffer_store_b{8,16,32,64,96,128}=buffer_gfx11_store_{byte,short,dword,dwordx2,dwordx3,dwordx4}
+buffer_store_d16_hi_b{8,16}=buffer_gfx11_store_{byte,short}_d16_hi
+buffer_atomic_{swap,cmpswap,and,or,xor}_b{32,64}=buffer_gfx11_atomic_{}{,_x2}
+buffer_atomic_{add,sub,inc,dec}_u{32,64}=buffer_gfx11_atomic_{}{,_x2}
+buffer_atomic_{min,max}_i{32,64}=buffer_gfx11_atomic_s{}{,_x2} buffer_atomic_{min,max}_u{32,64}=buffer_gfx11_atomic_u{}{,_x2}
+buffer_atomic_add_f32=buffer_gfx11_atomic_add_f32 buffer_atomic_{min,max}_f32=buffer_gfx11_atomic_{}_f32
 )"},
 
     {{kGfx1201}, R"(
@@ -189,6 +198,15 @@ v_{minimum,maximum}_f{16,32,64} v_{minimum3,maximum3,minimummaximum,maximumminim
 
 ds_{min,max}_num{,_rtn}_f{32,64}=ds_{}{}_f{}
 {global,flat}_atomic_{min,max}_num_f32={}_atomic_{}_f32 global_{inv,wb,wbinv}
+buffer_load_{u,i}{8,16}=buffer_gfx12_load_{u,s}{byte,short} buffer_load_b{32,64,96,128}=buffer_gfx12_load_dword{,x2,x3,x4}
+buffer_load_d16_{u8,i8,b16}=buffer_gfx12_load_{ubyte,sbyte,short}_d16
+buffer_load_d16_hi_{u8,i8,b16}=buffer_gfx12_load_{ubyte,sbyte,short}_d16_hi
+buffer_store_b{8,16,32,64,96,128}=buffer_gfx12_store_{byte,short,dword,dwordx2,dwordx3,dwordx4}
+buffer_store_d16_hi_b{8,16}=buffer_gfx12_store_{byte,short}_d16_hi
+buffer_atomic_{swap,cmpswap,and,or,xor}_b{32,64}=buffer_gfx12_atomic_{}{,_x2}
+buffer_atomic_{add,sub,inc,dec}_u{32,64}=buffer_gfx12_atomic_{}{,_x2}
+buffer_atomic_{min,max}_i{32,64}=buffer_gfx12_atomic_s{}{,_x2} buffer_atomic_{min,max}_u{32,64}=buffer_gfx12_atomic_u{}{,_x2}
+buffer_atomic_add_f32=buffer_gfx12_atomic_add_f32 buffer_atomic_{min,max}_num_f32=buffer_gfx12_atomic_{}_f32
 )"},
 };
 

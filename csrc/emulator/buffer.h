@@ -6,20 +6,37 @@
 #pragma once
 
 #include "base/address_span.h"
+#include "base/error.h"
 #include "emulator/scalar.h"
 
 namespace wave::emulator {
 
+/// In what families of processors differ.
+struct BufferRules {
+  bool has_range_modes;         ///< OOB_SELECT says what is checked, SWIZZLE_ENABLE how large an element is
+  bool has_stride_scale;        ///< STRIDE is multiplied
+  bool swizzles_scalar_offset;  ///< SOFFSET is a part of the offset that is swizzled, else of the base
+};
+inline constexpr BufferRules kGfx9Buffers{false, false, false};
+inline constexpr BufferRules kGfx11Buffers{true, false, false};
+inline constexpr BufferRules kGfx12Buffers{true, true, true};
+
 /// A buffer resource descriptor (ISA document, "Buffer Resource Descriptor") as one instruction uses it.
 ///
 /// Out of its range, loads give zero and stores and atomics have no effect; such lanes are not checked against the
-/// launch's memory. Loads and stores of several dwords are checked, and swizzled, dword by dword. NUM_RECORDS counts
-/// records where the instruction gives an index (IDXEN) and the stride is not zero: then the index alone is checked,
-/// and with swizzling the offset against the stride. Otherwise it counts bytes, and a dword of which any is out of
-/// range is wholly so. That IDXEN matters, to swizzling too, is in LLVM's notes on buffer intrinsics for gfx9; kernels
-/// in use rely on it: they store four dwords at an index of a buffer whose stride is one.
+/// launch's memory. Loads and stores of several dwords are checked, and swizzled, dword by dword; but 16 bytes that
+/// begin in an element of 16 bytes lie side by side. A dword of which any byte is out of range is wholly so.
+///
+/// On GFX9 NUM_RECORDS counts records where the instruction gives an index (IDXEN) and the stride is not zero: then the
+/// index alone is checked, and with swizzling the offset against the stride. Otherwise it counts bytes. That IDXEN
+/// matters, to swizzling too, is in LLVM's notes on buffer intrinsics for gfx9; kernels in use rely on it: they store
+/// four dwords at an index of a buffer whose stride is one.
+///
+/// Since GFX11 OOB_SELECT says what is checked (RDNA3 and RDNA4 ISA documents, "Range Checking"), and a descriptor
+/// without a format, but for one that adds the lane, has nothing in range ("Unbound Resources").
 struct Buffer {
-  Buffer(const Wave& wave, const BufferOperands& operands)
+  /// Throws Fault where the descriptor is no buffer's, or has a value that is reserved.
+  Buffer(const Wave& wave, const BufferOperands& operands, const BufferRules& rules = kGfx9Buffers)
       : indexed(operands.index_enabled), offset_enabled(operands.offset_enabled), offset(operands.offset) {
     const u32* word = &wave.s[operands.descriptor];
     base = u64{word[1] & 0xffffu} << 32 | word[0];
@@ -27,24 +44,39 @@ struct Buffer {
     records = word[2];
     index_stride = 8u << (word[3] >> 21 & 3u);
     add_lane = word[3] >> 23 & 1u;
-    if (add_lane) stride |= (word[3] >> 15 & 15u) << 14;  // DATA_FORMAT has the upper bits then
-    structured = indexed && stride != 0;
-    swizzled = (word[1] >> 31 & 1u) && (indexed || add_lane);
     scalar_offset = read_code32(wave, operands.scalar_offset);
+    if (rules.has_range_modes) {
+      read_range_mode(word, rules);
+    } else {
+      if (add_lane) stride |= (word[3] >> 15 & 15u) << 14;  // DATA_FORMAT has the upper bits then
+      swizzled = (word[1] >> 31 & 1u) && (indexed || add_lane);
+      checks_index = indexed && stride != 0;
+      checks_offset = checks_index && swizzled;
+      checks_bytes = !checks_index;
+      checked_stride = stride;
+    }
   }
 
   /// Whether `size` bytes at `byte` of record `index` are in range.
   bool contains(u64 index, u64 byte, u32 size) const {
-    if (structured) return index < records && (!swizzled || AddressSpan(0, stride).contains({byte, size}));
-    return AddressSpan(0, records).contains({scalar_offset + stride * index + byte, size});
+    if (is_empty || (checks_index && index >= records)) return false;
+    if (checks_offset && !AddressSpan(0, stride).contains({byte, size})) return false;
+    if (!checks_bytes) return true;
+    return AddressSpan(0, records).contains({scalar_offset + checked_stride * index + byte, size});
   }
 
   u64 address(u64 index, u64 byte) const {
     if (!swizzled) return base + scalar_offset + stride * index + byte;
-    constexpr u32 kElement = 4;
-    const u64 row = index / index_stride * stride + byte / kElement * kElement;
-    return base + scalar_offset + row * index_stride + index % index_stride * kElement + byte % kElement;
+    const u64 moved = swizzles_scalar_offset ? static_cast<u32>(byte + scalar_offset) : byte;
+    const u64 row = index / index_stride * stride + moved / element * element;
+    return base + (swizzles_scalar_offset ? 0 : scalar_offset) + row * index_stride + index % index_stride * element +
+           moved % element;
   }
+  /// That of a dword, or less, `at` bytes behind the beginning of an access.
+  u64 address(u64 index, u64 byte, u32 at) const {
+    return has_long_elements() ? address(index, byte) + at : address(index, byte + at);
+  }
+  bool has_long_elements() const { return element > sizeof(u32); }
 
   /// The record and the byte of it that a lane accesses; `rows` are those of index and offset.
   u64 index(const LaneRow* rows, int lane) const {
@@ -54,9 +86,33 @@ struct Buffer {
     return u64{offset} + (offset_enabled ? rows[indexed ? 1 : 0].lane[lane] : 0);
   }
 
-  bool indexed, offset_enabled, add_lane, structured, swizzled;
-  u32 offset;  ///< the instruction's
+  bool indexed, offset_enabled, add_lane, swizzled;
+  bool is_empty = false;       ///< nothing is in range
+  bool checks_index = false;   ///< against the number of records
+  bool checks_offset = false;  ///< against the stride
+  bool checks_bytes = false;   ///< all of the offset, and that of SOFFSET, against the number of records
+  bool swizzles_scalar_offset = false;
+  u32 offset;       ///< the instruction's
+  u32 element = 4;  ///< bytes, where it is swizzled
   u64 base, stride, records, index_stride, scalar_offset;
+  u64 checked_stride = 0;  ///< with which the index is a part of the bytes that are checked
+
+ private:
+  void read_range_mode(const u32* word, const BufferRules& rules) {
+    enum Mode : u32 { kStructured, kIndex, kUnchecked, kRaw };
+    constexpr u32 kScales[] = {1, 4, 8, 32};
+    const u32 swizzle = word[1] >> 30, format = word[3] >> 12 & 63u, mode = word[3] >> 28 & 3u, type = word[3] >> 30;
+    if (type != 0) fault(text("the descriptor is no buffer's: its TYPE is ", type, ", expected 0"));
+    if (swizzle == 2) fault("the buffer's descriptor has SWIZZLE_ENABLE 2, which is reserved: expected 0, 1 or 3");
+    if (rules.has_stride_scale) stride *= kScales[word[3] >> 18 & 3u];
+    swizzled = swizzle != 0;
+    swizzles_scalar_offset = rules.swizzles_scalar_offset;
+    if (swizzle == 3) element = 16;
+    is_empty = (format == 0 && !add_lane) || (mode == kUnchecked && records == 0);
+    checks_offset = mode == kStructured || (mode == kRaw && swizzled && stride != 0);
+    checks_index = checks_offset || mode == kIndex;
+    checks_bytes = mode == kRaw && !checks_offset;
+  }
 };
 
 }  // namespace wave::emulator

@@ -19,9 +19,9 @@ namespace {
 /// The lanes of a buffer instruction that accesses `size` bytes: those whose bytes lie in range and together, those of
 /// which that is to be found out dword by dword, and those that are out of range.
 struct BufferLanes {
-  BufferLanes(const Wave& wave, const BufferOperands& operands, u32 size)
-      : buffer(wave, operands), rows(&wave.v[operands.address]) {
-    if (!buffer.indexed && !buffer.add_lane) {
+  [[gnu::noinline]] BufferLanes(const Wave& wave, const BufferOperands& operands, const BufferRules& rules, u32 size)
+      : buffer(wave, operands, rules), rows(&wave.v[operands.address]) {
+    if (buffer.checks_bytes && !buffer.indexed && !buffer.add_lane && !buffer.swizzled) {
       find_by_offset(wave, size);
     } else {
       find_by_index(wave, size);
@@ -64,7 +64,7 @@ struct BufferLanes {
   }
 
   void find_by_index(const Wave& wave, u32 size) {
-    const bool together = !buffer.swizzled || size <= sizeof(u32);
+    const bool together = !buffer.swizzled || buffer.has_long_elements() || size <= sizeof(u32);
     for (int i = 0; i < kLanes; ++i) {
       const bool in_range = together && buffer.contains(index(i), byte(i), size);
       within.lane[i] = in_range ? wave.exec_lanes.lane[i] : 0;
@@ -77,22 +77,24 @@ struct BufferLanes {
 /// Reads value `k` of a lane, or zero where it is out of range.
 template <class T>
 T read_checked(Wave& wave, const BufferLanes& lanes, int lane, int k) {
-  const u64 index = lanes.index(lane), byte = lanes.byte(lane) + static_cast<u32>(k) * sizeof(T);
+  const u64 index = lanes.index(lane), byte = lanes.byte(lane);
+  const u32 at = static_cast<u32>(k) * sizeof(T);
   T value{};
-  if (lanes.buffer.contains(index, byte, sizeof(T)))
-    GlobalMemory::read(wave, {lanes.buffer.address(index, byte), sizeof(T)}, &value, lane);
+  if (lanes.buffer.contains(index, byte + at, sizeof(T)))
+    GlobalMemory::read(wave, {lanes.buffer.address(index, byte, at), sizeof(T)}, &value, lane);
   return value;
 }
 
 template <class T>
 void write_checked(Wave& wave, const BufferLanes& lanes, T value, int lane, int k) {
-  const u64 index = lanes.index(lane), byte = lanes.byte(lane) + static_cast<u32>(k) * sizeof(T);
-  if (lanes.buffer.contains(index, byte, sizeof(T)))
-    GlobalMemory::write(wave, {lanes.buffer.address(index, byte), sizeof(T)}, &value, lane);
+  const u64 index = lanes.index(lane), byte = lanes.byte(lane);
+  const u32 at = static_cast<u32>(k) * sizeof(T);
+  if (lanes.buffer.contains(index, byte + at, sizeof(T)))
+    GlobalMemory::write(wave, {lanes.buffer.address(index, byte, at), sizeof(T)}, &value, lane);
 }
 
 /// Loads kCount values of type T for each enabled lane into as many rows.
-template <class Memory, class T, int kCount, Part kPart>
+template <class T, int kCount, Part kPart>
 void buffer_load_rows(Wave& wave, const BufferLanes& lanes, LaneRow* rows) {
   if (lanes.any_others) {
     LaneRow zero{}, outside;
@@ -106,29 +108,29 @@ void buffer_load_rows(Wave& wave, const BufferLanes& lanes, LaneRow* rows) {
     for (int k = 0; k < kCount; ++k) value[k] = read_checked<T>(wave, lanes, i, k);
     for (int k = 0; k < kCount; ++k) set_part<kPart>(rows[k].lane[i], value[k]);
   }
-  if (lanes.any_within) load_rows<Memory, T, kCount, kPart>(wave, lanes.addresses, rows);
+  if (lanes.any_within) load_rows<GlobalMemory, T, kCount, kPart>(wave, lanes.addresses, rows);
 }
 
-template <class Memory, class T, int kCount = 1, Part kPart = Part::Whole>
-const Op* buffer_load(Wave& wave, const Op* op) {
-  const BufferLanes lanes(wave, op->buffer, sizeof(T) * kCount);
+// What families have in common is compiled once: their bodies differ by the lanes that they hand on.
+
+template <class T, int kCount, Part kPart>
+[[gnu::noinline]] const Op* load_lanes(Wave& wave, const Op* op, const BufferLanes& lanes) {
   if (!op->buffer.to_lds) {
-    buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, &wave.v[op->buffer.data]);
+    buffer_load_rows<T, kCount, kPart>(wave, lanes, &wave.v[op->buffer.data]);
     return next(op);
   }
   LaneRow values[kCount] = {};
-  buffer_load_rows<Memory, T, kCount, kPart>(wave, lanes, values);
+  buffer_load_rows<T, kCount, kPart>(wave, lanes, values);
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] != 0) write_lds_slots(wave, op->buffer.offset, values, i);
   }
   return next(op);
 }
 
-template <class Memory, class T, int kCount = 1, Part kPart = Part::Whole>
-const Op* buffer_store(Wave& wave, const Op* op) {
-  const BufferLanes lanes(wave, op->buffer, sizeof(T) * kCount);
+template <class T, int kCount, Part kPart>
+[[gnu::noinline]] const Op* store_lanes(Wave& wave, const Op* op, const BufferLanes& lanes) {
   const LaneRow* rows = &wave.v[op->buffer.data];
-  if (lanes.any_within) store_rows<Memory, T, kCount, kPart>(wave, lanes.addresses, rows);
+  if (lanes.any_within) store_rows<GlobalMemory, T, kCount, kPart>(wave, lanes.addresses, rows);
   for (int i = 0; lanes.any_partly && i < kLanes; ++i) {
     if (lanes.partly.lane[i] == 0) continue;
     for (int k = 0; k < kCount; ++k) {
@@ -139,18 +141,17 @@ const Op* buffer_store(Wave& wave, const Op* op) {
 }
 
 /// Atomics are in range as a whole or not at all, and at the address of their first byte.
-template <class Memory, auto kModify>
-const Op* buffer_atomic(Wave& wave, const Op* op) {
+template <auto kModify>
+[[gnu::noinline]] const Op* modify_lanes(Wave& wave, const Op* op, BufferLanes& lanes) {
   using T = typename Atomic<kModify>::Value;
-  BufferLanes lanes(wave, op->buffer, sizeof(T));
   for (int i = 0; i < kLanes; ++i) {
     const bool in_range = lanes.buffer.contains(lanes.index(i), lanes.byte(i), sizeof(T));
     lanes.within.lane[i] = in_range ? wave.exec_lanes.lane[i] : 0;
   }
   LaneRow* data = &wave.v[op->buffer.data];
   if (lanes.addresses.find_range(lanes.within)) {
-    modify_rows<Memory, kModify>(wave, lanes.addresses, data, second_operand<kModify>(data),
-                                 op->buffer.returns ? data : nullptr);
+    modify_rows<GlobalMemory, kModify>(wave, lanes.addresses, data, second_operand<kModify>(data),
+                                       op->buffer.returns ? data : nullptr);
   }
   for (int i = 0; i < kLanes; ++i) {
     const bool outside = (wave.exec_lanes.lane[i] & ~lanes.within.lane[i]) != 0;
@@ -159,11 +160,36 @@ const Op* buffer_atomic(Wave& wave, const Op* op) {
   return next(op);
 }
 
+template <BufferRules kRules, class T, int kCount = 1, Part kPart = Part::Whole>
+const Op* buffer_load(Wave& wave, const Op* op) {
+  return load_lanes<T, kCount, kPart>(wave, op, BufferLanes(wave, op->buffer, kRules, sizeof(T) * kCount));
+}
+template <BufferRules kRules, class T, int kCount = 1, Part kPart = Part::Whole>
+const Op* buffer_store(Wave& wave, const Op* op) {
+  return store_lanes<T, kCount, kPart>(wave, op, BufferLanes(wave, op->buffer, kRules, sizeof(T) * kCount));
+}
+template <BufferRules kRules, auto kModify>
+const Op* buffer_atomic(Wave& wave, const Op* op) {
+  BufferLanes lanes(wave, op->buffer, kRules, sizeof(typename Atomic<kModify>::Value));
+  return modify_lanes<kModify>(wave, op, lanes);
+}
+
+// clang-format off
+#define WAVE_RDNA_BUFFERS(prefix, kRules)                                   \
+  WAVE_LOADS_AND_STORES(prefix, buffer_load, buffer_store, kRules),         \
+  WAVE_INTEGER_ATOMICS(prefix, buffer_atomic, kRules),                      \
+  {prefix "_atomic_add_f32", buffer_atomic<kRules, atomics::add<f32>>},     \
+  {prefix "_atomic_min_f32", buffer_atomic<kRules, atomics::min<f32>>},     \
+  {prefix "_atomic_max_f32", buffer_atomic<kRules, atomics::max<f32>>}
+// clang-format on
+
 constexpr Body kBodies[] = {
-    WAVE_LOADS_AND_STORES("buffer", buffer_load, buffer_store, GlobalMemory),
-    WAVE_INTEGER_ATOMICS("buffer", buffer_atomic, GlobalMemory),
-    WAVE_FLOAT_ATOMICS("buffer", buffer_atomic, GlobalMemory),
-    {"buffer_atomic_pk_add_bf16", buffer_atomic<GlobalMemory, atomics::pk_add_bf16>},
+    WAVE_LOADS_AND_STORES("buffer", buffer_load, buffer_store, kGfx9Buffers),
+    WAVE_INTEGER_ATOMICS("buffer", buffer_atomic, kGfx9Buffers),
+    WAVE_FLOAT_ATOMICS("buffer", buffer_atomic, kGfx9Buffers),
+    {"buffer_atomic_pk_add_bf16", buffer_atomic<kGfx9Buffers, atomics::pk_add_bf16>},
+    WAVE_RDNA_BUFFERS("buffer_gfx11", kGfx11Buffers),
+    WAVE_RDNA_BUFFERS("buffer_gfx12", kGfx12Buffers),
     {"buffer_wbl2", nothing},
     {"buffer_inv", nothing},
 };

@@ -45,6 +45,7 @@ def test_add(kernels: Any, other: str) -> None:
         check_add(kernels)
         compiled = kernels.add[(4,)](*torch.ones(3, 64), 64, BLOCK=64)
         assert compiled.metadata.target.arch == other
+        assert "buffer_load" in compiled.asm["amdgcn"]
     check_add(kernels)
 
 
@@ -125,8 +126,9 @@ def test_scaled_matmul(kernels: Any, kinds: str) -> None:
     torch.testing.assert_close(c, a_values @ b_values.T, rtol=1e-4, atol=1e-2)
 
 
-def test_softmax_in_waves_of_32_lanes(kernels: Any) -> None:
-    with wave_runtime.emulate("gfx1201"):
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_softmax_in_waves_of_32_lanes(kernels: Any, target: str) -> None:
+    with wave_runtime.emulate(target):
         test_softmax(kernels)
 
 

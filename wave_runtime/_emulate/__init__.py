@@ -39,15 +39,7 @@ def environment(target: str, *, devices: int = 1, time_limit: float | None = Non
         "WAVE_RUNTIME_EMULATOR_DEVICES": str(devices),
         PATH: os.pathsep.join(dict.fromkeys(folders)),
         **limit,
-        **_settings_of_triton(target),
     }
-
-
-def _settings_of_triton(target: str) -> dict[str, str]:
-    """What keeps Triton from instructions that the emulator lacks: of some processors it has no buffer loads."""
-    code = _C.emulator_processors()[target]["code"]
-    has_buffers = any(name.startswith("buffer_load") for name, _ in _C.binding_entries(code))
-    return {} if has_buffers or "AMDGCN_USE_BUFFER_OPS" in os.environ else {"AMDGCN_USE_BUFFER_OPS": "0"}
 
 
 class Emulation:

@@ -37,8 +37,12 @@ def main() -> None:
     subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
     for target, lanes in itertools.product(("gfx1100", "gfx1201"), (32, 64)):
         options = [f"--offload-arch={target}", f"-DWAVE={lanes}", *(["-mwavefrontsize64"] if lanes == 64 else [])]
-        command = [clang, *ANY_HIP, *options, "-O2", "-ffp-contract=off", "waves.hip"]
-        subprocess.run([*command, "-o", f"wave{lanes}_{target}.hsaco"], check=True, cwd=FOLDER)
+        for source, output in (("waves.hip", f"wave{lanes}_{target}"), ("buffers.hip", f"buffers{lanes}_{target}")):
+            command = [clang, *ANY_HIP, *options, "-O2", "-ffp-contract=off", source, "-o", f"{output}.hsaco"]
+            subprocess.run(command, check=True, cwd=FOLDER)
+    for target, is_gfx12 in (("gfx1100", 0), ("gfx1201", 1)):
+        options = [*ASSEMBLY[:-1], f"-mcpu={target}", f"-Wa,--defsym,GFX12={is_gfx12}"]
+        subprocess.run([clang, *options, "buffers.s", "-o", f"buffers_{target}.hsaco"], check=True, cwd=FOLDER)
 
 
 if __name__ == "__main__":
