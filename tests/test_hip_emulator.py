@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import ROOT
+from support import EXAMPLES, ROOT
 
 import wave_runtime
 
@@ -83,6 +83,31 @@ def test_assertions_are_described(run: Run) -> None:
 def test_lost_arguments_are_reported(run: Run) -> None:
     text = run("unlisted_arguments").stderr
     assert "kernel 'load_at': the 24 bytes of arguments in extra do not arrive: HIP passes what .args" in text
+
+
+LAUNCH_OF_A_FAULT = f"""
+import ctypes
+hip = ctypes.CDLL({str(LIBRARY)!r})
+module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+assert hip.hipModuleLoad(ctypes.byref(module), {str(EXAMPLES / "binaries" / "basics.hsaco").encode()!r}) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"vector_add") == 0
+arguments = [ctypes.c_void_p(64), ctypes.c_void_p(64), ctypes.c_void_p(64), ctypes.c_int(4)]
+pointers = (ctypes.c_void_p * 4)(*(ctypes.addressof(argument) for argument in arguments))
+print(hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, None, pointers, None), hip.hipDeviceSynchronize())
+"""
+
+
+@pytest.mark.parametrize(("wait", "errors"), [("0", "0 700\n"), ("1", "700 700\n")])
+def test_launches_can_wait_for_their_end(wait: str, errors: str) -> None:
+    environment = {**os.environ, "WAVE_RUNTIME_SYNC": wait}
+    command = [sys.executable, "-c", LAUNCH_OF_A_FAULT]
+    assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == errors
+
+
+def test_launches_wait_within_emulate() -> None:
+    """torch's tensors are the CPU's there, and torch.cuda.synchronize() waits for no stream of the library."""
+    command = [sys.executable, "-m", "wave_runtime", "emulate", "--", sys.executable, "-c", LAUNCH_OF_A_FAULT]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "700 700\n"
 
 
 def test_needs_no_torch() -> None:

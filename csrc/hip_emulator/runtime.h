@@ -70,7 +70,7 @@ int& current_device();
 std::shared_ptr<Queue> find_queue(hip::Stream stream);
 
 /// Enqueues an operation in its place, after `after` too, or captures it: then the result is nullptr. Throws where a
-/// capture does not allow it.
+/// capture does not allow it. With WAVE_RUNTIME_SYNC=1 it waits for the operation, and throws its error.
 std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after = {});
 /// The same under Runtime::order, which the caller holds.
 std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, StreamOperation operation,

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/environment.h"
 #include "hip_emulator/runtime.h"
 
 namespace wave::hip_emulator {
 
 namespace {
+
+const Variable& waits = at_load("WAVE_RUNTIME_SYNC");
 
 void invalidate(const std::vector<std::shared_ptr<Capture>>& captures, Code code) {
   if (captures.empty()) return;
@@ -63,8 +66,15 @@ std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Strea
 }
 
 std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after) {
-  std::lock_guard lock(runtime().order);
-  return submit_locked(queue, std::move(operation), std::move(after));
+  const bool must_wait = waits.flag();
+  std::unique_lock lock(runtime().order);
+  std::shared_ptr<Marker> marker = submit_locked(queue, std::move(operation), std::move(after));
+  lock.unlock();
+  if (must_wait && marker != nullptr) {
+    marker->wait();
+    runtime().device(queue->device).check();
+  }
+  return marker;
 }
 
 bool synchronize(const std::shared_ptr<Queue>& queue, std::optional<std::chrono::milliseconds> limit) {

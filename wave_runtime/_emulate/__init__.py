@@ -37,6 +37,7 @@ def environment(target: str, *, devices: int = 1, time_limit: float | None = Non
         VARIABLE: target,
         "WAVE_RUNTIME_EMULATOR_PROCESSOR": target,
         "WAVE_RUNTIME_EMULATOR_DEVICES": str(devices),
+        "WAVE_RUNTIME_SYNC": "1",  # torch.cuda.synchronize() does not wait for the HIP library's streams
         PATH: os.pathsep.join(dict.fromkeys(folders)),
         **limit,
     }
