@@ -334,7 +334,6 @@ const Modifiers* Translator::modifiers(const Instruction& instruction) {
   } else {
     set_halves(instruction, processor_.keeps_other_half, modifiers);
     set_op_sel(instruction, modifiers);
-    set_op_sel(instruction, modifiers);
   }
   if (modifiers == Modifiers() && (takes & isa::kMix) == 0) return nullptr;
   return &function_->modifiers_.emplace_back(modifiers);
