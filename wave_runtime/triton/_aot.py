@@ -13,7 +13,7 @@ from triton.backends.driver import expand_signature
 
 from wave_runtime import _C
 from wave_runtime.triton._driver import MAKES_POINTERS, _expanded_names
-from wave_runtime.triton._program import Program
+from wave_runtime.triton._program import Program, check_count
 
 
 class TritonKernel:
@@ -40,11 +40,7 @@ class TritonKernel:
             TypeError: there are not as many as parameters, or one does not fit its type.
             KernelFault: the kernel did what it must not.
         """
-        if len(args) != len(self.parameters):
-            names = ", ".join(self.parameters)
-            raise TypeError(
-                f"kernel '{self.kernel.name}' takes {len(self.parameters)} arguments ({names}), given {len(args)}"
-            )
+        check_count(self.kernel, self.parameters, args)
         x, y, z = (*grid, 1, 1)[:3]
         self._program.launch((x, y, z), 0, list(args))
 

@@ -15,7 +15,7 @@ from wave_runtime import _C, _device, _signature
 from wave_runtime._kernel import Dims
 from wave_runtime._module import load
 from wave_runtime.triton._driver import MAKES_POINTERS
-from wave_runtime.triton._program import SCRATCH
+from wave_runtime.triton._program import SCRATCH, check_count
 
 # What Triton calls the types of signatures (triton.language.str_to_ty). Integers have the same names.
 TYPES = {
@@ -63,11 +63,7 @@ class TritonFunction:
             ValueError: a number is out of its type's range, or the tensors are on several devices.
             KernelFault: on the emulator, the kernel did what it must not.
         """
-        if len(args) != len(self.parameters):
-            raise TypeError(
-                f"kernel '{self.kernel.name}' takes {len(self.parameters)} arguments ({', '.join(self.parameters)}), "
-                f"given {len(args)}"
-            )
+        check_count(self.kernel, self.parameters, args)
         self.kernel(
             *args,
             *(0 for _ in SCRATCH),

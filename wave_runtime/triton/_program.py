@@ -72,6 +72,14 @@ def signature_of(parameters: Sequence[tuple[str, str]], sizes: Sequence[int]) ->
     return ", ".join(texts)
 
 
+def check_count(kernel: _C.Kernel, parameters: Sequence[str], args: Sequence[Any]) -> None:
+    """Raises TypeError where there are not as many arguments as a call takes."""
+    if len(args) != len(parameters):
+        raise TypeError(
+            f"kernel '{kernel.name}' takes {len(parameters)} arguments ({', '.join(parameters)}), given {len(args)}"
+        )
+
+
 def address_of(value: Any) -> Any:
     """What is launched with for a pointer: a tensor, where there is one behind it, or an address."""
     base = getattr(value, "base", value)  # of TensorWrapper, which reinterprets a tensor
