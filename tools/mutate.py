@@ -3,10 +3,11 @@
 
 A mutant is the tree with one mistake: a comparison, an operator, a constant or a condition that is another, two rows of
 a table that have changed places, or a statement that is gone. Each is built and tested in a copy of the last commit
-(build/mutants), the tests that concern the file first, then all of them. What does not compile is no mutant: another
-one is drawn.
+(in build/mutants), the tests that concern the file first, then all of them. Tests that fail without any mistake, for
+want of something on this machine, are left out. What does not compile is no mutant: another one is drawn.
 
     python tools/mutate.py --count 200 --seed 1          # draws 200, hours on two cores
+    python tools/mutate.py --jobs 10 --processes 3       # ten at a time, on a machine of 32 cores
     python tools/mutate.py --count 20 --only csrc/launch # of one folder
     python tools/mutate.py --first                       # only the tests that concern the file
 
@@ -23,12 +24,16 @@ import random
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-COPY = ROOT / "build" / "mutants"
+COPIES = ROOT / "build" / "mutants"
+PYTHONPATH = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and Path(path) != ROOT]
 
 # Where a file's mistakes should be noticed, by the beginning of its path; the longest one that fits counts.
 CONCERNED = {
@@ -81,7 +86,7 @@ OPERATORS = {
     "||": "&&",
 }
 OPERATOR = re.compile(r"(?<= )(<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^<>])(?= )")
-CONSTANT = re.compile(r"(?<![\w.\"'])(0x[0-9a-f]+|\d+)(?=u?[\s;,)\]}])")
+CONSTANT = re.compile(r"(?<![\w.\"'])(0x[0-9a-f]+|0|[1-9]\d*)(?=u?[\s;,)\]}])")
 CONDITION = re.compile(r"\b(if|while) \((?!constexpr)(.+)\) (?=\{|return|throw|continue|break)")
 STATEMENT = re.compile(r"^\s+(throw |fault|check|[\w.>-]+(\[[^]]*\])? [-+|&^*]?= |[\w.>-]+\()[^{}]*;\s*(//.*)?$")
 ROW = re.compile(r'^(\s+\{"[^"]+", )(.+)(\},)$')
@@ -149,38 +154,61 @@ def concerned(file: str) -> list[str]:
     return CONCERNED[max(fitting, key=len)] if fitting else []
 
 
-def _passes(command: list[str], timeout: float) -> bool:
-    """Whether the command succeeds in the copy; what hangs does not."""
-    environment = {**os.environ, "PYTHONPATH": str(COPY)}
-    try:
-        return subprocess.run(command, cwd=COPY, capture_output=True, timeout=timeout, env=environment).returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
+class Copy:
+    """A copy of the last commit, built, in which one mutant at a time is tried."""
 
+    def __init__(self, folder: Path, processes: int) -> None:
+        self.folder = folder
+        self.processes = processes  # that build and that run tests, side by side
+        self.left_out: list[str] = []  # tests that fail without a mistake
+        if not folder.exists():
+            subprocess.run(["git", "worktree", "add", "--detach", folder], cwd=ROOT, check=True, capture_output=True)
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True)
+        subprocess.run(["git", "reset", "--quiet", "--hard", head.stdout.strip()], cwd=folder, check=True)
+        if not self._build():
+            raise SystemExit(f"the tree itself does not build in {folder}")
 
-def _build() -> bool:
-    return _passes([sys.executable, "setup.py", "build_ext", "--inplace"], 3600)
+    def failing(self) -> list[str]:
+        """The tests that fail, or whose process dies, as the tree is."""
+        output = self._run([*self._pytest(["tests"]), "-rfE"]).stdout
+        return re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
 
+    def survives(self, mutant: Mutant, first_only: bool) -> bool | None:
+        """Whether no test notices the mutant; None where it does not compile."""
+        path = self.folder / mutant.file
+        original = path.read_text()
+        lines = original.splitlines()
+        lines[mutant.line : mutant.line + len(mutant.before)] = mutant.after
+        path.write_text("\n".join(lines) + "\n")
+        try:
+            if not self._build():
+                return None
+            stages = [concerned(mutant.file)] + ([] if first_only else [["tests"]])
+            return all(self._tests_pass(tests) for tests in stages if tests)
+        finally:
+            path.write_text(original)
 
-def _tests_pass(tests: list[str], processes: int) -> bool:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-o", "timeout=300", *tests]
-    return _passes([*command, "-n", str(processes), "--dist", "loadfile"], 3600)
+    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+        """Runs in the copy; what hangs is as what fails."""
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(self.folder), *PYTHONPATH])}
+        environment["MAX_JOBS"] = str(self.processes)
+        try:
+            return subprocess.run(
+                command, cwd=self.folder, capture_output=True, text=True, timeout=3600, env=environment
+            )
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(command, 1, "", "")
 
+    def _build(self) -> bool:
+        return self._run([sys.executable, "setup.py", "build_ext", "--inplace"]).returncode == 0
 
-def survives(mutant: Mutant, first_only: bool, processes: int) -> bool | None:
-    """Whether no test notices the mutant; None where it does not compile."""
-    path = COPY / mutant.file
-    original = path.read_text()
-    lines = original.splitlines()
-    lines[mutant.line : mutant.line + len(mutant.before)] = mutant.after
-    path.write_text("\n".join(lines) + "\n")
-    try:
-        if not _build():
-            return None
-        stages = [concerned(mutant.file)] + ([] if first_only else [["tests"]])
-        return all(_tests_pass(tests, processes) for tests in stages if tests)
-    finally:
-        path.write_text(original)
+    def _pytest(self, tests: list[str]) -> list[str]:
+        options = ["-q", "-p", "no:cacheprovider", "-o", "timeout=300", "-n", str(self.processes), "--dist", "loadfile"]
+        return [sys.executable, "-m", "pytest", *options, "--no-loadscope-reorder", *tests]
+
+    def _tests_pass(self, tests: list[str]) -> bool:
+        left_out = [f"--deselect={test}" for test in self.left_out]
+        return self._run([*self._pytest(tests), "-x", *left_out]).returncode == 0
 
 
 def diff(mutant: Mutant) -> str:
@@ -189,44 +217,55 @@ def diff(mutant: Mutant) -> str:
     return "\n".join([f"{mutant.file}:{mutant.line + 1} ({mutant.kind})", *list(lines)[3:]])
 
 
-def prepare() -> None:
-    """A copy of the last commit, built, whose tests pass or fail as they do here."""
-    if not COPY.exists():
-        subprocess.run(["git", "worktree", "add", "--detach", str(COPY)], cwd=ROOT, check=True, capture_output=True)
-    subprocess.run(["git", "checkout", "--quiet", "--detach", "--force", "HEAD"], cwd=COPY, check=True)
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True)
-    subprocess.run(["git", "reset", "--quiet", "--hard", head.stdout.strip()], cwd=COPY, check=True)
-    if not _build():
-        raise SystemExit(f"the tree itself does not build in {COPY}")
-
-
 def main() -> None:
     """Draws mutants, and prints the share that is caught and those that are not."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", default="1")
+    parser.add_argument("--skip", type=int, default=0, help="so many of those drawn, which an earlier run tried")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no other mutant is tried")
     parser.add_argument("--only", action="append", help="beginning of a path; may be repeated", metavar="PATH")
     parser.add_argument("--first", action="store_true", help="run only the tests that concern the file")
-    parser.add_argument("--processes", type=int, default=2, help="that run tests side by side")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants tried side by side, each in a copy of its own")
+    parser.add_argument("--processes", type=int, default=2, help="of each job, that run tests side by side")
     parser.add_argument("--json", type=Path, help="where to write what was tried")
     arguments = parser.parse_args()
 
+    begin = time.monotonic()
     drawn = candidates(arguments.only or ["csrc/"])
     random.Random(arguments.seed).shuffle(drawn)
-    prepare()
+    left = iter(drawn[arguments.skip :])
     tried: list[dict[str, object]] = []
-    for mutant in drawn:
-        if len(tried) == arguments.count:
-            break
-        survived = survives(mutant, arguments.first, arguments.processes)
-        if survived is None:
-            continue
-        tried.append({**asdict(mutant), "survived": survived})
-        caught = sum(not entry["survived"] for entry in tried)
-        print(f"[{len(tried)}, {caught} caught] {'SURVIVED' if survived else 'caught'} {diff(mutant)}", flush=True)
-        if arguments.json:
-            arguments.json.write_text(json.dumps(tried, indent=1))
-    print(f"{caught} of {len(tried)} caught")
+    lock = threading.Lock()
+
+    def work(copy: Copy) -> None:
+        while time.monotonic() - begin < arguments.seconds:
+            with lock:
+                mutant = next(left, None)
+            if mutant is None or len(tried) >= arguments.count:
+                return
+            survived = copy.survives(mutant, arguments.first)
+            if survived is None:
+                continue
+            with lock:
+                if len(tried) >= arguments.count:
+                    return
+                tried.append({**asdict(mutant), "survived": survived})
+                caught = sum(not entry["survived"] for entry in tried)
+                verdict = "SURVIVED" if survived else "caught"
+                print(f"[{len(tried)}, {caught} caught] {verdict} {diff(mutant)}", flush=True)
+                if arguments.json:
+                    arguments.json.write_text(json.dumps(tried, indent=1))
+
+    first = Copy(COPIES / "0", arguments.jobs * arguments.processes)  # where there is ccache, it builds the others, too
+    left_out = first.failing()
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        copies = list(pool.map(lambda i: Copy(COPIES / str(i), arguments.processes), range(arguments.jobs)))
+        print(f"{len(left_out)} tests are left out, since they fail without any mistake: {left_out}", flush=True)
+        for copy in copies:
+            copy.left_out = left_out
+        list(pool.map(work, copies))
+    print(f"{sum(not entry['survived'] for entry in tried)} of {len(tried)} caught")
 
 
 if __name__ == "__main__":
