@@ -128,6 +128,8 @@ class Driver {
   virtual int device_count() = 0;
   /// Throws RuntimeError where there is no such device.
   virtual const DeviceInfo& device(int index) = 0;
+  /// The device as code that it runs finds it: the emulator is another processor for code of another one.
+  virtual const DeviceInfo& device_for(const Target&, int index) { return device(index); }
   /// Loads code that was built for the device; while graphs are captured, too. Throws RuntimeError with the driver's
   /// own name of the error and, for PTX, what its compiler says.
   virtual std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int device) = 0;

@@ -184,13 +184,14 @@ const Op* ds_wrxchg2(Wave& wave, const Op* op) {
   return next(op);
 }
 
-/// Replaces either dword where bit 31 of the new one says so, and clears that bit.
+/// Replaces either dword where bit 31 of the new one says so, and clears that bit. The address is rounded down to both;
+/// the document's mask for that, 0xfff8, is of LDS of 64 KiB, of which gfx950 has more.
 const Op* ds_condxchg32_rtn_b64(Wave& wave, const Op* op) {
   Addresses<u32> addresses;
   if (!Lds::find(wave, op, addresses)) return next(op);
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
-    const u64 address = addresses.lane[i] & 0xfff8u;
+    const u64 address = addresses.lane[i] & ~7u;
     for (u32 k = 0; k < 2; ++k) {
       const u32 data = wave.v[op->lds.data[0] + k].lane[i], value = data & 0x7fffffffu;
       const AddressSpan dword(address + 4 * k, sizeof(u32));

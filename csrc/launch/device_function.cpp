@@ -239,7 +239,8 @@ std::shared_ptr<const CodeObject> build_for(const Kernel& kernel, const Place& p
 
 /// Needs the lock.
 std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place& place) {
-  const DeviceInfo& device = place.driver().device(place.device);
+  Driver& driver = place.driver();
+  const DeviceInfo& device = driver.device(place.device);
   const std::shared_ptr<const CodeObject> code = build_for(kernel, place, device);
   if (code == nullptr) refuse_device(kernel, place, device);
   ModuleRecord& record = load_module(code, place);
@@ -248,7 +249,7 @@ std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place&
   function->place = place;
   function->kernel = &info;
   function->code = record.code.get();
-  function->device = &device;
+  function->device = &driver.device_for(code->target(), place.device);
   try {
     function->function = record.module->function(info);
     function->info = function->function->info();

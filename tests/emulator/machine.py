@@ -93,16 +93,24 @@ def with_words(image: bytes, at: int, slot_words: int, words: Sequence[int]) -> 
     return image[:at] + code + image[at + len(code) :]
 
 
-def run(words: Sequence[int], state: State, buffer: torch.Tensor | None = None, processor: str = "gfx942") -> State:
+def run(
+    words: Sequence[int],
+    state: State,
+    buffer: torch.Tensor | None = None,
+    processor: str = "gfx942",
+    more_lds: int = 0,
+) -> State:
     """The state after the instructions ``words`` (at most 64 dwords), for each wave.
 
-    ``buffer`` is what memory instructions may access: put addresses from its data_ptr() into registers.
+    ``buffer`` is what memory instructions may access: put addresses from its data_ptr() into registers. ``more_lds``
+    bytes lie behind those of the state.
     """
     image = with_words(_IMAGES[processor], _IMAGES[processor].index(_SLOT), _SLOT_WORDS, words)
     kernel = wave_runtime.load(image, signature="*i32 const, *i32, *u8")["machine"]
     before = torch.from_numpy(state.pack().view(np.int32))
     after = torch.zeros_like(before)
-    kernel(before, after, torch.zeros(4, dtype=torch.uint8) if buffer is None else buffer, grid=state.waves)
+    memory = torch.zeros(4, dtype=torch.uint8) if buffer is None else buffer
+    kernel(before, after, memory, grid=state.waves, shared_memory=more_lds)
     return State.unpack(after.numpy().view(np.uint32))
 
 

@@ -175,3 +175,17 @@ def test_condxchg() -> None:
                 old, data = int(state.lds[wave, 2 * lane + k]), int(state.v[wave, 20 + k, lane])
                 assert int(actual.v[wave, 22 + k, lane]) == old
                 assert int(actual.lds[wave, 2 * lane + k]) == (data & 0x7FFFFFFF if data >> 31 else old)
+
+
+def test_condxchg_beyond_64_kib() -> None:
+    """gfx950 has 160 KiB, of which it reaches all."""
+    state = random_state(np.random.default_rng(14))
+    state.exec[:], state.v[:, 8] = 0xFFFFFFFF, np.arange(LANES) * 8 + 0x18000
+    words = encode_ds("ds_write_b64", {"ADDR": 8, "DATA0": 24})
+    words += encode_ds("ds_condxchg32_rtn_b64", {"ADDR": 8, "DATA0": 20, "VDST": 22})
+    words += encode_ds("ds_read_b64", {"ADDR": 8, "VDST": 26})
+    actual = run(words, state, processor="gfx950", more_lds=0x18000)
+    data, old = state.v[:, 20:22], state.v[:, 24:26]
+    assert (actual.v[:, 22:24] == old).all()
+    assert (actual.v[:, 26:28] == np.where(data >> 31, data & 0x7FFFFFFF, old)).all()
+    assert (actual.lds == state.lds).all()

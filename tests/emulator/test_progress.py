@@ -179,9 +179,12 @@ extern "C" __global__ void grid_barrier(unsigned* arrived, unsigned* seen, unsig
 
 @pytest.mark.needs("clang")
 @pytest.mark.parametrize("mode", ["-mcumode", "-mno-cumode"])
-@pytest.mark.parametrize(("target", "units"), [("gfx942", 304), ("gfx1100", 96), ("gfx1201", 64)])
+@pytest.mark.parametrize(
+    ("target", "units", "lds"),
+    [("gfx942", 304, 65536), ("gfx950", 256, 163840), ("gfx1100", 96, 65536), ("gfx1201", 64, 65536)],
+)
 def test_cooperative_grids_at_the_limit_end(
-    target: str, units: int, mode: str, monkeypatch: pytest.MonkeyPatch, empty_cache: Path
+    target: str, units: int, lds: int, mode: str, monkeypatch: pytest.MonkeyPatch, empty_cache: Path
 ) -> None:
     """With all LDS of a compute unit for a workgroup each of them holds one. A workgroup processor is two of them."""
     monkeypatch.setenv("WAVE_RUNTIME_MAX_INSTRUCTIONS", "100000")  # of a wave: a barrier that never ends is a fault
@@ -189,7 +192,7 @@ def test_cooperative_grids_at_the_limit_end(
 
     def launch(workgroups: int) -> torch.Tensor:
         arrived, seen = torch.zeros(1, dtype=torch.uint32), torch.zeros(workgroups, dtype=torch.uint32)
-        options = {"block": 32, "shared_memory": 64 * 1024, "cooperative": True}
+        options = {"block": 32, "shared_memory": lds, "cooperative": True}
         kernel(arrived, seen, workgroups, grid=workgroups, **options)
         return seen.to(torch.int64)
 

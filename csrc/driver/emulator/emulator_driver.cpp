@@ -19,11 +19,9 @@ class EmulatorDriver : public Driver {
   int device_count() override { return 1; }
   const DeviceInfo& device(int index) override {
     if (index != 0) throw RuntimeError(text("there is no emulated device ", index, ": there is one, 0"));
-    const ProcessorTraits& processor = device_processor();
-    const std::lock_guard lock(mutex_);
-    const auto found = devices_.find(&processor);
-    return found != devices_.end() ? found->second : devices_.emplace(&processor, make_device(processor)).first->second;
+    return device_with(device_processor());
   }
+  const DeviceInfo& device_for(const Target& code, int) override { return device_with(*find_processor_for(code)); }
   std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int index) override {
     device(index);
     return std::make_unique<EmulatorModule>(std::move(code));
@@ -33,6 +31,11 @@ class EmulatorDriver : public Driver {
   void synchronize(int, void*) override {}
 
  private:
+  const DeviceInfo& device_with(const ProcessorTraits& processor) {
+    const std::lock_guard lock(mutex_);
+    const auto found = devices_.find(&processor);
+    return found != devices_.end() ? found->second : devices_.emplace(&processor, make_device(processor)).first->second;
+  }
   /// Its features are at no setting: code for any of them runs. The grid is what HIP launches.
   static DeviceInfo make_device(const ProcessorTraits& processor) {
     return {.name = "emulator",
