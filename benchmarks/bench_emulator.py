@@ -5,7 +5,8 @@
 Instructions are those of waves, each for up to 64 lanes. A kernel's goal is a rate that another emulator was measured
 to have, times 100, for the matrix product times 45 (docs/emulator.md). Beside the matrix products stands torch.mm in
 f32 on one core; beside kernels without barriers the same source compiled for the host, on one core (needs g++ or
-clang++). Times are the least of several runs, after one that decodes the code. --baseline names the JSON of an earlier
+clang++). The products of gemm_cdna.hip are compiled for gfx950, and one for gfx942, too (needs a clang that knows
+both). Times are the least of several runs, after one that decodes the code. --baseline names the JSON of an earlier
 run, and adds how many times faster this one is.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import math
 import os
 import platform
 import shutil
@@ -33,6 +35,7 @@ import wave_runtime
 from wave_runtime import _C
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples" / "kernels"))
+import gemm_cdna
 from catalog import BINARIES, CATALOG, SOURCES, Size, Tensors, cdiv, convolution
 from machine import processor_name
 
@@ -105,6 +108,7 @@ CASES = (
     Case("matmul_tiled", (256,), 2 * 256**3, goal=58),
     Case("collatz", (10**5,), host=host_elements("collatz")),
     Case("histogram", (10**6,), host=host_elements("histogram")),
+    *(Case(example.name, example.sizes[1], 2 * math.prod(example.sizes[1])) for example in gemm_cdna.EXAMPLES),
 )
 # The kernel whose sums are also made as the hardware makes them, the slow way.
 EXACT = CASES[0].name
@@ -136,7 +140,7 @@ def host_library() -> ctypes.CDLL | None:
 
 def measure(case: Case, cores: int, library: ctypes.CDLL | None) -> Result:
     """One kernel on one core and on all of them."""
-    example = next(example for example in CATALOG if example.name == case.name)
+    example = next(example for example in (*CATALOG, *gemm_cdna.EXAMPLES) if example.name == case.name)
     inputs = example.inputs(*case.size)
     torch.set_num_threads(1)
     one = least_seconds(lambda: example.run(*inputs))

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import bench_launch
+import gemm_cdna
 import pytest
 import torch
 from launchers import floor, ours, report, upstream
@@ -213,3 +214,9 @@ def test_a_model_of_launches(tmp_path: Path) -> None:
     measured = {row.launcher for row in results.rows}
     assert {"eager: kernel(...)", "torch.compile: kernel(...)", "eager: define_op, decorated"} <= measured
     assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize("example", gemm_cdna.EXAMPLES, ids=lambda example: example.name)
+def test_the_emulators_matrix_products(example: gemm_cdna.Example) -> None:
+    example.check(*example.sizes[0])

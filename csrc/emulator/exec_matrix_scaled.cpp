@@ -2,8 +2,8 @@
 // values of a row of A and a column of B (CDNA4 ISA document, "Block Scaled Matrices").
 //
 // D = C + A * B over all 64 lanes, whatever EXEC and MODE say. Products are added in ascending k, each by one fused
-// multiply-add in f32. With scales the sum of each 32 is made on its own, then multiplied by both scales, which f64
-// holds exactly, and added to D with one rounding. The order in which hardware sums is not published.
+// multiply-add in f32. With scales the sum of each 32 is made on its own, then multiplied by both scales and added to D
+// with one rounding. The order in which hardware sums is not published.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -36,24 +36,32 @@ using FactorRows = f32[kBlockDepth][kLanes];
 template <class Format, int kSize>
 void unpack_bytes(const LaneRow* from, FactorRows& to) {
   constexpr int kGroups = kLanes / kSize;
-  for (int j = 0; j < kBlockDepth; ++j) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const int k = j % 16 + 16 * (lane / kSize) + 16 * kGroups * (j / 16);
-      const u32 code = from[j / 4].lane[lane] >> 8 * (j % 4) & 0xff;
-      to[k % kBlockDepth][k / kBlockDepth * kSize + lane % kSize] = kOcpValues<Format>[code];
+  for (int dword = 0; dword < kBlockDepth / 4; ++dword) {
+    for (int lane = 0; lane < kLanes; lane += kDecodedLanes) {
+      decode_dwords<Format>(&from[dword].lane[lane], [&](int byte) {
+        const int j = 4 * dword + byte, k = j % 16 + 16 * (lane / kSize) + 16 * kGroups * (j / 16);
+        return &to[k % kBlockDepth][k / kBlockDepth * kSize + lane % kSize];
+      });
     }
   }
 }
 
 template <class Format>
-void unpack_bits(const LaneRow* from, FactorRows& to) {
-  constexpr int kBits = Format::kBits;
+void unpack_sixes(const LaneRow* from, FactorRows& to) {
   for (int j = 0; j < kBlockDepth; ++j) {
-    const int bit = kBits * j, at = bit / 32, shift = bit % 32;
-    const LaneRow &low = from[at], &high = from[shift + kBits > 32 ? at + 1 : at];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const u64 both = low.lane[lane] | u64{high.lane[lane]} << 32;
-      to[j][lane] = kOcpValues<Format>[both >> shift & ((1u << kBits) - 1)];
+    const int bit = Format::kBits * j, at = bit / 32, shift = bit % 32;
+    const int last = shift + Format::kBits > 32 ? at + 1 : at;
+    for (int lane = 0; lane < kLanes; lane += kDecodedLanes) {
+      decode_across<Format>(&from[at].lane[lane], &from[last].lane[lane], shift, &to[j][lane]);
+    }
+  }
+}
+
+template <class Format>
+void unpack_fours(const LaneRow* from, FactorRows& to) {
+  for (int dword = 0; dword < kBlockDepth / 8; ++dword) {
+    for (int lane = 0; lane < kLanes; lane += kDecodedLanes) {
+      decode_dwords<Format>(&from[dword].lane[lane], [&](int i) { return &to[8 * dword + i][lane]; });
     }
   }
 }
@@ -66,83 +74,172 @@ void unpack_factor(u32 format, const LaneRow* from, FactorRows& to) {
     case kBf8:
       return unpack_bytes<OcpBf8, kSize>(from, to);
     case kFp6:
-      return unpack_bits<OcpFp6>(from, to);
+      return unpack_sixes<OcpFp6>(from, to);
     case kBf6:
-      return unpack_bits<OcpBf6>(from, to);
+      return unpack_sixes<OcpBf6>(from, to);
     case kFp4:
-      return unpack_bits<OcpFp4>(from, to);
+      return unpack_fours<OcpFp4>(from, to);
     default:
       fault("cbsz and blgp name formats of matrices from 0 (FP8) to 4 (FP4)");
   }
 }
 
-/// v_mfma_f32_*_f8f6f4: `kHasScales` of v_mfma_scale_*.
-template <int kSize, bool kHasScales>
-const Op* mfma_mixed(Wave& wave, const Op* op) {
+/// The scales of a lane's 32 values, 2^(e - 127) of E8M0 codes e: those of A and those of B.
+struct ScaleCodes {
+  u32 codes[2][kLanes];
+
+  ScaleCodes(const Wave& wave, const Op* op) {
+    for (int i = 0; i < 2; ++i) {
+      const LaneRow& row = wave.v[op->matrix.scales[i]];
+      const int shift = 8 * op->matrix.scale_bytes[i];
+      for (int lane = 0; lane < kLanes; ++lane) codes[i][lane] = row.lane[lane] >> shift & 0xff;
+    }
+  }
+
+  /// Whether f32 has all of them, and all products of two, as normal numbers.
+  bool are_normal() const {
+    const auto [least_a, most_a] = std::ranges::minmax(codes[0]);
+    const auto [least_b, most_b] = std::ranges::minmax(codes[1]);
+    return least_a > 0 && least_b > 0 && least_a + least_b > 127 && most_a < 255 && most_b < 255 &&
+           most_a + most_b < 127 + 255;
+  }
+};
+
+// How the sum of 32 products, which begins with begin(D), is added to D: `a` is the lane whose scale a row of A has,
+// `b` the first of those of the columns of B.
+
+struct NoScales {
+  template <class V>
+  static V begin(V d) {
+    return d;
+  }
+  template <class V>
+  static V add(V, V sum, int, int) {
+    return sum;
+  }
+};
+
+/// That are_normal(): a fused multiply-add rounds once.
+struct NormalScales {
+  alignas(64) f32 values[2][kLanes];
+
+  explicit NormalScales(const ScaleCodes& scales) {
+    for (int i = 0; i < 2; ++i) {
+      for (int lane = 0; lane < kLanes; ++lane) values[i][lane] = __builtin_bit_cast(f32, scales.codes[i][lane] << 23);
+    }
+  }
+  template <class V>
+  static V begin(V) {
+    return V{};
+  }
+  template <class V>
+  V add(V d, V sum, int a, int b) const {
+    return multiply_add<f32>(sum, load<V>(&values[1][b]) * values[0][a], d);
+  }
+};
+
+/// Any. f64 has them and the products with them; a sum of two such numbers of 24 digits, rounded to f64 and then to
+/// f32, is what one rounding gives.
+struct AnyScales {
+  f64 values[2][kLanes];
+
+  explicit AnyScales(const ScaleCodes& scales) {
+    for (int i = 0; i < 2; ++i) {
+      for (int lane = 0; lane < kLanes; ++lane) values[i][lane] = scale_of(scales.codes[i][lane]);
+    }
+  }
+  template <class V>
+  static V begin(V) {
+    return V{};
+  }
+  template <class V>
+  V add(V d, V sum, int a, int b) const {
+    for (int i = 0; i < static_cast<int>(sizeof(V) / sizeof(f32)); ++i) {
+      d[i] = static_cast<f32>(d[i] + sum[i] * (values[0][a] * values[1][b + i]));
+    }
+    return d;
+  }
+};
+
+/// Adds A * B to D, in tiles that stay in registers while k runs.
+template <int kSize, class Scales>
+void multiply(const FactorRows& a, const FactorRows& b, const Scales& scales, f32* d) {
   using Shape = MatrixShape<kSize, kBlockDepth * kLanes / kSize, 1, Float32Sums::kGroupRows>;
   constexpr int kWidth = std::min(kSize, kVectorBytes / int{sizeof(f32)}), kVectors = kSize / kWidth;
   constexpr int kRows = std::max(1, std::min(kVectorsAtOnce / kVectors, kSize));
   using V = typename VectorOf<f32, kWidth>::Type;
-  alignas(64) FactorRows a, b;
-  unpack_factor<kSize>(op->matrix.cbsz, register_rows(wave, op, 0), a);
-  unpack_factor<kSize>(op->matrix.blgp, register_rows(wave, op, 1), b);
-  f64 first_scales[kLanes], second_scales[kLanes];
-  if constexpr (kHasScales) {
-    const auto [first, second] = std::pair(&wave.v[op->matrix.scales[0]], &wave.v[op->matrix.scales[1]]);
-    const int first_shift = 8 * op->matrix.scale_bytes[0], second_shift = 8 * op->matrix.scale_bytes[1];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      first_scales[lane] = scale_of(first->lane[lane] >> first_shift & 0xff);
-      second_scales[lane] = scale_of(second->lane[lane] >> second_shift & 0xff);
-    }
-  }
-  LaneRow* rows = &wave.v[op->matrix.dst];
-  copy_accumulators(wave, op, rows, Shape::kAccumulators, 1);
-  f32* d = reinterpret_cast<f32*>(rows);
   for (int row = 0; row < kSize; row += kRows) {
-    V sums[kRows][kVectors];
     const auto place = [&](int r, int v) { return d + Shape::output(0, row + r) + v * kWidth; };
-    for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = load<V>(place(r, v));
-    }
     for (int block = 0; block < Shape::kSplits; ++block) {
       const int lane = block * kSize;
-      V parts[kRows][kVectors];
+      V sums[kRows][kVectors];
       for (int r = 0; r < kRows; ++r) {
-        for (int v = 0; v < kVectors; ++v) parts[r][v] = kHasScales ? V{} : sums[r][v];
+        for (int v = 0; v < kVectors; ++v) sums[r][v] = Scales::begin(load<V>(place(r, v)));
       }
       for (int k = 0; k < kBlockDepth; ++k) {
         V columns[kVectors];
         for (int v = 0; v < kVectors; ++v) columns[v] = load<V>(&b[k][lane + v * kWidth]);
         for (int r = 0; r < kRows; ++r) {
           const V value = a[k][lane + row + r] - V{};
-          for (int v = 0; v < kVectors; ++v) parts[r][v] = multiply_add<f32>(value, columns[v], parts[r][v]);
+          for (int v = 0; v < kVectors; ++v) sums[r][v] = multiply_add<f32>(value, columns[v], sums[r][v]);
         }
       }
       for (int r = 0; r < kRows; ++r) {
         for (int v = 0; v < kVectors; ++v) {
-          if constexpr (kHasScales) {
-            for (int i = 0; i < kWidth; ++i) {
-              const f64 scale = first_scales[lane + row + r] * second_scales[lane + v * kWidth + i];
-              sums[r][v][i] = static_cast<f32>(sums[r][v][i] + parts[r][v][i] * scale);
-            }
-          } else {
-            sums[r][v] = parts[r][v];
-          }
+          const V sum = scales.add(load<V>(place(r, v)), sums[r][v], lane + row + r, lane + v * kWidth);
+          std::memcpy(place(r, v), &sum, sizeof(V));
         }
       }
     }
-    for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < kVectors; ++v) std::memcpy(place(r, v), &sums[r][v], sizeof(V));
-    }
+  }
+}
+
+/// A and B of one instruction.
+template <int kSize>
+struct Factors {
+  alignas(64) FactorRows a, b;
+
+  Factors(const Wave& wave, const Op* op) {
+    unpack_factor<kSize>(op->matrix.cbsz, register_rows(wave, op, 0), a);
+    unpack_factor<kSize>(op->matrix.blgp, register_rows(wave, op, 1), b);
+  }
+};
+
+/// C, where D is.
+template <int kSize>
+f32* accumulators(Wave& wave, const Op* op) {
+  LaneRow* const rows = &wave.v[op->matrix.dst];
+  copy_accumulators(wave, op, rows, kSize * kSize / kLanes, 1);
+  return reinterpret_cast<f32*>(rows);
+}
+
+/// v_mfma_f32_*_f8f6f4.
+template <int kSize>
+const Op* mfma_mixed(Wave& wave, const Op* op) {
+  const Factors<kSize> factors(wave, op);
+  multiply<kSize>(factors.a, factors.b, NoScales(), accumulators<kSize>(wave, op));
+  return next(op);
+}
+
+/// v_mfma_scale_f32_*_f8f6f4.
+template <int kSize>
+const Op* mfma_scaled(Wave& wave, const Op* op) {
+  const Factors<kSize> factors(wave, op);
+  const ScaleCodes scales(wave, op);
+  f32* const d = accumulators<kSize>(wave, op);
+  if (scales.are_normal()) [[likely]] {
+    multiply<kSize>(factors.a, factors.b, NormalScales(scales), d);
+  } else {
+    multiply<kSize>(factors.a, factors.b, AnyScales(scales), d);
   }
   return next(op);
 }
 
 constexpr Body kBodies[] = {
-    {"v_mfma_f32_16x16x128_f8f6f4", mfma_mixed<16, false>},
-    {"v_mfma_f32_32x32x64_f8f6f4", mfma_mixed<32, false>},
-    {"v_mfma_scale_f32_16x16x128_f8f6f4", mfma_mixed<16, true>},
-    {"v_mfma_scale_f32_32x32x64_f8f6f4", mfma_mixed<32, true>},
+    {"v_mfma_f32_16x16x128_f8f6f4", mfma_mixed<16>},
+    {"v_mfma_f32_32x32x64_f8f6f4", mfma_mixed<32>},
+    {"v_mfma_scale_f32_16x16x128_f8f6f4", mfma_scaled<16>},
+    {"v_mfma_scale_f32_32x32x64_f8f6f4", mfma_scaled<32>},
 };
 
 }  // namespace

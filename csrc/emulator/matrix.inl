@@ -92,7 +92,10 @@ struct Float32Sums {
   static constexpr bool kSwizzles = true, kTakesBlgp = false;
 };
 
-#if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
+#if defined(WAVE_SIMD_AVX512)
+/// The f16 in the low halves of 16 dwords, as f32.
+inline __m512 convert_halves(__m512i dwords) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(dwords)); }
+#elif defined(WAVE_SIMD_AVX2)
 /// Eight f16, each in the low half of a dword, as f32.
 inline __m256 convert_halves(__m256i halves) {
   return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1)));
@@ -102,7 +105,13 @@ inline __m256 convert_halves(__m256i halves) {
 struct F16 : Float32Sums {
   static constexpr int kRows = 2, kExactGroup = 8, kMinExponent = -14;
   static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
-#if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
+#if defined(WAVE_SIMD_AVX512)
+    for (int i = 0; i < kLanes; i += 16) {
+      const __m512i pairs = load<__m512i>(&from->lane[i]);
+      _mm512_store_ps(&to[0][i], convert_halves(pairs));
+      _mm512_store_ps(&to[1][i], convert_halves(_mm512_srli_epi32(pairs, 16)));
+    }
+#elif defined(WAVE_SIMD_AVX2)
     for (int i = 0; i < kLanes; i += 8) {
       const __m256i pairs = load<__m256i>(&from->lane[i]);
       _mm256_store_ps(&to[0][i], convert_halves(_mm256_and_si256(pairs, _mm256_set1_epi32(0xffff))));
@@ -128,13 +137,80 @@ struct Bf16 : Float32Sums {
   }
 };
 
-/// What the codes of a small float are.
+/// Lanes whose codes of OcpFloat formats are decoded at once.
+inline constexpr int kDecodedLanes = 16;
+
+#if defined(WAVE_SIMD_AVX512)
+/// The bf16, which holds every value exactly, of the codes that a format has, of 8 bits without their signs; codes of 4
+/// bits twice, since a permutation looks at 5 bits of an index.
 template <class Format>
-constexpr std::array<f32, 1u << Format::kBits> kOcpValues = [] {
-  std::array<f32, 1u << Format::kBits> values{};
-  for (u32 code = 0; code < values.size(); ++code) values[code] = Format::to_f32(code);
-  return values;
+alignas(64) constexpr auto kBf16OfCodes = [] {
+  std::array<u16, Format::kBits == 4 ? 32 : Format::kBits == 6 ? 64 : 128> words{};
+  for (u32 i = 0; i < words.size(); ++i) {
+    words[i] = static_cast<u16>(__builtin_bit_cast(u32, Format::to_f32(i & ((1u << Format::kBits) - 1))) >> 16);
+  }
+  return words;
 }();
+
+/// The bf16 of the codes in the low bits of words, whatever is above them.
+template <class Format>
+inline __m512i bf16_of_codes(__m512i words) {
+  const auto table = [](int i) { return load<__m512i>(&kBf16OfCodes<Format>[32 * i]); };
+  if constexpr (Format::kBits == 4) {
+    return _mm512_permutexvar_epi16(words, table(0));
+  } else {
+    const __m512i low = _mm512_permutex2var_epi16(table(0), words, table(1));
+    if constexpr (Format::kBits == 6) return low;
+    if constexpr (Format::kBits == 8) {
+      const __m512i high = _mm512_permutex2var_epi16(table(2), words, table(3));
+      const __mmask32 is_high = _mm512_test_epi16_mask(words, _mm512_set1_epi16(0x40));
+      const __m512i magnitude = _mm512_mask_blend_epi16(is_high, low, high);
+      return _mm512_or_si512(
+          magnitude, _mm512_and_si512(_mm512_slli_epi16(words, 8), _mm512_set1_epi16(static_cast<i16>(0x8000))));
+    }
+  }
+}
+#endif
+
+/// Decodes kDecodedLanes dwords, which codes of 4 or 8 bits fill: those at place i of each go to to(i).
+template <class Format, class Place>
+inline void decode_dwords(const u32* from, Place to) {
+  constexpr int kBits = Format::kBits;
+#if defined(WAVE_SIMD_AVX512)
+  constexpr int kCodes = 16 / kBits;  // in a word
+  const __m512i words = load<__m512i>(from);
+  for (int i = 0; i < kCodes; ++i) {
+    const __m512i pairs = bf16_of_codes<Format>(_mm512_srli_epi16(words, static_cast<unsigned>(kBits * i)));
+    _mm512_storeu_si512(to(i), _mm512_slli_epi32(pairs, 16));
+    _mm512_storeu_si512(to(kCodes + i), _mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<i32>(0xffff0000))));
+  }
+#else
+  for (int i = 0; i < 32 / kBits; ++i) {
+    f32* const values = to(i);
+    WAVE_LANES
+    for (int lane = 0; lane < kDecodedLanes; ++lane) {
+      values[lane] = Format::to_f32(from[lane] >> kBits * i & ((1u << kBits) - 1));
+    }
+  }
+#endif
+}
+
+/// Decodes one code in each of kDecodedLanes pairs of dwords, which begins at bit `shift` of the first.
+template <class Format>
+inline void decode_across(const u32* low, const u32* high, int shift, f32* to) {
+#if defined(WAVE_SIMD_AVX512)
+  const auto count = static_cast<unsigned>(shift);
+  const __m512i codes =
+      _mm512_or_si512(_mm512_srli_epi32(load<__m512i>(low), count), _mm512_slli_epi32(load<__m512i>(high), 32 - count));
+  _mm512_storeu_si512(to, _mm512_slli_epi32(bf16_of_codes<Format>(codes), 16));
+#else
+  WAVE_LANES
+  for (int lane = 0; lane < kDecodedLanes; ++lane) {
+    const u64 both = low[lane] | u64{high[lane]} << 32;
+    to[lane] = Format::to_f32(static_cast<u32>(both >> shift) & ((1u << Format::kBits) - 1));
+  }
+#endif
+}
 
 template <class Format>
 struct Float8Values : Float32Sums {
@@ -154,8 +230,8 @@ template <class Format>
 struct OcpFloat8Values : Float32Sums {
   static constexpr int kRows = 4;
   static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
-    for (int byte = 0; byte < 4; ++byte) {
-      for (int i = 0; i < kLanes; ++i) to[byte][i] = kOcpValues<Format>[from->lane[i] >> 8 * byte & 0xff];
+    for (int i = 0; i < kLanes; i += kDecodedLanes) {
+      decode_dwords<Format>(&from->lane[i], [&](int byte) { return &to[byte][i]; });
     }
   }
 };

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from typing import Any
 
 import machine
@@ -12,6 +15,7 @@ import pytest
 import torch
 from machine import LANES, State, encode
 from model import cdna4
+from requirements import does_not_apply
 
 from wave_runtime import _C
 
@@ -359,6 +363,23 @@ def check_product(a: Array, b: Array, c: Array, d: Array, integer: bool) -> None
         assert np.all(np.abs(d - exact) <= a.shape[1] * 2.0**-24 * size)
 
 
+def added_in_order(a: Array, b: Array, c: Array) -> Array:
+    """C + A B in f32: products, which f64 holds exactly, are added in ascending k and rounded one by one."""
+    for k in range(a.shape[1]):
+        c = (c.astype(np.float64) + np.outer(a[:, k], b[k])).astype(np.float32)
+    return c
+
+
+def added_in_blocks(a: Array, b: Array, c: Array, scales_a: Array, scales_b: Array) -> Array:
+    """The same with scales [m, k / 32] and [k / 32, n] of blocks of 32, whose sums begin at zero."""
+    for i in range(a.shape[1] // 32):
+        block = slice(32 * i, 32 * i + 32)
+        part = added_in_order(a[:, block], b[block], np.zeros(c.shape, dtype=np.float32)).astype(np.float64)
+        with np.errstate(over="ignore"):
+            c = (c + part * np.outer(scales_a[:, i], scales_b[i])).astype(np.float32)
+    return c
+
+
 def random_accumulator(rng: np.random.Generator, size: int, integer: bool) -> tuple[Array, Array]:
     """Dwords [register, lane], and the matrix."""
     values = rng.integers(-1000, 1000, (size * size // LANES, LANES)).astype(np.float64 if integer else np.float32) / 8
@@ -395,6 +416,8 @@ def test_dense_products(name: str, accumulate: int) -> None:
     d = np.zeros((size, size))
     d[result_places(size)] = found.view(np.int32 if integer else np.float32)
     check_product(matrices[0], matrices[1].T, c, d, integer)
+    if not integer:
+        assert np.array_equal(d, added_in_order(matrices[0], matrices[1].T, c))
 
 
 @pytest.mark.parametrize("name", sorted(name for name in {*MATRICES, *OCP} if "mfmac" in name))
@@ -433,16 +456,23 @@ def test_sparse_products(name: str, cbsz: int) -> None:
 FORMATS = ("fp8", "bf8", "fp6", "bf6", "fp4")  # by their codes
 
 
-@pytest.mark.parametrize("scaled", [False, True])
+# Ranges of exponents: no scales, ordinary ones, and those whose product is no normal number of f32, or overflows.
+EXPONENTS = {"none": None, "ordinary": (120, 135), "small": (0, 130), "large": (170, 255)}
+
+
+@pytest.mark.parametrize("exponents", EXPONENTS)
 @pytest.mark.parametrize("size", [16, 32])
 @pytest.mark.parametrize("first", FORMATS)
 @pytest.mark.parametrize("second", FORMATS)
-def test_products_of_mixed_formats(first: str, second: str, size: int, scaled: bool) -> None:
-    """Within n 2^-24 (|C| + sum |AB|) of f64. Lane g of a row has the scale of k = 32 g to 32 g + 31, in any byte."""
-    depth = 2048 // size
-    name = f"v_mfma_{'scale_' if scaled else ''}f32_{size}x{size}x{depth}_f8f6f4"
+def test_products_of_mixed_formats(first: str, second: str, size: int, exponents: str) -> None:
+    """Within n 2^-24 (|C| + sum |AB|) of f64 where no result is small, and in the order that the documentation says.
+
+    Lane g of a row has the scale of k = 32 g to 32 g + 31, in any byte.
+    """
+    depth, between = 2048 // size, EXPONENTS[exponents]
+    name = f"v_mfma_{'scale_' if between else ''}f32_{size}x{size}x{depth}_f8f6f4"
     row, rng = ROWS[name], np.random.default_rng(FORMATS.index(first) * 5 + FORMATS.index(second))
-    state, matrices, fields, selects = random_state(rng, 1), [], {}, rng.integers(0, 4, 2)
+    state, matrices, scales, fields, selects = random_state(rng, 1), [], [], {}, rng.integers(0, 4, 2)
     for i, (kind, field) in enumerate(((first, "CBSZ"), (second, "BLGP"))):
         codes, values = random_factor(rng, kind, 32)
         words = registers(codes, bits_of(kind))
@@ -450,20 +480,56 @@ def test_products_of_mixed_formats(first: str, second: str, size: int, scaled: b
         fields[field] = FORMATS.index(kind)
         matrix = np.zeros((size, depth))
         matrix[places(size, 32, halves=bits_of(kind) == 8)] = values
-        if scaled:
-            exponents = rng.integers(120, 135, LANES)
-            state.v[0, 50 + i] = state.v[0, 50 + i] & ~(255 << 8 * selects[i]) | exponents << 8 * selects[i]
+        matrices.append(matrix)
+        if between:
+            codes = rng.integers(*between, LANES)
+            state.v[0, 50 + i] = state.v[0, 50 + i] & ~(255 << 8 * selects[i]) | codes << 8 * selects[i]
             lane = np.arange(LANES)
             by = np.zeros((size, depth // 32))
-            by[lane % size, lane // size] = 2.0 ** (exponents - 127)
-            matrix *= np.repeat(by, 32, axis=1)
-        matrices.append(matrix)
+            by[lane % size, lane // size] = 2.0 ** (codes - 127.0)
+            scales.append(by)
     words, c = random_accumulator(rng, size, False)
     state.v[0, 16 : 16 + len(words)] = words
     after = run(instruction(row, fields, selects), state)
     d = np.zeros((size, size))
     d[result_places(size)] = after.v[0, 16 : 16 + len(words)].view(np.float32)
-    check_product(matrices[0], matrices[1].T, c, d, False)
+    a, b = matrices
+    if not between:
+        check_product(a, b.T, c, d, False)
+        assert np.array_equal(d, added_in_order(a, b.T, c))
+        return
+    if exponents == "ordinary":
+        with_scales = [a * np.repeat(scales[0], 32, axis=1), (b * np.repeat(scales[1], 32, axis=1)).T]
+        check_product(*with_scales, c, d, False)
+    assert np.array_equal(d, added_in_blocks(a, b.T, c, scales[0], scales[1].T), equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_code_of_a_small_float(kind: str) -> None:
+    """Times one, in every row: 32 of its codes at a time, NaN and infinities, too."""
+    row, values = ROWS["v_mfma_f32_32x32x64_f8f6f4"], decoder(kind)
+    for begin in range(0, len(values), 32):
+        state, codes = State(1), np.zeros((LANES, 32), dtype=np.int64)
+        codes[:32, 0] = np.arange(begin, begin + 32) % len(values)  # k = 0 of each row
+        words = registers(codes, bits_of(kind))
+        state.v[0, : len(words)] = words
+        state.v[0, 8, :32] = 2  # FP4's 1.0 at k = 0
+        after = run(instruction(row, {"CBSZ": FORMATS.index(kind), "BLGP": 4}, np.zeros(2)), state)
+        d = np.zeros((32, 32))
+        d[result_places(32)] = after.v[0, 16:32].view(np.float32)
+        assert np.array_equal(d, np.repeat(values[codes[:32, :1]], 32, axis=1), equal_nan=True)
+
+
+@pytest.mark.parametrize("level", ["portable", "avx2", "avx512"])
+def test_products_at_each_simd_level(level: str) -> None:
+    """A process uses one level, and each decodes and multiplies in its own way."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    command += ["-k", "(products and not level and (fp8 or fp4 or bf6)) or every_code"]
+    environment = {**os.environ, "WAVE_RUNTIME_SIMD": level}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    if "this processor lacks it" in done.stdout:
+        does_not_apply(f"this processor lacks {level}")
+    assert done.returncode == 0, done.stdout
 
 
 def instruction(row: dict[str, Any], fields: dict[str, int], selects: Array) -> list[int]:
