@@ -17,6 +17,7 @@
 # make mutants   break the product in MUTANTS small ways, one at a time, and report what the tests do not notice: hours
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make triton  install Triton, for the tests that run its kernels
+# make hip-toolchain   make build/hip, with which clang-19 compiles HIP programs that run on the emulator
 # make clean   remove what was built, .venv included
 #
 # DEVICE  where the demo and the training run: cpu, cuda, cuda:1; by default the CPU, for the demo also a GPU that the
@@ -45,7 +46,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton bench lint fuzz tsan asan asan-python mutants wave triton clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -172,6 +173,9 @@ wave: $(VENV)/.wave-runtime-ready
 
 triton: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-triton.txt
+
+hip-toolchain: build
+	$(python) tools/make_hip_toolchain.py build/hip
 
 clean:
 	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so demo.png training.png

@@ -106,6 +106,8 @@ def link_options(name: str) -> list[str]:
     # Programs that link a library without this name would record its path. HIP's emulator is linked under HIP's name.
     if name not in (BINDING, HIP_EMULATOR):
         options.append(f"-Wl,-soname,{name.split('.')[-1]}.so")
+    if name == HIP_EMULATOR:
+        options.append(f"-Wl,--version-script={os.path.abspath('csrc/hip_emulator/exports.map')}")
     return options
 
 
@@ -123,7 +125,10 @@ def extension(name: str, folders: tuple[str, ...], libraries: tuple[str, ...], *
         libraries=list(libraries),
         extra_compile_args=[*FLAGS, *(HOT if "emulator" in name else SMALL), *options, *torch_headers],
         extra_link_args=link_options(name),
-        depends=glob("csrc/**/*.h", recursive=True) + glob("csrc/**/*.in[cl]", recursive=True) + glob("*/include/*.h"),
+        depends=glob("csrc/**/*.h", recursive=True)
+        + glob("csrc/**/*.in[cl]", recursive=True)
+        + glob("csrc/**/*.map", recursive=True)
+        + glob("*/include/*.h"),
         language="c++",
     )
 

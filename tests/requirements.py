@@ -134,6 +134,13 @@ def _hip_headers() -> list[Path]:
     return _folders_with("hip/hip_runtime_api.h", "WAVE_RUNTIME_TEST_HIP_HEADERS", rocm, Path("/usr/include"), *wheels)
 
 
+def _hip_compiler() -> bool:
+    """Whether there is what tools/make_hip_toolchain.py takes together."""
+    programs = ("clang++-19", "ld.lld-19", "/usr/lib/llvm-19/bin/clang-offload-bundler")
+    folders = ("/usr/include/hip", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
+    return all(map(shutil.which, programs)) and all(Path(folder).is_dir() for folder in folders)
+
+
 def _cuda_headers() -> list[Path]:
     """Folders: those of WAVE_RUNTIME_TEST_CUDA_HEADERS, CUDA_HOME's, the toolkit's, those of wheels."""
     home = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include"
@@ -174,6 +181,10 @@ REQUIREMENTS = {
     "cuda-headers": Requirement(_cuda_headers, "cuda.h: the CUDA toolkit, or nvidia-cuda-runtime from PyPI"),
     "hip": Requirement(lambda: _gpus(torch.version.hip), "an AMD GPU and a torch built for ROCm"),
     "hip-headers": Requirement(_hip_headers, "HIP's headers: apt-get install libamdhip64-dev"),
+    "hip-compiler": Requirement(
+        _hip_compiler,
+        "a compiler of HIP programs: apt-get install clang-19 clang-tools-19 lld-19 libamdhip64-dev rocm-device-libs",
+    ),
     "hip-library": Requirement(
         _runs(f"import ctypes; ctypes.CDLL({HIP_LIBRARY!r})"), f"{HIP_LIBRARY}: apt-get install libamdhip64-5"
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import subprocess
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from requirements import HIP_LIBRARY
 from support import EXAMPLES, ROOT
 
 import wave_runtime
@@ -156,16 +156,34 @@ def test_example_of_the_documentation(tmp_path: Path) -> None:
     assert done.stdout == "[0.0, 2.0, 4.0, 6.0]\n"
 
 
+def names(table: str, kinds: str = r"[A-Z_]+") -> set[str]:
+    return set(re.findall(rf"^(?:{kinds})\((\w+)", (ROOT / "csrc" / table).read_text(), re.MULTILINE))
+
+
+def exported(library: Path) -> dict[str, str]:
+    """The functions that a library defines, and the version of each."""
+    command = ["readelf", "-W", "--dyn-syms", library]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    symbols = [line.split()[7].split("@@") for line in lines if " FUNC " in line and " UND " not in line]
+    return {name: version for name, version in symbols if not version.startswith("wave_")}
+
+
 def test_exports_only_hip() -> None:
-    """Every function of the tables and of the launch layer's own header, and no other name."""
-    library = ctypes.CDLL(str(LIBRARY))
-    tables = [ROOT / "csrc/driver/hip/hip_symbols.inc", ROOT / "csrc/hip_emulator/functions.inc"]
-    names = re.findall(r"^[A-Z]+\((hip\w+)", "".join(path.read_text() for path in tables), re.MULTILINE)
-    assert len(names) > 80
-    assert [name for name in names if not hasattr(library, name)] == []
-    symbols = subprocess.run(
-        ["nm", "-DC", "--defined-only", LIBRARY], capture_output=True, text=True, check=True
-    ).stdout
-    own = (ROOT / "csrc/driver/hip/hip_interrupt.h").read_text()
-    others = {line.split()[-1] for line in symbols.splitlines() if " T " in line and " hip" not in line}
-    assert others == set(re.findall(r" (wave[A-Z]\w+)\(", own))
+    """Every function of the tables, what compiled code registers itself by, and no other name."""
+    tables = names("driver/hip/hip_symbols.inc") | names("hip_emulator/functions.inc")
+    per_thread = {f"{name}_spt" for name in names("hip_emulator/per_thread.inc")}
+    assert len(tables) > 100
+    assert len(per_thread) > 10
+    registration = set(re.findall(r" \**(__hip\w+)\(", (ROOT / "csrc/hip_emulator/api.h").read_text()))
+    mangled = {name for name in exported(LIBRARY) if name.startswith("_Z")}
+    assert exported(LIBRARY).keys() == tables | per_thread | registration | mangled
+    assert mangled == set(re.findall(r"^ *(_Z\w+)\(", (ROOT / "csrc/hip_emulator/api_module.cpp").read_text(), re.M))
+
+
+@pytest.mark.needs("hip-library")
+def test_versions_are_those_of_amds_library() -> None:
+    amds = exported(Path("/usr/lib/x86_64-linux-gnu") / HIP_LIBRARY)
+    ours = exported(LIBRARY)
+    common = ours.keys() & amds.keys()
+    assert len(common) > 100
+    assert {name: ours[name] for name in common} == {name: amds[name] for name in common}

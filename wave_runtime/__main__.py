@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from wave_runtime import (
     _disasm,
     _emulate,
     _env,
+    _hip_links,
     _info,
     _replay,
     _run,
@@ -58,7 +60,8 @@ def parser() -> argparse.ArgumentParser:
     emulate.add_argument("--devices", type=int, default=1, metavar="N", help="how many of them")
     emulate.add_argument("--time-limit", type=float, metavar="SECONDS", help="for each launch")
     emulate.add_argument("program", nargs="+", metavar="PROGRAM", help="behind --: the program and its arguments")
-    commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
+    hip = commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
+    hip.add_argument("--link", type=Path, metavar="FOLDER", help="link it there under the names of AMD's library")
     commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs to find wave_runtime and Torch")
     return top
 
@@ -144,7 +147,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "emulate":
             _run_emulated(options)
         elif options.command == "hip-emulator":
-            print(_FOLDER / "libwave_hip_emulator.so")
+            print(*(_hip_links.link(options.link) if options.link else [_hip_links.LIBRARY]), sep="\n")
         elif options.command == "cmake":
             print(_FOLDER / "share" / "cmake", torch.utils.cmake_prefix_path, sep=";")
         else:
@@ -164,6 +167,8 @@ def _run_emulated(options: argparse.Namespace) -> None:
     """Become a program that begins as within emulate(). Raises OSError where there is no such program."""
     # Wrong options are errors of this process rather than of the one that begins.
     _emulate.emulate(options.target, devices=options.devices, time_limit=options.time_limit)
+    program = shutil.which(options.program[0]) or options.program[0]
+    os.environ.update(_hip_links.variables_for(program))
     sys.stdout.flush()
     os.execvp(options.program[0], options.program)
 

@@ -18,6 +18,22 @@ extern "C" {
 #undef OPTIONAL
 #undef FUNCTION
 #undef TEXT
+#define PER_THREAD(name, parameters, arguments) Error name##_spt parameters;
+#include "hip_emulator/per_thread.inc"
+#undef PER_THREAD
+
+// What the code calls before main and after it that clang makes of a file in HIP's C++ (CGCUDANV.cpp). Fat binaries,
+// kernels and variables are registered once, by addresses in the host.
+void** __hipRegisterFatBinary(const void* wrapper);
+void __hipUnregisterFatBinary(void** handle);
+void __hipRegisterFunction(void** handle, const void* host, char* device_name, const char* name, unsigned thread_limit,
+                           void* thread, void* block, Dim3* block_size, Dim3* grid_size, int* warp_size);
+void __hipRegisterVar(void** handle, void* host, char* host_name, char* name, int is_external, size_t size,
+                      int is_constant, int is_global);
+void __hipRegisterManagedVar(void* handle, void** host, void* initial, const char* name, size_t size, unsigned align);
+void __hipRegisterSurface(void** handle, void* host, char* host_name, char* name, int type, int is_external);
+void __hipRegisterTexture(void** handle, void* host, char* host_name, char* name, int type, int is_normalized,
+                          int is_external);
 }
 #pragma GCC visibility pop
 

@@ -9,12 +9,12 @@
 
 #include "emulator/processor.h"
 #include "hip_emulator/api.h"
+#include "hip_emulator/release.h"
 
 namespace wave::hip {
 
 namespace {
 
-constexpr int kVersion = 60443482;  // the interface is that of ROCm 6.4
 constexpr size_t kPropertiesSize = 1472, kOldPropertiesSize = 792;
 
 struct Property {
@@ -84,6 +84,9 @@ void* find_function(std::string_view name) {
 #undef OPTIONAL
 #undef FUNCTION
 #undef TEXT
+#define PER_THREAD(name, parameters, arguments) {#name "_spt", reinterpret_cast<void*>(&name##_spt)},
+#include "hip_emulator/per_thread.inc"
+#undef PER_THREAD
   };
   const auto found = functions.find(name);
   return found == functions.end() ? nullptr : found->second;
@@ -98,7 +101,7 @@ Error hipInit(unsigned flags) {
 Error hipRuntimeGetVersion(int* version) {
   return call(__func__, [&] {
     require(version != nullptr);
-    *version = kVersion;
+    *version = release().version;
   });
 }
 

@@ -1,11 +1,10 @@
 // Memory: allocation, copies, fills.
 #include <algorithm>
-#include <cstring>
-#include <vector>
 
 #include "base/error.h"
-#include "emulator/process_memory.h"
 #include "hip_emulator/api.h"
+#include "hip_emulator/release.h"
+#include "hip_emulator/transfer.h"
 
 namespace wave::hip {
 
@@ -13,101 +12,22 @@ namespace {
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-/// Whether bytes lie in an allocation. Throws where it was freed or they end past its end, and where the process has no
-/// such memory, as far as the first and the last of them tell.
-bool is_allocated(AddressSpan bytes) {
-  require(!runtime().memory.was_freed(bytes.begin()), hipErrorInvalidValue, "a copy or fill of memory that was freed");
-  const auto allocation = runtime().memory.find(bytes.begin());
-  require(!allocation || allocation->bytes().contains(bytes), hipErrorInvalidValue,
-          "the copy or fill ends past the allocation's end");
-  const bool is_ours = allocation && !allocation->is_registered;
-  require(is_ours || bytes.is_empty() || emulator::has_ends_of(bytes), hipErrorInvalidValue,
-          "a copy or fill of memory that the process does not have");
-  return allocation.has_value();
-}
-
-/// Of a copy or fill in a graph: memory may have been freed since it was captured. An error of the device then.
-void check_again(Via via, AddressSpan bytes) {
-  if (via != Via::Graph) return;
-  try {
-    is_allocated(bytes);
-  } catch (const Failure& failure) {
-    throw Failure(hipErrorIllegalAddress, text("a graph makes ", failure.what()));
-  }
-}
-
-void allocate(void** pointer, size_t size, bool host) {
+void allocate(void** pointer, size_t size, AllocationKind kind) {
   require(pointer != nullptr);
   check_unsafe_call();
-  *pointer = size == 0 ? nullptr : runtime().memory.allocate(size, current_device(), host);
-}
-
-/// Waits until nothing on any device can still use memory.
-void synchronize_all() {
-  for (size_t device = 0; device < runtime().devices.size(); ++device) {
-    try {
-      synchronize(static_cast<int>(device));
-    } catch (const Failure&) {  // a device that failed runs nothing any more
-    }
-  }
+  *pointer = size == 0 ? nullptr : runtime().memory.allocate(size, current_device(), kind);
 }
 
 void free(void* pointer) {
   if (pointer == nullptr) return;
   require(runtime().memory.find(address(pointer)).has_value());
   check_unsafe_call();
-  synchronize_all();
+  wait_for_devices();
   require(runtime().memory.free(pointer));
-}
-
-enum class Wait { No, Yes };
-
-/// Memory that the runtime did not allocate is pageable: the source is read before the call returns, and what such a
-/// destination gets is there when it returns (HIP's "Memory copy" semantics). Under capture both wait for the replay.
-void copy(void* to, const void* from, size_t size, Stream stream, Wait wait) {
-  require(size == 0 || (to != nullptr && from != nullptr));
-  const std::shared_ptr<Queue> queue = find_queue(stream);
-  runtime().device(queue->device).check();
-  const bool to_allocated = is_allocated({address(to), size}), from_allocated = is_allocated({address(from), size});
-  std::unique_lock lock(runtime().order);
-  std::shared_ptr<Marker> marker;
-  if (to_allocated && !from_allocated && queue->capture == nullptr) {
-    const auto* begin = static_cast<const uint8_t*>(from);
-    marker = submit_locked(queue, [to, staged = std::vector<uint8_t>(begin, begin + size)](Via) {
-      std::memcpy(to, staged.data(), staged.size());
-    });
-  } else {
-    marker = submit_locked(queue, [to, from, size](Via via) {
-      check_again(via, {address(to), size});
-      check_again(via, {address(from), size});
-      std::memmove(to, from, size);
-    });
-  }
-  lock.unlock();
-  if (marker == nullptr || (wait == Wait::No && to_allocated)) return;
-  marker->wait();
-  runtime().device(queue->device).check();
 }
 
 void check_kind(MemcpyKind kind) {
   require(kind >= kHostToHost && kind <= kCopyDefault, hipErrorInvalidMemcpyDirection);
-}
-
-template <class T>
-void fill(void* to, T value, size_t count, Stream stream, Wait wait) {
-  require(count == 0 || to != nullptr);
-  require(address(to) % sizeof(T) == 0);
-  const AddressSpan bytes = AddressSpan::of_values(address(to), count, sizeof(T));
-  is_allocated(bytes);
-  const std::shared_ptr<Queue> queue = find_queue(stream);
-  runtime().device(queue->device).check();
-  const auto marker = submit(queue, [to, value, count, bytes](Via via) {
-    check_again(via, bytes);
-    std::fill_n(static_cast<T*>(to), count, value);
-  });
-  if (marker == nullptr || wait == Wait::No) return;
-  marker->wait();
-  runtime().device(queue->device).check();
 }
 
 Error copy_now(const char* function, void* to, const void* from, size_t size) {
@@ -121,33 +41,54 @@ Error copy_later(const char* function, void* to, const void* from, size_t size, 
   return call(function, [&] { copy(to, from, size, stream, Wait::No); });
 }
 
+/// One row of elements, or hipErrorInvalidValue where they have no addresses.
+template <class T>
+RowCounts row_of(size_t count) {
+  require(count <= ~size_t{0} / sizeof(T));
+  return {count * sizeof(T)};
+}
+
 template <class T>
 Error fill_now(const char* function, void* to, T value, size_t count) {
   return call(function, [&] {
     check_unsafe_call();
-    fill(to, value, count, nullptr, Wait::Yes);
+    fill({to}, row_of<T>(count), {static_cast<uint32_t>(value), sizeof(T)}, nullptr, Wait::Yes);
   });
 }
 
 template <class T>
 Error fill_later(const char* function, void* to, T value, size_t count, Stream stream) {
-  return call(function, [&] { fill(to, value, count, stream, Wait::No); });
+  return call(function,
+              [&] { fill({to}, row_of<T>(count), {static_cast<uint32_t>(value), sizeof(T)}, stream, Wait::No); });
+}
+
+MemoryType memory_type(const Allocation& allocation) {
+  const auto& types = release().memory_type;
+  switch (allocation.kind) {
+    case AllocationKind::Device:
+      return static_cast<MemoryType>(types.device);
+    case AllocationKind::Host:
+      return static_cast<MemoryType>(types.host);
+    case AllocationKind::Managed:
+      break;
+  }
+  return static_cast<MemoryType>(types.managed);
 }
 
 /// Writes as many bytes as AMD's runtime (ROCm/clr, hipamd/src/hip_memory.cpp): a range's size has four.
 void write_attribute(void* data, PointerAttribute attribute, DevicePointer pointer, const Allocation& allocation) {
   switch (attribute) {
     case kPointerMemoryType:
-      *static_cast<uint32_t*>(data) = allocation.host ? kMemoryHost : kMemoryDevice;
+      *static_cast<uint32_t*>(data) = memory_type(allocation);
       return;
     case kPointerHostPointer:
-      require(allocation.host);
+      require(allocation.kind != AllocationKind::Device);
       [[fallthrough]];
     case kPointerDevicePointer:
       *static_cast<void**>(data) = pointer;
       return;
     case kPointerIsManaged:
-      *static_cast<bool*>(data) = false;
+      *static_cast<bool*>(data) = allocation.kind == AllocationKind::Managed;
       return;
     case kPointerDeviceOrdinal:
       *static_cast<int*>(data) = allocation.device;
@@ -170,11 +111,11 @@ void write_attribute(void* data, PointerAttribute attribute, DevicePointer point
 }  // namespace
 
 Error hipMalloc(void** pointer, size_t size) {
-  return call(__func__, [&] { allocate(pointer, size, false); });
+  return call(__func__, [&] { allocate(pointer, size, AllocationKind::Device); });
 }
 
 Error hipHostMalloc(void** pointer, size_t size, unsigned) {
-  return call(__func__, [&] { allocate(pointer, size, true); });
+  return call(__func__, [&] { allocate(pointer, size, AllocationKind::Host); });
 }
 
 Error hipFree(void* pointer) {
@@ -198,7 +139,7 @@ Error hipHostUnregister(void* memory) {
   return call(__func__, [&] {
     require(memory != nullptr);
     check_unsafe_call();
-    synchronize_all();
+    wait_for_devices();
     require(runtime().memory.remove(memory), hipErrorHostMemoryNotRegistered);
   });
 }
@@ -224,13 +165,18 @@ Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer
     require(attributes != nullptr && pointer != nullptr);
     *attributes = {};
     const auto allocation = runtime().memory.find(address(pointer));
-    require(allocation.has_value());
+    if (!allocation) {
+      require(release().knows_unregistered);
+      attributes->type = static_cast<MemoryType>(release().memory_type.unregistered);
+      attributes->device = kNoDevice;
+      return;
+    }
     void* const same = const_cast<void*>(pointer);
-    *attributes = {allocation->host ? kMemoryHost : kMemoryDevice,
+    *attributes = {memory_type(*allocation),
                    allocation->device,
                    same,
-                   allocation->host ? same : nullptr,
-                   0,
+                   allocation->kind == AllocationKind::Device ? nullptr : same,
+                   allocation->kind == AllocationKind::Managed,
                    allocation->flags};
   });
 }

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "code_object/file_kind.h"
-#include "emulator/residency.h"
 #include "hip_emulator/api.h"
 #include "hip_emulator/launch.h"
 
@@ -24,47 +23,10 @@ std::string_view checked_name(const char* name) {
   return name;
 }
 
-const Symbol& variable_of(const CodeObject& code, std::string_view name) {
-  const Symbol* variable = nullptr;
-  try {
-    variable = code.variable(name);
-  } catch (const ValueError& error) {
-    throw Failure(hipErrorNotFound, error.what());
-  }
-  if (variable == nullptr) throw Failure(hipErrorNotFound);
-  return *variable;
-}
-
-int function_attribute(const KernelInfo& kernel, FunctionAttribute attribute) {
-  const KernelMetadata& metadata = kernel.metadata;
-  switch (attribute) {
-    case kFunctionMaxThreadsPerBlock:
-      return static_cast<int>(metadata.max_flat_workgroup_size);
-    case kFunctionSharedSizeBytes:
-      return static_cast<int>(metadata.group_segment_fixed_size);
-    case kFunctionConstSizeBytes:
-      return 0;
-    case kFunctionLocalSizeBytes:
-      return static_cast<int>(metadata.private_segment_fixed_size);
-    case kFunctionNumRegs:
-      return static_cast<int>(metadata.vgpr_count);
-  }
-  throw Failure(hipErrorInvalidValue);
-}
+std::shared_ptr<KernelFunction> find(Function function) { return runtime().functions.find(function); }
 
 LaunchRequest cooperative(LaunchRequest request) {
   request.cooperative = true;
-  return request;
-}
-
-LaunchRequest with_attributes(LaunchRequest request, const LaunchConfig& config) {
-  for (uint32_t i = 0; i < config.attribute_count; ++i) {
-    const LaunchAttribute& attribute = config.attributes[i];
-    if (attribute.id == kAttributeCooperative) request.cooperative = attribute.value.cooperative != 0;
-    if (attribute.id != kAttributeClusterDimension) continue;
-    const auto& [x, y, z] = attribute.value.cluster;
-    require(x <= 1 && y <= 1 && z <= 1, hipErrorNotSupported, "the device has no workgroup clusters");
-  }
   return request;
 }
 
@@ -109,15 +71,9 @@ Error hipModuleGetFunction(Function* function, Module module, const char* name) 
     require(function != nullptr);
     const std::string_view wanted = checked_name(name);
     const auto loaded = runtime().modules.find(module);
-    for (const KernelInfo& kernel : loaded->emulated.code().kernels()) {
-      if (kernel.metadata.name != wanted) continue;
-      std::lock_guard lock(loaded->mutex);
-      Function& handle = loaded->functions[name];
-      if (handle == nullptr) handle = runtime().functions.add(std::make_shared<KernelFunction>(loaded, &kernel));
-      *function = handle;
-      return;
-    }
-    throw Failure(hipErrorNotFound);
+    const KernelInfo* kernel = loaded->kernel(wanted);
+    require(kernel != nullptr, hipErrorNotFound);
+    *function = function_handle(loaded, kernel);
   });
 }
 
@@ -126,29 +82,9 @@ Error hipModuleGetGlobal(DevicePointer* address, size_t* size, Module module, co
     require(address != nullptr || size != nullptr);
     const std::string_view wanted = checked_name(name);
     const auto loaded = runtime().modules.find(module);
-    const Symbol& variable = variable_of(loaded->emulated.code(), wanted);
-    if (address != nullptr) *address = reinterpret_cast<void*>(loaded->emulated.load_address(variable.address));
+    const DeviceVariable variable = loaded->variable(wanted);
+    if (address != nullptr) *address = variable.address;
     if (size != nullptr) *size = variable.size;
-  });
-}
-
-Error hipFuncGetAttribute(int* value, FunctionAttribute attribute, Function function) {
-  return call(__func__, [&] {
-    require(value != nullptr);
-    *value = function_attribute(*runtime().functions.find(function)->kernel, attribute);
-  });
-}
-
-Error hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function function, int block_size,
-                                                         size_t shared_memory) {
-  return call(__func__, [&] {
-    require(blocks != nullptr && block_size > 0 && block_size <= 1024);
-    require(shared_memory <= emulator::device_processor().limits.lds_bytes);
-    const auto found = runtime().functions.find(function);
-    const KernelInfo& kernel = *found->kernel;
-    const uint64_t lds = uint64_t{kernel.metadata.group_segment_fixed_size} + shared_memory;
-    const auto items = static_cast<uint32_t>(block_size);
-    *blocks = static_cast<int>(emulator::workgroups_per_unit(found->module->emulated, kernel, items, lds));
   });
 }
 
@@ -156,7 +92,13 @@ Error hipModuleLaunchKernel(Function function, unsigned grid_x, unsigned grid_y,
                             unsigned block_y, unsigned block_z, unsigned shared_memory, Stream stream,
                             void** parameters, void** extra) {
   return call(__func__, [&] {
-    launch({function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_memory, stream, parameters, extra});
+    launch({find(function),
+            {grid_x, grid_y, grid_z},
+            {block_x, block_y, block_z},
+            shared_memory,
+            stream,
+            parameters,
+            extra});
   });
 }
 
@@ -164,18 +106,25 @@ Error hipModuleLaunchCooperativeKernel(Function function, unsigned grid_x, unsig
                                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_memory,
                                        Stream stream, void** parameters) {
   return call(__func__, [&] {
-    launch(cooperative(
-        {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_memory, stream, parameters, nullptr}));
+    launch(cooperative({find(function),
+                        {grid_x, grid_y, grid_z},
+                        {block_x, block_y, block_z},
+                        shared_memory,
+                        stream,
+                        parameters,
+                        nullptr}));
   });
 }
 
 Error hipDrvLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void** extra) {
   return call(__func__, [&] {
-    require(config != nullptr && (config->attribute_count == 0 || config->attributes != nullptr));
+    require(config != nullptr);
     const auto& [gx, gy, gz] = config->grid;
     const auto& [bx, by, bz] = config->block;
-    launch(with_attributes(
-        {function, {gx, gy, gz}, {bx, by, bz}, config->shared_memory, config->stream, parameters, extra}, *config));
+    LaunchRequest request{find(function), {gx, gy, gz}, {bx, by, bz}, config->shared_memory,
+                          config->stream, parameters,   extra};
+    apply_attributes(request, config->attributes, config->attribute_count);
+    launch(request);
   });
 }
 
@@ -184,11 +133,10 @@ Error hipExtModuleLaunchKernel(Function function, uint32_t items_x, uint32_t ite
                                Stream stream, void** parameters, void** extra, Event start, Event stop, uint32_t) {
   return call(__func__, [&] {
     LaunchRequest request{
-        function, {items_x, items_y, items_z}, {block_x, block_y, block_z}, shared_memory, stream, parameters, extra};
+        find(function), {items_x, items_y, items_z}, {block_x, block_y, block_z}, shared_memory, stream, parameters,
+        extra};
     request.counts_items = true;
-    if (start != nullptr) require(hipEventRecord(start, stream) == hipSuccess, hipErrorInvalidHandle);
-    launch(request);
-    if (stop != nullptr) require(hipEventRecord(stop, stream) == hipSuccess, hipErrorInvalidHandle);
+    launch_between(request, start, stop);
   });
 }
 

@@ -33,12 +33,6 @@ void wait_event(const std::shared_ptr<Queue>& queue, const EventRecord& event) {
   }
 }
 
-void record_event(EventRecord& event, const std::shared_ptr<Queue>& queue) {
-  event.capture = queue->capture;
-  event.captured_queue = queue;
-  event.marker = queue->capture == nullptr ? submit_locked(queue, [](Via) {}) : nullptr;
-}
-
 /// What the event waits for; nullptr where it was not recorded. Throws where it was in a capture.
 std::shared_ptr<Marker> marker_of(Event handle) {
   const auto event = runtime().events.find(handle);
@@ -126,12 +120,7 @@ Error hipEventCreateWithFlags(Event* event, unsigned flags) {
 Error hipEventCreate(Event* event) { return hipEventCreateWithFlags(event, 0); }
 
 Error hipEventRecord(Event event, Stream stream) {
-  return call(__func__, [&] {
-    const auto queue = find_queue(stream);
-    const auto recorded = runtime().events.find(event);
-    std::lock_guard lock(runtime().order);
-    record_event(*recorded, queue);
-  });
+  return call(__func__, [&] { record_event(event, stream); });
 }
 
 Error hipEventSynchronize(Event event) {

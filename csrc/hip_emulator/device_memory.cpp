@@ -43,12 +43,13 @@ bool is_writable(AddressSpan bytes) {
 }  // namespace
 
 MemoryRange Allocation::range() const {
-  const std::string name = text(host ? "the hipHostMalloc at " : "the hipMalloc at ", hex(begin));
+  static constexpr const char* kNames[] = {"hipMalloc", "hipHostMalloc", "hipMallocManaged"};
+  const std::string name = text("the ", kNames[static_cast<int>(kind)], " at ", hex(begin));
   if (is_freed) return {bytes(), false, text(name, " of ", size, " bytes, which was freed"), false};
   return {bytes(), true, name};
 }
 
-void* Allocations::allocate(uint64_t size, int device, bool host) {
+void* Allocations::allocate(uint64_t size, int device, AllocationKind kind) {
   if (size > memory_size()) throw Failure(hipErrorOutOfMemory);
   const uint64_t pages = (size + kPage - 1) / kPage * kPage;
   const uint64_t reserved = pages + 2 * kGuard;
@@ -61,7 +62,7 @@ void* Allocations::allocate(uint64_t size, int device, bool host) {
   }
   std::unique_lock lock(mutex_);
   const uint64_t at = reinterpret_cast<uint64_t>(begin);
-  by_reservation_[at] = {reinterpret_cast<uint64_t>(usable), size, device, host, at, reserved};
+  by_reservation_[at] = {reinterpret_cast<uint64_t>(usable), size, device, kind, at, reserved};
   used_ += pages;
   return usable;
 }
@@ -119,7 +120,7 @@ void Allocations::add(void* pointer, uint64_t size, int device, unsigned flags) 
   registered_[bytes.begin()] = {.begin = bytes.begin(),
                                 .size = size,
                                 .device = device,
-                                .host = true,
+                                .kind = AllocationKind::Host,
                                 .reserved_begin = bytes.begin(),
                                 .reserved_size = size,
                                 .is_registered = true,

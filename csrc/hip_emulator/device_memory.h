@@ -12,16 +12,19 @@
 
 namespace wave::hip_emulator {
 
+/// The function that made it: hipMalloc, hipHostMalloc or hipHostRegister, hipMallocManaged.
+enum class AllocationKind { Device, Host, Managed };
+
 struct Allocation {
   uint64_t begin;
   uint64_t size;
   int device;
-  bool host;  ///< by hipHostMalloc or hipHostRegister
+  AllocationKind kind;
   uint64_t reserved_begin;
   uint64_t reserved_size;
   bool is_freed = false;
   bool is_registered = false;  ///< by hipHostRegister: the process's own
-  unsigned flags = 0;          ///< of hipHostRegister
+  unsigned flags = 0;          ///< of hipHostRegister and hipHostMalloc
 
   AddressSpan bytes() const { return {begin, size}; }
   MemoryRange range() const;
@@ -32,7 +35,7 @@ struct Allocation {
 class Allocations {
  public:
   /// Throws Failure where there is no memory.
-  void* allocate(uint64_t size, int device, bool host);
+  void* allocate(uint64_t size, int device, AllocationKind kind);
   /// Gives the pages back, and keeps their addresses for a while, so that what touches them later meets nothing else.
   /// False where `pointer` is not of allocate(), or was freed.
   bool free(void* pointer);

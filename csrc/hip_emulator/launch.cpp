@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "base/address_span.h"
@@ -195,7 +196,7 @@ std::array<uint32_t, 3> narrowed(const Counts& counts) {
 }  // namespace
 
 void launch(const LaunchRequest& given) {
-  auto function = runtime().functions.find(given.function);
+  const std::shared_ptr<KernelFunction>& function = given.function;
   const std::shared_ptr<Queue> queue = find_queue(given.stream);
   runtime().device(queue->device).check();
   require(function->module->device == queue->device, hipErrorInvalidHandle,
@@ -206,11 +207,26 @@ void launch(const LaunchRequest& given) {
   const KernelMetadata& metadata = function->kernel->metadata;
   std::vector<uint8_t> arguments =
       request.extra != nullptr ? pack_extra(*function, request.extra) : pack_parameters(metadata, request.parameters);
-  auto launch = std::make_shared<const PackedLaunch>(
-      PackedLaunch{std::move(function), narrowed(request.grid), narrowed(request.block),
-                   static_cast<uint32_t>(request.shared_memory), std::move(arguments),
-                   EmulatorOptions::from_environment(), host_threads()});
+  auto launch = std::make_shared<const PackedLaunch>(PackedLaunch{
+      function, narrowed(request.grid), narrowed(request.block), static_cast<uint32_t>(request.shared_memory),
+      std::move(arguments), EmulatorOptions::from_environment(), host_threads()});
   submit(queue, [launch = std::move(launch)](Via via) { run(*launch, via); });
+}
+
+void launch_between(const LaunchRequest& request, hip::Event start, hip::Event stop) {
+  if (start != nullptr) record_event(start, request.stream);
+  launch(request);
+  if (stop != nullptr) record_event(stop, request.stream);
+}
+
+void apply_attributes(LaunchRequest& request, const hip::LaunchAttribute* attributes, uint32_t count) {
+  require(count == 0 || attributes != nullptr);
+  for (const hip::LaunchAttribute& attribute : std::span(attributes, count)) {
+    if (attribute.id == hip::kAttributeCooperative) request.cooperative = attribute.value.cooperative != 0;
+    if (attribute.id != hip::kAttributeClusterDimension) continue;
+    const auto& [x, y, z] = attribute.value.cluster;
+    require(x <= 1 && y <= 1 && z <= 1, hipErrorNotSupported, "the device has no workgroup clusters");
+  }
 }
 
 }  // namespace wave::hip_emulator

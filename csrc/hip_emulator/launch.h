@@ -14,7 +14,7 @@ using Counts = std::array<uint64_t, 3>;
 
 /// A launch as programs ask for it.
 struct LaunchRequest {
-  hip::Function function;
+  std::shared_ptr<KernelFunction> function;
   Counts grid;  ///< workgroups
   Counts block;
   uint64_t shared_memory;
@@ -27,5 +27,10 @@ struct LaunchRequest {
 
 /// Checks, packs the arguments, and enqueues. Throws Failure.
 void launch(const LaunchRequest& request);
+/// The same, with events recorded before and behind it where they are not nullptr.
+void launch_between(const LaunchRequest& request, hip::Event start, hip::Event stop);
+
+/// Takes over what attributes ask for. Throws hipErrorNotSupported for clusters of several workgroups.
+void apply_attributes(LaunchRequest& request, const hip::LaunchAttribute* attributes, uint32_t count);
 
 }  // namespace wave::hip_emulator

@@ -54,6 +54,24 @@ uint64_t image_size(const Bytes& file, FileKind kind) {
 
 }  // namespace
 
+const KernelInfo* EmulatedModule::kernel(std::string_view name) const {
+  for (const KernelInfo& kernel : emulated.code().kernels()) {
+    if (kernel.metadata.name == name) return &kernel;
+  }
+  return nullptr;
+}
+
+DeviceVariable EmulatedModule::variable(std::string_view name) const {
+  const Symbol* variable = nullptr;
+  try {
+    variable = emulated.code().variable(name);
+  } catch (const ValueError& error) {
+    throw Failure(hipErrorNotFound, error.what());
+  }
+  require(variable != nullptr, hipErrorNotFound);
+  return {reinterpret_cast<void*>(emulated.load_address(variable->address)), variable->size};
+}
+
 std::span<const uint8_t> image_bytes(const void* image) {
   const auto begin = reinterpret_cast<uint64_t>(image);
   const std::optional<MemoryRange> mapping = emulator::find_mapping(begin);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "code_object/code_object.h"
 #include "driver/hip/hip_types.h"
@@ -14,9 +15,20 @@
 
 namespace wave::hip_emulator {
 
+/// Bytes of a variable on a device.
+struct DeviceVariable {
+  void* address;
+  size_t size;
+};
+
 /// hipModule_t: a code object with globals of its own. Launches keep it alive.
 struct EmulatedModule {
   EmulatedModule(std::shared_ptr<const CodeObject> code, int device) : emulated(std::move(code)), device(device) {}
+
+  /// nullptr where there is no kernel of this name.
+  const KernelInfo* kernel(std::string_view name) const;
+  /// Throws hipErrorNotFound.
+  DeviceVariable variable(std::string_view name) const;
 
   emulator::Module emulated;
   const int device;

@@ -35,6 +35,8 @@ struct Executed {
 };
 thread_local Executed executed;
 
+thread_local bool null_stream_is_per_thread = false;
+
 /// Ends an operation that nobody waits for any more.
 struct OperationStopped {};
 
@@ -66,6 +68,16 @@ Runtime& runtime() {
 void check_alive() {
   if (forked) throw Failure(hipErrorNotInitialized, "a forked process cannot use the device: start it with spawn");
   if (ending) throw Failure(hipErrorDeinitialized);
+}
+
+void wait_for_devices() {
+  if (started.load() == nullptr || ending || forked) return;
+  for (size_t device = 0; device < runtime().devices.size(); ++device) {
+    try {
+      synchronize(static_cast<int>(device));
+    } catch (const Failure&) {
+    }
+  }
 }
 
 int& current_device() {
@@ -111,9 +123,20 @@ void EmulatedDevice::check() const {
   if (const Code error = error_; error != hipSuccess) throw Failure(error);
 }
 
+hip::Function function_handle(const std::shared_ptr<EmulatedModule>& module, const KernelInfo* kernel) {
+  std::lock_guard lock(module->mutex);
+  hip::Function& handle = module->functions[kernel->metadata.name];
+  if (handle == nullptr) handle = runtime().functions.add(std::make_shared<KernelFunction>(module, kernel));
+  return handle;
+}
+
+NullStreamIsPerThread::NullStreamIsPerThread() { null_stream_is_per_thread = true; }
+NullStreamIsPerThread::~NullStreamIsPerThread() { null_stream_is_per_thread = false; }
+
 std::shared_ptr<Queue> find_queue(hip::Stream stream) {
   constexpr uintptr_t kLegacy = 1, kPerThread = 2;  // hipStreamLegacy, hipStreamPerThread
-  const auto value = reinterpret_cast<uintptr_t>(stream);
+  auto value = reinterpret_cast<uintptr_t>(stream);
+  if (value == 0 && null_stream_is_per_thread) value = kPerThread;
   if (value == 0 || value == kLegacy) return runtime().device(current_device()).null_queue;
   if (value != kPerThread) return runtime().streams.find(stream);
   thread_local ThreadStreams own;

@@ -60,6 +60,9 @@ struct Runtime {
 /// Never destroyed. Its threads are stopped when the process ends.
 Runtime& runtime();
 
+/// The handle of a module's kernel: the same for each call, until the module is unloaded.
+hip::Function function_handle(const std::shared_ptr<EmulatedModule>& module, const KernelInfo* kernel);
+
 /// Throws where the operation that this thread executes must stop: the process ends, or the device was interrupted.
 void check_not_stopped();
 
@@ -68,6 +71,14 @@ int& current_device();
 
 /// The work of a stream; of the null stream, of the calling thread's own (hipStreamPerThread).
 std::shared_ptr<Queue> find_queue(hip::Stream stream);
+
+/// While it lives, the null stream of the calling thread's calls is hipStreamPerThread. For the entry points whose
+/// names end with _spt, which programs call that are compiled with HIP_API_PER_THREAD_DEFAULT_STREAM.
+struct NullStreamIsPerThread {
+  NullStreamIsPerThread();
+  NullStreamIsPerThread(const NullStreamIsPerThread&) = delete;
+  ~NullStreamIsPerThread();
+};
 
 /// Enqueues an operation in its place, after `after` too, or captures it: then the result is nullptr. Throws where a
 /// capture does not allow it. With WAVE_RUNTIME_SYNC=1 it waits for the operation, and throws its error.
@@ -80,6 +91,11 @@ std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Strea
 /// device's error.
 bool synchronize(const std::shared_ptr<Queue>& queue, std::optional<std::chrono::milliseconds> limit = std::nullopt);
 void synchronize(int device);
+/// The same for all devices. Those that failed run nothing any more, and are no error. Nothing where no runtime began.
+void wait_for_devices();
+
+/// hipEventRecord. Throws Failure.
+void record_event(hip::Event event, hip::Stream stream);
 
 /// Takes the streams of the capture that began in `origin` out of it. Under Runtime::order, which the caller holds.
 void end_capture(Queue& origin);

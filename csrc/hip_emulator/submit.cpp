@@ -104,6 +104,15 @@ void synchronize(int device) {
   runtime().device(device).check();
 }
 
+void record_event(hip::Event handle, hip::Stream stream) {
+  const auto queue = find_queue(stream);
+  const auto event = runtime().events.find(handle);
+  std::lock_guard lock(runtime().order);
+  event->capture = queue->capture;
+  event->captured_queue = queue;
+  event->marker = queue->capture == nullptr ? submit_locked(queue, [](Via) {}) : nullptr;
+}
+
 void end_capture(Queue& origin) {
   const std::shared_ptr<Capture> capture = std::move(origin.capture);
   origin.capture = nullptr;

@@ -47,6 +47,13 @@ SAME_VALUE(kCaptureInvalidated, hipStreamCaptureStatusInvalidated);
 SAME_VALUE(kCaptureModeGlobal, hipStreamCaptureModeGlobal);
 SAME_VALUE(kCaptureModeThreadLocal, hipStreamCaptureModeThreadLocal);
 SAME_VALUE(kCaptureModeRelaxed, hipStreamCaptureModeRelaxed);
+SAME_VALUE(kFunctionPtxVersion, HIP_FUNC_ATTRIBUTE_PTX_VERSION);
+SAME_VALUE(kFunctionBinaryVersion, HIP_FUNC_ATTRIBUTE_BINARY_VERSION);
+SAME_VALUE(kFunctionCacheModeCa, HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA);
+SAME_VALUE(kFunctionMaxDynamicSharedSizeBytes, HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+SAME_VALUE(kFunctionPreferredSharedMemoryCarveout, HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+SAME_VALUE(kMaxDynamicSharedMemory, hipFuncAttributeMaxDynamicSharedMemorySize);
+SAME_VALUE(kSharedMemoryCarveout, hipFuncAttributePreferredSharedMemoryCarveout);
 SAME_VALUE(kHostToHost, hipMemcpyHostToHost);
 SAME_VALUE(kHostToDevice, hipMemcpyHostToDevice);
 SAME_VALUE(kDeviceToHost, hipMemcpyDeviceToHost);
@@ -104,10 +111,11 @@ static_assert(hipDeviceAttributeTotalGlobalMem == 84 && hipDeviceAttributeMaxSha
 #undef ERROR
 
 #if HIP_VERSION_MAJOR >= 6
-SAME_VALUE(kMemoryUnregistered, hipMemoryTypeUnregistered);
-SAME_VALUE(kMemoryHost, hipMemoryTypeHost);
-SAME_VALUE(kMemoryDevice, hipMemoryTypeDevice);
+static_assert(hipMemoryTypeUnregistered == 0 && hipMemoryTypeHost == 1 && hipMemoryTypeDevice == 2 &&
+              hipMemoryTypeManaged == 3);  // Release::memory_type
 static_assert(offsetof(hipPointerAttribute_t, type) == offsetof(wave::hip::PointerAttributes, type));
+#else
+static_assert(hipMemoryTypeHost == 0 && hipMemoryTypeDevice == 1);
 #endif
 static_assert(sizeof(hipPointerAttribute_t) == sizeof(wave::hip::PointerAttributes));
 static_assert(offsetof(hipPointerAttribute_t, device) == offsetof(wave::hip::PointerAttributes, device));
@@ -115,7 +123,15 @@ static_assert(offsetof(hipPointerAttribute_t, devicePointer) == offsetof(wave::h
 static_assert(offsetof(hipPointerAttribute_t, hostPointer) == offsetof(wave::hip::PointerAttributes, host_pointer));
 static_assert(offsetof(hipPointerAttribute_t, isManaged) == offsetof(wave::hip::PointerAttributes, is_managed));
 
+static_assert(sizeof(hipFuncAttributes) == sizeof(wave::hip::FunctionAttributes));
+static_assert(offsetof(hipFuncAttributes, sharedSizeBytes) == offsetof(wave::hip::FunctionAttributes, shared_bytes));
+static_assert(offsetof(hipFuncAttributes, numRegs) == offsetof(wave::hip::FunctionAttributes, registers));
+static_assert(sizeof(dim3) == sizeof(wave::hip::Dim3));
+
 #ifdef HIP_HAS_LAUNCH_EX  // ROCm 6.4 and later
+static_assert(sizeof(hipLaunchConfig_t) == sizeof(wave::hip::ProgramLaunchConfig));
+static_assert(offsetof(hipLaunchConfig_t, dynamicSmemBytes) == offsetof(wave::hip::ProgramLaunchConfig, shared_memory));
+static_assert(offsetof(hipLaunchConfig_t, numAttrs) == offsetof(wave::hip::ProgramLaunchConfig, attribute_count));
 SAME_VALUE(kAttributeCooperative, hipLaunchAttributeCooperative);
 SAME_VALUE(kAttributePriority, hipLaunchAttributePriority);
 static_assert(sizeof(hipLaunchAttribute) == sizeof(wave::hip::LaunchAttribute));
@@ -156,6 +172,11 @@ using GraphNode = hipGraphNode_t;
 using Context = hipCtx_t;
 using JitOption = hipJitOption;
 using MemcpyKind = hipMemcpyKind;
+using Dim3 = dim3;
+using FunctionAttributes = hipFuncAttributes;
+using FunctionSetting = hipFuncAttribute;
+using CacheConfig = hipFuncCache_t;
+using SharedMemoryConfig = hipSharedMemConfig;
 using PointerAttributes = hipPointerAttribute_t;
 #if HIP_VERSION_MAJOR >= 7
 using HostSource = const void*;
@@ -171,8 +192,10 @@ enum ProcAddressStatus : int {};
 #endif
 #ifdef HIP_HAS_LAUNCH_EX
 using LaunchConfig = HIP_LAUNCH_CONFIG;
+using ProgramLaunchConfig = hipLaunchConfig_t;
 #else
 struct LaunchConfig;
+struct ProgramLaunchConfig;
 #endif
 
 extern "C" {
@@ -182,4 +205,6 @@ extern "C" {
 #define TEXT(name) const char* name(Error error);
 #include "driver/hip/hip_symbols.inc"
 #include "hip_emulator/functions.inc"
+#define PER_THREAD(name, parameters, arguments) Error name##_spt parameters;
+#include "hip_emulator/per_thread.inc"
 }

@@ -42,6 +42,11 @@ enum FunctionAttribute : int {
   kFunctionConstSizeBytes = 2,
   kFunctionLocalSizeBytes = 3,
   kFunctionNumRegs = 4,
+  kFunctionPtxVersion = 5,
+  kFunctionBinaryVersion = 6,
+  kFunctionCacheModeCa = 7,
+  kFunctionMaxDynamicSharedSizeBytes = 8,
+  kFunctionPreferredSharedMemoryCarveout = 9,
 };
 
 /// hipPointer_attribute

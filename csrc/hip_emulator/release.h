@@ -1,0 +1,20 @@
+// The release of ROCm whose interface a program finds: enumerations and what functions return changed with 6.
+#pragma once
+
+namespace wave::hip_emulator {
+
+struct Release {
+  int major;
+  int version;  ///< as hipRuntimeGetVersion has it: 10,000,000 for each major release, 100,000 for each minor one
+  /// hipMemoryType
+  struct {
+    int unregistered, host, device, managed;
+  } memory_type;
+  bool knows_unregistered;  ///< hipPointerGetAttributes has an answer for memory that the runtime does not know
+};
+
+/// By the name under which the library was opened, a link's included: libamdhip64.so.5, .6 or .7. By any other name it
+/// is 6.4.
+const Release& release();
+
+}  // namespace wave::hip_emulator

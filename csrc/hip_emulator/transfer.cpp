@@ -1,0 +1,149 @@
+#include "hip_emulator/transfer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+#include "emulator/process_memory.h"
+
+namespace wave::hip_emulator {
+
+namespace {
+
+uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+/// Whether bytes lie in an allocation. Throws where it was freed or they end past its end, and where the process has no
+/// such memory, as far as the first and the last of them tell.
+bool is_allocated(AddressSpan bytes) {
+  require(!runtime().memory.was_freed(bytes.begin()), hipErrorInvalidValue, "a copy or fill of memory that was freed");
+  const auto allocation = runtime().memory.find(bytes.begin());
+  require(!allocation || allocation->bytes().contains(bytes), hipErrorInvalidValue,
+          "the copy or fill ends past the allocation's end");
+  const bool is_ours = allocation && !allocation->is_registered;
+  require(is_ours || bytes.is_empty() || emulator::has_ends_of(bytes), hipErrorInvalidValue,
+          "a copy or fill of memory that the process does not have");
+  return allocation.has_value();
+}
+
+/// Of a copy or fill in a graph: memory may have been freed since it was captured. An error of the device then.
+void check_again(Via via, AddressSpan bytes) {
+  if (via != Via::Graph) return;
+  try {
+    is_allocated(bytes);
+  } catch (const Failure& failure) {
+    throw Failure(hipErrorIllegalAddress, text("a graph makes ", failure.what()));
+  }
+}
+
+bool is_empty(const RowCounts& counts) { return counts.width == 0 || counts.height == 0 || counts.depth == 0; }
+
+char* row_of(const Rows& rows, size_t plane, size_t row) {
+  return static_cast<char*>(rows.begin) + plane * rows.slice + row * rows.pitch;
+}
+
+/// Calls `body` with the plane and the number of each row.
+template <class Body>
+void for_rows(const RowCounts& counts, const Body& body) {
+  for (size_t plane = 0; plane < counts.depth; ++plane) {
+    for (size_t row = 0; row < counts.height; ++row) body(plane, row);
+  }
+}
+
+void copy_rows(const Rows& to, const Rows& from, const RowCounts& counts) {
+  if (is_empty(counts)) return;
+  for_rows(counts, [&](size_t plane, size_t row) {
+    std::memmove(row_of(to, plane, row), row_of(from, plane, row), counts.width);
+  });
+}
+
+template <class T>
+void fill_row(char* row, size_t width, uint32_t value) {
+  std::fill_n(reinterpret_cast<T*>(row), width / sizeof(T), static_cast<T>(value));
+}
+
+void fill_rows(const Rows& to, const RowCounts& counts, Pattern pattern) {
+  if (is_empty(counts)) return;
+  for_rows(counts, [&](size_t plane, size_t row) {
+    char* const begin = row_of(to, plane, row);
+    switch (pattern.element_size) {
+      case 1:
+        return fill_row<uint8_t>(begin, counts.width, pattern.value);
+      case 2:
+        return fill_row<uint16_t>(begin, counts.width, pattern.value);
+      default:
+        return fill_row<uint32_t>(begin, counts.width, pattern.value);
+    }
+  });
+}
+
+/// The source as it is now.
+StreamOperation staged_copy(const Rows& to, const Rows& from, const RowCounts& counts) {
+  const Rows staged{nullptr, counts.width, counts.width * counts.height};
+  auto bytes = std::make_shared<std::vector<char>>(staged.slice * counts.depth);
+  const auto staging = [staged](std::vector<char>& bytes) { return Rows{bytes.data(), staged.pitch, staged.slice}; };
+  copy_rows(staging(*bytes), from, counts);
+  return [=](Via) { copy_rows(to, staging(*bytes), counts); };
+}
+
+}  // namespace
+
+AddressSpan span_of(const Rows& rows, const RowCounts& counts) {
+  const uint64_t begin = address(rows.begin);
+  if (is_empty(counts)) return {begin, 0};
+  uint64_t size = 0, planes = 0;
+  const bool overflows = __builtin_mul_overflow(rows.pitch, counts.height - 1, &size) ||
+                         __builtin_mul_overflow(rows.slice, counts.depth - 1, &planes) ||
+                         __builtin_add_overflow(size, planes, &size) ||
+                         __builtin_add_overflow(size, counts.width, &size);
+  return {begin, overflows ? ~uint64_t{0} : size};
+}
+
+StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts& counts) {
+  return [=](Via via) {
+    check_again(via, span_of(to, counts));
+    check_again(via, span_of(from, counts));
+    copy_rows(to, from, counts);
+  };
+}
+
+StreamOperation fill_operation(const Rows& to, const RowCounts& counts, Pattern pattern) {
+  require(is_empty(counts) || to.begin != nullptr);
+  require(address(to.begin) % pattern.element_size == 0);
+  is_allocated(span_of(to, counts));
+  return [=](Via via) {
+    check_again(via, span_of(to, counts));
+    fill_rows(to, counts, pattern);
+  };
+}
+
+void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream stream, Wait wait) {
+  require(is_empty(counts) || (to.begin != nullptr && from.begin != nullptr));
+  const std::shared_ptr<Queue> queue = find_queue(stream);
+  runtime().device(queue->device).check();
+  const bool to_allocated = is_allocated(span_of(to, counts)), from_allocated = is_allocated(span_of(from, counts));
+  std::unique_lock lock(runtime().order);
+  const bool must_stage = to_allocated && !from_allocated && queue->capture == nullptr;
+  const auto marker =
+      submit_locked(queue, must_stage ? staged_copy(to, from, counts) : copy_operation(to, from, counts));
+  lock.unlock();
+  if (marker == nullptr || (wait == Wait::No && to_allocated)) return;
+  marker->wait();
+  runtime().device(queue->device).check();
+}
+
+void copy(void* to, const void* from, size_t size, hip::Stream stream, Wait wait) {
+  copy(Rows{to}, Rows{const_cast<void*>(from)}, {size}, stream, wait);
+}
+
+void fill(const Rows& to, const RowCounts& counts, Pattern pattern, hip::Stream stream, Wait wait) {
+  StreamOperation operation = fill_operation(to, counts, pattern);
+  const std::shared_ptr<Queue> queue = find_queue(stream);
+  runtime().device(queue->device).check();
+  const auto marker = submit(queue, std::move(operation));
+  if (marker == nullptr || wait == Wait::No) return;
+  marker->wait();
+  runtime().device(queue->device).check();
+}
+
+}  // namespace wave::hip_emulator

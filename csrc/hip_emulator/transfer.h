@@ -1,0 +1,52 @@
+// Copies and fills of memory, in the order of streams.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/address_span.h"
+#include "hip_emulator/hip_handles.h"
+#include "hip_emulator/runtime.h"
+
+namespace wave::hip_emulator {
+
+/// Rows of bytes in memory: `pitch` bytes lie from one row to the next, `slice` from one plane of rows to the next.
+struct Rows {
+  void* begin;
+  size_t pitch = 0;
+  size_t slice = 0;
+};
+
+/// How many bytes a row has, how many rows a plane, and how many planes there are.
+struct RowCounts {
+  size_t width;
+  size_t height = 1;
+  size_t depth = 1;
+};
+
+/// What a fill writes: `value` in each element of 1, 2 or 4 bytes.
+struct Pattern {
+  uint32_t value;
+  uint32_t element_size;
+};
+
+enum class Wait { No, Yes };
+
+/// The first to the last byte of rows; as many bytes as a number can say where they are more.
+AddressSpan span_of(const Rows& rows, const RowCounts& counts);
+
+/// Memory that the runtime did not allocate is pageable: the source is read before the call returns, and what such a
+/// destination gets is there when it returns (HIP's "Memory copy" semantics). Under capture both wait for the replay.
+/// Throws where the bytes do not lie in one allocation, or in none of which the runtime knows.
+void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream stream, Wait wait);
+/// The same for one row.
+void copy(void* to, const void* from, size_t size, hip::Stream stream, Wait wait);
+
+void fill(const Rows& to, const RowCounts& counts, Pattern pattern, hip::Stream stream, Wait wait);
+
+/// The same as operations of a graph. They throw hipErrorIllegalAddress where memory was freed since.
+StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts& counts);
+StreamOperation fill_operation(const Rows& to, const RowCounts& counts, Pattern pattern);
+
+}  // namespace wave::hip_emulator

@@ -1,0 +1,180 @@
+// A program as people write them, compiled by clang with its host code: tests/test_hip_programs.py runs it on the emulator.
+// Each test ends the program with a line that says what is wrong; `program TEST` runs one, without a name all.
+// clang-format off: HIP's header of 5.2 comes first
+#include <hip/hip_runtime.h>
+#include <hip/hip_cooperative_groups.h>
+// clang-format on
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#define CHECK(condition)                                                    \
+  if (!(condition)) {                                                       \
+    std::fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition); \
+    std::exit(1);                                                           \
+  }
+#define OK(call)                                                                                         \
+  if (const hipError_t error = (call); error != hipSuccess) {                                            \
+    std::fprintf(stderr, "%s:%d: %s is %s\n", __FILE__, __LINE__, #call, hipGetErrorName(error)); \
+    std::exit(1);                                                                                        \
+  }
+
+__constant__ float scale = 2;
+__constant__ int table[4];
+__device__ int counter = 40;
+
+__global__ void saxpy(float a, const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += a * scale * x[i];
+}
+
+void launches() {
+  constexpr int n = 1000;
+  std::vector<float> host(n, 1), ramp(n);
+  for (int i = 0; i < n; ++i) ramp[i] = i;
+  float *x = nullptr, *y = nullptr;
+  OK(hipMalloc(&x, n * sizeof(float)));
+  OK(hipMalloc(&y, n * sizeof(float)));
+  OK(hipMemcpy(x, ramp.data(), n * sizeof(float), hipMemcpyHostToDevice));
+  OK(hipMemcpy(y, host.data(), n * sizeof(float), hipMemcpyHostToDevice));
+  saxpy<<<(n + 255) / 256, 256>>>(3, x, y, n);
+  OK(hipGetLastError());
+  OK(hipMemcpy(host.data(), y, n * sizeof(float), hipMemcpyDeviceToHost));
+  for (int i = 0; i < n; ++i) CHECK(host[i] == 1 + 6.0f * i);
+  saxpy<<<1, 2048>>>(3, x, y, n);  // too many work-items
+  CHECK(hipGetLastError() != hipSuccess);
+  CHECK(hipGetLastError() == hipSuccess);
+  OK(hipFree(x));
+  OK(hipFree(y));
+}
+
+__global__ void use_symbols(int* out) {
+  out[threadIdx.x] = table[threadIdx.x];
+  if (threadIdx.x == 0) counter += 2;
+}
+
+void symbols() {
+  const int values[4] = {1, 2, 3, 4};
+  OK(hipMemcpyToSymbol(HIP_SYMBOL(table), values, sizeof values));
+  const int last = 9;
+  OK(hipMemcpyToSymbol(HIP_SYMBOL(table), &last, sizeof last, 3 * sizeof(int)));
+  CHECK(hipMemcpyToSymbol(HIP_SYMBOL(table), values, sizeof values, sizeof(int)) == hipErrorInvalidValue);
+  int *out = nullptr, got[4] = {}, count = 0;
+  OK(hipMalloc(&out, sizeof got));
+  use_symbols<<<1, 4>>>(out);
+  OK(hipMemcpy(got, out, sizeof got, hipMemcpyDeviceToHost));
+  CHECK(got[0] == 1 && got[1] == 2 && got[2] == 3 && got[3] == 9);
+  OK(hipMemcpyFromSymbol(&count, HIP_SYMBOL(counter), sizeof count));
+  CHECK(count == 42);
+  void* address = nullptr;
+  size_t size = 0;
+  OK(hipGetSymbolAddress(&address, HIP_SYMBOL(table)));
+  OK(hipGetSymbolSize(&size, HIP_SYMBOL(table)));
+  CHECK(size == sizeof table);
+  OK(hipMemcpy(got, address, sizeof got, hipMemcpyDeviceToHost));
+  CHECK(got[3] == 9);
+  int unknown = 0;
+  CHECK(hipGetSymbolSize(&size, &unknown) == hipErrorInvalidSymbol);
+  OK(hipFree(out));
+}
+
+__global__ __launch_bounds__(256) void reverse(int* data) {
+  extern __shared__ int dynamic[];
+  dynamic[threadIdx.x] = data[threadIdx.x];
+  __syncthreads();
+  data[threadIdx.x] = dynamic[blockDim.x - 1 - threadIdx.x];
+}
+
+void dynamic_lds() {
+  int* data = nullptr;
+  OK(hipHostMalloc(&data, 256 * sizeof(int)));
+  for (int i = 0; i < 256; ++i) data[i] = i;
+  reverse<<<1, 256, 256 * sizeof(int)>>>(data);
+  OK(hipDeviceSynchronize());
+  for (int i = 0; i < 256; ++i) CHECK(data[i] == 255 - i);
+  OK(hipHostFree(data));
+}
+
+void attributes() {
+  hipFuncAttributes attributes{};
+  OK(hipFuncGetAttributes(&attributes, reinterpret_cast<const void*>(reverse)));
+  CHECK(attributes.maxThreadsPerBlock == 256 && attributes.numRegs > 0);
+  int blocks = 0, grid = 0, block = 0;
+  OK(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reverse, 256, 0));
+  CHECK(blocks >= 4);
+  OK(hipOccupancyMaxPotentialBlockSize(&grid, &block, reverse, 0, 0));
+  CHECK(block == 256 && grid > 0);
+  OK(hipFuncSetAttribute(reinterpret_cast<const void*>(reverse), hipFuncAttributeMaxDynamicSharedMemorySize, 32768));
+  CHECK(hipFuncGetAttributes(&attributes, &attributes) == hipErrorInvalidDeviceFunction);
+}
+
+__global__ void grid_rank(unsigned long long* ranks) {
+  const auto grid = cooperative_groups::this_grid();
+  ranks[blockIdx.x * blockDim.x + threadIdx.x] = grid.thread_rank();
+}
+
+void cooperative() {
+  constexpr int blocks = 8, items = 64;
+  unsigned long long* ranks = nullptr;
+  OK(hipHostMalloc(&ranks, blocks * items * sizeof(*ranks)));
+  void* parameters[] = {&ranks};
+  OK(hipLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_rank), dim3(blocks), dim3(items), parameters, 0, nullptr));
+  OK(hipDeviceSynchronize());
+  for (int i = 0; i < blocks * items; ++i) CHECK(ranks[i] == static_cast<unsigned>(i));
+  OK(hipHostFree(ranks));
+}
+
+__global__ void print() { printf("work-item %u of %s\n", static_cast<unsigned>(threadIdx.x), "a kernel"); }
+
+/// The program ends without waiting: what the kernel prints is seen.
+void printing() { print<<<1, 3>>>(); }
+
+__global__ void on_the_heap(int* out) {
+  int* const own = static_cast<int*>(malloc(2 * sizeof(int)));
+  own[1] = threadIdx.x;
+  out[threadIdx.x] = own[1];
+  free(own);
+}
+
+void device_malloc() {
+  int* out = nullptr;
+  OK(hipHostMalloc(&out, 64 * sizeof(int)));
+  on_the_heap<<<1, 64>>>(out);
+  OK(hipDeviceSynchronize());
+  for (int i = 0; i < 64; ++i) CHECK(out[i] == i);
+  OK(hipHostFree(out));
+}
+
+__managed__ int managed[2] = {3, 4};
+
+__global__ void use_managed() { managed[threadIdx.x] *= 2; }
+
+void managed_variables() {
+  CHECK(managed[1] == 4);
+  managed[0] = 5;
+  use_managed<<<1, 2>>>();
+  OK(hipDeviceSynchronize());
+  CHECK(managed[0] == 10 && managed[1] == 8);
+  int copy[2] = {};
+  OK(hipMemcpyFromSymbol(copy, HIP_SYMBOL(managed), sizeof copy));
+  CHECK(copy[0] == 10);
+}
+
+const struct {
+  const char* name;
+  void (*run)();
+} tests[] = {{"launches", launches},     {"symbols", symbols},         {"dynamic_lds", dynamic_lds},
+             {"attributes", attributes}, {"cooperative", cooperative}, {"printing", printing},
+             {"device_malloc", device_malloc}, {"managed_variables", managed_variables}};
+
+int main(int count, char** arguments) {
+  bool found = false;
+  for (const auto& test : tests) {
+    if (count != 1 && std::strcmp(arguments[1], test.name) != 0) continue;
+    test.run();
+    found = true;
+  }
+  return found ? 0 : 2;
+}

@@ -1,0 +1,163 @@
+"""HIP programs as people write them, compiled by clang with their host code, on the HIP library over the emulator."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from requirements import HIP_LIBRARY
+from support import ROOT
+
+PROGRAMS = ROOT / "tests" / "hip"
+TESTS = re.findall(r'\{"(\w+)", ', (PROGRAMS / "program.hip").read_text())
+TIMEOUT = 300
+
+pytestmark = pytest.mark.needs("hip-compiler")
+Compile = Callable[..., Path]
+
+
+def run(program: Path, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **variables}
+    command = [str(program), *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
+
+
+@pytest.fixture(scope="module")
+def toolchain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hip") / "toolchain"
+    command = [sys.executable, ROOT / "tools" / "make_hip_toolchain.py", folder]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def compile(toolchain: Path, tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    def compile(*sources: str, target: str = "gfx942", options: tuple[str, ...] = ()) -> Path:
+        program = tmp_path_factory.mktemp("program") / "program"
+        command = [
+            "clang++-19",
+            "-x",
+            "hip",
+            f"--offload-arch={target}",
+            f"--rocm-path={toolchain}",
+            "-O1",
+            "-std=c++17",
+        ]
+        command += [f"-Wl,-rpath,{toolchain / 'lib'}", *options, f"-L{toolchain / 'lib'}", "-lamdhip64"]
+        subprocess.run([*command, *(PROGRAMS / source for source in sources), "-o", program], check=True)
+        return program
+
+    return compile
+
+
+@pytest.fixture(scope="module")
+def program(compile: Compile) -> Path:
+    return compile("program.hip")
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_program(program: Path, test: str) -> None:
+    done = run(program, test)
+    assert done.returncode == 0, done.stderr
+
+
+def test_unknown_tests_are_errors(program: Path) -> None:
+    assert run(program, "no_such_test").returncode == 2
+
+
+def test_program_for_an_rdna_processor(compile: Compile) -> None:
+    """But printf and malloc, whose functions in Debian's device libraries are compiled for waves of 64 lanes."""
+    program = compile("program.hip", target="gfx1100")
+    for test in set(TESTS) - {"printing", "device_malloc"}:
+        done = run(program, test, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1100")
+        assert done.returncode == 0, done.stderr
+
+
+def test_kernels_print_before_the_program_ends(program: Path) -> None:
+    assert run(program, "printing").stdout.splitlines() == [f"work-item {i} of a kernel" for i in range(3)]
+
+
+def test_streams_of_each_thread(compile: Compile) -> None:
+    """HIP's functions have second entry points, with _spt behind their names, which such programs call."""
+    program = compile("program.hip", options=("-fgpu-default-stream=per-thread",))
+    symbols = subprocess.run(["nm", "-D", program], capture_output=True, text=True, check=True).stdout
+    assert "hipLaunchKernel_spt" in symbols
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+
+
+def test_code_for_another_processor_is_refused_at_its_first_use(program: Path) -> None:
+    done = run(program, "launches", WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1100")
+    assert done.returncode == 1
+    assert "hipGetLastError() is hipErrorNoBinaryForGpu" in done.stderr
+    assert re.search(r"hipLaunchKernel: .*gfx1100.*gfx942", done.stderr)
+
+
+@pytest.mark.parametrize("options", [(), ("--offload-compress",)], ids=["plain", "compressed"])
+def test_of_several_processors_the_emulated_one_is_taken(compile: Compile, options: tuple[str, ...]) -> None:
+    program = compile("program.hip", options=("--offload-arch=gfx1100", *options))
+    for processor in ("gfx942", "gfx1100"):
+        done = run(program, "launches", WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.needs("hip-library")
+def test_program_linked_with_amds_library(compile: Compile, toolchain: Path) -> None:
+    """It asks for versions of symbols, which the library has, too: the loader would complain."""
+    folder = Path("/usr/lib/x86_64-linux-gnu")
+    program = compile("program.hip", options=("-Xlinker", str(folder / HIP_LIBRARY)))
+    needed = subprocess.run(["objdump", "-p", program], capture_output=True, text=True, check=True).stdout
+    assert f"required from {HIP_LIBRARY}" in needed
+    done = run(program, "launches", LD_LIBRARY_PATH=str(toolchain / "lib"))
+    assert (done.returncode, "version" in done.stderr) == (0, False), done.stderr
+
+
+def test_the_command_runs_a_program(program: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "wave_runtime", "emulate", "--devices", "2", "--", program, "launches"]
+    environment = {**os.environ, "WAVE_RUNTIME_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+RELEASES = """
+import ctypes, sys
+hip = ctypes.CDLL(sys.argv[1])
+version, data, attributes = ctypes.c_int(), ctypes.c_void_p(), (ctypes.c_int * 10)()
+assert hip.hipRuntimeGetVersion(ctypes.byref(version)) == 0
+assert hip.hipHostMalloc(ctypes.byref(data), ctypes.c_size_t(64), 0) == 0
+assert hip.hipPointerGetAttributes(attributes, data) == 0
+host = attributes[0]
+unknown = hip.hipPointerGetAttributes(attributes, ctypes.byref(version))
+print(version.value // 10_000_000, host, unknown, attributes[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "answers"),
+    [
+        ("libamdhip64.so", "6 1 0 0"),
+        ("libamdhip64.so.5", "5 0 1 0"),
+        ("libamdhip64.so.6", "6 1 0 0"),
+        ("libamdhip64.so.7", "7 1 0 0"),
+    ],
+)
+def test_the_name_says_whose_interface_it_is(tmp_path: Path, name: str, answers: str) -> None:
+    """The release, hipMemoryTypeHost, and what is said of memory that HIP does not know, which changed with 6."""
+    command = [sys.executable, "-m", "wave_runtime", "hip-emulator", "--link", tmp_path / "hip"]
+    links = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert str(tmp_path / "hip" / name) in links
+    done = subprocess.run([sys.executable, "-c", RELEASES, tmp_path / "hip" / name], capture_output=True, text=True)
+    assert done.stdout.strip() == answers, done.stderr
+
+
+def test_links_replace_no_files(tmp_path: Path) -> None:
+    (tmp_path / "libamdhip64.so.6").write_text("AMD's")
+    command = [sys.executable, "-m", "wave_runtime", "hip-emulator", "--link", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, "libamdhip64.so.6 is there, and is no link" in done.stderr) == (2, True)
+    assert (tmp_path / "libamdhip64.so.6").read_text() == "AMD's"

@@ -1,0 +1,58 @@
+"""The HIP library over the emulator under the names by which programs look for AMD's."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+
+from wave_runtime._cache import cache_folder, make_folder
+
+LIBRARY = Path(__file__).absolute().parent / "libwave_hip_emulator.so"
+NAMES = tuple(f"libamdhip64.so{release}" for release in ("", ".5", ".6", ".7"))
+
+
+def link(folder: Path) -> list[Path]:
+    """Make links to the library in a folder, which is made if it is missing: one for each release's interface.
+
+    The library that they load stands beside them, as the loader looks for it there. Links of ours that are there
+    already lead to this package's library from then on. Raises FileExistsError where something else has a name.
+    """
+    make_folder(folder)
+    targets = {LIBRARY.with_name("libwave_emulator.so").name: LIBRARY.with_name("libwave_emulator.so")}
+    targets |= dict.fromkeys(NAMES, LIBRARY)
+    for name, target in targets.items():
+        _link(folder / name, target)
+    return [folder / name for name in NAMES]
+
+
+def variables_for(program: str) -> dict[str, str]:
+    """What the environment of an emulated program needs, so that it finds the library where it asks for AMD's.
+
+    A program that was linked with AMD's library waits for its launches itself, so that none of them has to.
+    """
+    # One folder for each installed package, which other processes may be using.
+    folder = cache_folder() / "hip" / hashlib.sha256(os.fsencode(LIBRARY)).hexdigest()[:16]
+    link(folder)
+    folders = [str(folder), *filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep))]
+    variables = {"LD_LIBRARY_PATH": os.pathsep.join(dict.fromkeys(folders))}
+    return variables | ({"WAVE_RUNTIME_SYNC": "0"} if _is_linked_with_hip(program) else {})
+
+
+def _is_linked_with_hip(program: str) -> bool:
+    """Whether a file is a binary that names AMD's library."""
+    with contextlib.suppress(OSError):
+        content = Path(program).read_bytes()
+        return content.startswith(b"\x7fELF") and b"libamdhip64.so" in content
+    return False
+
+
+def _link(path: Path, target: Path) -> None:
+    if path.is_symlink() and path.readlink() == target:
+        return
+    if path.exists() and not path.is_symlink():
+        raise FileExistsError(f"{path} is there, and is no link: name a folder without it")
+    new = path.with_name(f".{path.name}-{os.getpid()}")
+    new.symlink_to(target)
+    new.replace(path)
