@@ -419,7 +419,8 @@ def test_command() -> None:
 
 
 def test_pytest_option(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text("import torch\ndef test(): assert torch.ones(2, device='cuda').is_cuda\n")
+    test = "import torch, conftest\ndef test(): assert conftest.had_gpu and torch.ones(2, device='cuda').is_cuda\n"
+    (tmp_path / "test_it.py").write_text(test)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "wave_runtime.pytest"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
@@ -428,11 +429,15 @@ def test_pytest_option(tmp_path: Path) -> None:
             [*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
         )
 
+    (tmp_path / "conftest.py").write_text("import torch\nhad_gpu = torch.cuda.is_available()\n")
     assert outcome("--wave-emulate=gfx1100").returncode == 0
     assert outcome().returncode == (0 if torch.cuda.is_available() else 1)
     wrong = outcome("--wave-emulate=mi300")
     assert wrong.returncode == 4
     assert "--wave-emulate: target='mi300'" in wrong.stderr
+    alone = outcome("--wave-inductor")
+    assert alone.returncode == 4
+    assert "--wave-inductor needs --wave-emulate=TARGET" in alone.stderr
 
 
 SUITE = """

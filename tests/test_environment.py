@@ -53,6 +53,12 @@ import wave_runtime
 os.environ["WAVE_RUNTIME_EMULATE"] = value
 wave_runtime._emulate.from_environment()
 """
+INDUCTOR = """
+import os
+import wave_runtime
+os.environ["WAVE_RUNTIME_EMULATE"] = "gfx942"
+wave_runtime._emulate.from_environment()
+"""
 HIP = {"WAVE_RUNTIME_CPU_DRIVER": "hip", "WAVE_RUNTIME_LIBHIP": HIP_EMULATOR}
 
 WHOLE = ["-1", "+1", "1e9", "1.5", " 1", "0x10", "many", "99999999999999999999999"]
@@ -63,6 +69,7 @@ SECONDS = ["-1", "-0", "soon", "1s", "inf", "nan", " 1"]
 BAD: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "WAVE_RUNTIME_DRIVER": (["emulator", "HIP"], DRIVERS, {}),
     "WAVE_RUNTIME_EMULATE": (["1", "mi300", "GFX942"], EMULATE, {}),
+    "WAVE_RUNTIME_EMULATE_INDUCTOR": (FLAG, INDUCTOR, {}),
     "WAVE_RUNTIME_CPU_DRIVER": (["cpu", "cuda"], DRIVERS, {}),
     "WAVE_RUNTIME_SYNC": (FLAG, LAUNCH, {}),
     "WAVE_RUNTIME_TIME_LIMIT": (SECONDS, LAUNCH, {}),

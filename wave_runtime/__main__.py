@@ -59,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
     emulate.add_argument("--target", default="gfx942", help="the GPU's processor")
     emulate.add_argument("--devices", type=int, default=1, metavar="N", help="how many of them")
     emulate.add_argument("--time-limit", type=float, metavar="SECONDS", help="for each launch")
+    emulate.add_argument("--inductor", action="store_true", help="torch.compile makes Triton kernels for it")
     emulate.add_argument("program", nargs="+", metavar="PROGRAM", help="behind --: the program and its arguments")
     hip = commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
     hip.add_argument("--link", type=Path, metavar="FOLDER", help="link it there under the names of AMD's library")
@@ -166,7 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run_emulated(options: argparse.Namespace) -> None:
     """Become a program that begins as within emulate(). Raises OSError where there is no such program."""
     # Wrong options are errors of this process rather than of the one that begins.
-    _emulate.emulate(options.target, devices=options.devices, time_limit=options.time_limit)
+    _emulate.emulate(options.target, devices=options.devices, time_limit=options.time_limit, inductor=options.inductor)
     program = shutil.which(options.program[0]) or options.program[0]
     os.environ.update(_hip_links.variables_for(program))
     sys.stdout.flush()

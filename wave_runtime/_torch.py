@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch._ops import OpOverload as OpOverload
@@ -237,6 +237,50 @@ def inductor_graph() -> Any:
     return V.graph
 
 
+class InductorParts(NamedTuple):
+    """What decides for which device Inductor compiles.
+
+    Attributes:
+        settings: its settings by name. The ``default`` of one holds in all threads in which the program sets none.
+        properties: the class whose ``create`` says what Inductor's kernels are told of a device.
+        gpu: the class of functions by which it asks torch.cuda.
+        cpu: that for CPU tensors.
+        wording: the class of what its code says of devices, for CPU tensors.
+        benchmarker: the object that times kernels.
+    """
+
+    settings: dict[str, Any]
+    properties: Any
+    gpu: Any
+    cpu: Any
+    wording: Any
+    benchmarker: Any
+
+
+def inductor_parts() -> InductorParts:
+    """Loads Inductor, which takes seconds."""
+    interfaces = import_module("torch._dynamo.device_interface")
+    return InductorParts(
+        import_module("torch._inductor.config")._config,
+        import_module("torch._inductor.runtime.hints").DeviceProperties,
+        interfaces.CudaInterface,
+        interfaces.CpuInterface,
+        import_module("torch._inductor.codegen.cpu_device_op_overrides").CpuDeviceOpOverrides,
+        import_module("torch._inductor.runtime.benchmarking").benchmarker,
+    )
+
+
+def inductor_folder() -> str:
+    """Where Inductor keeps what it compiles, where TORCHINDUCTOR_CACHE_DIR does not say so."""
+    return str(import_module("torch._inductor.runtime.cache_dir_utils").default_cache_dir())
+
+
+def forget_compiled() -> None:
+    """Have functions that were compiled in this process be compiled anew, and Inductor look for its files again."""
+    torch.compiler.reset()
+    import_module("torch._inductor.utils").clear_caches()
+
+
 def is_packaging() -> bool:
     """Whether AOTInductor compiles. It is not loaded for this question."""
     virtualized = sys.modules.get("torch._inductor.virtualized")
@@ -276,6 +320,9 @@ def forget_answers() -> None:
     for function in list(vars(asked).values()) if asked else ():
         if hasattr(function, "cache_clear"):
             function.cache_clear()
+    interfaces = sys.modules.get("torch._dynamo.device_interface")
+    if interfaces is not None:
+        interfaces.caching_worker_device_properties.clear()
     rules, functions = (sys.modules.get(f"torch._dynamo.{name}") for name in ("trace_rules", "variables.torch"))
     if rules is None or functions is None:
         return

@@ -58,8 +58,9 @@ class Launches:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--wave-emulate``, ``--known-failures`` and ``--sample``."""
+    """Add ``--wave-emulate``, ``--wave-inductor``, ``--known-failures`` and ``--sample``."""
     parser.addoption("--wave-emulate", metavar="TARGET", help="emulate a GPU with this processor: gfx942, ...")
+    parser.addoption("--wave-inductor", action="store_true", help="and torch.compile makes Triton kernels for it")
     parser.addoption(
         "--known-failures",
         type=Path,
@@ -69,20 +70,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--sample", type=int, metavar="N", help="run so many tests, drawn at random, each time the same")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Emulate before conftest.py files are loaded, until all tests have run.
+
+    They may ask torch for a GPU; and Triton is to be imported before they put the folder of its sources on the path.
+
+    Raises:
+        UsageError: there is no such processor, or Inductor is to compile for it and Triton is missing.
+    """
+    options = early_config.known_args_namespace
+    if options.wave_emulate is None:
+        if options.wave_inductor:
+            raise pytest.UsageError("--wave-inductor needs --wave-emulate=TARGET")
+        return
+    try:
+        emulation = wave_runtime.emulate(options.wave_emulate, inductor=options.wave_inductor)
+    except (ValueError, RuntimeError) as error:
+        raise pytest.UsageError(f"--wave-emulate: {error}") from None
+    early_config.add_cleanup(emulation.stop)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Emulate before tests are collected, until all have run. Raises UsageError for a wrong processor."""
+    """Count launches."""
     launches = Launches()
     hook = wave_runtime.hooks.launch_hook(enter=launches.enter, exit=launches.exit)
     config.add_cleanup(hook.remove)
     config.pluginmanager.register(launches, "wave_runtime_launches")
-    target = config.getoption("--wave-emulate")
-    if target is None:
-        return
-    try:
-        emulation = wave_runtime.emulate(target)
-    except ValueError as error:
-        raise pytest.UsageError(f"--wave-emulate: {error}") from None
-    config.add_cleanup(emulation.stop)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 import os
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 
 from wave_runtime import _C, _device, _environment, _torch
-from wave_runtime._emulate import _cuda, _gpu, _tensors
+from wave_runtime._emulate import _cuda, _gpu, _inductor, _tensors
 from wave_runtime._emulate._patches import Patches
 from wave_runtime._fork import Lock
 
@@ -22,14 +23,17 @@ __all__ = ["Emulation", "emulate", "environment", "from_environment"]
 
 SITE = Path(__file__).with_name("site")  # on PYTHONPATH, where its sitecustomize.py emulates in child processes
 VARIABLE, PATH = "WAVE_RUNTIME_EMULATE", "PYTHONPATH"
+INDUCTOR = "WAVE_RUNTIME_EMULATE_INDUCTOR"
 TRITON = "3.9"  # whose interface to drivers the emulator's has
 
 _lock = Lock()
-_patches = Patches()
+_patches, _inductor_patches = Patches(), Patches()
 _stack: list[Emulation] = []
 
 
-def environment(target: str, *, devices: int = 1, time_limit: float | None = None) -> dict[str, str]:
+def environment(
+    target: str, *, devices: int = 1, time_limit: float | None = None, inductor: bool = False
+) -> dict[str, str]:
     """The variables with which a process begins as within emulate(): see docs/environment.md."""
     folders = [str(SITE), *filter(None, os.environ.get(PATH, "").split(os.pathsep))]
     limit = {} if time_limit is None else {"WAVE_RUNTIME_TIME_LIMIT": repr(time_limit)}
@@ -39,6 +43,7 @@ def environment(target: str, *, devices: int = 1, time_limit: float | None = Non
         "WAVE_RUNTIME_EMULATOR_DEVICES": str(devices),
         "WAVE_RUNTIME_SYNC": "1",  # torch.cuda.synchronize() does not wait for the HIP library's streams
         PATH: os.pathsep.join(dict.fromkeys(folders)),
+        INDUCTOR: str(int(inductor)),
         **limit,
     }
 
@@ -50,10 +55,11 @@ class Emulation:
         target: the processor: "gfx942".
     """
 
-    def __init__(self, gpu: _gpu.Gpu, variables: dict[str, str]) -> None:
+    def __init__(self, gpu: _gpu.Gpu, variables: dict[str, str], inductor: bool) -> None:
         self.target = gpu.name
         self._gpu = gpu
         self._variables = variables
+        self._inductor = inductor
 
     def _start(self) -> None:
         with _lock:
@@ -68,6 +74,7 @@ class Emulation:
             _stack.append(self)
             self._driver = _set_triton_driver(self._gpu)
             _torch.forget_answers()
+            _set_inductor()
 
     def stop(self) -> None:
         """End it, and put everything back as it was; what has ended stays so.
@@ -96,6 +103,7 @@ class Emulation:
             if not _stack:
                 _patches.undo()
             _torch.forget_answers()
+            _set_inductor()
 
     def __enter__(self) -> Emulation:
         return self
@@ -109,7 +117,9 @@ class Emulation:
         return f"<wave_runtime.emulate {self.target}{'' if self in _stack else ', ended'}>"
 
 
-def emulate(target: str = "gfx942", *, devices: int = 1, time_limit: float | None = None) -> Emulation:
+def emulate(
+    target: str = "gfx942", *, devices: int = 1, time_limit: float | None = None, inductor: bool = False
+) -> Emulation:
     """Have programs find an AMD GPU: what they ask for on "cuda" are CPU tensors, and launches on them are emulated.
 
         with wave_runtime.emulate("gfx942"):
@@ -124,14 +134,22 @@ def emulate(target: str = "gfx942", *, devices: int = 1, time_limit: float | Non
         devices: how many of them there are. They share the CPU's memory and random numbers.
         time_limit: seconds after which a launch is stopped with KernelFault; 0: no limit. By default what
             WAVE_RUNTIME_TIME_LIMIT says.
+        inductor: whether torch.compile makes Triton kernels for the GPU of ordinary code on tensors, as with a GPU,
+            rather than C++ for the CPU.
 
     Raises:
         ValueError: there is no such processor, or another argument makes no sense.
+        RuntimeError: ``inductor``, and Triton is not installed, or of another version than the driver is for.
     """
     if time_limit is not None and not 0 <= time_limit < float("inf"):
         raise ValueError(f"time_limit={time_limit!r}: expected seconds, or 0 for no limit")
     gpu = _gpu.find(target, devices)
-    emulation = Emulation(gpu, environment(target, devices=devices, time_limit=time_limit))
+    if inductor and not _has_triton():
+        raise RuntimeError(f"inductor=True needs Triton {TRITON}: pip install 'triton=={TRITON}.*'")
+    variables = environment(target, devices=devices, time_limit=time_limit, inductor=inductor)
+    if inductor:
+        variables |= _inductor.folders(target)
+    emulation = Emulation(gpu, variables, inductor)
     emulation._start()
     return emulation
 
@@ -144,7 +162,8 @@ def from_environment() -> None:
     known = sorted(_C.emulator_processors())
     if target not in known:
         raise ValueError(f"{VARIABLE}={target}: expected {' or '.join(known)}, for instance {VARIABLE}={known[-1]}")
-    emulate(target, devices=_environment.whole("WAVE_RUNTIME_EMULATOR_DEVICES", 1, _gpu.MOST))
+    devices = _environment.whole("WAVE_RUNTIME_EMULATOR_DEVICES", 1, _gpu.MOST)
+    emulate(target, devices=devices, inductor=_environment.flag("WAVE_RUNTIME_EMULATE_INDUCTOR", False))
 
 
 def _replace(patches: Patches) -> None:
@@ -193,21 +212,42 @@ def _needs_gpu(value: Any) -> bool:
     return inspect.isfunction(value)
 
 
-def _set_triton_driver(gpu: _gpu.Gpu) -> Patches | None:
-    """Make the emulator Triton's device where Triton is installed; a warning says where it is of another version."""
+def _triton() -> ModuleType | None:
+    """Triton, where it is installed."""
     spec = importlib.util.find_spec("triton")
     if spec is None or spec.origin is None:  # or a folder of that name on the path
         return None
-    import triton  # only now: it takes a while
+    return importlib.import_module("triton")  # only now: it takes a while
 
-    if not triton.__version__.startswith(TRITON + "."):
-        warnings.warn(
-            f"Triton {triton.__version__} is installed; its kernels cannot be launched on the emulated {gpu.name}, "
-            f"whose driver is for Triton {TRITON} (pip install 'triton=={TRITON}.*')",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+
+def _has_triton() -> bool:
+    """Whether Triton is installed, in the version that the emulator's driver is for."""
+    triton = _triton()
+    return triton is not None and triton.__version__.startswith(TRITON + ".")
+
+
+def _set_triton_driver(gpu: _gpu.Gpu) -> Patches | None:
+    """Make the emulator Triton's device where Triton is installed; a warning says where it is of another version."""
+    if not _has_triton():
+        if (triton := _triton()) is not None:
+            warnings.warn(
+                f"Triton {triton.__version__} is installed; its kernels cannot be launched on the emulated {gpu.name}, "
+                f"whose driver is for Triton {TRITON} (pip install 'triton=={TRITON}.*')",
+                RuntimeWarning,
+                stacklevel=4,
+            )
         return None
     from wave_runtime.triton._driver import set_driver
 
     return set_driver(gpu)
+
+
+def _set_inductor() -> None:
+    """Have Inductor compile for what is emulated now, where it is to."""
+    emulation = _stack[-1] if _stack else None
+    if not _inductor_patches and not (emulation and emulation._inductor):
+        return
+    _inductor_patches.undo()
+    if emulation is not None and emulation._inductor:
+        _inductor.replace(_inductor_patches, emulation._gpu)
+    _torch.forget_compiled()

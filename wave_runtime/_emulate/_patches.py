@@ -29,6 +29,10 @@ class Patches:
         self._undo.append(put_back)
         mapping[key] = value
 
+    def __bool__(self) -> bool:
+        """Whether something is replaced."""
+        return bool(self._undo)
+
     def undo(self) -> None:
         """Put back everything, the last first."""
         while self._undo:

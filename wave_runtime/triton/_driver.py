@@ -147,14 +147,13 @@ class Utilities:
             "cooperativeLaunch": 1,
         }
 
-    def load_binary(self, name: str, image: bytes, shared: int, device: int) -> tuple[Binary, Binary, int, int, int]:
-        """A binary, as module and as function; its registers and spills; and how many work-items it can have."""
-        info = load(image)[name].info
-        binary = Binary(image)
-        return binary, binary, info["registers"]["vgprs"], info["spills"]["vgprs"], 1024
+    def load_binary(self, name: str, image: bytes, shared: int, device: int) -> tuple[None, Binary, int, int, int]:
+        """No module, a binary, its registers and spills; and how many work-items it can have.
 
-    def unload_module(self, module: Binary) -> None:
-        """Nothing: a kernel's code goes with the kernel."""
+        A module would be one that Triton unloads with the driver of that time, which may be another's, or none.
+        """
+        info = load(image)[name].info
+        return None, Binary(image), info["registers"]["vgprs"], info["spills"]["vgprs"], 1024
 
 
 class EmulatorDriver(GPUDriver):  # type: ignore[misc]
@@ -265,4 +264,6 @@ def set_driver(gpu: _gpu.Gpu) -> Patches:
     for name in ("_active", "_default"):
         patches.set(triton.runtime.driver, name, driver)
     patches.set_item(backends, "cpu", Backend(CpuBackend, EmulatorDriver))
+    # What Inductor compares the active driver with, where torch says that there is an AMD GPU.
+    patches.set_item(backends, "amd", Backend(HIPBackend, EmulatorDriver))
     return patches
