@@ -10,13 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from requirements import HIP_LIBRARY
+from requirements import HIP_LIBRARY, need
 from support import EXAMPLES, ROOT
 
 import wave_runtime
 
 LIBRARY = Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so"
-SOURCES = [ROOT / "tests" / "cpp" / name for name in ("hip_emulator_test.cpp", "hip_streams_test.cpp")]
+SOURCES = [
+    ROOT / "tests" / "cpp" / name for name in ("hip_emulator_test.cpp", "hip_memory_test.cpp", "hip_streams_test.cpp")
+]
 TESTS = [name for path in SOURCES for name in re.findall(r"^TEST\((\w+)\)", path.read_text(), re.MULTILINE)]
 TIMEOUT = 300
 
@@ -165,19 +167,54 @@ def exported(library: Path) -> dict[str, str]:
     command = ["readelf", "-W", "--dyn-syms", library]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     symbols = [line.split()[7].split("@@") for line in lines if " FUNC " in line and " UND " not in line]
-    return {name: version for name, version in symbols if not version.startswith("wave_")}
+    return {name: version for name, version in symbols if not name.startswith("wave")}
 
 
 def test_exports_only_hip() -> None:
     """Every function of the tables, what compiled code registers itself by, and no other name."""
     tables = names("driver/hip/hip_symbols.inc") | names("hip_emulator/functions.inc")
+    tables |= names("hip_emulator/refused.inc")
     per_thread = {f"{name}_spt" for name in names("hip_emulator/per_thread.inc")}
     assert len(tables) > 100
     assert len(per_thread) > 10
     registration = set(re.findall(r" \**(__hip\w+)\(", (ROOT / "csrc/hip_emulator/api.h").read_text()))
     mangled = {name for name in exported(LIBRARY) if name.startswith("_Z")}
     assert exported(LIBRARY).keys() == tables | per_thread | registration | mangled
-    assert mangled == set(re.findall(r"^ *(_Z\w+)\(", (ROOT / "csrc/hip_emulator/api_module.cpp").read_text(), re.M))
+    sources = "".join(path.read_text() for path in (ROOT / "csrc/hip_emulator").glob("api_*.cpp"))
+    assert mangled == set(re.findall(r"^ *(_Z\w+)\(", sources, re.MULTILINE))
+
+
+def declared(header: Path) -> set[str]:
+    """The functions in a header of HIP that return an error."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", header.read_text(), flags=re.DOTALL)
+    return set(re.findall(r"^\s*(?:DEPRECATED\(.*?\)\s*)?hipError_t\s+(hip\w+)\s*\([^{;]*;", text, re.MULTILINE))
+
+
+# What HIP's headers declare and AMD's library does not have.
+NOWHERE = {"hip_init"}
+
+
+@pytest.mark.needs("hip-headers")
+def test_every_function_of_hip_is_there_or_refused() -> None:
+    """In the headers of each release that are found; no function is in two tables."""
+    refused = names("hip_emulator/refused.inc")
+    implemented = names("hip_emulator/functions.inc") | names("driver/hip/hip_symbols.inc")
+    assert not refused & implemented
+    for folder in need("hip-headers"):
+        functions = declared(folder / "hip/hip_runtime_api.h")
+        assert len(functions) > 300
+        assert functions - implemented - refused - exported(LIBRARY).keys() - NOWHERE == set(), folder
+
+
+def test_what_is_refused_says_why() -> None:
+    rows = re.findall(r'REFUSED\((\w+), "([^"]+)"\)', (ROOT / "csrc/hip_emulator/refused.inc").read_text())
+    assert len(rows) == len(names("hip_emulator/refused.inc"))
+    code = (
+        f"import ctypes; hip = ctypes.CDLL({str(LIBRARY)!r}); print(*(hip[name]() for name in {[r[0] for r in rows]}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {"801"}
+    assert done.stderr.splitlines() == [f"HIP emulator: {name}: {why}" for name, why in rows]
 
 
 @pytest.mark.needs("hip-library")

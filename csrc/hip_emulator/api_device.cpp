@@ -17,10 +17,12 @@ namespace {
 
 constexpr size_t kPropertiesSize = 1472, kOldPropertiesSize = 792;
 
+constexpr size_t kNoField = ~size_t{0};
+
 struct Property {
   size_t size;
-  size_t offset;
-  size_t old_offset;
+  size_t offset;      ///< kNoField where it is only an attribute
+  size_t old_offset;  ///< kNoField where structures before ROCm 6 have no such field
   int attribute;
   size_t value;
 };
@@ -37,8 +39,12 @@ const wave::Processor& target_processor() { return *find_processor(emulator::dev
 std::vector<Property> properties_of(const emulator::ProcessorTraits& processor, const wave::Processor& target) {
   return {
 #define PROPERTY(type, name, offset, old_offset, attribute, value) {sizeof(type), offset, old_offset, attribute, value},
+#define NEW_PROPERTY(type, name, offset, attribute, value) {sizeof(type), offset, kNoField, attribute, value},
+#define ATTRIBUTE(name, number, value) {0, kNoField, kNoField, number, value},
 #include "hip_emulator/properties.inc"
 #undef PROPERTY
+#undef NEW_PROPERTY
+#undef ATTRIBUTE
   };
 }
 
@@ -64,12 +70,9 @@ void fill_properties(void* to, Device device, size_t size, size_t Property::* of
   copy_text(begin, device_name(), DeviceProperties::kNameSize);
   copy_text(begin + arch_offset, emulator::device_processor().target().id(), DeviceProperties::kNameSize);
   for (const Property& property : properties()) {
-    std::memcpy(begin + property.*offset, &property.value, property.size);
+    if (property.*offset != kNoField) std::memcpy(begin + property.*offset, &property.value, property.size);
   }
 }
-
-/// The only contexts are the devices' own, and what they are is not looked at.
-Context context_of(Device device) { return reinterpret_cast<Context>(static_cast<uintptr_t>(device) + 1); }
 
 /// An exported function of this name, or nullptr.
 void* find_function(std::string_view name) {
@@ -178,9 +181,15 @@ Error hipDeviceGetAttribute(int* value, DeviceAttribute attribute, Device device
   return call(__func__, [&] {
     require(value != nullptr);
     runtime().device(device);
+    const bool is_known = (attribute >= 0 && attribute <= kLastAttribute) ||
+                          (attribute >= kFirstOwnAttribute && attribute <= kLastOwnAttribute);
+    require(is_known, hipErrorInvalidValue, "there is no such attribute");
     const auto found = std::ranges::find(properties(), static_cast<int>(attribute), &Property::attribute);
-    require(found != properties().end());
-    *value = static_cast<int>(std::min<size_t>(found->value, INT_MAX));
+    if (attribute == kPciBusId) {
+      *value = device;
+    } else {
+      *value = found == properties().end() ? 0 : static_cast<int>(std::min<size_t>(found->value, INT_MAX));
+    }
   });
 }
 
@@ -189,6 +198,8 @@ Error hipGetDeviceProperties(void* to, Device device) {
     fill_properties(to, device, kOldPropertiesSize, &Property::old_offset, DeviceProperties::kOldArchOffset);
   });
 }
+
+Error hipGetDevicePropertiesR0000(void* to, Device device) { return hipGetDeviceProperties(to, device); }
 
 Error hipGetDevicePropertiesR0600(void* to, Device device) {
   return call(__func__,
@@ -209,39 +220,25 @@ Error hipDeviceReset() {
   });
 }
 
-Error hipCtxGetCurrent(Context* context) {
-  return call(__func__, [&] {
-    require(context != nullptr);
-    *context = context_of(current_device());
-  });
-}
-
-Error hipCtxSetCurrent(Context context) {
-  return call(__func__, [&] {
-    if (context == nullptr) return;
-    const Device device = static_cast<Device>(reinterpret_cast<uintptr_t>(context)) - 1;
-    runtime().device(device);
-    current_device() = device;
-  });
-}
-
-Error hipCtxGetDevice(Device* device) { return hipGetDevice(device); }
-
-Error hipDevicePrimaryCtxRetain(Context* context, Device device) {
-  return call(__func__, [&] {
-    require(context != nullptr);
-    runtime().device(device);
-    *context = context_of(device);
-  });
-}
-
-Error hipDevicePrimaryCtxRelease(Device device) {
-  return call(__func__, [&] { runtime().device(device); });
-}
-
 Error hipGetLastError() { return std::exchange(last_error(), hipSuccess); }
 
 Error hipPeekAtLastError() { return last_error(); }
+
+Error hipExtGetLastError() { return hipGetLastError(); }
+
+Error hipDrvGetErrorName(Error error, const char** name) {
+  return call(__func__, [&] {
+    require(name != nullptr);
+    *name = error_name(error);
+  });
+}
+
+Error hipDrvGetErrorString(Error error, const char** text) {
+  return call(__func__, [&] {
+    require(text != nullptr);
+    *text = error_text(error);
+  });
+}
 
 const char* hipGetErrorName(Error error) { return error_name(error); }
 

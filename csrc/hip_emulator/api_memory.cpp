@@ -1,5 +1,6 @@
 // Memory: allocation, copies, fills.
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "hip_emulator/api.h"
@@ -12,10 +13,10 @@ namespace {
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-void allocate(void** pointer, size_t size, AllocationKind kind) {
+void allocate(void** pointer, size_t size, AllocationKind kind, unsigned flags = 0) {
   require(pointer != nullptr);
   check_unsafe_call();
-  *pointer = size == 0 ? nullptr : runtime().memory.allocate(size, current_device(), kind);
+  *pointer = size == 0 ? nullptr : runtime().memory.allocate(size, current_device(), kind, flags);
 }
 
 void free(void* pointer) {
@@ -39,6 +40,24 @@ Error copy_now(const char* function, void* to, const void* from, size_t size) {
 
 Error copy_later(const char* function, void* to, const void* from, size_t size, Stream stream) {
   return call(function, [&] { copy(to, from, size, stream, Wait::No); });
+}
+
+/// Rows of `width` bytes, each at a multiple of 256 bytes, as AMD's devices ask of images.
+size_t allocate_rows(void** pointer, size_t width, size_t height, size_t depth) {
+  constexpr size_t kAlignment = 256;
+  require(pointer != nullptr && width <= ~size_t{0} - kAlignment);
+  const size_t pitch = (width + kAlignment - 1) / kAlignment * kAlignment;
+  size_t size = 0;
+  const bool overflows = __builtin_mul_overflow(pitch, height, &size) || __builtin_mul_overflow(size, depth, &size);
+  require(!overflows, hipErrorOutOfMemory);
+  allocate(pointer, size, AllocationKind::Device);
+  return pitch;
+}
+
+Allocation find_allocation(const void* pointer, Code code = hipErrorInvalidValue) {
+  auto allocation = runtime().memory.find(address(pointer));
+  require(allocation.has_value(), code);
+  return *std::move(allocation);
 }
 
 /// One row of elements, or hipErrorInvalidValue where they have no addresses.
@@ -114,8 +133,64 @@ Error hipMalloc(void** pointer, size_t size) {
   return call(__func__, [&] { allocate(pointer, size, AllocationKind::Device); });
 }
 
-Error hipHostMalloc(void** pointer, size_t size, unsigned) {
-  return call(__func__, [&] { allocate(pointer, size, AllocationKind::Host); });
+Error hipExtMallocWithFlags(void** pointer, size_t size, unsigned flags) {
+  return call(__func__, [&] { allocate(pointer, size, AllocationKind::Device, flags); });
+}
+
+Error hipHostMalloc(void** pointer, size_t size, unsigned flags) {
+  return call(__func__, [&] {
+    constexpr unsigned kPortable = 1, kMapped = 2, kWriteCombined = 4, kUncached = 0x10000000, kNumaUser = 0x20000000;
+    constexpr unsigned kCoherent = 0x40000000, kNonCoherent = 0x80000000;
+    constexpr unsigned kAll = kPortable | kMapped | kWriteCombined | kUncached | kNumaUser | kCoherent | kNonCoherent;
+    require((flags & ~kAll) == 0 && (flags & (kCoherent | kNonCoherent)) != (kCoherent | kNonCoherent));
+    allocate(pointer, size, AllocationKind::Host, flags);
+  });
+}
+
+Error hipHostAlloc(void** pointer, size_t size, unsigned flags) { return hipHostMalloc(pointer, size, flags); }
+Error hipExtHostAlloc(void** pointer, size_t size, unsigned flags) { return hipHostMalloc(pointer, size, flags); }
+Error hipMallocHost(void** pointer, size_t size) { return hipHostMalloc(pointer, size, 0); }
+Error hipMemAllocHost(void** pointer, size_t size) { return hipHostMalloc(pointer, size, 0); }
+
+Error hipHostGetFlags(unsigned* flags, void* memory) {
+  return call(__func__, [&] {
+    require(flags != nullptr && memory != nullptr);
+    const Allocation allocation = find_allocation(memory);
+    require(allocation.kind == AllocationKind::Host);
+    *flags = allocation.flags;
+  });
+}
+
+Error hipMallocManaged(void** pointer, size_t size, unsigned flags) {
+  return call(__func__, [&] {
+    constexpr unsigned kAttachGlobal = 1, kAttachHost = 2;
+    require(size != 0 && (flags == kAttachGlobal || flags == kAttachHost));
+    allocate(pointer, size, AllocationKind::Managed, flags);
+  });
+}
+
+Error hipMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+  return call(__func__, [&] {
+    require(pitch != nullptr);
+    *pitch = allocate_rows(pointer, width, height, 1);
+  });
+}
+
+Error hipMemAllocPitch(DevicePointer* pointer, size_t* pitch, size_t width, size_t height, unsigned element_size) {
+  return call(__func__, [&] {
+    require(pitch != nullptr && width != 0 && height != 0);
+    require(element_size == 4 || element_size == 8 || element_size == 16);
+    *pitch = allocate_rows(pointer, width, height, 1);
+  });
+}
+
+Error hipMalloc3D(PitchedPointer* pointer, Extent extent) {
+  return call(__func__, [&] {
+    require(pointer != nullptr);
+    pointer->pitch = allocate_rows(&pointer->pointer, extent.width, extent.height, extent.depth);
+    pointer->width = extent.width;
+    pointer->height = extent.height;
+  });
 }
 
 Error hipFree(void* pointer) {
@@ -125,6 +200,8 @@ Error hipFree(void* pointer) {
 Error hipHostFree(void* pointer) {
   return call(__func__, [&] { free(pointer); });
 }
+
+Error hipFreeHost(void* pointer) { return hipHostFree(pointer); }
 
 Error hipHostRegister(void* memory, size_t size, unsigned flags) {
   return call(__func__, [&] {
@@ -149,6 +226,50 @@ Error hipHostGetDevicePointer(void** device_pointer, void* memory, unsigned flag
     require(device_pointer != nullptr && flags == 0);
     require(runtime().memory.find(address(memory)).has_value());
     *device_pointer = memory;
+  });
+}
+
+Error hipMemGetAddressRange(DevicePointer* begin, size_t* size, DevicePointer pointer) {
+  return call(__func__, [&] {
+    const Allocation allocation = find_allocation(pointer, hipErrorNotFound);
+    if (begin != nullptr) *begin = reinterpret_cast<void*>(allocation.begin);
+    if (size != nullptr) *size = allocation.size;
+  });
+}
+
+Error hipMemPtrGetInfo(void* pointer, size_t* size) {
+  return call(__func__, [&] {
+    require(size != nullptr);
+    *size = pointer == nullptr ? 0 : find_allocation(pointer).size;
+  });
+}
+
+/// All memory is the process's: there is nothing to be moved, and nothing to be advised.
+Error hipMemPrefetchAsync(const void* memory, size_t size, int device, Stream stream) {
+  return call(__func__, [&] {
+    constexpr int kCpu = -1;
+    require(memory != nullptr && size != 0);
+    if (device != kCpu) runtime().device(device);
+    find_queue(stream);
+    require(find_allocation(memory).bytes().contains({address(memory), size}));
+  });
+}
+
+Error hipMemAdvise(const void* memory, size_t size, MemoryAdvice, int device) {
+  return call(__func__, [&] {
+    constexpr int kCpu = -1;
+    require(memory != nullptr && size != 0);
+    if (device != kCpu) runtime().device(device);
+    require(find_allocation(memory).bytes().contains({address(memory), size}));
+  });
+}
+
+Error hipStreamAttachMemAsync(Stream stream, void* memory, size_t, unsigned flags) {
+  return call(__func__, [&] {
+    constexpr unsigned kGlobal = 1, kHost = 2, kSingle = 4;
+    find_queue(stream);
+    require(memory != nullptr && (flags == kGlobal || flags == kHost || flags == kSingle));
+    require(find_allocation(memory).kind == AllocationKind::Managed);
   });
 }
 
@@ -187,6 +308,23 @@ Error hipPointerGetAttribute(void* data, PointerAttribute attribute, DevicePoint
     const auto allocation = runtime().memory.find(address(pointer));
     require(allocation.has_value());
     write_attribute(data, attribute, pointer, *allocation);
+  });
+}
+
+Error hipDrvPointerGetAttributes(unsigned count, PointerAttribute* attributes, void** data, DevicePointer pointer) {
+  return call(__func__, [&] {
+    require(count != 0 && attributes != nullptr && data != nullptr && pointer != nullptr);
+    const Allocation allocation = find_allocation(pointer);
+    for (unsigned i = 0; i < count; ++i) write_attribute(data[i], attributes[i], pointer, allocation);
+  });
+}
+
+/// hipPointerAttributeSyncMemops, which is so here always.
+Error hipPointerSetAttribute(const void* value, PointerAttribute attribute, DevicePointer pointer) {
+  return call(__func__, [&] {
+    constexpr int kSyncMemops = 6;
+    require(value != nullptr && attribute == kSyncMemops);
+    find_allocation(pointer, hipErrorInvalidDevicePointer);
   });
 }
 

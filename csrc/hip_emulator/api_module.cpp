@@ -43,6 +43,8 @@ Error hipModuleLoadDataEx(Module* module, const void* image, unsigned, JitOption
   return hipModuleLoadData(module, image);
 }
 
+Error hipModuleLoadFatBinary(Module* module, const void* image) { return hipModuleLoadData(module, image); }
+
 Error hipModuleLoad(Module* module, const char* file) {
   return call(__func__, [&] {
     require(module != nullptr && file != nullptr);
@@ -74,6 +76,13 @@ Error hipModuleGetFunction(Function* function, Module module, const char* name) 
     const KernelInfo* kernel = loaded->kernel(wanted);
     require(kernel != nullptr, hipErrorNotFound);
     *function = function_handle(loaded, kernel);
+  });
+}
+
+Error hipModuleGetFunctionCount(unsigned* count, Module module) {
+  return call(__func__, [&] {
+    require(count != nullptr);
+    *count = static_cast<unsigned>(runtime().modules.find(module)->emulated.code().kernels().size());
   });
 }
 

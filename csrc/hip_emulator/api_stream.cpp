@@ -1,4 +1,5 @@
 // Streams and events.
+#include <algorithm>
 #include <chrono>
 
 #include "hip_emulator/api.h"
@@ -7,9 +8,13 @@ namespace wave::hip {
 
 namespace {
 
-void create_stream(Stream* stream, unsigned flags) {
+constexpr int kLeastPriority = 1, kGreatestPriority = -1;
+
+void create_stream(Stream* stream, unsigned flags, int priority = 0) {
   require(stream != nullptr && flags <= kStreamNonBlocking);
-  *stream = runtime().streams.add(std::make_shared<Queue>(current_device(), flags != kStreamNonBlocking, false));
+  priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
+  *stream =
+      runtime().streams.add(std::make_shared<Queue>(current_device(), flags != kStreamNonBlocking, false, priority));
 }
 
 /// `queue` becomes a part of the capture that the event was recorded in.
@@ -60,14 +65,50 @@ Error hipStreamCreateWithFlags(Stream* stream, unsigned flags) {
   return call(__func__, [&] { create_stream(stream, flags); });
 }
 
-Error hipStreamCreateWithPriority(Stream* stream, unsigned flags, int) {
-  return call(__func__, [&] { create_stream(stream, flags); });
+Error hipStreamCreateWithPriority(Stream* stream, unsigned flags, int priority) {
+  return call(__func__, [&] { create_stream(stream, flags, priority); });
+}
+
+/// A mask of compute units is taken, and every stream has all of them.
+Error hipExtStreamCreateWithCUMask(Stream* stream, uint32_t words, const uint32_t* mask) {
+  return call(__func__, [&] {
+    require(words != 0 && mask != nullptr);
+    create_stream(stream, 0);
+  });
+}
+
+Error hipStreamGetFlags(Stream stream, unsigned* flags) {
+  return call(__func__, [&] {
+    require(flags != nullptr);
+    *flags = find_queue(stream)->blocking ? 0 : kStreamNonBlocking;
+  });
+}
+
+Error hipStreamGetPriority(Stream stream, int* priority) {
+  return call(__func__, [&] {
+    require(priority != nullptr);
+    *priority = find_queue(stream)->priority;
+  });
+}
+
+Error hipStreamGetDevice(Stream stream, Device* device) {
+  return call(__func__, [&] {
+    require(device != nullptr);
+    *device = find_queue(stream)->device;
+  });
+}
+
+Error hipStreamGetId(Stream stream, unsigned long long* id) {
+  return call(__func__, [&] {
+    require(id != nullptr);
+    *id = reinterpret_cast<uintptr_t>(find_queue(stream).get());
+  });
 }
 
 Error hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return call(__func__, [&] {
-    if (least != nullptr) *least = 0;
-    if (greatest != nullptr) *greatest = 0;
+    if (least != nullptr) *least = kLeastPriority;
+    if (greatest != nullptr) *greatest = kGreatestPriority;
   });
 }
 
@@ -121,6 +162,14 @@ Error hipEventCreate(Event* event) { return hipEventCreateWithFlags(event, 0); }
 
 Error hipEventRecord(Event event, Stream stream) {
   return call(__func__, [&] { record_event(event, stream); });
+}
+
+Error hipEventRecordWithFlags(Event event, Stream stream, unsigned flags) {
+  return call(__func__, [&] {
+    constexpr unsigned kExternal = 1;
+    require(flags <= kExternal);
+    record_event(event, stream);
+  });
 }
 
 Error hipEventSynchronize(Event event) {

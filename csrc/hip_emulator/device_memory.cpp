@@ -3,8 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 #include <mutex>
+#include <utility>
 
 #include "base/error.h"
 #include "emulator/process_memory.h"
@@ -49,7 +51,8 @@ MemoryRange Allocation::range() const {
   return {bytes(), true, name};
 }
 
-void* Allocations::allocate(uint64_t size, int device, AllocationKind kind) {
+void* Allocations::allocate(uint64_t size, int device, AllocationKind kind, unsigned flags,
+                            std::shared_ptr<PoolUse> pool) {
   if (size > memory_size()) throw Failure(hipErrorOutOfMemory);
   const uint64_t pages = (size + kPage - 1) / kPage * kPage;
   const uint64_t reserved = pages + 2 * kGuard;
@@ -62,7 +65,15 @@ void* Allocations::allocate(uint64_t size, int device, AllocationKind kind) {
   }
   std::unique_lock lock(mutex_);
   const uint64_t at = reinterpret_cast<uint64_t>(begin);
-  by_reservation_[at] = {reinterpret_cast<uint64_t>(usable), size, device, kind, at, reserved};
+  if (pool != nullptr) pool->high = std::max<uint64_t>(pool->high, pool->current += size);
+  by_reservation_[at] = {.begin = reinterpret_cast<uint64_t>(usable),
+                         .size = size,
+                         .device = device,
+                         .kind = kind,
+                         .reserved_begin = at,
+                         .reserved_size = reserved,
+                         .flags = flags,
+                         .pool = std::move(pool)};
   used_ += pages;
   return usable;
 }
@@ -78,6 +89,7 @@ bool Allocations::free(void* pointer) {
   }
   used_ -= allocation.reserved_size - 2 * kGuard;
   allocation.is_freed = true;
+  if (allocation.pool != nullptr) allocation.pool->current -= allocation.size;
   freed_.push_back(reserved);
   freed_size_ += allocation.reserved_size;
   while (freed_.size() > kMostFreed || freed_size_ > kMostFreedSize) forget_oldest_freed();

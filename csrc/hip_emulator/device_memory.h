@@ -1,9 +1,11 @@
 // Memory that programs allocate, and what else kernels may touch.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -11,6 +13,12 @@
 #include "base/memory_range.h"
 
 namespace wave::hip_emulator {
+
+/// How much of a memory pool is in use, in bytes.
+struct PoolUse {
+  std::atomic<uint64_t> current{0};
+  std::atomic<uint64_t> high{0};
+};
 
 /// The function that made it: hipMalloc, hipHostMalloc or hipHostRegister, hipMallocManaged.
 enum class AllocationKind { Device, Host, Managed };
@@ -23,8 +31,9 @@ struct Allocation {
   uint64_t reserved_begin;
   uint64_t reserved_size;
   bool is_freed = false;
-  bool is_registered = false;  ///< by hipHostRegister: the process's own
-  unsigned flags = 0;          ///< of hipHostRegister and hipHostMalloc
+  bool is_registered = false;       ///< by hipHostRegister: the process's own
+  unsigned flags = 0;               ///< of hipHostRegister and hipHostMalloc
+  std::shared_ptr<PoolUse> pool{};  ///< that it is of, nullptr where it is of none
 
   AddressSpan bytes() const { return {begin, size}; }
   MemoryRange range() const;
@@ -35,7 +44,8 @@ struct Allocation {
 class Allocations {
  public:
   /// Throws Failure where there is no memory.
-  void* allocate(uint64_t size, int device, AllocationKind kind);
+  void* allocate(uint64_t size, int device, AllocationKind kind, unsigned flags = 0,
+                 std::shared_ptr<PoolUse> pool = nullptr);
   /// Gives the pages back, and keeps their addresses for a while, so that what touches them later meets nothing else.
   /// False where `pointer` is not of allocate(), or was freed.
   bool free(void* pointer);

@@ -11,6 +11,7 @@ using GraphExec = struct hipGraphExec*;  ///< hipGraphExec_t
 using GraphNode = struct hipGraphNode*;  ///< hipGraphNode_t
 using Context = struct ihipCtx_t*;       ///< hipCtx_t
 using HostSource = const void*;          ///< `void*` before ROCm 6
+using ApiVersion = unsigned;             ///< of hipCtxGetApiVersion; int before ROCm 7
 enum JitOption : int {};                 ///< hipJitOption
 
 /// dim3
@@ -47,6 +48,25 @@ enum FunctionSetting : int { kMaxDynamicSharedMemory = 8, kSharedMemoryCarveout 
 enum CacheConfig : int {};         ///< hipFuncCache_t
 enum SharedMemoryConfig : int {};  ///< hipSharedMemConfig
 
+using Array = struct hipArray*;                  ///< hipArray_t, of which there are none
+using MemoryPool = struct ihipMemPoolHandle_t*;  ///< hipMemPool_t
+
+/// hipExtent, hipPos, hipPitchedPtr
+struct Extent {
+  size_t width;  ///< in bytes, where no array says otherwise
+  size_t height;
+  size_t depth;
+};
+struct BoxPosition {
+  size_t x, y, z;
+};
+struct PitchedPointer {
+  void* pointer;
+  size_t pitch;
+  size_t width;
+  size_t height;
+};
+
 /// hipMemcpyKind
 enum MemcpyKind : int {
   kHostToHost = 0,
@@ -57,6 +77,81 @@ enum MemcpyKind : int {
 };
 
 enum MemoryType : int {};  ///< hipMemoryType: Release::memory_type has its numbers, which changed with ROCm 6
+
+/// hipMemcpy3DParms
+struct Copy3d {
+  Array from_array;
+  BoxPosition from_position;
+  PitchedPointer from;
+  Array to_array;
+  BoxPosition to_position;
+  PitchedPointer to;
+  Extent extent;
+  MemcpyKind kind;
+};
+
+/// hip_Memcpy2D
+struct Copy2d {
+  struct Side {
+    size_t x;  ///< in bytes
+    size_t y;
+    MemoryType type;
+    void* host;
+    DevicePointer device;
+    Array array;
+    size_t pitch;
+  };
+  Side from;
+  Side to;
+  size_t width;
+  size_t height;
+};
+
+/// hipMemLocation, hipMemAccessDesc, hipMemPoolProps
+enum MemoryLocationType : int { kLocationDevice = 1 };
+struct MemoryLocation {
+  MemoryLocationType type;
+  int id;
+};
+enum PoolAccess : int { kReadWrite = 3 };
+struct AccessDescription {
+  MemoryLocation location;
+  PoolAccess flags;
+};
+struct PoolProperties {
+  int allocation_type;
+  int handle_types;
+  MemoryLocation location;
+  void* security;
+  char reserved[64];
+};
+
+/// hipMemPoolAttr
+enum PoolAttribute : int {
+  kReuseFollowEventDependencies = 1,
+  kReuseAllowOpportunistic = 2,
+  kReuseAllowInternalDependencies = 3,
+  kReleaseThreshold = 4,
+  kReservedCurrent = 5,
+  kReservedHigh = 6,
+  kUsedCurrent = 7,
+  kUsedHigh = 8,
+};
+
+enum MemoryAdvice : int {};   ///< hipMemoryAdvise
+enum DeviceLimit : int {};    ///< hipLimit_t: 0 to 2
+enum PeerAttribute : int {};  ///< hipDeviceP2PAttr: 0 to 3
+
+/// hipUUID
+struct Uuid {
+  char bytes[16];
+};
+
+using StreamCallback = void (*)(Stream stream, Error error, void* data);  ///< hipStreamCallback_t
+using HostFunction = void (*)(void* data);                                ///< hipHostFn_t
+
+/// What hipStreamWaitValue32 compares: `flags` of it.
+enum : unsigned { kWaitAtLeast = 0, kWaitEqual = 1, kWaitAnd = 2, kWaitNor = 3 };
 
 /// hipPointerAttribute_t
 struct PointerAttributes {
@@ -70,6 +165,9 @@ struct PointerAttributes {
 
 /// hipDriverProcAddressQueryResult, since ROCm 6.2.
 enum ProcAddressStatus : int { kProcAddressFound = 0, kProcAddressNotFound = 1 };
+
+/// hipDeviceAttribute_t: the last that CUDA has, too, and AMD's own.
+constexpr int kPciBusId = 67, kLastAttribute = 91, kFirstOwnAttribute = 10000, kLastOwnAttribute = 10020;
 
 constexpr int kNoDevice = -2;  ///< hipInvalidDeviceId
 

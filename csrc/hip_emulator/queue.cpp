@@ -23,8 +23,8 @@ std::optional<Marker::Clock::time_point> Marker::time() const {
   return time_;
 }
 
-Queue::Queue(int device, bool blocking, bool is_null)
-    : device(device), blocking(blocking), is_null(is_null), thread_([this] { work(); }) {}
+Queue::Queue(int device, bool blocking, bool is_null, int priority)
+    : device(device), blocking(blocking), is_null(is_null), priority(priority), thread_([this] { work(); }) {}
 
 Queue::~Queue() {
   {

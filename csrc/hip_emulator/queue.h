@@ -38,7 +38,7 @@ using Markers = std::vector<std::shared_ptr<Marker>>;
 class Queue {
  public:
   /// `blocking`: ordered with the null stream of its device (no hipStreamNonBlocking).
-  Queue(int device, bool blocking, bool is_null);
+  Queue(int device, bool blocking, bool is_null, int priority = 0);
   /// Returns when all work is done.
   ~Queue();
   Queue(const Queue&) = delete;
@@ -54,6 +54,7 @@ class Queue {
   const int device;
   const bool blocking;
   const bool is_null;
+  const int priority;                ///< which is only told again
   std::shared_ptr<Capture> capture;  ///< guarded by Runtime::order
 
  private:

@@ -54,7 +54,9 @@ __attribute__((destructor)) void stop() {
 Runtime::Runtime() {
   constexpr uint64_t kMost = 64;
   const uint64_t count = device_count.integer(1, 1, kMost);
-  while (devices.size() < count) devices.push_back(std::make_unique<EmulatedDevice>(static_cast<int>(devices.size())));
+  for (int device = 0; device < static_cast<int>(count); ++device) {
+    devices.push_back(std::make_unique<EmulatedDevice>(device, pools.add(std::make_shared<PoolState>(device))));
+  }
 }
 
 Runtime& runtime() {

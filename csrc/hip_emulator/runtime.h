@@ -1,6 +1,7 @@
 // The state of the emulated HIP runtime: devices, handles, and the order of what is submitted.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -18,10 +19,20 @@
 
 namespace wave::hip_emulator {
 
+/// hipMemPool_t. Memory of it is used and given back like any other; a pool counts it.
+struct PoolState {
+  explicit PoolState(int device) : device(device) {}
+
+  const int device;
+  const std::shared_ptr<PoolUse> use = std::make_shared<PoolUse>();
+  std::array<std::atomic<uint64_t>, 5> settings{0, 1, 1, 1, 0};  ///< by hip::PoolAttribute, up to the threshold
+};
+
 /// A device. Thread-safe.
 class EmulatedDevice {
  public:
-  explicit EmulatedDevice(int ordinal) : null_queue(std::make_shared<Queue>(ordinal, true, true)) {}
+  EmulatedDevice(int ordinal, hip::MemoryPool pool)
+      : null_queue(std::make_shared<Queue>(ordinal, true, true)), default_pool_(pool), current_pool_(pool) {}
 
   /// Runs an operation, unless one has failed before; what it throws is the device's error from then on. `interrupts`
   /// is what interrupts() was when it was submitted: it is dropped, or stopped, where that has changed.
@@ -32,9 +43,24 @@ class EmulatedDevice {
   void check() const;
   void reset() { error_ = hipSuccess; }
 
+  /// Whether it was not there before, or was there.
+  bool add_peer(int device) { return (peers_.fetch_or(uint64_t{1} << device) >> device & 1) == 0; }
+  bool remove_peer(int device) { return (peers_.fetch_and(~(uint64_t{1} << device)) >> device & 1) != 0; }
+
+  hip::MemoryPool default_pool() const { return default_pool_; }
+  hip::MemoryPool current_pool() const { return current_pool_; }
+  void set_pool(hip::MemoryPool pool) { current_pool_ = pool; }
+  /// Makes the default pool the current one where it was this.
+  void forget_pool(hip::MemoryPool pool) { current_pool_.compare_exchange_strong(pool, default_pool_); }
+
   const std::shared_ptr<Queue> null_queue;
+  std::atomic<unsigned> flags{0};                                     ///< of hipSetDeviceFlags
+  std::array<std::atomic<size_t>, 3> limits{1024, 1 << 20, 8 << 20};  ///< of hipDeviceSetLimit: stack, printf, heap
 
  private:
+  const hip::MemoryPool default_pool_;
+  std::atomic<hip::MemoryPool> current_pool_;
+  std::atomic<uint64_t> peers_{0};  ///< a bit for each device
   std::atomic<Code> error_{hipSuccess};
   std::atomic<unsigned> interrupts_{0};
 };
@@ -48,6 +74,7 @@ struct Runtime {
   Handles<hip::Function, KernelFunction> functions;
   Handles<hip::Stream, Queue> streams;
   Handles<hip::Event, EventRecord> events;
+  Handles<hip::MemoryPool, PoolState> pools;
   Handles<hip::Graph, OperationGraph> graphs;
   Handles<hip::GraphExec, const OperationGraph> execs;
 

@@ -9,12 +9,6 @@
 
 namespace wave::hip_emulator {
 
-namespace {
-
-uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-
-/// Whether bytes lie in an allocation. Throws where it was freed or they end past its end, and where the process has no
-/// such memory, as far as the first and the last of them tell.
 bool is_allocated(AddressSpan bytes) {
   require(!runtime().memory.was_freed(bytes.begin()), hipErrorInvalidValue, "a copy or fill of memory that was freed");
   const auto allocation = runtime().memory.find(bytes.begin());
@@ -25,6 +19,10 @@ bool is_allocated(AddressSpan bytes) {
           "a copy or fill of memory that the process does not have");
   return allocation.has_value();
 }
+
+namespace {
+
+uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 /// Of a copy or fill in a graph: memory may have been freed since it was captured. An error of the device then.
 void check_again(Via via, AddressSpan bytes) {

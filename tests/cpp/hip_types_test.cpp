@@ -94,8 +94,22 @@ static_assert(offsetof(hipDeviceProp_t, gcnArchName) == DeviceProperties::kOldAr
 #define PROPERTY(type, name, offset, old_offset, attribute, value)              \
   static_assert(offsetof(hipDeviceProp_t, name) == OFFSET(offset, old_offset)); \
   static_assert(std::is_same_v<std::remove_reference_t<decltype((std::declval<hipDeviceProp_t&>().name))>, type>);
+#if HIP_VERSION_MAJOR >= 6
+#define NEW_PROPERTY(type, name, offset, attribute, value) PROPERTY(type, name, offset, offset, attribute, value)
+#define ATTRIBUTE(name, number, value) static_assert(name == number);
+static_assert(hipDeviceAttributeMemoryPoolSupportedHandleTypes <= wave::hip::kLastAttribute);
+static_assert(hipDeviceAttributeNumberOfXccs <= wave::hip::kLastOwnAttribute);
+#else
+#define NEW_PROPERTY(type, name, offset, attribute, value)
+#define ATTRIBUTE(name, number, value)
+#endif
 #include "hip_emulator/properties.inc"
 #undef PROPERTY
+#undef NEW_PROPERTY
+#undef ATTRIBUTE
+static_assert(hipDeviceAttributePciBusId == wave::hip::kPciBusId);
+static_assert(hipDeviceAttributeManagedMemory == 24 && hipDeviceAttributeTotalConstantMemory == 83 &&
+              hipDeviceAttributeMaxPitch == 58 && hipDeviceAttributeAsyncEngineCount == 2);
 
 // Attributes by number, for the properties that have one.
 static_assert(hipDeviceAttributeTotalGlobalMem == 84 && hipDeviceAttributeMaxSharedMemoryPerBlock == 74 &&
@@ -122,6 +136,32 @@ static_assert(offsetof(hipPointerAttribute_t, device) == offsetof(wave::hip::Poi
 static_assert(offsetof(hipPointerAttribute_t, devicePointer) == offsetof(wave::hip::PointerAttributes, device_pointer));
 static_assert(offsetof(hipPointerAttribute_t, hostPointer) == offsetof(wave::hip::PointerAttributes, host_pointer));
 static_assert(offsetof(hipPointerAttribute_t, isManaged) == offsetof(wave::hip::PointerAttributes, is_managed));
+
+// Structures of memory.
+static_assert(sizeof(hipExtent) == sizeof(wave::hip::Extent) && sizeof(hipPos) == sizeof(wave::hip::BoxPosition));
+static_assert(sizeof(hipPitchedPtr) == sizeof(wave::hip::PitchedPointer));
+static_assert(offsetof(hipPitchedPtr, ysize) == offsetof(wave::hip::PitchedPointer, height));
+static_assert(sizeof(hipMemcpy3DParms) == sizeof(wave::hip::Copy3d));
+static_assert(offsetof(hipMemcpy3DParms, srcPtr) == offsetof(wave::hip::Copy3d, from));
+static_assert(offsetof(hipMemcpy3DParms, dstPtr) == offsetof(wave::hip::Copy3d, to));
+static_assert(offsetof(hipMemcpy3DParms, kind) == offsetof(wave::hip::Copy3d, kind));
+static_assert(sizeof(hip_Memcpy2D) == sizeof(wave::hip::Copy2d));
+static_assert(offsetof(hip_Memcpy2D, srcDevice) == offsetof(wave::hip::Copy2d, from.device));
+static_assert(offsetof(hip_Memcpy2D, dstXInBytes) == offsetof(wave::hip::Copy2d, to));
+static_assert(offsetof(hip_Memcpy2D, WidthInBytes) == offsetof(wave::hip::Copy2d, width));
+static_assert(sizeof(hipMemPoolProps) == sizeof(wave::hip::PoolProperties));
+static_assert(offsetof(hipMemPoolProps, location) == offsetof(wave::hip::PoolProperties, location));
+static_assert(sizeof(hipMemAccessDesc) == sizeof(wave::hip::AccessDescription));
+static_assert(hipMemLocationTypeDevice == static_cast<int>(wave::hip::kLocationDevice));
+static_assert(hipMemAccessFlagsProtReadWrite == static_cast<int>(wave::hip::kReadWrite));
+SAME_VALUE(kReuseFollowEventDependencies, hipMemPoolReuseFollowEventDependencies);
+SAME_VALUE(kReleaseThreshold, hipMemPoolAttrReleaseThreshold);
+SAME_VALUE(kReservedHigh, hipMemPoolAttrReservedMemHigh);
+SAME_VALUE(kUsedCurrent, hipMemPoolAttrUsedMemCurrent);
+SAME_VALUE(kUsedHigh, hipMemPoolAttrUsedMemHigh);
+SAME_VALUE(kWaitAtLeast, hipStreamWaitValueGte);
+SAME_VALUE(kWaitNor, hipStreamWaitValueNor);
+static_assert(sizeof(hipUUID) == sizeof(wave::hip::Uuid));
 
 static_assert(sizeof(hipFuncAttributes) == sizeof(wave::hip::FunctionAttributes));
 static_assert(offsetof(hipFuncAttributes, sharedSizeBytes) == offsetof(wave::hip::FunctionAttributes, shared_bytes));
@@ -153,6 +193,9 @@ static_assert(offsetof(HIP_LAUNCH_CONFIG, numAttrs) == offsetof(wave::hip::Launc
 #define hipGetDeviceProperties not_compared_hipGetDeviceProperties  // takes hipDeviceProp_t, of which there are two
 #define hipGetDevicePropertiesR0600 not_compared_hipGetDevicePropertiesR0600
 #define hipExtModuleLaunchKernel not_compared_hipExtModuleLaunchKernel  // a C++ function
+#undef hipChooseDevice
+#define hipChooseDevice not_compared_hipChooseDevice  // takes hipDeviceProp_t
+#define hipChooseDeviceR0600 not_compared_hipChooseDeviceR0600
 
 using Error = hipError_t;
 using Device = hipDevice_t;
@@ -173,6 +216,26 @@ using Context = hipCtx_t;
 using JitOption = hipJitOption;
 using MemcpyKind = hipMemcpyKind;
 using Dim3 = dim3;
+using Extent = hipExtent;
+using PitchedPointer = hipPitchedPtr;
+using Copy3d = hipMemcpy3DParms;
+using Copy2d = hip_Memcpy2D;
+using MemoryPool = hipMemPool_t;
+using PoolProperties = hipMemPoolProps;
+using PoolAttribute = hipMemPoolAttr;
+using AccessDescription = hipMemAccessDesc;
+using PoolAccess = hipMemAccessFlags;
+using MemoryLocation = hipMemLocation;
+using MemoryAdvice = hipMemoryAdvise;
+using DeviceLimit = hipLimit_t;
+using PeerAttribute = hipDeviceP2PAttr;
+using Uuid = hipUUID;
+using StreamCallback = hipStreamCallback_t;
+#if HIP_VERSION_MAJOR >= 6
+using HostFunction = hipHostFn_t;
+#else
+using HostFunction = void (*)(void* data);
+#endif
 using FunctionAttributes = hipFuncAttributes;
 using FunctionSetting = hipFuncAttribute;
 using CacheConfig = hipFuncCache_t;
@@ -180,8 +243,10 @@ using SharedMemoryConfig = hipSharedMemConfig;
 using PointerAttributes = hipPointerAttribute_t;
 #if HIP_VERSION_MAJOR >= 7
 using HostSource = const void*;
+using ApiVersion = unsigned;
 #else
 using HostSource = void*;
+using ApiVersion = int;
 #endif
 #if HIP_VERSION_MAJOR * 100 + HIP_VERSION_MINOR >= 602
 using ProcAddressStatus = hipDriverProcAddressQueryResult;

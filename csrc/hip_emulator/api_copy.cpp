@@ -1,0 +1,179 @@
+// Copies and fills of rectangles and boxes, and between devices.
+#include "hip_emulator/api.h"
+#include "hip_emulator/transfer.h"
+
+namespace wave::hip {
+
+namespace {
+
+/// What a copy of rows works on.
+struct RowCopy {
+  Rows to;
+  Rows from;
+  RowCounts counts;
+};
+
+void check_kind(MemcpyKind kind) {
+  require(kind >= kHostToHost && kind <= kCopyDefault, hipErrorInvalidMemcpyDirection);
+}
+
+RowCopy rectangle(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                  MemcpyKind kind) {
+  check_kind(kind);
+  require(height <= 1 || (width <= to_pitch && width <= from_pitch), hipErrorInvalidPitchValue,
+          "a row is longer than the pitch");
+  return {{to, to_pitch}, {const_cast<void*>(from), from_pitch}, {width, height}};
+}
+
+Rows box_of(const PitchedPointer& memory, const BoxPosition& position, const Extent& extent) {
+  require(extent.width <= memory.pitch || (extent.height <= 1 && extent.depth <= 1), hipErrorInvalidPitchValue,
+          "a row is longer than the pitch");
+  const size_t slice = memory.pitch * memory.height;
+  char* const begin = static_cast<char*>(memory.pointer);
+  return {begin + position.z * slice + position.y * memory.pitch + position.x, memory.pitch, slice};
+}
+
+RowCopy box(const Copy3d* copy) {
+  require(copy != nullptr);
+  require(copy->from_array == nullptr && copy->to_array == nullptr, hipErrorNotSupported, "there are no arrays");
+  check_kind(copy->kind);
+  const Extent& extent = copy->extent;
+  return {box_of(copy->to, copy->to_position, extent),
+          box_of(copy->from, copy->from_position, extent),
+          {extent.width, extent.height, extent.depth}};
+}
+
+/// Where a side of a hip_Memcpy2D lies: each of its types names a field of its own.
+Rows rows_of(const Copy2d::Side& side) {
+  require(side.array == nullptr, hipErrorNotSupported, "there are no arrays");
+  char* const begin = static_cast<char*>(side.device != nullptr ? side.device : side.host);
+  return {begin + side.y * side.pitch + side.x, side.pitch};
+}
+
+RowCopy rectangle(const Copy2d* copy) {
+  require(copy != nullptr);
+  return {rows_of(copy->to), rows_of(copy->from), {copy->width, copy->height}};
+}
+
+void run_now(const RowCopy& work) {
+  check_unsafe_call();
+  copy(work.to, work.from, work.counts, nullptr, Wait::Yes);
+}
+
+void run_later(const RowCopy& work, Stream stream) { copy(work.to, work.from, work.counts, stream, Wait::No); }
+
+/// A fill of rows, each of `width` elements.
+template <class T>
+void fill_rows(void* to, size_t pitch, T value, size_t width, size_t height, size_t depth, size_t slice, Stream stream,
+               Wait wait) {
+  require(width <= ~size_t{0} / sizeof(T));
+  const size_t bytes = width * sizeof(T);
+  require(bytes <= pitch || (height <= 1 && depth <= 1), hipErrorInvalidPitchValue, "a row is longer than the pitch");
+  if (wait == Wait::Yes) check_unsafe_call();
+  fill({to, pitch, slice}, {bytes, height, depth}, {static_cast<uint32_t>(value), sizeof(T)}, stream, wait);
+}
+
+void fill_box(const PitchedPointer& to, int value, const Extent& extent, Stream stream, Wait wait) {
+  fill_rows(to.pointer, to.pitch, static_cast<uint8_t>(value), extent.width, extent.height, extent.depth,
+            to.pitch * to.height, stream, wait);
+}
+
+void check_devices(int to, int from) {
+  runtime().device(to);
+  runtime().device(from);
+}
+
+}  // namespace
+
+Error hipMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                  MemcpyKind kind) {
+  return call(__func__, [&] { run_now(rectangle(to, to_pitch, from, from_pitch, width, height, kind)); });
+}
+
+Error hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                       MemcpyKind kind, Stream stream) {
+  return call(__func__, [&] { run_later(rectangle(to, to_pitch, from, from_pitch, width, height, kind), stream); });
+}
+
+Error hipMemcpyParam2D(const Copy2d* copy) {
+  return call(__func__, [&] { run_now(rectangle(copy)); });
+}
+
+Error hipMemcpyParam2DAsync(const Copy2d* copy, Stream stream) {
+  return call(__func__, [&] { run_later(rectangle(copy), stream); });
+}
+
+Error hipDrvMemcpy2DUnaligned(const Copy2d* copy) {
+  return call(__func__, [&] { run_now(rectangle(copy)); });
+}
+
+Error hipMemcpy3D(const Copy3d* copy) {
+  return call(__func__, [&] { run_now(box(copy)); });
+}
+
+Error hipMemcpy3DAsync(const Copy3d* copy, Stream stream) {
+  return call(__func__, [&] { run_later(box(copy), stream); });
+}
+
+Error hipMemcpyWithStream(void* to, const void* from, size_t size, MemcpyKind kind, Stream stream) {
+  return call(__func__, [&] {
+    check_kind(kind);
+    copy(to, from, size, stream, Wait::Yes);
+  });
+}
+
+Error hipMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t size) {
+  return call(__func__, [&] {
+    check_devices(to_device, from_device);
+    check_unsafe_call();
+    copy(to, from, size, nullptr, Wait::Yes);
+  });
+}
+
+Error hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t size, Stream stream) {
+  return call(__func__, [&] {
+    check_devices(to_device, from_device);
+    copy(to, from, size, stream, Wait::No);
+  });
+}
+
+Error hipMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+  return call(__func__,
+              [&] { fill_rows(to, pitch, static_cast<uint8_t>(value), width, height, 1, 0, nullptr, Wait::Yes); });
+}
+
+Error hipMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, Stream stream) {
+  return call(__func__,
+              [&] { fill_rows(to, pitch, static_cast<uint8_t>(value), width, height, 1, 0, stream, Wait::No); });
+}
+
+Error hipMemset3D(PitchedPointer to, int value, Extent extent) {
+  return call(__func__, [&] { fill_box(to, value, extent, nullptr, Wait::Yes); });
+}
+
+Error hipMemset3DAsync(PitchedPointer to, int value, Extent extent, Stream stream) {
+  return call(__func__, [&] { fill_box(to, value, extent, stream, Wait::No); });
+}
+
+Error hipMemsetD2D8(DevicePointer to, size_t pitch, unsigned char value, size_t width, size_t height) {
+  return call(__func__, [&] { fill_rows(to, pitch, value, width, height, 1, 0, nullptr, Wait::Yes); });
+}
+Error hipMemsetD2D8Async(DevicePointer to, size_t pitch, unsigned char value, size_t width, size_t height,
+                         Stream stream) {
+  return call(__func__, [&] { fill_rows(to, pitch, value, width, height, 1, 0, stream, Wait::No); });
+}
+Error hipMemsetD2D16(DevicePointer to, size_t pitch, unsigned short value, size_t width, size_t height) {
+  return call(__func__, [&] { fill_rows(to, pitch, value, width, height, 1, 0, nullptr, Wait::Yes); });
+}
+Error hipMemsetD2D16Async(DevicePointer to, size_t pitch, unsigned short value, size_t width, size_t height,
+                          Stream stream) {
+  return call(__func__, [&] { fill_rows(to, pitch, value, width, height, 1, 0, stream, Wait::No); });
+}
+Error hipMemsetD2D32(DevicePointer to, size_t pitch, unsigned value, size_t width, size_t height) {
+  return call(__func__, [&] { fill_rows(to, pitch, value, width, height, 1, 0, nullptr, Wait::Yes); });
+}
+Error hipMemsetD2D32Async(DevicePointer to, size_t pitch, unsigned value, size_t width, size_t height, Stream stream) {
+  return call(__func__, [&] { fill_rows(to, pitch, value, width, height, 1, 0, stream, Wait::No); });
+}
+
+}  // namespace wave::hip

@@ -1,0 +1,153 @@
+// Memory that streams allocate and free in their order, and pools of it.
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "hip_emulator/api.h"
+
+namespace wave::hip {
+
+namespace {
+
+PoolState& pool_of_device(int device) { return *runtime().pools.find(runtime().device(device).current_pool()); }
+
+/// Memory is there at once; a graph that would allocate each time it runs is not captured.
+void allocate(void** pointer, size_t size, const PoolState& pool, Stream stream) {
+  require(pointer != nullptr);
+  const auto queue = find_queue(stream);
+  {
+    std::lock_guard lock(runtime().order);
+    require(queue->capture == nullptr, hipErrorNotSupported, "an allocation cannot be captured");
+  }
+  *pointer = size == 0 ? nullptr : runtime().memory.allocate(size, pool.device, AllocationKind::Device, 0, pool.use);
+}
+
+bool is_use(PoolAttribute attribute) { return attribute >= kReservedCurrent; }
+
+std::atomic<uint64_t>& use_of(const PoolState& pool, PoolAttribute attribute) {
+  const bool is_high = attribute == kReservedHigh || attribute == kUsedHigh;
+  return is_high ? pool.use->high : pool.use->current;
+}
+
+void check_attribute(PoolAttribute attribute) {
+  require(attribute >= kReuseFollowEventDependencies && attribute <= kUsedHigh);
+}
+
+/// Three attributes are an int, the others 64 bits.
+size_t size_of(PoolAttribute attribute) { return attribute < kReleaseThreshold ? sizeof(int) : sizeof(uint64_t); }
+
+}  // namespace
+
+Error hipMallocAsync(void** pointer, size_t size, Stream stream) {
+  return call(__func__, [&] { allocate(pointer, size, pool_of_device(find_queue(stream)->device), stream); });
+}
+
+Error hipMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Stream stream) {
+  return call(__func__, [&] { allocate(pointer, size, *runtime().pools.find(pool), stream); });
+}
+
+Error hipFreeAsync(void* pointer, Stream stream) {
+  return call(__func__, [&] {
+    const auto queue = find_queue(stream);
+    if (pointer == nullptr) return;
+    require(runtime().memory.find(reinterpret_cast<uint64_t>(pointer)).has_value());
+    submit(queue, [pointer](Via) {
+      require(runtime().memory.free(pointer), hipErrorInvalidValue, "memory that was freed is freed again");
+    });
+  });
+}
+
+Error hipMemPoolCreate(MemoryPool* pool, const PoolProperties* properties) {
+  return call(__func__, [&] {
+    require(pool != nullptr && properties != nullptr && properties->location.type == kLocationDevice);
+    require(properties->handle_types == 0, hipErrorNotSupported, "a pool is not shared with other processes");
+    runtime().device(properties->location.id);
+    *pool = runtime().pools.add(std::make_shared<PoolState>(properties->location.id));
+  });
+}
+
+Error hipMemPoolDestroy(MemoryPool pool) {
+  return call(__func__, [&] {
+    const int device = runtime().pools.find(pool)->device;
+    require(runtime().device(device).default_pool() != pool, hipErrorInvalidValue, "the device's own pool stays");
+    runtime().pools.remove(pool);
+    runtime().device(device).forget_pool(pool);
+  });
+}
+
+Error hipDeviceGetDefaultMemPool(MemoryPool* pool, int device) {
+  return call(__func__, [&] {
+    require(pool != nullptr);
+    *pool = runtime().device(device).default_pool();
+  });
+}
+
+Error hipDeviceGetMemPool(MemoryPool* pool, int device) {
+  return call(__func__, [&] {
+    require(pool != nullptr);
+    *pool = runtime().device(device).current_pool();
+  });
+}
+
+Error hipDeviceSetMemPool(int device, MemoryPool pool) {
+  return call(__func__, [&] {
+    require(runtime().pools.find(pool)->device == device, hipErrorInvalidDevice, "the pool is another device's");
+    runtime().device(device).set_pool(pool);
+  });
+}
+
+Error hipMemPoolSetAttribute(MemoryPool pool, PoolAttribute attribute, void* value) {
+  return call(__func__, [&] {
+    check_attribute(attribute);
+    require(value != nullptr);
+    uint64_t given = 0;
+    std::memcpy(&given, value, size_of(attribute));
+    const auto found = runtime().pools.find(pool);
+    if (!is_use(attribute)) {
+      found->settings[attribute] = given;
+      return;
+    }
+    require((attribute == kReservedHigh || attribute == kUsedHigh) && given == 0, hipErrorInvalidValue,
+            "of what is in use only the highest values can be set, to 0");
+    found->use->high = found->use->current.load();
+  });
+}
+
+Error hipMemPoolGetAttribute(MemoryPool pool, PoolAttribute attribute, void* value) {
+  return call(__func__, [&] {
+    check_attribute(attribute);
+    require(value != nullptr);
+    const auto found = runtime().pools.find(pool);
+    const uint64_t result = is_use(attribute) ? use_of(*found, attribute).load() : found->settings[attribute].load();
+    std::memcpy(value, &result, size_of(attribute));
+  });
+}
+
+/// Nothing is held that is not in use.
+Error hipMemPoolTrimTo(MemoryPool pool, size_t) {
+  return call(__func__, [&] { runtime().pools.find(pool); });
+}
+
+Error hipMemPoolSetAccess(MemoryPool pool, const AccessDescription* descriptions, size_t count) {
+  return call(__func__, [&] {
+    const auto found = runtime().pools.find(pool);
+    require(count == 0 || descriptions != nullptr);
+    for (size_t i = 0; i < count; ++i) {
+      runtime().device(descriptions[i].location.id);
+      const bool takes_own = descriptions[i].location.id == found->device && descriptions[i].flags != kReadWrite;
+      require(!takes_own, hipErrorInvalidValue, "a device has access to its own pool");
+    }
+  });
+}
+
+/// All devices share the process's memory.
+Error hipMemPoolGetAccess(PoolAccess* flags, MemoryPool pool, MemoryLocation* location) {
+  return call(__func__, [&] {
+    require(flags != nullptr && location != nullptr);
+    runtime().pools.find(pool);
+    runtime().device(location->id);
+    *flags = kReadWrite;
+  });
+}
+
+}  // namespace wave::hip

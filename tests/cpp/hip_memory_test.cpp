@@ -1,0 +1,329 @@
+// Tests of memory that programs allocate, copy and fill in other ways than by bytes in a row, of what devices are
+// asked, and of what streams do besides launches.
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "hip_program.h"
+
+namespace {
+
+constexpr int kPitchError = 12, kUnsupported = 801;
+
+TEST(rectangles) {
+  constexpr size_t kWidth = 40, kHeight = 5, kHostPitch = 48;
+  void* data = nullptr;
+  size_t pitch = 0;
+  OK(api.hipMallocPitch(&data, &pitch, kWidth, kHeight));
+  EXPECT_EQ(pitch, 256u);
+  std::vector<uint8_t> host(kHostPitch * kHeight), back(kHostPitch * kHeight, 0xee);
+  std::iota(host.begin(), host.end(), uint8_t{0});
+  OK(api.hipMemset2D(data, pitch, 7, kWidth, kHeight));
+  OK(api.hipMemcpy2D(data, pitch, host.data(), kHostPitch, kWidth - 8, kHeight, hip::kHostToDevice));
+  OK(api.hipMemcpy2DAsync(back.data(), kHostPitch, data, pitch, kWidth, kHeight, hip::kDeviceToHost, nullptr));
+  for (size_t y = 0; y < kHeight; ++y) {
+    for (size_t x = 0; x < kHostPitch; ++x) {
+      const size_t at = y * kHostPitch + x;
+      EXPECT_EQ(int{back[at]}, x < kWidth - 8 ? int{host[at]} : x < kWidth ? 7 : 0xee);
+    }
+  }
+  EXPECT_EQ(api.hipMemcpy2D(data, 16, host.data(), kHostPitch, kWidth, kHeight, hip::kHostToDevice), kPitchError);
+  EXPECT_EQ(api.hipMemcpy2D(data, pitch, host.data(), kHostPitch, kWidth, kHeight + 1, hip::kHostToDevice), 1);
+  EXPECT_EQ(api.hipMemcpy2D(data, pitch, host.data(), kHostPitch, kWidth, kHeight, hip::MemcpyKind{9}), 21);
+  OK(api.hipMemset2DAsync(data, pitch, 1, kWidth, 2, nullptr));
+  EXPECT_EQ(api.hipMemset2D(data, pitch, 1, kWidth, 6), 1);
+
+  hip::Copy2d copy{};
+  copy.from = {.x = 4, .y = 1, .type = {}, .host = nullptr, .device = data, .array = nullptr, .pitch = pitch};
+  copy.to = {.x = 0, .y = 0, .type = {}, .host = back.data(), .device = nullptr, .array = nullptr, .pitch = kHostPitch};
+  copy.width = 8;
+  copy.height = 1;
+  OK(api.hipMemcpyParam2D(&copy));
+  EXPECT_EQ(int{back[0]}, 1);
+  copy.from.y = 2;
+  OK(api.hipMemcpyParam2DAsync(&copy, nullptr));
+  EXPECT_EQ(int{back[0]}, int{host[2 * kHostPitch + 4]});
+  OK(api.hipFree(data));
+}
+
+TEST(boxes) {
+  hip::PitchedPointer data{};
+  OK(api.hipMalloc3D(&data, {12, 3, 2}));
+  EXPECT_EQ(data.pitch, 256u);
+  EXPECT_EQ(data.height, 3u);
+  OK(api.hipMemset3D(data, 5, {12, 3, 2}));
+  std::vector<uint8_t> host(2 * 3 * 2, 9), back(12 * 3 * 2);
+  hip::Copy3d copy{};
+  copy.from = {host.data(), 2, 2, 3};
+  copy.to = data;
+  copy.to_position = {4, 0, 0};
+  copy.extent = {2, 3, 2};
+  copy.kind = hip::kHostToDevice;
+  OK(api.hipMemcpy3D(&copy));
+  hip::Copy3d all{};
+  all.from = data;
+  all.to = {back.data(), 12, 12, 3};
+  all.extent = {12, 3, 2};
+  all.kind = hip::kDeviceToHost;
+  OK(api.hipMemcpy3DAsync(&all, nullptr));
+  for (size_t at = 0; at < back.size(); ++at) EXPECT_EQ(int{back[at]}, at % 12 == 4 || at % 12 == 5 ? 9 : 5);
+  all.extent.depth = 3;
+  EXPECT_EQ(api.hipMemcpy3D(&all), 1);
+  all.from_array = reinterpret_cast<hip::Array>(&back);
+  EXPECT_EQ(api.hipMemcpy3D(&all), kUnsupported);
+  EXPECT_EQ(api.hipMemset3DAsync(data, 5, {12, 4, 2}, nullptr), 1);
+  OK(api.hipFree(data.pointer));
+}
+
+TEST(wide_fills) {
+  const Buffer<uint32_t> data(64);
+  OK(api.hipMemsetD2D32(data.data, 64, 0x01020304, 4, 4));
+  OK(api.hipMemsetD2D16Async(data.data, 64, 0x0506, 2, 4, nullptr));
+  OK(api.hipMemsetD2D8(data.data, 64, 7, 1, 4));
+  EXPECT_EQ(data.values()[16], 0x05060507u);
+  EXPECT_EQ(data.values()[17], 0x01020304u);
+  OK(api.hipMemsetD2D16(data.data, 64, 1, 2, 1));
+  OK(api.hipMemsetD2D32Async(data.data, 64, 2, 1, 1, nullptr));
+  OK(api.hipMemsetD2D8Async(data.data, 64, 3, 1, 1, nullptr));
+  EXPECT_EQ(data.values()[0], 3u);
+  EXPECT_EQ(api.hipMemsetD2D32(data.data, 8, 1, 4, 2), kPitchError);
+}
+
+/// A kernel finds memory of each kind, and what the runtime says of it.
+TEST(kinds_of_memory) {
+  const Loaded module(basics());
+  float *managed = nullptr, *pinned = nullptr;
+  OK(api.hipMallocManaged(reinterpret_cast<void**>(&managed), kCount * sizeof(float), 1));
+  OK(api.hipHostAlloc(reinterpret_cast<void**>(&pinned), kCount * sizeof(float), 3));
+  for (int i = 0; i < kCount; ++i) managed[i] = pinned[i] = static_cast<float>(i);
+  OK(launch(module["vector_add"], 4, 256, nullptr, managed, pinned, managed, kCount));
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(managed[99], 198.0f);
+  hip::PointerAttributes attributes{};
+  OK(api.hipPointerGetAttributes(&attributes, managed + 1));
+  EXPECT_EQ(static_cast<int>(attributes.type), 3);
+  EXPECT_EQ(attributes.is_managed, 1);
+  unsigned flags = 0;
+  OK(api.hipHostGetFlags(&flags, pinned));
+  EXPECT_EQ(flags, 3u);
+  EXPECT_EQ(api.hipHostGetFlags(&flags, managed), 1);
+  EXPECT_EQ(api.hipHostMalloc(reinterpret_cast<void**>(&pinned), 8, 0x80), 1);  // no such flag
+  OK(api.hipMemPrefetchAsync(managed, 64, 1, nullptr));
+  OK(api.hipMemPrefetchAsync(managed, 64, -1, nullptr));
+  EXPECT_EQ(api.hipMemPrefetchAsync(managed, 64, 2, nullptr), 101);
+  EXPECT_EQ(api.hipMemPrefetchAsync(managed, 1 << 20, 0, nullptr), 1);
+  OK(api.hipMemAdvise(managed, 64, hip::MemoryAdvice{1}, 0));
+  OK(api.hipStreamAttachMemAsync(nullptr, managed, 0, 4));
+  EXPECT_EQ(api.hipStreamAttachMemAsync(nullptr, pinned, 0, 4), 1);
+  void* begin = nullptr;
+  size_t size = 0;
+  OK(api.hipMemGetAddressRange(&begin, &size, managed + 5));
+  EXPECT_EQ(begin == managed && size == kCount * sizeof(float), true);
+  OK(api.hipMemPtrGetInfo(managed, &size));
+  EXPECT_EQ(size, kCount * sizeof(float));
+  EXPECT_EQ(api.hipMemGetAddressRange(&begin, &size, &size), 500);
+  unsigned one = 1;
+  OK(api.hipPointerSetAttribute(&one, hip::PointerAttribute{6}, managed));
+  int device = -1;
+  void* data[] = {&begin, &device};
+  std::array<hip::PointerAttribute, 2> wanted = {hip::kPointerRangeBegin, hip::kPointerDeviceOrdinal};
+  OK(api.hipDrvPointerGetAttributes(2, wanted.data(), data, managed + 3));
+  EXPECT_EQ(begin == managed && device == 0, true);
+  OK(api.hipFree(managed));
+  OK(api.hipFreeHost(pinned));
+}
+
+/// Memory is the stream's: what comes before the free finds it, what comes after does not.
+TEST(memory_of_streams) {
+  const Loaded module(basics());
+  hip::Stream stream = nullptr;
+  OK(api.hipStreamCreate(&stream));
+  float* data = nullptr;
+  OK(api.hipMallocAsync(reinterpret_cast<void**>(&data), kCount * sizeof(float), stream));
+  hip::MemoryPool pool = nullptr, own = nullptr, current = nullptr;
+  OK(api.hipDeviceGetDefaultMemPool(&pool, 0));
+  uint64_t used = 0, high = 0;
+  OK(api.hipMemPoolGetAttribute(pool, hip::kUsedCurrent, &used));
+  EXPECT_EQ(used, kCount * sizeof(float));
+  OK(api.hipMemsetAsync(data, 0, kCount * sizeof(float), stream));
+  OK(launch(module["vector_add"], 4, 256, stream, data, data, data, kCount));
+  OK(api.hipFreeAsync(data, stream));
+  OK(api.hipStreamSynchronize(stream));
+  OK(api.hipMemPoolGetAttribute(pool, hip::kUsedCurrent, &used));
+  OK(api.hipMemPoolGetAttribute(pool, hip::kUsedHigh, &high));
+  EXPECT_EQ(used == 0 && high == kCount * sizeof(float), true);
+  EXPECT_EQ(api.hipFreeAsync(data, stream), 1);
+
+  hip::PoolProperties properties{};
+  properties.location = {hip::kLocationDevice, 1};
+  OK(api.hipMemPoolCreate(&own, &properties));
+  EXPECT_EQ(api.hipDeviceSetMemPool(0, own), 101);
+  OK(api.hipDeviceSetMemPool(1, own));
+  OK(api.hipDeviceGetMemPool(&current, 1));
+  EXPECT_EQ(current == own, true);
+  uint64_t threshold = 1 << 20, got = 0;
+  OK(api.hipMemPoolSetAttribute(own, hip::kReleaseThreshold, &threshold));
+  OK(api.hipMemPoolGetAttribute(own, hip::kReleaseThreshold, &got));
+  EXPECT_EQ(got, threshold);
+  EXPECT_EQ(api.hipMemPoolSetAttribute(own, hip::kUsedCurrent, &threshold), 1);
+  EXPECT_EQ(api.hipMemPoolGetAttribute(own, hip::PoolAttribute{9}, &got), 1);
+  OK(api.hipMallocFromPoolAsync(reinterpret_cast<void**>(&data), 64, own, stream));
+  hip::PointerAttributes attributes{};
+  OK(api.hipPointerGetAttributes(&attributes, data));
+  EXPECT_EQ(attributes.device, 1);
+  hip::PoolAccess access{};
+  hip::MemoryLocation location{hip::kLocationDevice, 0};
+  OK(api.hipMemPoolGetAccess(&access, own, &location));
+  EXPECT_EQ(static_cast<int>(access), 3);
+  OK(api.hipMemPoolTrimTo(own, 0));
+  OK(api.hipMemPoolDestroy(own));
+  OK(api.hipDeviceGetMemPool(&current, 1));
+  EXPECT_EQ(current != own, true);
+  EXPECT_EQ(api.hipMemPoolDestroy(pool), 1);
+  OK(api.hipFree(data));
+  OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
+  EXPECT_EQ(api.hipMallocAsync(reinterpret_cast<void**>(&data), 64, stream), kUnsupported);
+  hip::Graph graph = nullptr;
+  OK(api.hipStreamEndCapture(stream, &graph));
+  OK(api.hipStreamDestroy(stream));
+}
+
+TEST(peers) {
+  int can = -1, value = -1;
+  OK(api.hipDeviceCanAccessPeer(&can, 0, 1));
+  EXPECT_EQ(can, 1);
+  OK(api.hipDeviceCanAccessPeer(&can, 1, 1));
+  EXPECT_EQ(can, 0);
+  EXPECT_EQ(api.hipDeviceDisablePeerAccess(1), 705);
+  OK(api.hipDeviceEnablePeerAccess(1, 0));
+  EXPECT_EQ(api.hipDeviceEnablePeerAccess(1, 0), 704);
+  EXPECT_EQ(api.hipDeviceEnablePeerAccess(0, 0), 101);
+  OK(api.hipDeviceDisablePeerAccess(1));
+  OK(api.hipDeviceGetP2PAttribute(&value, hip::PeerAttribute{1}, 0, 1));
+  EXPECT_EQ(value, 1);
+  EXPECT_EQ(api.hipDeviceGetP2PAttribute(&value, hip::PeerAttribute{1}, 0, 0), 1);
+  const Buffer<int> here(std::vector<int>(16, 3));
+  OK(api.hipSetDevice(1));
+  const Buffer<int> there(16);
+  OK(api.hipMemcpyPeer(there.data, 1, here.data, 0, 32));
+  OK(api.hipMemcpyPeerAsync(there.data + 8, 1, here.data, 0, 32, nullptr));
+  EXPECT_EQ(there.values()[15], 3);
+  EXPECT_EQ(api.hipMemcpyPeer(there.data, 2, here.data, 0, 32), 101);
+  OK(api.hipSetDevice(0));
+}
+
+TEST(contexts) {
+  hip::Context context = nullptr, current = nullptr;
+  hip::Device device = -1;
+  OK(api.hipCtxCreate(&context, 0, 1));
+  OK(api.hipCtxGetDevice(&device));
+  EXPECT_EQ(device, 1);
+  OK(api.hipCtxPopCurrent(&current));
+  EXPECT_EQ(current == context, true);
+  OK(api.hipCtxGetDevice(&device));
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(api.hipCtxPopCurrent(&current), 201);
+  OK(api.hipCtxPushCurrent(context));
+  OK(api.hipCtxSynchronize());
+  OK(api.hipCtxPopCurrent(nullptr));
+  EXPECT_EQ(api.hipCtxPushCurrent(reinterpret_cast<hip::Context>(77)), 201);
+  OK(api.hipCtxDestroy(context));
+  unsigned flags = 9;
+  int active = -1;
+  OK(api.hipDevicePrimaryCtxSetFlags(1, 4));
+  OK(api.hipDevicePrimaryCtxGetState(1, &flags, &active));
+  EXPECT_EQ(flags == 4 && active == 1, true);
+  OK(api.hipSetDeviceFlags(1));
+  OK(api.hipGetDeviceFlags(&flags));
+  EXPECT_EQ(flags, 1u);
+  EXPECT_EQ(api.hipSetDeviceFlags(3), 1);  // two ways to wait
+}
+
+TEST(questions) {
+  size_t value = 0;
+  OK(api.hipDeviceSetLimit(hip::DeviceLimit{2}, 1 << 22));
+  OK(api.hipDeviceGetLimit(&value, hip::DeviceLimit{2}));
+  EXPECT_EQ(value, size_t{1} << 22);
+  EXPECT_EQ(api.hipDeviceGetLimit(&value, hip::DeviceLimit{3}), 215);
+  char bus[16] = {};
+  hip::Device device = -1;
+  OK(api.hipDeviceGetPCIBusId(bus, sizeof bus, 1));
+  OK(api.hipDeviceGetByPCIBusId(&device, bus));
+  EXPECT_EQ(device, 1);
+  EXPECT_EQ(api.hipDeviceGetByPCIBusId(&device, "0000:07:00.0"), 1);
+  hip::Uuid first{}, second{};
+  OK(api.hipDeviceGetUuid(&first, 0));
+  OK(api.hipDeviceGetUuid(&second, 1));
+  EXPECT_EQ(std::memcmp(&first, &second, sizeof first) != 0, true);
+  int attribute = -1;
+  OK(api.hipDeviceGetAttribute(&attribute, hip::DeviceAttribute{24}, 0));  // managed memory
+  EXPECT_EQ(attribute, 1);
+  OK(api.hipDeviceGetAttribute(&attribute, hip::DeviceAttribute{hip::kPciBusId}, 1));
+  EXPECT_EQ(attribute, 1);
+  for (int number = 0; number <= hip::kLastAttribute; ++number) {
+    OK(api.hipDeviceGetAttribute(&attribute, hip::DeviceAttribute{number}, 0));
+  }
+  EXPECT_EQ(api.hipDeviceGetAttribute(&attribute, hip::DeviceAttribute{9999}, 0), 1);
+  const char* name = nullptr;
+  OK(api.hipDrvGetErrorName(215, &name));
+  EXPECT_EQ(std::string(name) == "hipErrorUnsupportedLimit", true);
+  OK(api.hipDrvGetErrorString(2, &name));
+  EXPECT_EQ(std::string(name) == "out of memory", true);
+}
+
+TEST(stream_properties) {
+  int least = 0, greatest = 0, priority = 9;
+  OK(api.hipDeviceGetStreamPriorityRange(&least, &greatest));
+  EXPECT_EQ(least > greatest, true);
+  hip::Stream stream = nullptr;
+  OK(api.hipStreamCreateWithPriority(&stream, hip::kStreamNonBlocking, -5));
+  OK(api.hipStreamGetPriority(stream, &priority));
+  EXPECT_EQ(priority, greatest);
+  unsigned flags = 9;
+  OK(api.hipStreamGetFlags(stream, &flags));
+  EXPECT_EQ(flags, 1u);
+  hip::Device device = -1;
+  OK(api.hipStreamGetDevice(stream, &device));
+  EXPECT_EQ(device, 0);
+  unsigned long long id = 0, other = 0;
+  OK(api.hipStreamGetId(stream, &id));
+  OK(api.hipStreamGetId(nullptr, &other));
+  EXPECT_EQ(id != other, true);
+  OK(api.hipStreamDestroy(stream));
+}
+
+/// A function of the host runs in its place; a stream waits until another, or the host, writes a value.
+TEST(host_work) {
+  hip::Stream first = nullptr, second = nullptr;
+  OK(api.hipStreamCreateWithFlags(&first, hip::kStreamNonBlocking));
+  OK(api.hipStreamCreateWithFlags(&second, hip::kStreamNonBlocking));
+  uint64_t* flag = nullptr;
+  OK(api.hipHostMalloc(reinterpret_cast<void**>(&flag), 64, 0));
+  std::atomic<int> calls{0};
+  OK(api.hipStreamWaitValue64(first, flag, 5, hip::kWaitEqual, ~uint64_t{0}));
+  OK(api.hipLaunchHostFunc(first, [](void* data) { *static_cast<std::atomic<int>*>(data) += 1; }, &calls));
+  OK(api.hipStreamAddCallback(
+      first,
+      [](hip::Stream, hip::Error error, void* data) { *static_cast<std::atomic<int>*>(data) += error == 0 ? 10 : 100; },
+      &calls, 0));
+  EXPECT_EQ(api.hipStreamQuery(first), 600);
+  EXPECT_EQ(calls.load(), 0);
+  OK(api.hipStreamWriteValue64(second, flag, 5, 0));
+  OK(api.hipStreamSynchronize(first));
+  EXPECT_EQ(calls.load(), 11);
+  auto* const half = reinterpret_cast<uint32_t*>(flag + 1);
+  OK(api.hipStreamWriteValue32(second, half, 0x30, 0));
+  OK(api.hipStreamWaitValue32(second, half, 0x10, hip::kWaitAnd, 0xff));
+  OK(api.hipStreamWaitValue32(second, half, 0x20, hip::kWaitAtLeast, 0xff));
+  OK(api.hipStreamWaitValue32(second, half, 0x10, hip::kWaitNor, 0xff));
+  OK(api.hipStreamSynchronize(second));
+  EXPECT_EQ(api.hipStreamWaitValue32(second, half, 1, 4, 0xff), 1);
+  EXPECT_EQ(api.hipStreamWaitValue32(second, nullptr, 1, 0, 0xff), 1);
+  EXPECT_EQ(api.hipLaunchHostFunc(first, nullptr, nullptr), 1);
+  OK(api.hipHostFree(flag));
+  OK(api.hipStreamDestroy(first));
+  OK(api.hipStreamDestroy(second));
+}
+
+}  // namespace
