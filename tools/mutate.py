@@ -17,13 +17,16 @@ What survives is printed as a diff. It is either a hole in the tests, or a chang
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -168,9 +171,9 @@ class Copy:
         if not self._build():
             raise SystemExit(f"the tree itself does not build in {folder}")
 
-    def failing(self) -> list[str]:
-        """The tests that fail, or whose process dies, as the tree is."""
-        output = self._run([*self._pytest(["tests"]), "-rfE"]).stdout
+    def failing(self, tests: list[str]) -> list[str]:
+        """Those of the tests that fail, or whose process dies, as the tree is."""
+        _, output = self._run([*self._pytest(tests), "-rfE"])
         return re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
 
     def survives(self, mutant: Mutant, first_only: bool) -> bool | None:
@@ -188,19 +191,29 @@ class Copy:
         finally:
             path.write_text(original)
 
-    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
-        """Runs in the copy; what hangs is as what fails."""
+    def _run(self, command: list[str]) -> tuple[bool, str]:
+        """Whether the command succeeds in the copy, and what it writes. What hangs fails.
+
+        It writes to a file, not to a pipe, which a process that a test left running would keep open.
+        """
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(self.folder), *PYTHONPATH])}
         environment["MAX_JOBS"] = str(self.processes)
-        try:
-            return subprocess.run(
-                command, cwd=self.folder, capture_output=True, text=True, timeout=3600, env=environment
-            )
-        except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(command, 1, "", "")
+        with tempfile.TemporaryFile("w+") as output:
+            with subprocess.Popen(
+                command, cwd=self.folder, stdout=output, stderr=output, env=environment, start_new_session=True
+            ) as process:
+                try:
+                    process.wait(3600)
+                except subprocess.TimeoutExpired:
+                    pass
+                finally:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+            output.seek(0)
+            return process.returncode == 0, output.read()
 
     def _build(self) -> bool:
-        return self._run([sys.executable, "setup.py", "build_ext", "--inplace"]).returncode == 0
+        return self._run([sys.executable, "setup.py", "build_ext", "--inplace"])[0]
 
     def _pytest(self, tests: list[str]) -> list[str]:
         options = ["-q", "-p", "no:cacheprovider", "-o", "timeout=300", "-n", str(self.processes), "--dist", "loadfile"]
@@ -208,7 +221,7 @@ class Copy:
 
     def _tests_pass(self, tests: list[str]) -> bool:
         left_out = [f"--deselect={test}" for test in self.left_out]
-        return self._run([*self._pytest(tests), "-x", *left_out]).returncode == 0
+        return self._run([*self._pytest(tests), "-x", *left_out])[0]
 
 
 def diff(mutant: Mutant) -> str:
@@ -258,7 +271,8 @@ def main() -> None:
                     arguments.json.write_text(json.dumps(tried, indent=1))
 
     first = Copy(COPIES / "0", arguments.jobs * arguments.processes)  # where there is ccache, it builds the others, too
-    left_out = first.failing()
+    tests = sorted({test for mutant in drawn for test in concerned(mutant.file)}) if arguments.first else ["tests"]
+    left_out = first.failing(tests)
     with ThreadPoolExecutor(arguments.jobs) as pool:
         copies = list(pool.map(lambda i: Copy(COPIES / str(i), arguments.processes), range(arguments.jobs)))
         print(f"{len(left_out)} tests are left out, since they fail without any mistake: {left_out}", flush=True)
