@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from requirements import does_not_apply
 from support import PROBES, ROOT
 
 import wave_runtime
@@ -42,16 +43,22 @@ sys.exit(main(["selftest", "--rows", "v_or_b32_e32", "--cases", "1"]))
 """
 
 
-@pytest.mark.parametrize("rows", ["_b32", pytest.param("", marks=pytest.mark.long)])
-def test_instructions_are_equal_on_the_same_emulator(rows: str) -> None:
+@pytest.mark.parametrize("processor", _selftest_cases.PROCESSORS)
+@pytest.mark.parametrize("rows", ["_b32", "f8f6f4", pytest.param("", marks=pytest.mark.long)])
+def test_instructions_are_equal_on_the_same_emulator(rows: str, processor: str) -> None:
+    """By default those of the processor that the device is."""
+    drawn = _selftest_cases.rows(processor, rows)
+    if not drawn:
+        does_not_apply(f"{processor} has no {rows}")
     command = [sys.executable, "-m", "wave_runtime", "selftest", "--device", "hip", "--cases", "1", "--rows", rows]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=HIP)
+    environment = HIP | {"WAVE_RUNTIME_EMULATOR_PROCESSOR": processor}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert "device: CPU tensors, driver hip; seed ''" in lines
+    assert f"device: CPU tensors, driver hip; instructions of {processor}; seed ''" in lines
     assert lines[-1] == "no difference"
     (total,) = (line.split() for line in lines if line.startswith("all "))
-    assert total == ["all", str(len(_selftest_cases.rows(rows))), "0", "0"]
+    assert total == ["all", str(len(drawn)), "0", "0"]
 
 
 def test_a_difference_is_found() -> None:
@@ -63,25 +70,35 @@ def test_a_difference_is_found() -> None:
     assert "v32 of lane " in lines[-2]
 
 
-def test_the_whole_instruction_set_is_tried_but_what_one_instruction_cannot_show() -> None:
-    runs = set(_C.implemented_instructions())
-    rows = [row for row in _C.isa_rows("gfx942") if row["base_name"] in runs]
-    tried = _selftest_cases.rows()
+@pytest.mark.parametrize("processor", _selftest_cases.PROCESSORS)
+def test_the_whole_instruction_set_is_tried_but_what_one_instruction_cannot_show(processor: str) -> None:
+    runs = set(_C.implemented_instructions(processor))
+    rows = [row for row in _C.isa_rows(processor) if row["base_name"] in runs]
+    tried = _selftest_cases.rows(processor)
     assert len(tried) > 0.85 * len(rows)
     left_out = {row["base_name"] for row in rows} - {row["base_name"] for row in tried}
     assert {"s_setpc_b64", "s_memtime", "ds_append"} <= left_out
     assert not left_out & {"v_add_f32", "ds_add_u32", "global_atomic_add", "v_mfma_f32_16x16x16_f16", "s_load_dword"}
 
 
-@pytest.mark.parametrize("name", ["v_add_f32_e32", "global_load_dwordx4", "v_mfma_f64_16x16x4_f64"])
-def test_instructions_have_an_effect(name: str) -> None:
+@pytest.mark.parametrize(
+    ("processor", "name"),
+    [
+        ("gfx942", "v_add_f32_e32"),
+        ("gfx942", "global_load_dwordx4"),
+        ("gfx942", "v_mfma_f64_16x16x4_f64"),
+        ("gfx950", "v_mfma_scale_f32_16x16x128_f8f6f4"),
+        ("gfx950", "v_cvt_scalef32_pk32_f32_fp6"),
+    ],
+)
+def test_instructions_have_an_effect(processor: str, name: str) -> None:
     """What the kernel gives back differs from what it was given in the destination."""
-    (row,) = _selftest_cases.rows(name)
-    report = _selftest.Report("", "")
+    (row,) = (row for row in _selftest_cases.rows(processor, name) if name in (row["mnemonic"], row["base_name"]))
+    report = _selftest.Report("", "", processor)
     memory = torch.randint(256, (_selftest_cases.MEMORY,), dtype=torch.uint8)
-    case = _selftest_cases.draw(row, "", 0, memory.data_ptr())
+    case = _selftest_cases.draw(processor, row, "", 0, memory.data_ptr())
     assert case is not None
-    after = _selftest._launch("cpu", "emulator", _selftest_cases.image([case]), case.block[None], memory)
+    after = _selftest._launch("cpu", "emulator", _selftest_cases.image(processor, [case]), case.block[None], memory)
     _selftest._judge(case, case.block, after[0], report)
     assert report.findings[0].place.startswith("v32 of lane")
 
@@ -90,22 +107,30 @@ def test_instructions_have_an_effect(name: str) -> None:
     ("differ", "near"), [(0x3F800001, True), (0x3F800002, False), (0x7FC00000, False)], ids=["one", "two", "nan"]
 )
 def test_one_unit_in_the_last_place_is_near(differ: int, near: bool) -> None:
-    (row,) = _selftest_cases.rows("v_add_f32_e32")
-    case = _selftest_cases.draw(row, "", 0, 0)
+    (row,) = _selftest_cases.rows("gfx942", "v_add_f32_e32")
+    case = _selftest_cases.draw("gfx942", row, "", 0, 0)
     assert case is not None
     device, emulator = case.block.clone(), case.block.clone()
     at = _selftest_cases.VGPRS + 32 * 64
     emulator[at], device[at] = 0x3F800000, differ
-    report = _selftest.Report("", "")
+    report = _selftest.Report("", "", "gfx942")
     _selftest._judge(case, device, emulator, report)
     assert bool(report.near) == near
     assert bool(report.findings) != near
 
 
+def test_a_processor_without_instructions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    devices = {"devices": [{"target": "gfx1100"}]}
+    monkeypatch.setattr(_C, "describe_driver", lambda name: devices)
+    with pytest.raises(ValueError, match=r"instructions of gfx942 and gfx950, and the device is gfx1100: .* --target"):
+        _selftest.selftest("cpu")
+
+
 @pytest.mark.needs("clang-22")
-def test_the_kernel_is_what_its_source_makes(tmp_path: Path) -> None:
-    runpy.run_path(str(PROBES / "build.py"))["selftest"]("clang-22", tmp_path / "selftest.hsaco")
-    committed = Path(wave_runtime.__file__).parent / "selftest.hsaco"
+@pytest.mark.parametrize("processor", _selftest_cases.PROCESSORS)
+def test_the_kernel_is_what_its_source_makes(processor: str, tmp_path: Path) -> None:
+    runpy.run_path(str(PROBES / "build.py"))["selftest"]("clang-22", processor, tmp_path / "selftest.hsaco")
+    committed = Path(wave_runtime.__file__).parent / f"selftest_{processor}.hsaco"
     assert disassemble(tmp_path / "selftest.hsaco") == disassemble(committed)
 
 

@@ -23,6 +23,7 @@ from wave_runtime import (
     _replay,
     _run,
     _selftest,
+    _selftest_cases,
     compile,
 )
 from wave_runtime._compile import assembly
@@ -48,8 +49,9 @@ def parser() -> argparse.ArgumentParser:
     coverage.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
     _add_run(commands.add_parser("run", help="launch a kernel, or make a dumped launch again"))
     _add_compile(commands.add_parser("compile", help="compile HIP or CUDA C++, assembly, LLVM IR or MLIR"))
-    selftest = commands.add_parser("selftest", help="instructions of gfx942 on a GPU against the emulator")
+    selftest = commands.add_parser("selftest", help="instructions on a GPU against the emulator")
     selftest.add_argument("--device", choices=["hip", "cuda", "cpu"], default="hip", help="cpu: the emulator itself")
+    selftest.add_argument("--target", choices=_selftest_cases.PROCESSORS, help="whose instructions; the device's")
     selftest.add_argument("--cases", type=int, default=2, metavar="N", help="of each instruction and encoding")
     selftest.add_argument("--rows", default="", metavar="TEXT", help="only mnemonics that contain it")
     selftest.add_argument("--seed", default="", metavar="TEXT", help="for other cases")
@@ -234,7 +236,7 @@ def _run_kernel(options: argparse.Namespace) -> None:
 
 def _selftest_on(options: argparse.Namespace) -> int:
     os.environ.setdefault("WAVE_RUNTIME_MFMA", "exact")  # as hardware is believed to sum
-    report = _selftest.selftest(options.device, options.cases, options.rows, options.seed)
+    report = _selftest.selftest(options.device, options.cases, options.rows, options.seed, options.target)
     print(report)
     return 0 if report.passed else 1
 

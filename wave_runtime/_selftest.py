@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from wave_runtime import _C
 from wave_runtime import _selftest_cases as cases
 from wave_runtime._compare import on_host_driver
 from wave_runtime._device import has_gpu
@@ -52,6 +53,7 @@ class Report:
 
     device: str
     seed: str
+    processor: str
     tried: Counter[str] = field(default_factory=Counter)
     near: Counter[str] = field(default_factory=Counter)
     differing: Counter[str] = field(default_factory=Counter)
@@ -65,7 +67,7 @@ class Report:
     def __str__(self) -> str:
         lines = [
             f"wave_runtime {__version__} self-test, torch {torch.__version__}, {platform.platform()}",
-            f"device: {self.device}; seed {self.seed!r}",
+            f"device: {self.device}; instructions of {self.processor}; seed {self.seed!r}",
             f"{'format':12}{'cases':>8}{'near':>8}{'differ':>8}",
         ]
         for name in [*sorted(self.tried), "all"]:
@@ -113,22 +115,41 @@ def _describe(device: str, driver: str | None) -> str:
     return f"{device}, {torch.cuda.get_device_name(device)}"
 
 
-def selftest(device: str = "hip", count: int = 2, pattern: str = "", seed: str = "") -> Report:
-    """Run random instructions of gfx942 on a device and on the emulator, and compare registers, LDS and memory.
+def find_processor(device: str, driver: str | None) -> str:
+    """That of a device as find_device says it. Raises ValueError for one of which the self-test has no instructions."""
+    if driver is not None:
+        processor = str(_C.describe_driver(driver)["devices"][0]["target"])
+    else:
+        processor = str(getattr(torch.cuda.get_device_properties(device), "gcnArchName", "an NVIDIA GPU"))
+    processor = processor.split(":")[0]
+    if processor not in cases.PROCESSORS:
+        known = " and ".join(cases.PROCESSORS)
+        raise ValueError(
+            f"the self-test has instructions of {known}, and the device is {processor}: name one by --target"
+        )
+    return processor
+
+
+def selftest(
+    device: str = "hip", count: int = 2, pattern: str = "", seed: str = "", processor: str | None = None
+) -> Report:
+    """Run random instructions on a device and on the emulator, and compare registers, LDS and memory.
 
     Args:
         device: "hip", "cuda" (the same, of torch) or "cpu" (the emulator itself, for trying this).
         count: cases of each instruction and encoding.
         pattern: only mnemonics that contain it.
         seed: other seeds give other cases.
+        processor: whose instructions, "gfx942" or "gfx950"; by default the device's.
 
     Raises:
         RuntimeError: there is no such device, or it fails.
-        ValueError: it does not run gfx942 code.
+        ValueError: it does not run the processor's code.
     """
     place, driver = find_device(device)
-    report = Report(_describe(place, driver), seed)
-    for batch in cases.batches(cases.rows(pattern), count, seed):
+    processor = processor or find_processor(place, driver)
+    report = Report(_describe(place, driver), seed, processor)
+    for batch in cases.batches(cases.rows(processor, pattern), count, seed):
         _run_batch(batch, place, driver, report)
     return report
 
@@ -139,11 +160,11 @@ def _run_batch(batch: list[tuple[Row, str]], place: str, driver: str | None, rep
     results: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
     for name, at, by in (("device", place, driver), ("emulator", "cpu", "emulator")):
         memory = contents.to(at, copy=True)
-        drawn[name] = _draw_all(batch, memory.data_ptr())
+        drawn[name] = _draw_all(report.processor, batch, memory.data_ptr())
         if not drawn[name]:
             return
         blocks = torch.stack([case.block for case in drawn[name]])
-        after = _launch(at, by, cases.image(drawn[name]), blocks, memory)
+        after = _launch(at, by, cases.image(report.processor, drawn[name]), blocks, memory)
         results[name] = after, memory.cpu()
     for index, case in enumerate(drawn["emulator"]):
         part = slice(index * cases.MEMORY, (index + 1) * cases.MEMORY)
@@ -151,10 +172,10 @@ def _run_batch(batch: list[tuple[Row, str]], place: str, driver: str | None, rep
         _judge(case, sides[0], sides[1], report)
 
 
-def _draw_all(batch: list[tuple[Row, str]], memory: int) -> list[Case]:
+def _draw_all(processor: str, batch: list[tuple[Row, str]], memory: int) -> list[Case]:
     found: list[Case] = []
     for row, seed in batch:
-        case = cases.draw(row, seed, len(found), memory)
+        case = cases.draw(processor, row, seed, len(found), memory)
         if case is not None:
             found.append(case)
     return found

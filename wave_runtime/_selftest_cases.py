@@ -1,4 +1,4 @@
-"""Random instructions of gfx942 on random registers, for a kernel that runs one in each workgroup.
+"""Random instructions of a processor on random registers, for a kernel that runs one in each workgroup.
 
 The kernel is ``machine`` of tests/emulator/kernels/machine.s, built with room for ``CASES`` instructions. Its registers
 and memory come from the host and go back to it, so what an instruction does on one device can be held against another.
@@ -18,7 +18,7 @@ import torch
 
 from wave_runtime import _C
 
-TARGET = "gfx942"
+PROCESSORS = ("gfx942", "gfx950")  # that it is built for
 LANES = 64
 _ATTEMPTS = 10
 CASES = 512  # of a launch
@@ -36,10 +36,12 @@ _NOP, _WAIT_8, _WAIT_16, _WAITCNT_0, _BRANCH = 0xBF800000, 0xBF800007, 0xBF80000
 # Registers: sources lie below destinations, so that matrices do not overlap; of addresses v60 and v61, of descriptors
 # s72 to s75.
 _SOURCES, _VECTOR_TO, _SCALAR_TO, _CARRY_TO, _ADDRESS, _DESCRIPTOR = range(0, 32, 4), 32, 16, 20, 60, 72
+_SCALES = 24  # of matrices: the two vector registers with scales, the first of which has the indices of sparse ones
 _RAW_BUFFER = 0x00027000  # word 3 of a descriptor: 32-bit elements, no swizzling
 _ROUND_NEAREST, _FLUSH, _TRUNCATE = 0x3F0, 0x300, 0x3FF  # MODE, with DX10_CLAMP and IEEE
 
-_FORMATS = {"SOP1", "SOP2", "SOPK", "SOPC", "VOP1", "VOP2", "VOPC", "VOP3", "VOP3B", "VOP3P", "MAI"}
+_MATRICES = {"MAI", "VOP3PX2"}
+_FORMATS = {"SOP1", "SOP2", "SOPK", "SOPC", "VOP1", "VOP2", "VOPC", "VOP3", "VOP3B", "VOP3P"} | _MATRICES
 _FORMATS |= {"VOP1_SDWA", "VOP2_SDWA", "VOPC_SDWA", "VOP1_DPP", "VOP2_DPP"}
 _MEMORY_FORMATS = {"DS", "SMEM", "FLAT", "GLOBAL", "MUBUF"}
 # What a case of its own cannot show: control flow, registers relative to M0, clocks and the like, messages, caches,
@@ -51,6 +53,7 @@ _LEFT_OUT = re.compile(
 )
 
 
+_SMALL_FLOATS = {"Fp8", "Bf8", "F8f6f4"}  # of matrices: many codes of which any bits would make NaN
 _FLOATS = {"F16", "F32", "F64", "PackedF16", "PackedF32"}
 _EDGES = {  # high or only dwords: zeros, denormals, one, its neighbours, the largest, infinities, NaNs
     "F16": [0x80000000, 0x00018001, 0x3C003C01, 0xBBFFBC00, 0x7BFFFBFF, 0x7C00FC00, 0x7E00FE01, 0x03FF0400],
@@ -65,6 +68,7 @@ class Case:
     """An instruction and the state before it.
 
     Attributes:
+        row: its row of the instruction table.
         text: as LLVM writes it.
         seed: what it was drawn with.
         words: its words.
@@ -85,12 +89,12 @@ def _fields() -> dict[str, dict[str, tuple[int, int]]]:
     return _C.isa_fields()
 
 
-def rows(pattern: str = "") -> list[Row]:
+def rows(processor: str, pattern: str = "") -> list[Row]:
     """The rows of the instruction table that are tried: those whose mnemonic contains a text."""
-    runs = set(_C.implemented_instructions())
+    runs = set(_C.implemented_instructions(processor))
     return [
         row
-        for row in _C.isa_rows(TARGET)
+        for row in _C.isa_rows(processor)
         if row["format"] in _FORMATS | _MEMORY_FORMATS
         and pattern in row["mnemonic"]
         and row["base_name"] in runs
@@ -117,11 +121,14 @@ class _Draw:
             self._draw_operand(operand)
         self._draw_modifiers()
         bits = int(self.row["match"])
+        if self.format == "VOP3PX2":  # the row is of the scales, behind which the product stands
+            bits |= (0xD3800800 | self.row["opcode"] << 16) << 64
         for name, value in self.fields.items():
             low, width = _fields()[self.format][name]
             bits |= (value & ((1 << width) - 1)) << low
         is_short = self.format in ("SOP1", "SOP2", "SOPK", "SOPC", "VOP1", "VOP2", "VOPC")
-        words = (bits,) if is_short else (bits & 0xFFFFFFFF, bits >> 32)
+        count = 1 if is_short else 4 if self.format == "VOP3PX2" else 2
+        words = tuple(bits >> 32 * i & 0xFFFFFFFF for i in range(count))
         return words if self.literal is None else (*words, self.literal)
 
     def _draw_operand(self, operand: Mapping[str, Any]) -> None:
@@ -142,7 +149,7 @@ class _Draw:
             self.fields[field] = 128  # zero
         elif kind == "MatrixSource":
             is_sparse = "smfmac" in self.row["mnemonic"]  # then these are the indices; else C, where D is
-            self.fields[field] = 256 + (24 if is_sparse else _VECTOR_TO)
+            self.fields[field] = 256 + (_SCALES if is_sparse else _VECTOR_TO)
         elif field in _fields()[self.format]:
             self.fields[field] = self._code(operand)
 
@@ -153,7 +160,7 @@ class _Draw:
             nine_bits = 256 * (_fields()[self.format][operand["field"]][1] == 9)
             if written:
                 return nine_bits + (0 if kind == "Agpr" else _VECTOR_TO)
-            if kind == "VectorSource" and self.format != "MAI" and self.rng.random() < 0.3:
+            if kind == "VectorSource" and self.format not in _MATRICES and self.rng.random() < 0.3:
                 return self._constant(operand) if self.rng.random() < 0.5 else self.scalar
             return nine_bits + self._source(operand)
         if kind == "SdwaSource":
@@ -168,8 +175,8 @@ class _Draw:
         return self._constant(operand) if kind == "ScalarSource" and self.rng.random() < 0.2 else self._source(operand)
 
     def _source(self, operand: Mapping[str, Any]) -> int:
-        if self.format == "MAI":  # the factors apart
-            return {"SRC0": 0, "SRC1": 12}.get(operand["field"], 24)
+        if self.format in _MATRICES:  # the factors apart
+            return {"SRC0": 0, "SRC1": 12, "SCALE_SRC1": _SCALES + 1}.get(operand["field"], _SCALES)
         last = 16 if self.format.startswith("S") else 32
         return self.rng.choice([first for first in _SOURCES if first + operand["dwords"] <= last])
 
@@ -198,8 +205,10 @@ class _Draw:
                 controls += [*range(0x100), *range(0x101, 0x110), *range(0x111, 0x120), *range(0x121, 0x130)]
             fields |= {"DPP_CTRL": rng.choice(controls), "BOUND_CTRL": rng.randrange(2)}
             fields |= {"ROW_MASK": 15, "BANK_MASK": 15}
+        if "MixedFormats" in self.row["traits"]:
+            fields |= {"CBSZ": rng.randrange(5), "BLGP": rng.randrange(5)}
         if "OpSelHi" in self.modifiers:
-            fields |= {"OP_SEL_HI": 3, "OP_SEL_HI2": 1}
+            fields |= {"OP_SEL_HI": 3} | ({} if self.format == "VOP3PX2" else {"OP_SEL_HI2": 1})
         if "Return" in self.modifiers:
             fields["SC0"] = 1
         if self.format == "MUBUF":
@@ -232,8 +241,8 @@ def _values(row: Row, shape: tuple[int, ...], generator: torch.Generator) -> tor
     else:
         ordinary = (normal.view(torch.int64) >> 32).to(torch.int32) if type == "F64" else bits >> 20
     pick = torch.randint(8, shape, generator=generator)
-    if row["format"] == "MAI":  # sums of numbers of one size: infinities would hide the rest
-        return ordinary if type != "B32" else bits & 0x3F3F3F3F
+    if row["format"] in _MATRICES:  # sums of numbers of one size: infinities would hide the rest
+        return bits & 0x3F3F3F3F if type == "B32" or row["matrix"]["a"] in _SMALL_FLOATS else ordinary
     values = torch.where(pick < 4, ordinary, torch.where(pick < 6, edges, bits))
     if type == "F64":  # low halves are any bits
         values[0::2] = bits[0::2]
@@ -248,8 +257,8 @@ def _distance(row: Row) -> int:
     return 16
 
 
-def draw(row: Row, seed: str, index: int, memory: int) -> Case | None:
-    """A case of a row; None where all that was drawn is no legal instruction, or one that the emulator refuses.
+def draw(processor: str, row: Row, seed: str, index: int, memory: int) -> Case | None:
+    """A case of a processor's row; None where all that was drawn is no instruction, or one that the emulator refuses.
 
     The same seed gives the same, but for the addresses: ``memory`` is that of the buffer, of which the case with this
     ``index`` in its launch has its own part.
@@ -258,8 +267,8 @@ def draw(row: Row, seed: str, index: int, memory: int) -> Case | None:
     for _ in range(_ATTEMPTS):
         words = _Draw(row, rng).words()
         code = b"".join(word.to_bytes(4, "little") for word in words)
-        decoded = _C.decode(TARGET, code)
-        if decoded is not None and decoded["mnemonic"] == row["mnemonic"] and not _C.unsupported(TARGET, code):
+        decoded = _C.decode(processor, code)
+        if decoded is not None and decoded["mnemonic"] == row["mnemonic"] and not _C.unsupported(processor, code):
             break
     else:
         return None
@@ -267,9 +276,14 @@ def draw(row: Row, seed: str, index: int, memory: int) -> Case | None:
     block = torch.zeros(BLOCK, dtype=torch.int32)
     block[:SGPRS] = _values(row, (SGPRS,), generator)
     block[LDS:] = _values(row, (BLOCK - LDS,), generator) if row["format"] == "DS" else 0
-    block[VGPRS:] = _values(row, (96, LANES), generator).flatten()
+    registers = _values(row, (96, LANES), generator)
+    if row["format"] == "VOP3PX2":  # scales of 2^-1 to 2^2
+        registers[_SCALES : _SCALES + 2] = (registers[_SCALES : _SCALES + 2] & 0x03030303) + 0x7E7E7E7E
+    block[VGPRS:] = registers.flatten()
     block[[VCC, VCC + 1]] = _int32([rng.getrandbits(32), rng.getrandbits(32)])
-    block[[EXEC, EXEC + 1]] = _int32(rng.choice([[~0 & 0xFFFFFFFF] * 2, [rng.getrandbits(32), rng.getrandbits(32)]]))
+    some = rng.choice([[~0 & 0xFFFFFFFF] * 2, [rng.getrandbits(32), rng.getrandbits(32)]])
+    transposes = "_tr_" in row["base_name"]  # which all lanes must take part in
+    block[[EXEC, EXEC + 1]] = _int32([~0 & 0xFFFFFFFF] * 2 if transposes else some)
     block[SCC], block[M0], block[CASE] = rng.randrange(2), -1, index
     block[MODE] = rng.choice([_ROUND_NEAREST, _ROUND_NEAREST, _FLUSH, _TRUNCATE])
     addresses = _set_addresses(row, block, rng, memory + index * MEMORY)
@@ -297,18 +311,18 @@ def _set_addresses(row: Row, block: torch.Tensor, rng: random.Random, memory: in
 
 
 @cache
-def _image() -> tuple[bytes, int]:
+def _image(processor: str) -> tuple[bytes, int]:
     """The kernel's code object, and where its cases begin."""
-    image = (Path(__file__).parent / "selftest.hsaco").read_bytes()
+    image = (Path(__file__).parent / f"selftest_{processor}.hsaco").read_bytes()
     return image, image.index(_FILLING * (CASES * _CASE_WORDS))
 
 
-def image(cases: list[Case]) -> bytes:
-    """The code object with the instructions of the cases, at most ``CASES``.
+def image(processor: str, cases: list[Case]) -> bytes:
+    """The processor's code object with the instructions of the cases, at most ``CASES``.
 
     Around each are the wait states that any instruction needs (ISA document, "Manually Inserted Wait States").
     """
-    template, begin = _image()
+    template, begin = _image(processor)
     code = bytearray(template)
     for index, case in enumerate(cases):
         words = [_WAIT_8, *case.words, _WAIT_16, _WAIT_16, _WAITCNT_0]

@@ -15,21 +15,26 @@ HIP = [*ANY_HIP, f"--offload-arch={TARGET}"]
 ASSEMBLY = ["-x", "assembler", "--target=amdgcn-amd-amdhsa", f"-mcpu={TARGET}"]
 
 
-def selftest(clang: str, output: Path) -> None:
+def machine(clang: str, processor: str, output: Path, *options: str) -> None:
+    """Build machine.s, for another processor, too, than it names."""
+    source = (FOLDER / "machine.s").read_text().replace(TARGET, processor)
+    command = [clang, *ASSEMBLY[:-1], f"-mcpu={processor}", *options, "-", "-o", output]
+    subprocess.run(command, input=source, text=True, check=True)
+
+
+def selftest(clang: str, processor: str, output: Path) -> None:
     """Build what wave_runtime/_selftest_cases.py puts instructions into."""
-    command = [clang, *ASSEMBLY, "-Wa,--defsym,CASES=512", FOLDER / "machine.s", "-o", output]
-    subprocess.run(command, check=True)
+    machine(clang, processor, output, "-Wa,--defsym,CASES=512")
 
 
 def main() -> None:
     """Build everything."""
     clang = os.environ.get("CLANG") or shutil.which("clang-22") or "clang"
-    for name in ("probes", "machine"):
-        subprocess.run([clang, *ASSEMBLY, FOLDER / f"{name}.s", "-o", FOLDER / f"{name}.hsaco"], check=True)
-    machine = (FOLDER / "machine.s").read_text().replace(TARGET, "gfx950")  # the same for another processor
-    command = [clang, *ASSEMBLY[:-1], "-mcpu=gfx950", "-", "-o", FOLDER / "machine_gfx950.hsaco"]
-    subprocess.run(command, input=machine, text=True, check=True)
-    selftest(clang, FOLDER.parents[2] / "wave_runtime/selftest.hsaco")
+    subprocess.run([clang, *ASSEMBLY, FOLDER / "probes.s", "-o", FOLDER / "probes.hsaco"], check=True)
+    machine(clang, "gfx942", FOLDER / "machine.hsaco")
+    machine(clang, "gfx950", FOLDER / "machine_gfx950.hsaco")
+    for processor in ("gfx942", "gfx950"):
+        selftest(clang, processor, FOLDER.parents[2] / f"wave_runtime/selftest_{processor}.hsaco")
     for version in (4, 5):  # of DWARF, with paths relative to this folder
         debug = [f"-gdwarf-{version}", "-fdebug-compilation-dir=."]
         command = [clang, *HIP, "-O1", *debug, "lines.hip", "-o", f"lines_dwarf{version}.hsaco"]
