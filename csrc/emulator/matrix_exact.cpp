@@ -22,7 +22,7 @@ struct Factor {
 constexpr int kF32MinExponent = -126;
 
 Factor split(f32 value, int min_exponent) {
-  if (value == 0 || !std::isfinite(value)) return {value, 0, kF32MinExponent};
+  if (value == 0 || !std::isfinite(value)) return {value, 0, kNoExponent};
   const int exponent = std::max(std::ilogb(value), min_exponent);
   return {value, static_cast<i32>(std::ldexp(value, 23 - exponent)), exponent};
 }
@@ -38,7 +38,7 @@ i64 shift_right(i64 value, int bits) { return value >> std::min(bits, 63); }
 
 /// The sum of the products at every `step`-th k, each truncated to 24 fractional bits under the largest exponent.
 Sum add_products(const Factor* a, const Factor* b, int count, int step) {
-  int largest = a[0].exponent + b[0].exponent;
+  int largest = kLeastExponent;
   for (int k = 0; k < count; k += step) largest = std::max(largest, a[k].exponent + b[k].exponent);
   i64 units = 0;
   for (int k = 0; k < count; k += step) {
@@ -91,13 +91,18 @@ f32 add_exactly(const ExactSums& sums, const f32* a, const f32* b, int count, f3
   if (const std::optional<f32> special = overflow(factors_a, factors_b, count, c)) return *special;
   const Sum sum =
       sums.is_float8 ? add_float8_products(factors_a, factors_b, count) : add_products(factors_a, factors_b, count, 1);
-  const Factor addend = split(c, kF32MinExponent);
-  const int exponent = std::max(sum.exponent, addend.exponent);
-  // C keeps 24 fractional bits, the products 31.
-  i64 c_units = shift_right(i64{addend.significand} * 2, exponent - addend.exponent);
-  if (sums.is_float8 && addend.exponent < exponent - 25) c_units = 0;
-  const i64 total = shift_right(sum.units * 128, exponent - sum.exponent) + c_units * 128;
-  return static_cast<f32>(std::ldexp(static_cast<f64>(total), exponent - 31));
+  const int exponent = c == 0 ? kF32MinExponent : std::max(std::ilogb(c), kF32MinExponent);
+  const i64 significand = static_cast<i64>(std::ldexp(f64{c}, 23 - exponent));
+  if (exponent <= sum.exponent) {
+    const bool is_lost = sums.is_float8 && sum.exponent - exponent > 25;
+    const i64 addend = is_lost ? 0 : shift_right(significand * 2, sum.exponent - exponent);
+    return static_cast<f32>(std::ldexp(static_cast<f64>(sum.units + addend), sum.exponent - 24));
+  }
+  const i64 total = shift_right(sum.units * 256, exponent - sum.exponent) + significand * 512;
+  if (total == 0) return 0;
+  const int own_exponent = std::max(std::ilogb(static_cast<f64>(total)) + exponent - 32, kF32MinExponent);
+  const int dropped = std::max(own_exponent - exponent + 1, 0);
+  return static_cast<f32>(std::ldexp(static_cast<f64>(shift_right(total, dropped)), exponent - 32 + dropped));
 }
 
 }  // namespace wave::emulator

@@ -18,8 +18,19 @@ struct ExactSums {
 
 inline constexpr int kMaxExactGroup = 16;
 
-/// c plus the products of `count` values of A and B, added at once by the rules that microsoft/MMA-Sim gives for CDNA3.
-/// For any values, one sum at a time: matrix_exact.inl has a way for many.
+/// The exponent of a zero as a factor: a product with it has none, which takes no part in the largest.
+inline constexpr int kNoExponent = -1000;
+/// Below all exponents of products: the largest of none.
+inline constexpr int kLeastExponent = -400;
+
+/// c plus the products of `count` values of A and B, added at once by the rules that Khattak, Mikaitis and Graziani
+/// give for CDNA3 ("Accurate Models of AMD Matrix Cores", arXiv 2609.14845, algorithms 1 and 2). For any values, one
+/// sum at a time: matrix_exact.inl has a way for many.
+///
+/// Products are truncated to 24 fractional bits under their largest exponent, and added. C, where its exponent is not
+/// above that, is rounded down to as many, and added. Where it is, the sum of products is rounded down to 32 fractional
+/// bits under C's exponent, C is added, and the total rounded down to 31 fractional bits under its own exponent, of
+/// which -126 is the least. The total is rounded to the nearest f32.
 f32 add_exactly(const ExactSums& sums, const f32* a, const f32* b, int count, f32 c);
 
 }  // namespace wave::emulator

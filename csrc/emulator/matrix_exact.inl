@@ -23,7 +23,7 @@ struct SplitFactors {
         const i32 nearest = std::max(least, min_exponent);
         const i32 shifted = magnitude >> std::min(13 + nearest - least, 31);
         significand[k][i] = bits >> 31 ? -shifted : shifted;
-        exponent[k][i] = magnitude == 0 ? -126 : nearest;
+        exponent[k][i] = magnitude == 0 ? kNoExponent : nearest;
         infinite |= biased == 0xff ? 1u : 0u;
       }
     }
@@ -77,7 +77,7 @@ class ExactProduct {
   /// Every `step`-th product of the group, each truncated to 24 fractional bits under the largest exponent.
   template <int kStep>
   Sums add_products(const Place& at, int begin) const {
-    V exponents[kGroup / kStep], largest = V{} - 1000;
+    V exponents[kGroup / kStep], largest = V{} + kLeastExponent;
     for (int i = 0; i < kGroup / kStep; ++i) {
       const int k = at.first + begin + i * kStep;
       exponents[i] = split_a_.exponent[Place::element(k)][at.lane_a(k)] +
@@ -121,12 +121,16 @@ class ExactProduct {
       const u32 bits = __builtin_bit_cast(u32, sums[j]);
       const i32 biased = static_cast<i32>(bits >> 23 & 0xff), c_exponent = std::max(biased, 1) - 127;
       const i32 magnitude = static_cast<i32>(bits & 0x7fffff) | (biased != 0 ? 1 << 23 : 0);
-      const i32 exponent = std::max(exponents[j], c_exponent);
-      // C keeps 24 fractional bits, the products 31. Powers of two and whole numbers of 53 bits are exact in f64.
-      i32 c_units = (bits >> 31 ? -2 * magnitude : 2 * magnitude) >> std::min(exponent - c_exponent, 31);
-      if (kIsFloat8 && c_exponent < exponent - 25) c_units = 0;
-      const f64 total = __builtin_floor(units[j] * power_of_two(7 - exponent + exponents[j])) + c_units * 128.0;
-      results[j] = static_cast<f32>(total * power_of_two(exponent - 31));
+      // Powers of two and whole numbers of 53 bits are exact in f64.
+      const i32 c_units = bits >> 31 ? -magnitude : magnitude, exponent = exponents[j], above = exponent - c_exponent;
+      const bool is_lost = kIsFloat8 && above > 25;
+      const i32 addend = is_lost ? 0 : (2 * c_units) >> std::clamp(above, 0, 31);
+      const f64 under_products = (units[j] + addend) * power_of_two(exponent - 24);
+      const f64 total = __builtin_floor(units[j] * power_of_two(8 + above)) + c_units * 512.0;
+      const i32 own_exponent = exponent_of(total) + c_exponent - 32;
+      const i32 dropped = std::max(std::max(own_exponent, -126) - c_exponent + 1, 0);
+      const f64 under_c = __builtin_floor(total * power_of_two(-dropped)) * power_of_two(c_exponent - 32 + dropped);
+      results[j] = static_cast<f32>(above >= 0 ? under_products : under_c);
       special |= biased == 0xff || exponents[j] > 126 ? 1u : 0u;  // products of 2^128 are infinite
     }
     if (special != 0) [[unlikely]]
@@ -134,6 +138,7 @@ class ExactProduct {
     std::memcpy(sums, results, sizeof(results));
   }
 
+  static i32 exponent_of(f64 value) { return static_cast<i32>(__builtin_bit_cast(u64, value) >> 52 & 0x7ff) - 1023; }
   static f64 power_of_two(i32 exponent) { return __builtin_bit_cast(f64, static_cast<u64>(exponent + 1023) << 52); }
 
   /// For infinities, NaNs, and what becomes infinite.

@@ -45,11 +45,9 @@ namespace wave::emulator {
   return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
 }
 
-/// An f32 with its mantissa truncated to 10 bits, as XF32 matrices take them. A NaN stays one.
-[[gnu::always_inline]] inline f32 f32_to_xf32(u32 bits) {
-  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
-  return __builtin_bit_cast(f32, nan ? bits : bits & ~0x1fffu);
-}
+/// An f32 with its mantissa truncated to 10 bits, as XF32 matrices take them. A NaN that has no other bits becomes an
+/// infinity, as users of MI300 report (triton-lang/triton #11783).
+[[gnu::always_inline]] inline f32 f32_to_xf32(u32 bits) { return __builtin_bit_cast(f32, bits & ~0x1fffu); }
 
 /// A float of one byte: 1 sign bit, 7 - kMantissa exponent bits.
 template <int kMantissa, int kBias>

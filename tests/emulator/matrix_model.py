@@ -1,7 +1,7 @@
 """A plain model of the matrix instructions.
 
 Layouts are the equations of the AMD Matrix Instruction Calculator. Sums are chains of fused multiply-adds in ascending
-k; or, where WAVE_RUNTIME_MFMA is "exact", what microsoft/MMA-Sim found CDNA3 to do.
+k; or, where WAVE_RUNTIME_MFMA is "exact", those of "Accurate Models of AMD Matrix Cores" (arXiv 2609.14845) for CDNA3.
 """
 
 from __future__ import annotations
@@ -94,8 +94,7 @@ def values(codes: Array, element: str) -> Array:
         return codes.view(np.float64)
     codes = np.ascontiguousarray(codes)
     if element == "xf32":
-        nan = np.isnan(codes.view(np.float32))
-        codes = np.where(nan, codes, codes & np.uint32(0xFFFFE000))
+        codes = codes & np.uint32(0xFFFFE000)
     kind = ELEMENTS[element]
     tensor = torch.from_numpy(codes.view(f"i{kind.bits // 8}")).view(kind.tensor)
     return tensor.to(torch.float32).numpy()
@@ -128,28 +127,31 @@ GROUPS = {"f16": 8, "bf16": 8, "fp8": 16, "bf8": 16, "xf32": 4}
 MIN_EXPONENTS = {"f16": -14, "bf16": -126, "fp8": -7, "bf8": -15, "xf32": -126, "f32": -126}
 
 
+NONE = -1000  # the exponent of a zero, below that of any product
+
+
 def split(value: Array, element: str) -> tuple[Array, Array]:
     """Significand, below 2 in magnitude, and exponent."""
     value = value.astype(np.float64)
-    exponent = np.where(value == 0, -126, np.maximum(np.frexp(value)[1] - 1, MIN_EXPONENTS[element]))
+    exponent = np.where(value == 0, NONE, np.maximum(np.frexp(value)[1] - 1, MIN_EXPONENTS[element]))
     return np.ldexp(value, -exponent), exponent
 
 
 def truncated_sum(significand: Array, exponent: Array) -> tuple[Array, Array]:
-    """Over the last axis, with 24 fractional bits."""
+    """Over the last axis, with 24 fractional bits. Without products there is no exponent."""
     largest = exponent.max(-1)
     terms = np.trunc(np.ldexp(significand, 24 + exponent - largest[..., None]))
-    return np.ldexp(terms.sum(-1), -24), largest
+    return np.ldexp(terms.sum(-1), -24), np.maximum(largest, NONE)
 
 
-def floor_to(value: Array, bits: int, shift: Array) -> Array:
-    """value * 2^shift with so many fractional bits."""
-    return np.ldexp(np.floor(np.ldexp(value, bits + shift)), -bits)
+def floor_to(value: Array, bits: Array | int) -> Array:
+    """Rounded down to so many fractional bits."""
+    return np.ldexp(np.floor(np.ldexp(value, bits)), -bits)
 
 
 def add_group(shape: Shape, a: Array, b: Array, c: Array) -> Array:
     """c plus the sum of a * b over the last axis."""
-    (sa, ea), (sb, eb), (sc, ec) = split(a, shape.a), split(b, shape.b), split(c, "f32")
+    (sa, ea), (sb, eb) = split(a, shape.a), split(b, shape.b)
     s, e = sa * sb, ea + eb
     if shape.bits == 8:
         (even, e_even), (odd, e_odd) = (
@@ -157,17 +159,22 @@ def add_group(shape: Shape, a: Array, b: Array, c: Array) -> Array:
             truncated_sum(s[..., 1::2], e[..., 1::2]),
         )
         e = np.maximum(e_even, e_odd)
-        s = floor_to(even, 24, e_even - e) + floor_to(odd, 24, e_odd - e)
+        s = floor_to(np.ldexp(even, e_even - e), 24) + floor_to(np.ldexp(odd, e_odd - e), 24)
     else:
         s, e = truncated_sum(s, e)
-    largest = np.maximum(e, ec)
-    addend = floor_to(sc, 24, ec - largest)
+    c = c.astype(np.float64)
+    ec = np.where(c == 0, -126, np.maximum(np.frexp(c)[1] - 1, -126))
+    addend = floor_to(np.ldexp(c, -e), 24)
     if shape.bits == 8:
-        addend = np.where(ec >= largest - 25, addend, 0.0)
-    total = np.ldexp(floor_to(s, 31, e - largest) + addend, largest)
+        addend = np.where(e - ec > 25, 0.0, addend)
+    early = np.ldexp(s + addend, e)
+    late = floor_to(np.ldexp(s, e - ec), 32) + np.ldexp(c, -ec)
+    own = np.maximum(np.frexp(late)[1] - 1, -126 - ec)  # relative to C's
+    late = np.ldexp(floor_to(late, 31 - own), ec)
     products = a.astype(np.float64) * b.astype(np.float64)
     plain = products.sum(-1) + c
     above, below = (products >= 2.0**128).any(-1), (products <= -(2.0**128)).any(-1)
+    total = np.where(e >= ec, early, late)
     total = np.where(above, np.where(below, np.nan, np.inf), np.where(below, -np.inf, total))
     return np.where(np.isfinite(plain), total, plain).astype(np.float32)
 

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import torch
 from machine import LANES, State
-from matrix_model import CODES, ELEMENTS, SIGNED, Array, Operands, Shape, elements, expected, factors
+from matrix_model import CODES, ELEMENTS, EXACT, SIGNED, Array, Operands, Shape, elements, expected, factors
+from published_sums import SUMS
+from requirements import does_not_apply
 
 import wave_runtime
 
@@ -199,6 +201,54 @@ def test_modifiers_without_meaning(name: str, fields: dict[str, int]) -> None:
         machine.run(machine.encode(row, VDST=0, SRC0=256, SRC1=256, SRC2=256, **fields), State(1))
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("f16", "v_mfma_f32_16x16x16_f16"),
+        ("bf16", "v_mfma_f32_16x16x16_bf16"),
+        ("xf32", "v_mfma_f32_16x16x8_xf32"),
+        ("bf8", "v_mfma_f32_16x16x32_bf8_bf8"),
+    ],
+)
+@pytest.mark.parametrize("nan_row", [0, 3])
+def test_published_sums(kind: str, name: str, nan_row: int) -> None:
+    """Each in a wave of its own, as row and column 0. A NaN in row 3 has all sums made one by one."""
+    if not EXACT:
+        does_not_apply("test_exact_sums runs it with exact sums")
+    sums = [case for case in SUMS if case.kind == kind]
+    row, shape, state = next(row for row in ALL if row["mnemonic"] == name), Shape(name), State(len(sums))
+    number, lane = shape.input(shape.depth)
+    d, out_lane = shape.output()
+    for wave, case in enumerate(sums):
+        for side, first in ((0, 0), (1, 8)):
+            values = torch.zeros(LANES, shape.depth * shape.size // LANES, dtype=ELEMENTS[kind].tensor)
+            for k, factors_ in enumerate(case.factors):
+                values[lane[0, 0, k], number[0, 0, k]] = factors_[side]
+                assert float(values[lane[0, 0, k], number[0, 0, k]]) == factors_[side]
+            if nan_row:
+                values[lane[0, nan_row, 0], number[0, nan_row, 0]] = float("nan")
+            words = values.view(SIGNED[shape.bits]).numpy().view(np.uint32)
+            state.v[wave, first : first + words.shape[1]] = words.T
+        state.v[wave, 16 + d[0, 0, 0], out_lane[0, 0, 0]] = np.float32(case.c).view(np.uint32)
+        assert np.float32(case.c) == case.c
+    after = machine.run(machine.encode(row, SRC0=256, SRC1=256 + 8, SRC2=256 + 16, VDST=16), state)
+    found = after.v[:, 16 + d[0, 0, 0], out_lane[0, 0, 0]].view(np.float32)
+    differ = [(case, value) for case, value in zip(sums, found, strict=True) if not np.array_equal(case.d, value, True)]
+    assert not differ, differ
+
+
+def test_xf32_cuts_off_a_nan_that_has_only_low_bits() -> None:
+    """It becomes an infinity (triton-lang/triton #11783)."""
+    row, state = next(row for row in ALL if row["mnemonic"] == "v_mfma_f32_16x16x8_xf32"), State(1)
+    state.v[0, 0, :2] = [0x7F800001, 0x7FC00000]  # k = 0 of rows 0 and 1
+    state.v[0, 8] = 0x3F800000
+    after = machine.run(machine.encode(row, SRC0=256, SRC1=256 + 8, SRC2=128, VDST=16), state)
+    number, lane = (places[0, :2, 0] for places in Shape(row_id(row)).output())
+    found = after.v[0, 16 + number, lane].view(np.float32)
+    assert found[0] == np.inf
+    assert np.isnan(found[1])
+
+
 def test_exact_sums() -> None:
     """The environment variable is read once: the tests of products run anew in a process that has it."""
     command = [
@@ -210,9 +260,9 @@ def test_exact_sums() -> None:
         "no:cacheprovider",
         __file__,
         "-k",
-        "test_product",
+        "test_product or published",
     ]
-    done = subprocess.run(
-        command, env={**os.environ, "WAVE_RUNTIME_MFMA": "exact"}, capture_output=True, text=True, timeout=300
-    )
+    environment = {**os.environ, "WAVE_RUNTIME_MFMA": "exact"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
+    assert "skipped" not in done.stdout
