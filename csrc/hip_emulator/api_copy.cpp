@@ -6,13 +6,6 @@ namespace wave::hip {
 
 namespace {
 
-/// What a copy of rows works on.
-struct RowCopy {
-  Rows to;
-  Rows from;
-  RowCounts counts;
-};
-
 void check_kind(MemcpyKind kind) {
   require(kind >= kHostToHost && kind <= kCopyDefault, hipErrorInvalidMemcpyDirection);
 }
@@ -25,26 +18,8 @@ RowCopy rectangle(void* to, size_t to_pitch, const void* from, size_t from_pitch
   return {{to, to_pitch}, {const_cast<void*>(from), from_pitch}, {width, height}};
 }
 
-Rows box_of(const PitchedPointer& memory, const BoxPosition& position, const Extent& extent) {
-  require(extent.width <= memory.pitch || (extent.height <= 1 && extent.depth <= 1), hipErrorInvalidPitchValue,
-          "a row is longer than the pitch");
-  const size_t slice = memory.pitch * memory.height;
-  char* const begin = static_cast<char*>(memory.pointer);
-  return {begin + position.z * slice + position.y * memory.pitch + position.x, memory.pitch, slice};
-}
-
-RowCopy box(const Copy3d* copy) {
-  require(copy != nullptr);
-  require(copy->from_array == nullptr && copy->to_array == nullptr, hipErrorNotSupported, "there are no arrays");
-  check_kind(copy->kind);
-  const Extent& extent = copy->extent;
-  return {box_of(copy->to, copy->to_position, extent),
-          box_of(copy->from, copy->from_position, extent),
-          {extent.width, extent.height, extent.depth}};
-}
-
 /// Where a side of a hip_Memcpy2D lies: each of its types names a field of its own.
-Rows rows_of(const Copy2d::Side& side) {
+Rows side_of(const Copy2d::Side& side) {
   require(side.array == nullptr, hipErrorNotSupported, "there are no arrays");
   char* const begin = static_cast<char*>(side.device != nullptr ? side.device : side.host);
   return {begin + side.y * side.pitch + side.x, side.pitch};
@@ -52,7 +27,7 @@ Rows rows_of(const Copy2d::Side& side) {
 
 RowCopy rectangle(const Copy2d* copy) {
   require(copy != nullptr);
-  return {rows_of(copy->to), rows_of(copy->from), {copy->width, copy->height}};
+  return {side_of(copy->to), side_of(copy->from), {copy->width, copy->height}};
 }
 
 void run_now(const RowCopy& work) {
@@ -108,11 +83,11 @@ Error hipDrvMemcpy2DUnaligned(const Copy2d* copy) {
 }
 
 Error hipMemcpy3D(const Copy3d* copy) {
-  return call(__func__, [&] { run_now(box(copy)); });
+  return call(__func__, [&] { run_now(rows_of(copy)); });
 }
 
 Error hipMemcpy3DAsync(const Copy3d* copy, Stream stream) {
-  return call(__func__, [&] { run_later(box(copy), stream); });
+  return call(__func__, [&] { run_later(rows_of(copy), stream); });
 }
 
 Error hipMemcpyWithStream(void* to, const void* from, size_t size, MemcpyKind kind, Stream stream) {

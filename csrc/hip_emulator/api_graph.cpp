@@ -72,12 +72,94 @@ Error hipThreadExchangeStreamCaptureMode(CaptureMode* mode) {
   });
 }
 
+namespace {
+
+void instantiate(GraphExec* exec, Graph graph, unsigned long long flags) {
+  require(exec != nullptr);
+  const auto found = runtime().graphs.find(graph);
+  std::lock_guard lock(runtime().order);
+  *exec = runtime().execs.add(std::make_shared<ReadyGraph>(make_ready(*found), flags));
+}
+
+/// Whether a graph can take the place of one that is ready, and where not, from which of its nodes on.
+UpdateResult compare(const ReadyNodes& before, const ReadyNodes& after, GraphNode* different) {
+  if (before.size() != after.size()) return kUpdateTopologyChanged;
+  for (size_t i = 0; i < before.size(); ++i) {
+    *different = after[i].node;
+    if (before[i].dependencies != after[i].dependencies) return kUpdateTopologyChanged;
+    if (before[i].operation.work.index() != after[i].operation.work.index()) return kUpdateNodeTypeChanged;
+  }
+  *different = nullptr;
+  return kUpdateSuccess;
+}
+
+}  // namespace
+
 Error hipGraphInstantiate(GraphExec* exec, Graph graph, GraphNode* error_node, char* log, size_t log_size) {
   return call(__func__, [&] {
-    require(exec != nullptr);
     if (error_node != nullptr) *error_node = nullptr;
     if (log != nullptr && log_size > 0) log[0] = '\0';
-    *exec = runtime().execs.add(runtime().graphs.find(graph));
+    instantiate(exec, graph, 0);
+  });
+}
+
+Error hipGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned long long flags) {
+  return call(__func__, [&] {
+    constexpr unsigned long long kAll = 15;
+    require(flags <= kAll);
+    instantiate(exec, graph, flags);
+  });
+}
+
+Error hipGraphExecGetFlags(GraphExec exec, unsigned long long* flags) {
+  return call(__func__, [&] {
+    require(flags != nullptr);
+    *flags = runtime().execs.find(exec)->flags;
+  });
+}
+
+Error hipGraphExecUpdate(GraphExec exec, Graph graph, GraphNode* error_node, UpdateResult* result) {
+  return call(__func__, [&] {
+    require(error_node != nullptr && result != nullptr);
+    const auto updated = runtime().execs.find(exec);
+    const auto found = runtime().graphs.find(graph);
+    std::lock_guard lock(runtime().order);
+    auto nodes = std::make_shared<ReadyNodes>(*make_ready(*found));
+    *error_node = nullptr;
+    *result = compare(*updated->nodes, *nodes, error_node);
+    require(*result == kUpdateSuccess, hipErrorGraphExecUpdateFailure);
+    for (size_t i = 0; i < nodes->size(); ++i) {  // which are still named by the graph that they were made of
+      (*nodes)[i].node = (*updated->nodes)[i].node;
+      (*nodes)[i].enabled = (*updated->nodes)[i].enabled;
+    }
+    updated->nodes = std::move(nodes);
+  });
+}
+
+Error hipGraphNodeSetEnabled(GraphExec exec, GraphNode node, unsigned enabled) {
+  return call(__func__, [&] {
+    const auto found = runtime().execs.find(exec);
+    std::lock_guard lock(runtime().order);
+    found->change(node, [&](ReadyNode& ready) { ready.enabled = enabled != 0; });
+  });
+}
+
+Error hipGraphNodeGetEnabled(GraphExec exec, GraphNode node, unsigned* enabled) {
+  return call(__func__, [&] {
+    require(enabled != nullptr);
+    const auto found = runtime().execs.find(exec);
+    std::lock_guard lock(runtime().order);
+    const auto ready = std::ranges::find(*found->nodes, node, &ReadyNode::node);
+    require(ready != found->nodes->end());
+    *enabled = ready->enabled;
+  });
+}
+
+/// There is nothing to be moved to the device.
+Error hipGraphUpload(GraphExec exec, Stream stream) {
+  return call(__func__, [&] {
+    find_queue(stream);
+    runtime().execs.find(exec);
   });
 }
 
@@ -85,17 +167,11 @@ Error hipGraphLaunch(GraphExec exec, Stream stream) {
   return call(__func__, [&] {
     const auto queue = find_queue(stream);
     runtime().device(queue->device).check();
-    submit(queue, [graph = runtime().execs.find(exec)](Via) {
-      for (const StreamOperation& operation : graph->operations) operation(Via::Graph);
-    });
-  });
-}
-
-Error hipGraphGetNodes(Graph graph, GraphNode* nodes, size_t* count) {
-  return call(__func__, [&] {
-    require(count != nullptr);
-    require(nodes == nullptr, hipErrorNotSupported, "nodes are counted only");
-    *count = runtime().graphs.find(graph)->operations.size();
+    const auto found = runtime().execs.find(exec);
+    std::unique_lock lock(runtime().order);
+    const auto nodes = found->nodes;
+    lock.unlock();
+    submit(queue, [nodes](Via) { run_nodes(*nodes); });
   });
 }
 

@@ -67,7 +67,7 @@ Error write_value(const char* function, Stream stream, void* memory, T value) {
 Error hipLaunchHostFunc(Stream stream, HostFunction function, void* data) {
   return call(__func__, [&] {
     require(function != nullptr);
-    submit(find_queue(stream), [=](Via) { function(data); });
+    submit(find_queue(stream), {[=](Via) { function(data); }, HostWork{{function, data}}});
   });
 }
 

@@ -38,21 +38,15 @@ std::vector<CallConfiguration>& configurations() {
 /// A launch of a kernel of the host program on the stream's device.
 LaunchRequest request_of(const void* host, Dim3 grid, Dim3 block, void** parameters, size_t shared_memory,
                          Stream stream) {
-  return {host_program().kernel(host, find_queue(stream)->device),
-          {grid.x, grid.y, grid.z},
-          {block.x, block.y, block.z},
-          shared_memory,
-          stream,
-          parameters,
-          nullptr};
-}
-
-/// The bytes of a variable that a copy takes. Throws where it ends past the variable's end.
-void* part_of(const void* symbol, size_t size, size_t offset) {
-  const DeviceVariable variable = host_program().variable(symbol, current_device());
-  require(offset <= variable.size && size <= variable.size - offset, hipErrorInvalidValue,
-          "the copy ends past the end of the variable");
-  return static_cast<char*>(variable.address) + offset;
+  LaunchRequest request{host_program().kernel(host, find_queue(stream)->device),
+                        {grid.x, grid.y, grid.z},
+                        {block.x, block.y, block.z},
+                        shared_memory,
+                        stream,
+                        parameters,
+                        nullptr};
+  request.host = host;
+  return request;
 }
 
 void check_kind(MemcpyKind kind, MemcpyKind other) {

@@ -24,6 +24,8 @@ void join_capture(const std::shared_ptr<Queue>& queue, const EventRecord& event)
   Capture& capture = *event.capture;
   if (queue->capture == nullptr) capture.joined[queue] = false;
   queue->capture = event.capture;
+  std::vector<NodeRecord*>& last = capture.last[queue.get()];
+  last.insert(last.end(), event.captured_last.begin(), event.captured_last.end());
   const auto joined = capture.joined.find(event.captured_queue.lock());
   if (joined != capture.joined.end() && joined->first != queue) joined->second = true;
 }

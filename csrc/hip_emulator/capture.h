@@ -1,28 +1,17 @@
 // Graphs, and the captures that record them.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "driver/hip/hip_types.h"
+#include "hip_emulator/graph.h"
 
 namespace wave::hip_emulator {
 
 class Queue;
-
-/// How an operation comes to run.
-enum class Via { Stream, Graph };
-
-/// What a stream runs: a launch, a copy, a fill. May throw.
-using StreamOperation = std::function<void(Via via)>;
-
-/// Operations in the order in which they were captured, which is one that their dependencies allow.
-struct OperationGraph {
-  std::vector<StreamOperation> operations;
-};
 
 /// A capture under way. Guarded by Runtime::order.
 struct Capture {
@@ -33,6 +22,8 @@ struct Capture {
   bool is_invalid = false;
   std::shared_ptr<OperationGraph> graph = std::make_shared<OperationGraph>();
 
+  /// What comes next in a stream depends on these.
+  std::map<const Queue*, std::vector<NodeRecord*>> last{};
   /// Streams that joined by waiting for an event, and whether another one has waited for what they did last.
   std::map<std::shared_ptr<Queue>, bool> joined{};
 };
@@ -40,9 +31,10 @@ struct Capture {
 /// hipEvent_t. Guarded by Runtime::order.
 struct EventRecord {
   unsigned flags;
-  std::shared_ptr<class Marker> marker{};  ///< nullptr before it is recorded, and while captured
-  std::shared_ptr<Capture> capture{};      ///< that it was recorded in
-  std::weak_ptr<Queue> captured_queue{};   ///< and where
+  std::shared_ptr<class Marker> marker{};    ///< nullptr before it is recorded, and while captured
+  std::shared_ptr<Capture> capture{};        ///< that it was recorded in
+  std::weak_ptr<Queue> captured_queue{};     ///< and where
+  std::vector<NodeRecord*> captured_last{};  ///< what it stands behind there
 };
 
 }  // namespace wave::hip_emulator

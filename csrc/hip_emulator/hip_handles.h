@@ -107,6 +107,40 @@ struct Copy2d {
   size_t height;
 };
 
+/// hipMemsetParams
+struct FillParameters {
+  void* to;
+  unsigned element_size;
+  size_t height;
+  size_t pitch;
+  unsigned value;
+  size_t width;  ///< elements
+};
+
+/// hipKernelNodeParams
+struct KernelParameters {
+  Dim3 block;
+  void** extra;
+  void* function;  ///< a host function, or hipFunction_t
+  Dim3 grid;
+  void** parameters;
+  unsigned shared_memory;
+};
+
+using StreamCallback = void (*)(Stream stream, Error error, void* data);  ///< hipStreamCallback_t
+using HostFunction = void (*)(void* data);                                ///< hipHostFn_t
+
+/// hipHostNodeParams
+struct HostParameters {
+  HostFunction function;
+  void* data;
+};
+
+enum NodeType : int {};  ///< hipGraphNodeType: in the order of NodeWork, from Release::first_node_type on
+
+/// hipGraphExecUpdateResult
+enum UpdateResult : int { kUpdateSuccess = 0, kUpdateTopologyChanged = 2, kUpdateNodeTypeChanged = 3 };
+
 /// hipMemLocation, hipMemAccessDesc, hipMemPoolProps
 enum MemoryLocationType : int { kLocationDevice = 1 };
 struct MemoryLocation {
@@ -146,9 +180,6 @@ enum PeerAttribute : int {};  ///< hipDeviceP2PAttr: 0 to 3
 struct Uuid {
   char bytes[16];
 };
-
-using StreamCallback = void (*)(Stream stream, Error error, void* data);  ///< hipStreamCallback_t
-using HostFunction = void (*)(void* data);                                ///< hipHostFn_t
 
 /// What hipStreamWaitValue32 compares: `flags` of it.
 enum : unsigned { kWaitAtLeast = 0, kWaitEqual = 1, kWaitAnd = 2, kWaitNor = 3 };

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "hip_emulator/errors.h"
+#include "hip_emulator/runtime.h"
 
 namespace wave::hip_emulator {
 
@@ -91,6 +92,13 @@ std::shared_ptr<KernelFunction> HostProgram::kernel(const void* host, int device
   std::shared_ptr<KernelFunction>& function = at_device(kernel.by_device, device);
   if (function == nullptr) function = std::make_shared<KernelFunction>(loaded, info);
   return function;
+}
+
+void* part_of(const void* symbol, size_t size, size_t offset) {
+  const DeviceVariable variable = host_program().variable(symbol, current_device());
+  require(offset <= variable.size && size <= variable.size - offset, hipErrorInvalidValue,
+          "the copy ends past the end of the variable");
+  return static_cast<char*>(variable.address) + offset;
 }
 
 DeviceVariable HostProgram::variable(const void* host, int device) {

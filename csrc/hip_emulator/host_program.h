@@ -56,6 +56,10 @@ class HostProgram {
   std::unordered_map<const void*, Variable> variables_;
 };
 
+/// `size` bytes of the variable behind a symbol, on the current device. Throws hipErrorInvalidValue where they end past
+/// its end.
+void* part_of(const void* symbol, size_t size, size_t offset);
+
 /// Never destroyed: programs register before, and forget after, everything else. Starts no thread.
 HostProgram& host_program();
 

@@ -7,26 +7,13 @@
 #include <utility>
 
 #include "base/address_span.h"
-#include "base/emulator_options.h"
 #include "base/error.h"
-#include "base/host_threads.h"
 #include "emulator/dispatch.h"
 #include "emulator/residency.h"
 
 namespace wave::hip_emulator {
 
 namespace {
-
-/// A launch with everything checked and packed.
-struct PackedLaunch {
-  std::shared_ptr<KernelFunction> function;
-  std::array<uint32_t, 3> grid;
-  std::array<uint32_t, 3> block;
-  uint32_t shared_memory;
-  std::vector<uint8_t> arguments;
-  EmulatorOptions options;  ///< as the environment said at the call
-  Parallel parallel;
-};
 
 /// One pointer to each argument that the caller passes; where they lie, the metadata says.
 std::vector<uint8_t> pack_parameters(const KernelMetadata& metadata, void** parameters) {
@@ -195,11 +182,9 @@ std::array<uint32_t, 3> narrowed(const Counts& counts) {
 
 }  // namespace
 
-void launch(const LaunchRequest& given) {
+StreamOperation launch_operation(const LaunchRequest& given, int device) {
   const std::shared_ptr<KernelFunction>& function = given.function;
-  const std::shared_ptr<Queue> queue = find_queue(given.stream);
-  runtime().device(queue->device).check();
-  require(function->module->device == queue->device, hipErrorInvalidHandle,
+  require(function->module->device == device, hipErrorInvalidHandle,
           "the kernel was loaded for another device than the stream's");
   require(given.parameters == nullptr || given.extra == nullptr, hipErrorInvalidValue, "both kernelParams and extra");
   check(given, *function);
@@ -207,10 +192,17 @@ void launch(const LaunchRequest& given) {
   const KernelMetadata& metadata = function->kernel->metadata;
   std::vector<uint8_t> arguments =
       request.extra != nullptr ? pack_extra(*function, request.extra) : pack_parameters(metadata, request.parameters);
-  auto launch = std::make_shared<const PackedLaunch>(PackedLaunch{
-      function, narrowed(request.grid), narrowed(request.block), static_cast<uint32_t>(request.shared_memory),
-      std::move(arguments), EmulatorOptions::from_environment(), host_threads()});
-  submit(queue, [launch = std::move(launch)](Via via) { run(*launch, via); });
+  auto launch = std::make_shared<const PackedLaunch>(
+      PackedLaunch{function, request.host, narrowed(request.grid), narrowed(request.block),
+                   static_cast<uint32_t>(request.shared_memory), std::move(arguments),
+                   EmulatorOptions::from_environment(), host_threads()});
+  return {[launch](Via via) { run(*launch, via); }, KernelWork{launch}};
+}
+
+void launch(const LaunchRequest& request) {
+  const std::shared_ptr<Queue> queue = find_queue(request.stream);
+  runtime().device(queue->device).check();
+  submit(queue, launch_operation(request, queue->device));
 }
 
 void launch_between(const LaunchRequest& request, hip::Event start, hip::Event stop) {

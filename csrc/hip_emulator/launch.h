@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/emulator_options.h"
+#include "base/host_threads.h"
 #include "hip_emulator/runtime.h"
 
 namespace wave::hip_emulator {
@@ -22,8 +24,24 @@ struct LaunchRequest {
   void** parameters;
   void** extra;
   bool cooperative = false;
-  bool counts_items = false;  ///< the grid's extents are work-items
+  bool counts_items = false;   ///< the grid's extents are work-items
+  const void* host = nullptr;  ///< the host function where the program named the kernel by it
 };
+
+/// A launch with everything checked and packed.
+struct PackedLaunch {
+  std::shared_ptr<KernelFunction> function;
+  const void* host;
+  std::array<uint32_t, 3> grid;
+  std::array<uint32_t, 3> block;
+  uint32_t shared_memory;
+  std::vector<uint8_t> arguments;
+  EmulatorOptions options;  ///< as the environment said at the call
+  Parallel parallel;
+};
+
+/// The same as an operation, for the stream's device. Throws Failure.
+StreamOperation launch_operation(const LaunchRequest& request, int device);
 
 /// Checks, packs the arguments, and enqueues. Throws Failure.
 void launch(const LaunchRequest& request);

@@ -10,6 +10,7 @@ struct Release {
   struct {
     int unregistered, host, device, managed;
   } memory_type;
+  int first_node_type;      ///< hipGraphNodeTypeKernel
   bool knows_unregistered;  ///< hipPointerGetAttributes has an answer for memory that the runtime does not know
 };
 

@@ -12,6 +12,7 @@
 #include "hip_emulator/capture.h"
 #include "hip_emulator/device_memory.h"
 #include "hip_emulator/errors.h"
+#include "hip_emulator/graph.h"
 #include "hip_emulator/handles.h"
 #include "hip_emulator/hip_handles.h"
 #include "hip_emulator/module.h"
@@ -76,7 +77,8 @@ struct Runtime {
   Handles<hip::Event, EventRecord> events;
   Handles<hip::MemoryPool, PoolState> pools;
   Handles<hip::Graph, OperationGraph> graphs;
-  Handles<hip::GraphExec, const OperationGraph> execs;
+  Handles<hip::GraphNode, NodeRecord> nodes;
+  Handles<hip::GraphExec, ReadyGraph> execs;
 
   std::mutex order;  ///< held while something is submitted or captured; guards what follows, captures and events
   std::set<std::shared_ptr<Capture>> captures;  ///< under way

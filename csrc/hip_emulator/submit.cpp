@@ -45,7 +45,8 @@ void add_implicit(const Queue& queue, Markers& after) {
 void capture_operation(const std::shared_ptr<Queue>& queue, StreamOperation operation) {
   Capture& capture = *queue->capture;
   if (capture.is_invalid) throw Failure(hipErrorStreamCaptureInvalidated);
-  capture.graph->operations.push_back(std::move(operation));
+  std::vector<NodeRecord*>& last = capture.last[queue.get()];
+  last = {&capture.graph->add(std::move(operation), last)};
   if (const auto joined = capture.joined.find(queue); joined != capture.joined.end()) joined->second = false;
 }
 
@@ -110,6 +111,7 @@ void record_event(hip::Event handle, hip::Stream stream) {
   std::lock_guard lock(runtime().order);
   event->capture = queue->capture;
   event->captured_queue = queue;
+  event->captured_last = queue->capture == nullptr ? std::vector<NodeRecord*>() : queue->capture->last[queue.get()];
   event->marker = queue->capture == nullptr ? submit_locked(queue, [](Via) {}) : nullptr;
 }
 

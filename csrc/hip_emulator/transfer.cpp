@@ -75,16 +75,34 @@ void fill_rows(const Rows& to, const RowCounts& counts, Pattern pattern) {
   });
 }
 
+Rows box_of(const hip::PitchedPointer& memory, const hip::BoxPosition& position, const hip::Extent& extent) {
+  require(extent.width <= memory.pitch || (extent.height <= 1 && extent.depth <= 1), hipErrorInvalidPitchValue,
+          "a row is longer than the pitch");
+  const size_t slice = memory.pitch * memory.height;
+  char* const begin = static_cast<char*>(memory.pointer);
+  return {begin + position.z * slice + position.y * memory.pitch + position.x, memory.pitch, slice};
+}
+
 /// The source as it is now.
 StreamOperation staged_copy(const Rows& to, const Rows& from, const RowCounts& counts) {
   const Rows staged{nullptr, counts.width, counts.width * counts.height};
   auto bytes = std::make_shared<std::vector<char>>(staged.slice * counts.depth);
   const auto staging = [staged](std::vector<char>& bytes) { return Rows{bytes.data(), staged.pitch, staged.slice}; };
   copy_rows(staging(*bytes), from, counts);
-  return [=](Via) { copy_rows(to, staging(*bytes), counts); };
+  return StreamOperation([=](Via) { copy_rows(to, staging(*bytes), counts); });
 }
 
 }  // namespace
+
+RowCopy rows_of(const hip::Copy3d* copy) {
+  require(copy != nullptr);
+  require(copy->from_array == nullptr && copy->to_array == nullptr, hipErrorNotSupported, "there are no arrays");
+  require(copy->kind >= hip::kHostToHost && copy->kind <= hip::kCopyDefault, hipErrorInvalidMemcpyDirection);
+  const hip::Extent& extent = copy->extent;
+  return {box_of(copy->to, copy->to_position, extent),
+          box_of(copy->from, copy->from_position, extent),
+          {extent.width, extent.height, extent.depth}};
+}
 
 AddressSpan span_of(const Rows& rows, const RowCounts& counts) {
   const uint64_t begin = address(rows.begin);
@@ -98,21 +116,34 @@ AddressSpan span_of(const Rows& rows, const RowCounts& counts) {
 }
 
 StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts& counts) {
-  return [=](Via via) {
+  const auto run = [=](Via via) {
     check_again(via, span_of(to, counts));
     check_again(via, span_of(from, counts));
     copy_rows(to, from, counts);
   };
+  const auto memory = [&](const Rows& rows) {
+    const size_t pitch = rows.pitch == 0 ? counts.width : rows.pitch;
+    return hip::PitchedPointer{rows.begin, pitch, counts.width, rows.slice == 0 ? counts.height : rows.slice / pitch};
+  };
+  hip::Copy3d work{};
+  work.from = memory(from);
+  work.to = memory(to);
+  work.extent = {counts.width, counts.height, counts.depth};
+  work.kind = hip::kCopyDefault;
+  return {run, CopyWork{std::make_shared<const hip::Copy3d>(work)}};
 }
 
 StreamOperation fill_operation(const Rows& to, const RowCounts& counts, Pattern pattern) {
   require(is_empty(counts) || to.begin != nullptr);
   require(address(to.begin) % pattern.element_size == 0);
   is_allocated(span_of(to, counts));
-  return [=](Via via) {
+  const auto run = [=](Via via) {
     check_again(via, span_of(to, counts));
     fill_rows(to, counts, pattern);
   };
+  const hip::FillParameters work{to.begin, pattern.element_size, counts.height,
+                                 to.pitch, pattern.value,        counts.width / pattern.element_size};
+  return {run, FillWork{std::make_shared<const hip::FillParameters>(work)}};
 }
 
 void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream stream, Wait wait) {

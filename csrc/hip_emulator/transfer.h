@@ -25,6 +25,16 @@ struct RowCounts {
   size_t depth = 1;
 };
 
+/// What a copy of rows works on.
+struct RowCopy {
+  Rows to;
+  Rows from;
+  RowCounts counts;
+};
+
+/// What hipMemcpy3D asks for. Throws Failure where it makes no sense, or is of arrays.
+RowCopy rows_of(const hip::Copy3d* copy);
+
 /// What a fill writes: `value` in each element of 1, 2 or 4 bytes.
 struct Pattern {
   uint32_t value;

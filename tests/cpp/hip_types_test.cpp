@@ -161,6 +161,17 @@ SAME_VALUE(kUsedCurrent, hipMemPoolAttrUsedMemCurrent);
 SAME_VALUE(kUsedHigh, hipMemPoolAttrUsedMemHigh);
 SAME_VALUE(kWaitAtLeast, hipStreamWaitValueGte);
 SAME_VALUE(kWaitNor, hipStreamWaitValueNor);
+static_assert(sizeof(hipMemsetParams) == sizeof(wave::hip::FillParameters));
+static_assert(offsetof(hipMemsetParams, value) == offsetof(wave::hip::FillParameters, value));
+static_assert(sizeof(hipKernelNodeParams) == sizeof(wave::hip::KernelParameters));
+static_assert(offsetof(hipKernelNodeParams, func) == offsetof(wave::hip::KernelParameters, function));
+static_assert(offsetof(hipKernelNodeParams, kernelParams) == offsetof(wave::hip::KernelParameters, parameters));
+static_assert(sizeof(hipHostNodeParams) == sizeof(wave::hip::HostParameters));
+SAME_VALUE(kUpdateTopologyChanged, hipGraphExecUpdateErrorTopologyChanged);
+SAME_VALUE(kUpdateNodeTypeChanged, hipGraphExecUpdateErrorNodeTypeChanged);
+constexpr int kFirstNodeType = HIP_VERSION_MAJOR >= 6 ? 0 : 1;  // Release::first_node_type
+static_assert(hipGraphNodeTypeKernel == kFirstNodeType && hipGraphNodeTypeMemset == kFirstNodeType + 2 &&
+              hipGraphNodeTypeEmpty == kFirstNodeType + 5 && hipGraphNodeTypeEventRecord == kFirstNodeType + 7);
 static_assert(sizeof(hipUUID) == sizeof(wave::hip::Uuid));
 
 static_assert(sizeof(hipFuncAttributes) == sizeof(wave::hip::FunctionAttributes));
@@ -231,6 +242,11 @@ using DeviceLimit = hipLimit_t;
 using PeerAttribute = hipDeviceP2PAttr;
 using Uuid = hipUUID;
 using StreamCallback = hipStreamCallback_t;
+using FillParameters = hipMemsetParams;
+using KernelParameters = hipKernelNodeParams;
+using HostParameters = hipHostNodeParams;
+using NodeType = hipGraphNodeType;
+using UpdateResult = hipGraphExecUpdateResult;
 #if HIP_VERSION_MAJOR >= 6
 using HostFunction = hipHostFn_t;
 #else

@@ -126,6 +126,47 @@ void cooperative() {
   OK(hipHostFree(ranks));
 }
 
+void graphs() {
+  int* data = nullptr;
+  OK(hipHostMalloc(&data, 256 * sizeof(int)));
+  for (int i = 0; i < 256; ++i) data[i] = i;
+  hipGraph_t graph;
+  hipGraphNode_t kernel, symbol;
+  hipGraphExec_t ready;
+  const int values[4] = {5, 6, 7, 8};
+  int* out = data + 128;
+  void *parameters[] = {&out}, *none[] = {&data};
+  hipKernelNodeParams params{};
+  params.func = reinterpret_cast<void*>(use_symbols);
+  params.gridDim = dim3(1);
+  params.blockDim = dim3(4);
+  params.kernelParams = parameters;
+  OK(hipGraphCreate(&graph, 0));
+  OK(hipGraphAddMemcpyNodeToSymbol(&symbol, graph, nullptr, 0, HIP_SYMBOL(table), values, sizeof values, 0,
+                                   hipMemcpyHostToDevice));
+  OK(hipGraphAddKernelNode(&kernel, graph, &symbol, 1, &params));
+  OK(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  OK(hipGraphLaunch(ready, nullptr));
+  OK(hipDeviceSynchronize());
+  for (int i = 0; i < 4; ++i) CHECK(out[i] == values[i]);
+  hipKernelNodeParams told{};
+  OK(hipGraphKernelNodeGetParams(kernel, &told));
+  CHECK(told.func == params.func && *static_cast<int**>(told.kernelParams[0]) == out);
+  params.func = reinterpret_cast<void*>(reverse);
+  params.blockDim = dim3(128);
+  params.sharedMemBytes = 128 * sizeof(int);
+  params.kernelParams = none;
+  OK(hipGraphExecKernelNodeSetParams(ready, kernel, &params));
+  OK(hipGraphLaunch(ready, nullptr));
+  OK(hipDeviceSynchronize());
+  for (int i = 0; i < 128; ++i) CHECK(data[i] == 127 - i);
+  params.func = &params;
+  CHECK(hipGraphAddKernelNode(&kernel, graph, nullptr, 0, &params) == hipErrorInvalidDeviceFunction);
+  OK(hipGraphExecDestroy(ready));
+  OK(hipGraphDestroy(graph));
+  OK(hipHostFree(data));
+}
+
 __global__ void print() { printf("work-item %u of %s\n", static_cast<unsigned>(threadIdx.x), "a kernel"); }
 
 /// The program ends without waiting: what the kernel prints is seen.
@@ -166,7 +207,7 @@ const struct {
   const char* name;
   void (*run)();
 } tests[] = {{"launches", launches},     {"symbols", symbols},         {"dynamic_lds", dynamic_lds},
-             {"attributes", attributes}, {"cooperative", cooperative}, {"printing", printing},
+             {"attributes", attributes}, {"cooperative", cooperative}, {"printing", printing},       {"graphs", graphs},
              {"device_malloc", device_malloc}, {"managed_variables", managed_variables}};
 
 int main(int count, char** arguments) {

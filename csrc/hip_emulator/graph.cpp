@@ -1,0 +1,95 @@
+#include "hip_emulator/graph.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "hip_emulator/runtime.h"
+
+namespace wave::hip_emulator {
+
+OperationGraph::~OperationGraph() {
+  for (const auto& node : nodes) runtime().nodes.remove(node->handle);
+}
+
+NodeRecord& OperationGraph::add(StreamOperation operation, std::vector<NodeRecord*> dependencies) {
+  for (const NodeRecord* dependency : dependencies) {
+    require(dependency->graph == this, hipErrorInvalidValue, "a node depends on one of another graph");
+  }
+  std::ranges::sort(dependencies);
+  const auto [repeated, end] = std::ranges::unique(dependencies);
+  dependencies.erase(repeated, end);
+  auto node = std::make_shared<NodeRecord>(std::move(operation), this, std::move(dependencies));
+  node->handle = runtime().nodes.add(node);
+  return *nodes.emplace_back(std::move(node));
+}
+
+void OperationGraph::remove(NodeRecord& node) {
+  for (const auto& other : nodes) std::erase(other->dependencies, &node);
+  runtime().nodes.remove(node.handle);
+  std::erase_if(nodes, [&](const auto& owned) { return owned.get() == &node; });
+}
+
+std::shared_ptr<OperationGraph> OperationGraph::clone() const {
+  auto copy = std::make_shared<OperationGraph>();
+  std::map<const NodeRecord*, NodeRecord*> copies;
+  for (const auto& node : nodes) {
+    NodeRecord& made = copy->add(node->operation, {});
+    made.cloned_from = node->handle;
+    copies[node.get()] = &made;
+  }
+  for (const auto& node : nodes) {
+    for (const NodeRecord* dependency : node->dependencies) {
+      copies[node.get()]->dependencies.push_back(copies[dependency]);
+    }
+  }
+  return copy;
+}
+
+std::vector<NodeRecord*> OperationGraph::ordered() const {
+  std::vector<NodeRecord*> result, waiting;
+  for (const auto& node : nodes) waiting.push_back(node.get());
+  const auto is_done = [&](const NodeRecord* node) { return std::ranges::find(result, node) != result.end(); };
+  while (!waiting.empty()) {
+    const auto ready = std::ranges::find_if(
+        waiting, [&](const NodeRecord* node) { return std::ranges::all_of(node->dependencies, is_done); });
+    require(ready != waiting.end(), hipErrorInvalidValue, "nodes of the graph depend on each other in a circle");
+    result.push_back(*ready);
+    waiting.erase(ready);
+  }
+  return result;
+}
+
+void ReadyGraph::change(hip::GraphNode node, const std::function<void(ReadyNode&)>& edit) {
+  auto changed = std::make_shared<ReadyNodes>(*nodes);
+  const auto found = std::ranges::find(*changed, node, &ReadyNode::node);
+  require(found != changed->end(), hipErrorInvalidValue, "the graph was made without this node");
+  edit(*found);
+  nodes = std::move(changed);
+}
+
+std::shared_ptr<const ReadyNodes> make_ready(const OperationGraph& graph) {
+  auto result = std::make_shared<ReadyNodes>();
+  const std::vector<NodeRecord*> order = graph.ordered();
+  for (const NodeRecord* node : order) {
+    std::vector<size_t> dependencies;
+    for (const NodeRecord* dependency : node->dependencies) {
+      dependencies.push_back(static_cast<size_t>(std::ranges::find(order, dependency) - order.begin()));
+    }
+    std::ranges::sort(dependencies);
+    StreamOperation operation = node->operation;
+    if (const auto* child = std::get_if<ChildWork>(&operation.work)) {
+      operation.run = [nodes = make_ready(*child->graph)](Via) { run_nodes(*nodes); };
+    }
+    result->push_back({std::move(operation), node->handle, std::move(dependencies)});
+  }
+  return result;
+}
+
+void run_nodes(const ReadyNodes& nodes) {
+  for (const ReadyNode& node : nodes) {
+    if (node.enabled) node.operation(Via::Graph);
+  }
+}
+
+}  // namespace wave::hip_emulator

@@ -1,0 +1,113 @@
+// Graphs: what their nodes do, and in which order.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "hip_emulator/hip_handles.h"
+
+namespace wave::hip_emulator {
+
+struct EventRecord;
+struct OperationGraph;
+struct PackedLaunch;
+
+/// How an operation comes to run.
+enum class Via { Stream, Graph };
+
+/// The parameters of a node. Which of these it has is the node's kind.
+struct KernelWork {
+  std::shared_ptr<const PackedLaunch> launch;
+};
+struct CopyWork {
+  std::shared_ptr<const hip::Copy3d> copy;
+};
+struct FillWork {
+  std::shared_ptr<const hip::FillParameters> fill;
+};
+struct HostWork {
+  hip::HostParameters function;
+};
+struct ChildWork {
+  std::shared_ptr<OperationGraph> graph;
+  hip::Graph handle;
+};
+struct EmptyWork {};
+struct WaitWork {
+  hip::Event event;
+};
+struct RecordWork {
+  hip::Event event;
+};
+/// In the order of hipGraphNodeType.
+using NodeWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork>;
+
+/// What a stream or a graph runs, and, for graphs, what it is. Running it may throw.
+struct StreamOperation {
+  /// Of what graphs need not know, the work is empty.
+  template <class Run>
+    requires std::invocable<const Run&, Via>
+  StreamOperation(Run run, NodeWork work = EmptyWork()) : run(std::move(run)), work(std::move(work)) {}
+
+  void operator()(Via via) const { run(via); }
+
+  std::function<void(Via via)> run;
+  NodeWork work;
+};
+
+/// hipGraphNode_t. Guarded by Runtime::order.
+struct NodeRecord {
+  StreamOperation operation;
+  OperationGraph* graph;
+  std::vector<NodeRecord*> dependencies{};  ///< of the same graph, each once
+  hip::GraphNode handle = nullptr;
+  hip::GraphNode cloned_from = nullptr;
+  std::vector<void*> pointers{};  ///< to the kernel's arguments, where they were asked for
+};
+
+/// hipGraph_t. Guarded by Runtime::order.
+struct OperationGraph {
+  OperationGraph() = default;
+  OperationGraph(const OperationGraph&) = delete;
+  ~OperationGraph();
+
+  /// Adds a node, which gets a handle. Throws hipErrorInvalidValue where a dependency is another graph's.
+  NodeRecord& add(StreamOperation operation, std::vector<NodeRecord*> dependencies);
+  void remove(NodeRecord& node);
+  /// A graph with nodes of its own that know which they are copies of.
+  std::shared_ptr<OperationGraph> clone() const;
+  /// The nodes, each behind what it depends on, else in the order in which they were added. Throws hipErrorInvalidValue
+  /// where they depend on each other in a circle.
+  std::vector<NodeRecord*> ordered() const;
+
+  std::vector<std::shared_ptr<NodeRecord>> nodes;
+};
+
+/// A node of a graph that is ready to run.
+struct ReadyNode {
+  StreamOperation operation;
+  hip::GraphNode node;  ///< that it was made of
+  std::vector<size_t> dependencies;
+  bool enabled = true;
+};
+using ReadyNodes = std::vector<ReadyNode>;
+
+/// hipGraphExec_t. Launches keep the nodes that there were. Guarded by Runtime::order.
+struct ReadyGraph {
+  std::shared_ptr<const ReadyNodes> nodes;
+  unsigned long long flags = 0;
+
+  /// Changes a copy of a node's entry. Throws hipErrorInvalidValue where the graph has none of it.
+  void change(hip::GraphNode node, const std::function<void(ReadyNode&)>& edit);
+};
+
+std::shared_ptr<const ReadyNodes> make_ready(const OperationGraph& graph);
+/// Runs the nodes that are enabled, one after the other.
+void run_nodes(const ReadyNodes& nodes);
+
+}  // namespace wave::hip_emulator

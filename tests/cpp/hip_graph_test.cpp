@@ -1,0 +1,275 @@
+// Tests of graphs that are built by hand, looked at and changed.
+#include <array>
+#include <atomic>
+
+#include "hip_program.h"
+
+namespace {
+
+constexpr int kInvalid = 1, kUpdateFailure = 910;
+
+hip::KernelParameters vector_add(const Loaded& module, void** parameters) {
+  return {{256, 1, 1}, nullptr, module["vector_add"], {4, 1, 1}, parameters, 0};
+}
+
+int type_of(hip::GraphNode node) {
+  hip::NodeType type{};
+  OK(api.hipGraphNodeGetType(node, &type));
+  return static_cast<int>(type);
+}
+
+/// A fill, a copy and a launch that depend on each other, added against their order.
+struct Chain {
+  Chain() : module(basics()), a(ramp(0)), b(kCount), c(kCount) {
+    OK(api.hipGraphCreate(&graph, 0));
+    void* arguments[] = {&a_data, &b_data, &c_data, &count};
+    const hip::KernelParameters launch = vector_add(module, arguments);
+    OK(api.hipGraphAddKernelNode(&kernel, graph, nullptr, 0, &launch));
+    OK(api.hipGraphAddMemcpyNode1D(&copy, graph, nullptr, 0, b.data, a.data, kCount * sizeof(float),
+                                   hip::kDeviceToDevice));
+    const hip::FillParameters zeros{a.data, 4, 1, 0, 0x40000000, 8};  // 2.0f in the first eight
+    OK(api.hipGraphAddMemsetNode(&fill, graph, nullptr, 0, &zeros));
+    OK(api.hipGraphAddDependencies(graph, &copy, &kernel, 1));
+    OK(api.hipGraphAddDependencies(graph, &fill, &copy, 1));
+  }
+  ~Chain() { OK(api.hipGraphDestroy(graph)); }
+
+  hip::GraphExec ready() const {
+    hip::GraphExec exec = nullptr;
+    OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+    return exec;
+  }
+  static void launch(hip::GraphExec exec) {
+    OK(api.hipGraphLaunch(exec, nullptr));
+    OK(api.hipDeviceSynchronize());
+  }
+
+  Loaded module;
+  Buffer<float> a, b, c;
+  float *a_data = a.data, *b_data = b.data, *c_data = c.data;
+  int count = kCount;
+  hip::Graph graph = nullptr;
+  hip::GraphNode kernel = nullptr, copy = nullptr, fill = nullptr;
+};
+
+TEST(built_by_hand) {
+  const Chain chain;
+  const hip::GraphExec exec = chain.ready();
+  Chain::launch(exec);
+  EXPECT_EQ(chain.c.values()[7], 4.0f);
+  EXPECT_EQ(chain.c.values()[9], 18.0f);
+  EXPECT_EQ(type_of(chain.kernel), 0);
+  EXPECT_EQ(type_of(chain.copy), 1);
+  EXPECT_EQ(type_of(chain.fill), 2);
+
+  size_t count = 0;
+  OK(api.hipGraphGetNodes(chain.graph, nullptr, &count));
+  EXPECT_EQ(count, 3u);
+  std::array<hip::GraphNode, 4> nodes{}, others{};
+  count = 4;
+  OK(api.hipGraphGetRootNodes(chain.graph, nodes.data(), &count));
+  EXPECT_EQ(count == 1 && nodes[0] == chain.fill, true);
+  count = 4;
+  OK(api.hipGraphGetEdges(chain.graph, nodes.data(), others.data(), &count));
+  EXPECT_EQ(count, 2u);
+  count = 1;
+  OK(api.hipGraphNodeGetDependencies(chain.kernel, nodes.data(), &count));
+  EXPECT_EQ(count == 1 && nodes[0] == chain.copy, true);
+  count = 1;
+  OK(api.hipGraphNodeGetDependentNodes(chain.fill, nodes.data(), &count));
+  EXPECT_EQ(count == 1 && nodes[0] == chain.copy, true);
+
+  EXPECT_EQ(api.hipGraphAddDependencies(chain.graph, &chain.copy, &chain.kernel, 1), kInvalid);  // is there
+  OK(api.hipGraphAddDependencies(chain.graph, &chain.kernel, &chain.fill, 1));
+  hip::GraphExec none = nullptr;
+  EXPECT_EQ(api.hipGraphInstantiateWithFlags(&none, chain.graph, 0), kInvalid);  // a circle
+  OK(api.hipGraphRemoveDependencies(chain.graph, &chain.kernel, &chain.fill, 1));
+  EXPECT_EQ(api.hipGraphRemoveDependencies(chain.graph, &chain.kernel, &chain.fill, 1), kInvalid);
+  OK(api.hipGraphExecDestroy(exec));
+}
+
+TEST(parameters_are_told_and_changed) {
+  const Chain chain;
+  hip::KernelParameters launch{};
+  OK(api.hipGraphKernelNodeGetParams(chain.kernel, &launch));
+  EXPECT_EQ(launch.block.x == 256 && launch.grid.x == 4 && launch.function == chain.module["vector_add"], true);
+  EXPECT_EQ(*static_cast<float**>(launch.parameters[2]) == chain.c.data, true);
+  EXPECT_EQ(*static_cast<int*>(launch.parameters[3]), kCount);
+  hip::Copy3d copy{};
+  OK(api.hipGraphMemcpyNodeGetParams(chain.copy, &copy));
+  EXPECT_EQ(copy.to.pointer == chain.b.data && copy.extent.width == kCount * sizeof(float), true);
+  hip::FillParameters fill{};
+  OK(api.hipGraphMemsetNodeGetParams(chain.fill, &fill));
+  EXPECT_EQ(fill.value == 0x40000000 && fill.width == 8 && fill.element_size == 4, true);
+  EXPECT_EQ(api.hipGraphMemsetNodeGetParams(chain.copy, &fill), kInvalid);
+
+  const hip::GraphExec exec = chain.ready();
+  fill.value = 0x3f800000;                                 // 1.0f
+  OK(api.hipGraphMemsetNodeSetParams(chain.fill, &fill));  // not of what is ready
+  Chain::launch(exec);
+  EXPECT_EQ(chain.c.values()[0], 4.0f);
+  OK(api.hipGraphExecMemsetNodeSetParams(exec, chain.fill, &fill));
+  Chain::launch(exec);
+  EXPECT_EQ(chain.c.values()[0], 2.0f);
+  EXPECT_EQ(api.hipGraphExecMemsetNodeSetParams(exec, chain.copy, &fill), kInvalid);
+
+  const Buffer<float> d(kCount);
+  void* arguments[] = {const_cast<float**>(&chain.a_data), const_cast<float**>(&chain.b_data),
+                       const_cast<float**>(&d.data), const_cast<int*>(&chain.count)};
+  launch = vector_add(chain.module, arguments);
+  OK(api.hipGraphExecKernelNodeSetParams(exec, chain.kernel, &launch));
+  OK(api.hipGraphKernelNodeSetParams(chain.kernel, &launch));
+  OK(api.hipGraphExecMemcpyNodeSetParams1D(exec, chain.copy, chain.b.data, chain.c.data, 64, hip::kDeviceToDevice));
+  OK(api.hipGraphMemcpyNodeSetParams1D(chain.copy, chain.b.data, chain.c.data, 64, hip::kDeviceToDevice));
+  OK(api.hipGraphMemcpyNodeSetParams(chain.copy, &copy));
+  OK(api.hipGraphExecMemcpyNodeSetParams(exec, chain.copy, &copy));
+  Chain::launch(exec);
+  EXPECT_EQ(d.values()[20], 40.0f);
+
+  unsigned enabled = 9;
+  OK(api.hipGraphNodeSetEnabled(exec, chain.fill, 0));
+  OK(api.hipGraphNodeGetEnabled(exec, chain.fill, &enabled));
+  EXPECT_EQ(enabled, 0u);
+  OK(api.hipMemset(chain.a.data, 0, 64));
+  Chain::launch(exec);
+  EXPECT_EQ(d.values()[0], 0.0f);
+  OK(api.hipGraphExecDestroy(exec));
+}
+
+TEST(graphs_take_others_places) {
+  const Chain chain, other;
+  const hip::GraphExec exec = chain.ready();
+  hip::GraphNode different = nullptr;
+  hip::UpdateResult result{};
+  OK(api.hipGraphExecUpdate(exec, other.graph, &different, &result));
+  EXPECT_EQ(static_cast<int>(result), 0);
+  Chain::launch(exec);
+  EXPECT_EQ(other.c.values()[0] == 4.0f && chain.c.values()[0] != 4.0f, true);
+  hip::GraphNode empty = nullptr;
+  OK(api.hipGraphAddEmptyNode(&empty, other.graph, &other.kernel, 1));
+  EXPECT_EQ(type_of(empty), 5);
+  EXPECT_EQ(api.hipGraphExecUpdate(exec, other.graph, &different, &result), kUpdateFailure);
+  EXPECT_EQ(static_cast<int>(result), 2);
+  OK(api.hipGraphDestroyNode(empty));
+  EXPECT_EQ(api.hipGraphDestroyNode(empty), 400);
+  OK(api.hipGraphDestroyNode(other.kernel));
+  OK(api.hipGraphAddEmptyNode(&empty, other.graph, &other.copy, 1));
+  EXPECT_EQ(api.hipGraphExecUpdate(exec, other.graph, &different, &result), kUpdateFailure);
+  EXPECT_EQ(static_cast<int>(result) == 3 && different == empty, true);
+  EXPECT_EQ(api.hipGraphAddEmptyNode(&empty, chain.graph, &other.copy, 1), kInvalid);  // another graph's
+  OK(api.hipGraphExecDestroy(exec));
+}
+
+TEST(copies_and_children) {
+  const Chain chain;
+  hip::Graph clone = nullptr, parent = nullptr, inner = nullptr;
+  hip::GraphNode copied = nullptr, child = nullptr, empty = nullptr;
+  OK(api.hipGraphClone(&clone, chain.graph));
+  OK(api.hipGraphNodeFindInClone(&copied, chain.fill, clone));
+  EXPECT_EQ(copied != chain.fill && type_of(copied) == 2, true);
+  EXPECT_EQ(api.hipGraphNodeFindInClone(&empty, copied, clone), kInvalid);
+  OK(api.hipGraphCreate(&parent, 0));
+  OK(api.hipGraphAddEmptyNode(&empty, parent, nullptr, 0));
+  OK(api.hipGraphAddChildGraphNode(&child, parent, &empty, 1, clone));
+  EXPECT_EQ(type_of(child), 4);
+  OK(api.hipGraphChildGraphNodeGetGraph(child, &inner));
+  size_t count = 0;
+  OK(api.hipGraphGetNodes(inner, nullptr, &count));
+  EXPECT_EQ(count, 3u);
+  OK(api.hipGraphDestroy(clone));  // the child is a copy of its own
+  hip::GraphExec exec = nullptr;
+  OK(api.hipGraphInstantiateWithFlags(&exec, parent, 1));
+  unsigned long long flags = 0;
+  OK(api.hipGraphExecGetFlags(exec, &flags));
+  EXPECT_EQ(flags, 1u);
+  OK(api.hipGraphUpload(exec, nullptr));
+  Chain::launch(exec);
+  EXPECT_EQ(chain.c.values()[3], 4.0f);
+  OK(api.hipGraphExecChildGraphNodeSetParams(exec, child, chain.graph));
+  Chain::launch(exec);
+  OK(api.hipGraphExecDestroy(exec));
+  OK(api.hipGraphDestroy(parent));
+}
+
+TEST(host_functions_and_events_in_graphs) {
+  std::atomic<int> calls{0};
+  const auto count = [](void* data) { ++*static_cast<std::atomic<int>*>(data); };
+  hip::Graph graph = nullptr;
+  hip::GraphNode host = nullptr, record = nullptr, wait = nullptr;
+  hip::Event event = nullptr, other = nullptr, got = nullptr;
+  OK(api.hipEventCreate(&event));
+  OK(api.hipEventCreate(&other));
+  OK(api.hipGraphCreate(&graph, 0));
+  hip::HostParameters function{count, &calls}, told{};
+  OK(api.hipGraphAddEventWaitNode(&wait, graph, nullptr, 0, other));
+  OK(api.hipGraphAddHostNode(&host, graph, &wait, 1, &function));
+  OK(api.hipGraphAddEventRecordNode(&record, graph, &host, 1, event));
+  OK(api.hipGraphHostNodeGetParams(host, &told));
+  EXPECT_EQ(told.data == &calls && type_of(host) == 3, true);
+  OK(api.hipGraphEventRecordNodeGetEvent(record, &got));
+  EXPECT_EQ(got == event, true);
+  OK(api.hipGraphEventWaitNodeGetEvent(wait, &got));
+  EXPECT_EQ(got == other, true);
+  EXPECT_EQ(type_of(wait) == 6 && type_of(record) == 7, true);
+  hip::GraphExec exec = nullptr;
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  OK(api.hipEventRecord(other, nullptr));
+  Chain::launch(exec);
+  EXPECT_EQ(calls.load(), 1);
+  OK(api.hipEventQuery(event));
+  float time = -1;
+  OK(api.hipEventElapsedTime(&time, other, event));
+  EXPECT_EQ(time >= 0, true);
+  std::atomic<int> more{0};
+  function.data = &more;
+  OK(api.hipGraphExecHostNodeSetParams(exec, host, &function));
+  OK(api.hipGraphHostNodeSetParams(host, &function));
+  OK(api.hipGraphExecEventRecordNodeSetEvent(exec, record, other));
+  OK(api.hipGraphEventRecordNodeSetEvent(record, other));
+  OK(api.hipGraphExecEventWaitNodeSetEvent(exec, wait, event));
+  OK(api.hipGraphEventWaitNodeSetEvent(wait, event));
+  Chain::launch(exec);
+  EXPECT_EQ(calls.load() == 1 && more.load() == 1, true);
+  OK(api.hipGraphExecDestroy(exec));
+  OK(api.hipGraphDestroy(graph));
+}
+
+/// What is captured has kinds, parameters and dependencies, too: two branches, joined.
+TEST(captured_nodes) {
+  const Loaded module(basics());
+  const Buffer<float> a(ramp(0)), b(kCount), c(kCount);
+  hip::Stream first = nullptr, second = nullptr;
+  hip::Event fork = nullptr, join = nullptr;
+  hip::Graph graph = nullptr;
+  OK(api.hipStreamCreate(&first));
+  OK(api.hipStreamCreate(&second));
+  OK(api.hipEventCreate(&fork));
+  OK(api.hipEventCreate(&join));
+  OK(api.hipStreamBeginCapture(first, hip::kCaptureModeGlobal));
+  OK(api.hipMemsetAsync(b.data, 0, kCount * sizeof(float), first));
+  OK(api.hipEventRecord(fork, first));
+  OK(api.hipStreamWaitEvent(second, fork, 0));
+  OK(launch(module["vector_add"], 4, 256, second, a.data, b.data, c.data, kCount));
+  OK(api.hipMemcpyAsync(b.data, a.data, 64, hip::kDeviceToDevice, first));
+  OK(api.hipEventRecord(join, second));
+  OK(api.hipStreamWaitEvent(first, join, 0));
+  OK(api.hipMemsetAsync(c.data, 0, 4, first));
+  OK(api.hipStreamEndCapture(first, &graph));
+  std::array<hip::GraphNode, 4> nodes{};
+  size_t count = 4, edges = 0, dependencies = 0;
+  OK(api.hipGraphGetNodes(graph, nodes.data(), &count));
+  EXPECT_EQ(count, 4u);
+  EXPECT_EQ(type_of(nodes[0]) == 2 && type_of(nodes[1]) == 0 && type_of(nodes[2]) == 1 && type_of(nodes[3]) == 2, true);
+  OK(api.hipGraphGetEdges(graph, nullptr, nullptr, &edges));
+  EXPECT_EQ(edges, 4u);
+  OK(api.hipGraphNodeGetDependencies(nodes[3], nullptr, &dependencies));
+  EXPECT_EQ(dependencies, 2u);
+  hip::KernelParameters parameters{};
+  OK(api.hipGraphKernelNodeGetParams(nodes[1], &parameters));
+  EXPECT_EQ(*static_cast<float**>(parameters.parameters[0]) == a.data, true);
+  OK(api.hipGraphDestroy(graph));
+  OK(api.hipStreamDestroy(first));
+  OK(api.hipStreamDestroy(second));
+}
+
+}  // namespace
