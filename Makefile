@@ -8,6 +8,8 @@
 # make test-iree-turbine TURBINE_SOURCE=path   run iree-turbine's tests of its runtime and operators, of a checkout at
 #              v3.9.0, on ours
 # make test-triton TRITON_SOURCE=path   run Triton's own tests, of a checkout of triton-lang/triton at v3.9.0, on an emulated GPU
+# make campaign-aiter AITER_SOURCE=path   count the instructions of ROCm/aiter's hand-written code objects that run, launch
+#              some of its kernels beside torch, and print the table: half an hour and more
 # make bench   measure the emulator, kept sources, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with
@@ -46,7 +48,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton campaign-aiter bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -90,6 +92,10 @@ test-triton: triton build
 	  --wave-emulate=$(or $(triton_target),gfx942) --known-failures='$(CURDIR)/tests/triton/known_failures.txt' \
 	  --rootdir='$(abspath $(TRITON_SOURCE))' -o timeout=300 $(addprefix --sample=,$(triton_sample)) \
 	  $(addprefix python/,$(or $(triton_tests),test/unit/language test/unit/runtime))
+
+campaign-aiter: build
+	@test -d '$(AITER_SOURCE)/hsa' || { echo "AITER_SOURCE=path names a checkout of ROCm/aiter"; exit 1; }
+	$(python) tests/aiter/campaign.py '$(AITER_SOURCE)'
 
 bench: triton build
 	$(python) benchmarks/bench_emulator.py --json build/bench_emulator.json --plot build/bench_emulator.png

@@ -1,0 +1,131 @@
+"""Runs the hand-written code objects of a checkout of ROCm/aiter: `make campaign-aiter AITER_SOURCE=path`.
+
+Prints two tables, by processor and folder of hsa/: how many code objects there are, of how many the emulator runs all
+instructions, and what it does not run; how many kernels were launched on small problems, with the arguments that
+AITER's host code gives them, and how many agree with torch. families.py says how each folder's kernels are launched.
+Ends with 1 where an instruction is not run, a launch fails, or a result differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from families import FAMILIES
+
+import wave_runtime
+from wave_runtime import _coverage
+
+PROCESSORS = ("gfx942", "gfx950")
+
+
+@dataclass
+class Tally:
+    """What was found in a folder.
+
+    Attributes:
+        complete: code objects of which all instructions run.
+        reasons: why instructions do not run, and how many.
+        agree: kernels whose results are torch's.
+        problems: the others that were launched, and what was wrong.
+    """
+
+    files: int = 0
+    complete: int = 0
+    instructions: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    agree: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def family_of(file: Path, hsa: Path) -> tuple[str, str]:
+    """The processor, and the folder of its kernels; files that lie beside the folders are one of their own."""
+    parts = file.relative_to(hsa).parts
+    return parts[0], parts[1] if len(parts) > 2 else "(no folder)"
+
+
+def count_instructions(file: Path, tally: Tally) -> None:
+    """Add a code object's instructions to its folder's."""
+    report = _coverage.coverage(file)
+    reasons: Counter[str] = Counter()
+    for kernel in report.values():
+        tally.instructions += kernel["instructions"]
+        reasons.update(kernel["unsupported"])
+    tally.files += 1
+    tally.complete += not reasons
+    tally.reasons.update(reasons)
+
+
+def launch_all(folder: Path, tally: Tally) -> None:
+    """Launch what the folder's lists of kernels name, and compare with torch."""
+    for case in FAMILIES[folder.name](folder):
+        torch.manual_seed(0)
+        try:
+            error = case.error()
+        except (wave_runtime.KernelFault, RuntimeError, ValueError, TypeError, KeyError) as failure:
+            tally.problems.append(f"{case.file.name}: {str(failure).splitlines()[0]}")
+            continue
+        if error <= case.tolerance:
+            tally.agree += 1
+        else:
+            tally.problems.append(
+                f"{case.file.name}: differs from torch by {error:.3g}, and may by {case.tolerance:.3g}"
+            )
+
+
+def table(tallies: dict[tuple[str, str], Tally]) -> str:
+    """Both tables as one, in Markdown."""
+    lines = [
+        "| processor | folder | code objects | all instructions run | instructions | launched | agree |",
+        "|---|---|---|---|---|---|---|",
+    ]
+
+    def line(names: tuple[str, str], of: Iterable[Tally]) -> str:
+        rows = list(of)
+        launched = sum(tally.agree + len(tally.problems) for tally in rows)
+        counts = [
+            sum(getattr(tally, name) for tally in rows) for name in ("files", "complete", "instructions", "agree")
+        ]
+        return "| {} | {} | {:,} | {:,} | {:,} | {:,} | {:,} |".format(*names, *counts[:3], launched, counts[3])
+
+    lines += [line(names, [tally]) for names, tally in sorted(tallies.items())]
+    for processor in PROCESSORS:
+        lines.append(line((processor, "all"), (tally for names, tally in tallies.items() if names[0] == processor)))
+    return "\n".join(lines)
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run the campaign, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("source", type=Path, help="a checkout of ROCm/aiter, with its folder hsa")
+    parser.add_argument("--only", default="", metavar="TEXT", help="folders and files in whose path it is")
+    parser.add_argument("--launches", action="store_true", help="no coverage, which takes half an hour of a slow core")
+    options = parser.parse_args(words)
+    hsa = options.source / "hsa"
+    files = sorted(
+        file for name in PROCESSORS for file in (hsa / name).rglob("*.co") if options.only in str(file.relative_to(hsa))
+    )
+    if not files:
+        parser.error(f"{hsa} has no code objects for {' or '.join(PROCESSORS)}")
+    tallies: dict[tuple[str, str], Tally] = {}
+    for file in files:
+        tally = tallies.setdefault(family_of(file, hsa), Tally())
+        if not options.launches:
+            count_instructions(file, tally)
+    for (processor, name), tally in tallies.items():
+        if name in FAMILIES:
+            launch_all(hsa / processor / name, tally)
+    print(table(tallies))
+    for names, tally in sorted(tallies.items()):
+        for text in [*(f"{count} {reason}" for reason, count in tally.reasons.items()), *tally.problems]:
+            print(f"{'/'.join(names)}: {text}")
+    return 1 if any(tally.reasons or tally.problems for tally in tallies.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
