@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-NUMBER = re.compile(r"[0-9]{2,}")
+NUMBER = re.compile(r"[0-9]{3,}")
 SMALLER = (1, 4, 16)  # what the numbers are divided by
 MISSING = re.compile(r"fatal error: '([^']+)' file not found")
 

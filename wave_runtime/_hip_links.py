@@ -10,11 +10,12 @@ from pathlib import Path
 from wave_runtime._cache import cache_folder, make_folder
 
 LIBRARY = Path(__file__).absolute().parent / "libwave_hip_emulator.so"
-NAMES = tuple(f"libamdhip64.so{release}" for release in ("", ".5", ".6", ".7"))
+SEARCHED = "LD_LIBRARY_PATH"  # where the loader looks first
+NAMES = tuple(f"lib{name}.so{release}" for name in ("amdhip64", "hiprtc") for release in ("", ".5", ".6", ".7"))
 
 
 def link(folder: Path) -> list[Path]:
-    """Make links to the library in a folder, which is made if it is missing: one for each release's interface.
+    """Make links to the library in a folder, which is made if it is missing: one for each release of HIP and hipRTC.
 
     The library that they load stands beside them, as the loader looks for it there. Links of ours that are there
     already lead to this package's library from then on. Raises FileExistsError where something else has a name.
@@ -35,8 +36,8 @@ def variables_for(program: str) -> dict[str, str]:
     # One folder for each installed package, which other processes may be using.
     folder = cache_folder() / "hip" / hashlib.sha256(os.fsencode(LIBRARY)).hexdigest()[:16]
     link(folder)
-    folders = [str(folder), *filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep))]
-    variables = {"LD_LIBRARY_PATH": os.pathsep.join(dict.fromkeys(folders))}
+    folders = [str(folder), *filter(None, os.environ.get(SEARCHED, "").split(os.pathsep))]
+    variables = {SEARCHED: os.pathsep.join(dict.fromkeys(folders))}
     return variables | ({"WAVE_RUNTIME_SYNC": "0"} if _is_linked_with_hip(program) else {})
 
 

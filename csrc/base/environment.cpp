@@ -65,6 +65,8 @@ size_t Variable::choice(std::initializer_list<std::string_view> words, size_t ot
   refuse(list, *words.begin());
 }
 
+char** inherited_environment() { return environ; }
+
 const Variable& at_load(const char* name) {
   const char* const value = std::getenv(name);
   return *new Variable{name, value == nullptr ? "" : value};

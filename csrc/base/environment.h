@@ -35,6 +35,9 @@ struct Variable {
 /// are the first to ask for what is read once, run beside threads that change the environment.
 const Variable& at_load(const char* name);
 
+/// All of the environment, for a process that inherits it.
+char** inherited_environment();
+
 /// Runs a function that reads the environment.
 using EnvironmentGuard = void (*)(const std::function<void()>& read);
 

@@ -2,9 +2,13 @@
 #pragma once
 
 #include "hip_emulator/hip_handles.h"
+#include "hip_emulator/rtc.h"
 #include "hip_emulator/runtime.h"
 
 namespace wave::hip {
+
+using hip_emulator::RtcResult;
+using RtcProgramHandle = struct _hiprtcProgram*;  ///< hiprtcProgram
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -21,6 +25,11 @@ extern "C" {
 #define PER_THREAD(name, parameters, arguments) Error name##_spt parameters;
 #include "hip_emulator/per_thread.inc"
 #undef PER_THREAD
+
+#define RTC(name, parameters) RtcResult name parameters;
+#include "hip_emulator/rtc_functions.inc"
+#undef RTC
+const char* hiprtcGetErrorString(RtcResult result);
 
 // What the code calls before main and after it that clang makes of a file in HIP's C++ (CGCUDANV.cpp). Fat binaries,
 // kernels and variables are registered once, by addresses in the host.

@@ -1,0 +1,137 @@
+"""hipRTC of the HIP library over the emulator: what a program compiles while it runs, it launches."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from requirements import need
+from support import ROOT
+
+from wave_runtime import _hip_links
+
+pytestmark = pytest.mark.needs("clang")
+
+PROLOGUE = """
+import ctypes, sys
+rtc = ctypes.CDLL("libhiprtc.so.6")
+hip = ctypes.CDLL("libamdhip64.so.6")
+program = ctypes.c_void_p()
+
+def create(source, *headers):
+    names = (ctypes.c_char_p * len(headers))(*(name for name, _ in headers))
+    texts = (ctypes.c_char_p * len(headers))(*(text for _, text in headers))
+    assert rtc.hiprtcCreateProgram(ctypes.byref(program), source, b"kernels.hip", len(headers), texts, names) == 0
+
+def compile(*options):
+    return rtc.hiprtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+
+def log():
+    size = ctypes.c_size_t()
+    assert rtc.hiprtcGetProgramLogSize(program, ctypes.byref(size)) == 0
+    text = ctypes.create_string_buffer(size.value)
+    assert rtc.hiprtcGetProgramLog(program, text) == 0
+    return text.value.decode()
+
+def code():
+    size = ctypes.c_size_t()
+    assert rtc.hiprtcGetCodeSize(program, ctypes.byref(size)) == 0
+    image = ctypes.create_string_buffer(size.value)
+    assert rtc.hiprtcGetCode(program, image) == 0
+    return image.raw
+
+def lowered(expression):
+    name = ctypes.c_char_p()
+    result = rtc.hiprtcGetLoweredName(program, expression, ctypes.byref(name))
+    return name.value if result == 0 else result
+"""
+
+
+def run(tmp_path: Path, code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    _hip_links.link(tmp_path / "hip")
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path / "hip"), **variables}
+    return subprocess.run([sys.executable, "-c", PROLOGUE + code], env=environment, capture_output=True, text=True)
+
+
+def test_what_is_compiled_runs(tmp_path: Path) -> None:
+    """A template by its expression, a header of the program's own, a macro, and a variable's name."""
+    done = run(
+        tmp_path,
+        """
+create(b'''
+#include "scale.h"
+__device__ int answer = 42;
+template <class T> __global__ void fill(T* to) { to[threadIdx.x] = SCALE * OFFSET + T(threadIdx.x); }
+''', (b"scale.h", b"#define SCALE 10\\n"))
+assert lowered(b"fill<float>") == 9  # not before the compilation
+for expression in (b"fill<float>", b"fill<int>", b"answer"):
+    assert rtc.hiprtcAddNameExpression(program, expression) == 0
+assert compile(b"-DOFFSET=2") == 0, log()
+assert rtc.hiprtcAddNameExpression(program, b"fill<char>") == 8
+assert lowered(b"fill<char>") == 10
+assert lowered(b"answer") == b"answer"
+module, kernel, data = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+assert hip.hipModuleLoadData(ctypes.byref(module), code()) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, lowered(b"fill<float>")) == 0
+assert hip.hipHostMalloc(ctypes.byref(data), ctypes.c_size_t(256), 0) == 0
+parameters = (ctypes.c_void_p * 1)(ctypes.addressof(data))
+assert hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 4, 1, 1, 0, None, parameters, None) == 0
+assert hip.hipDeviceSynchronize() == 0
+print(list((ctypes.c_float * 4).from_address(data.value)))
+assert rtc.hiprtcDestroyProgram(ctypes.byref(program)) == 0
+assert rtc.hiprtcCompileProgram(ctypes.c_void_p(16), 0, None) == 4
+""",
+    )
+    assert done.stdout == "[20.0, 21.0, 22.0, 23.0]\n", done.stderr
+
+
+def test_an_option_names_another_processor(tmp_path: Path) -> None:
+    code = """
+create(b"extern \\"C\\" __global__ void nothing() {}")
+assert compile(b"--gpu-architecture=gfx1100") == 0, log()
+module = ctypes.c_void_p()
+print(hip.hipModuleLoadData(ctypes.byref(module), code()))
+"""
+    assert run(tmp_path, code).stdout == "209\n"
+    assert run(tmp_path, code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1100").stdout == "0\n"
+
+
+def test_errors_are_in_the_log(tmp_path: Path) -> None:
+    done = run(tmp_path, 'create(b"__global__ void wrong() { int x = y; }"); print(compile()); print(log())')
+    assert re.match(r"6\n\S*kernels.hip:1:\d+: error: use of undeclared identifier 'y'", done.stdout), done
+    done = run(tmp_path, 'create(b""); print(compile())', CLANG="no-such-clang")
+    assert (done.stdout, "there is no clang" in done.stderr) == ("6\n", True)
+
+
+def test_what_is_not_there_says_so(tmp_path: Path) -> None:
+    done = run(tmp_path, 'create(b""); print(rtc.hiprtcGetBitcodeSize(program, ctypes.byref(ctypes.c_size_t())))')
+    assert (done.stdout, "bitcode is not given out" in done.stderr) == ("7\n", True)
+
+
+@pytest.mark.needs("hip-headers")
+def test_signatures_agree_with_the_header(tmp_path: Path) -> None:
+    folders = [folder for folder in need("hip-headers") if (folder / "hip/hiprtc.h").exists()]
+    assert folders
+    source = tmp_path / "rtc.cpp"
+    source.write_text("""
+#include <hip/hiprtc.h>
+using RtcResult = hiprtcResult;
+using RtcProgramHandle = hiprtcProgram;
+extern "C" {
+#define RTC(name, parameters) RtcResult name parameters;
+#include "rtc_functions.inc"
+}
+""")
+    for folder in folders:
+        table = (ROOT / "csrc/hip_emulator/rtc_functions.inc").read_text()
+        text = (folder / "hip/hiprtc.h").read_text()
+        common = [line for line in table.splitlines() if line.startswith("//") or re.split(r"[(,]", line)[1] in text]
+        # Of linking, arguments are not looked at: their types are not ours to compare.
+        (tmp_path / "rtc_functions.inc").write_text("\n".join(line for line in common if "Link" not in line))
+        command = ["g++", "-fsyntax-only", "-D__HIP_PLATFORM_AMD__", f"-I{folder}", f"-I{tmp_path}", source]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
