@@ -112,6 +112,26 @@ def test_launches_wait_within_emulate() -> None:
     assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "700 700\n"
 
 
+def test_what_is_no_fat_binary_registers_nothing() -> None:
+    code = f"""
+import ctypes
+hip = ctypes.CDLL({str(LIBRARY)!r})
+hip.__hipRegisterFatBinary.restype = ctypes.c_void_p
+wrapper = (ctypes.c_uint64 * 3)(0x12345678)
+handle = hip.__hipRegisterFatBinary(wrapper)
+hip.__hipRegisterFunction(ctypes.c_void_p(handle), wrapper, b"k", b"k", -1, None, None, None, None, None)
+hip.__hipRegisterVar(ctypes.c_void_p(handle), wrapper, b"v", b"v", 0, ctypes.c_size_t(4), 0, 0)
+hip.hipGetErrorName.restype = ctypes.c_char_p
+out = ctypes.c_void_p()
+for error in hip.hipGetFuncBySymbol(ctypes.byref(out), wrapper), hip.hipGetSymbolAddress(ctypes.byref(out), wrapper):
+    print(hip.hipGetErrorName(error).decode())
+hip.__hipUnregisterFatBinary(ctypes.c_void_p(handle))
+print(handle)
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == ["hipErrorInvalidDeviceFunction", "hipErrorInvalidSymbol", "None"]
+
+
 def test_needs_no_torch() -> None:
     code = f"import ctypes, sys; ctypes.CDLL({str(LIBRARY)!r}); print(open('/proc/self/maps').read())"
     maps = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

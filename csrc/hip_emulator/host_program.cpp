@@ -41,17 +41,22 @@ void HostProgram::remove(FatBinary* binary) {
   std::erase_if(binaries_, [binary](const auto& owned) { return owned.get() == binary; });
 }
 
+// Of a fat binary that was refused (nullptr) nothing is registered, so that its use is an error, not a crash.
+
 void HostProgram::add_kernel(FatBinary* binary, const void* host, const char* name) {
+  if (binary == nullptr) return;
   std::unique_lock lock(mutex_);
   kernels_.try_emplace(host, Kernel{binary, name});
 }
 
 void HostProgram::add_variable(FatBinary* binary, const void* host, const char* name) {
+  if (binary == nullptr) return;
   std::unique_lock lock(mutex_);
   variables_.try_emplace(host, Variable{binary, name});
 }
 
 void HostProgram::add_managed(FatBinary* binary, void* memory, const char* name, size_t size) {
+  if (binary == nullptr) return;
   std::unique_lock lock(mutex_);
   variables_.try_emplace(memory, Variable{binary, name, size});
 }

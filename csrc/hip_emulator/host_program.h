@@ -22,7 +22,7 @@ struct FatBinary {
 /// does: hipErrorNoBinaryForGpu where it has no code for the emulated processor.
 class HostProgram {
  public:
-  FatBinary* add(const void* image);
+  FatBinary* add(const void* image);  ///< never nullptr, which below stands for a fat binary that was refused
   /// Forgets a fat binary and what was registered of it. Launches under way keep its modules.
   void remove(FatBinary* binary);
 
