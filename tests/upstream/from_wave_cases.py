@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from wave_lang_kernels import (
 
 import wave_runtime
 from wave_runtime import from_wave
-from wave_runtime.wave_lang import WaveFunction, enable_cpu
+from wave_runtime.wave_lang import WaveFunction, _cpu, enable_cpu
 
 
 def options(**given: object) -> WaveCompileOptions:
@@ -175,3 +176,27 @@ def test_enabling_changes_nothing_of_the_users(tmp_path: Path) -> None:
     from_wave(scale_and_shift(), options(**settings))
     assert kept.read_bytes() == b"the user's"
     assert torch.cuda.current_stream is before
+
+
+def test_enabling_ends() -> None:
+    """Wave-lang is as it was once all that began has ended; compiling for from_wave leaves nothing."""
+    from wave_lang.kernel.wave import compile as wave_compile_module
+
+    def state() -> tuple[object, ...]:
+        names = ("invoke_with_wave_runtime", "compile_to_vmfb")
+        return (*(getattr(wave_compile_module, name) for name in names), os.environ.get("WAVE_DEFAULT_ARCH"))
+
+    for begun in list(_cpu._enabled):  # by tests before this one, for the process
+        begun.stop()
+    before = state()
+    with enable_cpu() as outer:
+        within = state()
+        assert all(one is not other for one, other in zip(within[:2], before[:2], strict=True))
+        inner = enable_cpu()
+        outer.stop()
+        assert state() == within
+        inner.stop()
+        assert state() == before
+        inner.stop()  # once is enough
+    from_wave(accumulate(), options(subs={}, dynamic_symbols=[M]))
+    assert state() == before

@@ -48,7 +48,7 @@ def test_plugin(tmp_path: Path) -> None:
 
 
 def test_from_wave() -> None:
-    assert "11 passed" in run("from_wave_cases.py")
+    assert "12 passed" in run("from_wave_cases.py")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ class Patches:
         self._undo.append(put_back)
         setattr(owner, name, value)
 
-    def set_item(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
+    def set_item(self, mapping: MutableMapping[Any, Any], key: Any, value: Any) -> None:
         """Set an item of a dictionary."""
         before = mapping.get(key, _ABSENT)
         put_back = partial(mapping.pop, key) if before is _ABSENT else partial(mapping.__setitem__, key, before)

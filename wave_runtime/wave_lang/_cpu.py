@@ -12,11 +12,40 @@ from typing import Any
 import torch
 
 import wave_runtime
+from wave_runtime._emulate._patches import Patches
+from wave_runtime._fork import Lock
 
-TARGET = "gfx942"
+ARCH, TARGET = "WAVE_DEFAULT_ARCH", "gfx942"
 
 
-def enable_cpu() -> None:
+class Enabled:
+    """What :func:`enable_cpu` has begun. As a context, or with :meth:`stop`, it ends; wave-lang is as it was then.
+
+    Where several have begun, it ends with the last of them.
+    """
+
+    def stop(self) -> None:
+        """End it; what has ended stays so."""
+        with _lock:
+            if self not in _enabled:
+                return
+            _enabled.remove(self)
+            if not _enabled:
+                _patches.undo()
+
+    def __enter__(self) -> Enabled:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+
+_lock = Lock()
+_patches = Patches()
+_enabled: list[Enabled] = []
+
+
+def enable_cpu() -> Enabled:
     """Let wave-lang's ``WaveCompileOptions(wave_runtime=True)`` kernels run on CPU tensors.
 
     On any machine wave-lang's launches then pass tensors rather than addresses, so that they are checked: one that is
@@ -26,19 +55,24 @@ def enable_cpu() -> None:
     The compiler writes the binaries of a process into one temporary folder and takes whichever it finds there for the
     kernel that it has just compiled: they are removed from that folder before each compilation.
 
-    It replaces two functions of ``wave_lang.kernel.wave.compile``, and nothing of torch's. May be called again, before
-    or after wave-lang is imported.
+    It replaces two functions of ``wave_lang.kernel.wave.compile``, and nothing of torch's. That lasts as long as the
+    process, or as the context that a call can be: ``with enable_cpu():``. May be called again, before or after
+    wave-lang is imported.
 
     Raises:
         ImportError: wave-lang is not installed.
     """
     from wave_lang.kernel.wave import compile as wave_compile  # only now: it imports a compiler
 
-    if not torch.cuda.is_available():
-        os.environ.setdefault("WAVE_DEFAULT_ARCH", TARGET)
-    wave_compile.invoke_with_wave_runtime = invoke
-    if not hasattr(wave_compile.compile_to_vmfb, "__wrapped__"):
-        wave_compile.compile_to_vmfb = _keeping_binaries_apart(wave_compile.compile_to_vmfb)
+    enabled = Enabled()
+    with _lock:
+        if not _enabled:
+            if not torch.cuda.is_available() and ARCH not in os.environ:
+                _patches.set_item(os.environ, ARCH, TARGET)
+            _patches.set(wave_compile, "invoke_with_wave_runtime", invoke)
+            _patches.set(wave_compile, "compile_to_vmfb", _keeping_binaries_apart(wave_compile.compile_to_vmfb))
+        _enabled.append(enabled)
+    return enabled
 
 
 def _keeping_binaries_apart(compile_to_vmfb: Callable[..., bytes]) -> Callable[..., bytes]:

@@ -116,9 +116,9 @@ def from_wave(kernel: Any, options: Any = None) -> WaveFunction:
     if isinstance(kernel, LaunchableWave):
         if options is None:
             raise TypeError("from_wave: a function that is not compiled yet needs options=WaveCompileOptions(...)")
-        enable_cpu()
         options.wave_runtime = True
-        function, kernel = kernel, wave_compile(options, kernel)
+        with enable_cpu():
+            function, kernel = kernel, wave_compile(options, kernel)
     elif not isinstance(kernel, WaveKernel) or options is not None:
         given = type(kernel).__name__ + ("" if options is None else " and options")
         raise TypeError(

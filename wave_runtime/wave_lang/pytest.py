@@ -45,7 +45,7 @@ def _force_wave_runtime() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare wave-lang before tests are collected."""
-    _cpu.enable_cpu()
+    config.add_cleanup(_cpu.enable_cpu().stop)
     from wave_lang.kernel.wave import iree_utils
 
     _force_wave_runtime()
