@@ -8,6 +8,8 @@
 # make test-iree-turbine TURBINE_SOURCE=path   run iree-turbine's tests of its runtime and operators, of a checkout at
 #              v3.9.0, on ours
 # make test-triton TRITON_SOURCE=path   run Triton's own tests, of a checkout of triton-lang/triton at v3.9.0, on an emulated GPU
+# make test-inductor PYTORCH_SOURCE=path   run PyTorch's own tests of Inductor, of a checkout at the release that is installed, on
+#              Triton kernels for an emulated GPU
 # make campaign-aiter AITER_SOURCE=path   count the instructions of ROCm/aiter's hand-written code objects that run, launch
 #              some of its kernels beside torch, and print the table: half an hour and more
 # make bench   measure the emulator, kept sources, a model of many launches and, where there is an NVIDIA GPU, launches and modules
@@ -31,6 +33,7 @@
 #         test/unit/language test/unit/runtime
 # triton_sample   of `make test-triton`: so many tests, drawn at random, each time the same; by default all
 # triton_target   of `make test-triton`: the processor; by default gfx942
+# inductor_sample   of `make test-inductor`: so many tests; by default 300. triton_target says the processor
 # turbine_tests   of `make test-iree-turbine`: the same; by default tests/runtime tests/ops
 # MUTANTS   how many `make mutants` draws: 200
 # VENV    the environment; one that exists is used as it is
@@ -48,7 +51,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton campaign-aiter bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -92,6 +95,15 @@ test-triton: triton build
 	  --wave-emulate=$(or $(triton_target),gfx942) --known-failures='$(CURDIR)/tests/triton/known_failures.txt' \
 	  --rootdir='$(abspath $(TRITON_SOURCE))' -o timeout=300 $(addprefix --sample=,$(triton_sample)) \
 	  $(addprefix python/,$(or $(triton_tests),test/unit/language test/unit/runtime))
+
+# Not in the checkout's root, whose torch is not built; and without its conftest.py, which is for its own runner.
+test-inductor: triton build
+	@test -f '$(PYTORCH_SOURCE)/test/inductor/test_torchinductor.py' || { echo "PYTORCH_SOURCE=path names a checkout of pytorch"; exit 1; }
+	$(python) -m pip install --quiet expecttest
+	cd '$(PYTORCH_SOURCE)/test' && TRITON_DEFAULT_FP_FUSION=1 '$(abspath $(python))' -m pytest -c /dev/null --noconftest \
+	  -p wave_runtime.pytest --wave-emulate=$(or $(triton_target),gfx942) --wave-inductor \
+	  --known-failures='$(CURDIR)/tests/triton/known_failures_of_inductor.txt' --rootdir='$(abspath $(PYTORCH_SOURCE))' \
+	  -o timeout=300 --sample=$(or $(inductor_sample),300) -k CpuTests inductor/test_torchinductor.py
 
 campaign-aiter: build
 	@test -d '$(AITER_SOURCE)/hsa' || { echo "AITER_SOURCE=path names a checkout of ROCm/aiter"; exit 1; }

@@ -344,6 +344,24 @@ def test_compiled(gpu: object, backend: str) -> None:
     torch.testing.assert_close(torch.compile(function, fullgraph=True, backend=backend)(x), function(x))
 
 
+def test_compilers_leave_our_functions_alone(gpu: object, recwarn: pytest.WarningsRecorder) -> None:
+    """Dynamo asks torch.accelerator for a stream, and torch calls factories, where it compiles what is called."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.autograd.grad((x * x).sum(), x)[0]  # is not traced, but calls torch.ones_like
+
+    torch.compiler.reset()
+    x = torch.ones(3, requires_grad=True)
+    assert torch.equal(torch.compile(function, backend="eager")(x), 2 * x)
+    assert [str(warning.message) for warning in recwarn if "does not know how to trace" in str(warning.message)] == []
+
+
+def test_compiled_without_graphs(gpu: object) -> None:
+    """What Inductor does where it may not capture."""
+    x = torch.randn(20, device="cuda")
+    torch.testing.assert_close(torch.compile(torch.sin, mode="reduce-overhead")(x), x.sin())
+
+
 def test_code_compiled_within_is_compiled_anew_outside() -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
         return x + torch.ones(2, device="cuda" if torch.cuda.is_available() else "cpu")
@@ -463,6 +481,8 @@ def test_part_of_a_suite(tmp_path: Path) -> None:
     sample = outcome("--sample=10")
     assert outcome("--sample=10") == sample
     assert sample.count("PASSED") + sample.count("XFAIL") == 10
+    part = outcome("--sample=10", "-k", "1 or 3")  # of the 24 that have these digits
+    assert part.count("PASSED") + part.count("XFAIL") == 10
     known.write_text("test_suite.py::test[[]*[]]: odd\n")
     assert "20 failed, 20 xfailed" in outcome("--sample=60")
     known.write_text("test_suite.py::test[[]*[]]: sometimes\n")

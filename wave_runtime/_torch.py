@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from types import CodeType
 from typing import Any, NamedTuple, TypeVar
 
 import torch
@@ -180,6 +181,17 @@ def run_vmap_rule(rule: Callable[..., Any], overload: Callable[..., Any], args: 
 _disable_dynamo = _find("torch._compile._disable_dynamo", "breaks in torch.compile's graphs")
 
 
+_frames = "torch._C._dynamo.eval_frame"  # loaded with torch, unlike Dynamo
+_set_strategy = _find(f"{_frames}.set_code_exec_strategy", "torch.compile where a GPU is emulated")
+_Strategy = _find(f"{_frames}._FrameExecStrategy", "torch.compile where a GPU is emulated")
+_Action = _find(f"{_frames}._FrameAction", "torch.compile where a GPU is emulated")
+
+
+def run_as_it_is(code: CodeType) -> None:
+    """Have Dynamo not compile the frames of a function, where it is called rather than traced."""
+    _set_strategy(code, _Strategy(_Action.SKIP, _Action.DEFAULT))
+
+
 def constant_result(function: T) -> T:
     """Have torch.compile call a function while it traces and take what it returns as a constant.
 
@@ -298,6 +310,10 @@ CUDA_INTERNALS: dict[str, Callable[..., Any]] = {
     "_is_in_bad_fork": lambda: False,
     "_sleep": lambda cycles: None,
 }
+
+# The same of torch._C, where torch was built without GPUs. Without the allocator Inductor makes no graphs.
+C = torch._C
+C_INTERNALS: dict[str, Callable[..., Any]] = {"_cuda_cudaCachingAllocator_is_enabled": lambda: False}
 
 
 def device_constructors() -> list[tuple[Any, str]]:

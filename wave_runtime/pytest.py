@@ -99,8 +99,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(launches, "wave_runtime_launches")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Draw the sample, and expect the known failures."""
+    """Draw the sample from what -k and the like have left, and expect the known failures."""
     count: int | None = config.getoption("--sample")
     if count is not None and count < len(items):
         drawn = set(random.Random(0).sample(range(len(items)), count))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from support import ROOT
 
 import wave_runtime
 from wave_runtime import _C, cdiv, from_triton
@@ -72,6 +76,30 @@ def test_torch_compile(add: Any) -> None:
     for size in (100, 1000):
         x, y = torch.randn(size), torch.randn(size)
         torch.testing.assert_close(compiled(x, y), 2 * (x + y))
+
+
+def test_export(add: Any, tmp_path: Path) -> None:
+    """The program has the code along: another process needs neither Triton nor the function."""
+
+    class Add(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            out = torch.empty_like(x)
+            add(x, y, out, x.numel(), grid=cdiv(x.numel(), 64))
+            return out
+
+    size = torch.export.Dim("size", min=2, max=1000)
+    program = torch.export.export(Add(), (torch.randn(100), torch.randn(100)), dynamic_shapes=({0: size}, {0: size}))
+    torch.export.save(program, tmp_path / "add.pt2")
+    code = f"""
+import sys
+sys.modules["triton"] = None  # an import raises
+import torch, wave_runtime
+program = torch.export.load({str(tmp_path / "add.pt2")!r}).module()
+x, y = torch.randn(300), torch.randn(300)
+assert torch.equal(program(x, y), x + y)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
 
 
 def test_as_an_operator(kernels: Any, add: Any) -> None:

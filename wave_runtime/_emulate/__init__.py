@@ -8,8 +8,9 @@ import inspect
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from types import FunctionType, ModuleType, TracebackType
+from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 import torch
@@ -178,6 +179,8 @@ def _replace(patches: Patches) -> None:
             _replace_everywhere(patches, modules, name, original, _cuda.refusing(name, original))
     for name, function in _torch.CUDA_INTERNALS.items():
         patches.set(torch.cuda, name, function)
+    for name, function in _torch.C_INTERNALS.items():
+        patches.set(_torch.C, name, function)
     for name in _cuda.NVTX:
         patches.set(torch.cuda.nvtx, name, lambda *args: 0)
     for name, function in _cuda.ACCELERATOR.items():
@@ -186,6 +189,22 @@ def _replace(patches: Patches) -> None:
             patches.set(torch.accelerator, name, _copy(function))
     patches.set(torch.version, "hip", _cuda.HIP)
     patches.set(torch.version, "cuda", None)
+
+
+def _codes(module: ModuleType) -> Iterator[CodeType]:
+    """The code of all functions that a module defines, those within others and in classes among them."""
+    values = [value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__]
+    values += [method for value in values if isinstance(value, type) for method in vars(value).values()]
+    pending = [value.__code__ for value in values if isinstance(value, FunctionType)]
+    while pending:
+        code = pending.pop()
+        yield code
+        pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+
+
+# They are called from Python code that Dynamo runs, and by Dynamo itself.
+for _code in (code for module in (_cuda, _gpu, _tensors) for code in _codes(module)):
+    _torch.run_as_it_is(_code)
 
 
 def _replace_everywhere(patches: Patches, modules: list[ModuleType], name: str, original: Any, value: Any) -> None:
