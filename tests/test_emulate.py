@@ -418,6 +418,13 @@ def test_processes_inherit_it() -> None:
         assert "gfx1100 2 cpu" in run(grandchild, PYTHONPATH=os.pathsep.join(environment))
 
 
+def test_programs_may_ask_for_torch_before(tmp_path: Path) -> None:
+    variables = _emulate.environment("gfx1100")
+    path = os.pathsep.join([variables.pop("PYTHONPATH").split(os.pathsep)[0], str(ROOT)])
+    asked = "import importlib.util\nassert importlib.util.find_spec('torch')"
+    assert run(f"{asked}\n{SHOW}", **variables, PYTHONPATH=path).startswith("gfx1100 1")
+
+
 def test_a_hidden_sitecustomize_runs(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import builtins\nbuiltins.hidden = 'ran'\n")
     variables = _emulate.environment("gfx942")

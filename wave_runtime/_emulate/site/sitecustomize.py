@@ -17,27 +17,37 @@ from typing import Any
 
 
 class _AfterTorch:
-    """Finds torch as others do, and has wave_runtime imported behind it, which reads the variable."""
+    """Finds torch as others do, and has wave_runtime imported behind it, which reads the variable.
+
+    It stays until torch is imported: programs may ask whether torch is there before.
+    """
+
+    def __init__(self) -> None:
+        self._is_asking = False
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
-        if name != "torch":
+        if name != "torch" or self._is_asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self._is_asking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._is_asking = False
         if spec is not None and spec.loader is not None:
-            _import_behind(spec)
+            self._import_behind(spec)
         return spec
 
+    def _import_behind(self, spec: ModuleSpec) -> None:
+        loader: Any = spec.loader
+        execute = loader.exec_module
 
-def _import_behind(spec: ModuleSpec) -> None:
-    loader: Any = spec.loader
-    execute = loader.exec_module
+        def execute_both(module: ModuleType) -> None:
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+            execute(module)
+            importlib.import_module("wave_runtime")
 
-    def execute_both(module: ModuleType) -> None:
-        execute(module)
-        importlib.import_module("wave_runtime")
-
-    loader.exec_module = execute_both
+        loader.exec_module = execute_both
 
 
 def _run_hidden() -> None:
