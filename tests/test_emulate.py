@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import subprocess
@@ -280,6 +281,7 @@ def test_streams_and_events(gpu: object) -> None:
         sum(range(1000))
         end.record()
     assert torch.cuda.current_stream() is torch.cuda.default_stream()
+    assert ctypes.cast(torch.cuda.current_stream(), ctypes.c_void_p).value is None  # as launchers by ctypes do
     torch.cuda.synchronize()
     stream.wait_stream(torch.cuda.current_stream())
     assert begin.elapsed_time(end) > 0

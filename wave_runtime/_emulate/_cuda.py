@@ -7,6 +7,7 @@ asked for and compared. All devices share the CPU's random state, since their te
 from __future__ import annotations
 
 import collections
+import ctypes
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -200,6 +201,11 @@ class Stream:
         self.priority = priority
         self.cuda_stream = options.get("stream_ptr", 0)
         self.stream_id = 0
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        """What functions of a library are passed for it."""
+        return ctypes.c_void_p(self.cuda_stream)
 
     def synchronize(self) -> None:
         """Nothing is under way."""
