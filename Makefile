@@ -11,7 +11,7 @@
 # make test-inductor PYTORCH_SOURCE=path   run PyTorch's own tests of Inductor, of a checkout at the release that is installed, on
 #              Triton kernels for an emulated GPU
 # make campaign-aiter AITER_SOURCE=path   count the instructions of ROCm/aiter's hand-written code objects that run, launch
-#              some of its kernels beside torch, and print the table: half an hour and more
+#              some of its kernels beside torch, and print the table: ten minutes
 # make bench   measure the emulator, kept sources, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with

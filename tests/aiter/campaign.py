@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -104,7 +105,7 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source", type=Path, help="a checkout of ROCm/aiter, with its folder hsa")
     parser.add_argument("--only", default="", metavar="TEXT", help="folders and files in whose path it is")
-    parser.add_argument("--launches", action="store_true", help="no coverage, which takes half an hour of a slow core")
+    parser.add_argument("--launches", action="store_true", help="no coverage, which takes some minutes")
     options = parser.parse_args(words)
     hsa = options.source / "hsa"
     files = sorted(
@@ -112,6 +113,7 @@ def main(words: list[str] | None = None) -> int:
     )
     if not files:
         parser.error(f"{hsa} has no code objects for {' or '.join(PROCESSORS)}")
+    warnings.filterwarnings("ignore", message=".*reads as zero", category=RuntimeWarning)  # correct kernels over-read
     tallies: dict[tuple[str, str], Tally] = {}
     for file in files:
         tally = tallies.setdefault(family_of(file, hsa), Tally())

@@ -7,6 +7,7 @@ Each folder has lists of its kernels (*.csv). Arguments, grids and the order of 
 from __future__ import annotations
 
 import csv
+import re
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -81,20 +82,22 @@ class Case:
 
 
 def listed(folder: Path) -> Iterator[Row]:
-    """The rows of a folder's lists."""
-    for path in sorted(folder.glob("*.csv")):
+    """The rows of a folder's lists, with the list's name and the processor's."""
+    for path in sorted(folder.rglob("*.csv")):
         with path.open() as file:
-            yield from csv.DictReader(file)
+            for row in csv.DictReader(file):
+                yield row | {"list": path.stem, "processor": folder.parent.name}
 
 
 def cases(
-    make: Callable[[Row], Launch], tolerance: Callable[[Row], float] = lambda row: 2**-7
+    make: Callable[[Row], Launch],
+    tolerance: Callable[[Row], float] = lambda row: 2**-7,
+    takes: Callable[[Row], bool] = lambda row: True,
 ) -> Callable[[Path], Iterator[Case]]:
-    """What lists a folder's kernels, each launched as `make` says for its row."""
+    """What lists a folder's kernels, each launched as `make` says for its row, but those that are left out."""
 
     def of_folder(folder: Path) -> Iterator[Case]:
-        for row in listed(folder):
-            row |= {"processor": folder.parent.name}
+        for row in filter(takes, listed(folder)):
             for file in sorted(folder.rglob(row["co_name"])):  # some are there for the MI300 and for the MI308
                 yield Case(file, row["knl_name"], partial(make, row), tolerance(row))
 
@@ -258,10 +261,78 @@ def tolerance_of_attention(row: Row) -> float:
     return 2**-6 if row["dtype"] == "bf16" else 2**-4
 
 
+EXPERTS = re.compile(r"fmoe_(bf16|fp16)_pertoken(Fp8|Int8)_g1u(0|1)_(silu|gelu)(_tkw1)?")
+
+
+def experts(row: Row) -> Launch:
+    """asm_fmoe.cu, fmoe_g1u1 and the like: tokens x go to two of three experts, by their weights.
+
+    Each gives act(x gate) * (x up) down, or without `up` (g1u0) act(x gate) down. Scales are of rows. With `tkw1` x is
+    multiplied by the weight, else the result. Where `smf` is 2, and without `up`, each expert that a token goes to has
+    an x of its own, and what is between the products is smoothed. Tokens are sorted by experts (moe_sorting_fwd), in
+    blocks of 32 for each: `topk << 24 | token`; places that are free have the number of tokens.
+    """
+    match = EXPERTS.fullmatch(row["list"])
+    assert match is not None
+    has_up, is_weighted_first = match[3] == "1", match[5] is not None
+    has_own_x = row["smf"] == "2" or not has_up
+    tokens, topk, count, depth, inner = 5, 2, 3, 512, int(row["subGU_n"])
+    out_type = {"bf16": torch.bfloat16, "fp16": torch.float16}[match[1]]
+    fp8 = torch.float8_e4m3fnuz if row["processor"] == "gfx942" else torch.float8_e4m3fn
+
+    def factor(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape).to(fp8) if match[2] == "Fp8" else torch.randint(-127, 128, shape, dtype=torch.int8)
+
+    rows = topk * tokens if has_own_x else tokens
+    gates = 2 * inner if has_up else inner
+    x, gate_up, down = factor(rows, depth), factor(count, gates, depth), factor(count, depth, inner)
+    size = (1.0 if match[2] == "Fp8" else 1 / 64) / 16
+    scales = [size * (0.5 + torch.rand(*shape)) for shape in ((rows, 1), (count, gates, 1), (count, depth, 1))]
+    smooth = 0.5 + torch.rand(count, inner) if has_own_x else torch.ones(count, inner)
+    chosen, weights = torch.stack([torch.randperm(count)[:topk] for _ in range(tokens)]), torch.rand(tokens, topk)
+
+    ids = torch.full((count, 32), topk << 24 | tokens, dtype=torch.int32)
+    shares, expected = torch.zeros(count, 32), torch.zeros(tokens, depth)
+    act = torch.nn.functional.silu if match[4] == "silu" else torch.nn.functional.gelu
+    values = [tensor.float() * scale for tensor, scale in zip((x, gate_up, down), scales, strict=True)]
+    for expert in range(count):
+        for place, (token, slot) in enumerate((chosen == expert).nonzero().tolist()):
+            ids[expert, place], shares[expert, place] = slot << 24 | token, weights[token, slot]
+            weight = float(weights[token, slot])
+            hidden = values[1][expert] @ values[0][slot * tokens + token if has_own_x else token]
+            hidden = hidden * weight if is_weighted_first else hidden
+            hidden = act(hidden[:inner]) * hidden[inner:] if has_up else act(hidden)
+            expected[token] += (1 if is_weighted_first else weight) * (values[2][expert] @ (hidden * smooth[expert]))
+
+    out, valid = torch.zeros(tokens, depth, dtype=out_type), torch.tensor([ids.numel(), tokens], dtype=torch.int32)
+    gate_up, down = (torch.stack([shuffled(one, "1") for one in matrix]) for matrix in (gate_up, down))
+    persistent = 8 if row["ps"] == "1" else 0  # workgroups, as on a GPU of so few compute units
+    arguments: list[Value] = [out, x, gate_up, valid, down, *scales, smooth, ids, shares]
+    arguments += [torch.arange(count, dtype=torch.int32), depth, inner, tokens, count, depth, depth, inner, 2 * depth]
+    arguments += [gates * depth, inner * depth, 4 * gates, 4 * depth, 4 * inner, topk, persistent, 1]
+    return Launch(arguments, (persistent, 1, 1) if persistent else (1, count, 1), (out,), expected)
+
+
+def takes_experts(row: Row) -> bool:
+    """Those of the kinds that experts() knows.
+
+    Of Int8 with `tkw1` the host code launches none; those with `atm` add their results in another way.
+    """
+    if "Int8" in row["list"] and "tkw1" in row["list"]:
+        return False
+    is_known = EXPERTS.fullmatch(row["list"]) is not None and row["smf"] in "02"
+    return is_known and row["atm"] == "0" and row.get("flat", "0") == "0"
+
+
 FAMILIES = {
     "bf16gemm": cases(bf16_product),
     "f4gemm": cases(fp4_product),
     "fmha_v3_fwd": cases(attention, tolerance_of_attention),
+    "fmoe": cases(
+        experts,
+        lambda row: 2**-4,  # what is between the products is of 8 bits, too
+        takes_experts,
+    ),
     "fp8gemm_blockscale": cases(fp8_product),
     "i8gemm": cases(i8_product),
     "topksoftmax": cases(choice, lambda row: 1e-5),
