@@ -26,11 +26,18 @@ SMALLER = (1, 4, 16)  # what the numbers are divided by
 MISSING = re.compile(r"fatal error: '([^']+)' file not found")
 
 
+def run_in(folder: Path, command: list[str], limit: float) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, without input. Raises TimeoutExpired."""
+    return subprocess.run(
+        command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=limit
+    )
+
+
 def build(folder: Path, compiler: list[str], limit: float) -> str | None:
     """Build a program by its Makefile; what is wrong where it does not build."""
     command = ["make", f"CC={' '.join(compiler)}", f"CXX={' '.join(compiler)}"]
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=limit)
+        done = run_in(folder, command, limit)
     except subprocess.TimeoutExpired:
         return f"not compiled within {limit:.0f} s"
     if done.returncode == 0:
@@ -51,7 +58,8 @@ def run_command(folder: Path) -> list[str] | None:
 def smaller(command: list[str], divisor: int) -> list[str]:
     """The same with one repetition, and smaller numbers before."""
     program, *arguments = command
-    if arguments and arguments[-1].isdigit():
+    is_an_options = len(arguments) > 1 and arguments[-2].startswith("-")
+    if arguments and arguments[-1].isdigit() and not is_an_options:
         arguments[-1] = "1"
     return [program] + [str(max(1, int(a) // divisor)) if NUMBER.fullmatch(a) else a for a in arguments]
 
@@ -76,7 +84,7 @@ def run(folder: Path, command: list[str], limit: float) -> dict[str, Any]:
         tried = smaller(command, divisor)
         start = time.monotonic()
         try:
-            done = subprocess.run(tried, cwd=folder, capture_output=True, text=True, errors="replace", timeout=limit)
+            done = run_in(folder, tried, limit)
         except subprocess.TimeoutExpired:
             continue
         except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -161,3 +162,53 @@ def test_links_replace_no_files(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, "libamdhip64.so.6 is there, and is no link" in done.stderr) == (2, True)
     assert (tmp_path / "libamdhip64.so.6").read_text() == "AMD's"
+
+
+MAKEFILE = """
+main: main.o
+\t$(CC) main.o -o $@
+main.o: main.cu
+\t$(CC) -O1 -c main.cu -o main.o
+run: main
+\t./main 4096 100
+"""
+
+CHECKS_ITSELF = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+__global__ void add(int* data) { data[threadIdx.x] += OFFSET; }
+int main(int, char** arguments) {
+  const int count = std::atoi(arguments[1]) / 64, repetitions = std::atoi(arguments[2]);
+  int *data = nullptr, result = 0;
+  if (hipMalloc(&data, 64 * sizeof(int)) != hipSuccess || hipMemset(data, 0, 64 * sizeof(int)) != hipSuccess) return 1;
+  for (int i = 0; i < repetitions; ++i) add<<<1, count>>>(data);
+  if (hipMemcpy(&result, data, sizeof(int), hipMemcpyDeviceToHost) != hipSuccess) return 1;
+  std::printf("%s %d\\n", result == repetitions ? "PASS" : "FAIL", repetitions);
+}
+"""
+
+
+def test_programs_that_check_themselves_are_counted(toolchain: Path, tmp_path: Path) -> None:
+    """benchmarks/run_hecbench.py: one repetition, and a verdict or a cause for each program."""
+    sources = {
+        "right": CHECKS_ITSELF.replace("OFFSET", "1"),
+        "wrong": CHECKS_ITSELF.replace("OFFSET", "2"),
+        "wild": CHECKS_ITSELF.replace("threadIdx.x] +=", "threadIdx.x + 64] +=").replace("OFFSET", "1"),
+        "unbuilt": '#include "hipcub/no_such_file.hpp"',
+    }
+    for name, source in sources.items():
+        folder = tmp_path / "src" / f"{name}-hip"
+        folder.mkdir(parents=True)
+        (folder / "Makefile").write_text(MAKEFILE)
+        (folder / "main.cu").write_text(source)
+    results = tmp_path / "results.json"
+    command = [sys.executable, ROOT / "benchmarks" / "run_hecbench.py", "--toolchain", toolchain, "--json", results]
+    done = subprocess.run([*command, tmp_path / "src"], capture_output=True, text=True, check=True)
+    found = json.loads(results.read_text())
+    assert found["right"]["verdict"] == "PASS", done
+    assert found["right"]["command"] == "./main 4096 1"
+    assert found["wrong"]["verdict"] == "FAIL"
+    assert found["wild"]["verdict"].startswith("fault: kernel '_Z3addPi' on the gfx942 emulator: a store of 4 bytes")
+    assert found["unbuilt"]["verdict"] == "not built: needs hipcub/no_such_file.hpp"
+    assert {path.name for path in (tmp_path / "src" / "right-hip").iterdir()} == {"Makefile", "main.cu"}
