@@ -384,7 +384,7 @@ TEST(registered_memory) {
   slow.enqueue(stream);
   OK(api.hipMemcpyAsync(copy_of_pinned.data, memory.data(), size, hip::kHostToDevice, stream));
   OK(api.hipMemcpyAsync(copy_of_pageable.data, pageable.data(), size, hip::kHostToDevice, stream));
-  EXPECT_EQ(slow.is_done(), false);
+  EXPECT_EQ(api.hipStreamQuery(stream), 600);
   memory[7] = pageable[7] = -1;
   OK(api.hipStreamSynchronize(stream));
   EXPECT_EQ(copy_of_pinned.values()[7], -1.0f);
