@@ -184,6 +184,12 @@ def test_launches_are_checked_in_one_place() -> None:
         assert {name for name in found if not name.startswith("hip_emulator/")} == expected, pattern
 
 
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """pytest imports them by these names."""
+    names = [path.name for path in TESTS.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_tests_are_skipped_in_one_place() -> None:
     """Where WAVE_RUNTIME_REQUIRE is heeded."""
     skip = re.compile(r"\b(pytest|unittest)\.(skip|importorskip|SkipTest)|\bmark\.skip|\bskip(if|_test)?\(")

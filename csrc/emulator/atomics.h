@@ -77,16 +77,16 @@ inline u32 pk_add_bf16(u32 old, u32 value) {
   return low | f32_to_bf16(bf16_to_f32(old >> 16) + bf16_to_f32(value >> 16)) << 16;
 }
 
+/// Whether two functions are the same one. Types are compared, since with UndefinedBehaviorSanitizer GCC takes no
+/// function's address for a constant.
+template <auto kA, auto kB>
+constexpr bool is_same_function =
+    std::is_same_v<std::integral_constant<decltype(kA), kA>, std::integral_constant<decltype(kB), kB>>;
+
 template <auto kModify>
-constexpr bool serves_parts() {
-  if constexpr (std::is_same_v<decltype(kModify), u32 (*)(u32, u32, u32)>) {
-    return kModify == cmpswap<u32>;
-  } else if constexpr (std::is_same_v<decltype(kModify), u32 (*)(u32, u32)>) {
-    return kModify == and_<u32> || kModify == or_<u32> || kModify == xor_<u32> || kModify == pk_add_f16 ||
-           kModify == pk_add_bf16;
-  }
-  return false;
-}
+constexpr bool serves_parts = is_same_function<kModify, cmpswap<u32>> || is_same_function<kModify, and_<u32>> ||
+                              is_same_function<kModify, or_<u32>> || is_same_function<kModify, xor_<u32>> ||
+                              is_same_function<kModify, pk_add_f16> || is_same_function<kModify, pk_add_bf16>;
 
 }  // namespace wave::emulator::atomics
 
@@ -102,7 +102,7 @@ struct Atomic<kModify, T (*)(T, Values...)> {
   static constexpr bool kHasTwo = sizeof...(Values) == 2;
   /// Whether compilers make it for an element of one or two bytes, on the dword that the element lies in. They make
   /// loops of CMPSWAP but for these.
-  static constexpr bool kServesParts = atomics::serves_parts<kModify>();
+  static constexpr bool kServesParts = atomics::serves_parts<kModify>;
 
   /// Returns the old value. `b` counts where the function has two operands. kShared: other threads use the memory at
   /// the same time. Throws Fault for `lane` where it would change bytes that the launch must not write.
