@@ -60,7 +60,12 @@ CONCERNED = {
     "csrc/emulator/matrix": ["tests/emulator/test_matrix_instructions.py"],
     "csrc/emulator/races": ["tests/emulator/test_races.py"],
     "csrc/emulator/vector_memory": ["tests/emulator/test_memory_instructions.py", "tests/emulator/test_atomics.py"],
-    "csrc/hip_emulator": ["tests/test_hip_emulator.py", "tests/conformance"],
+    "csrc/hip_emulator": [
+        "tests/test_hip_emulator.py",
+        "tests/test_hip_programs.py",
+        "tests/test_hip_rtc.py",
+        "tests/conformance",
+    ],
     "csrc/launch": ["tests/test_arguments.py", "tests/test_geometry.py", "tests/conformance"],
     "csrc/op": ["tests/test_operator.py", "tests/operators", "tests/upstream/test_c_entry_points.py"],
     "csrc/python": ["tests/test_arguments.py", "tests/conformance", "tests/upstream/test_contract.py"],
