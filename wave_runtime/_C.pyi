@@ -68,6 +68,22 @@ class Kernel:
         """What the binary says: the kernel's part of ``python -m wave_runtime info --json``."""
 
     @property
+    def asm(self) -> dict[str, str]:
+        """The code as text, by target: ``kernel.asm["gfx942"]``.
+
+        AMD's instructions are written as ``python -m wave_runtime disasm`` writes them, PTX is the whole file's. Cubins
+        are left out. Raises ValueError where a build is for a processor whose instructions are not known here.
+        """
+
+    def coverage(self) -> dict[str, dict[str, Any]]:
+        """Which instructions of AMD builds the emulator does not run.
+
+        Returns:
+            By target ``"instructions"``, how many there are, and ``"unsupported"``, a dict from reasons to counts,
+            which is empty where all run.
+        """
+
+    @property
     def strict(self) -> bool:
         """Whether the emulator checks each launch against the signature; see ``wave_runtime.load``."""
 
@@ -88,14 +104,17 @@ class Kernel:
         programmatic: bool = False,
         priority: int | None = None,
         device: _Device = None,
+        stream: Any = None,
     ) -> None:
         """Launch on the device of the tensors and its current stream: on the CPU, in the emulator.
 
         Returns when the launch is enqueued; on CPU tensors, when it is done.
 
         Args:
-            args: one for each parameter of the signature: tensors for pointers, which the kernel sees as they are;
-                ints, floats, bools, or bytes of the right length.
+            args: one for each parameter of the signature: tensors for pointers, which the kernel sees as they are, or
+                what shares its memory with them: NumPy's arrays, and those with ``__dlpack__`` or
+                ``__cuda_array_interface__``; ints, floats, bools; for structs bytes, records of NumPy or structures of
+                ctypes of the right length.
             grid: workgroups, in one to three dimensions.
             block: work-items of a workgroup; by default what the binary requires.
             shared_memory: bytes of dynamic shared memory (LDS), up to what the device has.
@@ -105,6 +124,9 @@ class Kernel:
             priority: as the device numbers them; lower is sooner.
             device: where to launch, for kernels that take no tensor; else it must be the tensors'. Compiled code and
                 modes have launches with tensors only.
+            stream: where to launch, in place of the device's current stream: a ``torch.cuda.Stream``, what has
+                ``__cuda_stream__()``, or the driver's handle as an int. Torch's allocator does not know that the
+                tensors are used there: see ``torch.Tensor.record_stream``. On CPU tensors a launch is done on return.
 
         Raises:
             TypeError, ValueError: an argument or option does not fit, before anything runs; no build of the kernel

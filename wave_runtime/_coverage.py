@@ -21,6 +21,11 @@ def coverage(source: Source, target: str | None = None) -> dict[str, Any]:
     return {kernel["name"]: _of_kernel(image, kernel) for image in images for kernel in image.parsed["kernels"]}
 
 
+def of_image(image: Image, name: str) -> dict[str, Any]:
+    """The same of one kernel of one code object."""
+    return next(_of_kernel(image, kernel) for kernel in image.parsed["kernels"] if kernel["name"] == name)
+
+
 def _of_kernel(image: Image, kernel: dict[str, Any]) -> dict[str, Any]:
     code = image.code(kernel["name"], kernel["entry_address"], kernel["code_size"])
     instructions = _C.disassemble(image.processor, code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,12 +43,23 @@ def disassemble(source: Source, kernel: str | None = None, target: str | None = 
         ValueError: the file is malformed, has no such kernel, or is for a processor without an instruction table.
         OSError: the file cannot be read.
     """
-    images = open_images(source, target, only_amd="disassembling")
+    return text_of_all(open_images(source, target, only_amd="disassembling"), kernel)
+
+
+def text_of_all(images: Sequence[Image], kernel: str | None) -> str:
+    """What :func:`disassemble` returns, of code objects of AMD's."""
     names = [item["name"] for image in images for item in image.parsed["kernels"]]
     if kernel is not None and kernel not in names:
         raise ValueError(f"no kernel {kernel!r} in this code object; its kernels: {', '.join(names) or 'none'}")
     blocks = [block for image in images for block in _blocks(image, kernel)]
     return "\n".join(blocks)
+
+
+def text_of(image: Image, kernel: str) -> str | None:
+    """A kernel's code as text: of AMD its instructions, of PTX the whole file. None of what cannot be shown: cubins."""
+    if image.is_amd:
+        return "\n".join(_blocks(image, kernel))
+    return image.data.rstrip(b"\0").decode() if image.parsed["format"] == "PTX" else None
 
 
 def _blocks(image: Image, kernel: str | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,11 @@ class Image:
     parsed: dict[str, Any]
 
     @property
+    def is_amd(self) -> bool:
+        """Whether it is a code object of AMD's."""
+        return bool(self.parsed["format"] == _AMD)
+
+    @property
     def processor(self) -> str:
         """The processor whose instructions it has: "gfx942". For a generic target, what the emulator runs it as."""
         target: str = self.parsed["target"]
@@ -42,12 +48,26 @@ class Image:
         raise ValueError(f"{name}: its code at {address:#x} is in no executable segment of the file")
 
 
+def parse_image(data: bytes) -> Image:
+    """A code object, a cubin or PTX, which is in no container."""
+    return Image(data, _C.read_code_object(data))
+
+
 def read(source: Source) -> bytes:
     """The contents of a file, or the bytes that were given."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
     with open(source, "rb") as file:
         return file.read()
+
+
+def amd_images(images: Sequence[Image], purpose: str) -> list[Image]:
+    """Those for AMD GPUs. Raises ValueError, which names the purpose and what there is, where there are none."""
+    found = [image for image in images if image.is_amd]
+    if not found:
+        kinds = ", ".join(sorted({f"{image.parsed['target']} ({image.parsed['format']})" for image in images}))
+        raise ValueError(f"{purpose} is for AMD code objects; this file holds {kinds}")
+    return found
 
 
 def open_images(source: Source, target: str | None, only_amd: str | None = None) -> list[Image]:
@@ -60,14 +80,8 @@ def open_images(source: Source, target: str | None, only_amd: str | None = None)
     """
     data = read(source)
     try:
-        images = [Image(image, _C.read_code_object(image)) for image in _C.images(data, target)]
-        if only_amd is None:
-            return images
-        of_amd = [image for image in images if image.parsed["format"] == _AMD]
-        if not of_amd:
-            kinds = ", ".join(sorted({f"{image.parsed['target']} ({image.parsed['format']})" for image in images}))
-            raise ValueError(f"{only_amd} is for AMD code objects; this file holds {kinds}")
-        return of_amd
+        images = [parse_image(image) for image in _C.images(data, target)]
+        return images if only_amd is None else amd_images(images, only_amd)
     except ValueError as error:
         if isinstance(source, (str, os.PathLike)):
             raise ValueError(f"{os.fspath(source)}: {error}") from None

@@ -10,6 +10,8 @@ from typing_extensions import Unpack
 
 from wave_runtime import _C, _torch
 from wave_runtime._export import embed_in_packages, launch_embedded
+from wave_runtime._file import parse_image
+from wave_runtime._foreign import tensor_over
 from wave_runtime._inductor import keep_order
 from wave_runtime._torch import constant_result
 from wave_runtime._tracing import is_exporting
@@ -43,12 +45,14 @@ class CallOptions(LaunchOptions, total=False):
     """The keywords of a launch that is no operator, which may be without tensors."""
 
     device: torch.device | str | int | None
+    stream: Any
 
 
 def call_operator(
     self: _C.Kernel,
     *args: Any,
     device: torch.device | str | int | None = None,
+    stream: Any = None,
     **options: Unpack[LaunchOptions],
 ) -> None:
     """Call an operator with the arguments of ``kernel(...)``: ``torch.ops.wave.launch``, or the kernel's own.
@@ -62,6 +66,11 @@ def call_operator(
         raise ValueError(
             f"kernel '{self.name}': device= is for plain calls: under torch.compile and torch.export, with modes and "
             "tensor subclasses the tensors alone say the device"
+        )
+    if stream is not None:
+        raise ValueError(
+            f"kernel '{self.name}': stream= is for plain calls: under torch.compile and torch.export, with modes and "
+            "tensor subclasses a launch goes to the current stream (with torch.cuda.stream(stream): ...)"
         )
     exporting = is_exporting()
     if torch.compiler.is_dynamo_compiling() and not exporting and _call_own_operator(self, *args, **options):
@@ -153,9 +162,13 @@ def _operator_name(handle: str) -> str:
 def _operand(self: _C.Kernel, index: int, kind: str, value: Any) -> Any:
     """An argument as operators take it."""
     if kind in ("input", "output"):
+        if not isinstance(value, torch.Tensor) and not torch.compiler.is_compiling():
+            value = tensor_over(value, f"kernel '{self.name}', argument {index}", kind == "input")
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"kernel '{self.name}', argument {index}: expected a tensor, given {type(value).__name__}")
-    elif kind in ("float", "bytes"):
+    elif kind == "bytes":
+        return value if isinstance(value, bytes) else bytes(value)
+    elif kind == "float":
         pass
     elif kind in ("bits", "word") and isinstance(value, torch.Tensor):
         raise TypeError(
@@ -222,6 +235,22 @@ def info(image: bytes, name: str) -> dict[str, Any]:
     return next(kernel for kernel in _info.describe(image)["kernels"] if kernel["name"] == name)
 
 
+def asm(self: _C.Kernel) -> dict[str, str]:
+    """A kernel's code as text, by target. See ``_C.pyi``."""
+    from wave_runtime import _disasm
+
+    texts = {image.parsed["target"]: _disasm.text_of(image, self.name) for image in map(parse_image, self._images)}
+    return {target: text for target, text in texts.items() if text is not None}
+
+
+def coverage(self: _C.Kernel) -> dict[str, dict[str, Any]]:
+    """What the emulator does not run of a kernel. See ``_C.pyi``."""
+    from wave_runtime import _coverage
+
+    images = (image for image in map(parse_image, self._images) if image.is_amd)
+    return {image.parsed["target"]: _coverage.of_image(image, self.name) for image in images}
+
+
 class Accesses(NamedTuple):
     """Which pointer arguments a launch wrote and read: by name where the name is unique, else by index.
 
@@ -236,16 +265,21 @@ def infer_writes(self: _C.Kernel, *args: Any, **options: Any) -> Accesses:
     """Run a launch on the emulator and say which pointer arguments it wrote and read. See ``_C.pyi``."""
     copies: dict[int, torch.UntypedStorage] = {}
 
-    def copy(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+    def copy(index: int, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            tensor: torch.Tensor | None = value
+        else:
+            tensor = tensor_over(value, f"kernel '{self.name}', argument {index}", True)
+        if tensor is None or tensor.layout is not torch.strided:
             return value
+        value = tensor
         storage = value.untyped_storage()
         if storage.data_ptr() not in copies:
             copies[storage.data_ptr()] = value.new_empty(0).set_(storage).cpu().clone().untyped_storage()
         same = torch.empty(0, dtype=value.dtype)
         return same.set_(copies[storage.data_ptr()], value.storage_offset(), value.size(), value.stride())
 
-    accesses = self._trace(*map(copy, args), **options)
+    accesses = self._trace(*map(copy, range(len(args)), args), **options)
     names = self._names
 
     def reference(index: int) -> int | str:
@@ -279,5 +313,7 @@ def _refuse_script(self: _C.Kernel) -> None:
 
 _C.define_call(_C.Kernel, call_operator)
 _C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
+_C.Kernel.asm = property(asm)  # type: ignore[method-assign, assignment]
+_C.Kernel.coverage = coverage  # type: ignore[method-assign]
 _C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]
 _torch.set_script_rule(_C.Kernel, _refuse_script)

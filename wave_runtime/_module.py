@@ -91,6 +91,21 @@ class Module:
         """The code by target, as it would lie in files. Where there are several for one target, it is the first."""
         return {code.target: code.data for code in reversed(self._codes)}
 
+    def disassemble(self, kernel: str | None = None) -> str:
+        """The code of its AMD builds as text, as ``python -m wave_runtime disasm`` prints it.
+
+        Args:
+            kernel: this kernel only; without it all functions.
+
+        Raises:
+            ValueError: there is no such kernel, no build for an AMD GPU, or one for a processor whose instructions are
+                not known here.
+        """
+        from wave_runtime import _disasm, _file  # not needed to launch
+
+        images = [_file.parse_image(code.data) for code in self._codes]
+        return _disasm.text_of_all(_file.amd_images(images, "disassembling"), kernel)
+
     def symbol(
         self, name: str, *, device: torch.device | str | int | None = None, dtype: torch.dtype = torch.uint8
     ) -> torch.Tensor:

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "python/callable_type.h"
+#include "python/foreign_arrays.h"
 #include "python/read_call.h"
 
 namespace py = pybind11;
@@ -31,6 +32,7 @@ class Prebuilt {
         keywords_(std::move(keywords)),
         call_(kernel) {
     check_count(kernel, static_cast<Py_ssize_t>(arguments_.size()));
+    arguments_ = with_tensors(kernel, items_of(arguments_));
     for (size_t i = 0; i < arguments_.size(); ++i) {
       PyObject* argument = py::handle(arguments_[i]).ptr();
       if (is_for_operator(argument)) {
@@ -67,11 +69,13 @@ class Prebuilt {
     call_.enqueue(site, packer.packed(), emulation, profiled);
   }
   bool is_for_host() const { return call_.is_for_host(); }
+  bool has_stream() const { return call_.wanted_stream.has_value(); }
+  void* stream() const { return call_.stream(); }
 
  private:
   py::object kernel_object_;
   py::tuple arguments_;  ///< holds the tensors
-  py::dict keywords_;
+  py::dict keywords_;    ///< holds the stream
   Call call_;
   Place place_{};
   Geometry geometry_{};
@@ -123,7 +127,7 @@ PyObject* Bound::call(PyObject* self, PyObject* const*, size_t flags, PyObject* 
     const py::object held = state_of<Bound>(self).launch;
     const Prebuilt& launch = prebuilt(held);
     if (!thread_is_plain()) return launch.kernel_object()(*launch.arguments(), **launch.keywords()).release().ptr();
-    void* const stream = current_stream(launch.device());
+    void* const stream = launch.stream();
     run_unlocked(launch.is_for_host(), [&](Emulation* emulation) { launch.launch(stream, emulation, true); });
     Py_RETURN_NONE;
   });
@@ -168,7 +172,7 @@ PyObject* Sequence::call(PyObject* self, PyObject* const*, size_t flags, PyObjec
       for (Py_ssize_t i = 0; i < count; ++i) {
         const Prebuilt& launch = prebuilt(PyTuple_GET_ITEM(launches.ptr(), i));
         if (launch.device() != device) stream = current_stream(device = launch.device());
-        launch.launch(stream, emulation, profiled);
+        launch.launch(launch.has_stream() ? launch.stream() : stream, emulation, profiled);
       }
     });
     Py_RETURN_NONE;

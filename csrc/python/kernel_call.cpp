@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "python/c_api.h"
+#include "python/foreign_arrays.h"
 #include "python/kernel_object.h"
 #include "python/read_call.h"
 
@@ -24,6 +25,8 @@ bool launch_usual(const Kernel& kernel, PyObject* const* arguments, PyObject* co
 
 [[gnu::noinline]] void launch_any(const Kernel& kernel, PyObject* const* arguments, PyObject* const* keywords,
                                   PyObject* keyword_names) {
+  py::tuple tensors;
+  if (has_foreign_arrays(kernel, arguments)) arguments = items_of(tensors = with_tensors(kernel, arguments));
   Call call(kernel);
   read_call<Any>(call, arguments, keywords, keyword_names);
   submit_unlocked(call);

@@ -1,6 +1,7 @@
 #include "python/read_call.h"
 
 #include <iterator>
+#include <memory>
 
 #include "base/error.h"
 #include "python/c_api.h"
@@ -22,9 +23,12 @@ void read_tensor_scalar(Call& call, size_t index, const at::Tensor& tensor) {
   call.packer.floating(index, tensor.item().toDouble());
 }
 
+/// Bytes, NumPy's records, ctypes' structures. Throws BufferError where they do not lie side by side.
 void read_bytes(Call& call, size_t index, PyObject* object) {
-  const py::buffer_info info = py::reinterpret_borrow<py::buffer>(object).request();
-  call.packer.bytes(index, {static_cast<const uint8_t*>(info.ptr), static_cast<size_t>(info.size * info.itemsize)});
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) throw py::error_already_set();
+  const std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> release(&view, PyBuffer_Release);
+  call.packer.bytes(index, {static_cast<const uint8_t*>(view.buf), static_cast<size_t>(view.len)});
 }
 
 void read_scalar(Call& call, size_t index, PyObject* object) {
@@ -58,6 +62,31 @@ bool truth_of(PyObject* object) {
   return truth != 0;
 }
 
+/// The driver's handle of a stream: an address, what torch's streams call so, or what __cuda_stream__() says, which
+/// NVIDIA's cuda.core asks of whoever has streams: a version, which is 0, and the handle.
+uint64_t handle_of(PyObject* stream, const Where& where) {
+  constexpr const char* expected = "a torch.cuda.Stream, an object with __cuda_stream__(), or a handle as an int";
+  const py::handle object(stream);
+  py::object handle = py::reinterpret_borrow<py::object>(stream);
+  if (py::hasattr(object, "cuda_stream")) {
+    handle = object.attr("cuda_stream");
+  } else if (py::hasattr(object, "__cuda_stream__")) {
+    handle = py::tuple(object.attr("__cuda_stream__")())[1];
+  }
+  return read_integer(handle.ptr(), 64, where, expected).word;
+}
+
+/// Reads the tensors' device, so it must come behind the arguments.
+void read_stream(Call& call, PyObject* stream) {
+  if (stream == Py_None) return;
+  call.wanted_stream = reinterpret_cast<void*>(handle_of(stream, {&call.kernel, "stream"}));
+  if (!call.has_tensors() || !call.device().is_cuda() || !py::hasattr(stream, "device")) return;
+  const std::optional<c10::Device> device = optional_device(py::handle(stream).attr("device"));
+  if (!device || *device == call.device()) return;
+  throw ValueError(text("kernel '", call.kernel.name(), "': stream= is one of ", device->str(),
+                        ", but the tensors are on ", call.device().str()));
+}
+
 using Read = void (*)(Call& call, PyObject* value);
 
 struct Keyword {
@@ -80,6 +109,7 @@ constexpr Keyword kOtherKeywords[] = {
      [](Call& call, PyObject* value) {
        call.wanted_device = optional_device(py::reinterpret_borrow<py::object>(value));
      }},
+    {"stream", read_stream},
 };
 
 /// The names of the usual keywords as the interpreter interns them: those of a call are mostly the same objects. Only
@@ -161,8 +191,8 @@ bool Any::other_keyword(Call& call, PyObject* name, PyObject* value) {
   }
   throw TypeError(text("kernel '", call.kernel.name(), "' got an unexpected keyword '",
                        std::string(py::str(py::handle(name))),
-                       "'; it takes grid=, block=, shared_memory=, cluster=, cooperative=, programmatic=, priority= "
-                       "and device="));
+                       "'; it takes grid=, block=, shared_memory=, cluster=, cooperative=, programmatic=, priority=, "
+                       "device= and stream="));
 }
 
 void Any::read_unusual_argument(Call& call, size_t index, PyObject* object) {
@@ -211,9 +241,10 @@ LaunchOptions read_fixed_options(const Kernel& kernel, const py::dict& keywords)
   Call call(kernel);
   bool has_grid = false;
   read_dictionary(call, keywords, has_grid);
-  if (!has_grid && !call.wanted_device) return call.options;
-  throw TypeError(text("kernel '", kernel.name(), "': ", has_grid ? "grid" : "device",
-                       "= is said at each launch, and is no option that is fixed"));
+  if (!has_grid && !call.wanted_device && !call.wanted_stream) return call.options;
+  const char* const given = has_grid ? "grid" : call.wanted_device ? "device" : "stream";
+  throw TypeError(
+      text("kernel '", kernel.name(), "': ", given, "= is said at each launch, and is no option that is fixed"));
 }
 
 void emulate_unlocked(const std::function<void(Emulation*)>& launch) {

@@ -40,9 +40,9 @@ def launch(driver: Driver, kernel: wave_runtime.Kernel, **options: object) -> No
         ),
         ({"grid": 1, "block": 64, "shared_memory": "1"}, TypeError, "shared_memory: expected an int, given str"),
         (
-            {"grid": 1, "block": 64, "stream": 0},
+            {"grid": 1, "block": 64, "threads": 0},
             TypeError,
-            "got an unexpected keyword 'stream'; it takes grid=, block=",
+            "got an unexpected keyword 'threads'; it takes grid=, block=",
         ),
     ],
 )

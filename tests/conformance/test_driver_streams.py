@@ -72,6 +72,33 @@ def test_the_current_stream(gpu: Driver, kernel: wave_runtime.Kernel, way: Way) 
     assert b.tolist() == [1] * N
 
 
+def test_a_named_stream(gpu: Driver, kernel: wave_runtime.Kernel) -> None:
+    """A kernel runs on the stream that the call names, and not on the current one, which is free."""
+    a, b, c = gpu.zeros(N), gpu.zeros(N), gpu.zeros(N)
+    busy = torch.cuda.Stream()
+    bound = kernel.bind(a, c, N, CYCLES, grid=16, block=64, stream=busy.cuda_stream)
+    gpu.synchronize()
+
+    def is_busy() -> bool:
+        kernel(a, b, N, CYCLES, grid=16, block=64, stream=busy)
+        bound()
+        return torch.cuda.current_stream().query() and not busy.query()
+
+    assert happens(is_busy)
+    busy.synchronize()
+    assert b.tolist() == c.tolist() == [1] * N
+
+
+def test_arrays_of_other_libraries(gpu: Driver, kernel: wave_runtime.Kernel) -> None:
+    class Array:
+        def __init__(self, tensor: torch.Tensor) -> None:
+            self.__cuda_array_interface__ = tensor.__cuda_array_interface__
+
+    a, b = gpu.zeros(N), gpu.zeros(N)
+    kernel(Array(a), Array(b), N, 0, grid=16, block=64)
+    assert b.tolist() == [1] * N
+
+
 def test_bound_launches_follow_the_current_stream(gpu: Driver, kernel: wave_runtime.Kernel) -> None:
     a, b = gpu.zeros(N), gpu.zeros(N)
     bound = kernel.bind(a, b, N, CYCLES, grid=16, block=64)
