@@ -122,7 +122,7 @@ def test_one_unit_in_the_last_place_is_near(differ: int, near: bool) -> None:
 def test_a_processor_without_instructions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     devices = {"devices": [{"target": "gfx1100"}]}
     monkeypatch.setattr(_C, "describe_driver", lambda name: devices)
-    with pytest.raises(ValueError, match=r"instructions of gfx942 and gfx950, and the device is gfx1100: .* --target"):
+    with pytest.raises(ValueError, match=r"of gfx90a, gfx942 and gfx950, and the device is gfx1100: .* --target"):
         _selftest.selftest("cpu")
 
 

@@ -123,7 +123,7 @@ def find_processor(device: str, driver: str | None) -> str:
         processor = str(getattr(torch.cuda.get_device_properties(device), "gcnArchName", "an NVIDIA GPU"))
     processor = processor.split(":")[0]
     if processor not in cases.PROCESSORS:
-        known = " and ".join(cases.PROCESSORS)
+        known = f"{', '.join(cases.PROCESSORS[:-1])} and {cases.PROCESSORS[-1]}"
         raise ValueError(
             f"the self-test has instructions of {known}, and the device is {processor}: name one by --target"
         )
@@ -140,7 +140,7 @@ def selftest(
         count: cases of each instruction and encoding.
         pattern: only mnemonics that contain it.
         seed: other seeds give other cases.
-        processor: whose instructions, "gfx942" or "gfx950"; by default the device's.
+        processor: whose instructions, "gfx90a", "gfx942" or "gfx950"; by default the device's.
 
     Raises:
         RuntimeError: there is no such device, or it fails.

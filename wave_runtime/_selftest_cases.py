@@ -18,7 +18,7 @@ import torch
 
 from wave_runtime import _C
 
-PROCESSORS = ("gfx942", "gfx950")  # that it is built for
+PROCESSORS = ("gfx90a", "gfx942", "gfx950")  # that it is built for
 LANES = 64
 _ATTEMPTS = 10
 CASES = 512  # of a launch

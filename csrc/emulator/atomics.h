@@ -23,6 +23,10 @@ template <class T>
 T add(T old, T value) {
   return old + value;
 }
+/// gfx90a's memory adds f32 without denormals, whatever MODE says: LLVM makes a loop of CMPSWAP where they count.
+inline f32 add_without_denormals(f32 old, f32 value) {
+  return without_denormal(without_denormal(old) + without_denormal(value));
+}
 template <class T>
 T sub(T old, T value) {
   return old - value;

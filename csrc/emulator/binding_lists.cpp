@@ -15,7 +15,8 @@ namespace wave::emulator {
 
 namespace {
 
-constexpr std::string_view kGfx942 = "gfx942", kGfx950 = "gfx950", kGfx1100 = "gfx1100", kGfx1201 = "gfx1201";
+constexpr std::string_view kGfx90a = "gfx90a", kGfx942 = "gfx942", kGfx950 = "gfx950", kGfx1100 = "gfx1100",
+                           kGfx1201 = "gfx1201";
 
 /// Instructions that all of some processors have.
 struct BindingList {
@@ -24,7 +25,7 @@ struct BindingList {
 };
 
 constexpr BindingList kLists[] = {
-    {{kGfx942, kGfx950, kGfx1100, kGfx1201}, R"(
+    {{kGfx90a, kGfx942, kGfx950, kGfx1100, kGfx1201}, R"(
 s_{mov,cmov,not,brev,bitset0,bitset1,wqm,quadmask,and,or,xor,nand,nor,xnor}_b{32,64}
 s_{lshl,lshr,bfm,cselect,bitcmp0,bitcmp1,movrels,movreld}_b{32,64} s_bcnt{0,1}_i32_b{32,64} s_sext_i32_i{8,16}
 s_bitreplicate_b64_b32 s_{abs,movk,cmovk,mulk,min,max,ashr,mul,bfe,absdiff}_i32 s_{min,max,bfe}_u32 s_{ashr,bfe}_i64
@@ -40,7 +41,7 @@ v_{add,sub,subrev}_co_u32 v_mul_lo_u{16,32} v_mul_hi_{u,i}32 v_{mul,mad}_{i32_i,
 v_mad_{i32_i,u32_u}16 v_bcnt_u32_b32 v_mbcnt_{lo,hi}_u32_b32 v_{lerp,sad,sad_hi,msad}_u8 v_sad_u{16,32}
 v_pk_{add,sub,mad,min,max}_{i,u}16 v_pk_mul_lo_u16 v_pk_{lshlrev,lshrrev}_b16 v_pk_ashrrev_i16
 v_{add,mul,fma,ldexp,trunc,ceil,floor,rndne,fract,rcp,rsq,sqrt}_f{16,32,64} v_{sub,subrev,exp,log,sin,cos}_f{16,32}
-v_frexp_mant_f{16,32,64} v_frexp_exp_i32_f{32,64} v_frexp_exp_i16_f16 v_{fmac,fmamk,fmaak}_f32 v_rcp_iflag_f32
+v_frexp_mant_f{16,32,64} v_frexp_exp_i32_f{32,64} v_frexp_exp_i16_f16 v_fmac_f32 v_rcp_iflag_f32
 v_div_{scale,fmas}_f{32,64} v_div_fixup_f{16,32,64} v_cube{id,sc,tc,ma}_f32
 v_pk_{add,mul,fma,fmac}_f16 v_pack_b32_f16 v_fma_mix_f32 v_fma_mix{lo,hi}_f16 v_dot2_f32_f16 v_dot4_u32_u8 v_dot8_u32_u4
 v_cvt_{i,u}32_f{32,64} v_cvt_f{32,64}_{i,u}32 v_cvt_{i,u}16_f16 v_cvt_f16_{i,u}16 v_cvt_f32_f{16,64} v_cvt_f{16,64}_f32
@@ -49,21 +50,24 @@ v_cmp_{lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt,class}_f{16,32,64} v_cmp_{l
 
 ds_{add,sub,rsub,inc,dec,min,max}{,_rtn}_u{32,64} ds_{min,max}{,_rtn}_i{32,64} ds_{and,or,xor}{,_rtn}_b{32,64}
 ds_add{,_rtn}_f32 ds_swizzle_b32
-{global,flat}_atomic_add_f32
 )"},
 
-    {{kGfx942, kGfx950, kGfx1100}, R"(
+    {{kGfx942, kGfx950, kGfx1100, kGfx1201}, R"(
+v_{fmamk,fmaak}_f32 {global,flat}_atomic_add_f32
+)"},
+
+    {{kGfx90a, kGfx942, kGfx950, kGfx1100}, R"(
 s_{add,sub,addk}_i32 s_{add,sub,addc,subb}_u32 s_cmpk_{eq,lg,gt,ge,lt,le}_{i,u}32 s_barrier
 v_{min,max}_f{16,32,64} v_{min3,max3,med3}_f{16,32} v_pk_{min,max}_f16 v_mad_{i64_i,u64_u}32
 v_cmp_f_f{16,32,64} v_cmp_{f,t}_{i,u}{32,64}
 ds_{min,max}{,_rtn}_f{32,64}
 )"},
 
-    {{kGfx942, kGfx950, kGfx1201}, R"(
+    {{kGfx90a, kGfx942, kGfx950, kGfx1201}, R"(
 ds_{permute,bpermute}_b32
 )"},
 
-    {{kGfx942, kGfx950}, R"(
+    {{kGfx90a, kGfx942, kGfx950}, R"(
 s_{andn2,orn2}_b{32,64} s_{ff0,ff1,flbit}_i32_b{32,64} s_flbit_i32{,_i64}
 s_{and,or,xor,nand,nor,xnor,andn1,orn1,andn2,orn2}_saveexec_b64 s_{andn1,andn2}_wrexec_b64
 s_cbranch_{g_fork,i_fork,join,cdbgsys,cdbguser,cdbgsys_or_user,cdbgsys_and_user} s_endpgm_{saved,ordered_ps_done}
@@ -72,7 +76,7 @@ s_{,buffer_}load_dword{,x2,x4,x8,x16} s_{,buffer_}store_dword{,x2,x4} s_scratch_
 s_{,buffer_}atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
 s_dcache_{inv_vol,wb,wb_vol,discard,discard_x2} s_atc_probe{,_buffer} s_mem{,real}time
 
-v_clrexcp v_mov_b64 v_pk_mov_b32 v_accvgpr_{mov,read,write}_b32 v_ffb{l_b,h_u,h_i}32 v_lshl_add_u64
+v_clrexcp v_pk_mov_b32 v_accvgpr_{mov,read,write}_b32 v_ffb{l_b,h_u,h_i}32
 v_{add,sub,subrev}_u{16,32} v_{add,sub}_i{16,32} v_{addc,subb,subbrev}_co_u32 v_mad_legacy_{i,u}16
 v_qsad_pk_u16_u8 v_mqsad_{pk_u16,u32}_u8 v_sat_pk_u8_i16 v_dot2{,c}_i32_i16 v_dot2_u32_u16 v_dot4{,c}_i32_i8
 v_dot8{,c}_i32_i4 v_dot2c_f32_f16
@@ -83,25 +87,44 @@ v_cvt_pkaccum_u8_f32
 v_{cmp,cmpx}_tru_f{16,32,64} v_cmp_{f,t}_{i,u}16 v_cmpx_{f,lt,eq,le,gt,ne,ge,t}_{i,u}{16,32,64}
 v_cmpx_{f,lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt,class}_f{16,32,64}
 
+ds_read_{i8,u8,i16,u16,b32,b64,b96,b128} ds_read_{u8,i8,u16}_d16{,_hi} ds_read2{,st64}_b{32,64}
+ds_write_b{8,16,32,64,96,128} ds_write_b{8,16}_d16_hi ds_write2{,st64}_b{32,64} ds_{read,write}_addtid_b32
+ds_{mskor,cmpst}{,_rtn}_b{32,64} ds_cmpst{,_rtn}_f{32,64} ds_wrxchg{,2,2st64}_rtn_b{32,64} ds_wrap_rtn_b32
+ds_condxchg32_rtn_b64 ds_add{,_rtn}_f64 ds_{append,consume,nop}
+
+{global,flat,scratch,buffer}_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4}
+{global,flat,scratch,buffer}_load_{ubyte,sbyte,short}_d16{,_hi}
+{global,flat,scratch,buffer}_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}
+{global,flat,buffer}_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
+{global,flat,buffer}_atomic_{add,min,max}_f64 {global,buffer}_atomic_pk_add_f16 buffer_wbl2
+{buffer,tbuffer}_{load,store}_format{,_d16}_{x,xy,xyz,xyzw} buffer_{load,store}_format_d16_hi_x
+)"},
+
+    {{kGfx90a}, R"(
+v_{mad,mac,madmk,madak,mad_legacy}_f32
+
+v_mfma_f32_{32x32x4,16x16x4,4x4x4,32x32x8,16x16x16}f16 v_mfma_f32_{32x32x4,16x16x4,4x4x4,32x32x8,16x16x16}bf16_1k
+v_mfma_f32_{32x32x2,16x16x2,4x4x2,32x32x4,16x16x8}bf16 v_mfma_f32_{32x32x2,16x16x4}f32=v_mfma_f32_{}_f32
+v_mfma_f32_{32x32x1,16x16x1,4x4x1}f32=v_mfma_f32_{32x32x1_2b,16x16x1_4b,4x4x1_16b}_f32
+v_mfma_f64_{16x16x4,4x4x4}f64 v_mfma_i32_{32x32x8,16x16x16}i8
+v_mfma_i32_{32x32x4,16x16x4,4x4x4}i8=v_mfma_i32_{32x32x4_2b,16x16x4_4b,4x4x4_16b}_i8
+
+{global,buffer}_atomic_add_f32={}_atomic_add_f32_without_denormals buffer_store_lds_dword
+buffer_wbinvl1=buffer_inv buffer_wbinvl1_vol=buffer_inv buffer_invl2=buffer_inv
+)"},
+
+    {{kGfx942, kGfx950}, R"(
+v_mov_b64 v_lshl_add_u64
+
 v_mfma_f32_{32x32x4_2b,16x16x4_4b,4x4x4_16b,32x32x8,16x16x16}_{f16,bf16}
 v_mfma_f32_{32x32x1_2b,16x16x1_4b,4x4x1_16b,32x32x2,16x16x4}_f32 v_mfma_f64_{16x16x4,4x4x4_4b}_f64
 v_mfma_i32_{32x32x4_2b,16x16x4_4b,4x4x4_16b,32x32x16,16x16x32}_i8
 v_smfmac_f32_{16x16x32,32x32x16}_{f16,bf16}
 v_smfmac_i32_{16x16x64,32x32x32}_i8
 
-ds_read_{i8,u8,i16,u16,b32,b64,b96,b128} ds_read_{u8,i8,u16}_d16{,_hi} ds_read2{,st64}_b{32,64}
-ds_write_b{8,16,32,64,96,128} ds_write_b{8,16}_d16_hi ds_write2{,st64}_b{32,64} ds_{read,write}_addtid_b32
-ds_{mskor,cmpst}{,_rtn}_b{32,64} ds_cmpst{,_rtn}_f{32,64} ds_wrxchg{,2,2st64}_rtn_b{32,64} ds_wrap_rtn_b32
-ds_condxchg32_rtn_b64 ds_add{,_rtn}_f64 ds_pk_add{,_rtn}_{f16,bf16} ds_{append,consume,nop}
-
-{global,flat,scratch,buffer}_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4}
-{global,flat,scratch,buffer}_load_{ubyte,sbyte,short}_d16{,_hi}
-{global,scratch}_load_lds_{ubyte,sbyte,ushort,sshort,dword}
-{global,flat,scratch,buffer}_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}
-{global,flat,buffer}_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
-{global,flat,buffer}_atomic_{add,min,max}_f64 buffer_atomic_add_f32 {global,flat}_atomic_pk_add_{f16,bf16}
-buffer_atomic_pk_add_f16 buffer_{wbl2,inv}
-{buffer,tbuffer}_{load,store}_format{,_d16}_{x,xy,xyz,xyzw} buffer_{load,store}_format_d16_hi_x
+ds_pk_add{,_rtn}_{f16,bf16}
+{global,scratch}_load_lds_{ubyte,sbyte,ushort,sshort,dword} buffer_atomic_add_f32 flat_atomic_pk_add_f16
+{global,flat}_atomic_pk_add_bf16 buffer_inv
 )"},
 
     {{kGfx942}, R"(

@@ -12,6 +12,7 @@
 #include "base/fork_safe.h"
 #include "emulator/binding_lists.h"
 #include "emulator/isa/features.h"
+#include "emulator/isa/operand.h"
 
 namespace wave::emulator {
 
@@ -45,6 +46,11 @@ Variant by_register(const Instruction& instruction) {
   if (number == kCycles || (number == kHighCycles && has_high)) return Variant::Clock;
   const bool is_shared = number == kMode && (field >> 6 & 31) + (field >> 11 & 31) + 1 <= kShared;
   return is_shared ? Variant::ModeField : Variant::Plain;
+}
+
+/// Where GLOBAL and SCRATCH have a bit for it, and no instructions of their own.
+Variant by_lds(const Instruction& instruction) {
+  return isa::goes_to_lds(instruction) ? Variant::ToLds : Variant::Plain;
 }
 
 /// The first body of a variant, alone; none where there is no such body.
@@ -126,6 +132,8 @@ Bindings::Binding Bindings::bind(const isa::Row& row, std::span<const Body> bodi
     binding.choose = by_signs;
   } else if (has(Variant::ModeField)) {
     binding.choose = by_register;
+  } else if (has(Variant::ToLds) && (row.modifiers & isa::kLds) != 0) {
+    binding.choose = by_lds;
   } else if (has(Variant::Clamp) && (row.modifiers & isa::kClamp) != 0) {
     binding.choose = by_clamp;
   } else {

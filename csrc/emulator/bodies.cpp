@@ -24,6 +24,7 @@ namespace wave::emulator {
   std::span<const Body> vector_cdna4_bodies();          \
   std::span<const Body> scaled_matrix_bodies();         \
   std::span<const Body> matrix_bodies();                \
+  std::span<const Body> matrix_cdna2_bodies();          \
   std::span<const Body> sparse_matrix_bodies();         \
   std::span<const Body> vector_memory_bodies();         \
   std::span<const Body> buffer_bodies();                \
@@ -89,6 +90,7 @@ std::vector<Body> all_bodies() {
     add(level::vector_cdna4_bodies());          \
     add(level::scaled_matrix_bodies());         \
     add(level::matrix_bodies());                \
+    add(level::matrix_cdna2_bodies());          \
     add(level::sparse_matrix_bodies());         \
     add(level::vector_memory_bodies());         \
     add(level::buffer_bodies());                \

@@ -31,6 +31,7 @@ enum class Variant : u8 {
   // hardware registers since GFX11, as SIMM16 says
   ModeField,  ///< a field of MODE that GFX9 has, too: rounding, denormals
   Clock,      ///< the shader's clock
+  ToLds,      ///< a load whose LDS bit is set (before GFX940)
 };
 
 /// What an instruction does. The name is that of gfx942's instruction, without the encoding's suffix, or of the

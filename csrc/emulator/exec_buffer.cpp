@@ -16,6 +16,43 @@ namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
+/// What a descriptor leads to: global memory, and through the private segment buffer a wave's scratch. That window is
+/// in no region of the launch's memory, so addresses that it covers need no look at it.
+struct BufferMemory : GlobalMemory {
+  static void read(Wave& wave, AddressSpan span, void* to, int lane) {
+    if (is_scratch(span)) {
+      std::memcpy(to, scratch(wave, span, "a load of ", lane), span.size());
+    } else {
+      GlobalMemory::read(wave, span, to, lane);
+    }
+  }
+  static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
+    if (is_scratch(span)) {
+      std::memcpy(scratch(wave, span, "a store of ", lane), from, span.size());
+    } else {
+      GlobalMemory::write(wave, span, from, lane);
+    }
+  }
+  static AtomicTarget atomic(Wave& wave, AddressSpan span, bool serves_parts, int lane) {
+    if (!is_scratch(span)) return GlobalMemory::atomic(wave, span, serves_parts, lane);
+    check_atomic(span, lane);
+    return {scratch(wave, span, "an atomic access of ", lane)};
+  }
+
+ private:
+  static bool is_scratch(AddressSpan span) {
+    return AddressSpan(kScratchWindow, kApertureSize * kLanes).contains(span.begin());
+  }
+  /// Dwords of the lanes lie side by side.
+  static u8* scratch(Wave& wave, AddressSpan span, const char* verb, int lane) {
+    const u64 at = span.begin() - kScratchWindow, row = at / sizeof(LaneRow), byte = at % sizeof(u32);
+    if (at % sizeof(LaneRow) / sizeof(u32) != static_cast<u64>(lane) || byte + span.size() > sizeof(u32)) {
+      fault_at(text(verb, span.size(), " bytes in the scratch of other lanes"), lane, span.begin());
+    }
+    return wave.group->scratch(wave, {row * sizeof(u32) + byte, span.size()}, verb, lane);
+  }
+};
+
 /// The lanes of a buffer instruction that accesses `size` bytes: those whose bytes lie in range and together, those of
 /// which that is to be found out dword by dword, and those that are out of range.
 struct BufferLanes {
@@ -81,7 +118,7 @@ T read_checked(Wave& wave, const BufferLanes& lanes, int lane, int k) {
   const u32 at = static_cast<u32>(k) * sizeof(T);
   T value{};
   if (lanes.buffer.contains(index, byte + at, sizeof(T)))
-    GlobalMemory::read(wave, {lanes.buffer.address(index, byte, at), sizeof(T)}, &value, lane);
+    BufferMemory::read(wave, {lanes.buffer.address(index, byte, at), sizeof(T)}, &value, lane);
   return value;
 }
 
@@ -90,7 +127,7 @@ void write_checked(Wave& wave, const BufferLanes& lanes, T value, int lane, int 
   const u64 index = lanes.index(lane), byte = lanes.byte(lane);
   const u32 at = static_cast<u32>(k) * sizeof(T);
   if (lanes.buffer.contains(index, byte + at, sizeof(T)))
-    GlobalMemory::write(wave, {lanes.buffer.address(index, byte, at), sizeof(T)}, &value, lane);
+    BufferMemory::write(wave, {lanes.buffer.address(index, byte, at), sizeof(T)}, &value, lane);
 }
 
 /// Loads kCount values of type T for each enabled lane into as many rows.
@@ -108,7 +145,7 @@ void buffer_load_rows(Wave& wave, const BufferLanes& lanes, LaneRow* rows) {
     for (int k = 0; k < kCount; ++k) value[k] = read_checked<T>(wave, lanes, i, k);
     for (int k = 0; k < kCount; ++k) set_part<kPart>(rows[k].lane[i], value[k]);
   }
-  if (lanes.any_within) load_rows<GlobalMemory, T, kCount, kPart>(wave, lanes.addresses, rows);
+  if (lanes.any_within) load_rows<BufferMemory, T, kCount, kPart>(wave, lanes.addresses, rows);
 }
 
 // What families have in common is compiled once: their bodies differ by the lanes that they hand on.
@@ -130,7 +167,7 @@ template <class T, int kCount, Part kPart>
 template <class T, int kCount, Part kPart>
 [[gnu::noinline]] const Op* store_lanes(Wave& wave, const Op* op, const BufferLanes& lanes) {
   const LaneRow* rows = &wave.v[op->buffer.data];
-  if (lanes.any_within) store_rows<GlobalMemory, T, kCount, kPart>(wave, lanes.addresses, rows);
+  if (lanes.any_within) store_rows<BufferMemory, T, kCount, kPart>(wave, lanes.addresses, rows);
   for (int i = 0; lanes.any_partly && i < kLanes; ++i) {
     if (lanes.partly.lane[i] == 0) continue;
     for (int k = 0; k < kCount; ++k) {
@@ -150,7 +187,7 @@ template <auto kModify>
   }
   LaneRow* data = &wave.v[op->buffer.data];
   if (lanes.addresses.find_range(lanes.within)) {
-    modify_rows<GlobalMemory, kModify>(wave, lanes.addresses, data, second_operand<kModify>(data),
+    modify_rows<BufferMemory, kModify>(wave, lanes.addresses, data, second_operand<kModify>(data),
                                        op->buffer.returns ? data : nullptr);
   }
   for (int i = 0; i < kLanes; ++i) {
@@ -168,6 +205,18 @@ template <BufferRules kRules, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* buffer_store(Wave& wave, const Op* op) {
   return store_lanes<T, kCount, kPart>(wave, op, BufferLanes(wave, op->buffer, kRules, sizeof(T) * kCount));
 }
+/// A dword of LDS for each lane, from where loads to LDS put it.
+const Op* buffer_store_lds(Wave& wave, const Op* op) {
+  const BufferLanes lanes(wave, op->buffer, kGfx9Buffers, sizeof(u32));
+  LaneRow values{};
+  for (int i = 0; i < kLanes; ++i) {
+    if (lanes.within.lane[i] == 0) continue;
+    wave.group->read_lds(lds_slot(wave, op->buffer.offset, i, 1), &values.lane[i], i);
+  }
+  if (lanes.any_within) store_rows<BufferMemory, u32, 1, Part::Whole>(wave, lanes.addresses, &values);
+  return next(op);
+}
+
 template <BufferRules kRules, auto kModify>
 const Op* buffer_atomic(Wave& wave, const Op* op) {
   BufferLanes lanes(wave, op->buffer, kRules, sizeof(typename Atomic<kModify>::Value));
@@ -188,6 +237,8 @@ constexpr Body kBodies[] = {
     WAVE_INTEGER_ATOMICS("buffer", buffer_atomic, kGfx9Buffers),
     WAVE_FLOAT_ATOMICS("buffer", buffer_atomic, kGfx9Buffers),
     {"buffer_atomic_pk_add_bf16", buffer_atomic<kGfx9Buffers, atomics::pk_add_bf16>},
+    {"buffer_atomic_add_f32_without_denormals", buffer_atomic<kGfx9Buffers, atomics::add_without_denormals>},
+    {"buffer_store_lds_dword", buffer_store_lds},
     WAVE_RDNA_BUFFERS("buffer_gfx11", kGfx11Buffers),
     WAVE_RDNA_BUFFERS("buffer_gfx12", kGfx12Buffers),
     {"buffer_wbl2", nothing},

@@ -18,51 +18,11 @@
 #include "emulator/each_simd_level.h"
 #include "emulator/matrix.inl"
 #include "emulator/matrix_exact.inl"
+#include "emulator/matrix_factors.inl"
 
 namespace wave::emulator::WAVE_SIMD {
 
 namespace {
-
-/// A and B of one instruction.
-template <class A, class B, class Shape>
-struct Factors {
-  static constexpr int kRowsA = Shape::kPerLane / A::kPacked, kRowsB = Shape::kPerLane / B::kPacked;
-  static constexpr int kRegisters = kRowsA / A::kRows * A::kRegisters;
-  static_assert(kRowsA == kRowsB);
-
-  alignas(64) typename A::Factor a[kRowsA][kLanes];
-  alignas(64) typename B::Factor b[kRowsB][kLanes];
-
-  Factors(const Wave& wave, const Op* op) {
-    if constexpr (A::kSwizzles) {
-      if (const MatrixModifiers modifiers(op->matrix); modifiers.any()) [[unlikely]] {
-        swizzle(wave, op, modifiers);
-        return;
-      }
-    }
-    unpack<A>(register_rows(wave, op, 0), kRegisters, a);
-    unpack<B>(register_rows(wave, op, 1), kRegisters, b);
-  }
-
- private:
-  /// CBSZ and ABID choose which lanes' rows of A, BLGP which lanes' columns of B are taken.
-  void swizzle(const Wave& wave, const Op* op, MatrixModifiers modifiers) {
-    modifiers.check(Shape::kBlocks, Shape::kBlocks > 1, Shape::kBlocks > 1 || A::kTakesBlgp);
-    const LaneRow *from_a = register_rows(wave, op, 0), *from_b = register_rows(wave, op, 1);
-    LaneRow rows_a[kRegisters], rows_b[kRegisters];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const int slice = lane / Shape::kSize, block = slice % Shape::kBlocks, split = slice / Shape::kBlocks;
-      const int lane_a = Shape::input_lane(modifiers.a_block(block), split) + lane % Shape::kSize;
-      const int lane_b = modifiers.b_lane(lane);
-      for (int i = 0; i < kRegisters; ++i) {
-        rows_a[i].lane[lane] = from_a[i].lane[lane_a];
-        rows_b[i].lane[lane] = from_b[i].lane[lane_b];
-      }
-    }
-    unpack<A>(rows_a, kRegisters, a);
-    unpack<B>(rows_b, kRegisters, b);
-  }
-};
 
 /// How a product is cut up, so that the part of D that is worked on stays in registers while k runs.
 template <class Shape, class T>
@@ -140,12 +100,12 @@ void negate(f64 (&rows)[kRows][kLanes]) {
   }
 }
 
-/// v_mfma_f64_*, whose BLGP negates A, B and C. A value of D takes two registers.
-template <int kSize, int kDepth, int kBlocks = 1>
+/// v_mfma_f64_*, whose BLGP negates A, B and C since GFX940. A value of D takes two registers.
+template <bool kNegates, int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma_f64(Wave& wave, const Op* op) {
   using Shape = MatrixShape<kSize, kDepth, kBlocks, F64::kGroupRows>;
   const MatrixModifiers modifiers(op->matrix);
-  modifiers.check(kBlocks, false, true);
+  modifiers.check(kBlocks, false, kNegates);
   Factors<F64, F64, Shape> factors(wave, op);
   LaneRow* d = &wave.v[op->matrix.dst];
   copy_accumulators(wave, op, d, 2 * Shape::kAccumulators, 2);
@@ -206,10 +166,14 @@ constexpr Body kBodies[] = {
     {"v_mfma_f32_32x32x1_2b_f32", mfma<F32, F32, 32, 1, 2>},
     {"v_mfma_f32_16x16x1_4b_f32", mfma<F32, F32, 16, 1, 4>},
     {"v_mfma_f32_4x4x1_16b_f32", mfma<F32, F32, 4, 1, 16>},
-    {"v_mfma_f64_16x16x4_f64", mfma_f64<16, 4>},
-    {"v_mfma_f64_4x4x4_4b_f64", mfma_f64<4, 4, 4>},
+    {"v_mfma_f64_16x16x4_f64", mfma_f64<true, 16, 4>},
+    {"v_mfma_f64_4x4x4_4b_f64", mfma_f64<true, 4, 4, 4>},
+    {"v_mfma_f64_16x16x4f64", mfma_f64<false, 16, 4>},
+    {"v_mfma_f64_4x4x4f64", mfma_f64<false, 4, 4, 4>},
     {"v_mfma_i32_16x16x32_i8", mfma<I8, I8, 16, 32>},
     {"v_mfma_i32_32x32x16_i8", mfma<I8, I8, 32, 16>},
+    {"v_mfma_i32_16x16x16i8", mfma<I8, I8, 16, 16>},
+    {"v_mfma_i32_32x32x8i8", mfma<I8, I8, 32, 8>},
     {"v_mfma_i32_32x32x4_2b_i8", mfma<I8, I8, 32, 4, 2>},
     {"v_mfma_i32_16x16x4_4b_i8", mfma<I8, I8, 16, 4, 4>},
     {"v_mfma_i32_4x4x4_16b_i8", mfma<I8, I8, 4, 4, 16>},

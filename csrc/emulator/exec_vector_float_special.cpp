@@ -1,4 +1,4 @@
-// Float arithmetic for special purposes: multiply-adds of f16 that round twice, dot products of f16, cube maps, and the
+// Float arithmetic for special purposes: multiply-adds that round twice, dot products of f16, cube maps, and the
 // argument reduction of trigonometric functions (ISA document, "V_MAD_F16", "V_DOT2_F32_F16", "V_CUBEID_F32",
 // "V_TRIG_PREOP_F64").
 #include <cmath>
@@ -17,19 +17,29 @@ namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
-u32 without_denormal(u32 half) { return (half & 0x7c00u) == 0 ? half & 0x8000u : half; }
+u32 without_denormal_half(u32 half) { return (half & 0x7c00u) == 0 ? half & 0x8000u : half; }
 
 /// The product is rounded before the sum is.
 Half mad_f16(Half a, Half b, Half c, Mode mode) {
   const u32 product = f64_to_f16(a.value * b.value, mode.fp16_ovfl());
-  return {f64{f16_to_f32(mode.denorm16_64() & 2 ? product : without_denormal(product))} + c.value};
+  return {f64{f16_to_f32(mode.denorm16_64() & 2 ? product : without_denormal_half(product))} + c.value};
+}
+
+/// The same in f32, which knows no denormals, whatever MODE says.
+f32 mad_f32(f32 a, f32 b, f32 c) {
+  const f32 product = without_denormal(without_denormal(a) * without_denormal(b));
+  return without_denormal(product + without_denormal(c));
+}
+/// Zero times anything is zero.
+f32 mad_legacy_f32(f32 a, f32 b, f32 c) {
+  const bool is_zero = without_denormal(a) == 0 || without_denormal(b) == 0;
+  return is_zero ? without_denormal(c) + 0.0f : mad_f32(a, b, c);
 }
 
 using HalfPair = Pair16<HalfBits>;
 
-f32 without_denormal(f32 value) { return std::abs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value; }
 f32 product(HalfBits a, HalfBits b) {
-  return f16_to_f32(without_denormal(u32{a.bits})) * f16_to_f32(without_denormal(u32{b.bits}));
+  return f16_to_f32(without_denormal_half(a.bits)) * f16_to_f32(without_denormal_half(b.bits));
 }
 /// Products are exact; the sums round to nearest even and know no denormals, whatever MODE says.
 Float32Bits v_dot2_f32_f16(HalfPair a, HalfPair b, Float32Bits c) {
@@ -92,6 +102,11 @@ constexpr Body kBodies[] = {
     {"v_mac_f16", vector<mad_f16>},
     {"v_madmk_f16", vector<mad_f16>},
     {"v_madak_f16", vector<mad_f16>},
+    {"v_mad_f32", vector<mad_f32>},
+    {"v_mac_f32", vector<mad_f32>},
+    {"v_madmk_f32", vector<mad_f32>},
+    {"v_madak_f32", vector<mad_f32>},
+    {"v_mad_legacy_f32", vector<mad_legacy_f32>},
     {"v_dot2_f32_f16", vector<v_dot2_f32_f16>},
     {"v_dot2c_f32_f16", vector<v_dot2_f32_f16>},
     {"v_trig_preop_f64", vector<v_trig_preop_f64>},

@@ -105,12 +105,23 @@ constexpr Body kBodies[] = {
     {"scratch_load_lds_ushort", load_lds<ScratchSpace, u16>},
     {"scratch_load_lds_sshort", load_lds<ScratchSpace, i16>},
     {"scratch_load_lds_dword", load_lds<ScratchSpace, u32>},
+    {"global_load_ubyte", load_lds<GlobalSpace, u8>, Variant::ToLds},
+    {"global_load_sbyte", load_lds<GlobalSpace, i8>, Variant::ToLds},
+    {"global_load_ushort", load_lds<GlobalSpace, u16>, Variant::ToLds},
+    {"global_load_sshort", load_lds<GlobalSpace, i16>, Variant::ToLds},
+    {"global_load_dword", load_lds<GlobalSpace, u32>, Variant::ToLds},
+    {"scratch_load_ubyte", load_lds<ScratchSpace, u8>, Variant::ToLds},
+    {"scratch_load_sbyte", load_lds<ScratchSpace, i8>, Variant::ToLds},
+    {"scratch_load_ushort", load_lds<ScratchSpace, u16>, Variant::ToLds},
+    {"scratch_load_sshort", load_lds<ScratchSpace, i16>, Variant::ToLds},
+    {"scratch_load_dword", load_lds<ScratchSpace, u32>, Variant::ToLds},
     WAVE_INTEGER_ATOMICS("global", atomic, GlobalSpace),
     WAVE_INTEGER_ATOMICS("flat", atomic, FlatSpace),
     WAVE_FLOAT_ATOMICS("global", atomic, GlobalSpace),
     WAVE_FLOAT_ATOMICS("flat", atomic, FlatSpace),
     WAVE_MORE_FLOAT_ATOMICS("global", atomic, GlobalSpace),
     WAVE_MORE_FLOAT_ATOMICS("flat", atomic, FlatSpace),
+    {"global_atomic_add_f32_without_denormals", atomic<GlobalSpace, atomics::add_without_denormals>},
 };
 
 }  // namespace

@@ -66,6 +66,14 @@ u64 most_under_way(const Module& module, const KernelInfo& kernel, u32 work_item
   return resident != 0 ? resident : module.processor().compute_units;
 }
 
+/// The private segment buffer (LLVM AMDGPU usage guide, "Private Segment Buffer"): dwords of the lanes side by side,
+/// with no bounds, since what is behind a work-item's scratch is a fault.
+std::array<u32, 4> scratch_descriptor() {
+  constexpr u32 kSwizzle = 1u << 31, kElementOf4Bytes = 1u << 19, kIndexStride64 = 3u << 21, kAddLane = 1u << 23;
+  return {static_cast<u32>(kScratchWindow), static_cast<u32>(kScratchWindow >> 32) | kSwizzle, ~0u,
+          kElementOf4Bytes | kIndexStride64 | kAddLane};
+}
+
 std::unique_ptr<Hostcalls> make_hostcalls(const KernelMetadata& metadata, u64 workgroups, u32 waves) {
   return has_argument(metadata, ValueKind::HiddenHostcallBuffer) ? std::make_unique<Hostcalls>(workgroups * waves)
                                                                  : nullptr;
@@ -190,19 +198,24 @@ u64 LaunchState::clock() const {
 
 void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) const {
   const KernelDescriptor& descriptor = *kernel.descriptor;
+  const ProcessorTraits& processor = module.processor();
+  const u64 scratch = processor.kernels_set_up_scratch ? kScratchWindow : 0;
   u32 next = 0;
   const auto pointer = [&](bool enabled, u64 value) {
     if (!enabled) return;
     wave.set_pair(next, value);
     next += 2;
   };
-  if (descriptor.enable_sgpr_private_segment_buffer)
-    next += 4;  // not set up: scratch is addressed by instructions alone
+  if (descriptor.enable_sgpr_private_segment_buffer) {
+    // Where kernels do not set it up, scratch is addressed by instructions alone.
+    if (scratch != 0) std::ranges::copy(scratch_descriptor(), &wave.s[next]);
+    next += 4;
+  }
   pointer(descriptor.enable_sgpr_dispatch_ptr, reinterpret_cast<u64>(packet_.data()));
   pointer(descriptor.enable_sgpr_queue_ptr, reinterpret_cast<u64>(queue_.data()));
   pointer(descriptor.enable_sgpr_kernarg_segment_ptr, reinterpret_cast<u64>(kernarg_.data()));
   pointer(descriptor.enable_sgpr_dispatch_id, 0);
-  pointer(descriptor.enable_sgpr_flat_scratch_init, 0);
+  pointer(descriptor.enable_sgpr_flat_scratch_init, scratch);
   if (descriptor.enable_sgpr_private_segment_size) wave.s[next++] = scratch_size;
   for (u32 i = 0; i < descriptor.kernarg_preload_length && next < sreg::kFlatScratch; ++i) {
     const u64 offset = 4 * u64{descriptor.kernarg_preload_offset + i};
@@ -212,7 +225,6 @@ void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) co
   }
   // Workgroup ids follow all user SGPRs, the preloaded ones included.
   next = descriptor.user_sgpr_count;
-  const ProcessorTraits& processor = module.processor();
   if (processor.ids_in_ttmp) {
     wave.s[sreg::kTtmp0 + 7] = id[1] | id[2] << 16;
     wave.s[sreg::kTtmp0 + 8] = wave.index << 25;
@@ -221,6 +233,10 @@ void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) co
     if (descriptor.enable_sgpr_workgroup_id_x) wave.s[next++] = id[0];
     if (descriptor.enable_sgpr_workgroup_id_y) wave.s[next++] = id[1];
     if (descriptor.enable_sgpr_workgroup_id_z) wave.s[next++] = id[2];
+    if (processor.kernels_set_up_scratch) {
+      if (descriptor.enable_sgpr_workgroup_info) wave.s[next++] = 0;
+      if (descriptor.enable_private_segment) wave.s[next++] = 0;  // the wave's offset: each has a window of its own
+    }
   }
   if (processor.flat_scratch_in_sgprs) wave.set_pair(sreg::kFlatScratch, kPrivateAperture);
   const bool clamps_nan = !processor.has_ieee_mode || descriptor.enable_dx10_clamp;

@@ -1,4 +1,4 @@
-// How long matrix instructions of gfx942 take until others may use their registers: what the ISA document lists under
+// How long matrix instructions of CDNA take until others may use their registers: what the ISA document lists under
 // "Manually Inserted Wait States", by the numbers that LLVM's hazard recognizer and scheduling model have.
 #pragma once
 
@@ -14,6 +14,7 @@ struct MatrixTiming {
   bool is_xdl;
   bool is_double;  ///< f64
   bool is_late;    ///< one wait state more than the passes say
+  bool is_cdna2;   ///< of gfx90a
 
   /// Wait states until another matrix instruction may take the result as C: in the same registers, or in some of them.
   u32 until_same_c(const MatrixTiming& reader) const;

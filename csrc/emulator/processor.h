@@ -28,6 +28,8 @@ struct ProcessorTraits {
   u32 lds_banks;                 ///< of a dword each
   u32 max_scratch;               ///< bytes that a lane can have
   bool flat_scratch_in_sgprs;    ///< s[102:103] begin as FLAT_SCRATCH
+  bool kernels_set_up_scratch;   ///< of a descriptor or an address that user SGPRs have, and the wave's offset behind
+                                 ///< the workgroup ids
   bool ids_in_ttmp;              ///< workgroup ids come in TTMP9 (x) and TTMP7 (y and z), not behind the user SGPRs
   bool has_ieee_mode;            ///< MODE has IEEE and DX10_CLAMP; else clamping makes 0 of NaN, and minima ignore NaN
   bool keeps_other_half;         ///< results of 16 bits keep the other half of their register, others clear it
@@ -38,7 +40,8 @@ struct ProcessorTraits {
   u32 multiprocessors() const { return compute_units / units_per_multiprocessor; }
 };
 
-/// Those of gfx942, gfx950, gfx1100 and gfx1201. A processor of the same family has them but for some figures.
+/// Those of gfx90a, gfx942, gfx950, gfx1100 and gfx1201. A processor of the same family has them but for some figures.
+ProcessorTraits cdna2();
 ProcessorTraits cdna3();
 ProcessorTraits cdna4();
 ProcessorTraits rdna3();

@@ -21,6 +21,7 @@ ProcessorTraits cdna3() {
       .lds_banks = 32,
       .max_scratch = 1024 * ((1 << 13) - 1) / 64,
       .flat_scratch_in_sgprs = true,
+      .kernels_set_up_scratch = false,
       .ids_in_ttmp = false,
       .has_ieee_mode = true,
       .keeps_other_half = false,

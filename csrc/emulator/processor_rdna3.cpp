@@ -21,6 +21,7 @@ ProcessorTraits rdna3() {
       .lds_banks = 32,
       .max_scratch = 256 * ((1 << 15) - 1) / 32,
       .flat_scratch_in_sgprs = false,
+      .kernels_set_up_scratch = false,
       .ids_in_ttmp = false,
       .has_ieee_mode = true,
       .keeps_other_half = true,

@@ -21,6 +21,7 @@ ProcessorTraits rdna4() {
       .lds_banks = 32,
       .max_scratch = 256 * ((1 << 18) - 1) / 32,
       .flat_scratch_in_sgprs = false,
+      .kernels_set_up_scratch = false,
       .ids_in_ttmp = true,
       .has_ieee_mode = false,
       .keeps_other_half = true,

@@ -192,6 +192,12 @@ using OcpFp6 = OcpFloat<2, 3, TopCodes::Numbers>;
 using OcpBf6 = OcpFloat<3, 2, TopCodes::Numbers>;
 using OcpFp4 = OcpFloat<2, 1, TopCodes::Numbers>;
 
+/// A zero of its sign instead of a denormal.
+inline f32 without_denormal(f32 value) {
+  const u32 bits = __builtin_bit_cast(u32, value);
+  return __builtin_bit_cast(f32, bits & ((bits & 0x7f800000u) == 0 ? 0x80000000u : ~0u));
+}
+
 /// What V_PRNG_B32 makes of a number: one step of a linear feedback shift register.
 constexpr u32 next_random(u32 number) { return number << 1 ^ ((0u - (number >> 31)) & 197u); }
 

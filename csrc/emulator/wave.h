@@ -41,6 +41,10 @@ inline constexpr u64 kSharedAperture = 0x0001'0000'0000'0000;
 inline constexpr u64 kPrivateAperture = 0x0002'0000'0000'0000;
 inline constexpr u64 kApertureSize = u64{1} << 32;
 
+/// Where buffer instructions find a wave's scratch, swizzled by lanes: an address that fits into a descriptor and is in
+/// the upper half of the address space, which programs have no memory in.
+inline constexpr u64 kScratchWindow = 0x0000'8000'0000'0000;
+
 /// The MODE register (ISA document, "Mode Register"), as raw bits and by field.
 struct Mode {
   u32 bits = 0;

@@ -55,23 +55,23 @@ def with_processor(binary: bytes, machine: int) -> bytes:
     return binary[:48] + struct.pack("<I", flags & ~0xFF | machine) + binary[52:]
 
 
-GFX90A, GFX942, GFX9_4_GENERIC = 0x3F, 0x4C, 0x5F
+GFX908, GFX942, GFX9_4_GENERIC = 0x30, 0x4C, 0x5F
 
 
-def for_gfx90a(entry: int) -> bytes:
-    binary = with_processor(BINARY.read_bytes(), GFX90A).replace(
-        b"amdgcn-amd-amdhsa--gfx942", b"amdgcn-amd-amdhsa--gfx90a"
+def for_gfx908(entry: int) -> bytes:
+    binary = with_processor(BINARY.read_bytes(), GFX908).replace(
+        b"amdgcn-amd-amdhsa--gfx942", b"amdgcn-amd-amdhsa--gfx908"
     )
     return marked(binary, entry)
 
 
 def test_built_for_another_processor(driver: Driver) -> None:
-    kernel = wave_runtime.load(for_gfx90a(1), signature=SIGNATURES)["take"]
-    with pytest.raises(ValueError, match="kernel 'take' was built for gfx90a, ") as caught:
+    kernel = wave_runtime.load(for_gfx908(1), signature=SIGNATURES)["take"]
+    with pytest.raises(ValueError, match="kernel 'take' was built for gfx908, ") as caught:
         kernel(driver.zeros(2), 1, 0, grid=1, block=64)
     expected = {
-        "emulator": "emulator, which launches on CPU tensors, runs code for gfx942, gfx1100, gfx1201, gfx950: move the "
-        "tensors",
+        "emulator": "emulator, which launches on CPU tensors, runs code for gfx942, gfx1100, gfx1201, gfx90a, gfx950: "
+        "move the tensors",
         "hip-emulator": r"cpu \(hip\) \(.*\) is gfx942.*: build the kernel for it, or load a bundle that has an entry",
     }
     nvidia = rf"cuda:0 \(.*\) is {driver.target}: build the kernel for it, or load a bundle that has an entry"
@@ -81,12 +81,12 @@ def test_built_for_another_processor(driver: Driver) -> None:
 def test_the_entry_of_a_bundle_that_fits(driver: Driver) -> None:
     if driver.is_nvidia:
         does_not_apply("bundles hold AMD's code")
-    data = bundle(("gfx90a", for_gfx90a(1)), ("gfx942", marked(BINARY.read_bytes(), 2)))
+    data = bundle(("gfx908", for_gfx908(1)), ("gfx942", marked(BINARY.read_bytes(), 2)))
     module = wave_runtime.load(data, signature=SIGNATURES)
-    assert set(module.targets) == {"gfx90a", "gfx942"}
+    assert set(module.targets) == {"gfx908", "gfx942"}
     assert entry_of(driver, module) == 2
-    with pytest.raises(ValueError, match="was built for gfx90a, "):
-        entry_of(driver, wave_runtime.load(bundle(("gfx90a", for_gfx90a(1))), signature=SIGNATURES))
+    with pytest.raises(ValueError, match="was built for gfx908, "):
+        entry_of(driver, wave_runtime.load(bundle(("gfx908", for_gfx908(1))), signature=SIGNATURES))
 
 
 def for_generic(entry: int, machine: int = GFX9_4_GENERIC) -> bytes:
@@ -106,7 +106,7 @@ def test_generic_targets(driver: Driver) -> None:
     if driver.is_nvidia:
         does_not_apply("generic targets are AMD's")
     generic = ("gfx9-4-generic", for_generic(1))
-    own, other = ("gfx942", marked(BINARY.read_bytes(), 2)), ("gfx90a", for_gfx90a(3))
+    own, other = ("gfx942", marked(BINARY.read_bytes(), 2)), ("gfx908", for_gfx908(3))
     for entries, expected in (
         ([generic], 1),
         ([generic, other], 1),
@@ -125,11 +125,11 @@ def test_bundles_of_clang(driver: Driver, tmp_path: Path, options: list[str]) ->
     if driver.is_nvidia:
         does_not_apply("bundles hold AMD's code")
     (tmp_path / "host").write_bytes(b"")
-    (tmp_path / "gfx90a").write_bytes(for_gfx90a(3))
+    (tmp_path / "gfx908").write_bytes(for_gfx908(3))
     (tmp_path / "gfx942").write_bytes(marked(BINARY.read_bytes(), 4))
-    targets = "host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx90a,hipv4-amdgcn-amd-amdhsa--gfx942"
+    targets = "host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx908,hipv4-amdgcn-amd-amdhsa--gfx942"
     command = [need("clang-offload-bundler"), "-type=o", f"-targets={targets}", "-bundle-align=4096", *options]
-    command += [f"-input={tmp_path / name}" for name in ("host", "gfx90a", "gfx942")] + [
+    command += [f"-input={tmp_path / name}" for name in ("host", "gfx908", "gfx942")] + [
         f"-output={tmp_path / 'bundle'}"
     ]
     subprocess.run(command, check=True)

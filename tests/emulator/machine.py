@@ -79,7 +79,8 @@ class State:
         return state
 
 
-_IMAGES = {"gfx942": (PROBES / "machine.hsaco").read_bytes(), "gfx950": (PROBES / "machine_gfx950.hsaco").read_bytes()}
+_FILES = {"gfx90a": "machine_gfx90a", "gfx942": "machine", "gfx950": "machine_gfx950"}
+_IMAGES = {processor: (PROBES / f"{name}.hsaco").read_bytes() for processor, name in _FILES.items()}
 _NOP = 0xBF800000
 _SLOT_WORDS = 64
 _SLOT = (_NOP | 13).to_bytes(4, "little") * _SLOT_WORDS

@@ -49,7 +49,7 @@ SIGNED = {8: torch.int8, 16: torch.int16, 32: torch.int32, 64: torch.int64}
 class Shape:
     """What the name of an instruction says, and where its operands' elements lie."""
 
-    def __init__(self, mnemonic: str) -> None:
+    def __init__(self, mnemonic: str, in_pairs: bool = False) -> None:
         match = NAME.match(mnemonic)
         assert match is not None, mnemonic
         kind, self.sum, size, depth, blocks, self.a, b = match.groups()
@@ -57,6 +57,7 @@ class Shape:
         self.sparse = kind == "smfma"
         self.size, self.depth, self.blocks = int(size), int(depth), int(blocks or 1)
         self.bits = ELEMENTS[self.a].bits
+        self.in_pairs = in_pairs  # gfx90a's sums of f16 and bf16
         self.takes_cbsz = self.blocks > 1 and self.sum != "f64"
         self.takes_blgp = self.takes_cbsz or self.a == "f32"
 
@@ -179,8 +180,34 @@ def add_group(shape: Shape, a: Array, b: Array, c: Array) -> Array:
     return np.where(np.isfinite(plain), total, plain).astype(np.float32)
 
 
+def without_denormals(value: Array, exponent: int, keep_sign: bool) -> Array:
+    return np.where(np.abs(value) < 2.0**exponent, value * np.float32(0) if keep_sign else np.float32(0), value)
+
+
+def sum_in_pairs(products: Array) -> Array:
+    """Over the last axis, in f32 without denormals: each half, then both."""
+    count = products.shape[-1]
+    if count == 1:
+        return products[..., 0]
+    halves = [sum_in_pairs(part) for part in (products[..., : count // 2], products[..., count // 2 :])]
+    return without_denormals(halves[0] + halves[1], -126, True)
+
+
+def add_in_pairs(shape: Shape, a: Array, b: Array, c: Array) -> Array:
+    """The products of each lane's k are summed on their own, as microsoft/MMA-Sim has it of CDNA2."""
+    a, b = (without_denormals(x.astype(np.float32), MIN_EXPONENTS[shape.a], False) for x in (a, b))
+    c = without_denormals(c, -126, False)
+    together = shape.depth * shape.size * shape.blocks // LANES
+    for k in range(0, a.shape[-1], together):
+        products = without_denormals(a[..., k : k + together] * b[..., k : k + together], -126, True)
+        c = without_denormals(c + sum_in_pairs(products), -126, True)
+    return c
+
+
 def add_products(shape: Shape, a: Array, b: Array, c: Array) -> Array:
     """c plus the sum of a * b over the last axis, which counts k."""
+    if shape.in_pairs:
+        return add_in_pairs(shape, a, b, c)
     if EXACT and shape.a in GROUPS and not shape.sparse:
         for k in range(0, a.shape[-1], GROUPS[shape.a]):
             c = add_group(shape, a[..., k : k + GROUPS[shape.a]], b[..., k : k + GROUPS[shape.a]], c)

@@ -11,7 +11,7 @@ from support import ROOT
 
 from wave_runtime import _C
 
-PROCESSORS = ("gfx942", "gfx950", "gfx1100", "gfx1201")
+PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 # What depends on more than the row: GDS, and the hardware registers since GFX11.
 BY_FIELDS = re.compile(r" gds$|^s_(getreg|setreg|setreg_imm32)_b32 ")
 

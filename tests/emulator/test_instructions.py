@@ -35,16 +35,22 @@ FORMATS |= {f"{name}_SDWA" for name in ("VOP1", "VOP2", "VOPC")} | {f"{name}_DPP
 # Branches, and what changes how later instructions run: test_control.py and test_indexing.py have them.
 CONTROL = {"s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_call_b64", "s_rfe_b64", "s_rfe_restore_b64", "s_setvskip"}
 CONTROL |= {"s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join", "s_set_gpr_idx_on"}
-IMPLEMENTED = frozenset(_C.implemented_instructions())
 
 
-def is_tested(row: Row) -> bool:
-    name = row["base_name"]
-    arithmetic = row["format"] in FORMATS or name.startswith("v_accvgpr")
-    return arithmetic and name in IMPLEMENTED and name not in CONTROL
+def rows_of(processor: str) -> list[Row]:
+    implemented = frozenset(_C.implemented_instructions(processor))
+
+    def is_tested(row: Row) -> bool:
+        name = row["base_name"]
+        arithmetic = row["format"] in FORMATS or name.startswith("v_accvgpr")
+        return arithmetic and name in implemented and name not in CONTROL
+
+    return [row for row in _C.isa_rows(processor) if is_tested(row)]
 
 
-ROWS = [row for row in machine.ROWS if is_tested(row)]
+ROWS = rows_of("gfx942")
+KNOWN = {row["mnemonic"] for row in ROWS}
+OLDER = [row for row in rows_of("gfx90a") if row["mnemonic"] not in KNOWN]  # what gfx942 has no longer
 
 
 @dataclass(frozen=True)
@@ -87,10 +93,10 @@ def forgive(case: Case, expected: State, found: State) -> None:
                 wanted[wave, :, lane] = got[wave, :, lane]
 
 
-def differences(case: Case) -> Iterator[str]:
+def differences(case: Case, processor: str) -> Iterator[str]:
     """What the emulator does otherwise than the model, in words."""
     expected = model.evaluate(case.row, case.fields, case.literal, case.state)
-    found = machine.run(case.words, case.state)
+    found = machine.run(case.words, case.state, processor=processor)
     forgive(case, expected, found)
     for name in ("s", "v", "a", "lds", "vcc", "exec", "scc", "m0", "mode"):
         for at in np.argwhere(getattr(expected, name) != getattr(found, name)):
@@ -123,17 +129,17 @@ def code(case: Case) -> bytes:
     return b"".join(word.to_bytes(4, "little") for word in case.words)
 
 
-def text(case: Case) -> str:
-    decoded = _C.decode("gfx942", code(case))
+def text(case: Case, processor: str) -> str:
+    decoded = _C.decode(processor, code(case))
     drawn = f"{case.row['mnemonic']} {case.fields} {case.words}"
     assert decoded is not None, f"drew no instruction: {drawn}"
     assert decoded["mnemonic"] == case.row["mnemonic"], f"drew {decoded['text']}: {drawn}"
     return str(decoded["text"])
 
 
-def refusal(case: Case) -> str | None:
+def refusal(case: Case, processor: str) -> str | None:
     """Why the emulator stops at an instruction, where it does: not an error, as it says so."""
-    reason: str | None = _C.unsupported("gfx942", code(case))
+    reason: str | None = _C.unsupported(processor, code(case))
     return reason
 
 
@@ -142,16 +148,20 @@ def cases(row: Row, count: int, seed: str = "") -> Iterator[Case]:
     return (draw(row, rng) for _ in range(count))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["mnemonic"]))
-def test_instruction(row: Row) -> None:
+@pytest.mark.parametrize(
+    ("processor", "row"),
+    [*(("gfx942", row) for row in ROWS), *(("gfx90a", row) for row in OLDER)],
+    ids=lambda value: value if isinstance(value, str) else str(value["mnemonic"]),
+)
+def test_instruction(processor: str, row: Row) -> None:
     assert model.is_modelled(row["base_name"]), "the emulator runs it: give it a rule in tests/emulator/model"
     tried, refused = 0, []
     for case in cases(row, 20 * CASES):
-        description = text(case)
-        if reason := refusal(case):
+        description = text(case, processor)
+        if reason := refusal(case, processor):
             refused.append(reason)
             continue
-        first = next(differences(case), None)
+        first = next(differences(case, processor), None)
         assert first is None, f"{description}: {first}"
         tried += 1
         if tried == CASES:
@@ -159,20 +169,20 @@ def test_instruction(row: Row) -> None:
     assert tried == CASES, f"the emulator refuses what is drawn: {set(refused)}"
 
 
-def campaign(count: int, pattern: str, seed: str) -> int:
+def campaign(count: int, pattern: str, seed: str, processor: str) -> int:
     """Tries many cases, and prints how many differ: by format, and each row that does."""
     tried, failed, refused = Counter[str](), Counter[str](), Counter[str]()
     bad_rows = 0
-    for row in ROWS:
+    for row in rows_of(processor):
         if pattern not in row["mnemonic"]:
             continue
         first, bad = None, 0
         for case in cases(row, count, seed):
-            description = text(case)
-            if refusal(case):
+            description = text(case, processor)
+            if refusal(case, processor):
                 refused[row["format"]] += 1
                 continue
-            difference = next(differences(case), None) if model.is_modelled(row["base_name"]) else "no model"
+            difference = next(differences(case, processor), None) if model.is_modelled(row["base_name"]) else "no model"
             if difference is not None:
                 bad, first = bad + 1, first or f"{description}: {difference}"
         tried[row["format"]] += count
@@ -193,8 +203,9 @@ if __name__ == "__main__":
     parser.add_argument("--cases", type=int, default=20, help="for each row of the instruction table")
     parser.add_argument("--rows", default="", help="only mnemonics that contain this")
     parser.add_argument("--seed", default="")
+    parser.add_argument("--processor", default="gfx942", choices=("gfx90a", "gfx942"))
     arguments = parser.parse_args()
-    sys.exit(campaign(arguments.cases, arguments.rows, arguments.seed))
+    sys.exit(campaign(arguments.cases, arguments.rows, arguments.seed, arguments.processor))
 
 
 @pytest.mark.parametrize("level", ["portable", "avx2", "avx512"])

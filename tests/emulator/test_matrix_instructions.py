@@ -17,10 +17,12 @@ from published_sums import SUMS
 from requirements import does_not_apply
 
 import wave_runtime
+from wave_runtime import _C
 
 Instruction = Mapping[str, object]
 
 WAVES = 4
+OLDER = [row for row in _C.isa_rows("gfx90a") if row["matrix"]]
 ALL = [row for row in machine.ROWS if row["mnemonic"].startswith(("v_mfma_", "v_smfmac_"))]
 
 
@@ -60,11 +62,28 @@ def random_words(shape: tuple[int, ...], random: np.random.Generator) -> Array:
     return random.integers(0, 2**32, shape, dtype=np.uint32)
 
 
+def shape_of(row: Instruction, processor: str = "gfx942") -> Shape:
+    """gfx90a's names say nothing of blocks: "v_mfma_f32_32x32x4bf16_1k"."""
+    if processor != "gfx90a":
+        return Shape(str(row["mnemonic"]))
+    product: Mapping[str, object] = row["matrix"]  # type: ignore[assignment]
+    kind, to = str(product["a"]).lower(), str(product["d"]).lower()
+    shape = Shape(
+        f"v_mfma_{to}_{product['m']}x{product['n']}x{product['k']}_{product['blocks']}b_{kind}",
+        in_pairs=kind in ("f16", "bf16"),
+    )
+    if to == "f64":
+        shape.takes_cbsz = shape.takes_blgp = False
+    return shape
+
+
 class Trial:
     """One instruction with random registers in a random state. Operands may overlap: all are read first."""
 
-    def __init__(self, row: Instruction, random: np.random.Generator, **modifiers: int) -> None:
-        self.row, self.shape, self.random = row, Shape(str(row["mnemonic"])), random
+    def __init__(
+        self, row: Instruction, random: np.random.Generator, processor: str = "gfx942", **modifiers: int
+    ) -> None:
+        self.row, self.shape, self.random, self.processor = row, shape_of(row, processor), random, processor
         self.state = State(WAVES)
         for rows in (self.state.v, self.state.a):
             rows[:] = random_words(rows.shape, random)
@@ -129,7 +148,7 @@ class Trial:
         words = machine.encode(self.row, ACC=accumulation_a | accumulation_b << 1, **self.fields)
         modifiers = {name.lower(): self.fields.get(name, 0) for name in ("CBSZ", "ABID", "BLGP")}
         given = Operands(*(rows.copy() for rows in (rows_a, rows_b, c, index)), **modifiers)
-        after = machine.run(words, self.state)
+        after = machine.run(words, self.state, processor=self.processor)
         self.target[:] = 0
         actual = after.a if self.fields["ACC_CD"] else after.v
         actual = actual[:, self.fields["VDST"] : self.fields["VDST"] + d]
@@ -163,6 +182,24 @@ def test_distance_from_f64(row: Instruction) -> None:
     error = np.abs(actual - (c + (a * b).sum(-1)))
     bound = a.shape[-1] * 2.0**-24 * (np.abs(c) + np.abs(a * b).sum(-1))
     assert np.all(error <= bound)
+
+
+@pytest.mark.parametrize("row", OLDER, ids=row_id)
+def test_product_of_gfx90a(row: Instruction) -> None:
+    """With CBSZ, ABID and BLGP where they mean something."""
+    random = np.random.default_rng(4)
+    for _ in range(3):
+        Trial(row, random, "gfx90a").run()
+    shape = shape_of(row, "gfx90a")
+    for modifiers in modifier_choices(shape, random) if shape.sum != "f64" else []:
+        Trial(row, random, "gfx90a", **modifiers).run()
+
+
+def test_gfx90a_does_not_negate_factors_of_f64() -> None:
+    row = next(row for row in OLDER if row["mnemonic"] == "v_mfma_f64_16x16x4f64")
+    words = machine.encode(row, VDST=0, SRC0=256, SRC1=256, SRC2=256, BLGP=1)
+    with pytest.raises(wave_runtime.KernelFault, match="blgp has no meaning"):
+        machine.run(words, State(1), processor="gfx90a")
 
 
 def modifier_choices(shape: Shape, random: np.random.Generator) -> list[dict[str, int]]:

@@ -12,6 +12,7 @@ import pytest
 import torch
 from machine import ROWS, encode, run
 from memory_support import BY_NAME, random_state, set_pair
+from waits import nop
 
 import wave_runtime
 from wave_runtime import _C
@@ -124,3 +125,70 @@ def test_the_passes_of_the_tables_are_those_of_llvm(processor: str) -> None:
 def test_every_form_takes_as_long_as_llvm_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAVE_RUNTIME_CHECK", "hazards")
     assert {str(row["base_name"]): states_asked_for(row) for row in FORMS} == states_of_llvm("gfx942", FORMS)
+
+
+# Of gfx90a: LLVM's name, and the registers of A (and of B) and of C (and of D).
+PRODUCTS = {
+    "v_mfma_f32_4x4x4f16": ("V_MFMA_F32_4X4X4F16", 2, 4),
+    "v_mfma_f32_16x16x16f16": ("V_MFMA_F32_16X16X16F16", 2, 4),
+    "v_mfma_f32_32x32x8f16": ("V_MFMA_F32_32X32X8F16", 2, 16),
+    "v_mfma_f32_32x32x2f32": ("V_MFMA_F32_32X32X2F32", 1, 16),
+    "v_mfma_f64_4x4x4f64": ("V_MFMA_F64_4X4X4F64", 2, 2),
+    "v_mfma_f64_16x16x4f64": ("V_MFMA_F64_16X16X4F64", 2, 8),
+}
+PAIRS = [(first, second, use) for first in PRODUCTS for second in PRODUCTS for use in ("C", "overlapping C", "A")
+         if use != "C" or PRODUCTS[first][2] == PRODUCTS[second][2]]  # fmt: skip
+
+
+def places(name: str, use: str, is_second: bool) -> dict[str, int]:
+    """Registers of a product: the first writes v0 and on, the second uses what that wrote."""
+    d = {"C": 0, "overlapping C": 2, "A": 20}[use] if is_second else 0
+    return {"VDST": d, "SRC0": 0 if use == "A" and is_second else 40, "SRC1": 44, "SRC2": d}
+
+
+def states_between_products() -> list[int]:
+    """What LLVM's hazard recognizer puts between each pair."""
+
+    def registers(first: int, count: int) -> str:
+        return "$" + "_".join(f"vgpr{first + i}" for i in range(count))
+
+    functions = []
+    for i, (first, second, use) in enumerate(PAIRS):
+        body = ""
+        for name, is_second in ((first, False), (second, True)):
+            opcode, factor, count = PRODUCTS[name]
+            at = places(name, use, is_second)
+            sources = [registers(at["SRC0"], factor), registers(at["SRC1"], factor), registers(at["SRC2"], count)]
+            body += f"    {registers(at['VDST'], count)} = {opcode}_vgprcd_e64 {', '.join(sources)}, 0, 0, 0, "
+            body += "implicit $mode, implicit $exec\n"
+        functions.append(f"---\nname: f{i}\nbody: |\n  bb.0:\n{body}    S_ENDPGM 0\n...\n")
+    command = ["llc-22", "-march=amdgcn", "-mcpu=gfx90a", "-run-pass=post-RA-hazard-rec", "-x", "mir", "-o", "-", "-"]
+    text = subprocess.run(command, input="".join(functions), capture_output=True, text=True, check=True).stdout
+    bodies = re.split(r"^name: +f\d+$", text, flags=re.MULTILINE)[1:]
+    return [sum(int(states) + 1 for states in re.findall(r"S_NOP (\d+)", body)) for body in bodies]
+
+
+def states_missing(words: list[int]) -> int:
+    """What the check for hazards asks for between instructions of gfx90a, of which there is nothing."""
+    try:
+        run(words, random_state(np.random.default_rng(1), 1), processor="gfx90a")
+    except wave_runtime.KernelFault as fault:
+        found = re.search(r"read after 0 wait states, of (\d+) that the matrix instruction takes", str(fault))
+        return int(found[1]) if found else -1
+    return 0
+
+
+@pytest.mark.needs("llc")
+def test_what_gfx90a_waits_between_products_is_what_llvm_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_CHECK", "hazards")
+    rows = {str(row["mnemonic"]): row for row in _C.isa_rows("gfx90a")}
+    asked = []
+    for first, second, use in PAIRS:
+        words: list[int] = []
+        for name, is_second in ((first, False), (second, True)):
+            fields = places(name, use, is_second)
+            sources = {field: 256 + fields[field] for field in ("SRC0", "SRC1", "SRC2")}
+            words += encode(rows[name], VDST=fields["VDST"], **sources)
+        words += nop(32)  # for what reads the registers behind
+        asked.append(states_missing(words))
+    assert dict(zip(PAIRS, asked, strict=True)) == dict(zip(PAIRS, states_between_products(), strict=True))

@@ -44,7 +44,7 @@ def test_it_can_be_set_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     triton_kernels.add[(1,)](x, x, out, 64, BLOCK=64)
     assert torch.equal(out, 2 * x)
     with pytest.raises(ValueError, match="the emulator has the processors"):
-        EmulatorDriver("gfx90a")
+        EmulatorDriver("gfx908")
 
 
 def test_cooperative_launches(kernels: Any) -> None:

@@ -16,8 +16,10 @@ ASSEMBLY = ["-x", "assembler", "--target=amdgcn-amd-amdhsa", f"-mcpu={TARGET}"]
 
 
 def machine(clang: str, processor: str, output: Path, *options: str) -> None:
-    """Build machine.s, for another processor, too, than it names."""
+    """Build machine.s, for another processor, too, than it names. gfx90a's waves are told where their scratch is."""
     source = (FOLDER / "machine.s").read_text().replace(TARGET, processor)
+    if processor == "gfx90a":
+        source = source.replace("enable_private_segment", "system_sgpr_private_segment_wavefront_offset")
     command = [clang, *ASSEMBLY[:-1], f"-mcpu={processor}", *options, "-", "-o", output]
     subprocess.run(command, input=source, text=True, check=True)
 
@@ -32,8 +34,9 @@ def main() -> None:
     clang = os.environ.get("CLANG") or shutil.which("clang-22") or "clang"
     subprocess.run([clang, *ASSEMBLY, FOLDER / "probes.s", "-o", FOLDER / "probes.hsaco"], check=True)
     machine(clang, "gfx942", FOLDER / "machine.hsaco")
-    machine(clang, "gfx950", FOLDER / "machine_gfx950.hsaco")
-    for processor in ("gfx942", "gfx950"):
+    for processor in ("gfx90a", "gfx950"):
+        machine(clang, processor, FOLDER / f"machine_{processor}.hsaco")
+    for processor in ("gfx90a", "gfx942", "gfx950"):
         selftest(clang, processor, FOLDER.parents[2] / f"wave_runtime/selftest_{processor}.hsaco")
     for version in (4, 5):  # of DWARF, with paths relative to this folder
         debug = [f"-gdwarf-{version}", "-fdebug-compilation-dir=."]

@@ -243,6 +243,15 @@ def dot2(mode: Mode, a: int, b: int, c: int) -> int:
     return flushing.write(F32, total)
 
 
+def mad_f32(mode: Mode, a: int, b: int, c: int, zero_wins: bool = False) -> Value:
+    """Product and sum are rounded; denormals count as zero whatever MODE says."""
+    flushing = Mode(mode.bits & ~0xF0)
+    first, second, third = (flushing.read(F32, bits) for bits in (a, b, c))
+    is_zero = zero_wins and (first.zero or second.zero)
+    product = 0 if is_zero else flushing.write(F32, multiply(first, second))
+    return flushing.read(F32, flushing.write(F32, add(flushing.read(F32, product), third)))
+
+
 def two_over_pi(bits: int) -> int:
     """The first bits after the binary point of 2 / pi, by Machin's formula."""
     one = 1 << bits + 32
@@ -274,6 +283,11 @@ RULES |= {
     "v_trig_preop_f64": rule("b64 u5 -> f64", trig_preop),
     "v_fmamk_f32": rule("f32 f32 f32 -> f32", lambda a, k, b: fma(a, k, b)),
     "v_fmaak_f32": rule("f32 f32 f32 -> f32", fma),
+    "v_mad_f32": rule("mode b32 b32 b32 -> f32", mad_f32),
+    "v_mac_f32": rule("mode b32 b32 b32 -> f32", lambda mode, c, a, b: mad_f32(mode, a, b, c)),
+    "v_madmk_f32": rule("mode b32 b32 b32 -> f32", lambda mode, a, k, b: mad_f32(mode, a, k, b)),
+    "v_madak_f32": rule("mode b32 b32 b32 -> f32", mad_f32),
+    "v_mad_legacy_f32": rule("mode b32 b32 b32 -> f32", lambda mode, a, b, c: mad_f32(mode, a, b, c, zero_wins=True)),
     "v_mad_f16": rule("mode f16 f16 f16 -> f16", mad_f16),
     "v_mad_legacy_f16": rule("mode f16 f16 f16 -> f16", mad_f16),
     "v_mac_f16": rule("mode f16 f16 f16 -> f16", lambda mode, c, a, b: mad_f16(mode, a, b, c)),
