@@ -16,6 +16,8 @@ from requirements import does_not_apply, need
 from setuptools.command import editable_wheel
 from support import ROOT
 
+import wave_runtime
+
 LAUNCH = """
 import torch, wave_runtime
 kernel = wave_runtime.load(r"{file}", signature={{"collatz": "*i32 const, *i32, i32"}})["collatz"]
@@ -53,7 +55,10 @@ def test_sources_fit_many_releases_of_torch(source_distribution: Path) -> None:
         names = {name.split("/", 1)[-1]: name for name in archive.getnames()}
         metadata = archive.extractfile(names["PKG-INFO"])
         assert metadata is not None
-        assert requirements(metadata.read().decode()) == ["torch>=2.10"]
+        required = requirements(metadata.read().decode())
+    assert [line for line in required if "extra ==" not in line] == ["torch>=2.10"]
+    extras = {line.split("extra == ")[1].strip('"') for line in required if "extra ==" in line}
+    assert extras == {"dev", "triton", "wave"}
     assert "wave_runtime/_built_for.py" not in names
 
 
@@ -74,13 +79,16 @@ def test_installs_from_the_source_distribution(source_distribution: Path, tmp_pa
         "share/cmake/wave_runtime/wave_runtime-config-version.cmake",
     ):
         assert (tmp_path / "wave_runtime" / file).is_file(), file
+    on_path = {"PYTHONPATH": str(tmp_path)}
     (metadata,) = tmp_path.glob("wave_runtime-*.dist-info/METADATA")
     release = ".".join(torch.__version__.split(".")[:2])
-    assert requirements(metadata.read_text()) == [f"torch=={release}.*"]
+    required = requirements(metadata.read_text())
+    assert [line for line in required if "extra ==" not in line] == [f"torch=={release}.*"]
+    program = [tmp_path / "bin" / "wave-runtime", "--version"]
+    command = subprocess.run(program, env=on_path, capture_output=True, text=True)
+    assert command.stdout == f"{wave_runtime.__version__}\n", command.stderr
     code = LAUNCH.format(file=ROOT / "examples/kernels/binaries/basics.hsaco")
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(tmp_path)}, cwd="/", capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=on_path, cwd="/", capture_output=True, text=True)
     assert done.stdout.split() == [str(tmp_path / "wave_runtime/__init__.py"), "111"], done.stderr
 
 
