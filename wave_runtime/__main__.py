@@ -70,7 +70,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the source; its suffix says the language")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="the source, or several to be linked; the suffix says the language"
+    )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="by default the source's name with .hsaco or .cubin; .s: the assembly"
     )
@@ -82,6 +84,7 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
         "--option", action="append", default=[], dest="options", help="one for the compiler: --option=-g"
     )
     parser.add_argument("--no-cache", action="store_true", help="compile in any case, and keep nothing")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print what the compiler does and says")
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -186,12 +189,15 @@ def _compile_file(options: argparse.Namespace) -> None:
         "include_dirs": options.include_dirs,
     }
     if options.output and Path(options.output).suffix == ".s":
-        write_file(options.output, assembly(options.file, **request))
+        if len(options.files) != 1:
+            raise ValueError(f"{options.output}: there is assembly of one source, not of {len(options.files)}")
+        write_file(options.output, assembly(options.files[0], **request))
         print(options.output)
         return
-    module = compile(Path(options.file), **request, cache=not options.no_cache)
+    files = [Path(file) for file in options.files]
+    module = compile(files, **request, cache=not options.no_cache, verbose=options.verbose)
     suffix = ".hsaco" if module.target.startswith("gfx") else ".cubin"
-    output = Path(options.output or Path(options.file).with_suffix(suffix))
+    output = Path(options.output or files[0].with_suffix(suffix))
     write_file(output, module.images[module.target])
     print(output)
     for name in module:

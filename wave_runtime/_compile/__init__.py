@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
@@ -37,14 +38,14 @@ LANGUAGES: dict[str, Language] = {
     ".ll": "llvm",
     ".mlir": "mlir",
 }
-_FORMAT = 4  # of what the cache keeps; another for each change of it, or of the options that compilers are given
+_FORMAT = 5  # of what the cache keeps; another for each change of it, or of the options that compilers are given
 
 # What this process has compiled, by request: the files that it was made of, and its modules by the options of load().
 _known: dict[str, Kept[tuple[_C.CodeObject, Compiled]]] = {}
 
 
 def compile(
-    source: SourceText,
+    source: SourceText | Sequence[SourceText],
     *,
     language: Language | None = None,
     target: str | None = None,
@@ -57,6 +58,7 @@ def compile(
     strides: Literal["contiguous", "any"] = "contiguous",
     strict: bool = False,
     cache: bool = True,
+    verbose: bool = False,
 ) -> Module:
     """Compile kernels, once for each state of the source, of what it includes, the options and the compiler.
 
@@ -65,7 +67,9 @@ def compile(
     their symbols.
 
     Args:
-        source: a path, or the text itself: a str with a line break or a brace.
+        source: a path, or the text itself: a str with a line break or a brace. Several, HIP C++ and LLVM IR for AMD's
+            targets or CUDA C++ for nvcc, are linked into one module: functions and variables of one may be declared
+            ``extern`` in others.
         language: "hip", "cuda", "asm" (AMD's assembly), "llvm" (textual IR) or "mlir"; by default what the suffix
             of the file says (.hip .cpp .cu .s .ll .mlir), for text "hip". CUDA C++ for an AMD target is compiled as
             HIP.
@@ -78,31 +82,40 @@ def compile(
         signature, writes, strides, strict: as for :func:`load`; by default HIP's signatures are those of the source.
         cache: keep the result in ``WAVE_RUNTIME_CACHE_DIR`` (by default in the user's cache folder), and use what is
             kept there.
+        verbose: print the compiler's commands and all that it says, warnings too, to stderr. What is kept was compiled
+            without a word: with ``cache=False`` it is compiled anew.
 
     Raises:
         OSError: the source cannot be read.
         ValueError: the language cannot be told, or ``signature`` or ``writes`` does not fit the kernels.
         CompileError: the compiler rejects the source, with its messages and the command; or there is no compiler, with
-            what was looked for.
+            what was looked for; or it is one that does not link several sources.
         TimeoutError: another process has been compiling the same for ten minutes.
     """
     if target is not None and targets is not None:
         raise ValueError("target= names one target, targets= several: give one of them")
-    text, path = _read(source)
-    given = _language(path, language)
-    wanted = list(targets) if targets is not None else [target or _default_target(given)]
+    sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if not sources:
+        raise ValueError("no source is given")
+    read = [_read(item) for item in sources]
+    languages = [_language(path, language) for _, path in read]
+    wanted = list(targets) if targets is not None else [target or _default_target(languages[0])]
     if not wanted:
         raise ValueError("targets= is empty")
     macros = _macros(defines)
     folders = tuple(os.path.abspath(folder) for folder in include_dirs)
     found = []
     for name in wanted:
-        chosen = _language_for(name, given, path)
-        found.append(_compiled(Unit(text, path, chosen, name, tuple(options), macros, folders), cache))
+        chosen = [_language_for(name, given, path) for given, (_, path) in zip(languages, read, strict=True)]
+        units = [
+            Unit(text, path, of, name, tuple(options), macros, folders, verbose=verbose)
+            for of, (text, path) in zip(chosen, read, strict=True)
+        ]
+        found.append(_compiled(replace(units[0], others=tuple(units[1:])), cache))
     codes = [kept.value[0] for kept in found]
-    units = [kept.value[1] for kept in found]
-    known = {symbol: types for compiled in units for symbol, types in compiled.signatures.items()}
-    names = _source_names([compiled.symbols for compiled in units], {name for code in codes for name in code.kernels})
+    results = [kept.value[1] for kept in found]
+    known = {symbol: types for compiled in results for symbol, types in compiled.signatures.items()}
+    names = _source_names([compiled.symbols for compiled in results], {name for code in codes for name in code.kernels})
     if signature is None:
         signature = known or None
     elif not isinstance(signature, str):
@@ -110,7 +123,8 @@ def compile(
     if isinstance(writes, Mapping):
         writes = {names.get(name, name): items for name, items in writes.items()}
     files = {file.path: None for kept in found for file in kept.dependencies}
-    return Module(codes, signature, writes, strides, strict, names, [path, *files] if path else files)
+    paths = [path for _, path in read if path is not None]
+    return Module(codes, signature, writes, strides, strict, names, dict.fromkeys([*paths, *files]))
 
 
 def _source_names(tables: Iterable[Mapping[str, str]], kernels: Collection[str]) -> dict[str, str]:
@@ -221,7 +235,7 @@ def _toolchain(unit: Unit) -> tuple[ModuleType, Program]:
 def _compiled(unit: Unit, cache: bool) -> Kept[tuple[_C.CodeObject, Compiled]]:
     """A unit's code, from this process, the cache or the compiler."""
     toolchain, program = _toolchain(unit)
-    key = json.dumps([_FORMAT, program.identity, describe(unit), hashlib.sha256(unit.text).hexdigest()])
+    key = json.dumps([_FORMAT, program.identity, describe(unit)])
     request = hashlib.sha256(key.encode()).hexdigest()
     found = _known.get(request)
     if cache and found is not None and all(file.is_same() for file in found.dependencies):

@@ -65,16 +65,19 @@ def rocm_of(program: Program) -> str | None:
     return str(root) if (root / "include" / "hip" / "hip_runtime.h").is_file() else None
 
 
-def _hip_options(unit: Unit, program: Program) -> list[str]:
+def _version_of_code_objects(unit: Unit) -> str:
     version = 6 if "-generic" in unit.target else 5  # the oldest that each has; older ROCm does not load 6
+    return f"-mcode-object-version={version}"
+
+
+def _hip_options(unit: Unit, program: Program) -> list[str]:
     options = [
         "-x",
         "hip",
         f"--offload-arch={unit.target}",
         "--offload-device-only",
         "--no-gpu-bundle-output",
-        f"-mcode-object-version={version}",
-        "-fuse-cuid=none",
+        _version_of_code_objects(unit),
         "-std=c++17",
         "-O3",
         "-include",
@@ -91,10 +94,14 @@ def _target_options(unit: Unit) -> list[str]:
 
 def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     """Compile for an AMD GPU. Temporary files lie in the folder. Raises CompileError."""
+    if unit.others:
+        return _link(unit, program, folder)
     source, image = unit.in_folder(folder, _SUFFIXES[unit.language]), folder / "image"
     includes = [f"-I{path}" for path in unit.include_dirs]
     if unit.language == "hip":
-        return _compile_hip(unit, program, source, image, includes)
+        build, look = _hip_commands(unit, program, source, folder, 0)
+        run(unit, [[*build, "-fuse-cuid=none", "-o", str(image)], look], folder)
+        return Compiled(image.read_bytes(), *_told_by_hip(source, folder, 0))
     command = [program.path, *_target_options(unit)]
     if unit.language == "asm":
         symbols = [f"-Wa,-defsym,{name}={1 if value is None else value}" for name, value in unit.defines]
@@ -119,17 +126,54 @@ def assembly(unit: Unit, program: Program, folder: Path) -> bytes:
     return text.read_bytes()
 
 
-def _compile_hip(unit: Unit, program: Program, source: Path, image: Path, includes: list[str]) -> Compiled:
-    """The image, and beside it the program with all debug information, for the parameters' types."""
-    folder = image.parent
+def _hip_commands(unit: Unit, program: Program, source: Path, folder: Path, number: int) -> tuple[list[str], list[str]]:
+    """What compiles a source, but for the output, and what writes all its debug information, for parameters' types."""
+    includes = [f"-I{path}" for path in unit.include_dirs]
     command = [program.path, *_hip_options(unit, program), *unit.definitions(), *includes, *unit.options, str(source)]
-    types, files = folder / "types.ll", folder / "files.d"
     # The folder's name must not be in the code, which is kept under its hash.
     lines = ["-gline-tables-only", f"-ffile-prefix-map={folder}/=", "-fdebug-compilation-dir=."]
-    build = [*lines, "-fhip-kernel-arg-name", *_rule_in(files), "-o", str(image)]
-    look = ["-g", "-O0", "-w", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", str(types)]
-    run(unit, [[*command, *build], [*command, *look]], folder)
-    return Compiled(image.read_bytes(), *signatures(types.read_text("utf-8", "replace")), included(files, source))
+    build = [*command, *lines, "-fhip-kernel-arg-name", *_rule_in(folder / f"files{number}.d")]
+    look = ["-g", "-O0", "-w", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm"]
+    return build, [*command, *look, "-o", str(folder / f"types{number}.ll")]
+
+
+def _told_by_hip(source: Path, folder: Path, number: int) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Signatures, symbols by their names in the source, and files that were included, once the commands have run."""
+    types = (folder / f"types{number}.ll").read_text("utf-8", "replace")
+    return *signatures(types), included(folder / f"files{number}.d", source)
+
+
+def _link(unit: Unit, program: Program, folder: Path) -> Compiled:
+    """Compile several sources to LLVM's bitcode, and link that: objects would each bring metadata of their own."""
+    commands: list[list[str]] = []
+    sources, parts = [], []
+    for number, part in enumerate(unit.sources):
+        if part.language not in ("hip", "llvm"):
+            unit.refuse_others(f"one is {part.language}; HIP C++ and LLVM IR are")
+        source = part.in_folder(folder, _SUFFIXES[part.language], number)
+        sources.append(source)
+        parts.append(str(folder / f"part{number}.bc"))
+        if part.language == "hip":
+            build, look = _hip_commands(part, program, source, folder, number)
+            # Each source has a variable of its own that is named after its id, without which names would meet.
+            commands += [[*build, "-fgpu-rdc", f"-cuid={number}", "-c", "-emit-llvm", "-o", parts[-1]]]
+            commands += [[*look, "-fgpu-rdc"]]
+        else:
+            options = [*_target_options(part), *_IR_OPTIONS, *part.options]
+            commands += [[program.path, *options, str(source), "-c", "-emit-llvm", "-o", parts[-1]]]
+    run(unit, commands, folder)
+    image = folder / "image"
+    level = [option for option in ("-O3", *unit.options) if re.fullmatch(r"-O[0-3]", option)][-1]
+    link = [program.path, *_target_options(unit), _version_of_code_objects(unit), level, "-flto"]
+    run(unit, [[*link, *parts, "-o", image]], folder)
+    data = image.read_bytes()
+    types, symbols = of_symbols(_C.read_code_object(data)["kernels"])
+    files: list[str] = []
+    for number, (part, source) in enumerate(zip(unit.sources, sources, strict=True)):
+        if part.language == "hip":
+            told_types, told_symbols, told_files = _told_by_hip(source, folder, number)
+            types, symbols, files = {**types, **told_types}, {**symbols, **told_symbols}, [*files, *told_files]
+    return Compiled(data, types, symbols, files)
 
 
 def _rule_in(file: Path) -> list[str]:

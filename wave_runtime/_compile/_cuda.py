@@ -65,13 +65,23 @@ def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     """Compile for an NVIDIA GPU. Temporary files lie in the folder. Raises CompileError."""
     nvrtc = _nvrtc()
     if nvrtc is not None and program.path == nvrtc.prefix:
+        unit.refuse_others("nvcc does, NVRTC does not")
         return _compiled(nvrtc.compile(unit, [f"-arch={unit.target}", _STANDARD]), [])
-    image, files = folder / "image.cubin", folder / "files.d"
     options = [_STANDARD, *unit.definitions(), *(f"-I{path}" for path in unit.include_dirs), *unit.options]
-    source = unit.in_folder(folder, ".cu")
+    if unit.others:
+        options.append("-rdc=true")
     command = [program.path, "-x", "cu", "-cubin", f"-arch={unit.target}", *options]
-    run(unit, [[*command, "-MD", "-MF", files, "-o", image, source]], folder)
-    return _compiled(image.read_bytes(), included(files, source))
+    sources = [part.in_folder(folder, ".cu", number) for number, part in enumerate(unit.sources)]
+    images = [folder / f"part{number}.cubin" for number in range(len(sources))]
+    rules = [folder / f"files{number}.d" for number in range(len(sources))]
+    parts = zip(images, rules, sources, strict=True)
+    run(unit, [[*command, "-MD", "-MF", rule, "-o", image, source] for image, rule, source in parts], folder)
+    if unit.others:
+        linked = folder / "image.cubin"
+        run(unit, [[program.path, "-dlink", "-cubin", f"-arch={unit.target}", *images, "-o", linked]], folder)
+        images = [linked]
+    files = [path for rule, source in zip(rules, sources, strict=True) for path in included(rule, source)]
+    return _compiled(images[0].read_bytes(), files)
 
 
 def _compiled(image: bytes, files: list[str]) -> Compiled:

@@ -43,6 +43,7 @@ def find(target: str) -> Program | None:
 
 def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     """Compile for an AMD GPU. The types are those that the kernels' symbols tell. Raises CompileError."""
+    unit.refuse_others("clang does, hipRTC does not")
     library = _library()
     assert library is not None
     data = library.compile(unit, [f"--offload-arch={unit.target}", "-std=c++17", "-O3"], _HEADERS)

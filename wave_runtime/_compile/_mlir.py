@@ -39,6 +39,7 @@ def _of_package() -> str | None:
 
 def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     """The code object of a program's only executable. Raises CompileError."""
+    unit.refuse_others("one is mlir; HIP C++ and LLVM IR are")
     if unit.defines or unit.include_dirs:
         raise CompileError(f"{unit.name}: MLIR has neither macros nor includes: leave out defines= and include_dirs=")
     binaries = folder / "binaries"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,7 +23,7 @@ class CompileError(RuntimeError):
 
 @dataclass(frozen=True)
 class Unit:
-    """One source for one target.
+    """One source for one target, or several that are linked.
 
     Attributes:
         text: the source.
@@ -29,6 +31,8 @@ class Unit:
         language: "hip", "cuda", "asm", "llvm", "mlir" or "sycl".
         target: "gfx942:sramecc+", "sm_90".
         options, defines, include_dirs: for the compiler; folders are absolute.
+        others: further sources, for the same target, that are linked with it.
+        verbose: whether commands and all that compilers say go to stderr.
     """
 
     text: bytes
@@ -38,21 +42,34 @@ class Unit:
     options: tuple[str, ...]
     defines: tuple[tuple[str, str | None], ...]
     include_dirs: tuple[str, ...]
+    others: tuple[Unit, ...] = ()
+    verbose: bool = False
 
     @property
     def name(self) -> str:
         """What messages call the source."""
-        return self.path or f"the {self.language} source"
+        name = self.path or f"the {self.language} source"
+        return f"{name} with {len(self.others)} more" if self.others else name
+
+    @property
+    def sources(self) -> tuple[Unit, ...]:
+        """It and the others."""
+        return (self, *self.others)
 
     def definitions(self) -> list[str]:
         """The macros as options of a C compiler."""
         return [f"-D{name}" if value is None else f"-D{name}={value}" for name, value in self.defines]
 
-    def in_folder(self, folder: Path, suffix: str) -> Path:
-        """A file with the source: its own, or one in a folder."""
+    def refuse_others(self, advice: str) -> None:
+        """Raise CompileError where there are several sources; the advice says who links them."""
+        if self.others:
+            raise CompileError(f"{self.name}: these sources cannot be linked into one module: {advice}")
+
+    def in_folder(self, folder: Path, suffix: str, number: int = 0) -> Path:
+        """A file with the source: its own, or one in a folder, which is named after its number among several."""
         if self.path is not None:
             return Path(self.path)
-        file = folder / f"source{suffix}"
+        file = folder / f"source{number or ''}{suffix}"
         file.write_bytes(self.text)
         return file
 
@@ -94,8 +111,10 @@ class Compiled:
 
 
 def describe(unit: Unit) -> dict[str, object]:
-    """A unit as JSON, all but its text."""
-    return {name: value for name, value in asdict(unit).items() if name != "text"}
+    """All that the result depends on, as JSON, with hashes of the texts."""
+    plain = {name: value for name, value in asdict(unit).items() if name not in ("text", "others", "verbose")}
+    text = hashlib.sha256(unit.text).hexdigest()
+    return {**plain, "text": text, "others": [describe(other) for other in unit.others]}
 
 
 @dataclass(frozen=True)
@@ -128,6 +147,9 @@ def run(unit: Unit, commands: Iterable[Sequence[str | Path]], folder: Path) -> N
         for command in texts
     ]
     outputs = [process.communicate()[0].decode(errors="replace") for process in processes]
+    if unit.verbose:
+        for command, output in zip(texts, outputs, strict=True):
+            print(f"{shlex.join(command)}\n{output}", end="", file=sys.stderr)
     for command, process, output in zip(texts, processes, outputs, strict=True):
         if process.returncode != 0:
             raise CompileError(
