@@ -17,9 +17,9 @@ PAGE = ROOT / "docs" / "api.md"
 
 # The page's parts: a title, the module, the page that introduces it, and the names; without names those in its __all__.
 LOADING = ("load", "compile", "Module", "Kernel", "BoundLaunch", "sequence", "Sequence", "CompileError", "KernelFault")
-OPERATORS = ("define_op", "Operator", "variants", "Variants", "cdiv", "from_wave", "from_triton")
+OPERATORS = ("define_op", "Operator", "variants", "autotune", "Variants", "cdiv", "from_wave", "from_triton")
 EMULATING = ("emulate", "Emulation")
-LOOKING = ("compare", "Comparison", "loaded", "Loaded")
+LOOKING = ("compare", "Comparison", "do_bench", "loaded", "Loaded")
 UPSTREAM = ("load_hip_functions", "load_binary", "KernelLaunchInfo", "Int32Vector", "Int64Vector", "launch")
 PARTS = (
     ("Kernels", "wave_runtime", "kernels.md", LOADING),

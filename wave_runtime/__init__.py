@@ -21,6 +21,7 @@ from wave_runtime import _torch as _torch  # isort: split
 
 from wave_runtime import _kernel as _kernel  # says how torch.compile traces a call
 from wave_runtime import hooks
+from wave_runtime._bench import do_bench
 from wave_runtime._C import (
     BoundLaunch,
     Int32Vector,
@@ -36,7 +37,7 @@ from wave_runtime._compile import CompileError, compile
 from wave_runtime._emulate import Emulation, emulate
 from wave_runtime._emulate import from_environment as _from_environment
 from wave_runtime._module import Loaded, Module, load, loaded
-from wave_runtime._op import Operator, Variants, cdiv, define_op, variants
+from wave_runtime._op import Operator, Variants, autotune, cdiv, define_op, variants
 from wave_runtime._upstream import load_binary, load_hip_functions
 from wave_runtime._version import __version__
 
@@ -73,10 +74,12 @@ __all__ = [
     "Sequence",
     "Variants",
     "__version__",
+    "autotune",
     "cdiv",
     "compare",
     "compile",
     "define_op",
+    "do_bench",
     "emulate",
     "from_triton",
     "from_wave",

@@ -2,6 +2,6 @@
 
 from wave_runtime._op._define import cdiv, define_op
 from wave_runtime._op._operator import Operator
-from wave_runtime._op._variants import Variants, variants
+from wave_runtime._op._variants import Variants, autotune, variants
 
-__all__ = ["Operator", "Variants", "cdiv", "define_op", "variants"]
+__all__ = ["Operator", "Variants", "autotune", "cdiv", "define_op", "variants"]

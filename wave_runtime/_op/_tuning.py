@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -14,11 +13,11 @@ from typing import Any
 
 import torch
 
+from wave_runtime._bench import do_bench
 from wave_runtime._cache import cache_folder, write_atomically
 from wave_runtime._device import target_of
 
 SECONDS = 0.02  # of measuring a launch, where it is not longer
-MOST_LAUNCHES = 100
 
 
 def shape_class(*args: Any, **kwargs: Any) -> tuple[object, ...]:
@@ -51,33 +50,7 @@ def device_text(device: torch.device) -> str:
 def measure(launch: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], device: torch.device) -> float:
     """Milliseconds of a launch, the least of several. It gets copies of the tensors, which it may write."""
     args, kwargs = _copy(args), {name: _copy(value) for name, value in kwargs.items()}
-
-    def run() -> None:
-        launch(*args, **kwargs)
-
-    clock = _time_on_gpu if device.type == "cuda" else _time_on_cpu
-    run()  # loads the kernel
-    once = clock(run, 1)
-    count = max(1, min(MOST_LAUNCHES, int(SECONDS / 3 / max(once, 1e-9))))
-    return 1e3 * min([once, *(clock(run, count) for _ in range(3 if once < SECONDS else 0))])
-
-
-def _time_on_cpu(run: Callable[[], None], count: int) -> float:
-    start = time.perf_counter()
-    for _ in range(count):
-        run()
-    return (time.perf_counter() - start) / count
-
-
-def _time_on_gpu(run: Callable[[], None], count: int) -> float:
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-    start.record()
-    for _ in range(count):
-        run()
-    end.record()
-    end.synchronize()
-    milliseconds: float = start.elapsed_time(end)
-    return milliseconds / 1e3 / count
+    return do_bench(lambda: launch(*args, **kwargs), device=device, seconds=SECONDS, statistic="min")
 
 
 def _copy(value: Any) -> Any:

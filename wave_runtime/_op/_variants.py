@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -24,23 +25,31 @@ log = logging.getLogger("wave_runtime.variants")
 
 
 class Variants(_C.OperatorBase):
-    """Made by :func:`variants`. A call makes one of the launches, with its arguments, and returns what that returns.
+    """Made by :func:`variants` and :func:`autotune`. A call makes one of the launches, with its arguments.
+
+    It returns what the launch returns.
 
     Attributes:
         launches: those to choose from.
     """
 
     def __init__(
-        self, launches: tuple[Launch, ...], rule: Callable[..., int] | None, key: Callable[..., object] | None
+        self,
+        launches: tuple[Launch, ...],
+        rule: Callable[..., int] | None,
+        key: Callable[..., object] | None,
+        is_pruned: Callable[..., bool] | None = None,
     ) -> None:
         super().__init__(self._run if rule is None else self._run_by_rule, trace)
         self.launches = launches
         self._rule = rule
         self._key = key
+        self._is_pruned = is_pruned  # is_pruned(index, *args)
         self._best: dict[object, Launch] = {}  # by the arguments' properties, as they are
         self._of_class: dict[tuple[str, str], Launch] = {}  # by kind of device and class of arguments
         self._broken: dict[int, CompileError] = {}  # by index
-        self._definition = {"launches": launches, "rule": rule, "key": key}  # for the fingerprint of operators
+        # For the fingerprint of operators.
+        self._definition = {"launches": launches, "rule": rule, "key": key, "prune": is_pruned}
 
     def _run_by_rule(self, *args: Any, **kwargs: Any) -> Any:
         assert self._rule is not None
@@ -65,44 +74,57 @@ class Variants(_C.OperatorBase):
         device, of_class = self._class_of(args, kwargs)
         if (best := self._of_class.get(of_class)) is not None:
             return best
-        entries = self._entries(*of_class)
-        times = [entry.read() for entry in entries]
-        if None in times:
+        indices = self._candidates(args, kwargs)
+        entries = self._entries(indices, *of_class)
+        times = {index: entry.read() for index, entry in entries.items()}
+        if None in times.values():
             if not _may_measure(device):
                 return None
             times = self._measured(times, entries, args, kwargs, device)
         best = self._of_class[of_class] = self._fastest(times)
         return best
 
+    def _candidates(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+        """The indices of the launches that are not pruned. Raises ValueError where all are."""
+        indices = range(len(self.launches))
+        if self._is_pruned is None:
+            return list(indices)
+        left = [index for index in indices if not self._is_pruned(index, *args, **kwargs)]
+        if not left:
+            raise ValueError(f"autotune: prune= leaves none of the {len(indices)} configurations for these arguments")
+        return left
+
     def _best_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Launch:
         """The fastest of those whose times are known, else the first."""
         _, of_class = self._class_of(args, kwargs)
-        return self._fastest([entry.read() for entry in self._entries(*of_class)])
+        entries = self._entries(self._candidates(args, kwargs), *of_class)
+        return self._fastest({index: entry.read() for index, entry in entries.items()})
 
-    def _fastest(self, times: Sequence[float | None]) -> Launch:
-        known = [(time, index) for index, time in enumerate(times) if time is not None]
-        return self.launches[min(known)[1] if known else 0]
+    def _fastest(self, times: Mapping[int, float | None]) -> Launch:
+        known = [(time, index) for index, time in times.items() if time is not None]
+        return self.launches[min(known)[1] if known else min(times)]
 
     def _class_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[torch.device, tuple[str, str]]:
         """A call's device, and its kind and the class of the arguments."""
         device = next((tensor.device for tensor in tensors_in([*args, *kwargs.values()])), torch.device("cpu"))
         return device, (_tuning.device_text(device), repr((self._key or _tuning.shape_class)(*args, **kwargs)))
 
-    def _entries(self, kind: str, of_class: str) -> list[_tuning.Entry]:
-        """Where the launches' times are kept. This walks the code of all launches."""
-        return [_tuning.Entry(kind, of_class, _name(launch), hash_of(launch)) for launch in self.launches]
+    def _entries(self, indices: Sequence[int], kind: str, of_class: str) -> dict[int, _tuning.Entry]:
+        """Where the launches' times are kept, by index. This walks the code of these launches."""
+        named = ((index, self.launches[index]) for index in indices)
+        return {index: _tuning.Entry(kind, of_class, _name(launch), hash_of(launch)) for index, launch in named}
 
     def _measured(
         self,
-        known: Sequence[float | None],
-        entries: Sequence[_tuning.Entry],
+        known: Mapping[int, float | None],
+        entries: Mapping[int, _tuning.Entry],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         device: torch.device,
-    ) -> list[float | None]:
-        """The times of all launches. One that fails has none: what failed now may work in another process."""
-        times, errors = list(known), []
-        for index, entry in enumerate(entries):
+    ) -> dict[int, float | None]:
+        """The times of launches. One that fails has none: what failed now may work in another process."""
+        times, errors = dict(known), []
+        for index, entry in entries.items():
             if times[index] is not None:
                 continue
             try:
@@ -169,9 +191,46 @@ def variants(
     return Variants(launches, rule, key)
 
 
+def autotune(
+    configs: Iterable[Mapping[str, object]],
+    *,
+    prune: Callable[..., bool] | None = None,
+    key: Callable[..., object] | None = None,
+) -> Callable[[Launch], Variants]:
+    """Make :func:`variants` of one function that launches, called with each of several configurations.
+
+        @wave_runtime.autotune([{"block": 64}, {"block": 256}, {"block": 1024}], prune=lambda config, a, b: ...)
+        def launch(a, b, *, block): ...
+
+    What is measured, when, and what is kept is as with ``variants``: a configuration that fails is reported, left out
+    in this process, and tried again in the next.
+
+    Args:
+        configs: keywords for the function, which callers do not pass.
+        prune: ``prune(config, *args)`` says whether a configuration is of no use for such arguments, so that it is
+            neither measured nor made. It must say the same for all arguments of a class.
+        key: names the class of arguments that one choice serves, as for ``variants``.
+
+    Raises:
+        ValueError: there are no configurations; at a call, all of them are pruned.
+    """
+    known = [dict(config) for config in configs]
+
+    def make(function: Launch) -> Variants:
+        if not known:
+            raise ValueError("autotune: expected at least one configuration")
+        is_pruned = None if prune is None else lambda index, *args, **kwargs: prune(known[index], *args, **kwargs)
+        launches = tuple(functools.partial(function, **config) for config in known)
+        made = Variants(launches, None, key, is_pruned)
+        functools.update_wrapper(made, function)
+        return made
+
+    return make
+
+
 def trace(self: Variants, *args: Any, **kwargs: Any) -> Any:
     """A call that is traced, or on tensors without data: dynamo finds this function as ``Variants.__call__``."""
-    index = 0 if self._rule is None else self._rule(*args, **kwargs)
+    index = self._candidates(args, kwargs)[0] if self._rule is None else self._rule(*args, **kwargs)
     return self.launches[index](*args, **kwargs)
 
 
@@ -195,6 +254,9 @@ def _may_measure(device: torch.device) -> bool:
 
 
 def _name(launch: Launch) -> str:
+    if isinstance(launch, functools.partial):
+        given = [*map(repr, launch.args), *(f"{name}={value!r}" for name, value in launch.keywords.items())]
+        return f"{_name(launch.func)}({', '.join(given)})"
     return getattr(launch, "__qualname__", repr(type(launch)))
 
 

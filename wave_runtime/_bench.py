@@ -1,0 +1,92 @@
+"""How long something takes, on the device that it runs on."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+
+from wave_runtime._device import has_gpu
+
+MOST_RUNS = 1000
+# More than the last cache of any GPU holds: 256 MiB on an MI300X (AMD's CDNA 3 white paper, "Infinity Cache").
+_FLUSHED = 512 << 20
+
+_STATISTICS: dict[str, Callable[[list[float]], float]] = {
+    "median": statistics.median,
+    "mean": statistics.fmean,
+    "min": min,
+}
+
+
+def do_bench(
+    run: Callable[[], object],
+    *,
+    device: torch.device | str | int | None = None,
+    seconds: float = 0.1,
+    statistic: Literal["median", "mean", "min"] = "median",
+    cold: bool = True,
+) -> float:
+    """Milliseconds that a function takes: on a GPU, those of the work that it enqueues on the current stream.
+
+        wave_runtime.do_bench(lambda: kernel(a, b, c, n, grid=4, block=256))
+
+    It runs once to load what it needs, then once alone, and then, unless that was too long, as often as fits into
+    ``seconds``, up to a thousand times. A GPU's times are those between two events around each run; a run finds the
+    caches full of something else, as most launches of a model do. On the CPU, emulated launches too, they are those of
+    the wall clock.
+
+    Args:
+        run: called without arguments. What it writes it writes each time.
+        device: where it runs; by default the current GPU, else the CPU.
+        seconds: that measuring may take, about.
+        statistic: of the times.
+        cold: whether a GPU's caches are filled with zeros before each run. That takes 512 MiB of its memory.
+
+    Raises:
+        ValueError: there is no such statistic.
+        torch.OutOfMemoryError: the GPU has no 512 MiB left.
+    """
+    if statistic not in _STATISTICS:
+        raise ValueError(f"statistic={statistic!r}: expected one of {', '.join(_STATISTICS)}")
+    chosen = torch.device("cuda" if has_gpu() else "cpu") if device is None else torch.device(device)
+    times = _times_on_gpu(run, chosen, seconds, cold) if chosen.type == "cuda" else _times_on_cpu(run, seconds)
+    return _STATISTICS[statistic](times)
+
+
+def _times_on_cpu(run: Callable[[], object], seconds: float) -> list[float]:
+    def timed() -> float:
+        start = time.perf_counter()
+        run()
+        return 1e3 * (time.perf_counter() - start)
+
+    run()
+    return _as_often_as_fits(lambda count: [timed() for _ in range(count)], seconds)
+
+
+def _times_on_gpu(run: Callable[[], object], device: torch.device, seconds: float, cold: bool) -> list[float]:
+    with torch.cuda.device(device):
+        filler = torch.empty(_FLUSHED if cold else 0, dtype=torch.uint8, device=device)
+
+        def timed(count: int) -> list[float]:
+            pairs = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]  # type: ignore[no-untyped-call]
+            for begin, end in pairs:
+                filler.zero_()
+                begin.record()
+                run()
+                end.record()
+            torch.cuda.current_stream().synchronize()
+            return [begin.elapsed_time(end) for begin, end in pairs]
+
+        run()
+        return _as_often_as_fits(timed, seconds)
+
+
+def _as_often_as_fits(timed: Callable[[int], list[float]], seconds: float) -> list[float]:
+    """The times of one run, and of as many more as it says fit."""
+    (first,) = timed(1)
+    more = min(MOST_RUNS - 1, int(1e3 * seconds / max(first, 1e-6)))
+    return timed(more) if more > 1 else [first]
