@@ -283,6 +283,7 @@ class Expansion {
 }  // namespace
 
 void for_each_binding(std::string_view processor, const UseBinding& use) {
+  if (processor == "gfx9-generic") processor = kGfx90a;  // whose rows it has
   Expansion expansion(use);
   for (const BindingList& list : kLists) {
     if (std::ranges::find(list.processors, processor) == list.processors.end()) continue;

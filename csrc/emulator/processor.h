@@ -31,6 +31,7 @@ struct ProcessorTraits {
   bool kernels_set_up_scratch;   ///< of a descriptor or an address that user SGPRs have, and the wave's offset behind
                                  ///< the workgroup ids
   bool ids_in_ttmp;              ///< workgroup ids come in TTMP9 (x) and TTMP7 (y and z), not behind the user SGPRs
+  bool packs_work_items;         ///< ids within the workgroup come in v0, ten bits for each axis, not in v0 to v2
   bool has_ieee_mode;            ///< MODE has IEEE and DX10_CLAMP; else clamping makes 0 of NaN, and minima ignore NaN
   bool keeps_other_half;         ///< results of 16 bits keep the other half of their register, others clear it
 

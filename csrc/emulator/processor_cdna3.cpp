@@ -23,6 +23,7 @@ ProcessorTraits cdna3() {
       .flat_scratch_in_sgprs = true,
       .kernels_set_up_scratch = false,
       .ids_in_ttmp = false,
+      .packs_work_items = true,
       .has_ieee_mode = true,
       .keeps_other_half = false,
   };

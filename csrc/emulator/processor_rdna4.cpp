@@ -23,6 +23,7 @@ ProcessorTraits rdna4() {
       .flat_scratch_in_sgprs = false,
       .kernels_set_up_scratch = false,
       .ids_in_ttmp = true,
+      .packs_work_items = true,
       .has_ieee_mode = false,
       .keeps_other_half = true,
   };

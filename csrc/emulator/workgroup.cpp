@@ -183,7 +183,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.instructions = 0;
   wave.status = Status::Running;
 
-  wave.v[0] = work_items_[index];
+  set_work_items(wave);
   std::fill_n(wave.s, 128, kPoison);
   launch_.set_initial_state(wave, id_);
   const u32 items = std::min(launch_.lanes, launch_.work_items - index * launch_.lanes);
@@ -191,6 +191,17 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.function = &function_;
   wave.op = wave.function->at(launch_.entry);
   if (launch_.dispatch.observer != nullptr) launch_.dispatch.observer->start(wave);
+}
+
+void Workgroup::set_work_items(Wave& wave) const {
+  const LaneRow& packed = work_items_[wave.index];
+  wave.v[0] = packed;
+  if (launch_.module.processor().packs_work_items) return;
+  const u32 axes = std::min(launch_.kernel.descriptor->enable_vgpr_workitem_id, 2u) + 1;
+  const u32 items = std::min(launch_.lanes, launch_.work_items - wave.index * launch_.lanes);
+  for (u32 axis = 0; axis < std::min(axes, wave.vgpr_count); ++axis) {
+    for (u32 lane = 0; lane < items; ++lane) wave.v[axis].lane[lane] = packed.lane[lane] >> 10 * axis & 1023u;
+  }
 }
 
 Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {

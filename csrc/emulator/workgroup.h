@@ -60,6 +60,8 @@ class Workgroup {
   }
 
  private:
+  /// The ids within the workgroup, where the processor has them.
+  void set_work_items(Wave& wave) const;
   void start_wave(Wave& wave, u32 index);
   u64 run_wave(Wave& wave, u64 turn, const Look& look);
   u64 run_turn(Wave& wave, u64 turn, const Look& look);

@@ -196,6 +196,19 @@ ModuleRecord& load_module(const std::shared_ptr<const CodeObject>& code, const P
   return *(record = std::move(loading));
 }
 
+/// ", or for gfx9-generic, which gfx906 runs, too": the generic processor that the emulator has for a kernel's first
+/// build, or nothing.
+std::string generic_for(const Kernel& kernel) {
+  const Processor* const built = find_processor(kernel.variants().front()->target().processor);
+  for (const Target& target : emulator_targets()) {
+    const Processor* const known = find_processor(target.processor);
+    if (built == nullptr || known == nullptr || !target.processor.ends_with("-generic")) continue;
+    if (std::string_view(built->family) != known->family) continue;
+    return text(", or for ", known->name, ", which ", built->name, " runs, too");
+  }
+  return {};
+}
+
 [[noreturn]] void refuse_device(const Kernel& kernel, const Place& place, const DeviceInfo& device) {
   std::string built_for;
   for (const auto& code : kernel.variants()) append(built_for += built_for.empty() ? "" : ", ", code->target().id());
@@ -204,7 +217,8 @@ ModuleRecord& load_module(const std::shared_ptr<const CodeObject>& code, const P
     for (const Target& target : emulator_targets()) append(runs += runs.empty() ? "" : ", ", target.processor);
     throw ValueError(text("kernel '", kernel.name(), "' was built for ", built_for,
                           ", and the emulator, which launches on CPU tensors, runs code for ", runs,
-                          ": move the tensors to a device of that kind, or build the kernel for gfx942"));
+                          ": move the tensors to a device of that kind, or build the kernel for gfx942",
+                          generic_for(kernel)));
   }
   throw ValueError(text("kernel '", kernel.name(), "' was built for ", built_for, ", ", place.text(), " (", device.name,
                         ") is ", device.target.id(),

@@ -48,10 +48,11 @@ bool has_negative_offset(const Instruction& instruction) {
 }
 
 /// Whether the instruction's fields have values that its row allows.
-bool is_legal(const Instruction& instruction) {
+bool is_legal(const Instruction& instruction, bool has_aligned_tuples) {
   const Row& row = *instruction.row;
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     if (!is_legal(instruction, operand)) return false;
+    if (has_aligned_tuples && !is_aligned(instruction, operand)) return false;
   }
   if ((row.traits & kDelayCodes) != 0) return is_legal_delay(instruction[Field::SIMM16]);
   if (has_negative_offset(instruction)) return false;
@@ -81,7 +82,7 @@ Instruction InstructionSet::decode(std::span<const uint32_t> words) const {
   if (instruction.dwords >= 3) instruction.upper = instruction.dwords == 3 ? words[2] : upper;
   if ((instruction.bits & instruction.row->mask) != instruction.row->match) return unknown;
   instruction.bits &= ~instruction.row->ignored;
-  if (!is_legal(instruction)) return unknown;
+  if (!is_legal(instruction, has_aligned_tuples_)) return unknown;
   if (has_literal(instruction)) {
     if (words.size() <= instruction.dwords) return unknown;
     instruction.literal = words[instruction.dwords++];

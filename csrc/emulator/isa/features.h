@@ -32,7 +32,6 @@ struct Features {
   bool has_dpp8;               ///< 233 and 234 in SRC0 announce DPP8
   bool dpp_crosses_rows;       ///< DPP has wave_shl and row_bcast; else row_share and row_xmask
   bool has_halves;             ///< operands of 16 bits of vector arithmetic are halves of registers
-  bool has_aligned_tuples;     ///< tuples of vector registers begin at even ones: gfx90a, gfx940
   bool has_long_literals;      ///< VOP3, VOP3P and VOPD take literals
   bool has_smem_registers;     ///< SMEM's offset is in OFFSET or a register, as IMM and SOFFSET_EN say; else in both
   bool has_signed_offsets;     ///< OFFSET of FLAT and of buffers has a sign, which LLVM refuses in the latter
@@ -59,7 +58,6 @@ inline constexpr Features kFeatures[] = {
         .has_dpp8 = false,
         .dpp_crosses_rows = true,
         .has_halves = false,
-        .has_aligned_tuples = true,
         .has_long_literals = false,
         .has_smem_registers = true,
         .has_signed_offsets = false,
@@ -83,7 +81,6 @@ inline constexpr Features kFeatures[] = {
         .has_dpp8 = true,
         .dpp_crosses_rows = false,
         .has_halves = true,
-        .has_aligned_tuples = false,
         .has_long_literals = true,
         .has_smem_registers = false,
         .has_signed_offsets = false,
@@ -107,7 +104,6 @@ inline constexpr Features kFeatures[] = {
         .has_dpp8 = true,
         .dpp_crosses_rows = false,
         .has_halves = true,
-        .has_aligned_tuples = false,
         .has_long_literals = true,
         .has_smem_registers = false,
         .has_signed_offsets = true,

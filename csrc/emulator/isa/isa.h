@@ -257,8 +257,8 @@ Location locate(const Instruction& instruction, const Operand& operand);
 class InstructionSet {
  public:
   /// The instruction set of a processor ("gfx942"), or nullptr where this build has no table for it. Those of GFX11 and
-  /// GFX12 are for waves of 32 lanes: the operands that are masks of lanes have 32 bits. Lives for the process; any
-  /// thread may call.
+  /// GFX12 are for waves of 32 lanes: the operands that are masks of lanes have 32 bits. "gfx9-generic" has the rows of
+  /// gfx90a, with matrices and others that its code does not have. Lives for the process; any thread may call.
   static const InstructionSet* find(std::string_view processor);
 
   /// Sorted by encoding and opcode.
@@ -275,11 +275,12 @@ class InstructionSet {
       ;
   static constexpr size_t kOpcodes = 1024;  // those of VOP3, the most a format has
 
-  InstructionSet(Generation generation, std::span<const Row> rows);
+  InstructionSet(Generation generation, std::span<const Row> rows, bool has_aligned_tuples = false);
   const Row* find_row(uint64_t bits, uint64_t upper) const;
 
   Generation generation_;
   std::span<const Row> rows_;
+  bool has_aligned_tuples_;  ///< tuples of vector registers begin at even ones
   // by format and opcode: one more than the row's index, zero where there is none
   std::array<std::array<uint16_t, kOpcodes>, kFormats> index_{};
 };

@@ -280,15 +280,18 @@ bool is_legal(const Instruction& instruction, const Operand& operand) {
     case Place::Vgpr:
     case Place::Agpr:
       if (is_scalar_code(instruction, operand)) return false;
-      if (features(instruction.row->generation).has_aligned_tuples && location.dwords > 1 && location.value % 2 != 0 &&
-          (instruction.row->traits & kAnyTuple) == 0)
-        return false;
       return location.value + location.dwords <= kVgprs;
     case Place::Scalar:
       return is_legal_scalar(instruction, operand, location);
     default:
       return true;
   }
+}
+
+bool is_aligned(const Instruction& instruction, const Operand& operand) {
+  const Location location = find(instruction, operand);
+  const bool is_vector = location.place == Place::Vgpr || location.place == Place::Agpr;
+  return !is_vector || location.dwords < 2 || location.value % 2 == 0 || (instruction.row->traits & kAnyTuple) != 0;
 }
 
 bool takes_literal(const Instruction& instruction, const Operand& operand) {

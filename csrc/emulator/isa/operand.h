@@ -55,6 +55,8 @@ bool is_upper_half(const Instruction& instruction, const Operand& operand);
 /// Whether an operand names registers that exist, or a constant that it may be. A literal counts as legal where the
 /// format has one.
 bool is_legal(const Instruction& instruction, const Operand& operand);
+/// Whether a tuple of vector registers begins at an even one, where it must on gfx90a and later.
+bool is_aligned(const Instruction& instruction, const Operand& operand);
 
 /// Whether an operand asks for a literal.
 bool takes_literal(const Instruction& instruction, const Operand& operand);

@@ -129,8 +129,8 @@ std::string_view base_name(const Row& row) {
   return name;
 }
 
-InstructionSet::InstructionSet(Generation generation, std::span<const Row> rows)
-    : generation_(generation), rows_(rows) {
+InstructionSet::InstructionSet(Generation generation, std::span<const Row> rows, bool has_aligned_tuples)
+    : generation_(generation), rows_(rows), has_aligned_tuples_(has_aligned_tuples) {
   static_assert(kFormats == std::size(isa::kFormats), "kFormats of InstructionSet names the last format");
   for (size_t index = 0; index < rows.size(); ++index) {
     index_[size_t(classified_format(rows[index].format))][rows[index].opcode] = static_cast<uint16_t>(index + 1);
@@ -138,16 +138,17 @@ InstructionSet::InstructionSet(Generation generation, std::span<const Row> rows)
 }
 
 namespace {
-using Sets = std::array<InstructionSet, 5>;
+using Sets = std::array<InstructionSet, 6>;
 Lazy<Sets>& all_sets = *new Lazy<Sets>();
 }  // namespace
 
 const InstructionSet* InstructionSet::find(std::string_view processor) {
-  constexpr std::string_view kNames[] = {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"};
+  constexpr std::string_view kNames[] = {"gfx9-generic", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"};
   const auto& sets = all_sets.get([] {
-    return Sets{InstructionSet(gfx9::kGeneration, gfx9::kGfx90a), InstructionSet(gfx9::kGeneration, gfx9::kGfx942),
-                InstructionSet(gfx9::kGeneration, gfx9::kGfx950), InstructionSet(gfx11::kGeneration, gfx11::kGfx1100),
-                InstructionSet(gfx12::kGeneration, gfx12::kGfx1201)};
+    return Sets{
+        InstructionSet(gfx9::kGeneration, gfx9::kGfx90a),       InstructionSet(gfx9::kGeneration, gfx9::kGfx90a, true),
+        InstructionSet(gfx9::kGeneration, gfx9::kGfx942, true), InstructionSet(gfx9::kGeneration, gfx9::kGfx950, true),
+        InstructionSet(gfx11::kGeneration, gfx11::kGfx1100),    InstructionSet(gfx12::kGeneration, gfx12::kGfx1201)};
   });
   for (size_t i = 0; i < sets.size(); ++i) {
     if (kNames[i] == processor) return &sets[i];

@@ -30,6 +30,8 @@ HOST = ["-x", "c++", "-O1", "-march=x86-64-v3", "-Xclang", "-ffloat16-excess-pre
 HOST += ["-Xclang", "-fbfloat16-excess-precision=none", "-shared", "-fPIC"]
 DEVICE = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"]
 LANES = {
+    "gfx9-generic": 64,
+    "gfx90a": 64,
     "gfx942": 64,
     "gfx950": 64,
     "gfx1100": 32,

@@ -1,0 +1,81 @@
+"""Programs compiled for a generic processor of GFX9 run on CPU tensors, whatever the emulated device is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from support import ROOT, bundle
+
+import wave_runtime
+
+pytestmark = pytest.mark.needs("clang-22")
+TARGETS = ("gfx9-generic", "gfx9-4-generic")
+
+KERNELS = r"""
+// A number of each work-item, from its ids in three dimensions, by way of an array of its own and of LDS.
+extern "C" __global__ void number(int* to, const int* order, int count) {
+  __shared__ int kept[256];
+  int mine[16];
+  for (int i = 0; i < count; ++i) mine[order[i]] = i;
+  const int item = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  kept[item] = 10000 * threadIdx.z + 100 * threadIdx.y + threadIdx.x;
+  __syncthreads();
+  const int items = blockDim.x * blockDim.y * blockDim.z;
+  to[item] = kept[items - 1 - item] + mine[threadIdx.x % count];
+}
+
+// One dimension alone: the ids of the others may lie anywhere.
+extern "C" __global__ void scale(const float* from, double* to, float factor) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  to[i] = double(from[i] * factor + 1.0f) / 3.0;
+}
+"""
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def kernels(request: pytest.FixtureRequest) -> wave_runtime.Module:
+    module = wave_runtime.compile(KERNELS, target=request.param, language="hip")
+    assert module.targets == (request.param,)
+    return module
+
+
+@pytest.mark.parametrize("block", [(64, 1, 1), (8, 4, 2), (5, 3, 7)])
+def test_ids_in_three_dimensions(kernels: wave_runtime.Module, block: tuple[int, int, int]) -> None:
+    items, count = block[0] * block[1] * block[2], 5
+    found, order = torch.zeros(items, dtype=torch.int32), torch.randperm(count, dtype=torch.int32)
+    kernels["number"](found, order, count, grid=1, block=block)
+    z, y, x = (axis.flatten() for axis in torch.meshgrid(*(torch.arange(n) for n in block[::-1]), indexing="ij"))
+    assert torch.equal(found.long(), (10000 * z + 100 * y + x).flip(0) + order.argsort()[x % count])
+
+
+def test_arithmetic(kernels: wave_runtime.Module) -> None:
+    values, found = torch.randn(1000), torch.zeros(1000, dtype=torch.float64)
+    kernels["scale"](values, found, 3.0, grid=10, block=100)
+    torch.testing.assert_close(found, (values * 3.0 + 1.0).double() / 3)
+
+
+def test_the_example_kernels(kernels: wave_runtime.Module) -> None:
+    module = wave_runtime.compile(ROOT / "examples/kernels/sources/basics.hip", target=kernels.targets[0])
+    x, y, z = torch.randn(64, 64), torch.randn(64, 64), torch.zeros(64, 64)
+    module["matmul_tiled"](x, y, z, 64, grid=(4, 4), block=(16, 16))
+    torch.testing.assert_close(z, x @ y, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("device", ["gfx90a", "gfx942", "gfx950", "gfx1100"])
+def test_what_is_selected_runs_on_any_device(kernels: wave_runtime.Module, device: str) -> None:
+    """Also out of a bundle, beside a build for a processor that is not emulated."""
+    (target,) = kernels.targets
+    image = kernels.images[target]
+    module = wave_runtime.load(bundle((target, image), ("gfx908", image)), signature={"scale": "*f32 const, *f64, f32"})
+    values, found = torch.randn(64), torch.zeros(64, dtype=torch.float64)
+    with wave_runtime.emulate(device):
+        module["scale"](values, found, 2.0, grid=1, block=64)
+    torch.testing.assert_close(found, (values * 2.0 + 1.0).double() / 3)
+
+
+def test_older_processors_are_refused_by_name() -> None:
+    for processor in ("gfx900", "gfx906", "gfx908"):
+        kernel = wave_runtime.compile(KERNELS, target=processor, language="hip")["scale"]
+        with pytest.raises(ValueError, match=f"kernel 'scale' was built for {processor}, and the emulator") as caught:
+            kernel(torch.zeros(64), torch.zeros(64, dtype=torch.float64), 1.0, grid=1, block=64)
+        assert (f"or for gfx9-generic, which {processor} runs, too" in str(caught.value)) == (processor != "gfx908")
