@@ -13,7 +13,9 @@ import wave_runtime
 from wave_runtime import _C
 
 PROCESSORS = sorted({figures["code"] for figures in _C.emulator_processors().values()})
-on_cdna = pytest.mark.parametrize("target", ["gfx942", "gfx950"])  # whose matrix and buffer instructions differ
+on_cdna = pytest.mark.parametrize(
+    "target", ["gfx90a", "gfx942", "gfx950"]
+)  # whose matrix and buffer instructions differ
 
 
 @pytest.fixture

@@ -1,0 +1,55 @@
+"""The example kernels that have sources in HIP, compiled for other processors than their binaries, against torch."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+KERNELS = ROOT / "examples" / "kernels"
+SOURCES = {"basics": "basics.hip", "block": "block.cu", "training": "training.cu"}
+
+# Every example of a module, by the catalog of a copy of the folder, whose binaries are for another processor.
+CHECK = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for example in importlib.import_module(f"catalog.{name}").EXAMPLES:
+        for size in example.sizes:
+            example.check(*size)
+            print(example.name, *size)
+"""
+
+
+def check(target: str, names: list[str], folder: Path) -> list[str]:
+    """Compile, and run in a process of its own. Returns what was checked."""
+    kernels = folder / "kernels"
+    shutil.copytree(KERNELS, kernels)
+    for name in names:
+        command = ["clang-22", "-x", "hip", f"--offload-arch={target}", "--offload-device-only"]
+        command += ["--no-gpu-bundle-output", "-nogpulib", "-nogpuinc", "-O2", str(kernels / "sources" / SOURCES[name])]
+        subprocess.run([*command, "-o", str(kernels / "binaries" / f"{name}.hsaco")], check=True)
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{kernels}", "WAVE_RUNTIME_EMULATOR_PROCESSOR": target}
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK, *names], env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize("target", ["gfx90a"])
+def test_basics(target: str, tmp_path: Path) -> None:
+    assert any(line.startswith("vector_add") for line in check(target, ["basics"], tmp_path))
+
+
+@pytest.mark.long
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize("target", ["gfx90a", "gfx950"])
+@pytest.mark.parametrize("name", ["block", "training"])
+def test_models(target: str, name: str, tmp_path: Path) -> None:
+    assert len(check(target, [name], tmp_path)) > 3
