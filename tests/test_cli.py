@@ -66,7 +66,7 @@ def test_coverage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["coverage", PROBES]) == 1
     text = capsys.readouterr().out
     assert "unknown_instruction: 2 of 3 instructions run\n       1  not an instruction of gfx942" in text
-    assert "not_implemented: 1 of 2 instructions run\n       1  ds_gws_barrier is not implemented" in text
+    assert "not_implemented: 1 of 2 instructions run\n       1  ds_gws_sema_v is not implemented" in text
 
 
 def test_errors(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ BAD: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "WAVE_RUNTIME_MFMA": (["slow", "Exact"], LAUNCH, {}),
     "WAVE_RUNTIME_SIMD": (["sse", "avx"], LAUNCH, {}),
     "WAVE_RUNTIME_EMULATOR_PROCESSOR": (["gfx908", "gfx942:xnack-", "MI300X"], LAUNCH, {}),
+    "WAVE_RUNTIME_EMULATOR_BOUNDS": (["tight", "Exact"], LAUNCH, {}),
     "WAVE_RUNTIME_EMULATOR_DEVICES": ([*WHOLE, "0", "65"], LAUNCH, HIP),
     "WAVE_RUNTIME_EMULATOR_THREADS": ([*WHOLE, "0", "1025"], LAUNCH, HIP),
     "WAVE_RUNTIME_CACHE_SIZE": (["-1", "1T", "G", "1.5G", "\u00b2", "1e9", "much"], CACHE, {}),

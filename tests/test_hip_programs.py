@@ -67,6 +67,17 @@ def test_program(program: Path, test: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_memory_that_hip_did_not_allocate_is_forbidden_on_request(program: Path) -> None:
+    """But what is registered."""
+    done = run(program, "memory_of_the_process", WAVE_RUNTIME_EMULATOR_BOUNDS="exact")
+    assert done.returncode == 1
+    assert "a load of 4 bytes from memory that HIP did not allocate" in done.stderr
+    assert re.search(r"program.hip:\d+: hipDeviceSynchronize\(\) is hipError", done.stderr)
+    for test in ("launches", "symbols", "graphs", "managed_variables", "device_malloc", "printing", "cooperative"):
+        done = run(program, test, WAVE_RUNTIME_EMULATOR_BOUNDS="exact")
+        assert done.returncode == 0, done.stderr
+
+
 def test_unknown_tests_are_errors(program: Path) -> None:
     assert run(program, "no_such_test").returncode == 2
 

@@ -45,6 +45,7 @@ VARIABLES = {
     "WAVE_RUNTIME_PROGRESS": "seconds until a launch on the emulator shows on a terminal how far it is: 2; 0: never",
     "WAVE_RUNTIME_MFMA": "exact: the emulator sums matrix products as the hardware is believed to; or fast",
     "WAVE_RUNTIME_EMULATOR_THREADS": "threads of the HIP library that runs on the emulator",
+    "WAVE_RUNTIME_EMULATOR_BOUNDS": "exact: kernels of HIP programs may touch what HIP allocated alone; or process",
     "WAVE_RUNTIME_EMULATOR_DEVICES": "devices of the HIP library that runs on the emulator",
 }
 

@@ -43,6 +43,7 @@ EmulatorOptions EmulatorOptions::from_environment() {
   read_trace_only(variables["WAVE_RUNTIME_TRACE_ONLY"], options);
   options.progress_delay = variables["WAVE_RUNTIME_PROGRESS"].seconds(options.progress_delay);
   options.dump = variables["WAVE_RUNTIME_DUMP"].text;
+  options.exact_bounds = variables["WAVE_RUNTIME_EMULATOR_BOUNDS"].choice({"exact", "process"}, 1) == 0;
   return options;
 }
 

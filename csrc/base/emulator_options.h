@@ -19,6 +19,7 @@ struct EmulatorOptions {
   std::optional<uint32_t> trace_wave;
   double progress_delay = 2;  ///< seconds until a terminal shows how far the launch is; 0: never
   std::string dump;           ///< a folder for launches that fail; empty: none
+  bool exact_bounds = false;  ///< of the HIP library: kernels may touch what HIP allocated, and nothing else
 
   /// As WAVE_RUNTIME_* say now. Throws ValueError.
   static EmulatorOptions from_environment();

@@ -60,7 +60,7 @@ v_{fmamk,fmaak}_f32 {global,flat}_atomic_add_f32
 s_{add,sub,addk}_i32 s_{add,sub,addc,subb}_u32 s_cmpk_{eq,lg,gt,ge,lt,le}_{i,u}32 s_barrier
 v_{min,max}_f{16,32,64} v_{min3,max3,med3}_f{16,32} v_pk_{min,max}_f16 v_mad_{i64_i,u64_u}32
 v_cmp_f_f{16,32,64} v_cmp_{f,t}_{i,u}{32,64}
-ds_{min,max}{,_rtn}_f{32,64}
+ds_{min,max}{,_rtn}_f{32,64} ds_gws_{init,barrier}
 )"},
 
     {{kGfx90a, kGfx942, kGfx950, kGfx1201}, R"(

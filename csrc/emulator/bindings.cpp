@@ -91,9 +91,11 @@ std::array<std::string_view, 2> halves(const isa::Row& row) {
 /// The instruction that one half of VOPD is: "v_mul_f32" of "v_dual_mul_f32".
 std::string single_name(std::string_view half) { return text("v_", half.substr(std::string_view("v_dual_").size())); }
 
-/// Memory of the whole device, which a driver would have to reserve.
+/// Memory of the whole device, which a driver would have to reserve. GWS, which is beside it, has no addresses.
 bool uses_gds(const Instruction& instruction) {
-  return (instruction.row->modifiers & isa::kGds) != 0 && instruction[Field::GDS] != 0;
+  const isa::Row& row = *instruction.row;
+  const bool has_memory = row.memory.direction != isa::MemoryAccess::Direction::None;
+  return has_memory && (row.modifiers & isa::kGds) != 0 && instruction[Field::GDS] != 0;
 }
 
 /// By instruction set and lanes. Never destroyed, as launches may outlive main().

@@ -70,6 +70,7 @@ std::vector<Body> all_bodies() {
   add(hardware_register_bodies());
   add(scalar_memory_bodies());
   add(lane_bodies());
+  add(gws_bodies());
   add(buffer_format_bodies());
   add(exchange_cdna4_bodies());
   add(scaled_conversion_bodies());

@@ -48,6 +48,7 @@ std::span<const Body> control_bodies();
 std::span<const Body> hardware_register_bodies();
 std::span<const Body> scalar_memory_bodies();
 std::span<const Body> lane_bodies();
+std::span<const Body> gws_bodies();
 std::span<const Body> buffer_format_bodies();
 std::span<const Body> exchange_cdna4_bodies();
 std::span<const Body> scaled_conversion_bodies();

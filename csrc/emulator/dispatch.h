@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "emulator/grid_sync.h"
 #include "emulator/hostcall.h"
 #include "emulator/memory.h"
 #include "emulator/module.h"
@@ -26,6 +27,7 @@ struct Dispatch {
   std::array<u32, 3> grid{1, 1, 1};   ///< workgroups
   std::array<u32, 3> block{1, 1, 1};  ///< work-items of a workgroup
   u32 dynamic_lds = 0;                ///< bytes, on top of the kernel's own
+  bool cooperative = false;           ///< all workgroups are under way at once, and may wait for one another
   std::span<const u8> arguments;      ///< the explicit part of the kernarg segment
   std::vector<Region> memory;         ///< what the kernel may touch besides its code object, kernarg, LDS and scratch
   FindRegion find_region;             ///< for addresses elsewhere; empty: they are faults
@@ -80,6 +82,9 @@ class LaunchState {
   /// nullptr where the kernel makes none.
   Hostcalls* hostcalls() const { return hostcalls_.get(); }
 
+  /// nullptr where the launch is not cooperative.
+  GridSync* grid_sync() const { return grid_sync_.get(); }
+
   /// Nanoseconds since some moment.
   u64 clock() const;
 
@@ -94,6 +99,7 @@ class LaunchState {
 
   std::unique_ptr<Hostcalls> hostcalls_;         ///< nullptr where the kernel makes none
   std::unique_ptr<PrintfBuffer> printf_buffer_;  ///< nullptr where the kernel has none
+  std::unique_ptr<GridSync> grid_sync_;          ///< nullptr where the launch is not cooperative
   std::vector<u8> queue_;                        ///< what a queue pointer points to: zeros
   std::vector<u8> kernarg_;
   std::vector<u8> packet_;  ///< hsa_kernel_dispatch_packet_t

@@ -100,6 +100,7 @@ LaunchState::LaunchState(const Dispatch& given)
       max_resident(most_under_way(module, kernel, work_items, lds_size)),
       hostcalls_(make_hostcalls(kernel.metadata, std::min(workgroups, max_resident), waves)),
       printf_buffer_(make_printf_buffer(kernel.metadata, module.code())),
+      grid_sync_(given.cooperative ? std::make_unique<GridSync>(workgroups, work_items) : nullptr),
       queue_(kQueueBytes),
       kernarg_(kernarg_bytes()),
       packet_(packet_bytes()),
@@ -133,6 +134,8 @@ u64 LaunchState::hidden_value(ValueKind kind) const {
       return hostcalls_->address();
     case ValueKind::HiddenPrintfBuffer:
       return printf_buffer_->address();
+    case ValueKind::HiddenMultigridSyncArg:
+      return grid_sync_ != nullptr ? grid_sync_->record() : 0;
     case ValueKind::HiddenHeapV1:
       return DeviceHeap::get().record();
     default:
@@ -183,6 +186,7 @@ std::vector<Region> LaunchState::regions() const {
   add(queue_, "the queue");
   if (hostcalls_ != nullptr) regions.push_back(hostcalls_->region());
   if (printf_buffer_ != nullptr) regions.push_back(printf_buffer_->region());
+  if (grid_sync_ != nullptr) regions.push_back(grid_sync_->region());
   if (hostcalls_ != nullptr || has_argument(kernel.metadata, ValueKind::HiddenHeapV1)) {
     regions.push_back(DeviceHeap::get().region());
   }

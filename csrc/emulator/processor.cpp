@@ -36,6 +36,13 @@ std::vector<const ProcessorTraits*> ProcessorRegistration::all() {
   return all;
 }
 
+std::vector<const ProcessorTraits*> device_processors() {
+  std::vector<const ProcessorTraits*> devices = ProcessorRegistration::all();
+  std::erase_if(devices,
+                [](const ProcessorTraits* traits) { return std::string_view(traits->name).ends_with("-generic"); });
+  return devices;
+}
+
 void choose_device_processor(const ProcessorTraits* processor) { device_for_now = processor; }
 
 const ProcessorTraits& device_processor() {
@@ -43,7 +50,7 @@ const ProcessorTraits& device_processor() {
   return *device.get([] {
     const std::string_view wanted = chosen.is_set() ? std::string_view(chosen.text) : kDefault;
     std::string known;
-    for (const ProcessorTraits* traits : ProcessorRegistration::all()) {
+    for (const ProcessorTraits* traits : device_processors()) {
       if (traits->name == wanted) return traits;
       known += text(known.empty() ? "" : " or ", traits->name);
     }

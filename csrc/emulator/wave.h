@@ -101,6 +101,7 @@ struct Wave {
   u32 sgpr_count = 0;  ///< s0 up to here may be named
   u32 index = 0;       ///< within the workgroup
   u64 instructions = 0;
+  u64 grid_barrier = 0;  ///< at which it waits; 0: at none
   Workgroup* group = nullptr;
   const TranslatedFunction* function = nullptr;  ///< that `op` belongs to
   u8* scratch = nullptr;                         ///< scratch_size bytes for each lane, one lane after another

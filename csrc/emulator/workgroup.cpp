@@ -181,6 +181,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.scratch = scratch_.get() + size_t{index} * kLanes * launch_.scratch_size;
   wave.scc = false;
   wave.instructions = 0;
+  wave.grid_barrier = 0;
   wave.status = Status::Running;
 
   set_work_items(wave);

@@ -165,6 +165,15 @@ std::optional<MemoryRange> Allocations::at(uint64_t address) const {
   return allocation->bytes().contains(address) ? std::optional(allocation->range()) : std::nullopt;
 }
 
+std::optional<MemoryRange> Allocations::exactly_at(uint64_t address) const {
+  if (const auto allocation = find(address)) return allocation->range();
+  std::optional<MemoryRange> range = at(address);
+  if (!range) return std::nullopt;
+  range->name = "memory that HIP did not allocate, which WAVE_RUNTIME_EMULATOR_BOUNDS=exact forbids";
+  range->readable = range->writable = false;
+  return range;
+}
+
 uint64_t Allocations::used() const {
   std::shared_lock lock(mutex_);
   return used_;

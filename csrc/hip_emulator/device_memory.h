@@ -63,6 +63,8 @@ class Allocations {
   /// process has mapped itself, with its permissions. Nothing between the two: the pages around allocations belong to
   /// nobody.
   std::optional<MemoryRange> at(uint64_t address) const;
+  /// The same, but that memory which the process has mapped itself may not be touched, unless it is registered.
+  std::optional<MemoryRange> exactly_at(uint64_t address) const;
 
   uint64_t used() const;
 

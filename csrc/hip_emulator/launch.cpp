@@ -163,9 +163,12 @@ void run(const PackedLaunch& launch, Via via) {
   dispatch.grid = launch.grid;
   dispatch.block = launch.block;
   dispatch.dynamic_lds = launch.shared_memory;
+  dispatch.cooperative = launch.cooperative;
   dispatch.arguments = launch.arguments;
   dispatch.memory = pointed_to(launch.arguments);
-  dispatch.find_region = [](uint64_t address) { return runtime().memory.at(address); };
+  dispatch.find_region = [exact = launch.options.exact_bounds](uint64_t address) {
+    return exact ? runtime().memory.exactly_at(address) : runtime().memory.at(address);
+  };
   dispatch.parallel = launch.parallel;
   dispatch.max_instructions = launch.options.max_instructions;
   dispatch.time_limit = launch.options.time_limit;
@@ -194,7 +197,7 @@ StreamOperation launch_operation(const LaunchRequest& given, int device) {
       request.extra != nullptr ? pack_extra(*function, request.extra) : pack_parameters(metadata, request.parameters);
   auto launch = std::make_shared<const PackedLaunch>(
       PackedLaunch{function, request.host, narrowed(request.grid), narrowed(request.block),
-                   static_cast<uint32_t>(request.shared_memory), std::move(arguments),
+                   static_cast<uint32_t>(request.shared_memory), request.cooperative, std::move(arguments),
                    EmulatorOptions::from_environment(), host_threads()});
   return {[launch](Via via) { run(*launch, via); }, KernelWork{launch}};
 }

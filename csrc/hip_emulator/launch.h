@@ -35,6 +35,7 @@ struct PackedLaunch {
   std::array<uint32_t, 3> grid;
   std::array<uint32_t, 3> block;
   uint32_t shared_memory;
+  bool cooperative;
   std::vector<uint8_t> arguments;
   EmulatorOptions options;  ///< as the environment said at the call
   Parallel parallel;

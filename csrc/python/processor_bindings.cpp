@@ -7,10 +7,10 @@ namespace py = pybind11;
 namespace wave {
 namespace {
 
-/// {name: figures}, of all that are registered.
+/// {name: figures}, of all that a device can have.
 py::dict emulator_processors() {
   py::dict all;
-  for (const emulator::ProcessorTraits* traits : emulator::ProcessorRegistration::all()) {
+  for (const emulator::ProcessorTraits* traits : emulator::device_processors()) {
     py::dict figures;
     figures["code"] = traits->code;
     figures["target"] = traits->target().id();
@@ -27,7 +27,7 @@ py::dict emulator_processors() {
 std::string emulator_processor() { return emulator::device_processor().name; }
 
 void choose_processor(const std::string& name) {
-  for (const emulator::ProcessorTraits* traits : emulator::ProcessorRegistration::all()) {
+  for (const emulator::ProcessorTraits* traits : emulator::device_processors()) {
     if (traits->name == name) return emulator::choose_device_processor(traits);
   }
   throw py::key_error(name);

@@ -137,7 +137,7 @@ def test_lds(probe: LoadKernel) -> None:
             "unknown_instruction",
             "an instruction that gfx942 does not have\n  at unknown_instruction+0x4: .long 0xffffffff",
         ),
-        ("not_implemented", "ds_gws_barrier is not implemented\n  at not_implemented+0x0: ds_gws_barrier v0 gds"),
+        ("not_implemented", "ds_gws_sema_v is not implemented\n  at not_implemented+0x0: ds_gws_sema_v gds"),
         (
             "missing_register",
             "a register that the kernel does not have: its descriptor allocates fewer\n  at missing_register+0x0",

@@ -110,9 +110,36 @@ void attributes() {
   CHECK(hipFuncGetAttributes(&attributes, &attributes) == hipErrorInvalidDeviceFunction);
 }
 
+__global__ void increment(int* values, int count) {
+  for (int i = 0; i < count; ++i) ++values[i];
+}
+
+void memory_of_the_process() {
+  static int values[2] = {1, 2};
+  OK(hipHostRegister(values, sizeof values, hipHostRegisterDefault));
+  increment<<<1, 1>>>(values, 2);
+  OK(hipDeviceSynchronize());
+  OK(hipHostUnregister(values));
+  increment<<<1, 1>>>(values, 2);  // as devices do that see all of the host's memory
+  OK(hipDeviceSynchronize());
+  CHECK(values[0] == 3 && values[1] == 4);
+}
+
 __global__ void grid_rank(unsigned long long* ranks) {
   const auto grid = cooperative_groups::this_grid();
   ranks[blockIdx.x * blockDim.x + threadIdx.x] = grid.thread_rank();
+}
+
+// Each work-item of round n + 1 reads what one of another workgroup wrote in round n.
+__global__ void pass_on(unsigned long long* values, int rounds) {
+  const auto grid = cooperative_groups::this_grid();
+  const auto rank = grid.thread_rank(), size = grid.size();
+  for (int round = 0; round < rounds; ++round) {
+    const unsigned long long before = values[(rank + blockDim.x) % size];
+    grid.sync();
+    values[rank] = before + 1;
+    grid.sync();
+  }
 }
 
 void cooperative() {
@@ -123,6 +150,13 @@ void cooperative() {
   OK(hipLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_rank), dim3(blocks), dim3(items), parameters, 0, nullptr));
   OK(hipDeviceSynchronize());
   for (int i = 0; i < blocks * items; ++i) CHECK(ranks[i] == static_cast<unsigned>(i));
+  int rounds = 3;
+  void* two[] = {&ranks, &rounds};
+  OK(hipLaunchCooperativeKernel(reinterpret_cast<const void*>(pass_on), dim3(blocks), dim3(items), two, 0, nullptr));
+  OK(hipDeviceSynchronize());
+  for (int i = 0; i < blocks * items; ++i) {
+    CHECK(ranks[i] == static_cast<unsigned>((i + rounds * items) % (blocks * items) + rounds));
+  }
   OK(hipHostFree(ranks));
 }
 
@@ -206,7 +240,8 @@ void managed_variables() {
 const struct {
   const char* name;
   void (*run)();
-} tests[] = {{"launches", launches},     {"symbols", symbols},         {"dynamic_lds", dynamic_lds},
+} tests[] = {{"memory_of_the_process", memory_of_the_process},
+             {"launches", launches},     {"symbols", symbols},         {"dynamic_lds", dynamic_lds},
              {"attributes", attributes}, {"cooperative", cooperative}, {"printing", printing},       {"graphs", graphs},
              {"device_malloc", device_malloc}, {"managed_variables", managed_variables}};
 

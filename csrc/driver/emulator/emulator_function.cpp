@@ -36,6 +36,7 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.grid = launch.grid;
   dispatch.block = launch.block;
   dispatch.dynamic_lds = launch.shared_memory;
+  dispatch.cooperative = launch.attributes != nullptr && launch.attributes->cooperative;
   dispatch.arguments = launch.arguments;
   dispatch.memory = launch.host->memory.ranges;
   if (launch.host->memory.whole_process) dispatch.find_region = find_mapping;

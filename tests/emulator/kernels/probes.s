@@ -101,7 +101,7 @@ begin unknown_instruction
 end unknown_instruction
 
 begin not_implemented
-  ds_gws_barrier v0 gds
+  ds_gws_sema_v gds
   s_endpgm
 end not_implemented
 

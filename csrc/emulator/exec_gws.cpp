@@ -1,0 +1,57 @@
+// Global wave sync: barriers of a whole grid (ISA document, "DS_GWS_INIT", "DS_GWS_BARRIER").
+#include <bit>
+
+#include "emulator/bodies.h"
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+/// The counters, which a driver reserves for cooperative launches.
+GridSync& grid_sync_of(const Wave& wave) {
+  GridSync* const sync = wave.group->launch().grid_sync();
+  if (sync == nullptr) fault("a barrier of the grid in a launch that is not cooperative");
+  return *sync;
+}
+
+/// M0 has the first one that the driver has reserved, 0.
+u32 resource_of(const Wave& wave, const Op* op) {
+  return ((wave.s[sreg::kM0] >> 16) + op->lds.offset[0]) % GridSync::kResources;
+}
+
+/// Of the first lane that is enabled.
+u32 value_of(const Wave& wave, const Op* op) {
+  const u64 exec = wave.exec();
+  return wave.v[op->lds.address].lane[exec == 0 ? 0 : std::countr_zero(exec)];
+}
+
+const Op* ds_gws_init(Wave& wave, const Op* op) {
+  grid_sync_of(wave).set(resource_of(wave, op), value_of(wave, op));
+  return next(op);
+}
+
+/// A wave that waits comes here again in its next turn.
+const Op* ds_gws_barrier(Wave& wave, const Op* op) {
+  GridSync& sync = grid_sync_of(wave);
+  const u32 resource = resource_of(wave, op);
+  if (wave.grid_barrier == 0) wave.grid_barrier = sync.arrive(resource, value_of(wave, op));
+  if (wave.grid_barrier != 0 && !sync.is_over(resource, wave.grid_barrier)) {
+    wave.status = Status::Yielded;
+    wave.op = op;
+    return nullptr;
+  }
+  wave.grid_barrier = 0;
+  return next(op);
+}
+
+constexpr Body kBodies[] = {
+    {"ds_gws_init", ds_gws_init},
+    {"ds_gws_barrier", ds_gws_barrier},
+};
+
+}  // namespace
+
+std::span<const Body> gws_bodies() { return kBodies; }
+
+}  // namespace wave::emulator
