@@ -22,6 +22,7 @@
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make triton  install Triton, for the tests that run its kernels
 # make hip-toolchain   make build/hip, with which clang-19 compiles HIP programs that run on the emulator
+# make docs    the documentation as a site, in build/site
 # make clean   remove what was built, .venv included
 #
 # DEVICE  where the demo and the training run: cpu, cuda, cuda:1; by default the CPU, for the demo also a GPU that the
@@ -51,7 +52,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@mkdir -p build
@@ -191,6 +192,12 @@ wave: $(VENV)/.wave-runtime-ready
 
 triton: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-triton.txt
+
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(VENV)/.wave-runtime-ready
+	$(python) -m pip install --quiet -r requirements-docs.txt
+	$(python) -m mkdocs build --strict --quiet
+	@echo "The documentation: build/site/index.html"
 
 hip-toolchain: build
 	$(python) tools/make_hip_toolchain.py build/hip

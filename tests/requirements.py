@@ -197,6 +197,7 @@ REQUIREMENTS = {
     "llc": Requirement(_program("llc-22"), "llc-22: apt-get install llvm-22"),
     "llvm": Requirement(_llvm, "libLLVM 22: apt-get install libllvm22"),
     "loopback": Requirement(_can_meet, "a loopback interface, where processes can meet"),
+    "mkdocs": Requirement(_packages("mkdocs", "material"), "MkDocs and its theme: make docs"),
     "nvcc": Requirement(_cuda.find_nvcc, "nvcc: the CUDA toolkit"),
     "nvrtc": Requirement(_cuda.find_nvrtc, "NVRTC: pip install nvidia-cuda-nvrtc"),
     "pyhip": Requirement(_packages("pyhip"), "PyHIP: see CONTRIBUTING.md"),
