@@ -51,6 +51,20 @@ extern "C" __global__ void rotate(const float* from, float* to, const int* order
   for (int i = 0; i < count; ++i) to[item * count + i] = kept[i] + bytes[i];
 }
 
+// Numbers that begin anywhere in it.
+extern "C" __global__ void pack(const int* from, long long* to, const int* order) {
+  struct __attribute__((packed)) Place { char first; int number; short half; long long wide; } places[8];
+  const int item = threadIdx.x;
+  for (int i = 0; i < 8; ++i) {
+    Place& place = places[order[i]];
+    place.first = i, place.number = from[item] + i, place.half = i * 1000, place.wide = from[item] * 5000000000ll + i;
+  }
+  for (int i = 0; i < 8; ++i) {
+    const Place& place = places[order[7 - i]];
+    to[item * 8 + i] = place.first + place.number + place.half + place.wide;
+  }
+}
+
 extern "C" __global__ void call(const float* from, float* sums, int* numbers, const int* order, int count) {
   const int item = blockIdx.x * blockDim.x + threadIdx.x;
   float kept[64];
@@ -111,6 +125,14 @@ def test_arrays_of_work_items(kernels: wave_runtime.Module) -> None:
     kernels["call"](values, sums, numbers, order, count, grid=2, block=items // 2)
     torch.testing.assert_close(sums, values.sum(1) + values[0, 0])
     assert numbers[:8].tolist() == [0, 1, 1, 2, 3, 5, 8, 13]
+
+
+def test_numbers_that_are_not_aligned(kernels: wave_runtime.Module) -> None:
+    values, order = torch.randint(-1000, 1000, (64,), dtype=torch.int32), torch.randperm(8, dtype=torch.int32)
+    found, i = torch.zeros(64, 8, dtype=torch.int64), torch.arange(8).flip(0)
+    kernels["pack"](values, found, order, grid=1, block=64)
+    numbers = values.long()[:, None]
+    assert torch.equal(found, i + numbers + i + i * 1000 + numbers * 5000000000 + i)
 
 
 def test_past_the_end_of_scratch(kernels: wave_runtime.Module) -> None:

@@ -120,7 +120,8 @@ class Draw:
 
     def scalar_register(self, dwords: int) -> int:
         if self.chance(0.2) and "movrel" not in self.name:
-            return self.rng.choice([VCC, VCC, EXEC] + [M0] * (dwords == 1))
+            takes_m0 = dwords == 1 and "NotToM0" not in self.row["traits"]
+            return self.rng.choice([VCC, VCC, EXEC] + [M0] * takes_m0)
         aligned: int = min(dwords, 4)
         return self.rng.randrange(0, REGISTERS, aligned)
 
