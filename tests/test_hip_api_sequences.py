@@ -320,12 +320,11 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(first=events, second=events)
     def elapsed(self, first: Event, second: Event) -> None:
-        ready = all(e.is_recorded and e.is_timed and not e.is_destroyed for e in (first, second))
-        if not ready:
+        self.call("hipDeviceSynchronize")
+        if not all(event.is_recorded and event.is_timed and not event.is_destroyed for event in (first, second)):
             arguments = byref(ctypes.c_float()), c_void_p(first.handle), c_void_p(second.handle)
             self.call("hipEventElapsedTime", *arguments, wanted=INVALID_HANDLE)
             return
-        self.call("hipDeviceSynchronize")
         times = ctypes.c_float(), ctypes.c_float()
         for time, (one, other) in zip(times, ((first, second), (second, first)), strict=True):
             self.call("hipEventElapsedTime", byref(time), c_void_p(one.handle), c_void_p(other.handle))
