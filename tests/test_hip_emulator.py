@@ -16,9 +16,7 @@ from support import EXAMPLES, ROOT
 import wave_runtime
 
 LIBRARY = Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so"
-SOURCES = [
-    ROOT / "tests" / "cpp" / name for name in ("hip_emulator_test.cpp", "hip_memory_test.cpp", "hip_streams_test.cpp")
-]
+SOURCES = [ROOT / "tests" / "cpp" / f"hip_{name}_test.cpp" for name in ("emulator", "graph", "memory", "streams")]
 TESTS = [name for path in SOURCES for name in re.findall(r"^TEST\((\w+)\)", path.read_text(), re.MULTILINE)]
 TIMEOUT = 300
 

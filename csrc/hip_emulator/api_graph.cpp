@@ -19,6 +19,19 @@ CaptureStatus status_of(const Queue& queue) {
   return queue.capture->is_invalid ? kCaptureInvalidated : kCaptureActive;
 }
 
+/// The graph that a capture makes, for which the program may ask before it is ready.
+Graph handle_of(Capture& capture) {
+  if (capture.handle == nullptr) capture.handle = runtime().graphs.add(capture.graph);
+  return capture.handle;
+}
+
+/// Of a stream that is being captured.
+Capture& active_capture(const Queue& queue) {
+  require(queue.capture != nullptr, hipErrorIllegalState);
+  require(!queue.capture->is_invalid, hipErrorStreamCaptureInvalidated);
+  return *queue.capture;
+}
+
 }  // namespace
 
 Error hipStreamBeginCapture(Stream stream, CaptureMode mode) {
@@ -46,8 +59,9 @@ Error hipStreamEndCapture(Stream stream, Graph* graph) {
             hipErrorStreamCaptureWrongThread);
     const Code code = result(*capture);
     end_capture(*queue);
+    if (code != hipSuccess && capture->handle != nullptr) runtime().graphs.remove(capture->handle);
     require(code == hipSuccess, code);
-    *graph = runtime().graphs.add(capture->graph);
+    *graph = handle_of(*capture);
   });
 }
 
@@ -58,6 +72,42 @@ Error hipStreamGetCaptureInfo(Stream stream, CaptureStatus* status, unsigned lon
     std::lock_guard lock(runtime().order);
     *status = status_of(*queue);
     if (id != nullptr && queue->capture != nullptr) *id = queue->capture->id;
+  });
+}
+
+Error hipStreamGetCaptureInfo_v2(Stream stream, CaptureStatus* status, unsigned long long* id, Graph* graph,
+                                 const GraphNode** dependencies, size_t* count) {
+  return call(__func__, [&] {
+    require(status != nullptr);
+    const auto queue = find_queue(stream);
+    std::lock_guard lock(runtime().order);
+    *status = status_of(*queue);
+    if (*status != kCaptureActive) return;
+    Capture& capture = *queue->capture;
+    std::vector<GraphNode>& shown = capture.shown[queue.get()];
+    shown.clear();
+    for (const NodeRecord* node : capture.last[queue.get()]) shown.push_back(node->handle);
+    if (id != nullptr) *id = capture.id;
+    if (graph != nullptr) *graph = handle_of(capture);
+    if (dependencies != nullptr) *dependencies = shown.data();
+    if (count != nullptr) *count = shown.size();
+  });
+}
+
+Error hipStreamUpdateCaptureDependencies(Stream stream, GraphNode* dependencies, size_t count, unsigned flags) {
+  return call(__func__, [&] {
+    constexpr unsigned kSet = 1;
+    require(flags <= kSet && (count == 0 || dependencies != nullptr));
+    const auto queue = find_queue(stream);
+    std::lock_guard lock(runtime().order);
+    Capture& capture = active_capture(*queue);
+    std::vector<NodeRecord*> last = flags == kSet ? std::vector<NodeRecord*>() : capture.last[queue.get()];
+    for (size_t i = 0; i < count; ++i) {
+      NodeRecord* const node = runtime().nodes.find(dependencies[i]).get();
+      require(node->graph == capture.graph.get(), hipErrorInvalidValue, "the node is of another graph");
+      if (std::ranges::find(last, node) == last.end()) last.push_back(node);
+    }
+    capture.last[queue.get()] = std::move(last);
   });
 }
 
@@ -78,7 +128,8 @@ void instantiate(GraphExec* exec, Graph graph, unsigned long long flags) {
   require(exec != nullptr);
   const auto found = runtime().graphs.find(graph);
   std::lock_guard lock(runtime().order);
-  *exec = runtime().execs.add(std::make_shared<ReadyGraph>(make_ready(*found), flags));
+  auto objects = std::make_shared<const OwnedObjects>(found->objects);
+  *exec = runtime().execs.add(std::make_shared<ReadyGraph>(make_ready(*found), flags, std::move(objects)));
 }
 
 /// Whether a graph can take the place of one that is ready, and where not, from which of its nodes on.
@@ -170,8 +221,9 @@ Error hipGraphLaunch(GraphExec exec, Stream stream) {
     const auto found = runtime().execs.find(exec);
     std::unique_lock lock(runtime().order);
     const auto nodes = found->nodes;
+    const auto objects = found->objects;  // which stay until the launch is over
     lock.unlock();
-    submit(queue, [nodes](Via) { run_nodes(*nodes); });
+    submit(queue, [nodes, objects](Via) { run_nodes(*nodes); });
   });
 }
 

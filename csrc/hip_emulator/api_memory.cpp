@@ -60,6 +60,9 @@ Allocation find_allocation(const void* pointer, Code code = hipErrorInvalidValue
   return *std::move(allocation);
 }
 
+/// As functions say it that take a number: -1 of the host, and of its parts.
+int device_of(const MemoryLocation& location) { return location.type == kLocationDevice ? location.id : -1; }
+
 /// One row of elements, or hipErrorInvalidValue where they have no addresses.
 template <class T>
 RowCounts row_of(size_t count) {
@@ -262,6 +265,15 @@ Error hipMemAdvise(const void* memory, size_t size, MemoryAdvice, int device) {
     if (device != kCpu) runtime().device(device);
     require(find_allocation(memory).bytes().contains({address(memory), size}));
   });
+}
+
+Error hipMemAdvise_v2(const void* memory, size_t size, MemoryAdvice advice, MemoryLocation location) {
+  return hipMemAdvise(memory, size, advice, device_of(location));
+}
+
+Error hipMemPrefetchAsync_v2(const void* memory, size_t size, MemoryLocation location, unsigned flags, Stream stream) {
+  if (flags != 0) return call(__func__, [] { throw Failure(hipErrorInvalidValue); });
+  return hipMemPrefetchAsync(memory, size, device_of(location), stream);
 }
 
 Error hipStreamAttachMemAsync(Stream stream, void* memory, size_t, unsigned flags) {

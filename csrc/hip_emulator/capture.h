@@ -21,9 +21,11 @@ struct Capture {
   Queue* origin;
   bool is_invalid = false;
   std::shared_ptr<OperationGraph> graph = std::make_shared<OperationGraph>();
+  hip::Graph handle = nullptr;  ///< of the graph, where the program has it already
 
   /// What comes next in a stream depends on these.
   std::map<const Queue*, std::vector<NodeRecord*>> last{};
+  std::map<const Queue*, std::vector<hip::GraphNode>> shown{};  ///< as hipStreamGetCaptureInfo_v2 has shown them
   /// Streams that joined by waiting for an event, and whether another one has waited for what they did last.
   std::map<std::shared_ptr<Queue>, bool> joined{};
 };

@@ -31,7 +31,7 @@ void OperationGraph::remove(NodeRecord& node) {
 }
 
 std::shared_ptr<OperationGraph> OperationGraph::clone() const {
-  auto copy = std::make_shared<OperationGraph>();
+  auto copy = std::make_shared<OperationGraph>(objects);
   std::map<const NodeRecord*, NodeRecord*> copies;
   for (const auto& node : nodes) {
     NodeRecord& made = copy->add(node->operation, {});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hip_emulator/hip_handles.h"
+#include "hip_emulator/user_object.h"
 
 namespace wave::hip_emulator {
 
@@ -72,7 +73,7 @@ struct NodeRecord {
 
 /// hipGraph_t. Guarded by Runtime::order.
 struct OperationGraph {
-  OperationGraph() = default;
+  explicit OperationGraph(const OwnedObjects& objects = {}) : objects(objects) {}
   OperationGraph(const OperationGraph&) = delete;
   ~OperationGraph();
 
@@ -86,6 +87,7 @@ struct OperationGraph {
   std::vector<NodeRecord*> ordered() const;
 
   std::vector<std::shared_ptr<NodeRecord>> nodes;
+  OwnedObjects objects;
 };
 
 /// A node of a graph that is ready to run.
@@ -101,6 +103,7 @@ using ReadyNodes = std::vector<ReadyNode>;
 struct ReadyGraph {
   std::shared_ptr<const ReadyNodes> nodes;
   unsigned long long flags = 0;
+  std::shared_ptr<const OwnedObjects> objects{};  ///< of the graph as it was
 
   /// Changes a copy of a node's entry. Throws hipErrorInvalidValue where the graph has none of it.
   void change(hip::GraphNode node, const std::function<void(ReadyNode&)>& edit);

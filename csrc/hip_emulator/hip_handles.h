@@ -5,14 +5,15 @@
 
 namespace wave::hip {
 
-using Event = struct ihipEvent_t*;       ///< hipEvent_t
-using Graph = struct ihipGraph*;         ///< hipGraph_t
-using GraphExec = struct hipGraphExec*;  ///< hipGraphExec_t
-using GraphNode = struct hipGraphNode*;  ///< hipGraphNode_t
-using Context = struct ihipCtx_t*;       ///< hipCtx_t
-using HostSource = const void*;          ///< `void*` before ROCm 6
-using ApiVersion = unsigned;             ///< of hipCtxGetApiVersion; int before ROCm 7
-enum JitOption : int {};                 ///< hipJitOption
+using Event = struct ihipEvent_t*;         ///< hipEvent_t
+using Graph = struct ihipGraph*;           ///< hipGraph_t
+using GraphExec = struct hipGraphExec*;    ///< hipGraphExec_t
+using GraphNode = struct hipGraphNode*;    ///< hipGraphNode_t
+using UserObject = struct hipUserObject*;  ///< hipUserObject_t
+using Context = struct ihipCtx_t*;         ///< hipCtx_t
+using HostSource = const void*;            ///< `void*` before ROCm 6
+using ApiVersion = unsigned;               ///< of hipCtxGetApiVersion; int before ROCm 7
+enum JitOption : int {};                   ///< hipJitOption
 
 /// dim3
 struct Dim3 {

@@ -79,6 +79,7 @@ struct Runtime {
   Handles<hip::Graph, OperationGraph> graphs;
   Handles<hip::GraphNode, NodeRecord> nodes;
   Handles<hip::GraphExec, ReadyGraph> execs;
+  Handles<hip::UserObject, KeptObject> user_objects;
 
   std::mutex order;  ///< held while something is submitted or captured; guards what follows, captures and events
   std::set<std::shared_ptr<Capture>> captures;  ///< under way

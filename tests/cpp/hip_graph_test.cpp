@@ -272,4 +272,95 @@ TEST(captured_nodes) {
   OK(api.hipStreamDestroy(second));
 }
 
+/// What programs such as PyTorch ask of a capture, and tell it.
+TEST(captures_are_looked_into) {
+  const Buffer<float> a(kCount);
+  hip::Stream stream = nullptr;
+  hip::Graph seen = nullptr, graph = nullptr;
+  hip::CaptureStatus status{};
+  unsigned long long id = 0;
+  const hip::GraphNode* last = nullptr;
+  size_t count = 7;
+  OK(api.hipStreamCreate(&stream));
+  OK(api.hipStreamGetCaptureInfo_v2(stream, &status, &id, &seen, &last, &count));
+  EXPECT_EQ(status == hip::kCaptureNone && seen == nullptr && count == 7, true);
+  constexpr int kIllegalState = 401;
+  EXPECT_EQ(api.hipStreamUpdateCaptureDependencies(stream, nullptr, 0, 0), kIllegalState);
+  OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
+  OK(api.hipMemsetAsync(a.data, 0, 8, stream));
+  OK(api.hipStreamGetCaptureInfo_v2(stream, &status, &id, &seen, &last, &count));
+  EXPECT_EQ(status == hip::kCaptureActive && id != 0 && count == 1, true);
+  const hip::GraphNode fill = last[0];
+  hip::GraphNode own = nullptr, after = nullptr;
+  std::atomic<int> calls{0};
+  hip::HostParameters function{[](void* data) { ++*static_cast<std::atomic<int>*>(data); }, &calls};
+  OK(api.hipGraphAddHostNode(&own, seen, &fill, 1, &function));
+  OK(api.hipStreamUpdateCaptureDependencies(stream, &own, 1, 1));  // instead of the fill
+  OK(api.hipStreamGetCaptureInfo_v2(stream, &status, nullptr, nullptr, &last, &count));
+  EXPECT_EQ(count == 1 && last[0] == own, true);
+  OK(api.hipGraphAddEmptyNode(&after, seen, nullptr, 0));
+  OK(api.hipStreamUpdateCaptureDependencies(stream, &after, 1, 0));  // besides
+  OK(api.hipStreamGetCaptureInfo_v2(stream, &status, nullptr, nullptr, &last, &count));
+  EXPECT_EQ(count, 2u);
+  OK(api.hipMemsetAsync(a.data, 0, 4, stream));
+  EXPECT_EQ(api.hipStreamUpdateCaptureDependencies(stream, &after, 1, 2), kInvalid);
+  OK(api.hipStreamEndCapture(stream, &graph));
+  EXPECT_EQ(graph == seen, true);
+  OK(api.hipGraphGetNodes(graph, nullptr, &count));
+  EXPECT_EQ(count, 4u);
+  hip::GraphExec exec = nullptr;
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  Chain::launch(exec);
+  EXPECT_EQ(calls.load(), 1);
+  OK(api.hipGraphExecDestroy(exec));
+  OK(api.hipGraphDestroy(graph));
+  OK(api.hipStreamDestroy(stream));
+}
+
+/// Ended once, when neither the program nor a graph, its copy, or one that is ready refers to it.
+TEST(objects_of_graphs) {
+  std::atomic<int> ended{0};
+  const hip::HostFunction end = [](void* data) { ++*static_cast<std::atomic<int>*>(data); };
+  hip::UserObject object = nullptr;
+  EXPECT_EQ(api.hipUserObjectCreate(&object, &ended, end, 1, 0), kInvalid);
+  EXPECT_EQ(api.hipUserObjectCreate(&object, &ended, end, 0, 1), kInvalid);
+  EXPECT_EQ(api.hipUserObjectCreate(&object, &ended, nullptr, 1, 1), kInvalid);
+  OK(api.hipUserObjectCreate(&object, &ended, end, 2, 1));
+  OK(api.hipUserObjectRetain(object, 1));
+  EXPECT_EQ(api.hipUserObjectRelease(object, 4), kInvalid);
+  hip::Graph graph = nullptr, copy = nullptr;
+  hip::GraphExec exec = nullptr;
+  OK(api.hipGraphCreate(&graph, 0));
+  OK(api.hipGraphRetainUserObject(graph, object, 2, 1));  // of the program's three
+  EXPECT_EQ(api.hipGraphReleaseUserObject(graph, object, 3), kInvalid);
+  OK(api.hipGraphReleaseUserObject(graph, object, 1));
+  OK(api.hipGraphClone(&copy, graph));
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  OK(api.hipUserObjectRelease(object, 1));
+  OK(api.hipGraphDestroy(graph));
+  OK(api.hipGraphDestroy(copy));
+  EXPECT_EQ(ended.load(), 0);
+  OK(api.hipGraphLaunch(exec, nullptr));
+  OK(api.hipDeviceSynchronize());
+  OK(api.hipGraphExecDestroy(exec));
+  for (int i = 0; ended.load() == 0 && i < 1000; ++i) OK(api.hipDeviceSynchronize());  // the launch kept it, too
+  EXPECT_EQ(ended.load(), 1);
+  constexpr int kInvalidHandle = 400;
+  EXPECT_EQ(api.hipUserObjectRetain(object, 1), kInvalidHandle);
+}
+
+TEST(pictures) {
+  const Chain chain;
+  const std::string path = std::tmpnam(nullptr);
+  OK(api.hipGraphDebugDotPrint(chain.graph, path.c_str(), 0));
+  const std::vector<char> bytes = read_file(path);
+  const std::string text(bytes.begin(), bytes.end());
+  for (const char* part : {"digraph", "n0 [label=\"0: kernel\"]", "n1 -> n0;", "n2 -> n1;"}) {
+    EXPECT_EQ(text.find(part) != text.npos, true);
+  }
+  std::remove(path.c_str());
+  EXPECT_EQ(api.hipGraphDebugDotPrint(chain.graph, "/nowhere/at/all.dot", 0), 304);
+  EXPECT_EQ(api.hipGraphDebugDotPrint(chain.graph, nullptr, 0), kInvalid);
+}
+
 }  // namespace

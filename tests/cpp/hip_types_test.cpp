@@ -223,6 +223,11 @@ using Event = hipEvent_t;
 using Graph = hipGraph_t;
 using GraphExec = hipGraphExec_t;
 using GraphNode = hipGraphNode_t;
+#if HIP_VERSION_MAJOR * 100 + HIP_VERSION_MINOR >= 503
+using UserObject = hipUserObject_t;
+#else
+using UserObject = struct hipUserObject*;
+#endif
 using Context = hipCtx_t;
 using JitOption = hipJitOption;
 using MemcpyKind = hipMemcpyKind;

@@ -1,0 +1,59 @@
+#include "hip_emulator/user_object.h"
+
+#include "hip_emulator/runtime.h"
+
+namespace wave::hip_emulator {
+
+void KeptObject::retain(unsigned count) {
+  const std::lock_guard lock(mutex_);
+  own_ += count;
+}
+
+void KeptObject::release(unsigned count) {
+  std::unique_lock lock(mutex_);
+  require(count <= own_, hipErrorInvalidValue, "more references than the program holds");
+  own_ -= count;
+  end_if_unused(std::move(lock));
+}
+
+void KeptObject::lend(unsigned count) {
+  const std::lock_guard lock(mutex_);
+  lent_ += count;
+}
+
+void KeptObject::give_back(unsigned count) {
+  std::unique_lock lock(mutex_);
+  lent_ -= count;
+  end_if_unused(std::move(lock));
+}
+
+void KeptObject::end_if_unused(std::unique_lock<std::mutex> lock) {
+  if (own_ + lent_ != 0) return;
+  lock.unlock();
+  const std::shared_ptr<KeptObject> kept = runtime().user_objects.remove(handle_);
+  destroy_(data_);
+}
+
+OwnedObjects::OwnedObjects(const OwnedObjects& other) : counts_(other.counts_) {
+  for (const auto& [object, count] : counts_) object->lend(count);
+}
+
+OwnedObjects::~OwnedObjects() {
+  for (const auto& [object, count] : counts_) object->give_back(count);
+}
+
+void OwnedObjects::add(const std::shared_ptr<KeptObject>& object, unsigned count) {
+  counts_[object] += count;
+  object->lend(count);
+}
+
+void OwnedObjects::remove(const std::shared_ptr<KeptObject>& object, unsigned count) {
+  const auto found = counts_.find(object);
+  require(found != counts_.end() && count <= found->second, hipErrorInvalidValue,
+          "more references than the graph holds");
+  found->second -= count;
+  if (found->second == 0) counts_.erase(found);
+  object->give_back(count);
+}
+
+}  // namespace wave::hip_emulator
