@@ -52,4 +52,4 @@ def test_basics(target: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["gfx90a", "gfx950"])
 @pytest.mark.parametrize("name", ["block", "training"])
 def test_models(target: str, name: str, tmp_path: Path) -> None:
-    assert len(check(target, [name], tmp_path)) > 3
+    assert len(check(target, [name], tmp_path)) >= 3

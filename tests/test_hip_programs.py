@@ -90,6 +90,13 @@ def test_program_for_an_rdna_processor(compile: Compile) -> None:
         assert done.returncode == 0, done.stderr
 
 
+def test_program_for_gfx90a(compile: Compile) -> None:
+    """Whose kernels set up their scratch, and synchronise grids by GWS."""
+    program = compile("program.hip", target="gfx90a")
+    done = run(program, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx90a")
+    assert done.returncode == 0, done.stderr
+
+
 def test_kernels_print_before_the_program_ends(program: Path) -> None:
     assert run(program, "printing").stdout.splitlines() == [f"work-item {i} of a kernel" for i in range(3)]
 
@@ -173,6 +180,14 @@ def test_links_replace_no_files(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, "libamdhip64.so.6 is there, and is no link" in done.stderr) == (2, True)
     assert (tmp_path / "libamdhip64.so.6").read_text() == "AMD's"
+
+
+@pytest.mark.needs("hip-library")
+def test_structures_are_those_of_the_release(compile: Compile, toolchain: Path) -> None:
+    """Of 5.2, whose headers Debian has: HIP_MEMCPY3D has other numbers since 6."""
+    library = str(Path("/usr/lib/x86_64-linux-gnu") / HIP_LIBRARY)
+    program = compile("boxes.hip", options=("-Xlinker", library))
+    assert run(program, LD_LIBRARY_PATH=str(toolchain / "lib")).returncode == 0
 
 
 MAKEFILE = """

@@ -108,6 +108,23 @@ struct Copy2d {
   size_t height;
 };
 
+/// HIP_MEMCPY3D, whose numbers have 32 bits before ROCm 6 and 64 since.
+struct DriverCopy3d;
+template <class Number>
+struct DriverCopyLayout {
+  struct Side {
+    Number x, y, z;  ///< x in bytes
+    Number level;    ///< of a mipmapped array
+    MemoryType type;
+    void* host;
+    DevicePointer device;
+    Array array;
+    Number pitch, height;
+  };
+  Side from, to;
+  Number width, height, depth;  ///< the width in bytes
+};
+
 /// hipMemsetParams
 struct FillParameters {
   void* to;

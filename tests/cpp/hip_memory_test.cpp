@@ -76,6 +76,62 @@ TEST(boxes) {
   OK(api.hipFree(data.pointer));
 }
 
+/// As the driver's interface has them since ROCm 6, at once and in graphs.
+TEST(boxes_of_the_driver) {
+  constexpr int kHost = 1, kDevice = 2;
+  hip::PitchedPointer data{};
+  OK(api.hipMalloc3D(&data, {12, 3, 2}));
+  std::vector<uint8_t> host(12), back(12 * 3 * 2);
+  std::iota(host.begin(), host.end(), uint8_t{1});
+  using Layout = hip::DriverCopyLayout<size_t>;
+  const auto given = [](const Layout& copy) { return reinterpret_cast<const hip::DriverCopy3d*>(&copy); };
+  Layout write{};
+  write.from = {0, 0, 0, 0, hip::MemoryType{kHost}, host.data(), nullptr, nullptr, 2, 3};
+  write.to = {4, 0, 0, 0, hip::MemoryType{kDevice}, nullptr, data.pointer, nullptr, data.pitch, 3};
+  write.width = 2, write.height = 3, write.depth = 2;
+  Layout read{};
+  read.from = {0, 0, 0, 0, hip::MemoryType{kDevice}, nullptr, data.pointer, nullptr, data.pitch, 3};
+  read.to = {0, 0, 0, 0, hip::MemoryType{kHost}, back.data(), nullptr, nullptr, 12, 3};
+  read.width = 12, read.height = 3, read.depth = 2;
+  const auto expect = [&](int value) {
+    for (size_t at = 0; at < back.size(); ++at) {
+      const bool written = at % 12 == 4 || at % 12 == 5;
+      EXPECT_EQ(int{back[at]}, written ? host[at / 12 * 2 + at % 12 - 4] : value);
+    }
+  };
+  OK(api.hipMemset3D(data, 5, {12, 3, 2}));
+  OK(api.hipDrvMemcpy3D(given(write)));
+  OK(api.hipDrvMemcpy3DAsync(given(read), nullptr));
+  OK(api.hipDeviceSynchronize());
+  expect(5);
+
+  hip::Graph graph = nullptr;
+  hip::GraphExec exec = nullptr;
+  hip::GraphNode fill = nullptr, there = nullptr, again = nullptr;
+  const hip::FillParameters sevens{data.pointer, 1, 6, data.pitch, 7, 12};
+  OK(api.hipGraphCreate(&graph, 0));
+  OK(api.hipDrvGraphAddMemsetNode(&fill, graph, nullptr, 0, &sevens, nullptr));
+  OK(api.hipDrvGraphAddMemcpyNode(&there, graph, &fill, 1, given(read), nullptr));
+  OK(api.hipDrvGraphMemcpyNodeSetParams(there, given(write)));
+  OK(api.hipDrvGraphAddMemcpyNode(&again, graph, &there, 1, given(write), nullptr));
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  OK(api.hipDrvGraphExecMemcpyNodeSetParams(exec, again, given(read), nullptr));
+  OK(api.hipGraphLaunch(exec, nullptr));
+  OK(api.hipDeviceSynchronize());
+  expect(7);
+  Layout told{};
+  OK(api.hipDrvGraphMemcpyNodeGetParams(there, reinterpret_cast<hip::DriverCopy3d*>(&told)));
+  EXPECT_EQ(told.from.host == host.data() && told.from.device == nullptr && told.from.type == kHost, true);
+  EXPECT_EQ(static_cast<char*>(told.to.device) + told.to.x - static_cast<char*>(data.pointer), 4);
+  EXPECT_EQ(told.to.type == kDevice && told.to.pitch == data.pitch && told.width == 2 && told.depth == 2, true);
+  EXPECT_EQ(api.hipDrvMemcpy3D(nullptr), 1);
+  write.to.array = reinterpret_cast<hip::Array>(&back);
+  EXPECT_EQ(api.hipDrvMemcpy3D(given(write)), kUnsupported);
+  OK(api.hipGraphExecDestroy(exec));
+  OK(api.hipGraphDestroy(graph));
+  OK(api.hipFree(data.pointer));
+}
+
 TEST(wide_fills) {
   const Buffer<uint32_t> data(64);
   OK(api.hipMemsetD2D32(data.data, 64, 0x01020304, 4, 4));

@@ -145,6 +145,18 @@ static_assert(sizeof(hipMemcpy3DParms) == sizeof(wave::hip::Copy3d));
 static_assert(offsetof(hipMemcpy3DParms, srcPtr) == offsetof(wave::hip::Copy3d, from));
 static_assert(offsetof(hipMemcpy3DParms, dstPtr) == offsetof(wave::hip::Copy3d, to));
 static_assert(offsetof(hipMemcpy3DParms, kind) == offsetof(wave::hip::Copy3d, kind));
+#if HIP_VERSION_MAJOR >= 6
+using CopyLayout = wave::hip::DriverCopyLayout<size_t>;
+#else
+using CopyLayout = wave::hip::DriverCopyLayout<uint32_t>;
+#endif
+static_assert(sizeof(HIP_MEMCPY3D) == sizeof(CopyLayout));
+static_assert(offsetof(HIP_MEMCPY3D, srcDevice) == offsetof(CopyLayout, from.device));
+static_assert(offsetof(HIP_MEMCPY3D, srcHeight) == offsetof(CopyLayout, from.height));
+static_assert(offsetof(HIP_MEMCPY3D, dstXInBytes) == offsetof(CopyLayout, to));
+static_assert(offsetof(HIP_MEMCPY3D, dstArray) == offsetof(CopyLayout, to.array));
+static_assert(offsetof(HIP_MEMCPY3D, WidthInBytes) == offsetof(CopyLayout, width));
+static_assert(offsetof(HIP_MEMCPY3D, Depth) == offsetof(CopyLayout, depth));
 static_assert(sizeof(hip_Memcpy2D) == sizeof(wave::hip::Copy2d));
 static_assert(offsetof(hip_Memcpy2D, srcDevice) == offsetof(wave::hip::Copy2d, from.device));
 static_assert(offsetof(hip_Memcpy2D, dstXInBytes) == offsetof(wave::hip::Copy2d, to));
@@ -236,6 +248,7 @@ using Extent = hipExtent;
 using PitchedPointer = hipPitchedPtr;
 using Copy3d = hipMemcpy3DParms;
 using Copy2d = hip_Memcpy2D;
+using DriverCopy3d = HIP_MEMCPY3D;
 using MemoryPool = hipMemPool_t;
 using PoolProperties = hipMemPoolProps;
 using PoolAttribute = hipMemPoolAttr;
