@@ -5,9 +5,9 @@
 Instructions are those of waves, each for up to 64 lanes. A kernel's goal is a rate that another emulator was measured
 to have, times 100, for the matrix product times 45 (docs/emulator.md). Beside the matrix products stands torch.mm in
 f32 on one core; beside kernels without barriers the same source compiled for the host, on one core (needs g++ or
-clang++). The products of gemm_cdna.hip are compiled for gfx950, and one for gfx942, too (needs a clang that knows
-both). Times are the least of several runs, after one that decodes the code. --baseline names the JSON of an earlier
-run, and adds how many times faster this one is.
+clang++). The products of gemm_cdna.hip are compiled for gfx950, and one for gfx942, too, those of gemm_wave.hip for
+gfx1100 and gfx1201 (needs a clang that knows all of them). Times are the least of several runs, after one that decodes
+the code. --baseline names the JSON of an earlier run, and adds how many times faster this one is.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from wave_runtime import _C
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples" / "kernels"))
 import gemm_cdna
+import gemm_wave
 from catalog import BINARIES, CATALOG, SOURCES, Size, Tensors, cdiv, convolution
 from machine import processor_name
 
@@ -94,6 +95,7 @@ def host_matmul(library: ctypes.CDLL, inputs: Tensors) -> None:
     library.host_matmul_naive(cdiv(n, 16), cdiv(n, 16), 16, 16, *pointers, n)
 
 
+PRODUCTS = (*gemm_cdna.EXAMPLES, *gemm_wave.EXAMPLES)
 CASES = (
     Case("gemm_f16_16x16x16_256x256x256", (256, 256, 256), 2 * 256**3, goal=15.75),
     Case("gemm_f16_32x32x8_128x256x512", (128, 256, 512), 2 * 128 * 256 * 512),
@@ -108,7 +110,7 @@ CASES = (
     Case("matmul_tiled", (256,), 2 * 256**3, goal=58),
     Case("collatz", (10**5,), host=host_elements("collatz")),
     Case("histogram", (10**6,), host=host_elements("histogram")),
-    *(Case(example.name, example.sizes[1], 2 * math.prod(example.sizes[1])) for example in gemm_cdna.EXAMPLES),
+    *(Case(example.name, example.sizes[1], 2 * math.prod(example.sizes[1])) for example in PRODUCTS),
 )
 # The kernel whose sums are also made as the hardware makes them, the slow way.
 EXACT = CASES[0].name
@@ -140,7 +142,7 @@ def host_library() -> ctypes.CDLL | None:
 
 def measure(case: Case, cores: int, library: ctypes.CDLL | None) -> Result:
     """One kernel on one core and on all of them."""
-    example = next(example for example in (*CATALOG, *gemm_cdna.EXAMPLES) if example.name == case.name)
+    example = next(example for example in (*CATALOG, *PRODUCTS) if example.name == case.name)
     inputs = example.inputs(*case.size)
     torch.set_num_threads(1)
     one = least_seconds(lambda: example.run(*inputs))

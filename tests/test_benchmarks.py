@@ -11,6 +11,7 @@ from pathlib import Path
 
 import bench_launch
 import gemm_cdna
+import gemm_wave
 import pytest
 import torch
 from launchers import floor, ours, report, upstream
@@ -217,6 +218,6 @@ def test_a_model_of_launches(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("clang-22")
-@pytest.mark.parametrize("example", gemm_cdna.EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize("example", [*gemm_cdna.EXAMPLES, *gemm_wave.EXAMPLES], ids=lambda example: example.name)
 def test_the_emulators_matrix_products(example: gemm_cdna.Example) -> None:
     example.check(*example.sizes[0])

@@ -121,6 +121,6 @@ print(kernel.occupancy(block=256, shared_memory=16 * 1024))
 def test_an_unknown_processor_is_an_error() -> None:
     code = LAUNCH + "try:\n    launch()\nexcept ValueError as error:\n    print(error)"
     assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx908") == (
-        "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx908: expected gfx1100 or gfx1201 or gfx90a or gfx942 or gfx950, for "
-        "instance WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx942\n"
+        "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx908: expected gfx1100 or gfx1101 or gfx1102 or gfx1150 or gfx1151 or "
+        "gfx1200 or gfx1201 or gfx90a or gfx942 or gfx950, for instance WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx942\n"
     )

@@ -435,7 +435,7 @@ def choose_emulator_processor(name: str) -> None:
 def emulator_bodies() -> list[tuple[str, str]]:
     """The name and the variant of every body."""
 
-def bound_bodies(processor: str) -> list[tuple[list[tuple[str, str]], list[tuple[str, str]]]]:
+def bound_bodies(processor: str, lanes: int = 0) -> list[tuple[list[tuple[str, str]], list[tuple[str, str]]]]:
     """For each of isa_rows the bodies that may carry it out, and those of the second half of VOPD."""
 
 def binding_entries(processor: str) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ namespace wave::emulator {
 namespace {
 
 constexpr std::string_view kGfx90a = "gfx90a", kGfx942 = "gfx942", kGfx950 = "gfx950", kGfx1100 = "gfx1100",
-                           kGfx1201 = "gfx1201";
+                           kGfx1150 = "gfx1150", kGfx1201 = "gfx1201";
 
 /// Instructions that all of some processors have.
 struct BindingList {
@@ -25,7 +25,7 @@ struct BindingList {
 };
 
 constexpr BindingList kLists[] = {
-    {{kGfx90a, kGfx942, kGfx950, kGfx1100, kGfx1201}, R"(
+    {{kGfx90a, kGfx942, kGfx950, kGfx1100, kGfx1150, kGfx1201}, R"(
 s_{mov,cmov,not,brev,bitset0,bitset1,wqm,quadmask,and,or,xor,nand,nor,xnor}_b{32,64}
 s_{lshl,lshr,bfm,cselect,bitcmp0,bitcmp1,movrels,movreld}_b{32,64} s_bcnt{0,1}_i32_b{32,64} s_sext_i32_i{8,16}
 s_bitreplicate_b64_b32 s_{abs,movk,cmovk,mulk,min,max,ashr,mul,bfe,absdiff}_i32 s_{min,max,bfe}_u32 s_{ashr,bfe}_i64
@@ -52,11 +52,11 @@ ds_{add,sub,rsub,inc,dec,min,max}{,_rtn}_u{32,64} ds_{min,max}{,_rtn}_i{32,64} d
 ds_add{,_rtn}_f32 ds_swizzle_b32
 )"},
 
-    {{kGfx942, kGfx950, kGfx1100, kGfx1201}, R"(
+    {{kGfx942, kGfx950, kGfx1100, kGfx1150, kGfx1201}, R"(
 v_{fmamk,fmaak}_f32 {global,flat}_atomic_add_f32
 )"},
 
-    {{kGfx90a, kGfx942, kGfx950, kGfx1100}, R"(
+    {{kGfx90a, kGfx942, kGfx950, kGfx1100, kGfx1150}, R"(
 s_{add,sub,addk}_i32 s_{add,sub,addc,subb}_u32 s_cmpk_{eq,lg,gt,ge,lt,le}_{i,u}32 s_barrier
 v_{min,max}_f{16,32,64} v_{min3,max3,med3}_f{16,32} v_pk_{min,max}_f16 v_mad_{i64_i,u64_u}32
 v_cmp_f_f{16,32,64} v_cmp_{f,t}_{i,u}{32,64}
@@ -152,7 +152,7 @@ v_smfmac_f32_{16x16x64,32x32x32,16x16x128,32x32x64}_{fp8,bf8}_{fp8,bf8}=v_smfmac
 ds_read_b64_tr_b{4,8,16} ds_read_b96_tr_b6 global_load_lds_dwordx{3,4} buffer_atomic_pk_add_bf16
 )"},
 
-    {{kGfx1100, kGfx1201}, R"(
+    {{kGfx1100, kGfx1150, kGfx1201}, R"(
 s_{and,or}_not1_b{32,64}=s_{andn2,orn2}_b{} s_{ctz_i32_b32,ctz_i32_b64}=s_{ff1_i32_b32,ff1_i32_b64}
 s_{clz_i32_u32,clz_i32_u64,cls_i32,cls_i32_i64}=s_{flbit_i32_b32,flbit_i32_b64,flbit_i32,flbit_i32_i64}
 s_{and,or,xor,nand,nor,xnor}_saveexec_b{32,64} s_{and,or}_not{0,1}_saveexec_b32 s_and_not{0,1}_wrexec_b32
@@ -189,7 +189,9 @@ ds_storexchg_rtn_b{32,64}=ds_wrxchg_rtn_b{} ds_cmpstore{,_rtn}_b{32,64}=ds_cmpst
 {global,flat}_atomic_{min,max}_i{32,64}={}_atomic_s{}{,_x2} {global,flat}_atomic_{min,max}_u{32,64}={}_atomic_u{}{,_x2}
 )"},
 
-    {{kGfx1100}, R"(
+    {{kGfx1100, kGfx1150}, R"(
+v_wmma_f32_16x16x16_{f16,bf16}=v_wmma_f32_16x16x16_{}_gfx11 v_wmma_f16_16x16x16_f16=v_wmma_f16_16x16x16_f16_gfx11
+v_wmma_bf16_16x16x16_bf16=v_wmma_bf16_16x16x16_bf16_gfx11 v_wmma_i32_16x16x16_{iu8,iu4}=v_wmma_i32_16x16x16_{}_gfx11
 s_waitcnt_{depctr,vscnt,vmcnt,expcnt,lgkmcnt} s_set_inst_prefetch_distance
 v_{maxmin,minmax}_f{16,32}
 v_cmp_t_f{16,32,64}=v_cmp_tru_f{} v_cmpx_{f,t}_f{16,32,64}=v_cmp_{f,tru}_f{} v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{}
@@ -206,13 +208,25 @@ buffer_atomic_{min,max}_i{32,64}=buffer_gfx11_atomic_s{}{,_x2} buffer_atomic_{mi
 buffer_atomic_add_f32=buffer_gfx11_atomic_add_f32 buffer_atomic_{min,max}_f32=buffer_gfx11_atomic_{}_f32
 )"},
 
+    {{kGfx1150, kGfx1201}, R"(
+s_{add,sub,mul,fmac,ceil,floor,trunc,rndne}_f{16,32} s_fma{ak,mk}_f32
+s_cvt_f32_{i32,u32,f16} s_cvt_{i32,u32,f16}_f32 s_cvt_hi_f32_f16 s_cvt_pk_rtz_f16_f32
+s_cmp_{lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt}_f{16,32}
+)"},
+
+    {{kGfx1150}, R"(
+s_{min,max}_f{16,32}
+)"},
+
     {{kGfx1201}, R"(
+v_wmma_f32_16x16x16_{f16,bf16,fp8_fp8,fp8_bf8,bf8_fp8,bf8_bf8} v_wmma_f16_16x16x16_f16 v_wmma_bf16_16x16x16_bf16
+v_wmma_i32_16x16x16_{iu8,iu4} v_wmma_i32_16x16x32_iu4
+v_swmmac_f32_16x16x32_{f16,bf16,fp8_fp8,fp8_bf8,bf8_fp8,bf8_bf8} v_swmmac_f16_16x16x32_f16 v_swmmac_bf16_16x16x32_bf16
+v_swmmac_i32_16x16x32_{iu8,iu4} v_swmmac_i32_16x16x64_iu4
 s_{add,sub}_co_{i,u}32=s_{}_{}32 s_{add,sub}_co_ci_u32=s_{addc,subb}_u32 s_addk_co_i32=s_addk_i32
 s_{add,sub}_nc_u64 s_mul_u64 s_load_{i,u}{8,16} s_load_b96=s_load_dwordx3 s_barrier_{signal,wait}
 s_wait_{alu,loadcnt,storecnt,samplecnt,bvhcnt,expcnt,dscnt,kmcnt,loadcnt_dscnt,storecnt_dscnt}
-s_{add,sub,mul,fmac,ceil,floor,trunc,rndne,min_num,max_num,minimum,maximum}_f{16,32} s_fma{ak,mk}_f32
-s_cvt_f32_{i32,u32,f16} s_cvt_{i32,u32,f16}_f32 s_cvt_hi_f32_f16
-s_cmp_{lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt}_f{16,32}
+s_{min_num,max_num,minimum,maximum}_f{16,32}
 
 v_s_{exp,log,rcp,rsq,sqrt}_f{16,32} v_mad_co_{i64_i,u64_u}32=v_mad_{}32
 v_{min,max}_num_f{16,32,64}=v_{}_f{} v_{min3,max3,med3,minmax,maxmin}_num_f{16,32}=v_{}_f{}

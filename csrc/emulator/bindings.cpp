@@ -107,10 +107,9 @@ AllBindings& all_bindings = *new AllBindings();
 
 }  // namespace
 
-Bindings::Bindings(const isa::InstructionSet& instruction_set, std::string_view processor, u32 lanes)
-    : instruction_set_(instruction_set) {
+Bindings::Bindings(const isa::InstructionSet& instruction_set, u32 lanes) : instruction_set_(instruction_set) {
   const Variant of_lanes = lanes == 32 ? Variant::Lanes32 : Variant::Lanes64;
-  const BodiesByName listed = listed_bodies(processor);
+  const BodiesByName listed = listed_bodies(instruction_set.name());
   rows_.reserve(instruction_set.rows().size());
   for (const isa::Row& row : instruction_set.rows()) {
     if (row.format == Format::VOPD) {
@@ -148,7 +147,7 @@ const Bindings& Bindings::of(const ProcessorTraits& processor, u32 lanes) {
   const isa::InstructionSet* set = isa::InstructionSet::find(processor.code);
   const std::lock_guard lock(all_bindings.mutex);
   std::unique_ptr<const Bindings>& bindings = all_bindings.made[{set, lanes}];
-  if (bindings == nullptr) bindings = std::make_unique<const Bindings>(*set, processor.code, lanes);
+  if (bindings == nullptr) bindings = std::make_unique<const Bindings>(*set, lanes);
   return *bindings;
 }
 

@@ -17,7 +17,7 @@ namespace wave::emulator {
 class Bindings {
  public:
   /// Those of the instructions that are listed for a processor ("gfx942"), in waves of so many lanes.
-  Bindings(const isa::InstructionSet& instruction_set, std::string_view processor, u32 lanes);
+  Bindings(const isa::InstructionSet& instruction_set, u32 lanes);
 
   /// Those of a processor for waves of so many lanes, which are made when they are first asked for. Thread-safe.
   static const Bindings& of(const ProcessorTraits& processor, u32 lanes);

@@ -26,6 +26,7 @@ namespace wave::emulator {
   std::span<const Body> matrix_bodies();                \
   std::span<const Body> matrix_cdna2_bodies();          \
   std::span<const Body> sparse_matrix_bodies();         \
+  std::span<const Body> wave_matrix_bodies();           \
   std::span<const Body> vector_memory_bodies();         \
   std::span<const Body> buffer_bodies();                \
   std::span<const Body> lds_bodies();                   \
@@ -93,6 +94,7 @@ std::vector<Body> all_bodies() {
     add(level::matrix_bodies());                \
     add(level::matrix_cdna2_bodies());          \
     add(level::sparse_matrix_bodies());         \
+    add(level::wave_matrix_bodies());           \
     add(level::vector_memory_bodies());         \
     add(level::buffer_bodies());                \
     add(level::lds_bodies());                   \

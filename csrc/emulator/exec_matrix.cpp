@@ -24,57 +24,6 @@ namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
-/// How a product is cut up, so that the part of D that is worked on stays in registers while k runs.
-template <class Shape, class T>
-struct Tile {
-  static constexpr int kWidth = std::min(Shape::kSize, kVectorBytes / int{sizeof(T)});
-  static constexpr int kVectors = std::min(Shape::kSize / kWidth, 2);
-  static constexpr int kRows = std::min(kVectorsAtOnce / kVectors, Shape::kSize);
-  using V = typename VectorOf<T, kWidth>::Type;
-};
-
-/// Adds A * B to a tile of D, whose upper left corner is given.
-template <class Shape, int kSteps, class T>
-inline void accumulate(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], int block, int row, int column,
-                       T* d) {
-  using Part = Tile<Shape, T>;
-  using V = typename Part::V;
-  V sums[Part::kRows][Part::kVectors];
-  for (int r = 0; r < Part::kRows; ++r) {
-    for (int v = 0; v < Part::kVectors; ++v) {
-      sums[r][v] = load<V>(d + Shape::output(block, row + r) + column + v * Part::kWidth);
-    }
-  }
-  for (int split = 0; split < Shape::kSplits; ++split) {
-    const int lane = Shape::input_lane(block, split);
-    for (int k = 0; k < kSteps; ++k) {
-      V columns[Part::kVectors];
-      for (int v = 0; v < Part::kVectors; ++v) columns[v] = load<V>(&b[k][lane + column + v * Part::kWidth]);
-      for (int r = 0; r < Part::kRows; ++r) {
-        const V value = a[k][lane + row + r] - V{};  // in all elements; subtracting zero keeps every value, -0 included
-        for (int v = 0; v < Part::kVectors; ++v) sums[r][v] = multiply_add<T>(value, columns[v], sums[r][v]);
-      }
-    }
-  }
-  for (int r = 0; r < Part::kRows; ++r) {
-    for (int v = 0; v < Part::kVectors; ++v) {
-      std::memcpy(d + Shape::output(block, row + r) + column + v * Part::kWidth, &sums[r][v], sizeof(V));
-    }
-  }
-}
-
-template <class Shape, int kSteps, class T>
-void multiply(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], T* d) {
-  using Part = Tile<Shape, T>;
-  for (int block = 0; block < Shape::kBlocks; ++block) {
-    for (int row = 0; row < Shape::kSize; row += Part::kRows) {
-      for (int column = 0; column < Shape::kSize; column += Part::kWidth * Part::kVectors) {
-        accumulate<Shape>(a, b, block, row, column, d);
-      }
-    }
-  }
-}
-
 /// v_mfma_*_{kSize}x{kSize}x{kDepth}[_{kBlocks}b] on elements of types A and B.
 template <class A, class B, int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma(Wave& wave, const Op* op) {

@@ -88,6 +88,27 @@ const Op* s_fmac_f16(Wave& wave, const Op* op) {
   return write_half(wave, op, half_source(wave, op->scalar, 0) * half_source(wave, op->scalar, 1) + addend);
 }
 
+/// S_MIN_F32 and its like of RDNA3.5: with MODE.IEEE a signaling NaN wins, and becomes a quiet one.
+constexpr u32 kQuietFloat = 0x00400000, kQuietHalf = 0x0200;
+bool signals_float(u32 bits) { return (bits & 0x7fffffffu) > 0x7f800000u && (bits & kQuietFloat) == 0; }
+bool signals_half(u32 bits) { return (bits & 0x7fffu) > 0x7c00u && (bits & kQuietHalf) == 0; }
+template <f64 (*kBody)(f64, f64)>
+u32 ieee_extremum(u32 a, u32 b, Wave& wave) {
+  if (wave.mode.ieee() && signals_float(a)) return a | kQuietFloat;
+  if (wave.mode.ieee() && signals_float(b)) return b | kQuietFloat;
+  return binary<kBody>(a, b, wave);
+}
+template <f64 (*kBody)(f64, f64)>
+const Op* half_ieee_extremum(Wave& wave, const Op* op) {
+  for (int i = 0; i < 2; ++i) {
+    const u32 bits = is_inline_constant(op->scalar.src[i]) ? 0 : read_scalar32(wave, op->scalar, i);
+    if (!wave.mode.ieee() || !signals_half(bits)) continue;
+    write_scalar32(wave, op->scalar.dst, (bits & 0xffffu) | kQuietHalf);
+    return next(op);
+  }
+  return half_binary<kBody>(wave, op);
+}
+
 f64 ceil(f64 a) { return __builtin_ceil(a); }
 f64 floor(f64 a) { return __builtin_floor(a); }
 f64 trunc(f64 a) { return __builtin_trunc(a); }
@@ -130,6 +151,16 @@ const Op* s_cvt_f32_f16(Wave& wave, const Op* op) {
   return next(op);
 }
 u32 s_cvt_hi_f32_f16(u32 a, Wave& wave) { return float_result(wave, half_value(wave, a >> 16)); }
+/// Towards zero whatever MODE says: what an f16 cannot hold is cut off, and what is too large becomes the largest.
+u32 cut_to_half(const Wave& wave, u32 bits) {
+  const f64 value = float_source(wave, bits), magnitude = std::abs(value);
+  if (!(magnitude < 65536.0))
+    return f64_to_f16(std::isinf(value) || value != value ? value : std::copysign(65504.0, value));
+  const int exponent = magnitude < kSmallestHalf ? -14 : std::ilogb(magnitude);
+  return f64_to_f16(std::ldexp(std::trunc(std::ldexp(value, 10 - exponent)), exponent - 10));
+}
+u32 s_cvt_pk_rtz_f16_f32(u32 a, u32 b, Wave& wave) { return cut_to_half(wave, a) | cut_to_half(wave, b) << 16; }
+
 /// Towards zero; what does not fit becomes the nearest value that does, and a NaN becomes zero.
 template <class T>
 u32 to_integer(u32 a, Wave& wave) {
@@ -256,6 +287,11 @@ constexpr Body kBodies[] = {
     {"s_min_num_f16", half_binary<min_num>},
     {"s_max_num_f32", scalar<binary<max_num>>},
     {"s_max_num_f16", half_binary<max_num>},
+    {"s_min_f32", scalar<ieee_extremum<min_num>>},
+    {"s_min_f16", half_ieee_extremum<min_num>},
+    {"s_max_f32", scalar<ieee_extremum<max_num>>},
+    {"s_max_f16", half_ieee_extremum<max_num>},
+    {"s_cvt_pk_rtz_f16_f32", scalar<s_cvt_pk_rtz_f16_f32>},
     {"s_minimum_f32", scalar<binary<minimum>>},
     {"s_minimum_f16", half_binary<minimum>},
     {"s_maximum_f32", scalar<binary<maximum>>},

@@ -9,13 +9,14 @@ void Findings::add(const Wave& wave, u64 pc, u64 earlier_pc, const std::string& 
   if (!reported_.insert({pc, earlier_pc}).second || found_.size() == kMost) return;
   const LaunchState& launch = wave.group->launch();
   const Module& module = launch.module;
-  KernelFault fault(text(reason, "\n  at ", module.describe(pc), ": ", module.disassemble(pc), "\n  after ",
-                         module.describe(earlier_pc), ": ", module.disassemble(earlier_pc)));
+  KernelFault fault(text(reason, "\n  at ", module.describe(pc), ": ", module.disassemble(pc, launch.lanes),
+                         "\n  after ", module.describe(earlier_pc), ": ",
+                         module.disassemble(earlier_pc, launch.lanes)));
   fault.kernel = launch.kernel.metadata.name;
   fault.workgroup = wave.group->id();
   fault.wave = wave.index;
   fault.pc = pc - module.load_address(launch.kernel.entry_address);
-  fault.instruction = module.disassemble(pc);
+  fault.instruction = module.disassemble(pc, launch.lanes);
   found_.push_back(std::move(fault));
 }
 

@@ -41,7 +41,7 @@ const HazardChecker::Decoded& HazardChecker::look_up(const Wave& wave, const Op*
   const auto [found, is_new] = instructions_.try_emplace(op);
   Decoded& instruction = found->second;
   if (!is_new) return instruction;
-  instruction.decoded = wave.group->launch().module.decode(wave.address(op));
+  instruction.decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
   if (instruction.decoded.row == nullptr) return instruction;
   const isa::Row& row = *instruction.decoded.row;
   instruction.matrix = matrix_timing(instruction.decoded);

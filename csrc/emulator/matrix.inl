@@ -78,7 +78,7 @@ inline V multiply_add(V a, V b, V c) {
 //
 //   Factor, Sum         what is multiplied and what is added up
 //   kPacked             values of k in one factor
-//   kRegisters, kRows   registers that one unpack() reads, and rows that it makes
+//   kRegisters, kRows   registers that one unpack() reads, and rows that it makes, of as many lanes as it is asked for
 //   kGroupRows          of MatrixShape
 //   kExactGroup         products that add_exactly() adds at once, 0 where it is not for this type; then also
 //                       kMinExponent
@@ -104,21 +104,22 @@ inline __m256 convert_halves(__m256i halves) {
 
 struct F16 : Float32Sums {
   static constexpr int kRows = 2, kExactGroup = 8, kMinExponent = -14;
+  template <int kCount = kLanes>
   static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
 #if defined(WAVE_SIMD_AVX512)
-    for (int i = 0; i < kLanes; i += 16) {
+    for (int i = 0; i < kCount; i += 16) {
       const __m512i pairs = load<__m512i>(&from->lane[i]);
       _mm512_store_ps(&to[0][i], convert_halves(pairs));
       _mm512_store_ps(&to[1][i], convert_halves(_mm512_srli_epi32(pairs, 16)));
     }
 #elif defined(WAVE_SIMD_AVX2)
-    for (int i = 0; i < kLanes; i += 8) {
+    for (int i = 0; i < kCount; i += 8) {
       const __m256i pairs = load<__m256i>(&from->lane[i]);
       _mm256_store_ps(&to[0][i], convert_halves(_mm256_and_si256(pairs, _mm256_set1_epi32(0xffff))));
       _mm256_store_ps(&to[1][i], convert_halves(_mm256_srli_epi32(pairs, 16)));
     }
 #else
-    for (int i = 0; i < kLanes; ++i) {
+    for (int i = 0; i < kCount; ++i) {
       to[0][i] = f16_to_f32(from->lane[i] & 0xffff);
       to[1][i] = f16_to_f32(from->lane[i] >> 16);
     }
@@ -128,9 +129,10 @@ struct F16 : Float32Sums {
 
 struct Bf16 : Float32Sums {
   static constexpr int kRows = 2, kExactGroup = 8, kMinExponent = -126;
+  template <int kCount = kLanes>
   static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
     WAVE_LANES
-    for (int i = 0; i < kLanes; ++i) {
+    for (int i = 0; i < kCount; ++i) {
       to[0][i] = bf16_to_f32(from->lane[i]);
       to[1][i] = bf16_to_f32(from->lane[i] >> 16);
     }
@@ -229,8 +231,9 @@ using B8 = Float8Values<Bf8>;
 template <class Format>
 struct OcpFloat8Values : Float32Sums {
   static constexpr int kRows = 4;
+  template <int kCount = kLanes>
   static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
-    for (int i = 0; i < kLanes; i += kDecodedLanes) {
+    for (int i = 0; i < kCount; i += kDecodedLanes) {
       decode_dwords<Format>(&from->lane[i], [&](int byte) { return &to[byte][i]; });
     }
   }
@@ -314,6 +317,57 @@ inline void copy_accumulators(const Wave& wave, const Op* op, LaneRow* d, int co
     for (int i = 0; i < count; ++i) d[i] = c[i % dwords];
   } else if (const LaneRow* c = register_rows(wave, op, 2); c != d) {
     std::memmove(d, c, static_cast<size_t>(count) * sizeof(LaneRow));
+  }
+}
+
+/// How a product is cut up, so that the part of D that is worked on stays in registers while k runs.
+template <class Shape, class T>
+struct Tile {
+  static constexpr int kWidth = std::min(Shape::kSize, kVectorBytes / int{sizeof(T)});
+  static constexpr int kVectors = std::min(Shape::kSize / kWidth, 2);
+  static constexpr int kRows = std::min(kVectorsAtOnce / kVectors, Shape::kSize);
+  using V = typename VectorOf<T, kWidth>::Type;
+};
+
+/// Adds A * B to a tile of D, whose upper left corner is given.
+template <class Shape, int kSteps, class T>
+inline void accumulate(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], int block, int row, int column,
+                       T* d) {
+  using Part = Tile<Shape, T>;
+  using V = typename Part::V;
+  V sums[Part::kRows][Part::kVectors];
+  for (int r = 0; r < Part::kRows; ++r) {
+    for (int v = 0; v < Part::kVectors; ++v) {
+      sums[r][v] = load<V>(d + Shape::output(block, row + r) + column + v * Part::kWidth);
+    }
+  }
+  for (int split = 0; split < Shape::kSplits; ++split) {
+    const int lane = Shape::input_lane(block, split);
+    for (int k = 0; k < kSteps; ++k) {
+      V columns[Part::kVectors];
+      for (int v = 0; v < Part::kVectors; ++v) columns[v] = load<V>(&b[k][lane + column + v * Part::kWidth]);
+      for (int r = 0; r < Part::kRows; ++r) {
+        const V value = a[k][lane + row + r] - V{};  // in all elements; subtracting zero keeps every value, -0 included
+        for (int v = 0; v < Part::kVectors; ++v) sums[r][v] = multiply_add<T>(value, columns[v], sums[r][v]);
+      }
+    }
+  }
+  for (int r = 0; r < Part::kRows; ++r) {
+    for (int v = 0; v < Part::kVectors; ++v) {
+      std::memcpy(d + Shape::output(block, row + r) + column + v * Part::kWidth, &sums[r][v], sizeof(V));
+    }
+  }
+}
+
+template <class Shape, int kSteps, class T>
+void multiply(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], T* d) {
+  using Part = Tile<Shape, T>;
+  for (int block = 0; block < Shape::kBlocks; ++block) {
+    for (int row = 0; row < Shape::kSize; row += Part::kRows) {
+      for (int column = 0; column < Shape::kSize; column += Part::kWidth * Part::kVectors) {
+        accumulate<Shape>(a, b, block, row, column, d);
+      }
+    }
   }
 }
 

@@ -133,16 +133,16 @@ const TranslatedFunction& Module::function(u64 pc, const KernelRegisters& regist
   return function.contains(pc) ? function : translated(pc);  // in the middle of an instruction another one may begin
 }
 
-isa::Instruction Module::decode(u64 pc) const {
+isa::Instruction Module::decode(u64 pc, u32 lanes) const {
   const Segment* segment = code_segment(pc - base_);
   if (segment == nullptr || pc % 4 != 0) return {};
   const u64 end = base_ + segment->address + segment->memory_size;
-  return instruction_set_.decode({reinterpret_cast<const u32*>(pc), (end - pc) / 4});
+  return instruction_set_.decode({reinterpret_cast<const u32*>(pc), (end - pc) / 4}, lanes);
 }
 
-std::string Module::disassemble(u64 pc) const {
+std::string Module::disassemble(u64 pc, u32 lanes) const {
   if (code_segment(pc - base_) == nullptr) return "no code";
-  return isa::disassemble(decode(pc));
+  return isa::disassemble(decode(pc, lanes));
 }
 
 std::string Module::describe(u64 pc) const {

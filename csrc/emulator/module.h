@@ -75,11 +75,11 @@ class Module {
   const TranslatedFunction& function(u64 pc, const KernelRegisters& registers) const;
 
   /// The instruction at an address in code.
-  isa::Instruction decode(u64 pc) const;
+  isa::Instruction decode(u64 pc, u32 lanes = 32) const;
   /// "name+0x1c" for an address in code, and "(file.hip:12)" behind it where the file has line tables.
   std::string describe(u64 pc) const;
   /// The same as text.
-  std::string disassemble(u64 pc) const;
+  std::string disassemble(u64 pc, u32 lanes = 32) const;
 
   /// The segments as memory regions.
   std::vector<Region> regions() const;

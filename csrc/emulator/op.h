@@ -91,9 +91,11 @@ struct MatrixOperands {
   uintptr_t rows[3];  ///< of A, B and C, tagged as in VectorOperands: C may be a constant; of sparse products the
                       ///< third is the indices
   u16 dst;
-  u8 cbsz, abid, blgp;  ///< zero where the instruction has none
-  u16 scales[2];        ///< of products of scaled blocks: rows with those of A and B
-  u8 scale_bytes[2];    ///< ... and in which byte
+  u8 cbsz, abid, blgp;             ///< zero where the instruction has none
+  u16 scales[2];                   ///< of products of scaled blocks: rows with those of A and B
+  u8 scale_bytes[2];               ///< ... and in which byte
+  u8 negate, negate_high, op_sel;  ///< of VOP3P, bit i: source i
+  bool clamp;
 };
 
 /// The two halves of VOPD.

@@ -1,4 +1,5 @@
-// RDNA3: gfx1100, of the AMD Radeon RX 7900 XTX.
+// RDNA3: gfx1100, of the AMD Radeon RX 7900 XTX, gfx1101 (RX 7800 XT), gfx1102 (RX 7600); and RDNA3.5: gfx1150 (Radeon
+// 890M of Ryzen AI 9 HX 370), gfx1151 (Radeon 8060S of Ryzen AI Max+ 395).
 #include "emulator/processor.h"
 
 namespace wave::emulator {
@@ -30,7 +31,24 @@ ProcessorTraits rdna3() {
 }
 
 namespace {
-const ProcessorRegistration gfx1100(rdna3());
+
+ProcessorTraits like_gfx1100(const char* name, u32 compute_units, u32 engines, u32 clock) {
+  ProcessorTraits traits = rdna3();
+  traits.name = traits.code = name;
+  traits.limits = *find_processor_limits(name);
+  traits.compute_units = compute_units;
+  traits.engines = engines;
+  traits.units_per_engine = compute_units / engines;
+  traits.clock = clock;
+  return traits;
 }
+
+const ProcessorRegistration gfx1100(rdna3());
+const ProcessorRegistration gfx1101(like_gfx1100("gfx1101", 60, 3, 2'430'000));
+const ProcessorRegistration gfx1102(like_gfx1100("gfx1102", 32, 2, 2'655'000));
+const ProcessorRegistration gfx1150(like_gfx1100("gfx1150", 16, 1, 2'900'000));
+const ProcessorRegistration gfx1151(like_gfx1100("gfx1151", 40, 2, 2'900'000));
+
+}  // namespace
 
 }  // namespace wave::emulator

@@ -1,4 +1,4 @@
-// RDNA4: gfx1201, of the AMD Radeon RX 9070 XT.
+// RDNA4: gfx1201, of the AMD Radeon RX 9070 XT, and gfx1200 (RX 9060 XT).
 #include "emulator/processor.h"
 
 namespace wave::emulator {
@@ -30,7 +30,20 @@ ProcessorTraits rdna4() {
 }
 
 namespace {
-const ProcessorRegistration gfx1201(rdna4());
+
+ProcessorTraits like_gfx1200() {
+  ProcessorTraits traits = rdna4();
+  traits.name = traits.code = "gfx1200";
+  traits.limits = *find_processor_limits("gfx1200");
+  traits.compute_units = 32;
+  traits.engines = 2;
+  traits.clock = 3'130'000;
+  return traits;
 }
+
+const ProcessorRegistration gfx1200(like_gfx1200());
+const ProcessorRegistration gfx1201(rdna4());
+
+}  // namespace
 
 }  // namespace wave::emulator

@@ -21,7 +21,7 @@ const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op)
   const auto [found, is_new] = instructions_.try_emplace(op);
   Decoded& instruction = found->second;
   if (!is_new) return instruction;
-  const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op));
+  const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
   if (decoded.row != nullptr) instruction = {decoded.row, counters_of(decoded)};
   return instruction;
 }

@@ -80,8 +80,8 @@ void Tracer::before(const Wave& wave, const Op* op) {
   const auto& id = wave.group->id();
   const u64 pc = wave.address(op);
   line_ = text("(", id[0], ", ", id[1], ", ", id[2], ") wave ", wave.index, "  ", module.describe(pc), "  ",
-               module.disassemble(pc));
-  instruction_ = module.decode(pc);
+               module.disassemble(pc, wave.group->launch().lanes));
+  instruction_ = module.decode(pc, wave.group->launch().lanes);
 }
 
 void Tracer::after(const Wave& wave, const Op*) {

@@ -16,7 +16,7 @@ using isa::Instruction;
 /// What stands in for operations that cannot run: the fault is raised where they are reached, not before.
 const Op* refuse_instruction(Wave& wave, const Op*) {
   const Module& module = wave.group->launch().module;
-  const Instruction instruction = module.decode(wave.address(wave.op));
+  const Instruction instruction = module.decode(wave.address(wave.op), wave.group->launch().lanes);
   if (instruction.row == nullptr)
     fault(text("an instruction that ", module.code().target().processor, " does not have"));
   const std::string reason = unsupported(Bindings::of(module.processor(), wave.group->launch().lanes), instruction);
@@ -34,6 +34,18 @@ bool is_branch(const isa::Row& row) {
 /// Runs the parts of an operation one after the other.
 const Op* run_both(Wave& wave, const Op* op) {
   for (const Op* part = op->dual.parts; part != op->dual.parts + 2; ++part) part->execute(wave, part);
+  return next(op);
+}
+
+/// The same where each reads what the other writes: the second finds the first one's destination as it was.
+const Op* run_crossed(Wave& wave, const Op* op) {
+  const Op *first = op->dual.parts, *second = first + 1;
+  LaneRow& destination = wave.v[first->vector.dst];
+  const LaneRow before = destination;
+  first->execute(wave, first);
+  const LaneRow result = std::exchange(destination, before);
+  second->execute(wave, second);
+  destination = result;
   return next(op);
 }
 
@@ -80,8 +92,8 @@ void Translator::translate_op(const Instruction& instruction, u32 index, Op& op)
   }
 }
 
-/// Leaves the refusal where the halves do not fit, or one is not implemented. Both read their sources before either
-/// writes, so the one whose result the other reads comes last.
+/// Leaves the refusal where one of the halves is not implemented. Both read their sources before either writes, so the
+/// one whose result the other reads comes last.
 void Translator::translate_dual(const Instruction& instruction, Op& op) {
   const std::array<Execute, 2> routines = bindings_.find_halves(*instruction.row);
   if (routines[0] == nullptr || routines[1] == nullptr) return;
@@ -90,8 +102,7 @@ void Translator::translate_dual(const Instruction& instruction, Op& op) {
   for (size_t half = 0; half < 2; ++half) parts[half].execute = routines[half];
   const bool first_is_read = reads_result(parts[1], parts[0]), second_is_read = reads_result(parts[0], parts[1]);
   if (first_is_read) std::swap(parts[0], parts[1]);
-  if (first_is_read && second_is_read) return;
-  op.execute = run_both;
+  op.execute = first_is_read && second_is_read ? run_crossed : run_both;
   op.dual = {parts.data()};
 }
 
@@ -105,7 +116,8 @@ std::unique_ptr<TranslatedFunction> Translator::translate(u64 begin, u64 end, st
   function->ops_.resize(count + kGuards);
   function->count_ = count;
   for (u32 index = 0; index < count; index += function->ops_[index].size) {
-    translate_op(bindings_.instruction_set().decode(words.subspan(index)), index, function->ops_[index]);
+    translate_op(bindings_.instruction_set().decode(words.subspan(index), registers_.lanes), index,
+                 function->ops_[index]);
   }
   // A branch into the middle of an instruction looks its target up, as one to another function does.
   for (Op* op : branches_) {

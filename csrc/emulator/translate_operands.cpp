@@ -103,12 +103,20 @@ u8 op_sel_hi(const Instruction& instruction) {
   return static_cast<u8>(instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2);
 }
 
+/// As which an inline constant counts: C of a product is of the type of D, whose rows have no type for tuples of
+/// halves.
+OperandType constant_type(const isa::Row& row, const Operand& operand) {
+  if (row.matrix.m == 0) return operand.type;
+  if (row.matrix.d == isa::Element::F16) return OperandType::F16;
+  return row.matrix.d == isa::Element::Bf16 ? OperandType::Bf16 : operand.type;
+}
+
 /// The value of an inline constant. Those of V_FMA_MIX are f16 where OP_SEL_HI says so. V_PK_FMAC_F16 has no OP_SEL:
 /// since GFX11 both of its halves are the constant (SIDefines.h of LLVM, OPERAND_REG_IMM_V2FP16_SPLAT).
 u64 constant_value(const Instruction& instruction, const Operand& operand, int index, u32 code) {
   const isa::Row& row = *instruction.row;
   const bool is_mixed_half = (row.modifiers & isa::kMix) && (op_sel_hi(instruction) >> index & 1);
-  const u64 value = inline_constant(code, is_mixed_half ? OperandType::F16 : operand.type);
+  const u64 value = inline_constant(code, is_mixed_half ? OperandType::F16 : constant_type(row, operand));
   return row.traits & isa::kSplatConstants ? (value & 0xffff) * 0x10001 : value;
 }
 
@@ -303,6 +311,10 @@ MatrixOperands Translator::matrix_operands(const Instruction& instruction) {
       .blgp = modifier(isa::kBlgp | isa::kBlgpNeg, Field::BLGP),
       .scales = {scale_row(instruction, Field::SCALE_SRC0), scale_row(instruction, Field::SCALE_SRC1)},
       .scale_bytes = {static_cast<u8>((low & 1) | (high & 1) << 1), static_cast<u8>(low >> 1 | high >> 1 << 1)},
+      .negate = static_cast<u8>(instruction[Field::NEG]),
+      .negate_high = static_cast<u8>(instruction[Field::NEG_HI]),
+      .op_sel = static_cast<u8>(low),
+      .clamp = instruction[Field::CLAMP] != 0,
   };
 }
 

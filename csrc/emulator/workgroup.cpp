@@ -21,8 +21,9 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   const u64 pc = wave.address(wave.op);
   const auto& id = wave.group->id();
   const auto& block = launch.dispatch.block;
-  std::string where = text(fault.reason, "\n  at ", launch.module.describe(pc), ": ", launch.module.disassemble(pc),
-                           "\n  workgroup (", id[0], ", ", id[1], ", ", id[2], "), wave ", wave.index);
+  std::string where =
+      text(fault.reason, "\n  at ", launch.module.describe(pc), ": ", launch.module.disassemble(pc, launch.lanes),
+           "\n  workgroup (", id[0], ", ", id[1], ", ", id[2], "), wave ", wave.index);
   if (fault.lane >= 0) {
     const u32 item = wave.index * launch.lanes + static_cast<u32>(fault.lane);
     where += text(", lane ", fault.lane, " (work-item (", item % block[0], ", ", item / block[0] % block[1], ", ",
@@ -37,7 +38,7 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   result.wave = wave.index;
   result.lane = fault.lane;
   result.pc = pc - launch.module.load_address(launch.kernel.entry_address);
-  result.instruction = launch.module.disassemble(pc);
+  result.instruction = launch.module.disassemble(pc, launch.lanes);
   if (fault.has_address) result.address = fault.address;
   return result;
 }

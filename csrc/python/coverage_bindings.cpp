@@ -35,9 +35,9 @@ std::vector<BodyName> names_of(std::span<const emulator::Body> bodies) {
   return names;
 }
 
-const emulator::Bindings& bindings(const std::string& processor) {
+const emulator::Bindings& bindings(const std::string& processor, uint32_t lanes = 0) {
   for (const emulator::ProcessorTraits* traits : emulator::all_processors()) {
-    if (traits->code == processor) return emulator::Bindings::of(*traits);
+    if (traits->code == processor) return emulator::Bindings::of(*traits, lanes == 0 ? traits->lanes : lanes);
   }
   throw ValueError(text("the emulator does not run code for ", processor));
 }
@@ -45,9 +45,10 @@ const emulator::Bindings& bindings(const std::string& processor) {
 /// The name and variant of every body.
 std::vector<BodyName> emulator_bodies() { return names_of(emulator::bodies()); }
 
-/// For each row of a processor's table those that carry it out, of either half of VOPD.
-std::vector<std::pair<std::vector<BodyName>, std::vector<BodyName>>> bound_bodies(const std::string& processor) {
-  const emulator::Bindings& all = bindings(processor);
+/// For each row of a processor's table those that carry it out in waves of so many lanes, of either half of VOPD.
+std::vector<std::pair<std::vector<BodyName>, std::vector<BodyName>>> bound_bodies(const std::string& processor,
+                                                                                  uint32_t lanes) {
+  const emulator::Bindings& all = bindings(processor, lanes);
   std::vector<std::pair<std::vector<BodyName>, std::vector<BodyName>>> names;
   for (const isa::Row& row : all.instruction_set().rows())
     names.emplace_back(names_of(all.bodies_of(row, 0)), names_of(all.bodies_of(row, 1)));
@@ -95,7 +96,7 @@ std::optional<std::string> unsupported(const std::string& processor, const py::b
 
 void bind_coverage(py::module_& module) {
   module.def("emulator_bodies", &emulator_bodies);
-  module.def("bound_bodies", &bound_bodies, py::arg("processor"));
+  module.def("bound_bodies", &bound_bodies, py::arg("processor"), py::arg("lanes") = 0);
   module.def("binding_entries", &binding_entries, py::arg("processor"));
   module.def("implemented_instructions", &implemented_instructions, py::arg("processor") = "gfx942");
   module.def("emulated_processor", &emulated_processor, py::arg("target"));

@@ -11,7 +11,7 @@ from support import ROOT
 
 from wave_runtime import _C
 
-PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1150", "gfx1201")
 # What depends on more than the row: GDS, and the hardware registers since GFX11.
 BY_FIELDS = re.compile(r" gds$|^s_(getreg|setreg|setreg_imm32)_b32 ")
 
@@ -29,14 +29,15 @@ def halves(row: dict[str, Any]) -> list[str]:
     return [f"v_{half.removeprefix('v_dual_')}" for half in row["mnemonic"].split(" :: ")]
 
 
-def bodies_by_row(processor: str) -> dict[Key, list[list[tuple[str, str]]]]:
-    """For each row, and of VOPD for each half, the bodies."""
-    rows, bound = _C.isa_rows(processor), _C.bound_bodies(processor)
+def bodies_by_row(processor: str, lanes: int = 0) -> dict[Key, list[list[tuple[str, str]]]]:
+    """For each row, and of VOPD for each half, the bodies, in waves of so many lanes (0: the usual ones)."""
+    rows, bound = _C.isa_rows(processor), _C.bound_bodies(processor, lanes)
     return {key(row): list(bodies[: len(halves(row))]) for row, bodies in zip(rows, bound, strict=True)}
 
 
 def test_every_body_is_bound() -> None:
-    bound = {body for name in PROCESSORS for row in bodies_by_row(name).values() for half in row for body in half}
+    tables = [bodies_by_row(name, lanes) for name in PROCESSORS for lanes in (32, 64)]
+    bound = {body for table in tables for row in table.values() for half in row for body in half}
     assert set(_C.emulator_bodies()) - bound == set()
 
 
@@ -79,7 +80,7 @@ def test_coverage_agrees(processor: str) -> None:
             assert is_missing == (not all(bodies)), text
 
 
-@pytest.mark.parametrize("processor", ["gfx1100", "gfx1201"])
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx1150", "gfx1201"])
 def test_what_is_unbound_is_listed(processor: str) -> None:
     """By instruction; DPP8 is unbound in all of them. Those of gfx942 stand in docs/emulator.md: test_coverage.py."""
     bodies, unbound = bodies_by_row(processor), set()

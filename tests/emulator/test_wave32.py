@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rdna_machine
 import torch
 from random_kernels import harness
 
@@ -195,8 +196,31 @@ def test_denormal_quotients_are_rounded_once(kernels: wave_runtime.Module) -> No
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_is_not_implemented_is_named(target: str) -> None:
-    with pytest.raises(wave_runtime.KernelFault, match="v_wmma_f32_16x16x16_f16 is not implemented"):
-        load(32, target)["matrix"](torch.zeros(64).half(), torch.zeros(256), grid=1, block=32)
+    word = rdna_machine.rows(target)["s_sendmsghalt"]["match"]
+    with pytest.raises(wave_runtime.KernelFault, match="s_sendmsghalt is not implemented"):
+        rdna_machine.run(target, [word], rdna_machine.State(1, 32))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_matrix(target: str) -> None:
+    """All rows of A and columns of B are alike, and so are the sums."""
+    values, c = torch.randint(-3, 4, (32,)).half(), torch.rand(256).round()
+    wanted = c + (values[:16] * values[16:]).sum() if target == "gfx1100" else c + 2 * (values[:8] * values[8:16]).sum()
+    load(32, target)["matrix"](values, c, grid=1, block=32)
+    assert torch.equal(c, wanted)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_halves_of_vopd_exchange_registers(target: str) -> None:
+    """Both read their sources before either writes."""
+    row = rdna_machine.rows(target)["v_dual_mov_b32 :: v_dual_mov_b32"]
+    bits, places = row["match"], _C.isa_fields(target)["VOPD"]
+    for name, value in {"VDSTX": 2, "SRCX0": 256 + 5, "VDSTY": 5 // 2, "SRCY0": 256 + 2}.items():
+        bits |= value << places[name][0]
+    state = rdna_machine.State(1, 32)
+    state.v[:] = np.arange(state.v.size, dtype=np.uint32).reshape(state.v.shape)
+    after = rdna_machine.run(target, [bits & 0xFFFFFFFF, bits >> 32], state)
+    assert np.array_equal(after.v[0, [2, 5]], state.v[0, [5, 2]])
 
 
 @pytest.mark.parametrize("target", TARGETS)

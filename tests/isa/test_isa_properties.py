@@ -108,10 +108,11 @@ def stored(matrix: Matrix, row: Row) -> list[tuple[int, int]]:
 def test_matrices_fill_their_registers(processor: str) -> None:
     """gfx11 has A and B twice, in both halves of the wave, and an element of D of 16 bits in each dword."""
     with_matrix = [(row, row.matrix) for row in rows(processor) if row.matrix]
-    assert len(with_matrix) == {"gfx90a": 27, "gfx942": 46, "gfx950": 68, "gfx1100": 6, "gfx1201": 11}[processor]
+    counts = {"gfx90a": 27, "gfx942": 46, "gfx950": 68, "gfx1100": 6, "gfx1150": 6, "gfx1201": 22}
+    assert len(with_matrix) == counts[processor]
     for row, matrix in with_matrix:
         bits = stored(matrix, row)
-        if processor == "gfx1100":
+        if processor in ("gfx1100", "gfx1150"):
             bits = [(32 * matrix.m * matrix.n, bits[0][1]), *((2 * has, holds) for has, holds in bits[1:])]
         assert all(has == holds for has, holds in bits), (row.mnemonic, bits)
 
@@ -120,7 +121,7 @@ def test_matrices_fill_their_registers(processor: str) -> None:
 def test_products_are_matrices(processor: str) -> None:
     for row in rows(processor):
         assert (row.kind in ("Matrix", "SparseMatrix")) == (row.matrix is not None), row.mnemonic
-        assert (row.matrix is not None) == bool(re.match(r"v_(mfma|smfmac|wmma)_", row.mnemonic)), row.mnemonic
+        assert (row.matrix is not None) == bool(re.match(r"v_(mfma|smfmac|wmma|swmmac)_", row.mnemonic)), row.mnemonic
 
 
 # Masks: what a vector instruction writes that is no vector register.

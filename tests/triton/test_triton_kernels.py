@@ -67,6 +67,12 @@ def test_layer_norm(kernels: Any) -> None:
     torch.testing.assert_close(out, torch.nn.functional.layer_norm(x, (100,), weight, bias, 1e-5))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_matmul_of_rdna(kernels: Any, target: str, dtype: torch.dtype) -> None:
+    check_matmul(kernels, dtype)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
 @on_cdna
 def test_matmul(kernels: Any, target: str, dtype: torch.dtype) -> None:

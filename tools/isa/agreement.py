@@ -21,6 +21,7 @@ LONE = ("v_nop", "v_clrexcp", "v_pipeflush")
 PLAIN = 3  # variants of an instruction that plain() gives
 # Instructions of GFX11 and GFX12 in DPP whose DPP_CTRL LLVM does not find.
 LOST_DPP = ("v_fma_mix", "v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32")
+SECOND_LITERAL = re.compile(r"(?<= :: )(v_dual_fma[am]k_f32 v\d+), (lit\(0x\w+\)|-?[0-9.]+),")
 CODE_OF_CONSTANT = re.compile(r"v_fmac_\w+_e64_dpp .*[ |(]0x[0-9a-f]{2}\b")
 NUMBERS = ("Immediate", "BranchTarget")
 LAST_VECTOR_REGISTER = re.compile(r"[va](?:\[\d+:)?(\d+)\b")
@@ -42,6 +43,7 @@ EXEMPTIONS = {
     "scalar address": "LLVM does not look at SADDR of loads into LDS, which may be off but not EXEC",
     "lanes of DPP": "LLVM reads something else for DPP_CTRL where the destination is read, and for some DPP8",
     "code": "LLVM writes the code of a constant of v_fmac in DPP",
+    "second literal": "LLVM writes a literal of the second v_dual_fmamk or v_dual_fmaak as the constant that it equals",
     "return to accumulators": "LLVM 22 has some atomics return to vector registers only",
     "left out": "instructions that have no row",
     "second dword": "SRC0 announces a second dword that does not suit; LLVM then ignores SRC0 of v_nop and v_clrexcp",
@@ -226,6 +228,8 @@ def _reading(text: str, texts: list[str]) -> str | None:
         return "lanes of DPP"
     if text.startswith("v_fmac_") and any(map(CODE_OF_CONSTANT.match, texts)):
         return "code"
+    if (aside := SECOND_LITERAL.sub(r"\1,", text)) != text and aside in [SECOND_LITERAL.sub(r"\1,", t) for t in texts]:
+        return "second literal"
     return None
 
 

@@ -365,6 +365,8 @@ def _fixed_bits(measured: Measured, fields: dict[str, BitField], operands_: tupl
         if bit_field.low >= 64:
             continue  # of an offset that may not be negative: the decoder looks at it
         values = {0} if name == "TFE" else set(measured.sweeps[name])  # TFE adds a register
+        if name == "OP_SEL" and has_trait("IndexKey", measured.text.mnemonic):
+            values = set(range(4))  # how many count depends on the size of waves: the decoder looks at them
         if name == "ACC" and measured.text.mnemonic in RETURN_TO_ACCUMULATORS:
             values = {0, 1}
         if name in tuples:

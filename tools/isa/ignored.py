@@ -9,6 +9,7 @@ from collections.abc import Set
 
 from .encodings import BitField
 from .overrides import base_name, updates
+from .properties import has_trait
 from .row import Operand
 
 # Fields of registers, constants and numbers: without an operand they mean nothing.
@@ -37,7 +38,7 @@ OF_MODIFIERS: dict[str, set[str]] = {
 # zeros where a compiler could have meant something.
 OF_ARITHMETIC: dict[str, set[str]] = {
     "NEG": {"Neg", "NegLo", "Bitop3"}, "ABS": {"Abs", "Bitop3"}, "NEG_HI": {"NegHi", "Mix"},
-    "OP_SEL": {"OpSel", "OpSelDst", "OpSelByte", "ByteSel", "LaneBounds"}, "OP_SEL_HI": {"OpSelHi", "Mix"},
+    "OP_SEL": {"OpSel", "OpSelDst", "OpSelByte", "ByteSel", "LaneBounds", "IndexKey"}, "OP_SEL_HI": {"OpSelHi", "Mix"},
     "OP_SEL_HI2": {"OpSelHi", "Mix"}, "CLAMP": {"Clamp"}, "OMOD": {"Omod", "Bitop3"},
     "SRC0_NEG": {"Neg"}, "SRC1_NEG": {"Neg"}, "SRC0_ABS": {"Abs"}, "SRC1_ABS": {"Abs"},
     "SRC0_SEXT": {"Sext"}, "SRC1_SEXT": {"Sext"},
@@ -70,7 +71,8 @@ class _Instruction:
         ignored = 0
         if name in OF_ARITHMETIC and not self.modifiers & OF_ARITHMETIC[name]:
             ignored |= bit_field.mask & ~self.fixed
-        if name in OF_SOURCES and not (name == "OP_SEL" and self.modifiers & {"OpSelByte", "ByteSel", "LaneBounds"}):
+        no_halves = {"OpSelByte", "ByteSel", "LaneBounds", "IndexKey"}
+        if name in OF_SOURCES and not (name == "OP_SEL" and self.modifiers & no_halves):
             ignored |= self._absent_bits(OF_SOURCES[name], name, bit_field)
         return ignored
 
@@ -92,7 +94,8 @@ def ignored_bits(
     """
     first, second = 0xFFFFFFFF, 0xFFFFFFFF << 32
     last = max((bit_field.low + bit_field.width for bit_field in known.values()), default=32)
-    instruction = _Instruction(mnemonic, operands, modifiers, fixed)
+    keys = {"IndexKey"} if has_trait("IndexKey", mnemonic) else set()
+    instruction = _Instruction(mnemonic, operands, modifiers | keys, fixed)
     named = used = ignored = 0
     for name, bit_field in known.items():
         its_ignored = instruction.ignored(name, bit_field)

@@ -9,7 +9,7 @@ MATRIX = re.compile(r"v_(mfma|smfmac|accvgpr)_")
 UPDATED_DESTINATIONS: dict[str, str] = {
     r"v_(pk_|dual_)?(fmac|mac)_.*": "D = S0 * S1 + D",
     r"v_(dual_)?dot([248]c|2acc)_.*": "D = dot(S0, S1) + D",
-    r"v_smfmac_.*": "D = A * B + D; the third source is the sparsity index",
+    r"v_(smfmac|swmmac)_.*": "D = A * B + D; the third source is the sparsity index",
     r"v_writelane_b32": "only one lane is written",
     r"v_fma_mix(lo|hi)_f16": "one half of D is written",
     r"v_cvt_(pk|sr)_(fp8|bf8)_f32": "OP_SEL picks the half or the byte of D that is written",
@@ -84,7 +84,7 @@ TYPES: tuple[tuple[str, str, str], ...] = (
     (r"v_mfma_(scale_)?f32_.*", r"VDST|SRC2", "F32"),  # of each element
     (r"v_mfma_f64_.*", r"VDST|SRC2", "F64"),
     (r"v_mfma_i32_.*", r"VDST|SRC2", "B32"),
-    (r"v_smfmac_.*", r"SRC2", "B32"),  # the sparsity index
+    (r"v_(smfmac|swmmac)_.*", r"SRC2", "B32"),  # the sparsity index
     (r"v_s?mfma.*", r"VDST|SRC[01]", "Other"),  # elements of the types in the name
 )
 
@@ -98,7 +98,6 @@ LEFT_OUT = {
     r"v_illegal": "no instruction: zeros",
     r"s_version": "names the compiler's version, to no effect",
     r"s_(buffer_)?prefetch_.*": "fetches code or data into caches",
-    r"v_swmmac_.*": "sparse matrices, whose OP_SEL picks indices",
     r"tbuffer_.*": "has formats of its own on GFX12",
 }
 

@@ -17,7 +17,7 @@ KINDS = {
     "Wait": r"s_wait(cnt)?_.*",
     "Control": r"s_(setpc|swappc|rfe|rfe_restore|call)_b64|s_cbranch_.*|s_subvector_loop_.*|s_sleep_var|s_barrier_.*|"
     r"s_get_barrier_state|s_sendmsg_rtn_.*|s_alloc_vgpr",
-    "SparseMatrix": r"v_smfmac_.*",
+    "SparseMatrix": r"v_(smfmac|swmmac)_.*",
     "Matrix": r"v_(mfma|wmma)_.*",
     "DotProduct": r"v_dot\d.*",
 }
@@ -37,7 +37,7 @@ NAMED_TRAITS = {
     "WritesScc": rf"s_({'|'.join(_WRITES_SCC)})",
     "WritesExec": r"v_cmpx_.*|s_\w+_(saveexec|wrexec)_b(32|64)|s_cbranch_([gi]_fork|join)|s_subvector_loop_.*",
     "SignedLiteral": r".*_i64",
-    "SignedFactors": r"v_(dot|wmma)\w*_iu[48]",
+    "SignedFactors": r"v_(dot|wmma|swmmac)\w*_iu[48]",
     "ToUpperHalf": r"v_fma_mixhi_f16",
     "DataFirst": r"ds_cmpstore_.*",
     "NoLiteral": r"s_barrier_.*|s_get_barrier_state",
@@ -47,11 +47,12 @@ NAMED_TRAITS = {
     "DelayCodes": r"s_delay_alu",
     "AnyTuple": r"ds_read_b96_tr_b6",
     "MixedFormats": r"v_mfma_(scale_)?\w+_f8f6f4",
+    "IndexKey": r"v_swmmac_.*",
 }
 TRAIT_ORDER = (
     "WritesScc", "WritesMask", "WritesExec", "SignedLiteral", "SplatConstants", "SignedFactors", "ToUpperHalf",
     "DataFirst", "NoLiteral", "NotToM0", "NotToExec", "ExecAddress", "DelayCodes", "Xdl",
-    "LoadCount", "StoreCount", "LdsCount", "ScalarCount", "AnyTuple", "MixedFormats", "LateResult",
+    "LoadCount", "StoreCount", "LdsCount", "ScalarCount", "AnyTuple", "MixedFormats", "LateResult", "IndexKey",
 )  # fmt: skip
 
 # The counters that waits are for.
@@ -92,7 +93,7 @@ TWO_ADDRESSES = re.compile(r"ds_(?:read2|write2|wrxchg2|\w+_2addr)(st64|_stride6
 FAR = 64  # elements that an offset counts, where the name says so
 
 PRODUCT = re.compile(
-    r"v_(?:mfma(?:_scale)?|smfmac|wmma)_([a-z]+\d+)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?"
+    r"v_(?:mfma(?:_scale)?|smfmac|wmma|swmmac)_([a-z]+\d+)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?"
     r"(f8f6f4|[a-z]+\d+)(?:_([a-z]+\d+))?(?:_1k)?"
 )
 ELEMENTS = {"f64": "F64", "f32": "F32", "xf32": "Xf32", "f16": "F16", "bf16": "Bf16", "fp8": "Fp8", "bf8": "Bf8",
@@ -160,7 +161,7 @@ def _matrix(processor: str, row: Row, base: str) -> Matrix:
         raise ValueError(f"{base}: no rule says what it multiplies")
     d, a, b = (ELEMENTS[name] for name in (match[1], match[6], match[7] or match[6]))
     m, n, k = (int(match[index]) for index in (2, 3, 4))
-    if base.startswith("v_wmma"):
+    if base.startswith(("v_wmma", "v_swmmac")):
         return Matrix(m, n, k, 1, d, a, b, passes=0)
     dwords = row.operands[0].dwords // (2 if d == "F64" else 1)
     blocks = dwords * LANES_OF_MFMA // (m * n)

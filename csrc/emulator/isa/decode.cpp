@@ -55,6 +55,7 @@ bool is_legal(const Instruction& instruction, bool has_aligned_tuples) {
     if (has_aligned_tuples && !is_aligned(instruction, operand)) return false;
   }
   if ((row.traits & kDelayCodes) != 0) return is_legal_delay(instruction[Field::SIMM16]);
+  if ((row.traits & kIndexKey) != 0 && instruction[Field::OP_SEL] >= index_sets(instruction)) return false;
   if (has_negative_offset(instruction)) return false;
   if ((row.modifiers & kDpp) != 0 && !is_legal_dpp(instruction)) return false;
   if ((row.modifiers & (kDstSel | kSrc0Sel | kSrc1Sel)) != 0 && !is_legal_sdwa(instruction)) return false;
@@ -69,8 +70,8 @@ bool has_literal(const Instruction& instruction) {
 
 }  // namespace
 
-Instruction InstructionSet::decode(std::span<const uint32_t> words) const {
-  const Instruction unknown{.bits = words[0]};
+Instruction InstructionSet::decode(std::span<const uint32_t> words, uint32_t lanes) const {
+  const Instruction unknown{.bits = words[0], .lanes = static_cast<uint8_t>(lanes)};
   const uint64_t first = words[0] | (words.size() > 1 ? uint64_t{words[1]} << 32 : 0);
   Instruction instruction = unknown;
   const uint64_t upper = (words.size() > 2 ? words[2] : 0) | (words.size() > 3 ? uint64_t{words[3]} << 32 : 0);

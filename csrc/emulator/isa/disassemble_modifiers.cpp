@@ -281,6 +281,7 @@ void append_modifiers(std::string& out, const Instruction& instruction) {
     case Format::VOP3P:
     case Format::VOP3P_DPP:
     case Format::VOP3P_DPP8:
+      if ((instruction.row->traits & kIndexKey) != 0) append_count(out, " index_key:", instruction[Field::OP_SEL]);
       append_packed(out, instruction);
       append_output(out, instruction);
       return append_dpp(out, instruction);

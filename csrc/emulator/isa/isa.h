@@ -197,6 +197,7 @@ enum Trait : uint32_t {
   kAnyTuple = 1u << 18,       ///< its tuple may begin at an odd register where others may not
   kMixedFormats = 1u << 19,   ///< SRC0 and SRC1 have 8, 6 or 4 registers, for the formats that CBSZ and BLGP name
   kLateResult = 1u << 20,     ///< of a product: others wait a state longer for the result than its passes say (gfx950)
+  kIndexKey = 1u << 21,       ///< of a sparse product: OP_SEL[1:0] says which part of SRC2 has the indices (GFX12)
 };
 
 struct Row {
@@ -228,6 +229,7 @@ struct Instruction {
   uint64_t upper = 0;    ///< the third and the fourth dword, where the encoding has them
   uint32_t literal = 0;  ///< the literal constant, where the instruction has one
   uint8_t dwords = 1;    ///< the instruction's length
+  uint8_t lanes = 32;    ///< of the wave that runs it, of RDNA: those of 64 have masks of 64 bits, and smaller matrices
 
   /// The value of a field, not sign-extended; 0 where the format has no such field.
   uint32_t operator[](Field field) const;
@@ -256,17 +258,21 @@ Location locate(const Instruction& instruction, const Operand& operand);
 /// An instruction set: its rows and the look-up from bits to a row.
 class InstructionSet {
  public:
-  /// The instruction set of a processor ("gfx942"), or nullptr where this build has no table for it. Those of GFX11 and
-  /// GFX12 are for waves of 32 lanes: the operands that are masks of lanes have 32 bits. "gfx9-generic" has the rows of
+  /// The instruction set of a processor ("gfx942"), or nullptr where this build has no table for it. Rows of GFX11 and
+  /// GFX12 are for waves of 32 lanes; locate() knows what waves of 64 have otherwise. "gfx9-generic" has the rows of
   /// gfx90a, with matrices and others that its code does not have. Lives for the process; any thread may call.
   static const InstructionSet* find(std::string_view processor);
+
+  /// The processor whose table this is: "gfx1100" of gfx1101, too.
+  std::string_view name() const { return name_; }
 
   /// Sorted by encoding and opcode.
   std::span<const Row> rows() const { return rows_; }
 
   /// Decodes the instruction at the start of `words`, which must not be empty. An instruction that needs more words
   /// than there are is unknown, and so is one with a register that does not exist or a reserved bit that is set.
-  Instruction decode(std::span<const uint32_t> words) const;
+  /// `lanes` are those of the wave that is to run it; processors with one size of waves do not look at them.
+  Instruction decode(std::span<const uint32_t> words, uint32_t lanes = 32) const;
 
  private:
   static constexpr size_t kFormats = 0
@@ -275,9 +281,11 @@ class InstructionSet {
       ;
   static constexpr size_t kOpcodes = 1024;  // those of VOP3, the most a format has
 
-  InstructionSet(Generation generation, std::span<const Row> rows, bool has_aligned_tuples = false);
+  InstructionSet(std::string_view name, Generation generation, std::span<const Row> rows,
+                 bool has_aligned_tuples = false);
   const Row* find_row(uint64_t bits, uint64_t upper) const;
 
+  std::string_view name_;
   Generation generation_;
   std::span<const Row> rows_;
   bool has_aligned_tuples_;  ///< tuples of vector registers begin at even ones

@@ -63,6 +63,14 @@ Location vector(const Operand& operand, uint32_t code, bool accumulator) {
 
 Location scalar(const Operand& operand, uint32_t code) { return {Place::Scalar, operand.dwords, code}; }
 
+/// The registers of an operand of a product since GFX11. Rows are for waves of 32 lanes; in those of 64 a matrix takes
+/// half of them, down to one, but for the factors of GFX11, which each group of 16 lanes has as a whole.
+uint8_t matrix_dwords(const Instruction& instruction, const Operand& operand) {
+  const bool is_factor = operand.field == Field::SRC0 || operand.field == Field::SRC1;
+  const bool is_whole = instruction.row->generation == Generation::GFX11 && is_factor;
+  return instruction.lanes == 64 && !is_whole && operand.dwords > 1 ? operand.dwords / 2 : operand.dwords;
+}
+
 /// The number of vector registers in an address, by the addressing mode.
 uint8_t address_dwords(const Instruction& instruction, const Operand& operand) {
   switch (instruction.row->format) {
@@ -128,8 +136,8 @@ Location vector_or_accumulator(const Instruction& instruction, const Operand& op
   return location;
 }
 
-/// As locate, but for the alignment of scalar registers.
-Location find(const Instruction& instruction, const Operand& operand) {
+/// Without what depends on the size of waves, and without the alignment of scalar registers.
+Location find_in_wave32(const Instruction& instruction, const Operand& operand) {
   if (is_absent(instruction, operand)) return {Place::Nowhere, 0, 0};
   const uint32_t code = instruction[operand.field];
   switch (operand.kind) {
@@ -165,6 +173,24 @@ Location find(const Instruction& instruction, const Operand& operand) {
       return {Place::Immediate, 1, code};
   }
   return {Place::Nowhere, 0, 0};
+}
+
+/// Whether an operand of a vector instruction is a mask of lanes, which has 64 bits in waves of 64.
+bool is_mask(const Row& row, const Operand& operand) {
+  if (operand.kind == OperandKind::Vcc) return true;
+  if (operand.kind != OperandKind::Sgpr) return false;
+  const bool is_result = operand.written && (row.traits & kWritesMask) != 0;
+  return is_result || (row.kind == Kind::VectorAlu && operand.field == Field::SRC2);
+}
+
+/// As locate, but for the alignment of scalar registers.
+Location find(const Instruction& instruction, const Operand& operand) {
+  Location location = find_in_wave32(instruction, operand);
+  const Row& row = *instruction.row;
+  if (row.generation == Generation::GFX9) return location;
+  if (row.matrix.m != 0 && location.place == Place::Vgpr) location.dwords = matrix_dwords(instruction, operand);
+  if (instruction.lanes == 64 && is_mask(row, operand)) location.dwords = 2;
+  return location;
 }
 
 /// The document wants tuples of two to start at even registers, larger ones at multiples of four. LLVM reads others as
@@ -236,6 +262,16 @@ bool is_scalar_code(const Instruction& instruction, const Operand& operand) {
 
 bool returns_value(const Instruction& instruction) {
   return (instruction[Field::SC0] | instruction[Field::GLC] | (instruction[Field::TH] & 1)) != 0;
+}
+
+uint32_t index_sets(const Instruction& instruction) {
+  const MatrixProduct& matrix = instruction.row->matrix;
+  constexpr uint32_t kIndexBits = 2, kRegisterBits = 32;
+  const uint32_t values = matrix.m * matrix.k / 2u;  // of A
+  // Half of the lanes have the factor of 16x32 values of 4 bits in waves of 64, too.
+  const bool has_idle_lanes = instruction.lanes == 64 && matrix.a == Element::I4 && matrix.k == 32;
+  const uint32_t lanes = has_idle_lanes ? 32u : instruction.lanes;
+  return kRegisterBits * lanes / (kIndexBits * values);
 }
 
 unsigned offset_bits(const Row& row) {

@@ -40,6 +40,9 @@ bool goes_to_lds(const Instruction& instruction);
 /// The bits of OFFSET of scalar memory, FLAT, GLOBAL, SCRATCH, and of buffers of GFX12.
 unsigned offset_bits(const Row& row);
 
+/// How many sets of indices of a sparse product of GFX12 a register holds: two bits for each value of A in a lane.
+uint32_t index_sets(const Instruction& instruction);
+
 /// Whether a value of this type has 16 bits.
 constexpr bool is_16_bits(OperandType type) {
   return type == OperandType::B16 || type == OperandType::F16 || type == OperandType::Bf16;

@@ -92,6 +92,9 @@ constexpr Generation kGeneration = Generation::GFX11;
 constexpr Row kGfx1100[] = {
 #include "emulator/isa/gfx1100.inc"
 };
+constexpr Row kGfx1150[] = {
+#include "emulator/isa/gfx1150.inc"
+};
 }  // namespace gfx11
 namespace gfx12 {
 constexpr Generation kGeneration = Generation::GFX12;
@@ -129,8 +132,9 @@ std::string_view base_name(const Row& row) {
   return name;
 }
 
-InstructionSet::InstructionSet(Generation generation, std::span<const Row> rows, bool has_aligned_tuples)
-    : generation_(generation), rows_(rows), has_aligned_tuples_(has_aligned_tuples) {
+InstructionSet::InstructionSet(std::string_view name, Generation generation, std::span<const Row> rows,
+                               bool has_aligned_tuples)
+    : name_(name), generation_(generation), rows_(rows), has_aligned_tuples_(has_aligned_tuples) {
   static_assert(kFormats == std::size(isa::kFormats), "kFormats of InstructionSet names the last format");
   for (size_t index = 0; index < rows.size(); ++index) {
     index_[size_t(classified_format(rows[index].format))][rows[index].opcode] = static_cast<uint16_t>(index + 1);
@@ -138,20 +142,29 @@ InstructionSet::InstructionSet(Generation generation, std::span<const Row> rows,
 }
 
 namespace {
-using Sets = std::array<InstructionSet, 6>;
+using Sets = std::array<InstructionSet, 7>;
 Lazy<Sets>& all_sets = *new Lazy<Sets>();
+
+/// Processors with the instructions of another one, whose table serves for both, as LLVM's processors show.
+constexpr std::string_view kAlike[][2] = {
+    {"gfx1101", "gfx1100"}, {"gfx1102", "gfx1100"}, {"gfx1151", "gfx1150"}, {"gfx1200", "gfx1201"}};
 }  // namespace
 
 const InstructionSet* InstructionSet::find(std::string_view processor) {
-  constexpr std::string_view kNames[] = {"gfx9-generic", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"};
   const auto& sets = all_sets.get([] {
-    return Sets{
-        InstructionSet(gfx9::kGeneration, gfx9::kGfx90a),       InstructionSet(gfx9::kGeneration, gfx9::kGfx90a, true),
-        InstructionSet(gfx9::kGeneration, gfx9::kGfx942, true), InstructionSet(gfx9::kGeneration, gfx9::kGfx950, true),
-        InstructionSet(gfx11::kGeneration, gfx11::kGfx1100),    InstructionSet(gfx12::kGeneration, gfx12::kGfx1201)};
+    return Sets{InstructionSet("gfx9-generic", gfx9::kGeneration, gfx9::kGfx90a),
+                InstructionSet("gfx90a", gfx9::kGeneration, gfx9::kGfx90a, true),
+                InstructionSet("gfx942", gfx9::kGeneration, gfx9::kGfx942, true),
+                InstructionSet("gfx950", gfx9::kGeneration, gfx9::kGfx950, true),
+                InstructionSet("gfx1100", gfx11::kGeneration, gfx11::kGfx1100),
+                InstructionSet("gfx1150", gfx11::kGeneration, gfx11::kGfx1150),
+                InstructionSet("gfx1201", gfx12::kGeneration, gfx12::kGfx1201)};
   });
-  for (size_t i = 0; i < sets.size(); ++i) {
-    if (kNames[i] == processor) return &sets[i];
+  for (const auto& [alike, other] : kAlike) {
+    if (alike == processor) processor = other;
+  }
+  for (const InstructionSet& set : sets) {
+    if (set.name() == processor) return &set;
   }
   return nullptr;
 }

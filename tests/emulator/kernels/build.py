@@ -24,6 +24,15 @@ def machine(clang: str, processor: str, output: Path, *options: str) -> None:
     subprocess.run(command, input=source, text=True, check=True)
 
 
+def machine_of_rdna(clang: str, processor: str, generation: int, lanes: int) -> None:
+    """Build machine_rdna.s."""
+    source = (FOLDER / "machine_rdna.s").read_text().replace("wavefront_size: 32", f"wavefront_size: {lanes}")
+    options = [f"-mcpu={processor}", f"-Wa,--defsym,GENERATION={generation}", f"-Wa,--defsym,LANES={lanes}"]
+    options += ["-mwavefrontsize64"] if lanes == 64 else []
+    command = [clang, *ASSEMBLY[:-1], *options, "-", "-o", FOLDER / f"machine{lanes}_{processor}.hsaco"]
+    subprocess.run(command, input=source, text=True, check=True)
+
+
 def selftest(clang: str, processor: str, output: Path) -> None:
     """Build what wave_runtime/_selftest_cases.py puts instructions into."""
     machine(clang, processor, output, "-Wa,--defsym,CASES=512")
@@ -36,6 +45,10 @@ def main() -> None:
     machine(clang, "gfx942", FOLDER / "machine.hsaco")
     for processor in ("gfx90a", "gfx950"):
         machine(clang, processor, FOLDER / f"machine_{processor}.hsaco")
+    for (processor, generation), lanes in itertools.product(
+        (("gfx1100", 11), ("gfx1150", 11), ("gfx1201", 12)), (32, 64)
+    ):
+        machine_of_rdna(clang, processor, generation, lanes)
     for processor in ("gfx90a", "gfx942", "gfx950"):
         selftest(clang, processor, FOLDER.parents[2] / f"wave_runtime/selftest_{processor}.hsaco")
     for version in (4, 5):  # of DWARF, with paths relative to this folder
