@@ -74,7 +74,12 @@ Error hipLaunchHostFunc(Stream stream, HostFunction function, void* data) {
 Error hipStreamAddCallback(Stream stream, StreamCallback callback, void* data, unsigned flags) {
   return call(__func__, [&] {
     require(callback != nullptr && flags == 0);
-    submit(find_queue(stream), [=](Via) { callback(stream, hipSuccess, data); });
+    const auto queue = find_queue(stream);
+    StreamOperation operation([=, device = queue->device](Via) {
+      callback(stream, static_cast<Error>(runtime().device(device).error()), data);
+    });
+    operation.runs_after_errors = true;  // which programs wait for
+    submit(queue, std::move(operation));
   });
 }
 

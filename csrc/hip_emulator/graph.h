@@ -59,6 +59,7 @@ struct StreamOperation {
 
   std::function<void(Via via)> run;
   NodeWork work;
+  bool runs_after_errors = false;  ///< of the device: else nothing runs any more
 };
 
 /// hipGraphNode_t. Guarded by Runtime::order.

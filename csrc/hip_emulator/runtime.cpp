@@ -98,7 +98,7 @@ EmulatedDevice& Runtime::device(int ordinal) {
 }
 
 void EmulatedDevice::execute(const StreamOperation& operation, Via via, unsigned interrupts) {
-  if (error_ != hipSuccess) return;
+  if (error_ != hipSuccess && !operation.runs_after_errors) return;
   executed = {this, interrupts};
   try {
     check_not_stopped();

@@ -42,6 +42,8 @@ class EmulatedDevice {
   void interrupt() { ++interrupts_; }
   /// Throws the error of an operation that has failed.
   void check() const;
+  /// hipSuccess while none has.
+  Code error() const { return error_; }
   void reset() { error_ = hipSuccess; }
 
   /// Whether it was not there before, or was there.

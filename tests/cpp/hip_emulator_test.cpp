@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <thread>
@@ -509,6 +510,28 @@ TEST(faults) {
   std::deque<Buffer<float>> others;  // whose addresses are new
   for (int i = 0; i < 100; ++i) others.emplace_back(1 << 14);
   fault(700, basics().c_str(), "vector_add", static_cast<float*>(freed));
+}
+
+/// Callbacks are told of the error, which programs wait for; host functions do not run.
+TEST(what_runs_after_a_fault) {
+  const Buffer<float> small(500);
+  const Loaded module(basics());
+  struct Calls {
+    std::atomic<int> error{-1}, functions{0};
+  } calls;
+  const auto tell = [](hip::Stream, hip::Error error, void* data) { static_cast<Calls*>(data)->error = error; };
+  const auto count = [](void* data) { ++static_cast<Calls*>(data)->functions; };
+  OK(api.hipStreamAddCallback(nullptr, tell, &calls, 0));
+  OK(api.hipLaunchHostFunc(nullptr, count, &calls));
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(calls.error == 0 && calls.functions == 1, true);
+  OK(launch(module["vector_add"], 4, 256, nullptr, small.data, small.data, small.data, kCount));
+  OK(api.hipStreamAddCallback(nullptr, tell, &calls, 0));
+  OK(api.hipLaunchHostFunc(nullptr, count, &calls));
+  constexpr int kIllegalAddress = 700;
+  EXPECT_EQ(api.hipDeviceSynchronize(), kIllegalAddress);
+  EXPECT_EQ(calls.error.load(), kIllegalAddress);
+  EXPECT_EQ(calls.functions.load(), 1);
 }
 
 TEST(memory_that_the_process_does_not_have) {
