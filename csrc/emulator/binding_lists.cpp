@@ -297,7 +297,7 @@ class Expansion {
 }  // namespace
 
 void for_each_binding(std::string_view processor, const UseBinding& use) {
-  if (processor == "gfx9-generic") processor = kGfx90a;  // whose rows it has
+  if (processor == "gfx9-generic") processor = kGfx90a;  // whose rows it has, but for one
   Expansion expansion(use);
   for (const BindingList& list : kLists) {
     if (std::ranges::find(list.processors, processor) == list.processors.end()) continue;

@@ -73,6 +73,21 @@ def test_what_is_selected_runs_on_any_device(kernels: wave_runtime.Module, devic
     torch.testing.assert_close(found, (values * 2.0 + 1.0).double() / 3)
 
 
+def test_a_product_that_gfx9_has_in_another_place() -> None:
+    """V_MUL_LEGACY_F32, by which zero times anything is zero, has an opcode that gfx90a gives to V_FMAC_F64."""
+    source = """extern "C" __global__ void multiply(const float* a, const float* b, float* c) {
+      float product;
+      asm("v_mul_legacy_f32_e32 %0, %1, %2" : "=v"(product) : "v"(a[threadIdx.x]), "v"(b[threadIdx.x]));
+      c[threadIdx.x] = product;
+    }"""
+    module = wave_runtime.compile(source, target="gfx9-generic", language="hip")
+    assert "v_mul_legacy_f32_e32" in module["multiply"].asm["gfx9-generic"]
+    a, b, c = torch.randn(64), torch.randn(64), torch.zeros(64)
+    a[:2], b[0], b[1] = 0, float("inf"), float("nan")
+    module["multiply"](a, b, c, grid=1, block=64)
+    assert torch.equal(c, torch.where(a == 0, 0, a * b))
+
+
 def test_older_processors_are_refused_by_name() -> None:
     for processor in ("gfx900", "gfx906", "gfx908"):
         kernel = wave_runtime.compile(KERNELS, target=processor, language="hip")["scale"]

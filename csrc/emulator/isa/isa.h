@@ -260,7 +260,8 @@ class InstructionSet {
  public:
   /// The instruction set of a processor ("gfx942"), or nullptr where this build has no table for it. Rows of GFX11 and
   /// GFX12 are for waves of 32 lanes; locate() knows what waves of 64 have otherwise. "gfx9-generic" has the rows of
-  /// gfx90a, with matrices and others that its code does not have. Lives for the process; any thread may call.
+  /// gfx90a, but for one; also those of matrices and others that its code does not have. Lives for the process; any
+  /// thread may call.
   static const InstructionSet* find(std::string_view processor);
 
   /// The processor whose table this is: "gfx1100" of gfx1101, too.

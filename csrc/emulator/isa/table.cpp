@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
+#include <vector>
 
 #include "base/fork_safe.h"
 #include "emulator/isa/fields.h"
@@ -122,7 +123,38 @@ Format classified_format(Format format) {
 
 }  // namespace
 
-bool precedes_gfx940(const Row& row) { return &row >= std::begin(gfx9::kGfx90a) && &row < std::end(gfx9::kGfx90a); }
+namespace {
+
+/// Those of gfx9-generic: as gfx90a's, but that it has V_MUL_LEGACY_F32 where gfx90a has V_FMAC_F64.
+std::vector<Row> make_generic_rows() {
+  std::vector<Row> rows(std::begin(gfx9::kGfx90a), std::end(gfx9::kGfx90a));
+  const auto named = [&](std::string_view name) { return std::ranges::find(rows, name, &Row::mnemonic); };
+  constexpr std::array<const char*, 3> kNames[] = {
+      {"v_fmac_f64_e32", "v_mul_f32_e32", "v_mul_legacy_f32_e32"},
+      {"v_fmac_f64_dpp", "v_mul_f32_dpp", "v_mul_legacy_f32_dpp"},
+      {"v_fmac_f64_e64", "v_mul_f32_e64", "v_mul_legacy_f32_e64"},
+  };
+  for (const auto& [replaced, like, name] : kNames) {
+    const auto place = named(replaced), product = named(like);
+    const uint16_t opcode = place->opcode;
+    const uint64_t step = (product->match - place->match) & product->mask & place->mask;  // that of one opcode
+    *place = *product;
+    place->opcode = opcode;
+    place->match -= step;
+    place->mnemonic = name;
+  }
+  return rows;
+}
+
+std::vector<Row>& generic_rows = *new std::vector<Row>();  ///< made with all_sets
+
+bool is_among(const Row& row, std::span<const Row> rows) {
+  return &row >= rows.data() && &row < rows.data() + rows.size();
+}
+
+}  // namespace
+
+bool precedes_gfx940(const Row& row) { return is_among(row, gfx9::kGfx90a) || is_among(row, generic_rows); }
 
 std::string_view base_name(const Row& row) {
   std::string_view name = row.mnemonic;
@@ -152,7 +184,8 @@ constexpr std::string_view kAlike[][2] = {
 
 const InstructionSet* InstructionSet::find(std::string_view processor) {
   const auto& sets = all_sets.get([] {
-    return Sets{InstructionSet("gfx9-generic", gfx9::kGeneration, gfx9::kGfx90a),
+    generic_rows = make_generic_rows();
+    return Sets{InstructionSet("gfx9-generic", gfx9::kGeneration, generic_rows),
                 InstructionSet("gfx90a", gfx9::kGeneration, gfx9::kGfx90a, true),
                 InstructionSet("gfx942", gfx9::kGeneration, gfx9::kGfx942, true),
                 InstructionSet("gfx950", gfx9::kGeneration, gfx9::kGfx950, true),
