@@ -60,9 +60,6 @@ Allocation find_allocation(const void* pointer, Code code = hipErrorInvalidValue
   return *std::move(allocation);
 }
 
-/// As functions say it that take a number: -1 of the host, and of its parts.
-int device_of(const MemoryLocation& location) { return location.type == kLocationDevice ? location.id : -1; }
-
 /// One row of elements, or hipErrorInvalidValue where they have no addresses.
 template <class T>
 RowCounts row_of(size_t count) {
@@ -248,34 +245,6 @@ Error hipMemPtrGetInfo(void* pointer, size_t* size) {
 }
 
 /// All memory is the process's: there is nothing to be moved, and nothing to be advised.
-Error hipMemPrefetchAsync(const void* memory, size_t size, int device, Stream stream) {
-  return call(__func__, [&] {
-    constexpr int kCpu = -1;
-    require(memory != nullptr && size != 0);
-    if (device != kCpu) runtime().device(device);
-    find_queue(stream);
-    require(find_allocation(memory).bytes().contains({address(memory), size}));
-  });
-}
-
-Error hipMemAdvise(const void* memory, size_t size, MemoryAdvice, int device) {
-  return call(__func__, [&] {
-    constexpr int kCpu = -1;
-    require(memory != nullptr && size != 0);
-    if (device != kCpu) runtime().device(device);
-    require(find_allocation(memory).bytes().contains({address(memory), size}));
-  });
-}
-
-Error hipMemAdvise_v2(const void* memory, size_t size, MemoryAdvice advice, MemoryLocation location) {
-  return hipMemAdvise(memory, size, advice, device_of(location));
-}
-
-Error hipMemPrefetchAsync_v2(const void* memory, size_t size, MemoryLocation location, unsigned flags, Stream stream) {
-  if (flags != 0) return call(__func__, [] { throw Failure(hipErrorInvalidValue); });
-  return hipMemPrefetchAsync(memory, size, device_of(location), stream);
-}
-
 Error hipStreamAttachMemAsync(Stream stream, void* memory, size_t, unsigned flags) {
   return call(__func__, [&] {
     constexpr unsigned kGlobal = 1, kHost = 2, kSingle = 4;

@@ -73,7 +73,8 @@ void* Allocations::allocate(uint64_t size, int device, AllocationKind kind, unsi
                          .reserved_begin = at,
                          .reserved_size = reserved,
                          .flags = flags,
-                         .pool = std::move(pool)};
+                         .pool = std::move(pool),
+                         .advice = kind == AllocationKind::Managed ? std::make_shared<PageAdvice>() : nullptr};
   used_ += pages;
   return usable;
 }

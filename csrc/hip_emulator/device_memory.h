@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/memory_range.h"
+#include "hip_emulator/page_advice.h"
 
 namespace wave::hip_emulator {
 
@@ -31,9 +32,10 @@ struct Allocation {
   uint64_t reserved_begin;
   uint64_t reserved_size;
   bool is_freed = false;
-  bool is_registered = false;       ///< by hipHostRegister: the process's own
-  unsigned flags = 0;               ///< of hipHostRegister and hipHostMalloc
-  std::shared_ptr<PoolUse> pool{};  ///< that it is of, nullptr where it is of none
+  bool is_registered = false;            ///< by hipHostRegister: the process's own
+  unsigned flags = 0;                    ///< of hipHostRegister and hipHostMalloc
+  std::shared_ptr<PoolUse> pool{};       ///< that it is of, nullptr where it is of none
+  std::shared_ptr<PageAdvice> advice{};  ///< of managed memory; else nullptr
 
   AddressSpan bytes() const { return {begin, size}; }
   MemoryRange range() const;

@@ -190,7 +190,15 @@ enum PoolAttribute : int {
   kUsedHigh = 8,
 };
 
-enum MemoryAdvice : int {};   ///< hipMemoryAdvise
+enum MemoryAdvice : int {};  ///< hipMemoryAdvise
+/// hipMemRangeAttribute
+enum RangeAttribute : int {
+  kRangeReadMostly = 1,
+  kRangePreferredLocation = 2,
+  kRangeAccessedBy = 3,
+  kRangeLastPrefetchLocation = 4,
+  kRangeCoherencyMode = 100,
+};
 enum DeviceLimit : int {};    ///< hipLimit_t: 0 to 2
 enum PeerAttribute : int {};  ///< hipDeviceP2PAttr: 0 to 3
 

@@ -132,6 +132,51 @@ TEST(boxes_of_the_driver) {
   OK(api.hipFree(data.pointer));
 }
 
+/// Kept for each page of managed memory; a property in which pages differ is none.
+TEST(advice) {
+  constexpr size_t kPages = 4 * 4096;
+  constexpr int kNone = -2, kCpu = -1;
+  char* memory = nullptr;
+  OK(api.hipMallocManaged(reinterpret_cast<void**>(&memory), kPages, 1));
+  const auto get = [&](hip::RangeAttribute attribute, size_t offset, size_t size) {
+    int value = 77;
+    OK(api.hipMemRangeGetAttribute(&value, sizeof value, attribute, memory + offset, size));
+    return value;
+  };
+  EXPECT_EQ(get(hip::kRangeReadMostly, 0, kPages), 0);
+  EXPECT_EQ(get(hip::kRangePreferredLocation, 0, kPages), kNone);
+  OK(api.hipMemAdvise(memory + 4096, 1, hip::MemoryAdvice{1}, 0));  // mostly read: the second page
+  EXPECT_EQ(get(hip::kRangeReadMostly, 4096, 4096), 1);
+  EXPECT_EQ(get(hip::kRangeReadMostly, 0, kPages), 0);
+  OK(api.hipMemAdvise(memory, kPages, hip::MemoryAdvice{3}, 1));
+  EXPECT_EQ(get(hip::kRangePreferredLocation, 100, 8192), 1);
+  OK(api.hipMemAdvise(memory, 4096, hip::MemoryAdvice{4}, 1));
+  EXPECT_EQ(get(hip::kRangePreferredLocation, 0, kPages), kNone);
+  OK(api.hipMemAdvise_v2(memory, kPages, hip::MemoryAdvice{5}, {hip::kLocationDevice, 1}));
+  OK(api.hipMemAdvise(memory, kPages, hip::MemoryAdvice{5}, kCpu));
+  OK(api.hipMemPrefetchAsync(memory, kPages, kCpu, nullptr));
+  OK(api.hipMemPrefetchAsync_v2(memory, 4096, {hip::kLocationDevice, 1}, 0, nullptr));
+  EXPECT_EQ(get(hip::kRangeLastPrefetchLocation, 0, 4096), 1);
+  EXPECT_EQ(get(hip::kRangeLastPrefetchLocation, 4096, 4096), kCpu);
+  OK(api.hipMemAdvise(memory, 4096, hip::MemoryAdvice{100}, 0));
+  EXPECT_EQ(get(hip::kRangeCoherencyMode, 0, 4096), 1);
+  EXPECT_EQ(get(hip::kRangeCoherencyMode, 0, kPages), 2);
+  int devices[3] = {}, prefetched = 0;
+  void* data[] = {devices, &prefetched};
+  size_t sizes[] = {sizeof devices, sizeof prefetched};
+  hip::RangeAttribute attributes[] = {hip::kRangeAccessedBy, hip::kRangeLastPrefetchLocation};
+  OK(api.hipMemRangeGetAttributes(data, sizes, attributes, 2, memory, kPages));
+  EXPECT_EQ(devices[0] == kCpu && devices[1] == 1 && devices[2] == kNone && prefetched == kNone, true);
+  constexpr int kInvalid = 1;
+  EXPECT_EQ(api.hipMemRangeGetAttribute(devices, 8, hip::kRangeReadMostly, memory, 1), kInvalid);
+  EXPECT_EQ(api.hipMemRangeGetAttribute(devices, 4, hip::RangeAttribute{9}, memory, 1), kInvalid);
+  EXPECT_EQ(api.hipMemRangeGetAttribute(devices, 4, hip::kRangeReadMostly, memory, 2 * kPages), kInvalid);
+  EXPECT_EQ(api.hipMemAdvise(memory, 1, hip::MemoryAdvice{7}, 0), kInvalid);
+  OK(api.hipFree(memory));
+  const Buffer<int> other(4);
+  EXPECT_EQ(api.hipMemRangeGetAttribute(devices, 4, hip::kRangeReadMostly, other.data, 4), kInvalid);
+}
+
 TEST(wide_fills) {
   const Buffer<uint32_t> data(64);
   OK(api.hipMemsetD2D32(data.data, 64, 0x01020304, 4, 4));

@@ -249,6 +249,7 @@ using PitchedPointer = hipPitchedPtr;
 using Copy3d = hipMemcpy3DParms;
 using Copy2d = hip_Memcpy2D;
 using DriverCopy3d = HIP_MEMCPY3D;
+using RangeAttribute = hipMemRangeAttribute;
 using MemoryPool = hipMemPool_t;
 using PoolProperties = hipMemPoolProps;
 using PoolAttribute = hipMemPoolAttr;
