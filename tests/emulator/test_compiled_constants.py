@@ -16,7 +16,7 @@ from requirements import need
 
 import wave_runtime
 
-TARGETS = ("gfx942", "gfx950", "gfx1100", "gfx1201")
+TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 COMPILERS = ("clang-19", "clang-22")
 UNKNOWN = ("gfx950", "clang-19")  # which does not know it
 # Halves of registers as operands of encodings of 32 bits, which LLVM 22 uses for gfx1201 only when told to.

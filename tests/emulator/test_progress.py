@@ -181,7 +181,13 @@ extern "C" __global__ void grid_barrier(unsigned* arrived, unsigned* seen, unsig
 @pytest.mark.parametrize("mode", ["-mcumode", "-mno-cumode"])
 @pytest.mark.parametrize(
     ("target", "units", "lds"),
-    [("gfx942", 304, 65536), ("gfx950", 256, 163840), ("gfx1100", 96, 65536), ("gfx1201", 64, 65536)],
+    [
+        ("gfx90a", 104, 65536),
+        ("gfx942", 304, 65536),
+        ("gfx950", 256, 163840),
+        ("gfx1100", 96, 65536),
+        ("gfx1201", 64, 65536),
+    ],
 )
 def test_cooperative_grids_at_the_limit_end(
     target: str, units: int, lds: int, mode: str, monkeypatch: pytest.MonkeyPatch, empty_cache: Path

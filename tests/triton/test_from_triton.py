@@ -45,7 +45,7 @@ def test_a_launch(kernels: Any, target: str) -> None:
     assert wave_runtime.load(add.code).kernels == ("add",)
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950"])
 def test_the_target_is_what_is_emulated(kernels: Any, target: str) -> None:
     """The product has matrix instructions, several waves and LDS."""
     with wave_runtime.emulate(target):
