@@ -154,6 +154,26 @@ struct HostParameters {
   void* data;
 };
 
+/// hipGraphNodeParams: which of these it has is in the type.
+struct AnyNodeParameters {
+  int type;  ///< hipGraphNodeType
+  int reserved[3];
+  union {
+    long long bytes[29];
+    KernelParameters kernel;
+    struct {
+      int flags;
+      int reserved[3];
+      Copy3d copy;
+    } copy;  ///< hipMemcpyNodeParams
+    FillParameters fill;
+    HostParameters host;
+    Graph child;
+    Event event;
+  };
+  long long reserved_behind;
+};
+
 enum NodeType : int {};  ///< hipGraphNodeType: in the order of NodeWork, from Release::first_node_type on
 
 /// hipGraphExecUpdateResult

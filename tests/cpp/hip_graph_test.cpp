@@ -349,6 +349,62 @@ TEST(objects_of_graphs) {
   EXPECT_EQ(api.hipUserObjectRetain(object, 1), kInvalidHandle);
 }
 
+/// The structure for any kind does what that of each does.
+TEST(nodes_by_one_structure) {
+  const Buffer<int> data(std::vector<int>(4, 1)), copied(4);
+  std::atomic<int> calls{0};
+  constexpr int kCopy = 1, kFill = 2, kHost = 3, kChild = 4, kEmpty = 5, kRecord = 7, kAllocate = 10;
+  hip::Graph graph = nullptr, child = nullptr;
+  hip::GraphNode fill = nullptr, copy = nullptr, host = nullptr, node = nullptr;
+  hip::Event event = nullptr;
+  OK(api.hipGraphCreate(&graph, 0));
+  OK(api.hipGraphCreate(&child, 0));
+  OK(api.hipEventCreate(&event));
+  hip::AnyNodeParameters fills{}, copies{}, hosts{}, others{};
+  fills.type = kFill;
+  fills.fill = {data.data, 4, 1, 0, 7, 4};
+  copies.type = kCopy;
+  copies.copy.copy.from = {data.data, 16, 16, 1};
+  copies.copy.copy.to = {copied.data, 16, 16, 1};
+  copies.copy.copy.extent = {16, 1, 1};
+  copies.copy.copy.kind = hip::kDeviceToDevice;
+  hosts.type = kHost;
+  hosts.host = {[](void* given) { ++*static_cast<std::atomic<int>*>(given); }, &calls};
+  OK(api.hipGraphAddNode(&fill, graph, nullptr, 0, &fills));
+  OK(api.hipGraphAddNode(&copy, graph, &fill, 1, &copies));
+  OK(api.hipGraphAddNode(&host, child, nullptr, 0, &hosts));
+  others.type = kChild;
+  others.child = child;
+  OK(api.hipGraphAddNode(&node, graph, &copy, 1, &others));
+  others.type = kRecord;
+  others.event = event;
+  OK(api.hipGraphAddNode(&node, graph, &node, 1, &others));
+  others.type = kEmpty;
+  OK(api.hipGraphAddNode(&node, graph, &node, 1, &others));
+  EXPECT_EQ(api.hipGraphNodeSetParams(node, &others), kInvalid);
+  fills.fill.value = 8;
+  OK(api.hipGraphNodeSetParams(fill, &fills));
+  EXPECT_EQ(api.hipGraphNodeSetParams(copy, &fills), kInvalid);  // of another kind
+  hip::GraphExec exec = nullptr;
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  Chain::launch(exec);
+  EXPECT_EQ(copied.values()[3] == 8 && calls == 1, true);
+  OK(api.hipEventQuery(event));
+  fills.fill.value = 9;
+  OK(api.hipGraphExecNodeSetParams(exec, fill, &fills));
+  Chain::launch(exec);
+  EXPECT_EQ(copied.values()[0] == 9 && calls == 2, true);
+  copies.copy.flags = 1;
+  EXPECT_EQ(api.hipGraphAddNode(&node, graph, nullptr, 0, &copies), kInvalid);
+  others.type = kAllocate;
+  constexpr int kNotSupported = 801;
+  EXPECT_EQ(api.hipGraphAddNode(&node, graph, nullptr, 0, &others), kNotSupported);
+  EXPECT_EQ(api.hipGraphAddNode(&node, graph, nullptr, 0, nullptr), kInvalid);
+  OK(api.hipGraphExecDestroy(exec));
+  OK(api.hipGraphDestroy(graph));
+  OK(api.hipGraphDestroy(child));
+}
+
 TEST(pictures) {
   const Chain chain;
   const std::string path = std::tmpnam(nullptr);

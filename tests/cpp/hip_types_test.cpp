@@ -145,6 +145,12 @@ static_assert(sizeof(hipMemcpy3DParms) == sizeof(wave::hip::Copy3d));
 static_assert(offsetof(hipMemcpy3DParms, srcPtr) == offsetof(wave::hip::Copy3d, from));
 static_assert(offsetof(hipMemcpy3DParms, dstPtr) == offsetof(wave::hip::Copy3d, to));
 static_assert(offsetof(hipMemcpy3DParms, kind) == offsetof(wave::hip::Copy3d, kind));
+#if HIP_VERSION_MAJOR >= 7
+static_assert(sizeof(hipGraphNodeParams) == sizeof(wave::hip::AnyNodeParameters));
+static_assert(offsetof(hipGraphNodeParams, kernel) == offsetof(wave::hip::AnyNodeParameters, kernel));
+static_assert(offsetof(hipGraphNodeParams, memcpy.copyParams) == offsetof(wave::hip::AnyNodeParameters, copy.copy));
+static_assert(hipGraphNodeTypeKernel == 0 && hipGraphNodeTypeEventRecord == 7);
+#endif
 #if HIP_VERSION_MAJOR >= 6
 using CopyLayout = wave::hip::DriverCopyLayout<size_t>;
 #else
@@ -250,6 +256,11 @@ using Copy3d = hipMemcpy3DParms;
 using Copy2d = hip_Memcpy2D;
 using DriverCopy3d = HIP_MEMCPY3D;
 using RangeAttribute = hipMemRangeAttribute;
+#if HIP_VERSION_MAJOR >= 7
+using AnyNodeParameters = hipGraphNodeParams;
+#else
+struct AnyNodeParameters;
+#endif
 using MemoryPool = hipMemPool_t;
 using PoolProperties = hipMemPoolProps;
 using PoolAttribute = hipMemPoolAttr;
