@@ -40,15 +40,27 @@ __device__ int factor(int first, int) { return first / 16; }
 __device__ int row_of(int group, int r) { return 2 * r + group; }
 #endif
 
+// What all lanes add to A and B is added to a scalar address, so that the loop has no vector arithmetic.
+template <class Factor>
+__device__ Factor load(const Factor* uniform, unsigned byte) {
+  return *reinterpret_cast<const Factor*>(reinterpret_cast<const char*>(uniform) + byte);
+}
+
 template <class Type>
 __device__ void gemm(const typename Type::Factor* a, const typename Type::Factor* b, float* c, int n, int k) {
+  using Factor = typename Type::Factor;
   const Place at;
   float8v sums[kTiles][kTiles] = {};
+  unsigned rows[kTiles], columns[kTiles];
+  for (int t = 0; t < kTiles; ++t) {
+    rows[t] = factor((at.row + 16 * t + at.i) * k, at.group) * sizeof(Factor);
+    columns[t] = factor((at.column + 16 * t + at.i) * k, at.group) * sizeof(Factor);
+  }
   for (int from = 0; from < k; from += 16) {
-    typename Type::Factor x[kTiles], y[kTiles];
+    Factor x[kTiles], y[kTiles];
     for (int t = 0; t < kTiles; ++t) {
-      x[t] = a[factor((at.row + 16 * t + at.i) * k + from, at.group)];
-      y[t] = b[factor((at.column + 16 * t + at.i) * k + from, at.group)];
+      x[t] = load(a + factor(from, 0), rows[t]);
+      y[t] = load(b + factor(from, 0), columns[t]);
     }
     for (int s = 0; s < kTiles; ++s) {
       for (int t = 0; t < kTiles; ++t) sums[s][t] = Type::multiply(x[s], y[t], sums[s][t]);

@@ -4,7 +4,7 @@
 //
 // A processor's instruction is listed with a body that AMD's documents of the processors (chapter "Instructions") say
 // to do the same, but for what the translation takes care of: the width of masks, halves that are kept, operands. An
-// equal name alone is no reason. Of VOPD the halves are listed, without "dual". DPP8 is bound nowhere.
+// equal name alone is no reason. Of VOPD the halves are listed, without "dual".
 #include "emulator/binding_lists.h"
 
 #include <algorithm>
@@ -153,6 +153,9 @@ ds_read_b64_tr_b{4,8,16} ds_read_b96_tr_b6 global_load_lds_dwordx{3,4} buffer_at
 )"},
 
     {{kGfx1100, kGfx1150, kGfx1201}, R"(
+v_cvt_off_f32_i4 v_sat_pk_u8_i16 v_cvt_norm_{i,u}16_f16 v_trig_preop_f64 v_qsad_pk_u16_u8 v_mqsad_{pk_u16,u32}_u8
+v_dot2acc_f32_bf16=v_dot2_f32_bf16
+ds_mskor{,_rtn}_b{32,64} ds_condxchg32_rtn_b64 ds_nop ds_storexchg_2addr{,_stride64}_rtn_b{32,64}=ds_wrxchg2{,st64}_rtn_b{}
 s_{and,or}_not1_b{32,64}=s_{andn2,orn2}_b{} s_{ctz_i32_b32,ctz_i32_b64}=s_{ff1_i32_b32,ff1_i32_b64}
 s_{clz_i32_u32,clz_i32_u64,cls_i32,cls_i32_i64}=s_{flbit_i32_b32,flbit_i32_b64,flbit_i32,flbit_i32_i64}
 s_{and,or,xor,nand,nor,xnor}_saveexec_b{32,64} s_{and,or}_not{0,1}_saveexec_b32 s_and_not{0,1}_wrexec_b32
@@ -190,6 +193,7 @@ ds_storexchg_rtn_b{32,64}=ds_wrxchg_rtn_b{} ds_cmpstore{,_rtn}_b{32,64}=ds_cmpst
 )"},
 
     {{kGfx1100, kGfx1150}, R"(
+ds_wrap_rtn_b32
 v_wmma_f32_16x16x16_{f16,bf16}=v_wmma_f32_16x16x16_{}_gfx11 v_wmma_f16_16x16x16_f16=v_wmma_f16_16x16x16_f16_gfx11
 v_wmma_bf16_16x16x16_bf16=v_wmma_bf16_16x16x16_bf16_gfx11 v_wmma_i32_16x16x16_{iu8,iu4}=v_wmma_i32_16x16x16_{}_gfx11
 s_waitcnt_{depctr,vscnt,vmcnt,expcnt,lgkmcnt} s_set_inst_prefetch_distance
@@ -219,6 +223,9 @@ s_{min,max}_f{16,32}
 )"},
 
     {{kGfx1201}, R"(
+v_cvt_f32_{fp8,bf8}=v_cvt_f32_{}_ocp v_cvt_pk_f32_{fp8,bf8}=v_cvt_pk_f32_{}_ocp
+v_cvt_{pk,sr}_{fp8,bf8}_f32=v_cvt_{}_{}_f32_ocp v_dot4_f32_{fp8,bf8}_{fp8,bf8}
+ds_pk_add{,_rtn}_{f16,bf16} {global,flat}_atomic_pk_add_{f16,bf16} buffer_atomic_pk_add_{f16,bf16}=buffer_gfx12_atomic_pk_add_{}
 v_wmma_f32_16x16x16_{f16,bf16,fp8_fp8,fp8_bf8,bf8_fp8,bf8_bf8} v_wmma_f16_16x16x16_f16 v_wmma_bf16_16x16x16_bf16
 v_wmma_i32_16x16x16_{iu8,iu4} v_wmma_i32_16x16x32_iu4
 v_swmmac_f32_16x16x32_{f16,bf16,fp8_fp8,fp8_bf8,bf8_fp8,bf8_bf8} v_swmmac_f16_16x16x32_f16 v_swmmac_bf16_16x16x32_bf16

@@ -125,9 +125,7 @@ Bindings::Bindings(const isa::InstructionSet& instruction_set, u32 lanes) : inst
 Bindings::Binding Bindings::bind(const isa::Row& row, std::span<const Body> bodies, Variant lanes) const {
   const auto has = [&](Variant variant) { return !only(bodies, variant).empty(); };
   Binding binding{.bodies = {bodies}};
-  if ((row.modifiers & isa::kDpp8) != 0) {
-    binding.bodies[0] = {};
-  } else if (has(Variant::Lanes32) || has(Variant::Lanes64)) {
+  if (has(Variant::Lanes32) || has(Variant::Lanes64)) {
     binding.bodies[0] = only(bodies, lanes);
   } else if (has(Variant::SignsNone)) {
     binding.choose = by_signs;

@@ -241,6 +241,8 @@ constexpr Body kBodies[] = {
     {"buffer_store_lds_dword", buffer_store_lds},
     WAVE_RDNA_BUFFERS("buffer_gfx11", kGfx11Buffers),
     WAVE_RDNA_BUFFERS("buffer_gfx12", kGfx12Buffers),
+    {"buffer_gfx12_atomic_pk_add_f16", buffer_atomic<kGfx12Buffers, atomics::pk_add_f16>},
+    {"buffer_gfx12_atomic_pk_add_bf16", buffer_atomic<kGfx12Buffers, atomics::pk_add_bf16>},
     {"buffer_wbl2", nothing},
     {"buffer_inv", nothing},
 };

@@ -85,6 +85,13 @@ u16 v_dot2_bf16_bf16(Pair16<u16> a, Pair16<u16> b, u16 c) {
   return static_cast<u16>(f32_to_bf16(bf16_dot(a, b, bf16_to_f32(c))));
 }
 
+/// Of FP8, in f32 as bf16's.
+template <class A, class B>
+f32 float8_dot(u32 a, u32 b, f32 c) {
+  for (int at = 0; at < 32; at += 8) c = __builtin_fmaf(A::to_f32(a >> at & 0xff), B::to_f32(b >> at & 0xff), c);
+  return c;
+}
+
 // Of integers, whose factors have signs or not each for itself.
 template <int kBits, bool kSigned>
 i64 element(u32 packed, int at) {
@@ -135,6 +142,10 @@ constexpr Body kBodies[] = {
     {"v_dot2_f16_f16", vector<v_dot2_f16_f16>},
     {"v_dot2_f32_bf16", vector<v_dot2_f32_bf16>},
     {"v_dot2_bf16_bf16", vector<v_dot2_bf16_bf16>},
+    {"v_dot4_f32_fp8_fp8", vector<float8_dot<OcpFp8, OcpFp8>>},
+    {"v_dot4_f32_fp8_bf8", vector<float8_dot<OcpFp8, OcpBf8>>},
+    {"v_dot4_f32_bf8_fp8", vector<float8_dot<OcpBf8, OcpFp8>>},
+    {"v_dot4_f32_bf8_bf8", vector<float8_dot<OcpBf8, OcpBf8>>},
 #define DOTS(name, bits)                                                               \
   {name, vector<mixed_dot<bits, false, false>>, Variant::SignsNone},                   \
       {name, vector<mixed_dot<bits, true, false>>, Variant::SignsFirst},               \

@@ -46,6 +46,8 @@ struct Modifiers {
   bool bound_ctrl = false;
   u8 row_mask = 0, bank_mask = 0;
   u16 dpp_ctrl = 0;
+  bool dpp8 = false;  ///< ... in each eight lanes those that dpp8_lanes says, three bits each; no DPP_CTRL
+  u32 dpp8_lanes = 0;
 
   bool operator==(const Modifiers&) const = default;
 };

@@ -158,6 +158,15 @@ void set_dpp(const Instruction& instruction, Modifiers& modifiers) {
   modifiers.bank_mask = static_cast<u8>(instruction[Field::BANK_MASK]);
 }
 
+/// A lane that is disabled reads as zero, unless SRC0 says that disabled lanes are read.
+void set_dpp8(const Instruction& instruction, Modifiers& modifiers) {
+  constexpr u32 kFetchInactive = 234;
+  modifiers.dpp = modifiers.dpp8 = modifiers.bound_ctrl = true;
+  modifiers.dpp8_lanes = instruction[Field::DPP8];
+  if (instruction[Field::DPP_SRC0] == kFetchInactive) modifiers.dpp_ctrl = kDppFetchInactive;
+  modifiers.row_mask = modifiers.bank_mask = 15;
+}
+
 /// The upper halves of 16-bit sources, and the half (or byte) of the destination that is written.
 void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers& modifiers) {
   constexpr Select kUpperHalf = {16, 16, false};
@@ -183,6 +192,18 @@ void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers
   if (row.modifiers & isa::kOpSelByte) {
     modifiers.destination = {static_cast<u8>(8 * (op_sel >> 2)), 8, false};
     modifiers.unused = Unused::Kept;
+  }
+}
+
+/// OP_SEL where it picks a byte: of what v_cvt_sr writes by its last two bits, else of the source by the first two, the
+/// higher one first.
+void set_byte(const Instruction& instruction, Modifiers& modifiers) {
+  const u32 op_sel = instruction[Field::OP_SEL];
+  if (instruction.row->operand_count == 3) {
+    modifiers.destination = {static_cast<u8>(8 * (op_sel >> 2)), 8, false};
+    modifiers.unused = Unused::Kept;
+  } else if (const u32 byte = (op_sel & 1) << 1 | (op_sel >> 1 & 1); byte != 0) {
+    modifiers.source[0] = {static_cast<u8>(8 * byte), 8, false};
   }
 }
 
@@ -331,7 +352,8 @@ const Modifiers* Translator::modifiers(const Instruction& instruction) {
   if (takes & isa::kOmod) modifiers.output = static_cast<u8>(instruction[Field::OMOD]);
   if (is_sdwa) set_sdwa(instruction, modifiers);
   if (is_dpp) set_dpp(instruction, modifiers);
-  if (row.format == Format::VOP3P || row.format == Format::VOP3P_DPP) {
+  if (takes & isa::kDpp8) set_dpp8(instruction, modifiers);
+  if (row.format == Format::VOP3P || row.format == Format::VOP3P_DPP || row.format == Format::VOP3P_DPP8) {
     modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
     modifiers.op_sel_hi = op_sel_hi(instruction);
     if (takes & isa::kMix) {
@@ -340,11 +362,14 @@ const Modifiers* Translator::modifiers(const Instruction& instruction) {
         modifiers.destination = {static_cast<u8>(row.traits & isa::kToUpperHalf ? 16 : 0), 16, false};
         modifiers.unused = Unused::Kept;
       }
+    } else if (row.kind == isa::Kind::DotProduct && row.operands[1].type == OperandType::B32) {
+      modifiers.absolute = static_cast<u8>(instruction[Field::NEG_HI]);  // of the sum, which is no packed operand
     } else if (takes & isa::kNegHi) {
       modifiers.negate_high = static_cast<u8>(instruction[Field::NEG_HI]);
     }
   } else {
     set_halves(instruction, processor_.keeps_other_half, modifiers);
+    if (takes & isa::kByteSel) set_byte(instruction, modifiers);
     set_op_sel(instruction, modifiers);
   }
   if (modifiers == Modifiers() && (takes & isa::kMix) == 0) return nullptr;

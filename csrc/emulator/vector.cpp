@@ -169,12 +169,16 @@ int dpp_source(u32 control, int lane) {
   }
 }
 
+/// The same of DPP8: three bits of `lanes` for each of eight lanes.
+int dpp8_source(u32 lanes, int lane) { return (lane & ~7) | static_cast<int>(lanes >> 3 * (lane & 7) & 7); }
+
 /// Moves source 0 between lanes, and narrows the lanes that are written: those in the masked-out rows and banks are
 /// not, nor those whose source does not exist or is disabled, unless BOUND_CTRL makes it zero.
 void apply_dpp(Wave& wave, const Modifiers& modifiers, LaneRow* rows, int count) {
   int source[kLanes];
   for (int i = 0; i < kLanes; ++i) {
-    source[i] = dpp_source(modifiers.dpp_ctrl & ~u32{kDppFetchInactive}, i);
+    source[i] = modifiers.dpp8 ? dpp8_source(modifiers.dpp8_lanes, i)
+                               : dpp_source(modifiers.dpp_ctrl & ~u32{kDppFetchInactive}, i);
     const bool needs_enabled = (modifiers.dpp_ctrl & kDppFetchInactive) == 0;
     if (needs_enabled && source[i] >= 0 && wave.exec_lanes.lane[source[i]] == 0) source[i] = -1;
     const bool masked = !(modifiers.row_mask >> (i / 16) & 1) || !(modifiers.bank_mask >> (i / 4 % 4) & 1);

@@ -79,10 +79,11 @@ class State:
 NAMES = ("s", "v", "vcc", "exec", "scc", "m0", "mode")
 
 
-def run(target: str, words: Sequence[int], state: State, buffer: torch.Tensor | None = None) -> State:
+def run(target: str, words: Sequence[int], state: State, buffer: torch.Tensor | None = None, lds: int = 0) -> State:
     """The state after the instructions ``words`` (at most 32 dwords), for each wave.
 
     ``buffer`` is what memory instructions may access: put addresses from its data_ptr() into registers.
+    There are ``lds`` bytes of LDS.
     """
     image = (FOLDER / f"machine{state.lanes}_{target}.hsaco").read_bytes()
     image = with_words(image, image.index(_SLOT), 32, words)
@@ -90,7 +91,7 @@ def run(target: str, words: Sequence[int], state: State, buffer: torch.Tensor | 
     before = torch.from_numpy(state._pack().view(np.int32))
     after = torch.zeros_like(before)
     memory = torch.zeros(4, dtype=torch.uint8) if buffer is None else buffer
-    kernel(before, after, memory, grid=state.waves, block=state.lanes)
+    kernel(before, after, memory, grid=state.waves, block=state.lanes, shared_memory=lds)
     return State._unpack(after.numpy().view(np.uint32), state.lanes)
 
 

@@ -265,6 +265,8 @@ def test_stores(target: str, name: str) -> None:
 
 def operation_of(name: str) -> tuple[str, int]:
     """The name that the model of gfx942's atomics has for it, and the bytes."""
+    if "_pk_" in name:
+        return name.removeprefix("buffer_atomic_"), 4
     match = re.fullmatch(r"buffer_atomic_(\w+?)(?:_num)?_([buif])(32|64)", name)
     assert match is not None, name
     operation, kind, size = match[1], match[2], int(match[3]) // 8
@@ -276,6 +278,8 @@ def operation_of(name: str) -> tuple[str, int]:
 def some_numbers(rng: np.random.Generator, operation: str, *shape: int) -> Words:
     """Some of which are alike; floats are finite."""
     choices = [1.5, -2.25, 3.0, 1e-3] if operation.endswith("_f") else [0, 1, 2, MASK32]
+    if operation.startswith("pk_"):
+        choices = [0x3C003E00, 0x40003F80, 0x4248C040, 0x80000001]  # pairs that are numbers as f16 and as bf16
     kind = np.float32 if operation.endswith("_f") else np.uint32
     return rng.choice(np.array(choices, dtype=kind), shape).view(np.uint32)
 

@@ -1,0 +1,249 @@
+"""Instructions of RDNA beyond plain arithmetic: DPP8, FP8, packed atomics, and those that it has as gfx942 has them."""
+
+from __future__ import annotations
+
+import itertools
+
+import machine
+import numpy as np
+import pytest
+import rdna_machine
+import torch
+from rdna_machine import State
+
+import wave_runtime
+from wave_runtime import _C
+
+TARGETS = ("gfx1100", "gfx1150", "gfx1201")
+VECTOR = 256  # the first vector register, as a source
+
+
+def encode(target: str, name: str, format_: str, **fields: int) -> list[int]:
+    """The words of an instruction without its formats' last words that have no fields."""
+    row = next(row for row in _C.isa_rows(target) if row["mnemonic"] == name and row["format"] == format_)
+    bits, places = int(row["match"]), _C.isa_fields(target)[format_]
+    for field, value in fields.items():
+        low, width = places[field]
+        assert 0 <= value < 1 << width
+        bits = bits & ~(((1 << width) - 1) << low) | value << low
+    last = max(low + width for low, width in places.values())
+    return [bits >> at & 0xFFFFFFFF for at in range(0, last, 32)]
+
+
+def random_state(rng: np.random.Generator, waves: int, lanes: int) -> State:
+    state = State(waves, lanes)
+    state.v[:] = rng.integers(0, 1 << 32, state.v.shape, dtype=np.uint32)
+    state.exec[1:, : lanes // 32] = rng.integers(0, 1 << 32, (waves - 1, lanes // 32), dtype=np.uint32)
+    return state
+
+
+def enabled(state: State) -> np.ndarray:
+    """[wave, lane]"""
+    lane = np.arange(state.lanes)
+    return (state.exec[:, lane // 32] >> (lane % 32).astype(np.uint32) & 1).astype(bool)
+
+
+@pytest.mark.parametrize(("target", "lanes"), list(itertools.product(TARGETS, (32, 64))))
+@pytest.mark.parametrize("fetches_inactive", [False, True])
+def test_dpp8(target: str, lanes: int, fetches_inactive: bool) -> None:
+    """A lane that is disabled reads as zero, unless the instruction reads disabled lanes, too."""
+    rng = np.random.default_rng(lanes)
+    for name, format_ in (("v_mov_b32_dpp", "VOP1_DPP8"), ("v_xor_b32_dpp", "VOP2_DPP8")):
+        chosen = rng.integers(0, 8, 8)
+        selectors = sum(int(lane) << 3 * i for i, lane in enumerate(chosen))
+        state = random_state(rng, 4, lanes)
+        fields = {"DPP_SRC0": 234 if fetches_inactive else 233, "SRC0": 5, "DPP8": selectors, "VDST": 9}
+        words = encode(target, name, format_, **fields, **({"VSRC1": 7} if format_ == "VOP2_DPP8" else {}))
+        lane = np.arange(lanes)
+        source = (lane & ~7) | chosen[lane & 7]
+        active = enabled(state)
+        moved = np.where(active[:, source] | fetches_inactive, state.v[:, 5][:, source], 0)
+        result = moved if format_ == "VOP1_DPP8" else moved ^ state.v[:, 7]
+        after = rdna_machine.run(target, words, state)
+        assert np.array_equal(after.v[:, 9], np.where(active, result, state.v[:, 9]))
+        after.v[:, 9] = state.v[:, 9]
+        assert np.array_equal(after.v, state.v)
+
+
+FP8 = {"fp8": torch.float8_e4m3fn, "bf8": torch.float8_e5m2}
+
+
+def values(codes: np.ndarray, kind: str) -> np.ndarray:
+    return torch.from_numpy(np.ascontiguousarray(codes.astype(np.uint8))).view(FP8[kind]).float().numpy()
+
+
+def same(found: np.ndarray, wanted: np.ndarray) -> bool:
+    """f32 in every bit, but that any NaN equals any NaN."""
+    return bool(np.all((found == wanted.view(np.uint32)) | (np.isnan(found.view(np.float32)) & np.isnan(wanted))))
+
+
+@pytest.mark.parametrize("kind", FP8)
+def test_values_of_fp8(kind: str) -> None:
+    """A byte of a source, which OP_SEL chooses with its higher bit first, and both bytes of either half."""
+    state = random_state(np.random.default_rng(1), 1, 32)
+    state.v[0, 5] = np.random.default_rng(2).permutation(256)[:128].astype(np.uint8).view(np.uint32)
+    for byte in range(4):
+        op_sel = byte >> 1 | (byte & 1) << 1
+        words = encode("gfx1201", f"v_cvt_f32_{kind}_e64", "VOP3", VDST=9, SRC0=VECTOR + 5, OP_SEL=op_sel)
+        found = rdna_machine.run("gfx1201", words, state).v[0, 9]
+        assert same(found, values(state.v[0, 5] >> np.uint32(8 * byte) & 255, kind))
+    for half in range(2):
+        words = encode("gfx1201", f"v_cvt_pk_f32_{kind}_e64", "VOP3", VDST=10, SRC0=VECTOR + 5, OP_SEL=half)
+        after = rdna_machine.run("gfx1201", words, state)
+        for i in range(2):
+            wanted = values(state.v[0, 5] >> np.uint32(16 * half + 8 * i) & 255, kind)
+            assert same(after.v[0, 10 + i].copy(), wanted)
+
+
+@pytest.mark.parametrize("kind", FP8)
+def test_fp8_of_values(kind: str) -> None:
+    """To nearest even into one half of the destination; stochastically into one byte."""
+    rng = np.random.default_rng(3)
+    state, limit = random_state(rng, 1, 32), 300.0 if kind == "fp8" else 40000.0
+    numbers = np.clip(rng.standard_normal((2, 32)) * 2.0 ** rng.integers(-8, 9, (2, 32)), -limit, limit)
+    state.v[0, 5], state.v[0, 6] = numbers.astype(np.float32).view(np.uint32)
+    codes = [
+        torch.from_numpy(state.v[0, 5 + i].view(np.float32).copy()).to(FP8[kind]).view(torch.uint8).numpy()
+        for i in range(2)
+    ]
+    pair = codes[0].astype(np.uint32) | codes[1].astype(np.uint32) << 8
+    for half in range(2):
+        words = encode("gfx1201", f"v_cvt_pk_{kind}_f32", "VOP3", VDST=9, SRC0=261, SRC1=262, OP_SEL=8 * half)
+        kept = state.v[0, 9] & np.uint32(0xFFFF0000 >> 16 * half)
+        assert np.array_equal(rdna_machine.run("gfx1201", words, state).v[0, 9], kept | pair << np.uint32(16 * half))
+    state.v[0, 7] = 0  # no random bits: towards zero
+    for byte in range(4):
+        words = encode("gfx1201", f"v_cvt_sr_{kind}_f32", "VOP3", VDST=9, SRC0=261, SRC1=263, OP_SEL=byte << 2)
+        found = rdna_machine.run("gfx1201", words, state).v[0, 9]
+        kept = np.uint32(0xFFFFFFFF ^ 255 << 8 * byte)
+        assert np.array_equal(found & kept, state.v[0, 9] & kept)
+        got, exact = values(found >> np.uint32(8 * byte) & 255, kind), state.v[0, 5].view(np.float32)
+        assert np.all(np.abs(got) <= np.abs(exact))
+        nearest = values(codes[0], kind)
+        assert np.all((got == nearest) | (np.abs(nearest) > np.abs(exact)))
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(FP8, FP8)))
+def test_dot_products_of_fp8(first: str, second: str) -> None:
+    """NEG and NEG_HI of the third source negate it, and make it positive before that."""
+    rng = np.random.default_rng(4)
+    state = random_state(rng, 1, 32)
+    for register in (5, 6):
+        codes = rng.integers(0x28, 0x48, (32, 4)) | rng.integers(0, 2, (32, 4)) << 7  # ordinary values
+        state.v[0, register] = np.ascontiguousarray(codes.astype(np.uint8)).view(np.uint32)[:, 0]
+    addend = rng.standard_normal(32).astype(np.float32)
+    state.v[0, 7] = addend.view(np.uint32)
+    for negates, absolute in itertools.product((0, 1), (0, 1)):
+        name = f"v_dot4_f32_{first}_{second}"
+        fields = {"VDST": 9, "SRC0": 261, "SRC1": 262, "SRC2": 263, "NEG": 4 * negates, "NEG_HI": 4 * absolute}
+        found = rdna_machine.run("gfx1201", encode("gfx1201", name, "VOP3P", **fields), state).v[0, 9].view(np.float32)
+        wanted = (np.abs(addend) if absolute else addend).astype(np.float64) * (-1 if negates else 1)
+        for byte in range(4):
+            shift = np.uint32(8 * byte)
+            wanted = wanted + values(state.v[0, 5] >> shift & 255, first).astype(np.float64) * values(
+                state.v[0, 6] >> shift & 255, second
+            )
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+ATOMICS = r"""
+typedef _Float16 h2 __attribute__((ext_vector_type(2)));
+typedef short s2 __attribute__((ext_vector_type(2)));
+extern "C" __global__ void halves(h2* sums, h2* before) {
+  __shared__ h2 kept[4];
+  const int i = threadIdx.x;
+  if (i < 4) kept[i] = h2{0, 0};
+  __syncthreads();
+  typedef __attribute__((address_space(1))) h2* Global;
+  typedef __attribute__((address_space(3))) h2* Local;
+  const h2 old = __builtin_amdgcn_global_atomic_fadd_v2f16((Global)(sums + i % 4), h2{1, (_Float16)i});
+  __builtin_amdgcn_ds_atomic_fadd_v2f16((Local)(kept + i % 4), h2{2, (_Float16)-i});
+  __syncthreads();
+  before[i] = i < 4 ? kept[i] : old;
+}
+extern "C" __global__ void brains(s2* sums) {
+  typedef __attribute__((address_space(1))) s2* Global;
+  __builtin_amdgcn_global_atomic_fadd_v2bf16((Global)(sums + threadIdx.x % 4), s2{0x3f80, 0x4000});
+}
+"""
+
+
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize("lanes", [32, 64])
+def test_packed_atomics(lanes: int) -> None:
+    options = ["-mwavefrontsize64"] if lanes == 64 else []
+    signatures = {"halves": "*f16, *f16", "brains": "*bf16"}
+    kernels = wave_runtime.compile(ATOMICS, target="gfx1201", language="hip", options=options, signature=signatures)
+    sums, before = torch.zeros(4, 2).half(), torch.zeros(64, 2).half()
+    kernels["halves"](sums, before, grid=1, block=64)
+    lane = torch.arange(64).view(16, 4).sum(0)
+    assert torch.equal(sums, torch.stack([torch.full((4,), 16), lane], 1).half())
+    assert torch.equal(before[:4], torch.stack([torch.full((4,), 32), -lane], 1).half())
+    brains = torch.zeros(4, 2, dtype=torch.bfloat16)
+    kernels["brains"](brains, grid=1, block=64)
+    assert torch.equal(brains, torch.tensor([[16.0, 32.0]]).expand(4, 2).bfloat16())
+
+
+# What RDNA has as gfx942 has it, which other tests hold against a model: dwords of the result and of the sources.
+AS_ON_GFX942 = {
+    "v_cvt_off_f32_i4_e64": (1, (1,)),
+    "v_sat_pk_u8_i16_e64": (1, (1,)),
+    "v_cvt_norm_i16_f16_e64": (1, (1,)),
+    "v_cvt_norm_u16_f16_e64": (1, (1,)),
+    "v_trig_preop_f64": (2, (2, 1)),
+    "v_qsad_pk_u16_u8": (2, (2, 1, 2)),
+    "v_mqsad_pk_u16_u8": (2, (2, 1, 2)),
+    "v_mqsad_u32_u8": (4, (2, 1, 4)),
+}
+
+
+@pytest.mark.parametrize(("target", "name"), list(itertools.product(TARGETS, AS_ON_GFX942)))
+def test_arithmetic_as_on_gfx942(target: str, name: str) -> None:
+    count, sources = AS_ON_GFX942[name]
+    rng = np.random.default_rng(5)
+    state, other = random_state(rng, 2, 64), machine.State(2)
+    other.v[:], other.exec[:] = state.v, state.exec
+    fields = {"VDST": 40} | {f"SRC{i}": VECTOR + 4 * i for i in range(len(sources))}
+    row = next(row for row in machine.ROWS if row["mnemonic"] == name)
+    wanted = machine.run(machine.encode(row, **fields), other).v[:, 40 : 40 + count]
+    found = rdna_machine.run(target, encode(target, name, "VOP3", **fields), state).v[:, 40 : 40 + count]
+    if "16_f16" in name or "sat_pk" in name:  # gfx942 clears the upper half, which RDNA keeps
+        kept = state.v[:, 40:41] & np.uint32(0xFFFF0000)
+        wanted = np.where(enabled(state)[:, None], wanted & 0xFFFF | kept, wanted)
+    assert np.array_equal(found, wanted)
+
+
+LDS = {
+    "ds_mskor_rtn_b32": "ds_mskor_rtn_b32",
+    "ds_mskor_b64": "ds_mskor_b64",
+    "ds_condxchg32_rtn_b64": "ds_condxchg32_rtn_b64",
+    "ds_storexchg_2addr_rtn_b32": "ds_wrxchg2_rtn_b32",
+    "ds_storexchg_2addr_rtn_b64": "ds_wrxchg2_rtn_b64",
+    "ds_wrap_rtn_b32": "ds_wrap_rtn_b32",
+}
+
+
+@pytest.mark.parametrize(
+    ("target", "name"), [(target, name) for target in TARGETS for name in LDS if name in rdna_machine.rows(target)]
+)
+def test_lds_as_on_gfx942(target: str, name: str) -> None:
+    """Each lane has 16 bytes, which are filled, changed and read."""
+    state, other = State(1, 64), machine.State(1)
+    state.v[:] = np.random.default_rng(6).integers(0, 1 << 32, state.v.shape, dtype=np.uint32)
+    state.v[0, 2] = 16 * np.arange(64)
+    other.v[:] = state.v
+    offsets = {"OFFSET0": 0, "OFFSET1": 1} if "xchg_2addr" in name else {}
+    steps = [
+        ("ds_store_b128", "ds_write_b128", {"ADDR": 2, "DATA0": 4}),
+        (name, LDS[name], {"ADDR": 2, "DATA0": 8, "DATA1": 12, "VDST": 20, **offsets}),
+        ("ds_load_b128", "ds_read_b128", {"ADDR": 2, "VDST": 24}),
+    ]
+    theirs, ours = [], []
+    for new, old, fields in steps:
+        row = next(row for row in machine.ROWS if row["mnemonic"] == old)
+        used = {operand["field"] for operand in rdna_machine.rows(target)[new]["operands"]} | set(offsets)
+        taken = {field: value for field, value in fields.items() if field in used}
+        ours += encode(target, new, "DS", **taken)
+        theirs += machine.encode(row, **taken)
+    wanted, found = machine.run(theirs, other).v[:, 20:28], rdna_machine.run(target, ours, state, lds=1024).v[:, 20:28]
+    assert np.array_equal(found, wanted)
