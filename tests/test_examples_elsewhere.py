@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -25,12 +26,13 @@ for name in sys.argv[1:]:
 """
 
 
-def check(target: str, names: list[str], folder: Path) -> list[str]:
-    """Compile, and run in a process of its own. Returns what was checked."""
+def check(target: str, names: list[str], folder: Path, lanes: int | None = None) -> list[str]:
+    """Compile, in waves of `lanes` lanes, and run in a process of its own. Returns what was checked."""
     kernels = folder / "kernels"
     shutil.copytree(KERNELS, kernels)
     for name in names:
         command = ["clang-22", "-x", "hip", f"--offload-arch={target}", "--offload-device-only"]
+        command += ["-mwavefrontsize64"] if lanes == 64 else []
         command += ["--no-gpu-bundle-output", "-nogpulib", "-nogpuinc", "-O2", str(kernels / "sources" / SOURCES[name])]
         subprocess.run([*command, "-o", str(kernels / "binaries" / f"{name}.hsaco")], check=True)
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{kernels}", "WAVE_RUNTIME_EMULATOR_PROCESSOR": target}
@@ -45,6 +47,22 @@ def check(target: str, names: list[str], folder: Path) -> list[str]:
 @pytest.mark.parametrize("target", ["gfx90a"])
 def test_basics(target: str, tmp_path: Path) -> None:
     assert any(line.startswith("vector_add") for line in check(target, ["basics"], tmp_path))
+
+
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize(("target", "lanes"), [("gfx1100", 32), ("gfx1151", 64), ("gfx1201", 32)])
+def test_basics_on_rdna(target: str, lanes: int, tmp_path: Path) -> None:
+    assert any(line.startswith("vector_add") for line in check(target, ["basics"], tmp_path, lanes))
+
+
+RDNA = ("gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201")
+
+
+@pytest.mark.long
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize(("target", "lanes"), list(itertools.product(RDNA, (32, 64))))
+def test_all_on_rdna(target: str, lanes: int, tmp_path: Path) -> None:
+    assert len(check(target, list(SOURCES), tmp_path, lanes)) >= 10
 
 
 @pytest.mark.long
