@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/bytes.h"
+#include "code_object/dwarf.h"
 #include "code_object/elf.h"
 
 namespace wave {
@@ -23,67 +23,6 @@ enum Opcode : uint8_t {
   DW_LNE_set_address = 2,
 };
 enum ContentType : uint64_t { DW_LNCT_path = 1, DW_LNCT_directory_index = 2 };
-enum Form : uint64_t {
-  DW_FORM_block = 9,
-  DW_FORM_data1 = 11,
-  DW_FORM_data2 = 5,
-  DW_FORM_data4 = 6,
-  DW_FORM_data8 = 7,
-  DW_FORM_data16 = 30,
-  DW_FORM_string = 8,
-  DW_FORM_strp = 14,
-  DW_FORM_udata = 15,
-  DW_FORM_line_strp = 31,
-};
-
-/// Reads on and on.
-class Cursor {
- public:
-  explicit Cursor(const Bytes& bytes) : bytes_(bytes) {}
-
-  bool at_end() const { return at_ >= bytes_.size(); }
-  uint64_t position() const { return at_; }
-
-  template <class T>
-  T read() {
-    const T value = bytes_.read<T>(at_);
-    at_ += sizeof(T);
-    return value;
-  }
-  Bytes take(uint64_t size) {
-    const Bytes part = bytes_.slice(at_, size);
-    at_ += size;
-    return part;
-  }
-  std::string_view string() {
-    const std::string_view value = bytes_.c_string(at_);
-    at_ += value.size() + 1;
-    return value;
-  }
-  uint64_t uleb128() { return leb128(nullptr); }
-  int64_t sleb128() {
-    int bits = 0;
-    const uint64_t value = leb128(&bits);
-    const bool negative = bits < 64 && bits > 0 && (value >> (bits - 1) & 1) != 0;
-    return static_cast<int64_t>(negative ? value | ~uint64_t{0} << bits : value);
-  }
-  [[noreturn]] void fail(const std::string& reason) const { bytes_.fail(at_, reason); }
-
- private:
-  uint64_t leb128(int* bits) {
-    uint64_t value = 0;
-    for (int shift = 0;; shift += 7) {
-      const uint8_t byte = read<uint8_t>();
-      if (shift < 64) value |= uint64_t{byte & 0x7fu} << shift;
-      if (byte & 0x80) continue;
-      if (bits != nullptr) *bits = std::min(shift + 7, 64);
-      return value;
-    }
-  }
-
-  Bytes bytes_;
-  uint64_t at_ = 0;
-};
 
 /// What forms refer to.
 struct Strings {
@@ -105,7 +44,7 @@ std::string joined(std::string_view directory, std::string_view path) {
 class Unit {
  public:
   /// `name_budget`: characters that paths may still have, since many entries may share a long string.
-  Unit(Cursor& section, const Strings& strings, uint64_t& name_budget)
+  Unit(DwarfCursor& section, const Strings& strings, uint64_t& name_budget)
       : strings_(strings), name_budget_(name_budget), cursor_(take_unit(section)) {}
 
   void read(LineTable& table) {
@@ -115,7 +54,7 @@ class Unit {
       cursor_.read<uint8_t>();  // the size of addresses
       cursor_.read<uint8_t>();  // ... and of segment selectors
     }
-    Cursor header(cursor_.take(offset()));
+    DwarfCursor header(cursor_.take(offset()));
     minimum_length_ = header.read<uint8_t>();
     header.read<uint8_t>();  // operations of an instruction: of VLIW machines
     header.read<uint8_t>();  // whether rows begin statements
@@ -134,7 +73,7 @@ class Unit {
   }
 
  private:
-  Bytes take_unit(Cursor& section) {
+  Bytes take_unit(DwarfCursor& section) {
     constexpr uint32_t kLong = 0xffffffff;
     uint64_t length = section.read<uint32_t>();
     is_64_bit_ = length == kLong;
@@ -144,7 +83,7 @@ class Unit {
 
   uint64_t offset() { return is_64_bit_ ? cursor_.read<uint64_t>() : cursor_.read<uint32_t>(); }
 
-  void read_old_entries(Cursor& header) {
+  void read_old_entries(DwarfCursor& header) {
     directories_.push_back("");  // of the compilation, which is written elsewhere
     while (true) {
       const std::string_view directory = header.string();
@@ -161,12 +100,12 @@ class Unit {
     }
   }
 
-  void read_entries(Cursor& header) {
+  void read_entries(DwarfCursor& header) {
     for (const FileEntry& directory : entry_table(header)) directories_.push_back(directory.path);
     entries_ = entry_table(header);
   }
 
-  std::vector<FileEntry> entry_table(Cursor& header) {
+  std::vector<FileEntry> entry_table(DwarfCursor& header) {
     std::vector<std::pair<uint64_t, uint64_t>> formats(header.read<uint8_t>());
     for (auto& [type, form] : formats) {
       type = header.uleb128();
@@ -184,7 +123,7 @@ class Unit {
     return entries;
   }
 
-  void read_field(Cursor& header, uint64_t type, uint64_t form, FileEntry& entry) {
+  void read_field(DwarfCursor& header, uint64_t type, uint64_t form, FileEntry& entry) {
     uint64_t number = 0;
     std::string_view path;
     switch (form) {
@@ -225,7 +164,7 @@ class Unit {
     if (type == DW_LNCT_directory_index) entry.directory = number;
   }
 
-  uint64_t string_offset(Cursor& header) { return is_64_bit_ ? header.read<uint64_t>() : header.read<uint32_t>(); }
+  uint64_t string_offset(DwarfCursor& header) { return is_64_bit_ ? header.read<uint64_t>() : header.read<uint32_t>(); }
 
   /// The unit's files get numbers of the whole table.
   void add_files(LineTable& table) {
@@ -283,7 +222,7 @@ class Unit {
 
   void run_extended(LineTable& table) {
     const uint64_t length = cursor_.uleb128();
-    Cursor operation(cursor_.take(length));
+    DwarfCursor operation(cursor_.take(length));
     if (length == 0) return;
     const uint8_t opcode = operation.read<uint8_t>();
     if (opcode == DW_LNE_set_address) address_ = operation.read<uint64_t>();
@@ -307,7 +246,7 @@ class Unit {
   const Strings& strings_;
   uint64_t& name_budget_;
   bool is_64_bit_ = false;
-  Cursor cursor_;
+  DwarfCursor cursor_;
   uint16_t version_ = 0;
   uint8_t minimum_length_ = 1, line_range_ = 1, opcode_base_ = 1;
   int8_t line_base_ = 0;
@@ -318,22 +257,19 @@ class Unit {
   uint64_t address_ = 0, file_ = 1, line_ = 1;
 };
 
-Bytes section(const Elf& elf, std::string_view name, const char* what) {
-  for (const ElfSection& section : elf.sections()) {
-    if (section.name == name) return elf.contents(section).as(what);
-  }
-  return Bytes({}, what);
-}
-
 }  // namespace
 
 LineTable read_line_table(std::span<const uint8_t> image) {
   const Elf elf(Bytes(image, "ELF file"), Elf::Depth::Sections);
-  const Strings strings{section(elf, ".debug_line_str", "line strings"), section(elf, ".debug_str", "debug strings")};
-  Cursor cursor(section(elf, ".debug_line", "line table"));
+  const Strings strings{dwarf_section(elf, ".debug_line_str", "line strings"),
+                        dwarf_section(elf, ".debug_str", "debug strings")};
+  DwarfCursor cursor(dwarf_section(elf, ".debug_line", "line table"));
   LineTable table;
   uint64_t name_budget = 4 * image.size();
-  while (!cursor.at_end()) Unit(cursor, strings, name_budget).read(table);
+  while (!cursor.at_end()) {
+    table.units.push_back({cursor.position(), static_cast<uint32_t>(table.files.size())});
+    Unit(cursor, strings, name_budget).read(table);
+  }
   // Where one sequence ends another may begin, which is earlier in the file: what has a line answers for the address.
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const LineRow& a, const LineRow& b) {
     return std::pair(a.address, a.line != 0) < std::pair(b.address, b.line != 0);

@@ -16,7 +16,14 @@ struct LineRow {
   uint32_t file;     ///< an index into LineTable::files
 };
 
+/// A unit's part of the section.
+struct LineUnit {
+  uint64_t offset;      ///< in the section, by which the unit's functions name it
+  uint32_t first_file;  ///< of LineTable::files
+};
+
 struct LineTable {
+  std::vector<LineUnit> units;
   std::vector<std::string> files;  ///< paths, of the compiler's machine
   std::vector<LineRow> rows;       ///< sorted by address
 };
