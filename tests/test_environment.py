@@ -76,6 +76,8 @@ BAD: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "WAVE_RUNTIME_MAX_INSTRUCTIONS": ([*WHOLE, "18446744073709551615"], LAUNCH, {}),
     "WAVE_RUNTIME_DETERMINISTIC": (FLAG, LAUNCH, {}),
     "WAVE_RUNTIME_CHECK": (["leaks", "races,hazards", "hazards,"], LAUNCH, {}),
+    "WAVE_RUNTIME_SANITIZE": (["leaks", "races,", "races memory"], LAUNCH, {}),
+    "WAVE_RUNTIME_SANITIZE_OVER_READS": (FLAG, LAUNCH, {"WAVE_RUNTIME_SANITIZE": "memory"}),
     "WAVE_RUNTIME_STATS": (FLAG, LAUNCH, {}),
     "WAVE_RUNTIME_TRACE_ONLY": (
         ["x", "1.", ".1", "1.2.3", "-1", "1.x", "99999999999999999999", "1.4294967296"],
@@ -98,6 +100,7 @@ PATHS = {
     "WAVE_RUNTIME_LIBCUDA",
     "WAVE_RUNTIME_LIBHIPRTC",
     "WAVE_RUNTIME_TRACE",
+    "WAVE_RUNTIME_SANITIZE_LOG",
     "WAVE_RUNTIME_DUMP",
     "WAVE_RUNTIME_CACHE_DIR",
     "ROCM_PATH",

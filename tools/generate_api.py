@@ -19,6 +19,7 @@ PAGE = ROOT / "docs" / "api.md"
 LOADING = ("load", "compile", "Module", "Kernel", "BoundLaunch", "sequence", "Sequence", "CompileError", "KernelFault")
 OPERATORS = ("define_op", "Operator", "variants", "autotune", "Variants", "cdiv", "from_wave", "from_triton")
 EMULATING = ("emulate", "Emulation")
+SANITIZING = ("sanitize", "Sanitation", "SanitizeError", "Finding")
 LOOKING = ("compare", "Comparison", "do_bench", "loaded", "Loaded")
 UPSTREAM = ("load_hip_functions", "load_binary", "KernelLaunchInfo", "Int32Vector", "Int64Vector", "launch")
 PARTS = (
@@ -26,6 +27,7 @@ PARTS = (
     ("Operators", "wave_runtime", "operators.md", OPERATORS),
     ("Looking at launches", "wave_runtime", "kernels.md", LOOKING),
     ("A GPU, emulated", "wave_runtime", "emulate.md", EMULATING),
+    ("Mistakes of kernels", "wave_runtime", "sanitize.md", SANITIZING),
     ("Triton kernels: wave_runtime.triton", "wave_runtime.triton", "triton.md", ()),
     ("Hooks: wave_runtime.hooks", "wave_runtime.hooks", "gpu.md", ()),
     ("Upstream's names", "wave_runtime", "upstream.md", UPSTREAM),

@@ -417,6 +417,25 @@ def loaded() -> list[dict[str, Any]]: ...
 def unload(codes: list[CodeObject]) -> int: ...
 def symbol(codes: list[CodeObject], name: str, device: _Device) -> Tensor: ...
 def emulator_statistics() -> dict[str, Any]: ...
+
+@final
+class Sanitizer:
+    """A session of the sanitizer."""
+
+    def take(self) -> list[str]:
+        """What was found since this was asked last, in JSON."""
+
+    def end(self) -> None: ...
+
+def sanitizer_tools() -> list[str]:
+    """The names of the tools."""
+
+def begin_sanitizer(tools: str, over_reads: bool) -> Sanitizer:
+    """Begin a session with these tools, with commas between them. Raises ValueError."""
+
+def set_findings_hook(hook: Callable[[], None]) -> None:
+    """Have it called behind each launch that has found something."""
+
 def emulator_processors() -> dict[str, dict[str, Any]]:
     """The processors that the emulated device may have, by name.
 

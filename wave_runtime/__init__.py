@@ -38,6 +38,8 @@ from wave_runtime._emulate import Emulation, emulate
 from wave_runtime._emulate import from_environment as _from_environment
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, autotune, cdiv, define_op, variants
+from wave_runtime._sanitize import Finding, Sanitation, SanitizeError, sanitize
+from wave_runtime._sanitize import from_environment as _sanitize_from_environment
 from wave_runtime._upstream import load_binary, load_hip_functions
 from wave_runtime._version import __version__
 
@@ -63,6 +65,7 @@ __all__ = [
     "Comparison",
     "CompileError",
     "Emulation",
+    "Finding",
     "Int32Vector",
     "Int64Vector",
     "Kernel",
@@ -71,6 +74,8 @@ __all__ = [
     "Loaded",
     "Module",
     "Operator",
+    "Sanitation",
+    "SanitizeError",
     "Sequence",
     "Variants",
     "__version__",
@@ -89,6 +94,7 @@ __all__ = [
     "load_binary",
     "load_hip_functions",
     "loaded",
+    "sanitize",
     "sequence",
     "variants",
 ]
@@ -145,3 +151,4 @@ def from_wave(kernel: _Any, options: _Any = None) -> "_WaveFunction":
 
 
 _from_environment()
+_sanitize_from_environment()

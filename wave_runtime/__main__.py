@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from wave_runtime import (
+    _C,
     KernelFault,
     __version__,
     _coverage,
@@ -28,6 +29,7 @@ from wave_runtime import (
 )
 from wave_runtime._compile import assembly
 from wave_runtime._files import write_file
+from wave_runtime._sanitize import _program
 
 _FOLDER = Path(__file__).absolute().parent
 
@@ -58,11 +60,15 @@ def parser() -> argparse.ArgumentParser:
     env = commands.add_parser("env", help="drivers, devices, versions, and why a driver is not available")
     env.add_argument("--json", action="store_true", help="for tools")
     emulate = commands.add_parser("emulate", help="run a program that finds an AMD GPU, which is emulated")
-    emulate.add_argument("--target", default="gfx942", help="the GPU's processor")
-    emulate.add_argument("--devices", type=int, default=1, metavar="N", help="how many of them")
-    emulate.add_argument("--time-limit", type=float, metavar="SECONDS", help="for each launch")
-    emulate.add_argument("--inductor", action="store_true", help="torch.compile makes Triton kernels for it")
-    emulate.add_argument("program", nargs="+", metavar="PROGRAM", help="behind --: the program and its arguments")
+    _add_emulate(emulate)
+    sanitize = commands.add_parser("sanitize", help="the same, and find the mistakes of its kernels")
+    tools = ", ".join(_C.sanitizer_tools())
+    sanitize.add_argument("--tools", default="all", metavar="LIST", help=f"with commas between them: {tools}, or all")
+    sanitize.add_argument("--over-reads", action="store_true", help="reads a little past an end are findings, too")
+    sanitize.add_argument("--suppressions", metavar="FILE", help="lines KIND [KERNEL [PLACE]] of what is known")
+    sanitize.add_argument("--json", metavar="FILE", help="write the findings there, too")
+    sanitize.add_argument("--exit-code", type=int, default=1, metavar="N", help="where only findings went wrong")
+    _add_emulate(sanitize)
     hip = commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
     hip.add_argument("--link", type=Path, metavar="FOLDER", help="link it there under the names of AMD's library")
     commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs to find wave_runtime and Torch")
@@ -85,6 +91,14 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-cache", action="store_true", help="compile in any case, and keep nothing")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what the compiler does and says")
+
+
+def _add_emulate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--target", default="gfx942", help="the GPU's processor")
+    parser.add_argument("--devices", type=int, default=1, metavar="N", help="how many of them")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for each launch")
+    parser.add_argument("--inductor", action="store_true", help="torch.compile makes Triton kernels for it")
+    parser.add_argument("program", nargs="+", metavar="PROGRAM", help="behind --: the program and its arguments")
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -132,7 +146,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command.
 
     Returns the exit status: 1 where coverage finds an instruction that does not run, a kernel that was run failed, or
-    the self-test found a difference; 2 for other errors.
+    the self-test found a difference; of sanitize the program's own, or --exit-code where it ended well and there are
+    findings; 2 for other errors.
     """
     options = parser().parse_args(arguments)
     try:
@@ -152,6 +167,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _selftest_on(options)
         elif options.command == "emulate":
             _run_emulated(options)
+        elif options.command == "sanitize":
+            return _run_sanitized(options)
         elif options.command == "hip-emulator":
             print(*(_hip_links.link(options.link) if options.link else [_hip_links.LIBRARY]), sep="\n")
         elif options.command == "cmake":
@@ -169,13 +186,35 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _run_emulated(options: argparse.Namespace) -> None:
-    """Become a program that begins as within emulate(). Raises OSError where there is no such program."""
+def _emulate_for(options: argparse.Namespace) -> None:
+    """Have processes that begin from here do so as within emulate()."""
     # Wrong options are errors of this process rather than of the one that begins.
     _emulate.emulate(options.target, devices=options.devices, time_limit=options.time_limit, inductor=options.inductor)
     program = shutil.which(options.program[0]) or options.program[0]
     os.environ.update(_hip_links.variables_for(program))
     sys.stdout.flush()
+
+
+def _run_sanitized(options: argparse.Namespace) -> int:
+    """Run a program under the sanitizer. Returns the exit status."""
+    request = _program.Request(
+        program=options.program,
+        tools=options.tools.split(","),
+        over_reads=options.over_reads,
+        suppressions=options.suppressions,
+    )
+    findings = request.findings()
+    _emulate_for(options)
+    status = request.run(findings)
+    if options.json:
+        findings.save(options.json)
+    print(findings, file=sys.stderr)
+    return status or (options.exit_code if findings.all() else 0)
+
+
+def _run_emulated(options: argparse.Namespace) -> None:
+    """Become a program that begins as within emulate(). Raises OSError where there is no such program."""
+    _emulate_for(options)
     os.execvp(options.program[0], options.program)
 
 

@@ -1,5 +1,7 @@
 """Tests that find an AMD GPU, which is emulated: ``pytest -p wave_runtime.pytest --wave-emulate=gfx942``.
 
+``--wave-sanitize`` fails a test whose kernels make mistakes (docs/sanitize.md).
+
 Besides, it counts launches, and runs a part of a suite of others, whose known failures a file lists.
 """
 
@@ -57,8 +59,40 @@ class Launches:
         )
 
 
+class Sanitizer:
+    """Fails tests in which launches show mistakes of kernels."""
+
+    def __init__(self, tools: list[str], suppressions: Path | None) -> None:
+        self._tools = tools
+        self._suppressions = suppressions
+
+    def _sanitized(self) -> Iterator[None]:
+        with wave_runtime.sanitize(*self._tools, suppressions=self._suppressions) as report:
+            outcome: Any = yield
+        if outcome.excinfo is None and report.findings:
+            outcome.force_exception(pytest.fail.Exception(str(report), pytrace=False))
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
+        """Look at the launches of fixtures."""
+        yield from self._sanitized()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Look at the test's own."""
+        yield from self._sanitized()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--wave-emulate``, ``--wave-inductor``, ``--known-failures`` and ``--sample``."""
+    """Add the options of this plugin."""
+    parser.addoption(
+        "--wave-sanitize",
+        metavar="TOOLS",
+        nargs="?",
+        const="all",
+        help="fail tests whose kernels make mistakes: --wave-sanitize=memory,races, or with nothing behind it all",
+    )
+    parser.addoption("--wave-suppressions", metavar="FILE", type=Path, help="lines KIND [KERNEL [PLACE]] of known ones")
     parser.addoption("--wave-emulate", metavar="TARGET", help="emulate a GPU with this processor: gfx942, ...")
     parser.addoption("--wave-inductor", action="store_true", help="and torch.compile makes Triton kernels for it")
     parser.addoption(
@@ -92,11 +126,24 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Count launches."""
+    """Count launches, and look at them where that is asked for. Raises UsageError: there is no such tool, or file."""
+    _configure_sanitizer(config)
     launches = Launches()
     hook = wave_runtime.hooks.launch_hook(enter=launches.enter, exit=launches.exit)
     config.add_cleanup(hook.remove)
     config.pluginmanager.register(launches, "wave_runtime_launches")
+
+
+def _configure_sanitizer(config: pytest.Config) -> None:
+    tools = config.getoption("--wave-sanitize")
+    if tools is None:
+        return
+    sanitizer = tools.split(","), config.getoption("--wave-suppressions")
+    try:
+        wave_runtime.sanitize(*sanitizer[0], suppressions=sanitizer[1]).stop()
+    except (ValueError, OSError) as error:
+        raise pytest.UsageError(f"--wave-sanitize: {error}") from None
+    config.pluginmanager.register(Sanitizer(*sanitizer), "wave_runtime_sanitizer")
 
 
 @pytest.hookimpl(trylast=True)

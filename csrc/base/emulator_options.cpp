@@ -31,14 +31,15 @@ EmulatorOptions EmulatorOptions::from_environment() {
   constexpr uint64_t kMostInstructions = 1'000'000'000'000'000'000;
   const EnvironmentVariables variables;
   EmulatorOptions options;
+  options.sanitizer = Sanitizer::active();
   if (variables.empty()) return options;
   options.max_instructions = variables["WAVE_RUNTIME_MAX_INSTRUCTIONS"].integer(0, 0, kMostInstructions);
   options.time_limit = variables["WAVE_RUNTIME_TIME_LIMIT"].seconds(0);
   options.deterministic = variables["WAVE_RUNTIME_DETERMINISTIC"].flag();
   options.statistics = variables["WAVE_RUNTIME_STATS"].flag();
   const size_t check = variables["WAVE_RUNTIME_CHECK"].choice({"hazards", "races", "hazards,races"}, 3);
-  options.check_hazards = check == 0 || check == 2;
-  options.check_races = check == 1 || check == 2;
+  if (check == 0 || check == 2) options.checks |= kWaitsTool;
+  if (check == 1 || check == 2) options.checks |= kRacesTool;
   options.trace = variables["WAVE_RUNTIME_TRACE"].text;
   read_trace_only(variables["WAVE_RUNTIME_TRACE_ONLY"], options);
   options.progress_delay = variables["WAVE_RUNTIME_PROGRESS"].seconds(options.progress_delay);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/address_span.h"
+#include "base/finding.h"
 
 namespace wave {
 
@@ -21,6 +22,7 @@ struct MemoryRange {
 /// What a launch may touch of the host's memory.
 struct HostMemory {
   std::vector<MemoryRange> ranges;
+  std::vector<TensorLayout> tensors;  ///< what findings name them by; only where somebody asks for findings
   bool whole_process = false;  ///< besides, whatever the process has mapped: for arguments that are plain addresses
 };
 

@@ -119,7 +119,7 @@ class DescribedLaunch {
   void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments) {
     if (given_.device.driver != WAVE_EMULATOR) return wave::enqueue(site, arguments, nullptr);
     LaunchReport report;
-    HostLaunch host{{std::move(memory_)}, host_threads(), false, nullptr, options_of_emulator_, report};
+    HostLaunch host{{std::move(memory_), {}}, host_threads(), false, nullptr, options_of_emulator_, report};
     wave::enqueue(site, arguments, &host);
   }
 

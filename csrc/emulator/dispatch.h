@@ -18,6 +18,7 @@
 
 namespace wave::emulator {
 
+class Checks;
 class Observer;
 
 /// What to run. Borrowed pointers must outlive run().
@@ -34,7 +35,8 @@ struct Dispatch {
   bool deterministic = false;         ///< on the calling thread alone, with a clock that only counts looks at it
   bool strict = false;                ///< reads past the end of a region are faults, too
   AccessTrace* trace = nullptr;       ///< where to note what is read and written
-  Observer* observer = nullptr;       ///< what sees each instruction; nullptr: nothing, which costs nothing
+  Observer* observer = nullptr;       ///< what sees each instruction, on one thread; nullptr: nothing
+  Checks* checks = nullptr;           ///< what looks at workgroups, on all threads; nullptr: nothing
   Parallel parallel;                  ///< how to run on several threads; empty: the calling thread does everything
   u64 max_instructions = 0;           ///< of one wave; 0: no limit
   double time_limit = 0;              ///< seconds of the launch; 0: none

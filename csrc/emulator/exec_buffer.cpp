@@ -21,14 +21,14 @@ namespace {
 struct BufferMemory : GlobalMemory {
   static void read(Wave& wave, AddressSpan span, void* to, int lane) {
     if (is_scratch(span)) {
-      std::memcpy(to, scratch(wave, span, "a load of ", lane), span.size());
+      std::memcpy(to, scratch(wave, span, ScratchAccess::Load, lane), span.size());
     } else {
       GlobalMemory::read(wave, span, to, lane);
     }
   }
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
     if (is_scratch(span)) {
-      std::memcpy(scratch(wave, span, "a store of ", lane), from, span.size());
+      std::memcpy(scratch(wave, span, ScratchAccess::Store, lane), from, span.size());
     } else {
       GlobalMemory::write(wave, span, from, lane);
     }
@@ -36,7 +36,7 @@ struct BufferMemory : GlobalMemory {
   static AtomicTarget atomic(Wave& wave, AddressSpan span, bool serves_parts, int lane) {
     if (!is_scratch(span)) return GlobalMemory::atomic(wave, span, serves_parts, lane);
     check_atomic(span, lane);
-    return {scratch(wave, span, "an atomic access of ", lane)};
+    return {scratch(wave, span, ScratchAccess::Atomic, lane)};
   }
 
  private:
@@ -44,12 +44,13 @@ struct BufferMemory : GlobalMemory {
     return AddressSpan(kScratchWindow, kApertureSize * kLanes).contains(span.begin());
   }
   /// Dwords of the lanes lie side by side; what begins within one goes on in the lane's next, as compilers count on.
-  static u8* scratch(Wave& wave, AddressSpan span, const char* verb, int lane) {
+  static u8* scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane) {
     const u64 at = span.begin() - kScratchWindow, row = at / sizeof(LaneRow), byte = at % sizeof(u32);
     if (at % sizeof(LaneRow) / sizeof(u32) != static_cast<u64>(lane)) {
-      fault_at(text(verb, span.size(), " bytes of another lane's scratch"), lane, span.begin());
+      fault_at(text(verb(access), span.size(), " bytes of another lane's scratch"), lane, span.begin(),
+               "out-of-bounds");
     }
-    return wave.group->scratch(wave, {row * sizeof(u32) + byte, span.size()}, verb, lane);
+    return wave.group->scratch(wave, {row * sizeof(u32) + byte, span.size()}, access, lane);
   }
 };
 

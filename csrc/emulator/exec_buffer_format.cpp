@@ -206,7 +206,7 @@ const Op* load_format(Wave& wave, const Op* op) {
     ElementDwords element{};
     if (in_range) {
       for_each_dword(buffer, index, byte, format.bytes(), element,
-                     [&](AddressSpan at, u32* to) { memory_of(wave).read(at, to, lane); });
+                     [&](AddressSpan at, u32* to) { wave.group->read_memory(at, to, lane); });
     }
     for (int k = 0; k < kCount; ++k) values[k].lane[lane] = in_range ? selected(element, format, k) : 0;
   }
@@ -243,7 +243,7 @@ const Op* store_format(Wave& wave, const Op* op) {
       set_component(element, format, i, encode(value, format.bits[i], format.numbers));
     }
     for_each_dword(buffer, index, byte, format.bytes(), element,
-                   [&](AddressSpan at, const u32* from) { memory_of(wave).write(at, from, lane); });
+                   [&](AddressSpan at, const u32* from) { wave.group->write_memory(at, from, lane); });
   }
   return next(op);
 }

@@ -59,11 +59,10 @@ const Op* s_load(Wave& wave, const Op* op) {
   const ScalarAccess access = Space::find(wave, op->scalar_memory);
   const AddressSpan span = access.first(sizeof(u32) * kDwords);
   u32 words[kDwords] = {};
-  const Memory& memory = memory_of(wave);
-  if (memory.covers(span, false)) [[likely]] {
+  if (memory_of(wave).covers(span, false)) [[likely]] {
     std::memcpy(words, reinterpret_cast<const void*>(span.begin()), span.size());
   } else {
-    memory.read(span, words, -1);
+    wave.group->read_memory(span, words, -1);
   }
   for (int i = 0; i < kDwords; ++i) write_scalar32(wave, op->scalar_memory.data + i, words[i]);
   return next(op);
@@ -74,7 +73,7 @@ template <class T>
 const Op* s_load_part(Wave& wave, const Op* op) {
   T value;
   const ScalarMemoryOperands& operands = op->scalar_memory;
-  memory_of(wave).read({wave.pair(operands.base) + offset_of(wave, operands), sizeof(value)}, &value, -1);
+  wave.group->read_memory({wave.pair(operands.base) + offset_of(wave, operands), sizeof(value)}, &value, -1);
   write_scalar32(wave, op->scalar_memory.data, static_cast<u32>(static_cast<i32>(value)));
   return next(op);
 }
@@ -83,7 +82,7 @@ template <class Space, int kDwords>
 const Op* s_store(Wave& wave, const Op* op) {
   const ScalarAccess access = Space::find(wave, op->scalar_memory);
   const AddressSpan span = access.first(sizeof(u32) * kDwords);
-  if (!span.is_empty()) memory_of(wave).write(span, &wave.s[op->scalar_memory.data], -1);
+  if (!span.is_empty()) wave.group->write_memory(span, &wave.s[op->scalar_memory.data], -1);
   return next(op);
 }
 
@@ -95,7 +94,7 @@ const Op* s_atomic(Wave& wave, const Op* op) {
   std::memcpy(data, &wave.s[op->scalar_memory.data], Atomic<kModify>::kHasTwo ? sizeof(data) : sizeof(T));
   if (access.bytes >= sizeof(T)) {
     const AddressSpan span(access.address, sizeof(T));
-    const AtomicTarget target = memory_of(wave).atomic(span, Atomic<kModify>::kServesParts, -1);
+    const AtomicTarget target = wave.group->atomic_memory(span, Atomic<kModify>::kServesParts, -1);
     old = Atomic<kModify>::apply(wave, target, data[0], data[1], -1);
   }
   if (op->scalar_memory.returns) std::memcpy(&wave.s[op->scalar_memory.data], &old, sizeof(T));

@@ -53,14 +53,14 @@ struct ScratchSpace : FlatRegisters {
   static bool covers(const Wave&, const Addresses<u64>&, u32, bool) { return false; }   // not memory that lanes share
   static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }  // not called
   static void read(Wave& wave, AddressSpan span, void* to, int lane) {
-    std::memcpy(to, wave.group->scratch(wave, span, "a load of ", lane), span.size());
+    std::memcpy(to, wave.group->scratch(wave, span, ScratchAccess::Load, lane), span.size());
   }
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
-    std::memcpy(wave.group->scratch(wave, span, "a store of ", lane), from, span.size());
+    std::memcpy(wave.group->scratch(wave, span, ScratchAccess::Store, lane), from, span.size());
   }
   static AtomicTarget atomic(Wave& wave, AddressSpan span, bool, int lane) {
     check_atomic(span, lane);
-    return {wave.group->scratch(wave, span, "an atomic access of ", lane)};
+    return {wave.group->scratch(wave, span, ScratchAccess::Atomic, lane)};
   }
 };
 

@@ -1,32 +1,74 @@
-// What a check has found in a launch: pairs of instructions.
+// What checks have found in a launch.
 #pragma once
 
+#include <map>
+#include <mutex>
 #include <optional>
-#include <set>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "base/error.h"
+#include "base/finding.h"
+#include "base/tools.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
 
+/// The kind of races in the launch's memory.
+inline constexpr const char* kGlobalRace = "global-race";
+
+/// A wave, as far as findings name it.
+struct WaveName {
+  std::array<u32, 3> workgroup{};
+  u32 wave = 0;
+  int lane = -1;
+};
+
+/// That an instruction is not as it should be: by itself or, where there is one, beside an earlier one.
+struct Sighting {
+  Tool tool;
+  const char* kind;
+  u64 pc;
+  int lane = -1;
+  std::optional<u64> address{};
+  u64 earlier_pc = 0;  ///< 0: there is none
+  WaveName earlier{};
+};
+
+/// Any thread may add. Equal ones, of a kind and of the same instructions, are one, which is told of the first
+/// workgroup that has it, so that they are the same whichever thread was first.
 class Findings {
  public:
-  /// What they are, in messages: "hazard", "that hardware does not wait for".
-  Findings(const char* noun, const char* clause) : noun_(noun), clause_(clause) {}
+  /// What addresses are named by. Must outlive this.
+  explicit Findings(std::span<const TensorLayout> tensors) : tensors_(tensors) {}
 
-  /// That the wave's instruction at `pc` and an earlier one do not fit: once for each pair, up to a limit.
-  void add(const Wave& wave, u64 pc, u64 earlier_pc, const std::string& reason);
+  /// `message` makes the sentence, where it is needed.
+  template <class Message>
+  void add(const Wave& wave, const Sighting& sighting, const Message& message) {
+    const std::lock_guard lock(mutex_);
+    if (Finding* finding = note(wave, sighting)) finding->message = message();
+  }
 
-  /// The first, with a list of all as its message; empty where there is none.
-  std::optional<KernelFault> fault() const;
+  /// By workgroup, and in the order in which they were found in it.
+  std::vector<Finding> all() const;
+
+  /// The first of these tools', with a list of all as its message; empty where there is none.
+  std::optional<KernelFault> fault(Tools tools) const;
 
  private:
-  const char* noun_;
-  const char* clause_;
-  std::set<std::pair<u64, u64>> reported_;  ///< both pcs
-  std::vector<KernelFault> found_;
+  using Key = std::tuple<Tools, const char*, u64, u64>;
+  struct Entry {
+    Finding finding;
+    u64 workgroup = 0;  ///< by number
+    u64 order = 0;
+  };
+
+  Finding* note(const Wave& wave, const Sighting& sighting);
+
+  const std::span<const TensorLayout> tensors_;
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::map<Key, Entry> found_;
+  u64 next_ = 0;
 };
 
 }  // namespace wave::emulator

@@ -38,22 +38,39 @@ std::string register_name(const Location& location, u32 i) {
 }  // namespace
 
 const HazardChecker::Decoded& HazardChecker::look_up(const Wave& wave, const Op* op) {
-  const auto [found, is_new] = instructions_.try_emplace(op);
-  Decoded& instruction = found->second;
-  if (!is_new) return instruction;
-  instruction.decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
-  if (instruction.decoded.row == nullptr) return instruction;
+  return instructions_.get(wave, op, [&](Decoded& instruction) {
+    instruction.decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
+    if (instruction.decoded.row == nullptr) return;
+    const isa::Row& row = *instruction.decoded.row;
+    instruction.matrix = matrix_timing(instruction.decoded);
+    instruction.counters = counters_of(instruction.decoded);
+    instruction.is_memory = row.kind == Kind::Lds || row.kind == Kind::VectorMemory;
+    find_registers(instruction);
+  });
+}
+
+void HazardChecker::find_registers(Decoded& instruction) {
   const isa::Row& row = *instruction.decoded.row;
-  instruction.matrix = matrix_timing(instruction.decoded);
-  instruction.counters = counters_of(instruction.decoded);
-  instruction.is_memory = row.kind == Kind::Lds || row.kind == Kind::VectorMemory;
-  return instruction;
+  const bool accumulates = row.operand_count != 0 && row.operands[0].read;  // sparse matrices: then C is D
+  const bool is_atomic = (row.modifiers & isa::kReturn) != 0;  // where it returns nothing, its data are but read
+  const bool returns = !is_atomic || isa::returns_value(instruction.decoded);
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    const Location location = isa::locate(instruction.decoded, operand);
+    if (!is_register(row.generation, location)) continue;
+    // What a load leaves of its destination is merged in order.
+    const bool is_read = operand.read && !(operand.written && instruction.is_memory && !is_atomic);
+    const bool is_c = instruction.matrix && (operand.written || (operand.field == Field::SRC2 && !accumulates));
+    instruction.registers.push_back({location, is_read, operand.written && returns, is_c});
+  }
 }
 
 void HazardChecker::start(const Wave& wave) {
-  State& state = states_[&wave];
-  state = {};
-  state.vectors.resize(wave.vgpr_count + wave.agpr_count);
+  if (states_.size() <= wave.index) states_.resize(wave.index + 1);
+  State& state = states_[wave.index];
+  state.vectors.assign(wave.vgpr_count + wave.agpr_count, {});
+  std::ranges::fill(state.scalars, Load{});
+  state.counters = {};
+  state.time = 0;
 }
 
 void HazardChecker::before(const Wave& wave, const Op* op) {
@@ -61,29 +78,22 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
   if (instruction.decoded.row == nullptr) return;  // a fault follows
   if (wave.mode.skip_vector() && (op->flags & kSkippable)) return;
   const isa::Row& row = *instruction.decoded.row;
-  State& state = states_[&wave];
+  State& state = states_[wave.index];
   if (isa::is_wait(row.kind)) state.counters.wait(row, op->scalar.simm16);
   state.counters.issue(instruction.counters);
 
   const u64 pc = wave.address(op);
-  const bool accumulates = row.operand_count != 0 && row.operands[0].read;  // sparse matrices: then C is D
-  const bool is_atomic = (row.modifiers & isa::kReturn) != 0;  // where it returns nothing, its data are but read
-  const bool returns = !is_atomic || isa::returns_value(instruction.decoded);
   const bool is_relative = wave.mode.gpr_index() && (op->flags & kIndexable);
-  std::vector<Use> written;
-  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
-    const Location location = isa::locate(instruction.decoded, operand);
-    if (!is_register(row.generation, location) || (is_relative && is_vector(location))) continue;
-    const Use use{state, wave, instruction, pc, location};
-    // What a load leaves of its destination is merged in order.
-    if (operand.read && !(operand.written && instruction.is_memory && !is_atomic)) {
-      const bool is_c = instruction.matrix && (operand.written || (operand.field == Field::SRC2 && !accumulates));
-      check_read(use, is_c);
-      if (is_c && is_vector(location)) note_c(use);
-    }
-    if (operand.written && returns) written.push_back(use);
+  const auto is_followed = [&](const Register& one) { return !(is_relative && is_vector(one.location)); };
+  for (const Register& one : instruction.registers) {
+    if (!one.is_read || !is_followed(one)) continue;
+    const Use use{state, wave, instruction, pc, one.location};
+    check_read(use, one.is_c);
+    if (one.is_c && is_vector(one.location)) note_c(use);
   }
-  for (const Use& use : written) {
+  for (const Register& one : instruction.registers) {
+    if (!one.is_written || !is_followed(one)) continue;
+    const Use use{state, wave, instruction, pc, one.location};
     check_write(use);
     note_write(use);
   }
@@ -102,7 +112,7 @@ void HazardChecker::check_load(const Use& use, const Load& load, bool write) {
   const u64 own = is_same ? 1 : 0;  // this instruction has been counted already
   const std::string wait =
       wait_text(use.instruction.decoded.row->generation, load.counters, later - std::min(later, own));
-  report(use, load.pc,
+  report(use, load.pc, "missing-wait",
          text(write ? "overwritten" : "read", " before its load has been waited for: ", wait, " is missing"));
 }
 
@@ -110,7 +120,7 @@ void HazardChecker::check_time(const Use& use, const Matrix& matrix, u32 needed,
   if (matrix.pc == 0) return;
   const u64 passed = use.state.time - matrix.time - 1;
   if (passed >= needed) return;
-  report(use, matrix.pc,
+  report(use, matrix.pc, "wait-states",
          text(what, " after ", passed, " wait states, of ", needed, " that the matrix instruction takes"));
 }
 
@@ -138,7 +148,7 @@ void HazardChecker::check_read(const Use& use, bool is_c) {
                          : timing.until_overlapping_c(*reader),
                "read");
     if (vector.alu_pc != 0 && use.state.time - vector.alu_time - 1 < kVectorToMatrix) {
-      report(use, vector.alu_pc,
+      report(use, vector.alu_pc, "wait-states",
              text("read by a matrix instruction after ", use.state.time - vector.alu_time - 1, " wait states, of ",
                   kVectorToMatrix, " after a vector instruction"));
     }
@@ -188,9 +198,12 @@ void HazardChecker::note_write(const Use& use) {
   }
 }
 
-void HazardChecker::report(const Use& use, u64 earlier_pc, const std::string& reason) {
-  findings_.add(use.wave, use.pc, earlier_pc,
-                text(register_name(use.location, 0), use.location.dwords > 1 ? " (or the next)" : "", " is ", reason));
+void HazardChecker::report(const Use& use, u64 earlier_pc, const char* kind, const std::string& reason) {
+  const WaveName self{use.wave.group->id(), use.wave.index};
+  const Sighting sighting{.tool = kWaitsTool, .kind = kind, .pc = use.pc, .earlier_pc = earlier_pc, .earlier = self};
+  findings_.add(use.wave, sighting, [&] {
+    return text(register_name(use.location, 0), use.location.dwords > 1 ? " (or the next)" : "", " is ", reason);
+  });
 }
 
 }  // namespace wave::emulator

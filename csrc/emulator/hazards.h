@@ -2,13 +2,13 @@
 // or before a matrix instruction is done with it (ISA document, "Manually Inserted Wait States").
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "emulator/findings.h"
 #include "emulator/isa/isa.h"
 #include "emulator/matrix_timing.h"
 #include "emulator/observer.h"
+#include "emulator/per_instruction.h"
 #include "emulator/wait_counters.h"
 
 namespace wave::emulator {
@@ -17,10 +17,9 @@ namespace wave::emulator {
 /// not. What compilers rely on is not reported: loads of one kind that overwrite each other's results end in order.
 class HazardChecker : public Observer {
  public:
+  explicit HazardChecker(Findings& findings) : findings_(findings) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
-
-  const Findings& findings() const { return findings_; }
 
  private:
   struct Load {
@@ -49,12 +48,20 @@ class HazardChecker : public Observer {
     u64 time = 0;  ///< in wait states
   };
 
+  /// Of an operand.
+  struct Register {
+    isa::Location location;
+    bool is_read, is_written;
+    bool is_c;  ///< of a matrix instruction, which reads it late
+  };
+
   /// An instruction as far as its registers matter.
   struct Decoded {
     isa::Instruction decoded;
     std::optional<MatrixTiming> matrix;
     Counters counters = 0;
     bool is_memory = false;  ///< of lanes
+    std::vector<Register> registers;
   };
 
   /// One look at one register.
@@ -67,6 +74,7 @@ class HazardChecker : public Observer {
   };
 
   const Decoded& look_up(const Wave& wave, const Op* op);
+  static void find_registers(Decoded& instruction);
   static bool is_pending(const State& state, const Load& load);
   void check_read(const Use& use, bool is_c);
   void check_write(const Use& use);
@@ -74,11 +82,11 @@ class HazardChecker : public Observer {
   void check_time(const Use& use, const Matrix& matrix, u32 needed, const char* what);
   static void note_c(const Use& use);
   static void note_write(const Use& use);
-  void report(const Use& use, u64 earlier_pc, const std::string& reason);
+  void report(const Use& use, u64 earlier_pc, const char* kind, const std::string& reason);
 
-  std::unordered_map<const Op*, Decoded> instructions_;
-  std::unordered_map<const Wave*, State> states_;
-  Findings findings_{"hazard", "that hardware does not wait for"};
+  Findings& findings_;
+  PerInstruction<Decoded> instructions_;
+  std::vector<State> states_;  ///< by wave, of the workgroup
 };
 
 }  // namespace wave::emulator

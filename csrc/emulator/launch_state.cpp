@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "emulator/checks.h"
 #include "emulator/device_heap.h"
 #include "emulator/dispatch.h"
 #include "emulator/residency.h"
@@ -104,7 +105,8 @@ LaunchState::LaunchState(const Dispatch& given)
       queue_(kQueueBytes),
       kernarg_(kernarg_bytes()),
       packet_(packet_bytes()),
-      memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region) {}
+      memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region,
+              given.checks != nullptr && given.checks->watches_memory()) {}
 
 u64 LaunchState::hidden_value(ValueKind kind) const {
   switch (kind) {

@@ -53,6 +53,11 @@ std::vector<Region> make_disjoint(const std::vector<Region>& given) {
   return pieces;
 }
 
+/// Whether it would be forgiven where reads past the end are.
+bool is_over_read(const AddressSpan& bytes, AddressSpan span, bool write) {
+  return !write && bytes.excess(span) <= kOverRead;
+}
+
 u64 distance(const Region& region, u64 address) {
   if (address < region.bytes.begin()) return region.bytes.begin() - address;
   return region.bytes.contains(address) ? 0 : address - region.bytes.end() + 1;
@@ -62,15 +67,17 @@ u64 distance(const Region& region, u64 address) {
 
 void check_atomic(AddressSpan span, int lane) {
   if (span.begin() % span.size() == 0) return;
-  fault_at(text("an atomic access of ", span.size(), " bytes that is not aligned"), lane, span.begin());
+  fault_at(text("an atomic access of ", span.size(), " bytes that is not aligned"), lane, span.begin(), "misaligned");
 }
 
-Memory::Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace, FindRegion find_region)
+Memory::Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace, FindRegion find_region,
+               bool watched)
     : named_(std::move(regions)),
       arguments_(arguments),
       strict_(strict),
       find_region_(std::move(find_region)),
-      trace_(trace) {
+      trace_(trace),
+      is_direct_(trace == nullptr && !watched) {
   check_addressable(named_);
   regions_ = make_disjoint(named_);
 }
@@ -134,13 +141,17 @@ void Memory::read(AddressSpan span, void* to, int lane) const {
   }
 }
 
-void Memory::write(AddressSpan span, const void* from, int lane) const {
+void Memory::check_write(AddressSpan span, int lane) const {
   for (u64 done = 0; done < span.size();) {
     const u64 at = span.begin() + done;
     const Region* region = find(at);
     if (region == nullptr || !region->writable) refuse(span, true, lane);
     done += region->bytes.left_from(at);
   }
+}
+
+void Memory::write(AddressSpan span, const void* from, int lane) const {
+  check_write(span, lane);
   if (trace_ != nullptr) trace_->mark(span, false, true);
   std::memcpy(reinterpret_cast<void*>(span.begin()), from, span.size());
 }
@@ -174,21 +185,22 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
   const u64 address = span.begin();
   const std::string access = text(write ? "a store of " : "a load of ", span.size(), " bytes ");
   if (const Region* found = find_region_ ? find_more(address) : nullptr) {
-    if (!found->readable) fault_at(text(access, write ? "into " : "from ", found->name), lane, address);
+    if (!found->readable)
+      fault_at(text(access, write ? "into " : "from ", found->name), lane, address, "use-after-free");
     if (write && !found->writable) {
-      fault_at(text(access, "into ", found->name, ", which the process may only read"), lane, address);
+      fault_at(text(access, "into ", found->name, ", which the process may only read"), lane, address, "read-only");
     }
   }
   const Region* region = nearest(address);
   if (find_region_ && (arguments_ == 0 || distance(*region, address) > kNear)) {
-    fault_at(access + "at an address that the process has not mapped", lane, address);
+    fault_at(access + "at an address that the process has not mapped", lane, address, "unmapped");
   }
-  if (region == nullptr) fault_at(access + "in a launch that was given no memory", lane, address);
+  if (region == nullptr) fault_at(access + "in a launch that was given no memory", lane, address, "unmapped");
   const AddressSpan& bytes = region->bytes;
   if (bytes.contains(span)) {
     fault_at(text(access, "into ", region->name, ", ", address - bytes.begin(),
                   " bytes from its begin: ", region->why_const),
-             lane, address);
+             lane, address, "read-only");
   }
   std::string place;
   if (address < bytes.begin()) {
@@ -198,7 +210,8 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
   } else {
     place = text("from ", bytes.left_from(address), " bytes before the end of ");
   }
-  fault_at(text(access, "out of bounds: ", place, region->name, ", which has ", bytes.size(), " bytes"), lane, address);
+  fault_at(text(access, "out of bounds: ", place, region->name, ", which has ", bytes.size(), " bytes"), lane, address,
+           is_over_read(bytes, span, write) ? "over-read" : "out-of-bounds");
 }
 
 bool Memory::forgive(AddressSpan span, u64 past, const std::string& name, int lane) const {

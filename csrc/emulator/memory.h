@@ -35,14 +35,16 @@ class Memory {
  public:
   /// Regions may overlap: bytes that any writable region covers are writable. The first `arguments` of them are what
   /// the launch was given, which is what messages compare wild addresses with. `trace` may be nullptr,
-  /// `find_region` empty. Throws ValueError where a region ends past the last address.
-  Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace, FindRegion find_region);
+  /// `find_region` empty. `watched`: somebody wants to see each access. Throws ValueError where a region ends past the
+  /// last address.
+  Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace, FindRegion find_region,
+         bool watched);
 
-  /// Whether all of it lies in one region (writable, for a write), so that it can be accessed as it is. Never while a
-  /// trace is kept.
+  /// Whether all of it lies in one region (writable, for a write), so that it can be accessed as it is. Never where
+  /// accesses are traced or watched.
   bool covers(AddressSpan span, bool write) const {
     const Region* region = find(span.begin());
-    return trace_ == nullptr && region != nullptr && region->bytes.contains(span) && (!write || region->writable);
+    return is_direct_ && region != nullptr && region->bytes.contains(span) && (!write || region->writable);
   }
 
   /// Copies bytes for `lane`. Those past a region's end but within kOverRead read as zero and are recorded, and so are
@@ -50,6 +52,8 @@ class Memory {
   void read(AddressSpan span, void* to, int lane) const;
   /// Throws Fault where any byte is outside of the writable regions; nothing is written then.
   void write(AddressSpan span, const void* from, int lane) const;
+  /// Throws Fault where write() would.
+  void check_write(AddressSpan span, int lane) const;
   /// Where an atomic may work. `serves_parts`: it may be one that a compiler made for a part of a dword, which a region
   /// may have without the rest. Throws Fault.
   AtomicTarget atomic(AddressSpan span, bool serves_parts, int lane) const;
@@ -87,6 +91,7 @@ class Memory {
   bool strict_;
   FindRegion find_region_;
   AccessTrace* trace_;
+  const bool is_direct_;  ///< nobody wants to see accesses
   mutable std::atomic<const More*> newest_{nullptr};
   mutable std::mutex mutex_;       ///< guards what follows
   mutable std::deque<More> more_;  ///< owns what newest_ leads to

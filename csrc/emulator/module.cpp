@@ -145,35 +145,61 @@ std::string Module::disassemble(u64 pc, u32 lanes) const {
   return isa::disassemble(decode(pc, lanes));
 }
 
-std::string Module::describe(u64 pc) const {
+std::string Module::symbol(u64 pc) const {
   const u64 address = pc - base_;
   const Symbol* best = nullptr;
   for (const Symbol& symbol : code_->symbols()) {
     if (symbol.is_function && symbol.address <= address && (best == nullptr || symbol.address > best->address))
       best = &symbol;
   }
-  return (best == nullptr ? hex(address) : text(best->name, "+", hex(address - best->address))) + source_line(address);
+  return best == nullptr ? hex(address) : text(best->name, "+", hex(address - best->address));
 }
 
-const LineTable& Module::lines() const {
+std::string Module::describe(u64 pc) const {
+  const std::vector<SourceFrame> source = frames(pc);
+  if (source.empty()) return symbol(pc);
+  const std::string& path = source[0].file;
+  return text(symbol(pc), " (", path.substr(path.rfind('/') + 1), ":", source[0].line, ")");
+}
+
+const Module::Source& Module::source() const {
   const std::lock_guard lock(mutex_);
-  if (!lines_) {
-    lines_.emplace();
+  if (source_) return *source_;
+  source_.emplace();
+  const auto read = [&](auto& into, auto reader) {
     try {
-      *lines_ = read_line_table(code_->bytes().span());
-    } catch (const Error&) {  // a message goes without
+      into = reader(code_->bytes().span());
+    } catch (const Error&) {  // messages go without
     }
-  }
-  return *lines_;
+  };
+  read(source_->lines, read_line_table);
+  read(source_->functions, read_function_table);
+  return *source_;
 }
 
-std::string Module::source_line(u64 address) const {
-  const LineTable& table = lines();
-  const auto after = std::upper_bound(table.rows.begin(), table.rows.end(), address,
+std::string Module::Source::file(const SourceFunction& copy) const {
+  const auto unit = std::ranges::find(lines.units, copy.lines, &LineUnit::offset);
+  if (unit == lines.units.end() || copy.call_file >= lines.files.size() - unit->first_file) return {};
+  return lines.files[unit->first_file + copy.call_file];
+}
+
+std::vector<SourceFrame> Module::frames(u64 pc) const {
+  const u64 address = pc - base_;
+  const auto& [lines, functions] = source();
+  const auto after = std::upper_bound(lines.rows.begin(), lines.rows.end(), address,
                                       [](u64 value, const LineRow& row) { return value < row.address; });
-  if (after == table.rows.begin() || (after - 1)->line == 0) return {};
-  const std::string& path = table.files[(after - 1)->file];
-  return text(" (", path.substr(path.rfind('/') + 1), ":", (after - 1)->line, ")");
+  if (after == lines.rows.begin() || (after - 1)->line == 0) return {};
+  std::vector<SourceFrame> frames{{.function = {}, .file = lines.files[(after - 1)->file], .line = (after - 1)->line}};
+  const auto contains = [&](const SourceFunction& function) {
+    return std::ranges::any_of(function.code, [&](const AddressSpan& code) { return code.contains(address); });
+  };
+  const auto innermost = std::find_if(functions.rbegin(), functions.rend(), contains);  // callers are before
+  if (innermost == functions.rend()) return frames;
+  for (const SourceFunction* function = &*innermost;; function = &functions[*function->caller]) {
+    frames.back().function = function->name;
+    if (!function->caller) return frames;
+    frames.push_back({.function = {}, .file = source().file(*function), .line = function->call_line});
+  }
 }
 
 std::vector<Region> Module::regions() const {

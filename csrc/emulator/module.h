@@ -13,8 +13,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/finding.h"
 #include "base/fork_safe.h"
 #include "code_object/code_object.h"
+#include "code_object/function_table.h"
 #include "code_object/line_table.h"
 #include "emulator/isa/isa.h"
 #include "emulator/memory.h"
@@ -78,7 +80,11 @@ class Module {
   isa::Instruction decode(u64 pc, u32 lanes = 32) const;
   /// "name+0x1c" for an address in code, and "(file.hip:12)" behind it where the file has line tables.
   std::string describe(u64 pc) const;
-  /// The same as text.
+  /// "name+0x1c".
+  std::string symbol(u64 pc) const;
+  /// The source that an instruction is of, the innermost inlined function first; empty without line tables.
+  std::vector<SourceFrame> frames(u64 pc) const;
+  /// The instruction as text.
   std::string disassemble(u64 pc, u32 lanes = 32) const;
 
   /// The segments as memory regions.
@@ -88,9 +94,14 @@ class Module {
   void load_segments();
   void relocate();
   void find_functions();
-  /// " (file.hip:12)", or nothing.
-  std::string source_line(u64 address) const;
-  const LineTable& lines() const;  ///< empty where the file has none
+  /// What the file says of its source: empty where it says nothing.
+  struct Source {
+    LineTable lines;
+    std::vector<SourceFunction> functions;
+    /// The file that a unit calls by a number, or nothing.
+    std::string file(const SourceFunction& copy) const;
+  };
+  const Source& source() const;
   /// The executable segment that contains an address of the file, or nullptr.
   const Segment* code_segment(u64 address) const;
 
@@ -102,7 +113,7 @@ class Module {
   u64 base_ = 0;                      ///< what is added to addresses of the file
   std::vector<u64> function_starts_;  ///< addresses of the file, sorted
   mutable Mutex mutex_;               ///< guards what follows
-  mutable std::optional<LineTable> lines_;
+  mutable std::optional<Source> source_;
   mutable std::map<std::pair<u64, KernelRegisters>, std::unique_ptr<TranslatedFunction>> functions_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace wave::emulator {
 
-/// Sees the instructions of a launch, which runs on one thread then.
+/// Sees the instructions of a launch, which runs on one thread then, or of one workgroup after the other (Checks).
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -22,9 +22,18 @@ class Observer {
 
   /// Whether it wants to see accesses of LDS, of the bytes that it has: by the instruction that before() has announced.
   virtual bool watches_lds() const { return false; }
-  virtual void load_lds(AddressSpan) {}
+  virtual void load_lds(AddressSpan, int /*lane*/) {}
   /// Before it is done. `data` is nullptr for atomics.
-  virtual void store_lds(AddressSpan, const void* /*data*/) {}
+  virtual void store_lds(AddressSpan, const void* /*data*/, int /*lane*/) {}
+  /// Whether it wants to see accesses of the launch's memory and of scratch, likewise. lane -1: of the wave as a whole.
+  virtual bool watches_memory() const { return false; }
+  /// When it is done, of the bytes that were asked for.
+  virtual void load_memory(AddressSpan, int /*lane*/) {}
+  /// Before it is done, and will not fail. `data` is nullptr for atomics.
+  virtual void store_memory(AddressSpan, const void* /*data*/, int /*lane*/) {}
+  /// Of a lane's own bytes, which count from 0.
+  virtual void load_scratch(AddressSpan, int /*lane*/) {}
+  virtual void store_scratch(AddressSpan, int /*lane*/, bool /*is_atomic*/) {}
   /// All waves of the workgroup are at a barrier, or have ended: for each of them, before it goes on.
   virtual void pass_barrier(const Wave&) {}
 };
@@ -47,11 +56,26 @@ class Observers : public Observer {
   bool watches_lds() const override {
     return std::any_of(all_.begin(), all_.end(), [](const Observer* observer) { return observer->watches_lds(); });
   }
-  void load_lds(AddressSpan span) override {
-    for (Observer* observer : all_) observer->load_lds(span);
+  void load_lds(AddressSpan span, int lane) override {
+    for (Observer* observer : all_) observer->load_lds(span, lane);
   }
-  void store_lds(AddressSpan span, const void* data) override {
-    for (Observer* observer : all_) observer->store_lds(span, data);
+  void store_lds(AddressSpan span, const void* data, int lane) override {
+    for (Observer* observer : all_) observer->store_lds(span, data, lane);
+  }
+  bool watches_memory() const override {
+    return std::any_of(all_.begin(), all_.end(), [](const Observer* observer) { return observer->watches_memory(); });
+  }
+  void load_memory(AddressSpan span, int lane) override {
+    for (Observer* observer : all_) observer->load_memory(span, lane);
+  }
+  void store_memory(AddressSpan span, const void* data, int lane) override {
+    for (Observer* observer : all_) observer->store_memory(span, data, lane);
+  }
+  void load_scratch(AddressSpan span, int lane) override {
+    for (Observer* observer : all_) observer->load_scratch(span, lane);
+  }
+  void store_scratch(AddressSpan span, int lane, bool is_atomic) override {
+    for (Observer* observer : all_) observer->store_scratch(span, lane, is_atomic);
   }
   void pass_barrier(const Wave& wave) override {
     for (Observer* observer : all_) observer->pass_barrier(wave);

@@ -195,11 +195,12 @@ struct Fault {
   int lane = -1;  ///< -1: not about one lane
   bool has_address = false;
   u64 address = 0;
+  const char* kind = "fault";  ///< of an access, as findings call it
 };
 
 /// Throws Fault: for bodies, out of line so that they stay small.
 [[noreturn]] void fault(std::string reason, int lane = -1);
-[[noreturn]] void fault_at(std::string reason, int lane, u64 address);
+[[noreturn]] void fault_at(std::string reason, int lane, u64 address, const char* kind = "fault");
 /// Throws Fault where the wave has no vector register of this number, which is relative to M0.
 void check_relative_register(const Wave& wave, u64 number);
 

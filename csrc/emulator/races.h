@@ -2,11 +2,11 @@
 // barrier nor the waits before it decide (LLVM's "Memory Model gfx942", workgroup scope).
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "emulator/findings.h"
 #include "emulator/observer.h"
+#include "emulator/per_instruction.h"
 #include "emulator/wait_counters.h"
 
 namespace wave::emulator {
@@ -15,14 +15,13 @@ namespace wave::emulator {
 /// here: not flags in memory that they poll.
 class RaceChecker : public Observer {
  public:
+  explicit RaceChecker(Findings& findings) : findings_(findings) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
   bool watches_lds() const override { return true; }
-  void load_lds(AddressSpan span) override;
-  void store_lds(AddressSpan span, const void* data) override;
+  void load_lds(AddressSpan span, int lane) override;
+  void store_lds(AddressSpan span, const void* data, int lane) override;
   void pass_barrier(const Wave& wave) override;
-
-  const Findings& findings() const { return findings_; }
 
  private:
   struct Decoded {
@@ -35,6 +34,7 @@ class RaceChecker : public Observer {
     u32 number = 0;
     Counters counters = 0;  ///< of the queue that has the number
     u8 wave = 0;
+    i8 lane = -1;
     bool is_atomic = false;
   };
 
@@ -54,23 +54,20 @@ class RaceChecker : public Observer {
     WaitCounters now, at_barrier;
   };
 
-  struct Group {
-    std::vector<Byte> bytes;
-    std::vector<WaveState> waves;
-  };
-
   const Decoded& look_up(const Wave& wave, const Op* op);
-  Access current_access() const;
+  Access current_access(int lane) const;
+  Sighting sighting(const Access& access, const Access& past, const char* kind) const;
   void check(const Accesses& earlier, const Access& access, u64 address, const char* done, const char* done_before);
   void check_own(const Byte& byte, const Access& access, u64 address);
 
-  std::unordered_map<const Op*, Decoded> instructions_;
-  std::unordered_map<const Workgroup*, Group> groups_;
+  Findings& findings_;
+  PerInstruction<Decoded> instructions_;
+  // Of the workgroup.
+  std::vector<Byte> bytes_;
+  std::vector<WaveState> waves_;
   // What is under way.
   const Wave* wave_ = nullptr;
-  Group* group_ = nullptr;
   Decoded instruction_;
-  Findings findings_{"race", "in LDS, which hardware may decide either way"};
 };
 
 }  // namespace wave::emulator

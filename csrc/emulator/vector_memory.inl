@@ -92,12 +92,12 @@ struct GlobalMemory {
     return memory_of(wave).covers(AddressSpan::over(addresses.low, addresses.high, size), write);
   }
   static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }
-  static void read(Wave& wave, AddressSpan span, void* to, int lane) { memory_of(wave).read(span, to, lane); }
+  static void read(Wave& wave, AddressSpan span, void* to, int lane) { wave.group->read_memory(span, to, lane); }
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
-    memory_of(wave).write(span, from, lane);
+    wave.group->write_memory(span, from, lane);
   }
   static AtomicTarget atomic(Wave& wave, AddressSpan span, bool serves_parts, int lane) {
-    return memory_of(wave).atomic(span, serves_parts, lane);
+    return wave.group->atomic_memory(span, serves_parts, lane);
   }
 };
 

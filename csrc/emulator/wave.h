@@ -28,6 +28,11 @@ struct alignas(64) LaneRow {
   u32 lane[kLanes];
 };
 
+/// What registers, LDS and scratch begin with. Hardware leaves them as they were. A quiet NaN in every float type,
+/// which is also a far address and a large negative integer, makes a kernel that reads them before writing them fail
+/// here.
+inline constexpr u32 kPoison = 0xfff7fff7;
+
 /// Scalar operand encodings (ISA document, "Scalar Operands"). The scalar register array is indexed by them.
 namespace sreg {
 inline constexpr u32 kFlatScratch = 102, kXnackMask = 104, kVcc = 106, kTtmp0 = 108, kM0 = 124, kExec = 126;
@@ -106,7 +111,8 @@ struct Wave {
   const TranslatedFunction* function = nullptr;  ///< that `op` belongs to
   u8* scratch = nullptr;                         ///< scratch_size bytes for each lane, one lane after another
   u32 scratch_size = 0;
-  u32 scratch_ready = 0;  ///< bytes of each lane's scratch that have been poisoned: as many as were accessed
+  u32 scratch_poisoned = 0;  ///< bytes of each lane's scratch: as many as were accessed, or more
+  u32 scratch_ready = 0;     ///< ... of those that may be accessed without anybody being told
 
   u64 pair(u32 reg) const { return u64{s[reg + 1]} << 32 | s[reg]; }
   u64 exec() const { return pair(sreg::kExec); }

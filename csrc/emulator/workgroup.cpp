@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emulator/checks.h"
 #include "emulator/constants.h"
 #include "emulator/observer.h"
 #include "emulator/op.h"
+#include "emulator/skipped_access.h"
 #include "emulator/step.h"
 
 namespace wave::emulator {
 
 namespace {
-
-// Hardware leaves registers, LDS and scratch as they were. A quiet NaN in every float type, which is also a far address
-// and a large negative integer, makes a kernel that reads them before writing them fail here.
-constexpr u32 kPoison = 0xfff7fff7;
 
 KernelFault located(const Fault& fault, const Wave& wave) {
   const LaunchState& launch = wave.group->launch();
@@ -125,10 +123,26 @@ std::vector<LaneRow> packed_work_items(const LaunchState& launch) {
   return rows;
 }
 
+/// nullptr where there are not two.
+std::unique_ptr<Observer> both(Observer* one, Observer* other) {
+  if (one == nullptr || other == nullptr) return nullptr;
+  auto observers = std::make_unique<Observers>();
+  observers->add(*one);
+  observers->add(*other);
+  return observers;
+}
+
 }  // namespace
 
+const char* verb(ScratchAccess access) {
+  constexpr const char* kVerbs[] = {"a load of ", "a store of ", "an atomic access of "};
+  return kVerbs[static_cast<int>(access)];
+}
+
 void fault(std::string reason, int lane) { throw Fault{std::move(reason), lane}; }
-void fault_at(std::string reason, int lane, u64 address) { throw Fault{std::move(reason), lane, true, address}; }
+void fault_at(std::string reason, int lane, u64 address, const char* kind) {
+  throw Fault{std::move(reason), lane, true, address, kind};
+}
 
 void check_relative_register(const Wave& wave, u64 number) {
   const u32 count = wave.vgpr_count + wave.agpr_count;
@@ -148,9 +162,13 @@ Workgroup::Workgroup(const LaunchState& launch)
       work_items_(packed_work_items(launch)),
       waves_(launch.waves),
       takes_turns_(launch.lds_size > 0 && launch.waves > 1),
-      lds_observer_(launch.dispatch.observer != nullptr && launch.dispatch.observer->watches_lds()
-                        ? launch.dispatch.observer
-                        : nullptr),
+      own_observer_(launch.dispatch.checks == nullptr ? nullptr : launch.dispatch.checks->observe()),
+      both_(both(launch.dispatch.observer, own_observer_.get())),
+      observer_(both_ != nullptr           ? both_.get()
+                : own_observer_ != nullptr ? own_observer_.get()
+                                           : launch.dispatch.observer),
+      lds_observer_(observer_ != nullptr && observer_->watches_lds() ? observer_ : nullptr),
+      memory_observer_(observer_ != nullptr && observer_->watches_memory() ? observer_ : nullptr),
       direct_lds_size_(lds_observer_ == nullptr ? launch.lds_size : 0),
       registers_(new LaneRow[size_t{launch.waves} * (launch.registers.vgprs + launch.registers.agprs)]),
       lds_(new u8[launch.lds_size]),
@@ -158,6 +176,8 @@ Workgroup::Workgroup(const LaunchState& launch)
   std::array<u32, 128> constants = inline_constants32();
   for (Wave& wave : waves_) std::copy(constants.begin(), constants.end(), wave.s + 128);
 }
+
+Workgroup::~Workgroup() = default;
 
 void Workgroup::start(u64 number) {
   number_ = number;
@@ -178,7 +198,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.index = index;
   wave.group = this;
   wave.scratch_size = launch_.scratch_size;
-  wave.scratch_ready = 0;
+  wave.scratch_ready = wave.scratch_poisoned = 0;
   wave.scratch = scratch_.get() + size_t{index} * kLanes * launch_.scratch_size;
   wave.scc = false;
   wave.instructions = 0;
@@ -192,7 +212,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.set_exec(items == kLanes ? ~u64{0} : (u64{1} << items) - 1);
   wave.function = &function_;
   wave.op = wave.function->at(launch_.entry);
-  if (launch_.dispatch.observer != nullptr) launch_.dispatch.observer->start(wave);
+  if (observer_ != nullptr) observer_->start(wave);
 }
 
 void Workgroup::set_work_items(Wave& wave) const {
@@ -249,7 +269,7 @@ bool Workgroup::release_barrier() {
   }
   if (!waiting) return false;
   for (Wave& wave : waves_) {
-    if (lds_observer_ != nullptr) lds_observer_->pass_barrier(wave);
+    if (observer_ != nullptr) observer_->pass_barrier(wave);
     if (wave.status == Status::Barrier) wave.status = Status::Running;
   }
   return true;
@@ -259,7 +279,7 @@ bool Workgroup::release_barrier() {
 u64 Workgroup::run_turn(Wave& wave, u64 turn, const Look& look) {
   u64 count = 0;
   while (wave.status == Status::Running && count < turn) {
-    const u64 ran = run_in_one_way(wave, std::min(turn - count, kLook), launch_.dispatch.observer);
+    const u64 ran = run_in_one_way(wave, std::min(turn - count, kLook), observer_);
     count += ran;
     Hostcalls* const hostcalls = launch_.hostcalls();
     const bool is_answered = hostcalls != nullptr && hostcalls->serve();
@@ -282,9 +302,43 @@ u64 Workgroup::run_wave(Wave& wave, u64 turn, const Look& look) {
   } catch (const Abort& abort) {
     throw_abort(abort, wave);
   } catch (const Fault& fault) {
-    throw located(fault, wave);
+    if (!skip_access(wave, fault)) throw located(fault, wave);
+    count = 1;
   }
   return count;
+}
+
+/// Where the launch's checks look for such accesses: notes this one, and ends the wave's turn behind it.
+bool Workgroup::skip_access(Wave& wave, const Fault& first) {
+  Checks* const checks = launch_.dispatch.checks;
+  if (checks == nullptr || !checks->skips_faults() || !is_of_access(wave, first)) return false;
+  const Op* const op = wave.op;
+  carry_out_rest(wave, first, [&](const Fault& fault) {
+    const Sighting sighting{
+        .tool = kMemoryTool, .kind = fault.kind, .pc = wave.address(op), .lane = fault.lane, .address = fault.address};
+    checks->findings().add(wave, sighting, [&] { return fault.reason; });
+  });
+  if (observer_ != nullptr) observer_->after(wave, op);
+  wave.status = Status::Paused;
+  return true;
+}
+
+void Workgroup::read_memory(AddressSpan span, void* to, int lane) const {
+  launch_.memory().read(span, to, lane);
+  if (memory_observer_ != nullptr) memory_observer_->load_memory(span, lane);
+}
+
+void Workgroup::write_memory(AddressSpan span, const void* from, int lane) const {
+  if (memory_observer_ == nullptr) return launch_.memory().write(span, from, lane);
+  launch_.memory().check_write(span, lane);
+  memory_observer_->store_memory(span, from, lane);
+  launch_.memory().write(span, from, lane);
+}
+
+AtomicTarget Workgroup::atomic_memory(AddressSpan span, bool serves_parts, int lane) const {
+  const AtomicTarget target = launch_.memory().atomic(span, serves_parts, lane);
+  if (memory_observer_ != nullptr) memory_observer_->store_memory(span, nullptr, lane);
+  return target;
 }
 
 void Workgroup::read_lds(AddressSpan span, void* to, int lane) const {
@@ -292,21 +346,21 @@ void Workgroup::read_lds(AddressSpan span, void* to, int lane) const {
   if (inside != span && !launch_.memory().forgive(span, lds_bytes().excess(span), "LDS", lane)) {
     check_lds("a load of ", span, lane);
   }
-  if (lds_observer_ != nullptr) lds_observer_->load_lds(inside);
+  if (lds_observer_ != nullptr) lds_observer_->load_lds(inside, lane);
   std::memset(to, 0, span.size());
   if (!inside.is_empty()) std::memcpy(to, lds_.get() + inside.begin(), inside.size());
 }
 
 void Workgroup::write_lds(AddressSpan span, const void* from, int lane) {
   check_lds("a store of ", span, lane);
-  if (lds_observer_ != nullptr) lds_observer_->store_lds(span, from);
+  if (lds_observer_ != nullptr) lds_observer_->store_lds(span, from, lane);
   std::memcpy(lds_.get() + span.begin(), from, span.size());
 }
 
 AtomicTarget Workgroup::atomic_lds(AddressSpan span, int lane) {
   check_atomic(span, lane);
   check_lds("an atomic access of ", span, lane);
-  if (lds_observer_ != nullptr) lds_observer_->store_lds(span, nullptr);
+  if (lds_observer_ != nullptr) lds_observer_->store_lds(span, nullptr, lane);
   return {lds_.get() + span.begin()};
 }
 
@@ -317,22 +371,33 @@ void Workgroup::check_lds(const char* verb, AddressSpan span, int lane) const {
   const std::string place = is_negative ? text(-address, " bytes before the begin of LDS")
                                         : text(address < size ? 0 : address - size, " bytes past the end of LDS");
   fault_at(text(verb, span.size(), " bytes out of bounds: ", place, ", of which the workgroup has ", size, " bytes"),
-           lane, address);
+           lane, address, "out-of-bounds");
 }
 
-/// Poisons as much as is accessed, so that a kernel with a large stack pays for what it uses of it.
-void Workgroup::prepare_scratch(Wave& wave, AddressSpan span, const char* verb, int lane) {
+/// Poisons as much as is accessed, so that a kernel with a large stack pays for what it uses of it. Where somebody
+/// watches, nothing counts as ready, so that every access comes here.
+void Workgroup::prepare_scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane) {
   if (!AddressSpan(0, wave.scratch_size).contains(span)) {
-    fault_at(text(verb, span.size(), " bytes of scratch, of which a work-item has ", wave.scratch_size, " bytes"), lane,
-             span.begin());
+    fault_at(
+        text(verb(access), span.size(), " bytes of scratch, of which a work-item has ", wave.scratch_size, " bytes"),
+        lane, span.begin(), "scratch-overflow");
   }
-  const u64 wanted = std::max<u64>({span.end(), u64{wave.scratch_ready} * 2, kScratchStep});
-  const u32 ready = static_cast<u32>(std::min<u64>((wanted + 3) / 4 * 4, wave.scratch_size));
-  for (u32 i = 0; i < static_cast<u32>(launch_.lanes); ++i) {
-    u8* const bytes = wave.scratch + u64{i} * wave.scratch_size;
-    std::fill(reinterpret_cast<u32*>(bytes + wave.scratch_ready), reinterpret_cast<u32*>(bytes + ready), kPoison);
+  if (span.end() > wave.scratch_poisoned) {
+    const u64 wanted = std::max<u64>({span.end(), u64{wave.scratch_poisoned} * 2, kScratchStep});
+    const u32 ready = static_cast<u32>(std::min<u64>((wanted + 3) / 4 * 4, wave.scratch_size));
+    for (u32 i = 0; i < static_cast<u32>(launch_.lanes); ++i) {
+      u8* const bytes = wave.scratch + u64{i} * wave.scratch_size;
+      std::fill(reinterpret_cast<u32*>(bytes + wave.scratch_poisoned), reinterpret_cast<u32*>(bytes + ready), kPoison);
+    }
+    wave.scratch_poisoned = ready;
   }
-  wave.scratch_ready = ready;
+  if (memory_observer_ == nullptr) {
+    wave.scratch_ready = wave.scratch_poisoned;
+  } else if (access == ScratchAccess::Load) {
+    memory_observer_->load_scratch(span, lane);
+  } else {
+    memory_observer_->store_scratch(span, lane, access == ScratchAccess::Atomic);
+  }
 }
 
 u64 Workgroup::instructions() const {

@@ -15,10 +15,15 @@ namespace wave::emulator {
 /// A trap that the kernel ran into by its own will: __builtin_trap, or behind an assert that failed.
 struct Abort : Fault {};
 
+enum class ScratchAccess : u8 { Load, Store, Atomic };
+/// For messages: "a load of ".
+const char* verb(ScratchAccess access);
+
 /// Storage and progress of one workgroup. Used again for the next one of the same launch. One thread at a time.
 class Workgroup {
  public:
   explicit Workgroup(const LaunchState& launch);
+  ~Workgroup();
 
   /// Sets up the workgroup with this number (x fastest).
   void start(u64 number);
@@ -36,6 +41,9 @@ class Workgroup {
   /// Whether waves run side by side, in short turns: those that share LDS. A wait ends a turn.
   bool takes_turns() const { return takes_turns_; }
 
+  /// Who sees each instruction; nullptr: nobody.
+  Observer* observer() const { return observer_; }
+
   const LaunchState& launch() const { return launch_; }
   const std::array<u32, 3>& id() const { return id_; }
   u64 number() const { return number_; }
@@ -45,6 +53,11 @@ class Workgroup {
   AddressSpan direct_lds_bytes() const { return {0, direct_lds_size_}; }
   u64 instructions() const;
 
+  /// The functions of Memory, seen by who watches memory.
+  void read_memory(AddressSpan span, void* to, int lane) const;
+  void write_memory(AddressSpan span, const void* from, int lane) const;
+  AtomicTarget atomic_memory(AddressSpan span, bool serves_parts, int lane) const;
+
   /// Copies bytes from LDS. Those that lie a little past its end read as zero and are recorded; throws Fault beyond.
   void read_lds(AddressSpan span, void* to, int lane) const;
   /// Copies bytes to LDS. Throws Fault where they do not fit.
@@ -53,9 +66,9 @@ class Workgroup {
   AtomicTarget atomic_lds(AddressSpan span, int lane);
 
   /// Host memory of a lane's scratch. Throws Fault where there is no such scratch.
-  u8* scratch(Wave& wave, AddressSpan span, const char* verb, int lane) {
+  u8* scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane) {
     if (!AddressSpan(0, wave.scratch_ready).contains(span)) [[unlikely]]
-      prepare_scratch(wave, span, verb, lane);
+      prepare_scratch(wave, span, access, lane);
     return wave.scratch + static_cast<u64>(lane) * wave.scratch_size + span.begin();
   }
 
@@ -67,8 +80,9 @@ class Workgroup {
   u64 run_turn(Wave& wave, u64 turn, const Look& look);
   void look_at(const Wave& wave, const Look& look) const;
   bool release_barrier();
+  bool skip_access(Wave& wave, const Fault& fault);
   void check_lds(const char* verb, AddressSpan span, int lane) const;
-  void prepare_scratch(Wave& wave, AddressSpan span, const char* verb, int lane);
+  void prepare_scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane);
 
   const LaunchState& launch_;
   const TranslatedFunction& function_;  ///< where waves start
@@ -77,7 +91,11 @@ class Workgroup {
   std::array<u32, 3> id_{};
   std::vector<Wave> waves_;
   const bool takes_turns_;
+  const std::unique_ptr<Observer> own_observer_;  ///< of the launch's checks, for this workgroup alone
+  const std::unique_ptr<Observer> both_;          ///< it and the launch's, where there are both
+  Observer* const observer_;
   Observer* const lds_observer_;  ///< nullptr where nobody watches LDS
+  Observer* const memory_observer_;
   const u32 direct_lds_size_;
   std::unique_ptr<LaneRow[]> registers_;
   std::unique_ptr<u8[]> lds_;

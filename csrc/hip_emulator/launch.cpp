@@ -8,7 +8,7 @@
 
 #include "base/address_span.h"
 #include "base/error.h"
-#include "emulator/dispatch.h"
+#include "emulator/checks.h"
 #include "emulator/residency.h"
 
 namespace wave::hip_emulator {
@@ -174,7 +174,9 @@ void run(const PackedLaunch& launch, Via via) {
   dispatch.time_limit = launch.options.time_limit;
   dispatch.deterministic = launch.options.deterministic;
   dispatch.poll = [](uint64_t, uint64_t) { check_not_stopped(); };
-  const emulator::Statistics statistics = emulator::run(dispatch);
+  const auto checks = emulator::Checks::make(launch.options, {});
+  const emulator::Statistics statistics = emulator::run(dispatch, checks.get());
+  if (checks != nullptr) checks->finish();
   if (statistics.over_reads.empty() || function.has_over_read.exchange(true)) return;
   for (const std::string& line : statistics.over_reads) report(text("kernel '", name, "'"), line);
 }

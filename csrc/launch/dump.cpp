@@ -6,35 +6,15 @@
 #include <atomic>
 #include <filesystem>
 
+#include "base/json.h"
 #include "base/output_file.h"
 
 namespace wave {
 
 namespace {
 
-std::string json_text(std::string_view value) {
-  std::string out = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(c) >= ' ') {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-/// "[item, item]".
-template <class Range, class Item>
-std::string list(const Range& range, Item item) {
-  std::string out = "[";
-  for (const auto& element : range) out += (out.size() == 1 ? "" : ", ") + item(element);
-  return out + "]";
-}
-
 std::string dims(const Dims& value) {
-  return list(value, [](uint32_t extent) { return std::to_string(extent); });
+  return json_list(value, [](uint32_t extent) { return std::to_string(extent); });
 }
 
 std::string digits(std::span<const uint8_t> bytes) {
@@ -97,10 +77,10 @@ std::string LaunchDump::json(const KernelFault& fault) const {
       ",\n  \"strict\": ", kernel.strict() ? "true" : "false", ",\n  \"grid\": ", dims(geometry.grid),
       ",\n  \"block\": ", dims(geometry.block), ",\n  \"shared_memory\": ", geometry.shared_memory,
       ",\n  \"arguments\": ", json_text(digits(arguments_)),
-      ",\n  \"parameters\": ", list(kernel.signature().parameters, parameter), ",\n  \"ranges\": ",
-      list(host_.memory.ranges,
-           [](const MemoryRange& range) { return text("[", range.bytes.begin(), ", ", range.bytes.end(), "]"); }),
-      ",\n  \"blocks\": ", list(blocks_, [](const Block& block) { return std::to_string(block.address); }),
+      ",\n  \"parameters\": ", json_list(kernel.signature().parameters, parameter), ",\n  \"ranges\": ",
+      json_list(host_.memory.ranges,
+                [](const MemoryRange& range) { return text("[", range.bytes.begin(), ", ", range.bytes.end(), "]"); }),
+      ",\n  \"blocks\": ", json_list(blocks_, [](const Block& block) { return std::to_string(block.address); }),
       ",\n  \"fault\": ", json_text(fault.what()), "\n}\n");
 }
 

@@ -251,6 +251,27 @@ std::vector<MemoryRange> Call::memory() const {
   return ranges;
 }
 
+TensorLayout Call::layout_of(const Item& item) const {
+  const at::Tensor& tensor = *item.tensor;
+  const auto& parameters = kernel.signature().parameters;
+  return {.parameter = item.lent_as != nullptr ? text(item.lent_as, "[", item.index, "]") : parameters[item.index].name,
+          .argument = item.index,
+          .dtype = std::string(c10::getDtypeNames(tensor.scalar_type()).first),
+          .element_size = static_cast<uint32_t>(tensor.element_size()),
+          .data = reinterpret_cast<uint64_t>(tensor.const_data_ptr()),
+          .storage = storage_bytes(tensor.unsafeGetTensorImpl()),
+          .shape = tensor.sizes().vec(),
+          .strides = tensor.strides().vec()};
+}
+
+/// What findings name addresses by: nothing where nobody asks for findings.
+std::vector<TensorLayout> Call::layouts(const EmulatorOptions& options) const {
+  std::vector<TensorLayout> layouts;
+  if (options.sanitizer == nullptr) return layouts;
+  for (const Item& item : tensors()) layouts.push_back(layout_of(item));
+  return layouts;
+}
+
 AccessTrace Call::make_trace() const {
   std::vector<AddressSpan> ranges;
   for (const Item& item : tensors()) ranges.push_back(extent(*item.tensor));
@@ -268,8 +289,12 @@ void enqueue_profiled(const LaunchSite& site, std::span<const uint8_t> arguments
 void Call::emulate(const LaunchSite& site, std::span<const uint8_t> arguments, Emulation& emulation) const {
   std::optional<AccessTrace> of_signature;
   if (kernel.strict() && trace == nullptr) of_signature.emplace(make_trace());
-  HostLaunch host{{memory(), has_addresses}, torch_threads(), kernel.strict(), of_signature ? &*of_signature : trace,
-                  emulation.options,         emulation.report};
+  HostLaunch host{{memory(), layouts(emulation.options), has_addresses},
+                  torch_threads(),
+                  kernel.strict(),
+                  of_signature ? &*of_signature : trace,
+                  emulation.options,
+                  emulation.report};
   is_profiled() ? enqueue_profiled(site, arguments, &host) : wave::enqueue(site, arguments, &host);
   if (of_signature) report_unwritten(*of_signature, emulation.report);
 }

@@ -209,6 +209,8 @@ class Call {
   void check_overlap(const Item& written, const Item& other) const;
   MemoryRange memory_of(const Item& item) const;
   std::vector<MemoryRange> memory() const;
+  TensorLayout layout_of(const Item& item) const;
+  std::vector<TensorLayout> layouts(const EmulatorOptions& options) const;
   void emulate(const LaunchSite& site, std::span<const uint8_t> arguments, Emulation& emulation) const;
   void report_unwritten(const AccessTrace& trace, LaunchReport& report) const;
 

@@ -18,6 +18,9 @@ void bind_coverage(pybind11::module_& module);
 /// emulator_processors, emulator_processor, choose_emulator_processor: what the emulated device is.
 void bind_processors(pybind11::module_& module);
 
+/// sanitizer_tools, begin_sanitizer: what launches on the emulator are looked at for.
+void bind_sanitizer(pybind11::module_& module);
+
 /// Devices and drivers, what is loaded on them, variables of modules.
 void bind_devices(pybind11::module_& module);
 

@@ -123,6 +123,7 @@ PYBIND11_MODULE(_C, module) {
   bind_launches(module);
   bind_operator(module);
   bind_declared_call(module);
+  bind_sanitizer(module);
   bind_devices(module);
   bind_hooks(module);
   bind_upstream(module);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "python/c_api.h"
 #include "python/devices.h"
+#include "python/sanitizer_bindings.h"
 
 namespace py = pybind11;
 
@@ -253,6 +254,7 @@ void emulate_unlocked(const std::function<void(Emulation*)>& launch) {
     const GilRelease release;
     launch(&emulation);
   }
+  if (emulation.options.sanitizer != nullptr) tell_findings(*emulation.options.sanitizer);
   const std::vector<std::string> warnings = std::move(emulation.report.warnings);
   set_last_report(std::move(emulation.report));
   for (const std::string& warning : warnings) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "driver/emulator/observe.h"
 #include "driver/emulator/progress_bar.h"
+#include "emulator/checks.h"
 #include "emulator/dispatch.h"
 #include "emulator/process_memory.h"
 #include "emulator/residency.h"
@@ -15,9 +16,10 @@ namespace {
 
 std::atomic<void (*)()> interrupt_check{nullptr};
 
-emulator::Statistics run_observed(const emulator::Dispatch& dispatch, const emulator::Observation* observation) {
+emulator::Statistics run_observed(emulator::Dispatch& dispatch, emulator::Checks* checks,
+                                  const emulator::Observation* observation) {
   try {
-    return emulator::run(dispatch);
+    return emulator::run(dispatch, checks);
   } catch (const KernelFault& fault) {
     if (observation == nullptr) throw;
     throw observation->finish(fault);
@@ -53,7 +55,8 @@ void EmulatorFunction::launch(const Launch& launch) {
   };
   const std::unique_ptr<Observation> observation = Observation::make(options);
   dispatch.observer = observation.get();
-  const emulator::Statistics result = run_observed(dispatch, observation.get());
+  const std::unique_ptr<Checks> checks = Checks::make(options, launch.host->memory.tensors);
+  const emulator::Statistics result = run_observed(dispatch, checks.get(), observation.get());
   LaunchReport& report = launch.host->report;
   report.instructions = result.instructions;
   report.waves = result.waves;
@@ -63,6 +66,7 @@ void EmulatorFunction::launch(const Launch& launch) {
     report.warnings.push_back(text("kernel '", kernel_.metadata.name, "': ", line));
   }
   if (observation) observation->finish();
+  if (checks) checks->finish();
 }
 
 FunctionInfo EmulatorFunction::info() const {

@@ -6,8 +6,7 @@
 namespace wave::emulator {
 
 std::unique_ptr<Observation> Observation::make(const EmulatorOptions& options) {
-  const bool checks = options.check_hazards || options.check_races;
-  if (!checks && options.trace.empty() && !options.statistics) return nullptr;
+  if (options.trace.empty() && !options.statistics) return nullptr;
   auto observation = std::make_unique<Observation>();
   if (!options.trace.empty()) {
     observation->file_ =
@@ -18,8 +17,6 @@ std::unique_ptr<Observation> Observation::make(const EmulatorOptions& options) {
     observation->add(*observation->tracer_);
   }
   if (options.statistics) observation->add(*(observation->profiler_ = std::make_unique<Profiler>()));
-  if (options.check_hazards) observation->add(*(observation->hazards_ = std::make_unique<HazardChecker>()));
-  if (options.check_races) observation->add(*(observation->races_ = std::make_unique<RaceChecker>()));
   return observation;
 }
 
@@ -29,27 +26,14 @@ void Observation::end_trace() const {
   file_->close();
 }
 
-void Observation::finish() const {
-  end_trace();
-  if (const auto fault = with_findings(std::nullopt)) throw KernelFault(*fault);
-}
+void Observation::finish() const { end_trace(); }
 
 KernelFault Observation::finish(const KernelFault& fault) const {
-  const KernelFault found = *with_findings(fault);
   try {
     end_trace();
   } catch (const RuntimeError& error) {
-    return found.followed_by(error.what());
+    return fault.followed_by(error.what());
   }
-  return found;
-}
-
-std::optional<KernelFault> Observation::with_findings(std::optional<KernelFault> fault) const {
-  const auto add = [&](const Findings& findings) {
-    if (const auto found = findings.fault()) fault = fault ? fault->followed_by(found->what()) : *found;
-  };
-  if (hazards_) add(hazards_->findings());
-  if (races_) add(races_->findings());
   return fault;
 }
 

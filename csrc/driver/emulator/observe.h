@@ -1,21 +1,16 @@
-// What a launch is asked to look at: statistics, a trace, checks.
+// What a launch is asked to write down: statistics, a trace.
 //
-//   WAVE_RUNTIME_CHECK=hazards         registers that are used before loads or matrix instructions are done with them
-//   WAVE_RUNTIME_CHECK=races           accesses of LDS by two waves whose order no barrier decides; or hazards,races
 //   WAVE_RUNTIME_STATS=1               the profile of the launch's report
 //   WAVE_RUNTIME_TRACE=FILE            a line for each instruction, appended to the file; "-": to stderr
 //   WAVE_RUNTIME_TRACE_ONLY=GROUP[.WAVE]   of this workgroup, by number (x fastest), or of one of its waves only
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "base/emulator_options.h"
 #include "base/error.h"
 #include "base/output_file.h"
-#include "emulator/hazards.h"
 #include "emulator/profile.h"
-#include "emulator/races.h"
 #include "emulator/tracer.h"
 
 namespace wave::emulator {
@@ -25,20 +20,16 @@ class Observation : public Observers {
   /// nullptr where nothing is asked for. Throws RuntimeError where the file cannot be opened.
   static std::unique_ptr<Observation> make(const EmulatorOptions& options);
 
-  /// Behind the launch. Throws KernelFault where a check has found something, RuntimeError where the trace cannot be
-  /// written.
+  /// Behind the launch. Throws RuntimeError where the trace cannot be written.
   void finish() const;
-  /// ... where the launch has failed: the fault with what checks have found besides, and why the trace is not complete.
+  /// ... where the launch has failed: the fault, and why the trace is not complete.
   KernelFault finish(const KernelFault& fault) const;
   /// nullptr where it is not asked for.
   std::unique_ptr<const LaunchProfile> profile() const;
 
  private:
   void end_trace() const;
-  std::optional<KernelFault> with_findings(std::optional<KernelFault> fault) const;
 
-  std::unique_ptr<HazardChecker> hazards_;
-  std::unique_ptr<RaceChecker> races_;
   std::unique_ptr<Profiler> profiler_;
   std::unique_ptr<OutputFile> file_;
   std::unique_ptr<Tracer> tracer_;

@@ -55,6 +55,10 @@ def main() -> None:
         debug = [f"-gdwarf-{version}", "-fdebug-compilation-dir=."]
         command = [clang, *HIP, "-O1", *debug, "lines.hip", "-o", f"lines_dwarf{version}.hsaco"]
         subprocess.run(command, check=True, cwd=FOLDER)
+    for target in ("gfx942", "gfx950", "gfx90a", "gfx1100", "gfx1201"):
+        options = [f"--offload-arch={target}", "-O1", "-g", "-fdebug-compilation-dir=."]
+        command = [clang, *ANY_HIP, *options, "mistakes.hip", "-o", f"mistakes_{target}.hsaco"]
+        subprocess.run(command, check=True, cwd=FOLDER)
     subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
     for target, lanes in itertools.product(("gfx1100", "gfx1201"), (32, 64)):
         options = [f"--offload-arch={target}", f"-DWAVE={lanes}", *(["-mwavefrontsize64"] if lanes == 64 else [])]

@@ -1,0 +1,20 @@
+// Text in JSON, for files that programs read.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace wave {
+
+/// A string with its quotation marks. Control characters but newlines are left out.
+std::string json_text(std::string_view value);
+
+/// "[item, item]".
+template <class Range, class Item>
+std::string json_list(const Range& range, Item item) {
+  std::string out = "[";
+  for (const auto& element : range) out += (out.size() == 1 ? "" : ", ") + item(element);
+  return out + "]";
+}
+
+}  // namespace wave

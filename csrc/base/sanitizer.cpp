@@ -1,0 +1,97 @@
+#include "base/sanitizer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/output_file.h"
+
+namespace wave {
+
+namespace {
+
+const Variable& kTools = at_load("WAVE_RUNTIME_SANITIZE");
+const Variable& kOverReads = at_load("WAVE_RUNTIME_SANITIZE_OVER_READS");
+const Variable& kLog = at_load("WAVE_RUNTIME_SANITIZE_LOG");
+
+struct Sessions {
+  Mutex mutex;  ///< guards what follows
+  std::vector<std::shared_ptr<Sanitizer>> begun;
+};
+
+// Never destroyed: launches may come from static destructors.
+Sessions& sessions() {
+  static Sessions& all = *new Sessions;
+  return all;
+}
+
+std::atomic<bool> has_begun{false};  ///< whether there are any: launches pay for no more than a look at it
+
+SanitizerOptions options_of_environment() {
+  SanitizerOptions options{parse_tools(kTools.text), kOverReads.flag(), false, kLog.text};
+  if (options.tools != 0) return options;
+  std::string names;
+  for (const std::string_view name : tool_names()) names += text(name, ", ");
+  kTools.refuse(text("tools with commas between them, of ", names, "or all"), "memory,races");
+}
+
+}  // namespace
+
+std::shared_ptr<Sanitizer> Sanitizer::active() {
+  if (has_begun.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(sessions().mutex);
+    if (!sessions().begun.empty()) return sessions().begun.back();
+  }
+  if (!kTools.is_set()) return nullptr;
+  static Lazy<std::shared_ptr<Sanitizer>>& of_environment = *new Lazy<std::shared_ptr<Sanitizer>>;
+  return of_environment.get([] { return std::make_shared<Sanitizer>(options_of_environment()); });
+}
+
+void Sanitizer::begin(std::shared_ptr<Sanitizer> sanitizer) {
+  const std::lock_guard lock(sessions().mutex);
+  sessions().begun.push_back(std::move(sanitizer));
+  has_begun.store(true, std::memory_order_release);
+}
+
+void Sanitizer::end(const Sanitizer& sanitizer) {
+  const std::lock_guard lock(sessions().mutex);
+  auto& begun = sessions().begun;
+  std::erase_if(begun, [&](const std::shared_ptr<Sanitizer>& one) { return one.get() == &sanitizer; });
+  has_begun.store(!begun.empty(), std::memory_order_release);
+}
+
+void Sanitizer::add(const std::vector<Finding>& findings) {
+  if (findings.empty()) return;
+  const std::lock_guard lock(mutex_);
+  if (options.keeps) {
+    std::ranges::transform(findings, std::back_inserter(found_), finding_json);
+  } else {
+    write(findings);
+  }
+}
+
+void Sanitizer::write(const std::vector<Finding>& findings) const {
+  const bool logs = !options.log.empty();
+  const std::string path = logs ? text(options.log, "/", getpid(), ".jsonl") : "-";
+  OutputFile file("WAVE_RUNTIME_SANITIZE_LOG", path, OutputFile::Mode::Append);
+  for (const Finding& finding : findings) file.write((logs ? finding_json(finding) : finding_text(finding)) + "\n");
+  file.close();
+}
+
+std::vector<std::string> Sanitizer::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(found_, {});
+}
+
+bool Sanitizer::has_some() {
+  const std::lock_guard lock(mutex_);
+  return !found_.empty();
+}
+
+}  // namespace wave

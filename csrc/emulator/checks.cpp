@@ -1,0 +1,88 @@
+#include "emulator/checks.h"
+
+#include <utility>
+#include <vector>
+
+#include "emulator/barriers.h"
+#include "emulator/global_races.h"
+#include "emulator/hazards.h"
+#include "emulator/numbers.h"
+#include "emulator/races.h"
+
+namespace wave::emulator {
+
+namespace {
+
+/// Several observers that are its own.
+class OwnObservers : public Observers {
+ public:
+  template <class One>
+  void make(Findings& findings, auto&... more) {
+    own_.push_back(std::make_unique<One>(findings, more...));
+    add(*own_.back());
+  }
+  /// nullptr where there are none, and the only one without a list around it.
+  static std::unique_ptr<Observer> simplest(std::unique_ptr<OwnObservers> observers) {
+    if (observers->own_.empty()) return nullptr;
+    if (observers->own_.size() == 1) return std::move(observers->own_[0]);
+    return observers;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Observer>> own_;
+};
+
+}  // namespace
+
+std::unique_ptr<Checks> Checks::make(const EmulatorOptions& options, std::span<const TensorLayout> tensors) {
+  if (options.checks == 0 && options.sanitizer == nullptr) return nullptr;
+  return std::unique_ptr<Checks>(new Checks(options, tensors));
+}
+
+std::unique_ptr<Observer> Checks::observe() {
+  auto observers = std::make_unique<OwnObservers>();
+  if (tools_ & kWaitsTool) observers->make<HazardChecker>(findings_);
+  if (tools_ & kRacesTool) observers->make<RaceChecker>(findings_);
+  if (finds_global_races()) observers->make<GlobalRaceChecker>(findings_, shadow_);
+  if (tools_ & kBarriersTool) observers->make<BarrierChecker>(findings_);
+  if (tools_ & kNumbersTool) observers->make<NumberChecker>(findings_);
+  return OwnObservers::simplest(std::move(observers));
+}
+
+bool Checks::watches_memory() const { return finds_global_races(); }
+
+void Checks::tell() const {
+  if (sanitizer_ == nullptr) return;
+  std::vector<Finding> found = findings_.all();
+  const auto asked_for = [&](const Finding& finding) {
+    return (parse_tools(finding.tool) & sanitizer_->options.tools) != 0;
+  };
+  std::erase_if(found, [&](const Finding& finding) { return !asked_for(finding); });
+  sanitizer_->add(found);
+}
+
+void Checks::finish() const {
+  tell();
+  if (const auto fault = findings_.fault(fatal_)) throw KernelFault(*fault);
+}
+
+KernelFault Checks::finish(const KernelFault& fault) const {
+  tell();
+  const auto found = findings_.fault(fatal_);
+  return found ? fault.followed_by(found->what()) : fault;
+}
+
+Statistics run(Dispatch& dispatch, Checks* checks) {
+  if (checks == nullptr) return run(dispatch);
+  dispatch.checks = checks;
+  dispatch.strict |= checks->over_reads();
+  try {
+    return run(dispatch);
+  } catch (const AssertionFault& fault) {
+    throw AssertionFault(checks->finish(fault));
+  } catch (const KernelFault& fault) {
+    throw checks->finish(fault);
+  }
+}
+
+}  // namespace wave::emulator

@@ -1,0 +1,56 @@
+// What a launch is looked at for: its checks, on all of its threads, and what they have found.
+#pragma once
+
+#include <memory>
+
+#include "base/emulator_options.h"
+#include "emulator/dispatch.h"
+#include "emulator/findings.h"
+#include "emulator/global_shadow.h"
+#include "emulator/observer.h"
+
+namespace wave::emulator {
+
+/// Of one launch.
+class Checks {
+ public:
+  /// nullptr where nothing is asked for. `tensors` are what findings name addresses by, and must outlive this.
+  static std::unique_ptr<Checks> make(const EmulatorOptions& options, std::span<const TensorLayout> tensors);
+
+  Tools tools() const { return tools_; }
+  /// Whether reads a little past an end are faults.
+  bool over_reads() const { return sanitizer_ != nullptr && sanitizer_->options.over_reads; }
+  /// Whether an access that is a fault is a finding, and the wave goes on.
+  bool skips_faults() const { return sanitizer_ != nullptr && (sanitizer_->options.tools & kMemoryTool) != 0; }
+  /// Whether they look at each access of memory.
+  bool watches_memory() const;
+  Findings& findings() { return findings_; }
+
+  /// Who looks at the workgroups that one Workgroup runs; nullptr where no check needs it.
+  std::unique_ptr<Observer> observe();
+
+  /// Behind the launch: tells the sanitizer what was found. Throws KernelFault where the launch is to fail for it.
+  void finish() const;
+  /// ... where the launch has failed: the fault, with what was found besides.
+  KernelFault finish(const KernelFault& fault) const;
+
+ private:
+  Checks(const EmulatorOptions& options, std::span<const TensorLayout> tensors)
+      : fatal_(options.checks), sanitizer_(options.sanitizer), findings_(tensors) {
+    tools_ = fatal_ | (sanitizer_ == nullptr ? 0 : sanitizer_->options.tools);
+  }
+  bool finds_global_races() const { return sanitizer_ != nullptr && (sanitizer_->options.tools & kRacesTool) != 0; }
+  void tell() const;
+
+  Tools tools_;
+  const Tools fatal_;  ///< for whose findings the launch is to fail
+  const std::shared_ptr<Sanitizer> sanitizer_;
+  Findings findings_;
+  GlobalShadow shadow_;
+};
+
+/// The launch with these checks, or with none where `checks` is nullptr: finish() is still to be called where it ends
+/// well. Throws what finish() makes of its fault.
+Statistics run(Dispatch& dispatch, Checks* checks);
+
+}  // namespace wave::emulator

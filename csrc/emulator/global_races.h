@@ -1,0 +1,94 @@
+// Finds races in the memory of a launch: accesses of a byte by two waves, not both of them reads and not both atomic,
+// of which neither happens before the other (LLVM AMDGPU usage guide, "Memory Model").
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "emulator/findings.h"
+#include "emulator/global_shadow.h"
+#include "emulator/isa/memory_order.h"
+#include "emulator/observer.h"
+#include "emulator/per_instruction.h"
+#include "emulator/wait_counters.h"
+
+namespace wave::emulator {
+
+/// Looks at one workgroup at a time; what workgroups share is in the shadow. Waves are ordered by barriers, as far as
+/// they have waited for their accesses, and by atomics: behind a release, which is a wait and, where the processor has
+/// one for it, a write-back, and before an acquire, which is an invalidation. Writes of the value that is there are
+/// none.
+class GlobalRaceChecker : public Observer {
+ public:
+  GlobalRaceChecker(Findings& findings, GlobalShadow& shadow) : findings_(findings), shadow_(shadow) {}
+  void start(const Wave& wave) override;
+  void before(const Wave& wave, const Op* op) override;
+  void after(const Wave& wave, const Op* op) override;
+  bool watches_memory() const override { return true; }
+  void load_memory(AddressSpan span, int lane) override;
+  void store_memory(AddressSpan span, const void* data, int lane) override;
+  void pass_barrier(const Wave& wave) override;
+
+ private:
+  struct Decoded {
+    const isa::Row* row = nullptr;  ///< none: a fault follows
+    Counters counters = 0;
+    isa::CacheControl control;
+    bool is_coherent = false;
+    bool modifies = false;  ///< an atomic
+    bool is_maybe_atomic = false;
+    bool returns = false;
+  };
+
+  /// An access that may not have ended.
+  struct Pending {
+    Counters counters;
+    u64 number;    ///< in the queue of its counters
+    Reach access;  ///< 0: none of this kind
+  };
+
+  /// What is a race unless the wave's next access of the address is an atomic: loops of compare-and-swap begin with a
+  /// plain load.
+  struct Suspicion {
+    u64 address;
+    Sighting sighting;
+    std::string message;
+  };
+
+  struct State {
+    WaitCounters counters;
+    Reach issued, done;
+    bool is_in_order = false;  ///< within the workgroup what was issued is done
+    const Reach& done_for_mates() const { return is_in_order ? issued : done; }
+    u32 wanted_back = 0;   ///< stores before the last write-back
+    u32 written_back = 0;  ///< ... that has ended
+    std::vector<Pending> pending;
+    std::vector<Reach> mates;    ///< of the workgroup's waves what comes before now
+    MemoryClock others;          ///< ... of waves of other workgroups
+    MemoryClock to_be_acquired;  ///< what atomics have read, and no acquire has made known
+    std::vector<Suspicion> suspicions;
+  };
+
+  const Decoded& look_up(const Wave& wave, const Op* op);
+  u32 number_of(const Wave& wave) const;
+  State& state() { return states_[wave_->index]; }
+  static void settle(State& state, bool writes_back);
+  void begin_access(bool is_load, bool is_store);
+  void access(AddressSpan span, int lane, bool is_store);
+  void access_dword(u64 address, const PastAccess& now);
+  bool is_ordered(const PastAccess& past);
+  void report(u64 address, const PastAccess& now, const PastAccess& past);
+  void release(AddressSpan span);
+  void acquire(AddressSpan span);
+
+  Findings& findings_;
+  GlobalShadow& shadow_;
+  PerInstruction<Decoded> instructions_;
+  std::vector<State> states_;  ///< by wave
+  // What is under way.
+  const Wave* wave_ = nullptr;
+  Decoded instruction_;
+  bool has_begun_ = false;  ///< the instruction's access has its numbers
+};
+
+}  // namespace wave::emulator

@@ -1,0 +1,82 @@
+// Who accessed the launch's memory last, and what atomics have made known: shared by all workgroups of a launch.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "emulator/wave.h"
+
+namespace wave::emulator {
+
+/// How many loads and stores of a wave, in its order, count.
+struct Reach {
+  u32 loads = 0, stores = 0;
+
+  void join(const Reach& other) {
+    loads = std::max(loads, other.loads);
+    stores = std::max(stores, other.stores);
+  }
+};
+
+/// For each wave of the launch, by its number, the accesses that come before some moment.
+using MemoryClock = std::unordered_map<u32, Reach>;
+
+void join(MemoryClock& clock, const MemoryClock& other);
+
+/// An access of some bytes of a dword.
+struct PastAccess {
+  u32 wave = 0;    ///< its number in the launch, from 1 on; 0: there is none
+  u32 number = 0;  ///< among the wave's loads, or its stores
+  u32 pc = 0;      ///< from where the code object lies
+  u8 bytes = 0;    ///< a bit for each
+  i8 lane = -1;
+  bool is_store = false;
+  bool is_atomic = false;
+  bool is_maybe = false;  ///< a store that may be atomic
+};
+
+/// The last accesses of a dword by different waves, or of different bytes of it.
+using PastAccesses = std::array<PastAccess, 4>;
+
+/// Thread-safe.
+class GlobalShadow {
+ public:
+  /// Calls `look` with the accesses of the dword at an address, which is a multiple of 4. No one else has them
+  /// meanwhile.
+  template <class Look>
+  void at(u64 address, const Look& look) {
+    Shard& shard = shards_[address / kPage % kShards];
+    const std::lock_guard lock(shard.mutex);
+    std::unique_ptr<Page>& page = shard.pages[address / kPage];
+    if (page == nullptr) page = std::make_unique<Page>();
+    look((*page)[address % kPage / sizeof(u32)]);
+  }
+
+  /// What an atomic at an address has made known of the wave's past: to waves of other workgroups, and of its own.
+  struct Released {
+    MemoryClock to_all, to_group;
+    u64 group = 0;
+  };
+  /// Adds to what is known there or, for a plain store, replaces it.
+  void release(u64 address, Released released, bool adds);
+  /// What is known there. An empty one where nothing is.
+  Released released(u64 address);
+
+ private:
+  static constexpr u64 kPage = 4096, kShards = 64;
+  using Page = std::array<PastAccesses, kPage / sizeof(u32)>;
+  struct Shard {
+    std::mutex mutex;  ///< guards what follows
+    std::unordered_map<u64, std::unique_ptr<Page>> pages;
+  };
+
+  std::array<Shard, kShards> shards_;
+  std::atomic<bool> has_released_{false};
+  std::mutex mutex_;  ///< guards what follows
+  std::unordered_map<u64, Released> released_;
+};
+
+}  // namespace wave::emulator

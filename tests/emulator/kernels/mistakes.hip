@@ -1,0 +1,201 @@
+// Kernels with a mistake each, and the same without: what the sanitizer must find, in which line, and what it must not.
+// A line with a mistake has its kind in a comment, and is carried out where `is_wrong` is set.
+#define KERNEL extern "C" __attribute__((global)) void
+#define DEVICE __attribute__((device))
+#define SHARED __attribute__((shared))
+
+using u8 = unsigned char;
+
+DEVICE inline int item() { return __builtin_amdgcn_workitem_id_x(); }
+DEVICE inline int group() { return __builtin_amdgcn_workgroup_id_x(); }
+
+DEVICE inline void barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+// memory
+
+KERNEL store_past_end(int* out, int n, int is_wrong) {
+  const int i = group() * 64 + item();
+  if (i < n || is_wrong) out[i] = i;  // memory:out-of-bounds in store_past_end
+}
+
+KERNEL load_far_past_end(const int* in, int* out, int is_wrong) {
+  const int i = item();
+  out[i] = in[is_wrong ? i + 1000 : i];  // memory:out-of-bounds in load_far_past_end
+}
+
+KERNEL load_past_end(const int* in, int* out, int is_wrong) {
+  const int i = item();
+  out[i] = in[is_wrong ? i + 1 : i];  // memory:over-read in load_past_end
+}
+
+KERNEL store_to_const(int* in, int* out, int is_wrong) {
+  const int i = item();
+  (is_wrong ? in : out)[i] = i;  // memory:read-only in store_to_const
+}
+
+KERNEL atomic_not_aligned(u8* out, int is_wrong) {
+  int* at = reinterpret_cast<int*>(out + (is_wrong ? 2 : 4));
+  __hip_atomic_fetch_add(at, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);  // memory:misaligned in atomic_not_aligned
+}
+
+KERNEL lds_past_end(int* out, int at, int is_wrong) {
+  SHARED int tile[64];
+  const int i = item();
+  tile[i] = i;
+  barrier();
+  if (is_wrong) tile[at + i] = 1;  // memory:out-of-bounds in lds_past_end
+  barrier();
+  out[i] = tile[i];
+}
+
+KERNEL scratch_past_end(int* out, int at, int is_wrong) {
+  volatile int frame[8];
+  for (int k = 0; k < 8; ++k) frame[k] = k;
+  frame[is_wrong ? at : at % 8] = 9;  // memory:scratch-overflow in scratch_past_end
+  out[item()] = frame[at % 8];
+}
+
+DEVICE inline void store_doubled(int* out, int i, int value) {
+  out[i] = 2 * value;  // memory:out-of-bounds in store_inlined
+}
+DEVICE inline void store_both(int* out, int n, int i, int value) {
+  if (i < n) store_doubled(out, i, value);
+}
+KERNEL store_inlined(int* out, int n, int is_wrong) {
+  store_both(out, is_wrong ? 64 : n, item(), 5);
+}
+
+// races
+
+KERNEL lds_without_barrier(int* out, int is_wrong) {
+  SHARED int tile[128];
+  const int i = item();
+  tile[i] = i;
+  if (!is_wrong) barrier();
+  out[i] = tile[127 - i];  // races:lds-race in lds_without_barrier
+}
+
+// waits
+
+#if defined(__gfx1201__)
+#define WAIT "s_wait_loadcnt 0\n"
+#else
+#define WAIT "s_waitcnt vmcnt(0)\n"
+#endif
+#if defined(__GFX9__)
+#define LOAD "global_load_dword %0, %1, off\n"
+#define ADD "v_add_u32 %0, %0, %0"
+#else
+#define LOAD "global_load_b32 %0, %1, off\n"
+#define ADD "v_add_nc_u32 %0, %0, %0"
+#endif
+
+KERNEL load_without_wait(const int* in, int* out, int is_wrong) {
+  const int* from = in + item();
+  int value = 0;
+  if (is_wrong) {
+    asm volatile(LOAD ADD : "=&v"(value) : "v"(from));  // waits:missing-wait in load_without_wait
+  } else {
+    asm volatile(LOAD WAIT ADD : "=&v"(value) : "v"(from));
+  }
+  out[item()] = value;
+}
+
+KERNEL global_between_groups(int* out, int is_wrong) {
+  const int at = is_wrong ? item() : 64 * group() + item();
+  out[at] = group();  // races:global-race in global_between_groups
+}
+
+// Bytes of one dword are no race.
+KERNEL bytes_between_groups(u8* out, int is_wrong) {
+  const int at = is_wrong ? item() : 2 * item() + group();
+  out[at] = 1 + group();  // races:global-race in bytes_between_groups
+}
+
+KERNEL global_between_waves(int* out, int is_wrong) {
+  const int i = item();
+  if (i < 64) out[i] = i + 1;
+  if (!is_wrong) barrier();
+  if (i >= 64) out[i] = out[i - 64] + 1;  // races:global-race in global_between_waves
+}
+
+// The first workgroup has something for the second.
+KERNEL flag_without_fence(int* data, int* flag, int* out, int is_wrong) {
+  if (group() == 0) {
+    data[item()] = 7;
+    barrier();
+    if (is_wrong) {
+      __hip_atomic_store(flag, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    } else {
+      __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    }
+    return;
+  }
+  if (is_wrong) {
+    while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+  } else {
+    while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+  }
+  out[item()] = data[item()];  // races:global-race in flag_without_fence
+}
+
+KERNEL atomic_beside_store(int* count, int is_wrong) {
+  if (is_wrong && group() == 1) {
+    count[0] = 5 + item() / 64;  // races:global-race in atomic_beside_store
+  } else {
+    __hip_atomic_fetch_add(count, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }
+}
+
+// A float's maximum, for which processors have loops of compare-and-swap.
+KERNEL loop_of_swaps(float* most, int* out, int is_wrong) {
+  __hip_atomic_fetch_max(most, static_cast<float>(item()), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  if (is_wrong) out[item()] = group();  // races:global-race in loop_of_swaps
+}
+
+// barriers
+
+DEVICE inline int wave() { return __builtin_amdgcn_readfirstlane(item()) / 64; }
+
+KERNEL different_barriers(int* out, int is_wrong) {
+  if (is_wrong && wave() == 0) {
+    out[item()] = 1;
+    __builtin_amdgcn_s_barrier();
+  } else {
+    out[item()] = 2;
+    __builtin_amdgcn_s_barrier();  // barriers:different-barriers in different_barriers
+  }
+}
+
+KERNEL early_return(int* out, int is_wrong) {
+  if (is_wrong && wave() == 1) return;
+  __builtin_amdgcn_s_barrier();  // barriers:ended-wave in early_return
+  out[item()] = 1;
+}
+
+// numbers
+
+KERNEL root_of_negative(const float* in, float* out, int is_wrong) {
+  const float value = is_wrong ? in[item()] - 10.0f : in[item()];
+  out[item()] = __builtin_amdgcn_sqrtf(value);  // numbers:nan in root_of_negative
+}
+
+KERNEL product_too_large(const float* in, float* out, int is_wrong) {
+  const float value = is_wrong ? in[item()] * 1e30f : in[item()];
+  out[item()] = value * value;  // numbers:infinity in product_too_large
+}
+
+KERNEL half_too_large(const float* in, _Float16* out, int is_wrong) {
+  const float value = is_wrong ? in[item()] * 1e4f : in[item()];
+  out[item()] = static_cast<_Float16>(value);  // numbers:f16-overflow in half_too_large
+}
+
+KERNEL doubles_too_large(const double* in, double* out, int is_wrong) {
+  double sum = in[item()];
+  for (int i = 0; i < 9; ++i) sum = is_wrong ? sum * 1e40 : sum * 0.5;  // numbers:infinity in doubles_too_large
+  out[item()] = sum;
+}

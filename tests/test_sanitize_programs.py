@@ -1,0 +1,173 @@
+"""``python -m wave_runtime sanitize``, ``pytest --wave-sanitize`` and WAVE_RUNTIME_SANITIZE: programs as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from support import EXAMPLES, PROBES, ROOT
+
+import wave_runtime
+
+HIP_EMULATOR = str(Path(wave_runtime.__file__).with_name("libwave_hip_emulator.so"))
+BASICS = EXAMPLES / "binaries" / "basics.hsaco"
+
+PYTHON = f"""
+import sys
+import torch, wave_runtime
+signature = {{"store_past_end": "out: *i32, n: i32, is_wrong: i32"}}
+kernel = wave_runtime.load({str(PROBES / "mistakes_gfx942.hsaco")!r}, signature=signature)["store_past_end"]
+result = torch.zeros(100, dtype=torch.int32)
+kernel(result, 100, int(sys.argv[1]), grid=2, block=64)
+print("done", flush=True)
+sys.exit(int(sys.argv[2]))
+"""
+
+# Without torch: as C programs call the library.
+HIP = f"""
+import ctypes, sys
+hip = ctypes.CDLL(sys.argv[1])
+def check(code):
+    assert code == 0, code
+module, kernel, data = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+check(hip.hipModuleLoad(ctypes.byref(module), {os.fsencode(PROBES / "mistakes_gfx942.hsaco")!r}))
+check(hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"store_past_end"))
+check(hip.hipMalloc(ctypes.byref(data), ctypes.c_size_t(400)))
+if "free" in sys.argv:
+    check(hip.hipFree(data))
+arguments = [data, ctypes.c_int(100), ctypes.c_int(1)]
+pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(argument) for argument in arguments))
+check(hip.hipModuleLaunchKernel(kernel, 2, 1, 1, 64, 1, 1, 0, None, pointers, None))
+check(hip.hipDeviceSynchronize())
+print("done")
+"""
+
+
+def run(*command: object, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    return subprocess.run(
+        [*map(str, command)], env=environment, capture_output=True, text=True, timeout=300, check=False, cwd=cwd
+    )
+
+
+def sanitized(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return run(sys.executable, "-m", "wave_runtime", "sanitize", *arguments)
+
+
+def test_a_program_in_python(tmp_path: Path) -> None:
+    """Its findings, with the names of its variables, and its exit status."""
+    path = tmp_path / "findings.json"
+    done = sanitized("--tools", "memory,races", "--json", path, "--", sys.executable, "-c", PYTHON, 1, 0)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout == "done\n"
+    assert "the tensor is 'result' where the kernel is launched" in done.stderr
+    assert done.stderr.splitlines()[-1] == "wave_runtime.sanitize (memory, races): 1 finding, seen 28 times"
+    (finding,) = json.loads(path.read_text())["findings"]
+    assert (finding["kind"], finding["tensor"]["index"]) == ("out-of-bounds", [100])
+
+
+def test_exit_statuses(tmp_path: Path) -> None:
+    assert sanitized("--tools", "memory", "--", sys.executable, "-c", PYTHON, 0, 0).returncode == 0
+    assert sanitized("--tools", "memory", "--exit-code", 9, "--", sys.executable, "-c", PYTHON, 1, 0).returncode == 9
+    assert sanitized("--tools", "memory", "--", sys.executable, "-c", PYTHON, 1, 3).returncode == 3
+    known = tmp_path / "known"
+    known.write_text("memory:* store_past_end\n")
+    done = sanitized("--suppressions", known, "--", sys.executable, "-c", PYTHON, 1, 0)
+    assert (done.returncode, "0 findings; 28 suppressed" in done.stderr) == (0, True)
+
+
+def test_wrong_options() -> None:
+    done = sanitized("--tools", "leaks", "--", "true")
+    assert (done.returncode, "there is no tool 'leaks'" in done.stderr) == (2, True)
+    done = sanitized("--", "/no/such/program")
+    assert (done.returncode, "/no/such/program" in done.stderr) == (2, True)
+
+
+def test_children_are_looked_at(tmp_path: Path) -> None:
+    """Of a program that is no Python itself."""
+    (tmp_path / "program.py").write_text(PYTHON)
+    shell = f"'{sys.executable}' '{tmp_path / 'program.py'}' 1 0; true"
+    done = sanitized("--tools", "memory", "--", "sh", "-c", shell)
+    assert done.returncode == 1, done.stderr
+    assert "1 finding, seen 28 times" in done.stderr
+
+
+def test_a_program_on_the_hip_library() -> None:
+    done = sanitized("--tools", "memory", "--", sys.executable, "-S", "-c", HIP, HIP_EMULATOR)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout == "done\n"  # the device has not failed
+    assert "0 bytes past the end of the hipMalloc at 0x" in done.stderr
+    assert "mistakes.hip:" in done.stderr
+
+
+def test_use_of_freed_memory() -> None:
+    done = sanitized("--tools", "memory", "--", sys.executable, "-S", "-c", HIP, HIP_EMULATOR, "free")
+    assert done.returncode == 1, done.stderr
+    assert "of 400 bytes, which was freed [memory:use-after-free]" in done.stderr
+
+
+def test_the_variables_alone() -> None:
+    """Without a log findings go to stderr: of the library at once, of Python at the end."""
+    done = run(sys.executable, "-S", "-c", HIP, HIP_EMULATOR, WAVE_RUNTIME_SANITIZE="memory")
+    assert done.returncode == 0
+    assert "[memory:out-of-bounds]" in done.stderr
+    done = run(sys.executable, "-c", PYTHON, 1, 0, WAVE_RUNTIME_SANITIZE="memory,waits")
+    assert done.returncode == 0
+    assert "[memory:out-of-bounds]" in done.stderr
+    assert done.stderr.splitlines()[-1] == "wave_runtime.sanitize (memory, waits): 1 finding, seen 28 times"
+    done = run(sys.executable, "-c", PYTHON, 0, 0, WAVE_RUNTIME_SANITIZE="all")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_over_reads_by_a_variable() -> None:
+    program = PYTHON.replace("store_past_end", "load_past_end").replace("out: *i32, n: i32", "a: *i32 const, b: *i32")
+    program = program.replace("kernel(result, 100", "kernel(torch.zeros(64, dtype=torch.int32), result").replace(
+        "grid=2", "grid=1"
+    )
+    for value, expected in (("0", False), ("1", True)):
+        variables = {"WAVE_RUNTIME_SANITIZE": "memory", "WAVE_RUNTIME_SANITIZE_OVER_READS": value}
+        done = run(sys.executable, "-c", program, 1, 0, **variables)
+        assert ("[memory:over-read]" in done.stderr) == expected, done.stderr
+
+
+TESTS = f"""
+import torch, wave_runtime
+import pytest
+
+def launch(is_wrong):
+    signature = {{"store_past_end": "out: *i32, n: i32, is_wrong: i32"}}
+    kernel = wave_runtime.load({str(PROBES / "mistakes_gfx942.hsaco")!r}, signature=signature)["store_past_end"]
+    kernel(torch.zeros(100, dtype=torch.int32), 100, is_wrong, grid=2, block=64)
+
+@pytest.fixture
+def wrong_setup():
+    launch(1)
+
+def test_right(): launch(0)
+def test_wrong(): launch(1)
+def test_with_a_wrong_setup(wrong_setup): pass
+def test_that_fails_by_itself(): launch(1); assert 1 == 2
+"""
+
+
+def test_pytest(tmp_path: Path) -> None:
+    (tmp_path / "test_launches.py").write_text(TESTS)
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "wave_runtime.pytest", "-p", "no:cacheprovider"]
+    plain = run(*command, cwd=tmp_path)
+    assert "1 passed, 2 failed, 1 error" in plain.stdout or "2 failed, 1 passed, 1 error" in plain.stdout
+    done = run(*command, "--wave-sanitize=memory", cwd=tmp_path)
+    assert done.returncode == 1, done.stdout
+    assert "FAILED test_launches.py::test_wrong" in done.stdout
+    assert "PASSED test_launches.py::test_right" in done.stdout
+    assert "ERROR test_launches.py::test_with_a_wrong_setup" in done.stdout
+    assert "test_that_fails_by_itself - assert 1 == 2" in done.stdout
+    assert done.stdout.count("[memory:out-of-bounds]") >= 2
+    known = tmp_path / "known"
+    known.write_text("memory\n")
+    done = run(*command, "--wave-sanitize", f"--wave-suppressions={known}", "-k", "not itself", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    done = run(*command, "--wave-sanitize=leaks", cwd=tmp_path)
+    assert (done.returncode, "--wave-sanitize: there is no tool 'leaks'" in done.stderr) == (4, True)

@@ -1,0 +1,207 @@
+"""Looks for mistakes of kernels that run on the emulator: see docs/sanitize.md."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from wave_runtime import _C, _environment
+from wave_runtime._fork import Lock
+from wave_runtime._sanitize import _caller
+from wave_runtime._sanitize._findings import Element, Finding, Frame, Site, parse
+from wave_runtime._sanitize._report import Findings
+from wave_runtime._sanitize._suppressions import read
+
+__all__ = ["Element", "Finding", "Frame", "Sanitation", "SanitizeError", "Site", "from_environment", "sanitize"]
+
+VARIABLE = "WAVE_RUNTIME_SANITIZE"
+OVER_READS = "WAVE_RUNTIME_SANITIZE_OVER_READS"
+LOG = "WAVE_RUNTIME_SANITIZE_LOG"
+
+_lock = Lock()
+_begun: list[Sanitation] = []
+
+
+class SanitizeError(RuntimeError):
+    """Kernels made mistakes within ``sanitize(..., fail=True)``.
+
+    Attributes:
+        report: what was found.
+    """
+
+    def __init__(self, report: Sanitation) -> None:
+        super().__init__(str(report))
+        self.report = report
+
+
+class Sanitation:
+    """What :func:`sanitize` has begun, and what it has found so far. As a context, or with :meth:`stop`, it ends.
+
+    Attributes:
+        tools: what is looked for.
+    """
+
+    def __init__(self, tools: tuple[str, ...], over_reads: bool, findings: Findings, fail: bool) -> None:
+        self.tools = tools
+        self._found = findings
+        self._fail = fail
+        with _lock:
+            self._session = _C.begin_sanitizer(",".join(tools), over_reads)
+            _begun.append(self)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found, in the order in which launches showed it: equal findings once, with their count."""
+        self._collect([])
+        return self._found.all()
+
+    @property
+    def suppressed(self) -> int:
+        """How often what the suppressions name was found."""
+        self._collect([])
+        return self._found.suppressed
+
+    def stop(self) -> None:
+        """Look no more; what has ended stays so."""
+        with _lock:
+            if self in _begun:
+                _begun.remove(self)
+                self._session.end()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the findings as JSON, by the schema in docs/sanitize.md. Raises OSError."""
+        self._collect([])
+        self._found.save(path)
+
+    def __enter__(self) -> Sanitation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+        if self._fail and kind is None and self.findings:
+            raise SanitizeError(self)
+
+    def __str__(self) -> str:
+        self._collect([])
+        return str(self._found)
+
+    def __repr__(self) -> str:
+        return f"<wave_runtime.sanitize {', '.join(self.tools)}: {len(self.findings)} findings>"
+
+    def _collect(self, frames: list[Any]) -> None:
+        """Take what launches have reported. Their place is told by the frames that made the launch."""
+        with _lock:
+            for text in self._session.take():
+                self._add(_told(parse(text), frames))
+
+    def _add(self, finding: Finding) -> None:
+        self._found.add(finding)
+
+
+class _Logged(Sanitation):
+    """Of a process that begins with WAVE_RUNTIME_SANITIZE: findings go to a log, or to stderr when it ends."""
+
+    def __init__(self, tools: tuple[str, ...], over_reads: bool, log: str) -> None:
+        self._log = log
+        super().__init__(tools, over_reads, Findings(tools), fail=False)
+        atexit.register(self._end)
+
+    def _add(self, finding: Finding) -> None:
+        if not self._log:
+            return super()._add(finding)
+        try:
+            with Path(self._log, f"{os.getpid()}-python.jsonl").open("a") as file:
+                file.write(json.dumps(finding.to_json()) + "\n")
+        except OSError as error:
+            warnings.warn(f"{LOG}={self._log}: {error}", RuntimeWarning, stacklevel=2)
+
+    def _end(self) -> None:
+        if self.findings:
+            print(self, file=sys.stderr)
+
+
+def sanitize(
+    *tools: str,
+    suppressions: str | os.PathLike[str] | Iterable[str] | None = None,
+    over_reads: bool = False,
+    fail: bool = False,
+) -> Sanitation:
+    """Look for mistakes of the kernels that are launched on the emulator from now on.
+
+        with wave_runtime.sanitize("memory", "races") as report:
+            model(x)
+        print(report)
+
+    It begins at the call, for launches of all threads of the process and of the HIP library in it, and lasts until the
+    context is left, or as long as the process. Within another one the later counts. Launches run on, and several
+    findings are made in one: an access that would be a fault is left out where the memory tool looks, and what it would
+    have loaded is poison, a NaN in every type of floats. docs/sanitize.md says what each tool finds.
+
+    Args:
+        tools: "memory", "races", "waits", "barriers", "numbers"; or "all", which is the default.
+        suppressions: findings that are known: a file, or its lines, with ``KIND [KERNEL [PLACE]]`` on each.
+        over_reads: whether the memory tool finds reads up to 512 bytes past an end, too, which are zero otherwise.
+        fail: whether leaving the context raises SanitizeError where there are findings.
+
+    Raises:
+        ValueError: there is no such tool, or a line of the suppressions means nothing.
+        OSError: the suppressions cannot be read.
+    """
+    names = known_tools(tools)
+    return Sanitation(names, over_reads, Findings(names, read(suppressions)), fail)
+
+
+def known_tools(tools: Iterable[str]) -> tuple[str, ...]:
+    """The tools by their names, in an order of their own. Raises ValueError."""
+    known = tuple(_C.sanitizer_tools())
+    wanted = set(tools) or {"all"}
+    if unknown := sorted(wanted - {*known, "all"}):
+        raise ValueError(f"there is no tool '{unknown[0]}': expected {', '.join(known)} or all")
+    return known if "all" in wanted else tuple(tool for tool in known if tool in wanted)
+
+
+def from_environment() -> None:
+    """Sanitize for the process where WAVE_RUNTIME_SANITIZE says so. Raises ValueError where it names no tool."""
+    text = os.environ.get("WAVE_RUNTIME_SANITIZE")
+    if not text:
+        return
+    try:
+        tools = known_tools(text.split(","))
+    except ValueError:
+        expected = f"tools with commas between them, of {', '.join(_C.sanitizer_tools())}, or all"
+        raise ValueError(f"{VARIABLE}={text}: expected {expected}, for instance {VARIABLE}=memory,races") from None
+    over_reads = _environment.flag("WAVE_RUNTIME_SANITIZE_OVER_READS", False)
+    _Logged(tools, over_reads, os.environ.get("WAVE_RUNTIME_SANITIZE_LOG", ""))
+
+
+def environment(tools: Iterable[str], *, over_reads: bool = False, log: str = "") -> dict[str, str]:
+    """The variables with which a process begins sanitized: see docs/environment.md. Raises ValueError."""
+    return {VARIABLE: ",".join(known_tools(tools)), OVER_READS: str(int(over_reads)), LOG: log}
+
+
+def _told(value: dict[str, Any], frames: list[Any]) -> Finding:
+    """A finding, with what the program's frames tell of its launch."""
+    place = _caller.place(frames)
+    value["launch"] = None if place is None else {"function": place.function, "file": place.file, "line": place.line}
+    if value["tensor"] is not None:
+        value["tensor"]["variable"] = _caller.variable(frames, value["tensor"]["data"])
+    return Finding.from_json(value)
+
+
+def _behind_launch() -> None:
+    """Called by the binding behind a launch that has found something."""
+    frames = _caller.frames()
+    for sanitation in list(_begun):
+        sanitation._collect(frames)
+
+
+_C.set_findings_hook(_behind_launch)

@@ -1,0 +1,56 @@
+"""``python -m wave_runtime sanitize``: a program, and the processes that it starts, under the sanitizer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wave_runtime._sanitize import environment, known_tools
+from wave_runtime._sanitize._findings import Finding, parse
+from wave_runtime._sanitize._report import Findings
+from wave_runtime._sanitize._suppressions import read
+
+
+@dataclass(frozen=True)
+class Request:
+    """A program, and what is looked for in its launches."""
+
+    program: Sequence[str]
+    tools: Sequence[str]
+    over_reads: bool = False
+    suppressions: str | None = None
+
+    def findings(self) -> Findings:
+        """What run() fills. Raises ValueError and OSError: there is no such tool, or the suppressions mean nothing."""
+        return Findings(known_tools(self.tools), read(self.suppressions))
+
+    def run(self, findings: Findings) -> int:
+        """Run the program to its end, and collect what was found in all of its processes.
+
+        Returns:
+            Its exit status; 128 and the signal's number where a signal ended it.
+
+        Raises:
+            OSError: there is no such program.
+        """
+        with tempfile.TemporaryDirectory(prefix="wave-sanitize-") as log:
+            own = environment(findings.tools, over_reads=self.over_reads, log=log)
+            status = _wait(subprocess.Popen([*self.program], env={**os.environ, **own}))
+            for path in sorted(Path(log).glob("*.jsonl")):
+                for line in path.read_text(errors="backslashreplace").splitlines():
+                    findings.add(Finding.from_json(parse(line)))
+        return status
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Its exit status. Ctrl-C reaches it as well, and it says what becomes of that."""
+    while True:
+        try:
+            status = process.wait()
+        except KeyboardInterrupt:
+            continue
+        return status if status >= 0 else 128 - status

@@ -1,0 +1,58 @@
+"""Findings that are known, and are not to be told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from wave_runtime._sanitize._findings import Finding
+
+
+class Suppression(NamedTuple):
+    """Patterns with ``*`` and ``?``, all of which a finding must match.
+
+    Attributes:
+        kind: "memory:out-of-bounds", or a tool's name for all of its kinds.
+        kernel: the kernel's name.
+        place: "file.hip:12", of either side, with or without folders before it; without line tables the symbol.
+    """
+
+    kind: str
+    kernel: str = "*"
+    place: str = "*"
+
+    def matches(self, finding: Finding) -> bool:
+        """Whether the finding is one of these."""
+        kinds = (finding.tool, f"{finding.tool}:{finding.kind}")
+        sites = [site for site in (finding.at, finding.other) if site is not None]
+        places = [place for site in sites for place in (site.line, site.line.rpartition("/")[2], site.symbol)]
+        return (
+            any(fnmatchcase(kind, self.kind) for kind in kinds)
+            and fnmatchcase(finding.kernel, self.kernel)
+            and any(fnmatchcase(place, self.place) for place in places)
+        )
+
+
+def read(source: str | os.PathLike[str] | Iterable[str] | None) -> list[Suppression]:
+    """Those of a file, or of lines: ``KIND [KERNEL [PLACE]]`` each, with ``#`` before comments.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: a line has more than three words.
+    """
+    if source is None:
+        return []
+    is_path = isinstance(source, (str, os.PathLike))
+    lines = Path(source).read_text().splitlines() if is_path else list(source)  # type: ignore[arg-type]
+    suppressions = []
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].split()
+        if len(words) > 3:
+            where = f"{source}:{number}" if is_path else f"suppression {line!r}"
+            raise ValueError(f"{where}: expected KIND [KERNEL [PLACE]], for instance memory:out-of-bounds gemm*")
+        if words:
+            suppressions.append(Suppression(*words))
+    return suppressions
