@@ -112,6 +112,7 @@ campaign-aiter: build
 
 bench: triton build
 	$(python) benchmarks/bench_emulator.py --json build/bench_emulator.json --plot build/bench_emulator.png
+	$(python) benchmarks/bench_sanitize.py --json build/bench_sanitize.json
 	$(python) benchmarks/bench_compile.py --json build/bench_compile.json
 	$(python) benchmarks/bench_launch.py --json build/bench_launch.json --plot build/bench_launch.png
 	$(python) benchmarks/bench_model.py --json build/bench_model.json --plot build/bench_model.png
