@@ -1,4 +1,4 @@
-"""What each tool of the sanitizer costs: times of launches with it, as a ratio to those without, on all cores.
+"""What the sanitizer's tools and the profiler cost: times of launches with each, as a ratio to those without.
 
     python benchmarks/bench_sanitize.py [--only WORD] [--json FILE]
 
@@ -45,6 +45,8 @@ def ratios(name: str, size: Size) -> dict[str, float]:
         with wave_runtime.sanitize(tool) as report:
             found[tool] = least_seconds(lambda: example.run(*inputs)) / plain
         assert not report.findings, report
+    with wave_runtime.profile():
+        found["profile"] = least_seconds(lambda: example.run(*inputs)) / plain
     return found
 
 
@@ -55,7 +57,7 @@ def main() -> None:
     arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
     options = arguments.parse_args()
     torch.manual_seed(0)
-    tools = _C.sanitizer_tools()
+    tools = [*_C.sanitizer_tools(), "profile"]
     print(f"{'kernel':24} {'plain, ms':>10}", *(f"{tool:>13}" for tool in tools), flush=True)
     table = {}
     for name, size in CASES.items():

@@ -168,6 +168,7 @@ def _can_meet() -> bool:
 
 
 REQUIREMENTS = {
+    "chromium": Requirement(_program("chromium"), "Chromium: apt-get install chromium"),
     "clang": Requirement(_clang_and_lld, "a clang that compile() takes, and its lld: apt-get install clang-22 lld-22"),
     "clang-19": Requirement(_program("clang-19"), "clang-19, and its lld: apt-get install clang-19 lld-19"),
     "clang-22": Requirement(_program("clang-22"), "clang-22, and its lld: apt-get install clang-22 lld-22"),

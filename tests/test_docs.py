@@ -32,6 +32,7 @@ PAGES = (
     "docs/hip_emulator.md",
     pytest.param("docs/launchable.md", marks=NEEDS_CLANG),
     "docs/operators.md",
+    "docs/profile.md",
     "docs/sanitize.md",
     pytest.param("docs/pyhip.md", marks=NEEDS_CLANG),
     "docs/triton.md",

@@ -78,6 +78,7 @@ BAD: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "WAVE_RUNTIME_CHECK": (["leaks", "races,hazards", "hazards,"], LAUNCH, {}),
     "WAVE_RUNTIME_SANITIZE": (["leaks", "races,", "races memory"], LAUNCH, {}),
     "WAVE_RUNTIME_SANITIZE_OVER_READS": (FLAG, LAUNCH, {"WAVE_RUNTIME_SANITIZE": "memory"}),
+    "WAVE_RUNTIME_PROFILE": (["profile", "1", "counts.txt"], LAUNCH, {}),
     "WAVE_RUNTIME_STATS": (FLAG, LAUNCH, {}),
     "WAVE_RUNTIME_TRACE_ONLY": (
         ["x", "1.", ".1", "1.2.3", "-1", "1.x", "99999999999999999999", "1.4294967296"],

@@ -20,7 +20,7 @@ LOADING = ("load", "compile", "Module", "Kernel", "BoundLaunch", "sequence", "Se
 OPERATORS = ("define_op", "Operator", "variants", "autotune", "Variants", "cdiv", "from_wave", "from_triton")
 EMULATING = ("emulate", "Emulation")
 SANITIZING = ("sanitize", "Sanitation", "SanitizeError", "Finding")
-LOOKING = ("compare", "Comparison", "do_bench", "loaded", "Loaded")
+LOOKING = ("compare", "Comparison", "do_bench", "profile", "Profile", "loaded", "Loaded")
 UPSTREAM = ("load_hip_functions", "load_binary", "KernelLaunchInfo", "Int32Vector", "Int64Vector", "launch")
 PARTS = (
     ("Kernels", "wave_runtime", "kernels.md", LOADING),

@@ -419,6 +419,18 @@ def symbol(codes: list[CodeObject], name: str, device: _Device) -> Tensor: ...
 def emulator_statistics() -> dict[str, Any]: ...
 
 @final
+class ProfileSession:
+    """A session of the profiler."""
+
+    def kernels(self) -> list[dict[str, Any]]:
+        """What was counted, by kernel: see ``_profile._counts.described``."""
+
+    def end(self) -> None: ...
+
+def begin_profile() -> ProfileSession:
+    """Begin a session."""
+
+@final
 class Sanitizer:
     """A session of the sanitizer."""
 

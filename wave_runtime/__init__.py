@@ -38,6 +38,8 @@ from wave_runtime._emulate import Emulation, emulate
 from wave_runtime._emulate import from_environment as _from_environment
 from wave_runtime._module import Loaded, Module, load, loaded
 from wave_runtime._op import Operator, Variants, autotune, cdiv, define_op, variants
+from wave_runtime._profile import Profile, profile
+from wave_runtime._profile import from_environment as _profile_from_environment
 from wave_runtime._sanitize import Finding, Sanitation, SanitizeError, sanitize
 from wave_runtime._sanitize import from_environment as _sanitize_from_environment
 from wave_runtime._upstream import load_binary, load_hip_functions
@@ -74,6 +76,7 @@ __all__ = [
     "Loaded",
     "Module",
     "Operator",
+    "Profile",
     "Sanitation",
     "SanitizeError",
     "Sequence",
@@ -94,6 +97,7 @@ __all__ = [
     "load_binary",
     "load_hip_functions",
     "loaded",
+    "profile",
     "sanitize",
     "sequence",
     "variants",
@@ -152,3 +156,4 @@ def from_wave(kernel: _Any, options: _Any = None) -> "_WaveFunction":
 
 _from_environment()
 _sanitize_from_environment()
+_profile_from_environment()

@@ -21,6 +21,7 @@ from wave_runtime import (
     _env,
     _hip_links,
     _info,
+    _profile,
     _replay,
     _run,
     _selftest,
@@ -61,6 +62,9 @@ def parser() -> argparse.ArgumentParser:
     env.add_argument("--json", action="store_true", help="for tools")
     emulate = commands.add_parser("emulate", help="run a program that finds an AMD GPU, which is emulated")
     _add_emulate(emulate)
+    profiled = commands.add_parser("profile", help="the same, and count what its kernels do")
+    profiled.add_argument("-o", "--output", default="profile.html", metavar="FILE", help=".html, .json or .csv")
+    _add_emulate(profiled)
     sanitize = commands.add_parser("sanitize", help="the same, and find the mistakes of its kernels")
     tools = ", ".join(_C.sanitizer_tools())
     sanitize.add_argument("--tools", default="all", metavar="LIST", help=f"with commas between them: {tools}, or all")
@@ -120,6 +124,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--device", default="cpu", help="where to launch; by default the CPU, on the emulator")
     run.add_argument("--seed", type=int, default=0, help="of random:")
     run.add_argument("--save", action="append", type=_saved, default=[], metavar="NAME=FILE", help=".npy or .pt")
+    run.add_argument("--profile", metavar="FILE", help="write a profile: .html, .json or .csv")
     run.add_argument("--stats", action="store_true", help="instructions by kind, bytes moved, bank conflicts of LDS")
     run.add_argument("--trace", metavar="FILE", help='a line for each instruction ("-": to stderr)')
     run.add_argument("--trace-only", metavar="GROUP[.WAVE]", help="of one workgroup by number, or one wave of it")
@@ -167,6 +172,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _selftest_on(options)
         elif options.command == "emulate":
             _run_emulated(options)
+        elif options.command == "profile":
+            _run_profiled(options)
         elif options.command == "sanitize":
             return _run_sanitized(options)
         elif options.command == "hip-emulator":
@@ -212,6 +219,13 @@ def _run_sanitized(options: argparse.Namespace) -> int:
     return status or (options.exit_code if findings.all() else 0)
 
 
+def _run_profiled(options: argparse.Namespace) -> None:
+    """Become a program that begins as within emulate() and profile(). Raises ValueError for a file of no format."""
+    _profile.writer_for(options.output)
+    os.environ[_profile.VARIABLE] = os.path.abspath(options.output)
+    _run_emulated(options)
+
+
 def _run_emulated(options: argparse.Namespace) -> None:
     """Become a program that begins as within emulate(). Raises OSError where there is no such program."""
     _emulate_for(options)
@@ -244,6 +258,16 @@ def _compile_file(options: argparse.Namespace) -> None:
 
 
 def _run_kernel(options: argparse.Namespace) -> None:
+    if not options.profile:
+        return _run_one(options)
+    _profile.writer_for(options.profile)
+    with _profile.profile() as counted:
+        _run_one(options)
+    counted.save(options.profile)
+    print(counted.table())
+
+
+def _run_one(options: argparse.Namespace) -> None:
     variables = {
         "WAVE_RUNTIME_TRACE": options.trace,
         "WAVE_RUNTIME_TRACE_ONLY": options.trace_only,

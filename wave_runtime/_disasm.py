@@ -63,13 +63,13 @@ def text_of(image: Image, kernel: str) -> str | None:
 
 
 def _blocks(image: Image, kernel: str | None) -> list[str]:
-    functions = _functions(image.parsed)
-    chosen = [function for function in functions if kernel is None or (function.is_kernel and function.name == kernel)]
+    known = functions(image.parsed)
+    chosen = [function for function in known if kernel is None or (function.is_kernel and function.name == kernel)]
     sources = _Sources(image)
-    return [_block(image, function, functions, sources) for function in chosen]
+    return [_block(image, function, known, sources) for function in chosen]
 
 
-def _functions(parsed: dict[str, Any]) -> list[_Function]:
+def functions(parsed: dict[str, Any]) -> list[_Function]:
     """The kernels and the other functions, by address."""
     found = {
         kernel["entry_address"]: _Function(kernel["name"], kernel["entry_address"], kernel["code_size"], True)

@@ -26,6 +26,7 @@ VARIABLES = {
     "WAVE_RUNTIME_SANITIZE": "all, or some tools: look for mistakes of kernels on the emulator",
     "WAVE_RUNTIME_SANITIZE_OVER_READS": "1: reads a little past an end are mistakes, too",
     "WAVE_RUNTIME_SANITIZE_LOG": "a folder for what is found, rather than stderr",
+    "WAVE_RUNTIME_PROFILE": "a file for what launches on the emulator did: .html, .json or .csv",
     "WAVE_RUNTIME_STATS": "1: the emulator counts instructions, bytes and bank conflicts",
     "WAVE_RUNTIME_TRACE": "a file for a line of each instruction on the emulator",
     "WAVE_RUNTIME_TRACE_ONLY": "of which workgroup and wave",

@@ -32,6 +32,7 @@ EmulatorOptions EmulatorOptions::from_environment() {
   const EnvironmentVariables variables;
   EmulatorOptions options;
   options.sanitizer = Sanitizer::active();
+  options.profile = ProfileSession::active();
   if (variables.empty()) return options;
   options.max_instructions = variables["WAVE_RUNTIME_MAX_INSTRUCTIONS"].integer(0, 0, kMostInstructions);
   options.time_limit = variables["WAVE_RUNTIME_TIME_LIMIT"].seconds(0);

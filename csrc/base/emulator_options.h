@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/profile_session.h"
 #include "base/sanitizer.h"
 
 namespace wave {
@@ -17,7 +18,8 @@ struct EmulatorOptions {
   bool statistics = false;               ///< by kind of instruction, besides counts
   Tools checks = 0;                      ///< what is looked for so that the launch fails at its end where it was found
   std::shared_ptr<Sanitizer> sanitizer;  ///< who is told what was found; nullptr: nobody asks
-  std::string trace;                     ///< a file for a line of each instruction; "-": stderr; empty: none
+  std::shared_ptr<ProfileSession> profile;  ///< who is told what was counted; nullptr: nobody asks
+  std::string trace;                        ///< a file for a line of each instruction; "-": stderr; empty: none
   std::optional<uint64_t> trace_workgroup;  ///< the only one to trace
   std::optional<uint32_t> trace_wave;
   double progress_delay = 2;  ///< seconds until a terminal shows how far the launch is; 0: never

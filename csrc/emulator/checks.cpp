@@ -1,5 +1,6 @@
 #include "emulator/checks.h"
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace {
 class OwnObservers : public Observers {
  public:
   template <class One>
-  void make(Findings& findings, auto&... more) {
-    own_.push_back(std::make_unique<One>(findings, more...));
+  void make(auto&... results) {
+    own_.push_back(std::make_unique<One>(results...));
     add(*own_.back());
   }
   /// nullptr where there are none, and the only one without a list around it.
@@ -35,7 +36,8 @@ class OwnObservers : public Observers {
 }  // namespace
 
 std::unique_ptr<Checks> Checks::make(const EmulatorOptions& options, std::span<const TensorLayout> tensors) {
-  if (options.checks == 0 && options.sanitizer == nullptr) return nullptr;
+  const bool counts = options.statistics || options.profile != nullptr;
+  if (options.checks == 0 && options.sanitizer == nullptr && !counts) return nullptr;
   return std::unique_ptr<Checks>(new Checks(options, tensors));
 }
 
@@ -46,10 +48,25 @@ std::unique_ptr<Observer> Checks::observe() {
   if (finds_global_races()) observers->make<GlobalRaceChecker>(findings_, shadow_);
   if (tools_ & kBarriersTool) observers->make<BarrierChecker>(findings_);
   if (tools_ & kNumbersTool) observers->make<NumberChecker>(findings_);
+  if (profile_ != nullptr) observers->make<Profiler>(*profile_);
   return OwnObservers::simplest(std::move(observers));
 }
 
-bool Checks::watches_memory() const { return finds_global_races(); }
+std::shared_ptr<const LaunchProfile> Checks::profile() const {
+  return profile_ == nullptr ? nullptr : std::make_shared<const LaunchProfile>(profile_->result());
+}
+
+void Checks::tell_profile(const Dispatch& dispatch, const Statistics& statistics, double seconds) const {
+  if (session_ == nullptr) return;
+  const Module& module = *dispatch.module;
+  const KernelMetadata& metadata = dispatch.kernel->metadata;
+  session_->add({metadata.name, module.code().target().id(), module.code().bytes().span(), module.shared_code()},
+                {dispatch.grid, dispatch.block, u64{metadata.group_segment_fixed_size} + dispatch.dynamic_lds,
+                 statistics.instructions, statistics.waves, statistics.workgroups, seconds},
+                *profile());
+}
+
+bool Checks::watches_memory() const { return finds_global_races() || profile_ != nullptr; }
 
 void Checks::tell() const {
   if (sanitizer_ == nullptr) return;
@@ -77,7 +94,11 @@ Statistics run(Dispatch& dispatch, Checks* checks) {
   dispatch.checks = checks;
   dispatch.strict |= checks->over_reads();
   try {
-    return run(dispatch);
+    const auto begin = std::chrono::steady_clock::now();
+    const Statistics statistics = run(dispatch);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    checks->tell_profile(dispatch, statistics, taken.count());
+    return statistics;
   } catch (const AssertionFault& fault) {
     throw AssertionFault(checks->finish(fault));
   } catch (const KernelFault& fault) {

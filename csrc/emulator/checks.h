@@ -1,4 +1,4 @@
-// What a launch is looked at for: its checks, on all of its threads, and what they have found.
+// What a launch is looked at for: its checks, on all of its threads, and what they have found; and its profile.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "emulator/findings.h"
 #include "emulator/global_shadow.h"
 #include "emulator/observer.h"
+#include "emulator/profile.h"
 
 namespace wave::emulator {
 
@@ -26,8 +27,14 @@ class Checks {
   bool watches_memory() const;
   Findings& findings() { return findings_; }
 
+  /// What was counted, once the launch has ended; nullptr where nobody asked.
+  std::shared_ptr<const LaunchProfile> profile() const;
+
   /// Who looks at the workgroups that one Workgroup runs; nullptr where no check needs it.
   std::unique_ptr<Observer> observe();
+
+  /// Behind a launch that has ended well: tells the session of the profiler what it took.
+  void tell_profile(const Dispatch& dispatch, const Statistics& statistics, double seconds) const;
 
   /// Behind the launch: tells the sanitizer what was found. Throws KernelFault where the launch is to fail for it.
   void finish() const;
@@ -36,8 +43,9 @@ class Checks {
 
  private:
   Checks(const EmulatorOptions& options, std::span<const TensorLayout> tensors)
-      : fatal_(options.checks), sanitizer_(options.sanitizer), findings_(tensors) {
+      : fatal_(options.checks), sanitizer_(options.sanitizer), findings_(tensors), session_(options.profile) {
     tools_ = fatal_ | (sanitizer_ == nullptr ? 0 : sanitizer_->options.tools);
+    if (options.statistics || options.profile != nullptr) profile_ = std::make_unique<ProfileSum>();
   }
   bool finds_global_races() const { return sanitizer_ != nullptr && (sanitizer_->options.tools & kRacesTool) != 0; }
   void tell() const;
@@ -47,6 +55,8 @@ class Checks {
   const std::shared_ptr<Sanitizer> sanitizer_;
   Findings findings_;
   GlobalShadow shadow_;
+  const std::shared_ptr<ProfileSession> session_;
+  std::unique_ptr<ProfileSum> profile_;
 };
 
 /// The launch with these checks, or with none where `checks` is nullptr: finish() is still to be called where it ends

@@ -67,10 +67,13 @@ class Module {
   ~Module();
 
   const CodeObject& code() const { return *code_; }
+  const std::shared_ptr<const CodeObject>& shared_code() const { return code_; }
   const ProcessorTraits& processor() const { return processor_; }
 
   /// Where an address of the file lies in memory.
   u64 load_address(u64 address) const { return base_ + address; }
+  /// The reverse.
+  u64 file_address(u64 address) const { return address - base_; }
 
   /// The function that contains `pc`, translated for `registers` (once). Throws Fault where `pc` is not in executable
   /// memory.

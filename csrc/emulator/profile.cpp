@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <vector>
 
 #include "emulator/workgroup.h"
 
@@ -53,6 +52,16 @@ std::string bytes_name(const isa::Row& row) {
   return std::string(space) + kDirections[static_cast<int>(row.memory.direction)];
 }
 
+/// What a cache moves at once (AMD's "CDNA 3" white paper, "Cache and Infinity Cache"; RDNA's ISA documents, "Caches").
+constexpr u64 kLine = 128;
+constexpr u64 kGroup = 64;  ///< lines that one number says of whether they were touched
+constexpr u64 kMostWaves = 4096;
+
+const char* element_name(isa::Element element) {
+  constexpr const char* kNames[] = {"f64", "f32", "xf32", "f16", "bf16", "f8", "f8", "i32", "i8", "i4", "f8f6f4"};
+  return kNames[static_cast<size_t>(element)];
+}
+
 /// Two for each product. Half of those of sparse matrices are with zeros, which take no time.
 u64 matrix_operations(const isa::Row& row) {
   const isa::MatrixProduct& matrix = row.matrix;
@@ -62,26 +71,80 @@ u64 matrix_operations(const isa::Row& row) {
 
 }  // namespace
 
+void ProfileSum::add(const LaunchProfile& profile, const std::unordered_map<u64, u64>& lines,
+                     const std::unordered_map<u64, u64>& waves) {
+  const std::lock_guard lock(mutex_);
+  sum_ += profile;
+  for (const auto& [group, bits] : lines) lines_[group] |= bits;
+  for (const auto& [wave, count] : waves) {
+    if (sum_.waves.size() <= wave) sum_.waves.resize(wave + 1);
+    sum_.waves[wave] += count;
+  }
+}
+
+LaunchProfile ProfileSum::result() const {
+  LaunchProfile result = sum_;
+  for (const auto& [group, bits] : lines_) result.touched += kLine * static_cast<u64>(std::popcount(bits));
+  return result;
+}
+
+Profiler::~Profiler() {
+  end_access();
+  if (!instructions_.empty()) sum_.add(result(), lines_, waves_);
+}
+
 Profiler::Tally& Profiler::look_up(const Wave& wave, const Op* op) {
   Tally& instruction = instructions_[op];
-  if (instruction.count == 0) {
-    instruction.row = wave.group->launch().module.decode(wave.address(op)).row;
+  if (instruction.counted.count == 0) {
+    const Module& module = wave.group->launch().module;
+    instruction.row = module.decode(wave.address(op)).row;
+    instruction.address = module.file_address(wave.address(op));
   }
   return instruction;
 }
 
 void Profiler::before(const Wave& wave, const Op* op) {
+  end_access();
   Tally& instruction = look_up(wave, op);
+  current_ = &instruction;
   wave_lanes_ = wave.group->launch().lanes;
-  ++instruction.count;
-  instruction.lanes += static_cast<u64>(std::popcount(wave.exec()));
+  const u64 number = wave.group->number() * wave.group->launch().waves + wave.index;
+  if (number < kMostWaves) ++waves_[number];
+  InstructionProfile& counted = instruction.counted;
+  const u64 lanes = static_cast<u64>(std::popcount(wave.exec()));
+  ++counted.count;
+  counted.lanes += lanes;
   const isa::Row* row = instruction.row;
-  if (row != nullptr && row->kind == Kind::Lds && row->memory.bytes != 0) count_lds_cycles(wave, op, row->memory);
+  if (row == nullptr) return;
+  if (row->memory.bytes != 0) {
+    counted.bytes += u64{row->memory.bytes} * row->memory.addresses * (row->kind == Kind::ScalarMemory ? 1 : lanes);
+  }
+  if (row->kind == Kind::Lds && row->memory.bytes != 0) count_lds_cycles(wave, op, row->memory, counted);
+}
+
+void Profiler::touch(AddressSpan span) {
+  if (span.size() == 0) return;
+  for (u64 line = span.begin() / kLine; line <= (span.begin() + span.size() - 1) / kLine; ++line) {
+    if (access_.empty() || access_.back() != line) access_.push_back(line);
+  }
+}
+
+/// The lines of one instruction of a wave, each once.
+void Profiler::end_access() {
+  if (access_.empty()) return;
+  std::ranges::sort(access_);
+  const auto repeated = std::ranges::unique(access_);
+  access_.erase(repeated.begin(), repeated.end());
+  const isa::Row* const row = current_->row;
+  if (row != nullptr && row->kind == Kind::VectorMemory) current_->counted.moved += kLine * access_.size();
+  for (const u64 line : access_) lines_[line / kGroup] |= u64{1} << line % kGroup;
+  access_.clear();
 }
 
 /// LDS has banks of a dword. In a cycle it serves as many neighbouring lanes as would fill them, where no two want
 /// different dwords of a bank.
-void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAccess& access) {
+void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAccess& access,
+                                InstructionProfile& counted) {
   const u32 banks = wave.group->launch().module.processor().lds_banks;
   const u32 dwords = std::max(access.bytes / 4u, 1u),
             lanes_at_once = std::min(banks / std::bit_ceil(dwords), u32{kLanes});
@@ -99,33 +162,35 @@ void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAcce
         std::sort(bank.begin(), bank.end());
         most = std::max<size_t>(most, static_cast<size_t>(std::unique(bank.begin(), bank.end()) - bank.begin()));
       }
-      lds_cycles_ += most;
-      lds_least_cycles_ += most != 0;
+      counted.lds_cycles += most;
+      counted.lds_conflict_cycles += most - (most != 0);
     }
   }
 }
 
 LaunchProfile Profiler::result() const {
   LaunchProfile profile;
+  profile.wave_lanes = wave_lanes_;
   for (const auto& [op, instruction] : instructions_) {
     if (instruction.row == nullptr) continue;
     const isa::Row& row = *instruction.row;
-    profile.kinds[kind_of(row)] += instruction.count;
-    profile.instructions[std::string(isa::base_name(row))] += instruction.count;
+    InstructionProfile counted = instruction.counted;
+    counted.kind = kind_of(row);
+    counted.operations = matrix_operations(row) * counted.count;
+    profile.kinds[kind_of(row)] += counted.count;
+    profile.instructions[std::string(isa::base_name(row))] += counted.count;
     if (op->flags & kSkippable) {
-      profile.vector_instructions += instruction.count;
-      profile.lanes += instruction.lanes;
+      profile.vector_instructions += counted.count;
+      profile.lanes += counted.lanes;
     }
-    if (row.memory.bytes != 0) {
-      const u64 each = u64{row.memory.bytes} * row.memory.addresses;
-      const u64 times = row.kind == Kind::ScalarMemory ? instruction.count : instruction.lanes;
-      profile.bytes[bytes_name(row)] += each * times;
-    }
-    profile.matrix_operations += matrix_operations(row) * instruction.count;
+    if (row.memory.bytes != 0) profile.bytes[bytes_name(row)] += counted.bytes;
+    if (counted.operations != 0) profile.operations[element_name(row.matrix.a)] += counted.operations;
+    profile.moved += counted.moved;
+    profile.lds_cycles += counted.lds_cycles;
+    profile.lds_conflict_cycles += counted.lds_conflict_cycles;
+    profile.matrix_operations += counted.operations;
+    profile.code[instruction.address] += counted;
   }
-  profile.wave_lanes = wave_lanes_;
-  profile.lds_cycles = lds_cycles_;
-  profile.lds_conflict_cycles = lds_cycles_ - lds_least_cycles_;
   return profile;
 }
 

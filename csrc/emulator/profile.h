@@ -1,7 +1,9 @@
 // Counts the instructions of a launch, the bytes that they move and the cycles that LDS takes.
 #pragma once
 
+#include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "base/launch_profile.h"
 #include "emulator/isa/isa.h"
@@ -9,26 +11,52 @@
 
 namespace wave::emulator {
 
+/// What the profilers of a launch's workgroups have counted, all together. Thread-safe.
+class ProfileSum {
+ public:
+  /// `lines` are the numbers of cache lines, by groups of 64: a bit for each that was touched.
+  void add(const LaunchProfile& profile, const std::unordered_map<u64, u64>& lines,
+           const std::unordered_map<u64, u64>& waves);
+  /// Once all have added theirs.
+  LaunchProfile result() const;
+
+ private:
+  std::mutex mutex_;  ///< guards what follows
+  LaunchProfile sum_;
+  std::unordered_map<u64, u64> lines_;
+};
+
+/// Of the workgroups that one Workgroup runs. What it has counted it adds to the sum at its end.
 class Profiler : public Observer {
  public:
-  void before(const Wave& wave, const Op* op) override;
+  explicit Profiler(ProfileSum& sum) : sum_(sum) {}
+  ~Profiler() override;
 
-  LaunchProfile result() const;
+  void before(const Wave& wave, const Op* op) override;
+  bool watches_memory() const override { return true; }
+  void load_memory(AddressSpan span, int) override { touch(span); }
+  void store_memory(AddressSpan span, const void*, int) override { touch(span); }
 
  private:
   struct Tally {
     const isa::Row* row = nullptr;  ///< none: a fault follows
-    u64 count = 0;
-    u64 lanes = 0;
+    u64 address = 0;                ///< in the file
+    InstructionProfile counted{};
   };
 
   Tally& look_up(const Wave& wave, const Op* op);
-  void count_lds_cycles(const Wave& wave, const Op* op, const isa::MemoryAccess& access);
+  void touch(AddressSpan span);
+  void end_access();
+  void count_lds_cycles(const Wave& wave, const Op* op, const isa::MemoryAccess& access, InstructionProfile& counted);
+  LaunchProfile result() const;
 
+  ProfileSum& sum_;
   std::unordered_map<const Op*, Tally> instructions_;
+  std::unordered_map<u64, u64> lines_;  ///< those that were touched, by groups of 64
+  std::unordered_map<u64, u64> waves_;  ///< instructions, by the number of the wave
+  Tally* current_ = nullptr;
+  std::vector<u64> access_;  ///< the lines that the current instruction has touched
   u32 wave_lanes_ = 0;
-  u64 lds_cycles_ = 0;
-  u64 lds_least_cycles_ = 0;
 };
 
 }  // namespace wave::emulator

@@ -20,6 +20,7 @@ void bind_processors(pybind11::module_& module);
 
 /// sanitizer_tools, begin_sanitizer: what launches on the emulator are looked at for.
 void bind_sanitizer(pybind11::module_& module);
+void bind_profile(pybind11::module_& module);
 
 /// Devices and drivers, what is loaded on them, variables of modules.
 void bind_devices(pybind11::module_& module);

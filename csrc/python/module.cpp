@@ -124,6 +124,7 @@ PYBIND11_MODULE(_C, module) {
   bind_operator(module);
   bind_declared_call(module);
   bind_sanitizer(module);
+  bind_profile(module);
   bind_devices(module);
   bind_hooks(module);
   bind_upstream(module);

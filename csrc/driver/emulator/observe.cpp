@@ -6,17 +6,14 @@
 namespace wave::emulator {
 
 std::unique_ptr<Observation> Observation::make(const EmulatorOptions& options) {
-  if (options.trace.empty() && !options.statistics) return nullptr;
+  if (options.trace.empty()) return nullptr;
   auto observation = std::make_unique<Observation>();
-  if (!options.trace.empty()) {
-    observation->file_ =
-        std::make_unique<OutputFile>("WAVE_RUNTIME_TRACE", options.trace, OutputFile::Mode::Append, check_interrupt);
-    const TraceFilter filter{options.trace_workgroup, options.trace_wave};
-    observation->tracer_ = std::make_unique<Tracer>(
-        [file = observation->file_.get()](std::string_view line) { file->write(line); }, filter);
-    observation->add(*observation->tracer_);
-  }
-  if (options.statistics) observation->add(*(observation->profiler_ = std::make_unique<Profiler>()));
+  observation->file_ =
+      std::make_unique<OutputFile>("WAVE_RUNTIME_TRACE", options.trace, OutputFile::Mode::Append, check_interrupt);
+  const TraceFilter filter{options.trace_workgroup, options.trace_wave};
+  observation->tracer_ =
+      std::make_unique<Tracer>([file = observation->file_.get()](std::string_view line) { file->write(line); }, filter);
+  observation->add(*observation->tracer_);
   return observation;
 }
 
@@ -35,10 +32,6 @@ KernelFault Observation::finish(const KernelFault& fault) const {
     return fault.followed_by(error.what());
   }
   return fault;
-}
-
-std::unique_ptr<const LaunchProfile> Observation::profile() const {
-  return profiler_ ? std::make_unique<const LaunchProfile>(profiler_->result()) : nullptr;
 }
 
 }  // namespace wave::emulator

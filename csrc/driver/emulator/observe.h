@@ -1,6 +1,5 @@
-// What a launch is asked to write down: statistics, a trace.
+// What a launch is asked to write down: a trace.
 //
-//   WAVE_RUNTIME_STATS=1               the profile of the launch's report
 //   WAVE_RUNTIME_TRACE=FILE            a line for each instruction, appended to the file; "-": to stderr
 //   WAVE_RUNTIME_TRACE_ONLY=GROUP[.WAVE]   of this workgroup, by number (x fastest), or of one of its waves only
 #pragma once
@@ -10,7 +9,6 @@
 #include "base/emulator_options.h"
 #include "base/error.h"
 #include "base/output_file.h"
-#include "emulator/profile.h"
 #include "emulator/tracer.h"
 
 namespace wave::emulator {
@@ -24,13 +22,10 @@ class Observation : public Observers {
   void finish() const;
   /// ... where the launch has failed: the fault, and why the trace is not complete.
   KernelFault finish(const KernelFault& fault) const;
-  /// nullptr where it is not asked for.
-  std::unique_ptr<const LaunchProfile> profile() const;
 
  private:
   void end_trace() const;
 
-  std::unique_ptr<Profiler> profiler_;
   std::unique_ptr<OutputFile> file_;
   std::unique_ptr<Tracer> tracer_;
 };

@@ -1,0 +1,258 @@
+"""What launches do, counted: by kernel, line and instruction, as tables, files and a page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from support import EXAMPLES, ROOT
+
+import wave_runtime
+from wave_runtime.__main__ import main
+from wave_runtime._profile._counts import KernelProfile
+from wave_runtime._profile._peaks import PEAKS, bounds
+
+N = 1000
+GRID = {"grid": 4, "block": 256}
+BASICS = EXAMPLES / "binaries" / "basics.hsaco"
+SIGNATURE = {"vector_add": "a: *f32 const, b: *f32 const, c: *f32, n: i32"}
+LINE = 128
+
+
+@pytest.fixture(scope="module")
+def kernel() -> wave_runtime.Kernel:
+    return wave_runtime.load(BASICS, signature=SIGNATURE)["vector_add"]
+
+
+def launch(kernel: wave_runtime.Kernel, n: int = N) -> None:
+    kernel(torch.ones(n), torch.ones(n), torch.empty(n), n, grid=-(-n // 256), block=256)
+
+
+def only(profile: wave_runtime.Profile) -> KernelProfile:
+    (counted,) = profile.kernels
+    return counted
+
+
+def test_counts_of_a_vector_add(kernel: wave_runtime.Kernel) -> None:
+    with wave_runtime.profile() as p:
+        launch(kernel)
+        launch(kernel)
+    counted = only(p)
+    assert (counted.name, counted.target, len(counted.launches)) == ("vector_add", "gfx942", 2)
+    first = counted.launches[0]
+    assert (first.grid, first.block, first.waves, first.workgroups) == ((4, 1, 1), (256, 1, 1), 16, 4)
+    assert first.instructions * 2 == counted.count == sum(item.count for item in counted.instructions)
+    texts = {item.text.split()[0]: item for item in counted.instructions if item.count}
+    load, end = texts["global_load_dword"], texts["s_endpgm"]
+    assert end.count == 2 * 16
+    assert load.lanes == 2 * N, "of the last wave 40 lanes of 64 have work"
+    assert counted.asked == 2 * 3 * 4 * N
+    assert 2 * 3 * 16 * 2 * LINE <= counted.moved <= 2 * 3 * 16 * 3 * LINE, "256 bytes lie in two lines or three"
+    tensors = 2 * 3 * 32 * LINE
+    assert tensors <= counted.touched <= tensors + 2 * (3 + 4) * LINE, "ends of lines, arguments, the packet"
+    assert counted.lane_share == pytest.approx(1, abs=0.03)
+    assert counted.waves == [first.instructions // 16] * 16
+    assert counted.info["name"] == "vector_add"
+
+
+def test_only_launches_of_the_block(kernel: wave_runtime.Kernel) -> None:
+    with wave_runtime.profile() as outer:
+        launch(kernel)
+        with wave_runtime.profile() as inner:
+            thread = threading.Thread(target=launch, args=(kernel,))
+            thread.start()
+            thread.join()
+        launch(kernel)
+    launch(kernel)
+    assert (len(only(outer).launches), len(only(inner).launches)) == (2, 1), "the inner one takes what is its own"
+    outer.stop()
+    assert len(only(outer).launches) == 2
+
+
+def test_the_same_on_any_number_of_threads(kernel: wave_runtime.Kernel) -> None:
+    counts = []
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 4):
+            torch.set_num_threads(threads)
+            a = torch.ones(1 << 16)
+            with wave_runtime.profile() as p:
+                kernel(a, a, c := torch.empty_like(a), a.numel(), grid=256, block=256)
+            assert torch.equal(c, 2 * a)
+            counted = only(p)
+            counts.append(
+                (counted.count, counted.kinds, counted.traffic, [item.count for item in counted.instructions])
+            )
+    finally:
+        torch.set_num_threads(before)
+    assert counts[0] == counts[1]
+
+
+STRIDED = """
+extern "C" __global__ void strided(const float* a, float* b, int stride) {
+  __shared__ float tile[64 * 32];
+  tile[threadIdx.x * stride] = a[threadIdx.x * stride];
+  __syncthreads();
+  b[threadIdx.x] = tile[threadIdx.x * stride];
+}
+"""
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize(("stride", "lines", "conflicts"), [(1, 2, 0.0), (32, 64, 62 / 64)])
+def test_accesses_far_apart(stride: int, lines: int, conflicts: float, tmp_path: Path) -> None:
+    """64 lanes side by side take two lines, and LDS two cycles; 32 numbers apart they take a line and a cycle each."""
+    source = tmp_path / "strided.hip"
+    source.write_text(STRIDED)
+    storage = torch.zeros(64 * 32 + 32)
+    offset = -storage.data_ptr() % LINE // 4
+    a = storage[offset : offset + 64 * 32]
+    with wave_runtime.profile() as p:
+        wave_runtime.compile(source)["strided"](a, torch.empty(64), stride, grid=1, block=64)
+    counted = only(p)
+    load = next(item for item in counted.instructions if item.text.startswith("global_load"))
+    assert (load.bytes, load.moved) == (64 * 4, lines * LINE)
+    write = next(item for item in counted.instructions if item.text.startswith("ds_write"))
+    assert write.lds_conflict_cycles / write.lds_cycles == conflicts
+    by_line = {line.line: line for line in counted.lines if line.file == str(source)}
+    assert by_line[4].text == "tile[threadIdx.x * stride] = a[threadIdx.x * stride];"
+    assert by_line[4].moved == lines * LINE
+    assert "strided.hip:4" in p.table(by="line")
+
+
+@pytest.mark.needs("clang")
+def test_matrix_operations_and_bounds() -> None:
+    source = """
+    typedef _Float16 half4 __attribute__((ext_vector_type(4)));
+    typedef float float4v __attribute__((ext_vector_type(4)));
+    extern "C" __global__ void product(float* c, int n) {
+      float4v sum = {};
+      for (int i = 0; i < n; ++i) sum = __builtin_amdgcn_mfma_f32_16x16x16f16(half4(1), half4(1), sum, 0, 0, 0);
+      c[threadIdx.x] = sum[0];
+    }
+    """
+    with wave_runtime.profile() as p:
+        wave_runtime.compile(source, target="gfx942")["product"](torch.empty(64), 10, grid=1, block=64)
+    counted = only(p)
+    assert counted.matrix_operations == {"f16": 10 * 2 * 16**3}
+    assert counted.operations == 10 * 2 * 16**3
+    by_pipe = {bound.pipe: bound.seconds for bound in bounds(counted)}
+    assert by_pipe["matrix"] == 10 * 2 * 16**3 / PEAKS["gfx942"].matrix["f16"]
+    assert by_pipe["memory"] == counted.touched / 5.3e12
+    assert list(by_pipe.values()) == sorted(by_pipe.values(), reverse=True)
+
+
+def test_tables(kernel: wave_runtime.Kernel) -> None:
+    with wave_runtime.profile() as p:
+        launch(kernel)
+    header, row = str(p).splitlines()
+    assert header.split()[0] == "launches"
+    assert row.split()[0] == "1"
+    assert row.endswith("vector_add (gfx942)")
+    assert "global_load_dword" in p.table(by="instruction")
+    assert "no line table" in p.table(by="line")
+    with pytest.raises(ValueError, match="by='wave': expected kernel, line or instruction"):
+        p.table(by="wave")
+
+
+def test_nothing_was_launched() -> None:
+    with wave_runtime.profile() as p:
+        pass
+    assert p.kernels == []
+    assert len(p.table().splitlines()) == 1
+
+
+def test_files(kernel: wave_runtime.Kernel, tmp_path: Path) -> None:
+    with wave_runtime.profile() as p:
+        launch(kernel)
+    for name in ("profile.json", "profile.csv", "profile.html"):
+        p.save(tmp_path / name)
+    found = json.loads((tmp_path / "profile.json").read_text())
+    (counted,) = found["kernels"]
+    assert found["format"] == 1
+    assert counted["asked"] == 3 * 4 * N
+    assert counted["peaks"]["device"] == "Instinct MI300X"
+    rows = list(csv.DictReader((tmp_path / "profile.csv").read_text().splitlines()))
+    assert sum(int(row["count"]) for row in rows) == counted["count"]
+    assert "global_store_dword" in (tmp_path / "profile.html").read_text()
+    with pytest.raises(ValueError, match=r"profile.txt: a profile is saved as .html, .json, .csv"):
+        p.save(tmp_path / "profile.txt")
+
+
+@pytest.mark.needs("chromium", "clang")
+def test_the_page_in_a_browser(tmp_path: Path) -> None:
+    """Its program runs to its end, and shows the kernel, the source and the instructions."""
+    source = tmp_path / "strided.hip"
+    source.write_text(STRIDED + "// </script>\n")
+    with wave_runtime.profile() as p:
+        wave_runtime.compile(source)["strided"](torch.zeros(64 * 32), torch.empty(64), 1, grid=1, block=64)
+    p.save(tmp_path / "profile.html")
+    chromium = shutil.which("chromium")
+    assert chromium is not None
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"--user-data-dir={tmp_path / 'browser'}")
+    done = subprocess.run(
+        [chromium, *options, f"file://{tmp_path / 'profile.html'}"], capture_output=True, text=True, timeout=120
+    )
+    page = done.stdout
+    assert 'data-ready="yes"' in page, done.stderr
+    assert '<tr class="chosen"><td>strided (gfx942)</td>' in page
+    assert page.count('class="row"') > 30
+    assert "<rect" in page
+    assert "s_endpgm" in page.split("<script")[0]
+
+
+def test_the_command(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch, wave_runtime\n"
+        f"kernel = wave_runtime.load({str(BASICS)!r}, signature={SIGNATURE!r})['vector_add']\n"
+        "a = torch.ones(1000, device='cuda')\n"
+        "kernel(a, a, torch.empty_like(a), 1000, grid=4, block=256)\n"
+    )
+    command = [sys.executable, "-m", "wave_runtime", "profile", "-o", str(tmp_path / "p.json"), "--", sys.executable]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([*command, str(program)], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "vector_add (gfx942)" in done.stderr
+    assert json.loads((tmp_path / "p.json").read_text())["kernels"][0]["asked"] == 3 * 4 * N
+
+
+def test_run_with_a_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["random:f32:1000", "random:f32:1000", "zeros:f32:1000", "1000"]
+    given = [word for argument in arguments for word in ("--arg", argument)]
+    command = ["run", str(BASICS), "vector_add", "--grid", "4", "--block", "256", *given]
+    command += ["--signature", SIGNATURE["vector_add"], "--profile"]
+    assert main([*command, str(tmp_path / "p.html")]) == 0
+    assert (tmp_path / "p.html").stat().st_size > 10_000
+    assert "vector_add (gfx942)" in capsys.readouterr().out
+    assert main([*command, str(tmp_path / "p.txt")]) == 2
+    assert "a profile is saved as" in capsys.readouterr().err
+
+
+def test_launches_of_the_hip_library(tmp_path: Path) -> None:
+    """In the same process, by HIP: they report to the same session."""
+    code = f"""
+import torch, wave_runtime
+kernel = wave_runtime.load({str(BASICS)!r}, signature={SIGNATURE!r})["vector_add"]
+a = torch.ones(1000)
+with wave_runtime.profile() as p:
+    kernel(a, a, torch.empty_like(a), 1000, grid=4, block=256)
+print(p.kernels[0].name, p.kernels[0].asked)
+"""
+    library = ROOT / "wave_runtime" / "libwave_hip_emulator.so"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "WAVE_RUNTIME_CPU_DRIVER": "hip",
+        "WAVE_RUNTIME_LIBHIP": str(library),
+    }
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["vector_add", str(3 * 4 * N)], done.stderr

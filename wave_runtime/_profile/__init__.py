@@ -1,0 +1,141 @@
+"""Counts what launches do, and says where a kernel loses its time: see docs/profile.md."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from wave_runtime import _C
+from wave_runtime._files import write_file
+from wave_runtime._profile import _export, _gpu, _page, _text
+from wave_runtime._profile._counts import GpuLaunch, Instruction, KernelProfile, Launch, Line, described
+
+__all__ = ["GpuLaunch", "Instruction", "KernelProfile", "Launch", "Line", "Profile", "from_environment", "profile"]
+
+VARIABLE = "WAVE_RUNTIME_PROFILE"
+
+
+class Profile:
+    """What :func:`profile` has begun, and what it has counted so far. As a context, or with :meth:`stop`, it ends."""
+
+    def __init__(self) -> None:
+        self._session: _C.ProfileSession | None = _C.begin_profile()
+        self._gpu = _gpu.Timer()
+        self._kept: list[dict[str, Any]] = []
+
+    @property
+    def kernels(self) -> list[KernelProfile]:
+        """The kernels that were launched on the emulator, each with the sum of its launches; the first one first."""
+        raw = self._kept if self._session is None else self._session.kernels()
+        return [described(kernel) for kernel in raw]
+
+    @property
+    def gpu_launches(self) -> list[GpuLaunch]:
+        """The launches on GPUs, in their order, with their times. Waits for those that have not ended."""
+        return self._gpu.launches()
+
+    def stop(self) -> None:
+        """Count no more; what has ended stays so."""
+        if self._session is not None:
+            self._session.end()
+            self._kept = self._session.kernels()
+            self._session = None
+            self._gpu.stop()
+
+    def table(self, by: str = "kernel", limit: int = 20) -> str:
+        """The counts as text.
+
+        Args:
+            by: "kernel", "line" (of the source) or "instruction": what a row is.
+            limit: how many rows, those with most instructions first.
+
+        Raises:
+            ValueError: rows are nothing of these.
+        """
+        return _text.table(self.kernels, self.gpu_launches, by, limit)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all counts: a page for a browser (.html), or .json or .csv for tools (docs/profile.md).
+
+        Raises:
+            ValueError: the suffix says nothing.
+            OSError: the file cannot be written.
+        """
+        write_file(Path(path), writer_for(path)(self.kernels, self.gpu_launches).encode())
+
+    def __enter__(self) -> Profile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        return f"<wave_runtime.profile of {len(self.kernels)} kernels>"
+
+
+def profile() -> Profile:
+    """Count what launches do from now on: instructions, lanes, bytes, bank conflicts; by kernel, line and instruction.
+
+        with wave_runtime.profile() as p:
+            model(x)
+        print(p.table())
+        p.save("profile.html")
+
+    It begins at the call, for launches of all threads of the process and of the HIP library in it, and lasts until the
+    context is left. Within another one the later counts. Counts are exact, for what ran on the emulator. Of GPUs there
+    are launches, with their times by the driver's events; what a GPU counts is not read.
+    """
+    return Profile()
+
+
+def writer_for(path: str | os.PathLike[str]) -> Callable[[list[KernelProfile], list[GpuLaunch]], str]:
+    """What makes the contents of a file, by its suffix. Raises ValueError where that says nothing."""
+    suffix = Path(path).suffix
+    if suffix not in _WRITERS:
+        raise ValueError(f"{os.fspath(path)}: a profile is saved as {', '.join(_WRITERS)}")
+    return _WRITERS[suffix]
+
+
+_WRITERS: dict[str, Callable[[list[KernelProfile], list[GpuLaunch]], str]] = {
+    ".html": _page.page,
+    ".json": lambda kernels, launches: json.dumps(_export.as_json(kernels, launches), indent=1),
+    ".csv": _export.as_csv,
+}
+
+
+def from_environment() -> None:
+    """Profile the process where WAVE_RUNTIME_PROFILE names a file: it is written at its end, and a table to stderr.
+
+    Raises ValueError where it names none.
+    """
+    path = os.environ.get("WAVE_RUNTIME_PROFILE")
+    if not path:
+        return
+    if Path(path).suffix not in _WRITERS:
+        expected = f"a file whose name ends in {', '.join(_WRITERS)}"
+        raise ValueError(f"{VARIABLE}={path}: expected {expected}, for instance {VARIABLE}=profile.html")
+    os.environ.pop(VARIABLE)  # processes that this one starts would write the same file
+    begun = Profile()
+
+    def end() -> None:
+        begun.stop()
+        if not begun.kernels and not begun.gpu_launches:
+            return
+        try:
+            begun.save(path)
+        except OSError as error:
+            print(f"{VARIABLE}={path}: {error}", file=sys.stderr)
+        print(begun.table(), file=sys.stderr)
+
+    atexit.register(end)

@@ -1,0 +1,111 @@
+"""What a device can do at most, by its vendor's own figures, and how long a kernel takes for that alone.
+
+No time is measured or simulated here: a bound says that it cannot be faster, not how fast it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from wave_runtime import _C
+from wave_runtime._profile._counts import KernelProfile
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The vendor's figures of a device.
+
+    Attributes:
+        device: whose they are.
+        source: where they stand.
+        memory: bytes a second.
+        matrix: operations a second of matrix instructions, dense, by the type of their elements.
+    """
+
+    device: str
+    source: str
+    memory: float
+    matrix: dict[str, float] = field(default_factory=dict)
+
+
+_TERA = 1e12
+
+PEAKS = {
+    "gfx90a": Peaks(
+        "Instinct MI210",
+        "AMD Instinct MI210 data sheet",
+        1.6384 * _TERA,
+        {name: value * _TERA for name, value in (("f64", 45.3), ("f32", 45.3), ("f16", 181.0), ("bf16", 181.0))}
+        | {"i8": 181.0 * _TERA},
+    ),
+    "gfx942": Peaks(
+        "Instinct MI300X",
+        "AMD Instinct MI300X data sheet",
+        5.3 * _TERA,
+        dict.fromkeys(("f64", "f32"), 163.4 * _TERA)
+        | {"xf32": 653.7 * _TERA}
+        | dict.fromkeys(("f16", "bf16"), 1307.4 * _TERA)
+        | dict.fromkeys(("f8", "i8"), 2614.9 * _TERA),
+    ),
+    "gfx950": Peaks(
+        "Instinct MI355X",
+        "AMD Instinct MI355X data sheet",
+        8.0 * _TERA,
+        {"f64": 78.6 * _TERA, "f32": 157.3 * _TERA}
+        | dict.fromkeys(("f16", "bf16"), 2516.6 * _TERA)
+        | dict.fromkeys(("f8", "i8"), 5033.2 * _TERA)
+        | {"f8f6f4": 10066.3 * _TERA},  # of 4 and 6 bits
+    ),
+    "gfx1100": Peaks(
+        "Radeon RX 7900 XTX",
+        "AMD Radeon RX 7900 XTX product page",
+        0.96 * _TERA,
+        dict.fromkeys(("f16", "bf16", "i8"), 122.8 * _TERA),
+    ),
+    "gfx1201": Peaks(
+        "Radeon RX 9070 XT",
+        "AMD Radeon RX 9070 XT product page",
+        0.64 * _TERA,
+        dict.fromkeys(("f16", "bf16"), 195.0 * _TERA) | dict.fromkeys(("f8", "i8"), 389.0 * _TERA),
+    ),
+}
+
+# Lanes of a vector instruction that a compute unit finishes in a cycle: four SIMDs of 16 lanes (AMD's CDNA 3 white
+# paper, "Compute unit"), two of 32 lanes (RDNA's).
+_LANES_IN_A_CYCLE = 64
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Seconds that a kernel's launches take at least, for one of the things that they need."""
+
+    pipe: str
+    seconds: float
+    explanation: str
+
+
+def bounds(kernel: KernelProfile) -> list[Bound]:
+    """How long each pipe of the device is busy, the busiest first; empty for a processor that is not known."""
+    processor = kernel.target.split(":")[0]
+    device = _C.emulator_processors().get(processor)
+    if device is None:
+        return []
+    # A multiprocessor of RDNA is a workgroup processor of two compute units.
+    units = device["multiprocessors"] * (2 if device["lanes"] == 32 else 1)
+    clock = device["clock"] * 1e3
+    cycles = f"{units} compute units at {device['clock'] / 1e6:.2f} GHz"
+    vector = kernel.kinds.get("vector ALU", 0) * kernel.wave_lanes
+    found = [
+        Bound("vector ALU", vector / _LANES_IN_A_CYCLE / units / clock, f"{_LANES_IN_A_CYCLE} lanes a cycle, {cycles}"),
+        Bound("LDS", kernel.lds_cycles / units / clock, f"one access of all banks a cycle, {cycles}"),
+    ]
+    peaks = PEAKS.get(processor)
+    if peaks is not None:
+        found.append(Bound("memory", kernel.touched / peaks.memory, f"{peaks.memory / 1e12:g} TB/s, {peaks.source}"))
+        known = {
+            name: count / peaks.matrix[name] for name, count in kernel.matrix_operations.items() if name in peaks.matrix
+        }
+        if known:
+            rates = ", ".join(f"{peaks.matrix[name] / 1e12:g} T{name}/s" for name in known)
+            found.append(Bound("matrix", sum(known.values()), f"{rates}, {peaks.source}"))
+    return sorted((bound for bound in found if bound.seconds > 0), key=lambda bound: -bound.seconds)
