@@ -15,10 +15,7 @@ struct Sessions {
 };
 
 // Never destroyed: launches may come from static destructors.
-Sessions& sessions() {
-  static Sessions& all = *new Sessions;
-  return all;
-}
+Sessions& sessions = *new Sessions;
 
 std::atomic<bool> has_begun{false};  ///< whether there are any: launches pay for no more than a look at it
 
@@ -26,19 +23,19 @@ std::atomic<bool> has_begun{false};  ///< whether there are any: launches pay fo
 
 std::shared_ptr<ProfileSession> ProfileSession::active() {
   if (!has_begun.load(std::memory_order_acquire)) return nullptr;
-  const std::lock_guard lock(sessions().mutex);
-  return sessions().begun.empty() ? nullptr : sessions().begun.back();
+  const std::lock_guard lock(sessions.mutex);
+  return sessions.begun.empty() ? nullptr : sessions.begun.back();
 }
 
 void ProfileSession::begin(std::shared_ptr<ProfileSession> session) {
-  const std::lock_guard lock(sessions().mutex);
-  sessions().begun.push_back(std::move(session));
+  const std::lock_guard lock(sessions.mutex);
+  sessions.begun.push_back(std::move(session));
   has_begun.store(true, std::memory_order_release);
 }
 
 void ProfileSession::end(const ProfileSession& session) {
-  const std::lock_guard lock(sessions().mutex);
-  auto& begun = sessions().begun;
+  const std::lock_guard lock(sessions.mutex);
+  auto& begun = sessions.begun;
   std::erase_if(begun, [&](const std::shared_ptr<ProfileSession>& one) { return one.get() == &session; });
   has_begun.store(!begun.empty(), std::memory_order_release);
 }

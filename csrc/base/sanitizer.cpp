@@ -26,10 +26,8 @@ struct Sessions {
 };
 
 // Never destroyed: launches may come from static destructors.
-Sessions& sessions() {
-  static Sessions& all = *new Sessions;
-  return all;
-}
+Sessions& sessions = *new Sessions;
+Lazy<std::shared_ptr<Sanitizer>>& of_environment = *new Lazy<std::shared_ptr<Sanitizer>>;
 
 std::atomic<bool> has_begun{false};  ///< whether there are any: launches pay for no more than a look at it
 
@@ -45,23 +43,22 @@ SanitizerOptions options_of_environment() {
 
 std::shared_ptr<Sanitizer> Sanitizer::active() {
   if (has_begun.load(std::memory_order_acquire)) {
-    const std::lock_guard lock(sessions().mutex);
-    if (!sessions().begun.empty()) return sessions().begun.back();
+    const std::lock_guard lock(sessions.mutex);
+    if (!sessions.begun.empty()) return sessions.begun.back();
   }
   if (!kTools.is_set()) return nullptr;
-  static Lazy<std::shared_ptr<Sanitizer>>& of_environment = *new Lazy<std::shared_ptr<Sanitizer>>;
   return of_environment.get([] { return std::make_shared<Sanitizer>(options_of_environment()); });
 }
 
 void Sanitizer::begin(std::shared_ptr<Sanitizer> sanitizer) {
-  const std::lock_guard lock(sessions().mutex);
-  sessions().begun.push_back(std::move(sanitizer));
+  const std::lock_guard lock(sessions.mutex);
+  sessions.begun.push_back(std::move(sanitizer));
   has_begun.store(true, std::memory_order_release);
 }
 
 void Sanitizer::end(const Sanitizer& sanitizer) {
-  const std::lock_guard lock(sessions().mutex);
-  auto& begun = sessions().begun;
+  const std::lock_guard lock(sessions.mutex);
+  auto& begun = sessions.begun;
   std::erase_if(begun, [&](const std::shared_ptr<Sanitizer>& one) { return one.get() == &sanitizer; });
   has_begun.store(!begun.empty(), std::memory_order_release);
 }

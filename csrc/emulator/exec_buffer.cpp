@@ -20,28 +20,30 @@ namespace {
 /// in no region of the launch's memory, so addresses that it covers need no look at it.
 struct BufferMemory : GlobalMemory {
   static void read(Wave& wave, AddressSpan span, void* to, int lane) {
-    if (is_scratch(span)) {
+    if (is_scratch(wave, span)) {
       std::memcpy(to, scratch(wave, span, ScratchAccess::Load, lane), span.size());
     } else {
       GlobalMemory::read(wave, span, to, lane);
     }
   }
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
-    if (is_scratch(span)) {
+    if (is_scratch(wave, span)) {
       std::memcpy(scratch(wave, span, ScratchAccess::Store, lane), from, span.size());
     } else {
       GlobalMemory::write(wave, span, from, lane);
     }
   }
   static AtomicTarget atomic(Wave& wave, AddressSpan span, bool serves_parts, int lane) {
-    if (!is_scratch(span)) return GlobalMemory::atomic(wave, span, serves_parts, lane);
+    if (!is_scratch(wave, span)) return GlobalMemory::atomic(wave, span, serves_parts, lane);
     check_atomic(span, lane);
     return {scratch(wave, span, ScratchAccess::Atomic, lane)};
   }
 
  private:
-  static bool is_scratch(AddressSpan span) {
-    return AddressSpan(kScratchWindow, kApertureSize * kLanes).contains(span.begin());
+  /// Of processors whose kernels are given the buffer; elsewhere the window is no memory.
+  static bool is_scratch(const Wave& wave, AddressSpan span) {
+    return AddressSpan(kScratchWindow, kApertureSize * kLanes).contains(span.begin()) &&
+           wave.group->launch().module.processor().kernels_set_up_scratch;
   }
   /// Dwords of the lanes lie side by side; what begins within one goes on in the lane's next, as compilers count on.
   static u8* scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane) {

@@ -241,14 +241,18 @@ LaunchLimits limits_of(const DeviceFunction& function) {
   return limits;
 }
 
-/// The build to run. The emulator runs code for other processors where there is none for its own.
+/// The build to run. The emulator runs code for other processors where there is none for its own: for one of them
+/// rather than for a generic target.
 std::shared_ptr<const CodeObject> build_for(const Kernel& kernel, const Place& place, const DeviceInfo& device) {
   if (std::shared_ptr<const CodeObject> code = kernel.variant_for(device.target)) return code;
   if (place.kind != DriverKind::Emulator) return nullptr;
+  std::shared_ptr<const CodeObject> generic;
   for (const Target& target : emulator_targets()) {
-    if (std::shared_ptr<const CodeObject> code = kernel.variant_for(target)) return code;
+    const std::shared_ptr<const CodeObject> code = kernel.variant_for(target);
+    if (code != nullptr && code->target().processor == target.processor) return code;
+    if (generic == nullptr) generic = code;
   }
-  return nullptr;
+  return generic;
 }
 
 /// Needs the lock.

@@ -20,11 +20,9 @@
 #include <vector>
 
 #include "code_object/occupancy.h"
+#include "emulator/checks.h"
 #include "emulator/dispatch.h"
-#include "emulator/hazards.h"
 #include "emulator/isa/fields.h"
-#include "emulator/profile.h"
-#include "emulator/races.h"
 #include "emulator/tracer.h"
 
 namespace {
@@ -58,25 +56,16 @@ struct Buffers {
   }
 };
 
-/// All that can look at a launch.
-struct Everything : Observers {
-  Everything() {
-    add(tracer);
-    add(profiler);
-    add(hazards);
-    add(races);
-  }
-  void finish() const {
-    profiler.result();
-    hazards.findings().fault();
-    races.findings().fault();
-  }
-
-  Tracer tracer{[](std::string_view) {}, {}};
-  Profiler profiler;
-  HazardChecker hazards;
-  RaceChecker races;
-};
+/// All that can look at a launch, besides a trace.
+wave::EmulatorOptions everything() {
+  static const auto sanitizer =
+      std::make_shared<wave::Sanitizer>(wave::SanitizerOptions{wave::parse_tools("all"), true, true, {}});
+  sanitizer->take();
+  wave::EmulatorOptions options;
+  options.statistics = true;
+  options.sanitizer = sanitizer;
+  return options;
+}
 
 /// For the input under way.
 bool is_observed = false;
@@ -92,10 +81,16 @@ void launch(const Module& module, const KernelInfo& kernel, const Buffers& buffe
   dispatch.memory = buffers.regions();
   dispatch.deterministic = true;
   dispatch.max_instructions = kMaxInstructions;
-  Everything everything;
-  if (is_observed) dispatch.observer = &everything;
-  run(dispatch);
-  everything.finish();
+  if (!is_observed) {
+    run(dispatch);
+    return;
+  }
+  Tracer tracer([](std::string_view) {}, {});
+  dispatch.observer = &tracer;
+  const auto checks = Checks::make(everything(), {});
+  run(dispatch, checks.get());
+  checks->finish();
+  checks->profile();
 }
 
 /// The output for every pointer, and small numbers.

@@ -23,6 +23,7 @@ TESTED = {
     "test_buffer_formats.py": r"t?buffer_store_format_.*",
     "test_control.py": r"s_branch|s_cbranch_(?!cdbg).*|s_(call|getpc|setpc|swappc)_b64|s_barrier|s_trap|"
     r"s_sendmsg(halt)?|s_sethalt|s_endpgm",
+    "test_grid_sync.py": r"ds_gws_(init|barrier)",
     "test_indexing.py": r"s_set_gpr_idx_(on|off|mode)|s_setvskip",
 }
 NOT_MODELLED = {
