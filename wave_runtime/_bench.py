@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from typing import Literal
@@ -14,12 +13,6 @@ from wave_runtime._device import has_gpu
 MOST_RUNS = 1000
 # More than the last cache of any GPU holds: 256 MiB on an MI300X (AMD's CDNA 3 white paper, "Infinity Cache").
 _FLUSHED = 512 << 20
-
-_STATISTICS: dict[str, Callable[[list[float]], float]] = {
-    "median": statistics.median,
-    "mean": statistics.fmean,
-    "min": min,
-}
 
 
 def do_bench(
@@ -50,11 +43,18 @@ def do_bench(
         ValueError: there is no such statistic.
         torch.OutOfMemoryError: the GPU has no 512 MiB left.
     """
-    if statistic not in _STATISTICS:
-        raise ValueError(f"statistic={statistic!r}: expected one of {', '.join(_STATISTICS)}")
+    import statistics  # not needed to launch
+
+    known: dict[str, Callable[[list[float]], float]] = {
+        "median": statistics.median,
+        "mean": statistics.fmean,
+        "min": min,
+    }
+    if statistic not in known:
+        raise ValueError(f"statistic={statistic!r}: expected one of {', '.join(known)}")
     chosen = torch.device("cuda" if has_gpu() else "cpu") if device is None else torch.device(device)
     times = _times_on_gpu(run, chosen, seconds, cold) if chosen.type == "cuda" else _times_on_cpu(run, seconds)
-    return _STATISTICS[statistic](times)
+    return known[statistic](times)
 
 
 def _times_on_cpu(run: Callable[[], object], seconds: float) -> list[float]:

@@ -1,44 +1,22 @@
 #include "base/profile_session.h"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <utility>
+
+#include "base/sessions.h"
 
 namespace wave {
 
 namespace {
 
-struct Sessions {
-  Mutex mutex;  ///< guards what follows
-  std::vector<std::shared_ptr<ProfileSession>> begun;
-};
-
-// Never destroyed: launches may come from static destructors.
-Sessions& sessions = *new Sessions;
-
-std::atomic<bool> has_begun{false};  ///< whether there are any: launches pay for no more than a look at it
+Sessions<ProfileSession>& sessions = *new Sessions<ProfileSession>;
 
 }  // namespace
 
-std::shared_ptr<ProfileSession> ProfileSession::active() {
-  if (!has_begun.load(std::memory_order_acquire)) return nullptr;
-  const std::lock_guard lock(sessions.mutex);
-  return sessions.begun.empty() ? nullptr : sessions.begun.back();
-}
-
-void ProfileSession::begin(std::shared_ptr<ProfileSession> session) {
-  const std::lock_guard lock(sessions.mutex);
-  sessions.begun.push_back(std::move(session));
-  has_begun.store(true, std::memory_order_release);
-}
-
-void ProfileSession::end(const ProfileSession& session) {
-  const std::lock_guard lock(sessions.mutex);
-  auto& begun = sessions.begun;
-  std::erase_if(begun, [&](const std::shared_ptr<ProfileSession>& one) { return one.get() == &session; });
-  has_begun.store(!begun.empty(), std::memory_order_release);
-}
+std::shared_ptr<ProfileSession> ProfileSession::active() { return sessions.active(); }
+void ProfileSession::begin(std::shared_ptr<ProfileSession> session) { sessions.begin(std::move(session)); }
+void ProfileSession::end(const ProfileSession& session) { sessions.end(session); }
 
 void ProfileSession::add(const ProfiledKernel& kernel, const ProfiledLaunch& launch, const LaunchProfile& profile) {
   const std::lock_guard lock(mutex_);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/output_file.h"
+#include "base/sessions.h"
 
 namespace wave {
 
@@ -20,16 +20,8 @@ const Variable& kTools = at_load("WAVE_RUNTIME_SANITIZE");
 const Variable& kOverReads = at_load("WAVE_RUNTIME_SANITIZE_OVER_READS");
 const Variable& kLog = at_load("WAVE_RUNTIME_SANITIZE_LOG");
 
-struct Sessions {
-  Mutex mutex;  ///< guards what follows
-  std::vector<std::shared_ptr<Sanitizer>> begun;
-};
-
-// Never destroyed: launches may come from static destructors.
-Sessions& sessions = *new Sessions;
+Sessions<Sanitizer>& sessions = *new Sessions<Sanitizer>;
 Lazy<std::shared_ptr<Sanitizer>>& of_environment = *new Lazy<std::shared_ptr<Sanitizer>>;
-
-std::atomic<bool> has_begun{false};  ///< whether there are any: launches pay for no more than a look at it
 
 SanitizerOptions options_of_environment() {
   SanitizerOptions options{parse_tools(kTools.text), kOverReads.flag(), false, kLog.text};
@@ -42,26 +34,13 @@ SanitizerOptions options_of_environment() {
 }  // namespace
 
 std::shared_ptr<Sanitizer> Sanitizer::active() {
-  if (has_begun.load(std::memory_order_acquire)) {
-    const std::lock_guard lock(sessions.mutex);
-    if (!sessions.begun.empty()) return sessions.begun.back();
-  }
+  if (std::shared_ptr<Sanitizer> begun = sessions.active()) return begun;
   if (!kTools.is_set()) return nullptr;
   return of_environment.get([] { return std::make_shared<Sanitizer>(options_of_environment()); });
 }
 
-void Sanitizer::begin(std::shared_ptr<Sanitizer> sanitizer) {
-  const std::lock_guard lock(sessions.mutex);
-  sessions.begun.push_back(std::move(sanitizer));
-  has_begun.store(true, std::memory_order_release);
-}
-
-void Sanitizer::end(const Sanitizer& sanitizer) {
-  const std::lock_guard lock(sessions.mutex);
-  auto& begun = sessions.begun;
-  std::erase_if(begun, [&](const std::shared_ptr<Sanitizer>& one) { return one.get() == &sanitizer; });
-  has_begun.store(!begun.empty(), std::memory_order_release);
-}
+void Sanitizer::begin(std::shared_ptr<Sanitizer> sanitizer) { sessions.begin(std::move(sanitizer)); }
+void Sanitizer::end(const Sanitizer& sanitizer) { sessions.end(sanitizer); }
 
 void Sanitizer::add(const std::vector<Finding>& findings) {
   if (findings.empty()) return;

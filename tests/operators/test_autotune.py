@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,25 +18,7 @@ from wave_runtime import cdiv
 CONFIGS = [{"block": 64}, {"block": 128}, {"block": 256}]
 Blocks = Callable[[], list[int]]
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(tmp_path))
-    return tmp_path
-
-
-@pytest.fixture
-def blocks() -> Iterator[Blocks]:
-    """The block sizes of the launches since it was last asked."""
-    seen: list[int] = []
-
-    def since() -> list[int]:
-        result = seen.copy()
-        seen.clear()
-        return result
-
-    with wave_runtime.hooks.launch_hook(enter=lambda event: seen.append(event.block[0])):
-        yield since
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def add(a: Tensor, b: Tensor, c: Tensor, *, block: int) -> None:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +25,7 @@ from wave_runtime._op._fingerprint import hash_of
 
 Blocks = Callable[[], list[int]]
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(tmp_path))
-    return tmp_path
-
-
-@pytest.fixture
-def blocks() -> Iterator[Blocks]:
-    """The block sizes of the launches since it was last asked."""
-    seen: list[int] = []
-
-    def since() -> list[int]:
-        result = seen.copy()
-        seen.clear()
-        return result
-
-    with wave_runtime.hooks.launch_hook(enter=lambda event: seen.append(event.block[0])):
-        yield since
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def once(a: Tensor, b: Tensor, c: Tensor) -> None:

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_runtime import _C
 from wave_runtime._files import write_file
-from wave_runtime._profile import _export, _gpu, _page, _text
-from wave_runtime._profile._counts import GpuLaunch, Instruction, KernelProfile, Launch, Line, described
 
-__all__ = ["GpuLaunch", "Instruction", "KernelProfile", "Launch", "Line", "Profile", "from_environment", "profile"]
+if TYPE_CHECKING:
+    from wave_runtime._profile._counts import GpuLaunch, KernelProfile
+
+__all__ = ["Profile", "from_environment", "profile"]
 
 VARIABLE = "WAVE_RUNTIME_PROFILE"
+SUFFIXES = (".html", ".json", ".csv")  # of what a profile is saved as
 
 
 class Profile:
     """What :func:`profile` has begun, and what it has counted so far. As a context, or with :meth:`stop`, it ends."""
 
     def __init__(self) -> None:
+        from wave_runtime._profile import _gpu  # it and the other modules are imported when they are needed
+
         self._session: _C.ProfileSession | None = _C.begin_profile()
         self._gpu = _gpu.Timer()
         self._kept: list[dict[str, Any]] = []
@@ -32,6 +35,8 @@ class Profile:
     @property
     def kernels(self) -> list[KernelProfile]:
         """The kernels that were launched on the emulator, each with the sum of its launches; the first one first."""
+        from wave_runtime._profile._counts import described
+
         raw = self._kept if self._session is None else self._session.kernels()
         return [described(kernel) for kernel in raw]
 
@@ -58,6 +63,8 @@ class Profile:
         Raises:
             ValueError: rows are nothing of these.
         """
+        from wave_runtime._profile import _text
+
         return _text.table(self.kernels, self.gpu_launches, by, limit)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -101,17 +108,12 @@ def profile() -> Profile:
 
 def writer_for(path: str | os.PathLike[str]) -> Callable[[list[KernelProfile], list[GpuLaunch]], str]:
     """What makes the contents of a file, by its suffix. Raises ValueError where that says nothing."""
+    from wave_runtime._profile import _export, _page
+
     suffix = Path(path).suffix
-    if suffix not in _WRITERS:
-        raise ValueError(f"{os.fspath(path)}: a profile is saved as {', '.join(_WRITERS)}")
-    return _WRITERS[suffix]
-
-
-_WRITERS: dict[str, Callable[[list[KernelProfile], list[GpuLaunch]], str]] = {
-    ".html": _page.page,
-    ".json": lambda kernels, launches: json.dumps(_export.as_json(kernels, launches), indent=1),
-    ".csv": _export.as_csv,
-}
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{os.fspath(path)}: a profile is saved as {', '.join(SUFFIXES)}")
+    return {".html": _page.page, ".json": _export.as_json_text, ".csv": _export.as_csv}[suffix]
 
 
 def from_environment() -> None:
@@ -122,8 +124,8 @@ def from_environment() -> None:
     path = os.environ.get("WAVE_RUNTIME_PROFILE")
     if not path:
         return
-    if Path(path).suffix not in _WRITERS:
-        expected = f"a file whose name ends in {', '.join(_WRITERS)}"
+    if Path(path).suffix not in SUFFIXES:
+        expected = f"a file whose name ends in {', '.join(SUFFIXES)}"
         raise ValueError(f"{VARIABLE}={path}: expected {expected}, for instance {VARIABLE}=profile.html")
     os.environ.pop(VARIABLE)  # processes that this one starts would write the same file
     begun = Profile()

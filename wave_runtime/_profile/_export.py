@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -35,6 +36,11 @@ def _kernel(kernel: KernelProfile) -> dict[str, Any]:
         "bounds": [asdict(bound) for bound in bounds(kernel)],
         "peaks": None if peaks is None else asdict(peaks),
     }
+
+
+def as_json_text(kernels: Sequence[KernelProfile], launches: Sequence[GpuLaunch]) -> str:
+    """The same as the contents of a file."""
+    return json.dumps(as_json(kernels, launches), indent=1)
 
 
 def as_csv(kernels: Sequence[KernelProfile], launches: Sequence[GpuLaunch]) -> str:

@@ -61,7 +61,7 @@ void EmulatorFunction::launch(const Launch& launch) {
   report.instructions = result.instructions;
   report.waves = result.waves;
   report.workgroups = result.workgroups;
-  if (checks) report.profile = checks->profile();
+  if (options.statistics) report.profile = checks->profile();
   for (const std::string& line : result.over_reads) {
     report.warnings.push_back(text("kernel '", kernel_.metadata.name, "': ", line));
   }
