@@ -37,10 +37,14 @@ LAUNCH_FOLDERS = ("driver", "driver/cuda", "driver/emulator", "driver/hip", "lau
 # Bit-exact arithmetic: no contraction to fused multiply-adds. The other two let loops over lanes be vectorised; no code
 # looks at errno or at floating-point exception flags.
 FLAGS = ["-std=c++20", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra"]
+# Nobody puts functions of his own in the place of ours: calls within a library need no table, and can be inlined.
+FLAGS += ["-fno-semantic-interposition"]
 # The emulator's loops are hot. A launch runs each instruction once, after the driver has driven them out of the caches:
 # what it costs is the number of cache lines of code. So it is compiled to be small, and calls without a detour.
-HOT = ["-O3"]
-SMALL = ["-O2", "-fno-plt", "-fno-semantic-interposition"]
+# Some distributions' compilers (Ubuntu's) let the C library check each copy of a lane's bytes, and guard each frame; the
+# emulator checks a kernel's accesses itself.
+HOT = ["-O3", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-fno-stack-clash-protection", "-fcf-protection=none"]
+SMALL = ["-O2", "-fno-plt"]
 # What `build_ext --debug` adds: the emulator is too slow without any optimisation.
 DEBUG = ["-g", "-O1", "-UNDEBUG"]
 
@@ -100,7 +104,7 @@ class Build(BuildExtension):
 
 
 def link_options(name: str) -> list[str]:
-    options = ["-Wl,-rpath,$ORIGIN"]
+    options = ["-Wl,-rpath,$ORIGIN", "-Wl,-Bsymbolic-functions"]
     if name != BINDING:
         options.append("-Wl,--no-undefined")
     # Programs that link a library without this name would record its path. HIP's emulator is linked under HIP's name.

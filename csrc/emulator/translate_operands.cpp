@@ -103,6 +103,21 @@ u8 op_sel_hi(const Instruction& instruction) {
   return static_cast<u8>(instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2);
 }
 
+/// The same for bodies, with a bit set for each source that the instruction does not have, or has no OP_SEL_HI for:
+/// that is the ordinary case.
+u8 op_sel_hi_of_all(const Instruction& instruction) {
+  const isa::Row& row = *instruction.row;
+  constexpr u8 kAll = 7;
+  if ((row.modifiers & (isa::kOpSelHi | isa::kMix)) == 0) return kAll;
+  u8 taken = 0;
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    if (operand.field == Field::SRC0) taken |= 1;
+    if (operand.field == Field::SRC1) taken |= 2;
+    if (operand.field == Field::SRC2) taken |= 4;
+  }
+  return static_cast<u8>((op_sel_hi(instruction) & taken) | (kAll & ~taken));
+}
+
 /// As which an inline constant counts: C of a product is of the type of D, whose rows have no type for tuples of
 /// halves.
 OperandType constant_type(const isa::Row& row, const Operand& operand) {
@@ -355,7 +370,7 @@ const Modifiers* Translator::modifiers(const Instruction& instruction) {
   if (takes & isa::kDpp8) set_dpp8(instruction, modifiers);
   if (row.format == Format::VOP3P || row.format == Format::VOP3P_DPP || row.format == Format::VOP3P_DPP8) {
     modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
-    modifiers.op_sel_hi = op_sel_hi(instruction);
+    modifiers.op_sel_hi = op_sel_hi_of_all(instruction);
     if (takes & isa::kMix) {
       modifiers.absolute = static_cast<u8>(instruction[Field::NEG_HI]);
       if (row.operands[0].type == OperandType::F16) {
