@@ -92,6 +92,12 @@ constexpr bool serves_parts = is_same_function<kModify, cmpswap<u32>> || is_same
                               is_same_function<kModify, or_<u32>> || is_same_function<kModify, xor_<u32>> ||
                               is_same_function<kModify, pk_add_f16> || is_same_function<kModify, pk_add_bf16>;
 
+/// Additions of integers, which may be summed up before they are made, and subtractions.
+template <auto kModify>
+constexpr bool is_addition = is_same_function<kModify, add<u32>> || is_same_function<kModify, add<u64>>;
+template <auto kModify>
+constexpr bool is_subtraction = is_same_function<kModify, sub<u32>> || is_same_function<kModify, sub<u64>>;
+
 }  // namespace wave::emulator::atomics
 
 namespace wave::emulator {
@@ -122,6 +128,9 @@ struct Atomic<kModify, T (*)(T, Values...)> {
       *at = modified(old, a, b);
       return __builtin_bit_cast(T, old);
     }
+    // The host adds in one instruction; a loop runs again and again where many threads add.
+    if constexpr (atomics::is_addition<kModify>) return __atomic_fetch_add(at, a, __ATOMIC_SEQ_CST);
+    if constexpr (atomics::is_subtraction<kModify>) return __atomic_fetch_sub(at, a, __ATOMIC_SEQ_CST);
     Bits old = __atomic_load_n(at, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(at, &old, modified(old, a, b), true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
     }

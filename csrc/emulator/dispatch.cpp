@@ -6,10 +6,12 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "emulator/float_state.h"
@@ -20,30 +22,39 @@ namespace wave::emulator {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Nanoseconds = std::chrono::duration<f64, std::nano>;
 
 /// Instructions of one wave after which others get their turn.
 constexpr u64 kQuantum = u64{1} << 20;
+/// Instructions of the first workgroup's waves after which a launch of which nothing is known yet may ask for help:
+/// some twenty microseconds of them.
+constexpr u64 kFirstTurn = 1024;
 /// A launch that is over sooner runs on the calling thread alone: others take tens of microseconds to wake.
 constexpr auto kSoon = std::chrono::microseconds(100);
+/// How long the workgroups last that a thread takes at a time: the lock that they are taken under, and its cache line,
+/// which goes from core to core, cost a part of a microsecond each time.
+constexpr auto kBatch = std::chrono::microseconds(20);
 constexpr auto kPollPeriod = std::chrono::milliseconds(50);
 
 /// Ends the work of a thread because another one has stopped the launch.
 struct Stopped {};
 
-/// Hands workgroups to workers. A workgroup that cannot go on waits in a queue while new ones start (they may be what
-/// it polls memory for), up to as many as the device would hold.
+/// Hands workgroups to workers, several at a time where they are short. A workgroup that cannot go on waits in a queue
+/// while new ones start (they may be what it polls memory for), up to as many as the device would hold.
 ///
 /// Who gets a turn, and how long it is, is counted in instructions, so that launches repeat. Whether the launch goes on
-/// is asked by time: the calling thread looks at the clock between some thousand instructions, and tells the others.
+/// is asked by time: the calling thread looks at the clock between some thousand instructions, and tells the others. So
+/// is whether other threads are asked for help, and how many workgroups one of them takes.
 class Scheduler {
  public:
   explicit Scheduler(const LaunchState& launch) : launch_(launch) {}
 
   Statistics run() {
-    work(true);
-    if (!is_over() && has_help()) {
-      several_threads_ = true;
-      launch_.dispatch.parallel([this] { work(std::this_thread::get_id() == caller_); });
+    if (has_help() && is_worth_help(expected())) {
+      run_on_all_threads();
+    } else {
+      work(true);
+      if (!is_over()) run_on_all_threads();
     }
     if (error_) std::rethrow_exception(error_);
     statistics_.workgroups = launch_.workgroups;
@@ -55,49 +66,109 @@ class Scheduler {
  private:
   enum class Order : u8 { GoOn, Stop, TimeIsUp };
 
-  /// A workgroup's turn: to go on, or to begin with this number, in storage of an earlier one if there is any.
-  struct Turn {
-    std::unique_ptr<Workgroup> group;
-    std::optional<u64> begins{};
+  /// What a thread has taken: workgroups to begin, from `next` to `end`, or one to go on with.
+  struct Batch {
+    u64 next = 0, end = 0;
+    std::unique_ptr<Workgroup> suspended{};
+    u64 instructions = 0;  ///< of workgroups that have finished,
+    u64 finished = 0;      ///< which are so many,
+    u64 ended = 0;         ///< and so many with those that have failed
   };
+
+  void run_on_all_threads() {
+    several_threads_ = goes_on_ = true;
+    launch_.dispatch.parallel([this] { work(std::this_thread::get_id() == caller_); });
+  }
 
   /// Runs workgroups until there are none left; on the calling thread, until it is time to ask other threads for help.
   void work(bool is_caller) {
     const FloatState float_state;
     const Workgroup::Look look = [this, is_caller] { this->look(is_caller); };
+    std::unique_ptr<Workgroup> group;  // storage of those that begin here
+    Nanoseconds each{};                // what one of them takes
     try {
-      while (std::optional<Turn> turn = take(is_caller)) {
-        const std::optional<Workgroup::Progress> progress = run(*turn, look);
-        put_back(std::move(turn->group), progress);
-        if (is_caller && wants_help()) return;
+      while (std::optional<Batch> batch = take(is_caller, each)) {
+        const Clock::time_point begin = Clock::now();
+        run(*batch, group, look);
+        const Nanoseconds taken = Clock::now() - begin;
+        if (batch->finished != 0) each = taken / static_cast<f64>(batch->finished);
+        put_back(*batch);
+        if (is_caller && wants_help(batch->finished != 0 ? each : taken)) return;
       }
+      if (each != Nanoseconds()) remember(each);
     } catch (...) {
       stop(std::current_exception());
     }
   }
 
-  /// Nothing where the workgroup has failed, or was stopped.
-  std::optional<Workgroup::Progress> run(Turn& turn, const Workgroup::Look& look) {
-    try {
-      if (turn.begins) {
-        if (turn.group == nullptr) turn.group = std::make_unique<Workgroup>(launch_);
-        turn.group->start(*turn.begins);
-      }
-      return turn.group->run(quantum_, look);
-    } catch (const KernelFault&) {
-      fail(std::current_exception(), turn.group->number());
-    } catch (const Stopped&) {
-    } catch (...) {
-      stop(std::current_exception());
+  /// Runs the workgroups of a batch for a turn each. Where one has failed, those before it go on: theirs is the error
+  /// that counts.
+  void run(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
+    if (batch.suspended != nullptr) {
+      run_turn(batch, batch.suspended, look);
+      if (batch.suspended != nullptr) batch.suspended->make_pending_adds();
+    } else {
+      run_new(batch, group, look);
+      if (group != nullptr) group->make_pending_adds();
     }
-    return std::nullopt;
+  }
+
+  void run_new(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
+    for (; batch.next < batch.end && batch.next < first_failed_.load(std::memory_order_relaxed); ++batch.next) {
+      if (order_.load(std::memory_order_relaxed) == Order::Stop) return;
+      if (group == nullptr) group = std::make_unique<Workgroup>(launch_);
+      group->start(batch.next);
+      run_turn(batch, group, look);
+    }
+  }
+
+  /// One turn of a workgroup, which is left where it has come to its end.
+  void run_turn(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
+    try {
+      if (run(*group, look) == Workgroup::Progress::Suspended) return suspend(std::move(group));
+      ++batch.finished;
+      batch.instructions += group->instructions();
+    } catch (const KernelFault&) {
+      fail(std::current_exception(), group->number());
+    } catch (const Stopped&) {
+    }
+    ++batch.ended;
+  }
+
+  /// The launch's first turn ends where it is found to be worth help: the calling thread goes on with it then.
+  Workgroup::Progress run(Workgroup& group, const Workgroup::Look& look) {
+    if (!several_threads_ && std::exchange(is_first_turn_, false)) {
+      const u64 instructions = std::max<u64>(kFirstTurn / launch_.waves, 1);
+      if (group.run(std::min(instructions, quantum_), look) == Workgroup::Progress::Finished) {
+        return Workgroup::Progress::Finished;
+      }
+      if (wants_help(elapsed())) return Workgroup::Progress::Suspended;
+    }
+    return group.run(quantum_, look);
   }
 
   bool has_help() const {
     const Dispatch& dispatch = launch_.dispatch;
-    return dispatch.parallel && !dispatch.deterministic && dispatch.observer == nullptr;
+    return dispatch.parallel && !dispatch.deterministic && dispatch.observer == nullptr && launch_.workgroups > 1;
   }
-  bool wants_help() const { return !several_threads_ && has_help() && Clock::now() - begin_ > kSoon; }
+  static bool is_worth_help(Nanoseconds remaining) { return remaining > kSoon; }
+
+  /// Whether the calling thread, which is alone, goes on with others. `each`: what a workgroup takes, or more.
+  bool wants_help(Nanoseconds each) {
+    if (several_threads_ || !has_help()) return false;
+    return is_worth_help(each * static_cast<f64>(launch_.workgroups - finished())) || is_worth_help(elapsed());
+  }
+  Nanoseconds elapsed() const { return Clock::now() - begin_; }
+
+  /// How long the launch takes one thread, as far as an earlier one of the kernel tells.
+  Nanoseconds expected() const {
+    const u32 each = launch_.function.nanoseconds_of_workgroup.load(std::memory_order_relaxed);
+    return Nanoseconds(each) * static_cast<f64>(launch_.workgroups);
+  }
+  void remember(Nanoseconds each) const {
+    const f64 most = std::numeric_limits<u32>::max(), count = std::min(each.count(), most);
+    launch_.function.nanoseconds_of_workgroup.store(static_cast<u32>(count), std::memory_order_relaxed);
+  }
 
   u64 finished() {
     std::lock_guard lock(mutex_);
@@ -110,13 +181,13 @@ class Scheduler {
   }
   bool is_over_locked() const { return error_ || finished_ == launch_.workgroups; }
 
-  /// The next workgroup to run, or nothing where there is none for this thread. The calling thread stays as long as
-  /// others are at work, so that it can be interrupted.
-  std::optional<Turn> take(bool is_caller) {
+  /// What to run next, or nothing where there is nothing for this thread. The calling thread stays as long as others
+  /// are at work, so that it can be interrupted.
+  std::optional<Batch> take(bool is_caller, Nanoseconds each) {
     std::unique_lock lock(mutex_);
     for (;;) {
       if (!is_over_locked()) {
-        if (std::optional<Turn> turn = next_turn()) return turn;
+        if (std::optional<Batch> batch = next_batch(is_caller, each)) return batch;
       } else if (running_ == 0) {
         return std::nullopt;
       }
@@ -128,39 +199,43 @@ class Scheduler {
     }
   }
 
-  std::optional<Turn> next_turn() {
-    std::optional<Turn> turn;
-    if (next_ < launch_.workgroups && resident_ < launch_.max_resident) {
-      turn = {pop(free_), next_++};
-      ++resident_;
+  std::optional<Batch> next_batch(bool is_caller, Nanoseconds each) {
+    std::optional<Batch> batch;
+    const bool goes_on = is_caller && std::exchange(goes_on_, false) && !suspended_.empty();
+    if (!goes_on && next_ < launch_.workgroups && resident_ < launch_.max_resident) {
+      const u64 count = std::min(batch_size(each), launch_.max_resident - resident_);
+      batch = {.next = next_, .end = next_ + count};
+      next_ += count;
+      resident_ += count;
     } else if (!suspended_.empty()) {
-      turn = {std::move(suspended_.front())};
+      batch = {.suspended = std::move(suspended_.front())};
       suspended_.pop_front();
     }
-    running_ += turn.has_value();
-    return turn;
+    running_ += batch.has_value();
+    return batch;
   }
 
-  static std::unique_ptr<Workgroup> pop(std::vector<std::unique_ptr<Workgroup>>& groups) {
-    if (groups.empty()) return nullptr;
-    std::unique_ptr<Workgroup> group = std::move(groups.back());
-    groups.pop_back();
-    return group;
+  /// So many that a thread is busy for a while, and few enough that all threads end together.
+  u64 batch_size(Nanoseconds each) const {
+    if (each == Nanoseconds()) return 1;
+    constexpr u64 kShares = 64;
+    const u64 remaining = launch_.workgroups - next_;
+    return std::clamp<u64>(static_cast<u64>(kBatch / each), 1, std::max<u64>(remaining / kShares, 1));
   }
 
-  void put_back(std::unique_ptr<Workgroup> group, std::optional<Workgroup::Progress> progress) {
+  void suspend(std::unique_ptr<Workgroup> group) {
+    group->make_pending_adds();
+    std::lock_guard lock(mutex_);
+    suspended_.push_back(std::move(group));
+  }
+
+  void put_back(const Batch& batch) {
     std::lock_guard lock(mutex_);
     changed_.notify_one();
     --running_;
-    if (progress == Workgroup::Progress::Suspended) {
-      suspended_.push_back(std::move(group));
-      return;
-    }
-    --resident_;
-    if (!progress) return;
-    ++finished_;
-    statistics_.instructions += group->instructions();
-    free_.push_back(std::move(group));
+    resident_ -= batch.ended;
+    finished_ += batch.finished;
+    statistics_.instructions += batch.instructions;
   }
 
   /// What a worker asks between some thousand instructions. Throws where the launch does not go on.
@@ -192,9 +267,9 @@ class Scheduler {
   /// workgroups end their turns: theirs may be lower.
   void fail(std::exception_ptr error, u64 workgroup) {
     std::lock_guard lock(mutex_);
-    if (error_ && workgroup >= error_workgroup_) return;
+    if (error_ && workgroup >= first_failed_) return;
     error_ = error;
-    error_workgroup_ = workgroup;
+    first_failed_ = workgroup;
   }
 
   /// Ends the launch now, with an error that is not a workgroup's own.
@@ -203,7 +278,7 @@ class Scheduler {
     changed_.notify_one();
     order_ = Order::Stop;
     error_ = error;
-    error_workgroup_ = 0;
+    first_failed_ = 0;
   }
 
   static u64 quantum(const Dispatch& dispatch) {
@@ -216,18 +291,19 @@ class Scheduler {
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point next_poll_ = begin_ + kPollPeriod;  ///< of the calling thread
   bool several_threads_ = false;
+  bool is_first_turn_ = has_help();  ///< of the calling thread alone
   std::atomic<Order> order_{Order::GoOn};
+  std::atomic<u64> first_failed_{~u64{0}};  ///< the lowest number of a workgroup that has failed
 
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
-  u64 next_ = 0;      ///< the number of the next workgroup to start
-  u64 resident_ = 0;  ///< started and not finished
-  u64 running_ = 0;   ///< of them, those that have a turn
+  bool goes_on_ = false;  ///< the calling thread, with the workgroup that it has begun
+  u64 next_ = 0;          ///< the number of the next workgroup to be taken
+  u64 resident_ = 0;      ///< taken and not ended
+  u64 running_ = 0;       ///< batches that are under way
   u64 finished_ = 0;
   std::deque<std::unique_ptr<Workgroup>> suspended_;
-  std::vector<std::unique_ptr<Workgroup>> free_;
   std::exception_ptr error_;
-  u64 error_workgroup_ = 0;
   Statistics statistics_;
 };
 

@@ -71,12 +71,13 @@ class LaunchState {
   const Module& module;
   const KernelInfo& kernel;
   KernelRegisters registers;
-  u32 lanes;         ///< of a wave
-  u32 work_items;    ///< of a workgroup
-  u32 waves;         ///< of a workgroup
-  u32 lds_size;      ///< bytes
-  u32 scratch_size;  ///< bytes of a lane
-  u64 entry;         ///< address of the first instruction
+  u32 lanes;                           ///< of a wave
+  u32 work_items;                      ///< of a workgroup
+  u32 waves;                           ///< of a workgroup
+  u32 lds_size;                        ///< bytes
+  u32 scratch_size;                    ///< bytes of a lane
+  u64 entry;                           ///< address of the first instruction
+  const TranslatedFunction& function;  ///< that it is of
   u64 workgroups;
   u64 max_resident;  ///< workgroups that may be under way at once, as on the device
   const Memory& memory() const { return memory_; }

@@ -59,7 +59,7 @@ const Op* s_load(Wave& wave, const Op* op) {
   const ScalarAccess access = Space::find(wave, op->scalar_memory);
   const AddressSpan span = access.first(sizeof(u32) * kDwords);
   u32 words[kDwords] = {};
-  if (memory_of(wave).covers(span, false)) [[likely]] {
+  if (wave.group->covers_memory(span, false)) [[likely]] {
     std::memcpy(words, reinterpret_cast<const void*>(span.begin()), span.size());
   } else {
     wave.group->read_memory(span, words, -1);

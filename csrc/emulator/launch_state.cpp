@@ -61,6 +61,17 @@ u64 entry_address(const Module& module, const KernelInfo& kernel) {
   return module.load_address(kernel.entry_address) + (kernel.descriptor->kernarg_preload_length > 0 ? 256 : 0);
 }
 
+/// Where the kernel begins. Throws RuntimeError where that is no code: a wave whose arguments are preloaded begins
+/// behind the entry.
+const TranslatedFunction& entry_function(const Module& module, const KernelInfo& kernel, u64 entry,
+                                         const KernelRegisters& registers) {
+  try {
+    return module.function(entry, registers);
+  } catch (const Fault& fault) {
+    throw RuntimeError(text("kernel '", kernel.metadata.name, "' cannot begin: ", fault.reason));
+  }
+}
+
 /// A workgroup that is too large for the device's registers runs all the same, one on each compute unit.
 u64 most_under_way(const Module& module, const KernelInfo& kernel, u32 work_items, u32 lds_bytes) {
   const u64 resident = resident_workgroups(module, kernel, work_items, lds_bytes);
@@ -97,6 +108,7 @@ LaunchState::LaunchState(const Dispatch& given)
       lds_size(rounded_up(kernel.metadata.group_segment_fixed_size + given.dynamic_lds, 4)),
       scratch_size(scratch_bytes(kernel.metadata, module.processor())),
       entry(entry_address(module, kernel)),
+      function(entry_function(module, kernel, entry, registers)),
       workgroups(product(given.grid)),
       max_resident(most_under_way(module, kernel, work_items, lds_size)),
       hostcalls_(make_hostcalls(kernel.metadata, std::min(workgroups, max_resident), waves)),

@@ -19,8 +19,9 @@ inline constexpr u32 kContiguous = 16;
 /// Where the lanes of a wave access memory.
 template <class Address>
 struct Addresses {
-  Address lane[kLanes];
+  alignas(64) Address lane[kLanes];
   const LaneRow* enabled;  ///< ~0 for the lanes that access it, 0 for the others
+  bool all_enabled;        ///< all of the row's lanes
   Address low;             ///< the lowest address of an enabled lane
   Address high;            ///< ... and the highest: of an access's first byte
 
@@ -30,11 +31,21 @@ struct Addresses {
   /// Sets the range of the addresses. False where no lane is enabled.
   bool find_range(const LaneRow& enabled_lanes) {
     enabled = &enabled_lanes;
+    u32 all = ~0u;
+    for (int i = 0; i < kLanes; ++i) all &= enabled_lanes.lane[i];
+    all_enabled = all != 0;
     Address lowest = ~Address{0}, highest = 0;
-    for (int i = 0; i < kLanes; ++i) {
-      const Address enable = mask(enabled_lanes.lane[i]);
-      lowest = std::min(lowest, lane[i] | ~enable);
-      highest = std::max(highest, lane[i] & enable);
+    if (all_enabled) {
+      for (int i = 0; i < kLanes; ++i) {
+        lowest = std::min(lowest, lane[i]);
+        highest = std::max(highest, lane[i]);
+      }
+    } else {
+      for (int i = 0; i < kLanes; ++i) {
+        const Address enable = mask(enabled_lanes.lane[i]);
+        lowest = std::min(lowest, lane[i] | ~enable);
+        highest = std::max(highest, lane[i] & enable);
+      }
     }
     low = lowest;
     high = highest;
@@ -46,41 +57,49 @@ struct Addresses {
     Addresses result;
     for (int i = 0; i < kLanes; ++i) result.lane[i] = lane[i] + offset;
     result.enabled = enabled;
+    result.all_enabled = all_enabled;
     result.low = low + offset;
     result.high = high + offset;
     if (result.low > result.high) result.find_range(*enabled);  // some have wrapped around
     return result;
   }
 
-  /// How many lanes, all of a wave, are enabled where of each sixteen every lane accesses the `size` bytes behind those
-  /// of the lane before it: how work-items of a row of a tile, or of a whole wave, do. Else 0.
-  u32 contiguous_lanes(u32 size) const {
-    if (lane[kContiguous - 1] - lane[0] != size * (kContiguous - 1)) return 0;  // most that are not differ here
-    if (enabled->lane[kLanes - 1] != 0) return are_contiguous<kLanes>(size) ? kLanes : 0;
-    return are_contiguous<kLanes / 2>(size) ? kLanes / 2 : 0;
+  /// How many lanes, all of a wave, are enabled where of each sixteen every lane accesses what lies kStep bytes behind
+  /// that of the lane before it: how work-items of a row of a tile, or of a whole wave, do. Else 0. A step of 0: they
+  /// access the same.
+  template <u32 kStep>
+  u32 lanes_in_steps() const {
+    if (lane[kContiguous - 1] - lane[0] != kStep * (kContiguous - 1)) return 0;  // most that are not differ here
+    if (all_enabled) return are_in_steps<kStep, kLanes>() ? kLanes : 0;
+    return are_in_steps<kStep, kLanes / 2>() && is_half_enabled() ? kLanes / 2 : 0;
   }
 
  private:
   // Written out for vectors: compilers transpose the loop.
   typedef Address Chunk __attribute__((vector_size(64)));
 
-  /// Of the first kCount lanes, which are all that are enabled.
-  template <u32 kCount>
-  bool are_contiguous(u32 size) const {
+  /// Of the first kCount lanes.
+  template <u32 kStep, u32 kCount>
+  bool are_in_steps() const {
     constexpr u32 kAtOnce = sizeof(Chunk) / sizeof(Address);
     Chunk differences{};
     for (u32 i = 0; i < kCount; i += kAtOnce) {
       Chunk addresses, steps;
       std::memcpy(&addresses, &lane[i], sizeof(Chunk));
-      for (u32 k = 0; k < kAtOnce; ++k) steps[k] = size * ((i + k) % kContiguous);
+      for (u32 k = 0; k < kAtOnce; ++k) steps[k] = kStep * ((i + k) % kContiguous);
       differences |= addresses - lane[i / kContiguous * kContiguous] - steps;
     }
     Address any = 0;
     for (u32 k = 0; k < kAtOnce; ++k) any |= differences[k];
-    u32 all_enabled = ~0u, others_enabled = 0;
-    for (u32 i = 0; i < kCount; ++i) all_enabled &= enabled->lane[i];
-    for (u32 i = kCount; i < kLanes; ++i) others_enabled |= enabled->lane[i];
-    return any == 0 && all_enabled == ~0u && others_enabled == 0;
+    return any == 0;
+  }
+
+  /// Whether the first half of the lanes, and no other, is enabled: a wave of 32.
+  bool is_half_enabled() const {
+    u32 first = ~0u, others = 0;
+    for (u32 i = 0; i < kLanes / 2; ++i) first &= enabled->lane[i];
+    for (u32 i = kLanes / 2; i < kLanes; ++i) others |= enabled->lane[i];
+    return first == ~0u && others == 0;
   }
 };
 
@@ -89,7 +108,7 @@ struct GlobalMemory {
   using Address = u64;
   static constexpr bool kShared = true;
   static bool covers(const Wave& wave, const Addresses<u64>& addresses, u32 size, bool write) {
-    return memory_of(wave).covers(AddressSpan::over(addresses.low, addresses.high, size), write);
+    return wave.group->covers_memory(AddressSpan::over(addresses.low, addresses.high, size), write);
   }
   static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }
   static void read(Wave& wave, AddressSpan span, void* to, int lane) { wave.group->read_memory(span, to, lane); }
@@ -152,44 +171,61 @@ inline u32 get_part(u32 dword) {
   return kPart == Part::High ? dword >> 16 : dword;
 }
 
-/// Four lanes' dwords, up to four of each.
+/// kCount dwords of each of four lanes, between memory, which has a lane's side by side, and rows.
+template <int kCount>
 struct FourLanes {
-  using Dwords = u32[4];
-  alignas(16) Dwords dword[4];
+#if defined(__x86_64__)
+  __m128i part[4];  ///< of a lane each, or of a row
 
-  /// Reads a lane's dwords from memory. All of the register is set: parts of one would be slow to use.
-  template <int kCount>
   void read(int lane, const u8* from) {
-#if defined(__x86_64__)
-    __m128i value;
     if constexpr (kCount == 4) {
-      value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+      part[lane] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     } else {
-      value = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
-      if constexpr (kCount == 3) value = _mm_unpacklo_epi64(value, _mm_loadu_si32(from + 2 * sizeof(u32)));
+      part[lane] = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+      if constexpr (kCount == 3) part[lane] = _mm_unpacklo_epi64(part[lane], _mm_loadu_si32(from + 2 * sizeof(u32)));
     }
-    _mm_store_si128(reinterpret_cast<__m128i*>(dword[lane]), value);
-#else
-    std::memcpy(dword[lane], from, sizeof(u32) * kCount);
-#endif
   }
-
-  /// From a lane after the other, as memory has them, to rows, or back.
+  void write(int lane, u8* to) const {
+    if constexpr (kCount == 4) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), part[lane]);
+    } else {
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(to), part[lane]);
+      if constexpr (kCount == 3) _mm_storeu_si32(to + 2 * sizeof(u32), _mm_unpackhi_epi64(part[lane], part[lane]));
+    }
+  }
+  void read_rows(const LaneRow* rows, int first) {
+    for (int k = 0; k < 4; ++k) {
+      part[k] = k < kCount ? _mm_load_si128(reinterpret_cast<const __m128i*>(&rows[k].lane[first])) : __m128i{};
+    }
+  }
+  void write_rows(LaneRow* rows, int first) const {
+    for (int k = 0; k < kCount; ++k) _mm_store_si128(reinterpret_cast<__m128i*>(&rows[k].lane[first]), part[k]);
+  }
   void transpose() {
-#if defined(__x86_64__)
-    __m128i* const four = reinterpret_cast<__m128i*>(dword);
-    const __m128i low01 = _mm_unpacklo_epi32(four[0], four[1]), low23 = _mm_unpacklo_epi32(four[2], four[3]);
-    const __m128i high01 = _mm_unpackhi_epi32(four[0], four[1]), high23 = _mm_unpackhi_epi32(four[2], four[3]);
-    four[0] = _mm_unpacklo_epi64(low01, low23);
-    four[1] = _mm_unpackhi_epi64(low01, low23);
-    four[2] = _mm_unpacklo_epi64(high01, high23);
-    four[3] = _mm_unpackhi_epi64(high01, high23);
-#else
-    for (int i = 0; i < 4; ++i) {
-      for (int k = 0; k < i; ++k) std::swap(dword[i][k], dword[k][i]);
-    }
-#endif
+    const __m128i low01 = _mm_unpacklo_epi32(part[0], part[1]), low23 = _mm_unpacklo_epi32(part[2], part[3]);
+    const __m128i high01 = _mm_unpackhi_epi32(part[0], part[1]), high23 = _mm_unpackhi_epi32(part[2], part[3]);
+    part[0] = _mm_unpacklo_epi64(low01, low23);
+    part[1] = _mm_unpackhi_epi64(low01, low23);
+    part[2] = _mm_unpacklo_epi64(high01, high23);
+    part[3] = _mm_unpackhi_epi64(high01, high23);
   }
+#else
+  u32 part[4][4] = {};
+
+  void read(int lane, const u8* from) { std::memcpy(part[lane], from, sizeof(u32) * kCount); }
+  void write(int lane, u8* to) const { std::memcpy(to, part[lane], sizeof(u32) * kCount); }
+  void read_rows(const LaneRow* rows, int first) {
+    for (int k = 0; k < kCount; ++k) std::memcpy(part[k], &rows[k].lane[first], sizeof(part[k]));
+  }
+  void write_rows(LaneRow* rows, int first) const {
+    for (int k = 0; k < kCount; ++k) std::memcpy(&rows[k].lane[first], part[k], sizeof(part[k]));
+  }
+  void transpose() {
+    for (int i = 0; i < 4; ++i) {
+      for (int k = 0; k < i; ++k) std::swap(part[i][k], part[k][i]);
+    }
+  }
+#endif
 };
 
 /// The value, which a compiler cannot see: it would take addresses out of vector registers one by one, which is slower
@@ -200,23 +236,44 @@ inline T opaque(T value) {
   return value;
 }
 
+/// Loads what all of each sixteen lanes access from memory that is known to be covered. False where they do not.
+template <class Space, int kCount>
+inline bool load_same(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow (&rows)[kCount]) {
+  const u32 lanes = addresses.template lanes_in_steps<0>();
+  for (u32 i = 0; i < lanes; i += kContiguous) {
+    u32 dwords[kCount];
+    std::memcpy(dwords, Space::host(wave, addresses.lane[i]), sizeof(dwords));
+    for (int k = 0; k < kCount; ++k) {
+      for (u32 j = 0; j < kContiguous; ++j) rows[k].lane[i + j] = dwords[k];
+    }
+  }
+  return lanes != 0;
+}
+
 /// Loads the values of all lanes from memory that is known to be covered, those of disabled lanes from the lowest
-/// address: the loop is without branches.
+/// address: the loops are without branches.
 template <class Space, class T, int kCount>
 inline void load_covered(const Wave& wave, const Addresses<typename Space::Address>& addresses,
                          LaneRow (&rows)[kCount]) {
+  if constexpr (sizeof(T) == sizeof(u32)) {
+    if (load_same<Space>(wave, addresses, rows)) return;
+  }
   if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
-    if (const u32 lanes = addresses.contiguous_lanes(sizeof(T)); lanes != 0) {
+    if (const u32 lanes = addresses.template lanes_in_steps<sizeof(T)>(); lanes != 0) {
       for (u32 i = 0; i < lanes; i += kContiguous) {
         std::memcpy(&rows[0].lane[i], Space::host(wave, addresses.lane[i]), sizeof(T) * kContiguous);
       }
       return;
     }
   }
-  typename Space::Address at[kLanes];
-  for (int i = 0; i < kLanes; ++i) {
-    const auto enable = addresses.mask(addresses.enabled->lane[i]);
-    at[i] = (addresses.lane[i] & enable) | (addresses.low & ~enable);
+  typename Space::Address enabled[kLanes];
+  const typename Space::Address* at = addresses.lane;
+  if (!addresses.all_enabled) {
+    for (int i = 0; i < kLanes; ++i) {
+      const auto enable = addresses.mask(addresses.enabled->lane[i]);
+      enabled[i] = (addresses.lane[i] & enable) | (addresses.low & ~enable);
+    }
+    at = enabled;
   }
   if constexpr (kCount == 1) {
     for (int i = 0; i < kLanes; ++i) {
@@ -226,10 +283,10 @@ inline void load_covered(const Wave& wave, const Addresses<typename Space::Addre
     }
   } else {
     for (int i = 0; i < kLanes; i += 4) {
-      FourLanes lanes{};
-      for (int j = 0; j < 4; ++j) lanes.read<kCount>(j, Space::host(wave, opaque(at[i + j])));
+      FourLanes<kCount> lanes;
+      for (int j = 0; j < 4; ++j) lanes.read(j, Space::host(wave, opaque(at[i + j])));
       lanes.transpose();
-      for (int k = 0; k < kCount; ++k) std::memcpy(&rows[k].lane[i], lanes.dword[k], sizeof(lanes.dword[k]));
+      lanes.write_rows(rows, i);
     }
   }
 }
@@ -257,17 +314,19 @@ template <class Space, class T, int kCount, Part kPart>
 inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, const LaneRow* rows) {
   const bool covered = Space::covers(wave, addresses, sizeof(T) * kCount, true);
   if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
-    if (const u32 lanes = covered ? addresses.contiguous_lanes(sizeof(T)) : 0; lanes != 0) {
+    if (const u32 lanes = covered ? addresses.template lanes_in_steps<sizeof(T)>() : 0; lanes != 0) {
       for (u32 i = 0; i < lanes; i += kContiguous) {
         std::memcpy(Space::host(wave, addresses.lane[i]), &rows[0].lane[i], sizeof(T) * kContiguous);
       }
       return;
     }
   }
+  const bool is_direct = covered && addresses.all_enabled;
+  const auto host = [&](int lane) { return Space::host(wave, opaque(addresses.lane[lane])); };
   const auto put = [&](int lane, const T* value) {
     if (addresses.enabled->lane[lane] == 0) return;
     if (covered) [[likely]] {
-      std::memcpy(Space::host(wave, addresses.lane[lane]), value, sizeof(T) * kCount);
+      std::memcpy(host(lane), value, sizeof(T) * kCount);
     } else {
       Space::write(wave, {addresses.lane[lane], sizeof(T) * kCount}, value, lane);
     }
@@ -275,14 +334,26 @@ inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& add
   if constexpr (kCount == 1) {
     for (int i = 0; i < kLanes; ++i) {
       const T value = static_cast<T>(get_part<kPart>(rows[0].lane[i]));
-      put(i, &value);
+      if (is_direct) {
+        std::memcpy(host(i), &value, sizeof(T));
+      } else {
+        put(i, &value);
+      }
     }
   } else {
     for (int i = 0; i < kLanes; i += 4) {
-      FourLanes lanes{};
-      for (int k = 0; k < kCount; ++k) std::memcpy(lanes.dword[k], &rows[k].lane[i], sizeof(lanes.dword[k]));
+      FourLanes<kCount> lanes;
+      lanes.read_rows(rows, i);
       lanes.transpose();
-      for (int j = 0; j < 4; ++j) put(i + j, lanes.dword[j]);
+      for (int j = 0; j < 4; ++j) {
+        if (is_direct) {
+          lanes.write(j, host(i + j));
+        } else {
+          u32 dwords[4];
+          lanes.write(j, reinterpret_cast<u8*>(dwords));
+          put(i + j, dwords);
+        }
+      }
     }
   }
 }
@@ -369,12 +440,30 @@ class AtomicTargets {
   bool checked_;
 };
 
+/// Additions to the launch's memory whose old values nobody wants: they may wait. False where they may not.
+template <class T>
+inline bool add_later(Wave& wave, const Addresses<u64>& addresses, const LaneRow* values) {
+  PendingAdds* const adds = wave.group->pending_adds();
+  if (adds == nullptr) return false;
+  u64 bits = 0;
+  for (int i = 0; i < kLanes; ++i) bits |= addresses.lane[i] & addresses.mask(addresses.enabled->lane[i]);
+  if (bits % sizeof(T) != 0) return false;
+  if (!memory_of(wave).covers(AddressSpan::over(addresses.low, addresses.high, sizeof(T)), true)) return false;
+  for (int i = 0; i < kLanes; ++i) {
+    if (addresses.enabled->lane[i] != 0) adds->add(addresses.lane[i], get_value<T>(values, i));
+  }
+  return true;
+}
+
 /// A read-modify-write for each enabled lane, in lane order. The rows of operands are given: the second one counts
 /// where the function has two. The old values go to `returned`, if any.
 template <class Space, auto kModify>
 inline void modify_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, const LaneRow* first,
                         const LaneRow* second, LaneRow* returned) {
   using T = typename Atomic<kModify>::Value;
+  if constexpr (atomics::is_addition<kModify> && std::is_base_of_v<GlobalMemory, Space>) {
+    if (returned == nullptr && add_later<T>(wave, addresses, first)) return;
+  }
   const AtomicTargets<Space, kModify> targets(wave, addresses);
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] == 0) continue;

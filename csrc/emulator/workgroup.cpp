@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <cwchar>
 
 #include "emulator/checks.h"
 #include "emulator/constants.h"
@@ -51,6 +52,12 @@ KernelFault located(const Fault& fault, const Wave& wave) {
       wave));
 }
 
+/// Sets dwords, by the C library's function for wide characters, which is made for the host's widest vectors.
+void poison(void* dwords, size_t count) {
+  static_assert(sizeof(wchar_t) == sizeof(u32));
+  std::wmemset(static_cast<wchar_t*>(dwords), static_cast<wchar_t>(kPoison), count);
+}
+
 /// Bytes of each lane's scratch that are poisoned at a time, at least.
 constexpr u32 kScratchStep = 256;
 
@@ -63,16 +70,6 @@ std::unique_ptr<u8[]> allocate_scratch(const LaunchState& launch) {
                           " bytes for a workgroup of ", launch.waves, " waves (", launch.scratch_size,
                           " bytes for each work-item): launch smaller workgroups, or build the kernel with smaller ",
                           "arrays and fewer registers spilled"));
-}
-
-/// Where the kernel begins. Throws RuntimeError where that is no code: a wave whose arguments are preloaded begins
-/// behind the entry.
-const TranslatedFunction& entry_function(const LaunchState& launch) {
-  try {
-    return launch.module.function(launch.entry, launch.registers);
-  } catch (const Fault& fault) {
-    throw RuntimeError(text("kernel '", launch.kernel.metadata.name, "' cannot begin: ", fault.reason));
-  }
 }
 
 /// Instructions in a wave's turn. Hardware runs the waves of a workgroup side by side, and hand-written kernels count
@@ -158,7 +155,6 @@ const Op* Wave::jump(u64 address) {
 
 Workgroup::Workgroup(const LaunchState& launch)
     : launch_(launch),
-      function_(entry_function(launch)),
       work_items_(packed_work_items(launch)),
       waves_(launch.waves),
       takes_turns_(launch.lds_size > 0 && launch.waves > 1),
@@ -170,6 +166,7 @@ Workgroup::Workgroup(const LaunchState& launch)
       lds_observer_(observer_ != nullptr && observer_->watches_lds() ? observer_ : nullptr),
       memory_observer_(observer_ != nullptr && observer_->watches_memory() ? observer_ : nullptr),
       direct_lds_size_(lds_observer_ == nullptr ? launch.lds_size : 0),
+      sums_additions_(memory_observer_ == nullptr && launch.grid_sync() == nullptr && launch.hostcalls() == nullptr),
       registers_(new LaneRow[size_t{launch.waves} * (launch.registers.vgprs + launch.registers.agprs)]),
       lds_(new u8[launch.lds_size]),
       scratch_(allocate_scratch(launch)) {
@@ -184,14 +181,14 @@ void Workgroup::start(u64 number) {
   const auto& grid = launch_.dispatch.grid;
   id_ = {static_cast<u32>(number % grid[0]), static_cast<u32>(number / grid[0] % grid[1]),
          static_cast<u32>(number / grid[0] / grid[1])};
-  std::fill_n(reinterpret_cast<u32*>(lds_.get()), launch_.lds_size / 4, kPoison);
+  poison(lds_.get(), launch_.lds_size / sizeof(u32));
   for (u32 index = 0; index < waves_.size(); ++index) start_wave(waves_[index], index);
 }
 
 void Workgroup::start_wave(Wave& wave, u32 index) {
   const u32 rows = launch_.registers.vgprs + launch_.registers.agprs;
   wave.v = &registers_[size_t{index} * rows];
-  std::fill_n(&wave.v[0].lane[0], size_t{rows} * kLanes, kPoison);
+  poison(wave.v, size_t{rows} * kLanes);
   wave.vgpr_count = launch_.registers.vgprs;
   wave.agpr_count = launch_.registers.agprs;
   wave.sgpr_count = launch_.registers.sgprs;
@@ -210,7 +207,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   launch_.set_initial_state(wave, id_);
   const u32 items = std::min(launch_.lanes, launch_.work_items - index * launch_.lanes);
   wave.set_exec(items == kLanes ? ~u64{0} : (u64{1} << items) - 1);
-  wave.function = &function_;
+  wave.function = &launch_.function;
   wave.op = wave.function->at(launch_.entry);
   if (observer_ != nullptr) observer_->start(wave);
 }
@@ -252,7 +249,8 @@ Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {
   return Progress::Suspended;
 }
 
-void Workgroup::look_at(const Wave& wave, const Look& look) const {
+void Workgroup::look_at(const Wave& wave, const Look& look) {
+  make_pending_adds();
   try {
     look();
   } catch (const Fault& fault) {
@@ -284,7 +282,10 @@ u64 Workgroup::run_turn(Wave& wave, u64 turn, const Look& look) {
     Hostcalls* const hostcalls = launch_.hostcalls();
     const bool is_answered = hostcalls != nullptr && hostcalls->serve();
     if (is_answered && wave.status == Status::Yielded) wave.status = Status::Running;
-    if (ran == kLook && wave.status == Status::Running) look();
+    if (ran == kLook && wave.status == Status::Running) {
+      make_pending_adds();
+      look();
+    }
   }
   return count;
 }
@@ -323,19 +324,22 @@ bool Workgroup::skip_access(Wave& wave, const Fault& first) {
   return true;
 }
 
-void Workgroup::read_memory(AddressSpan span, void* to, int lane) const {
+void Workgroup::read_memory(AddressSpan span, void* to, int lane) {
+  make_pending_adds();
   launch_.memory().read(span, to, lane);
   if (memory_observer_ != nullptr) memory_observer_->load_memory(span, lane);
 }
 
-void Workgroup::write_memory(AddressSpan span, const void* from, int lane) const {
+void Workgroup::write_memory(AddressSpan span, const void* from, int lane) {
+  make_pending_adds();
   if (memory_observer_ == nullptr) return launch_.memory().write(span, from, lane);
   launch_.memory().check_write(span, lane);
   memory_observer_->store_memory(span, from, lane);
   launch_.memory().write(span, from, lane);
 }
 
-AtomicTarget Workgroup::atomic_memory(AddressSpan span, bool serves_parts, int lane) const {
+AtomicTarget Workgroup::atomic_memory(AddressSpan span, bool serves_parts, int lane) {
+  make_pending_adds();
   const AtomicTarget target = launch_.memory().atomic(span, serves_parts, lane);
   if (memory_observer_ != nullptr) memory_observer_->store_memory(span, nullptr, lane);
   return target;

@@ -8,6 +8,7 @@
 
 #include "emulator/dispatch.h"
 #include "emulator/op.h"
+#include "emulator/pending_adds.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
@@ -53,10 +54,21 @@ class Workgroup {
   AddressSpan direct_lds_bytes() const { return {0, direct_lds_size_}; }
   u64 instructions() const;
 
+  /// Whether all of it can be accessed as it is: Memory::covers(). What the access would see is there then.
+  bool covers_memory(AddressSpan span, bool write) {
+    const bool covers = launch_.memory().covers(span, write);
+    if (!pending_adds_.is_empty() && (write || pending_adds_.are_near(span))) [[unlikely]] pending_adds_.make();
+    return covers;
+  }
+  /// Where additions to memory may wait, and be summed up, or nullptr.
+  PendingAdds* pending_adds() { return sums_additions_ ? &pending_adds_ : nullptr; }
+  /// Makes what has waited: before others may count on it.
+  void make_pending_adds() { pending_adds_.make(); }
+
   /// The functions of Memory, seen by who watches memory.
-  void read_memory(AddressSpan span, void* to, int lane) const;
-  void write_memory(AddressSpan span, const void* from, int lane) const;
-  AtomicTarget atomic_memory(AddressSpan span, bool serves_parts, int lane) const;
+  void read_memory(AddressSpan span, void* to, int lane);
+  void write_memory(AddressSpan span, const void* from, int lane);
+  AtomicTarget atomic_memory(AddressSpan span, bool serves_parts, int lane);
 
   /// Copies bytes from LDS. Those that lie a little past its end read as zero and are recorded; throws Fault beyond.
   void read_lds(AddressSpan span, void* to, int lane) const;
@@ -78,15 +90,14 @@ class Workgroup {
   void start_wave(Wave& wave, u32 index);
   u64 run_wave(Wave& wave, u64 turn, const Look& look);
   u64 run_turn(Wave& wave, u64 turn, const Look& look);
-  void look_at(const Wave& wave, const Look& look) const;
+  void look_at(const Wave& wave, const Look& look);
   bool release_barrier();
   bool skip_access(Wave& wave, const Fault& fault);
   void check_lds(const char* verb, AddressSpan span, int lane) const;
   void prepare_scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane);
 
   const LaunchState& launch_;
-  const TranslatedFunction& function_;  ///< where waves start
-  std::vector<LaneRow> work_items_;     ///< of each wave: what it finds in v0
+  std::vector<LaneRow> work_items_;  ///< of each wave: what it finds in v0
   u64 number_ = 0;
   std::array<u32, 3> id_{};
   std::vector<Wave> waves_;
@@ -97,6 +108,8 @@ class Workgroup {
   Observer* const lds_observer_;  ///< nullptr where nobody watches LDS
   Observer* const memory_observer_;
   const u32 direct_lds_size_;
+  const bool sums_additions_;  ///< nobody looks on, and waves do not wait for other workgroups or the host
+  PendingAdds pending_adds_;
   std::unique_ptr<LaneRow[]> registers_;
   std::unique_ptr<u8[]> lds_;
   std::unique_ptr<u8[]> scratch_;
