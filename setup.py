@@ -41,8 +41,8 @@ FLAGS = ["-std=c++20", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trap
 FLAGS += ["-fno-semantic-interposition"]
 # The emulator's loops are hot. A launch runs each instruction once, after the driver has driven them out of the caches:
 # what it costs is the number of cache lines of code. So it is compiled to be small, and calls without a detour.
-# Some distributions' compilers (Ubuntu's) let the C library check each copy of a lane's bytes, and guard each frame; the
-# emulator checks a kernel's accesses itself.
+# Some distributions' compilers (Ubuntu's) let the C library check each copy of a lane's bytes, and guard each frame:
+# the emulator checks a kernel's accesses itself.
 HOT = ["-O3", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-fno-stack-clash-protection", "-fcf-protection=none"]
 SMALL = ["-O2", "-fno-plt"]
 # What `build_ext --debug` adds: the emulator is too slow without any optimisation.
