@@ -50,12 +50,14 @@ def test_basics(target: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("clang-22")
-@pytest.mark.parametrize(("target", "lanes"), [("gfx1100", 32), ("gfx1151", 64), ("gfx1201", 32)])
+@pytest.mark.parametrize(
+    ("target", "lanes"), [("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1151", 64), ("gfx1201", 32)]
+)
 def test_basics_on_rdna(target: str, lanes: int, tmp_path: Path) -> None:
     assert any(line.startswith("vector_add") for line in check(target, ["basics"], tmp_path, lanes))
 
 
-RDNA = ("gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201")
+RDNA = ("gfx1030", "gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201")
 
 
 @pytest.mark.long

@@ -36,7 +36,12 @@ def run(code: str, **variables: str) -> str:
 
 def test_the_device_is_the_processor_that_is_chosen() -> None:
     code = "import wave_runtime; print(wave_runtime._C.describe_driver('emulator')['devices'][0])"
-    for name, multiprocessors, lds in (("gfx942", 304, 65536), ("gfx950", 256, 163840), ("gfx1100", 48, 65536)):
+    for name, multiprocessors, lds in (
+        ("gfx942", 304, 65536),
+        ("gfx950", 256, 163840),
+        ("gfx1030", 40, 65536),
+        ("gfx1100", 48, 65536),
+    ):
         shown = run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR=name)
         assert f"'target': '{name}'" in shown
         assert f"'multiprocessors': {multiprocessors}" in shown
@@ -121,6 +126,7 @@ print(kernel.occupancy(block=256, shared_memory=16 * 1024))
 def test_an_unknown_processor_is_an_error() -> None:
     code = LAUNCH + "try:\n    launch()\nexcept ValueError as error:\n    print(error)"
     assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx908") == (
-        "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx908: expected gfx1100 or gfx1101 or gfx1102 or gfx1150 or gfx1151 or "
-        "gfx1200 or gfx1201 or gfx90a or gfx942 or gfx950, for instance WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx942\n"
+        "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx908: expected gfx1030 or gfx1100 or gfx1101 or gfx1102 or gfx1150 or "
+        "gfx1151 or gfx1200 or gfx1201 or gfx90a or gfx942 or gfx950, for instance "
+        "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx942\n"
     )

@@ -42,7 +42,7 @@ VARIABLES = {
     "WAVE_RUNTIME_LIBHIPRTC": "the file of the HIP run-time compiler",
     "ICPX": "the compiler of SYCL",
     "XDG_CACHE_HOME": "the user's cache folder, where WAVE_RUNTIME_CACHE_DIR is not set",
-    "WAVE_RUNTIME_EMULATOR_PROCESSOR": "the processor that the emulator is: gfx90a, gfx942, gfx950, gfx1100 to gfx1201",
+    "WAVE_RUNTIME_EMULATOR_PROCESSOR": "the emulated processor: gfx90a, gfx942, gfx950, gfx1030, gfx1100 to gfx1201",
     "WAVE_RUNTIME_EMULATE": "a processor: programs find a GPU with it, which is emulated",
     "WAVE_RUNTIME_EMULATE_INDUCTOR": "1: and torch.compile makes Triton kernels for that GPU of ordinary code",
     "WAVE_RUNTIME_SIMD": "the emulator's vector instructions: portable, avx2 or avx512",

@@ -15,8 +15,8 @@ namespace wave::emulator {
 
 namespace {
 
-constexpr std::string_view kGfx90a = "gfx90a", kGfx942 = "gfx942", kGfx950 = "gfx950", kGfx1100 = "gfx1100",
-                           kGfx1150 = "gfx1150", kGfx1201 = "gfx1201";
+constexpr std::string_view kGfx90a = "gfx90a", kGfx942 = "gfx942", kGfx950 = "gfx950", kGfx1030 = "gfx1030",
+                           kGfx1100 = "gfx1100", kGfx1150 = "gfx1150", kGfx1201 = "gfx1201";
 
 /// Instructions that all of some processors have.
 struct BindingList {
@@ -25,7 +25,7 @@ struct BindingList {
 };
 
 constexpr BindingList kLists[] = {
-    {{kGfx90a, kGfx942, kGfx950, kGfx1100, kGfx1150, kGfx1201}, R"(
+    {{kGfx90a, kGfx942, kGfx950, kGfx1030, kGfx1100, kGfx1150, kGfx1201}, R"(
 s_{mov,cmov,not,brev,bitset0,bitset1,wqm,quadmask,and,or,xor,nand,nor,xnor}_b{32,64}
 s_{lshl,lshr,bfm,cselect,bitcmp0,bitcmp1,movrels,movreld}_b{32,64} s_bcnt{0,1}_i32_b{32,64} s_sext_i32_i{8,16}
 s_bitreplicate_b64_b32 s_{abs,movk,cmovk,mulk,min,max,ashr,mul,bfe,absdiff}_i32 s_{min,max,bfe}_u32 s_{ashr,bfe}_i64
@@ -52,11 +52,15 @@ ds_{add,sub,rsub,inc,dec,min,max}{,_rtn}_u{32,64} ds_{min,max}{,_rtn}_i{32,64} d
 ds_add{,_rtn}_f32 ds_swizzle_b32
 )"},
 
-    {{kGfx942, kGfx950, kGfx1100, kGfx1150, kGfx1201}, R"(
-v_{fmamk,fmaak}_f32 {global,flat}_atomic_add_f32
+    {{kGfx942, kGfx950, kGfx1030, kGfx1100, kGfx1150, kGfx1201}, R"(
+v_{fmamk,fmaak}_f32
 )"},
 
-    {{kGfx90a, kGfx942, kGfx950, kGfx1100, kGfx1150}, R"(
+    {{kGfx942, kGfx950, kGfx1100, kGfx1150, kGfx1201}, R"(
+{global,flat}_atomic_add_f32
+)"},
+
+    {{kGfx90a, kGfx942, kGfx950, kGfx1030, kGfx1100, kGfx1150}, R"(
 s_{add,sub,addk}_i32 s_{add,sub,addc,subb}_u32 s_cmpk_{eq,lg,gt,ge,lt,le}_{i,u}32 s_barrier
 v_{min,max}_f{16,32,64} v_{min3,max3,med3}_f{16,32} v_pk_{min,max}_f16 v_mad_{i64_i,u64_u}32
 v_cmp_f_f{16,32,64} v_cmp_{f,t}_{i,u}{32,64}
@@ -67,35 +71,46 @@ ds_{min,max}{,_rtn}_f{32,64} ds_gws_{init,barrier}
 ds_{permute,bpermute}_b32
 )"},
 
-    {{kGfx90a, kGfx942, kGfx950}, R"(
+    {{kGfx90a, kGfx942, kGfx950, kGfx1030}, R"(
 s_{andn2,orn2}_b{32,64} s_{ff0,ff1,flbit}_i32_b{32,64} s_flbit_i32{,_i64}
-s_{and,or,xor,nand,nor,xnor,andn1,orn1,andn2,orn2}_saveexec_b64 s_{andn1,andn2}_wrexec_b64
-s_cbranch_{g_fork,i_fork,join,cdbgsys,cdbguser,cdbgsys_or_user,cdbgsys_and_user} s_endpgm_{saved,ordered_ps_done}
-s_{sendmsg,sendmsghalt,setkill,setvskip} s_{getreg,setreg,setreg_imm32}_b32 s_set_gpr_idx_{on,off,mode,idx}
-s_{,buffer_}load_dword{,x2,x4,x8,x16} s_{,buffer_}store_dword{,x2,x4} s_scratch_{load,store}_dword{,x2,x4}
-s_{,buffer_}atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
-s_dcache_{inv_vol,wb,wb_vol,discard,discard_x2} s_atc_probe{,_buffer} s_mem{,real}time
+s_{andn1,orn1,andn2,orn2}_saveexec_b64 s_{andn1,andn2}_wrexec_b64
+s_cbranch_{cdbgsys,cdbguser,cdbgsys_or_user,cdbgsys_and_user} s_endpgm_{saved,ordered_ps_done}
+s_{sendmsg,sendmsghalt,setkill} s_{,buffer_}load_dword{,x2,x4,x8,x16} s_atc_probe{,_buffer} s_mem{,real}time
 
-v_clrexcp v_pk_mov_b32 v_accvgpr_{mov,read,write}_b32 v_ffb{l_b,h_u,h_i}32
-v_{add,sub,subrev}_u{16,32} v_{add,sub}_i{16,32} v_{addc,subb,subbrev}_co_u32 v_mad_legacy_{i,u}16
-v_qsad_pk_u16_u8 v_mqsad_{pk_u16,u32}_u8 v_sat_pk_u8_i16 v_dot2{,c}_i32_i16 v_dot2_u32_u16 v_dot4{,c}_i32_i8
-v_dot8{,c}_i32_i4 v_dot2c_f32_f16
-v_fmac_f64 v_{mad,mac,madmk,madak,mad_legacy,fma_legacy,div_fixup_legacy}_f16 v_{exp,log,mul}_legacy_f32
-v_trig_preop_f64 v_pk_{add,mul,fma}_f32
-v_cvt_{rpi,flr}_i32_f32 v_cvt_off_f32_i4 v_cvt_pkrtz_f16_f32 v_cvt_norm_{i,u}16_f16 v_cvt_pknorm_{i,u}16_f{16,32}
-v_cvt_pkaccum_u8_f32
-v_{cmp,cmpx}_tru_f{16,32,64} v_cmp_{f,t}_{i,u}16 v_cmpx_{f,lt,eq,le,gt,ne,ge,t}_{i,u}{16,32,64}
-v_cmpx_{f,lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt,class}_f{16,32,64}
+v_clrexcp v_ffb{l_b,h_u,h_i}32 v_dot2_{i32_i16,u32_u16} v_dot4{,c}_i32_i8 v_dot8_i32_i4 v_dot2c_f32_f16
+v_mul_legacy_f32 v_cvt_{rpi,flr}_i32_f32 v_cvt_pkrtz_f16_f32 v_cvt_pknorm_{i,u}16_f{16,32} v_cmp_tru_f{16,32,64}
 
 ds_read_{i8,u8,i16,u16,b32,b64,b96,b128} ds_read_{u8,i8,u16}_d16{,_hi} ds_read2{,st64}_b{32,64}
 ds_write_b{8,16,32,64,96,128} ds_write_b{8,16}_d16_hi ds_write2{,st64}_b{32,64} ds_{read,write}_addtid_b32
-ds_{mskor,cmpst}{,_rtn}_b{32,64} ds_cmpst{,_rtn}_f{32,64} ds_wrxchg{,2,2st64}_rtn_b{32,64} ds_wrap_rtn_b32
-ds_condxchg32_rtn_b64 ds_add{,_rtn}_f64 ds_{append,consume,nop}
+ds_cmpst{,_rtn}_b{32,64} ds_cmpst{,_rtn}_f{32,64} ds_wrxchg{,2,2st64}_rtn_b{32,64} ds_{append,consume}
 
-{global,flat,scratch,buffer}_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4}
-{global,flat,scratch,buffer}_load_{ubyte,sbyte,short}_d16{,_hi}
-{global,flat,scratch,buffer}_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}
-{global,flat,buffer}_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
+{global,flat,scratch}_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4}
+{global,flat,scratch}_load_{ubyte,sbyte,short}_d16{,_hi}
+{global,flat,scratch}_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}
+{global,flat}_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
+)"},
+
+    {{kGfx90a, kGfx942, kGfx950}, R"(
+s_{and,or,xor,nand,nor,xnor}_saveexec_b64 s_cbranch_{g_fork,i_fork,join}
+s_setvskip s_{getreg,setreg,setreg_imm32}_b32 s_set_gpr_idx_{on,off,mode,idx}
+s_{,buffer_}store_dword{,x2,x4} s_scratch_{load,store}_dword{,x2,x4}
+s_{,buffer_}atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
+s_dcache_{inv_vol,wb,wb_vol,discard,discard_x2}
+
+v_pk_mov_b32 v_accvgpr_{mov,read,write}_b32
+v_{add,sub,subrev}_u{16,32} v_{add,sub}_i{16,32} v_{addc,subb,subbrev}_co_u32 v_mad_legacy_{i,u}16
+v_qsad_pk_u16_u8 v_mqsad_{pk_u16,u32}_u8 v_sat_pk_u8_i16 v_dot2c_i32_i16 v_dot8c_i32_i4
+v_fmac_f64 v_{mad,mac,madmk,madak,mad_legacy,fma_legacy,div_fixup_legacy}_f16 v_{exp,log}_legacy_f32
+v_trig_preop_f64 v_pk_{add,mul,fma}_f32
+v_cvt_off_f32_i4 v_cvt_norm_{i,u}16_f16 v_cvt_pkaccum_u8_f32
+v_cmpx_tru_f{16,32,64} v_cmp_{f,t}_{i,u}16 v_cmpx_{f,lt,eq,le,gt,ne,ge,t}_{i,u}{16,32,64}
+v_cmpx_{f,lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt,class}_f{16,32,64}
+
+ds_mskor{,_rtn}_b{32,64} ds_wrap_rtn_b32 ds_condxchg32_rtn_b64 ds_add{,_rtn}_f64 ds_nop
+
+buffer_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4} buffer_load_{ubyte,sbyte,short}_d16{,_hi}
+buffer_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}
+buffer_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
 {global,flat,buffer}_atomic_{add,min,max}_f64 {global,buffer}_atomic_pk_add_f16 buffer_wbl2
 {buffer,tbuffer}_{load,store}_format{,_d16}_{x,xy,xyz,xyzw} buffer_{load,store}_format_d16_hi_x
 )"},
@@ -152,29 +167,48 @@ v_smfmac_f32_{16x16x64,32x32x32,16x16x128,32x32x64}_{fp8,bf8}_{fp8,bf8}=v_smfmac
 ds_read_b64_tr_b{4,8,16} ds_read_b96_tr_b6 global_load_lds_dwordx{3,4} buffer_atomic_pk_add_bf16
 )"},
 
-    {{kGfx1100, kGfx1150, kGfx1201}, R"(
+    {{kGfx1030, kGfx1100, kGfx1150, kGfx1201}, R"(
 v_cvt_off_f32_i4 v_sat_pk_u8_i16 v_cvt_norm_{i,u}16_f16 v_trig_preop_f64 v_qsad_pk_u16_u8 v_mqsad_{pk_u16,u32}_u8
+ds_mskor{,_rtn}_b{32,64} ds_condxchg32_rtn_b64 ds_nop
+s_{and,or,xor,nand,nor,xnor}_saveexec_b{32,64}
+s_{clause,wait_idle} s_{round,denorm}_mode s_{getreg,setreg_imm32}_b32=s_{}_b32_gfx11
+
+v_xor3_b32 v_permlane{16,x16}_b32 v_mov{rels,reld,relsd,relsd_2}_b32
+v_{add,sub,subrev}_nc_u32=v_{}_u32 v_{add,sub}_nc_{i32,i16,u16}=v_{}_{}
+v_{add,sub,subrev}_co_ci_u32=v_{addc,subb,subbrev}_co_u32 v_{fmac,fmamk,fmaak}_f16
+v_cmpx_{lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt,class}_f{16,32,64}=v_cmp_{}_f{}
+v_cmpx_{lt,eq,le,gt,ne,ge}_{i,u}{16,32,64}=v_cmp_{}_{}{}
+)"},
+
+    {{kGfx1030}, R"(
+s_{and,or}n{1,2}_saveexec_b32=s_{and,or}_not{0,1}_saveexec_b32 s_andn{1,2}_wrexec_b32=s_and_not{0,1}_wrexec_b32
+s_inst_prefetch=s_set_inst_prefetch_distance s_setreg_b32=s_setreg_b32_gfx10
+v_cmpx_tru_f{16,32,64}=v_cmp_tru_f{} v_cmpx_f_f{16,32,64}=v_cmp_f_f{}
+{global,flat}_atomic_f{min,max}={}_atomic_{}_f32 {global,flat}_atomic_f{min,max}_x2={}_atomic_{}_f64
+buffer_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4}=buffer_gfx10_load_{}
+buffer_load_{ubyte,sbyte,short}_d16{,_hi}=buffer_gfx10_load_{}_d16{}
+buffer_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}=buffer_gfx10_store_{}
+buffer_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}=buffer_gfx10_atomic_{}{}
+buffer_atomic_f{min,max}=buffer_gfx10_atomic_{}_f32 buffer_atomic_f{min,max}_x2=buffer_gfx10_atomic_{}_f64
+)"},
+
+    {{kGfx1100, kGfx1150, kGfx1201}, R"(
 v_dot2acc_f32_bf16=v_dot2_f32_bf16
-ds_mskor{,_rtn}_b{32,64} ds_condxchg32_rtn_b64 ds_nop ds_storexchg_2addr{,_stride64}_rtn_b{32,64}=ds_wrxchg2{,st64}_rtn_b{}
+ds_storexchg_2addr{,_stride64}_rtn_b{32,64}=ds_wrxchg2{,st64}_rtn_b{}
 s_{and,or}_not1_b{32,64}=s_{andn2,orn2}_b{} s_{ctz_i32_b32,ctz_i32_b64}=s_{ff1_i32_b32,ff1_i32_b64}
 s_{clz_i32_u32,clz_i32_u64,cls_i32,cls_i32_i64}=s_{flbit_i32_b32,flbit_i32_b64,flbit_i32,flbit_i32_i64}
-s_{and,or,xor,nand,nor,xnor}_saveexec_b{32,64} s_{and,or}_not{0,1}_saveexec_b32 s_and_not{0,1}_wrexec_b32
+s_{and,or}_not{0,1}_saveexec_b32 s_and_not{0,1}_wrexec_b32
 s_{and,or}_not{0,1}_saveexec_b64=s_{}n{1,2}_saveexec_b64 s_and_not{0,1}_wrexec_b64=s_andn{1,2}_wrexec_b64
 s_pack_hl_b32_b16
-s_{clause,delay_alu,wait_idle} s_{round,denorm}_mode s_sendmsg_rtn_b{32,64} s_sendmsg=s_sendmsg_gfx11
-s_{getreg,setreg,setreg_imm32}_b32=s_{}_b32_gfx11
+s_delay_alu s_sendmsg_rtn_b{32,64} s_sendmsg=s_sendmsg_gfx11 s_setreg_b32=s_setreg_b32_gfx11
 s_load_b{32,64,128,256,512}=s_load_{dword,dwordx2,dwordx4,dwordx8,dwordx16}
 
-v_{mov,not,and,or,xor,cndmask}_b16 v_xor3_b32 v_permlane{16,x16,64}_b32 v_mov{rels,reld,relsd,relsd_2}_b32
-v_{add,sub,subrev}_nc_u32=v_{}_u32 v_{add,sub}_nc_{i32,i16,u16}=v_{}_{} v_{maxmin,minmax}_{i,u}32
-v_{add,sub,subrev}_co_ci_u32=v_{addc,subb,subbrev}_co_u32
+v_{mov,not,and,or,xor,cndmask}_b16 v_permlane64_b32 v_{maxmin,minmax}_{i,u}32
 v_{ctz_i32_b32,clz_i32_u32,cls_i32}=v_{ffbl_b32,ffbh_u32,ffbh_i32}
-v_{fmac,fmamk,fmaak}_f16 v_mul_dx9_zero_f32=v_mul_legacy_f32
+v_mul_dx9_zero_f32=v_mul_legacy_f32
 v_dot4_i32_iu8 v_dot8_i32_iu4 v_dot2acc_f32_f16=v_dot2c_f32_f16 v_dot2_f16_f16 v_dot2_{f32,bf16}_bf16
 v_cvt_{nearest,floor}_i32_f32=v_cvt_{rpi,flr}_i32_f32 v_cvt_pk_rtz_f16_f32=v_cvt_pkrtz_f16_f32 v_cvt_{i32_i,u32_u}16
 v_cvt_pk_norm_{i,u}16_f{16,32}=v_cvt_pknorm_{}16_f{} v_cvt_pk_{i,u}16_f32
-v_cmpx_{lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt,class}_f{16,32,64}=v_cmp_{}_f{}
-v_cmpx_{lt,eq,le,gt,ne,ge}_{i,u}{16,32,64}=v_cmp_{}_{}{}
 
 ds_load_{i8,u8,i16,u16,b32,b64,b96,b128}=ds_read_{} ds_load_{u8,i8,u16}_d16{,_hi}=ds_read_{}_d16{}
 ds_load_2addr{,_stride64}_b{32,64}=ds_read2{,st64}_b{} ds_store_b{8,16,32,64,96,128}=ds_write_b{}
@@ -192,15 +226,18 @@ ds_storexchg_rtn_b{32,64}=ds_wrxchg_rtn_b{} ds_cmpstore{,_rtn}_b{32,64}=ds_cmpst
 {global,flat}_atomic_{min,max}_i{32,64}={}_atomic_s{}{,_x2} {global,flat}_atomic_{min,max}_u{32,64}={}_atomic_u{}{,_x2}
 )"},
 
+    {{kGfx1030, kGfx1100, kGfx1150}, R"(
+ds_wrap_rtn_b32 ds_{permute,bpermute}_b32=ds_{}_b32_gfx11 s_waitcnt_{depctr,vscnt,vmcnt,expcnt,lgkmcnt}
+v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{} buffer_gl{0,1}_inv
+)"},
+
     {{kGfx1100, kGfx1150}, R"(
-ds_wrap_rtn_b32
 v_wmma_f32_16x16x16_{f16,bf16}=v_wmma_f32_16x16x16_{}_gfx11 v_wmma_f16_16x16x16_f16=v_wmma_f16_16x16x16_f16_gfx11
 v_wmma_bf16_16x16x16_bf16=v_wmma_bf16_16x16x16_bf16_gfx11 v_wmma_i32_16x16x16_{iu8,iu4}=v_wmma_i32_16x16x16_{}_gfx11
-s_waitcnt_{depctr,vscnt,vmcnt,expcnt,lgkmcnt} s_set_inst_prefetch_distance
+s_set_inst_prefetch_distance
 v_{maxmin,minmax}_f{16,32}
-v_cmp_t_f{16,32,64}=v_cmp_tru_f{} v_cmpx_{f,t}_f{16,32,64}=v_cmp_{f,tru}_f{} v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{}
-ds_{permute,bpermute}_b32=ds_{}_b32_gfx11
-{global,flat}_atomic_{min,max}_f32 buffer_gl{0,1}_inv
+v_cmp_t_f{16,32,64}=v_cmp_tru_f{} v_cmpx_{f,t}_f{16,32,64}=v_cmp_{f,tru}_f{}
+{global,flat}_atomic_{min,max}_f32
 buffer_load_{u,i}{8,16}=buffer_gfx11_load_{u,s}{byte,short} buffer_load_b{32,64,96,128}=buffer_gfx11_load_dword{,x2,x3,x4}
 buffer_load_d16_{u8,i8,b16}=buffer_gfx11_load_{ubyte,sbyte,short}_d16
 buffer_load_d16_hi_{u8,i8,b16}=buffer_gfx11_load_{ubyte,sbyte,short}_d16_hi

@@ -38,12 +38,13 @@ Variant by_signs(const Instruction& instruction) {
 }
 
 /// Of the hardware registers, the fields of MODE that all generations have alike: rounding and denormals, bits 0 to 7;
-/// and the clock, of which GFX11 has 20 bits and GFX12 64 in two registers.
+/// the clock, of which GFX10 and GFX11 have 20 bits and GFX12 64 in two registers; and FLAT_SCRATCH.
 Variant by_register(const Instruction& instruction) {
-  constexpr u32 kMode = 1, kShared = 8, kCycles = 29, kHighCycles = 30;
+  constexpr u32 kMode = 1, kShared = 8, kScratch = 20, kHighScratch = 21, kCycles = 29, kHighCycles = 30;
   const u32 field = instruction[Field::SIMM16], number = field & 63;
   const bool has_high = isa::features(instruction.row->generation).has_wide_clock;
   if (number == kCycles || (number == kHighCycles && has_high)) return Variant::Clock;
+  if (number == kScratch || number == kHighScratch) return Variant::FlatScratch;
   const bool is_shared = number == kMode && (field >> 6 & 31) + (field >> 11 & 31) + 1 <= kShared;
   return is_shared ? Variant::ModeField : Variant::Plain;
 }

@@ -28,10 +28,11 @@ enum class Variant : u8 {
   SignsFirstClamp,
   SignsSecondClamp,
   SignsBothClamp,
-  // hardware registers since GFX11, as SIMM16 says
-  ModeField,  ///< a field of MODE that GFX9 has, too: rounding, denormals
-  Clock,      ///< the shader's clock
-  ToLds,      ///< a load whose LDS bit is set (before GFX940)
+  // hardware registers since GFX10, as SIMM16 says
+  ModeField,    ///< a field of MODE that GFX9 has, too: rounding, denormals
+  Clock,        ///< the shader's clock
+  FlatScratch,  ///< where the wave's scratch lies, which kernels of GFX10 say
+  ToLds,        ///< a load whose LDS bit is set (before GFX940)
 };
 
 /// What an instruction does. The name is that of gfx942's instruction, without the encoding's suffix, or of the

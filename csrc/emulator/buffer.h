@@ -13,13 +13,15 @@ namespace wave::emulator {
 
 /// In what families of processors differ.
 struct BufferRules {
-  bool has_range_modes;         ///< OOB_SELECT says what is checked, SWIZZLE_ENABLE how large an element is
+  bool has_range_modes;         ///< OOB_SELECT says what is checked
+  bool has_element_sizes;       ///< SWIZZLE_ENABLE has two bits, which say how large an element is: else of four bytes
   bool has_stride_scale;        ///< STRIDE is multiplied
   bool swizzles_scalar_offset;  ///< SOFFSET is a part of the offset that is swizzled, else of the base
 };
-inline constexpr BufferRules kGfx9Buffers{false, false, false};
-inline constexpr BufferRules kGfx11Buffers{true, false, false};
-inline constexpr BufferRules kGfx12Buffers{true, true, true};
+inline constexpr BufferRules kGfx9Buffers{false, false, false, false};
+inline constexpr BufferRules kGfx10Buffers{true, false, false, false};
+inline constexpr BufferRules kGfx11Buffers{true, true, false, false};
+inline constexpr BufferRules kGfx12Buffers{true, true, true, true};
 
 /// A buffer resource descriptor (ISA document, "Buffer Resource Descriptor") as one instruction uses it.
 ///
@@ -32,7 +34,7 @@ inline constexpr BufferRules kGfx12Buffers{true, true, true};
 /// matters, to swizzling too, is in LLVM's notes on buffer intrinsics for gfx9; kernels in use rely on it: they store
 /// four dwords at an index of a buffer whose stride is one.
 ///
-/// Since GFX11 OOB_SELECT says what is checked (RDNA3 and RDNA4 ISA documents, "Range Checking"), and a descriptor
+/// Since GFX10 OOB_SELECT says what is checked (RDNA2 to RDNA4 ISA documents, "Range Checking"), and a descriptor
 /// without a format, but for one that adds the lane, has nothing in range ("Unbound Resources").
 struct Buffer {
   /// Throws Fault where the descriptor is no buffer's, or has a value that is reserved.
@@ -101,7 +103,9 @@ struct Buffer {
   void read_range_mode(const u32* word, const BufferRules& rules) {
     enum Mode : u32 { kStructured, kIndex, kUnchecked, kRaw };
     constexpr u32 kScales[] = {1, 4, 8, 32};
-    const u32 swizzle = word[1] >> 30, format = word[3] >> 12 & 63u, mode = word[3] >> 28 & 3u, type = word[3] >> 30;
+    const u32 swizzle = rules.has_element_sizes ? word[1] >> 30 : word[1] >> 31,
+              format = word[3] >> 12 & (rules.has_element_sizes ? 63u : 127u), mode = word[3] >> 28 & 3u,
+              type = word[3] >> 30;
     if (type != 0) fault(text("the descriptor is no buffer's: its TYPE is ", type, ", expected 0"));
     if (swizzle == 2) fault("the buffer's descriptor has SWIZZLE_ENABLE 2, which is reserved: expected 0, 1 or 3");
     if (rules.has_stride_scale) stride *= kScales[word[3] >> 18 & 3u];

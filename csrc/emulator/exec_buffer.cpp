@@ -47,8 +47,9 @@ struct BufferMemory : GlobalMemory {
   }
   /// Dwords of the lanes lie side by side; what begins within one goes on in the lane's next, as compilers count on.
   static u8* scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane) {
-    const u64 at = span.begin() - kScratchWindow, row = at / sizeof(LaneRow), byte = at % sizeof(u32);
-    if (at % sizeof(LaneRow) / sizeof(u32) != static_cast<u64>(lane)) {
+    const u64 row_size = wave.group->launch().lanes * sizeof(u32);
+    const u64 at = span.begin() - kScratchWindow, row = at / row_size, byte = at % sizeof(u32);
+    if (at % row_size / sizeof(u32) != static_cast<u64>(lane)) {
       fault_at(text(verb(access), span.size(), " bytes of another lane's scratch"), lane, span.begin(),
                "out-of-bounds");
     }
@@ -230,7 +231,6 @@ const Op* buffer_atomic(Wave& wave, const Op* op) {
 #define WAVE_RDNA_BUFFERS(prefix, kRules)                                   \
   WAVE_LOADS_AND_STORES(prefix, buffer_load, buffer_store, kRules),         \
   WAVE_INTEGER_ATOMICS(prefix, buffer_atomic, kRules),                      \
-  {prefix "_atomic_add_f32", buffer_atomic<kRules, atomics::add<f32>>},     \
   {prefix "_atomic_min_f32", buffer_atomic<kRules, atomics::min<f32>>},     \
   {prefix "_atomic_max_f32", buffer_atomic<kRules, atomics::max<f32>>}
 // clang-format on
@@ -242,8 +242,13 @@ constexpr Body kBodies[] = {
     {"buffer_atomic_pk_add_bf16", buffer_atomic<kGfx9Buffers, atomics::pk_add_bf16>},
     {"buffer_atomic_add_f32_without_denormals", buffer_atomic<kGfx9Buffers, atomics::add_without_denormals>},
     {"buffer_store_lds_dword", buffer_store_lds},
+    WAVE_RDNA_BUFFERS("buffer_gfx10", kGfx10Buffers),
+    {"buffer_gfx10_atomic_min_f64", buffer_atomic<kGfx10Buffers, atomics::min<f64>>},
+    {"buffer_gfx10_atomic_max_f64", buffer_atomic<kGfx10Buffers, atomics::max<f64>>},
     WAVE_RDNA_BUFFERS("buffer_gfx11", kGfx11Buffers),
+    {"buffer_gfx11_atomic_add_f32", buffer_atomic<kGfx11Buffers, atomics::add<f32>>},
     WAVE_RDNA_BUFFERS("buffer_gfx12", kGfx12Buffers),
+    {"buffer_gfx12_atomic_add_f32", buffer_atomic<kGfx12Buffers, atomics::add<f32>>},
     {"buffer_gfx12_atomic_pk_add_f16", buffer_atomic<kGfx12Buffers, atomics::pk_add_f16>},
     {"buffer_gfx12_atomic_pk_add_bf16", buffer_atomic<kGfx12Buffers, atomics::pk_add_bf16>},
     {"buffer_wbl2", nothing},

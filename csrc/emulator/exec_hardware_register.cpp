@@ -86,6 +86,9 @@ const Op* set_register(Wave& wave, const Op* op, u32 value) {
 const Op* s_setreg_b32(Wave& wave, const Op* op) { return set_register(wave, op, read_scalar32(wave, op->scalar, 1)); }
 const Op* s_setreg_imm32_b32(Wave& wave, const Op* op) { return set_register(wave, op, op->scalar.literal); }
 
+/// FLAT_SCR_LO and FLAT_SCR_HI: scratch is addressed as if they always were what the kernel was given for them.
+const Op* keep_scratch(Wave& /*wave*/, const Op* op) { return next(op); }
+
 const Op* s_setvskip(Wave& wave, const Op* op) {
   const bool skips = read_scalar32(wave, op->scalar, 0) >> (read_scalar32(wave, op->scalar, 1) & 31) & 1;
   return set_mode(wave, op, (wave.mode.bits & ~Mode::kSkipVector) | (skips ? Mode::kSkipVector : 0));
@@ -118,6 +121,8 @@ constexpr Body kBodies[] = {
     {"s_setreg_imm32_b32", s_setreg_imm32_b32},
     {"s_getreg_b32_gfx11", s_getreg_b32, Variant::ModeField},
     {"s_setreg_b32_gfx11", s_setreg_b32, Variant::ModeField},
+    {"s_setreg_b32_gfx10", s_setreg_b32, Variant::ModeField},
+    {"s_setreg_b32_gfx10", keep_scratch, Variant::FlatScratch},
     {"s_setreg_imm32_b32_gfx11", s_setreg_imm32_b32, Variant::ModeField},
     {"s_setvskip", s_setvskip},
     {"s_set_gpr_idx_on", s_set_gpr_idx_on},

@@ -79,11 +79,13 @@ u64 most_under_way(const Module& module, const KernelInfo& kernel, u32 work_item
 }
 
 /// The private segment buffer (LLVM AMDGPU usage guide, "Private Segment Buffer"): dwords of the lanes side by side,
-/// with no bounds, since what is behind a work-item's scratch is a fault.
-std::array<u32, 4> scratch_descriptor() {
-  constexpr u32 kSwizzle = 1u << 31, kElementOf4Bytes = 1u << 19, kIndexStride64 = 3u << 21, kAddLane = 1u << 23;
+/// with no bounds, since what is behind a work-item's scratch is a fault. The size of elements is GFX9's to say, the
+/// kind of bounds GFX10's: neither looks at the other's bits.
+std::array<u32, 4> scratch_descriptor(u32 lanes) {
+  constexpr u32 kSwizzle = 1u << 31, kElementOf4Bytes = 1u << 19, kAddLane = 1u << 23, kUnchecked = 2u << 28;
+  const u32 index_stride = (lanes == 64 ? 3u : 2u) << 21;
   return {static_cast<u32>(kScratchWindow), static_cast<u32>(kScratchWindow >> 32) | kSwizzle, ~0u,
-          kElementOf4Bytes | kIndexStride64 | kAddLane};
+          kElementOf4Bytes | index_stride | kAddLane | kUnchecked};
 }
 
 std::unique_ptr<Hostcalls> make_hostcalls(const KernelMetadata& metadata, u64 workgroups, u32 waves) {
@@ -226,7 +228,7 @@ void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) co
   };
   if (descriptor.enable_sgpr_private_segment_buffer) {
     // Where kernels do not set it up, scratch is addressed by instructions alone.
-    if (scratch != 0) std::ranges::copy(scratch_descriptor(), &wave.s[next]);
+    if (scratch != 0) std::ranges::copy(scratch_descriptor(lanes), &wave.s[next]);
     next += 4;
   }
   pointer(descriptor.enable_sgpr_dispatch_ptr, reinterpret_cast<u64>(packet_.data()));

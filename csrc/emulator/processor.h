@@ -41,10 +41,12 @@ struct ProcessorTraits {
   u32 multiprocessors() const { return compute_units / units_per_multiprocessor; }
 };
 
-/// Those of gfx90a, gfx942, gfx950, gfx1100 and gfx1201. A processor of the same family has them but for some figures.
+/// Those of gfx90a, gfx942, gfx950, gfx1030, gfx1100 and gfx1201. A processor of the same family has them but for some
+/// figures.
 ProcessorTraits cdna2();
 ProcessorTraits cdna3();
 ProcessorTraits cdna4();
+ProcessorTraits rdna2();
 ProcessorTraits rdna3();
 ProcessorTraits rdna4();
 

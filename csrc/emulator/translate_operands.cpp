@@ -187,6 +187,7 @@ void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers
   constexpr Select kUpperHalf = {16, 16, false};
   const isa::Row& row = *instruction.row;
   if (row.operand_count == 0) return;
+  const bool is_sdwa = row.modifiers & isa::kDstSel;  // which says itself what becomes of the rest
   int source = 0;
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     if (operand.written) continue;
@@ -195,7 +196,7 @@ void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers
   }
   const Operand& destination = row.operands[0];
   const u32 op_sel = instruction[Field::OP_SEL];
-  const bool writes_half = destination.field == Field::VDST && isa::is_16_bits(destination.type);
+  const bool writes_half = !is_sdwa && destination.field == Field::VDST && isa::is_16_bits(destination.type);
   const bool selects = (row.modifiers & isa::kOpSelDst) && destination.read;
   if (selects || (keeps_other_half && writes_half)) {
     const bool is_upper = isa::is_upper_half(instruction, destination) || (selects && (op_sel & 8));

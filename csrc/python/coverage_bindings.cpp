@@ -21,11 +21,11 @@ namespace py = pybind11;
 namespace wave {
 namespace {
 
-constexpr const char* kVariants[] = {
-    "Plain",       "Lanes32",   "Lanes64",        "Clamp",           "SignsNone",        "SignsFirst",
-    "SignsSecond", "SignsBoth", "SignsNoneClamp", "SignsFirstClamp", "SignsSecondClamp", "SignsBothClamp",
-    "ModeField",   "Clock"};
-static_assert(std::size(kVariants) == size_t(emulator::Variant::Clock) + 1);
+constexpr const char* kVariants[] = {"Plain",          "Lanes32",         "Lanes64",          "Clamp",
+                                     "SignsNone",      "SignsFirst",      "SignsSecond",      "SignsBoth",
+                                     "SignsNoneClamp", "SignsFirstClamp", "SignsSecondClamp", "SignsBothClamp",
+                                     "ModeField",      "Clock",           "FlatScratch",      "ToLds"};
+static_assert(std::size(kVariants) == size_t(emulator::Variant::ToLds) + 1);
 
 using BodyName = std::pair<std::string_view, const char*>;
 

@@ -65,7 +65,7 @@ constexpr const char* kTraits[] = {"WritesScc",     "WritesMask",  "WritesExec",
                                    "LateResult",    "IndexKey"};
 static_assert(1u << (std::size(kTraits) - 1) == isa::kIndexKey);
 
-constexpr const char* kGenerations[] = {"gfx9", "gfx11", "gfx12"};
+constexpr const char* kGenerations[] = {"gfx9", "gfx10", "gfx11", "gfx12"};
 static_assert(std::size(kGenerations) == size_t(isa::Generation::GFX12) + 1);
 
 const isa::InstructionSet& instruction_set(const std::string& processor) {

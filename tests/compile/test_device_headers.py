@@ -191,7 +191,7 @@ def test_assertions_are_faults() -> None:
         kernel(out, 3, grid=1, block=1)
 
 
-@pytest.mark.parametrize("target", ["gfx90a", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1030", "gfx1100", "gfx1201"])
 def test_headers_are_for_other_processors(target: str) -> None:
     """They compile for waves of 32, too; nothing here runs them."""
     source = """

@@ -24,7 +24,12 @@ extern "C" __global__ void mix(const float* a, const __half* b, float* c, int n)
   if (i < n) c[i] = i % 3 == 0 ? sum : -sum;
 }
 """
-EMULATED = {"gfx9-4-generic": "gfx942", "gfx11-generic": "gfx1100", "gfx12-generic": "gfx1201"}
+EMULATED = {
+    "gfx9-4-generic": "gfx942",
+    "gfx10-3-generic": "gfx1030",
+    "gfx11-generic": "gfx1100",
+    "gfx12-generic": "gfx1201",
+}
 
 
 @pytest.fixture(autouse=True)

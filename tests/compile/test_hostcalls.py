@@ -145,7 +145,7 @@ def test_widths_and_precisions_are_arguments(capfd: pytest.CaptureFixture[str], 
     assert printed(capfd) == formatted("|%*d|%-*.*f|%.*s|", *values)
 
 
-@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201"])
 def test_types(capfd: pytest.CaptureFixture[str], target: str) -> None:
     kernels(target)["types"](characters("argument"), grid=1, block=1)
     assert printed(capfd).split("|") == [
@@ -184,7 +184,7 @@ def test_a_string_without_an_end(capfd: pytest.CaptureFixture[str]) -> None:
         kernels()["any_format"](characters("%2000000lld"), 0, 0.0, characters(""), length, grid=1, block=1)
 
 
-@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201"])
 @pytest.mark.parametrize("threads", [1, 4])
 def test_many_waves(capfd: pytest.CaptureFixture[str], target: str, threads: int) -> None:
     """Each line once and whole, and those of a work-item in their order."""

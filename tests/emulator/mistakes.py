@@ -13,7 +13,7 @@ from support import PROBES
 import wave_runtime
 
 SOURCE = PROBES / "mistakes.hip"
-TARGETS = ("gfx942", "gfx950", "gfx90a", "gfx1100", "gfx1201")
+TARGETS = ("gfx942", "gfx950", "gfx90a", "gfx1030", "gfx1100", "gfx1201")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Mistake:
 
 
 # What cannot be told on a processor: a plain store beside an atomic is one of agent scope where both look alike.
-UNSEEN = {(kernel, target) for kernel in ("atomic_beside_store",) for target in ("gfx90a", "gfx1100")}
+UNSEEN = {(kernel, target) for kernel in ("atomic_beside_store",) for target in ("gfx90a", "gfx1030", "gfx1100")}
 
 
 def planted() -> list[Mistake]:

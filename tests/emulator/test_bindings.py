@@ -11,8 +11,8 @@ from support import ROOT
 
 from wave_runtime import _C
 
-PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1150", "gfx1201")
-# What depends on more than the row: GDS, and the hardware registers since GFX11.
+PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1150", "gfx1201")
+# What depends on more than the row: GDS, and the hardware registers since GFX10.
 BY_FIELDS = re.compile(r" gds$|^s_(getreg|setreg|setreg_imm32)_b32 ")
 
 Key = tuple[str, int, str]
@@ -80,7 +80,7 @@ def test_coverage_agrees(processor: str) -> None:
             assert is_missing == (not all(bodies)), text
 
 
-@pytest.mark.parametrize("processor", ["gfx1100", "gfx1150", "gfx1201"])
+@pytest.mark.parametrize("processor", ["gfx1030", "gfx1100", "gfx1150", "gfx1201"])
 def test_what_is_unbound_is_listed(processor: str) -> None:
     """By instruction. Those of gfx942 stand in docs/emulator.md: test_coverage.py."""
     bodies, unbound = bodies_by_row(processor), set()

@@ -1,6 +1,6 @@
-"""Buffer loads, stores and atomics of gfx1100 and gfx1201: against a model, and in compiled programs beside torch.
+"""Buffer loads, stores and atomics of gfx1030, gfx1100 and gfx1201: against a model, and in programs beside torch.
 
-The model is written from the RDNA3 and RDNA4 ISA documents (chapter "Vector Memory Buffer Instructions": "Range
+The model is written from the RDNA2, RDNA3 and RDNA4 ISA documents (chapter "Vector Memory Buffer Instructions": "Range
 Checking", "Swizzled Buffer Addressing", "Buffer Resource"); fields stand where the documents' encodings have them.
 """
 
@@ -23,20 +23,41 @@ import wave_runtime
 from wave_runtime import _C
 
 FOLDER = Path(__file__).parent / "kernels"
-TARGETS = ("gfx1100", "gfx1201")
+TARGETS = ("gfx1030", "gfx1100", "gfx1201")
 LANES, WAVES, BYTES = 32, 6, 1 << 19
 SLOT = (0xBF80000D).to_bytes(4, "little") * 8
-M0, NULL = 125, 124
+M0, NULL = 125, 124  # of gfx1030 the other way round
+
+# How gfx1030 names what its successors call otherwise.
+OLD_NAMES = {
+    "_load_ubyte": "_load_u8", "_load_sbyte": "_load_i8", "_load_ushort": "_load_u16", "_load_sshort": "_load_i16",
+    "_load_short": "_load_b16", "_store_byte": "_store_b8", "_store_short": "_store_b16",
+    "_dwordx2": "_b64", "_dwordx3": "_b96", "_dwordx4": "_b128", "_dword": "_b32",
+}  # fmt: skip
+OLD_ATOMICS = {"smin": "min_i", "smax": "max_i", "umin": "min_u", "umax": "max_u", "fmin": "min_f", "fmax": "max_f",
+               "swap": "swap_b", "cmpswap": "cmpswap_b", "and": "and_b", "or": "or_b", "xor": "xor_b",
+               "add": "add_u", "sub": "sub_u", "inc": "inc_u", "dec": "dec_u"}  # fmt: skip
+
+
+def successor(name: str) -> str:
+    """What gfx1100 calls an instruction of gfx1030: buffer_load_d16_hi_u8 is buffer_load_ubyte_d16_hi."""
+    if match := re.fullmatch(r"buffer_atomic_([a-z]+)(_x2)?", name):
+        return f"buffer_atomic_{OLD_ATOMICS[match[1]]}{64 if match[2] else 32}"
+    for old, new in OLD_NAMES.items():
+        name = name.replace(old, new)
+    return re.sub(r"(buffer_(?:load|store))_(\w+?)_(d16(?:_hi)?)$", r"\1_\3_\2", name)
+
 
 Words = npt.NDArray[np.uint32]
 
 
 @functools.cache
 def instructions(target: str, pattern: str) -> dict[str, int]:
-    """The opcode of each that the emulator has."""
+    """The opcode of each that the emulator has, by the name that gfx1100 and gfx1201 have for it."""
     implemented = _C.implemented_instructions(target)
-    rows = [row for row in _C.isa_rows(target) if re.fullmatch(pattern, row["mnemonic"])]
-    return {row["mnemonic"]: row["opcode"] for row in rows if row["mnemonic"] in implemented}
+    rows = [row for row in _C.isa_rows(target) if row["format"] == "MUBUF" and row["mnemonic"] in implemented]
+    named = {successor(row["mnemonic"]) if target == "gfx1030" else row["mnemonic"]: row["opcode"] for row in rows}
+    return {name: opcode for name, opcode in named.items() if re.fullmatch(pattern, name)}
 
 
 LOADS, STORES, ATOMICS = r"buffer_load_.*", r"buffer_store_.*", r"buffer_atomic_.*"
@@ -60,6 +81,11 @@ class Access:
     def words(self, target: str) -> list[int]:
         opcode = instructions(target, re.escape(self.name))[self.name]
         flags = self.offset_enabled | self.indexed << 1
+        if target == "gfx1030":  # MUBUF, too
+            codes = {M0: NULL, NULL: M0}
+            bits = 0b111000 << 26 | opcode << 18 | self.returns << 14 | flags << 12 | self.offset
+            bits |= 8 << 32 | 20 << 40 | 8 // 4 << 48 | codes.get(self.scalar_offset, self.scalar_offset) << 56
+            return [bits >> 32 * i & MASK32 for i in range(2)]
         if target == "gfx1100":  # MUBUF
             bits = 0b111000 << 26 | opcode << 18 | self.returns << 14 | self.offset
             bits |= 8 << 32 | 20 << 40 | 8 // 4 << 48 | flags << 54 | self.scalar_offset << 56
@@ -105,6 +131,8 @@ class Lane:
         self.base, self.stride, self.swizzle, self.records = bits(47, 0), bits(61, 48), bits(63, 62), bits(95, 64)
         self.format, self.index_stride, add_lane = bits(113, 108), 8 << bits(118, 117), bits(119, 119)
         self.mode = bits(125, 124)
+        if target == "gfx1030":  # elements of four bytes; bit 62 is about caches
+            self.swizzle, self.format = bits(63, 63), bits(114, 108)
         if self.is_gfx12:
             self.stride *= (1, 4, 8, 32)[bits(115, 114)]
         self.is_unbound = self.format == 0 and not add_lane
@@ -137,14 +165,16 @@ class Lane:
         return start + row * self.index_stride + self.index % self.index_stride * element + offset % element + beyond
 
 
-def random_state(rng: np.random.Generator, memory: torch.Tensor, access: Access, unit: int) -> State:
+def random_state(rng: np.random.Generator, target: str, memory: torch.Tensor, access: Access, unit: int) -> State:
     """Addresses are multiples of ``unit``; what no range check stops lies within the memory."""
 
     def words(*shape: int) -> Words:
         return rng.integers(0, 1 << 32, shape, dtype=np.uint32)
 
     state = State(words(WAVES, 4), words(WAVES), words(WAVES), words(WAVES, 2, LANES), words(WAVES, 4, LANES))
-    swizzles = (0, 0, 3) if unit == 8 else (0, 0, 1, 3)  # nothing is larger than an element, and atomics are aligned
+    swizzles: tuple[int, ...] = (0, 0, 1, 3)
+    if unit == 8:  # nothing is larger than an element, and atomics are aligned
+        swizzles = (0, 0, 1) if target == "gfx1030" else (0, 0, 3)
     state.exec[0] = MASK32
     state.scalar[:] = rng.integers(0, 16, WAVES) * 8
     for wave in range(WAVES):
@@ -170,7 +200,7 @@ def random_state(rng: np.random.Generator, memory: torch.Tensor, access: Access,
 
 
 def random_access(rng: np.random.Generator, target: str, name: str, trial: int, unit: int) -> Access:
-    scalars = [12, M0, NULL, *([128 + 8] if target == "gfx1100" else [])]  # GFX12 has no constants there
+    scalars = [12, M0, NULL, *([128 + 8] if target != "gfx1201" else [])]  # GFX12 has no constants there
     indexed, offset_enabled = bool(trial & 1), bool(trial & 2)
     offset = int(rng.integers(0, 64 // unit)) * unit
     return Access(name, indexed, offset_enabled, offset, scalars[trial % len(scalars)])
@@ -215,7 +245,7 @@ def test_loads(target: str, name: str) -> None:
     for trial in TRIALS:
         unit = 1 if trial >= 4 and not re.search(r"b(64|96|128)", name) else 4
         access = random_access(rng, target, name, trial, unit)
-        state = random_state(rng, memory, access, unit)
+        state = random_state(rng, target, memory, access, unit)
         expected = state.data.copy()
         for wave, lane in enabled(state):
             place = Lane(target, access, state, wave, lane)
@@ -246,7 +276,7 @@ def test_stores(target: str, name: str) -> None:
         memory = random_memory(rng)
         content, base = bytearray(memory.numpy().tobytes()), memory.data_ptr()
         access = random_access(rng, target, name, trial, 4)
-        state = random_state(rng, memory, access, 4)
+        state = random_state(rng, target, memory, access, 4)
         keep_apart(target, access, state, pieces)
         for wave, lane in enabled(state):
             place = Lane(target, access, state, wave, lane)
@@ -295,7 +325,7 @@ def test_atomics(target: str, name: str) -> None:
         content, base = bytearray(memory.numpy().tobytes()), memory.data_ptr()
         access = random_access(rng, target, name, trial, size)
         access.returns = returns
-        state = random_state(rng, memory, access, size)
+        state = random_state(rng, target, memory, access, size)
         state.data = some_numbers(rng, operation, *state.data.shape)
         keep_apart(target, access, state, [(0, size)])
         expected = state.data.copy()
@@ -320,14 +350,17 @@ def test_atomics(target: str, name: str) -> None:
     assert changed > 20
 
 
-@pytest.mark.parametrize("target", TARGETS)
+SWIZZLE, TYPE = (1, 2 << 30, "SWIZZLE_ENABLE 2, which is reserved"), (3, 2 << 30, "its TYPE is 2")
+
+
 @pytest.mark.parametrize(
-    ("word", "bits", "what"), [(1, 2 << 30, "SWIZZLE_ENABLE 2, which is reserved"), (3, 2 << 30, "its TYPE is 2")]
+    ("target", "word", "bits", "what"),
+    [("gfx1030", *TYPE), *((target, *case) for target in TARGETS[1:] for case in (SWIZZLE, TYPE))],
 )
 def test_descriptors_of_no_buffer_are_named(target: str, word: int, bits: int, what: str) -> None:
     rng, memory = np.random.default_rng(4), torch.zeros(BYTES, dtype=torch.uint8)
     access = Access("buffer_load_b32", False, False, 0, NULL)
-    state = random_state(rng, memory, access, 4)
+    state = random_state(rng, target, memory, access, 4)
     state.descriptor[:, word] |= np.uint32(bits)
     state.descriptor[:, 1] &= np.uint32(MASK32 ^ (1 << 30))
     with pytest.raises(wave_runtime.KernelFault, match=what):

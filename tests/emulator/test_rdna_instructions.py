@@ -14,7 +14,7 @@ from rdna_machine import State
 import wave_runtime
 from wave_runtime import _C
 
-TARGETS = ("gfx1100", "gfx1150", "gfx1201")
+TARGETS = ("gfx1030", "gfx1100", "gfx1150", "gfx1201")
 VECTOR = 256  # the first vector register, as a source
 
 
@@ -223,8 +223,18 @@ LDS = {
 }
 
 
+def name_on(target: str, new: str, old: str) -> str:
+    """GFX10 has the names of gfx942."""
+    return old if target == "gfx1030" else new
+
+
 @pytest.mark.parametrize(
-    ("target", "name"), [(target, name) for target in TARGETS for name in LDS if name in rdna_machine.rows(target)]
+    ("target", "name"),
+    [
+        (target, new)
+        for target, (new, old) in itertools.product(TARGETS, LDS.items())
+        if name_on(target, new, old) in rdna_machine.rows(target)
+    ],
 )
 def test_lds_as_on_gfx942(target: str, name: str) -> None:
     """Each lane has 16 bytes, which are filled, changed and read."""
@@ -241,6 +251,7 @@ def test_lds_as_on_gfx942(target: str, name: str) -> None:
     theirs, ours = [], []
     for new, old, fields in steps:
         row = next(row for row in machine.ROWS if row["mnemonic"] == old)
+        new = name_on(target, new, old)
         used = {operand["field"] for operand in rdna_machine.rows(target)[new]["operands"]} | set(offsets)
         taken = {field: value for field, value in fields.items() if field in used}
         ours += encode(target, new, "DS", **taken)

@@ -1,4 +1,4 @@
-"""Statistics, traces and checks of waves of 32 lanes: kernels/waves.hip for gfx1100 and gfx1201."""
+"""Statistics, traces and checks of waves of 32 lanes: kernels/waves.hip for gfx1030, gfx1100 and gfx1201."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def binary(target: str) -> bytes:
 
 
 def load(image: bytes) -> wave_runtime.Module:
-    return wave_runtime.load(image, signature=test_wave32.signatures(32))
+    target = _C.read_code_object(image)["target"]
+    return wave_runtime.load(image, signature=test_wave32.signatures(32, target))
 
 
 @every_target
@@ -70,9 +71,9 @@ def test_a_trace_says_what_was_written(target: str, tmp_path: Path, monkeypatch:
     test_wave32.test_vector_add(load(binary(target)), 33)
     text = path.read_text()
     assert re.search(r"wave 1 .* s_and_saveexec_b32 (s\d+), .*  # \1 = 0xffffffff, exec = 0x00000001, scc = 1\n", text)
-    assert re.search(r" s_load_b128 .*  # s\d+ = 0x[0-9a-f]{32}\n", text)
-    assert re.search(r" global_load_b32 v(\d+), .*  # v\1 = 0x[0-9a-f]{8} in lane 0\n", text)
-    assert not re.search(r"(null|scalar 124) = ", text)
+    assert re.search(r" s_load_(?:b128|dwordx4) .*  # s\d+ = 0x[0-9a-f]{32}\n", text)
+    assert re.search(r" global_load_(?:b32|dword) v(\d+), .*  # v\1 = 0x[0-9a-f]{8} in lane 0\n", text)
+    assert not re.search(r"(null|scalar 12[45]) = ", text)
 
 
 @every_target
@@ -91,7 +92,10 @@ def test_what_clang_emits_has_no_finding(target: str, monkeypatch: pytest.Monkey
     test_wave32.test_denormal_quotients_are_rounded_once(kernels)
 
 
-WAITS = {"gfx1100": r"s_waitcnt (vmcnt|lgkmcnt)\(\d\)", "gfx1201": r"s_wait_(loadcnt|dscnt|kmcnt) \d"}
+WAITS = {
+    **dict.fromkeys(("gfx1030", "gfx1100"), r"s_waitcnt (vmcnt|lgkmcnt)\(\d\)"),
+    "gfx1201": r"s_wait_(loadcnt|dscnt|kmcnt) \d",
+}
 
 
 @every_target
@@ -109,6 +113,7 @@ def test_each_wait_that_is_taken_out_is_missed(target: str, name: str, monkeypat
 
 
 BARRIERS = {
+    "gfx1030": ("s_barrier", "s_barrier"),
     "gfx1100": ("s_barrier", "s_barrier"),
     "gfx1201": ("s_barrier_wait", "s_barrier_signal with s_barrier_wait"),
 }
@@ -128,6 +133,15 @@ def test_each_barrier_that_is_taken_out_is_missed(target: str, monkeypatch: pyte
 
 # Of vector_add, another wait in place of the one for its loads, by its words; and a flat load in place of the last one.
 OTHER_WAITS: dict[str, list[tuple[str, int, str]]] = {
+    "gfx1030": [
+        ("s_waitcnt_vmcnt null, 0x0", 0xBC7D0000, ""),
+        ("s_waitcnt vmcnt(1)", 0xBF8C3F71, r"s_waitcnt vmcnt\(0\)"),
+        ("s_waitcnt vmcnt(16)", 0xBF8C7F70, r"s_waitcnt vmcnt\(0\)"),
+        ("s_waitcnt lgkmcnt(0)", 0xBF8CC07F, r"s_waitcnt vmcnt\(0\)"),
+        ("s_waitcnt expcnt(0)", 0xBF8CFF0F, r"s_waitcnt vmcnt\(0\)"),
+        ("s_waitcnt_vscnt null, 0x0", 0xBBFD0000, r"s_waitcnt vmcnt\(0\)"),
+        ("s_waitcnt_lgkmcnt null, 0x0", 0xBD7D0000, r"s_waitcnt vmcnt\(0\)"),
+    ],
     "gfx1100": [
         ("s_waitcnt_vmcnt null, 0x0", 0xBCFC0000, ""),
         ("s_wait_idle", 0xBF8A0000, ""),
@@ -145,7 +159,10 @@ OTHER_WAITS: dict[str, list[tuple[str, int, str]]] = {
         ("s_wait_dscnt 0x0", 0xBFC60000, "s_wait_loadcnt 0"),
     ],
 }
-LOADED = {"gfx1100": (0xBF8903F7).to_bytes(4, "little"), "gfx1201": (0xBFC00000).to_bytes(4, "little")}
+LOADED = {
+    target: word.to_bytes(4, "little")
+    for target, word in (("gfx1030", 0xBF8C3F70), ("gfx1100", 0xBF8903F7), ("gfx1201", 0xBFC00000))
+}
 
 
 def vector_add_with(target: str, old: bytes, new: bytes) -> wave_runtime.Kernel:
@@ -185,6 +202,7 @@ def test_what_waits_wait_for(target: str, text: str, word: int, missing: str, mo
 @pytest.mark.parametrize(
     ("target", "old", "new", "missing"),
     [
+        ("gfx1030", 0xDC308000, 0xDC300000, r"s_waitcnt vmcnt\(0\) lgkmcnt\(0\)"),
         ("gfx1100", 0xDC520000, 0xDC500000, r"s_waitcnt vmcnt\(0\) lgkmcnt\(0\)"),
         ("gfx1201", 0xEE05007C, 0xEC05007C, "s_wait_loadcnt_dscnt 0"),
     ],

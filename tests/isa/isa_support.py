@@ -10,7 +10,7 @@ from wave_runtime import _C
 
 ROOT = Path(__file__).resolve().parents[2]
 PROCESSOR = "gfx942"  # the one that the emulator runs
-PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1150", "gfx1201")  # those with a table
+PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1150", "gfx1201")  # those with a table
 
 
 def rows(processor: str = PROCESSOR) -> list[dict[str, Any]]:

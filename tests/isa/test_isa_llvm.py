@@ -41,7 +41,7 @@ def test_parts_of_the_table_are_what_the_generator_makes(processor: str) -> None
 
 @pytest.mark.parametrize(
     ("processor", "seed"),
-    [("gfx942", 1), ("gfx942", 2), ("gfx90a", 3), ("gfx1100", 4), ("gfx1201", 5), ("gfx950", 6), ("gfx1150", 7)],
+    [("gfx942", 1), *((processor, seed) for seed, processor in enumerate(PROCESSORS, 2))],
 )
 def test_random_instructions_read_alike(processor: str, seed: int) -> None:
     known = check_isa.table(processor)

@@ -195,7 +195,7 @@ def takes_halves(encoding: Encoding, kind: str, type_: str) -> bool:
     bits have the half in the field's last bit, those of 64 in OP_SEL."""
     vector = kind in ("Vgpr", "VectorSource") and encoding.format.startswith(("VOP1", "VOP2", "VOPC", "VOP3"))
     packed = encoding.format.startswith("VOP3P")
-    return encoding.generation != "gfx9" and vector and not packed and type_ in HALVES
+    return encoding.generation not in ("gfx9", "gfx10") and vector and not packed and type_ in HALVES
 
 
 def legal_codes(kind: str, dwords: int, name: str, measured: Measured) -> Set[int]:
@@ -219,8 +219,8 @@ def legal_codes(kind: str, dwords: int, name: str, measured: Measured) -> Set[in
         scalar = scalar - {registers.m0(family)}
     if name == "SADDR" and measured.encoding.format == "GLOBAL" and not has_trait("ExecAddress", mnemonic):
         scalar = scalar - {registers.EXEC}
-    if name == "SADDR" and family != "gfx9" and measured.encoding.format == "SCRATCH":
-        scalar = scalar - {registers.EXEC + 1}
+    if name == "SADDR" and family not in ("gfx9", "gfx10") and measured.encoding.format == "SCRATCH":
+        scalar = scalar - {registers.EXEC + 1}  # which says of GFX10 that there is no vector register either
     sources = registers.scalar_sources(dwords, family)
     literals = takes_literals(family, measured.encoding.format) and not has_trait("NoLiteral", mnemonic)
     literal = {registers.LITERAL} if literals else set()

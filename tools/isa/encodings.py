@@ -9,6 +9,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "csrc/emulator/isa"
 
 SDWA, DPP = 249, 250  # values of SRC0 that announce a further dword
 DPP8 = (233, 234)  # likewise; with 234 disabled lanes are read, too
+SEGMENT = {"gfx9": 14, "gfx10": 14, "gfx11": 16}  # its lowest bit
 SEGMENTS = {"FLAT": 0, "SCRATCH": 1, "GLOBAL": 2}  # SEG, two bits of the FLAT encoding
 SELECTS = {"DST_SEL": 7, "SRC0_SEL": 7, "SRC1_SEL": 7, "DST_UNUSED": 3}  # fields of SDWA, whose legal values are below
 SCALAR_FORMATS = ("SOP1", "SOP2", "SOPK", "SOPC", "SOPP")
@@ -124,7 +125,7 @@ def _announced(family: str, format_: str) -> dict[str, tuple[int, ...]]:
     if family == "gfx9":
         codes = {"SDWA": (SDWA,), "DPP": (DPP,)} if format_ in ("VOP1", "VOP2", "VOPC") else {}
     else:
-        codes = {"DPP": (DPP,), "DPP8": DPP8}
+        codes = {"SDWA": (SDWA,), "DPP": (DPP,), "DPP8": DPP8}
     return {f"{format_}_{name}": found for name, found in codes.items() if f"{format_}_{name}" in fields(family)}
 
 
@@ -141,8 +142,8 @@ def _variants(family: str, encoding: Encoding) -> list[Encoding]:
     """The formats that share an encoding's prefix, each with its mask and match."""
     name, mask, match = encoding.format, encoding.mask, encoding.match
     opcode, opcodes = encoding.opcode, encoding.opcodes
-    if name == "FLAT" and family in ("gfx9", "gfx11"):
-        low = 14 if family == "gfx9" else 16
+    if name == "FLAT" and family in SEGMENT:
+        low = SEGMENT[family]
         return [Encoding(family, segment, mask | 3 << low, match | number << low, opcode, opcodes)
                 for segment, number in SEGMENTS.items()]  # fmt: skip
     result = [encoding]

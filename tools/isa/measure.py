@@ -33,8 +33,8 @@ HINTS: dict[str, list[dict[str, int]]] = {
     "VOP2_DPP": [{}, {"DPP_CTRL": 0x150}],
     "SMEM": [{}, {"IMM": 1}],
     "DS": [{}, {"GDS": 1}],
-    "FLAT": [{}, {"SADDR": 124}],
-    "GLOBAL": [{}, {"SADDR": 124}],
+    "FLAT": [{}, {"SADDR": 124}, {"SADDR": 125}],
+    "GLOBAL": [{}, {"SADDR": 124}, {"SADDR": 125}],
     "MUBUF": [{}, {"LDS": 1}],
 }
 

@@ -49,7 +49,7 @@ def operand_type(measured: Measured, index: int, stands_in: str, dwords: int) ->
     """The OperandType of operand `index`, which stands in the field `stands_in`."""
     name = overrides.base_name(overrides.half_of(measured.text.mnemonic, stands_in))
     field = DUAL_FIELDS.get(stands_in, stands_in)
-    forced = overrides.operand_type(name, field)
+    forced = overrides.operand_type(name, field, measured.encoding.generation)
     if forced and forced != "bits":
         return forced
     if dwords > 2:

@@ -89,6 +89,9 @@ TYPES: tuple[tuple[str, str, str], ...] = (
 )
 
 
+# Of GFX10, whose operands of 16 bits LLVM does not write as halves: results that leave the other half as it is.
+TYPES_OF_GFX10: tuple[tuple[str, str, str], ...] = ((r"v_sat_pk_u8_i16", r"VDST", "B16"),)
+
 # What LLVM knows, and we leave out, of GFX9 and of later ones.
 LEFT_OUT_OF_GFX9 = {
     r"v_pk_fmac_f16_(sdwa|dpp)": "LLVM 22 reads packed arithmetic in encodings that no compiler writes",
@@ -99,6 +102,7 @@ LEFT_OUT = {
     r"s_version": "names the compiler's version, to no effect",
     r"s_(buffer_)?prefetch_.*": "fetches code or data into caches",
     r"tbuffer_.*": "has formats of its own on GFX12",
+    r"v_interp_.*": "interpolates attributes of pixel shaders",
 }
 
 
@@ -134,9 +138,9 @@ def reads_destination_field(base: str) -> bool:
     return any(re.fullmatch(pattern, base) for pattern in SOURCES_IN_DESTINATION_FIELDS)
 
 
-def operand_type(base: str, field: str) -> str | None:
+def operand_type(base: str, field: str, family: str) -> str | None:
     """The type of an operand that the name does not tell."""
-    for pattern, fields, type_ in TYPES:
+    for pattern, fields, type_ in (*(TYPES_OF_GFX10 if family == "gfx10" else ()), *TYPES):
         if re.fullmatch(pattern, base) and re.fullmatch(fields, field):
             return type_
     return None

@@ -43,7 +43,7 @@ NAMED_TRAITS = {
     "NoLiteral": r"s_barrier_.*|s_get_barrier_state",
     "NotToM0": r"v_(readlane|readfirstlane)_.*",
     "NotToExec": r"v_s_.*",
-    "ExecAddress": r"global_(load_lds|(load|store)_addtid)_.*",
+    "ExecAddress": r"global_(load_lds_.*|(load|store)_(addtid_.*|dword_addtid))",
     "DelayCodes": r"s_delay_alu",
     "AnyTuple": r"ds_read_b96_tr_b6",
     "MixedFormats": r"v_mfma_(scale_)?\w+_f8f6f4",
@@ -84,7 +84,7 @@ DIRECTIONS = {"load": "load", "read": "load", "store": "store", "write": "store"
 WIDTHS = {"byte": 1, "ubyte": 1, "sbyte": 1, "short": 2, "ushort": 2, "sshort": 2, "dword": 4, "block": 128}
 TYPED_ACCESS = re.compile(r"\w+_(load|store)_(?:d16_)?(?:hi_)?format_(?:d16_)?(?:hi_)?([xyzw]+)")
 ACCESS = re.compile(
-    r"\w+_(load|store)_(?:lds_|tr_|addtid_)?(?:d16_)?(?:hi_)?(?:[biu](\d+)|([a-z]+)(?:x(\d+))?)(?:_d16)?(?:_hi)?"
+    r"\w+_(load|store)_(?:lds_|tr_|addtid_)?(?:d16_)?(?:hi_)?(?:[biu](\d+)|([a-z]+)(?:x(\d+))?)(?:_d16)?(?:_hi)?(?:_addtid)?"
 )
 LDS_ACCESS = re.compile(
     r"ds_(load|store|read|write)(?:2|2st64|_2addr\w*|_addtid|_tr)?_[biu](\d+)(?:_tr_b\d+|_d16)?(?:_hi)?"

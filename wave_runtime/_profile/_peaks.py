@@ -56,6 +56,7 @@ PEAKS = {
         | dict.fromkeys(("f8", "i8"), 5033.2 * _TERA)
         | {"f8f6f4": 10066.3 * _TERA},  # of 4 and 6 bits
     ),
+    "gfx1030": Peaks("Radeon RX 6900 XT", "AMD Radeon RX 6900 XT product page", 0.512 * _TERA, {}),
     "gfx1100": Peaks(
         "Radeon RX 7900 XTX",
         "AMD Radeon RX 7900 XTX product page",

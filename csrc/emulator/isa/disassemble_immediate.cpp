@@ -61,10 +61,10 @@ void append_plain(std::string& out, uint32_t value) {
   value <= 64 ? append_decimal(out, value) : append_hex(out, value);
 }
 
-/// Instructions of GFX11 and later whose SIMM16 is always hexadecimal.
+/// Instructions of GFX10 and later whose SIMM16 is always hexadecimal.
 bool is_hexadecimal(std::string_view name) {
-  constexpr std::string_view kNames[] = {"s_clause", "s_set_inst_prefetch_distance", "s_round_mode", "s_singleuse_vdst",
-                                         "s_ttracedata_imm"};
+  constexpr std::string_view kNames[] = {"s_clause",     "s_inst_prefetch",  "s_set_inst_prefetch_distance",
+                                         "s_round_mode", "s_singleuse_vdst", "s_ttracedata_imm"};
   for (std::string_view known : kNames) {
     if (name == known) return true;
   }
@@ -92,6 +92,8 @@ void append_long(std::string& out, const Instruction& instruction, uint32_t valu
   append_hex(out, value);
 }
 
+bool names_null(Generation generation) { return generation == Generation::GFX10 || generation == Generation::GFX11; }
+
 }  // namespace
 
 void append_immediate(std::string& out, const Instruction& instruction, const Operand& operand) {
@@ -102,8 +104,9 @@ void append_immediate(std::string& out, const Instruction& instruction, const Op
       return append_simm16(out, instruction, value);
     case Field::LITERAL:
       return append_long(out, instruction, value);
-    case Field::OFFSET:  // SMEM; LLVM names the register that adds nothing, where GFX11 has no offset besides
-      if (value == 0 && instruction.row->generation == Generation::GFX11) {
+    case Field::OFFSET:  // SMEM; LLVM names the register that adds nothing, where GFX10 and GFX11 have no offset
+                         // besides
+      if (value == 0 && names_null(instruction.row->generation)) {
         out += "null";
         return;
       }

@@ -176,7 +176,7 @@ void append_offset(std::string& out, const Instruction& instruction) {
   if (format == Format::SMEM) {
     const bool has_registers = features(instruction.row->generation).has_smem_registers;
     if (has_registers && (instruction[Field::IMM] == 0 || instruction[Field::SOFFSET_EN] == 0)) return;
-    if (instruction.row->generation == Generation::GFX11 && offset == 0) return;
+    if (!has_registers && instruction.row->generation != Generation::GFX12 && offset == 0) return;
     if (!has_registers && instruction[Field::SOFFSET] == scalar_codes(instruction.row->generation).null) return;
     return append_hex(out += " offset:", sign_extend(offset, offset_bits(*instruction.row)));
   }

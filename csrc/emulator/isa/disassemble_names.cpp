@@ -37,6 +37,13 @@ constexpr Name kRegisters9[] = {
     {24, "HW_REG_SQ_PERF_SNAPSHOT_PC_HI"},
 };
 constexpr uint32_t kFirstOfGfx940 = 20;
+constexpr Name kRegisters10[] = {
+    {1, "HW_REG_MODE"},           {2, "HW_REG_STATUS"},  {3, "HW_REG_TRAPSTS"},       {5, "HW_REG_GPR_ALLOC"},
+    {6, "HW_REG_LDS_ALLOC"},      {7, "HW_REG_IB_STS"},  {15, "HW_REG_SH_MEM_BASES"}, {16, "HW_REG_TBA_LO"},
+    {17, "HW_REG_TBA_HI"},        {18, "HW_REG_TMA_LO"}, {19, "HW_REG_TMA_HI"},       {20, "HW_REG_FLAT_SCR_LO"},
+    {21, "HW_REG_FLAT_SCR_HI"},   {23, "HW_REG_HW_ID1"}, {24, "HW_REG_HW_ID2"},       {25, "HW_REG_POPS_PACKER"},
+    {29, "HW_REG_SHADER_CYCLES"},
+};
 constexpr Name kRegisters11[] = {
     {1, "HW_REG_MODE"},
     {2, "HW_REG_STATUS"},
@@ -107,6 +114,8 @@ const char* register_name(const Row& row, uint32_t number) {
   switch (row.generation) {
     case Generation::GFX9:
       return precedes_gfx940(row) && number >= kFirstOfGfx940 ? nullptr : find(kRegisters9, number);
+    case Generation::GFX10:
+      return find(kRegisters10, number);
     case Generation::GFX11:
       return find(kRegisters11, number);
     case Generation::GFX12:
@@ -115,9 +124,10 @@ const char* register_name(const Row& row, uint32_t number) {
   return nullptr;
 }
 
-constexpr uint32_t kMsgGs = 2, kMsgGsDone = 3, kMsgSysmsg = 15;
+constexpr uint32_t kMsgGs = 2, kMsgGsDone = 3, kMsgGetDdid = 11, kMsgSysmsg = 15;
 
-std::string_view message_name(uint32_t id) {
+std::string_view message_name(Generation generation, uint32_t id) {
+  if (generation == Generation::GFX10 && id == kMsgGetDdid) return "MSG_GET_DDID";
   constexpr std::array<std::string_view, 16> kNames = {"",
                                                        "MSG_INTERRUPT",
                                                        "MSG_GS",
@@ -174,9 +184,9 @@ void append_message(std::string& out, Generation generation, uint32_t value) {
   const std::string_view operation_text = operation_name(id, operation);
   const bool has_stream = id != kMsgSysmsg && has_operation && operation != 0;
   const bool valid = has_operation ? !operation_text.empty() : operation == 0;
-  if (!message_name(id).empty() && valid && (has_stream || stream == 0)) {
+  if (!message_name(generation, id).empty() && valid && (has_stream || stream == 0)) {
     out += "sendmsg(";
-    out += message_name(id);
+    out += message_name(generation, id);
     if (has_operation) (out += ", ") += operation_text;
     if (has_stream) append_decimal(out += ", ", stream);
     out += ')';

@@ -221,6 +221,8 @@ struct InputModifiers {
 bool is_integer_among_floats(const Instruction& instruction, const Operand& operand) {
   if ((instruction.row->modifiers & kNeg) == 0) return false;
   const std::string_view name = instruction.row->mnemonic;
+  if (instruction.row->generation == Generation::GFX10 && name.starts_with("v_cmpx_class_f16"))
+    return operand.field != Field::SRC0;  // the mask of classes
   if (instruction.row->generation != Generation::GFX9 &&
       (name.starts_with("v_dot2_") || name.starts_with("v_cndmask_b16")))
     return false;

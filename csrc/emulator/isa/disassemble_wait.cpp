@@ -44,13 +44,14 @@ constexpr std::string_view kSkips[] = {"", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3",
 
 }  // namespace
 
-/// VMCNT is SIMM16[15:14] and [3:0], EXPCNT [6:4], LGKMCNT [11:8]; since GFX11 VMCNT [15:10], LGKMCNT [9:4], EXPCNT
-/// [2:0].
+/// VMCNT is SIMM16[15:14] and [3:0], EXPCNT [6:4], LGKMCNT [11:8], of GFX10 [13:8]; since GFX11 VMCNT [15:10], LGKMCNT
+/// [9:4], EXPCNT [2:0].
 void append_waitcnt(std::string& out, Generation generation, uint32_t value) {
-  if (generation == Generation::GFX9) {
+  if (generation == Generation::GFX9 || generation == Generation::GFX10) {
+    const unsigned width = generation == Generation::GFX9 ? 4 : 6;
     return append_counters(out, {{"vmcnt", bits(value, 0, 4) | bits(value, 14, 2) << 4, 63},
                                  {"expcnt", bits(value, 4, 3), 7},
-                                 {"lgkmcnt", bits(value, 8, 4), 15}});
+                                 {"lgkmcnt", bits(value, 8, width), (1u << width) - 1}});
   }
   append_counters(
       out, {{"vmcnt", bits(value, 10, 6), 63}, {"expcnt", bits(value, 0, 3), 7}, {"lgkmcnt", bits(value, 4, 6), 63}});

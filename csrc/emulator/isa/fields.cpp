@@ -34,6 +34,11 @@ constexpr Layout gfx9_layout() {
 #include "emulator/isa/layout_gfx9.inc"
   return layout;
 }
+constexpr Layout gfx10_layout() {
+  Layout layout;
+#include "emulator/isa/layout_gfx10.inc"
+  return layout;
+}
 constexpr Layout gfx11_layout() {
   Layout layout;
 #include "emulator/isa/layout_gfx11.inc"
@@ -47,10 +52,10 @@ constexpr Layout gfx12_layout() {
 #undef WAVE_ISA_FIELD
 #undef WAVE_ISA_ENCODING
 
-constexpr Layout kLayouts[] = {gfx9_layout(), gfx11_layout(), gfx12_layout()};
+constexpr Layout kLayouts[] = {gfx9_layout(), gfx10_layout(), gfx11_layout(), gfx12_layout()};
 
 /// The form with a further dword that SRC0 announces, of a format that has such forms, or the format itself. VOPC of
-/// GFX9 takes no DPP: there 250 is no operand either.
+/// GFX9 and GFX10 takes no DPP: there 250 is no operand either.
 Format with_further_dword(Generation generation, Format format, uint64_t bits) {
   const Position source = position(generation, format, Field::SRC0);
   const uint32_t code = static_cast<uint32_t>(bits >> source.low) & 0x1ff;

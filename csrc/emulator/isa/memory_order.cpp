@@ -17,6 +17,13 @@ CacheControl control_gfx9(const Instruction& instruction) {
   return {opcode == kWriteBack, opcode == kInvalidate};
 }
 
+/// BUFFER_GL0_INV is for the workgroup, BUFFER_GL1_INV for the device (LLVM AMDGPU usage guide, "Memory Model
+/// GFX10-GFX11").
+CacheControl control_gfx10(const Instruction& instruction) {
+  constexpr uint16_t kInvalidateGl1 = 0x72;
+  return {false, instruction.row->format == Format::MUBUF && instruction.row->opcode == kInvalidateGl1};
+}
+
 CacheControl control_gfx11(const Instruction& instruction) {
   constexpr uint16_t kInvalidateGl1 = 0x2c;
   return {false, instruction.row->format == Format::MUBUF && instruction.row->opcode == kInvalidateGl1};
@@ -37,6 +44,8 @@ CacheControl cache_control(const Instruction& instruction) {
   switch (row.generation) {
     case Generation::GFX9:
       return control_gfx9(instruction);
+    case Generation::GFX10:
+      return control_gfx10(instruction);
     case Generation::GFX11:
       return control_gfx11(instruction);
     case Generation::GFX12:
@@ -47,7 +56,9 @@ CacheControl cache_control(const Instruction& instruction) {
 
 bool must_write_back(const Row& row) { return row.generation == Generation::GFX9 && !precedes_gfx940(row); }
 
-bool has_equal_stores(const Row& row) { return row.generation == Generation::GFX11 || precedes_gfx940(row); }
+bool has_equal_stores(const Row& row) {
+  return row.generation == Generation::GFX10 || row.generation == Generation::GFX11 || precedes_gfx940(row);
+}
 
 bool is_coherent(const Instruction& instruction) {
   const Row& row = *instruction.row;
@@ -56,6 +67,7 @@ bool is_coherent(const Instruction& instruction) {
   switch (row.generation) {
     case Generation::GFX9:
       return instruction[precedes_gfx940(row) ? Field::SC0 : Field::SC1] != 0;
+    case Generation::GFX10:
     case Generation::GFX11:
       return instruction[Field::GLC] != 0;
     case Generation::GFX12:

@@ -1,5 +1,5 @@
 // What of an instruction orders memory between waves: scopes, and what is done to caches (LLVM AMDGPU usage guide,
-// "Memory Model" of gfx90a, gfx942, gfx11 and gfx12).
+// "Memory Model" of gfx90a, gfx942, gfx10, gfx11 and gfx12).
 #pragma once
 
 #include "emulator/isa/isa.h"

@@ -77,7 +77,7 @@ uint8_t address_dwords(const Instruction& instruction, const Operand& operand) {
     case Format::GLOBAL:
       return instruction[Field::SADDR] == scalar_codes(instruction.row->generation).off ? 2 : 1;
     case Format::SCRATCH:
-      if (precedes_gfx940(*instruction.row))
+      if (precedes_gfx940(*instruction.row) || instruction.row->generation == Generation::GFX10)
         return instruction[Field::SADDR] == scalar_codes(instruction.row->generation).off ? 1 : 0;
       return instruction[Field::SVE] != 0 ? 1 : 0;
     case Format::MUBUF:
@@ -89,7 +89,7 @@ uint8_t address_dwords(const Instruction& instruction, const Operand& operand) {
 }
 
 /// IMM and SOFFSET_EN: 1 0 the immediate, 0 0 the register in OFFSET, 0 1 the one in SOFFSET, 1 1 it plus the
-/// immediate. Since GFX11 there is always an immediate, and a register unless SOFFSET is null.
+/// immediate. Since GFX10 there is always an immediate, and a register unless SOFFSET is null.
 Location smem_offset(const Instruction& instruction) {
   const Generation generation = instruction.row->generation;
   if (!features(generation).has_smem_registers) {
@@ -136,6 +136,13 @@ Location vector_or_accumulator(const Instruction& instruction, const Operand& op
   return location;
 }
 
+/// Whether SADDR says that there is no scalar register. exec_hi says so in SCRATCH of GFX10, where null says besides
+/// that there is a vector register.
+bool is_off(const Row& row, uint32_t code) {
+  if (row.generation == Generation::GFX10 && row.format == Format::SCRATCH && code == kExec + 1) return true;
+  return code == scalar_codes(row.generation).off;
+}
+
 /// Without what depends on the size of waves, and without the alignment of scalar registers.
 Location find_in_wave32(const Instruction& instruction, const Operand& operand) {
   if (is_absent(instruction, operand)) return {Place::Nowhere, 0, 0};
@@ -160,8 +167,7 @@ Location find_in_wave32(const Instruction& instruction, const Operand& operand) 
     case OperandKind::SdwaSdst:
       return scalar(operand, instruction[Field::SD] != 0 ? code : uint32_t{kVcc});
     case OperandKind::SgprOrOff:
-      return code == scalar_codes(instruction.row->generation).off ? Location{Place::Nowhere, 0, 0}
-                                                                   : scalar(operand, code);
+      return is_off(*instruction.row, code) ? Location{Place::Nowhere, 0, 0} : scalar(operand, code);
     case OperandKind::Address:
       return address(instruction, operand, code);
     case OperandKind::SmemOffset:
@@ -177,7 +183,7 @@ Location find_in_wave32(const Instruction& instruction, const Operand& operand) 
 
 /// Whether an operand of a vector instruction is a mask of lanes, which has 64 bits in waves of 64.
 bool is_mask(const Row& row, const Operand& operand) {
-  if (operand.kind == OperandKind::Vcc) return true;
+  if (operand.kind == OperandKind::Vcc || operand.kind == OperandKind::SdwaSdst) return true;
   if (operand.kind != OperandKind::Sgpr) return false;
   const bool is_result = operand.written && (row.traits & kWritesMask) != 0;
   return is_result || (row.kind == Kind::VectorAlu && operand.field == Field::SRC2);

@@ -88,6 +88,12 @@ constexpr Row kGfx90a[] = {
 #include "emulator/isa/gfx90a.inc"
 };
 }  // namespace gfx9
+namespace gfx10 {
+constexpr Generation kGeneration = Generation::GFX10;
+constexpr Row kGfx1030[] = {
+#include "emulator/isa/gfx1030.inc"
+};
+}  // namespace gfx10
 namespace gfx11 {
 constexpr Generation kGeneration = Generation::GFX11;
 constexpr Row kGfx1100[] = {
@@ -174,7 +180,7 @@ InstructionSet::InstructionSet(std::string_view name, Generation generation, std
 }
 
 namespace {
-using Sets = std::array<InstructionSet, 7>;
+using Sets = std::array<InstructionSet, 8>;
 Lazy<Sets>& all_sets = *new Lazy<Sets>();
 
 /// Processors with the instructions of another one, whose table serves for both, as LLVM's processors show.
@@ -189,6 +195,7 @@ const InstructionSet* InstructionSet::find(std::string_view processor) {
                 InstructionSet("gfx90a", gfx9::kGeneration, gfx9::kGfx90a, true),
                 InstructionSet("gfx942", gfx9::kGeneration, gfx9::kGfx942, true),
                 InstructionSet("gfx950", gfx9::kGeneration, gfx9::kGfx950, true),
+                InstructionSet("gfx1030", gfx10::kGeneration, gfx10::kGfx1030),
                 InstructionSet("gfx1100", gfx11::kGeneration, gfx11::kGfx1100),
                 InstructionSet("gfx1150", gfx11::kGeneration, gfx11::kGfx1150),
                 InstructionSet("gfx1201", gfx12::kGeneration, gfx12::kGfx1201)};

@@ -1,5 +1,5 @@
 // A wave of 32 lanes with the descriptor, offset and data that a test asks for runs the instructions that the test puts in:
-// tests/emulator/test_buffers_of_rdna.py patches them into the slot. GFX12 is 1 for gfx1201 and 0 for gfx1100.
+// tests/emulator/test_buffers_of_rdna.py patches them into the slot. Define GENERATION (10, 11 or 12).
 //
 // Arguments: input, output, a buffer for the instructions to use. Workgroup n takes the n-th block of both. A block of the
 // input has s8-s11, the descriptor; s12 and M0, an offset; s13, EXEC; two dwords that are not used; v8, v9 and v20-v23. One of
@@ -7,7 +7,7 @@
 .text
 
 .macro wait
-  .if GFX12
+  .if GENERATION == 12
     s_wait_loadcnt 0
     s_wait_kmcnt 0
   .else
@@ -15,12 +15,32 @@
   .endif
 .endm
 
+.macro load dst, offset
+  .if GENERATION == 10
+    global_load_dword \dst, v1, s[4:5] offset:\offset
+  .else
+    global_load_b32 \dst, v1, s[4:5] offset:\offset
+  .endif
+.endm
+
+.macro store src, offset
+  .if GENERATION == 10
+    global_store_dword v1, \src, s[6:7] offset:\offset
+  .else
+    global_store_b32 v1, \src, s[6:7] offset:\offset
+  .endif
+.endm
+
 .globl access
 .p2align 8
 .type access,@function
 access:
-  s_load_b128 s[4:7], s[0:1], 0x0
-  .if GFX12
+  .if GENERATION == 10
+    s_load_dwordx4 s[4:7], s[0:1], 0x0
+  .else
+    s_load_b128 s[4:7], s[0:1], 0x0
+  .endif
+  .if GENERATION == 12
     s_mov_b32 s3, ttmp9
   .else
     s_mov_b32 s3, s2
@@ -32,14 +52,18 @@ access:
   s_mul_i32 s14, s3, 4 * 4 * 32
   s_add_u32 s6, s6, s14
   s_addc_u32 s7, s7, 0
-  s_load_b256 s[8:15], s[4:5], 0x0
+  .if GENERATION == 10
+    s_load_dwordx8 s[8:15], s[4:5], 0x0
+  .else
+    s_load_b256 s[8:15], s[4:5], 0x0
+  .endif
   v_lshlrev_b32_e32 v1, 2, v0
-  global_load_b32 v8, v1, s[4:5] offset:32
-  global_load_b32 v9, v1, s[4:5] offset:160
-  global_load_b32 v20, v1, s[4:5] offset:288
-  global_load_b32 v21, v1, s[4:5] offset:416
-  global_load_b32 v22, v1, s[4:5] offset:544
-  global_load_b32 v23, v1, s[4:5] offset:672
+  load v8, 32
+  load v9, 160
+  load v20, 288
+  load v21, 416
+  load v22, 544
+  load v23, 672
   wait
   s_mov_b32 m0, s12
   s_mov_b32 exec_lo, s13
@@ -48,10 +72,10 @@ access:
   .endr
   wait
   s_mov_b32 exec_lo, -1
-  global_store_b32 v1, v20, s[6:7]
-  global_store_b32 v1, v21, s[6:7] offset:128
-  global_store_b32 v1, v22, s[6:7] offset:256
-  global_store_b32 v1, v23, s[6:7] offset:384
+  store v20, 0
+  store v21, 128
+  store v22, 256
+  store v23, 384
   s_endpgm
 .Lend:
 .size access, .Lend-access

@@ -46,7 +46,7 @@ def main() -> None:
     for processor in ("gfx90a", "gfx950"):
         machine(clang, processor, FOLDER / f"machine_{processor}.hsaco")
     for (processor, generation), lanes in itertools.product(
-        (("gfx1100", 11), ("gfx1150", 11), ("gfx1201", 12)), (32, 64)
+        (("gfx1030", 10), ("gfx1100", 11), ("gfx1150", 11), ("gfx1201", 12)), (32, 64)
     ):
         machine_of_rdna(clang, processor, generation, lanes)
     for processor in ("gfx90a", "gfx942", "gfx950"):
@@ -55,18 +55,18 @@ def main() -> None:
         debug = [f"-gdwarf-{version}", "-fdebug-compilation-dir=."]
         command = [clang, *HIP, "-O1", *debug, "lines.hip", "-o", f"lines_dwarf{version}.hsaco"]
         subprocess.run(command, check=True, cwd=FOLDER)
-    for target in ("gfx942", "gfx950", "gfx90a", "gfx1100", "gfx1201"):
+    for target in ("gfx942", "gfx950", "gfx90a", "gfx1030", "gfx1100", "gfx1201"):
         options = [f"--offload-arch={target}", "-O1", "-g", "-fdebug-compilation-dir=."]
         command = [clang, *ANY_HIP, *options, "mistakes.hip", "-o", f"mistakes_{target}.hsaco"]
         subprocess.run(command, check=True, cwd=FOLDER)
     subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
-    for target, lanes in itertools.product(("gfx1100", "gfx1201"), (32, 64)):
+    for target, lanes in itertools.product(("gfx1030", "gfx1100", "gfx1201"), (32, 64)):
         options = [f"--offload-arch={target}", f"-DWAVE={lanes}", *(["-mwavefrontsize64"] if lanes == 64 else [])]
         for source, output in (("waves.hip", f"wave{lanes}_{target}"), ("buffers.hip", f"buffers{lanes}_{target}")):
             command = [clang, *ANY_HIP, *options, "-O2", "-ffp-contract=off", source, "-o", f"{output}.hsaco"]
             subprocess.run(command, check=True, cwd=FOLDER)
-    for target, is_gfx12 in (("gfx1100", 0), ("gfx1201", 1)):
-        options = [*ASSEMBLY[:-1], f"-mcpu={target}", f"-Wa,--defsym,GFX12={is_gfx12}"]
+    for target, generation in (("gfx1030", 10), ("gfx1100", 11), ("gfx1201", 12)):
+        options = [*ASSEMBLY[:-1], f"-mcpu={target}", f"-Wa,--defsym,GENERATION={generation}"]
         subprocess.run([clang, *options, "buffers.s", "-o", f"buffers_{target}.hsaco"], check=True, cwd=FOLDER)
 
 

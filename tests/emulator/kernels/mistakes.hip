@@ -86,13 +86,13 @@ KERNEL lds_without_barrier(int* out, int is_wrong) {
 #else
 #define WAIT "s_waitcnt vmcnt(0)\n"
 #endif
-#if defined(__GFX9__)
+#if defined(__GFX9__) || defined(__GFX10__)
 #define LOAD "global_load_dword %0, %1, off\n"
-#define ADD "v_add_u32 %0, %0, %0"
 #else
 #define LOAD "global_load_b32 %0, %1, off\n"
-#define ADD "v_add_nc_u32 %0, %0, %0"
 #endif
+// An instruction that all have.
+#define ADD "v_lshlrev_b32 %0, 1, %0"
 
 KERNEL load_without_wait(const int* in, int* out, int is_wrong) {
   const int* from = in + item();

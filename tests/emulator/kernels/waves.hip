@@ -183,11 +183,24 @@ KERNEL chosen(const float* in, float* out, int read, int write) {
 }
 
 #if WAVE == 64
-// What the halves of a wave have to do with each other. DS_BPERMUTE of GFX11 stays within a half.
+// A value of the lane in the other half, which GFX10 has no instruction for.
+DEVICE int of_other_half(int value) {
+#if __GFX10__
+  SHARED static int values[64];
+  synchronize();
+  values[THREAD_X] = value;
+  synchronize();
+  return values[THREAD_X ^ 32];
+#else
+  return __builtin_amdgcn_permlane64(value);
+#endif
+}
+
+// What the halves of a wave have to do with each other. DS_BPERMUTE of GFX10 and GFX11 stays within a half.
 KERNEL halves_of_waves(const int* in, int* out) {
   const int lane = THREAD_X, value = in[lane];
   const unsigned long odd = __builtin_amdgcn_ballot_w64(value & 1);
-  out[lane] = __builtin_amdgcn_permlane64(value);
+  out[lane] = of_other_half(value);
   out[64 + lane] = __builtin_amdgcn_ds_bpermute((lane ^ 32) * 4, value);
   out[128 + lane] = __builtin_amdgcn_readlane(value, 40);
   out[192 + lane] = __builtin_popcountl(odd);
@@ -200,9 +213,9 @@ KERNEL halves_of_waves(const int* in, int* out) {
   sum += __builtin_amdgcn_update_dpp(0, sum, 0x164, 15, 15, true);
   sum += __builtin_amdgcn_update_dpp(0, sum, 0x168, 15, 15, true);
   sum += __builtin_amdgcn_permlanex16(sum, sum, 0x76543210, 0xfedcba98, false, false);
-  out[384 + lane] = sum + __builtin_amdgcn_permlane64(sum);
+  out[384 + lane] = sum + of_other_half(sum);
 }
-#else
+#elif !__GFX10__
 KERNEL matrix(const f16x16* a, f32x8* c) {
 #if __GFX12__
   c[THREAD_X] = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a[0].lo, a[0].hi, c[THREAD_X]);

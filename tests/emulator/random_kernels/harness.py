@@ -34,7 +34,7 @@ LANES = {
     "gfx90a": 64,
     "gfx942": 64,
     "gfx950": 64,
-    **dict.fromkeys(("gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201"), 32),
+    **dict.fromkeys(("gfx1030", "gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201"), 32),
 }  # of a wave, where the compiler is not told otherwise
 # What reaches other parts of the compiler, and so other instructions. Not clang 19's GlobalISel, which keeps values
 # that differ between lanes in scalar registers. Not -disable-machine-cse, without whose pass clang 22 leaves copies of
@@ -58,7 +58,7 @@ Words = npt.NDArray[np.uint64]
 def waves(target: str, lanes: int | None) -> list[str]:
     """What kernel.h asks of waves."""
     lanes = lanes or LANES[target]
-    return [f"-DWAVE={lanes}", *(["-DSPAN=32"] if target.startswith("gfx11") else [])]
+    return [f"-DWAVE={lanes}", *(["-DSPAN=32"] if target.startswith(("gfx10", "gfx11")) else [])]
 
 
 def compile_host(source: Path, target: str = "gfx942", lanes: int | None = None) -> ctypes.CDLL:

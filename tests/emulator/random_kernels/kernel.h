@@ -66,9 +66,9 @@ extern "C" __attribute__((weak)) bf16 __truncdfbf2(f64 a) {
 #ifndef SPAN
 #define SPAN WAVE
 #endif
-constexpr u32 kWave = WAVE;        // lanes
-constexpr u32 kSpan = SPAN;        // lanes that ds_bpermute reaches: those of GFX11 in waves of 64 do half of them
-constexpr u32 kBlock = 128;        // work-items of a workgroup: two waves of 64
+constexpr u32 kWave = WAVE;  // lanes
+constexpr u32 kSpan = SPAN;  // lanes that ds_bpermute reaches: those of GFX10 and GFX11 in waves of 64 do half of them
+constexpr u32 kBlock = 128;  // work-items of a workgroup: two waves of 64
 constexpr u32 kInputBytes = 4096;  // what load() chooses from
 constexpr u32 kCounters = 16;
 
