@@ -38,7 +38,8 @@ class PendingAdds {
   void make() {
     if (is_empty()) return;
     for (u32 i = 0; i < used_.size(); ++i) {
-      for (; used_[i] != 0; used_[i] &= used_[i] - 1) make(sums_[64 * i + static_cast<u32>(std::countr_zero(used_[i]))]);
+      for (; used_[i] != 0; used_[i] &= used_[i] - 1)
+        make(sums_[64 * i + static_cast<u32>(std::countr_zero(used_[i]))]);
     }
     low_ = ~u64{0};
     high_ = 0;

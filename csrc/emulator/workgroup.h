@@ -57,7 +57,8 @@ class Workgroup {
   /// Whether all of it can be accessed as it is: Memory::covers(). What the access would see is there then.
   bool covers_memory(AddressSpan span, bool write) {
     const bool covers = launch_.memory().covers(span, write);
-    if (!pending_adds_.is_empty() && (write || pending_adds_.are_near(span))) [[unlikely]] pending_adds_.make();
+    if (!pending_adds_.is_empty() && (write || pending_adds_.are_near(span))) [[unlikely]]
+      pending_adds_.make();
     return covers;
   }
   /// Where additions to memory may wait, and be summed up, or nullptr.
