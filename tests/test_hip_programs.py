@@ -82,11 +82,12 @@ def test_unknown_tests_are_errors(program: Path) -> None:
     assert run(program, "no_such_test").returncode == 2
 
 
-def test_program_for_an_rdna_processor(compile: Compile) -> None:
+@pytest.mark.parametrize("processor", ["gfx1030", "gfx1100"])
+def test_program_for_an_rdna_processor(compile: Compile, processor: str) -> None:
     """But printf and malloc, whose functions in Debian's device libraries are compiled for waves of 64 lanes."""
-    program = compile("program.hip", target="gfx1100")
+    program = compile("program.hip", target=processor)
     for test in set(TESTS) - {"printing", "device_malloc"}:
-        done = run(program, test, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1100")
+        done = run(program, test, WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
         assert done.returncode == 0, done.stderr
 
 

@@ -71,9 +71,9 @@ extern "C" __global__ void own_counter(int* to) {
 """
 
 
-@pytest.fixture(scope="module", params=["gfx90a", "gfx942", "gfx1100"])
+@pytest.fixture(scope="module", params=["gfx90a", "gfx942", "gfx1030", "gfx1100"])
 def kernels(request: pytest.FixtureRequest) -> wave_runtime.Module:
-    options = ["-mwavefrontsize64"] if request.param == "gfx1100" else []
+    options = ["-mwavefrontsize64"] if request.param.startswith("gfx1") else []
     return wave_runtime.compile(KERNELS, target=request.param, language="hip", options=options)
 
 

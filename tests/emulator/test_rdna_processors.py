@@ -1,4 +1,4 @@
-"""Code for the processors of RDNA that are like another one but for some figures, and what RDNA3.5 adds to RDNA3."""
+"""Code for RDNA2, for the processors that are like another one but for some figures, and what RDNA3.5 adds to RDNA3."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 import wave_runtime
 from wave_runtime import _C
 
-PROCESSORS = ("gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200")
+PROCESSORS = ("gfx1030", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200")
 SOURCE = r"""
 // What all lanes have alike is computed by the scalar unit where it has floats.
 extern "C" __global__ void scaled(const float* a, float* out, float scale, int n) {

@@ -12,7 +12,8 @@ import torch
 import wave_runtime
 from wave_runtime import _C
 
-PROCESSORS = sorted({figures["code"] for figures in _C.emulator_processors().values()})
+REFUSED = "gfx1030"  # for which Triton 3.9 compiles nothing
+PROCESSORS = sorted({figures["code"] for figures in _C.emulator_processors().values()} - {REFUSED})
 on_cdna = pytest.mark.parametrize(
     "target", ["gfx90a", "gfx942", "gfx950"]
 )  # whose matrix and buffer instructions differ
@@ -49,6 +50,12 @@ def test_add(kernels: Any, other: str) -> None:
         assert compiled.metadata.target.arch == other
         assert "buffer_load" in compiled.asm["amdgcn"]
     check_add(kernels)
+
+
+def test_a_processor_that_triton_refuses(kernels: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    with wave_runtime.emulate(REFUSED), pytest.raises(RuntimeError):
+        check_add(kernels)
+    assert f"unsupported target: '{REFUSED}'" in capfd.readouterr().err
 
 
 @on_cdna
