@@ -203,9 +203,11 @@ struct Atomic<kModify, T (*)(T, Values...)> {
   {prefix "_atomic_pk_add_f16", Body<Space, atomics::pk_add_f16>}
 
 /// ... and those that GLOBAL and FLAT alone have.
-#define WAVE_MORE_FLOAT_ATOMICS(prefix, Body, Space)          \
-  {prefix "_atomic_min_f32", Body<Space, atomics::min<f32>>}, \
-  {prefix "_atomic_max_f32", Body<Space, atomics::max<f32>>}, \
+#define WAVE_MORE_FLOAT_ATOMICS(prefix, Body, Space)                  \
+  {prefix "_atomic_min_f32", Body<Space, atomics::min<f32>>},         \
+  {prefix "_atomic_max_f32", Body<Space, atomics::max<f32>>},         \
+  {prefix "_atomic_cmpswap_f32", Body<Space, atomics::cmpswap<f32>>}, \
+  {prefix "_atomic_cmpswap_f64", Body<Space, atomics::cmpswap<f64>>}, \
   {prefix "_atomic_pk_add_bf16", Body<Space, atomics::pk_add_bf16>}
 // clang-format on
 

@@ -184,6 +184,9 @@ v_cmpx_{lt,eq,le,gt,ne,ge}_{i,u}{16,32,64}=v_cmp_{}_{}{}
 s_{and,or}n{1,2}_saveexec_b32=s_{and,or}_not{0,1}_saveexec_b32 s_andn{1,2}_wrexec_b32=s_and_not{0,1}_wrexec_b32
 s_inst_prefetch=s_set_inst_prefetch_distance s_setreg_b32=s_setreg_b32_gfx10
 v_cmpx_tru_f{16,32,64}=v_cmp_tru_f{} v_cmpx_f_f{16,32,64}=v_cmp_f_f{}
+v_{fma,fmac}_legacy_f32=v_{fma,fma}_legacy_f32
+{global,flat,buffer}_atomic_fcmpswap={global,flat,buffer_gfx10}_atomic_cmpswap_f32
+{global,flat,buffer}_atomic_fcmpswap_x2={global,flat,buffer_gfx10}_atomic_cmpswap_f64
 {global,flat}_atomic_f{min,max}={}_atomic_{}_f32 {global,flat}_atomic_f{min,max}_x2={}_atomic_{}_f64
 buffer_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4}=buffer_gfx10_load_{}
 buffer_load_{ubyte,sbyte,short}_d16{,_hi}=buffer_gfx10_load_{}_d16{}
@@ -193,6 +196,7 @@ buffer_atomic_f{min,max}=buffer_gfx10_atomic_{}_f32 buffer_atomic_f{min,max}_x2=
 )"},
 
     {{kGfx1100, kGfx1150, kGfx1201}, R"(
+v_fma_dx9_zero_f32=v_fma_legacy_f32 ds_{append,consume} ds_{load,store}_addtid_b32=ds_{read,write}_addtid_b32
 v_dot2acc_f32_bf16=v_dot2_f32_bf16
 ds_storexchg_2addr{,_stride64}_rtn_b{32,64}=ds_wrxchg2{,st64}_rtn_b{}
 s_{and,or}_not1_b{32,64}=s_{andn2,orn2}_b{} s_{ctz_i32_b32,ctz_i32_b64}=s_{ff1_i32_b32,ff1_i32_b64}
@@ -228,10 +232,13 @@ ds_storexchg_rtn_b{32,64}=ds_wrxchg_rtn_b{} ds_cmpstore{,_rtn}_b{32,64}=ds_cmpst
 
     {{kGfx1030, kGfx1100, kGfx1150}, R"(
 ds_wrap_rtn_b32 ds_{permute,bpermute}_b32=ds_{}_b32_gfx11 s_waitcnt_{depctr,vscnt,vmcnt,expcnt,lgkmcnt}
-v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{} buffer_gl{0,1}_inv
+v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{} buffer_gl{0,1}_inv s_gl1_inv=s_dcache_inv
 )"},
 
     {{kGfx1100, kGfx1150}, R"(
+v_fmac_dx9_zero_f32=v_fma_legacy_f32 ds_cmpstore{,_rtn}_f{32,64}=ds_cmpst{}_f{}
+s_buffer_load_b{32,64,128,256,512}=s_buffer_load_{dword,dwordx2,dwordx4,dwordx8,dwordx16}
+{global,flat,buffer}_atomic_cmpswap_f32={global,flat,buffer_gfx11}_atomic_cmpswap_f32
 v_wmma_f32_16x16x16_{f16,bf16}=v_wmma_f32_16x16x16_{}_gfx11 v_wmma_f16_16x16x16_f16=v_wmma_f16_16x16x16_f16_gfx11
 v_wmma_bf16_16x16x16_bf16=v_wmma_bf16_16x16x16_bf16_gfx11 v_wmma_i32_16x16x16_{iu8,iu4}=v_wmma_i32_16x16x16_{}_gfx11
 s_set_inst_prefetch_distance

@@ -51,6 +51,7 @@ T fused(T a, T b, T c) {
   return fma(a, b, c);
 }
 f32 v_mul_legacy_f32(f32 a, f32 b) { return a == 0 || b == 0 ? 0 : a * b; }
+f32 v_fma_legacy_f32(f32 a, f32 b, f32 c) { return a == 0 || b == 0 ? 0.0f + c : fma(a, b, c); }
 
 // Packed operands.
 Float32x2 v_pk_add_f32(Float32x2 a, Float32x2 b) { return {a.low + b.low, a.high + b.high}; }
@@ -286,6 +287,7 @@ constexpr Body kBodies[] = {
     {"v_sub_f16", vector<sub<Half>>},
     {"v_subrev_f16", vector<subrev<Half>>},
     {"v_mul_legacy_f32", vector<v_mul_legacy_f32>},
+    {"v_fma_legacy_f32", vector<v_fma_legacy_f32>},
     {"v_fmac_f32", vector<fused<f32>>},
     {"v_fmamk_f32", vector<fused<f32>>},
     {"v_fmaak_f32", vector<fused<f32>>},

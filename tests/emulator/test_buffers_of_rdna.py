@@ -35,7 +35,8 @@ OLD_NAMES = {
     "_dwordx2": "_b64", "_dwordx3": "_b96", "_dwordx4": "_b128", "_dword": "_b32",
 }  # fmt: skip
 OLD_ATOMICS = {"smin": "min_i", "smax": "max_i", "umin": "min_u", "umax": "max_u", "fmin": "min_f", "fmax": "max_f",
-               "swap": "swap_b", "cmpswap": "cmpswap_b", "and": "and_b", "or": "or_b", "xor": "xor_b",
+               "swap": "swap_b", "cmpswap": "cmpswap_b", "fcmpswap": "cmpswap_f",
+               "and": "and_b", "or": "or_b", "xor": "xor_b",
                "add": "add_u", "sub": "sub_u", "inc": "inc_u", "dec": "dec_u"}  # fmt: skip
 
 

@@ -16,13 +16,13 @@ import rdna_machine
 from model.draw import Case, draw
 from test_instructions import CASES as MORE_CASES
 from test_instructions import ROWS, forgive
-from test_rdna_instructions import encode
 
 from wave_runtime import _C
 
 TARGET = "gfx1030"
 CASES, ATTEMPTS = max(1, MORE_CASES // 2), 60  # of each row and size of waves, with four waves each
 ROWS_OF_TARGET = {(row["format"], row["mnemonic"]): row for row in _C.isa_rows(TARGET)}
+FIELDS = _C.isa_fields(TARGET)
 IMPLEMENTED = frozenset(_C.implemented_instructions(TARGET))
 
 # What gfx942 calls otherwise.
@@ -64,16 +64,25 @@ def operands_of(text: str) -> str:
     return comparable(text.partition(" ")[2])
 
 
+def encoded(row: Mapping[str, Any], values: Mapping[str, int]) -> list[int]:
+    bits, places = int(row["match"]), FIELDS[row["format"]]
+    for name, value in values.items():
+        low, width = places[name]
+        bits = bits & ~(((1 << width) - 1) << low) | value << low
+    last = max(low + width for low, width in places.values())
+    return [bits >> at & 0xFFFFFFFF for at in range(0, last, 32)]
+
+
 def words_of(case: Case, other: Mapping[str, Any]) -> list[int] | None:
     """The instruction for gfx1030; None where that has no such fields, or reads them otherwise."""
-    known, used = _C.isa_fields(TARGET)[other["format"]], {name: value for name, value in case.fields.items() if value}
+    known, used = FIELDS[other["format"]], {name: value for name, value in case.fields.items() if value}
     if not used.keys() <= known.keys() or any(value >> known[name][1] for name, value in used.items()):
         return None
     is_cmpx = case.row["base_name"].startswith("v_cmpx_")
     for name in ("SDST", "VDST", "SD") if is_cmpx else ():
         used.pop(name, None)
     literal = [] if case.literal is None else [case.literal]
-    words = [*encode(TARGET, other["mnemonic"], other["format"], **used), *literal]
+    words = [*encoded(other, used), *literal]
     decoded, before = (
         _C.decode(target, b"".join(word.to_bytes(4, "little") for word in each))
         for target, each in ((TARGET, words), ("gfx942", case.words))

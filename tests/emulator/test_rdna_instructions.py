@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import machine
 import numpy as np
@@ -258,3 +259,118 @@ def test_lds_as_on_gfx942(target: str, name: str) -> None:
         theirs += machine.encode(row, **taken)
     wanted, found = machine.run(theirs, other).v[:, 20:28], rdna_machine.run(target, ours, state, lds=1024).v[:, 20:28]
     assert np.array_equal(found, wanted)
+
+
+ZERO_WINS = [
+    (target, name)
+    for target in TARGETS
+    for name in ("v_fma_legacy_f32", "v_fma_dx9_zero_f32", "v_fmac_legacy_f32_e64", "v_fmac_dx9_zero_f32_e64")
+    if name in rdna_machine.rows(target)
+]
+
+
+@pytest.mark.parametrize(("target", "name"), ZERO_WINS)
+def test_multiply_adds_in_which_zero_wins(target: str, name: str) -> None:
+    """Zero times infinity or NaN is zero; all else is fused."""
+    state = random_state(np.random.default_rng(7), 1, 32)
+    values = np.array([0, -0.0, 1.5, 1 + 2**-23, np.inf, np.nan, -3, 2**-20], dtype=np.float32)
+    a, b, c = np.repeat(values, 8)[:32], np.tile(values, 8)[:32], np.tile(values[[0, 2, 7, 1]], 8)
+    for i, array in enumerate((a, b, c)):
+        state.v[0, 5 + i] = array.view(np.uint32)
+    is_accumulated = "fmac" in name
+    fields = {"SRC0": VECTOR + 5, "SRC1": VECTOR + 6} | (
+        {"VDST": 7} if is_accumulated else {"VDST": 9, "SRC2": VECTOR + 7}
+    )
+    found = rdna_machine.run(target, encode(target, name, "VOP3", **fields), state).v[0, fields["VDST"]]
+    with np.errstate(invalid="ignore"):
+        exact = a.astype(np.float64) * b.astype(np.float64)
+    wanted = (np.where((a == 0) | (b == 0), 0.0, exact) + c.astype(np.float64)).astype(np.float32)
+    assert same(found, wanted)
+
+
+@pytest.mark.parametrize(("target", "lanes"), list(itertools.product(TARGETS, (32, 64))))
+@pytest.mark.parametrize(("name", "sign"), [("ds_append", 1), ("ds_consume", -1)])
+def test_lanes_are_counted_in_lds(target: str, lanes: int, name: str, sign: int) -> None:
+    """At M0 and an offset; enabled lanes get what was there."""
+    state = random_state(np.random.default_rng(8), 3, lanes)
+    state.m0[:] = [0x10000, 40, 400]
+    state.v[:, 2], state.v[:, 3] = (state.m0 & 0xFFFF)[:, None] + 8, 1000
+    write, read = name_on(target, "ds_store_b32", "ds_write_b32"), name_on(target, "ds_load_b32", "ds_read_b32")
+    words = encode(target, write, "DS", ADDR=2, DATA0=3) + encode(target, name, "DS", VDST=4, OFFSET=8)
+    after = rdna_machine.run(target, words + encode(target, read, "DS", ADDR=2, VDST=5), state, lds=1024)
+    active = enabled(state)
+    assert np.array_equal(after.v[:, 4], np.where(active, 1000, state.v[:, 4]))
+    assert np.array_equal(after.v[:, 5], np.where(active, 1000 + sign * active.sum(1)[:, None], state.v[:, 5]))
+
+
+@pytest.mark.parametrize(("target", "lanes"), list(itertools.product(TARGETS, (32, 64))))
+def test_addresses_of_lanes(target: str, lanes: int) -> None:
+    """ADDTID: a dword for each lane, from M0 and the offset on."""
+    state = random_state(np.random.default_rng(9), 2, lanes)
+    state.m0[:], state.exec[:, : lanes // 32] = [0x70000, 128], 0xFFFFFFFF
+    write, read = (
+        name_on(target, "ds_store_addtid_b32", "ds_write_addtid_b32"),
+        name_on(target, "ds_load_b32", "ds_read_b32"),
+    )
+    again = name_on(target, "ds_load_addtid_b32", "ds_read_addtid_b32")
+    state.v[:, 2] = (state.m0 & 0xFFFF)[:, None] + 64 + 4 * np.arange(lanes, dtype=np.uint32)
+    words = encode(target, write, "DS", DATA0=3, OFFSET=64) + encode(target, read, "DS", ADDR=2, VDST=4)
+    after = rdna_machine.run(target, words + encode(target, again, "DS", VDST=5, OFFSET=64), state, lds=1024)
+    assert np.array_equal(after.v[:, 4], state.v[:, 3])
+    assert np.array_equal(after.v[:, 5], state.v[:, 3])
+
+
+SCALAR_BUFFERS = [
+    (target, name)
+    for target in TARGETS
+    for name in rdna_machine.rows(target)
+    if name.startswith("s_buffer_load_") and name in _C.implemented_instructions(target)
+]
+
+
+@pytest.mark.parametrize(("target", "name"), SCALAR_BUFFERS)
+@pytest.mark.parametrize(("stride", "records"), [(0, 4096), (16, 256), (0, 40), (8, 5)])
+def test_scalar_loads_of_buffers(target: str, name: str, stride: int, records: int) -> None:
+    """An offset in a register and one in the instruction; what is out of range reads as zero."""
+    memory = torch.randint(-(2**31), 2**31, (1024,), dtype=torch.int32)
+    state = random_state(np.random.default_rng(10), 1, 32)
+    base = memory.data_ptr()
+    state.s[0, 8:13] = [base & 0xFFFFFFFF, base >> 32 | stride << 16, records, 7 << 12, 20]
+    fields = {"SBASE": 4, "SDATA": 16, "OFFSET": 4, "SOFFSET": 12}
+    count = rdna_machine.rows(target)[name]["operands"][0]["dwords"]
+    found = rdna_machine.run(target, encode(target, name, "SMEM", **fields), state, buffer=memory.view(torch.uint8)).s[
+        0, 16 : 16 + count
+    ]
+    place, size = np.arange(24, 24 + 4 * count, 4), (stride or 1) * records
+    wanted = np.where(place < size, memory.numpy().view(np.uint32)[place // 4], 0)
+    assert np.array_equal(found, wanted)
+
+
+SWAPS = [
+    (target, name)
+    for target in TARGETS
+    for name in rdna_machine.rows(target)
+    if re.fullmatch(r"(global|flat)_atomic_(fcmpswap(_x2)?|cmpswap_f32)", name)
+]
+
+
+@pytest.mark.parametrize(("target", "name"), SWAPS)
+def test_floats_are_compared_as_numbers(target: str, name: str) -> None:
+    """Zeros of both signs are equal, and no NaN is: the value is stored where they are, and the old one comes back."""
+    dtype = np.float64 if name.endswith("_x2") else np.float32
+    old = np.tile(np.array([0.0, -0.0, np.nan, 1.5, 2.5, np.inf], dtype=dtype), 6)[:32]
+    expected = np.tile(np.array([-0.0, 0.0, np.nan, 1.5, 2.25, np.inf], dtype=dtype), 6)[:32]
+    memory, state, dwords = torch.from_numpy(old.copy()), State(1, 32), dtype().itemsize // 4
+    address = memory.data_ptr() + np.arange(32, dtype=np.uint64) * (4 * dwords)
+    value = np.arange(100, 132).astype(dtype)
+    for first, array in ((2, address), (4, value), (4 + dwords, expected)):
+        parts = array.view(np.uint32).reshape(32, -1)
+        state.v[0, first : first + parts.shape[1]] = parts.T
+    off = {} if name.startswith("flat") else {"SADDR": 125 if target == "gfx1030" else 124}
+    fields = {"ADDR": 2, "DATA": 4, "VDST": 10, "GLC": 1, **off}
+    words = encode(target, name, name.partition("_")[0].upper(), **fields)
+    wait = [0xBF8C0070 if target == "gfx1030" else 0xBF890000]
+    after = rdna_machine.run(target, words + wait, state, buffer=memory.view(torch.uint8))
+    returned = np.ascontiguousarray(after.v[0, 10 : 10 + dwords].T).view(dtype)[:, 0]
+    assert np.array_equal(returned.view(np.uint32), old.view(np.uint32))
+    assert np.array_equal(memory.numpy(), np.where(old == expected, value, old), equal_nan=True)
