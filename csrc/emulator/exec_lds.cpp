@@ -52,13 +52,24 @@ bool find_two(const Wave& wave, const Op* op, Addresses<u32> (&addresses)[2]) {
   return true;
 }
 
-/// The result may overwrite the address, so both are read first.
+/// The result may overwrite the address, so both are found first.
 template <int kDwords, u32 kUnit>
 const Op* ds_read2(Wave& wave, const Op* op) {
-  Addresses<u32> addresses[2];
-  if (!find_two<kUnit>(wave, op, addresses)) return next(op);
+  constexpr u32 kSize = sizeof(u32) * kDwords;
+  const auto [lower, upper] = std::minmax({op->lds.offset[0] * kUnit, op->lds.offset[1] * kUnit});
+  Addresses<u32> addresses;
+  if (!Lds::find_at(wave, op, lower, addresses)) return next(op);
+  const bool are_covered = wave.group->direct_lds_bytes().contains({u64{addresses.high} + (upper - lower), kSize});
   for (int k = 0; k < 2; ++k) {
-    load_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses[k], &wave.v[op->lds.dst + k * kDwords]);
+    const u32 behind = op->lds.offset[k] * kUnit - lower;
+    LaneRow* const to = &wave.v[op->lds.dst + k * kDwords];
+    if (are_covered) [[likely]] {
+      LaneRow values[kDwords];
+      load_covered<Lds, u32, kDwords>(wave, addresses, values, behind);
+      for (int i = 0; i < kDwords; ++i) set_rows<Part::Whole>(to[i], values[i], wave.exec_lanes);
+    } else {
+      load_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses.moved(behind), to);
+    }
   }
   return next(op);
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <memory>
 
 #include "base/address_span.h"
@@ -17,54 +16,69 @@ namespace wave::emulator {
 /// before it reads the same bytes, and before it lets others wait.
 class PendingAdds {
  public:
-  bool is_empty() const { return high_ == 0; }
+  bool is_empty() const { return used_ == 0; }
   /// Whether some are to be made to these bytes, or near them.
   bool are_near(AddressSpan bytes) const { return bytes.begin() < high_ && low_ < bytes.end(); }
+
+  /// All that add() is told of until make() lies in here.
+  void expect(AddressSpan bytes) {
+    if (sums_ == nullptr) sums_ = std::make_unique<Sums>();
+    low_ = std::min(low_, bytes.begin());
+    high_ = std::max(high_, bytes.end());
+  }
 
   /// At an address that is a multiple of the value's size and may be written.
   template <class T>
   void add(u64 address, T value) {
-    if (sums_ == nullptr) sums_ = std::make_unique<Sum[]>(kPlaces);
-    const u32 place = static_cast<u32>(address / sizeof(u32) % kPlaces);
-    Sum& sum = sums_[place];
-    if (sum.size != 0 && (sum.address != address || sum.size != sizeof(T))) make(sum);
-    if (sum.size == 0) sum = {address, 0, sizeof(T)};
+    const u64 key = sizeof(T) == sizeof(u64) ? address | kLarge : address;
+    Sum& sum = sums_->sums[address / sizeof(u32) % kPlaces];
+    if (sum.key != key) [[unlikely]]
+      take(sum, key);
     sum.value += value;
-    used_[place / 64] |= u64{1} << place % 64;
-    low_ = std::min(low_, address);
-    high_ = std::max(high_, address + sizeof(T));
   }
 
   void make() {
-    if (is_empty()) return;
-    for (u32 i = 0; i < used_.size(); ++i) {
-      for (; used_[i] != 0; used_[i] &= used_[i] - 1)
-        make(sums_[64 * i + static_cast<u32>(std::countr_zero(used_[i]))]);
-    }
+    for (u32 i = 0; i < used_; ++i) make(*sums_->used[i]);
+    used_ = 0;
     low_ = ~u64{0};
     high_ = 0;
   }
 
  private:
   struct Sum {
-    u64 address = 0, value = 0;
-    u32 size = 0;  ///< 0: none
+    u64 key = 0;  ///< the address, and kLarge; 0: none
+    u64 value = 0;
   };
 
+  static constexpr u64 kLarge = 1;      ///< the value has 64 bits
   static constexpr u32 kPlaces = 1024;  ///< those of addresses one behind the other, and so on in a circle
 
-  static void make(Sum& sum) {
-    if (sum.size == sizeof(u32)) {
-      __atomic_fetch_add(reinterpret_cast<u32*>(sum.address), static_cast<u32>(sum.value), __ATOMIC_SEQ_CST);
+  struct Sums {
+    std::array<Sum, kPlaces> sums;
+    std::array<Sum*, kPlaces> used;
+  };
+
+  __attribute__((noinline)) void take(Sum& sum, u64 key) {
+    if (sum.key != 0) {
+      make(sum);
     } else {
-      __atomic_fetch_add(reinterpret_cast<u64*>(sum.address), sum.value, __ATOMIC_SEQ_CST);
+      sums_->used[used_++] = &sum;
     }
-    sum.size = 0;
+    sum.key = key;
   }
 
-  std::unique_ptr<Sum[]> sums_;
-  std::array<u64, kPlaces / 64> used_{};  ///< a bit for each place
-  u64 low_ = ~u64{0}, high_ = 0;          ///< of all bytes
+  static void make(Sum& sum) {
+    if (sum.key & kLarge) {
+      __atomic_fetch_add(reinterpret_cast<u64*>(sum.key - kLarge), sum.value, __ATOMIC_SEQ_CST);
+    } else {
+      __atomic_fetch_add(reinterpret_cast<u32*>(sum.key), static_cast<u32>(sum.value), __ATOMIC_SEQ_CST);
+    }
+    sum = {};
+  }
+
+  std::unique_ptr<Sums> sums_;
+  u32 used_ = 0;                  ///< how many are
+  u64 low_ = ~u64{0}, high_ = 0;  ///< of all bytes
 };
 
 }  // namespace wave::emulator

@@ -22,8 +22,11 @@ struct Addresses {
   alignas(64) Address lane[kLanes];
   const LaneRow* enabled;  ///< ~0 for the lanes that access it, 0 for the others
   bool all_enabled;        ///< all of the row's lanes
-  Address low;             ///< the lowest address of an enabled lane
+  Address low;             ///< the lowest address of an enabled lane, or where memory begins at 0 less
   Address high;            ///< ... and the highest: of an access's first byte
+
+  /// LDS begins at 0, so that all that matters of it is where accesses end.
+  static constexpr bool kFromZero = sizeof(Address) == sizeof(u32);
 
   /// A lane's mask in as many bits as addresses have.
   static Address mask(u32 enabled) { return static_cast<Address>(sign_extend(enabled)); }
@@ -36,9 +39,11 @@ struct Addresses {
     all_enabled = all != 0;
     Address lowest = ~Address{0}, highest = 0;
     if (all_enabled) {
-      for (int i = 0; i < kLanes; ++i) {
-        lowest = std::min(lowest, lane[i]);
-        highest = std::max(highest, lane[i]);
+      for (int i = 0; i < kLanes; ++i) highest = std::max(highest, lane[i]);
+      if constexpr (kFromZero) {
+        lowest = 0;
+      } else {
+        for (int i = 0; i < kLanes; ++i) lowest = std::min(lowest, lane[i]);
       }
     } else {
       for (int i = 0; i < kLanes; ++i) {
@@ -238,11 +243,12 @@ inline T opaque(T value) {
 
 /// Loads what all of each sixteen lanes access from memory that is known to be covered. False where they do not.
 template <class Space, int kCount>
-inline bool load_same(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow (&rows)[kCount]) {
+inline bool load_same(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows,
+                      i64 behind) {
   const u32 lanes = addresses.template lanes_in_steps<0>();
   for (u32 i = 0; i < lanes; i += kContiguous) {
     u32 dwords[kCount];
-    std::memcpy(dwords, Space::host(wave, addresses.lane[i]), sizeof(dwords));
+    std::memcpy(dwords, Space::host(wave, addresses.lane[i]) + behind, sizeof(dwords));
     for (int k = 0; k < kCount; ++k) {
       for (u32 j = 0; j < kContiguous; ++j) rows[k].lane[i + j] = dwords[k];
     }
@@ -251,17 +257,17 @@ inline bool load_same(const Wave& wave, const Addresses<typename Space::Address>
 }
 
 /// Loads the values of all lanes from memory that is known to be covered, those of disabled lanes from the lowest
-/// address: the loops are without branches.
+/// address: the loops are without branches. What lies so many bytes `behind` the addresses, or before them.
 template <class Space, class T, int kCount>
-inline void load_covered(const Wave& wave, const Addresses<typename Space::Address>& addresses,
-                         LaneRow (&rows)[kCount]) {
+inline void load_covered(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows,
+                         i64 behind = 0) {
   if constexpr (sizeof(T) == sizeof(u32)) {
-    if (load_same<Space>(wave, addresses, rows)) return;
+    if (load_same<Space, kCount>(wave, addresses, rows, behind)) return;
   }
   if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
     if (const u32 lanes = addresses.template lanes_in_steps<sizeof(T)>(); lanes != 0) {
       for (u32 i = 0; i < lanes; i += kContiguous) {
-        std::memcpy(&rows[0].lane[i], Space::host(wave, addresses.lane[i]), sizeof(T) * kContiguous);
+        std::memcpy(&rows[0].lane[i], Space::host(wave, addresses.lane[i]) + behind, sizeof(T) * kContiguous);
       }
       return;
     }
@@ -278,13 +284,13 @@ inline void load_covered(const Wave& wave, const Addresses<typename Space::Addre
   if constexpr (kCount == 1) {
     for (int i = 0; i < kLanes; ++i) {
       T value;
-      std::memcpy(&value, Space::host(wave, opaque(at[i])), sizeof(T));
+      std::memcpy(&value, Space::host(wave, opaque(at[i])) + behind, sizeof(T));
       rows[0].lane[i] = static_cast<u32>(static_cast<i32>(value));
     }
   } else {
     for (int i = 0; i < kLanes; i += 4) {
       FourLanes<kCount> lanes;
-      for (int j = 0; j < 4; ++j) lanes.read(j, Space::host(wave, opaque(at[i + j])));
+      for (int j = 0; j < 4; ++j) lanes.read(j, Space::host(wave, opaque(at[i + j])) + behind);
       lanes.transpose();
       lanes.write_rows(rows, i);
     }
@@ -448,7 +454,9 @@ inline bool add_later(Wave& wave, const Addresses<u64>& addresses, const LaneRow
   u64 bits = 0;
   for (int i = 0; i < kLanes; ++i) bits |= addresses.lane[i] & addresses.mask(addresses.enabled->lane[i]);
   if (bits % sizeof(T) != 0) return false;
-  if (!memory_of(wave).covers(AddressSpan::over(addresses.low, addresses.high, sizeof(T)), true)) return false;
+  const AddressSpan span = AddressSpan::over(addresses.low, addresses.high, sizeof(T));
+  if (!memory_of(wave).covers(span, true)) return false;
+  adds->expect(span);
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] != 0) adds->add(addresses.lane[i], get_value<T>(values, i));
   }

@@ -166,7 +166,8 @@ Workgroup::Workgroup(const LaunchState& launch)
       lds_observer_(observer_ != nullptr && observer_->watches_lds() ? observer_ : nullptr),
       memory_observer_(observer_ != nullptr && observer_->watches_memory() ? observer_ : nullptr),
       direct_lds_size_(lds_observer_ == nullptr ? launch.lds_size : 0),
-      sums_additions_(memory_observer_ == nullptr && launch.grid_sync() == nullptr && launch.hostcalls() == nullptr),
+      sums_additions_(launch.dispatch.parallel && memory_observer_ == nullptr && launch.grid_sync() == nullptr &&
+                      launch.hostcalls() == nullptr),
       registers_(new LaneRow[size_t{launch.waves} * (launch.registers.vgprs + launch.registers.agprs)]),
       lds_(new u8[launch.lds_size]),
       scratch_(allocate_scratch(launch)) {
@@ -275,6 +276,9 @@ bool Workgroup::release_barrier() {
 
 /// Runs a wave for a turn, in which it may wait for the host. Returns how many instructions.
 u64 Workgroup::run_turn(Wave& wave, u64 turn, const Look& look) {
+  if (turn <= kTurn && observer_ == nullptr && launch_.hostcalls() == nullptr && !wave.runs_singly()) [[likely]] {
+    return run_instructions(wave, turn, [](Wave& w, const Op* op) { return op->execute(w, op); });
+  }
   u64 count = 0;
   while (wave.status == Status::Running && count < turn) {
     const u64 ran = run_in_one_way(wave, std::min(turn - count, kLook), observer_);

@@ -109,7 +109,8 @@ class Workgroup {
   Observer* const lds_observer_;  ///< nullptr where nobody watches LDS
   Observer* const memory_observer_;
   const u32 direct_lds_size_;
-  const bool sums_additions_;  ///< nobody looks on, and waves do not wait for other workgroups or the host
+  const bool
+      sums_additions_;  ///< there are several threads, nobody looks on, and nobody waits in ways that are not seen
   PendingAdds pending_adds_;
   std::unique_ptr<LaneRow[]> registers_;
   std::unique_ptr<u8[]> lds_;
