@@ -7,7 +7,8 @@ to have, times 100, for the matrix product times 45 (docs/emulator.md). Beside t
 f32 on one core; beside kernels without barriers the same source compiled for the host, on one core (needs g++ or
 clang++). The products of gemm_cdna.hip are compiled for gfx950, and one for gfx942, too, those of gemm_wave.hip for
 gfx1100 and gfx1201 (needs a clang that knows all of them). Times are the least of several runs, after one that decodes
-the code. --baseline names the JSON of an earlier run, and adds how many times faster this one is.
+the code. --baseline names the JSON of an earlier run, and adds how many times faster this one is. At the end stand the
+goals for any host, which emulator_goals.py has, and whether they are met.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ import wave_runtime
 from wave_runtime import _C
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples" / "kernels"))
+import emulator_memory
 import gemm_cdna
 import gemm_wave
 from catalog import BINARIES, CATALOG, SOURCES, Size, Tensors, cdiv, convolution
+from emulator_goals import goals
 from machine import processor_name
 
 Host = Callable[[ctypes.CDLL, Tensors], None]
@@ -298,12 +301,20 @@ def main() -> None:
             "exact_ms": exact_ms(),
             "launch_us": launch_us(),
             "first_launch_ms": first_launch_ms(),
+            "memory": emulator_memory.measure(),
         }
         show(f"\ntorch.mm, f32, 256x256x256, one core: {report['torch_mm_gflops']:.1f} GFLOP/s")
         times = report["exact_ms"] / results[0].one_core_ms
         show(f"{EXACT} with exact sums: {report['exact_ms']:.2f} ms, {times:.1f} times as long")
         show(f"launch of one workgroup: {report['launch_us']:.1f} us")
         show(f"first launch of a code object with 12 KB of code: {report['first_launch_ms']:.2f} ms")
+        memory = report["memory"]
+        show(f"memory of a launch of matmul_tiled, besides its tensors: {memory['peak_of_launch_bytes'] / 1e6:.1f} MB")
+        show(f"memory of a code object with 12 KB of code: {memory['code_object_bytes'] / 1e3:.0f} KB")
+        show("")
+        for goal in goals(report):
+            show(goal.line())
+        report["goals"] = [{**asdict(goal), "is_met": goal.is_met} for goal in goals(report)]
     if is_quiet:
         print(json.dumps(report))
     elif options.json:
