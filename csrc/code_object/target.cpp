@@ -227,7 +227,7 @@ Target Target::parse(std::string_view id) {
   auto [subarch, rest] = read_triple(id);
   const std::string_view name = rest.substr(0, rest.find(':'));
   const Processor& processor = read_processor(name, subarch, id);
-  Target target{.processor = processor.name};
+  Target target{.processor = std::string(processor.name)};
   if (processor.sramecc) target.sramecc = Feature::Any;
   if (processor.xnack) target.xnack = Feature::Any;
   // The text does not carry the version of a generic target, so it is the one that every such code object has reached.
@@ -246,7 +246,7 @@ Target Target::from_elf_flags(uint32_t flags, uint8_t abi_version) {
   if (processor == nullptr) {
     throw FormatError("code object", kFlagsOffset, text("unknown machine number ", hex(flags & 0xff), " in e_flags"));
   }
-  Target target{.processor = processor->name};
+  Target target{.processor = std::string(processor->name)};
   if (abi_version == 1) {  // code object v3: one bit each
     target.xnack = from_bit(flags & 0x100, processor->xnack);
     target.sramecc = from_bit(flags & 0x200, processor->sramecc);

@@ -10,7 +10,7 @@ namespace wave {
 
 /// A processor, generic ones included (LLVM AMDGPU usage guide, "Processors" and "ELF Header e_flags").
 struct Processor {
-  const char* name;
+  std::string_view name;
   uint8_t elf_machine;  ///< EF_AMDGPU_MACH
   const char* family;   ///< of the processors that one generic processor covers, as triples write it: "9.4"
   uint8_t major;        ///< of the instruction set: gfx942 is 9.4

@@ -88,6 +88,8 @@ class TranslatedFunction;
 class Workgroup;
 
 struct Wave {
+  Wave() {}  // not defaulted: lists of waves would be filled with zeros first, rows of temporary values included
+
   LaneRow* v = nullptr;    ///< vector registers: vgpr_count rows, then agpr_count rows; owned by the workgroup
   LaneRow exec_lanes;      ///< EXEC with a lane's bit spread over its dword: 0 or ~0
   LaneRow temp[3][2];      ///< operands that are not rows of the register file; see vector.inl

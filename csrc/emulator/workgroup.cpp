@@ -113,9 +113,13 @@ std::vector<LaneRow> packed_work_items(const LaunchState& launch) {
   const auto& block = launch.dispatch.block;
   std::vector<LaneRow> rows(launch.waves);
   for (LaneRow& row : rows) std::fill_n(row.lane, kLanes, kPoison);
-  for (u32 item = 0; item < launch.work_items; ++item) {
-    const u32 packed = item % block[0] | (item / block[0] % block[1]) << 10 | (item / block[0] / block[1]) << 20;
-    rows[item / launch.lanes].lane[item % launch.lanes] = packed;
+  u32 item = 0;
+  for (u32 z = 0; z < block[2]; ++z) {
+    for (u32 y = 0; y < block[1]; ++y) {
+      for (u32 x = 0; x < block[0]; ++x, ++item) {
+        rows[item / launch.lanes].lane[item % launch.lanes] = x | y << 10 | z << 20;
+      }
+    }
   }
   return rows;
 }

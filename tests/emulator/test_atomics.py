@@ -150,7 +150,8 @@ def test_more_than_a_part_of_a_dword(name: str, size: int, data: list[int]) -> N
 
 def test_a_dword_that_begins_outside() -> None:
     """As of a tensor at an odd place of an array: also the load that such loops begin with."""
-    array = np.full(8, BEYOND, dtype=np.uint8)
+    around = np.full(4096, BEYOND, dtype=np.uint8)  # so that the end of nothing else is near
+    array = around[2048:2056]
     array[2:4] = [1, 2]
     state = State(1)
     state.exec[0] = [1, 0]
