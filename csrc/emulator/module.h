@@ -49,7 +49,8 @@ class TranslatedFunction {
   /// The address of one of this function's operations.
   u64 address(const Op* op) const { return begin_ + 4 * static_cast<u64>(op - ops_.data()); }
 
-  /// What a workgroup took that began here, on one thread, in the last launch; 0: there was none. For the schedule alone.
+  /// What a workgroup took that began here, on one thread, in the last launch; 0: there was none. For the schedule
+  /// alone.
   mutable std::atomic<u32> nanoseconds_of_workgroup{0};
 
  private:

@@ -109,8 +109,7 @@ class Workgroup {
   Observer* const lds_observer_;  ///< nullptr where nobody watches LDS
   Observer* const memory_observer_;
   const u32 direct_lds_size_;
-  const bool
-      sums_additions_;  ///< there are several threads, nobody looks on, and nobody waits in ways that are not seen
+  const bool sums_additions_;  ///< for several threads, where nobody looks on and no host or grid is waited for
   PendingAdds pending_adds_;
   std::unique_ptr<LaneRow[]> registers_;
   std::unique_ptr<u8[]> lds_;
