@@ -83,6 +83,9 @@ print(name.value.decode(), *values, *codes)
     assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx942") == (
         f"Wave Runtime emulator (gfx942) 9 304 65536 64 2048 0 {no_binary}\n"
     )
+    assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1030") == (
+        f"Wave Runtime emulator (gfx1030) 10 40 65536 32 2048 {no_binary} {no_binary}\n"
+    )
     assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1100") == (
         f"Wave Runtime emulator (gfx1100) 11 48 65536 32 2048 {no_binary} 0\n"
     )

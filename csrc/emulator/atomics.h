@@ -64,6 +64,9 @@ template <class T>
 T dec(T old, T last) {
   return old == 0 || old > last ? last : old - 1;
 }
+/// Subtractions that stay at zero, and that are not made where they would go below.
+inline u32 sub_clamp(u32 old, u32 value) { return old < value ? 0 : old - value; }
+inline u32 cond_sub(u32 old, u32 value) { return old < value ? old : old - value; }
 /// DS only: replaces the bits of a mask.
 template <class T>
 T mskor(T old, T mask, T bits) {
@@ -208,6 +211,8 @@ struct Atomic<kModify, T (*)(T, Values...)> {
   {prefix "_atomic_max_f32", Body<Space, atomics::max<f32>>},         \
   {prefix "_atomic_cmpswap_f32", Body<Space, atomics::cmpswap<f32>>}, \
   {prefix "_atomic_cmpswap_f64", Body<Space, atomics::cmpswap<f64>>}, \
+  {prefix "_atomic_sub_clamp_u32", Body<Space, atomics::sub_clamp>},  \
+  {prefix "_atomic_cond_sub_u32", Body<Space, atomics::cond_sub>},    \
   {prefix "_atomic_pk_add_bf16", Body<Space, atomics::pk_add_bf16>}
 // clang-format on
 

@@ -184,6 +184,8 @@ v_cmpx_{lt,eq,le,gt,ne,ge}_{i,u}{16,32,64}=v_cmp_{}_{}{}
 s_{and,or}n{1,2}_saveexec_b32=s_{and,or}_not{0,1}_saveexec_b32 s_andn{1,2}_wrexec_b32=s_and_not{0,1}_wrexec_b32
 s_inst_prefetch=s_set_inst_prefetch_distance s_setreg_b32=s_setreg_b32_gfx10
 v_cmpx_tru_f{16,32,64}=v_cmp_tru_f{} v_cmpx_f_f{16,32,64}=v_cmp_f_f{}
+global_{load,store}_dword_addtid=global_{}_addtid_b32
+{global,buffer}_atomic_csub={global,buffer_gfx10}_atomic_sub_clamp_u32
 v_{fma,fmac}_legacy_f32=v_{fma,fma}_legacy_f32
 {global,flat,buffer}_atomic_fcmpswap={global,flat,buffer_gfx10}_atomic_cmpswap_f32
 {global,flat,buffer}_atomic_fcmpswap_x2={global,flat,buffer_gfx10}_atomic_cmpswap_f64
@@ -196,6 +198,7 @@ buffer_atomic_f{min,max}=buffer_gfx10_atomic_{}_f32 buffer_atomic_f{min,max}_x2=
 )"},
 
     {{kGfx1100, kGfx1150, kGfx1201}, R"(
+global_{load,store}_addtid_b32
 v_fma_dx9_zero_f32=v_fma_legacy_f32 ds_{append,consume} ds_{load,store}_addtid_b32=ds_{read,write}_addtid_b32
 v_dot2acc_f32_bf16=v_dot2_f32_bf16
 ds_storexchg_2addr{,_stride64}_rtn_b{32,64}=ds_wrxchg2{,st64}_rtn_b{}
@@ -236,6 +239,7 @@ v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{} buffer_gl{0,1}_inv s_gl1_inv=s_dcache_in
 )"},
 
     {{kGfx1100, kGfx1150}, R"(
+{global,buffer}_atomic_csub_u32={global,buffer_gfx11}_atomic_sub_clamp_u32
 v_fmac_dx9_zero_f32=v_fma_legacy_f32 ds_cmpstore{,_rtn}_f{32,64}=ds_cmpst{}_f{}
 s_buffer_load_b{32,64,128,256,512}=s_buffer_load_{dword,dwordx2,dwordx4,dwordx8,dwordx16}
 {global,flat,buffer}_atomic_cmpswap_f32={global,flat,buffer_gfx11}_atomic_cmpswap_f32
@@ -269,6 +273,8 @@ s_{min,max}_f{16,32}
     {{kGfx1201}, R"(
 v_cvt_f32_{fp8,bf8}=v_cvt_f32_{}_ocp v_cvt_pk_f32_{fp8,bf8}=v_cvt_pk_f32_{}_ocp
 v_cvt_{pk,sr}_{fp8,bf8}_f32=v_cvt_{}_{}_f32_ocp v_dot4_f32_{fp8,bf8}_{fp8,bf8}
+{global,flat,buffer}_atomic_{sub_clamp,cond_sub}_u32={global,flat,buffer_gfx12}_atomic_{}_u32
+ds_{sub_clamp,cond_sub}{,_rtn}_u32
 ds_pk_add{,_rtn}_{f16,bf16} {global,flat}_atomic_pk_add_{f16,bf16} buffer_atomic_pk_add_{f16,bf16}=buffer_gfx12_atomic_pk_add_{}
 v_wmma_f32_16x16x16_{f16,bf16,fp8_fp8,fp8_bf8,bf8_fp8,bf8_bf8} v_wmma_f16_16x16x16_f16 v_wmma_bf16_16x16x16_bf16
 v_wmma_i32_16x16x16_{iu8,iu4} v_wmma_i32_16x16x32_iu4

@@ -228,10 +228,11 @@ const Op* buffer_atomic(Wave& wave, const Op* op) {
 }
 
 // clang-format off
-#define WAVE_RDNA_BUFFERS(prefix, kRules)                                   \
-  WAVE_LOADS_AND_STORES(prefix, buffer_load, buffer_store, kRules),         \
-  WAVE_INTEGER_ATOMICS(prefix, buffer_atomic, kRules),                      \
-  {prefix "_atomic_min_f32", buffer_atomic<kRules, atomics::min<f32>>},     \
+#define WAVE_RDNA_BUFFERS(prefix, kRules)                                      \
+  WAVE_LOADS_AND_STORES(prefix, buffer_load, buffer_store, kRules),            \
+  WAVE_INTEGER_ATOMICS(prefix, buffer_atomic, kRules),                         \
+  {prefix "_atomic_sub_clamp_u32", buffer_atomic<kRules, atomics::sub_clamp>}, \
+  {prefix "_atomic_min_f32", buffer_atomic<kRules, atomics::min<f32>>},        \
   {prefix "_atomic_max_f32", buffer_atomic<kRules, atomics::max<f32>>}
 // clang-format on
 
@@ -252,6 +253,7 @@ constexpr Body kBodies[] = {
     {"buffer_gfx11_atomic_cmpswap_f32", buffer_atomic<kGfx11Buffers, atomics::cmpswap<f32>>},
     WAVE_RDNA_BUFFERS("buffer_gfx12", kGfx12Buffers),
     {"buffer_gfx12_atomic_add_f32", buffer_atomic<kGfx12Buffers, atomics::add<f32>>},
+    {"buffer_gfx12_atomic_cond_sub_u32", buffer_atomic<kGfx12Buffers, atomics::cond_sub>},
     {"buffer_gfx12_atomic_pk_add_f16", buffer_atomic<kGfx12Buffers, atomics::pk_add_f16>},
     {"buffer_gfx12_atomic_pk_add_bf16", buffer_atomic<kGfx12Buffers, atomics::pk_add_bf16>},
     {"buffer_wbl2", nothing},

@@ -40,6 +40,17 @@ struct GlobalSpace : GlobalMemory, FlatRegisters {
   }
 };
 
+/// A dword for each lane, from a scalar address on.
+struct GlobalByLane : GlobalSpace {
+  static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
+    const FlatOperands& operands = op->flat;
+    const u64 base = operands.base == kNoOperand ? 0 : wave.pair(operands.base);
+    const u64 first = base + static_cast<u64>(i64{operands.offset});
+    for (u32 i = 0; i < kLanes; ++i) addresses.lane[i] = first + sizeof(u32) * i;
+    return addresses.find_range(wave.exec_lanes);
+  }
+};
+
 /// SCRATCH: each lane has bytes of its own, from address 0 on.
 struct ScratchSpace : FlatRegisters {
   using Address = u64;
@@ -93,6 +104,8 @@ constexpr Body kBodies[] = {
     WAVE_LOADS_AND_STORES("global", load, store, GlobalSpace),
     WAVE_LOADS_AND_STORES("flat", load, store, FlatSpace),
     WAVE_LOADS_AND_STORES("scratch", load, store, ScratchSpace),
+    {"global_load_addtid_b32", load<GlobalByLane, u32>},
+    {"global_store_addtid_b32", store<GlobalByLane, u32>},
     {"global_load_lds_ubyte", load_lds<GlobalSpace, u8>},
     {"global_load_lds_sbyte", load_lds<GlobalSpace, i8>},
     {"global_load_lds_ushort", load_lds<GlobalSpace, u16>},

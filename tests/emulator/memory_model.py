@@ -227,6 +227,8 @@ def atomic_function(operation: str, size: int) -> Callable[[int, int, int], int]
         "xor": lambda old, a, b: old ^ a,
         "inc": lambda old, a, b: 0 if old >= a else old + 1,
         "dec": lambda old, a, b: a if old == 0 or old > a else old - 1,
+        "sub_clamp": lambda old, a, b: max(old - a, 0),
+        "cond_sub": lambda old, a, b: old - a if old >= a else old,
         "mskor": lambda old, a, b: old & ~a | b,
         "wrap": lambda old, a, b: old - a if old >= a else old + b,
         "add_f": lambda old, a, b: float_bits(number(old) + number(a)),

@@ -37,7 +37,7 @@ OLD_NAMES = {
 OLD_ATOMICS = {"smin": "min_i", "smax": "max_i", "umin": "min_u", "umax": "max_u", "fmin": "min_f", "fmax": "max_f",
                "swap": "swap_b", "cmpswap": "cmpswap_b", "fcmpswap": "cmpswap_f",
                "and": "and_b", "or": "or_b", "xor": "xor_b",
-               "add": "add_u", "sub": "sub_u", "inc": "inc_u", "dec": "dec_u"}  # fmt: skip
+               "add": "add_u", "csub": "sub_clamp_u", "sub": "sub_u", "inc": "inc_u", "dec": "dec_u"}  # fmt: skip
 
 
 def successor(name: str) -> str:
@@ -298,6 +298,7 @@ def operation_of(name: str) -> tuple[str, int]:
     """The name that the model of gfx942's atomics has for it, and the bytes."""
     if "_pk_" in name:
         return name.removeprefix("buffer_atomic_"), 4
+    name = name.replace("_csub_", "_sub_clamp_")
     match = re.fullmatch(r"buffer_atomic_(\w+?)(?:_num)?_([buif])(32|64)", name)
     assert match is not None, name
     operation, kind, size = match[1], match[2], int(match[3]) // 8

@@ -374,3 +374,61 @@ def test_floats_are_compared_as_numbers(target: str, name: str) -> None:
     returned = np.ascontiguousarray(after.v[0, 10 : 10 + dwords].T).view(dtype)[:, 0]
     assert np.array_equal(returned.view(np.uint32), old.view(np.uint32))
     assert np.array_equal(memory.numpy(), np.where(old == expected, value, old), equal_nan=True)
+
+
+BOUNDED = [
+    (target, name)
+    for target in TARGETS
+    for name in rdna_machine.rows(target)
+    if re.fullmatch(r"(global|flat)_atomic_(csub(_u32)?|(sub_clamp|cond_sub)_u32)", name)
+]
+
+
+@pytest.mark.parametrize(("target", "name"), BOUNDED)
+def test_subtractions_that_stop_at_zero(target: str, name: str) -> None:
+    memory = torch.arange(32, dtype=torch.int32)
+    state, old, by = State(1, 32), np.arange(32, dtype=np.int64), np.arange(32) * 7 % 33
+    address = memory.data_ptr() + 4 * np.arange(32, dtype=np.uint64)
+    state.v[0, 2:4], state.v[0, 4] = address.view(np.uint32).reshape(32, 2).T, by
+    off = {} if name.startswith("flat") else {"SADDR": 125 if target == "gfx1030" else 124}
+    returns = {"TH": 1} if target == "gfx1201" else {"GLC": 1}
+    fields = {"ADDR": 2, "DATA": 4, "VDST": 10, **returns, **off}
+    words = encode(target, name, name.partition("_")[0].upper(), **fields)
+    after = rdna_machine.run(target, words, state, buffer=memory.view(torch.uint8))
+    assert np.array_equal(after.v[0, 10], old)
+    below = old if "cond_sub" in name else 0
+    assert np.array_equal(memory.numpy(), np.where(old < by, below, old - by))
+
+
+@pytest.mark.parametrize("operation", ["sub_clamp", "cond_sub"])
+@pytest.mark.parametrize("returns", [False, True])
+def test_subtractions_in_lds_that_stop_at_zero(operation: str, returns: bool) -> None:
+    target, state = "gfx1201", random_state(np.random.default_rng(11), 1, 32)
+    old, by = np.arange(32, dtype=np.int64), np.arange(32) * 7 % 33
+    state.v[0, 2], state.v[0, 3], state.v[0, 4] = 4 * old, old, by
+    name, to = f"ds_{operation}{'_rtn' if returns else ''}_u32", {"VDST": 6} if returns else {}
+    words = encode(target, "ds_store_b32", "DS", ADDR=2, DATA0=3) + encode(target, name, "DS", ADDR=2, DATA0=4, **to)
+    after = rdna_machine.run(target, words + encode(target, "ds_load_b32", "DS", ADDR=2, VDST=5), state, lds=128)
+    assert np.array_equal(after.v[0, 5], np.where(old < by, old if operation == "cond_sub" else 0, old - by))
+    assert np.array_equal(after.v[0, 6], old if returns else state.v[0, 6])
+
+
+@pytest.mark.parametrize(("target", "lanes"), list(itertools.product(TARGETS, (32, 64))))
+def test_a_dword_for_each_lane(target: str, lanes: int) -> None:
+    """From a scalar address and an offset on."""
+    memory, state = torch.arange(1000, 1256, dtype=torch.int32), random_state(np.random.default_rng(12), 2, lanes)
+    given = memory.numpy().copy()
+    for wave in range(2):
+        base = memory.data_ptr() + 512 * wave
+        state.s[wave, 8:10] = [base & 0xFFFFFFFF, base >> 32]
+    load, store = (
+        name_on(target, f"global_{kind}_addtid_b32", f"global_{kind}_dword_addtid") for kind in ("load", "store")
+    )
+    words = encode(target, load, "GLOBAL", VDST=5, SADDR=8, OFFSET=12)
+    words += encode(target, store, "GLOBAL", DATA=6, SADDR=8, OFFSET=12)
+    after = rdna_machine.run(target, words, state, buffer=memory.view(torch.uint8))
+    for wave in range(2):
+        active, at = enabled(state)[wave], 128 * wave + 3 + np.arange(lanes)
+        assert np.array_equal(after.v[wave, 5], np.where(active, given[at], state.v[wave, 5]))
+        stored = memory.numpy().view(np.uint32)[at]
+        assert np.array_equal(stored, np.where(active, state.v[wave, 6], given[at].astype(np.uint32)))
