@@ -7,7 +7,7 @@ namespace wave {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"memory", "races", "waits", "barriers", "numbers"};
+constexpr std::string_view kNames[] = {"memory", "races", "waits", "barriers", "numbers", "uninitialized"};
 
 }  // namespace
 

@@ -17,6 +17,7 @@ enum Tool : Tools {
   kWaitsTool = 1u << 2,
   kBarriersTool = 1u << 3,
   kNumbersTool = 1u << 4,
+  kUninitializedTool = 1u << 5,
 };
 
 /// The name of a tool: "memory".

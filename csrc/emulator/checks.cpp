@@ -9,6 +9,7 @@
 #include "emulator/hazards.h"
 #include "emulator/numbers.h"
 #include "emulator/races.h"
+#include "emulator/uninitialized.h"
 
 namespace wave::emulator {
 
@@ -48,6 +49,7 @@ std::unique_ptr<Observer> Checks::observe() {
   if (finds_global_races()) observers->make<GlobalRaceChecker>(findings_, shadow_);
   if (tools_ & kBarriersTool) observers->make<BarrierChecker>(findings_);
   if (tools_ & kNumbersTool) observers->make<NumberChecker>(findings_);
+  if (tools_ & kUninitializedTool) observers->make<UninitializedChecker>(findings_);
   if (profile_ != nullptr) observers->make<Profiler>(*profile_);
   return OwnObservers::simplest(std::move(observers));
 }
@@ -66,7 +68,9 @@ void Checks::tell_profile(const Dispatch& dispatch, const Statistics& statistics
                 *profile());
 }
 
-bool Checks::watches_memory() const { return finds_global_races() || profile_ != nullptr; }
+bool Checks::watches_memory() const {
+  return finds_global_races() || profile_ != nullptr || (tools_ & kUninitializedTool) != 0;
+}
 
 void Checks::tell() const {
   if (sanitizer_ == nullptr) return;

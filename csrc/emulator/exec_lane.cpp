@@ -5,6 +5,7 @@
 
 #include "emulator/bodies.h"
 #include "emulator/scalar.h"
+#include "emulator/step.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -121,5 +122,9 @@ constexpr Body kBodies[] = {
 }  // namespace
 
 std::span<const Body> lane_bodies() { return kBodies; }
+
+bool moves_relative_rows(Execute body) {
+  return body == v_movrels_b32 || body == v_movreld_b32 || body == v_movrelsd_b32 || body == v_movrelsd_2_b32;
+}
 
 }  // namespace wave::emulator

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "emulator/bodies.h"
 #include "emulator/scalar.h"
+#include "emulator/step.h"
 
 namespace wave::emulator {
 
@@ -304,5 +305,9 @@ constexpr Body kBodies[] = {
 }  // namespace
 
 std::span<const Body> scalar_bodies() { return kBodies; }
+
+bool moves_relative_scalars(Execute body) {
+  return body == s_movrels<1> || body == s_movrels<2> || body == s_movreld<1> || body == s_movreld<2>;
+}
 
 }  // namespace wave::emulator

@@ -9,4 +9,8 @@ namespace wave::emulator {
 /// Carries out one instruction as Op::execute does, but for VSKIP and GPR indexing. Throws Fault.
 const Op* step(Wave& wave, const Op* op);
 
+/// Whether a body moves registers that M0 names, besides those of its operands: vector registers, scalar ones.
+bool moves_relative_rows(Execute body);
+bool moves_relative_scalars(Execute body);
+
 }  // namespace wave::emulator

@@ -4,6 +4,8 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "emulator/dispatch.h"
@@ -41,6 +43,20 @@ class Workgroup {
 
   /// Whether waves run side by side, in short turns: those that share LDS. A wait ends a turn.
   bool takes_turns() const { return takes_turns_; }
+
+  /// What `body` accesses nobody is told of.
+  template <class Body>
+  void unwatched(Body body) {
+    const std::pair watching(std::exchange(lds_observer_, nullptr), std::exchange(memory_observer_, nullptr));
+    const auto watch_again = [&] { std::tie(lds_observer_, memory_observer_) = watching; };
+    try {
+      body();
+    } catch (...) {
+      watch_again();
+      throw;
+    }
+    watch_again();
+  }
 
   /// Who sees each instruction; nullptr: nobody.
   Observer* observer() const { return observer_; }
@@ -106,8 +122,8 @@ class Workgroup {
   const std::unique_ptr<Observer> own_observer_;  ///< of the launch's checks, for this workgroup alone
   const std::unique_ptr<Observer> both_;          ///< it and the launch's, where there are both
   Observer* const observer_;
-  Observer* const lds_observer_;  ///< nullptr where nobody watches LDS
-  Observer* const memory_observer_;
+  Observer* lds_observer_;  ///< nullptr where nobody watches LDS
+  Observer* memory_observer_;
   const u32 direct_lds_size_;
   const bool sums_additions_;  ///< for several threads, where nobody looks on and no host or grid is waited for
   PendingAdds pending_adds_;

@@ -72,6 +72,13 @@ LAUNCHES: dict[str, tuple[str, Callable[[], list[Any]], int]] = {
         1,
     ),
     "early_return": ("out: *i32", lambda: [ints(128)], 1),
+    "register_not_set": ("out: *i32", lambda: [ints(64)], 1),
+    "lds_not_written": ("out: *i32", lambda: [ints(64)], 1),
+    "branch_on_lds": ("out: *i32", lambda: [ints(64)], 1),
+    "lanes_by_lds": ("out: *i32", lambda: [ints(64)], 1),
+    "index_from_lds": ("in: *i32 const, out: *i32", lambda: [ints(64), ints(64)], 1),
+    "array_not_filled": ("out: *i32, n: i32", lambda: [ints(64), 8], 1),
+    "atomic_of_lds": ("out: *i32", lambda: [ints(64)], 1),
 }
 BLOCKS = {"lds_without_barrier": 128, "global_between_waves": 128, "different_barriers": 128, "early_return": 128}
 

@@ -147,7 +147,7 @@ def sanitize(
     have loaded is poison, a NaN in every type of floats. docs/sanitize.md says what each tool finds.
 
     Args:
-        tools: "memory", "races", "waits", "barriers", "numbers"; or "all", which is the default.
+        tools: "memory", "races", "waits", "barriers", "numbers", "uninitialized"; or "all", which is the default.
         suppressions: findings that are known: a file, or its lines, with ``KIND [KERNEL [PLACE]]`` on each.
         over_reads: whether the memory tool finds reads up to 512 bytes past an end, too, which are zero otherwise.
         fail: whether leaving the context raises SanitizeError where there are findings.

@@ -199,3 +199,72 @@ KERNEL doubles_too_large(const double* in, double* out, int is_wrong) {
   for (int i = 0; i < 9; ++i) sum = is_wrong ? sum * 1e40 : sum * 0.5;  // numbers:infinity in doubles_too_large
   out[item()] = sum;
 }
+
+// uninitialized
+
+#define atomic_add(at, value) __hip_atomic_fetch_add(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP)
+
+KERNEL register_not_set(int* out, int is_wrong) {
+  int value;
+  if (is_wrong) {
+    asm volatile("; takes what a register has" : "=v"(value));
+  } else {
+    value = 5;
+  }
+  out[item()] = value * 3 + item();  // uninitialized:register in register_not_set
+}
+
+// A copy is no use, but a sum of it is.
+KERNEL lds_not_written(int* out, int is_wrong) {
+  SHARED int tile[65];
+  const int i = item();
+  if (!is_wrong) tile[64] = 1;
+  tile[i] = i;
+  barrier();
+  const int copied = tile[i + 1];
+  barrier();
+  tile[i] = copied;
+  barrier();
+  out[i] = tile[i] + 1;  // uninitialized:lds in lds_not_written
+}
+
+KERNEL branch_on_lds(int* out, int is_wrong) {
+  SHARED volatile int flag;
+  if (!is_wrong) flag = 1;
+  if (__builtin_amdgcn_readfirstlane(flag) > 0) {  // uninitialized:lds in branch_on_lds
+    out[item()] = 7;
+    __builtin_amdgcn_s_sleep(1);
+  }
+}
+
+KERNEL lanes_by_lds(int* out, int is_wrong) {
+  SHARED volatile int flags[64];
+  if (!is_wrong) flags[item()] = 1;
+  if (flags[item()] > 0) {  // uninitialized:lds in lanes_by_lds
+    out[item()] = 7;
+    __builtin_amdgcn_s_sleep(1);
+  }
+}
+
+KERNEL index_from_lds(const int* in, int* out, int is_wrong) {
+  SHARED volatile u8 places[64];
+  if (!is_wrong || item() < 32) places[item()] = item();
+  out[item()] = in[places[item()] & 63];  // uninitialized:lds in index_from_lds
+}
+
+KERNEL array_not_filled(int* out, int n, int is_wrong) {
+  volatile float frame[8];
+  for (int k = 0; k < (is_wrong ? n - 1 : n); ++k) frame[k] = k;
+  float sum = 0;
+  for (int k = 0; k < n; ++k) sum += frame[k];
+  out[item()] = sum;  // uninitialized:scratch in array_not_filled
+}
+
+KERNEL atomic_of_lds(int* out, int is_wrong) {
+  SHARED int count;
+  if (!is_wrong && item() == 0) count = 0;
+  barrier();
+  atomic_add(&count, 1);  // uninitialized:lds in atomic_of_lds
+  barrier();
+  out[item()] = count;
+}

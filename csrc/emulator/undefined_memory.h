@@ -1,0 +1,38 @@
+// Which bits of a memory nobody has defined.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "emulator/wave.h"
+
+namespace wave::emulator {
+
+/// Of LDS or of a wave's scratch, from its beginning as far as somebody has stored to it. Behind that nothing is
+/// defined.
+class UndefinedMemory {
+ public:
+  void clear() {
+    undefined_.clear();
+    sources_.clear();
+  }
+  /// The undefined bits of a byte.
+  u8 bits(u64 address) const { return address < undefined_.size() ? undefined_[address] : 0xff; }
+  /// Where they come from, as who stored them has named it; 0: nobody has stored any.
+  u32 source(u64 address) const { return address / 4 < sources_.size() ? sources_[address / 4] : 0; }
+  void set(u64 address, u8 bits, u32 source) {
+    if (address >= undefined_.size()) {
+      const u64 size = std::max<u64>(2 * undefined_.size(), (address + 256) / 256 * 256);
+      undefined_.resize(size, 0xff);
+      sources_.resize(size / 4, 0);
+    }
+    undefined_[address] = bits;
+    if (bits != 0) sources_[address / 4] = source;
+  }
+
+ private:
+  std::vector<u8> undefined_;
+  std::vector<u32> sources_;
+};
+
+}  // namespace wave::emulator

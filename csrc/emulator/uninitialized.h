@@ -1,0 +1,154 @@
+// Finds uses of what nobody wrote: registers, LDS and scratch.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "emulator/findings.h"
+#include "emulator/isa/isa.h"
+#include "emulator/observer.h"
+#include "emulator/per_instruction.h"
+#include "emulator/undefined_memory.h"
+
+namespace wave::emulator {
+
+/// Knows of each bit of the registers, of LDS and of scratch whether it is defined. An instruction that reads undefined
+/// bits is tried with them as they are and with others: what differs in its results is undefined, whatever the
+/// instruction does; its row alone is asked for its operands. Nothing is reported until an address, a branch, EXEC, an
+/// atomic, or a store to memory of what was computed depends on undefined bits. To copy them is no use of them.
+class UninitializedChecker : public Observer {
+ public:
+  explicit UninitializedChecker(Findings& findings) : findings_(findings) {}
+  void start(const Wave& wave) override;
+  void before(const Wave& wave, const Op* op) override;
+  void after(const Wave& wave, const Op* op) override;
+  bool watches_lds() const override { return true; }
+  void load_lds(AddressSpan span, int lane) override;
+  void store_lds(AddressSpan span, const void* data, int lane) override;
+  bool watches_memory() const override { return true; }
+  void store_memory(AddressSpan span, const void* data, int lane) override;
+  void load_scratch(AddressSpan span, int lane) override;
+  void store_scratch(AddressSpan span, int lane, bool is_atomic) override;
+
+ private:
+  /// What an instruction does with its operands. Relative: its registers are named by M0, and are not followed.
+  enum class Effect { None, Computes, Jumps, Loads, Stores, Modifies, Relative };
+
+  struct Decoded {
+    Effect effect = Effect::None;
+    bool writes_whole = true;   ///< all bits of its vector results, in the lanes that are enabled
+    bool ignores_exec = false;  ///< ... in all lanes
+    bool crosses_lanes = false;
+    bool may_read_scc = false;
+    bool writes_scc = false;
+    bool is_lds = false;
+    u32 data_bytes = 0;                    ///< that each lane stores
+    std::vector<u32> reads, writes, data;  ///< rows: addresses or sources, results, what is stored
+    std::vector<u32> rows;                 ///< the results, then the others, once each
+    std::bitset<128> scalar_reads, scalar_writes;
+  };
+
+  /// Where undefined bits come from, and the first instruction that read them.
+  struct Origin {
+    const char* kind;  ///< "lds"
+    std::string what;  ///< "register v5"
+    u64 pc = 0;
+    WaveName reader{};
+  };
+
+  /// The number of an origin, and whether the bits were computed of undefined ones rather than copied. 0: they are a
+  /// register's from the begin on, and no instruction has read them.
+  using Source = u32;
+  static constexpr Source kComputed = 1u << 31;
+
+  /// Undefined bits of a wave's registers.
+  struct State {
+    std::vector<u64> lanes;              ///< of each row those that have some
+    std::vector<u64> fresh;              ///< ... of which all bits have been undefined from the begin on
+    std::vector<LaneRow> bits, sources;  ///< of the others of these lanes
+    std::bitset<128> scalars_with_some;
+    std::array<u32, 128> scalars{};  ///< the bits of these
+    std::array<Source, 128> scalar_sources{};
+    bool scc = false;
+    Source scc_source = 0;
+    UndefinedMemory scratch;
+
+    u32 bits_of(u32 row, int lane) const;
+    Source source_of(u32 row, int lane) const { return fresh[row] >> lane & 1 ? 0 : sources[row].lane[lane]; }
+    void define(u32 row, u64 which) { lanes[row] &= ~which, fresh[row] &= ~which; }
+    void set(u32 row, int lane, u32 undefined, Source source);
+    void set_scalar(u32 number, u32 undefined, Source source);
+  };
+
+  /// An access of memory that the instruction has made.
+  struct Access {
+    AddressSpan span;
+    int lane;
+    UndefinedMemory* memory;  ///< nullptr: the launch's
+    u64 copied;               ///< the first bytes of what was stored there
+  };
+
+  /// How the instruction comes out with some of the undefined bits turned.
+  struct Trial {
+    std::vector<LaneRow> rows;  ///< the results
+    std::array<u32, 128> scalars{};
+    bool scc = false;
+    const Op* next = nullptr;  ///< nullptr: it stops, or fails
+    bool has_failed = false;
+  };
+
+  /// Undefined bits that a result is to have.
+  struct Pending {
+    u32 row;
+    int lane;
+    u32 bits;
+    Source source;
+  };
+
+  const Decoded& look_up(const Wave& wave, const Op* op);
+  void decode(const Wave& wave, const isa::Instruction& instruction, Decoded& decoded) const;
+  static void decide_effect(const isa::Instruction& instruction, Decoded& decoded);
+  bool depends(const Wave& wave) const;
+  void define_results(const Wave& wave);
+  void compute(const Op* op);
+  void save_rows(const Wave& wave);
+  void restore_rows(const Wave& wave);
+  void try_with(const Op* op, int turn, Trial& trial);
+  void take_rows();
+  void take_scalars();
+  Source source_for(int lane, Source own);
+  Source noted(Source source, const std::string& name, int lane);
+  Source origin(const char* kind, const std::string& what, int lane);
+  std::string row_name(u32 row) const;
+  void check_rows(const std::vector<u32>& rows, const char* use);
+  void check_scalars(const char* use);
+  u8* host(const Access& access) const;
+  u64 place(const Access& access, u64 i) const;
+  Source source_of(const Access& access);
+  void note_access(AddressSpan span, int lane, UndefinedMemory* memory, const void* data);
+  void load(const Op* op);
+  void store();
+  void modify();
+  void report(Source source, int lane, const char* use);
+
+  Findings& findings_;
+  PerInstruction<Decoded> instructions_;
+  std::vector<State> states_;  ///< by wave
+  UndefinedMemory lds_;
+  std::vector<Origin> origins_{{"register", "a register", 0, {}}};
+  std::map<std::pair<u64, std::string>, Source> origin_numbers_;
+  // What is under way.
+  const Decoded* now_ = nullptr;
+  State* state_ = nullptr;
+  const Wave* wave_ = nullptr;
+  u64 pc_ = 0;
+  std::vector<LaneRow> saved_;  ///< the instruction's rows, as they were before it
+  std::vector<Access> accesses_;
+  std::array<Trial, 6> trials_;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace wave::emulator

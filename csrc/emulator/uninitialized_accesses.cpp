@@ -1,0 +1,148 @@
+// What loads, stores and atomics do with undefined bits.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "emulator/uninitialized.h"
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+constexpr u64 lane_bit(int lane) { return u64{1} << lane; }
+
+/// The turn of UninitializedChecker::try_with that turns all undefined bits.
+constexpr int kAll = 1;
+
+}  // namespace
+
+/// Lanes' dwords of scratch lie side by side, so that what is known of it is as long as it is deep.
+u64 UninitializedChecker::place(const Access& access, u64 i) const {
+  const u64 address = access.span.begin() + i;
+  if (access.memory == &lds_) return address;
+  return (address / 4 * kLanes + static_cast<u32>(access.lane)) * 4 + address % 4;
+}
+
+u8* UninitializedChecker::host(const Access& access) const {
+  if (access.memory == &lds_) return wave_->group->lds() + access.span.begin();
+  return wave_->scratch + static_cast<u64>(access.lane) * wave_->scratch_size + access.span.begin();
+}
+
+/// Of the first undefined bits of an access; 0: there are none.
+UninitializedChecker::Source UninitializedChecker::source_of(const Access& access) {
+  for (u64 i = 0; i < access.span.size(); ++i) {
+    if (access.memory->bits(place(access, i)) == 0) continue;
+    const Source source = access.memory->source(place(access, i));
+    if ((source & ~kComputed) != 0) return source;
+    const bool is_lds = access.memory == &lds_;
+    return origin(is_lds ? "lds" : "scratch", is_lds ? "LDS" : "scratch", access.lane);
+  }
+  return 0;
+}
+
+void UninitializedChecker::note_access(AddressSpan span, int lane, UndefinedMemory* memory, const void* data) {
+  if (now_ == nullptr) return;
+  Access access{span, lane, memory, 0};
+  if (data != nullptr) std::memcpy(&access.copied, data, std::min<u64>(span.size(), sizeof(access.copied)));
+  accesses_.push_back(access);
+}
+
+void UninitializedChecker::load_lds(AddressSpan span, int lane) { note_access(span, lane, &lds_, nullptr); }
+void UninitializedChecker::load_scratch(AddressSpan span, int lane) {
+  if (now_ != nullptr) note_access(span, lane, &state_->scratch, nullptr);
+}
+void UninitializedChecker::store_memory(AddressSpan span, const void* data, int lane) {
+  if (data != nullptr) note_access(span, lane, nullptr, data);
+}
+
+/// Also where a load goes to LDS: what comes from the launch's memory is defined.
+void UninitializedChecker::store_lds(AddressSpan span, const void* data, int lane) {
+  if (now_ == nullptr || now_->effect != Effect::Loads) return note_access(span, lane, &lds_, data);
+  for (u64 address = span.begin(); address < span.end(); ++address) lds_.set(address, 0, 0);
+}
+
+void UninitializedChecker::store_scratch(AddressSpan span, int lane, bool) {
+  if (now_ != nullptr) note_access(span, lane, &state_->scratch, nullptr);
+}
+
+/// Loads once more, with the undefined bits of memory turned: so it does not matter how they come into registers.
+void UninitializedChecker::load(const Op* op) {
+  const Wave& wave = *wave_;
+  u64 concerned = now_->is_lds ? ~u64{0} : 0;
+  std::map<u8*, u8> turned;
+  Source any = 0;
+  std::array<Source, kLanes> sources{};
+  for (const Access& access : accesses_) {
+    const Source source = access.memory == nullptr ? 0 : source_of(access);
+    if (source == 0 || access.lane < 0) continue;
+    any = source;
+    sources[static_cast<size_t>(access.lane)] = source;
+    concerned |= lane_bit(access.lane);
+    for (u64 i = 0; i < access.span.size(); ++i) turned[host(access) + i] = access.memory->bits(place(access, i));
+  }
+  u64 kept = 0;
+  if (!now_->writes_whole) {
+    for (const u32 row : now_->writes) kept |= state_->lanes[row];
+  }
+  if ((any == 0 && kept == 0) || now_->writes.empty()) return define_results(wave);
+  concerned |= kept;
+  Trial actual;
+  for (const u32 row : now_->writes) actual.rows.push_back(wave.v[row]);
+  std::vector<LaneRow> others;
+  for (const u32 row : now_->rows) others.push_back(wave.v[row]);
+  restore_rows(wave);
+  for (const auto& [byte, bits] : turned) *byte ^= bits;
+  Trial& trial = trials_[kAll];
+  wave.group->unwatched([&] { try_with(op, kAll, trial); });
+  for (const auto& [byte, bits] : turned) *byte ^= bits;
+  for (size_t i = 0; i < others.size(); ++i) wave.v[now_->rows[i]] = others[i];
+  if (trial.has_failed) return define_results(wave);
+  for (size_t i = 0; i < now_->writes.size(); ++i) {
+    for (u64 left = wave.exec(); left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      const u32 row = now_->writes[i];
+      const bool is_concerned = concerned >> lane & 1;
+      const u32 bits = is_concerned ? actual.rows[i].lane[lane] ^ trial.rows[i].lane[lane] : 0;
+      const Source own = state_->lanes[row] >> lane & 1 ? state_->source_of(row, lane) : 0;
+      const Source loaded = sources[static_cast<size_t>(lane)];
+      state_->set(row, lane, bits, loaded != 0 ? loaded : kept >> lane & 1 ? own : any);
+    }
+  }
+}
+
+void UninitializedChecker::store() {
+  const State& state = *state_;
+  std::array<u32, kLanes> stored{};
+  for (const Access& access : accesses_) {
+    u32& first = stored[static_cast<size_t>(std::max(access.lane, 0))];
+    Source computed = 0;
+    for (u64 i = 0; i < access.span.size(); ++i) {
+      u64 byte = (first + i) % now_->data_bytes;
+      if (now_->data.empty() || byte / 4 >= now_->data.size() || access.lane < 0) break;
+      const u32 row = now_->data[byte / 4], value = wave_->v[row].lane[access.lane];
+      if (now_->data_bytes < 4) {  // the lower part of the register, or of its upper half
+        u64 bytes = access.copied;
+        if (access.memory == &state.scratch) std::memcpy(&bytes, host(access), access.span.size());
+        if (std::memcmp(&bytes, &value, access.span.size()) != 0) byte += 2;
+      }
+      const u8 bits = static_cast<u8>(state.bits_of(row, access.lane) >> 8 * (byte % 4));
+      const Source source = bits == 0 ? 0 : noted(state.source_of(row, access.lane), row_name(row), access.lane);
+      if (access.memory != nullptr) access.memory->set(place(access, i), bits, source);
+      if (computed == 0 && (source & kComputed) != 0) computed = source;
+    }
+    first += static_cast<u32>(access.span.size());
+    if (access.memory == nullptr && computed != 0) report(computed, access.lane, "a computed value that is stored");
+  }
+}
+
+void UninitializedChecker::modify() {
+  for (const Access& access : accesses_) {
+    if (access.memory == nullptr) continue;
+    if (const Source source = source_of(access); source != 0) report(source, access.lane, "what an atomic makes");
+    for (u64 i = 0; i < access.span.size(); ++i) access.memory->set(place(access, i), 0, 0);
+  }
+  define_results(*wave_);
+}
+
+}  // namespace wave::emulator
