@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "emulator/wave.h"
@@ -15,6 +16,21 @@ class UndefinedMemory {
   void clear() {
     undefined_.clear();
     sources_.clear();
+  }
+  /// Whether all bits of some bytes are defined.
+  bool is_defined(u64 address, u64 size) const {
+    if (address + size > undefined_.size()) return false;
+    if (size == sizeof(u32)) {  // the most frequent case
+      u32 bits;
+      std::memcpy(&bits, &undefined_[address], sizeof(bits));
+      return bits == 0;
+    }
+    return std::all_of(&undefined_[address], &undefined_[address] + size, [](u8 bits) { return bits == 0; });
+  }
+  void define(u64 address, u64 size) {
+    if (size == 0) return;
+    set(address + size - 1, 0, 0);
+    std::fill_n(&undefined_[address], size, u8{0});
   }
   /// The undefined bits of a byte.
   u8 bits(u64 address) const { return address < undefined_.size() ? undefined_[address] : 0xff; }

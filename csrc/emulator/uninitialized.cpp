@@ -248,6 +248,8 @@ void UninitializedChecker::before(const Wave& wave, const Op* op) {
       check_rows(decoded.reads, "an address");
       check_scalars("an address");
       if (decoded.effect == Effect::Loads) save_rows(wave);
+      stores_some_ =
+          std::ranges::any_of(decoded.data, [&](u32 row) { return (state_->lanes[row] & wave.exec()) != 0; });
       break;
     default:
       break;

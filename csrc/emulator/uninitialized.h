@@ -128,7 +128,10 @@ class UninitializedChecker : public Observer {
   u8* host(const Access& access) const;
   u64 place(const Access& access, u64 i) const;
   Source source_of(const Access& access);
-  void note_access(AddressSpan span, int lane, UndefinedMemory* memory, const void* data);
+  template <class Visit>
+  void each_dword(const Access& access, Visit visit) const;
+  void note_load(const Access& access);
+  void note_store(const Access& access);
   void load(const Op* op);
   void store();
   void modify();
@@ -145,8 +148,9 @@ class UninitializedChecker : public Observer {
   State* state_ = nullptr;
   const Wave* wave_ = nullptr;
   u64 pc_ = 0;
-  std::vector<LaneRow> saved_;  ///< the instruction's rows, as they were before it
-  std::vector<Access> accesses_;
+  std::vector<LaneRow> saved_;    ///< the instruction's rows, as they were before it
+  std::vector<Access> accesses_;  ///< ... of a load those with undefined bits, of a store those that need a look
+  bool stores_some_ = false;      ///< the data of a store have undefined bits
   std::array<Trial, 6> trials_;
   std::vector<Pending> pending_;
 };

@@ -41,29 +41,53 @@ UninitializedChecker::Source UninitializedChecker::source_of(const Access& acces
   return 0;
 }
 
-void UninitializedChecker::note_access(AddressSpan span, int lane, UndefinedMemory* memory, const void* data) {
-  if (now_ == nullptr) return;
-  Access access{span, lane, memory, 0};
-  if (data != nullptr) std::memcpy(&access.copied, data, std::min<u64>(span.size(), sizeof(access.copied)));
-  accesses_.push_back(access);
+/// The parts of an access that lie in one dword each, by their place in what is known of the memory.
+template <class Visit>
+void UninitializedChecker::each_dword(const Access& access, Visit visit) const {
+  if (access.memory == &lds_) return visit(access.span.begin(), access.span.size());  // all dwords lie side by side
+  for (u64 i = 0; i < access.span.size();) {
+    const u64 size = std::min<u64>(sizeof(u32) - (access.span.begin() + i) % sizeof(u32), access.span.size() - i);
+    visit(place(access, i), size);
+    i += size;
+  }
 }
 
-void UninitializedChecker::load_lds(AddressSpan span, int lane) { note_access(span, lane, &lds_, nullptr); }
+void UninitializedChecker::note_load(const Access& access) {
+  bool is_defined = true;
+  each_dword(access, [&](u64 at, u64 size) { is_defined &= access.memory->is_defined(at, size); });
+  if (!is_defined) accesses_.push_back(access);
+}
+
+/// A load that goes to LDS stores there, too: what comes from the launch's memory is defined.
+void UninitializedChecker::note_store(const Access& access) {
+  if (now_->effect == Effect::Modifies || stores_some_) return accesses_.push_back(access);
+  if (access.memory != nullptr) each_dword(access, [&](u64 at, u64 size) { access.memory->define(at, size); });
+}
+
+void UninitializedChecker::load_lds(AddressSpan span, int lane) {
+  if (now_ != nullptr) note_load({span, lane, &lds_, 0});
+}
+
 void UninitializedChecker::load_scratch(AddressSpan span, int lane) {
-  if (now_ != nullptr) note_access(span, lane, &state_->scratch, nullptr);
-}
-void UninitializedChecker::store_memory(AddressSpan span, const void* data, int lane) {
-  if (data != nullptr) note_access(span, lane, nullptr, data);
+  if (now_ != nullptr) note_load({span, lane, &state_->scratch, 0});
 }
 
-/// Also where a load goes to LDS: what comes from the launch's memory is defined.
 void UninitializedChecker::store_lds(AddressSpan span, const void* data, int lane) {
-  if (now_ == nullptr || now_->effect != Effect::Loads) return note_access(span, lane, &lds_, data);
-  for (u64 address = span.begin(); address < span.end(); ++address) lds_.set(address, 0, 0);
+  if (now_ == nullptr) return;
+  Access access{span, lane, &lds_, 0};
+  if (data != nullptr) std::memcpy(&access.copied, data, std::min<u64>(span.size(), sizeof(access.copied)));
+  note_store(access);
+}
+
+void UninitializedChecker::store_memory(AddressSpan span, const void* data, int lane) {
+  if (now_ == nullptr || data == nullptr || !stores_some_) return;
+  Access access{span, lane, nullptr, 0};
+  std::memcpy(&access.copied, data, std::min<u64>(span.size(), sizeof(access.copied)));
+  note_store(access);
 }
 
 void UninitializedChecker::store_scratch(AddressSpan span, int lane, bool) {
-  if (now_ != nullptr) note_access(span, lane, &state_->scratch, nullptr);
+  if (now_ != nullptr) note_store({span, lane, &state_->scratch, 0});
 }
 
 /// Loads once more, with the undefined bits of memory turned: so it does not matter how they come into registers.
