@@ -55,9 +55,7 @@ export PYTHONPATH := $(CURDIR)
 .PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain docs clean
 
 build: $(VENV)/.wave-runtime-ready
-	@mkdir -p build
-	@echo "Building (build/log)"
-	@$(python) setup.py build_ext --inplace >build/log 2>&1 || { cat build/log; exit 1; }
+	@$(python) tools/build.py build/log
 
 demo: build
 	@$(python) examples/transformer.py $(if $(DEVICE),--device $(DEVICE))
@@ -66,22 +64,22 @@ train: build
 	@$(python) examples/train_tiny_transformer.py --compare $(if $(DEVICE),--device $(DEVICE))
 
 # A file's tests share what its fixtures make, so they stay in one process; files go out in their order, the longest first.
-test: build
+test: build $(VENV)/.wave-runtime-dev
 	$(python) -m pytest -n $(test_processes) --dist loadfile --no-loadscope-reorder $(tests)
 
-test-all: wave triton build
+test-all: wave triton build $(VENV)/.wave-runtime-dev
 	$(python) -m pytest -n $(test_processes) --dist loadfile --no-loadscope-reorder -m '' $(tests)
 	$(MAKE) asan tsan fuzz
 
-test-wave: wave build
+test-wave: wave build $(VENV)/.wave-runtime-dev
 	$(python) -m pytest tests/wave -m ''
 
-test-wave-lang: wave build
+test-wave-lang: wave build $(VENV)/.wave-runtime-dev
 	@test -d '$(WAVE_SOURCE)/tests/kernel/wave' || { echo "WAVE_SOURCE=path names a checkout of iree-org/wave"; exit 1; }
 	cd '$(WAVE_SOURCE)' && '$(abspath $(python))' -m pytest -p wave_runtime.wave_lang.pytest --run-e2e \
 	  --known-failures='$(CURDIR)/tests/upstream/known_failures.txt' $(or $(wave_tests),tests/kernel/wave)
 
-test-iree-turbine: wave build
+test-iree-turbine: wave build $(VENV)/.wave-runtime-dev
 	@test -d '$(TURBINE_SOURCE)/tests/runtime' || \
 	  { echo "TURBINE_SOURCE=path names a checkout of iree-org/iree-turbine"; exit 1; }
 	$(python) -m pip install --quiet parameterized decorator
@@ -89,7 +87,7 @@ test-iree-turbine: wave build
 	  '$(abspath $(python))' -m pytest -p turbine_plugin $(or $(turbine_tests),tests/runtime tests/ops)
 
 # With a limit of time for each, since one may hang, and exact sums, since references are close.
-test-triton: triton build
+test-triton: triton build $(VENV)/.wave-runtime-dev
 	@test -d '$(TRITON_SOURCE)/python/test/unit' || { echo "TRITON_SOURCE=path names a checkout of triton-lang/triton"; exit 1; }
 	$(python) -m pip install --quiet scipy expecttest cloudpickle
 	cd '$(TRITON_SOURCE)' && TRITON_DEFAULT_FP_FUSION=1 WAVE_RUNTIME_MFMA=exact '$(abspath $(python))' -m pytest -p wave_runtime.pytest \
@@ -98,7 +96,7 @@ test-triton: triton build
 	  $(addprefix python/,$(or $(triton_tests),test/unit/language test/unit/runtime))
 
 # Not in the checkout's root, whose torch is not built; and without its conftest.py, which is for its own runner.
-test-inductor: triton build
+test-inductor: triton build $(VENV)/.wave-runtime-dev
 	@test -f '$(PYTORCH_SOURCE)/test/inductor/test_torchinductor.py' || { echo "PYTORCH_SOURCE=path names a checkout of pytorch"; exit 1; }
 	$(python) -m pip install --quiet expecttest
 	cd '$(PYTORCH_SOURCE)/test' && TRITON_DEFAULT_FP_FUSION=1 '$(abspath $(python))' -m pytest -c /dev/null --noconftest \
@@ -106,7 +104,7 @@ test-inductor: triton build
 	  --known-failures='$(CURDIR)/tests/triton/known_failures_of_inductor.txt' --rootdir='$(abspath $(PYTORCH_SOURCE))' \
 	  -o timeout=300 --sample=$(or $(inductor_sample),300) -k CpuTests inductor/test_torchinductor.py
 
-campaign-aiter: build
+campaign-aiter: build $(VENV)/.wave-runtime-dev
 	@test -d '$(AITER_SOURCE)/hsa' || { echo "AITER_SOURCE=path names a checkout of ROCm/aiter"; exit 1; }
 	$(python) tests/aiter/campaign.py '$(AITER_SOURCE)'
 
@@ -119,7 +117,7 @@ bench: triton build
 	$(python) benchmarks/bench_modules.py --json build/bench_modules.json
 	$(python) benchmarks/bench_triton.py --json build/bench_triton.json
 
-lint: build
+lint: build $(VENV)/.wave-runtime-dev
 	$(python) -m ruff check .
 	$(python) -m ruff format --check .
 	$(python) -m mypy
@@ -163,7 +161,7 @@ build/fuzz/%.o: %.cpp $(headers)
 build/fuzz/%: build/fuzz/tests/cpp/%_fuzz.o $(fuzzed:%.cpp=build/fuzz/%.o)
 	$(CLANGXX) -fsanitize=fuzzer,address,undefined -o $@ $^ -ldl
 
-fuzz: build/fuzz/code_object build/fuzz/emulator build
+fuzz: build/fuzz/code_object build/fuzz/emulator build $(VENV)/.wave-runtime-dev
 	@mkdir -p build/fuzz/corpus build/fuzz/streams build/fuzz/launches
 	$(call fuzz_run,build/fuzz/code_object) build/fuzz/corpus tests/code_object/corpus tests/code_object/nvidia
 	$(call fuzz_run,build/fuzz/emulator) -max_len=201 -len_control=0 build/fuzz/streams
@@ -176,16 +174,16 @@ build/asan/package/.built: $(headers) $(shell find csrc -name '*.cpp') setup.py 
 	  $(python) setup.py build --debug --build-base build/asan/extension --build-lib build/asan/package >build/asan/log
 	touch $@
 
-tsan asan: %: build/%/test | build
+tsan asan: %: build/%/test | build $(VENV)/.wave-runtime-dev
 	WAVE_RUNTIME_TEST_PROGRAM=$< $(python) -m pytest tests/test_hip_emulator.py
 
 # Python is not instrumented, so that the sanitizers' libraries must be loaded before it. What it never frees are no leaks.
 asan: asan-python
-asan-python: build/asan/package/.built
+asan-python: build/asan/package/.built $(VENV)/.wave-runtime-dev
 	LD_PRELOAD='$(foreach name,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))' ASAN_OPTIONS=detect_leaks=0 \
 	  UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/asan/package $(VENV)/bin/pytest --capture=sys $(sanitized_tests)
 
-mutants: build
+mutants: build $(VENV)/.wave-runtime-dev
 	$(python) tools/mutate.py --count $(MUTANTS) --json build/mutants.json
 
 wave: $(VENV)/.wave-runtime-ready
@@ -213,7 +211,13 @@ $(python):
 	  { echo "$(PYTHON) lacks venv or the headers: install python3-venv and python3-dev, or set PYTHON"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.wave-runtime-ready: requirements-dev.txt | $(python)
-	$(python) -c 'import torch' 2>/dev/null || $(python) -m pip install --quiet '$(TORCH)'
-	$(python) -m pip install --quiet -r requirements-dev.txt
+$(VENV)/.wave-runtime-ready: requirements-build.txt | $(python)
+	@$(python) -c 'import torch' 2>/dev/null || { echo "Installing $(TORCH)"; $(python) -m pip install --quiet '$(TORCH)'; }
+	@echo "Installing what building needs (requirements-build.txt)"
+	@$(python) -m pip install --quiet -r requirements-build.txt
+	@touch $@
+
+$(VENV)/.wave-runtime-dev: requirements-dev.txt | $(VENV)/.wave-runtime-ready
+	@echo "Installing what testing and linting need (requirements-dev.txt)"
+	@$(python) -m pip install --quiet -r requirements-dev.txt
 	@touch $@

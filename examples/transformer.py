@@ -37,6 +37,15 @@ HEADS, HEAD_DIM = 4, 64
 WIDTH, HIDDEN = HEADS * HEAD_DIM, 1024
 TOKENS = BATCH * SEQUENCE
 
+NEXT = """
+What to try next:
+  make train                                     trains a small transformer on these kernels, and the same in torch
+  .venv/bin/python -m wave_runtime info examples/kernels/binaries/basics.hsaco
+                                                 what a binary has: kernels, arguments, registers, occupancy
+  .venv/bin/python -m wave_runtime profile -- .venv/bin/python examples/train_tiny_transformer.py --steps 1
+                                                 what kernels do, line by line; sanitize in its place finds mistakes
+  docs/README.md                                 all pages; README.md begins with your own kernel"""
+
 # Sums in another order round to the other neighbour in f16 here and there, between one kernel and the next.
 TOLERANCE = 5 * torch.finfo(torch.float16).eps
 
@@ -278,6 +287,7 @@ def main() -> None:
     if failures := [row.name for row in rows if not row.error <= row.tolerance]:
         raise SystemExit(f"Results differ from torch's: {', '.join(failures)}")
     print("All results equal torch's, within the last bits of sums that are added in another order.")
+    print(NEXT)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,65 @@
+"""What `make build` says while it builds."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from support import ROOT
+
+OUTPUT = """running build_ext
+building 'wave_runtime.libwave_emulator' extension
+[1/2] c++ -c a.cpp
+a.cpp:3: warning: [-Wunused]
+[2/2] c++ -c b.cpp
+building 'wave_runtime._C' extension
+ninja: no work to do.
+building 'wave_runtime.libwave_launch' extension
+[1/1] c++ -c c.cpp
+""".splitlines(keepends=True)
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("build_tool", ROOT / "tools" / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_each_file_is_a_step_of_its_library(build: ModuleType) -> None:
+    assert list(build.steps(OUTPUT)) == [
+        ("libwave_emulator", 1, 2),
+        ("libwave_emulator", 2, 2),
+        ("libwave_launch", 1, 1),
+    ]
+
+
+def test_a_terminal_counts_and_a_file_has_a_line_for_each_library(build: ModuleType) -> None:
+    terminal, file = Terminal(), io.StringIO()
+    build.show(build.steps(OUTPUT), terminal)
+    build.show(build.steps(OUTPUT), file)
+    assert terminal.getvalue().splitlines()[-1] == "  libwave_launch: 1 of 1 files "
+    assert "\r  libwave_emulator: 1 of 2 files \r" in terminal.getvalue().replace("\n", "\\n")
+    assert file.getvalue() == "  libwave_emulator: 2 files\n  libwave_launch: 1 files\n"
+
+
+def test_what_the_compiler_says_is_told_where_it_fails(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("raise SystemExit('no such header')")
+    command = [sys.executable, ROOT / "tools" / "build.py", tmp_path / "build" / "log"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    assert "no such header" in result.stderr
+    assert "no such header" in (tmp_path / "build" / "log").read_text()
