@@ -2,8 +2,8 @@
 
     python tools/build.py LOG
 
-What the compiler says goes to LOG, and here, too, where the build fails. On a terminal a line counts; elsewhere there is
-one for each library.
+What the compiler says goes to LOG, and here, too, where the build fails. On a terminal a line counts; elsewhere there
+is one for each library.
 """
 
 from __future__ import annotations
