@@ -17,7 +17,8 @@ from wave_runtime import _C, cdiv, from_triton
 
 ADD = "x: *f32 const, y: *f32 const, out: *f32, n: i32"
 MATMUL = "a: *f16 const, b: *f16 const, c: *f32, M: i32, N: i32, K: i32"
-TARGETS = sorted({figures["code"] for figures in _C.emulator_processors().values()})
+# Triton 3.9 refuses gfx1030.
+TARGETS = sorted({figures["code"] for figures in _C.emulator_processors().values()} - {"gfx1030"})
 
 
 @pytest.fixture
