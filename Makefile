@@ -55,7 +55,7 @@ export PYTHONPATH := $(CURDIR)
 .PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain docs clean
 
 build: $(VENV)/.wave-runtime-ready
-	@$(python) tools/build.py build/log
+	@$(python) tools/build_package.py build/log
 
 demo: build
 	@$(python) examples/transformer.py $(if $(DEVICE),--device $(DEVICE))

@@ -26,7 +26,7 @@ building 'wave_runtime.libwave_launch' extension
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_tool", ROOT / "tools" / "build.py")
+    spec = importlib.util.spec_from_file_location("build_package", ROOT / "tools" / "build_package.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -58,7 +58,7 @@ def test_a_terminal_counts_and_a_file_has_a_line_for_each_library(build: ModuleT
 
 def test_what_the_compiler_says_is_told_where_it_fails(tmp_path: Path) -> None:
     (tmp_path / "setup.py").write_text("raise SystemExit('no such header')")
-    command = [sys.executable, ROOT / "tools" / "build.py", tmp_path / "build" / "log"]
+    command = [sys.executable, ROOT / "tools" / "build_package.py", tmp_path / "build" / "log"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode != 0
     assert "no such header" in result.stderr

@@ -1,6 +1,6 @@
 """Builds the package in place, and shows how far it is: which file of how many of each library.
 
-    python tools/build.py LOG
+    python tools/build_package.py LOG
 
 What the compiler says goes to LOG, and here, too, where the build fails. On a terminal a line counts; elsewhere there
 is one for each library.
