@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from support import PROBES
 
@@ -40,8 +41,11 @@ def planted() -> list[Mistake]:
 
 
 def ints(*shape: int) -> torch.Tensor:
-    """0, 1, 2 and so on."""
-    return torch.arange(torch.Size(shape).numel(), dtype=torch.int32).reshape(shape)
+    """0, 1, 2 and so on, far from everything else: what lies a little past the end belongs to nobody."""
+    count, far = torch.Size(shape).numel(), 1024
+    around = np.zeros(count + 2 * far, dtype=np.int32)
+    around[far : far + count] = np.arange(count)
+    return torch.from_numpy(around[far : far + count]).reshape(shape)
 
 
 # By kernel: its signature, its arguments but the last, and the grid.
