@@ -445,6 +445,20 @@ def test_command() -> None:
     assert "target='mi300': the emulator has" in done.stderr
 
 
+@pytest.mark.parametrize("upstream", [False, True])
+def test_command_in_a_tree_that_nobody_has_installed(upstream: bool, tmp_path: Path) -> None:
+    """The program's own folder is on its path, the tree is not; and upstream's module may be."""
+    program = tmp_path / "program.py"
+    program.write_text(f"{SHOW}import wave_runtime.triton\nprint(wave_runtime.__file__)\n")
+    if upstream:
+        (tmp_path / "wave_runtime.py").write_text("raise AssertionError('not this one')\n")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [*COMMAND, "--target", "gfx1201", "--", sys.executable, program]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"gfx1201 1 cpu\n{wave_runtime.__file__}\n"
+
+
 def test_pytest_option(tmp_path: Path) -> None:
     test = "import torch, conftest\ndef test(): assert conftest.had_gpu and torch.ones(2, device='cuda').is_cuda\n"
     (tmp_path / "test_it.py").write_text(test)

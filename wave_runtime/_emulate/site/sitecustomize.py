@@ -45,9 +45,24 @@ class _AfterTorch:
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
             execute(module)
-            importlib.import_module("wave_runtime")
+            _import_wave_runtime()
 
         loader.exec_module = execute_both
+
+
+def _import_wave_runtime() -> None:
+    """Import the package that Python finds or, where it runs from a tree that nobody has installed, this file's."""
+    found = importlib.util.find_spec("wave_runtime")
+    if found is not None and found.submodule_search_locations is not None:
+        importlib.import_module("wave_runtime")
+        return
+    # There is none, or a module of upstream's, which is no package.
+    folder = os.path.abspath(f"{__file__}/../../..")
+    spec: Any = importlib.util.spec_from_file_location(
+        "wave_runtime", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+    )
+    sys.modules["wave_runtime"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["wave_runtime"])
 
 
 def _run_hidden() -> None:
