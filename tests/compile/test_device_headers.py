@@ -56,6 +56,27 @@ def test_shuffles() -> None:
         assert torch.equal(out, x[source]), call
 
 
+@pytest.mark.parametrize(("options", "lanes"), [([], 32), (["-mwavefrontsize64"], 64)])
+def test_a_wave_has_as_many_lanes_as_the_compiler_gave_it(options: list[str], lanes: int) -> None:
+    """Beyond the wave's ends a shuffle gives the lane's own value. No macro of clang 22 tells where they are."""
+    source = """
+    __global__ void shift(const int* a, int* down, int* up, int* size) {
+      const int i = threadIdx.x;
+      down[i] = __shfl_down(a[i], 1);
+      up[i] = __shfl_up(a[i], 1);
+      size[i] = warpSize;
+    }"""
+    a, i = torch.randint(1000, (128,), dtype=torch.int32), torch.arange(128)
+    down, up, size = (torch.empty_like(a) for _ in range(3))
+    kernel = wave_runtime.compile(source, target="gfx1100", options=options)["shift"]
+    kernel(a, down, up, size, grid=1, block=128)
+    assert (size == lanes).all()
+    # In a wave of 64 lanes RDNA permutes within each half.
+    if lanes == 32:
+        assert torch.equal(down, a[torch.where(i % lanes == lanes - 1, i, i + 1).clamp(max=127)])
+        assert torch.equal(up, a[torch.where(i % lanes == 0, i, i - 1)])
+
+
 def test_ballots() -> None:
     x = torch.randint(2, (64,), dtype=torch.int32)
     out = map_over(

@@ -85,7 +85,9 @@ def _hip_options(unit: Unit, program: Program) -> list[str]:
     ]
     if (rocm := rocm_of(program)) is not None:
         return [*options, f"--rocm-path={rocm}"]
-    return [*options, "-nogpulib", "-nogpuinc", "-isystem", str(_HEADERS)]
+    if "-mwavefrontsize64" in unit.options:
+        options.append("-DWAVE_DEVICE_WAVE_SIZE=64")  # since clang 22 no macro tells
+    return [*options, "-nogpulib", "-nogpuinc", "-isystem", str(_HEADERS), "-isystem", str(_HEADERS / "cuda")]
 
 
 def _target_options(unit: Unit) -> list[str]:

@@ -1,8 +1,12 @@
 // What the lanes of a wave exchange. The masks of the *_sync forms are those of CUDA; here they change nothing.
 #pragma once
 
-#ifdef __AMDGCN_WAVEFRONT_SIZE__
-static constexpr int warpSize = __AMDGCN_WAVEFRONT_SIZE__;
+// Clang said so until version 21 (__AMDGCN_WAVEFRONT_SIZE__). compile() says it for RDNA where -mwavefrontsize64 is
+// given.
+#if defined(WAVE_DEVICE_WAVE_SIZE)
+static constexpr int warpSize = WAVE_DEVICE_WAVE_SIZE;
+#elif defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)
+static constexpr int warpSize = 32;
 #else
 static constexpr int warpSize = 64;
 #endif
@@ -78,3 +82,116 @@ template <class T>
 __device__ __forceinline__ T __shfl_xor_sync(unsigned long long, T value, int mask, int width = warpSize) {
   return __shfl_xor(value, mask, width);
 }
+
+// The lanes of the wave before and after this one, as bits.
+__device__ __forceinline__ unsigned long long __lanemask_eq() { return 1ull << __lane_id(); }
+__device__ __forceinline__ unsigned long long __lanemask_lt() { return __lanemask_eq() - 1; }
+__device__ __forceinline__ unsigned long long __lanemask_le() { return __lanemask_eq() | __lanemask_lt(); }
+__device__ __forceinline__ unsigned long long __lanemask_gt() {
+  return (warpSize == 32 ? ~0u : ~0ull) & ~__lanemask_le();
+}
+__device__ __forceinline__ unsigned long long __lanemask_ge() { return __lanemask_eq() | __lanemask_gt(); }
+
+namespace wave_device {
+
+__device__ __forceinline__ unsigned count(unsigned long long lanes) {
+  return static_cast<unsigned>(__builtin_popcountll(lanes));
+}
+
+/// This lane's place among some lanes.
+__device__ __forceinline__ unsigned rank_in(unsigned long long lanes) { return count(lanes & __lanemask_lt()); }
+
+/// The lane that has a place among some lanes.
+__device__ __forceinline__ int lane_at(unsigned long long lanes, unsigned rank) {
+  int lane = 0;
+#pragma unroll
+  for (int half = 32; half > 0; half /= 2) {
+    const unsigned below = count(lanes >> lane & ((1ull << half) - 1));
+    if (rank >= below) {
+      rank -= below;
+      lane += half;
+    }
+  }
+  return lane;
+}
+
+/// The value of all members with places up to this lane's, combined in their order. The members must all be active.
+template <class T, class Combine>
+__device__ __forceinline__ T scan(unsigned long long members, T value, Combine&& combine) {
+  const unsigned rank = rank_in(members), size = count(members);
+  for (unsigned distance = 1; distance < size; distance *= 2) {
+    const T before = from_lane(value, lane_at(members, rank < distance ? rank : rank - distance));
+    if (rank >= distance) value = combine(before, value);
+  }
+  return value;
+}
+
+template <class T, class Combine>
+__device__ __forceinline__ T reduce(unsigned long long members, T value, Combine&& combine) {
+  return from_lane(scan(members, value, combine), lane_at(members, count(members) - 1));
+}
+
+template <class T>
+__device__ __forceinline__ bool has_same_bytes(const T& a, const T& b) {
+  unsigned char bytes[2][sizeof(T)], differing = 0;
+  __builtin_memcpy(bytes[0], &a, sizeof(T));
+  __builtin_memcpy(bytes[1], &b, sizeof(T));
+  for (unsigned i = 0; i < sizeof(T); ++i) differing |= bytes[0][i] ^ bytes[1][i];
+  return differing == 0;
+}
+
+/// The members whose value has the same bytes as this lane's.
+template <class T>
+__device__ __forceinline__ unsigned long long same_in(unsigned long long members, const T& value) {
+  unsigned long long result = 0;
+  while (true) {  // one turn for each value that there is
+    const T first = from_lane(value, lane_at(members, 0));
+    const bool is_same = has_same_bytes(first, value);
+    const unsigned long long same = __ballot(is_same) & members;
+    if (is_same) {
+      result = same;
+      break;
+    }
+    members &= ~same;
+  }
+  return result;
+}
+
+}  // namespace wave_device
+
+// Of the lanes that the mask names, those that are active. As in HIP the mask has a bit for each of 64 lanes.
+template <class T>
+__device__ __forceinline__ unsigned long long __match_any_sync(unsigned long long mask, T value) {
+  return wave_device::same_in(mask & __activemask(), value);
+}
+template <class T>
+__device__ __forceinline__ unsigned long long __match_all_sync(unsigned long long mask, T value, int* is_same) {
+  const unsigned long long members = mask & __activemask();
+  const T first = wave_device::from_lane(value, wave_device::lane_at(members, 0));
+  const bool differs = !wave_device::has_same_bytes(first, value);
+  *is_same = (__ballot(differs) & members) == 0;
+  return *is_same ? members : 0;
+}
+template <class T>
+__device__ __forceinline__ unsigned long long __match_any(T value) {
+  return __match_any_sync(~0ull, value);
+}
+template <class T>
+__device__ __forceinline__ unsigned long long __match_all(T value, int* is_same) {
+  return __match_all_sync(~0ull, value, is_same);
+}
+
+#define WAVE_REDUCE(name, combined)                                                              \
+  template <class T>                                                                             \
+  __device__ __forceinline__ T __reduce_##name##_sync(unsigned long long mask, T value) {        \
+    return wave_device::reduce(mask & __activemask(), value, [](T a, T b) { return combined; }); \
+  }
+
+WAVE_REDUCE(add, a + b)
+WAVE_REDUCE(min, b < a ? b : a)
+WAVE_REDUCE(max, a < b ? b : a)
+WAVE_REDUCE(and, a& b)
+WAVE_REDUCE(or, a | b)
+WAVE_REDUCE(xor, a ^ b)
+
+#undef WAVE_REDUCE

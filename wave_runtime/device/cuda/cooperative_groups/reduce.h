@@ -1,0 +1,4 @@
+// CUDA's header of reduces within groups, which are in cooperative_groups.h here.
+#pragma once
+
+#include "cooperative_groups.h"
