@@ -38,7 +38,7 @@ LANGUAGES: dict[str, Language] = {
     ".ll": "llvm",
     ".mlir": "mlir",
 }
-_FORMAT = 5  # of what the cache keeps; another for each change of it, or of the options that compilers are given
+_FORMAT = 6  # of what the cache keeps; another for each change of it, or of the options that compilers are given
 
 # What this process has compiled, by request: the files that it was made of, and its modules by the options of load().
 _known: dict[str, Kept[tuple[_C.CodeObject, Compiled]]] = {}

@@ -20,6 +20,8 @@ _NEWEST = 25
 _HEADERS = Path(__file__).parent.parent / "device"
 _SUFFIXES = {"hip": ".hip", "asm": ".s", "llvm": ".ll"}
 _IR_OPTIONS = ("-x", "ir", "-O3", "-Wno-override-module")
+# What only host code has, or code for both.
+_HOST_CODE = re.compile(rb"<<<|\bmain\s*\(|\b(?:hip|cuda)[A-Z]\w*")
 _INCLUDE = re.compile(rb'^\s*\.(?:include|incbin)\s+"((?:[^"\\\n]|\\.)+)"', re.MULTILINE)
 
 
@@ -85,6 +87,10 @@ def _hip_options(unit: Unit, program: Program) -> list[str]:
     ]
     if (rocm := rocm_of(program)) is not None:
         return [*options, f"--rocm-path={rocm}"]
+    if _HOST_CODE.search(unit.text):
+        options.append("-DWAVE_DEVICE_HOST_CODE")
+    if (unit.path or "").endswith(".cu"):
+        options += ["-include", "cuda_runtime.h"]  # as nvcc does
     if "-mwavefrontsize64" in unit.options:
         options.append("-DWAVE_DEVICE_WAVE_SIZE=64")  # since clang 22 no macro tells
     return [*options, "-nogpulib", "-nogpuinc", "-isystem", str(_HEADERS), "-isystem", str(_HEADERS / "cuda")]

@@ -1,5 +1,5 @@
 // The part of HIP's device interface that kernels need, for clang without ROCm. Where ROCm is installed, its own
-// headers are used. There is no host interface here: only kernels are compiled.
+// headers are used. Only kernels are compiled: of the host's interface there is what host code needs to be left out.
 #pragma once
 
 #include <stddef.h>
@@ -31,6 +31,7 @@ typedef unsigned int uint;
 typedef unsigned long ulong;
 
 #include "wave_device/atomics.h"
+#include "wave_device/host.h"
 #include "wave_device/index.h"
 #include "wave_device/integers.h"
 #include "wave_device/lanes.h"
@@ -38,3 +39,13 @@ typedef unsigned long ulong;
 #include "wave_device/print.h"
 #include "wave_device/synchronize.h"
 #include "wave_device/vector_types.h"
+
+// HIP's header brings these to host code. compile() says whether a source has any: they take longer than all of ours.
+#ifdef WAVE_DEVICE_HOST_CODE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmath>
+#endif

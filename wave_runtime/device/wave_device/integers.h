@@ -93,9 +93,9 @@ __device__ __forceinline__ unsigned __fns64(unsigned long long mask, unsigned ba
   return wave_device::nth_bit(mask, base, n);
 }
 
-#define WAVE_MIN_MAX(T)                                                          \
-  __device__ __forceinline__ constexpr T min(T a, T b) { return b < a ? b : a; } \
-  __device__ __forceinline__ constexpr T max(T a, T b) { return a < b ? b : a; }
+#define WAVE_MIN_MAX(T)                                                                   \
+  __host__ __device__ __forceinline__ constexpr T min(T a, T b) { return b < a ? b : a; } \
+  __host__ __device__ __forceinline__ constexpr T max(T a, T b) { return a < b ? b : a; }
 
 WAVE_MIN_MAX(int)
 WAVE_MIN_MAX(unsigned)
@@ -104,10 +104,18 @@ WAVE_MIN_MAX(unsigned long)
 WAVE_MIN_MAX(long long)
 WAVE_MIN_MAX(unsigned long long)
 // Mixed signs compare as unsigned numbers, as in HIP.
-__device__ __forceinline__ constexpr unsigned min(int a, unsigned b) { return min(static_cast<unsigned>(a), b); }
-__device__ __forceinline__ constexpr unsigned min(unsigned a, int b) { return min(a, static_cast<unsigned>(b)); }
-__device__ __forceinline__ constexpr unsigned max(int a, unsigned b) { return max(static_cast<unsigned>(a), b); }
-__device__ __forceinline__ constexpr unsigned max(unsigned a, int b) { return max(a, static_cast<unsigned>(b)); }
+__host__ __device__ __forceinline__ constexpr unsigned min(int a, unsigned b) {
+  return min(static_cast<unsigned>(a), b);
+}
+__host__ __device__ __forceinline__ constexpr unsigned min(unsigned a, int b) {
+  return min(a, static_cast<unsigned>(b));
+}
+__host__ __device__ __forceinline__ constexpr unsigned max(int a, unsigned b) {
+  return max(static_cast<unsigned>(a), b);
+}
+__host__ __device__ __forceinline__ constexpr unsigned max(unsigned a, int b) {
+  return max(a, static_cast<unsigned>(b));
+}
 
 #undef WAVE_MIN_MAX
 

@@ -24,35 +24,35 @@ struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) Vector<T, 4> {
 };
 
 template <class T, int N, class Function>
-__device__ __forceinline__ Vector<T, N> each(const Vector<T, N>& a, const Vector<T, N>& b, Function function) {
+__host__ __device__ __forceinline__ Vector<T, N> each(const Vector<T, N>& a, const Vector<T, N>& b, Function function) {
   Vector<T, N> result;
   for (int i = 0; i < N; ++i) (&result.x)[i] = static_cast<T>(function((&a.x)[i], (&b.x)[i]));
   return result;
 }
 
 template <class T, int N>
-__device__ __forceinline__ Vector<T, N> all(T value) {
+__host__ __device__ __forceinline__ Vector<T, N> all(T value) {
   Vector<T, N> result;
   for (int i = 0; i < N; ++i) (&result.x)[i] = value;
   return result;
 }
 
-#define WAVE_VECTOR_OPERATOR(op)                                                                            \
-  template <class T, int N>                                                                                 \
-  __device__ __forceinline__ Vector<T, N> operator op(const Vector<T, N>& a, const Vector<T, N>& b) {       \
-    return each(a, b, [](T left, T right) { return left op right; });                                       \
-  }                                                                                                         \
-  template <class T, int N>                                                                                 \
-  __device__ __forceinline__ Vector<T, N> operator op(const Vector<T, N>& a, decltype(Vector<T, N>::x) b) { \
-    return a op all<T, N>(b);                                                                               \
-  }                                                                                                         \
-  template <class T, int N>                                                                                 \
-  __device__ __forceinline__ Vector<T, N> operator op(decltype(Vector<T, N>::x) a, const Vector<T, N>& b) { \
-    return all<T, N>(a) op b;                                                                               \
-  }                                                                                                         \
-  template <class T, int N, class Other>                                                                    \
-  __device__ __forceinline__ Vector<T, N>& operator op##=(Vector<T, N>& a, const Other & b) {               \
-    return a = a op b;                                                                                      \
+#define WAVE_VECTOR_OPERATOR(op)                                                                                     \
+  template <class T, int N>                                                                                          \
+  __host__ __device__ __forceinline__ Vector<T, N> operator op(const Vector<T, N>& a, const Vector<T, N>& b) {       \
+    return each(a, b, [](T left, T right) { return left op right; });                                                \
+  }                                                                                                                  \
+  template <class T, int N>                                                                                          \
+  __host__ __device__ __forceinline__ Vector<T, N> operator op(const Vector<T, N>& a, decltype(Vector<T, N>::x) b) { \
+    return a op all<T, N>(b);                                                                                        \
+  }                                                                                                                  \
+  template <class T, int N>                                                                                          \
+  __host__ __device__ __forceinline__ Vector<T, N> operator op(decltype(Vector<T, N>::x) a, const Vector<T, N>& b) { \
+    return all<T, N>(a) op b;                                                                                        \
+  }                                                                                                                  \
+  template <class T, int N, class Other>                                                                             \
+  __host__ __device__ __forceinline__ Vector<T, N>& operator op##=(Vector<T, N>& a, const Other & b) {               \
+    return a = a op b;                                                                                               \
   }
 
 WAVE_VECTOR_OPERATOR(+)
@@ -63,27 +63,27 @@ WAVE_VECTOR_OPERATOR(/)
 #undef WAVE_VECTOR_OPERATOR
 
 template <class T, int N>
-__device__ __forceinline__ bool operator==(const Vector<T, N>& a, const Vector<T, N>& b) {
+__host__ __device__ __forceinline__ bool operator==(const Vector<T, N>& a, const Vector<T, N>& b) {
   bool equal = true;
   for (int i = 0; i < N; ++i) equal &= (&a.x)[i] == (&b.x)[i];
   return equal;
 }
 template <class T, int N>
-__device__ __forceinline__ bool operator!=(const Vector<T, N>& a, const Vector<T, N>& b) {
+__host__ __device__ __forceinline__ bool operator!=(const Vector<T, N>& a, const Vector<T, N>& b) {
   return !(a == b);
 }
 
 }  // namespace wave_device
 
-#define WAVE_VECTORS(name, T)                                                            \
-  using name##1 = wave_device::Vector<T, 1>;                                             \
-  using name##2 = wave_device::Vector<T, 2>;                                             \
-  using name##3 = wave_device::Vector<T, 3>;                                             \
-  using name##4 = wave_device::Vector<T, 4>;                                             \
-  __device__ __forceinline__ name##1 make_##name##1(T x) { return {x}; }                 \
-  __device__ __forceinline__ name##2 make_##name##2(T x, T y) { return {x, y}; }         \
-  __device__ __forceinline__ name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
-  __device__ __forceinline__ name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+#define WAVE_VECTORS(name, T)                                                                     \
+  using name##1 = wave_device::Vector<T, 1>;                                                      \
+  using name##2 = wave_device::Vector<T, 2>;                                                      \
+  using name##3 = wave_device::Vector<T, 3>;                                                      \
+  using name##4 = wave_device::Vector<T, 4>;                                                      \
+  __host__ __device__ __forceinline__ name##1 make_##name##1(T x) { return {x}; }                 \
+  __host__ __device__ __forceinline__ name##2 make_##name##2(T x, T y) { return {x, y}; }         \
+  __host__ __device__ __forceinline__ name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
+  __host__ __device__ __forceinline__ name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 
 WAVE_VECTORS(char, signed char)
 WAVE_VECTORS(uchar, unsigned char)

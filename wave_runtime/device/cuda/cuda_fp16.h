@@ -1,0 +1,4 @@
+// CUDA's header of this name, for .cu files that are compiled for AMD GPUs.
+#pragma once
+
+#include "hip/hip_fp16.h"

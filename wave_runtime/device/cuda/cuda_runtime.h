@@ -1,0 +1,165 @@
+// CUDA's host interface and headers' names over HIP's, for .cu files that are compiled for AMD GPUs: so far as their
+// host code must be understood to be left out.
+#pragma once
+
+#include "hip/hip_runtime.h"
+
+#define cudaError_t hipError_t
+#define cudaStream_t hipStream_t
+#define cudaEvent_t hipEvent_t
+#define cudaDeviceProp hipDeviceProp_t
+#define cudaDeviceAttr hipDeviceAttribute_t
+#define cudaMemcpyKind hipMemcpyKind
+#define cudaFuncAttributes hipFuncAttributes
+#define cudaFuncAttribute hipFuncAttribute
+#define cudaPointerAttributes hipPointerAttribute_t
+#define cudaGraph_t hipGraph_t
+#define cudaGraphExec_t hipGraphExec_t
+#define cudaGraphNode_t hipGraphNode_t
+#define cudaMemPool_t hipMemPool_t
+#define cudaExtent hipExtent
+#define cudaPos hipPos
+#define cudaPitchedPtr hipPitchedPtr
+
+#define cudaSuccess hipSuccess
+#define cudaErrorInvalidValue hipErrorInvalidValue
+#define cudaErrorMemoryAllocation hipErrorOutOfMemory
+#define cudaErrorNotReady hipErrorNotReady
+#define cudaErrorNotSupported hipErrorNotSupported
+#define cudaErrorUnknown hipErrorUnknown
+#define cudaErrorNoDevice hipErrorNoDevice
+#define cudaErrorInvalidDevice hipErrorInvalidDevice
+#define cudaErrorInvalidConfiguration hipErrorInvalidConfiguration
+#define cudaErrorLaunchFailure hipErrorLaunchFailure
+#define cudaErrorPeerAccessAlreadyEnabled hipErrorPeerAccessAlreadyEnabled
+
+#define cudaMemcpyHostToHost hipMemcpyHostToHost
+#define cudaMemcpyHostToDevice hipMemcpyHostToDevice
+#define cudaMemcpyDeviceToHost hipMemcpyDeviceToHost
+#define cudaMemcpyDeviceToDevice hipMemcpyDeviceToDevice
+#define cudaMemcpyDefault hipMemcpyDefault
+
+#define cudaStreamDefault hipStreamDefault
+#define cudaStreamNonBlocking hipStreamNonBlocking
+#define cudaStreamPerThread hipStreamPerThread
+#define cudaEventDefault hipEventDefault
+#define cudaEventBlockingSync hipEventBlockingSync
+#define cudaEventDisableTiming hipEventDisableTiming
+#define cudaEventInterprocess hipEventInterprocess
+#define cudaHostAllocDefault hipHostMallocDefault
+#define cudaHostAllocPortable hipHostMallocPortable
+#define cudaHostAllocMapped hipHostMallocMapped
+#define cudaMemAttachGlobal hipMemAttachGlobal
+#define cudaMemAttachHost hipMemAttachHost
+
+#define cudaStreamCaptureModeGlobal hipStreamCaptureModeGlobal
+#define cudaStreamCaptureModeThreadLocal hipStreamCaptureModeThreadLocal
+#define cudaStreamCaptureModeRelaxed hipStreamCaptureModeRelaxed
+
+#define cudaFuncAttributeMaxDynamicSharedMemorySize hipFuncAttributeMaxDynamicSharedMemorySize
+#define cudaFuncAttributePreferredSharedMemoryCarveout hipFuncAttributePreferredSharedMemoryCarveout
+#define cudaFuncCachePreferNone hipFuncCachePreferNone
+#define cudaFuncCachePreferShared hipFuncCachePreferShared
+#define cudaFuncCachePreferL1 hipFuncCachePreferL1
+#define cudaFuncCachePreferEqual hipFuncCachePreferEqual
+
+#define cudaDevAttrMultiProcessorCount hipDeviceAttributeMultiprocessorCount
+#define cudaDevAttrMaxThreadsPerBlock hipDeviceAttributeMaxThreadsPerBlock
+#define cudaDevAttrMaxSharedMemoryPerBlock hipDeviceAttributeMaxSharedMemoryPerBlock
+#define cudaDevAttrWarpSize hipDeviceAttributeWarpSize
+#define cudaDevAttrClockRate hipDeviceAttributeClockRate
+#define cudaDevAttrCooperativeLaunch hipDeviceAttributeCooperativeLaunch
+#define cudaDevAttrComputeCapabilityMajor hipDeviceAttributeComputeCapabilityMajor
+#define cudaDevAttrComputeCapabilityMinor hipDeviceAttributeComputeCapabilityMinor
+
+#define cudaGetErrorName hipGetErrorName
+#define cudaGetErrorString hipGetErrorString
+#define cudaGetLastError hipGetLastError
+#define cudaPeekAtLastError hipPeekAtLastError
+
+#define cudaMalloc hipMalloc
+#define cudaFree hipFree
+#define cudaMallocHost hipHostMalloc
+#define cudaFreeHost hipHostFree
+#define cudaHostAlloc hipHostMalloc
+#define cudaMallocManaged hipMallocManaged
+#define cudaMallocPitch hipMallocPitch
+#define cudaMallocAsync hipMallocAsync
+#define cudaFreeAsync hipFreeAsync
+#define cudaHostRegister hipHostRegister
+#define cudaHostUnregister hipHostUnregister
+#define cudaHostGetDevicePointer hipHostGetDevicePointer
+#define cudaMemcpy hipMemcpy
+#define cudaMemcpyAsync hipMemcpyAsync
+#define cudaMemcpy2D hipMemcpy2D
+#define cudaMemcpy2DAsync hipMemcpy2DAsync
+#define cudaMemcpyPeer hipMemcpyPeer
+#define cudaMemcpyPeerAsync hipMemcpyPeerAsync
+#define cudaMemcpyToSymbol hipMemcpyToSymbol
+#define cudaMemcpyFromSymbol hipMemcpyFromSymbol
+#define cudaMemcpyToSymbolAsync hipMemcpyToSymbolAsync
+#define cudaMemcpyFromSymbolAsync hipMemcpyFromSymbolAsync
+#define cudaMemset hipMemset
+#define cudaMemsetAsync hipMemsetAsync
+#define cudaMemset2D hipMemset2D
+#define cudaMemGetInfo hipMemGetInfo
+#define cudaMemPrefetchAsync hipMemPrefetchAsync
+#define cudaMemAdvise hipMemAdvise
+#define cudaGetSymbolAddress hipGetSymbolAddress
+#define cudaGetSymbolSize hipGetSymbolSize
+#define cudaPointerGetAttributes hipPointerGetAttributes
+
+#define cudaGetDeviceCount hipGetDeviceCount
+#define cudaGetDevice hipGetDevice
+#define cudaSetDevice hipSetDevice
+#define cudaGetDeviceProperties hipGetDeviceProperties
+#define cudaDeviceGetAttribute hipDeviceGetAttribute
+#define cudaDeviceSynchronize hipDeviceSynchronize
+#define cudaDeviceReset hipDeviceReset
+#define cudaDeviceSetCacheConfig hipDeviceSetCacheConfig
+#define cudaDeviceSetLimit hipDeviceSetLimit
+#define cudaDeviceCanAccessPeer hipDeviceCanAccessPeer
+#define cudaDeviceEnablePeerAccess hipDeviceEnablePeerAccess
+#define cudaDeviceDisablePeerAccess hipDeviceDisablePeerAccess
+#define cudaDeviceGetStreamPriorityRange hipDeviceGetStreamPriorityRange
+#define cudaDriverGetVersion hipDriverGetVersion
+#define cudaRuntimeGetVersion hipRuntimeGetVersion
+#define cudaSetDeviceFlags hipSetDeviceFlags
+
+#define cudaStreamCreate hipStreamCreate
+#define cudaStreamCreateWithFlags hipStreamCreateWithFlags
+#define cudaStreamCreateWithPriority hipStreamCreateWithPriority
+#define cudaStreamDestroy hipStreamDestroy
+#define cudaStreamSynchronize hipStreamSynchronize
+#define cudaStreamQuery hipStreamQuery
+#define cudaStreamWaitEvent hipStreamWaitEvent
+#define cudaStreamAddCallback hipStreamAddCallback
+#define cudaLaunchHostFunc hipLaunchHostFunc
+#define cudaStreamBeginCapture hipStreamBeginCapture
+#define cudaStreamEndCapture hipStreamEndCapture
+#define cudaStreamIsCapturing hipStreamIsCapturing
+
+#define cudaEventCreate hipEventCreate
+#define cudaEventCreateWithFlags hipEventCreateWithFlags
+#define cudaEventRecord hipEventRecord
+#define cudaEventSynchronize hipEventSynchronize
+#define cudaEventQuery hipEventQuery
+#define cudaEventElapsedTime hipEventElapsedTime
+#define cudaEventDestroy hipEventDestroy
+
+#define cudaFuncSetAttribute hipFuncSetAttribute
+#define cudaFuncGetAttributes hipFuncGetAttributes
+#define cudaFuncSetCacheConfig hipFuncSetCacheConfig
+#define cudaLaunchKernel hipLaunchKernel
+#define cudaLaunchCooperativeKernel hipLaunchCooperativeKernel
+#define cudaOccupancyMaxActiveBlocksPerMultiprocessor hipOccupancyMaxActiveBlocksPerMultiprocessor
+#define cudaOccupancyMaxPotentialBlockSize hipOccupancyMaxPotentialBlockSize
+
+#define cudaGraphCreate hipGraphCreate
+#define cudaGraphInstantiate hipGraphInstantiate
+#define cudaGraphLaunch hipGraphLaunch
+#define cudaGraphDestroy hipGraphDestroy
+#define cudaGraphExecDestroy hipGraphExecDestroy
+#define cudaGraphUpload hipGraphUpload
+#define cudaProfilerStart hipProfilerStart
+#define cudaProfilerStop hipProfilerStop
