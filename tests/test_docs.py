@@ -15,7 +15,7 @@ from requirements import need
 from support import ROOT
 
 import wave_runtime
-from wave_runtime import compat
+from wave_runtime import build, compat
 
 NEEDS_CLANG = pytest.mark.needs("clang")
 
@@ -128,4 +128,5 @@ def test_the_reference_has_all_public_names() -> None:
         "TritonFunction",
         "TritonKernel",
         "EmulatorDriver",
+        *build.__all__,
     }

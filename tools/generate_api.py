@@ -29,6 +29,7 @@ PARTS = (
     ("A GPU, emulated", "wave_runtime", "emulate.md", EMULATING),
     ("Mistakes of kernels", "wave_runtime", "sanitize.md", SANITIZING),
     ("Triton kernels: wave_runtime.triton", "wave_runtime.triton", "triton.md", ()),
+    ("Kernels in packages: wave_runtime.build", "wave_runtime.build", "packages.md", ()),
     ("Hooks: wave_runtime.hooks", "wave_runtime.hooks", "gpu.md", ()),
     ("Upstream's names", "wave_runtime", "upstream.md", UPSTREAM),
     ("Wave kernels: wave_runtime.wave_lang", "wave_runtime.wave_lang", "upstream.md", ()),

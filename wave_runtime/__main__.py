@@ -26,6 +26,7 @@ from wave_runtime import (
     _run,
     _selftest,
     _selftest_cases,
+    build,
     compile,
 )
 from wave_runtime._compile import assembly
@@ -84,9 +85,18 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", metavar="FILE", help="the source, or several to be linked; the suffix says the language"
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="by default the source's name with .hsaco or .cubin; .s: the assembly"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="by default the source's name with .hsaco or .cubin; .s: the assembly; .py: a module of a package",
     )
-    parser.add_argument("--target", help='by default that of the current GPU if it runs the language, else "gfx942"')
+    parser.add_argument(
+        "--target",
+        action="append",
+        dest="targets",
+        help='by default that of the current GPU if it runs the language, else "gfx942"; several for a .py file',
+    )
+    parser.add_argument("--depfile", metavar="FILE", help="write there, as a rule of make, what the code is made of")
     parser.add_argument("--language", help="hip, cuda, asm, llvm or mlir")
     parser.add_argument("-D", action="append", default=[], dest="defines", metavar="NAME[=VALUE]", help="a macro")
     parser.add_argument("-I", action="append", default=[], dest="include_dirs", metavar="FOLDER", help="for headers")
@@ -236,22 +246,31 @@ def _compile_file(options: argparse.Namespace) -> None:
     defines = {name: value if equals else None for name, equals, value in (d.partition("=") for d in options.defines)}
     request = {
         "language": options.language,
-        "target": options.target,
         "options": options.options,
         "defines": defines,
         "include_dirs": options.include_dirs,
     }
-    if options.output and Path(options.output).suffix == ".s":
+    kind = Path(options.output or "").suffix
+    if options.targets and len(options.targets) > 1 and kind != ".py":
+        raise ValueError("several targets need -o FILE.py, beside which the code for each lies")
+    if kind == ".s":
         if len(options.files) != 1:
             raise ValueError(f"{options.output}: there is assembly of one source, not of {len(options.files)}")
-        write_file(options.output, assembly(options.files[0], **request))
+        target = options.targets[0] if options.targets else None
+        write_file(options.output, assembly(options.files[0], **request, target=target))
         print(options.output)
         return
     files = [Path(file) for file in options.files]
-    module = compile(files, **request, cache=not options.no_cache, verbose=options.verbose)
+    module = compile(files, **request, targets=options.targets, cache=not options.no_cache, verbose=options.verbose)
     suffix = ".hsaco" if module.target.startswith("gfx") else ".cubin"
     output = Path(options.output or files[0].with_suffix(suffix))
-    write_file(output, module.images[module.target])
+    if kind == ".py":
+        build.write(module, output, options.files)
+    else:
+        write_file(output, module.images[module.target])
+    if options.depfile:
+        named = [str(path).replace(" ", "\\ ") for path in (output, *module.files)]
+        write_file(options.depfile, f"{named[0]}: {' '.join(named[1:])}\n".encode())
     print(output)
     for name in module:
         print(f"  {name}({module[name].signature})")
