@@ -130,6 +130,32 @@ fork(5)
 """)
 
 
+def test_no_child_keeps_a_pipe_open() -> None:
+    """The reader of a program's output does not wait for a child that was forked while the program started."""
+    run("""
+import subprocess
+from wave_runtime._fork import start
+execute = subprocess.Popen._execute_child
+has_pipes, ended = threading.Event(), threading.Event()
+def slowly(*arguments):
+    has_pipes.set()
+    time.sleep(0.5)
+    execute(*arguments)
+subprocess.Popen._execute_child = slowly
+def read():
+    assert start(["echo", "read"], stdout=subprocess.PIPE).communicate()[0] == b"read\\n"
+    ended.set()
+threading.Thread(target=read, daemon=True).start()
+has_pipes.wait()
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+    os._exit(0)
+assert ended.wait(20), "the reader waits for the child"
+os.kill(child, 9)
+""")
+
+
 @pytest.mark.needs("clang")
 def test_beside_compiles(tmp_path: Path) -> None:
     """A source of the same path is compiled by a thread and by the child."""

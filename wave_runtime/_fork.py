@@ -1,11 +1,15 @@
-"""Locks that are safe to use after fork(): a child does not find them taken by a thread that only its parent has."""
+"""What is safe beside fork(): locks that a child does not find taken by a thread that only its parent has, and programs
+whose output no child keeps open."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 import weakref
+from collections.abc import Sequence
 from types import TracebackType
+from typing import Any
 
 
 class Lock:
@@ -37,4 +41,18 @@ def _renew_all() -> None:
         lock.renew()
 
 
+_starting = threading.RLock()  # the thread that forks holds it meanwhile
+
+
+def start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """Start a program, as ``subprocess.Popen`` does, while no other thread forks.
+
+    A child that was forked between the making of a pipe and its hand-over would have it open, too: whoever reads what
+    the program writes would wait for the end of that child, which may wait for a lock of the reader's.
+    """
+    with _starting:
+        return subprocess.Popen(command, **options)
+
+
+os.register_at_fork(before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_starting.release)
 os.register_at_fork(after_in_child=_renew_all)

@@ -14,6 +14,7 @@ from wave_runtime import _C
 from wave_runtime._compile._names import of_symbols
 from wave_runtime._compile._types import signatures
 from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, included, run
+from wave_runtime._fork import start
 
 _OLDEST = 17
 _NEWEST = 25
@@ -56,8 +57,8 @@ def find() -> Program:
 
 @functools.cache
 def _version(path: str) -> int:
-    done = subprocess.run([path, "-dumpversion"], capture_output=True, text=True)
-    major = done.stdout.split(".")[0]
+    output, _ = start([path, "-dumpversion"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).communicate()
+    major = output.decode().split(".")[0]
     return int(major) if major.isdigit() else 0
 
 

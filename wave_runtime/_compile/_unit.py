@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from wave_runtime._fork import start
+
 
 class CompileError(RuntimeError):
     """A source was not compiled: the compiler rejects it, or there is no compiler.
@@ -141,9 +143,7 @@ def run(unit: Unit, commands: Iterable[Sequence[str | Path]], folder: Path) -> N
     """Run commands side by side in a folder. Raises CompileError for the first that fails."""
     texts = [[str(word) for word in command] for command in commands]
     processes = [
-        subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
+        start(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         for command in texts
     ]
     outputs = [process.communicate()[0].decode(errors="replace") for process in processes]
