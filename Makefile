@@ -202,7 +202,7 @@ hip-toolchain: build
 	$(python) tools/make_hip_toolchain.py build/hip
 
 clean:
-	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so demo.png training.png
+	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so wave_runtime/torch_* demo.png training.png
 	find . -name __pycache__ -not -path './.git/*' -exec rm -rf {} +
 
 $(python):

@@ -44,11 +44,12 @@ except ImportError as error:
     [
         (
             "torch.__version__ = '2.99.1+cu1'",
-            r"was built for torch (2\.\d+)\S*, and torch 2.99.1\+cu1 is .* torch==\1\.\*",
+            r"was built for torch (2\.\d+)[\d., ]*, and torch 2.99.1\+cu1 is .* torch==\1\.\*",
         ),
-        ("sys.modules['wave_runtime._built_for'] = None", "is not built here: run `make build` in its sources"),
+        ("import pathlib; pathlib.Path.glob = lambda *_: []", "is not built here: build it by `pip install"),
+        ("sys._is_gil_enabled = lambda: False", "does not support free-threaded Python: use a build"),
     ],
-    ids=["another torch", "not built"],
+    ids=["another torch", "not built", "free-threaded"],
 )
 def test_libraries_must_fit_the_torch(before: str, error: str) -> None:
     """What is not built says so, too; nothing is loaded."""
@@ -56,9 +57,12 @@ def test_libraries_must_fit_the_torch(before: str, error: str) -> None:
 
 
 OTHER_TORCH = """
-import sys, types, warnings, torch
-torch.__version__ = {version!r}
-sys.modules["wave_runtime._built_for"] = types.SimpleNamespace(TORCH={version!r})
+import sys, warnings, torch
+class Loaded:  # the libraries, which are of the torch that is here
+    def find_spec(self, name, *_):
+        if name == "wave_runtime._torch":
+            torch.__version__ = {version!r}
+sys.meta_path.insert(0, Loaded())
 {before}
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")

@@ -59,7 +59,6 @@ def test_sources_fit_many_releases_of_torch(source_distribution: Path) -> None:
     assert [line for line in required if "extra ==" not in line] == ["torch>=2.10"]
     extras = {line.split("extra == ")[1].strip('"') for line in required if "extra ==" in line}
     assert extras == {"dev", "triton", "wave"}
-    assert "wave_runtime/_built_for.py" not in names
 
 
 @pytest.mark.long
@@ -67,9 +66,10 @@ def test_sources_fit_many_releases_of_torch(source_distribution: Path) -> None:
 def test_installs_from_the_source_distribution(source_distribution: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]
     subprocess.run([*command, "--target", tmp_path, source_distribution], check=True, capture_output=True)
+    release = ".".join(torch.__version__.split(".")[:2])
     for file in (
         "libwave_launch.so",
-        "libwave_runtime.so",
+        f"torch_{release.replace('.', '_')}/libwave_runtime.so",
         "include/wave_runtime.h",
         "include/wave_runtime.hpp",
         "device/hip/hip_runtime.h",
@@ -81,9 +81,8 @@ def test_installs_from_the_source_distribution(source_distribution: Path, tmp_pa
         assert (tmp_path / "wave_runtime" / file).is_file(), file
     on_path = {"PYTHONPATH": str(tmp_path)}
     (metadata,) = tmp_path.glob("wave_runtime-*.dist-info/METADATA")
-    release = ".".join(torch.__version__.split(".")[:2])
     required = requirements(metadata.read_text())
-    assert [line for line in required if "extra ==" not in line] == [f"torch=={release}.*"]
+    assert [line for line in required if "extra ==" not in line] == [f"torch<2.{int(release[2:]) + 1},>={release}"]
     program = [tmp_path / "bin" / "wave-runtime", "--version"]
     command = subprocess.run(program, env=on_path, capture_output=True, text=True)
     assert command.stdout == f"{wave_runtime.__version__}\n", command.stderr

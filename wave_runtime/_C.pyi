@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as _Sequence
-from typing import Any, SupportsIndex, final
+from typing import Any, SupportsIndex, TypeVar, final
 
 import torch
 from torch import Tensor
-from typing_extensions import Unpack, disjoint_base
+from typing_extensions import Self, Unpack, disjoint_base
 
 from wave_runtime._kernel import Accesses, CallOptions, Dims, LaunchOptions, Options
 from wave_runtime._torch import OpOverload
 from wave_runtime.hooks import Hook
 
 _Device = torch.device | str | int | None
+_Class = TypeVar("_Class", bound=type[OperatorBase])
 
 class KernelFault(RuntimeError):
     """What a kernel did that it must not, found by the emulator.
@@ -338,7 +339,7 @@ def launch(
 class CodeObject:
     """A parsed code object, cubin or PTX."""
 
-    def __init__(self, data: bytes) -> None: ...
+    def __new__(cls, data: bytes) -> Self: ...
     @property
     def format(self) -> str: ...
     @property
@@ -392,7 +393,12 @@ def declare(
 def define_traced_operator(handle: str) -> str:
     """Define the operator of torch.ops.wave_kernel that a kernel's call is in compiled code, and return its name."""
 
-def define_call(type: type[Any], function: Callable[..., Any]) -> None: ...
+def make_kernel_type(call: Callable[..., None]) -> type[Kernel]:
+    """Make the type Kernel, whose __call__ compilers find and trace; other calls go straight to the launch."""
+
+def called_by_slot(base: _Class) -> _Class:
+    """A type over ``base``, which derives from OperatorBase: its calls go straight to that, and not to __call__."""
+
 def add_hook(enter: Hook | None, exit: Hook | None) -> int: ...
 def remove_hook(id: int) -> None: ...
 def describe_driver(name: str) -> dict[str, Any]:

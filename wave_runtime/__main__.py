@@ -15,6 +15,7 @@ from wave_runtime import (
     _C,
     KernelFault,
     __version__,
+    _abi,
     _coverage,
     _disasm,
     _emulate,
@@ -77,6 +78,7 @@ def parser() -> argparse.ArgumentParser:
     hip = commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
     hip.add_argument("--link", type=Path, metavar="FOLDER", help="link it there under the names of AMD's library")
     commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs to find wave_runtime and Torch")
+    commands.add_parser("operators", help="print the path of the library that torch.ops.load_library takes")
     return top
 
 
@@ -190,6 +192,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(*(_hip_links.link(options.link) if options.link else [_hip_links.LIBRARY]), sep="\n")
         elif options.command == "cmake":
             print(_FOLDER / "share" / "cmake", torch.utils.cmake_prefix_path, sep=";")
+        elif options.command == "operators":
+            print(_abi.folder() / "libwave_runtime.so")
         else:
             return _coverage_of(options.files, options.target)
     except BrokenPipeError:  # the reader has seen enough, as head(1) does

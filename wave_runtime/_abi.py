@@ -1,8 +1,19 @@
-"""Raises ImportError where the libraries were built for another release of torch, with which they could crash."""
+"""Loads the extension module, ``wave_runtime._C``: that of the folder for the release of torch that is installed.
+
+Raises ImportError where there is none. One for another release would crash, since torch's C++ interface changes from
+each release to the next, and does not say so.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from pathlib import Path
+
 import torch
+
+_PACKAGE = Path(__file__).parent
+_NAME = "wave_runtime._C"
 
 
 def release(version: str) -> str:
@@ -10,22 +21,47 @@ def release(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def check() -> None:
-    """Raise ImportError unless the torch that is installed is of the release that setup.py built the libraries for."""
-    try:
-        from wave_runtime import _built_for
-    except ImportError:
+def built() -> list[str]:
+    """The releases of torch that there are libraries for, in their order."""
+    found = [folder.parent.name.removeprefix("torch_").split("_") for folder in _PACKAGE.glob("torch_*/_C.abi3.so")]
+    return [".".join(parts) for parts in sorted(found, key=lambda parts: [int(part) for part in parts])]
+
+
+def folder() -> Path:
+    """Where the libraries for the torch that is installed are."""
+    here = str(torch.__version__)
+    releases = built()
+    if release(here) in releases:
+        return _PACKAGE / f"torch_{release(here).replace('.', '_')}"
+    build = "`pip install --no-build-isolation --no-deps --force-reinstall .` (or `make build`) in its sources"
+    if not releases:
+        raise ImportError(f"wave_runtime is not built here: build it by {build}")
+    raise ImportError(
+        f"wave_runtime was built for torch {', '.join(releases)}, and torch {here} is installed here: build it again, "
+        f"by {build}, or install torch=={releases[-1]}.*"
+    )
+
+
+def load() -> None:
+    """Import the extension module under its name. Needs the interpreter to be one with the lock."""
+    if _NAME in sys.modules:  # the package is imported anew, the libraries cannot be
+        sys.modules["wave_runtime"]._C = sys.modules[_NAME]  # type: ignore[attr-defined]
+        return
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
         raise ImportError(
-            "wave_runtime is not built here: run `make build` in its sources, or install it by "
-            "`pip install --no-build-isolation .`"
-        ) from None
-    built, here = _built_for.TORCH, str(torch.__version__)
-    if release(built) != release(here):
-        raise ImportError(
-            f"wave_runtime was built for torch {built}, and torch {here} is installed here: build it again, by "
-            "`pip install --no-build-isolation --no-deps --force-reinstall .` (or `make build`) in its sources, or "
-            f"install torch=={release(built)}.*"
+            "wave_runtime does not support free-threaded Python: use a build of Python with the global interpreter lock"
         )
+    spec = importlib.util.spec_from_file_location(_NAME, folder() / "_C.abi3.so")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[_NAME] = module
+    sys.modules["wave_runtime"]._C = module  # type: ignore[attr-defined]
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[_NAME]
+        raise
 
 
-check()
+load()

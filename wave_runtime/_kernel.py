@@ -311,7 +311,7 @@ def _refuse_script(self: _C.Kernel) -> None:
     raise RuntimeError(f"kernel '{self.name}': torch.jit.script is not supported; use torch.compile or torch.export")
 
 
-_C.define_call(_C.Kernel, call_operator)
+_C.Kernel = _C.make_kernel_type(call_operator)  # type: ignore[misc]
 _C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
 _C.Kernel.asm = property(asm)  # type: ignore[method-assign, assignment]
 _C.Kernel.coverage = coverage  # type: ignore[method-assign]

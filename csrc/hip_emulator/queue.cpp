@@ -4,6 +4,17 @@
 
 namespace wave::hip_emulator {
 
+namespace {
+
+/// As changed.wait(lock, is_done), of which GCC 12 has a new version in its library: with it the library would run on
+/// newer systems alone.
+template <class IsDone>
+void wait(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const IsDone& is_done) {
+  while (!changed.wait_for(lock, std::chrono::hours(1), is_done)) continue;
+}
+
+}  // namespace
+
 void Marker::complete() {
   std::lock_guard lock(mutex_);
   time_ = Clock::now();
@@ -14,7 +25,7 @@ bool Marker::wait(std::optional<std::chrono::milliseconds> limit) const {
   std::unique_lock lock(mutex_);
   const auto is_done = [&] { return time_.has_value(); };
   if (limit) return changed_.wait_for(lock, *limit, is_done);
-  changed_.wait(lock, is_done);
+  hip_emulator::wait(changed_, lock, is_done);
   return true;
 }
 
@@ -65,7 +76,7 @@ std::shared_ptr<Marker> Queue::last() const {
 void Queue::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
+    wait(changed_, lock, [&] { return ending_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
     Work next = std::move(waiting_.front());
     waiting_.pop_front();

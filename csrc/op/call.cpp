@@ -111,7 +111,7 @@ void Call::refuse(size_t index, const at::Tensor& tensor) const {
   const std::string type = kernel.signature().parameters[index].type_text();
   if (!tensor.defined()) throw TypeError(text(where, ": expected a tensor (", type, "), given None"));
   if (tensor.layout() != c10::kStrided) {
-    throw TypeError(text(where, ": expected a strided tensor, given a ", tensor.toString()));
+    throw TypeError(text(where, ": expected a strided tensor, given one of layout ", c10::str(tensor.layout())));
   }
   if (!takes(kernel.signature().parameters[index].type, tensor.scalar_type())) {
     throw TypeError(text(where, ": expected a tensor for ", type, ", given one of dtype ",

@@ -27,8 +27,9 @@ constexpr GeometryArguments kGridAndBlock{
     "SymInt grid_x, SymInt grid_y, SymInt grid_z, SymInt block_x, SymInt block_y, SymInt block_z, SymInt shared_memory",
     7};
 
-/// More arguments no operator of torch has.
-constexpr size_t kMaxArguments = c10::utils::bitset::NUM_BITS();
+/// More arguments no operator of torch has: the dispatcher keeps a bit for each (c10::utils::bitset).
+constexpr size_t kMaxArguments = 64;
+static_assert(sizeof(c10::utils::bitset) * 8 == kMaxArguments);
 
 std::vector<KernelOperator::Position> positions_of(const Kernel& kernel) {
   const auto& parameters = kernel.signature().parameters;

@@ -1,16 +1,14 @@
 #include "python/address_launch.h"
 
 #include <torch/csrc/Device.h>
-#include <torch/csrc/autograd/python_variable.h>
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "op/raw_launch.h"
+#include "python/define.h"
 #include "python/kernel_object.h"
 #include "python/read_call.h"
-
-namespace py = pybind11;
 
 namespace wave {
 
@@ -37,7 +35,7 @@ class AddressCall {
   AddressCall(const Kernel& kernel, const py::args& arguments, bool raw = false) : call(kernel) {
     call.autograd_knows = call.overlaps_allowed = raw;
     check_count(kernel, static_cast<Py_ssize_t>(arguments.size()));
-    for (size_t i = 0; i < arguments.size(); ++i) read(i, py::handle(arguments[i]).ptr());
+    for (size_t i = 0; i < arguments.size(); ++i) read(i, arguments[i].ptr());
     call.has_addresses = std::ranges::any_of(addresses_, [](const Address& address) { return address.value != 0; });
     if (call.has_tensors()) call.check();
     call.wanted_device = device();
@@ -96,7 +94,7 @@ class AddressCall {
 };
 
 py::object device_of_arguments(const py::object& self, const py::args& arguments) {
-  return py::reinterpret_steal<py::object>(THPDevice_New(*AddressCall(kernel_of(self), arguments).call.wanted_device));
+  return py::steal(THPDevice_New(*AddressCall(kernel_of(self), arguments).call.wanted_device));
 }
 
 void launch_addresses(const py::object& self, const py::args& arguments, bool process_memory, bool raw,
@@ -109,12 +107,10 @@ void launch_addresses(const py::object& self, const py::args& arguments, bool pr
 
 }  // namespace
 
-void bind_address_launch(const py::handle& kernel_type) {
-  const auto add = [&](const char* name, auto function, const auto&... arguments) {
-    kernel_type.attr(name) = py::cpp_function(function, py::name(name), py::is_method(kernel_type), arguments...);
-  };
-  add("_device_of", device_of_arguments);
-  add("_launch_addresses", launch_addresses, py::kw_only(), py::arg("process_memory") = false, py::arg("raw") = false);
+void add_address_methods(std::vector<PyMethodDef>& methods) {
+  methods.push_back(py::method<device_of_arguments>("_device_of", "*arguments"));
+  methods.push_back(
+      py::method<launch_addresses>("_launch_addresses", "*arguments, process_memory=False, raw=False, **keywords"));
 }
 
 }  // namespace wave

@@ -1,11 +1,13 @@
 // Launches whose pointer arguments are addresses, as data_ptr() gives them.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include <vector>
+
+#include "python/python_api.h"
 
 namespace wave {
 
-/// Adds to the type Kernel:
+/// Adds to the methods of the type Kernel:
 ///
 /// kernel._device_of(*arguments): where the arguments lie. Tensors say so; an address is of the GPU whose driver knows
 /// it, else of the host. Null addresses say nothing; where nothing does, it is the current GPU, if its driver takes the
@@ -17,6 +19,6 @@ namespace wave {
 /// as changed; and arguments may share memory with those that the kernel writes.
 ///
 /// Both throw ValueError where arguments lie on different devices.
-void bind_address_launch(const pybind11::handle& kernel_type);
+void add_address_methods(std::vector<PyMethodDef>& methods);
 
 }  // namespace wave

@@ -1,13 +1,10 @@
 #include "python/bound_launch.h"
 
-#include <torch/csrc/autograd/python_variable.h>
-
 #include "base/error.h"
 #include "python/callable_type.h"
+#include "python/define.h"
 #include "python/foreign_arrays.h"
 #include "python/read_call.h"
-
-namespace py = pybind11;
 
 namespace wave {
 
@@ -32,12 +29,12 @@ class Prebuilt {
         keywords_(std::move(keywords)),
         call_(kernel) {
     check_count(kernel, static_cast<Py_ssize_t>(arguments_.size()));
-    arguments_ = with_tensors(kernel, items_of(arguments_));
+    arguments_ = with_tensors(kernel, items_of(arguments_).data());
     for (size_t i = 0; i < arguments_.size(); ++i) {
-      PyObject* argument = py::handle(arguments_[i]).ptr();
+      PyObject* const argument = arguments_[i].ptr();
       if (is_for_operator(argument)) {
         throw TypeError(text(kernel.argument_text(i), ": a bound launch takes plain tensors and numbers, given ",
-                             type_name(argument), ": call the kernel itself"));
+                             py::type_name(argument), ": call the kernel itself"));
       }
       Any::argument(call_, i, argument);
     }
@@ -114,8 +111,8 @@ py::object launch_of(PyObject* bound) {
 const Prebuilt& prebuilt(const py::handle& launch) { return state_of<Prebuilt>(launch.ptr()); }
 
 void check_no_arguments(const char* what, size_t flags, PyObject* keyword_names) {
-  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_GET_SIZE(keyword_names);
-  if (PyVectorcall_NARGS(flags) + keywords == 0) return;
+  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_Size(keyword_names);
+  if (positional(flags) + keywords == 0) return;
   throw TypeError(text("a ", what, " takes no arguments when it is called: they were given when it was made"));
 }
 
@@ -126,7 +123,7 @@ PyObject* Bound::call(PyObject* self, PyObject* const*, size_t flags, PyObject* 
     check_no_arguments("bound launch", flags, keyword_names);
     const py::object held = state_of<Bound>(self).launch;
     const Prebuilt& launch = prebuilt(held);
-    if (!thread_is_plain()) return launch.kernel_object()(*launch.arguments(), **launch.keywords()).release().ptr();
+    if (!thread_is_plain()) return launch.kernel_object().call(launch.arguments(), launch.keywords()).release();
     void* const stream = launch.stream();
     run_unlocked(launch.is_for_host(), [&](Emulation* emulation) { launch.launch(stream, emulation, true); });
     Py_RETURN_NONE;
@@ -137,15 +134,15 @@ namespace {
 
 /// Those of the bound launches, which may have been changed since the last call.
 py::object launches_of(Sequence& sequence) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(sequence.bound.ptr());
+  const Py_ssize_t count = PyTuple_Size(sequence.bound.ptr());
   bool same = static_cast<bool>(sequence.launches);
   for (Py_ssize_t i = 0; same && i < count; ++i) {
-    PyObject* const bound = PyTuple_GET_ITEM(sequence.bound.ptr(), i);
-    same = PyTuple_GET_ITEM(sequence.launches.ptr(), i) == state_of<Bound>(bound).launch.ptr();
+    PyObject* const bound = PyTuple_GetItem(sequence.bound.ptr(), i);
+    same = PyTuple_GetItem(sequence.launches.ptr(), i) == state_of<Bound>(bound).launch.ptr();
   }
   if (!same) {
     py::tuple launches(count);
-    for (size_t i = 0; i < launches.size(); ++i) launches[i] = launch_of(py::handle(sequence.bound[i]).ptr());
+    for (size_t i = 0; i < launches.size(); ++i) launches.set(i, launch_of(sequence.bound[i].ptr()));
     sequence.launches = std::move(launches);
   }
   return sequence.launches;
@@ -158,19 +155,20 @@ PyObject* Sequence::call(PyObject* self, PyObject* const*, size_t flags, PyObjec
     check_no_arguments("sequence", flags, keyword_names);
     Sequence& sequence = state_of<Sequence>(self);
     if (!thread_is_plain()) {
-      for (const py::handle bound : py::tuple(sequence.bound)) bound();
+      const py::tuple bound = sequence.bound;
+      for (size_t i = 0; i < bound.size(); ++i) bound[i]();
       Py_RETURN_NONE;
     }
     const py::object launches = launches_of(sequence);
-    const Py_ssize_t count = PyTuple_GET_SIZE(launches.ptr());
+    const Py_ssize_t count = PyTuple_Size(launches.ptr());
     bool for_host = false;
-    for (Py_ssize_t i = 0; i < count; ++i) for_host |= prebuilt(PyTuple_GET_ITEM(launches.ptr(), i)).is_for_host();
+    for (Py_ssize_t i = 0; i < count; ++i) for_host |= prebuilt(PyTuple_GetItem(launches.ptr(), i)).is_for_host();
     run_unlocked(for_host, [&](Emulation* emulation) {
       c10::Device device = c10::kCPU;
       void* stream = nullptr;
       const bool profiled = is_profiled();
       for (Py_ssize_t i = 0; i < count; ++i) {
-        const Prebuilt& launch = prebuilt(PyTuple_GET_ITEM(launches.ptr(), i));
+        const Prebuilt& launch = prebuilt(PyTuple_GetItem(launches.ptr(), i));
         if (launch.device() != device) stream = current_stream(device = launch.device());
         launch.launch(launch.has_stream() ? launch.stream() : stream, emulation, profiled);
       }
@@ -181,34 +179,42 @@ PyObject* Sequence::call(PyObject* self, PyObject* const*, size_t flags, PyObjec
 
 namespace {
 
-size_t argument_index(const Kernel& kernel, const py::object& key) {
+size_t argument_index(const Kernel& kernel, py::handle key) {
   const auto& parameters = kernel.signature().parameters;
-  if (py::isinstance<py::str>(key)) {
-    const std::string name = key.cast<std::string>();
+  const Where where{.what = "an argument of a bound launch"};
+  if (py::str::check(key)) {
+    const auto name = py::from_python<std::string>(key, where);
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].name == name) return i;
     }
     throw ValueError(
         text("kernel '", kernel.name(), "' has no argument '", name, "' (", kernel.signature().text(), ")"));
   }
-  const int64_t index = key.cast<int64_t>();
+  const auto index = py::from_python<int64_t>(key, where);
   if (index >= 0 && index < static_cast<int64_t>(parameters.size())) return static_cast<size_t>(index);
   throw ValueError(text("kernel '", kernel.name(), "' has ", parameters.size(), " arguments, no argument ", index));
 }
 
 /// bound[index or name] = value.
-void set_argument(const py::object& self, const py::object& key, const py::object& value) {
-  const py::object held = launch_of(self.ptr());
-  const Prebuilt& before = prebuilt(held);
-  py::list arguments(before.arguments());
-  arguments[argument_index(before.kernel(), key)] = value;
-  state_of<Bound>(self.ptr()).launch =
-      make_callable<Prebuilt>(before.kernel_object(), before.kernel(), py::tuple(arguments), before.keywords());
+int set_argument(PyObject* self, PyObject* key, PyObject* value) {
+  const py::handle done = with_python_errors([&] {
+    if (value == nullptr) throw TypeError("an argument of a bound launch cannot be deleted");
+    const py::object held = launch_of(self);
+    const Prebuilt& before = prebuilt(held);
+    py::list arguments = py::steal(PySequence_List(before.arguments().ptr()));
+    arguments.set(argument_index(before.kernel(), key), py::borrow(value));
+    state_of<Bound>(self).launch =
+        make_callable<Prebuilt>(before.kernel_object(), before.kernel(), py::tuple_of(arguments), before.keywords());
+    return Py_None;
+  });
+  return done ? 0 : -1;
 }
 
-py::object get_argument(const py::object& self, const py::object& key) {
-  const py::object held = launch_of(self.ptr());
-  return prebuilt(held).arguments()[argument_index(prebuilt(held).kernel(), key)];
+PyObject* get_argument(PyObject* self, PyObject* key) {
+  return with_python_errors([&] {
+    const py::object held = launch_of(self);
+    return py::borrow(prebuilt(held).arguments()[argument_index(prebuilt(held).kernel(), key)]).release();
+  });
 }
 
 /// bound.update(grid=..., ...).
@@ -216,8 +222,8 @@ void update(const py::object& self, const py::kwargs& keywords) {
   const py::object held = launch_of(self.ptr());
   const Prebuilt& before = prebuilt(held);
   py::dict merged;
-  for (const auto& [name, value] : before.keywords()) merged[name] = value;
-  for (const auto& [name, value] : keywords) merged[name] = value;
+  merged.update(before.keywords());
+  merged.update(keywords);
   state_of<Bound>(self.ptr()).launch =
       make_callable<Prebuilt>(before.kernel_object(), before.kernel(), before.arguments(), merged);
 }
@@ -226,45 +232,46 @@ PyObject* bound_repr(PyObject* self) {
   return with_python_errors([&] {
     const py::object held = launch_of(self);
     const Prebuilt& launch = prebuilt(held);
-    return python_text(
-               text("<wave_runtime.BoundLaunch of ", launch.kernel().name(), " on ", launch.device().str(), ">"))
-        .release()
-        .ptr();
+    return py::text(text("<wave_runtime.BoundLaunch of ", launch.kernel().name(), " on ", launch.device().str(), ">"))
+        .release();
   });
 }
 
 PyObject* new_sequence(PyTypeObject* type, PyObject* arguments, PyObject*) {
   return with_python_errors([&]() -> PyObject* {
-    const py::tuple bound(py::reinterpret_borrow<py::tuple>(arguments)[0].cast<py::list>());
+    PyObject* launches = nullptr;
+    if (PyArg_ParseTuple(arguments, "O:sequence", &launches) == 0) py::raise();
+    const py::tuple bound = py::tuple_of(launches);
     for (size_t i = 0; i < bound.size(); ++i) {
       const py::handle item = bound[i];
       if (CallableObject<Bound>::is(item.ptr())) continue;
-      throw TypeError(text("sequence: item ", i, " is a ", type_name(item.ptr()),
+      throw TypeError(text("sequence: item ", i, " is a ", py::type_name(item.ptr()),
                            ": expected a bound launch, as kernel.bind(...) makes it"));
     }
-    return make_callable_of<Sequence>(type, bound, py::object()).release().ptr();
+    return make_callable_of<Sequence>(type, bound, py::object()).release();
   });
 }
 
-Py_ssize_t sequence_length(PyObject* self) { return PyTuple_GET_SIZE(state_of<Sequence>(self).bound.ptr()); }
+Py_ssize_t sequence_length(PyObject* self) { return PyTuple_Size(state_of<Sequence>(self).bound.ptr()); }
 
 }  // namespace
 
 py::object make_bound_launch(const py::object& kernel_object, const Kernel& kernel, const py::args& arguments,
                              const py::kwargs& keywords) {
-  return make_callable<Bound>(make_callable<Prebuilt>(kernel_object, kernel, py::tuple(arguments), py::dict(keywords)));
+  return make_callable<Bound>(make_callable<Prebuilt>(kernel_object, kernel, arguments, keywords));
 }
 
-void bind_launches(py::module_& module) {
+void bind_launches(py::handle module) {
   make_callable_type<Prebuilt>({});
-  const py::handle owner = make_callable_type<Bound>({{Py_tp_repr, reinterpret_cast<void*>(bound_repr)}});
-  module.add_object("BoundLaunch", owner);
-  module.add_object("Sequence", make_callable_type<Sequence>({{Py_tp_new, reinterpret_cast<void*>(new_sequence)},
-                                                              {Py_sq_length, reinterpret_cast<void*>(sequence_length)}},
-                                                             {}, 0));
-  owner.attr("__setitem__") = py::cpp_function(set_argument, py::name("__setitem__"), py::is_method(owner));
-  owner.attr("__getitem__") = py::cpp_function(get_argument, py::name("__getitem__"), py::is_method(owner));
-  owner.attr("update") = py::cpp_function(update, py::name("update"), py::is_method(owner));
+  py::add_object(module, "BoundLaunch",
+                 make_callable_type<Bound>({.slots = {{Py_tp_repr, reinterpret_cast<void*>(bound_repr)},
+                                                      {Py_mp_subscript, reinterpret_cast<void*>(get_argument)},
+                                                      {Py_mp_ass_subscript, reinterpret_cast<void*>(set_argument)}},
+                                            .methods = {py::method<update>("update", "**keywords")}}));
+  py::add_object(module, "Sequence",
+                 make_callable_type<Sequence>({.slots = {{Py_tp_new, reinterpret_cast<void*>(new_sequence)},
+                                                         {Py_sq_length, reinterpret_cast<void*>(sequence_length)}},
+                                               .flags = 0}));
 }
 
 }  // namespace wave

@@ -2,27 +2,26 @@
 // and that take part in garbage collection.
 #pragma once
 
-#include <structmember.h>
-
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "python/c_api.h"
+#include "python/object.h"
 
 namespace wave {
 
 struct CallableHead {
-  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject_HEAD VectorCall vectorcall;
   PyObject* weak_references;
 };
 
 /// An object of such a type. `State` has what it is about, and these members:
 ///
 ///   kName    the type's name with its module
-///   call     what a call does, a vectorcallfunc; none for objects that are only held
-///   each_reference(visit)    calls `visit` with each of its pybind11::object that may be part of a circle
+///   call     what a call does, a VectorCall; none for objects that are only held
+///   each_reference(visit)    calls `visit` with each of its py::object that may be part of a circle; none where it has
+///   none
 template <class State>
 struct CallableObject {
   CallableHead head;
@@ -44,15 +43,18 @@ State& state_of(PyObject* object) {
 namespace detail {
 
 /// What is left of a call where the collector has taken an object apart that something can still reach.
-inline PyObject* call_collected(PyObject* self, PyObject* const*, size_t, PyObject*) {
-  return PyErr_Format(PyExc_RuntimeError, "this %s was garbage, and what it held is gone", Py_TYPE(self)->tp_name);
+PyObject* call_collected(PyObject* self, PyObject* const*, size_t, PyObject*);
+
+template <class State, class Visit>
+void each_reference(State& state, const Visit& visit) {
+  if constexpr (requires { state.each_reference(visit); }) state.each_reference(visit);
 }
 
 template <class State>
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   int result = 0;
-  state_of<State>(self).each_reference([&](pybind11::object& reference) {
+  each_reference(state_of<State>(self), [&](py::object& reference) {
     if (result == 0 && reference) result = visit(reference.ptr(), arg);
   });
   return result;
@@ -61,7 +63,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 template <class State>
 int clear(PyObject* self) {
   reinterpret_cast<CallableHead*>(self)->vectorcall = call_collected;
-  state_of<State>(self).each_reference([](pybind11::object& reference) { reference = pybind11::object(); });
+  each_reference(state_of<State>(self), [](py::object& reference) { reference = py::object(); });
   return 0;
 }
 
@@ -71,7 +73,7 @@ void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (reinterpret_cast<CallableHead*>(self)->weak_references != nullptr) PyObject_ClearWeakRefs(self);
   std::destroy_at(&state_of<State>(self));
-  type->tp_free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
@@ -80,53 +82,68 @@ void dealloc(PyObject* self) {
 /// A new object of `type`, State's own or one derived from it, over State(arguments...). The collector does not see it
 /// before it is complete.
 template <class State, class... Arguments>
-pybind11::object make_callable_of(PyTypeObject* type, Arguments&&... arguments) {
-  auto* object = reinterpret_cast<CallableObject<State>*>(type->tp_alloc(type, 0));
-  if (object == nullptr) throw pybind11::error_already_set();
-  PyObject_GC_UnTrack(object);
+py::object make_callable_of(PyTypeObject* type, Arguments&&... arguments) {
+  PyObject* const made = PyType_GenericAlloc(type, 0);
+  if (made == nullptr) py::raise();
+  auto* object = reinterpret_cast<CallableObject<State>*>(made);
+  PyObject_GC_UnTrack(made);
   try {
     new (&object->state) State{std::forward<Arguments>(arguments)...};
   } catch (...) {
-    type->tp_free(object);
+    PyObject_GC_Del(made);
     Py_DECREF(type);
     throw;
   }
   if constexpr (CallableObject<State>::kIsCalled) object->head.vectorcall = State::call;
-  PyObject_GC_Track(object);
-  return pybind11::reinterpret_steal<pybind11::object>(reinterpret_cast<PyObject*>(object));
+  PyObject_GC_Track(made);
+  return py::steal(made);
 }
 
 template <class State, class... Arguments>
-pybind11::object make_callable(Arguments&&... arguments) {
+py::object make_callable(Arguments&&... arguments) {
   return make_callable_of<State>(CallableObject<State>::type, std::forward<Arguments>(arguments)...);
 }
 
-/// Makes State's type, once, with what it has beyond calls and collection. The lists stay as they are for good, and end
-/// with a null entry; `members` count from the begin of State.
+/// What a type has beyond calls and collection. `members` count from the begin of State.
+struct TypeParts {
+  std::vector<PyType_Slot> slots = {};
+  std::vector<PyMethodDef> methods = {};
+  std::vector<PyGetSetDef> properties = {};
+  std::vector<PyMemberDef> members = {};
+  unsigned long flags = Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  /// A type in Python whose __call__ compilers find, and trace, where calls by the vectorcall protocol do not go there.
+  py::object base = {};
+};
+
+/// Makes State's type, once.
 template <class State>
-pybind11::handle make_callable_type(std::vector<PyType_Slot> slots, std::vector<PyMemberDef> members = {},
-                                    unsigned flags = Py_TPFLAGS_DISALLOW_INSTANTIATION) {
+py::object make_callable_type(TypeParts given) {
   using Object = CallableObject<State>;
-  static std::vector<PyMemberDef> all;
-  all = std::move(members);
-  for (PyMemberDef& member : all) member.offset += Object::kStateOffset;
-  all.push_back({"__weaklistoffset__", T_PYSSIZET, offsetof(CallableHead, weak_references), READONLY, nullptr});
-  flags |= Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
+  TypeParts& parts = *new TypeParts(std::move(given));  // Python keeps the addresses
+  for (PyMemberDef& member : parts.members) member.offset += Object::kStateOffset;
+  parts.members.push_back(
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(CallableHead, weak_references), READONLY, nullptr});
+  unsigned long flags = parts.flags | Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
   if constexpr (Object::kIsCalled) {
-    all.push_back({"__vectorcalloffset__", T_PYSSIZET, offsetof(CallableHead, vectorcall), READONLY, nullptr});
-    slots.push_back({Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)});
-    flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+    parts.members.push_back(
+        {"__vectorcalloffset__", T_PYSSIZET, offsetof(CallableHead, vectorcall), READONLY, nullptr});
+    if (!parts.base) parts.slots.push_back({Py_tp_call, reinterpret_cast<void*>(call_by_vector)});
+    flags |= kHasVectorCall;
   }
-  all.push_back({});
-  slots.push_back({Py_tp_members, all.data()});
-  slots.push_back({Py_tp_traverse, reinterpret_cast<void*>(detail::traverse<State>)});
-  slots.push_back({Py_tp_clear, reinterpret_cast<void*>(detail::clear<State>)});
-  slots.push_back({Py_tp_dealloc, reinterpret_cast<void*>(detail::dealloc<State>)});
-  slots.push_back({0, nullptr});
-  PyType_Spec spec{State::kName, sizeof(Object), 0, flags, slots.data()};
-  PyObject* const type = PyType_FromSpec(&spec);
-  if (type == nullptr) throw pybind11::error_already_set();
-  Object::type = reinterpret_cast<PyTypeObject*>(type);
+  parts.members.push_back({});
+  parts.methods.push_back({});
+  parts.properties.push_back({});
+  const std::initializer_list<PyType_Slot> added = {{Py_tp_members, parts.members.data()},
+                                                    {Py_tp_methods, parts.methods.data()},
+                                                    {Py_tp_getset, parts.properties.data()},
+                                                    {Py_tp_traverse, reinterpret_cast<void*>(detail::traverse<State>)},
+                                                    {Py_tp_clear, reinterpret_cast<void*>(detail::clear<State>)},
+                                                    {Py_tp_dealloc, reinterpret_cast<void*>(detail::dealloc<State>)},
+                                                    {0, nullptr}};
+  parts.slots.insert(parts.slots.end(), added);
+  PyType_Spec spec{State::kName, sizeof(Object), 0, static_cast<unsigned>(flags), parts.slots.data()};
+  py::object type = py::steal(PyType_FromSpecWithBases(&spec, parts.base.ptr()));
+  Object::type = reinterpret_cast<PyTypeObject*>(py::object(type).release());
   return type;
 }
 

@@ -1,8 +1,6 @@
 // Reading code objects from Python, as plain dictionaries: for `python -m wave_runtime info` and the tests.
 
 #include <cxxabi.h>
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,16 +12,14 @@
 #include "code_object/select.h"
 #include "code_object/signature.h"
 #include "python/bindings.h"
-#include "python/errors.h"
-
-namespace py = pybind11;
-using namespace pybind11::literals;
+#include "python/define.h"
+#include "python/gil.h"
 
 namespace wave {
 namespace {
 
 std::span<const uint8_t> span_of(const py::bytes& data) {
-  const std::string_view view = data;
+  const std::string_view view = data.view();
   return {reinterpret_cast<const uint8_t*>(view.data()), view.size()};
 }
 
@@ -34,30 +30,30 @@ std::optional<Target> wanted_target(const std::optional<std::string>& target) {
 
 std::shared_ptr<const CodeObject> parse(const py::bytes& data, const std::optional<std::string>& target) {
   const std::span<const uint8_t> file = span_of(data);
-  const py::gil_scoped_release release;  // `data` keeps the bytes alive
+  const GilRelease release;  // `data` keeps the bytes alive
   return CodeObject::parse(file, wanted_target(target));
 }
 
 std::vector<std::shared_ptr<const CodeObject>> parse_all(const py::bytes& data,
                                                          const std::optional<std::string>& target) {
   const std::span<const uint8_t> file = span_of(data);
-  const py::gil_scoped_release release;
+  const GilRelease release;
   return CodeObject::parse_all(file, wanted_target(target));
 }
 
 py::bytes to_bytes(const CodeObject& object) {
   const Bytes bytes = object.bytes();
-  return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return py::bytes(bytes.data(), bytes.size());
 }
 
 py::object access_name(Access access) {
   switch (access) {
     case Access::ReadOnly:
-      return py::str("read_only");
+      return py::text("read_only");
     case Access::WriteOnly:
-      return py::str("write_only");
+      return py::text("write_only");
     case Access::ReadWrite:
-      return py::str("read_write");
+      return py::text("read_write");
     case Access::Unstated:
       break;
   }
@@ -65,55 +61,80 @@ py::object access_name(Access access) {
 }
 
 py::dict to_dict(const ArgumentMetadata& argument) {
-  return py::dict("name"_a = python_text(argument.name), "type_name"_a = python_text(argument.type_name),
-                  "kind"_a = python_text(argument.kind_name), "is_hidden"_a = is_hidden(argument.kind),
-                  "may_be_pointer"_a = argument.may_be_pointer, "offset"_a = argument.offset, "size"_a = argument.size,
-                  "pointee_align"_a = argument.pointee_align, "address_space"_a = python_text(argument.address_space),
-                  "access"_a = access_name(argument.access), "actual_access"_a = access_name(argument.actual_access),
-                  "is_const"_a = argument.is_const, "is_restrict"_a = argument.is_restrict,
-                  "is_volatile"_a = argument.is_volatile);
+  return py::make_dict({{"name", py::text(argument.name)},
+                        {"type_name", py::text(argument.type_name)},
+                        {"kind", py::text(argument.kind_name)},
+                        {"is_hidden", is_hidden(argument.kind)},
+                        {"may_be_pointer", argument.may_be_pointer},
+                        {"offset", argument.offset},
+                        {"size", argument.size},
+                        {"pointee_align", argument.pointee_align},
+                        {"address_space", py::text(argument.address_space)},
+                        {"access", access_name(argument.access)},
+                        {"actual_access", access_name(argument.actual_access)},
+                        {"is_const", argument.is_const},
+                        {"is_restrict", argument.is_restrict},
+                        {"is_volatile", argument.is_volatile}});
 }
 
 py::dict to_dict(const KernelDescriptor& d) {
-  return py::dict(
-      "group_segment_fixed_size"_a = d.group_segment_fixed_size,
-      "private_segment_fixed_size"_a = d.private_segment_fixed_size, "kernarg_size"_a = d.kernarg_size,
-      "kernel_code_entry_byte_offset"_a = d.kernel_code_entry_byte_offset,
-      // compute_pgm_rsrc1
-      "granulated_workitem_vgpr_count"_a = d.granulated_workitem_vgpr_count,
-      "granulated_wavefront_sgpr_count"_a = d.granulated_wavefront_sgpr_count, "priority"_a = d.priority,
-      "float_round_mode_32"_a = d.float_round_mode_32, "float_round_mode_16_64"_a = d.float_round_mode_16_64,
-      "float_denorm_mode_32"_a = d.float_denorm_mode_32, "float_denorm_mode_16_64"_a = d.float_denorm_mode_16_64,
-      "priv"_a = d.priv, "enable_dx10_clamp"_a = d.enable_dx10_clamp, "debug_mode"_a = d.debug_mode,
-      "enable_ieee_mode"_a = d.enable_ieee_mode, "bulky"_a = d.bulky, "cdbg_user"_a = d.cdbg_user,
-      "fp16_overflow"_a = d.fp16_overflow, "wgp_mode"_a = d.wgp_mode, "memory_ordered"_a = d.memory_ordered,
-      "forward_progress"_a = d.forward_progress,
-      // compute_pgm_rsrc2
-      "enable_private_segment"_a = d.enable_private_segment, "user_sgpr_count"_a = d.user_sgpr_count,
-      "enable_trap_handler"_a = d.enable_trap_handler, "enable_sgpr_workgroup_id_x"_a = d.enable_sgpr_workgroup_id_x,
-      "enable_sgpr_workgroup_id_y"_a = d.enable_sgpr_workgroup_id_y,
-      "enable_sgpr_workgroup_id_z"_a = d.enable_sgpr_workgroup_id_z,
-      "enable_sgpr_workgroup_info"_a = d.enable_sgpr_workgroup_info,
-      "enable_vgpr_workitem_id"_a = d.enable_vgpr_workitem_id, "exception_flags"_a = d.exception_flags,
-      "granulated_lds_size"_a = d.granulated_lds_size,
-      // compute_pgm_rsrc3
-      "accum_offset"_a = d.accum_offset, "tg_split"_a = d.tg_split, "shared_vgpr_count"_a = d.shared_vgpr_count,
-      "inst_pref_size"_a = d.inst_pref_size, "rsrc3"_a = d.rsrc3,
-      // kernel_code_properties and kernarg_preload
-      "enable_sgpr_private_segment_buffer"_a = d.enable_sgpr_private_segment_buffer,
-      "enable_sgpr_dispatch_ptr"_a = d.enable_sgpr_dispatch_ptr, "enable_sgpr_queue_ptr"_a = d.enable_sgpr_queue_ptr,
-      "enable_sgpr_kernarg_segment_ptr"_a = d.enable_sgpr_kernarg_segment_ptr,
-      "enable_sgpr_dispatch_id"_a = d.enable_sgpr_dispatch_id,
-      "enable_sgpr_flat_scratch_init"_a = d.enable_sgpr_flat_scratch_init,
-      "enable_sgpr_private_segment_size"_a = d.enable_sgpr_private_segment_size,
-      "enable_wavefront_size32"_a = d.enable_wavefront_size32, "uses_dynamic_stack"_a = d.uses_dynamic_stack,
-      "kernarg_preload_length"_a = d.kernarg_preload_length, "kernarg_preload_offset"_a = d.kernarg_preload_offset);
+  return py::make_dict({{"group_segment_fixed_size", d.group_segment_fixed_size},
+                        {"private_segment_fixed_size", d.private_segment_fixed_size},
+                        {"kernarg_size", d.kernarg_size},
+                        {"kernel_code_entry_byte_offset", d.kernel_code_entry_byte_offset},
+                        // compute_pgm_rsrc1
+                        {"granulated_workitem_vgpr_count", d.granulated_workitem_vgpr_count},
+                        {"granulated_wavefront_sgpr_count", d.granulated_wavefront_sgpr_count},
+                        {"priority", d.priority},
+                        {"float_round_mode_32", d.float_round_mode_32},
+                        {"float_round_mode_16_64", d.float_round_mode_16_64},
+                        {"float_denorm_mode_32", d.float_denorm_mode_32},
+                        {"float_denorm_mode_16_64", d.float_denorm_mode_16_64},
+                        {"priv", d.priv},
+                        {"enable_dx10_clamp", d.enable_dx10_clamp},
+                        {"debug_mode", d.debug_mode},
+                        {"enable_ieee_mode", d.enable_ieee_mode},
+                        {"bulky", d.bulky},
+                        {"cdbg_user", d.cdbg_user},
+                        {"fp16_overflow", d.fp16_overflow},
+                        {"wgp_mode", d.wgp_mode},
+                        {"memory_ordered", d.memory_ordered},
+                        {"forward_progress", d.forward_progress},
+                        // compute_pgm_rsrc2
+                        {"enable_private_segment", d.enable_private_segment},
+                        {"user_sgpr_count", d.user_sgpr_count},
+                        {"enable_trap_handler", d.enable_trap_handler},
+                        {"enable_sgpr_workgroup_id_x", d.enable_sgpr_workgroup_id_x},
+                        {"enable_sgpr_workgroup_id_y", d.enable_sgpr_workgroup_id_y},
+                        {"enable_sgpr_workgroup_id_z", d.enable_sgpr_workgroup_id_z},
+                        {"enable_sgpr_workgroup_info", d.enable_sgpr_workgroup_info},
+                        {"enable_vgpr_workitem_id", d.enable_vgpr_workitem_id},
+                        {"exception_flags", d.exception_flags},
+                        {"granulated_lds_size", d.granulated_lds_size},
+                        // compute_pgm_rsrc3
+                        {"accum_offset", d.accum_offset},
+                        {"tg_split", d.tg_split},
+                        {"shared_vgpr_count", d.shared_vgpr_count},
+                        {"inst_pref_size", d.inst_pref_size},
+                        {"rsrc3", d.rsrc3},
+                        // kernel_code_properties and kernarg_preload
+                        {"enable_sgpr_private_segment_buffer", d.enable_sgpr_private_segment_buffer},
+                        {"enable_sgpr_dispatch_ptr", d.enable_sgpr_dispatch_ptr},
+                        {"enable_sgpr_queue_ptr", d.enable_sgpr_queue_ptr},
+                        {"enable_sgpr_kernarg_segment_ptr", d.enable_sgpr_kernarg_segment_ptr},
+                        {"enable_sgpr_dispatch_id", d.enable_sgpr_dispatch_id},
+                        {"enable_sgpr_flat_scratch_init", d.enable_sgpr_flat_scratch_init},
+                        {"enable_sgpr_private_segment_size", d.enable_sgpr_private_segment_size},
+                        {"enable_wavefront_size32", d.enable_wavefront_size32},
+                        {"uses_dynamic_stack", d.uses_dynamic_stack},
+                        {"kernarg_preload_length", d.kernarg_preload_length},
+                        {"kernarg_preload_offset", d.kernarg_preload_offset}});
 }
 
 /// The signature that the binary gives, or None where it lists no arguments.
 py::object signature_text(const KernelMetadata& metadata) {
   const std::optional<Signature> signature = signature_from_metadata(metadata);
-  return signature ? py::object(py::str(signature->text())) : py::none();
+  return signature ? py::text(signature->text()) : py::none();
 }
 
 py::object arguments_of(const KernelMetadata& metadata) {
@@ -124,8 +145,10 @@ py::object arguments_of(const KernelMetadata& metadata) {
 }
 
 py::dict to_dict(const Occupancy& o) {
-  return py::dict("waves_per_simd"_a = o.waves_per_simd, "max_waves_per_simd"_a = o.max_waves_per_simd,
-                  "workgroups_per_unit"_a = o.workgroups_per_unit, "limited_by"_a = o.limited_by);
+  return py::make_dict({{"waves_per_simd", o.waves_per_simd},
+                        {"max_waves_per_simd", o.max_waves_per_simd},
+                        {"workgroups_per_unit", o.workgroups_per_unit},
+                        {"limited_by", o.limited_by}});
 }
 
 // At the block that the kernel requires, else at the largest that it allows, without dynamic LDS; or why it is unknown.
@@ -142,52 +165,71 @@ py::dict default_occupancy(const KernelInfo& kernel, const Target& target) {
     const auto workgroup_size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
     result = to_dict(occupancy(target, kernel, workgroup_size, m.group_segment_fixed_size));
   } catch (const ValueError& error) {
-    result["unknown"] = python_text(error.what());
+    result.set("unknown", py::text(error.what()));
   }
-  result["workgroup_size"] = size == 0 ? py::object(py::none()) : py::int_(size);
+  result.set("workgroup_size", size == 0 ? std::nullopt : std::optional(size));
   return result;
 }
 
 /// What only AMD's code has, or nothing of it.
 py::dict descriptor_parts(const KernelInfo& kernel, const Target& target) {
   if (!kernel.descriptor) return {};
-  return py::dict("descriptor"_a = to_dict(*kernel.descriptor), "allocated_vgprs"_a = kernel.descriptor->vgprs(target),
-                  "allocated_sgprs"_a = kernel.descriptor->sgprs(target),
-                  "occupancy"_a = default_occupancy(kernel, target), "descriptor_address"_a = kernel.descriptor_address,
-                  "entry_address"_a = kernel.entry_address);
+  return py::make_dict({{"descriptor", to_dict(*kernel.descriptor)},
+                        {"allocated_vgprs", kernel.descriptor->vgprs(target)},
+                        {"allocated_sgprs", kernel.descriptor->sgprs(target)},
+                        {"occupancy", default_occupancy(kernel, target)},
+                        {"descriptor_address", kernel.descriptor_address},
+                        {"entry_address", kernel.entry_address}});
 }
 
 py::dict to_dict(const KernelInfo& kernel, const Target& target) {
   const KernelMetadata& m = kernel.metadata;
-  const py::dict result(
-      "name"_a = python_text(m.name), "signature"_a = signature_text(m), "symbol"_a = python_text(m.symbol),
-      "arguments"_a = arguments_of(m), "reqd_workgroup_size"_a = m.reqd_workgroup_size,
-      "kernarg_segment_size"_a = m.kernarg_segment_size, "kernarg_segment_align"_a = m.kernarg_segment_align,
-      "group_segment_fixed_size"_a = m.group_segment_fixed_size,
-      "private_segment_fixed_size"_a = m.private_segment_fixed_size, "wavefront_size"_a = m.wavefront_size,
-      "sgpr_count"_a = m.sgpr_count, "vgpr_count"_a = m.vgpr_count, "agpr_count"_a = m.agpr_count,
-      "sgpr_spill_count"_a = m.sgpr_spill_count, "vgpr_spill_count"_a = m.vgpr_spill_count,
-      "max_flat_workgroup_size"_a = m.max_flat_workgroup_size, "uniform_work_group_size"_a = m.uniform_work_group_size,
-      "uses_dynamic_stack"_a = m.uses_dynamic_stack, "cluster_size"_a = m.cluster_size,
-      "code_size"_a = kernel.code_size, **descriptor_parts(kernel, target));
+  py::dict result = py::make_dict({{"name", py::text(m.name)},
+                                   {"signature", signature_text(m)},
+                                   {"symbol", py::text(m.symbol)},
+                                   {"arguments", arguments_of(m)},
+                                   {"reqd_workgroup_size", m.reqd_workgroup_size},
+                                   {"kernarg_segment_size", m.kernarg_segment_size},
+                                   {"kernarg_segment_align", m.kernarg_segment_align},
+                                   {"group_segment_fixed_size", m.group_segment_fixed_size},
+                                   {"private_segment_fixed_size", m.private_segment_fixed_size},
+                                   {"wavefront_size", m.wavefront_size},
+                                   {"sgpr_count", m.sgpr_count},
+                                   {"vgpr_count", m.vgpr_count},
+                                   {"agpr_count", m.agpr_count},
+                                   {"sgpr_spill_count", m.sgpr_spill_count},
+                                   {"vgpr_spill_count", m.vgpr_spill_count},
+                                   {"max_flat_workgroup_size", m.max_flat_workgroup_size},
+                                   {"uniform_work_group_size", m.uniform_work_group_size},
+                                   {"uses_dynamic_stack", m.uses_dynamic_stack},
+                                   {"cluster_size", m.cluster_size},
+                                   {"code_size", kernel.code_size}});
+  result.update(descriptor_parts(kernel, target));
   return result;
 }
 
 py::dict to_dict(const Segment& segment) {
-  return py::dict("address"_a = segment.address, "file_offset"_a = segment.file_offset,
-                  "file_size"_a = segment.file_size, "memory_size"_a = segment.memory_size,
-                  "writable"_a = segment.writable, "executable"_a = segment.executable);
+  return py::make_dict({{"address", segment.address},
+                        {"file_offset", segment.file_offset},
+                        {"file_size", segment.file_size},
+                        {"memory_size", segment.memory_size},
+                        {"writable", segment.writable},
+                        {"executable", segment.executable}});
 }
 
 py::dict to_dict(const Symbol& symbol) {
-  return py::dict("name"_a = python_text(symbol.name), "address"_a = symbol.address, "size"_a = symbol.size,
-                  "is_function"_a = symbol.is_function);
+  return py::make_dict({{"name", py::text(symbol.name)},
+                        {"address", symbol.address},
+                        {"size", symbol.size},
+                        {"is_function", symbol.is_function}});
 }
 
 py::dict to_dict(const Relocation& relocation) {
-  return py::dict("type"_a = relocation.type, "address"_a = relocation.address,
-                  "symbol_address"_a = relocation.symbol_address, "addend"_a = relocation.addend,
-                  "undefined"_a = python_text(relocation.undefined));
+  return py::make_dict({{"type", relocation.type},
+                        {"address", relocation.address},
+                        {"symbol_address", relocation.symbol_address},
+                        {"addend", relocation.addend},
+                        {"undefined", py::text(relocation.undefined)}});
 }
 
 template <class Item>
@@ -201,10 +243,15 @@ py::dict read_code_object(const py::bytes& data, const std::optional<std::string
   const auto object = parse(data, target);
   py::list kernels;
   for (const KernelInfo& kernel : object->kernels()) kernels.append(to_dict(kernel, object->target()));
-  return py::dict("format"_a = name(object->format()), "target"_a = object->target().id(),
-                  "generic_version"_a = object->target().generic_version, "version"_a = object->version(),
-                  "sha256"_a = object->sha256(), "kernels"_a = kernels, "segments"_a = to_list(object->segments()),
-                  "symbols"_a = to_list(object->symbols()), "relocations"_a = to_list(object->relocations()));
+  return py::make_dict({{"format", name(object->format())},
+                        {"target", object->target().id()},
+                        {"generic_version", object->target().generic_version},
+                        {"version", object->version()},
+                        {"sha256", object->sha256()},
+                        {"kernels", kernels},
+                        {"segments", to_list(object->segments())},
+                        {"symbols", to_list(object->symbols())},
+                        {"relocations", to_list(object->relocations())}});
 }
 
 py::bytes image(const py::bytes& data, const std::optional<std::string>& target) {
@@ -226,10 +273,10 @@ py::dict occupancy_of(const py::bytes& data, const std::optional<std::string>& t
 
 /// (paths, [(address, line, index of its path)]), by address.
 py::tuple line_table(const py::bytes& data) {
-  const std::string_view bytes = data;
+  const std::string_view bytes = data.view();
   const LineTable table = read_line_table({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   py::list files, rows;
-  for (const std::string& file : table.files) files.append(python_text(file));
+  for (const std::string& file : table.files) files.append(py::text(file));
   for (const LineRow& row : table.rows) rows.append(py::make_tuple(row.address, row.line, row.file));
   return py::make_tuple(files, rows);
 }
@@ -264,26 +311,30 @@ std::optional<std::string> demangle(const std::string& name) {
 
 }  // namespace
 
-void bind_code_object(py::module_& module) {
-  module.def("read_code_object", &read_code_object, "data"_a, "target"_a = py::none(),
-             "Everything that a code object, a cubin, PTX or an entry of a container says of its code for `target`.");
-  module.def("image", &image, "data"_a, "target"_a = py::none(),
-             "The image for `target`, which is what a driver loads.");
-  module.def("images", &images, "data"_a, "target"_a = py::none(),
-             "The same as a list: of each translation unit the one for `target`, or all without a target.");
-  module.def(
-      "parse_signature", &parse_signature_text, "text"_a,
-      "The parameters of a signature: name, type as in the text, type of a value or of what a pointer points to, "
-      "whether it is a pointer, whether it is const.");
-  module.def("demangle", &demangle, "name"_a, "A C++ symbol as in the source, with its parameters' types; or None.");
-  module.def("line_table", &line_table, "data"_a, "The source lines of an ELF image's instructions, by address.");
-  module.def("image_for", &image_for, "data"_a, "device"_a,
-             "Of all code in a file the image that runs best on a device with this target, or None.");
-  module.def("occupancy", &occupancy_of, "data"_a, "target"_a, "kernel"_a, "workgroup_size"_a, "lds_bytes"_a,
-             "Waves and workgroups of a kernel that fit on a compute unit, and what limits them.");
-  module.def("normal_target", &normal_target, "id"_a, "A target id in its normal form. Raises ValueError.");
-  module.def("target_runs_on", &target_runs_on, "code"_a, "device"_a,
-             "Whether code built for the first target id runs on a device with the second.");
+void bind_code_object(py::handle module) {
+  py::add_functions(
+      module,
+      {py::function<read_code_object>(
+           "read_code_object", "data, target=None",
+           "Everything that a code object, a cubin, PTX or an entry of a container says of its code for `target`."),
+       py::function<image>("image", "data, target=None", "The image for `target`, which is what a driver loads."),
+       py::function<images>(
+           "images", "data, target=None",
+           "The same as a list: of each translation unit the one for `target`, or all without a target."),
+       py::function<parse_signature_text>(
+           "parse_signature", "text",
+           "The parameters of a signature: name, type as in the text, type of a value or of what a pointer points to, "
+           "whether it is a pointer, whether it is const."),
+       py::function<demangle>("demangle", "name",
+                              "A C++ symbol as in the source, with its parameters' types; or None."),
+       py::function<line_table>("line_table", "data", "The source lines of an ELF image's instructions, by address."),
+       py::function<image_for>("image_for", "data, device",
+                               "Of all code in a file the image that runs best on a device with this target, or None."),
+       py::function<occupancy_of>("occupancy", "data, target, kernel, workgroup_size, lds_bytes",
+                                  "Waves and workgroups of a kernel that fit on a compute unit, and what limits them."),
+       py::function<normal_target>("normal_target", "id", "A target id in its normal form. Raises ValueError."),
+       py::function<target_runs_on>("target_runs_on", "code, device",
+                                    "Whether code built for the first target id runs on a device with the second.")});
 }
 
 }  // namespace wave

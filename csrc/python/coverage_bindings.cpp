@@ -1,6 +1,4 @@
 // What the emulator runs, from Python: for `python -m wave_runtime coverage`, the self-test, and the tests.
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
 
 #include <cstring>
 #include <iterator>
@@ -15,8 +13,7 @@
 #include "emulator/bindings.h"
 #include "emulator/processor.h"
 #include "python/bindings.h"
-
-namespace py = pybind11;
+#include "python/define.h"
 
 namespace wave {
 namespace {
@@ -82,7 +79,7 @@ std::optional<std::string> emulated_processor(const std::string& target) {
 /// Why the emulator cannot run the instruction at the start of `data`, or None.
 std::optional<std::string> unsupported(const std::string& processor, const py::bytes& data) {
   const emulator::Bindings& all = bindings(processor);
-  const std::string_view bytes = data;
+  const std::string_view bytes = data.view();
   std::vector<uint32_t> words(bytes.size() / 4);
   std::memcpy(words.data(), bytes.data(), words.size() * 4);
   if (words.empty()) throw ValueError("an instruction has at least 4 bytes");
@@ -94,13 +91,13 @@ std::optional<std::string> unsupported(const std::string& processor, const py::b
 
 }  // namespace
 
-void bind_coverage(py::module_& module) {
-  module.def("emulator_bodies", &emulator_bodies);
-  module.def("bound_bodies", &bound_bodies, py::arg("processor"), py::arg("lanes") = 0);
-  module.def("binding_entries", &binding_entries, py::arg("processor"));
-  module.def("implemented_instructions", &implemented_instructions, py::arg("processor") = "gfx942");
-  module.def("emulated_processor", &emulated_processor, py::arg("target"));
-  module.def("unsupported", &unsupported, py::arg("processor"), py::arg("data"));
+void bind_coverage(py::handle module) {
+  py::add_functions(module, {py::function<emulator_bodies>("emulator_bodies", ""),
+                             py::function<bound_bodies>("bound_bodies", "processor, lanes=0"),
+                             py::function<binding_entries>("binding_entries", "processor"),
+                             py::function<implemented_instructions>("implemented_instructions", "processor=\"gfx942\""),
+                             py::function<emulated_processor>("emulated_processor", "target"),
+                             py::function<unsupported>("unsupported", "processor, data")});
 }
 
 }  // namespace wave

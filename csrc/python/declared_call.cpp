@@ -1,16 +1,15 @@
 #include "python/declared_call.h"
 
-#include <pybind11/stl.h>
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/DynamicTypes.h>
 
 #include "base/error.h"
 #include "op/declaration.h"
 #include "python/callable_type.h"
+#include "python/define.h"
 #include "python/kernel_object.h"
 #include "python/read_call.h"
-
-namespace py = pybind11;
+#include "python/torch_python.h"
 
 namespace wave {
 
@@ -49,10 +48,10 @@ bool bind(const DeclaredCall& call, PyObject* const* arguments, size_t count, Py
   if (count > size) return false;
   std::copy(arguments, arguments + count, inputs);
   for (size_t i = count; i < size; ++i) inputs[i] = call.defaults[i].ptr();
-  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_GET_SIZE(keyword_names);
+  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_Size(keyword_names);
   for (Py_ssize_t i = 0; i < keywords; ++i) {
     size_t at = count;
-    while (at < size && call.names[at].ptr() != PyTuple_GET_ITEM(keyword_names, i)) ++at;
+    while (at < size && call.names[at].ptr() != PyTuple_GetItem(keyword_names, i)) ++at;
     if (at == size) return false;
     inputs[at] = arguments[static_cast<Py_ssize_t>(count) + i];
   }
@@ -64,9 +63,9 @@ bool read_inputs(Call& call, const std::vector<size_t>& indices, PyObject* const
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!Usual::argument(call, indices[i], inputs[i])) return false;
     if (call.kernel.compact_parameters()[indices[i]].is_pointer) {
-      views[i].tensor = THPVariable_Unpack(inputs[i]).unsafeGetTensorImpl();
+      views[i].tensor = tensor_of(inputs[i]).unsafeGetTensorImpl();
     } else if (PyFloat_CheckExact(inputs[i])) {
-      views[i].number.real = PyFloat_AS_DOUBLE(inputs[i]);
+      views[i].number.real = PyFloat_AsDouble(inputs[i]);
     } else {
       read_exact_integer(inputs[i], views[i].number.integer);
     }
@@ -79,9 +78,9 @@ PyObject* wrapped(std::vector<at::Tensor>& results) {
   if (results.size() == 1) return THPVariable_Wrap(std::move(results[0]));
   py::tuple tuple(results.size());
   for (size_t i = 0; i < results.size(); ++i) {
-    tuple[i] = py::reinterpret_steal<py::object>(THPVariable_Wrap(std::move(results[i])));
+    tuple.set(i, py::steal(THPVariable_Wrap(std::move(results[i]))));
   }
-  return tuple.release().ptr();
+  return tuple.release();
 }
 
 }  // namespace
@@ -93,9 +92,9 @@ PyObject* DeclaredCall::call(PyObject* self, PyObject* const* arguments, size_t 
     PyObject* inputs[Declaration::kMaxInputs];
     InputView views[Declaration::kMaxInputs];
     Call call(declaration.kernel());
-    if (!bind(declared, arguments, static_cast<size_t>(PyVectorcall_NARGS(flags)), keyword_names, inputs) ||
+    if (!bind(declared, arguments, static_cast<size_t>(positional(flags)), keyword_names, inputs) ||
         !read_inputs(call, declaration.roles().inputs, inputs, views)) {
-      return PyObject_Vectorcall(declared.fallback.ptr(), arguments, flags, keyword_names);
+      return call_vector(declared.fallback.ptr(), arguments, flags, keyword_names);
     }
     std::vector<at::Tensor> results;
     declaration.with_name([&] {
@@ -108,28 +107,35 @@ PyObject* DeclaredCall::call(PyObject* self, PyObject* const* arguments, size_t 
 namespace {
 
 /// (name, value, input, dim): an instruction.
-void add_instruction(Program& program, const py::handle& instruction) {
-  const auto [name, value, input, dim] = instruction.cast<std::tuple<std::string, py::object, size_t, int64_t>>();
-  const Number number = py::isinstance<py::float_>(value) ? Number{.real = value.cast<double>()}
-                                                          : Number{.integer = value.cast<int64_t>()};
-  program.add(name, number, input, dim);
+void add_instruction(Program& program, const py::tuple& instruction) {
+  const Where where{.what = "an instruction of an operator's shapes"};
+  const py::handle value = instruction[1];
+  const Number number = PyFloat_Check(value.ptr()) ? Number{.real = py::from_python<double>(value, where)}
+                                                   : Number{.integer = py::from_python<int64_t>(value, where)};
+  program.add(py::from_python<std::string>(instruction[0], where), number,
+              py::from_python<size_t>(instruction[2], where), py::from_python<int64_t>(instruction[3], where));
 }
 
 /// What Python makes of [(rank, dtype)]: ([instruction], [(rank, dtype, zeroed)]).
 Specialization specialize(const py::handle& function, std::span<const TensorKind> kinds) {
-  const py::gil_scoped_acquire acquire;
+  const GilAcquire acquire;
   py::list described;
   for (const TensorKind& kind : kinds) {
     const py::handle dtype(reinterpret_cast<PyObject*>(torch::getTHPDtype(kind.dtype)));
     described.append(py::make_tuple(kind.rank, dtype));
   }
   const py::tuple made = function(described);
+  const py::tuple instructions = py::tuple_of(made[0]), results = py::tuple_of(made[1]);
   Specialization specialization;
-  for (const py::handle instruction : made[0]) add_instruction(specialization.program, instruction);
-  for (const py::handle item : made[1]) {
-    const auto [rank, dtype, zeroed] = item.cast<std::tuple<size_t, py::object, bool>>();
-    const c10::ScalarType type = reinterpret_cast<THPDtype*>(dtype.ptr())->scalar_type;
-    specialization.results.push_back({rank, type, zeroed});
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    add_instruction(specialization.program, py::tuple_of(instructions[i]));
+  }
+  const Where where{.what = "a result of an operator's shapes"};
+  for (size_t i = 0; i < results.size(); ++i) {
+    const py::tuple result = py::tuple_of(results[i]);
+    const c10::ScalarType type = reinterpret_cast<THPDtype*>(result[1].ptr())->scalar_type;
+    specialization.results.push_back(
+        {py::from_python<size_t>(result[0], where), type, py::from_python<bool>(result[2], where)});
   }
   return specialization;
 }
@@ -142,9 +148,9 @@ py::object declare(const std::string& name, const py::object& kernel_object, Dec
   const Kernel& kernel = kernel_of(kernel_object);
   std::vector<py::object> keys, values;
   for (const std::string& input : names) {
-    const py::str key = py::reinterpret_steal<py::str>(PyUnicode_InternFromString(input.c_str()));
+    const py::object key = py::steal(PyUnicode_InternFromString(input.c_str()));
     keys.push_back(key);
-    values.push_back(defaults.contains(key) ? py::object(defaults[key]) : py::object());
+    values.push_back(py::borrow(defaults.find(key)));
   }
   const py::handle kept = py::object(function).release();  // the dispatcher may call it to the end of the process
   auto declaration = std::make_shared<const Declaration>(
@@ -154,31 +160,30 @@ py::object declare(const std::string& name, const py::object& kernel_object, Dec
                                      std::move(declaration), nullptr);
 }
 
-void implement_method(const py::object& self, const std::string& autograd) {
-  DeclaredCall& call = state_of<DeclaredCall>(self.ptr());
-  call.implementation = implement(call.declaration, autograd);
+void implement_method(DeclaredCall& self, const std::string& autograd) {
+  self.implementation = implement(self.declaration, autograd);
 }
 
-void withdraw(const py::object& self) { state_of<DeclaredCall>(self.ptr()).implementation.reset(); }
+void withdraw(DeclaredCall& self) { self.implementation.reset(); }
+
+py::object declare_method(const std::string& name, const py::object& kernel, std::vector<size_t> inputs,
+                          std::vector<size_t> results, std::vector<size_t> computed,
+                          const std::vector<std::string>& names, const py::dict& defaults, const py::dict& options,
+                          const py::object& specialize, const py::object& fallback) {
+  return declare(name, kernel, {std::move(inputs), std::move(results), std::move(computed)}, names, defaults, options,
+                 specialize, fallback);
+}
 
 }  // namespace
 
-void bind_declared_call(py::module_& module) {
-  const py::handle owner = make_callable_type<DeclaredCall>({});
-  owner.attr("implement") =
-      py::cpp_function(implement_method, py::name("implement"), py::is_method(owner), py::arg("autograd"));
-  owner.attr("withdraw") = py::cpp_function(withdraw, py::name("withdraw"), py::is_method(owner));
-  module.add_object("DeclaredCall", owner);
-  module.def(
-      "declare",
-      [](const std::string& name, const py::object& kernel, std::vector<size_t> inputs, std::vector<size_t> results,
-         std::vector<size_t> computed, const std::vector<std::string>& names, const py::dict& defaults,
-         const py::dict& options, const py::object& specialize, const py::object& fallback) {
-        return declare(name, kernel, {std::move(inputs), std::move(results), std::move(computed)}, names, defaults,
-                       options, specialize, fallback);
-      },
-      py::arg("name"), py::arg("kernel"), py::arg("inputs"), py::arg("results"), py::arg("computed"), py::arg("names"),
-      py::arg("defaults"), py::arg("options"), py::arg("specialize"), py::arg("fallback"));
+void bind_declared_call(py::handle module) {
+  py::add_object(module, "DeclaredCall",
+                 make_callable_type<DeclaredCall>({.methods = {py::method<implement_method>("implement", "autograd"),
+                                                               py::method<withdraw>("withdraw", "")}}));
+  py::add_functions(
+      module,
+      {py::function<declare_method>(
+          "declare", "name, kernel, inputs, results, computed, names, defaults, options, specialize, fallback")});
 }
 
 }  // namespace wave

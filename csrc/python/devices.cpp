@@ -1,33 +1,30 @@
 #include "python/devices.h"
 
 #include <ATen/ops/from_blob.h>
-#include <pybind11/stl.h>
 #include <torch/csrc/Device.h>
-#include <torch/csrc/autograd/python_variable.h>
 
 #include "base/error.h"
 #include "code_object/select.h"
 #include "launch/kernel.h"
 #include "op/device.h"
 #include "python/bindings.h"
-#include "python/errors.h"
+#include "python/define.h"
 #include "python/gil.h"
-
-namespace py = pybind11;
+#include "python/torch_python.h"
 
 namespace wave {
 
 namespace {
 
-py::module_ torch() { return py::module_::import("torch"); }
+py::object torch() { return py::import("torch"); }
 
 py::dict describe_device(const DeviceInfo& info) {
   py::dict result;
-  result["name"] = python_text(info.name);
-  result["target"] = info.target.id();
-  result["multiprocessors"] = info.multiprocessors;
-  result["shared_memory"] = info.shared_memory;
-  result["max_block_size"] = info.max_block_size;
+  result.set("name", py::text(info.name));
+  result.set("target", info.target.id());
+  result.set("multiprocessors", info.multiprocessors);
+  result.set("shared_memory", info.shared_memory);
+  result.set("max_block_size", info.max_block_size);
   return result;
 }
 
@@ -38,30 +35,34 @@ py::dict describe_driver(const std::string& name) {
   py::dict result;
   py::list devices;
   try {
-    result["library"] = python_text(driver.describe());
+    result.set("library", py::text(driver.describe()));
     for (int i = 0; i < driver.device_count(); ++i) devices.append(describe_device(driver.device(i)));
-    result["error"] = py::none();
+    result.set("error", py::none());
   } catch (const RuntimeError& error) {
-    result["error"] = python_text(error.what());
+    result.set("error", py::text(error.what()));
   }
-  result["devices"] = devices;
+  result.set("devices", devices);
   return result;
 }
 
 const char* name_of(DriverKind kind) { return Place{kind, 0}.driver().name(); }
 
+py::tuple drivers() { return py::make_tuple(name_of(host_driver()), name_of(gpu_driver())); }
+void choose_host_driver(const std::string& name) { set_host_driver(parse_driver(name)); }
+void choose_gpu_driver(const std::string& name) { set_gpu_driver(parse_driver(name)); }
+
 py::list list_loaded() {
   py::list result;
   for (const LoadedInfo& info : loaded_modules()) {
     py::dict item;
-    item["device"] = info.place.text();
-    item["driver"] = name_of(info.place.kind);
-    item["target"] = info.target;
-    item["sha256"] = info.sha256;
+    item.set("device", info.place.text());
+    item.set("driver", name_of(info.place.kind));
+    item.set("target", info.target);
+    item.set("sha256", info.sha256);
     py::list kernels;
-    for (const std::string& kernel : info.kernels) kernels.append(python_text(kernel));
-    item["kernels"] = py::tuple(kernels);
-    item["pinned"] = info.pinned;
+    for (const std::string& kernel : info.kernels) kernels.append(py::text(kernel));
+    item.set("kernels", py::tuple_of(kernels));
+    item.set("pinned", info.pinned);
     result.append(item);
   }
   return result;
@@ -124,7 +125,7 @@ py::object symbol(const std::vector<ParsedCode>& parsed_codes, const std::string
   const auto options = at::TensorOptions().dtype(c10::kByte).device(device);
   const at::Tensor tensor = at::from_blob(
       found.view.global.address, {static_cast<int64_t>(found.view.global.size)}, [found](void*) {}, options, device);
-  return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
+  return py::steal(THPVariable_Wrap(tensor));
 }
 
 }  // namespace
@@ -135,24 +136,22 @@ std::optional<c10::Device> optional_device(const py::object& device) {
   const c10::Device result = reinterpret_cast<THPDevice*>(parsed.ptr())->device;
   if (!result.is_cuda()) return result;
   // A GPU has an index here, and may be an emulated one.
-  const py::object found = py::module_::import("wave_runtime._device").attr("resolve")(parsed);
+  const py::object found = py::import("wave_runtime._device").attr("resolve")(parsed);
   return reinterpret_cast<THPDevice*>(found.ptr())->device;
 }
 
 c10::Device required_device(const py::object& device) {
   if (const auto given = optional_device(device)) return *given;
-  const bool has_gpu = py::module_::import("wave_runtime._device").attr("has_gpu")().cast<bool>();
-  return has_gpu ? *optional_device(py::str("cuda")) : c10::Device(c10::kCPU);
+  const bool has_gpu = py::import("wave_runtime._device").attr("has_gpu")().ptr() == Py_True;
+  return has_gpu ? *optional_device(py::text("cuda")) : c10::Device(c10::kCPU);
 }
 
-void bind_devices(py::module_& module) {
-  module.def("describe_driver", &describe_driver, py::arg("name"));
-  module.def("drivers", [] { return py::make_tuple(name_of(host_driver()), name_of(gpu_driver())); });
-  module.def("set_host_driver", [](const std::string& name) { set_host_driver(parse_driver(name)); }, py::arg("name"));
-  module.def("set_gpu_driver", [](const std::string& name) { set_gpu_driver(parse_driver(name)); }, py::arg("name"));
-  module.def("loaded", &list_loaded);
-  module.def("unload", &unload_codes, py::arg("codes"));
-  module.def("symbol", &symbol, py::arg("codes"), py::arg("name"), py::arg("device"));
+void bind_devices(py::handle module) {
+  py::add_functions(
+      module, {py::function<describe_driver>("describe_driver", "name"), py::function<drivers>("drivers", ""),
+               py::function<choose_host_driver>("set_host_driver", "name"),
+               py::function<choose_gpu_driver>("set_gpu_driver", "name"), py::function<list_loaded>("loaded", ""),
+               py::function<unload_codes>("unload", "codes"), py::function<symbol>("symbol", "codes, name, device")});
 }
 
 }  // namespace wave

@@ -1,8 +1,7 @@
 #include "python/foreign_arrays.h"
 
+#include "python/convert.h"
 #include "python/plain.h"
-
-namespace py = pybind11;
 
 namespace wave {
 
@@ -24,19 +23,24 @@ bool has_foreign_arrays(const Kernel& kernel, PyObject* const* arguments) {
 }
 
 py::tuple with_tensors(const Kernel& kernel, PyObject* const* arguments) {
-  static const py::handle tensor_over =
-      py::object(py::module_::import("wave_runtime._foreign").attr("tensor_over")).release();
+  static const py::handle tensor_over = py::object(py::import("wave_runtime._foreign").attr("tensor_over")).release();
   const auto& parameters = kernel.signature().parameters;
   py::tuple result(parameters.size());
   for (size_t i = 0; i < parameters.size(); ++i) {
-    py::object argument = py::reinterpret_borrow<py::object>(arguments[i]);
+    py::object argument = py::borrow(arguments[i]);
     if (may_be_array(parameters[i], arguments[i])) {
-      const py::object tensor = tensor_over(argument, kernel.argument_text(i), parameters[i].is_const);
+      const py::object tensor = tensor_over(argument, kernel.argument_text(i), bool(parameters[i].is_const));
       if (!tensor.is_none()) argument = tensor;
     }
-    result[i] = std::move(argument);
+    result.set(i, std::move(argument));
   }
   return result;
+}
+
+std::vector<PyObject*> items_of(const py::tuple& tuple) {
+  std::vector<PyObject*> items;
+  for (size_t i = 0; i < tuple.size(); ++i) items.push_back(tuple[i].ptr());
+  return items;
 }
 
 }  // namespace wave

@@ -1,9 +1,10 @@
 // Arrays of other libraries (NumPy's, and what has __dlpack__ or __cuda_array_interface__) among a launch's arguments.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include <vector>
 
 #include "launch/kernel.h"
+#include "python/object.h"
 
 namespace wave {
 
@@ -13,9 +14,9 @@ bool has_foreign_arrays(const Kernel& kernel, PyObject* const* arguments);
 
 /// The arguments with arrays as tensors over the same memory. What is no array stays. Throws TypeError and ValueError,
 /// which name the argument, for an array that torch cannot see as it is.
-pybind11::tuple with_tensors(const Kernel& kernel, PyObject* const* arguments);
+py::tuple with_tensors(const Kernel& kernel, PyObject* const* arguments);
 
-/// The first item of a tuple, which the others follow.
-inline PyObject* const* items_of(const pybind11::tuple& tuple) { return &PyTuple_GET_ITEM(tuple.ptr(), 0); }
+/// A tuple's items, borrowed, side by side.
+std::vector<PyObject*> items_of(const py::tuple& tuple);
 
 }  // namespace wave

@@ -1,7 +1,7 @@
 // Python's interpreter lock.
 #pragma once
 
-#include <Python.h>
+#include "python/python_api.h"
 
 namespace wave {
 
@@ -17,6 +17,18 @@ class GilRelease {
 
  private:
   PyThreadState* state_;
+};
+
+/// Holds the lock for a scope, on whichever thread.
+class GilAcquire {
+ public:
+  GilAcquire() : state_(PyGILState_Ensure()) {}
+  ~GilAcquire() { PyGILState_Release(state_); }
+  GilAcquire(const GilAcquire&) = delete;
+  GilAcquire& operator=(const GilAcquire&) = delete;
+
+ private:
+  PyGILState_STATE state_;
 };
 
 }  // namespace wave

@@ -1,13 +1,10 @@
 // Launch hooks from Python.
 #include "launch/hooks.h"
 
-#include <pybind11/pybind11.h>
-
 #include "launch/arguments.h"
 #include "python/bindings.h"
-#include "python/errors.h"
-
-namespace py = pybind11;
+#include "python/define.h"
+#include "python/gil.h"
 
 namespace wave {
 
@@ -17,32 +14,31 @@ py::tuple dims_tuple(const Dims& dims) { return py::make_tuple(dims[0], dims[1],
 
 py::object value_object(const Parameter& parameter, std::span<const uint8_t> arguments) {
   if (parameter.type == Type::Bytes && !parameter.is_pointer) {
-    return py::bytes(reinterpret_cast<const char*>(arguments.data()) + parameter.offset, parameter.size);
+    return py::bytes(arguments.data() + parameter.offset, parameter.size);
   }
-  return std::visit([](auto value) { return py::object(py::cast(value)); }, unpack(parameter, arguments));
+  return std::visit([](auto value) { return py::to_python(value); }, unpack(parameter, arguments));
 }
 
 py::object event_object(const LaunchEvent& event) {
-  static const py::handle type = py::object(py::module_::import("wave_runtime.hooks").attr("LaunchEvent")).release();
+  static const py::handle type = py::object(py::import("wave_runtime.hooks").attr("LaunchEvent")).release();
   const auto& [kernel, function, geometry, stream] = event.site;
   const auto& parameters = kernel.signature().parameters;
   py::tuple arguments(parameters.size());
-  for (size_t i = 0; i < parameters.size(); ++i) arguments[i] = value_object(parameters[i], event.arguments);
-  return type(python_text(kernel.name()), python_text(kernel.handle()), py::str(function.place.text()),
-              dims_tuple(geometry.grid), dims_tuple(geometry.block), geometry.shared_memory,
-              reinterpret_cast<uintptr_t>(stream), arguments);
+  for (size_t i = 0; i < parameters.size(); ++i) arguments.set(i, value_object(parameters[i], event.arguments));
+  return type(kernel.name(), kernel.handle(), function.place.text(), dims_tuple(geometry.grid),
+              dims_tuple(geometry.block), geometry.shared_memory, reinterpret_cast<uintptr_t>(stream), arguments);
 }
 
 /// A Python function as a hook. Launches copy and drop hooks without the interpreter's lock.
 std::function<void(const LaunchEvent&)> hook_function(const py::object& function) {
   if (function.is_none()) return {};
-  const std::shared_ptr<PyObject> held(function.inc_ref().ptr(), [](PyObject* object) {
+  const std::shared_ptr<PyObject> held(py::object(function).release(), [](PyObject* object) {
     if (Py_IsInitialized() == 0) return;
-    const py::gil_scoped_acquire acquire;
+    const GilAcquire acquire;
     Py_DECREF(object);
   });
   return [held](const LaunchEvent& event) {
-    const py::gil_scoped_acquire acquire;
+    const GilAcquire acquire;
     py::handle(held.get())(event_object(event));
   };
 }
@@ -53,9 +49,9 @@ uint64_t add_python_hook(const py::object& enter, const py::object& exit) {
 
 }  // namespace
 
-void bind_hooks(py::module_& module) {
-  module.def("add_hook", &add_python_hook, py::arg("enter"), py::arg("exit"));
-  module.def("remove_hook", &remove_hook, py::arg("id"));
+void bind_hooks(py::handle module) {
+  py::add_functions(module, {py::function<add_python_hook>("add_hook", "enter, exit"),
+                             py::function<remove_hook>("remove_hook", "id")});
 }
 
 }  // namespace wave

@@ -1,7 +1,5 @@
 // The instruction tables from Python: for the tests, `python -m wave_runtime disasm`, and whoever asks what is
 // supported.
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
 
 #include <cstring>
 #include <string>
@@ -10,9 +8,7 @@
 #include "emulator/isa/fields.h"
 #include "emulator/isa/isa.h"
 #include "python/bindings.h"
-
-namespace py = pybind11;
-using namespace pybind11::literals;
+#include "python/define.h"
 
 namespace wave {
 namespace {
@@ -70,15 +66,15 @@ static_assert(std::size(kGenerations) == size_t(isa::Generation::GFX12) + 1);
 
 const isa::InstructionSet& instruction_set(const std::string& processor) {
   const isa::InstructionSet* set = isa::InstructionSet::find(processor);
-  if (set == nullptr) throw py::value_error("no instruction table for the processor \"" + processor + "\"");
+  if (set == nullptr) throw ValueError("no instruction table for the processor \"" + processor + "\"");
   return *set;
 }
 
 std::vector<uint32_t> to_words(const py::bytes& data) {
-  const std::string_view bytes = data;
+  const std::string_view bytes = data.view();
   if (bytes.size() % 4 != 0) {
-    throw py::value_error("instructions are made of 4-byte words, and " + std::to_string(bytes.size()) +
-                          " bytes are not a multiple of that");
+    throw ValueError("instructions are made of 4-byte words, and " + std::to_string(bytes.size()) +
+                     " bytes are not a multiple of that");
   }
   std::vector<uint32_t> words(bytes.size() / 4);
   if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
@@ -86,9 +82,12 @@ std::vector<uint32_t> to_words(const py::bytes& data) {
 }
 
 py::dict to_dict(const isa::Operand& operand) {
-  return py::dict("field"_a = kFields[size_t(operand.field)], "kind"_a = kKinds[size_t(operand.kind)],
-                  "type"_a = kTypes[size_t(operand.type)], "dwords"_a = operand.dwords, "written"_a = operand.written,
-                  "read"_a = operand.read);
+  return py::make_dict({{"field", kFields[size_t(operand.field)]},
+                        {"kind", kKinds[size_t(operand.kind)]},
+                        {"type", kTypes[size_t(operand.type)]},
+                        {"dwords", operand.dwords},
+                        {"written", operand.written},
+                        {"read", operand.read}});
 }
 
 /// The names of the bits that are set.
@@ -102,26 +101,41 @@ py::list flag_names(uint32_t flags, std::span<const char* const> names) {
 
 py::object to_object(const isa::MemoryAccess& memory) {
   if (memory.direction == isa::MemoryAccess::Direction::None) return py::none();
-  return py::dict("direction"_a = kDirections[size_t(memory.direction)], "bytes"_a = memory.bytes,
-                  "addresses"_a = memory.addresses, "stride"_a = memory.stride);
+  return py::make_dict({{"direction", kDirections[size_t(memory.direction)]},
+                        {"bytes", memory.bytes},
+                        {"addresses", memory.addresses},
+                        {"stride", memory.stride}});
 }
 
 py::object to_object(const isa::MatrixProduct& matrix) {
   if (matrix.m == 0) return py::none();
-  return py::dict("m"_a = matrix.m, "n"_a = matrix.n, "k"_a = matrix.k, "blocks"_a = matrix.blocks,
-                  "d"_a = kElements[size_t(matrix.d)], "a"_a = kElements[size_t(matrix.a)],
-                  "b"_a = kElements[size_t(matrix.b)], "passes"_a = matrix.passes);
+  return py::make_dict({{"m", matrix.m},
+                        {"n", matrix.n},
+                        {"k", matrix.k},
+                        {"blocks", matrix.blocks},
+                        {"d", kElements[size_t(matrix.d)]},
+                        {"a", kElements[size_t(matrix.a)]},
+                        {"b", kElements[size_t(matrix.b)]},
+                        {"passes", matrix.passes}});
 }
 
 py::dict to_dict(const isa::Row& row) {
   py::list operands;
   for (const isa::Operand& operand : std::span(row.operands, row.operand_count)) operands.append(to_dict(operand));
-  return py::dict("generation"_a = kGenerations[size_t(row.generation)], "format"_a = kFormats[size_t(row.format)],
-                  "opcode"_a = row.opcode, "mnemonic"_a = row.mnemonic, "base_name"_a = isa::base_name(row),
-                  "mask"_a = row.mask, "match"_a = row.match, "ignored"_a = row.ignored,
-                  "modifiers"_a = flag_names(row.modifiers, kModifiers), "operands"_a = operands,
-                  "kind"_a = kInstructionKinds[size_t(row.kind)], "traits"_a = flag_names(row.traits, kTraits),
-                  "memory"_a = to_object(row.memory), "matrix"_a = to_object(row.matrix));
+  return py::make_dict({{"generation", kGenerations[size_t(row.generation)]},
+                        {"format", kFormats[size_t(row.format)]},
+                        {"opcode", row.opcode},
+                        {"mnemonic", row.mnemonic},
+                        {"base_name", isa::base_name(row)},
+                        {"mask", row.mask},
+                        {"match", row.match},
+                        {"ignored", row.ignored},
+                        {"modifiers", flag_names(row.modifiers, kModifiers)},
+                        {"operands", operands},
+                        {"kind", kInstructionKinds[size_t(row.kind)]},
+                        {"traits", flag_names(row.traits, kTraits)},
+                        {"memory", to_object(row.memory)},
+                        {"matrix", to_object(row.matrix)}});
 }
 
 py::list isa_rows(const std::string& processor) {
@@ -139,9 +153,9 @@ py::dict isa_fields(const std::string& processor) {
     for (size_t field = 1; field < std::size(kFields); ++field) {
       const isa::Position at =
           isa::position(generation, static_cast<isa::Format>(format), static_cast<isa::Field>(field));
-      if (at.width != 0) fields[kFields[field]] = py::make_tuple(at.low, at.width);
+      if (at.width != 0) fields.set(kFields[field], py::make_tuple(at.low, at.width));
     }
-    formats[kFormats[format]] = fields;
+    formats.set(kFormats[format], fields);
   }
   return formats;
 }
@@ -151,9 +165,9 @@ py::list located_operands(const isa::Instruction& instruction) {
   for (const isa::Operand& operand : std::span(instruction.row->operands, instruction.row->operand_count)) {
     const isa::Location location = isa::locate(instruction, operand);
     py::dict entry = to_dict(operand);
-    entry["place"] = kPlaces[size_t(location.place)];
-    entry["value"] = location.value;
-    entry["located_dwords"] = location.dwords;
+    entry.set("place", kPlaces[size_t(location.place)]);
+    entry.set("value", location.value);
+    entry.set("located_dwords", location.dwords);
     operands.append(entry);
   }
   return operands;
@@ -163,21 +177,21 @@ py::list located_operands(const isa::Instruction& instruction) {
 /// None where the bytes are no instruction.
 py::object decode(const std::string& processor, const py::bytes& data) {
   const std::vector<uint32_t> words = to_words(data);
-  if (words.empty()) throw py::value_error("an instruction has at least 4 bytes");
+  if (words.empty()) throw ValueError("an instruction has at least 4 bytes");
   const isa::Instruction instruction = instruction_set(processor).decode(words);
   if (instruction.row == nullptr) return py::none();
   py::dict fields;
   for (size_t index = 1; index < std::size(kFields); ++index) {
     const auto field = static_cast<isa::Field>(index);
     if (isa::position(instruction.row->generation, instruction.row->format, field).width != 0)
-      fields[kFields[index]] = instruction[field];
+      fields.set(kFields[index], instruction[field]);
   }
   py::dict result = to_dict(*instruction.row);
-  result["dwords"] = instruction.dwords;
-  result["literal"] = instruction.literal;
-  result["fields"] = fields;
-  result["operands"] = located_operands(instruction);
-  result["text"] = isa::disassemble(instruction);
+  result.set("dwords", instruction.dwords);
+  result.set("literal", instruction.literal);
+  result.set("fields", fields);
+  result.set("operands", located_operands(instruction));
+  result.set("text", isa::disassemble(instruction));
   return result;
 }
 
@@ -185,13 +199,13 @@ py::object decode(const std::string& processor, const py::bytes& data) {
 py::list disassemble(const std::string& processor, const py::bytes& data, uint64_t address) {
   const isa::InstructionSet& set = instruction_set(processor);
   const std::vector<uint32_t> words = to_words(data);
-  const std::string_view bytes = data;
+  const std::string_view bytes = data.view();
   py::list lines;
   for (size_t begin = 0; begin < words.size();) {
     const isa::Instruction instruction = set.decode(std::span(words).subspan(begin));
     const size_t size = size_t{instruction.dwords} * 4;
     lines.append(
-        py::make_tuple(address + begin * 4, py::bytes(bytes.substr(begin * 4, size)), isa::disassemble(instruction)));
+        py::make_tuple(address + begin * 4, py::bytes(bytes.data() + begin * 4, size), isa::disassemble(instruction)));
     begin += instruction.dwords;
   }
   return lines;
@@ -199,13 +213,14 @@ py::list disassemble(const std::string& processor, const py::bytes& data, uint64
 
 }  // namespace
 
-void bind_isa(py::module_& module) {
-  module.def("isa_rows", &isa_rows, py::arg("processor"), "The rows of a processor's instruction table.");
-  module.def("isa_fields", &isa_fields, py::arg("processor") = "gfx942", "{format: {field: (lowest bit, width)}}.");
-  module.def("decode", &decode, py::arg("processor"), py::arg("data"),
-             "The instruction at the start of `data`, or None.");
-  module.def("disassemble", &disassemble, py::arg("processor"), py::arg("data"), py::arg("address") = 0,
-             "(address, bytes, text) of each instruction in `data`.");
+void bind_isa(py::handle module) {
+  py::add_functions(
+      module,
+      {py::function<isa_rows>("isa_rows", "processor", "The rows of a processor's instruction table."),
+       py::function<isa_fields>("isa_fields", "processor=\"gfx942\"", "{format: {field: (lowest bit, width)}}."),
+       py::function<decode>("decode", "processor, data", "The instruction at the start of `data`, or None."),
+       py::function<disassemble>("disassemble", "processor, data, address=0",
+                                 "(address, bytes, text) of each instruction in `data`.")});
 }
 
 }  // namespace wave

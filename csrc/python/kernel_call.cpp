@@ -1,14 +1,13 @@
 // kernel(*args, grid=, ...) on plain tensors goes straight to submit(). Anything that a mode, a tracer or a tensor
 // subclass must see goes through Python (wave_runtime._kernel.call_operator) to the operator.
-#include <torch/csrc/autograd/python_variable.h>
 
 #include "base/error.h"
 #include "python/c_api.h"
+#include "python/convert.h"
 #include "python/foreign_arrays.h"
 #include "python/kernel_object.h"
 #include "python/read_call.h"
-
-namespace py = pybind11;
+#include "python/torch_python.h"
 
 namespace wave {
 
@@ -26,19 +25,23 @@ bool launch_usual(const Kernel& kernel, PyObject* const* arguments, PyObject* co
 [[gnu::noinline]] void launch_any(const Kernel& kernel, PyObject* const* arguments, PyObject* const* keywords,
                                   PyObject* keyword_names) {
   py::tuple tensors;
-  if (has_foreign_arrays(kernel, arguments)) arguments = items_of(tensors = with_tensors(kernel, arguments));
+  std::vector<PyObject*> items;
+  if (has_foreign_arrays(kernel, arguments))
+    arguments = (items = items_of(tensors = with_tensors(kernel, arguments))).data();
   Call call(kernel);
   read_call<Any>(call, arguments, keywords, keyword_names);
   submit_unlocked(call);
 }
 
-std::vector<at::Tensor> read_tensors(const char* name, const py::sequence& given) {
+std::vector<at::Tensor> read_tensors(const char* name, const py::object& given) {
   std::vector<at::Tensor> tensors;
-  for (const py::handle item : given) {
-    if (!THPVariable_Check(item.ptr())) {
-      throw TypeError(text(name, "[", tensors.size(), "]: expected a tensor, given ", type_name(item.ptr())));
+  const py::tuple items = py::tuple_of(given);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const py::handle item = items[i];
+    if (!is_any_tensor(item.ptr())) {
+      throw TypeError(text(name, "[", tensors.size(), "]: expected a tensor, given ", py::type_name(item.ptr())));
     }
-    tensors.push_back(THPVariable_Unpack(item.ptr()));
+    tensors.push_back(tensor_of(item.ptr()));
   }
   return tensors;
 }
@@ -52,18 +55,17 @@ void lend(Call& call, const char* name, const std::vector<at::Tensor>& tensors, 
 PyObject* call_function(PyObject* function, PyObject* self, PyObject* const* arguments, size_t flags,
                         PyObject* keyword_names) {
   // self, then the arguments as they came: vectorcall wants them in one array.
-  const Py_ssize_t count = PyVectorcall_NARGS(flags);
-  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_GET_SIZE(keyword_names);
+  const Py_ssize_t count = positional(flags);
+  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_Size(keyword_names);
   std::vector<PyObject*> stack{self};
   stack.insert(stack.end(), arguments, arguments + count + keywords);
-  return PyObject_Vectorcall(function, stack.data(), static_cast<size_t>(count) + 1, keyword_names);
+  return call_vector(function, stack.data(), static_cast<size_t>(count) + 1, keyword_names);
 }
 
 PyObject* call_kernel(const Kernel& kernel, PyObject* self, PyObject* const* arguments, size_t flags,
                       PyObject* keyword_names) {
-  static const py::handle call_operator =
-      py::object(py::module_::import("wave_runtime._kernel").attr("call_operator")).release();
-  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  static const py::handle call_operator = py::import("wave_runtime._kernel").attr("call_operator").release();
+  const Py_ssize_t count = positional(flags);
   return with_python_errors([&]() -> PyObject* {
     check_count(kernel, count);
     bool plain = thread_is_plain();
@@ -78,7 +80,7 @@ PyObject* call_kernel(const Kernel& kernel, PyObject* self, PyObject* const* arg
 py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const py::kwargs& keywords) {
   check_count(kernel, static_cast<Py_ssize_t>(arguments.size()));
   Call call(kernel);
-  for (size_t i = 0; i < arguments.size(); ++i) Any::argument(call, i, py::handle(arguments[i]).ptr());
+  for (size_t i = 0; i < arguments.size(); ++i) Any::argument(call, i, arguments[i].ptr());
   read_options(call, keywords);
   AccessTrace trace = call.make_trace();
   call.trace = &trace;
@@ -86,14 +88,14 @@ py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const p
   submit_unlocked(call);
   py::dict accesses;
   for (size_t i = 0; i < trace.size(); ++i) {
-    accesses[py::int_(call.parameter_of(i))] = py::make_tuple(trace.read(i), trace.written(i));
+    accesses.set(call.parameter_of(i), py::make_tuple(trace.read(i), trace.written(i)));
   }
   return accesses;
 }
 
-void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::sequence& memory, const py::sequence& reads,
+void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::object& memory, const py::object& reads,
                 const std::optional<c10::Device>& device, bool process_memory, const py::kwargs& keywords) {
-  const std::string_view packed = arguments;
+  const std::string_view packed = arguments.view();
   if (packed.size() > kernel.argument_bytes()) {
     throw ValueError(text("kernel '", kernel.name(), "': ", packed.size(),
                           " bytes of arguments given, but its kernarg segment has ", kernel.argument_bytes()));

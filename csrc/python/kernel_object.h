@@ -2,24 +2,24 @@
 #pragma once
 
 #include <c10/core/Device.h>
-#include <pybind11/pybind11.h>
 
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "launch/kernel.h"
+#include "python/object.h"
 
 namespace wave {
 
 /// A new Python object for a registered kernel.
-pybind11::object make_kernel_object(const Kernel& kernel);
+py::object make_kernel_object(const Kernel& kernel);
 
 /// The kernel of a Python object. Throws TypeError where it is of another type.
-const Kernel& kernel_of(const pybind11::handle& object);
+const Kernel& kernel_of(const py::handle& object);
 
-/// Adds the type to the module.
-void bind_kernel(pybind11::module_& module);
+/// Adds what makes the type to the module: wave_runtime/_kernel.py has its __call__.
+void bind_kernel(py::handle module);
 
 /// Calls kernel(*args, grid=, block=, shared_memory=), whose object is `self`. Defined in kernel_call.cpp.
 PyObject* call_kernel(const Kernel& kernel, PyObject* self, PyObject* const* arguments, size_t flags,
@@ -31,12 +31,11 @@ PyObject* call_function(PyObject* function, PyObject* self, PyObject* const* arg
 
 /// Launches on the emulator and returns {index: (read, written)} for the pointer arguments, whatever the signature says
 /// of them.
-pybind11::dict trace_accesses(const Kernel& kernel, const pybind11::args& arguments, const pybind11::kwargs& keywords);
+py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const py::kwargs& keywords);
 
 /// kernel.launch_raw(arguments: bytes, memory=[tensors], reads=[tensors], device=None, process_memory=False, grid=,
 /// ...). On the device, else on that of the tensors, else on the CPU.
-void launch_raw(const Kernel& kernel, const pybind11::bytes& arguments, const pybind11::sequence& memory,
-                const pybind11::sequence& reads, const std::optional<c10::Device>& device, bool process_memory,
-                const pybind11::kwargs& keywords);
+void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::object& memory, const py::object& reads,
+                const std::optional<c10::Device>& device, bool process_memory, const py::kwargs& keywords);
 
 }  // namespace wave

@@ -1,7 +1,5 @@
 // The extension module wave_runtime._C.
 #include <pthread.h>
-#include <pybind11/stl.h>
-#include <torch/csrc/autograd/python_variable.h>
 
 #include <atomic>
 #include <memory>
@@ -18,29 +16,50 @@
 #include "python/bindings.h"
 #include "python/bound_launch.h"
 #include "python/declared_call.h"
+#include "python/define.h"
 #include "python/devices.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/kernel_object.h"
 #include "python/operator_object.h"
 #include "python/read_call.h"
+#include "python/torch_python.h"
 #include "python/upstream_launch.h"
-
-namespace py = pybind11;
 
 namespace wave {
 
 namespace {
 
-ParsedCode parse(const py::bytes& data) {
-  const std::string_view bytes = data;
-  return {.code = CodeObject::parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, std::nullopt)};
+PyObject* new_code_object(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  return with_python_errors([&] {
+    const char* names[] = {"data", nullptr};
+    PyObject* data = nullptr;
+    if (PyArg_ParseTupleAndKeywords(arguments, keywords, "S:CodeObject", const_cast<char**>(names), &data) == 0)
+      py::raise();
+    const std::string_view bytes = py::bytes(py::borrow(data)).view();
+    return make_callable_of<ParsedCode>(
+               type, CodeObject::parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, std::nullopt))
+        .release();
+  });
 }
 
-py::tuple kernel_names(const ParsedCode& parsed) {
+/// A property of a CodeObject.
+template <py::object (*kRead)(const CodeObject&)>
+PyObject* get(PyObject* self, void*) {
+  return with_python_errors([&] { return kRead(*state_of<ParsedCode>(self).code).release(); });
+}
+
+py::object format_of(const CodeObject& code) { return py::to_python(name(code.format())); }
+py::object target_of(const CodeObject& code) { return py::to_python(code.target().id()); }
+py::object data_of(const CodeObject& code) {
+  const std::span<const uint8_t> bytes = code.bytes().span();
+  return py::bytes(bytes.data(), bytes.size());
+}
+
+py::object names_of(const CodeObject& code) {
   py::list names;
-  for (const KernelInfo& kernel : parsed.code->kernels()) names.append(python_text(kernel.metadata.name));
-  return py::tuple(names);
+  for (const KernelInfo& kernel : code.kernels()) names.append(py::text(kernel.metadata.name));
+  return py::tuple_of(names);
 }
 
 using Writes = std::vector<std::variant<int64_t, std::string>>;
@@ -58,15 +77,13 @@ py::object make_kernel(const std::vector<ParsedCode>& variants, const std::strin
   return make_kernel_object(register_kernel(std::make_unique<const Kernel>(std::move(codes), name, options)));
 }
 
-py::object code_of(const std::string& handle) {
-  return py::reinterpret_steal<py::object>(THPVariable_Wrap(code_tensor(find_kernel(handle))));
-}
+py::object code_of(const std::string& handle) { return py::steal(THPVariable_Wrap(code_tensor(find_kernel(handle)))); }
 
 std::atomic<pthread_t> main_thread;  ///< Python's: that of its start or, in a child, the one that forked
 
 void find_main_thread() {
-  const py::object thread = py::module_::import("threading").attr("main_thread")();
-  main_thread = thread.attr("ident").cast<pthread_t>();
+  const py::object thread = py::import("threading").attr("main_thread")();
+  main_thread = py::from_python<pthread_t>(thread.attr("ident"), {.what = "the main thread"});
   call_in_children([] { main_thread = pthread_self(); });
 }
 
@@ -74,46 +91,47 @@ void find_main_thread() {
 /// interpreter's lock, with which a thread ends where the interpreter does.
 void check_signals() {
   if (pthread_self() != main_thread || Py_IsInitialized() == 0) return;
-  const py::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  const GilAcquire acquire;
+  if (PyErr_CheckSignals() != 0) py::raise();
 }
 
 /// Reads the environment while no thread of Python can change it.
 void read_environment_with_lock(const std::function<void()>& read) {
   if (Py_IsInitialized() == 0) return read();
-  const py::gil_scoped_acquire acquire;
+  const GilAcquire acquire;
   read();
 }
 
 /// Waits without the interpreter's lock, which a launch that is waited for may need.
 void wait_without_lock(const std::function<void()>& wait) {
-  const GilRelease release(PyGILState_Check() != 0);
+  const GilRelease release(holds_gil());
   wait();
 }
 
 py::dict emulator_statistics() {
   const LaunchReport& report = last_report();
   py::dict result;
-  result["instructions"] = report.instructions;
-  result["waves"] = report.waves;
-  result["workgroups"] = report.workgroups;
+  result.set("instructions", report.instructions);
+  result.set("waves", report.waves);
+  result.set("workgroups", report.workgroups);
   if (report.profile == nullptr) return result;
   const LaunchProfile& profile = *report.profile;
-  result["kinds"] = profile.kinds;
-  result["names"] = profile.instructions;
-  result["bytes"] = profile.bytes;
-  result["vector_instructions"] = profile.vector_instructions;
-  result["lanes"] = profile.lanes;
-  result["lds_cycles"] = profile.lds_cycles;
-  result["wave_lanes"] = profile.wave_lanes;
-  result["lds_conflict_cycles"] = profile.lds_conflict_cycles;
-  result["matrix_operations"] = profile.matrix_operations;
+  result.set("kinds", profile.kinds);
+  result.set("names", profile.instructions);
+  result.set("bytes", profile.bytes);
+  result.set("vector_instructions", profile.vector_instructions);
+  result.set("lanes", profile.lanes);
+  result.set("lds_cycles", profile.lds_cycles);
+  result.set("wave_lanes", profile.wave_lanes);
+  result.set("lds_conflict_cycles", profile.lds_conflict_cycles);
+  result.set("matrix_operations", profile.matrix_operations);
   return result;
 }
 
-}  // namespace
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_C", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-PYBIND11_MODULE(_C, module) {
+py::object make_module() {
+  py::object module = py::steal(PyModule_Create(&definition));
   register_errors(module);
   bind_code_object(module);
   bind_isa(module);
@@ -128,23 +146,27 @@ PYBIND11_MODULE(_C, module) {
   bind_devices(module);
   bind_hooks(module);
   bind_upstream(module);
-  py::class_<ParsedCode>(module, "CodeObject", py::is_final())
-      .def(py::init(&parse), py::arg("data"))
-      .def_property_readonly("format", [](const ParsedCode& parsed) { return name(parsed.code->format()); })
-      .def_property_readonly("target", [](const ParsedCode& parsed) { return parsed.code->target().id(); })
-      .def_property_readonly("kernels", &kernel_names)
-      .def_property_readonly("data", [](const ParsedCode& parsed) {
-        const std::span<const uint8_t> bytes = parsed.code->bytes().span();
-        return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      });
-  module.def("make_kernel", &make_kernel, py::arg("variants"), py::arg("name"), py::arg("signature"), py::arg("writes"),
-             py::arg("strides"), py::arg("strict"));
-  module.def("embedded_code", &code_of, py::arg("handle"));
-  module.def("emulator_statistics", &emulator_statistics);
+  py::add_object(module, "CodeObject",
+                 make_callable_type<ParsedCode>({.slots = {{Py_tp_new, reinterpret_cast<void*>(new_code_object)}},
+                                                 .properties = {{"format", get<format_of>, nullptr, nullptr, nullptr},
+                                                                {"target", get<target_of>, nullptr, nullptr, nullptr},
+                                                                {"kernels", get<names_of>, nullptr, nullptr, nullptr},
+                                                                {"data", get<data_of>, nullptr, nullptr, nullptr}},
+                                                 .flags = 0}));
+  py::add_functions(
+      module,
+      {py::function<make_kernel>("make_kernel", "variants, name, signature, writes, strides, strict"),
+       py::function<code_of>("embedded_code", "handle"), py::function<emulator_statistics>("emulator_statistics", "")});
   find_main_thread();
   set_interrupt_check(check_signals);
   set_environment_guard(read_environment_with_lock);
   set_wait_runner(wait_without_lock);
+  return module;
 }
 
+}  // namespace
 }  // namespace wave
+
+PyMODINIT_FUNC PyInit__C() {
+  return wave::with_python_errors([] { return wave::make_module().release(); });
+}

@@ -1,19 +1,14 @@
 #include "python/numbers.h"
 
-#include <pybind11/pybind11.h>
-
 #include "base/error.h"
 #include "python/c_api.h"
-
-namespace py = pybind11;
 
 namespace wave {
 
 namespace {
 
 [[noreturn]] void refuse_size(PyObject* object, int bits, const Where& where) {
-  throw ValueError(
-      text(where.text(), ": ", std::string(py::str(py::handle(object))), " does not fit in ", bits, " bits"));
+  throw ValueError(text(where.text(), ": ", py::str::of(object), " does not fit in ", bits, " bits"));
 }
 
 }  // namespace
@@ -27,11 +22,12 @@ std::string Where::text() const {
 
 Integer read_integer(PyObject* object, int bits, const Where& where, const char* expected) {
   if (!PyLong_Check(object)) {
-    const py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(object));
-    if (number) return read_integer(number.ptr(), bits, where, expected);
+    if (PyObject* const number = PyNumber_Index(object); number != nullptr) {
+      return read_integer(py::steal(number).ptr(), bits, where, expected);
+    }
     PyErr_Clear();
     throw TypeError(
-        text(where.text(), ": expected ", expected, ", given ", object == Py_None ? "None" : type_name(object)));
+        text(where.text(), ": expected ", expected, ", given ", object == Py_None ? "None" : py::type_name(object)));
   }
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -54,12 +50,11 @@ int64_t read_signed(PyObject* object, const Where& where) {
 }
 
 std::optional<double> read_real(PyObject* object) {
-  if (PyFloat_Check(object)) return PyFloat_AS_DOUBLE(object);
-  const PyNumberMethods* const methods = Py_TYPE(object)->tp_as_number;
-  if (methods == nullptr || (methods->nb_float == nullptr && methods->nb_index == nullptr)) return std::nullopt;
-  const py::object number = py::reinterpret_steal<py::object>(PyNumber_Float(object));
-  if (!number) throw py::error_already_set();
-  return PyFloat_AS_DOUBLE(number.ptr());
+  if (PyFloat_Check(object)) return PyFloat_AsDouble(object);
+  PyTypeObject* const type = Py_TYPE(object);
+  if (PyType_GetSlot(type, Py_nb_float) == nullptr && PyType_GetSlot(type, Py_nb_index) == nullptr) return std::nullopt;
+  const py::object number = py::steal(PyNumber_Float(object));
+  return PyFloat_AsDouble(number.ptr());
 }
 
 }  // namespace wave

@@ -1,13 +1,12 @@
 // Python numbers, as all launches read them.
 #pragma once
 
-#include <Python.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "launch/kernel.h"
+#include "python/python_api.h"
 
 namespace wave {
 

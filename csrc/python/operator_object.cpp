@@ -3,15 +3,14 @@
 #include "python/operator_object.h"
 
 #include <c10/core/GradMode.h>
-#include <torch/csrc/autograd/python_variable.h>
 
 #include "base/error.h"
 #include "op/call.h"
 #include "python/callable_type.h"
+#include "python/define.h"
 #include "python/kernel_object.h"
 #include "python/plain.h"
-
-namespace py = pybind11;
+#include "python/torch_python.h"
 
 namespace wave {
 
@@ -40,10 +39,21 @@ bool autocast_is_on() {
   return (excluded & c10::autocast_dispatch_keyset) != c10::autocast_dispatch_keyset;
 }
 
+/// Calls `visit(item)` for each of a list's or a tuple's.
+template <class Visit>
+void for_each_item(PyObject* items, const Visit& visit) {
+  if (PyTuple_Check(items)) {
+    const Py_ssize_t count = PyTuple_Size(items);
+    for (Py_ssize_t i = 0; i < count; ++i) visit(PyTuple_GetItem(items, i));
+    return;
+  }
+  for (Py_ssize_t i = 0; i < PyList_Size(items); ++i) visit(PyList_GetItem(items, i));
+}
+
 /// Whether a launch on the argument may go past the dispatcher.
 bool is_plain(PyObject* argument, bool grad_mode) {
-  if (THPVariable_CheckExact(argument)) {
-    const at::Tensor& tensor = THPVariable_Unpack(argument);
+  if (is_exact_tensor(argument)) {
+    const at::Tensor& tensor = tensor_of(argument);
     if (tensor.unsafeGetTensorImpl()->autograd_meta() != nullptr &&
         ((grad_mode && tensor.requires_grad()) || tensor._fw_grad(0).defined())) {
       return false;
@@ -51,12 +61,9 @@ bool is_plain(PyObject* argument, bool grad_mode) {
     return !is_for_operator(argument);
   }
   if (PyList_CheckExact(argument) || PyTuple_CheckExact(argument)) {
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(argument);
-    PyObject** items = PySequence_Fast_ITEMS(argument);
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      if (!is_plain(items[i], grad_mode)) return false;
-    }
-    return true;
+    bool all = true;
+    for_each_item(argument, [&](PyObject* item) { all = all && is_plain(item, grad_mode); });
+    return all;
   }
   return argument == Py_None || !is_for_operator(argument);
 }
@@ -64,10 +71,9 @@ bool is_plain(PyObject* argument, bool grad_mode) {
 /// Calls `visit(tensor)` for the tensor that an object is, or for those in the list or tuple.
 template <class Visit>
 void for_each_tensor(PyObject* object, const Visit& visit) {
-  if (THPVariable_Check(object)) return visit(THPVariable_Unpack(object));
+  if (is_any_tensor(object)) return visit(tensor_of(object));
   if (!PyList_Check(object) && !PyTuple_Check(object)) return;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
-  for (Py_ssize_t i = 0; i < count; ++i) for_each_tensor(PySequence_Fast_ITEMS(object)[i], visit);
+  for_each_item(object, [&](PyObject* item) { for_each_tensor(item, visit); });
 }
 
 bool share_memory(const at::Tensor& a, const at::Tensor& b) {
@@ -83,7 +89,7 @@ void check_aliases(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
     for (Py_ssize_t i = 0; i < count; ++i) {
       for_each_tensor(arguments[i], [&](const at::Tensor& argument) {
         if (!share_memory(output, argument)) return;
-        throw ValueError(text("operator '", std::string(py::str(py::handle(self).attr("name"))),
+        throw ValueError(text("operator '", py::str::of(py::handle(self).attr("name")),
                               "' returned a tensor that shares memory with an argument: return a new tensor, or "
                               "nothing for an argument that it writes"));
       });
@@ -105,14 +111,12 @@ bool is_plain_call(const OperatorState& self, PyObject* const* arguments, Py_ssi
 PyObject* OperatorState::call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
   return with_python_errors([&]() -> PyObject* {
     const OperatorState& op = operator_of(self);
-    const Py_ssize_t count = PyVectorcall_NARGS(flags);
-    const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_GET_SIZE(keyword_names);
+    const Py_ssize_t count = positional(flags);
+    const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_Size(keyword_names);
     if (is_plain_call(op, arguments, count + keywords)) {
-      py::object result =
-          py::reinterpret_steal<py::object>(PyObject_Vectorcall(op.eager.ptr(), arguments, flags, keyword_names));
-      if (!result) throw py::error_already_set();
+      py::object result = py::steal(call_vector(op.eager.ptr(), arguments, flags, keyword_names));
       if (op.returns_new) check_aliases(self, arguments, count + keywords, result.ptr());
-      return result.release().ptr();
+      return result.release();
     }
     return call_function(op.dispatched.ptr(), self, arguments, flags, keyword_names);
   });
@@ -121,7 +125,7 @@ PyObject* OperatorState::call(PyObject* self, PyObject* const* arguments, size_t
 namespace {
 
 PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
-  return with_python_errors([&] { return make_callable_of<OperatorState>(type).release().ptr(); });
+  return with_python_errors([&] { return make_callable_of<OperatorState>(type).release(); });
 }
 
 int initialize(PyObject* self, PyObject* arguments, PyObject* keywords) {
@@ -130,8 +134,8 @@ int initialize(PyObject* self, PyObject* arguments, PyObject* keywords) {
   if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO", const_cast<char**>(names), &eager, &dispatched)) {
     return -1;
   }
-  operator_of(self).eager = py::reinterpret_borrow<py::object>(eager);
-  operator_of(self).dispatched = py::reinterpret_borrow<py::object>(dispatched);
+  operator_of(self).eager = py::borrow(eager);
+  operator_of(self).dispatched = py::borrow(dispatched);
   return 0;
 }
 
@@ -140,7 +144,7 @@ PyObject* get_fingerprint(PyObject* self, void*) {
   return with_python_errors([&] {
     py::object& fingerprint = operator_of(self).fingerprint;
     if (!fingerprint) fingerprint = py::handle(self).attr("_compute_fingerprint")();
-    return py::object(fingerprint).release().ptr();
+    return py::object(fingerprint).release();
   });
 }
 
@@ -160,34 +164,34 @@ PyObject* check_aliases_method(PyObject* self, PyObject* const* arguments, Py_ss
   });
 }
 
-PyMethodDef methods[] = {
-    {"_check_aliases", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(check_aliases_method)), METH_FASTCALL,
-     nullptr},
-    {nullptr, nullptr, 0, nullptr},
-};
-
-const std::vector<PyMemberDef> members = {
-    {"_has_autocast", T_BOOL, offsetof(OperatorState, has_autocast), 0, nullptr},
-    {"_returns_new", T_BOOL, offsetof(OperatorState, returns_new), 0, nullptr},
-};
-
-PyGetSetDef properties[] = {
-    {"fingerprint", get_fingerprint, set_fingerprint, "A hash of the kernels and code that make the operator.",
-     nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
-};
-
-const std::vector<PyType_Slot> slots = {
-    {Py_tp_new, reinterpret_cast<void*>(create)},
-    {Py_tp_init, reinterpret_cast<void*>(initialize)},
-    {Py_tp_getset, properties},
-    {Py_tp_methods, methods},
-};
+/// A type over one that is made in Python, whose calls go by the vectorcall slot that it has from OperatorBase, though
+/// it has a __call__ for compilers to find. A class that is made in Python would lose the slot, before Python 3.12.
+py::object called_by_slot(const py::object& base) {
+  const auto name = [&](const char* attribute) { return py::str::of(base.attr(attribute)); };
+  PyType_Slot none[] = {{0, nullptr}};
+  const char* const full_name = py::keep(text(name("__module__"), ".", name("__name__")));
+  PyType_Spec spec = {full_name, 0, 0, static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | kHasVectorCall),
+                      none};
+  py::object type = py::steal(PyType_FromSpecWithBases(&spec, base.ptr()));
+  type.set_attr("__doc__", base.attr("__doc__"));
+  return type;
+}
 
 }  // namespace
 
-void bind_operator(py::module_& module) {
-  module.add_object("OperatorBase", make_callable_type<OperatorState>(slots, members, Py_TPFLAGS_BASETYPE));
+void bind_operator(py::handle module) {
+  py::add_object(
+      module, "OperatorBase",
+      make_callable_type<OperatorState>(
+          {.slots = {{Py_tp_new, reinterpret_cast<void*>(create)}, {Py_tp_init, reinterpret_cast<void*>(initialize)}},
+           .methods = {{"_check_aliases", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(check_aliases_method)),
+                        METH_FASTCALL, nullptr}},
+           .properties = {{"fingerprint", get_fingerprint, set_fingerprint,
+                           "A hash of the kernels and code that make the operator.", nullptr}},
+           .members = {{"_has_autocast", T_BOOL, offsetof(OperatorState, has_autocast), 0, nullptr},
+                       {"_returns_new", T_BOOL, offsetof(OperatorState, returns_new), 0, nullptr}},
+           .flags = Py_TPFLAGS_BASETYPE}));
+  py::add_functions(module, {py::function<called_by_slot>("called_by_slot", "base")});
 }
 
 }  // namespace wave

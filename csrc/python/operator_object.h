@@ -1,11 +1,11 @@
 // The Python type OperatorBase: what an operator's call costs where PyTorch has nothing to see.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include "python/object.h"
 
 namespace wave {
 
 /// Adds the type to the module.
-void bind_operator(pybind11::module_& module);
+void bind_operator(py::handle module);
 
 }  // namespace wave

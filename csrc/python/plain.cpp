@@ -3,10 +3,9 @@
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <pybind11/pybind11.h>
-#include <torch/csrc/autograd/python_variable.h>
 
-namespace py = pybind11;
+#include "python/convert.h"
+#include "python/torch_python.h"
 
 namespace wave {
 
@@ -33,8 +32,8 @@ bool is_plain_number(PyObject* object) {
 
 }  // namespace
 
-// THPVariable_Check calls into Python for what is no tensor at all.
-bool is_tensor(PyObject* object) { return !is_plain_number(object) && THPVariable_Check(object); }
+// is_any_tensor calls into Python for what is no tensor at all.
+bool is_tensor(PyObject* object) { return !is_plain_number(object) && is_any_tensor(object); }
 
 // A mode for operators includes the key Python. Autocast's make no difference to a launch, which has no rule for it.
 bool thread_is_plain() {
@@ -45,10 +44,10 @@ bool thread_is_plain() {
 }
 
 bool is_for_operator(PyObject* argument) {
-  if (THPVariable_CheckExact(argument)) return !has_plain_keys(THPVariable_Unpack(argument).unsafeGetTensorImpl());
+  if (is_exact_tensor(argument)) return !has_plain_keys(tensor_of(argument).unsafeGetTensorImpl());
   if (is_plain_number(argument)) return false;
   static const py::handle symbolic = [] {
-    const py::module_ torch = py::module_::import("torch");
+    const py::object torch = py::import("torch");
     return py::make_tuple(torch.attr("SymInt"), torch.attr("SymFloat"), torch.attr("SymBool")).release();
   }();
   return is_tensor(argument) || PyObject_IsInstance(argument, symbolic.ptr()) == 1;

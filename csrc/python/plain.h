@@ -2,7 +2,8 @@
 #pragma once
 
 #include <ATen/core/TensorBase.h>
-#include <Python.h>
+
+#include "python/python_api.h"
 
 namespace wave {
 

@@ -1,8 +1,7 @@
 // The processors that the emulator can be, from Python: for wave_runtime.emulate().
 #include "emulator/device_choice.h"
 #include "python/bindings.h"
-
-namespace py = pybind11;
+#include "python/define.h"
 
 namespace wave {
 namespace {
@@ -12,14 +11,14 @@ py::dict emulator_processors() {
   py::dict all;
   for (const emulator::ProcessorTraits* traits : emulator::device_processors()) {
     py::dict figures;
-    figures["code"] = traits->code;
-    figures["target"] = traits->target().id();
-    figures["lanes"] = traits->lanes;
-    figures["multiprocessors"] = traits->multiprocessors();
-    figures["waves"] = traits->limits.waves_per_simd * traits->limits.simds * traits->units_per_multiprocessor;
-    figures["shared_memory"] = traits->limits.lds_bytes;
-    figures["clock"] = traits->clock;
-    all[traits->name] = figures;
+    figures.set("code", traits->code);
+    figures.set("target", traits->target().id());
+    figures.set("lanes", traits->lanes);
+    figures.set("multiprocessors", traits->multiprocessors());
+    figures.set("waves", traits->limits.waves_per_simd * traits->limits.simds * traits->units_per_multiprocessor);
+    figures.set("shared_memory", traits->limits.lds_bytes);
+    figures.set("clock", traits->clock);
+    all.set(traits->name, figures);
   }
   return all;
 }
@@ -30,15 +29,16 @@ void choose_processor(const std::string& name) {
   for (const emulator::ProcessorTraits* traits : emulator::device_processors()) {
     if (traits->name == name) return emulator::choose_device_processor(traits);
   }
-  throw py::key_error(name);
+  PyErr_SetString(PyExc_KeyError, name.c_str());
+  py::raise();
 }
 
 }  // namespace
 
-void bind_processors(py::module_& module) {
-  module.def("emulator_processors", &emulator_processors);
-  module.def("emulator_processor", &emulator_processor);
-  module.def("choose_emulator_processor", &choose_processor, py::arg("name"));
+void bind_processors(py::handle module) {
+  py::add_functions(module, {py::function<emulator_processors>("emulator_processors", ""),
+                             py::function<emulator_processor>("emulator_processor", ""),
+                             py::function<choose_processor>("choose_emulator_processor", "name")});
 }
 
 }  // namespace wave

@@ -1,35 +1,41 @@
 // Sessions of the profiler, from Python: for wave_runtime.profile().
-#include <pybind11/stl.h>
 
 #include "base/profile_session.h"
 #include "python/bindings.h"
-#include "python/errors.h"
-
-namespace py = pybind11;
-using namespace pybind11::literals;
+#include "python/define.h"
 
 namespace wave {
 namespace {
 
-std::shared_ptr<ProfileSession> begin() {
+struct SessionState {
+  static constexpr const char* kName = "wave_runtime._C.ProfileSession";
+  std::shared_ptr<ProfileSession> session;
+};
+
+py::object begin() {
   auto session = std::make_shared<ProfileSession>();
   ProfileSession::begin(session);
-  return session;
+  return make_callable<SessionState>(std::move(session));
 }
 
+void end(const SessionState& state) { ProfileSession::end(*state.session); }
+
 py::dict describe(const ProfiledLaunch& launch) {
-  return py::dict("grid"_a = launch.grid, "block"_a = launch.block, "shared_memory"_a = launch.shared_memory,
-                  "instructions"_a = launch.instructions, "waves"_a = launch.waves, "workgroups"_a = launch.workgroups,
-                  "seconds"_a = launch.seconds);
+  return py::make_dict({{"grid", launch.grid},
+                        {"block", launch.block},
+                        {"shared_memory", launch.shared_memory},
+                        {"instructions", launch.instructions},
+                        {"waves", launch.waves},
+                        {"workgroups", launch.workgroups},
+                        {"seconds", launch.seconds}});
 }
 
 /// By address: kind, count, lanes, bytes, moved, LDS cycles, of these conflicts, operations.
 py::dict describe(const std::map<uint64_t, InstructionProfile>& code) {
   py::dict result;
   for (const auto& [address, counted] : code) {
-    result[py::int_(address)] =
-        py::make_tuple(py::str(counted.kind.data(), counted.kind.size()), counted.count, counted.lanes, counted.bytes,
-                       counted.moved, counted.lds_cycles, counted.lds_conflict_cycles, counted.operations);
+    result.set(address, py::make_tuple(counted.kind, counted.count, counted.lanes, counted.bytes, counted.moved,
+                                       counted.lds_cycles, counted.lds_conflict_cycles, counted.operations));
   }
   return result;
 }
@@ -38,29 +44,37 @@ py::dict describe(const ProfiledKernel& kernel) {
   py::list launches;
   for (const ProfiledLaunch& launch : kernel.launches) launches.append(describe(launch));
   const LaunchProfile& profile = kernel.profile;
-  return py::dict("name"_a = python_text(kernel.name), "target"_a = kernel.target,
-                  "image"_a = py::bytes(reinterpret_cast<const char*>(kernel.image.data()), kernel.image.size()),
-                  "launches"_a = launches, "code"_a = describe(profile.code), "kinds"_a = profile.kinds,
-                  "bytes"_a = profile.bytes, "operations"_a = profile.operations,
-                  "vector_instructions"_a = profile.vector_instructions, "lanes"_a = profile.lanes,
-                  "wave_lanes"_a = profile.wave_lanes, "moved"_a = profile.moved, "touched"_a = profile.touched,
-                  "lds_cycles"_a = profile.lds_cycles, "lds_conflict_cycles"_a = profile.lds_conflict_cycles,
-                  "waves"_a = profile.waves);
+  return py::make_dict({{"name", py::text(kernel.name)},
+                        {"target", kernel.target},
+                        {"image", py::bytes(kernel.image.data(), kernel.image.size())},
+                        {"launches", launches},
+                        {"code", describe(profile.code)},
+                        {"kinds", profile.kinds},
+                        {"bytes", profile.bytes},
+                        {"operations", profile.operations},
+                        {"vector_instructions", profile.vector_instructions},
+                        {"lanes", profile.lanes},
+                        {"wave_lanes", profile.wave_lanes},
+                        {"moved", profile.moved},
+                        {"touched", profile.touched},
+                        {"lds_cycles", profile.lds_cycles},
+                        {"lds_conflict_cycles", profile.lds_conflict_cycles},
+                        {"waves", profile.waves}});
 }
 
-py::list kernels(ProfileSession& session) {
+py::list kernels(const SessionState& state) {
   py::list result;
-  for (const ProfiledKernel& kernel : session.kernels()) result.append(describe(kernel));
+  for (const ProfiledKernel& kernel : state.session->kernels()) result.append(describe(kernel));
   return result;
 }
 
 }  // namespace
 
-void bind_profile(py::module_& module) {
-  py::class_<ProfileSession, std::shared_ptr<ProfileSession>>(module, "ProfileSession", py::is_final())
-      .def("kernels", &kernels)
-      .def("end", [](const ProfileSession& session) { ProfileSession::end(session); });
-  module.def("begin_profile", &begin);
+void bind_profile(py::handle module) {
+  py::add_object(
+      module, "ProfileSession",
+      make_callable_type<SessionState>({.methods = {py::method<kernels>("kernels", ""), py::method<end>("end", "")}}));
+  py::add_functions(module, {py::function<begin>("begin_profile", "")});
 }
 
 }  // namespace wave

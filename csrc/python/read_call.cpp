@@ -5,10 +5,9 @@
 
 #include "base/error.h"
 #include "python/c_api.h"
+#include "python/convert.h"
 #include "python/devices.h"
 #include "python/sanitizer_bindings.h"
-
-namespace py = pybind11;
 
 namespace wave {
 
@@ -26,16 +25,14 @@ void read_tensor_scalar(Call& call, size_t index, const at::Tensor& tensor) {
 
 /// Bytes, NumPy's records, ctypes' structures. Throws BufferError where they do not lie side by side.
 void read_bytes(Call& call, size_t index, PyObject* object) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) throw py::error_already_set();
-  const std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> release(&view, PyBuffer_Release);
-  call.packer.bytes(index, {static_cast<const uint8_t*>(view.buf), static_cast<size_t>(view.len)});
+  const HeldBuffer buffer(object);
+  call.packer.bytes(index, {static_cast<const uint8_t*>(buffer.data()), buffer.size()});
 }
 
 void read_scalar(Call& call, size_t index, PyObject* object) {
   const Parameter& parameter = call.kernel.signature().parameters[index];
-  if (is_tensor(object)) return read_tensor_scalar(call, index, THPVariable_Unpack(object));
-  if (parameter.type == Type::Bytes && PyObject_CheckBuffer(object)) return read_bytes(call, index, object);
+  if (is_tensor(object)) return read_tensor_scalar(call, index, tensor_of(object));
+  if (parameter.type == Type::Bytes && HeldBuffer::has(object)) return read_bytes(call, index, object);
   if (PyFloat_Check(object) || parameter.is_float()) {
     if (const std::optional<double> value = read_real(object)) return call.packer.floating(index, *value);
   } else if (PyIndex_Check(object)) {
@@ -44,7 +41,7 @@ void read_scalar(Call& call, size_t index, PyObject* object) {
     return call.packer.large_integer(index, integer.word);
   }
   throw TypeError(
-      text(call.kernel.argument_text(index), ": expected ", parameter.type_text(), ", given ", type_name(object)));
+      text(call.kernel.argument_text(index), ": expected ", parameter.type_text(), ", given ", py::type_name(object)));
 }
 
 [[noreturn]] void refuse_pointer(const Call& call, size_t index, PyObject* object) {
@@ -54,12 +51,12 @@ void read_scalar(Call& call, size_t index, PyObject* object) {
                                                  : "";
   throw TypeError(text(call.kernel.argument_text(index), ": expected a tensor (",
                        call.kernel.signature().parameters[index].type_text(), "), given ",
-                       object == Py_None ? "None" : type_name(object), advice));
+                       object == Py_None ? "None" : py::type_name(object), advice));
 }
 
 bool truth_of(PyObject* object) {
   const int truth = PyObject_IsTrue(object);
-  if (truth < 0) throw py::error_already_set();
+  if (truth < 0) py::raise();
   return truth != 0;
 }
 
@@ -68,11 +65,12 @@ bool truth_of(PyObject* object) {
 uint64_t handle_of(PyObject* stream, const Where& where) {
   constexpr const char* expected = "a torch.cuda.Stream, an object with __cuda_stream__(), or a handle as an int";
   const py::handle object(stream);
-  py::object handle = py::reinterpret_borrow<py::object>(stream);
-  if (py::hasattr(object, "cuda_stream")) {
+  py::object handle = py::borrow(stream);
+  if (object.has_attr("cuda_stream")) {
     handle = object.attr("cuda_stream");
-  } else if (py::hasattr(object, "__cuda_stream__")) {
-    handle = py::tuple(object.attr("__cuda_stream__")())[1];
+  } else if (object.has_attr("__cuda_stream__")) {
+    const py::tuple made = py::tuple_of(object.attr("__cuda_stream__")());
+    if (made.size() > 1) handle = py::borrow(made[1]);
   }
   return read_integer(handle.ptr(), 64, where, expected).word;
 }
@@ -81,7 +79,7 @@ uint64_t handle_of(PyObject* stream, const Where& where) {
 void read_stream(Call& call, PyObject* stream) {
   if (stream == Py_None) return;
   call.wanted_stream = reinterpret_cast<void*>(handle_of(stream, {&call.kernel, "stream"}));
-  if (!call.has_tensors() || !call.device().is_cuda() || !py::hasattr(stream, "device")) return;
+  if (!call.has_tensors() || !call.device().is_cuda() || !py::handle(stream).has_attr("device")) return;
   const std::optional<c10::Device> device = optional_device(py::handle(stream).attr("device"));
   if (!device || *device == call.device()) return;
   throw ValueError(text("kernel '", call.kernel.name(), "': stream= is one of ", device->str(),
@@ -106,10 +104,7 @@ constexpr Keyword kOtherKeywords[] = {
      [](Call& call, PyObject* value) {
        if (value != Py_None) call.options.priority = read_signed(value, {&call.kernel, "priority"});
      }},
-    {"device",
-     [](Call& call, PyObject* value) {
-       call.wanted_device = optional_device(py::reinterpret_borrow<py::object>(value));
-     }},
+    {"device", [](Call& call, PyObject* value) { call.wanted_device = optional_device(py::borrow(value)); }},
     {"stream", read_stream},
 };
 
@@ -128,9 +123,9 @@ bool read_block(Call& call, PyObject* object) {
 /// Whether there was a grid goes into `has_grid`.
 template <class Strength>
 bool read_keywords(Call& call, PyObject* const* values, PyObject* names, bool& has_grid) {
-  const Py_ssize_t count = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  const Py_ssize_t count = names == nullptr ? 0 : PyTuple_Size(names);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* const name = Strength::name(PyTuple_GET_ITEM(names, i));
+    PyObject* const name = Strength::name(PyTuple_GetItem(names, i));
     bool taken = false;
     if (name == kGrid) {
       taken = has_grid = Strength::extents(call.kernel, "grid", values[i], call.options.grid);
@@ -149,10 +144,10 @@ bool read_keywords(Call& call, PyObject* const* values, PyObject* names, bool& h
 void read_dictionary(Call& call, const py::dict& keywords, bool& has_grid) {
   std::vector<PyObject*> values;
   py::tuple names(keywords.size());
-  for (const auto& [name, value] : keywords) {
-    names[values.size()] = name;
+  keywords.each([&](py::handle name, py::handle value) {
+    names.set(values.size(), py::borrow(name));
     values.push_back(value.ptr());
-  }
+  });
   read_keywords<Any>(call, values.data(), names.ptr(), has_grid);
 }
 
@@ -165,15 +160,12 @@ bool Any::extents(const Kernel& kernel, const char* what, PyObject* object, Exte
   if (PyLong_Check(object) || PyUnicode_Check(object) || !PySequence_Check(object)) {
     return integer(kernel, what, object, extents[0]);
   }
-  const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(object, "a sequence"));
-  if (!items) throw py::error_already_set();
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
+  const py::tuple items = py::tuple_of(object);
+  const size_t count = items.size();
   if (count < 1 || count > 3) {
     throw ValueError(text("kernel '", kernel.name(), "': ", what, " must be an int or 1 to 3 ints, given ", count));
   }
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    integer(kernel, what, PySequence_Fast_GET_ITEM(items.ptr(), i), extents[static_cast<size_t>(i)]);
-  }
+  for (size_t i = 0; i < count; ++i) integer(kernel, what, items[i].ptr(), extents[i]);
   return true;
 }
 
@@ -190,8 +182,7 @@ bool Any::other_keyword(Call& call, PyObject* name, PyObject* value) {
     keyword.read(call, value);
     return true;
   }
-  throw TypeError(text("kernel '", call.kernel.name(), "' got an unexpected keyword '",
-                       std::string(py::str(py::handle(name))),
+  throw TypeError(text("kernel '", call.kernel.name(), "' got an unexpected keyword '", py::str::of(name),
                        "'; it takes grid=, block=, shared_memory=, cluster=, cooperative=, programmatic=, priority=, "
                        "device= and stream="));
 }
@@ -202,7 +193,7 @@ void Any::read_unusual_argument(Call& call, size_t index, PyObject* object) {
     return read_scalar(call, index, object);
   }
   if (!is_tensor(object)) refuse_pointer(call, index, object);
-  call.add(index, THPVariable_Unpack(object));
+  call.add(index, tensor_of(object));
 }
 
 bool Any::no_grid(const Kernel& kernel) {
@@ -258,7 +249,7 @@ void emulate_unlocked(const std::function<void(Emulation*)>& launch) {
   const std::vector<std::string> warnings = std::move(emulation.report.warnings);
   set_last_report(std::move(emulation.report));
   for (const std::string& warning : warnings) {
-    if (PyErr_WarnEx(PyExc_RuntimeWarning, warning.c_str(), 1) != 0) throw py::error_already_set();
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, warning.c_str(), 1) != 0) py::raise();
   }
 }
 

@@ -5,15 +5,14 @@
 // everything else, wrong calls included, it says no. With `Any` it takes whatever may be given, and words the errors.
 #pragma once
 
-#include <pybind11/pybind11.h>
-#include <torch/csrc/autograd/python_variable.h>
-
 #include <functional>
 
 #include "op/call.h"
 #include "python/gil.h"
 #include "python/numbers.h"
+#include "python/object.h"
 #include "python/plain.h"
+#include "python/torch_python.h"
 
 namespace wave {
 
@@ -22,11 +21,11 @@ struct Usual {
   [[gnu::always_inline]] static bool argument(Call& call, size_t index, PyObject* object) {
     const CompactParameter& parameter = call.kernel.compact_parameters()[index];
     if (parameter.is_pointer) {
-      if (!THPVariable_CheckExact(object)) return false;
-      const at::Tensor& tensor = THPVariable_Unpack(object);
+      if (!is_exact_tensor(object)) return false;
+      const at::Tensor& tensor = tensor_of(object);
       return has_plain_keys(tensor.unsafeGetTensorImpl()) && call.try_add(index, tensor);
     }
-    if (PyFloat_CheckExact(object)) return call.packer.try_floating(parameter, PyFloat_AS_DOUBLE(object));
+    if (PyFloat_CheckExact(object)) return call.packer.try_floating(parameter, PyFloat_AsDouble(object));
     int64_t value = 0;
     return read_exact_integer(object, value) && call.packer.try_integer(parameter, value);
   }
@@ -35,10 +34,10 @@ struct Usual {
   }
   static bool extents(const Kernel&, const char*, PyObject* object, Extents& extents) {
     if (!PyTuple_CheckExact(object)) return read_exact_integer(object, extents[0]);
-    const Py_ssize_t count = PyTuple_GET_SIZE(object);
+    const Py_ssize_t count = PyTuple_Size(object);
     bool read = count >= 1 && count <= 3;
     for (Py_ssize_t i = 0; read && i < count; ++i) {
-      read = read_exact_integer(PyTuple_GET_ITEM(object, i), extents[static_cast<size_t>(i)]);
+      read = read_exact_integer(PyTuple_GetItem(object, i), extents[static_cast<size_t>(i)]);
     }
     return read;
   }
@@ -82,9 +81,9 @@ template <class Strength>
 bool read_call(Call& call, PyObject* const* arguments, PyObject* const* keywords, PyObject* keyword_names);
 
 /// Reads keywords alone, of a dictionary.
-void read_options(Call& call, const pybind11::dict& keywords);
+void read_options(Call& call, const py::dict& keywords);
 /// The same for what has no grid: the options of launches to come.
-LaunchOptions read_fixed_options(const Kernel& kernel, const pybind11::dict& keywords);
+LaunchOptions read_fixed_options(const Kernel& kernel, const py::dict& keywords);
 
 /// Runs `launch` without the interpreter's lock. What the environment asks of the emulator is read before, and what it
 /// reports is told behind: warnings as RuntimeWarnings, the rest as last_report().

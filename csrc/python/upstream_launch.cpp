@@ -2,9 +2,6 @@
 // then the dynamic dimensions and strides, each as two words of 4 bytes, the low one first.
 #include "python/upstream_launch.h"
 
-#include <pybind11/stl.h>
-#include <torch/csrc/autograd/python_variable.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,11 +9,11 @@
 #include "base/error.h"
 #include "op/raw_launch.h"
 #include "python/c_api.h"
+#include "python/define.h"
 #include "python/devices.h"
 #include "python/read_call.h"
+#include "python/torch_python.h"
 #include "python/upstream_types.h"
-
-namespace py = pybind11;
 
 namespace wave {
 
@@ -24,47 +21,28 @@ namespace {
 
 constexpr size_t kPointerBytes = 8, kScalarBytes = 4, kDimBytes = 8;
 
-/// The items of a sequence, which stay as they are while they are converted, though that may run Python code: a list is
-/// copied unless it holds nothing but plain numbers.
+/// The items of a sequence, which stay as they are while they are converted, though that may run Python code.
 class Items {
  public:
-  Items() = default;
-  Items(const Kernel& kernel, const char* what, PyObject* sequence) {
-    if (PyTuple_CheckExact(sequence)) {
-      set(sequence);
-      return;
-    }
-    if (PyList_Check(sequence)) {
-      set(sequence);
-      if (std::all_of(begin_, begin_ + size_,
-                      [](PyObject* o) { return PyLong_CheckExact(o) || PyFloat_CheckExact(o); }))
-        return;
-    }
-    if (THPVariable_Check(sequence) || PyUnicode_Check(sequence)) refuse(kernel, what, sequence);
-    owner_ = py::reinterpret_steal<py::object>(PySequence_Tuple(sequence));
-    if (!owner_) {
-      PyErr_Clear();
-      refuse(kernel, what, sequence);
-    }
-    set(owner_.ptr());
-  }
+  Items() : items_(0) {}
+  Items(const Kernel& kernel, const char* what, PyObject* sequence) : items_(tuple_of(kernel, what, sequence)) {}
 
-  size_t size() const { return size_; }
-  PyObject* operator[](size_t index) const { return begin_[index]; }
+  size_t size() const { return items_.size(); }
+  PyObject* operator[](size_t index) const { return items_[index].ptr(); }
 
  private:
-  void set(PyObject* sequence) {
-    begin_ = PySequence_Fast_ITEMS(sequence);
-    size_ = static_cast<size_t>(PySequence_Fast_GET_SIZE(sequence));
-  }
-  [[noreturn]] static void refuse(const Kernel& kernel, const char* what, PyObject* given) {
-    throw TypeError(
-        text(Where{&kernel, what}.text(), ": expected a list, given ", given == Py_None ? "None" : type_name(given)));
+  static py::tuple tuple_of(const Kernel& kernel, const char* what, PyObject* sequence) {
+    if (PyTuple_CheckExact(sequence)) return py::borrow(sequence);
+    if (PyList_Check(sequence)) return py::steal(PyList_AsTuple(sequence));
+    if (!is_any_tensor(sequence) && !PyUnicode_Check(sequence)) {
+      if (PyObject* const items = PySequence_Tuple(sequence); items != nullptr) return py::steal(items);
+      PyErr_Clear();
+    }
+    throw TypeError(text(Where{&kernel, what}.text(), ": expected a list, given ",
+                         sequence == Py_None ? "None" : py::type_name(sequence)));
   }
 
-  py::object owner_;
-  PyObject* const* begin_ = nullptr;
-  size_t size_ = 0;
+  py::tuple items_;
 };
 
 /// Reads a call. Addresses of tensors come in submit(): the others lie as the caller laid them out.
@@ -122,10 +100,10 @@ class UpstreamCall {
       call.has_addresses = true;
       return pack(read_word(item, 64, "tensors", index, "a tensor or an address"), kPointerBytes);
     }
-    const at::Tensor& tensor = THPVariable_Unpack(item);
+    const at::Tensor& tensor = tensor_of(item);
     if (is_for_operator(item)) {
       throw TypeError(text(where("tensors", index).text(), ": expected a plain tensor on the CPU or a GPU, given a ",
-                           type_name(item), " on ", tensor.device().str()));
+                           py::type_name(item), " on ", tensor.device().str()));
     }
     const auto& parameters = kernel_.signature().parameters;
     if (index >= parameters.size() || parameters[index].offset != kPointerBytes * index ||
@@ -147,10 +125,10 @@ class UpstreamCall {
   /// An int (a bool counts as one) or a float, of Python, or of numpy or torch, which have item().
   void pack_scalar(size_t index, PyObject* value) {
     if (PyFloat_Check(value)) {
-      return pack(std::bit_cast<uint32_t>(static_cast<float>(PyFloat_AS_DOUBLE(value))), kScalarBytes);
+      return pack(std::bit_cast<uint32_t>(static_cast<float>(PyFloat_AsDouble(value))), kScalarBytes);
     }
     if (!PyLong_Check(value) && PyObject_HasAttrString(value, "item") == 1) {
-      const py::object item = py::reinterpret_borrow<py::object>(value).attr("item")();
+      const py::object item = py::handle(value).attr("item")();
       if (PyLong_Check(item.ptr()) || PyFloat_Check(item.ptr())) return pack_scalar(index, item.ptr());
     }
     pack(read_word(value, 32, "scalar_args", index, "an int or a float"), kScalarBytes);
@@ -201,13 +179,14 @@ PyObject* launch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
 using Held = std::vector<std::shared_ptr<const void>>;
 
 /// Keeps code loaded where it is.
-py::capsule hold(const CodeObjects& codes) {
+py::object hold(const CodeObjects& codes) {
+  constexpr const char* kName = "wave_runtime.module";
   auto held = std::make_unique<Held>();
   for (const auto& code : codes) held->push_back(hold_loaded(code));
-  py::capsule capsule(held.get(), "wave_runtime.module", [](PyObject* object) {
+  py::object capsule = py::steal(PyCapsule_New(held.get(), kName, [](PyObject* object) {
     const GilRelease release;  // the last holder unloads the modules, which may wait for a launch that needs the lock
-    delete static_cast<Held*>(PyCapsule_GetPointer(object, "wave_runtime.module"));
-  });
+    delete static_cast<Held*>(PyCapsule_GetPointer(object, kName));
+  }));
   held.release();
   return capsule;
 }
@@ -217,35 +196,30 @@ py::tuple load_raw(const std::vector<ParsedCode>& variants, const std::string& n
   CodeObjects codes;
   for (const ParsedCode& variant : variants) codes.push_back(variant.code);
   const Kernel* const kernel = &raw_kernel(codes, name);
-  py::capsule capsule = hold(codes);
+  const py::object capsule = hold(codes);
   const c10::Device device = current_device(*kernel);
   if (device.is_cuda()) {
     const GilRelease release;
     with_upstream_errors([&] { preload(*kernel, device); });
   }
-  return py::make_tuple(std::move(capsule), raw_handle(*kernel));
+  return py::make_tuple(capsule, raw_handle(*kernel));
 }
 
 /// The code of a kernel that load_binary() has returned.
-std::vector<ParsedCode> raw_codes(uint64_t function) {
-  std::vector<ParsedCode> codes;
-  for (const auto& code : find_raw(function).kernel->variants()) codes.push_back({.code = code});
+py::list raw_codes(uint64_t function) {
+  py::list codes;
+  for (const auto& code : find_raw(function).kernel->variants()) codes.append(make_callable<ParsedCode>(code));
   return codes;
 }
 
-PyMethodDef functions[] = {
-    {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(launch)), METH_FASTCALL,
-     "launch(info, tensors, dynamic_dims, scalar_args, strides=[], /)\n--\n\n"},
-    {nullptr, nullptr, 0, nullptr},
-};
-
 }  // namespace
 
-void bind_upstream(py::module_& module) {
+void bind_upstream(py::handle module) {
   bind_upstream_types(module);
-  if (PyModule_AddFunctions(module.ptr(), functions) != 0) throw py::error_already_set();
-  module.def("raw_codes", &raw_codes, py::arg("function"));
-  module.def("load_raw", &load_raw, py::arg("variants"), py::arg("name"));
+  py::add_functions(module, {{"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(launch)), METH_FASTCALL,
+                              "launch(info, tensors, dynamic_dims, scalar_args, strides=[], /)\n--\n\n"},
+                             py::function<raw_codes>("raw_codes", "function"),
+                             py::function<load_raw>("load_raw", "variants, name")});
 }
 
 }  // namespace wave

@@ -6,9 +6,8 @@
 
 #include "base/error.h"
 #include "python/c_api.h"
+#include "python/define.h"
 #include "python/numbers.h"
-
-namespace py = pybind11;
 
 namespace wave {
 
@@ -50,12 +49,12 @@ void set_field(InfoObject& info, size_t field, PyObject* value) {
 
 py::object get_field(const InfoObject& info, size_t field) {
   if (field == kStream && !info.has_stream) return py::none();
-  if (is_address(field)) return py::int_(static_cast<uint64_t>(info.fields[field]));
-  return py::int_(info.fields[field]);
+  if (is_address(field)) return py::to_python(static_cast<uint64_t>(info.fields[field]));
+  return py::to_python(info.fields[field]);
 }
 
 [[noreturn]] void refuse_keyword(PyObject* name, const char* why) {
-  throw TypeError(text("KernelLaunchInfo: ", why, " '", std::string(py::str(py::handle(name))), "'"));
+  throw TypeError(text("KernelLaunchInfo: ", why, " '", py::str::of(name), "'"));
 }
 
 size_t field_index(PyObject* name) {
@@ -65,33 +64,30 @@ size_t field_index(PyObject* name) {
   refuse_keyword(name, "no field");
 }
 
-PyObject* new_info(PyObject*, PyObject* const* arguments, size_t flags, PyObject* names) {
+PyObject* new_info(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   return with_python_errors([&] {
-    const Py_ssize_t given = PyVectorcall_NARGS(flags);
-    const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+    const auto given = static_cast<size_t>(PyTuple_Size(arguments));
     if (given > kFields) throw TypeError(text("KernelLaunchInfo takes at most 12 arguments, given ", given));
-    const py::object owner = py::reinterpret_steal<py::object>(info_type->tp_alloc(info_type, 0));
-    if (!owner) throw py::error_already_set();
+    py::object owner = py::steal(PyType_GenericAlloc(type, 0));
     InfoObject& info = info_of(owner.ptr());
     std::fill(info.fields + kGrid, info.fields + kFields, 1);
-    uint32_t set = 0;
-    for (Py_ssize_t i = 0; i < given; ++i) set_field(info, static_cast<size_t>(i), arguments[i]);
-    set |= (uint32_t{1} << given) - 1;
-    for (Py_ssize_t i = 0; i < keywords; ++i) {
-      PyObject* name = PyTuple_GET_ITEM(names, i);
-      const size_t field = field_index(name);
-      if ((set >> field & 1) != 0) refuse_keyword(name, "two values for");
-      set |= uint32_t{1} << field;
-      set_field(info, field, arguments[given + i]);
+    for (size_t i = 0; i < given; ++i) set_field(info, i, PyTuple_GetItem(arguments, static_cast<Py_ssize_t>(i)));
+    uint32_t set = (uint32_t{1} << given) - 1;
+    if (keywords != nullptr) {
+      py::dict(py::borrow(keywords)).each([&](py::handle name, py::handle value) {
+        const size_t field = field_index(name.ptr());
+        if ((set >> field & 1) != 0) refuse_keyword(name.ptr(), "two values for");
+        set |= uint32_t{1} << field;
+        set_field(info, field, value.ptr());
+      });
     }
     if ((set >> kFunction & 1) == 0) throw TypeError("KernelLaunchInfo: gpu_func is missing");
-    return py::object(owner).release().ptr();
+    return owner.release();
   });
 }
 
 PyObject* get_field_slot(PyObject* self, void* closure) {
-  return with_python_errors(
-      [&] { return get_field(info_of(self), reinterpret_cast<size_t>(closure)).release().ptr(); });
+  return with_python_errors([&] { return get_field(info_of(self), reinterpret_cast<size_t>(closure)).release(); });
 }
 
 int set_field_slot(PyObject* self, PyObject* value, void* closure) {
@@ -107,79 +103,69 @@ PyObject* info_repr(PyObject* self) {
   return with_python_errors([&] {
     std::string out = "wave_runtime.KernelLaunchInfo(";
     for (size_t i = 0; i < kFields; ++i) {
-      append(out, text(i == 0 ? "" : ", ", kNames[i], "=", std::string(py::str(get_field(info_of(self), i)))));
+      append(out, text(i == 0 ? "" : ", ", kNames[i], "=", py::str::of(get_field(info_of(self), i))));
     }
-    return py::str(out + ")").release().ptr();
+    return py::text(out + ")").release();
   });
 }
 
-PyTypeObject* make_type(PyType_Spec& spec, vectorcallfunc call, PyTypeObject* base) {
-  PyObject* type = PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base));
-  if (type == nullptr) throw py::error_already_set();
-  auto* made = reinterpret_cast<PyTypeObject*>(type);
-  made->tp_vectorcall = call;
-  return made;
-}
-
-PyTypeObject* make_info_type() {
+py::object make_info_type() {
   static PyGetSetDef properties[kFields + 1] = {};
   for (size_t i = 0; i < kFields; ++i) {
     properties[i] = {kNames[i], get_field_slot, set_field_slot, nullptr, reinterpret_cast<void*>(i)};
   }
   static PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(new_info)},
       {Py_tp_repr, reinterpret_cast<void*>(info_repr)},
       {Py_tp_getset, properties},
       {Py_tp_doc, const_cast<char*>("How to launch a kernel. See wave_runtime.launch.")},
       {0, nullptr},
   };
-  static PyType_Spec spec = {"wave_runtime.KernelLaunchInfo", sizeof(InfoObject), 0, Py_TPFLAGS_DEFAULT, slots};
-  return make_type(spec, new_info, &PyBaseObject_Type);
+  PyType_Spec spec = {"wave_runtime.KernelLaunchInfo", sizeof(InfoObject), 0, Py_TPFLAGS_DEFAULT, slots};
+  return py::steal(PyType_FromSpec(&spec));
 }
 
-/// A list of integers that has checked what it was made of. What is put into it later is checked at the launch.
+/// Fills a list of integers, and checks what it is made of. What is put into it later is checked at the launch.
 template <int kBits>
-PyObject* new_vector(PyObject* type, PyObject* const* arguments, size_t flags, PyObject* names) {
-  return with_python_errors([&] {
-    const char* name = reinterpret_cast<PyTypeObject*>(type)->tp_name;
-    const Py_ssize_t given = PyVectorcall_NARGS(flags);
-    if (given > 1 || names != nullptr) throw TypeError(text(name, " takes one sequence of integers"));
-    py::object made = py::reinterpret_steal<py::object>(
-        PyList_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), py::tuple().ptr(), nullptr));
-    if (!made || (given == 1 && PyList_SetSlice(made.ptr(), 0, 0, arguments[0]) != 0)) throw py::error_already_set();
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(made.ptr()); ++i) {
-      const py::object item = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(made.ptr(), i));
-      const uint64_t word = read_integer(item.ptr(), kBits, {.what = name, .index = i}).word;
+int initialize_vector(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const auto initialize_list = reinterpret_cast<initproc>(PyType_GetSlot(&PyList_Type, Py_tp_init));
+  const py::handle done = with_python_errors([&] {
+    const std::string name = "wave_runtime." + py::type_name(self);
+    if (PyTuple_Size(arguments) > 1 || keywords != nullptr) throw TypeError(name + " takes one sequence of integers");
+    if (initialize_list(self, arguments, nullptr) != 0) py::raise();
+    for (Py_ssize_t i = 0; i < PyList_Size(self); ++i) {
+      const py::object item = py::borrow(PyList_GetItem(self, i));
+      const uint64_t word = read_integer(item.ptr(), kBits, {.what = name.c_str(), .index = i}).word;
       if (PyLong_CheckExact(item.ptr())) continue;
-      PyList_SetItem(made.ptr(), i, py::int_(static_cast<int64_t>(word)).release().ptr());
+      PyList_SetItem(self, i, py::to_python(static_cast<int64_t>(word)).release());
     }
-    return made.release().ptr();
+    return Py_None;
   });
+  return done ? 0 : -1;
 }
 
 PyObject* vector_repr(PyObject* self) {
+  static const auto repr_of_list = reinterpret_cast<reprfunc>(PyType_GetSlot(&PyList_Type, Py_tp_repr));
   return with_python_errors([&] {
-    const py::object list = py::reinterpret_steal<py::object>(PyList_Type.tp_repr(self));
-    if (!list) throw py::error_already_set();
-    return py::str(text(Py_TYPE(self)->tp_name, "(", std::string(py::str(list)), ")")).release().ptr();
+    const py::object list = py::steal(repr_of_list(self));
+    return py::text(text("wave_runtime.", py::type_name(self), "(", py::str::of(list), ")")).release();
   });
 }
 
 template <int kBits>
-PyTypeObject* make_vector_type(const char* name) {
-  static PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(vector_repr)}, {0, nullptr}};
-  static PyType_Spec spec = {name, 0, 0, Py_TPFLAGS_DEFAULT, slots};
-  return make_type(spec, new_vector<kBits>, &PyList_Type);
-}
-
-void add_type(py::module_& module, PyTypeObject* type) {
-  module.add_object(std::strrchr(type->tp_name, '.') + 1, reinterpret_cast<PyObject*>(type));
+py::object make_vector_type(const char* name) {
+  PyType_Slot slots[] = {{Py_tp_init, reinterpret_cast<void*>(initialize_vector<kBits>)},
+                         {Py_tp_repr, reinterpret_cast<void*>(vector_repr)},
+                         {0, nullptr}};
+  PyType_Spec spec = {name, 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  return py::steal(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&PyList_Type)));
 }
 
 }  // namespace
 
 LaunchInfo read_launch_info(PyObject* object) {
   if (Py_TYPE(object) != info_type) {
-    throw TypeError(text("launch: expected a KernelLaunchInfo, given ", type_name(object)));
+    throw TypeError(text("launch: expected a KernelLaunchInfo, given ", py::type_name(object)));
   }
   const InfoObject& info = info_of(object);
   const auto extents = [&](Field first) {
@@ -195,11 +181,12 @@ LaunchInfo read_launch_info(PyObject* object) {
   return read;
 }
 
-void bind_upstream_types(py::module_& module) {
-  info_type = make_info_type();
-  add_type(module, info_type);
-  add_type(module, make_vector_type<64>("wave_runtime.Int64Vector"));
-  add_type(module, make_vector_type<32>("wave_runtime.Int32Vector"));
+void bind_upstream_types(py::handle module) {
+  py::object info = make_info_type();
+  py::add_object(module, "KernelLaunchInfo", info);
+  info_type = reinterpret_cast<PyTypeObject*>(info.release());
+  py::add_object(module, "Int64Vector", make_vector_type<64>("wave_runtime.Int64Vector"));
+  py::add_object(module, "Int32Vector", make_vector_type<32>("wave_runtime.Int32Vector"));
 }
 
 }  // namespace wave

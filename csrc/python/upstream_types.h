@@ -2,11 +2,10 @@
 // are plain C types.
 #pragma once
 
-#include <pybind11/pybind11.h>
-
 #include <optional>
 
 #include "launch/geometry.h"
+#include "python/object.h"
 
 namespace wave {
 
@@ -22,6 +21,6 @@ struct LaunchInfo {
 LaunchInfo read_launch_info(PyObject* object);
 
 /// Adds the types to the module.
-void bind_upstream_types(pybind11::module_& module);
+void bind_upstream_types(py::handle module);
 
 }  // namespace wave

@@ -13,7 +13,7 @@ from support import ROOT
 import wave_runtime
 from wave_runtime import _C
 
-LIBRARY = Path(wave_runtime.__file__).parent / "libwave_runtime.so"
+LIBRARY = Path(_C.__file__ or "").with_name("libwave_runtime.so")
 CODE = ROOT / "tests" / "code_object"
 MOST = 1024  # elements that the model takes
 

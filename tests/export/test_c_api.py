@@ -11,7 +11,9 @@ import pytest
 from export_support import LIBRARY
 from support import ROOT
 
-FOLDER = LIBRARY.parent
+import wave_runtime
+
+FOLDER = Path(wave_runtime.__file__).parent
 LAUNCH = FOLDER / "libwave_launch.so"
 KERNELS = ROOT / "tests" / "conformance" / "kernels.hsaco"
 EMULATOR, HIP = "0", "1"  # wave_driver

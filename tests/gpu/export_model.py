@@ -5,7 +5,7 @@ python export_model.py STEP DEVICE FOLDER, with one of the functions below, and 
 
 from __future__ import annotations
 
-import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
@@ -92,10 +92,9 @@ def export(device: str, folder: Path) -> None:
 
 def run_program(device: str, folder: Path) -> None:
     """Run the program where the operator library is all that is loaded."""
-    spec = importlib.util.find_spec("wave_runtime")
-    assert spec is not None
-    assert spec.origin is not None
-    torch.ops.load_library(Path(spec.origin).with_name("libwave_runtime.so"))
+    command = [sys.executable, "-m", "wave_runtime", "operators"]
+    library = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    torch.ops.load_library(library)
     program = torch.export.load(folder / "program.pt2").module()
     for a, expected in cases(folder):
         compare(program(a), expected)

@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 from support import EXAMPLES, ROOT
 
-import wave_runtime
+from wave_runtime import _C
 
 
 def test_c_program(tmp_path: Path) -> None:
-    program, package = tmp_path / "entry_points", Path(wave_runtime.__file__).parent
+    program, package = tmp_path / "entry_points", Path(_C.__file__ or "").parent
     source = ROOT / "tests" / "upstream" / "entry_points.c"
     options = ["-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'csrc'}", "-Wl,--allow-shlib-undefined"]
     library = [f"-L{package}", "-lwave_runtime", f"-Wl,-rpath,{package}"]

@@ -209,6 +209,7 @@ def parameter_names(kernel: _C.Kernel) -> tuple[str, ...]:
     )
 
 
+@_C.called_by_slot
 class DeclaredOperator(Operator):
     """An operator whose calls run no Python: on plain tensors from call to launch, else from the dispatcher on."""
 
@@ -244,6 +245,3 @@ class DeclaredOperator(Operator):
         self._call.withdraw()
         _torch.take_back(self._autograd_library)
         super()._withdraw()
-
-
-_C.define_call(DeclaredOperator, dispatch)

@@ -31,6 +31,16 @@ AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 _operators: dict[str, Operator] = {}
 
 
+def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
+    """A call that PyTorch must see: dynamo finds this function as ``Operator.__call__`` and traces it."""
+    if is_exporting() or (
+        self.inline and torch.compiler.is_compiling() and not self._is_to_differentiate(args, kwargs)
+    ):
+        return self._inline(args, kwargs)
+    return self.overload(*args, **kwargs, fingerprint=self.fingerprint)
+
+
+@_C.called_by_slot
 class Operator(_C.OperatorBase):
     """An operator defined by :func:`define_op`. Calling it computes its results.
 
@@ -46,6 +56,8 @@ class Operator(_C.OperatorBase):
         fingerprint: a hash of kernels, body and rules. Compilers' graphs have it as an argument, so that no cache
             serves what was compiled of another definition. Callers leave it out.
     """
+
+    __call__ = dispatch
 
     def __init__(
         self,
@@ -306,15 +318,3 @@ def find(name: str) -> Operator:
     if name not in _operators:
         raise RuntimeError(f"no operator '{name}' in this process: import the module that defines it first")
     return _operators[name]
-
-
-def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
-    """A call that PyTorch must see: dynamo finds this function as ``Operator.__call__`` and traces it."""
-    if is_exporting() or (
-        self.inline and torch.compiler.is_compiling() and not self._is_to_differentiate(args, kwargs)
-    ):
-        return self._inline(args, kwargs)
-    return self.overload(*args, **kwargs, fingerprint=self.fingerprint)
-
-
-_C.define_call(Operator, dispatch)

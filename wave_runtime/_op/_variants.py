@@ -24,6 +24,13 @@ _MOST_PROPERTIES = 4096  # beyond so many a variant forgets them; the classes st
 log = logging.getLogger("wave_runtime.variants")
 
 
+def trace(self: Variants, *args: Any, **kwargs: Any) -> Any:
+    """A call that is traced, or on tensors without data: dynamo finds this function as ``Variants.__call__``."""
+    index = self._candidates(args, kwargs)[0] if self._rule is None else self._rule(*args, **kwargs)
+    return self.launches[index](*args, **kwargs)
+
+
+@_C.called_by_slot
 class Variants(_C.OperatorBase):
     """Made by :func:`variants` and :func:`autotune`. A call makes one of the launches, with its arguments.
 
@@ -32,6 +39,8 @@ class Variants(_C.OperatorBase):
     Attributes:
         launches: those to choose from.
     """
+
+    __call__ = trace
 
     def __init__(
         self,
@@ -228,12 +237,6 @@ def autotune(
     return make
 
 
-def trace(self: Variants, *args: Any, **kwargs: Any) -> Any:
-    """A call that is traced, or on tensors without data: dynamo finds this function as ``Variants.__call__``."""
-    index = self._candidates(args, kwargs)[0] if self._rule is None else self._rule(*args, **kwargs)
-    return self.launches[index](*args, **kwargs)
-
-
 def _all_properties(value: Any) -> object:
     """What a caller's key may depend on, in a form that costs little to make and to compare."""
     if isinstance(value, torch.Tensor):
@@ -258,6 +261,3 @@ def _name(launch: Launch) -> str:
         given = [*map(repr, launch.args), *(f"{name}={value!r}" for name, value in launch.keywords.items())]
         return f"{_name(launch.func)}({', '.join(given)})"
     return getattr(launch, "__qualname__", repr(type(launch)))
-
-
-_C.define_call(Variants, trace)

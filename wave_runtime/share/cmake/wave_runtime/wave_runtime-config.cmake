@@ -26,11 +26,17 @@ if("operators" IN_LIST wave_runtime_FIND_COMPONENTS)
   include(CMakeFindDependencyMacro)
   find_dependency(Torch)
   set(wave_runtime_operators_FOUND TRUE)
-  if(NOT TARGET wave_runtime::operators)
+  # Each release of torch has an interface of its own, and a folder here.
+  string(REGEX REPLACE "^([0-9]+)\\.([0-9]+).*" "torch_\\1_\\2" _wave_runtime_torch "${Torch_VERSION}")
+  set(_wave_runtime_operators "${_wave_runtime_folder}/${_wave_runtime_torch}")
+  if(NOT EXISTS "${_wave_runtime_operators}/libwave_runtime.so")
+    set(wave_runtime_operators_FOUND FALSE)
+    set(wave_runtime_NOT_FOUND_MESSAGE "wave_runtime has no operators for torch ${Torch_VERSION}")
+  elseif(NOT TARGET wave_runtime::operators)
     add_library(wave_runtime::operators INTERFACE IMPORTED)
     target_link_libraries(wave_runtime::operators INTERFACE
-      "-Wl,--push-state,--no-as-needed,${_wave_runtime_folder}/libwave_runtime.so,--pop-state"
-      "-Wl,-rpath,${_wave_runtime_folder}"
+      "-Wl,--push-state,--no-as-needed,${_wave_runtime_operators}/libwave_runtime.so,--pop-state"
+      "-Wl,-rpath,${_wave_runtime_operators}"
       ${TORCH_LIBRARIES})
   endif()
 endif()
@@ -38,6 +44,9 @@ endif()
 foreach(_wave_runtime_component IN LISTS wave_runtime_FIND_COMPONENTS)
   if(wave_runtime_FIND_REQUIRED_${_wave_runtime_component} AND NOT wave_runtime_${_wave_runtime_component}_FOUND)
     set(wave_runtime_FOUND FALSE)
+    if(wave_runtime_NOT_FOUND_MESSAGE)
+      break()
+    endif()
     set(wave_runtime_NOT_FOUND_MESSAGE "there is no component ${_wave_runtime_component}: there is operators")
   endif()
 endforeach()

@@ -1,0 +1,242 @@
+// Values of C++ as Python objects, and back.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "python/callable_type.h"
+#include "python/numbers.h"
+#include "python/object.h"
+
+namespace wave::py {
+
+/// How a type is converted, either way or both:
+///
+///   to(value)            a new Python object
+///   is(object)           whether an object can be the argument for one
+///   kExpected            what can, for messages
+///   from(object, where)  its value. Throws ValueError where that does not fit.
+template <class T>
+struct Converter;
+
+template <class T>
+object to_python(const T& value) {
+  return Converter<T>::to(value);
+}
+inline object to_python(const char* value) { return text(value); }
+
+/// Throws TypeError for an object of another kind.
+template <class T>
+decltype(auto) from_python(handle object, const Where& where) {
+  using To = Converter<std::remove_cvref_t<T>>;
+  if (To::is(object)) return To::from(object, where);
+  throw TypeError(wave::text(where.text(), ": expected ", To::kExpected, ", given ",
+                             object.is_none() ? "None" : type_name(object)));
+}
+
+/// Python's own types, as they are.
+template <std::derived_from<handle> T>
+struct Converter<T> {
+  static object to(const T& value) { return borrow(value); }
+  static bool is(handle object) {
+    if constexpr (requires { T::check(object); }) return T::check(object);
+    return true;
+  }
+  static constexpr const char* kExpected = [] {
+    if constexpr (requires { T::kTypeName; }) return T::kTypeName;
+    return "an object";
+  }();
+  static T from(handle object, const Where&) { return T(borrow(object)); }
+};
+
+/// Objects of our own types, by reference.
+template <class T>
+  requires requires { T::kName; }
+struct Converter<T> {
+  static bool is(handle object) { return CallableObject<T>::is(object.ptr()); }
+  static constexpr const char* kExpected = T::kName;
+  static T& from(handle object, const Where&) { return state_of<T>(object.ptr()); }
+};
+
+template <>
+struct Converter<bool> {
+  static object to(bool value) { return borrow(value ? Py_True : Py_False); }
+  static bool is(handle object) { return PyBool_Check(object.ptr()); }
+  static constexpr const char* kExpected = "a bool";
+  static bool from(handle object, const Where&) { return object.ptr() == Py_True; }
+};
+
+template <std::integral T>
+struct Converter<T> {
+  static object to(T value) {
+    if constexpr (std::signed_integral<T>) return steal(PyLong_FromLongLong(value));
+    return steal(PyLong_FromUnsignedLongLong(static_cast<unsigned long long>(value)));
+  }
+  static bool is(handle object) { return PyIndex_Check(object.ptr()) != 0; }
+  static constexpr const char* kExpected = "an int";
+  static T from(handle object, const Where& where) {
+    const Integer integer = read_integer(object.ptr(), sizeof(T) * 8, where);
+    const T value = static_cast<T>(integer.word);
+    if ((std::signed_integral<T> && value < 0) == integer.is_negative) return value;
+    throw ValueError(wave::text(where.text(), ": ", str::of(object), " is out of range"));
+  }
+};
+
+template <>
+struct Converter<double> {
+  static object to(double value) { return steal(PyFloat_FromDouble(value)); }
+  static bool is(handle object) { return PyFloat_Check(object.ptr()) || PyIndex_Check(object.ptr()) != 0; }
+  static constexpr const char* kExpected = "a float";
+  static double from(handle object, const Where&) { return read_real(object.ptr()).value(); }
+};
+
+template <>
+struct Converter<std::string_view> {
+  static object to(std::string_view value) { return text(value); }
+};
+
+template <>
+struct Converter<const char*> {
+  static object to(const char* value) { return text(value); }
+};
+
+template <>
+struct Converter<std::string> {
+  static object to(const std::string& value) { return text(value); }
+  static bool is(handle object) { return PyUnicode_Check(object.ptr()); }
+  static constexpr const char* kExpected = "a str";
+  static std::string from(handle object, const Where&) {
+    Py_ssize_t size = 0;
+    const char* const utf8 = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
+    if (utf8 == nullptr) raise();
+    return {utf8, static_cast<size_t>(size)};
+  }
+};
+
+template <class T>
+struct Converter<std::optional<T>> {
+  static object to(const std::optional<T>& value) { return value ? to_python(*value) : none(); }
+  static bool is(handle object) { return object.is_none() || Converter<T>::is(object); }
+  static constexpr const char* kExpected = Converter<T>::kExpected;
+  static std::optional<T> from(handle object, const Where& where) {
+    if (object.is_none()) return std::nullopt;
+    return Converter<T>::from(object, where);
+  }
+};
+
+template <class... T>
+struct Converter<std::variant<T...>> {
+  static object to(const std::variant<T...>& value) {
+    return std::visit([](const auto& v) { return to_python(v); }, value);
+  }
+  static bool is(handle object) { return (Converter<T>::is(object) || ...); }
+  static constexpr const char* kExpected = Converter<std::variant_alternative_t<0, std::variant<T...>>>::kExpected;
+  static std::variant<T...> from(handle object, const Where& where) {
+    std::variant<T...> value;
+    ((Converter<T>::is(object) ? (value = Converter<T>::from(object, where), true) : false) || ...);
+    return value;
+  }
+};
+
+/// A container of one kind of items, as a list.
+template <class Items>
+object list_of(const Items& items) {
+  list result;
+  for (const auto& item : items) result.append(item);
+  return result;
+}
+
+template <class T>
+struct Converter<std::vector<T>> {
+  static object to(const std::vector<T>& items) { return list_of(items); }
+  static bool is(handle object) { return PySequence_Check(object.ptr()) != 0 && !PyUnicode_Check(object.ptr()); }
+  static constexpr const char* kExpected = "a sequence";
+  static std::vector<T> from(handle object, const Where& where) {
+    const tuple items = tuple_of(object);
+    std::vector<T> values;
+    for (size_t i = 0; i < items.size(); ++i) values.push_back(from_python<T>(items[i], where));
+    return values;
+  }
+};
+
+template <class T, size_t kSize>
+struct Converter<std::array<T, kSize>> {
+  static object to(const std::array<T, kSize>& items) { return list_of(items); }
+};
+
+template <class T>
+struct Converter<std::set<T>> {
+  static object to(const std::set<T>& items) {
+    object result = steal(PySet_New(nullptr));
+    for (const T& item : items) {
+      if (PySet_Add(result.ptr(), to_python(item).ptr()) != 0) raise();
+    }
+    return result;
+  }
+};
+
+template <class Key, class Value>
+struct Converter<std::map<Key, Value>> {
+  static object to(const std::map<Key, Value>& items) {
+    dict result;
+    for (const auto& [key, value] : items) result.set(key, value);
+    return result;
+  }
+};
+
+template <class... Values>
+tuple make_tuple(const Values&... values) {
+  tuple result(sizeof...(Values));
+  size_t index = 0;
+  (result.set(index++, to_python(values)), ...);
+  return result;
+}
+
+template <class... T>
+struct Converter<std::tuple<T...>> {
+  static object to(const std::tuple<T...>& items) {
+    return std::apply([](const auto&... item) { return py::make_tuple(item...); }, items);
+  }
+};
+
+template <class First, class Second>
+struct Converter<std::pair<First, Second>> {
+  static object to(const std::pair<First, Second>& items) { return py::make_tuple(items.first, items.second); }
+};
+
+/// A dictionary of names and values: {{"name", to_python(1)}, ...}.
+struct item {
+  template <class Value>
+  item(const char* name, const Value& value) : name(name), value(to_python(value)) {}
+  const char* name;
+  object value;
+};
+inline dict make_dict(std::initializer_list<item> items) {
+  dict result;
+  for (const item& item : items) result.set(item.name, item.value);
+  return result;
+}
+
+template <class... Arguments>
+object handle::operator()(Arguments&&... arguments) const {
+  return call(py::make_tuple(arguments...));
+}
+
+template <class Value>
+void list::append(const Value& value) {
+  if (PyList_Append(ptr_, to_python(value).ptr()) != 0) raise();
+}
+
+template <class Name, class Value>
+void dict::set(const Name& name, const Value& value) {
+  if (PyObject_SetItem(ptr_, to_python(name).ptr(), to_python(value).ptr()) != 0) raise();
+}
+
+}  // namespace wave::py

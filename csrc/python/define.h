@@ -1,0 +1,108 @@
+// Functions of C++ as functions and methods of Python, which inspect.signature() and help() know.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "python/c_api.h"
+#include "python/convert.h"
+
+namespace wave::py {
+
+/// The parameters of a function as Python writes them: "data, target=None, *, memory=()", "*arguments, **keywords".
+/// Defaults are None, True, False, (), integers and text in quotation marks.
+class Parameters {
+ public:
+  Parameters(const std::string& function, const std::string& text);
+
+  /// The value of each, of a call with METH_FASTCALL | METH_KEYWORDS. Throws TypeError.
+  std::vector<object> bind(PyObject* const* arguments, Py_ssize_t count, PyObject* names) const;
+  /// What a message calls one: "image(): data".
+  Where where(size_t index) const { return {.what = parameters_[index].text.c_str()}; }
+
+ private:
+  enum class Kind { Usual, KeywordOnly, Arguments, Keywords };
+  struct One {
+    std::string name;
+    Kind kind;
+    object default_value;
+    std::string text;
+  };
+  size_t index_of(const std::string& name) const;
+
+  std::string function_;
+  std::vector<One> parameters_;
+};
+
+/// A string that lives for good, since Python keeps its address.
+const char* keep(const std::string& text);
+
+namespace detail {
+
+template <class Result, class... Arguments>
+struct FunctionTypes {
+  static constexpr size_t kCount = sizeof...(Arguments);
+
+  template <class Function, size_t... kIndex>
+  static object call(Function function, const Parameters& parameters, const std::vector<object>& values, size_t first,
+                     std::index_sequence<kIndex...>) {
+    const auto where = [&](size_t index) {
+      return index < first ? Where{.what = "self"} : parameters.where(index - first);
+    };
+    if constexpr (std::is_void_v<Result>) {
+      function(from_python<Arguments>(values[kIndex], where(kIndex))...);
+      return none();
+    } else {
+      return to_python<std::remove_cvref_t<Result>>(function(from_python<Arguments>(values[kIndex], where(kIndex))...));
+    }
+  }
+};
+
+template <class Result, class... Arguments>
+FunctionTypes<Result, Arguments...> types_of(Result (*)(Arguments...));
+
+/// What Python calls for one function.
+template <auto kFunction, bool kIsMethod>
+struct DefinedFunction {
+  static inline const Parameters* parameters = nullptr;  ///< set when the function is defined, for good
+
+  static PyObject* call(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+    return with_python_errors([&] {
+      using Types = decltype(types_of(kFunction));
+      std::vector<object> values = parameters->bind(arguments, count, names);
+      if (kIsMethod) values.insert(values.begin(), borrow(self));
+      return Types::call(kFunction, *parameters, values, kIsMethod ? 1 : 0, std::make_index_sequence<Types::kCount>())
+          .release();
+    });
+  }
+};
+
+template <auto kFunction, bool kIsMethod>
+PyMethodDef define(const char* name, const std::string& parameters, const char* doc) {
+  using Function = DefinedFunction<kFunction, kIsMethod>;
+  Function::parameters = new Parameters(name, parameters);
+  const char* const self = !kIsMethod ? "" : parameters.empty() ? "$self" : "$self, ";
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Function::call)), METH_FASTCALL | METH_KEYWORDS,
+          keep(std::string(name) + "(" + self + parameters + ")\n--\n\n" + doc)};
+}
+
+}  // namespace detail
+
+/// A function of a module.
+template <auto kFunction>
+PyMethodDef function(const char* name, const std::string& parameters, const char* doc = "") {
+  return detail::define<kFunction, false>(name, parameters, doc);
+}
+
+/// A method, whose C++ function takes the object as its first argument.
+template <auto kFunction>
+PyMethodDef method(const char* name, const std::string& parameters, const char* doc = "") {
+  return detail::define<kFunction, true>(name, parameters, doc);
+}
+
+/// Adds functions to a module. Throws what Python raises.
+void add_functions(handle module, std::vector<PyMethodDef> functions);
+/// Adds an object, such as a type, under a name.
+void add_object(handle module, const char* name, const object& added);
+
+}  // namespace wave::py

@@ -1,0 +1,28 @@
+// Asserts when the binding is built that torch's headers agree with torch_layout.h. Makes no code: this is the one file
+// that sees all of Python's API.
+#undef Py_LIMITED_API
+#include "python/torch_layout.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+
+#include <concepts>
+
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // of a class with virtual functions: every compiler knows it
+
+namespace {
+
+using namespace wave::torch_layout;
+
+static_assert(offsetof(THPVariable, cdata) == kTensor && std::same_as<decltype(THPVariable::cdata), at::Tensor>);
+static_assert(offsetof(python_error, type) == kErrorType && offsetof(python_error, value) == kErrorValue &&
+              offsetof(python_error, traceback) == kErrorTraceback &&
+              offsetof(python_error, message) == kErrorMessage && sizeof(python_error) == kErrorSize &&
+              std::derived_from<python_error, std::exception>);
+
+using Wrap = PyObject* (*)(const at::TensorBase&);
+using Translate = void (*)(const std::exception_ptr&);
+static_assert(requires { static_cast<Wrap>(THPVariable_Wrap); });
+static_assert(requires { static_cast<Translate>(torch::translate_exception_to_python); });
+static_assert(std::same_as<decltype(THPVariableClass), PyObject*> && std::same_as<decltype(ParameterClass), PyObject*>);
+
+}  // namespace
