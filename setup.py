@@ -34,6 +34,9 @@ EMULATOR = "wave_runtime.libwave_emulator"
 LAUNCH = "wave_runtime.libwave_launch"
 HIP_EMULATOR = "wave_runtime.libwave_hip_emulator"
 
+TORCH_LIBRARIES = ("c10", "torch_cpu", "torch_python")
+TORCH_PACKAGE = re.compile(r"^wave_runtime\.torch_\d+_\d+\.")
+
 EMULATOR_FOLDERS = ("base", "code_object", "emulator", "emulator/isa")
 LAUNCH_FOLDERS = ("driver", "driver/cuda", "driver/emulator", "driver/hip", "launch", "c_api")
 
@@ -134,15 +137,13 @@ class Build(BuildExtension):
         return name.split(".")[-1] != "_C"
 
 
-TORCH_LIBRARIES = ("c10", "torch_cpu", "torch_python")
-TORCH_PACKAGE = re.compile(r"^wave_runtime\.torch_\d+_\d+\.")
-
-
 def link_options(name: str) -> list[str]:
     options = ["-Wl,-rpath,$ORIGIN", "-Wl,-Bsymbolic-functions"]
     if TORCH_PACKAGE.search(name):
+        options += ["-Wl,-rpath,$ORIGIN/..", "-Wl,--gc-sections"]
         # Empty libraries have nothing that is needed, and are needed all the same.
-        options += ["-Wl,-rpath,$ORIGIN/..", "-Wl,--no-as-needed", "-Wl,--gc-sections"]
+        libraries = TORCH_LIBRARIES if name.endswith("._C") else TORCH_LIBRARIES[:2]
+        options += ["-Wl,--push-state,--no-as-needed", *(f"-l{name}" for name in libraries), "-Wl,--pop-state"]
     if not name.endswith("._C") and (IS_FOR_HERE or not TORCH_PACKAGE.search(name)):
         options.append("-Wl,--no-undefined")
     # Programs that link a library without this name would record its path. HIP's emulator is linked under HIP's name.
@@ -182,10 +183,10 @@ def torch_extensions(version: str, headers: list[str]) -> list[Extension]:
     # Torch's headers as system headers: their warnings are not ours to mend.
     options = [f"-isystem{path}" for path in headers]
     ours = ("wave_launch", "wave_emulator")
-    runtime = extension(f"{package}.libwave_runtime", ("op",), (*ours, "c10", "torch_cpu"), *options, **more)
+    runtime = extension(f"{package}.libwave_runtime", ("op",), ours, *options, **more)
     # Of torch_layout.cpp, which sees all of Python's API, nothing may be left in the binding.
     options += ["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"]
-    libraries = ("wave_runtime", *ours, *TORCH_LIBRARIES)
+    libraries = ("wave_runtime", *ours)
     return [runtime, extension(f"{package}._C", ("python",), libraries, *options, py_limited_api=True, **more)]
 
 
