@@ -184,7 +184,7 @@ def torch_extensions(version: str, headers: list[str]) -> list[Extension]:
     options = [f"-isystem{path}" for path in headers]
     ours = ("wave_launch", "wave_emulator")
     runtime = extension(f"{package}.libwave_runtime", ("op",), ours, *options, **more)
-    # Of torch_layout.cpp, which sees all of Python's API, nothing may be left in the binding.
+    # Of layout.cpp, which sees all of Python's API, nothing may be left in the binding.
     options += ["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"]
     libraries = ("wave_runtime", *ours)
     return [runtime, extension(f"{package}._C", ("python",), libraries, *options, py_limited_api=True, **more)]

@@ -138,3 +138,11 @@ def test_without_a_gpu(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert main(["selftest", "--device", "cuda"]) == 2
     assert "torch finds no GPU here" in capsys.readouterr().err
+
+
+def test_without_a_device() -> None:
+    environment = {**os.environ, "WAVE_RUNTIME_LIBHIP": "/none/libamdhip64.so"}
+    command = [sys.executable, "-m", "wave_runtime", "selftest", "--device", "hip"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "the driver hip has no device: the HIP runtime libamdhip64 is not available" in done.stderr

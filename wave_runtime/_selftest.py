@@ -118,7 +118,10 @@ def _describe(device: str, driver: str | None) -> str:
 def find_processor(device: str, driver: str | None) -> str:
     """That of a device as find_device says it. Raises ValueError for one of which the self-test has no instructions."""
     if driver is not None:
-        processor = str(_C.describe_driver(driver)["devices"][0]["target"])
+        described = _C.describe_driver(driver)
+        if not described["devices"]:
+            raise RuntimeError(f"the driver {driver} has no device: {described['error'] or 'its library finds none'}")
+        processor = str(described["devices"][0]["target"])
     else:
         processor = str(getattr(torch.cuda.get_device_properties(device), "gcnArchName", "an NVIDIA GPU"))
     processor = processor.split(":")[0]

@@ -1,14 +1,14 @@
 #include "python/object.h"
 
 #include "python/gil.h"
-#include "python/torch_layout.h"
+#include "python/layout.h"
 
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"  // of a class with virtual functions: every compiler knows it
-static_assert(offsetof(python_error, type) == wave::torch_layout::kErrorType &&
-              offsetof(python_error, value) == wave::torch_layout::kErrorValue &&
-              offsetof(python_error, traceback) == wave::torch_layout::kErrorTraceback &&
-              offsetof(python_error, message) == wave::torch_layout::kErrorMessage &&
-              sizeof(python_error) == wave::torch_layout::kErrorSize);
+static_assert(offsetof(python_error, type) == wave::layout::kErrorType &&
+              offsetof(python_error, value) == wave::layout::kErrorValue &&
+              offsetof(python_error, traceback) == wave::layout::kErrorTraceback &&
+              offsetof(python_error, message) == wave::layout::kErrorMessage &&
+              sizeof(python_error) == wave::layout::kErrorSize);
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "python/python_api.h"
 
 /// As torch/csrc/Exceptions.h has it, which needs all of Python's API: the same members in the same order, which
-/// torch_layout.cpp compares.
+/// layout.cpp compares.
 struct __attribute__((visibility("default"))) python_error : public std::exception {
   /// Takes the error that is set.
   python_error();

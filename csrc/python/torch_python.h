@@ -1,5 +1,5 @@
 // What libtorch_python has of tensors. torch/csrc/autograd/python_variable.h needs all of Python's API, and so cannot
-// be included where only the stable part of it is there; torch_layout.cpp compares this with it.
+// be included where only the stable part of it is there; layout.cpp compares this with it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,8 +7,8 @@
 
 #include <exception>
 
+#include "python/layout.h"
 #include "python/python_error.h"
-#include "python/torch_layout.h"
 
 extern PyObject* THPVariableClass;
 extern PyObject* ParameterClass;
@@ -28,7 +28,7 @@ namespace wave {
 struct TensorObject {
   PyObject_HEAD at::Tensor tensor;
 };
-static_assert(offsetof(TensorObject, tensor) == torch_layout::kTensor);
+static_assert(offsetof(TensorObject, tensor) == layout::kTensor);
 
 /// The tensor of an object that is one.
 inline const at::Tensor& tensor_of(PyObject* object) { return reinterpret_cast<TensorObject*>(object)->tensor; }

@@ -21,19 +21,31 @@ namespace {
 
 constexpr size_t kPointerBytes = 8, kScalarBytes = 4, kDimBytes = 8;
 
-/// The items of a sequence, which stay as they are while they are converted, though that may run Python code.
+/// Whether reading an item as an argument runs no Python code, which could change the list that has it.
+bool is_inert(PyObject* item) { return PyLong_CheckExact(item) || PyFloat_CheckExact(item) || is_exact_tensor(item); }
+
+/// The items of a sequence, which stay as they are while they are converted: a list is copied but where it has only
+/// such items as cannot change it meanwhile.
 class Items {
  public:
-  Items() : items_(0) {}
-  Items(const Kernel& kernel, const char* what, PyObject* sequence) : items_(tuple_of(kernel, what, sequence)) {}
+  Items() = default;
+  Items(const Kernel& kernel, const char* what, PyObject* sequence)
+      : items_(held(kernel, what, sequence)), item_(PyTuple_Check(items_.ptr()) ? PyTuple_GetItem : PyList_GetItem) {
+    const Py_ssize_t size = PyTuple_Check(items_.ptr()) ? PyTuple_Size(items_.ptr()) : PyList_Size(items_.ptr());
+    size_ = static_cast<size_t>(size);
+  }
 
-  size_t size() const { return items_.size(); }
-  PyObject* operator[](size_t index) const { return items_[index].ptr(); }
+  size_t size() const { return size_; }
+  PyObject* operator[](size_t index) const { return item_(items_.ptr(), static_cast<Py_ssize_t>(index)); }
 
  private:
-  static py::tuple tuple_of(const Kernel& kernel, const char* what, PyObject* sequence) {
+  static py::object held(const Kernel& kernel, const char* what, PyObject* sequence) {
     if (PyTuple_CheckExact(sequence)) return py::borrow(sequence);
-    if (PyList_Check(sequence)) return py::steal(PyList_AsTuple(sequence));
+    if (PyList_Check(sequence)) {
+      bool inert = true;
+      for (Py_ssize_t i = 0; inert && i < PyList_Size(sequence); ++i) inert = is_inert(PyList_GetItem(sequence, i));
+      return inert ? py::borrow(sequence) : py::steal(PyList_AsTuple(sequence));
+    }
     if (!is_any_tensor(sequence) && !PyUnicode_Check(sequence)) {
       if (PyObject* const items = PySequence_Tuple(sequence); items != nullptr) return py::steal(items);
       PyErr_Clear();
@@ -42,7 +54,9 @@ class Items {
                          sequence == Py_None ? "None" : py::type_name(sequence)));
   }
 
-  py::tuple items_;
+  py::object items_;
+  PyObject* (*item_)(PyObject*, Py_ssize_t) = nullptr;
+  size_t size_ = 0;
 };
 
 /// Reads a call. Addresses of tensors come in submit(): the others lie as the caller laid them out.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "python/c_api.h"
 #include "python/define.h"
+#include "python/layout.h"
 #include "python/numbers.h"
 
 namespace wave {
@@ -64,22 +65,22 @@ size_t field_index(PyObject* name) {
   refuse_keyword(name, "no field");
 }
 
-PyObject* new_info(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+PyObject* new_info(PyObject* type, PyObject* const* arguments, size_t flags, PyObject* names) {
   return with_python_errors([&] {
-    const auto given = static_cast<size_t>(PyTuple_Size(arguments));
+    const auto given = static_cast<size_t>(positional(flags));
+    const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_Size(names);
     if (given > kFields) throw TypeError(text("KernelLaunchInfo takes at most 12 arguments, given ", given));
-    py::object owner = py::steal(PyType_GenericAlloc(type, 0));
+    py::object owner = py::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(type), 0));
     InfoObject& info = info_of(owner.ptr());
     std::fill(info.fields + kGrid, info.fields + kFields, 1);
-    for (size_t i = 0; i < given; ++i) set_field(info, i, PyTuple_GetItem(arguments, static_cast<Py_ssize_t>(i)));
+    for (size_t i = 0; i < given; ++i) set_field(info, i, arguments[i]);
     uint32_t set = (uint32_t{1} << given) - 1;
-    if (keywords != nullptr) {
-      py::dict(py::borrow(keywords)).each([&](py::handle name, py::handle value) {
-        const size_t field = field_index(name.ptr());
-        if ((set >> field & 1) != 0) refuse_keyword(name.ptr(), "two values for");
-        set |= uint32_t{1} << field;
-        set_field(info, field, value.ptr());
-      });
+    for (Py_ssize_t i = 0; i < keywords; ++i) {
+      PyObject* const name = PyTuple_GetItem(names, i);
+      const size_t field = field_index(name);
+      if ((set >> field & 1) != 0) refuse_keyword(name, "two values for");
+      set |= uint32_t{1} << field;
+      set_field(info, field, arguments[given + static_cast<size_t>(i)]);
     }
     if ((set >> kFunction & 1) == 0) throw TypeError("KernelLaunchInfo: gpu_func is missing");
     return owner.release();
@@ -109,39 +110,52 @@ PyObject* info_repr(PyObject* self) {
   });
 }
 
+/// A type whose calls go to `call` without a tuple of their arguments: for 3.14 by a slot, before by the member of the
+/// type's object, which all versions from 3.10 to 3.13 have in one place. Launches make such objects anew.
+py::object make_called_type(const char* name, int size, std::vector<PyType_Slot> slots, VectorCall call,
+                            PyTypeObject& base) {
+  constexpr int kVectorCallSlot = 82;  // Py_tp_vectorcall
+  constexpr int64_t kHasSlot = 0x030e0000;
+  const bool has_slot = py::from_python<int64_t>(PySys_GetObject("hexversion"), {.what = "hexversion"}) >= kHasSlot;
+  if (has_slot) slots.push_back({kVectorCallSlot, reinterpret_cast<void*>(call)});
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {name, size, 0, Py_TPFLAGS_DEFAULT, slots.data()};
+  py::object type = py::steal(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&base)));
+  if (!has_slot) *reinterpret_cast<VectorCall*>(reinterpret_cast<char*>(type.ptr()) + layout::kTypeVectorCall) = call;
+  return type;
+}
+
 py::object make_info_type() {
   static PyGetSetDef properties[kFields + 1] = {};
   for (size_t i = 0; i < kFields; ++i) {
     properties[i] = {kNames[i], get_field_slot, set_field_slot, nullptr, reinterpret_cast<void*>(i)};
   }
-  static PyType_Slot slots[] = {
-      {Py_tp_new, reinterpret_cast<void*>(new_info)},
-      {Py_tp_repr, reinterpret_cast<void*>(info_repr)},
-      {Py_tp_getset, properties},
-      {Py_tp_doc, const_cast<char*>("How to launch a kernel. See wave_runtime.launch.")},
-      {0, nullptr},
-  };
-  PyType_Spec spec = {"wave_runtime.KernelLaunchInfo", sizeof(InfoObject), 0, Py_TPFLAGS_DEFAULT, slots};
-  return py::steal(PyType_FromSpec(&spec));
+  return make_called_type("wave_runtime.KernelLaunchInfo", sizeof(InfoObject),
+                          {{Py_tp_repr, reinterpret_cast<void*>(info_repr)},
+                           {Py_tp_getset, properties},
+                           {Py_tp_doc, const_cast<char*>("How to launch a kernel. See wave_runtime.launch.")}},
+                          new_info, PyBaseObject_Type);
 }
 
-/// Fills a list of integers, and checks what it is made of. What is put into it later is checked at the launch.
+/// A list of integers that has checked what it was made of. What is put into it later is checked at the launch.
 template <int kBits>
-int initialize_vector(PyObject* self, PyObject* arguments, PyObject* keywords) {
-  static const auto initialize_list = reinterpret_cast<initproc>(PyType_GetSlot(&PyList_Type, Py_tp_init));
-  const py::handle done = with_python_errors([&] {
-    const std::string name = "wave_runtime." + py::type_name(self);
-    if (PyTuple_Size(arguments) > 1 || keywords != nullptr) throw TypeError(name + " takes one sequence of integers");
-    if (initialize_list(self, arguments, nullptr) != 0) py::raise();
-    for (Py_ssize_t i = 0; i < PyList_Size(self); ++i) {
-      const py::object item = py::borrow(PyList_GetItem(self, i));
-      const uint64_t word = read_integer(item.ptr(), kBits, {.what = name.c_str(), .index = i}).word;
+PyObject* new_vector(PyObject* type, PyObject* const* arguments, size_t flags, PyObject* names) {
+  static const auto new_list = reinterpret_cast<newfunc>(PyType_GetSlot(&PyList_Type, Py_tp_new));
+  static const py::handle nothing = py::tuple().release();
+  return with_python_errors([&] {
+    constexpr const char* kName = kBits == 64 ? "wave_runtime.Int64Vector" : "wave_runtime.Int32Vector";
+    const Py_ssize_t given = positional(flags);
+    if (given > 1 || names != nullptr) throw TypeError(text(kName, " takes one sequence of integers"));
+    py::object made = py::steal(new_list(reinterpret_cast<PyTypeObject*>(type), nothing.ptr(), nullptr));
+    if (given == 1 && PyList_SetSlice(made.ptr(), 0, 0, arguments[0]) != 0) py::raise();
+    for (Py_ssize_t i = 0; i < PyList_Size(made.ptr()); ++i) {
+      const py::object item = py::borrow(PyList_GetItem(made.ptr(), i));
+      const uint64_t word = read_integer(item.ptr(), kBits, {.what = kName, .index = i}).word;
       if (PyLong_CheckExact(item.ptr())) continue;
-      PyList_SetItem(self, i, py::to_python(static_cast<int64_t>(word)).release());
+      PyList_SetItem(made.ptr(), i, py::to_python(static_cast<int64_t>(word)).release());
     }
-    return Py_None;
+    return made.release();
   });
-  return done ? 0 : -1;
 }
 
 PyObject* vector_repr(PyObject* self) {
@@ -154,11 +168,8 @@ PyObject* vector_repr(PyObject* self) {
 
 template <int kBits>
 py::object make_vector_type(const char* name) {
-  PyType_Slot slots[] = {{Py_tp_init, reinterpret_cast<void*>(initialize_vector<kBits>)},
-                         {Py_tp_repr, reinterpret_cast<void*>(vector_repr)},
-                         {0, nullptr}};
-  PyType_Spec spec = {name, 0, 0, Py_TPFLAGS_DEFAULT, slots};
-  return py::steal(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&PyList_Type)));
+  return make_called_type(name, 0, {{Py_tp_repr, reinterpret_cast<void*>(vector_repr)}}, new_vector<kBits>,
+                          PyList_Type);
 }
 
 }  // namespace

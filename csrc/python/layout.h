@@ -1,12 +1,14 @@
 // Where torch's Python binding keeps what ours reads without its headers, which need all of Python's API:
-// python_error.h and torch_python.h assert that they say the same, torch_layout.cpp that torch does.
+// python_error.h and torch_python.h assert that they say the same, layout.cpp that torch does.
 #pragma once
 
 #include <cstddef>
 
-namespace wave::torch_layout {
+namespace wave::layout {
 
 constexpr size_t kTensor = 16;  ///< in THPVariable
 constexpr size_t kErrorType = 8, kErrorValue = 16, kErrorTraceback = 24, kErrorMessage = 32, kErrorSize = 64;
 
-}  // namespace wave::torch_layout
+constexpr size_t kTypeVectorCall = 400;  ///< in a type's object, of Python 3.10 to 3.13
+
+}  // namespace wave::layout

@@ -1,7 +1,7 @@
-// Asserts when the binding is built that torch's headers agree with torch_layout.h. Makes no code: this is the one file
-// that sees all of Python's API.
+// Asserts when the binding is built that the headers of torch and Python agree with layout.h. Makes no code: this is
+// the one file that sees all of Python's API.
 #undef Py_LIMITED_API
-#include "python/torch_layout.h"
+#include "python/layout.h"
 
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -11,8 +11,9 @@
 
 namespace {
 
-using namespace wave::torch_layout;
+using namespace wave::layout;
 
+static_assert(PY_VERSION_HEX >= 0x030e0000 || offsetof(PyTypeObject, tp_vectorcall) == kTypeVectorCall);
 static_assert(offsetof(THPVariable, cdata) == kTensor && std::same_as<decltype(THPVariable::cdata), at::Tensor>);
 static_assert(offsetof(python_error, type) == kErrorType && offsetof(python_error, value) == kErrorValue &&
               offsetof(python_error, traceback) == kErrorTraceback &&
