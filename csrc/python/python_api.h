@@ -1,7 +1,7 @@
 // Python's C API, of which only what is stable since 3.10 is there: one binding serves all later versions.
 //
-// What became stable after 3.10 and is exported by 3.10, with the same signature, is looked up when the binding is
-// loaded. https://docs.python.org/3/c-api/stable.html lists what is stable since when.
+// What became stable after 3.10, and has the same signature there, is looked up when the binding is loaded.
+// https://docs.python.org/3/c-api/stable.html lists what is stable since when.
 #pragma once
 
 #undef Py_LIMITED_API
