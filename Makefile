@@ -22,6 +22,9 @@
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make triton  install Triton, for the tests that run its kernels
 # make hip-toolchain   make build/hip, with which clang-19 compiles HIP programs that run on the emulator
+# make wheels  make the wheel for all releases of torch and all Pythons in dist/, and try it in empty environments: first a
+#              quarter of an hour, and some gigabytes for torch's wheels. wheel_environments= says which: PYTHON=TORCH ...
+# make wheel   make the wheel for the torch that is installed, and try it outside the tree
 # make docs    the documentation as a site, in build/site
 # make clean   remove what was built, .venv included
 #
@@ -52,7 +55,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain docs clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain wheels wheel docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
@@ -197,6 +200,20 @@ docs: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet -r requirements-docs.txt
 	$(python) -m mkdocs build --strict --quiet
 	@echo "The documentation: build/site/index.html"
+
+wheel_environments ?= $(foreach release,2.10.0 2.13.0 2.15.0,$(PYTHON)=$(release))
+
+$(VENV)/.wave-runtime-wheels: requirements-wheels.txt | $(VENV)/.wave-runtime-dev
+	@$(python) -m pip install --quiet -r requirements-wheels.txt
+	@touch $@
+
+wheels: $(VENV)/.wave-runtime-wheels
+	$(python) tools/make_wheel.py
+	$(python) tools/check_wheel.py dist/wave_runtime-*.whl $(wheel_environments)
+
+wheel: $(VENV)/.wave-runtime-wheels
+	$(python) tools/make_wheel.py --here
+	$(python) tools/check_wheel.py dist/wave_runtime-*.whl here
 
 hip-toolchain: build
 	$(python) tools/make_hip_toolchain.py build/hip

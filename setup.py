@@ -105,11 +105,14 @@ class Build(BuildExtension):
 
     def make_names_of_torch(self) -> None:
         """Empty libraries with the names of torch's, to link against: torch's own are found when ours are loaded."""
-        os.makedirs(self.build_temp, exist_ok=True)
+        os.makedirs(self.folder_of_names(), exist_ok=True)
         for name in TORCH_LIBRARIES:
-            library = f"{self.build_temp}/lib{name}.so"
+            library = f"{self.folder_of_names()}/lib{name}.so"
             options = ["-shared", "-nostdlib", f"-Wl,-soname,lib{name}.so", "-x", "c", "/dev/null", "-o", library]
             subprocess.run([os.environ.get("CC", "cc"), *options], check=True)
+
+    def folder_of_names(self) -> str:
+        return os.path.join(self.build_temp, "torch_names")
 
     def get_ext_filename(self, ext_name: str) -> str:
         if self._is_library(ext_name):
@@ -122,7 +125,9 @@ class Build(BuildExtension):
             ext.extra_compile_args += DEBUG
         objects = self.build_temp
         package = os.path.dirname(os.path.abspath(self.get_ext_fullpath(LAUNCH)))
-        ext.library_dirs += [package, os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name))), objects]
+        ext.library_dirs += [package, os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))]
+        if not IS_FOR_HERE:
+            ext.library_dirs.append(self.folder_of_names())
         if TORCH_PACKAGE.search(ext.name):
             # Torch's are system headers, whose changes no build notices: each version has objects of its own.
             self.build_temp = os.path.join(objects, ext.define_macros[0][1])

@@ -23,7 +23,7 @@ from torch.autograd import forward_ad
 
 from wave_runtime._abi import release
 
-SUPPORTED = ("2.10", "2.13")  # the first and the last release of torch that this package has been tried with
+SUPPORTED = ("2.10", "2.15")  # the first and the last release of torch that this package has been tried with
 
 T = TypeVar("T", bound=Callable[..., Any])
 

@@ -1,0 +1,115 @@
+"""Installs a wheel into empty environments and runs it there: the import, README's example, and a part of the tests.
+
+    python tools/check_wheel.py WHEEL PYTHON=TORCH ...
+    python tools/check_wheel.py WHEEL here
+
+for instance python3.10=2.10.0 python3.13=2.15.0. It prints a line for each environment, and exits with 1 where one
+failed. The environments stay in build/wheel_check, since installing torch takes minutes; the wheel is installed anew.
+With `here` it is installed into a folder beside what the Python that runs this has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).absolute().parent.parent
+# What runs on the emulator and needs no compiler; PYTHONPATH is the copy of the tests, beside which lies no package.
+TESTS = ("tests/conformance", "tests/test_binding.py", "tests/test_operator.py", "tests/test_arguments.py")
+PACKAGES = (
+    "pytest",
+    "pytest-timeout",
+    "pytest-xdist",
+    "hypothesis",
+    "numpy",
+    "mpmath",
+    "abi3audit==0.0.26",
+    "setuptools",
+)
+
+
+def run(command: Sequence[str | Path], folder: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command apart from the sources, with a folder of packages where one is given; return what it prints."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    if path is not None:
+        environment["PYTHONPATH"] = str(path)
+    return subprocess.run(list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def example() -> str:
+    """The README's first example in Python, up to the launch that is to fail."""
+    found = re.search(r"```python\n(import torch\n.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert found is not None
+    lines = [line for line in found[1].splitlines() if "KernelFault" not in line]
+    return "\n".join(lines).replace('"examples/', f'"{ROOT}/examples/')
+
+
+def make_environment(folder: Path, interpreter: str, torch: str) -> None:
+    """Make an environment with torch and what the tests use, where there is none. Raises RuntimeError."""
+    if (folder / "bin" / "python").exists():
+        return
+    made = run([interpreter, "-m", "venv", folder], ROOT)
+    if made.returncode == 0:
+        pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
+        made = run([*pip, f"torch=={torch}", *PACKAGES], ROOT)
+    if made.returncode != 0:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise RuntimeError(made.stderr)
+
+
+def check(wheel: Path, environment: str) -> str:
+    """What the tests say of the wheel in an environment. Raises RuntimeError."""
+    folder = ROOT / "build" / "wheel_check" / re.sub(r"\W+", "-", environment).strip("-")
+    python, target = folder / "bin" / "python", None
+    if environment == "here":
+        python, target = Path(sys.executable), folder / "packages"
+        shutil.rmtree(target, ignore_errors=True)
+    else:
+        make_environment(folder, *environment.split("="))
+    tree = folder / "tree"  # the tests without the package
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    for name in ("tests", "examples", "pyproject.toml", "README.md", "csrc"):
+        (tree / name).symlink_to(ROOT / name)
+    install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", wheel]
+    into: list[str | Path] = ["--target", target] if target else []
+    commands: list[list[str | Path]] = [
+        [*install, *into],
+        [python, "-m", "pip", "check"],
+        [python, "-c", f"import wave_runtime; assert wave_runtime.__file__.startswith({str(target or folder)!r})"],
+        [python, "-c", example()],
+        [python, "-m", "wave_runtime", "env"],
+        [python, "-m", "pytest", "-q", "-n", "2", "--rootdir", tree, "-p", "no:cacheprovider", *TESTS],
+    ]
+    for command in commands:
+        done = run(command, tree, target)
+        if done.returncode != 0:
+            raise RuntimeError(f"{shlex.join(map(str, command))}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout.splitlines()[-1]
+
+
+def main() -> None:
+    """Check the wheel in each environment."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("environments", nargs="+", metavar="PYTHON=TORCH")
+    options = parser.parse_args()
+    failed = False
+    for environment in options.environments:
+        try:
+            print(f"{environment}: {check(options.wheel.absolute(), environment)}", flush=True)
+        except RuntimeError as error:
+            print(f"{environment}: FAILED\n{error}", flush=True)
+            failed = True
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
