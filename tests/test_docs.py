@@ -36,6 +36,7 @@ PAGES = (
     "docs/sanitize.md",
     pytest.param("docs/pyhip.md", marks=NEEDS_CLANG),
     "docs/triton.md",
+    pytest.param("docs/tutorial.md", marks=NEEDS_CLANG),
     "docs/upstream.md",
     pytest.param("docs/vendors.md", marks=NEEDS_CLANG),
 )

@@ -58,6 +58,8 @@ def on_files(files: Files, config: Any) -> Files:
         if source in MOVED:
             files.append(File.generated(config, MOVED[source], content=text))
     for path in sorted(linked - sources):
+        if path.startswith("docs/"):
+            continue  # a picture, which is there
         files.append(File.generated(config, f"files/{path}", abs_src_path=str(ROOT / path)))
     return files
 
