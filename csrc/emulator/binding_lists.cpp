@@ -209,8 +209,9 @@ s_{and,or}_not{0,1}_saveexec_b64=s_{}n{1,2}_saveexec_b64 s_and_not{0,1}_wrexec_b
 s_pack_hl_b32_b16
 s_delay_alu s_sendmsg_rtn_b{32,64} s_sendmsg=s_sendmsg_gfx11 s_setreg_b32=s_setreg_b32_gfx11
 s_load_b{32,64,128,256,512}=s_load_{dword,dwordx2,dwordx4,dwordx8,dwordx16}
+s_buffer_load_b{32,64,128,256,512}=s_buffer_load_{dword,dwordx2,dwordx4,dwordx8,dwordx16}
 
-v_{mov,not,and,or,xor,cndmask}_b16 v_permlane64_b32 v_{maxmin,minmax}_{i,u}32
+v_{mov,not,and,or,xor,cndmask,swap}_b16 v_permlane64_b32 v_{maxmin,minmax}_{i,u}32
 v_{ctz_i32_b32,clz_i32_u32,cls_i32}=v_{ffbl_b32,ffbh_u32,ffbh_i32}
 v_mul_dx9_zero_f32=v_mul_legacy_f32
 v_dot4_i32_iu8 v_dot8_i32_iu4 v_dot2acc_f32_f16=v_dot2c_f32_f16 v_dot2_f16_f16 v_dot2_{f32,bf16}_bf16
@@ -241,7 +242,6 @@ v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{} buffer_gl{0,1}_inv s_gl1_inv=s_dcache_in
     {{kGfx1100, kGfx1150}, R"(
 {global,buffer}_atomic_csub_u32={global,buffer_gfx11}_atomic_sub_clamp_u32
 v_fmac_dx9_zero_f32=v_fma_legacy_f32 ds_cmpstore{,_rtn}_f{32,64}=ds_cmpst{}_f{}
-s_buffer_load_b{32,64,128,256,512}=s_buffer_load_{dword,dwordx2,dwordx4,dwordx8,dwordx16}
 {global,flat,buffer}_atomic_cmpswap_f32={global,flat,buffer_gfx11}_atomic_cmpswap_f32
 v_wmma_f32_16x16x16_{f16,bf16}=v_wmma_f32_16x16x16_{}_gfx11 v_wmma_f16_16x16x16_f16=v_wmma_f16_16x16x16_f16_gfx11
 v_wmma_bf16_16x16x16_bf16=v_wmma_bf16_16x16x16_bf16_gfx11 v_wmma_i32_16x16x16_{iu8,iu4}=v_wmma_i32_16x16x16_{}_gfx11
@@ -282,6 +282,7 @@ v_swmmac_f32_16x16x32_{f16,bf16,fp8_fp8,fp8_bf8,bf8_fp8,bf8_bf8} v_swmmac_f16_16
 v_swmmac_i32_16x16x32_{iu8,iu4} v_swmmac_i32_16x16x64_iu4
 s_{add,sub}_co_{i,u}32=s_{}_{}32 s_{add,sub}_co_ci_u32=s_{addc,subb}_u32 s_addk_co_i32=s_addk_i32
 s_{add,sub}_nc_u64 s_mul_u64 s_load_{i,u}{8,16} s_load_b96=s_load_dwordx3 s_barrier_{signal,wait}
+s_buffer_load_{i,u}{8,16} s_buffer_load_b96=s_buffer_load_dwordx3 v_permlane{,x}16_var_b32
 s_wait_{alu,loadcnt,storecnt,samplecnt,bvhcnt,expcnt,dscnt,kmcnt,loadcnt_dscnt,storecnt_dscnt}
 s_{min_num,max_num,minimum,maximum}_f{16,32}
 

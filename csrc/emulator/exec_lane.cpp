@@ -44,23 +44,48 @@ const Op* v_swap_b32(Wave& wave, const Op* op) {
   return next(op);
 }
 
-/// Each lane of a row of 16 reads one of its row, or of the other row of its 32 lanes (X); 16 numbers of 4 bits in two
-/// scalar sources say which. OP_SEL is FI and BOUND_CTRL: a lane that is not enabled is read all the same, is taken
-/// for zero, or leaves the destination as it is.
-template <bool kOtherRow>
-const Op* permlane16(Wave& wave, const Op* op) {
-  const u64 select = u64{read_scalar32(wave, op->vector, 2)} << 32 | read_scalar32(wave, op->vector, 1);
+/// The same of halves of registers, which may be those of one; as of all operands of 16 bits the modifiers say which.
+const Op* v_swap_b16(Wave& wave, const Op* op) {
+  const u32 a_shift = op->vector.modifiers->destination.shift, b_shift = op->vector.modifiers->source[0].shift;
+  LaneRow &a = wave.v[op->vector.dst], &b = wave.v[op->vector.src[0] - sreg::kVgpr0];
+  for (int i = 0; i < kLanes; ++i) {
+    if (wave.exec_lanes.lane[i] == 0) continue;
+    const u32 difference = (a.lane[i] >> a_shift ^ b.lane[i] >> b_shift) & 0xffff;
+    a.lane[i] ^= difference << a_shift;
+    b.lane[i] ^= difference << b_shift;
+  }
+  return next(op);
+}
+
+/// Each lane of a row of 16 reads one of its row, or of the other row of its 32 lanes (X); numbers of 4 bits say which.
+/// OP_SEL is FI and BOUND_CTRL: a lane that is not enabled is read all the same, is taken for zero, or leaves the
+/// destination as it is.
+template <bool kOtherRow, class Select>
+const Op* permute_rows(Wave& wave, const Op* op, Select&& select) {
   const bool fetch_inactive = op->vector.modifiers != nullptr && (op->vector.modifiers->op_sel & 1);
   const bool bound_control = op->vector.modifiers != nullptr && (op->vector.modifiers->op_sel & 2);
   const LaneRow from = vector_row(wave, op);
   LaneRow& to = wave.v[op->vector.dst];
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
-    const int row = (i & ~15) ^ (kOtherRow ? 16 : 0), lane = row + static_cast<int>(select >> 4 * (i & 15) & 15);
+    const int row = (i & ~15) ^ (kOtherRow ? 16 : 0), lane = row + static_cast<int>(select(i) & 15);
     const bool is_valid = fetch_inactive || wave.exec_lanes.lane[lane] != 0;
     if (is_valid || bound_control) to.lane[i] = is_valid ? from.lane[lane] : 0;
   }
   return next(op);
+}
+
+template <bool kOtherRow>
+const Op* permlane16(Wave& wave, const Op* op) {
+  const u64 numbers = u64{read_scalar32(wave, op->vector, 2)} << 32 | read_scalar32(wave, op->vector, 1);
+  return permute_rows<kOtherRow>(wave, op, [numbers](int lane) { return numbers >> 4 * (lane & 15); });
+}
+
+/// GFX12: each lane has its number in a vector register.
+template <bool kOtherRow>
+const Op* permlane16_var(Wave& wave, const Op* op) {
+  const LaneRow numbers = wave.v[op->vector.src[1] - sreg::kVgpr0];
+  return permute_rows<kOtherRow>(wave, op, [&numbers](int lane) { return numbers.lane[lane]; });
 }
 
 /// Exchanges the halves of a wave; one of 32 lanes has none.
@@ -110,8 +135,11 @@ constexpr Body kBodies[] = {
     {"v_writelane_b32", v_writelane_b32<32>, Variant::Lanes32},
     {"v_writelane_b32", v_writelane_b32<64>, Variant::Lanes64},
     {"v_swap_b32", v_swap_b32},
+    {"v_swap_b16", v_swap_b16},
     {"v_permlane16_b32", permlane16<false>},
     {"v_permlanex16_b32", permlane16<true>},
+    {"v_permlane16_var_b32", permlane16_var<false>},
+    {"v_permlanex16_var_b32", permlane16_var<true>},
     {"v_permlane64_b32", v_permlane64_b32},
     {"v_movrels_b32", v_movrels_b32},
     {"v_movreld_b32", v_movreld_b32},

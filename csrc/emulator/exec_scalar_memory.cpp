@@ -34,6 +34,9 @@ struct ScalarGlobal {
   static ScalarAccess find(const Wave& wave, const ScalarMemoryOperands& operands) {
     return {(wave.pair(operands.base) + offset_of(wave, operands)) & ~u64{3}, ~u64{0}};
   }
+  static ScalarAccess find_part(const Wave& wave, const ScalarMemoryOperands& operands) {
+    return {wave.pair(operands.base) + offset_of(wave, operands), ~u64{0}};
+  }
 };
 
 /// S_SCRATCH_*: the same, but that the register has an offset in units of 64 bytes.
@@ -47,9 +50,17 @@ struct ScalarScratch {
 /// A buffer's NUM_RECORDS counts bytes, or records where there is a stride. What is out of range reads as zero.
 struct ScalarBuffer {
   static ScalarAccess find(const Wave& wave, const ScalarMemoryOperands& operands) {
+    return at(wave, operands, offset_of(wave, operands) & ~u64{3});
+  }
+  static ScalarAccess find_part(const Wave& wave, const ScalarMemoryOperands& operands) {
+    return at(wave, operands, offset_of(wave, operands));
+  }
+
+ private:
+  static ScalarAccess at(const Wave& wave, const ScalarMemoryOperands& operands, u64 offset) {
     const u32* word = &wave.s[operands.base];
     const u64 base = u64{word[1] & 0xffffu} << 32 | word[0], stride = word[1] >> 16 & 0x3fffu;
-    const u64 size = stride == 0 ? word[2] : stride * word[2], offset = offset_of(wave, operands) & ~u64{3};
+    const u64 size = stride == 0 ? word[2] : stride * word[2];
     return {base + offset, offset < size ? size - offset : 0};
   }
 };
@@ -69,11 +80,11 @@ const Op* s_load(Wave& wave, const Op* op) {
 }
 
 /// GFX12: less than a dword, from anywhere.
-template <class T>
+template <class Space, class T>
 const Op* s_load_part(Wave& wave, const Op* op) {
-  T value;
-  const ScalarMemoryOperands& operands = op->scalar_memory;
-  wave.group->read_memory({wave.pair(operands.base) + offset_of(wave, operands), sizeof(value)}, &value, -1);
+  T value{};
+  const ScalarAccess access = Space::find_part(wave, op->scalar_memory);
+  if (access.bytes >= sizeof(value)) wave.group->read_memory({access.address, sizeof(value)}, &value, -1);
   write_scalar32(wave, op->scalar_memory.data, static_cast<u32>(static_cast<i32>(value)));
   return next(op);
 }
@@ -115,12 +126,17 @@ constexpr Body kBodies[] = {
     {"s_load_dwordx4", s_load<ScalarGlobal, 4>},
     {"s_load_dwordx8", s_load<ScalarGlobal, 8>},
     {"s_load_dwordx16", s_load<ScalarGlobal, 16>},
-    {"s_load_u8", s_load_part<u8>},
-    {"s_load_i8", s_load_part<i8>},
-    {"s_load_u16", s_load_part<u16>},
-    {"s_load_i16", s_load_part<i16>},
+    {"s_load_u8", s_load_part<ScalarGlobal, u8>},
+    {"s_load_i8", s_load_part<ScalarGlobal, i8>},
+    {"s_load_u16", s_load_part<ScalarGlobal, u16>},
+    {"s_load_i16", s_load_part<ScalarGlobal, i16>},
+    {"s_buffer_load_u8", s_load_part<ScalarBuffer, u8>},
+    {"s_buffer_load_i8", s_load_part<ScalarBuffer, i8>},
+    {"s_buffer_load_u16", s_load_part<ScalarBuffer, u16>},
+    {"s_buffer_load_i16", s_load_part<ScalarBuffer, i16>},
     {"s_buffer_load_dword", s_load<ScalarBuffer, 1>},
     {"s_buffer_load_dwordx2", s_load<ScalarBuffer, 2>},
+    {"s_buffer_load_dwordx3", s_load<ScalarBuffer, 3>},
     {"s_buffer_load_dwordx4", s_load<ScalarBuffer, 4>},
     {"s_buffer_load_dwordx8", s_load<ScalarBuffer, 8>},
     {"s_buffer_load_dwordx16", s_load<ScalarBuffer, 16>},

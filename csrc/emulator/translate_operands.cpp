@@ -190,7 +190,8 @@ void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers
   const bool is_sdwa = row.modifiers & isa::kDstSel;  // which says itself what becomes of the rest
   int source = 0;
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
-    if (operand.written) continue;
+    // The first is the destination. Another that is written is a source of an exchange, or a mask of lanes.
+    if (operand.written && (&operand == row.operands || !operand.read)) continue;
     if (isa::is_upper_half(instruction, operand)) modifiers.source[source] = kUpperHalf;
     ++source;
   }

@@ -324,7 +324,7 @@ SCALAR_BUFFERS = [
     (target, name)
     for target in TARGETS
     for name in rdna_machine.rows(target)
-    if name.startswith("s_buffer_load_") and name in _C.implemented_instructions(target)
+    if re.fullmatch(r"s_buffer_load_(b\d+|dword(x\d+)?)", name) and name in _C.implemented_instructions(target)
 ]
 
 

@@ -130,7 +130,7 @@ def updates(base: str) -> bool:
 
 def exchanges(base: str) -> bool:
     """Whether an instruction exchanges its two operands, or lanes of them."""
-    return re.fullmatch(r"v_(swap|permlane(16|32)_swap)_b32", base) is not None
+    return re.fullmatch(r"v_(swap|permlane(16|32)_swap)_b32|v_swap_b16", base) is not None
 
 
 def reads_destination_field(base: str) -> bool:
