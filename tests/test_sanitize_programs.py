@@ -171,3 +171,23 @@ def test_pytest(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     done = run(*command, "--wave-sanitize=leaks", cwd=tmp_path)
     assert (done.returncode, "--wave-sanitize: there is no tool 'leaks'" in done.stderr) == (4, True)
+
+
+NO_TORCH = "import sys\n\ndef test_nothing_is_imported():\n    assert 'torch' not in sys.modules\n"
+
+
+def test_pytest_finds_the_options(tmp_path: Path) -> None:
+    """As the entry point of an installed package has them: they cost nothing where none is given."""
+    (tmp_path / "test_nothing.py").write_text(NO_TORCH)
+    options = ["-q", "-p", "no:cacheprovider", "-p", "wave_runtime_pytest"]
+    done = run(sys.executable, "-m", "pytest", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    (tmp_path / "test_nothing.py").write_text(TESTS)
+    for plugins in ([], ["-p", "wave_runtime.pytest"]):
+        command = [sys.executable, "-m", "pytest", *options, *plugins, "--wave-sanitize=memory", "-k", "wrong"]
+        done = run(*command, cwd=tmp_path)
+        assert "[memory:out-of-bounds]" in done.stdout, done.stdout + done.stderr
+    done = run(
+        sys.executable, "-m", "pytest", "-p", "wave_runtime.pytest", *options, "--wave-emulate=gfx9", cwd=tmp_path
+    )
+    assert (done.returncode, "--wave-emulate: " in done.stderr) == (4, True), done.stderr

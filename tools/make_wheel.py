@@ -88,7 +88,17 @@ def build(headers: Path | None, output: Path) -> Path:
     work = ROOT / "build" / "wheel"
     for folder in (work / "lib", work / "bdist"):  # what an earlier build left would be packed, too
         shutil.rmtree(folder, ignore_errors=True)
-    command = [sys.executable, "setup.py", "--quiet", "build", "--build-lib", work / "lib"]
+    command = [
+        sys.executable,
+        "setup.py",
+        "--quiet",
+        "egg_info",
+        "--egg-base",
+        work,
+        "build",
+        "--build-lib",
+        work / "lib",
+    ]
     command += ["bdist_wheel", "--bdist-dir", work / "bdist", "--dist-dir", output]
     log = work / "log"
     work.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
-"""Tests that find an AMD GPU, which is emulated: ``pytest -p wave_runtime.pytest --wave-emulate=gfx942``.
+"""Tests that find an AMD GPU, which is emulated: ``pytest --wave-emulate=gfx942``.
 
-``--wave-sanitize`` fails a test whose kernels make mistakes (docs/sanitize.md).
+``--wave-sanitize`` fails a test whose kernels make mistakes (docs/sanitize.md). pytest finds the options where the
+package is installed; in a tree that is built in place ``-p wave_runtime.pytest`` names this plugin.
 
 Besides, it counts launches, and runs a part of a suite of others, whose known failures a file lists.
 """
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 import wave_runtime
+import wave_runtime_pytest
 
 
 class Launches:
@@ -83,18 +85,10 @@ class Sanitizer:
         yield from self._sanitized()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of this plugin."""
-    parser.addoption(
-        "--wave-sanitize",
-        metavar="TOOLS",
-        nargs="?",
-        const="all",
-        help="fail tests whose kernels make mistakes: --wave-sanitize=memory,races, or with nothing behind it all",
-    )
-    parser.addoption("--wave-suppressions", metavar="FILE", type=Path, help="lines KIND [KERNEL [PLACE]] of known ones")
-    parser.addoption("--wave-emulate", metavar="TARGET", help="emulate a GPU with this processor: gfx942, ...")
-    parser.addoption("--wave-inductor", action="store_true", help="and torch.compile makes Triton kernels for it")
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the options of this plugin, but those that an installed package's entry point has added."""
+    if not pluginmanager.has_plugin("wave_runtime_pytest"):
+        wave_runtime_pytest.add_options(parser)
     parser.addoption(
         "--known-failures",
         type=Path,

@@ -16,6 +16,7 @@ from support import ROOT
 from torch.utils import cpp_extension
 
 import wave_runtime
+from wave_runtime import _abi
 
 pytestmark = pytest.mark.gpu
 
@@ -73,7 +74,7 @@ def build_program(folder: Path) -> Path:
     """examples/cpp/run_package.cpp; not by CMake, since Torch's files for it look for a CUDA toolkit."""
     program = folder / "run_package"
     includes = [f"-isystem{path}" for path in cpp_extension.include_paths()]
-    folders = [*cpp_extension.library_paths(), str(PACKAGE)]
+    folders = [*cpp_extension.library_paths(), str(PACKAGE), str(_abi.folder())]
     gpu = ["-ltorch_cuda", "-lc10_cuda"] if DEVICE == "cuda" else []
     ours = ["-lwave_runtime", "-lwave_launch", "-lwave_emulator"]
     link = [f"{option}{path}" for path in folders for option in ("-L", "-Wl,-rpath,")]
