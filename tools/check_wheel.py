@@ -86,7 +86,7 @@ def check(wheel: Path, environment: str) -> str:
         [python, "-c", f"import wave_runtime; assert wave_runtime.__file__.startswith({str(target or folder)!r})"],
         [python, "-c", example()],
         [python, "-m", "wave_runtime", "env"],
-        [python, "-m", "pytest", "-q", "--wave-sanitize", "--rootdir", tree, "-p", "no:cacheprovider", TESTS[-1]],
+        [python, "-m", "pytest", "-q", "--wave-sanitize", "--rootdir", tree, "-p", "no:cacheprovider", TESTS[2]],
         [python, "-m", "pytest", "-q", "-n", "2", "--rootdir", tree, "-p", "no:cacheprovider", *TESTS],
     ]
     for command in commands:
