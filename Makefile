@@ -12,6 +12,8 @@
 #              Triton kernels for an emulated GPU
 # make campaign-aiter AITER_SOURCE=path   count the instructions of ROCm/aiter's hand-written code objects that run, launch
 #              some of its kernels beside torch, and print the table: ten minutes
+# make campaign-random   try random kernels for four processors against the host, campaign_programs of each (30), and write
+#              benchmarks/results/random_kernels.json and docs/figures.md
 # make bench   measure the emulator, kept sources, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with
@@ -55,7 +57,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain wheels wheel docs clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter campaign-random bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain wheels wheel docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
@@ -110,6 +112,11 @@ test-inductor: triton build $(VENV)/.wave-runtime-dev
 campaign-aiter: build $(VENV)/.wave-runtime-dev
 	@test -d '$(AITER_SOURCE)/hsa' || { echo "AITER_SOURCE=path names a checkout of ROCm/aiter"; exit 1; }
 	$(python) tests/aiter/campaign.py '$(AITER_SOURCE)'
+
+campaign-random: build $(VENV)/.wave-runtime-dev
+	for target in gfx942 gfx950 gfx1100 gfx1201; do PYTHONPATH='$(CURDIR):$(CURDIR)/tests' \
+	  $(python) tests/emulator/test_random_kernels.py --first 1000 --count $(or $(campaign_programs),30) --target $$target \
+	  --json benchmarks/results/random_kernels.json; done; $(python) tools/generate_figures.py
 
 bench: triton build
 	$(python) benchmarks/bench_emulator.py --json build/bench_emulator.json --plot build/bench_emulator.png

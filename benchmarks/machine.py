@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib.metadata
 import os
 import platform
@@ -33,6 +34,7 @@ def describe() -> dict[str, str]:
     import wave_runtime
 
     parts = {
+        "date": datetime.date.today().isoformat(),
         "cpu": processor_name(),
         "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.release()}",

@@ -105,14 +105,15 @@ def test_the_index_lists_all_pages() -> None:
     assert set(re.findall(r"^\| \[([\w./]+)\]\(\1\) \|", index, re.MULTILINE)) == pages
 
 
-def test_the_reference_is_current() -> None:
-    """`python tools/generate_api.py` makes it so."""
-    spec = importlib.util.spec_from_file_location("generate_api", ROOT / "tools" / "generate_api.py")
+@pytest.mark.parametrize("tool", ["generate_api", "generate_figures"])
+def test_generated_pages_are_current(tool: str) -> None:
+    """`python tools/generate_api.py` makes the reference so, the other the figures."""
+    spec = importlib.util.spec_from_file_location(tool, ROOT / "tools" / f"{tool}.py")
     assert spec is not None
     assert spec.loader is not None
-    generate_api = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate_api)
-    assert generate_api.PAGE.read_text() == generate_api.page()
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text() == module.page()
 
 
 def test_the_reference_has_all_public_names() -> None:

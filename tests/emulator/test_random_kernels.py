@@ -62,9 +62,18 @@ def commit() -> None:
     EXPECTED.write_text(json.dumps(expected, indent=1) + "\n")
 
 
-def campaign(first: int, count: int | None, seconds: float, keep: Path | None, target: str, lanes: int | None) -> int:
-    """Tries programs until the count or the time is over, and prints those that differ."""
-    begin, bad, tried, refused = time.monotonic(), 0, 0, 0
+def campaign(
+    first: int,
+    count: int | None,
+    seconds: float,
+    keep: Path | None,
+    target: str,
+    lanes: int | None,
+    results: Path | None,
+) -> int:
+    """Tries programs until the count or the time is over, and prints those that differ, also to a file of results."""
+    begin, tried, refused = time.monotonic(), 0, 0
+    different: list[int] = []
     for seed in itertools.count(first):
         if time.monotonic() - begin > seconds or tried + refused == count:
             break
@@ -79,11 +88,24 @@ def campaign(first: int, count: int | None, seconds: float, keep: Path | None, t
                 found = [str(fault)]
         tried += 1
         if found:
-            bad += 1
+            different.append(seed)
             print(f"seed {seed}: {len(found)} differ; {found[0]}", flush=True)
-    words = f"{tried} programs of {KERNELS} kernels, {bad} differ; clang failed to compile {refused} more"
+    if results is not None:
+        known = json.loads(results.read_text()) if results.exists() else {}
+        known[f"{target}, {lanes or harness.LANES[target]} lanes"] = {
+            "date": time.strftime("%Y-%m-%d"),
+            "clang": subprocess.run([str(harness.CLANG), "--version"], capture_output=True, text=True).stdout.split(
+                "\n"
+            )[0],
+            "first seed": first,
+            "programs": tried,
+            "not compiled": refused,
+            "different": different,
+        }
+        results.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+    words = f"{tried} programs of {KERNELS} kernels, {len(different)} differ; clang failed to compile {refused} more"
     print(f"{words}; {time.monotonic() - begin:.0f} s", flush=True)
-    return int(bad > 0 or tried == 0)
+    return int(bool(different) or tried == 0)
 
 
 if __name__ == "__main__":
@@ -94,11 +116,12 @@ if __name__ == "__main__":
     parser.add_argument("--keep", type=Path, help="where to leave sources and binaries")
     parser.add_argument("--target", default="gfx942", choices=list(harness.LANES))
     parser.add_argument("--lanes", type=int, choices=(32, 64), help="of a wave; by default as the compiler chooses")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="a file of results, to which these are added")
     parser.add_argument("--commit", action="store_true", help="make the committed files anew")
     arguments = parser.parse_args()
     if arguments.commit:
         sys.exit(commit())
     if harness.CLANG is None:
         sys.exit("clang-22 is not installed")
-    options = (arguments.keep, arguments.target, arguments.lanes)
+    options = (arguments.keep, arguments.target, arguments.lanes, arguments.json)
     sys.exit(campaign(arguments.first, arguments.count, arguments.seconds, *options))
