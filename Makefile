@@ -179,9 +179,14 @@ fuzz: build/fuzz/code_object build/fuzz/emulator build $(VENV)/.wave-runtime-dev
 	$(python) tests/emulator/test_random_kernels.py --seconds $(FUZZ_SECONDS)
 
 # The package, for the tests in Python. vptr would ask for type information that torch's libraries do not export.
-build/asan/package/.built: $(headers) $(shell find csrc -name '*.cpp') setup.py | build
-	CFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-sanitize=vptr' LDFLAGS=-fsanitize=address,undefined \
-	  $(python) setup.py build --debug --build-base build/asan/extension --build-lib build/asan/package >build/asan/log
+build/asan/package/.built: export CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-sanitize=vptr
+build/asan/package/.built: export CXXFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-sanitize=vptr
+build/asan/package/.built: export LDFLAGS := -fsanitize=address,undefined
+build/asan/package/.built: $(headers) $(shell find csrc -name '*.cpp') setup.py emulator/CMakeLists.txt | build
+	@mkdir -p build/asan
+	PATH='$(abspath $(VENV))/bin':"$$PATH" cmake -G Ninja -S . -B build/asan/cmake -DCMAKE_BUILD_TYPE=Debug \
+	  -DPython_EXECUTABLE='$(abspath $(python))' -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=build/asan/package >build/asan/log
+	PATH='$(abspath $(VENV))/bin':"$$PATH" cmake --build build/asan/cmake >>build/asan/log
 	touch $@
 
 tsan asan: %: build/%/test | build $(VENV)/.wave-runtime-dev
@@ -216,17 +221,17 @@ $(VENV)/.wave-runtime-wheels: requirements-wheels.txt | $(VENV)/.wave-runtime-de
 
 wheels: $(VENV)/.wave-runtime-wheels
 	$(python) tools/make_wheel.py
-	$(python) tools/check_wheel.py dist/wave_runtime-*.whl $(wheel_environments)
+	$(python) tools/check_wheel.py dist $(wheel_environments)
 
 wheel: $(VENV)/.wave-runtime-wheels
 	$(python) tools/make_wheel.py --here
-	$(python) tools/check_wheel.py dist/wave_runtime-*.whl here
+	$(python) tools/check_wheel.py dist here
 
 hip-toolchain: build
 	$(python) tools/make_hip_toolchain.py build/hip
 
 clean:
-	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_runtime/*.so wave_runtime/torch_* demo.png training.png
+	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_emulator/*.so wave_runtime/torch_* demo.png training.png
 	find . -name __pycache__ -not -path './.git/*' -exec rm -rf {} +
 
 $(python):

@@ -1,14 +1,12 @@
-"""Builds the libraries, which have no Python in them, and the binding over them.
+"""Builds what needs torch: the operators, and the binding over them.
 
-libwave_emulator.so      code objects and the emulator
-libwave_launch.so        drivers, launches, and the C interface (wave_runtime.h), over it
-libwave_hip_emulator.so  HIP's interface over the emulator
-torch_2_13/              for one release of torch, whose interface the next does not have:
-    libwave_runtime.so     the operators, over both of the first
-    _C.abi3.so             the binding, for each Python from 3.10 on
+wave_runtime/torch_2_13/  for one release of torch, whose interface the next does not have:
+    libwave_runtime.so      the operators
+    _C.abi3.so              the binding, for each Python from 3.10 on
 
 They are built for the torch that is installed, or for all releases whose headers lie in the folder that the environment
-variable WAVE_RUNTIME_TORCH_HEADERS names, as tools/make_wheel.py puts them there.
+variable WAVE_RUNTIME_TORCH_HEADERS names, as tools/make_wheel.py puts them there. Both need the libraries of
+wave_emulator, which emulator/CMakeLists.txt builds, and which may be built later.
 """
 
 import os
@@ -16,10 +14,10 @@ import re
 import subprocess
 import sys
 from glob import glob
+from pathlib import Path
 from typing import Any
 
 from setuptools import Extension, setup
-from setuptools.command import editable_wheel
 
 try:
     import torch
@@ -30,39 +28,15 @@ except ImportError as error:
         "Install torch first, then: pip install --no-build-isolation ."
     ) from error
 
-EMULATOR = "wave_runtime.libwave_emulator"
-LAUNCH = "wave_runtime.libwave_launch"
-HIP_EMULATOR = "wave_runtime.libwave_hip_emulator"
-
 TORCH_LIBRARIES = ("c10", "torch_cpu", "torch_python")
-TORCH_PACKAGE = re.compile(r"^wave_runtime\.torch_\d+_\d+\.")
+OUR_LIBRARIES = ("wave_launch", "wave_emulator")
 
-EMULATOR_FOLDERS = ("base", "code_object", "emulator", "emulator/isa")
-LAUNCH_FOLDERS = ("driver", "driver/cuda", "driver/emulator", "driver/hip", "launch", "c_api")
-
-# Bit-exact arithmetic: no contraction to fused multiply-adds. The other two let loops over lanes be vectorised; no code
-# looks at errno or at floating-point exception flags.
-FLAGS = ["-std=c++20", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra"]
-# Nobody puts functions of his own in the place of ours: calls within a library need no table, and can be inlined.
-FLAGS += ["-fno-semantic-interposition"]
-# The emulator's loops are hot. A launch runs each instruction once, after the driver has driven them out of the caches:
-# what it costs is the number of cache lines of code. So it is compiled to be small, and calls without a detour.
-# Some distributions' compilers (Ubuntu's) let the C library check each copy of a lane's bytes, and guard each frame:
-# the emulator checks a kernel's accesses itself.
-HOT = ["-O3", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-fno-stack-clash-protection", "-fcf-protection=none"]
-SMALL = ["-O2", "-fno-plt"]
-# What `build_ext --debug` adds: the emulator is too slow without any optimisation.
+# A launch runs each instruction once, after the driver has driven them out of the caches: what it costs is the number
+# of cache lines of code. So it is compiled to be small, and calls without a detour. Nobody puts functions of his own in
+# the place of ours: calls within a library need no table, and can be inlined.
+FLAGS = ["-std=c++20", "-g0", "-O2", "-fno-plt", "-fno-semantic-interposition", "-Wall", "-Wextra"]
+# What `build_ext --debug` adds.
 DEBUG = ["-g", "-O1", "-UNDEBUG"]
-
-# An editable install must win over the module wave_runtime*.so of the wave-lang wheel, as the package does when it lies
-# beside it: its finder must be asked before site-packages are searched, not after.
-editable_wheel._FINDER_TEMPLATE = editable_wheel._FINDER_TEMPLATE.replace(
-    "sys.meta_path.append(_EditableFinder)", "sys.meta_path.insert(0, _EditableFinder)"
-)
-
-
-def sources(*folders: str) -> list[str]:
-    return sorted(path for folder in folders for path in glob(f"csrc/{folder}/*.cpp"))
 
 
 def release(version: str) -> str:
@@ -79,6 +53,7 @@ def torch_headers() -> dict[str, list[str]]:
     return {str(torch.__version__): list(include_paths())}
 
 
+VERSION = re.findall(r'"(.*)"', Path("wave_runtime/_version.py").read_text())[-1]
 TORCHES = torch_headers()
 IS_FOR_HERE = [*TORCHES] == [str(torch.__version__)]
 
@@ -93,26 +68,25 @@ def torch_requirement() -> str:
 
 
 class Build(BuildExtension):
-    """Names the libraries as libraries are named, and lets what is built later link against them."""
+    """Names the libraries as libraries are named, and links against libraries that are found when ours are loaded."""
 
     def run(self) -> None:
-        if not IS_FOR_HERE:
-            self.make_names_of_torch()
+        self.make_names()
         if self.inplace:
             for ext in self.extensions:
                 os.makedirs(os.path.dirname(ext.name.replace(".", "/")), exist_ok=True)
         super().run()
 
-    def make_names_of_torch(self) -> None:
-        """Empty libraries with the names of torch's, to link against: torch's own are found when ours are loaded."""
+    def make_names(self) -> None:
+        """Empty libraries with the names of those that are not here, to link against."""
         os.makedirs(self.folder_of_names(), exist_ok=True)
-        for name in TORCH_LIBRARIES:
+        for name in (*OUR_LIBRARIES, *TORCH_LIBRARIES):
             library = f"{self.folder_of_names()}/lib{name}.so"
             options = ["-shared", "-nostdlib", f"-Wl,-soname,lib{name}.so", "-x", "c", "/dev/null", "-o", library]
             subprocess.run([os.environ.get("CC", "cc"), *options], check=True)
 
     def folder_of_names(self) -> str:
-        return os.path.join(self.build_temp, "torch_names")
+        return os.path.join(self.build_temp, "names")
 
     def get_ext_filename(self, ext_name: str) -> str:
         if self._is_library(ext_name):
@@ -124,13 +98,13 @@ class Build(BuildExtension):
         if self.debug:
             ext.extra_compile_args += DEBUG
         objects = self.build_temp
-        package = os.path.dirname(os.path.abspath(self.get_ext_fullpath(LAUNCH)))
-        ext.library_dirs += [package, os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))]
-        if not IS_FOR_HERE:
-            ext.library_dirs.append(self.folder_of_names())
-        if TORCH_PACKAGE.search(ext.name):
-            # Torch's are system headers, whose changes no build notices: each version has objects of its own.
-            self.build_temp = os.path.join(objects, ext.define_macros[0][1])
+        here = os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))
+        emulator = os.path.abspath(f"{here}/../../wave_emulator")
+        ext.library_dirs += [here, emulator, self.folder_of_names()]
+        if IS_FOR_HERE and os.path.exists(f"{emulator}/libwave_launch.so") and self._is_library(ext.name):
+            ext.extra_link_args.append("-Wl,--no-undefined")
+        # Torch's are system headers, whose changes no build notices: each version has objects of its own.
+        self.build_temp = os.path.join(objects, ext.define_macros[0][1])
         super().build_extension(ext)
         self.build_temp = objects
 
@@ -142,37 +116,23 @@ class Build(BuildExtension):
         return name.split(".")[-1] != "_C"
 
 
-def link_options(name: str) -> list[str]:
-    options = ["-Wl,-rpath,$ORIGIN", "-Wl,-Bsymbolic-functions"]
-    if TORCH_PACKAGE.search(name):
-        options += ["-Wl,-rpath,$ORIGIN/..", "-Wl,--gc-sections"]
-        # Empty libraries have nothing that is needed, and are needed all the same.
-        libraries = TORCH_LIBRARIES if name.endswith("._C") else TORCH_LIBRARIES[:2]
-        options += ["-Wl,--push-state,--no-as-needed", *(f"-l{name}" for name in libraries), "-Wl,--pop-state"]
-    if not name.endswith("._C") and (IS_FOR_HERE or not TORCH_PACKAGE.search(name)):
-        options.append("-Wl,--no-undefined")
-    # Programs that link a library without this name would record its path. HIP's emulator is linked under HIP's name.
-    if name != HIP_EMULATOR:
-        options.append(f"-Wl,-soname,{name.split('.')[-1]}.so")
-    if name == HIP_EMULATOR:
-        options.append(f"-Wl,--version-script={os.path.abspath('csrc/hip_emulator/exports.map')}")
-    return options
-
-
-def extension(name: str, folders: tuple[str, ...], libraries: tuple[str, ...], *options: str, **more: Any) -> Extension:
+def extension(name: str, folder: str, libraries: tuple[str, ...], *options: str, **more: Any) -> Extension:
+    # Empty libraries have nothing that is needed, and are needed all the same.
+    needed = (*libraries, *OUR_LIBRARIES, *(TORCH_LIBRARIES if folder == "python" else TORCH_LIBRARIES[:2]))
     return Extension(
         name,
-        sources=sources(*folders),
-        include_dirs=[
-            os.path.abspath(path) for path in ("csrc", *(["wave_runtime/include"] if "c_api" in folders else []))
+        sources=sorted(glob(f"csrc/{folder}/*.cpp")),
+        include_dirs=[os.path.abspath("csrc")],
+        extra_compile_args=[*FLAGS, *options],
+        extra_link_args=[
+            "-Wl,-rpath,$ORIGIN",
+            "-Wl,-rpath,$ORIGIN/../../wave_emulator",
+            "-Wl,-Bsymbolic-functions",
+            "-Wl,--gc-sections",
+            f"-Wl,-soname,{name.split('.')[-1]}.so",
+            *("-Wl,--push-state,--no-as-needed", *(f"-l{name}" for name in needed), "-Wl,--pop-state"),
         ],
-        libraries=list(libraries),
-        extra_compile_args=[*FLAGS, *(HOT if "emulator" in name else SMALL), *options],
-        extra_link_args=link_options(name),
-        depends=glob("csrc/**/*.h", recursive=True)
-        + glob("csrc/**/*.in[cl]", recursive=True)
-        + glob("csrc/**/*.map", recursive=True)
-        + glob("*/include/*.h"),
+        depends=glob("csrc/**/*.h", recursive=True),
         language="c++",
         **more,
     )
@@ -187,22 +147,15 @@ def torch_extensions(version: str, headers: list[str]) -> list[Extension]:
     }
     # Torch's headers as system headers: their warnings are not ours to mend.
     options = [f"-isystem{path}" for path in headers]
-    ours = ("wave_launch", "wave_emulator")
-    runtime = extension(f"{package}.libwave_runtime", ("op",), ours, *options, **more)
+    runtime = extension(f"{package}.libwave_runtime", "op", (), *options, **more)
     # Of layout.cpp, which sees all of Python's API, nothing may be left in the binding.
     options += ["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"]
-    libraries = ("wave_runtime", *ours)
-    return [runtime, extension(f"{package}._C", ("python",), libraries, *options, py_limited_api=True, **more)]
+    return [runtime, extension(f"{package}._C", "python", ("wave_runtime",), *options, py_limited_api=True, **more)]
 
 
 setup(
-    install_requires=[torch_requirement()],
-    ext_modules=[
-        extension(EMULATOR, EMULATOR_FOLDERS, ()),
-        extension(HIP_EMULATOR, ("hip_emulator",), ("wave_emulator",), "-fvisibility=hidden"),
-        extension(LAUNCH, LAUNCH_FOLDERS, ("wave_emulator",)),
-        *(part for version, headers in TORCHES.items() for part in torch_extensions(version, headers)),
-    ],
+    install_requires=[torch_requirement(), f"wave-emulator=={VERSION}"],
+    ext_modules=[part for version, headers in TORCHES.items() for part in torch_extensions(version, headers)],
     cmdclass={"build_ext": Build},
     options={"bdist_wheel": {"py_limited_api": "cp310"}},
 )

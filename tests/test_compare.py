@@ -68,7 +68,7 @@ def test_a_nan_on_one_side() -> None:
 CODE = f"""
 import subprocess, sys, os, torch
 from wave_runtime import _C
-command = [sys.executable, "-m", "wave_runtime", "hip-emulator"]
+command = [sys.executable, "-m", "wave_emulator", "library"]
 os.environ["WAVE_RUNTIME_LIBHIP"] = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 import wave_runtime
 from wave_runtime import _compare

@@ -247,7 +247,7 @@ def test_figures_of_gfx942() -> None:
 def test_the_release_of_hip_is_that_of_the_library() -> None:
     code = """
 import ctypes, subprocess, sys
-path = subprocess.check_output([sys.executable, "-m", "wave_runtime", "hip-emulator"], text=True).strip()
+path = subprocess.check_output([sys.executable, "-m", "wave_emulator", "library"], text=True).strip()
 version = ctypes.c_int()
 assert ctypes.CDLL(path).hipRuntimeGetVersion(ctypes.byref(version)) == 0
 major, rest = divmod(version.value, 10_000_000)

@@ -7,17 +7,17 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from support import ROOT
 
+import wave_emulator
 import wave_runtime
 from wave_runtime import _env
 
-HIP_EMULATOR = str(Path(wave_runtime.__file__).with_name("libwave_hip_emulator.so"))
+HIP_EMULATOR = str(wave_emulator.library("wave_hip_emulator"))
 
 
 def env(*options: str, **variables: str) -> str:

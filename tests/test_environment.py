@@ -6,23 +6,23 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
 from support import EXAMPLES, ROOT
 
+import wave_emulator
 import wave_runtime
 from wave_runtime import _env
 
 BASICS = EXAMPLES / "binaries" / "basics.hsaco"
-HIP_EMULATOR = str(Path(wave_runtime.__file__).with_name("libwave_hip_emulator.so"))
+HIP_EMULATOR = str(wave_emulator.library("wave_hip_emulator"))
 
 SOURCES = [
     path
-    for folder, suffixes in {"csrc": {".cpp", ".h", ".inl", ".inc"}, "wave_runtime": {".py"}}.items()
+    for folder in ("csrc", "wave_emulator", "wave_runtime")
     for path in sorted((ROOT / folder).rglob("*"))
-    if path.suffix in suffixes
+    if path.suffix in {".cpp", ".h", ".inl", ".inc", ".py"} and "device" not in path.parts
 ]
 # How C++ and Python read a variable.
 READ = re.compile(r'(?:[vV]ariables(?:\(\))?\[|at_load\(|\bflag\(|\bsize\(|environ\.get\()\s*"([A-Z_]+)"', re.MULTILINE)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import EXAMPLES, ROOT
 
-import wave_runtime
+import wave_emulator
 
 CSRC = ROOT / "csrc"
 
@@ -223,8 +223,8 @@ def test_locks_are_safe_to_fork() -> None:
 
 def test_values_that_are_made_at_their_first_use() -> None:
     """They are made without the compiler's guards, on which a child would wait for a thread of its parent."""
-    for library in ("libwave_emulator.so", "libwave_launch.so"):
-        path = Path(wave_runtime.__file__).with_name(library)
+    for library in ("wave_emulator", "wave_launch"):
+        path = wave_emulator.library(library)
         symbols = subprocess.run(["nm", "-C", path], capture_output=True, text=True, check=True).stdout
         assert "wave::Lazy<" in symbols or "wave::" in symbols, "the library has been stripped"
         assert re.findall("guard variable for (wave::.*)", symbols) == []

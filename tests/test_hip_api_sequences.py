@@ -8,7 +8,6 @@ import subprocess
 import sys
 from ctypes import byref, c_int, c_size_t, c_ubyte, c_uint, c_void_p
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from hypothesis.stateful import (
 )
 from support import EXAMPLES, ROOT
 
-import wave_runtime
+import wave_emulator
 
 SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_FOUND, NOT_READY = 0, 1, 400, 500, 600
 EVENT_WITHOUT_TIME = 2
@@ -85,7 +84,7 @@ class Sequences(RuleBasedStateMachine):
     @classmethod
     def library(cls) -> Any:
         if cls.hip is None:
-            cls.hip = ctypes.CDLL(str(Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so"))
+            cls.hip = ctypes.CDLL(str(wave_emulator.library("wave_hip_emulator")))
             module, cls.function = c_void_p(), c_void_p()
             file = str(EXAMPLES / "binaries" / "basics.hsaco").encode()
             assert cls.hip.hipModuleLoad(byref(module), file) == SUCCESS

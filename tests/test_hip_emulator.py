@@ -13,9 +13,9 @@ import pytest
 from requirements import HIP_LIBRARY, need
 from support import EXAMPLES, ROOT
 
-import wave_runtime
+import wave_emulator
 
-LIBRARY = Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so"
+LIBRARY = wave_emulator.library("wave_hip_emulator")
 SOURCES = [ROOT / "tests" / "cpp" / f"hip_{name}_test.cpp" for name in ("emulator", "graph", "memory", "streams")]
 TESTS = [name for path in SOURCES for name in re.findall(r"^TEST\((\w+)\)", path.read_text(), re.MULTILINE)]
 TIMEOUT = 300
@@ -163,7 +163,7 @@ def test_other_libraries_are_not_taken_for_it(tmp_path: Path) -> None:
 
 
 def test_command_prints_the_path() -> None:
-    command = [sys.executable, "-m", "wave_runtime", "hip-emulator"]
+    command = [sys.executable, "-m", "wave_emulator", "library"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert Path(done.stdout.strip()).samefile(LIBRARY)
 

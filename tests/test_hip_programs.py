@@ -168,7 +168,7 @@ print(version.value // 10_000_000, host, unknown, attributes[0])
 )
 def test_the_name_says_whose_interface_it_is(tmp_path: Path, name: str, answers: str) -> None:
     """The release, hipMemoryTypeHost, and what is said of memory that HIP does not know, which changed with 6."""
-    command = [sys.executable, "-m", "wave_runtime", "hip-emulator", "--link", tmp_path / "hip"]
+    command = [sys.executable, "-m", "wave_emulator", "link", tmp_path / "hip"]
     links = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     assert str(tmp_path / "hip" / name) in links
     done = subprocess.run([sys.executable, "-c", RELEASES, tmp_path / "hip" / name], capture_output=True, text=True)
@@ -177,7 +177,7 @@ def test_the_name_says_whose_interface_it_is(tmp_path: Path, name: str, answers:
 
 def test_links_replace_no_files(tmp_path: Path) -> None:
     (tmp_path / "libamdhip64.so.6").write_text("AMD's")
-    command = [sys.executable, "-m", "wave_runtime", "hip-emulator", "--link", tmp_path]
+    command = [sys.executable, "-m", "wave_emulator", "link", tmp_path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, "libamdhip64.so.6 is there, and is no link" in done.stderr) == (2, True)
     assert (tmp_path / "libamdhip64.so.6").read_text() == "AMD's"

@@ -12,7 +12,7 @@ import pytest
 from requirements import need
 from support import ROOT
 
-from wave_runtime import _hip_links
+from wave_emulator import _hip
 
 pytestmark = pytest.mark.needs("clang")
 
@@ -52,7 +52,7 @@ def lowered(expression):
 
 
 def run(tmp_path: Path, code: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    _hip_links.link(tmp_path / "hip")
+    _hip.link(tmp_path / "hip")
     environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path / "hip"), **variables}
     return subprocess.run([sys.executable, "-c", PROLOGUE + code], env=environment, capture_output=True, text=True)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from requirements import absent
 
+import wave_emulator
 import wave_runtime
 from wave_runtime import compat
 
@@ -124,7 +125,9 @@ def test_does_not_import_what_few_need() -> None:
 
 
 def test_links_no_gpu_library() -> None:
-    for name in PACKAGE.glob("*.so"):
+    libraries = [*PACKAGE.glob("torch_*/*.so"), *map(wave_emulator.library, wave_emulator.LIBRARIES)]
+    assert len(libraries) >= 5
+    for name in libraries:
         needed = subprocess.run(["readelf", "-d", name], capture_output=True, text=True, check=True).stdout
         for library in ("amdhip", "libcuda", "cudart", "hsa-runtime"):
             assert library not in needed, (name, library)
@@ -136,6 +139,7 @@ def test_wins_over_upstreams_module(tmp_path: Path) -> None:
     if not upstream:
         absent("wave-lang")
     (tmp_path / "wave_runtime").symlink_to(PACKAGE)
+    (tmp_path / "wave_emulator").symlink_to(Path(wave_emulator.__file__).parent)
     (tmp_path / upstream[0].name).symlink_to(upstream[0])
     code = "import wave_runtime; print(wave_runtime.load.__module__)"
     assert python(code, tmp_path) == "wave_runtime._module"

@@ -8,14 +8,15 @@ import subprocess
 import sys
 import tarfile
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
 import torch
 from requirements import does_not_apply, need
-from setuptools.command import editable_wheel
 from support import ROOT
 
+import wave_emulator
 import wave_runtime
 
 LAUNCH = """
@@ -56,7 +57,10 @@ def test_sources_fit_many_releases_of_torch(source_distribution: Path) -> None:
         metadata = archive.extractfile(names["PKG-INFO"])
         assert metadata is not None
         required = requirements(metadata.read().decode())
-    assert [line for line in required if "extra ==" not in line] == ["torch>=2.10"]
+    assert [line for line in required if "extra ==" not in line] == [
+        "torch>=2.10",
+        f"wave-emulator=={wave_runtime.__version__}",
+    ]
     extras = {line.split("extra == ")[1].strip('"') for line in required if "extra ==" in line}
     assert extras == {"dev", "triton", "wave"}
 
@@ -68,13 +72,7 @@ def test_installs_from_the_source_distribution(source_distribution: Path, tmp_pa
     subprocess.run([*command, "--target", tmp_path, source_distribution], check=True, capture_output=True)
     release = ".".join(torch.__version__.split(".")[:2])
     for file in (
-        "libwave_launch.so",
         f"torch_{release.replace('.', '_')}/libwave_runtime.so",
-        "include/wave_runtime.h",
-        "include/wave_runtime.hpp",
-        "device/hip/hip_runtime.h",
-        "device/wave_device/math.h",
-        "device/wave_device/math/polynomials.h",
         "share/cmake/wave_runtime/wave_runtime-config.cmake",
         "share/cmake/wave_runtime/wave_runtime-config-version.cmake",
     ):
@@ -82,7 +80,10 @@ def test_installs_from_the_source_distribution(source_distribution: Path, tmp_pa
     on_path = {"PYTHONPATH": str(tmp_path)}
     (metadata,) = tmp_path.glob("wave_runtime-*.dist-info/METADATA")
     required = requirements(metadata.read_text())
-    assert [line for line in required if "extra ==" not in line] == [f"torch<2.{int(release[2:]) + 1},>={release}"]
+    assert [line for line in required if "extra ==" not in line] == [
+        f"torch<2.{int(release[2:]) + 1},>={release}",
+        f"wave-emulator=={wave_runtime.__version__}",
+    ]
     program = [tmp_path / "bin" / "wave-runtime", "--version"]
     command = subprocess.run(program, env=on_path, capture_output=True, text=True)
     assert command.stdout == f"{wave_runtime.__version__}\n", command.stderr
@@ -91,9 +92,23 @@ def test_installs_from_the_source_distribution(source_distribution: Path, tmp_pa
     assert done.stdout.split() == [str(tmp_path / "wave_runtime/__init__.py"), "111"], done.stderr
 
 
-def test_finder_of_editable_installs_can_be_put_first() -> None:
-    """setup.py changes a text of setuptools, which must be there to be changed."""
-    assert "sys.meta_path.append(_EditableFinder)" in editable_wheel._FINDER_TEMPLATE
+def test_editable_install_wins_over_upstreams_module(tmp_path: Path) -> None:
+    build = "import build_backend, sys; print(build_backend.make_editable_wheel(sys.argv[1], None))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
+    done = subprocess.run(
+        [sys.executable, "-c", build, tmp_path], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(tmp_path / done.stdout.splitlines()[-1]) as wheel:
+        wheel.extractall(tmp_path)
+    (tmp_path / "wave_runtime.so").write_text("not this one")
+    code = f"import site; site.addsitedir({str(tmp_path)!r}); import wave_runtime; print(wave_runtime.__file__)"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(Path(wave_emulator.__file__).parent.parent)])
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd="/", env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout == f"{ROOT / 'wave_runtime' / '__init__.py'}\n"
 
 
 def cmake(*arguments: str | Path, destination: Path) -> subprocess.CompletedProcess[str]:
@@ -121,15 +136,18 @@ def test_cmake_builds_the_package(tmp_path: Path) -> None:
         [sys.executable, "-c", code], env={"PYTHONPATH": str(package.parent)}, cwd="/", capture_output=True, text=True
     )
     assert run.stdout.split() == [str(package / "__init__.py"), "111"], run.stderr
-    (installed,) = (tmp_path / "installed").rglob("wave_runtime/py.typed")
-    assert {item.name for item in installed.parent.iterdir()} >= {item.name for item in package.glob("*.so")}
+    for name in ("wave_emulator", "wave_runtime"):
+        (installed,) = (tmp_path / "installed").rglob(f"{name}/py.typed")
+        libraries = {path.relative_to(package.with_name(name)) for path in package.with_name(name).rglob("*.so")}
+        assert libraries
+        assert {path.relative_to(installed.parent) for path in installed.parent.rglob("*.so")} == libraries
 
 
 @pytest.mark.parametrize(
     ("option", "error"),
     [
         ("-DCMAKE_BUILD_TYPE=Fast", "CMAKE_BUILD_TYPE is Release or Debug, not Fast"),
-        ("-DCMAKE_SYSTEM_NAME=Windows", "wave_runtime builds on Linux, not on Windows"),
+        ("-DCMAKE_SYSTEM_NAME=Windows", "wave_emulator builds on Linux, not on Windows"),
         ("-DPython_EXECUTABLE={bare}/bin/python", "built against the torch it will run with"),
     ],
 )

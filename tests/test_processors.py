@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from support import EXAMPLES, PROBES, ROOT, bundle
 
-import wave_runtime
+import wave_emulator
 
 BASICS = EXAMPLES / "binaries/basics.hsaco"
 WAVE32 = PROBES / "wave32_gfx1100.hsaco"
-LIBRARIES = Path(wave_runtime.__file__).parent
+LIBRARIES = wave_emulator.library("wave_emulator").parent
 
 # A launch of gfx942's code, by the way that the environment says.
 LAUNCH = f"""

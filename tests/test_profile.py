@@ -15,6 +15,7 @@ import pytest
 import torch
 from support import EXAMPLES, ROOT
 
+import wave_emulator
 import wave_runtime
 from wave_runtime.__main__ import main
 from wave_runtime._profile._counts import KernelProfile
@@ -247,7 +248,7 @@ with wave_runtime.profile() as p:
     kernel(a, a, torch.empty_like(a), 1000, grid=4, block=256)
 print(p.kernels[0].name, p.kernels[0].asked)
 """
-    library = ROOT / "wave_runtime" / "libwave_hip_emulator.so"
+    library = wave_emulator.library("wave_hip_emulator")
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),

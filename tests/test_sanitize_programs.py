@@ -10,9 +10,9 @@ from pathlib import Path
 
 from support import EXAMPLES, PROBES, ROOT
 
-import wave_runtime
+import wave_emulator
 
-HIP_EMULATOR = str(Path(wave_runtime.__file__).with_name("libwave_hip_emulator.so"))
+HIP_EMULATOR = str(wave_emulator.library("wave_hip_emulator"))
 BASICS = EXAMPLES / "binaries" / "basics.hsaco"
 
 PYTHON = f"""

@@ -13,12 +13,13 @@ import torch
 from requirements import does_not_apply
 from support import PROBES, ROOT
 
+import wave_emulator
 import wave_runtime
 from wave_runtime import _C, _selftest, _selftest_cases
 from wave_runtime.__main__ import main
 from wave_runtime._disasm import disassemble
 
-HIP = {**os.environ, "WAVE_RUNTIME_LIBHIP": str(Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so")}
+HIP = {**os.environ, "WAVE_RUNTIME_LIBHIP": str(wave_emulator.library("wave_hip_emulator"))}
 
 # On the device v_or_b32_e32 becomes v_xor_b32_e32, whose opcode has one bit more.
 PLANT = """

@@ -70,7 +70,7 @@ def test_links_lead_somewhere(site: Path) -> None:
 
 
 def test_a_wrong_link_is_an_error(tmp_path: Path) -> None:
-    for name in ("docs", "tools", "examples", "csrc", "wave_runtime/include", "tests/cpp"):
+    for name in ("docs", "tools", "examples", "csrc", "wave_emulator/include", "tests/cpp"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("mkdocs.yml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, tmp_path / name)

@@ -1,11 +1,12 @@
-"""Installs a wheel into empty environments and runs it there: the import, README's example, and a part of the tests.
+"""Installs the wheels into empty environments and runs them there: a HIP program with wave-emulator and no torch, then
+the import, README's example, and a part of the tests with both.
 
-    python tools/check_wheel.py WHEEL PYTHON=TORCH ...
-    python tools/check_wheel.py WHEEL here
+    python tools/check_wheel.py FOLDER PYTHON=TORCH ...
+    python tools/check_wheel.py FOLDER here
 
 for instance python3.10=2.10.0 python3.13=2.15.0. It prints a line for each environment, and exits with 1 where one
-failed. The environments stay in build/wheel_check, since installing torch takes minutes; the wheel is installed anew.
-With `here` it is installed into a folder beside what the Python that runs this has.
+failed. The environments stay in build/wheel_check, since installing torch takes minutes; the wheels are installed anew.
+With `here` they are installed into a folder beside what the Python that runs this has.
 """
 
 from __future__ import annotations
@@ -43,6 +44,40 @@ def run(command: Sequence[str | Path], folder: Path, path: Path | None = None) -
     return subprocess.run(list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True)
 
 
+def wheels_in(folder: Path) -> list[Path]:
+    """The wheels of wave-emulator and of wave-runtime. Raises ValueError where there is not one of each."""
+    found = [list(folder.glob(f"{name}-*.whl")) for name in ("wave_emulator", "wave_runtime")]
+    if any(len(wheels) != 1 for wheels in found):
+        raise ValueError(f"{folder} must have one wheel of wave_emulator and one of wave_runtime")
+    return [wheel.absolute() for (wheel,) in found]
+
+
+def hip_example() -> str:
+    """The program in Python that docs/hip_emulator.md shows."""
+    found = re.search(r"```python\n(import ctypes.*?)```", (ROOT / "docs" / "hip_emulator.md").read_text(), re.DOTALL)
+    assert found is not None
+    return found[1].replace('b"examples/', f'b"{ROOT}/examples/')
+
+
+def check_alone(wheel: Path) -> None:
+    """Run a HIP program with wave-emulator and without torch, or anything else. Raises RuntimeError."""
+    folder = ROOT / "build" / "wheel_check" / "emulator"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    program = folder / "program.py"
+    program.write_text(hip_example())
+    without = [sys.executable, "-S"]  # the packages of this environment
+    commands: list[list[str | Path]] = [
+        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, wheel],
+        [*without, "-c", f"import wave_emulator; assert wave_emulator.__file__.startswith({str(folder)!r})"],
+        [*without, "-m", "wave_emulator", "run", "--", *without, program],
+    ]
+    for command in commands:
+        done = run(command, folder, folder)
+        if done.returncode != 0:
+            raise RuntimeError(f"{shlex.join(map(str, command))}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+
+
 def example() -> str:
     """The README's first example in Python, up to the launch that is to fail."""
     found = re.search(r"```python\n(import torch\n.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
@@ -64,8 +99,8 @@ def make_environment(folder: Path, interpreter: str, torch: str) -> None:
         raise RuntimeError(made.stderr)
 
 
-def check(wheel: Path, environment: str) -> str:
-    """What the tests say of the wheel in an environment. Raises RuntimeError."""
+def check(wheels: Sequence[Path], environment: str) -> str:
+    """What the tests say of the wheels in an environment. Raises RuntimeError."""
     folder = ROOT / "build" / "wheel_check" / re.sub(r"\W+", "-", environment).strip("-")
     python, target = folder / "bin" / "python", None
     if environment == "here":
@@ -78,7 +113,7 @@ def check(wheel: Path, environment: str) -> str:
     tree.mkdir(parents=True)
     for name in ("tests", "examples", "pyproject.toml", "README.md", "csrc"):
         (tree / name).symlink_to(ROOT / name)
-    install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", wheel]
+    install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", *wheels]
     into: list[str | Path] = ["--target", target] if target else []
     commands: list[list[str | Path]] = [
         [*install, *into],
@@ -97,15 +132,18 @@ def check(wheel: Path, environment: str) -> str:
 
 
 def main() -> None:
-    """Check the wheel in each environment."""
+    """Check the wheels in each environment."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("wheel", type=Path)
+    parser.add_argument("folder", type=Path)
     parser.add_argument("environments", nargs="+", metavar="PYTHON=TORCH")
     options = parser.parse_args()
     failed = False
+    wheels = wheels_in(options.folder)
+    check_alone(wheels[0])
+    print(f"{wheels[0].name}: a HIP program runs without torch", flush=True)
     for environment in options.environments:
         try:
-            print(f"{environment}: {check(options.wheel.absolute(), environment)}", flush=True)
+            print(f"{environment}: {check(wheels, environment)}", flush=True)
         except RuntimeError as error:
             print(f"{environment}: FAILED\n{error}", flush=True)
             failed = True

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes wave_runtime/device/wave_device/math/polynomials.h: the polynomials and constants of the math functions.
+"""Writes wave_emulator/device/wave_device/math/polynomials.h: the polynomials and constants of the math functions.
 
 A polynomial interpolates its function at Chebyshev's nodes of an interval, in 80 digits, and is rounded to doubles;
 that comes within a factor of a few of the best polynomial of that degree. The output is reproducible.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mpmath import mp, mpf
 
-OUTPUT = Path(__file__).resolve().parents[1] / "wave_runtime/device/wave_device/math/polynomials.h"
+OUTPUT = Path(__file__).resolve().parents[1] / "wave_emulator/device/wave_device/math/polynomials.h"
 HEAD = """\
 // Polynomials and constants, each with what it stands for. tools/generate_math.py makes this file.
 // clang-format off

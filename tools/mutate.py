@@ -218,7 +218,7 @@ class Copy:
             return process.returncode == 0, output.read()
 
     def _build(self) -> bool:
-        return self._run([sys.executable, "setup.py", "build_ext", "--inplace"])[0]
+        return self._run([sys.executable, "tools/build_package.py", "build/log"])[0]
 
     def _pytest(self, tests: list[str]) -> list[str]:
         options = ["-q", "-p", "no:cacheprovider", "-o", "timeout=300", "-n", str(self.processes), "--dist", "loadfile"]

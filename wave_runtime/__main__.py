@@ -11,6 +11,8 @@ from pathlib import Path
 
 import torch
 
+import wave_emulator
+from wave_emulator import _hip
 from wave_runtime import (
     _C,
     KernelFault,
@@ -20,7 +22,6 @@ from wave_runtime import (
     _disasm,
     _emulate,
     _env,
-    _hip_links,
     _info,
     _profile,
     _replay,
@@ -75,9 +76,7 @@ def parser() -> argparse.ArgumentParser:
     sanitize.add_argument("--json", metavar="FILE", help="write the findings there, too")
     sanitize.add_argument("--exit-code", type=int, default=1, metavar="N", help="where only findings went wrong")
     _add_emulate(sanitize)
-    hip = commands.add_parser("hip-emulator", help="print the path of a HIP library that runs on the emulator")
-    hip.add_argument("--link", type=Path, metavar="FOLDER", help="link it there under the names of AMD's library")
-    commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs to find wave_runtime and Torch")
+    commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs to find the packages and Torch")
     commands.add_parser("operators", help="print the path of the library that torch.ops.load_library takes")
     return top
 
@@ -188,10 +187,8 @@ def main(arguments: list[str] | None = None) -> int:
             _run_profiled(options)
         elif options.command == "sanitize":
             return _run_sanitized(options)
-        elif options.command == "hip-emulator":
-            print(*(_hip_links.link(options.link) if options.link else [_hip_links.LIBRARY]), sep="\n")
         elif options.command == "cmake":
-            print(_FOLDER / "share" / "cmake", torch.utils.cmake_prefix_path, sep=";")
+            print(_FOLDER / "share" / "cmake", wave_emulator.cmake_dir(), torch.utils.cmake_prefix_path, sep=";")
         elif options.command == "operators":
             print(_abi.folder() / "libwave_runtime.so")
         else:
@@ -212,8 +209,7 @@ def _emulate_for(options: argparse.Namespace) -> None:
     # Wrong options are errors of this process rather than of the one that begins.
     _emulate.emulate(options.target, devices=options.devices, time_limit=options.time_limit, inductor=options.inductor)
     program = shutil.which(options.program[0]) or options.program[0]
-    os.environ.update(_hip_links.variables_for(program))
-    sys.stdout.flush()
+    os.environ.update(_hip.variables_for(program))
 
 
 def _run_sanitized(options: argparse.Namespace) -> int:
@@ -243,7 +239,7 @@ def _run_profiled(options: argparse.Namespace) -> None:
 def _run_emulated(options: argparse.Namespace) -> None:
     """Become a program that begins as within emulate(). Raises OSError where there is no such program."""
     _emulate_for(options)
-    os.execvp(options.program[0], options.program)
+    _hip.become(options.program)
 
 
 def _compile_file(options: argparse.Namespace) -> None:

@@ -6,11 +6,22 @@ each release to the next, and does not say so.
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import sys
 from pathlib import Path
 
 import torch
+
+from wave_runtime._version import __version__
+
+try:
+    import wave_emulator
+except ModuleNotFoundError:
+    raise ImportError(
+        f"wave-runtime needs wave-emulator, which is not installed here: pip install wave-emulator=={__version__}, or "
+        "`pip install ./emulator` in its sources"
+    ) from None
 
 _PACKAGE = Path(__file__).parent
 _NAME = "wave_runtime._C"
@@ -51,6 +62,11 @@ def load() -> None:
         raise ImportError(
             "wave_runtime does not support free-threaded Python: use a build of Python with the global interpreter lock"
         )
+    if wave_emulator.__version__ != __version__:
+        raise ImportError(
+            f"wave-runtime {__version__} needs wave-emulator {__version__}, and {wave_emulator.__version__} is here "
+            f"({Path(wave_emulator.__file__).parent}): pip install wave-emulator=={__version__}"
+        )
     spec = importlib.util.spec_from_file_location(_NAME, folder() / "_C.abi3.so")
     assert spec is not None
     assert spec.loader is not None
@@ -58,6 +74,8 @@ def load() -> None:
     sys.modules[_NAME] = module
     sys.modules["wave_runtime"]._C = module  # type: ignore[attr-defined]
     try:
+        # The two packages may lie in different folders, where an environment uses the system's packages, too.
+        ctypes.CDLL(str(wave_emulator.library("wave_launch")))
         spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[_NAME]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from wave_emulator._cache_folder import make_folder
 from wave_runtime._environment import size
 
 T = TypeVar("T")
@@ -27,20 +28,6 @@ _OLD_SECONDS = 24 * 3600.0  # of locks and unfinished files: nobody uses them an
 _FOLDERS = ("requests", "results", "locks")
 _DIGEST = re.compile("[0-9a-f]{64}")
 _RACE_NS = 2_000_000_000  # two changes of a file may bear the same time if they are as close as this
-
-
-def cache_folder() -> Path:
-    """Where files are kept: ``WAVE_RUNTIME_CACHE_DIR``, else ``wave_runtime`` in the user's cache folder."""
-    if folder := os.environ.get("WAVE_RUNTIME_CACHE_DIR"):
-        return Path(folder)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wave_runtime"
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing, for their owner alone, whatever the umask."""
-    if not path.is_dir():
-        make_folder(path.parent)
-        path.mkdir(exist_ok=True, mode=0o700)
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -98,7 +98,7 @@ def compare(
         kernel: one that has a build for the GPU and for gfx942.
         args, options: those of ``kernel(...)``; tensors on any device.
         device: the GPU; by default that of the tensors, else the current one. ``"hip"`` gives CPU tensors to the HIP
-            library, which must take them, as ``python -m wave_runtime hip-emulator`` does.
+            library, which must take them, as ``python -m wave_emulator library`` does.
         examples: how many differing elements of each argument to keep.
 
     Raises:

@@ -1,3 +1,1 @@
-"""The version of the distribution."""
-
-__version__ = "0.1.0"
+../wave_emulator/_version.py

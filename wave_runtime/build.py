@@ -27,7 +27,7 @@ from wave_runtime._files import write_file
 from wave_runtime._module import Module
 
 if TYPE_CHECKING:
-    from setuptools import Command  # type: ignore[import-untyped]
+    from setuptools import Command
 
 __all__ = ["Kernels", "commands", "read", "write"]
 
@@ -138,7 +138,7 @@ def commands(*kernels: Kernels) -> dict[str, type[Command]]:
     package's folder where it is installed editable; and their sources into the source distribution.
     """
     from setuptools import Command
-    from setuptools.command.build import build  # type: ignore[import-untyped]
+    from setuptools.command.build import build
 
     class BuildKernels(Command):  # type: ignore[misc]
         """Compiles the kernels of a package."""

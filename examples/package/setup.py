@@ -1,6 +1,6 @@
 """Compiles the package's kernels into its wheel; the rest stands in pyproject.toml."""
 
-from setuptools import setup  # type: ignore[import-untyped]
+from setuptools import setup
 
 from wave_runtime import build
 

@@ -12,6 +12,7 @@ import pytest
 from code_object_support import CodeObject, Kernel, Variable
 from support import ROOT
 
+import wave_emulator
 import wave_runtime
 
 DESCRIPTORS = 256  # where the first one is
@@ -112,7 +113,7 @@ print([kernel for item in wave_runtime.loaded() for kernel in item.kernels])
 
 def test_hip_library(tmp_path: Path) -> None:
     """As AMD's, which knows the exported variables."""
-    hip = ctypes.CDLL(str(Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so"))
+    hip = ctypes.CDLL(str(wave_emulator.library("wave_hip_emulator")))
     variables = [
         Variable("size", FIRST, is_local=True),
         Variable("size", SECOND),

@@ -13,7 +13,7 @@ from support import ROOT
 
 import wave_runtime
 
-HEADERS = ROOT / "wave_runtime" / "device"
+HEADERS = ROOT / "wave_emulator" / "device"
 
 PROGRAM = """
 #include <hip/hip_runtime.h>

@@ -192,4 +192,4 @@ def test_other_processors_give_the_same_bits(functions: wave_runtime.Module, tar
 def test_polynomials_are_what_the_generator_makes(tmp_path: Path) -> None:
     made = tmp_path / "polynomials.h"
     subprocess.run([sys.executable, ROOT / "tools/generate_math.py", "--output", made], check=True)
-    assert made.read_text() == (ROOT / "wave_runtime/device/wave_device/math/polynomials.h").read_text()
+    assert made.read_text() == (ROOT / "wave_emulator/device/wave_device/math/polynomials.h").read_text()

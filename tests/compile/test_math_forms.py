@@ -370,7 +370,7 @@ def check_no_warnings(target: str) -> None:
     wave_runtime.compile(
         "#include <hip/hip_fp16.h>\n__global__ void k(float* p) { *p = sinf(*p); }",
         target=target,
-        options=["-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "wave_runtime/device")],
+        options=["-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "wave_emulator/device")],
     )
 
 

@@ -20,6 +20,7 @@ import torch
 from cuda_support import compile_cuda
 from support import EXAMPLES, ROOT
 
+import wave_emulator
 import wave_runtime
 from wave_runtime import _C
 from wave_runtime._kernel import call_operator
@@ -203,7 +204,7 @@ def _preferred_hip() -> str:
 def hip_library(name: str) -> str:
     """The HIP library of a driver of this suite."""
     if name == "hip-emulator":
-        return str(Path(wave_runtime.__file__).parent / "libwave_hip_emulator.so")
+        return str(wave_emulator.library("wave_hip_emulator"))
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     source, library = ROOT / "tests" / "cpp" / "hip_on_cuda.cpp", f"{folder}/libamdhip64.so"

@@ -16,12 +16,13 @@ from machine import encode, with_words
 from memory_support import BY_NAME
 from support import PROBES, ROOT, LoadKernel
 
+import wave_emulator
 import wave_runtime
 
 FIRST_POINTER = "*i32, i64, i32, i32"
 SLOT_WORDS = 24
 SLOT = (0xBF80000C).to_bytes(4, "little") * SLOT_WORDS  # of two_waves, in probes.s
-HIP_EMULATOR = str(Path(wave_runtime.__file__).with_name("libwave_hip_emulator.so"))
+HIP_EMULATOR = str(wave_emulator.library("wave_hip_emulator"))
 
 ADD = encode(BY_NAME["v_add_f32_e32"], VDST=9, SRC0=256 + 9, VSRC1=9)
 MATRIX = encode(BY_NAME["v_mfma_f32_16x16x16_f16"], VDST=12, ACC_CD=1, SRC0=256 + 8, SRC1=256 + 10, SRC2=256 + 12)

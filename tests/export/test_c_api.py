@@ -11,10 +11,11 @@ import pytest
 from export_support import LIBRARY
 from support import ROOT
 
+import wave_emulator
 import wave_runtime
 
-FOLDER = Path(wave_runtime.__file__).parent
-LAUNCH = FOLDER / "libwave_launch.so"
+LAUNCH = wave_emulator.library("wave_launch")
+FOLDER = LAUNCH.parent
 KERNELS = ROOT / "tests" / "conformance" / "kernels.hsaco"
 EMULATOR, HIP = "0", "1"  # wave_driver
 
@@ -27,7 +28,7 @@ COMPILERS = {
 @pytest.mark.parametrize("source", COMPILERS)
 def test_program(source: str, tmp_path: Path) -> None:
     program = tmp_path / "program"
-    options = ["-Wall", "-Wextra", "-Werror", f"-I{FOLDER / 'include'}", "-pthread", f"-Wl,-rpath,{FOLDER}"]
+    options = ["-Wall", "-Wextra", "-Werror", f"-I{wave_emulator.include_dir()}", "-pthread", f"-Wl,-rpath,{FOLDER}"]
     subprocess.run([*COMPILERS[source], *options, ROOT / "tests/cpp" / source, LAUNCH, "-o", program], check=True)
     hip = {
         **os.environ,
@@ -60,7 +61,9 @@ def test_libraries_need_no_python() -> None:
 
 
 def test_every_declared_function_is_there() -> None:
-    names = set(re.findall(r"^\w.*?\b(wave_\w+)\(", (FOLDER / "include/wave_runtime.h").read_text(), re.MULTILINE))
+    names = set(
+        re.findall(r"^\w.*?\b(wave_\w+)\(", (wave_emulator.include_dir() / "wave_runtime.h").read_text(), re.MULTILINE)
+    )
     symbols = subprocess.run(["nm", "-D", "--defined-only", LAUNCH], capture_output=True, text=True, check=True).stdout
     inline = {"wave_memory", "wave_integer", "wave_unsigned", "wave_float", "wave_bytes"}
     assert names - inline == set(re.findall(r" T (wave_\w+)$", symbols, re.MULTILINE))
@@ -70,7 +73,8 @@ def test_every_declared_function_is_there() -> None:
 @pytest.mark.parametrize(
     ("request_", "error"),
     [
-        ("wave_runtime 0.1 REQUIRED", None),
+        ("wave_emulator 0.1 REQUIRED", None),
+        ("wave_emulator 99 REQUIRED", 'compatible with requested version "99"'),
         ("wave_runtime 99 REQUIRED", 'compatible with requested version "99"'),
         ("wave_runtime REQUIRED COMPONENTS gone", "there is no component gone: there is operators"),
     ],
@@ -78,9 +82,10 @@ def test_every_declared_function_is_there() -> None:
 def test_find_package(request_: str, error: str | None, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         f"cmake_minimum_required(VERSION 3.18)\nproject(test NONE)\nfind_package({request_})\n"
-        "get_target_property(library wave_runtime::launch IMPORTED_LOCATION)\nmessage(STATUS ${library})\n"
+        "get_target_property(library wave_emulator::launch IMPORTED_LOCATION)\nmessage(STATUS ${library})\n"
     )
-    command = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={FOLDER / 'share/cmake'}"]
+    folders = f"{wave_emulator.cmake_dir()};{Path(wave_runtime.__file__).parent / 'share/cmake'}"
+    command = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={folders}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if error is None:
         assert str(LAUNCH) in done.stdout, done.stderr

@@ -14,8 +14,9 @@ from typing import Literal
 
 import torch
 
+from wave_emulator._cache_folder import cache_folder
 from wave_runtime import _C
-from wave_runtime._cache import Cache, Dependency, Kept, cache_folder
+from wave_runtime._cache import Cache, Dependency, Kept
 from wave_runtime._compile import _clang, _cuda, _hiprtc, _mlir
 from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, describe
 from wave_runtime._device import emulated, has_gpu, target_of

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import wave_emulator
 from wave_runtime import _C
 from wave_runtime._compile._names import of_symbols
 from wave_runtime._compile._types import signatures
@@ -18,7 +19,7 @@ from wave_runtime._fork import start
 
 _OLDEST = 17
 _NEWEST = 25
-_HEADERS = Path(__file__).parent.parent / "device"
+_HEADERS = Path(wave_emulator.__file__).parent / "device"
 _SUFFIXES = {"hip": ".hip", "asm": ".s", "llvm": ".ll"}
 _IR_OPTIONS = ("-x", "ir", "-O3", "-Wno-override-module")
 # What only host code has, or code for both.

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from wave_emulator import _hip
 from wave_runtime import _C, _device, _environment, _torch
 from wave_runtime._emulate import _cuda, _gpu, _inductor, _tensors
 from wave_runtime._emulate._patches import Patches
@@ -37,15 +38,12 @@ def environment(
 ) -> dict[str, str]:
     """The variables with which a process begins as within emulate(): see docs/environment.md."""
     folders = [str(SITE), *filter(None, os.environ.get(PATH, "").split(os.pathsep))]
-    limit = {} if time_limit is None else {"WAVE_RUNTIME_TIME_LIMIT": repr(time_limit)}
     return {
+        **_hip.devices(target, devices, time_limit),
         VARIABLE: target,
-        "WAVE_RUNTIME_EMULATOR_PROCESSOR": target,
-        "WAVE_RUNTIME_EMULATOR_DEVICES": str(devices),
         "WAVE_RUNTIME_SYNC": "1",  # torch.cuda.synchronize() does not wait for the HIP library's streams
         PATH: os.pathsep.join(dict.fromkeys(folders)),
         INDUCTOR: str(int(inductor)),
-        **limit,
     }
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import torch
 
+from wave_emulator._cache_folder import cache_folder
 from wave_runtime._bench import do_bench
-from wave_runtime._cache import cache_folder, write_atomically
+from wave_runtime._cache import write_atomically
 from wave_runtime._device import target_of
 
 SECONDS = 0.02  # of measuring a launch, where it is not longer

@@ -51,18 +51,17 @@ class _AfterTorch:
 
 
 def _import_wave_runtime() -> None:
-    """Import the package that Python finds or, where it runs from a tree that nobody has installed, this file's."""
-    found = importlib.util.find_spec("wave_runtime")
-    if found is not None and found.submodule_search_locations is not None:
-        importlib.import_module("wave_runtime")
-        return
-    # There is none, or a module of upstream's, which is no package.
-    folder = os.path.abspath(f"{__file__}/../../..")
-    spec: Any = importlib.util.spec_from_file_location(
-        "wave_runtime", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
-    )
-    sys.modules["wave_runtime"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules["wave_runtime"])
+    """Import the packages that Python finds or, where it runs from a tree that nobody has installed, this file's."""
+    for name in ("wave_emulator", "wave_runtime"):
+        found: Any = importlib.util.find_spec(name)
+        if found is None or found.submodule_search_locations is None:  # there is none, or upstream's, a single file
+            folder = os.path.abspath(f"{__file__}/../../../../{name}")
+            found = importlib.util.spec_from_file_location(
+                name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+            )
+            sys.modules[name] = importlib.util.module_from_spec(found)
+            found.loader.exec_module(sys.modules[name])
+    importlib.import_module("wave_runtime")
 
 
 def _run_hidden() -> None:

@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 
-from wave_runtime._cache import Cache, cache_folder
+from wave_emulator._cache_folder import cache_folder
+from wave_runtime._cache import Cache
 from wave_runtime._compile import CompileError
 from wave_runtime._compile._unit import Program, Unit, included, run
 from wave_runtime.compat.vendors._parameters import Signature, mark_written

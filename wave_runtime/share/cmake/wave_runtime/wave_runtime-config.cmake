@@ -1,8 +1,8 @@
 # find_package(wave_runtime [COMPONENTS operators])
 #
-# wave_runtime::launch     wave_runtime.h and wave_runtime.hpp; needs no torch
 # wave_runtime::operators  with the component: the operators, for programs that run exported models. Finds Torch, and links
 #                          the library though no symbol of it is named: it registers the operators when it is loaded.
+#                          What needs no torch is in find_package(wave_emulator).
 #
 # wave_runtime_add_kernels(NAME SOURCES FILE... [TARGETS PROCESSOR...] [OPTIONS OPTION...] [DEFINITIONS NAME[=VALUE]...]
 #                          [INCLUDE_DIRECTORIES FOLDER...] [OUTPUT FILE])
@@ -10,16 +10,9 @@
 #   the code of each processor beside it (docs/packages.md), or the code itself, kernels.hsaco, of one processor; by default
 #   NAME.py in the current binary folder. The target's property WAVE_RUNTIME_FILES lists what to install.
 #
-# `python -m wave_runtime cmake` prints what CMAKE_PREFIX_PATH needs to find this and Torch.
+# `python -m wave_runtime cmake` prints what CMAKE_PREFIX_PATH needs to find this, wave_emulator and Torch.
 
 get_filename_component(_wave_runtime_folder "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
-
-if(NOT TARGET wave_runtime::launch)
-  add_library(wave_runtime::launch SHARED IMPORTED)
-  set_target_properties(wave_runtime::launch PROPERTIES
-    IMPORTED_LOCATION "${_wave_runtime_folder}/libwave_launch.so"
-    INTERFACE_INCLUDE_DIRECTORIES "${_wave_runtime_folder}/include")
-endif()
 
 set(wave_runtime_operators_FOUND FALSE)
 if("operators" IN_LIST wave_runtime_FIND_COMPONENTS)

@@ -1,15 +1,17 @@
-"""The HIP library over the emulator under the names by which programs look for AMD's."""
+"""What a HIP program needs, so that it runs on the emulator: the names of AMD's library, and the environment."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import os
+import sys
 from pathlib import Path
+from typing import NoReturn
 
-from wave_runtime._cache import cache_folder, make_folder
+from wave_emulator import library
+from wave_emulator._cache_folder import cache_folder, make_folder
 
-LIBRARY = Path(__file__).absolute().parent / "libwave_hip_emulator.so"
 SEARCHED = "LD_LIBRARY_PATH"  # where the loader looks first
 NAMES = tuple(f"lib{name}.so{release}" for name in ("amdhip64", "hiprtc") for release in ("", ".5", ".6", ".7"))
 
@@ -21,11 +23,17 @@ def link(folder: Path) -> list[Path]:
     already lead to this package's library from then on. Raises FileExistsError where something else has a name.
     """
     make_folder(folder)
-    targets = {LIBRARY.with_name("libwave_emulator.so").name: LIBRARY.with_name("libwave_emulator.so")}
-    targets |= dict.fromkeys(NAMES, LIBRARY)
+    emulator = library("wave_emulator")
+    targets = {emulator.name: emulator, **dict.fromkeys(NAMES, library("wave_hip_emulator"))}
     for name, target in targets.items():
         _link(folder / name, target)
     return [folder / name for name in NAMES]
+
+
+def devices(target: str, count: int, time_limit: float | None) -> dict[str, str]:
+    """The variables that say which GPUs a process finds, and how many seconds a launch may take."""
+    limit = {} if time_limit is None else {"WAVE_RUNTIME_TIME_LIMIT": repr(time_limit)}
+    return {"WAVE_RUNTIME_EMULATOR_PROCESSOR": target, "WAVE_RUNTIME_EMULATOR_DEVICES": str(count), **limit}
 
 
 def variables_for(program: str) -> dict[str, str]:
@@ -34,11 +42,20 @@ def variables_for(program: str) -> dict[str, str]:
     A program that was linked with AMD's library waits for its launches itself, so that none of them has to.
     """
     # One folder for each installed package, which other processes may be using.
-    folder = cache_folder() / "hip" / hashlib.sha256(os.fsencode(LIBRARY)).hexdigest()[:16]
+    folder = cache_folder() / "hip" / hashlib.sha256(os.fsencode(library("wave_hip_emulator"))).hexdigest()[:16]
     link(folder)
     folders = [str(folder), *filter(None, os.environ.get(SEARCHED, "").split(os.pathsep))]
     variables = {SEARCHED: os.pathsep.join(dict.fromkeys(folders))}
     return variables | ({"WAVE_RUNTIME_SYNC": "0"} if _is_linked_with_hip(program) else {})
+
+
+def become(words: list[str]) -> NoReturn:
+    """Run a program in the place of this process. Raises OSError, which names it, where that cannot be."""
+    sys.stdout.flush()
+    try:
+        os.execvp(words[0], words)
+    except OSError as error:
+        raise OSError(f"{words[0]}: {error.strerror}") from None
 
 
 def _is_linked_with_hip(program: str) -> bool:

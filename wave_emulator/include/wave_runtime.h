@@ -13,7 +13,7 @@
  *   wave_argument arguments[] = {wave_memory(a, bytes), wave_memory(b, bytes), wave_memory(c, bytes), wave_integer(n)};
  *   if (wave_launch(add, &options, arguments, 4) != WAVE_OK) puts(wave_error_message());
  *
- * The library is libwave_launch.so: in CMake find_package(wave_runtime), target wave_runtime::launch. It links no GPU
+ * The library is libwave_launch.so: in CMake find_package(wave_emulator), target wave_emulator::launch. It links no GPU
  * library: HIP's and CUDA's are opened when a call first needs them, the copy that the process has loaded already
  * before any other.
  *

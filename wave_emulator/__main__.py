@@ -1,0 +1,60 @@
+"""The command line: ``python -m wave_emulator run -- ./program`` and what programs are linked with."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from wave_emulator import LIBRARIES, __version__, _hip, cmake_dir, include_dir, library
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's grammar."""
+    top = argparse.ArgumentParser(prog="python -m wave_emulator", description="Run HIP programs without a GPU.")
+    top.add_argument("--version", action="version", version=__version__)
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="a HIP program, on emulated GPUs")
+    run.add_argument("--target", default="gfx942", metavar="PROCESSOR", help="by default gfx942")
+    run.add_argument("--devices", type=int, default=1, metavar="N", help="how many GPUs the program finds")
+    run.add_argument("--time-limit", type=float, metavar="SECONDS", help="after which a launch is stopped")
+    run.add_argument("program", nargs="+", help="with its arguments, behind --")
+    link = commands.add_parser("link", help="make links to HIP's library, under all names that AMD's has")
+    link.add_argument("folder", type=Path)
+    path = commands.add_parser("library", help="print the path of a library")
+    path.add_argument("name", nargs="?", default="wave_hip_emulator", choices=LIBRARIES)
+    commands.add_parser("include", help="print the folder of the headers")
+    commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs")
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command. Returns the exit status, 2 for errors; ``run`` becomes the program."""
+    options = parser().parse_args(arguments)
+    try:
+        if options.command == "run":
+            _run(options)
+        elif options.command == "link":
+            print(*_hip.link(options.folder), sep="\n")
+        elif options.command == "library":
+            print(library(options.name))
+        else:
+            print(include_dir() if options.command == "include" else cmake_dir())
+    except (ImportError, OSError) as error:
+        print(f"python -m wave_emulator: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    """Become a program. Raises OSError where there is none."""
+    program = shutil.which(options.program[0]) or options.program[0]
+    os.environ.update(_hip.devices(options.target, options.devices, options.time_limit))
+    os.environ.update(_hip.variables_for(program))
+    _hip.become(options.program)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

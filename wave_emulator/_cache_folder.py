@@ -1,0 +1,20 @@
+"""Where files that outlive a process are kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Where files are kept: ``WAVE_RUNTIME_CACHE_DIR``, else ``wave_runtime`` in the user's cache folder."""
+    if folder := os.environ.get("WAVE_RUNTIME_CACHE_DIR"):
+        return Path(folder)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wave_runtime"
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner alone, whatever the umask."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True, mode=0o700)
