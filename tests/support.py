@@ -28,3 +28,21 @@ def bundle(*entries: tuple[str, bytes]) -> bytes:
         header += struct.pack("<QQQ", offset + len(body), len(data), len(name)) + name.encode()
         body += data + bytes(-len(data) % 4096)
     return header + bytes(offset - header_size) + body
+
+
+def elf(**sections: bytes) -> bytes:
+    """An ELF file for gfx942 of these sections: elf(debug_line=...) has .debug_line."""
+    contents = {f".{name}".encode(): data for name, data in sections.items()}
+    names = b"\0" + b"\0".join(contents) + b"\0"
+    contents[b""] = names  # the section of names, which has none itself
+    body, headers = b"", bytes(64)
+    for name, data in contents.items():
+        kind = 1 if name else 3
+        headers += struct.pack(
+            "<IIQQQQIIQQ", names.index(name + b"\0"), kind, 0, 0, 64 + len(body), len(data), 0, 0, 1, 0
+        )
+        body += data
+    head = b"\x7fELF\x02\x01\x01\x40\x03" + bytes(7)
+    count = len(contents) + 1
+    head += struct.pack("<HHIQQQIHHHHHH", 3, 224, 1, 0, 0, 64 + len(body), 0x54C, 64, 56, 0, 64, count, count - 1)
+    return head + body + headers

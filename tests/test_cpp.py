@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import elf
 
 ROOT = Path(__file__).parent.parent
 CORPORA = [ROOT / "tests" / "code_object" / name for name in ("corpus", "nvidia")]
@@ -21,9 +24,9 @@ def build(tmp_path_factory: pytest.TempPathFactory, name: str, sources: list[str
     return program
 
 
-@pytest.mark.parametrize(("prefixes", "flips"), [(512, 50), pytest.param(8192, 200, marks=pytest.mark.long)])
-def test_damaged_code_objects(prefixes: int, flips: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Files of the corpus, truncated and with flipped bits: an error or a result, nothing else."""
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
+    """Gives files to the fuzz target of code objects: each must end in five seconds, in a result or an error."""
     sources = [
         "tests/cpp/code_object_fuzz.cpp",
         "tests/cpp/fuzz_replay.cpp",
@@ -32,9 +35,64 @@ def test_damaged_code_objects(prefixes: int, flips: int, tmp_path_factory: pytes
     ]
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     program = build(tmp_path_factory, "replay", sources, *sanitizers)
-    options = ["--prefixes", str(prefixes), "--flips", str(flips)]
-    done = subprocess.run([program, *options, *CORPORA], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
+
+    def run(files: list[Path], *, prefixes: int, flips: int) -> None:
+        options = ["--prefixes", str(prefixes), "--flips", str(flips)]
+        done = subprocess.run([program, *options, *files], capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize(("prefixes", "flips"), [(512, 50), pytest.param(8192, 200, marks=pytest.mark.long)])
+def test_damaged_code_objects(prefixes: int, flips: int, replay: Callable[..., None]) -> None:
+    """Files of the corpus, truncated and with flipped bits: an error or a result, nothing else."""
+    replay(CORPORA, prefixes=prefixes, flips=flips)
+
+
+def info_unit(entries: bytes) -> bytes:
+    """A unit of .debug_info of version 5, whose abbreviations are the section's."""
+    body = struct.pack("<HBBI", 5, 1, 8, 0) + entries
+    return struct.pack("<I", len(body)) + body
+
+
+def line_unit(files: int) -> bytes:
+    """A unit of .debug_line of version 5, whose files have one name: the first in .debug_line_str."""
+    format_of_path = bytes([1, 1, 0x1F])  # one field: DW_LNCT_path, DW_FORM_line_strp
+    count = bytes([files & 0x7F | 0x80, files >> 7 & 0x7F | 0x80, files >> 14])
+    header = bytes([4, 1, 1, 0xFB, 14, 1]) + format_of_path + b"\0" + format_of_path + count + bytes(4 * files)
+    body = struct.pack("<HBBI", 5, 8, 0, len(header)) + header
+    return struct.pack("<I", len(body)) + body
+
+
+# Files whose entries share what is long: reading each on its own would take hours.
+SHARED = {
+    "abbreviations": elf(
+        debug_abbrev=bytes([1, 0x11, 0]) + bytes([0x10, 0x19]) * 50_000 + bytes(3), debug_info=info_unit(b"") * 20_000
+    ),
+    "attributes without bytes": elf(
+        debug_abbrev=bytes([1, 0x11, 0]) + bytes([0x10, 0x19]) * 50_000 + bytes(3),
+        debug_info=info_unit(b"\1" * 200_000),
+    ),
+    "ranges": elf(
+        debug_abbrev=bytes([1, 0x2E, 0, 0x55, 0x17, 0, 0, 0]),
+        debug_rnglists=(b"\5" + bytes(8)) * 20_000 + b"\0",  # a base again and again
+        debug_info=info_unit((b"\1" + bytes(4)) * 40_000),
+    ),
+    "names of functions": elf(
+        debug_abbrev=bytes([1, 0x2E, 0, 0x03, 0x0E, 0, 0, 0]),
+        debug_str=b"f" * 2_000_000 + b"\0",
+        debug_info=info_unit((b"\1" + bytes(4)) * 400_000),
+    ),
+    "names of files": elf(debug_line=line_unit(400_000), debug_line_str=b"f" * 2_000_000 + b"\0"),
+}
+
+
+@pytest.mark.parametrize("what", SHARED)
+def test_debugging_information_that_is_shared(what: str, replay: Callable[..., None], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(SHARED[what])
+    replay([file], prefixes=0, flips=0)
 
 
 def test_lz4(tmp_path_factory: pytest.TempPathFactory) -> None:

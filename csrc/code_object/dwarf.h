@@ -56,6 +56,32 @@ enum DwarfForm : uint64_t {
   DW_FORM_addrx4 = 0x2c,
 };
 
+/// What reading a file's debugging information may still cost, in steps of about a byte. Entries share strings, tables
+/// and lists, so that a small file can ask for one long list a hundred thousand times; what compilers write shares
+/// little.
+class DwarfBudget {
+ public:
+  explicit DwarfBudget(uint64_t file_size) : steps_(kStepsForByte * file_size) {}
+
+  /// Counts what was read of `bytes`, and throws FormatError where that is too much.
+  void spend(const Bytes& bytes, uint64_t steps) {
+    if (steps > steps_) bytes.fail(0, "entries that share more than the file's size accounts for");
+    steps_ -= steps;
+  }
+
+  /// The string at `offset`, which others may name, too.
+  std::string_view string(const Bytes& bytes, uint64_t offset) {
+    const std::string_view value = bytes.c_string(offset);
+    spend(bytes, value.size());
+    return value;
+  }
+
+ private:
+  static constexpr uint64_t kStepsForByte = 16;
+
+  uint64_t steps_;
+};
+
 /// Reads on and on.
 class DwarfCursor {
  public:

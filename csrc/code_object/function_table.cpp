@@ -76,8 +76,7 @@ struct InfoEntry {
 /// One unit: 32-bit DWARF with addresses of 64 bits, as compilers make it for these processors.
 class InfoUnit {
  public:
-  /// `budget`: ranges that functions may still have, since many entries may share a long list.
-  InfoUnit(DwarfCursor& section, const Sections& sections, uint64_t& budget)
+  InfoUnit(DwarfCursor& section, const Sections& sections, DwarfBudget& budget)
       : sections_(sections), budget_(budget), cursor_(take(section)) {}
 
   void read(std::vector<SourceFunction>& all) {
@@ -132,6 +131,7 @@ class InfoUnit {
       while (true) {
         Abbreviation::Part part{cursor.uleb128(), cursor.uleb128(), 0};
         if (part.form == DW_FORM_implicit_const) part.constant = cursor.sleb128();
+        budget_.spend(bytes, 1);
         if (part.attribute == 0 && part.form == 0) break;
         abbreviation.parts.push_back(part);
       }
@@ -140,6 +140,7 @@ class InfoUnit {
 
   InfoEntry read_entry(const Abbreviation& abbreviation) {
     InfoEntry entry;
+    budget_.spend(sections_.abbreviations, abbreviation.parts.size());  // some take no bytes of an entry
     for (const Abbreviation::Part& part : abbreviation.parts) {
       const InfoValue value = read_value(part);
       switch (part.attribute) {
@@ -270,20 +271,21 @@ class InfoUnit {
     return value;
   }
 
-  std::string_view string(const InfoValue& value) const {
+  std::string_view string(const InfoValue& value) {
     switch (value.form) {
       case DW_FORM_string:
         return value.text;
       case DW_FORM_strp:
-        return sections_.strings.c_string(value.number);
+        return budget_.string(sections_.strings, value.number);
       case DW_FORM_line_strp:
-        return sections_.line_strings.c_string(value.number);
+        return budget_.string(sections_.line_strings, value.number);
       case DW_FORM_strx:
       case DW_FORM_strx1:
       case DW_FORM_strx2:
       case DW_FORM_strx3:
       case DW_FORM_strx4:
-        return sections_.strings.c_string(sections_.string_offsets.read<uint32_t>(string_base_ + 4 * value.number));
+        return budget_.string(sections_.strings,
+                              sections_.string_offsets.read<uint32_t>(string_base_ + 4 * value.number));
       default:
         return {};
     }
@@ -296,7 +298,7 @@ class InfoUnit {
     return value.form == DW_FORM_addr ? value.number : indexed_address(value.number);
   }
 
-  std::vector<AddressSpan> code_of(const InfoEntry& entry) const {
+  std::vector<AddressSpan> code_of(const InfoEntry& entry) {
     if (entry.ranges.is_there()) return version_ == 4 ? old_ranges(entry.ranges.number) : range_list(entry.ranges);
     if (!entry.low.is_there() || !entry.high.is_there()) return {};
     const uint64_t low = address(entry.low);
@@ -304,12 +306,13 @@ class InfoUnit {
     return {is_address ? AddressSpan::up_to(low, entry.high.number) : AddressSpan(low, entry.high.number)};
   }
 
-  std::vector<AddressSpan> old_ranges(uint64_t offset) const {
+  std::vector<AddressSpan> old_ranges(uint64_t offset) {
     std::vector<AddressSpan> code;
     uint64_t base = low_;
     while (true) {
       const auto begin = sections_.ranges.read<uint64_t>(offset), end = sections_.ranges.read<uint64_t>(offset + 8);
       offset += 16;
+      budget_.spend(sections_.ranges, 16);
       if (begin == 0 && end == 0) return code;
       if (begin == ~uint64_t{0}) {
         base = end;
@@ -319,7 +322,7 @@ class InfoUnit {
     }
   }
 
-  std::vector<AddressSpan> range_list(const InfoValue& value) const {
+  std::vector<AddressSpan> range_list(const InfoValue& value) {
     const Bytes& bytes = sections_.range_lists;
     const bool is_indexed = value.form == DW_FORM_rnglistx;
     const uint64_t offset =
@@ -331,6 +334,7 @@ class InfoUnit {
     while (true) {
       const uint8_t kind = list.read<uint8_t>();
       uint64_t first = 0;
+      budget_.spend(bytes, 16);
       switch (kind) {
         case DW_RLE_end_of_list:
           return code;
@@ -371,8 +375,6 @@ class InfoUnit {
                             std::optional<size_t> caller) {
     std::vector<AddressSpan> code = code_of(entry);
     if (code.empty()) return caller;
-    if (code.size() > budget_) cursor_.fail("more ranges of functions than the file has room for");
-    budget_ -= code.size();
     made_.emplace_back(all.size(), offset);
     all.push_back({.name = {},
                    .code = std::move(code),
@@ -396,7 +398,7 @@ class InfoUnit {
   }
 
   const Sections& sections_;
-  uint64_t& budget_;
+  DwarfBudget& budget_;
   DwarfCursor cursor_;
   uint16_t version_ = 0;
   bool has_root_ = false;
@@ -414,7 +416,7 @@ std::vector<SourceFunction> read_function_table(std::span<const uint8_t> image) 
   const Sections sections(elf);
   DwarfCursor cursor(dwarf_section(elf, ".debug_info", "debugging information"));
   std::vector<SourceFunction> all;
-  uint64_t budget = image.size();
+  DwarfBudget budget(image.size());
   while (!cursor.at_end()) InfoUnit(cursor, sections, budget).read(all);
   return all;
 }

@@ -43,9 +43,8 @@ std::string joined(std::string_view directory, std::string_view path) {
 /// One unit of the section: its header, and the program that makes its rows.
 class Unit {
  public:
-  /// `name_budget`: characters that paths may still have, since many entries may share a long string.
-  Unit(DwarfCursor& section, const Strings& strings, uint64_t& name_budget)
-      : strings_(strings), name_budget_(name_budget), cursor_(take_unit(section)) {}
+  Unit(DwarfCursor& section, const Strings& strings, DwarfBudget& budget)
+      : strings_(strings), budget_(budget), cursor_(take_unit(section)) {}
 
   void read(LineTable& table) {
     version_ = cursor_.read<uint16_t>();
@@ -131,10 +130,10 @@ class Unit {
         path = header.string();
         break;
       case DW_FORM_line_strp:
-        path = strings_.line_strings.c_string(string_offset(header));
+        path = budget_.string(strings_.line_strings, string_offset(header));
         break;
       case DW_FORM_strp:
-        path = strings_.strings.c_string(string_offset(header));
+        path = budget_.string(strings_.strings, string_offset(header));
         break;
       case DW_FORM_udata:
         number = header.uleb128();
@@ -172,9 +171,7 @@ class Unit {
     for (const FileEntry& entry : entries_) {
       const bool known = entry.directory < directories_.size();
       const std::string_view directory = known ? directories_[entry.directory] : "";
-      const uint64_t characters = directory.size() + entry.path.size();
-      if (characters > name_budget_) cursor_.fail("more names of files than the file has room for");
-      name_budget_ -= characters;
+      budget_.spend(strings_.line_strings, directory.size() + entry.path.size());
       table.files.push_back(joined(directory, entry.path));
     }
   }
@@ -244,7 +241,7 @@ class Unit {
   }
 
   const Strings& strings_;
-  uint64_t& name_budget_;
+  DwarfBudget& budget_;
   bool is_64_bit_ = false;
   DwarfCursor cursor_;
   uint16_t version_ = 0;
@@ -265,10 +262,10 @@ LineTable read_line_table(std::span<const uint8_t> image) {
                         dwarf_section(elf, ".debug_str", "debug strings")};
   DwarfCursor cursor(dwarf_section(elf, ".debug_line", "line table"));
   LineTable table;
-  uint64_t name_budget = 4 * image.size();
+  DwarfBudget budget(image.size());
   while (!cursor.at_end()) {
     table.units.push_back({cursor.position(), static_cast<uint32_t>(table.files.size())});
-    Unit(cursor, strings, name_budget).read(table);
+    Unit(cursor, strings, budget).read(table);
   }
   // Where one sequence ends another may begin, which is earlier in the file: what has a line answers for the address.
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const LineRow& a, const LineRow& b) {

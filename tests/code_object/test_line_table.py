@@ -6,7 +6,7 @@ import struct
 
 import pytest
 import torch
-from support import PROBES
+from support import PROBES, elf
 
 import wave_runtime
 from wave_runtime import _C
@@ -72,22 +72,10 @@ def unit(begin: int, size: int, line: int) -> bytes:
     return struct.pack("<I", len(body)) + body
 
 
-def with_section(name: bytes, contents: bytes) -> bytes:
-    """An ELF file of a section of this name."""
-    names = b"\0" + name + b"\0"
-    names_at = 64 + len(contents)
-    sections_at = names_at + len(names)
-    head = b"\x7fELF\x02\x01\x01\x40\x03" + bytes(7)
-    head += struct.pack("<HHIQQQIHHHHHH", 3, 224, 1, 0, 0, sections_at, 0x54C, 64, 56, 0, 64, 3, 2)
-    section = struct.pack("<IIQQQQIIQQ", 1, 1, 0, 0, 64, len(contents), 0, 0, 1, 0)
-    string = struct.pack("<IIQQQQIIQQ", 0, 3, 0, 0, names_at, len(names), 0, 0, 1, 0)
-    return head + contents + names + bytes(64) + section + string
-
-
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
 def test_a_unit_that_begins_where_another_ends(order: list[int]) -> None:
     """Linkers reorder functions and leave the units as they are."""
     units = [unit(0x1000, 64, line=10), unit(0x1040, 64, line=20)]
-    _, rows = _C.line_table(with_section(b".debug_line", b"".join(units[index] for index in order)))
+    _, rows = _C.line_table(elf(debug_line=b"".join(units[index] for index in order)))
     last = {address: line for address, line, _ in rows}  # of several at an address the last one counts
     assert last == {0x1000: 10, 0x1040: 20, 0x1080: 0}

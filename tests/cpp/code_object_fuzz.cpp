@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "code_object/code_object.h"
+#include "code_object/function_table.h"
 #include "code_object/line_table.h"
 #include "code_object/occupancy.h"
 #include "code_object/select.h"
@@ -73,6 +74,17 @@ void check_lines(std::span<const uint8_t> file) {
   }
 }
 
+void check_functions(std::span<const uint8_t> file) {
+  try {
+    const std::vector<wave::SourceFunction> functions = wave::read_function_table(file);
+    for (size_t i = 0; i < functions.size(); ++i) {
+      check(!functions[i].code.empty());
+      check(!functions[i].caller || *functions[i].caller < i);
+    }
+  } catch (const wave::Error&) {
+  }
+}
+
 void parse(std::span<const uint8_t> file, const char* device) {
   try {
     std::optional<wave::Target> target;
@@ -97,5 +109,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     parse({data, size}, device);
   }
   check_lines({data, size});
+  check_functions({data, size});
   return 0;
 }
