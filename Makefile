@@ -11,9 +11,11 @@
 # make test-inductor PYTORCH_SOURCE=path   run PyTorch's own tests of Inductor, of a checkout at the release that is installed, on
 #              Triton kernels for an emulated GPU
 # make campaign-aiter AITER_SOURCE=path   count the instructions of ROCm/aiter's hand-written code objects that run, launch
-#              some of its kernels beside torch, and print the table: ten minutes
+#              some of its kernels beside torch, and write benchmarks/results/aiter.json and docs/emulator.md: ten minutes
 # make campaign-random   try random kernels for four processors against the host, campaign_programs of each (30), and write
 #              benchmarks/results/random_kernels.json and docs/figures.md
+# make campaign-fuzz   make fuzz, whose runs are added to benchmarks/results/fuzz.json and docs/figures.md
+# make figures measure what docs/ quotes, write it to benchmarks/results, and the tables of docs/ from there
 # make bench   measure the emulator, kept sources, a model of many launches and, where there is an NVIDIA GPU, launches and modules
 # make lint    ruff, mypy, clang-format
 # make fuzz    a minute each of fuzzing: code objects read, code objects launched, streams of instructions (needs clang with
@@ -57,7 +59,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter campaign-random bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain wheels wheel docs clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter campaign-random campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain wheels wheel docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
@@ -111,12 +113,26 @@ test-inductor: triton build $(VENV)/.wave-runtime-dev
 
 campaign-aiter: build $(VENV)/.wave-runtime-dev
 	@test -d '$(AITER_SOURCE)/hsa' || { echo "AITER_SOURCE=path names a checkout of ROCm/aiter"; exit 1; }
-	$(python) tests/aiter/campaign.py '$(AITER_SOURCE)'
+	$(python) tests/aiter/campaign.py '$(AITER_SOURCE)' --json benchmarks/results/aiter.json; $(python) tools/generate_figures.py
 
 campaign-random: build $(VENV)/.wave-runtime-dev
 	for target in gfx942 gfx950 gfx1100 gfx1201; do PYTHONPATH='$(CURDIR):$(CURDIR)/tests' \
 	  $(python) tests/emulator/test_random_kernels.py --first 1000 --count $(or $(campaign_programs),30) --target $$target \
 	  --json benchmarks/results/random_kernels.json; done; $(python) tools/generate_figures.py
+
+campaign-fuzz:
+	$(MAKE) fuzz FUZZ_RESULTS=benchmarks/results/fuzz.json
+	$(python) tools/generate_figures.py
+
+# What can be measured here: the last two need an NVIDIA GPU.
+figures: triton build
+	$(python) benchmarks/bench_compile.py --json benchmarks/results/compile.json
+	$(python) benchmarks/bench_sanitize.py --json benchmarks/results/sanitize.json
+	$(python) benchmarks/bench_triton.py --json benchmarks/results/triton.json
+	if $(python) -c 'import sys, torch; sys.exit(not torch.version.cuda or not torch.cuda.is_available())'; then \
+	  $(python) benchmarks/bench_launch.py --json benchmarks/results/launch.json && \
+	  $(python) benchmarks/bench_model.py --json benchmarks/results/model.json; fi
+	$(python) tools/generate_figures.py
 
 bench: triton build
 	$(python) benchmarks/bench_emulator.py --json build/bench_emulator.json --plot build/bench_emulator.png
@@ -160,7 +176,9 @@ build/asan/test: $(sanitized:%.cpp=build/asan/%.o)
 # Sources are compiled one by one, since the emulator's take minutes.
 fuzzed := $(wildcard $(patsubst %,csrc/%/*.cpp,base code_object emulator emulator/isa))
 fuzz_flags := -fno-sanitize-address-use-odr-indicator  # which clang gives to templates, too, once in each file
-fuzz_run = UBSAN_OPTIONS=halt_on_error=1 $(1) -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
+# FUZZ_RESULTS names a file to which each run is appended.
+fuzz_run = UBSAN_OPTIONS=halt_on_error=1 $(if $(FUZZ_RESULTS),$(python) tools/record_fuzzing.py $(FUZZ_RESULTS) '$(2)' --) \
+  $(1) -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
   -print_final_stats=1 -artifact_prefix=build/fuzz/$(notdir $(1))-
 
 build/fuzz/%.o: %.cpp $(headers)
@@ -173,9 +191,9 @@ build/fuzz/%: build/fuzz/tests/cpp/%_fuzz.o $(fuzzed:%.cpp=build/fuzz/%.o)
 
 fuzz: build/fuzz/code_object build/fuzz/emulator build $(VENV)/.wave-runtime-dev
 	@mkdir -p build/fuzz/corpus build/fuzz/streams build/fuzz/launches
-	$(call fuzz_run,build/fuzz/code_object) build/fuzz/corpus tests/code_object/corpus tests/code_object/nvidia
-	$(call fuzz_run,build/fuzz/emulator) -max_len=201 -len_control=0 build/fuzz/streams
-	$(call fuzz_run,build/fuzz/emulator) build/fuzz/launches tests/emulator/kernels tests/conformance
+	$(call fuzz_run,build/fuzz/code_object,damaged code objects: read) build/fuzz/corpus tests/code_object/corpus tests/code_object/nvidia
+	$(call fuzz_run,build/fuzz/emulator,random instructions: launched) -max_len=201 -len_control=0 build/fuzz/streams
+	$(call fuzz_run,build/fuzz/emulator,damaged code objects: launched) build/fuzz/launches tests/emulator/kernels tests/conformance
 	$(python) tests/emulator/test_random_kernels.py --seconds $(FUZZ_SECONDS)
 
 # The package, for the tests in Python. vptr would ask for type information that torch's libraries do not export.

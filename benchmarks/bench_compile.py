@@ -65,12 +65,13 @@ def main() -> None:
     if options.once:
         print(milliseconds(options.once))
         return
+    described = machine.describe()
     times = measure()
     for name, what in (("first", "compiled"), ("known", "known to the process"), ("kept", "kept, new to the process")):
         goal = f"  (goal {GOALS_MS[name]:.0f})" if name in GOALS_MS else ""
         print(f"{what:<26} {times[name]:>9.2f} ms{goal}")
     if options.json:
-        options.json.write_text(json.dumps({"machine": machine.describe(), "ms": times}, indent=1))
+        options.json.write_text(json.dumps({"machine": described, "ms": times}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import json
 import sys
 from pathlib import Path
 
+import machine
 import torch
 from bench_emulator import least_seconds
 
@@ -56,6 +57,7 @@ def main() -> None:
     arguments.add_argument("--only", default="", metavar="WORD", help="the kernels in whose name it is")
     arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
     options = arguments.parse_args()
+    described = machine.describe()
     torch.manual_seed(0)
     tools = [*_C.sanitizer_tools(), "profile"]
     print(f"{'kernel':24} {'plain, ms':>10}", *(f"{tool:>13}" for tool in tools), flush=True)
@@ -65,7 +67,7 @@ def main() -> None:
             table[name] = found = ratios(name, size)
             print(f"{name:24} {found['plain']:10.2f}", *(f"{found[tool]:13.2f}" for tool in tools), flush=True)
     if options.json:
-        options.json.write_text(json.dumps(table, indent=1) + "\n")
+        options.json.write_text(json.dumps({"machine": described, "ratios": table}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -110,10 +110,11 @@ def main() -> None:
     if options.side is not None:
         print(json.dumps(measure(options.side)))
         return
+    described = machine.describe()
     sides = {side: in_process(side) for side in SIDES}
     print(show(sides))
     if options.json is not None:
-        options.json.write_text(json.dumps({"machine": machine.describe(), "milliseconds": sides}, indent=2) + "\n")
+        options.json.write_text(json.dumps({"machine": described, "milliseconds": sides}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -30,13 +30,14 @@ def driver_version() -> str:
 
 
 def describe() -> dict[str, str]:
-    """The machine and the versions of all that takes part."""
+    """The machine, how busy it is now, and the versions of all that takes part. To be called before measuring."""
     import wave_runtime
 
     parts = {
         "date": datetime.date.today().isoformat(),
         "cpu": processor_name(),
         "cores": str(os.cpu_count()),
+        "load": f"{os.getloadavg()[0]:.1f}",
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "torch": torch.__version__,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import struct
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import wave_runtime
 
@@ -13,6 +16,17 @@ EXAMPLES = ROOT / "examples" / "kernels"
 PROBES = ROOT / "tests" / "emulator" / "kernels"
 
 LoadKernel = Callable[..., wave_runtime.Kernel]
+
+
+def load_tool(name: str) -> ModuleType:
+    """A program of tools/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
 
 
 def bundle(*entries: tuple[str, bytes]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import subprocess
 import sys
@@ -10,9 +9,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from support import ROOT
+from support import ROOT, load_tool
 
 OUTPUT = """-- Generating done
+[0/2] Re-checking globbed directories...
+[1/2] Re-running CMake...
 [1/2] Building CXX object a.cpp.o
 a.cpp:3: warning: [-Wunused]
 [2/2] Linking CXX shared library libwave_emulator.so
@@ -26,12 +27,7 @@ building 'wave_runtime.torch_2_13.libwave_runtime' extension
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_package", ROOT / "tools" / "build_package.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("build_package")
 
 
 class Terminal(io.StringIO):

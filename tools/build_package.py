@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TextIO
 
 LIBRARY = re.compile(r"building '(?:\w+\.)*(\w+)' extension")
-STEP = re.compile(r"\[(\d+)/(\d+)\]")
+# Not what ninja does before: it looks whether there are new files, and may run CMake again.
+STEP = re.compile(r"\[(\d+)/(\d+)\] (?!Re-(?:checking|running) )")
 EMULATOR = "build/emulator"  # where CMake builds
 
 
@@ -78,7 +79,7 @@ def main() -> None:
     path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     print(f"Building, on two cores in about three minutes where nothing is built yet ({path})", flush=True)
-    with path.open("w") as log:
+    with path.open("w", buffering=1) as log:  # a line at once, for who looks on
         succeeded = all(run(command, log) for command in commands(Path.cwd()))
     if not succeeded:
         raise SystemExit(path.read_text())

@@ -87,16 +87,32 @@ def exported(module: str) -> list[str]:
     return names
 
 
+def paragraphs(text: str) -> list[str]:
+    """The parts between empty lines; code, which is indented, may have such lines in it."""
+    found: list[str] = []
+    for block in re.split(r"\n\s*\n", text):
+        if found and is_code(block) and is_code(found[-1]):
+            found[-1] += f"\n\n{block}"
+        else:
+            found.append(block)
+    return found
+
+
+def is_code(block: str) -> bool:
+    """Whether a paragraph is indented."""
+    return all(line.startswith("    ") or not line for line in block.splitlines())
+
+
 def markdown(docstring: str) -> str:
     """A docstring in Google's form as Markdown."""
     plain = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", docstring).replace("``", "`")
     blocks: list[str] = []
-    for block in re.split(r"\n\s*\n", plain):
+    for block in paragraphs(plain):
         title, _, rest = block.partition("\n")
         if title.rstrip(":") in SECTIONS and title.endswith(":"):
             text = items(textwrap.dedent(rest), is_list=title != "Returns:")
             blocks.append(f"**{TITLES.get(title, title)}**\n\n{text}")
-        elif all(line.startswith("    ") or not line for line in block.splitlines()):
+        elif is_code(block):
             blocks.append(f"```\n{textwrap.dedent(block)}\n```")
         else:
             blocks.append(block)
@@ -119,10 +135,15 @@ def signature(node: Function, name: str) -> str:
     if plain and plain[0].arg in ("self", "cls"):
         (arguments.posonlyargs or arguments.args).pop(0)
     returns = f" -> {ast.unparse(node.returns)}" if node.returns is not None else ""
-    text = ast.unparse(arguments)
+    text = ", ".join(map(spaced, separated(ast.unparse(arguments))))
     if len(name) + len(text) + len(returns) <= WIDTH:
         return f"{name}({text}){returns}"
     return f"{name}(\n" + "".join(f"    {item},\n" for item in separated(text)) + f"){returns}"
+
+
+def spaced(parameter: str) -> str:
+    """A parameter as people write it: ``n: int = 1``."""
+    return re.sub(r"^(\w+: [^=]*[^=!<>])=(?!=)", r"\1 = ", parameter)
 
 
 def separated(arguments: str) -> list[str]:

@@ -1,82 +1,277 @@
-"""Writes docs/figures.md from what benchmarks and campaigns wrote: ``python tools/generate_figures.py``.
+"""Writes the figures of docs/ from what benchmarks and campaigns wrote: ``python tools/generate_figures.py``.
 
-It reads benchmarks/results/ and imports nothing of the package. A test tells when the page is not current.
+Each file of benchmarks/results/ is the source of a table, which stands in its page between two comments:
+
+    <!-- figures: NAME -->
+    <!-- end of figures -->
+
+It imports nothing of the package. A test tells when a page is not current. A table without a file stays as it is: of
+those that need a GPU, one run there writes the file.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "figures.md"
-HEADER = """# Figures
+INDEX = DOCS / "figures.md"
+END = "<!-- end of figures -->"
 
-What benchmarks measured and campaigns found, with the machine and the day. The files that they wrote are in
-`benchmarks/results`; `python tools/generate_figures.py` writes this page from them. Figures of other pages say beside
-them what measures them.
+# What the folders of AITER have, which its files do not say.
+AITER = {
+    "bf16gemm": "products of bf16",
+    "f4gemm": "products of FP4 with scales of 32",
+    "fmha_v3_fwd": "flash attention, bf16 and FP8, causal or not, sequences of a batch or one behind the other",
+    "fmoe": "mixtures of experts of FP8 or i8 with a scale for each row, SiLU or GELU, to bf16 or f16",
+    "fp8gemm_blockscale": "products of FP8 with scales of 128",
+    "i8gemm": "products of i8 with a scale for each row",
+    "topksoftmax": "the largest of the softmax of rows, and which",
+}
+MODES = ("eager", "torch.compile", "reduce-overhead", "CUDA graph", "AOTInductor in C++")
+GROUPS = ("floor", "probe", "ours", "peer")
 
-"""
+
+@dataclass(frozen=True)
+class Figure:
+    """A table of a page, and the file that it is made from.
+
+    Attributes:
+        name: of the file, without its suffix.
+        what: it shows.
+        page: the file in docs/ that has it.
+        command: what writes the file.
+        text: makes the table of what the file has.
+    """
+
+    name: str
+    what: str
+    page: str
+    command: str
+    text: Callable[[Any], str]
+
+    @property
+    def results(self) -> Any:
+        """What the file has, or None where nobody has written one."""
+        file = RESULTS / f"{self.name}.json"
+        return json.loads(file.read_text()) if file.exists() else None
 
 
-def page() -> str:
-    """The page's text."""
-    return HEADER + "\n".join(part() for part in (compiling, random_kernels))
+def pages() -> dict[Path, str]:
+    """The pages with figures, as they should be."""
+    found = {}
+    for name in dict.fromkeys([INDEX.name, *(figure.page for figure in FIGURES)]):
+        text = (DOCS / name).read_text()
+        for figure in FIGURES:
+            if figure.page == name and figure.results is not None:
+                text = filled(text, figure.name, figure.text(figure.results))
+        found[DOCS / name] = text
+    found[INDEX] = filled(found[INDEX], "all", index())
+    return found
 
 
-def compiling() -> str:
+def filled(page: str, name: str, text: str) -> str:
+    """A page with another text between the comments of a name. Raises ValueError where it does not have them once."""
+    block = re.compile(rf"(<!-- figures: {name} -->\n).*?({END})", re.DOTALL)
+    if len(block.findall(page)) != 1:
+        raise ValueError(f"expected one block '<!-- figures: {name} -->' with its '{END}'")
+    return block.sub(lambda found: f"{found[1]}\n{text}\n\n{found[2]}", page)
+
+
+def index() -> str:
+    """Which figures there are, and what writes them."""
+    rows = []
+    for figure in FIGURES:
+        where = "below" if figure.page == INDEX.name else f"[{figure.page}]({figure.page})"
+        rows.append((figure.what, where, f"`{figure.command}`", _date(figure.results)))
+    return table(("figures", "where", "written by", "on"), rows)
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """In Markdown."""
+    head = list(head)
+    return "\n".join(
+        "".join(f"| {cell} " if cell else "| " for cell in row) + "|" for row in (head, ["---"] * len(head), *rows)
+    )
+
+
+def compiling(found: Any) -> str:
     """Of benchmarks/bench_compile.py."""
-    found = _read("compile.json")
-    rows = {
-        "compiled": found["ms"]["first"],
-        "kept, in a process that does not know it": found["ms"]["kept"],
-        "known to the process": found["ms"]["known"],
+    names = {
+        "first": "compiled",
+        "kept": "kept, in a process that does not know it",
+        "known": "known to the process",
     }
-    table = "\n".join(f"| {name} | {value:.2f} |" for name, value in rows.items())
-    return f"""## A call of compile()
-
-Of one kernel that includes `<hip/hip_runtime.h>`, by `python benchmarks/bench_compile.py --json
-benchmarks/results/compile.json`. {_machine(found["machine"])}
-
-| | milliseconds |
-|---|---|
-{table}
-"""
+    rows = [(what, f"{found['ms'][name]:.2f}") for name, what in names.items()]
+    return f"{_machine(found['machine'])}\n\n{table(('', 'milliseconds'), rows)}"
 
 
-def random_kernels() -> str:
+def random_kernels(found: Any) -> str:
     """Of tests/emulator/test_random_kernels.py."""
     rows = [
-        f"| {name} | {found['programs']} | {found['not compiled']} | {_seeds(found['different'])} "
-        f"| {found['first seed']} | {found['clang'].split(' (')[0]} | {found['date']} |"
-        for name, found in _read("random_kernels.json").items()
+        (
+            name,
+            str(of["programs"]),
+            str(of["not compiled"]),
+            ", ".join(map(str, of["different"])) or "none",
+            str(of["first seed"]),
+            of["clang"].split(" (")[0],
+            of["date"],
+        )
+        for name, of in found.items()
     ]
-    return f"""## Random kernels against the host
-
-Programs of four kernels, compiled for a GPU and for x86-64, which must give the same bits; [emulator.md](emulator.md)
-says why a seed differs. `make campaign-random` tries the same seeds again, and writes the file.
-
-| for | programs | not compiled | seeds that differ | first seed | compiler | on |
-|---|---|---|---|---|---|---|
-{chr(10).join(rows)}
-"""
+    head = ("for", "programs", "not compiled", "seeds that differ", "first seed", "compiler", "on")
+    return table(head, rows)
 
 
-def _seeds(different: list[int]) -> str:
-    return ", ".join(map(str, different)) or "none"
+def triton(found: Any) -> str:
+    """Of benchmarks/bench_triton.py."""
+    emulated, interpreted = found["milliseconds"]["emulate"], found["milliseconds"]["interpret"]
+    rows = [
+        (name, _time(emulated[name]), _time(time), f"{time / emulated[name]:.0f}") for name, time in interpreted.items()
+    ]
+    whole, python, ours = (emulated[f"in Python: {name}"] for name in LAUNCH)
+    return (
+        f"{_machine(found['machine'])}\n\n{table(('', 'emulator', 'interpreter', 'ratio'), rows)}\n\n"
+        f"A launch of one program of 64 elements takes {_time(whole)}: {_time(python)} of it in Triton's own Python, "
+        f"{_time(ours)} in the emulator."
+    )
+
+
+LAUNCH = ("a launch", "of it Triton's", "of it the emulator's")
+
+
+def sanitizing(found: Any) -> str:
+    """Of benchmarks/bench_sanitize.py."""
+    tools = [name for name in next(iter(found["ratios"].values())) if name != "plain"]
+    rows = [
+        (f"`{kernel}`", f"{ratios['plain']:.1f}", *(f"{ratios[tool]:.1f}" for tool in tools))
+        for kernel, ratios in found["ratios"].items()
+    ]
+    head = ("kernel", "without, ms", *(f"`{tool}`" for tool in tools))
+    return f"{_machine(found['machine'])}\n\n{table(head, rows)}"
+
+
+def aiter(found: Any) -> str:
+    """Of tests/aiter/campaign.py."""
+    of = {processor: {} for processor in ("gfx942", "gfx950")}
+    for name, tally in found["folders"].items():
+        processor, folder = name.split("/")
+        of[processor][folder] = tally
+    sums = {
+        processor: [sum(tally[key] for tally in folders.values()) for key in ("files", "complete", "instructions")]
+        for processor, folders in of.items()
+    }
+
+    def cell(processor: str, folder: str) -> str:
+        tally = of[processor].get(folder)
+        return f"{tally['launched']}, {tally['agree']}" if tally and tally["launched"] else ""
+
+    rows: list[tuple[str, ...]] = [
+        (f"`{folder}`", what, cell("gfx942", folder), cell("gfx950", folder)) for folder, what in AITER.items()
+    ]
+    counted = (
+        f"{files:,} code objects for {processor} with {instructions / 1e6:.1f} million instructions, of which "
+        f"{complete:,} have none that the emulator does not run"
+        for processor, (files, complete, instructions) in sums.items()
+    )
+    head = ("folder", "what", "gfx942: launched, agree with torch", "gfx950")
+    return f"On {found['date']}, at AITER's commit {found['commit'][:8]}: {'; '.join(counted)}.\n\n{table(head, rows)}"
+
+
+def fuzzing(found: Any) -> str:
+    """Of tools/fuzz.py: the sum of all runs of each target."""
+    rows = []
+    for name in dict.fromkeys(run["target"] for run in found):
+        runs = [run for run in found if run["target"] == name]
+        seconds, executions, findings = (sum(run[key] for run in runs) for key in ("seconds", "executions", "findings"))
+        dates = dict.fromkeys((min(run["date"] for run in runs), max(run["date"] for run in runs)))
+        rows.append((name, f"{seconds / 60:.0f}", f"{executions:,}", str(findings), " to ".join(dates)))
+    return table(("inputs", "minutes", "tried", "findings", "on"), rows)
+
+
+def launching(found: Any) -> str:
+    """Of benchmarks/bench_launch.py: ratios to the C loop, a column for each setting."""
+    settings = list(dict.fromkeys(_setting(row) for row in found["rows"]))
+    ratios = {(row["launcher"], _setting(row)): row["ratio"] for row in found["rows"]}
+    names = dict.fromkeys(row["launcher"] for group in GROUPS for row in found["rows"] if row["group"] == group)
+    rows = [(name, *(_ratio(ratios.get((name, setting))) for setting in settings)) for name in names]
+    floors = {
+        setting: min(
+            row["microseconds"] for row in found["rows"] if row["group"] == "floor" and _setting(row) == setting
+        )
+        for setting in settings
+    }
+    times = ", ".join(f"{time:.1f} us with {setting}" for setting, time in floors.items())
+    return (
+        f"{_machine(found['machine'])} The C loop takes {times}; the figures are ratios to that of one thread or of "
+        f"several.\n\n{table(('', *settings), rows)}"
+    )
+
+
+def modelling(found: Any) -> str:
+    """Of benchmarks/bench_model.py: ratios to the C loop, a column for each way to run the model."""
+    ratios = {tuple(row["launcher"].split(": ", 1)): row["ratio"] for row in found["rows"] if ": " in row["launcher"]}
+    (floor,) = {min(row["microseconds"] for row in found["rows"] if row["group"] == "floor")}
+    ways = sorted({way for _, way in ratios}, key=lambda way: ratios.get(("eager", way), 0))
+    rows = [(f"`{way}`", *(_ratio(ratios.get((mode, way))) for mode in MODES)) for way in ways]
+    return f"{_machine(found['machine'])} The C loop takes {floor:.1f} us.\n\n{table(('', *MODES), rows)}"
+
+
+def _setting(row: Any) -> str:
+    setting = row["setting"]
+    threads = f", on {setting['threads']} threads" if setting["threads"] > 1 else ""
+    return f"{setting['arguments']} arguments{threads}"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _time(milliseconds: float) -> str:
+    if milliseconds < 1:
+        return f"{milliseconds * 1e3:.0f} us"
+    return f"{milliseconds:.1f} ms" if milliseconds < 100 else f"{milliseconds:,.0f} ms"
 
 
 def _machine(parts: dict[str, str]) -> str:
-    where = f"{parts['cpu']} with {parts['cores']} cores, Python {parts['python']}, torch {parts['torch']}"
-    return f"On {parts['date']}: {where}."
+    gpu = f"{parts['gpu']}, CUDA {parts['cuda']}, driver {parts['driver']}; " if "gpu" in parts else ""
+    busy = f" The machine had other work (load average {parts['load']})." if float(parts.get("load", 0)) > 1 else ""
+    others = "".join(f", {name} {parts[name]}" for name in ("triton",) if name in parts)
+    where = f"{parts['cpu']} with {parts['cores']} cores, Python {parts['python']}, torch {parts['torch']}{others}"
+    return f"On {parts['date']}: {gpu}{where}.{busy}"
 
 
-def _read(name: str) -> Any:
-    return json.loads((RESULTS / name).read_text())
+def _date(results: Any) -> str:
+    if results is None:
+        return "no file yet: the table was copied by hand"
+    if "machine" in results:
+        return str(results["machine"]["date"])
+    if "date" in results:
+        return str(results["date"])
+    runs = results.values() if isinstance(results, dict) else results
+    return str(max(run["date"] for run in runs))
 
+
+FIGURES = (
+    Figure("compile", "a call of `compile()`", "figures.md", "make figures", compiling),
+    Figure("random_kernels", "random kernels against the host", "figures.md", "make campaign-random", random_kernels),
+    Figure("fuzz", "hours of fuzzing", "figures.md", "make campaign-fuzz", fuzzing),
+    Figure("aiter", "AITER's hand-written kernels", "emulator.md", "make campaign-aiter", aiter),
+    Figure("triton", "Triton's interpreter", "triton.md", "make figures", triton),
+    Figure("sanitize", "what each tool of the sanitizer costs", "sanitize.md", "make figures", sanitizing),
+    Figure("launch", "what a launch costs", "gpu.md", "make figures, with an NVIDIA GPU", launching),
+    Figure("model", "a model of many launches", "operators.md", "make figures, with an NVIDIA GPU", modelling),
+)
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
-    print(PAGE)
+    for path, text in pages().items():
+        if path.read_text() != text:
+            path.write_text(text)
+            print(path)

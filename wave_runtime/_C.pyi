@@ -16,16 +16,16 @@ _Device = torch.device | str | int | None
 _Class = TypeVar("_Class", bound=type[OperatorBase])
 
 class KernelFault(RuntimeError):
-    """What a kernel did that it must not, found by the emulator.
+    """A kernel did something that it must not do, and the emulator stopped the launch.
 
     Attributes:
-        kernel: its name.
-        workgroup: x, y and z.
-        wave: its number within the workgroup.
-        lane: 0 to 63, or None where the fault is not about one lane.
-        pc: bytes from the kernel's entry.
-        instruction: its text.
-        address: that it accessed or jumped to, or None.
+        kernel: the kernel's name.
+        workgroup: the workgroup's x, y and z.
+        wave: the wave's number within the workgroup.
+        lane: 0 to 63, or None if the fault is not about one lane.
+        pc: where the instruction is, in bytes from the kernel's entry.
+        instruction: the instruction as text.
+        address: the address that was accessed or jumped to, or None.
     """
 
     kernel: str
@@ -38,7 +38,7 @@ class KernelFault(RuntimeError):
 
 @final
 class Kernel:
-    """A kernel of a code object. Made by :func:`wave_runtime.load`; copied and pickled with its code."""
+    """A kernel of a code object, made by :func:`wave_runtime.load`. Copies and pickles of it carry the code."""
 
     @property
     def name(self) -> str:
@@ -54,15 +54,15 @@ class Kernel:
 
     @property
     def writes(self) -> tuple[int, ...] | None:
-        """Indices of the arguments that the kernel writes, or None where that is unknown."""
+        """Indices of the arguments that the kernel writes, or None if that is not known."""
 
     @property
     def block(self) -> tuple[int, int, int] | None:
-        """The required workgroup size, or None where the binary fixes none."""
+        """The workgroup size that the binary requires, or None if it requires none."""
 
     @property
     def strides(self) -> str:
-        """``"contiguous"`` or ``"any"``."""
+        """Which tensors are taken: ``"contiguous"`` ones only, or ``"any"``."""
 
     @property
     def info(self) -> dict[str, Any]:
@@ -72,16 +72,17 @@ class Kernel:
     def asm(self) -> dict[str, str]:
         """The code as text, by target: ``kernel.asm["gfx942"]``.
 
-        AMD's instructions are written as ``python -m wave_runtime disasm`` writes them, PTX is the whole file's. Cubins
-        are left out. Raises ValueError where a build is for a processor whose instructions are not known here.
+        AMD's instructions are written as ``python -m wave_runtime disasm`` writes them. For PTX it is the text of the
+        whole file; cubins are left out. Raises ValueError if a build is for a processor whose instructions are not
+        known.
         """
 
     def coverage(self) -> dict[str, dict[str, Any]]:
-        """Which instructions of AMD builds the emulator does not run.
+        """Say which instructions of the AMD builds the emulator does not run.
 
         Returns:
-            By target ``"instructions"``, how many there are, and ``"unsupported"``, a dict from reasons to counts,
-            which is empty where all run.
+            A dict for each target. Its ``"instructions"`` is how many instructions there are, its ``"unsupported"`` a
+            dict from reasons to counts, which is empty if all of them run.
         """
 
     @property
@@ -107,77 +108,80 @@ class Kernel:
         device: _Device = None,
         stream: Any = None,
     ) -> None:
-        """Launch on the device of the tensors and its current stream: on the CPU, in the emulator.
+        """Launch the kernel on the tensors' device, on that device's current stream. On CPU tensors it is emulated.
 
-        Returns when the launch is enqueued; on CPU tensors, when it is done.
+        The call returns when the launch is enqueued; with CPU tensors, when it is done.
 
         Args:
-            args: one for each parameter of the signature: tensors for pointers, which the kernel sees as they are, or
-                what shares its memory with them: NumPy's arrays, and those with ``__dlpack__`` or
-                ``__cuda_array_interface__``; ints, floats, bools; for structs bytes, records of NumPy or structures of
-                ctypes of the right length.
-            grid: workgroups, in one to three dimensions.
-            block: work-items of a workgroup; by default what the binary requires.
-            shared_memory: bytes of dynamic shared memory (LDS), up to what the device has.
-            cluster: workgroups of a cluster; must divide the grid.
+            args: one for each parameter of the signature. For a pointer pass a tensor, or an array of NumPy's or one
+                that has ``__dlpack__`` or ``__cuda_array_interface__``; the kernel sees its memory, nothing is copied.
+                For a number pass an int, float or bool. For a struct pass bytes, a record of NumPy or a structure of
+                ctypes, of the right length.
+            grid: how many workgroups, in one to three dimensions.
+            block: how many work-items a workgroup has; may be left out if the binary requires a size.
+            shared_memory: bytes of dynamic shared memory (LDS).
+            cluster: how many workgroups a cluster has; must divide the grid.
             cooperative: whether all workgroups must be resident at once, so that they may wait for each other.
-            programmatic: whether it may begin before the launch ahead of it in its stream has ended.
-            priority: as the device numbers them; lower is sooner.
-            device: where to launch, for kernels that take no tensor; else it must be the tensors'. Compiled code and
-                modes have launches with tensors only.
-            stream: where to launch, in place of the device's current stream: a ``torch.cuda.Stream``, what has
+            programmatic: whether the launch may begin before the one ahead of it in its stream has ended.
+            priority: the launch's priority, as the device numbers them; a lower number is sooner.
+            device: where to launch a kernel that takes no tensor. Beside tensors it must be their device. Compiled code
+                and modes have launches with tensors only.
+            stream: a stream to launch on instead of the device's current one: a ``torch.cuda.Stream``, an object with
                 ``__cuda_stream__()``, or the driver's handle as an int. Torch's allocator does not know that the
-                tensors are used there: see ``torch.Tensor.record_stream``. On CPU tensors a launch is done on return.
+                tensors are used there: see ``torch.Tensor.record_stream``.
 
         Raises:
-            TypeError, ValueError: an argument or option does not fit, before anything runs; no build of the kernel
-                is for the device.
-            RuntimeError: a tensor requires grad, the kernel's mutability must be known here and is not, or the driver
-                fails; its message has the driver's name of the error.
-            KernelFault: on the emulator, the kernel did what it must not.
+            TypeError, ValueError: an argument or an option does not fit, or the kernel has no build for the device.
+                Nothing has run then.
+            RuntimeError: a tensor requires grad; or it must be known what the kernel writes, and is not; or the driver
+                fails, whose name of the error is in the message.
+            KernelFault: on the emulator, the kernel did something that it must not do.
         """
 
     def bind(self, *args: Any, **options: Unpack[CallOptions]) -> BoundLaunch:
-        """A launch with these arguments, checked and packed, that can be repeated and changed.
+        """Check and pack the arguments of a launch, so that it can be repeated and changed. Nothing is launched yet.
 
-        Nothing is launched yet. Arguments, options and errors are those of a call.
+        Arguments, options and errors are those of a call.
         """
 
     def as_operator(self, name: str, **options: Unpack[Options]) -> OpOverload:
         """Define an operator of this kernel alone, for the rest of the process.
 
-        It costs less than ``torch.ops.wave.launch``: one argument for each parameter, then ``grid_x``, ``grid_y=1`` and
-        ``grid_z=1``, and no lists.
+        It takes one argument for each parameter, then ``grid_x``, ``grid_y=1`` and ``grid_z=1``. There are no lists, so
+        that it costs less than ``torch.ops.wave.launch``.
 
         Args:
             name: ``"namespace::name"``.
-            options: those of a call but the grid, for all its launches.
+            options: those of a call except the grid; they hold for all launches of the operator.
 
         Raises:
-            ValueError: the name is not of that form or is taken, or a parameter is a struct.
+            ValueError: the name does not have that form or is taken, or a parameter is a struct.
             RuntimeError: it is not known what the kernel writes.
         """
 
     def preload(self, device: _Device = None) -> None:
-        """Load the kernel on a device, by default the current GPU, else the CPU, so that no launch has to."""
+        """Load the kernel on a device now, rather than at the first launch.
+
+        By default that is the current GPU or, if there is none, the CPU.
+        """
 
     def resources(self, device: _Device = None) -> dict[str, int]:
-        """What the device's driver says of the kernel, loaded there where it is not.
+        """Ask the device's driver which resources the kernel takes. The kernel is loaded there if it is not yet.
 
         Returns:
-            ``registers`` of a work-item (0: not told), ``shared_memory`` (static), ``local_memory`` of a work-item and
-            ``constant_memory`` in bytes, ``max_block_size`` in work-items; and ``max_shared_memory``, the bytes of
-            shared memory, static and dynamic, that a workgroup may have on the device.
+            ``registers`` of a work-item (0 if the driver does not say); ``shared_memory`` (static), ``local_memory`` of
+            a work-item and ``constant_memory``, in bytes; ``max_block_size``, in work-items; and
+            ``max_shared_memory``, how many bytes of static and dynamic shared memory a workgroup may have there.
         """
 
     def occupancy(self, device: _Device = None, **options: Unpack[Options]) -> int:
-        """Workgroups of this block and shared memory that a multiprocessor (compute unit) holds at once."""
+        """How many workgroups with this block and shared memory a multiprocessor (compute unit) holds at once."""
 
     def infer_writes(self, *args: Any, **options: Unpack[LaunchOptions]) -> Accesses:
         """Run a launch on the emulator, on copies of the tensors, and say which pointer arguments it wrote and read.
 
-        What the signature says of const does not matter. A launch shows what it did with these arguments, no more:
-        choose some that take every path. Arguments and errors are those of a call.
+        It does not matter what the signature says of const. One launch is looked at: choose arguments for which the
+        kernel takes every path. Arguments and errors are those of a call.
 
         Returns:
             ``Accesses(writes=("c",), reads=("a", "b"))``; ``writes`` is what ``wave_runtime.load(..., writes=)`` takes.
@@ -196,13 +200,13 @@ class Kernel:
         """Launch with arguments that the caller has packed: the kernarg segment up to the hidden arguments.
 
         Args:
-            arguments: what is left out at their end is zero.
-            memory: tensors that the kernel may read and write: autograd is told that they change.
-            reads: tensors that it only reads, of which autograd hears nothing. The emulator lets the kernel touch
-                ``memory`` and ``reads`` and nothing else, and a store into ``reads`` is a KernelFault.
-            device: where to launch; by default where the tensors are, else on the CPU.
-            process_memory: let the emulated kernel touch whatever else the process has mapped, too: for arguments that
-                are addresses of who knows what. An address that is not mapped is a KernelFault still.
+            arguments: the bytes; if they are shorter than the segment, the rest is zero.
+            memory: tensors that the kernel may read and write. Autograd is told that they change.
+            reads: tensors that the kernel only reads. Autograd is told nothing of them. The emulator lets the kernel
+                touch ``memory`` and ``reads`` and nothing else, and a store into ``reads`` is a KernelFault.
+            device: where to launch; by default where the tensors are or, if there are none, on the CPU.
+            process_memory: let the emulated kernel touch whatever else the process has mapped, too, for arguments that
+                are addresses of unknown size. An address that is not mapped still is a KernelFault.
             options: those of a call.
         """
 
@@ -217,7 +221,7 @@ class Kernel:
 
 @final
 class BoundLaunch:
-    """A launch with its arguments: ``kernel.bind(...)``. Safe to use from several threads."""
+    """A launch with its arguments, made by ``kernel.bind(...)``. Several threads may use it."""
 
     def __call__(self) -> None:
         """Launch on the current stream of the tensors' device. Errors are those of a call."""
@@ -226,18 +230,18 @@ class BoundLaunch:
         """An argument, by index or name."""
 
     def __setitem__(self, argument: int | str, value: Any, /) -> None:
-        """Change an argument for the launches that follow, with the checks of a call. On an error nothing changes."""
+        """Change an argument for the launches that follow. It is checked as in a call; on an error nothing changes."""
 
     def update(self, **options: Any) -> None:
         """Change options of a call (``grid``, ``block``, ...) for the launches that follow."""
 
 @final
 class Sequence:
-    """Bound launches as one call: :func:`wave_runtime.sequence`."""
+    """Several bound launches as one call, made by :func:`wave_runtime.sequence`."""
 
     def __new__(cls, launches: list[BoundLaunch], /) -> Sequence: ...
     def __call__(self) -> None:
-        """Make the launches in their order, each as it is bound now. Ends with the first that fails."""
+        """Make the launches in order, each as it is bound at this moment. The first one that fails ends the call."""
 
     def __len__(self) -> int: ...
 

@@ -40,41 +40,54 @@ _FOLDER = Path(__file__).absolute().parent
 
 def parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
-    top = argparse.ArgumentParser(prog="python -m wave_runtime", description="Look into compiled GPU kernels.")
+    top = argparse.ArgumentParser(
+        prog="python -m wave_runtime",
+        description="Compile GPU kernels, look into them, and run and check them without a GPU.",
+    )
     top.add_argument("--version", action="version", version=__version__)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     file = argparse.ArgumentParser(add_help=False)
     file.add_argument("file", metavar="FILE", help="code object, cubin, PTX, or a file that contains them")
     file.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
-    info = commands.add_parser("info", parents=[file], help="kernels, signatures, registers, occupancy")
-    info.add_argument("--json", action="store_true", help="for tools")
-    disasm = commands.add_parser("disasm", parents=[file], help="the instructions")
+    info = commands.add_parser(
+        "info", parents=[file], help="show the kernels of a file: signatures, registers, occupancy"
+    )
+    info.add_argument("--json", action="store_true", help="as JSON")
+    disasm = commands.add_parser("disasm", parents=[file], help="print the instructions of a file")
     disasm.add_argument("kernel", nargs="?", metavar="KERNEL", help="one kernel only")
-    coverage = commands.add_parser("coverage", help="instructions that the emulator does not run")
+    coverage = commands.add_parser("coverage", help="count the instructions that the emulator does not run")
     coverage.add_argument("files", nargs="+", metavar="FILE")
     coverage.add_argument("--target", help='which entry to take, for example "gfx942" or "sm_90"')
-    _add_run(commands.add_parser("run", help="launch a kernel, or make a dumped launch again"))
+    _add_run(commands.add_parser("run", help="make one launch of a kernel, or a dumped launch again"))
     _add_compile(commands.add_parser("compile", help="compile HIP or CUDA C++, assembly, LLVM IR or MLIR"))
-    selftest = commands.add_parser("selftest", help="instructions on a GPU against the emulator")
+    selftest = commands.add_parser("selftest", help="compare the instructions of a GPU with the emulator's")
     selftest.add_argument("--device", choices=["hip", "cuda", "cpu"], default="hip", help="cpu: the emulator itself")
-    selftest.add_argument("--target", choices=_selftest_cases.PROCESSORS, help="whose instructions; the device's")
-    selftest.add_argument("--cases", type=int, default=2, metavar="N", help="of each instruction and encoding")
-    selftest.add_argument("--rows", default="", metavar="TEXT", help="only mnemonics that contain it")
-    selftest.add_argument("--seed", default="", metavar="TEXT", help="for other cases")
-    env = commands.add_parser("env", help="drivers, devices, versions, and why a driver is not available")
-    env.add_argument("--json", action="store_true", help="for tools")
+    selftest.add_argument("--target", choices=_selftest_cases.PROCESSORS, help="the processor; by default the device's")
+    selftest.add_argument(
+        "--cases", type=int, default=2, metavar="N", help="how many cases of each instruction and encoding"
+    )
+    selftest.add_argument("--rows", default="", metavar="TEXT", help="only instructions whose name contains TEXT")
+    selftest.add_argument("--seed", default="", metavar="TEXT", help="another seed gives other cases")
+    env = commands.add_parser("env", help="show drivers, devices, versions, and why a driver is not available")
+    env.add_argument("--json", action="store_true", help="as JSON")
     emulate = commands.add_parser("emulate", help="run a program that finds an AMD GPU, which is emulated")
     _add_emulate(emulate)
-    profiled = commands.add_parser("profile", help="the same, and count what its kernels do")
+    profiled = commands.add_parser("profile", help="emulate, and count what the program's kernels do")
     profiled.add_argument("-o", "--output", default="profile.html", metavar="FILE", help=".html, .json or .csv")
     _add_emulate(profiled)
-    sanitize = commands.add_parser("sanitize", help="the same, and find the mistakes of its kernels")
+    sanitize = commands.add_parser("sanitize", help="emulate, and find the mistakes of the program's kernels")
     tools = ", ".join(_C.sanitizer_tools())
-    sanitize.add_argument("--tools", default="all", metavar="LIST", help=f"with commas between them: {tools}, or all")
-    sanitize.add_argument("--over-reads", action="store_true", help="reads a little past an end are findings, too")
-    sanitize.add_argument("--suppressions", metavar="FILE", help="lines KIND [KERNEL [PLACE]] of what is known")
+    sanitize.add_argument("--tools", default="all", metavar="LIST", help=f"separated by commas: {tools}, or all")
+    sanitize.add_argument("--over-reads", action="store_true", help="report reads up to 512 bytes past an end, too")
+    sanitize.add_argument("--suppressions", metavar="FILE", help="findings to leave out: lines KIND [KERNEL [PLACE]]")
     sanitize.add_argument("--json", metavar="FILE", help="write the findings there, too")
-    sanitize.add_argument("--exit-code", type=int, default=1, metavar="N", help="where only findings went wrong")
+    sanitize.add_argument(
+        "--exit-code",
+        type=int,
+        default=1,
+        metavar="N",
+        help="the exit status if there are findings and the program ended with 0",
+    )
     _add_emulate(sanitize)
     commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs to find the packages and Torch")
     commands.add_parser("operators", help="print the path of the library that torch.ops.load_library takes")
@@ -100,9 +113,11 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--depfile", metavar="FILE", help="write there, as a rule of make, what the code is made of")
     parser.add_argument("--language", help="hip, cuda, asm, llvm or mlir")
     parser.add_argument("-D", action="append", default=[], dest="defines", metavar="NAME[=VALUE]", help="a macro")
-    parser.add_argument("-I", action="append", default=[], dest="include_dirs", metavar="FOLDER", help="for headers")
     parser.add_argument(
-        "--option", action="append", default=[], dest="options", help="one for the compiler: --option=-g"
+        "-I", action="append", default=[], dest="include_dirs", metavar="FOLDER", help="a folder of headers"
+    )
+    parser.add_argument(
+        "--option", action="append", default=[], dest="options", help="an option for the compiler: --option=-g"
     )
     parser.add_argument("--no-cache", action="store_true", help="compile in any case, and keep nothing")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what the compiler does and says")
@@ -110,17 +125,19 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
 
 def _add_emulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="gfx942", help="the GPU's processor")
-    parser.add_argument("--devices", type=int, default=1, metavar="N", help="how many of them")
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for each launch")
+    parser.add_argument("--devices", type=int, default=1, metavar="N", help="how many devices there are")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop launches that take longer")
     parser.add_argument("--inductor", action="store_true", help="torch.compile makes Triton kernels for it")
-    parser.add_argument("program", nargs="+", metavar="PROGRAM", help="behind --: the program and its arguments")
+    parser.add_argument("program", nargs="+", metavar="PROGRAM", help="after --: the program and its arguments")
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("file", metavar="FILE", help="what wave_runtime.load takes, or a folder of WAVE_RUNTIME_DUMP")
     run.add_argument("kernel", nargs="?", metavar="KERNEL")
-    run.add_argument("--grid", type=_dims, metavar="X[,Y,Z]", help="workgroups")
-    run.add_argument("--block", type=_dims, metavar="X[,Y,Z]", help="work-items of one, where the binary fixes none")
+    run.add_argument("--grid", type=_dims, metavar="X[,Y,Z]", help="how many workgroups")
+    run.add_argument(
+        "--block", type=_dims, metavar="X[,Y,Z]", help="work-items of a workgroup, if the binary fixes none"
+    )
     run.add_argument("--shared-memory", type=int, default=0, metavar="BYTES", help="dynamic LDS")
     run.add_argument(
         "--arg",
@@ -133,15 +150,17 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--signature", help='the parameters\' types: "a: *f32 const, c: *f32, n: i32"')
     run.add_argument("--target", help='which entry to take, for example "gfx942"')
     run.add_argument("--device", default="cpu", help="where to launch; by default the CPU, on the emulator")
-    run.add_argument("--seed", type=int, default=0, help="of random:")
+    run.add_argument("--seed", type=int, default=0, help="the seed of random:")
     run.add_argument("--save", action="append", type=_saved, default=[], metavar="NAME=FILE", help=".npy or .pt")
     run.add_argument("--profile", metavar="FILE", help="write a profile: .html, .json or .csv")
     run.add_argument("--stats", action="store_true", help="instructions by kind, bytes moved, bank conflicts of LDS")
     run.add_argument("--trace", metavar="FILE", help='a line for each instruction ("-": to stderr)')
-    run.add_argument("--trace-only", metavar="GROUP[.WAVE]", help="of one workgroup by number, or one wave of it")
+    run.add_argument(
+        "--trace-only", metavar="GROUP[.WAVE]", help="trace one workgroup, by its number, or one wave of it"
+    )
     checks = ["hazards", "races", "hazards,races"]
     run.add_argument("--check", choices=checks, help="look for missing waits, or for races in LDS")
-    run.add_argument("--deterministic", action="store_true", help="on one thread, with a clock that only counts")
+    run.add_argument("--deterministic", action="store_true", help="run on one thread, so that launches repeat exactly")
 
 
 def _dims(text: str) -> tuple[int, ...]:

@@ -23,25 +23,27 @@ def do_bench(
     statistic: Literal["median", "mean", "min"] = "median",
     cold: bool = True,
 ) -> float:
-    """Milliseconds that a function takes: on a GPU, those of the work that it enqueues on the current stream.
+    """Measure how many milliseconds a function takes.
 
         wave_runtime.do_bench(lambda: kernel(a, b, c, n, grid=4, block=256))
 
-    It runs once to load what it needs, then once alone, and then, unless that was too long, as often as fits into
-    ``seconds``, up to a thousand times. A GPU's times are those between two events around each run; a run finds the
-    caches full of something else, as most launches of a model do. On the CPU, emulated launches too, they are those of
-    the wall clock.
+    On a GPU that is the time of the work that it enqueues on the current stream, between two events. Each run finds the
+    caches full of something else, as most launches of a model do. On the CPU, for emulated launches too, it is the time
+    of the wall clock.
+
+    The function is called once to load what it needs, then once to see how long it takes, and then as often as fits
+    into ``seconds``, up to a thousand times.
 
     Args:
-        run: called without arguments. What it writes it writes each time.
-        device: where it runs; by default the current GPU, else the CPU.
-        seconds: that measuring may take, about.
-        statistic: of the times.
-        cold: whether a GPU's caches are filled with zeros before each run. That takes 512 MiB of its memory.
+        run: the function. It is called without arguments, and writes each time what it writes.
+        device: where it runs; by default the current GPU or, if there is none, the CPU.
+        seconds: about how long measuring may take.
+        statistic: which statistic of the times to return.
+        cold: whether a GPU's caches are filled with zeros before each run, which takes 512 MiB of its memory.
 
     Raises:
         ValueError: there is no such statistic.
-        torch.OutOfMemoryError: the GPU has no 512 MiB left.
+        torch.OutOfMemoryError: the GPU does not have 512 MiB left.
     """
     import statistics  # not needed to launch
 

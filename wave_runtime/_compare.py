@@ -66,7 +66,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What :func:`compare` found: the arguments that differ, none where all are equal."""
+    """What :func:`compare` found: the arguments that differ. Printed, it lists them."""
 
     kernel: str
     device: str
@@ -77,7 +77,7 @@ class Comparison:
         return not self.differences
 
     def within(self, ulps: int) -> bool:
-        """Whether all differences are of so many ulps at most, and no element is a NaN on one side alone."""
+        """Whether no element differs by more units in the last place than this, or is a NaN on one side alone."""
         return all(item.ulps <= ulps and item.nans == 0 for item in self.differences)
 
     def __str__(self) -> str:
@@ -92,18 +92,18 @@ def compare(
     examples: int = 5,
     **options: Unpack[LaunchOptions],
 ) -> Comparison:
-    """Make the same launch on a GPU and on the emulator, on copies of the tensors, and compare what it wrote.
+    """Make the same launch on a GPU and on the emulator, on copies of the tensors, and compare what they wrote.
 
     Args:
-        kernel: one that has a build for the GPU and for gfx942.
-        args, options: those of ``kernel(...)``; tensors on any device.
+        kernel: a kernel with builds for the GPU and for a processor that the emulator has.
+        args, options: those of ``kernel(...)``. The tensors may be on any device.
         device: the GPU; by default that of the tensors, else the current one. ``"hip"`` gives CPU tensors to the HIP
-            library, which must take them, as ``python -m wave_emulator library`` does.
-        examples: how many differing elements of each argument to keep.
+            library. That must be one that takes them, such as the emulator's (``python -m wave_emulator library``).
+        examples: how many of the elements that differ to keep, for each argument.
 
     Raises:
         RuntimeError: there is no GPU.
-        ValueError, TypeError, KernelFault: what the launches raise.
+        ValueError, TypeError, KernelFault: the launches raise them.
     """
     place = str(device) if device is not None else _gpu_of(args)
     on_gpu = _copies(args, "cpu" if place == "hip" else place)

@@ -14,13 +14,13 @@ Writes = Sequence[int | str]
 
 
 class Module:
-    """A parsed file and its kernels. Parsing touches no GPU; a kernel is looked up when it is asked for.
+    """A parsed file and its kernels, which are found by name: ``module["scale"]``. Parsing touches no GPU.
 
     Attributes:
-        kernels: the names of its kernels, in the order of the file.
-        target: what it was built for, for example ``"gfx942:sramecc+"`` or ``"sm_90a"``; of several the first.
-        targets: all that it was built for.
-        files: the paths of what it was compiled from, source and headers.
+        kernels: the names of the kernels, in the order of the file.
+        target: what the file was built for, for example ``"gfx942:sramecc+"`` or ``"sm_90a"``; the first of several.
+        targets: everything that the file was built for.
+        files: the paths of the source and the headers, if it was compiled here.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Module:
                 )
 
     def __getitem__(self, name: str) -> _C.Kernel:
-        """The kernel called ``name``. Raises KeyError that lists the kernels there are."""
+        """The kernel called ``name``. If there is none, a KeyError lists the kernels that there are."""
         if name not in self._made and name not in self.kernels:
             name = self._symbols.get(name, name)
         if name not in self._made:
@@ -88,18 +88,18 @@ class Module:
 
     @property
     def images(self) -> dict[str, bytes]:
-        """The code by target, as it would lie in files. Where there are several for one target, it is the first."""
+        """The compiled code for each target, as it would be in a file; the first one, if there are several."""
         return {code.target: code.data for code in reversed(self._codes)}
 
     def disassemble(self, kernel: str | None = None) -> str:
-        """The code of its AMD builds as text, as ``python -m wave_runtime disasm`` prints it.
+        """The instructions of the AMD builds as text, as ``python -m wave_runtime disasm`` prints them.
 
         Args:
-            kernel: this kernel only; without it all functions.
+            kernel: show this kernel only; by default all functions.
 
         Raises:
-            ValueError: there is no such kernel, no build for an AMD GPU, or one for a processor whose instructions are
-                not known here.
+            ValueError: there is no such kernel, there is no build for an AMD GPU, or a build is for a processor whose
+                instructions are not known.
         """
         from wave_runtime import _disasm, _file  # not needed to launch
 
@@ -112,15 +112,16 @@ class Module:
         """A global variable of the code on a device, as a tensor that shares its memory.
 
         Args:
-            name: the symbol: a ``__device__`` or ``__constant__`` variable's.
-            device: by default the current GPU, else the CPU (the emulator). The module is loaded there where it is not.
-            dtype: of the elements.
+            name: the symbol of a ``__device__`` or ``__constant__`` variable.
+            device: by default the current GPU or, if there is none, the CPU (the emulator). The module is loaded there
+                if it is not yet.
+            dtype: the type of the tensor's elements.
 
         Returns:
-            A tensor of one dimension, as long as the variable has room for. It keeps the module loaded.
+            A tensor with one dimension that covers the whole variable. As long as it lives, the module stays loaded.
 
         Raises:
-            ValueError: there is no such variable, or its size is no multiple of the dtype's.
+            ValueError: there is no such variable, or its size is not a multiple of the dtype's.
         """
         data: torch.Tensor = _C.symbol(self._codes, name, device)
         if data.numel() % dtype.itemsize:
@@ -130,8 +131,10 @@ class Module:
     def unload(self) -> int:
         """Unload the code from all devices, except those where a captured graph or a symbol's tensor may hold it.
 
-        It waits for launches that are being enqueued, and returns from how many devices the code was unloaded. The next
-        launch loads it again.
+        It waits for launches that are being enqueued. The next launch loads the code again.
+
+        Returns:
+            From how many devices the code was unloaded.
         """
         return _C.unload(self._codes)
 
@@ -160,23 +163,23 @@ def load(
     """Load compiled GPU kernels. Parses only: no GPU is touched.
 
     Args:
-        source: path or contents of an AMD code object (``.hsaco``, ``.co``), a clang offload bundle, plain or
-            compressed, a cubin, PTX, a CUDA fat binary, or a host object or library with HIP or CUDA fat binaries.
-        target: of several entries in a container the one that suits this target best, for example ``"gfx942"`` or
-            ``"sm_90"``; by default all.
-        signature: the parameters' types, for files whose metadata does not say enough: ``"*f32 const, *f32, i32"``;
-            const marks pointers that the kernel only reads. For several kernels a dict by name.
-        writes: which pointer arguments the kernel writes, by index or name; the others it only reads. For several
-            kernels a dict by name.
-        strides: "contiguous" refuses tensors that are not contiguous; "any" passes their storage, never a copy.
-        strict: on the emulator, check each launch against the declaration: a written argument that was never written is
-            a RuntimeWarning, and a read past the end of an argument is a KernelFault. A store to a const argument is
-            one in any case.
+        source: the path or the contents of an AMD code object (``.hsaco``, ``.co``), a clang offload bundle (plain or
+            compressed), a cubin, PTX, a CUDA fat binary, or a host object or library with HIP or CUDA fat binaries.
+        target: take only the code that suits this target best, for example ``"gfx942"`` or ``"sm_90"``. By default all
+            code of the file is taken, and each launch uses what suits its device.
+        signature: the parameters' types, for files whose metadata does not say enough: ``"*f32 const, *f32, i32"``. A
+            pointer that the kernel only reads is ``const``. If the file has several kernels, a dict by their names.
+        writes: which pointer arguments the kernel writes, by index or name. It only reads the others. If the file has
+            several kernels, a dict by their names.
+        strides: "contiguous" refuses tensors that are not contiguous. "any" passes them; they are never copied.
+        strict: check each launch on the emulator against the declaration. It is a RuntimeWarning if an argument that is
+            declared as written is not, and a KernelFault if the kernel reads past the end of an argument. A store to a
+            const argument is a KernelFault in any case.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is malformed (with offset and reason), has no entry for the target (with those it has), or the
-            options do not fit its kernels.
+        ValueError: the file is malformed (the message has the offset and the reason), it has no code for the target
+            (the message says what it has), or the options do not fit its kernels.
     """
     codes = [_C.CodeObject(image.data) for image in open_images(source, target)]
     return Module(codes, signature, writes, strides, strict)
@@ -186,12 +189,12 @@ class Loaded(NamedTuple):
     """A code object that is loaded on a device.
 
     Attributes:
-        device: "cuda:0", "cpu".
+        device: where it is loaded: "cuda:0", "cpu".
         driver: "hip", "cuda" or "emulator".
         target: what it was built for.
-        sha256: of its contents.
-        kernels: the names of its kernels that have been looked up there.
-        pinned: whether a captured graph may hold it, so that it stays until the process ends.
+        sha256: the hash of its contents.
+        kernels: the names of those of its kernels that have been used there.
+        pinned: whether a captured graph may use it, so that it stays loaded until the process ends.
     """
 
     device: str
@@ -203,5 +206,5 @@ class Loaded(NamedTuple):
 
 
 def loaded() -> list[Loaded]:
-    """The code objects that are loaded on devices now, the emulator included."""
+    """List the code objects that are loaded on devices now. The emulator counts as a device."""
     return [Loaded(**item) for item in _C.loaded()]

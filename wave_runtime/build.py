@@ -1,4 +1,4 @@
-"""Kernels in packages: compiled when the wheel is made, so that who installs it needs no compiler.
+"""Kernels in packages, compiled when the wheel is made: whoever installs the wheel needs no compiler.
 
     # setup.py
     from setuptools import setup
@@ -58,10 +58,10 @@ class Kernels:
     """A module of a package that is compiled from sources.
 
     Attributes:
-        name: of the module: "my_package.kernels".
-        sources: paths, relative to setup.py. Several are linked.
-        targets: the GPUs that it is compiled for: "gfx942", "sm_90".
-        options: more that :func:`wave_runtime.compile` takes: ``{"options": ["-O2"], "defines": {"TILE": 64},
+        name: the module's name: "my_package.kernels".
+        sources: the paths of the sources, relative to setup.py. Several are linked.
+        targets: the GPUs to compile for: "gfx942", "sm_90".
+        options: further arguments of :func:`wave_runtime.compile`: ``{"options": ["-O2"], "defines": {"TILE": 64},
             "include_dirs": ["csrc"], "signature": {...}, "writes": {...}}``.
     """
 
@@ -71,24 +71,27 @@ class Kernels:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def outputs(self) -> list[str]:
-        """The files of the module, relative to where packages lie."""
+        """The files of the module, relative to the folder that packages are in."""
         path = Path(*self.name.split(".")).with_suffix(".py")
         return [str(path), *(str(_image(path, target)) for target in self.targets)]
 
     def build(self, folder: str | os.PathLike[str]) -> Module:
-        """Compile, and write the module's files to where packages lie. Raises what :func:`compile` raises."""
+        """Compile, and write the files to a folder that packages are in. Raises what :func:`compile` raises."""
         module = compile(list(self.sources), targets=self.targets, **self.options)
         write(module, Path(folder, self.outputs()[0]), self.sources)
         return module
 
 
 def write(module: Module, path: str | os.PathLike[str], sources: Sequence[str] = ()) -> list[Path]:
-    """Write a module of kernels as a file of Python and the kernels' code beside it. Returns all their paths.
+    """Write a module of kernels as a Python file, with the kernels' code beside it.
 
     Args:
-        module: as :func:`wave_runtime.compile` or ``load`` return it.
-        path: of the file: ``kernels.py``. The code lies in ``kernels.gfx942.hsaco``.
-        sources: what the text says that it was made of.
+        module: what :func:`wave_runtime.compile` or ``load`` returned.
+        path: the path of the Python file, ``kernels.py``. The code goes to ``kernels.gfx942.hsaco``.
+        sources: names of the sources, which a comment in the file lists.
+
+    Returns:
+        The paths of all files.
     """
     path = Path(path)
     images = {target: _image(path, target) for target in module.targets}
@@ -121,10 +124,10 @@ def read(
     strides: Literal["contiguous", "any"] = "contiguous",
     names: Mapping[str, str] | None = None,
 ) -> Module:
-    """The module that a file written by :func:`write` stands for; it calls this.
+    """Load the kernels of a file that :func:`write` has made. The file itself calls this.
 
     Raises:
-        FileNotFoundError: the code is not beside the file: the package was copied without it.
+        FileNotFoundError: the code is not beside the file, because the package was copied without it.
     """
     folder = Path(file).parent
     codes = [_C.CodeObject(image.data) for name in images for image in open_images(folder / name, None)]
@@ -132,10 +135,10 @@ def read(
 
 
 def commands(*kernels: Kernels) -> dict[str, type[Command]]:
-    """What ``setup(cmdclass=...)`` takes so that a package's kernels are compiled with it.
+    """Make what ``setup(cmdclass=...)`` takes, so that kernels are compiled when a package is built.
 
-    They go into the wheel, which stays one for every Python and machine if nothing else in it is compiled; into the
-    package's folder where it is installed editable; and their sources into the source distribution.
+    The compiled kernels go into the wheel. If nothing else in the wheel is compiled, one serves every Python and
+    machine. An editable install puts them into the package's folder, and a source distribution has their sources.
     """
     from setuptools import Command
     from setuptools.command.build import build

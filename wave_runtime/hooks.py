@@ -3,7 +3,7 @@
     with wave_runtime.hooks.launch_hook(enter=lambda event: print(event.kernel, event.grid)):
         model(x)
 
-They cost nothing where there are none. C++ code adds its own with wave::add_hook (csrc/launch/hooks.h).
+Without hooks a launch costs nothing more. C++ code adds its own with wave::add_hook (csrc/launch/hooks.h).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class LaunchEvent(NamedTuple):
     """A launch, as hooks see it.
 
     Attributes:
-        kernel: its name.
-        handle: its handle.
-        device: "cuda:0", "cpu".
-        grid: workgroups, x, y and z.
-        block: work-items of a workgroup, x, y and z.
+        kernel: the kernel's name.
+        handle: the kernel's handle.
+        device: where it is launched: "cuda:0", "cpu".
+        grid: how many workgroups, along x, y and z.
+        block: how many work-items a workgroup has, along x, y and z.
         shared_memory: bytes of dynamic shared memory (LDS).
-        stream: the driver's handle; 0 for the default stream.
-        arguments: one for each parameter: ints and floats, addresses for pointers, and bytes.
+        stream: the driver's handle of the stream; 0 for the default stream.
+        arguments: one for each parameter: ints, floats, addresses for pointers, bytes for structs.
     """
 
     kernel: str
@@ -51,7 +51,7 @@ class LaunchHook:
         self._id: int | None = _C.add_hook(enter, exit)
 
     def remove(self) -> None:
-        """Take the hook away. A launch under way on another thread may still call it. Does nothing the second time."""
+        """Take the hook away. A launch that is under way on another thread may still call it."""
         if self._id is not None:
             _C.remove_hook(self._id)
             self._id = None
@@ -69,7 +69,8 @@ def launch_hook(*, enter: Hook | None = None, exit: Hook | None = None) -> Launc
     """Add functions that are called around each launch.
 
     Args:
-        enter: called with a :class:`LaunchEvent` before the launch. What it raises ends the launch.
-        exit: called with an equal one when the launch is enqueued, on CPU tensors when it is done; not where it failed.
+        enter: called with a :class:`LaunchEvent` before the launch. If it raises, nothing is launched.
+        exit: called with an equal event when the launch is enqueued, or on CPU tensors when it is done. It is not
+            called if the launch fails.
     """
     return LaunchHook(enter, exit)

@@ -9,6 +9,9 @@ Ends with 1 where an instruction is not run, a launch fails, or a result differs
 from __future__ import annotations
 
 import argparse
+import datetime
+import json
+import subprocess
 import sys
 import warnings
 from collections import Counter
@@ -100,11 +103,30 @@ def table(tallies: dict[tuple[str, str], Tally]) -> str:
     return "\n".join(lines)
 
 
+def results(tallies: dict[tuple[str, str], Tally], source: Path) -> dict[str, object]:
+    """For tools/generate_figures.py: the counts by folder, with the day and the checkout's commit."""
+    command = ["git", "-C", str(source), "rev-parse", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    folders = {
+        "/".join(names): {
+            "files": tally.files,
+            "complete": tally.complete,
+            "instructions": tally.instructions,
+            "launched": tally.agree + len(tally.problems),
+            "agree": tally.agree,
+            "problems": tally.problems,
+        }
+        for names, tally in sorted(tallies.items())
+    }
+    return {"date": datetime.date.today().isoformat(), "commit": commit, "folders": folders}
+
+
 def main(words: list[str] | None = None) -> int:
     """Run the campaign, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source", type=Path, help="a checkout of ROCm/aiter, with its folder hsa")
     parser.add_argument("--only", default="", metavar="TEXT", help="folders and files in whose path it is")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
     parser.add_argument("--launches", action="store_true", help="no coverage, which takes some minutes")
     options = parser.parse_args(words)
     hsa = options.source / "hsa"
@@ -123,6 +145,8 @@ def main(words: list[str] | None = None) -> int:
         if name in FAMILIES:
             launch_all(hsa / processor / name, tally)
     print(table(tallies))
+    if options.json:
+        options.json.write_text(json.dumps(results(tallies, options.source), indent=1) + "\n")
     for names, tally in sorted(tallies.items()):
         for text in [*(f"{count} {reason}" for reason, count in tally.reasons.items()), *tally.problems]:
             print(f"{'/'.join(names)}: {text}")

@@ -61,37 +61,40 @@ def compile(
     cache: bool = True,
     verbose: bool = False,
 ) -> Module:
-    """Compile kernels, once for each state of the source, of what it includes, the options and the compiler.
+    """Compile the kernels of a source, and load them.
 
-    HIP C++ gives kernels whose parameters have the types of the source: a float is a float, and ``const T*`` is only
-    read. They are found by their names in the source, ``module["scale"]``, ``module["scale<float>"]``, as well as by
+    The result is kept. The same call compiles again only if the source, a file that it includes, an option or the
+    compiler has changed.
+
+    The parameters of kernels in HIP C++ have the types of the source: a float is a float, and a ``const T*`` is only
+    read. The kernels are found by their names in the source, ``module["scale"]`` or ``module["scale<float>"]``, and by
     their symbols.
 
     Args:
-        source: a path, or the text itself: a str with a line break or a brace. Several, HIP C++ and LLVM IR for AMD's
-            targets or CUDA C++ for nvcc, are linked into one module: functions and variables of one may be declared
-            ``extern`` in others.
-        language: "hip", "cuda", "asm" (AMD's assembly), "llvm" (textual IR) or "mlir"; by default what the suffix
-            of the file says (.hip .cpp .cu .s .ll .mlir), for text "hip". CUDA C++ for an AMD target is compiled as
-            HIP.
-        target: "gfx942", "sm_90"; by default that of the current GPU where the language is compiled for it (CUDA C++
-            for any, the others for AMD's), else "gfx942", which the emulator runs.
-        targets: several, for a module that has code for each and takes what fits the tensors' device.
-        options: for the compiler, behind its defaults (``-O3 -std=c++17``).
-        defines: macros, or symbols of assembly, with their values; None defines without a value.
-        include_dirs: where headers are looked for, beside the source's own folder.
-        signature, writes, strides, strict: as for :func:`load`; by default HIP's signatures are those of the source.
-        cache: keep the result in ``WAVE_RUNTIME_CACHE_DIR`` (by default in the user's cache folder), and use what is
-            kept there.
-        verbose: print the compiler's commands and all that it says, warnings too, to stderr. What is kept was compiled
-            without a word: with ``cache=False`` it is compiled anew.
+        source: a path, or the text itself (a str with a line break or a brace). A list of sources is linked into one
+            module: HIP C++ and LLVM IR for AMD's targets, or CUDA C++ for nvcc. Functions and variables of one source
+            may be declared ``extern`` in the others.
+        language: "hip", "cuda", "asm" (AMD's assembly), "llvm" (textual IR) or "mlir". By default the suffix of the
+            file says it (.hip .cpp .cu .s .ll .mlir); a text is "hip". CUDA C++ for an AMD target is compiled as HIP.
+        target: "gfx942", "sm_90". By default that of the current GPU, if the language can be compiled for it (CUDA C++
+            for any GPU, the others for AMD's), else "gfx942", which the emulator runs.
+        targets: several targets, instead of one. The module has code for each, and a launch takes the code that fits
+            the tensors' device.
+        options: options for the compiler, behind the default ones (``-O3 -std=c++17``).
+        defines: macros, or symbols of assembly, with their values. None defines one without a value.
+        include_dirs: folders in which headers are looked for, besides the source's own folder.
+        signature, writes, strides, strict: as for :func:`load`. HIP C++ needs no signature.
+        cache: keep the result in ``WAVE_RUNTIME_CACHE_DIR`` (by default in the user's cache folder), and use a result
+            that is kept there.
+        verbose: print the compiler's commands, and all that it says, to stderr. Nothing is printed for a result that
+            was kept: pass ``cache=False``, too, to see its warnings.
 
     Raises:
         OSError: the source cannot be read.
-        ValueError: the language cannot be told, or ``signature`` or ``writes`` does not fit the kernels.
-        CompileError: the compiler rejects the source, with its messages and the command; or there is no compiler, with
-            what was looked for; or it is one that does not link several sources.
-        TimeoutError: another process has been compiling the same for ten minutes.
+        ValueError: the language is not known, or ``signature`` or ``writes`` does not fit the kernels.
+        CompileError: the compiler rejects the source, and its messages and command are in the error; or there is no
+            compiler, and the error says where one was looked for; or the compiler cannot link several sources.
+        TimeoutError: another process has been compiling the same source for ten minutes.
     """
     if target is not None and targets is not None:
         raise ValueError("target= names one target, targets= several: give one of them")

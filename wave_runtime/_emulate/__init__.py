@@ -48,10 +48,10 @@ def environment(
 
 
 class Emulation:
-    """What :func:`emulate` has begun. As a context, or with :meth:`stop`, it ends.
+    """An emulation that :func:`emulate` has begun. It ends when its context is left, or with :meth:`stop`.
 
     Attributes:
-        target: the processor: "gfx942".
+        target: the name of the processor: "gfx942".
     """
 
     def __init__(self, gpu: _gpu.Gpu, variables: dict[str, str], inductor: bool) -> None:
@@ -76,7 +76,7 @@ class Emulation:
             _set_inductor()
 
     def stop(self) -> None:
-        """End it, and put everything back as it was; what has ended stays so.
+        """End the emulation, and put everything back as it was. A second call does nothing.
 
         Raises:
             RuntimeError: an emulation that began later has not ended yet.
@@ -119,26 +119,29 @@ class Emulation:
 def emulate(
     target: str = "gfx942", *, devices: int = 1, time_limit: float | None = None, inductor: bool = False
 ) -> Emulation:
-    """Have programs find an AMD GPU: what they ask for on "cuda" are CPU tensors, and launches on them are emulated.
+    """Let programs find an AMD GPU, which is emulated: tensors that they ask for on "cuda" are CPU tensors.
 
         with wave_runtime.emulate("gfx942"):
             x = torch.randn(1000, device="cuda")
             triton_kernel[grid](x, 1000)
 
-    It begins at the call, for all threads of the process and the processes that they start, and lasts until the context
-    is left, or as long as the process. Within another one the later counts. docs/emulate.md says what is emulated.
+    It begins at the call, for all threads of the process and the processes that they start. It lasts until the context
+    is left, or otherwise as long as the process. Within another emulation the inner one holds. docs/emulate.md says
+    what is emulated.
 
     Args:
-        target: the processor, one that the emulator has: its figures are the device's, and code is compiled for it.
-        devices: how many of them there are. They share the CPU's memory and random numbers.
-        time_limit: seconds after which a launch is stopped with KernelFault; 0: no limit. By default what
-            WAVE_RUNTIME_TIME_LIMIT says.
-        inductor: whether torch.compile makes Triton kernels for the GPU of ordinary code on tensors, as with a GPU,
-            rather than C++ for the CPU.
+        target: the name of a processor that the emulator has. The device has that processor's properties, and code is
+            compiled for it.
+        devices: how many devices there are. They share the CPU's memory and random numbers.
+        time_limit: seconds after which a launch is stopped with KernelFault; 0 for no limit. By default the value of
+            WAVE_RUNTIME_TIME_LIMIT.
+        inductor: whether torch.compile makes Triton kernels of ordinary code on tensors, as with a GPU. By default it
+            makes C++ for the CPU.
 
     Raises:
         ValueError: there is no such processor, or another argument makes no sense.
-        RuntimeError: ``inductor``, and Triton is not installed, or of another version than the driver is for.
+        RuntimeError: ``inductor`` is asked for, and Triton is not installed, or has another version than the one that
+            is supported.
     """
     if time_limit is not None and not 0 <= time_limit < float("inf"):
         raise ValueError(f"time_limit={time_limit!r}: expected seconds, or 0 for no limit")

@@ -43,8 +43,8 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
 
     **Of a function**, as a decorator.
 
-    The schema comes from the type hints. The function makes its results and calls kernels on plain tensors, and runs on
-    tensors without data, too, for compilers: there a launch does nothing, so it may not look at values.
+    The schema comes from the type hints. The function makes its results and launches kernels. Compilers also call it
+    with tensors that have no data, where a launch does nothing; so it may not look at the values of tensors.
 
         @wave_runtime.define_op("mylib::add")
         def add(a: Tensor, b: Tensor) -> Tensor:
@@ -53,14 +53,15 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
             return c
 
     Args:
-        name: ``"namespace::name"``. Defining it again replaces the operator.
-        mutates: the parameters that the function writes. It returns new tensors, or nothing, never its arguments.
-        inline: whether ``torch.compile`` traces the function, so that it sees the launches, instead of one operator.
-        kernels: kernels that the function uses and that the names in its code do not lead to; for the fingerprint.
+        name: ``"namespace::name"``. Defining a name again replaces the operator.
+        mutates: the names of the parameters that the function writes. It may return new tensors, or nothing, but never
+            its arguments.
+        inline: whether ``torch.compile`` traces the function and sees its launches. By default it sees one operator.
+        kernels: kernels that the function uses, but to which no name in its code leads. The fingerprint needs them.
 
-    **Of a kernel**: the operator is declared, and its calls run no Python. The kernel's parameters, by their names in
-    the signature, are results, computed arguments, or the operator's inputs. Expressions are functions of inputs, which
-    they name.
+    **Of a kernel**: the operator is declared, and its calls run no Python. Each parameter of the kernel's signature is
+    a result (``outputs``), a computed argument (``arguments``), or otherwise an input of the operator. What is computed
+    is given as a function, whose parameters have the names of inputs.
 
         add = wave_runtime.define_op(
             "mylib::add",
@@ -71,26 +72,26 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
             block=256,
         )
 
-    They are run once for each combination of ranks and dtypes, with stand-ins that note what they do; C++ evaluates
-    that. So they may use shape, stride, numel, rank and dtype of tensors, scalars, arithmetic, ``torch.sym_min``,
-    ``torch.sym_max`` and ``cdiv``, and branch on rank and dtype, but not on sizes and scalars. Where an extent of the
-    grid is 0, as it is for empty tensors, nothing is launched.
+    These functions are run once for each combination of ranks and dtypes, with stand-ins that record what they do; C++
+    evaluates the record. So they may use the shape, strides, numel, rank and dtype of tensors, scalars, arithmetic,
+    ``torch.sym_min``, ``torch.sym_max`` and ``cdiv``. They may branch on ranks and dtypes, but not on sizes and
+    scalars. If an extent of the grid is 0, as it is for empty tensors, nothing is launched.
 
     Args:
-        kernel: what it writes must be known.
-        outputs: pointers that the operator returns, in the kernel's order, each with the tensor to allocate:
-            ``a.new_empty(sizes, dtype=...)`` of an input ``a``, or ``a.new_zeros(...)``.
-        arguments: numbers, or expressions for them, that are no inputs.
-        defaults: of scalars, which must be the last inputs.
-        grid, block, shared_memory: as for a call of the kernel, or expressions for them.
+        kernel: the kernel. It must be known what it writes.
+        outputs: the pointers that the operator returns, in the kernel's order. Each has a function that allocates the
+            tensor: ``a.new_empty(sizes, dtype=...)`` of an input ``a``, or ``a.new_zeros(...)``.
+        arguments: the parameters that are not inputs, each with a number or a function that computes it.
+        defaults: default values of scalar inputs, which must be the last inputs.
+        grid, block, shared_memory: as in a call of the kernel, or functions that compute them.
         attributes: the other options of a call.
 
     Returns:
-        The :class:`Operator` of a kernel; without a kernel, a decorator that makes an :class:`Operator` of a function.
+        With a kernel the :class:`Operator`; without one a decorator, which makes an :class:`Operator` of a function.
 
     Raises:
-        ValueError: no schema can be made of the name or the type hints, or the declaration does not fit the kernel.
-        TypeError: block= is missing.
+        ValueError: the name or the type hints do not make a schema, or the declaration does not fit the kernel.
+        TypeError: ``block=`` is missing.
     """
     if kernel is None:
         return lambda body: Operator(name, body, **options)

@@ -44,17 +44,17 @@ def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
 class Operator(_C.OperatorBase):
     """An operator defined by :func:`define_op`. Calling it computes its results.
 
-    Where PyTorch has nothing to see (no mode, tracer, functorch transform, tensor subclass, gradient or autocast rule)
-    a call runs the body at once. Under ``torch.export``, and with ``inline=True`` under ``torch.compile``, the body is
-    traced. Otherwise the call goes to ``overload``.
+    A call runs the body at once if PyTorch need not see an operator: if there is no mode, no tracer, no functorch
+    transform, no tensor subclass, no gradient and no autocast rule. Under ``torch.export``, and with ``inline=True``
+    under ``torch.compile``, the body is traced. Otherwise the call goes to ``overload``.
 
     Attributes:
         name: ``"namespace::name"``.
-        overload: what the dispatcher knows: ``torch.ops.namespace.name.default``. It may be called, too.
+        overload: the operator as PyTorch knows it, ``torch.ops.namespace.name.default``. You may call it, too.
         body: the function that was decorated.
         inline: whether compilers trace the body instead of the operator.
-        fingerprint: a hash of kernels, body and rules. Compilers' graphs have it as an argument, so that no cache
-            serves what was compiled of another definition. Callers leave it out.
+        fingerprint: a hash of the kernels, the body and the rules. In compilers' graphs it is an argument, so that
+            their caches never use what was compiled from another definition. Callers leave it out.
     """
 
     __call__ = dispatch
@@ -219,12 +219,12 @@ class Operator(_C.OperatorBase):
         """Give the operator a derivative, as ``torch.library.register_autograd`` does.
 
         Args:
-            backward: ``backward(ctx, *grads)`` returns the gradients of the inputs, one for each of them.
-            setup_context: ``setup_context(ctx, inputs, output)`` saves what backward needs; with
-                ``keyword_only_inputs`` before ``output`` where the operator has keyword-only arguments.
+            backward: ``backward(ctx, *grads)`` returns a gradient for each input.
+            setup_context: ``setup_context(ctx, inputs, output)`` saves what backward needs. If the operator has
+                keyword-only arguments, it gets ``keyword_only_inputs`` before ``output``.
 
         Raises:
-            ValueError: the operator writes to an argument.
+            ValueError: the operator writes an argument.
         """
         if self._mutates:
             raise ValueError(
@@ -236,14 +236,15 @@ class Operator(_C.OperatorBase):
         self._autograd = make_rule(self.name, self.overload, backward, setup_context)
 
     def register_backward(self, function: Callable[..., Any], /) -> Callable[..., Any]:
-        """Give the operator a derivative that is computed from its inputs: all of them are saved.
+        """Give the operator a derivative that is computed from its inputs, all of which are saved.
 
         Args:
-            function: ``function(*grads, *inputs)`` returns the gradient of each input in order: None for one that has
-                none; those at the end may be left out. Double backward needs derivatives of the operators in it.
+            function: ``function(*grads, *inputs)`` returns the gradients of the inputs in order, None for an input that
+                has none. Those at the end may be left out. For a double backward, the operators that it calls need
+                derivatives, too.
 
         Raises:
-            ValueError: the operator writes to an argument.
+            ValueError: the operator writes an argument.
         """
         backward, setup_context = backward_of(function)
         self.register_autograd(backward, setup_context=setup_context)
@@ -251,9 +252,10 @@ class Operator(_C.OperatorBase):
         return function
 
     def register_autocast(self, dtype: torch.dtype, /) -> None:
-        """Under ``torch.autocast``, cast inputs to ``dtype``: floating-point tensors of the device that it is on for.
+        """Have ``torch.autocast`` cast the operator's inputs to ``dtype``. Without this rule it changes nothing.
 
-        What the operator writes, and f64 tensors, are not cast. Without this rule autocast changes nothing.
+        It casts floating-point tensors on the device that autocast is on for, except f64 tensors and those that the
+        operator writes.
         """
         if self._autocast is None:
             for device_type, key in AUTOCAST_KEYS.items():
@@ -264,16 +266,16 @@ class Operator(_C.OperatorBase):
         self._set_rule("autocast", dtype)
 
     def register_vmap(self, function: VmapRule | None = None, /) -> VmapRule | None:
-        """Say what ``torch.vmap`` of the operator is, as ``torch.library.register_vmap`` does.
+        """Give the operator a rule for ``torch.vmap``, as ``torch.library.register_vmap`` does.
 
         Args:
-            function: ``function(info, in_dims, *args, **kwargs)`` returns the result and its batch dimension. Without
-                it the operator is called once, with the batch as a further dimension in front of every tensor: for
-                bodies that take those, as kernels with a batch dimension in their grid do. Tensors that are not in the
-                batch are repeated.
+            function: ``function(info, in_dims, *args, **kwargs)`` returns the result and its batch dimension. Without a
+                function, the operator is called once, with the batch as one more dimension in front of every tensor.
+                That suits bodies that take such tensors, for instance those of kernels with a batch dimension in their
+                grid. Tensors that are not part of the batch are repeated.
 
         Raises:
-            ValueError: without a function, where the operator writes to an argument.
+            ValueError: there is no function, and the operator writes an argument.
         """
         if function is None and self._mutates:
             raise ValueError(
@@ -287,14 +289,15 @@ class Operator(_C.OperatorBase):
         """Say how tensors may be spread over devices, so that the operator takes DTensors.
 
         Args:
-            rule: called with the operator's inputs, where tensors have a shape and placements but no data. It returns
-                the ways in which each device along a dimension of the mesh can compute its part alone: pairs of lists
-                of placements, of the results and of the inputs, with None for an input that is not a tensor. DTensor
-                takes the way that needs the least communication. One should be that all tensors are replicated.
+            rule: a function that is called with the operator's inputs; tensors have a shape and placements, but no
+                data. It returns a list of the ways in which each device along a dimension of the mesh can compute its
+                part alone. A way is a pair of lists: the placements of the results, and of the inputs, with None for an
+                input that is not a tensor. DTensor takes the way that needs the least communication. In one of the ways
+                all tensors should be replicated.
 
         Raises:
             ValueError: the operator takes lists of tensors.
-            NotImplementedError: it has no results, and torch is 2.10, which cannot do that.
+            NotImplementedError: the operator has no results, and torch is 2.10, which cannot do that.
         """
         _sharding.register(self.name, self.overload, rule)
         self._has_sharding = True

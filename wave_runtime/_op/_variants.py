@@ -32,12 +32,12 @@ def trace(self: Variants, *args: Any, **kwargs: Any) -> Any:
 
 @_C.called_by_slot
 class Variants(_C.OperatorBase):
-    """Made by :func:`variants` and :func:`autotune`. A call makes one of the launches, with its arguments.
+    """A function that makes one of several launches, made by :func:`variants` or :func:`autotune`.
 
-    It returns what the launch returns.
+    A call passes its arguments to the launch, and returns what the launch returns.
 
     Attributes:
-        launches: those to choose from.
+        launches: the launches to choose from.
     """
 
     __call__ = trace
@@ -171,24 +171,28 @@ class Variants(_C.OperatorBase):
 def variants(
     *launches: Launch, rule: Callable[..., int] | None = None, key: Callable[..., object] | None = None
 ) -> Variants:
-    """Several launches of different kernels, or of one in different ways, as one function.
+    """Make one function of several launches, which chooses between them by a rule or by measuring.
 
         launch = wave_runtime.variants(launch_64, launch_128)  # the fastest, measured once for each class of shapes
         launch = wave_runtime.variants(launch_64, launch_128, rule=lambda a, b, c: a.shape[0] > 4096)
 
-    Without a rule the first call with arguments of a class measures them all, on copies of the tensors, and keeps the
-    times in the folder ``WAVE_RUNTIME_CACHE_DIR`` (by default ``~/.cache/wave_runtime``) for later processes: for each
-    launch, its kernels and code, kind of device, and class. A launch that raises ValueError, which says that it is not
-    for such arguments, is left out for the class, and so is one that raises RuntimeError, with a RuntimeWarning: memory
-    may be short, or a source may not compile. Later processes try it again. Nothing is measured while a CUDA graph is
-    captured, and with ``WAVE_RUNTIME_AUTOTUNE=0``: a call makes the fastest of those launches whose times are known
-    then, or the first, as it does where compilers trace it.
+    Without a rule, the first call with arguments of a class measures all launches, on copies of the tensors. The times
+    are kept for later processes, in the folder ``WAVE_RUNTIME_CACHE_DIR`` (by default ``~/.cache/wave_runtime``): for
+    each launch with its kernels and code, each kind of device, and each class.
+
+    A launch that raises ValueError is not for such arguments, and is left out for the class. One that raises
+    RuntimeError, because memory is short or a source does not compile, is left out with a RuntimeWarning, and later
+    processes try it again.
+
+    Nothing is measured while a CUDA graph is captured, and with ``WAVE_RUNTIME_AUTOTUNE=0``. Then the fastest of those
+    launches whose times are known is made, or the first. Where a compiler traces the call, it is the first in any case.
 
     Args:
-        launches: functions of the same arguments.
-        rule: ``rule(*args)`` returns the index of the launch to make. It may look at what is known without data.
-        key: ``key(*args)`` names the class of arguments that one choice serves. By default dtypes, whether tensors are
-            contiguous, and sizes and ints rounded up to powers of two; floats do not count.
+        launches: functions that take the same arguments.
+        rule: ``rule(*args)`` returns the index of the launch to make. It may not look at the values of tensors.
+        key: ``key(*args)`` names the class of the arguments; one choice serves a class. By default the class is made of
+            the dtypes, of whether tensors are contiguous, and of sizes and ints rounded up to powers of two. Floats do
+            not count.
 
     Raises:
         ValueError: there are no launches, or both a rule and a key.
@@ -206,19 +210,19 @@ def autotune(
     prune: Callable[..., bool] | None = None,
     key: Callable[..., object] | None = None,
 ) -> Callable[[Launch], Variants]:
-    """Make :func:`variants` of one function that launches, called with each of several configurations.
+    """Make :func:`variants` of one function and several configurations, each of which is passed to it as keywords.
 
         @wave_runtime.autotune([{"block": 64}, {"block": 256}, {"block": 1024}], prune=lambda config, a, b: ...)
         def launch(a, b, *, block): ...
 
-    What is measured, when, and what is kept is as with ``variants``: a configuration that fails is reported, left out
-    in this process, and tried again in the next.
+    It measures as ``variants`` does. A configuration that fails is reported, left out in this process, and tried again
+    in the next.
 
     Args:
-        configs: keywords for the function, which callers do not pass.
-        prune: ``prune(config, *args)`` says whether a configuration is of no use for such arguments, so that it is
-            neither measured nor made. It must say the same for all arguments of a class.
-        key: names the class of arguments that one choice serves, as for ``variants``.
+        configs: the keywords of each configuration. Callers do not pass them.
+        prune: ``prune(config, *args)`` returns whether to leave out a configuration for these arguments. It must return
+            the same for all arguments of a class.
+        key: names the class of the arguments, as for ``variants``.
 
     Raises:
         ValueError: there are no configurations; at a call, all of them are pruned.

@@ -23,7 +23,10 @@ SUFFIXES = (".html", ".json", ".csv")  # of what a profile is saved as
 
 
 class Profile:
-    """What :func:`profile` has begun, and what it has counted so far. As a context, or with :meth:`stop`, it ends."""
+    """A profile that :func:`profile` has begun, with what it has counted so far.
+
+    It ends when its context is left, or with :meth:`stop`.
+    """
 
     def __init__(self) -> None:
         from wave_runtime._profile import _gpu  # it and the other modules are imported when they are needed
@@ -34,7 +37,7 @@ class Profile:
 
     @property
     def kernels(self) -> list[KernelProfile]:
-        """The kernels that were launched on the emulator, each with the sum of its launches; the first one first."""
+        """The kernels that were launched on the emulator, in order, each with the sum of its launches."""
         from wave_runtime._profile._counts import described
 
         raw = self._kept if self._session is None else self._session.kernels()
@@ -42,11 +45,11 @@ class Profile:
 
     @property
     def gpu_launches(self) -> list[GpuLaunch]:
-        """The launches on GPUs, in their order, with their times. Waits for those that have not ended."""
+        """The launches on GPUs, in order, with their times. Waits for launches that have not ended."""
         return self._gpu.launches()
 
     def stop(self) -> None:
-        """Count no more; what has ended stays so."""
+        """Stop counting. A second call does nothing."""
         if self._session is not None:
             self._session.end()
             self._kept = self._session.kernels()
@@ -57,21 +60,21 @@ class Profile:
         """The counts as text.
 
         Args:
-            by: "kernel", "line" (of the source) or "instruction": what a row is.
-            limit: how many rows, those with most instructions first.
+            by: what a row is: "kernel", "line" (of the source) or "instruction".
+            limit: how many rows to show, those with most instructions first.
 
         Raises:
-            ValueError: rows are nothing of these.
+            ValueError: ``by`` is none of these.
         """
         from wave_runtime._profile import _text
 
         return _text.table(self.kernels, self.gpu_launches, by, limit)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all counts: a page for a browser (.html), or .json or .csv for tools (docs/profile.md).
+        """Write all counts to a file: a page for a browser (.html), or .json or .csv for tools (docs/profile.md).
 
         Raises:
-            ValueError: the suffix says nothing.
+            ValueError: the suffix is none of these.
             OSError: the file cannot be written.
         """
         write_file(Path(path), writer_for(path)(self.kernels, self.gpu_launches).encode())
@@ -92,16 +95,18 @@ class Profile:
 
 
 def profile() -> Profile:
-    """Count what launches do from now on: instructions, lanes, bytes, bank conflicts; by kernel, line and instruction.
+    """Count what launches do, from now on: instructions, lanes, bytes and bank conflicts.
 
         with wave_runtime.profile() as p:
             model(x)
         print(p.table())
         p.save("profile.html")
 
-    It begins at the call, for launches of all threads of the process and of the HIP library in it, and lasts until the
-    context is left. Within another one the later counts. Counts are exact, for what ran on the emulator. Of GPUs there
-    are launches, with their times by the driver's events; what a GPU counts is not read.
+    It begins at the call and lasts until the context is left. It counts launches of all threads of the process, and of
+    the HIP library in it, by kernel, line and instruction. Within another profile only the inner one counts.
+
+    The counts are exact, for launches on the emulator. Of launches on a GPU there are the times, by the driver's
+    events; the GPU's own counters are not read.
     """
     return Profile()
 

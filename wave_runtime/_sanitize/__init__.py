@@ -30,10 +30,10 @@ _begun: list[Sanitation] = []
 
 
 class SanitizeError(RuntimeError):
-    """Kernels made mistakes within ``sanitize(..., fail=True)``.
+    """There were findings within ``sanitize(..., fail=True)``.
 
     Attributes:
-        report: what was found.
+        report: the :class:`Sanitation`, with what was found.
     """
 
     def __init__(self, report: Sanitation) -> None:
@@ -42,10 +42,12 @@ class SanitizeError(RuntimeError):
 
 
 class Sanitation:
-    """What :func:`sanitize` has begun, and what it has found so far. As a context, or with :meth:`stop`, it ends.
+    """A search for mistakes that :func:`sanitize` has begun, with what it has found so far.
+
+    It ends when its context is left, or with :meth:`stop`. Printed, it is the report.
 
     Attributes:
-        tools: what is looked for.
+        tools: the names of the tools.
     """
 
     def __init__(self, tools: tuple[str, ...], over_reads: bool, findings: Findings, fail: bool) -> None:
@@ -58,25 +60,25 @@ class Sanitation:
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found, in the order in which launches showed it: equal findings once, with their count."""
+        """What was found, in the order of the launches. Equal findings are one, with a count."""
         self._collect([])
         return self._found.all()
 
     @property
     def suppressed(self) -> int:
-        """How often what the suppressions name was found."""
+        """How many findings were left out, because the suppressions name them."""
         self._collect([])
         return self._found.suppressed
 
     def stop(self) -> None:
-        """Look no more; what has ended stays so."""
+        """Stop looking. A second call does nothing."""
         with _lock:
             if self in _begun:
                 _begun.remove(self)
                 self._session.end()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the findings as JSON, by the schema in docs/sanitize.md. Raises OSError."""
+        """Write the findings as JSON; docs/sanitize.md has the schema. Raises OSError."""
         self._collect([])
         self._found.save(path)
 
@@ -135,25 +137,27 @@ def sanitize(
     over_reads: bool = False,
     fail: bool = False,
 ) -> Sanitation:
-    """Look for mistakes of the kernels that are launched on the emulator from now on.
+    """Look for mistakes of kernels, in all launches on the emulator from now on.
 
         with wave_runtime.sanitize("memory", "races") as report:
             model(x)
         print(report)
 
-    It begins at the call, for launches of all threads of the process and of the HIP library in it, and lasts until the
-    context is left, or as long as the process. Within another one the later counts. Launches run on, and several
-    findings are made in one: an access that would be a fault is left out where the memory tool looks, and what it would
-    have loaded is poison, a NaN in every type of floats. docs/sanitize.md says what each tool finds.
+    It begins at the call and lasts until the context is left, or otherwise as long as the process. It looks at launches
+    of all threads of the process, and of the HIP library in it. Within another search only the inner one looks.
+
+    A launch goes on after a mistake, so that one launch may have several findings. With the memory tool, an access that
+    would be a KernelFault is not made; a load gives a pattern that is a NaN in every type of floats. docs/sanitize.md
+    says what each tool finds.
 
     Args:
         tools: "memory", "races", "waits", "barriers", "numbers", "uninitialized"; or "all", which is the default.
-        suppressions: findings that are known: a file, or its lines, with ``KIND [KERNEL [PLACE]]`` on each.
-        over_reads: whether the memory tool finds reads up to 512 bytes past an end, too, which are zero otherwise.
-        fail: whether leaving the context raises SanitizeError where there are findings.
+        suppressions: findings to leave out: a file, or its lines, each of which is ``KIND [KERNEL [PLACE]]``.
+        over_reads: whether the memory tool also reports reads up to 512 bytes past an end, which otherwise read zero.
+        fail: whether leaving the context raises SanitizeError if there are findings.
 
     Raises:
-        ValueError: there is no such tool, or a line of the suppressions means nothing.
+        ValueError: there is no such tool, or a line of the suppressions makes no sense.
         OSError: the suppressions cannot be read.
     """
     names = known_tools(tools)

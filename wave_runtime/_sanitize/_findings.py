@@ -78,17 +78,17 @@ class Finding:
     """One mistake of a kernel, however often it was made.
 
     Attributes:
-        tool: "memory", "races" and so on.
-        kind: what it is, of that tool's: "out-of-bounds".
+        tool: the tool that found it: "memory", "races" and so on.
+        kind: the kind of mistake: "out-of-bounds".
         kernel: the kernel's name.
-        message: a sentence about the first time.
-        at: the instruction, and who carried it out first.
-        other: of two that do not fit, the one that was earlier; else None.
-        address: that the access is of, in bytes; None where it is of none.
-        tensor: that the address is of, or was meant for; else None.
-        launch: the line of the program that launched the kernel; None where Python did not.
+        message: a sentence about the first time that it was seen.
+        at: the instruction, and which workgroup, wave and lane executed it first.
+        other: the earlier one of two instructions that do not fit together, or None.
+        address: the address of the access, or None if it is no access.
+        tensor: the tensor, and the element of it, that was accessed or meant; or None.
+        launch: the line of the Python program that launched the kernel, or None.
         count: how often it was seen.
-        text: all of it, as a compiler writes messages.
+        text: the whole finding, written as compilers write their messages.
     """
 
     tool: str
@@ -105,17 +105,17 @@ class Finding:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What equal findings have in common."""
+        """What tells findings apart: equal findings have equal keys."""
         other = None if self.other is None else self.other.pc
         return self.tool, self.kind, self.kernel, self.at.pc, other, self.tensor and self.tensor.argument
 
     def to_json(self) -> dict[str, Any]:
-        """It as json.dump takes it."""
+        """The finding in the form that json.dump takes."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Finding:
-        """What :meth:`to_json`, or a library's log, has written."""
+        """Make a finding of what :meth:`to_json`, or the log of the HIP library, has written."""
         tensor, launch = value["tensor"], value.get("launch")
         return cls(
             tool=value["tool"],

@@ -151,16 +151,15 @@ def module(
     strides: Literal["contiguous", "any"] = "contiguous",
     strict: bool = False,
 ) -> SourceModule:
-    """The kernels of a file, compiled for the device of each call's arguments, and again once the file has changed.
+    """The kernels of a file. They are compiled for the device of a call, and again when the file has changed.
 
-    @pyhip.module("scale.cpp")
-    def scale(a, b, factor, n): ...
+        @pyhip.module("scale.cpp")
+        def scale(a, b, factor, n): ...
 
+        scale([4], [256], a, b, 2.0, 1000)
 
-    scale([4], [256], a, b, 2.0, 1000)
-
-    Nothing is read before a kernel is called. A call looks at the times of the file and of the headers that it
-    includes, and compiles it where one has changed. What was compiled is kept as :func:`compile` keeps it.
+    Nothing is read before a kernel is called. Each call looks at the times of the file and of the headers that it
+    includes, and compiles again if one has changed. The result is kept as :func:`compile` keeps it.
 
     Args:
         path: of HIP or CUDA C++ (C++20), assembly, LLVM IR, or anything that :func:`load` takes; relative to the
