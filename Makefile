@@ -229,7 +229,7 @@ docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet -r requirements-docs.txt
 	$(python) -m mkdocs build --strict --quiet
-	@echo "The documentation: build/site/index.html"
+	@echo "The documentation: build/site/index.html. With a search: $(python) -m http.server -d build/site"
 
 wheel_environments ?= $(foreach release,2.10.0 2.13.0 2.15.0,$(PYTHON)=$(release))
 

@@ -84,14 +84,14 @@ def test_a_tree_that_nobody_built(tmp_path: Path) -> None:
     done = run("library", PYTHONPATH=str(tmp_path))
     assert done.returncode == 2
     assert "libwave_hip_emulator.so is not in" in done.stderr
-    assert "pip install wave-emulator" in done.stderr
+    assert "pip install ./emulator" in done.stderr
 
 
 def test_the_import_says_that_the_versions_differ() -> None:
     code = "import wave_emulator; wave_emulator.__version__ = '9.9'; import wave_runtime"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     version = wave_runtime.__version__
-    assert f"ImportError: wave-runtime {version} needs wave-emulator {version}, and 9.9 is here" in done.stderr
+    assert f"ImportError: wave-runtime {version} needs wave-emulator {version}, and 9.9 is installed" in done.stderr
 
 
 def test_one_version() -> None:

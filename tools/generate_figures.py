@@ -48,6 +48,7 @@ class Figure:
         page: the file in docs/ that has it.
         command: what writes the file.
         text: makes the table of what the file has.
+        on: what else that takes.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Figure:
     page: str
     command: str
     text: Callable[[Any], str]
+    on: str = ""
 
     @property
     def results(self) -> Any:
@@ -89,7 +91,7 @@ def index() -> str:
     rows = []
     for figure in FIGURES:
         where = "below" if figure.page == INDEX.name else f"[{figure.page}]({figure.page})"
-        rows.append((figure.what, where, f"`{figure.command}`", _date(figure.results)))
+        rows.append((figure.what, where, f"`{figure.command}`{figure.on}", _date(figure.results)))
     return table(("figures", "where", "written by", "on"), rows)
 
 
@@ -144,6 +146,7 @@ def triton(found: Any) -> str:
     )
 
 
+GPU = ", on an NVIDIA GPU"
 LAUNCH = ("a launch", "of it Triton's", "of it the emulator's")
 
 
@@ -250,7 +253,7 @@ def _machine(parts: dict[str, str]) -> str:
 
 def _date(results: Any) -> str:
     if results is None:
-        return "no file yet: the table was copied by hand"
+        return "no file yet"
     if "machine" in results:
         return str(results["machine"]["date"])
     if "date" in results:
@@ -266,8 +269,8 @@ FIGURES = (
     Figure("aiter", "AITER's hand-written kernels", "emulator.md", "make campaign-aiter", aiter),
     Figure("triton", "Triton's interpreter", "triton.md", "make figures", triton),
     Figure("sanitize", "what each tool of the sanitizer costs", "sanitize.md", "make figures", sanitizing),
-    Figure("launch", "what a launch costs", "gpu.md", "make figures, with an NVIDIA GPU", launching),
-    Figure("model", "a model of many launches", "operators.md", "make figures, with an NVIDIA GPU", modelling),
+    Figure("launch", "what a launch costs", "gpu.md", "make figures", launching, GPU),
+    Figure("model", "a model of many launches", "operators.md", "make figures", modelling, GPU),
 )
 
 if __name__ == "__main__":

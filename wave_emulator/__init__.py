@@ -34,8 +34,7 @@ def library(name: str) -> Path:
     path = _FOLDER / f"lib{name}.so"
     if not path.exists():
         raise ImportError(
-            f"{path.name} is not in {_FOLDER}: install it with `pip install wave-emulator`, or build it with "
-            "`make build` or `pip install ./emulator` in its sources"
+            f"{path.name} is not in {_FOLDER}: build it with `pip install ./emulator` or `make build` in its sources"
         )
     return path
 

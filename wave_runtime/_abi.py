@@ -19,8 +19,8 @@ try:
     import wave_emulator
 except ModuleNotFoundError:
     raise ImportError(
-        f"wave-runtime needs wave-emulator, which is not installed here: pip install wave-emulator=={__version__}, or "
-        "`pip install ./emulator` in its sources"
+        f"wave-runtime needs wave-emulator {__version__}, which is not installed here: `pip install ./emulator` in its "
+        "sources, or install the wheel that came with wave-runtime's"
     ) from None
 
 _PACKAGE = Path(__file__).parent
@@ -64,8 +64,9 @@ def load() -> None:
         )
     if wave_emulator.__version__ != __version__:
         raise ImportError(
-            f"wave-runtime {__version__} needs wave-emulator {__version__}, and {wave_emulator.__version__} is here "
-            f"({Path(wave_emulator.__file__).parent}): pip install wave-emulator=={__version__}"
+            f"wave-runtime {__version__} needs wave-emulator {__version__}, and {wave_emulator.__version__} is "
+            f"installed ({Path(wave_emulator.__file__).parent}): install both from the same sources, or from wheels "
+            "that were made together"
         )
     spec = importlib.util.spec_from_file_location(_NAME, folder() / "_C.abi3.so")
     assert spec is not None
