@@ -33,7 +33,8 @@ class Row:
     milliseconds: float
 
     def __str__(self) -> str:
-        return f"{self.name:<38} {self.device:<6} {self.shape!s:<20} {self.error:>13.2e} {self.milliseconds:>10.2f}"
+        place = f"{self.name:<38} {self.device:<6} {self.shape!s:<20}"
+        return f"{place} {self.error:>13.2e} {self.tolerance:>8.0e} {self.milliseconds:>10.2f}"
 
 
 def draw(rows: Sequence[Row], title: str, path: Path) -> None:

@@ -264,15 +264,15 @@ class OperatorBase:
 
 @final
 class KernelLaunchInfo:
-    """How :func:`launch` launches a kernel: upstream's type of this name. The fields can be changed.
+    """Says how :func:`launch` launches a kernel, as upstream's type of this name does. The fields can be changed.
 
     Attributes:
-        gpu_stream: the driver's handle of a stream, 0 for its default stream; None for torch's current one.
-        gpu_func: a kernel of ``wave_runtime.load_binary``.
-        sharedMemoryBytes: shared memory (LDS) that a workgroup needs; what the binary declares counts among it.
-        gridX, gridY, gridZ: workgroups.
-        blockX, blockY, blockZ: work-items of a workgroup.
-        clusterDimX, clusterDimY, clusterDimZ: workgroups of a cluster; 1 or 0 for none.
+        gpu_stream: the driver's handle of a stream; 0 is the default stream, None torch's current one.
+        gpu_func: a kernel that ``wave_runtime.load_binary`` returned.
+        sharedMemoryBytes: bytes of shared memory (LDS) that a workgroup needs, including what the binary declares.
+        gridX, gridY, gridZ: how many workgroups.
+        blockX, blockY, blockZ: how many work-items a workgroup has.
+        clusterDimX, clusterDimY, clusterDimZ: how many workgroups a cluster has; 1 or 0 for no clusters.
     """
 
     gpu_stream: int | None
@@ -305,11 +305,11 @@ class KernelLaunchInfo:
 
 @final
 class Int64Vector(list[int]):
-    """A list of integers of 64 bits: upstream's type of this name. Negative ones count as two's complement."""
+    """A list of 64-bit integers, as upstream's type of this name. Negative ones count as two's complement."""
 
 @final
 class Int32Vector(list[int]):
-    """A list of integers of 32 bits: upstream's type of this name."""
+    """A list of 32-bit integers, as upstream's type of this name."""
 
 def launch(
     info: KernelLaunchInfo,
@@ -321,20 +321,20 @@ def launch(
 ) -> None:
     """Launch a kernel as upstream's function of this name does, with the arguments laid out as Wave kernels take them.
 
-    Arguments lie one behind the other without padding: 8 bytes for each tensor, 4 for each scalar, then dynamic
-    dimensions and strides as two words of 4 bytes, the low one first.
+    The arguments are packed without padding: 8 bytes for each tensor, 4 for each scalar, and then each dynamic
+    dimension and each stride as two words of 4 bytes, the low one first.
 
     Args:
         info: the kernel, and how to launch it.
         tensors: tensors, which are checked as in any other call, or addresses. On the CPU an address may point to
-            whatever the process has mapped. The launch runs on the tensors' device; where there are only addresses, on
-            the current GPU where torch has one, else on the CPU.
-        dynamic_dims, strides: integers of 64 bits, negative ones as two's complement. Where strides are given, tensors
-            need not be contiguous, and a kernel that takes none does not mind.
-        scalar_args: ints (bools among them) of 32 bits, and floats, which are rounded to f32; numpy's and torch's, too.
+            whatever the process has mapped. The launch runs on the tensors' device. If there are only addresses, it
+            runs on the current GPU or, if torch has none, on the CPU.
+        dynamic_dims, strides: 64-bit integers, negative ones as two's complement. If strides are given, tensors need
+            not be contiguous; a kernel that takes no strides ignores them.
+        scalar_args: 32-bit ints, bools, and floats, which are rounded to f32; those of numpy and torch, too.
 
     Raises:
-        TypeError, ValueError: an argument does not fit, with its list and index, before anything runs.
+        TypeError, ValueError: an argument does not fit; the message has its list and index, and nothing has run.
         RuntimeError: the driver fails: ``Error 1(hipErrorInvalidValue) ...``.
         KernelFault: on the emulator, the kernel did what it must not.
     """

@@ -13,7 +13,7 @@ from wave_runtime._module import Module
 def load_hip_functions() -> None:
     """Open the HIP library where launches will go to HIP. May be called again.
 
-    Nothing needs this call; upstream's callers make it before others.
+    You need not call it. It is here because callers of upstream's module call it first.
 
     Raises:
         RuntimeError: ``Failed to load libamdhip64.so: ...``, with every file tried.
@@ -32,12 +32,12 @@ def load_binary(path: str | os.PathLike[str], name: str) -> tuple[Any, int]:
         name: the kernel's.
 
     Returns:
-        A capsule, which keeps the code loaded where it is, and the kernel for ``KernelLaunchInfo(gpu_func=)``. The
-        kernel may be launched without the capsule, too: it is loaded again then.
+        A capsule, which keeps the code loaded, and the kernel for ``KernelLaunchInfo(gpu_func=)``. Without the capsule
+        the kernel may still be launched; it is loaded again then.
 
     Raises:
-        RuntimeError: the file cannot be read, is no code object, has no such kernel or none for this device: as
-            upstream says it.
+        RuntimeError: the file cannot be read, it is no code object, or it has no such kernel for this device. The texts
+            are upstream's.
     """
     path = os.fspath(path)
     data = _read(path)

@@ -17,11 +17,11 @@ from wave_runtime.triton._program import Program, check_count
 
 
 class TritonKernel:
-    """A compiled Triton kernel that is called with what it takes at run time: :func:`load` makes it.
+    """A compiled Triton kernel, called with what it takes at run time. Made by :func:`load`.
 
     Attributes:
-        kernel: the same as a kernel of this package, which takes two pointers to scratch memory besides.
-        parameters: the names of what a call takes.
+        kernel: the same as a kernel of this package. It takes two more arguments, pointers to scratch memory.
+        parameters: the names of the parameters that a call takes.
     """
 
     def __init__(self, program: Program) -> None:
@@ -49,7 +49,7 @@ class TritonKernel:
 
 
 def load(compiled: Any, *, signature: Mapping[str, str] | None = None) -> TritonKernel:
-    """A kernel that Triton has compiled, to be launched on CPU tensors.
+    """Load a kernel that Triton has compiled, to launch it on CPU tensors.
 
         signature = {"x": "*fp32", "y": "*fp32", "n": "i32", "BLOCK": "constexpr"}
         source = triton.compiler.ASTSource(add, signature, {"BLOCK": 64})
@@ -57,9 +57,9 @@ def load(compiled: Any, *, signature: Mapping[str, str] | None = None) -> Triton
         kernel(x, y, 100, grid=(2,))
 
     Args:
-        compiled: what ``triton.compile`` returns; or the path of the ``.hsaco`` that Triton keeps, beside which its
-            metadata are in a ``.json`` of the same name.
-        signature: Triton's types by the parameters' names, which a file does not tell.
+        compiled: what ``triton.compile`` returned, or the path of a ``.hsaco`` in Triton's cache, beside which there is
+            a ``.json`` of the same name.
+        signature: Triton's types by the names of the parameters. A file does not have them.
 
     Raises:
         OSError: a file cannot be read.

@@ -157,7 +157,7 @@ class Utilities:
 
 
 class EmulatorDriver(GPUDriver):  # type: ignore[misc]
-    """Triton's driver for the emulator: kernels take CPU tensors, and are compiled for an AMD processor.
+    """Triton's driver for the emulator. Kernels are compiled for an AMD processor, and take CPU tensors.
 
         triton.runtime.driver.set_active(wave_runtime.triton.EmulatorDriver("gfx942"))
 
@@ -186,7 +186,7 @@ class EmulatorDriver(GPUDriver):  # type: ignore[misc]
 
     @staticmethod
     def is_active() -> bool:
-        """Whether Triton may choose it by itself: not, since it would hide a GPU."""
+        """Whether Triton may choose this driver by itself. It may not, because it would hide a GPU."""
         return False
 
     def map_python_to_cpp_type(self, ty: str) -> str:
@@ -219,9 +219,9 @@ class EmulatorDriver(GPUDriver):  # type: ignore[misc]
     def benchmark(self, call: Callable[[], object], *, quantiles: Sequence[float] | None = None, **options: Any) -> Any:
         """A stand-in for the time of a call, in milliseconds, which is the same each time.
 
-        The call is made once. What counts are the instructions of all waves that its launches run: as many
-        multiprocessors as the device has would carry out one of them in each cycle. It is not the time of a GPU, which
-        waits for memory.
+        The call is made once, and the instructions of all waves of its launches are counted. The time is what the
+        device's multiprocessors would take if each executed one of them in each cycle. It is not the time of a GPU,
+        which also waits for memory.
         """
         before = counter.is_on, counter.instructions
         counter.is_on, counter.instructions = True, 0
@@ -233,7 +233,7 @@ class EmulatorDriver(GPUDriver):  # type: ignore[misc]
         return time if quantiles is None else [time] * len(quantiles)
 
     def get_empty_cache_for_benchmark(self) -> torch.Tensor:
-        """What a benchmark clears between calls: next to nothing, since there is no cache."""
+        """What a benchmark clears between calls. It is tiny, because there is no cache."""
         return torch.empty(1, dtype=torch.int32)
 
     def clear_cache(self, cache: torch.Tensor) -> None:

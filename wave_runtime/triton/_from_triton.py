@@ -27,14 +27,14 @@ CHOSEN = {"arch", "backend_name", "num_ctas"}  # options that the target decides
 
 
 class TritonFunction:
-    """A Triton function, compiled, that is called with its parameters but the constants: :func:`from_triton` makes it.
+    """A compiled Triton function, called with all of its parameters except the constants. Made by :func:`from_triton`.
 
     A call checks the arguments' types and launches on the tensors' device. Compilers trace it.
 
     Attributes:
-        kernel: the kernel, which takes two null pointers besides, Triton's scratch memory.
-        parameters: the names of what a call takes.
-        constants: the values of the others.
+        kernel: the kernel itself. It takes two more arguments, null pointers to Triton's scratch memory.
+        parameters: the names of the parameters that a call takes.
+        constants: the values of all other parameters.
         target: the processor that it was compiled for.
     """
 
@@ -90,26 +90,27 @@ def from_triton(
     target: str | None = None,
     **options: Any,
 ) -> TritonFunction:
-    """Compile a Triton function, once, for one set of types and constants, as a kernel of this package.
+    """Compile a Triton function once, for one set of types and constants, as a kernel of this package.
 
         add = wave_runtime.from_triton(add_in_triton, "x: *f32 const, out: *f32, n: i32", constants={"BLOCK": 64})
         add(x, out, 1000, grid=wave_runtime.cdiv(1000, 64))
 
-    Unlike a launch by Triton it assumes nothing of the values: pointers may have any alignment.
+    Unlike a launch by Triton, it assumes nothing about the values: pointers may have any alignment.
 
     Args:
         kernel: a function decorated with ``triton.jit``.
-        signature: the names and types of parameters, as ``wave_runtime.load`` takes them. Pointers that are const are
-            so for Triton, too, which refuses stores to them; the others count as written.
-        constants: the values of all other parameters, by name; those that have a default may be left out. Any parameter
-            can be given one, as None for a tensor that is optional.
-        target: an AMD processor: "gfx942". By default that of torch's GPU; without one, that which is emulated.
+        signature: the names and types of the parameters, as ``wave_runtime.load`` takes them. Triton refuses stores to
+            a pointer that is const; all other pointers count as written.
+        constants: the values of all other parameters, by name. Those that have a default may be left out. Any parameter
+            may be a constant, for instance None for an optional tensor.
+        target: an AMD processor: "gfx942". By default that of torch's GPU or, if there is none, the one that is
+            emulated.
         options: Triton's for HIP: ``num_warps``, ``num_stages``, ``waves_per_eu``, ...
 
     Raises:
-        TypeError: ``kernel`` is no such function, or there is no such option.
-        ValueError: the signature and the constants do not fit the function, the target is no AMD processor, or the
-            kernel needs what only Triton's launches give it.
+        TypeError: ``kernel`` is not such a function, or there is no such option.
+        ValueError: the signature and the constants do not fit the function, the target is not an AMD processor, or the
+            kernel needs something that only Triton's own launches provide.
         triton.CompilationError: the compiler refuses it.
     """
     if not isinstance(kernel, triton.JITFunction):

@@ -48,16 +48,17 @@ _enabled: list[Enabled] = []
 def enable_cpu() -> Enabled:
     """Let wave-lang's ``WaveCompileOptions(wave_runtime=True)`` kernels run on CPU tensors.
 
-    On any machine wave-lang's launches then pass tensors rather than addresses, so that they are checked: one that is
-    written must be contiguous, devices must agree, and the emulator bounds every access by the tensor's storage. They
-    ask torch for no stream. Where torch has no GPU, ``WAVE_DEFAULT_ARCH`` is set to gfx942 unless it is set already.
+    wave-lang's launches then pass tensors rather than addresses, on any machine, so that they are checked: a tensor
+    that is written must be contiguous, the devices must agree, and the emulator bounds every access by the tensor's
+    storage. They do not ask torch for a stream. If torch has no GPU, ``WAVE_DEFAULT_ARCH`` is set to gfx942, unless it
+    is set already.
 
-    The compiler writes the binaries of a process into one temporary folder and takes whichever it finds there for the
-    kernel that it has just compiled: they are removed from that folder before each compilation.
+    wave-lang writes all binaries of a process into one temporary folder, and takes whichever it finds there for the
+    kernel that it has just compiled. So those binaries are removed before each compilation.
 
     It replaces two functions of ``wave_lang.kernel.wave.compile``, and nothing of torch's. That lasts as long as the
-    process, or as the context that a call can be: ``with enable_cpu():``. May be called again, before or after
-    wave-lang is imported.
+    process or, with ``with enable_cpu():``, as long as the context. It may be called again, before or after wave-lang
+    is imported.
 
     Raises:
         ImportError: wave-lang is not installed.

@@ -23,15 +23,15 @@ TYPES = {
 
 
 class WaveFunction:
-    """A compiled Wave kernel that is called with the arguments of its Wave function: :func:`from_wave` makes it.
+    """A compiled Wave kernel that is called with the arguments of its Wave function. Made by :func:`from_wave`.
 
-    A call checks the tensors' shapes, dtypes and strides, finds the dynamic dimensions and the grid in the shapes, and
-    launches. Compilers trace it. Shapes that do not fit raise ValueError.
+    A call checks the tensors' shapes, dtypes and strides, works out the dynamic dimensions and the grid, and launches.
+    Compilers trace it. Shapes that do not fit raise ValueError.
 
     Attributes:
         kernel: the kernel, whose call takes tensors, scalars, dynamic dimensions and ``grid=``.
         parameters: the names of the Wave function's parameters.
-        writes: those that the kernel writes.
+        writes: the names of the parameters that the kernel writes.
         dynamic_dims: the names of the sizes that it takes as arguments.
         source: the Python code of a call.
     """
@@ -53,13 +53,13 @@ class WaveFunction:
 
     @property
     def code(self) -> bytes:
-        """The code object. In a file, it is for ``wave_runtime.load``, which needs no compiler."""
+        """The code object. Written to a file, it can be loaded by ``wave_runtime.load`` where there is no compiler."""
         return bytes(_C.embedded_code(self.kernel.handle).numpy())
 
     def define_op(self, name: str, *, inline: bool = False) -> Operator:
         """Make an operator that takes what the kernel reads, and returns what it writes as new tensors.
 
-        These are not initialised: what the kernel does not write of them is undefined.
+        The results are not initialised: what the kernel does not write of them is undefined.
 
         Args:
             name: ``"namespace::name"``.
@@ -93,7 +93,7 @@ class WaveFunction:
 
 
 def from_wave(kernel: Any, options: Any = None) -> WaveFunction:
-    """Make a function that launches a Wave kernel out of one that wave-lang has compiled, or compile it.
+    """Make a function that launches a Wave kernel. The kernel may be compiled already, or is compiled here.
 
         gemm = wave_runtime.from_wave(gemm_in_wave, WaveCompileOptions(subs=..., dynamic_symbols=[M, N, K]))
         gemm(a, b, c)
@@ -101,8 +101,8 @@ def from_wave(kernel: Any, options: Any = None) -> WaveFunction:
         c = matmul(a, b)
 
     Args:
-        kernel: what ``wave_compile`` returns, or a function decorated with ``tkw.wave``.
-        options: ``WaveCompileOptions`` for such a function. Its ``wave_runtime`` is set.
+        kernel: what ``wave_compile`` returned, or a function decorated with ``tkw.wave``.
+        options: ``WaveCompileOptions`` for such a function. Its ``wave_runtime`` is set to True.
 
     Raises:
         TypeError: ``kernel`` is neither, or ``options`` do not go with it.

@@ -123,7 +123,7 @@ class DeviceState:
 
 
 class Device:
-    """A device of IREE's with the order of what runs on it.
+    """A device of IREE's, with the order of the work on it.
 
     ``Device("local-task")`` is one device for each thread; with ``device_state=`` it is a new one. Devices are passed
     around, or made a thread's current one: ``with device:``.

@@ -22,7 +22,7 @@ Code = Binary | Mapping[str, Binary] | Module | _C.Kernel | CodeFor
 
 
 class KernelLaunch:
-    """A launch of a kernel that is described by functions of a call's arguments: ``launch(*arguments, *results)``.
+    """A launch of a kernel, described by functions of ``(*arguments, *results)`` of the operator's call.
 
     Args:
         code: a source's text (a str with a line break or a brace) or path, which is compiled for the device of each

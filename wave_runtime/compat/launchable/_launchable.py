@@ -27,10 +27,10 @@ _Results = Callable[..., torch.Tensor | Sequence[torch.Tensor] | None]
 
 
 class Launchable:
-    """A program that is called with tensors, and runs on their device.
+    """A program or kernel that is called with tensors, and runs on their device.
 
-    It is a program for IREE's VM (a VMFB; needs iree-base-runtime), or a kernel: of a code object or a source, without
-    IREE. Programs and kernels are loaded at the first call on a device, or by :meth:`preload`. Tensors that are not
+    It is either a program for IREE's VM (a VMFB, which needs iree-base-runtime), or a kernel of a code object or a
+    source, which needs no IREE. It is loaded at the first call on a device, or by :meth:`preload`. Tensors that are not
     contiguous are copied.
 
         add = Launchable.from_code_object(
@@ -41,8 +41,8 @@ class Launchable:
         c = add(a, b)
 
     Args:
-        loader: called once for each type of device; returns the name of the function to call, and the ``VmModule`` it
-            is in, or None where it has none for that device.
+        loader: called once for each type of device. It returns the name of the function to call and the ``VmModule``
+            that it is in, or None if there is none for that device.
         parameter_providers: ``iree.runtime.ParameterProvider`` that the program takes its parameters of.
         is_async: whether the function takes two fences behind its arguments.
     """
@@ -73,8 +73,8 @@ class Launchable:
         Args:
             code: a path, bytes, ``{target: path or bytes}``, a module or a kernel.
             name: of the kernel; by default the only one.
-            results: a function of the arguments that returns the tensors for the kernel to write, one or several;
-                without it the kernel writes to its arguments.
+            results: a function of the arguments that returns the tensor or tensors for the kernel to write. Without it
+                the kernel writes to its arguments.
             launch: ``grid``, ``block``, ``shared_memory``, ``arguments``, ``signature`` and ``writes`` of
                 ``wave_runtime.compat.op_reg.KernelLaunch``.
 
@@ -106,9 +106,9 @@ class Launchable:
             results, launch: as for :meth:`from_code_object`, and the options of ``wave_runtime.compile``.
 
         Raises:
-            At the first call on a device or :meth:`preload`. ModuleNotFoundError: iree-base-compiler is not installed.
-            RuntimeError: ``JIT compilation failed. See diagnostics.`` and the compiler's messages. CompileError: the
-            same of a kernel.
+            ModuleNotFoundError: at the first call on a device or :meth:`preload`: iree-base-compiler is not installed.
+            RuntimeError: then, too: ``JIT compilation failed. See diagnostics.`` and the compiler's messages.
+            CompileError: then, too: a kernel does not compile.
         """
         folder = None if file_cache_dir is None else Path(file_cache_dir)
         if folder is not None:
@@ -131,7 +131,8 @@ class Launchable:
         results: _Results | None = None,
         **launch: Any,
     ) -> Launchable:
-        """What :meth:`jit_compile` has left in a folder; nothing is compiled. Arguments as there.
+        """Use what :meth:`jit_compile` has left in a folder; nothing is compiled. The arguments are those of that
+        method.
 
         Raises:
             ValueError: there is no such folder.
@@ -161,7 +162,7 @@ class Launchable:
         return Launchable(load, parameter_providers, entry_point.endswith("$async"))
 
     def preload(self, device: torch.device) -> None:
-        """Compile and load for a device of torch, so that no call has to. Errors are those of a call."""
+        """Compile and load for a device of torch now, rather than at the first call. Errors are those of a call."""
         with self._lock:
             self._resolve_target_binary(get_device_from_torch(torch.device(device)))
 
@@ -170,14 +171,16 @@ class Launchable:
 
         Args:
             args: tensors, ints and floats.
-            device: where to run, if no argument is a tensor.
+            device: where to run if no argument is a tensor.
             outputs: contiguous tensors that take the results.
 
         Returns:
-            The result; a list of several; None where there is none. ``outputs``, where they are given, in their place.
+            The result, a list of several results, or None if there is none. If ``outputs`` are given, they are
+            returned.
 
         Raises:
-            RuntimeError: tensors of several devices, or neither tensors nor ``device``; the program fails.
+            RuntimeError: the tensors are on several devices, there are neither tensors nor ``device``, or the program
+                fails.
             NotImplementedError: there is no code for the device.
             TypeError, ValueError: an argument or output does not fit.
         """

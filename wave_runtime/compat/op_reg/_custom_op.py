@@ -19,7 +19,7 @@ from wave_runtime.compat.op_reg._selection import EagerKernelSelection, KernelSe
 
 
 def def_library(ns: str) -> torch.library.Library:
-    """A library for operators in a namespace, which is the only one of that kind and namespace in a process."""
+    """The library for operators in a namespace. There is one in a process; the same one is returned again."""
     return _library(ns, "DEF")
 
 
@@ -36,7 +36,7 @@ _lock = Lock()
 
 
 class CustomOp(ABC):
-    """An operator of PyTorch whose kernels are generated: subclasses are decorated with :meth:`register`.
+    """An operator of PyTorch whose kernels are generated. Decorate a subclass with :meth:`register`.
 
         @CustomOp.register
         class scale(CustomOp):
@@ -57,8 +57,8 @@ class CustomOp(ABC):
         b = scale(a, 2.0)
 
     Attributes:
-        name: the operator's, without the namespace.
-        library: that it is in.
+        name: the operator's name, without the namespace.
+        library: the library that it is in.
         op: ``torch.ops.namespace.name``.
     """
 
@@ -71,7 +71,7 @@ class CustomOp(ABC):
         register_meta: bool = True,
         register_impl: bool = True,
     ) -> Callable[..., Any]:
-        """Make an operator of a class, in whose place there is then ``torch.ops.namespace.name``.
+        """Make an operator of a class. The class is replaced by ``torch.ops.namespace.name``.
 
         Args:
             op_class: the class; without it the result is a decorator.
@@ -133,18 +133,19 @@ class CustomOp(ABC):
 
     @abstractmethod
     def select(self, sel: KernelSelection) -> None:
-        """Declare all arguments, and the results; at every call, of compilers' stand-ins for tensors, too."""
+        """Declare all arguments and the results. Called at every call, also with compilers' stand-ins for tensors."""
 
     def eager_execute(self, *args: Any) -> Any:
-        """Compute the results without a kernel, or return NotImplemented, as this does. Compilers do not ask."""
+        """Compute the results without a kernel, or return NotImplemented, as this does. Compilers do not call it."""
         return NotImplemented
 
     @abstractmethod
     def generate(self, ksel: KernelSelection, kb: KernelBuilder) -> Launch | None:
-        """Make the kernel of a selection; once for all calls with its ``spec_key`` on devices of one target.
+        """Make the kernel of a selection. It is called once for all calls with the same ``spec_key`` and target.
 
         Args:
-            ksel: what ``select`` declared. It depends on the first call: what other calls share is in ``spec_key``.
+            ksel: what ``select`` declared at the first of these calls. Rely only on what is in ``spec_key``, which they
+                share.
             kb: ``kb.device`` and ``kb.target`` say where it will run.
 
         Returns:

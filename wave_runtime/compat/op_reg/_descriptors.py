@@ -35,7 +35,7 @@ Dims = list[int | None]
 
 
 class AttrArg:
-    """A value that is no operand of the kernel: each value has a kernel of its own.
+    """A value for which the kernel is specialised, not an operand: each value has a kernel of its own.
 
     Attributes:
         v: the value.
@@ -108,7 +108,7 @@ class IntArg:
 
 
 class TensorArg:
-    """A tensor: a kernel is for its rank and dtype, and for those extents that are specialised.
+    """A tensor. A kernel is made for its rank, its dtype, and those of its extents that are specialised.
 
     Attributes:
         t: the tensor; of a result any tensor of its shape and dtype.
@@ -126,11 +126,11 @@ class TensorArg:
         self.maybe_tensor_value: torch.Tensor = t
 
     def specialize_all_dims(self) -> None:
-        """Have a kernel for these extents alone."""
+        """Have a kernel for exactly these extents."""
         self.spec_dims = list(self.t.shape)
 
     def specialize_dims(self, *indices: int) -> None:
-        """Have a kernel for the extents of these dimensions; negative ones count from the last."""
+        """Have a kernel for exactly these dimensions' extents. Negative indices count from the last."""
         for index in indices:
             self.spec_dims[index] = self.t.size(index)
 
@@ -153,7 +153,7 @@ class TensorArg:
 
 
 class TensorListArg:
-    """A list of tensors: a kernel is for its length, and for each tensor as with :class:`TensorArg`.
+    """A list of tensors. A kernel is made for its length and, as with :class:`TensorArg`, for each tensor.
 
     Attributes:
         ts: the tensors.
@@ -193,7 +193,7 @@ class TensorListArg:
 
 
 class EmptyOptionalTensorArg:
-    """An optional tensor that was not given, or is not returned: no operand and no result of the kernel."""
+    """An optional tensor that was not given, or is not returned. The kernel has no operand or result for it."""
 
     ir_arity: int = 0
     is_list: bool = False

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class KernelSelection(ABC):
-    """What ``CustomOp.select`` fills in at every call: the arguments' descriptors, and the results'.
+    """The descriptors of arguments and results, which ``CustomOp.select`` fills in at every call.
 
     Each argument is declared once, by its index in the operator's signature. Calls whose ``spec_key`` is the same share
     a kernel.

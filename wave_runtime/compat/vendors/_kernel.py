@@ -32,8 +32,8 @@ class PortableKernel:
     Launches on Intel's and Apple's GPUs are experimental: they have never run on one.
 
     Attributes:
-        name: the kernel's, in all of its sources.
-        vendors: those that it has code for.
+        name: the kernel's name, which is the same in all of its sources.
+        vendors: the vendors that it has code for.
     """
 
     def __init__(self, name: str, codes: Mapping[str, Code], shared: Recipe) -> None:
@@ -76,7 +76,7 @@ class PortableKernel:
             kernel(*args, grid=grid, block=block, shared_memory=shared_memory, device=device, **attributes)
 
     def on(self, device: torch.device | str | int | None = None) -> _C.Kernel:
-        """The kernel as it is built for a device, by default the current GPU, else the CPU.
+        """The kernel for one device, by default the current GPU or, if there is none, the CPU.
 
         Raises:
             ValueError: there is no code for it, or it is none of the CPU, AMD's and NVIDIA's.
@@ -87,7 +87,7 @@ class PortableKernel:
         return self._builds.kernel(torch.device(device))
 
     def combined(self) -> _C.Kernel:
-        """One kernel with the builds for the CPU and for the current GPU, as far as they can be made here.
+        """One kernel with the builds for the CPU and for the current GPU, if they can be made here.
 
         Its operators run on either. The builds must take the same arguments: ``signature=`` says so, else those of the
         first.
@@ -181,12 +181,12 @@ def kernel(
     options: Sequence[str] = (),
     include_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> PortableKernel:
-    """A kernel with code for several vendors, which runs where the tensors are that it is called with.
+    """Make a kernel with code for several vendors. A call runs on the device of its tensors.
 
-    Code is compiled, or loaded, for a device when the first tensors on it arrive, and again once its file has changed.
+    Code is compiled or loaded for a device when the first tensors on it arrive, and again when its file has changed.
 
     Args:
-        name: the kernel's, in all the codes.
+        name: the kernel's name, which must be the same in all codes.
         amd, nvidia: a path to a source or a binary, a source's text, or a binary's bytes, as :func:`compile` and
             :func:`load` take them; or such by target, ``{"gfx942": ..., "gfx90a": ...}``. CPU tensors take AMD's for
             gfx942.

@@ -22,7 +22,7 @@ _VENDORS = {
 
 
 class LaunchError(RuntimeError):
-    """A launch by :func:`launch_kernel` was not made, or failed, or there is no such device."""
+    """A launch by :func:`launch_kernel` could not be made or failed, or there is no such device."""
 
 
 def launch_kernel(
@@ -33,7 +33,7 @@ def launch_kernel(
     workgroup: Dims,
     vendor: str | None = None,
 ) -> None:
-    """Launch a kernel, wait for it, and have what it wrote in the buffers.
+    """Launch a kernel, and wait until it has ended and the buffers have what it wrote.
 
     Args:
         kernel: of :func:`kernel`, or of a module.
