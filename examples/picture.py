@@ -62,7 +62,8 @@ def draw(rows: Sequence[Row], title: str, path: Path) -> None:
 
     times.barh(places, [row.milliseconds for row in rows], color=colors)
     for place, row in enumerate(rows):
-        times.text(row.milliseconds * 1.1, place, f"{row.milliseconds:.3g}", va="center", fontsize=7, color="#555555")
+        text = f"{row.milliseconds:.3g}" if row.milliseconds < 1000 else f"{row.milliseconds:,.0f}"
+        times.text(row.milliseconds * 1.1, place, text, va="center", fontsize=7, color="#555555")
     times.set(xscale="log", xlabel="time of a call (ms)")
     times.margins(x=0.1)
 

@@ -46,8 +46,9 @@ RANKS = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "GLOO_SOCKE
 
 @pytest.mark.parametrize("page", PAGES)
 def test_examples(page: str, tmp_path: Path) -> None:
-    """A line whose comment begins with an error's name raises it."""
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    """A line whose comment begins with an error's name raises it. A sanitizer's report is what the program prints."""
+    text = (ROOT / page).read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert blocks
     for package, requirement in (("wave_lang.kernel", "wave-lang"), ("import triton", "triton")):
         if any(package in block for block in blocks):
@@ -67,6 +68,13 @@ def test_examples(page: str, tmp_path: Path) -> None:
     script.write_text(code)
     done = subprocess.run([sys.executable, script], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    for report in re.findall(r"^```\n([^`]*^wave_runtime\.sanitize \([^`]*)^```", text, re.MULTILINE):
+        assert without_places(report) in without_places(done.stdout)
+
+
+def without_places(text: str) -> str:
+    """A report without files and lines, which are others in the test's program."""
+    return re.sub(r"[\w./-]+\.py:\d+", "PLACE", text)
 
 
 def expect_error(line: re.Match[str]) -> str:

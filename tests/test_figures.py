@@ -72,6 +72,19 @@ def test_models() -> None:
     assert "The C loop takes 3.0 us." in text
 
 
+def test_hand_written_kernels() -> None:
+    """Folders that are not launched count among all, and have no row."""
+
+    def tally(launched: int, agree: int) -> dict[str, Any]:
+        return {"files": 30, "complete": 29, "instructions": 600_000, "launched": launched, "agree": agree}
+
+    folders = {"gfx942/fmoe": tally(9, 8), "gfx942/other": tally(0, 0), "gfx950/fmoe": tally(7, 7)}
+    text = figures.aiter({"date": "2026-01-02", "commit": "e4048607a535", "folders": folders})
+    assert "commit e4048607: 60 code objects for gfx942 with 1.2 million instructions, of which 58 have none" in text
+    assert [line for line in text.splitlines() if "| 9, 8 | 7, 7 |" in line]
+    assert "`other`" not in text
+
+
 def test_a_busy_machine_is_told() -> None:
     machine = {**MACHINE, "load": "7.5"}
     assert "other work (load average 7.5)" in figures.compiling(

@@ -163,7 +163,7 @@ def sanitizing(found: Any) -> str:
 
 def aiter(found: Any) -> str:
     """Of tests/aiter/campaign.py."""
-    of = {processor: {} for processor in ("gfx942", "gfx950")}
+    of: dict[str, dict[str, Any]] = {processor: {} for processor in ("gfx942", "gfx950")}
     for name, tally in found["folders"].items():
         processor, folder = name.split("/")
         of[processor][folder] = tally

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import campaign
 import families
 import pytest
 import torch
-from support import EXAMPLES
+from support import EXAMPLES, load_tool
 
 
 def test_coverage_is_counted_by_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,6 +23,20 @@ def test_coverage_is_counted_by_folder(tmp_path: Path, capsys: pytest.CaptureFix
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells[:4] == ["gfx942", "examples", "1", "1"]
     assert int(cells[4].replace(",", "")) > 100
+
+
+def test_counts_are_written_for_the_figures(tmp_path: Path) -> None:
+    folder = tmp_path / "hsa/gfx950/examples"
+    folder.mkdir(parents=True)
+    shutil.copy(EXAMPLES / "binaries/basics.hsaco", folder / "basics.co")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message", "a checkout"], check=True)
+    file = tmp_path / "aiter.json"
+    assert campaign.main([str(tmp_path), "--json", str(file)]) == 0
+    found = json.loads(file.read_text())
+    assert found["folders"]["gfx950/examples"]["files"] == 1
+    assert "1 code objects for gfx950 with" in load_tool("generate_figures").aiter(found)
 
 
 def test_a_launch_that_fails_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
