@@ -45,6 +45,34 @@ check(hip.hipDeviceSynchronize())
 print("done")
 """
 
+# Two kernels, the first of which writes some of the memory that the second reads.
+UNWRITTEN = f"""
+import ctypes, sys
+hip = ctypes.CDLL(sys.argv[1])
+def check(code):
+    assert code == 0, code
+def launch(name, *arguments):
+    kernel = ctypes.c_void_p()
+    check(hip.hipModuleGetFunction(ctypes.byref(kernel), module, name))
+    pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(argument) for argument in arguments))
+    check(hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, None, pointers, None))
+module, data, out = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+check(hip.hipModuleLoad(ctypes.byref(module), {os.fsencode(PROBES / "unwritten_gfx942.hsaco")!r}))
+size = ctypes.c_size_t(256)
+if "async" in sys.argv:
+    check(hip.hipMallocAsync(ctypes.byref(data), size, None))
+else:
+    check(hip.hipMalloc(ctypes.byref(data), size))
+check(hip.hipMalloc(ctypes.byref(out), size))
+if "set" in sys.argv:
+    check(hip.hipMemset(data, 0, size))
+if "copy" in sys.argv:
+    check(hip.hipMemcpy(data, bytes(256), size, 1))
+launch(b"fill_below", data, ctypes.c_int(61))
+launch(b"add", data, out)
+check(hip.hipDeviceSynchronize())
+"""
+
 
 def run(*command: object, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
@@ -107,6 +135,18 @@ def test_use_of_freed_memory() -> None:
     done = sanitized("--tools", "memory", "--", sys.executable, "-S", "-c", HIP, HIP_EMULATOR, "free")
     assert done.returncode == 1, done.stderr
     assert "of 400 bytes, which was freed [memory:use-after-free]" in done.stderr
+
+
+def test_memory_of_the_hip_library_that_nobody_wrote() -> None:
+    for how in ("malloc", "async"):
+        done = sanitized("--tools", "uninitialized", "--", sys.executable, "-S", "-c", UNWRITTEN, HIP_EMULATOR, how)
+        assert done.returncode == 1, done.stderr
+        assert "depends on memory, 244 bytes from the begin of the hipMalloc at 0x" in done.stderr
+        assert "[uninitialized:global]" in done.stderr
+        assert "1 finding, seen 3 times" in done.stderr
+    for how in ("set", "copy"):
+        done = sanitized("--tools", "uninitialized", "--", sys.executable, "-S", "-c", UNWRITTEN, HIP_EMULATOR, how)
+        assert done.returncode == 0, done.stderr
 
 
 def test_the_variables_alone() -> None:

@@ -49,7 +49,7 @@ std::unique_ptr<Observer> Checks::observe() {
   if (finds_global_races()) observers->make<GlobalRaceChecker>(findings_, shadow_);
   if (tools_ & kBarriersTool) observers->make<BarrierChecker>(findings_);
   if (tools_ & kNumbersTool) observers->make<NumberChecker>(findings_);
-  if (tools_ & kUninitializedTool) observers->make<UninitializedChecker>(findings_);
+  if (tools_ & kUninitializedTool) observers->make<UninitializedChecker>(findings_, *undefined_);
   if (profile_ != nullptr) observers->make<Profiler>(*profile_);
   return OwnObservers::simplest(std::move(observers));
 }
@@ -73,6 +73,7 @@ bool Checks::watches_memory() const {
 }
 
 void Checks::tell() const {
+  if (undefined_ != nullptr) undefined_->finish();
   if (sanitizer_ == nullptr) return;
   std::vector<Finding> found = findings_.all();
   const auto asked_for = [&](const Finding& finding) {

@@ -9,6 +9,7 @@
 #include "emulator/global_shadow.h"
 #include "emulator/observer.h"
 #include "emulator/profile.h"
+#include "emulator/undefined_pages.h"
 
 namespace wave::emulator {
 
@@ -45,6 +46,7 @@ class Checks {
   Checks(const EmulatorOptions& options, std::span<const TensorLayout> tensors)
       : fatal_(options.checks), sanitizer_(options.sanitizer), findings_(tensors), session_(options.profile) {
     tools_ = fatal_ | (sanitizer_ == nullptr ? 0 : sanitizer_->options.tools);
+    if (tools_ & kUninitializedTool) undefined_ = std::make_unique<UndefinedPages>();
     if (options.statistics || options.profile != nullptr) profile_ = std::make_unique<ProfileSum>();
   }
   bool finds_global_races() const { return sanitizer_ != nullptr && (sanitizer_->options.tools & kRacesTool) != 0; }
@@ -55,6 +57,7 @@ class Checks {
   const std::shared_ptr<Sanitizer> sanitizer_;
   Findings findings_;
   GlobalShadow shadow_;
+  std::unique_ptr<UndefinedPages> undefined_;  ///< nullptr where nobody asks what is undefined
   const std::shared_ptr<ProfileSession> session_;
   std::unique_ptr<ProfileSum> profile_;
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/freed_memory.h"
 #include "emulator/op.h"
 
 namespace wave::emulator {
@@ -123,6 +124,12 @@ const Region* Memory::nearest(u64 address) const {
   return best;
 }
 
+std::string Memory::name_of(u64 address) const {
+  const Region* region = find(address);
+  if (region == nullptr) return "memory";
+  return text("memory, ", address - region->bytes.begin(), " bytes from the begin of ", region->name, ",");
+}
+
 void Memory::read(AddressSpan span, void* to, int lane) const {
   if (trace_ != nullptr) trace_->mark(span, true, false);
   u8* out = static_cast<u8*>(to);
@@ -184,6 +191,8 @@ AtomicTarget Memory::atomic_part(AddressSpan span, int lane) const {
 void Memory::refuse(AddressSpan span, bool write, int lane) const {
   const u64 address = span.begin();
   const std::string access = text(write ? "a store of " : "a load of ", span.size(), " bytes ");
+  if (const auto freed = FreedMemory::of_process().at(address))
+    fault_at(text(access, write ? "into " : "from ", freed->name), lane, address, "use-after-free");
   if (const Region* found = find_region_ ? find_more(address) : nullptr) {
     if (!found->readable)
       fault_at(text(access, write ? "into " : "from ", found->name), lane, address, "use-after-free");

@@ -47,6 +47,12 @@ class Memory {
     return is_direct_ && region != nullptr && region->bytes.contains(span) && (!write || region->writable);
   }
 
+  /// Whether read() copies this byte, rather than to take it for zero.
+  bool has(u64 address) const { return find(address) != nullptr; }
+
+  /// "memory, 8 bytes from the begin of argument 2 'c' (float32 [64])".
+  std::string name_of(u64 address) const;
+
   /// Copies bytes for `lane`. Those past a region's end but within kOverRead read as zero and are recorded, and so are
   /// those of a dword of which a region has others. Throws Fault.
   void read(AddressSpan span, void* to, int lane) const;

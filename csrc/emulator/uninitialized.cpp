@@ -183,6 +183,7 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
   decoded.may_read_scc |= row.kind == Kind::ScalarAlu || row.kind == Kind::Control;
   decoded.writes_scc = (row.traits & isa::kWritesScc) != 0;
   decoded.is_lds = row.kind == Kind::Lds;
+  decoded.goes_to_lds = to_lds;
   decoded.data_bytes = std::max<u32>(u32{row.memory.bytes} * row.memory.addresses, 1);
   for (const std::vector<u32>* some : {&decoded.writes, &decoded.reads, &decoded.data}) {
     for (const u32 number : *some) {
@@ -200,7 +201,11 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
 void UninitializedChecker::start(const Wave& wave) {
   const LaunchState& launch = wave.group->launch();
   if (states_.empty()) states_.resize(launch.waves);
-  if (wave.index == 0) lds_.clear();
+  if (wave.index == 0) {
+    lds_.clear();
+    origins_.resize(1);
+    origin_numbers_.clear();
+  }
   State& state = states_[wave.index];
   const u32 rows = wave.vgpr_count + wave.agpr_count;
   const u64 all = launch.lanes == 64 ? ~u64{0} : (u64{1} << launch.lanes) - 1;
@@ -235,6 +240,8 @@ void UninitializedChecker::before(const Wave& wave, const Op* op) {
   }
   now_ = &decoded;
   accesses_.clear();
+  loaded_.clear();
+  to_lds_.clear();
   switch (decoded.effect) {
     case Effect::Computes:
     case Effect::Jumps:
@@ -281,6 +288,8 @@ void UninitializedChecker::define_results(const Wave& wave) {
 void UninitializedChecker::save_rows(const Wave& wave) {
   saved_.resize(now_->rows.size());
   for (size_t i = 0; i < saved_.size(); ++i) saved_[i] = wave.v[now_->rows[i]];
+  const bool loads_scalars = now_->effect == Effect::Loads && now_->scalar_writes.any();
+  saved_scalars_.assign(wave.s, wave.s + (loads_scalars ? 128 : 0));
 }
 
 void UninitializedChecker::restore_rows(const Wave& wave) {
@@ -291,6 +300,7 @@ void UninitializedChecker::restore_rows(const Wave& wave) {
 void UninitializedChecker::try_with(const Op* op, int turn, Trial& trial) {
   const State& state = *state_;
   Wave wave = *wave_;
+  std::ranges::copy(saved_scalars_, wave.s);
   for (size_t i = 0; i < saved_.size(); ++i) {
     const u32 row = now_->rows[i];
     for (u64 left = state.lanes[row]; left != 0; left &= left - 1) {
@@ -404,9 +414,12 @@ UninitializedChecker::Source UninitializedChecker::noted(Source source, const st
   return (source & ~kComputed) != 0 ? source : origin("register", text("register ", name), lane) | source;
 }
 
-UninitializedChecker::Source UninitializedChecker::origin(const char* kind, const std::string& what, int lane) {
-  const auto [place, is_new] = origin_numbers_.try_emplace({pc_, what}, static_cast<Source>(origins_.size()));
-  if (is_new) origins_.push_back({kind, what, pc_, {wave_->group->id(), wave_->index, lane}});
+UninitializedChecker::Source UninitializedChecker::origin(const char* kind, const std::string& what, int lane,
+                                                          std::optional<u64> address) {
+  constexpr size_t kMany = 10000;  // from then on one stands for all that an instruction reads of memory
+  const u64 key = origins_.size() < kMany ? address.value_or(0) : 0;
+  const auto [place, is_new] = origin_numbers_.try_emplace({pc_, what, key}, static_cast<Source>(origins_.size()));
+  if (is_new) origins_.push_back({kind, what, pc_, {wave_->group->id(), wave_->index, lane}, address});
   return place->second;
 }
 
@@ -440,6 +453,7 @@ void UninitializedChecker::report(Source source, int lane, const char* use) {
                           .kind = origin.kind,
                           .pc = pc_,
                           .lane = lane,
+                          .address = origin.address,
                           .earlier_pc = origin.pc == pc_ ? 0 : origin.pc,
                           .earlier = origin.reader};
   findings_.add(*wave_, sighting, [&] { return text(use, " depends on ", origin.what, " that nobody has written"); });

@@ -1,4 +1,4 @@
-// Finds uses of what nobody wrote: registers, LDS and scratch.
+// Finds uses of what nobody wrote: registers, LDS, scratch, and the launch's memory.
 #pragma once
 
 #include <array>
@@ -12,16 +12,18 @@
 #include "emulator/observer.h"
 #include "emulator/per_instruction.h"
 #include "emulator/undefined_memory.h"
+#include "emulator/undefined_pages.h"
 
 namespace wave::emulator {
 
-/// Knows of each bit of the registers, of LDS and of scratch whether it is defined. An instruction that reads undefined
+/// Knows of each bit of the registers, of LDS and of scratch whether it is defined, and of each byte of the launch's
+/// memory. An instruction that reads undefined
 /// bits is tried with them as they are and with others: what differs in its results is undefined, whatever the
 /// instruction does; its row alone is asked for its operands. Nothing is reported until an address, a branch, EXEC, an
 /// atomic, or a store to memory of what was computed depends on undefined bits. To copy them is no use of them.
 class UninitializedChecker : public Observer {
  public:
-  explicit UninitializedChecker(Findings& findings) : findings_(findings) {}
+  UninitializedChecker(Findings& findings, UndefinedPages& pages) : findings_(findings), global_(pages) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
   void after(const Wave& wave, const Op* op) override;
@@ -29,6 +31,7 @@ class UninitializedChecker : public Observer {
   void load_lds(AddressSpan span, int lane) override;
   void store_lds(AddressSpan span, const void* data, int lane) override;
   bool watches_memory() const override { return true; }
+  void load_memory(AddressSpan span, int lane) override;
   void store_memory(AddressSpan span, const void* data, int lane) override;
   void load_scratch(AddressSpan span, int lane) override;
   void store_scratch(AddressSpan span, int lane, bool is_atomic) override;
@@ -45,6 +48,7 @@ class UninitializedChecker : public Observer {
     bool may_read_scc = false;
     bool writes_scc = false;
     bool is_lds = false;
+    bool goes_to_lds = false;              ///< what a load of memory has loaded
     u32 data_bytes = 0;                    ///< that each lane stores
     std::vector<u32> reads, writes, data;  ///< rows: addresses or sources, results, what is stored
     std::vector<u32> rows;                 ///< the results, then the others, once each
@@ -57,6 +61,7 @@ class UninitializedChecker : public Observer {
     std::string what;  ///< "register v5"
     u64 pc = 0;
     WaveName reader{};
+    std::optional<u64> address{};  ///< of the launch's memory
   };
 
   /// The number of an origin, and whether the bits were computed of undefined ones rather than copied. 0: they are a
@@ -91,6 +96,14 @@ class UninitializedChecker : public Observer {
     u64 copied;               ///< the first bytes of what was stored there
   };
 
+  /// What an instruction has loaded of the launch's memory, where some of it is undefined. Others may write there
+  /// meanwhile, so that trials are given it rather than what is there.
+  struct Loaded {
+    AddressSpan span;
+    int lane;
+    std::vector<u8> bytes, undefined;
+  };
+
   /// How the instruction comes out with some of the undefined bits turned.
   struct Trial {
     std::vector<LaneRow> rows;  ///< the results
@@ -121,7 +134,7 @@ class UninitializedChecker : public Observer {
   void take_scalars();
   Source source_for(int lane, Source own);
   Source noted(Source source, const std::string& name, int lane);
-  Source origin(const char* kind, const std::string& what, int lane);
+  Source origin(const char* kind, const std::string& what, int lane, std::optional<u64> address = {});
   std::string row_name(u32 row) const;
   void check_rows(const std::vector<u32>& rows, const char* use);
   void check_scalars(const char* use);
@@ -130,25 +143,35 @@ class UninitializedChecker : public Observer {
   Source source_of(const Access& access);
   template <class Visit>
   void each_dword(const Access& access, Visit visit) const;
+  Source source_of_memory(const Access& access);
+  bool is_undefined(u64 address);
   void note_load(const Access& access);
   void note_store(const Access& access);
+  bool recall(AddressSpan span, void* to, int lane, bool turns) const;
   void load(const Op* op);
+  void load_again(const Op* op, const std::map<u8*, u8>& turned);
+  void take_loaded_scalars(Source source);
+  void copy_to_lds();
   void store();
   void modify();
   void report(Source source, int lane, const char* use);
 
   Findings& findings_;
+  UndefinedView global_;
   PerInstruction<Decoded> instructions_;
   std::vector<State> states_;  ///< by wave
   UndefinedMemory lds_;
   std::vector<Origin> origins_{{"register", "a register", 0, {}}};
-  std::map<std::pair<u64, std::string>, Source> origin_numbers_;
+  std::map<std::tuple<u64, std::string, u64>, Source> origin_numbers_;
   // What is under way.
   const Decoded* now_ = nullptr;
   State* state_ = nullptr;
   const Wave* wave_ = nullptr;
   u64 pc_ = 0;
-  std::vector<LaneRow> saved_;    ///< the instruction's rows, as they were before it
+  std::vector<LaneRow> saved_;      ///< the instruction's rows, as they were before it
+  std::vector<u32> saved_scalars_;  ///< ... and the scalar registers, where it loads some
+  std::vector<Loaded> loaded_;
+  std::vector<Access> to_lds_;    ///< what a load of memory stores to LDS
   std::vector<Access> accesses_;  ///< ... of a load those with undefined bits, of a store those that need a look
   bool stores_some_ = false;      ///< the data of a store have undefined bits
   std::array<Trial, 6> trials_;

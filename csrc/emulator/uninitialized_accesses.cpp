@@ -12,8 +12,8 @@ namespace {
 
 constexpr u64 lane_bit(int lane) { return u64{1} << lane; }
 
-/// The turn of UninitializedChecker::try_with that turns all undefined bits.
-constexpr int kAll = 1;
+/// The turns of UninitializedChecker::try_with that turn no undefined bits and all.
+constexpr int kAsIs = 0, kAll = 1;
 
 }  // namespace
 
@@ -52,16 +52,31 @@ void UninitializedChecker::each_dword(const Access& access, Visit visit) const {
   }
 }
 
+/// What is read past the end of memory reads as zero, whatever lies there.
+bool UninitializedChecker::is_undefined(u64 address) {
+  return !global_.is_defined(address) && memory_of(*wave_).has(address);
+}
+
+/// The same of the launch's memory.
+UninitializedChecker::Source UninitializedChecker::source_of_memory(const Access& access) {
+  for (u64 i = 0; i < access.span.size(); ++i) {
+    const u64 address = access.span.begin() + i;
+    if (is_undefined(address)) return origin("global", memory_of(*wave_).name_of(address), access.lane, address);
+  }
+  return 0;
+}
+
 void UninitializedChecker::note_load(const Access& access) {
   bool is_defined = true;
   each_dword(access, [&](u64 at, u64 size) { is_defined &= access.memory->is_defined(at, size); });
   if (!is_defined) accesses_.push_back(access);
 }
 
-/// A load that goes to LDS stores there, too: what comes from the launch's memory is defined.
 void UninitializedChecker::note_store(const Access& access) {
+  if (now_->goes_to_lds && access.memory == &lds_) to_lds_.push_back(access);
   if (now_->effect == Effect::Modifies || stores_some_) return accesses_.push_back(access);
-  if (access.memory != nullptr) each_dword(access, [&](u64 at, u64 size) { access.memory->define(at, size); });
+  if (access.memory == nullptr) return global_.define(access.span);
+  each_dword(access, [&](u64 at, u64 size) { access.memory->define(at, size); });
 }
 
 void UninitializedChecker::load_lds(AddressSpan span, int lane) {
@@ -79,10 +94,29 @@ void UninitializedChecker::store_lds(AddressSpan span, const void* data, int lan
   note_store(access);
 }
 
+void UninitializedChecker::load_memory(AddressSpan span, int lane) {
+  if (now_ == nullptr || global_.is_defined(span)) return;
+  Loaded loaded{span, lane, std::vector<u8>(span.size()), std::vector<u8>(span.size())};
+  bool has_some = false;
+  for (u64 i = 0; i < span.size(); ++i) {
+    const u64 address = span.begin() + i;
+    if (!memory_of(*wave_).has(address)) continue;
+    loaded.bytes[i] = *reinterpret_cast<const u8*>(address);
+    if (global_.is_defined(address)) continue;
+    loaded.undefined[i] = 0xff;
+    has_some = true;
+  }
+  if (!has_some) return;
+  loaded_.push_back(std::move(loaded));
+  accesses_.push_back({span, lane, nullptr, 0});
+}
+
 void UninitializedChecker::store_memory(AddressSpan span, const void* data, int lane) {
-  if (now_ == nullptr || data == nullptr || !stores_some_) return;
+  if (now_ == nullptr) return global_.define(span);
+  const bool is_defined = global_.is_defined(span);  // asked now, before the contents that tell it change
+  if (now_->effect == Effect::Modifies && is_defined) return;
   Access access{span, lane, nullptr, 0};
-  std::memcpy(&access.copied, data, std::min<u64>(span.size(), sizeof(access.copied)));
+  if (data != nullptr) std::memcpy(&access.copied, data, std::min<u64>(span.size(), sizeof(access.copied)));
   note_store(access);
 }
 
@@ -90,7 +124,41 @@ void UninitializedChecker::store_scratch(AddressSpan span, int lane, bool) {
   if (now_ != nullptr) note_store({span, lane, &state_->scratch, 0});
 }
 
-/// Loads once more, with the undefined bits of memory turned: so it does not matter how they come into registers.
+/// As an instruction's trial reads what it has loaded, with the undefined bits turned or as they were.
+bool UninitializedChecker::recall(AddressSpan span, void* to, int lane, bool turns) const {
+  const auto found =
+      std::ranges::find_if(loaded_, [&](const Loaded& one) { return one.span == span && one.lane == lane; });
+  if (found == loaded_.end()) return false;
+  for (u64 i = 0; i < span.size(); ++i) {
+    static_cast<u8*>(to)[i] = static_cast<u8>(found->bytes[i] ^ (turns ? found->undefined[i] : 0));
+  }
+  return true;
+}
+
+/// Loads again, with the undefined bits of memory as they are and turned: so it does not matter how they come into
+/// registers. Leaves the rows as they are.
+void UninitializedChecker::load_again(const Op* op, const std::map<u8*, u8>& turned) {
+  const Wave& wave = *wave_;
+  std::vector<LaneRow> actual;
+  for (const u32 row : now_->rows) actual.push_back(wave.v[row]);
+  const auto turn_memory = [&] {
+    for (const auto& [byte, bits] : turned) *byte ^= bits;
+  };
+  trials_[kAsIs].has_failed = false;
+  trials_[kAsIs].rows.clear();
+  for (const u32 row : now_->writes) trials_[kAsIs].rows.push_back(wave.v[row]);
+  std::copy_n(wave.s, trials_[kAsIs].scalars.size(), trials_[kAsIs].scalars.begin());
+  for (const int turn : {kAsIs, kAll}) {
+    if (turn == kAsIs && loaded_.empty()) continue;  // nobody else writes LDS and scratch meanwhile
+    const auto recalled = [&](AddressSpan span, void* to, int lane) { return recall(span, to, lane, turn == kAll); };
+    restore_rows(wave);
+    if (turn == kAll) turn_memory();
+    wave.group->unwatched(recalled, [&] { try_with(op, turn, trials_[turn]); });
+    if (turn == kAll) turn_memory();
+  }
+  for (size_t i = 0; i < actual.size(); ++i) wave.v[now_->rows[i]] = actual[i];
+}
+
 void UninitializedChecker::load(const Op* op) {
   const Wave& wave = *wave_;
   u64 concerned = now_->is_lds ? ~u64{0} : 0;
@@ -98,39 +166,59 @@ void UninitializedChecker::load(const Op* op) {
   Source any = 0;
   std::array<Source, kLanes> sources{};
   for (const Access& access : accesses_) {
-    const Source source = access.memory == nullptr ? 0 : source_of(access);
-    if (source == 0 || access.lane < 0) continue;
+    const Source source = access.memory == nullptr ? source_of_memory(access) : source_of(access);
+    if (source == 0) continue;
     any = source;
-    sources[static_cast<size_t>(access.lane)] = source;
-    concerned |= lane_bit(access.lane);
-    for (u64 i = 0; i < access.span.size(); ++i) turned[host(access) + i] = access.memory->bits(place(access, i));
+    if (access.lane >= 0) {
+      sources[static_cast<size_t>(access.lane)] = source;
+      concerned |= lane_bit(access.lane);
+    }
+    for (u64 i = 0; access.memory != nullptr && i < access.span.size(); ++i)
+      turned[host(access) + i] = access.memory->bits(place(access, i));
   }
   u64 kept = 0;
   if (!now_->writes_whole) {
     for (const u32 row : now_->writes) kept |= state_->lanes[row];
   }
-  if ((any == 0 && kept == 0) || now_->writes.empty()) return define_results(wave);
+  if (any != 0 && now_->goes_to_lds) copy_to_lds();
+  if ((any == 0 && kept == 0) || (now_->writes.empty() && now_->scalar_writes.none())) return define_results(wave);
   concerned |= kept;
-  Trial actual;
-  for (const u32 row : now_->writes) actual.rows.push_back(wave.v[row]);
-  std::vector<LaneRow> others;
-  for (const u32 row : now_->rows) others.push_back(wave.v[row]);
-  restore_rows(wave);
-  for (const auto& [byte, bits] : turned) *byte ^= bits;
-  Trial& trial = trials_[kAll];
-  wave.group->unwatched([&] { try_with(op, kAll, trial); });
-  for (const auto& [byte, bits] : turned) *byte ^= bits;
-  for (size_t i = 0; i < others.size(); ++i) wave.v[now_->rows[i]] = others[i];
-  if (trial.has_failed) return define_results(wave);
+  load_again(op, turned);
+  const Trial &as_is = trials_[kAsIs], &trial = trials_[kAll];
+  if (as_is.has_failed || trial.has_failed) return define_results(wave);
   for (size_t i = 0; i < now_->writes.size(); ++i) {
     for (u64 left = wave.exec(); left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);
       const u32 row = now_->writes[i];
       const bool is_concerned = concerned >> lane & 1;
-      const u32 bits = is_concerned ? actual.rows[i].lane[lane] ^ trial.rows[i].lane[lane] : 0;
+      const u32 bits = is_concerned ? as_is.rows[i].lane[lane] ^ trial.rows[i].lane[lane] : 0;
       const Source own = state_->lanes[row] >> lane & 1 ? state_->source_of(row, lane) : 0;
       const Source loaded = sources[static_cast<size_t>(lane)];
       state_->set(row, lane, bits, loaded != 0 ? loaded : kept >> lane & 1 ? own : any);
+    }
+  }
+  take_loaded_scalars(any);
+}
+
+void UninitializedChecker::take_loaded_scalars(Source source) {
+  for (u32 number = 0; number < 128; ++number) {
+    if (!now_->scalar_writes[number]) continue;
+    state_->set_scalar(number, trials_[kAsIs].scalars[number] ^ trials_[kAll].scalars[number], source);
+  }
+}
+
+/// A load that goes to LDS copies bytes, of which there may be fewer than the dwords that are stored.
+void UninitializedChecker::copy_to_lds() {
+  for (const Access& to : to_lds_) {
+    const auto of_lane = [&](const Access& one) { return one.lane == to.lane; };
+    const auto from = std::ranges::find_if(accesses_, of_lane);
+    if (from == accesses_.end() || (from->span.size() != to.span.size() && to.span.size() != sizeof(u32))) continue;
+    const Source source = from->memory == nullptr ? source_of_memory(*from) : source_of(*from);
+    for (u64 i = 0; i < std::min(from->span.size(), to.span.size()); ++i) {
+      const bool is_global = from->memory == nullptr;
+      const u8 bits =
+          is_global ? (is_undefined(from->span.begin() + i) ? 0xff : 0) : from->memory->bits(place(*from, i));
+      if (bits != 0) lds_.set(place(to, i), bits, source);
     }
   }
 }
@@ -139,6 +227,7 @@ void UninitializedChecker::store() {
   const State& state = *state_;
   std::array<u32, kLanes> stored{};
   for (const Access& access : accesses_) {
+    if (access.memory == nullptr) global_.define(access.span);
     u32& first = stored[static_cast<size_t>(std::max(access.lane, 0))];
     Source computed = 0;
     for (u64 i = 0; i < access.span.size(); ++i) {
@@ -152,7 +241,11 @@ void UninitializedChecker::store() {
       }
       const u8 bits = static_cast<u8>(state.bits_of(row, access.lane) >> 8 * (byte % 4));
       const Source source = bits == 0 ? 0 : noted(state.source_of(row, access.lane), row_name(row), access.lane);
-      if (access.memory != nullptr) access.memory->set(place(access, i), bits, source);
+      if (access.memory != nullptr) {
+        access.memory->set(place(access, i), bits, source);
+      } else if (bits == 0xff && (source & kComputed) == 0) {
+        global_.undefine(access.span.begin() + i);
+      }
       if (computed == 0 && (source & kComputed) != 0) computed = source;
     }
     first += static_cast<u32>(access.span.size());
@@ -162,7 +255,13 @@ void UninitializedChecker::store() {
 
 void UninitializedChecker::modify() {
   for (const Access& access : accesses_) {
-    if (access.memory == nullptr) continue;
+    if (access.memory == nullptr) {
+      const Source source = source_of_memory(access);
+      if (source == 0) continue;
+      report(source, access.lane, "what an atomic makes");
+      global_.note_told(access.span);
+      continue;
+    }
     if (const Source source = source_of(access); source != 0) report(source, access.lane, "what an atomic makes");
     for (u64 i = 0; i < access.span.size(); ++i) access.memory->set(place(access, i), 0, 0);
   }

@@ -334,6 +334,7 @@ bool Workgroup::skip_access(Wave& wave, const Fault& first) {
 
 void Workgroup::read_memory(AddressSpan span, void* to, int lane) {
   make_pending_adds();
+  if (recalled_ != nullptr && (*recalled_)(span, to, lane)) return;
   launch_.memory().read(span, to, lane);
   if (memory_observer_ != nullptr) memory_observer_->load_memory(span, lane);
 }

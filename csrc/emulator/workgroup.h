@@ -44,11 +44,15 @@ class Workgroup {
   /// Whether waves run side by side, in short turns: those that share LDS. A wait ends a turn.
   bool takes_turns() const { return takes_turns_; }
 
-  /// What `body` accesses nobody is told of.
+  /// In the place of read_memory(): false where it does not know what to read.
+  using Recalled = std::function<bool(AddressSpan span, void* to, int lane)>;
+
+  /// What `body` accesses nobody is told of. What it reads of the launch's memory is as `recalled` says.
   template <class Body>
-  void unwatched(Body body) {
-    const std::pair watching(std::exchange(lds_observer_, nullptr), std::exchange(memory_observer_, nullptr));
-    const auto watch_again = [&] { std::tie(lds_observer_, memory_observer_) = watching; };
+  void unwatched(const Recalled& recalled, Body body) {
+    const std::tuple watching(std::exchange(lds_observer_, nullptr), std::exchange(memory_observer_, nullptr),
+                              std::exchange(recalled_, &recalled));
+    const auto watch_again = [&] { std::tie(lds_observer_, memory_observer_, recalled_) = watching; };
     try {
       body();
     } catch (...) {
@@ -124,6 +128,7 @@ class Workgroup {
   Observer* const observer_;
   Observer* lds_observer_;  ///< nullptr where nobody watches LDS
   Observer* memory_observer_;
+  const Recalled* recalled_ = nullptr;
   const u32 direct_lds_size_;
   const bool sums_additions_;  ///< for several threads, where nobody looks on and no host or grid is waited for
   PendingAdds pending_adds_;

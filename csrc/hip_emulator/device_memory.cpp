@@ -9,7 +9,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "emulator/process_memory.h"
+#include "base/freed_memory.h"
+#include "base/process_memory.h"
+#include "base/sanitizer.h"
+#include "base/unwritten_memory.h"
 #include "hip_emulator/errors.h"
 
 namespace wave::hip_emulator {
@@ -32,10 +35,16 @@ const Allocation* at_or_before(const std::map<uint64_t, Allocation>& allocations
   return after == allocations.begin() ? nullptr : &std::prev(after)->second;
 }
 
+/// Whether somebody looks for what nobody has written.
+bool finds_undefined() {
+  const std::shared_ptr<Sanitizer> sanitizer = Sanitizer::active();
+  return sanitizer != nullptr && (sanitizer->options.tools & kUninitializedTool) != 0;
+}
+
 /// Whether the process has mapped all of it, to read and to write.
 bool is_writable(AddressSpan bytes) {
   for (uint64_t address = bytes.begin(); address < bytes.end();) {
-    const std::optional<MemoryRange> mapping = emulator::find_mapping(address);
+    const std::optional<MemoryRange> mapping = find_mapping(address);
     if (!mapping || !mapping->writable) return false;
     address = mapping->bytes.end();
   }
@@ -63,6 +72,7 @@ void* Allocations::allocate(uint64_t size, int device, AllocationKind kind, unsi
     munmap(begin, reserved);
     throw Failure(hipErrorOutOfMemory);
   }
+  if (finds_undefined()) UnwrittenMemory::of_process().add({reinterpret_cast<uint64_t>(usable), pages});
   std::unique_lock lock(mutex_);
   const uint64_t at = reinterpret_cast<uint64_t>(begin);
   if (pool != nullptr) pool->high = std::max<uint64_t>(pool->high, pool->current += size);
@@ -85,6 +95,7 @@ bool Allocations::free(void* pointer) {
   if (found == by_reservation_.end() || found->second.is_freed) return false;
   auto& [reserved, allocation] = *found;
   void* const begin = reinterpret_cast<void*>(reserved);
+  UnwrittenMemory::of_process().remove(allocation.begin);
   if (mmap(begin, allocation.reserved_size, PROT_NONE, kReserved | MAP_FIXED, -1, 0) == MAP_FAILED) {
     throw Failure(hipErrorOutOfMemory, "out of mappings");
   }
@@ -162,7 +173,7 @@ bool Allocations::was_freed(uint64_t address) const {
 std::optional<MemoryRange> Allocations::at(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);
-  if (allocation == nullptr) return emulator::find_mapping(address);
+  if (allocation == nullptr) return FreedMemory::of_process().find_mapping_besides(address);
   return allocation->bytes().contains(address) ? std::optional(allocation->range()) : std::nullopt;
 }
 

@@ -4,10 +4,10 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/process_memory.h"
 #include "code_object/elf.h"
 #include "code_object/file_kind.h"
 #include "code_object/offload_bundle.h"
-#include "emulator/process_memory.h"
 #include "emulator/processor.h"
 #include "hip_emulator/device_memory.h"
 #include "hip_emulator/errors.h"
@@ -74,7 +74,7 @@ DeviceVariable EmulatedModule::variable(std::string_view name) const {
 
 std::span<const uint8_t> image_bytes(const void* image) {
   const auto begin = reinterpret_cast<uint64_t>(image);
-  const std::optional<MemoryRange> mapping = emulator::find_mapping(begin);
+  const std::optional<MemoryRange> mapping = find_mapping(begin);
   require(mapping.has_value(), hipErrorInvalidValue, "the image does not lie in memory");
   const std::span<const uint8_t> rest(static_cast<const uint8_t*>(image), mapping->bytes.left_from(begin));
   try {

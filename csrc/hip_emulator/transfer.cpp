@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "emulator/process_memory.h"
+#include "base/process_memory.h"
 
 namespace wave::hip_emulator {
 
@@ -15,7 +15,7 @@ bool is_allocated(AddressSpan bytes) {
   require(!allocation || allocation->bytes().contains(bytes), hipErrorInvalidValue,
           "the copy or fill ends past the allocation's end");
   const bool is_ours = allocation && !allocation->is_registered;
-  require(is_ours || bytes.is_empty() || emulator::has_ends_of(bytes), hipErrorInvalidValue,
+  require(is_ours || bytes.is_empty() || has_ends_of(bytes), hipErrorInvalidValue,
           "a copy or fill of memory that the process does not have");
   return allocation.has_value();
 }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/sanitizer.h"
+#include "op/allocations.h"
 #include "python/bindings.h"
 #include "python/define.h"
 
@@ -24,10 +25,14 @@ py::object begin(const std::string& tools, bool over_reads) {
   auto sanitizer = std::make_shared<Sanitizer>(SanitizerOptions{parse_tools(tools), over_reads, true, {}});
   if (sanitizer->options.tools == 0) throw ValueError(text("no tools: '", tools, "'"));
   Sanitizer::begin(sanitizer);
+  begin_watching_allocations(sanitizer->options.tools);
   return make_callable<SanitizerState>(std::move(sanitizer));
 }
 
-void end(const SanitizerState& state) { Sanitizer::end(*state.sanitizer); }
+void end(const SanitizerState& state) {
+  Sanitizer::end(*state.sanitizer);
+  end_watching_allocations(state.sanitizer->options.tools);
+}
 
 std::vector<std::string> take(const SanitizerState& state) { return state.sanitizer->take(); }
 

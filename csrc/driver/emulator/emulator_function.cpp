@@ -3,16 +3,21 @@
 #include <atomic>
 
 #include "base/error.h"
+#include "base/freed_memory.h"
 #include "driver/emulator/observe.h"
 #include "driver/emulator/progress_bar.h"
 #include "emulator/checks.h"
 #include "emulator/dispatch.h"
-#include "emulator/process_memory.h"
 #include "emulator/residency.h"
 
 namespace wave {
 
 namespace {
+
+/// Whatever the process has, but for what it has freed.
+std::optional<MemoryRange> find_memory(uint64_t address) {
+  return FreedMemory::of_process().find_mapping_besides(address);
+}
 
 std::atomic<void (*)()> interrupt_check{nullptr};
 
@@ -41,7 +46,7 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.cooperative = launch.attributes != nullptr && launch.attributes->cooperative;
   dispatch.arguments = launch.arguments;
   dispatch.memory = launch.host->memory.ranges;
-  if (launch.host->memory.whole_process) dispatch.find_region = find_mapping;
+  if (launch.host->memory.whole_process) dispatch.find_region = find_memory;
   dispatch.strict = launch.host->strict;
   dispatch.trace = launch.host->trace;
   dispatch.parallel = launch.host->parallel;

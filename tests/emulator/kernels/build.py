@@ -57,8 +57,9 @@ def main() -> None:
         subprocess.run(command, check=True, cwd=FOLDER)
     for target in ("gfx942", "gfx950", "gfx90a", "gfx1030", "gfx1100", "gfx1201"):
         options = [f"--offload-arch={target}", "-O1", "-g", "-fdebug-compilation-dir=."]
-        command = [clang, *ANY_HIP, *options, "mistakes.hip", "-o", f"mistakes_{target}.hsaco"]
-        subprocess.run(command, check=True, cwd=FOLDER)
+        for source in ("mistakes", "unwritten"):
+            command = [clang, *ANY_HIP, *options, f"{source}.hip", "-o", f"{source}_{target}.hsaco"]
+            subprocess.run(command, check=True, cwd=FOLDER)
     subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
     for target, lanes in itertools.product(("gfx1030", "gfx1100", "gfx1201"), (32, 64)):
         options = [f"--offload-arch={target}", f"-DWAVE={lanes}", *(["-mwavefrontsize64"] if lanes == 64 else [])]
