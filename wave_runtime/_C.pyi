@@ -245,6 +245,21 @@ class Sequence:
 
     def __len__(self) -> int: ...
 
+@final
+class RecordedLaunch:
+    """A launch on CPU tensors that was recorded."""
+
+    def __call__(self) -> None:
+        """Make it, on what its tensors hold now."""
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Those that it was given."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+
 @disjoint_base
 class OperatorBase:
     """A call that runs ``eager`` where PyTorch has nothing to see, else ``dispatched`` with itself as the first."""
@@ -402,6 +417,9 @@ def make_kernel_type(call: Callable[..., None]) -> type[Kernel]:
 
 def called_by_slot(base: _Class) -> _Class:
     """A type over ``base``, which derives from OperatorBase: its calls go straight to that, and not to __call__."""
+
+def record_launches(recorder: Callable[[RecordedLaunch], object] | None) -> None:
+    """Have this thread's launches on CPU tensors be given to a function in place of being made; None ends it."""
 
 def add_hook(enter: Hook | None, exit: Hook | None) -> int: ...
 def remove_hook(id: int) -> None: ...

@@ -12,7 +12,7 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from types import CodeType
 from typing import Any, NamedTuple, TypeVar
@@ -140,6 +140,17 @@ _vmap_helper = _find("torch._functorch.autograd_function.custom_function_call_vm
 _interpreter = _find("torch._functorch.pyfunctorch.retrieve_current_functorch_interpreter", "torch.vmap")
 _find("torch.autograd.forward_ad._current_level", "forward-mode differentiation")
 FakeTensor: Any = _find("torch._subclasses.FakeTensor", "telling compilers' stand-ins from other tensors")
+FakeTensorMode: Any = _find("torch._subclasses.FakeTensorMode", "graphs where a GPU is emulated")
+
+# What an operator raises on stand-ins: its results depend on what tensors hold; nobody has said what it does with them.
+DEPENDS_ON_DATA: tuple[type[Exception], ...] = tuple(
+    _find(f"torch._subclasses.fake_tensor.{name}", "graphs where a GPU is emulated")
+    for name in ("DataDependentOutputException", "DynamicOutputShapeException")
+)
+HAS_NO_RULE: tuple[type[Exception], ...] = (
+    _find("torch._subclasses.fake_tensor.UnsupportedOperatorException", "graphs where a GPU is emulated"),
+    NotImplementedError,
+)
 
 
 @contextmanager
@@ -234,6 +245,11 @@ def set_script_rule(type: type, rule: Callable[[Any], Any]) -> None:
     type._torchscript_modifier = property(rule)  # type: ignore[attr-defined]
 
 
+def eager_only() -> Any:
+    """A context in which compiled functions run as they were written. Does not load the compiler."""
+    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
+
+
 # --- Inductor ---
 
 
@@ -314,6 +330,16 @@ CUDA_INTERNALS: dict[str, Callable[..., Any]] = {
 # The same of torch._C, where torch was built without GPUs. Without the allocator Inductor makes no graphs.
 C = torch._C
 C_INTERNALS: dict[str, Callable[..., Any]] = {"_cuda_cudaCachingAllocator_is_enabled": lambda: False}
+
+
+CAPTURABLE = "_get_capturable_supported_devices"
+_find(f"torch.optim.optimizer.{CAPTURABLE}", "graphs of optimizers where a GPU is emulated")
+
+
+def optimizers() -> list[Any]:
+    """torch.optim's modules that ask where an optimizer can be captured."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("torch.optim.")]
+    return [module for module in modules if hasattr(module, CAPTURABLE)]
 
 
 def device_constructors() -> list[tuple[Any, str]]:

@@ -96,6 +96,13 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "one whose cause begins with 'sometimes' may pass",
     )
     parser.addoption("--sample", type=int, metavar="N", help="run so many tests, drawn at random, each time the same")
+    parser.addoption(
+        "--sample-each",
+        type=int,
+        metavar="N",
+        help="run so many of each test function's cases that are not marked to be skipped, drawn at random, each time "
+        "the same; with --sample that is drawn from these",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -143,11 +150,17 @@ def _configure_sanitizer(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Draw the sample from what -k and the like have left, and expect the known failures."""
+    each: int | None = config.getoption("--sample-each")
+    if each is not None:
+        cases: dict[str, list[int]] = {}
+        for index, item in enumerate(items):
+            if not _is_skipped(item):
+                cases.setdefault(item.nodeid.partition("[")[0], []).append(index)
+        draw = random.Random(0)
+        _keep(config, items, {index for case in cases.values() for index in draw.sample(case, min(each, len(case)))})
     count: int | None = config.getoption("--sample")
     if count is not None and count < len(items):
-        drawn = set(random.Random(0).sample(range(len(items)), count))
-        config.hook.pytest_deselected(items=[item for index, item in enumerate(items) if index not in drawn])
-        items[:] = [item for index, item in enumerate(items) if index in drawn]
+        _keep(config, items, set(random.Random(0).sample(range(len(items)), count)))
     path: Path | None = config.getoption("--known-failures")
     for line in [] if path is None else path.read_text().splitlines():
         pattern, _, cause = line.partition(": ")
@@ -156,6 +169,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if fnmatchcase(item.nodeid, pattern):
                 item.add_marker(pytest.mark.xfail(reason=cause, strict=not cause.startswith("sometimes")))
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], drawn: set[int]) -> None:
+    config.hook.pytest_deselected(items=[item for index, item in enumerate(items) if index not in drawn])
+    items[:] = [item for index, item in enumerate(items) if index in drawn]
+
+
+def _is_skipped(item: pytest.Item) -> bool:
+    """Whether a mark says that the test will not run, as far as that is known without evaluating texts."""
+    conditions = [condition for mark in item.iter_markers("skipif") for condition in mark.args]
+    return item.get_closest_marker("skip") is not None or any(condition is True for condition in conditions)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -94,6 +94,23 @@ std::string list_text(c10::IntArrayRef values) {
   return out + "]";
 }
 
+Call::Call(const Call& other, std::vector<at::Tensor>& held)
+    : kernel(other.kernel),
+      options(other.options),
+      wanted_device(other.wanted_device),
+      wanted_stream(other.wanted_stream),
+      has_addresses(other.has_addresses),
+      may_write_all(other.may_write_all),
+      autograd_knows(true),
+      overlaps_allowed(other.overlaps_allowed),
+      packer(other.packer) {
+  held.reserve(other.count_);  // items point at the tensors
+  for (Item item : other.tensors()) {
+    item.tensor = &held.emplace_back(item.tensor->variable_data());  // it holds no graph of autograd's
+    push(item);
+  }
+}
+
 void Call::add(size_t index, const at::Tensor& tensor) {
   const Parameter& parameter = kernel.signature().parameters[index];
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
@@ -287,6 +304,7 @@ void enqueue_profiled(const LaunchSite& site, std::span<const uint8_t> arguments
 }
 
 void Call::emulate(const LaunchSite& site, std::span<const uint8_t> arguments, Emulation& emulation) const {
+  if (trace == nullptr && record_launch(*this)) return;
   std::optional<AccessTrace> of_signature;
   if (kernel.strict() && trace == nullptr) of_signature.emplace(make_trace());
   HostLaunch host{{memory(), layouts(emulation.options), has_addresses},

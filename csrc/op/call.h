@@ -68,6 +68,8 @@ class Call {
  public:
   explicit Call(const Kernel& kernel) : kernel(kernel), packer(kernel) {}
   Call(const Call&) = delete;
+  /// A copy that does not borrow: `held` has its tensors, which is to live as long. Autograd knows of it.
+  Call(const Call& other, std::vector<at::Tensor>& held);
   Call& operator=(const Call&) = delete;
 
   const Kernel& kernel;
@@ -228,6 +230,9 @@ extern template Geometry prepare(const Call& call);
 
 /// Submits an operator's call, with torch's warnings.
 void submit_operator(Call& call);
+
+/// Gives a launch on the host to whoever records this thread's. False where nobody does. See recording.h.
+bool record_launch(const Call& call);
 
 /// What this thread's last launch on the emulator that was submitted with tensors reported.
 const LaunchReport& last_report();

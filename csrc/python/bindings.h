@@ -25,6 +25,9 @@ void bind_profile(py::handle module);
 /// Devices and drivers, what is loaded on them, variables of modules.
 void bind_devices(py::handle module);
 
+/// record_launches, RecordedLaunch: graphs where a GPU is emulated.
+void bind_recording(py::handle module);
+
 /// add_hook, remove_hook.
 void bind_hooks(py::handle module);
 

@@ -145,6 +145,7 @@ py::object make_module() {
   bind_profile(module);
   bind_devices(module);
   bind_hooks(module);
+  bind_recording(module);
   bind_upstream(module);
   py::add_object(module, "CodeObject",
                  make_callable_type<ParsedCode>({.slots = {{Py_tp_new, reinterpret_cast<void*>(new_code_object)}},

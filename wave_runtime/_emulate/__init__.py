@@ -17,7 +17,7 @@ import torch
 
 from wave_emulator import _hip
 from wave_runtime import _C, _device, _environment, _torch
-from wave_runtime._emulate import _cuda, _gpu, _inductor, _tensors
+from wave_runtime._emulate import _cuda, _gpu, _graphs, _inductor, _tensors
 from wave_runtime._emulate._patches import Patches
 from wave_runtime._fork import Lock
 
@@ -176,7 +176,7 @@ def _replace(patches: Patches) -> None:
         original = getattr(torch.cuda, name, None)
         if name in _cuda.NAMES:
             _replace_everywhere(patches, modules, name, original, getattr(_cuda, name))
-        elif _needs_gpu(original):
+        elif _needs_gpu(original) and name not in _cuda.AS_THEY_ARE:
             _replace_everywhere(patches, modules, name, original, _cuda.refusing(name, original))
     for name, function in _torch.CUDA_INTERNALS.items():
         patches.set(torch.cuda, name, function)
@@ -188,6 +188,9 @@ def _replace(patches: Patches) -> None:
         if hasattr(torch.accelerator, name):
             # A function of its own: Dynamo refuses one that has two names.
             patches.set(torch.accelerator, name, _copy(function))
+    for module in _torch.optimizers():
+        # They ask where tensors are before they let themselves be captured.
+        patches.set(module, _torch.CAPTURABLE, lambda supports_xla=True: ["cpu", "cuda"])
     patches.set(torch.version, "hip", _cuda.HIP)
     patches.set(torch.version, "cuda", None)
 
@@ -204,7 +207,7 @@ def _codes(module: ModuleType) -> Iterator[CodeType]:
 
 
 # They are called from Python code that Dynamo runs, and by Dynamo itself.
-for _code in (code for module in (_cuda, _gpu, _tensors) for code in _codes(module)):
+for _code in (code for module in (_cuda, _gpu, _graphs, _tensors) for code in _codes(module)):
     _torch.run_as_it_is(_code)
 
 

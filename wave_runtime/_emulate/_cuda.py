@@ -17,11 +17,16 @@ from typing import Any
 import torch
 
 from wave_runtime._emulate._gpu import current, index_of
+from wave_runtime._emulate._graphs import CUDAGraph as CUDAGraph
+from wave_runtime._emulate._graphs import graph as graph
+from wave_runtime._emulate._graphs import graph_pool_handle as graph_pool_handle
+from wave_runtime._emulate._graphs import is_capturing, refuse_to_wait
 
 HIP = "6.4.43482"  # the release whose interface the HIP library over the emulator has
 
 # The names that take the place of torch.cuda's.
 NAMES = (
+    "CUDAGraph",
     "Event",
     "ExternalStream",
     "Stream",
@@ -41,6 +46,8 @@ NAMES = (
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "graph",
+    "graph_pool_handle",
     "init",
     "initial_seed",
     "ipc_collect",
@@ -73,6 +80,9 @@ NAMES = (
     "stream",
     "synchronize",
 )
+
+# Functions of torch's own that need nothing but these.
+AS_THEY_ARE = ("make_graphed_callables",)
 
 # --- devices ---
 
@@ -209,6 +219,7 @@ class Stream:
 
     def synchronize(self) -> None:
         """Nothing is under way."""
+        refuse_to_wait("Stream.synchronize")
 
     wait_event = wait_stream = lambda self, other: None
 
@@ -217,8 +228,8 @@ class Stream:
         return True
 
     def is_capturing(self) -> bool:
-        """Whether a graph is captured on it: never."""
-        return False
+        """Whether a graph is captured on it."""
+        return is_capturing() and self is current_stream(self.device_index)
 
     def record_event(self, event: Event | None = None) -> Event:
         """An event that has been recorded now."""
@@ -269,6 +280,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Nothing is under way."""
+        refuse_to_wait("Event.synchronize")
 
     def wait(self, stream: Stream | None = None) -> None:
         """Nothing is under way."""
@@ -322,11 +334,12 @@ def stream(stream: Stream | None) -> StreamContext:
 def synchronize(device: Any = None) -> None:
     """Nothing is under way."""
     index_of(device)
+    refuse_to_wait("torch.cuda.synchronize")
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether a graph is captured: never, see refuse()."""
-    return False
+    """Whether this thread captures a graph."""
+    return is_capturing()
 
 
 # --- memory: the host's. Torch's caching allocator, whose figures torch.cuda has, has none of it ---

@@ -20,6 +20,8 @@ from wave_runtime._emulate._patches import Patches
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 ON_GPU, PINNED = "_wave_runtime_on_gpu", "_wave_runtime_pinned"  # attributes of storages
 
+before_copying_back: Callable[[torch.Tensor], None] | None = None  # where a graph is captured; raises
+
 
 def _is_marked(tensor: torch.Tensor, mark: str) -> bool:
     return hasattr(tensor.untyped_storage(), mark)
@@ -36,6 +38,8 @@ def _moved(before: torch.Tensor, after: torch.Tensor, to_gpu: bool) -> torch.Ten
     """The result of a move, which torch did not have to copy where it shares memory. Compiled code does not copy."""
     if torch.compiler.is_compiling() or type(after) not in PLAIN or after.layout is not torch.strided:
         return after
+    if before_copying_back is not None and not to_gpu:
+        before_copying_back(before)
     is_shared = after.untyped_storage().data_ptr() == before.untyped_storage().data_ptr()
     if is_shared and not (to_gpu and _is_marked(before, ON_GPU)):
         after = after.clone()

@@ -19,6 +19,7 @@ from triton.runtime.cache import get_cache_manager
 
 from wave_runtime import _C
 from wave_runtime._emulate import _cuda, _gpu
+from wave_runtime._emulate._graphs import refuse_to_wait
 from wave_runtime._emulate._patches import Patches
 from wave_runtime._module import load
 from wave_runtime.triton._program import Program
@@ -223,6 +224,7 @@ class EmulatorDriver(GPUDriver):  # type: ignore[misc]
         device's multiprocessors would take if each executed one of them in each cycle. It is not the time of a GPU,
         which also waits for memory.
         """
+        refuse_to_wait("choosing between configurations of a Triton kernel")
         before = counter.is_on, counter.instructions
         counter.is_on, counter.instructions = True, 0
         try:

@@ -1,11 +1,13 @@
-"""Runs wave-lang's own tests on CPU tensors: ``pytest -p wave_runtime.wave_lang.pytest --run-e2e tests/kernel/wave``.
+"""Runs wave-lang's own tests on CPU tensors: ``pytest -p wave_runtime.wave_lang.pytest --run-e2e tests/kernel``.
 
-Kernels are compiled for gfx942 with ``wave_runtime=True``, a GPU is emulated (docs/emulate.md), and the references that
-the tests have IREE compute are compiled for the CPU.
+Kernels are compiled with ``wave_runtime=True`` for a GPU that is emulated (docs/emulate.md): ``--wave-emulate=gfx950``
+says which, else ``WAVE_DEFAULT_ARCH``, else it is gfx942. The references that the tests have IREE compute are compiled
+for the CPU.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -43,6 +45,28 @@ def _force_wave_runtime() -> None:
     WaveCompileOptions.__init__ = make_for_us
 
 
+def _target(config: pytest.Config) -> str:
+    """The processor that the tests' kernels are for."""
+    asked_for: str | None = config.known_args_namespace.wave_emulate
+    return asked_for or os.environ.get(_cpu.ARCH) or _cpu.TARGET
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Begin before the tests' conftest.py files are loaded, which may ask for the processor.
+
+    Raises:
+        UsageError: there is no such processor.
+    """
+    target = _target(early_config)
+    if early_config.known_args_namespace.wave_emulate is None:  # which wave_runtime.pytest would have heard
+        try:
+            early_config.add_cleanup(wave_runtime.emulate(target).stop)
+        except ValueError as error:
+            raise pytest.UsageError(f"{_cpu.ARCH}: {error}") from None
+    os.environ[_cpu.ARCH] = target
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare wave-lang before tests are collected."""
     config.add_cleanup(_cpu.enable_cpu().stop)
@@ -50,9 +74,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     _force_wave_runtime()
     iree_utils.compile_to_vmfb = _compile_reference
-    config.add_cleanup(wave_runtime.emulate(_cpu.TARGET).stop)
 
 
-def pytest_report_header() -> str:
+def pytest_report_header(config: pytest.Config) -> str:
     """Say which of the two modules of this name runs the kernels."""
-    return f"wave_runtime {wave_runtime.__version__}: Wave kernels for {_cpu.TARGET} run on CPU tensors"
+    return f"wave_runtime {wave_runtime.__version__}: Wave kernels for {_target(config)} run on CPU tensors"

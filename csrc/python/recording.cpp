@@ -1,0 +1,68 @@
+// Recording of launches, for Python.
+#include "op/recording.h"
+
+#include "python/bindings.h"
+#include "python/callable_type.h"
+#include "python/define.h"
+#include "python/gil.h"
+#include "python/read_call.h"
+#include "python/torch_python.h"
+
+namespace wave {
+
+namespace {
+
+struct Recorded {
+  static constexpr const char* kName = "wave_runtime._C.RecordedLaunch";
+  static PyObject* call(PyObject* self, PyObject* const*, size_t, PyObject*) {
+    return with_python_errors([&]() -> PyObject* {
+      RecordedLaunch& launch = *state_of<Recorded>(self).launch;
+      emulate_unlocked([&](Emulation* emulation) { launch.launch(*emulation); });
+      Py_RETURN_NONE;
+    });
+  }
+
+  std::unique_ptr<RecordedLaunch> launch;
+};
+
+PyObject* tensors(PyObject* self, void*) {
+  return with_python_errors([&] {
+    const std::vector<at::Tensor>& held = state_of<Recorded>(self).launch->tensors();
+    py::tuple found(held.size());
+    for (size_t i = 0; i < held.size(); ++i) found.set(i, py::steal(THPVariable_Wrap(held[i])));
+    return found.release();
+  });
+}
+
+PyObject* kernel_name(PyObject* self, void*) {
+  return with_python_errors([&] { return py::text(state_of<Recorded>(self).launch->kernel().name()).release(); });
+}
+
+/// Has this thread's launches on CPU tensors be given to a function, as RecordedLaunch, in place of being made; None
+/// ends it.
+void record_launches(const py::object& function) {
+  if (function.is_none()) {
+    set_launch_recorder({});
+    return;
+  }
+  const std::shared_ptr<PyObject> held(py::object(function).release(), [](PyObject* object) {
+    if (Py_IsInitialized() == 0) return;
+    const GilAcquire acquire;
+    Py_DECREF(object);
+  });
+  set_launch_recorder([held](std::unique_ptr<RecordedLaunch> launch) {
+    const GilAcquire acquire;
+    py::handle(held.get())(make_callable<Recorded>(std::move(launch)));
+  });
+}
+
+}  // namespace
+
+void bind_recording(py::handle module) {
+  py::add_object(module, "RecordedLaunch",
+                 make_callable_type<Recorded>({.properties = {{"tensors", tensors, nullptr, nullptr, nullptr},
+                                                              {"kernel", kernel_name, nullptr, nullptr, nullptr}}}));
+  py::add_functions(module, {py::function<record_launches>("record_launches", "recorder")});
+}
+
+}  // namespace wave
