@@ -142,14 +142,10 @@ _find("torch.autograd.forward_ad._current_level", "forward-mode differentiation"
 FakeTensor: Any = _find("torch._subclasses.FakeTensor", "telling compilers' stand-ins from other tensors")
 FakeTensorMode: Any = _find("torch._subclasses.FakeTensorMode", "graphs where a GPU is emulated")
 
-# What an operator raises on stand-ins: its results depend on what tensors hold; nobody has said what it does with them.
+# What an operator raises on stand-ins where its results depend on what tensors hold.
 DEPENDS_ON_DATA: tuple[type[Exception], ...] = tuple(
     _find(f"torch._subclasses.fake_tensor.{name}", "graphs where a GPU is emulated")
     for name in ("DataDependentOutputException", "DynamicOutputShapeException")
-)
-HAS_NO_RULE: tuple[type[Exception], ...] = (
-    _find("torch._subclasses.fake_tensor.UnsupportedOperatorException", "graphs where a GPU is emulated"),
-    NotImplementedError,
 )
 
 

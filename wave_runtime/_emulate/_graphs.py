@@ -152,7 +152,9 @@ class Recorder(TorchDispatchMode):
         """The results of an operator, with nothing in them; those that are arguments, themselves."""
         try:
             stand_ins, results = _tried(func, args, keywords, self._stand_in, self._stand_ins)
-        except _torch.HAS_NO_RULE:  # torch does not know their shapes without running it
+        except _torch.DEPENDS_ON_DATA:
+            raise
+        except Exception:  # torch does not know the shapes without running it; or it is a mistake, which that words
             stand_ins, results = _tried(func, args, keywords, torch.clone, nullcontext())
         else:
             if any(_layout(stand_in) != _layout(real) for stand_in, real in zip(stand_ins, given, strict=True)):
