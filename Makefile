@@ -4,7 +4,8 @@
 # make test-all   build, and run all tests: with a build of the source distribution and hundreds of Wave kernels; then asan,
 #              tsan and fuzz
 # make test-wave   compile hundreds of Wave kernels, and compare each with torch
-# make test-wave-lang WAVE_SOURCE=path   run wave-lang's own tests, of a checkout of iree-org/wave at v3.9.1, on CPU tensors
+# make test-wave-lang WAVE_SOURCE=path   run wave-lang's own tests, of a checkout of iree-org/wave at v3.9.1 or at ceaa2b57, on CPU
+#              tensors
 # make test-iree-turbine TURBINE_SOURCE=path   run iree-turbine's tests of its runtime and operators, of a checkout at
 #              v3.9.0, on ours
 # make test-triton TRITON_SOURCE=path   run Triton's own tests, of a checkout of triton-lang/triton at v3.9.0, on an emulated GPU
@@ -25,6 +26,7 @@
 # make mutants   break the product in MUTANTS small ways, one at a time, and report what the tests do not notice: hours
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make triton  install Triton, for the tests that run its kernels
+# make flydsl  install FlyDSL (270 MB), for the test that runs a kernel of it
 # make hip-toolchain   make build/hip, with which clang-19 compiles HIP programs that run on the emulator
 # make wheels  make the wheel for all releases of torch and all Pythons in dist/, and try it in empty environments: first a
 #              quarter of an hour, and some gigabytes for torch's wheels. wheel_environments= says which: PYTHON=TORCH ...
@@ -36,7 +38,11 @@
 #         Wave kernels fit
 # TORCH   what pip installs where the environment has no torch
 # test_processes   that run the tests side by side: 2
+# WAVE_PYTHON   of `make test-wave-lang`, for sources after 3.9.1: the Python of an environment that has what they need
 # wave_tests   of `make test-wave-lang`: files, folders or ids of tests; by default all
+# wave_target  of `make test-wave-lang`: the processor; by default gfx942
+# wave_sample  of `make test-wave-lang`: so many cases of each test function, drawn at random, each time the same; by default all
+# wave_timeout of `make test-wave-lang`: seconds after which a test is stopped; by default 600
 # triton_tests   of `make test-triton`: files, folders or ids of tests, relative to python/ of the checkout; by default
 #         test/unit/language test/unit/runtime
 # triton_sample   of `make test-triton`: so many tests, drawn at random, each time the same; by default all
@@ -59,7 +65,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter campaign-random campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton hip-toolchain wheels wheel docs clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter campaign-random campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl hip-toolchain wheels wheel docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
@@ -81,10 +87,18 @@ test-all: wave triton build $(VENV)/.wave-runtime-dev
 test-wave: wave build $(VENV)/.wave-runtime-dev
 	$(python) -m pytest tests/wave -m ''
 
+# Either version. The one after 3.9.1 is compiled with another IREE, in an environment that has what it needs besides.
+wave_is_next := $(wildcard $(WAVE_SOURCE)/third_party/ixsimpl)
+wave_python := $(abspath $(if $(wave_is_next),$(WAVE_PYTHON),$(python)))
+
 test-wave-lang: wave build $(VENV)/.wave-runtime-dev
-	@test -d '$(WAVE_SOURCE)/tests/kernel/wave' || { echo "WAVE_SOURCE=path names a checkout of iree-org/wave"; exit 1; }
-	cd '$(WAVE_SOURCE)' && '$(abspath $(python))' -m pytest -p wave_runtime.wave_lang.pytest --run-e2e \
-	  --known-failures='$(CURDIR)/tests/upstream/known_failures.txt' $(or $(wave_tests),tests/kernel/wave)
+	@test -d '$(WAVE_SOURCE)/tests/kernel' || { echo "WAVE_SOURCE=path names a checkout of iree-org/wave"; exit 1; }
+	@test -x '$(wave_python)' || { echo "Wave's sources after 3.9.1 want WAVE_PYTHON=path: the Python of an environment with the \
+	packages of requirements-wave-next.txt, torch, and ixsimpl, which Wave's own setup builds"; exit 1; }
+	cd '$(WAVE_SOURCE)' && PYTHONPATH='$(CURDIR)' '$(wave_python)' -m pytest -p wave_runtime.wave_lang.pytest --run-e2e \
+	  $(addprefix --wave-emulate=,$(wave_target)) $(addprefix --sample-each=,$(wave_sample)) -o timeout=$(or $(wave_timeout),600) \
+	  --known-failures='$(CURDIR)/tests/upstream/known_failures$(if $(wave_is_next),_next).txt' \
+	  $(or $(wave_tests),tests/kernel$(if $(wave_is_next),,/wave))
 
 test-iree-turbine: wave build $(VENV)/.wave-runtime-dev
 	@test -d '$(TURBINE_SOURCE)/tests/runtime' || \
@@ -224,6 +238,9 @@ wave: $(VENV)/.wave-runtime-ready
 
 triton: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-triton.txt
+
+flydsl: $(VENV)/.wave-runtime-ready
+	$(python) -m pip install --quiet --no-deps -r requirements-flydsl.txt
 
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(VENV)/.wave-runtime-ready

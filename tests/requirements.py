@@ -180,6 +180,7 @@ REQUIREMENTS = {
     "cuda": Requirement(lambda: _gpus(torch.version.cuda), "an NVIDIA GPU and a torch built for CUDA"),
     "cuda-compiler": Requirement(_compiler(_cuda.find), "nvcc (the CUDA toolkit) or NVRTC (nvidia-cuda-nvrtc)"),
     "cuda-headers": Requirement(_cuda_headers, "cuda.h: the CUDA toolkit, or nvidia-cuda-runtime from PyPI"),
+    "flydsl": Requirement(_packages("flydsl"), "FlyDSL: make flydsl"),
     "hip": Requirement(lambda: _gpus(torch.version.hip), "an AMD GPU and a torch built for ROCm"),
     "hip-headers": Requirement(_hip_headers, "HIP's headers: apt-get install libamdhip64-dev"),
     "hip-compiler": Requirement(
@@ -196,6 +197,7 @@ REQUIREMENTS = {
     "iree": Requirement(_packages("iree.compiler", "iree.runtime"), "IREE's compiler and runtime: make wave"),
     "jupyter": Requirement(_packages("nbconvert", "ipykernel"), "Jupyter: pip install nbconvert ipykernel"),
     "llc": Requirement(_program("llc-22"), "llc-22: apt-get install llvm-22"),
+    "lld": Requirement(_program("ld.lld-22", "ld.lld"), "lld: apt-get install lld-22"),
     "llvm": Requirement(_llvm, "libLLVM 22: apt-get install libllvm22"),
     "loopback": Requirement(_can_meet, "a loopback interface, where processes can meet"),
     "mkdocs": Requirement(_packages("mkdocs", "material"), "MkDocs and its theme: make docs"),

@@ -62,7 +62,7 @@ def test_sources_fit_many_releases_of_torch(source_distribution: Path) -> None:
         f"wave-emulator=={wave_runtime.__version__}",
     ]
     extras = {line.split("extra == ")[1].strip('"') for line in required if "extra ==" in line}
-    assert extras == {"dev", "triton", "wave"}
+    assert extras == {"dev", "flydsl", "triton", "wave"}
 
 
 @pytest.mark.long

@@ -241,6 +241,21 @@ def set_script_rule(type: type, rule: Callable[[Any], Any]) -> None:
     type._torchscript_modifier = property(rule)  # type: ignore[attr-defined]
 
 
+def schema_of(overload: OpOverload) -> Any:
+    """An operator's schema, which says what it writes and what its results share memory with."""
+    return overload._schema
+
+
+def is_composite(overload: OpOverload) -> bool:
+    """Whether an operator consists of others, into which ``decompose`` takes it apart."""
+    return overload._can_decompose()
+
+
+def identity_of(storage: torch.UntypedStorage) -> int:
+    """The same number for the same storage, as long as it lives."""
+    return storage._cdata
+
+
 def eager_only() -> Any:
     """A context in which compiled functions run as they were written. Does not load the compiler."""
     return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
@@ -328,6 +343,9 @@ C = torch._C
 C_INTERNALS: dict[str, Callable[..., Any]] = {"_cuda_cudaCachingAllocator_is_enabled": lambda: False}
 
 
+TorchDispatchMode: Any = _find("torch.utils._python_dispatch.TorchDispatchMode", "graphs where a GPU is emulated")
+tree_flatten: Any = _find("torch.utils._pytree.tree_flatten", "graphs where a GPU is emulated")
+tree_map_only: Any = _find("torch.utils._pytree.tree_map_only", "graphs where a GPU is emulated")
 CAPTURABLE = "_get_capturable_supported_devices"
 _find(f"torch.optim.optimizer.{CAPTURABLE}", "graphs of optimizers where a GPU is emulated")
 

@@ -17,8 +17,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map_only
 
 from wave_runtime import _C, _torch
 from wave_runtime._emulate import _tensors
@@ -59,12 +57,12 @@ def refuse_to_wait(what: str) -> None:
 
 
 def _tensors_in(values: object) -> list[torch.Tensor]:
-    return [value for value in tree_flatten(values)[0] if isinstance(value, torch.Tensor)]
+    return [value for value in _torch.tree_flatten(values)[0] if isinstance(value, torch.Tensor)]
 
 
 def _storage(tensor: torch.Tensor) -> int:
     """What tensors that share memory have in common."""
-    return int(tensor.untyped_storage()._cdata)
+    return _torch.identity_of(tensor.untyped_storage())
 
 
 def _apart(tensor: torch.Tensor) -> torch.Tensor:
@@ -80,7 +78,7 @@ def _is_written(info: Any) -> bool:
     return info is not None and info.is_write
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(_torch.TorchDispatchMode):  # type: ignore[misc]
     """Records what the thread that enters it asks for.
 
     Attributes:
@@ -104,7 +102,7 @@ class Recorder(TorchDispatchMode):
         given = _tensors_in((args, keywords))
         if any(type(tensor) not in PLAIN for tensor in given):
             return NotImplemented  # a subclass says what its operators are in terms of plain tensors
-        if torch.is_inference_mode_enabled() and func._can_decompose():
+        if torch.is_inference_mode_enabled() and _torch.is_composite(func):
             with self:  # elsewhere autograd takes it apart before a mode sees it
                 return func.decompose(*args, **keywords)
         with _suspended():
@@ -122,7 +120,7 @@ class Recorder(TorchDispatchMode):
     def is_undefined(self, tensor: torch.Tensor) -> bool:
         """Whether a program must not look at what a tensor holds: it is the GPU's, or is computed by a replay."""
         storage = tensor.untyped_storage()
-        return hasattr(storage, ON_GPU) or int(storage._cdata) in self._pending
+        return hasattr(storage, ON_GPU) or _torch.identity_of(storage) in self._pending
 
     def refuse_to_read(self, tensor: torch.Tensor, name: str = "cpu") -> None:
         """Raise RuntimeError where the capturing thread looks at what there is at replays only."""
@@ -130,7 +128,7 @@ class Recorder(TorchDispatchMode):
             raise not_permitted(f"Tensor.{name}")
 
     def _record(self, func: Any, args: tuple[Any, ...], keywords: dict[str, Any], given: list[torch.Tensor]) -> Any:
-        returns = func._schema.returns
+        returns = _torch.schema_of(func).returns
         if returns and all(info.alias_info is not None and not info.alias_info.is_write for info in returns):
             results = func(*args, **keywords)  # a view, which reads nothing; or a copy, where no view would do
         else:
@@ -141,7 +139,7 @@ class Recorder(TorchDispatchMode):
                     raise not_permitted(str(func)) from None
                 return func(*args, **keywords)  # of a tensor of the host, as far as anybody knows
         made = self._made(results, given)
-        is_write = any(_is_written(info.alias_info) for info in func._schema.arguments)
+        is_write = any(_is_written(info.alias_info) for info in _torch.schema_of(func).arguments)
         if is_write or (made and not _makes_undefined(func)):
             self._add(func, args, keywords, results, made)
         return results
@@ -160,7 +158,7 @@ class Recorder(TorchDispatchMode):
             if any(_layout(stand_in) != _layout(real) for stand_in, real in zip(stand_ins, given, strict=True)):
                 return func(*args, **keywords)  # changes sizes or strides, as out= does where it has to
         known = {id(stand_in): real for stand_in, real in zip(stand_ins, given, strict=True)}
-        return tree_map_only(torch.Tensor, lambda result: _real(result, known), results)
+        return _torch.tree_map_only(torch.Tensor, lambda result: _real(result, known), results)
 
     def _stand_in(self, tensor: torch.Tensor) -> torch.Tensor:
         made: torch.Tensor = self._stand_ins.from_tensor(tensor.data)
@@ -174,7 +172,7 @@ class Recorder(TorchDispatchMode):
     def _add(
         self, func: Any, args: tuple[Any, ...], keywords: dict[str, Any], results: Any, made: list[torch.Tensor]
     ) -> None:
-        held_args, held_keywords = tree_map_only(torch.Tensor, _apart, (args, keywords))
+        held_args, held_keywords = _torch.tree_map_only(torch.Tensor, _apart, (args, keywords))
         places = [index for index, result in enumerate(_tensors_in(results)) if any(result is item for item in made)]
         into = [_apart(result) for result in made]
 
@@ -192,7 +190,7 @@ class Recorder(TorchDispatchMode):
 
 def _arguments(func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
     """What the schema says of each argument's memory, and its value."""
-    for index, argument in enumerate(func._schema.arguments):
+    for index, argument in enumerate(_torch.schema_of(func).arguments):
         if index < len(args):
             yield argument.alias_info, args[index]
         elif argument.name in keywords:
@@ -201,7 +199,7 @@ def _arguments(func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> It
 
 def _makes_undefined(func: Any) -> bool:
     """Whether results are not initialised, so that a replay has nothing to do."""
-    return func._schema.name in (
+    return _torch.schema_of(func).name in (
         *("aten::empty", "aten::empty_like", "aten::empty_strided", "aten::empty_permuted"),
         *("aten::new_empty", "aten::new_empty_strided"),
     )
@@ -221,7 +219,7 @@ def _tried(
         made.append(stand_in(tensor))
         return made[-1]
 
-    args, keywords = tree_map_only(torch.Tensor, make, (args, keywords))
+    args, keywords = _torch.tree_map_only(torch.Tensor, make, (args, keywords))
     with mode:
         return made, func(*args, **keywords)
 
@@ -328,7 +326,9 @@ class CUDAGraph:
         return self._steps
 
     def _refuse(self, *args: object) -> Any:
-        raise NotImplementedError("a graph that is emulated is no graph of HIP: there is no handle, and nothing to dump")
+        raise NotImplementedError(
+            "a graph that is emulated is no graph of HIP: there is no handle, and nothing to dump"
+        )
 
     debug_dump = raw_cuda_graph = raw_cuda_graph_exec = get_graph_data = _refuse
 
@@ -357,13 +357,15 @@ class graph:
         capture_error_mode: str = "global",
         **options: object,
     ) -> None:
+        from wave_runtime._emulate import _cuda  # which imports this module
+
         self.cuda_graph = cuda_graph
         self.pool = pool
-        self.capture_stream = torch.cuda.Stream() if stream is None else stream
+        self.capture_stream = _cuda.Stream() if stream is None else stream
         self.capture_error_mode = capture_error_mode
+        self._stream = _cuda.stream(self.capture_stream)
 
     def __enter__(self) -> None:
-        self._stream = torch.cuda.stream(self.capture_stream)
         self._stream.__enter__()
         self.cuda_graph.capture_begin(self.pool, self.capture_error_mode)
 

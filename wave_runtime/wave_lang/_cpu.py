@@ -116,12 +116,36 @@ def invoke(
     )
     # Autograd's rules are the caller's business here, as they are upstream.
     tensors = [tensor.detach() for tensor in (*inputs, *outputs)]
-    strides: list[int] = []
-    if getattr(options, "dynamic_strides", False):  # of wave-lang after 3.9
-        strides = [stride for tensor in tensors for stride in tensor.stride()[:-1]]
-    else:
+    takes_strides = getattr(options, "dynamic_strides", False)  # of wave-lang after 3.9
+    if not takes_strides or _assumes_dense(options):
         tensors[: len(inputs)] = [tensor.contiguous() for tensor in tensors[: len(inputs)]]
+    strides: list[int] = []
+    if takes_strides:
+        _check_strides(options, tensors, len(inputs))
+        strides = [stride for tensor in tensors for stride in tensor.stride()[:-1]]
     wave_runtime.launch(info, tensors, sizes[len(bound_scalars) :], scalars, strides)
+
+
+def _assumes_dense(options: Any) -> bool:
+    """Whether a kernel that is passed strides reads as if there were those of contiguous tensors."""
+    return options.linearize_reads and not options.allow_noncontiguous_runtime_buffers
+
+
+def _check_strides(options: Any, tensors: Sequence[torch.Tensor], inputs: int) -> None:
+    """Raise ValueError for a tensor whose elements the kernel looks for elsewhere: the last stride is not passed."""
+    for index, tensor in enumerate(tensors):
+        is_dense = tensor.is_contiguous()
+        if not is_dense and index >= inputs and _assumes_dense(options):
+            why = "or compile with allow_noncontiguous_runtime_buffers=True"
+        elif tensor.dim() > 0 and tensor.shape[-1] > 1 and tensor.stride(-1) != 1:
+            why = "or one whose last dimension is"
+        else:
+            continue
+        name = options.kernel_launch_info.func_name or "kernel"
+        raise ValueError(
+            f"Wave kernel '{name}', tensor {index}: expected a contiguous tensor, {why}; "
+            f"given shape {list(tensor.shape)} with strides {list(tensor.stride())}"
+        )
 
 
 def grid_of(grid: Callable[[list[Any]], Sequence[Any]], sizes: Sequence[Any]) -> list[int]:
