@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
+from support import EXAMPLES
 
 import wave_runtime
+from wave_emulator import library
 
 NOT_PERMITTED = "operation not permitted when stream is capturing"
 
@@ -80,8 +83,7 @@ def test_a_replay_is_looked_at_as_a_launch_is(vector_add: wave_runtime.Kernel) -
 
 
 def test_upstreams_launches() -> None:
-    path = "examples/kernels/binaries/basics.hsaco"
-    _, function = wave_runtime.load_binary(path, "vector_add")
+    _, function = wave_runtime.load_binary(str(EXAMPLES / "binaries" / "basics.hsaco"), "vector_add")
     info = wave_runtime.KernelLaunchInfo(gpu_func=function, gridX=4, blockX=256)
     a, c = torch.ones(1000, device="cuda"), torch.zeros(1000, device="cuda")
 
@@ -322,3 +324,26 @@ def test_pools() -> None:
     first.replay()
     second.replay()
     assert z.tolist() == [3, 3, 3]
+
+
+def test_launches_by_hip_itself_are_refused() -> None:
+    """They would run in the capture, and at no replay. The library's own captures are another matter."""
+    hip = ctypes.CDLL(str(library("wave_hip_emulator")))
+    image = (EXAMPLES / "binaries" / "basics.hsaco").read_bytes()
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    assert hip.hipModuleLoadData(ctypes.byref(module), image) == 0
+    assert hip.hipModuleGetFunction(ctypes.byref(function), module, b"vector_add") == 0
+    a, c = torch.ones(1000, device="cuda"), torch.zeros(1000, device="cuda")
+    values = [*(ctypes.c_uint64(tensor.data_ptr()) for tensor in (a, a, c)), ctypes.c_int(1000)]
+    arguments = (ctypes.c_void_p * 4)(*map(ctypes.addressof, values))
+
+    def launch() -> int:
+        code: int = hip.hipModuleLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, None, arguments, None)
+        hip.hipDeviceSynchronize()
+        return code
+
+    assert captured(launch)[1] == 900  # hipErrorStreamCaptureUnsupported
+    assert not c.any()
+    assert launch() == 0
+    assert c.eq(2).all()
+    assert hip.hipModuleUnload(module) == 0

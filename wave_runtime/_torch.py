@@ -253,7 +253,8 @@ def is_composite(overload: OpOverload) -> bool:
 
 def identity_of(storage: torch.UntypedStorage) -> int:
     """The same number for the same storage, as long as it lives."""
-    return storage._cdata
+    identity: int = storage._cdata
+    return identity
 
 
 def eager_only() -> Any:

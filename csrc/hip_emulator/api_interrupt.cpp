@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "driver/hip/hip_interrupt.h"
+#include "hip_emulator/launch.h"
 #include "hip_emulator/runtime.h"
 
 using namespace wave::hip_emulator;
@@ -23,3 +24,5 @@ wave::hip::Error waveDeviceInterrupt(wave::hip::Device device) {
     synchronize(device);
   });
 }
+
+void waveThreadRefuseLaunches(int refused) { refuse_launches(refused != 0); }

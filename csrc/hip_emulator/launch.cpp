@@ -204,7 +204,17 @@ StreamOperation launch_operation(const LaunchRequest& given, int device) {
   return {[launch](Via via) { run(*launch, via); }, KernelWork{launch}};
 }
 
+namespace {
+
+thread_local bool launches_are_refused = false;
+
+}  // namespace
+
+void refuse_launches(bool refused) { launches_are_refused = refused; }
+
 void launch(const LaunchRequest& request) {
+  require(!launches_are_refused, hipErrorStreamCaptureUnsupported,
+          "a graph of torch.cuda is being captured, which does not record what is launched by HIP itself");
   const std::shared_ptr<Queue> queue = find_queue(request.stream);
   runtime().device(queue->device).check();
   submit(queue, launch_operation(request, queue->device));

@@ -49,6 +49,9 @@ void launch(const LaunchRequest& request);
 /// The same, with events recorded before and behind it where they are not nullptr.
 void launch_between(const LaunchRequest& request, hip::Event start, hip::Event stop);
 
+/// Has this thread's launches fail with hipErrorStreamCaptureUnsupported, or no longer.
+void refuse_launches(bool refused);
+
 /// Takes over what attributes ask for. Throws hipErrorNotSupported for clusters of several workgroups.
 void apply_attributes(LaunchRequest& request, const hip::LaunchAttribute* attributes, uint32_t count);
 

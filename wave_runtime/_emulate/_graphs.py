@@ -9,7 +9,9 @@ What a program cannot do on a GPU during a capture, because it would have to wai
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +20,7 @@ from typing import Any
 
 import torch
 
+from wave_emulator import library
 from wave_runtime import _C, _torch
 from wave_runtime._emulate import _tensors
 from wave_runtime._emulate._patches import Patches
@@ -35,6 +38,15 @@ class _Thread(threading.local):
 _thread = _Thread()
 _under_way: list[CUDAGraph] = []  # as on a GPU one capture at a time, in the process
 _pools = itertools.count(1)
+
+
+def _refuse_launches_by_hip(refused: bool) -> None:
+    """Have launches of this thread that go to the HIP library over the emulator be errors: they would not be recorded."""
+    try:
+        loaded = ctypes.CDLL(str(library("wave_hip_emulator")), mode=os.RTLD_NOLOAD)
+    except OSError:  # nobody has loaded it
+        return
+    loaded.waveThreadRefuseLaunches(int(refused))
 
 
 def is_capturing() -> bool:
@@ -273,6 +285,7 @@ class CUDAGraph:
         recorder.__enter__()
         _thread.recorder = recorder
         _C.record_launches(recorder.add_launch)
+        _refuse_launches_by_hip(True)
 
     def _begin_refusing(self, recorder: Recorder) -> None:
         """Have what reads memory past the dispatcher be an error, where there is nothing to read."""
@@ -286,6 +299,7 @@ class CUDAGraph:
         if recorder is None or recorder is not _thread.recorder:
             raise RuntimeError("capture_end() without capture_begin() on this thread")
         self._recorder = _thread.recorder = None
+        _refuse_launches_by_hip(False)
         _C.record_launches(None)
         recorder.__exit__(None, None, None)
         self._eager.__exit__(None, None, None)

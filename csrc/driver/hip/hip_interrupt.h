@@ -1,4 +1,5 @@
-// What the HIP library that runs on the emulator offers beyond HIP's interface: waits that can be broken off.
+// What the HIP library that runs on the emulator offers beyond HIP's interface: waits that can be broken off, and
+// launches that are refused.
 #pragma once
 
 #include "driver/hip/hip_types.h"
@@ -11,5 +12,9 @@ wave::hip::Error waveStreamWait(wave::hip::Stream stream, unsigned milliseconds)
 
 /// Drops what was submitted to the device, and stops what runs; returns when that is done. Later work runs as ever.
 wave::hip::Error waveDeviceInterrupt(wave::hip::Device device);
+
+/// While `refused` is not 0, this thread's launches fail with hipErrorStreamCaptureUnsupported: somebody else captures
+/// a graph, who would not see them.
+void waveThreadRefuseLaunches(int refused);
 }
 #pragma GCC visibility pop
