@@ -29,7 +29,7 @@ from support import EXAMPLES, ROOT
 
 import wave_emulator
 
-SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_FOUND, NOT_READY = 0, 1, 400, 500, 600
+SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_FOUND, NOT_READY, DESTROYED = 0, 1, 400, 500, 600, 709
 EVENT_WITHOUT_TIME = 2
 KINDS = st.sampled_from([0, 1, 2, 3, 4])
 SIZES = st.integers(1, 5000)
@@ -201,7 +201,7 @@ class Sequences(RuleBasedStateMachine):
         size = data.draw(st.integers(0, len(memory.content) - begin), "size")
         arguments = c_void_p(memory.pointer + begin), value, c_size_t(size), c_void_p(stream.handle)
         if stream.is_destroyed:
-            self.call("hipMemsetAsync", *arguments, wanted=INVALID_HANDLE)
+            self.call("hipMemsetAsync", *arguments, wanted=DESTROYED)
             return
         self.order(memory, stream)
         self.call("hipMemsetAsync", *arguments)
@@ -285,7 +285,7 @@ class Sequences(RuleBasedStateMachine):
             self.made.remove(("hipStreamDestroy", stream.handle))
         stream.is_destroyed = True
         for name in ("hipStreamDestroy", "hipStreamSynchronize", "hipStreamQuery"):
-            self.call(name, c_void_p(stream.handle), wanted=INVALID_HANDLE)
+            self.call(name, c_void_p(stream.handle), wanted=DESTROYED)
 
     @rule(stream=streams)
     def synchronize(self, stream: Stream) -> None:
@@ -307,7 +307,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(event=events, stream=streams)
     def record(self, event: Event, stream: Stream) -> None:
-        wanted = INVALID_HANDLE if event.is_destroyed or stream.is_destroyed else SUCCESS
+        wanted = DESTROYED if stream.is_destroyed else INVALID_HANDLE if event.is_destroyed else SUCCESS
         self.call("hipEventRecord", c_void_p(event.handle), c_void_p(stream.handle), wanted=wanted)
         event.is_recorded |= wanted == SUCCESS
 
@@ -331,7 +331,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(event=events)
     def destroy_event(self, event: Event) -> None:
-        wanted = INVALID_HANDLE if event.is_destroyed else SUCCESS
+        wanted = DESTROYED if event.is_destroyed else SUCCESS
         self.call("hipEventDestroy", c_void_p(event.handle), wanted=wanted)
         if not event.is_destroyed:
             self.made.remove(("hipEventDestroy", event.handle))

@@ -144,7 +144,8 @@ Error hipSetDeviceFlags(unsigned flags) {
 Error hipGetDeviceFlags(unsigned* flags) {
   return call(__func__, [&] {
     require(flags != nullptr);
-    *flags = runtime().device(current_device()).flags;
+    constexpr unsigned kSchedules = 7;  // AMD's runtime forgets the others
+    *flags = runtime().device(current_device()).flags & kSchedules;
   });
 }
 
@@ -157,8 +158,11 @@ Error hipDeviceGetSharedMemConfig(SharedMemoryConfig* config) {
   constexpr SharedMemoryConfig kFourBytes{1};
   return answer(__func__, config, kFourBytes);
 }
-Error hipDeviceSetSharedMemConfig(SharedMemoryConfig) {
-  return call(__func__, [] {});
+Error hipDeviceSetSharedMemConfig(SharedMemoryConfig config) {
+  return call(__func__, [&] {
+    constexpr int kEightBytes = 2;
+    require(config >= 0 && config <= kEightBytes);
+  });
 }
 
 Error hipDeviceGetLimit(size_t* value, DeviceLimit limit) {
@@ -174,7 +178,7 @@ Error hipDeviceGetLimit(size_t* value, DeviceLimit limit) {
 Error hipDeviceSetLimit(DeviceLimit limit, size_t value) {
   return call(__func__, [&] {
     auto& limits = runtime().device(current_device()).limits;
-    require(limit >= 0 && static_cast<size_t>(limit) < limits.size(), hipErrorUnsupportedLimit);
+    require(limit >= 0 && static_cast<size_t>(limit) < limits.size());
     limits[static_cast<size_t>(limit)] = value;
   });
 }

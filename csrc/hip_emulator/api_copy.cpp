@@ -31,7 +31,7 @@ RowCopy rectangle(const Copy2d* copy) {
 }
 
 void run_now(const RowCopy& work) {
-  check_unsafe_call();
+  check_unsafe_copy();
   copy(work.to, work.from, work.counts, nullptr, Wait::Yes);
 }
 
@@ -44,7 +44,7 @@ void fill_rows(void* to, size_t pitch, T value, size_t width, size_t height, siz
   require(width <= ~size_t{0} / sizeof(T));
   const size_t bytes = width * sizeof(T);
   require(bytes <= pitch || (height <= 1 && depth <= 1), hipErrorInvalidPitchValue, "a row is longer than the pitch");
-  if (wait == Wait::Yes) check_unsafe_call();
+  if (wait == Wait::Yes) check_unsafe_copy();
   fill({to, pitch, slice}, {bytes, height, depth}, {static_cast<uint32_t>(value), sizeof(T)}, stream, wait);
 }
 
@@ -100,7 +100,7 @@ Error hipMemcpyWithStream(void* to, const void* from, size_t size, MemcpyKind ki
 Error hipMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t size) {
   return call(__func__, [&] {
     check_devices(to_device, from_device);
-    check_unsafe_call();
+    check_unsafe_copy();
     copy(to, from, size, nullptr, Wait::Yes);
   });
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "hip_emulator/api.h"
+#include "hip_emulator/graph_memory.h"
 
 namespace wave::hip {
 
@@ -70,6 +71,7 @@ Error hipStreamGetCaptureInfo(Stream stream, CaptureStatus* status, unsigned lon
     require(status != nullptr);
     const auto queue = find_queue(stream);
     std::lock_guard lock(runtime().order);
+    check_null_stream(*queue);
     *status = status_of(*queue);
     if (id != nullptr && queue->capture != nullptr) *id = queue->capture->id;
   });
@@ -81,6 +83,7 @@ Error hipStreamGetCaptureInfo_v2(Stream stream, CaptureStatus* status, unsigned 
     require(status != nullptr);
     const auto queue = find_queue(stream);
     std::lock_guard lock(runtime().order);
+    check_null_stream(*queue);
     *status = status_of(*queue);
     if (*status != kCaptureActive) return;
     Capture& capture = *queue->capture;
@@ -128,8 +131,19 @@ void instantiate(GraphExec* exec, Graph graph, unsigned long long flags) {
   require(exec != nullptr);
   const auto found = runtime().graphs.find(graph);
   std::lock_guard lock(runtime().order);
+  require(!found->has_memory() || found->ready.expired(), hipErrorNotSupported,
+          "a graph that allocates or frees memory is instantiated once at a time");
   auto objects = std::make_shared<const OwnedObjects>(found->objects);
-  *exec = runtime().execs.add(std::make_shared<ReadyGraph>(make_ready(*found), flags, std::move(objects)));
+  auto ready = std::make_shared<ReadyGraph>(make_ready(*found), flags, std::move(objects));
+  found->ready = ready;
+  *exec = runtime().execs.add(std::move(ready));
+}
+
+/// Of what a graph can leave out: kernels, copies and fills. Throws hipErrorInvalidValue for other nodes.
+void check_can_be_disabled(const ReadyNode& node) {
+  const NodeWork& work = node.operation.work;
+  require(std::holds_alternative<KernelWork>(work) || std::holds_alternative<CopyWork>(work) ||
+          std::holds_alternative<FillWork>(work));
 }
 
 /// Whether a graph can take the place of one that is ready, and where not, from which of its nodes on.
@@ -190,8 +204,12 @@ Error hipGraphExecUpdate(GraphExec exec, Graph graph, GraphNode* error_node, Upd
 Error hipGraphNodeSetEnabled(GraphExec exec, GraphNode node, unsigned enabled) {
   return call(__func__, [&] {
     const auto found = runtime().execs.find(exec);
+    runtime().nodes.find(node);  // must still be there
     std::lock_guard lock(runtime().order);
-    found->change(node, [&](ReadyNode& ready) { ready.enabled = enabled != 0; });
+    found->change(node, [&](ReadyNode& ready) {
+      check_can_be_disabled(ready);
+      ready.enabled = enabled != 0;
+    });
   });
 }
 
@@ -202,6 +220,7 @@ Error hipGraphNodeGetEnabled(GraphExec exec, GraphNode node, unsigned* enabled) 
     std::lock_guard lock(runtime().order);
     const auto ready = std::ranges::find(*found->nodes, node, &ReadyNode::node);
     require(ready != found->nodes->end());
+    check_can_be_disabled(*ready);
     *enabled = ready->enabled;
   });
 }
@@ -221,6 +240,7 @@ Error hipGraphLaunch(GraphExec exec, Stream stream) {
     const auto found = runtime().execs.find(exec);
     std::unique_lock lock(runtime().order);
     const auto nodes = found->nodes;
+    promise_memory(*found);
     const auto objects = found->objects;  // which stay until the launch is over
     lock.unlock();
     submit(queue, [nodes, objects](Via) { run_nodes(*nodes); });

@@ -32,8 +32,8 @@ StreamOperation kernel_operation(const KernelParameters* given) {
 }
 
 StreamOperation copy_operation(const RowCopy& copy) {
-  is_allocated(span_of(copy.to, copy.counts));
-  is_allocated(span_of(copy.from, copy.counts));
+  check_span(span_of(copy.to, copy.counts));
+  check_span(span_of(copy.from, copy.counts));
   return copy_operation(copy.to, copy.from, copy.counts);
 }
 
@@ -54,12 +54,19 @@ StreamOperation fill_operation(const FillParameters* given) {
                                       {given->value, size});
 }
 
+/// Of a node that is there: AMD's runtime takes no copy of memory to itself then.
+StreamOperation changed_copy(void* to, const void* from, size_t size, MemcpyKind kind) {
+  require(to != from);
+  return copy_operation(to, from, size, kind);
+}
+
 StreamOperation host_operation(const HostParameters* given) {
   require(given != nullptr && given->function != nullptr);
   return {[function = *given](Via) { function.function(function.data); }, HostWork{*given}};
 }
 
 StreamOperation record_operation(Event handle) {
+  require(handle != nullptr);
   const auto run = [event = runtime().events.find(handle)](Via) {
     auto marker = std::make_shared<Marker>();
     marker->complete();
@@ -71,6 +78,7 @@ StreamOperation record_operation(Event handle) {
 }
 
 StreamOperation wait_operation(Event handle) {
+  require(handle != nullptr);
   const auto run = [event = runtime().events.find(handle)](Via) {
     std::shared_ptr<Marker> marker;
     {
@@ -318,7 +326,7 @@ Error hipGraphNodeGetDependentNodes(GraphNode node, GraphNode* dependents, size_
 
 Error hipGraphNodeGetType(GraphNode node, NodeType* type) {
   return get(__func__, node, type, [](const NodeRecord& found) {
-    return static_cast<NodeType>(release().first_node_type + static_cast<int>(found.operation.work.index()));
+    return static_cast<NodeType>(release().first_node_type + type_of(found.operation.work));
   });
 }
 
@@ -361,11 +369,11 @@ Error hipGraphAddMemcpyNode1D(GraphNode* node, Graph graph, const GraphNode* dep
   return add(__func__, node, graph, dependencies, count, [&] { return copy_operation(to, from, size, kind); });
 }
 Error hipGraphMemcpyNodeSetParams1D(GraphNode node, void* to, const void* from, size_t size, MemcpyKind kind) {
-  return set(__func__, node, [&] { return copy_operation(to, from, size, kind); });
+  return set(__func__, node, [&] { return changed_copy(to, from, size, kind); });
 }
 Error hipGraphExecMemcpyNodeSetParams1D(GraphExec exec, GraphNode node, void* to, const void* from, size_t size,
                                         MemcpyKind kind) {
-  return set(__func__, exec, node, [&] { return copy_operation(to, from, size, kind); });
+  return set(__func__, exec, node, [&] { return changed_copy(to, from, size, kind); });
 }
 
 Error hipGraphAddMemcpyNodeToSymbol(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
@@ -375,11 +383,11 @@ Error hipGraphAddMemcpyNodeToSymbol(GraphNode* node, Graph graph, const GraphNod
 }
 Error hipGraphMemcpyNodeSetParamsToSymbol(GraphNode node, const void* symbol, const void* from, size_t size,
                                           size_t offset, MemcpyKind kind) {
-  return set(__func__, node, [&] { return copy_operation(part_of(symbol, size, offset), from, size, kind); });
+  return set(__func__, node, [&] { return changed_copy(part_of(symbol, size, offset), from, size, kind); });
 }
 Error hipGraphExecMemcpyNodeSetParamsToSymbol(GraphExec exec, GraphNode node, const void* symbol, const void* from,
                                               size_t size, size_t offset, MemcpyKind kind) {
-  return set(__func__, exec, node, [&] { return copy_operation(part_of(symbol, size, offset), from, size, kind); });
+  return set(__func__, exec, node, [&] { return changed_copy(part_of(symbol, size, offset), from, size, kind); });
 }
 
 Error hipGraphAddMemcpyNodeFromSymbol(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
@@ -389,11 +397,11 @@ Error hipGraphAddMemcpyNodeFromSymbol(GraphNode* node, Graph graph, const GraphN
 }
 Error hipGraphMemcpyNodeSetParamsFromSymbol(GraphNode node, void* to, const void* symbol, size_t size, size_t offset,
                                             MemcpyKind kind) {
-  return set(__func__, node, [&] { return copy_operation(to, part_of(symbol, size, offset), size, kind); });
+  return set(__func__, node, [&] { return changed_copy(to, part_of(symbol, size, offset), size, kind); });
 }
 Error hipGraphExecMemcpyNodeSetParamsFromSymbol(GraphExec exec, GraphNode node, void* to, const void* symbol,
                                                 size_t size, size_t offset, MemcpyKind kind) {
-  return set(__func__, exec, node, [&] { return copy_operation(to, part_of(symbol, size, offset), size, kind); });
+  return set(__func__, exec, node, [&] { return changed_copy(to, part_of(symbol, size, offset), size, kind); });
 }
 
 Error hipGraphAddMemsetNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,

@@ -20,7 +20,7 @@ template <class T>
 void check_value(const T* value) {
   const auto address = reinterpret_cast<uint64_t>(value);
   require(value != nullptr && address % sizeof(T) == 0);
-  is_allocated({address, sizeof(T)});
+  check_span({address, sizeof(T)});
 }
 
 template <class T>

@@ -21,9 +21,10 @@ void allocate(void** pointer, size_t size, AllocationKind kind, unsigned flags =
 
 void free(void* pointer) {
   if (pointer == nullptr) return;
-  require(runtime().memory.find(address(pointer)).has_value());
+  require(runtime().memory.find(address(pointer)) || runtime().memory.reserved_at(address(pointer)));
   check_unsafe_call();
   wait_for_devices();
+  runtime().memory.promise(pointer, false);
   require(runtime().memory.free(pointer));
 }
 
@@ -33,7 +34,7 @@ void check_kind(MemcpyKind kind) {
 
 Error copy_now(const char* function, void* to, const void* from, size_t size) {
   return call(function, [&] {
-    check_unsafe_call();
+    check_unsafe_copy();
     copy(to, from, size, nullptr, Wait::Yes);
   });
 }
@@ -70,7 +71,7 @@ RowCounts row_of(size_t count) {
 template <class T>
 Error fill_now(const char* function, void* to, T value, size_t count) {
   return call(function, [&] {
-    check_unsafe_call();
+    check_unsafe_copy();
     fill({to}, row_of<T>(count), {static_cast<uint32_t>(value), sizeof(T)}, nullptr, Wait::Yes);
   });
 }
@@ -312,7 +313,7 @@ Error hipPointerSetAttribute(const void* value, PointerAttribute attribute, Devi
 Error hipMemcpy(void* to, const void* from, size_t size, MemcpyKind kind) {
   return call(__func__, [&] {
     check_kind(kind);
-    check_unsafe_call();
+    check_unsafe_copy();
     copy(to, from, size, nullptr, Wait::Yes);
   });
 }

@@ -47,7 +47,7 @@ Error hipModuleLoadFatBinary(Module* module, const void* image) { return hipModu
 
 Error hipModuleLoad(Module* module, const char* file) {
   return call(__func__, [&] {
-    require(module != nullptr && file != nullptr);
+    require(module != nullptr && file != nullptr && *file != '\0');
     const std::vector<uint8_t> bytes = read_file(file);
     try {
       classify(Bytes(bytes, "file"));
@@ -60,7 +60,8 @@ Error hipModuleLoad(Module* module, const char* file) {
 
 Error hipModuleUnload(Module module) {
   return call(__func__, [&] {
-    const auto unloaded = runtime().modules.remove(module);
+    require(module != nullptr, hipErrorInvalidHandle);
+    const auto unloaded = runtime().modules.remove(module, hipErrorNotFound);
     unloaded->is_unloaded = true;
     std::lock_guard lock(unloaded->mutex);
     for (const auto& [name, function] : unloaded->functions) runtime().functions.remove(function);
@@ -148,6 +149,18 @@ Error hipExtModuleLaunchKernel(Function function, uint32_t items_x, uint32_t ite
     launch_between(request, start, stop);
   });
 }
+
+/// As it was called first; a C++ function, too, before ROCm 6.
+Error hipHccModuleLaunchKernel(Function function, uint32_t items_x, uint32_t items_y, uint32_t items_z,
+                               uint32_t block_x, uint32_t block_y, uint32_t block_z, size_t shared_memory,
+                               Stream stream, void** parameters, void** extra, Event start, Event stop) {
+  return hipExtModuleLaunchKernel(function, items_x, items_y, items_z, block_x, block_y, block_z, shared_memory, stream,
+                                  parameters, extra, start, stop, 0);
+}
+
+extern "C" __attribute__((visibility("default"), alias("hipHccModuleLaunchKernel"))) Error
+_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_(
+    Function, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, size_t, Stream, void**, void**, Event, Event);
 
 /// In HIP a C++ function, with this name.
 extern "C" __attribute__((visibility("default"), alias("hipExtModuleLaunchKernel"))) Error

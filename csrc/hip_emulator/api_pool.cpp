@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "hip_emulator/api.h"
+#include "hip_emulator/graph_memory.h"
 
 namespace wave::hip {
 
@@ -11,13 +12,25 @@ namespace {
 
 PoolState& pool_of_device(int device) { return *runtime().pools.find(runtime().device(device).current_pool()); }
 
-/// Memory is there at once; a graph that would allocate each time it runs is not captured.
+/// Of these functions a stream that is none is another error than elsewhere.
+std::shared_ptr<Queue> find_queue(Stream stream) { return hip_emulator::find_queue(stream, hipErrorInvalidHandle); }
+
+/// Becomes a node of the graph that is captured.
+void capture_allocation(void** pointer, size_t size, int device, const std::shared_ptr<Queue>& queue) {
+  AllocationParameters parameters{};
+  parameters.pool = {1, 0, {kLocationDevice, device}, nullptr, {}};
+  parameters.size = size;
+  submit_locked(queue, allocate_operation(&parameters));
+  *pointer = parameters.pointer;
+}
+
+/// Memory is there at once, but in graphs.
 void allocate(void** pointer, size_t size, const PoolState& pool, Stream stream) {
   require(pointer != nullptr);
   const auto queue = find_queue(stream);
   {
     std::lock_guard lock(runtime().order);
-    require(queue->capture == nullptr, hipErrorNotSupported, "an allocation cannot be captured");
+    if (queue->capture != nullptr) return capture_allocation(pointer, size, pool.device, queue);
   }
   *pointer = size == 0 ? nullptr : runtime().memory.allocate(size, pool.device, AllocationKind::Device, 0, pool.use);
 }
@@ -50,10 +63,7 @@ Error hipFreeAsync(void* pointer, Stream stream) {
   return call(__func__, [&] {
     const auto queue = find_queue(stream);
     if (pointer == nullptr) return;
-    require(runtime().memory.find(reinterpret_cast<uint64_t>(pointer)).has_value());
-    submit(queue, [pointer](Via) {
-      require(runtime().memory.free(pointer), hipErrorInvalidValue, "memory that was freed is freed again");
-    });
+    if (submit(queue, release_operation(pointer)) != nullptr) runtime().memory.promise(pointer, false);
   });
 }
 

@@ -163,7 +163,7 @@ Error hipGetSymbolSize(size_t* size, const void* symbol) {
 Error hipMemcpyToSymbol(const void* symbol, const void* from, size_t size, size_t offset, MemcpyKind kind) {
   return call(__func__, [&] {
     check_kind(kind, kHostToDevice);
-    check_unsafe_call();
+    check_unsafe_copy();
     copy(part_of(symbol, size, offset), from, size, nullptr, Wait::Yes);
   });
 }
@@ -179,7 +179,7 @@ Error hipMemcpyToSymbolAsync(const void* symbol, const void* from, size_t size, 
 Error hipMemcpyFromSymbol(void* to, const void* symbol, size_t size, size_t offset, MemcpyKind kind) {
   return call(__func__, [&] {
     check_kind(kind, kDeviceToHost);
-    check_unsafe_call();
+    check_unsafe_copy();
     copy(to, part_of(symbol, size, offset), size, nullptr, Wait::Yes);
   });
 }

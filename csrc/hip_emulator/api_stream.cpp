@@ -1,7 +1,9 @@
 // Streams and events.
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
+#include "emulator/processor.h"
 #include "hip_emulator/api.h"
 
 namespace wave::hip {
@@ -10,11 +12,20 @@ namespace {
 
 constexpr int kLeastPriority = 1, kGreatestPriority = -1;
 
-void create_stream(Stream* stream, unsigned flags, int priority = 0) {
+void create_stream(Stream* stream, unsigned flags, int priority = 0, std::vector<uint32_t> units = {}) {
   require(stream != nullptr && flags <= kStreamNonBlocking);
   priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
-  *stream =
-      runtime().streams.add(std::make_shared<Queue>(current_device(), flags != kStreamNonBlocking, false, priority));
+  auto queue = std::make_shared<Queue>(current_device(), flags != kStreamNonBlocking, false, priority);
+  queue->units = std::move(units);
+  *stream = runtime().streams.add(std::move(queue));
+}
+
+/// A bit for each compute unit of the device.
+std::vector<uint32_t> all_units() {
+  const size_t count = emulator::device_processor().multiprocessors();
+  std::vector<uint32_t> mask((count + 31) / 32, ~uint32_t{0});
+  if (count % 32 != 0) mask.back() = (uint32_t{1} << count % 32) - 1;
+  return mask;
 }
 
 /// `queue` becomes a part of the capture that the event was recorded in.
@@ -22,7 +33,7 @@ void join_capture(const std::shared_ptr<Queue>& queue, const EventRecord& event)
   require(queue->capture == nullptr || queue->capture == event.capture, hipErrorStreamCaptureMerge);
   require(!queue->is_null, hipErrorStreamCaptureImplicit);
   Capture& capture = *event.capture;
-  if (queue->capture == nullptr) capture.joined[queue] = false;
+  if (queue->capture == nullptr) capture.joined[queue] = true;  // as it has done nothing yet
   queue->capture = event.capture;
   std::vector<NodeRecord*>& last = capture.last[queue.get()];
   last.insert(last.end(), event.captured_last.begin(), event.captured_last.end());
@@ -57,6 +68,15 @@ Marker::Clock::time_point event_time(Event handle) {
   return *time;
 }
 
+/// As AMD's runtime has them: one of the flags about caches at most, and no times of an event that processes share.
+bool are_event_flags(unsigned flags) {
+  constexpr unsigned kBlockingSync = 1, kInterprocess = 4;
+  constexpr unsigned kDisableFence = 0x20000000, kReleaseToDevice = 0x40000000, kReleaseToSystem = 0x80000000;
+  constexpr unsigned kCaches = kDisableFence | kReleaseToDevice | kReleaseToSystem;
+  return (flags & ~(kBlockingSync | kEventDisableTiming | kInterprocess | kCaches)) == 0 &&
+         std::popcount(flags & kCaches) <= 1 && ((flags & kInterprocess) == 0 || (flags & kEventDisableTiming) != 0);
+}
+
 }  // namespace
 
 Error hipStreamCreate(Stream* stream) {
@@ -75,13 +95,23 @@ Error hipStreamCreateWithPriority(Stream* stream, unsigned flags, int priority) 
 Error hipExtStreamCreateWithCUMask(Stream* stream, uint32_t words, const uint32_t* mask) {
   return call(__func__, [&] {
     require(words != 0 && mask != nullptr);
-    create_stream(stream, 0);
+    std::vector<uint32_t> units(mask, mask + words);
+    if (std::ranges::count(units, 0u) == words) units.clear();  // which stands for all, as in AMD's runtime
+    create_stream(stream, 0, 0, std::move(units));
+  });
+}
+
+Error hipExtStreamGetCUMask(Stream stream, uint32_t words, uint32_t* mask) {
+  return call(__func__, [&] {
+    const std::vector<uint32_t> all = all_units(), &own = find_queue(stream)->units;
+    require(mask != nullptr && words >= std::max(all.size(), own.size()));
+    std::ranges::copy(own.empty() ? all : own, mask);
   });
 }
 
 Error hipStreamGetFlags(Stream stream, unsigned* flags) {
   return call(__func__, [&] {
-    require(flags != nullptr);
+    require(flags != nullptr && stream != nullptr);
     *flags = find_queue(stream)->blocking ? 0 : kStreamNonBlocking;
   });
 }
@@ -116,6 +146,7 @@ Error hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 Error hipStreamDestroy(Stream stream) {
   return call(__func__, [&] {
+    require(stream != nullptr, hipErrorInvalidHandle);
     const std::shared_ptr<Queue> queue = runtime().streams.remove(stream);
     {
       std::lock_guard lock(runtime().order);
@@ -127,19 +158,21 @@ Error hipStreamDestroy(Stream stream) {
 }
 
 Error hipStreamSynchronize(Stream stream) {
-  return call(__func__, [&] { synchronize(find_queue(stream)); });
+  return call(__func__, [&] {
+    const auto queue = find_queue(stream);
+    check_unsafe_call();
+    synchronize(queue);
+  });
 }
 
 Error hipStreamQuery(Stream stream) {
   return call(__func__, [&] {
     const auto queue = find_queue(stream);
-    std::shared_ptr<Marker> marker;
     {
       std::lock_guard lock(runtime().order);
       require(queue->capture == nullptr, hipErrorStreamCaptureUnsupported);
-      marker = queue->last();
+      require(pending_work(*queue).empty(), hipErrorNotReady);
     }
-    require(marker == nullptr || marker->time(), hipErrorNotReady);
     runtime().device(queue->device).check();
   });
 }
@@ -155,8 +188,8 @@ Error hipStreamWaitEvent(Stream stream, Event event, unsigned) {
 
 Error hipEventCreateWithFlags(Event* event, unsigned flags) {
   return call(__func__, [&] {
-    require(event != nullptr);
-    *event = runtime().events.add(std::make_shared<EventRecord>(flags));
+    require(event != nullptr && are_event_flags(flags));
+    *event = runtime().events.add(std::make_shared<EventRecord>(flags, current_device()));
   });
 }
 
@@ -192,13 +225,18 @@ Error hipEventQuery(Event event) {
 Error hipEventElapsedTime(float* milliseconds, Event start, Event stop) {
   return call(__func__, [&] {
     require(milliseconds != nullptr);
+    const auto& events = runtime().events;
+    require(events.find(start)->device == events.find(stop)->device, hipErrorInvalidHandle);
     const auto elapsed = event_time(stop) - event_time(start);
     *milliseconds = std::chrono::duration<float, std::milli>(elapsed).count();
   });
 }
 
 Error hipEventDestroy(Event event) {
-  return call(__func__, [&] { runtime().events.remove(event); });
+  return call(__func__, [&] {
+    require(event != nullptr, hipErrorInvalidHandle);
+    runtime().events.remove(event, hipErrorContextIsDestroyed);
+  });
 }
 
 }  // namespace wave::hip

@@ -66,7 +66,8 @@ Error hipGraphReleaseUserObject(Graph graph, UserObject object, unsigned count) 
 /// In the language of Graphviz: each node with its number and its kind, and what it depends on.
 Error hipGraphDebugDotPrint(Graph graph, const char* path, unsigned) {
   return call(__func__, [&] {
-    constexpr std::array kKinds = {"kernel", "copy", "fill", "host", "graph", "empty", "wait", "record"};
+    constexpr std::array kKinds = {"kernel", "copy", "fill",   "host",     "graph",
+                                   "empty",  "wait", "record", "allocate", "free"};
     static_assert(kKinds.size() == std::variant_size_v<NodeWork>);
     require(path != nullptr);
     const auto found = runtime().graphs.find(graph);

@@ -33,6 +33,7 @@ struct Capture {
 /// hipEvent_t. Guarded by Runtime::order.
 struct EventRecord {
   unsigned flags;
+  int device;
   std::shared_ptr<class Marker> marker{};    ///< nullptr before it is recorded, and while captured
   std::shared_ptr<Capture> capture{};        ///< that it was recorded in
   std::weak_ptr<Queue> captured_queue{};     ///< and where

@@ -89,23 +89,77 @@ void* Allocations::allocate(uint64_t size, int device, AllocationKind kind, unsi
   return usable;
 }
 
+Allocation* Allocations::own(const void* pointer) {
+  const auto found = by_reservation_.find(reinterpret_cast<uint64_t>(pointer) - kGuard);
+  return found == by_reservation_.end() ? nullptr : &found->second;
+}
+
 bool Allocations::free(void* pointer) {
   std::unique_lock lock(mutex_);
-  const auto found = by_reservation_.find(reinterpret_cast<uint64_t>(pointer) - kGuard);
-  if (found == by_reservation_.end() || found->second.is_freed) return false;
-  auto& [reserved, allocation] = *found;
-  void* const begin = reinterpret_cast<void*>(reserved);
-  UnwrittenMemory::of_process().remove(allocation.begin);
-  if (mmap(begin, allocation.reserved_size, PROT_NONE, kReserved | MAP_FIXED, -1, 0) == MAP_FAILED) {
+  Allocation* const allocation = own(pointer);
+  if (allocation == nullptr || allocation->is_freed) return false;
+  UnwrittenMemory::of_process().remove(allocation->begin);
+  void* const begin = reinterpret_cast<void*>(allocation->reserved_begin);
+  if (mmap(begin, allocation->reserved_size, PROT_NONE, kReserved | MAP_FIXED, -1, 0) == MAP_FAILED) {
     throw Failure(hipErrorOutOfMemory, "out of mappings");
   }
-  used_ -= allocation.reserved_size - 2 * kGuard;
-  allocation.is_freed = true;
-  if (allocation.pool != nullptr) allocation.pool->current -= allocation.size;
-  freed_.push_back(reserved);
+  used_ -= allocation->reserved_size - 2 * kGuard;
+  allocation->is_freed = true;
+  if (allocation->pool != nullptr) allocation->pool->current -= allocation->size;
+  if (!allocation->is_reserved) keep_for_a_while(*allocation);
+  return true;
+}
+
+void Allocations::keep_for_a_while(const Allocation& allocation) {
+  freed_.push_back(allocation.reserved_begin);
   freed_size_ += allocation.reserved_size;
   while (freed_.size() > kMostFreed || freed_size_ > kMostFreedSize) forget_oldest_freed();
+}
+
+void* Allocations::reserve(uint64_t size, int device, std::shared_ptr<PoolUse> pool) {
+  void* const pointer = allocate(size, device, AllocationKind::Device);
+  {
+    std::unique_lock lock(mutex_);
+    own(pointer)->is_reserved = true;
+  }
+  free(pointer);
+  std::unique_lock lock(mutex_);
+  own(pointer)->pool = std::move(pool);
+  return pointer;
+}
+
+bool Allocations::restore(void* pointer) {
+  std::unique_lock lock(mutex_);
+  Allocation* const allocation = own(pointer);
+  if (allocation == nullptr || !allocation->is_freed) return false;
+  const uint64_t pages = allocation->reserved_size - 2 * kGuard;
+  if (mprotect(pointer, pages, PROT_READ | PROT_WRITE) != 0) throw Failure(hipErrorOutOfMemory);
+  if (finds_undefined()) UnwrittenMemory::of_process().add({reinterpret_cast<uint64_t>(pointer), pages});
+  used_ += pages;
+  allocation->is_freed = false;
+  PoolUse& use = *allocation->pool;
+  use.high = std::max<uint64_t>(use.high, use.current += allocation->size);
   return true;
+}
+
+void Allocations::abandon(void* pointer) {
+  std::unique_lock lock(mutex_);
+  Allocation* const allocation = own(pointer);
+  allocation->is_reserved = false;
+  if (allocation->is_freed) keep_for_a_while(*allocation);
+}
+
+std::optional<Allocation> Allocations::reserved_at(uint64_t address) const {
+  std::shared_lock lock(mutex_);
+  const Allocation* const allocation = reservation(address);
+  const bool is_found = allocation != nullptr && allocation->is_reserved && allocation->bytes().contains(address);
+  return is_found ? std::optional(*allocation) : std::nullopt;
+}
+
+bool Allocations::promise(void* pointer, bool is_there) {
+  std::unique_lock lock(mutex_);
+  Allocation* const allocation = own(pointer);
+  return allocation != nullptr && std::exchange(allocation->is_promised, is_there) != is_there;
 }
 
 void Allocations::forget_oldest_freed() {

@@ -32,6 +32,8 @@ struct Allocation {
   uint64_t reserved_begin;
   uint64_t reserved_size;
   bool is_freed = false;
+  bool is_reserved = false;              ///< a graph's: the memory comes and goes, and the addresses stay
+  bool is_promised = false;              ///< of such: will be there when the streams have done what they were given
   bool is_registered = false;            ///< by hipHostRegister: the process's own
   unsigned flags = 0;                    ///< of hipHostRegister and hipHostMalloc
   std::shared_ptr<PoolUse> pool{};       ///< that it is of, nullptr where it is of none
@@ -52,6 +54,16 @@ class Allocations {
   /// False where `pointer` is not of allocate(), or was freed.
   bool free(void* pointer);
 
+  /// Addresses at which there is memory between restore() and free(), until abandon(). restore() says false where it is
+  /// there already.
+  void* reserve(uint64_t size, int device, std::shared_ptr<PoolUse> pool);
+  bool restore(void* pointer);
+  void abandon(void* pointer);
+  /// The allocation of reserve() that contains this address, whether there is memory now or not.
+  std::optional<Allocation> reserved_at(uint64_t address) const;
+  /// Notes whether memory of reserve() will be there. False where that is so already.
+  bool promise(void* pointer, bool is_there);
+
   /// Makes memory that the process has mapped already a host allocation until remove(), which says false where none
   /// begins at `pointer`. Throws Failure where the process may not write it, and where it overlaps an allocation.
   void add(void* pointer, uint64_t size, int device, unsigned flags);
@@ -71,6 +83,8 @@ class Allocations {
   uint64_t used() const;
 
  private:
+  Allocation* own(const void* pointer);
+  void keep_for_a_while(const Allocation& allocation);
   const Allocation* reservation(uint64_t address) const;
   const Allocation* registered(uint64_t address) const;
   void forget_oldest_freed();

@@ -60,6 +60,13 @@ std::vector<NodeRecord*> OperationGraph::ordered() const {
   return result;
 }
 
+bool OperationGraph::has_memory() const {
+  return std::ranges::any_of(nodes, [](const auto& node) {
+    const NodeWork& work = node->operation.work;
+    return std::holds_alternative<AllocateWork>(work) || std::holds_alternative<ReleaseWork>(work);
+  });
+}
+
 void ReadyGraph::change(hip::GraphNode node, const std::function<void(ReadyNode&)>& edit) {
   auto changed = std::make_shared<ReadyNodes>(*nodes);
   const auto found = std::ranges::find(*changed, node, &ReadyNode::node);

@@ -45,8 +45,20 @@ struct WaitWork {
 struct RecordWork {
   hip::Event event;
 };
-/// In the order of hipGraphNodeType.
-using NodeWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork>;
+struct AllocateWork {
+  std::shared_ptr<const struct GraphMemory> memory;
+};
+struct ReleaseWork {
+  void* pointer;
+};
+/// In the order of hipGraphNodeType, which has two of semaphores before those of memory.
+using NodeWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork,
+                              AllocateWork, ReleaseWork>;
+inline int type_of(const NodeWork& work) {
+  constexpr int kSemaphores = 8;
+  const int index = static_cast<int>(work.index());
+  return index < kSemaphores ? index : index + 2;
+}
 
 /// What a stream or a graph runs, and, for graphs, what it is. Running it may throw.
 struct StreamOperation {
@@ -87,8 +99,12 @@ struct OperationGraph {
   /// where they depend on each other in a circle.
   std::vector<NodeRecord*> ordered() const;
 
+  /// Whether a node allocates or frees memory: then one graph at a time is made ready of it.
+  bool has_memory() const;
+
   std::vector<std::shared_ptr<NodeRecord>> nodes;
   OwnedObjects objects;
+  std::weak_ptr<const struct ReadyGraph> ready{};  ///< that was made of it last
 };
 
 /// A node of a graph that is ready to run.

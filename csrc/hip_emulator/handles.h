@@ -23,6 +23,9 @@ inline uintptr_t next_handle() {
 template <class Handle, class Object>
 class Handles {
  public:
+  /// `unknown` is the error of a handle that is none, unless a call says otherwise.
+  explicit Handles(Code unknown = hipErrorInvalidHandle) : unknown_(unknown) {}
+
   Handle add(std::shared_ptr<Object> object) {
     const Handle handle = reinterpret_cast<Handle>(next_handle());
     std::unique_lock lock(mutex_);
@@ -30,19 +33,20 @@ class Handles {
     return handle;
   }
 
-  /// Throws hipErrorInvalidHandle.
-  std::shared_ptr<Object> find(Handle handle) const {
+  std::shared_ptr<Object> find(Handle handle) const { return find(handle, unknown_); }
+  std::shared_ptr<Object> find(Handle handle, Code unknown) const {
     std::shared_lock lock(mutex_);
     const auto found = objects_.find(handle);
-    if (found == objects_.end()) throw Failure(hipErrorInvalidHandle);
+    if (found == objects_.end()) throw Failure(unknown);
     return found->second;
   }
 
-  /// Forgets a handle. Throws hipErrorInvalidHandle.
-  std::shared_ptr<Object> remove(Handle handle) {
+  /// Forgets a handle.
+  std::shared_ptr<Object> remove(Handle handle) { return remove(handle, unknown_); }
+  std::shared_ptr<Object> remove(Handle handle, Code unknown) {
     std::unique_lock lock(mutex_);
     const auto found = objects_.find(handle);
-    if (found == objects_.end()) throw Failure(hipErrorInvalidHandle);
+    if (found == objects_.end()) throw Failure(unknown);
     std::shared_ptr<Object> object = std::move(found->second);
     objects_.erase(found);
     return object;
@@ -56,6 +60,7 @@ class Handles {
   }
 
  private:
+  const Code unknown_;
   mutable std::shared_mutex mutex_;
   std::map<Handle, std::shared_ptr<Object>> objects_;
 };

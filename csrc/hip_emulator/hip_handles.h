@@ -174,7 +174,7 @@ struct AnyNodeParameters {
   long long reserved_behind;
 };
 
-enum NodeType : int {};  ///< hipGraphNodeType: in the order of NodeWork, from Release::first_node_type on
+enum NodeType : int {};  ///< hipGraphNodeType: by type_of(NodeWork), from Release::first_node_type on
 
 /// hipGraphExecUpdateResult
 enum UpdateResult : int { kUpdateSuccess = 0, kUpdateTopologyChanged = 2, kUpdateNodeTypeChanged = 3 };
@@ -209,6 +209,17 @@ enum PoolAttribute : int {
   kUsedCurrent = 7,
   kUsedHigh = 8,
 };
+
+/// hipMemAllocNodeParams
+struct AllocationParameters {
+  PoolProperties pool;
+  const AccessDescription* access;
+  size_t access_count;
+  size_t size;
+  void* pointer;  ///< which the function writes
+};
+/// hipGraphMemAttributeType
+enum GraphMemoryAttribute : int { kGraphUsed = 0, kGraphUsedHigh = 1, kGraphReserved = 2, kGraphReservedHigh = 3 };
 
 enum MemoryAdvice : int {};  ///< hipMemoryAdvise
 /// hipMemRangeAttribute

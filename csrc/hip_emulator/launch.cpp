@@ -215,7 +215,7 @@ void refuse_launches(bool refused) { launches_are_refused = refused; }
 void launch(const LaunchRequest& request) {
   require(!launches_are_refused, hipErrorStreamCaptureUnsupported,
           "a graph of torch.cuda is being captured, which does not record what is launched by HIP itself");
-  const std::shared_ptr<Queue> queue = find_queue(request.stream);
+  const std::shared_ptr<Queue> queue = find_queue(request.stream, hipErrorInvalidValue);
   runtime().device(queue->device).check();
   submit(queue, launch_operation(request, queue->device));
 }

@@ -55,6 +55,7 @@ class Queue {
   const bool blocking;
   const bool is_null;
   const int priority;                ///< which is only told again
+  std::vector<uint32_t> units{};     ///< the mask of compute units that it was made with; told again, too
   std::shared_ptr<Capture> capture;  ///< guarded by Runtime::order
 
  private:

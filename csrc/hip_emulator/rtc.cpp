@@ -146,7 +146,13 @@ std::vector<std::string> command_of(const std::string& compiler, const std::vect
   std::vector<std::string> command{
       compiler, "-x",         "hip",      "--offload-device-only", "--no-gpu-bundle-output",
       "-O3",    "-std=c++17", "-include", "hip/hip_runtime.h",     "-mcode-object-version=5"};
-  for (const std::string& option : library_options(compiler)) command.push_back(option);
+  const std::vector<std::string> libraries = library_options(compiler);
+  command.insert(command.end(), libraries.begin(), libraries.end());
+  if (libraries.size() == 1) {  // ROCm's headers, of which hipRTC has these built in
+    for (const char* header : {"hip/hip_fp16.h", "hip/hip_bfloat16.h", "hip/hip_complex.h"}) {
+      command.insert(command.end(), {"-include", header});
+    }
+  }
   command.push_back("-I" + source.parent_path().string());
   for (const std::string& option : options) {
     if (names_processor(option)) {

@@ -135,12 +135,12 @@ hip::Function function_handle(const std::shared_ptr<EmulatedModule>& module, con
 NullStreamIsPerThread::NullStreamIsPerThread() { null_stream_is_per_thread = true; }
 NullStreamIsPerThread::~NullStreamIsPerThread() { null_stream_is_per_thread = false; }
 
-std::shared_ptr<Queue> find_queue(hip::Stream stream) {
+std::shared_ptr<Queue> find_queue(hip::Stream stream, Code unknown) {
   constexpr uintptr_t kLegacy = 1, kPerThread = 2;  // hipStreamLegacy, hipStreamPerThread
   auto value = reinterpret_cast<uintptr_t>(stream);
   if (value == 0 && null_stream_is_per_thread) value = kPerThread;
   if (value == 0 || value == kLegacy) return runtime().device(current_device()).null_queue;
-  if (value != kPerThread) return runtime().streams.find(stream);
+  if (value != kPerThread) return runtime().streams.find(stream, unknown);
   thread_local ThreadStreams own;
   hip::Stream& handle = own.by_device[current_device()];
   if (handle == nullptr) handle = runtime().streams.add(std::make_shared<Queue>(current_device(), true, false));

@@ -57,7 +57,8 @@ class EmulatedDevice {
   void forget_pool(hip::MemoryPool pool) { current_pool_.compare_exchange_strong(pool, default_pool_); }
 
   const std::shared_ptr<Queue> null_queue;
-  std::atomic<unsigned> flags{0};                                     ///< of hipSetDeviceFlags
+  const std::shared_ptr<PoolUse> graph_memory = std::make_shared<PoolUse>();  ///< that nodes of graphs allocate
+  std::atomic<unsigned> flags{0};                                             ///< of hipSetDeviceFlags
   std::array<std::atomic<size_t>, 3> limits{1024, 1 << 20, 8 << 20};  ///< of hipDeviceSetLimit: stack, printf, heap
 
  private:
@@ -75,12 +76,12 @@ struct Runtime {
   Allocations memory;
   Handles<hip::Module, EmulatedModule> modules;
   Handles<hip::Function, KernelFunction> functions;
-  Handles<hip::Stream, Queue> streams;
+  Handles<hip::Stream, Queue> streams{hipErrorContextIsDestroyed};
   Handles<hip::Event, EventRecord> events;
-  Handles<hip::MemoryPool, PoolState> pools;
-  Handles<hip::Graph, OperationGraph> graphs;
-  Handles<hip::GraphNode, NodeRecord> nodes;
-  Handles<hip::GraphExec, ReadyGraph> execs;
+  Handles<hip::MemoryPool, PoolState> pools{hipErrorInvalidValue};
+  Handles<hip::Graph, OperationGraph> graphs{hipErrorInvalidValue};
+  Handles<hip::GraphNode, NodeRecord> nodes{hipErrorInvalidValue};
+  Handles<hip::GraphExec, ReadyGraph> execs{hipErrorInvalidValue};
   Handles<hip::UserObject, KeptObject> user_objects;
 
   std::mutex order;  ///< held while something is submitted or captured; guards what follows, captures and events
@@ -101,8 +102,12 @@ void check_not_stopped();
 /// The ordinal of the calling thread's device.
 int& current_device();
 
-/// The work of a stream; of the null stream, of the calling thread's own (hipStreamPerThread).
-std::shared_ptr<Queue> find_queue(hip::Stream stream);
+/// The work of a stream; of the null stream, of the calling thread's own (hipStreamPerThread). Throws `unknown`.
+std::shared_ptr<Queue> find_queue(hip::Stream stream, Code unknown = hipErrorContextIsDestroyed);
+/// What the stream does not have done yet; of the null stream, what the streams do that it waits for, too.
+Markers pending_work(const Queue& queue);
+/// Throws hipErrorStreamCaptureImplicit where the null stream would have to wait for streams that are captured.
+void check_null_stream(const Queue& queue);
 
 /// While it lives, the null stream of the calling thread's calls is hipStreamPerThread. For the entry points whose
 /// names end with _spt, which programs call that are compiled with HIP_API_PER_THREAD_DEFAULT_STREAM.
@@ -135,6 +140,10 @@ void end_capture(Queue& origin);
 /// Throws hipErrorStreamCaptureUnsupported, and ends the captures in an error, where this thread may not call what can
 /// disturb a capture: allocations, synchronous copies.
 void check_unsafe_call();
+
+/// The same for copies and fills in the null stream: hipErrorStreamCaptureImplicit where a capture's stream and the
+/// null stream wait for each other.
+void check_unsafe_copy();
 
 /// The calling thread's mode for check_unsafe_call (hipThreadExchangeStreamCaptureMode).
 hip::CaptureMode& capture_mode();

@@ -30,15 +30,19 @@ void add_pending(Markers& markers, std::shared_ptr<Marker> marker) {
   if (marker != nullptr && !marker->time()) markers.push_back(std::move(marker));
 }
 
+void add_blocking_streams(int device, Markers& markers) {
+  for (const auto& queue : runtime().streams.all()) {
+    if (queue->device == device && queue->blocking) add_pending(markers, queue->last());
+  }
+}
+
 /// The null stream waits for the blocking streams of its device, and they for it.
 void add_implicit(const Queue& queue, Markers& after) {
   if (!queue.blocking) return;
-  if (!queue.is_null) {
+  if (queue.is_null) {
+    add_blocking_streams(queue.device, after);
+  } else {
     add_pending(after, runtime().device(queue.device).null_queue->last());
-    return;
-  }
-  for (const auto& other : runtime().streams.all()) {
-    if (other->device == queue.device && other->blocking) add_pending(after, other->last());
   }
 }
 
@@ -78,6 +82,17 @@ std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperat
   return marker;
 }
 
+Markers pending_work(const Queue& queue) {
+  Markers result;
+  add_pending(result, queue.last());
+  if (queue.is_null) add_blocking_streams(queue.device, result);
+  return result;
+}
+
+void check_null_stream(const Queue& queue) {
+  require(!queue.is_null || blocking_captures(queue.device).empty(), hipErrorStreamCaptureImplicit);
+}
+
 bool synchronize(const std::shared_ptr<Queue>& queue, std::optional<std::chrono::milliseconds> limit) {
   std::shared_ptr<Marker> marker;
   {
@@ -109,6 +124,7 @@ void record_event(hip::Event handle, hip::Stream stream) {
   const auto queue = find_queue(stream);
   const auto event = runtime().events.find(handle);
   std::lock_guard lock(runtime().order);
+  if (queue->capture == nullptr) require(event->device == queue->device, hipErrorInvalidHandle);
   event->capture = queue->capture;
   event->captured_queue = queue;
   event->captured_last = queue->capture == nullptr ? std::vector<NodeRecord*>() : queue->capture->last[queue.get()];
@@ -134,6 +150,14 @@ void check_unsafe_call() {
     if (own || global) disturbed.push_back(capture);
   }
   invalidate(disturbed, hipErrorStreamCaptureUnsupported);
+}
+
+void check_unsafe_copy() {
+  {
+    std::lock_guard lock(runtime().order);
+    invalidate(blocking_captures(current_device()), hipErrorStreamCaptureImplicit);
+  }
+  check_unsafe_call();
 }
 
 }  // namespace wave::hip_emulator

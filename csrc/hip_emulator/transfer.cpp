@@ -9,29 +9,42 @@
 
 namespace wave::hip_emulator {
 
-bool is_allocated(AddressSpan bytes) {
-  require(!runtime().memory.was_freed(bytes.begin()), hipErrorInvalidValue, "a copy or fill of memory that was freed");
-  const auto allocation = runtime().memory.find(bytes.begin());
+std::optional<Allocation> check_span(AddressSpan bytes) {
+  auto allocation = runtime().memory.reserved_at(bytes.begin());
+  const bool was_freed = !allocation && runtime().memory.was_freed(bytes.begin());
+  require(!was_freed, hipErrorInvalidValue, "a copy or fill of memory that was freed");
+  if (!allocation) allocation = runtime().memory.find(bytes.begin());
   require(!allocation || allocation->bytes().contains(bytes), hipErrorInvalidValue,
           "the copy or fill ends past the allocation's end");
   const bool is_ours = allocation && !allocation->is_registered;
   require(is_ours || bytes.is_empty() || has_ends_of(bytes), hipErrorInvalidValue,
           "a copy or fill of memory that the process does not have");
-  return allocation.has_value();
+  return allocation;
 }
 
 namespace {
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-/// Of a copy or fill in a graph: memory may have been freed since it was captured. An error of the device then.
+/// Of a copy or fill in a graph: memory may have been freed since it was captured. An error of the device then. So may
+/// graphs' own have been at any time.
 void check_again(Via via, AddressSpan bytes) {
-  if (via != Via::Graph) return;
+  const auto reserved = runtime().memory.reserved_at(bytes.begin());
+  if (via != Via::Graph && !reserved) return;
   try {
-    is_allocated(bytes);
+    check_span(bytes);
+    require(!reserved || !reserved->is_freed, hipErrorInvalidValue, "a copy or fill of memory that was freed");
   } catch (const Failure& failure) {
-    throw Failure(hipErrorIllegalAddress, text("a graph makes ", failure.what()));
+    throw Failure(hipErrorIllegalAddress,
+                  text(via == Via::Graph ? "a graph makes " : "a stream makes ", failure.what()));
   }
+}
+
+/// Of a call outside a capture: memory of a graph that runs it never had, or has freed.
+void check_promised(const std::optional<Allocation>& allocation, const Queue& queue) {
+  const bool is_there = !allocation || !allocation->is_reserved || allocation->is_promised || !allocation->is_freed;
+  require(is_there || queue.capture != nullptr, hipErrorInvalidValue,
+          "a copy or fill of memory that a graph has freed");
 }
 
 bool is_empty(const RowCounts& counts) { return counts.width == 0 || counts.height == 0 || counts.depth == 0; }
@@ -83,13 +96,23 @@ Rows box_of(const hip::PitchedPointer& memory, const hip::BoxPosition& position,
   return {begin + position.z * slice + position.y * memory.pitch + position.x, memory.pitch, slice};
 }
 
+/// A copy of another device's memory waits for that device's null stream, in which AMD's runtime makes it.
+void add_work_of_owner(const std::optional<Allocation>& allocation, const Queue& queue, Markers& after) {
+  if (!allocation || allocation->kind != AllocationKind::Device || allocation->device == queue.device) return;
+  const Markers pending = pending_work(*runtime().device(allocation->device).null_queue);
+  after.insert(after.end(), pending.begin(), pending.end());
+}
+
 /// The source as it is now.
 StreamOperation staged_copy(const Rows& to, const Rows& from, const RowCounts& counts) {
   const Rows staged{nullptr, counts.width, counts.width * counts.height};
   auto bytes = std::make_shared<std::vector<char>>(staged.slice * counts.depth);
   const auto staging = [staged](std::vector<char>& bytes) { return Rows{bytes.data(), staged.pitch, staged.slice}; };
   copy_rows(staging(*bytes), from, counts);
-  return StreamOperation([=](Via) { copy_rows(to, staging(*bytes), counts); });
+  return StreamOperation([=](Via via) {
+    check_again(via, span_of(to, counts));
+    copy_rows(to, staging(*bytes), counts);
+  });
 }
 
 }  // namespace
@@ -136,7 +159,7 @@ StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts
 StreamOperation fill_operation(const Rows& to, const RowCounts& counts, Pattern pattern) {
   require(is_empty(counts) || to.begin != nullptr);
   require(address(to.begin) % pattern.element_size == 0);
-  is_allocated(span_of(to, counts));
+  check_span(span_of(to, counts));
   const auto run = [=](Via via) {
     check_again(via, span_of(to, counts));
     fill_rows(to, counts, pattern);
@@ -150,11 +173,16 @@ void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream
   require(is_empty(counts) || (to.begin != nullptr && from.begin != nullptr));
   const std::shared_ptr<Queue> queue = find_queue(stream);
   runtime().device(queue->device).check();
-  const bool to_allocated = is_allocated(span_of(to, counts)), from_allocated = is_allocated(span_of(from, counts));
+  const auto to_allocated = check_span(span_of(to, counts)), from_allocated = check_span(span_of(from, counts));
   std::unique_lock lock(runtime().order);
+  check_promised(to_allocated, *queue);
+  check_promised(from_allocated, *queue);
+  Markers after;
+  add_work_of_owner(to_allocated, *queue, after);
+  add_work_of_owner(from_allocated, *queue, after);
   const bool must_stage = to_allocated && !from_allocated && queue->capture == nullptr;
   const auto marker =
-      submit_locked(queue, must_stage ? staged_copy(to, from, counts) : copy_operation(to, from, counts));
+      submit_locked(queue, must_stage ? staged_copy(to, from, counts) : copy_operation(to, from, counts), after);
   lock.unlock();
   if (marker == nullptr || (wait == Wait::No && to_allocated)) return;
   marker->wait();
@@ -169,8 +197,11 @@ void fill(const Rows& to, const RowCounts& counts, Pattern pattern, hip::Stream 
   StreamOperation operation = fill_operation(to, counts, pattern);
   const std::shared_ptr<Queue> queue = find_queue(stream);
   runtime().device(queue->device).check();
+  const auto allocation = check_span(span_of(to, counts));
+  check_promised(allocation, *queue);
+  const bool is_of_device = allocation && allocation->kind == AllocationKind::Device;
   const auto marker = submit(queue, std::move(operation));
-  if (marker == nullptr || wait == Wait::No) return;
+  if (marker == nullptr || wait == Wait::No || is_of_device) return;  // as in AMD's runtime
   marker->wait();
   runtime().device(queue->device).check();
 }

@@ -43,9 +43,9 @@ struct Pattern {
 
 enum class Wait { No, Yes };
 
-/// Whether bytes lie in an allocation. Throws hipErrorInvalidValue where it was freed or they end past its end, and
+/// The allocation that bytes lie in, or none. Throws hipErrorInvalidValue where it was freed or they end past its end, and
 /// where the process has no such memory, as far as the first and the last of them tell.
-bool is_allocated(AddressSpan bytes);
+std::optional<Allocation> check_span(AddressSpan bytes);
 
 /// The first to the last byte of rows; as many bytes as a number can say where they are more.
 AddressSpan span_of(const Rows& rows, const RowCounts& counts);

@@ -182,7 +182,10 @@ TEST(modules) {
   EXPECT_EQ(api.hipModuleGetFunction(&function, module, nullptr), 1);
   OK(api.hipModuleGetFunction(&function, module, "vector_add"));
   OK(api.hipModuleUnload(module));
-  EXPECT_EQ(api.hipModuleUnload(module), 400);
+  constexpr int kNotFound = 500;
+  EXPECT_EQ(api.hipModuleUnload(module), kNotFound);
+  EXPECT_EQ(api.hipModuleUnload(nullptr), 400);
+  EXPECT_EQ(api.hipModuleLoad(&module, ""), 1);
   EXPECT_EQ(launch(function, 1, 64, nullptr, nullptr, nullptr, nullptr, 0), 400);
 
   Slow slow;  // modules stay usable while launches are queued

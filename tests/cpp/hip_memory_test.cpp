@@ -284,9 +284,20 @@ TEST(memory_of_streams) {
   EXPECT_EQ(api.hipMemPoolDestroy(pool), 1);
   OK(api.hipFree(data));
   OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
-  EXPECT_EQ(api.hipMallocAsync(reinterpret_cast<void**>(&data), 64, stream), kUnsupported);
+  float copied = 0;
+  OK(api.hipMallocAsync(reinterpret_cast<void**>(&data), 64, stream));
+  OK(api.hipMemsetD32Async(data, 0x40000000, 16, stream));
+  OK(api.hipMemcpyDtoHAsync(&copied, data, sizeof(float), stream));
+  OK(api.hipFreeAsync(data, stream));
   hip::Graph graph = nullptr;
+  hip::GraphExec exec = nullptr;
   OK(api.hipStreamEndCapture(stream, &graph));
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  for (int i = 0; i < 2; ++i) OK(api.hipGraphLaunch(exec, stream));
+  OK(api.hipStreamSynchronize(stream));
+  EXPECT_EQ(copied, 2.0f);
+  OK(api.hipGraphExecDestroy(exec));
+  OK(api.hipGraphDestroy(graph));
   OK(api.hipStreamDestroy(stream));
 }
 
@@ -344,6 +355,7 @@ TEST(contexts) {
 TEST(questions) {
   size_t value = 0;
   OK(api.hipDeviceSetLimit(hip::DeviceLimit{2}, 1 << 22));
+  EXPECT_EQ(api.hipDeviceSetLimit(hip::DeviceLimit{99}, 0), 1);
   OK(api.hipDeviceGetLimit(&value, hip::DeviceLimit{2}));
   EXPECT_EQ(value, size_t{1} << 22);
   EXPECT_EQ(api.hipDeviceGetLimit(&value, hip::DeviceLimit{3}), 215);

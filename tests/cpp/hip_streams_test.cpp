@@ -10,6 +10,8 @@
 
 namespace {
 
+constexpr hip::Error kDestroyed = 709;  // hipErrorContextIsDestroyed, of handles that are no streams any more
+
 TEST(streams) {
   Slow slow;
   const hip::Stream stream = new_stream(), other = new_stream();
@@ -34,8 +36,44 @@ TEST(streams) {
   OK(api.hipEventDestroy(event));
   EXPECT_EQ(api.hipEventQuery(event), 400);
   OK(api.hipStreamDestroy(stream));
-  EXPECT_EQ(api.hipStreamSynchronize(stream), 400);
-  EXPECT_EQ(launch(slow.module["collatz"], 1, 64, stream, nullptr, nullptr, 0), 400);
+  EXPECT_EQ(api.hipEventDestroy(event), kDestroyed);
+  EXPECT_EQ(api.hipEventDestroy(nullptr), 400);
+  EXPECT_EQ(api.hipStreamSynchronize(stream), kDestroyed);
+  EXPECT_EQ(api.hipStreamDestroy(stream), kDestroyed);
+  EXPECT_EQ(api.hipStreamDestroy(nullptr), 400);
+  EXPECT_EQ(launch(slow.module["collatz"], 1, 64, stream, nullptr, nullptr, 0), 1);
+}
+
+TEST(event_flags) {
+  hip::Event event = nullptr;
+  constexpr unsigned kDisableTiming = 2, kInterprocess = 4, kToDevice = 0x40000000, kToSystem = 0x80000000;
+  for (const unsigned flags : {0u, 3u, kToDevice, kToSystem, kInterprocess | kDisableTiming}) {
+    OK(api.hipEventCreateWithFlags(&event, flags));
+    OK(api.hipEventDestroy(event));
+  }
+  for (const unsigned flags : {8u, kInterprocess, kToDevice | kToSystem}) {
+    EXPECT_EQ(api.hipEventCreateWithFlags(&event, flags), 1);
+  }
+}
+
+/// What a stream was made with is told again; of compute units, all where it was made without.
+TEST(units) {
+  const uint32_t some = 0xF0F0;
+  uint32_t mask[10] = {}, flags = 0;
+  hip::Stream stream = nullptr;
+  OK(api.hipExtStreamCreateWithCUMask(&stream, 1, &some));
+  OK(api.hipExtStreamGetCUMask(stream, 10, mask));
+  EXPECT_EQ(mask[0], some);
+  OK(api.hipExtStreamGetCUMask(nullptr, 10, mask));
+  EXPECT_EQ(mask[0], ~0u);  // of 304
+  EXPECT_EQ(mask[9], 0xFFFFu);
+  const uint32_t none[2] = {};
+  OK(api.hipExtStreamCreateWithCUMask(&stream, 2, none));
+  OK(api.hipExtStreamGetCUMask(stream, 10, mask));
+  EXPECT_EQ(mask[9], 0xFFFFu);
+  EXPECT_EQ(api.hipExtStreamGetCUMask(nullptr, 9, mask), 1);
+  EXPECT_EQ(api.hipExtStreamGetCUMask(nullptr, 10, nullptr), 1);
+  EXPECT_EQ(api.hipStreamGetFlags(nullptr, &flags), 1);
 }
 
 /// The null stream waits for blocking streams and they for it; streams that do not block, for neither.
@@ -44,6 +82,7 @@ TEST(null_stream) {
   const hip::Stream blocking = new_stream(0), independent = new_stream();
   unsigned steps = 0;
   slow.enqueue(blocking);
+  EXPECT_EQ(api.hipStreamQuery(nullptr), 600);  // which would wait for it
   OK(api.hipMemcpy(&steps, slow.steps.data + Slow::kItems - 1, sizeof(steps), hip::kDeviceToHost));
   EXPECT_EQ(steps, 524u);
   OK(api.hipMemset(slow.steps.data, 0, Slow::kItems * sizeof(unsigned)));
@@ -74,6 +113,19 @@ TEST(pageable) {
   EXPECT_EQ(value, 42);  // and the destination has what it gets
 }
 
+/// Fills of device memory are asynchronous, as in AMD's runtime; fills of the host's are not.
+TEST(fills_return) {
+  Slow slow;
+  void* pinned = nullptr;
+  OK(api.hipHostMalloc(&pinned, 64, 0));
+  for (int i = 0; i < 4; ++i) slow.enqueue(nullptr);
+  OK(api.hipMemset(slow.start.data, 0, 64));
+  EXPECT_EQ(api.hipStreamQuery(nullptr), 600);
+  OK(api.hipMemset(pinned, 1, 64));
+  OK(api.hipStreamQuery(nullptr));
+  OK(api.hipHostFree(pinned));
+}
+
 TEST(graphs) {
   const Loaded module(basics());
   const Buffer<float> a(ramp(0)), c(kCount);
@@ -99,7 +151,7 @@ TEST(graphs) {
   EXPECT_EQ(a.values()[1], 64.0f);
   EXPECT_EQ(c.values()[1], 0.0f);
   OK(api.hipGraphExecDestroy(exec));
-  EXPECT_EQ(api.hipGraphLaunch(exec, stream), 400);
+  EXPECT_EQ(api.hipGraphLaunch(exec, stream), 1);
 }
 
 /// What must not happen during a capture, and captures over several streams.
@@ -108,6 +160,7 @@ TEST(captures) {
   hip::Graph graph = nullptr;
   void* pointer = nullptr;
   EXPECT_EQ(api.hipStreamBeginCapture(nullptr, hip::kCaptureModeGlobal), 900);
+  EXPECT_EQ(api.hipStreamBeginCapture(reinterpret_cast<hip::Stream>(0x123), hip::kCaptureModeGlobal), kDestroyed);
   EXPECT_EQ(api.hipStreamEndCapture(stream, &graph), 401);
 
   OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
@@ -138,8 +191,24 @@ TEST(captures) {
     EXPECT_EQ(api.hipStreamEndCapture(side, &graph), 903);
     EXPECT_EQ(api.hipStreamEndCapture(stream, &graph), joins ? 0 : 904);
   }
+  // A stream that has joined and does nothing need not be waited for, and is free again behind the end.
+  OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
+  OK(api.hipEventRecord(fork, stream));
+  OK(api.hipStreamWaitEvent(side, fork, 0));
+  EXPECT_EQ(api.hipStreamBeginCapture(side, hip::kCaptureModeGlobal), 401);
+  OK(api.hipStreamEndCapture(stream, &graph));
+  OK(api.hipStreamSynchronize(side));
+  OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
+  EXPECT_EQ(api.hipStreamSynchronize(side), 900);  // which may wait for something that the capture keeps back
+  EXPECT_EQ(api.hipStreamEndCapture(stream, &graph), 901);
+
   const hip::Stream blocking = new_stream(0);
+  OK(api.hipStreamBeginCapture(blocking, hip::kCaptureModeGlobal));
+  EXPECT_EQ(api.hipMemset(pointer, 1, 64), 906);
+  EXPECT_EQ(api.hipStreamEndCapture(blocking, &graph), 901);
   OK(api.hipStreamBeginCapture(blocking, hip::kCaptureModeRelaxed));
+  hip::CaptureStatus status{};
+  EXPECT_EQ(api.hipStreamIsCapturing(nullptr, &status), 906);
   EXPECT_EQ(api.hipMemsetAsync(pointer, 1, 64, nullptr), 906);
   EXPECT_EQ(api.hipStreamEndCapture(blocking, &graph), 901);
 }
@@ -205,6 +274,26 @@ TEST(two_devices) {
   hip::PointerAttributes attributes{};
   OK(api.hipPointerGetAttributes(&attributes, a.data));
   EXPECT_EQ(attributes.device, 1);
+}
+
+/// AMD's runtime makes them in the null stream of the memory's device.
+TEST(copies_of_another_devices_memory) {
+  Slow slow;
+  const hip::Stream blocking = new_stream(0);
+  const hip::Event event = new_event();
+  for (int i = 0; i < 4; ++i) slow.enqueue(blocking);
+  OK(api.hipSetDevice(1));
+  unsigned steps = 0;
+  OK(api.hipMemcpy(&steps, slow.steps.data + Slow::kItems - 1, sizeof(steps), hip::kDeviceToHost));
+  EXPECT_EQ(steps, 524u);
+  EXPECT_EQ(api.hipEventRecord(event, nullptr), 400);  // an event of the other device
+  const hip::Event own = new_event();
+  OK(api.hipEventRecord(own, nullptr));
+  OK(api.hipSetDevice(0));
+  OK(api.hipEventRecord(event, nullptr));
+  OK(api.hipDeviceSynchronize());
+  float milliseconds = 0;
+  EXPECT_EQ(api.hipEventElapsedTime(&milliseconds, event, own), 400);
 }
 
 /// Threads that load, launch the same kernel on streams of their own and one that they share, and unload.

@@ -261,6 +261,23 @@ using AnyNodeParameters = hipGraphNodeParams;
 #else
 struct AnyNodeParameters;
 #endif
+#if HIP_VERSION_MAJOR >= 6
+using AllocationParameters = hipMemAllocNodeParams;
+using GraphMemoryAttribute = hipGraphMemAttributeType;
+static_assert(sizeof(hipMemAllocNodeParams) == sizeof(wave::hip::AllocationParameters));
+static_assert(offsetof(hipMemAllocNodeParams, bytesize) == offsetof(wave::hip::AllocationParameters, size));
+static_assert(offsetof(hipMemAllocNodeParams, dptr) == offsetof(wave::hip::AllocationParameters, pointer));
+static_assert(hipMemAllocationTypePinned == 1 && hipGraphInstantiateFlagAutoFreeOnLaunch == 1);
+static_assert(hipGraphNodeTypeMemAlloc == 10 && hipGraphNodeTypeMemFree == 11);
+SAME_VALUE(kGraphUsed, hipGraphMemAttrUsedMemCurrent);
+SAME_VALUE(kGraphUsedHigh, hipGraphMemAttrUsedMemHigh);
+SAME_VALUE(kGraphReserved, hipGraphMemAttrReservedMemCurrent);
+SAME_VALUE(kGraphReservedHigh, hipGraphMemAttrReservedMemHigh);
+#else
+struct AllocationParameters;
+enum GraphMemoryAttribute : int;
+#endif
+#define hipHccModuleLaunchKernel hipHccModuleLaunchKernelInC  // which is a C++ function in hip_ext.h before ROCm 6
 using MemoryPool = hipMemPool_t;
 using PoolProperties = hipMemPoolProps;
 using PoolAttribute = hipMemPoolAttr;

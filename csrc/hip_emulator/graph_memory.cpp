@@ -1,0 +1,59 @@
+#include "hip_emulator/graph_memory.h"
+
+#include "hip_emulator/runtime.h"
+
+namespace wave::hip_emulator {
+
+namespace {
+
+constexpr unsigned long long kFreesOnLaunch = 1;
+
+}  // namespace
+
+GraphMemory::GraphMemory(const hip::AllocationParameters& given, void* pointer) : parameters(given) {
+  parameters.pointer = pointer;
+}
+
+GraphMemory::~GraphMemory() { runtime().memory.abandon(parameters.pointer); }
+
+StreamOperation allocate_operation(hip::AllocationParameters* parameters) {
+  constexpr int kPinned = 1;
+  require(parameters != nullptr);
+  parameters->pointer = nullptr;
+  const hip::PoolProperties& pool = parameters->pool;
+  require(parameters->size != 0 && pool.allocation_type == kPinned && pool.location.type == hip::kLocationDevice);
+  require(pool.location.id >= 0 && static_cast<size_t>(pool.location.id) < runtime().devices.size());
+  require(parameters->access_count <= runtime().devices.size());
+  const auto& use = runtime().device(pool.location.id).graph_memory;
+  parameters->pointer = runtime().memory.reserve(parameters->size, pool.location.id, use);
+  auto memory = std::make_shared<const GraphMemory>(*parameters, parameters->pointer);
+  const auto run = [pointer = parameters->pointer](Via) {
+    if (runtime().memory.restore(pointer)) return;
+    runtime().memory.free(pointer);  // what an earlier launch left
+    runtime().memory.restore(pointer);
+  };
+  return {run, AllocateWork{std::move(memory)}};
+}
+
+StreamOperation release_operation(void* pointer) {
+  const uint64_t address = reinterpret_cast<uint64_t>(pointer);
+  require(runtime().memory.reserved_at(address) || runtime().memory.find(address));
+  const auto run = [pointer](Via) {
+    require(runtime().memory.free(pointer), hipErrorInvalidValue, "memory that was freed is freed again");
+  };
+  return {run, ReleaseWork{pointer}};
+}
+
+void promise_memory(const ReadyGraph& graph) {
+  for (const ReadyNode& node : *graph.nodes) {
+    if (const auto* allocated = std::get_if<AllocateWork>(&node.operation.work)) {
+      const bool is_new = runtime().memory.promise(allocated->memory->parameters.pointer, true);
+      require(is_new || (graph.flags & kFreesOnLaunch) != 0, hipErrorInvalidValue,
+              "the graph's memory was not freed since its last launch");
+    } else if (const auto* released = std::get_if<ReleaseWork>(&node.operation.work)) {
+      runtime().memory.promise(released->pointer, false);
+    }
+  }
+}
+
+}  // namespace wave::hip_emulator
