@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "hip_emulator/api.h"
+#include "hip_emulator/graph_events.h"
 #include "hip_emulator/graph_memory.h"
 
 namespace wave::hip {
@@ -241,9 +242,10 @@ Error hipGraphLaunch(GraphExec exec, Stream stream) {
     std::unique_lock lock(runtime().order);
     const auto nodes = found->nodes;
     promise_memory(*found);
+    const auto events = queue->capture == nullptr ? std::make_shared<const EventsOfLaunch>(*nodes) : nullptr;
     const auto objects = found->objects;  // which stay until the launch is over
     lock.unlock();
-    submit(queue, [nodes, objects](Via) { run_nodes(*nodes); });
+    submit(queue, [nodes, objects, events](Via) { events != nullptr ? events->run(*nodes) : run_nodes(*nodes); });
   });
 }
 

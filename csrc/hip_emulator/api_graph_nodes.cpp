@@ -60,6 +60,13 @@ StreamOperation changed_copy(void* to, const void* from, size_t size, MemcpyKind
   return copy_operation(to, from, size, kind);
 }
 
+/// The other side of a copy, which is not the symbol itself, by its address in the host's program.
+template <class Pointer>
+Pointer other_than(const void* symbol, Pointer pointer) {
+  require(pointer != symbol);
+  return pointer;
+}
+
 StreamOperation host_operation(const HostParameters* given) {
   require(given != nullptr && given->function != nullptr);
   return {[function = *given](Via) { function.function(function.data); }, HostWork{*given}};
@@ -223,7 +230,7 @@ Error hipGraphNodeFindInClone(GraphNode* node, GraphNode original, Graph clone) 
     const auto found = runtime().graphs.find(clone);
     std::lock_guard lock(runtime().order);
     for (const auto& candidate : found->nodes) {
-      if (candidate->cloned_from != original) continue;
+      if (original == nullptr || candidate->cloned_from != original) continue;
       *node = candidate->handle;
       return;
     }
@@ -383,11 +390,13 @@ Error hipGraphAddMemcpyNodeToSymbol(GraphNode* node, Graph graph, const GraphNod
 }
 Error hipGraphMemcpyNodeSetParamsToSymbol(GraphNode node, const void* symbol, const void* from, size_t size,
                                           size_t offset, MemcpyKind kind) {
-  return set(__func__, node, [&] { return changed_copy(part_of(symbol, size, offset), from, size, kind); });
+  return set(__func__, node,
+             [&] { return changed_copy(part_of(symbol, size, offset), other_than(symbol, from), size, kind); });
 }
 Error hipGraphExecMemcpyNodeSetParamsToSymbol(GraphExec exec, GraphNode node, const void* symbol, const void* from,
                                               size_t size, size_t offset, MemcpyKind kind) {
-  return set(__func__, exec, node, [&] { return changed_copy(part_of(symbol, size, offset), from, size, kind); });
+  return set(__func__, exec, node,
+             [&] { return changed_copy(part_of(symbol, size, offset), other_than(symbol, from), size, kind); });
 }
 
 Error hipGraphAddMemcpyNodeFromSymbol(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
@@ -397,11 +406,13 @@ Error hipGraphAddMemcpyNodeFromSymbol(GraphNode* node, Graph graph, const GraphN
 }
 Error hipGraphMemcpyNodeSetParamsFromSymbol(GraphNode node, void* to, const void* symbol, size_t size, size_t offset,
                                             MemcpyKind kind) {
-  return set(__func__, node, [&] { return changed_copy(to, part_of(symbol, size, offset), size, kind); });
+  return set(__func__, node,
+             [&] { return changed_copy(other_than(symbol, to), part_of(symbol, size, offset), size, kind); });
 }
 Error hipGraphExecMemcpyNodeSetParamsFromSymbol(GraphExec exec, GraphNode node, void* to, const void* symbol,
                                                 size_t size, size_t offset, MemcpyKind kind) {
-  return set(__func__, exec, node, [&] { return changed_copy(to, part_of(symbol, size, offset), size, kind); });
+  return set(__func__, exec, node,
+             [&] { return changed_copy(other_than(symbol, to), part_of(symbol, size, offset), size, kind); });
 }
 
 Error hipGraphAddMemsetNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,

@@ -506,6 +506,35 @@ TEST(graphs_leave_memory) {
   }
 }
 
+/// Who waits for an event that a graph records waits for the launch, also before it comes to the node; and a node waits
+/// for what its own launch has recorded, not for a later one.
+TEST(graphs_record_events) {
+  Slow slow;
+  const hip::Stream stream = new_stream();
+  hip::Graph graph = nullptr;
+  hip::GraphNode record = nullptr, wait = nullptr, fill = nullptr, found = nullptr;
+  hip::GraphExec exec = nullptr;
+  const hip::Event event = new_event();
+  const Buffer<int> data(std::vector<int>(16, 0));
+  OK(api.hipGraphCreate(&graph, 0));
+  const hip::FillParameters seven{data.data, 4, 1, 64, 7, 16};
+  OK(api.hipGraphAddMemsetNode(&fill, graph, nullptr, 0, &seven));
+  OK(api.hipGraphAddEventRecordNode(&record, graph, &fill, 1, event));
+  OK(api.hipGraphAddEventWaitNode(&wait, graph, &record, 1, event));
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  slow.enqueue(stream);
+  OK(api.hipGraphLaunch(exec, stream));
+  OK(api.hipGraphLaunch(exec, stream));
+  EXPECT_EQ(api.hipEventQuery(event), 600);
+  OK(api.hipEventSynchronize(event));
+  EXPECT_EQ(data.data[15], 7);
+  OK(api.hipStreamSynchronize(stream));
+  EXPECT_EQ(api.hipGraphNodeFindInClone(&found, nullptr, graph), kInvalid);
+  EXPECT_EQ(api.hipGraphEventRecordNodeSetEvent(record, nullptr), kInvalid);
+  OK(api.hipGraphExecDestroy(exec));
+  OK(api.hipGraphDestroy(graph));
+}
+
 TEST(pictures) {
   const Chain chain;
   const std::string path = std::tmpnam(nullptr);
