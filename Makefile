@@ -15,6 +15,8 @@
 #              some of its kernels beside torch, and write benchmarks/results/aiter.json and docs/emulator.md: ten minutes
 # make campaign-random   try random kernels for four processors against the host, campaign_programs of each (30), and write
 #              benchmarks/results/random_kernels.json and docs/figures.md
+# make campaign-hip-tests HIP_TESTS_SOURCE=path HIP_TESTS_BUILD=path   run HIP's own tests, of a checkout of ROCm/hip-tests and the
+#              folder where they were built, on the emulator: hours. hip_tests_options="memory graph" says which folders
 # make campaign-fuzz   make fuzz, whose runs are added to benchmarks/results/fuzz.json and docs/figures.md
 # make figures measure what docs/ quotes, write it to benchmarks/results, and the tables of docs/ from there
 # make bench   measure the emulator, kept sources, a model of many launches and, where there is an NVIDIA GPU, launches and modules
@@ -27,7 +29,8 @@
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make triton  install Triton, for the tests that run its kernels
 # make flydsl  install FlyDSL (270 MB), for the test that runs a kernel of it
-# make hip-toolchain   make build/hip, with which clang-19 compiles HIP programs that run on the emulator
+# make hip-toolchain   make build/hip, with which clang-19 compiles HIP programs that run on the emulator; with HIP_SOURCE=path
+#              and CLR_SOURCE=path, checkouts of ROCm/HIP and ROCm/clr, it has their headers
 # make wheels  make the wheel for all releases of torch and all Pythons in dist/, and try it in empty environments: first a
 #              quarter of an hour, and some gigabytes for torch's wheels. wheel_environments= says which: PYTHON=TORCH ...
 # make wheel   make the wheel for the torch that is installed, and try it outside the tree
@@ -65,7 +68,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter campaign-random campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl hip-toolchain wheels wheel docs clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter campaign-random campaign-hip-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl hip-toolchain wheels wheel docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
@@ -133,6 +136,12 @@ campaign-random: build $(VENV)/.wave-runtime-dev
 	for target in gfx942 gfx950 gfx1100 gfx1201; do PYTHONPATH='$(CURDIR):$(CURDIR)/tests' \
 	  $(python) tests/emulator/test_random_kernels.py --first 1000 --count $(or $(campaign_programs),30) --target $$target \
 	  --json benchmarks/results/random_kernels.json; done; $(python) tools/generate_figures.py
+
+campaign-hip-tests: build $(VENV)/.wave-runtime-dev
+	@test -d '$(HIP_TESTS_BUILD)/catch_tests' || { echo "HIP_TESTS_BUILD=path names the folder where ROCm/hip-tests was built"; exit 1; }
+	$(python) benchmarks/run_hip_tests.py '$(HIP_TESTS_SOURCE)' '$(HIP_TESTS_BUILD)' \
+	  --json benchmarks/results/hip_tests.json $(hip_tests_options)
+	$(python) tools/generate_figures.py
 
 campaign-fuzz:
 	$(MAKE) fuzz FUZZ_RESULTS=benchmarks/results/fuzz.json
@@ -263,7 +272,7 @@ wheel: $(VENV)/.wave-runtime-wheels
 	$(python) tools/check_wheel.py dist here
 
 hip-toolchain: build
-	$(python) tools/make_hip_toolchain.py build/hip
+	$(python) tools/make_hip_toolchain.py build/hip $(if $(HIP_SOURCE),--headers '$(HIP_SOURCE)' '$(CLR_SOURCE)')
 
 clean:
 	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_emulator/*.so wave_runtime/torch_* demo.png training.png

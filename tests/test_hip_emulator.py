@@ -110,6 +110,20 @@ def test_launches_wait_within_emulate() -> None:
     assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "700 700\n"
 
 
+def test_channel_formats_are_described() -> None:
+    code = f"""
+import ctypes
+class Format(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int) for name in ("x", "y", "z", "w", "kind")]
+hip = ctypes.CDLL({str(LIBRARY)!r})
+hip.hipCreateChannelDesc.restype = Format
+found = hip.hipCreateChannelDesc(32, 16, 8, 0, 2)
+print(found.x, found.y, found.z, found.w, found.kind)
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == "32 16 8 0 2\n"
+
+
 def test_what_is_no_fat_binary_registers_nothing() -> None:
     code = f"""
 import ctypes

@@ -199,6 +199,19 @@ def fuzzing(found: Any) -> str:
     return table(("inputs", "minutes", "tried", "findings", "on"), rows)
 
 
+def hip_tests(found: Any) -> str:
+    """Of benchmarks/run_hip_tests.py: cases by folder, and their sum."""
+    kinds = ("pass", "fail", "refused", "too long", "skipped", "disabled")
+    counts = {folder: [of["counts"].get(kind, 0) for kind in kinds] for folder, of in sorted(found["folders"].items())}
+    counts["all"] = [sum(column) for column in zip(*counts.values(), strict=True)]
+    rows = [(folder, *map(str, row)) for folder, row in counts.items()]
+    machine = found["machine"]
+    return (
+        f"{_machine(machine)} Cases of ROCm/hip-tests at {found['commit'][:8]}, on {machine['devices']} emulated "
+        f"devices, {machine['target']}.\n\n{table(('folder', *kinds), rows)}"
+    )
+
+
 def launching(found: Any) -> str:
     """Of benchmarks/bench_launch.py: ratios to the C loop, a column for each setting."""
     settings = list(dict.fromkeys(_setting(row) for row in found["rows"]))
@@ -267,6 +280,7 @@ FIGURES = (
     Figure("random_kernels", "random kernels against the host", "figures.md", "make campaign-random", random_kernels),
     Figure("fuzz", "hours of fuzzing", "figures.md", "make campaign-fuzz", fuzzing),
     Figure("aiter", "AITER's hand-written kernels", "emulator.md", "make campaign-aiter", aiter),
+    Figure("hip_tests", "HIP's own tests", "figures.md", "make campaign-hip-tests", hip_tests),
     Figure("triton", "Triton's interpreter", "triton.md", "make figures", triton),
     Figure("sanitize", "what each tool of the sanitizer costs", "sanitize.md", "make figures", sanitizing),
     Figure("launch", "what a launch costs", "gpu.md", "make figures", launching, GPU),

@@ -2,7 +2,7 @@
 
 It has the places where clang looks for ROCm's headers and device libraries: links to Debian's (libamdhip64-dev and
 rocm-device-libs, both of ROCm 5.2), the one file that they lack for each newer processor, and the HIP library over the
-emulator. docs/hip_emulator.md says how to compile with it.
+emulator. Newer headers come from checkouts of ROCm/HIP and ROCm/clr. docs/hip_emulator.md says how to compile with it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,17 @@ HEADERS = Path("/usr/include/hip")
 BITCODE = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
 # What the device libraries know a processor by: __oclc_ISA_version (ROCm's device libraries, oclc/).
 ISA_VERSIONS = {"gfx942": 9402, "gfx950": 9500, "gfx1100": 11000, "gfx1201": 12001}
+# The file that has it has the function, too, that headers since ROCm 5.3 call for wall_clock64().
+PER_PROCESSOR = """const __constant int __oclc_ISA_version = {version};
+ulong __ockl_steadyctr_u64(void) {{ return __builtin_readsteadycounter(); }}
+"""
 
 
-def make(folder: Path, clang: str) -> None:
-    """Fill a folder; links that are there already stay. Raises FileNotFoundError where a part is not installed."""
+def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> None:
+    """Fill a folder; links that are there already stay. Raises FileNotFoundError where a part is not installed.
+
+    The headers are Debian's, or those of two checkouts, of ROCm/HIP and of ROCm/clr.
+    """
     for path, package in ((HEADERS, "libamdhip64-dev"), (BITCODE, "rocm-device-libs")):
         if not path.is_dir():
             raise FileNotFoundError(f"{path} is missing: apt-get install {package}")
@@ -30,16 +37,20 @@ def make(folder: Path, clang: str) -> None:
         raise FileNotFoundError(f"there is no program {clang}: apt-get install {clang.replace('++', '')}")
     libraries = folder / "amdgcn" / "bitcode"
     libraries.mkdir(parents=True, exist_ok=True)
-    (folder / "include").mkdir(exist_ok=True)
-    _link(folder / "include" / "hip", HEADERS)
+    if sources:
+        _link_newer_headers(folder / "include" / "hip", *sources)
+    else:
+        (folder / "include").mkdir(exist_ok=True)
+        _link(folder / "include" / "hip", HEADERS)
     for path in BITCODE.glob("*.bc"):
         _link(libraries / path.name, path)
-    _write_version(folder / "share" / "hip" / "version")
+    _write_version(folder / "include" / "hip" / "hip_version.h", folder / "share" / "hip" / "version")
     for processor, version in ISA_VERSIONS.items():
         path = libraries / f"oclc_isa_version_{processor.removeprefix('gfx')}.bc"
         if not path.exists():
-            _compile_constant(clang, f"const __constant int __oclc_ISA_version = {version};\n", path)
+            _compile(clang, PER_PROCESSOR.format(version=version), path)
     _hip.link(folder / "lib")
+    _write_compiler(folder / "llvm" / "bin" / "clang", clang, folder / "include")
 
 
 def _link(path: Path, target: Path) -> None:
@@ -47,15 +58,39 @@ def _link(path: Path, target: Path) -> None:
         path.symlink_to(target)
 
 
-def _write_version(path: Path) -> None:
+def _write_compiler(path: Path, clang: str, headers: Path) -> None:
+    """Where hipRTC looks for ROCm's compiler, in the folder that ROCM_PATH names."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'#!/bin/sh\nexec {clang} -isystem "{headers}" "$@"\n')
+    path.chmod(0o755)
+
+
+def _link_newer_headers(folder: Path, hip: Path, clr: Path) -> None:
+    """Of ROCm 6 or later: ROCm's build joins the two repositories so, and writes the version beside them."""
+    details = clr / "hipamd" / "include" / "hip" / "amd_detail"
+    headers = [*(hip / "include" / "hip").glob("*.h"), details]
+    if len(headers) == 1 or not details.is_dir():
+        raise FileNotFoundError(f"{hip} and {clr} are no checkouts of ROCm/HIP and ROCm/clr")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in headers:
+        _link(folder / path.name, path.absolute())
+    parts = dict(
+        re.findall(r"^#(HIP_VERSION_(?:MAJOR|MINOR|PATCH))\n(\d+)$", (hip / "VERSION").read_text(), re.MULTILINE)
+    )
+    number = "(HIP_VERSION_MAJOR * 10000000 + HIP_VERSION_MINOR * 100000 + HIP_VERSION_PATCH)"
+    lines = [*(f"#define {name} {value}" for name, value in parts.items()), f"#define HIP_VERSION {number}"]
+    (folder / "hip_version.h").write_text("#pragma once\n" + "".join(f"{line}\n" for line in lines))
+
+
+def _write_version(header: Path, path: Path) -> None:
     """Where clang looks for the headers' version: without it, it leaves out what the language has beside them."""
-    text = (HEADERS / "hip_version.h").read_text()
+    text = header.read_text()
     parts = dict(re.findall(r"#define HIP_VERSION_(MAJOR|MINOR|PATCH) (\d+)", text))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"HIP_VERSION_{part}={number}\n" for part, number in parts.items()))
 
 
-def _compile_constant(clang: str, source: str, path: Path) -> None:
+def _compile(clang: str, source: str, path: Path) -> None:
     """For any version of the code object, which each program chooses."""
     options = ["-x", "cl", "-target", "amdgcn-amd-amdhsa", "-nogpulib", "-Xclang", "-mcode-object-version=none"]
     command = [clang, *options, "-emit-llvm", "-c", "-", "-o", str(path)]
@@ -67,8 +102,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--clang", default="clang++-19", help="the compiler of the device library's constants")
+    parser.add_argument("--headers", type=Path, nargs=2, metavar=("HIP", "CLR"), help="checkouts with newer headers")
     options = parser.parse_args()
-    make(options.folder.absolute(), options.clang)
+    make(options.folder.absolute(), options.clang, options.headers and tuple(options.headers))
 
 
 if __name__ == "__main__":

@@ -19,4 +19,16 @@ _Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc();
 extern "C" __attribute__((visibility("default"), alias("hipDestroySurfaceObject"))) Error
 _Z23hipDestroySurfaceObjectP13__hip_surface();
 
+/// hipChannelFormatDesc: bits of four channels, and what they are.
+struct ChannelFormat {
+  int x, y, z, w;
+  int kind;
+};
+
+/// The one function of textures that needs none: programs call it while they are loaded.
+extern "C" __attribute__((visibility("default"))) ChannelFormat hipCreateChannelDesc(int x, int y, int z, int w,
+                                                                                     int kind) {
+  return {x, y, z, w, kind};
+}
+
 }  // namespace wave::hip

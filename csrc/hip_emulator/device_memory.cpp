@@ -62,7 +62,8 @@ MemoryRange Allocation::range() const {
 
 void* Allocations::allocate(uint64_t size, int device, AllocationKind kind, unsigned flags,
                             std::shared_ptr<PoolUse> pool) {
-  if (size > memory_size()) throw Failure(hipErrorOutOfMemory);
+  const bool may_be_more = kind == AllocationKind::Managed;  // than there is: pages are there when they are touched
+  if (size > memory_size() && !may_be_more) throw Failure(hipErrorOutOfMemory);
   const uint64_t pages = (size + kPage - 1) / kPage * kPage;
   const uint64_t reserved = pages + 2 * kGuard;
   void* begin = mmap(nullptr, reserved, PROT_NONE, kReserved, -1, 0);

@@ -352,6 +352,17 @@ TEST(contexts) {
   EXPECT_EQ(api.hipSetDeviceFlags(3), 1);  // two ways to wait
 }
 
+TEST(managed_memory_is_as_large_as_it_likes) {
+  size_t free = 0, total = 0;
+  void* data = nullptr;
+  OK(api.hipMemGetInfo(&free, &total));
+  constexpr unsigned kGlobal = 1;
+  constexpr hip::Error kOutOfMemory = 2;
+  OK(api.hipMallocManaged(&data, total + 1, kGlobal));
+  OK(api.hipFree(data));
+  EXPECT_EQ(api.hipMalloc(&data, total + 1), kOutOfMemory);
+}
+
 TEST(questions) {
   size_t value = 0;
   OK(api.hipDeviceSetLimit(hip::DeviceLimit{2}, 1 << 22));

@@ -1,0 +1,60 @@
+"""What the campaign over HIP's own tests makes of their output, and the toolchain that it needs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from support import ROOT
+
+
+@pytest.fixture
+def campaign(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("run_hip_tests")
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "what", "why"),
+    [
+        (0, "All tests passed", "pass", ""),
+        (0, "Skipping test. Reason: one device\nHIP_SKIP_THIS_TEST", "skipped", ""),
+        (1, "HIP emulator: hipMemMap: virtual memory\nREQUIRE( 801 == 0 )", "refused", "hipMemMap: virtual memory"),
+        (
+            1,
+            "HIP emulator: hipMemcpy: the copy ends past the end\na.cc:7: FAILED:\n  REQUIRE( 1 == 0 )",
+            "fail",
+            "1 == 0",
+        ),
+        (1, "kernel fault: a load of 4 bytes", "fail", "a load of 4 bytes"),
+        (-11, "", "fail", "signal 11"),
+    ],
+)
+def test_outcomes(campaign: ModuleType, code: int, output: str, what: str, why: str) -> None:
+    found = campaign.outcome(subprocess.CompletedProcess([], code, output, ""))
+    assert found[0] == what
+    assert why in found[1]
+
+
+@pytest.mark.needs("hip-compiler")
+def test_toolchain_with_newer_headers(tmp_path: Path) -> None:
+    hip, clr, folder = tmp_path / "hip", tmp_path / "clr", tmp_path / "toolchain"
+    (hip / "include" / "hip").mkdir(parents=True)
+    (clr / "hipamd" / "include" / "hip" / "amd_detail").mkdir(parents=True)
+    (hip / "include" / "hip" / "hip_runtime.h").write_text("#include <hip/hip_version.h>\n")
+    (hip / "VERSION").write_text("#HIP_VERSION_MAJOR\n6\n#HIP_VERSION_MINOR\n3\n#HIP_VERSION_PATCH\n7\n")
+    command = [sys.executable, ROOT / "tools" / "make_hip_toolchain.py", folder, "--headers"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([*command, hip, clr], env=environment, check=True)
+    source = "#include <hip/hip_runtime.h>\nint version = HIP_VERSION;"
+    compile = [folder / "llvm" / "bin" / "clang", "-x", "c", "-E", "-"]
+    done = subprocess.run(compile, input=source, capture_output=True, text=True, check=True)
+    assert "(6 * 10000000 + 3 * 100000 + 7)" in done.stdout
+    assert (folder / "share/hip/version").read_text().split()[0] == "HIP_VERSION_MAJOR=6"
+    failed = subprocess.run([*command, clr, hip], env=environment, capture_output=True, text=True)
+    assert "are no checkouts of ROCm/HIP and ROCm/clr" in failed.stderr
