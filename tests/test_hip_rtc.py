@@ -135,3 +135,19 @@ extern "C" {
         command = ["g++", "-fsyntax-only", "-D__HIP_PLATFORM_AMD__", f"-I{folder}", f"-I{tmp_path}", source]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.needs("hip-compiler")
+def test_headers_are_those_of_a_toolchain(tmp_path: Path) -> None:
+    """Where ROCM_PATH names one, with the types that AMD's hipRTC knows without headers."""
+    toolchain = tmp_path / "toolchain"
+    command = [sys.executable, ROOT / "tools" / "make_hip_toolchain.py", toolchain]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+    code = """
+create(b"__global__ void k(float* to, __half a, hip_bfloat16 b, hipFloatComplex c) { *to = float(a) + b + c.y; }")
+result = compile()
+print(result, log() if result else code().count(b"_Z1kPf"))
+"""
+    done = run(tmp_path, code, ROCM_PATH=str(toolchain), CLANG="")
+    assert done.stdout.startswith("0 "), done.stdout + done.stderr
+    assert int(done.stdout.split()[1]) > 0

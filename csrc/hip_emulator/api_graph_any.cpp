@@ -7,18 +7,25 @@ namespace wave::hip {
 namespace {
 
 /// hipGraphNodeType as it is since ROCm 6.
-enum KindOfNode : int { kKernel, kCopy, kFill, kHost, kChild, kEmpty, kWait, kRecord };
+enum KindOfNode : int { kKernel, kCopy, kFill, kHost, kChild, kEmpty, kWait, kRecord, kAllocate = 10, kRelease };
 
-/// The kind of node that a structure is for. Throws hipErrorNotSupported for memory and semaphores.
+/// The kind of node that a structure is for. Throws hipErrorNotSupported for semaphores and batches.
 KindOfNode kind_of(const AnyNodeParameters* given) {
   require(given != nullptr);
   const int kind = given->type - release().first_node_type;
   constexpr int kLast = 13;
   require(kind >= 0 && kind <= kLast);
-  require(kind <= kRecord, hipErrorNotSupported, "nodes of memory, semaphores and batches");
+  const bool is_known = kind <= kRecord || kind == kAllocate || kind == kRelease;
+  require(is_known, hipErrorNotSupported, "nodes of semaphores and batches");
   if (kind == kCopy) require(given->copy.flags == 0);
   return static_cast<KindOfNode>(kind);
 }
+
+/// hipMemAllocNodeParams and hipMemFreeNodeParams, which lie where the others do.
+AllocationParameters* allocation_of(AnyNodeParameters* given) {
+  return reinterpret_cast<AllocationParameters*>(given->bytes);
+}
+void* freed_by(const AnyNodeParameters* given) { return reinterpret_cast<void*>(given->bytes[0]); }
 
 /// Calls a function with the kind of node, or fails as that would.
 template <class Function>
@@ -48,6 +55,10 @@ Error hipGraphAddNode(GraphNode* node, Graph graph, const GraphNode* dependencie
         return hipGraphAddEmptyNode(node, graph, dependencies, count);
       case kWait:
         return hipGraphAddEventWaitNode(node, graph, dependencies, count, given->event);
+      case kAllocate:
+        return hipGraphAddMemAllocNode(node, graph, dependencies, count, allocation_of(given));
+      case kRelease:
+        return hipGraphAddMemFreeNode(node, graph, dependencies, count, freed_by(given));
       case kRecord:
         break;
     }
@@ -93,7 +104,7 @@ Error hipGraphExecNodeSetParams(GraphExec exec, GraphNode node, AnyNodeParameter
         return hipGraphExecEventWaitNodeSetEvent(exec, node, given->event);
       case kRecord:
         return hipGraphExecEventRecordNodeSetEvent(exec, node, given->event);
-      case kEmpty:
+      default:
         break;
     }
     return call("hipGraphExecNodeSetParams", [] { throw Failure(hipErrorInvalidValue, "the node has no parameters"); });
