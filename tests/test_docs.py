@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import re
 import subprocess
@@ -116,6 +118,15 @@ def test_the_reference_is_current() -> None:
     """`python tools/generate_api.py` makes it so."""
     module = load_tool("generate_api")
     assert module.PAGE.read_text() == module.page()
+    assert module.DOCS.read_text() == module.stub_docs()
+
+
+@pytest.mark.parametrize("name", ["Kernel", "Kernel.bind", "Kernel.block", "Kernel.asm", "Kernel.__call__", "Sequence"])
+def test_help_has_the_docstrings(name: str) -> None:
+    """Also of what is written in C++."""
+    found = functools.reduce(inspect.getattr_static, name.split(".")[1:], getattr(wave_runtime, name.split(".")[0]))
+    assert found.__doc__
+    assert found.__doc__ in (ROOT / "csrc" / "python" / "docs.inc").read_text()
 
 
 def test_the_reference_has_all_public_names() -> None:

@@ -1,6 +1,7 @@
 """Writes docs/api.md, the reference of all public names, from the docstrings: ``python tools/generate_api.py``.
 
-It reads the sources and imports nothing, so it needs no build. A test tells when the page is not current.
+The stub's docstrings go into csrc/python/docs.inc, too, so that help() has them. It reads the sources and imports
+nothing, so it needs no build. A test tells when a file is not current.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "api.md"
+STUB = ROOT / "wave_runtime" / "_C.pyi"
+DOCS = ROOT / "csrc" / "python" / "docs.inc"  # what help() says
+WITH_DOCS = ("Kernel", "BoundLaunch", "Sequence")
 
 # The page's parts: a title, the module, the page that introduces it, and the names; without names those in its __all__.
 LOADING = ("load", "compile", "Module", "Kernel", "BoundLaunch", "sequence", "Sequence", "CompileError", "KernelFault")
@@ -221,5 +225,18 @@ def page() -> str:
     return HEADER + "\n\n".join(blocks) + "\n"
 
 
+def stub_docs() -> str:
+    """The docstrings of the stub's main types, for C++: a line of an array for each."""
+    lines = [f"// Made by tools/generate_api.py of {STUB.relative_to(ROOT)}."]
+    for node in ast.parse(STUB.read_text()).body:
+        if isinstance(node, ast.ClassDef) and node.name in WITH_DOCS:
+            named = [(node.name, node), *((f"{node.name}.{item.name}", item) for item in members(node))]
+            for name, item in named:
+                text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", ast.get_docstring(item) or "").replace("``", "`")
+                lines.append(f'{{"{name}", R"doc({text})doc"}},')
+    return "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
     PAGE.write_text(page())
+    DOCS.write_text(stub_docs())

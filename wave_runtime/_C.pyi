@@ -412,6 +412,9 @@ def declare(
 def define_traced_operator(handle: str) -> str:
     """Define the operator of torch.ops.wave_kernel that a kernel's call is in compiled code, and return its name."""
 
+def doc(name: str) -> str:
+    """The docstring that this stub has of "Kernel.bind" and the like, for what of a type is written in Python."""
+
 def make_kernel_type(call: Callable[..., None]) -> type[Kernel]:
     """Make the type Kernel, whose __call__ compilers find and trace; other calls go straight to the launch."""
 

@@ -311,6 +311,9 @@ def _refuse_script(self: _C.Kernel) -> None:
     raise RuntimeError(f"kernel '{self.name}': torch.jit.script is not supported; use torch.compile or torch.export")
 
 
+call_operator.__doc__ = _C.doc("Kernel.__call__")  # what help() says is for users
+for _function in (as_operator, asm, coverage, infer_writes):
+    _function.__doc__ = _C.doc(f"Kernel.{_function.__name__}")
 _C.Kernel = _C.make_kernel_type(call_operator)  # type: ignore[misc]
 _C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
 _C.Kernel.asm = property(asm)  # type: ignore[method-assign, assignment]

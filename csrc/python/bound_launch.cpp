@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "python/callable_type.h"
 #include "python/define.h"
+#include "python/docs.h"
 #include "python/foreign_arrays.h"
 #include "python/read_call.h"
 
@@ -264,12 +265,15 @@ py::object make_bound_launch(const py::object& kernel_object, const Kernel& kern
 void bind_launches(py::handle module) {
   make_callable_type<Prebuilt>({});
   py::add_object(module, "BoundLaunch",
-                 make_callable_type<Bound>({.slots = {{Py_tp_repr, reinterpret_cast<void*>(bound_repr)},
-                                                      {Py_mp_subscript, reinterpret_cast<void*>(get_argument)},
-                                                      {Py_mp_ass_subscript, reinterpret_cast<void*>(set_argument)}},
-                                            .methods = {py::method<update>("update", "**keywords")}}));
+                 make_callable_type<Bound>(
+                     {.slots = {{Py_tp_doc, const_cast<char*>(doc_of("BoundLaunch"))},
+                                {Py_tp_repr, reinterpret_cast<void*>(bound_repr)},
+                                {Py_mp_subscript, reinterpret_cast<void*>(get_argument)},
+                                {Py_mp_ass_subscript, reinterpret_cast<void*>(set_argument)}},
+                      .methods = {py::method<update>("update", "**keywords", doc_of("BoundLaunch.update"))}}));
   py::add_object(module, "Sequence",
-                 make_callable_type<Sequence>({.slots = {{Py_tp_new, reinterpret_cast<void*>(new_sequence)},
+                 make_callable_type<Sequence>({.slots = {{Py_tp_doc, const_cast<char*>(doc_of("Sequence"))},
+                                                         {Py_tp_new, reinterpret_cast<void*>(new_sequence)},
                                                          {Py_sq_length, reinterpret_cast<void*>(sequence_length)}},
                                                .flags = 0}));
 }

@@ -7,6 +7,7 @@
 #include "python/callable_type.h"
 #include "python/define.h"
 #include "python/devices.h"
+#include "python/docs.h"
 #include "python/read_call.h"
 
 namespace wave {
@@ -190,39 +191,38 @@ py::object make_kernel_type(const py::object& call) {
   std::vector<PyMethodDef> methods = {
       {"__reduce__", reduce, METH_NOARGS, nullptr},
       py::method<launch_raw_method>("launch_raw",
-                                    "arguments, *, memory=(), reads=(), device=None, process_memory=False, **keywords"),
+                                    "arguments, *, memory=(), reads=(), device=None, process_memory=False, **keywords",
+                                    doc_of("Kernel.launch_raw")),
       py::method<trace_method>("_trace", "*arguments, **keywords"),
-      py::method<bind>("bind", "*arguments, **keywords"),
+      py::method<bind>("bind", "*arguments, **keywords", doc_of("Kernel.bind")),
       py::method<as_operator>("_define_operator", "name, **keywords"),
-      py::method<preload>("preload", "device=None"),
-      py::method<resources>("resources", "device=None"),
-      py::method<occupancy>("occupancy", "device=None, **keywords"),
+      py::method<preload>("preload", "device=None", doc_of("Kernel.preload")),
+      py::method<resources>("resources", "device=None", doc_of("Kernel.resources")),
+      py::method<occupancy>("occupancy", "device=None, **keywords", doc_of("Kernel.occupancy")),
   };
   add_address_methods(methods);
   return make_callable_type<KernelState>(
-      {.slots = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
+      {.slots = {{Py_tp_doc, const_cast<char*>(doc_of("Kernel"))},
+                 {Py_tp_repr, reinterpret_cast<void*>(repr)},
                  {Py_tp_hash, reinterpret_cast<void*>(hash)},
                  {Py_tp_richcompare, reinterpret_cast<void*>(richcompare)}},
        .methods = std::move(methods),
-       .properties = {{"name", get<name_of>, nullptr, "The kernel's name.", nullptr},
-                      {"signature", get<signature_of>, nullptr, "The parameters' types: \"*f32 const, *f32, i32\".",
-                       nullptr},
-                      {"writes", get<writes_of>, nullptr,
-                       "Indices of the arguments that the kernel writes, or None where that is unknown.", nullptr},
-                      {"info", get<info_of>, nullptr, "What the binary says of the kernel: a KernelInfo.", nullptr},
-                      {"strides", get<strides_of>, nullptr, "\"contiguous\" or \"any\".", nullptr},
-                      {"strict", get<strict_of>, nullptr, "Whether the emulator checks launches against the signature.",
-                       nullptr},
+       .properties = {{"name", get<name_of>, nullptr, doc_of("Kernel.name"), nullptr},
+                      {"signature", get<signature_of>, nullptr, doc_of("Kernel.signature"), nullptr},
+                      {"writes", get<writes_of>, nullptr, doc_of("Kernel.writes"), nullptr},
+                      {"info", get<info_of>, nullptr, doc_of("Kernel.info"), nullptr},
+                      {"strides", get<strides_of>, nullptr, doc_of("Kernel.strides"), nullptr},
+                      {"strict", get<strict_of>, nullptr, doc_of("Kernel.strict"), nullptr},
                       {"_images", get<images_of>, nullptr, nullptr, nullptr},
                       {"_names", get<names_of>, nullptr, nullptr, nullptr}},
-       .members = {{"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY,
-                    "The key of this kernel in operators and graphs."},
-                   {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY,
-                    "The required workgroup size, or None."},
+       .members = {{"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY, doc_of("Kernel.handle")},
+                   {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY, doc_of("Kernel.block")},
                    {"_plan", T_OBJECT_EX, offsetof(KernelState, plan), READONLY, nullptr},
                    {"_has_operator", T_BOOL, offsetof(KernelState, has_operator), READONLY, nullptr}},
        .base = type("CalledKernel", py::tuple(), members)});
 }
+
+std::string doc(const std::string& name) { return doc_of(name); }
 
 std::string traced_operator(const std::string& handle) { return define_traced_operator(find_kernel(handle)); }
 
@@ -241,8 +241,9 @@ py::object make_kernel_object(const Kernel& kernel) {
 }
 
 void bind_kernel(py::handle module) {
-  py::add_functions(module, {py::function<make_kernel_type>("make_kernel_type", "call"),
-                             py::function<traced_operator>("define_traced_operator", "handle")});
+  py::add_functions(
+      module, {py::function<make_kernel_type>("make_kernel_type", "call"),
+               py::function<traced_operator>("define_traced_operator", "handle"), py::function<doc>("doc", "name")});
 }
 
 }  // namespace wave
