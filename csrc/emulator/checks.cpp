@@ -58,6 +58,10 @@ std::shared_ptr<const LaunchProfile> Checks::profile() const {
   return profile_ == nullptr ? nullptr : std::make_shared<const LaunchProfile>(profile_->result());
 }
 
+std::unique_ptr<LaunchAccesses> Checks::accesses(const Dispatch& dispatch) {
+  return finds_global_races() ? std::make_unique<LaunchAccesses>(shadow_, dispatch) : nullptr;
+}
+
 void Checks::tell_profile(const Dispatch& dispatch, const Statistics& statistics, double seconds) const {
   if (session_ == nullptr) return;
   const Module& module = *dispatch.module;

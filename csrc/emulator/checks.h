@@ -7,6 +7,7 @@
 #include "emulator/dispatch.h"
 #include "emulator/findings.h"
 #include "emulator/global_shadow.h"
+#include "emulator/launch_accesses.h"
 #include "emulator/observer.h"
 #include "emulator/profile.h"
 #include "emulator/undefined_pages.h"
@@ -33,6 +34,9 @@ class Checks {
 
   /// Who looks at the workgroups that one Workgroup runs; nullptr where no check needs it.
   std::unique_ptr<Observer> observe();
+
+  /// What it did to memory, once the launch has ended; nullptr where nobody looks for races in it.
+  std::unique_ptr<LaunchAccesses> accesses(const Dispatch& dispatch);
 
   /// Behind a launch that has ended well: tells the session of the profiler what it took.
   void tell_profile(const Dispatch& dispatch, const Statistics& statistics, double seconds) const;

@@ -14,17 +14,6 @@ constexpr size_t kMost = 1000;
 /// ... that one message lists.
 constexpr size_t kMostListed = 50;
 
-FindingSite site_at(const LaunchState& launch, u64 pc, const WaveName& name) {
-  const Module& module = launch.module;
-  return {.pc = pc - module.load_address(launch.kernel.entry_address),
-          .symbol = module.symbol(pc),
-          .instruction = module.disassemble(pc, launch.lanes),
-          .frames = module.frames(pc),
-          .workgroup = name.workgroup,
-          .wave = name.wave,
-          .lane = name.lane};
-}
-
 /// "kernel+0x1c (file.hip:12): v_add_f32 ...".
 std::string line(const FindingSite& site) {
   std::string source;
@@ -61,6 +50,16 @@ KernelFault fault_of(const std::vector<Finding>& found, const Noun& noun) {
 
 }  // namespace
 
+FindingSite site_at(const Module& module, const KernelInfo& kernel, u32 lanes, u64 pc, const WaveName& name) {
+  return {.pc = pc - module.load_address(kernel.entry_address),
+          .symbol = module.symbol(pc),
+          .instruction = module.disassemble(pc, lanes),
+          .frames = module.frames(pc),
+          .workgroup = name.workgroup,
+          .wave = name.wave,
+          .lane = name.lane};
+}
+
 Finding* Findings::note(const Wave& wave, const Sighting& sighting) {
   const Key key{sighting.tool, sighting.kind, sighting.pc, sighting.earlier_pc};
   const u64 workgroup = wave.group->number();
@@ -80,8 +79,11 @@ Finding* Findings::note(const Wave& wave, const Sighting& sighting) {
   finding.tool = tool_name(sighting.tool);
   finding.kind = sighting.kind;
   finding.kernel = launch.kernel.metadata.name;
-  finding.at = site_at(launch, sighting.pc, {wave.group->id(), wave.index, sighting.lane});
-  if (sighting.earlier_pc != 0) finding.other = site_at(launch, sighting.earlier_pc, sighting.earlier);
+  const auto site = [&](u64 pc, const WaveName& name) {
+    return site_at(launch.module, launch.kernel, launch.lanes, pc, name);
+  };
+  finding.at = site(sighting.pc, {wave.group->id(), wave.index, sighting.lane});
+  if (sighting.earlier_pc != 0) finding.other = site(sighting.earlier_pc, sighting.earlier);
   finding.address = sighting.address;
   if (sighting.address) finding.tensor = element_at(tensors_, *sighting.address);
   return &finding;

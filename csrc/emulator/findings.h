@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/finding.h"
 #include "base/tools.h"
+#include "emulator/module.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
@@ -34,6 +35,9 @@ struct Sighting {
   u64 earlier_pc = 0;  ///< 0: there is none
   WaveName earlier{};
 };
+
+/// Where a kernel's instruction is, and who carried it out.
+FindingSite site_at(const Module& module, const KernelInfo& kernel, u32 lanes, u64 pc, const WaveName& name);
 
 /// Any thread may add. Equal ones, of a kind and of the same instructions, are one, which is told of the first
 /// workgroup that has it, so that they are the same whichever thread was first.

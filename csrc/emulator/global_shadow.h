@@ -65,8 +65,21 @@ class GlobalShadow {
   /// What is known there. An empty one where nothing is.
   Released released(u64 address);
 
+  static constexpr u64 kPage = 4096;
+
+  /// Calls `look` with what is known of each dword that was accessed: the address of its page, its number there, and
+  /// the accesses. Behind a launch.
+  template <class Look>
+  void visit(const Look& look) {
+    for (Shard& shard : shards_) {
+      for (const auto& [number, page] : shard.pages) {
+        for (size_t dword = 0; dword < page->size(); ++dword) look(number * kPage, dword, (*page)[dword]);
+      }
+    }
+  }
+
  private:
-  static constexpr u64 kPage = 4096, kShards = 64;
+  static constexpr u64 kShards = 64;
   using Page = std::array<PastAccesses, kPage / sizeof(u32)>;
   struct Shard {
     std::mutex mutex;  ///< guards what follows

@@ -5,6 +5,7 @@
 #include "hip_emulator/host_program.h"
 #include "hip_emulator/launch.h"
 #include "hip_emulator/release.h"
+#include "hip_emulator/stream_order.h"
 #include "hip_emulator/transfer.h"
 
 namespace wave::hip {
@@ -69,12 +70,17 @@ Pointer other_than(const void* symbol, Pointer pointer) {
 
 StreamOperation host_operation(const HostParameters* given) {
   require(given != nullptr && given->function != nullptr);
-  return {[function = *given](Via) { function.function(function.data); }, HostWork{*given}};
+  const auto run = [function = *given](Via) {
+    stream_order().learn_running();
+    function.function(function.data);
+  };
+  return {run, HostWork{*given}};
 }
 
 StreamOperation record_operation(Event handle) {
   require(handle != nullptr);
   const auto run = [event = runtime().events.find(handle)](Via) {
+    stream_order().give_up();
     auto marker = std::make_shared<Marker>();
     marker->complete();
     std::lock_guard lock(runtime().order);
@@ -87,6 +93,7 @@ StreamOperation record_operation(Event handle) {
 StreamOperation wait_operation(Event handle) {
   require(handle != nullptr);
   const auto run = [event = runtime().events.find(handle)](Via) {
+    stream_order().give_up();
     std::shared_ptr<Marker> marker;
     {
       std::lock_guard lock(runtime().order);

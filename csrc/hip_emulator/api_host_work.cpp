@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "hip_emulator/api.h"
+#include "hip_emulator/stream_order.h"
 #include "hip_emulator/transfer.h"
 
 namespace wave::hip {
@@ -44,6 +45,7 @@ Error wait_value(const char* function, Stream stream, void* memory, T value, uns
     const T* const at = static_cast<const T*>(memory);
     check_value(at);
     require(flags <= kWaitNor);
+    stream_order().give_up();
     submit(find_queue(stream), [=](Via) {
       while (!is_met(load(at), value, mask, flags)) {
         check_not_stopped();
@@ -58,6 +60,7 @@ Error write_value(const char* function, Stream stream, void* memory, T value) {
   return call(function, [&] {
     T* const at = static_cast<T*>(memory);
     check_value(at);
+    stream_order().give_up();
     submit(find_queue(stream), [=](Via) { std::atomic_ref<T>(*at).store(value, std::memory_order_release); });
   });
 }
@@ -67,7 +70,11 @@ Error write_value(const char* function, Stream stream, void* memory, T value) {
 Error hipLaunchHostFunc(Stream stream, HostFunction function, void* data) {
   return call(__func__, [&] {
     require(function != nullptr);
-    submit(find_queue(stream), {[=](Via) { function(data); }, HostWork{{function, data}}});
+    const auto run = [=](Via) {
+      stream_order().learn_running();
+      function(data);
+    };
+    submit(find_queue(stream), {run, HostWork{{function, data}}});
   });
 }
 
@@ -76,6 +83,7 @@ Error hipStreamAddCallback(Stream stream, StreamCallback callback, void* data, u
     require(callback != nullptr && flags == 0);
     const auto queue = find_queue(stream);
     StreamOperation operation([=, device = queue->device](Via) {
+      stream_order().learn_running();
       callback(stream, static_cast<Error>(runtime().device(device).error()), data);
     });
     operation.runs_after_errors = true;  // which programs wait for

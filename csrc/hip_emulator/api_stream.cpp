@@ -5,6 +5,7 @@
 
 #include "emulator/processor.h"
 #include "hip_emulator/api.h"
+#include "hip_emulator/stream_order.h"
 
 namespace wave::hip {
 
@@ -46,7 +47,7 @@ void wait_event(const std::shared_ptr<Queue>& queue, const EventRecord& event) {
     join_capture(queue, event);
   } else if (queue->capture != nullptr) {
     require(event.marker == nullptr, hipErrorStreamCaptureIsolation);
-  } else if (event.marker != nullptr && !event.marker->time()) {
+  } else if (event.marker != nullptr && (!event.marker->time() || stream_order().is_watching())) {
     submit_locked(queue, [](Via) {}, {event.marker});
   }
 }
@@ -65,6 +66,7 @@ Marker::Clock::time_point event_time(Event handle) {
   require(marker != nullptr, hipErrorInvalidHandle);
   const auto time = marker->time();
   require(time.has_value(), hipErrorNotReady);
+  stream_order().learn(marker.get());
   return *time;
 }
 
@@ -148,6 +150,7 @@ Error hipStreamDestroy(Stream stream) {
   return call(__func__, [&] {
     require(stream != nullptr, hipErrorInvalidHandle);
     const std::shared_ptr<Queue> queue = runtime().streams.remove(stream);
+    stream_order().learn(queue->last().get());  // whose end the call waits for
     {
       std::lock_guard lock(runtime().order);
       if (queue->capture == nullptr) return;
@@ -168,11 +171,14 @@ Error hipStreamSynchronize(Stream stream) {
 Error hipStreamQuery(Stream stream) {
   return call(__func__, [&] {
     const auto queue = find_queue(stream);
+    Markers last;
     {
       std::lock_guard lock(runtime().order);
       require(queue->capture == nullptr, hipErrorStreamCaptureUnsupported);
-      require(pending_work(*queue).empty(), hipErrorNotReady);
+      last = last_work(*queue);
     }
+    for (const auto& marker : last) require(marker->time().has_value(), hipErrorNotReady);
+    for (const auto& marker : last) stream_order().learn(marker.get());
     runtime().device(queue->device).check();
   });
 }
@@ -211,6 +217,7 @@ Error hipEventSynchronize(Event event) {
   return call(__func__, [&] {
     const auto marker = marker_of(event);
     if (marker != nullptr) marker->wait();
+    stream_order().learn(marker.get());
     for (const auto& device : runtime().devices) device->check();
   });
 }
@@ -219,6 +226,7 @@ Error hipEventQuery(Event event) {
   return call(__func__, [&] {
     const auto marker = marker_of(event);
     require(marker == nullptr || marker->time(), hipErrorNotReady);
+    stream_order().learn(marker.get());
   });
 }
 

@@ -14,6 +14,7 @@
 #include "base/sanitizer.h"
 #include "base/unwritten_memory.h"
 #include "hip_emulator/errors.h"
+#include "hip_emulator/stream_order.h"
 
 namespace wave::hip_emulator {
 
@@ -100,6 +101,7 @@ bool Allocations::free(void* pointer) {
   Allocation* const allocation = own(pointer);
   if (allocation == nullptr || allocation->is_freed) return false;
   UnwrittenMemory::of_process().remove(allocation->begin);
+  stream_order().forget(allocation->bytes());
   void* const begin = reinterpret_cast<void*>(allocation->reserved_begin);
   if (mmap(begin, allocation->reserved_size, PROT_NONE, kReserved | MAP_FIXED, -1, 0) == MAP_FAILED) {
     throw Failure(hipErrorOutOfMemory, "out of mappings");

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "emulator/checks.h"
 #include "emulator/residency.h"
+#include "hip_emulator/stream_order.h"
 
 namespace wave::hip_emulator {
 
@@ -176,7 +177,12 @@ void run(const PackedLaunch& launch, Via via) {
   dispatch.poll = [](uint64_t, uint64_t) { check_not_stopped(); };
   const auto checks = emulator::Checks::make(launch.options, {});
   const emulator::Statistics statistics = emulator::run(dispatch, checks.get());
-  if (checks != nullptr) checks->finish();
+  if (checks != nullptr) {
+    checks->finish();
+    const bool has_streams = !runtime().streams.all().empty();
+    if (has_streams && launch.options.sanitizer != nullptr)
+      stream_order().add(checks->accesses(dispatch), *launch.options.sanitizer);
+  }
   if (statistics.over_reads.empty() || function.has_over_read.exchange(true)) return;
   for (const std::string& line : statistics.over_reads) report(text("kernel '", name, "'"), line);
 }

@@ -1,10 +1,13 @@
 #include "hip_emulator/queue.h"
 
+#include <atomic>
 #include <utility>
 
 namespace wave::hip_emulator {
 
 namespace {
+
+std::atomic<uint64_t> queues{0};  ///< that there have been
 
 /// As changed.wait(lock, is_done), of which GCC 12 has a new version in its library: with it the library would run on
 /// newer systems alone.
@@ -35,7 +38,9 @@ std::optional<Marker::Clock::time_point> Marker::time() const {
 }
 
 Queue::Queue(int device, bool blocking, bool is_null, int priority)
-    : device(device), blocking(blocking), is_null(is_null), priority(priority), thread_([this] { work(); }) {}
+    : device(device), blocking(blocking), is_null(is_null), priority(priority), number(queues++), thread_([this] {
+        work();
+      }) {}
 
 Queue::~Queue() {
   {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 namespace wave::hip_emulator {
 
 struct Capture;
+struct OperationClock;
 
 /// When a piece of work was done. Thread-safe.
 class Marker {
@@ -25,6 +27,9 @@ class Marker {
   bool wait(std::optional<std::chrono::milliseconds> limit = std::nullopt) const;
   /// Nothing before it is done.
   std::optional<Clock::time_point> time() const;
+
+  /// What comes before it, where somebody looks for races: set when it is submitted, before others have it.
+  std::shared_ptr<const OperationClock> clock;
 
  private:
   mutable std::mutex mutex_;
@@ -56,7 +61,9 @@ class Queue {
   const bool is_null;
   const int priority;                ///< which is only told again
   std::vector<uint32_t> units{};     ///< the mask of compute units that it was made with; told again, too
+  const uint64_t number;             ///< among all that there have been
   std::shared_ptr<Capture> capture;  ///< guarded by Runtime::order
+  uint64_t submitted = 0;            ///< ... operations, while somebody looked for races
 
  private:
   struct Work {

@@ -104,8 +104,8 @@ int& current_device();
 
 /// The work of a stream; of the null stream, of the calling thread's own (hipStreamPerThread). Throws `unknown`.
 std::shared_ptr<Queue> find_queue(hip::Stream stream, Code unknown = hipErrorContextIsDestroyed);
-/// What the stream does not have done yet; of the null stream, what the streams do that it waits for, too.
-Markers pending_work(const Queue& queue);
+/// What the stream was given last, done or not; of the null stream, what the streams were that it waits for, too.
+Markers last_work(const Queue& queue);
 /// Throws hipErrorStreamCaptureImplicit where the null stream would have to wait for streams that are captured.
 void check_null_stream(const Queue& queue);
 

@@ -4,6 +4,7 @@
 
 #include "base/environment.h"
 #include "hip_emulator/runtime.h"
+#include "hip_emulator/stream_order.h"
 
 namespace wave::hip_emulator {
 
@@ -26,13 +27,13 @@ std::vector<std::shared_ptr<Capture>> blocking_captures(int device) {
   return result;
 }
 
-void add_pending(Markers& markers, std::shared_ptr<Marker> marker) {
-  if (marker != nullptr && !marker->time()) markers.push_back(std::move(marker));
+void add_some(Markers& markers, std::shared_ptr<Marker> marker) {
+  if (marker != nullptr) markers.push_back(std::move(marker));
 }
 
 void add_blocking_streams(int device, Markers& markers) {
   for (const auto& queue : runtime().streams.all()) {
-    if (queue->device == device && queue->blocking) add_pending(markers, queue->last());
+    if (queue->device == device && queue->blocking) add_some(markers, queue->last());
   }
 }
 
@@ -42,7 +43,7 @@ void add_implicit(const Queue& queue, Markers& after) {
   if (queue.is_null) {
     add_blocking_streams(queue.device, after);
   } else {
-    add_pending(after, runtime().device(queue.device).null_queue->last());
+    add_some(after, runtime().device(queue.device).null_queue->last());
   }
 }
 
@@ -64,10 +65,15 @@ std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Strea
   if (queue->is_null) invalidate(blocking_captures(queue->device), hipErrorStreamCaptureImplicit);
   EmulatedDevice& device = runtime().device(queue->device);
   add_implicit(*queue, after);
-  auto work = [&device, operation = std::move(operation), interrupts = device.interrupts()] {
+  auto clock = stream_order().is_watching() ? stream_order().submit(*queue, after) : nullptr;
+  std::erase_if(after, [](const std::shared_ptr<Marker>& marker) { return marker->time().has_value(); });
+  auto work = [&device, operation = std::move(operation), interrupts = device.interrupts(), clock] {
+    const StreamOrder::Running running(clock);
     device.execute(operation, Via::Stream, interrupts);
   };
-  return queue->enqueue(std::move(work), std::move(after));
+  std::shared_ptr<Marker> marker = queue->enqueue(std::move(work), std::move(after));
+  marker->clock = std::move(clock);
+  return marker;
 }
 
 std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after) {
@@ -77,14 +83,15 @@ std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperat
   lock.unlock();
   if (must_wait && marker != nullptr) {
     marker->wait();
+    stream_order().learn(marker.get());
     runtime().device(queue->device).check();
   }
   return marker;
 }
 
-Markers pending_work(const Queue& queue) {
+Markers last_work(const Queue& queue) {
   Markers result;
-  add_pending(result, queue.last());
+  add_some(result, queue.last());
   if (queue.is_null) add_blocking_streams(queue.device, result);
   return result;
 }
@@ -101,6 +108,7 @@ bool synchronize(const std::shared_ptr<Queue>& queue, std::optional<std::chrono:
     marker = queue->is_null ? submit_locked(queue, [](Via) {}) : queue->last();
   }
   if (marker != nullptr && !marker->wait(limit)) return false;
+  stream_order().learn(marker.get());
   runtime().device(queue->device).check();
   return true;
 }
@@ -112,11 +120,12 @@ void synchronize(int device) {
     const auto& captures = runtime().captures;
     invalidate({captures.begin(), captures.end()}, hipErrorStreamCaptureUnsupported);
     for (const auto& queue : runtime().streams.all()) {
-      if (queue->device == device) add_pending(markers, queue->last());
+      if (queue->device == device) add_some(markers, queue->last());
     }
-    add_pending(markers, runtime().device(device).null_queue->last());
+    add_some(markers, runtime().device(device).null_queue->last());
   }
   for (const auto& marker : markers) marker->wait();
+  for (const auto& marker : markers) stream_order().learn(marker.get());
   runtime().device(device).check();
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/process_memory.h"
+#include "hip_emulator/stream_order.h"
 
 namespace wave::hip_emulator {
 
@@ -99,8 +100,8 @@ Rows box_of(const hip::PitchedPointer& memory, const hip::BoxPosition& position,
 /// A copy of another device's memory waits for that device's null stream, in which AMD's runtime makes it.
 void add_work_of_owner(const std::optional<Allocation>& allocation, const Queue& queue, Markers& after) {
   if (!allocation || allocation->kind != AllocationKind::Device || allocation->device == queue.device) return;
-  const Markers pending = pending_work(*runtime().device(allocation->device).null_queue);
-  after.insert(after.end(), pending.begin(), pending.end());
+  const Markers last = last_work(*runtime().device(allocation->device).null_queue);
+  after.insert(after.end(), last.begin(), last.end());
 }
 
 /// The source as it is now.
@@ -186,6 +187,7 @@ void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream
   lock.unlock();
   if (marker == nullptr || (wait == Wait::No && to_allocated)) return;
   marker->wait();
+  stream_order().learn(marker.get());
   runtime().device(queue->device).check();
 }
 
@@ -203,6 +205,7 @@ void fill(const Rows& to, const RowCounts& counts, Pattern pattern, hip::Stream 
   const auto marker = submit(queue, std::move(operation));
   if (marker == nullptr || wait == Wait::No || is_of_device) return;  // as in AMD's runtime
   marker->wait();
+  stream_order().learn(marker.get());
   runtime().device(queue->device).check();
 }
 

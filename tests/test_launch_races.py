@@ -1,0 +1,168 @@
+"""Races between launches on streams of the HIP library that nothing orders: what orders them, and what does not."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from support import PROBES, ROOT
+
+import wave_emulator
+
+# Without torch: as C programs call the library. One launch writes what another reads; the scenario orders them, or not.
+PROGRAM = f"""
+import ctypes, sys
+hip = ctypes.CDLL(sys.argv[1])
+def call(name, *arguments):
+    code = getattr(hip, name)(*arguments)
+    assert code == 0, (name, code)
+def made(name, *arguments):
+    result = ctypes.c_void_p()
+    call(name, ctypes.byref(result), *arguments)
+    return result
+module = made("hipModuleLoad", {os.fsencode(PROBES / "unwritten_gfx942.hsaco")!r})
+size = ctypes.c_size_t(4096)
+first, second, out = (made("hipMalloc", size) for _ in range(3))
+def launch(name, stream, *arguments, grid=1):
+    kernel = made("hipModuleGetFunction", module, name)
+    pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(argument) for argument in arguments))
+    call("hipModuleLaunchKernel", kernel, grid, 1, 1, 64, 1, 1, 0, stream, pointers, None)
+def write(stream, to=first):
+    launch(b"fill_below", stream, to, ctypes.c_int(64))
+def read(stream, of=first):
+    launch(b"add", stream, of, out)
+def stream(flags=0):
+    return made("hipStreamCreateWithFlags", flags)
+def event():
+    return made("hipEventCreateWithFlags", 0)
+one, other, free = stream(), stream(), stream(1)
+HOST = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+# Races.
+
+def nothing():
+    write(one); read(other)
+def read_first():
+    read(one); write(other)
+def beside_null():
+    write(None); read(free)
+def event_of_before():
+    e = event(); call("hipEventRecord", e, one); write(one); call("hipStreamWaitEvent", other, e, 0); read(other)
+def wrong_stream_is_waited_for():
+    write(one); call("hipStreamSynchronize", free); read(other)
+def other_memory_is_no_excuse():
+    write(one, second); write(one); read(other)
+def graph():
+    call("hipStreamBeginCapture", one, 0); write(one); g = ctypes.c_void_p()
+    call("hipStreamEndCapture", one, ctypes.byref(g))
+    ready = made("hipGraphInstantiate", g, None, None, ctypes.c_size_t(0))
+    call("hipGraphLaunch", ready, one); read(other)
+def behind_two_readers():
+    call("hipDeviceSynchronize"); read(one, second); read(other, second); call("hipStreamSynchronize", one)
+    write(free, second)
+
+# None.
+
+def one_stream():
+    write(one); read(one)
+def null_stream():
+    write(one); read(None); write(other)
+def by_event():
+    write(one); e = event(); call("hipEventRecord", e, one); call("hipStreamWaitEvent", other, e, 0); read(other)
+def by_event_that_is_done():
+    write(one); e = event(); call("hipEventRecord", e, one)
+    while hip.hipEventQuery(event()) or hip.hipStreamQuery(free): pass
+    import time; time.sleep(0.3)
+    call("hipStreamWaitEvent", other, e, 0); read(other)
+def by_three_streams():
+    write(one); e = event(); call("hipEventRecord", e, one); call("hipStreamWaitEvent", free, e, 0)
+    f = event(); call("hipEventRecord", f, free); call("hipStreamWaitEvent", other, f, 0); read(other)
+def by_stream_synchronize():
+    write(one); call("hipStreamSynchronize", one); read(other)
+def by_device_synchronize():
+    write(one); call("hipDeviceSynchronize"); read(other)
+def by_event_synchronize():
+    write(one); e = event(); call("hipEventRecord", e, one); call("hipEventSynchronize", e); read(other)
+def by_query():
+    write(one)
+    while hip.hipStreamQuery(one): pass
+    read(other)
+def by_copy():
+    write(one); e = event(); call("hipEventRecord", e, one); call("hipStreamWaitEvent", free, e, 0)
+    call("hipMemcpyAsync", ctypes.create_string_buffer(64), first, ctypes.c_size_t(64), 2, free); read(other)
+def by_host_function():
+    import threading
+    done = threading.Event(); function = HOST(lambda _: done.set())
+    write(one); call("hipLaunchHostFunc", one, function, None); done.wait(); read(other)
+    call("hipDeviceSynchronize")
+def by_value():
+    flag = ctypes.c_void_p(second.value + 2048)
+    write(one); call("hipStreamWriteValue32", one, flag, 5, 0)
+    call("hipStreamWaitValue32", other, flag, 5, 1, 0xffffffff); read(other)
+def by_host_memory():
+    flag = made("hipHostMalloc", size, 0)
+    write(one); launch(b"fill_below", one, flag, ctypes.c_int(64))
+    while ctypes.c_int.from_address(flag.value + 252).value != 7: pass
+    import time; time.sleep(0.3)
+    read(other)
+def two_readers():
+    read(one); launch(b"add", other, first, second)
+def other_memory():
+    write(one, first); write(other, second)
+def by_freeing():
+    write(one); call("hipFree", second); read(other)
+def atomics():
+    launch(b"count", one, first); launch(b"count", other, first)
+def destroyed_stream():
+    s = stream(); write(s); call("hipStreamDestroy", s); read(other)
+
+for scenario in sys.argv[2:]:
+    globals()[scenario]()
+    call("hipDeviceSynchronize")
+"""
+
+KINDS = (("add", "read"), ("fill_below", "written"))
+
+
+def scenarios(heading: str) -> list[str]:
+    part = PROGRAM.split(f"# {heading}.")[1].split("# None.")[0]
+    return [line[4:].split("(")[0] for line in part.splitlines() if line.startswith("def ")]
+
+
+def run(scenario: str, tools: str = "races") -> str:
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", PROGRAM, str(wave_emulator.library("wave_hip_emulator")), scenario],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "WAVE_RUNTIME_SANITIZE": tools},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    return done.stderr
+
+
+@pytest.mark.parametrize("scenario", scenarios("Races"))
+def test_a_race_is_found(scenario: str) -> None:
+    told = run(scenario)
+    assert "[races:launch-race]" in told
+    assert told.count("unwritten.hip:") >= 2  # both lines
+    assert "nothing orders the two" in told
+
+
+@pytest.mark.parametrize("scenario", scenarios("None"))
+def test_what_orders_launches(scenario: str) -> None:
+    assert run(scenario) == ""
+
+
+def test_other_tools_do_not_look() -> None:
+    assert run("nothing", "memory,waits") == ""
+
+
+def test_both_sides_are_named() -> None:
+    """Whichever of them ran first."""
+    told = run("nothing")
+    found = [re.search(rf"{kind} by (?:a launch|one) of '{kernel}' on stream (\d+)", told) for kernel, kind in KINDS]
+    assert len({match and match[1] for match in found} - {None}) == 2
