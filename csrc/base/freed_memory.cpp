@@ -15,6 +15,8 @@ namespace wave {
 
 namespace {
 
+FreedMemory& all_freed = *new FreedMemory;
+
 constexpr size_t kMostBlocks = 4096;
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
@@ -27,10 +29,7 @@ void give_pages_back(AddressSpan bytes) {
 
 }  // namespace
 
-FreedMemory& FreedMemory::of_process() {
-  static FreedMemory& memory = *new FreedMemory;
-  return memory;
-}
+FreedMemory& FreedMemory::of_process() { return all_freed; }
 
 void FreedMemory::add(AddressSpan bytes, Release release) {
   void* const begin = reinterpret_cast<void*>(bytes.begin());

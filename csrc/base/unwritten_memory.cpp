@@ -12,6 +12,8 @@ namespace wave {
 
 namespace {
 
+UnwrittenMemory& all_unwritten = *new UnwrittenMemory;
+
 constexpr uint64_t kMostFilled = uint64_t{1} << 30;
 constexpr size_t kMostPagesLeft = 16384;
 /// Fewer undefined bytes than these of a granule are too few to tell whether the host has written it since.
@@ -37,10 +39,7 @@ void clear_bits(PageBits& bits, size_t granule) { bits[granule / 8] &= ~(uint64_
 
 }  // namespace
 
-UnwrittenMemory& UnwrittenMemory::of_process() {
-  static UnwrittenMemory& memory = *new UnwrittenMemory;
-  return memory;
-}
+UnwrittenMemory& UnwrittenMemory::of_process() { return all_unwritten; }
 
 void UnwrittenMemory::add(AddressSpan bytes) {
   if (bytes.begin() % kGranule != 0 || bytes.size() < kGranule || bytes.size() > kMostFilled) return;

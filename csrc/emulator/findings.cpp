@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "emulator/workgroup.h"
 
@@ -85,7 +86,8 @@ Finding* Findings::note(const Wave& wave, const Sighting& sighting) {
   finding.at = site(sighting.pc, {wave.group->id(), wave.index, sighting.lane});
   if (sighting.earlier_pc != 0) finding.other = site(sighting.earlier_pc, sighting.earlier);
   finding.address = sighting.address;
-  if (sighting.address) finding.tensor = element_at(tensors_, *sighting.address);
+  const bool is_of_freed = sighting.kind == std::string_view("use-after-free");  // which was meant for no other
+  if (sighting.address && !is_of_freed) finding.tensor = element_at(tensors_, *sighting.address);
   return &finding;
 }
 

@@ -67,9 +67,10 @@ class WatchingAllocator final : public c10::Allocator {
   void copy_data(void* to, const void* from, size_t count) const override { default_copy_data(to, from, count); }
 };
 
-/// Has torch allocate by ours. Storages keep the allocator that they were made by, so that it stays.
+WatchingAllocator& ours = *new WatchingAllocator;  ///< storages keep the allocator that they were made by
+
+/// Has torch allocate by ours.
 void choose_ours() {
-  static WatchingAllocator& ours = *new WatchingAllocator;
   c10::Allocator* const now = c10::GetCPUAllocator();
   if (now == &ours || now->raw_deleter() == nullptr || (torchs != nullptr && torchs != now)) return;
   torchs = now;

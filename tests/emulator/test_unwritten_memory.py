@@ -343,3 +343,4 @@ def test_a_stale_pointer() -> None:
         assert (finding.tool, finding.kind) == ("memory", "use-after-free")
         assert "from a tensor's memory of 262144 bytes, which was freed" in finding.message
         assert finding.count == 32
+        assert finding.tensor is None
