@@ -78,6 +78,8 @@ BAD: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "WAVE_RUNTIME_CHECK": (["leaks", "races,hazards", "hazards,"], LAUNCH, {}),
     "WAVE_RUNTIME_SANITIZE": (["leaks", "races,", "races memory"], LAUNCH, {}),
     "WAVE_RUNTIME_SANITIZE_OVER_READS": (FLAG, LAUNCH, {"WAVE_RUNTIME_SANITIZE": "memory"}),
+    "WAVE_RUNTIME_SANITIZE_DENORMALS": (FLAG, LAUNCH, {"WAVE_RUNTIME_SANITIZE": "numbers"}),
+    "WAVE_RUNTIME_SANITIZE_DEAD_REGISTERS": (FLAG, LAUNCH, {"WAVE_RUNTIME_SANITIZE": "waits"}),
     "WAVE_RUNTIME_PROFILE": (["profile", "1", "counts.txt"], LAUNCH, {}),
     "WAVE_RUNTIME_STATS": (FLAG, LAUNCH, {}),
     "WAVE_RUNTIME_TRACE_ONLY": (

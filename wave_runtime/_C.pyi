@@ -473,7 +473,7 @@ class Sanitizer:
 def sanitizer_tools() -> list[str]:
     """The names of the tools."""
 
-def begin_sanitizer(tools: str, over_reads: bool) -> Sanitizer:
+def begin_sanitizer(tools: str, over_reads: bool, denormals: bool, dead_registers: bool) -> Sanitizer:
     """Begin a session with these tools, with commas between them. Raises ValueError."""
 
 def set_findings_hook(hook: Callable[[], None]) -> None:

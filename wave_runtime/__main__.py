@@ -33,7 +33,7 @@ from wave_runtime import (
 )
 from wave_runtime._compile import assembly
 from wave_runtime._files import write_file
-from wave_runtime._sanitize import _program
+from wave_runtime._sanitize import Besides, _program
 
 _FOLDER = Path(__file__).absolute().parent
 
@@ -79,6 +79,12 @@ def parser() -> argparse.ArgumentParser:
     tools = ", ".join(_C.sanitizer_tools())
     sanitize.add_argument("--tools", default="all", metavar="LIST", help=f"separated by commas: {tools}, or all")
     sanitize.add_argument("--over-reads", action="store_true", help="report reads up to 512 bytes past an end, too")
+    sanitize.add_argument(
+        "--denormals", action="store_true", help="report results that denormals change by counting as zeros, too"
+    )
+    sanitize.add_argument(
+        "--dead-registers", action="store_true", help="report reads without a wait whose result nobody uses, too"
+    )
     sanitize.add_argument("--suppressions", metavar="FILE", help="findings to leave out: lines KIND [KERNEL [PLACE]]")
     sanitize.add_argument("--json", metavar="FILE", help="write the findings there, too")
     sanitize.add_argument(
@@ -236,7 +242,7 @@ def _run_sanitized(options: argparse.Namespace) -> int:
     request = _program.Request(
         program=options.program,
         tools=options.tools.split(","),
-        over_reads=options.over_reads,
+        besides=Besides(options.over_reads, options.denormals, options.dead_registers),
         suppressions=options.suppressions,
     )
     findings = request.findings()

@@ -25,6 +25,8 @@ VARIABLES = {
     "WAVE_RUNTIME_CHECK": "hazards, races or both: the emulator looks for missing waits, or for races in LDS",
     "WAVE_RUNTIME_SANITIZE": "all, or a list of tools: look for mistakes of kernels on the emulator",
     "WAVE_RUNTIME_SANITIZE_OVER_READS": "1: reads up to 512 bytes past an end are reported, too",
+    "WAVE_RUNTIME_SANITIZE_DENORMALS": "1: results that denormals change by counting as zeros are reported, too",
+    "WAVE_RUNTIME_SANITIZE_DEAD_REGISTERS": "1: reads without a wait whose result nobody uses are reported, too",
     "WAVE_RUNTIME_SANITIZE_LOG": "a folder for the sanitizer's findings, instead of stderr",
     "WAVE_RUNTIME_PROFILE": "a file for the counts of launches on the emulator: .html, .json or .csv",
     "WAVE_RUNTIME_STATS": "1: the emulator counts instructions, bytes and bank conflicts",

@@ -18,13 +18,20 @@ namespace {
 
 const Variable& kTools = at_load("WAVE_RUNTIME_SANITIZE");
 const Variable& kOverReads = at_load("WAVE_RUNTIME_SANITIZE_OVER_READS");
+const Variable& kDenormals = at_load("WAVE_RUNTIME_SANITIZE_DENORMALS");
+const Variable& kDeadRegisters = at_load("WAVE_RUNTIME_SANITIZE_DEAD_REGISTERS");
 const Variable& kLog = at_load("WAVE_RUNTIME_SANITIZE_LOG");
 
 Sessions<Sanitizer>& sessions = *new Sessions<Sanitizer>;
 Lazy<std::shared_ptr<Sanitizer>>& of_environment = *new Lazy<std::shared_ptr<Sanitizer>>;
 
 SanitizerOptions options_of_environment() {
-  SanitizerOptions options{parse_tools(kTools.text), kOverReads.flag(), false, kLog.text};
+  SanitizerOptions options{.tools = parse_tools(kTools.text),
+                           .over_reads = kOverReads.flag(),
+                           .denormals = kDenormals.flag(),
+                           .dead_registers = kDeadRegisters.flag(),
+                           .keeps = false,
+                           .log = kLog.text};
   if (options.tools != 0) return options;
   std::string names;
   for (const std::string_view name : tool_names()) names += text(name, ", ");

@@ -14,9 +14,11 @@ namespace wave {
 
 struct SanitizerOptions {
   Tools tools = 0;
-  bool over_reads = false;  ///< reads a little past an end are findings of the memory tool, too
-  bool keeps = true;        ///< findings wait for take(); else they go to the log, or to stderr
-  std::string log;          ///< a folder in which each process writes a file, a line for each finding; empty: none
+  bool over_reads = false;      ///< reads a little past an end are findings of the memory tool, too
+  bool denormals = false;       ///< ... and of the tool for numbers what flushes denormals
+  bool dead_registers = false;  ///< ... and of the tool for waits reads whose result nobody uses
+  bool keeps = true;            ///< findings wait for take(); else they go to the log, or to stderr
+  std::string log;              ///< a folder in which each process writes a file, a line for each finding; empty: none
 };
 
 /// Thread-safe.

@@ -1,5 +1,7 @@
 #include "emulator/barriers.h"
 
+#include "emulator/isa/features.h"
+#include "emulator/scalar.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -9,9 +11,38 @@ void BarrierChecker::start(const Wave& wave) {
   states_.emplace_back();
 }
 
-void BarrierChecker::after(const Wave& wave, const Op* op) {
-  if (wave.status != Status::Barrier && wave.status != Status::Ended) return;
-  states_[wave.index] = {wave.address(op), wave.status == Status::Ended};
+/// A signal. Those of named barriers, whose number is not -1, are another matter.
+void BarrierChecker::before(const Wave& wave, const Op* op) {
+  if (read_scalar32(wave, op->scalar, 0) != ~0u) return;
+  State& state = states_[wave.index];
+  const u64 pc = wave.address(op);
+  if (state.signal_pc != 0) {
+    report(wave, "signal-twice", pc, state.signal_pc,
+           "signals a barrier again, before it has waited for its first signal");
+  }
+  state.signal_pc = pc;
+}
+
+void BarrierChecker::stop(const Wave& wave) {
+  State& state = states_[wave.index];
+  const u64 pc = wave.address(wave.op) - sizeof(u32);
+  const bool has_ended = wave.status == Status::Ended;
+  const bool is_split = isa::features(wave.group->launch().module.generation()).has_split_barriers;
+  if (is_split && has_ended && state.signal_pc != 0) {
+    report(wave, "signal-without-wait", state.signal_pc, pc, "signals a barrier, and ends without a wait for it");
+  } else if (is_split && !has_ended && state.signal_pc == 0) {
+    report(wave, "wait-without-signal", pc, 0, "waits at a barrier that it has not signalled: others go on without it");
+  }
+  state = {pc, has_ended};
+}
+
+void BarrierChecker::report(const Wave& wave, const char* kind, u64 pc, u64 earlier_pc, const char* message) {
+  const Sighting sighting{.tool = kBarriersTool,
+                          .kind = kind,
+                          .pc = pc,
+                          .earlier_pc = earlier_pc,
+                          .earlier = {wave.group->id(), wave.index}};
+  findings_.add(wave, sighting, [&] { return text("wave ", wave.index, " ", message); });
 }
 
 /// All waves have come by now: each is compared with those before it.

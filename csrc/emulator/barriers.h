@@ -13,17 +13,20 @@ class BarrierChecker : public Observer {
  public:
   explicit BarrierChecker(Findings& findings) : findings_(findings) {}
   void start(const Wave& wave) override;
-  void before(const Wave&, const Op*) override {}
-  void after(const Wave& wave, const Op* op) override;
+  void before(const Wave& wave, const Op* op) override;
+  u8 watched_ops() const override { return kSignals; }
+  void stop(const Wave& wave) override;
   void pass_barrier(const Wave& wave) override;
 
  private:
   struct State {
     u64 pc = 0;  ///< of the barrier at which the wave waits, or of its last instruction
     bool has_ended = false;
+    u64 signal_pc = 0;  ///< of the signal that the wave has not waited for; 0: there is none
   };
 
   void compare(const Wave& wave, const State& state, u32 other);
+  void report(const Wave& wave, const char* kind, u64 pc, u64 earlier_pc, const char* message);
 
   Findings& findings_;
   std::vector<State> states_;  ///< by wave

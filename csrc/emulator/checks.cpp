@@ -19,7 +19,7 @@ namespace {
 class OwnObservers : public Observers {
  public:
   template <class One>
-  void make(auto&... results) {
+  void make(auto&&... results) {
     own_.push_back(std::make_unique<One>(results...));
     add(*own_.back());
   }
@@ -44,11 +44,14 @@ std::unique_ptr<Checks> Checks::make(const EmulatorOptions& options, std::span<c
 
 std::unique_ptr<Observer> Checks::observe() {
   auto observers = std::make_unique<OwnObservers>();
-  if (tools_ & kWaitsTool) observers->make<HazardChecker>(findings_);
+  if (tools_ & kWaitsTool)
+    observers->make<HazardChecker>(findings_, sanitizer_ != nullptr && sanitizer_->options.dead_registers);
   if (tools_ & kRacesTool) observers->make<RaceChecker>(findings_);
   if (finds_global_races()) observers->make<GlobalRaceChecker>(findings_, shadow_);
   if (tools_ & kBarriersTool) observers->make<BarrierChecker>(findings_);
-  if (tools_ & kNumbersTool) observers->make<NumberChecker>(findings_);
+  if (tools_ & kNumbersTool) {
+    observers->make<NumberChecker>(findings_, sanitizer_ != nullptr && sanitizer_->options.denormals);
+  }
   if (tools_ & kUninitializedTool) observers->make<UninitializedChecker>(findings_, *undefined_);
   if (profile_ != nullptr) observers->make<Profiler>(*profile_);
   return OwnObservers::simplest(std::move(observers));

@@ -10,6 +10,7 @@
 #include "emulator/launch_accesses.h"
 #include "emulator/observer.h"
 #include "emulator/profile.h"
+#include "emulator/spinning.h"
 #include "emulator/undefined_pages.h"
 
 namespace wave::emulator {
@@ -28,6 +29,8 @@ class Checks {
   /// Whether they look at each access of memory.
   bool watches_memory() const;
   Findings& findings() { return findings_; }
+  /// Who finds out whether the launch is stuck, or nullptr.
+  SpinWatch* spins() { return (tools_ & kBarriersTool) != 0 ? &spins_ : nullptr; }
 
   /// What was counted, once the launch has ended; nullptr where nobody asked.
   std::shared_ptr<const LaunchProfile> profile() const;
@@ -62,6 +65,7 @@ class Checks {
   Findings findings_;
   GlobalShadow shadow_;
   std::unique_ptr<UndefinedPages> undefined_;  ///< nullptr where nobody asks what is undefined
+  SpinWatch spins_;
   const std::shared_ptr<ProfileSession> session_;
   std::unique_ptr<ProfileSum> profile_;
 };

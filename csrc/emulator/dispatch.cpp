@@ -14,7 +14,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "emulator/checks.h"
 #include "emulator/float_state.h"
+#include "emulator/spinning.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -137,6 +139,16 @@ class Scheduler {
 
   /// The launch's first turn ends where it is found to be worth help: the calling thread goes on with it then.
   Workgroup::Progress run(Workgroup& group, const Workgroup::Look& look) {
+    if (spins_ == nullptr) return run_unprobed(group, look);
+    if (spins_->is_due(group)) return group.probe(*spins_, look);
+    const Workgroup::Progress progress = run_unprobed(group, look);
+    group.make_pending_adds();
+    spins_->forget(group);
+    spins_->change();
+    return progress;
+  }
+
+  Workgroup::Progress run_unprobed(Workgroup& group, const Workgroup::Look& look) {
     if (!several_threads_ && std::exchange(is_first_turn_, false)) {
       const u64 instructions = std::max<u64>(kFirstTurn / launch_.waves, 1);
       if (group.run(std::min(instructions, quantum_), look) == Workgroup::Progress::Finished) {
@@ -144,7 +156,13 @@ class Scheduler {
       }
       if (wants_help(elapsed())) return Workgroup::Progress::Suspended;
     }
-    return group.run(quantum_, look);
+    return group.run(quantum_of(group), look);
+  }
+
+  /// Where a launch may be found to be stuck, the first turns are short: the next one is a look at it.
+  u64 quantum_of(const Workgroup& group) const {
+    constexpr u64 kShort = u64{1} << 14, kMostTurns = 6;
+    return spins_ == nullptr ? quantum_ : std::min(quantum_, kShort << std::min(group.turns(), kMostTurns));
   }
 
   bool has_help() const {
@@ -227,6 +245,18 @@ class Scheduler {
     group->make_pending_adds();
     std::lock_guard lock(mutex_);
     suspended_.push_back(std::move(group));
+    if (spins_ != nullptr) stop_if_stuck();
+  }
+
+  void stop_if_stuck() {
+    const bool may_begin = next_ < launch_.workgroups && resident_ < launch_.max_resident;
+    const bool is_stuck = !may_begin && spins_->stuck() == resident_;
+    const Clock::time_point now = Clock::now();
+    if (!is_stuck) stuck_since_ = std::nullopt;
+    if (is_stuck && !stuck_since_) stuck_since_ = now;
+    if (!is_stuck || error_ || Nanoseconds(now - *stuck_since_).count() < launch_.dispatch.patience * 1e9) return;
+    Findings& findings = launch_.dispatch.checks->findings();
+    stop_locked(std::make_exception_ptr(spins_->report(launch_, findings, launch_.workgroups - next_)));
   }
 
   void put_back(const Batch& batch) {
@@ -275,6 +305,9 @@ class Scheduler {
   /// Ends the launch now, with an error that is not a workgroup's own.
   void stop(std::exception_ptr error) {
     std::lock_guard lock(mutex_);
+    stop_locked(error);
+  }
+  void stop_locked(std::exception_ptr error) {
     changed_.notify_one();
     order_ = Order::Stop;
     error_ = error;
@@ -286,6 +319,7 @@ class Scheduler {
   }
 
   const LaunchState& launch_;
+  SpinWatch* const spins_ = launch_.dispatch.checks == nullptr ? nullptr : launch_.dispatch.checks->spins();
   const u64 quantum_ = quantum(launch_.dispatch);  ///< a limit of instructions is looked at between turns
   const std::thread::id caller_ = std::this_thread::get_id();
   const Clock::time_point begin_ = Clock::now();
@@ -303,6 +337,7 @@ class Scheduler {
   u64 running_ = 0;       ///< batches that are under way
   u64 finished_ = 0;
   std::deque<std::unique_ptr<Workgroup>> suspended_;
+  std::optional<Clock::time_point> stuck_since_;
   std::exception_ptr error_;
   Statistics statistics_;
 };

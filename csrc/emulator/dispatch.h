@@ -40,6 +40,7 @@ struct Dispatch {
   Parallel parallel;                  ///< how to run on several threads; empty: the calling thread does everything
   u64 max_instructions = 0;           ///< of one wave; 0: no limit
   double time_limit = 0;              ///< seconds of the launch; 0: none
+  double patience = 0.1;  ///< seconds before a launch counts as stuck, in which others may change its memory
   /// Called on the calling thread some twenty times a second, whatever the waves do: how many workgroups have ended,
   /// and how many there are. May throw to stop the launch.
   std::function<void(u64, u64)> poll;

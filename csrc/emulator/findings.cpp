@@ -61,9 +61,13 @@ FindingSite site_at(const Module& module, const KernelInfo& kernel, u32 lanes, u
           .lane = name.lane};
 }
 
-Finding* Findings::note(const Wave& wave, const Sighting& sighting) {
+Witness Findings::witness(const Wave& wave) {
+  return {wave.group->launch(), wave.group->number(), {wave.group->id(), wave.index}};
+}
+
+Finding* Findings::note(const Witness& witness, const Sighting& sighting) {
   const Key key{sighting.tool, sighting.kind, sighting.pc, sighting.earlier_pc};
-  const u64 workgroup = wave.group->number();
+  const u64 workgroup = witness.workgroup;
   auto known = found_.find(key);
   if (known != found_.end()) {
     ++known->second.finding.count;
@@ -75,7 +79,7 @@ Finding* Findings::note(const Wave& wave, const Sighting& sighting) {
   Entry& entry = known->second;
   entry.workgroup = workgroup;
   entry.order = next_++;
-  const LaunchState& launch = wave.group->launch();
+  const LaunchState& launch = witness.launch;
   Finding& finding = entry.finding;
   finding.tool = tool_name(sighting.tool);
   finding.kind = sighting.kind;
@@ -83,7 +87,7 @@ Finding* Findings::note(const Wave& wave, const Sighting& sighting) {
   const auto site = [&](u64 pc, const WaveName& name) {
     return site_at(launch.module, launch.kernel, launch.lanes, pc, name);
   };
-  finding.at = site(sighting.pc, {wave.group->id(), wave.index, sighting.lane});
+  finding.at = site(sighting.pc, {witness.name.workgroup, witness.name.wave, sighting.lane});
   if (sighting.earlier_pc != 0) finding.other = site(sighting.earlier_pc, sighting.earlier);
   finding.address = sighting.address;
   const bool is_of_freed = sighting.kind == std::string_view("use-after-free");  // which was meant for no other

@@ -15,6 +15,8 @@
 
 namespace wave::emulator {
 
+class LaunchState;
+
 /// The kind of races in the launch's memory.
 inline constexpr const char* kGlobalRace = "global-race";
 
@@ -38,6 +40,12 @@ struct Sighting {
 
 /// Where a kernel's instruction is, and who carried it out.
 FindingSite site_at(const Module& module, const KernelInfo& kernel, u32 lanes, u64 pc, const WaveName& name);
+/// Who has carried out an instruction.
+struct Witness {
+  const LaunchState& launch;
+  u64 workgroup;  ///< its number
+  WaveName name;
+};
 
 /// Any thread may add. Equal ones, of a kind and of the same instructions, are one, which is told of the first
 /// workgroup that has it, so that they are the same whichever thread was first.
@@ -49,8 +57,12 @@ class Findings {
   /// `message` makes the sentence, where it is needed.
   template <class Message>
   void add(const Wave& wave, const Sighting& sighting, const Message& message) {
+    add(witness(wave), sighting, message);
+  }
+  template <class Message>
+  void add(const Witness& witness, const Sighting& sighting, const Message& message) {
     const std::lock_guard lock(mutex_);
-    if (Finding* finding = note(wave, sighting)) finding->message = message();
+    if (Finding* finding = note(witness, sighting)) finding->message = message();
   }
 
   /// By workgroup, and in the order in which they were found in it.
@@ -67,7 +79,8 @@ class Findings {
     u64 order = 0;
   };
 
-  Finding* note(const Wave& wave, const Sighting& sighting);
+  static Witness witness(const Wave& wave);
+  Finding* note(const Witness& witness, const Sighting& sighting);
 
   const std::span<const TensorLayout> tensors_;
   mutable std::mutex mutex_;  ///< guards what follows

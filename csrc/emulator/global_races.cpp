@@ -78,6 +78,7 @@ void GlobalRaceChecker::settle(State& state, bool writes_back) {
 }
 
 void GlobalRaceChecker::after(const Wave& wave, const Op*) {
+  hold_.let_go();
   if (wave.status != Status::Ended) return;
   for (const Suspicion& suspicion : states_[wave.index].suspicions) {
     findings_.add(wave, suspicion.sighting, [&] { return suspicion.message; });
@@ -143,26 +144,25 @@ void GlobalRaceChecker::access(AddressSpan span, int lane, bool is_store) {
 void GlobalRaceChecker::access_dword(u64 address, const PastAccess& now) {
   if (instruction_.modifies)
     std::erase_if(state().suspicions, [&](const Suspicion& s) { return s.address == address; });
-  shadow_.at(address, [&](PastAccesses& all) {
-    PastAccess* place = nullptr;
-    PastAccess* obsolete = nullptr;
-    for (PastAccess& past : all) {
-      if (past.wave == 0) {
-        if (place == nullptr) place = &past;
-        continue;
-      }
-      const bool is_own = past.wave == now.wave;
-      const bool is_covered = (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store);
-      const bool is_ordered_before = is_own || is_ordered(past);
-      if (is_own && is_covered && past.is_store == now.is_store) place = &past;
-      if (is_ordered_before && is_covered) obsolete = &past;
-      const bool are_atomic = past.is_atomic && now.is_atomic && !(past.is_maybe && now.is_maybe);
-      const bool conflicts = (past.is_store || now.is_store) && !are_atomic;
-      if (!is_ordered_before && conflicts && (past.bytes & now.bytes) != 0) report(address, now, past);
+  PastAccesses& all = hold_.at(address);
+  PastAccess* place = nullptr;
+  PastAccess* obsolete = nullptr;
+  for (PastAccess& past : all) {
+    if (past.wave == 0) {
+      if (place == nullptr) place = &past;
+      continue;
     }
-    if (place == nullptr) place = obsolete != nullptr ? obsolete : &all[now.number % all.size()];
-    *place = now;
-  });
+    const bool is_own = past.wave == now.wave;
+    const bool is_covered = (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store);
+    const bool is_ordered_before = is_own || is_ordered(past);
+    if (is_own && is_covered && past.is_store == now.is_store) place = &past;
+    if (is_ordered_before && is_covered) obsolete = &past;
+    const bool are_atomic = past.is_atomic && now.is_atomic && !(past.is_maybe && now.is_maybe);
+    const bool conflicts = (past.is_store || now.is_store) && !are_atomic;
+    if (!is_ordered_before && conflicts && (past.bytes & now.bytes) != 0) report(address, now, past);
+  }
+  if (place == nullptr) place = obsolete != nullptr ? obsolete : &all[now.number % all.size()];
+  *place = now;
 }
 
 bool GlobalRaceChecker::is_ordered(const PastAccess& past) {

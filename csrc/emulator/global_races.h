@@ -20,10 +20,11 @@ namespace wave::emulator {
 /// none.
 class GlobalRaceChecker : public Observer {
  public:
-  GlobalRaceChecker(Findings& findings, GlobalShadow& shadow) : findings_(findings), shadow_(shadow) {}
+  GlobalRaceChecker(Findings& findings, GlobalShadow& shadow) : findings_(findings), shadow_(shadow), hold_(shadow) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
   void after(const Wave& wave, const Op* op) override;
+  void give_up(const Wave&) override { hold_.let_go(); }
   bool watches_memory() const override { return true; }
   void load_memory(AddressSpan span, int lane) override;
   void store_memory(AddressSpan span, const void* data, int lane) override;
@@ -83,6 +84,7 @@ class GlobalRaceChecker : public Observer {
 
   Findings& findings_;
   GlobalShadow& shadow_;
+  GlobalShadow::Hold hold_;  ///< during an instruction
   PerInstruction<Decoded> instructions_;
   std::vector<State> states_;  ///< by wave
   // What is under way.

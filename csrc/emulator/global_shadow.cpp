@@ -8,6 +8,16 @@ void join(MemoryClock& clock, const MemoryClock& other) {
   for (const auto& [wave, reach] : other) clock[wave].join(reach);
 }
 
+void GlobalShadow::Hold::take(u64 number) {
+  let_go();
+  Shard& shard = shadow_.shards_[number % kShards];
+  lock_ = std::unique_lock(shard.mutex);
+  std::unique_ptr<Page>& page = shard.pages[number];
+  if (page == nullptr) page = std::make_unique<Page>();
+  page_ = page.get();
+  number_ = number;
+}
+
 void GlobalShadow::release(u64 address, Released released, bool adds) {
   has_released_.store(true, std::memory_order_release);
   const std::lock_guard lock(mutex_);

@@ -44,16 +44,42 @@ using PastAccesses = std::array<PastAccess, 4>;
 /// Thread-safe.
 class GlobalShadow {
  public:
-  /// Calls `look` with the accesses of the dword at an address, which is a multiple of 4. No one else has them
-  /// meanwhile.
-  template <class Look>
-  void at(u64 address, const Look& look) {
-    Shard& shard = shards_[address / kPage % kShards];
-    const std::lock_guard lock(shard.mutex);
-    std::unique_ptr<Page>& page = shard.pages[address / kPage];
-    if (page == nullptr) page = std::make_unique<Page>();
-    look((*page)[address % kPage / sizeof(u32)]);
-  }
+  static constexpr u64 kPage = 4096;
+
+ private:
+  static constexpr u64 kShards = 64;
+  using Page = std::array<PastAccesses, kPage / sizeof(u32)>;
+  struct Shard {
+    std::mutex mutex;  ///< guards what follows
+    std::unordered_map<u64, std::unique_ptr<Page>> pages;
+  };
+
+ public:
+  /// A look at one page after the other. No one else has what is looked at.
+  class Hold {
+   public:
+    explicit Hold(GlobalShadow& shadow) : shadow_(shadow) {}
+    /// The accesses of the dword at an address, which is a multiple of 4. They are had until the next call: neighbours
+    /// cost no look-up.
+    PastAccesses& at(u64 address) {
+      if (address / kPage != number_) take(address / kPage);
+      return (*page_)[address % kPage / sizeof(u32)];
+    }
+    void let_go() {
+      if (!lock_.owns_lock()) return;
+      lock_.unlock();
+      number_ = kNone;
+    }
+
+   private:
+    static constexpr u64 kNone = ~u64{0};
+    void take(u64 number);
+
+    GlobalShadow& shadow_;
+    std::unique_lock<std::mutex> lock_{};
+    u64 number_ = kNone;
+    Page* page_ = nullptr;
+  };
 
   /// What an atomic at an address has made known of the wave's past: to waves of other workgroups, and of its own.
   struct Released {
@@ -64,8 +90,6 @@ class GlobalShadow {
   void release(u64 address, Released released, bool adds);
   /// What is known there. An empty one where nothing is.
   Released released(u64 address);
-
-  static constexpr u64 kPage = 4096;
 
   /// Calls `look` with what is known of each dword that was accessed: the address of its page, its number there, and
   /// the accesses. Behind a launch.
@@ -79,13 +103,6 @@ class GlobalShadow {
   }
 
  private:
-  static constexpr u64 kShards = 64;
-  using Page = std::array<PastAccesses, kPage / sizeof(u32)>;
-  struct Shard {
-    std::mutex mutex;  ///< guards what follows
-    std::unordered_map<u64, std::unique_ptr<Page>> pages;
-  };
-
   std::array<Shard, kShards> shards_;
   std::atomic<bool> has_released_{false};
   std::mutex mutex_;  ///< guards what follows

@@ -1,6 +1,8 @@
 #include "emulator/hazards.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "emulator/isa/operand.h"
 #include "emulator/workgroup.h"
@@ -21,35 +23,45 @@ bool is_register(isa::Generation generation, const Location& location) {
          location.value != isa::scalar_codes(generation).null;
 }
 
-bool is_vector(const Location& location) { return location.place != Place::Scalar; }
-
-/// The vector registers of an operand in the order of the register file, accumulation registers last.
-u32 first_row(const Wave& wave, const Location& location) {
-  return location.value + (location.place == Place::Agpr ? wave.vgpr_count : 0);
-}
-
-std::string register_name(const Location& location, u32 i) {
+std::string register_name(const Location& location) {
   const char* file = location.place == Place::Vgpr ? "v" : location.place == Place::Agpr ? "a" : "s";
-  if (location.place == Place::Scalar && location.value >= sreg::kVcc)
-    return text("scalar register ", location.value + i);
-  return text(file, location.value + i);
+  const bool is_special = location.place == Place::Scalar && location.value >= sreg::kVcc;
+  return text(is_special ? "scalar register " : file, location.value, location.dwords > 1 ? " (or the next)" : "");
 }
+
+/// More of them are reported at once.
+constexpr size_t kMostSuspicions = 16;
+/// More wait states than any matrix instruction asks for.
+constexpr u64 kMatrixStates = 32;
 
 }  // namespace
 
 const HazardChecker::Decoded& HazardChecker::look_up(const Wave& wave, const Op* op) {
-  return instructions_.get(wave, op, [&](Decoded& instruction) {
-    instruction.decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
-    if (instruction.decoded.row == nullptr) return;
-    const isa::Row& row = *instruction.decoded.row;
-    instruction.matrix = matrix_timing(instruction.decoded);
-    instruction.counters = counters_of(instruction.decoded);
-    instruction.is_memory = row.kind == Kind::Lds || row.kind == Kind::VectorMemory;
-    find_registers(instruction);
-  });
+  return instructions_.get(wave, op, [&](Decoded& instruction) { decode(wave, op, instruction); });
 }
 
-void HazardChecker::find_registers(Decoded& instruction) {
+void HazardChecker::decode(const Wave& wave, const Op* op, Decoded& instruction) {
+  instruction.decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
+  if (instruction.decoded.row == nullptr) return;
+  const isa::Row& row = *instruction.decoded.row;
+  instruction.matrix = matrix_timing(instruction.decoded);
+  instruction.counters = counters_of(instruction.decoded);
+  instruction.states = row.kind == Kind::Nop ? 1 + (op->scalar.simm16 & 15u) : 1;
+  instruction.is_wait = isa::is_wait(row.kind);
+  instruction.is_memory = row.kind == Kind::Lds || row.kind == Kind::VectorMemory;
+  instruction.is_vector = row.kind == Kind::VectorAlu || row.kind == Kind::DotProduct || row.kind == Kind::Matrix ||
+                          row.kind == Kind::SparseMatrix;
+  instruction.is_transcendental = (row.traits & isa::kTranscendental) != 0;
+  // S_WAITCNT_DEPCTR counts nothing of the tables; its upper four bits are VA_VDST.
+  const bool waits_for_vectors = row.kind == Kind::Wait && row.traits == 0 && op->scalar.simm16 >> 12 == 0;
+  instruction.ends_vectors = instruction.is_memory || waits_for_vectors;
+  find_registers(wave, instruction);
+  instruction.has_only_vectors =
+      instruction.is_vector && instruction.touched.scalar_writes.is_empty() && !instruction.touched.writes.is_empty();
+  instruction.roles = wait_roles(instruction.decoded, instruction.touched, rules_);
+}
+
+void HazardChecker::find_registers(const Wave& wave, Decoded& instruction) {
   const isa::Row& row = *instruction.decoded.row;
   const bool accumulates = row.operand_count != 0 && row.operands[0].read;  // sparse matrices: then C is D
   const bool is_atomic = (row.modifiers & isa::kReturn) != 0;  // where it returns nothing, its data are but read
@@ -59,151 +71,255 @@ void HazardChecker::find_registers(Decoded& instruction) {
     if (!is_register(row.generation, location)) continue;
     // What a load leaves of its destination is merged in order.
     const bool is_read = operand.read && !(operand.written && instruction.is_memory && !is_atomic);
+    const bool is_written = operand.written && returns, is_vector = location.place != Place::Scalar;
     const bool is_c = instruction.matrix && (operand.written || (operand.field == Field::SRC2 && !accumulates));
-    instruction.registers.push_back({location, is_read, operand.written && returns, is_c});
+    // The vector registers in the order of the register file, accumulation registers last.
+    const u32 first = location.value + (location.place == Place::Agpr ? wave.vgpr_count : 0);
+    const u32 rows = wave.vgpr_count + wave.agpr_count;
+    if (is_vector && first + location.dwords > rows) continue;  // a fault follows
+    instruction.registers.push_back({location, first, is_vector, is_read, is_written, is_c});
+    Touched& touched = instruction.touched;
+    if (is_vector && is_read) touched.reads.add(first, location.dwords);
+    if (is_vector && is_written) touched.writes.add(first, location.dwords);
+    if (!is_vector && is_read) touched.scalar_reads.add(first, location.dwords);
+    if (!is_vector && is_written) touched.scalar_writes.add(first, location.dwords);
   }
 }
 
 void HazardChecker::start(const Wave& wave) {
+  rules_ = wait_rules_of(wave.group->launch().module.processor().code);
   if (states_.size() <= wave.index) states_.resize(wave.index + 1);
   State& state = states_[wave.index];
-  state.vectors.assign(wave.vgpr_count + wave.agpr_count, {});
-  std::ranges::fill(state.scalars, Load{});
+  state.vectors.resize(wave.vgpr_count + wave.agpr_count);
+  state.loading = {};
+  state.scalars_loading = {};
   state.counters = {};
-  state.time = 0;
+  state.time += kMatrixStates;  // what registers have of the wave before is long ago
+  state.past_count = 0;
+  state.suspicions.clear();
 }
 
 void HazardChecker::before(const Wave& wave, const Op* op) {
   const Decoded& instruction = look_up(wave, op);
   if (instruction.decoded.row == nullptr) return;  // a fault follows
   if (wave.mode.skip_vector() && (op->flags & kSkippable)) return;
-  const isa::Row& row = *instruction.decoded.row;
   State& state = states_[wave.index];
-  if (isa::is_wait(row.kind)) state.counters.wait(row, op->scalar.simm16);
+  if (instruction.is_wait) state.counters.wait(*instruction.decoded.row, op->scalar.simm16);
   state.counters.issue(instruction.counters);
 
-  const u64 pc = wave.address(op);
+  const Touched& touched = instruction.touched;
   const bool is_relative = wave.mode.gpr_index() && (op->flags & kIndexable);
-  const auto is_followed = [&](const Register& one) { return !(is_relative && is_vector(one.location)); };
+  if (!state.suspicions.empty()) follow_suspicions(state, wave, instruction);
+  const bool is_plain = instruction.counters == 0 && !instruction.matrix && state.time >= state.matrix_until;
+  if (!is_plain || state.loading.meets(touched.reads) || state.loading.meets(touched.writes) ||
+      state.scalars_loading.meets(touched.scalar_reads) || state.scalars_loading.meets(touched.scalar_writes)) {
+    check_registers(state, wave, instruction, wave.address(op), is_relative);
+  }
+  if (instruction.roles.second != 0 && !is_relative) check_past(state, wave, instruction, wave.address(op));
+  if (instruction.roles.first != 0) {
+    state.past[state.past_count++ % kPast] = {&instruction,        wave.address(op),      state.time,
+                                              state.vectors_count, state.transcendentals, state.ends};
+  }
+  state.vectors_count += instruction.is_vector;
+  state.transcendentals += instruction.is_transcendental;
+  state.ends += instruction.ends_vectors;
+  state.time += instruction.states;
+}
+
+void HazardChecker::check_registers(State& state, const Wave& wave, const Decoded& instruction, u64 pc,
+                                    bool is_relative) {
+  const auto is_followed = [&](const Register& one) { return !(is_relative && one.is_vector); };
   for (const Register& one : instruction.registers) {
     if (!one.is_read || !is_followed(one)) continue;
-    const Use use{state, wave, instruction, pc, one.location};
-    check_read(use, one.is_c);
-    if (one.is_c && is_vector(one.location)) note_c(use);
+    const Use use{state, wave, instruction, pc, one};
+    check_loads(use, false);
+    if (one.is_vector) check_read(use);
+    if (one.is_vector && one.is_c) note_c(use);
   }
   for (const Register& one : instruction.registers) {
     if (!one.is_written || !is_followed(one)) continue;
-    const Use use{state, wave, instruction, pc, one.location};
-    check_write(use);
+    const Use use{state, wave, instruction, pc, one};
+    check_loads(use, true);
+    if (one.is_vector) check_write(use);
     note_write(use);
   }
-  state.time += row.kind == Kind::Nop ? 1 + (op->scalar.simm16 & 15u) : 1;
+  if (instruction.matrix) state.matrix_until = std::max(state.matrix_until, state.time + kMatrixStates);
 }
 
 bool HazardChecker::is_pending(const State& state, const Load& load) {
   return load.counters != 0 && load.number > state.counters.done(load.counters);
 }
 
+void HazardChecker::check_loads(const Use& use, bool write) {
+  State& state = use.state;
+  for (u32 i = use.one.first; i < use.one.first + use.one.location.dwords; ++i) {
+    if (use.one.is_vector ? !state.loading.contains(i) : !state.scalars_loading.contains(i)) continue;
+    const Load& load = use.one.is_vector ? state.vectors[i].load : state.scalars[i];
+    if (is_pending(state, load)) {
+      check_load(use, load, write);
+    } else if (use.one.is_vector) {
+      state.loading.remove(i);
+    } else {
+      state.scalars_loading.remove(i);
+    }
+  }
+}
+
 void HazardChecker::check_load(const Use& use, const Load& load, bool write) {
-  if (!is_pending(use.state, load)) return;
   const bool in_order = ends_in_order(load.counters), is_same = use.instruction.counters == load.counters;
   if (write && in_order && is_same) return;
   const u64 later = in_order ? use.state.counters.issued(load.counters) - load.number : 0;
   const u64 own = is_same ? 1 : 0;  // this instruction has been counted already
   const std::string wait =
       wait_text(use.instruction.decoded.row->generation, load.counters, later - std::min(later, own));
-  report(use, load.pc, "missing-wait",
-         text(write ? "overwritten" : "read", " before its load has been waited for: ", wait, " is missing"));
+  std::string message = text(register_name(use.one.location), " is ", write ? "overwritten" : "read",
+                             " before its load has been waited for: ", wait, " is missing");
+  const Sighting found = sighting(use, load.pc, "missing-wait");
+  if (!write && use.instruction.has_only_vectors) return suspect(use, found, std::move(message));
+  findings_.add(use.wave, found, [&] { return message; });
 }
 
 void HazardChecker::check_time(const Use& use, const Matrix& matrix, u32 needed, const char* what) {
   if (matrix.pc == 0) return;
   const u64 passed = use.state.time - matrix.time - 1;
   if (passed >= needed) return;
-  report(use, matrix.pc, "wait-states",
-         text(what, " after ", passed, " wait states, of ", needed, " that the matrix instruction takes"));
+  findings_.add(use.wave, sighting(use, matrix.pc, "wait-states"), [&] {
+    return text(register_name(use.one.location), " is ", what, " after ", passed, " wait states, of ", needed,
+                " that the matrix instruction takes");
+  });
 }
 
-void HazardChecker::check_read(const Use& use, bool is_c) {
-  for (u32 i = 0; i < use.location.dwords; ++i) {
-    if (!is_vector(use.location)) {
-      check_load(use, use.state.scalars[(use.location.value + i) & 127], false);
-      continue;
-    }
-    const u32 first = first_row(use.wave, use.location);
-    if (first + i >= use.state.vectors.size()) return;  // a fault follows
-    const VectorRegister& vector = use.state.vectors[first + i];
-    check_load(use, vector.load, false);
-    const Matrix& writer = vector.written_by;
+void HazardChecker::check_read(const Use& use) {
+  for (u32 i = use.one.first; i < use.one.first + use.one.location.dwords; ++i) {
+    const Matrix& writer = use.state.vectors[i].written_by;
+    const MatrixTiming& timing = writer.timing;
     const std::optional<MatrixTiming>& reader = use.instruction.matrix;
     if (!reader) {
-      check_time(use, writer, writer.timing.until_read(use.instruction.is_memory), "read");
+      check_time(use, writer, timing.until_read(use.instruction.is_memory), "read");
       continue;
     }
-    const bool is_same = writer.first == first && writer.registers == use.location.dwords;
-    const MatrixTiming& timing = writer.timing;
-    check_time(use, writer,
-               !is_c     ? timing.until_factor()
-               : is_same ? timing.until_same_c(*reader)
-                         : timing.until_overlapping_c(*reader),
-               "read");
-    if (vector.alu_pc != 0 && use.state.time - vector.alu_time - 1 < kVectorToMatrix) {
-      report(use, vector.alu_pc, "wait-states",
-             text("read by a matrix instruction after ", use.state.time - vector.alu_time - 1, " wait states, of ",
-                  kVectorToMatrix, " after a vector instruction"));
-    }
+    const bool is_same = writer.first == use.one.first && writer.registers == use.one.location.dwords;
+    const u32 needed = !use.one.is_c ? timing.until_factor()
+                       : is_same     ? timing.until_same_c(*reader)
+                                     : timing.until_overlapping_c(*reader);
+    check_time(use, writer, needed, "read");
   }
 }
 
 void HazardChecker::check_write(const Use& use) {
-  for (u32 i = 0; i < use.location.dwords; ++i) {
-    if (!is_vector(use.location)) {
-      check_load(use, use.state.scalars[(use.location.value + i) & 127], true);
-      continue;
-    }
-    const u32 row = first_row(use.wave, use.location) + i;
-    if (row >= use.state.vectors.size()) return;
-    const VectorRegister& vector = use.state.vectors[row];
-    check_load(use, vector.load, true);
-    if (use.instruction.matrix) continue;
+  if (use.instruction.matrix) return;
+  for (u32 i = use.one.first; i < use.one.first + use.one.location.dwords; ++i) {
+    const VectorRegister& vector = use.state.vectors[i];
     check_time(use, vector.written_by, vector.written_by.timing.until_overwritten(), "overwritten");
     check_time(use, vector.read_as_c_by, vector.read_as_c_by.timing.until_c_overwritten(), "overwritten");
   }
 }
 
 void HazardChecker::note_c(const Use& use) {
-  const u32 first = first_row(use.wave, use.location);
-  for (u32 row = first; row < std::min<u64>(first + use.location.dwords, use.state.vectors.size()); ++row) {
-    use.state.vectors[row].read_as_c_by = {*use.instruction.matrix, 0, 0, use.state.time, use.pc};
-  }
+  for (u32 i = use.one.first; i < use.one.first + use.one.location.dwords; ++i)
+    use.state.vectors[i].read_as_c_by = {*use.instruction.matrix, 0, 0, use.state.time, use.pc};
 }
 
 void HazardChecker::note_write(const Use& use) {
   State& state = use.state;
   const Counters counters = use.instruction.counters;
   const Load load = counters == 0 ? Load{} : Load{counters, state.counters.issued(counters), use.pc};
-  if (!is_vector(use.location)) {
-    for (u32 i = 0; i < use.location.dwords; ++i) state.scalars[(use.location.value + i) & 127] = load;
-    return;
+  const u32 first = use.one.first, count = use.one.location.dwords;
+  for (u32 i = first; i < first + count; ++i) {
+    if (use.one.is_vector) {
+      Matrix writer;
+      if (use.instruction.matrix) writer = {*use.instruction.matrix, first, count, state.time, use.pc};
+      state.vectors[i] = {load, writer, {}};
+      if (counters == 0) state.loading.remove(i);
+    } else {
+      state.scalars[i & 127] = load;
+      if (counters == 0) state.scalars_loading.remove(i);
+    }
   }
-  const u32 first = first_row(use.wave, use.location);
-  if (first + use.location.dwords > state.vectors.size()) return;
-  for (u32 row = first; row < first + use.location.dwords; ++row) {
-    VectorRegister& vector = state.vectors[row];
-    vector = {};
-    vector.load = load;
-    if (use.instruction.matrix)
-      vector.written_by = {*use.instruction.matrix, first, use.location.dwords, state.time, use.pc};
-    if (use.instruction.decoded.row->kind == Kind::VectorAlu) vector.alu_time = state.time, vector.alu_pc = use.pc;
+  if (counters == 0) return;
+  if (use.one.is_vector) {
+    state.loading.add(first, count);
+  } else {
+    state.scalars_loading.add(first, count);
   }
 }
 
-void HazardChecker::report(const Use& use, u64 earlier_pc, const char* kind, const std::string& reason) {
+/// What lies between: the states, or the vector instructions. More than any rule asks for where it does not count.
+u32 HazardChecker::passed_since(const State& state, const Past& past, const WaitRule& rule) {
+  if (rule.count == WaitRule::Count::States) {
+    return static_cast<u32>(std::min<u64>(state.time - past.time - past.instruction->states, kMostWaitStates));
+  }
+  const bool is_transcendental = past.instruction->is_transcendental;
+  if (is_transcendental && (state.ends != past.ends || state.transcendentals - past.transcendentals > 2))
+    return kMostWaitStates;
+  return state.vectors_count - past.vectors - 1;
+}
+
+void HazardChecker::check_past(State& state, const Wave& wave, const Decoded& instruction, u64 pc) {
+  for (u32 i = 0; i < std::min(state.past_count, kPast); ++i) {
+    const Past& past = state.past[(state.past_count - 1 - i) % kPast];
+    for (WaitRules both = past.instruction->roles.first & instruction.roles.second; both != 0; both &= both - 1) {
+      const WaitRule& rule = wait_rules()[static_cast<size_t>(std::countr_zero(both))];
+      const u32 passed = passed_since(state, past, rule);
+      if (passed >= rule.states) continue;
+      if (!is_shared(rule, past.instruction->touched, past.instruction->roles, instruction.touched, instruction.roles))
+        continue;
+      const WaveName self{wave.group->id(), wave.index};
+      const Sighting found{.tool = kWaitsTool, .kind = "wait-states", .pc = pc, .earlier_pc = past.pc, .earlier = self};
+      findings_.add(wave, found, [&] {
+        const char* counted = rule.count == WaitRule::Count::States ? " wait states" : " vector instructions";
+        return text(rule.text, ": this one comes after ", passed, counted, ", of ", rule.states,
+                    " that must lie between");
+      });
+    }
+  }
+}
+
+Sighting HazardChecker::sighting(const Use& use, u64 earlier_pc, const char* kind) {
   const WaveName self{use.wave.group->id(), use.wave.index};
-  const Sighting sighting{.tool = kWaitsTool, .kind = kind, .pc = use.pc, .earlier_pc = earlier_pc, .earlier = self};
-  findings_.add(use.wave, sighting, [&] {
-    return text(register_name(use.location, 0), use.location.dwords > 1 ? " (or the next)" : "", " is ", reason);
+  return {.tool = kWaitsTool, .kind = kind, .pc = use.pc, .earlier_pc = earlier_pc, .earlier = self};
+}
+
+void HazardChecker::suspect(const Use& use, const Sighting& sighting, std::string message) {
+  std::vector<Suspicion>& all = use.state.suspicions;
+  const auto known = std::ranges::find_if(all, [&](const Suspicion& one) {
+    return one.sighting.pc == sighting.pc && one.sighting.earlier_pc == sighting.earlier_pc;
   });
+  if (known != all.end()) all.erase(known);
+  if (all.size() == kMostSuspicions) {
+    report(use.wave, all.front(), false);
+    all.erase(all.begin());
+  }
+  all.push_back({use.instruction.touched.writes, use.wave.exec(), sighting, std::move(message)});
+}
+
+/// What was made of a register that was read too early is used, or is overwritten in all lanes that have it.
+void HazardChecker::follow_suspicions(State& state, const Wave& wave, const Decoded& instruction) {
+  std::erase_if(state.suspicions, [&](Suspicion& suspicion) {
+    const bool is_used = suspicion.made.meets(instruction.touched.reads);
+    if (!is_used && (suspicion.lanes & ~wave.exec()) == 0) suspicion.made.remove(instruction.touched.writes);
+    const bool is_dead = !is_used && suspicion.made.is_empty();
+    if (is_used || is_dead) report(wave, suspicion, is_dead);
+    return is_used || is_dead;
+  });
+}
+
+void HazardChecker::stop(const Wave& wave) {
+  if (wave.status == Status::Ended) report_all(wave, true);
+}
+
+/// What would have been used is not known.
+void HazardChecker::give_up(const Wave& wave) { report_all(wave, false); }
+
+void HazardChecker::report_all(const Wave& wave, bool are_dead) {
+  for (Suspicion& suspicion : std::exchange(states_[wave.index].suspicions, {})) report(wave, suspicion, are_dead);
+}
+
+void HazardChecker::report(const Wave& wave, Suspicion& suspicion, bool is_dead) {
+  if (is_dead && !dead_registers_) return;
+  if (is_dead) suspicion.sighting.kind = "dead-register";
+  findings_.add(wave, suspicion.sighting,
+                [&] { return suspicion.message + (is_dead ? "; nobody uses what is made of it" : ""); });
 }
 
 }  // namespace wave::emulator

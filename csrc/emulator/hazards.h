@@ -1,7 +1,10 @@
 // Finds what hardware does not wait for by itself: a register that is used before its load was waited for (S_WAITCNT),
-// or before a matrix instruction is done with it (ISA document, "Manually Inserted Wait States").
+// or before a matrix instruction is done with it, and other pairs of instructions that must not follow each other too
+// closely (ISA document, "Manually Inserted Wait States").
 #pragma once
 
+#include <array>
+#include <string>
 #include <vector>
 
 #include "emulator/findings.h"
@@ -9,7 +12,9 @@
 #include "emulator/matrix_timing.h"
 #include "emulator/observer.h"
 #include "emulator/per_instruction.h"
+#include "emulator/touched.h"
 #include "emulator/wait_counters.h"
+#include "emulator/wait_states.h"
 
 namespace wave::emulator {
 
@@ -17,9 +22,12 @@ namespace wave::emulator {
 /// not. What compilers rely on is not reported: loads of one kind that overwrite each other's results end in order.
 class HazardChecker : public Observer {
  public:
-  explicit HazardChecker(Findings& findings) : findings_(findings) {}
+  /// `dead_registers`: whether too early reads whose result nobody uses are findings, of a kind of their own.
+  HazardChecker(Findings& findings, bool dead_registers) : findings_(findings), dead_registers_(dead_registers) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
+  void stop(const Wave& wave) override;
+  void give_up(const Wave& wave) override;
 
  private:
   struct Load {
@@ -38,20 +46,13 @@ class HazardChecker : public Observer {
   struct VectorRegister {
     Load load;
     Matrix written_by, read_as_c_by;
-    u64 alu_time = 0, alu_pc = 0;  ///< the vector ALU instruction that wrote it last
-  };
-
-  struct State {
-    std::vector<VectorRegister> vectors;
-    Load scalars[128];
-    WaitCounters counters;
-    u64 time = 0;  ///< in wait states
   };
 
   /// Of an operand.
   struct Register {
     isa::Location location;
-    bool is_read, is_written;
+    u32 first;  ///< of vector registers the row
+    bool is_vector, is_read, is_written;
     bool is_c;  ///< of a matrix instruction, which reads it late
   };
 
@@ -60,8 +61,47 @@ class HazardChecker : public Observer {
     isa::Instruction decoded;
     std::optional<MatrixTiming> matrix;
     Counters counters = 0;
+    u32 states = 1;  ///< that it takes
+    bool is_wait = false;
     bool is_memory = false;  ///< of lanes
+    bool is_vector = false;  ///< a vector or matrix instruction
+    bool is_transcendental = false;
+    bool has_only_vectors = false;  ///< as results
+    bool ends_vectors = false;      ///< the results of vector instructions are there behind it (of RDNA)
     std::vector<Register> registers;
+    Touched touched;
+    WaitRoles roles;
+  };
+
+  /// An instruction that a rule may be about.
+  struct Past {
+    const Decoded* instruction = nullptr;
+    u64 pc = 0, time = 0;
+    u32 vectors = 0, transcendentals = 0, ends = 0;  ///< how many there were
+  };
+
+  /// A register was read too early, which matters if somebody uses what was made of it.
+  struct Suspicion {
+    RowSet made;
+    u64 lanes;
+    Sighting sighting;
+    std::string message;
+  };
+
+  static constexpr u32 kPast = 8;
+
+  struct State {
+    std::vector<VectorRegister> vectors;
+    Load scalars[128];
+    RowSet loading;  ///< registers whose load may not be done
+    ScalarSet scalars_loading;
+    WaitCounters counters;
+    u64 time = 0;          ///< in wait states
+    u64 matrix_until = 0;  ///< the time from which no matrix instruction is under way
+    std::array<Past, kPast> past;
+    u32 past_count = 0;
+    u32 vectors_count = 0, transcendentals = 0, ends = 0;
+    std::vector<Suspicion> suspicions;
   };
 
   /// One look at one register.
@@ -70,22 +110,33 @@ class HazardChecker : public Observer {
     const Wave& wave;
     const Decoded& instruction;
     u64 pc;
-    isa::Location location;
+    const Register& one;
   };
 
   const Decoded& look_up(const Wave& wave, const Op* op);
-  static void find_registers(Decoded& instruction);
+  void decode(const Wave& wave, const Op* op, Decoded& instruction);
+  static void find_registers(const Wave& wave, Decoded& instruction);
   static bool is_pending(const State& state, const Load& load);
-  void check_read(const Use& use, bool is_c);
-  void check_write(const Use& use);
+  void check_registers(State& state, const Wave& wave, const Decoded& instruction, u64 pc, bool is_relative);
+  void check_loads(const Use& use, bool write);
   void check_load(const Use& use, const Load& load, bool write);
   void check_time(const Use& use, const Matrix& matrix, u32 needed, const char* what);
+  void check_read(const Use& use);
+  void check_write(const Use& use);
   static void note_c(const Use& use);
   static void note_write(const Use& use);
-  void report(const Use& use, u64 earlier_pc, const char* kind, const std::string& reason);
+  void check_past(State& state, const Wave& wave, const Decoded& instruction, u64 pc);
+  static u32 passed_since(const State& state, const Past& past, const WaitRule& rule);
+  void follow_suspicions(State& state, const Wave& wave, const Decoded& instruction);
+  void suspect(const Use& use, const Sighting& sighting, std::string message);
+  void report(const Wave& wave, Suspicion& suspicion, bool is_dead);
+  void report_all(const Wave& wave, bool are_dead);
+  static Sighting sighting(const Use& use, u64 earlier_pc, const char* kind);
 
   Findings& findings_;
+  const bool dead_registers_;
   PerInstruction<Decoded> instructions_;
+  WaitRules rules_ = 0;        ///< of the processor
   std::vector<State> states_;  ///< by wave, of the workgroup
 };
 

@@ -31,7 +31,4 @@ struct MatrixTiming {
 /// nullopt where this is no matrix instruction, or the hardware waits by itself.
 std::optional<MatrixTiming> matrix_timing(const isa::Instruction& instruction);
 
-/// Wait states between a vector ALU instruction and a matrix instruction that reads its result.
-inline constexpr u32 kVectorToMatrix = 2;
-
 }  // namespace wave::emulator

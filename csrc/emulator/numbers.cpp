@@ -6,132 +6,54 @@
 
 #include "emulator/isa/operand.h"
 #include "emulator/small_float.h"
+#include "emulator/step.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
 
 namespace {
 
-using isa::Element;
 using isa::Kind;
 using isa::Operand;
 using isa::OperandType;
-using isa::Place;
 
-/// The lanes whose dword has all bits of a mask. Written for compilers to vectorize.
-u64 lanes_with(const LaneRow& row, u32 mask) {
-  u64 lanes = 0;
-  for (int first = 0; first < kLanes; first += 32) {
-    u32 found = 0;
-    for (int i = 0; i < 32; ++i) found |= static_cast<u32>((row.lane[first + i] & mask) == mask) << i;
-    lanes |= u64{found} << first;
-  }
-  return lanes;
+constexpr u32 kDenormalModes = 0xf0;  ///< of MODE: denormals are kept, in operands and results
+constexpr u32 kInlineConstants = 128;
+
+bool is_constant(const FloatOperand& source) {
+  return !source.is_vector && source.constant >= kInlineConstants && source.constant != sreg::kLiteral;
 }
 
-constexpr u32 kExponent32 = 0x7f800000, kExponent16 = 0x7c00, kExponentBf16 = 0x7f80, kExponent64 = 0x7ff00000;
-
-bool is_float(OperandType type) {
-  switch (type) {
-    case OperandType::F16:
-    case OperandType::F32:
-    case OperandType::F64:
-    case OperandType::Bf16:
-    case OperandType::PackedF16:
-    case OperandType::PackedBf16:
-    case OperandType::PackedF32:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Of a matrix's elements, as far as they are one of these types; else Other.
-OperandType type_of(Element element) {
-  switch (element) {
-    case Element::F64:
-      return OperandType::F64;
-    case Element::F32:
-    case Element::Xf32:
-      return OperandType::PackedF32;
-    case Element::F16:
-      return OperandType::PackedF16;
-    case Element::Bf16:
-      return OperandType::PackedBf16;
-    default:
-      return OperandType::Other;
-  }
-}
-
-/// The lanes in which registers have an infinity or a NaN.
-u64 not_finite_in(const LaneRow* rows, OperandType type, u32 dwords, bool is_upper_half) {
-  const u32 half = is_upper_half ? 16 : 0;
-  u64 lanes = 0;
-  switch (type) {
-    case OperandType::F16:
-      return lanes_with(rows[0], kExponent16 << half);
-    case OperandType::Bf16:
-      return lanes_with(rows[0], kExponentBf16 << half);
-    case OperandType::F32:
-      return lanes_with(rows[0], kExponent32);
-    case OperandType::F64:
-      for (u32 i = 1; i < dwords; i += 2) lanes |= lanes_with(rows[i], kExponent64);
-      return lanes;
-    case OperandType::PackedF32:
-      for (u32 i = 0; i < dwords; ++i) lanes |= lanes_with(rows[i], kExponent32);
-      return lanes;
-    case OperandType::PackedF16:
-      for (u32 i = 0; i < dwords; ++i)
-        lanes |= lanes_with(rows[i], kExponent16) | lanes_with(rows[i], kExponent16 << 16);
-      return lanes;
-    case OperandType::PackedBf16:
-      for (u32 i = 0; i < dwords; ++i)
-        lanes |= lanes_with(rows[i], kExponentBf16) | lanes_with(rows[i], kExponentBf16 << 16);
-      return lanes;
-    default:
-      return ~u64{0};
-  }
-}
-
-double value_in(u32 low, u32 high, OperandType type) {
-  switch (type) {
-    case OperandType::F16:
-    case OperandType::PackedF16:
-      return f16_to_f32(static_cast<u16>(low));
-    case OperandType::Bf16:
-    case OperandType::PackedBf16:
-      return bf16_to_f32(static_cast<u16>(low));
-    case OperandType::F64:
-      return std::bit_cast<double>(u64{high} << 32 | low);
-    default:
-      return std::bit_cast<float>(low);
-  }
-}
+/// Of f32.
+bool is_denormal(u32 bits) { return (bits & 0x7f800000u) == 0 && (bits & 0x7fffffffu) != 0; }
 
 }  // namespace
-
-NumberChecker::Floats NumberChecker::floats_of(const Wave& wave, const isa::Instruction& instruction,
-                                               const Operand& operand, OperandType type) {
-  const isa::Location location = isa::locate(instruction, operand);
-  const bool is_agpr = location.place == Place::Agpr;
-  return {.type = type,
-          .is_vector = location.place == Place::Vgpr || is_agpr,
-          .is_upper_half = isa::is_half(instruction, operand) && isa::is_upper_half(instruction, operand),
-          .row = location.value + (is_agpr ? wave.vgpr_count : 0),
-          .dwords = location.dwords,
-          .constant = location.value};
-}
 
 void NumberChecker::decode(const Wave& wave, const Op* op, Decoded& decoded) {
   decoded.instruction = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
   if (decoded.instruction.row == nullptr) return;
   const isa::Row& row = *decoded.instruction.row;
   decoded.is_matrix = row.kind == Kind::Matrix || row.kind == Kind::SparseMatrix;
-  const bool is_vector = row.kind == Kind::VectorAlu || row.kind == Kind::DotProduct;
-  constexpr u32 kOtherLanes =
-      isa::kDpp | isa::kDpp8 | isa::kDppRowNewbcast | isa::kDstSel | isa::kMix | isa::kOpSelByte;
-  if ((!is_vector && !decoded.is_matrix) || (row.modifiers & kOtherLanes) != 0) return;
-  if (row.operand_count == 0 || row.format == isa::Format::VOPD) return;
+  const bool narrows = (row.traits & (isa::kMakesFp8 | isa::kMakesBf8)) != 0;
+  constexpr u32 kOtherLanes = isa::kDpp | isa::kDpp8 | isa::kDppRowNewbcast;
+  constexpr u32 kParts = isa::kDstSel | isa::kMix | isa::kOpSelByte;
+  if ((row.modifiers & kOtherLanes) != 0 || (!narrows && (row.modifiers & kParts) != 0)) return;
+  if (row.operand_count == 0 || row.format == isa::Format::VOPD || !decode_operands(wave, decoded)) return;
+  if (narrows) decoded.narrowing = narrowing_of(wave, decoded);
+  const FloatOperand& result = decoded.result;
+  decoded.loses_denormals = (row.traits & isa::kTranscendental) != 0 && result.type == OperandType::F32;
+  const u32 rows = wave.vgpr_count + wave.agpr_count;
+  const auto exists = [&](const FloatOperand& one) { return !one.is_vector || one.row + one.dwords <= rows; };
+  decoded.is_looked_at = result.is_vector && exists(result) && std::ranges::all_of(decoded.sources, exists);
+  decoded.overlaps = std::ranges::any_of(decoded.sources, [&](const FloatOperand& source) {
+    return source.is_vector && source.row < result.row + result.dwords && result.row < source.row + source.dwords;
+  });
+}
+
+/// False where some are not known.
+bool NumberChecker::decode_operands(const Wave& wave, Decoded& decoded) {
+  const isa::Row& row = *decoded.instruction.row;
+  const bool narrows = (row.traits & (isa::kMakesFp8 | isa::kMakesBf8)) != 0;
   int factors = 0;
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     OperandType type = operand.type;
@@ -142,20 +64,28 @@ void NumberChecker::decode(const Wave& wave, const Op* op, Decoded& decoded) {
     }
     if (operand.written) {
       if (&operand != row.operands) continue;  // a mask
-      if (!is_float(type)) return;
+      if (!is_float(type) && !narrows) return false;
       decoded.result = floats_of(wave, decoded.instruction, operand, type);
+      if (narrows) continue;
     }
     if (!operand.read) continue;
-    if (!is_float(type) && (decoded.is_matrix || type == OperandType::Other)) return;
+    if (!is_float(type) && (decoded.is_matrix || type == OperandType::Other)) return false;
     if (is_float(type)) decoded.sources.push_back(floats_of(wave, decoded.instruction, operand, type));
   }
-  const Floats& result = decoded.result;
-  const u32 rows = wave.vgpr_count + wave.agpr_count;
-  const auto exists = [&](const Floats& one) { return !one.is_vector || one.row + one.dwords <= rows; };
-  decoded.is_looked_at = result.is_vector && exists(result) && std::ranges::all_of(decoded.sources, exists);
-  decoded.overlaps = std::ranges::any_of(decoded.sources, [&](const Floats& source) {
-    return source.is_vector && source.row < result.row + result.dwords && result.row < source.row + source.dwords;
-  });
+  return true;
+}
+
+/// What rounds to the largest value is in the range: halfway to the next one that is even, or, of stochastic rounding,
+/// all that is not above the next one. A scale comes behind one or two values of f32, or behind another format's.
+NumberChecker::Narrowing NumberChecker::narrowing_of(const Wave& wave, const Decoded& decoded) {
+  const isa::Row& row = *decoded.instruction.row;
+  const bool has_fnuz = wave.group->launch().module.processor().has_fnuz;
+  const bool is_stochastic = (row.modifiers & (isa::kOpSelByte | isa::kByteSel)) != 0;
+  const size_t values = decoded.sources[0].type == OperandType::F32 && !is_stochastic ? 2 : 1;
+  const bool has_scale = decoded.sources.size() > values;
+  if (row.traits & isa::kMakesBf8) return {"BF8", is_stochastic ? 65536.0 : 61440.0, true, has_scale};
+  if (has_fnuz) return {"FP8", is_stochastic ? 256.0 : 248.0, true, has_scale};
+  return {"FP8", is_stochastic ? 480.0 : 464.0, is_stochastic, has_scale};
 }
 
 void NumberChecker::before(const Wave& wave, const Op* op) {
@@ -164,66 +94,145 @@ void NumberChecker::before(const Wave& wave, const Op* op) {
   if (!decoded.is_looked_at || (wave.mode.gpr_index() && (op->flags & kIndexable)) || wave.mode.skip_vector()) return;
   now_ = &decoded;
   pc_ = wave.address(op);
+  if (decoded.narrowing) return narrow(wave, decoded);
+  if (finds_denormals_ && !decoded.is_matrix) keep_denormals(wave, op);
   if (!decoded.overlaps) return;
   const LaneRow* rows = &wave.v[decoded.result.row];
   saved_.assign(rows, rows + decoded.result.dwords);
 }
 
 void NumberChecker::after(const Wave& wave, const Op*) {
-  if (now_ == nullptr) return;
-  const Floats& result = now_->result;
-  u64 lanes = not_finite_in(&wave.v[result.row], result.type, result.dwords, result.is_upper_half);
+  if (now_ == nullptr || now_->narrowing) return;
+  if (!kept_.empty()) find_denormals(wave);
+  static const LaneRow kAll = [] {
+    LaneRow all;
+    std::fill_n(all.lane, kLanes, ~0u);
+    return all;
+  }();
+  const FloatOperand& result = now_->result;
+  const LaneRow* made = &wave.v[result.row];
+  if (!has_not_finite(made, result, now_->is_matrix ? kAll : wave.exec_lanes)) [[likely]]
+    return;
+  u64 lanes = not_finite_in(made, result);
   if (!now_->is_matrix) lanes &= wave.exec();
-  if (lanes == 0) return;
-  for (const Floats& source : now_->sources) {
+  for (const FloatOperand& source : now_->sources) {
     const u64 bad = not_finite(wave, *now_, source);
     // An element of a product is made of those of other lanes, too.
     lanes = now_->is_matrix ? (bad == 0 ? lanes : 0) : lanes & ~bad;
   }
-  if (lanes != 0) report(wave, pc_, *now_, std::countr_zero(lanes));
+  if (lanes != 0) report(wave, *now_, std::countr_zero(lanes));
 }
 
-u64 NumberChecker::not_finite(const Wave& wave, const Decoded& decoded, const Floats& source) const {
-  if (!source.is_vector) return std::isfinite(value(wave, decoded, source, 0)) ? 0 : ~u64{0};
-  const Floats& result = decoded.result;
-  if (!decoded.overlaps || source.row < result.row || source.row + source.dwords > result.row + result.dwords) {
-    return not_finite_in(&wave.v[source.row], source.type, source.dwords, source.is_upper_half);
-  }
-  return not_finite_in(&saved_[source.row - result.row], source.type, source.dwords, source.is_upper_half);
-}
-
-double NumberChecker::value(const Wave& wave, const Decoded& decoded, const Floats& source, int lane) const {
-  const u32 shift = source.is_upper_half ? 16 : 0;
-  if (!source.is_vector) {
-    if (source.constant == sreg::kLiteral)
-      return value_in(decoded.instruction.literal, decoded.instruction.literal, source.type);
-    if (source.constant >= 128) return 0;  // inline constants are finite
-    return value_in(wave.s[source.constant], wave.s[source.constant + 1], source.type);
-  }
-  const Floats& result = decoded.result;
+const LaneRow* NumberChecker::rows(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const {
+  const FloatOperand& result = decoded.result;
   const bool is_saved =
       decoded.overlaps && source.row >= result.row && source.row + source.dwords <= result.row + result.dwords;
-  const LaneRow* rows = is_saved ? &saved_[source.row - result.row] : &wave.v[source.row];
-  return value_in(rows[0].lane[lane] >> shift, source.dwords > 1 ? rows[1].lane[lane] : 0, source.type);
+  return is_saved ? &saved_[source.row - result.row] : &wave.v[source.row];
 }
 
-void NumberChecker::report(const Wave& wave, u64 pc, const Decoded& decoded, int lane) {
-  const Floats& result = decoded.result;
-  const u32 shift = result.is_upper_half ? 16 : 0;
-  const LaneRow* rows = &wave.v[result.row];
-  const double made = value_in(rows[0].lane[lane] >> shift, result.dwords > 1 ? rows[1].lane[lane] : 0, result.type);
+u64 NumberChecker::not_finite(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const {
+  if (!source.is_vector) return std::isfinite(value(wave, decoded, source, 0)) ? 0 : ~u64{0};
+  return not_finite_in(rows(wave, decoded, source), source);
+}
+
+double NumberChecker::value(const Wave& wave, const Decoded& decoded, const FloatOperand& source, int lane) const {
+  if (source.is_vector) return value_in(rows(wave, decoded, source), source, lane);
+  const u32 literal = decoded.instruction.literal;
+  if (source.constant == sreg::kLiteral) return value_of(literal, literal, source.type);
+  if (is_constant(source))
+    return source.type == OperandType::F32 ? value_of(wave.s[source.constant], 0, source.type) : 0;
+  return value_of(wave.s[source.constant], wave.s[source.constant + 1], source.type);
+}
+
+/// Without inline constants.
+std::string NumberChecker::operands_text(const Wave& wave, const Decoded& decoded, int lane) const {
+  std::string operands;
+  for (const FloatOperand& source : decoded.sources) {
+    if (!is_constant(source)) operands += text(operands.empty() ? ": " : ", ", value(wave, decoded, source, lane));
+  }
+  return operands;
+}
+
+void NumberChecker::report(const Wave& wave, const Decoded& decoded, int lane) {
+  const FloatOperand& result = decoded.result;
+  const double made = value_in(&wave.v[result.row], result, lane);
   const bool is_small = result.type == OperandType::F16 || result.type == OperandType::PackedF16;
   const char* kind = std::isnan(made) ? "nan" : is_small ? "f16-overflow" : "infinity";
-  const Sighting sighting{.tool = kNumbersTool, .kind = kind, .pc = pc, .lane = lane};
+  const Sighting sighting{.tool = kNumbersTool, .kind = kind, .pc = pc_, .lane = lane};
   findings_.add(wave, sighting, [&] {
-    std::string operands;
-    for (const Floats& source : decoded.sources) {
-      if (!source.is_vector && source.constant >= 128 && source.constant != sreg::kLiteral) continue;
-      operands += text(operands.empty() ? "" : ", ", value(wave, decoded, source, lane));
-    }
     const char* what = std::isnan(made) ? "a NaN" : "an infinity";
     if (decoded.is_matrix) return text("a product of matrices makes ", what, " of finite numbers");
-    return text("an instruction makes ", what, " of finite operands", operands.empty() ? "" : ": ", operands);
+    return text("an instruction makes ", what, " of finite operands", operands_text(wave, decoded, lane));
+  });
+}
+
+/// Looks at the operands of a conversion: where the result is its range's end, it may have been one before.
+void NumberChecker::narrow(const Wave& wave, const Decoded& decoded) {
+  const Narrowing& narrowing = *decoded.narrowing;
+  const size_t values = decoded.sources.size() - narrowing.has_scale;
+  for (u64 left = wave.exec(); left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const double scale = narrowing.has_scale ? value(wave, decoded, decoded.sources.back(), lane) : 1.0;
+    const double divisor = narrowing.has_scale ? scale_of(std::bit_cast<u32>(static_cast<f32>(scale)) >> 23 & 0xff) : 1;
+    for (size_t i = 0; i < 2 * values; ++i) {  // both halves of packed ones
+      FloatOperand source = decoded.sources[i / 2];
+      const bool is_packed = source.type == OperandType::PackedF16 || source.type == OperandType::PackedBf16;
+      if (i % 2 != 0 && !is_packed) continue;
+      source.is_upper_half |= i % 2 != 0;
+      const double given = std::abs(value(wave, decoded, source, lane) / divisor);
+      if (!(narrowing.includes_limit ? given >= narrowing.limit : given > narrowing.limit) || std::isinf(given))
+        continue;
+      const Sighting sighting{.tool = kNumbersTool, .kind = "f8-overflow", .pc = pc_, .lane = lane};
+      return findings_.add(wave, sighting, [&] {
+        const char* made = wave.mode.fp16_ovfl() ? "the largest value" : "no number";
+        return text("a conversion to ", narrowing.name, " makes ", made, " of ", given, ", which is too large for it");
+      });
+    }
+  }
+}
+
+/// Tries the instruction with denormals, where MODE has it do without.
+void NumberChecker::keep_denormals(const Wave& wave, const Op* op) {
+  kept_.clear();
+  const FloatOperand& result = now_->result;
+  if (now_->loses_denormals) {
+    const FloatOperand& source = now_->sources[0];
+    for (u64 left = source.is_vector ? wave.exec() : 0; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      const u32 bits = wave.v[source.row].lane[lane];
+      if (is_denormal(bits)) return report_denormal(wave, lane, std::bit_cast<f32>(bits));
+    }
+  }
+  if ((wave.mode.bits & kDenormalModes) == kDenormalModes) return;
+  Wave trial = wave;
+  trial.set_mode(wave.mode.bits | kDenormalModes);
+  LaneRow* const rows = &wave.v[result.row];
+  const std::vector<LaneRow> before(rows, rows + result.dwords);
+  step(trial, op);
+  kept_.assign(rows, rows + result.dwords);
+  std::ranges::copy(before, rows);
+}
+
+void NumberChecker::find_denormals(const Wave& wave) {
+  const FloatOperand& result = now_->result;
+  for (u64 left = wave.exec(); left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const auto differs = [&](u32 i) { return kept_[i].lane[lane] != wave.v[result.row + i].lane[lane]; };
+    for (u32 i = 0; i < result.dwords; ++i) {
+      if (differs(i)) return report_denormal(wave, lane, value_in(kept_.data(), result, lane));
+    }
+  }
+}
+
+/// `kept`: the result as it would be, or an operand that is lost.
+void NumberChecker::report_denormal(const Wave& wave, int lane, double kept) {
+  const Decoded& decoded = *now_;
+  const Sighting sighting{.tool = kNumbersTool, .kind = "denormal", .pc = pc_, .lane = lane};
+  findings_.add(wave, sighting, [&] {
+    if (decoded.loses_denormals && kept_.empty()) return text("an instruction takes ", kept, ", a denormal, for zero");
+    const double made = value_in(&wave.v[decoded.result.row], decoded.result, lane);
+    return text("an instruction makes ", made, " rather than ", kept, ", since MODE has denormals count as zeros",
+                operands_text(wave, decoded, lane));
   });
 }
 

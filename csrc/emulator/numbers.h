@@ -1,9 +1,14 @@
-// Finds where numbers that are none come from: instructions that make a NaN or an infinity of finite operands.
+// Finds where numbers that are none come from: instructions that make a NaN or an infinity of finite operands, that
+// leave the range of a small format, and, where it is asked for, whose result is another one since denormals count as
+// zeros.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "emulator/findings.h"
+#include "emulator/float_rows.h"
 #include "emulator/isa/isa.h"
 #include "emulator/observer.h"
 #include "emulator/per_instruction.h"
@@ -15,43 +20,52 @@ namespace wave::emulator {
 /// to M0.
 class NumberChecker : public Observer {
  public:
-  explicit NumberChecker(Findings& findings) : findings_(findings) {}
+  NumberChecker(Findings& findings, bool denormals) : findings_(findings), finds_denormals_(denormals) {}
   void before(const Wave& wave, const Op* op) override;
   void after(const Wave& wave, const Op* op) override;
+  u8 watched_ops() const override { return kMakesFloats; }
 
  private:
-  /// An operand of floats, as far as it lies in vector registers.
-  struct Floats {
-    isa::OperandType type{};
-    bool is_vector = false;
-    bool is_upper_half = false;
-    u32 row = 0;
-    u32 dwords = 0;
-    u32 constant = 0;  ///< a scalar operand's code
+  /// A conversion to FP8 or BF8.
+  struct Narrowing {
+    const char* name;     ///< "FP8"
+    double limit;         ///< what is larger leaves the range
+    bool includes_limit;  ///< ... or is as large
+    bool has_scale;       ///< the last source is one
   };
 
   struct Decoded {
     bool is_looked_at = false;
     bool is_matrix = false;
+    bool loses_denormals = false;  ///< of f32, whatever MODE says
     isa::Instruction instruction;
-    Floats result;
-    std::vector<Floats> sources;
+    FloatOperand result;
+    std::vector<FloatOperand> sources;
     bool overlaps = false;  ///< the result may overwrite a source
+    std::optional<Narrowing> narrowing;
   };
 
-  static Floats floats_of(const Wave& wave, const isa::Instruction& instruction, const isa::Operand& operand,
-                          isa::OperandType type);
   static void decode(const Wave& wave, const Op* op, Decoded& decoded);
-  void report(const Wave& wave, u64 pc, const Decoded& decoded, int lane);
+  static bool decode_operands(const Wave& wave, Decoded& decoded);
+  static Narrowing narrowing_of(const Wave& wave, const Decoded& decoded);
   /// The source's value in a lane, before the instruction. Of packed halves the low one.
-  double value(const Wave& wave, const Decoded& decoded, const Floats& source, int lane) const;
-  u64 not_finite(const Wave& wave, const Decoded& decoded, const Floats& source) const;
+  double value(const Wave& wave, const Decoded& decoded, const FloatOperand& source, int lane) const;
+  const LaneRow* rows(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const;
+  u64 not_finite(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const;
+  std::string operands_text(const Wave& wave, const Decoded& decoded, int lane) const;
+  void report(const Wave& wave, const Decoded& decoded, int lane);
+  void narrow(const Wave& wave, const Decoded& decoded);
+  void keep_denormals(const Wave& wave, const Op* op);
+  void find_denormals(const Wave& wave);
+  void report_denormal(const Wave& wave, int lane, double kept);
 
   Findings& findings_;
+  const bool finds_denormals_;
   PerInstruction<Decoded> instructions_;
   const Decoded* now_ = nullptr;
   u64 pc_ = 0;
   std::vector<LaneRow> saved_;  ///< the result's registers as they were, where sources are among them
+  std::vector<LaneRow> kept_;   ///< ... as they would be with denormals; empty where that is not asked
 };
 
 }  // namespace wave::emulator

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/address_span.h"
@@ -19,6 +20,12 @@ class Observer {
   virtual void before(const Wave& wave, const Op* op) = 0;
   /// Behind it, when the wave may be in another function, which the Op is not of. Not called where it threw.
   virtual void after(const Wave&, const Op*) {}
+  /// Of which instructions it is told so: those with one of these flags of theirs (OpFlags).
+  virtual u8 watched_ops() const { return kEveryOp; }
+  /// The instruction has thrown, and the launch ends for it: instead of after().
+  virtual void give_up(const Wave&) {}
+  /// A wave waits at a barrier, or has ended. Its last instruction is the dword before Wave::op.
+  virtual void stop(const Wave&) {}
 
   /// Whether it wants to see accesses of LDS, of the bytes that it has: by the instruction that before() has announced.
   virtual bool watches_lds() const { return false; }
@@ -38,20 +45,41 @@ class Observer {
   virtual void pass_barrier(const Wave&) {}
 };
 
+/// Whether who watches such instructions is told of one.
+inline bool is_watched(const Op* op, u8 watched_ops) { return watched_ops == kEveryOp || (op->flags & watched_ops); }
+
 /// Several at once, in their order.
 class Observers : public Observer {
  public:
   /// `observer` is borrowed.
-  void add(Observer& observer) { all_.push_back(&observer); }
+  void add(Observer& observer) {
+    all_.push_back(&observer);
+    if (observer.watched_ops() != 0) by_ops_.emplace_back(&observer, observer.watched_ops());
+  }
 
   void start(const Wave& wave) override {
     for (Observer* observer : all_) observer->start(wave);
   }
   void before(const Wave& wave, const Op* op) override {
-    for (Observer* observer : all_) observer->before(wave, op);
+    for (const auto& [observer, ops] : by_ops_) {
+      if (is_watched(op, ops)) observer->before(wave, op);
+    }
   }
   void after(const Wave& wave, const Op* op) override {
-    for (Observer* observer : all_) observer->after(wave, op);
+    for (const auto& [observer, ops] : by_ops_) {
+      if (is_watched(op, ops)) observer->after(wave, op);
+    }
+  }
+  u8 watched_ops() const override {
+    u8 ops = 0;
+    for (const Observer* observer : all_) ops |= observer->watched_ops();
+    return ops;
+  }
+  void give_up(const Wave& wave) override {
+    for (Observer* observer : all_) observer->give_up(wave);
+  }
+  void stop(const Wave& wave) override {
+    for (Observer* observer : all_) observer->stop(wave);
   }
   bool watches_lds() const override {
     return std::any_of(all_.begin(), all_.end(), [](const Observer* observer) { return observer->watches_lds(); });
@@ -83,6 +111,7 @@ class Observers : public Observer {
 
  private:
   std::vector<Observer*> all_;
+  std::vector<std::pair<Observer*, u8>> by_ops_;  ///< those that are told of instructions
 };
 
 }  // namespace wave::emulator

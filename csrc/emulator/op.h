@@ -172,9 +172,14 @@ inline const Op* stop(Wave& wave, const Op* op, Status status) {
 }
 
 enum OpFlags : u8 {
-  kSkippable = 1,  ///< a vector or LDS instruction: not carried out while MODE.VSKIP is set
-  kIndexable = 2,  ///< a vector ALU instruction: MODE.GPR_IDX_EN makes its registers relative to M0
+  kSkippable = 1,    ///< a vector or LDS instruction: not carried out while MODE.VSKIP is set
+  kIndexable = 2,    ///< a vector ALU instruction: MODE.GPR_IDX_EN makes its registers relative to M0
+  kMakesFloats = 4,  ///< of vectors or matrices
+  kSignals = 8,      ///< a signal of a split barrier
 };
+
+/// Of an observer: all instructions, whatever their flags are.
+inline constexpr u8 kEveryOp = 0xff;
 
 /// A place in Wave::s that no operand code names: what is written to null is dropped there (a load of 16 dwords at
 /// most), and so is the upper half of a mask of 32 lanes.

@@ -34,6 +34,7 @@ struct ProcessorTraits {
   bool packs_work_items;         ///< ids within the workgroup come in v0, ten bits for each axis, not in v0 to v2
   bool has_ieee_mode;            ///< MODE has IEEE and DX10_CLAMP; else clamping makes 0 of NaN, and minima ignore NaN
   bool keeps_other_half;         ///< results of 16 bits keep the other half of their register, others clear it
+  bool has_fnuz = false;         ///< FP8 and BF8 are the kinds without infinities (FNUZ), not those of OCP
 
   /// What a device with it is: "gfx942:sramecc+:xnack-".
   Target target() const { return Target::parse(std::string(code) + settings); }

@@ -26,6 +26,7 @@ ProcessorTraits cdna3() {
       .packs_work_items = true,
       .has_ieee_mode = true,
       .keeps_other_half = false,
+      .has_fnuz = true,
   };
 }
 

@@ -1,5 +1,9 @@
 #include "emulator/races.h"
 
+#include <algorithm>
+#include <bit>
+#include <utility>
+
 #include "base/error.h"
 #include "emulator/isa/features.h"
 #include "emulator/workgroup.h"
@@ -26,7 +30,9 @@ const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op)
 
 void RaceChecker::start(const Wave& wave) {
   if (wave.index == 0) {
-    bytes_.assign(wave.group->lds_bytes().size(), {});
+    ++workgroup_;
+    dwords_.resize((wave.group->lds_bytes().size() + 3) / sizeof(u32));
+    further_.clear();
     waves_.clear();
   }
   waves_.emplace_back();
@@ -34,17 +40,22 @@ void RaceChecker::start(const Wave& wave) {
 
 void RaceChecker::before(const Wave& wave, const Op* op) {
   wave_ = &wave;
-  instruction_ = look_up(wave, op);
-  if (instruction_.row == nullptr || (wave.mode.skip_vector() && (op->flags & kSkippable))) return;
+  instruction_ = &look_up(wave, op);
+  begun_ = nullptr;
+  if (instruction_->row == nullptr || (wave.mode.skip_vector() && (op->flags & kSkippable))) return;
   WaitCounters& counters = waves_[wave.index].now;
-  if (isa::is_wait(instruction_.row->kind)) counters.wait(*instruction_.row, op->scalar.simm16);
-  counters.issue(instruction_.counters);
+  if (isa::is_wait(instruction_->row->kind)) counters.wait(*instruction_->row, op->scalar.simm16);
+  counters.issue(instruction_->counters);
 }
 
 void RaceChecker::pass_barrier(const Wave& wave) {
   WaveState& state = waves_[wave.index];
   if (wave.status == Status::Ended) state.now.finish();
-  state.at_barrier = state.now;
+  for (u32 queue = 0; queue < kQueues; ++queue) {
+    const Counters counters = queue * isa::kLoadCount;
+    state.done[queue] = static_cast<u32>(state.now.done(counters));
+    state.issued[queue] = static_cast<u32>(state.now.issued(counters));
+  }
 }
 
 void RaceChecker::Accesses::add(const Access& access) {
@@ -52,78 +63,135 @@ void RaceChecker::Accesses::add(const Access& access) {
   last = access;
 }
 
-RaceChecker::Access RaceChecker::current_access(int lane) const {
-  const u64 number = waves_[wave_->index].now.issued(instruction_.counters);
-  const Direction direction = instruction_.row->memory.direction;  // None: a counter that the lanes share
-  return {wave_->address(wave_->op), static_cast<u32>(number),
-          instruction_.counters,     static_cast<u8>(wave_->index),
-          static_cast<i8>(lane),     direction == Direction::Atomic || direction == Direction::None};
+/// What is known of one of a dword's bytes: not all writes have changed it.
+RaceChecker::Cell RaceChecker::Cell::of_byte(u32 byte) const {
+  const auto has_changed = [&](const Access& access) { return (access.changed >> byte & 1) != 0; };
+  Cell cell = *this;
+  if (!has_changed(cell.changes.other)) cell.changes.other = {};
+  if (!has_changed(cell.changes.last)) cell.changes.last = std::exchange(cell.changes.other, {});
+  return cell;
+}
+
+/// What the accesses of an instruction have in common.
+void RaceChecker::begin_access() {
+  if (begun_ == wave_->op) return;
+  begun_ = wave_->op;
+  const u64 base = wave_->group->launch().module.load_address(0);
+  const Direction direction = instruction_->row->memory.direction;  // None: a counter that the lanes share
+  current_ = {.pc = static_cast<u32>(wave_->address(wave_->op) - base),
+              .number = static_cast<u32>(waves_[wave_->index].now.issued(instruction_->counters)),
+              .queue = static_cast<u8>(instruction_->counters / isa::kLoadCount),
+              .wave = static_cast<u8>(wave_->index),
+              .is_atomic = direction == Direction::Atomic || direction == Direction::None};
+}
+
+RaceChecker::Dword& RaceChecker::dword_at(u64 number) {
+  Dword& dword = dwords_[number];
+  if (dword.workgroup != workgroup_) dword = {.workgroup = workgroup_, .cell = {}};
+  return dword;
+}
+
+template <class Look>
+void RaceChecker::for_each_cell(AddressSpan span, const Look& look) {
+  constexpr u64 kSize = sizeof(u32);
+  for (u64 address = span.begin(); address < span.end();) {
+    const u64 number = address / kSize, offset = address % kSize;
+    const u64 size = std::min(kSize - offset, span.end() - address);
+    Dword& dword = dword_at(number);
+    if (size == kSize && !dword.is_split) {
+      look(dword.cell, address, kSize);
+    } else {
+      std::array<Cell, 3>& others = further_[number];
+      if (!std::exchange(dword.is_split, true)) {
+        for (u32 i = 1; i < kSize; ++i) others[i - 1] = dword.cell.of_byte(i);
+        dword.cell = dword.cell.of_byte(0);
+      }
+      for (u64 i = offset; i < offset + size; ++i) look(i == 0 ? dword.cell : others[i - 1], number * kSize + i, 1);
+    }
+    address += size;
+  }
 }
 
 Sighting RaceChecker::sighting(const Access& access, const Access& past, const char* kind) const {
+  const u64 base = wave_->group->launch().module.load_address(0);
   return {.tool = kRacesTool,
           .kind = kind,
-          .pc = access.pc,
+          .pc = base + access.pc,
           .lane = access.lane,
-          .earlier_pc = past.pc,
+          .earlier_pc = base + past.pc,
           .earlier = {wave_->group->id(), past.wave, past.lane}};
 }
 
 void RaceChecker::check(const Accesses& earlier, const Access& access, u64 address, const char* done,
                         const char* done_before) {
-  for (const Access& past : {earlier.last, earlier.other}) {
+  for (const Access* const one : {&earlier.last, &earlier.other}) {
+    const Access& past = *one;
     if (past.pc == 0 || past.wave == access.wave || (past.is_atomic && access.is_atomic)) continue;
-    const WaitCounters& at_barrier = waves_[past.wave].at_barrier;
-    if (past.number <= at_barrier.done(past.counters)) continue;
-    const bool has_barrier = past.number <= at_barrier.issued(past.counters);
+    const WaveState& wave = waves_[past.wave];
+    if (past.number <= wave.done[past.queue]) continue;
+    const bool has_barrier = past.number <= wave.issued[past.queue];
     findings_.add(*wave_, sighting(access, past, "lds-race"), [&] {
-      const isa::Generation generation = instruction_.row->generation;
-      const std::string wait = has_barrier ? wait_text(generation, past.counters, 0) + " is missing before the " : "";
+      const isa::Generation generation = instruction_->row->generation;
+      const Counters counters = past.queue * isa::kLoadCount;
+      const std::string wait = has_barrier ? wait_text(generation, counters, 0) + " is missing before the " : "";
       const std::string missing =
           text(wait, barrier_text(generation), has_barrier ? "" : " is missing", " between them");
-      return text("byte ", address, " is ", done, " by wave ", access.wave, " after wave ", past.wave, " ", done_before,
-                  " it: ", missing);
+      return text("byte ", address, " is ", done, " by wave ", u32{access.wave}, " after wave ", u32{past.wave}, " ",
+                  done_before, " it: ", missing);
     });
   }
 }
 
 /// What a wave loads straight into LDS is there when the load has been waited for.
-void RaceChecker::check_own(const Byte& byte, const Access& access, u64 address) {
-  const Access& write = byte.writes.last;
-  if (write.pc == 0 || write.wave != access.wave || write.counters != isa::kLoadCount) return;
-  if (access.counters == write.counters || write.number <= waves_[access.wave].now.done(write.counters)) return;
+void RaceChecker::check_own(const Cell& cell, const Access& access, u64 address) {
+  const Access& write = cell.writes.last;
+  constexpr u8 kLoads = 1;  // the queue of LOADcnt alone
+  if (write.pc == 0 || write.wave != access.wave || write.queue != kLoads || access.queue == kLoads) return;
+  if (write.number <= waves_[access.wave].now.done(isa::kLoadCount)) return;
   findings_.add(*wave_, sighting(access, write, "lds-load"), [&] {
-    return text("byte ", address, " is accessed by wave ", access.wave, ", whose own load into LDS has not been",
-                " waited for: ", wait_text(instruction_.row->generation, write.counters, 0), " is missing");
+    return text("byte ", address, " is accessed by wave ", u32{access.wave}, ", whose own load into LDS has not been",
+                " waited for: ", wait_text(instruction_->row->generation, isa::kLoadCount, 0), " is missing");
   });
 }
 
 void RaceChecker::load_lds(AddressSpan span, int lane) {
-  const Access access = current_access(lane);
-  for (u64 at = span.begin(); at < span.end(); ++at) {
-    Byte& byte = bytes_[at];
-    check_own(byte, access, at);
-    if ((byte.writers >> access.wave & 1) == 0) check(byte.changes, access, at, "read", "wrote");
-    byte.reads.add(access);
-  }
+  begin_access();
+  Access access = current_;
+  access.lane = static_cast<i8>(lane);
+  for_each_cell(span, [&](Cell& cell, u64 address, u64 size) {
+    check_own(cell, access, address);
+    if ((cell.writers >> access.wave & 1) == 0 && cell.changes.last.pc != 0) {
+      const int changed = size == 1 ? 0 : std::countr_zero(u32{cell.changes.last.changed} | 8u);
+      check(cell.changes, access, address + static_cast<u64>(changed), "read", "wrote");
+    }
+    cell.reads.add(access);
+  });
 }
 
 void RaceChecker::store_lds(AddressSpan span, const void* data, int lane) {
-  const Access access = current_access(lane);
+  begin_access();
+  Access access = current_;
+  access.lane = static_cast<i8>(lane);
   const u8* lds = wave_->group->lds();
-  for (u64 at = span.begin(); at < span.end(); ++at) {
-    Byte& byte = bytes_[at];
-    const bool changes = data == nullptr || static_cast<const u8*>(data)[at - span.begin()] != lds[at];
-    check_own(byte, access, at);
-    if (changes) {
-      check(byte.reads, access, at, "written", "read");
-      check(byte.writes, access, at, "written", "wrote");
-      byte.changes.add(access);
-      byte.writers = 0;
+  for_each_cell(span, [&](Cell& cell, u64 address, u64 size) {
+    u32 changed = 0;
+    for (u64 i = 0; i < size; ++i) {
+      const bool changes =
+          data == nullptr || static_cast<const u8*>(data)[address + i - span.begin()] != lds[address + i];
+      changed |= u32{changes} << i;
     }
-    byte.writers |= 1u << access.wave;
-    byte.writes.add(access);
-  }
+    access.changed = static_cast<u8>(changed & 15);
+    check_own(cell, access, address);
+    if (changed != 0) {
+      const u64 first = address + static_cast<u64>(std::countr_zero(changed));
+      check(cell.reads, access, first, "written", "read");
+      check(cell.writes, access, first, "written", "wrote");
+      cell.changes.add(access);
+      cell.writers = 0;
+    }
+    cell.writers |= 1u << access.wave;
+    cell.writes.add(access);
+  });
 }
 
 }  // namespace wave::emulator

@@ -2,6 +2,8 @@
 // barrier nor the waits before it decide (LLVM's "Memory Model gfx942", workgroup scope).
 #pragma once
 
+#include <array>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/findings.h"
@@ -30,12 +32,13 @@ class RaceChecker : public Observer {
   };
 
   struct Access {
-    u64 pc = 0;  ///< 0: there is none
+    u32 pc = 0;  ///< from where the code object lies; 0: there is none
     u32 number = 0;
-    Counters counters = 0;  ///< of the queue that has the number
+    u8 queue = 0;  ///< that has the number, by its counters
     u8 wave = 0;
     i8 lane = -1;
-    bool is_atomic = false;
+    bool is_atomic : 1 = false;
+    u8 changed : 4 = 0;  ///< of a write the bytes that get another value, a bit for each
   };
 
   struct Accesses {
@@ -44,30 +47,47 @@ class RaceChecker : public Observer {
     void add(const Access& access);
   };
 
-  struct Byte {
+  /// Of a byte, or of a dword whose bytes were always accessed together.
+  struct Cell {
     Accesses reads, writes;
     Accesses changes;  ///< the writes of another value than it had
     u32 writers = 0;   ///< the waves that have written the value that it has: a bit for each
+    Cell of_byte(u32 byte) const;
+  };
+  struct Dword {
+    u32 workgroup = 0;  ///< that the rest is of, in the order in which they came
+    bool is_split = false;
+    Cell cell;  ///< of the dword, or of its first byte
   };
 
+  static constexpr u32 kQueues = 16;
   struct WaveState {
-    WaitCounters now, at_barrier;
+    WaitCounters now;
+    std::array<u32, kQueues> done{}, issued{};  ///< of each queue, at the last barrier
   };
 
   const Decoded& look_up(const Wave& wave, const Op* op);
-  Access current_access(int lane) const;
+  void begin_access();
+  Dword& dword_at(u64 number);
+  /// Calls `look` with each cell of the bytes, its first address, and how many it has.
+  template <class Look>
+  void for_each_cell(AddressSpan span, const Look& look);
   Sighting sighting(const Access& access, const Access& past, const char* kind) const;
   void check(const Accesses& earlier, const Access& access, u64 address, const char* done, const char* done_before);
-  void check_own(const Byte& byte, const Access& access, u64 address);
+  void check_own(const Cell& cell, const Access& access, u64 address);
 
   Findings& findings_;
   PerInstruction<Decoded> instructions_;
   // Of the workgroup.
-  std::vector<Byte> bytes_;
+  u32 workgroup_ = 0;
+  std::vector<Dword> dwords_;
+  std::unordered_map<u64, std::array<Cell, 3>> further_;  ///< the other bytes of those that are split, by number
   std::vector<WaveState> waves_;
   // What is under way.
   const Wave* wave_ = nullptr;
-  Decoded instruction_;
+  const Decoded* instruction_ = nullptr;
+  const Op* begun_ = nullptr;  ///< the instruction that current_ is of
+  Access current_;
 };
 
 }  // namespace wave::emulator

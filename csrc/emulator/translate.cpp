@@ -73,13 +73,37 @@ u8 mode_flags(isa::Kind kind) {
   }
 }
 
+bool is_float(isa::OperandType type) {
+  using enum isa::OperandType;
+  return type == F16 || type == F32 || type == F64 || type == Bf16 || type == PackedF16 || type == PackedBf16 ||
+         type == PackedF32;
+}
+
+/// What an instruction is to observers that need not see all of them.
+u8 observer_flags(const isa::Row& row) {
+  if (row.traits & isa::kBarrierSignal) return kSignals;
+  if (row.traits & (isa::kMakesFp8 | isa::kMakesBf8)) return kMakesFloats;
+  switch (row.kind) {
+    case isa::Kind::VectorAlu:
+    case isa::Kind::DotProduct: {
+      const isa::Operand& result = row.operands[0];
+      return row.operand_count != 0 && result.written && is_float(result.type) ? kMakesFloats : 0;
+    }
+    case isa::Kind::Matrix:
+    case isa::Kind::SparseMatrix:
+      return kMakesFloats;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 void Translator::translate_op(const Instruction& instruction, u32 index, Op& op) {
   op.size = instruction.dwords;
-  if (instruction.row != nullptr) op.flags = mode_flags(instruction.row->kind);
   op.execute = refuse_instruction;
   if (instruction.row == nullptr) return;
+  op.flags = mode_flags(instruction.row->kind) | observer_flags(*instruction.row);
   if (instruction.row->format == Format::VOPD) return translate_dual(instruction, op);
   const Execute execute = bindings_.find(instruction);
   if (execute == nullptr || !set_operands(instruction, op)) return;

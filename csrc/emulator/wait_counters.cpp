@@ -64,7 +64,9 @@ std::string wait_text(Generation generation, Counters counters, u64 outstanding)
 }
 
 void WaitCounters::issue(Counters counters) {
-  if (counters != 0) ++queue(counters).issued;
+  if (counters == 0) return;
+  ++queue(counters).issued;
+  used_ |= 1u << counters / kLoadCount;
 }
 
 u64 WaitCounters::done(Counters counters) const {
@@ -79,7 +81,8 @@ u64 WaitCounters::done(Counters counters) const {
 /// zero.
 void WaitCounters::leave(Counters counter, u32 outstanding) {
   const int index = std::countr_zero(counter / kLoadCount);
-  for (Counters counters = kLoadCount; counters <= kAll; counters += kLoadCount) {
+  for (u32 queues = used_; queues != 0; queues &= queues - 1) {
+    const Counters counters = kLoadCount * static_cast<u32>(std::countr_zero(queues));
     if ((counters & counter) == 0) continue;
     const u64 left = ends_in_order(counters) || outstanding == 0 ? outstanding : issued(counters);
     u64& done = queue(counters).done[index];

@@ -48,6 +48,7 @@ class WaitCounters {
   void leave(Counters counter, u32 outstanding);
 
   Queue queues_[1 << kCounters];  ///< by the counters
+  u32 used_ = 0;                  ///< a bit for each that has had something
 };
 
 }  // namespace wave::emulator

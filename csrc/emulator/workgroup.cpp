@@ -9,6 +9,7 @@
 #include "emulator/observer.h"
 #include "emulator/op.h"
 #include "emulator/skipped_access.h"
+#include "emulator/spinning.h"
 #include "emulator/step.h"
 
 namespace wave::emulator {
@@ -77,6 +78,9 @@ std::unique_ptr<u8[]> allocate_scratch(const LaunchState& launch) {
 /// then.
 constexpr u64 kTurn = 4;
 
+/// Turns of a workgroup's waves in which those of a launch that may be stuck are found to go round in circles.
+constexpr u64 kProbe = 4096;
+
 /// Instructions between two looks at what may stop the launch: some ten microseconds of them, or, where each one is
 /// looked at or summed exactly, some ten milliseconds.
 constexpr u64 kLook = 2048;
@@ -94,14 +98,18 @@ u64 run_instructions(Wave& wave, u64 quantum, Step step) {
   return quantum - left;
 }
 
-/// The same, in the fastest way that the wave's MODE allows.
-u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer) {
-  if (observer != nullptr) {
+/// The same, in the fastest way that the wave's MODE and who looks on allow.
+u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer, u8 watched_ops) {
+  const auto observed = [=](Wave& w, const Op* op) {
+    observer->before(w, op);
+    const Op* following = step(w, op);
+    observer->after(w, op);
+    return following;
+  };
+  if (watched_ops == kEveryOp) return run_instructions(wave, quantum, observed);
+  if (watched_ops != 0) {
     return run_instructions(wave, quantum, [=](Wave& w, const Op* op) {
-      observer->before(w, op);
-      const Op* following = step(w, op);
-      observer->after(w, op);
-      return following;
+      return is_watched(op, watched_ops) ? observed(w, op) : w.runs_singly() ? step(w, op) : op->execute(w, op);
     });
   }
   if (wave.runs_singly()) return run_instructions(wave, quantum, step);
@@ -164,25 +172,33 @@ Workgroup::Workgroup(const LaunchState& launch)
       takes_turns_(launch.lds_size > 0 && launch.waves > 1),
       own_observer_(launch.dispatch.checks == nullptr ? nullptr : launch.dispatch.checks->observe()),
       both_(both(launch.dispatch.observer, own_observer_.get())),
-      observer_(both_ != nullptr           ? both_.get()
-                : own_observer_ != nullptr ? own_observer_.get()
-                                           : launch.dispatch.observer),
-      lds_observer_(observer_ != nullptr && observer_->watches_lds() ? observer_ : nullptr),
-      memory_observer_(observer_ != nullptr && observer_->watches_memory() ? observer_ : nullptr),
-      direct_lds_size_(lds_observer_ == nullptr ? launch.lds_size : 0),
-      sums_additions_(launch.dispatch.parallel && memory_observer_ == nullptr && launch.grid_sync() == nullptr &&
-                      launch.hostcalls() == nullptr),
+      usual_observer_(both_ != nullptr           ? both_.get()
+                      : own_observer_ != nullptr ? own_observer_.get()
+                                                 : launch.dispatch.observer),
+      sums_additions_(launch.dispatch.parallel && (usual_observer_ == nullptr || !usual_observer_->watches_memory()) &&
+                      launch.grid_sync() == nullptr && launch.hostcalls() == nullptr),
       registers_(new LaneRow[size_t{launch.waves} * (launch.registers.vgprs + launch.registers.agprs)]),
       lds_(new u8[launch.lds_size]),
       scratch_(allocate_scratch(launch)) {
+  observe(usual_observer_, nullptr);
   std::array<u32, 128> constants = inline_constants32();
   for (Wave& wave : waves_) std::copy(constants.begin(), constants.end(), wave.s + 128);
 }
 
 Workgroup::~Workgroup() = default;
 
+void Workgroup::observe(Observer* observer, SpinProbe* probe) {
+  observer_ = observer;
+  probe_ = probe;
+  watched_ops_ = observer == nullptr ? 0 : observer->watched_ops();
+  lds_observer_ = observer != nullptr && observer->watches_lds() ? observer : nullptr;
+  memory_observer_ = observer != nullptr && observer->watches_memory() ? observer : nullptr;
+  direct_lds_size_ = lds_observer_ == nullptr ? launch_.lds_size : 0;
+}
+
 void Workgroup::start(u64 number) {
   number_ = number;
+  turns_ = 0;
   const auto& grid = launch_.dispatch.grid;
   id_ = {static_cast<u32>(number % grid[0]), static_cast<u32>(number / grid[0] % grid[1]),
          static_cast<u32>(number / grid[0] / grid[1])};
@@ -230,6 +246,7 @@ void Workgroup::set_work_items(Wave& wave) const {
 
 Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {
   const u64 turn = takes_turns_ ? std::min(kTurn, quantum) : quantum;
+  ++turns_;
   u64 left = quantum * waves_.size();
   u64 unwatched = kLook;
   while (left > 0) {
@@ -252,6 +269,37 @@ Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {
     if (!moved) break;
   }
   return Progress::Suspended;
+}
+
+Workgroup::Progress Workgroup::probe(SpinWatch& watch, const Look& look) {
+  ++turns_;
+  make_pending_adds();
+  SpinProbe probe(watch, waves_);
+  Observers observers;
+  if (usual_observer_ != nullptr) observers.add(*usual_observer_);
+  observers.add(probe);
+  struct Restored {
+    Workgroup& group;
+    ~Restored() { group.observe(group.usual_observer_, nullptr); }
+  } const restored{*this};
+  observe(&observers, &probe);
+  for (Wave& wave : waves_) wave.scratch_ready = 0;
+  bool alive = true;
+  for (u64 left = kProbe; left > 0 && alive && !probe.is_stuck(); --left) {
+    if (left % (kLook / kTurn) == 0) look_at(waves_[0], look);
+    alive = false;
+    for (Wave& wave : waves_) {
+      if (wave.status != Status::Ended && wave.status != Status::Barrier) run_wave(wave, kTurn, look);
+      alive |= wave.status != Status::Ended;
+    }
+    release_barrier();
+  }
+  if (alive && probe.is_stuck()) {
+    watch.note(*this, probe);
+  } else {
+    watch.forget(*this);
+  }
+  return alive ? Progress::Suspended : Progress::Finished;
 }
 
 void Workgroup::look_at(const Wave& wave, const Look& look) {
@@ -280,15 +328,16 @@ bool Workgroup::release_barrier() {
 
 /// Runs a wave for a turn, in which it may wait for the host. Returns how many instructions.
 u64 Workgroup::run_turn(Wave& wave, u64 turn, const Look& look) {
-  if (turn <= kTurn && observer_ == nullptr && launch_.hostcalls() == nullptr && !wave.runs_singly()) [[likely]] {
+  if (turn <= kTurn && watched_ops_ == 0 && launch_.hostcalls() == nullptr && !wave.runs_singly()) [[likely]] {
     return run_instructions(wave, turn, [](Wave& w, const Op* op) { return op->execute(w, op); });
   }
   u64 count = 0;
   while (wave.status == Status::Running && count < turn) {
-    const u64 ran = run_in_one_way(wave, std::min(turn - count, kLook), observer_);
+    const u64 ran = run_in_one_way(wave, std::min(turn - count, kLook), observer_, watched_ops_);
     count += ran;
     Hostcalls* const hostcalls = launch_.hostcalls();
     const bool is_answered = hostcalls != nullptr && hostcalls->serve();
+    if (is_answered && probe_ != nullptr) probe_->change();
     if (is_answered && wave.status == Status::Yielded) wave.status = Status::Running;
     if (ran == kLook && wave.status == Status::Running) {
       make_pending_adds();
@@ -304,14 +353,19 @@ u64 Workgroup::run_wave(Wave& wave, u64 turn, const Look& look) {
   try {
     count = run_turn(wave, turn, look);
     if (wave.status == Status::Running) wave.status = Status::Paused;
+    if (observer_ != nullptr && (wave.status == Status::Barrier || wave.status == Status::Ended)) observer_->stop(wave);
     wave.instructions += count;
     if (const u64 most = launch_.dispatch.max_instructions; most != 0 && wave.instructions > most) {
       fault(text("a wave ran more than ", most, " instructions, the limit that WAVE_RUNTIME_MAX_INSTRUCTIONS sets"));
     }
   } catch (const Abort& abort) {
+    if (observer_ != nullptr) observer_->give_up(wave);
     throw_abort(abort, wave);
   } catch (const Fault& fault) {
-    if (!skip_access(wave, fault)) throw located(fault, wave);
+    if (!skip_access(wave, fault)) {
+      if (observer_ != nullptr) observer_->give_up(wave);
+      throw located(fault, wave);
+    }
     count = 1;
   }
   return count;

@@ -15,6 +15,9 @@
 
 namespace wave::emulator {
 
+class SpinProbe;
+class SpinWatch;
+
 /// A trap that the kernel ran into by its own will: __builtin_trap, or behind an assert that failed.
 struct Abort : Fault {};
 
@@ -40,6 +43,9 @@ class Workgroup {
   /// Runs the waves until all have ended, none can go on without other workgroups, or each has run `quantum`
   /// instructions, more or less. Throws KernelFault, and what `look` throws.
   Progress run(u64 quantum, const Look& look);
+
+  /// The same where the launch may be stuck, with a look at each access (spinning.h).
+  Progress probe(SpinWatch& watch, const Look& look);
 
   /// Whether waves run side by side, in short turns: those that share LDS. A wait ends a turn.
   bool takes_turns() const { return takes_turns_; }
@@ -68,6 +74,8 @@ class Workgroup {
   const LaunchState& launch() const { return launch_; }
   const std::array<u32, 3>& id() const { return id_; }
   u64 number() const { return number_; }
+  /// How many it has had.
+  u64 turns() const { return turns_; }
   u8* lds() { return lds_.get(); }
   AddressSpan lds_bytes() const { return {0, launch_.lds_size}; }
   /// What of LDS may be accessed by lds(), too: all or, where somebody watches the functions below, nothing.
@@ -76,13 +84,13 @@ class Workgroup {
 
   /// Whether all of it can be accessed as it is: Memory::covers(). What the access would see is there then.
   bool covers_memory(AddressSpan span, bool write) {
-    const bool covers = launch_.memory().covers(span, write);
+    const bool covers = launch_.memory().covers(span, write) && probe_ == nullptr;
     if (!pending_adds_.is_empty() && (write || pending_adds_.are_near(span))) [[unlikely]]
       pending_adds_.make();
     return covers;
   }
   /// Where additions to memory may wait, and be summed up, or nullptr.
-  PendingAdds* pending_adds() { return sums_additions_ ? &pending_adds_ : nullptr; }
+  PendingAdds* pending_adds() { return sums_additions_ && probe_ == nullptr ? &pending_adds_ : nullptr; }
   /// Makes what has waited: before others may count on it.
   void make_pending_adds() { pending_adds_.make(); }
 
@@ -111,6 +119,7 @@ class Workgroup {
   void start_wave(Wave& wave, u32 index);
   u64 run_wave(Wave& wave, u64 turn, const Look& look);
   u64 run_turn(Wave& wave, u64 turn, const Look& look);
+  void observe(Observer* observer, SpinProbe* probe);
   void look_at(const Wave& wave, const Look& look);
   bool release_barrier();
   bool skip_access(Wave& wave, const Fault& fault);
@@ -120,16 +129,20 @@ class Workgroup {
   const LaunchState& launch_;
   std::vector<LaneRow> work_items_;  ///< of each wave: what it finds in v0
   u64 number_ = 0;
+  u64 turns_ = 0;
   std::array<u32, 3> id_{};
   std::vector<Wave> waves_;
   const bool takes_turns_;
   const std::unique_ptr<Observer> own_observer_;  ///< of the launch's checks, for this workgroup alone
   const std::unique_ptr<Observer> both_;          ///< it and the launch's, where there are both
-  Observer* const observer_;
-  Observer* lds_observer_;  ///< nullptr where nobody watches LDS
-  Observer* memory_observer_;
+  Observer* const usual_observer_;
+  Observer* observer_ = nullptr;      ///< nullptr: nobody looks on
+  u8 watched_ops_ = 0;                ///< of which it is told (OpFlags)
+  Observer* lds_observer_ = nullptr;  ///< nullptr where nobody watches LDS
+  Observer* memory_observer_ = nullptr;
   const Recalled* recalled_ = nullptr;
-  const u32 direct_lds_size_;
+  SpinProbe* probe_ = nullptr;  ///< what looks at a launch that may be stuck
+  u32 direct_lds_size_ = 0;
   const bool sums_additions_;  ///< for several threads, where nobody looks on and no host or grid is waited for
   PendingAdds pending_adds_;
   std::unique_ptr<LaneRow[]> registers_;

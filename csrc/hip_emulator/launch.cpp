@@ -16,6 +16,10 @@ namespace wave::hip_emulator {
 
 namespace {
 
+/// Seconds for which waves may wait in vain before a launch counts as stuck: the host, or kernels of other streams, may
+/// change what they poll.
+constexpr double kPatience = 2;
+
 /// One pointer to each argument that the caller passes; where they lie, the metadata says.
 std::vector<uint8_t> pack_parameters(const KernelMetadata& metadata, void** parameters) {
   std::vector<uint8_t> bytes;
@@ -173,6 +177,7 @@ void run(const PackedLaunch& launch, Via via) {
   dispatch.parallel = launch.parallel;
   dispatch.max_instructions = launch.options.max_instructions;
   dispatch.time_limit = launch.options.time_limit;
+  dispatch.patience = kPatience;
   dispatch.deterministic = launch.options.deterministic;
   dispatch.poll = [](uint64_t, uint64_t) { check_not_stopped(); };
   const auto checks = emulator::Checks::make(launch.options, {});

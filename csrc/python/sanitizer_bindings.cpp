@@ -21,8 +21,12 @@ py::list names_of_tools() {
   return names;
 }
 
-py::object begin(const std::string& tools, bool over_reads) {
-  auto sanitizer = std::make_shared<Sanitizer>(SanitizerOptions{parse_tools(tools), over_reads, true, {}});
+py::object begin(const std::string& tools, bool over_reads, bool denormals, bool dead_registers) {
+  auto sanitizer = std::make_shared<Sanitizer>(SanitizerOptions{.tools = parse_tools(tools),
+                                                                .over_reads = over_reads,
+                                                                .denormals = denormals,
+                                                                .dead_registers = dead_registers,
+                                                                .log = {}});
   if (sanitizer->options.tools == 0) throw ValueError(text("no tools: '", tools, "'"));
   Sanitizer::begin(sanitizer);
   begin_watching_allocations(sanitizer->options.tools);
@@ -56,7 +60,7 @@ void bind_sanitizer(py::handle module) {
       make_callable_type<SanitizerState>({.methods = {py::method<take>("take", ""), py::method<end>("end", "")}}));
   py::add_functions(module, {py::function<set_findings_hook>("set_findings_hook", "hook"),
                              py::function<names_of_tools>("sanitizer_tools", ""),
-                             py::function<begin>("begin_sanitizer", "tools, over_reads")});
+                             py::function<begin>("begin_sanitizer", "tools, over_reads, denormals, dead_registers")});
 }
 
 }  // namespace wave

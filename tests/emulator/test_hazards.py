@@ -131,6 +131,39 @@ def test_without_the_check_nothing_is_reported(monkeypatch: pytest.MonkeyPatch) 
     run(LOAD + mov(30, 20) + END, state, memory)
 
 
+# A load whose register is read too early, by an instruction whose result nobody uses.
+DEAD = LOAD + mov(30, 20) + mov(30, 9) + END
+
+
+def test_what_nobody_uses_is_no_hazard() -> None:
+    state, memory = prepared()
+    run(DEAD, state, memory)
+    with pytest.raises(wave_runtime.KernelFault, match="v20 is read before its load has been waited for"):
+        run(LOAD + mov(30, 20) + mov(31, 30) + mov(30, 9) + END, state, memory)
+
+
+def test_what_nobody_uses_is_a_finding_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WAVE_RUNTIME_CHECK")
+    state, memory = prepared()
+    with wave_runtime.sanitize("waits", dead_registers=True) as report:
+        run(DEAD, state, memory)
+    (finding,) = report.findings
+    assert finding.kind == "dead-register"
+    assert finding.message.endswith("is missing; nobody uses what is made of it")
+    assert finding.at.instruction == "v_mov_b32_e32 v30, v20"
+    with wave_runtime.sanitize("waits", fail=True):
+        run(DEAD, state, memory)
+
+
+def test_other_lanes_keep_what_was_made() -> None:
+    """An instruction of fewer lanes does not overwrite all of it."""
+    state, memory = prepared()
+    some = encode(BY_NAME["s_mov_b64"], SDST=126, SSRC0=129)
+    every = encode(BY_NAME["s_mov_b64"], SDST=126, SSRC0=193)
+    with pytest.raises(wave_runtime.KernelFault, match="v20 is read before"):
+        run(LOAD + mov(30, 20) + some + mov(30, 9) + every + END, state, memory)
+
+
 # Matrix instructions: the wait states that the registers of each need.
 
 

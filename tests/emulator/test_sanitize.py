@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from pathlib import Path
@@ -27,7 +28,9 @@ def test_every_kernel_has_a_mistake() -> None:
 @every_mistake
 def test_a_planted_mistake_is_found(mistake: Mistake, target: str) -> None:
     """In the line that has it, and no other finding of the same tool."""
-    with wave_runtime.sanitize(mistake.tool, over_reads=True) as report:
+    is_stuck = mistake.kind in mistakes.STUCK
+    fails = pytest.raises(wave_runtime.KernelFault, match="a deadlock") if is_stuck else contextlib.nullcontext()
+    with wave_runtime.sanitize(mistake.tool, over_reads=True) as report, fails:
         mistakes.launch(mistake.kernel, True, target)
     if (mistake.kernel, target) in mistakes.UNSEEN:
         assert report.findings == []
@@ -96,6 +99,46 @@ def test_inlined_functions_are_frames() -> None:
     assert "out[i] = 2 * value" in lines[frames[0].line - 1]
     assert "store_doubled(out, i, value)" in lines[frames[1].line - 1]
     assert "store_both(out" in lines[frames[2].line - 1]
+
+
+def test_a_deadlock_names_who_waits_for_what() -> None:
+    with wave_runtime.sanitize("barriers") as report, pytest.raises(wave_runtime.KernelFault) as caught:
+        mistakes.launch("flag_never_set", True)
+    (finding,) = report.findings
+    assert finding.tensor is not None
+    assert (finding.tensor.parameter, finding.tensor.index) == ("flag", (0,))
+    assert (finding.at.workgroup, finding.at.wave, finding.count) == ((1, 0, 0), 0, 1)
+    assert "waits for ever for 4 bytes of memory" in finding.message
+    assert "none of the 1 workgroups that have not ended can go on" in str(caught.value)
+    assert (caught.value.workgroup, caught.value.wave, caught.value.pc) == ((1, 0, 0), 0, finding.at.pc)
+
+
+def test_a_deadlock_on_several_threads() -> None:
+    """All but one workgroup wait, more of them than are begun at once."""
+    signature = {"flag_never_set": "flag: *i32, out: *i32, is_wrong: i32"}
+    kernel = wave_runtime.load(PROBES / "mistakes_gfx942.hsaco", signature=signature)["flag_never_set"]
+    with (
+        wave_runtime.sanitize("barriers") as report,
+        pytest.raises(wave_runtime.KernelFault, match="for which there is"),
+    ):
+        kernel(ints(1), ints(128), 1, grid=700, block=1024)
+    assert [finding.kind for finding in report.findings] == ["deadlock"]
+    assert report.findings[0].count > 100
+
+
+def test_without_the_tool_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_TIME_LIMIT", "0.3")
+    with wave_runtime.sanitize("memory"), pytest.raises(wave_runtime.KernelFault, match="WAVE_RUNTIME_TIME_LIMIT"):
+        mistakes.launch("flag_never_set", True)
+
+
+def test_f8_overflow_names_format_and_value() -> None:
+    for target, least in (("gfx942", 248), ("gfx950", 472)):  # halfway to 480 still rounds to 448
+        with wave_runtime.sanitize("numbers") as report:
+            mistakes.launch("fp8_too_large", True, target)
+        (finding,) = report.findings
+        assert finding.at.lane == least // 8
+        assert f"a conversion to FP8 makes no number of {least}, " in finding.message
 
 
 def test_several_findings_of_a_run() -> None:

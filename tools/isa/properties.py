@@ -48,11 +48,23 @@ NAMED_TRAITS = {
     "AnyTuple": r"ds_read_b96_tr_b6",
     "MixedFormats": r"v_mfma_(scale_)?\w+_f8f6f4",
     "IndexKey": r"v_swmmac_.*",
+    "BarrierSignal": r"s_barrier_signal(_isfirst)?",
+    "Transcendental": r"v_(rcp|rsq|sqrt|exp|log|sin|cos)(_iflag|_legacy)?_(f16|f32|f64)",
+    "OneLane": r"v_(readlane|readfirstlane|writelane)_b32",
+    "Permlane": r"v_permlane\w+",
+    "ReadsVccLate": r"v_div_fmas_f(32|64)",
+    "ReadsM0": r"s_movrel\w+|s_sendmsg(halt)?|s_ttracedata|ds_(read|write)_addtid_b32|ds_gws_.*|global_load_lds_.*",
+    "SetsHardware": r"s_setreg(_imm32)?_b32",
+    "GetsHardware": r"s_getreg_b32",
+    "MakesFp8": r"v_cvt_(scalef32_)?(pk|sr|sr_pk)_fp8_.*",
+    "MakesBf8": r"v_cvt_(scalef32_)?(pk|sr|sr_pk)_bf8_.*",
 }
 TRAIT_ORDER = (
     "WritesScc", "WritesMask", "WritesExec", "SignedLiteral", "SplatConstants", "SignedFactors", "ToUpperHalf",
     "DataFirst", "NoLiteral", "NotToM0", "NotToExec", "ExecAddress", "DelayCodes", "Xdl",
     "LoadCount", "StoreCount", "LdsCount", "ScalarCount", "AnyTuple", "MixedFormats", "LateResult", "IndexKey",
+    "BarrierSignal", "Transcendental", "OneLane", "Permlane", "ReadsVccLate", "ReadsM0", "SetsHardware", "GetsHardware",
+    "MakesFp8", "MakesBf8",
 )  # fmt: skip
 
 # The counters that waits are for.

@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,6 +24,8 @@ __all__ = ["Element", "Finding", "Frame", "Sanitation", "SanitizeError", "Site",
 
 VARIABLE = "WAVE_RUNTIME_SANITIZE"
 OVER_READS = "WAVE_RUNTIME_SANITIZE_OVER_READS"
+DENORMALS = "WAVE_RUNTIME_SANITIZE_DENORMALS"
+DEAD_REGISTERS = "WAVE_RUNTIME_SANITIZE_DEAD_REGISTERS"
 LOG = "WAVE_RUNTIME_SANITIZE_LOG"
 
 _lock = Lock()
@@ -41,6 +44,15 @@ class SanitizeError(RuntimeError):
         self.report = report
 
 
+@dataclass(frozen=True)
+class Besides:
+    """What tools find only where it is asked for: see :func:`sanitize`."""
+
+    over_reads: bool = False
+    denormals: bool = False
+    dead_registers: bool = False
+
+
 class Sanitation:
     """A search for mistakes that :func:`sanitize` has begun, with what it has found so far.
 
@@ -50,12 +62,14 @@ class Sanitation:
         tools: the names of the tools.
     """
 
-    def __init__(self, tools: tuple[str, ...], over_reads: bool, findings: Findings, fail: bool) -> None:
+    def __init__(self, tools: tuple[str, ...], besides: Besides, findings: Findings, fail: bool) -> None:
         self.tools = tools
         self._found = findings
         self._fail = fail
         with _lock:
-            self._session = _C.begin_sanitizer(",".join(tools), over_reads)
+            self._session = _C.begin_sanitizer(
+                ",".join(tools), besides.over_reads, besides.denormals, besides.dead_registers
+            )
             _begun.append(self)
 
     @property
@@ -112,9 +126,9 @@ class Sanitation:
 class _Logged(Sanitation):
     """Of a process that begins with WAVE_RUNTIME_SANITIZE: findings go to a log, or to stderr when it ends."""
 
-    def __init__(self, tools: tuple[str, ...], over_reads: bool, log: str) -> None:
+    def __init__(self, tools: tuple[str, ...], besides: Besides, log: str) -> None:
         self._log = log
-        super().__init__(tools, over_reads, Findings(tools), fail=False)
+        super().__init__(tools, besides, Findings(tools), fail=False)
         atexit.register(self._end)
 
     def _add(self, finding: Finding) -> None:
@@ -135,6 +149,8 @@ def sanitize(
     *tools: str,
     suppressions: str | os.PathLike[str] | Iterable[str] | None = None,
     over_reads: bool = False,
+    denormals: bool = False,
+    dead_registers: bool = False,
     fail: bool = False,
 ) -> Sanitation:
     """Look for mistakes of kernels, in all launches on the emulator from now on.
@@ -154,6 +170,10 @@ def sanitize(
         tools: "memory", "races", "waits", "barriers", "numbers", "uninitialized"; or "all", which is the default.
         suppressions: findings to leave out: a file, or its lines, each of which is ``KIND [KERNEL [PLACE]]``.
         over_reads: whether the memory tool also reports reads up to 512 bytes past an end, which otherwise read zero.
+        denormals: whether the tool "numbers" also reports instructions whose result is another one because denormals
+            count as zeros.
+        dead_registers: whether the tool "waits" also reports instructions that read a register too early, but whose
+            result nobody uses.
         fail: whether leaving the context raises SanitizeError if there are findings.
 
     Raises:
@@ -161,7 +181,8 @@ def sanitize(
         OSError: the suppressions cannot be read.
     """
     names = known_tools(tools)
-    return Sanitation(names, over_reads, Findings(names, read(suppressions)), fail)
+    besides = Besides(over_reads, denormals, dead_registers)
+    return Sanitation(names, besides, Findings(names, read(suppressions)), fail)
 
 
 def known_tools(tools: Iterable[str]) -> tuple[str, ...]:
@@ -183,13 +204,19 @@ def from_environment() -> None:
     except ValueError:
         expected = f"tools with commas between them, of {', '.join(_C.sanitizer_tools())}, or all"
         raise ValueError(f"{VARIABLE}={text}: expected {expected}, for instance {VARIABLE}=memory,races") from None
-    over_reads = _environment.flag("WAVE_RUNTIME_SANITIZE_OVER_READS", False)
-    _Logged(tools, over_reads, os.environ.get("WAVE_RUNTIME_SANITIZE_LOG", ""))
+    besides = Besides(*(_environment.flag(variable, False) for variable in (OVER_READS, DENORMALS, DEAD_REGISTERS)))
+    _Logged(tools, besides, os.environ.get("WAVE_RUNTIME_SANITIZE_LOG", ""))
 
 
-def environment(tools: Iterable[str], *, over_reads: bool = False, log: str = "") -> dict[str, str]:
+def environment(tools: Iterable[str], besides: Besides = Besides(), *, log: str = "") -> dict[str, str]:
     """The variables with which a process begins sanitized: see docs/environment.md. Raises ValueError."""
-    return {VARIABLE: ",".join(known_tools(tools)), OVER_READS: str(int(over_reads)), LOG: log}
+    return {
+        VARIABLE: ",".join(known_tools(tools)),
+        OVER_READS: str(int(besides.over_reads)),
+        DENORMALS: str(int(besides.denormals)),
+        DEAD_REGISTERS: str(int(besides.dead_registers)),
+        LOG: log,
+    }
 
 
 def _told(value: dict[str, Any], frames: list[Any]) -> Finding:

@@ -6,10 +6,10 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from wave_runtime._sanitize import environment, known_tools
+from wave_runtime._sanitize import Besides, environment, known_tools
 from wave_runtime._sanitize._findings import Finding, parse
 from wave_runtime._sanitize._report import Findings
 from wave_runtime._sanitize._suppressions import read
@@ -21,7 +21,7 @@ class Request:
 
     program: Sequence[str]
     tools: Sequence[str]
-    over_reads: bool = False
+    besides: Besides = field(default_factory=Besides)
     suppressions: str | None = None
 
     def findings(self) -> Findings:
@@ -38,7 +38,7 @@ class Request:
             OSError: there is no such program.
         """
         with tempfile.TemporaryDirectory(prefix="wave-sanitize-") as log:
-            own = environment(findings.tools, over_reads=self.over_reads, log=log)
+            own = environment(findings.tools, self.besides, log=log)
             status = _wait(subprocess.Popen([*self.program], env={**os.environ, **own}))
             for path in sorted(Path(log).glob("*.jsonl")):
                 for line in path.read_text(errors="backslashreplace").splitlines():

@@ -199,6 +199,17 @@ enum Trait : uint32_t {
   kMixedFormats = 1u << 19,   ///< SRC0 and SRC1 have 8, 6 or 4 registers, for the formats that CBSZ and BLGP name
   kLateResult = 1u << 20,     ///< of a product: others wait a state longer for the result than its passes say (gfx950)
   kIndexKey = 1u << 21,       ///< of a sparse product: OP_SEL[1:0] says which part of SRC2 has the indices (GFX12)
+  kBarrierSignal = 1u << 22,  ///< a wave comes to a barrier, and goes on
+  // What "Manually Inserted Wait States" tells apart:
+  kTranscendental = 1u << 23,  ///< of the unit for rcp, sqrt, exp and their like
+  kOneLane = 1u << 24,         ///< V_READLANE, V_READFIRSTLANE, V_WRITELANE
+  kPermlane = 1u << 25,
+  kReadsVccLate = 1u << 26,  ///< V_DIV_FMAS
+  kReadsM0 = 1u << 27,       ///< and asks for it when the instruction before may not have written it
+  kSetsHardware = 1u << 28,  ///< S_SETREG
+  kGetsHardware = 1u << 29,  ///< S_GETREG
+  kMakesFp8 = 1u << 30,      ///< a conversion to FP8
+  kMakesBf8 = 1u << 31,      ///< ... to BF8
 };
 
 struct Row {
@@ -267,6 +278,8 @@ class InstructionSet {
 
   /// The processor whose table this is: "gfx1100" of gfx1101, too.
   std::string_view name() const { return name_; }
+
+  Generation generation() const { return generation_; }
 
   /// Sorted by encoding and opcode.
   std::span<const Row> rows() const { return rows_; }

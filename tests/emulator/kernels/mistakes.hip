@@ -177,6 +177,85 @@ KERNEL early_return(int* out, int is_wrong) {
   out[item()] = 1;
 }
 
+// A flag that nobody sets, or late. Waves that poll it wait for ever, and so do those that wait for them at a barrier.
+KERNEL flag_never_set(int* flag, int* out, int is_wrong) {
+  if (group() == 0) {
+    for (int i = 0; i < 300000; ++i) asm volatile("");
+    if (!is_wrong) __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    return;
+  }
+  if (wave() == 0) {
+    while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) {  // barriers:deadlock in flag_never_set
+    }
+  }
+  __builtin_amdgcn_s_barrier();
+  out[item()] = 1;
+}
+
+#define atomic_max(at, value) __hip_atomic_fetch_max(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP)
+
+// The same with s_sleep, between waves of a workgroup and in LDS.
+KERNEL lds_flag_never_set(int* out, int is_wrong) {
+  SHARED int flag;
+  if (item() == 0) flag = 0;
+  barrier();
+  if (wave() == 0) {
+    if (!is_wrong) atomic_max(&flag, 1);
+  } else {
+    while (atomic_max(&flag, 0) == 0) __builtin_amdgcn_s_sleep(1);  // barriers:deadlock in lds_flag_never_set
+  }
+  out[item()] = 1;
+}
+
+// A lock that its owner takes again.
+KERNEL lock_taken_twice(int* lock, int* out, int is_wrong) {
+  if (item() == 0) {
+    for (int turn = 0; turn < 2; ++turn) {
+      int free = 0;
+      while (!__hip_atomic_compare_exchange_strong(lock, &free, 1, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED,  // barriers:deadlock in lock_taken_twice
+                                                   __HIP_MEMORY_SCOPE_AGENT)) {
+        free = 0;
+      }
+      out[group()] += 1;
+      if (!is_wrong) __hip_atomic_store(lock, 0, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    }
+  }
+}
+
+KERNEL endless_loop(int* out, int is_wrong) {
+  int left = is_wrong ? -1 : 5;
+  do { asm volatile("" : "+v"(left)); left = is_wrong ? -1 : left - 1; } while (left != 0);  // barriers:endless-loop in endless_loop
+  out[item()] = left;
+}
+
+// Split barriers, which gfx12 has and no other.
+#if defined(__GFX12__)
+#define SIGNAL asm volatile("s_barrier_signal -1")
+#define WAIT_AT_BARRIER asm volatile("s_barrier_wait -1")
+#else
+#define SIGNAL
+#define WAIT_AT_BARRIER __builtin_amdgcn_s_barrier()
+#endif
+
+KERNEL signal_twice(int* out, int is_wrong) {
+  SIGNAL;
+  if (is_wrong) SIGNAL;  // barriers:signal-twice in signal_twice
+  WAIT_AT_BARRIER;
+  out[item()] = 1;
+}
+
+KERNEL signal_without_wait(int* out, int is_wrong) {
+  SIGNAL;  // barriers:signal-without-wait in signal_without_wait
+  if (!is_wrong) WAIT_AT_BARRIER;
+  out[item()] = 1;
+}
+
+KERNEL wait_without_signal(int* out, int is_wrong) {
+  if (!is_wrong) SIGNAL;
+  WAIT_AT_BARRIER;  // barriers:wait-without-signal in wait_without_signal
+  out[item()] = 1;
+}
+
 // numbers
 
 KERNEL root_of_negative(const float* in, float* out, int is_wrong) {
@@ -192,6 +271,32 @@ KERNEL product_too_large(const float* in, float* out, int is_wrong) {
 KERNEL half_too_large(const float* in, _Float16* out, int is_wrong) {
   const float value = is_wrong ? in[item()] * 1e4f : in[item()];
   out[item()] = static_cast<_Float16>(value);  // numbers:f16-overflow in half_too_large
+}
+
+// Conversions to FP8 and BF8, which gfx942 and later have, and RDNA4: FNUZ on gfx942, else OCP.
+#if defined(__gfx942__) || defined(__gfx950__) || defined(__GFX12__)
+#define TO_FP8(x) __builtin_amdgcn_cvt_pk_fp8_f32(x, 1.0f, 0, false)
+#define TO_BF8(x) __builtin_amdgcn_cvt_pk_bf8_f32(1.0f, x, 0, true)
+#define TO_FP8_STOCHASTIC(x) __builtin_amdgcn_cvt_sr_fp8_f32(x, 12345, 0, 2)
+#else
+#define TO_FP8(x) static_cast<int>(x)
+#define TO_BF8(x) static_cast<int>(x)
+#define TO_FP8_STOCHASTIC(x) static_cast<int>(x)
+#endif
+
+KERNEL fp8_too_large(const float* in, int* out, int is_wrong) {
+  const float value = is_wrong ? in[item()] * 8.0f : in[item()] * 3.5f;
+  out[item()] = TO_FP8(value);  // numbers:f8-overflow in fp8_too_large
+}
+
+KERNEL bf8_too_large(const float* in, int* out, int is_wrong) {
+  const float value = is_wrong ? in[item()] * -1000.0f : in[item()] * 900.0f;
+  out[item()] = TO_BF8(value);  // numbers:f8-overflow in bf8_too_large
+}
+
+KERNEL fp8_too_large_by_chance(const float* in, int* out, int is_wrong) {
+  const float value = is_wrong ? in[item()] * 8.0f : in[item()] * 3.5f;
+  out[item()] = TO_FP8_STOCHASTIC(value);  // numbers:f8-overflow in fp8_too_large_by_chance
 }
 
 KERNEL doubles_too_large(const double* in, double* out, int is_wrong) {

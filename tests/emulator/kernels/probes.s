@@ -127,6 +127,7 @@ begin skip_waves
   arguments
   v_and_b32_e32 v1, 0x3ff, v0
   v_lshrrev_b32_e32 v1, 6, v1
+  s_nop 0
   v_readfirstlane_b32 s10, v1
   s_cmp_ge_u32 s10, s8
   s_cselect_b32 s11, 1, 0
@@ -142,6 +143,7 @@ begin hardware_ids
   arguments
   v_and_b32_e32 v1, 0x3ff, v0
   v_lshrrev_b32_e32 v1, 6, v1
+  s_nop 0
   v_readfirstlane_b32 s10, v1
   s_lshl_b32 s11, s2, 4
   s_add_u32 s10, s10, s11
@@ -204,6 +206,7 @@ end sleep_for_other
 begin barrier_without_ended_wave
   arguments
   v_and_b32_e32 v0, 0x3ff, v0
+  s_nop 0
   v_readfirstlane_b32 s10, v0
   s_cmp_eq_u32 s10, 192
   s_cbranch_scc1 .Lended

@@ -1,0 +1,59 @@
+// Which registers an instruction reads and writes, as sets that are compared quickly.
+#pragma once
+
+#include <array>
+
+#include "emulator/isa/isa.h"
+#include "emulator/wave.h"
+
+namespace wave::emulator {
+
+/// Of vector registers, by their rows in a wave's file.
+class RowSet {
+ public:
+  static constexpr u32 kRows = 512;
+
+  void add(u32 first, u32 count) {
+    for (u32 row = first; row < first + count && row < kRows; ++row) bits_[row / 64] |= u64{1} << row % 64;
+  }
+  void remove(const RowSet& other) {
+    for (u32 i = 0; i < bits_.size(); ++i) bits_[i] &= ~other.bits_[i];
+  }
+  void remove(u32 row) { bits_[row / 64] &= ~(u64{1} << row % 64); }
+  bool contains(u32 row) const { return row < kRows && (bits_[row / 64] >> row % 64 & 1) != 0; }
+  bool meets(const RowSet& other) const {
+    u64 common = 0;
+    for (u32 i = 0; i < bits_.size(); ++i) common |= bits_[i] & other.bits_[i];
+    return common != 0;
+  }
+  bool is_empty() const {
+    u64 all = 0;
+    for (const u64 bits : bits_) all |= bits;
+    return all == 0;
+  }
+
+ private:
+  std::array<u64, kRows / 64> bits_{};
+};
+
+/// Of scalar registers, VCC, M0 and EXEC by their codes.
+class ScalarSet {
+ public:
+  void add(u32 first, u32 count) {
+    for (u32 code = first; code < first + count && code < 128; ++code) bits_[code / 64] |= u64{1} << code % 64;
+  }
+  void remove(u32 code) { bits_[code / 64 % 2] &= ~(u64{1} << code % 64); }
+  bool contains(u32 code) const { return code < 128 && (bits_[code / 64] >> code % 64 & 1) != 0; }
+  bool meets(const ScalarSet& other) const { return ((bits_[0] & other.bits_[0]) | (bits_[1] & other.bits_[1])) != 0; }
+  bool is_empty() const { return (bits_[0] | bits_[1]) == 0; }
+
+ private:
+  std::array<u64, 2> bits_{};
+};
+
+struct Touched {
+  RowSet reads, writes;
+  ScalarSet scalar_reads, scalar_writes;
+};
+
+}  // namespace wave::emulator

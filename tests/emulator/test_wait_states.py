@@ -1,0 +1,169 @@
+"""The rules of "Manually Inserted Wait States": two instructions that follow each other too closely, and far enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+import wave_runtime
+
+pytestmark = pytest.mark.needs("clang-22")
+
+CDNA = ("gfx90a", "gfx942", "gfx950")
+CDNA3 = ("gfx942", "gfx950")
+RDNA = ("gfx1100", "gfx1150", "gfx1201")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Two instructions, and how many wait states, or vector instructions, must lie between them."""
+
+    name: str
+    first: str
+    second: str
+    states: int
+    targets: tuple[str, ...]
+    before: str = ""
+    between: str = "s_nop 0"
+
+
+SET_MODE = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 15"
+PARTIAL = "v_add_u32_sdwa v40, v41, v42 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:DWORD src1_sel:DWORD"
+MFMA = "v_mfma_f32_4x4x4f16 v[52:55], v[40:41], v[42:43], v[44:47]"
+DOT = "v_dot2_f32_f16 v40, v41, v42, v43"
+WMMA = {
+    "gfx12": (
+        "v_wmma_f32_16x16x16_f16 v[40:47], v[48:51], v[52:55], v[40:47]",
+        "v[56:63], v[40:43], v[52:55], v[56:63]",
+    ),
+    "gfx11": (
+        "v_wmma_f32_16x16x16_f16 v[40:47], v[48:55], v[56:63], v[40:47]",
+        "v[64:71], v[40:47], v[56:63], v[64:71]",
+    ),
+}
+RULES = [
+    Rule("dpp", "v_mov_b32 v40, v41", "v_mov_b32_dpp v42, v40 row_shr:1 row_mask:0xf bank_mask:0xf", 2, CDNA),
+    Rule(
+        "exec_dpp",
+        "v_cmpx_eq_u32 v40, v40",
+        "v_mov_b32_dpp v42, v43 row_shr:1 row_mask:0xf bank_mask:0xf",
+        5,
+        CDNA,
+    ),
+    Rule("div_fmas", "v_cmp_eq_u32 vcc, v40, v41", "v_div_fmas_f32 v42, v43, v44, v45", 4, CDNA),
+    Rule("lane", "v_readfirstlane_b32 s40, v40", "v_readlane_b32 s41, v41, s40", 4, CDNA, "v_mov_b32 v40, 0"),
+    Rule("write_lane", "v_readfirstlane_b32 s40, v40", "v_writelane_b32 v41, 7, s40", 4, CDNA, "v_mov_b32 v40, 0"),
+    Rule(
+        "memory",
+        "v_readfirstlane_b32 s40, v40",
+        "global_load_dword v42, v43, s[40:41]\ns_waitcnt vmcnt(0)",
+        5,
+        CDNA,
+        "s_mov_b64 exec, 0",
+    ),
+    Rule("m0", "s_mov_b32 m0, 0", "s_movrels_b32 s40, s41", 1, CDNA),
+    Rule("set_get", SET_MODE, "s_getreg_b32 s40, hwreg(HW_REG_MODE)", 2, CDNA),
+    Rule("set_set", SET_MODE, SET_MODE, 2, CDNA),
+    Rule(
+        "store_old",
+        "global_store_dwordx3 v[40:41], v[42:44], off",
+        "v_mov_b32 v43, 0",
+        1,
+        ("gfx90a",),
+        "s_mov_b64 exec, 0",
+    ),
+    Rule("store", "global_store_dwordx4 v[40:41], v[42:45], off", "v_mov_b32 v43, 0", 2, CDNA3, "s_mov_b64 exec, 0"),
+    Rule("matrix", "v_mov_b32 v41, 0", MFMA, 2, CDNA),
+    Rule("exec_matrix", "v_cmpx_eq_u32 v60, v60", MFMA, 4, CDNA),
+    Rule("dot", DOT, "v_mov_b32 v44, v40", 3, CDNA),
+    Rule("dot_overwritten", DOT, "v_mov_b32 v40, 0", 3, CDNA),
+    Rule("transcendental", "v_rcp_f32 v40, v41", "v_add_f32 v42, v40, v40", 1, CDNA3),
+    Rule("partial", PARTIAL, "v_add_u32 v43, v40, v40", 1, CDNA3),
+    Rule("scalar", "v_readfirstlane_b32 s40, v40", "v_add_u32 v41, s40, v42", 2, CDNA3),
+    Rule("mask", "v_cmp_eq_u32 vcc, v40, v41", "v_cndmask_b32 v42, v43, v44, vcc", 2, CDNA3),
+    Rule("read_lane", "v_mov_b32 v40, 0", "v_readlane_b32 s40, v40, 1", 1, CDNA3),
+    Rule("exec_lane", "v_cmpx_eq_u32 v40, v40", "v_readfirstlane_b32 s40, v41", 4, CDNA3),
+    Rule("permlane", "v_mov_b32 v40, 0", "v_permlane32_swap_b32 v40, v41", 2, ("gfx950",)),
+    Rule("exec_permlane", "v_cmpx_eq_u32 v44, v44", "v_permlane32_swap_b32 v40, v41", 4, ("gfx950",)),
+    *(
+        Rule(f"wmma_{family}", first, f"v_wmma_f32_16x16x16_f16 {second}", 1, targets, between="v_nop")
+        for family, targets in (("gfx11", ("gfx1100", "gfx1150")), ("gfx12", ("gfx1201",)))
+        for first, second in (WMMA[family],)
+    ),
+    Rule(
+        "transcendental_of_rdna3",
+        "v_rcp_f32 v40, v41",
+        "v_add_f32 v42, v40, v40",
+        6,
+        ("gfx1100",),
+        between="v_mov_b32 v50, v51",
+    ),
+]
+CASES = [(rule, target) for rule in RULES for target in rule.targets]
+IDS = [f"{rule.name}-{target}" for rule, target in CASES]
+REGISTERS = [*(f"v{i}" for i in range(40, 72)), *(f"s{i}" for i in range(40, 48)), "vcc", "m0", "memory"]
+
+
+def kernel(rule: Rule, states: int, name: str) -> str:
+    """One whose text has the two instructions with so many between; the compiler does not look into it."""
+    lines = [*rule.before.splitlines(), "s_nop 15", *rule.first.splitlines(), *[rule.between] * states]
+    text = "\\n".join([*lines, *rule.second.splitlines(), "s_nop 15", "s_nop 15"])
+    clobbered = ", ".join(f'"{register}"' for register in REGISTERS)
+    return f'extern "C" __attribute__((global)) void {name}() {{\n  asm volatile("{text}" ::: {clobbered});\n}}\n'
+
+
+@pytest.fixture(scope="module")
+def modules() -> dict[str, wave_runtime.Module]:
+    compiled = {}
+    for target in sorted({target for _, target in CASES}):
+        rules = [rule for rule in RULES if target in rule.targets]
+        source = "".join(
+            kernel(rule, states, name)
+            for rule in rules
+            for states, name in ((rule.states - 1, f"{rule.name}_wrong"), (rule.states, f"{rule.name}_right"))
+        )
+        options = ["-nogpulib", "-nogpuinc"]
+        compiled[target] = wave_runtime.compile(source, target=target, language="hip", options=options)
+    return compiled
+
+
+@pytest.mark.parametrize(("rule", "target"), CASES, ids=IDS)
+def test_one_state_too_few(rule: Rule, target: str, modules: dict[str, wave_runtime.Module]) -> None:
+    with wave_runtime.sanitize("waits") as report:
+        modules[target][f"{rule.name}_wrong"](grid=1, block=64, device="cpu")
+    (finding,) = report.findings
+    assert (finding.tool, finding.kind) == ("waits", "wait-states")
+    assert f"after {rule.states - 1} " in finding.message
+    assert f"of {rule.states} that must lie between" in finding.message
+    assert finding.other is not None
+    assert finding.other.instruction.split()[0].startswith(rule.first[:12].split()[0])
+    assert finding.at.instruction.split()[0].startswith(rule.second[:12].split()[0])
+
+
+@pytest.mark.parametrize(("rule", "target"), CASES, ids=IDS)
+def test_as_many_as_there_must_be(rule: Rule, target: str, modules: dict[str, wave_runtime.Module]) -> None:
+    with wave_runtime.sanitize("waits", fail=True):
+        modules[target][f"{rule.name}_right"](grid=1, block=64, device="cpu")
+
+
+@pytest.mark.parametrize("target", RDNA)
+def test_rdna_waits_by_itself(target: str, modules: dict[str, wave_runtime.Module]) -> None:
+    """For what CDNA does not: the rules are each processor's own."""
+    rule = Rule("none", "v_mov_b32 v40, v41", "v_readlane_b32 s40, v40, 1", 1, (target,))
+    options = ["-nogpulib", "-nogpuinc"]
+    module = wave_runtime.compile(kernel(rule, 0, "none"), target=target, language="hip", options=options)
+    with wave_runtime.sanitize("waits", fail=True):
+        module["none"](grid=1, block=64, device="cpu")
+
+
+def test_a_memory_instruction_ends_transcendental_ones(modules: dict[str, wave_runtime.Module]) -> None:
+    """On RDNA3, as s_waitcnt_depctr does."""
+    first, second = "v_rcp_f32 v40, v41", "v_add_f32 v42, v40, v40"
+    for wait in ("s_waitcnt_depctr 0xfff", "ds_nop"):
+        rule = Rule("ended", first, second, 6, ("gfx1100",), between=wait)
+        module = wave_runtime.compile(
+            kernel(rule, 1, "ended"), target="gfx1100", language="hip", options=["-nogpulib", "-nogpuinc"]
+        )
+        with wave_runtime.sanitize("waits", fail=True):
+            module["ended"](grid=1, block=64, device="cpu")
