@@ -39,6 +39,7 @@
 #
 # DEVICE  where the demo and the training run: cpu, cuda, cuda:1; by default the CPU, for the demo also a GPU that the
 #         Wave kernels fit
+# TARGET  for the demo: another AMD processor than gfx942, whose code the emulator runs; needs clang
 # TORCH   what pip installs where the environment has no torch
 # test_processes   that run the tests side by side: 2
 # WAVE_PYTHON   of `make test-wave-lang`, for sources after 3.9.1: the Python of an environment that has what they need
@@ -74,7 +75,7 @@ build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
 
 demo: build
-	@$(python) examples/transformer.py $(if $(DEVICE),--device $(DEVICE))
+	@$(python) examples/transformer.py $(if $(DEVICE),--device $(DEVICE)) $(if $(TARGET),--target $(TARGET))
 
 train: build
 	@$(python) examples/train_tiny_transformer.py --compare $(if $(DEVICE),--device $(DEVICE))

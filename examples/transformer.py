@@ -1,11 +1,13 @@
 """A transformer block whose matrix products, norms and attention are our kernels, beside the same block in torch.
 
-    python examples/transformer.py [--device cpu|cuda|cuda:1] [--picture FILE]
+    python examples/transformer.py [--device cpu|cuda|cuda:1] [--target gfx950|gfx1100|...] [--picture FILE]
 
 On the CPU, and on an AMD GPU that they fit, the kernels are those of the Wave DSL, compiled for an MI300X (gfx942): on
 CPU tensors the same binaries run in the emulator. On an NVIDIA GPU they are those of kernels/sources/block.cu, compiled
-for it here and now. The table has every kernel of the catalog that runs on the device, the block's first, and then the
-block itself, eager and under torch.compile, and on a GPU in CUDA graphs. FILE, demo.png by default, shows the same.
+for it here and now, and so they are for another AMD processor that --target names, which the emulator runs on CPU
+tensors. The table has every kernel of the catalog that runs on the device, the block's first (with --target those
+alone), and then the block itself, eager and under torch.compile, and on a GPU in CUDA graphs. FILE, demo.png by
+default, shows the same.
 """
 
 from __future__ import annotations
@@ -98,9 +100,9 @@ WAVE_KERNELS = kernels(
 )
 
 
-def cuda_kernels(device: torch.device | str) -> Kernels:
-    """Those of block.cu for a device; on the CPU, clang's binary of the same source."""
-    return kernels(block_examples(device), "rmsnorm", "linear", "linear_gelu", "gemm", "attention_causal")
+def cuda_kernels(device: torch.device | str, target: str | None = None) -> Kernels:
+    """Those of block.cu for a device or a processor; on the CPU, clang's binary of the same source for gfx942."""
+    return kernels(block_examples(device, target), "rmsnorm", "linear", "linear_gelu", "gemm", "attention_causal")
 
 
 def first(function: Callable[..., torch.Tensor | Tensors]) -> Operation:
@@ -244,9 +246,12 @@ def measure_block(do: Operations, kind: str, where: torch.device, group: str) ->
     return rows
 
 
-def measure_all(where: torch.device) -> list[Row]:
+def measure_all(where: torch.device, target: str | None = None) -> list[Row]:
     """The rows of the table, printed as they come."""
-    if is_nvidia(where):
+    catalog: tuple[Example, ...]
+    if target is not None:
+        kind, of_block, catalog = target, cuda_kernels(where, target), ()
+    elif is_nvidia(where):
         kind, of_block = "CUDA", cuda_kernels(where)
         catalog = (*block_examples(where), *training_examples(where), *tiny_examples(where))
     else:
@@ -259,7 +264,8 @@ def measure_all(where: torch.device) -> list[Row]:
         for example, size in chosen:
             rows.append(measure_kernel(example, size, where, group))
             print(rows[-1])
-        print()
+        if chosen:
+            print()
     return rows + measure_block(operations(of_block), kind, where, "the block")
 
 
@@ -267,11 +273,12 @@ def main() -> None:
     """Print the table and draw it; exit with an error where a result differs from torch's."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", type=torch.device, default=default_device(), help="cpu, cuda, cuda:1, ...")
+    parser.add_argument("--target", metavar="PROCESSOR", help="gfx950, gfx1100, gfx1151, gfx1201, ...: needs clang")
     parser.add_argument("--picture", type=Path, default=Path("demo.png"), metavar="FILE", help="demo.png by default")
     options = parser.parse_args()
 
     torch.manual_seed(0)
-    where: torch.device = options.device
+    where: torch.device = options.device if options.target is None else torch.device("cpu")
     if where.type == "cuda":
         torch.cuda.set_device(where.index or 0)
         place = f"on {torch.cuda.get_device_name(where)}"
@@ -280,9 +287,9 @@ def main() -> None:
     print(f"The kernels run {place}.\n")
     print(f"{'kernel':<38} {'device':<6} {'shape':<20} {'largest error':>13} {'allowed':>8} {'time (ms)':>10}")
 
-    rows = measure_all(where)
+    rows = measure_all(where, options.target)
     try:
-        compiled = "compiled by nvcc or NVRTC" if is_nvidia(where) else "for an MI300X"
+        compiled = "compiled by nvcc or NVRTC" if is_nvidia(where) else f"for {options.target or 'an MI300X'}"
         draw(rows, f"Kernels {compiled}, {place}, beside torch", options.picture)
         print(f"\n{options.picture} shows the same.")
     except ImportError:

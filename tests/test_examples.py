@@ -60,6 +60,25 @@ def test_demo(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize(
+    "target",
+    [
+        "gfx1201",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("gfx90a", "gfx950", "gfx1030", "gfx1100", "gfx1151")),
+    ],
+)
+def test_demo_for_another_processor(target: str, tmp_path: Path) -> None:
+    """`make demo TARGET=...`: the block on kernels that are compiled for it, and that the emulator runs as that."""
+    command = [sys.executable, "examples/transformer.py", "--target", target, "--picture", tmp_path / "demo.png"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("rmsnorm", "linear", "attention_causal", "gemm", "linear_gelu"):
+        assert f"\n{name} " in done.stdout
+    assert f"\nblock on {target} kernels, torch.compile " in done.stdout
+    assert "All results equal torch's" in done.stdout
+
+
 def results_at(level: str | None, file: Path) -> list[torch.Tensor]:
     """What the last size of each example gives at a level of SIMD, which a process chooses once."""
     code = (

@@ -28,8 +28,8 @@ def of_image(image: Image, name: str) -> dict[str, Any]:
 
 def _of_kernel(image: Image, kernel: dict[str, Any]) -> dict[str, Any]:
     code = image.code(kernel["name"], kernel["entry_address"], kernel["code_size"])
-    instructions = _C.disassemble(image.processor, code)
-    reasons = Counter(_C.unsupported(image.processor, words) for _, words, _ in instructions)
+    instructions, lanes = _C.disassemble(image.processor, code), image.lanes(kernel["entry_address"])
+    reasons = Counter(_C.unsupported(image.processor, words, lanes) for _, words, _ in instructions)
     del reasons[None]
     return {"instructions": len(instructions), "unsupported": dict(reasons.most_common())}
 

@@ -114,9 +114,10 @@ class _Sources:
         return f"  # {path}:{line}" + (f": {texts[line - 1].strip()}" if line <= len(texts) else "")
 
 
-def _lines(processor: str, code: bytes, address: int, functions: list[_Function], sources: _Sources) -> Iterator[str]:
-    last_comment = None
-    for line_address, words, text in _C.disassemble(processor, code, address):
+def _lines(image: Image, function: _Function, functions: list[_Function], sources: _Sources) -> Iterator[str]:
+    code = image.code(function.name, function.address, function.size)
+    lanes, last_comment = image.lanes(function.address), None
+    for line_address, words, text in _C.disassemble(image.processor, code, function.address, lanes):
         comment = sources.comment(line_address)
         if comment is not None and comment != last_comment:
             yield comment
@@ -130,6 +131,5 @@ def _lines(processor: str, code: bytes, address: int, functions: list[_Function]
 
 
 def _block(image: Image, function: _Function, functions: list[_Function], sources: _Sources) -> str:
-    code = image.code(function.name, function.address, function.size)
-    lines = _lines(image.processor, code, function.address, functions, sources)
+    lines = _lines(image, function, functions, sources)
     return "".join(f"{line}\n" for line in (f"{function.name}:", *lines))

@@ -37,6 +37,19 @@ class Image:
         target: str = self.parsed["target"]
         return _C.emulated_processor(target) or target.split(":")[0]
 
+    def lanes(self, address: int) -> int:
+        """The lanes of the waves that run a function: of RDNA 32 or 64, as its kernel's descriptor says.
+
+        A function that is no kernel has those of all kernels, or where they differ 32.
+        """
+        sizes = {
+            kernel["entry_address"]: 32 if kernel["descriptor"]["enable_wavefront_size32"] else 64
+            for kernel in self.parsed["kernels"]
+            if "descriptor" in kernel
+        }
+        everywhere = set(sizes.values())
+        return sizes.get(address, everywhere.pop() if len(everywhere) == 1 else 32)
+
     def code(self, name: str, address: int, size: int) -> bytes:
         """The whole words of a function's instructions."""
         for segment in self.parsed["segments"]:

@@ -125,7 +125,7 @@ def find_processor(device: str, driver: str | None) -> str:
     else:
         processor = str(getattr(torch.cuda.get_device_properties(device), "gcnArchName", "an NVIDIA GPU"))
     processor = processor.split(":")[0]
-    if processor not in cases.PROCESSORS:
+    if processor not in (*cases.PROCESSORS, *cases.SAME):
         known = f"{', '.join(cases.PROCESSORS[:-1])} and {cases.PROCESSORS[-1]}"
         raise ValueError(
             f"the self-test has instructions of {known}, and the device is {processor}: name one by --target"
@@ -143,21 +143,22 @@ def selftest(
         count: cases of each instruction and encoding.
         pattern: only mnemonics that contain it.
         seed: other seeds give other cases.
-        processor: whose instructions, "gfx90a", "gfx942" or "gfx950"; by default the device's.
+        processor: whose instructions, one of _selftest_cases.PROCESSORS; by default the device's.
 
     Raises:
         RuntimeError: there is no such device, or it fails.
         ValueError: it does not run the processor's code.
     """
     place, driver = find_device(device)
-    processor = processor or find_processor(place, driver)
+    found = processor or find_processor(place, driver)
+    processor = cases.SAME[found][0] if found in cases.SAME else found
     report = Report(_describe(place, driver), seed, processor)
     for batch in cases.batches(cases.rows(processor, pattern), count, seed):
-        _run_batch(batch, place, driver, report)
+        _run_batch(batch, found, place, driver, report)
     return report
 
 
-def _run_batch(batch: list[tuple[Row, str]], place: str, driver: str | None, report: Report) -> None:
+def _run_batch(batch: list[tuple[Row, str]], processor: str, place: str, driver: str | None, report: Report) -> None:
     contents = torch.randint(256, (len(batch) * cases.MEMORY,), dtype=torch.uint8)
     drawn: dict[str, list[Case]] = {}
     results: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
@@ -167,7 +168,8 @@ def _run_batch(batch: list[tuple[Row, str]], place: str, driver: str | None, rep
         if not drawn[name]:
             return
         blocks = torch.stack([case.block for case in drawn[name]])
-        after = _launch(at, by, cases.image(report.processor, drawn[name]), blocks, memory)
+        code = cases.image(report.processor, drawn[name], processor if name == "device" else "")
+        after = _launch(at, by, code, blocks, memory)
         results[name] = after, memory.cpu()
     for index, case in enumerate(drawn["emulator"]):
         part = slice(index * cases.MEMORY, (index + 1) * cases.MEMORY)

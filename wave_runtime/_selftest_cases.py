@@ -1,7 +1,8 @@
 """Random instructions of a processor on random registers, for a kernel that runs one in each workgroup.
 
-The kernel is ``machine`` of tests/emulator/kernels/machine.s, built with room for ``CASES`` instructions. Its registers
-and memory come from the host and go back to it, so what an instruction does on one device can be held against another.
+The kernel is ``machine`` of tests/emulator/kernels/machine.s, or of RDNA selftest_rdna.s, which has waves of 32 lanes,
+built with room for ``CASES`` instructions. Its registers and memory come from the host and go back to it, so what an
+instruction does on one device can be held against another.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ import torch
 
 from wave_runtime import _C
 
-PROCESSORS = ("gfx90a", "gfx942", "gfx950")  # that it is built for
-LANES = 64
+LANES = 64  # for which a row of a block has room
 _ATTEMPTS = 10
 CASES = 512  # of a launch
 MEMORY = 4096  # bytes of buffer for each case
@@ -31,18 +31,61 @@ LDS, VGPRS, AGPRS, BLOCK = 128, 384, 384 + 64 * LANES, 384 + 96 * LANES
 
 _CASE_WORDS = 16
 _FILLING = (0xBF80000D).to_bytes(4, "little")  # s_nop 13
-_NOP, _WAIT_8, _WAIT_16, _WAITCNT_0, _BRANCH = 0xBF800000, 0xBF800007, 0xBF80000F, 0xBF8C0000, 0xBF820000
+_NOP, _WAIT_8, _WAIT_16 = 0xBF800000, 0xBF800007, 0xBF80000F
+
+
+@dataclass(frozen=True)
+class Family:
+    """In what processors differ.
+
+    Attributes:
+        lanes: of a wave.
+        null: the code of the register that is none; of gfx9 that of an address without one.
+        branch: s_branch, without the distance.
+        waits: what stands behind an instruction. The kernel of RDNA waits behind all cases.
+        mode: the bits of MODE that the kernel sets.
+    """
+
+    lanes: int
+    null: int
+    branch: int
+    waits: tuple[int, ...]
+    mode: int
+
+    @property
+    def is_rdna(self) -> bool:
+        """Whether it is not GFX9."""
+        return self.lanes == 32
+
+
+_GFX9 = Family(64, 127, 0xBF820000, (0xBF8C0000,), 0xFFFFFFFF)  # s_waitcnt 0
+_GFX10 = Family(32, 125, 0xBF820000, (), 0xFF)
+_GFX11 = Family(32, 124, 0xBFA00000, (), 0xFF)
+FAMILIES = {"gfx90a": _GFX9, "gfx942": _GFX9, "gfx950": _GFX9, "gfx1030": _GFX10, "gfx1100": _GFX11,
+            "gfx1150": _GFX11, "gfx1201": _GFX11}  # fmt: skip
+PROCESSORS = tuple(FAMILIES)  # that it is built for
+# Those that have another's instructions, and what the ELF header calls them (LLVM's EF_AMDGPU_MACH).
+SAME = {"gfx1101": ("gfx1100", 0x46), "gfx1102": ("gfx1100", 0x47), "gfx1151": ("gfx1150", 0x4A),
+        "gfx1200": ("gfx1201", 0x48)}  # fmt: skip
+_ELF_FLAGS = 48  # the byte of the header
 
 # Registers: sources lie below destinations, so that matrices do not overlap; of addresses v60 and v61, of descriptors
 # s72 to s75.
 _SOURCES, _VECTOR_TO, _SCALAR_TO, _CARRY_TO, _ADDRESS, _DESCRIPTOR = range(0, 32, 4), 32, 16, 20, 60, 72
 _SCALES = 24  # of matrices: the two vector registers with scales, the first of which has the indices of sparse ones
-_RAW_BUFFER = 0x00027000  # word 3 of a descriptor: 32-bit elements, no swizzling
+# Word 3 of a descriptor: dwords, no swizzling; of RDNA bytes are counted.
+_RAW_BUFFERS = dict.fromkeys(("gfx90a", "gfx942", "gfx950"), 0x00027000)
+_RAW_BUFFERS |= {"gfx1030": 0x31014FAC} | dict.fromkeys(("gfx1100", "gfx1150", "gfx1201"), 0x31004FAC)
 _ROUND_NEAREST, _FLUSH, _TRUNCATE = 0x3F0, 0x300, 0x3FF  # MODE, with DX10_CLAMP and IEEE
 
 _MATRICES = {"MAI", "VOP3PX2"}
 _FORMATS = {"SOP1", "SOP2", "SOPK", "SOPC", "VOP1", "VOP2", "VOPC", "VOP3", "VOP3B", "VOP3P"} | _MATRICES
-_FORMATS |= {"VOP1_SDWA", "VOP2_SDWA", "VOPC_SDWA", "VOP1_DPP", "VOP2_DPP"}
+_FORMATS |= {"VOP1_SDWA", "VOP2_SDWA", "VOPC_SDWA", "VOP1_DPP", "VOP2_DPP", "VOPC_DPP", "VOPD"}
+_FORMATS |= {"VOP3_DPP", "VOP3B_DPP", "VOP3P_DPP"}
+_FORMATS |= {f"{name}_DPP8" for name in ("VOP1", "VOP2", "VOPC", "VOP3", "VOP3B", "VOP3P")}
+_WAVE_MATRIX = re.compile(r"v_(wmma|swmmac)_")
+# Of the two halves of VOPD sources must lie in different banks, and one result in an even register, one in an odd one.
+_DUAL = {"SRCX0": 256, "VSRCX1": 1, "SRCY0": 261, "VSRCY1": 6, "VDSTX": 32, "VDSTY": 33 >> 1}
 _MEMORY_FORMATS = {"DS", "SMEM", "FLAT", "GLOBAL", "MUBUF"}
 # What a case of its own cannot show: control flow, registers relative to M0, clocks and the like, messages, caches,
 # what is ordered among waves, formats of buffers, and what the manual leaves open outside of its context.
@@ -50,6 +93,9 @@ _LEFT_OUT = re.compile(
     r"s_(getpc|setpc|swappc|call|rfe|cbranch|set_gpr|setvskip|movrel|getreg|setreg|mem(real)?time|atc|dcache|scratch)"
     r"|s_(buffer_)?(store|atomic)|v_(movrel|clrexcp|screen|div_fmas|div_scale|nop)|ds_(gws|ordered|append|consume|nop|.*_addtid)"
     r"|buffer_(inv|wb)|.*_(format|lds)_|.*_lds$|s_nop"
+    # of RDNA
+    r"|s_(sendmsg|barrier|get_barrier|sleep|waitcnt|gl1_inv|mov_regrd)|.*_(saveexec|wrexec)_b64|global_(inv|wb)|.*_addtid"
+    r"|.*_block$|buffer_gl|v_(swaprel|pipeflush)|ds_bpermute_fi"
 )
 
 
@@ -85,8 +131,8 @@ class Case:
 
 
 @cache
-def _fields() -> dict[str, dict[str, tuple[int, int]]]:
-    return _C.isa_fields()
+def _fields(processor: str) -> dict[str, dict[str, tuple[int, int]]]:
+    return _C.isa_fields(processor)
 
 
 def rows(processor: str, pattern: str = "") -> list[Row]:
@@ -105,9 +151,10 @@ def rows(processor: str, pattern: str = "") -> list[Row]:
 class _Draw:
     """One case: first the fields, then the state."""
 
-    def __init__(self, row: Row, rng: random.Random) -> None:
-        self.row, self.rng = row, rng
+    def __init__(self, processor: str, row: Row, rng: random.Random) -> None:
+        self.row, self.rng, self.family = row, rng, FAMILIES[processor]
         self.format: str = row["format"]
+        self.places = _fields(processor)[self.format]
         self.modifiers = frozenset(row["modifiers"])
         self.fields: dict[str, int] = {}
         self.literal: int | None = None
@@ -124,10 +171,10 @@ class _Draw:
         if self.format == "VOP3PX2":  # the row is of the scales, behind which the product stands
             bits |= (0xD3800800 | self.row["opcode"] << 16) << 64
         for name, value in self.fields.items():
-            low, width = _fields()[self.format][name]
+            low, width = self.places[name]
             bits |= (value & ((1 << width) - 1)) << low
-        is_short = self.format in ("SOP1", "SOP2", "SOPK", "SOPC", "VOP1", "VOP2", "VOPC")
-        count = 1 if is_short else 4 if self.format == "VOP3PX2" else 2
+        last = max(low + width for low, width in self.places.values())
+        count = 4 if self.format == "VOP3PX2" else -(-last // 32)
         words = tuple(bits >> 32 * i & 0xFFFFFFFF for i in range(count))
         return words if self.literal is None else (*words, self.literal)
 
@@ -135,29 +182,34 @@ class _Draw:
         field, kind = operand["field"], operand["kind"]
         if field == "LITERAL":
             self.literal = self.rng.getrandbits(32)
+        elif field in _DUAL:
+            self.fields[field] = _DUAL[field]
         elif field == "SIMM16":
             self.fields[field] = self.rng.getrandbits(16)
         elif self.is_memory and field in ("ADDR", "VADDR"):
             self.fields[field] = _ADDRESS
-        elif field in ("SBASE", "SRSRC"):
-            self.fields[field] = _DESCRIPTOR // (2 if field == "SBASE" else 4)
+        elif field == "SBASE":
+            self.fields[field] = _DESCRIPTOR // 2
+        elif field == "SRSRC":
+            self.fields[field] = _DESCRIPTOR if self.places[field][1] == 9 else _DESCRIPTOR // 4
         elif kind == "SmemOffset":
-            self.fields |= {"IMM": 1, "OFFSET": 4 * self.rng.randrange(256)}
+            self.fields["OFFSET"] = 4 * self.rng.randrange(256)
+            self.fields |= {"SOFFSET": self.family.null} if self.family.is_rdna else {"IMM": 1}
         elif kind == "SgprOrOff":
-            self.fields[field] = 127
+            self.fields[field] = self.family.null
         elif field == "SOFFSET":
-            self.fields[field] = 128  # zero
+            self.fields[field] = self.family.null if self.family.is_rdna else 128  # zero
         elif kind == "MatrixSource":
             is_sparse = "smfmac" in self.row["mnemonic"]  # then these are the indices; else C, where D is
             self.fields[field] = 256 + (_SCALES if is_sparse else _VECTOR_TO)
-        elif field in _fields()[self.format]:
+        elif field in self.places:
             self.fields[field] = self._code(operand)
 
     def _code(self, operand: Mapping[str, Any]) -> int:
         """The code of a register, or of a constant."""
         kind, written = operand["kind"], operand["written"]
         if kind in ("Vgpr", "VgprOrAgpr", "Agpr", "VectorSource"):
-            nine_bits = 256 * (_fields()[self.format][operand["field"]][1] == 9)
+            nine_bits = 256 * (self.places[operand["field"]][1] == 9)
             if written:
                 return nine_bits + (0 if kind == "Agpr" else _VECTOR_TO)
             if kind == "VectorSource" and self.format not in _MATRICES and self.rng.random() < 0.3:
@@ -169,7 +221,7 @@ class _Draw:
             self.fields["SD"] = 1
             return _SCALAR_TO
         if written:
-            return _SCALAR_TO if operand["field"] != "SDST" or self.format != "VOP3B" else _CARRY_TO
+            return _SCALAR_TO if operand["field"] != "SDST" or not self.format.startswith("VOP3B") else _CARRY_TO
         if not self.format.startswith("S"):
             return self.scalar
         return self._constant(operand) if kind == "ScalarSource" and self.rng.random() < 0.2 else self._source(operand)
@@ -200,26 +252,28 @@ class _Draw:
         if "DstSel" in self.modifiers:
             fields |= {"DST_SEL": 6, "DST_UNUSED": 0}
         if "Dpp" in self.modifiers:
-            controls = [*range(0x150, 0x160)]
+            controls = [*range(0x150, 0x170 if self.family.is_rdna else 0x160)]
             if "DppRowNewbcast" not in self.modifiers:
                 controls += [*range(0x100), *range(0x101, 0x110), *range(0x111, 0x120), *range(0x121, 0x130)]
             fields |= {"DPP_CTRL": rng.choice(controls), "BOUND_CTRL": rng.randrange(2)}
             fields |= {"ROW_MASK": 15, "BANK_MASK": 15}
+        if "Dpp8" in self.modifiers:
+            fields["DPP8"] = rng.getrandbits(24)
         if "MixedFormats" in self.row["traits"]:
             fields |= {"CBSZ": rng.randrange(5), "BLGP": rng.randrange(5)}
         if "OpSelHi" in self.modifiers:
             fields |= {"OP_SEL_HI": 3} | ({} if self.format == "VOP3PX2" else {"OP_SEL_HI2": 1})
         if "Return" in self.modifiers:
-            fields["SC0"] = 1
+            fields[next(name for name in ("SC0", "GLC", "TH") if name in self.places)] = 1
         if self.format == "MUBUF":
             fields["OFFEN"] = 1
         if "Offset01" in self.modifiers:
             fields["OFFSET1"] = 1
 
     def _set_flag(self, index: int, flag: str) -> None:
-        if flag in _fields()[self.format]:  # a bit for each source
+        if flag in self.places:  # a bit for each source
             self.fields[flag] = self.fields.get(flag, 0) | 1 << index
-        elif f"SRC{index}_{flag}" in _fields()[self.format]:
+        elif f"SRC{index}_{flag}" in self.places:
             self.fields[f"SRC{index}_{flag}"] = 1
 
 
@@ -252,7 +306,7 @@ def _values(row: Row, shape: tuple[int, ...], generator: torch.Generator) -> tor
 def _distance(row: Row) -> int:
     """The bytes between the lanes' addresses: no two lanes share any, nor do two addresses of a lane."""
     name = row["base_name"]
-    if "st64" in name:
+    if "st64" in name or "stride64" in name:
         return 8 if name.endswith("64") else 4
     return 16
 
@@ -265,7 +319,7 @@ def draw(processor: str, row: Row, seed: str, index: int, memory: int) -> Case |
     """
     rng = random.Random(f"{seed} {row['mnemonic']}")
     for _ in range(_ATTEMPTS):
-        words = _Draw(row, rng).words()
+        words = _Draw(processor, row, rng).words()
         code = b"".join(word.to_bytes(4, "little") for word in words)
         decoded = _C.decode(processor, code)
         if decoded is not None and decoded["mnemonic"] == row["mnemonic"] and not _C.unsupported(processor, code):
@@ -281,16 +335,29 @@ def draw(processor: str, row: Row, seed: str, index: int, memory: int) -> Case |
         registers[_SCALES : _SCALES + 2] = (registers[_SCALES : _SCALES + 2] & 0x03030303) + 0x7E7E7E7E
     block[VGPRS:] = registers.flatten()
     block[[VCC, VCC + 1]] = _int32([rng.getrandbits(32), rng.getrandbits(32)])
+    if _WAVE_MATRIX.match(row["base_name"]):  # gfx1100 wants the same in both halves
+        registers[:, 16:32] = registers[:, :16]
+        block[VGPRS:] = registers.flatten()
     some = rng.choice([[~0 & 0xFFFFFFFF] * 2, [rng.getrandbits(32), rng.getrandbits(32)]])
-    transposes = "_tr_" in row["base_name"]  # which all lanes must take part in
-    block[[EXEC, EXEC + 1]] = _int32([~0 & 0xFFFFFFFF] * 2 if transposes else some)
+    takes_all = "_tr_" in row["base_name"] or _WAVE_MATRIX.match(row["base_name"])  # lanes
+    block[[EXEC, EXEC + 1]] = _int32([~0 & 0xFFFFFFFF] * 2 if takes_all else some)
     block[SCC], block[M0], block[CASE] = rng.randrange(2), -1, index
-    block[MODE] = rng.choice([_ROUND_NEAREST, _ROUND_NEAREST, _FLUSH, _TRUNCATE])
-    addresses = _set_addresses(row, block, rng, memory + index * MEMORY)
+    family = FAMILIES[processor]
+    block[MODE] = rng.choice([_ROUND_NEAREST, _ROUND_NEAREST, _FLUSH, _TRUNCATE]) & family.mode
+    if family.is_rdna:
+        _leave_out_what_it_lacks(block)
+    addresses = _set_addresses(processor, row, block, rng, memory + index * MEMORY)
     return Case(row, str(decoded["text"]), seed, words, block, addresses)
 
 
-def _set_addresses(row: Row, block: torch.Tensor, rng: random.Random, memory: int) -> tuple[int, ...]:
+def _leave_out_what_it_lacks(block: torch.Tensor) -> None:
+    """A block of a wave of 32 lanes, on a processor without accumulators: what it does not load, it gives back as 0."""
+    block[EXEC + 1] = 0
+    block[VGPRS:].view(96, LANES)[:, 32:] = 0
+    block[AGPRS:] = 0
+
+
+def _set_addresses(processor: str, row: Row, block: torch.Tensor, rng: random.Random, memory: int) -> tuple[int, ...]:
     """Each lane has a place of its own, so that the order of atomics does not matter."""
     format = row["format"]
     if format not in _MEMORY_FORMATS:
@@ -305,7 +372,7 @@ def _set_addresses(row: Row, block: torch.Tensor, rng: random.Random, memory: in
         return (*range(low, low + LANES), *range(high, high + LANES))
     if format in ("SMEM", "MUBUF"):
         descriptor = range(_DESCRIPTOR, _DESCRIPTOR + 4)
-        block[list(descriptor)] = _int32([memory & 0xFFFFFFFF, memory >> 32, MEMORY, _RAW_BUFFER])
+        block[list(descriptor)] = _int32([memory & 0xFFFFFFFF, memory >> 32, MEMORY, _RAW_BUFFERS[processor]])
         return tuple(descriptor)
     return ()
 
@@ -317,19 +384,21 @@ def _image(processor: str) -> tuple[bytes, int]:
     return image, image.index(_FILLING * (CASES * _CASE_WORDS))
 
 
-def image(processor: str, cases: list[Case]) -> bytes:
-    """The processor's code object with the instructions of the cases, at most ``CASES``.
+def image(processor: str, cases: list[Case], device: str = "") -> bytes:
+    """The processor's code object with the instructions of the cases, at most ``CASES``, for a device of ``SAME``, too.
 
     Around each are the wait states that any instruction needs (ISA document, "Manually Inserted Wait States").
     """
     template, begin = _image(processor)
-    code = bytearray(template)
+    family, code = FAMILIES[processor], bytearray(template)
     for index, case in enumerate(cases):
-        words = [_WAIT_8, *case.words, _WAIT_16, _WAIT_16, _WAITCNT_0]
+        words = [_WAIT_8, *case.words, _WAIT_16, _WAIT_16, *family.waits]
         words += [_NOP] * (_CASE_WORDS - 1 - len(words))
-        words.append(_BRANCH | (CASES - 1 - index) * _CASE_WORDS)  # behind all cases
+        words.append(family.branch | (CASES - 1 - index) * _CASE_WORDS)  # behind all cases
         at = begin + index * _CASE_WORDS * 4
         code[at : at + _CASE_WORDS * 4] = b"".join(word.to_bytes(4, "little") for word in words)
+    if device in SAME:
+        code[_ELF_FLAGS] = SAME[device][1]
     return bytes(code)
 
 

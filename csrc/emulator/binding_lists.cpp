@@ -112,7 +112,8 @@ buffer_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4} buffer_loa
 buffer_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}
 buffer_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
 {global,flat,buffer}_atomic_{add,min,max}_f64 {global,buffer}_atomic_pk_add_f16 buffer_wbl2
-{buffer,tbuffer}_{load,store}_format{,_d16}_{x,xy,xyz,xyzw} buffer_{load,store}_format_d16_hi_x
+buffer_{load,store}_format{,_d16}_{x,xy,xyz,xyzw} buffer_{load,store}_format_d16_hi_x
+tbuffer_{load,store}_format{,_d16}_{x,xy,xyz,xyzw}=buffer_{}_format{}_{}
 )"},
 
     {{kGfx90a}, R"(
@@ -173,6 +174,7 @@ ds_mskor{,_rtn}_b{32,64} ds_condxchg32_rtn_b64 ds_nop
 s_{and,or,xor,nand,nor,xnor}_saveexec_b{32,64}
 s_{clause,wait_idle} s_{round,denorm}_mode s_{getreg,setreg_imm32}_b32=s_{}_b32_gfx11
 
+s_movrelsd_2_b32 s_ttracedata_imm=s_ttracedata v_pipeflush=v_nop v_mullit_f32 v_swaprel_b32
 v_xor3_b32 v_permlane{16,x16}_b32 v_mov{rels,reld,relsd,relsd_2}_b32
 v_{add,sub,subrev}_nc_u32=v_{}_u32 v_{add,sub}_nc_{i32,i16,u16}=v_{}_{}
 v_{add,sub,subrev}_co_ci_u32=v_{addc,subb,subbrev}_co_u32 v_{fmac,fmamk,fmaak}_f16
@@ -194,6 +196,8 @@ buffer_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4}=buffer_gfx
 buffer_load_{ubyte,sbyte,short}_d16{,_hi}=buffer_gfx10_load_{}_d16{}
 buffer_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}=buffer_gfx10_store_{}
 buffer_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}=buffer_gfx10_atomic_{}{}
+buffer_{load,store}_format{,_d16}_{x,xy,xyz,xyzw}=buffer_gfx10_{}_format{}_{}
+buffer_{load,store}_format_d16_hi_x=buffer_gfx10_{}_format_d16_hi_x
 buffer_atomic_f{min,max}=buffer_gfx10_atomic_{}_f32 buffer_atomic_f{min,max}_x2=buffer_gfx10_atomic_{}_f64
 )"},
 
@@ -206,7 +210,7 @@ s_{and,or}_not1_b{32,64}=s_{andn2,orn2}_b{} s_{ctz_i32_b32,ctz_i32_b64}=s_{ff1_i
 s_{clz_i32_u32,clz_i32_u64,cls_i32,cls_i32_i64}=s_{flbit_i32_b32,flbit_i32_b64,flbit_i32,flbit_i32_i64}
 s_{and,or}_not{0,1}_saveexec_b32 s_and_not{0,1}_wrexec_b32
 s_{and,or}_not{0,1}_saveexec_b64=s_{}n{1,2}_saveexec_b64 s_and_not{0,1}_wrexec_b64=s_andn{1,2}_wrexec_b64
-s_pack_hl_b32_b16
+s_pack_hl_b32_b16 s_{sendmsghalt,setkill,endpgm_saved,wait_event} s_atc_probe{,_buffer}
 s_delay_alu s_sendmsg_rtn_b{32,64} s_sendmsg=s_sendmsg_gfx11 s_setreg_b32=s_setreg_b32_gfx11
 s_load_b{32,64,128,256,512}=s_load_{dword,dwordx2,dwordx4,dwordx8,dwordx16}
 s_buffer_load_b{32,64,128,256,512}=s_buffer_load_{dword,dwordx2,dwordx4,dwordx8,dwordx16}
@@ -245,7 +249,9 @@ v_fmac_dx9_zero_f32=v_fma_legacy_f32 ds_cmpstore{,_rtn}_f{32,64}=ds_cmpst{}_f{}
 {global,flat,buffer}_atomic_cmpswap_f32={global,flat,buffer_gfx11}_atomic_cmpswap_f32
 v_wmma_f32_16x16x16_{f16,bf16}=v_wmma_f32_16x16x16_{}_gfx11 v_wmma_f16_16x16x16_f16=v_wmma_f16_16x16x16_f16_gfx11
 v_wmma_bf16_16x16x16_bf16=v_wmma_bf16_16x16x16_bf16_gfx11 v_wmma_i32_16x16x16_{iu8,iu4}=v_wmma_i32_16x16x16_{}_gfx11
-s_set_inst_prefetch_distance
+s_set_inst_prefetch_distance s_cbranch_{cdbgsys,cdbguser,cdbgsys_or_user,cdbgsys_and_user} s_endpgm_ordered_ps_done
+buffer_{load,store}{,_d16}_format_{x,xy,xyz,xyzw}=buffer_gfx11_{}_format{}_{}
+buffer_{load,store}_d16_hi_format_x=buffer_gfx11_{}_format_d16_hi_x
 v_{maxmin,minmax}_f{16,32}
 v_cmp_t_f{16,32,64}=v_cmp_tru_f{} v_cmpx_{f,t}_f{16,32,64}=v_cmp_{f,tru}_f{}
 {global,flat}_atomic_{min,max}_f32
@@ -281,7 +287,8 @@ v_wmma_i32_16x16x16_{iu8,iu4} v_wmma_i32_16x16x32_iu4
 v_swmmac_f32_16x16x32_{f16,bf16,fp8_fp8,fp8_bf8,bf8_fp8,bf8_bf8} v_swmmac_f16_16x16x32_f16 v_swmmac_bf16_16x16x32_bf16
 v_swmmac_i32_16x16x32_{iu8,iu4} v_swmmac_i32_16x16x64_iu4
 s_{add,sub}_co_{i,u}32=s_{}_{}32 s_{add,sub}_co_ci_u32=s_{addc,subb}_u32 s_addk_co_i32=s_addk_i32
-s_{add,sub}_nc_u64 s_mul_u64 s_load_{i,u}{8,16} s_load_b96=s_load_dwordx3 s_barrier_{signal,wait}
+s_{add,sub}_nc_u64 s_mul_u64 s_load_{i,u}{8,16} s_load_b96=s_load_dwordx3 s_barrier_{signal,signal_isfirst,wait}
+s_get_barrier_state s_sleep_var=s_sleep
 s_buffer_load_{i,u}{8,16} s_buffer_load_b96=s_buffer_load_dwordx3 v_permlane{,x}16_var_b32
 s_wait_{alu,loadcnt,storecnt,samplecnt,bvhcnt,expcnt,dscnt,kmcnt,loadcnt_dscnt,storecnt_dscnt}
 s_{min_num,max_num,minimum,maximum}_f{16,32}
@@ -291,6 +298,9 @@ v_{min,max}_num_f{16,32,64}=v_{}_f{} v_{min3,max3,med3,minmax,maxmin}_num_f{16,3
 v_pk_{min,max}_num_f16=v_pk_{}_f16
 v_{minimum,maximum}_f{16,32,64} v_{minimum3,maximum3,minimummaximum,maximumminimum}_f{16,32} v_pk_{minimum,maximum}_f16
 
+ds_bpermute_fi_b32 {global,scratch}_{load,store}_block global_load_tr_b128
+buffer_{load,store}{,_d16}_format_{x,xy,xyz,xyzw}=buffer_gfx12_{}_format{}_{}
+buffer_{load,store}_d16_hi_format_x=buffer_gfx12_{}_format_d16_hi_x
 ds_{min,max}_num{,_rtn}_f{32,64}=ds_{}{}_f{}
 {global,flat}_atomic_{min,max}_num_f32={}_atomic_{}_f32 global_{inv,wb,wbinv}
 buffer_load_{u,i}{8,16}=buffer_gfx12_load_{u,s}{byte,short} buffer_load_b{32,64,96,128}=buffer_gfx12_load_dword{,x2,x3,x4}

@@ -29,9 +29,10 @@ enum class Variant : u8 {
   SignsSecondClamp,
   SignsBothClamp,
   // hardware registers since GFX10, as SIMM16 says
-  ModeField,    ///< a field of MODE that GFX9 has, too: rounding, denormals
+  ModeField,    ///< a field of MODE, all of which is known
   Clock,        ///< the shader's clock
   FlatScratch,  ///< where the wave's scratch lies, which kernels of GFX10 say
+  Other,        ///< all but these, and what is not known of MODE
   ToLds,        ///< a load whose LDS bit is set (before GFX940)
 };
 

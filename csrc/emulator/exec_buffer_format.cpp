@@ -1,7 +1,9 @@
 // Buffer memory with conversions: BUFFER_LOAD_FORMAT_*, TBUFFER_LOAD_FORMAT_* and their stores (ISA document, "Vector
-// Memory Buffer Instructions"). buffer.h has the operands; dst2 has the format of a TBUFFER instruction.
+// Memory Buffer Instructions"). buffer.h has the operands. A TBUFFER instruction has its format itself.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "base/error.h"
 #include "emulator/bodies.h"
@@ -37,6 +39,22 @@ constexpr u8 kComponents[16][4] = {
     {},
 };
 
+/// Since GFX10 one number says both (RDNA2 to RDNA4 ISA documents, "Buffer Resource Descriptor"; LLVM's names
+/// BUF_FMT_*): data formats in their order, each with the number formats that it has.
+struct FormatGroup {
+  u8 data;
+  std::span<const Numbers> numbers;
+};
+constexpr Numbers kSix[] = {kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint},
+                  kSeven[] = {kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kFloat},
+                  kThree[] = {kUint, kSint, kFloat}, kFour[] = {kUnorm, kSnorm, kUint, kSint}, kOnly[] = {kFloat};
+constexpr FormatGroup kGfx10Formats[] = {{1, kSix},    {2, kSeven},  {3, kSix},    {4, kThree}, {5, kSeven},
+                                         {6, kSeven},  {7, kSeven},  {8, kSix},    {9, kSix},   {10, kSix},
+                                         {11, kThree}, {12, kSeven}, {13, kThree}, {14, kThree}};
+constexpr FormatGroup kGfx11Formats[] = {{1, kSix},    {2, kSeven},  {3, kSix},    {4, kThree}, {5, kSeven},
+                                         {6, kOnly},   {7, kOnly},   {8, kFour},   {9, kSix},   {10, kSix},
+                                         {11, kThree}, {12, kSeven}, {13, kThree}, {14, kThree}};
+
 /// What a component of an element, or a register of the data, is.
 enum Selector : u32 { kZero = 0, kOne = 1, kFirst = 4, kLast = 7 };
 
@@ -45,17 +63,23 @@ struct ElementFormat {
   Numbers numbers;
   Selector registers[4];  ///< which component each register has (DST_SEL)
 
-  ElementFormat(const Wave& wave, const BufferOperands& operands) {
+  /// Of a buffer that has nothing in range the format does not matter.
+  ElementFormat(const Wave& wave, const BufferOperands& operands, const BufferRules& rules, const Buffer& buffer) {
     const bool is_typed = operands.has_format;
     const u32 word = wave.s[operands.descriptor + 3];
-    const u32 data = is_typed ? operands.data_format : word >> 15 & 15;
+    u32 data = is_typed ? operands.data_format : word >> 15 & 15;
     numbers = static_cast<Numbers>(is_typed ? operands.number_format : word >> 12 & 7);
+    if (rules.has_range_modes) {
+      const u32 format = word >> 12 & (rules.has_element_sizes ? 63u : 127u);
+      data = set_unified(format, rules.has_element_sizes ? kGfx11Formats : kGfx10Formats);
+      if (data == 0 && !buffer.is_empty) fault(text("buffer format ", format, ", which is not defined"));
+    }
     bits = kComponents[data];
     for (u32 i = 0; i < 4; ++i) {
       const Selector identity = bits[i] != 0 ? static_cast<Selector>(kFirst + i) : kZero;
       registers[i] = is_typed ? identity : static_cast<Selector>(word >> 3 * i & 7);
     }
-    if (!is_defined())
+    if (!is_defined() && !buffer.is_empty)
       fault(text("data format ", data, " with number format ", u32{numbers}, ", which is not defined"));
   }
 
@@ -63,6 +87,19 @@ struct ElementFormat {
   u32 components() const { return u32{bits[0] != 0} + (bits[1] != 0) + (bits[2] != 0) + (bits[3] != 0); }
 
  private:
+  /// Sets the number format, and returns the data format: 0 where there is none.
+  u32 set_unified(u32 format, std::span<const FormatGroup> groups) {
+    size_t left = format;  // from 1 on
+    for (const FormatGroup& group : groups) {
+      if (left != 0 && left <= group.numbers.size()) {
+        numbers = group.numbers[left - 1];
+        return group.data;
+      }
+      left -= std::min(left, group.numbers.size());
+    }
+    return 0;
+  }
+
   bool is_defined() const {
     if (bits[0] == 0 || numbers == kReserved) return false;
     if (numbers == kFloat) return bits[0] == 16 || bits[0] == 32 || components() == 3;
@@ -167,7 +204,7 @@ using ElementDwords = u32[4];
 template <class Access>
 void for_each_dword(const Buffer& buffer, u64 index, u64 byte, u32 size, u32* element, Access access) {
   for (u32 at = 0; at < size; at += 4)
-    access(AddressSpan(buffer.address(index, byte + at), std::min(size - at, 4u)), &element[at / 4]);
+    access(AddressSpan(buffer.address(index, byte, at), std::min(size - at, 4u)), &element[at / 4]);
 }
 
 /// The bits of component `i` of an element; none crosses a dword.
@@ -193,10 +230,10 @@ u32 selected(const ElementDwords& element, const ElementFormat& format, int k) {
 }
 
 /// Out of the buffer's range all registers get zero.
-template <int kCount, Packing kPacking>
+template <int kCount, Packing kPacking, const BufferRules& kRules>
 const Op* load_format(Wave& wave, const Op* op) {
-  const Buffer buffer(wave, op->buffer);
-  const ElementFormat format(wave, op->buffer);
+  const Buffer buffer(wave, op->buffer, kRules);
+  const ElementFormat format(wave, op->buffer, kRules, buffer);
   const LaneRow* address = &wave.v[op->buffer.address];
   LaneRow values[kCount];
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -222,10 +259,10 @@ const Op* load_format(Wave& wave, const Op* op) {
   return next(op);
 }
 
-template <int kCount, Packing kPacking>
+template <int kCount, Packing kPacking, const BufferRules& kRules>
 const Op* store_format(Wave& wave, const Op* op) {
-  const Buffer buffer(wave, op->buffer);
-  const ElementFormat format(wave, op->buffer);
+  const Buffer buffer(wave, op->buffer, kRules);
+  const ElementFormat format(wave, op->buffer, kRules, buffer);
   if (format.components() > kCount)
     fault(text("a store of ", kCount, " components to a format of ", format.components(),
                ": what becomes of the others ", "is not documented"));
@@ -249,30 +286,32 @@ const Op* store_format(Wave& wave, const Op* op) {
 }
 
 // clang-format off
-#define WAVE_FORMATS(prefix)                                             \
-  {prefix "_load_format_x", load_format<1, Packing::Dword>},                \
-  {prefix "_load_format_xy", load_format<2, Packing::Dword>},               \
-  {prefix "_load_format_xyz", load_format<3, Packing::Dword>},              \
-  {prefix "_load_format_xyzw", load_format<4, Packing::Dword>},             \
-  {prefix "_load_format_d16_x", load_format<1, Packing::Half>},             \
-  {prefix "_load_format_d16_xy", load_format<2, Packing::Half>},            \
-  {prefix "_load_format_d16_xyz", load_format<3, Packing::Half>},           \
-  {prefix "_load_format_d16_xyzw", load_format<4, Packing::Half>},          \
-  {prefix "_store_format_x", store_format<1, Packing::Dword>},              \
-  {prefix "_store_format_xy", store_format<2, Packing::Dword>},             \
-  {prefix "_store_format_xyz", store_format<3, Packing::Dword>},            \
-  {prefix "_store_format_xyzw", store_format<4, Packing::Dword>},           \
-  {prefix "_store_format_d16_x", store_format<1, Packing::Half>},           \
-  {prefix "_store_format_d16_xy", store_format<2, Packing::Half>},          \
-  {prefix "_store_format_d16_xyz", store_format<3, Packing::Half>},         \
-  {prefix "_store_format_d16_xyzw", store_format<4, Packing::Half>}
+#define WAVE_FORMATS(prefix, rules)                                                 \
+  {prefix "_load_format_x", load_format<1, Packing::Dword, rules>},                 \
+  {prefix "_load_format_xy", load_format<2, Packing::Dword, rules>},                \
+  {prefix "_load_format_xyz", load_format<3, Packing::Dword, rules>},               \
+  {prefix "_load_format_xyzw", load_format<4, Packing::Dword, rules>},              \
+  {prefix "_load_format_d16_x", load_format<1, Packing::Half, rules>},              \
+  {prefix "_load_format_d16_xy", load_format<2, Packing::Half, rules>},             \
+  {prefix "_load_format_d16_xyz", load_format<3, Packing::Half, rules>},            \
+  {prefix "_load_format_d16_xyzw", load_format<4, Packing::Half, rules>},           \
+  {prefix "_load_format_d16_hi_x", load_format<1, Packing::HighHalf, rules>},       \
+  {prefix "_store_format_x", store_format<1, Packing::Dword, rules>},               \
+  {prefix "_store_format_xy", store_format<2, Packing::Dword, rules>},              \
+  {prefix "_store_format_xyz", store_format<3, Packing::Dword, rules>},             \
+  {prefix "_store_format_xyzw", store_format<4, Packing::Dword, rules>},            \
+  {prefix "_store_format_d16_x", store_format<1, Packing::Half, rules>},            \
+  {prefix "_store_format_d16_xy", store_format<2, Packing::Half, rules>},           \
+  {prefix "_store_format_d16_xyz", store_format<3, Packing::Half, rules>},          \
+  {prefix "_store_format_d16_xyzw", store_format<4, Packing::Half, rules>},         \
+  {prefix "_store_format_d16_hi_x", store_format<1, Packing::HighHalf, rules>}
 // clang-format on
 
 constexpr Body kBodies[] = {
-    WAVE_FORMATS("buffer"),
-    WAVE_FORMATS("tbuffer"),
-    {"buffer_load_format_d16_hi_x", load_format<1, Packing::HighHalf>},
-    {"buffer_store_format_d16_hi_x", store_format<1, Packing::HighHalf>},
+    WAVE_FORMATS("buffer", kGfx9Buffers),
+    WAVE_FORMATS("buffer_gfx10", kGfx10Buffers),
+    WAVE_FORMATS("buffer_gfx11", kGfx11Buffers),
+    WAVE_FORMATS("buffer_gfx12", kGfx12Buffers),
 };
 
 }  // namespace

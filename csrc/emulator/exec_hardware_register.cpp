@@ -76,15 +76,51 @@ const Op* s_getreg_b32(Wave& wave, const Op* op) {
 }
 
 /// Writes to other registers than MODE have no effect.
-const Op* set_register(Wave& wave, const Op* op, u32 value) {
+const Op* set_register(Wave& wave, const Op* op, u32 value, u32 writable = ~0u) {
   const RegisterField field(op->scalar.simm16);
   if (field.number != kMode) return next(op);
-  const u32 mask = static_cast<u32>(field.mask << field.low);
+  const u32 mask = static_cast<u32>(field.mask << field.low) & writable;
   return set_mode(wave, op, (wave.mode.bits & ~mask) | (value << field.low & mask));
 }
 
 const Op* s_setreg_b32(Wave& wave, const Op* op) { return set_register(wave, op, read_scalar32(wave, op->scalar, 1)); }
 const Op* s_setreg_imm32_b32(Wave& wave, const Op* op) { return set_register(wave, op, op->scalar.literal); }
+
+// Since GFX10: of MODE rounding, denormals, and before GFX12 DX10_CLAMP, IEEE and FP16_OVFL have an effect; where a
+// wave runs is in HW_ID1.
+
+u32 known_mode(const Wave& wave) { return processor(wave).has_ieee_mode ? 0x008003ffu : 0xffu; }
+
+u32 hw_id1(const Wave& wave) {
+  const ProcessorTraits& traits = processor(wave);
+  const u32 simds = traits.limits.simds, engine = static_cast<u32>(wave.group->number() % traits.engines);
+  const u32 pair = static_cast<u32>(wave.group->number() / traits.engines % traits.units_per_engine / 2);
+  return wave.index / simds % 32 | wave.index % simds << 8 | (pair & 15) << 10 | engine << 18;
+}
+
+const Op* getreg_mode(Wave& wave, const Op* op) {
+  const RegisterField field(op->scalar.simm16);
+  write_scalar32(wave, op->scalar.dst, static_cast<u32>((wave.mode.bits & known_mode(wave)) >> field.low & field.mask));
+  return next(op);
+}
+const Op* setreg_mode(Wave& wave, const Op* op) {
+  return set_register(wave, op, read_scalar32(wave, op->scalar, 1), known_mode(wave));
+}
+const Op* setreg_mode_imm32(Wave& wave, const Op* op) {
+  return set_register(wave, op, op->scalar.literal, known_mode(wave));
+}
+
+/// Exceptions, which there are none of, and the like read as zero, and keep no value.
+const Op* getreg_other(Wave& wave, const Op* op) {
+  constexpr u32 kHwId1 = 23;
+  const RegisterField field(op->scalar.simm16);
+  const u32 value = field.number == kHwId1                                     ? hw_id1(wave)
+                    : field.number == kStatus && processor(wave).has_ieee_mode ? status_register(wave)
+                                                                               : 0;
+  write_scalar32(wave, op->scalar.dst, static_cast<u32>(value >> field.low & field.mask));
+  return next(op);
+}
+const Op* setreg_other(Wave& /*wave*/, const Op* op) { return next(op); }
 
 /// FLAT_SCR_LO and FLAT_SCR_HI: scratch is addressed as if they always were what the kernel was given for them.
 const Op* keep_scratch(Wave& /*wave*/, const Op* op) { return next(op); }
@@ -119,11 +155,15 @@ constexpr Body kBodies[] = {
     {"s_getreg_b32", s_getreg_b32},
     {"s_setreg_b32", s_setreg_b32},
     {"s_setreg_imm32_b32", s_setreg_imm32_b32},
-    {"s_getreg_b32_gfx11", s_getreg_b32, Variant::ModeField},
-    {"s_setreg_b32_gfx11", s_setreg_b32, Variant::ModeField},
-    {"s_setreg_b32_gfx10", s_setreg_b32, Variant::ModeField},
+    {"s_getreg_b32_gfx11", getreg_mode, Variant::ModeField},
+    {"s_getreg_b32_gfx11", getreg_other, Variant::Other},
+    {"s_setreg_b32_gfx11", setreg_mode, Variant::ModeField},
+    {"s_setreg_b32_gfx11", setreg_other, Variant::Other},
+    {"s_setreg_b32_gfx10", setreg_mode, Variant::ModeField},
+    {"s_setreg_b32_gfx10", setreg_other, Variant::Other},
     {"s_setreg_b32_gfx10", keep_scratch, Variant::FlatScratch},
-    {"s_setreg_imm32_b32_gfx11", s_setreg_imm32_b32, Variant::ModeField},
+    {"s_setreg_imm32_b32_gfx11", setreg_mode_imm32, Variant::ModeField},
+    {"s_setreg_imm32_b32_gfx11", setreg_other, Variant::Other},
     {"s_setvskip", s_setvskip},
     {"s_set_gpr_idx_on", s_set_gpr_idx_on},
     {"s_set_gpr_idx_off", s_set_gpr_idx_off},

@@ -128,6 +128,17 @@ const Op* v_movrelsd_2_b32(Wave& wave, const Op* op) {
   return move_relative(wave, op, m0 & 0x3ff, m0 >> 16 & 0x3ff);
 }
 
+/// The same, but that the two change places.
+const Op* v_swaprel_b32(Wave& wave, const Op* op) {
+  const u32 m0 = wave.s[sreg::kM0];
+  LaneRow& a = relative_row(wave, op->vector.dst, m0 >> 16 & 0x3ff);
+  LaneRow& b = relative_row(wave, op->vector.src[0] - sreg::kVgpr0, m0 & 0x3ff);
+  for (int i = 0; i < kLanes; ++i) {
+    if (wave.exec_lanes.lane[i] != 0) std::swap(a.lane[i], b.lane[i]);
+  }
+  return next(op);
+}
+
 constexpr Body kBodies[] = {
     {"v_readfirstlane_b32", v_readfirstlane_b32},
     {"v_readlane_b32", v_readlane_b32<32>, Variant::Lanes32},
@@ -145,6 +156,7 @@ constexpr Body kBodies[] = {
     {"v_movreld_b32", v_movreld_b32},
     {"v_movrelsd_b32", v_movrelsd_b32},
     {"v_movrelsd_2_b32", v_movrelsd_2_b32},
+    {"v_swaprel_b32", v_swaprel_b32},
 };
 
 }  // namespace
@@ -152,7 +164,8 @@ constexpr Body kBodies[] = {
 std::span<const Body> lane_bodies() { return kBodies; }
 
 bool moves_relative_rows(Execute body) {
-  return body == v_movrels_b32 || body == v_movreld_b32 || body == v_movrelsd_b32 || body == v_movrelsd_2_b32;
+  return body == v_movrels_b32 || body == v_movreld_b32 || body == v_movrelsd_b32 || body == v_movrelsd_2_b32 ||
+         body == v_swaprel_b32;
 }
 
 }  // namespace wave::emulator

@@ -112,6 +112,17 @@ const Op* ds_bpermute_b32(Wave& wave, const Op* op) {
   });
 }
 
+/// GFX12: among all lanes, and those that are not enabled are read all the same.
+template <u32 kSpan>
+const Op* ds_bpermute_fi_b32(Wave& wave, const Op* op) {
+  const LaneRow address = wave.v[op->lds.address], data = wave.v[op->lds.data[0]];
+  LaneRow& to = wave.v[op->lds.dst];
+  for (int i = 0; i < kLanes; ++i) {
+    if (wave.exec_lanes.lane[i] != 0) to.lane[i] = data.lane[named_lane<kSpan>(address.lane[i] + op->lds.offset[0], i)];
+  }
+  return next(op);
+}
+
 /// Where several lanes send to one, the highest of them wins.
 template <u32 kSpan>
 const Op* ds_permute_b32(Wave& wave, const Op* op) {
@@ -273,6 +284,8 @@ constexpr Body kBodies[] = {
     {"ds_bpermute_b32", ds_bpermute_b32<64>, Variant::Lanes64},
     {"ds_permute_b32", ds_permute_b32<32>, Variant::Lanes32},
     {"ds_permute_b32", ds_permute_b32<64>, Variant::Lanes64},
+    {"ds_bpermute_fi_b32", ds_bpermute_fi_b32<32>, Variant::Lanes32},
+    {"ds_bpermute_fi_b32", ds_bpermute_fi_b32<64>, Variant::Lanes64},
     // Those of GFX11 stay within the half of a wave of 64 lanes (GCNSubtarget.h of LLVM, supportsWaveWideBPermute).
     {"ds_bpermute_b32_gfx11", ds_bpermute_b32<32>},
     {"ds_permute_b32_gfx11", ds_permute_b32<32>},

@@ -178,16 +178,16 @@ void s_cmpk_u32(u32 a, u32 k, bool& scc) {
 }
 
 // Moves from and to the register that is M0 registers farther on.
-u32 relative_register(const Wave& wave, u32 first, u32 dwords) {
-  const u64 last = u64{first} + wave.s[sreg::kM0] + dwords;
+u32 relative_register(const Wave& wave, u32 first, u32 offset, u32 dwords) {
+  const u64 last = u64{first} + offset + dwords;
   if (last > wave.sgpr_count)
     fault(text("scalar register ", last - 1, ", relative to M0, of ", wave.sgpr_count, " registers"));
-  return first + wave.s[sreg::kM0];
+  return first + offset;
 }
 
 template <u32 kDwords>
 const Op* s_movrels(Wave& wave, const Op* op) {
-  const u32 from = relative_register(wave, op->scalar.src[0], kDwords);
+  const u32 from = relative_register(wave, op->scalar.src[0], wave.s[sreg::kM0], kDwords);
   if constexpr (kDwords == 2) {
     write_scalar64(wave, op->scalar.dst, wave.pair(from));
   } else {
@@ -197,12 +197,19 @@ const Op* s_movrels(Wave& wave, const Op* op) {
 }
 template <u32 kDwords>
 const Op* s_movreld(Wave& wave, const Op* op) {
-  const u32 to = relative_register(wave, op->scalar.dst, kDwords);
+  const u32 to = relative_register(wave, op->scalar.dst, wave.s[sreg::kM0], kDwords);
   if constexpr (kDwords == 2) {
     wave.set_pair(to, read_scalar64(wave, op->scalar, 0));
   } else {
     wave.s[to] = read_scalar32(wave, op->scalar, 0);
   }
+  return next(op);
+}
+/// With an offset for each.
+const Op* s_movrelsd_2_b32(Wave& wave, const Op* op) {
+  const u32 m0 = wave.s[sreg::kM0];
+  const u32 from = relative_register(wave, op->scalar.src[0], m0 & 0x3ff, 1);
+  wave.s[relative_register(wave, op->scalar.dst, m0 >> 16 & 0x3ff, 1)] = wave.s[from];
   return next(op);
 }
 
@@ -249,6 +256,7 @@ constexpr Body kBodies[] = {
     {"s_movrels_b64", s_movrels<2>},
     {"s_movreld_b32", s_movreld<1>},
     {"s_movreld_b64", s_movreld<2>},
+    {"s_movrelsd_2_b32", s_movrelsd_2_b32},
     {"s_add_u32", scalar<s_add_u32>},
     {"s_addc_u32", scalar<s_addc_u32>},
     {"s_sub_u32", scalar<s_sub_u32>},
@@ -307,7 +315,8 @@ constexpr Body kBodies[] = {
 std::span<const Body> scalar_bodies() { return kBodies; }
 
 bool moves_relative_scalars(Execute body) {
-  return body == s_movrels<1> || body == s_movrels<2> || body == s_movreld<1> || body == s_movreld<2>;
+  return body == s_movrels<1> || body == s_movrels<2> || body == s_movreld<1> || body == s_movreld<2> ||
+         body == s_movrelsd_2_b32;
 }
 
 }  // namespace wave::emulator

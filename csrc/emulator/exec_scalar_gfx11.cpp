@@ -221,14 +221,33 @@ const Op* set_mode_field(Wave& wave, const Op* op) {
 
 // Program flow.
 
-/// Barrier -1 is that of the workgroup. That a wave has come to it is noticed where it waits, so that the others go on
-/// only then: a kernel in which a wave works for others between signal and wait does not end here.
+/// Barrier -1 is that of the workgroup, -2 one for trap handlers, and 0 none, which all do nothing with. The RDNA4
+/// document has names for others, and reserves what waits for them.
+enum class Barrier : u8 { None, Workgroup };
+Barrier barrier_of(const Wave& wave, const Op* op) {
+  const u32 number = read_scalar32(wave, op->scalar, 0);
+  if (op->scalar.src[0] == sreg::kM0 ? (number & 31) != 0 : number - 1 < 16)
+    fault("a named barrier, which this processor reserves");
+  return number == ~0u && op->scalar.src[0] != sreg::kM0 ? Barrier::Workgroup : Barrier::None;
+}
+
+/// That a wave has come to the barrier is noticed where it waits, so that the others go on only then: a kernel in which
+/// a wave works for others between signal and wait does not end here.
 const Op* s_barrier_signal(Wave& wave, const Op* op) {
-  if (read_scalar32(wave, op->scalar, 0) != ~0u) fault("a named barrier, of which there are none");
+  if (barrier_of(wave, op) == Barrier::Workgroup) wave.group->signal_barrier();
+  return next(op);
+}
+const Op* s_barrier_signal_isfirst(Wave& wave, const Op* op) {
+  wave.scc = barrier_of(wave, op) == Barrier::Workgroup && wave.group->signal_barrier();
+  return next(op);
+}
+const Op* s_get_barrier_state(Wave& wave, const Op* op) {
+  const bool is_known = barrier_of(wave, op) == Barrier::Workgroup;
+  write_scalar32(wave, op->scalar.dst, is_known ? wave.group->barrier_state() : 0);
   return next(op);
 }
 const Op* s_barrier_wait(Wave& wave, const Op* op) {
-  if (op->scalar.simm16 != 0xffff) fault("a named barrier, of which there are none");
+  if (op->scalar.simm16 != 0xffff) fault("a named barrier, which this processor reserves");
   return stop(wave, op, Status::Barrier);
 }
 
@@ -356,6 +375,8 @@ constexpr Body kBodies[] = {
     {"s_round_mode", set_mode_field<0>},
     {"s_denorm_mode", set_mode_field<4>},
     {"s_barrier_signal", s_barrier_signal},
+    {"s_barrier_signal_isfirst", s_barrier_signal_isfirst},
+    {"s_get_barrier_state", s_get_barrier_state},
     {"s_barrier_wait", s_barrier_wait},
     {"s_sendmsg_gfx11", s_sendmsg},
     {"s_clause", nothing},
@@ -368,6 +389,7 @@ constexpr Body kBodies[] = {
     {"s_waitcnt_expcnt", nothing},
     {"s_waitcnt_lgkmcnt", nothing},
     {"s_wait_idle", nothing},
+    {"s_wait_event", nothing},
     {"s_wait_loadcnt", nothing},
     {"s_wait_storecnt", nothing},
     {"s_wait_samplecnt", nothing},

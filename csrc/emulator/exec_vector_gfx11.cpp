@@ -49,6 +49,12 @@ PackedHalfBits v_pk_maximum_f16(PackedHalfBits a, PackedHalfBits b) {
   return {maximum(a.low, b.low), maximum(a.high, b.high)};
 }
 
+/// A product that is the lowest number where the second factor is that, or less, or the third source is not positive.
+f32 v_mullit_f32(f32 a, f32 b, f32 c) {
+  constexpr f32 kLowest = std::numeric_limits<f32>::lowest();
+  return b > kLowest && c > 0 ? a * b : kLowest;
+}
+
 // Halves of registers as integers.
 u16 v_and_b16(u16 a, u16 b) { return a & b; }
 u16 v_or_b16(u16 a, u16 b) { return a | b; }
@@ -129,6 +135,7 @@ constexpr Body kBodies[] = {
     {"v_maximum_f64", vector<maximum<f64>>},
     {"v_pk_minimum_f16", vector<v_pk_minimum_f16>},
     {"v_pk_maximum_f16", vector<v_pk_maximum_f16>},
+    {"v_mullit_f32", vector<v_mullit_f32>},
     {"v_and_b16", vector<v_and_b16>},
     {"v_or_b16", vector<v_or_b16>},
     {"v_xor_b16", vector<v_xor_b16>},

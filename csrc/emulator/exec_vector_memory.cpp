@@ -3,6 +3,7 @@
 // Operands of an Op: src[0] is the row of the address (or kNoOperand), src[1] the row of the data, src[2] the scalar
 // address (or kNoOperand), imm the signed offset, dst the row of the result.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
 
@@ -100,12 +101,62 @@ struct FlatSpace : GlobalSpace {
   static AddressSpan within(u64 aperture, AddressSpan span) { return {span.begin() - aperture, span.size()}; }
 };
 
+/// GFX12: of 32 dwords those that M0 has a bit for, each to the register, and from the place, of its number.
+template <class Space>
+const Op* load_block(Wave& wave, const Op* op) {
+  Addresses<u64> addresses;
+  if (!Space::find(wave, op, addresses)) return next(op);
+  for (u32 left = wave.s[sreg::kM0]; left != 0; left &= left - 1) {
+    const int k = std::countr_zero(left);
+    load_rows<Space, u32, 1, Part::Whole>(wave, addresses.moved(sizeof(u32) * static_cast<u32>(k)),
+                                          &wave.v[Space::destination(op) + k]);
+  }
+  return next(op);
+}
+template <class Space>
+const Op* store_block(Wave& wave, const Op* op) {
+  Addresses<u64> addresses;
+  if (!Space::find(wave, op, addresses)) return next(op);
+  for (u32 left = wave.s[sreg::kM0]; left != 0; left &= left - 1) {
+    const int k = std::countr_zero(left);
+    store_rows<Space, u32, 1, Part::Whole>(wave, addresses.moved(sizeof(u32) * static_cast<u32>(k)),
+                                           &wave.v[Space::data(op) + k]);
+  }
+  return next(op);
+}
+
+/// GFX12: eight lanes load eight halves each, and are given a column each of what they loaded: half k of a lane is what
+/// lane k of the eight loaded at the lane's own place. That it is eight is what users of gfx1201 and of gfx1250 found;
+/// the document calls it a matrix of 16x16 and leaves the order open.
+const Op* global_load_tr_b128(Wave& wave, const Op* op) {
+  constexpr int kSide = 8, kDwords = kSide / 2;
+  if (static_cast<u32>(wave.exec()) != ~0u) fault("EXEC must be all ones where a matrix is transposed");
+  Addresses<u64> addresses;
+  GlobalSpace::find(wave, op, addresses);
+  LaneRow loaded[kDwords] = {};
+  load_rows<GlobalSpace, u32, kDwords, Part::Whole>(wave, addresses, loaded);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (wave.exec_lanes.lane[lane] == 0) continue;
+    const int first = lane / kSide * kSide, column = lane % kSide;
+    for (int k = 0; k < kDwords; ++k) {
+      const auto half = [&](int row) { return loaded[column / 2].lane[first + row] >> 16 * (column % 2) & 0xffffu; };
+      wave.v[op->flat.dst + k].lane[lane] = half(2 * k) | half(2 * k + 1) << 16;
+    }
+  }
+  return next(op);
+}
+
 constexpr Body kBodies[] = {
     WAVE_LOADS_AND_STORES("global", load, store, GlobalSpace),
     WAVE_LOADS_AND_STORES("flat", load, store, FlatSpace),
     WAVE_LOADS_AND_STORES("scratch", load, store, ScratchSpace),
     {"global_load_addtid_b32", load<GlobalByLane, u32>},
     {"global_store_addtid_b32", store<GlobalByLane, u32>},
+    {"global_load_block", load_block<GlobalSpace>},
+    {"global_store_block", store_block<GlobalSpace>},
+    {"scratch_load_block", load_block<ScratchSpace>},
+    {"scratch_store_block", store_block<ScratchSpace>},
+    {"global_load_tr_b128", global_load_tr_b128, Variant::Lanes32},
     {"global_load_lds_ubyte", load_lds<GlobalSpace, u8>},
     {"global_load_lds_sbyte", load_lds<GlobalSpace, i8>},
     {"global_load_lds_ushort", load_lds<GlobalSpace, u16>},

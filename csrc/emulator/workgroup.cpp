@@ -202,6 +202,7 @@ void Workgroup::start(u64 number) {
   const auto& grid = launch_.dispatch.grid;
   id_ = {static_cast<u32>(number % grid[0]), static_cast<u32>(number / grid[0] % grid[1]),
          static_cast<u32>(number / grid[0] / grid[1])};
+  barrier_signals_ = 0;
   poison(lds_.get(), launch_.lds_size / sizeof(u32));
   for (u32 index = 0; index < waves_.size(); ++index) start_wave(waves_[index], index);
 }
@@ -324,6 +325,22 @@ bool Workgroup::release_barrier() {
     if (wave.status == Status::Barrier) wave.status = Status::Running;
   }
   return true;
+}
+
+u32 Workgroup::members() const {
+  return static_cast<u32>(std::ranges::count_if(waves_, [](const Wave& wave) { return wave.status != Status::Ended; }));
+}
+
+bool Workgroup::signal_barrier() {
+  const u32 before = barrier_signals_ < members() ? barrier_signals_ : 0;  // others may have ended since
+  barrier_signals_ = before + 1 < members() ? before + 1 : 0;
+  return before == 0;
+}
+
+u32 Workgroup::barrier_state() const {
+  constexpr u32 kValid = 1, kMembers = 4, kSignals = 16;
+  const u32 signals = barrier_signals_ < members() ? barrier_signals_ : 0;
+  return signals << kSignals | members() << kMembers | kValid;
 }
 
 /// Runs a wave for a turn, in which it may wait for the host. Returns how many instructions.

@@ -94,6 +94,11 @@ class Workgroup {
   /// Makes what has waited: before others may count on it.
   void make_pending_adds() { pending_adds_.make(); }
 
+  /// Counts a wave that has come to a split barrier. True for the first of those that have not all come yet.
+  bool signal_barrier();
+  /// How many waves count at that barrier, and how many have come: as S_GET_BARRIER_STATE gives it.
+  u32 barrier_state() const;
+
   /// The functions of Memory, seen by who watches memory.
   void read_memory(AddressSpan span, void* to, int lane);
   void write_memory(AddressSpan span, const void* from, int lane);
@@ -122,6 +127,8 @@ class Workgroup {
   void observe(Observer* observer, SpinProbe* probe);
   void look_at(const Wave& wave, const Look& look);
   bool release_barrier();
+  /// The waves that have not ended.
+  u32 members() const;
   bool skip_access(Wave& wave, const Fault& fault);
   void check_lds(const char* verb, AddressSpan span, int lane) const;
   void prepare_scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane);
@@ -131,6 +138,7 @@ class Workgroup {
   u64 number_ = 0;
   u64 turns_ = 0;
   std::array<u32, 3> id_{};
+  u32 barrier_signals_ = 0;
   std::vector<Wave> waves_;
   const bool takes_turns_;
   const std::unique_ptr<Observer> own_observer_;  ///< of the launch's checks, for this workgroup alone

@@ -21,7 +21,8 @@ namespace {
 constexpr const char* kVariants[] = {"Plain",          "Lanes32",         "Lanes64",          "Clamp",
                                      "SignsNone",      "SignsFirst",      "SignsSecond",      "SignsBoth",
                                      "SignsNoneClamp", "SignsFirstClamp", "SignsSecondClamp", "SignsBothClamp",
-                                     "ModeField",      "Clock",           "FlatScratch",      "ToLds"};
+                                     "ModeField",      "Clock",           "FlatScratch",      "Other",
+                                     "ToLds"};
 static_assert(std::size(kVariants) == size_t(emulator::Variant::ToLds) + 1);
 
 using BodyName = std::pair<std::string_view, const char*>;
@@ -76,14 +77,14 @@ std::optional<std::string> emulated_processor(const std::string& target) {
   return processor == nullptr ? std::nullopt : std::optional<std::string>(processor->code);
 }
 
-/// Why the emulator cannot run the instruction at the start of `data`, or None.
-std::optional<std::string> unsupported(const std::string& processor, const py::bytes& data) {
-  const emulator::Bindings& all = bindings(processor);
+/// Why the emulator cannot run the instruction at the start of `data`, in waves of so many lanes, or None.
+std::optional<std::string> unsupported(const std::string& processor, const py::bytes& data, uint32_t lanes) {
+  const emulator::Bindings& all = bindings(processor, lanes);
   const std::string_view bytes = data.view();
   std::vector<uint32_t> words(bytes.size() / 4);
   std::memcpy(words.data(), bytes.data(), words.size() * 4);
   if (words.empty()) throw ValueError("an instruction has at least 4 bytes");
-  const isa::Instruction instruction = all.instruction_set().decode(words);
+  const isa::Instruction instruction = all.instruction_set().decode(words, lanes == 64 ? 64 : 32);
   if (instruction.row == nullptr) return text("not an instruction of ", processor);
   const std::string reason = emulator::unsupported(all, instruction);
   return reason.empty() ? std::nullopt : std::optional(reason);
@@ -97,7 +98,7 @@ void bind_coverage(py::handle module) {
                              py::function<binding_entries>("binding_entries", "processor"),
                              py::function<implemented_instructions>("implemented_instructions", "processor=\"gfx942\""),
                              py::function<emulated_processor>("emulated_processor", "target"),
-                             py::function<unsupported>("unsupported", "processor, data")});
+                             py::function<unsupported>("unsupported", "processor, data, lanes=0")});
 }
 
 }  // namespace wave

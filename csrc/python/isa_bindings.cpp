@@ -195,14 +195,14 @@ py::object decode(const std::string& processor, const py::bytes& data) {
   return result;
 }
 
-/// A linear sweep: (address, bytes, text) of each instruction. Words that are none are one word long: ".long 0x...".
-py::list disassemble(const std::string& processor, const py::bytes& data, uint64_t address) {
+/// A linear sweep of code for waves of so many lanes: (address, bytes, text) of each instruction. Words that are none are one word long: ".long 0x...".
+py::list disassemble(const std::string& processor, const py::bytes& data, uint64_t address, uint32_t lanes) {
   const isa::InstructionSet& set = instruction_set(processor);
   const std::vector<uint32_t> words = to_words(data);
   const std::string_view bytes = data.view();
   py::list lines;
   for (size_t begin = 0; begin < words.size();) {
-    const isa::Instruction instruction = set.decode(std::span(words).subspan(begin));
+    const isa::Instruction instruction = set.decode(std::span(words).subspan(begin), lanes);
     const size_t size = size_t{instruction.dwords} * 4;
     lines.append(
         py::make_tuple(address + begin * 4, py::bytes(bytes.data() + begin * 4, size), isa::disassemble(instruction)));
@@ -219,8 +219,8 @@ void bind_isa(py::handle module) {
       {py::function<isa_rows>("isa_rows", "processor", "The rows of a processor's instruction table."),
        py::function<isa_fields>("isa_fields", "processor=\"gfx942\"", "{format: {field: (lowest bit, width)}}."),
        py::function<decode>("decode", "processor, data", "The instruction at the start of `data`, or None."),
-       py::function<disassemble>("disassemble", "processor, data, address=0",
-                                 "(address, bytes, text) of each instruction in `data`.")});
+       py::function<disassemble>("disassemble", "processor, data, address=0, lanes=32",
+                                 "(address, bytes, text) of each instruction in `data`, in waves of so many lanes.")});
 }
 
 }  // namespace wave

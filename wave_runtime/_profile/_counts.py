@@ -214,7 +214,8 @@ def _instructions(image: Image, code: dict[int, tuple[Any, ...]]) -> Iterable[In
         if first == len(executed) or executed[first] not in function:
             continue
         words = image.code(function.name, function.address, function.size)
-        for address, _, text in _C.disassemble(image.processor, words, function.address):
+        lanes = image.lanes(function.address)
+        for address, _, text in _C.disassemble(image.processor, words, function.address, lanes):
             instruction = Instruction(address=address, text=text)
             if address in code:
                 instruction.kind, *counts = code[address]

@@ -85,19 +85,25 @@ def load(binary: str, signature: str, kernel: str | None = None) -> wave_runtime
 
 
 def load_source(
-    name: str, signatures: Mapping[str, str], device: torch.device | str = "cpu", **options: Any
+    name: str,
+    signatures: Mapping[str, str],
+    device: torch.device | str = "cpu",
+    target: str | None = None,
+    **options: Any,
 ) -> wave_runtime.Module:
     """Load the kernels of a source that is for both AMD and NVIDIA GPUs.
 
     Args:
         name: of the source and its binary, without the suffix.
         signatures: of its kernels.
-        device: an NVIDIA GPU, which the source is compiled for, or another device, which takes the binary for AMD's.
+        device: an NVIDIA GPU, which the source is compiled for, or another device, which takes the binary for gfx942.
+        target: another AMD processor, which the source is compiled for instead: CPU tensors take it in the emulator.
         options: of wave_runtime.load and compile.
     """
     device = torch.device(device)
     if device.type == "cuda" and torch.version.hip is None:
         major, minor = torch.cuda.get_device_capability(device)
-        source, target = SOURCES / f"{name}.cu", f"sm_{major}{minor}"
-        return wave_runtime.compile(source, target=target, signature=signatures, **options)
+        target = f"sm_{major}{minor}"
+    if target is not None:
+        return wave_runtime.compile(SOURCES / f"{name}.cu", target=target, signature=signatures, **options)
     return wave_runtime.load(BINARIES / f"{name}.hsaco", signature=signatures, **options)

@@ -94,9 +94,9 @@ def linear_inputs(m: int, n: int, k: int) -> Tensors:
     return a, b / k**0.5, torch.randn(n)
 
 
-def examples(device: torch.device | str = "cpu") -> tuple[Example, ...]:
-    """The kernels for a device: an NVIDIA GPU takes other binaries than an AMD GPU and the emulator."""
-    module = load_source("block", SIGNATURES, device)
+def examples(device: torch.device | str = "cpu", target: str | None = None) -> tuple[Example, ...]:
+    """The kernels for a device or a processor, as load_source makes them."""
+    module = load_source("block", SIGNATURES, device, target)
     norm, product = rmsnorm(module["rmsnorm"]), gemm(module["gemm"])
     plain, with_gelu = linear(module["linear"]), linear(module["linear_gelu"])
     causal = attention(module["attention_causal"])

@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parent
 TARGET = "gfx942"
 ANY_HIP = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"]
 HIP = [*ANY_HIP, f"--offload-arch={TARGET}"]
+GENERATIONS = {"gfx1030": 10, "gfx1100": 11, "gfx1150": 11, "gfx1201": 12}
 ASSEMBLY = ["-x", "assembler", "--target=amdgcn-amd-amdhsa", f"-mcpu={TARGET}"]
 
 
@@ -35,7 +36,12 @@ def machine_of_rdna(clang: str, processor: str, generation: int, lanes: int) -> 
 
 def selftest(clang: str, processor: str, output: Path) -> None:
     """Build what wave_runtime/_selftest_cases.py puts instructions into."""
-    machine(clang, processor, output, "-Wa,--defsym,CASES=512")
+    if processor not in GENERATIONS:
+        machine(clang, processor, output, "-Wa,--defsym,CASES=512")
+        return
+    options = [f"-mcpu={processor}", "-Wa,--defsym,CASES=512", f"-Wa,--defsym,GENERATION={GENERATIONS[processor]}"]
+    command = [clang, *ASSEMBLY[:-1], *options, FOLDER / "selftest_rdna.s", "-o", output]
+    subprocess.run(command, check=True)
 
 
 def main() -> None:
@@ -45,11 +51,9 @@ def main() -> None:
     machine(clang, "gfx942", FOLDER / "machine.hsaco")
     for processor in ("gfx90a", "gfx950"):
         machine(clang, processor, FOLDER / f"machine_{processor}.hsaco")
-    for (processor, generation), lanes in itertools.product(
-        (("gfx1030", 10), ("gfx1100", 11), ("gfx1150", 11), ("gfx1201", 12)), (32, 64)
-    ):
+    for (processor, generation), lanes in itertools.product(GENERATIONS.items(), (32, 64)):
         machine_of_rdna(clang, processor, generation, lanes)
-    for processor in ("gfx90a", "gfx942", "gfx950"):
+    for processor in ("gfx90a", "gfx942", "gfx950", *GENERATIONS):
         selftest(clang, processor, FOLDER.parents[2] / f"wave_runtime/selftest_{processor}.hsaco")
     for version in (4, 5):  # of DWARF, with paths relative to this folder
         debug = [f"-gdwarf-{version}", "-fdebug-compilation-dir=."]

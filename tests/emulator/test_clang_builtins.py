@@ -1,0 +1,101 @@
+"""Whatever clang 22 makes of its builtins for AMD GPUs runs on the emulator, but for a list with reasons."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import clang_builtins
+import pytest
+from clang_builtins import Builtin, Call
+
+from wave_runtime._coverage import coverage
+
+# What the kernels of some builtins have that the emulator lacks. docs/emulator.md names these instructions, too.
+MISSING = {
+    r"ds_gws_sema_\w+ is not implemented": "semaphores of the whole device, which a driver must reserve",
+    r"ds_bvh_stack_\w+ is not implemented": "stacks of ray tracing, whose images are not there either",
+    r"s_barrier_(init|join|leave) is not implemented": "named barriers, which RDNA4's document reserves",
+    r"global_load_tr_b64 is not implemented": "in which order it transposes is not published",
+    r"s_[gs]etreg_b32 is not implemented": "where scratch lies, which registers of that name tell",
+}
+# Which the tables do not have.
+PREFETCHES = re.compile(r"s_(buffer_)?prefetch_data_")
+NOT_IN_WAVES_OF_64 = r"global_load_tr_b128 is not implemented"  # as global_load_tr_b64
+
+PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1150", "gfx1201")
+
+
+def library() -> Path:
+    """Clang's, in which its names stand."""
+    linked = subprocess.run(["ldd", shutil.which("clang-22") or ""], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"libclang-cpp\S* => (\S+)", linked)
+    return Path(found[1] if found else shutil.which("clang-22") or "")
+
+
+def unexplained(built: Path, lanes: int) -> dict[str, list[str]]:
+    """What the emulator cannot run of a code object and is not listed above, by kernel."""
+    missing = [*MISSING, *([NOT_IN_WAVES_OF_64] if lanes == 64 else [])]
+    found = {}
+    for name, report in coverage(built).items():
+        reasons = [text for text in report["unsupported"] if not any(re.match(pattern, text) for pattern in missing)]
+        if reasons and not PREFETCHES.match(name):
+            found[name] = reasons
+    return found
+
+
+def compiled(made: Iterable[Call]) -> set[str]:
+    return {call.builtin.name for call in made if not call.refused}
+
+
+def its_builtins(options: list[str]) -> list[Builtin]:
+    found = clang_builtins.declared("clang-22", options, clang_builtins.names(library()))
+    assert len(found) > 200
+    return found
+
+
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx1201"])
+def test_some_builtins_run(processor: str, tmp_path: Path) -> None:
+    options, output = [f"-mcpu={processor}", "-O1"], tmp_path / "builtins.hsaco"
+    chosen = its_builtins(options)[::9]
+    made = clang_builtins.settle("clang-22", options, [Call(builtin, uniform=False) for builtin in chosen])
+    clang_builtins.build("clang-22", options, made, output)
+    assert unexplained(output, 32) == {}
+    assert len(compiled(made)) > 0.8 * len(chosen)
+
+
+@pytest.mark.long
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize(
+    ("processor", "lanes", "level"),
+    [
+        (processor, lanes, level)
+        for processor, lanes, level in itertools.product(PROCESSORS, (32, 64), ("-O0", "-O2"))
+        if lanes == 64 or not processor.startswith("gfx9")
+    ],
+)
+def test_builtins_run(processor: str, lanes: int, level: str, tmp_path: Path) -> None:
+    """With constants, too, that choose between instructions: how many bytes, which message, which register."""
+    size = ["-mwavefrontsize64"] if lanes == 64 and not processor.startswith("gfx9") else []
+    options, output = [f"-mcpu={processor}", level, *size], tmp_path / "builtins.hsaco"
+    chosen = its_builtins(options)
+    made = clang_builtins.build_all("clang-22", options, chosen, output)
+    assert unexplained(output, lanes) == {}
+    assert len(compiled(made)) > 0.9 * len(chosen)
+
+
+@pytest.mark.needs("clang-22")
+def test_an_instruction_that_is_missing_is_seen(tmp_path: Path) -> None:
+    """Of those with a reason, without the reason."""
+    options, output = ["-mcpu=gfx1100", "-O1"], tmp_path / "builtins.hsaco"
+    (builtin,) = (found for found in its_builtins(options) if found.name.endswith("_ds_gws_sema_v"))
+    made = clang_builtins.settle("clang-22", options, [Call(builtin, uniform=False)])
+    clang_builtins.build("clang-22", options, made, output)
+    (report,) = coverage(output).values()
+    assert report["unsupported"] == {"ds_gws_sema_v is not implemented": 1}
+    assert unexplained(output, 32) == {}

@@ -1,0 +1,200 @@
+"""What hand-written kernels of RDNA use, and compilers seldom: registers relative to M0, blocks, hardware registers."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import rdna_machine
+import torch
+from rdna_machine import State
+from test_rdna_instructions import TARGETS, VECTOR, enabled, encode, random_state
+
+import wave_runtime
+
+WAVES = pytest.mark.parametrize(("target", "lanes"), list(itertools.product(TARGETS, (32, 64))))
+
+
+@WAVES
+def test_products_for_lighting(target: str, lanes: int) -> None:
+    """v_mullit_f32: the lowest number where the second source is that, or less, or the third is not positive."""
+    lowest = np.finfo(np.float32).min
+    edges = np.array([lowest, -np.inf, np.nan, np.inf, 0.0, -0.0, 1.5, -2.0], dtype=np.float32)
+    state = random_state(np.random.default_rng(1), 3, lanes)
+    for register, step in ((5, 1), (6, 8), (7, 3)):
+        state.v[:, register] = edges[np.arange(lanes) // step % 8].view(np.uint32)
+    words = encode(target, "v_mullit_f32", "VOP3", VDST=9, SRC0=VECTOR + 5, SRC1=VECTOR + 6, SRC2=VECTOR + 7)
+    a, b, c = (state.v[:, register].view(np.float32) for register in (5, 6, 7))
+    with np.errstate(invalid="ignore", over="ignore"):
+        is_low = (b == lowest) | (b == -np.inf) | np.isnan(b) | (c <= 0) | np.isnan(c)
+        product = np.where(is_low, lowest, a * b)
+    found = rdna_machine.run(target, words, state).v[:, 9]
+    same = (found == product.view(np.uint32)) | (np.isnan(found.view(np.float32)) & np.isnan(product))
+    assert np.all(same | ~enabled(state))
+    assert np.array_equal(found[~enabled(state)], state.v[:, 9][~enabled(state)])
+
+
+@WAVES
+def test_registers_that_change_places(target: str, lanes: int) -> None:
+    """v_swaprel_b32: bits 0 to 9 of M0 are added to the source's number, bits 16 to 25 to the destination's."""
+    state = random_state(np.random.default_rng(2), 3, lanes)
+    state.m0[:] = [3 | 10 << 16, 0, 0xFC00FC02]
+    after = rdna_machine.run(target, encode(target, "v_swaprel_b32", "VOP1", VDST=20, SRC0=VECTOR + 5), state)
+    wanted, active = state.v.copy(), enabled(state)
+    for wave, (source, destination) in enumerate(((8, 30), (5, 20), (7, 20))):
+        for to, other in ((source, destination), (destination, source)):
+            wanted[wave, to] = np.where(active[wave], state.v[wave, other], state.v[wave, to])
+    assert np.array_equal(after.v, wanted)
+
+
+@WAVES
+def test_scalar_registers_relative_to_m0(target: str, lanes: int) -> None:
+    state = random_state(np.random.default_rng(3), 2, lanes)
+    state.s[:] = np.arange(64) + 100
+    state.m0[:] = [3 | 10 << 16, 0xFC00FC02]
+    after = rdna_machine.run(target, encode(target, "s_movrelsd_2_b32", "SOP1", SDST=20, SSRC0=5), state)
+    assert (after.s[0, 30], after.s[1, 20]) == (108, 107)
+    after.s[0, 30], after.s[1, 20] = 130, 120
+    assert np.array_equal(after.s, state.s)
+    state.m0[:] = 1000
+    with pytest.raises(wave_runtime.KernelFault, match="scalar register 1005, relative to M0"):
+        rdna_machine.run(target, encode(target, "s_movrelsd_2_b32", "SOP1", SDST=20, SSRC0=5), state)
+
+
+@pytest.mark.parametrize("lanes", [32, 64])
+def test_lanes_that_are_disabled_are_read(lanes: int) -> None:
+    """ds_bpermute_fi_b32, across all of the wave; only the destination's lane must be enabled."""
+    state = random_state(np.random.default_rng(4), 4, lanes)
+    words = encode("gfx1201", "ds_bpermute_fi_b32", "DS", VDST=9, ADDR=5, DATA0=7, OFFSET=12)
+    source = ((state.v[:, 5].astype(np.uint64) + 12) // 4 % lanes).astype(np.int64)
+    source = np.where(state.v[:, 5] > 0xFFFFFFFF - 12, ((state.v[:, 5] + np.uint32(12)) // 4 % lanes), source)
+    moved = np.take_along_axis(state.v[:, 7], source.astype(np.int64), 1)
+    after = rdna_machine.run("gfx1201", words, state)
+    assert np.array_equal(after.v[:, 9], np.where(enabled(state), moved, state.v[:, 9]))
+
+
+@pytest.mark.parametrize("lanes", [32, 64])
+@pytest.mark.parametrize("mask", [0, 1, 0x80000001, 0xFFFFFFFF, 0x00F0A050])
+def test_blocks_of_registers(lanes: int, mask: int) -> None:
+    """A bit of M0 for each of 32 registers; places of the others in memory are passed over."""
+    state = random_state(np.random.default_rng(mask), 2, lanes)
+    memory = torch.randint(0, 256, (2 * lanes * 128,), dtype=torch.uint8)
+    addresses = memory.data_ptr() + np.arange(2 * lanes, dtype=np.uint64).reshape(2, lanes) * 128
+    state.v[:, 2], state.v[:, 3] = addresses & 0xFFFFFFFF, addresses >> 32
+    state.m0[:] = mask
+    dwords, active = memory.numpy().view(np.uint32).reshape(2, lanes, 32).copy(), enabled(state)
+    null = 124
+    load = encode("gfx1201", "global_load_block", "GLOBAL", VDST=20, ADDR=2, SADDR=null)
+    wanted = state.v.copy()
+    for k in (k for k in range(32) if mask >> k & 1):
+        wanted[:, 20 + k] = np.where(active, dwords[:, :, k], state.v[:, 20 + k])
+    assert np.array_equal(rdna_machine.run("gfx1201", load, state, memory).v, wanted)
+    store = encode("gfx1201", "global_store_block", "GLOBAL", DATA=20, ADDR=2, SADDR=null)
+    rdna_machine.run("gfx1201", store, state, memory)
+    for k in (k for k in range(32) if mask >> k & 1):
+        dwords[:, :, k] = np.where(active, state.v[:, 20 + k], dwords[:, :, k])
+    assert np.array_equal(memory.numpy().view(np.uint32).reshape(2, lanes, 32), dwords)
+
+
+def transposing(state: State, memory: torch.Tensor, stride: int) -> list[int]:
+    """Each lane loads eight halves, so many bytes behind those of the lane before it."""
+    addresses = memory.data_ptr() + np.arange(32, dtype=np.uint64) * stride
+    state.v[:, 2], state.v[:, 3] = addresses & 0xFFFFFFFF, addresses >> 32
+    return encode("gfx1201", "global_load_tr_b128", "GLOBAL", VDST=20, ADDR=2, SADDR=124)
+
+
+@pytest.mark.parametrize("stride", [16, 64])
+def test_loads_that_transpose(stride: int) -> None:
+    """Lane l of eight has half l of each of them."""
+    state, memory = State(1, 32), torch.arange(32 * stride // 2, dtype=torch.int16)
+    after = rdna_machine.run("gfx1201", transposing(state, memory, stride), state, memory.view(torch.uint8))
+    halves = after.v[0, 20:24].T.copy().view(np.uint16).reshape(32, 8)
+    wanted = [[(lane // 8 * 8 + k) * stride // 2 + lane % 8 for k in range(8)] for lane in range(32)]
+    assert halves.tolist() == wanted
+
+
+def test_loads_that_transpose_need_all_lanes() -> None:
+    state, memory = State(1, 32), torch.zeros(512, dtype=torch.uint8)
+    state.exec[0, 0] = 0xFFFF
+    with pytest.raises(wave_runtime.KernelFault, match="EXEC must be all ones where a matrix is transposed"):
+        rdna_machine.run("gfx1201", transposing(state, memory, 16), state, memory)
+
+
+def hardware_register(number: int, low: int, size: int) -> int:
+    return number | low << 6 | size - 1 << 11
+
+
+@WAVES
+def test_fields_of_mode(target: str, lanes: int) -> None:
+    """As llvm.get.fpenv and llvm.set.fpenv read and write them: bits 0 to 22 at once."""
+    state = State(1, lanes)
+    read = encode(target, "s_getreg_b32", "SOPK", SDST=20, SIMM16=hardware_register(1, 0, 23))
+    assert rdna_machine.run(target, read, state).s[0, 20] & 0xFF == rdna_machine.DEFAULT_MODE
+    state.s[0, 21] = 0x35
+    write = encode(target, "s_setreg_b32", "SOPK", SDST=21, SIMM16=hardware_register(1, 0, 23))
+    after = rdna_machine.run(target, write, state)
+    assert after.mode[0] & 0xFF == 0x35
+    part = encode(target, "s_getreg_b32", "SOPK", SDST=20, SIMM16=hardware_register(1, 4, 4))
+    assert rdna_machine.run(target, [*write, *part], state).s[0, 20] == 3
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_other_hardware_registers(target: str) -> None:
+    """Exceptions, of which there are none; where a wave runs; and what is not known by name."""
+    state = State(40, 32)
+    state.s[:, 20:22] = 0xFFFFFFFF
+    flags = encode(target, "s_getreg_b32", "SOPK", SDST=20, SIMM16=hardware_register(3, 0, 5))
+    clear = encode(target, "s_setreg_b32", "SOPK", SDST=21, SIMM16=hardware_register(3, 0, 5))
+    assert not rdna_machine.run(target, [*clear, *flags], state).s[:, 20].any()
+    place = encode(target, "s_getreg_b32", "SOPK", SDST=20, SIMM16=hardware_register(23, 10, 11))
+    assert len(set(rdna_machine.run(target, place, state).s[:, 20].tolist())) > 4
+    scratch = encode(target, "s_getreg_b32", "SOPK", SDST=20, SIMM16=hardware_register(20, 0, 32))
+    with pytest.raises(wave_runtime.KernelFault, match="s_getreg_b32 is not implemented"):
+        rdna_machine.run(target, scratch, state)
+
+
+def test_what_is_unknown_of_mode_is_refused() -> None:
+    write = encode("gfx1201", "s_setreg_b32", "SOPK", SDST=21, SIMM16=hardware_register(1, 23, 1))
+    with pytest.raises(wave_runtime.KernelFault, match="s_setreg_b32 is not implemented"):
+        rdna_machine.run("gfx1201", write, State(1, 32))
+
+
+def test_barriers_of_a_single_wave() -> None:
+    """It is the first, and the last: none has come then."""
+    workgroup, state = 193, State(1, 32)  # the constant -1
+    first = encode("gfx1201", "s_barrier_signal_isfirst", "SOP1", SSRC0=workgroup)
+    ask = encode("gfx1201", "s_get_barrier_state", "SOP1", SDST=20, SSRC0=workgroup)
+    after = rdna_machine.run("gfx1201", [*first, *ask], state)
+    assert (after.scc[0], after.s[0, 20]) == (1, 1 | 1 << 4)
+    none = encode("gfx1201", "s_barrier_signal_isfirst", "SOP1", SSRC0=128)  # barrier 0
+    assert rdna_machine.run("gfx1201", none, state).scc[0] == 0
+    named = encode("gfx1201", "s_barrier_signal", "SOP1", SSRC0=130)
+    with pytest.raises(wave_runtime.KernelFault, match="a named barrier, which this processor reserves"):
+        rdna_machine.run("gfx1201", named, state)
+
+
+BARRIERS = """
+extern "C" __attribute__((global)) void count(int *first, int *states, int rounds) {
+  const int wave = __builtin_amdgcn_workitem_id_x() / 32, waves = __builtin_amdgcn_workgroup_size_x() / 32;
+  for (int i = 0; i < rounds; ++i) {
+    if (__builtin_amdgcn_s_barrier_signal_isfirst(-1) && __builtin_amdgcn_workitem_id_x() % 32 == 0)
+      __atomic_fetch_add(&first[i], 1, __ATOMIC_RELAXED);
+    states[i * waves + wave] = __builtin_amdgcn_s_get_barrier_state(-1);
+    __builtin_amdgcn_s_sleep_var(1);
+    __builtin_amdgcn_s_barrier_wait(-1);
+  }
+}
+"""
+
+
+@pytest.mark.needs("clang-22")
+def test_one_wave_is_the_first_of_each_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLANG", "clang-22")
+    kernel = wave_runtime.compile(BARRIERS, target="gfx1201", signature="*i32, *i32, i32")["count"]
+    assert "s_sleep_var" in kernel.asm["gfx1201"]
+    first, states = torch.zeros(5, dtype=torch.int32), torch.zeros(5, 4, dtype=torch.int32)
+    kernel(first, states, 5, grid=1, block=128)
+    assert first.tolist() == [1] * 5
+    assert (states & 0xFFFF).tolist() == [[1 | 4 << 4] * 4] * 5
+    assert all(sorted(row) == [0, 1, 2, 3] for row in (states >> 16).tolist())

@@ -1,0 +1,114 @@
+"""What looks into launches, on gfx1030 and gfx1201 in waves of 32 and of 64 lanes: code as text, dumps, traces, counts.
+
+Profiles and compare, too. kernels/waves.hip of the emulator's tests is the program.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from support import PROBES, ROOT
+
+import wave_emulator
+import wave_runtime
+from wave_runtime import _C
+from wave_runtime.__main__ import main as command
+from wave_runtime._disasm import disassemble
+
+WAVES = pytest.mark.parametrize(("target", "lanes"), list(itertools.product(("gfx1030", "gfx1201"), (32, 64))))
+SIGNATURE = {"vector_add": "a: *f32 const, b: *f32 const, c: *f32, n: i32"}
+
+
+def binary(target: str, lanes: int) -> Path:
+    return PROBES / f"wave{lanes}_{target}.hsaco"
+
+
+def vector_add(target: str, lanes: int) -> wave_runtime.Kernel:
+    return wave_runtime.load(binary(target, lanes), signature=SIGNATURE)["vector_add"]
+
+
+def launch(target: str, lanes: int) -> torch.Tensor:
+    a, b, c = torch.rand(100), torch.rand(100), torch.zeros(100)
+    vector_add(target, lanes)(a, b, c, 100, grid=1, block=256)
+    assert torch.equal(c, a + b)
+    return c
+
+
+@WAVES
+def test_code_is_that_of_the_kernels_waves(target: str, lanes: int) -> None:
+    """Masks are as wide as the wave, which only the descriptor tells."""
+    text = disassemble(binary(target, lanes))
+    compared = re.findall(r"v_cmp_\w+_e32 (\w+),", text)
+    assert compared
+    assert set(compared) == {"vcc_lo" if lanes == 32 else "vcc"}
+    selected = re.findall(r"v_cndmask_b32_e64 v\d+, [^,]+, [^,]+, (\S+)", text)
+    assert selected
+    assert all(re.fullmatch(r"s\d+|vcc_lo" if lanes == 32 else r"s\[\d+:\d+\]|vcc", mask) for mask in selected)
+
+
+@WAVES
+def test_functions_have_the_waves_of_the_kernels(target: str, lanes: int) -> None:
+    kernel = vector_add(target, lanes)
+    assert kernel.asm[target] in disassemble(binary(target, lanes))
+    assert ("vcc_lo" in kernel.asm[target]) == (lanes == 32)
+
+
+@WAVES
+def test_traces_and_statistics(target: str, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_STATS", "1")
+    monkeypatch.setenv("WAVE_RUNTIME_TRACE", str(tmp_path / "trace"))
+    launch(target, lanes)
+    found = _C.emulator_statistics()
+    assert found["wave_lanes"] == lanes
+    assert found["bytes"]["global stored"] == 400
+    assert len((tmp_path / "trace").read_text().splitlines()) == found["instructions"]
+
+
+@WAVES
+def test_a_failed_launch_is_dumped_and_made_again(
+    target: str, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_DUMP", str(tmp_path))
+    a = torch.rand(4096)
+    with pytest.raises(wave_runtime.KernelFault) as caught:
+        vector_add(target, lanes)(a[:1000], a[1024:2024], torch.zeros(50), 1000, grid=4, block=256)
+    (folder,) = tmp_path.iterdir()
+    monkeypatch.delenv("WAVE_RUNTIME_DUMP")
+    assert command(["run", str(folder)]) == 1
+    assert str(caught.value).splitlines()[0] in capsys.readouterr().err
+
+
+@WAVES
+def test_profiles(target: str, lanes: int) -> None:
+    with wave_runtime.profile() as found:
+        launch(target, lanes)
+    text = str(found)
+    assert "vector_add" in text
+    assert not re.search(r"\bnan\b", text)
+
+
+COMPARE = """
+import sys, torch, wave_runtime
+signature = {"vector_add": "a: *f32 const, b: *f32 const, c: *f32, n: i32"}
+kernel = wave_runtime.load(sys.argv[1], signature=signature)["vector_add"]
+a, b, c = torch.rand(100), torch.rand(100), torch.zeros(100)
+print(wave_runtime.compare(kernel, a, b, c, 100, device="hip", grid=1, block=256))
+"""
+
+
+@WAVES
+def test_compare(target: str, lanes: int) -> None:
+    """The HIP library over the emulator is the GPU."""
+    environment = {**os.environ, "WAVE_RUNTIME_LIBHIP": str(wave_emulator.library("wave_hip_emulator"))}
+    environment |= {"WAVE_RUNTIME_EMULATOR_PROCESSOR": target}
+    program = [sys.executable, "-c", COMPARE, str(binary(target, lanes))]
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "kernel 'vector_add' on hip and on the emulator: equal\n"
