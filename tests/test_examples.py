@@ -60,14 +60,9 @@ def test_demo(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 @pytest.mark.needs("clang")
-@pytest.mark.parametrize(
-    "target",
-    [
-        "gfx1201",
-        *(pytest.param(name, marks=pytest.mark.long) for name in ("gfx90a", "gfx950", "gfx1030", "gfx1100", "gfx1151")),
-    ],
-)
+@pytest.mark.parametrize("target", ["gfx90a", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1201"])
 def test_demo_for_another_processor(target: str, tmp_path: Path) -> None:
     """`make demo TARGET=...`: the block on kernels that are compiled for it, and that the emulator runs as that."""
     command = [sys.executable, "examples/transformer.py", "--target", target, "--picture", tmp_path / "demo.png"]

@@ -258,7 +258,7 @@ class _Draw:
             fields |= {"DPP_CTRL": rng.choice(controls), "BOUND_CTRL": rng.randrange(2)}
             fields |= {"ROW_MASK": 15, "BANK_MASK": 15}
         if "Dpp8" in self.modifiers:
-            fields["DPP8"] = rng.getrandbits(24)
+            fields |= {"DPP8": rng.getrandbits(24), "DPP_SRC0": rng.choice([233, 234])}  # 234: of disabled lanes, too
         if "MixedFormats" in self.row["traits"]:
             fields |= {"CBSZ": rng.randrange(5), "BLGP": rng.randrange(5)}
         if "OpSelHi" in self.modifiers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import shutil
@@ -52,8 +53,13 @@ def compiled(made: Iterable[Call]) -> set[str]:
     return {call.builtin.name for call in made if not call.refused}
 
 
+@functools.cache
+def names() -> list[str]:
+    return clang_builtins.names(library())
+
+
 def its_builtins(options: list[str]) -> list[Builtin]:
-    found = clang_builtins.declared("clang-22", options, clang_builtins.names(library()))
+    found = clang_builtins.declared("clang-22", options, names())
     assert len(found) > 200
     return found
 

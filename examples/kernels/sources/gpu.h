@@ -2,7 +2,11 @@
 // compile the same sources. Nothing here depends on how many lanes a wave has.
 #pragma once
 
-#ifdef __HIP__
+#if defined(__HIP__) && defined(__forceinline__)  // HIP's headers, or those of wave_runtime.compile, have been included
+
+typedef _Float16 f16;
+
+#elif defined(__HIP__)
 
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
