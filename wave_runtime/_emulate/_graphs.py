@@ -41,7 +41,7 @@ _pools = itertools.count(1)
 
 
 def _refuse_launches_by_hip(refused: bool) -> None:
-    """Have this thread's launches by the HIP library over the emulator be errors: nothing would record them."""
+    """Have launches of this thread that go to the emulator's HIP library be errors: they would not be recorded."""
     try:
         loaded = ctypes.CDLL(str(library("wave_hip_emulator")), mode=os.RTLD_NOLOAD)
     except OSError:  # nobody has loaded it

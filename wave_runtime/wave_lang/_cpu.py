@@ -109,7 +109,7 @@ def invoke(
     info = wave_runtime.KernelLaunchInfo(
         None,
         gpu_func,
-        launch.shared_memory_bytes,
+        0,  # the binary declares its LDS; the compiler counted before it shared allocations, and may have counted more
         *grid_of(launch.grid, sizes),
         *launch.blocks,
         *launch.cluster_dims,
