@@ -187,3 +187,20 @@ def test_scratch_memory(gfx942: object, compiled: Any) -> None:
         triton.set_allocator(triton.runtime._allocation.NullAllocator())
     assert asked == [(32, 8)]
     assert out.sum() == 200
+
+
+def test_graphs(kernels: Any) -> None:
+    """A launch is made at each replay; choosing between configurations has to launch, and so cannot be captured."""
+    from triton.runtime import driver
+
+    x, out = torch.ones(64, device="cuda"), torch.zeros(64, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kernels.add[(1,)](x, x, out, 64, BLOCK=64)
+    assert not out.any()
+    x.fill_(3)
+    graph.replay()
+    assert out.eq(6).all()
+    refused = pytest.raises(RuntimeError, match=r"configurations .*not permitted when stream is capturing")
+    with refused, torch.cuda.graph(graph):
+        driver.active.benchmark(lambda: None)
