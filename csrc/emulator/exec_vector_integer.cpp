@@ -15,7 +15,7 @@ namespace wave::emulator::WAVE_SIMD {
 namespace {
 
 u32 v_mov_b32(u32 a) { return a; }
-u64 v_mov_b64(u64 a) { return a; }
+Dwords v_mov_b64(Dwords a) { return a; }
 u32 v_not_b32(u32 a) { return ~a; }
 u32 v_and_b32(u32 a, u32 b) { return a & b; }
 u32 v_or_b32(u32 a, u32 b) { return a | b; }
@@ -28,14 +28,30 @@ Float32Bits v_cndmask_b32(Float32Bits a, Float32Bits b, bool choose) { return ch
 u32 v_lshlrev_b32(u32 shift, u32 value) { return value << (shift & 31); }
 u32 v_lshrrev_b32(u32 shift, u32 value) { return value >> (shift & 31); }
 i32 v_ashrrev_i32(u32 shift, i32 value) { return value >> (shift & 31); }
-u64 v_lshlrev_b64(u32 shift, u64 value) { return value << (shift & 63); }
-u64 v_lshrrev_b64(u32 shift, u64 value) { return value >> (shift & 63); }
-i64 v_ashrrev_i64(u32 shift, i64 value) { return value >> (shift & 63); }
+// What 64-bit shifts move out of one dword into the other. A shift by 32 is none.
+u32 carried_up(u32 low, u32 shift) { return low >> 1 >> (31 - shift); }
+u32 carried_down(u32 high, u32 shift) { return high << 1 << (31 - shift); }
+Dwords v_lshlrev_b64(u32 shift, Dwords value) {
+  const u32 bits = shift & 31, low = value.low << bits, high = value.high << bits | carried_up(value.low, bits);
+  return {shift & 32 ? 0 : low, shift & 32 ? low : high};
+}
+Dwords v_lshrrev_b64(u32 shift, Dwords value) {
+  const u32 bits = shift & 31, low = value.low >> bits | carried_down(value.high, bits), high = value.high >> bits;
+  return {shift & 32 ? high : low, shift & 32 ? 0 : high};
+}
+Dwords v_ashrrev_i64(u32 shift, Dwords value) {
+  const u32 bits = shift & 31, low = value.low >> bits | carried_down(value.high, bits);
+  const i32 top = static_cast<i32>(value.high), high = top >> bits, sign = top >> 31;
+  return {shift & 32 ? static_cast<u32>(high) : low, static_cast<u32>(shift & 32 ? sign : high)};
+}
 u32 v_lshl_add_u32(u32 a, u32 shift, u32 c) { return (a << (shift & 31)) + c; }
 u32 v_add_lshl_u32(u32 a, u32 b, u32 shift) { return (a + b) << (shift & 31); }
 u32 v_xad_u32(u32 a, u32 b, u32 c) { return (a ^ b) + c; }
 u32 v_lshl_or_b32(u32 a, u32 shift, u32 c) { return a << (shift & 31) | c; }
-u64 v_lshl_add_u64(u64 a, u32 shift, u64 c) { return (a << (shift & 7)) + c; }
+Dwords v_lshl_add_u64(Dwords a, u32 shift, Dwords c) {
+  const u32 bits = shift & 7, low = (a.low << bits) + c.low;
+  return {low, (a.high << bits | carried_up(a.low, bits)) + c.high + (low < c.low)};
+}
 u32 v_bfe_u32(u32 a, u32 offset, u32 width) { return (a >> (offset & 31)) & ((1u << (width & 31)) - 1); }
 i32 v_bfe_i32(i32 a, u32 offset, u32 width) {
   const u32 bits = width & 31;
@@ -48,9 +64,8 @@ u32 v_xnor_b32(u32 a, u32 b) { return ~(a ^ b); }
 u32 v_bfm_b32(u32 width, u32 offset) { return ((1u << (width & 31)) - 1) << (offset & 31); }
 u32 v_alignbit_b32(u32 a, u32 b, u32 shift) { return static_cast<u32>((u64{a} << 32 | b) >> (shift & 31)); }
 u32 v_alignbyte_b32(u32 a, u32 b, u32 shift) { return static_cast<u32>((u64{a} << 32 | b) >> (8 * (shift & 3))); }
-u64 v_pk_mov_b32(u64 a, u64 b, OpSel select) {
-  const u64 low = select.bits & 1 ? a >> 32 : a & 0xffffffffu, high = select.bits & 2 ? b >> 32 : b & 0xffffffffu;
-  return low | high << 32;
+Dwords v_pk_mov_b32(Dwords a, Dwords b, OpSel select) {
+  return {select.bits & 1 ? a.high : a.low, select.bits & 2 ? b.high : b.low};
 }
 
 // Counting bits.

@@ -40,25 +40,26 @@ u32 v_mad_i32_i16(i16 a, i16 b, u32 c) { return static_cast<u32>(i32{a} * b) + c
 u32 mad_u16_clamp(u16 a, u16 b, u32 c) { return saturated<u32>(i64{a} * b + c); }
 u32 mad_i16_clamp(i16 a, i16 b, i32 c) { return static_cast<u32>(saturated<i32>(i64{a} * b + c)); }
 /// The carry is the 65th bit of the exact signed sum: its sign.
-Carry<u64> v_mad_i64_i32(i32 a, i32 b, i64 c) {
-  const i64 product = i64{a} * b;
-  const u64 sum = static_cast<u64>(product) + static_cast<u64>(c);
-  const bool overflows = ((static_cast<u64>(product) ^ sum) & (static_cast<u64>(c) ^ sum)) >> 63;
-  return {sum, (sum >> 63 != 0) != overflows};
+Carry<Dwords> v_mad_i64_i32(i32 a, i32 b, Dwords c) {
+  const u32 product = static_cast<u32>(a) * static_cast<u32>(b), product_high = v_mul_hi_i32(a, b);
+  const u32 low = product + c.low, high = product_high + c.high + (low < product);
+  const u32 overflows = (product_high ^ high) & (c.high ^ high);
+  return {{low, high}, (high ^ overflows) >> 31};
 }
-Carry<u64> mad_i64_clamp(i32 a, i32 b, i64 c) {
-  const Carry<u64> sum = v_mad_i64_i32(a, b, c);
-  const bool overflows = sum.value >> 63 != sum.carry;
-  const u64 limit = sum.carry ? u64{1} << 63 : ~u64{0} >> 1;
+Carry<Dwords> mad_i64_clamp(i32 a, i32 b, Dwords c) {
+  const Carry<Dwords> sum = v_mad_i64_i32(a, b, c);
+  const bool overflows = sum.value.high >> 31 != sum.carry;
+  const Dwords limit = sum.carry ? Dwords{0, 0x80000000u} : Dwords{~0u, 0x7fffffffu};
   return {overflows ? limit : sum.value, sum.carry};
 }
-Carry<u64> v_mad_u64_u32(u32 a, u32 b, u64 c) {
-  const u64 product = u64{a} * b, sum = product + c;
-  return {sum, static_cast<u32>(((product & c) | ((product | c) & ~sum)) >> 63)};
+Carry<Dwords> v_mad_u64_u32(u32 a, u32 b, Dwords c) {
+  const u32 product = a * b, product_high = v_mul_hi_u32(a, b);
+  const u32 low = product + c.low, carry = low < product, high = product_high + c.high, sum = high + carry;
+  return {{low, sum}, u32{high < c.high} | u32{sum < carry}};
 }
-Carry<u64> mad_u64_clamp(u32 a, u32 b, u64 c) {
-  const Carry<u64> sum = v_mad_u64_u32(a, b, c);
-  return {sum.carry ? ~u64{0} : sum.value, sum.carry};
+Carry<Dwords> mad_u64_clamp(u32 a, u32 b, Dwords c) {
+  const Carry<Dwords> sum = v_mad_u64_u32(a, b, c);
+  return {sum.carry ? Dwords{~0u, ~0u} : sum.value, sum.carry};
 }
 
 // Dot products of packed integers, added to the third operand.

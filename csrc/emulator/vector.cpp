@@ -2,6 +2,7 @@
 
 #include <cfenv>
 #include <cmath>
+#include <cwchar>
 
 #include "emulator/scalar.h"
 
@@ -9,8 +10,11 @@ namespace wave::emulator {
 
 namespace {
 
+/// By the C library's function for wide characters: it writes the host's widest vectors, which bodies then read as
+/// such.
 void fill(LaneRow& row, u32 value) {
-  for (u32& lane : row.lane) lane = value;
+  static_assert(sizeof(wchar_t) == sizeof(u32));
+  std::wmemset(reinterpret_cast<wchar_t*>(row.lane), static_cast<wchar_t>(value), kLanes);
 }
 
 bool is_half(LaneType kind) { return kind == LaneType::F16 || kind == LaneType::F16x2; }

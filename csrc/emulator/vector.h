@@ -72,6 +72,11 @@ struct Float64Bits {
   u64 bits;
 };
 
+/// An integer of 64 bits, as the dwords in which it lies: bodies of 32-bit arithmetic need not put them together.
+struct Dwords {
+  u32 low, high;
+};
+
 /// A pair of f32 in two consecutive rows (V_PK_*_F32).
 struct Float32x2 {
   f32 low, high;

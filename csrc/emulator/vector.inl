@@ -4,7 +4,8 @@
 // A body is a plain function over one lane, whose parameter and result types say how operands are read and written:
 //
 //   f32 v_fma_f32(f32 a, f32 b, f32 c) { return fma(a, b, c); }     a register row each
-//   u64 v_lshlrev_b64(u32 shift, u64 value);                        64 bits: two consecutive rows
+//   f64 v_add_f64(f64 a, f64 b);                                    64 bits: two consecutive rows
+//   Dwords v_lshlrev_b64(u32 shift, Dwords value);                  the same, row by row: faster where that will do
 //   bool v_cmp_lt_f32(f32 a, f32 b);                                a bit for each lane, to VCC or a scalar register
 //   pair u32 v_cndmask_b32(Float32Bits a, Float32Bits b, bool choose);   a bool parameter is a lane's bit of a scalar
 //   pair Carry<u32> v_addc_co_u32(u32 a, u32 b, bool carry);             both a value and a bit
@@ -45,6 +46,8 @@ template <>
 inline constexpr LaneType kLaneType<u64> = LaneType::B64;
 template <>
 inline constexpr LaneType kLaneType<i64> = LaneType::B64;
+template <>
+inline constexpr LaneType kLaneType<Dwords> = LaneType::B64;
 template <>
 inline constexpr LaneType kLaneType<f32> = LaneType::F32;
 template <>
@@ -114,6 +117,8 @@ inline T load_lane(const LaneRow* rows, int lane) {
     return {from_bits16<Element>(static_cast<u16>(bits)), from_bits16<Element>(static_cast<u16>(bits >> 16))};
   } else if constexpr (std::is_same_v<T, Float32x2>) {
     return {__builtin_bit_cast(f32, bits), __builtin_bit_cast(f32, rows[1].lane[lane])};
+  } else if constexpr (std::is_same_v<T, Dwords>) {
+    return {bits, rows[1].lane[lane]};
   } else if constexpr (sizeof(T) == 8) {
     return __builtin_bit_cast(T, u64{rows[1].lane[lane]} << 32 | bits);
   } else {
@@ -137,6 +142,9 @@ inline void store_lane(LaneRow* rows, int lane, T value, u32 mask, bool saturate
   } else if constexpr (std::is_same_v<T, Float32x2>) {
     blend_lane(rows[0], lane, __builtin_bit_cast(u32, value.low), mask);
     blend_lane(rows[1], lane, __builtin_bit_cast(u32, value.high), mask);
+  } else if constexpr (std::is_same_v<T, Dwords>) {
+    blend_lane(rows[0], lane, value.low, mask);
+    blend_lane(rows[1], lane, value.high, mask);
   } else if constexpr (sizeof(T) == 8) {
     const u64 bits = __builtin_bit_cast(u64, value);
     blend_lane(rows[0], lane, static_cast<u32>(bits), mask);
@@ -163,6 +171,11 @@ inline u64 pack_mask(const LaneRow& row) {
   for (int i = 0; i < kLanes; ++i) mask |= u64{row.lane[i] & 1} << i;
 #endif
   return mask;
+}
+
+/// The lanes that a row enables, EXEC's where it is that row.
+inline u64 enabled_bits(const Wave& wave, const LaneRow& exec) {
+  return &exec == &wave.exec_lanes ? wave.exec() : pack_mask(exec);
 }
 
 /// The rows of source `index` as they are, without modifiers.
@@ -296,7 +309,7 @@ struct Vector<kBody, Result (*)(Args...)> {
       for (int i = 0; i < kLanes; ++i) {
         bits.lane[i] = 0u - u32{kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...)};
       }
-      wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, pack_mask(bits) & pack_mask(exec));
+      wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, pack_mask(bits) & enabled_bits(wave, exec));
     } else if constexpr (kHasCarry) {
       LaneRow bits;
       WAVE_LANES
@@ -305,7 +318,7 @@ struct Vector<kBody, Result (*)(Args...)> {
         store_lane(result, i, value.value, exec.lane[i], false);
         bits.lane[i] = 0u - value.carry;
       }
-      wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, pack_mask(bits) & pack_mask(exec));
+      wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, pack_mask(bits) & enabled_bits(wave, exec));
     } else {
       const bool saturates = wave.mode.fp16_ovfl();
       WAVE_LANES

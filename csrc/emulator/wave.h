@@ -91,7 +91,8 @@ struct Wave {
   Wave() {}  // not defaulted: lists of waves would be filled with zeros first, rows of temporary values included
 
   LaneRow* v = nullptr;    ///< vector registers: vgpr_count rows, then agpr_count rows; owned by the workgroup
-  LaneRow exec_lanes;      ///< EXEC with a lane's bit spread over its dword: 0 or ~0
+  LaneRow exec_lanes{};    ///< EXEC with a lane's bit spread over its dword: 0 or ~0
+  u64 spread_exec = 0;     ///< ... and as the mask that was spread
   LaneRow temp[3][2];      ///< operands that are not rows of the register file; see vector.inl
   LaneRow temp_exec;       ///< EXEC as it was, less the lanes that DPP disables
   LaneRow temp_result[4];  ///< a result before its modifiers are applied
@@ -126,6 +127,8 @@ struct Wave {
   }
   void set_exec(u64 value) {
     set_pair(sreg::kExec, value);
+    if (value == spread_exec) return;
+    spread_exec = value;
     spread(value, exec_lanes);
   }
   /// Writes a lane mask to scalar registers, VCC and EXEC included: one register for each half.

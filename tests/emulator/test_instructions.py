@@ -212,7 +212,8 @@ if __name__ == "__main__":
 def test_simd_levels(level: str) -> None:
     """A process uses one level: what compilers make of floats, carries and 64 bits is tested anew at each."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    names = "floor or ceil or trunc or rndne or max or med3 or _co_ or mad_u64 or perm or cvt_f16 or exp or log"
+    names = "floor or ceil or trunc or rndne or max or med3 or _co_ or perm or cvt_f16 or exp or log"
+    names += " or mad_u64 or mad_i64 or lshl_add_u64 or lshlrev_b64 or lshrrev_b64 or ashrrev_i64 or pk_mov"
     command += ["-k", f"test_instruction and ({names})"]
     environment = {**os.environ, "WAVE_RUNTIME_SIMD": level}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
