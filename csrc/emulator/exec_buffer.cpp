@@ -67,13 +67,13 @@ struct BufferLanes {
     } else {
       find_by_index(wave, size);
     }
-    any_within = addresses.find_range(within);
     u32 others = 0, some = 0;
     for (int i = 0; i < kLanes; ++i) {
       others |= wave.exec_lanes.lane[i] & ~within.lane[i];
       some |= partly.lane[i];
     }
     any_others = others != 0;
+    any_within = addresses.find_range(within, any_others ? 0 : count_of_first(wave.exec()));
     any_partly = some != 0;
   }
 
@@ -190,7 +190,7 @@ template <auto kModify>
     lanes.within.lane[i] = in_range ? wave.exec_lanes.lane[i] : 0;
   }
   LaneRow* data = &wave.v[op->buffer.data];
-  if (lanes.addresses.find_range(lanes.within)) {
+  if (lanes.addresses.find_range(lanes.within, 0)) {
     modify_rows<BufferMemory, kModify>(wave, lanes.addresses, data, second_operand<kModify>(data),
                                        op->buffer.returns ? data : nullptr);
   }

@@ -19,13 +19,17 @@ namespace {
 /// DS: a vector address and an offset, whose sum has 32 bits: compilers make negative addresses with offsets that bring
 /// them back.
 struct Lds : LdsMemory {
+  static AddressParts parts(const Wave& wave, const Op* op) {
+    return {op->lds.offset[0], &wave.v[op->lds.address], nullptr};
+  }
   static bool find(const Wave& wave, const Op* op, Addresses<u32>& addresses) {
     return find_at(wave, op, op->lds.offset[0], addresses);
   }
   static bool find_at(const Wave& wave, const Op* op, u32 offset, Addresses<u32>& addresses) {
     const LaneRow& row = wave.v[op->lds.address];
+    WAVE_LANES
     for (int i = 0; i < kLanes; ++i) addresses.lane[i] = row.lane[i] + offset;
-    return addresses.find_range(wave.exec_lanes);
+    return addresses.find_range(wave);
   }
   static u16 destination(const Op* op) { return op->lds.dst; }
   static u16 data(const Op* op) { return op->lds.data[0]; }
@@ -35,12 +39,14 @@ struct Lds : LdsMemory {
 u32 scalar_address(const Wave& wave, const Op* op) { return lds_address_in_m0(wave) + op->lds.offset[0]; }
 
 /// The same, and a dword for each lane from there on (ADDTID).
-struct LdsByLane : Lds {
+struct LdsByLane : LdsMemory {
   static bool find(const Wave& wave, const Op* op, Addresses<u32>& addresses) {
     const u32 base = scalar_address(wave, op);
     for (u32 i = 0; i < kLanes; ++i) addresses.lane[i] = base + sizeof(u32) * i;
-    return addresses.find_range(wave.exec_lanes);
+    return addresses.find_range(wave);
   }
+  static u16 destination(const Op* op) { return op->lds.dst; }
+  static u16 data(const Op* op) { return op->lds.data[0]; }
 };
 
 /// The addresses of a two-address form, whose offsets count kUnit bytes.
@@ -52,23 +58,49 @@ bool find_two(const Wave& wave, const Op* op, Addresses<u32> (&addresses)[2]) {
   return true;
 }
 
+/// Whether a two-address form accesses what lies side by side: one access of twice the size, which is made as that
+/// where nobody is told of accesses.
+template <int kDwords, u32 kUnit>
+bool is_one_access(const LdsOperands& operands) {
+  return kUnit == sizeof(u32) * kDwords && operands.offset[1] == operands.offset[0] + 1;
+}
+
+/// ds_read2 where lanes are side by side, or at the same place. False where they are not.
+template <u32 kStep, int kDwords, u32 kUnit>
+bool read2_groups(const Wave& wave, const Op* op) {
+  const auto [lower, upper] = std::minmax({op->lds.offset[0] * kUnit, op->lds.offset[1] * kUnit});
+  const AddressParts parts{lower, &wave.v[op->lds.address], nullptr};
+  const Groups<Lds, kStep> from(wave, parts, upper - lower + sizeof(u32) * kDwords, false);
+  for (int k = 0; k < 2; ++k) {
+    LaneRow* const rows = &wave.v[op->lds.dst + k * kDwords];
+    read_groups<u32, kDwords>(from, rows, op->lds.offset[k] * kUnit - lower);
+  }
+  return from.lanes() != 0;
+}
+
 /// The result may overwrite the address, so both are found first.
 template <int kDwords, u32 kUnit>
 const Op* ds_read2(Wave& wave, const Op* op) {
   constexpr u32 kSize = sizeof(u32) * kDwords;
+  if constexpr (kDwords == 1) {
+    if (read2_groups<sizeof(u32), kDwords, kUnit>(wave, op)) return next(op);
+  }
+  if (read2_groups<0, kDwords, kUnit>(wave, op)) return next(op);
   const auto [lower, upper] = std::minmax({op->lds.offset[0] * kUnit, op->lds.offset[1] * kUnit});
   Addresses<u32> addresses;
   if (!Lds::find_at(wave, op, lower, addresses)) return next(op);
+  LaneRow* const rows = &wave.v[op->lds.dst];
   const bool are_covered = wave.group->direct_lds_bytes().contains({u64{addresses.high} + (upper - lower), kSize});
+  if (are_covered && is_one_access<kDwords, kUnit>(op->lds)) {
+    load_covered_rows<Lds, u32, 2 * kDwords, Part::Whole>(wave, addresses, rows);
+    return next(op);
+  }
   for (int k = 0; k < 2; ++k) {
     const u32 behind = op->lds.offset[k] * kUnit - lower;
-    LaneRow* const to = &wave.v[op->lds.dst + k * kDwords];
     if (are_covered) [[likely]] {
-      LaneRow values[kDwords];
-      load_covered<Lds, u32, kDwords>(wave, addresses, values, behind);
-      for (int i = 0; i < kDwords; ++i) set_rows<Part::Whole>(to[i], values[i], wave.exec_lanes);
+      load_covered_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses, rows + k * kDwords, behind);
     } else {
-      load_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses.moved(behind), to);
+      load_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses.moved(behind), rows + k * kDwords);
     }
   }
   return next(op);
@@ -76,11 +108,18 @@ const Op* ds_read2(Wave& wave, const Op* op) {
 
 template <int kDwords, u32 kUnit>
 const Op* ds_write2(Wave& wave, const Op* op) {
-  Addresses<u32> addresses[2];
-  if (!find_two<kUnit>(wave, op, addresses)) return next(op);
-  for (int k = 0; k < 2; ++k) {
-    store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses[k], &wave.v[op->lds.data[k]]);
+  constexpr u32 kSize = sizeof(u32) * kDwords;
+  const u32 offset[] = {op->lds.offset[0] * kUnit, op->lds.offset[1] * kUnit};
+  const LaneRow* const rows[] = {&wave.v[op->lds.data[0]], &wave.v[op->lds.data[1]]};
+  Addresses<u32> addresses;
+  if (!Lds::find_at(wave, op, offset[0], addresses)) return next(op);
+  if (is_one_access<kDwords, kUnit>(op->lds) && rows[1] == rows[0] + kDwords &&
+      Lds::covers(wave, 0, addresses.high, 2 * kSize, true)) {
+    store_rows<Lds, u32, 2 * kDwords, Part::Whole>(wave, addresses, rows[0]);
+    return next(op);
   }
+  store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses, rows[0]);
+  store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses.moved(offset[1] - offset[0]), rows[1]);
   return next(op);
 }
 

@@ -27,28 +27,33 @@ struct FlatRegisters {
 
 /// GLOBAL: a 64-bit vector address, or a scalar address and a 32-bit vector offset.
 struct GlobalSpace : GlobalMemory, FlatRegisters {
-  static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
+  static AddressParts parts(const Wave& wave, const Op* op) {
     const FlatOperands& operands = op->flat;
     const u64 offset = static_cast<u64>(i64{operands.offset});
-    const LaneRow* row = &wave.v[operands.address];
-    if (operands.base == kNoOperand) {
-      for (int i = 0; i < kLanes; ++i) addresses.lane[i] = (u64{row[1].lane[i]} << 32 | row[0].lane[i]) + offset;
+    const LaneRow* const row = &wave.v[operands.address];
+    if (operands.base == kNoOperand) return {offset, row, row + 1};
+    return {wave.pair(operands.base) + offset, row, nullptr};
+  }
+  static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
+    const AddressParts parts = GlobalSpace::parts(wave, op);
+    const LaneRow *const low = parts.low, *const high = parts.high;
+    if (high != nullptr) {
+      for (int i = 0; i < kLanes; ++i) addresses.lane[i] = parts.base + (u64{high->lane[i]} << 32 | low->lane[i]);
     } else {
-      const u64 base = wave.pair(operands.base) + offset;
-      for (int i = 0; i < kLanes; ++i) addresses.lane[i] = base + row->lane[i];
+      for (int i = 0; i < kLanes; ++i) addresses.lane[i] = parts.base + low->lane[i];
     }
-    return addresses.find_range(wave.exec_lanes);
+    return addresses.find_range(wave);
   }
 };
 
 /// A dword for each lane, from a scalar address on.
-struct GlobalByLane : GlobalSpace {
+struct GlobalByLane : GlobalMemory, FlatRegisters {
   static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
     const FlatOperands& operands = op->flat;
     const u64 base = operands.base == kNoOperand ? 0 : wave.pair(operands.base);
     const u64 first = base + static_cast<u64>(i64{operands.offset});
     for (u32 i = 0; i < kLanes; ++i) addresses.lane[i] = first + sizeof(u32) * i;
-    return addresses.find_range(wave.exec_lanes);
+    return addresses.find_range(wave);
   }
 };
 
@@ -60,10 +65,10 @@ struct ScratchSpace : FlatRegisters {
     const u64 base = static_cast<u64>(i64{operands.offset}) + (operands.base == kNoOperand ? 0 : wave.s[operands.base]);
     const LaneRow* row = operands.address == kNoOperand ? nullptr : &wave.v[operands.address];
     for (int i = 0; i < kLanes; ++i) addresses.lane[i] = static_cast<u32>(base + (row == nullptr ? 0 : row->lane[i]));
-    return addresses.find_range(wave.exec_lanes);
+    return addresses.find_range(wave);
   }
-  static bool covers(const Wave&, const Addresses<u64>&, u32, bool) { return false; }   // not memory that lanes share
-  static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }  // not called
+  static bool covers(const Wave&, u64, u64, u32, bool) { return false; }  // not memory that lanes share
+  static u8* origin(const Wave&) { return nullptr; }                      // not used
   static void read(Wave& wave, AddressSpan span, void* to, int lane) {
     std::memcpy(to, wave.group->scratch(wave, span, ScratchAccess::Load, lane), span.size());
   }

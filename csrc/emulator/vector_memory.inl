@@ -5,117 +5,28 @@
 //
 //   Address                                                      u64, or u32 where addresses have 32 bits
 //   bool find(const Wave&, const Op*, Addresses<Address>&)       the lanes' addresses; false where no lane is enabled
-//   bool covers(const Wave&, const Addresses<Address>&, u32 size, bool write)   whether host() is right for all of them
-//   u8* host(const Wave&, u64 address)
+//   AddressParts parts(const Wave&, const Op*)                   what they are made of, where it is that simple
+//   bool covers(const Wave&, u64 low, u64 high, u32 size, bool write)   whether all that lies between two addresses,
+//   and
+//                                                                so many bytes from the second on, is at origin()
+//   u8* origin(const Wave&)                                      the host's memory of address 0
 //   void read(Wave&, AddressSpan, void* to, int lane)            and write: with the space's checks; they throw Fault
 //   AtomicTarget atomic(Wave&, AddressSpan, bool serves_parts, int lane)   where an atomic may work; throws Fault
 //   bool kShared                                                 whether other threads use it at the same time
 
+#include "emulator/addresses.inl"
+#include "emulator/lane_dwords.inl"
+
 namespace wave::emulator::WAVE_SIMD {
-
-/// How many lanes' dwords are copied at once where they lie side by side.
-inline constexpr u32 kContiguous = 16;
-
-/// Where the lanes of a wave access memory.
-template <class Address>
-struct Addresses {
-  alignas(64) Address lane[kLanes];
-  const LaneRow* enabled;  ///< ~0 for the lanes that access it, 0 for the others
-  bool all_enabled;        ///< all of the row's lanes
-  Address low;             ///< the lowest address of an enabled lane, or where memory begins at 0 less
-  Address high;            ///< ... and the highest: of an access's first byte
-
-  /// LDS begins at 0, so that all that matters of it is where accesses end.
-  static constexpr bool kFromZero = sizeof(Address) == sizeof(u32);
-
-  /// A lane's mask in as many bits as addresses have.
-  static Address mask(u32 enabled) { return static_cast<Address>(sign_extend(enabled)); }
-
-  /// Sets the range of the addresses. False where no lane is enabled.
-  bool find_range(const LaneRow& enabled_lanes) {
-    enabled = &enabled_lanes;
-    u32 all = ~0u;
-    for (int i = 0; i < kLanes; ++i) all &= enabled_lanes.lane[i];
-    all_enabled = all != 0;
-    Address lowest = ~Address{0}, highest = 0;
-    if (all_enabled) {
-      for (int i = 0; i < kLanes; ++i) highest = std::max(highest, lane[i]);
-      if constexpr (kFromZero) {
-        lowest = 0;
-      } else {
-        for (int i = 0; i < kLanes; ++i) lowest = std::min(lowest, lane[i]);
-      }
-    } else {
-      for (int i = 0; i < kLanes; ++i) {
-        const Address enable = mask(enabled_lanes.lane[i]);
-        lowest = std::min(lowest, lane[i] | ~enable);
-        highest = std::max(highest, lane[i] & enable);
-      }
-    }
-    low = lowest;
-    high = highest;
-    return low <= high;
-  }
-
-  /// The same, `offset` behind.
-  Addresses moved(Address offset) const {
-    Addresses result;
-    for (int i = 0; i < kLanes; ++i) result.lane[i] = lane[i] + offset;
-    result.enabled = enabled;
-    result.all_enabled = all_enabled;
-    result.low = low + offset;
-    result.high = high + offset;
-    if (result.low > result.high) result.find_range(*enabled);  // some have wrapped around
-    return result;
-  }
-
-  /// How many lanes, all of a wave, are enabled where of each sixteen every lane accesses what lies kStep bytes behind
-  /// that of the lane before it: how work-items of a row of a tile, or of a whole wave, do. Else 0. A step of 0: they
-  /// access the same.
-  template <u32 kStep>
-  u32 lanes_in_steps() const {
-    if (lane[kContiguous - 1] - lane[0] != kStep * (kContiguous - 1)) return 0;  // most that are not differ here
-    if (all_enabled) return are_in_steps<kStep, kLanes>() ? kLanes : 0;
-    return are_in_steps<kStep, kLanes / 2>() && is_half_enabled() ? kLanes / 2 : 0;
-  }
-
- private:
-  // Written out for vectors: compilers transpose the loop.
-  typedef Address Chunk __attribute__((vector_size(64)));
-
-  /// Of the first kCount lanes.
-  template <u32 kStep, u32 kCount>
-  bool are_in_steps() const {
-    constexpr u32 kAtOnce = sizeof(Chunk) / sizeof(Address);
-    Chunk differences{};
-    for (u32 i = 0; i < kCount; i += kAtOnce) {
-      Chunk addresses, steps;
-      std::memcpy(&addresses, &lane[i], sizeof(Chunk));
-      for (u32 k = 0; k < kAtOnce; ++k) steps[k] = kStep * ((i + k) % kContiguous);
-      differences |= addresses - lane[i / kContiguous * kContiguous] - steps;
-    }
-    Address any = 0;
-    for (u32 k = 0; k < kAtOnce; ++k) any |= differences[k];
-    return any == 0;
-  }
-
-  /// Whether the first half of the lanes, and no other, is enabled: a wave of 32.
-  bool is_half_enabled() const {
-    u32 first = ~0u, others = 0;
-    for (u32 i = 0; i < kLanes / 2; ++i) first &= enabled->lane[i];
-    for (u32 i = kLanes / 2; i < kLanes; ++i) others |= enabled->lane[i];
-    return first == ~0u && others == 0;
-  }
-};
 
 /// The memory of the launch: what the address spaces beyond LDS and scratch end in.
 struct GlobalMemory {
   using Address = u64;
   static constexpr bool kShared = true;
-  static bool covers(const Wave& wave, const Addresses<u64>& addresses, u32 size, bool write) {
-    return wave.group->covers_memory(AddressSpan::over(addresses.low, addresses.high, size), write);
+  static bool covers(const Wave& wave, u64 low, u64 high, u32 size, bool write) {
+    return wave.group->covers_memory(AddressSpan::over(low, high, size), write);
   }
-  static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }
+  static u8* origin(const Wave&) { return nullptr; }  // guest addresses are host addresses
   static void read(Wave& wave, AddressSpan span, void* to, int lane) { wave.group->read_memory(span, to, lane); }
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
     wave.group->write_memory(span, from, lane);
@@ -129,10 +40,10 @@ struct GlobalMemory {
 struct LdsMemory {
   using Address = u32;
   static constexpr bool kShared = false;
-  static bool covers(const Wave& wave, const Addresses<u32>& addresses, u32 size, bool) {
-    return wave.group->direct_lds_bytes().contains({addresses.high, size});  // LDS begins at 0
+  static bool covers(const Wave& wave, u64, u64 high, u32 size, bool) {
+    return wave.group->direct_lds_bytes().contains({high, size});  // LDS begins at 0
   }
-  static u8* host(const Wave& wave, u64 address) { return wave.group->lds() + address; }
+  static u8* origin(const Wave& wave) { return wave.group->lds(); }
   static void read(Wave& wave, AddressSpan span, void* to, int lane) { wave.group->read_lds(span, to, lane); }
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
     wave.group->write_lds(span, from, lane);
@@ -176,63 +87,6 @@ inline u32 get_part(u32 dword) {
   return kPart == Part::High ? dword >> 16 : dword;
 }
 
-/// kCount dwords of each of four lanes, between memory, which has a lane's side by side, and rows.
-template <int kCount>
-struct FourLanes {
-#if defined(__x86_64__)
-  __m128i part[4];  ///< of a lane each, or of a row
-
-  void read(int lane, const u8* from) {
-    if constexpr (kCount == 4) {
-      part[lane] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    } else {
-      part[lane] = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
-      if constexpr (kCount == 3) part[lane] = _mm_unpacklo_epi64(part[lane], _mm_loadu_si32(from + 2 * sizeof(u32)));
-    }
-  }
-  void write(int lane, u8* to) const {
-    if constexpr (kCount == 4) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), part[lane]);
-    } else {
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(to), part[lane]);
-      if constexpr (kCount == 3) _mm_storeu_si32(to + 2 * sizeof(u32), _mm_unpackhi_epi64(part[lane], part[lane]));
-    }
-  }
-  void read_rows(const LaneRow* rows, int first) {
-    for (int k = 0; k < 4; ++k) {
-      part[k] = k < kCount ? _mm_load_si128(reinterpret_cast<const __m128i*>(&rows[k].lane[first])) : __m128i{};
-    }
-  }
-  void write_rows(LaneRow* rows, int first) const {
-    for (int k = 0; k < kCount; ++k) _mm_store_si128(reinterpret_cast<__m128i*>(&rows[k].lane[first]), part[k]);
-  }
-  void transpose() {
-    const __m128i low01 = _mm_unpacklo_epi32(part[0], part[1]), low23 = _mm_unpacklo_epi32(part[2], part[3]);
-    const __m128i high01 = _mm_unpackhi_epi32(part[0], part[1]), high23 = _mm_unpackhi_epi32(part[2], part[3]);
-    part[0] = _mm_unpacklo_epi64(low01, low23);
-    part[1] = _mm_unpackhi_epi64(low01, low23);
-    part[2] = _mm_unpacklo_epi64(high01, high23);
-    part[3] = _mm_unpackhi_epi64(high01, high23);
-  }
-#else
-  u32 part[4][4] = {};
-
-  void read(int lane, const u8* from) { std::memcpy(part[lane], from, sizeof(u32) * kCount); }
-  void write(int lane, u8* to) const { std::memcpy(to, part[lane], sizeof(u32) * kCount); }
-  void read_rows(const LaneRow* rows, int first) {
-    for (int k = 0; k < kCount; ++k) std::memcpy(part[k], &rows[k].lane[first], sizeof(part[k]));
-  }
-  void write_rows(LaneRow* rows, int first) const {
-    for (int k = 0; k < kCount; ++k) std::memcpy(&rows[k].lane[first], part[k], sizeof(part[k]));
-  }
-  void transpose() {
-    for (int i = 0; i < 4; ++i) {
-      for (int k = 0; k < i; ++k) std::swap(part[i][k], part[k][i]);
-    }
-  }
-#endif
-};
-
 /// The value, which a compiler cannot see: it would take addresses out of vector registers one by one, which is slower
 /// than to load them.
 template <class T>
@@ -241,76 +95,75 @@ inline T opaque(T value) {
   return value;
 }
 
-/// Loads what all of each sixteen lanes access from memory that is known to be covered. False where they do not.
-template <class Space, int kCount>
-inline bool load_same(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows,
-                      i64 behind) {
-  const u32 lanes = addresses.template lanes_in_steps<0>();
-  for (u32 i = 0; i < lanes; i += kContiguous) {
-    u32 dwords[kCount];
-    std::memcpy(dwords, Space::host(wave, addresses.lane[i]) + behind, sizeof(dwords));
-    for (int k = 0; k < kCount; ++k) {
-      for (u32 j = 0; j < kContiguous; ++j) rows[k].lane[i + j] = dwords[k];
-    }
-  }
-  return lanes != 0;
-}
+/// The host's memory at the lanes' addresses.
+template <class Space>
+class HostLanes {
+  using Address = typename Space::Address;
 
-/// Loads the values of all lanes from memory that is known to be covered, those of disabled lanes from the lowest
-/// address: the loops are without branches. What lies so many bytes `behind` the addresses, or before them.
+ public:
+  HostLanes(const Wave& wave, const Address* addresses, i64 behind = 0)
+      : origin_(reinterpret_cast<uintptr_t>(Space::origin(wave)) + static_cast<u64>(behind)), addresses_(addresses) {}
+  // Lanes have all the bits of addresses, so that no instruction extends them.
+  u8* operator[](size_t lane) const { return reinterpret_cast<u8*>(origin_ + opaque(u64{addresses_[lane]})); }
+
+ private:
+  const uintptr_t origin_;
+  const Address* const addresses_;
+};
+
+/// Loads the values of lanes from memory that is known to be covered: of all, or of the first ones where no others are
+/// enabled. Values of disabled lanes come from the lowest address: the loops are without branches. What lies so many
+/// bytes `behind` the addresses, or before them.
 template <class Space, class T, int kCount>
 inline void load_covered(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows,
                          i64 behind = 0) {
-  if constexpr (sizeof(T) == sizeof(u32)) {
-    if (load_same<Space, kCount>(wave, addresses, rows, behind)) return;
-  }
-  if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
-    if (const u32 lanes = addresses.template lanes_in_steps<sizeof(T)>(); lanes != 0) {
-      for (u32 i = 0; i < lanes; i += kContiguous) {
-        std::memcpy(&rows[0].lane[i], Space::host(wave, addresses.lane[i]) + behind, sizeof(T) * kContiguous);
-      }
-      return;
-    }
-  }
   typename Space::Address enabled[kLanes];
-  const typename Space::Address* at = addresses.lane;
-  if (!addresses.all_enabled) {
+  const bool are_mixed = addresses.first == 0;
+  if (are_mixed) {
     for (int i = 0; i < kLanes; ++i) {
       const auto enable = addresses.mask(addresses.enabled->lane[i]);
       enabled[i] = (addresses.lane[i] & enable) | (addresses.low & ~enable);
     }
-    at = enabled;
   }
+  const HostLanes<Space> from(wave, are_mixed ? enabled : addresses.lane, behind);
+  const size_t lanes = are_mixed ? kLanes : addresses.first;
   if constexpr (kCount == 1) {
-    for (int i = 0; i < kLanes; ++i) {
+    for (size_t i = 0; i < lanes; ++i) {
       T value;
-      std::memcpy(&value, Space::host(wave, opaque(at[i])) + behind, sizeof(T));
+      std::memcpy(&value, from[i], sizeof(T));
       rows[0].lane[i] = static_cast<u32>(static_cast<i32>(value));
     }
   } else {
-    for (int i = 0; i < kLanes; i += 4) {
-      FourLanes<kCount> lanes;
-      for (int j = 0; j < 4; ++j) lanes.read(j, Space::host(wave, opaque(at[i + j])) + behind);
-      lanes.transpose();
-      lanes.write_rows(rows, i);
+    for (size_t i = 0; i < lanes; i += LaneDwords<kCount>::kAtOnce) {
+      LaneDwords<kCount> dwords;
+      dwords.read([&](size_t lane) { return from[i + lane]; });
+      dwords.write_rows(rows, i);
     }
   }
+}
+
+/// The same, into the parts of rows that a load sets.
+template <class Space, class T, int kCount, Part kPart>
+inline void load_covered_rows(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows,
+                              i64 behind = 0) {
+  if (kPart == Part::Whole && addresses.first != 0) [[likely]]
+    return load_covered<Space, T, kCount>(wave, addresses, rows, behind);
+  LaneRow values[kCount];
+  load_covered<Space, T, kCount>(wave, addresses, values, behind);
+  for (int k = 0; k < kCount; ++k) set_rows<kPart>(rows[k], values[k], *addresses.enabled);
 }
 
 /// Loads kCount values of type T for each enabled lane into as many rows.
 template <class Space, class T, int kCount, Part kPart>
 inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows) {
-  LaneRow values[kCount];
-  if (Space::covers(wave, addresses, sizeof(T) * kCount, false)) [[likely]] {
-    load_covered<Space, T, kCount>(wave, addresses, values);
-  } else {
-    for (LaneRow& row : values) row = {};
-    for (int i = 0; i < kLanes; ++i) {
-      if (addresses.enabled->lane[i] == 0) continue;
-      T value[kCount];
-      Space::read(wave, {addresses.lane[i], sizeof(value)}, value, i);
-      for (int k = 0; k < kCount; ++k) values[k].lane[i] = static_cast<u32>(static_cast<i32>(value[k]));
-    }
+  if (Space::covers(wave, addresses.low, addresses.high, sizeof(T) * kCount, false)) [[likely]]
+    return load_covered_rows<Space, T, kCount, kPart>(wave, addresses, rows);
+  LaneRow values[kCount] = {};
+  for (int i = 0; i < kLanes; ++i) {
+    if (addresses.enabled->lane[i] == 0) continue;
+    T value[kCount];
+    Space::read(wave, {addresses.lane[i], sizeof(value)}, value, i);
+    for (int k = 0; k < kCount; ++k) values[k].lane[i] = static_cast<u32>(static_cast<i32>(value[k]));
   }
   for (int k = 0; k < kCount; ++k) set_rows<kPart>(rows[k], values[k], *addresses.enabled);
 }
@@ -318,64 +171,130 @@ inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addr
 /// Stores kCount rows as T for each enabled lane.
 template <class Space, class T, int kCount, Part kPart>
 inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, const LaneRow* rows) {
-  const bool covered = Space::covers(wave, addresses, sizeof(T) * kCount, true);
-  if constexpr (kCount == 1 && sizeof(T) == sizeof(u32)) {
-    if (const u32 lanes = covered ? addresses.template lanes_in_steps<sizeof(T)>() : 0; lanes != 0) {
-      for (u32 i = 0; i < lanes; i += kContiguous) {
-        std::memcpy(Space::host(wave, addresses.lane[i]), &rows[0].lane[i], sizeof(T) * kContiguous);
+  const bool covered = Space::covers(wave, addresses.low, addresses.high, sizeof(T) * kCount, true);
+  const HostLanes<Space> to(wave, addresses.lane);
+  if (covered && addresses.first != 0) [[likely]] {
+    if constexpr (kCount == 1) {
+      for (size_t i = 0; i < addresses.first; ++i) {
+        const T value = static_cast<T>(get_part<kPart>(rows[0].lane[i]));
+        std::memcpy(to[i], &value, sizeof(T));
       }
-      return;
-    }
-  }
-  const bool is_direct = covered && addresses.all_enabled;
-  const auto host = [&](int lane) { return Space::host(wave, opaque(addresses.lane[lane])); };
-  const auto put = [&](int lane, const T* value) {
-    if (addresses.enabled->lane[lane] == 0) return;
-    if (covered) [[likely]] {
-      std::memcpy(host(lane), value, sizeof(T) * kCount);
     } else {
-      Space::write(wave, {addresses.lane[lane], sizeof(T) * kCount}, value, lane);
-    }
-  };
-  if constexpr (kCount == 1) {
-    for (int i = 0; i < kLanes; ++i) {
-      const T value = static_cast<T>(get_part<kPart>(rows[0].lane[i]));
-      if (is_direct) {
-        std::memcpy(host(i), &value, sizeof(T));
-      } else {
-        put(i, &value);
+      for (size_t i = 0; i < addresses.first; i += LaneDwords<kCount>::kAtOnce) {
+        LaneDwords<kCount> dwords;
+        dwords.read_rows(rows, i);
+        dwords.write([&](size_t lane) { return to[i + lane]; });
       }
     }
-  } else {
-    for (int i = 0; i < kLanes; i += 4) {
-      FourLanes<kCount> lanes;
-      lanes.read_rows(rows, i);
-      lanes.transpose();
-      for (int j = 0; j < 4; ++j) {
-        if (is_direct) {
-          lanes.write(j, host(i + j));
-        } else {
-          u32 dwords[4];
-          lanes.write(j, reinterpret_cast<u8*>(dwords));
-          put(i + j, dwords);
-        }
-      }
+    return;
+  }
+  for (int i = 0; i < kLanes; ++i) {
+    if (addresses.enabled->lane[i] == 0) continue;
+    T values[kCount];
+    for (int k = 0; k < kCount; ++k) values[k] = static_cast<T>(get_part<kPart>(rows[k].lane[i]));
+    if (covered) {
+      std::memcpy(to[static_cast<size_t>(i)], values, sizeof(values));
+    } else {
+      Space::write(wave, {addresses.lane[i], sizeof(values)}, values, i);
     }
   }
 }
 
+/// Sixteen lanes each whose addresses are in steps, in memory that is covered.
+template <class Space, u32 kStep>
+class Groups {
+ public:
+  /// For accesses of `size` bytes.
+  Groups(const Wave& wave, const AddressParts& parts, u32 size, bool write) {
+    const u32 lanes = count_of_first(wave.exec());
+    if (lanes == 0 || !are_in_steps<kStep>(parts, lanes)) return;
+    u64 low = ~u64{0}, high = 0;
+    for (u32 i = 0; i < lanes; i += kGroup) {
+      const auto address = static_cast<typename Space::Address>(parts.of(i));
+      low = std::min<u64>(low, address);
+      high = std::max<u64>(high, address);
+      begins_[i / kGroup] = Space::origin(wave) + address;
+    }
+    if (Space::covers(wave, low, high + kStep * (kGroup - 1), size, write)) lanes_ = lanes;
+  }
+  /// None where lanes are elsewhere, or disabled.
+  u32 lanes() const { return lanes_; }
+  /// The memory of the lane, a multiple of sixteen, and of those that follow it.
+  u8* operator[](u32 lane) const { return begins_[lane / kGroup]; }
+
+ private:
+  u32 lanes_ = 0;
+  u8* begins_[kGroups];
+};
+
+template <class Space>
+constexpr bool kHasParts = requires(const Wave& wave, const Op* op) { Space::parts(wave, op); };
+
+/// Reads kCount values of type T for each lane of groups into as many rows, from so many bytes behind where they are.
+template <class T, int kCount, class Space, u32 kStep>
+inline void read_groups(const Groups<Space, kStep>& from, LaneRow* rows, u32 behind = 0) {
+  static_assert(kStep == 0 || (kStep == sizeof(T) && kCount == 1));
+  for (u32 i = 0; i < from.lanes(); i += kGroup) {
+    if constexpr (kStep == 0) {
+      T values[kCount];
+      std::memcpy(values, from[i] + behind, sizeof(values));
+      for (int k = 0; k < kCount; ++k)
+        std::fill_n(&rows[k].lane[i], kGroup, static_cast<u32>(static_cast<i32>(values[k])));
+    } else {
+      T values[kGroup];
+      std::memcpy(values, from[i] + behind, sizeof(values));
+      for (u32 k = 0; k < kGroup; ++k) rows[0].lane[i + k] = static_cast<u32>(static_cast<i32>(values[k]));
+    }
+  }
+}
+
+/// Loads where lanes are side by side, or at the same place. False where they are not.
+template <class Space, class T, int kCount>
+inline bool load_groups(const Wave& wave, const AddressParts& parts, LaneRow* rows) {
+  if constexpr (kCount == 1) {
+    const Groups<Space, sizeof(T)> from(wave, parts, sizeof(T), false);
+    read_groups<T, kCount>(from, rows);
+    if (from.lanes() != 0) return true;
+  }
+  if constexpr (sizeof(T) == sizeof(u32)) {
+    const Groups<Space, 0> from(wave, parts, sizeof(T) * kCount, false);
+    read_groups<T, kCount>(from, rows);
+    return from.lanes() != 0;
+  }
+  return false;
+}
+
+/// Stores where lanes are side by side. False where they are not.
+template <class Space, class T, Part kPart>
+inline bool store_groups(const Wave& wave, const AddressParts& parts, const LaneRow& row) {
+  const Groups<Space, sizeof(T)> to(wave, parts, sizeof(T), true);
+  for (u32 i = 0; i < to.lanes(); i += kGroup) {
+    T values[kGroup];
+    for (u32 k = 0; k < kGroup; ++k) values[k] = static_cast<T>(get_part<kPart>(row.lane[i + k]));
+    std::memcpy(to[i], values, sizeof(values));
+  }
+  return to.lanes() != 0;
+}
+
 template <class Space, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* load(Wave& wave, const Op* op) {
+  LaneRow* const rows = &wave.v[Space::destination(op)];
+  if constexpr (kHasParts<Space> && kPart == Part::Whole) {
+    if (load_groups<Space, T, kCount>(wave, Space::parts(wave, op), rows)) return next(op);
+  }
   Addresses<typename Space::Address> addresses;
-  if (Space::find(wave, op, addresses))
-    load_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[Space::destination(op)]);
+  if (Space::find(wave, op, addresses)) load_rows<Space, T, kCount, kPart>(wave, addresses, rows);
   return next(op);
 }
 
 template <class Space, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* store(Wave& wave, const Op* op) {
+  const LaneRow* const rows = &wave.v[Space::data(op)];
+  if constexpr (kHasParts<Space> && kCount == 1) {
+    if (store_groups<Space, T, kPart>(wave, Space::parts(wave, op), *rows)) return next(op);
+  }
   Addresses<typename Space::Address> addresses;
-  if (Space::find(wave, op, addresses)) store_rows<Space, T, kCount, kPart>(wave, addresses, &wave.v[Space::data(op)]);
+  if (Space::find(wave, op, addresses)) store_rows<Space, T, kCount, kPart>(wave, addresses, rows);
   return next(op);
 }
 
@@ -431,12 +350,12 @@ class AtomicTargets {
   AtomicTargets(Wave& wave, const Lanes& addresses) : wave_(wave), addresses_(addresses) {
     typename Space::Address bits = 0;
     for (int i = 0; i < kLanes; ++i) bits |= addresses.lane[i] & addresses.mask(addresses.enabled->lane[i]);
-    checked_ = bits % sizeof(T) == 0 && Space::covers(wave, addresses, sizeof(T), true);
+    checked_ = bits % sizeof(T) == 0 && Space::covers(wave, addresses.low, addresses.high, sizeof(T), true);
   }
   AtomicTarget operator[](int lane) const {
     const u64 address = addresses_.lane[lane];
     if (checked_) [[likely]]
-      return {Space::host(wave_, address)};
+      return {Space::origin(wave_) + address};
     return Space::atomic(wave_, {address, sizeof(T)}, Atomic<kModify>::kServesParts, lane);
   }
 

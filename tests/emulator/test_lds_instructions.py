@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from machine import LANES, State, encode, run
 from memory_support import BY_NAME, WAVES, check, names, random_state
+from requirements import does_not_apply
 
 DS_PLAIN = [n for n in names("ds_read_", "ds_write_") if "addtid" not in n]
 
@@ -27,14 +32,19 @@ def test_ds(name: str) -> None:
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("name", ["ds_read2_b{}", "ds_write2_b{}", "ds_wrxchg2_rtn_b{}"])
-@pytest.mark.parametrize("far", [False, True])
-def test_two_addresses(name: str, bits: int, far: bool) -> None:
+@pytest.mark.parametrize("places", ["anywhere", "in order", "the same"])
+@pytest.mark.parametrize(("far", "offsets"), [(False, (41, 7)), (False, (7, 8)), (True, (1, 0))])
+def test_two_addresses(name: str, bits: int, places: str, far: bool, offsets: tuple[int, int]) -> None:
     """Each is two instructions of one address, whose offsets count elements, or 64 elements."""
     rng = np.random.default_rng(8)
     size, state = bits // 8, random_state(rng)
     unit = 64 * size if far else size
-    offsets = (1, 0) if far else (41, 7)
-    state.v[:, 8] = np.stack([rng.permutation(32) for _ in range(2 * WAVES)]).reshape(WAVES, LANES) * size % 256
+    stride = 2 * size if offsets == (7, 8) and "read" not in name else size  # two elements beside two of another lane
+    order = np.stack([rng.permutation(32) for _ in range(2 * WAVES)]).reshape(WAVES, LANES)
+    if places != "anywhere":
+        together = 16 if places == "the same" and "read" in name else 1  # those that write would be in each other's way
+        order = np.tile(np.arange(LANES) // together, (WAVES, 1))
+    state.v[:, 8] = order * stride % 512 if stride > size else order * size % 256
     if "read" not in name:  # lanes that write to one place would do so in another order
         state.exec[:, 1] = 0
     two = name.format(bits).replace("2_", "2st64_") if far else name.format(bits)
@@ -159,6 +169,19 @@ def test_addresses_of_lanes() -> None:
     for wave, base in enumerate([0, 32, 64]):
         assert (actual.v[wave, 21] == state.lds[wave, base + 16 : base + 80]).all()
         assert (actual.lds[wave, base + 128 : base + 192] == state.v[wave, 22]).all()
+
+
+@pytest.mark.parametrize("level", ["portable", "avx2", "avx512"])
+def test_simd_levels(level: str) -> None:
+    """A process uses one level, and each has its own way to lanes' dwords."""
+    files = [__file__, str(Path(__file__).with_name("test_memory_instructions.py"))]
+    chosen = "test_two_addresses or test_lanes_side or test_ds or (test_global and dword)"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, "-k", chosen]
+    environment = {**os.environ, "WAVE_RUNTIME_SIMD": level}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    if "this processor lacks it" in done.stdout:
+        does_not_apply(f"this processor lacks {level}")
+    assert done.returncode == 0, done.stdout
 
 
 def test_condxchg() -> None:

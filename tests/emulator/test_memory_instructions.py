@@ -49,15 +49,23 @@ SIDE_BY_SIDE: list[tuple[int, int | None]] = [
 ]
 
 
-@pytest.mark.parametrize("name", ["global_load_dword", "global_store_dword", "ds_read_b32", "ds_write_b32"])
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        *((name, 4) for name in ("global_load_dword", "global_store_dword", "ds_read_b32", "ds_write_b32")),
+        *((name, 2) for name in ("global_load_sshort", "global_store_short", "ds_read_u16", "ds_write_b16_d16_hi")),
+        *((name, 1) for name in ("global_load_ubyte", "global_store_byte", "ds_read_i8", "ds_write_b8")),
+        *((name, 0) for name in ("global_load_dword", "global_load_dwordx4", "ds_read_b64", "ds_read_b128")),
+    ],
+)
 @pytest.mark.parametrize("gap", [0, 64])
-def test_lanes_side_by_side(name: str, gap: int) -> None:
-    """In rows of sixteen, which may lie apart: lanes that are disabled take no part."""
+def test_lanes_side_by_side(name: str, step: int, gap: int) -> None:
+    """In rows of sixteen, which may lie apart, or at one place: lanes that are disabled take no part."""
     rng = np.random.default_rng(5)
     waves = len(SIDE_BY_SIDE)
     state, memory = random_state(rng, waves), random_memory(rng)
     lanes = np.arange(LANES)
-    places = np.tile(64 + 4 * lanes + gap * (lanes // 16), (waves, 1))
+    places = np.tile(64 + step * lanes + gap * (lanes // 16), (waves, 1))
     for wave, (exec_, lane) in enumerate(SIDE_BY_SIDE):
         state.exec[wave] = [exec_ & 0xFFFFFFFF, exec_ >> 32]
         if lane is not None:
