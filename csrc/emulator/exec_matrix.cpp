@@ -28,8 +28,16 @@ namespace {
 template <class A, class B, int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma(Wave& wave, const Op* op) {
   using Shape = MatrixShape<kSize, kDepth, kBlocks, A::kGroupRows>;
-  const Factors<A, B, Shape> factors(wave, op);
   LaneRow* d = &wave.v[op->matrix.dst];
+#if defined(WAVE_SIMD_AVX512)
+  if constexpr (kMultipliesRegisters<A, B, Shape>) {
+    if (!MatrixModifiers(op->matrix).any() && !(A::kExactGroup != 0 && sums_matrices_exactly())) [[likely]] {
+      multiply_registers<A, B, Shape>(wave, op, d);
+      return next(op);
+    }
+  }
+#endif
+  const Factors<A, B, Shape> factors(wave, op);
   copy_accumulators(wave, op, d, Shape::kAccumulators, 1);
   typename A::Sum* sums = reinterpret_cast<typename A::Sum*>(d);
   if constexpr (A::kExactGroup != 0) {

@@ -251,6 +251,18 @@ struct Narrow {
 template <class A, class B, class Result, class Shape>
 const Op* wmma(Wave& wave, const Op* op) {
   static_assert(A::kPacked == B::kPacked);
+#if defined(WAVE_SIMD_AVX512)
+  if constexpr (std::is_same_v<Result, Wide<f32>> && kMultipliesRegisters<A, B, Shape>) {
+    if ((op->matrix.negate | op->matrix.negate_high) == 0) [[likely]] {
+      if constexpr (Shape::kIsReplicated) {
+        check_copies<Shape>(register_rows(wave, op, 0), Shape::kPerLane / A::kRows, 'A');
+        check_copies<Shape>(register_rows(wave, op, 1), Shape::kPerLane / B::kRows, 'B');
+      }
+      multiply_registers<A, B, Shape>(wave, op, &wave.v[op->matrix.dst]);
+      return next(op);
+    }
+  }
+#endif
   using T = typename A::Factor;
   alignas(64) T a[Shape::kPerLane / A::kPacked][kLanes], b[Shape::kPerLane / B::kPacked][kLanes];
   get_factor<A, Shape>(wave, op, 0, a);

@@ -79,6 +79,9 @@ inline V multiply_add(V a, V b, V c) {
 //   Factor, Sum         what is multiplied and what is added up
 //   kPacked             values of k in one factor
 //   kRegisters, kRows   registers that one unpack() reads, and rows that it makes, of as many lanes as it is asked for
+//   convert()           with AVX-512: the values of a register one after another, as f32; and of one of 16 lanes'
+//   dwords,
+//                       a vector for each value of a dword
 //   kGroupRows          of MatrixShape
 //   kExactGroup         products that add_exactly() adds at once, 0 where it is not for this type; then also
 //                       kMinExponent
@@ -104,6 +107,17 @@ inline __m256 convert_halves(__m256i halves) {
 
 struct F16 : Float32Sums {
   static constexpr int kRows = 2, kExactGroup = 8, kMinExponent = -14;
+#if defined(WAVE_SIMD_AVX512)
+  template <int kCount>
+  static void convert(const LaneRow& from, f32* to) {
+    for (int i = 0; i < kCount; i += 8) _mm512_store_ps(to + 2 * i, _mm512_cvtph_ps(load<__m256i>(&from.lane[i])));
+  }
+  static void convert(const u32* from, __m512 (&to)[kRows]) {
+    const __m512i pairs = load<__m512i>(from);
+    to[0] = convert_halves(pairs);
+    to[1] = convert_halves(_mm512_srli_epi32(pairs, 16));
+  }
+#endif
   template <int kCount = kLanes>
   static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
 #if defined(WAVE_SIMD_AVX512)
@@ -129,6 +143,20 @@ struct F16 : Float32Sums {
 
 struct Bf16 : Float32Sums {
   static constexpr int kRows = 2, kExactGroup = 8, kMinExponent = -126;
+#if defined(WAVE_SIMD_AVX512)
+  template <int kCount>
+  static void convert(const LaneRow& from, f32* to) {
+    for (int i = 0; i < kCount; i += 8) {
+      const __m512i words = _mm512_cvtepu16_epi32(load<__m256i>(&from.lane[i]));
+      _mm512_store_si512(to + 2 * i, _mm512_slli_epi32(words, 16));
+    }
+  }
+  static void convert(const u32* from, __m512 (&to)[kRows]) {
+    const __m512i pairs = load<__m512i>(from);
+    to[0] = _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
+    to[1] = _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<i32>(0xffff0000))));
+  }
+#endif
   template <int kCount = kLanes>
   static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
     WAVE_LANES
@@ -231,6 +259,26 @@ using B8 = Float8Values<Bf8>;
 template <class Format>
 struct OcpFloat8Values : Float32Sums {
   static constexpr int kRows = 4;
+#if defined(WAVE_SIMD_AVX512)
+  template <int kCount>
+  static void convert(const LaneRow& from, f32* to) {
+    for (int i = 0; i < kCount; i += 8) {
+      const __m512i words = bf16_of_codes<Format>(_mm512_cvtepu8_epi16(load<__m256i>(&from.lane[i])));
+      for (int half = 0; half < 2; ++half) {
+        const __m256i part = half == 0 ? _mm512_castsi512_si256(words) : _mm512_extracti64x4_epi64(words, 1);
+        _mm512_store_si512(to + 4 * i + 16 * half, _mm512_slli_epi32(_mm512_cvtepu16_epi32(part), 16));
+      }
+    }
+  }
+  static void convert(const u32* from, __m512 (&to)[kRows]) {
+    const __m512i words = load<__m512i>(from);
+    for (int i = 0; i < 2; ++i) {
+      const __m512i pairs = bf16_of_codes<Format>(_mm512_srli_epi16(words, static_cast<unsigned>(8 * i)));
+      to[i] = _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
+      to[2 + i] = _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<i32>(0xffff0000))));
+    }
+  }
+#endif
   template <int kCount = kLanes>
   static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
     for (int i = 0; i < kCount; i += kDecodedLanes) {
@@ -370,6 +418,44 @@ void multiply(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], T* d) 
     }
   }
 }
+
+#if defined(WAVE_SIMD_AVX512)
+template <class Type>
+constexpr bool kConverts = requires(const LaneRow& from, f32* to) { Type::template convert<kLanes>(from, to); };
+
+/// Whether multiply_registers() is for a product: one whose D is held in registers as a whole.
+template <class A, class B, class Shape>
+constexpr bool kMultipliesRegisters = kConverts<A> && kConverts<B> && Shape::kSize == 16 && Shape::kBlocks == 1;
+
+/// D = A * B + C, where nothing modifies A and B. No value of B is stored in between; A's are, since each is multiplied
+/// with a row of B, and they stay as they follow each other in registers.
+template <class A, class B, class Shape>
+inline void multiply_registers(const Wave& wave, const Op* op, LaneRow* d) {
+  constexpr int kRegisters = Shape::kPerLane / A::kRows, kInputs = 16 * Shape::kSplits;
+  const LaneRow *from_a = register_rows(wave, op, 0), *from_b = register_rows(wave, op, 1);
+  alignas(64) f32 a[kRegisters][kInputs * A::kRows];
+  for (int i = 0; i < kRegisters; ++i) A::template convert<kInputs>(from_a[i], a[i]);
+  const bool is_constant = op->matrix.rows[2] & kSourceConstant;
+  const LaneRow* const c =
+      is_constant ? reinterpret_cast<const LaneRow*>(op->matrix.rows[2] - kSourceConstant) : register_rows(wave, op, 2);
+  const int c_lanes = is_constant ? 0 : 1;  // all lanes of a constant are alike
+  __m512 sums[16];
+  for (int row = 0; row < 16; ++row) sums[row] = load<__m512>(c->lane + c_lanes * Shape::output(0, row));
+  for (int split = 0; split < Shape::kSplits; ++split) {
+    const int lane = Shape::input_lane(0, split);
+    for (int i = 0; i < kRegisters; ++i) {
+      __m512 columns[B::kRows];
+      B::convert(&from_b[i].lane[lane], columns);
+      for (int k = 0; k < B::kRows; ++k) {
+        for (int row = 0; row < 16; ++row) {
+          sums[row] = _mm512_fmadd_ps(_mm512_set1_ps(a[i][(lane + row) * A::kRows + k]), columns[k], sums[row]);
+        }
+      }
+    }
+  }
+  for (int row = 0; row < 16; ++row) std::memcpy(d->lane + Shape::output(0, row), &sums[row], sizeof(sums[row]));
+}
+#endif
 
 }  // namespace
 
