@@ -25,6 +25,7 @@ void check_addressable(const std::vector<Region>& regions) {
 /// Cuts overlapping regions into disjoint ones; a piece is writable where any region over it is.
 std::vector<Region> make_disjoint(const std::vector<Region>& given) {
   std::vector<u64> cuts;
+  cuts.reserve(2 * given.size());
   for (const Region& region : given) {
     cuts.push_back(region.bytes.begin());
     cuts.push_back(region.bytes.end());
@@ -32,6 +33,7 @@ std::vector<Region> make_disjoint(const std::vector<Region>& given) {
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   std::vector<Region> pieces;
+  pieces.reserve(cuts.size());
   for (size_t i = 0; i + 1 < cuts.size(); ++i) {
     const AddressSpan bytes = AddressSpan::up_to(cuts[i], cuts[i + 1]);
     const Region* cover = nullptr;

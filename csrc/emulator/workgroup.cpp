@@ -121,11 +121,19 @@ std::vector<LaneRow> packed_work_items(const LaunchState& launch) {
   const auto& block = launch.dispatch.block;
   std::vector<LaneRow> rows(launch.waves);
   for (LaneRow& row : rows) std::fill_n(row.lane, kLanes, kPoison);
-  u32 item = 0;
+  LaneRow* row = rows.data();
+  u32 lane = 0;
   for (u32 z = 0; z < block[2]; ++z) {
     for (u32 y = 0; y < block[1]; ++y) {
-      for (u32 x = 0; x < block[0]; ++x, ++item) {
-        rows[item / launch.lanes].lane[item % launch.lanes] = x | y << 10 | z << 20;
+      for (u32 x = 0; x < block[0];) {
+        const u32 count = std::min(block[0] - x, launch.lanes - lane);
+        for (u32 i = 0; i < count; ++i) row->lane[lane + i] = (x + i) | y << 10 | z << 20;
+        x += count;
+        lane += count;
+        if (lane == launch.lanes) {
+          lane = 0;
+          ++row;
+        }
       }
     }
   }
