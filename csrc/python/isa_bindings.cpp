@@ -195,7 +195,8 @@ py::object decode(const std::string& processor, const py::bytes& data) {
   return result;
 }
 
-/// A linear sweep of code for waves of so many lanes: (address, bytes, text) of each instruction. Words that are none are one word long: ".long 0x...".
+/// A linear sweep of code for waves of so many lanes: (address, bytes, text) of each instruction. Words that are none
+/// are one word long: ".long 0x...".
 py::list disassemble(const std::string& processor, const py::bytes& data, uint64_t address, uint32_t lanes) {
   const isa::InstructionSet& set = instruction_set(processor);
   const std::vector<uint32_t> words = to_words(data);
