@@ -150,11 +150,14 @@ Extents block_of(const DeviceFunction& function, const LaunchOptions& options) {
                        function.limits.max_block_size, " work-items)"));
 }
 
-/// Wave's compiler tells callers of the memory that it has declared in the binary.
+/// Wave's compiler tells callers of the memory that it has declared in the binary; or of more, counted before it let
+/// allocations share memory: where there is not so much, what the binary declares is what the kernel uses.
 int64_t dynamic_shared_memory(const DeviceFunction& function, const LaunchOptions& options) {
   const int64_t wanted = options.shared_memory;
   if (!options.shared_memory_is_all || wanted <= 0) return wanted;
-  return std::max<int64_t>(0, wanted - function.info.shared_memory);
+  const int64_t declared = function.info.shared_memory;
+  const int64_t dynamic = std::max<int64_t>(0, wanted - declared);
+  return declared > 0 && dynamic > function.limits.max_shared_memory ? 0 : dynamic;
 }
 
 }  // namespace

@@ -49,6 +49,17 @@ def test_dynamic_shared_memory(driver: Driver, binary: Path) -> None:
     del capsule
 
 
+def test_shared_memory_beyond_the_device_of_a_kernel_that_declares_its_own(driver: Driver, binary: Path) -> None:
+    """Compilers count before they let allocations share memory. Upstream passes 0, and launches."""
+    capsule, function = wave_runtime.load_binary(str(binary), "reverse_static")
+    a, b = driver.ints(*range(256)), driver.zeros(256)
+    info = KernelLaunchInfo(gpu_func=function, blockX=256, sharedMemoryBytes=1 << 30)
+    launch(info, [a, b], [], [])
+    driver.synchronize()
+    assert b.tolist() == list(range(255, -1, -1))
+    del capsule
+
+
 def test_capsule_keeps_the_code_loaded(driver: Driver, binary: Path) -> None:
     """On a GPU from load_binary on; once it is gone, a launch loads it again."""
     sha256 = {item.sha256 for item in wave_runtime.loaded()}
