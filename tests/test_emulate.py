@@ -512,6 +512,18 @@ def test_part_of_a_suite(tmp_path: Path) -> None:
     assert "20 xfailed, 20 xpassed" in outcome()
 
 
+def test_a_part_of_each_test(tmp_path: Path) -> None:
+    """Of cases that will not be skipped anyway."""
+    skipped = "\n@pytest.mark.skipif(True, reason='never')\ndef test_never(): pass\ndef test_alone(): pass\n"
+    (tmp_path / "test_suite.py").write_text(SUITE + skipped)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "wave_runtime.pytest", "--sample-each=3", "--collect-only"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    drawn = [line for line in done.stdout.splitlines() if "::" in line]
+    assert len([line for line in drawn if "::test[" in line]) == 3
+    assert [line for line in drawn if "::test[" not in line] == ["test_suite.py::test_alone"]
+
+
 def test_triton_is_not_needed() -> None:
     code = """
 import sys
