@@ -217,7 +217,7 @@ KERNEL lock_taken_twice(int* lock, int* out, int is_wrong) {
         free = 0;
       }
       out[group()] += 1;
-      if (!is_wrong) __hip_atomic_store(lock, 0, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+      if (!is_wrong) __hip_atomic_fetch_and(lock, 0, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
     }
   }
 }
