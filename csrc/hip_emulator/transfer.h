@@ -43,8 +43,8 @@ struct Pattern {
 
 enum class Wait { No, Yes };
 
-/// The allocation that bytes lie in, or none. Throws hipErrorInvalidValue where it was freed or they end past its end, and
-/// where the process has no such memory, as far as the first and the last of them tell.
+/// The allocation that bytes lie in, or none. Throws hipErrorInvalidValue where it was freed or they end past its end,
+/// and where the process has no such memory, as far as the first and the last of them tell.
 std::optional<Allocation> check_span(AddressSpan bytes);
 
 /// The first to the last byte of rows; as many bytes as a number can say where they are more.
