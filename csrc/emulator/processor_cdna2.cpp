@@ -8,6 +8,7 @@ namespace wave::emulator {
 ProcessorTraits cdna2() {
   ProcessorTraits traits = cdna3();
   traits.name = traits.code = "gfx90a";
+  traits.has_fnuz = false;
   traits.limits = *find_processor_limits("gfx90a");
   traits.compute_units = 104;
   traits.dies = 1;

@@ -8,6 +8,7 @@ namespace wave::emulator {
 ProcessorTraits cdna4() {
   ProcessorTraits traits = cdna3();
   traits.name = traits.code = "gfx950";
+  traits.has_fnuz = false;
   traits.limits = *find_processor_limits("gfx950");
   traits.compute_units = 256;
   traits.units_per_engine = 9;
