@@ -240,7 +240,6 @@ def test_operators_take_the_current_stream(kernel: wave_runtime.Kernel, arrays: 
         kernel(*arrays, N, **GRID, stream=1)
 
 
-@pytest.mark.filterwarnings("ignore:Triton")  # which is of another version beside other releases of torch
 def test_emulated_streams(kernel: wave_runtime.Kernel, arrays: Arrays) -> None:
     a, b, c = arrays
     with wave_runtime.emulate("gfx942"):

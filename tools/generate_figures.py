@@ -180,8 +180,8 @@ def aiter(found: Any) -> str:
         (f"`{folder}`", what, cell("gfx942", folder), cell("gfx950", folder)) for folder, what in AITER.items()
     ]
     counted = (
-        f"{files:,} code objects for {processor} with {instructions / 1e6:.1f} million instructions, of which "
-        f"{complete:,} have none that the emulator does not run"
+        f"for {processor} the emulator runs every instruction of {complete:,} of the {files:,} code objects, "
+        f"{instructions / 1e6:.1f} million in all"
         for processor, (files, complete, instructions) in sums.items()
     )
     head = ("folder", "what", "gfx942: launched, agree with torch", "gfx950")
