@@ -80,7 +80,9 @@ def test_hand_written_kernels() -> None:
 
     folders = {"gfx942/fmoe": tally(9, 8), "gfx942/other": tally(0, 0), "gfx950/fmoe": tally(7, 7)}
     text = figures.aiter({"date": "2026-01-02", "commit": "e4048607a535", "folders": folders})
-    expected = "commit e4048607: for gfx942 the emulator runs every instruction of 58 of the 60 code objects, 1.2 million"
+    expected = (
+        "commit e4048607: for gfx942 the emulator runs every instruction of 58 of the 60 code objects, 1.2 million"
+    )
     assert expected in text
     assert [line for line in text.splitlines() if "| 9, 8 | 7, 7 |" in line]
     assert "`other`" not in text

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "base/fork_safe.h"
 #include "emulator/isa/operand.h"
 #include "emulator/op.h"
 #include "emulator/small_float.h"
@@ -48,6 +49,8 @@ AnyWith any_with_of_host() {
       return portable::any_with;
   }
 }
+
+Lazy<AnyWith>& chosen = *new Lazy<AnyWith>();
 
 /// The lanes whose dword has all bits of a mask.
 u64 lanes_with(const LaneRow& row, u32 mask) {
@@ -130,7 +133,7 @@ FloatOperand floats_of(const Wave& wave, const isa::Instruction& instruction, co
 }
 
 bool has_not_finite(const LaneRow* rows, const FloatOperand& floats, const LaneRow& lanes) {
-  static const AnyWith any_with = any_with_of_host();
+  const AnyWith any_with = chosen.get(any_with_of_host);
   const Exponents exponents = exponents_of(floats);
   for (const u32 mask : exponents.masks) {
     if (mask == 0) continue;

@@ -168,6 +168,7 @@ void HazardChecker::check_loads(const Use& use, bool write) {
 void HazardChecker::check_load(const Use& use, const Load& load, bool write) {
   const bool in_order = ends_in_order(load.counters), is_same = use.instruction.counters == load.counters;
   if (write && in_order && is_same) return;
+  if (write && report_reading(use, load.pc)) return;
   const u64 later = in_order ? use.state.counters.issued(load.counters) - load.number : 0;
   const u64 own = is_same ? 1 : 0;  // this instruction has been counted already
   const std::string wait =
@@ -280,12 +281,24 @@ Sighting HazardChecker::sighting(const Use& use, u64 earlier_pc, const char* kin
   return {.tool = kWaitsTool, .kind = kind, .pc = use.pc, .earlier_pc = earlier_pc, .earlier = self};
 }
 
+std::vector<HazardChecker::Suspicion>::iterator HazardChecker::find_suspicion(const Use& use, u64 earlier_pc) {
+  return std::ranges::find_if(use.state.suspicions, [&](const Suspicion& one) {
+    return one.sighting.pc == use.pc && one.sighting.earlier_pc == earlier_pc;
+  });
+}
+
+/// Where an instruction reads the register that it overwrites, the reading is what its author has to know of.
+bool HazardChecker::report_reading(const Use& use, u64 load) {
+  const auto known = find_suspicion(use, load);
+  if (known == use.state.suspicions.end()) return false;
+  report(use.wave, *known, false);
+  use.state.suspicions.erase(known);
+  return true;
+}
+
 void HazardChecker::suspect(const Use& use, const Sighting& sighting, std::string message) {
   std::vector<Suspicion>& all = use.state.suspicions;
-  const auto known = std::ranges::find_if(all, [&](const Suspicion& one) {
-    return one.sighting.pc == sighting.pc && one.sighting.earlier_pc == sighting.earlier_pc;
-  });
-  if (known != all.end()) all.erase(known);
+  if (const auto known = find_suspicion(use, sighting.earlier_pc); known != all.end()) all.erase(known);
   if (all.size() == kMostSuspicions) {
     report(use.wave, all.front(), false);
     all.erase(all.begin());

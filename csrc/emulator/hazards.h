@@ -128,6 +128,8 @@ class HazardChecker : public Observer {
   void check_past(State& state, const Wave& wave, const Decoded& instruction, u64 pc);
   static u32 passed_since(const State& state, const Past& past, const WaitRule& rule);
   void follow_suspicions(State& state, const Wave& wave, const Decoded& instruction);
+  static std::vector<Suspicion>::iterator find_suspicion(const Use& use, u64 earlier_pc);
+  bool report_reading(const Use& use, u64 load);
   void suspect(const Use& use, const Sighting& sighting, std::string message);
   void report(const Wave& wave, Suspicion& suspicion, bool is_dead);
   void report_all(const Wave& wave, bool are_dead);

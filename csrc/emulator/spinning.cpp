@@ -127,6 +127,8 @@ void SpinProbe::before(const Wave& wave, const Op* op) {
   const u64 pc = wave.address(op);
   if (pc == state.pc && !state.is_periodic)
     state.is_periodic = scalar_hash(wave) == state.scalars && vector_hash(wave) == state.vectors;
+  // Of a loop that accesses nothing its last instruction is named, wherever the look at it begins.
+  if (state.wait.what == What::Nothing) state.wait.pc = std::max(state.wait.pc, pc);
   if (state.count < state.next || state.is_periodic) return;
   state.pc = pc;
   state.scalars = scalar_hash(wave);

@@ -54,12 +54,14 @@ static_assert(std::size(kDirections) == size_t(isa::MemoryAccess::Direction::Ato
 constexpr const char* kElements[] = {"F64", "F32", "Xf32", "F16", "Bf16", "Fp8", "Bf8", "I32", "I8", "I4", "F8f6f4"};
 static_assert(std::size(kElements) == size_t(isa::Element::F8f6f4) + 1);
 
-constexpr const char* kTraits[] = {"WritesScc",     "WritesMask",  "WritesExec",  "SignedLiteral", "SplatConstants",
-                                   "SignedFactors", "ToUpperHalf", "DataFirst",   "NoLiteral",     "NotToM0",
-                                   "NotToExec",     "ExecAddress", "DelayCodes",  "Xdl",           "LoadCount",
-                                   "StoreCount",    "LdsCount",    "ScalarCount", "AnyTuple",      "MixedFormats",
-                                   "LateResult",    "IndexKey"};
-static_assert(1u << (std::size(kTraits) - 1) == isa::kIndexKey);
+constexpr const char* kTraits[] = {
+    "WritesScc",   "WritesMask",   "WritesExec",   "SignedLiteral", "SplatConstants", "SignedFactors",
+    "ToUpperHalf", "DataFirst",    "NoLiteral",    "NotToM0",       "NotToExec",      "ExecAddress",
+    "DelayCodes",  "Xdl",          "LoadCount",    "StoreCount",    "LdsCount",       "ScalarCount",
+    "AnyTuple",    "MixedFormats", "LateResult",   "IndexKey",      "BarrierSignal",  "Transcendental",
+    "OneLane",     "Permlane",     "ReadsVccLate", "ReadsM0",       "SetsHardware",   "GetsHardware",
+    "MakesFp8",    "MakesBf8"};
+static_assert(1u << (std::size(kTraits) - 1) == isa::kMakesBf8);
 
 constexpr const char* kGenerations[] = {"gfx9", "gfx10", "gfx11", "gfx12"};
 static_assert(std::size(kGenerations) == size_t(isa::Generation::GFX12) + 1);

@@ -58,8 +58,8 @@ struct Buffers {
 
 /// All that can look at a launch, besides a trace.
 wave::EmulatorOptions everything() {
-  static const auto sanitizer =
-      std::make_shared<wave::Sanitizer>(wave::SanitizerOptions{wave::parse_tools("all"), true, true, {}});
+  static const auto sanitizer = std::make_shared<wave::Sanitizer>(wave::SanitizerOptions{
+      .tools = wave::parse_tools("all"), .over_reads = true, .denormals = true, .dead_registers = true, .log = {}});
   sanitizer->take();
   wave::EmulatorOptions options;
   options.statistics = true;

@@ -296,6 +296,7 @@ TEST(memory) {
   EXPECT_EQ(api.hipMemcpy(b.data, a.data, size + 1, hip::kCopyDefault), 1);
   EXPECT_EQ(api.hipMemcpy(b.data, a.data, size, static_cast<hip::MemcpyKind>(9)), 21);
   OK(api.hipMemsetD32(b.data, 7, kCount));
+  OK(api.hipDeviceSynchronize());
   EXPECT_EQ(reinterpret_cast<int*>(b.data)[kCount - 1], 7);
   hip::PointerAttributes attributes{};
   OK(api.hipPointerGetAttributes(&attributes, a.data + 1));
