@@ -31,6 +31,7 @@ from launchers.measure import BATCH, GROUPS, Launcher, measure, python_timer, su
 from torch import Tensor
 
 import wave_runtime
+from wave_runtime import _abi
 
 ROOT = Path(__file__).parent.parent
 BASICS = ROOT / "examples" / "kernels" / "binaries" / "basics.hsaco"
@@ -228,14 +229,15 @@ def build_program(folder: Path) -> Path:
     """Compile run_package.cpp against torch and the operators."""
     from torch.utils.cpp_extension import include_paths, library_paths
 
-    own = Path(wave_runtime.__file__).parent
     libraries = ["-ltorch", "-ltorch_cpu", "-lc10"]
     if torch.cuda.is_available():
         libraries += ["-ltorch_cuda", "-lc10_cuda"]
-    paths = [*library_paths(), str(own)]
+    paths = [*library_paths(), str(_abi.folder())]
     program = folder / "run_package"
     command = ["g++", "-std=c++20", "-O2", *(f"-I{path}" for path in include_paths())]
-    command += [str(ROOT / "examples" / "cpp" / "run_package.cpp"), "-o", str(program), "-Wl,--no-as-needed"]
+    command += [str(ROOT / "examples" / "cpp" / "run_package.cpp"), "-o", str(program)]
+    # The library registers its operators when it is loaded. What it needs itself it finds.
+    command += ["-Wl,--no-as-needed,--unresolved-symbols=ignore-in-shared-libs"]
     command += [word for path in paths for word in (f"-L{path}", f"-Wl,-rpath,{path}")]
     build.command_output([*command, *libraries, "-lwave_runtime"])
     return program
