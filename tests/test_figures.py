@@ -55,9 +55,9 @@ def test_launches() -> None:
     assert text.splitlines()[2:] == [
         "| | 4 arguments | 4 arguments, on 8 threads |",
         "| --- | --- | --- |",
-        "| C loop | 1.00 | 1.00 |",
-        "| kernel(...) | 1.13 | 1.50 |",
-        "| Triton | 3.89 | |",
+        "| `C loop` | 1.00 | 1.00 |",
+        "| `kernel(...)` | 1.13 | 1.50 |",
+        "| `Triton` | 3.89 | |",
     ]
 
 

@@ -183,6 +183,7 @@ def aiter(found: Any) -> str:
         f"for {processor} the emulator runs every instruction of {complete:,} of the {files:,} code objects, "
         f"{instructions / 1e6:.1f} million in all"
         for processor, (files, complete, instructions) in sums.items()
+        if files
     )
     head = ("folder", "what", "gfx942: launched, agree with torch", "gfx950")
     return f"On {found['date']}, at AITER's commit {found['commit'][:8]}: {'; '.join(counted)}.\n\n{table(head, rows)}"
@@ -217,7 +218,7 @@ def launching(found: Any) -> str:
     settings = list(dict.fromkeys(_setting(row) for row in found["rows"]))
     ratios = {(row["launcher"], _setting(row)): row["ratio"] for row in found["rows"]}
     names = dict.fromkeys(row["launcher"] for group in GROUPS for row in found["rows"] if row["group"] == group)
-    rows = [(name, *(_ratio(ratios.get((name, setting))) for setting in settings)) for name in names]
+    rows = [(f"`{name}`", *(_ratio(ratios.get((name, setting))) for setting in settings)) for name in names]
     floors = {
         setting: min(
             row["microseconds"] for row in found["rows"] if row["group"] == "floor" and _setting(row) == setting

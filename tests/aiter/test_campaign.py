@@ -36,7 +36,8 @@ def test_counts_are_written_for_the_figures(tmp_path: Path) -> None:
     assert campaign.main([str(tmp_path), "--json", str(file)]) == 0
     found = json.loads(file.read_text())
     assert found["folders"]["gfx950/examples"]["files"] == 1
-    assert "1 code objects for gfx950 with" in load_tool("generate_figures").aiter(found)
+    expected = ": for gfx950 the emulator runs every instruction of 1 of the 1 code objects, "
+    assert expected in load_tool("generate_figures").aiter(found)
 
 
 def test_a_launch_that_fails_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
