@@ -265,7 +265,7 @@ $(VENV)/.wave-runtime-wheels: requirements-wheels.txt | $(VENV)/.wave-runtime-de
 	@touch $@
 
 wheels: $(VENV)/.wave-runtime-wheels
-	$(python) tools/make_wheel.py
+	$(python) tools/make_wheel.py $(if $(wheel_releases),--torch $(wheel_releases))
 	$(python) tools/check_wheel.py dist $(wheel_environments)
 
 wheel: $(VENV)/.wave-runtime-wheels

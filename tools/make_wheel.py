@@ -37,9 +37,13 @@ PLATFORM = (
 
 
 def pip(*arguments: str | Path) -> str:
-    """Run pip, and return what it says."""
+    """Run pip, and return what it prints. Raises SystemExit with what it complains of."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        complaint = "".join(line for line in done.stderr.splitlines(True) if not line.startswith("WARNING"))
+        raise SystemExit(f"{complaint}pip {arguments[0]} failed; --torch names the versions of torch to build for")
+    return done.stdout
 
 
 def newest_of_each_release() -> list[str]:

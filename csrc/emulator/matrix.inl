@@ -182,17 +182,22 @@ alignas(64) constexpr auto kBf16OfCodes = [] {
   return words;
 }();
 
+/// The `i`th 32 of them.
+template <class Format>
+inline __m512i table_of_bf16(int i) {
+  return load<__m512i>(&kBf16OfCodes<Format>[32 * i]);
+}
+
 /// The bf16 of the codes in the low bits of words, whatever is above them.
 template <class Format>
 inline __m512i bf16_of_codes(__m512i words) {
-  const auto table = [](int i) { return load<__m512i>(&kBf16OfCodes<Format>[32 * i]); };
   if constexpr (Format::kBits == 4) {
-    return _mm512_permutexvar_epi16(words, table(0));
+    return _mm512_permutexvar_epi16(words, table_of_bf16<Format>(0));
   } else {
-    const __m512i low = _mm512_permutex2var_epi16(table(0), words, table(1));
+    const __m512i low = _mm512_permutex2var_epi16(table_of_bf16<Format>(0), words, table_of_bf16<Format>(1));
     if constexpr (Format::kBits == 6) return low;
     if constexpr (Format::kBits == 8) {
-      const __m512i high = _mm512_permutex2var_epi16(table(2), words, table(3));
+      const __m512i high = _mm512_permutex2var_epi16(table_of_bf16<Format>(2), words, table_of_bf16<Format>(3));
       const __mmask32 is_high = _mm512_test_epi16_mask(words, _mm512_set1_epi16(0x40));
       const __m512i magnitude = _mm512_mask_blend_epi16(is_high, low, high);
       return _mm512_or_si512(
