@@ -11,6 +11,7 @@ import collections
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from run_hecbench import run_in
 
 # Fewer values and rounds than a GPU would try: the options of the tests' own main function.
 SMALLER = ["--accuracy-iterations", "20000", "--accuracy-max-memory", "1", "--cg-iterations", "1"]
+MOST_WAITING = 6  # seconds for each of processor time
 REFUSED = re.compile(r"\b801 ==|hipErrorNotSupported|operation not supported", re.IGNORECASE)
 
 
@@ -56,6 +58,8 @@ def outcome(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
     if REFUSED.search(text):
         reasons = re.findall(r"HIP emulator: (.*)", text)
         return "refused", (reasons or ["hipErrorNotSupported"])[-1][:160]
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return "too long", ""
     if done.returncode < 0:
         return "fail", f"signal {-done.returncode}: {text.strip()[-200:]}"
     if fault := re.search(r"kernel fault: .*", text):
@@ -65,12 +69,13 @@ def outcome(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
     return "fail", (found or [text.strip()[-200:]])[0][:300]
 
 
-def run_case(program: Path, name: str, limit: float) -> dict[str, Any]:
-    """Run one test case."""
+def run_case(program: Path, name: str, limit: int) -> dict[str, Any]:
+    """Run one test case, which may take so many seconds of processor time: what else the machine does is no matter."""
     start = time.monotonic()
     quoted = re.sub(r"([\\,\[])", r"\\\1", name)  # what Catch's names of tests mean something else by
     try:
-        what, why = outcome(run_in(program.parent, [str(program), quoted, *SMALLER], limit))
+        limited = ["sh", "-c", f'ulimit -t {limit}; exec "$@"', "sh"]
+        what, why = outcome(run_in(program.parent, [*limited, str(program), quoted, *SMALLER], MOST_WAITING * limit))
     except subprocess.TimeoutExpired:
         what, why = "too long", ""
     return {"is": what, "seconds": round(time.monotonic() - start, 1)} | ({"why": why} if why else {})
@@ -97,6 +102,15 @@ def measure(folder: str, options: argparse.Namespace, kept: dict[str, Any]) -> d
     return tests
 
 
+def tell_units(build: Path, count: int) -> None:
+    """Have programs told of so many compute units: grids of many tests grow with them."""
+    library = build / "fewer_units.so"
+    source = Path(__file__).with_name("fewer_units.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", str(source), "-o", str(library), "-ldl"], check=True)
+    os.environ["HIP_TESTS_UNITS"] = str(count)
+    os.environ["LD_PRELOAD"] = str(library.absolute())
+
+
 def summary(tests: dict[str, Any]) -> dict[str, Any]:
     """A folder's results without the names of the tests that pass."""
     counts = collections.Counter(test["is"] for test in tests.values())
@@ -114,7 +128,8 @@ def main() -> None:
     parser.add_argument("build", type=Path, metavar="BUILD")
     parser.add_argument("--target", default="gfx942", help="the processor that they are built for")
     parser.add_argument("--devices", default="2")
-    parser.add_argument("--limit", type=float, default=30.0, metavar="SECONDS", help="for each test case")
+    parser.add_argument("--units", type=int, help="tell programs of so few compute units, for smaller grids")
+    parser.add_argument("--limit", type=int, default=30, metavar="SECONDS", help="of processor time for each test case")
     parser.add_argument("--again", nargs="*", default=[], help="of kept results, run these again: fail, refused, ...")
     parser.add_argument("--only", default="^$", metavar="EXPRESSION", help="and run again tests of these names")
     parser.add_argument("--json", type=Path, help="a file for the results, whose other folders stay as they are")
@@ -126,6 +141,8 @@ def main() -> None:
         sys.exit(f"{options.build} is no folder in which ROCm/hip-tests was built: it has no catch_tests/unit")
     os.environ["WAVE_RUNTIME_EMULATOR_PROCESSOR"] = options.target
     os.environ["WAVE_RUNTIME_EMULATOR_DEVICES"] = options.devices
+    if options.units is not None:
+        tell_units(options.build, options.units)
     kept = options.build / "results.json"
     results = json.loads(kept.read_text()) if kept.exists() else {}
     told = json.loads(options.json.read_text()) if options.json and options.json.exists() else {"folders": {}}
@@ -134,7 +151,7 @@ def main() -> None:
     told["machine"] = machine.describe() | {"target": options.target, "devices": options.devices}
     for folder in options.folders or sorted(path.name for path in unit.iterdir() if path.is_dir()):
         results[folder] = measure(folder, options, results.get(folder, {}))
-        told["folders"][folder] = summary(results[folder])
+        told["folders"][folder] = summary(results[folder]) | ({"units": options.units} if options.units else {})
         print(folder, told["folders"][folder]["counts"], file=sys.stderr)
         kept.write_text(json.dumps(results, indent=1) + "\n")
         if options.json:

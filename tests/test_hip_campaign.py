@@ -33,12 +33,21 @@ def campaign(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         ),
         (1, "kernel fault: a load of 4 bytes", "fail", "a load of 4 bytes"),
         (-11, "", "fail", "signal 11"),
+        (-24, "", "too long", ""),
     ],
 )
 def test_outcomes(campaign: ModuleType, code: int, output: str, what: str, why: str) -> None:
     found = campaign.outcome(subprocess.CompletedProcess([], code, output, ""))
     assert found[0] == what
     assert why in found[1]
+
+
+def test_the_limit_is_of_processor_time(campaign: ModuleType, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nsleep 2\n[ $1 = waits ] || while :; do :; done\n")
+    program.chmod(0o755)
+    assert campaign.run_case(program, "waits", 1)["is"] == "pass"
+    assert campaign.run_case(program, "runs", 1)["is"] == "too long"
 
 
 @pytest.mark.needs("hip-compiler")

@@ -240,13 +240,13 @@ void set_op_sel(const Instruction& instruction, Modifiers& modifiers) {
 }  // namespace
 
 /// The core has the scalar registers of GFX9. Later ones have null, which reads as zero and drops what is written, at
-/// the code of M0; and in waves of 32 lanes EXEC has no upper half, which must stay zero here.
+/// the code of M0; and in waves of 32 lanes EXEC has no upper half, which reads as zero and must stay so here.
 Location Translator::locate(const Instruction& instruction, const Operand& operand) const {
   Location location = isa::locate(instruction, operand);
   const isa::Features& family = isa::features(instruction.row->generation);
   if (!family.has_null || location.place != Place::Scalar) return location;
-  if (registers_.lanes == 32 && location.value + location.dwords > sreg::kExec + 1 && location.value <= sreg::kExec + 1)
-    throw NoSuchRegister();
+  const bool has_upper_exec = location.value + location.dwords > sreg::kExec + 1 && location.value <= sreg::kExec + 1;
+  if (registers_.lanes == 32 && has_upper_exec && operand.written) throw NoSuchRegister();
   if (location.value == family.codes.m0) {
     location.value = sreg::kM0;
   } else if (location.value == family.codes.null) {

@@ -1,5 +1,6 @@
 // Stream capture and graphs.
 #include <algorithm>
+#include <bit>
 
 #include "hip_emulator/api.h"
 #include "hip_emulator/graph_events.h"
@@ -34,17 +35,45 @@ Capture& active_capture(const Queue& queue) {
   return *queue.capture;
 }
 
+/// Adds a node, once, to those that what comes next depends on.
+void add_dependency(std::vector<NodeRecord*>& last, const Capture& capture, GraphNode handle) {
+  NodeRecord* const node = runtime().nodes.find(handle).get();
+  require(node->graph == capture.graph.get(), hipErrorInvalidValue, "the node is of another graph");
+  if (std::ranges::find(last, node) == last.end()) last.push_back(node);
+}
+
+/// Begins a capture that `prepare` has changed.
+template <class Prepare>
+void begin_capture(Stream stream, CaptureMode mode, const Prepare& prepare) {
+  require(mode >= kCaptureModeGlobal && mode <= kCaptureModeRelaxed);
+  const auto queue = find_queue(stream);
+  require(!queue->is_null, hipErrorStreamCaptureUnsupported);
+  std::lock_guard lock(runtime().order);
+  require(queue->capture == nullptr, hipErrorIllegalState);
+  auto capture = std::make_shared<Capture>(next_handle(), mode, std::this_thread::get_id(), queue.get());
+  prepare(*capture);
+  runtime().captures.insert(capture);
+  queue->capture = std::move(capture);
+}
+
 }  // namespace
 
 Error hipStreamBeginCapture(Stream stream, CaptureMode mode) {
+  return call(__func__, [&] { begin_capture(stream, mode, [](Capture&) {}); });
+}
+
+Error hipStreamBeginCaptureToGraph(Stream stream, Graph graph, const GraphNode* dependencies, const EdgeData* edges,
+                                   size_t count, CaptureMode mode) {
   return call(__func__, [&] {
-    require(mode >= kCaptureModeGlobal && mode <= kCaptureModeRelaxed);
-    const auto queue = find_queue(stream);
-    require(!queue->is_null, hipErrorStreamCaptureUnsupported);
-    std::lock_guard lock(runtime().order);
-    require(queue->capture == nullptr, hipErrorIllegalState);
-    queue->capture = std::make_shared<Capture>(next_handle(), mode, std::this_thread::get_id(), queue.get());
-    runtime().captures.insert(queue->capture);
+    require(edges == nullptr, hipErrorNotSupported, "edges have no data");
+    require((dependencies == nullptr) == (count == 0));
+    const auto found = runtime().graphs.find(graph);
+    begin_capture(stream, mode, [&](Capture& capture) {
+      capture.graph = found;
+      capture.handle = graph;
+      capture.is_of_program = true;
+      for (size_t i = 0; i < count; ++i) add_dependency(capture.last[capture.origin], capture, dependencies[i]);
+    });
   });
 }
 
@@ -61,7 +90,8 @@ Error hipStreamEndCapture(Stream stream, Graph* graph) {
             hipErrorStreamCaptureWrongThread);
     const Code code = result(*capture);
     end_capture(*queue);
-    if (code != hipSuccess && capture->handle != nullptr) runtime().graphs.remove(capture->handle);
+    const bool is_lost = code != hipSuccess && !capture->is_of_program;
+    if (is_lost && capture->handle != nullptr) runtime().graphs.remove(capture->handle);
     require(code == hipSuccess, code);
     *graph = handle_of(*capture);
   });
@@ -106,11 +136,7 @@ Error hipStreamUpdateCaptureDependencies(Stream stream, GraphNode* dependencies,
     std::lock_guard lock(runtime().order);
     Capture& capture = active_capture(*queue);
     std::vector<NodeRecord*> last = flags == kSet ? std::vector<NodeRecord*>() : capture.last[queue.get()];
-    for (size_t i = 0; i < count; ++i) {
-      NodeRecord* const node = runtime().nodes.find(dependencies[i]).get();
-      require(node->graph == capture.graph.get(), hipErrorInvalidValue, "the node is of another graph");
-      if (std::ranges::find(last, node) == last.end()) last.push_back(node);
-    }
+    for (size_t i = 0; i < count; ++i) add_dependency(last, capture, dependencies[i]);
     capture.last[queue.get()] = std::move(last);
   });
 }
@@ -174,6 +200,22 @@ Error hipGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned long l
     constexpr unsigned long long kAll = 15;
     require(flags <= kAll);
     instantiate(exec, graph, flags);
+  });
+}
+
+/// As with AMD's runtime, one flag at most.
+Error hipGraphInstantiateWithParams(GraphExec* exec, Graph graph, InstantiateParameters* parameters) {
+  return call(__func__, [&] {
+    constexpr unsigned long long kUpload = 2, kAll = 15;
+    constexpr int kSuccess = 0, kError = 1;
+    require(parameters != nullptr);
+    parameters->result = kError;
+    const unsigned long long flags = parameters->flags;
+    require(flags <= kAll && std::popcount(flags) <= 1);
+    if (flags == kUpload) find_queue(parameters->upload);
+    instantiate(exec, graph, flags);
+    parameters->result = kSuccess;
+    parameters->error_node = nullptr;
   });
 }
 

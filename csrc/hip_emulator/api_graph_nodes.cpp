@@ -61,10 +61,10 @@ StreamOperation changed_copy(void* to, const void* from, size_t size, MemcpyKind
   return copy_operation(to, from, size, kind);
 }
 
-/// The other side of a copy, which is not the symbol itself, by its address in the host's program.
+/// The other side of a copy from or to a symbol: what the host's program calls a symbol is no memory.
 template <class Pointer>
-Pointer other_than(const void* symbol, Pointer pointer) {
-  require(pointer != symbol);
+Pointer no_symbol(Pointer pointer) {
+  require(!host_program().is_symbol(pointer), hipErrorInvalidValue, "a symbol was given for memory");
   return pointer;
 }
 
@@ -397,13 +397,12 @@ Error hipGraphAddMemcpyNodeToSymbol(GraphNode* node, Graph graph, const GraphNod
 }
 Error hipGraphMemcpyNodeSetParamsToSymbol(GraphNode node, const void* symbol, const void* from, size_t size,
                                           size_t offset, MemcpyKind kind) {
-  return set(__func__, node,
-             [&] { return changed_copy(part_of(symbol, size, offset), other_than(symbol, from), size, kind); });
+  return set(__func__, node, [&] { return changed_copy(part_of(symbol, size, offset), no_symbol(from), size, kind); });
 }
 Error hipGraphExecMemcpyNodeSetParamsToSymbol(GraphExec exec, GraphNode node, const void* symbol, const void* from,
                                               size_t size, size_t offset, MemcpyKind kind) {
   return set(__func__, exec, node,
-             [&] { return changed_copy(part_of(symbol, size, offset), other_than(symbol, from), size, kind); });
+             [&] { return changed_copy(part_of(symbol, size, offset), no_symbol(from), size, kind); });
 }
 
 Error hipGraphAddMemcpyNodeFromSymbol(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
@@ -413,13 +412,12 @@ Error hipGraphAddMemcpyNodeFromSymbol(GraphNode* node, Graph graph, const GraphN
 }
 Error hipGraphMemcpyNodeSetParamsFromSymbol(GraphNode node, void* to, const void* symbol, size_t size, size_t offset,
                                             MemcpyKind kind) {
-  return set(__func__, node,
-             [&] { return changed_copy(other_than(symbol, to), part_of(symbol, size, offset), size, kind); });
+  return set(__func__, node, [&] { return changed_copy(no_symbol(to), part_of(symbol, size, offset), size, kind); });
 }
 Error hipGraphExecMemcpyNodeSetParamsFromSymbol(GraphExec exec, GraphNode node, void* to, const void* symbol,
                                                 size_t size, size_t offset, MemcpyKind kind) {
   return set(__func__, exec, node,
-             [&] { return changed_copy(other_than(symbol, to), part_of(symbol, size, offset), size, kind); });
+             [&] { return changed_copy(no_symbol(to), part_of(symbol, size, offset), size, kind); });
 }
 
 Error hipGraphAddMemsetNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,

@@ -119,6 +119,9 @@ void write_attribute(void* data, PointerAttribute attribute, DevicePointer point
     case kPointerRangeSize:
       *static_cast<uint32_t*>(data) = static_cast<uint32_t>(allocation.size);
       return;
+    case kPointerBufferId:
+      *static_cast<uint32_t*>(data) = allocation.id;
+      return;
     case kPointerIsMapped:
       *static_cast<bool*>(data) = true;
       return;

@@ -28,6 +28,7 @@ struct CallConfiguration {
   Dim3 grid, block;
   size_t shared_memory;
   Stream stream;
+  std::vector<uint8_t> arguments{};  ///< by hipSetupArgument
 };
 
 std::vector<CallConfiguration>& configurations() {
@@ -94,7 +95,7 @@ void __hipRegisterTexture(void** handle, void* host, char*, char* name, int, int
 }
 
 Error __hipPushCallConfiguration(Dim3 grid, Dim3 block, size_t shared_memory, Stream stream) {
-  return call(__func__, [&] { configurations().push_back({grid, block, shared_memory, stream}); });
+  return hipConfigureCall(grid, block, shared_memory, stream);
 }
 
 Error __hipPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared_memory, Stream* stream) {
@@ -106,6 +107,36 @@ Error __hipPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared_memory, 
     *block = last.block;
     *shared_memory = last.shared_memory;
     *stream = last.stream;
+  });
+}
+
+/// This and the next two are <<<>>> as hcc compiled it, and clang before it knew hipLaunchKernel.
+Error hipConfigureCall(Dim3 grid, Dim3 block, size_t shared_memory, Stream stream) {
+  return call(__func__, [&] { configurations().push_back({grid, block, shared_memory, stream}); });
+}
+
+Error hipSetupArgument(const void* argument, size_t size, size_t offset) {
+  return call(__func__, [&] {
+    constexpr size_t kMost = 4096;  // bytes that a kernel takes
+    require(argument != nullptr && size <= kMost && offset <= kMost);
+    require(!configurations().empty(), hipErrorMissingConfiguration);
+    std::vector<uint8_t>& arguments = configurations().back().arguments;
+    if (arguments.size() < offset + size) arguments.resize(offset + size);
+    std::memcpy(arguments.data() + offset, argument, size);
+  });
+}
+
+Error hipLaunchByPtr(const void* host) {
+  return call(__func__, [&] {
+    require(!configurations().empty(), hipErrorMissingConfiguration);
+    CallConfiguration last = std::move(configurations().back());
+    configurations().pop_back();
+    LaunchRequest request = request_of(host, last.grid, last.block, nullptr, last.shared_memory, last.stream);
+    size_t size = last.arguments.size();
+    void* extra[] = {reinterpret_cast<void*>(1), last.arguments.data(), reinterpret_cast<void*>(2), &size,
+                     reinterpret_cast<void*>(3)};
+    request.extra = extra;
+    launch(request);
   });
 }
 

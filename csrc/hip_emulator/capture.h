@@ -22,6 +22,7 @@ struct Capture {
   bool is_invalid = false;
   std::shared_ptr<OperationGraph> graph = std::make_shared<OperationGraph>();
   hip::Graph handle = nullptr;  ///< of the graph, where the program has it already
+  bool is_of_program = false;   ///< the graph, which was there before
 
   /// What comes next in a stream depends on these.
   std::map<const Queue*, std::vector<NodeRecord*>> last{};

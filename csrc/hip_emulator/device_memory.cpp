@@ -61,6 +61,11 @@ MemoryRange Allocation::range() const {
   return {bytes(), true, name};
 }
 
+uint32_t Allocation::next_id() {
+  static std::atomic<uint32_t> next{1};
+  return next++;
+}
+
 void* Allocations::allocate(uint64_t size, int device, AllocationKind kind, unsigned flags,
                             std::shared_ptr<PoolUse> pool) {
   const bool may_be_more = kind == AllocationKind::Managed;  // than there is: pages are there when they are touched

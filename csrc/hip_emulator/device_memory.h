@@ -38,9 +38,11 @@ struct Allocation {
   unsigned flags = 0;                    ///< of hipHostRegister and hipHostMalloc
   std::shared_ptr<PoolUse> pool{};       ///< that it is of, nullptr where it is of none
   std::shared_ptr<PageAdvice> advice{};  ///< of managed memory; else nullptr
+  uint32_t id = next_id();               ///< of which there is one only, as far as 32 bits go
 
   AddressSpan bytes() const { return {begin, size}; }
   MemoryRange range() const;
+  static uint32_t next_id();
 };
 
 /// All allocations of the process. Each lies alone between pages that nobody may touch, so that an access past its end

@@ -36,6 +36,7 @@ std::shared_ptr<OperationGraph> OperationGraph::clone() const {
   for (const auto& node : nodes) {
     NodeRecord& made = copy->add(node->operation, {});
     made.cloned_from = node->handle;
+    made.attribute = node->attribute;
     copies[node.get()] = &made;
   }
   for (const auto& node : nodes) {

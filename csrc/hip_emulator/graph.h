@@ -81,7 +81,8 @@ struct NodeRecord {
   std::vector<NodeRecord*> dependencies{};  ///< of the same graph, each once
   hip::GraphNode handle = nullptr;
   hip::GraphNode cloned_from = nullptr;
-  std::vector<void*> pointers{};  ///< to the kernel's arguments, where they were asked for
+  std::vector<void*> pointers{};     ///< to the kernel's arguments, where they were asked for
+  hip::LaunchAttribute attribute{};  ///< of a kernel, which has one at a time; its id is 0 where none was set
 };
 
 /// hipGraph_t. Guarded by Runtime::order.

@@ -13,7 +13,11 @@ using UserObject = struct hipUserObject*;  ///< hipUserObject_t
 using Context = struct ihipCtx_t*;         ///< hipCtx_t
 using HostSource = const void*;            ///< `void*` before ROCm 6
 using ApiVersion = unsigned;               ///< of hipCtxGetApiVersion; int before ROCm 7
-enum JitOption : int {};                   ///< hipJitOption
+
+/// hipLinkState_t, hipJitOption and hipJitInputType, and the same of hipRTC.
+using LinkState = struct ihipLinkState_t*;
+enum JitOption : int { kCompilerOptions = 10000, kCompilerOptionCount = 10001 };
+enum JitInput : int { kBitcode = 100, kBundledBitcode = 101, kBitcodeArchive = 102, kSpirv = 103 };
 
 /// dim3
 struct Dim3 {
@@ -172,6 +176,19 @@ struct AnyNodeParameters {
     Event event;
   };
   long long reserved_behind;
+};
+
+/// hipKernelNodeAttrID, hipKernelNodeAttrValue
+using KernelAttributeId = LaunchAttributeId;
+using KernelAttributeValue = decltype(LaunchAttribute::value);
+
+using EdgeData = struct hipGraphEdgeData;  ///< of which nothing is taken
+/// hipGraphInstantiateParams
+struct InstantiateParameters {
+  GraphNode error_node;
+  unsigned long long flags;
+  int result;  ///< hipGraphInstantiateResult
+  Stream upload;
 };
 
 enum NodeType : int {};  ///< hipGraphNodeType: by type_of(NodeWork), from Release::first_node_type on

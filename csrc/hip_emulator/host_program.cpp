@@ -115,4 +115,10 @@ DeviceVariable HostProgram::variable(const void* host, int device) {
   return module(*variable.binary, device)->variable(variable.name);
 }
 
+bool HostProgram::is_symbol(const void* host) {
+  std::shared_lock lock(mutex_);
+  const auto found = variables_.find(host);
+  return found != variables_.end() && found->second.managed_size == 0;
+}
+
 }  // namespace wave::hip_emulator

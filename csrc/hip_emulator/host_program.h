@@ -35,6 +35,8 @@ class HostProgram {
   std::shared_ptr<KernelFunction> kernel(const void* host, int device);
   /// The variable behind a symbol. Throws hipErrorInvalidSymbol where it is not registered.
   DeviceVariable variable(const void* host, int device);
+  /// Whether this is the address of a symbol, and not of memory, as that of a managed variable is.
+  bool is_symbol(const void* host);
 
  private:
   struct Kernel {

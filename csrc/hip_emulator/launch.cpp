@@ -132,6 +132,14 @@ uint64_t resident_workgroups(const LaunchRequest& request, const EmulatedModule&
   return emulator::resident_workgroups(module.emulated, kernel, items, lds);
 }
 
+/// Workgroups that wait for each other are all there at once.
+void check_cooperation(const LaunchRequest& request) {
+  const KernelFunction& function = *request.function;
+  if (!request.cooperative) return;
+  const uint64_t most = resident_workgroups(request, *function.module, *function.kernel);
+  require(product(request.grid) <= most, hipErrorCooperativeLaunchTooLarge);
+}
+
 void check(const LaunchRequest& request, const KernelFunction& function) {
   const KernelInfo& kernel = *function.kernel;
   check_geometry(request, kernel.metadata);
@@ -140,9 +148,7 @@ void check(const LaunchRequest& request, const KernelFunction& function) {
     throw Failure(hipErrorInvalidValue,
                   text("kernel '", kernel.metadata.name, "': more than ", lds / 1024, " KiB of LDS"));
   }
-  if (request.cooperative && product(request.grid) > resident_workgroups(request, *function.module, kernel)) {
-    throw Failure(hipErrorCooperativeLaunchTooLarge);
-  }
+  check_cooperation(request);
 }
 
 /// The allocations that the arguments may point to: faults are described by them.
@@ -196,6 +202,11 @@ std::array<uint32_t, 3> narrowed(const Counts& counts) {
   return {static_cast<uint32_t>(counts[0]), static_cast<uint32_t>(counts[1]), static_cast<uint32_t>(counts[2])};
 }
 
+StreamOperation operation_of(PackedLaunch given) {
+  const auto launch = std::make_shared<const PackedLaunch>(std::move(given));
+  return {[launch](Via via) { run(*launch, via); }, KernelWork{launch}};
+}
+
 }  // namespace
 
 StreamOperation launch_operation(const LaunchRequest& given, int device) {
@@ -208,11 +219,18 @@ StreamOperation launch_operation(const LaunchRequest& given, int device) {
   const KernelMetadata& metadata = function->kernel->metadata;
   std::vector<uint8_t> arguments =
       request.extra != nullptr ? pack_extra(*function, request.extra) : pack_parameters(metadata, request.parameters);
-  auto launch = std::make_shared<const PackedLaunch>(
-      PackedLaunch{function, request.host, narrowed(request.grid), narrowed(request.block),
-                   static_cast<uint32_t>(request.shared_memory), request.cooperative, std::move(arguments),
-                   EmulatorOptions::from_environment(), host_threads()});
-  return {[launch](Via via) { run(*launch, via); }, KernelWork{launch}};
+  return operation_of({function, request.host, narrowed(request.grid), narrowed(request.block),
+                       static_cast<uint32_t>(request.shared_memory), request.cooperative, std::move(arguments),
+                       EmulatorOptions::from_environment(), host_threads()});
+}
+
+StreamOperation launch_operation(PackedLaunch launch, bool cooperative) {
+  launch.cooperative = cooperative;
+  const auto& [gx, gy, gz] = launch.grid;
+  const auto& [bx, by, bz] = launch.block;
+  check_cooperation(
+      {launch.function, {gx, gy, gz}, {bx, by, bz}, launch.shared_memory, nullptr, nullptr, nullptr, cooperative});
+  return operation_of(std::move(launch));
 }
 
 namespace {

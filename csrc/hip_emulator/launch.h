@@ -44,6 +44,9 @@ struct PackedLaunch {
 /// The same as an operation, for the stream's device. Throws Failure.
 StreamOperation launch_operation(const LaunchRequest& request, int device);
 
+/// A launch that is cooperative, or no longer. Throws hipErrorCooperativeLaunchTooLarge.
+StreamOperation launch_operation(PackedLaunch launch, bool cooperative);
+
 /// Checks, packs the arguments, and enqueues. Throws Failure.
 void launch(const LaunchRequest& request);
 /// The same, with events recorded before and behind it where they are not nullptr.

@@ -1,22 +1,12 @@
 #include "hip_emulator/rtc.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "code_object/code_object.h"
 #include "emulator/processor.h"
+#include "hip_emulator/rtc_compiler.h"
 
 namespace wave::hip_emulator {
 
@@ -24,79 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Variable& named_compiler = at_load("CLANG");
-const Variable& rocm_path = at_load("ROCM_PATH");
-
-/// Where wave_runtime.compile() looks, too (wave_runtime/_compile/_clang.py): files, and names on PATH.
-std::vector<std::string> compilers() {
-  if (named_compiler.is_set()) return {named_compiler.text};
-  std::vector<std::string> names;
-  if (rocm_path.is_set()) names.push_back(rocm_path.text + "/llvm/bin/clang");
-  names.push_back("/opt/rocm/llvm/bin/clang");
-  constexpr int kNewest = 25, kOldest = 17;
-  for (int version = kNewest; version >= kOldest; --version) names.push_back(text("clang-", version));
-  names.push_back("clang");
-  return names;
-}
-
-/// A folder that goes with its files.
-struct ScratchFolder {
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "wave-hiprtc-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw RtcFailure(kRtcInternalError, text("cannot make a folder ", name));
-    path = name;
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  fs::path path;
-};
-
-void write_file(const fs::path& path, const std::string& content) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << content;
-}
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-/// Runs a command whose output goes to a file; its exit status, or nothing where there is no such program.
-std::optional<int> run(const std::vector<std::string>& command, const fs::path& log) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), inherited_environment());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error == ENOENT) return std::nullopt;
-  int status = -1;
-  if (error != 0 || waitpid(child, &status, 0) != child) throw RtcFailure(kRtcInternalError, "cannot run the compiler");
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/// The headers that the package has beside the library.
-fs::path own_headers() {
-  Dl_info own{};
-  if (dladdr(reinterpret_cast<const void*>(&own_headers), &own) == 0) return {};
-  return fs::canonical(own.dli_fname).parent_path() / "device";
-}
-
-/// With ROCm's own headers and device libraries where the compiler is a file of ROCm's.
-std::vector<std::string> library_options(const fs::path& compiler) {
-  if (compiler.is_absolute() && fs::exists(compiler)) {
-    const fs::path rocm = fs::canonical(compiler).parent_path().parent_path().parent_path();
-    if (fs::exists(rocm / "include/hip/hip_runtime.h")) return {"--rocm-path=" + rocm.string()};
-  }
-  return {"-nogpulib", "-nogpuinc", "-isystem", own_headers()};
-}
+constexpr std::string_view kRelocatable = "-fgpu-rdc";
 
 bool names_processor(const std::string& option) {
   return option.starts_with("--offload-arch=") || option.starts_with("--gpu-architecture=");
@@ -104,11 +22,13 @@ bool names_processor(const std::string& option) {
 
 std::string variable_of(size_t expression) { return text("__wave_name_", expression); }
 
-/// A pointer to each thing whose name is wanted: the code object tells what it points to.
-std::string with_expressions(const RtcProgram& program) {
+/// A pointer to each thing whose name is wanted: the code object, or the bitcode, tells what it points to. Files of
+/// bitcode are linked with each other, so that theirs are not seen outside.
+std::string with_expressions(const RtcProgram& program, bool relocatable) {
   std::string source = program.source + "\n";
+  const std::string_view linkage = relocatable ? "static" : "extern \"C\"";
   for (size_t i = 0; i < program.expressions.size(); ++i) {
-    source += text("extern \"C\" __attribute__((used)) __device__ const void* const ", variable_of(i), " = (void*)(&(",
+    source += text(linkage, " __attribute__((used)) __device__ const void* const ", variable_of(i), " = (void*)(&(",
                    program.expressions[i], "));\n");
   }
   return source;
@@ -139,6 +59,35 @@ void find_names(RtcProgram& program) {
   }
 }
 
+/// The name behind "@" in what follows the variable's, in LLVM's text: `@_ZL13__wave_name_0 = ... ptr @name, align 8`.
+std::string name_in(const std::string& text, const std::string& variable) {
+  const size_t begin = text.find(variable + " ="), end = text.find('\n', begin);
+  if (begin == text.npos) return {};
+  const std::string line = text.substr(begin, end - begin);
+  const size_t at = line.find('@');
+  if (at == line.npos) return {};
+  const size_t first = at + 1;
+  return line.substr(first, line.find_first_of(" ,)", first) - first);
+}
+
+/// Of bitcode, which clang gives out as text.
+void find_names_in_bitcode(RtcProgram& program, const fs::path& folder) {
+  if (program.expressions.empty()) return;
+  const fs::path bitcode = folder / "names.bc", listing = folder / "names.ll";
+  write_file(bitcode, program.bitcode);
+  const auto command = [&](const std::string& compiler) {
+    return std::vector<std::string>{
+        compiler,  "--target=amdgcn-amd-amdhsa", "-nogpulib", "-x", "ir",   "-S", "-emit-llvm",
+        "-Xclang", "-disable-llvm-passes",       bitcode,     "-o", listing};
+  };
+  if (run_compiler(command, folder / "names.log") != 0) return;
+  const std::string text = read_file(listing);
+  for (size_t i = 0; i < program.expressions.size(); ++i) {
+    const std::string name = name_in(text, variable_of(i));
+    if (!name.empty()) program.lowered[program.expressions[i]] = name;
+  }
+}
+
 /// The command for one of the compilers, which comes first.
 std::vector<std::string> command_of(const std::string& compiler, const std::vector<std::string>& options,
                                     const fs::path& source, const fs::path& image) {
@@ -160,6 +109,7 @@ std::vector<std::string> command_of(const std::string& compiler, const std::vect
     } else {
       command.push_back(option);
     }
+    if (option == kRelocatable) command.insert(command.end(), {"-emit-llvm", "-c"});
   }
   for (const std::string& last : {"--offload-arch=" + processor, source.string(), std::string("-o"), image.string()}) {
     command.push_back(last);
@@ -171,21 +121,23 @@ std::vector<std::string> command_of(const std::string& compiler, const std::vect
 
 void compile(RtcProgram& program, const std::vector<std::string>& options) {
   const ScratchFolder folder;
+  const bool relocatable = std::ranges::find(options, kRelocatable) != options.end();
   const std::string name = program.name.empty() ? "program.hip" : fs::path(program.name).filename().string();
   const fs::path source = folder.path / name, image = folder.path / "image", log = folder.path / "log";
-  write_file(source, with_expressions(program));
+  write_file(source, with_expressions(program, relocatable));
   for (const auto& [header, content] : program.headers) write_file(folder.path / header, content);
-  std::optional<int> status;
-  for (const std::string& compiler : compilers()) {
-    status = run(command_of(compiler, options, source, image), log);
-    if (status) break;
-  }
-  if (!status) throw RtcFailure(kRtcCompilation, "there is no clang: install one, or name one in CLANG");
+  const auto command = [&](const std::string& compiler) { return command_of(compiler, options, source, image); };
+  const int status = run_compiler(command, log);
   program.log = read_file(log);
-  if (*status != 0) throw RtcFailure(kRtcCompilation);
+  if (status != 0) throw RtcFailure(kRtcCompilation);
   const std::string bytes = read_file(image);
-  program.code.assign(bytes.begin(), bytes.end());
-  find_names(program);
+  if (relocatable) {
+    program.bitcode = bytes;
+    find_names_in_bitcode(program, folder.path);
+  } else {
+    program.code.assign(bytes.begin(), bytes.end());
+    find_names(program);
+  }
   program.is_compiled = true;
 }
 

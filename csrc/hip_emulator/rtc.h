@@ -23,6 +23,7 @@ enum RtcResult : int {
   kRtcNoLoweredNamesBeforeCompilation = 9,
   kRtcNameExpressionNotValid = 10,
   kRtcInternalError = 11,
+  kRtcLinking = 100,
 };
 
 /// What a function of hipRTC fails with, and why.
@@ -40,13 +41,26 @@ struct RtcProgram {
 
   bool is_compiled = false;
   std::string log{};
-  std::vector<uint8_t> code{};                   ///< a code object
+  std::vector<uint8_t> code{};                   ///< a code object, unless it was compiled to be linked
+  std::string bitcode{};                         ///< of LLVM, where it was (-fgpu-rdc)
   std::map<std::string, std::string> lowered{};  ///< the names, by expression
 };
 
-/// Compiles for the emulated processor, or for the one that an option names. The compiler is $CLANG, ROCm's, or the
-/// newest clang on PATH; without ROCm it takes this project's own headers of the device, which lie beside the library.
-/// Throws RtcFailure; the log says why.
+/// Compiles for the emulated processor, or for the one that an option names. Without ROCm it takes this project's own
+/// headers of the device, which lie beside the library. Throws RtcFailure; the log says why.
 void compile(RtcProgram& program, const std::vector<std::string>& options);
+
+/// hipLinkState_t, hiprtcLinkState: bitcode of several programs that becomes one code object.
+struct LinkedProgram {
+  std::vector<std::string> options{};  ///< of the compiler
+  std::vector<std::string> inputs{};   ///< bitcode
+  std::string code{};
+};
+
+/// The bitcode for the emulated processor in a bundle. Throws RtcFailure(kRtcInvalidInput).
+std::string bitcode_in_bundle(std::string_view bundle);
+
+/// Links for the emulated processor. Throws RtcFailure(kRtcLinking), which says why.
+void link(LinkedProgram& program);
 
 }  // namespace wave::hip_emulator

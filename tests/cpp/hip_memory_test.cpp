@@ -231,6 +231,11 @@ TEST(kinds_of_memory) {
   std::array<hip::PointerAttribute, 2> wanted = {hip::kPointerRangeBegin, hip::kPointerDeviceOrdinal};
   OK(api.hipDrvPointerGetAttributes(2, wanted.data(), data, managed + 3));
   EXPECT_EQ(begin == managed && device == 0, true);
+  unsigned buffer = 0, same = 0, other = 0;
+  OK(api.hipPointerGetAttribute(&buffer, hip::kPointerBufferId, managed));
+  OK(api.hipPointerGetAttribute(&same, hip::kPointerBufferId, managed + 3));
+  OK(api.hipPointerGetAttribute(&other, hip::kPointerBufferId, pinned));
+  EXPECT_EQ(buffer == same && buffer != other && other != 0, true);
   OK(api.hipFree(managed));
   OK(api.hipFreeHost(pinned));
 }

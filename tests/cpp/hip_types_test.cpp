@@ -203,6 +203,7 @@ static_assert(offsetof(hipLaunchConfig_t, dynamicSmemBytes) == offsetof(wave::hi
 static_assert(offsetof(hipLaunchConfig_t, numAttrs) == offsetof(wave::hip::ProgramLaunchConfig, attribute_count));
 SAME_VALUE(kAttributeCooperative, hipLaunchAttributeCooperative);
 SAME_VALUE(kAttributePriority, hipLaunchAttributePriority);
+SAME_VALUE(kAttributeAccessWindow, hipLaunchAttributeAccessPolicyWindow);
 static_assert(sizeof(hipLaunchAttribute) == sizeof(wave::hip::LaunchAttribute));
 static_assert(offsetof(hipLaunchAttribute, id) == offsetof(wave::hip::LaunchAttribute, id));
 static_assert(offsetof(hipLaunchAttribute, val) == offsetof(wave::hip::LaunchAttribute, value));
@@ -324,6 +325,34 @@ using ProgramLaunchConfig = hipLaunchConfig_t;
 #else
 struct LaunchConfig;
 struct ProgramLaunchConfig;
+#endif
+
+using KernelAttributeId = hipKernelNodeAttrID;
+using KernelAttributeValue = hipKernelNodeAttrValue;
+static_assert(sizeof(hipAccessPolicyWindow) == sizeof(wave::hip::AccessWindow));
+static_assert(offsetof(hipAccessPolicyWindow, hitRatio) == offsetof(wave::hip::AccessWindow, hit_ratio));
+static_assert(offsetof(hipAccessPolicyWindow, num_bytes) == offsetof(wave::hip::AccessWindow, size));
+#if HIP_VERSION_MAJOR * 100 + HIP_VERSION_MINOR >= 602
+using EdgeData = hipGraphEdgeData;
+using InstantiateParameters = hipGraphInstantiateParams;
+static_assert(sizeof(hipGraphInstantiateParams) == sizeof(wave::hip::InstantiateParameters));
+static_assert(offsetof(hipGraphInstantiateParams, result_out) == offsetof(wave::hip::InstantiateParameters, result));
+static_assert(offsetof(hipGraphInstantiateParams, flags) == offsetof(wave::hip::InstantiateParameters, flags));
+#else
+struct EdgeData;
+struct InstantiateParameters;
+#endif
+#ifdef HIP_HAS_LAUNCH_EX  // and the linker
+using LinkState = hipLinkState_t;
+using JitInput = hipJitInputType;
+SAME_VALUE(kBitcode, hipJitInputLLVMBitcode);
+SAME_VALUE(kBundledBitcode, hipJitInputLLVMBundledBitcode);
+SAME_VALUE(kSpirv, hipJitInputSpirv);
+SAME_VALUE(kCompilerOptions, hipJitOptionIRtoISAOptExt);
+SAME_VALUE(kCompilerOptionCount, hipJitOptionIRtoISAOptCountExt);
+#else
+using LinkState = struct LinkStateOfLaterReleases*;
+enum JitInput : int {};
 #endif
 
 extern "C" {

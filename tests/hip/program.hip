@@ -130,15 +130,21 @@ __global__ void grid_rank(unsigned long long* ranks) {
   ranks[blockIdx.x * blockDim.x + threadIdx.x] = grid.thread_rank();
 }
 
+__device__ void synchronize(const cooperative_groups::grid_group& grid) {
+#ifndef WITHOUT_GRID_SYNC  // which clang cannot make for gfx12 of the device libraries of 5.2
+  grid.sync();
+#endif
+}
+
 // Each work-item of round n + 1 reads what one of another workgroup wrote in round n.
 __global__ void pass_on(unsigned long long* values, int rounds) {
   const auto grid = cooperative_groups::this_grid();
   const auto rank = grid.thread_rank(), size = grid.size();
   for (int round = 0; round < rounds; ++round) {
     const unsigned long long before = values[(rank + blockDim.x) % size];
-    grid.sync();
+    synchronize(grid);
     values[rank] = before + 1;
-    grid.sync();
+    synchronize(grid);
   }
 }
 
@@ -224,6 +230,54 @@ void device_malloc() {
 
 __managed__ int managed[2] = {3, 4};
 
+/// As hcc compiled <<<>>>, and clang at first.
+void launches_in_steps() {
+  constexpr int n = 4;
+  float *x = nullptr, *y = nullptr;
+  OK(hipHostMalloc(&x, n * sizeof(float)));
+  OK(hipHostMalloc(&y, n * sizeof(float)));
+  for (int i = 0; i < n; ++i) x[i] = y[i] = i;
+  const float a = 3;
+  const void* kernel = reinterpret_cast<const void*>(saxpy);
+  CHECK(hipSetupArgument(&a, sizeof a, 0) == hipErrorMissingConfiguration);
+  CHECK(hipLaunchByPtr(kernel) == hipErrorMissingConfiguration);
+  OK(hipConfigureCall(dim3(1), dim3(n), 0, nullptr));
+  OK(hipSetupArgument(&n, sizeof n, 24));
+  OK(hipSetupArgument(&a, sizeof a, 0));
+  OK(hipSetupArgument(&x, sizeof x, 8));
+  OK(hipSetupArgument(&y, sizeof y, 16));
+  CHECK(hipSetupArgument(nullptr, 4, 0) == hipErrorInvalidValue);
+  OK(hipLaunchByPtr(kernel));
+  OK(hipDeviceSynchronize());
+  for (int i = 0; i < n; ++i) CHECK(y[i] == 7.0f * i);
+  CHECK(hipLaunchByPtr(kernel) == hipErrorMissingConfiguration);
+  OK(hipHostFree(x));
+  OK(hipHostFree(y));
+}
+
+/// What the host's program calls a symbol is no memory.
+void symbols_in_graphs() {
+  hipGraph_t graph = nullptr;
+  hipGraphNode_t node = nullptr;
+  hipGraphExec_t ready = nullptr;
+  int* values = nullptr;
+  OK(hipMalloc(&values, sizeof table));
+  OK(hipGraphCreate(&graph, 0));
+  const auto kind = hipMemcpyDeviceToDevice;
+  OK(hipGraphAddMemcpyNodeToSymbol(&node, graph, nullptr, 0, HIP_SYMBOL(table), values, sizeof table, 0, kind));
+  OK(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  const auto change = [&](const void* from) {
+    return hipGraphExecMemcpyNodeSetParamsToSymbol(ready, node, HIP_SYMBOL(table), from, sizeof counter, 0, kind);
+  };
+  OK(change(values));
+  CHECK(change(HIP_SYMBOL(table)) == hipErrorInvalidValue);
+  CHECK(change(&counter) == hipErrorInvalidValue);
+  OK(change(managed));
+  OK(hipGraphExecDestroy(ready));
+  OK(hipGraphDestroy(graph));
+  OK(hipFree(values));
+}
+
 __global__ void use_managed() { managed[threadIdx.x] *= 2; }
 
 void managed_variables() {
@@ -243,7 +297,8 @@ const struct {
 } tests[] = {{"memory_of_the_process", memory_of_the_process},
              {"launches", launches},     {"symbols", symbols},         {"dynamic_lds", dynamic_lds},
              {"attributes", attributes}, {"cooperative", cooperative}, {"printing", printing},       {"graphs", graphs},
-             {"device_malloc", device_malloc}, {"managed_variables", managed_variables}};
+             {"device_malloc", device_malloc}, {"managed_variables", managed_variables},
+             {"launches_in_steps", launches_in_steps}, {"symbols_in_graphs", symbols_in_graphs}};
 
 int main(int count, char** arguments) {
   bool found = false;

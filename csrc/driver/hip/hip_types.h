@@ -54,6 +54,7 @@ enum PointerAttribute : int {
   kPointerMemoryType = 2,
   kPointerDevicePointer = 3,
   kPointerHostPointer = 4,
+  kPointerBufferId = 7,
   kPointerIsManaged = 8,
   kPointerDeviceOrdinal = 9,
   kPointerRangeBegin = 11,
@@ -66,7 +67,21 @@ enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalid
 enum CaptureMode : int { kCaptureModeGlobal = 0, kCaptureModeThreadLocal = 1, kCaptureModeRelaxed = 2 };
 
 /// hipLaunchAttributeID. 4 is the cluster dimension, as in CUDA; headers up to 7.1 have no name for it.
-enum LaunchAttributeId : int { kAttributeCooperative = 2, kAttributeClusterDimension = 4, kAttributePriority = 8 };
+enum LaunchAttributeId : int {
+  kAttributeAccessWindow = 1,
+  kAttributeCooperative = 2,
+  kAttributeClusterDimension = 4,
+  kAttributePriority = 8,
+};
+
+/// hipAccessPolicyWindow
+struct AccessWindow {
+  void* begin;
+  int hit_property;
+  float hit_ratio;
+  int miss_property;
+  size_t size;
+};
 
 /// hipLaunchAttribute
 struct LaunchAttribute {
@@ -74,6 +89,7 @@ struct LaunchAttribute {
   char pad[4];
   union {
     char size[64];
+    AccessWindow window;
     int32_t cooperative;
     uint32_t cluster[3];
     int32_t priority;

@@ -1,0 +1,102 @@
+#include "hip_emulator/rtc_compiler.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "hip_emulator/rtc.h"
+
+namespace wave::hip_emulator {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const Variable& named_compiler = at_load("CLANG");
+const Variable& rocm_path = at_load("ROCM_PATH");
+
+/// Where wave_runtime.compile() looks, too (wave_runtime/_compile/_clang.py): files, and names on PATH.
+std::vector<std::string> compilers() {
+  if (named_compiler.is_set()) return {named_compiler.text};
+  std::vector<std::string> names;
+  if (rocm_path.is_set()) names.push_back(rocm_path.text + "/llvm/bin/clang");
+  names.push_back("/opt/rocm/llvm/bin/clang");
+  constexpr int kNewest = 25, kOldest = 17;
+  for (int version = kNewest; version >= kOldest; --version) names.push_back(text("clang-", version));
+  names.push_back("clang");
+  return names;
+}
+
+/// Runs a command whose output goes to a file; its exit status, or nothing where there is no such program.
+std::optional<int> run(const std::vector<std::string>& command, const fs::path& log) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), inherited_environment());
+  posix_spawn_file_actions_destroy(&actions);
+  if (error == ENOENT) return std::nullopt;
+  int status = -1;
+  if (error != 0 || waitpid(child, &status, 0) != child) throw RtcFailure(kRtcInternalError, "cannot run the compiler");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// The headers that the package has beside the library.
+fs::path own_headers() {
+  Dl_info own{};
+  if (dladdr(reinterpret_cast<const void*>(&own_headers), &own) == 0) return {};
+  return fs::canonical(own.dli_fname).parent_path() / "device";
+}
+
+}  // namespace
+
+ScratchFolder::ScratchFolder() {
+  std::string name = (fs::temp_directory_path() / "wave-hiprtc-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw RtcFailure(kRtcInternalError, text("cannot make a folder ", name));
+  path = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::string> library_options(const fs::path& compiler) {
+  if (compiler.is_absolute() && fs::exists(compiler)) {
+    const fs::path rocm = fs::canonical(compiler).parent_path().parent_path().parent_path();
+    if (fs::exists(rocm / "include/hip/hip_runtime.h")) return {"--rocm-path=" + rocm.string()};
+  }
+  return {"-nogpulib", "-nogpuinc", "-isystem", own_headers()};
+}
+
+int run_compiler(const CommandOf& command, const fs::path& log) {
+  for (const std::string& compiler : compilers()) {
+    if (const auto status = run(command(compiler), log)) return *status;
+  }
+  throw RtcFailure(kRtcCompilation, "there is no clang: install one, or name one in CLANG");
+}
+
+}  // namespace wave::hip_emulator
