@@ -207,6 +207,7 @@ def test_exports_only_hip() -> None:
     """Every function of the tables, what compiled code registers itself by, and no other name."""
     tables = names("driver/hip/hip_symbols.inc") | names("hip_emulator/functions.inc")
     tables |= names("hip_emulator/refused.inc") | names("hip_emulator/rtc_functions.inc") | {"hiprtcGetErrorString"}
+    tables |= set(re.findall(r"^(?:const char\*|int) (hip\w+)\(", (ROOT / "csrc/hip_emulator/api.h").read_text(), re.M))
     per_thread = {f"{name}_spt" for name in names("hip_emulator/per_thread.inc")}
     assert len(tables) > 100
     assert len(per_thread) > 10
@@ -257,3 +258,72 @@ def test_versions_are_those_of_amds_library() -> None:
     common = ours.keys() & amds.keys()
     assert len(common) > 100
     assert {name: ours[name] for name in common} == {name: amds[name] for name in common}
+
+
+def in_python(code: str, **variables: str) -> str:
+    """Runs code with `hip`, the library, which has two devices; what it prints."""
+    prologue = f"import ctypes, os\nhip = ctypes.CDLL({str(LIBRARY)!r})\n"
+    environment = {**os.environ, "WAVE_RUNTIME_EMULATOR_DEVICES": "2", **variables}
+    command = [sys.executable, "-c", prologue + code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("visible", "count"),
+    [
+        ("", "0 2"),
+        ("0", "0 1"),
+        ("1", "0 1"),
+        ("1,0", "0 2"),
+        ("1,1", "0 1"),
+        ("1,2,0", "0 1"),
+        ("-1", "100 0"),
+        ("x", "100 0"),
+    ],
+)
+def test_visible_devices(visible: str, count: str) -> None:
+    """As with AMD's runtime, those that come after one that is not there are hidden, too."""
+    code = "count = ctypes.c_int(-1); print(hip.hipGetDeviceCount(ctypes.byref(count)), count.value)"
+    assert in_python(code, HIP_VISIBLE_DEVICES=visible) == f"{count}\n"
+    assert in_python(f"os.environ['HIP_VISIBLE_DEVICES'] = {visible!r}; " + code) == f"{count}\n"
+
+
+def test_what_devices_do_not_share() -> None:
+    code = """
+for device in range(2):
+    properties, uuid, bus = ctypes.create_string_buffer(4096), ctypes.create_string_buffer(16), ctypes.c_int(-1)
+    assert hip.hipGetDevicePropertiesR0600(properties, device) == 0
+    assert hip.hipDeviceGetUuid(uuid, device) == 0
+    assert properties.raw[256:272] == uuid.raw
+    assert hip.hipDeviceGetAttribute(ctypes.byref(bus), 67, device) == 0
+    assert int.from_bytes(properties.raw[584:588], "little") == bus.value == device
+    assert int.from_bytes(properties.raw[1428:1432], "little") == 0b01001011111111111
+    pool = ctypes.c_void_p()
+    assert hip.hipDeviceGetMemPool(ctypes.byref(pool), device) == 0
+for device in (-1, 2):
+    assert hip.hipDeviceGetMemPool(ctypes.byref(pool), device) == hip.hipDeviceSetMemPool(device, pool) == 1
+kind, hops = ctypes.c_uint(), ctypes.c_uint()
+assert hip.hipExtGetLinkTypeAndHopCount(0, 1, ctypes.byref(kind), ctypes.byref(hops)) == 0
+assert (kind.value, hops.value) == (4, 1)
+assert hip.hipExtGetLinkTypeAndHopCount(0, 1, None, ctypes.byref(hops)) == 1
+assert hip.hipExtGetLinkTypeAndHopCount(0, 2, ctypes.byref(kind), ctypes.byref(hops)) == 101
+stream = ctypes.c_void_p()
+assert hip.hipSetDevice(1) == hip.hipStreamCreate(ctypes.byref(stream)) == 0
+assert hip.hipGetStreamDeviceId(stream) == 1
+assert hip.hipStreamDestroy(stream) == 0
+assert hip.hipGetStreamDeviceId(stream) == -1
+"""
+    in_python(code)
+
+
+def test_names_of_kernels() -> None:
+    code = f"""
+module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+assert hip.hipModuleLoad(ctypes.byref(module), {str(EXAMPLES / "binaries" / "basics.hsaco").encode()!r}) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"vector_add") == 0
+hip.hipKernelNameRef.restype = hip.hipKernelNameRefByPtr.restype = ctypes.c_char_p
+assert hip.hipKernelNameRef(kernel) == b"vector_add"
+assert hip.hipKernelNameRef(None) is None
+assert hip.hipKernelNameRefByPtr(ctypes.byref(kernel), None) is None
+"""
+    in_python(code)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from requirements import HIP_LIBRARY
 from support import ROOT
@@ -93,6 +94,28 @@ def test_program_for_an_rdna_processor(compile: Compile, processor: str) -> None
         assert done.returncode == 0, done.stderr
         lines += done.stdout.splitlines()
     assert lines == [f"work-item {i} of a kernel" for i in range(3)]
+
+
+@pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
+def test_functions_that_the_device_libraries_lack(compile: Compile, processor: str) -> None:
+    """Printing by a buffer, and roundings to FP16: the toolchain has them."""
+    program = compile("newer_libraries.hip", target=processor, options=("-mprintf-kind=buffered",))
+    done = run(program, WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert sorted(lines[:100]) == sorted(f"work-item {i} of a kernel: {i / 2:.2f}" for i in range(100))
+    values = [0.1, -0.1, 1.0, 65519.0, 65520.0, 1e-9, -1e-9, 1e6, -1e6, 0.0, 6.1e-5, -3.0001]
+    assert [tuple(map(float, line.split())) for line in lines[100:]] == [rounded(value) for value in values]
+
+
+def rounded(value: float) -> tuple[float, float, float]:
+    """The FP16 towards zero, below and above of an FP32 number."""
+    single = np.float32(value)
+    with np.errstate(all="ignore"):
+        nearest = single.astype(np.float16)
+        down = np.nextafter(nearest, np.float16(-np.inf)) if nearest > single else nearest
+        up = np.nextafter(nearest, np.float16(np.inf)) if nearest < single else nearest
+    return float(down if single > 0 else up), float(down), float(up)
 
 
 def test_program_for_gfx90a(compile: Compile) -> None:

@@ -19,9 +19,35 @@ HEADERS = Path("/usr/include/hip")
 BITCODE = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
 # What the device libraries know a processor by: __oclc_ISA_version (ROCm's device libraries, oclc/).
 ISA_VERSIONS = {"gfx942": 9402, "gfx950": 9500, "gfx1100": 11000, "gfx1201": 12001}
-# The file that has it has the function, too, that headers since ROCm 5.3 call for wall_clock64().
-PER_PROCESSOR = """const __constant int __oclc_ISA_version = {version};
+# The file that has it has functions, too, that newer headers and compilers than ROCm 5.2's call: for wall_clock64(),
+# for printf by a buffer, which begins with the bytes in use and their limit, and for FP16 rounded to zero, down and up.
+PER_PROCESSOR = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+const __constant int __oclc_ISA_version = {version};
+extern const __constant int __oclc_ABI_version;
+
 ulong __ockl_steadyctr_u64(void) {{ return __builtin_readsteadycounter(); }}
+
+__global char* __printf_alloc(uint bytes) {{
+  __constant ulong* hidden = (__constant ulong*)__builtin_amdgcn_implicitarg_ptr();
+  __global uint* head = (__global uint*)hidden[__oclc_ABI_version < 500 ? 3 : 9];
+  for (uint used = head[0], found;; used = found) {{
+    if (used + bytes > head[1] - 8) return 0;
+    found = __sync_val_compare_and_swap(head, used, used + bytes);
+    if (found == used) return (__global char*)head + 8 + used;
+  }}
+}}
+
+half __ocml_cvtrtz_f16_f32(float x) {{ return __builtin_amdgcn_cvt_pkrtz(x, 0)[0]; }}
+
+half __ocml_cvtrtn_f16_f32(float x) {{
+  half nearest = (half)x;
+  ushort bits = __builtin_bit_cast(ushort, nearest);
+  if (!((float)nearest > x)) return nearest;
+  if ((bits & 0x7fff) == 0) return __builtin_bit_cast(half, (ushort)0x8001);
+  return __builtin_bit_cast(half, (ushort)(bits & 0x8000 ? bits + 1 : bits - 1));
+}}
+
+half __ocml_cvtrtp_f16_f32(float x) {{ return -__ocml_cvtrtn_f16_f32(-x); }}
 """
 
 
@@ -47,8 +73,7 @@ def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> 
     _write_version(folder / "include" / "hip" / "hip_version.h", folder / "share" / "hip" / "version")
     for processor, version in ISA_VERSIONS.items():
         path = libraries / f"oclc_isa_version_{processor.removeprefix('gfx')}.bc"
-        if not path.exists():
-            _compile(clang, PER_PROCESSOR.format(version=version), path)
+        _compile(clang, PER_PROCESSOR.format(version=version), path)
     _hip.link(folder / "lib")
     _write_compiler(folder / "llvm" / "bin" / "clang", clang, folder / "include")
 

@@ -31,6 +31,12 @@ extern "C" {
 #undef RTC
 const char* hiprtcGetErrorString(RtcResult result);
 
+// These, for tracers, return no error.
+const char* hipApiName(uint32_t id);
+const char* hipKernelNameRef(Function function);
+const char* hipKernelNameRefByPtr(const void* host, Stream stream);
+int hipGetStreamDeviceId(Stream stream);
+
 // What the code calls before main and after it that clang makes of a file in HIP's C++ (CGCUDANV.cpp). Fat binaries,
 // kernels and variables are registered once, by addresses in the host.
 void** __hipRegisterFatBinary(const void* wrapper);

@@ -244,6 +244,18 @@ Error hipDeviceGetUuid(Uuid* uuid, Device device) {
   });
 }
 
+/// As if each were linked with each by xGMI.
+Error hipExtGetLinkTypeAndHopCount(int device, int peer, uint32_t* type, uint32_t* hops) {
+  return call(__func__, [&] {
+    constexpr uint32_t kXgmi = 4;
+    require(type != nullptr && hops != nullptr);
+    check_pair(device, peer);
+    require(device != peer);
+    *type = kXgmi;
+    *hops = 1;
+  });
+}
+
 /// Each device suits as well as the first.
 Error hipChooseDevice(Device* device, const void* properties) {
   return call(__func__, [&] {

@@ -62,7 +62,18 @@ void copy_text(char* to, const std::string& text, size_t size) {
   std::strncpy(to, text.c_str(), size - 1);
 }
 
-void fill_properties(void* to, Device device, size_t size, size_t Property::* offset, size_t arch_offset) {
+/// Where a layout of hipDeviceProp_t has what a device does not share with others, and what can be done in kernels.
+struct OwnFields {
+  size_t bus, arch, uuid;  ///< no identifier before ROCm 6
+};
+constexpr OwnFields kOwnFields{584, 1428, 256}, kOldOwnFields{368, 356, kNoField};
+
+/// hipDeviceArch_t, a bit for each: all but funnel shifts, __syncthreads_count and the like, surfaces, and launches by
+/// kernels (__HIP_ARCH_HAS_... in HIP's header).
+constexpr uint32_t kArch = 0x1ffff & ~(1u << 11 | 1u << 13 | 1u << 14 | 1u << 16);
+
+void fill_properties(void* to, Device device, size_t size, size_t Property::* offset, size_t arch_offset,
+                     const OwnFields& own) {
   require(to != nullptr);
   runtime().device(device);
   char* const begin = static_cast<char*>(to);
@@ -72,6 +83,9 @@ void fill_properties(void* to, Device device, size_t size, size_t Property::* of
   for (const Property& property : properties()) {
     if (property.*offset != kNoField) std::memcpy(begin + property.*offset, &property.value, property.size);
   }
+  std::memcpy(begin + own.bus, &device, sizeof(device));
+  std::memcpy(begin + own.arch, &kArch, sizeof(kArch));
+  if (own.uuid != kNoField) hipDeviceGetUuid(reinterpret_cast<Uuid*>(begin + own.uuid), device);
 }
 
 /// An exported function of this name, or nullptr.
@@ -127,6 +141,7 @@ Error hipGetDeviceCount(int* count) {
   return call(__func__, [&] {
     require(count != nullptr);
     *count = static_cast<int>(runtime().devices.size());
+    require(*count != 0, hipErrorNoDevice, "HIP_VISIBLE_DEVICES leaves none");
   });
 }
 
@@ -195,15 +210,17 @@ Error hipDeviceGetAttribute(int* value, DeviceAttribute attribute, Device device
 
 Error hipGetDeviceProperties(void* to, Device device) {
   return call(__func__, [&] {
-    fill_properties(to, device, kOldPropertiesSize, &Property::old_offset, DeviceProperties::kOldArchOffset);
+    fill_properties(to, device, kOldPropertiesSize, &Property::old_offset, DeviceProperties::kOldArchOffset,
+                    kOldOwnFields);
   });
 }
 
 Error hipGetDevicePropertiesR0000(void* to, Device device) { return hipGetDeviceProperties(to, device); }
 
 Error hipGetDevicePropertiesR0600(void* to, Device device) {
-  return call(__func__,
-              [&] { fill_properties(to, device, kPropertiesSize, &Property::offset, DeviceProperties::kArchOffset); });
+  return call(__func__, [&] {
+    fill_properties(to, device, kPropertiesSize, &Property::offset, DeviceProperties::kArchOffset, kOwnFields);
+  });
 }
 
 Error hipDeviceSynchronize() {

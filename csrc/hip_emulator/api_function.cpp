@@ -168,4 +168,20 @@ Error hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, Fu
   return potential_block(__func__, grid, block, function, shared_memory, limit);
 }
 
+/// The number of a function in tracers' records, of which there are none.
+const char* hipApiName(uint32_t) { return "unknown"; }
+
+const char* hipKernelNameRef(Function function) {
+  const char* name = nullptr;
+  call(__func__, [&] { name = runtime().functions.find(function)->kernel->metadata.name.c_str(); });
+  return name;
+}
+
+const char* hipKernelNameRefByPtr(const void* host, Stream stream) {
+  const char* name = nullptr;
+  call(__func__,
+       [&] { name = host_program().kernel(host, find_queue(stream)->device)->kernel->metadata.name.c_str(); });
+  return name;
+}
+
 }  // namespace wave::hip

@@ -49,6 +49,8 @@ void check_attribute(PoolAttribute attribute) {
 /// Three attributes are an int, the others 64 bits.
 size_t size_of(PoolAttribute attribute) { return attribute < kReleaseThreshold ? sizeof(int) : sizeof(uint64_t); }
 
+bool is_device(int ordinal) { return ordinal >= 0 && static_cast<size_t>(ordinal) < runtime().devices.size(); }
+
 }  // namespace
 
 Error hipMallocAsync(void** pointer, size_t size, Stream stream) {
@@ -94,13 +96,14 @@ Error hipDeviceGetDefaultMemPool(MemoryPool* pool, int device) {
 
 Error hipDeviceGetMemPool(MemoryPool* pool, int device) {
   return call(__func__, [&] {
-    require(pool != nullptr);
+    require(pool != nullptr && is_device(device));
     *pool = runtime().device(device).current_pool();
   });
 }
 
 Error hipDeviceSetMemPool(int device, MemoryPool pool) {
   return call(__func__, [&] {
+    require(is_device(device));
     require(runtime().pools.find(pool)->device == device, hipErrorInvalidDevice, "the pool is another device's");
     runtime().device(device).set_pool(pool);
   });

@@ -192,6 +192,13 @@ Error hipStreamWaitEvent(Stream stream, Event event, unsigned) {
   });
 }
 
+/// -1 of what is no stream.
+int hipGetStreamDeviceId(Stream stream) {
+  int device = -1;
+  call(__func__, [&] { device = find_queue(stream)->device; });
+  return device;
+}
+
 Error hipEventCreateWithFlags(Event* event, unsigned flags) {
   return call(__func__, [&] {
     require(event != nullptr && are_event_flags(flags));

@@ -2,7 +2,9 @@
 
 #include <pthread.h>
 
+#include <charconv>
 #include <map>
+#include <string_view>
 
 #include "base/environment.h"
 #include "base/error.h"
@@ -37,6 +39,26 @@ thread_local Executed executed;
 
 thread_local bool null_stream_is_per_thread = false;
 
+/// How many devices HIP_VISIBLE_DEVICES leaves of those that there are: as many as its ordinals name up to the first
+/// that names none. Programs set it before their first call of HIP. The devices are alike, and numbered anew.
+uint64_t visible_devices(uint64_t count) {
+  constexpr std::string_view kName = "HIP_VISIBLE_DEVICES=";
+  std::string_view list;
+  for (char** entry = inherited_environment(); *entry != nullptr; ++entry) {
+    if (std::string_view(*entry).starts_with(kName)) list = std::string_view(*entry).substr(kName.size());
+  }
+  if (list.empty()) return count;
+  std::set<uint64_t> visible;
+  for (const char *at = list.data(), *end = at + list.size(); at < end; ++at) {
+    uint64_t ordinal = 0;
+    const auto [behind, error] = std::from_chars(at, end, ordinal);
+    if (error != std::errc() || ordinal >= count || (behind != end && *behind != ',')) break;
+    visible.insert(ordinal);
+    at = behind;
+  }
+  return visible.size();
+}
+
 /// Ends an operation that nobody waits for any more.
 struct OperationStopped {};
 
@@ -53,7 +75,7 @@ __attribute__((destructor)) void stop() {
 
 Runtime::Runtime() {
   constexpr uint64_t kMost = 64;
-  const uint64_t count = device_count.integer(1, 1, kMost);
+  const uint64_t count = visible_devices(device_count.integer(1, 1, kMost));
   for (int device = 0; device < static_cast<int>(count); ++device) {
     devices.push_back(std::make_unique<EmulatedDevice>(device, pools.add(std::make_shared<PoolState>(device))));
   }

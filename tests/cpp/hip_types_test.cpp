@@ -86,10 +86,13 @@ static_assert(sizeof(hipDeviceProp_t::gcnArchName) <= DeviceProperties::kNameSiz
 #define OFFSET(offset, old_offset) offset
 static_assert(sizeof(hipDeviceProp_t) == 1472);
 static_assert(offsetof(hipDeviceProp_t, gcnArchName) == DeviceProperties::kArchOffset);
+static_assert(offsetof(hipDeviceProp_t, pciBusID) == 584 && offsetof(hipDeviceProp_t, arch) == 1428 &&
+              offsetof(hipDeviceProp_t, uuid) == 256);  // OwnFields
 #else
 #define OFFSET(offset, old_offset) old_offset
 static_assert(sizeof(hipDeviceProp_t) == 792);
 static_assert(offsetof(hipDeviceProp_t, gcnArchName) == DeviceProperties::kOldArchOffset);
+static_assert(offsetof(hipDeviceProp_t, pciBusID) == 368 && offsetof(hipDeviceProp_t, arch) == 356);  // OwnFields
 #endif
 #define PROPERTY(type, name, offset, old_offset, attribute, value)              \
   static_assert(offsetof(hipDeviceProp_t, name) == OFFSET(offset, old_offset)); \
