@@ -237,3 +237,27 @@ print(result, log() if result else code().count(b"_Z1kPf"))
     done = run(tmp_path, code, ROCM_PATH=str(toolchain), CLANG="")
     assert done.stdout.startswith("0 "), done.stdout + done.stderr
     assert int(done.stdout.split()[1]) > 0
+
+
+def test_managed_variables_of_a_module(tmp_path: Path) -> None:
+    """The module that a program loads has their memory, which goes with it."""
+    code = """
+create(b"__attribute__((managed)) int values[2] = {3, 4}; extern \\"C\\" __global__ void twice() { values[threadIdx.x] *= 2; }")
+assert compile() == 0, log()
+module, kernel, data, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+assert hip.hipModuleLoadData(ctypes.byref(module), code()) == 0
+assert hip.hipModuleGetGlobal(ctypes.byref(data), ctypes.byref(size), module, b"values") == 0
+values = (ctypes.c_int * 2).from_address(data.value)
+print(list(values), size.value)
+values[0] = 5
+assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"twice") == 0
+assert hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 2, 1, 1, 0, None, None, None) == 0
+assert hip.hipDeviceSynchronize() == 0
+print(list(values))
+attributes = ctypes.create_string_buffer(64)
+assert hip.hipPointerGetAttributes(attributes, data) == 0
+assert hip.hipModuleUnload(module) == 0
+assert hip.hipMemset(data, 0, ctypes.c_size_t(4)) != 0
+"""
+    done = run(tmp_path, code)
+    assert done.stdout == "[3, 4] 8\n[10, 8]\n", done.stderr

@@ -1,6 +1,7 @@
 // Modules, kernels, launches.
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 
 #include "base/error.h"
@@ -16,6 +17,12 @@ std::vector<uint8_t> read_file(const char* path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Failure(hipErrorFileNotFound, text("cannot open ", path));
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+Module add_module(std::span<const uint8_t> image) {
+  auto module = load_module(image, current_device());
+  module->allocate_managed_variables();
+  return runtime().modules.add(std::move(module));
 }
 
 std::string_view checked_name(const char* name) {
@@ -35,7 +42,7 @@ LaunchRequest cooperative(LaunchRequest request) {
 Error hipModuleLoadData(Module* module, const void* image) {
   return call(__func__, [&] {
     require(module != nullptr && image != nullptr);
-    *module = runtime().modules.add(load_module(image_bytes(image), current_device()));
+    *module = add_module(image_bytes(image));
   });
 }
 
@@ -54,7 +61,7 @@ Error hipModuleLoad(Module* module, const char* file) {
     } catch (const ValueError& error) {
       throw Failure(hipErrorInvalidImage, error.what());
     }
-    *module = runtime().modules.add(load_module(bytes, current_device()));
+    *module = add_module(bytes);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "hip_emulator/module.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "emulator/processor.h"
 #include "hip_emulator/device_memory.h"
 #include "hip_emulator/errors.h"
+#include "hip_emulator/runtime.h"
 
 namespace wave::hip_emulator {
 
@@ -61,7 +63,28 @@ const KernelInfo* EmulatedModule::kernel(std::string_view name) const {
   return nullptr;
 }
 
+EmulatedModule::~EmulatedModule() {
+  for (const auto& [name, variable] : managed_) runtime().memory.free(variable.address);
+}
+
+/// As clang names what they begin with (CGCUDANV.cpp, transformManagedVars).
+void EmulatedModule::allocate_managed_variables() {
+  constexpr std::string_view kInitial = ".managed";
+  for (const Symbol& symbol : emulated.code().symbols()) {
+    const std::string_view initial = symbol.name;
+    if (!initial.ends_with(kInitial)) continue;
+    const std::string name(initial.substr(0, initial.size() - kInitial.size()));
+    const DeviceVariable values = variable(initial), pointer = variable(name);
+    require(pointer.size == sizeof(void*), hipErrorInvalidImage, "a managed variable has no pointer");
+    void* const memory = runtime().memory.allocate(values.size, device, AllocationKind::Managed);
+    managed_[name] = {memory, values.size};
+    std::memcpy(memory, values.address, values.size);
+    std::memcpy(pointer.address, &memory, sizeof(memory));
+  }
+}
+
 DeviceVariable EmulatedModule::variable(std::string_view name) const {
+  if (const auto found = managed_.find(name); found != managed_.end()) return found->second;
   const Symbol* variable = nullptr;
   try {
     variable = emulated.code().variable(name);

@@ -24,6 +24,12 @@ struct DeviceVariable {
 /// hipModule_t: a code object with globals of its own. Launches keep it alive.
 struct EmulatedModule {
   EmulatedModule(std::shared_ptr<const CodeObject> code, int device) : emulated(std::move(code)), device(device) {}
+  EmulatedModule(const EmulatedModule&) = delete;
+  ~EmulatedModule();
+
+  /// Gives variables of __managed__ their memory, which the code finds through pointers. Of a program's own fat
+  /// binaries the program registers it (__hipRegisterManagedVar).
+  void allocate_managed_variables();
 
   /// nullptr where there is no kernel of this name.
   const KernelInfo* kernel(std::string_view name) const;
@@ -35,6 +41,9 @@ struct EmulatedModule {
   std::atomic<bool> is_unloaded{false};
   std::mutex mutex;                                ///< guards functions
   std::map<std::string, hip::Function> functions;  ///< that were asked for
+
+ private:
+  std::map<std::string, DeviceVariable, std::less<>> managed_;
 };
 
 /// hipFunction_t
