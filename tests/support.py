@@ -15,6 +15,10 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples" / "kernels"
 PROBES = ROOT / "tests" / "emulator" / "kernels"
 
+# What the sanitizer finds in correct kernels, and rightly: padded rows of a mixture of experts are all stored to one
+# row that nobody reads, and tanh takes an exponential for infinity where it is too large.
+KNOWN_FINDINGS = ["races:global-race moe_gemm", "numbers:infinity activation"]
+
 LoadKernel = Callable[..., wave_runtime.Kernel]
 
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "emulator/constants.h"
 #include "emulator/isa/operand.h"
 #include "emulator/small_float.h"
 #include "emulator/step.h"
@@ -18,11 +19,6 @@ using isa::Operand;
 using isa::OperandType;
 
 constexpr u32 kDenormalModes = 0xf0;  ///< of MODE: denormals are kept, in operands and results
-constexpr u32 kInlineConstants = 128;
-
-bool is_constant(const FloatOperand& source) {
-  return !source.is_vector && source.constant >= kInlineConstants && source.constant != sreg::kLiteral;
-}
 
 /// Of f32.
 bool is_denormal(u32 bits) { return (bits & 0x7f800000u) == 0 && (bits & 0x7fffffffu) != 0; }
@@ -42,6 +38,7 @@ void NumberChecker::decode(const Wave& wave, const Op* op, Decoded& decoded) {
   if (narrows) decoded.narrowing = narrowing_of(wave, decoded);
   const FloatOperand& result = decoded.result;
   decoded.loses_denormals = (row.traits & isa::kTranscendental) != 0 && result.type == OperandType::F32;
+  decoded.begins_division = (row.traits & isa::kWritesMask) != 0;  // comparisons make no floats
   const u32 rows = wave.vgpr_count + wave.agpr_count;
   const auto exists = [&](const FloatOperand& one) { return !one.is_vector || one.row + one.dwords <= rows; };
   decoded.is_looked_at = result.is_vector && exists(result) && std::ranges::all_of(decoded.sources, exists);
@@ -120,6 +117,7 @@ void NumberChecker::after(const Wave& wave, const Op*) {
     // An element of a product is made of those of other lanes, too.
     lanes = now_->is_matrix ? (bad == 0 ? lanes : 0) : lanes & ~bad;
   }
+  if (now_->begins_division) lanes = divided_by_zero(wave, *now_, lanes);
   if (lanes != 0) report(wave, *now_, std::countr_zero(lanes));
 }
 
@@ -135,12 +133,24 @@ u64 NumberChecker::not_finite(const Wave& wave, const Decoded& decoded, const Fl
   return not_finite_in(rows(wave, decoded, source), source);
 }
 
+/// The instruction makes a NaN of zeros, for the one that ends the division to see. Zero divided by something is none.
+u64 NumberChecker::divided_by_zero(const Wave& wave, const Decoded& decoded, u64 lanes) const {
+  u64 found = 0;
+  for (u64 left = lanes; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    if (value(wave, decoded, decoded.sources[1], lane) == 0) found |= left & -left;
+  }
+  return found;
+}
+
 double NumberChecker::value(const Wave& wave, const Decoded& decoded, const FloatOperand& source, int lane) const {
   if (source.is_vector) return value_in(rows(wave, decoded, source), source, lane);
   const u32 literal = decoded.instruction.literal;
   if (source.constant == sreg::kLiteral) return value_of(literal, literal, source.type);
-  if (is_constant(source))
-    return source.type == OperandType::F32 ? value_of(wave.s[source.constant], 0, source.type) : 0;
+  if (is_inline_constant(source.constant)) {
+    const u64 bits = inline_constant(source.constant, source.type);
+    return value_of(static_cast<u32>(bits), static_cast<u32>(bits >> 32), source.type);
+  }
   return value_of(wave.s[source.constant], wave.s[source.constant + 1], source.type);
 }
 
@@ -148,20 +158,23 @@ double NumberChecker::value(const Wave& wave, const Decoded& decoded, const Floa
 std::string NumberChecker::operands_text(const Wave& wave, const Decoded& decoded, int lane) const {
   std::string operands;
   for (const FloatOperand& source : decoded.sources) {
-    if (!is_constant(source)) operands += text(operands.empty() ? ": " : ", ", value(wave, decoded, source, lane));
+    if (source.is_vector || !is_inline_constant(source.constant))
+      operands += text(operands.empty() ? ": " : ", ", value(wave, decoded, source, lane));
   }
   return operands;
 }
 
 void NumberChecker::report(const Wave& wave, const Decoded& decoded, int lane) {
   const FloatOperand& result = decoded.result;
-  const double made = value_in(&wave.v[result.row], result, lane);
+  const double made = decoded.begins_division ? value(wave, decoded, decoded.sources[2], lane) / 0.0
+                                              : value_in(&wave.v[result.row], result, lane);
   const bool is_small = result.type == OperandType::F16 || result.type == OperandType::PackedF16;
   const char* kind = std::isnan(made) ? "nan" : is_small ? "f16-overflow" : "infinity";
   const Sighting sighting{.tool = kNumbersTool, .kind = kind, .pc = pc_, .lane = lane};
   findings_.add(wave, sighting, [&] {
     const char* what = std::isnan(made) ? "a NaN" : "an infinity";
     if (decoded.is_matrix) return text("a product of matrices makes ", what, " of finite numbers");
+    if (decoded.begins_division) return text("a division by zero makes ", what);
     return text("an instruction makes ", what, " of finite operands", operands_text(wave, decoded, lane));
   });
 }

@@ -38,6 +38,7 @@ class NumberChecker : public Observer {
     bool is_looked_at = false;
     bool is_matrix = false;
     bool loses_denormals = false;  ///< of f32, whatever MODE says
+    bool begins_division = false;  ///< V_DIV_SCALE: of value, denominator and numerator
     isa::Instruction instruction;
     FloatOperand result;
     std::vector<FloatOperand> sources;
@@ -53,6 +54,7 @@ class NumberChecker : public Observer {
   const LaneRow* rows(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const;
   u64 not_finite(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const;
   std::string operands_text(const Wave& wave, const Decoded& decoded, int lane) const;
+  u64 divided_by_zero(const Wave& wave, const Decoded& decoded, u64 lanes) const;
   void report(const Wave& wave, const Decoded& decoded, int lane);
   void narrow(const Wave& wave, const Decoded& decoded);
   void keep_denormals(const Wave& wave, const Op* op);
