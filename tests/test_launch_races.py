@@ -39,6 +39,13 @@ def stream(flags=0):
 def event():
     return made("hipEventCreateWithFlags", 0)
 one, other, free = stream(), stream(), stream(1)
+def captured(work, stream):
+    g, nodes, count = ctypes.c_void_p(), (ctypes.c_void_p * 1)(), ctypes.c_size_t(1)
+    call("hipStreamBeginCapture", stream, 0); work(stream); call("hipStreamEndCapture", stream, ctypes.byref(g))
+    call("hipGraphGetNodes", g, nodes, ctypes.byref(count))
+    return g, nodes
+def launch_graph(g, stream):
+    call("hipGraphLaunch", made("hipGraphInstantiate", g, None, None, ctypes.c_size_t(0)), stream)
 HOST = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 # Races.
@@ -60,6 +67,10 @@ def graph():
     call("hipStreamEndCapture", one, ctypes.byref(g))
     ready = made("hipGraphInstantiate", g, None, None, ctypes.c_size_t(0))
     call("hipGraphLaunch", ready, one); read(other)
+def event_of_a_graph_of_before():
+    g, writes = captured(write, one); e = event()
+    made("hipGraphAddEventRecordNode", g, writes, ctypes.c_size_t(1), e)
+    launch_graph(g, one); launch(b"count", one, first); call("hipStreamWaitEvent", other, e, 0); read(other)
 def behind_two_readers():
     call("hipDeviceSynchronize"); read(one, second); read(other, second); call("hipStreamSynchronize", one)
     write(free, second)
@@ -80,6 +91,14 @@ def by_event_that_is_done():
 def by_three_streams():
     write(one); e = event(); call("hipEventRecord", e, one); call("hipStreamWaitEvent", free, e, 0)
     f = event(); call("hipEventRecord", f, free); call("hipStreamWaitEvent", other, f, 0); read(other)
+def by_event_of_a_graph():
+    g, writes = captured(write, one); e = event()
+    made("hipGraphAddEventRecordNode", g, writes, ctypes.c_size_t(1), e)
+    launch_graph(g, one); call("hipStreamWaitEvent", other, e, 0); read(other)
+def by_a_graph_that_waits():
+    g, reads = captured(read, other); e = event(); write(one); call("hipEventRecord", e, one)
+    wait = made("hipGraphAddEventWaitNode", g, None, ctypes.c_size_t(0), e)
+    call("hipGraphAddDependencies", g, ctypes.byref(wait), reads, ctypes.c_size_t(1)); launch_graph(g, other)
 def by_stream_synchronize():
     write(one); call("hipStreamSynchronize", one); read(other)
 def by_device_synchronize():

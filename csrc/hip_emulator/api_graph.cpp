@@ -283,11 +283,19 @@ Error hipGraphLaunch(GraphExec exec, Stream stream) {
     const auto found = runtime().execs.find(exec);
     std::unique_lock lock(runtime().order);
     const auto nodes = found->nodes;
-    promise_memory(*found);
-    const auto events = queue->capture == nullptr ? std::make_shared<const EventsOfLaunch>(*nodes) : nullptr;
     const auto objects = found->objects;  // which stay until the launch is over
+    if (queue->capture != nullptr) {
+      submit_locked(queue, [nodes, objects](Via) { run_nodes(*nodes); });
+      return;
+    }
+    check_memory(*found);
+    const auto events = std::make_shared<const EventsOfLaunch>(*nodes);
+    const auto run = [nodes, objects, events](Via) { events->run(*nodes); };
+    const auto marker = submit_locked(queue, run, {}, events->before());
+    events->record(*marker);
+    promise_memory(*nodes);
     lock.unlock();
-    submit(queue, [nodes, objects, events](Via) { events != nullptr ? events->run(*nodes) : run_nodes(*nodes); });
+    wait_if_asked(*queue, marker.get());
   });
 }
 

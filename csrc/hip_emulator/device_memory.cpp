@@ -96,7 +96,7 @@ void* Allocations::allocate(uint64_t size, int device, AllocationKind kind, unsi
   return usable;
 }
 
-Allocation* Allocations::own(const void* pointer) {
+const Allocation* Allocations::own(const void* pointer) const {
   const auto found = by_reservation_.find(reinterpret_cast<uint64_t>(pointer) - kGuard);
   return found == by_reservation_.end() ? nullptr : &found->second;
 }
@@ -164,10 +164,15 @@ std::optional<Allocation> Allocations::reserved_at(uint64_t address) const {
   return is_found ? std::optional(*allocation) : std::nullopt;
 }
 
-bool Allocations::promise(void* pointer, bool is_there) {
+void Allocations::promise(void* pointer, bool is_there) {
   std::unique_lock lock(mutex_);
-  Allocation* const allocation = own(pointer);
-  return allocation != nullptr && std::exchange(allocation->is_promised, is_there) != is_there;
+  if (Allocation* const allocation = own(pointer)) allocation->is_promised = is_there;
+}
+
+bool Allocations::is_promised(void* pointer) const {
+  std::shared_lock lock(mutex_);
+  const Allocation* const allocation = own(pointer);
+  return allocation != nullptr && allocation->is_promised;
 }
 
 void Allocations::forget_oldest_freed() {

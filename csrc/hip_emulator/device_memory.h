@@ -9,6 +9,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <utility>
 
 #include "base/memory_range.h"
 #include "hip_emulator/page_advice.h"
@@ -63,8 +64,9 @@ class Allocations {
   void abandon(void* pointer);
   /// The allocation of reserve() that contains this address, whether there is memory now or not.
   std::optional<Allocation> reserved_at(uint64_t address) const;
-  /// Notes whether memory of reserve() will be there. False where that is so already.
-  bool promise(void* pointer, bool is_there);
+  /// Notes whether memory of reserve() will be there.
+  void promise(void* pointer, bool is_there);
+  bool is_promised(void* pointer) const;
 
   /// Makes memory that the process has mapped already a host allocation until remove(), which says false where none
   /// begins at `pointer`. Throws Failure where the process may not write it, and where it overlaps an allocation.
@@ -85,7 +87,8 @@ class Allocations {
   uint64_t used() const;
 
  private:
-  Allocation* own(const void* pointer);
+  const Allocation* own(const void* pointer) const;
+  Allocation* own(const void* pointer) { return const_cast<Allocation*>(std::as_const(*this).own(pointer)); }
   void keep_for_a_while(const Allocation& allocation);
   const Allocation* reservation(uint64_t address) const;
   const Allocation* registered(uint64_t address) const;

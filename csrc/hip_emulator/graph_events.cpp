@@ -1,6 +1,9 @@
 #include "hip_emulator/graph_events.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <map>
 
 #include "hip_emulator/runtime.h"
 
@@ -23,17 +26,18 @@ void wait_for(const Marker& marker) {
 
 }  // namespace
 
-EventsOfLaunch::EventsOfLaunch(const ReadyNodes& nodes) : recorded_(nodes.size()), waited_(nodes.size()) {
+EventsOfLaunch::EventsOfLaunch(const ReadyNodes& nodes)
+    : events_(nodes.size()), recorded_(nodes.size()), waited_(nodes.size()) {
+  std::map<hip::Event, std::shared_ptr<Marker>> own;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodeWork& work = nodes[i].operation.work;
     if (const auto* record = std::get_if<RecordWork>(&work)) {
-      const auto event = find_event(record->event);
-      if (event == nullptr) continue;
-      recorded_[i] = std::make_shared<Marker>();
-      event->capture = nullptr;
-      event->marker = recorded_[i];
+      events_[i] = find_event(record->event);
+      if (events_[i] != nullptr) own[record->event] = recorded_[i] = std::make_shared<Marker>();
     } else if (const auto* wait = std::get_if<WaitWork>(&work)) {
-      if (const auto event = find_event(wait->event)) waited_[i] = event->marker;
+      const auto event = find_event(wait->event);
+      const auto earlier = own.find(wait->event);
+      if (event != nullptr) waited_[i] = earlier == own.end() ? event->marker : earlier->second;
     }
   }
 }
@@ -41,6 +45,21 @@ EventsOfLaunch::EventsOfLaunch(const ReadyNodes& nodes) : recorded_(nodes.size()
 EventsOfLaunch::~EventsOfLaunch() {
   for (const auto& marker : recorded_) {
     if (marker != nullptr && !marker->time()) marker->complete();
+  }
+}
+
+Markers EventsOfLaunch::before() const {
+  Markers result;
+  std::ranges::copy_if(waited_, std::back_inserter(result), [](const auto& marker) { return marker != nullptr; });
+  return result;
+}
+
+void EventsOfLaunch::record(const Marker& launch) const {
+  for (size_t i = 0; i < events_.size(); ++i) {
+    if (events_[i] == nullptr) continue;
+    recorded_[i]->clock = launch.clock;
+    events_[i]->capture = nullptr;
+    events_[i]->marker = recorded_[i];
   }
 }
 

@@ -44,12 +44,20 @@ StreamOperation release_operation(void* pointer) {
   return {run, ReleaseWork{pointer}};
 }
 
-void promise_memory(const ReadyGraph& graph) {
+void check_memory(const ReadyGraph& graph) {
+  if ((graph.flags & kFreesOnLaunch) != 0) return;
   for (const ReadyNode& node : *graph.nodes) {
+    const auto* const allocated = std::get_if<AllocateWork>(&node.operation.work);
+    if (allocated == nullptr) continue;
+    require(!runtime().memory.is_promised(allocated->memory->parameters.pointer), hipErrorInvalidValue,
+            "the graph's memory was not freed since its last launch");
+  }
+}
+
+void promise_memory(const ReadyNodes& nodes) {
+  for (const ReadyNode& node : nodes) {
     if (const auto* allocated = std::get_if<AllocateWork>(&node.operation.work)) {
-      const bool is_new = runtime().memory.promise(allocated->memory->parameters.pointer, true);
-      require(is_new || (graph.flags & kFreesOnLaunch) != 0, hipErrorInvalidValue,
-              "the graph's memory was not freed since its last launch");
+      runtime().memory.promise(allocated->memory->parameters.pointer, true);
     } else if (const auto* released = std::get_if<ReleaseWork>(&node.operation.work)) {
       runtime().memory.promise(released->pointer, false);
     }

@@ -19,8 +19,10 @@ StreamOperation allocate_operation(hip::AllocationParameters* parameters);
 /// Throws hipErrorInvalidValue where nobody has allocated this.
 StreamOperation release_operation(void* pointer);
 
-/// Notes what the graph's launch allocates and frees. Throws hipErrorInvalidValue where it would allocate what an
-/// earlier launch did, and nobody freed; unless the graph frees that itself (hipGraphInstantiateFlagAutoFreeOnLaunch).
-void promise_memory(const ReadyGraph& graph);
+/// Throws hipErrorInvalidValue where a launch of the graph would allocate what an earlier launch did, and nobody freed;
+/// unless the graph frees that itself (hipGraphInstantiateFlagAutoFreeOnLaunch).
+void check_memory(const ReadyGraph& graph);
+/// Notes what a launch of the graph allocates and frees, when it has been submitted.
+void promise_memory(const ReadyNodes& nodes);
 
 }  // namespace wave::hip_emulator

@@ -120,9 +120,12 @@ struct NullStreamIsPerThread {
 /// Enqueues an operation in its place, after `after` too, or captures it: then the result is nullptr. Throws where a
 /// capture does not allow it. With WAVE_RUNTIME_SYNC=1 it waits for the operation, and throws its error.
 std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after = {});
-/// The same under Runtime::order, which the caller holds.
+/// The same under Runtime::order, which the caller holds, and without waiting. `before_parts` are what the operation
+/// waits for itself, before some part of it.
 std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, StreamOperation operation,
-                                      Markers after = {});
+                                      Markers after = {}, const Markers& before_parts = {});
+/// The rest of submit(), without the lock.
+void wait_if_asked(const Queue& queue, const Marker* submitted);
 
 /// Waits for all that the stream, or the whole device, was given; false where the limit was over before. Throws the
 /// device's error.

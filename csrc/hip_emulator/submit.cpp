@@ -57,7 +57,8 @@ void capture_operation(const std::shared_ptr<Queue>& queue, StreamOperation oper
 
 }  // namespace
 
-std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after) {
+std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after,
+                                      const Markers& before_parts) {
   if (queue->capture != nullptr) {
     capture_operation(queue, std::move(operation));
     return nullptr;
@@ -65,7 +66,12 @@ std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Strea
   if (queue->is_null) invalidate(blocking_captures(queue->device), hipErrorStreamCaptureImplicit);
   EmulatedDevice& device = runtime().device(queue->device);
   add_implicit(*queue, after);
-  auto clock = stream_order().is_watching() ? stream_order().submit(*queue, after) : nullptr;
+  std::shared_ptr<const OperationClock> clock;
+  if (stream_order().is_watching()) {
+    Markers known = after;
+    known.insert(known.end(), before_parts.begin(), before_parts.end());
+    clock = stream_order().submit(*queue, known);
+  }
   std::erase_if(after, [](const std::shared_ptr<Marker>& marker) { return marker->time().has_value(); });
   auto work = [&device, operation = std::move(operation), interrupts = device.interrupts(), clock] {
     const StreamOrder::Running running(clock);
@@ -77,16 +83,18 @@ std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Strea
 }
 
 std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after) {
-  const bool must_wait = waits.flag();
   std::unique_lock lock(runtime().order);
   std::shared_ptr<Marker> marker = submit_locked(queue, std::move(operation), std::move(after));
   lock.unlock();
-  if (must_wait && marker != nullptr) {
-    marker->wait();
-    stream_order().learn(marker.get());
-    runtime().device(queue->device).check();
-  }
+  wait_if_asked(*queue, marker.get());
   return marker;
+}
+
+void wait_if_asked(const Queue& queue, const Marker* submitted) {
+  if (!waits.flag() || submitted == nullptr) return;
+  submitted->wait();
+  stream_order().learn(submitted);
+  runtime().device(queue.device).check();
 }
 
 Markers last_work(const Queue& queue) {

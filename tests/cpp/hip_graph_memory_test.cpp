@@ -1,4 +1,7 @@
 // Tests of memory that graphs allocate, and of events that they record.
+#include <atomic>
+#include <thread>
+
 #include "hip_program.h"
 
 namespace {
@@ -106,6 +109,63 @@ TEST(graphs_leave_memory) {
     EXPECT_EQ(api.hipFree(parameters.pointer), kInvalid);
     EXPECT_EQ(graph_memory(0), uint64_t{0});
   }
+}
+
+/// A launch that is refused has promised nothing, and recorded nothing.
+TEST(graphs_that_are_refused) {
+  Slow slow;
+  hip::Graph graph = nullptr, captured = nullptr;
+  hip::GraphNode node = nullptr;
+  hip::GraphExec exec = nullptr;
+  const hip::Event event = new_event();
+  const hip::Stream slow_stream = new_stream(), blocking = new_stream(0);
+  OK(api.hipGraphCreate(&graph, 0));
+  hip::AllocationParameters first = allocation(64), second = allocation(64);
+  OK(api.hipGraphAddMemAllocNode(&node, graph, nullptr, 0, &first));
+  OK(api.hipGraphAddMemAllocNode(&node, graph, nullptr, 0, &second));
+  OK(api.hipGraphAddEventRecordNode(&node, graph, nullptr, 0, event));
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  launch_now(exec);
+  OK(api.hipFree(first.pointer));
+  EXPECT_EQ(api.hipGraphLaunch(exec, nullptr), kInvalid);  // the second is there
+  OK(api.hipFree(second.pointer));
+  slow.enqueue(slow_stream);
+  OK(api.hipEventRecord(event, slow_stream));
+  OK(api.hipStreamBeginCapture(blocking, hip::kCaptureModeRelaxed));
+  constexpr int kCaptureImplicit = 906, kCaptureInvalidated = 901, kNotReady = 600;
+  EXPECT_EQ(api.hipGraphLaunch(exec, nullptr), kCaptureImplicit);
+  EXPECT_EQ(api.hipEventQuery(event), kNotReady);
+  EXPECT_EQ(api.hipStreamEndCapture(blocking, &captured), kCaptureInvalidated);
+  OK(api.hipStreamBeginCapture(blocking, hip::kCaptureModeRelaxed));
+  OK(api.hipGraphLaunch(exec, blocking));  // which is for later
+  OK(api.hipStreamEndCapture(blocking, &captured));
+  launch_now(exec);
+  for (void* pointer : {first.pointer, second.pointer}) OK(api.hipFree(pointer));
+  OK(api.hipGraphExecDestroy(exec));
+  for (hip::Graph made : {graph, captured}) OK(api.hipGraphDestroy(made));
+}
+
+/// Whoever waits in the same stream comes behind the launch that records what it waits for, or waits for none.
+TEST(graphs_record_events_at_once) {
+  const hip::Stream stream = new_stream();
+  hip::Graph graph = nullptr;
+  hip::GraphNode record = nullptr;
+  hip::GraphExec exec = nullptr;
+  const hip::Event event = new_event();
+  OK(api.hipGraphCreate(&graph, 0));
+  OK(api.hipGraphAddEventRecordNode(&record, graph, nullptr, 0, event));
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  constexpr int kLaunches = 60000;
+  std::atomic<bool> is_over{false};
+  std::thread waiter([&] {
+    while (!is_over) OK(api.hipStreamWaitEvent(stream, event, 0));
+  });
+  for (int i = 0; i < kLaunches; ++i) OK(api.hipGraphLaunch(exec, stream));
+  is_over = true;
+  waiter.join();
+  OK(api.hipStreamSynchronize(stream));
+  OK(api.hipGraphExecDestroy(exec));
+  OK(api.hipGraphDestroy(graph));
 }
 
 /// Who waits for an event that a graph records waits for the launch, also before it comes to the node; and a node waits
