@@ -198,6 +198,7 @@ buffer_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}
 buffer_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}=buffer_gfx10_atomic_{}{}
 buffer_{load,store}_format{,_d16}_{x,xy,xyz,xyzw}=buffer_gfx10_{}_format{}_{}
 buffer_{load,store}_format_d16_hi_x=buffer_gfx10_{}_format_d16_hi_x
+tbuffer_{load,store}_format{,_d16}_{x,xy,xyz,xyzw}=buffer_gfx10_{}_format{}_{}
 buffer_atomic_f{min,max}=buffer_gfx10_atomic_{}_f32 buffer_atomic_f{min,max}_x2=buffer_gfx10_atomic_{}_f64
 )"},
 
@@ -252,6 +253,7 @@ v_wmma_bf16_16x16x16_bf16=v_wmma_bf16_16x16x16_bf16_gfx11 v_wmma_i32_16x16x16_{i
 s_set_inst_prefetch_distance s_cbranch_{cdbgsys,cdbguser,cdbgsys_or_user,cdbgsys_and_user} s_endpgm_ordered_ps_done
 buffer_{load,store}{,_d16}_format_{x,xy,xyz,xyzw}=buffer_gfx11_{}_format{}_{}
 buffer_{load,store}_d16_hi_format_x=buffer_gfx11_{}_format_d16_hi_x
+tbuffer_{load,store}{,_d16}_format_{x,xy,xyz,xyzw}=buffer_gfx11_{}_format{}_{}
 v_{maxmin,minmax}_f{16,32}
 v_cmp_t_f{16,32,64}=v_cmp_tru_f{} v_cmpx_{f,t}_f{16,32,64}=v_cmp_{f,tru}_f{}
 {global,flat}_atomic_{min,max}_f32
@@ -298,9 +300,11 @@ v_{min,max}_num_f{16,32,64}=v_{}_f{} v_{min3,max3,med3,minmax,maxmin}_num_f{16,3
 v_pk_{min,max}_num_f16=v_pk_{}_f16
 v_{minimum,maximum}_f{16,32,64} v_{minimum3,maximum3,minimummaximum,maximumminimum}_f{16,32} v_pk_{minimum,maximum}_f16
 
-ds_bpermute_fi_b32 {global,scratch}_{load,store}_block global_load_tr_b128
+s_prefetch_{inst,data}{,_pc_rel} s_buffer_prefetch_data s_alloc_vgpr
+ds_bpermute_fi_b32 {global,scratch}_{load,store}_block global_load_tr_b{64,128}
 buffer_{load,store}{,_d16}_format_{x,xy,xyz,xyzw}=buffer_gfx12_{}_format{}_{}
 buffer_{load,store}_d16_hi_format_x=buffer_gfx12_{}_format_d16_hi_x
+tbuffer_{load,store}{,_d16}_format_{x,xy,xyz,xyzw}=buffer_gfx12_{}_format{}_{}
 ds_{min,max}_num{,_rtn}_f{32,64}=ds_{}{}_f{}
 {global,flat}_atomic_{min,max}_num_f32={}_atomic_{}_f32 global_{inv,wb,wbinv}
 buffer_load_{u,i}{8,16}=buffer_gfx12_load_{u,s}{byte,short} buffer_load_b{32,64,96,128}=buffer_gfx12_load_dword{,x2,x3,x4}

@@ -1,5 +1,5 @@
 // Buffer memory with conversions: BUFFER_LOAD_FORMAT_*, TBUFFER_LOAD_FORMAT_* and their stores (ISA document, "Vector
-// Memory Buffer Instructions"). buffer.h has the operands. A TBUFFER instruction has its format itself.
+// Memory Buffer Instructions"). buffer.h has the operands. A TBUFFER instruction has its format itself, and no DST_SEL.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "emulator/bodies.h"
 #include "emulator/buffer.h"
+#include "emulator/isa/buffer_formats.h"
 #include "emulator/small_float.h"
 #include "emulator/workgroup.h"
 
@@ -15,8 +16,8 @@ namespace wave::emulator {
 
 namespace {
 
-/// NUM_FORMAT.
-enum Numbers : u32 { kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kReserved, kFloat };
+using isa::NumberFormat;
+using enum isa::NumberFormat;
 
 /// The bits of an element's components, the lowest component first, by DATA_FORMAT (whose names list the highest
 /// first).
@@ -39,28 +40,12 @@ constexpr u8 kComponents[16][4] = {
     {},
 };
 
-/// Since GFX10 one number says both (RDNA2 to RDNA4 ISA documents, "Buffer Resource Descriptor"; LLVM's names
-/// BUF_FMT_*): data formats in their order, each with the number formats that it has.
-struct FormatGroup {
-  u8 data;
-  std::span<const Numbers> numbers;
-};
-constexpr Numbers kSix[] = {kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint},
-                  kSeven[] = {kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kFloat},
-                  kThree[] = {kUint, kSint, kFloat}, kFour[] = {kUnorm, kSnorm, kUint, kSint}, kOnly[] = {kFloat};
-constexpr FormatGroup kGfx10Formats[] = {{1, kSix},    {2, kSeven},  {3, kSix},    {4, kThree}, {5, kSeven},
-                                         {6, kSeven},  {7, kSeven},  {8, kSix},    {9, kSix},   {10, kSix},
-                                         {11, kThree}, {12, kSeven}, {13, kThree}, {14, kThree}};
-constexpr FormatGroup kGfx11Formats[] = {{1, kSix},    {2, kSeven},  {3, kSix},    {4, kThree}, {5, kSeven},
-                                         {6, kOnly},   {7, kOnly},   {8, kFour},   {9, kSix},   {10, kSix},
-                                         {11, kThree}, {12, kSeven}, {13, kThree}, {14, kThree}};
-
 /// What a component of an element, or a register of the data, is.
 enum Selector : u32 { kZero = 0, kOne = 1, kFirst = 4, kLast = 7 };
 
 struct ElementFormat {
   const u8* bits;  ///< of the four components
-  Numbers numbers;
+  NumberFormat numbers;
   Selector registers[4];  ///< which component each register has (DST_SEL)
 
   /// Of a buffer that has nothing in range the format does not matter.
@@ -68,10 +53,13 @@ struct ElementFormat {
     const bool is_typed = operands.has_format;
     const u32 word = wave.s[operands.descriptor + 3];
     u32 data = is_typed ? operands.data_format : word >> 15 & 15;
-    numbers = static_cast<Numbers>(is_typed ? operands.number_format : word >> 12 & 7);
+    numbers = static_cast<NumberFormat>(is_typed ? operands.number_format : word >> 12 & 7);
     if (rules.has_range_modes) {
-      const u32 format = word >> 12 & (rules.has_element_sizes ? 63u : 127u);
-      data = set_unified(format, rules.has_element_sizes ? kGfx11Formats : kGfx10Formats);
+      const u32 format = is_typed ? operands.format : word >> 12 & (rules.has_element_sizes ? 63u : 127u);
+      const auto generation = rules.has_element_sizes ? isa::Generation::GFX11 : isa::Generation::GFX10;
+      const isa::BufferFormat found = isa::unified_format(generation, format);
+      data = found.data;
+      numbers = found.number;
       if (data == 0 && !buffer.is_empty) fault(text("buffer format ", format, ", which is not defined"));
     }
     bits = kComponents[data];
@@ -80,30 +68,17 @@ struct ElementFormat {
       registers[i] = is_typed ? identity : static_cast<Selector>(word >> 3 * i & 7);
     }
     if (!is_defined() && !buffer.is_empty)
-      fault(text("data format ", data, " with number format ", u32{numbers}, ", which is not defined"));
+      fault(text("data format ", data, " with number format ", u32(numbers), ", which is not defined"));
   }
 
   u32 bytes() const { return (bits[0] + bits[1] + bits[2] + bits[3]) / 8u; }
   u32 components() const { return u32{bits[0] != 0} + (bits[1] != 0) + (bits[2] != 0) + (bits[3] != 0); }
 
  private:
-  /// Sets the number format, and returns the data format: 0 where there is none.
-  u32 set_unified(u32 format, std::span<const FormatGroup> groups) {
-    size_t left = format;  // from 1 on
-    for (const FormatGroup& group : groups) {
-      if (left != 0 && left <= group.numbers.size()) {
-        numbers = group.numbers[left - 1];
-        return group.data;
-      }
-      left -= std::min(left, group.numbers.size());
-    }
-    return 0;
-  }
-
   bool is_defined() const {
-    if (bits[0] == 0 || numbers == kReserved) return false;
-    if (numbers == kFloat) return bits[0] == 16 || bits[0] == 32 || components() == 3;
-    return bits[0] != 32 || numbers >= kUint;
+    if (bits[0] == 0 || numbers == Reserved) return false;
+    if (numbers == Float) return bits[0] == 16 || bits[0] == 32 || components() == 3;
+    return bits[0] != 32 || numbers >= Uint;
   }
 };
 
@@ -117,20 +92,20 @@ f32 to_float(u32 value, u32 bits) {
 }
 
 /// A component as the register gets it: an f32, or an integer.
-u32 decode(u32 value, u32 bits, Numbers numbers) {
-  const f64 largest = numbers == kSnorm ? mask(bits - 1) : mask(bits), whole = extended(value, bits);
+u32 decode(u32 value, u32 bits, NumberFormat numbers) {
+  const f64 largest = numbers == Snorm ? mask(bits - 1) : mask(bits), whole = extended(value, bits);
   switch (numbers) {
-    case kUint:
+    case Uint:
       return value;
-    case kSint:
+    case Sint:
       return static_cast<u32>(extended(value, bits));
-    case kUnorm:
+    case Unorm:
       return __builtin_bit_cast(u32, static_cast<f32>(value / largest));
-    case kSnorm:
+    case Snorm:
       return __builtin_bit_cast(u32, static_cast<f32>(std::fmax(whole / largest, -1.0)));
-    case kUscaled:
+    case Uscaled:
       return __builtin_bit_cast(u32, static_cast<f32>(value));
-    case kSscaled:
+    case Sscaled:
       return __builtin_bit_cast(u32, static_cast<f32>(whole));
     default:
       return __builtin_bit_cast(u32, to_float(value, bits));
@@ -138,7 +113,7 @@ u32 decode(u32 value, u32 bits, Numbers numbers) {
 }
 
 /// Back. Floats are rounded to nearest even and limited to what the component holds, a NaN becomes 0.
-u32 encode(u32 value, u32 bits, Numbers numbers) {
+u32 encode(u32 value, u32 bits, NumberFormat numbers) {
   const f64 number = __builtin_bit_cast(f32, value);
   const auto fixed = [&](f64 scaled, f64 low, f64 high) {
     const f64 limited = std::fmin(std::fmax(scaled, low), high);
@@ -146,15 +121,15 @@ u32 encode(u32 value, u32 bits, Numbers numbers) {
   };
   const f64 largest = mask(bits), half = mask(bits - 1);
   switch (numbers) {
-    case kUnorm:
+    case Unorm:
       return fixed(number * largest, 0, largest);
-    case kSnorm:
+    case Snorm:
       return fixed(number * half, -half, half);
-    case kUscaled:
+    case Uscaled:
       return fixed(number, 0, largest);
-    case kSscaled:
+    case Sscaled:
       return fixed(number, -half - 1, half);
-    case kFloat:
+    case Float:
       if (bits < 16) fault("a store of floats of 10 or 11 bits, whose rounding is not documented");
       return bits == 16 ? f64_to_f16(number) : value;
     default:
@@ -165,13 +140,13 @@ u32 encode(u32 value, u32 bits, Numbers numbers) {
 /// What registers hold: dwords, or halves, packed two by two, the first in the low or in the high half.
 enum class Packing { Dword, Half, HighHalf };
 
-u32 to_part(u32 value, Numbers numbers) {
-  const bool is_integer = numbers == kUint || numbers == kSint;
+u32 to_part(u32 value, NumberFormat numbers) {
+  const bool is_integer = numbers == Uint || numbers == Sint;
   return is_integer ? value & 0xffff : f64_to_f16(__builtin_bit_cast(f32, value));
 }
-u32 from_part(u32 half, Numbers numbers) {
-  if (numbers == kSint) return static_cast<u32>(extended(half, 16));
-  return numbers == kUint ? half : __builtin_bit_cast(u32, f16_to_f32(half));
+u32 from_part(u32 half, NumberFormat numbers) {
+  if (numbers == Sint) return static_cast<u32>(extended(half, 16));
+  return numbers == Uint ? half : __builtin_bit_cast(u32, f16_to_f32(half));
 }
 
 /// The half that has register `k` of the data.
@@ -181,7 +156,7 @@ int shift_of(int k) {
 }
 
 template <Packing kPacking>
-void set_register(LaneRow* rows, int k, int lane, u32 value, Numbers numbers) {
+void set_register(LaneRow* rows, int k, int lane, u32 value, NumberFormat numbers) {
   if constexpr (kPacking == Packing::Dword) {
     rows[k].lane[lane] = value;
   } else {
@@ -192,7 +167,7 @@ void set_register(LaneRow* rows, int k, int lane, u32 value, Numbers numbers) {
 }
 
 template <Packing kPacking>
-u32 get_register(const LaneRow* rows, int k, int lane, Numbers numbers) {
+u32 get_register(const LaneRow* rows, int k, int lane, NumberFormat numbers) {
   if constexpr (kPacking == Packing::Dword) return rows[k].lane[lane];
   return from_part(rows[k / 2].lane[lane] >> shift_of<kPacking>(k) & 0xffff, numbers);
 }
@@ -222,7 +197,7 @@ void set_component(ElementDwords& element, const ElementFormat& format, u32 i, u
 /// What register `k` gets of an element: a component, or a constant; a component that there is none of is zero.
 u32 selected(const ElementDwords& element, const ElementFormat& format, int k) {
   const Selector selector = format.registers[k];
-  const bool is_integer = format.numbers == kUint || format.numbers == kSint;
+  const bool is_integer = format.numbers == Uint || format.numbers == Sint;
   if (selector == kOne) return is_integer ? 1 : __builtin_bit_cast(u32, 1.0f);
   if (selector < kFirst || format.bits[selector - kFirst] == 0) return 0;
   const u32 i = selector - kFirst;

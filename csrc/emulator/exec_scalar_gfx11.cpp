@@ -221,8 +221,8 @@ const Op* set_mode_field(Wave& wave, const Op* op) {
 
 // Program flow.
 
-/// Barrier -1 is that of the workgroup, -2 one for trap handlers, and 0 none, which all do nothing with. The RDNA4
-/// document has names for others, and reserves what waits for them.
+/// Barrier -1 is that of the workgroup, -2 one for trap handlers, and 0 none, which all do nothing with. Others have
+/// names, which the RDNA4 document reserves: they came with gfx1250.
 enum class Barrier : u8 { None, Workgroup };
 Barrier barrier_of(const Wave& wave, const Op* op) {
   const u32 number = read_scalar32(wave, op->scalar, 0);
@@ -374,6 +374,7 @@ constexpr Body kBodies[] = {
     {"s_cmp_nlt_f16", half_compare<lt, true>},
     {"s_round_mode", set_mode_field<0>},
     {"s_denorm_mode", set_mode_field<4>},
+    {"s_alloc_vgpr", nothing},  // which a wave ignores that was not launched to allocate registers as it runs
     {"s_barrier_signal", s_barrier_signal},
     {"s_barrier_signal_isfirst", s_barrier_signal_isfirst},
     {"s_get_barrier_state", s_get_barrier_state},

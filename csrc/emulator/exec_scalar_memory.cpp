@@ -162,6 +162,11 @@ constexpr Body kBodies[] = {
     {"s_dcache_wb_vol", nothing},
     {"s_dcache_discard", nothing},
     {"s_dcache_discard_x2", nothing},
+    {"s_prefetch_inst", nothing},
+    {"s_prefetch_inst_pc_rel", nothing},
+    {"s_prefetch_data", nothing},
+    {"s_prefetch_data_pc_rel", nothing},
+    {"s_buffer_prefetch_data", nothing},
     {"s_atc_probe", nothing},
     {"s_atc_probe_buffer", nothing},
 };

@@ -151,6 +151,29 @@ const Op* global_load_tr_b128(Wave& wave, const Op* op) {
   return next(op);
 }
 
+/// GFX12: the same with eight bytes, but that the eight lanes are 0 to 3 and 8 to 11 of sixteen, whose columns go to
+/// the first eight, and the others, whose columns go to the last eight. So two users of gfx1201 found it, by tables and
+/// by products; the document leaves the order open.
+const Op* global_load_tr_b64(Wave& wave, const Op* op) {
+  constexpr int kSide = 8, kHalf = kSide / 2, kGroup = 2 * kSide;
+  if (static_cast<u32>(wave.exec()) != ~0u) fault("EXEC must be all ones where a matrix is transposed");
+  Addresses<u64> addresses;
+  GlobalSpace::find(wave, op, addresses);
+  LaneRow loaded[2] = {};
+  load_rows<GlobalSpace, u32, 2, Part::Whole>(wave, addresses, loaded);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (wave.exec_lanes.lane[lane] == 0) continue;
+    const int first = lane / kGroup * kGroup + lane % kGroup / kSide * kHalf, column = lane % kSide;
+    u32 bytes[2] = {};
+    for (int row = 0; row < kSide; ++row) {
+      const u32 dword = loaded[column / kHalf].lane[first + row / kHalf * kSide + row % kHalf];
+      bytes[row / kHalf] |= (dword >> 8 * (column % kHalf) & 0xffu) << 8 * (row % kHalf);
+    }
+    for (int k = 0; k < 2; ++k) wave.v[op->flat.dst + k].lane[lane] = bytes[k];
+  }
+  return next(op);
+}
+
 constexpr Body kBodies[] = {
     WAVE_LOADS_AND_STORES("global", load, store, GlobalSpace),
     WAVE_LOADS_AND_STORES("flat", load, store, FlatSpace),
@@ -162,6 +185,7 @@ constexpr Body kBodies[] = {
     {"scratch_load_block", load_block<ScratchSpace>},
     {"scratch_store_block", store_block<ScratchSpace>},
     {"global_load_tr_b128", global_load_tr_b128, Variant::Lanes32},
+    {"global_load_tr_b64", global_load_tr_b64, Variant::Lanes32},
     {"global_load_lds_ubyte", load_lds<GlobalSpace, u8>},
     {"global_load_lds_sbyte", load_lds<GlobalSpace, i8>},
     {"global_load_lds_ushort", load_lds<GlobalSpace, u16>},

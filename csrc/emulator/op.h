@@ -132,6 +132,7 @@ struct BufferOperands {
   u16 descriptor;     ///< the first of four registers
   u16 data;           ///< what is loaded, stored or exchanged
   u8 data_format, number_format;
+  u8 format;            ///< ... which since GFX10 is one number
   bool has_format;      ///< of its own; else the descriptor says it
   bool index_enabled;   ///< IDXEN
   bool offset_enabled;  ///< OFFEN

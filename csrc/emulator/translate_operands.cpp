@@ -486,6 +486,7 @@ BufferOperands Translator::buffer_operands(const Instruction& instruction) const
   if (operands.has_format) {
     operands.data_format = static_cast<u8>(instruction[Field::DFMT]);
     operands.number_format = static_cast<u8>(instruction[Field::NFMT]);
+    operands.format = static_cast<u8>(instruction[Field::FORMAT]);
   }
   operands.returns = (row.modifiers & isa::kReturn) && isa::returns_value(instruction);
   operands.to_lds = isa::goes_to_lds(instruction);

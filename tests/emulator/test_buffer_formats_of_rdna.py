@@ -58,14 +58,17 @@ def test_numbers_are_those_of_llvm(target: str, number: int, data: str, kind: in
 
 
 def names(target: str, kind: str) -> list[str]:
-    return sorted(instructions(target, f"buffer_{kind}_.*format.*"))
+    return sorted(instructions(target, f"t?buffer_{kind}_.*format.*"))
 
 
 def prepared(
     rng: np.random.Generator, target: str, memory: torch.Tensor, access: Access, format: int, selectors: list[int]
 ) -> State:
-    """Offsets are multiples of 16, of a swizzled buffer's elements, too."""
+    """Offsets are multiples of 16, of a swizzled buffer's elements, too. Typed instructions have the format themselves,
+    and the descriptor another."""
     state = random_state(rng, target, memory, access, 16)
+    if access.is_typed:
+        access.format, format = format, format % 60 + 1
     kept = ~((127 if target == "gfx1030" else 63) << 12 | 0xFFF) & 0xFFFFFFFF
     chosen = sum(selector << 3 * i for i, selector in enumerate(selectors)) | format << 12
     state.descriptor[:, 3] = state.descriptor[:, 3] & np.uint32(kept) | np.uint32(chosen)
@@ -98,10 +101,11 @@ def test_loads(target: str) -> None:
         for wave, lane in enabled(state):
             where, size = Lane(target, access, state, wave, lane), sum(model.sizes(data)) // 8
             values, registers = [0] * components(name), [int(value) for value in state.data[wave, :, lane]]
+            chosen = [4, 5, 6, 7] if access.is_typed else selectors
             if not where.is_out(0, size):
                 begins = [(where.address(at) - base, piece) for at, piece in pieces(data)]
                 element = int.from_bytes(b"".join(content[at : at + piece] for at, piece in begins), "little")
-                values = model.load(element, data, number, selectors[: components(name)], width)
+                values = model.load(element, data, number, chosen[: components(name)], width)
                 loaded += 1
             place(registers, values, width, high="_hi_" in name)
             same = [is_same(int(a), b, width) for a, b in zip(found[wave, :, lane], registers, strict=True)]
@@ -139,13 +143,28 @@ def test_stores(target: str) -> None:
     assert stored > 200
 
 
-@pytest.mark.parametrize(("target", "number"), [("gfx1030", 78), ("gfx1030", 127)])
-def test_formats_that_are_not_defined(target: str, number: int) -> None:
+@pytest.mark.parametrize(
+    ("target", "number", "kind"),
+    [
+        ("gfx1030", 78, ""), ("gfx1030", 127, ""), ("gfx1030", 0, "t"), ("gfx1030", 78, "t"), ("gfx1100", 64, "t"),
+        ("gfx1201", 0, "t"), ("gfx1201", 127, "t"),
+    ],
+)  # fmt: skip
+def test_formats_that_are_not_defined(target: str, number: int, kind: str) -> None:
     rng, memory = np.random.default_rng(3), torch.zeros(BYTES, dtype=torch.uint8)
-    access = Access("buffer_load_format_x", False, False, 0, NULL)
+    access = Access(f"{kind}buffer_load_format_x", False, False, 0, NULL)
     state = prepared(rng, target, memory, access, number, [4, 5, 6, 7])
     state.descriptor[:, 2] = 1000
     with pytest.raises(wave_runtime.KernelFault, match=f"buffer format {number}, which is not defined"):
+        state.run(target, access.words(target), memory)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_stores_of_fewer_components_than_a_typed_format_has(target: str) -> None:
+    rng, memory = np.random.default_rng(5), torch.zeros(BYTES, dtype=torch.uint8)
+    access = Access("tbuffer_store_format_x", False, False, 0, NULL)
+    state = prepared(rng, target, memory, access, 14, [4, 5, 6, 7])
+    with pytest.raises(wave_runtime.KernelFault, match="a store of 1 components to a format of 2"):
         state.run(target, access.words(target), memory)
 
 

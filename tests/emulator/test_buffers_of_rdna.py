@@ -56,7 +56,8 @@ Words = npt.NDArray[np.uint32]
 def instructions(target: str, pattern: str) -> dict[str, int]:
     """The opcode of each that the emulator has, by the name that gfx1100 and gfx1201 have for it."""
     implemented = _C.implemented_instructions(target)
-    rows = [row for row in _C.isa_rows(target) if row["format"] == "MUBUF" and row["mnemonic"] in implemented]
+    formats = ("MUBUF", "MTBUF")
+    rows = [row for row in _C.isa_rows(target) if row["format"] in formats and row["mnemonic"] in implemented]
     named = {successor(row["mnemonic"]) if target == "gfx1030" else row["mnemonic"]: row["opcode"] for row in rows}
     return {name: opcode for name, opcode in named.items() if re.fullmatch(pattern, name)}
 
@@ -71,7 +72,10 @@ def cases(pattern: str) -> list[tuple[str, str]]:
 
 @dataclass
 class Access:
-    """An instruction's fields; the address is in v8 and v9, the data in v20 to v23, the descriptor in s[8:11]."""
+    """An instruction's fields; the address is in v8 and v9, the data in v20 to v23, the descriptor in s[8:11].
+
+    Typed ones (tbuffer_*) have a format.
+    """
 
     name: str
     indexed: bool
@@ -79,21 +83,32 @@ class Access:
     offset: int
     scalar_offset: int
     returns: bool = False
+    format: int = 0
+
+    @property
+    def is_typed(self) -> bool:
+        return self.name.startswith("t")
 
     def words(self, target: str) -> list[int]:
         opcode = instructions(target, re.escape(self.name))[self.name]
         flags = self.offset_enabled | self.indexed << 1
-        if target == "gfx1030":  # MUBUF, too
+        if target == "gfx1030":  # MUBUF
             codes = {M0: NULL, NULL: M0}
-            bits = 0b111000 << 26 | opcode << 18 | self.returns << 14 | flags << 12 | self.offset
+            bits = 0b111000 << 26 | opcode << 18 | self.returns << 14
+            if self.is_typed:  # MTBUF, whose opcode is in two parts
+                bits = 0b111010 << 26 | self.format << 19 | opcode % 8 << 16 | opcode // 8 << 53
+            bits |= flags << 12 | self.offset
             bits |= 8 << 32 | 20 << 40 | 8 // 4 << 48 | codes.get(self.scalar_offset, self.scalar_offset) << 56
             return [bits >> 32 * i & MASK32 for i in range(2)]
         if target == "gfx1100":  # MUBUF
-            bits = 0b111000 << 26 | opcode << 18 | self.returns << 14 | self.offset
+            bits = 0b111000 << 26 | opcode << 18 | self.returns << 14
+            if self.is_typed:  # MTBUF
+                bits = 0b111010 << 26 | self.format << 19 | opcode << 15
+            bits |= self.offset
             bits |= 8 << 32 | 20 << 40 | 8 // 4 << 48 | flags << 54 | self.scalar_offset << 56
             return [bits >> 32 * i & MASK32 for i in range(2)]
         bits = 0b110001 << 26 | opcode << 14 | self.scalar_offset  # VBUFFER
-        bits |= 20 << 32 | 8 << 41 | self.returns << 52 | flags << 62 | 8 << 64 | self.offset << 72
+        bits |= 20 << 32 | 8 << 41 | self.returns << 52 | self.format << 55 | flags << 62 | 8 << 64 | self.offset << 72
         return [bits >> 32 * i & MASK32 for i in range(3)]
 
 

@@ -97,11 +97,11 @@ def test_blocks_of_registers(lanes: int, mask: int) -> None:
     assert np.array_equal(memory.numpy().view(np.uint32).reshape(2, lanes, 32), dwords)
 
 
-def transposing(state: State, memory: torch.Tensor, stride: int) -> list[int]:
-    """Each lane loads eight halves, so many bytes behind those of the lane before it."""
+def transposing(state: State, memory: torch.Tensor, stride: int, bits: int = 128) -> list[int]:
+    """Each lane loads eight halves, or bytes, so many bytes behind those of the lane before it."""
     addresses = memory.data_ptr() + np.arange(32, dtype=np.uint64) * stride
     state.v[:, 2], state.v[:, 3] = addresses & 0xFFFFFFFF, addresses >> 32
-    return encode("gfx1201", "global_load_tr_b128", "GLOBAL", VDST=20, ADDR=2, SADDR=124)
+    return encode("gfx1201", f"global_load_tr_b{bits}", "GLOBAL", VDST=20, ADDR=2, SADDR=124)
 
 
 @pytest.mark.parametrize("stride", [16, 64])
@@ -114,11 +114,48 @@ def test_loads_that_transpose(stride: int) -> None:
     assert halves.tolist() == wanted
 
 
-def test_loads_that_transpose_need_all_lanes() -> None:
+def test_loads_that_transpose_bytes() -> None:
+    """A 16x16 matrix of rows of 16 bytes, of which each lane loads half a row, becomes the factor of a product: a lane
+    has a column, of the rows 0 to 7 or, from lane 16 on, 8 to 15."""
+    state, matrix = State(1, 32), torch.arange(256, dtype=torch.int16).to(torch.uint8).reshape(16, 16)
+    words, lanes = transposing(state, matrix, 0, 64), np.arange(32, dtype=np.uint64)
+    rows, halves = lanes // 8 * 4 + lanes % 4, lanes // 4 % 2
+    state.v[:, 2] += (16 * rows + 8 * halves).astype(np.uint32)
+    after = rdna_machine.run("gfx1201", words, state, matrix.view(-1))
+    bytes_ = after.v[0, 20:22].T.copy().view(np.uint8).reshape(32, 8)
+    wanted = [matrix[8 * (lane // 16) : 8 * (lane // 16) + 8, lane % 16].tolist() for lane in range(32)]
+    assert bytes_.tolist() == wanted
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+def test_loads_that_transpose_need_all_lanes(bits: int) -> None:
     state, memory = State(1, 32), torch.zeros(512, dtype=torch.uint8)
     state.exec[0, 0] = 0xFFFF
     with pytest.raises(wave_runtime.KernelFault, match="EXEC must be all ones where a matrix is transposed"):
-        rdna_machine.run("gfx1201", transposing(state, memory, 16), state, memory)
+        rdna_machine.run("gfx1201", transposing(state, memory, 16, bits), state, memory)
+
+
+@pytest.mark.parametrize("lanes", [32, 64])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel",
+        "s_buffer_prefetch_data",
+    ],
+)  # fmt: skip
+def test_prefetches_do_nothing(name: str, lanes: int) -> None:
+    """Of addresses that nobody may access, too: on a GPU they give no fault."""
+    state = random_state(np.random.default_rng(6), 2, lanes)
+    words = encode("gfx1201", name, "SMEM", SBASE=4, SDATA=7, OFFSET=0x7FFFF0, SOFFSET=12)
+    after = rdna_machine.run("gfx1201", words, state)
+    assert all(np.array_equal(getattr(after, each), getattr(state, each)) for each in rdna_machine.NAMES)
+
+
+def test_registers_that_a_wave_asks_for() -> None:
+    """s_alloc_vgpr, which waves ignore that were not launched for it: HSA's never are."""
+    state = random_state(np.random.default_rng(7), 2, 32)
+    after = rdna_machine.run("gfx1201", encode("gfx1201", "s_alloc_vgpr", "SOP1", SSRC0=192), state)
+    assert all(np.array_equal(getattr(after, each), getattr(state, each)) for each in rdna_machine.NAMES)
 
 
 def hardware_register(number: int, low: int, size: int) -> int:

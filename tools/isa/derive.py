@@ -11,6 +11,7 @@ from .operand_types import operand_type
 from .overrides import (
     IMMEDIATES,
     LDS_DIRECT_ACCEPTED,
+    PREFETCHES,
     RETURN_TO_ACCUMULATORS,
     base_name,
     exchanges,
@@ -23,7 +24,7 @@ from .row import Operand, Row
 
 OPERAND_FIELDS = (
     "SSRC0", "SSRC1", "SDST", "SIMM16", "LITERAL", "SBASE", "SDATA", "SOFFSET", "SRC0", "SRC1", "SRC2", "VSRC1", "VDST",
-    "SCALE_SRC0", "SCALE_SRC1",
+    "OFFSET", "SCALE_SRC0", "SCALE_SRC1",
     "VDSTX", "SRCX0", "VSRCX1", "VDSTY", "SRCY0", "VSRCY1",
     "ADDR", "DATA0", "DATA1", "DATA", "SADDR", "VADDR", "VDATA", "SRSRC",
 )  # fmt: skip
@@ -60,6 +61,7 @@ FIELD_MODIFIERS: dict[str, dict[str, str]] = {
     "TH": {"th:": "CachePolicy"},
     "SCOPE": {"scope:": "CachePolicy"},
     "DFMT": {"format:": "Format"},
+    "FORMAT": {"format:": "Format"},
 }
 MODIFIER_ORDER = (
     "Neg", "Abs", "Sext", "Clamp", "Omod", "OpSel", "OpSelDst", "OpSelByte", "OpSelHi", "NegLo", "NegHi", "Mix", "Cbsz",
@@ -138,7 +140,7 @@ def _kind(measured: Measured, index: int, name: str, texts: dict[int, str]) -> s
     format_ = measured.encoding.format
     if name == "SADDR":
         return "SgprOrOff"
-    if name == "SOFFSET" and format_ == "SMEM":
+    if name == "SOFFSET" and format_ == "SMEM" and base_name(measured.text.mnemonic) not in PREFETCHES:
         return "SmemOffset"
     if name == "VADDR" or (name == "ADDR" and format_ in ("GLOBAL", "SCRATCH")):
         return "Address"
@@ -164,7 +166,7 @@ def _access(measured: Measured, name: str, index: int, type_: str, found: Set[st
     if exchanges(base) or (name in ("SDATA", "VDATA") and "_atomic_" in base):
         return True, True
     if name in ("SDATA", "VDATA"):
-        written = not re.search(r"_store_|_probe", base)
+        written = not re.search(r"_store_|_probe|_prefetch_", base)
     else:
         written = name in ("VDST", "SDST", "VDSTX", "VDSTY") and not reads_destination_field(base)
     half = "OpSelDst" in found and type_ in HALVES

@@ -53,6 +53,27 @@ class BitField:
 
 
 @dataclass(frozen=True, slots=True)
+class SplitField(BitField):
+    """A field whose highest bit is elsewhere: bit `high`."""
+
+    high: int
+
+    @property
+    def mask(self) -> int:
+        """The field's bits."""
+        return BitField(self.low, self.width - 1).mask | 1 << self.high
+
+    def get(self, bits: int) -> int:
+        """The field's value in `bits`."""
+        return BitField(self.low, self.width - 1).get(bits) | (bits >> self.high & 1) << self.width - 1
+
+    def put(self, bits: int, value: int) -> int:
+        """`bits` with another value of the field."""
+        low, high = BitField(self.low, self.width - 1), BitField(self.high, 1)
+        return high.put(low.put(bits, value), value >> self.width - 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Encoding:
     """The words of one format: those with (bits & mask) == (match & mask), the opcode standing in `opcode`.
 
@@ -161,8 +182,11 @@ def _variants(family: str, encoding: Encoding) -> list[Encoding]:
 @functools.cache
 def encodings(family: str = "gfx9") -> list[Encoding]:
     """All encodings. The opcodes that belong to an encoding with a longer prefix (SOP1 within SOP2) are left out."""
+    file = f"layout_{family}.inc"
     parsed = [(name, int(prefix, 2), int(width), BitField(int(low), int(bits)))
-              for name, prefix, width, low, bits in _parse(f"layout_{family}.inc", "WAVE_ISA_ENCODING")]  # fmt: skip
+              for name, prefix, width, low, bits in _parse(file, "WAVE_ISA_ENCODING")]  # fmt: skip
+    parsed += [(name, int(prefix, 2), int(width), SplitField(int(low), int(bits) + 1, int(high)))
+               for name, prefix, width, low, bits, high in _parse(file, "WAVE_ISA_SPLIT_ENCODING")]  # fmt: skip
     result: list[Encoding] = []
     for index, (name, prefix, width, opcode) in enumerate(parsed):
         longer = [(p, w) for _, p, w, _ in parsed[:index] if w > width]

@@ -36,6 +36,7 @@ SWEEPS: dict[str, tuple[str, Iterable[int]]] = {
     "v_add_f32_sdwa": ("SRC0", range(256)),
     "tbuffer_load_format_x": ("DFMT", range(16)),
     "tbuffer_store_format_x": ("NFMT", range(8)),
+    "tbuffer_load_format_xy": ("FORMAT", range(80)),  # since GFX10
     "ds_swizzle_b32": (
         "OFFSET",
         (0, 0x1F, 0x41F, 0xC1F, 0x7C1F, 0x3E, 0xF5, 0x7FFF, 0x8000, 0x80E4, 0x80FF, 0x8100, 0xFFFF),
@@ -109,9 +110,9 @@ def _candidates(rows: list[Row]) -> Iterator[Group]:
 def _sweeps(rows: list[Row]) -> Iterator[Group]:
     by_name = {row.mnemonic: row for row in reversed(rows)}  # of DPP and DPP8 the former
     for name, (field, values) in SWEEPS.items():
-        if name not in by_name:  # another processor
+        row = by_name.get(name)
+        if row is None or field not in fields(row.generation)[row.format]:  # another processor
             continue
-        row = by_name[name]
         known, base = fields(row.generation)[row.format], row.match
         if name in SWEEP_WITH:
             other, value = SWEEP_WITH[name]

@@ -31,7 +31,7 @@ OF_MODIFIERS: dict[str, set[str]] = {
     "OFFSET": {"Offset"}, "OFFSET0": {"Offset01"}, "OFFSET1": {"Offset01"},
     "SC0": {"CachePolicy", "Nt", "Return"}, "SC1": {"CachePolicy", "Nt", "Return"},
     "NT": {"CachePolicy", "Nt"}, "GLC": {"CachePolicy", "Return"}, "SLC": {"CachePolicy"}, "DLC": {"CachePolicy"},
-    "TH": {"CachePolicy", "Return"}, "SCOPE": {"CachePolicy"},
+    "TH": {"CachePolicy", "Return"}, "SCOPE": {"CachePolicy"}, "FORMAT": {"Format"},
 }  # fmt: skip
 
 # Modifiers of arithmetic, likewise. Whether hardware ignores them where they mean nothing is for LLVM to say: it wants

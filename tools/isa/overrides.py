@@ -31,11 +31,16 @@ SOURCES_IN_DESTINATION_FIELDS: dict[str, str] = {
     r"s_waitcnt_.*": "SDST is added to the count",
 }
 
+# Which have both an offset and a register to add as operands, the latter null where there is none.
+PREFETCHES = ("s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel",
+              "s_buffer_prefetch_data")  # fmt: skip
+
 # Fields of registers that hold a number in these instructions.
 IMMEDIATES: dict[str, tuple[str, ...]] = {
     "SSRC0": ("s_sendmsg_rtn_b32", "s_sendmsg_rtn_b64"),  # the message
     "SSRC1": ("s_set_gpr_idx_on",),  # the modes, printed as gpr_idx(...)
-    "SDATA": ("s_atc_probe", "s_atc_probe_buffer"),  # the permissions to probe for
+    "SDATA": ("s_atc_probe", "s_atc_probe_buffer", *PREFETCHES),  # the permissions to probe for; how much
+    "OFFSET": PREFETCHES,
 }
 
 # LLVM accepts LDS_DIRECT (254) as the source; the document wants a vector register.
@@ -100,8 +105,6 @@ LEFT_OUT_OF_GFX9 = {
 LEFT_OUT = {
     r"v_illegal": "no instruction: zeros",
     r"s_version": "names the compiler's version, to no effect",
-    r"s_(buffer_)?prefetch_.*": "fetches code or data into caches",
-    r"tbuffer_.*": "has formats of its own on GFX12",
     r"v_interp_.*": "interpolates attributes of pixel shaders",
 }
 

@@ -88,7 +88,7 @@ COUNTED_AS_LOADS, COUNTED_AS_STORES = r"global_inv", r"global_(wb|wbinv)"  # cac
 
 # What moves no data of lanes: caches, time, exchanges between lanes, counters and stacks that lanes share.
 MOVES_NOTHING = (
-    r"s_(dcache|gl1)_.*|s_mem(real)?time|s_atc_probe.*|buffer_(inv|invl2|wbl2|wbinvl1|wbinvl1_vol|gl[01]_inv)|"
+    r"s_(dcache|gl1)_.*|s_(buffer_)?prefetch_.*|s_mem(real)?time|s_atc_probe.*|buffer_(inv|invl2|wbl2|wbinvl1|wbinvl1_vol|gl[01]_inv)|"
     r"global_(inv|wb|wbinv)|ds_(nop|b?permute_b32|bpermute_fi_b32|swizzle_b32|append|consume|ordered_count|gws_.*|"
     r"bvh_stack_.*|(add|sub)_gs_reg_rtn)"
 )

@@ -104,8 +104,8 @@ void append_immediate(std::string& out, const Instruction& instruction, const Op
       return append_simm16(out, instruction, value);
     case Field::LITERAL:
       return append_long(out, instruction, value);
-    case Field::OFFSET:  // SMEM; LLVM names the register that adds nothing, where GFX10 and GFX11 have no offset
-                         // besides
+    case Field::OFFSET:  // SMEM, its prefetches included; LLVM names the register that adds nothing, where GFX10 and
+                         // GFX11 have no offset besides
       if (value == 0 && names_null(instruction.row->generation)) {
         out += "null";
         return;
@@ -115,7 +115,7 @@ void append_immediate(std::string& out, const Instruction& instruction, const Op
       return append_message(out, instruction.row->generation, value);
     case Field::SSRC1:
       return append_index_modes(out, value);
-    default:  // SDATA of s_atc_probe
+    default:  // SDATA of s_atc_probe and of prefetches
       return append_plain(out, value);
   }
 }

@@ -1,7 +1,7 @@
 // What follows the operands. The order is the same for all formats; no instruction has all.
-#include <array>
 #include <string_view>
 
+#include "emulator/isa/buffer_formats.h"
 #include "emulator/isa/disassemble.h"
 #include "emulator/isa/operand.h"
 
@@ -152,20 +152,34 @@ void append_matrix(std::string& out, const Instruction& instruction) {
   if ((takes & kBlgpNeg) != 0 && blgp != 0) append_list(out, " neg:", blgp, 3);
 }
 
-/// DFMT and NFMT of MTBUF; an 8-bit UNORM is the unsaid format.
-void append_format(std::string& out, const Instruction& instruction) {
-  constexpr std::array<const char*, 16> kData = {
-      "INVALID",    "8",          "16",      "8_8",   "32",          "16_16",    "10_11_11",    "11_11_10",
-      "10_10_10_2", "2_10_10_10", "8_8_8_8", "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15"};
-  constexpr std::array<const char*, 8> kNumber = {"UNORM", "SNORM", "USCALED",    "SSCALED",
-                                                  "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
-  const uint32_t data = instruction[Field::DFMT], number = instruction[Field::NFMT];
+/// DFMT and NFMT of typed buffers; an 8-bit UNORM is the unsaid format.
+void append_two_formats(std::string& out, uint32_t data, uint32_t number) {
   if (data == 1 && number == 0) return;
   out += " format:[";
-  if (data != 1) (out += "BUF_DATA_FORMAT_") += kData[data];
+  if (data != 1) (out += "BUF_DATA_FORMAT_") += kDataFormatNames[data];
   if (data != 1 && number != 0) out += ',';
-  if (number != 0) (out += "BUF_NUM_FORMAT_") += kNumber[number];
+  if (number != 0) (out += "BUF_NUM_FORMAT_") += kNumberFormatNames[number];
   out += ']';
+}
+
+/// FORMAT since GFX10, by its name where it has one.
+void append_format(std::string& out, const Instruction& instruction) {
+  const Generation generation = instruction.row->generation;
+  if (generation == Generation::GFX9) {
+    return append_two_formats(out, instruction[Field::DFMT], instruction[Field::NFMT]);
+  }
+  const uint32_t format = instruction[Field::FORMAT];
+  const BufferFormat found = unified_format(generation, format);
+  if (format == 1) return;
+  out += " format:";
+  if (format == 0) {
+    out += "[BUF_FMT_INVALID]";
+  } else if (found.data == 0) {
+    append_decimal(out, format);
+  } else {
+    ((((out += "[BUF_FMT_") += kDataFormatNames[found.data]) += '_') += kNumberFormatNames[size_t(found.number)]) +=
+        ']';
+  }
 }
 
 /// The offset of an address: of DS and MUBUF unsigned; of GLOBAL and SCRATCH signed; of FLAT LLVM writes all 13 bits as

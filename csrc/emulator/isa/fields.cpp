@@ -12,7 +12,8 @@ constexpr uint32_t kSdwa = 249, kDpp = 250, kDpp8 = 233, kDpp8FetchInactive = 23
 
 struct Prefix {
   Format format = Format::SOP1;
-  Position opcode;  // of no width: not an encoding
+  Position opcode;      // of no width: not an encoding
+  uint8_t further = 0;  // where the opcode's highest bit is, if not beside the others
 };
 
 struct Layout {
@@ -22,12 +23,14 @@ struct Layout {
 
 #define WAVE_ISA_FIELD(format, field, low, width) \
   layout.positions[size_t(Format::format)][size_t(Field::field)] = Position{low, width};
-#define WAVE_ISA_ENCODING(format, prefix, prefix_width, opcode_low, opcode_width)                      \
-  for (unsigned top = 0; top < layout.prefixes.size(); ++top) {                                        \
-    const bool fits = top >> (kPrefixBits - (prefix_width)) == (prefix);                               \
-    Prefix& entry = layout.prefixes[top];                                                              \
-    if (fits && entry.opcode.width == 0) entry = {Format::format, Position{opcode_low, opcode_width}}; \
+#define WAVE_ISA_SPLIT_ENCODING(format, prefix, prefix_width, opcode_low, opcode_width, opcode_high)                \
+  for (unsigned top = 0; top < layout.prefixes.size(); ++top) {                                                     \
+    const bool fits = top >> (kPrefixBits - (prefix_width)) == (prefix);                                            \
+    Prefix& entry = layout.prefixes[top];                                                                           \
+    if (fits && entry.opcode.width == 0) entry = {Format::format, Position{opcode_low, opcode_width}, opcode_high}; \
   }
+#define WAVE_ISA_ENCODING(format, prefix, prefix_width, opcode_low, opcode_width) \
+  WAVE_ISA_SPLIT_ENCODING(format, prefix, prefix_width, opcode_low, opcode_width, 0)
 
 constexpr Layout gfx9_layout() {
   Layout layout;
@@ -51,6 +54,7 @@ constexpr Layout gfx12_layout() {
 }
 #undef WAVE_ISA_FIELD
 #undef WAVE_ISA_ENCODING
+#undef WAVE_ISA_SPLIT_ENCODING
 
 constexpr Layout kLayouts[] = {gfx9_layout(), gfx10_layout(), gfx11_layout(), gfx12_layout()};
 
@@ -93,6 +97,8 @@ Encoding classify(Generation generation, uint64_t bits, uint64_t upper) {
   if (prefix.opcode.width == 0) return {};
   Encoding encoding{with_further_dword(generation, prefix.format, bits), 0, true};
   encoding.opcode = static_cast<uint16_t>(word >> prefix.opcode.low & ((1u << prefix.opcode.width) - 1));
+  if (prefix.further != 0)
+    encoding.opcode |= static_cast<uint16_t>((bits >> prefix.further & 1) << prefix.opcode.width);
   if (prefix.format == Format::VOP3P && encoding.opcode == kLoadScales && features(generation).has_scaled_products) {
     const Encoding product = classify(generation, upper, 0);
     return {Format::VOP3PX2, product.opcode, product.format == Format::VOP3P && (upper >> kAbid & kAbidMask) == 1};

@@ -116,7 +116,7 @@ enum Modifier : uint32_t {
   kCachePolicy = 1u << 24,     ///< SC0 and SC1; GLC of SMEM
   kNt = 1u << 25,              ///< NT
   kReturn = 1u << 26,          ///< an atomic: its destination counts only where SC0 (GLC) is set
-  kFormat = 1u << 27,          ///< DFMT and NFMT of MTBUF
+  kFormat = 1u << 27,          ///< DFMT and NFMT of typed buffers; FORMAT since GFX10
   kDpp8 = 1u << 28,            ///< DPP8: the lane that each of eight reads
   kByteSel = 1u << 29,         ///< OP_SEL picks a byte, of the source or of the destination
   kBitop3 = 1u << 30,          ///< OMOD, ABS and NEG are, from the highest bit on, a truth table of three inputs
