@@ -32,6 +32,21 @@ def test_it_is_set_and_taken_back() -> None:
     assert (driver._active, driver._default, dict(backends)) == before
 
 
+@pytest.mark.parametrize(("target", "kind"), [("gfx942", "cdna3"), ("gfx1100", "rdna3"), ("gfx1201", "rdna4")])
+def test_what_triton_asks_of_its_drivers(target: str, kind: str) -> None:
+    """Its own tests ask so which GPU there is, to skip what that cannot do."""
+    from triton import _internal_testing as asked
+    from triton.backends import backends
+
+    with wave_runtime.emulate(target):
+        assert [name for name, backend in backends.items() if backend.driver.is_active()] == ["amd"]
+        assert asked.get_current_target().arch == target
+        assert asked.is_hip()
+        assert not asked.is_cuda()
+        known = ("cdna2", "cdna3", "cdna4", "rdna3", "rdna4", "gfx1250")
+        assert [each for each in known if getattr(asked, f"is_hip_{each}")()] == [kind]
+
+
 def test_it_can_be_set_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     import triton
     import triton_kernels

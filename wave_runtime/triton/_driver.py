@@ -242,6 +242,15 @@ class EmulatorDriver(GPUDriver):  # type: ignore[misc]
         """Nothing."""
 
 
+class _EmulatedGpuDriver(EmulatorDriver):
+    """The driver of what ``wave_runtime.emulate`` makes torch's GPU: none is hidden by it."""
+
+    @staticmethod
+    def is_active() -> bool:
+        """Triton's tests ask each driver so before they ask for the target: all of their ``is_hip()`` depend on it."""
+        return True
+
+
 class CpuBackend(HIPBackend):  # type: ignore[misc]
     """Triton's compiler for the emulated processor, where it is asked for code for the CPU.
 
@@ -262,10 +271,10 @@ class CpuBackend(HIPBackend):  # type: ignore[misc]
 def set_driver(gpu: _gpu.Gpu) -> Patches:
     """Make the emulator the device that Triton finds, and the compiler's target where that is the CPU, until undone."""
     patches = Patches()
-    driver = EmulatorDriver(gpu)
+    driver = _EmulatedGpuDriver(gpu)
     for name in ("_active", "_default"):
         patches.set(triton.runtime.driver, name, driver)
     patches.set_item(backends, "cpu", Backend(CpuBackend, EmulatorDriver))
     # What Inductor compares the active driver with, where torch says that there is an AMD GPU.
-    patches.set_item(backends, "amd", Backend(HIPBackend, EmulatorDriver))
+    patches.set_item(backends, "amd", Backend(HIPBackend, _EmulatedGpuDriver))
     return patches
