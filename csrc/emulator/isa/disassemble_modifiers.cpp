@@ -40,7 +40,7 @@ void append_packed(std::string& out, const Instruction& instruction) {
     if ((value & all) != usual) append_list(out, name, value, sources);
   };
   if ((takes & kOpSel) != 0 && (takes & kOpSelDst) == 0) append(" op_sel:", instruction[Field::OP_SEL], 0);
-  const uint32_t high = instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2;
+  const uint32_t high = op_sel_hi(instruction);
   if ((takes & (kOpSelHi | kMix)) != 0) append(" op_sel_hi:", high, (takes & kMix) != 0 ? 0 : all);
   if ((takes & kNegLo) != 0) append(" neg_lo:", instruction[Field::NEG], 0);
   if ((takes & kNegHi) != 0) append(" neg_hi:", instruction[Field::NEG_HI], 0);

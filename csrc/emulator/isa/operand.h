@@ -55,6 +55,11 @@ bool is_half(const Instruction& instruction, const Operand& operand);
 /// bits since GFX11, by OP_SEL in those of 64.
 bool is_upper_half(const Instruction& instruction, const Operand& operand);
 
+/// The sources of VOP3P whose bit in OP_SEL_HI is set.
+inline uint8_t op_sel_hi(const Instruction& instruction) {
+  return static_cast<uint8_t>(instruction[Field::OP_SEL_HI] | instruction[Field::OP_SEL_HI2] << 2);
+}
+
 /// Whether an operand names registers that exist, or a constant that it may be. A literal counts as legal where the
 /// format has one.
 bool is_legal(const Instruction& instruction, const Operand& operand);

@@ -1,0 +1,175 @@
+// How the modifiers of vector instructions become those that bodies apply (op.h).
+#include <algorithm>
+#include <span>
+
+#include "emulator/isa/fields.h"
+#include "emulator/isa/operand.h"
+#include "emulator/translate.h"
+
+namespace wave::emulator {
+
+namespace {
+
+using isa::Field;
+using isa::Format;
+using isa::Instruction;
+using isa::Operand;
+using isa::OperandType;
+
+/// OP_SEL_HI for bodies, with a bit set for each source that the instruction does not have, or has no OP_SEL_HI for:
+/// that is the ordinary case.
+u8 op_sel_hi_of_all(const Instruction& instruction) {
+  const isa::Row& row = *instruction.row;
+  constexpr u8 kAll = 7;
+  if ((row.modifiers & (isa::kOpSelHi | isa::kMix)) == 0) return kAll;
+  u8 taken = 0;
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    if (operand.field == Field::SRC0) taken |= 1;
+    if (operand.field == Field::SRC1) taken |= 2;
+    if (operand.field == Field::SRC2) taken |= 4;
+  }
+  return static_cast<u8>((isa::op_sel_hi(instruction) & taken) | (kAll & ~taken));
+}
+
+/// A bit for each source: NEG or ABS of VOP3, or the bits of SDWA and DPP that mean the same.
+u8 negated_sources(const Instruction& instruction, Field field) {
+  const bool is_negation = field == Field::NEG;
+  const u32 first = instruction[is_negation ? Field::SRC0_NEG : Field::SRC0_ABS];
+  const u32 second = instruction[is_negation ? Field::SRC1_NEG : Field::SRC1_ABS];
+  return static_cast<u8>(instruction[field] | first | second << 1);
+}
+
+/// SEL and DST_SEL of SDWA: four bytes, two words, all (ISA document, "SDWA").
+Select sdwa_select(u32 code, bool sign) {
+  if (code < 4) return {static_cast<u8>(8 * code), 8, sign};
+  if (code < 6) return {static_cast<u8>(16 * (code - 4)), 16, sign};
+  return {};
+}
+
+void set_sdwa(const Instruction& instruction, Modifiers& modifiers) {
+  const u32 takes = instruction.row->modifiers;
+  if (takes & isa::kSrc0Sel) {
+    modifiers.source[0] = sdwa_select(instruction[Field::SRC0_SEL], instruction[Field::SRC0_SEXT] != 0);
+  }
+  if (takes & isa::kSrc1Sel) {
+    modifiers.source[1] = sdwa_select(instruction[Field::SRC1_SEL], instruction[Field::SRC1_SEXT] != 0);
+  }
+  if (takes & isa::kDstSel) {
+    modifiers.destination = sdwa_select(instruction[Field::DST_SEL], false);
+    modifiers.unused = static_cast<Unused>(std::min<u32>(instruction[Field::DST_UNUSED], 2));
+  }
+}
+
+void set_dpp(const Instruction& instruction, Modifiers& modifiers) {
+  modifiers.dpp = true;
+  modifiers.dpp_ctrl = static_cast<u16>(instruction[Field::DPP_CTRL]);
+  if (instruction[Field::FI] != 0) modifiers.dpp_ctrl |= kDppFetchInactive;
+  modifiers.bound_ctrl = instruction[Field::BOUND_CTRL] != 0;
+  modifiers.row_mask = static_cast<u8>(instruction[Field::ROW_MASK]);
+  modifiers.bank_mask = static_cast<u8>(instruction[Field::BANK_MASK]);
+}
+
+/// A lane that is disabled reads as zero, unless SRC0 says that disabled lanes are read.
+void set_dpp8(const Instruction& instruction, Modifiers& modifiers) {
+  constexpr u32 kFetchInactive = 234;
+  modifiers.dpp = modifiers.dpp8 = modifiers.bound_ctrl = true;
+  modifiers.dpp8_lanes = instruction[Field::DPP8];
+  if (instruction[Field::DPP_SRC0] == kFetchInactive) modifiers.dpp_ctrl = kDppFetchInactive;
+  modifiers.row_mask = modifiers.bank_mask = 15;
+}
+
+/// The upper halves of 16-bit sources, and the half (or byte) of the destination that is written.
+void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers& modifiers) {
+  constexpr Select kUpperHalf = {16, 16, false};
+  const isa::Row& row = *instruction.row;
+  if (row.operand_count == 0) return;
+  const bool is_sdwa = row.modifiers & isa::kDstSel;  // which says itself what becomes of the rest
+  int source = 0;
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    // The first is the destination. Another that is written is a source of an exchange, or a mask of lanes.
+    if (operand.written && (&operand == row.operands || !operand.read)) continue;
+    if (isa::is_upper_half(instruction, operand)) modifiers.source[source] = kUpperHalf;
+    ++source;
+  }
+  const Operand& destination = row.operands[0];
+  const u32 op_sel = instruction[Field::OP_SEL];
+  const bool writes_half = !is_sdwa && destination.field == Field::VDST && isa::is_16_bits(destination.type);
+  const bool selects = (row.modifiers & isa::kOpSelDst) && destination.read;
+  if (selects || (keeps_other_half && writes_half)) {
+    const bool is_upper = isa::is_upper_half(instruction, destination) || (selects && (op_sel & 8));
+    modifiers.destination = {static_cast<u8>(is_upper ? 16 : 0), 16, false};
+    modifiers.unused = Unused::Kept;
+  }
+  // What is added to the destination is added to the half that is written.
+  if (writes_half && source < 3 && modifiers.destination == kUpperHalf) modifiers.source[source] = kUpperHalf;
+  if (row.modifiers & isa::kOpSelByte) {
+    modifiers.destination = {static_cast<u8>(8 * (op_sel >> 2)), 8, false};
+    modifiers.unused = Unused::Kept;
+  }
+}
+
+/// OP_SEL where it picks a byte: of what v_cvt_sr writes by its last two bits, else of the source by the first two, the
+/// higher one first.
+void set_byte(const Instruction& instruction, Modifiers& modifiers) {
+  const u32 op_sel = instruction[Field::OP_SEL];
+  if (instruction.row->operand_count == 3) {
+    modifiers.destination = {static_cast<u8>(8 * (op_sel >> 2)), 8, false};
+    modifiers.unused = Unused::Kept;
+  } else if (const u32 byte = (op_sel & 1) << 1 | (op_sel >> 1 & 1); byte != 0) {
+    modifiers.source[0] = {static_cast<u8>(8 * byte), 8, false};
+  }
+}
+
+/// OP_SEL of VOP3 where it picks no halves: bytes of a source of 32 bits, or lanes; and the truth table of V_BITOP3.
+void set_op_sel(const Instruction& instruction, Modifiers& modifiers) {
+  const isa::Row& row = *instruction.row;
+  if (row.format != Format::VOP3) return;
+  if (row.modifiers & isa::kBitop3) {
+    modifiers.op_sel =
+        static_cast<u8>(instruction[Field::OMOD] << 6 | instruction[Field::ABS] << 3 | instruction[Field::NEG]);
+  } else if ((row.modifiers & isa::kLaneBounds) ||
+             ((row.modifiers & isa::kOpSel) && row.operands[1].type == OperandType::B32)) {
+    modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
+  }
+}
+
+}  // namespace
+
+/// The modifiers of a vector instruction; nullptr where they are all as if there were none.
+const Modifiers* Translator::modifiers(const Instruction& instruction) {
+  const isa::Row& row = *instruction.row;
+  const u32 takes = row.modifiers;
+  const bool is_sdwa = takes & (isa::kSrc0Sel | isa::kSrc1Sel | isa::kDstSel), is_dpp = takes & isa::kDpp;
+  Modifiers modifiers;
+  const bool negates = (takes & (isa::kNeg | isa::kNegLo)) && !(row.traits & isa::kSignedFactors);
+  if (negates) modifiers.negate = negated_sources(instruction, Field::NEG);
+  if (takes & isa::kAbs) modifiers.absolute = negated_sources(instruction, Field::ABS);
+  if (takes & isa::kClamp) modifiers.clamp = instruction[Field::CLAMP] != 0;
+  if (takes & isa::kOmod) modifiers.output = static_cast<u8>(instruction[Field::OMOD]);
+  if (is_sdwa) set_sdwa(instruction, modifiers);
+  if (is_dpp) set_dpp(instruction, modifiers);
+  if (takes & isa::kDpp8) set_dpp8(instruction, modifiers);
+  if (row.format == Format::VOP3P || row.format == Format::VOP3P_DPP || row.format == Format::VOP3P_DPP8) {
+    modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
+    modifiers.op_sel_hi = op_sel_hi_of_all(instruction);
+    if (takes & isa::kMix) {
+      modifiers.absolute = static_cast<u8>(instruction[Field::NEG_HI]);
+      if (row.operands[0].type == OperandType::F16) {
+        modifiers.destination = {static_cast<u8>(row.traits & isa::kToUpperHalf ? 16 : 0), 16, false};
+        modifiers.unused = Unused::Kept;
+      }
+    } else if (row.kind == isa::Kind::DotProduct && row.operands[1].type == OperandType::B32) {
+      modifiers.absolute = static_cast<u8>(instruction[Field::NEG_HI]);  // of the sum, which is no packed operand
+    } else if (takes & isa::kNegHi) {
+      modifiers.negate_high = static_cast<u8>(instruction[Field::NEG_HI]);
+    }
+  } else {
+    set_halves(instruction, processor_.keeps_other_half, modifiers);
+    if (takes & isa::kByteSel) set_byte(instruction, modifiers);
+    set_op_sel(instruction, modifiers);
+  }
+  if (modifiers == Modifiers() && (takes & isa::kMix) == 0) return nullptr;
+  return &function_->modifiers_.emplace_back(modifiers);
+}
+
+}  // namespace wave::emulator
