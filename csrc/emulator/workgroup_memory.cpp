@@ -1,0 +1,104 @@
+// What waves read and write beside their registers, as far as it is not done for whole rows of lanes at once.
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/constants.h"
+#include "emulator/observer.h"
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+/// Bytes of each lane's scratch that are poisoned at a time, at least.
+constexpr u32 kScratchStep = 256;
+
+}  // namespace
+
+const char* verb(ScratchAccess access) {
+  constexpr const char* kVerbs[] = {"a load of ", "a store of ", "an atomic access of "};
+  return kVerbs[static_cast<int>(access)];
+}
+
+void Workgroup::read_memory(AddressSpan span, void* to, int lane) {
+  make_pending_adds();
+  if (recalled_ != nullptr && (*recalled_)(span, to, lane)) return;
+  launch_.memory().read(span, to, lane);
+  if (memory_observer_ != nullptr) memory_observer_->load_memory(span, lane);
+}
+
+void Workgroup::write_memory(AddressSpan span, const void* from, int lane) {
+  make_pending_adds();
+  if (memory_observer_ == nullptr) return launch_.memory().write(span, from, lane);
+  launch_.memory().check_write(span, lane);
+  memory_observer_->store_memory(span, from, lane);
+  launch_.memory().write(span, from, lane);
+}
+
+AtomicTarget Workgroup::atomic_memory(AddressSpan span, bool serves_parts, int lane) {
+  make_pending_adds();
+  const AtomicTarget target = launch_.memory().atomic(span, serves_parts, lane);
+  if (memory_observer_ != nullptr) memory_observer_->store_memory(span, nullptr, lane);
+  return target;
+}
+
+void Workgroup::read_lds(AddressSpan span, void* to, int lane) const {
+  const AddressSpan inside = lds_bytes().common(span);
+  if (inside != span && !launch_.memory().forgive(span, lds_bytes().excess(span), "LDS", lane)) {
+    check_lds("a load of ", span, lane);
+  }
+  if (lds_observer_ != nullptr) lds_observer_->load_lds(inside, lane);
+  std::memset(to, 0, span.size());
+  if (!inside.is_empty()) std::memcpy(to, lds_.get() + inside.begin(), inside.size());
+}
+
+void Workgroup::write_lds(AddressSpan span, const void* from, int lane) {
+  check_lds("a store of ", span, lane);
+  if (lds_observer_ != nullptr) lds_observer_->store_lds(span, from, lane);
+  std::memcpy(lds_.get() + span.begin(), from, span.size());
+}
+
+AtomicTarget Workgroup::atomic_lds(AddressSpan span, int lane) {
+  check_atomic(span, lane);
+  check_lds("an atomic access of ", span, lane);
+  if (lds_observer_ != nullptr) lds_observer_->store_lds(span, nullptr, lane);
+  return {lds_.get() + span.begin()};
+}
+
+void Workgroup::check_lds(const char* verb, AddressSpan span, int lane) const {
+  if (lds_bytes().contains(span)) return;
+  const u64 address = span.begin(), size = lds_bytes().size();
+  const bool is_negative = static_cast<i64>(address) < 0;  // M0 and an offset
+  const std::string place = is_negative ? text(-address, " bytes before the begin of LDS")
+                                        : text(address < size ? 0 : address - size, " bytes past the end of LDS");
+  fault_at(text(verb, span.size(), " bytes out of bounds: ", place, ", of which the workgroup has ", size, " bytes"),
+           lane, address, "out-of-bounds");
+}
+
+/// Poisons as much as is accessed, so that a kernel with a large stack pays for what it uses of it. Where somebody
+/// watches, nothing counts as ready, so that every access comes here.
+void Workgroup::prepare_scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane) {
+  if (!AddressSpan(0, wave.scratch_size).contains(span)) {
+    fault_at(
+        text(verb(access), span.size(), " bytes of scratch, of which a work-item has ", wave.scratch_size, " bytes"),
+        lane, span.begin(), "scratch-overflow");
+  }
+  if (span.end() > wave.scratch_poisoned) {
+    const u64 wanted = std::max<u64>({span.end(), u64{wave.scratch_poisoned} * 2, kScratchStep});
+    const u32 ready = static_cast<u32>(std::min<u64>((wanted + 3) / 4 * 4, wave.scratch_size));
+    for (u32 i = 0; i < static_cast<u32>(launch_.lanes); ++i) {
+      u8* const bytes = wave.scratch + u64{i} * wave.scratch_size;
+      std::fill(reinterpret_cast<u32*>(bytes + wave.scratch_poisoned), reinterpret_cast<u32*>(bytes + ready), kPoison);
+    }
+    wave.scratch_poisoned = ready;
+  }
+  if (memory_observer_ == nullptr) {
+    wave.scratch_ready = wave.scratch_poisoned;
+  } else if (access == ScratchAccess::Load) {
+    memory_observer_->load_scratch(span, lane);
+  } else {
+    memory_observer_->store_scratch(span, lane, access == ScratchAccess::Atomic);
+  }
+}
+
+}  // namespace wave::emulator
