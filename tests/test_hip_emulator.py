@@ -327,3 +327,24 @@ assert hip.hipKernelNameRef(None) is None
 assert hip.hipKernelNameRefByPtr(ctypes.byref(kernel), None) is None
 """
     in_python(code)
+
+
+def test_mistakes_with_events() -> None:
+    """Times of an event that keeps none are a mistake whether or not the other one has happened."""
+    code = """
+event, untimed, time = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_float()
+assert hip.hipEventCreate(ctypes.byref(event)) == hip.hipEventCreateWithFlags(ctypes.byref(untimed), 2) == 0
+waited = ctypes.c_uint(0)
+stream = ctypes.c_void_p()
+assert hip.hipStreamCreate(ctypes.byref(stream)) == 0
+assert hip.hipStreamWaitValue32(stream, ctypes.byref(waited), 1, 0, ctypes.c_uint(0xffffffff)) == 0
+assert hip.hipEventRecord(event, stream) == 0
+assert hip.hipEventElapsedTime(ctypes.byref(time), event, event) == 600
+assert hip.hipEventElapsedTime(ctypes.byref(time), event, untimed) == 400
+assert hip.hipEventElapsedTime(ctypes.byref(time), untimed, event) == 400
+waited.value = 1
+assert hip.hipStreamWaitEvent(stream, event, 2) == 1
+assert hip.hipStreamWaitEvent(stream, None, 0) == hip.hipStreamWaitEvent(ctypes.c_void_p(0xffff), event, 0) == 400
+assert hip.hipStreamWaitEvent(stream, event, 1) == hip.hipStreamSynchronize(stream) == 0
+"""
+    in_python(code)

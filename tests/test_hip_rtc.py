@@ -242,7 +242,10 @@ print(result, log() if result else code().count(b"_Z1kPf"))
 def test_managed_variables_of_a_module(tmp_path: Path) -> None:
     """The module that a program loads has their memory, which goes with it."""
     code = """
-create(b"__attribute__((managed)) int values[2] = {3, 4}; extern \\"C\\" __global__ void twice() { values[threadIdx.x] *= 2; }")
+create(b'''
+__attribute__((managed)) int values[2] = {3, 4};
+extern "C" __global__ void twice() { values[threadIdx.x] *= 2; }
+''')
 assert compile() == 0, log()
 module, kernel, data, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
 assert hip.hipModuleLoadData(ctypes.byref(module), code()) == 0

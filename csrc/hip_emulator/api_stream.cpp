@@ -60,8 +60,11 @@ std::shared_ptr<Marker> marker_of(Event handle) {
   return event->marker;
 }
 
+void check_has_time(const EventRecord& event) {
+  require((event.flags & kEventDisableTiming) == 0, hipErrorInvalidHandle);
+}
+
 Marker::Clock::time_point event_time(Event handle) {
-  require((runtime().events.find(handle)->flags & kEventDisableTiming) == 0, hipErrorInvalidHandle);
   const auto marker = marker_of(handle);
   require(marker != nullptr, hipErrorInvalidHandle);
   const auto time = marker->time();
@@ -183,9 +186,12 @@ Error hipStreamQuery(Stream stream) {
   });
 }
 
-Error hipStreamWaitEvent(Stream stream, Event event, unsigned) {
+Error hipStreamWaitEvent(Stream stream, Event event, unsigned flags) {
   return call(__func__, [&] {
-    const auto queue = find_queue(stream);
+    constexpr unsigned kExternal = 1;
+    const auto queue = find_queue(stream, hipErrorInvalidHandle);
+    require(event != nullptr, hipErrorInvalidHandle);
+    require(flags <= kExternal);
     const auto waited = runtime().events.find(event);
     std::lock_guard lock(runtime().order);
     wait_event(queue, *waited);
@@ -240,8 +246,10 @@ Error hipEventQuery(Event event) {
 Error hipEventElapsedTime(float* milliseconds, Event start, Event stop) {
   return call(__func__, [&] {
     require(milliseconds != nullptr);
-    const auto& events = runtime().events;
-    require(events.find(start)->device == events.find(stop)->device, hipErrorInvalidHandle);
+    const auto first = runtime().events.find(start), last = runtime().events.find(stop);
+    require(first->device == last->device, hipErrorInvalidHandle);
+    check_has_time(*first);
+    check_has_time(*last);
     const auto elapsed = event_time(stop) - event_time(start);
     *milliseconds = std::chrono::duration<float, std::milli>(elapsed).count();
   });
