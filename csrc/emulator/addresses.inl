@@ -78,6 +78,15 @@ struct Addresses {
   }
 };
 
+/// For who is told of all lanes at once. `data`, if any, has so many bytes for each of them.
+template <class Address>
+inline LaneAccesses lane_accesses(const Addresses<Address>& addresses, u32 size, const u8* data = nullptr) {
+  LaneAccesses all{.begins = {}, .lanes = 0, .size = size, .data = data};
+  for (u32 i = 0; i < kLanes; ++i) all.begins[i] = addresses.lane[i];
+  for (u32 i = 0; i < kLanes; ++i) all.lanes |= u64{addresses.enabled->lane[i] != 0} << i;
+  return all;
+}
+
 /// What addresses are made of: a base and, for each lane, the dword or two that a register or two have.
 struct AddressParts {
   u64 base;

@@ -6,6 +6,7 @@
 #include "emulator/atomics.h"
 #include "emulator/bodies.h"
 #include "emulator/buffer.h"
+#include "emulator/observer.h"
 #include "emulator/workgroup.h"
 
 #define WAVE_SOURCE "emulator/exec_buffer.cpp"

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "emulator/atomics.h"
 #include "emulator/bodies.h"
+#include "emulator/observer.h"
 #include "emulator/workgroup.h"
 
 #define WAVE_SOURCE "emulator/exec_vector_memory.cpp"

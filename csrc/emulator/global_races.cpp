@@ -16,6 +16,15 @@ using Direction = isa::MemoryAccess::Direction;
 constexpr size_t kMostPending = 64;
 constexpr size_t kMostSuspicions = 16;
 
+/// The bytes of a dword that are some of it, a bit for each.
+u8 bytes_of(AddressSpan part) { return static_cast<u8>(((1u << part.size()) - 1) << part.begin() % sizeof(u32)); }
+
+/// Whether two accesses are a race where nothing orders them.
+bool conflicts(const PastAccess& past, const PastAccess& now) {
+  const bool are_atomic = past.is_atomic && now.is_atomic && !(past.is_maybe && now.is_maybe);
+  return (past.is_store || now.is_store) && !are_atomic && (past.bytes & now.bytes) != 0;
+}
+
 std::string group_text(const Wave& wave, u64 number) {
   const auto& grid = wave.group->launch().dispatch.grid;
   return text("(", number % grid[0], ", ", number / grid[0] % grid[1], ", ", number / grid[0] / grid[1], ")");
@@ -53,6 +62,7 @@ void GlobalRaceChecker::start(const Wave& wave) {
 
 void GlobalRaceChecker::before(const Wave& wave, const Op* op) {
   wave_ = &wave;
+  first_ = number_of(wave) - wave.index;
   instruction_ = look_up(wave, op);
   has_begun_ = false;
   if (instruction_.row == nullptr || (wave.mode.skip_vector() && (op->flags & kSkippable))) return;
@@ -124,54 +134,132 @@ void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lan
   access(span, lane, true);
 }
 
+/// As each lane's access of a whole dword is, but for the lane.
+PastAccess GlobalRaceChecker::access_of(bool is_store) const {
+  const State& own = states_[wave_->index];
+  return {.wave = number_of(*wave_),
+          .number = is_store ? own.issued.stores : own.issued.loads,
+          .pc = static_cast<u32>(wave_->address(wave_->op) - wave_->group->launch().module.load_address(0)),
+          .bytes = 15,
+          .is_store = is_store,
+          .is_atomic = instruction_.is_coherent,
+          .is_maybe = instruction_.is_maybe_atomic};
+}
+
 void GlobalRaceChecker::access(AddressSpan span, int lane, bool is_store) {
-  const State& own = state();
-  PastAccess now{.wave = number_of(*wave_),
-                 .number = is_store ? own.issued.stores : own.issued.loads,
-                 .pc = static_cast<u32>(wave_->address(wave_->op) - wave_->group->launch().module.load_address(0)),
-                 .bytes = 0,
-                 .lane = static_cast<i8>(lane),
-                 .is_store = is_store,
-                 .is_atomic = instruction_.is_coherent,
-                 .is_maybe = instruction_.is_maybe_atomic};
+  PastAccess now = access_of(is_store);
+  now.lane = static_cast<i8>(lane);
   for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32)) {
     const AddressSpan part = span.common({address, sizeof(u32)});
-    now.bytes = static_cast<u8>(((1u << part.size()) - 1) << (part.begin() - address));
+    now.bytes = bytes_of(part);
     access_dword(address, now);
   }
+}
+
+/// Of instructions that release and acquire nothing.
+void GlobalRaceChecker::load_memory_lanes(const LaneAccesses& all) {
+  if (instruction_.is_coherent) return Observer::load_memory_lanes(all);
+  begin_access(true, false);
+  access_lanes(all, all.lanes, false);
+}
+
+void GlobalRaceChecker::store_memory_lanes(const LaneAccesses& all) {
+  if (instruction_.is_coherent || instruction_.returns) return Observer::store_memory_lanes(all);
+  u64 changing = 0;
+  all.each([&](int lane) {
+    const void* const memory = reinterpret_cast<const void*>(all.span(lane).begin());
+    changing |= u64{std::memcmp(memory, all.data_of(lane), all.size) != 0} << lane;
+  });
+  if (changing == 0) return;
+  begin_access(instruction_.modifies, true);
+  access_lanes(all, changing, true);
+}
+
+/// Of lanes that access the same the last one is noted, which is what is kept of them, unless there is something to
+/// report of each.
+void GlobalRaceChecker::access_lanes(const LaneAccesses& all, u64 lanes, bool is_store) {
+  PastAccess now = access_of(is_store);
+  for (u64 left = lanes; left != 0;) {
+    const int lane = std::countr_zero(left);
+    const u64 begin = all.span(lane).begin();
+    const u64 block = all.side_by_side(left, AccessBlock::kBytes);
+    if (block != 0 && begin % AccessBlock::kBytes == 0 && access_block(all, lane, now)) {
+      left &= ~block;
+      continue;
+    }
+    const u64 same = all.same_as_first(left);
+    left &= ~same;
+    now.lane = static_cast<i8>(63 - std::countl_zero(same));
+    for (u64 address = begin & ~u64{3}; address < begin + all.size; address += sizeof(u32)) {
+      const AddressSpan part = all.span(lane).common({address, sizeof(u32)});
+      now.bytes = bytes_of(part);
+      if (note(hold_.at(address), now)) continue;
+      for (u64 one = same; one != 0; one &= one - 1) access(part, std::countr_zero(one), is_store);
+    }
+  }
+}
+
+/// An access of a whole block, by lanes side by side. False where it is more than that: then what is noted here will be
+/// noted again.
+bool GlobalRaceChecker::access_block(const LaneAccesses& all, int lane, PastAccess now) {
+  PastAccesses* const common = hold_.block(all.span(lane).begin()).common();
+  if (common == nullptr) return false;
+  const u32 parts = all.size < sizeof(u32) ? static_cast<u32>(sizeof(u32)) / all.size : 1;  // of a dword
+  now.step = static_cast<i8>(parts == 1 ? static_cast<int>(all.size / sizeof(u32)) : -static_cast<int>(parts));
+  for (u32 part = 0; part < parts; ++part) {
+    now.lane = static_cast<i8>(lane + static_cast<int>(part));
+    now.bytes = parts == 1 ? u8{15} : bytes_of({u64{part} * all.size, all.size});
+    if (!note(*common, now)) return false;
+  }
+  return true;
+}
+
+GlobalRaceChecker::Place GlobalRaceChecker::find_place(PastAccesses& all, const PastAccess& now) const {
+  PastAccess* place = nullptr;
+  PastAccess* obsolete = nullptr;
+  bool has_race = false;
+  for (PastAccess& past : all) {
+    if (past.wave == 0) {
+      if (place == nullptr) place = &past;
+      continue;
+    }
+    const bool is_own = past.wave == now.wave, is_before = is_own || is_ordered(past);
+    const bool is_covered = (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store);
+    if (is_own && is_covered && past.is_store == now.is_store) place = &past;
+    if (is_before && is_covered) obsolete = &past;
+    has_race |= !is_before && conflicts(past, now);
+  }
+  if (place == nullptr) place = obsolete != nullptr ? obsolete : &all[now.number % all.size()];
+  return {place, has_race};
+}
+
+/// False, and nothing, where there is a race to report.
+bool GlobalRaceChecker::note(PastAccesses& all, const PastAccess& now) const {
+  const auto [place, has_race] = find_place(all, now);
+  if (!has_race) *place = now;
+  return !has_race;
 }
 
 void GlobalRaceChecker::access_dword(u64 address, const PastAccess& now) {
   if (instruction_.modifies)
     std::erase_if(state().suspicions, [&](const Suspicion& s) { return s.address == address; });
   PastAccesses& all = hold_.at(address);
-  PastAccess* place = nullptr;
-  PastAccess* obsolete = nullptr;
-  for (PastAccess& past : all) {
-    if (past.wave == 0) {
-      if (place == nullptr) place = &past;
-      continue;
-    }
-    const bool is_own = past.wave == now.wave;
-    const bool is_covered = (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store);
-    const bool is_ordered_before = is_own || is_ordered(past);
-    if (is_own && is_covered && past.is_store == now.is_store) place = &past;
-    if (is_ordered_before && is_covered) obsolete = &past;
-    const bool are_atomic = past.is_atomic && now.is_atomic && !(past.is_maybe && now.is_maybe);
-    const bool conflicts = (past.is_store || now.is_store) && !are_atomic;
-    if (!is_ordered_before && conflicts && (past.bytes & now.bytes) != 0) report(address, now, past);
+  const auto [place, has_race] = find_place(all, now);
+  for (const PastAccess& past : all) {
+    if (has_race && past.wave != 0 && past.wave != now.wave && conflicts(past, now) && !is_ordered(past))
+      report(address, now, past);
   }
-  if (place == nullptr) place = obsolete != nullptr ? obsolete : &all[now.number % all.size()];
   *place = now;
 }
 
-bool GlobalRaceChecker::is_ordered(const PastAccess& past) {
-  const State& own = state();
-  const u32 waves = wave_->group->launch().waves, index = past.wave - 1;
+bool GlobalRaceChecker::is_ordered(const PastAccess& past) const {
+  const State& own = states_[wave_->index];
   const auto is_reached = [&](const Reach& reach) {
     return past.number <= (past.is_store ? reach.stores : reach.loads);
   };
-  if (index / waves == wave_->group->number() && is_reached(own.mates[index % waves])) return true;
+  const u32 mate = past.wave - first_;  // a large number where it is of a workgroup before
+  if (mate < own.mates.size() && is_reached(own.mates[mate])) return true;
+  if (own.others.empty()) return false;
   const auto found = own.others.find(past.wave);
   return found != own.others.end() && is_reached(found->second);
 }
@@ -212,18 +300,23 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
 /// What comes before an atomic store is known to who reads what it stores.
 void GlobalRaceChecker::release(AddressSpan span) {
   const State& own = state();
-  GlobalShadow::Released released{.to_all = own.others, .to_group = own.others, .group = wave_->group->number()};
-  const u32 first = number_of(*wave_) - wave_->index;
-  for (u32 i = 0; i < own.mates.size(); ++i) {
-    if (own.mates[i].stores == 0 && own.mates[i].loads == 0) continue;
-    released.to_all[first + i].join(own.mates[i]);
-    released.to_group[first + i].join(own.mates[i]);
-  }
-  const u32 self = number_of(*wave_);
-  if (own.written_back != 0) released.to_all[self].join({own.done.loads, own.written_back});
-  if (own.done_for_mates().stores != 0) released.to_group[self].join(own.done_for_mates());
-  if (released.to_all.empty() && released.to_group.empty()) return;
-  shadow_.release(span.begin() & ~u64{3}, std::move(released), instruction_.modifies);
+  const Reach to_all{own.written_back != 0 ? own.done.loads : 0, own.written_back};
+  const Reach to_group = own.done_for_mates().stores != 0 ? own.done_for_mates() : Reach{};
+  const auto is_known = [](const Reach& reach) { return reach.stores != 0 || reach.loads != 0; };
+  const bool has_mates = std::ranges::any_of(own.mates, is_known);
+  if (own.others.empty() && !has_mates && !is_known(to_all) && !is_known(to_group)) return;
+  shadow_.release(span.begin() & ~u64{3}, wave_->group->number(), instruction_.modifies, [&](auto& known) {
+    join(known.to_all, own.others);
+    join(known.to_group, own.others);
+    for (u32 i = 0; has_mates && i < own.mates.size(); ++i) {
+      if (!is_known(own.mates[i])) continue;
+      known.to_all[first_ + i].join(own.mates[i]);
+      known.to_group[first_ + i].join(own.mates[i]);
+    }
+    const u32 self = number_of(*wave_);
+    if (is_known(to_all)) known.to_all[self].join(to_all);
+    if (is_known(to_group)) known.to_group[self].join(to_group);
+  });
 }
 
 void GlobalRaceChecker::acquire(AddressSpan span) {

@@ -25,9 +25,12 @@ class GlobalRaceChecker : public Observer {
   void before(const Wave& wave, const Op* op) override;
   void after(const Wave& wave, const Op* op) override;
   void give_up(const Wave&) override { hold_.let_go(); }
+  u8 watched_ops() const override { return kAllButVectorAlu; }
   bool watches_memory() const override { return true; }
   void load_memory(AddressSpan span, int lane) override;
   void store_memory(AddressSpan span, const void* data, int lane) override;
+  void load_memory_lanes(const LaneAccesses& all) override;
+  void store_memory_lanes(const LaneAccesses& all) override;
   void pass_barrier(const Wave& wave) override;
 
  private:
@@ -75,9 +78,18 @@ class GlobalRaceChecker : public Observer {
   State& state() { return states_[wave_->index]; }
   static void settle(State& state, bool writes_back);
   void begin_access(bool is_load, bool is_store);
+  PastAccess access_of(bool is_store) const;
   void access(AddressSpan span, int lane, bool is_store);
+  void access_lanes(const LaneAccesses& all, u64 lanes, bool is_store);
+  bool access_block(const LaneAccesses& all, int lane, PastAccess now);
   void access_dword(u64 address, const PastAccess& now);
-  bool is_ordered(const PastAccess& past);
+  struct Place {
+    PastAccess* past;  ///< what gives way to an access
+    bool has_race;     ///< the access is a race with one of those that are known
+  };
+  Place find_place(PastAccesses& all, const PastAccess& now) const;
+  bool note(PastAccesses& all, const PastAccess& now) const;
+  bool is_ordered(const PastAccess& past) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);
   void release(AddressSpan span);
   void acquire(AddressSpan span);
@@ -90,6 +102,7 @@ class GlobalRaceChecker : public Observer {
   // What is under way.
   const Wave* wave_ = nullptr;
   Decoded instruction_;
+  u32 first_ = 0;           ///< the number of the workgroup's first wave
   bool has_begun_ = false;  ///< the instruction's access has its numbers
 };
 

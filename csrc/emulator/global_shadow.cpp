@@ -8,6 +8,23 @@ void join(MemoryClock& clock, const MemoryClock& other) {
   for (const auto& [wave, reach] : other) clock[wave].join(reach);
 }
 
+PastAccesses AccessBlock::of(size_t dword) const {
+  if (dwords_ != nullptr) return (*dwords_)[dword];
+  PastAccesses all = common_;
+  for (PastAccess& past : all) {
+    const int at = static_cast<int>(dword);
+    if (past.step != 0) past.lane = static_cast<i8>(past.lane + (past.step > 0 ? at / past.step : at * -past.step));
+    past.step = 0;
+  }
+  return all;
+}
+
+void AccessBlock::split() {
+  auto dwords = std::make_unique<std::array<PastAccesses, kDwords>>();
+  for (size_t i = 0; i < kDwords; ++i) (*dwords)[i] = of(i);
+  dwords_ = std::move(dwords);
+}
+
 void GlobalShadow::Hold::take(u64 number) {
   let_go();
   Shard& shard = shadow_.shards_[number % kShards];
@@ -16,17 +33,6 @@ void GlobalShadow::Hold::take(u64 number) {
   if (page == nullptr) page = std::make_unique<Page>();
   page_ = page.get();
   number_ = number;
-}
-
-void GlobalShadow::release(u64 address, Released released, bool adds) {
-  has_released_.store(true, std::memory_order_release);
-  const std::lock_guard lock(mutex_);
-  Released& known = released_[address];
-  if (!adds || known.group != released.group) known.to_group.clear();
-  if (!adds) known.to_all.clear();
-  known.group = released.group;
-  join(known.to_all, released.to_all);
-  join(known.to_group, released.to_group);
 }
 
 GlobalShadow::Released GlobalShadow::released(u64 address) {

@@ -26,13 +26,14 @@ using MemoryClock = std::unordered_map<u32, Reach>;
 
 void join(MemoryClock& clock, const MemoryClock& other);
 
-/// An access of some bytes of a dword.
+/// An access of some bytes of a dword, or of all dwords of a block.
 struct PastAccess {
   u32 wave = 0;    ///< its number in the launch, from 1 on; 0: there is none
   u32 number = 0;  ///< among the wave's loads, or its stores
   u32 pc = 0;      ///< from where the code object lies
   u8 bytes = 0;    ///< a bit for each
   i8 lane = -1;
+  i8 step = 0;  ///< of a block: the dwords of each lane or, negated, the lanes of each dword; 0: of a dword alone
   bool is_store = false;
   bool is_atomic = false;
   bool is_maybe = false;  ///< a store that may be atomic
@@ -41,6 +42,28 @@ struct PastAccess {
 /// The last accesses of a dword by different waves, or of different bytes of it.
 using PastAccesses = std::array<PastAccess, 4>;
 
+/// Some dwords that lie side by side. As long as they have been accessed together alone, by lanes side by side, what is
+/// known of one is known of all.
+class AccessBlock {
+ public:
+  static constexpr u64 kDwords = 16, kBytes = kDwords * sizeof(u32);
+
+  /// Of all dwords, or nullptr where they differ.
+  PastAccesses* common() { return dwords_ == nullptr ? &common_ : nullptr; }
+  /// Of one dword, which may differ from the others from now on.
+  PastAccesses& own(size_t dword) {
+    if (dwords_ == nullptr) split();
+    return (*dwords_)[dword];
+  }
+  PastAccesses of(size_t dword) const;
+
+ private:
+  void split();
+
+  PastAccesses common_;
+  std::unique_ptr<std::array<PastAccesses, kDwords>> dwords_;
+};
+
 /// Thread-safe.
 class GlobalShadow {
  public:
@@ -48,7 +71,7 @@ class GlobalShadow {
 
  private:
   static constexpr u64 kShards = 64;
-  using Page = std::array<PastAccesses, kPage / sizeof(u32)>;
+  using Page = std::array<AccessBlock, kPage / AccessBlock::kBytes>;
   struct Shard {
     std::mutex mutex;  ///< guards what follows
     std::unordered_map<u64, std::unique_ptr<Page>> pages;
@@ -59,12 +82,13 @@ class GlobalShadow {
   class Hold {
    public:
     explicit Hold(GlobalShadow& shadow) : shadow_(shadow) {}
-    /// The accesses of the dword at an address, which is a multiple of 4. They are had until the next call: neighbours
-    /// cost no look-up.
-    PastAccesses& at(u64 address) {
+    /// The block that an address lies in. It is had until the next call: neighbours cost no look-up.
+    AccessBlock& block(u64 address) {
       if (address / kPage != number_) take(address / kPage);
-      return (*page_)[address % kPage / sizeof(u32)];
+      return (*page_)[address % kPage / AccessBlock::kBytes];
     }
+    /// The accesses of the dword at an address, which is a multiple of 4, likewise.
+    PastAccesses& at(u64 address) { return block(address).own(address % AccessBlock::kBytes / sizeof(u32)); }
     void let_go() {
       if (!lock_.owns_lock()) return;
       lock_.unlock();
@@ -86,8 +110,17 @@ class GlobalShadow {
     MemoryClock to_all, to_group;
     u64 group = 0;
   };
-  /// Adds to what is known there or, for a plain store, replaces it.
-  void release(u64 address, Released released, bool adds);
+  /// Has what `add` joins to what is known there. For a plain store, which `adds` nothing, that is all.
+  template <class Add>
+  void release(u64 address, u64 group, bool adds, const Add& add) {
+    has_released_.store(true, std::memory_order_release);
+    const std::lock_guard lock(mutex_);
+    Released& known = released_[address];
+    if (!adds || known.group != group) known.to_group.clear();
+    if (!adds) known.to_all.clear();
+    known.group = group;
+    add(known);
+  }
   /// What is known there. An empty one where nothing is.
   Released released(u64 address);
 
@@ -97,7 +130,9 @@ class GlobalShadow {
   void visit(const Look& look) {
     for (Shard& shard : shards_) {
       for (const auto& [number, page] : shard.pages) {
-        for (size_t dword = 0; dword < page->size(); ++dword) look(number * kPage, dword, (*page)[dword]);
+        for (size_t dword = 0; dword < kPage / sizeof(u32); ++dword) {
+          look(number * kPage, dword, (*page)[dword / AccessBlock::kDwords].of(dword % AccessBlock::kDwords));
+        }
       }
     }
   }

@@ -42,10 +42,9 @@ class Memory {
 
   /// Whether all of it lies in one region (writable, for a write), so that it can be accessed as it is. Never where
   /// accesses are traced or watched.
-  bool covers(AddressSpan span, bool write) const {
-    const Region* region = find(span.begin());
-    return is_direct_ && region != nullptr && region->bytes.contains(span) && (!write || region->writable);
-  }
+  bool covers(AddressSpan span, bool write) const { return is_direct_ && lies_in_region(span, write); }
+  /// The same where accesses are watched, by who is told of them then.
+  bool covers_watched(AddressSpan span, bool write) const { return trace_ == nullptr && lies_in_region(span, write); }
 
   /// Whether read() copies this byte, rather than to take it for zero.
   bool has(u64 address) const { return find(address) != nullptr; }
@@ -81,6 +80,10 @@ class Memory {
     const More* next;
   };
 
+  bool lies_in_region(AddressSpan span, bool write) const {
+    const Region* region = find(span.begin());
+    return region != nullptr && region->bytes.contains(span) && (!write || region->writable);
+  }
   const Region* find(u64 address) const;
   /// The last of regions_ that does not begin after `address`, or nullptr.
   const Region* before(u64 address) const;

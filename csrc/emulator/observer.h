@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,65 @@
 #include "emulator/op.h"
 
 namespace wave::emulator {
+
+/// What an instruction's lanes access: each as many bytes, from an address of its own on.
+struct LaneAccesses {
+  std::array<u64, kLanes> begins;  ///< of the lanes that access something
+  u64 lanes;                       ///< a bit for each of these
+  u32 size;
+  const u8* data = nullptr;  ///< of stores: what each lane stores, one lane's bytes behind the other's
+
+  AddressSpan span(int lane) const { return {begins[static_cast<size_t>(lane)], size}; }
+  const u8* data_of(int lane) const { return data + static_cast<size_t>(lane) * size; }
+  /// Whether each lane accesses what is behind the lane before it, so that they overlap nowhere.
+  bool are_apart() const {
+    u64 end = 0;
+    bool are_behind = true;
+    each([&](int lane) {
+      are_behind &= span(lane).begin() >= end;
+      end = span(lane).end();
+    });
+    return are_behind;
+  }
+  /// That all lanes access. Stores, which overlap nowhere, lie side by side where hull() has as many.
+  u64 bytes() const { return u64{size} * static_cast<u32>(std::popcount(lanes)); }
+  /// The first of some lanes, with those that access the same: next to it, or as far in the next sixteen lanes. So
+  /// work-items of a tile share its rows and columns.
+  u64 same_as_first(u64 some) const {
+    constexpr u32 kRow = 16;
+    const u64 begin = begins[static_cast<size_t>(std::countr_zero(some))];
+    u64 same = 0;
+    for (u32 lane = static_cast<u32>(std::countr_zero(some)); lane < kLanes && begins[lane] == begin; ++lane)
+      same |= u64{1} << lane;
+    for (u32 lane = static_cast<u32>(std::countr_zero(some)) + kRow; lane < kLanes; lane += kRow)
+      same |= u64{begins[lane] == begin} << lane;
+    return same & some;
+  }
+  /// The first of some lanes, with those behind it, where they access so many bytes that lie side by side; else none.
+  u64 side_by_side(u64 some, u64 bytes) const {
+    const u64 first = static_cast<u64>(std::countr_zero(some)), count = bytes / size;
+    if (count == 0 || count * size != bytes || first + count > kLanes) return 0;
+    const u64 run = (~u64{0} >> (64 - count)) << first;
+    if ((run & ~some) != 0 || begins[first + count - 1] != begins[first] + (count - 1) * size) return 0;
+    for (u64 i = 1; i < count - 1; ++i) {
+      if (begins[first + i] != begins[first] + i * size) return 0;
+    }
+    return run;
+  }
+  /// All bytes from the first to the last one that some lane accesses.
+  AddressSpan hull() const {
+    u64 low = ~u64{0}, high = 0;
+    each([&](int lane) {
+      low = std::min(low, span(lane).begin());
+      high = std::max(high, span(lane).begin());
+    });
+    return AddressSpan::over(low, high, size);
+  }
+  template <class Look>
+  void each(const Look& look) const {
+    for (u64 left = lanes; left != 0; left &= left - 1) look(std::countr_zero(left));
+  }
+};
 
 /// Sees the instructions of a launch, which runs on one thread then, or of one workgroup after the other (Checks).
 class Observer {
@@ -20,7 +81,7 @@ class Observer {
   virtual void before(const Wave& wave, const Op* op) = 0;
   /// Behind it, when the wave may be in another function, which the Op is not of. Not called where it threw.
   virtual void after(const Wave&, const Op*) {}
-  /// Of which instructions it is told so: those with one of these flags of theirs (OpFlags).
+  /// Of which instructions it is told so: those with one of these flags of theirs (OpFlags), or kAllButVectorAlu.
   virtual u8 watched_ops() const { return kEveryOp; }
   /// The instruction has thrown, and the launch ends for it: instead of after().
   virtual void give_up(const Wave&) {}
@@ -32,12 +93,27 @@ class Observer {
   virtual void load_lds(AddressSpan, int /*lane*/) {}
   /// Before it is done. `data` is nullptr for atomics.
   virtual void store_lds(AddressSpan, const void* /*data*/, int /*lane*/) {}
+  /// Those of an instruction's lanes at once, in their order: when all loads are done and before any store is, of
+  /// stores that overlap nowhere.
+  virtual void load_lds_lanes(const LaneAccesses& all) {
+    all.each([&](int lane) { load_lds(all.span(lane), lane); });
+  }
+  virtual void store_lds_lanes(const LaneAccesses& all) {
+    all.each([&](int lane) { store_lds(all.span(lane), all.data_of(lane), lane); });
+  }
   /// Whether it wants to see accesses of the launch's memory and of scratch, likewise. lane -1: of the wave as a whole.
   virtual bool watches_memory() const { return false; }
   /// When it is done, of the bytes that were asked for.
   virtual void load_memory(AddressSpan, int /*lane*/) {}
   /// Before it is done, and will not fail. `data` is nullptr for atomics.
   virtual void store_memory(AddressSpan, const void* /*data*/, int /*lane*/) {}
+  /// Those of an instruction's lanes at once, as of LDS.
+  virtual void load_memory_lanes(const LaneAccesses& all) {
+    all.each([&](int lane) { load_memory(all.span(lane), lane); });
+  }
+  virtual void store_memory_lanes(const LaneAccesses& all) {
+    all.each([&](int lane) { store_memory(all.span(lane), all.data_of(lane), lane); });
+  }
   /// Of a lane's own bytes, which count from 0.
   virtual void load_scratch(AddressSpan, int /*lane*/) {}
   virtual void store_scratch(AddressSpan, int /*lane*/, bool /*is_atomic*/) {}
@@ -45,8 +121,14 @@ class Observer {
   virtual void pass_barrier(const Wave&) {}
 };
 
+/// Of an observer: all instructions but those of the vector ALU, matrices included.
+inline constexpr u8 kAllButVectorAlu = 0x80;
+
 /// Whether who watches such instructions is told of one.
-inline bool is_watched(const Op* op, u8 watched_ops) { return watched_ops == kEveryOp || (op->flags & watched_ops); }
+inline bool is_watched(const Op* op, u8 watched_ops) {
+  const bool is_other = (watched_ops & kAllButVectorAlu) && !(op->flags & kIndexable);
+  return watched_ops == kEveryOp || is_other || (op->flags & watched_ops);
+}
 
 /// Several at once, in their order.
 class Observers : public Observer {
@@ -55,6 +137,8 @@ class Observers : public Observer {
   void add(Observer& observer) {
     all_.push_back(&observer);
     if (observer.watched_ops() != 0) by_ops_.emplace_back(&observer, observer.watched_ops());
+    if (observer.watches_lds()) of_lds_.push_back(&observer);
+    if (observer.watches_memory()) of_memory_.push_back(&observer);
   }
 
   void start(const Wave& wave) override {
@@ -81,23 +165,31 @@ class Observers : public Observer {
   void stop(const Wave& wave) override {
     for (Observer* observer : all_) observer->stop(wave);
   }
-  bool watches_lds() const override {
-    return std::any_of(all_.begin(), all_.end(), [](const Observer* observer) { return observer->watches_lds(); });
-  }
+  bool watches_lds() const override { return !of_lds_.empty(); }
   void load_lds(AddressSpan span, int lane) override {
-    for (Observer* observer : all_) observer->load_lds(span, lane);
+    for (Observer* observer : of_lds_) observer->load_lds(span, lane);
   }
   void store_lds(AddressSpan span, const void* data, int lane) override {
-    for (Observer* observer : all_) observer->store_lds(span, data, lane);
+    for (Observer* observer : of_lds_) observer->store_lds(span, data, lane);
   }
-  bool watches_memory() const override {
-    return std::any_of(all_.begin(), all_.end(), [](const Observer* observer) { return observer->watches_memory(); });
+  void load_lds_lanes(const LaneAccesses& all) override {
+    for (Observer* observer : of_lds_) observer->load_lds_lanes(all);
   }
+  void store_lds_lanes(const LaneAccesses& all) override {
+    for (Observer* observer : of_lds_) observer->store_lds_lanes(all);
+  }
+  bool watches_memory() const override { return !of_memory_.empty(); }
   void load_memory(AddressSpan span, int lane) override {
-    for (Observer* observer : all_) observer->load_memory(span, lane);
+    for (Observer* observer : of_memory_) observer->load_memory(span, lane);
   }
   void store_memory(AddressSpan span, const void* data, int lane) override {
-    for (Observer* observer : all_) observer->store_memory(span, data, lane);
+    for (Observer* observer : of_memory_) observer->store_memory(span, data, lane);
+  }
+  void load_memory_lanes(const LaneAccesses& all) override {
+    for (Observer* observer : of_memory_) observer->load_memory_lanes(all);
+  }
+  void store_memory_lanes(const LaneAccesses& all) override {
+    for (Observer* observer : of_memory_) observer->store_memory_lanes(all);
   }
   void load_scratch(AddressSpan span, int lane) override {
     for (Observer* observer : all_) observer->load_scratch(span, lane);
@@ -111,6 +203,7 @@ class Observers : public Observer {
 
  private:
   std::vector<Observer*> all_;
+  std::vector<Observer*> of_lds_, of_memory_;     ///< those that watch it
   std::vector<std::pair<Observer*, u8>> by_ops_;  ///< those that are told of instructions
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -13,6 +14,8 @@ namespace wave::emulator {
 namespace {
 
 using Direction = isa::MemoryAccess::Direction;
+
+constexpr u8 kLoads = 1;  ///< the queue of LOADcnt alone
 
 /// A barrier of the workgroup, as an assembler has it.
 const char* barrier_text(isa::Generation generation) {
@@ -145,7 +148,6 @@ void RaceChecker::check(const Accesses& earlier, const Access& access, u64 addre
 /// What a wave loads straight into LDS is there when the load has been waited for.
 void RaceChecker::check_own(const Cell& cell, const Access& access, u64 address) {
   const Access& write = cell.writes.last;
-  constexpr u8 kLoads = 1;  // the queue of LOADcnt alone
   if (write.pc == 0 || write.wave != access.wave || write.queue != kLoads || access.queue == kLoads) return;
   if (write.number <= waves_[access.wave].now.done(isa::kLoadCount)) return;
   findings_.add(*wave_, sighting(access, write, "lds-load"), [&] {
@@ -191,6 +193,81 @@ void RaceChecker::store_lds(AddressSpan span, const void* data, int lane) {
     }
     cell.writers |= 1u << access.wave;
     cell.writes.add(access);
+  });
+}
+
+/// Whether check() would find nothing.
+bool RaceChecker::is_ordered(const Accesses& earlier, const Access& access) const {
+  const auto is_before = [&](const Access& past) {
+    return past.pc == 0 || past.wave == access.wave || (past.is_atomic && access.is_atomic) ||
+           past.number <= waves_[past.wave].done[past.queue];
+  };
+  return is_before(earlier.last) && is_before(earlier.other);
+}
+
+/// A load of a dword, where it is ordered and simple; else nothing, and false.
+bool RaceChecker::note_load(u64 address, const Access& access) {
+  Dword& dword = dword_at(address / sizeof(u32));
+  Cell& cell = dword.cell;
+  if (dword.is_split || cell.writes.last.queue == kLoads) return false;
+  if ((cell.writers >> access.wave & 1) == 0 && !is_ordered(cell.changes, access)) return false;
+  cell.reads.add(access);
+  return true;
+}
+
+/// The same of a store.
+bool RaceChecker::note_store(u64 address, u32 value, Access& access) {
+  Dword& dword = dword_at(address / sizeof(u32));
+  Cell& cell = dword.cell;
+  if (dword.is_split || cell.writes.last.queue == kLoads || access.queue == kLoads) return false;
+  u32 had;
+  std::memcpy(&had, wave_->group->lds() + address, sizeof(had));
+  if (const u32 bits = had ^ value; bits != 0) {
+    if (!is_ordered(cell.reads, access) || !is_ordered(cell.writes, access)) return false;
+    u32 changed = 0;
+    for (u32 i = 0; i < sizeof(u32); ++i) changed |= u32{(bits >> 8 * i & 0xff) != 0} << i;
+    access.changed = static_cast<u8>(changed & 15);
+    cell.changes.add(access);
+    cell.writers = 0;
+  } else {
+    access.changed = 0;
+  }
+  cell.writers |= 1u << access.wave;
+  cell.writes.add(access);
+  return true;
+}
+
+/// Of lanes that read the same the last one is noted, which is what is kept of them.
+void RaceChecker::load_lds_lanes(const LaneAccesses& all) {
+  if (all.size % sizeof(u32) != 0) return Observer::load_lds_lanes(all);
+  begin_access();
+  Access access = current_;
+  for (u64 left = all.lanes; left != 0;) {
+    const u64 same = all.same_as_first(left);
+    const u64 begin = all.span(std::countr_zero(left)).begin();
+    access.lane = static_cast<i8>(63 - std::countl_zero(same));
+    left &= ~same;
+    for (u64 address = begin; address < begin + all.size; address += sizeof(u32)) {
+      if (begin % sizeof(u32) == 0 && note_load(address, access)) continue;
+      for (u64 lanes = same; lanes != 0; lanes &= lanes - 1) load_lds({address, sizeof(u32)}, std::countr_zero(lanes));
+    }
+  }
+}
+
+void RaceChecker::store_lds_lanes(const LaneAccesses& all) {
+  if (all.size % sizeof(u32) != 0) return Observer::store_lds_lanes(all);
+  begin_access();
+  Access access = current_;
+  all.each([&](int lane) {
+    access.lane = static_cast<i8>(lane);
+    const AddressSpan span = all.span(lane);
+    for (u64 i = 0; i < all.size; i += sizeof(u32)) {
+      const u8* const data = all.data_of(lane) + i;
+      u32 value;
+      std::memcpy(&value, data, sizeof(value));
+      if (span.begin() % sizeof(u32) == 0 && note_store(span.begin() + i, value, access)) continue;
+      store_lds({span.begin() + i, sizeof(u32)}, data, lane);
+    }
   });
 }
 

@@ -20,9 +20,12 @@ class RaceChecker : public Observer {
   explicit RaceChecker(Findings& findings) : findings_(findings) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
+  u8 watched_ops() const override { return kAllButVectorAlu; }
   bool watches_lds() const override { return true; }
   void load_lds(AddressSpan span, int lane) override;
   void store_lds(AddressSpan span, const void* data, int lane) override;
+  void load_lds_lanes(const LaneAccesses& all) override;
+  void store_lds_lanes(const LaneAccesses& all) override;
   void pass_barrier(const Wave& wave) override;
 
  private:
@@ -75,6 +78,9 @@ class RaceChecker : public Observer {
   Sighting sighting(const Access& access, const Access& past, const char* kind) const;
   void check(const Accesses& earlier, const Access& access, u64 address, const char* done, const char* done_before);
   void check_own(const Cell& cell, const Access& access, u64 address);
+  inline bool is_ordered(const Accesses& earlier, const Access& access) const;
+  inline bool note_load(u64 address, const Access& access);
+  inline bool note_store(u64 address, u32 value, Access& access);
 
   Findings& findings_;
   PerInstruction<Decoded> instructions_;

@@ -53,6 +53,7 @@ class UndefinedView {
  public:
   explicit UndefinedView(UndefinedPages& pages) : pages_(pages) {}
 
+  bool has_some() const { return pages_.has_some(); }
   bool is_defined(AddressSpan bytes) { return !pages_.has_some() || count(bytes, false); }
   bool is_defined(u64 address) { return is_defined(AddressSpan(address, 1)); }
   void define(AddressSpan bytes) {

@@ -30,9 +30,13 @@ class UninitializedChecker : public Observer {
   bool watches_lds() const override { return true; }
   void load_lds(AddressSpan span, int lane) override;
   void store_lds(AddressSpan span, const void* data, int lane) override;
+  void load_lds_lanes(const LaneAccesses& all) override;
+  void store_lds_lanes(const LaneAccesses& all) override;
   bool watches_memory() const override { return true; }
   void load_memory(AddressSpan span, int lane) override;
   void store_memory(AddressSpan span, const void* data, int lane) override;
+  void load_memory_lanes(const LaneAccesses& all) override;
+  void store_memory_lanes(const LaneAccesses& all) override;
   void load_scratch(AddressSpan span, int lane) override;
   void store_scratch(AddressSpan span, int lane, bool is_atomic) override;
 
@@ -147,6 +151,7 @@ class UninitializedChecker : public Observer {
   bool is_undefined(u64 address);
   void note_load(const Access& access);
   void note_store(const Access& access);
+  bool only_defines() const;
   bool recall(AddressSpan span, void* to, int lane, bool turns) const;
   void load(const Op* op);
   void load_again(const Op* op, const std::map<u8*, u8>& turned);

@@ -120,6 +120,48 @@ void UninitializedChecker::store_memory(AddressSpan span, const void* data, int 
   note_store(access);
 }
 
+/// Whether all that is stored is defined, and goes nowhere but to where it is stored.
+bool UninitializedChecker::only_defines() const {
+  return now_->effect == Effect::Stores && !stores_some_ && !now_->goes_to_lds;
+}
+
+void UninitializedChecker::load_lds_lanes(const LaneAccesses& all) {
+  if (now_ == nullptr) return;
+  for (u64 left = all.lanes; left != 0;) {
+    const u64 same = all.same_as_first(left);
+    const AddressSpan span = all.span(std::countr_zero(left));
+    left &= ~same;
+    if (lds_.is_defined(span.begin(), span.size())) continue;
+    for (u64 one = same; one != 0; one &= one - 1) accesses_.push_back({span, std::countr_zero(one), &lds_, 0});
+  }
+}
+
+void UninitializedChecker::store_lds_lanes(const LaneAccesses& all) {
+  if (now_ == nullptr) return;
+  if (!only_defines()) return Observer::store_lds_lanes(all);
+  const AddressSpan hull = all.hull();
+  if (hull.size() == all.bytes()) return lds_.define(hull.begin(), hull.size());
+  all.each([&](int lane) { lds_.define(all.span(lane).begin(), all.size); });
+}
+
+/// How far lanes may reach for what lies between them to be asked for as well.
+constexpr u64 kNear = 4096;
+
+void UninitializedChecker::load_memory_lanes(const LaneAccesses& all) {
+  if (now_ == nullptr || !global_.has_some()) return;
+  const AddressSpan hull = all.hull();
+  if (hull.size() <= kNear && global_.is_defined(hull)) return;
+  Observer::load_memory_lanes(all);
+}
+
+void UninitializedChecker::store_memory_lanes(const LaneAccesses& all) {
+  if (now_ != nullptr && !only_defines()) return Observer::store_memory_lanes(all);
+  if (!global_.has_some()) return;
+  const AddressSpan hull = all.hull();
+  if (hull.size() == all.bytes()) return global_.define(hull);
+  all.each([&](int lane) { global_.define(all.span(lane)); });
+}
+
 void UninitializedChecker::store_scratch(AddressSpan span, int lane, bool) {
   if (now_ != nullptr) note_store({span, lane, &state_->scratch, 0});
 }
@@ -161,6 +203,7 @@ void UninitializedChecker::load_again(const Op* op, const std::map<u8*, u8>& tur
 
 void UninitializedChecker::load(const Op* op) {
   const Wave& wave = *wave_;
+  if (accesses_.empty() && now_->writes_whole) return define_results(wave);
   u64 concerned = now_->is_lds ? ~u64{0} : 0;
   std::map<u8*, u8> turned;
   Source any = 0;

@@ -11,6 +11,10 @@
 //                                                                so many bytes from the second on, is at origin()
 //   u8* origin(const Wave&)                                      the host's memory of address 0
 //   void read(Wave&, AddressSpan, void* to, int lane)            and write: with the space's checks; they throw Fault
+//   Observer* teller(const Wave&, u64 low, u64 high, u32 size, bool write)   where somebody watches what lies there:
+//   who
+//                                                                is told, by tell(), of accesses that are made as they
+//                                                                are; nullptr where they are to be read() and written
 //   AtomicTarget atomic(Wave&, AddressSpan, bool serves_parts, int lane)   where an atomic may work; throws Fault
 //   bool kShared                                                 whether other threads use it at the same time
 
@@ -25,6 +29,12 @@ struct GlobalMemory {
   static constexpr bool kShared = true;
   static bool covers(const Wave& wave, u64 low, u64 high, u32 size, bool write) {
     return wave.group->covers_memory(AddressSpan::over(low, high, size), write);
+  }
+  static Observer* teller(const Wave& wave, u64 low, u64 high, u32 size, bool write) {
+    return wave.group->teller_of_memory(AddressSpan::over(low, high, size), write);
+  }
+  static void tell(Observer& observer, const LaneAccesses& all) {
+    all.data == nullptr ? observer.load_memory_lanes(all) : observer.store_memory_lanes(all);
   }
   static u8* origin(const Wave&) { return nullptr; }  // guest addresses are host addresses
   static void read(Wave& wave, AddressSpan span, void* to, int lane) { wave.group->read_memory(span, to, lane); }
@@ -43,6 +53,12 @@ struct LdsMemory {
   static bool covers(const Wave& wave, u64, u64 high, u32 size, bool) {
     return wave.group->direct_lds_bytes().contains({high, size});  // LDS begins at 0
   }
+  static Observer* teller(const Wave& wave, u64, u64 high, u32 size, bool) {
+    return wave.group->teller_of_lds({high, size});
+  }
+  static void tell(Observer& observer, const LaneAccesses& all) {
+    all.data == nullptr ? observer.load_lds_lanes(all) : observer.store_lds_lanes(all);
+  }
   static u8* origin(const Wave& wave) { return wave.group->lds(); }
   static void read(Wave& wave, AddressSpan span, void* to, int lane) { wave.group->read_lds(span, to, lane); }
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
@@ -52,6 +68,9 @@ struct LdsMemory {
     return wave.group->atomic_lds(span, lane);
   }
 };
+
+template <class Space>
+constexpr bool kTells = requires(Observer& observer, const LaneAccesses& all) { Space::tell(observer, all); };
 
 /// The part of a register that an access of less than 32 bits concerns. A load keeps the rest.
 enum class Part : u8 { Whole, Low, High };
@@ -158,6 +177,12 @@ template <class Space, class T, int kCount, Part kPart>
 inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows) {
   if (Space::covers(wave, addresses.low, addresses.high, sizeof(T) * kCount, false)) [[likely]]
     return load_covered_rows<Space, T, kCount, kPart>(wave, addresses, rows);
+  if constexpr (kTells<Space>) {
+    if (Observer* teller = Space::teller(wave, addresses.low, addresses.high, sizeof(T) * kCount, false)) {
+      load_covered_rows<Space, T, kCount, kPart>(wave, addresses, rows);
+      return Space::tell(*teller, lane_accesses(addresses, sizeof(T) * kCount));
+    }
+  }
   LaneRow values[kCount] = {};
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] == 0) continue;
@@ -166,6 +191,23 @@ inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addr
     for (int k = 0; k < kCount; ++k) values[k].lane[i] = static_cast<u32>(static_cast<i32>(value[k]));
   }
   for (int k = 0; k < kCount; ++k) set_rows<kPart>(rows[k], values[k], *addresses.enabled);
+}
+
+/// Stores kCount rows as T for each enabled lane where somebody is told of it. False where not all can be at once.
+template <class Space, class T, int kCount, Part kPart>
+inline bool store_and_tell(Wave& wave, const Addresses<typename Space::Address>& addresses, const LaneRow* rows) {
+  Observer* const teller = Space::teller(wave, addresses.low, addresses.high, sizeof(T) * kCount, true);
+  if (teller == nullptr) return false;
+  T values[kLanes][kCount];
+  for (int k = 0; k < kCount; ++k) {
+    for (int i = 0; i < kLanes; ++i) values[i][k] = static_cast<T>(get_part<kPart>(rows[k].lane[i]));
+  }
+  const LaneAccesses all = lane_accesses(addresses, sizeof(values[0]), reinterpret_cast<const u8*>(values));
+  if (!all.are_apart()) return false;
+  Space::tell(*teller, all);
+  const HostLanes<Space> to(wave, addresses.lane);
+  all.each([&](int lane) { std::memcpy(to[static_cast<size_t>(lane)], values[lane], sizeof(values[lane])); });
+  return true;
 }
 
 /// Stores kCount rows as T for each enabled lane.
@@ -187,6 +229,9 @@ inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& add
       }
     }
     return;
+  }
+  if constexpr (kTells<Space>) {
+    if (!covered && store_and_tell<Space, T, kCount, kPart>(wave, addresses, rows)) return;
   }
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] == 0) continue;

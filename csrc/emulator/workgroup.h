@@ -89,6 +89,16 @@ class Workgroup {
       pending_adds_.make();
     return covers;
   }
+  /// Who is to be told of accesses of memory, all lanes' at once, that are made as they are; nullptr where they are not
+  /// to be made so, or nobody watches.
+  Observer* teller_of_memory(AddressSpan span, bool write) const {
+    const bool may_tell = memory_observer_ != nullptr && probe_ == nullptr && recalled_ == nullptr;
+    return may_tell && launch_.memory().covers_watched(span, write) ? memory_observer_ : nullptr;
+  }
+  /// The same of LDS.
+  Observer* teller_of_lds(AddressSpan span) const {
+    return probe_ == nullptr && lds_bytes().contains(span) ? lds_observer_ : nullptr;
+  }
   /// Where additions to memory may wait, and be summed up, or nullptr.
   PendingAdds* pending_adds() { return sums_additions_ && probe_ == nullptr ? &pending_adds_ : nullptr; }
   /// Makes what has waited: before others may count on it.
