@@ -143,6 +143,21 @@ for scenario in sys.argv[2:]:
     call("hipDeviceSynchronize")
 """
 
+# Two contexts, one behind the other: what is known in the first, and that it has given up, ends with it.
+SESSIONS = """
+import wave_runtime
+def findings(work):
+    with wave_runtime.sanitize("races") as report:
+        call("hipMemset", first, 0, size)
+        work()
+        call("hipDeviceSynchronize")
+    return [finding.kind for finding in report.findings]
+def gives_up():
+    call("hipStreamWriteValue32", one, ctypes.c_void_p(second.value + 2048), 5, 0)
+for i in range(3):  # a new one may lie where an old one was
+    print(*(findings(work) for work in (gives_up, nothing, lambda: write(one), lambda: read(other))))
+"""
+
 KINDS = (("add", "read"), ("fill_below", "written"))
 
 
@@ -178,6 +193,18 @@ def test_what_orders_launches(scenario: str) -> None:
 
 def test_other_tools_do_not_look() -> None:
     assert run("nothing", "memory,waits") == ""
+
+
+def test_contexts_begin_anew() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM + SESSIONS, str(wave_emulator.library("wave_hip_emulator"))],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["[] ['launch-race'] [] []"] * 3
 
 
 def test_both_sides_are_named() -> None:

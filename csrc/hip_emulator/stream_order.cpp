@@ -45,6 +45,7 @@ bool StreamOrder::is_watching() {
   if (sanitizer.get() != session_) {
     const std::lock_guard lock(mutex_);
     session_ = sanitizer.get();
+    kept_ = sanitizer;
     has_given_up_ = false;
     host_.clear();
     launches_.clear();

@@ -66,6 +66,7 @@ class StreamOrder {
   std::atomic<const Sanitizer*> session_{nullptr};
   std::atomic<bool> has_given_up_{false};
   std::mutex mutex_;                   ///< guards what follows
+  std::shared_ptr<Sanitizer> kept_;    ///< the session's, so that no later one has its address
   std::map<uint64_t, uint64_t> host_;  ///< what the host knows to be done
   std::deque<Past> launches_;
   size_t size_ = 0;     ///< accesses of all of them
