@@ -69,7 +69,7 @@ struct ScratchSpace : FlatRegisters {
     return addresses.find_range(wave);
   }
   static bool covers(const Wave&, u64, u64, u32, bool) { return false; }  // not memory that lanes share
-  static u8* origin(const Wave&) { return nullptr; }                      // not used
+  static u8* host(const Wave&, u64) { return nullptr; }                   // not used
   static void read(Wave& wave, AddressSpan span, void* to, int lane) {
     std::memcpy(to, wave.group->scratch(wave, span, ScratchAccess::Load, lane), span.size());
   }

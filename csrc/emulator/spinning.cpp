@@ -193,9 +193,15 @@ void SpinProbe::store_lds(AddressSpan span, const void* data, int lane) {
   modify(wave_->group->lds() + span.begin(), data, span.size());
 }
 
+/// Of an atomic only a part may be in the launch's memory (AtomicTarget): nobody asks what the rest holds.
 void SpinProbe::store_memory(AddressSpan span, const void* data, int lane) {
-  if (data == nullptr) poll(What::Memory, span, lane);
-  modify(reinterpret_cast<const u8*>(span.begin()), data, span.size());
+  const u8* const bytes = reinterpret_cast<const u8*>(span.begin());
+  if (data != nullptr) return modify(bytes, data, span.size());
+  poll(What::Memory, span, lane);
+  const Memory& memory = wave_->group->launch().memory();
+  for (u64 i = 0; i < span.size(); ++i) {
+    if (memory.has(span.begin() + i)) modify(bytes + i, nullptr, 1);
+  }
 }
 
 bool SpinProbe::is_stuck() {

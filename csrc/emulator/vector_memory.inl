@@ -7,9 +7,9 @@
 //   bool find(const Wave&, const Op*, Addresses<Address>&)       the lanes' addresses; false where no lane is enabled
 //   AddressParts parts(const Wave&, const Op*)                   what they are made of, where it is that simple
 //   bool covers(const Wave&, u64 low, u64 high, u32 size, bool write)   whether all that lies between two addresses,
-//   and
-//                                                                so many bytes from the second on, is at origin()
-//   u8* origin(const Wave&)                                      the host's memory of address 0
+//                                                                and so many bytes from the second on, may be
+//                                                                accessed where host() says
+//   u8* host(const Wave&, u64 address)                           the host's memory of one that is covered, or of 0
 //   void read(Wave&, AddressSpan, void* to, int lane)            and write: with the space's checks; they throw Fault
 //   Observer* teller(const Wave&, u64 low, u64 high, u32 size, bool write)   where somebody watches what lies there:
 //   who
@@ -36,7 +36,7 @@ struct GlobalMemory {
   static void tell(Observer& observer, const LaneAccesses& all) {
     all.data == nullptr ? observer.load_memory_lanes(all) : observer.store_memory_lanes(all);
   }
-  static u8* origin(const Wave&) { return nullptr; }  // guest addresses are host addresses
+  static u8* host(const Wave&, u64 address) { return reinterpret_cast<u8*>(address); }
   static void read(Wave& wave, AddressSpan span, void* to, int lane) { wave.group->read_memory(span, to, lane); }
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
     wave.group->write_memory(span, from, lane);
@@ -59,7 +59,7 @@ struct LdsMemory {
   static void tell(Observer& observer, const LaneAccesses& all) {
     all.data == nullptr ? observer.load_lds_lanes(all) : observer.store_lds_lanes(all);
   }
-  static u8* origin(const Wave& wave) { return wave.group->lds(); }
+  static u8* host(const Wave& wave, u64 address) { return wave.group->lds() + address; }
   static void read(Wave& wave, AddressSpan span, void* to, int lane) { wave.group->read_lds(span, to, lane); }
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
     wave.group->write_lds(span, from, lane);
@@ -121,7 +121,7 @@ class HostLanes {
 
  public:
   HostLanes(const Wave& wave, const Address* addresses, i64 behind = 0)
-      : origin_(reinterpret_cast<uintptr_t>(Space::origin(wave)) + static_cast<u64>(behind)), addresses_(addresses) {}
+      : origin_(reinterpret_cast<uintptr_t>(Space::host(wave, 0)) + static_cast<u64>(behind)), addresses_(addresses) {}
   // Lanes have all the bits of addresses, so that no instruction extends them.
   u8* operator[](size_t lane) const { return reinterpret_cast<u8*>(origin_ + opaque(u64{addresses_[lane]})); }
 
@@ -253,14 +253,16 @@ class Groups {
   Groups(const Wave& wave, const AddressParts& parts, u32 size, bool write) {
     const u32 lanes = count_of_first(wave.exec());
     if (lanes == 0 || !are_in_steps<kStep>(parts, lanes)) return;
-    u64 low = ~u64{0}, high = 0;
+    u64 begins[kGroups], low = ~u64{0}, high = 0;
     for (u32 i = 0; i < lanes; i += kGroup) {
-      const auto address = static_cast<typename Space::Address>(parts.of(i));
-      low = std::min<u64>(low, address);
-      high = std::max<u64>(high, address);
-      begins_[i / kGroup] = Space::origin(wave) + address;
+      const u64 address = static_cast<typename Space::Address>(parts.of(i));
+      low = std::min(low, address);
+      high = std::max(high, address);
+      begins[i / kGroup] = address;
     }
-    if (Space::covers(wave, low, high + kStep * (kGroup - 1), size, write)) lanes_ = lanes;
+    if (!Space::covers(wave, low, high + kStep * (kGroup - 1), size, write)) return;
+    for (u32 i = 0; i < lanes / kGroup; ++i) begins_[i] = Space::host(wave, begins[i]);
+    lanes_ = lanes;
   }
   /// None where lanes are elsewhere, or disabled.
   u32 lanes() const { return lanes_; }
@@ -400,7 +402,7 @@ class AtomicTargets {
   AtomicTarget operator[](int lane) const {
     const u64 address = addresses_.lane[lane];
     if (checked_) [[likely]]
-      return {Space::origin(wave_) + address};
+      return {Space::host(wave_, address)};
     return Space::atomic(wave_, {address, sizeof(T)}, Atomic<kModify>::kServesParts, lane);
   }
 

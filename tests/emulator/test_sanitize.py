@@ -7,9 +7,12 @@ import json
 import threading
 from pathlib import Path
 
+import machine
 import mistakes
 import pytest
 import torch
+from memory_model import OFF
+from memory_support import BY_NAME, set_pair
 from mistakes import Mistake, ints
 from support import EXAMPLES, PROBES
 
@@ -124,6 +127,23 @@ def test_a_deadlock_on_several_threads() -> None:
         kernel(ints(1), ints(128), 1, grid=700, block=1024)
     assert [finding.kind for finding in report.findings] == ["deadlock"]
     assert report.findings[0].count > 100
+
+
+def test_who_waits_for_a_part_of_a_dword() -> None:
+    """The last element of an odd number of them, by compare-and-swap: what lies behind it is nobody's to read."""
+    state = machine.State(1)
+    state.exec[0] = [1, 0]
+    memory = torch.zeros(6, dtype=torch.uint8)
+    set_pair(state.v[0, 8:10], memory.data_ptr() + 4)
+    state.v[0, 20:22, 0] = [1, 2]
+    loop = machine.encode(BY_NAME["global_atomic_cmpswap"], ADDR=8, DATA=20, VDST=28, SADDR=OFF, SC0=1)
+    loop += machine.encode(BY_NAME["s_branch"], SIMM16=(-len(loop) - 1) % 0x10000)
+    with (
+        wave_runtime.sanitize("barriers") as report,
+        pytest.raises(wave_runtime.KernelFault, match="waits for ever for 4 bytes of memory"),
+    ):
+        machine.run(loop, state, memory)
+    assert [finding.kind for finding in report.findings] == ["deadlock"]
 
 
 def test_without_the_tool_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
