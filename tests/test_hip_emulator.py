@@ -348,3 +348,13 @@ assert hip.hipStreamWaitEvent(stream, None, 0) == hip.hipStreamWaitEvent(ctypes.
 assert hip.hipStreamWaitEvent(stream, event, 1) == hip.hipStreamSynchronize(stream) == 0
 """
     in_python(code)
+
+
+def test_functions_that_are_refused_are_found() -> None:
+    """As AMD's runtime finds them: programs that look up all that they know before they use any go on."""
+    code = """
+function = ctypes.c_void_p()
+assert hip.hipGetProcAddress(b"hipMemMap", ctypes.byref(function), 600, ctypes.c_uint64(0), None) == 0
+print(ctypes.CFUNCTYPE(ctypes.c_int)(function.value)())
+"""
+    assert in_python(code) == "801\n"

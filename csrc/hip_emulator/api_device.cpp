@@ -13,6 +13,10 @@
 
 namespace wave::hip {
 
+#define REFUSED(name, why) extern "C" Error name();
+#include "hip_emulator/refused.inc"
+#undef REFUSED
+
 namespace {
 
 constexpr size_t kPropertiesSize = 1472, kOldPropertiesSize = 792;
@@ -88,7 +92,7 @@ void fill_properties(void* to, Device device, size_t size, size_t Property::* of
   if (own.uuid != kNoField) hipDeviceGetUuid(reinterpret_cast<Uuid*>(begin + own.uuid), device);
 }
 
-/// An exported function of this name, or nullptr.
+/// An exported function of this name, which may be one that is refused when it is called; or nullptr.
 void* find_function(std::string_view name) {
   static const auto& functions = *new std::unordered_map<std::string_view, void*>{
 #define REQUIRED(name, parameters) {#name, reinterpret_cast<void*>(&name)},
@@ -104,6 +108,9 @@ void* find_function(std::string_view name) {
 #define PER_THREAD(name, parameters, arguments) {#name "_spt", reinterpret_cast<void*>(&name##_spt)},
 #include "hip_emulator/per_thread.inc"
 #undef PER_THREAD
+#define REFUSED(name, why) {#name, reinterpret_cast<void*>(&name)},
+#include "hip_emulator/refused.inc"
+#undef REFUSED
   };
   const auto found = functions.find(name);
   return found == functions.end() ? nullptr : found->second;
