@@ -202,7 +202,7 @@ fuzzed := $(wildcard $(patsubst %,csrc/%/*.cpp,base code_object emulator emulato
 fuzz_flags := -fno-sanitize-address-use-odr-indicator  # which clang gives to templates, too, once in each file
 # FUZZ_RESULTS names a file to which each run is appended.
 fuzz_run = UBSAN_OPTIONS=halt_on_error=1 $(if $(FUZZ_RESULTS),$(python) tools/record_fuzzing.py $(FUZZ_RESULTS) '$(2)' --) \
-  $(1) -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
+  $(1) -max_total_time=$(FUZZ_SECONDS) -timeout=30 -rss_limit_mb=2048 \
   -print_final_stats=1 -artifact_prefix=build/fuzz/$(notdir $(1))-
 
 build/fuzz/%.o: %.cpp $(headers)
@@ -216,7 +216,7 @@ build/fuzz/%: build/fuzz/tests/cpp/%_fuzz.o $(fuzzed:%.cpp=build/fuzz/%.o)
 fuzz: build/fuzz/code_object build/fuzz/emulator build $(VENV)/.wave-runtime-dev
 	@mkdir -p build/fuzz/corpus build/fuzz/streams build/fuzz/launches
 	$(call fuzz_run,build/fuzz/code_object,damaged code objects: read) build/fuzz/corpus tests/code_object/corpus tests/code_object/nvidia
-	$(call fuzz_run,build/fuzz/emulator,random instructions: launched) -max_len=201 -len_control=0 build/fuzz/streams
+	$(call fuzz_run,build/fuzz/emulator,random instructions: launched) -max_len=202 -len_control=0 build/fuzz/streams
 	$(call fuzz_run,build/fuzz/emulator,damaged code objects: launched) build/fuzz/launches tests/emulator/kernels tests/conformance
 	$(python) tests/emulator/test_random_kernels.py --seconds $(FUZZ_SECONDS)
 

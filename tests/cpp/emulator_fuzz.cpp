@@ -39,7 +39,7 @@ using namespace wave::emulator;
 namespace isa = wave::isa;
 
 constexpr u64 kMaxInstructions = 4000;
-constexpr u64 kEnoughToSpin = 150000;   // the emulator looks for loops without an end behind a third of them
+constexpr u64 kEnoughToSpin = 60000;    // the emulator looks for loops without an end behind 49,152
 constexpr u32 kScratchLimit = 1 << 16;  // bytes of a lane: more is legal, and slow
 constexpr u32 kLds = 1024;              // bytes that a launch asks for besides the kernel's own
 
@@ -154,6 +154,7 @@ std::shared_ptr<const CodeObject> parse(std::span<const u8> file) {
 }
 
 void run_code_object(std::span<const u8> file) {
+  look.spins = false;  // there may be many kernels
   const auto code = parse(file);
   const Module module(code);
   for (const KernelInfo& kernel : code->kernels()) {
