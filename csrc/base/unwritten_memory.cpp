@@ -109,19 +109,21 @@ std::optional<PageBits> UnwrittenMemory::undefined_in(uint64_t page) const {
   return has_some ? std::optional(bits) : std::nullopt;
 }
 
-void UnwrittenMemory::keep(uint64_t page, const PageBits& bits) {
+void UnwrittenMemory::keep(uint64_t page, const PageBits& undefined, const PageBits& stored) {
   const std::lock_guard lock(mutex_);
+  PageBits before{}, unwritten{};
+  if (is_readable(page)) add_left(page, before);
+  add_unwritten(page, unwritten);
   left_.erase(page);
-  PageBits known{};
-  add_unwritten(page, known);
-  const bool is_told_by_contents = known == bits;
-  if (is_told_by_contents || !is_readable(page) || left_.size() == kMostPagesLeft) return;
+  if (!is_readable(page) || left_.size() == kMostPagesLeft) return;
   Left left{};
   bool has_some = false;
   for (size_t granule = 0; granule < left.contents.size(); ++granule) {
-    const uint8_t undefined = bits_of(bits, granule);
-    if (std::popcount(undefined) < kFewest) continue;
-    add_bits(left.bits, granule, undefined);
+    const uint8_t bits = bits_of(undefined, granule);
+    const bool is_known = bits_of(stored, granule) != 0 || bits_of(before, granule) != 0;
+    const bool is_told_by_contents = bits == 0xff && bits_of(unwritten, granule) == 0xff;
+    if (!is_known || is_told_by_contents || std::popcount(bits) < kFewest) continue;
+    add_bits(left.bits, granule, bits);
     left.contents[granule] = load(address_of(page, granule));
     has_some = true;
   }

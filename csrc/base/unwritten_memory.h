@@ -45,8 +45,9 @@ class UnwrittenMemory {
 
   /// What is undefined in the page with this number now; nothing where all of it is defined.
   std::optional<PageBits> undefined_in(uint64_t page) const;
-  /// Behind a launch: what it has left undefined there.
-  void keep(uint64_t page, const PageBits& bits);
+  /// Behind a launch: what is undefined there as far as it knows, and what it has stored to. What it has not stored to
+  /// others may have written since it began.
+  void keep(uint64_t page, const PageBits& undefined, const PageBits& stored);
 
  private:
   /// What kernels have left undefined in a page, and its contents then.

@@ -12,7 +12,7 @@ UndefinedPages::Page& UndefinedPages::page(u64 number) {
   if (!is_new) return page;
   if (const std::optional<PageBits> bits = UnwrittenMemory::of_process().undefined_in(number)) {
     page.owned = std::make_unique<Bits>();
-    for (size_t i = 0; i < bits->size(); ++i) (*page.owned)[i].store((*bits)[i], std::memory_order_relaxed);
+    for (size_t i = 0; i < bits->size(); ++i) page.owned->undefined[i].store((*bits)[i], std::memory_order_relaxed);
     page.bits.store(page.owned.get(), std::memory_order_release);
   }
   return page;
@@ -40,9 +40,10 @@ void UndefinedPages::finish() {
   for (Shard& shard : shards_) {
     for (const auto& [number, page] : shard.pages) {
       if (page.owned == nullptr) continue;
-      PageBits bits;
-      std::ranges::transform(*page.owned, bits.begin(), [](const auto& some) { return some.load(); });
-      UnwrittenMemory::of_process().keep(number, bits);
+      PageBits undefined, stored;
+      std::ranges::transform(page.owned->undefined, undefined.begin(), [](const auto& some) { return some.load(); });
+      std::ranges::transform(page.owned->stored, stored.begin(), [](const auto& some) { return some.load(); });
+      UnwrittenMemory::of_process().keep(number, undefined, stored);
     }
   }
 }
@@ -55,9 +56,11 @@ bool UndefinedView::count(AddressSpan bytes, bool defines) {
     const u64 count = std::min(64 - bit, bytes.size() - done);
     const u64 mask = (~u64{0} >> (64 - count)) << bit;
     if (UndefinedPages::Bits* bits = page(at / kShadowPage).bits.load(std::memory_order_acquire)) {
-      std::atomic<u64>& word = (*bits)[in_page / 64];
-      const bool has_some = (word.load(std::memory_order_relaxed) & mask) != 0;
+      std::atomic<u64>& word = bits->undefined[in_page / 64];
+      const u64 undefined = word.load(std::memory_order_relaxed);
+      const bool has_some = (undefined & mask) != 0;
       if (has_some && defines) word.fetch_and(~mask, std::memory_order_relaxed);
+      if (undefined != 0 && defines) bits->stored[in_page / 64].fetch_or(mask, std::memory_order_relaxed);
       is_defined &= !has_some;
     }
     done += count;
@@ -68,7 +71,9 @@ bool UndefinedView::count(AddressSpan bytes, bool defines) {
 void UndefinedView::undefine(u64 address) {
   const u64 in_page = address % kShadowPage;
   UndefinedPages::Bits& bits = pages_.bits_of(page(address / kShadowPage));
-  bits[in_page / 64].fetch_or(u64{1} << in_page % 64, std::memory_order_relaxed);
+  const u64 bit = u64{1} << in_page % 64;
+  bits.undefined[in_page / 64].fetch_or(bit, std::memory_order_relaxed);
+  bits.stored[in_page / 64].fetch_or(bit, std::memory_order_relaxed);
 }
 
 }  // namespace wave::emulator

@@ -17,7 +17,10 @@ namespace wave::emulator {
 /// are followed in registers alone. Pages of which all is defined have none. Thread-safe.
 class UndefinedPages {
  public:
-  using Bits = std::array<std::atomic<u64>, kShadowPage / 64>;
+  struct Bits {
+    std::array<std::atomic<u64>, kShadowPage / 64> undefined;
+    std::array<std::atomic<u64>, kShadowPage / 64> stored;  ///< by the launch, where something was undefined nearby
+  };
   struct Page {
     std::atomic<Bits*> bits{nullptr};  ///< nullptr: all is defined
     std::unique_ptr<Bits> owned{};

@@ -344,3 +344,26 @@ def test_a_stale_pointer() -> None:
         assert "from a tensor's memory of 262144 bytes, which was freed" in finding.message
         assert finding.count == 32
         assert finding.tensor is None
+
+
+def test_what_others_write_during_a_launch_is_defined() -> None:
+    """In a page that the launch reads: its kernel waits until they have set a flag there."""
+    module = wave_runtime.load(
+        PROBES / "mistakes_gfx942.hsaco", signature={"flag_never_set": "flag: *i32, out: *i32, is_wrong: i32"}
+    )
+    out = torch.zeros(128, dtype=torch.int32)
+    with wave_runtime.sanitize("uninitialized") as report:
+        memory = torch.empty(256, dtype=torch.int32)
+        memory[0] = 0
+        kernel = module["flag_never_set"]
+        waiting = threading.Thread(target=lambda: kernel(memory[:1], out, 1, grid=2, block=64))
+        waiting.start()
+        waiting.join(0.5)
+        assert waiting.is_alive()
+        memory[64:128] = 7
+        memory[0] = 1
+        waiting.join()
+        launch("add", memory[64:128], torch.empty(64, dtype=torch.int32))
+        assert report.findings == []
+        launch("add", memory[128:192], torch.empty(64, dtype=torch.int32))
+    assert len(report.findings) == 1
