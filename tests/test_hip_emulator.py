@@ -358,3 +358,16 @@ assert hip.hipGetProcAddress(b"hipMemMap", ctypes.byref(function), 600, ctypes.c
 print(ctypes.CFUNCTYPE(ctypes.c_int)(function.value)())
 """
     assert in_python(code) == "801\n"
+
+
+def test_fills_and_copies_beside_an_allocation_are_mistakes() -> None:
+    code = """
+memory, one = ctypes.c_void_p(), ctypes.c_size_t(1)
+assert hip.hipMalloc(ctypes.byref(memory), ctypes.c_size_t(100)) == 0
+behind, before = (ctypes.c_void_p(memory.value + offset) for offset in (100, -1))
+assert hip.hipMemset(behind, 0, one) == hip.hipMemset(before, 0, one) == 1
+assert hip.hipMemcpy(behind, memory, one, 4) == hip.hipMemcpy(memory, behind, one, 4) == 1
+assert hip.hipMemset(behind, 0, ctypes.c_size_t(0)) == 0
+assert hip.hipMemset(ctypes.c_void_p(memory.value + 99), 0, one) == 0
+"""
+    in_python(code)

@@ -68,6 +68,22 @@ Pointer no_symbol(Pointer pointer) {
   return pointer;
 }
 
+/// As of copies that are no nodes: one side is the symbol, on the device.
+void check_kind(MemcpyKind kind, MemcpyKind other) {
+  const bool known = kind == other || kind == kDeviceToDevice || kind == kCopyDefault;
+  require(known, hipErrorInvalidMemcpyDirection);
+}
+
+StreamOperation copy_to_symbol(const void* symbol, const void* from, size_t size, size_t offset, MemcpyKind kind) {
+  check_kind(kind, kHostToDevice);
+  return copy_operation(part_of(symbol, size, offset), from, size, kind);
+}
+
+StreamOperation copy_from_symbol(void* to, const void* symbol, size_t size, size_t offset, MemcpyKind kind) {
+  check_kind(kind, kDeviceToHost);
+  return copy_operation(to, part_of(symbol, size, offset), size, kind);
+}
+
 StreamOperation host_operation(const HostParameters* given) {
   require(given != nullptr && given->function != nullptr);
   const auto run = [function = *given](Via) {
@@ -393,31 +409,29 @@ Error hipGraphExecMemcpyNodeSetParams1D(GraphExec exec, GraphNode node, void* to
 Error hipGraphAddMemcpyNodeToSymbol(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
                                     const void* symbol, const void* from, size_t size, size_t offset, MemcpyKind kind) {
   return add(__func__, node, graph, dependencies, count,
-             [&] { return copy_operation(part_of(symbol, size, offset), from, size, kind); });
+             [&] { return copy_to_symbol(symbol, from, size, offset, kind); });
 }
 Error hipGraphMemcpyNodeSetParamsToSymbol(GraphNode node, const void* symbol, const void* from, size_t size,
                                           size_t offset, MemcpyKind kind) {
-  return set(__func__, node, [&] { return changed_copy(part_of(symbol, size, offset), no_symbol(from), size, kind); });
+  return set(__func__, node, [&] { return copy_to_symbol(symbol, no_symbol(from), size, offset, kind); });
 }
 Error hipGraphExecMemcpyNodeSetParamsToSymbol(GraphExec exec, GraphNode node, const void* symbol, const void* from,
                                               size_t size, size_t offset, MemcpyKind kind) {
-  return set(__func__, exec, node,
-             [&] { return changed_copy(part_of(symbol, size, offset), no_symbol(from), size, kind); });
+  return set(__func__, exec, node, [&] { return copy_to_symbol(symbol, no_symbol(from), size, offset, kind); });
 }
 
 Error hipGraphAddMemcpyNodeFromSymbol(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
                                       void* to, const void* symbol, size_t size, size_t offset, MemcpyKind kind) {
   return add(__func__, node, graph, dependencies, count,
-             [&] { return copy_operation(to, part_of(symbol, size, offset), size, kind); });
+             [&] { return copy_from_symbol(to, symbol, size, offset, kind); });
 }
 Error hipGraphMemcpyNodeSetParamsFromSymbol(GraphNode node, void* to, const void* symbol, size_t size, size_t offset,
                                             MemcpyKind kind) {
-  return set(__func__, node, [&] { return changed_copy(no_symbol(to), part_of(symbol, size, offset), size, kind); });
+  return set(__func__, node, [&] { return copy_from_symbol(no_symbol(to), symbol, size, offset, kind); });
 }
 Error hipGraphExecMemcpyNodeSetParamsFromSymbol(GraphExec exec, GraphNode node, void* to, const void* symbol,
                                                 size_t size, size_t offset, MemcpyKind kind) {
-  return set(__func__, exec, node,
-             [&] { return changed_copy(no_symbol(to), part_of(symbol, size, offset), size, kind); });
+  return set(__func__, exec, node, [&] { return copy_from_symbol(no_symbol(to), symbol, size, offset, kind); });
 }
 
 Error hipGraphAddMemsetNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,

@@ -237,6 +237,12 @@ bool Allocations::was_freed(uint64_t address) const {
   return allocation != nullptr && allocation->is_freed;
 }
 
+bool Allocations::is_beside(uint64_t address) const {
+  std::shared_lock lock(mutex_);
+  const Allocation* allocation = reservation(address);
+  return allocation != nullptr && !allocation->bytes().contains(address);
+}
+
 std::optional<MemoryRange> Allocations::at(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);

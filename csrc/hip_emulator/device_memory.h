@@ -76,6 +76,8 @@ class Allocations {
   /// The allocation that contains this address; none that was freed.
   std::optional<Allocation> find(uint64_t address) const;
   bool was_freed(uint64_t address) const;
+  /// Whether the address lies in the pages of an allocation, but not in it.
+  bool is_beside(uint64_t address) const;
 
   /// What is at `address` for a kernel: an allocation, which it may touch unless it was freed, or else memory that the
   /// process has mapped itself, with its permissions. Nothing between the two: the pages around allocations belong to

@@ -98,8 +98,10 @@ std::vector<std::string> command_of(const std::string& compiler, const std::vect
   const std::vector<std::string> libraries = library_options(compiler);
   command.insert(command.end(), libraries.begin(), libraries.end());
   if (libraries.size() == 1) {  // ROCm's headers, of which hipRTC has these built in
-    for (const char* header : {"hip/hip_fp16.h", "hip/hip_bfloat16.h", "hip/hip_complex.h"}) {
-      command.insert(command.end(), {"-include", header});
+    const fs::path rocm = libraries.front().substr(libraries.front().find('=') + 1);
+    for (const char* header :
+         {"hip/hip_fp16.h", "hip/hip_bfloat16.h", "hip/hip_complex.h", "hip/hip_math_constants.h"}) {
+      if (fs::exists(rocm / "include" / header)) command.insert(command.end(), {"-include", header});
     }
   }
   command.push_back("-I" + source.parent_path().string());

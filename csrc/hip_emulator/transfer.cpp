@@ -17,6 +17,8 @@ std::optional<Allocation> check_span(AddressSpan bytes) {
   if (!allocation) allocation = runtime().memory.find(bytes.begin());
   require(!allocation || allocation->bytes().contains(bytes), hipErrorInvalidValue,
           "the copy or fill ends past the allocation's end");
+  const bool is_outside = !allocation && !bytes.is_empty() && runtime().memory.is_beside(bytes.begin());
+  require(!is_outside, hipErrorInvalidValue, "a copy or fill that begins outside of an allocation, beside it");
   const bool is_ours = allocation && !allocation->is_registered;
   require(is_ours || bytes.is_empty() || has_ends_of(bytes), hipErrorInvalidValue,
           "a copy or fill of memory that the process does not have");

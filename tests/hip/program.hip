@@ -273,6 +273,9 @@ void symbols_in_graphs() {
   CHECK(change(HIP_SYMBOL(table)) == hipErrorInvalidValue);
   CHECK(change(&counter) == hipErrorInvalidValue);
   OK(change(managed));
+  const auto from_device = hipMemcpyDeviceToHost;
+  CHECK(hipGraphExecMemcpyNodeSetParamsToSymbol(ready, node, HIP_SYMBOL(table), values, sizeof counter, 0,
+                                                from_device) == hipErrorInvalidMemcpyDirection);
   OK(hipGraphExecDestroy(ready));
   OK(hipGraphDestroy(graph));
   OK(hipFree(values));
