@@ -112,7 +112,7 @@ std::optional<PageBits> UnwrittenMemory::undefined_in(uint64_t page) const {
 void UnwrittenMemory::keep(uint64_t page, const PageBits& undefined, const PageBits& stored) {
   const std::lock_guard lock(mutex_);
   PageBits before{}, unwritten{};
-  if (is_readable(page)) add_left(page, before);
+  add_left(page, before);
   add_unwritten(page, unwritten);
   left_.erase(page);
   if (!is_readable(page) || left_.size() == kMostPagesLeft) return;

@@ -133,8 +133,7 @@ Error hipLaunchByPtr(const void* host) {
     configurations().pop_back();
     LaunchRequest request = request_of(host, last.grid, last.block, nullptr, last.shared_memory, last.stream);
     size_t size = last.arguments.size();
-    void* extra[] = {reinterpret_cast<void*>(1), last.arguments.data(), reinterpret_cast<void*>(2), &size,
-                     reinterpret_cast<void*>(3)};
+    void* extra[] = {kParamBufferPointer, last.arguments.data(), kParamBufferSize, &size, kParamEnd};
     request.extra = extra;
     launch(request);
   });

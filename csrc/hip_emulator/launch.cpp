@@ -40,8 +40,9 @@ std::vector<uint8_t> pack_parameters(const KernelMetadata& metadata, void** para
 /// from the buffer; of what it does not list nothing arrives.
 std::vector<uint8_t> pack_extra(KernelFunction& function, void** extra) {
   const KernelMetadata& metadata = function.kernel->metadata;
-  const auto is = [&](int index, uintptr_t tag) { return reinterpret_cast<uintptr_t>(extra[index]) == tag; };
-  require(is(0, 1) && is(2, 2) && is(4, 3), hipErrorInvalidValue, "extra is not buffer, size, end");
+  const bool is_buffer =
+      extra[0] == hip::kParamBufferPointer && extra[2] == hip::kParamBufferSize && extra[4] == hip::kParamEnd;
+  require(is_buffer, hipErrorInvalidValue, "extra is not buffer, size, end");
   const auto* begin = static_cast<const uint8_t*>(extra[1]);
   const size_t size = *static_cast<const size_t*>(extra[3]);
   require(size == 0 || begin != nullptr);

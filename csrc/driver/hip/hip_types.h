@@ -66,6 +66,11 @@ enum PointerAttribute : int {
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
 enum CaptureMode : int { kCaptureModeGlobal = 0, kCaptureModeThreadLocal = 1, kCaptureModeRelaxed = 2 };
 
+/// HIP_LAUNCH_PARAM_*: keys of the list that passes the arguments as one buffer.
+inline void* const kParamBufferPointer = reinterpret_cast<void*>(1);
+inline void* const kParamBufferSize = reinterpret_cast<void*>(2);
+inline void* const kParamEnd = reinterpret_cast<void*>(3);
+
 /// hipLaunchAttributeID. 4 is the cluster dimension, as in CUDA; headers up to 7.1 have no name for it.
 enum LaunchAttributeId : int {
   kAttributeAccessWindow = 1,
