@@ -74,7 +74,7 @@ def compile_device(source: Path, options: Sequence[str], target: str = "gfx942",
     binary = source.with_suffix(".hsaco")
     device = [*DEVICE, f"--offload-arch={target}", *waves(target, lanes)]
     if lanes is not None:
-        device.append(f"-mwavefrontsize{lanes}")
+        device.append("-mwavefrontsize64" if lanes == 64 else "-mno-wavefrontsize64")
     subprocess.run([str(CLANG), *device, *options, *COMMON, source, "-o", binary], check=True, capture_output=True)
     return binary
 
