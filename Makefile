@@ -258,7 +258,7 @@ docs: $(VENV)/.wave-runtime-ready
 	$(python) -m mkdocs build --strict --quiet
 	@echo "The documentation: build/site/index.html. With a search: $(python) -m http.server -d build/site"
 
-wheel_environments ?= $(foreach release,2.10.0 2.13.0 2.15.0,$(PYTHON)=$(release))
+wheel_environments ?= $(foreach release,2.10.0 2.13.0 newest,$(PYTHON)=$(release))
 
 $(VENV)/.wave-runtime-wheels: requirements-wheels.txt | $(VENV)/.wave-runtime-dev
 	@$(python) -m pip install --quiet -r requirements-wheels.txt
@@ -266,7 +266,8 @@ $(VENV)/.wave-runtime-wheels: requirements-wheels.txt | $(VENV)/.wave-runtime-de
 
 wheels: $(VENV)/.wave-runtime-wheels
 	$(python) tools/make_wheel.py $(if $(wheel_releases),--torch $(wheel_releases))
-	$(python) tools/check_wheel.py dist $(wheel_environments)
+	$(python) tools/check_wheel.py --json benchmarks/results/wheels.json dist $(wheel_environments); status=$$?; \
+	  $(python) tools/generate_figures.py; exit $$status
 
 wheel: $(VENV)/.wave-runtime-wheels
 	$(python) tools/make_wheel.py --here

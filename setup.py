@@ -67,6 +67,24 @@ def torch_requirement() -> str:
     return f"torch>={first},<{major}.{int(minor) + 1}"
 
 
+def description() -> str:
+    """README.md as an index of packages shows it: there a link to a file of the sources would lead nowhere.
+
+    Such a link becomes the name of the file, behind its text where that says something else.
+    """
+
+    def name(link: re.Match[str]) -> str:
+        text, file = link[1], link[2].partition("#")[0]
+        return text if text == file else f"{text} ({file})"
+
+    title, rest = Path("README.md").read_text(encoding="utf-8").split("\n", 1)
+    parts = re.split(r"(^```.*?^```)", rest, flags=re.MULTILINE | re.DOTALL)
+    rest = "".join(
+        part if part.startswith("```") else re.sub(r"\[([^\]]*)\]\((?!\w+:)([^)\s]+)\)", name, part) for part in parts
+    )
+    return f"{title}\n\nFiles that are named here, such as docs/tutorial.md, are in the source distribution.\n{rest}"
+
+
 class Build(BuildExtension):
     """Names the libraries as libraries are named, and links against libraries that are found when ours are loaded."""
 
@@ -154,6 +172,8 @@ def torch_extensions(version: str, headers: list[str]) -> list[Extension]:
 
 
 setup(
+    long_description=description(),
+    long_description_content_type="text/markdown",
     install_requires=[torch_requirement(), f"wave-emulator=={VERSION}"],
     ext_modules=[part for version, headers in TORCHES.items() for part in torch_extensions(version, headers)],
     cmdclass={"build_ext": Build},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,10 @@ def vector_add() -> wave_runtime.Kernel:
     """C = a + b, n elements, blocks of 256: (*f32 const, *f32 const, *f32, i32)."""
     signature = "a: *f32 const, b: *f32 const, c: *f32, n: i32"
     return wave_runtime.load(EXAMPLES / "binaries" / "basics.hsaco", signature={"vector_add": signature})["vector_add"]
+
+
+@pytest.fixture
+def gpu() -> Iterator[wave_runtime.Emulation]:
+    """Two emulated GPUs, which programs find."""
+    with wave_runtime.emulate("gfx942", devices=2) as emulation:
+        yield emulation

@@ -31,6 +31,7 @@ PAGES = (
     "docs/export.md",
     "docs/gpu.md",
     "docs/hip_emulator.md",
+    "docs/kernels.md",
     pytest.param("docs/launchable.md", marks=NEEDS_CLANG),
     "docs/operators.md",
     "docs/profile.md",
@@ -44,6 +45,12 @@ PAGES = (
 
 # What torchrun tells a process, here the only one.
 RANKS = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"}
+
+
+def test_every_page_with_examples_is_run() -> None:
+    """docs/README.md says so."""
+    names = {page if isinstance(page, str) else str(page.values[0]) for page in PAGES}
+    assert {str(page) for page in ALL_PAGES if "\n```python\n" in (ROOT / page).read_text()} == names
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import io
 import os
-import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 import torch
-from support import ROOT
 
 import wave_runtime
 from wave_runtime import _C, _emulate
 
 PROCESSORS = sorted(_C.emulator_processors())
-
-
-@pytest.fixture
-def gpu() -> Iterator[wave_runtime.Emulation]:
-    with wave_runtime.emulate("gfx942", devices=2) as emulation:
-        yield emulation
 
 
 # --- beginning and end ---
@@ -83,140 +72,6 @@ def test_wrong_arguments() -> None:
     assert _emulate._stack == []
 
 
-# --- tensors ---
-
-
-@pytest.mark.parametrize("device", ["cuda", "cuda:1", torch.device("cuda"), torch.device("cuda", 0), 1])
-def test_factories(gpu: object, device: Any) -> None:
-    makers: list[Callable[..., torch.Tensor]] = [
-        lambda device: torch.empty(3, device=device),
-        lambda device: torch.tensor([1.0, 2.0, 3.0], device=device),
-        lambda device: torch.arange(3, device=device),
-        lambda device: torch.randn(3, device=device, requires_grad=True),
-        lambda device: torch.zeros_like(torch.ones(3), device=device),
-        lambda device: torch.ones(2).new_zeros(3, device=device),
-        lambda device: torch.as_tensor([1, 2, 3], device=device),
-        lambda device: torch.randint(5, (3,), device=device, generator=torch.Generator(device)),
-        lambda device: torch.ones(3).to(device),
-        lambda device: torch.ones(3).to(device=device, dtype=torch.float16),
-        lambda device: torch.ones(3).cuda(device),
-        lambda device: torch.nn.Linear(3, 3, device=device).bias,
-        lambda device: torch.nn.Linear(3, 3).to(device).bias,
-        lambda device: torch.fft.fftfreq(3, device=device),
-    ]
-    for make in makers:
-        made = make(device)
-        assert made.shape == (3,)
-        assert made.device == torch.device("cpu")
-        assert made.is_cuda
-        assert made.get_device() == 0
-
-
-def test_a_device_that_there_is_not(gpu: object) -> None:
-    for make in (
-        lambda: torch.empty(3, device="cuda:2"),
-        lambda: torch.ones(3).cuda(2),
-        lambda: torch.cuda.set_device(7),
-    ):
-        with pytest.raises(RuntimeError, match=r"device cuda:\d: invalid device ordinal, 2 emulated"):
-            make()
-
-
-def test_moves_copy(gpu: object) -> None:
-    """As between a host and a GPU: what is written on one side is not seen on the other."""
-    host = torch.zeros(4)
-    there = host.cuda()
-    there += 1
-    assert host.sum() == 0
-    back = there.cpu()
-    there += 1
-    assert back.sum() == 4
-    result = there * 2  # where it is nobody notes
-    kept = result.to("cpu")
-    result.zero_()
-    assert kept.sum() == 16
-    array = torch.as_tensor(host, device="cuda")
-    array += 1
-    assert host.sum() == 0
-
-
-def test_what_is_there_stays_there(gpu: object) -> None:
-    """A leaf of autograd's graph among it."""
-    leaf = torch.randn(4, device="cuda", requires_grad=True)
-    for same in (leaf.cuda(), leaf.to("cuda"), leaf.to(torch.device("cuda", 0)), leaf.to(device="cuda")):
-        assert same is leaf
-    part = leaf.detach()[1:]
-    assert part.cuda() is part
-    model = torch.nn.Linear(4, 4).cuda()
-    addresses = [parameter.data_ptr() for parameter in model.parameters()]
-    assert [parameter.data_ptr() for parameter in model.cuda().parameters()] == addresses
-    assert torch.ones(1).to(leaf) is not None
-    moved = leaf.detach().clone().to(torch.ones(2, device="cuda"))
-    assert moved.untyped_storage().data_ptr() != leaf.untyped_storage().data_ptr()
-
-
-def test_gradients_go_through_moves(gpu: object) -> None:
-    x = torch.ones(3, requires_grad=True)
-    (x.cuda() * 2).cpu().sum().backward()
-    assert x.grad is not None
-    assert x.grad.tolist() == [2, 2, 2]
-
-
-@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW])
-def test_training(gpu: object, optimizer: type[torch.optim.Optimizer]) -> None:
-    """With what programs for GPUs use: autocast, a scaler of gradients, an optimizer that asks for the accelerator."""
-    model = torch.nn.Linear(4, 1).cuda()
-    chosen, scaler = optimizer(model.parameters(), lr=0.1), torch.amp.GradScaler("cuda")
-    x, y = torch.randn(16, 4, device="cuda"), torch.ones(16, 1, device="cuda")
-    losses = []
-    for _ in range(10):
-        chosen.zero_grad()
-        with torch.autocast("cuda", dtype=torch.bfloat16):
-            loss = (model(x) - y).square().mean()
-        scaler.scale(loss).backward()
-        scaler.step(chosen)
-        scaler.update()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0]
-
-
-def test_pinned_memory(gpu: object) -> None:
-    pinned = torch.ones(3).pin_memory()
-    assert pinned.is_pinned()
-    assert pinned.pin_memory() is pinned
-    assert torch.empty(3, pin_memory=True).is_pinned()
-    assert not torch.empty(3).is_pinned()
-
-
-def test_files(gpu: object, tmp_path: Path) -> None:
-    torch.save({"x": torch.ones(3, device="cuda")}, tmp_path / "x.pt")
-    for where in (None, "cuda", "cuda:1", torch.device("cuda"), {"cpu": "cuda:0"}, "cpu"):
-        assert torch.load(tmp_path / "x.pt", map_location=where)["x"].device.type == "cpu"
-    file = io.BytesIO((ROOT / "tests" / "emulator" / "kernels" / "probes.hsaco").read_bytes())
-    with pytest.raises(Exception, match=r"(?i)pickle|magic|weights_only"):
-        torch.load(file)
-
-
-def test_device_contexts(gpu: object) -> None:
-    with torch.device("cuda"):
-        assert torch.ones(3).device.type == "cpu"
-    with torch.autocast("cuda", dtype=torch.bfloat16):
-        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
-
-
-def test_random_numbers(gpu: object) -> None:
-    torch.cuda.manual_seed(7)
-    state = torch.cuda.get_rng_state()
-    first = torch.randn(3, device="cuda")
-    torch.cuda.set_rng_state(state)
-    assert torch.equal(torch.randn(3, device="cuda"), first)
-    generator = torch.Generator(device="cuda")
-    assert isinstance(generator, torch.Generator)
-    assert isinstance(torch.default_generator, torch.Generator)
-    with torch.random.fork_rng(devices=[0]):
-        torch.randn(3, device="cuda")
-
-
 # --- torch.cuda ---
 
 
@@ -242,18 +97,6 @@ def test_figures_of_gfx942() -> None:
         assert (properties.multi_processor_count, properties.max_threads_per_multi_processor) == (304, 2048)
         assert properties.shared_memory_per_block == 65536
         assert torch.cuda.get_device_capability() == (9, 4)
-
-
-def test_the_release_of_hip_is_that_of_the_library() -> None:
-    code = """
-import ctypes, subprocess, sys
-path = subprocess.check_output([sys.executable, "-m", "wave_emulator", "library"], text=True).strip()
-version = ctypes.c_int()
-assert ctypes.CDLL(path).hipRuntimeGetVersion(ctypes.byref(version)) == 0
-major, rest = divmod(version.value, 10_000_000)
-print(f"{major}.{rest // 100_000}.{rest % 100_000}", end="")
-"""
-    assert run(code) == _emulate._cuda.HIP
 
 
 def test_devices_and_threads(gpu: object) -> None:
@@ -390,164 +233,3 @@ def test_workers_of_a_loader(gpu: object, context: str) -> None:
     )
     batches = [batch.cuda(non_blocking=True) for batch in loader]
     assert torch.cat(batches)[:, 0].tolist() == [0, 1, 2, 3]
-
-
-# --- processes ---
-
-SHOW = """
-import torch
-print(torch.cuda.get_device_properties(0).gcnArchName, torch.cuda.device_count(), torch.ones(2, device="cuda").device)
-"""
-
-
-def run(code: str, *command: str, **variables: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)} | variables
-    done = subprocess.run(
-        [*command, sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_processes_inherit_it() -> None:
-    with wave_runtime.emulate("gfx1100", devices=2):
-        environment = [*os.environ["PYTHONPATH"].split(os.pathsep), str(ROOT)]
-        assert run(SHOW, PYTHONPATH=os.pathsep.join(environment)) == "gfx1100 2 cpu\n"
-        assert run(f"import wave_runtime\n{SHOW}") == "gfx1100 2 cpu\n"  # also without the folder on the path
-        grandchild = (
-            f"import subprocess, sys; print(subprocess.check_output([sys.executable, '-c', {SHOW!r}], text=True))"
-        )
-        assert "gfx1100 2 cpu" in run(grandchild, PYTHONPATH=os.pathsep.join(environment))
-
-
-def test_programs_may_ask_for_torch_before(tmp_path: Path) -> None:
-    variables = _emulate.environment("gfx1100")
-    path = os.pathsep.join([variables.pop("PYTHONPATH").split(os.pathsep)[0], str(ROOT)])
-    asked = "import importlib.util\nassert importlib.util.find_spec('torch')"
-    assert run(f"{asked}\n{SHOW}", **variables, PYTHONPATH=path).startswith("gfx1100 1")
-
-
-def test_a_hidden_sitecustomize_runs(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import builtins\nbuiltins.hidden = 'ran'\n")
-    variables = _emulate.environment("gfx942")
-    path = os.pathsep.join([variables.pop("PYTHONPATH").split(os.pathsep)[0], str(tmp_path), str(ROOT)])
-    assert run(f"print(hidden)\n{SHOW}", **variables, PYTHONPATH=path).startswith("ran\ngfx942")
-
-
-COMMAND = (sys.executable, "-m", "wave_runtime", "emulate")
-
-
-def test_command() -> None:
-    shown = run(SHOW, *COMMAND, "--target", "gfx1201", "--devices", "2", "--")
-    assert shown == "gfx1201 2 cpu\n"
-    done = subprocess.run([*COMMAND, "--target", "mi300", "--", "true"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "target='mi300': the emulator has" in done.stderr
-
-
-@pytest.mark.parametrize("upstream", [False, True])
-def test_command_in_a_tree_that_nobody_has_installed(upstream: bool, tmp_path: Path) -> None:
-    """The program's own folder is on its path, the tree is not; and upstream's module may be."""
-    program = tmp_path / "program.py"
-    program.write_text(f"{SHOW}import wave_runtime.triton\nprint(wave_runtime.__file__)\n")
-    if upstream:
-        (tmp_path / "wave_runtime.py").write_text("raise AssertionError('not this one')\n")
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [*COMMAND, "--target", "gfx1201", "--", sys.executable, program]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"gfx1201 1 cpu\n{wave_runtime.__file__}\n"
-
-
-def test_pytest_option(tmp_path: Path) -> None:
-    test = "import torch, conftest\ndef test(): assert conftest.had_gpu and torch.ones(2, device='cuda').is_cuda\n"
-    (tmp_path / "test_it.py").write_text(test)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "wave_runtime.pytest"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-    def outcome(*options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
-        )
-
-    (tmp_path / "conftest.py").write_text("import torch\nhad_gpu = torch.cuda.is_available()\n")
-    assert outcome("--wave-emulate=gfx1100").returncode == 0
-    assert outcome().returncode == (0 if torch.cuda.is_available() else 1)
-    wrong = outcome("--wave-emulate=mi300")
-    assert wrong.returncode == 4
-    assert "--wave-emulate: target='mi300'" in wrong.stderr
-    alone = outcome("--wave-inductor")
-    assert alone.returncode == 4
-    assert "--wave-inductor needs --wave-emulate=TARGET" in alone.stderr
-
-
-SUITE = """
-import pytest
-@pytest.mark.parametrize("number", range(40))
-def test(number):
-    assert number % 2 == 0
-"""
-
-
-def test_part_of_a_suite(tmp_path: Path) -> None:
-    """A sample is the same each time, and known failures are expected."""
-    (tmp_path / "test_suite.py").write_text(SUITE)
-    known = tmp_path / "known"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "pytest", "-q", "-rpx", "-p", "wave_runtime.pytest", f"--known-failures={known}"]
-
-    def outcome(*options: str) -> str:
-        done = subprocess.run([*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True)
-        return "\n".join(line.split(" in ")[0] for line in done.stdout.splitlines())
-
-    known.write_text("# a comment\n*[[]*[13579][]]: odd\n")
-    sample = outcome("--sample=10")
-    assert outcome("--sample=10") == sample
-    assert sample.count("PASSED") + sample.count("XFAIL") == 10
-    part = outcome("--sample=10", "-k", "1 or 3")  # of the 24 that have these digits
-    assert part.count("PASSED") + part.count("XFAIL") == 10
-    known.write_text("test_suite.py::test[[]*[]]: odd\n")
-    assert "20 failed, 20 xfailed" in outcome("--sample=60")
-    known.write_text("test_suite.py::test[[]*[]]: sometimes\n")
-    assert "20 xfailed, 20 xpassed" in outcome()
-
-
-def test_a_part_of_each_test(tmp_path: Path) -> None:
-    """Of cases that will not be skipped anyway."""
-    skipped = "\n@pytest.mark.skipif(True, reason='never')\ndef test_never(): pass\ndef test_alone(): pass\n"
-    (tmp_path / "test_suite.py").write_text(SUITE + skipped)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "wave_runtime.pytest", "--sample-each=3", "--collect-only"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    drawn = [line for line in done.stdout.splitlines() if "::" in line]
-    assert len([line for line in drawn if "::test[" in line]) == 3
-    assert [line for line in drawn if "::test[" not in line] == ["test_suite.py::test_alone"]
-
-
-def test_triton_is_not_needed() -> None:
-    code = """
-import sys
-sys.modules["triton"] = None  # an import raises
-import torch, wave_runtime
-with wave_runtime.emulate():
-    print(torch.ones(2, device="cuda").sum().item())
-"""
-    assert run(code) == "2.0\n"
-
-
-def test_another_version_of_triton(tmp_path: Path) -> None:
-    """Whose interface to drivers is another: programs without Triton kernels run all the same."""
-    (tmp_path / "triton").mkdir()
-    (tmp_path / "triton" / "__init__.py").write_text("__version__ = '3.6.0'\n")
-    code = """
-import warnings, torch, wave_runtime
-with warnings.catch_warnings(record=True) as found, wave_runtime.emulate():
-    print(torch.ones(2, device="cuda").sum().item(), [str(each.message) for each in found])
-"""
-    out = run(code, PYTHONPATH=os.pathsep.join([str(tmp_path), str(ROOT)]))
-    assert out.startswith("2.0 ")
-    assert "Triton 3.6.0 is installed; its kernels cannot be launched on the emulated gfx942" in out
-
-
-def test_triton_is_not_imported() -> None:
-    assert run("import sys, wave_runtime; print('triton' in sys.modules)") == "False\n"

@@ -88,6 +88,19 @@ def test_hand_written_kernels() -> None:
     assert "`other`" not in text
 
 
+def test_results_of_wheels_are_kept(tmp_path: Path) -> None:
+    """The newest for each minor version of Python and each torch, in their order, failures among them."""
+    check_wheel, file = load_tool("check_wheel"), tmp_path / "wheels.json"
+    python = Path(sys.executable)
+    for summary in ("2 failed, 7 passed in 9.12s\nlast words", "9 passed, 1 skipped in 10.00s (0:00:10)"):
+        check_wheel.keep(file, check_wheel.result(python, summary))
+    (found,) = json.loads(file.read_text()).values()
+    assert found["tests"] == "9 passed, 1 skipped"
+    check_wheel.keep(file, check_wheel.Result(date="2026-01-02", python="3.9.1", torch="2.9.0", tests="1 failed"))
+    assert figures.wheels(json.loads(file.read_text())).splitlines()[-1] == "| 3.9.1 | 2.9.0 | 1 failed | 2026-01-02 |"
+    assert check_wheel.result(python, "an error of pip")["tests"] == "failed before the tests"
+
+
 def test_a_busy_machine_is_told() -> None:
     machine = {**MACHINE, "load": "7.5"}
     assert "other work (load average 7.5)" in figures.compiling(

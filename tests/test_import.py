@@ -86,7 +86,7 @@ print(*(warning.message for warning in caught if "wave_runtime" in str(warning.m
             r"Torch 2\.12\.0, which is installed, lacks torch\._functorch\.utils\.enable_single_level_autograd_function"
             r", which is for derivatives of operators; and torch\._C\._any_requires_grad, which is for operators w",
         ),
-        ("2.99.0", "", r"has been tried with torch 2\.10 to 2\.\d\d; torch 2\.99\.0 is newer"),
+        ("2.99.0", "", r"is made for torch 2\.10 to 2\.\d\d; torch 2\.99\.0, which is installed, is newer"),
         ("2.10.0+rocm7", "", "^$"),
     ],
     ids=["too old", "a name is gone", "newer", "supported"],

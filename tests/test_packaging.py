@@ -65,6 +65,20 @@ def test_sources_fit_many_releases_of_torch(source_distribution: Path) -> None:
     assert extras == {"dev", "flydsl", "triton", "wave"}
 
 
+def test_no_link_of_a_description_leads_into_the_sources(source_distribution: Path) -> None:
+    """An index of packages shows descriptions on a page of its own, from which relative links lead nowhere."""
+    with tarfile.open(source_distribution) as archive:
+        (name,) = (name for name in archive.getnames() if re.fullmatch(r"[^/]*/PKG-INFO", name))
+        metadata = archive.extractfile(name)
+        assert metadata is not None
+        text = metadata.read().decode()
+    assert "Description-Content-Type: text/markdown" in text
+    assert "it looks like this (docs/pictures/demo.png)" in text
+    for description in (text, (ROOT / "emulator" / "README.md").read_text()):
+        prose = re.sub(r"^```.*?^```", "", description, flags=re.MULTILINE | re.DOTALL)
+        assert re.findall(r"\]\((?!https?://)[^)]*\)", prose) == []
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1200)  # builds all of it
 def test_installs_from_the_source_distribution(source_distribution: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,13 @@ def test_links_lead_somewhere(site: Path) -> None:
             target = target / "index.html" if target.is_dir() else target
             assert target.exists(), f"{path.name}: {link}"
             assert not anchor or target not in pages or unquote(anchor) in pages[target].ids, f"{path.name}: {link}"
+
+
+def test_lists_and_tables_are_none_of_a_paragraph(site: Path) -> None:
+    """The site's Markdown wants four spaces before what is within a list, and GitHub's does not."""
+    for path in site.rglob("*.html"):
+        text = re.sub(r"<pre.*?</pre>", "", path.read_text(), flags=re.DOTALL)
+        assert not re.search(r"<p>(?:(?!</p>).)*\n\s*(?:- |\| )", text, re.DOTALL), path.name
 
 
 def test_a_wrong_link_is_an_error(tmp_path: Path) -> None:

@@ -1,17 +1,20 @@
 """Installs the wheels into empty environments and runs them there: a HIP program with wave-emulator and no torch, then
 the import, README's example, and a part of the tests with both.
 
-    python tools/check_wheel.py FOLDER PYTHON=TORCH ...
-    python tools/check_wheel.py FOLDER here
+    python tools/check_wheel.py [--json FILE] FOLDER PYTHON=TORCH ...
+    python tools/check_wheel.py [--json FILE] FOLDER here
 
-for instance python3.10=2.10.0 python3.13=2.15.0. It prints a line for each environment, and exits with 1 where one
-failed. The environments stay in build/wheel_check, since installing torch takes minutes; the wheels are installed anew.
-With `here` they are installed into a folder beside what the Python that runs this has.
+for instance python3.10=2.10.0 python3.13=newest. It prints a line for each environment, and exits with 1 where one
+failed. --json writes into a file what each environment has and what came of it, in the place of an earlier result for
+the same Python and torch. The environments stay in build/wheel_check, since installing torch takes minutes; the wheels
+are installed anew. With `here` they are installed into a folder beside what the Python that runs this has.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import json
 import os
 import re
 import shlex
@@ -20,6 +23,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypedDict
 
 ROOT = Path(__file__).absolute().parent.parent
 # What runs on the emulator and needs no compiler; PYTHONPATH is the copy of the tests, beside which lies no package.
@@ -34,6 +38,15 @@ PACKAGES = (
     "abi3audit==0.0.26",
     "setuptools",
 )
+
+
+class Result(TypedDict):
+    """What came of the wheels in an environment, as the file has it."""
+
+    date: str
+    python: str
+    torch: str
+    tests: str
 
 
 def run(command: Sequence[str | Path], folder: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -93,21 +106,24 @@ def make_environment(folder: Path, interpreter: str, torch: str) -> None:
     made = run([interpreter, "-m", "venv", folder], ROOT)
     if made.returncode == 0:
         pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
-        made = run([*pip, f"torch=={torch}", *PACKAGES], ROOT)
+        made = run([*pip, "torch" if torch == "newest" else f"torch=={torch}", *PACKAGES], ROOT)
     if made.returncode != 0:
         shutil.rmtree(folder, ignore_errors=True)
         raise RuntimeError(made.stderr)
 
 
-def check(wheels: Sequence[Path], environment: str) -> str:
+def environment_of(name: str) -> tuple[Path, Path, Path | None]:
+    """An environment: its folder, its Python, and where the wheels lie if not in it. Raises RuntimeError."""
+    folder = ROOT / "build" / "wheel_check" / re.sub(r"\W+", "-", name).strip("-")
+    if name == "here":
+        shutil.rmtree(folder / "packages", ignore_errors=True)
+        return folder, Path(sys.executable), folder / "packages"
+    make_environment(folder, *name.split("="))
+    return folder, folder / "bin" / "python", None
+
+
+def check(wheels: Sequence[Path], folder: Path, python: Path, target: Path | None) -> str:
     """What the tests say of the wheels in an environment. Raises RuntimeError."""
-    folder = ROOT / "build" / "wheel_check" / re.sub(r"\W+", "-", environment).strip("-")
-    python, target = folder / "bin" / "python", None
-    if environment == "here":
-        python, target = Path(sys.executable), folder / "packages"
-        shutil.rmtree(target, ignore_errors=True)
-    else:
-        make_environment(folder, *environment.split("="))
     tree = folder / "tree"  # the tests without the package
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
@@ -131,11 +147,29 @@ def check(wheels: Sequence[Path], environment: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
+def result(python: Path, summary: str) -> Result:
+    """What is to be kept: the versions that an environment has, and how many tests passed and failed."""
+    asked = "import platform, torch; print(platform.python_version(), torch.__version__)"
+    version, torch = run([python, "-c", asked], ROOT).stdout.split()
+    last = re.findall(r"^.* in [\d.]+s\b.*$", summary, re.MULTILINE)[-1:]
+    counts = re.findall(r"\d+ (?:passed|failed|skipped|errors?)\b", "".join(last))
+    date = datetime.date.today().isoformat()
+    return Result(date=date, python=version, torch=torch, tests=", ".join(counts) or "failed before the tests")
+
+
+def keep(file: Path, found: Result) -> None:
+    """Write a result into a file, which has one for each minor version of Python and each torch."""
+    results: dict[str, Result] = json.loads(file.read_text()) if file.exists() else {}
+    results[f"Python {'.'.join(found['python'].split('.')[:2])}, torch {found['torch']}"] = found
+    file.write_text(json.dumps(dict(sorted(results.items())), indent=1) + "\n")
+
+
 def main() -> None:
     """Check the wheels in each environment."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("environments", nargs="+", metavar="PYTHON=TORCH")
+    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     failed = False
     wheels = wheels_in(options.folder)
@@ -143,10 +177,20 @@ def main() -> None:
     print(f"{wheels[0].name}: a HIP program runs without torch", flush=True)
     for environment in options.environments:
         try:
-            print(f"{environment}: {check(wheels, environment)}", flush=True)
+            folder, python, target = environment_of(environment)
         except RuntimeError as error:
-            print(f"{environment}: FAILED\n{error}", flush=True)
+            print(f"{environment}: NOT MADE\n{error}", flush=True)
             failed = True
+            continue
+        try:
+            summary = check(wheels, folder, python, target)
+            print(f"{environment}: {summary}", flush=True)
+        except RuntimeError as error:
+            summary = str(error)
+            print(f"{environment}: FAILED\n{summary}", flush=True)
+            failed = True
+        if options.json is not None:
+            keep(options.json, result(python, summary))
     sys.exit(failed)
 
 

@@ -200,6 +200,12 @@ def fuzzing(found: Any) -> str:
     return table(("inputs", "minutes", "tried", "findings", "on"), rows)
 
 
+def wheels(found: Any) -> str:
+    """Of tools/check_wheel.py."""
+    rows = [(of["python"], of["torch"], of["tests"], of["date"]) for of in found.values()]
+    return table(("Python", "torch", "tests", "on"), rows)
+
+
 def hip_tests(found: Any) -> str:
     """Of benchmarks/run_hip_tests.py: cases by folder, and their sum."""
     kinds = ("pass", "fail", "refused", "too long", "skipped", "disabled")
@@ -282,6 +288,7 @@ FIGURES = (
     Figure("fuzz", "hours of fuzzing", "figures.md", "make campaign-fuzz", fuzzing),
     Figure("aiter", "AITER's hand-written kernels", "emulator.md", "make campaign-aiter", aiter),
     Figure("hip_tests", "HIP's own tests", "figures.md", "make campaign-hip-tests", hip_tests),
+    Figure("wheels", "the wheels in empty environments", "figures.md", "make wheels", wheels),
     Figure("triton", "Triton's interpreter", "triton.md", "make figures", triton),
     Figure("sanitize", "what each tool of the sanitizer costs", "sanitize.md", "make figures", sanitizing),
     Figure("launch", "what a launch costs", "gpu.md", "make figures", launching, GPU),

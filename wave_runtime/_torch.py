@@ -23,7 +23,7 @@ from torch.autograd import forward_ad
 
 from wave_runtime._abi import release
 
-SUPPORTED = ("2.10", "2.15")  # the first and the last release of torch that this package has been tried with
+SUPPORTED = ("2.10", "2.15")  # of an older release the import is refused, of a newer one it warns
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -45,7 +45,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def check() -> None:
-    """Raise ImportError where torch is too old or lacks a name; warn where it is newer than all that was tried."""
+    """Raise ImportError where torch is too old or lacks a name; warn where it is newer than those of SUPPORTED."""
     here, (first, last) = str(torch.__version__), SUPPORTED
     if _numbers(here) < _numbers(first):
         raise ImportError(
@@ -58,7 +58,7 @@ def check() -> None:
         )
     if _numbers(here) > _numbers(last):
         warnings.warn(
-            f"wave_runtime has been tried with torch {first} to {last}; torch {here} is newer",
+            f"wave_runtime is made for torch {first} to {last}; torch {here}, which is installed, is newer",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -30,10 +30,14 @@ class PerInstruction {
     Value value{};
   };
 
+  static constexpr size_t kLongestInstruction = 4;  ///< dwords
+
   void change(const Wave& wave) {
     function_ = wave.function;
     entries_ = &functions_[function_];
-    entries_->resize((function_->end() - function_->begin()) / sizeof(u32));
+    // Code that ends without a jump goes on by an operation behind it, which lies as far behind as an instruction is
+    // long.
+    entries_->resize((function_->end() - function_->begin()) / sizeof(u32) + kLongestInstruction);
   }
 
   const TranslatedFunction* function_ = nullptr;  ///< the last one

@@ -316,3 +316,15 @@ def test_a_check_of_the_environment_still_fails_the_launch(monkeypatch: pytest.M
     with wave_runtime.sanitize("memory") as report, pytest.raises(wave_runtime.KernelFault, match="1 race in"):
         mistakes.launch("lds_without_barrier", True)
     assert report.findings == []
+
+
+def test_code_that_goes_on_behind_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each tool looks at the operation there, which is none of the function's: `make asan` sees where it looks."""
+    monkeypatch.setenv("WAVE_RUNTIME_MAX_INSTRUCTIONS", "10000")
+    code = (EXAMPLES / "binaries" / "basics.hsaco").read_bytes()
+    end, nothing = (machine.encode(BY_NAME[name], SIMM16=0)[0].to_bytes(4, "little") for name in ("s_endpgm", "s_nop"))
+    signature = "*f32 const, *f32 const, *f32, i32"
+    kernel = wave_runtime.load(code.replace(end, nothing), signature={"vector_add": signature})["vector_add"]
+    a, out = torch.ones(64), torch.empty(64)
+    with wave_runtime.sanitize(), pytest.raises(wave_runtime.KernelFault):
+        kernel(a, a, out, 64, grid=1, block=64)

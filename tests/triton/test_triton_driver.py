@@ -62,6 +62,20 @@ def test_it_can_be_set_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         EmulatorDriver("gfx908")
 
 
+def test_a_kernel_is_loaded_once(kernels: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triton asks the driver for a launcher and the binary at every launch, which is no reason to load it again."""
+    from wave_runtime.triton import _driver
+
+    loaded: list[Any] = []
+    program = _driver.Program
+    monkeypatch.setattr(_driver, "Program", lambda *args: loaded.append(args[0]) or program(*args))
+    x, out = torch.ones(128), torch.empty(128)
+    for _ in range(3):
+        kernels.add[(1,)](x, x, out, 128, BLOCK=128, num_warps=2)
+    assert len(loaded) == 1
+    assert out.eq(2).all()
+
+
 def test_cooperative_launches(kernels: Any) -> None:
     x, out = torch.ones(64), torch.empty(64)
     kernels.add[(1,)](x, x, out, 64, BLOCK=64, launch_cooperative_grid=True)

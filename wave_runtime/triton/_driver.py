@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -59,7 +60,18 @@ counter = _Counter()
 
 
 class Launcher:
-    """Launches a kernel: Triton makes one for each that it compiles."""
+    """Launches a kernel: there is one for each that Triton compiles.
+
+    ``load_binary`` gives Triton no module, so Triton asks for a launcher at every launch, and is given the same one.
+    """
+
+    @classmethod
+    def of(cls, src: Any, metadata: Any) -> Launcher:
+        """The launcher of a kernel, which is kept with Triton's source of it."""
+        launcher: Launcher | None = getattr(src, "_wave_runtime_launcher", None)
+        if launcher is None or launcher._metadata is not metadata:
+            launcher = src._wave_runtime_launcher = cls(src, metadata)
+        return launcher
 
     def __init__(self, src: Any, metadata: Any) -> None:
         meta = getattr(metadata, "tensordesc_meta", None)
@@ -153,8 +165,15 @@ class Utilities:
 
         A module would be one that Triton unloads with the driver of that time, which may be another's, or none.
         """
-        info = load(image)[name].info
-        return None, Binary(image), info["registers"]["vgprs"], info["spills"]["vgprs"], 1024
+        binary, registers, spills = _load(name, image)
+        return None, binary, registers, spills, 1024
+
+
+@functools.lru_cache(maxsize=1024)
+def _load(name: str, image: bytes) -> tuple[Binary, int, int]:
+    """A binary, its registers and spills. Triton asks for them at every launch."""
+    info = load(image)[name].info
+    return Binary(image), info["registers"]["vgprs"], info["spills"]["vgprs"]
 
 
 class EmulatorDriver(GPUDriver):  # type: ignore[misc]
@@ -174,7 +193,7 @@ class EmulatorDriver(GPUDriver):  # type: ignore[misc]
         self._gpu = gpu = target if isinstance(target, _gpu.Gpu) else _gpu.find(target, devices)
         self._devices = [Device(index, gpu) for index in range(gpu.count)]
         self.utils = Utilities(gpu)
-        self.launcher_cls = Launcher
+        self.launcher_cls = Launcher.of
         self.get_current_device = lambda: self._devices[gpu.thread.index]
         self.set_current_device = self._set_device
         self.get_current_stream = lambda device=None: 0

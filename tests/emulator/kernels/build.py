@@ -13,7 +13,7 @@ TARGET = "gfx942"
 ANY_HIP = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"]
 HIP = [*ANY_HIP, f"--offload-arch={TARGET}"]
 GENERATIONS = {"gfx1030": 10, "gfx1100": 11, "gfx1150": 11, "gfx1201": 12}
-ASSEMBLY = ["-x", "assembler", "--target=amdgcn-amd-amdhsa", f"-mcpu={TARGET}"]
+ASSEMBLY = ["-x", "assembler", "--target=amdgcn-amd-amdhsa", "-I", str(FOLDER), f"-mcpu={TARGET}"]
 
 
 def machine(clang: str, processor: str, output: Path, *options: str) -> None:

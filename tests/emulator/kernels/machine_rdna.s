@@ -6,48 +6,9 @@
 // Of the scalar registers the instructions may use s0-s63, of the vector registers v0-v63.
 .amdhsa_code_object_version 5
 .text
+.include "rdna.inc"
 
 .set BLOCK, 4 * (128 + 64 * 64)
-
-.macro load dst, address, base, offset
-.if GENERATION == 10
-  global_load_dword \dst, \address, \base offset:\offset
-.else
-  global_load_b32 \dst, \address, \base offset:\offset
-.endif
-.endm
-
-.macro store address, src, base, offset
-.if GENERATION == 10
-  global_store_dword \address, \src, \base offset:\offset
-.else
-  global_store_b32 \address, \src, \base offset:\offset
-.endif
-.endm
-
-.macro scalars4 dst, base, offset
-.if GENERATION == 10
-  s_load_dwordx4 \dst, \base, \offset
-.else
-  s_load_b128 \dst, \base, \offset
-.endif
-.endm
-
-.macro scalars8 dst, base, offset
-.if GENERATION == 10
-  s_load_dwordx8 \dst, \base, \offset
-.else
-  s_load_b256 \dst, \base, \offset
-.endif
-.endm
-
-.macro scalars16 dst, base, offset
-.if GENERATION == 10
-  s_load_dwordx16 \dst, \base, \offset
-.else
-  s_load_b512 \dst, \base, \offset
-.endif
-.endm
 
 .macro wait
 .if GENERATION == 12
@@ -56,11 +17,6 @@
 .else
   s_waitcnt vmcnt(0) lgkmcnt(0)
 .endif
-.endm
-
-.macro add_wide low, high, count
-  s_add_u32 \low, \low, \count
-  s_addc_u32 \high, \high, 0
 .endm
 
 .macro set_exec value
@@ -76,11 +32,7 @@
 .type machine,@function
 machine:
   scalars4 s[80:83], s[0:1], 0x0
-.if GENERATION == 12
-  s_mul_i32 s86, ttmp9, BLOCK
-.else
-  s_mul_i32 s86, s2, BLOCK
-.endif
+  workgroup_offset s86, BLOCK
   wait
   add_wide s80, s81, s86
   add_wide s82, s83, s86
@@ -88,16 +40,7 @@ machine:
 
   s_mov_b64 s[84:85], s[80:81]
   add_wide s84, s85, 512
-.set first, 0
-.rept 8
-  .set row, 0
-  .rept 8
-    load v[first + row], v64, s[84:85], 256*row
-    .set row, row + 1
-  .endr
-  add_wide s84, s85, 2048
-  .set first, first + 8
-.endr
+  load_registers 84, 85
 
   scalars8 s[88:95], s[80:81], 256
   scalars16 s[0:15], s[80:81], 0
@@ -135,16 +78,7 @@ slot:
 
   s_mov_b64 s[84:85], s[82:83]
   add_wide s84, s85, 512
-.set first, 0
-.rept 8
-  .set row, 0
-  .rept 8
-    store v64, v[first + row], s[84:85], 256*row
-    .set row, row + 1
-  .endr
-  add_wide s84, s85, 2048
-  .set first, first + 8
-.endr
+  store_registers 84, 85
   set_exec 1
   v_mov_b32_e32 v64, 0
 .set reg, 0

@@ -6,64 +6,9 @@
 // lanes; there are no accumulators. Of the scalar registers the instructions may use s0-s79, of the vector registers v0-v63.
 .amdhsa_code_object_version 5
 .text
+.include "rdna.inc"
 
 .set BLOCK, 4 * (128 + 64 * (4 + 64 + 32))
-
-.macro load dst, address, base, offset
-.if GENERATION == 10
-  global_load_dword \dst, \address, \base offset:\offset
-.else
-  global_load_b32 \dst, \address, \base offset:\offset
-.endif
-.endm
-
-.macro store address, src, base, offset
-.if GENERATION == 10
-  global_store_dword \address, \src, \base offset:\offset
-.else
-  global_store_b32 \address, \src, \base offset:\offset
-.endif
-.endm
-
-.macro lds_load dst, address, offset
-.if GENERATION == 10
-  ds_read_b32 \dst, \address offset:\offset
-.else
-  ds_load_b32 \dst, \address offset:\offset
-.endif
-.endm
-
-.macro lds_store address, src, offset
-.if GENERATION == 10
-  ds_write_b32 \address, \src offset:\offset
-.else
-  ds_store_b32 \address, \src offset:\offset
-.endif
-.endm
-
-.macro scalars4 dst, base, offset
-.if GENERATION == 10
-  s_load_dwordx4 \dst, \base, \offset
-.else
-  s_load_b128 \dst, \base, \offset
-.endif
-.endm
-
-.macro scalars8 dst, base, offset
-.if GENERATION == 10
-  s_load_dwordx8 \dst, \base, \offset
-.else
-  s_load_b256 \dst, \base, \offset
-.endif
-.endm
-
-.macro scalars16 dst, base, offset
-.if GENERATION == 10
-  s_load_dwordx16 \dst, \base, \offset
-.else
-  s_load_b512 \dst, \base, \offset
-.endif
-.endm
 
 .macro wait
 .if GENERATION == 12
@@ -77,21 +22,12 @@
 .endif
 .endm
 
-.macro add_wide low, high, count
-  s_add_u32 \low, \low, \count
-  s_addc_u32 \high, \high, 0
-.endm
-
 .globl machine
 .p2align 8
 .type machine,@function
 machine:
   scalars4 s[88:91], s[0:1], 0x0
-.if GENERATION == 12
-  s_mul_i32 s86, ttmp9, BLOCK
-.else
-  s_mul_i32 s86, s2, BLOCK
-.endif
+  workgroup_offset s86, BLOCK
   wait
   add_wide s88, s89, s86
   add_wide s90, s91, s86
@@ -108,16 +44,7 @@ machine:
   .set row, row + 1
 .endr
   add_wide s92, s93, 1024
-.set first, 0
-.rept 8
-  .set row, 0
-  .rept 8
-    load v[first + row], v64, s[92:93], 256*row
-    .set row, row + 1
-  .endr
-  add_wide s92, s93, 2048
-  .set first, first + 8
-.endr
+  load_registers 92, 93
 
   scalars8 s[80:87], s[88:89], 320
   scalars16 s[0:15], s[88:89], 0
@@ -169,16 +96,7 @@ slot:
   .set row, row + 1
 .endr
   add_wide s92, s93, 1024
-.set first, 0
-.rept 8
-  .set row, 0
-  .rept 8
-    store v64, v[first + row], s[92:93], 256*row
-    .set row, row + 1
-  .endr
-  add_wide s92, s93, 2048
-  .set first, first + 8
-.endr
+  store_registers 92, 93
   s_mov_b32 exec_lo, 1
   v_mov_b32_e32 v64, 0
 .set reg, 0

@@ -81,7 +81,7 @@ class CustomOp(ABC):
             register_impl: whether kernels are generated.
 
         Raises:
-            ValueError: the signature is none.
+            ValueError: the text is not a valid signature.
             RuntimeError: the library has an operator of this name.
         """
         options: dict[str, Any] = {

@@ -32,7 +32,7 @@ class KernelSelection(ABC):
         arg_descs: a descriptor for each argument; None for those that are not declared yet.
         inplace_tied_arg_descs: those that the kernel writes, in the order in which they were declared.
         result_descs: of the results, in their order.
-        variant: a name for what else the kernel depends on; "default".
+        variant: a name for anything else that the kernel depends on. By default "default".
     """
 
     __slots__ = ("arg_descs", "inplace_tied_arg_descs", "op", "result_descs", "variant")

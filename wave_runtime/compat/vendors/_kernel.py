@@ -79,7 +79,7 @@ class PortableKernel:
         """The kernel for one device, by default the current GPU or, if there is none, the CPU.
 
         Raises:
-            ValueError: there is no code for it, or it is none of the CPU, AMD's and NVIDIA's.
+            ValueError: there is no code for it, or the device is neither the CPU nor a GPU of AMD's or NVIDIA's.
             CompileError: it does not compile.
         """
         if device is None:

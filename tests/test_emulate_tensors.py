@@ -1,0 +1,143 @@
+"""wave_runtime.emulate: what tensors are that programs ask for on the GPU."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from support import ROOT
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", torch.device("cuda"), torch.device("cuda", 0), 1])
+def test_factories(gpu: object, device: Any) -> None:
+    makers: list[Callable[..., torch.Tensor]] = [
+        lambda device: torch.empty(3, device=device),
+        lambda device: torch.tensor([1.0, 2.0, 3.0], device=device),
+        lambda device: torch.arange(3, device=device),
+        lambda device: torch.randn(3, device=device, requires_grad=True),
+        lambda device: torch.zeros_like(torch.ones(3), device=device),
+        lambda device: torch.ones(2).new_zeros(3, device=device),
+        lambda device: torch.as_tensor([1, 2, 3], device=device),
+        lambda device: torch.randint(5, (3,), device=device, generator=torch.Generator(device)),
+        lambda device: torch.ones(3).to(device),
+        lambda device: torch.ones(3).to(device=device, dtype=torch.float16),
+        lambda device: torch.ones(3).cuda(device),
+        lambda device: torch.nn.Linear(3, 3, device=device).bias,
+        lambda device: torch.nn.Linear(3, 3).to(device).bias,
+        lambda device: torch.fft.fftfreq(3, device=device),
+    ]
+    for make in makers:
+        made = make(device)
+        assert made.shape == (3,)
+        assert made.device == torch.device("cpu")
+        assert made.is_cuda
+        assert made.get_device() == 0
+
+
+def test_a_device_that_there_is_not(gpu: object) -> None:
+    for make in (
+        lambda: torch.empty(3, device="cuda:2"),
+        lambda: torch.ones(3).cuda(2),
+        lambda: torch.cuda.set_device(7),
+    ):
+        with pytest.raises(RuntimeError, match=r"device cuda:\d: invalid device ordinal, 2 emulated"):
+            make()
+
+
+def test_moves_copy(gpu: object) -> None:
+    """As between a host and a GPU: what is written on one side is not seen on the other."""
+    host = torch.zeros(4)
+    there = host.cuda()
+    there += 1
+    assert host.sum() == 0
+    back = there.cpu()
+    there += 1
+    assert back.sum() == 4
+    result = there * 2  # where it is nobody notes
+    kept = result.to("cpu")
+    result.zero_()
+    assert kept.sum() == 16
+    array = torch.as_tensor(host, device="cuda")
+    array += 1
+    assert host.sum() == 0
+
+
+def test_what_is_there_stays_there(gpu: object) -> None:
+    """A leaf of autograd's graph among it."""
+    leaf = torch.randn(4, device="cuda", requires_grad=True)
+    for same in (leaf.cuda(), leaf.to("cuda"), leaf.to(torch.device("cuda", 0)), leaf.to(device="cuda")):
+        assert same is leaf
+    part = leaf.detach()[1:]
+    assert part.cuda() is part
+    model = torch.nn.Linear(4, 4).cuda()
+    addresses = [parameter.data_ptr() for parameter in model.parameters()]
+    assert [parameter.data_ptr() for parameter in model.cuda().parameters()] == addresses
+    assert torch.ones(1).to(leaf) is not None
+    moved = leaf.detach().clone().to(torch.ones(2, device="cuda"))
+    assert moved.untyped_storage().data_ptr() != leaf.untyped_storage().data_ptr()
+
+
+def test_gradients_go_through_moves(gpu: object) -> None:
+    x = torch.ones(3, requires_grad=True)
+    (x.cuda() * 2).cpu().sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW])
+def test_training(gpu: object, optimizer: type[torch.optim.Optimizer]) -> None:
+    """With what programs for GPUs use: autocast, a scaler of gradients, an optimizer that asks for the accelerator."""
+    model = torch.nn.Linear(4, 1).cuda()
+    chosen, scaler = optimizer(model.parameters(), lr=0.1), torch.amp.GradScaler("cuda")
+    x, y = torch.randn(16, 4, device="cuda"), torch.ones(16, 1, device="cuda")
+    losses = []
+    for _ in range(10):
+        chosen.zero_grad()
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = (model(x) - y).square().mean()
+        scaler.scale(loss).backward()
+        scaler.step(chosen)
+        scaler.update()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+
+
+def test_pinned_memory(gpu: object) -> None:
+    pinned = torch.ones(3).pin_memory()
+    assert pinned.is_pinned()
+    assert pinned.pin_memory() is pinned
+    assert torch.empty(3, pin_memory=True).is_pinned()
+    assert not torch.empty(3).is_pinned()
+
+
+def test_files(gpu: object, tmp_path: Path) -> None:
+    torch.save({"x": torch.ones(3, device="cuda")}, tmp_path / "x.pt")
+    for where in (None, "cuda", "cuda:1", torch.device("cuda"), {"cpu": "cuda:0"}, "cpu"):
+        assert torch.load(tmp_path / "x.pt", map_location=where)["x"].device.type == "cpu"
+    file = io.BytesIO((ROOT / "tests" / "emulator" / "kernels" / "probes.hsaco").read_bytes())
+    with pytest.raises(Exception, match=r"(?i)pickle|magic|weights_only"):
+        torch.load(file)
+
+
+def test_device_contexts(gpu: object) -> None:
+    with torch.device("cuda"):
+        assert torch.ones(3).device.type == "cpu"
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+
+
+def test_random_numbers(gpu: object) -> None:
+    torch.cuda.manual_seed(7)
+    state = torch.cuda.get_rng_state()
+    first = torch.randn(3, device="cuda")
+    torch.cuda.set_rng_state(state)
+    assert torch.equal(torch.randn(3, device="cuda"), first)
+    generator = torch.Generator(device="cuda")
+    assert isinstance(generator, torch.Generator)
+    assert isinstance(torch.default_generator, torch.Generator)
+    with torch.random.fork_rng(devices=[0]):
+        torch.randn(3, device="cuda")
