@@ -89,6 +89,16 @@ TEST(questions) {
   EXPECT_EQ(std::string(name) == "hipErrorUnsupportedLimit", true);
   OK(api.hipDrvGetErrorString(2, &name));
   EXPECT_EQ(std::string(name) == "out of memory", true);
+  constexpr hip::Error kUnknown = 999;
+  OK(api.hipDrvGetErrorName(kUnknown, &name));
+  OK(api.hipDrvGetErrorString(kUnknown, &name));
+  for (const hip::Error none : {-1, 998}) {
+    EXPECT_EQ(api.hipDrvGetErrorName(none, &name), 1);
+    EXPECT_EQ(std::string(name) == "hipErrorUnknown", true);
+    EXPECT_EQ(api.hipDrvGetErrorString(none, &name), 1);
+    EXPECT_EQ(std::string(name) == "unknown error", true);
+  }
+  EXPECT_EQ(api.hipDrvGetErrorName(2, nullptr), 1);
 }
 
 TEST(stream_properties) {

@@ -90,6 +90,25 @@ TEST(launches) {
 }
 
 /// What Triton's device_print writes, by ROCm's device libraries.
+/// A block, or memory, that no multiprocessor has is no error: none of these blocks fits.
+TEST(occupancy) {
+  const Loaded module(basics());
+  const hip::Function function = module["vector_add"];
+  int blocks = -1;
+  OK(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 256, 0));
+  EXPECT_EQ(blocks > 0, true);
+  OK(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 1025, 0));
+  EXPECT_EQ(blocks, 0);
+  blocks = -1;
+  OK(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, function, 256, size_t{1} << 31, 0));
+  EXPECT_EQ(blocks, 0);
+  OK(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 256, ~size_t{0}));
+  EXPECT_EQ(blocks, 0);
+  for (const int none : {0, -1}) {
+    EXPECT_EQ(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, none, 0), 1);
+  }
+}
+
 TEST(printing) {
   const Loaded module(root + "/tests/emulator/kernels/triton_print.hsaco");
   const Buffer<float> x(ramp(0));

@@ -85,6 +85,9 @@ TEST(built_by_hand) {
   hip::GraphExec none = nullptr;
   EXPECT_EQ(api.hipGraphInstantiateWithFlags(&none, chain.graph, 0), kInvalid);  // a circle
   OK(api.hipGraphRemoveDependencies(chain.graph, &chain.kernel, &chain.fill, 1));
+  for (const unsigned long long flags : {3, 10, 16}) {  // two at once, or none that there is
+    EXPECT_EQ(api.hipGraphInstantiateWithFlags(&none, chain.graph, flags), kInvalid);
+  }
   EXPECT_EQ(api.hipGraphRemoveDependencies(chain.graph, &chain.kernel, &chain.fill, 1), kInvalid);
   OK(api.hipGraphExecDestroy(exec));
 }

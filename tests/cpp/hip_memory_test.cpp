@@ -1,4 +1,6 @@
 // Tests of memory that programs allocate, copy and fill in other ways than by bytes in a row.
+#include <sys/mman.h>
+
 #include <array>
 
 #include "hip_program.h"
@@ -171,6 +173,39 @@ TEST(advice) {
   OK(api.hipFree(memory));
   const Buffer<int> other(4);
   EXPECT_EQ(api.hipMemRangeGetAttribute(devices, 4, hip::kRangeReadMostly, other.data, 4), kInvalid);
+}
+
+/// Kernels may touch whatever the process has mapped, so that programs may advise of it. AMD's runtime says of all
+/// memory whether host and device see each other's writes to it while kernels run.
+TEST(advice_about_other_memory) {
+  constexpr int kReadMostly = 1, kInvalid = 1, kFineGrained = 0, kCoarse = 1;
+  constexpr size_t kSize = 3 * 4096;
+  void* const mapped = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  OK(api.hipMemAdvise(mapped, kSize, hip::MemoryAdvice{kReadMostly}, 0));
+  OK(api.hipMemPrefetchAsync(mapped, kSize, 1, nullptr));
+  munmap(mapped, kSize);
+  EXPECT_EQ(api.hipMemAdvise(mapped, kSize, hip::MemoryAdvice{kReadMostly}, 0), kInvalid);
+
+  const auto coherency = [&](const void* memory) {
+    int value = -1;
+    OK(api.hipMemRangeGetAttribute(&value, sizeof value, hip::kRangeCoherencyMode, memory, 4));
+    return value;
+  };
+  constexpr unsigned kFinegrained = 1, kNonCoherent = 0x80000000;
+  void* memory = nullptr;
+  OK(api.hipMalloc(&memory, 4));
+  EXPECT_EQ(coherency(memory), kCoarse);
+  OK(api.hipFree(memory));
+  EXPECT_EQ(api.hipMemAdvise(memory, 4, hip::MemoryAdvice{kReadMostly}, 0), kInvalid);
+  OK(api.hipExtMallocWithFlags(&memory, 4, kFinegrained));
+  EXPECT_EQ(coherency(memory), kFineGrained);
+  OK(api.hipFree(memory));
+  OK(api.hipHostMalloc(&memory, 4, 0));
+  EXPECT_EQ(coherency(memory), kFineGrained);
+  OK(api.hipHostFree(memory));
+  OK(api.hipHostMalloc(&memory, 4, kNonCoherent));
+  EXPECT_EQ(coherency(memory), kCoarse);
+  OK(api.hipHostFree(memory));
 }
 
 TEST(wide_fills) {
