@@ -79,6 +79,7 @@ struct Runtime {
   Handles<hip::Stream, Queue> streams{hipErrorContextIsDestroyed};
   Handles<hip::Event, EventRecord> events;
   Handles<hip::MemoryPool, PoolState> pools{hipErrorInvalidValue};
+  Handles<hip::Array, class ArrayState> arrays;
   Handles<hip::Graph, OperationGraph> graphs{hipErrorInvalidValue};
   Handles<hip::GraphNode, NodeRecord> nodes{hipErrorInvalidValue};
   Handles<hip::GraphExec, ReadyGraph> execs{hipErrorInvalidValue};

@@ -214,6 +214,41 @@ TEST(modules) {
 }
 
 /// The caller of hipModuleLoadData does not say how long an image is: its headers do.
+/// A library's kernels are of the device that is current when they are asked for.
+TEST(libraries) {
+  constexpr int kHandle = 400, kNotFound = 500;
+  const std::vector<char> image = read_file(basics());
+  hip::Library library = nullptr, other = nullptr;
+  hip::LibraryKernel kernel = nullptr, of_second = nullptr;
+  OK(api.hipLibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  OK(api.hipLibraryLoadFromFile(&other, basics().c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  unsigned count = 0, from_file = 0;
+  OK(api.hipLibraryGetKernelCount(&count, library));
+  OK(api.hipLibraryGetKernelCount(&from_file, other));
+  EXPECT_EQ(count > 1 && count == from_file, true);
+  OK(api.hipLibraryGetKernel(&kernel, library, "vector_add"));
+  EXPECT_EQ(api.hipLibraryGetKernel(&kernel, library, "no_such_kernel"), kNotFound);
+  OK(api.hipSetDevice(1));
+  OK(api.hipLibraryGetKernel(&of_second, library, "vector_add"));
+  EXPECT_EQ(kernel != of_second, true);
+  for (const int device : {0, 1}) {
+    OK(api.hipSetDevice(device));
+    const Buffer<float> a(ramp(1)), c(kCount);
+    const auto function = reinterpret_cast<hip::Function>(device == 0 ? kernel : of_second);
+    OK(launch(function, 4, 256, nullptr, a.data, a.data, c.data, kCount));
+    EXPECT_EQ(c.values()[7], 16.0f);
+  }
+  OK(api.hipLibraryUnload(library));
+  int value = 0;
+  EXPECT_EQ(api.hipFuncGetAttribute(&value, hip::kFunctionNumRegs, reinterpret_cast<hip::Function>(kernel)), kHandle);
+  EXPECT_EQ(api.hipLibraryUnload(library), kHandle);
+  EXPECT_EQ(api.hipLibraryGetKernelCount(&count, library), kHandle);
+  const std::vector<char> none(4096, 'x');
+  EXPECT_EQ(api.hipLibraryLoadData(&library, none.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), 200);
+  EXPECT_EQ(api.hipLibraryLoadFromFile(&library, "no such file", nullptr, nullptr, 0, nullptr, nullptr, 0), 301);
+  OK(api.hipLibraryUnload(other));
+}
+
 TEST(images_that_say_they_are_longer) {
   const auto load = [](std::vector<char> image, size_t at, uint64_t value, size_t size) {
     std::memcpy(&image[at], &value, size);
