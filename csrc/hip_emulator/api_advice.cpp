@@ -44,9 +44,12 @@ void check_device(int device) {
 }
 
 void advise(const void* memory, size_t size, MemoryAdvice advice, int device) {
-  PageAdvice* const pages = advice_of(memory, size);
-  check_device(device);
+  const auto allocation = allocation_of(memory, size);
+  require(!allocation || allocation->kind != AllocationKind::Device, hipErrorInvalidValue,
+          "the memory is a device's own");
+  PageAdvice* const pages = allocation ? allocation->advice.get() : nullptr;
   const int what = advice;
+  if (what != kSetReadMostly && what != kUnsetReadMostly) check_device(device);  // as in AMD's runtime
   require((what >= kSetReadMostly && what <= kUnsetAccessedBy) || what == kSetCoarseGrain || what == kUnsetCoarseGrain);
   if (pages == nullptr) return;
   pages->change({reinterpret_cast<uint64_t>(memory), size}, [&](AdviceOfPage& page) {

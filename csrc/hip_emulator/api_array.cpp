@@ -20,10 +20,6 @@ void destroy(Array array) {
   runtime().arrays.remove(array, hipErrorContextIsDestroyed);
 }
 
-void check_kind(MemcpyKind kind) {
-  require(kind >= kHostToHost && kind <= kCopyDefault, hipErrorInvalidMemcpyDirection);
-}
-
 Rows rows_at(const void* memory, size_t pitch, const RowCounts& counts) {
   require(counts.height <= 1 || counts.width <= pitch, hipErrorInvalidPitchValue, "a row is longer than the pitch");
   return {const_cast<void*>(memory), pitch};

@@ -8,10 +8,6 @@ namespace wave::hip {
 
 namespace {
 
-void check_kind(MemcpyKind kind) {
-  require(kind >= kHostToHost && kind <= kCopyDefault, hipErrorInvalidMemcpyDirection);
-}
-
 RowCopy rectangle(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                   MemcpyKind kind) {
   check_kind(kind);

@@ -18,7 +18,7 @@ StreamOperation copy_operation(const Copy3d* given) { return copy_operation(rows
 
 StreamOperation copy_operation(void* to, const void* from, size_t size, MemcpyKind kind) {
   require(to != nullptr && from != nullptr && size != 0);
-  require(kind >= kHostToHost && kind <= kCopyDefault, hipErrorInvalidMemcpyDirection);
+  hip_emulator::check_kind(kind);
   return copy_operation({{to}, {const_cast<void*>(from)}, {size}});
 }
 

@@ -143,9 +143,15 @@ StreamOperation staged_copy(const Rows& to, const Rows& from, const RowCounts& c
 
 }  // namespace
 
+void check_kind(hip::MemcpyKind kind) {
+  constexpr int kBetweenDevicesByTheirEngines = 1024;  // hipMemcpyDeviceToDeviceNoCU
+  require((kind >= hip::kHostToHost && kind <= hip::kCopyDefault) || kind == kBetweenDevicesByTheirEngines,
+          hipErrorInvalidMemcpyDirection);
+}
+
 RowCopy rows_of(const hip::Copy3d* copy) {
   require(copy != nullptr);
-  require(copy->kind >= hip::kHostToHost && copy->kind <= hip::kCopyDefault, hipErrorInvalidMemcpyDirection);
+  check_kind(copy->kind);
   const auto to_array = array_of(copy->to_array, copy->to), from_array = array_of(copy->from_array, copy->from);
   hip::Extent extent = copy->extent;
   if (const auto& any = to_array != nullptr ? to_array : from_array; any != nullptr) {

@@ -32,6 +32,9 @@ struct RowCopy {
   RowCounts counts;
 };
 
+/// Throws hipErrorInvalidMemcpyDirection.
+void check_kind(hip::MemcpyKind kind);
+
 /// What hipMemcpy3D asks for. Throws Failure where it makes no sense.
 RowCopy rows_of(const hip::Copy3d* copy);
 

@@ -41,6 +41,15 @@ TEST(memory) {
   EXPECT_EQ(free < total, true);
 }
 
+/// Since ROCm 6 a program can ask that no compute units copy, which none do here.
+TEST(copies_without_compute_units) {
+  constexpr auto kNoUnits = hip::MemcpyKind{1024};
+  const Buffer<float> a(ramp(3)), b(kCount);
+  OK(api.hipMemcpyAsync(b.data, a.data, kCount * sizeof(float), kNoUnits, nullptr));
+  EXPECT_EQ(b.values()[1], 4.0f);
+  EXPECT_EQ(api.hipMemcpy(b.data, a.data, 4, hip::MemcpyKind{1023}), 21);
+}
+
 TEST(fills_of_16_bits) {
   const Buffer<uint16_t> values(std::vector<uint16_t>(9, 1));
   OK(api.hipMemsetD16(values.data + 1, 0xabcd, 3));

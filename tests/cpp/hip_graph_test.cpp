@@ -358,8 +358,7 @@ TEST(objects_of_graphs) {
   OK(api.hipGraphExecDestroy(exec));
   for (int i = 0; ended.load() == 0 && i < 1000; ++i) OK(api.hipDeviceSynchronize());  // the launch kept it, too
   EXPECT_EQ(ended.load(), 1);
-  constexpr int kInvalidHandle = 400;
-  EXPECT_EQ(api.hipUserObjectRetain(object, 1), kInvalidHandle);
+  EXPECT_EQ(api.hipUserObjectRetain(object, 1), kInvalid);
 }
 
 /// The structure for any kind does what that of each does.

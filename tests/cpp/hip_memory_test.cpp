@@ -183,6 +183,7 @@ TEST(advice_about_other_memory) {
   void* const mapped = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   OK(api.hipMemAdvise(mapped, kSize, hip::MemoryAdvice{kReadMostly}, 0));
   OK(api.hipMemPrefetchAsync(mapped, kSize, 1, nullptr));
+  OK(api.hipMemAdvise(mapped, kSize, hip::MemoryAdvice{kReadMostly}, 99));  // which is not about a device
   munmap(mapped, kSize);
   EXPECT_EQ(api.hipMemAdvise(mapped, kSize, hip::MemoryAdvice{kReadMostly}, 0), kInvalid);
 
@@ -195,6 +196,7 @@ TEST(advice_about_other_memory) {
   void* memory = nullptr;
   OK(api.hipMalloc(&memory, 4));
   EXPECT_EQ(coherency(memory), kCoarse);
+  EXPECT_EQ(api.hipMemAdvise(memory, 4, hip::MemoryAdvice{kReadMostly}, 0), kInvalid);
   OK(api.hipFree(memory));
   EXPECT_EQ(api.hipMemAdvise(memory, 4, hip::MemoryAdvice{kReadMostly}, 0), kInvalid);
   OK(api.hipExtMallocWithFlags(&memory, 4, kFinegrained));
