@@ -89,6 +89,23 @@ assert rtc.hiprtcCompileProgram(ctypes.c_void_p(16), 0, None) == 4
     assert done.stdout == "[20.0, 21.0, 22.0, 23.0]\n", done.stderr
 
 
+def test_small_types_need_no_header(tmp_path: Path) -> None:
+    """hipRTC has them built in, and an option that says what ptrdiff_t is."""
+    done = run(
+        tmp_path,
+        """
+create(b'''
+extern "C" __global__ void kernel(__half* to, hip_bfloat16* other) { *to = __float2half(1.5f); }
+using Difference = __PTRDIFF_TYPE__;
+static_assert(__is_same(Difference, DIFFERENCE));
+''')
+print(compile(b"-DDIFFERENCE=long"), log())
+print(compile(b"-DDIFFERENCE=long long", b"-D__HIPRTC_PTRDIFF_T_IS_LONG_LONG__=1"), log())
+""",
+    )
+    assert done.stdout == "0 \n0 \n", done.stderr
+
+
 def test_an_option_names_another_processor(tmp_path: Path) -> None:
     code = """
 create(b"extern \\"C\\" __global__ void nothing() {}")

@@ -1,7 +1,8 @@
-// AdviceOfPage about managed memory, which has no effect but that programs can ask for it.
+// Advice about managed memory, which has no effect but that programs can ask for it.
 #include <algorithm>
 
 #include "hip_emulator/api.h"
+#include "hip_emulator/transfer.h"
 
 namespace wave::hip {
 
@@ -20,12 +21,22 @@ enum : int {  // hipMemoryAdvise
   kUnsetCoarseGrain = 101,
 };
 
-Allocation allocation_of(const void* memory, size_t size) {
+/// The allocation that the bytes lie in; nothing where they are the process's own. Throws where they are neither.
+std::optional<Allocation> allocation_of(const void* memory, size_t size) {
   require(memory != nullptr && size != 0);
-  const auto begin = reinterpret_cast<uint64_t>(memory);
-  auto allocation = runtime().memory.find(begin);
-  require(allocation && allocation->bytes().contains({begin, size}));
-  return *std::move(allocation);
+  return check_span({reinterpret_cast<uint64_t>(memory), size});
+}
+
+/// What is known of the pages, which only managed memory has; else nullptr.
+PageAdvice* advice_of(const void* memory, size_t size) {
+  const auto allocation = allocation_of(memory, size);
+  return allocation ? allocation->advice.get() : nullptr;
+}
+
+/// Whether a kernel's writes are seen while it runs is decided when memory that is not managed is allocated.
+bool is_coarse(const Allocation& allocation) {
+  constexpr unsigned kNonCoherent = 0x80000000;  // hipHostMallocNonCoherent
+  return allocation.kind == AllocationKind::Device ? allocation.flags == 0 : (allocation.flags & kNonCoherent) != 0;
 }
 
 void check_device(int device) {
@@ -33,12 +44,15 @@ void check_device(int device) {
 }
 
 void advise(const void* memory, size_t size, MemoryAdvice advice, int device) {
-  const Allocation allocation = allocation_of(memory, size);
-  check_device(device);
+  const auto allocation = allocation_of(memory, size);
+  require(!allocation || allocation->kind != AllocationKind::Device, hipErrorInvalidValue,
+          "the memory is a device's own");
+  PageAdvice* const pages = allocation ? allocation->advice.get() : nullptr;
   const int what = advice;
+  if (what != kSetReadMostly && what != kUnsetReadMostly) check_device(device);  // as in AMD's runtime
   require((what >= kSetReadMostly && what <= kUnsetAccessedBy) || what == kSetCoarseGrain || what == kUnsetCoarseGrain);
-  if (allocation.advice == nullptr) return;
-  allocation.advice->change({reinterpret_cast<uint64_t>(memory), size}, [&](AdviceOfPage& page) {
+  if (pages == nullptr) return;
+  pages->change({reinterpret_cast<uint64_t>(memory), size}, [&](AdviceOfPage& page) {
     if (what == kSetReadMostly || what == kUnsetReadMostly) page.is_read_mostly = what == kSetReadMostly;
     if (what == kSetCoarseGrain || what == kUnsetCoarseGrain) page.is_coarse = what == kSetCoarseGrain;
     if (what == kSetPreferredLocation) page.preferred = device;
@@ -49,25 +63,29 @@ void advise(const void* memory, size_t size, MemoryAdvice advice, int device) {
 }
 
 void prefetch(const void* memory, size_t size, int device, Stream stream) {
-  const Allocation allocation = allocation_of(memory, size);
+  PageAdvice* const pages = advice_of(memory, size);
   check_device(device);
   find_queue(stream);
-  if (allocation.advice == nullptr) return;
-  allocation.advice->change({reinterpret_cast<uint64_t>(memory), size},
-                            [&](AdviceOfPage& page) { page.prefetched = device; });
+  if (pages == nullptr) return;
+  pages->change({reinterpret_cast<uint64_t>(memory), size}, [&](AdviceOfPage& page) { page.prefetched = device; });
 }
 
 /// As functions say it that take a number: -1 of the host, and of its parts.
 int device_of(const MemoryLocation& location) { return location.type == kLocationDevice ? location.id : kCpu; }
 
 void get_attribute(void* data, size_t data_size, RangeAttribute attribute, const void* memory, size_t size) {
-  const Allocation allocation = allocation_of(memory, size);
+  const auto allocation = allocation_of(memory, size);
   require(data != nullptr && data_size != 0 && data_size % sizeof(int) == 0);
-  require(allocation.kind == AllocationKind::Managed, hipErrorInvalidValue, "the memory is not managed");
-  const PageAdvice& advice = *allocation.advice;
-  const AddressSpan bytes(reinterpret_cast<uint64_t>(memory), size);
   int* const to = static_cast<int*>(data);
   const size_t count = data_size / sizeof(int);
+  if (attribute == kRangeCoherencyMode && allocation && allocation->advice == nullptr) {
+    require(count == 1);
+    *to = is_coarse(*allocation);
+    return;
+  }
+  require(allocation && allocation->advice != nullptr, hipErrorInvalidValue, "the memory is not managed");
+  const PageAdvice& advice = *allocation->advice;
+  const AddressSpan bytes(reinterpret_cast<uint64_t>(memory), size);
   require(attribute == kRangeAccessedBy || count == 1);
   switch (attribute) {
     case kRangeReadMostly:

@@ -1,14 +1,12 @@
 // Copies and fills of rectangles and boxes, and between devices.
 #include "hip_emulator/api.h"
+#include "hip_emulator/array.h"
+#include "hip_emulator/release.h"
 #include "hip_emulator/transfer.h"
 
 namespace wave::hip {
 
 namespace {
-
-void check_kind(MemcpyKind kind) {
-  require(kind >= kHostToHost && kind <= kCopyDefault, hipErrorInvalidMemcpyDirection);
-}
 
 RowCopy rectangle(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                   MemcpyKind kind) {
@@ -19,23 +17,17 @@ RowCopy rectangle(void* to, size_t to_pitch, const void* from, size_t from_pitch
 }
 
 /// Where a side of a hip_Memcpy2D lies: each of its types names a field of its own.
-Rows side_of(const Copy2d::Side& side) {
-  require(side.array == nullptr, hipErrorNotSupported, "there are no arrays");
+Rows side_of(const Copy2d::Side& side, const RowCounts& counts) {
+  if (side.type == release().memory_type.array) return find_array(side.array)->box({side.x, side.y, 0}, counts);
   char* const begin = static_cast<char*>(side.device != nullptr ? side.device : side.host);
   return {begin + side.y * side.pitch + side.x, side.pitch};
 }
 
 RowCopy rectangle(const Copy2d* copy) {
   require(copy != nullptr);
-  return {side_of(copy->to), side_of(copy->from), {copy->width, copy->height}};
+  const RowCounts counts{copy->width, copy->height};
+  return {side_of(copy->to, counts), side_of(copy->from, counts), counts};
 }
-
-void run_now(const RowCopy& work) {
-  check_unsafe_copy();
-  copy(work.to, work.from, work.counts, nullptr, Wait::Yes);
-}
-
-void run_later(const RowCopy& work, Stream stream) { copy(work.to, work.from, work.counts, stream, Wait::No); }
 
 /// A fill of rows, each of `width` elements.
 template <class T>
@@ -58,36 +50,44 @@ void check_devices(int to, int from) {
   runtime().device(from);
 }
 
+RowCopy rows_between(const PeerCopy3d* copy) {
+  require(copy != nullptr);
+  const auto& [from, to, extent] = *copy;
+  check_devices(to.device, from.device);
+  const Copy3d same{from.array, from.position, from.memory, to.array, to.position, to.memory, extent, kCopyDefault};
+  return rows_of(&same);
+}
+
 }  // namespace
 
 Error hipMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                   MemcpyKind kind) {
-  return call(__func__, [&] { run_now(rectangle(to, to_pitch, from, from_pitch, width, height, kind)); });
+  return call(__func__, [&] { copy_now(rectangle(to, to_pitch, from, from_pitch, width, height, kind)); });
 }
 
 Error hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                        MemcpyKind kind, Stream stream) {
-  return call(__func__, [&] { run_later(rectangle(to, to_pitch, from, from_pitch, width, height, kind), stream); });
+  return call(__func__, [&] { copy_later(rectangle(to, to_pitch, from, from_pitch, width, height, kind), stream); });
 }
 
 Error hipMemcpyParam2D(const Copy2d* copy) {
-  return call(__func__, [&] { run_now(rectangle(copy)); });
+  return call(__func__, [&] { copy_now(rectangle(copy)); });
 }
 
 Error hipMemcpyParam2DAsync(const Copy2d* copy, Stream stream) {
-  return call(__func__, [&] { run_later(rectangle(copy), stream); });
+  return call(__func__, [&] { copy_later(rectangle(copy), stream); });
 }
 
 Error hipDrvMemcpy2DUnaligned(const Copy2d* copy) {
-  return call(__func__, [&] { run_now(rectangle(copy)); });
+  return call(__func__, [&] { copy_now(rectangle(copy)); });
 }
 
 Error hipMemcpy3D(const Copy3d* copy) {
-  return call(__func__, [&] { run_now(rows_of(copy)); });
+  return call(__func__, [&] { copy_now(rows_of(copy)); });
 }
 
 Error hipMemcpy3DAsync(const Copy3d* copy, Stream stream) {
-  return call(__func__, [&] { run_later(rows_of(copy), stream); });
+  return call(__func__, [&] { copy_later(rows_of(copy), stream); });
 }
 
 Error hipMemcpyWithStream(void* to, const void* from, size_t size, MemcpyKind kind, Stream stream) {
@@ -110,6 +110,14 @@ Error hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_dev
     check_devices(to_device, from_device);
     copy(to, from, size, stream, Wait::No);
   });
+}
+
+Error hipMemcpy3DPeer(PeerCopy3d* copy) {
+  return call(__func__, [&] { copy_now(rows_between(copy)); });
+}
+
+Error hipMemcpy3DPeerAsync(PeerCopy3d* copy, Stream stream) {
+  return call(__func__, [&] { copy_later(rows_between(copy), stream); });
 }
 
 Error hipMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {

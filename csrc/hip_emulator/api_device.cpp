@@ -58,6 +58,12 @@ const std::vector<Property>& properties() {
   return table;
 }
 
+/// Throws hipErrorInvalidValue of a number that is no error's.
+void check_is_error(Error error) {
+  const std::string_view name = error_name(error);
+  require(error == hipErrorUnknown || name != error_name(hipErrorUnknown));
+}
+
 /// "Wave Runtime emulator (gfx942)".
 std::string device_name() { return text("Wave Runtime emulator (", emulator::device_processor().name, ")"); }
 
@@ -254,6 +260,7 @@ Error hipDrvGetErrorName(Error error, const char** name) {
   return call(__func__, [&] {
     require(name != nullptr);
     *name = error_name(error);
+    check_is_error(error);
   });
 }
 
@@ -261,6 +268,7 @@ Error hipDrvGetErrorString(Error error, const char** text) {
   return call(__func__, [&] {
     require(text != nullptr);
     *text = error_text(error);
+    check_is_error(error);
   });
 }
 

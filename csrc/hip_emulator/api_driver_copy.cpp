@@ -1,5 +1,6 @@
 // Copies of boxes as the driver's interface describes them, at once and as nodes of graphs.
 #include "hip_emulator/api.h"
+#include "hip_emulator/array.h"
 #include "hip_emulator/release.h"
 
 namespace wave::hip {
@@ -8,35 +9,59 @@ namespace {
 
 template <class Side>
 PitchedPointer memory_of(const Side& side, size_t width) {
-  require(side.array == nullptr && side.level == 0, hipErrorNotSupported, "there are no arrays");
   const bool is_host = side.type == release().memory_type.host;
   const size_t pitch = side.pitch != 0 ? side.pitch : side.x + width;
   return {is_host ? side.host : side.device, pitch, pitch, side.height};
 }
 
+/// The array that a side is, or nullptr.
+template <class Side>
+Array array_of(const Side& side) {
+  require(side.level == 0, hipErrorNotSupported, "there are no mipmapped arrays");
+  if (side.type != release().memory_type.array) return nullptr;
+  find_array(side.array);
+  return side.array;
+}
+
+size_t element_size(Array array) { return array == nullptr ? 1 : find_array(array)->element.size(); }
+
+/// The driver's interface counts bytes, the other, of arrays, elements.
+size_t elements_of(size_t bytes, size_t element) {
+  require(bytes % element == 0, hipErrorInvalidValue, "a copy begins or ends within an element of an array");
+  return bytes / element;
+}
+
 template <class Number>
 Copy3d read(const DriverCopyLayout<Number>& copy) {
-  const auto position = [](const auto& side) { return BoxPosition{side.x, side.y, side.z}; };
-  return {nullptr,
-          position(copy.from),
-          memory_of(copy.from, copy.width),
-          nullptr,
-          position(copy.to),
-          memory_of(copy.to, copy.width),
-          {copy.width, copy.height, copy.depth},
-          kCopyDefault};
+  Copy3d result{};
+  const auto read_side = [&](const auto& side, Array& array, BoxPosition& position, PitchedPointer& memory) {
+    array = array_of(side);
+    position = {elements_of(side.x, element_size(array)), side.y, side.z};
+    if (array == nullptr) memory = memory_of(side, copy.width);
+  };
+  read_side(copy.from, result.from_array, result.from_position, result.from);
+  read_side(copy.to, result.to_array, result.to_position, result.to);
+  const size_t element = element_size(result.to_array != nullptr ? result.to_array : result.from_array);
+  result.extent = {elements_of(copy.width, element), copy.height, copy.depth};
+  result.kind = kCopyDefault;
+  return result;
 }
 
 template <class Side>
-void write(Side& to, const PitchedPointer& memory, const BoxPosition& position) {
+void write(Side& to, Array array, const PitchedPointer& memory, const BoxPosition& position) {
   using Number = decltype(to.x);
   const auto allocation = runtime().memory.find(reinterpret_cast<uint64_t>(memory.pointer));
   const bool is_host = !allocation || allocation->kind == AllocationKind::Host;
   const auto& types = release().memory_type;
   to = {};
-  to.x = static_cast<Number>(position.x);
+  to.x = static_cast<Number>(position.x * element_size(array));
   to.y = static_cast<Number>(position.y);
   to.z = static_cast<Number>(position.z);
+  if (array != nullptr) {
+    to.type = static_cast<MemoryType>(types.array);
+    to.array = array;
+    return;
+  }
   to.type = static_cast<MemoryType>(is_host ? types.host : types.device);
   (is_host ? to.host : to.device) = memory.pointer;
   to.pitch = static_cast<Number>(memory.pitch);
@@ -45,9 +70,10 @@ void write(Side& to, const PitchedPointer& memory, const BoxPosition& position) 
 
 template <class Number>
 void write(DriverCopyLayout<Number>& to, const Copy3d& copy) {
-  write(to.from, copy.from, copy.from_position);
-  write(to.to, copy.to, copy.to_position);
-  to.width = static_cast<Number>(copy.extent.width);
+  write(to.from, copy.from_array, copy.from, copy.from_position);
+  write(to.to, copy.to_array, copy.to, copy.to_position);
+  const size_t element = element_size(copy.to_array != nullptr ? copy.to_array : copy.from_array);
+  to.width = static_cast<Number>(copy.extent.width * element);
   to.height = static_cast<Number>(copy.extent.height);
   to.depth = static_cast<Number>(copy.extent.depth);
 }

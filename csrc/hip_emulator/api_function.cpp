@@ -68,9 +68,10 @@ int active_workgroups(const KernelFunction& function, int items, size_t shared_m
 
 Error max_active(const char* name, int* blocks, auto function, int block_size, size_t shared_memory) {
   return call(name, [&] {
-    require(blocks != nullptr && block_size > 0 && block_size <= kMostItems);
-    require(shared_memory <= emulator::device_processor().limits.lds_bytes);
-    *blocks = active_workgroups(*find(function), block_size, shared_memory);
+    require(blocks != nullptr && block_size > 0);
+    const auto found = find(function);
+    const bool fits = block_size <= kMostItems && shared_memory <= emulator::device_processor().limits.lds_bytes;
+    *blocks = fits ? active_workgroups(*found, block_size, shared_memory) : 0;
   });
 }
 

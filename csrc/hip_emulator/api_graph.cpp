@@ -154,6 +154,12 @@ Error hipThreadExchangeStreamCaptureMode(CaptureMode* mode) {
 
 namespace {
 
+/// As with AMD's runtime, one flag at most.
+void check_flags(unsigned long long flags) {
+  constexpr unsigned long long kAll = 15;
+  require(flags <= kAll && std::popcount(flags) <= 1);
+}
+
 void instantiate(GraphExec* exec, Graph graph, unsigned long long flags) {
   require(exec != nullptr);
   const auto found = runtime().graphs.find(graph);
@@ -197,21 +203,19 @@ Error hipGraphInstantiate(GraphExec* exec, Graph graph, GraphNode* error_node, c
 
 Error hipGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned long long flags) {
   return call(__func__, [&] {
-    constexpr unsigned long long kAll = 15;
-    require(flags <= kAll);
+    check_flags(flags);
     instantiate(exec, graph, flags);
   });
 }
 
-/// As with AMD's runtime, one flag at most.
 Error hipGraphInstantiateWithParams(GraphExec* exec, Graph graph, InstantiateParameters* parameters) {
   return call(__func__, [&] {
-    constexpr unsigned long long kUpload = 2, kAll = 15;
+    constexpr unsigned long long kUpload = 2;
     constexpr int kSuccess = 0, kError = 1;
     require(parameters != nullptr);
     parameters->result = kError;
     const unsigned long long flags = parameters->flags;
-    require(flags <= kAll && std::popcount(flags) <= 1);
+    check_flags(flags);
     if (flags == kUpload) find_queue(parameters->upload);
     instantiate(exec, graph, flags);
     parameters->result = kSuccess;

@@ -3,31 +3,11 @@
 
 #include "hip_emulator/api.h"
 #include "hip_emulator/graph_memory.h"
+#include "hip_emulator/graph_nodes.h"
 
 namespace wave::hip {
 
 namespace {
-
-template <class Make>
-void add(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count, const Make& make) {
-  require(node != nullptr && (count == 0 || dependencies != nullptr));
-  const auto found = runtime().graphs.find(graph);
-  std::vector<NodeRecord*> before;
-  for (size_t i = 0; i < count; ++i) before.push_back(runtime().nodes.find(dependencies[i]).get());
-  StreamOperation operation = make();
-  std::lock_guard lock(runtime().order);
-  *node = found->add(std::move(operation), std::move(before)).handle;
-}
-
-/// The work of a node, or hipErrorInvalidValue where it is of another kind.
-template <class Work>
-Work work_of(GraphNode node) {
-  const auto found = runtime().nodes.find(node);
-  std::lock_guard lock(runtime().order);
-  const Work* const work = std::get_if<Work>(&found->operation.work);
-  require(work != nullptr);
-  return *work;
-}
 
 /// Nothing is kept that is not in use, so that what is reserved is what is used.
 std::atomic<uint64_t>& use_of(int device, GraphMemoryAttribute attribute) {
@@ -40,18 +20,16 @@ std::atomic<uint64_t>& use_of(int device, GraphMemoryAttribute attribute) {
 
 Error hipGraphAddMemAllocNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
                               AllocationParameters* parameters) {
-  return call(__func__, [&] { add(node, graph, dependencies, count, [&] { return allocate_operation(parameters); }); });
+  return add(__func__, node, graph, dependencies, count, [&] { return allocate_operation(parameters); });
 }
 
 Error hipGraphMemAllocNodeGetParams(GraphNode node, AllocationParameters* parameters) {
-  return call(__func__, [&] {
-    require(parameters != nullptr);
-    *parameters = work_of<AllocateWork>(node).memory->parameters;
-  });
+  return get(__func__, node, parameters,
+             [](const NodeRecord& found) { return work_of<AllocateWork>(found).memory->parameters; });
 }
 
 Error hipGraphAddMemFreeNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count, void* pointer) {
-  return call(__func__, [&] { add(node, graph, dependencies, count, [&] { return release_operation(pointer); }); });
+  return add(__func__, node, graph, dependencies, count, [&] { return release_operation(pointer); });
 }
 
 Error hipDrvGraphAddMemFreeNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
@@ -60,10 +38,8 @@ Error hipDrvGraphAddMemFreeNode(GraphNode* node, Graph graph, const GraphNode* d
 }
 
 Error hipGraphMemFreeNodeGetParams(GraphNode node, void* pointer) {
-  return call(__func__, [&] {
-    require(pointer != nullptr);
-    *static_cast<void**>(pointer) = work_of<ReleaseWork>(node).pointer;
-  });
+  return get(__func__, node, static_cast<void**>(pointer),
+             [](const NodeRecord& found) { return work_of<ReleaseWork>(found).pointer; });
 }
 
 Error hipDeviceGetGraphMemAttribute(int device, GraphMemoryAttribute attribute, void* value) {

@@ -1,12 +1,13 @@
-// Graphs that programs build by hand: nodes, their parameters, in a graph and in one that is ready to run.
+// Graphs that programs build by hand: nodes, their parameters, in a graph and in one that is ready to run. Nodes that
+// copy and fill are in api_graph_copies.cpp.
 #include <algorithm>
 
 #include "hip_emulator/api.h"
+#include "hip_emulator/graph_nodes.h"
 #include "hip_emulator/host_program.h"
 #include "hip_emulator/launch.h"
 #include "hip_emulator/release.h"
 #include "hip_emulator/stream_order.h"
-#include "hip_emulator/transfer.h"
 
 namespace wave::hip {
 
@@ -30,58 +31,6 @@ StreamOperation kernel_operation(const KernelParameters* given) {
       nullptr, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_memory, nullptr, parameters, extra};
   request.function = find_kernel(function, &request.host);
   return launch_operation(request, current_device());
-}
-
-StreamOperation copy_operation(const RowCopy& copy) {
-  check_span(span_of(copy.to, copy.counts));
-  check_span(span_of(copy.from, copy.counts));
-  return copy_operation(copy.to, copy.from, copy.counts);
-}
-
-StreamOperation copy_operation(void* to, const void* from, size_t size, MemcpyKind kind) {
-  require(to != nullptr && from != nullptr && size != 0);
-  require(kind >= kHostToHost && kind <= kCopyDefault, hipErrorInvalidMemcpyDirection);
-  return copy_operation({{to}, {const_cast<void*>(from)}, {size}});
-}
-
-StreamOperation fill_operation(const FillParameters* given) {
-  require(given != nullptr && given->to != nullptr && given->width != 0 && given->height != 0);
-  const unsigned size = given->element_size;
-  require(size == 1 || size == 2 || size == 4);
-  require(given->width <= ~size_t{0} / size);
-  require(given->height == 1 || given->width * size <= given->pitch, hipErrorInvalidValue,
-          "a row is longer than the pitch");
-  return hip_emulator::fill_operation({given->to, given->pitch}, {given->width * size, given->height},
-                                      {given->value, size});
-}
-
-/// Of a node that is there: AMD's runtime takes no copy of memory to itself then.
-StreamOperation changed_copy(void* to, const void* from, size_t size, MemcpyKind kind) {
-  require(to != from);
-  return copy_operation(to, from, size, kind);
-}
-
-/// The other side of a copy from or to a symbol: what the host's program calls a symbol is no memory.
-template <class Pointer>
-Pointer no_symbol(Pointer pointer) {
-  require(!host_program().is_symbol(pointer), hipErrorInvalidValue, "a symbol was given for memory");
-  return pointer;
-}
-
-/// As of copies that are no nodes: one side is the symbol, on the device.
-void check_kind(MemcpyKind kind, MemcpyKind other) {
-  const bool known = kind == other || kind == kDeviceToDevice || kind == kCopyDefault;
-  require(known, hipErrorInvalidMemcpyDirection);
-}
-
-StreamOperation copy_to_symbol(const void* symbol, const void* from, size_t size, size_t offset, MemcpyKind kind) {
-  check_kind(kind, kHostToDevice);
-  return copy_operation(part_of(symbol, size, offset), from, size, kind);
-}
-
-StreamOperation copy_from_symbol(void* to, const void* symbol, size_t size, size_t offset, MemcpyKind kind) {
-  check_kind(kind, kDeviceToHost);
-  return copy_operation(to, part_of(symbol, size, offset), size, kind);
 }
 
 StreamOperation host_operation(const HostParameters* given) {
@@ -131,72 +80,6 @@ StreamOperation child_operation(Graph graph) {
 }
 
 // --- nodes ---
-
-std::vector<NodeRecord*> find_nodes(const GraphNode* handles, size_t count) {
-  require(count == 0 || handles != nullptr);
-  std::vector<NodeRecord*> result;
-  for (size_t i = 0; i < count; ++i) result.push_back(runtime().nodes.find(handles[i]).get());
-  return result;
-}
-
-/// The parameters of a node of this kind. Throws hipErrorInvalidValue where it is of another.
-template <class Work>
-const Work& work_of(const NodeRecord& node) {
-  const Work* const work = std::get_if<Work>(&node.operation.work);
-  require(work != nullptr, hipErrorInvalidValue, "the node is of another kind");
-  return *work;
-}
-
-void check_same_kind(const StreamOperation& before, const StreamOperation& after) {
-  require(before.work.index() == after.work.index(), hipErrorInvalidValue, "the node is of another kind");
-}
-
-template <class Make>
-Error add(const char* name, GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
-          const Make& make) {
-  return call(name, [&] {
-    require(node != nullptr);
-    const auto found = runtime().graphs.find(graph);
-    StreamOperation operation = make();
-    std::lock_guard lock(runtime().order);
-    *node = found->add(std::move(operation), find_nodes(dependencies, count)).handle;
-  });
-}
-
-template <class Make>
-Error set(const char* name, GraphNode node, const Make& make) {
-  return call(name, [&] {
-    const auto found = runtime().nodes.find(node);
-    StreamOperation operation = make();
-    std::lock_guard lock(runtime().order);
-    check_same_kind(found->operation, operation);
-    found->operation = std::move(operation);
-  });
-}
-
-template <class Make>
-Error set(const char* name, GraphExec exec, GraphNode node, const Make& make) {
-  return call(name, [&] {
-    const auto found = runtime().execs.find(exec);
-    const StreamOperation operation = make();
-    std::lock_guard lock(runtime().order);
-    found->change(node, [&](ReadyNode& ready) {
-      check_same_kind(ready.operation, operation);
-      ready.operation = operation;
-    });
-  });
-}
-
-/// Gives out what `read` makes of the node.
-template <class T, class Read>
-Error get(const char* name, GraphNode node, T* to, const Read& read) {
-  return call(name, [&] {
-    require(to != nullptr);
-    const auto found = runtime().nodes.find(node);
-    std::lock_guard lock(runtime().order);
-    *to = read(*found);
-  });
-}
 
 /// Fills a list of `*count` places as far as it goes, or counts only.
 template <class T>
@@ -378,74 +261,6 @@ Error hipGraphKernelNodeSetParams(GraphNode node, const KernelParameters* parame
 }
 Error hipGraphExecKernelNodeSetParams(GraphExec exec, GraphNode node, const KernelParameters* parameters) {
   return set(__func__, exec, node, [&] { return kernel_operation(parameters); });
-}
-
-Error hipGraphAddMemcpyNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
-                            const Copy3d* copy) {
-  return add(__func__, node, graph, dependencies, count, [&] { return copy_operation(rows_of(copy)); });
-}
-Error hipGraphMemcpyNodeGetParams(GraphNode node, Copy3d* copy) {
-  return get(__func__, node, copy, [](const NodeRecord& found) { return *work_of<CopyWork>(found).copy; });
-}
-Error hipGraphMemcpyNodeSetParams(GraphNode node, const Copy3d* copy) {
-  return set(__func__, node, [&] { return copy_operation(rows_of(copy)); });
-}
-Error hipGraphExecMemcpyNodeSetParams(GraphExec exec, GraphNode node, Copy3d* copy) {
-  return set(__func__, exec, node, [&] { return copy_operation(rows_of(copy)); });
-}
-
-Error hipGraphAddMemcpyNode1D(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count, void* to,
-                              const void* from, size_t size, MemcpyKind kind) {
-  return add(__func__, node, graph, dependencies, count, [&] { return copy_operation(to, from, size, kind); });
-}
-Error hipGraphMemcpyNodeSetParams1D(GraphNode node, void* to, const void* from, size_t size, MemcpyKind kind) {
-  return set(__func__, node, [&] { return changed_copy(to, from, size, kind); });
-}
-Error hipGraphExecMemcpyNodeSetParams1D(GraphExec exec, GraphNode node, void* to, const void* from, size_t size,
-                                        MemcpyKind kind) {
-  return set(__func__, exec, node, [&] { return changed_copy(to, from, size, kind); });
-}
-
-Error hipGraphAddMemcpyNodeToSymbol(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
-                                    const void* symbol, const void* from, size_t size, size_t offset, MemcpyKind kind) {
-  return add(__func__, node, graph, dependencies, count,
-             [&] { return copy_to_symbol(symbol, from, size, offset, kind); });
-}
-Error hipGraphMemcpyNodeSetParamsToSymbol(GraphNode node, const void* symbol, const void* from, size_t size,
-                                          size_t offset, MemcpyKind kind) {
-  return set(__func__, node, [&] { return copy_to_symbol(symbol, no_symbol(from), size, offset, kind); });
-}
-Error hipGraphExecMemcpyNodeSetParamsToSymbol(GraphExec exec, GraphNode node, const void* symbol, const void* from,
-                                              size_t size, size_t offset, MemcpyKind kind) {
-  return set(__func__, exec, node, [&] { return copy_to_symbol(symbol, no_symbol(from), size, offset, kind); });
-}
-
-Error hipGraphAddMemcpyNodeFromSymbol(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
-                                      void* to, const void* symbol, size_t size, size_t offset, MemcpyKind kind) {
-  return add(__func__, node, graph, dependencies, count,
-             [&] { return copy_from_symbol(to, symbol, size, offset, kind); });
-}
-Error hipGraphMemcpyNodeSetParamsFromSymbol(GraphNode node, void* to, const void* symbol, size_t size, size_t offset,
-                                            MemcpyKind kind) {
-  return set(__func__, node, [&] { return copy_from_symbol(no_symbol(to), symbol, size, offset, kind); });
-}
-Error hipGraphExecMemcpyNodeSetParamsFromSymbol(GraphExec exec, GraphNode node, void* to, const void* symbol,
-                                                size_t size, size_t offset, MemcpyKind kind) {
-  return set(__func__, exec, node, [&] { return copy_from_symbol(no_symbol(to), symbol, size, offset, kind); });
-}
-
-Error hipGraphAddMemsetNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
-                            const FillParameters* fill) {
-  return add(__func__, node, graph, dependencies, count, [&] { return fill_operation(fill); });
-}
-Error hipGraphMemsetNodeGetParams(GraphNode node, FillParameters* fill) {
-  return get(__func__, node, fill, [](const NodeRecord& found) { return *work_of<FillWork>(found).fill; });
-}
-Error hipGraphMemsetNodeSetParams(GraphNode node, const FillParameters* fill) {
-  return set(__func__, node, [&] { return fill_operation(fill); });
-}
-Error hipGraphExecMemsetNodeSetParams(GraphExec exec, GraphNode node, const FillParameters* fill) {
-  return set(__func__, exec, node, [&] { return fill_operation(fill); });
 }
 
 Error hipGraphAddHostNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,

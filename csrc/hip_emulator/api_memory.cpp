@@ -28,10 +28,6 @@ void free(void* pointer) {
   require(runtime().memory.free(pointer));
 }
 
-void check_kind(MemcpyKind kind) {
-  require(kind >= kHostToHost && kind <= kCopyDefault, hipErrorInvalidMemcpyDirection);
-}
-
 Error copy_now(const char* function, void* to, const void* from, size_t size) {
   return call(function, [&] {
     check_unsafe_copy();

@@ -1,6 +1,7 @@
-// Modules, kernels, launches.
+// Modules and libraries, kernels, launches.
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <span>
 #include <string>
 
@@ -13,16 +14,59 @@ namespace wave::hip {
 
 namespace {
 
-std::vector<uint8_t> read_file(const char* path) {
+/// The bytes of a file that is some code object or bundle.
+std::vector<uint8_t> read_image(const char* path) {
+  require(path != nullptr && *path != '\0');
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Failure(hipErrorFileNotFound, text("cannot open ", path));
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  try {
+    classify(Bytes(bytes, "file"));
+  } catch (const ValueError& error) {
+    throw Failure(hipErrorInvalidImage, error.what());
+  }
+  return bytes;
 }
 
-Module add_module(std::span<const uint8_t> image) {
+std::shared_ptr<EmulatedModule> load(std::span<const uint8_t> image) {
   auto module = load_module(image, current_device());
   module->allocate_managed_variables();
-  return runtime().modules.add(std::move(module));
+  return module;
+}
+
+Module add_module(std::span<const uint8_t> image) { return runtime().modules.add(load(image)); }
+
+/// hipLibrary_t: an image, and the modules that were made of it. A kernel is of the device that is current when it is
+/// asked for.
+class LibraryState {
+ public:
+  explicit LibraryState(std::vector<uint8_t> image) : image_(std::move(image)) { module(); }
+
+  std::shared_ptr<EmulatedModule> module() {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<EmulatedModule>& own = modules_[current_device()];
+    if (own == nullptr) own = load(image_);
+    return own;
+  }
+  void unload() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [device, module] : modules_) module->unload();
+  }
+
+ private:
+  const std::vector<uint8_t> image_;
+  std::mutex mutex_;
+  std::map<int, std::shared_ptr<EmulatedModule>> modules_;  ///< by device; guarded by mutex_
+};
+
+/// Never destroyed: calls may come from static destructors.
+Handles<Library, LibraryState>& libraries() {
+  static auto& all = *new Handles<Library, LibraryState>;
+  return all;
+}
+
+void add_library(Library* library, std::vector<uint8_t> image) {
+  *library = libraries().add(std::make_shared<LibraryState>(std::move(image)));
 }
 
 std::string_view checked_name(const char* name) {
@@ -54,25 +98,15 @@ Error hipModuleLoadFatBinary(Module* module, const void* image) { return hipModu
 
 Error hipModuleLoad(Module* module, const char* file) {
   return call(__func__, [&] {
-    require(module != nullptr && file != nullptr && *file != '\0');
-    const std::vector<uint8_t> bytes = read_file(file);
-    try {
-      classify(Bytes(bytes, "file"));
-    } catch (const ValueError& error) {
-      throw Failure(hipErrorInvalidImage, error.what());
-    }
-    *module = add_module(bytes);
+    require(module != nullptr);
+    *module = add_module(read_image(file));
   });
 }
 
 Error hipModuleUnload(Module module) {
   return call(__func__, [&] {
     require(module != nullptr, hipErrorInvalidHandle);
-    const auto unloaded = runtime().modules.remove(module, hipErrorNotFound);
-    unloaded->is_unloaded = true;
-    std::lock_guard lock(unloaded->mutex);
-    for (const auto& [name, function] : unloaded->functions) runtime().functions.remove(function);
-    unloaded->functions.clear();
+    runtime().modules.remove(module, hipErrorNotFound)->unload();
   });
 }
 
@@ -102,6 +136,46 @@ Error hipModuleGetGlobal(DevicePointer* address, size_t* size, Module module, co
     const DeviceVariable variable = loaded->variable(wanted);
     if (address != nullptr) *address = variable.address;
     if (size != nullptr) *size = variable.size;
+  });
+}
+
+/// Of options, which are CUDA's, none is looked at.
+Error hipLibraryLoadData(Library* library, const void* image, JitOption**, void**, unsigned, LibraryOption**, void**,
+                         unsigned) {
+  return call(__func__, [&] {
+    require(library != nullptr && image != nullptr);
+    const std::span<const uint8_t> bytes = image_bytes(image);
+    add_library(library, {bytes.begin(), bytes.end()});
+  });
+}
+
+Error hipLibraryLoadFromFile(Library* library, const char* file, JitOption**, void**, unsigned, LibraryOption**, void**,
+                             unsigned) {
+  return call(__func__, [&] {
+    require(library != nullptr);
+    add_library(library, read_image(file));
+  });
+}
+
+Error hipLibraryUnload(Library library) {
+  return call(__func__, [&] { libraries().remove(library)->unload(); });
+}
+
+Error hipLibraryGetKernel(LibraryKernel* kernel, Library library, const char* name) {
+  return call(__func__, [&] {
+    require(kernel != nullptr);
+    const std::string_view wanted = checked_name(name);
+    const auto module = libraries().find(library)->module();
+    const KernelInfo* const found = module->kernel(wanted);
+    require(found != nullptr, hipErrorNotFound);
+    *kernel = reinterpret_cast<LibraryKernel>(function_handle(module, found));
+  });
+}
+
+Error hipLibraryGetKernelCount(unsigned* count, Library library) {
+  return call(__func__, [&] {
+    require(count != nullptr);
+    *count = static_cast<unsigned>(libraries().find(library)->module()->emulated.code().kernels().size());
   });
 }
 

@@ -1,5 +1,6 @@
 // What the emulator has no part of: each says so, and why.
 #include "hip_emulator/errors.h"
+#include "hip_emulator/hip_handles.h"
 
 namespace wave::hip {
 
@@ -18,12 +19,6 @@ extern "C" __attribute__((visibility("default"), alias("hipCreateSurfaceObject")
 _Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc();
 extern "C" __attribute__((visibility("default"), alias("hipDestroySurfaceObject"))) Error
 _Z23hipDestroySurfaceObjectP13__hip_surface();
-
-/// hipChannelFormatDesc: bits of four channels, and what they are.
-struct ChannelFormat {
-  int x, y, z, w;
-  int kind;
-};
 
 /// The one function of textures that needs none: programs call it while they are loaded.
 extern "C" __attribute__((visibility("default"))) ChannelFormat hipCreateChannelDesc(int x, int y, int z, int w,

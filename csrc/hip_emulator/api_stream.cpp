@@ -153,13 +153,16 @@ Error hipStreamDestroy(Stream stream) {
   return call(__func__, [&] {
     require(stream != nullptr, hipErrorInvalidHandle);
     const std::shared_ptr<Queue> queue = runtime().streams.remove(stream);
-    stream_order().learn(queue->last().get());  // whose end the call waits for
+    std::shared_ptr<Marker> last;
     {
       std::lock_guard lock(runtime().order);
-      if (queue->capture == nullptr) return;
-      queue->capture->is_invalid = true;
-      if (queue->capture->origin == queue.get()) end_capture(*queue);
+      last = queue->last();
+      if (queue->capture != nullptr) {
+        queue->capture->is_invalid = true;
+        if (queue->capture->origin == queue.get()) end_capture(*queue);
+      }
     }
+    stream_order().learn(last.get());  // whose end the call waits for
   });
 }
 

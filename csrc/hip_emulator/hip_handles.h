@@ -19,6 +19,10 @@ using LinkState = struct ihipLinkState_t*;
 enum JitOption : int { kCompilerOptions = 10000, kCompilerOptionCount = 10001 };
 enum JitInput : int { kBitcode = 100, kBundledBitcode = 101, kBitcodeArchive = 102, kSpirv = 103 };
 
+using Library = struct ihipLibrary_t*;       ///< hipLibrary_t
+using LibraryKernel = struct ihipKernel_t*;  ///< hipKernel_t: a hipFunction_t, which launches take
+enum LibraryOption : int {};                 ///< hipLibraryOption
+
 /// dim3
 struct Dim3 {
   uint32_t x, y, z;
@@ -53,7 +57,8 @@ enum FunctionSetting : int { kMaxDynamicSharedMemory = 8, kSharedMemoryCarveout 
 enum CacheConfig : int {};         ///< hipFuncCache_t
 enum SharedMemoryConfig : int {};  ///< hipSharedMemConfig
 
-using Array = struct hipArray*;                  ///< hipArray_t, of which there are none
+using Array = struct hipArray*;                  ///< hipArray_t
+using ConstArray = const struct hipArray*;       ///< hipArray_const_t
 using MemoryPool = struct ihipMemPoolHandle_t*;  ///< hipMemPool_t
 
 /// hipExtent, hipPos, hipPitchedPtr
@@ -70,6 +75,27 @@ struct PitchedPointer {
   size_t pitch;
   size_t width;
   size_t height;
+};
+
+/// hipChannelFormatDesc: bits of four channels, and what they are.
+struct ChannelFormat {
+  int x, y, z, w;
+  int kind;
+};
+
+enum ArrayFormat : int {};  ///< hipArray_Format
+
+/// HIP_ARRAY_DESCRIPTOR, HIP_ARRAY3D_DESCRIPTOR
+struct ArrayDescriptor {
+  size_t width, height;
+  ArrayFormat format;
+  unsigned channels;
+};
+struct ArrayDescriptor3d {
+  size_t width, height, depth;
+  ArrayFormat format;
+  unsigned channels;
+  unsigned flags;
 };
 
 /// hipMemcpyKind
@@ -93,6 +119,18 @@ struct Copy3d {
   PitchedPointer to;
   Extent extent;
   MemcpyKind kind;
+};
+
+/// hipMemcpy3DPeerParms
+struct PeerCopy3d {
+  struct Side {
+    Array array;
+    BoxPosition position;
+    PitchedPointer memory;
+    int device;
+  };
+  Side from, to;
+  Extent extent;
 };
 
 /// hip_Memcpy2D

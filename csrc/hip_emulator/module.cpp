@@ -56,6 +56,13 @@ uint64_t image_size(const Bytes& file, FileKind kind) {
 
 }  // namespace
 
+void EmulatedModule::unload() {
+  is_unloaded = true;
+  std::lock_guard lock(mutex);
+  for (const auto& [name, function] : functions) runtime().functions.remove(function);
+  functions.clear();
+}
+
 const KernelInfo* EmulatedModule::kernel(std::string_view name) const {
   for (const KernelInfo& kernel : emulated.code().kernels()) {
     if (kernel.metadata.name == name) return &kernel;

@@ -31,6 +31,9 @@ struct EmulatedModule {
   /// binaries the program registers it (__hipRegisterManagedVar).
   void allocate_managed_variables();
 
+  /// Its functions are no handles any more.
+  void unload();
+
   /// nullptr where there is no kernel of this name.
   const KernelInfo* kernel(std::string_view name) const;
   /// Throws hipErrorNotFound.

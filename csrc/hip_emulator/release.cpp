@@ -11,9 +11,21 @@ namespace {
 
 // Of 5, whose enumeration has no number for managed memory, programs are told that it is the device's.
 constexpr std::array<Release, 3> kReleases = {{
-    {.major = 5, .version = 50221153, .memory_type = {-1, 0, 1, 1}, .first_node_type = 1, .knows_unregistered = false},
-    {.major = 6, .version = 60443482, .memory_type = {0, 1, 2, 3}, .first_node_type = 0, .knows_unregistered = true},
-    {.major = 7, .version = 70125424, .memory_type = {0, 1, 2, 3}, .first_node_type = 0, .knows_unregistered = true},
+    {.major = 5,
+     .version = 50221153,
+     .memory_type = {-1, 0, 1, 1, 2},
+     .first_node_type = 1,
+     .knows_unregistered = false},
+    {.major = 6,
+     .version = 60443482,
+     .memory_type = {0, 1, 2, 3, 10},
+     .first_node_type = 0,
+     .knows_unregistered = true},
+    {.major = 7,
+     .version = 70125424,
+     .memory_type = {0, 1, 2, 3, 10},
+     .first_node_type = 0,
+     .knows_unregistered = true},
 }};
 
 const Release& find_release() {

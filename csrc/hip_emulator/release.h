@@ -8,7 +8,7 @@ struct Release {
   int version;  ///< as hipRuntimeGetVersion has it: 10,000,000 for each major release, 100,000 for each minor one
   /// hipMemoryType
   struct {
-    int unregistered, host, device, managed;
+    int unregistered, host, device, managed, array;
   } memory_type;
   int first_node_type;      ///< hipGraphNodeTypeKernel
   bool knows_unregistered;  ///< hipPointerGetAttributes has an answer for memory that the runtime does not know

@@ -15,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRelocatable = "-fgpu-rdc";
+/// By which programs ask for the ptrdiff_t that hipRTC has on Windows.
+constexpr std::string_view kLongLongDifference = "-D__HIPRTC_PTRDIFF_T_IS_LONG_LONG__=1";
 
 bool names_processor(const std::string& option) {
   return option.starts_with("--offload-arch=") || option.starts_with("--gpu-architecture=");
@@ -97,12 +99,10 @@ std::vector<std::string> command_of(const std::string& compiler, const std::vect
       "-O3",    "-std=c++17", "-include", "hip/hip_runtime.h",     "-mcode-object-version=5"};
   const std::vector<std::string> libraries = library_options(compiler);
   command.insert(command.end(), libraries.begin(), libraries.end());
-  if (libraries.size() == 1) {  // ROCm's headers, of which hipRTC has these built in
-    const fs::path rocm = libraries.front().substr(libraries.front().find('=') + 1);
-    for (const char* header :
-         {"hip/hip_fp16.h", "hip/hip_bfloat16.h", "hip/hip_complex.h", "hip/hip_math_constants.h"}) {
-      if (fs::exists(rocm / "include" / header)) command.insert(command.end(), {"-include", header});
-    }
+  const fs::path headers = header_folder(compiler);
+  for (const char* header :  // which hipRTC has built in
+       {"hip/hip_fp16.h", "hip/hip_bfloat16.h", "hip/hip_complex.h", "hip/hip_math_constants.h"}) {
+    if (fs::exists(headers / header)) command.insert(command.end(), {"-include", header});
   }
   command.push_back("-I" + source.parent_path().string());
   for (const std::string& option : options) {
@@ -110,6 +110,9 @@ std::vector<std::string> command_of(const std::string& compiler, const std::vect
       processor = option.substr(option.find('=') + 1);
     } else {
       command.push_back(option);
+    }
+    if (option == kLongLongDifference) {
+      command.insert(command.end(), {"-U__PTRDIFF_TYPE__", "-D__PTRDIFF_TYPE__=long long"});
     }
     if (option == kRelocatable) command.insert(command.end(), {"-emit-llvm", "-c"});
   }

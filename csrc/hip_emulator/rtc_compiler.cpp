@@ -61,6 +61,13 @@ fs::path own_headers() {
   return fs::canonical(own.dli_fname).parent_path() / "device";
 }
 
+/// The ROCm that a compiler is of; an empty path where it is of none that has headers.
+fs::path rocm_of(const fs::path& compiler) {
+  if (!compiler.is_absolute() || !fs::exists(compiler)) return {};
+  const fs::path rocm = fs::canonical(compiler).parent_path().parent_path().parent_path();
+  return fs::exists(rocm / "include/hip/hip_runtime.h") ? rocm : fs::path();
+}
+
 }  // namespace
 
 ScratchFolder::ScratchFolder() {
@@ -85,11 +92,14 @@ std::string read_file(const fs::path& path) {
 }
 
 std::vector<std::string> library_options(const fs::path& compiler) {
-  if (compiler.is_absolute() && fs::exists(compiler)) {
-    const fs::path rocm = fs::canonical(compiler).parent_path().parent_path().parent_path();
-    if (fs::exists(rocm / "include/hip/hip_runtime.h")) return {"--rocm-path=" + rocm.string()};
-  }
+  const fs::path rocm = rocm_of(compiler);
+  if (!rocm.empty()) return {"--rocm-path=" + rocm.string()};
   return {"-nogpulib", "-nogpuinc", "-isystem", own_headers()};
+}
+
+fs::path header_folder(const fs::path& compiler) {
+  const fs::path rocm = rocm_of(compiler);
+  return rocm.empty() ? own_headers() : rocm / "include";
 }
 
 int run_compiler(const CommandOf& command, const fs::path& log) {

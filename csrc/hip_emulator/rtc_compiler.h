@@ -21,6 +21,8 @@ std::string read_file(const std::filesystem::path& path);
 
 /// Which headers and device libraries a compiler takes: ROCm's own where it is a file of ROCm's, else this project's.
 std::vector<std::string> library_options(const std::filesystem::path& compiler);
+/// The folder of these headers.
+std::filesystem::path header_folder(const std::filesystem::path& compiler);
 
 /// Runs a command with the first compiler that there is: $CLANG, ROCm's, or the newest clang on PATH. Gives its exit
 /// status; its messages go to the file `log`. Throws RtcFailure where there is none.

@@ -79,10 +79,11 @@ struct Runtime {
   Handles<hip::Stream, Queue> streams{hipErrorContextIsDestroyed};
   Handles<hip::Event, EventRecord> events;
   Handles<hip::MemoryPool, PoolState> pools{hipErrorInvalidValue};
+  Handles<hip::Array, class ArrayState> arrays;
   Handles<hip::Graph, OperationGraph> graphs{hipErrorInvalidValue};
   Handles<hip::GraphNode, NodeRecord> nodes{hipErrorInvalidValue};
   Handles<hip::GraphExec, ReadyGraph> execs{hipErrorInvalidValue};
-  Handles<hip::UserObject, KeptObject> user_objects;
+  Handles<hip::UserObject, KeptObject> user_objects{hipErrorInvalidValue};
 
   std::mutex order;  ///< held while something is submitted or captured; guards what follows, captures and events
   std::set<std::shared_ptr<Capture>> captures;  ///< under way

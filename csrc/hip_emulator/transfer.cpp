@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/process_memory.h"
+#include "hip_emulator/array.h"
 #include "hip_emulator/stream_order.h"
 
 namespace wave::hip_emulator {
@@ -94,9 +95,31 @@ void fill_rows(const Rows& to, const RowCounts& counts, Pattern pattern) {
 Rows box_of(const hip::PitchedPointer& memory, const hip::BoxPosition& position, const hip::Extent& extent) {
   require(extent.width <= memory.pitch || (extent.height <= 1 && extent.depth <= 1), hipErrorInvalidPitchValue,
           "a row is longer than the pitch");
-  const size_t slice = memory.pitch * memory.height;
+  const size_t rows = memory.height != 0 ? memory.height : extent.height;  // as in AMD's runtime
+  const size_t slice = memory.pitch * rows;
   char* const begin = static_cast<char*>(memory.pointer);
   return {begin + position.z * slice + position.y * memory.pitch + position.x, memory.pitch, slice};
+}
+
+/// The array that one side of a copy is, or nullptr where it is other memory.
+std::shared_ptr<ArrayState> array_of(hip::Array handle, const hip::PitchedPointer& memory) {
+  if (handle == nullptr) return nullptr;
+  require(memory.pointer == nullptr, hipErrorInvalidValue, "a copy has an array and a pointer on one side");
+  return find_array(handle);
+}
+
+/// Of elements, in which extents and positions are counted where there is an array.
+size_t bytes_of(size_t elements, const ArrayState& array) {
+  size_t bytes = 0;
+  require(!__builtin_mul_overflow(elements, array.element.size(), &bytes));
+  return bytes;
+}
+
+Rows side_of(const ArrayState* array, const hip::PitchedPointer& memory, const hip::BoxPosition& position,
+             const hip::Extent& extent) {
+  if (array == nullptr) return box_of(memory, position, extent);
+  return array->box({bytes_of(position.x, *array), position.y, position.z},
+                    {extent.width, extent.height, extent.depth});
 }
 
 /// A copy of another device's memory waits for that device's null stream, in which AMD's runtime makes it.
@@ -120,13 +143,24 @@ StreamOperation staged_copy(const Rows& to, const Rows& from, const RowCounts& c
 
 }  // namespace
 
+void check_kind(hip::MemcpyKind kind) {
+  constexpr int kBetweenDevicesByTheirEngines = 1024;  // hipMemcpyDeviceToDeviceNoCU
+  require((kind >= hip::kHostToHost && kind <= hip::kCopyDefault) || kind == kBetweenDevicesByTheirEngines,
+          hipErrorInvalidMemcpyDirection);
+}
+
 RowCopy rows_of(const hip::Copy3d* copy) {
   require(copy != nullptr);
-  require(copy->from_array == nullptr && copy->to_array == nullptr, hipErrorNotSupported, "there are no arrays");
-  require(copy->kind >= hip::kHostToHost && copy->kind <= hip::kCopyDefault, hipErrorInvalidMemcpyDirection);
-  const hip::Extent& extent = copy->extent;
-  return {box_of(copy->to, copy->to_position, extent),
-          box_of(copy->from, copy->from_position, extent),
+  check_kind(copy->kind);
+  const auto to_array = array_of(copy->to_array, copy->to), from_array = array_of(copy->from_array, copy->from);
+  hip::Extent extent = copy->extent;
+  if (const auto& any = to_array != nullptr ? to_array : from_array; any != nullptr) {
+    require(from_array == nullptr || from_array->element.size() == any->element.size(), hipErrorInvalidValue,
+            "elements of the two arrays have different sizes");
+    extent.width = bytes_of(extent.width, *any);
+  }
+  return {side_of(to_array.get(), copy->to, copy->to_position, extent),
+          side_of(from_array.get(), copy->from, copy->from_position, extent),
           {extent.width, extent.height, extent.depth}};
 }
 
@@ -141,12 +175,13 @@ AddressSpan span_of(const Rows& rows, const RowCounts& counts) {
   return {begin, overflows ? ~uint64_t{0} : size};
 }
 
-StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts& counts) {
+StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts& counts, const hip::Copy3d* given) {
   const auto run = [=](Via via) {
     check_again(via, span_of(to, counts));
     check_again(via, span_of(from, counts));
     copy_rows(to, from, counts);
   };
+  if (given != nullptr) return {run, CopyWork{std::make_shared<const hip::Copy3d>(*given)}};
   const auto memory = [&](const Rows& rows) {
     const size_t pitch = rows.pitch == 0 ? counts.width : rows.pitch;
     return hip::PitchedPointer{rows.begin, pitch, counts.width, rows.slice == 0 ? counts.height : rows.slice / pitch};
@@ -196,6 +231,13 @@ void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream
 void copy(void* to, const void* from, size_t size, hip::Stream stream, Wait wait) {
   copy(Rows{to}, Rows{const_cast<void*>(from)}, {size}, stream, wait);
 }
+
+void copy_now(const RowCopy& work) {
+  check_unsafe_copy();
+  copy(work.to, work.from, work.counts, nullptr, Wait::Yes);
+}
+
+void copy_later(const RowCopy& work, hip::Stream stream) { copy(work.to, work.from, work.counts, stream, Wait::No); }
 
 void fill(const Rows& to, const RowCounts& counts, Pattern pattern, hip::Stream stream, Wait wait) {
   StreamOperation operation = fill_operation(to, counts, pattern);

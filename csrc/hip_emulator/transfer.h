@@ -32,7 +32,10 @@ struct RowCopy {
   RowCounts counts;
 };
 
-/// What hipMemcpy3D asks for. Throws Failure where it makes no sense, or is of arrays.
+/// Throws hipErrorInvalidMemcpyDirection.
+void check_kind(hip::MemcpyKind kind);
+
+/// What hipMemcpy3D asks for. Throws Failure where it makes no sense.
 RowCopy rows_of(const hip::Copy3d* copy);
 
 /// What a fill writes: `value` in each element of 1, 2 or 4 bytes.
@@ -57,10 +60,16 @@ void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream
 /// The same for one row.
 void copy(void* to, const void* from, size_t size, hip::Stream stream, Wait wait);
 
+/// As functions do it that wait for the end, in the null stream, and those that do not.
+void copy_now(const RowCopy& work);
+void copy_later(const RowCopy& work, hip::Stream stream);
+
 void fill(const Rows& to, const RowCounts& counts, Pattern pattern, hip::Stream stream, Wait wait);
 
-/// The same as operations of a graph. They throw hipErrorIllegalAddress where memory was freed since.
-StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts& counts);
+/// The same as operations of a graph. They throw hipErrorIllegalAddress where memory was freed since. A node tells what
+/// it was `given`, or where that is nullptr, what it copies.
+StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts& counts,
+                               const hip::Copy3d* given = nullptr);
 StreamOperation fill_operation(const Rows& to, const RowCounts& counts, Pattern pattern);
 
 }  // namespace wave::hip_emulator

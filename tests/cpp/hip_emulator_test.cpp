@@ -1,12 +1,8 @@
 // A program that uses libwave_hip_emulator.so: LIBRARY ROOT TEST. LIBRARY may be "-" where the emulator is linked in.
-// Here are the tests of devices, modules, launches, memory and faults.
-#include <sys/mman.h>
-
+// Here are the tests of devices, modules and launches; other files of its tests are linked with this one.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
-#include <deque>
 #include <thread>
 #include <utility>
 
@@ -94,6 +90,25 @@ TEST(launches) {
 }
 
 /// What Triton's device_print writes, by ROCm's device libraries.
+/// A block, or memory, that no multiprocessor has is no error: none of these blocks fits.
+TEST(occupancy) {
+  const Loaded module(basics());
+  const hip::Function function = module["vector_add"];
+  int blocks = -1;
+  OK(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 256, 0));
+  EXPECT_EQ(blocks > 0, true);
+  OK(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 1025, 0));
+  EXPECT_EQ(blocks, 0);
+  blocks = -1;
+  OK(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, function, 256, size_t{1} << 31, 0));
+  EXPECT_EQ(blocks, 0);
+  OK(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 256, ~size_t{0}));
+  EXPECT_EQ(blocks, 0);
+  for (const int none : {0, -1}) {
+    EXPECT_EQ(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, none, 0), 1);
+  }
+}
+
 TEST(printing) {
   const Loaded module(root + "/tests/emulator/kernels/triton_print.hsaco");
   const Buffer<float> x(ramp(0));
@@ -199,6 +214,41 @@ TEST(modules) {
 }
 
 /// The caller of hipModuleLoadData does not say how long an image is: its headers do.
+/// A library's kernels are of the device that is current when they are asked for.
+TEST(libraries) {
+  constexpr int kHandle = 400, kNotFound = 500;
+  const std::vector<char> image = read_file(basics());
+  hip::Library library = nullptr, other = nullptr;
+  hip::LibraryKernel kernel = nullptr, of_second = nullptr;
+  OK(api.hipLibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  OK(api.hipLibraryLoadFromFile(&other, basics().c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  unsigned count = 0, from_file = 0;
+  OK(api.hipLibraryGetKernelCount(&count, library));
+  OK(api.hipLibraryGetKernelCount(&from_file, other));
+  EXPECT_EQ(count > 1 && count == from_file, true);
+  OK(api.hipLibraryGetKernel(&kernel, library, "vector_add"));
+  EXPECT_EQ(api.hipLibraryGetKernel(&kernel, library, "no_such_kernel"), kNotFound);
+  OK(api.hipSetDevice(1));
+  OK(api.hipLibraryGetKernel(&of_second, library, "vector_add"));
+  EXPECT_EQ(kernel != of_second, true);
+  for (const int device : {0, 1}) {
+    OK(api.hipSetDevice(device));
+    const Buffer<float> a(ramp(1)), c(kCount);
+    const auto function = reinterpret_cast<hip::Function>(device == 0 ? kernel : of_second);
+    OK(launch(function, 4, 256, nullptr, a.data, a.data, c.data, kCount));
+    EXPECT_EQ(c.values()[7], 16.0f);
+  }
+  OK(api.hipLibraryUnload(library));
+  int value = 0;
+  EXPECT_EQ(api.hipFuncGetAttribute(&value, hip::kFunctionNumRegs, reinterpret_cast<hip::Function>(kernel)), kHandle);
+  EXPECT_EQ(api.hipLibraryUnload(library), kHandle);
+  EXPECT_EQ(api.hipLibraryGetKernelCount(&count, library), kHandle);
+  const std::vector<char> none(4096, 'x');
+  EXPECT_EQ(api.hipLibraryLoadData(&library, none.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), 200);
+  EXPECT_EQ(api.hipLibraryLoadFromFile(&library, "no such file", nullptr, nullptr, 0, nullptr, nullptr, 0), 301);
+  OK(api.hipLibraryUnload(other));
+}
+
 TEST(images_that_say_they_are_longer) {
   const auto load = [](std::vector<char> image, size_t at, uint64_t value, size_t size) {
     std::memcpy(&image[at], &value, size);
@@ -287,174 +337,6 @@ TEST(geometry) {
   EXPECT_EQ(a.values()[20], 1.0f);
 }
 
-TEST(memory) {
-  const std::vector<float> values = ramp(3);
-  const Buffer<float> a(values), b(kCount);
-  const size_t size = kCount * sizeof(float);
-  OK(api.hipMemcpyDtoD(b.data, a.data, size));
-  EXPECT_EQ(b.values() == values, true);
-  EXPECT_EQ(api.hipMemcpy(b.data, a.data, size + 1, hip::kCopyDefault), 1);
-  EXPECT_EQ(api.hipMemcpy(b.data, a.data, size, static_cast<hip::MemcpyKind>(9)), 21);
-  OK(api.hipMemsetD32(b.data, 7, kCount));
-  OK(api.hipDeviceSynchronize());
-  EXPECT_EQ(reinterpret_cast<int*>(b.data)[kCount - 1], 7);
-  hip::PointerAttributes attributes{};
-  OK(api.hipPointerGetAttributes(&attributes, a.data + 1));
-  EXPECT_EQ(static_cast<int>(attributes.type), 2);
-  OK(api.hipPointerGetAttributes(&attributes, values.data()));
-  EXPECT_EQ(static_cast<int>(attributes.type), 0);  // unregistered
-  EXPECT_EQ(attributes.device, hip::kNoDevice);
-  int owner = -1;
-  OK(api.hipPointerGetAttribute(&owner, hip::kPointerDeviceOrdinal, a.data + 1));
-  EXPECT_EQ(owner, 0);
-  EXPECT_EQ(api.hipPointerGetAttribute(&owner, hip::kPointerDeviceOrdinal, const_cast<float*>(values.data())), 1);
-  void* pinned = nullptr;
-  OK(api.hipHostMalloc(&pinned, 64, 0));
-  OK(api.hipPointerGetAttributes(&attributes, pinned));
-  EXPECT_EQ(static_cast<int>(attributes.type), 1);
-  OK(api.hipHostFree(pinned));
-  EXPECT_EQ(api.hipFree(pinned), 1);
-  void* nothing = nullptr;
-  EXPECT_EQ(api.hipMalloc(&nothing, size_t{1} << 60), 2);
-  OK(api.hipMalloc(&nothing, 0));
-  OK(api.hipFree(nullptr));
-  size_t free = 0, total = 0;
-  OK(api.hipMemGetInfo(&free, &total));
-  EXPECT_EQ(free < total, true);
-}
-
-TEST(fills_of_16_bits) {
-  const Buffer<uint16_t> values(std::vector<uint16_t>(9, 1));
-  OK(api.hipMemsetD16(values.data + 1, 0xabcd, 3));
-  EXPECT_EQ(values.values() == (std::vector<uint16_t>{1, 0xabcd, 0xabcd, 0xabcd, 1, 1, 1, 1, 1}), true);
-  const hip::Stream stream = new_stream();
-  OK(api.hipMemsetD16Async(values.data + 6, 7, 2, stream));
-  OK(api.hipStreamSynchronize(stream));
-  EXPECT_EQ(values.values() == (std::vector<uint16_t>{1, 0xabcd, 0xabcd, 0xabcd, 1, 1, 7, 7, 1}), true);
-  EXPECT_EQ(api.hipMemsetD16(values.data, 0, 10), 1);
-  EXPECT_EQ(api.hipMemsetD16Async(reinterpret_cast<char*>(values.data) + 1, 0, 1, stream), 1);
-  EXPECT_EQ(api.hipMemsetD16(values.data, 0, (size_t{1} << 63) + 1), 1);  // two bytes, where the product wraps
-  OK(api.hipStreamDestroy(stream));
-}
-
-TEST(registered_memory) {
-  constexpr hip::Error kValue = 1, kAlready = 712, kNot = 713;
-  std::vector<float> memory = ramp(0);
-  const size_t size = kCount * sizeof(float);
-  void* pointer = nullptr;
-  EXPECT_EQ(api.hipHostGetDevicePointer(&pointer, memory.data(), 0), kValue);
-  EXPECT_EQ(api.hipHostUnregister(memory.data()), kNot);
-  EXPECT_EQ(api.hipHostRegister(nullptr, size, 0), kValue);
-  EXPECT_EQ(api.hipHostRegister(memory.data(), 0, 0), kValue);
-  EXPECT_EQ(api.hipHostRegister(memory.data(), size, 16), kValue);
-  EXPECT_EQ(api.hipHostRegister(memory.data(), ~size_t{0}, 0), kValue);
-  EXPECT_EQ(api.hipHostRegister(reinterpret_cast<void*>(64), 64, 0), kValue);
-  void* read_only = mmap(nullptr, 1 << 16, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  EXPECT_EQ(api.hipHostRegister(read_only, 1 << 16, 0), kValue);
-  OK(api.hipSetDevice(1));
-  OK(api.hipHostRegister(memory.data(), size, 3));
-  OK(api.hipSetDevice(0));
-  EXPECT_EQ(api.hipHostRegister(memory.data(), size, 0), kAlready);
-  EXPECT_EQ(api.hipHostRegister(&memory[10], 4, 0), kAlready);
-  EXPECT_EQ(api.hipHostRegister(&memory[0] - 1, 8, 0), kAlready);
-  EXPECT_EQ(api.hipHostRegister(&memory[0] - 1, size + 8, 0), kAlready);
-  const Buffer<float> device(ramp(5));
-  EXPECT_EQ(api.hipHostRegister(device.data, size, 0), kAlready);
-  void* freed = nullptr;
-  OK(api.hipMalloc(&freed, size));
-  OK(api.hipFree(freed));
-  EXPECT_EQ(api.hipHostRegister(freed, size, 0), kValue);
-
-  OK(api.hipHostGetDevicePointer(&pointer, &memory[3], 0));
-  EXPECT_EQ(pointer == &memory[3], true);
-  EXPECT_EQ(api.hipHostGetDevicePointer(&pointer, &memory[3], 1), kValue);
-  EXPECT_EQ(api.hipHostGetDevicePointer(nullptr, &memory[3], 0), kValue);
-  EXPECT_EQ(api.hipHostGetDevicePointer(&pointer, nullptr, 0), kValue);
-  hip::PointerAttributes attributes{};
-  OK(api.hipPointerGetAttributes(&attributes, &memory[3]));
-  EXPECT_EQ(static_cast<int>(attributes.type), 1);
-  EXPECT_EQ(attributes.device, 1);
-  EXPECT_EQ(attributes.allocation_flags, 3u);
-  EXPECT_EQ(attributes.host_pointer == &memory[3], true);
-  const Loaded module(basics());
-  OK(launch(module["vector_add"], 4, 256, nullptr, memory.data(), memory.data(), memory.data(), kCount));
-  OK(api.hipDeviceSynchronize());
-  EXPECT_EQ(memory[7], 14.0f);
-
-  // A copy from pinned memory reads it when the stream comes to it, one from pageable memory before the call returns.
-  std::vector<float> pageable = ramp(0);
-  const Buffer<float> copy_of_pinned(kCount), copy_of_pageable(kCount);
-  Slow slow;
-  const hip::Stream stream = new_stream();
-  slow.enqueue(stream);
-  OK(api.hipMemcpyAsync(copy_of_pinned.data, memory.data(), size, hip::kHostToDevice, stream));
-  OK(api.hipMemcpyAsync(copy_of_pageable.data, pageable.data(), size, hip::kHostToDevice, stream));
-  EXPECT_EQ(api.hipStreamQuery(stream), 600);
-  memory[7] = pageable[7] = -1;
-  OK(api.hipStreamSynchronize(stream));
-  EXPECT_EQ(copy_of_pinned.values()[7], -1.0f);
-  EXPECT_EQ(copy_of_pageable.values()[7], 7.0f);
-  EXPECT_EQ(api.hipMemcpy(device.data, &memory[1], size, hip::kHostToDevice), kValue);  // ends past its end
-
-  EXPECT_EQ(api.hipFree(memory.data()), kValue);
-  EXPECT_EQ(api.hipHostUnregister(&memory[1]), kNot);
-  EXPECT_EQ(api.hipHostUnregister(device.data), kNot);
-  EXPECT_EQ(api.hipHostUnregister(nullptr), kValue);
-  slow.enqueue(stream);
-  OK(api.hipHostUnregister(memory.data()));  // waits for the devices
-  OK(api.hipStreamQuery(stream));
-  OK(api.hipPointerGetAttributes(&attributes, memory.data()));
-  EXPECT_EQ(static_cast<int>(attributes.type), 0);
-  OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
-  EXPECT_EQ(api.hipHostRegister(memory.data(), size, 0), 900);
-  hip::Graph graph = nullptr;
-  EXPECT_EQ(api.hipStreamEndCapture(stream, &graph), 901);
-  OK(api.hipStreamDestroy(stream));
-}
-
-/// Memory that was unmapped while it was registered.
-TEST(registered_memory_that_is_gone) {
-  constexpr size_t kSize = 1 << 16;
-  void* const memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  OK(api.hipHostRegister(memory, kSize, 0));
-  OK(api.hipMemset(memory, 1, kSize));
-  munmap(memory, kSize);
-  EXPECT_EQ(api.hipMemset(memory, 1, kSize), 1);
-  OK(api.hipHostUnregister(memory));
-}
-
-TEST(pointer_attributes) {
-  const Buffer<int> device(10);
-  int* host = nullptr;
-  OK(api.hipHostMalloc(reinterpret_cast<void**>(&host), 40, 0));
-  uint32_t word = 0;
-  void* pointer = nullptr;
-  bool flag = true;
-  OK(api.hipPointerGetAttribute(&word, hip::kPointerMemoryType, device.data));
-  EXPECT_EQ(word, 2u);
-  OK(api.hipPointerGetAttribute(&word, hip::kPointerMemoryType, host));
-  EXPECT_EQ(word, 1u);
-  OK(api.hipPointerGetAttribute(&pointer, hip::kPointerDevicePointer, device.data + 2));
-  EXPECT_EQ(pointer == device.data + 2, true);
-  OK(api.hipPointerGetAttribute(&pointer, hip::kPointerRangeBegin, device.data + 2));
-  EXPECT_EQ(pointer == device.data, true);
-  OK(api.hipPointerGetAttribute(&word, hip::kPointerRangeSize, device.data + 2));
-  EXPECT_EQ(word, 40u);
-  OK(api.hipPointerGetAttribute(&pointer, hip::kPointerHostPointer, host + 2));
-  EXPECT_EQ(pointer == host + 2, true);
-  EXPECT_EQ(api.hipPointerGetAttribute(&pointer, hip::kPointerHostPointer, device.data), 1);
-  OK(api.hipPointerGetAttribute(&flag, hip::kPointerIsManaged, host));
-  EXPECT_EQ(flag, false);
-  OK(api.hipPointerGetAttribute(&flag, hip::kPointerIsMapped, host));
-  EXPECT_EQ(flag, true);
-  EXPECT_EQ(api.hipPointerGetAttribute(&pointer, hip::kPointerDevicePointer, &word), 1);  // not HIP's
-  EXPECT_EQ(api.hipPointerGetAttribute(nullptr, hip::kPointerDevicePointer, host), 1);
-  EXPECT_EQ(api.hipPointerGetAttribute(&pointer, hip::kPointerDevicePointer, nullptr), 1);
-  EXPECT_EQ(api.hipPointerGetAttribute(&pointer, static_cast<hip::PointerAttribute>(1), host), 801);
-  EXPECT_EQ(api.hipPointerGetAttribute(&pointer, static_cast<hip::PointerAttribute>(18), host), 1);
-  OK(api.hipHostFree(host));
-}
-
 TEST(functions_by_name) {
   constexpr int kVersion = 604;
   void* function = nullptr;
@@ -484,113 +366,6 @@ TEST(process_memory) {
   OK(launch(module["vector_add"], 4, 256, nullptr, a.data(), a.data(), c.data(), kCount));
   OK(api.hipDeviceSynchronize());
   EXPECT_EQ(c[kCount - 1], 2.0f * (kCount - 1));
-}
-
-void fault(hip::Error expected, const char* binary, const char* kernel, float* to) {
-  const Loaded module(binary);
-  const hip::Stream stream = new_stream();
-  const Buffer<float> a(ramp(0));
-  OK(launch(module[kernel], 4, 256, stream, a.data, a.data, to, kCount));
-  EXPECT_EQ(api.hipStreamSynchronize(stream), expected);
-  EXPECT_EQ(api.hipStreamSynchronize(stream), expected);
-  EXPECT_EQ(launch(module[kernel], 4, 256, stream, a.data, a.data, a.data, kCount), expected);
-  EXPECT_EQ(api.hipDeviceSynchronize(), expected);
-  float value = 0;
-  EXPECT_EQ(api.hipMemcpy(&value, a.data, 4, hip::kDeviceToHost), expected);
-  OK(api.hipDeviceReset());
-  OK(launch(module["vector_add"], 4, 256, stream, a.data, a.data, a.data, kCount));
-  OK(api.hipStreamSynchronize(stream));
-}
-
-TEST(faults) {
-  const Buffer<float> small(500);
-  fault(700, basics().c_str(), "vector_add", small.data);
-  fault(700, basics().c_str(), "vector_add", reinterpret_cast<float*>(0x1000));
-  void* read_only = mmap(nullptr, 1 << 16, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  fault(700, basics().c_str(), "vector_add", static_cast<float*>(read_only));
-  void* freed = nullptr;
-  OK(api.hipMalloc(&freed, 1 << 16));
-  OK(api.hipFree(freed));
-  std::deque<Buffer<float>> others;  // whose addresses are new
-  for (int i = 0; i < 100; ++i) others.emplace_back(1 << 14);
-  fault(700, basics().c_str(), "vector_add", static_cast<float*>(freed));
-}
-
-/// Callbacks are told of the error, which programs wait for; host functions do not run.
-TEST(what_runs_after_a_fault) {
-  const Buffer<float> small(500);
-  const Loaded module(basics());
-  struct Calls {
-    std::atomic<int> error{-1}, functions{0};
-  } calls;
-  const auto tell = [](hip::Stream, hip::Error error, void* data) { static_cast<Calls*>(data)->error = error; };
-  const auto count = [](void* data) { ++static_cast<Calls*>(data)->functions; };
-  OK(api.hipStreamAddCallback(nullptr, tell, &calls, 0));
-  OK(api.hipLaunchHostFunc(nullptr, count, &calls));
-  OK(api.hipDeviceSynchronize());
-  EXPECT_EQ(calls.error == 0 && calls.functions == 1, true);
-  OK(launch(module["vector_add"], 4, 256, nullptr, small.data, small.data, small.data, kCount));
-  OK(api.hipStreamAddCallback(nullptr, tell, &calls, 0));
-  OK(api.hipLaunchHostFunc(nullptr, count, &calls));
-  constexpr int kIllegalAddress = 700;
-  EXPECT_EQ(api.hipDeviceSynchronize(), kIllegalAddress);
-  EXPECT_EQ(calls.error.load(), kIllegalAddress);
-  EXPECT_EQ(calls.functions.load(), 1);
-}
-
-TEST(memory_that_the_process_does_not_have) {
-  void* memory = nullptr;
-  OK(api.hipMalloc(&memory, 64));
-  int value = 0;
-  for (const uint64_t at : {~uint64_t{0}, ~uint64_t{3}, ~uint64_t{15}, uint64_t{1} << 63, uint64_t{8}}) {
-    void* const wild = reinterpret_cast<void*>(at);
-    for (const size_t size : {size_t{4}, size_t{16}, size_t{64}}) {
-      EXPECT_EQ(api.hipMemcpy(wild, memory, size, hip::kDeviceToHost), 1);
-      EXPECT_EQ(api.hipMemcpy(memory, wild, size, hip::kHostToDevice), 1);
-      EXPECT_EQ(api.hipMemcpy(memory, wild, size, hip::kHostToHost), 1);
-      EXPECT_EQ(api.hipMemset(wild, 0, size), 1);
-    }
-  }
-  for (const size_t size : {~size_t{0}, ~size_t{0} - 64, size_t{1} << 63}) {
-    EXPECT_EQ(api.hipMemcpy(memory, &value, size, hip::kHostToDevice), 1);
-    EXPECT_EQ(api.hipMemcpy(&value, memory, size, hip::kDeviceToHost), 1);
-    EXPECT_EQ(api.hipMemset(memory, 0, size), 1);
-  }
-  EXPECT_EQ(api.hipMemsetD32(memory, 0, (size_t{1} << 62) + 1), 1);  // four bytes, where the product wraps
-  OK(api.hipFree(memory));
-}
-
-TEST(freed_memory) {
-  void* freed = nullptr;
-  OK(api.hipMalloc(&freed, 1 << 16));
-  OK(api.hipFree(freed));
-  EXPECT_EQ(api.hipFree(freed), 1);
-  EXPECT_EQ(api.hipMemset(freed, 0, 4), 1);
-  float value = 0;
-  EXPECT_EQ(api.hipMemcpy(&value, freed, 4, hip::kDeviceToHost), 1);
-  EXPECT_EQ(api.hipMemcpy(freed, &value, 4, hip::kHostToDevice), 1);
-  size_t before = 0, after = 0, total = 0;
-  OK(api.hipMemGetInfo(&before, &total));
-  for (int i = 0; i < 1500; ++i) {  // more than are kept
-    void* memory = nullptr;
-    OK(api.hipMalloc(&memory, 1 << 20));
-    OK(api.hipMemset(memory, 1, 1 << 20));
-    OK(api.hipFree(memory));
-  }
-  OK(api.hipMemGetInfo(&after, &total));
-  EXPECT_EQ(after, before);
-  size_t mapped_pages = 0, resident_pages = 0;
-  std::ifstream("/proc/self/statm") >> mapped_pages >> resident_pages;
-  EXPECT_EQ(resident_pages > 0 && resident_pages < (512 << 20) / 4096, true);  // of 1,500 MiB that were in use
-}
-
-TEST(illegal_instruction) {
-  const Loaded module(probes());
-  void* parameters[] = {nullptr, nullptr, nullptr, nullptr};
-  uint64_t zero = 0;
-  std::fill_n(parameters, 4, &zero);
-  OK(api.hipModuleLaunchKernel(module["unknown_instruction"], 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr));
-  EXPECT_EQ(api.hipDeviceSynchronize(), 719);
 }
 
 }  // namespace

@@ -85,6 +85,9 @@ TEST(built_by_hand) {
   hip::GraphExec none = nullptr;
   EXPECT_EQ(api.hipGraphInstantiateWithFlags(&none, chain.graph, 0), kInvalid);  // a circle
   OK(api.hipGraphRemoveDependencies(chain.graph, &chain.kernel, &chain.fill, 1));
+  for (const unsigned long long flags : {3, 10, 16}) {  // two at once, or none that there is
+    EXPECT_EQ(api.hipGraphInstantiateWithFlags(&none, chain.graph, flags), kInvalid);
+  }
   EXPECT_EQ(api.hipGraphRemoveDependencies(chain.graph, &chain.kernel, &chain.fill, 1), kInvalid);
   OK(api.hipGraphExecDestroy(exec));
 }
@@ -355,8 +358,7 @@ TEST(objects_of_graphs) {
   OK(api.hipGraphExecDestroy(exec));
   for (int i = 0; ended.load() == 0 && i < 1000; ++i) OK(api.hipDeviceSynchronize());  // the launch kept it, too
   EXPECT_EQ(ended.load(), 1);
-  constexpr int kInvalidHandle = 400;
-  EXPECT_EQ(api.hipUserObjectRetain(object, 1), kInvalidHandle);
+  EXPECT_EQ(api.hipUserObjectRetain(object, 1), kInvalid);
 }
 
 /// The structure for any kind does what that of each does.

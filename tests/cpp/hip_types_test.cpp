@@ -166,6 +166,12 @@ static_assert(offsetof(HIP_MEMCPY3D, dstXInBytes) == offsetof(CopyLayout, to));
 static_assert(offsetof(HIP_MEMCPY3D, dstArray) == offsetof(CopyLayout, to.array));
 static_assert(offsetof(HIP_MEMCPY3D, WidthInBytes) == offsetof(CopyLayout, width));
 static_assert(offsetof(HIP_MEMCPY3D, Depth) == offsetof(CopyLayout, depth));
+static_assert(sizeof(hipChannelFormatDesc) == sizeof(wave::hip::ChannelFormat));
+static_assert(hipChannelFormatKindSigned == 0 && hipChannelFormatKindUnsigned == 1 && hipChannelFormatKindFloat == 2);
+static_assert(sizeof(HIP_ARRAY_DESCRIPTOR) == sizeof(wave::hip::ArrayDescriptor));
+static_assert(sizeof(HIP_ARRAY3D_DESCRIPTOR) == sizeof(wave::hip::ArrayDescriptor3d));
+static_assert(offsetof(HIP_ARRAY3D_DESCRIPTOR, Flags) == offsetof(wave::hip::ArrayDescriptor3d, flags));
+static_assert(hipMemoryTypeArray == (HIP_VERSION_MAJOR >= 6 ? 10 : 2));  // Release::memory_type
 static_assert(sizeof(hip_Memcpy2D) == sizeof(wave::hip::Copy2d));
 static_assert(offsetof(hip_Memcpy2D, srcDevice) == offsetof(wave::hip::Copy2d, from.device));
 static_assert(offsetof(hip_Memcpy2D, dstXInBytes) == offsetof(wave::hip::Copy2d, to));
@@ -256,6 +262,25 @@ using MemcpyKind = hipMemcpyKind;
 using Dim3 = dim3;
 using Extent = hipExtent;
 using PitchedPointer = hipPitchedPtr;
+using Array = hipArray_t;
+using ConstArray = hipArray_const_t;
+using ChannelFormat = hipChannelFormatDesc;
+using ArrayDescriptor = HIP_ARRAY_DESCRIPTOR;
+using ArrayDescriptor3d = HIP_ARRAY3D_DESCRIPTOR;
+#if HIP_VERSION_MAJOR >= 7
+using Library = hipLibrary_t;
+using LibraryKernel = hipKernel_t;
+using LibraryOption = hipLibraryOption;
+using PeerCopy3d = hipMemcpy3DPeerParms;
+static_assert(sizeof(hipMemcpy3DPeerParms) == sizeof(wave::hip::PeerCopy3d));
+static_assert(offsetof(hipMemcpy3DPeerParms, dstArray) == offsetof(wave::hip::PeerCopy3d, to));
+static_assert(offsetof(hipMemcpy3DPeerParms, dstDevice) == offsetof(wave::hip::PeerCopy3d, to.device));
+#else
+using Library = struct LibraryOfLaterReleases*;
+using LibraryKernel = struct KernelOfLaterReleases*;
+enum LibraryOption : int;
+struct PeerCopy3d;
+#endif
 using Copy3d = hipMemcpy3DParms;
 using Copy2d = hip_Memcpy2D;
 using DriverCopy3d = HIP_MEMCPY3D;
