@@ -257,8 +257,8 @@ constexpr Body kBodies[] = {
     {"buffer_gfx12_atomic_cond_sub_u32", buffer_atomic<kGfx12Buffers, atomics::cond_sub>},
     {"buffer_gfx12_atomic_pk_add_f16", buffer_atomic<kGfx12Buffers, atomics::pk_add_f16>},
     {"buffer_gfx12_atomic_pk_add_bf16", buffer_atomic<kGfx12Buffers, atomics::pk_add_bf16>},
-    {"buffer_wbl2", nothing},
-    {"buffer_inv", nothing},
+    {"buffer_wbl2", order_memory},
+    {"buffer_inv", order_memory},
 };
 
 }  // namespace

@@ -201,7 +201,8 @@ const Op* ds_swizzle_b32(Wave& wave, const Op* op) {
 /// DS_APPEND and DS_CONSUME: all lanes get the old value of one dword, to which the number of lanes is added.
 template <int kSign>
 const Op* ds_count(Wave& wave, const Op* op) {
-  const int lane = wave.exec() == 0 ? 0 : std::countr_zero(wave.exec());
+  if (wave.exec() == 0) return next(op);
+  const int lane = std::countr_zero(wave.exec());
   u32 old;
   const AddressSpan counter(scalar_address(wave, op), sizeof(old));
   wave.group->read_lds(counter, &old, lane);
