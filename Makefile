@@ -176,7 +176,7 @@ lint: build $(VENV)/.wave-runtime-dev
 
 # The emulator and its HIP library with a program that uses them, in one: a sanitizer must see all of it.
 sanitized := $(wildcard $(patsubst %,csrc/%/*.cpp,base code_object emulator emulator/isa hip_emulator)) \
-  $(foreach topic,emulator graph graph_memory memory streams,tests/cpp/hip_$(topic)_test.cpp)
+  $(foreach topic,emulator graph graph_kernels graph_memory memory streams,tests/cpp/hip_$(topic)_test.cpp)
 headers := $(shell find csrc tests/cpp -name '*.h' -o -name '*.in[cl]')
 sanitized_tests := tests/emulator tests/code_object tests/isa tests/test_load.py tests/test_run.py tests/test_arguments.py \
   tests/test_accesses.py tests/test_compare.py tests/test_geometry.py tests/test_operator.py \
