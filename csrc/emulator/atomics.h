@@ -2,6 +2,7 @@
 // Scratch and Flat Address Instructions" and "LDS Instructions", which have the same under other names).
 #pragma once
 
+#include <cmath>
 #include <type_traits>
 
 #include "emulator/atomic_target.h"
@@ -42,6 +43,21 @@ T min(T old, T value) {
 template <class T>
 T max(T old, T value) {
   return value > old ? value : old;
+}
+/// GFX12, of floats: a number rather than a NaN, and -0 is less than +0 (RDNA4 ISA document, "DS_MIN_NUM_F32").
+template <class T>
+bool is_less_number(T a, T b) {
+  return a < b || (a == 0 && b == 0 && std::signbit(a) && !std::signbit(b));
+}
+template <class T>
+T min_num(T old, T value) {
+  if (value != value) return old != old ? value + value : old;  // a quiet NaN
+  return old != old || is_less_number(value, old) ? value : old;
+}
+template <class T>
+T max_num(T old, T value) {
+  if (value != value) return old != old ? value + value : old;
+  return old != old || is_less_number(old, value) ? value : old;
 }
 template <class T>
 T and_(T old, T value) {

@@ -305,8 +305,8 @@ ds_bpermute_fi_b32 {global,scratch}_{load,store}_block global_load_tr_b{64,128}
 buffer_{load,store}{,_d16}_format_{x,xy,xyz,xyzw}=buffer_gfx12_{}_format{}_{}
 buffer_{load,store}_d16_hi_format_x=buffer_gfx12_{}_format_d16_hi_x
 tbuffer_{load,store}{,_d16}_format_{x,xy,xyz,xyzw}=buffer_gfx12_{}_format{}_{}
-ds_{min,max}_num{,_rtn}_f{32,64}=ds_{}{}_f{}
-{global,flat}_atomic_{min,max}_num_f32={}_atomic_{}_f32 global_{inv,wb,wbinv}
+ds_{min,max}_num{,_rtn}_f{32,64}
+{global,flat}_atomic_{min,max}_num_f32 global_{inv,wb,wbinv}
 buffer_load_{u,i}{8,16}=buffer_gfx12_load_{u,s}{byte,short} buffer_load_b{32,64,96,128}=buffer_gfx12_load_dword{,x2,x3,x4}
 buffer_load_d16_{u8,i8,b16}=buffer_gfx12_load_{ubyte,sbyte,short}_d16
 buffer_load_d16_hi_{u8,i8,b16}=buffer_gfx12_load_{ubyte,sbyte,short}_d16_hi
@@ -315,7 +315,7 @@ buffer_store_d16_hi_b{8,16}=buffer_gfx12_store_{byte,short}_d16_hi
 buffer_atomic_{swap,cmpswap,and,or,xor}_b{32,64}=buffer_gfx12_atomic_{}{,_x2}
 buffer_atomic_{add,sub,inc,dec}_u{32,64}=buffer_gfx12_atomic_{}{,_x2}
 buffer_atomic_{min,max}_i{32,64}=buffer_gfx12_atomic_s{}{,_x2} buffer_atomic_{min,max}_u{32,64}=buffer_gfx12_atomic_u{}{,_x2}
-buffer_atomic_add_f32=buffer_gfx12_atomic_add_f32 buffer_atomic_{min,max}_num_f32=buffer_gfx12_atomic_{}_f32
+buffer_atomic_add_f32=buffer_gfx12_atomic_add_f32 buffer_atomic_{min,max}_num_f32=buffer_gfx12_atomic_{}_num_f32
 )"},
 };
 

@@ -232,9 +232,7 @@ const Op* buffer_atomic(Wave& wave, const Op* op) {
 #define WAVE_RDNA_BUFFERS(prefix, kRules)                                      \
   WAVE_LOADS_AND_STORES(prefix, buffer_load, buffer_store, kRules),            \
   WAVE_INTEGER_ATOMICS(prefix, buffer_atomic, kRules),                         \
-  {prefix "_atomic_sub_clamp_u32", buffer_atomic<kRules, atomics::sub_clamp>}, \
-  {prefix "_atomic_min_f32", buffer_atomic<kRules, atomics::min<f32>>},        \
-  {prefix "_atomic_max_f32", buffer_atomic<kRules, atomics::max<f32>>}
+  {prefix "_atomic_sub_clamp_u32", buffer_atomic<kRules, atomics::sub_clamp>}
 // clang-format on
 
 constexpr Body kBodies[] = {
@@ -245,20 +243,26 @@ constexpr Body kBodies[] = {
     {"buffer_atomic_add_f32_without_denormals", buffer_atomic<kGfx9Buffers, atomics::add_without_denormals>},
     {"buffer_store_lds_dword", buffer_store_lds},
     WAVE_RDNA_BUFFERS("buffer_gfx10", kGfx10Buffers),
+    {"buffer_gfx10_atomic_min_f32", buffer_atomic<kGfx10Buffers, atomics::min<f32>>},
+    {"buffer_gfx10_atomic_max_f32", buffer_atomic<kGfx10Buffers, atomics::max<f32>>},
     {"buffer_gfx10_atomic_cmpswap_f32", buffer_atomic<kGfx10Buffers, atomics::cmpswap<f32>>},
     {"buffer_gfx10_atomic_cmpswap_f64", buffer_atomic<kGfx10Buffers, atomics::cmpswap<f64>>},
     {"buffer_gfx10_atomic_min_f64", buffer_atomic<kGfx10Buffers, atomics::min<f64>>},
     {"buffer_gfx10_atomic_max_f64", buffer_atomic<kGfx10Buffers, atomics::max<f64>>},
     WAVE_RDNA_BUFFERS("buffer_gfx11", kGfx11Buffers),
+    {"buffer_gfx11_atomic_min_f32", buffer_atomic<kGfx11Buffers, atomics::min<f32>>},
+    {"buffer_gfx11_atomic_max_f32", buffer_atomic<kGfx11Buffers, atomics::max<f32>>},
     {"buffer_gfx11_atomic_add_f32", buffer_atomic<kGfx11Buffers, atomics::add<f32>>},
     {"buffer_gfx11_atomic_cmpswap_f32", buffer_atomic<kGfx11Buffers, atomics::cmpswap<f32>>},
     WAVE_RDNA_BUFFERS("buffer_gfx12", kGfx12Buffers),
+    {"buffer_gfx12_atomic_min_num_f32", buffer_atomic<kGfx12Buffers, atomics::min_num<f32>>},
+    {"buffer_gfx12_atomic_max_num_f32", buffer_atomic<kGfx12Buffers, atomics::max_num<f32>>},
     {"buffer_gfx12_atomic_add_f32", buffer_atomic<kGfx12Buffers, atomics::add<f32>>},
     {"buffer_gfx12_atomic_cond_sub_u32", buffer_atomic<kGfx12Buffers, atomics::cond_sub>},
     {"buffer_gfx12_atomic_pk_add_f16", buffer_atomic<kGfx12Buffers, atomics::pk_add_f16>},
     {"buffer_gfx12_atomic_pk_add_bf16", buffer_atomic<kGfx12Buffers, atomics::pk_add_bf16>},
-    {"buffer_wbl2", nothing},
-    {"buffer_inv", nothing},
+    {"buffer_wbl2", order_memory},
+    {"buffer_inv", order_memory},
 };
 
 }  // namespace

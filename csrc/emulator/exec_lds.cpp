@@ -201,7 +201,8 @@ const Op* ds_swizzle_b32(Wave& wave, const Op* op) {
 /// DS_APPEND and DS_CONSUME: all lanes get the old value of one dword, to which the number of lanes is added.
 template <int kSign>
 const Op* ds_count(Wave& wave, const Op* op) {
-  const int lane = wave.exec() == 0 ? 0 : std::countr_zero(wave.exec());
+  if (wave.exec() == 0) return next(op);
+  const int lane = std::countr_zero(wave.exec());
   u32 old;
   const AddressSpan counter(scalar_address(wave, op), sizeof(old));
   wave.group->read_lds(counter, &old, lane);
@@ -334,6 +335,14 @@ constexpr Body kBodies[] = {
     WAVE_DS_ATOMICS("", 64),
     WAVE_DS_ATOMICS("_rtn", 32),
     WAVE_DS_ATOMICS("_rtn", 64),
+    {"ds_min_num_f32", ds_atomic<atomics::min_num<f32>>},
+    {"ds_max_num_f32", ds_atomic<atomics::max_num<f32>>},
+    {"ds_min_num_f64", ds_atomic<atomics::min_num<f64>>},
+    {"ds_max_num_f64", ds_atomic<atomics::max_num<f64>>},
+    {"ds_min_num_rtn_f32", ds_atomic<atomics::min_num<f32>>},
+    {"ds_max_num_rtn_f32", ds_atomic<atomics::max_num<f32>>},
+    {"ds_min_num_rtn_f64", ds_atomic<atomics::min_num<f64>>},
+    {"ds_max_num_rtn_f64", ds_atomic<atomics::max_num<f64>>},
     {"ds_pk_add_f16", ds_atomic<atomics::pk_add_f16>},
     {"ds_pk_add_bf16", ds_atomic<atomics::pk_add_bf16>},
     {"ds_pk_add_rtn_f16", ds_atomic<atomics::pk_add_f16>},

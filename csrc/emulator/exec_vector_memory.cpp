@@ -215,6 +215,10 @@ constexpr Body kBodies[] = {
     WAVE_FLOAT_ATOMICS("flat", atomic, FlatSpace),
     WAVE_MORE_FLOAT_ATOMICS("global", atomic, GlobalSpace),
     WAVE_MORE_FLOAT_ATOMICS("flat", atomic, FlatSpace),
+    {"global_atomic_min_num_f32", atomic<GlobalSpace, atomics::min_num<f32>>},
+    {"global_atomic_max_num_f32", atomic<GlobalSpace, atomics::max_num<f32>>},
+    {"flat_atomic_min_num_f32", atomic<FlatSpace, atomics::min_num<f32>>},
+    {"flat_atomic_max_num_f32", atomic<FlatSpace, atomics::max_num<f32>>},
     {"global_atomic_add_f32_without_denormals", atomic<GlobalSpace, atomics::add_without_denormals>},
 };
 

@@ -129,7 +129,7 @@ FloatOperand floats_of(const Wave& wave, const isa::Instruction& instruction, co
           .is_upper_half = isa::is_half(instruction, operand) && isa::is_upper_half(instruction, operand),
           .row = location.value + (is_agpr ? wave.vgpr_count : 0),
           .dwords = location.dwords,
-          .constant = location.value};
+          .constant = location.place == Place::Immediate ? u32{sreg::kLiteral} : location.value};
 }
 
 bool has_not_finite(const LaneRow* rows, const FloatOperand& floats, const LaneRow& lanes) {

@@ -219,11 +219,14 @@ void NumberChecker::keep_denormals(const Wave& wave, const Op* op) {
   if ((wave.mode.bits & kDenormalModes) == kDenormalModes) return;
   Wave trial = wave;
   trial.set_mode(wave.mode.bits | kDenormalModes);
-  LaneRow* const rows = &wave.v[result.row];
-  const std::vector<LaneRow> before(rows, rows + result.dwords);
+  struct Restored {
+    explicit Restored(LaneRow* first, u32 count) : rows(first), before(first, first + count) {}
+    ~Restored() { std::ranges::copy(before, rows); }
+    LaneRow* const rows;
+    const std::vector<LaneRow> before;
+  } const result_rows(&wave.v[result.row], result.dwords);
   step(trial, op);
-  kept_.assign(rows, rows + result.dwords);
-  std::ranges::copy(before, rows);
+  kept_.assign(result_rows.rows, result_rows.rows + result.dwords);
 }
 
 void NumberChecker::find_denormals(const Wave& wave) {

@@ -13,7 +13,8 @@ namespace wave::emulator {
 /// Sums up what a worker's atomics add to the same addresses, whose old values nobody wants, before it adds the sums:
 /// the cache lines of a histogram's counters would go from core to core with each of them. An atomic is as well made a
 /// little later, as long as nobody can tell: make() must come before the worker does anything else that others see,
-/// before it reads the same bytes, and before it lets others wait.
+/// before it reads the same bytes, before a fence, behind which it may look for what others have done meanwhile, and
+/// before it lets others wait.
 class PendingAdds {
  public:
   bool is_empty() const { return used_ == 0; }

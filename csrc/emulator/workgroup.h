@@ -171,6 +171,12 @@ class Workgroup {
 /// The memory of the launch that a wave belongs to.
 inline const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
 
+/// The routine of what orders accesses of memory: it is coherent here, and in order but for additions that wait.
+inline const Op* order_memory(Wave& wave, const Op* op) {
+  wave.group->make_pending_adds();
+  return next(op);
+}
+
 /// The address in LDS that M0 holds: 16 bits of it, 18 where LDS has more than 64 KiB (ISA documents of CDNA3 and
 /// CDNA4, "Memory Buffer Load to LDS").
 inline u32 lds_address_in_m0(const Wave& wave) {

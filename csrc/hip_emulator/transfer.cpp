@@ -167,11 +167,13 @@ RowCopy rows_of(const hip::Copy3d* copy) {
 AddressSpan span_of(const Rows& rows, const RowCounts& counts) {
   const uint64_t begin = address(rows.begin);
   if (is_empty(counts)) return {begin, 0};
-  uint64_t size = 0, planes = 0;
+  uint64_t size = 0, planes = 0, copied = 0;
   const bool overflows = __builtin_mul_overflow(rows.pitch, counts.height - 1, &size) ||
                          __builtin_mul_overflow(rows.slice, counts.depth - 1, &planes) ||
                          __builtin_add_overflow(size, planes, &size) ||
-                         __builtin_add_overflow(size, counts.width, &size);
+                         __builtin_add_overflow(size, counts.width, &size) ||
+                         __builtin_mul_overflow(counts.width, counts.height, &copied) ||  // rows may lie in one place
+                         __builtin_mul_overflow(copied, counts.depth, &copied);
   return {begin, overflows ? ~uint64_t{0} : size};
 }
 

@@ -71,6 +71,9 @@ TEST(boxes) {
   all.from_array = reinterpret_cast<hip::Array>(&back);
   EXPECT_EQ(api.hipMemcpy3D(&all), 1);  // beside a pointer
   EXPECT_EQ(api.hipMemset3DAsync(data, 5, {12, 4, 2}, nullptr), 1);
+  copy.from.height = copy.to.height = 0;  // planes in one place, of more bytes than can be counted
+  copy.extent = {2, 1, size_t{1} << 63};
+  EXPECT_EQ(api.hipMemcpy3D(&copy), 1);
   OK(api.hipFree(data.pointer));
 }
 

@@ -212,3 +212,13 @@ def test_condxchg_beyond_64_kib() -> None:
     assert (actual.v[:, 22:24] == old).all()
     assert (actual.v[:, 26:28] == np.where(data >> 31, data & 0x7FFFFFFF, old)).all()
     assert (actual.lds == state.lds).all()
+
+
+@pytest.mark.parametrize("name", ["ds_append", "ds_consume"])
+def test_counting_no_lanes(name: str) -> None:
+    """Without an enabled lane nothing is accessed, wherever M0 points."""
+    state = random_state(np.random.default_rng(9), 1)
+    state.exec[:], state.m0[:] = 0, 0xFFFC
+    after = run(encode(BY_NAME[name], VDST=6), copy.deepcopy(state))
+    assert np.array_equal(after.v, state.v)
+    assert np.array_equal(after.lds, state.lds)

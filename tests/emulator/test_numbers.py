@@ -66,3 +66,15 @@ def test_a_constant_divided_by_zero(name: str) -> None:
     with wave_runtime.sanitize("numbers") as report:
         run(scale(name, DENOMINATOR, DENOMINATOR, ONE), prepared(name, 0, 0, 0))
     assert [finding.kind for finding in report.findings] == ["infinity"]
+
+
+@pytest.mark.parametrize("name", ["v_fmamk_f32", "v_fmaak_f32"])
+def test_a_literal_of_its_own_is_an_operand(name: str) -> None:
+    """Which no field of a source names."""
+    state = prepared(name, 3e38, 3e38)
+    words = encode(BY_NAME[name], literal=0x7F000000, VDST=20, SRC0=VALUE, VSRC1=10)
+    with wave_runtime.sanitize("numbers") as report:
+        run(words, state)
+    (finding,) = report.findings
+    assert (finding.kind, finding.at.lane) == ("infinity", 0)
+    assert "1.70141e+38" in finding.message

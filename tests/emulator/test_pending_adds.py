@@ -84,6 +84,23 @@ extern "C" __global__ void outside(u32* count, u32*, u32*) {
 }
 """
 
+FENCE = r"""
+typedef unsigned u32;
+
+// Each of two workgroups adds and looks, behind a fence, for what the other one adds: one of them at least sees it.
+extern "C" __global__ void behind_fence(u32* arrived, u32* added, u32* seen) {
+  if (threadIdx.x != 0) return;
+  for (u32 round = 0; round < 200; ++round) {
+    __hip_atomic_fetch_add(arrived, 1u, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
+    while (__hip_atomic_load(arrived, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) < 2 * (round + 1)) ;
+    u32 *mine = added + 2 * round + blockIdx.x, *other = added + 2 * round + 1 - blockIdx.x;
+    (void)__hip_atomic_fetch_add(mine, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
+    seen[2 * round + blockIdx.x] = __hip_atomic_load(other, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }
+}
+"""
+
 SIGNATURE = "*u32, *u32, *u32"
 
 
@@ -128,6 +145,16 @@ def test_a_workgroup_that_waits_for_an_answer_has_made_them(kernels: wave_runtim
     count, answer = zeros(1), zeros(1)
     kernels["answered"](count, answer, zeros(1), grid=2, block=64)
     assert count.item() == 64
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("threads", [2], indirect=True)
+def test_they_come_before_a_fence_ends(target: str, threads: int) -> None:
+    kernel = wave_runtime.compile(FENCE, target=target, language="hip", signature={"behind_fence": SIGNATURE})
+    added, seen = zeros(400), zeros(400)
+    kernel["behind_fence"](zeros(1), added, seen, grid=2, block=64)
+    assert added.tolist() == [1] * 400
+    assert seen.view(torch.int32).view(200, 2).sum(1).min() >= 1
 
 
 @pytest.mark.parametrize("counters", [3, 1000, 5000])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from rdna_machine import State
 from test_rdna_instructions import TARGETS, VECTOR, enabled, encode, random_state
 
 import wave_runtime
+from wave_runtime import _C
 
 WAVES = pytest.mark.parametrize(("target", "lanes"), list(itertools.product(TARGETS, (32, 64))))
 
@@ -235,3 +238,55 @@ def test_one_wave_is_the_first_of_each_round(monkeypatch: pytest.MonkeyPatch) ->
     assert first.tolist() == [1] * 5
     assert (states & 0xFFFF).tolist() == [[1 | 4 << 4] * 4] * 5
     assert all(sorted(row) == [0, 1, 2, 3] for row in (states >> 16).tolist())
+
+
+EXTREMA_OF_NUMBERS = sorted(
+    name
+    for name in _C.implemented_instructions("gfx1201")
+    if re.fullmatch(r"(ds|global_atomic|flat_atomic|buffer_atomic)_(min|max)_num(_rtn)?_f(32|64)", name)
+)
+
+
+def extremum(old: float, given: float, largest: bool) -> float:
+    """IEEE's minimumNumber and maximumNumber."""
+    if math.isnan(old) or math.isnan(given):
+        return given if math.isnan(old) else old
+    return sorted((old, given), key=lambda value: (value, math.copysign(1, value)))[largest]
+
+
+@pytest.mark.parametrize("name", EXTREMA_OF_NUMBERS)
+def test_atomics_that_prefer_numbers(name: str) -> None:
+    """Of a number and a NaN they leave the number, and -0 is less than +0."""
+    kind = np.float64 if name.endswith("64") else np.float32
+    values, size, lanes = (0.0, -0.0, 1.5, -math.inf, math.nan), kind().nbytes, range(25)
+    pairs = list(itertools.product(values, values))
+    expected = np.array([extremum(old, given, "max" in name) for old, given in pairs], dtype=kind)
+    state, memory = State(1, 32), torch.zeros(256, dtype=torch.uint8)
+    state.exec[0, 0] = (1 << len(pairs)) - 1
+    old, given = (
+        np.array(one, dtype=kind).view(np.uint32).reshape(-1, size // 4).T for one in zip(*pairs, strict=True)
+    )
+    state.v[0, 8 : 8 + size // 4, lanes], state.v[0, 10 : 10 + size // 4, lanes] = old.T, given.T
+    if name.startswith("ds"):
+        state.v[0, 4, lanes] = size * np.arange(len(pairs))
+        words = encode("gfx1201", f"ds_store_b{8 * size}", "DS", ADDR=4, DATA0=8)
+        words += encode("gfx1201", name, "DS", ADDR=4, DATA0=10)
+        words += encode("gfx1201", f"ds_load_b{8 * size}", "DS", ADDR=4, VDST=12)
+        after = rdna_machine.run("gfx1201", words, state, lds=256).v[0, 12 : 12 + size // 4, lanes]
+        found = np.ascontiguousarray(after).view(kind).ravel()
+    else:
+        memory.numpy()[: 4 * len(pairs)] = old.ravel().view(np.uint8)
+        base = memory.data_ptr()
+        state.s[0, 8:12] = [base & 0xFFFFFFFF, base >> 32, 256, 0x30016000]
+        state.v[0, 4, lanes] = 4 * np.arange(len(pairs))
+        if name.startswith("buffer"):
+            words = encode("gfx1201", name, "MUBUF", VADDR=4, VDATA=10, SRSRC=8, SOFFSET=124, OFFEN=1)
+        else:
+            address = base + 4 * np.arange(len(pairs), dtype=np.uint64)
+            state.v[0, 4, lanes], state.v[0, 5, lanes] = address & 0xFFFFFFFF, address >> np.uint64(32)
+            format_ = name.split("_")[0].upper()
+            words = encode("gfx1201", name, format_, ADDR=4, DATA=10, SADDR=124)
+        rdna_machine.run("gfx1201", words, state, memory)
+        found = memory.numpy()[: 4 * len(pairs)].view(kind)
+    assert np.array_equal(found, expected, equal_nan=True)
+    assert np.array_equal(np.signbit(found)[~np.isnan(found)], np.signbit(expected)[~np.isnan(expected)])
