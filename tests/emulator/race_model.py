@@ -57,7 +57,7 @@ def begins_of(draw: random.Random, size: int, end: int, is_aligned: bool) -> lis
     """Where lanes begin: side by side, in rows, at one place, apart or at random; some of them not at all."""
     pattern = draw.choice(["run", "run", "run", "rows", "same", "apart", "random"])
     step = size if is_aligned else draw.choice([1, 2, 4, 16, size])
-    base = draw.randrange(0, end // 2)
+    base = draw.randrange(0, draw.choice([64, 256, end // 2]))  # most meet others
     if draw.random() < 0.6:
         base = base // 64 * 64
     most = end - size
