@@ -25,6 +25,37 @@ bool conflicts(const PastAccess& past, const PastAccess& now) {
   return (past.is_store || now.is_store) && !are_atomic && (past.bytes & now.bytes) != 0;
 }
 
+/// Whether an access of other waves that is a race with the earlier one is one with the later one, too.
+bool is_covered(const PastAccess& past, const PastAccess& now) {
+  return (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store);
+}
+
+bool is_something(const Reach& reach) { return reach.stores != 0 || reach.loads != 0; }
+
+/// The lanes whose bytes in memory are not those that they store.
+template <class T>
+u64 changing(const LaneAccesses& all) {
+  u64 lanes = 0;
+  all.each([&](int lane) {
+    T had, stored;
+    std::memcpy(&had, reinterpret_cast<const void*>(all.span(lane).begin()), sizeof(T));
+    std::memcpy(&stored, all.data_of(lane), sizeof(T));
+    lanes |= u64{had != stored} << lane;
+  });
+  return lanes;
+}
+
+u64 changing_lanes(const LaneAccesses& all) {
+  if (all.size == sizeof(u32)) return changing<u32>(all);
+  if (all.size == sizeof(u16)) return changing<u16>(all);
+  u64 lanes = 0;
+  all.each([&](int lane) {
+    const void* const memory = reinterpret_cast<const void*>(all.span(lane).begin());
+    lanes |= u64{std::memcmp(memory, all.data_of(lane), all.size) != 0} << lane;
+  });
+  return lanes;
+}
+
 std::string group_text(const Wave& wave, u64 number) {
   const auto& grid = wave.group->launch().dispatch.grid;
   return text("(", number % grid[0], ", ", number / grid[0] % grid[1], ", ", number / grid[0] / grid[1], ")");
@@ -69,7 +100,7 @@ void GlobalRaceChecker::before(const Wave& wave, const Op* op) {
   State& own = state();
   own.counters.issue(instruction_.counters);
   if (instruction_.control.writes_back) own.wanted_back = own.issued.stores;
-  if (instruction_.control.invalidates) join(own.others, own.to_be_acquired), own.to_be_acquired.clear();
+  if (instruction_.control.invalidates) own.others.join(own.to_be_acquired), own.to_be_acquired.clear();
   if (!isa::is_wait(instruction_.row->kind)) return;
   own.counters.wait(*instruction_.row, op->scalar.simm16);
   settle(own, isa::must_write_back(*instruction_.row));
@@ -83,8 +114,11 @@ void GlobalRaceChecker::settle(State& state, bool writes_back) {
     if (one.access.loads != 0) state.done.loads = std::min(state.done.loads, one.access.loads - 1);
     if (one.access.stores != 0) state.done.stores = std::min(state.done.stores, one.access.stores - 1);
   }
-  state.written_back =
-      writes_back ? std::max(state.written_back, std::min(state.wanted_back, state.done.stores)) : state.done.stores;
+  if (!writes_back) {
+    state.written_back = state.done;
+  } else if (state.wanted_back) {
+    state.written_back.join({state.done.loads, std::min(*state.wanted_back, state.done.stores)});
+  }
 }
 
 void GlobalRaceChecker::after(const Wave& wave, const Op*) {
@@ -99,10 +133,11 @@ void GlobalRaceChecker::after(const Wave& wave, const Op*) {
 void GlobalRaceChecker::pass_barrier(const Wave& wave) {
   if (wave.index != 0) return;
   MemoryClock others;
-  for (State& one : states_) join(others, one.others);
+  for (State& one : states_) others.join(one.others);
   for (State& one : states_) {
     one.others = others;
     for (size_t i = 0; i < states_.size(); ++i) one.mates[i].join(states_[i].done_for_mates());
+    one.has_mates = std::ranges::any_of(one.mates, is_something);
   }
 }
 
@@ -118,7 +153,13 @@ void GlobalRaceChecker::begin_access(bool is_load, bool is_store) {
                          {is_load ? own.issued.loads : 0, is_store ? own.issued.stores : 0}});
 }
 
+/// Nobody can write there, in this launch or in another that runs beside it: what is read there is no part of a race.
+bool GlobalRaceChecker::is_constant(AddressSpan span) const {
+  return wave_->group->launch().memory().is_constant(span);
+}
+
 void GlobalRaceChecker::load_memory(AddressSpan span, int lane) {
+  if (is_constant(span)) return;
   begin_access(true, false);
   if (instruction_.is_coherent) acquire(span);
   access(span, lane, false);
@@ -151,13 +192,14 @@ void GlobalRaceChecker::access(AddressSpan span, int lane, bool is_store) {
   now.lane = static_cast<i8>(lane);
   for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32)) {
     const AddressSpan part = span.common({address, sizeof(u32)});
-    now.bytes = bytes_of(part);
+    now.bytes = bytes_of(part) & 15;
     access_dword(address, now);
   }
 }
 
 /// Of instructions that release and acquire nothing.
 void GlobalRaceChecker::load_memory_lanes(const LaneAccesses& all) {
+  if (is_constant(all.span(std::countr_zero(all.lanes)))) return;  // who tells has found them all in one region
   if (instruction_.is_coherent) return Observer::load_memory_lanes(all);
   begin_access(true, false);
   access_lanes(all, all.lanes, false);
@@ -165,50 +207,56 @@ void GlobalRaceChecker::load_memory_lanes(const LaneAccesses& all) {
 
 void GlobalRaceChecker::store_memory_lanes(const LaneAccesses& all) {
   if (instruction_.is_coherent || instruction_.returns) return Observer::store_memory_lanes(all);
-  u64 changing = 0;
-  all.each([&](int lane) {
-    const void* const memory = reinterpret_cast<const void*>(all.span(lane).begin());
-    changing |= u64{std::memcmp(memory, all.data_of(lane), all.size) != 0} << lane;
-  });
+  const u64 changing = changing_lanes(all);
   if (changing == 0) return;
   begin_access(instruction_.modifies, true);
   access_lanes(all, changing, true);
 }
 
-/// Of lanes that access the same the last one is noted, which is what is kept of them, unless there is something to
-/// report of each.
 void GlobalRaceChecker::access_lanes(const LaneAccesses& all, u64 lanes, bool is_store) {
-  PastAccess now = access_of(is_store);
+  constexpr u64 kBlock = ShadowPage::kBlockBytes;
+  const PastAccess now = access_of(is_store);
+  const u32 of_block = kBlock % all.size == 0 ? static_cast<u32>(kBlock) / all.size : kLanes + 1;  // lanes
+  u32 run_end = 0;
   for (u64 left = lanes; left != 0;) {
-    const int lane = std::countr_zero(left);
-    const u64 begin = all.span(lane).begin();
-    const u64 block = all.side_by_side(left, AccessBlock::kBytes);
-    if (block != 0 && begin % AccessBlock::kBytes == 0 && access_block(all, lane, now)) {
-      left &= ~block;
-      continue;
+    const u32 lane = static_cast<u32>(std::countr_zero(left));
+    if (all.begins[lane] % kBlock == 0) {
+      if (run_end <= lane) run_end = lane + all.side_by_side(left);
+      if (run_end - lane >= of_block && access_block(all, static_cast<int>(lane), now)) {
+        left &= ~((~u64{0} >> (kLanes - of_block)) << lane);
+        continue;
+      }
     }
     const u64 same = all.same_as_first(left);
     left &= ~same;
-    now.lane = static_cast<i8>(63 - std::countl_zero(same));
-    for (u64 address = begin & ~u64{3}; address < begin + all.size; address += sizeof(u32)) {
-      const AddressSpan part = all.span(lane).common({address, sizeof(u32)});
-      now.bytes = bytes_of(part);
-      if (note(hold_.at(address), now)) continue;
-      for (u64 one = same; one != 0; one &= one - 1) access(part, std::countr_zero(one), is_store);
-    }
+    access_same(all, same, now);
+  }
+}
+
+/// Of lanes that access the same the last one is noted, which is what is kept of them, unless there is something to
+/// report of each.
+void GlobalRaceChecker::access_same(const LaneAccesses& all, u64 same, PastAccess now) {
+  const AddressSpan span = all.span(std::countr_zero(same));
+  now.lane = static_cast<i8>(63 - std::countl_zero(same));
+  for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32)) {
+    const AddressSpan part = span.common({address, sizeof(u32)});
+    now.bytes = bytes_of(part) & 15;
+    if (note(hold_.page(address).own(address), now)) continue;
+    for (u64 one = same; one != 0; one &= one - 1) access(part, std::countr_zero(one), now.is_store);
   }
 }
 
 /// An access of a whole block, by lanes side by side. False where it is more than that: then what is noted here will be
 /// noted again.
 bool GlobalRaceChecker::access_block(const LaneAccesses& all, int lane, PastAccess now) {
-  PastAccesses* const common = hold_.block(all.span(lane).begin()).common();
+  const u64 begin = all.begins[static_cast<size_t>(lane)];
+  PastAccesses* const common = hold_.page(begin).common(begin);
   if (common == nullptr) return false;
   const u32 parts = all.size < sizeof(u32) ? static_cast<u32>(sizeof(u32)) / all.size : 1;  // of a dword
   now.step = static_cast<i8>(parts == 1 ? static_cast<int>(all.size / sizeof(u32)) : -static_cast<int>(parts));
   for (u32 part = 0; part < parts; ++part) {
     now.lane = static_cast<i8>(lane + static_cast<int>(part));
-    now.bytes = parts == 1 ? u8{15} : bytes_of({u64{part} * all.size, all.size});
+    now.bytes = (parts == 1 ? 15 : bytes_of({u64{part} * all.size, all.size})) & 15;
     if (!note(*common, now)) return false;
   }
   return true;
@@ -216,21 +264,28 @@ bool GlobalRaceChecker::access_block(const LaneAccesses& all, int lane, PastAcce
 
 GlobalRaceChecker::Place GlobalRaceChecker::find_place(PastAccesses& all, const PastAccess& now) const {
   PastAccess* place = nullptr;
-  PastAccess* obsolete = nullptr;
   bool has_race = false;
   for (PastAccess& past : all) {
-    if (past.wave == 0) {
+    if (past.wave == 0) {  // and so are those behind it
       if (place == nullptr) place = &past;
-      continue;
+      break;
     }
-    const bool is_own = past.wave == now.wave, is_before = is_own || is_ordered(past);
-    const bool is_covered = (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store);
-    if (is_own && is_covered && past.is_store == now.is_store) place = &past;
-    if (is_before && is_covered) obsolete = &past;
-    has_race |= !is_before && conflicts(past, now);
+    if (past.wave == now.wave) {
+      if (is_covered(past, now) && past.is_store == now.is_store) place = &past;
+    } else if (!has_race && conflicts(past, now)) {
+      has_race = !is_ordered(past);
+    }
   }
-  if (place == nullptr) place = obsolete != nullptr ? obsolete : &all[now.number % all.size()];
+  if (place == nullptr) place = find_obsolete(all, now);
   return {place, has_race};
+}
+
+/// The last one that comes before an access which is a race wherever that one is or, if there is none, any.
+PastAccess* GlobalRaceChecker::find_obsolete(PastAccesses& all, const PastAccess& now) const {
+  for (size_t i = all.size(); i-- > 0;) {
+    if (is_covered(all[i], now) && (all[i].wave == now.wave || is_ordered(all[i]))) return &all[i];
+  }
+  return &all[now.number % all.size()];
 }
 
 /// False, and nothing, where there is a race to report.
@@ -243,7 +298,7 @@ bool GlobalRaceChecker::note(PastAccesses& all, const PastAccess& now) const {
 void GlobalRaceChecker::access_dword(u64 address, const PastAccess& now) {
   if (instruction_.modifies)
     std::erase_if(state().suspicions, [&](const Suspicion& s) { return s.address == address; });
-  PastAccesses& all = hold_.at(address);
+  PastAccesses& all = hold_.page(address).own(address);
   const auto [place, has_race] = find_place(all, now);
   for (const PastAccess& past : all) {
     if (has_race && past.wave != 0 && past.wave != now.wave && conflicts(past, now) && !is_ordered(past))
@@ -259,9 +314,8 @@ bool GlobalRaceChecker::is_ordered(const PastAccess& past) const {
   };
   const u32 mate = past.wave - first_;  // a large number where it is of a workgroup before
   if (mate < own.mates.size() && is_reached(own.mates[mate])) return true;
-  if (own.others.empty()) return false;
-  const auto found = own.others.find(past.wave);
-  return found != own.others.end() && is_reached(found->second);
+  const Reach* const other = own.others.is_empty() ? nullptr : own.others.find(past.wave);
+  return other != nullptr && is_reached(*other);
 }
 
 void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAccess& past) {
@@ -300,30 +354,28 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
 /// What comes before an atomic store is known to who reads what it stores.
 void GlobalRaceChecker::release(AddressSpan span) {
   const State& own = state();
-  const Reach to_all{own.written_back != 0 ? own.done.loads : 0, own.written_back};
-  const Reach to_group = own.done_for_mates().stores != 0 ? own.done_for_mates() : Reach{};
-  const auto is_known = [](const Reach& reach) { return reach.stores != 0 || reach.loads != 0; };
-  const bool has_mates = std::ranges::any_of(own.mates, is_known);
-  if (own.others.empty() && !has_mates && !is_known(to_all) && !is_known(to_group)) return;
-  shadow_.release(span.begin() & ~u64{3}, wave_->group->number(), instruction_.modifies, [&](auto& known) {
-    join(known.to_all, own.others);
-    join(known.to_group, own.others);
-    for (u32 i = 0; has_mates && i < own.mates.size(); ++i) {
-      if (!is_known(own.mates[i])) continue;
-      known.to_all[first_ + i].join(own.mates[i]);
-      known.to_group[first_ + i].join(own.mates[i]);
-    }
-    const u32 self = number_of(*wave_);
-    if (is_known(to_all)) known.to_all[self].join(to_all);
-    if (is_known(to_group)) known.to_group[self].join(to_group);
-  });
+  const Reach &to_all = own.written_back, &to_group = own.done_for_mates();
+  if (own.others.is_empty() && !own.has_mates && !is_something(to_all) && !is_something(to_group)) return;
+  Released& known = hold_.page(span.begin()).releases(span.begin());
+  known.begin(wave_->group->number(), instruction_.modifies);
+  known.to_all.join(own.others);
+  known.to_group.join(own.others);
+  for (u32 i = 0; own.has_mates && i < own.mates.size(); ++i) {
+    if (!is_something(own.mates[i])) continue;
+    known.to_all.join(first_ + i, own.mates[i]);
+    known.to_group.join(first_ + i, own.mates[i]);
+  }
+  const u32 self = number_of(*wave_);
+  if (is_something(to_all)) known.to_all.join(self, to_all);
+  if (is_something(to_group)) known.to_group.join(self, to_group);
 }
 
 void GlobalRaceChecker::acquire(AddressSpan span) {
-  GlobalShadow::Released released = shadow_.released(span.begin() & ~u64{3});
+  const Released* const released = hold_.page(span.begin()).released(span.begin());
+  if (released == nullptr) return;
   State& own = state();
-  if (released.group == wave_->group->number()) join(own.others, released.to_group);
-  join(own.to_be_acquired, released.to_all);
+  if (released->group == wave_->group->number()) own.others.join(released->to_group);
+  own.to_be_acquired.join(released->to_all);
 }
 
 }  // namespace wave::emulator

@@ -2,6 +2,7 @@
 // of which neither happens before the other (LLVM AMDGPU usage guide, "Memory Model").
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,10 +65,11 @@ class GlobalRaceChecker : public Observer {
     Reach issued, done;
     bool is_in_order = false;  ///< within the workgroup what was issued is done
     const Reach& done_for_mates() const { return is_in_order ? issued : done; }
-    u32 wanted_back = 0;   ///< stores before the last write-back
-    u32 written_back = 0;  ///< ... that has ended
+    std::optional<u32> wanted_back;  ///< stores before the last write-back
+    Reach written_back;              ///< ... that has ended; loads need not be written
     std::vector<Pending> pending;
     std::vector<Reach> mates;    ///< of the workgroup's waves what comes before now
+    bool has_mates = false;      ///< there is something of that
     MemoryClock others;          ///< ... of waves of other workgroups
     MemoryClock to_be_acquired;  ///< what atomics have read, and no acquire has made known
     std::vector<Suspicion> suspicions;
@@ -81,7 +83,9 @@ class GlobalRaceChecker : public Observer {
   PastAccess access_of(bool is_store) const;
   void access(AddressSpan span, int lane, bool is_store);
   void access_lanes(const LaneAccesses& all, u64 lanes, bool is_store);
+  void access_same(const LaneAccesses& all, u64 same, PastAccess now);
   bool access_block(const LaneAccesses& all, int lane, PastAccess now);
+  bool is_constant(AddressSpan span) const;
   void access_dword(u64 address, const PastAccess& now);
   struct Place {
     PastAccess* past;  ///< what gives way to an access
@@ -89,6 +93,7 @@ class GlobalRaceChecker : public Observer {
   };
   Place find_place(PastAccesses& all, const PastAccess& now) const;
   bool note(PastAccesses& all, const PastAccess& now) const;
+  PastAccess* find_obsolete(PastAccesses& all, const PastAccess& now) const;
   bool is_ordered(const PastAccess& past) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);
   void release(AddressSpan span);

@@ -1,16 +1,92 @@
 #include "emulator/global_shadow.h"
 
-#include <utility>
+#include <algorithm>
+#include <thread>
+
+#include "base/fork_safe.h"
 
 namespace wave::emulator {
 
-void join(MemoryClock& clock, const MemoryClock& other) {
-  for (const auto& [wave, reach] : other) clock[wave].join(reach);
+namespace {
+
+/// Pages that launches have left, for those to come: memory that is allocated anew costs a fault of the host's for each
+/// page. Any thread may call.
+class SparePages {
+ public:
+  std::unique_ptr<ShadowPage> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!pages_.empty()) {
+        std::unique_ptr<ShadowPage> page = std::move(pages_.back());
+        pages_.pop_back();
+        return page;
+      }
+    }
+    return std::make_unique<ShadowPage>();
+  }
+  void give(std::unique_ptr<ShadowPage> page) {
+    constexpr size_t kMost = 8192;
+    page->clear();
+    const std::lock_guard lock(mutex_);
+    if (pages_.size() < kMost) pages_.push_back(std::move(page));
+  }
+
+ private:
+  Mutex mutex_;  ///< guards what follows
+  std::vector<std::unique_ptr<ShadowPage>> pages_;
+};
+
+SparePages& spare_pages() {
+  static SparePages* const pages = new SparePages();  // launches of other threads may outlive what is static
+  return *pages;
 }
 
-PastAccesses AccessBlock::of(size_t dword) const {
-  if (dwords_ != nullptr) return (*dwords_)[dword];
-  PastAccesses all = common_;
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+constexpr auto kWave = &std::pair<u32, Reach>::first;
+
+}  // namespace
+
+const Reach* MemoryClock::find(u32 wave) const {
+  const auto found = std::ranges::lower_bound(all_, wave, {}, kWave);
+  return found != all_.end() && found->first == wave ? &found->second : nullptr;
+}
+
+void MemoryClock::join(u32 wave, const Reach& reach) {
+  const auto found = std::ranges::lower_bound(all_, wave, {}, kWave);
+  if (found != all_.end() && found->first == wave) return found->second.join(reach);
+  all_.insert(found, {wave, reach});
+}
+
+void MemoryClock::join(const MemoryClock& other) {
+  std::vector<std::pair<u32, Reach>> added;  // of waves that are new here
+  auto own = all_.begin();
+  for (const auto& [wave, reach] : other.all_) {
+    own = std::lower_bound(own, all_.end(), wave, [](const auto& one, u32 value) { return one.first < value; });
+    if (own != all_.end() && own->first == wave) {
+      own->second.join(reach);
+    } else {
+      added.emplace_back(wave, reach);
+    }
+  }
+  if (added.empty()) return;
+  const auto middle = static_cast<std::ptrdiff_t>(all_.size());
+  all_.insert(all_.end(), added.begin(), added.end());
+  std::ranges::inplace_merge(all_, all_.begin() + middle, {}, kWave);
+}
+
+PastAccesses ShadowPage::of(size_t dword) const {
+  const size_t block = dword / kBlockDwords, at = dword % kBlockDwords;
+  return (split_ >> block & 1) == 0 ? of_dword(common_[block], at) : (*dwords_[block])[at];
+}
+
+/// A dword of a block, by itself.
+PastAccesses ShadowPage::of_dword(const PastAccesses& common, size_t dword) {
+  PastAccesses all = common;
   for (PastAccess& past : all) {
     const int at = static_cast<int>(dword);
     if (past.step != 0) past.lane = static_cast<i8>(past.lane + (past.step > 0 ? at / past.step : at * -past.step));
@@ -19,27 +95,56 @@ PastAccesses AccessBlock::of(size_t dword) const {
   return all;
 }
 
-void AccessBlock::split() {
-  auto dwords = std::make_unique<std::array<PastAccesses, kDwords>>();
-  for (size_t i = 0; i < kDwords; ++i) (*dwords)[i] = of(i);
-  dwords_ = std::move(dwords);
+void ShadowPage::split(u64 block) {
+  std::unique_ptr<Dwords>& dwords = dwords_[block];
+  if (dwords == nullptr) dwords = std::make_unique<Dwords>();
+  for (size_t i = 0; i < kBlockDwords; ++i) (*dwords)[i] = of_dword(common_[block], i);
+  split_ |= u64{1} << block;
+}
+
+Released& ShadowPage::releases(u64 address) {
+  if (released_ == nullptr) released_ = std::make_unique<std::array<std::unique_ptr<Released>, kDwords>>();
+  std::unique_ptr<Released>& one = (*released_)[address % kBytes / sizeof(u32)];
+  if (one == nullptr) one = std::make_unique<Released>();
+  return *one;
+}
+
+void ShadowPage::clear() {
+  if (split_ != 0) dwords_ = {};
+  split_ = 0;
+  common_ = {};
+  released_.reset();
+}
+
+void ShadowPage::lock() {
+  constexpr u32 kPatience = 64;
+  while (is_locked_.exchange(true, std::memory_order_acquire)) {
+    for (u32 i = 0; is_locked_.load(std::memory_order_relaxed); ++i)
+      i % kPatience == 0 ? std::this_thread::yield() : pause();
+  }
+}
+
+GlobalShadow::~GlobalShadow() {
+  for (Shard& shard : shards_) {
+    for (auto& [number, page] : shard.pages) spare_pages().give(std::move(page));
+  }
+}
+
+ShadowPage* GlobalShadow::find(u64 number) {
+  Shard& shard = shards_[number % kShards];
+  const std::lock_guard lock(shard.mutex);
+  std::unique_ptr<ShadowPage>& page = shard.pages[number];
+  if (page == nullptr) page = spare_pages().take();
+  return page.get();
 }
 
 void GlobalShadow::Hold::take(u64 number) {
   let_go();
-  Shard& shard = shadow_.shards_[number % kShards];
-  lock_ = std::unique_lock(shard.mutex);
-  std::unique_ptr<Page>& page = shard.pages[number];
-  if (page == nullptr) page = std::make_unique<Page>();
-  page_ = page.get();
+  auto& [known, page] = known_[number % kKnown];
+  if (page == nullptr || known != number) page = shadow_.find(number), known = number;
+  page->lock();
+  page_ = page;
   number_ = number;
-}
-
-GlobalShadow::Released GlobalShadow::released(u64 address) {
-  if (!has_released_.load(std::memory_order_acquire)) return {};
-  const std::lock_guard lock(mutex_);
-  const auto found = released_.find(address);
-  return found == released_.end() ? Released() : found->second;
 }
 
 }  // namespace wave::emulator

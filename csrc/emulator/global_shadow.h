@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "emulator/wave.h"
 
@@ -22,107 +24,133 @@ struct Reach {
 };
 
 /// For each wave of the launch, by its number, the accesses that come before some moment.
-using MemoryClock = std::unordered_map<u32, Reach>;
+class MemoryClock {
+ public:
+  bool is_empty() const { return all_.empty(); }
+  void clear() { all_.clear(); }
+  /// nullptr where nothing is known of the wave.
+  const Reach* find(u32 wave) const;
+  void join(u32 wave, const Reach& reach);
+  void join(const MemoryClock& other);
 
-void join(MemoryClock& clock, const MemoryClock& other);
+ private:
+  std::vector<std::pair<u32, Reach>> all_;  ///< by wave
+};
 
 /// An access of some bytes of a dword, or of all dwords of a block.
 struct PastAccess {
-  u32 wave = 0;    ///< its number in the launch, from 1 on; 0: there is none
-  u32 number = 0;  ///< among the wave's loads, or its stores
-  u32 pc = 0;      ///< from where the code object lies
-  u8 bytes = 0;    ///< a bit for each
+  u32 wave = 0;               ///< its number in the launch, from 1 on; 0: there is none
+  u32 number = 0;             ///< among the wave's loads, or its stores
+  u32 pc = 0;                 ///< from where the code object lies
+  u8 bytes : 4 = 0;           ///< a bit for each
+  bool is_store : 1 = false;  ///< or an atomic
+  bool is_atomic : 1 = false;
+  bool is_maybe : 1 = false;  ///< a store that may be atomic
   i8 lane = -1;
   i8 step = 0;  ///< of a block: the dwords of each lane or, negated, the lanes of each dword; 0: of a dword alone
-  bool is_store = false;
-  bool is_atomic = false;
-  bool is_maybe = false;  ///< a store that may be atomic
 };
+static_assert(sizeof(PastAccess) == 16);
 
-/// The last accesses of a dword by different waves, or of different bytes of it.
+/// The last accesses of a dword by different waves, or of different bytes of it. Those that there are come first.
 using PastAccesses = std::array<PastAccess, 4>;
 
-/// Some dwords that lie side by side. As long as they have been accessed together alone, by lanes side by side, what is
-/// known of one is known of all.
-class AccessBlock {
- public:
-  static constexpr u64 kDwords = 16, kBytes = kDwords * sizeof(u32);
+/// What an atomic at an address has made known of the wave's past: to waves of other workgroups, and of its own.
+struct Released {
+  MemoryClock to_all, to_group;
+  u64 group = 0;
 
-  /// Of all dwords, or nullptr where they differ.
-  PastAccesses* common() { return dwords_ == nullptr ? &common_ : nullptr; }
-  /// Of one dword, which may differ from the others from now on.
-  PastAccesses& own(size_t dword) {
-    if (dwords_ == nullptr) split();
-    return (*dwords_)[dword];
+  /// Before what an atomic of a workgroup makes known is joined to it. A plain store, which `adds` nothing, leaves
+  /// nothing of what was known.
+  void begin(u64 by_group, bool adds) {
+    if (!adds || group != by_group) to_group.clear();
+    if (!adds) to_all.clear();
+    group = by_group;
   }
+};
+
+/// What is known of a page of memory. Its dwords are in blocks that lie side by side: as long as those of a block have
+/// been accessed together alone, by lanes side by side, what is known of one is known of all.
+class ShadowPage {
+ public:
+  static constexpr u64 kBytes = 4096, kBlockDwords = 16, kBlockBytes = kBlockDwords * sizeof(u32);
+  static constexpr u64 kBlocks = kBytes / kBlockBytes, kDwords = kBytes / sizeof(u32);
+
+  /// Of all dwords of an address's block, or nullptr where they differ.
+  PastAccesses* common(u64 address) {
+    const u64 block = address % kBytes / kBlockBytes;
+    return (split_ >> block & 1) == 0 ? &common_[block] : nullptr;
+  }
+  /// Of one dword, which may differ from the others from now on. The address is a multiple of 4.
+  PastAccesses& own(u64 address) {
+    const u64 block = address % kBytes / kBlockBytes;
+    if ((split_ >> block & 1) == 0) split(block);
+    return (*dwords_[block])[address % kBlockBytes / sizeof(u32)];
+  }
+  /// Of a dword, by its number in the page.
   PastAccesses of(size_t dword) const;
 
- private:
-  void split();
+  /// What atomics at an address have made known, or nullptr.
+  const Released* released(u64 address) const {
+    return released_ == nullptr ? nullptr : (*released_)[address % kBytes / sizeof(u32)].get();
+  }
+  Released& releases(u64 address);
 
-  PastAccesses common_;
-  std::unique_ptr<std::array<PastAccesses, kDwords>> dwords_;
+  /// Knows nothing again.
+  void clear();
+
+  void lock();
+  void unlock() { is_locked_.store(false, std::memory_order_release); }
+
+ private:
+  using Dwords = std::array<PastAccesses, kBlockDwords>;
+  void split(u64 block);
+  static PastAccesses of_dword(const PastAccesses& common, size_t dword);
+
+  std::atomic<bool> is_locked_{false};  ///< guards what follows: for less than a microsecond, often
+  u64 split_ = 0;                       ///< the blocks whose dwords differ: a bit for each
+  alignas(64) std::array<PastAccesses, kBlocks> common_;
+  std::array<std::unique_ptr<Dwords>, kBlocks> dwords_;  ///< of the blocks that are split
+  std::unique_ptr<std::array<std::unique_ptr<Released>, kDwords>> released_;
 };
 
 /// Thread-safe.
 class GlobalShadow {
  public:
-  static constexpr u64 kPage = 4096;
+  static constexpr u64 kPage = ShadowPage::kBytes;
 
- private:
-  static constexpr u64 kShards = 64;
-  using Page = std::array<AccessBlock, kPage / AccessBlock::kBytes>;
-  struct Shard {
-    std::mutex mutex;  ///< guards what follows
-    std::unordered_map<u64, std::unique_ptr<Page>> pages;
-  };
+  GlobalShadow() = default;
+  ~GlobalShadow();
+  GlobalShadow(const GlobalShadow&) = delete;
+  GlobalShadow& operator=(const GlobalShadow&) = delete;
 
- public:
   /// A look at one page after the other. No one else has what is looked at.
   class Hold {
    public:
     explicit Hold(GlobalShadow& shadow) : shadow_(shadow) {}
-    /// The block that an address lies in. It is had until the next call: neighbours cost no look-up.
-    AccessBlock& block(u64 address) {
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    ~Hold() { let_go(); }
+    /// The page that an address lies in. It is had until the next call: neighbours cost no look-up.
+    ShadowPage& page(u64 address) {
       if (address / kPage != number_) take(address / kPage);
-      return (*page_)[address % kPage / AccessBlock::kBytes];
+      return *page_;
     }
-    /// The accesses of the dword at an address, which is a multiple of 4, likewise.
-    PastAccesses& at(u64 address) { return block(address).own(address % AccessBlock::kBytes / sizeof(u32)); }
     void let_go() {
-      if (!lock_.owns_lock()) return;
-      lock_.unlock();
+      if (page_ == nullptr) return;
+      page_->unlock();
+      page_ = nullptr;
       number_ = kNone;
     }
 
    private:
-    static constexpr u64 kNone = ~u64{0};
+    static constexpr u64 kNone = ~u64{0}, kKnown = 64;
     void take(u64 number);
 
     GlobalShadow& shadow_;
-    std::unique_lock<std::mutex> lock_{};
     u64 number_ = kNone;
-    Page* page_ = nullptr;
+    ShadowPage* page_ = nullptr;
+    std::array<std::pair<u64, ShadowPage*>, kKnown> known_{};  ///< pages that it had, by the low bits of their numbers
   };
-
-  /// What an atomic at an address has made known of the wave's past: to waves of other workgroups, and of its own.
-  struct Released {
-    MemoryClock to_all, to_group;
-    u64 group = 0;
-  };
-  /// Has what `add` joins to what is known there. For a plain store, which `adds` nothing, that is all.
-  template <class Add>
-  void release(u64 address, u64 group, bool adds, const Add& add) {
-    has_released_.store(true, std::memory_order_release);
-    const std::lock_guard lock(mutex_);
-    Released& known = released_[address];
-    if (!adds || known.group != group) known.to_group.clear();
-    if (!adds) known.to_all.clear();
-    known.group = group;
-    add(known);
-  }
-  /// What is known there. An empty one where nothing is.
-  Released released(u64 address);
 
   /// Calls `look` with what is known of each dword that was accessed: the address of its page, its number there, and
   /// the accesses. Behind a launch.
@@ -130,18 +158,21 @@ class GlobalShadow {
   void visit(const Look& look) {
     for (Shard& shard : shards_) {
       for (const auto& [number, page] : shard.pages) {
-        for (size_t dword = 0; dword < kPage / sizeof(u32); ++dword) {
-          look(number * kPage, dword, (*page)[dword / AccessBlock::kDwords].of(dword % AccessBlock::kDwords));
-        }
+        for (size_t dword = 0; dword < ShadowPage::kDwords; ++dword) look(number * kPage, dword, page->of(dword));
       }
     }
   }
 
  private:
+  static constexpr u64 kShards = 64;
+  struct Shard {
+    std::mutex mutex;  ///< guards what follows
+    std::unordered_map<u64, std::unique_ptr<ShadowPage>> pages;
+  };
+
+  ShadowPage* find(u64 number);
+
   std::array<Shard, kShards> shards_;
-  std::atomic<bool> has_released_{false};
-  std::mutex mutex_;  ///< guards what follows
-  std::unordered_map<u64, Released> released_;
 };
 
 }  // namespace wave::emulator

@@ -96,6 +96,7 @@ void HazardChecker::start(const Wave& wave) {
   state.counters = {};
   state.time += kMatrixStates;  // what registers have of the wave before is long ago
   state.past_count = 0;
+  state.recent_first = state.earlier_first = 0;
   state.suspicions.clear();
 }
 
@@ -115,8 +116,11 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
       state.scalars_loading.meets(touched.scalar_reads) || state.scalars_loading.meets(touched.scalar_writes)) {
     check_registers(state, wave, instruction, wave.address(op), is_relative);
   }
-  if (instruction.roles.second != 0 && !is_relative) check_past(state, wave, instruction, wave.address(op));
+  const WaitRules first = state.recent_first | state.earlier_first;
+  if ((instruction.roles.second & first) != 0 && !is_relative) check_past(state, wave, instruction, wave.address(op));
   if (instruction.roles.first != 0) {
+    if (state.past_count % kPast == 0) state.earlier_first = std::exchange(state.recent_first, 0);
+    state.recent_first |= instruction.roles.first;
     state.past[state.past_count++ % kPast] = {&instruction,        wave.address(op),      state.time,
                                               state.vectors_count, state.transcendentals, state.ends};
   }

@@ -100,6 +100,7 @@ class HazardChecker : public Observer {
     u64 matrix_until = 0;  ///< the time from which no matrix instruction is under way
     std::array<Past, kPast> past;
     u32 past_count = 0;
+    WaitRules recent_first = 0, earlier_first = 0;  ///< what those of `past` may be the first of, with some before them
     u32 vectors_count = 0, transcendentals = 0, ends = 0;
     std::vector<Suspicion> suspicions;
   };

@@ -46,6 +46,12 @@ class Memory {
   /// The same where accesses are watched, by who is told of them then.
   bool covers_watched(AddressSpan span, bool write) const { return trace_ == nullptr && lies_in_region(span, write); }
 
+  /// Whether all of it lies in one region that nobody may write.
+  bool is_constant(AddressSpan span) const {
+    const Region* region = find(span.begin());
+    return region != nullptr && !region->writable && region->bytes.contains(span);
+  }
+
   /// Whether read() copies this byte, rather than to take it for zero.
   bool has(u64 address) const { return find(address) != nullptr; }
 

@@ -45,16 +45,17 @@ struct LaneAccesses {
       same |= u64{begins[lane] == begin} << lane;
     return same & some;
   }
-  /// The first of some lanes, with those behind it, where they access so many bytes that lie side by side; else none.
-  u64 side_by_side(u64 some, u64 bytes) const {
-    const u64 first = static_cast<u64>(std::countr_zero(some)), count = bytes / size;
-    if (count == 0 || count * size != bytes || first + count > kLanes) return 0;
-    const u64 run = (~u64{0} >> (64 - count)) << first;
-    if ((run & ~some) != 0 || begins[first + count - 1] != begins[first] + (count - 1) * size) return 0;
-    for (u64 i = 1; i < count - 1; ++i) {
-      if (begins[first + i] != begins[first] + i * size) return 0;
-    }
-    return run;
+  /// How many lanes access what lies side by side: the first of some, and those of them that follow it.
+  u32 side_by_side(u64 some) const {
+    const u32 first = static_cast<u32>(std::countr_zero(some)), most = static_cast<u32>(std::countr_one(some >> first));
+    const u64* const from = &begins[first];
+    if (most == 1 || from[1] != from[0] + size) return 1;
+    u64 differences = 0;
+    for (u32 i = 0; i < most; ++i) differences |= from[i] ^ (from[0] + u64{i} * size);
+    if (differences == 0) return most;
+    u32 count = 2;
+    while (from[count] == from[0] + u64{count} * size) ++count;
+    return count;
   }
   /// All bytes from the first to the last one that some lane accesses.
   AddressSpan hull() const {

@@ -20,6 +20,25 @@ u32 lds_address(const Wave& wave, const Op* op, u32 lane) {
   return wave.v[op->lds.address].lane[lane];
 }
 
+/// The different dwords of each bank that lanes want at once, which are no more than there are banks.
+class BankDwords {
+ public:
+  static constexpr u32 kMost = 64;
+  void add(u32 dword, u32 bank) {
+    u32* const end = dwords_[bank] + counts_[bank];
+    if (std::find(dwords_[bank], end, dword) != end) return;
+    *end = dword;
+    most_ = std::max(most_, ++counts_[bank]);
+  }
+  /// Of any bank.
+  u64 most() const { return most_; }
+
+ private:
+  u32 most_ = 0;
+  u32 counts_[kMost] = {};
+  u32 dwords_[kMost][kMost];  ///< as many as are counted are set
+};
+
 const char* kind_of(const isa::Row& row) {
   switch (row.kind) {
     case Kind::ScalarAlu:
@@ -94,7 +113,11 @@ Profiler::~Profiler() {
 }
 
 Profiler::Tally& Profiler::look_up(const Wave& wave, const Op* op) {
+  auto& [known, tally] = known_[reinterpret_cast<uintptr_t>(op) / sizeof(Op) % kKnown];
+  if (known == op) return *tally;
   Tally& instruction = instructions_[op];
+  known = op;
+  tally = &instruction;
   if (instruction.counted.count == 0) {
     const Module& module = wave.group->launch().module;
     instruction.row = module.decode(wave.address(op)).row;
@@ -109,7 +132,10 @@ void Profiler::before(const Wave& wave, const Op* op) {
   current_ = &instruction;
   wave_lanes_ = wave.group->launch().lanes;
   const u64 number = wave.group->number() * wave.group->launch().waves + wave.index;
-  if (number < kMostWaves) ++waves_[number];
+  if (number < kMostWaves) {
+    if (last_wave_.first != number) last_wave_ = {number, &waves_[number]};
+    ++*last_wave_.second;
+  }
   InstructionProfile& counted = instruction.counted;
   const u64 lanes = static_cast<u64>(std::popcount(wave.exec()));
   ++counted.count;
@@ -132,12 +158,17 @@ void Profiler::touch(AddressSpan span) {
 /// The lines of one instruction of a wave, each once.
 void Profiler::end_access() {
   if (access_.empty()) return;
-  std::ranges::sort(access_);
-  const auto repeated = std::ranges::unique(access_);
-  access_.erase(repeated.begin(), repeated.end());
+  if (access_.size() > 1) {
+    std::ranges::sort(access_);
+    const auto repeated = std::ranges::unique(access_);
+    access_.erase(repeated.begin(), repeated.end());
+  }
   const isa::Row* const row = current_->row;
   if (row != nullptr && row->kind == Kind::VectorMemory) current_->counted.moved += kLine * access_.size();
-  for (const u64 line : access_) lines_[line / kGroup] |= u64{1} << line % kGroup;
+  for (const u64 line : access_) {
+    if (last_lines_.first != line / kGroup) last_lines_ = {line / kGroup, &lines_[line / kGroup]};
+    *last_lines_.second |= u64{1} << line % kGroup;
+  }
   access_.clear();
 }
 
@@ -151,17 +182,13 @@ void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAcce
   for (u32 k = 0; k < access.addresses; ++k) {
     const u32 offset = op->lds.offset[k] * (access.addresses == 1 ? 1 : access.stride * access.bytes);
     for (u32 first = 0; first < kLanes; first += lanes_at_once) {
-      std::vector<std::vector<u32>> wanted(banks);
+      BankDwords wanted;
       for (u32 lane = first; lane < first + lanes_at_once; ++lane) {
         if (wave.exec_lanes.lane[lane] == 0) continue;
         const u32 dword = (lds_address(wave, op, lane) + offset) / 4;
-        for (u32 i = 0; i < dwords; ++i) wanted[(dword + i) % banks].push_back(dword + i);
+        for (u32 i = 0; i < dwords; ++i) wanted.add(dword + i, (dword + i) % banks);
       }
-      size_t most = 0;
-      for (std::vector<u32>& bank : wanted) {
-        std::sort(bank.begin(), bank.end());
-        most = std::max<size_t>(most, static_cast<size_t>(std::unique(bank.begin(), bank.end()) - bank.begin()));
-      }
+      const u64 most = wanted.most();
       counted.lds_cycles += most;
       counted.lds_conflict_cycles += most - (most != 0);
     }

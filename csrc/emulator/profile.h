@@ -1,8 +1,10 @@
 // Counts the instructions of a launch, the bytes that they move and the cycles that LDS takes.
 #pragma once
 
+#include <array>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/launch_profile.h"
@@ -51,9 +53,14 @@ class Profiler : public Observer {
   LaunchProfile result() const;
 
   ProfileSum& sum_;
+  static constexpr size_t kKnown = 256;
+
   std::unordered_map<const Op*, Tally> instructions_;
-  std::unordered_map<u64, u64> lines_;  ///< those that were touched, by groups of 64
-  std::unordered_map<u64, u64> waves_;  ///< instructions, by the number of the wave
+  std::array<std::pair<const Op*, Tally*>, kKnown> known_{};  ///< some of them, by where they lie
+  std::unordered_map<u64, u64> lines_;                        ///< those that were touched, by groups of 64
+  std::pair<u64, u64*> last_lines_{~u64{0}, nullptr};         ///< of them the last group
+  std::unordered_map<u64, u64> waves_;                        ///< instructions, by the number of the wave
+  std::pair<u64, u64*> last_wave_{~u64{0}, nullptr};          ///< of them the last one
   Tally* current_ = nullptr;
   std::vector<u64> access_;  ///< the lines that the current instruction has touched
   u32 wave_lanes_ = 0;

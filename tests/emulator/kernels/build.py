@@ -65,6 +65,7 @@ def main() -> None:
             command = [clang, *ANY_HIP, *options, f"{source}.hip", "-o", f"{source}_{target}.hsaco"]
             subprocess.run(command, check=True, cwd=FOLDER)
     subprocess.run([clang, *HIP, "-O2", FOLDER / "language.hip", "-o", FOLDER / "language.hsaco"], check=True)
+    subprocess.run([clang, *HIP, "-O1", FOLDER / "accesses.hip", "-o", FOLDER / "accesses.hsaco"], check=True)
     for target, lanes in itertools.product(("gfx1030", "gfx1100", "gfx1201"), (32, 64)):
         options = [f"--offload-arch={target}", f"-DWAVE={lanes}", *(["-mwavefrontsize64"] if lanes == 64 else [])]
         for source, output in (("waves.hip", f"wave{lanes}_{target}"), ("buffers.hip", f"buffers{lanes}_{target}")):

@@ -1,0 +1,181 @@
+"""Random accesses of memory and of LDS, and which are races: by the byte, with everything that was ever accessed."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+LANES, ROW = 64, 68
+LOAD, STORE, ADD, LDS, BARRIER, RELEASE, ACQUIRE = 1, 6, 11, 11, 30, 31, 32  # the table of kernels/accesses.hip
+SIZES = (1, 2, 4, 8, 16)
+BYTES, LDS_BYTES = 8192, 1024
+
+
+@dataclass
+class Row:
+    """What a wave does at once: an access, its value or its flag, and each lane's first byte, or -1."""
+
+    access: int
+    value: int = 0
+    flag: int = 0
+    begins: list[int] = field(default_factory=lambda: [-1] * LANES)
+
+    def words(self) -> list[int]:
+        return [self.access, self.value, self.flag, 0, *self.begins]
+
+    @property
+    def is_lds(self) -> bool:
+        return LDS < self.access <= LDS + ADD
+
+    @property
+    def kind(self) -> int:
+        """LOAD, STORE or ADD, of either memory."""
+        kind = self.access - LDS * self.is_lds
+        return ADD if kind == ADD else STORE if kind >= STORE else LOAD
+
+    @property
+    def size(self) -> int:
+        return 4 if self.kind == ADD else SIZES[self.access - LDS * self.is_lds - self.kind]
+
+
+Program = list[list[list[Row]]]  # of each workgroup, and each of its waves
+
+
+@dataclass(frozen=True)
+class Access:
+    """Of a byte."""
+
+    group: int
+    wave: int  # of the launch
+    number: int  # among the rows of the wave
+    kind: int
+    mask: int  # of the bytes of its dword that one lane accesses
+
+
+def begins_of(draw: random.Random, size: int, end: int, is_aligned: bool) -> list[int]:
+    """Where lanes begin: side by side, in rows, at one place, apart or at random; some of them not at all."""
+    pattern = draw.choice(["run", "run", "run", "rows", "same", "apart", "random"])
+    step = size if is_aligned else draw.choice([1, 2, 4, 16, size])
+    base = draw.randrange(0, draw.choice([64, 256, end // 2]))  # most meet others
+    if draw.random() < 0.6:
+        base = base // 64 * 64
+    most = end - size
+    places = {
+        "run": lambda lane: base + lane * size,
+        "rows": lambda lane: base + lane % 16 * size + lane // 16 * 256,
+        "same": lambda _: base,
+        "apart": lambda lane: base + lane * (size + 4),
+        "random": lambda _: draw.randrange(0, end),
+    }
+    begins = [min(places[pattern](lane), most) // step * step for lane in range(LANES)]
+    first, last = sorted(draw.sample(range(LANES + 1), 2)) if draw.random() < 0.4 else (0, LANES)
+    return [begin if first <= lane < last else -1 for lane, begin in enumerate(begins)]
+
+
+def random_row(draw: random.Random, value: int) -> Row:
+    """An access of either memory. A value is a row's own, so that each store changes what is there."""
+    is_lds = draw.random() < 0.35
+    kind = draw.choice([LOAD, LOAD, STORE, STORE, ADD])
+    index = 0 if kind == ADD else draw.choice([0, 1, 2, 2, 2, 3, 4])
+    size = 4 if kind == ADD else SIZES[index]
+    begins = begins_of(draw, size, LDS_BYTES if is_lds else BYTES, is_lds or kind == ADD)
+    return Row(kind + index + LDS * is_lds, value, 0, begins)
+
+
+def random_program(draw: random.Random) -> Program:
+    """Of a few workgroups, whose waves meet at barriers, and which tell later ones by flags what they have done."""
+    groups, waves = draw.choice([(1, 2), (1, 4), (2, 1), (2, 2), (3, 2), (6, 1)])
+    rounds = draw.randint(1, 3)
+    value = 0
+    program: Program = []
+    for group in range(groups):
+        program.append([[] for _ in range(waves)])
+        for step in range(rounds):
+            for wave in program[-1]:
+                if group > 0 and draw.random() < 0.5:
+                    wave.append(Row(ACQUIRE, flag=draw.randrange(group)))
+                for _ in range(draw.randint(0, 2)):
+                    value += 1
+                    wave.append(random_row(draw, value))
+                if step + 1 < rounds:
+                    wave.append(Row(BARRIER))
+        if draw.random() < 0.7:
+            draw.choice(program[-1]).append(Row(RELEASE, flag=group))
+    return program
+
+
+class Model:
+    """What happens before what, of a program whose workgroups run one after the other."""
+
+    def __init__(self, program: Program) -> None:
+        self.waves = len(program[0])
+        self.bytes: dict[tuple[bool, int, int], list[tuple[Access, dict[int, int]]]] = defaultdict(list)
+        self.flags: dict[int, dict[int, int]] = {}
+        for group, rows_of_waves in enumerate(program):
+            self._run(group, rows_of_waves)
+
+    def _run(self, group: int, rows_of_waves: list[list[Row]]) -> None:
+        clocks: list[dict[int, int]] = [{} for _ in rows_of_waves]
+        at = [0] * len(rows_of_waves)
+        while any(at[i] < len(rows) for i, rows in enumerate(rows_of_waves)):
+            for i, rows in enumerate(rows_of_waves):
+                while at[i] < len(rows):
+                    row = rows[at[i]]
+                    at[i] += 1
+                    if row.access == BARRIER:
+                        break
+                    self._carry_out(group, group * self.waves + i, at[i], row, clocks[i])
+            met: dict[int, int] = {group * self.waves + i: number for i, number in enumerate(at)}
+            for clock in clocks:
+                join(met, clock)
+            clocks = [dict(met) for _ in clocks]
+
+    def _carry_out(self, group: int, wave: int, number: int, row: Row, clock: dict[int, int]) -> None:
+        if row.access == RELEASE:
+            self.flags[row.flag] = {**clock, wave: number}
+        elif row.access == ACQUIRE:
+            join(clock, self.flags.get(row.flag, {}))
+        else:
+            for begin in {begin for begin in row.begins if begin >= 0}:
+                for byte in range(begin, begin + row.size):
+                    low = max(begin, byte // 4 * 4)
+                    mask = sum(1 << i % 4 for i in range(low, min(begin + row.size, byte // 4 * 4 + 4)))
+                    access = Access(group, wave, number, row.kind, mask)
+                    self.bytes[row.is_lds, group if row.is_lds else 0, byte].append((access, dict(clock)))
+
+    def races(self, is_lds: bool) -> tuple[bool, bool]:
+        """Whether there is a race that must be found, and whether there is any that may be."""
+        must = may = False
+        dwords: dict[tuple[int, int], set[tuple[int, int, int]]] = defaultdict(set)
+        for (of_lds, group, byte), accesses in self.bytes.items():
+            if of_lds == is_lds:
+                dwords[group, byte // 4] |= {(access.wave, access.kind, access.mask) for access, _ in accesses}
+        for (of_lds, group, byte), accesses in self.bytes.items():
+            if of_lds != is_lds:
+                continue
+            for i, (later, clock) in enumerate(accesses):
+                for earlier, _ in accesses[:i]:
+                    kinds = {later.kind, earlier.kind}
+                    is_ordered = clock.get(earlier.wave, 0) >= earlier.number
+                    if later.wave == earlier.wave or is_ordered or len(kinds - {LOAD}) == 0 or kinds == {ADD}:
+                        continue
+                    may = True
+                    must |= is_kept(dwords[group, byte // 4], is_lds)
+        return must, may
+
+
+def is_kept(accesses: set[tuple[int, int, int]], is_lds: bool) -> bool:
+    """Whether all accesses of a dword are surely known: the sanitizer keeps four, or of LDS those of two waves.
+
+    Loads beside atomics are races with exceptions, and of stores and atomics of a wave the last ones are kept.
+    """
+    kinds = {kind for _, kind, _ in accesses}
+    if ADD in kinds and len(kinds) > 1 and (LOAD in kinds or len({wave for wave, _, _ in accesses}) < len(accesses)):
+        return False
+    return len({wave for wave, _, _ in accesses}) <= 2 if is_lds else len(accesses) <= 4
+
+
+def join(clock: dict[int, int], other: dict[int, int]) -> None:
+    for wave, number in other.items():
+        clock[wave] = max(clock.get(wave, 0), number)
