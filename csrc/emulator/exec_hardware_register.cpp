@@ -86,10 +86,10 @@ const Op* set_register(Wave& wave, const Op* op, u32 value, u32 writable = ~0u) 
 const Op* s_setreg_b32(Wave& wave, const Op* op) { return set_register(wave, op, read_scalar32(wave, op->scalar, 1)); }
 const Op* s_setreg_imm32_b32(Wave& wave, const Op* op) { return set_register(wave, op, op->scalar.literal); }
 
-// Since GFX10: of MODE rounding, denormals, and before GFX12 DX10_CLAMP, IEEE and FP16_OVFL have an effect; where a
+// Since GFX10: of MODE rounding, denormals, FP16_OVFL, and before GFX12 DX10_CLAMP and IEEE have an effect; where a
 // wave runs is in HW_ID1.
 
-u32 known_mode(const Wave& wave) { return processor(wave).has_ieee_mode ? 0x008003ffu : 0xffu; }
+u32 known_mode(const Wave& wave) { return processor(wave).has_ieee_mode ? 0x008003ffu : 0x008000ffu; }
 
 u32 hw_id1(const Wave& wave) {
   const ProcessorTraits& traits = processor(wave);

@@ -36,10 +36,7 @@ class SparePages {
   std::vector<std::unique_ptr<ShadowPage>> pages_;
 };
 
-SparePages& spare_pages() {
-  static SparePages* const pages = new SparePages();  // launches of other threads may outlive what is static
-  return *pages;
-}
+SparePages& spare_pages = *new SparePages();  // made at load; launches of other threads may outlive what is static
 
 void pause() {
 #if defined(__x86_64__)
@@ -126,7 +123,7 @@ void ShadowPage::lock() {
 
 GlobalShadow::~GlobalShadow() {
   for (Shard& shard : shards_) {
-    for (auto& [number, page] : shard.pages) spare_pages().give(std::move(page));
+    for (auto& [number, page] : shard.pages) spare_pages.give(std::move(page));
   }
 }
 
@@ -134,7 +131,7 @@ ShadowPage* GlobalShadow::find(u64 number) {
   Shard& shard = shards_[number % kShards];
   const std::lock_guard lock(shard.mutex);
   std::unique_ptr<ShadowPage>& page = shard.pages[number];
-  if (page == nullptr) page = spare_pages().take();
+  if (page == nullptr) page = spare_pages.take();
   return page.get();
 }
 

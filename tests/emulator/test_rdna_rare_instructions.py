@@ -194,8 +194,25 @@ def test_other_hardware_registers(target: str) -> None:
         rdna_machine.run(target, scratch, state)
 
 
-def test_what_is_unknown_of_mode_is_refused() -> None:
+@pytest.mark.parametrize("saturates", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "overflowed"), [("v_cvt_pk_fp8_f32", (0x7F7F, 0x7E7E)), ("v_cvt_pk_bf8_f32", (0x7C7C, 0x7B7B))]
+)
+def test_overflow_to_fp8_saturates_by_mode(name: str, overflowed: tuple[int, int], saturates: int) -> None:
+    """Bit 23 of MODE, FP16_OVFL, which compilers set alone in front of conversions to FP8."""
+    state = State(1, 32)
+    state.s[0, 21] = saturates
+    state.v[0, 1] = np.float32(1e9).view(np.uint32)
     write = encode("gfx1201", "s_setreg_b32", "SOPK", SDST=21, SIMM16=hardware_register(1, 23, 1))
+    read = encode("gfx1201", "s_getreg_b32", "SOPK", SDST=20, SIMM16=hardware_register(1, 23, 1))
+    convert = encode("gfx1201", name, "VOP3", VDST=2, SRC0=257, SRC1=257)
+    after = rdna_machine.run("gfx1201", [*write, *read, *convert], state)
+    assert after.s[0, 20] == saturates
+    assert (after.v[0, 2] & 0xFFFF == overflowed[saturates]).all()
+
+
+def test_what_is_unknown_of_mode_is_refused() -> None:
+    write = encode("gfx1201", "s_setreg_b32", "SOPK", SDST=21, SIMM16=hardware_register(1, 24, 1))
     with pytest.raises(wave_runtime.KernelFault, match="s_setreg_b32 is not implemented"):
         rdna_machine.run("gfx1201", write, State(1, 32))
 
