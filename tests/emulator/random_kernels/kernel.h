@@ -232,7 +232,7 @@ DEVICE inline T reversed(T a) {
 template <class T>
 DEVICE inline T swapped(T a) {
   const u64 bits = u64(typename Unsigned<T>::type(a));
-#if defined(__gfx1100__) && !defined(__OPTIMIZE__)
+#if defined(__GFX11__) && !defined(__OPTIMIZE__)
   // Clang 22 copies both words through registers of 16 bits (v_mov_b16) before it permutes their four bytes.
   return T((u64(__builtin_bswap32(u32(bits))) << 32 | __builtin_bswap32(u32(bits >> 32))) >> (64 - kWidth<T>));
 #else
