@@ -1,6 +1,7 @@
 #include "code_object/metadata.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "code_object/msgpack.h"
@@ -230,8 +231,13 @@ void read_version(Metadata& metadata, MsgpackReader& reader) {
 }  // namespace
 
 bool is_hidden(ValueKind kind) {
-  const auto* found = std::ranges::find(kKinds, kind, &KindName::kind);
-  return found == std::end(kKinds) ? kind == ValueKind::HiddenUnknown : found->name.starts_with(kHidden);
+  static constexpr auto kIsHidden = [] {
+    std::array<bool, 256> hidden{};
+    for (const KindName& row : kKinds) hidden[static_cast<uint8_t>(row.kind)] = row.name.starts_with(kHidden);
+    hidden[static_cast<uint8_t>(ValueKind::HiddenUnknown)] = true;
+    return hidden;
+  }();
+  return kIsHidden[static_cast<uint8_t>(kind)];
 }
 
 void set_kind(ArgumentMetadata& argument, bool is_pointer, bool may_be_pointer) {

@@ -22,8 +22,27 @@ void check_addressable(const std::vector<Region>& regions) {
   }
 }
 
+/// Regions in the order of their addresses. Neighbours that differ in nothing a check asks for are one, so that
+/// accesses stay on the fast path.
+class Pieces {
+ public:
+  explicit Pieces(size_t most) { pieces_.reserve(most); }
+
+  void add(AddressSpan bytes, bool writable, const std::string& name) {
+    if (!pieces_.empty() && pieces_.back().bytes.end() == bytes.begin() && pieces_.back().writable == writable) {
+      pieces_.back().bytes = AddressSpan::up_to(pieces_.back().bytes.begin(), bytes.end());
+    } else {
+      pieces_.push_back({bytes, writable, name});
+    }
+  }
+  std::vector<Region> take() { return std::move(pieces_); }
+
+ private:
+  std::vector<Region> pieces_;
+};
+
 /// Cuts overlapping regions into disjoint ones; a piece is writable where any region over it is.
-std::vector<Region> make_disjoint(const std::vector<Region>& given) {
+std::vector<Region> cut(const std::vector<Region>& given) {
   std::vector<u64> cuts;
   cuts.reserve(2 * given.size());
   for (const Region& region : given) {
@@ -32,8 +51,7 @@ std::vector<Region> make_disjoint(const std::vector<Region>& given) {
   }
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  std::vector<Region> pieces;
-  pieces.reserve(cuts.size());
+  Pieces pieces(cuts.size());
   for (size_t i = 0; i + 1 < cuts.size(); ++i) {
     const AddressSpan bytes = AddressSpan::up_to(cuts[i], cuts[i + 1]);
     const Region* cover = nullptr;
@@ -44,16 +62,26 @@ std::vector<Region> make_disjoint(const std::vector<Region>& given) {
         writable |= region.writable;
       }
     }
-    if (cover == nullptr) continue;
-    // Pieces of one storage that differ in nothing a check asks for are one piece, so that accesses stay on the fast
-    // path.
-    if (!pieces.empty() && pieces.back().bytes.end() == bytes.begin() && pieces.back().writable == writable) {
-      pieces.back().bytes = AddressSpan::up_to(pieces.back().bytes.begin(), bytes.end());
-    } else {
-      pieces.push_back({bytes, writable, cover->name});
-    }
+    if (cover != nullptr) pieces.add(bytes, writable, cover->name);
   }
-  return pieces;
+  return pieces.take();
+}
+
+/// The same. Most launches have regions that do not overlap, which are put in order only.
+std::vector<Region> make_disjoint(const std::vector<Region>& given) {
+  std::vector<const Region*> sorted;
+  sorted.reserve(given.size());
+  for (const Region& region : given) {
+    if (region.bytes.size() != 0) sorted.push_back(&region);
+  }
+  std::ranges::sort(sorted, {}, [](const Region* region) { return region->bytes.begin(); });
+  Pieces pieces(sorted.size());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    const Region& region = *sorted[i];
+    if (i + 1 < sorted.size() && region.bytes.overlaps(sorted[i + 1]->bytes)) return cut(given);
+    pieces.add(region.bytes, region.writable, region.name);
+  }
+  return pieces.take();
 }
 
 /// Whether it would be forgiven where reads past the end are.
