@@ -298,7 +298,7 @@ KERNEL(wait)(long* o) {
   o[1] = end - waits, o[2] = __builtin_readsteadycounter() - begin;
 }
 """
-# MHz, as a device's clockRate says; how many bits of the shader's clock code reads, and how often it does for each value.
+# MHz, as a device's clockRate says; how many bits of the shader's clock code reads; how often it does for a value.
 OF_CLOCKS = {
     "gfx90a": (1700, 64, 1),
     "gfx942": (2100, 64, 1),
