@@ -33,8 +33,11 @@ TEST(rectangles) {
   EXPECT_EQ(api.hipMemset2D(data, pitch, 1, kWidth, 6), 1);
 
   hip::Copy2d copy{};
-  copy.from = {.x = 4, .y = 1, .type = {}, .host = nullptr, .device = data, .array = nullptr, .pitch = pitch};
-  copy.to = {.x = 0, .y = 0, .type = {}, .host = back.data(), .device = nullptr, .array = nullptr, .pitch = kHostPitch};
+  // The type says which field counts: the others may hold anything.
+  constexpr hip::MemoryType kHost{1}, kDevice{2}, kArray{10};
+  void* const wild = &copy;
+  copy.from = {.x = 4, .y = 1, .type = kDevice, .host = wild, .device = data, .array = nullptr, .pitch = pitch};
+  copy.to = {.x = 0, .y = 0, .type = kHost, .host = back.data(), .device = wild, .array = nullptr, .pitch = kHostPitch};
   copy.width = 8;
   copy.height = 1;
   OK(api.hipMemcpyParam2D(&copy));
@@ -42,6 +45,12 @@ TEST(rectangles) {
   copy.from.y = 2;
   OK(api.hipMemcpyParam2DAsync(&copy, nullptr));
   EXPECT_EQ(int{back[0]}, int{host[2 * kHostPitch + 4]});
+  copy.height = 2;
+  copy.to.pitch = 0;  // as long as what is copied
+  OK(api.hipDrvMemcpy2DUnaligned(&copy));
+  EXPECT_EQ(int{back[8]}, int{host[3 * kHostPitch + 4]});
+  copy.from.type = kArray;
+  EXPECT_EQ(api.hipDrvMemcpy2DUnaligned(&copy), 1);
   OK(api.hipFree(data));
 }
 
@@ -267,6 +276,21 @@ TEST(kinds_of_memory) {
   std::array<hip::PointerAttribute, 2> wanted = {hip::kPointerRangeBegin, hip::kPointerDeviceOrdinal};
   OK(api.hipDrvPointerGetAttributes(2, wanted.data(), data, managed + 3));
   EXPECT_EQ(begin == managed && device == 0, true);
+  // Several at once succeed, whatever of them has an answer: the others are 0, and a device -2.
+  bool is_managed = true;
+  void* three[] = {&begin, &device, &is_managed};
+  std::array<hip::PointerAttribute, 3> some = {hip::kPointerHostPointer, hip::kPointerDeviceOrdinal,
+                                               hip::kPointerIsManaged};
+  void* on_device = nullptr;
+  OK(api.hipMalloc(&on_device, 4));
+  OK(api.hipDrvPointerGetAttributes(3, some.data(), three, on_device));
+  EXPECT_EQ(begin == nullptr && device == 0 && !is_managed, true);
+  EXPECT_EQ(api.hipPointerGetAttribute(&begin, hip::kPointerHostPointer, on_device), 1);
+  OK(api.hipFree(on_device));
+  is_managed = true;
+  begin = managed;
+  OK(api.hipDrvPointerGetAttributes(3, some.data(), three, &size));
+  EXPECT_EQ(begin == nullptr && device == -2 && !is_managed, true);
   unsigned buffer = 0, same = 0, other = 0;
   OK(api.hipPointerGetAttribute(&buffer, hip::kPointerBufferId, managed));
   OK(api.hipPointerGetAttribute(&same, hip::kPointerBufferId, managed + 3));
