@@ -46,8 +46,11 @@ void fill_rows(void* to, size_t pitch, T value, size_t width, size_t height, siz
 }
 
 void fill_box(const PitchedPointer& to, int value, const Extent& extent, Stream stream, Wait wait) {
-  fill_rows(to.pointer, to.pitch, static_cast<uint8_t>(value), extent.width, extent.height, extent.depth,
-            to.pitch * to.height, stream, wait);
+  size_t slice = 0;
+  const bool overflows = __builtin_mul_overflow(to.pitch, to.height, &slice);
+  require(!overflows || extent.depth <= 1, hipErrorInvalidValue, "a plane of 2^64 bytes or more");
+  fill_rows(to.pointer, to.pitch, static_cast<uint8_t>(value), extent.width, extent.height, extent.depth, slice, stream,
+            wait);
 }
 
 void check_devices(int to, int from) {

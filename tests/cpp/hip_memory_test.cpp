@@ -86,6 +86,52 @@ TEST(boxes) {
   OK(api.hipFree(data.pointer));
 }
 
+/// Rows and planes that lie over each other, of which there are more bytes than the allocation has.
+TEST(boxes_larger_than_memory) {
+  constexpr size_t kPitch = 2, kRows = 1 << 10, kSize = kPitch * kRows * 4;
+  char *from = nullptr, *to = nullptr;
+  OK(api.hipMalloc(reinterpret_cast<void**>(&from), kSize));
+  OK(api.hipMalloc(reinterpret_cast<void**>(&to), kSize));
+  hip::Copy3d copy{};
+  copy.from = {from, kPitch, kPitch, 1};  // planes of one row each
+  copy.to = {to, kPitch, kPitch, 1};
+  copy.extent = {kPitch, kRows, kRows};
+  copy.kind = hip::kCopyDefault;
+  EXPECT_EQ(api.hipMemcpy3D(&copy), 1);
+  EXPECT_EQ(api.hipMemcpy3DAsync(&copy, nullptr), 1);
+  EXPECT_EQ(api.hipMemset3D(copy.to, 0, copy.extent), 1);
+  copy.extent.depth = 4;
+  OK(api.hipMemcpy3D(&copy));
+  OK(api.hipMemset3D(copy.to, 0, copy.extent));
+  // A plane of 2^64 bytes is none of 0.
+  copy.from = copy.to = {to, size_t{1} << 32, 2, size_t{1} << 32};
+  copy.extent = {1, 1, 2};
+  EXPECT_EQ(api.hipMemcpy3D(&copy), 1);
+  EXPECT_EQ(api.hipMemset3D(copy.to, 0, copy.extent), 1);
+  OK(api.hipFree(from));
+  OK(api.hipFree(to));
+}
+
+/// Elements that do not lie as the host wants them.
+TEST(fills_with_any_pitch) {
+  uint8_t* data = nullptr;
+  OK(api.hipMalloc(reinterpret_cast<void**>(&data), 64));
+  std::array<uint8_t, 64> back{};
+  OK(api.hipMemset(data, 0, 64));
+  OK(api.hipMemsetD2D16(data, 7, 0x0102, 3, 3));
+  OK(api.hipMemsetD2D32(data + 32, 9, 0x01020304, 2, 2));
+  OK(api.hipMemcpy(back.data(), data, 64, hip::kDeviceToHost));
+  for (size_t at = 0; at < 32; ++at) {
+    const bool written = at < 21 && at % 7 != 6;
+    EXPECT_EQ(int{back[at]}, written ? 2 - static_cast<int>(at % 7 % 2) : 0);
+  }
+  for (size_t at = 0; at < 32; ++at) {
+    const bool written = at < 18 && at % 9 != 8;
+    EXPECT_EQ(int{back[32 + at]}, written ? 4 - static_cast<int>(at % 9 % 4) : 0);
+  }
+  OK(api.hipFree(data));
+}
+
 /// As the driver's interface has them since ROCm 6, at once and in graphs.
 TEST(boxes_of_the_driver) {
   constexpr int kHost = 1, kDevice = 2;
