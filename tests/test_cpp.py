@@ -109,6 +109,13 @@ def test_dynamic_library(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_stream_history(tmp_path_factory: pytest.TempPathFactory) -> None:
+    sources = ["tests/cpp/test_stream_history.cpp"]
+    program = build(tmp_path_factory, "stream_history", sources, "-fsanitize=address,undefined")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_emulators_fuzzer_compiles() -> None:
     """It needs libFuzzer to link and clang to be of use: make fuzz."""
     command = ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Icsrc"]

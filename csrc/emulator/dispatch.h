@@ -89,8 +89,12 @@ class LaunchState {
   /// nullptr where the launch is not cooperative.
   GridSync* grid_sync() const { return grid_sync_.get(); }
 
-  /// Nanoseconds since some moment.
-  u64 clock() const;
+  /// Nanoseconds since some moment: the host's.
+  u64 nanoseconds() const;
+  /// Of the shader's clock since that moment, which runs at the rate that the device says it has at the most.
+  u64 cycles() const;
+  /// Of the constant clock, which has 100 MHz.
+  u64 ticks() const { return nanoseconds() / 10; }
 
   /// Sets the scalar registers and modes that the hardware sets up before the first instruction of workgroup `id`.
   void set_initial_state(Wave& wave, const std::array<u32, 3>& id) const;

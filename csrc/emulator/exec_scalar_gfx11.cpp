@@ -260,24 +260,21 @@ const Op* s_sendmsg(Wave&, const Op* op) {
   return next(op);
 }
 
-// Time is the host's, as of S_MEMTIME and S_MEMREALTIME of GFX9: nanoseconds for the core's clock, ten of them for the
-// constant one.
-
-/// SHADER_CYCLES, the low 20 bits of the core's clock on GFX11; on GFX12 its low half, and SHADER_CYCLES_HI.
+/// SHADER_CYCLES, the low 20 bits of the shader's clock on GFX11; on GFX12 its low half, and SHADER_CYCLES_HI.
 const Op* getreg_cycles(Wave& wave, const Op* op) {
   constexpr u32 kHighCycles = 30;
   const u32 low = op->scalar.simm16 >> 6 & 31;
   const u64 mask = (u64{2} << (op->scalar.simm16 >> 11 & 31)) - 1;
-  const u64 cycles = wave.group->launch().clock() >> ((op->scalar.simm16 & 63) == kHighCycles ? 32 : 0);
+  const u64 cycles = wave.group->launch().cycles() >> ((op->scalar.simm16 & 63) == kHighCycles ? 32 : 0);
   write_scalar32(wave, op->scalar.dst, static_cast<u32>((cycles & 0xffffffffu) >> low & mask));
   return next(op);
 }
 
 /// The one question that is answered: for the time.
 const Op* s_sendmsg_rtn(Wave& wave, const Op* op, bool is_wide) {
-  constexpr u32 kGetRealtime = 0x83, kNanoseconds = 10;
+  constexpr u32 kGetRealtime = 0x83;
   if (op->scalar.simm16 != kGetRealtime) fault(text("message ", op->scalar.simm16, ", which nobody answers here"));
-  const u64 time = wave.group->launch().clock() / kNanoseconds;
+  const u64 time = wave.group->launch().ticks();
   if (is_wide) {
     wave.set_pair(op->scalar.dst, time);
   } else {

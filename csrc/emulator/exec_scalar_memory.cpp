@@ -112,10 +112,9 @@ const Op* s_atomic(Wave& wave, const Op* op) {
   return next(op);
 }
 
-/// Time is the host's: nanoseconds for the core's clock, ten of them for the constant one of 100 MHz.
-template <u64 kNanoseconds>
+template <u64 (LaunchState::*kTime)() const>
 const Op* s_time(Wave& wave, const Op* op) {
-  wave.set_pair(op->scalar_memory.data, wave.group->launch().clock() / kNanoseconds);
+  wave.set_pair(op->scalar_memory.data, (wave.group->launch().*kTime)());
   return next(op);
 }
 
@@ -154,8 +153,8 @@ constexpr Body kBodies[] = {
     {"s_scratch_store_dwordx4", s_store<ScalarScratch, 4>},
     WAVE_INTEGER_ATOMICS("s", s_atomic, ScalarGlobal),
     WAVE_INTEGER_ATOMICS("s_buffer", s_atomic, ScalarBuffer),
-    {"s_memtime", s_time<1>},
-    {"s_memrealtime", s_time<10>},
+    {"s_memtime", s_time<&LaunchState::cycles>},
+    {"s_memrealtime", s_time<&LaunchState::ticks>},
     {"s_dcache_inv", nothing},
     {"s_dcache_inv_vol", nothing},
     {"s_dcache_wb", nothing},

@@ -209,11 +209,17 @@ std::vector<Region> LaunchState::regions() const {
   return regions;
 }
 
-u64 LaunchState::clock() const {
+u64 LaunchState::nanoseconds() const {
   constexpr u64 kLook = 100;  // so that kernels that wait for some time do so for few rounds
   if (dispatch.deterministic) return kLook * ++looks_at_clock_;
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<u64>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+u64 LaunchState::cycles() const {
+  constexpr u64 kUnit = 1'000'000;  // nanoseconds of as many cycles as a clock has kHz
+  const u64 time = nanoseconds(), clock = module.processor().clock;
+  return time / kUnit * clock + time % kUnit * clock / kUnit;
 }
 
 void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) const {

@@ -16,11 +16,16 @@ RowCopy rectangle(void* to, size_t to_pitch, const void* from, size_t from_pitch
   return {{to, to_pitch}, {const_cast<void*>(from), from_pitch}, {width, height}};
 }
 
-/// Where a side of a hip_Memcpy2D lies: each of its types names a field of its own.
+/// Where a side of a hip_Memcpy2D lies: its type says which field does. Rows without a pitch are as long as the copy's.
 Rows side_of(const Copy2d::Side& side, const RowCounts& counts) {
-  if (side.type == release().memory_type.array) return find_array(side.array)->box({side.x, side.y, 0}, counts);
-  char* const begin = static_cast<char*>(side.device != nullptr ? side.device : side.host);
-  return {begin + side.y * side.pitch + side.x, side.pitch};
+  const auto& types = release().memory_type;
+  if (side.type == types.array) {
+    require(side.array != nullptr);
+    return find_array(side.array)->box({side.x, side.y, 0}, counts);
+  }
+  char* const begin = static_cast<char*>(side.type == types.host ? side.host : side.device);
+  const size_t pitch = side.pitch != 0 ? side.pitch : counts.width;
+  return {begin + side.y * pitch + side.x, pitch};
 }
 
 RowCopy rectangle(const Copy2d* copy) {
@@ -41,8 +46,11 @@ void fill_rows(void* to, size_t pitch, T value, size_t width, size_t height, siz
 }
 
 void fill_box(const PitchedPointer& to, int value, const Extent& extent, Stream stream, Wait wait) {
-  fill_rows(to.pointer, to.pitch, static_cast<uint8_t>(value), extent.width, extent.height, extent.depth,
-            to.pitch * to.height, stream, wait);
+  size_t slice = 0;
+  const bool overflows = __builtin_mul_overflow(to.pitch, to.height, &slice);
+  require(!overflows || extent.depth <= 1, hipErrorInvalidValue, "a plane of 2^64 bytes or more");
+  fill_rows(to.pointer, to.pitch, static_cast<uint8_t>(value), extent.width, extent.height, extent.depth, slice, stream,
+            wait);
 }
 
 void check_devices(int to, int from) {

@@ -19,6 +19,7 @@ template <class Side>
 Array array_of(const Side& side) {
   require(side.level == 0, hipErrorNotSupported, "there are no mipmapped arrays");
   if (side.type != release().memory_type.array) return nullptr;
+  require(side.array != nullptr);
   find_array(side.array);
   return side.array;
 }

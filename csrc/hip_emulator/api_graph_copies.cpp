@@ -9,8 +9,8 @@ namespace wave::hip {
 namespace {
 
 StreamOperation copy_operation(const RowCopy& copy, const Copy3d* given = nullptr) {
-  check_span(span_of(copy.to, copy.counts));
-  check_span(span_of(copy.from, copy.counts));
+  check_rows(copy.to, copy.counts);
+  check_rows(copy.from, copy.counts);
   return copy_operation(copy.to, copy.from, copy.counts, given);
 }
 

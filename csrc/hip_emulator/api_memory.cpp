@@ -91,40 +91,37 @@ MemoryType memory_type(const Allocation& allocation) {
   return static_cast<MemoryType>(types.managed);
 }
 
-/// Writes as many bytes as AMD's runtime (ROCm/clr, hipamd/src/hip_memory.cpp): a range's size has four.
-void write_attribute(void* data, PointerAttribute attribute, DevicePointer pointer, const Allocation& allocation) {
+/// Writes as many bytes as AMD's runtime (ROCm/clr, hipamd/src/hip_memory.cpp): a range's size has four. Of memory that
+/// has no answer zeros, and of a device kNoDevice, with an error.
+Code write_attribute(void* data, PointerAttribute attribute, DevicePointer pointer, const Allocation* allocation) {
+  const auto write = [&]<class T>(T none, const auto& value) {
+    *static_cast<T*>(data) = allocation != nullptr ? static_cast<T>(value(*allocation)) : none;
+    return allocation != nullptr ? hipSuccess : hipErrorInvalidValue;
+  };
+  const auto same = [&](const Allocation&) { return pointer; };
   switch (attribute) {
     case kPointerMemoryType:
-      *static_cast<uint32_t*>(data) = memory_type(allocation);
-      return;
+      return write(uint32_t{0}, memory_type);
     case kPointerHostPointer:
-      require(allocation.kind != AllocationKind::Device);
-      [[fallthrough]];
+      if (allocation != nullptr && allocation->kind == AllocationKind::Device) allocation = nullptr;
+      return write(DevicePointer{nullptr}, same);
     case kPointerDevicePointer:
-      *static_cast<void**>(data) = pointer;
-      return;
+      return write(DevicePointer{nullptr}, same);
     case kPointerIsManaged:
-      *static_cast<bool*>(data) = allocation.kind == AllocationKind::Managed;
-      return;
+      return write(false, [](const Allocation& of) { return of.kind == AllocationKind::Managed; });
     case kPointerDeviceOrdinal:
-      *static_cast<int*>(data) = allocation.device;
-      return;
+      return write(kNoDevice, [](const Allocation& of) { return of.device; });
     case kPointerRangeBegin:
-      *static_cast<void**>(data) = reinterpret_cast<void*>(allocation.begin);
-      return;
+      return write(DevicePointer{nullptr}, [](const Allocation& of) { return reinterpret_cast<void*>(of.begin); });
     case kPointerRangeSize:
-      *static_cast<uint32_t*>(data) = static_cast<uint32_t>(allocation.size);
-      return;
+      return write(uint32_t{0}, [](const Allocation& of) { return of.size; });
     case kPointerBufferId:
-      *static_cast<uint32_t*>(data) = allocation.id;
-      return;
+      return write(uint32_t{0}, [](const Allocation& of) { return of.id; });
     case kPointerIsMapped:
-      *static_cast<bool*>(data) = true;
-      return;
+      return write(false, [](const Allocation&) { return true; });
   }
   constexpr int kFirst = 1, kLast = 17;
-  require(attribute >= kFirst && attribute <= kLast);
-  throw Failure(hipErrorNotSupported, text("pointer attribute ", static_cast<int>(attribute)));
+  return attribute >= kFirst && attribute <= kLast ? hipErrorNotSupported : hipErrorInvalidValue;
 }
 
 }  // namespace
@@ -287,16 +284,18 @@ Error hipPointerGetAttribute(void* data, PointerAttribute attribute, DevicePoint
   return call(__func__, [&] {
     require(data != nullptr && pointer != nullptr);
     const auto allocation = runtime().memory.find(address(pointer));
-    require(allocation.has_value());
-    write_attribute(data, attribute, pointer, *allocation);
+    const Code error = write_attribute(data, attribute, pointer, allocation ? &*allocation : nullptr);
+    require(error == hipSuccess, error, error == hipErrorNotSupported ? "there is no such attribute here" : "");
   });
 }
 
+/// As in AMD's runtime it is no error that some of them have no answer.
 Error hipDrvPointerGetAttributes(unsigned count, PointerAttribute* attributes, void** data, DevicePointer pointer) {
   return call(__func__, [&] {
     require(count != 0 && attributes != nullptr && data != nullptr && pointer != nullptr);
-    const Allocation allocation = find_allocation(pointer);
-    for (unsigned i = 0; i < count; ++i) write_attribute(data[i], attributes[i], pointer, allocation);
+    const auto allocation = runtime().memory.find(address(pointer));
+    for (unsigned i = 0; i < count; ++i)
+      write_attribute(data[i], attributes[i], pointer, allocation ? &*allocation : nullptr);
   });
 }
 

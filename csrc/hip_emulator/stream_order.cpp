@@ -15,16 +15,11 @@ constexpr size_t kMostAccesses = size_t{1} << 24;
 
 thread_local std::shared_ptr<const OperationClock> running;
 
-void join(std::map<uint64_t, uint64_t>& clock, const std::map<uint64_t, uint64_t>& other) {
+void join(StreamCounts& clock, const StreamCounts& other) {
   for (const auto& [stream, count] : other) {
     uint64_t& own = clock[stream];
     own = std::max(own, count);
   }
-}
-
-bool is_before(const OperationClock& past, const std::map<uint64_t, uint64_t>& clock) {
-  const auto known = clock.find(past.stream);
-  return known != clock.end() && past.before.at(past.stream) <= known->second;
 }
 
 /// Whether the host may look at memory of this page while a kernel runs: what a program does then is not seen.
@@ -74,11 +69,7 @@ std::shared_ptr<const OperationClock> StreamOrder::submit(Queue& queue,
 void StreamOrder::learn_locked(const OperationClock& clock) {
   join(host_, clock.before);
   if (pending_ != 0) return;  // operations that the host submitted before it knew
-  std::erase_if(launches_, [&](const Past& past) {
-    const bool is_over = is_before(*past.clock, host_);
-    if (is_over) size_ -= past.accesses->size();
-    return is_over;
-  });
+  launches_.remove(host_, [&](const auto& past) { drop(past.what); });
 }
 
 void StreamOrder::learn(const Marker* done) {
@@ -101,17 +92,15 @@ void StreamOrder::add(std::unique_ptr<emulator::LaunchAccesses> accesses, Saniti
   std::vector<Finding> found;
   {
     const std::lock_guard lock(mutex_);
-    for (const Past& past : launches_) {
-      if (is_before(*past.clock, running->before)) continue;
-      for (Finding& finding : accesses->races_with(*past.accesses, running->stream_name, past.clock->stream_name))
+    launches_.each_but(running->before, [&](const auto& past) {
+      const Past& other = past.what;
+      for (Finding& finding : accesses->races_with(*other.accesses, running->stream_name, other.stream_name))
         found.push_back(std::move(finding));
-    }
+    });
     size_ += accesses->size();
-    launches_.push_back({running, std::move(accesses)});
-    while (size_ > kMostAccesses) {
-      size_ -= launches_.front().accesses->size();
-      launches_.pop_front();
-    }
+    const uint64_t number = running->before.at(running->stream);
+    launches_.add(running->stream, number, {running->stream_name, std::move(accesses)});
+    while (size_ > kMostAccesses) launches_.remove_oldest([&](const auto& past) { drop(past.what); });
     if (is_seen_by_host) learn_locked(*running);
   }
   sanitizer.add(found);
@@ -120,11 +109,12 @@ void StreamOrder::add(std::unique_ptr<emulator::LaunchAccesses> accesses, Saniti
 void StreamOrder::forget(AddressSpan bytes) {
   if (session_ == nullptr) return;
   const std::lock_guard lock(mutex_);
-  for (const Past& past : launches_) {
-    size_ -= past.accesses->size();
-    past.accesses->forget(bytes);
-    size_ += past.accesses->size();
-  }
+  launches_.each([&](auto& past) {
+    emulator::LaunchAccesses& accesses = *past.what.accesses;
+    size_ -= accesses.size();
+    accesses.forget(bytes);
+    size_ += accesses.size();
+  });
 }
 
 void StreamOrder::end() {

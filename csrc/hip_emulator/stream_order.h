@@ -3,8 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +10,7 @@
 
 #include "base/sanitizer.h"
 #include "emulator/launch_accesses.h"
+#include "hip_emulator/stream_history.h"
 
 namespace wave::hip_emulator {
 
@@ -22,7 +21,7 @@ class Marker;
 struct OperationClock {
   uint64_t stream;
   std::string stream_name;
-  std::map<uint64_t, uint64_t> before;
+  StreamCounts before;
 };
 
 /// Looks for races between launches while a sanitizer's session does. All threads of the host count as one, which knows
@@ -56,19 +55,20 @@ class StreamOrder {
 
  private:
   struct Past {
-    std::shared_ptr<const OperationClock> clock;
+    std::string stream_name;
     std::unique_ptr<emulator::LaunchAccesses> accesses;
   };
 
+  void drop(const Past& past) { size_ -= past.accesses->size(); }
   void learn_locked(const OperationClock& clock);
   void end();
 
   std::atomic<const Sanitizer*> session_{nullptr};
   std::atomic<bool> has_given_up_{false};
-  std::mutex mutex_;                   ///< guards what follows
-  std::shared_ptr<Sanitizer> kept_;    ///< the session's, so that no later one has its address
-  std::map<uint64_t, uint64_t> host_;  ///< what the host knows to be done
-  std::deque<Past> launches_;
+  std::mutex mutex_;                 ///< guards what follows
+  std::shared_ptr<Sanitizer> kept_;  ///< the session's, so that no later one has its address
+  StreamCounts host_;                ///< what the host knows to be done
+  StreamHistory<Past> launches_;
   size_t size_ = 0;     ///< accesses of all of them
   size_t pending_ = 0;  ///< operations that have been submitted and have not ended
 };

@@ -72,9 +72,11 @@ void copy_rows(const Rows& to, const Rows& from, const RowCounts& counts) {
   });
 }
 
+/// A row may begin anywhere, whatever its elements are.
 template <class T>
 void fill_row(char* row, size_t width, uint32_t value) {
-  std::fill_n(reinterpret_cast<T*>(row), width / sizeof(T), static_cast<T>(value));
+  const T element = static_cast<T>(value);
+  for (size_t at = 0; at < width / sizeof(T); ++at) std::memcpy(row + at * sizeof(T), &element, sizeof(T));
 }
 
 void fill_rows(const Rows& to, const RowCounts& counts, Pattern pattern) {
@@ -96,7 +98,9 @@ Rows box_of(const hip::PitchedPointer& memory, const hip::BoxPosition& position,
   require(extent.width <= memory.pitch || (extent.height <= 1 && extent.depth <= 1), hipErrorInvalidPitchValue,
           "a row is longer than the pitch");
   const size_t rows = memory.height != 0 ? memory.height : extent.height;  // as in AMD's runtime
-  const size_t slice = memory.pitch * rows;
+  size_t slice = 0;
+  const bool overflows = __builtin_mul_overflow(memory.pitch, rows, &slice);
+  require(!overflows || (extent.depth <= 1 && position.z == 0), hipErrorInvalidValue, "a plane of 2^64 bytes or more");
   char* const begin = static_cast<char*>(memory.pointer);
   return {begin + position.z * slice + position.y * memory.pitch + position.x, memory.pitch, slice};
 }
@@ -177,6 +181,14 @@ AddressSpan span_of(const Rows& rows, const RowCounts& counts) {
   return {begin, overflows ? ~uint64_t{0} : size};
 }
 
+std::optional<Allocation> check_rows(const Rows& rows, const RowCounts& counts) {
+  auto allocation = check_span(span_of(rows, counts));
+  const bool fits = !allocation || is_empty(counts) ||
+                    counts.width * counts.height <= allocation->size / counts.depth;  // span_of has looked for overflow
+  require(fits, hipErrorInvalidValue, "a copy or fill of more bytes than the allocation has");
+  return allocation;
+}
+
 StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts& counts, const hip::Copy3d* given) {
   const auto run = [=](Via via) {
     check_again(via, span_of(to, counts));
@@ -199,7 +211,7 @@ StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts
 StreamOperation fill_operation(const Rows& to, const RowCounts& counts, Pattern pattern) {
   require(is_empty(counts) || to.begin != nullptr);
   require(address(to.begin) % pattern.element_size == 0);
-  check_span(span_of(to, counts));
+  check_rows(to, counts);
   const auto run = [=](Via via) {
     check_again(via, span_of(to, counts));
     fill_rows(to, counts, pattern);
@@ -213,7 +225,7 @@ void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream
   require(is_empty(counts) || (to.begin != nullptr && from.begin != nullptr));
   const std::shared_ptr<Queue> queue = find_queue(stream);
   runtime().device(queue->device).check();
-  const auto to_allocated = check_span(span_of(to, counts)), from_allocated = check_span(span_of(from, counts));
+  const auto to_allocated = check_rows(to, counts), from_allocated = check_rows(from, counts);
   std::unique_lock lock(runtime().order);
   check_promised(to_allocated, *queue);
   check_promised(from_allocated, *queue);
@@ -245,7 +257,7 @@ void fill(const Rows& to, const RowCounts& counts, Pattern pattern, hip::Stream 
   StreamOperation operation = fill_operation(to, counts, pattern);
   const std::shared_ptr<Queue> queue = find_queue(stream);
   runtime().device(queue->device).check();
-  const auto allocation = check_span(span_of(to, counts));
+  const auto allocation = check_rows(to, counts);
   check_promised(allocation, *queue);
   const bool is_of_device = allocation && allocation->kind == AllocationKind::Device;
   const auto marker = submit(queue, std::move(operation));

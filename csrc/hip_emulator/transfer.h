@@ -53,6 +53,10 @@ std::optional<Allocation> check_span(AddressSpan bytes);
 /// The first to the last byte of rows; as many bytes as a number can say where they are more.
 AddressSpan span_of(const Rows& rows, const RowCounts& counts);
 
+/// check_span() of rows. They may lie over each other, but are no more bytes than the allocation has, as in AMD's
+/// runtime: else a few numbers would make work for days.
+std::optional<Allocation> check_rows(const Rows& rows, const RowCounts& counts);
+
 /// Memory that the runtime did not allocate is pageable: the source is read before the call returns, and what such a
 /// destination gets is there when it returns (HIP's "Memory copy" semantics). Under capture both wait for the replay.
 /// Throws where the bytes do not lie in one allocation, or in none of which the runtime knows.

@@ -203,6 +203,24 @@ def test_vectors() -> None:
     torch.testing.assert_close(out, expected * expected / 2, rtol=1e-6, atol=0)
 
 
+def test_vectors_of_integers() -> None:
+    a, out = torch.randint(1, 1000, (16, 4), dtype=torch.int32), torch.empty(16, 8, dtype=torch.int32)
+    kernel = wave_runtime.compile("""
+    __global__ void k(const int4* a, int4* out) {
+      int4 v = a[threadIdx.x];
+      out[2 * threadIdx.x] = (v << 3 | 5) % 7 + (v & ~v) - (-v ^ v >> 1);
+      const int4 before = v++;
+      ++v, --v, v %= 100;
+      const int4 twice = v--;
+      out[2 * threadIdx.x + 1] = twice * before + v;
+    }""")["k"]
+    kernel(a, out, grid=1, block=16)
+    first = (a << 3 | 5) % 7 - (-a ^ a >> 1)
+    rest = (a + 1) % 100
+    assert torch.equal(out.view(16, 2, 4)[:, 0], first)
+    assert torch.equal(out.view(16, 2, 4)[:, 1], rest * a + rest - 1)
+
+
 def test_assertions_are_faults() -> None:
     source = "#include <assert.h>\n__global__ void k(int* p, int n) { assert(n > 3); *p = n; }"
     kernel, out = wave_runtime.compile(source)["k"], torch.zeros(1, dtype=torch.int32)

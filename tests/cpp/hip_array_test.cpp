@@ -253,7 +253,7 @@ TEST(arrays_by_the_drivers_structures) {
   OK(api.hipMemcpyParam2D(&rectangle));
   EXPECT_EQ(back[0] == 5 && back[1] == 6 && back[2] == 9 && back[3] == 10, true);
   rectangle.from.array = nullptr;
-  EXPECT_EQ(api.hipMemcpyParam2D(&rectangle), kHandle);
+  EXPECT_EQ(api.hipMemcpyParam2D(&rectangle), kInvalid);
 
   const Buffer<float> memory(24);
   hip::PeerCopy3d peers{};

@@ -33,8 +33,11 @@ TEST(rectangles) {
   EXPECT_EQ(api.hipMemset2D(data, pitch, 1, kWidth, 6), 1);
 
   hip::Copy2d copy{};
-  copy.from = {.x = 4, .y = 1, .type = {}, .host = nullptr, .device = data, .array = nullptr, .pitch = pitch};
-  copy.to = {.x = 0, .y = 0, .type = {}, .host = back.data(), .device = nullptr, .array = nullptr, .pitch = kHostPitch};
+  // The type says which field counts: the others may hold anything.
+  constexpr hip::MemoryType kHost{1}, kDevice{2}, kArray{10};
+  void* const wild = &copy;
+  copy.from = {.x = 4, .y = 1, .type = kDevice, .host = wild, .device = data, .array = nullptr, .pitch = pitch};
+  copy.to = {.x = 0, .y = 0, .type = kHost, .host = back.data(), .device = wild, .array = nullptr, .pitch = kHostPitch};
   copy.width = 8;
   copy.height = 1;
   OK(api.hipMemcpyParam2D(&copy));
@@ -42,6 +45,12 @@ TEST(rectangles) {
   copy.from.y = 2;
   OK(api.hipMemcpyParam2DAsync(&copy, nullptr));
   EXPECT_EQ(int{back[0]}, int{host[2 * kHostPitch + 4]});
+  copy.height = 2;
+  copy.to.pitch = 0;  // as long as what is copied
+  OK(api.hipDrvMemcpy2DUnaligned(&copy));
+  EXPECT_EQ(int{back[8]}, int{host[3 * kHostPitch + 4]});
+  copy.from.type = kArray;
+  EXPECT_EQ(api.hipDrvMemcpy2DUnaligned(&copy), 1);
   OK(api.hipFree(data));
 }
 
@@ -75,6 +84,52 @@ TEST(boxes) {
   copy.extent = {2, 1, size_t{1} << 63};
   EXPECT_EQ(api.hipMemcpy3D(&copy), 1);
   OK(api.hipFree(data.pointer));
+}
+
+/// Rows and planes that lie over each other, of which there are more bytes than the allocation has.
+TEST(boxes_larger_than_memory) {
+  constexpr size_t kPitch = 2, kRows = 1 << 10, kSize = kPitch * kRows * 4;
+  char *from = nullptr, *to = nullptr;
+  OK(api.hipMalloc(reinterpret_cast<void**>(&from), kSize));
+  OK(api.hipMalloc(reinterpret_cast<void**>(&to), kSize));
+  hip::Copy3d copy{};
+  copy.from = {from, kPitch, kPitch, 1};  // planes of one row each
+  copy.to = {to, kPitch, kPitch, 1};
+  copy.extent = {kPitch, kRows, kRows};
+  copy.kind = hip::kCopyDefault;
+  EXPECT_EQ(api.hipMemcpy3D(&copy), 1);
+  EXPECT_EQ(api.hipMemcpy3DAsync(&copy, nullptr), 1);
+  EXPECT_EQ(api.hipMemset3D(copy.to, 0, copy.extent), 1);
+  copy.extent.depth = 4;
+  OK(api.hipMemcpy3D(&copy));
+  OK(api.hipMemset3D(copy.to, 0, copy.extent));
+  // A plane of 2^64 bytes is none of 0.
+  copy.from = copy.to = {to, size_t{1} << 32, 2, size_t{1} << 32};
+  copy.extent = {1, 1, 2};
+  EXPECT_EQ(api.hipMemcpy3D(&copy), 1);
+  EXPECT_EQ(api.hipMemset3D(copy.to, 0, copy.extent), 1);
+  OK(api.hipFree(from));
+  OK(api.hipFree(to));
+}
+
+/// Elements that do not lie as the host wants them.
+TEST(fills_with_any_pitch) {
+  uint8_t* data = nullptr;
+  OK(api.hipMalloc(reinterpret_cast<void**>(&data), 64));
+  std::array<uint8_t, 64> back{};
+  OK(api.hipMemset(data, 0, 64));
+  OK(api.hipMemsetD2D16(data, 7, 0x0102, 3, 3));
+  OK(api.hipMemsetD2D32(data + 32, 9, 0x01020304, 2, 2));
+  OK(api.hipMemcpy(back.data(), data, 64, hip::kDeviceToHost));
+  for (size_t at = 0; at < 32; ++at) {
+    const bool written = at < 21 && at % 7 != 6;
+    EXPECT_EQ(int{back[at]}, written ? 2 - static_cast<int>(at % 7 % 2) : 0);
+  }
+  for (size_t at = 0; at < 32; ++at) {
+    const bool written = at < 18 && at % 9 != 8;
+    EXPECT_EQ(int{back[32 + at]}, written ? 4 - static_cast<int>(at % 9 % 4) : 0);
+  }
+  OK(api.hipFree(data));
 }
 
 /// As the driver's interface has them since ROCm 6, at once and in graphs.
@@ -267,6 +322,21 @@ TEST(kinds_of_memory) {
   std::array<hip::PointerAttribute, 2> wanted = {hip::kPointerRangeBegin, hip::kPointerDeviceOrdinal};
   OK(api.hipDrvPointerGetAttributes(2, wanted.data(), data, managed + 3));
   EXPECT_EQ(begin == managed && device == 0, true);
+  // Several at once succeed, whatever of them has an answer: the others are 0, and a device -2.
+  bool is_managed = true;
+  void* three[] = {&begin, &device, &is_managed};
+  std::array<hip::PointerAttribute, 3> some = {hip::kPointerHostPointer, hip::kPointerDeviceOrdinal,
+                                               hip::kPointerIsManaged};
+  void* on_device = nullptr;
+  OK(api.hipMalloc(&on_device, 4));
+  OK(api.hipDrvPointerGetAttributes(3, some.data(), three, on_device));
+  EXPECT_EQ(begin == nullptr && device == 0 && !is_managed, true);
+  EXPECT_EQ(api.hipPointerGetAttribute(&begin, hip::kPointerHostPointer, on_device), 1);
+  OK(api.hipFree(on_device));
+  is_managed = true;
+  begin = managed;
+  OK(api.hipDrvPointerGetAttributes(3, some.data(), three, &size));
+  EXPECT_EQ(begin == nullptr && device == -2 && !is_managed, true);
   unsigned buffer = 0, same = 0, other = 0;
   OK(api.hipPointerGetAttribute(&buffer, hip::kPointerBufferId, managed));
   OK(api.hipPointerGetAttribute(&same, hip::kPointerBufferId, managed + 3));

@@ -288,14 +288,39 @@ KERNEL(clocks)(unsigned long* o) {
   o[0] = __builtin_readcyclecounter(), o[1] = __builtin_readcyclecounter();
   o[2] = __builtin_readsteadycounter(), o[3] = __builtin_readsteadycounter();
 }
+KERNEL(wait)(long* o) {
+  const long begin = __builtin_readsteadycounter(), cycles = __builtin_readcyclecounter();
+  const long waits = __builtin_readsteadycounter();
+  long end;
+  do end = __builtin_readsteadycounter();
+  while (end - waits < 10000);
+  o[0] = __builtin_readcyclecounter() - cycles;
+  o[1] = end - waits, o[2] = __builtin_readsteadycounter() - begin;
+}
 """
+# MHz, as a device's clockRate says; how many bits of the shader's clock code reads; how often it does for a value.
+OF_CLOCKS = {
+    "gfx90a": (1700, 64, 1),
+    "gfx942": (2100, 64, 1),
+    "gfx1030": (2250, 64, 1),
+    "gfx1100": (2500, 20, 1),
+    "gfx1201": (2970, 64, 3),
+}
+
+
+def clocks(compiler: str, target: str, tmp_path: Path) -> wave_runtime.Module:
+    return wave_runtime.load(
+        build(compiler, target, CLOCKS, tmp_path), signature={"clocks": "o: *i64", "wait": "o: *i64"}
+    )
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize(("target", "bits"), [("gfx1030", 64), ("gfx1100", 20), ("gfx1201", 64)])
-def test_clocks(compiler: str, target: str, bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The shader's clock, of which code for GFX11 reads 20 bits, and the constant one. Counted, they advance."""
-    kernel = wave_runtime.load(build(compiler, target, CLOCKS, tmp_path), signature={"clocks": "*i64"})["clocks"]
+@pytest.mark.parametrize("target", OF_CLOCKS)
+def test_clocks(compiler: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shader's clock, of which code for GFX11 reads 20 bits, and the constant one of 100 MHz. Counted, each look at
+    them takes 100 ns."""
+    megahertz, bits, looks = OF_CLOCKS[target]
+    kernel = clocks(compiler, target, tmp_path)["clocks"]
     before = torch.zeros(4, dtype=torch.int64)
     kernel(before, grid=1, block=32)
     assert int(before[:2].max()) < 2**bits
@@ -303,7 +328,20 @@ def test_clocks(compiler: str, target: str, bits: int, tmp_path: Path, monkeypat
     monkeypatch.setenv("WAVE_RUNTIME_DETERMINISTIC", "1")
     counted = torch.zeros(4, dtype=torch.int64)
     kernel(counted, grid=1, block=32)
-    assert counted[1] > counted[0]
+    assert counted[1] - counted[0] == looks * megahertz // 10
+    assert counted[3] - counted[2] == 10
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1030", "gfx1201"])
+def test_the_clocks_agree(target: str, tmp_path: Path) -> None:
+    """What a kernel waits by the one clock has passed by the other: more than between the looks that lie within, less
+    than between those around."""
+    megahertz, _, _ = OF_CLOCKS[target]
+    of_both = torch.zeros(3, dtype=torch.int64)
+    clocks(COMPILERS[0], target, tmp_path)["wait"](of_both, grid=1, block=32)
+    cycles, within, around = of_both.tolist()
+    assert within >= 10_000
+    assert (within - 1) * megahertz <= cycles * 100 <= (around + 1) * megahertz
 
 
 ATOMICS = """

@@ -35,6 +35,7 @@ typedef unsigned long ulong;
 #include "wave_device/index.h"
 #include "wave_device/integers.h"
 #include "wave_device/lanes.h"
+#include "wave_device/loads.h"
 #include "wave_device/math.h"
 #include "wave_device/print.h"
 #include "wave_device/synchronize.h"

@@ -60,7 +60,39 @@ WAVE_VECTOR_OPERATOR(-)
 WAVE_VECTOR_OPERATOR(*)
 WAVE_VECTOR_OPERATOR(/)
 
+// Of integers.
+WAVE_VECTOR_OPERATOR(%)
+WAVE_VECTOR_OPERATOR(&)
+WAVE_VECTOR_OPERATOR(|)
+WAVE_VECTOR_OPERATOR(^)
+WAVE_VECTOR_OPERATOR(<<)
+WAVE_VECTOR_OPERATOR(>>)
+
 #undef WAVE_VECTOR_OPERATOR
+
+template <class T, int N>
+__host__ __device__ __forceinline__ Vector<T, N> operator-(const Vector<T, N>& v) {
+  return each(v, v, [](T value, T) { return -value; });
+}
+template <class T, int N>
+__host__ __device__ __forceinline__ Vector<T, N> operator~(const Vector<T, N>& v) {
+  return each(v, v, [](T value, T) { return ~value; });
+}
+
+#define WAVE_VECTOR_STEP(step, op)                                                       \
+  template <class T, int N>                                                              \
+  __host__ __device__ __forceinline__ Vector<T, N>& operator step(Vector<T, N>& v) {     \
+    return v op static_cast<T>(1);                                                       \
+  }                                                                                      \
+  template <class T, int N>                                                              \
+  __host__ __device__ __forceinline__ Vector<T, N> operator step(Vector<T, N>& v, int) { \
+    const Vector<T, N> before = v;                                                       \
+    v op static_cast<T>(1);                                                              \
+    return before;                                                                       \
+  }
+WAVE_VECTOR_STEP(++, +=)
+WAVE_VECTOR_STEP(--, -=)
+#undef WAVE_VECTOR_STEP
 
 template <class T, int N>
 __host__ __device__ __forceinline__ bool operator==(const Vector<T, N>& a, const Vector<T, N>& b) {
