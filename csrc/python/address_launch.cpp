@@ -1,12 +1,7 @@
-#include "python/address_launch.h"
-
-#include <torch/csrc/Device.h>
-
 #include <algorithm>
 
 #include "base/error.h"
 #include "op/raw_launch.h"
-#include "python/define.h"
 #include "python/kernel_object.h"
 #include "python/read_call.h"
 
@@ -93,24 +88,18 @@ class AddressCall {
   std::vector<Address> addresses_;
 };
 
-py::object device_of_arguments(const py::object& self, const py::args& arguments) {
-  return py::steal(THPDevice_New(*AddressCall(kernel_of(self), arguments).call.wanted_device));
+}  // namespace
+
+c10::Device device_of_arguments(const Kernel& kernel, const py::args& arguments) {
+  return *AddressCall(kernel, arguments).call.wanted_device;
 }
 
-void launch_addresses(const py::object& self, const py::args& arguments, bool process_memory, bool raw,
+void launch_addresses(const Kernel& kernel, const py::args& arguments, bool process_memory, bool raw,
                       const py::kwargs& keywords) {
-  AddressCall read(kernel_of(self), arguments, raw);
+  AddressCall read(kernel, arguments, raw);
   read.call.has_addresses |= process_memory;
   read_options(read.call, keywords);
   submit_unlocked(read.call);
-}
-
-}  // namespace
-
-void add_address_methods(std::vector<PyMethodDef>& methods) {
-  methods.push_back(py::method<device_of_arguments>("_device_of", "*arguments"));
-  methods.push_back(
-      py::method<launch_addresses>("_launch_addresses", "*arguments, process_memory=False, raw=False, **keywords"));
 }
 
 }  // namespace wave

@@ -20,10 +20,29 @@ void bind_processors(py::handle module);
 
 /// sanitizer_tools, begin_sanitizer: what launches on the emulator are looked at for.
 void bind_sanitizer(py::handle module);
+
+/// begin_profile, ProfileSession: what launches on the emulator are counted for.
 void bind_profile(py::handle module);
 
 /// Devices and drivers, what is loaded on them, variables of modules.
 void bind_devices(py::handle module);
+
+/// What makes the type Kernel: wave_runtime/_kernel.py has its __call__.
+void bind_kernel(py::handle module);
+
+/// BoundLaunch, Sequence: launches whose arguments are read once.
+void bind_launches(py::handle module);
+
+/// OperatorBase: what an operator's call costs where PyTorch has nothing to see.
+void bind_operator(py::handle module);
+
+/// DeclaredCall, declare: the same for operators that are declared.
+void bind_declared_call(py::handle module);
+
+/// launch(info, tensors, dynamic_dims, scalar_args[, strides]) of upstream's wave_runtime, what it launches, and its
+/// types.
+void bind_upstream(py::handle module);
+void bind_upstream_types(py::handle module);
 
 /// record_launches, RecordedLaunch: graphs where a GPU is emulated.
 void bind_recording(py::handle module);

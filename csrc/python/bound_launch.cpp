@@ -1,10 +1,10 @@
-#include "python/bound_launch.h"
-
 #include "base/error.h"
+#include "python/bindings.h"
 #include "python/callable_type.h"
 #include "python/define.h"
 #include "python/docs.h"
 #include "python/foreign_arrays.h"
+#include "python/kernel_object.h"
 #include "python/read_call.h"
 
 namespace wave {
@@ -24,17 +24,17 @@ class Prebuilt {
   }
 
   /// Throws what a call throws before autograd is told of it.
-  Prebuilt(py::object kernel_object, const Kernel& kernel, py::tuple arguments, py::dict keywords)
+  Prebuilt(py::object kernel_object, py::tuple arguments, py::dict keywords)
       : kernel_object_(std::move(kernel_object)),
         arguments_(std::move(arguments)),
         keywords_(std::move(keywords)),
-        call_(kernel) {
-    check_count(kernel, static_cast<Py_ssize_t>(arguments_.size()));
-    arguments_ = with_tensors(kernel, items_of(arguments_).data());
+        call_(kernel_of(kernel_object_)) {
+    check_count(kernel(), static_cast<Py_ssize_t>(arguments_.size()));
+    arguments_ = with_tensors(kernel(), items_of(arguments_).data());
     for (size_t i = 0; i < arguments_.size(); ++i) {
       PyObject* const argument = arguments_[i].ptr();
       if (is_for_operator(argument)) {
-        throw TypeError(text(kernel.argument_text(i), ": a bound launch takes plain tensors and numbers, given ",
+        throw TypeError(text(kernel().argument_text(i), ": a bound launch takes plain tensors and numbers, given ",
                              py::type_name(argument), ": call the kernel itself"));
       }
       Any::argument(call_, i, argument);
@@ -205,7 +205,7 @@ int set_argument(PyObject* self, PyObject* key, PyObject* value) {
     py::list arguments = py::steal(PySequence_List(before.arguments().ptr()));
     arguments.set(argument_index(before.kernel(), key), py::borrow(value));
     state_of<Bound>(self).launch =
-        make_callable<Prebuilt>(before.kernel_object(), before.kernel(), py::tuple_of(arguments), before.keywords());
+        make_callable<Prebuilt>(before.kernel_object(), py::tuple_of(arguments), before.keywords());
     return Py_None;
   });
   return done ? 0 : -1;
@@ -225,17 +225,13 @@ void update(const py::object& self, const py::kwargs& keywords) {
   py::dict merged;
   merged.update(before.keywords());
   merged.update(keywords);
-  state_of<Bound>(self.ptr()).launch =
-      make_callable<Prebuilt>(before.kernel_object(), before.kernel(), before.arguments(), merged);
+  state_of<Bound>(self.ptr()).launch = make_callable<Prebuilt>(before.kernel_object(), before.arguments(), merged);
 }
 
-PyObject* bound_repr(PyObject* self) {
-  return with_python_errors([&] {
-    const py::object held = launch_of(self);
-    const Prebuilt& launch = prebuilt(held);
-    return py::text(text("<wave_runtime.BoundLaunch of ", launch.kernel().name(), " on ", launch.device().str(), ">"))
-        .release();
-  });
+std::string text_of(const py::object& self) {
+  const py::object held = launch_of(self.ptr());
+  const Prebuilt& launch = prebuilt(held);
+  return text("<wave_runtime.BoundLaunch of ", launch.kernel().name(), " on ", launch.device().str(), ">");
 }
 
 PyObject* new_sequence(PyTypeObject* type, PyObject* arguments, PyObject*) {
@@ -257,25 +253,22 @@ Py_ssize_t sequence_length(PyObject* self) { return PyTuple_Size(state_of<Sequen
 
 }  // namespace
 
-py::object make_bound_launch(const py::object& kernel_object, const Kernel& kernel, const py::args& arguments,
-                             const py::kwargs& keywords) {
-  return make_callable<Bound>(make_callable<Prebuilt>(kernel_object, kernel, arguments, keywords));
+py::object bind(const py::object& kernel, const py::args& arguments, const py::kwargs& keywords) {
+  return make_callable<Bound>(make_callable<Prebuilt>(kernel, arguments, keywords));
 }
 
 void bind_launches(py::handle module) {
   make_callable_type<Prebuilt>({});
   py::add_object(module, "BoundLaunch",
                  make_callable_type<Bound>(
-                     {.slots = {{Py_tp_doc, const_cast<char*>(doc_of("BoundLaunch"))},
-                                {Py_tp_repr, reinterpret_cast<void*>(bound_repr)},
-                                {Py_mp_subscript, reinterpret_cast<void*>(get_argument)},
-                                {Py_mp_ass_subscript, reinterpret_cast<void*>(set_argument)}},
+                     {.slots = {py::doc_slot(doc_of("BoundLaunch")), py::repr_slot<text_of>(),
+                                py::slot(Py_mp_subscript, get_argument), py::slot(Py_mp_ass_subscript, set_argument)},
                       .methods = {py::method<update>("update", "**keywords", doc_of("BoundLaunch.update"))}}));
-  py::add_object(module, "Sequence",
-                 make_callable_type<Sequence>({.slots = {{Py_tp_doc, const_cast<char*>(doc_of("Sequence"))},
-                                                         {Py_tp_new, reinterpret_cast<void*>(new_sequence)},
-                                                         {Py_sq_length, reinterpret_cast<void*>(sequence_length)}},
-                                               .flags = 0}));
+  py::add_object(
+      module, "Sequence",
+      make_callable_type<Sequence>({.slots = {py::doc_slot(doc_of("Sequence")), py::slot(Py_tp_new, new_sequence),
+                                              py::slot(Py_sq_length, sequence_length)},
+                                    .flags = 0}));
 }
 
 }  // namespace wave

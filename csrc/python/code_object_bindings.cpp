@@ -18,58 +18,50 @@
 namespace wave {
 namespace {
 
-std::span<const uint8_t> span_of(const py::bytes& data) {
-  const std::string_view view = data.view();
-  return {reinterpret_cast<const uint8_t*>(view.data()), view.size()};
-}
-
 std::optional<Target> wanted_target(const std::optional<std::string>& target) {
   if (!target) return std::nullopt;
   return Target::parse(*target);
 }
 
 std::shared_ptr<const CodeObject> parse(const py::bytes& data, const std::optional<std::string>& target) {
-  const std::span<const uint8_t> file = span_of(data);
+  const std::span<const uint8_t> file = data.span();
   const GilRelease release;  // `data` keeps the bytes alive
   return CodeObject::parse(file, wanted_target(target));
 }
 
 std::vector<std::shared_ptr<const CodeObject>> parse_all(const py::bytes& data,
                                                          const std::optional<std::string>& target) {
-  const std::span<const uint8_t> file = span_of(data);
+  const std::span<const uint8_t> file = data.span();
   const GilRelease release;
   return CodeObject::parse_all(file, wanted_target(target));
 }
 
-py::bytes to_bytes(const CodeObject& object) {
-  const Bytes bytes = object.bytes();
-  return py::bytes(bytes.data(), bytes.size());
-}
+py::bytes to_bytes(const CodeObject& object) { return py::bytes(object.bytes().span()); }
 
-py::object access_name(Access access) {
+std::optional<const char*> access_name(Access access) {
   switch (access) {
     case Access::ReadOnly:
-      return py::text("read_only");
+      return "read_only";
     case Access::WriteOnly:
-      return py::text("write_only");
+      return "write_only";
     case Access::ReadWrite:
-      return py::text("read_write");
+      return "read_write";
     case Access::Unstated:
       break;
   }
-  return py::none();
+  return std::nullopt;
 }
 
 py::dict to_dict(const ArgumentMetadata& argument) {
-  return py::make_dict({{"name", py::text(argument.name)},
-                        {"type_name", py::text(argument.type_name)},
-                        {"kind", py::text(argument.kind_name)},
+  return py::make_dict({{"name", argument.name},
+                        {"type_name", argument.type_name},
+                        {"kind", argument.kind_name},
                         {"is_hidden", is_hidden(argument.kind)},
                         {"may_be_pointer", argument.may_be_pointer},
                         {"offset", argument.offset},
                         {"size", argument.size},
                         {"pointee_align", argument.pointee_align},
-                        {"address_space", py::text(argument.address_space)},
+                        {"address_space", argument.address_space},
                         {"access", access_name(argument.access)},
                         {"actual_access", access_name(argument.actual_access)},
                         {"is_const", argument.is_const},
@@ -132,16 +124,14 @@ py::dict to_dict(const KernelDescriptor& d) {
 }
 
 /// The signature that the binary gives, or None where it lists no arguments.
-py::object signature_text(const KernelMetadata& metadata) {
+std::optional<std::string> signature_text(const KernelMetadata& metadata) {
   const std::optional<Signature> signature = signature_from_metadata(metadata);
-  return signature ? py::text(signature->text()) : py::none();
+  return signature ? std::optional(signature->text()) : std::nullopt;
 }
 
 py::object arguments_of(const KernelMetadata& metadata) {
   if (!metadata.arguments) return py::none();
-  py::list arguments;
-  for (const ArgumentMetadata& argument : *metadata.arguments) arguments.append(to_dict(argument));
-  return arguments;
+  return py::list_of(*metadata.arguments, [](const ArgumentMetadata& argument) { return to_dict(argument); });
 }
 
 py::dict to_dict(const Occupancy& o) {
@@ -184,9 +174,9 @@ py::dict descriptor_parts(const KernelInfo& kernel, const Target& target) {
 
 py::dict to_dict(const KernelInfo& kernel, const Target& target) {
   const KernelMetadata& m = kernel.metadata;
-  py::dict result = py::make_dict({{"name", py::text(m.name)},
+  py::dict result = py::make_dict({{"name", m.name},
                                    {"signature", signature_text(m)},
-                                   {"symbol", py::text(m.symbol)},
+                                   {"symbol", m.symbol},
                                    {"arguments", arguments_of(m)},
                                    {"reqd_workgroup_size", m.reqd_workgroup_size},
                                    {"kernarg_segment_size", m.kernarg_segment_size},
@@ -218,10 +208,8 @@ py::dict to_dict(const Segment& segment) {
 }
 
 py::dict to_dict(const Symbol& symbol) {
-  return py::make_dict({{"name", py::text(symbol.name)},
-                        {"address", symbol.address},
-                        {"size", symbol.size},
-                        {"is_function", symbol.is_function}});
+  return py::make_dict(
+      {{"name", symbol.name}, {"address", symbol.address}, {"size", symbol.size}, {"is_function", symbol.is_function}});
 }
 
 py::dict to_dict(const Relocation& relocation) {
@@ -229,23 +217,22 @@ py::dict to_dict(const Relocation& relocation) {
                         {"address", relocation.address},
                         {"symbol_address", relocation.symbol_address},
                         {"addend", relocation.addend},
-                        {"undefined", py::text(relocation.undefined)}});
+                        {"undefined", relocation.undefined}});
 }
 
 template <class Item>
 py::list to_list(const std::vector<Item>& items) {
-  py::list list;
-  for (const Item& item : items) list.append(to_dict(item));
-  return list;
+  return py::list_of(items, [](const Item& item) { return to_dict(item); });
 }
 
 py::dict read_code_object(const py::bytes& data, const std::optional<std::string>& target) {
   const auto object = parse(data, target);
-  py::list kernels;
-  for (const KernelInfo& kernel : object->kernels()) kernels.append(to_dict(kernel, object->target()));
+  const Target& target_of_code = object->target();
+  const py::list kernels =
+      py::list_of(object->kernels(), [&](const KernelInfo& kernel) { return to_dict(kernel, target_of_code); });
   return py::make_dict({{"format", name(object->format())},
-                        {"target", object->target().id()},
-                        {"generic_version", object->target().generic_version},
+                        {"target", target_of_code.id()},
+                        {"generic_version", target_of_code.generic_version},
                         {"version", object->version()},
                         {"sha256", object->sha256()},
                         {"kernels", kernels},
@@ -259,9 +246,7 @@ py::bytes image(const py::bytes& data, const std::optional<std::string>& target)
 }
 
 py::list images(const py::bytes& data, const std::optional<std::string>& target) {
-  py::list list;
-  for (const auto& object : parse_all(data, target)) list.append(to_bytes(*object));
-  return list;
+  return py::list_of(parse_all(data, target), [](const auto& object) { return to_bytes(*object); });
 }
 
 py::dict occupancy_of(const py::bytes& data, const std::optional<std::string>& target, const std::string& kernel,
@@ -273,12 +258,10 @@ py::dict occupancy_of(const py::bytes& data, const std::optional<std::string>& t
 
 /// (paths, [(address, line, index of its path)]), by address.
 py::tuple line_table(const py::bytes& data) {
-  const std::string_view bytes = data.view();
-  const LineTable table = read_line_table({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-  py::list files, rows;
-  for (const std::string& file : table.files) files.append(py::text(file));
-  for (const LineRow& row : table.rows) rows.append(py::make_tuple(row.address, row.line, row.file));
-  return py::make_tuple(files, rows);
+  const LineTable table = read_line_table(data.span());
+  return py::make_tuple(table.files, py::list_of(table.rows, [](const LineRow& row) {
+                          return py::make_tuple(row.address, row.line, row.file);
+                        }));
 }
 
 std::optional<py::bytes> image_for(const py::bytes& data, const std::string& device) {
@@ -294,12 +277,10 @@ bool target_runs_on(const std::string& code, const std::string& device) {
 
 /// [(name, "*f32 const", "f32", whether it is a pointer, whether it is const)]
 py::list parse_signature_text(const std::string& given) {
-  py::list parameters;
-  for (const Parameter& parameter : parse_signature(given, KernelMetadata{}).parameters) {
-    parameters.append(py::make_tuple(parameter.name, parameter.type_text(), name(parameter.type), parameter.is_pointer,
-                                     parameter.is_const));
-  }
-  return parameters;
+  return py::list_of(parse_signature(given, KernelMetadata{}).parameters, [](const Parameter& parameter) {
+    return py::make_tuple(parameter.name, parameter.type_text(), name(parameter.type), parameter.is_pointer,
+                          parameter.is_const);
+  });
 }
 
 std::optional<std::string> demangle(const std::string& name) {

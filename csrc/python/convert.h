@@ -3,8 +3,10 @@
 
 #include <array>
 #include <concepts>
+#include <functional>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <tuple>
 #include <variant>
@@ -37,8 +39,7 @@ template <class T>
 decltype(auto) from_python(handle object, const Where& where) {
   using To = Converter<std::remove_cvref_t<T>>;
   if (To::is(object)) return To::from(object, where);
-  throw TypeError(wave::text(where.text(), ": expected ", To::kExpected, ", given ",
-                             object.is_none() ? "None" : type_name(object)));
+  throw TypeError(wave::text(where.text(), ": expected ", To::kExpected, ", given ", given_text(object)));
 }
 
 /// Python's own types, as they are.
@@ -145,11 +146,19 @@ struct Converter<std::variant<T...>> {
   }
 };
 
-/// A container of one kind of items, as a list.
-template <class Items>
-object list_of(const Items& items) {
+/// What `convert` makes of each item of a container, as a list.
+template <std::ranges::range Items, class Convert = std::identity>
+list list_of(const Items& items, const Convert& convert = {}) {
   list result;
-  for (const auto& item : items) result.append(item);
+  for (const auto& item : items) result.append(convert(item));
+  return result;
+}
+/// The same as a tuple.
+template <std::ranges::range Items, class Convert = std::identity>
+tuple tuple_of(const Items& items, const Convert& convert = {}) {
+  tuple result(std::ranges::size(items));
+  size_t index = 0;
+  for (const auto& item : items) result.set(index++, to_python(convert(item)));
   return result;
 }
 

@@ -1,10 +1,9 @@
-#include "python/declared_call.h"
-
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/DynamicTypes.h>
 
 #include "base/error.h"
 #include "op/declaration.h"
+#include "python/bindings.h"
 #include "python/callable_type.h"
 #include "python/define.h"
 #include "python/kernel_object.h"
@@ -14,8 +13,6 @@
 namespace wave {
 
 namespace {
-
-constexpr size_t kMaxResults = 8;
 
 /// What a call needs.
 struct DeclaredCall {
@@ -73,14 +70,11 @@ bool read_inputs(Call& call, const std::vector<size_t>& indices, PyObject* const
   return true;
 }
 
-PyObject* wrapped(std::vector<at::Tensor>& results) {
+/// Nothing, a tensor, or a tuple of them.
+PyObject* wrapped_all(const std::vector<at::Tensor>& results) {
   if (results.empty()) Py_RETURN_NONE;
-  if (results.size() == 1) return THPVariable_Wrap(std::move(results[0]));
-  py::tuple tuple(results.size());
-  for (size_t i = 0; i < results.size(); ++i) {
-    tuple.set(i, py::steal(THPVariable_Wrap(std::move(results[i]))));
-  }
-  return tuple.release();
+  if (results.size() == 1) return THPVariable_Wrap(results[0]);
+  return py::tuple_of(results, wrapped).release();
 }
 
 }  // namespace
@@ -100,7 +94,7 @@ PyObject* DeclaredCall::call(PyObject* self, PyObject* const* arguments, size_t 
     declaration.with_name([&] {
       if (declaration.complete(call, views, results)) submit_unlocked(call);
     });
-    return wrapped(results);
+    return wrapped_all(results);
   });
 }
 
@@ -119,11 +113,9 @@ void add_instruction(Program& program, const py::tuple& instruction) {
 /// What Python makes of [(rank, dtype)]: ([instruction], [(rank, dtype, zeroed)]).
 Specialization specialize(const py::handle& function, std::span<const TensorKind> kinds) {
   const GilAcquire acquire;
-  py::list described;
-  for (const TensorKind& kind : kinds) {
-    const py::handle dtype(reinterpret_cast<PyObject*>(torch::getTHPDtype(kind.dtype)));
-    described.append(py::make_tuple(kind.rank, dtype));
-  }
+  const py::list described = py::list_of(kinds, [](const TensorKind& kind) {
+    return py::make_tuple(kind.rank, py::handle(reinterpret_cast<PyObject*>(torch::getTHPDtype(kind.dtype))));
+  });
   const py::tuple made = function(described);
   const py::tuple instructions = py::tuple_of(made[0]), results = py::tuple_of(made[1]);
   Specialization specialization;
@@ -142,9 +134,10 @@ Specialization specialize(const py::handle& function, std::span<const TensorKind
 
 /// `inputs`, `results` and `computed` are the indices of parameters; `defaults` those of the inputs, where they have
 /// one.
-py::object declare(const std::string& name, const py::object& kernel_object, Declaration::Roles roles,
-                   const std::vector<std::string>& names, const py::dict& defaults, const py::dict& options,
-                   const py::object& function, const py::object& fallback) {
+py::object declare(const std::string& name, const py::object& kernel_object, std::vector<size_t> inputs,
+                   std::vector<size_t> results, std::vector<size_t> computed, const std::vector<std::string>& names,
+                   const py::dict& defaults, const py::dict& options, const py::object& function,
+                   const py::object& fallback) {
   const Kernel& kernel = kernel_of(kernel_object);
   std::vector<py::object> keys, values;
   for (const std::string& input : names) {
@@ -154,7 +147,8 @@ py::object declare(const std::string& name, const py::object& kernel_object, Dec
   }
   const py::handle kept = py::object(function).release();  // the dispatcher may call it to the end of the process
   auto declaration = std::make_shared<const Declaration>(
-      name, kernel, std::move(roles), read_fixed_options(kernel, options),
+      name, kernel, Declaration::Roles{std::move(inputs), std::move(results), std::move(computed)},
+      read_fixed_options(kernel, options),
       [kept](std::span<const TensorKind> kinds) { return specialize(kept, kinds); });
   return make_callable<DeclaredCall>(kernel_object, fallback, std::move(keys), std::move(values),
                                      std::move(declaration), nullptr);
@@ -166,14 +160,6 @@ void implement_method(DeclaredCall& self, const std::string& autograd) {
 
 void withdraw(DeclaredCall& self) { self.implementation.reset(); }
 
-py::object declare_method(const std::string& name, const py::object& kernel, std::vector<size_t> inputs,
-                          std::vector<size_t> results, std::vector<size_t> computed,
-                          const std::vector<std::string>& names, const py::dict& defaults, const py::dict& options,
-                          const py::object& specialize, const py::object& fallback) {
-  return declare(name, kernel, {std::move(inputs), std::move(results), std::move(computed)}, names, defaults, options,
-                 specialize, fallback);
-}
-
 }  // namespace
 
 void bind_declared_call(py::handle module) {
@@ -182,7 +168,7 @@ void bind_declared_call(py::handle module) {
                                                                py::method<withdraw>("withdraw", "")}}));
   py::add_functions(
       module,
-      {py::function<declare_method>(
+      {py::function<declare>(
           "declare", "name, kernel, inputs, results, computed, names, defaults, options, specialize, fallback")});
 }
 

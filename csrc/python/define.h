@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "python/c_api.h"
 #include "python/convert.h"
+#include "python/errors.h"
 
 namespace wave::py {
 
@@ -86,6 +86,20 @@ PyMethodDef define(const char* name, const std::string& parameters, const char* 
           keep(std::string(name) + "(" + self + parameters + ")\n--\n\n" + doc)};
 }
 
+template <class Result, class Self>
+Result result_of(Result (*function)(Self), PyObject* self) {
+  return function(from_python<Self>(self, {.what = "self"}));
+}
+template <class Result, class Self>
+Result result_of(Result (Self::*function)() const, PyObject* self) {
+  return (from_python<const Self&>(self, {.what = "self"}).*function)();
+}
+
+template <auto kRead>
+PyObject* read(PyObject* self) {
+  return with_python_errors([&] { return to_python(result_of(kRead, self)).release(); });
+}
+
 }  // namespace detail
 
 /// A function of a module.
@@ -98,6 +112,24 @@ PyMethodDef function(const char* name, const std::string& parameters, const char
 template <auto kFunction>
 PyMethodDef method(const char* name, const std::string& parameters, const char* doc = "") {
   return detail::define<kFunction, true>(name, parameters, doc);
+}
+
+/// A property: what a function of the object, or a method of its C++ class, returns.
+template <auto kRead>
+PyGetSetDef property(const char* name, const char* doc = nullptr) {
+  return {name, [](PyObject* self, void*) { return detail::read<kRead>(self); }, nullptr, doc, nullptr};
+}
+
+/// The slot of a type for a function of Python's C API.
+template <class Function>
+PyType_Slot slot(int id, Function* function) {
+  return {id, reinterpret_cast<void*>(function)};
+}
+inline PyType_Slot doc_slot(const char* doc) { return {Py_tp_doc, const_cast<char*>(doc)}; }
+/// The slot for repr(), whose text a function of the object makes.
+template <auto kText>
+PyType_Slot repr_slot() {
+  return slot(Py_tp_repr, +[](PyObject* self) { return detail::read<kText>(self); });
 }
 
 /// Adds functions to a module. Throws what Python raises.

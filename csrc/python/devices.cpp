@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "code_object/select.h"
-#include "launch/kernel.h"
 #include "op/device.h"
 #include "python/bindings.h"
 #include "python/define.h"
@@ -19,13 +18,11 @@ namespace {
 py::object torch() { return py::import("torch"); }
 
 py::dict describe_device(const DeviceInfo& info) {
-  py::dict result;
-  result.set("name", py::text(info.name));
-  result.set("target", info.target.id());
-  result.set("multiprocessors", info.multiprocessors);
-  result.set("shared_memory", info.shared_memory);
-  result.set("max_block_size", info.max_block_size);
-  return result;
+  return py::make_dict({{"name", info.name},
+                        {"target", info.target.id()},
+                        {"multiprocessors", info.multiprocessors},
+                        {"shared_memory", info.shared_memory},
+                        {"max_block_size", info.max_block_size}});
 }
 
 /// The driver's library and devices, or why it cannot be used.
@@ -52,20 +49,14 @@ void choose_host_driver(const std::string& name) { set_host_driver(parse_driver(
 void choose_gpu_driver(const std::string& name) { set_gpu_driver(parse_driver(name)); }
 
 py::list list_loaded() {
-  py::list result;
-  for (const LoadedInfo& info : loaded_modules()) {
-    py::dict item;
-    item.set("device", info.place.text());
-    item.set("driver", name_of(info.place.kind));
-    item.set("target", info.target);
-    item.set("sha256", info.sha256);
-    py::list kernels;
-    for (const std::string& kernel : info.kernels) kernels.append(py::text(kernel));
-    item.set("kernels", py::tuple_of(kernels));
-    item.set("pinned", info.pinned);
-    result.append(item);
-  }
-  return result;
+  return py::list_of(loaded_modules(), [](const LoadedInfo& info) {
+    return py::make_dict({{"device", info.place.text()},
+                          {"driver", name_of(info.place.kind)},
+                          {"target", info.target},
+                          {"sha256", info.sha256},
+                          {"kernels", py::tuple_of(info.kernels)},
+                          {"pinned", info.pinned}});
+  });
 }
 
 size_t unload_codes(const std::vector<ParsedCode>& codes) {
@@ -113,22 +104,24 @@ FoundSymbol find_symbol(CodeObjects codes, const std::string& name, const Place&
 }
 
 /// A variable as a tensor of its bytes, which keeps the module loaded.
-py::object symbol(const std::vector<ParsedCode>& parsed_codes, const std::string& name,
-                  const py::object& device_object) {
-  const c10::Device device = required_device(device_object);
-  CodeObjects codes;
-  for (const ParsedCode& parsed : parsed_codes) codes.push_back(parsed.code);
-  const FoundSymbol found = find_symbol(std::move(codes), name, place_of(device));
+py::object symbol(const std::vector<ParsedCode>& parsed_codes, const std::string& name, c10::Device device) {
+  const FoundSymbol found = find_symbol(codes_of(parsed_codes), name, place_of(device));
   for (const ParsedCode& parsed : parsed_codes) {
     if (parsed.code == found.code) *parsed.held = found.held;
   }
   const auto options = at::TensorOptions().dtype(c10::kByte).device(device);
   const at::Tensor tensor = at::from_blob(
       found.view.global.address, {static_cast<int64_t>(found.view.global.size)}, [found](void*) {}, options, device);
-  return py::steal(THPVariable_Wrap(tensor));
+  return wrapped(tensor);
 }
 
 }  // namespace
+
+CodeObjects codes_of(const std::vector<ParsedCode>& parsed) {
+  CodeObjects codes;
+  for (const ParsedCode& one : parsed) codes.push_back(one.code);
+  return codes;
+}
 
 std::optional<c10::Device> optional_device(const py::object& device) {
   if (device.is_none()) return std::nullopt;
@@ -145,6 +138,8 @@ c10::Device required_device(const py::object& device) {
   const bool has_gpu = py::import("wave_runtime._device").attr("has_gpu")().ptr() == Py_True;
   return has_gpu ? *optional_device(py::text("cuda")) : c10::Device(c10::kCPU);
 }
+
+py::object py::Converter<c10::Device>::to(c10::Device device) { return steal(THPDevice_New(device)); }
 
 void bind_devices(py::handle module) {
   py::add_functions(

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "code_object/code_object.h"
-#include "python/object.h"
+#include "launch/kernel.h"
+#include "python/convert.h"
 
 namespace wave {
 
@@ -20,10 +20,30 @@ struct ParsedCode {
   std::shared_ptr<std::shared_ptr<const void>> held = std::make_shared<std::shared_ptr<const void>>();
 };
 
+CodeObjects codes_of(const std::vector<ParsedCode>& parsed);
+
 /// A torch.device, "cuda:1", "cpu", or an int for a GPU; nothing for None. A GPU without an index is the current one.
 std::optional<c10::Device> optional_device(const py::object& device);
 
 /// The same; for None the current GPU where torch has one, else the CPU.
 c10::Device required_device(const py::object& device);
 
+namespace py {
+
+/// Functions take devices as one or the other of the two.
+template <>
+struct Converter<std::optional<c10::Device>> {
+  static bool is(handle) { return true; }
+  static constexpr const char* kExpected = "a device";
+  static std::optional<c10::Device> from(handle object, const Where&) { return optional_device(borrow(object)); }
+};
+template <>
+struct Converter<c10::Device> {
+  static bool is(handle) { return true; }
+  static constexpr const char* kExpected = "a device";
+  static c10::Device from(handle object, const Where&) { return required_device(borrow(object)); }
+  static object to(c10::Device device);
+};
+
+}  // namespace py
 }  // namespace wave

@@ -10,8 +10,6 @@ namespace wave {
 
 namespace {
 
-py::tuple dims_tuple(const Dims& dims) { return py::make_tuple(dims[0], dims[1], dims[2]); }
-
 py::object value_object(const Parameter& parameter, std::span<const uint8_t> arguments) {
   if (parameter.type == Type::Bytes && !parameter.is_pointer) {
     return py::bytes(arguments.data() + parameter.offset, parameter.size);
@@ -22,22 +20,16 @@ py::object value_object(const Parameter& parameter, std::span<const uint8_t> arg
 py::object event_object(const LaunchEvent& event) {
   static const py::handle type = py::object(py::import("wave_runtime.hooks").attr("LaunchEvent")).release();
   const auto& [kernel, function, geometry, stream] = event.site;
-  const auto& parameters = kernel.signature().parameters;
-  py::tuple arguments(parameters.size());
-  for (size_t i = 0; i < parameters.size(); ++i) arguments.set(i, value_object(parameters[i], event.arguments));
-  return type(kernel.name(), kernel.handle(), function.place.text(), dims_tuple(geometry.grid),
-              dims_tuple(geometry.block), geometry.shared_memory, reinterpret_cast<uintptr_t>(stream), arguments);
+  const py::tuple arguments =
+      py::tuple_of(kernel.signature().parameters, [&](const Parameter& p) { return value_object(p, event.arguments); });
+  return type(kernel.name(), kernel.handle(), function.place.text(), py::tuple_of(geometry.grid),
+              py::tuple_of(geometry.block), geometry.shared_memory, reinterpret_cast<uintptr_t>(stream), arguments);
 }
 
-/// A Python function as a hook. Launches copy and drop hooks without the interpreter's lock.
+/// A Python function as a hook.
 std::function<void(const LaunchEvent&)> hook_function(const py::object& function) {
   if (function.is_none()) return {};
-  const std::shared_ptr<PyObject> held(py::object(function).release(), [](PyObject* object) {
-    if (Py_IsInitialized() == 0) return;
-    const GilAcquire acquire;
-    Py_DECREF(object);
-  });
-  return [held](const LaunchEvent& event) {
+  return [held = py::shared(function)](const LaunchEvent& event) {
     const GilAcquire acquire;
     py::handle(held.get())(event_object(event));
   };

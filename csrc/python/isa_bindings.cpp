@@ -73,7 +73,7 @@ const isa::InstructionSet& instruction_set(const std::string& processor) {
 }
 
 std::vector<uint32_t> to_words(const py::bytes& data) {
-  const std::string_view bytes = data.view();
+  const std::span<const uint8_t> bytes = data.span();
   if (bytes.size() % 4 != 0) {
     throw ValueError("instructions are made of 4-byte words, and " + std::to_string(bytes.size()) +
                      " bytes are not a multiple of that");
@@ -122,8 +122,6 @@ py::object to_object(const isa::MatrixProduct& matrix) {
 }
 
 py::dict to_dict(const isa::Row& row) {
-  py::list operands;
-  for (const isa::Operand& operand : std::span(row.operands, row.operand_count)) operands.append(to_dict(operand));
   return py::make_dict({{"generation", kGenerations[size_t(row.generation)]},
                         {"format", kFormats[size_t(row.format)]},
                         {"opcode", row.opcode},
@@ -133,7 +131,8 @@ py::dict to_dict(const isa::Row& row) {
                         {"match", row.match},
                         {"ignored", row.ignored},
                         {"modifiers", flag_names(row.modifiers, kModifiers)},
-                        {"operands", operands},
+                        {"operands", py::list_of(std::span(row.operands, row.operand_count),
+                                                 [](const isa::Operand& operand) { return to_dict(operand); })},
                         {"kind", kInstructionKinds[size_t(row.kind)]},
                         {"traits", flag_names(row.traits, kTraits)},
                         {"memory", to_object(row.memory)},
@@ -141,9 +140,7 @@ py::dict to_dict(const isa::Row& row) {
 }
 
 py::list isa_rows(const std::string& processor) {
-  py::list rows;
-  for (const isa::Row& row : instruction_set(processor).rows()) rows.append(to_dict(row));
-  return rows;
+  return py::list_of(instruction_set(processor).rows(), [](const isa::Row& row) { return to_dict(row); });
 }
 
 /// {format: {field: (lowest bit, width)}} of a processor.

@@ -2,8 +2,8 @@
 // subclass must see goes through Python (wave_runtime._kernel.call_operator) to the operator.
 
 #include "base/error.h"
-#include "python/c_api.h"
 #include "python/convert.h"
+#include "python/errors.h"
 #include "python/foreign_arrays.h"
 #include "python/kernel_object.h"
 #include "python/read_call.h"

@@ -2,8 +2,7 @@
 
 #include "base/error.h"
 #include "op/dedicated.h"
-#include "python/address_launch.h"
-#include "python/bound_launch.h"
+#include "python/bindings.h"
 #include "python/callable_type.h"
 #include "python/define.h"
 #include "python/devices.h"
@@ -32,8 +31,6 @@ struct KernelState {
   }
 };
 
-const Kernel& kernel_of(PyObject* self) { return *state_of<KernelState>(self).kernel; }
-
 /// For each parameter what call_operator in wave_runtime/_kernel.py does with it: which list its argument goes to.
 const char* plan_of(const Parameter& parameter) {
   if (parameter.is_pointer) return parameter.is_const ? "input" : "output";
@@ -43,35 +40,15 @@ const char* plan_of(const Parameter& parameter) {
   return parameter.type >= Type::B8 && parameter.type <= Type::B64 ? "bits" : "int";
 }
 
-py::tuple plan_of(const Signature& signature) {
-  py::tuple plan(signature.parameters.size());
-  for (size_t i = 0; i < signature.parameters.size(); ++i) plan.set(i, py::to_python(plan_of(signature.parameters[i])));
-  return plan;
-}
-
 py::object block_tuple(const Kernel& kernel) {
-  const auto& block = kernel.block();
-  if (!block) return py::none();
-  return py::make_tuple((*block)[0], (*block)[1], (*block)[2]);
+  if (!kernel.block()) return py::none();
+  return py::tuple_of(*kernel.block());
 }
 
-/// A property that is computed.
-template <py::object (*kRead)(const Kernel&)>
-PyObject* get(PyObject* self, void*) {
-  return with_python_errors([&] { return kRead(kernel_of(self)).release(); });
-}
-
-py::object name_of(const Kernel& kernel) { return py::text(kernel.name()); }
-py::object signature_of(const Kernel& kernel) { return py::text(kernel.signature().text()); }
-py::object strides_of(const Kernel& kernel) {
-  return py::text(kernel.strides() == StridePolicy::Any ? "any" : "contiguous");
-}
-py::object strict_of(const Kernel& kernel) { return py::to_python(kernel.strict()); }
-
-py::object names_of(const Kernel& kernel) {
-  py::list names;
-  for (const Parameter& parameter : kernel.signature().parameters) names.append(py::text(parameter.name));
-  return py::tuple_of(names);
+std::string signature_of(const Kernel& kernel) { return kernel.signature().text(); }
+const char* strides_of(const Kernel& kernel) { return kernel.strides() == StridePolicy::Any ? "any" : "contiguous"; }
+py::tuple names_of(const Kernel& kernel) {
+  return py::tuple_of(kernel.signature().parameters, [](const Parameter& parameter) { return parameter.name; });
 }
 
 py::object writes_of(const Kernel& kernel) {
@@ -84,33 +61,23 @@ py::object writes_of(const Kernel& kernel) {
   return py::tuple_of(writes);
 }
 
-py::object images_of(const Kernel& kernel) {
-  py::list images;
-  for (const auto& code : kernel.variants()) {
-    const Bytes bytes = code->bytes();
-    images.append(py::bytes(bytes.data(), bytes.size()));
-  }
-  return images;
+py::list images_of(const Kernel& kernel) {
+  return py::list_of(kernel.variants(), [](const auto& code) { return py::bytes(code->bytes().span()); });
 }
 
 /// What the binary says of the kernel, as a wave_runtime.KernelInfo.
 py::object info_of(const Kernel& kernel) {
-  const py::object info = py::import("wave_runtime._kernel").attr("info");
-  return info(py::list(images_of(kernel))[0], name_of(kernel));
+  return py::import("wave_runtime._kernel").attr("info")(images_of(kernel)[0], kernel.name());
 }
 
-PyObject* repr(PyObject* self) {
-  return with_python_errors([&] {
-    const Kernel& kernel = kernel_of(self);
-    return py::text(text("<wave_runtime.Kernel ", kernel.name(), "(", kernel.signature().text(), ") for ",
-                         kernel.code().target().id(), ">"))
-        .release();
-  });
+std::string text_of(const Kernel& kernel) {
+  return text("<wave_runtime.Kernel ", kernel.name(), "(", kernel.signature().text(), ") for ",
+              kernel.code().target().id(), ">");
 }
 
 PyObject* richcompare(PyObject* self, PyObject* other, int operation) {
   if ((operation != Py_EQ && operation != Py_NE) || !CallableObject<KernelState>::is(other)) Py_RETURN_NOTIMPLEMENTED;
-  const bool equal = &kernel_of(self) == &kernel_of(other);
+  const bool equal = state_of<KernelState>(self).kernel == state_of<KernelState>(other).kernel;
   return PyBool_FromLong(equal == (operation == Py_EQ));
 }
 
@@ -118,61 +85,44 @@ Py_hash_t hash(PyObject* self) { return PyObject_Hash(state_of<KernelState>(self
 
 /// Pickles and copies as the code object's bytes, the name and the options: unpickling registers it again under its
 /// handle.
-PyObject* reduce(PyObject* self, PyObject*) {
-  return with_python_errors([&] {
-    const Kernel& kernel = kernel_of(self);
-    const py::object signature = kernel.overridden() ? signature_of(kernel) : py::none();
-    const py::object rebuild = py::import("wave_runtime._kernel").attr("rebuild");
-    const py::tuple arguments =
-        py::make_tuple(images_of(kernel), name_of(kernel), signature, strides_of(kernel), kernel.strict());
-    return py::make_tuple(rebuild, arguments).release();
-  });
+py::tuple reduce(const Kernel& kernel) {
+  const auto signature = kernel.overridden() ? std::optional(signature_of(kernel)) : std::nullopt;
+  return py::make_tuple(
+      py::import("wave_runtime._kernel").attr("rebuild"),
+      py::make_tuple(images_of(kernel), kernel.name(), signature, strides_of(kernel), kernel.strict()));
 }
 
-void launch_raw_method(const KernelState& self, const py::bytes& arguments, const py::object& memory,
-                       const py::object& reads, const py::object& device, bool process_memory,
-                       const py::kwargs& keywords) {
-  launch_raw(*self.kernel, arguments, memory, reads, optional_device(device), process_memory, keywords);
-}
-
-py::dict trace_method(const KernelState& self, const py::args& arguments, const py::kwargs& keywords) {
-  return trace_accesses(*self.kernel, arguments, keywords);
-}
-
-py::object bind(const py::object& self, const py::args& arguments, const py::kwargs& keywords) {
-  return make_bound_launch(self, kernel_of(self.ptr()), arguments, keywords);
-}
-
-std::string as_operator(const KernelState& self, const std::string& name, const py::kwargs& keywords) {
-  const Kernel& kernel = *self.kernel;
+std::string as_operator(const Kernel& kernel, const std::string& name, const py::kwargs& keywords) {
   return define_operator(kernel, name, read_fixed_options(kernel, keywords));
 }
 
-void preload(const KernelState& self, const py::object& device) {
-  ensure_loaded(*self.kernel, place_of(required_device(device)));
+/// Loads the kernel where it is not, without the interpreter's lock.
+void preload(const Kernel& kernel, c10::Device device) {
+  const Place place = place_of(device);
+  if (is_loaded(kernel, place)) return;
+  const GilRelease release;
+  const FunctionUse load(kernel, place);
 }
 
-py::dict resources(const KernelState& self, const py::object& device) {
-  const Kernel& kernel = *self.kernel;
-  const Place place = place_of(required_device(device));
-  ensure_loaded(kernel, place);
-  const FunctionUse function(kernel, place);
+FunctionUse loaded(const Kernel& kernel, c10::Device device) {
+  preload(kernel, device);
+  return {kernel, place_of(device)};
+}
+
+py::dict resources(const Kernel& kernel, c10::Device device) {
+  const FunctionUse function = loaded(kernel, device);
   const FunctionInfo& info = function->info;
-  py::dict result;
-  result.set("registers", info.registers);
-  result.set("shared_memory", info.shared_memory);
-  result.set("local_memory", info.local_memory);
-  result.set("constant_memory", info.constant_memory);
-  result.set("max_block_size", function->limits.max_block_size);
-  result.set("max_shared_memory", place.driver().device(place.device).shared_memory);
-  return result;
+  const Place& place = function->place;
+  return py::make_dict({{"registers", info.registers},
+                        {"shared_memory", info.shared_memory},
+                        {"local_memory", info.local_memory},
+                        {"constant_memory", info.constant_memory},
+                        {"max_block_size", function->limits.max_block_size},
+                        {"max_shared_memory", place.driver().device(place.device).shared_memory}});
 }
 
-uint32_t occupancy(const KernelState& self, const py::object& device, const py::kwargs& keywords) {
-  const Kernel& kernel = *self.kernel;
-  const Place place = place_of(required_device(device));
-  ensure_loaded(kernel, place);
-  const FunctionUse function(kernel, place);
+uint32_t occupancy(const Kernel& kernel, c10::Device device, const py::kwargs& keywords) {
+  const FunctionUse function = loaded(kernel, device);
   const Geometry geometry = check_geometry(*function, read_fixed_options(kernel, keywords));
   const auto& [x, y, z] = geometry.block;
   return function->function->occupancy(x * y * z, geometry.shared_memory);
@@ -183,38 +133,34 @@ uint32_t occupancy(const KernelState& self, const py::object& device, const py::
 py::object make_kernel_type(const py::object& call) {
   PyTypeObject* const made = CallableObject<KernelState>::type;  // where the package is imported anew
   if (made != nullptr) return py::borrow(reinterpret_cast<PyObject*>(made));
-  py::dict members;
-  members.set("__slots__", py::tuple());
-  members.set("__call__", call);
-  members.set("__module__", "wave_runtime");
+  const py::dict members =
+      py::make_dict({{"__slots__", py::tuple()}, {"__call__", call}, {"__module__", "wave_runtime"}});
   const py::handle type(reinterpret_cast<PyObject*>(&PyType_Type));
   std::vector<PyMethodDef> methods = {
-      {"__reduce__", reduce, METH_NOARGS, nullptr},
-      py::method<launch_raw_method>("launch_raw",
-                                    "arguments, *, memory=(), reads=(), device=None, process_memory=False, **keywords",
-                                    doc_of("Kernel.launch_raw")),
-      py::method<trace_method>("_trace", "*arguments, **keywords"),
+      py::method<reduce>("__reduce__", ""),
+      py::method<launch_raw>("launch_raw",
+                             "arguments, *, memory=(), reads=(), device=None, process_memory=False, **keywords",
+                             doc_of("Kernel.launch_raw")),
+      py::method<device_of_arguments>("_device_of", "*arguments"),
+      py::method<launch_addresses>("_launch_addresses", "*arguments, process_memory=False, raw=False, **keywords"),
+      py::method<trace_accesses>("_trace", "*arguments, **keywords"),
       py::method<bind>("bind", "*arguments, **keywords", doc_of("Kernel.bind")),
       py::method<as_operator>("_define_operator", "name, **keywords"),
       py::method<preload>("preload", "device=None", doc_of("Kernel.preload")),
       py::method<resources>("resources", "device=None", doc_of("Kernel.resources")),
       py::method<occupancy>("occupancy", "device=None, **keywords", doc_of("Kernel.occupancy")),
   };
-  add_address_methods(methods);
   return make_callable_type<KernelState>(
-      {.slots = {{Py_tp_doc, const_cast<char*>(doc_of("Kernel"))},
-                 {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                 {Py_tp_hash, reinterpret_cast<void*>(hash)},
-                 {Py_tp_richcompare, reinterpret_cast<void*>(richcompare)}},
+      {.slots = {py::doc_slot(doc_of("Kernel")), py::repr_slot<text_of>(), py::slot(Py_tp_hash, hash),
+                 py::slot(Py_tp_richcompare, richcompare)},
        .methods = std::move(methods),
-       .properties = {{"name", get<name_of>, nullptr, doc_of("Kernel.name"), nullptr},
-                      {"signature", get<signature_of>, nullptr, doc_of("Kernel.signature"), nullptr},
-                      {"writes", get<writes_of>, nullptr, doc_of("Kernel.writes"), nullptr},
-                      {"info", get<info_of>, nullptr, doc_of("Kernel.info"), nullptr},
-                      {"strides", get<strides_of>, nullptr, doc_of("Kernel.strides"), nullptr},
-                      {"strict", get<strict_of>, nullptr, doc_of("Kernel.strict"), nullptr},
-                      {"_images", get<images_of>, nullptr, nullptr, nullptr},
-                      {"_names", get<names_of>, nullptr, nullptr, nullptr}},
+       .properties = {py::property<&Kernel::name>("name", doc_of("Kernel.name")),
+                      py::property<signature_of>("signature", doc_of("Kernel.signature")),
+                      py::property<writes_of>("writes", doc_of("Kernel.writes")),
+                      py::property<info_of>("info", doc_of("Kernel.info")),
+                      py::property<strides_of>("strides", doc_of("Kernel.strides")),
+                      py::property<&Kernel::strict>("strict", doc_of("Kernel.strict")),
+                      py::property<images_of>("_images"), py::property<names_of>("_names")},
        .members = {{"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY, doc_of("Kernel.handle")},
                    {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY, doc_of("Kernel.block")},
                    {"_plan", T_OBJECT_EX, offsetof(KernelState, plan), READONLY, nullptr},
@@ -229,15 +175,18 @@ std::string traced_operator(const std::string& handle) { return define_traced_op
 }  // namespace
 
 const Kernel& kernel_of(const py::handle& object) {
-  if (CallableObject<KernelState>::is(object.ptr())) return kernel_of(object.ptr());
+  if (py::Converter<Kernel>::is(object)) return *state_of<KernelState>(object.ptr()).kernel;
   throw TypeError(text("expected a kernel, given ", py::type_name(object.ptr())));
 }
+
+bool py::Converter<Kernel>::is(handle object) { return CallableObject<KernelState>::is(object.ptr()); }
 
 py::object make_kernel_object(const Kernel& kernel) {
   std::vector<std::shared_ptr<const void>> held;
   for (const auto& code : kernel.variants()) held.push_back(hold_loaded(code));
-  return make_callable<KernelState>(&kernel, py::text(kernel.handle()), plan_of(kernel.signature()),
-                                    block_tuple(kernel), can_have_operator(kernel), std::move(held));
+  return make_callable<KernelState>(&kernel, py::text(kernel.handle()),
+                                    py::tuple_of(kernel.signature().parameters, plan_of), block_tuple(kernel),
+                                    can_have_operator(kernel), std::move(held));
 }
 
 void bind_kernel(py::handle module) {

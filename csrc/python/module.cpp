@@ -14,18 +14,13 @@
 #include "driver/driver.h"
 #include "op/embedded.h"
 #include "python/bindings.h"
-#include "python/bound_launch.h"
-#include "python/declared_call.h"
 #include "python/define.h"
 #include "python/devices.h"
 #include "python/errors.h"
 #include "python/gil.h"
 #include "python/kernel_object.h"
-#include "python/operator_object.h"
 #include "python/read_call.h"
 #include "python/torch_python.h"
-#include "python/upstream_launch.h"
-
 namespace wave {
 
 namespace {
@@ -36,30 +31,16 @@ PyObject* new_code_object(PyTypeObject* type, PyObject* arguments, PyObject* key
     PyObject* data = nullptr;
     if (PyArg_ParseTupleAndKeywords(arguments, keywords, "S:CodeObject", const_cast<char**>(names), &data) == 0)
       py::raise();
-    const std::string_view bytes = py::bytes(py::borrow(data)).view();
-    return make_callable_of<ParsedCode>(
-               type, CodeObject::parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, std::nullopt))
+    return make_callable_of<ParsedCode>(type, CodeObject::parse(py::bytes(py::borrow(data)).span(), std::nullopt))
         .release();
   });
 }
 
-/// A property of a CodeObject.
-template <py::object (*kRead)(const CodeObject&)>
-PyObject* get(PyObject* self, void*) {
-  return with_python_errors([&] { return kRead(*state_of<ParsedCode>(self).code).release(); });
-}
-
-py::object format_of(const CodeObject& code) { return py::to_python(name(code.format())); }
-py::object target_of(const CodeObject& code) { return py::to_python(code.target().id()); }
-py::object data_of(const CodeObject& code) {
-  const std::span<const uint8_t> bytes = code.bytes().span();
-  return py::bytes(bytes.data(), bytes.size());
-}
-
-py::object names_of(const CodeObject& code) {
-  py::list names;
-  for (const KernelInfo& kernel : code.kernels()) names.append(py::text(kernel.metadata.name));
-  return py::tuple_of(names);
+const char* format_of(const ParsedCode& parsed) { return name(parsed.code->format()); }
+std::string target_of(const ParsedCode& parsed) { return parsed.code->target().id(); }
+py::bytes data_of(const ParsedCode& parsed) { return py::bytes(parsed.code->bytes().span()); }
+py::tuple names_of(const ParsedCode& parsed) {
+  return py::tuple_of(parsed.code->kernels(), [](const KernelInfo& kernel) { return kernel.metadata.name; });
 }
 
 using Writes = std::vector<std::variant<int64_t, std::string>>;
@@ -72,12 +53,10 @@ py::object make_kernel(const std::vector<ParsedCode>& variants, const std::strin
   }
   const KernelOptions options{signature, writes, strides == "any" ? StridePolicy::Any : StridePolicy::Contiguous,
                               strict};
-  CodeObjects codes;
-  for (const ParsedCode& variant : variants) codes.push_back(variant.code);
-  return make_kernel_object(register_kernel(std::make_unique<const Kernel>(std::move(codes), name, options)));
+  return make_kernel_object(register_kernel(std::make_unique<const Kernel>(codes_of(variants), name, options)));
 }
 
-py::object code_of(const std::string& handle) { return py::steal(THPVariable_Wrap(code_tensor(find_kernel(handle)))); }
+py::object code_of(const std::string& handle) { return wrapped(code_tensor(find_kernel(handle))); }
 
 std::atomic<pthread_t> main_thread;  ///< Python's: that of its start or, in a child, the one that forked
 
@@ -110,21 +89,19 @@ void wait_without_lock(const std::function<void()>& wait) {
 
 py::dict emulator_statistics() {
   const LaunchReport& report = last_report();
-  py::dict result;
-  result.set("instructions", report.instructions);
-  result.set("waves", report.waves);
-  result.set("workgroups", report.workgroups);
+  py::dict result = py::make_dict(
+      {{"instructions", report.instructions}, {"waves", report.waves}, {"workgroups", report.workgroups}});
   if (report.profile == nullptr) return result;
   const LaunchProfile& profile = *report.profile;
-  result.set("kinds", profile.kinds);
-  result.set("names", profile.instructions);
-  result.set("bytes", profile.bytes);
-  result.set("vector_instructions", profile.vector_instructions);
-  result.set("lanes", profile.lanes);
-  result.set("lds_cycles", profile.lds_cycles);
-  result.set("wave_lanes", profile.wave_lanes);
-  result.set("lds_conflict_cycles", profile.lds_conflict_cycles);
-  result.set("matrix_operations", profile.matrix_operations);
+  result.update(py::make_dict({{"kinds", profile.kinds},
+                               {"names", profile.instructions},
+                               {"bytes", profile.bytes},
+                               {"vector_instructions", profile.vector_instructions},
+                               {"lanes", profile.lanes},
+                               {"lds_cycles", profile.lds_cycles},
+                               {"wave_lanes", profile.wave_lanes},
+                               {"lds_conflict_cycles", profile.lds_conflict_cycles},
+                               {"matrix_operations", profile.matrix_operations}}));
   return result;
 }
 
@@ -148,12 +125,11 @@ py::object make_module() {
   bind_recording(module);
   bind_upstream(module);
   py::add_object(module, "CodeObject",
-                 make_callable_type<ParsedCode>({.slots = {{Py_tp_new, reinterpret_cast<void*>(new_code_object)}},
-                                                 .properties = {{"format", get<format_of>, nullptr, nullptr, nullptr},
-                                                                {"target", get<target_of>, nullptr, nullptr, nullptr},
-                                                                {"kernels", get<names_of>, nullptr, nullptr, nullptr},
-                                                                {"data", get<data_of>, nullptr, nullptr, nullptr}},
-                                                 .flags = 0}));
+                 make_callable_type<ParsedCode>(
+                     {.slots = {py::slot(Py_tp_new, new_code_object)},
+                      .properties = {py::property<format_of>("format"), py::property<target_of>("target"),
+                                     py::property<names_of>("kernels"), py::property<data_of>("data")},
+                      .flags = 0}));
   py::add_functions(
       module,
       {py::function<make_kernel>("make_kernel", "variants, name, signature, writes, strides, strict"),

@@ -1,7 +1,7 @@
 #include "python/numbers.h"
 
 #include "base/error.h"
-#include "python/c_api.h"
+#include "python/errors.h"
 
 namespace wave {
 
@@ -26,8 +26,7 @@ Integer read_integer(PyObject* object, int bits, const Where& where, const char*
       return read_integer(py::steal(number).ptr(), bits, where, expected);
     }
     PyErr_Clear();
-    throw TypeError(
-        text(where.text(), ": expected ", expected, ", given ", object == Py_None ? "None" : py::type_name(object)));
+    throw TypeError(text(where.text(), ": expected ", expected, ", given ", py::given_text(object)));
   }
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);

@@ -90,6 +90,14 @@ std::string type_name(handle object) {
   return module == "builtins" ? name : module + "." + name;
 }
 
+std::shared_ptr<PyObject> shared(const object& object) {
+  return {py::object(object).release(), [](PyObject* held) {
+            if (Py_IsInitialized() == 0) return;
+            const GilAcquire acquire;
+            Py_DECREF(held);
+          }};
+}
+
 str text(std::string_view text) {
   return steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }

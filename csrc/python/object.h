@@ -1,6 +1,8 @@
 // Owning references to Python objects, with the notation that C++ bindings usually have.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -91,6 +93,11 @@ class bytes : public object {
   WAVE_PYTHON_TYPE(bytes, "bytes", PyBytes_Check)
   bytes(const void* data, size_t size)
       : object(steal(PyBytes_FromStringAndSize(static_cast<const char*>(data), static_cast<Py_ssize_t>(size)))) {}
+  explicit bytes(std::span<const uint8_t> data) : bytes(data.data(), data.size()) {}
+  std::span<const uint8_t> span() const {
+    const std::string_view bytes = view();
+    return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+  }
   std::string_view view() const {
     char* data = nullptr;
     Py_ssize_t size = 0;
@@ -166,6 +173,11 @@ inline object import(const char* module) { return steal(PyImport_ImportModule(mo
 /// The name of an object's type for messages, as Python's own messages have it: with the module for those that
 /// extensions define, "numpy.ndarray".
 std::string type_name(handle object);
+/// The same for what was given in the place of something else: "None" is said as it is written.
+inline std::string given_text(handle object) { return object.is_none() ? "None" : type_name(object); }
+
+/// A reference that may be copied and dropped without the interpreter's lock, and after the interpreter's end.
+std::shared_ptr<PyObject> shared(const object& object);
 
 /// A Python string of text that came out of a file: bytes that are not UTF-8 become "\xff".
 str text(std::string_view text);

@@ -1,11 +1,10 @@
 // operator(*args) with plain tensors runs the operator's body at once. Anything that autograd, autocast, a mode, a
 // tracer or a tensor subclass must see goes through Python (wave_runtime._op) to the dispatcher.
-#include "python/operator_object.h"
-
 #include <c10/core/GradMode.h>
 
 #include "base/error.h"
 #include "op/call.h"
+#include "python/bindings.h"
 #include "python/callable_type.h"
 #include "python/define.h"
 #include "python/kernel_object.h"
@@ -183,7 +182,7 @@ void bind_operator(py::handle module) {
   py::add_object(
       module, "OperatorBase",
       make_callable_type<OperatorState>(
-          {.slots = {{Py_tp_new, reinterpret_cast<void*>(create)}, {Py_tp_init, reinterpret_cast<void*>(initialize)}},
+          {.slots = {py::slot(Py_tp_new, create), py::slot(Py_tp_init, initialize)},
            .methods = {{"_check_aliases", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(check_aliases_method)),
                         METH_FASTCALL, nullptr}},
            .properties = {{"fingerprint", get_fingerprint, set_fingerprint,

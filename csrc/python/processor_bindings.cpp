@@ -10,15 +10,15 @@ namespace {
 py::dict emulator_processors() {
   py::dict all;
   for (const emulator::ProcessorTraits* traits : emulator::device_processors()) {
-    py::dict figures;
-    figures.set("code", traits->code);
-    figures.set("target", traits->target().id());
-    figures.set("lanes", traits->lanes);
-    figures.set("multiprocessors", traits->multiprocessors());
-    figures.set("waves", traits->limits.waves_per_simd * traits->limits.simds * traits->units_per_multiprocessor);
-    figures.set("shared_memory", traits->limits.lds_bytes);
-    figures.set("clock", traits->clock);
-    all.set(traits->name, figures);
+    const ProcessorLimits& limits = traits->limits;
+    all.set(traits->name,
+            py::make_dict({{"code", traits->code},
+                           {"target", traits->target().id()},
+                           {"lanes", traits->lanes},
+                           {"multiprocessors", traits->multiprocessors()},
+                           {"waves", limits.waves_per_simd * limits.simds * traits->units_per_multiprocessor},
+                           {"shared_memory", limits.lds_bytes},
+                           {"clock", traits->clock}}));
   }
   return all;
 }

@@ -41,31 +41,28 @@ py::dict describe(const std::map<uint64_t, InstructionProfile>& code) {
 }
 
 py::dict describe(const ProfiledKernel& kernel) {
-  py::list launches;
-  for (const ProfiledLaunch& launch : kernel.launches) launches.append(describe(launch));
   const LaunchProfile& profile = kernel.profile;
-  return py::make_dict({{"name", py::text(kernel.name)},
-                        {"target", kernel.target},
-                        {"image", py::bytes(kernel.image.data(), kernel.image.size())},
-                        {"launches", launches},
-                        {"code", describe(profile.code)},
-                        {"kinds", profile.kinds},
-                        {"bytes", profile.bytes},
-                        {"operations", profile.operations},
-                        {"vector_instructions", profile.vector_instructions},
-                        {"lanes", profile.lanes},
-                        {"wave_lanes", profile.wave_lanes},
-                        {"moved", profile.moved},
-                        {"touched", profile.touched},
-                        {"lds_cycles", profile.lds_cycles},
-                        {"lds_conflict_cycles", profile.lds_conflict_cycles},
-                        {"waves", profile.waves}});
+  return py::make_dict(
+      {{"name", kernel.name},
+       {"target", kernel.target},
+       {"image", py::bytes(std::span(kernel.image))},
+       {"launches", py::list_of(kernel.launches, [](const ProfiledLaunch& launch) { return describe(launch); })},
+       {"code", describe(profile.code)},
+       {"kinds", profile.kinds},
+       {"bytes", profile.bytes},
+       {"operations", profile.operations},
+       {"vector_instructions", profile.vector_instructions},
+       {"lanes", profile.lanes},
+       {"wave_lanes", profile.wave_lanes},
+       {"moved", profile.moved},
+       {"touched", profile.touched},
+       {"lds_cycles", profile.lds_cycles},
+       {"lds_conflict_cycles", profile.lds_conflict_cycles},
+       {"waves", profile.waves}});
 }
 
 py::list kernels(const SessionState& state) {
-  py::list result;
-  for (const ProfiledKernel& kernel : state.session->kernels()) result.append(describe(kernel));
-  return result;
+  return py::list_of(state.session->kernels(), [](const ProfiledKernel& kernel) { return describe(kernel); });
 }
 
 }  // namespace

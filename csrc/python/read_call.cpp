@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/error.h"
-#include "python/c_api.h"
 #include "python/convert.h"
 #include "python/devices.h"
+#include "python/errors.h"
 #include "python/sanitizer_bindings.h"
 
 namespace wave {
@@ -50,8 +50,8 @@ void read_scalar(Call& call, size_t index, PyObject* object) {
                              : object == Py_None ? ": an empty tensor passes a null pointer"
                                                  : "";
   throw TypeError(text(call.kernel.argument_text(index), ": expected a tensor (",
-                       call.kernel.signature().parameters[index].type_text(), "), given ",
-                       object == Py_None ? "None" : py::type_name(object), advice));
+                       call.kernel.signature().parameters[index].type_text(), "), given ", py::given_text(object),
+                       advice));
 }
 
 bool truth_of(PyObject* object) {
@@ -251,12 +251,6 @@ void emulate_unlocked(const std::function<void(Emulation*)>& launch) {
   for (const std::string& warning : warnings) {
     if (PyErr_WarnEx(PyExc_RuntimeWarning, warning.c_str(), 1) != 0) py::raise();
   }
-}
-
-void ensure_loaded(const Kernel& kernel, const Place& place) {
-  if (is_loaded(kernel, place)) return;
-  const GilRelease release;
-  const FunctionUse load(kernel, place);
 }
 
 }  // namespace wave

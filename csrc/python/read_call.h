@@ -105,7 +105,4 @@ template <class Launch>
   });
 }
 
-/// Loads the kernel where it is not, without the interpreter's lock.
-void ensure_loaded(const Kernel& kernel, const Place& place);
-
 }  // namespace wave

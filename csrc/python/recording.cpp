@@ -25,18 +25,8 @@ struct Recorded {
   std::unique_ptr<RecordedLaunch> launch;
 };
 
-PyObject* tensors(PyObject* self, void*) {
-  return with_python_errors([&] {
-    const std::vector<at::Tensor>& held = state_of<Recorded>(self).launch->tensors();
-    py::tuple found(held.size());
-    for (size_t i = 0; i < held.size(); ++i) found.set(i, py::steal(THPVariable_Wrap(held[i])));
-    return found.release();
-  });
-}
-
-PyObject* kernel_name(PyObject* self, void*) {
-  return with_python_errors([&] { return py::text(state_of<Recorded>(self).launch->kernel().name()).release(); });
-}
+py::tuple tensors(const Recorded& recorded) { return py::tuple_of(recorded.launch->tensors(), wrapped); }
+std::string kernel_name(const Recorded& recorded) { return recorded.launch->kernel().name(); }
 
 /// Has this thread's launches on CPU tensors be given to a function, as RecordedLaunch, in place of being made; None
 /// ends it.
@@ -45,12 +35,7 @@ void record_launches(const py::object& function) {
     set_launch_recorder({});
     return;
   }
-  const std::shared_ptr<PyObject> held(py::object(function).release(), [](PyObject* object) {
-    if (Py_IsInitialized() == 0) return;
-    const GilAcquire acquire;
-    Py_DECREF(object);
-  });
-  set_launch_recorder([held](std::unique_ptr<RecordedLaunch> launch) {
+  set_launch_recorder([held = py::shared(function)](std::unique_ptr<RecordedLaunch> launch) {
     const GilAcquire acquire;
     py::handle(held.get())(make_callable<Recorded>(std::move(launch)));
   });
@@ -60,8 +45,8 @@ void record_launches(const py::object& function) {
 
 void bind_recording(py::handle module) {
   py::add_object(module, "RecordedLaunch",
-                 make_callable_type<Recorded>({.properties = {{"tensors", tensors, nullptr, nullptr, nullptr},
-                                                              {"kernel", kernel_name, nullptr, nullptr, nullptr}}}));
+                 make_callable_type<Recorded>(
+                     {.properties = {py::property<tensors>("tensors"), py::property<kernel_name>("kernel")}}));
   py::add_functions(module, {py::function<record_launches>("record_launches", "recorder")});
 }
 

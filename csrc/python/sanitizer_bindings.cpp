@@ -15,11 +15,7 @@ struct SanitizerState {
   std::shared_ptr<Sanitizer> sanitizer;
 };
 
-py::list names_of_tools() {
-  py::list names;
-  for (const std::string_view name : tool_names()) names.append(name);
-  return names;
-}
+py::list names_of_tools() { return py::list_of(tool_names()); }
 
 py::object begin(const std::string& tools, bool over_reads, bool denormals, bool dead_registers) {
   auto sanitizer = std::make_shared<Sanitizer>(SanitizerOptions{.tools = parse_tools(tools),

@@ -8,7 +8,7 @@
 #include <exception>
 
 #include "python/layout.h"
-#include "python/python_error.h"
+#include "python/object.h"
 
 extern PyObject* THPVariableClass;
 extern PyObject* ParameterClass;
@@ -46,5 +46,8 @@ inline bool is_any_tensor(PyObject* object) {
   if (result < 0) throw python_error();
   return result != 0;
 }
+
+/// A new Python object for a tensor.
+inline py::object wrapped(const at::Tensor& tensor) { return py::steal(THPVariable_Wrap(tensor)); }
 
 }  // namespace wave

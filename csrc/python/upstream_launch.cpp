@@ -1,15 +1,14 @@
 // Arguments are laid out as upstream's callers expect, without padding: 8 bytes for each pointer, 4 for each scalar,
 // then the dynamic dimensions and strides, each as two words of 4 bytes, the low one first.
-#include "python/upstream_launch.h"
-
 #include <bit>
 #include <cstring>
 
 #include "base/error.h"
 #include "op/raw_launch.h"
-#include "python/c_api.h"
+#include "python/bindings.h"
 #include "python/define.h"
 #include "python/devices.h"
+#include "python/errors.h"
 #include "python/read_call.h"
 #include "python/torch_python.h"
 #include "python/upstream_types.h"
@@ -52,8 +51,7 @@ class Items {
       if (PyObject* const items = PySequence_Tuple(sequence); items != nullptr) return py::steal(items);
       PyErr_Clear();
     }
-    throw TypeError(text(Where{&kernel, what}.text(), ": expected a list, given ",
-                         sequence == Py_None ? "None" : py::type_name(sequence)));
+    throw TypeError(text(Where{&kernel, what}.text(), ": expected a list, given ", py::given_text(sequence)));
   }
 
   void hold(py::object tuple) {
@@ -252,8 +250,7 @@ py::object hold(const CodeObjects& codes) {
 
 /// A kernel for launch(): what keeps it loaded, and its handle. Loads it on the current GPU, where there is one.
 py::tuple load_raw(const std::vector<ParsedCode>& variants, const std::string& name) {
-  CodeObjects codes;
-  for (const ParsedCode& variant : variants) codes.push_back(variant.code);
+  const CodeObjects codes = codes_of(variants);
   const Kernel* const kernel = &raw_kernel(codes, name);
   const py::object capsule = hold(codes);
   const c10::Device device = current_device(*kernel);
@@ -266,9 +263,8 @@ py::tuple load_raw(const std::vector<ParsedCode>& variants, const std::string& n
 
 /// The code of a kernel that load_binary() has returned.
 py::list raw_codes(uint64_t function) {
-  py::list codes;
-  for (const auto& code : find_raw(function).kernel->variants()) codes.append(make_callable<ParsedCode>(code));
-  return codes;
+  return py::list_of(find_raw(function).kernel->variants(),
+                     [](const auto& code) { return make_callable<ParsedCode>(code); });
 }
 
 }  // namespace

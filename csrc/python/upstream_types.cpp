@@ -5,8 +5,9 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "python/c_api.h"
+#include "python/bindings.h"
 #include "python/define.h"
+#include "python/errors.h"
 #include "python/layout.h"
 #include "python/numbers.h"
 
@@ -100,14 +101,12 @@ int set_field_slot(PyObject* self, PyObject* value, void* closure) {
   return done == nullptr ? -1 : 0;
 }
 
-PyObject* info_repr(PyObject* self) {
-  return with_python_errors([&] {
-    std::string out = "wave_runtime.KernelLaunchInfo(";
-    for (size_t i = 0; i < kFields; ++i) {
-      append(out, text(i == 0 ? "" : ", ", kNames[i], "=", py::str::of(get_field(info_of(self), i))));
-    }
-    return py::text(out + ")").release();
-  });
+std::string info_text(py::handle self) {
+  std::string out = "wave_runtime.KernelLaunchInfo(";
+  for (size_t i = 0; i < kFields; ++i) {
+    append(out, text(i == 0 ? "" : ", ", kNames[i], "=", py::str::of(get_field(info_of(self.ptr()), i))));
+  }
+  return out + ")";
 }
 
 /// A type whose calls go to `call` without a tuple of their arguments: for 3.14 by a slot, before by the member of the
@@ -117,7 +116,7 @@ py::object make_called_type(const char* name, int size, std::vector<PyType_Slot>
   constexpr int kVectorCallSlot = 82;  // Py_tp_vectorcall
   constexpr int64_t kHasSlot = 0x030e0000;
   const bool has_slot = py::from_python<int64_t>(PySys_GetObject("hexversion"), {.what = "hexversion"}) >= kHasSlot;
-  if (has_slot) slots.push_back({kVectorCallSlot, reinterpret_cast<void*>(call)});
+  if (has_slot) slots.push_back(py::slot(kVectorCallSlot, call));
   slots.push_back({0, nullptr});
   PyType_Spec spec = {name, size, 0, Py_TPFLAGS_DEFAULT, slots.data()};
   py::object type = py::steal(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&base)));
@@ -131,9 +130,9 @@ py::object make_info_type() {
     properties[i] = {kNames[i], get_field_slot, set_field_slot, nullptr, reinterpret_cast<void*>(i)};
   }
   return make_called_type("wave_runtime.KernelLaunchInfo", sizeof(InfoObject),
-                          {{Py_tp_repr, reinterpret_cast<void*>(info_repr)},
+                          {py::repr_slot<info_text>(),
                            {Py_tp_getset, properties},
-                           {Py_tp_doc, const_cast<char*>("How to launch a kernel. See wave_runtime.launch.")}},
+                           py::doc_slot("How to launch a kernel. See wave_runtime.launch.")},
                           new_info, PyBaseObject_Type);
 }
 
@@ -158,18 +157,14 @@ PyObject* new_vector(PyObject* type, PyObject* const* arguments, size_t flags, P
   });
 }
 
-PyObject* vector_repr(PyObject* self) {
+std::string vector_text(py::handle self) {
   static const auto repr_of_list = reinterpret_cast<reprfunc>(PyType_GetSlot(&PyList_Type, Py_tp_repr));
-  return with_python_errors([&] {
-    const py::object list = py::steal(repr_of_list(self));
-    return py::text(text("wave_runtime.", py::type_name(self), "(", py::str::of(list), ")")).release();
-  });
+  return text("wave_runtime.", py::type_name(self), "(", py::str::of(py::steal(repr_of_list(self.ptr()))), ")");
 }
 
 template <int kBits>
 py::object make_vector_type(const char* name) {
-  return make_called_type(name, 0, {{Py_tp_repr, reinterpret_cast<void*>(vector_repr)}}, new_vector<kBits>,
-                          PyList_Type);
+  return make_called_type(name, 0, {py::repr_slot<vector_text>()}, new_vector<kBits>, PyList_Type);
 }
 
 }  // namespace

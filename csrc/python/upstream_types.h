@@ -20,7 +20,4 @@ struct LaunchInfo {
 /// Throws TypeError for an object of another type.
 LaunchInfo read_launch_info(PyObject* object);
 
-/// Adds the types to the module.
-void bind_upstream_types(py::handle module);
-
 }  // namespace wave
