@@ -27,7 +27,8 @@ bool conflicts(const PastAccess& past, const PastAccess& now) {
 
 /// Whether an access of other waves that is a race with the earlier one is one with the later one, too.
 bool is_covered(const PastAccess& past, const PastAccess& now) {
-  return (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store);
+  const bool is_as_plain = !now.is_atomic || (past.is_atomic && (now.is_maybe || !past.is_maybe));
+  return (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store) && is_as_plain;
 }
 
 bool is_something(const Reach& reach) { return reach.stores != 0 || reach.loads != 0; }
