@@ -77,6 +77,14 @@ def test_fault_is_described(run: Run) -> None:
     assert re.search(r"a store of 4 bytes into the hipMalloc at 0x\w+ of 65536 bytes, which was freed", text)
 
 
+def test_exact_bounds_forbid_what_lies_beside_registered_memory(run: Run) -> None:
+    variables = {"WAVE_RUNTIME_EMULATOR_BOUNDS": "exact", "WAVE_RUNTIME_SANITIZE": "memory"}
+    done = run("registered_memory_behind_other", **variables)
+    assert done.returncode == 0, done.stderr
+    told = r"a load of 4 bytes from memory that HIP did not allocate, which \S+=exact forbids \[memory:out-of-bounds\]"
+    assert len(re.findall(told, done.stderr)) == 2  # each of the two loads
+
+
 def test_kernels_print(run: Run) -> None:
     done = run("printing")
     lines = done.stdout.splitlines()
