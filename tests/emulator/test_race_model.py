@@ -11,6 +11,7 @@ from race_model import ADD, BYTES, LANES, LDS, LOAD, ROW, STORE, Model, Pair, Pr
 from support import PROBES
 
 import wave_runtime
+from wave_runtime._sanitize import Site
 
 SIGNATURE = {"accesses": "table: *i32 const, rows: i32, memory: *u8, flags: *i32"}
 KINDS = {True: "lds-race", False: "global-race"}
@@ -28,10 +29,20 @@ NAMES = {
 }
 
 
-def code(site: wave_runtime.FindingSite | None) -> int:
+def code(site: Site | None) -> int:
     """The access that an instruction makes."""
     assert site is not None
     return NAMES[site.instruction.split()[0]]
+
+
+def accesses(program: Program, site: Site, dword: int) -> bool:
+    """Whether the lane that a finding names accesses some of a dword by its instruction."""
+    assert site.lane is not None
+    rows = [row for row in program[site.workgroup[0]][site.wave] if row.access == code(site)]
+    begins = [row.begins[site.lane] for row in rows]
+    return any(
+        begin >= 0 and begin < dword + 4 and dword < begin + row.size for begin, row in zip(begins, rows, strict=True)
+    )
 
 
 def found(program: Program, idle: int = 0) -> dict[str, set[Pair]]:
@@ -50,6 +61,9 @@ def found(program: Program, idle: int = 0) -> dict[str, set[Pair]]:
     for finding in report.findings:
         one, other = sorted([code(finding.at), code(finding.other)])
         races[finding.kind].add((one, other))
+        for site in (finding.at, finding.other):
+            if finding.address is not None:
+                assert accesses(program, site, finding.address - memory.data_ptr()), f"{site} does not access it"
     return races
 
 
