@@ -41,7 +41,11 @@ class ArgumentPacker {
   /// Bytes as they are; those beyond the kernel's arguments are dropped.
   void raw(size_t offset, const void* bytes, size_t size) {
     const size_t end = kernel_.argument_bytes();
-    if (offset < end) std::memcpy(data_ + offset, bytes, std::min(size, end - offset));
+    if (offset + size <= end) [[likely]] {
+      std::memcpy(data_ + offset, bytes, size);  // of a size that the compiler knows, as a rule
+    } else if (offset < end) {
+      std::memcpy(data_ + offset, bytes, end - offset);
+    }
   }
 
   /// What integer() and floating() do with most values, at less cost. False, with nothing done, for any other.

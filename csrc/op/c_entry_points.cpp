@@ -24,7 +24,7 @@ void* wave_load_kernel(void*, void** cached_kernel_handle, const void* binary_po
 void wave_launch_kernel(void* stream, void* function, int shared_memory_bytes, int grid_x, int grid_y, int grid_z,
                         int block_x, int block_y, int block_z, int cluster_x, int cluster_y, int cluster_z, void** args,
                         int num_args) {
-  const RawFunction raw = find_raw(reinterpret_cast<uint64_t>(function));
+  const RawFunction& raw = find_raw(reinterpret_cast<uint64_t>(function));
   const auto& parameters = raw.kernel->signature().parameters;
   if (static_cast<size_t>(num_args) != parameters.size()) {
     throw ValueError(text("kernel '", raw.kernel->name(), "' takes ", parameters.size(), " arguments (",

@@ -164,10 +164,6 @@ void Call::refuse_no_device() const {
 }
 
 void Call::check_devices() const {
-  if (count_ == 0) {
-    if (!wanted_device) refuse_no_device();
-    return;
-  }
   const Item& first = items_[0];
   const c10::Device device = first.tensor->device();
   for (const Item& item : tensors()) {
@@ -186,7 +182,8 @@ void Call::check_gradient(const Item& item) const {
 }
 
 void Call::check_without_data() const {
-  check_devices();
+  if (count_ == 0 && !wanted_device) refuse_no_device();
+  if (count_ != 0) check_devices();
   if (kernel.signature().mutability_known) check_overlaps();
 }
 

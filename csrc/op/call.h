@@ -114,7 +114,11 @@ class Call {
   /// another argument; RuntimeError where it is not known what the kernel writes and a tensor was made in inference
   /// mode.
   [[gnu::always_inline]] void check() const {
-    if (devices_differ_ || wanted_device || count_ == 0) check_devices();
+    if (count_ == 0) {
+      if (!wanted_device) refuse_no_device();
+      return;
+    }
+    if (devices_differ_ || wanted_device) check_devices();
     if (!kernel.signature().mutability_known) return check_inference();
     if (any_written_ && !overlaps_allowed && storages_meet()) check_overlaps();
   }

@@ -63,7 +63,12 @@ std::optional<c10::Device> current_gpu() {
   using namespace c10::impl;
   if (!hasDeviceGuardImpl(c10::DeviceType::CUDA)) return std::nullopt;
   const DeviceGuardImplInterface* const guard = getDeviceGuardImpl(c10::DeviceType::CUDA);
-  if (guard->deviceCount() == 0 || !has_device(gpu_driver())) return std::nullopt;
+  static std::atomic<const DeviceGuardImplInterface*> known_to_have{nullptr};  // devices, which do not go
+  if (known_to_have.load(std::memory_order_relaxed) != guard) {
+    if (guard->deviceCount() == 0) return std::nullopt;
+    known_to_have.store(guard, std::memory_order_relaxed);
+  }
+  if (!has_device(gpu_driver())) return std::nullopt;
   return guard->getDevice();
 }
 

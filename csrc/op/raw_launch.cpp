@@ -1,7 +1,8 @@
 #include "op/raw_launch.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <atomic>
+#include <mutex>
 
 #include "base/error.h"
 #include "base/fork_safe.h"
@@ -11,13 +12,39 @@ namespace wave {
 
 namespace {
 
-struct Table {
-  SharedMutex mutex;
-  std::unordered_map<uint64_t, RawFunction> functions;
+/// What launches look up, from many threads at once: who looks takes no lock, and an entry stays where it is.
+class RawFunctions {
+ public:
+  void add(uint64_t handle, const RawFunction& function) {
+    const std::lock_guard lock(mutex_);
+    if (find(handle) != nullptr) return;
+    std::atomic<const Entry*>& first = bucket(handle);
+    first.store(new Entry{handle, function, first.load(std::memory_order_relaxed)}, std::memory_order_release);
+  }
+  const RawFunction* find(uint64_t handle) {
+    const Entry* entry = bucket(handle).load(std::memory_order_acquire);
+    while (entry != nullptr && entry->handle != handle) entry = entry->next;
+    return entry == nullptr ? nullptr : &entry->function;
+  }
+
+ private:
+  struct Entry {
+    uint64_t handle;
+    RawFunction function;
+    const Entry* next;
+  };
+  static constexpr int kBucketBits = 10;
+
+  std::atomic<const Entry*>& bucket(uint64_t handle) {
+    return buckets_[handle * 0x9e3779b97f4a7c15u >> (64 - kBucketBits)];
+  }
+
+  Mutex mutex_;
+  std::atomic<const Entry*> buckets_[size_t{1} << kBucketBits] = {};
 };
 
 /// Never destroyed: launches may come from static destructors.
-Table& table = *new Table();
+RawFunctions& functions = *new RawFunctions();
 
 }  // namespace
 
@@ -38,18 +65,13 @@ uint64_t raw_handle(const Kernel& kernel) {
     end = std::max(end, parameter.offset + parameter.size);
   }
   const uint64_t handle = reinterpret_cast<uint64_t>(&kernel);
-  std::unique_lock lock(table.mutex);
-  table.functions.try_emplace(handle, RawFunction{&kernel, end});
+  functions.add(handle, {&kernel, end});
   return handle;
 }
 
-RawFunction find_raw(uint64_t handle) {
-  std::shared_lock lock(table.mutex);
-  const auto found = table.functions.find(handle);
-  if (found == table.functions.end()) {
-    throw ValueError(text("gpu_func ", hex(handle), " is no function that load_binary() has returned"));
-  }
-  return found->second;
+const RawFunction& find_raw(uint64_t handle) {
+  if (const RawFunction* const function = functions.find(handle)) return *function;
+  throw ValueError(text("gpu_func ", hex(handle), " is no function that load_binary() has returned"));
 }
 
 c10::Device current_device(const Kernel& kernel) {

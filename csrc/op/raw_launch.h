@@ -27,8 +27,8 @@ const Kernel& raw_kernel(CodeObjects variants, std::string_view name);
 /// The handle of a kernel, which stays valid until the process ends, as kernels do. Thread-safe.
 uint64_t raw_handle(const Kernel& kernel);
 
-/// The kernel with this handle. Throws ValueError for a number that is none. Thread-safe.
-RawFunction find_raw(uint64_t handle);
+/// The kernel with this handle. Throws ValueError for a number that is none. Takes no lock.
+const RawFunction& find_raw(uint64_t handle);
 
 /// Sets what a caller of a kernel by its handle asks for. `shared_memory` are the bytes that a workgroup needs at
 /// least, the kernel's own among them; there is no cluster where one of its extents is 0. The emulator lets such

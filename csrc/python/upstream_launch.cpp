@@ -2,7 +2,6 @@
 // then the dynamic dimensions and strides, each as two words of 4 bytes, the low one first.
 #include "python/upstream_launch.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -24,28 +23,31 @@ constexpr size_t kPointerBytes = 8, kScalarBytes = 4, kDimBytes = 8;
 /// Whether reading an item as an argument runs no Python code, which could change the list that has it.
 bool is_inert(PyObject* item) { return PyLong_CheckExact(item) || PyFloat_CheckExact(item) || is_exact_tensor(item); }
 
-/// The items of a sequence, which stay as they are while they are converted: a list is copied but where it has only
-/// such items as cannot change it meanwhile.
+/// The items of a sequence that the caller holds. A list is read in place, until freeze() has to copy it. Other
+/// sequences than lists and tuples make a tuple of themselves first, which may change lists: measure() comes after.
 class Items {
  public:
   Items() = default;
-  Items(const Kernel& kernel, const char* what, PyObject* sequence)
-      : items_(held(kernel, what, sequence)), item_(PyTuple_Check(items_.ptr()) ? PyTuple_GetItem : PyList_GetItem) {
-    const Py_ssize_t size = PyTuple_Check(items_.ptr()) ? PyTuple_Size(items_.ptr()) : PyList_Size(items_.ptr());
-    size_ = static_cast<size_t>(size);
+  Items(const Kernel& kernel, const char* what, PyObject* sequence) : items_(sequence) {
+    if (PyList_Check(sequence)) return;
+    item_ = PyTuple_GetItem;
+    if (!PyTuple_CheckExact(sequence)) hold(to_tuple(kernel, what, sequence));
   }
 
+  void measure() { size_ = static_cast<size_t>(item_ == PyTuple_GetItem ? PyTuple_Size(items_) : PyList_Size(items_)); }
+
   size_t size() const { return size_; }
-  PyObject* operator[](size_t index) const { return item_(items_.ptr(), static_cast<Py_ssize_t>(index)); }
+  PyObject* operator[](size_t index) const { return item_(items_, static_cast<Py_ssize_t>(index)); }
+
+  /// Keeps the items as they are from now on.
+  void freeze() {
+    if (items_ == nullptr || item_ == PyTuple_GetItem) return;
+    hold(py::steal(PyList_AsTuple(items_)));
+    item_ = PyTuple_GetItem;
+  }
 
  private:
-  static py::object held(const Kernel& kernel, const char* what, PyObject* sequence) {
-    if (PyTuple_CheckExact(sequence)) return py::borrow(sequence);
-    if (PyList_Check(sequence)) {
-      bool inert = true;
-      for (Py_ssize_t i = 0; inert && i < PyList_Size(sequence); ++i) inert = is_inert(PyList_GetItem(sequence, i));
-      return inert ? py::borrow(sequence) : py::steal(PyList_AsTuple(sequence));
-    }
+  static py::object to_tuple(const Kernel& kernel, const char* what, PyObject* sequence) {
     if (!is_any_tensor(sequence) && !PyUnicode_Check(sequence)) {
       if (PyObject* const items = PySequence_Tuple(sequence); items != nullptr) return py::steal(items);
       PyErr_Clear();
@@ -54,9 +56,15 @@ class Items {
                          sequence == Py_None ? "None" : py::type_name(sequence)));
   }
 
-  py::object items_;
-  PyObject* (*item_)(PyObject*, Py_ssize_t) = nullptr;
+  void hold(py::object tuple) {
+    held_ = std::move(tuple);
+    items_ = held_.ptr();
+  }
+
+  PyObject* items_ = nullptr;
+  PyObject* (*item_)(PyObject*, Py_ssize_t) = PyList_GetItem;
   size_t size_ = 0;
+  py::object held_;
 };
 
 /// Reads a call. Addresses of tensors come in submit(): the others lie as the caller laid them out.
@@ -71,11 +79,24 @@ class UpstreamCall {
         scalars_(kernel_, "scalar_args", arguments[3]),
         strides_(count == 5 ? Items(kernel_, "strides", arguments[4]) : Items()),
         call(kernel_) {
-    check_size();
-    for (size_t i = 0; i < tensors_.size(); ++i) pack_pointer(i);
-    for (size_t i = 0; i < scalars_.size(); ++i) pack_scalar(i, scalars_[i]);
-    for (size_t i = 0; i < dims_.size(); ++i) pack(read_word(dims_[i], 64, "dynamic_dims", i), kDimBytes);
-    for (size_t i = 0; i < strides_.size(); ++i) pack(read_word(strides_[i], 64, "strides", i), kDimBytes);
+    tensors_.measure();
+    dims_.measure();
+    scalars_.measure();
+    if (count == 5) strides_.measure();
+    if (bytes() != function_.argument_end) check_size();
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      if (pack_int(tensors_[i], kPointerBytes)) [[likely]] {
+        call.has_addresses = true;
+      } else {
+        pack_pointer(i, settled(tensors_, i));
+      }
+    }
+    for (size_t i = 0; i < scalars_.size(); ++i) {
+      if (!pack_int(scalars_[i], kScalarBytes)) [[unlikely]]
+        pack_scalar(i, settled(scalars_, i));
+    }
+    if (dims_.size() != 0) pack_dims(dims_, "dynamic_dims");
+    if (strides_.size() != 0) pack_dims(strides_, "strides");
     set_raw_options(call, info_.grid, info_.block, info_.cluster, info_.shared_memory);
     call.wanted_stream = info_.stream;
   }
@@ -93,10 +114,10 @@ class UpstreamCall {
   }
 
   /// Callers pass strides to kernels that do not take them, too.
-  void check_size() const {
+  [[gnu::noinline]] void check_size() const {
     const size_t expected = function_.argument_end;
     const size_t given = bytes();
-    if (given == expected || (given > expected && given - kDimBytes * strides_.size() <= expected)) return;
+    if (given > expected && given - kDimBytes * strides_.size() <= expected) return;
     throw ValueError(text("kernel '", kernel_.name(), "' takes ", expected, " bytes of arguments (",
                           kernel_.signature().text(), "), given ", given, ": ", tensors_.size(),
                           " tensors of 8 bytes, ", scalars_.size(), " scalars of 4, ", dims_.size(),
@@ -108,8 +129,32 @@ class UpstreamCall {
     offset_ += size;
   }
 
-  void pack_pointer(size_t index) {
-    PyObject* const item = tensors_[index];
+  /// What most items are: an int that fits. False for any other, with nothing done.
+  bool pack_int(PyObject* item, size_t size) {
+    int64_t value = 0;
+    if (!read_exact_integer(item, value)) return false;
+    if (size == kScalarBytes && value != static_cast<int32_t>(value) && value != static_cast<uint32_t>(value)) {
+      return false;
+    }
+    pack(static_cast<uint64_t>(value), size);
+    return true;
+  }
+
+  /// An item, of lists that stay as they are while it is read.
+  PyObject* settled(const Items& items, size_t index) {
+    if (!is_inert(items[index])) {
+      for (Items* const each : {&tensors_, &dims_, &scalars_, &strides_}) each->freeze();
+    }
+    return items[index];
+  }
+
+  void pack_dims(const Items& dims, const char* what) {
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (!pack_int(dims[i], kDimBytes)) pack(read_word(settled(dims, i), 64, what, i), kDimBytes);
+    }
+  }
+
+  [[gnu::noinline]] void pack_pointer(size_t index, PyObject* item) {
     if (!is_tensor(item)) {
       call.has_addresses = true;
       return pack(read_word(item, 64, "tensors", index, "a tensor or an address"), kPointerBytes);
@@ -137,7 +182,7 @@ class UpstreamCall {
   }
 
   /// An int (a bool counts as one) or a float, of Python, or of numpy or torch, which have item().
-  void pack_scalar(size_t index, PyObject* value) {
+  [[gnu::noinline]] void pack_scalar(size_t index, PyObject* value) {
     if (PyFloat_Check(value)) {
       return pack(std::bit_cast<uint32_t>(static_cast<float>(PyFloat_AsDouble(value))), kScalarBytes);
     }
@@ -149,9 +194,9 @@ class UpstreamCall {
   }
 
   const LaunchInfo info_;
-  const RawFunction function_;
+  const RawFunction& function_;
   const Kernel& kernel_;
-  const Items tensors_, dims_, scalars_, strides_;
+  Items tensors_, dims_, scalars_, strides_;
   size_t offset_ = 0;
 
  public:

@@ -408,6 +408,28 @@ def test_lists_that_change_while_they_are_read(add: Add) -> None:
     add.check()
 
 
+class Emptying:
+    """A sequence that empties a list when its items are asked for."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: int) -> int:
+        self.numbers.clear()
+        raise IndexError
+
+
+def test_a_list_that_another_sequence_empties(add: Add) -> None:
+    """Before anything is read of it: what it has then is what the launch is given."""
+    addresses = add.addresses
+    with pytest.raises(ValueError, match=r"takes 28 bytes of arguments .*, given 4: 0 tensors of 8 bytes, 1 scalars"):
+        launch(add.info(), addresses, Emptying(addresses), [1000])  # type: ignore[arg-type]
+    assert addresses == []
+
+
 # Callers.
 
 
