@@ -23,7 +23,7 @@ TIMEOUT = 300
 # ordinary one, for a race.
 PRINTING = ("printing", "assertion")
 
-Run = Callable[[str], "subprocess.CompletedProcess[str]"]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +36,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         subprocess.run(["g++", *options, *SOURCES, "-o", program, "-ldl", "-pthread"], cwd=ROOT, check=True)
     environment = {**os.environ, "WAVE_RUNTIME_EMULATOR_DEVICES": "2", "WAVE_RUNTIME_EMULATOR_THREADS": "3"}
 
-    def run(test: str) -> subprocess.CompletedProcess[str]:
+    def run(test: str, **variables: str) -> subprocess.CompletedProcess[str]:
         command = [program.resolve(), "-" if linked else LIBRARY, ROOT, test]
         threads = {"WAVE_RUNTIME_EMULATOR_THREADS": "1"} if linked and test in PRINTING else {}
-        return subprocess.run(command, env=environment | threads, capture_output=True, text=True, timeout=TIMEOUT)
+        return subprocess.run(
+            command, env=environment | threads | variables, capture_output=True, text=True, timeout=TIMEOUT
+        )
 
     return run
 
@@ -48,6 +50,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_program(run: Run, test: str) -> None:
     done = run(test)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("tools", ["races", "waits,barriers,numbers", "uninitialized"])
+def test_threads_share_what_the_sanitizer_knows(run: Run, tools: str) -> None:
+    """Some tools for all launches and threads: what ThreadSanitizer should see, too."""
+    done = run("workgroups_side_by_side", WAVE_RUNTIME_SANITIZE=tools)
+    assert done.returncode == 0, done.stderr
+    kinds = set(re.findall(r"\[([\w:-]+)\]$", done.stderr, re.MULTILINE))
+    assert kinds == ({"races:lds-race"} if tools == "races" else set())
 
 
 def test_the_program_fails_where_it_must(run: Run) -> None:
@@ -64,6 +75,14 @@ def test_fault_is_described(run: Run) -> None:
     assert "at vector_add+0x80: global_store_dword" in text
     assert re.search(r"into the process's memory at 0x\w+ to 0x\w+, which the process may only read", text)
     assert re.search(r"a store of 4 bytes into the hipMalloc at 0x\w+ of 65536 bytes, which was freed", text)
+
+
+def test_exact_bounds_forbid_what_lies_beside_registered_memory(run: Run) -> None:
+    variables = {"WAVE_RUNTIME_EMULATOR_BOUNDS": "exact", "WAVE_RUNTIME_SANITIZE": "memory"}
+    done = run("registered_memory_behind_other", **variables)
+    assert done.returncode == 0, done.stderr
+    told = r"a load of 4 bytes from memory that HIP did not allocate, which \S+=exact forbids \[memory:out-of-bounds\]"
+    assert len(re.findall(told, done.stderr)) == 2  # each of the two loads
 
 
 def test_kernels_print(run: Run) -> None:

@@ -13,8 +13,9 @@ namespace wave {
 struct MemoryRange {
   AddressSpan bytes;
   bool writable;
-  std::string name;      ///< for messages: "argument 2 'c' (float32 [64, 64])"
-  bool readable = true;  ///< false: known, to say why an access is a fault
+  std::string name;                               ///< for messages: "argument 2 'c' (float32 [64, 64])"
+  bool readable = true;                           ///< false: known, to say why an access is a fault
+  const char* why_unreadable = "use-after-free";  ///< the kind of that fault
   /// Why it is not writable, for messages.
   const char* why_const = "nothing may write there";
 };

@@ -286,6 +286,9 @@ class Parser {
 Ptx parse_ptx(const Bytes& file) { return Parser(file).parse(); }
 
 bool is_ptx(const Bytes& file) {
+  // Where PTX ends is looked for in text that may be some: who gives an image in memory does not say where that ends.
+  constexpr std::string_view kFirst = "./ \t\r\n\v\f";
+  if (file.size() == 0 || kFirst.find(file.characters(0, 1)[0]) == kFirst.npos) return false;
   try {
     return PtxLexer(file).peek() == ".version";
   } catch (const FormatError&) {  // a comment or a string without an end

@@ -27,8 +27,12 @@ bool conflicts(const PastAccess& past, const PastAccess& now) {
 
 /// Whether an access of other waves that is a race with the earlier one is one with the later one, too.
 bool is_covered(const PastAccess& past, const PastAccess& now) {
-  return (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store);
+  const bool is_as_plain = !now.is_atomic || (past.is_atomic && (now.is_maybe || !past.is_maybe));
+  return (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store) && is_as_plain;
 }
+
+/// One of them that gives way. Of atomics, whose waves seldom wait for each other, there is no better one.
+PastAccess* any(PastAccesses& all, const PastAccess& now) { return &all[(now.wave + now.number) % all.size()]; }
 
 bool is_something(const Reach& reach) { return reach.stores != 0 || reach.loads != 0; }
 
@@ -147,6 +151,11 @@ void GlobalRaceChecker::begin_access(bool is_load, bool is_store) {
   State& own = state();
   own.issued.loads += is_load;
   own.issued.stores += is_store;
+  current_ = {.wave = number_of(*wave_),
+              .pc = static_cast<u32>(wave_->address(wave_->op) - wave_->group->launch().module.load_address(0)),
+              .bytes = 15,
+              .is_atomic = instruction_.is_coherent,
+              .is_maybe = instruction_.is_maybe_atomic};
   if (own.pending.size() == kMostPending) own.pending.erase(own.pending.begin());
   own.pending.push_back({instruction_.counters,
                          own.counters.issued(instruction_.counters),
@@ -169,27 +178,28 @@ void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lan
   const bool changes =
       data == nullptr || std::memcmp(reinterpret_cast<const void*>(span.begin()), data, span.size()) != 0;
   if (instruction_.returns) acquire(span);
-  if (instruction_.is_coherent) release(span);
+  const bool tells_nothing = !instruction_.is_coherent || !release(span);
   if (!changes) return;
   begin_access(instruction_.modifies, true);
   access(span, lane, true);
+  // Nobody needs to find the page as the atomic leaves it: threads that count in one page wait for each other no longer
+  // than for this.
+  if (instruction_.modifies && !instruction_.returns && tells_nothing) hold_.let_go();
 }
 
 /// As each lane's access of a whole dword is, but for the lane.
 PastAccess GlobalRaceChecker::access_of(bool is_store) const {
-  const State& own = states_[wave_->index];
-  return {.wave = number_of(*wave_),
-          .number = is_store ? own.issued.stores : own.issued.loads,
-          .pc = static_cast<u32>(wave_->address(wave_->op) - wave_->group->launch().module.load_address(0)),
-          .bytes = 15,
-          .is_store = is_store,
-          .is_atomic = instruction_.is_coherent,
-          .is_maybe = instruction_.is_maybe_atomic};
+  const Reach& issued = states_[wave_->index].issued;
+  PastAccess now = current_;
+  now.number = is_store ? issued.stores : issued.loads;
+  now.is_store = is_store;
+  return now;
 }
 
 void GlobalRaceChecker::access(AddressSpan span, int lane, bool is_store) {
   PastAccess now = access_of(is_store);
   now.lane = static_cast<i8>(lane);
+  if (span.size() == sizeof(u32) && span.begin() % sizeof(u32) == 0) return access_dword(span.begin(), now);
   for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32)) {
     const AddressSpan part = span.common({address, sizeof(u32)});
     now.bytes = bytes_of(part) & 15;
@@ -285,7 +295,7 @@ PastAccess* GlobalRaceChecker::find_obsolete(PastAccesses& all, const PastAccess
   for (size_t i = all.size(); i-- > 0;) {
     if (is_covered(all[i], now) && (all[i].wave == now.wave || is_ordered(all[i]))) return &all[i];
   }
-  return &all[now.number % all.size()];
+  return any(all, now);
 }
 
 /// False, and nothing, where there is a race to report.
@@ -295,13 +305,31 @@ bool GlobalRaceChecker::note(PastAccesses& all, const PastAccess& now) const {
   return !has_race;
 }
 
+/// An atomic of a dword that only atomics have accessed, as counters are, is no race. False, and nothing, of others.
+bool GlobalRaceChecker::note_atomic(PastAccesses& all, const PastAccess& now) {
+  if (!now.is_atomic || now.is_maybe) return false;
+  PastAccess* place = nullptr;
+  for (PastAccess& past : all) {
+    if (past.wave == 0) {
+      if (place == nullptr) place = &past;
+      break;
+    }
+    if (!past.is_atomic) return false;
+    if (past.wave == now.wave && past.is_store == now.is_store && is_covered(past, now)) place = &past;
+  }
+  *(place != nullptr ? place : any(all, now)) = now;
+  return true;
+}
+
 void GlobalRaceChecker::access_dword(u64 address, const PastAccess& now) {
-  if (instruction_.modifies)
+  if (instruction_.modifies && !state().suspicions.empty())
     std::erase_if(state().suspicions, [&](const Suspicion& s) { return s.address == address; });
   PastAccesses& all = hold_.page(address).own(address);
+  if (note_atomic(all, now)) return;
   const auto [place, has_race] = find_place(all, now);
   for (const PastAccess& past : all) {
-    if (has_race && past.wave != 0 && past.wave != now.wave && conflicts(past, now) && !is_ordered(past))
+    if (!has_race) break;
+    if (past.wave != 0 && past.wave != now.wave && conflicts(past, now) && !is_ordered(past))
       report(address, now, past);
   }
   *place = now;
@@ -351,15 +379,14 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
   if (!is_known && suspicions.size() < kMostSuspicions) suspicions.push_back({address, sighting, message()});
 }
 
-/// What comes before an atomic store is known to who reads what it stores.
-void GlobalRaceChecker::release(AddressSpan span) {
+/// What comes before an atomic store is known to who reads what it stores. Whether there is anything.
+bool GlobalRaceChecker::release(AddressSpan span) {
   const State& own = state();
   const Reach &to_all = own.written_back, &to_group = own.done_for_mates();
-  if (own.others.is_empty() && !own.has_mates && !is_something(to_all) && !is_something(to_group)) return;
+  if (own.others.is_empty() && !own.has_mates && !is_something(to_all) && !is_something(to_group)) return false;
   Released& known = hold_.page(span.begin()).releases(span.begin());
   known.begin(wave_->group->number(), instruction_.modifies);
-  known.to_all.join(own.others);
-  known.to_group.join(own.others);
+  if (!own.others.is_empty()) known.to_all.join(own.others), known.to_group.join(own.others);
   for (u32 i = 0; own.has_mates && i < own.mates.size(); ++i) {
     if (!is_something(own.mates[i])) continue;
     known.to_all.join(first_ + i, own.mates[i]);
@@ -368,6 +395,7 @@ void GlobalRaceChecker::release(AddressSpan span) {
   const u32 self = number_of(*wave_);
   if (is_something(to_all)) known.to_all.join(self, to_all);
   if (is_something(to_group)) known.to_group.join(self, to_group);
+  return true;
 }
 
 void GlobalRaceChecker::acquire(AddressSpan span) {

@@ -93,10 +93,11 @@ class GlobalRaceChecker : public Observer {
   };
   Place find_place(PastAccesses& all, const PastAccess& now) const;
   bool note(PastAccesses& all, const PastAccess& now) const;
+  static bool note_atomic(PastAccesses& all, const PastAccess& now);
   PastAccess* find_obsolete(PastAccesses& all, const PastAccess& now) const;
   bool is_ordered(const PastAccess& past) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);
-  void release(AddressSpan span);
+  bool release(AddressSpan span);
   void acquire(AddressSpan span);
 
   Findings& findings_;
@@ -109,6 +110,7 @@ class GlobalRaceChecker : public Observer {
   Decoded instruction_;
   u32 first_ = 0;           ///< the number of the workgroup's first wave
   bool has_begun_ = false;  ///< the instruction's access has its numbers
+  PastAccess current_;      ///< what its accesses have in common, from then on
 };
 
 }  // namespace wave::emulator

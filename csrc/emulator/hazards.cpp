@@ -29,6 +29,9 @@ std::string register_name(const Location& location) {
   return text(is_special ? "scalar register " : file, location.value, location.dwords > 1 ? " (or the next)" : "");
 }
 
+/// Whether its vector registers are others than the encoding names.
+bool is_relative(const Wave& wave, const Op* op) { return wave.mode.gpr_index() && (op->flags & kIndexable); }
+
 /// More of them are reported at once.
 constexpr size_t kMostSuspicions = 16;
 /// More wait states than any matrix instruction asks for.
@@ -83,7 +86,9 @@ void HazardChecker::find_registers(const Wave& wave, Decoded& instruction) {
     if (is_vector && is_written) touched.writes.add(first, location.dwords);
     if (!is_vector && is_read) touched.scalar_reads.add(first, location.dwords);
     if (!is_vector && is_written) touched.scalar_writes.add(first, location.dwords);
+    if (!is_vector && (is_read || is_written)) instruction.scalars.add(first, location.dwords);
   }
+  instruction.summary = instruction.touched.reads.summary() | instruction.touched.writes.summary();
 }
 
 void HazardChecker::start(const Wave& wave) {
@@ -105,19 +110,20 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
   if (instruction.decoded.row == nullptr) return;  // a fault follows
   if (wave.mode.skip_vector() && (op->flags & kSkippable)) return;
   State& state = states_[wave.index];
-  if (instruction.is_wait) state.counters.wait(*instruction.decoded.row, op->scalar.simm16);
+  if (instruction.is_wait) wait(state, *instruction.decoded.row, op->scalar.simm16);
   state.counters.issue(instruction.counters);
 
-  const Touched& touched = instruction.touched;
-  const bool is_relative = wave.mode.gpr_index() && (op->flags & kIndexable);
   if (!state.suspicions.empty()) follow_suspicions(state, wave, instruction);
-  const bool is_plain = instruction.counters == 0 && !instruction.matrix && state.time >= state.matrix_until;
-  if (!is_plain || state.loading.meets(touched.reads) || state.loading.meets(touched.writes) ||
-      state.scalars_loading.meets(touched.scalar_reads) || state.scalars_loading.meets(touched.scalar_writes)) {
-    check_registers(state, wave, instruction, wave.address(op), is_relative);
+  const bool meets_loads = touches(instruction, state.loading) || state.scalars_loading.meets(instruction.scalars);
+  const bool meets_matrices = state.time < state.matrix_until && touches(instruction, state.of_matrices);
+  if (meets_loads || meets_matrices || instruction.matrix) {
+    check_registers(state, wave, instruction, op, meets_loads, meets_matrices);
+  } else if (instruction.counters != 0) {
+    note_writes(state, wave, instruction, op);
   }
   const WaitRules first = state.recent_first | state.earlier_first;
-  if ((instruction.roles.second & first) != 0 && !is_relative) check_past(state, wave, instruction, wave.address(op));
+  if ((instruction.roles.second & first) != 0 && !is_relative(wave, op))
+    check_past(state, wave, instruction, wave.address(op));
   if (instruction.roles.first != 0) {
     if (state.past_count % kPast == 0) state.earlier_first = std::exchange(state.recent_first, 0);
     state.recent_first |= instruction.roles.first;
@@ -130,24 +136,54 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
   state.time += instruction.states;
 }
 
-void HazardChecker::check_registers(State& state, const Wave& wave, const Decoded& instruction, u64 pc,
-                                    bool is_relative) {
-  const auto is_followed = [&](const Register& one) { return !(is_relative && one.is_vector); };
+/// What has been waited for altogether is looked at no more.
+void HazardChecker::wait(State& state, const isa::Row& row, u32 immediate) {
+  state.counters.wait(row, immediate);
+  if (state.counters.has_pending()) return;
+  state.loading = {};
+  state.scalars_loading = {};
+}
+
+/// `meets_loads`: whether a load of one of its registers may not be done. `meets_matrices`: whether a matrix
+/// instruction is under way.
+void HazardChecker::check_registers(State& state, const Wave& wave, const Decoded& instruction, const Op* op,
+                                    bool meets_loads, bool meets_matrices) {
+  const u64 pc = wave.address(op);
+  const bool are_relative = is_relative(wave, op);
+  const auto is_followed = [&](const Register& one) { return !(are_relative && one.is_vector); };
   for (const Register& one : instruction.registers) {
     if (!one.is_read || !is_followed(one)) continue;
     const Use use{state, wave, instruction, pc, one};
-    check_loads(use, false);
-    if (one.is_vector) check_read(use);
+    if (meets_loads) check_loads(use, false);
+    if (one.is_vector && meets_matrices) check_read(use);
     if (one.is_vector && one.is_c) note_c(use);
   }
   for (const Register& one : instruction.registers) {
     if (!one.is_written || !is_followed(one)) continue;
     const Use use{state, wave, instruction, pc, one};
-    check_loads(use, true);
-    if (one.is_vector) check_write(use);
-    note_write(use);
+    if (meets_loads) check_loads(use, true);
+    if (one.is_vector && meets_matrices) check_write(use);
+    note_write(use, meets_matrices || instruction.matrix);
   }
-  if (instruction.matrix) state.matrix_until = std::max(state.matrix_until, state.time + kMatrixStates);
+  if (instruction.matrix) note_matrix(state, instruction);
+}
+
+void HazardChecker::note_matrix(State& state, const Decoded& instruction) {
+  if (state.time >= state.matrix_until) state.of_matrices = {};
+  state.of_matrices.add(instruction.touched.writes);
+  for (const Register& one : instruction.registers) {
+    if (one.is_vector && one.is_c) state.of_matrices.add(one.first, one.location.dwords);
+  }
+  state.matrix_until = std::max(state.matrix_until, state.time + kMatrixStates);
+}
+
+/// Of a load that meets nothing.
+void HazardChecker::note_writes(State& state, const Wave& wave, const Decoded& instruction, const Op* op) {
+  const bool are_relative = is_relative(wave, op);
+  for (const Register& one : instruction.registers) {
+    if (one.is_written && !(are_relative && one.is_vector))
+      note_write({state, wave, instruction, wave.address(op), one}, false);
+  }
 }
 
 bool HazardChecker::is_pending(const State& state, const Load& load) {
@@ -225,16 +261,18 @@ void HazardChecker::note_c(const Use& use) {
     use.state.vectors[i].read_as_c_by = {*use.instruction.matrix, 0, 0, use.state.time, use.pc};
 }
 
-void HazardChecker::note_write(const Use& use) {
+/// What matrix instructions have written long ago need not be forgotten.
+void HazardChecker::note_write(const Use& use, bool meets_matrices) {
   State& state = use.state;
   const Counters counters = use.instruction.counters;
   const Load load = counters == 0 ? Load{} : Load{counters, state.counters.issued(counters), use.pc};
   const u32 first = use.one.first, count = use.one.location.dwords;
   for (u32 i = first; i < first + count; ++i) {
     if (use.one.is_vector) {
-      Matrix writer;
-      if (use.instruction.matrix) writer = {*use.instruction.matrix, first, count, state.time, use.pc};
-      state.vectors[i] = {load, writer, {}};
+      VectorRegister& vector = state.vectors[i];
+      vector.load = load;
+      if (meets_matrices) vector.written_by = vector.read_as_c_by = {};
+      if (use.instruction.matrix) vector.written_by = {*use.instruction.matrix, first, count, state.time, use.pc};
       if (counters == 0) state.loading.remove(i);
     } else {
       state.scalars[i & 127] = load;

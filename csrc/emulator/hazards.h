@@ -70,6 +70,8 @@ class HazardChecker : public Observer {
     bool ends_vectors = false;      ///< the results of vector instructions are there behind it (of RDNA)
     std::vector<Register> registers;
     Touched touched;
+    u64 summary = 0;    ///< of the rows that it touches (RowSet)
+    ScalarSet scalars;  ///< that it touches
     WaitRoles roles;
   };
 
@@ -98,6 +100,7 @@ class HazardChecker : public Observer {
     WaitCounters counters;
     u64 time = 0;          ///< in wait states
     u64 matrix_until = 0;  ///< the time from which no matrix instruction is under way
+    RowSet of_matrices;    ///< what those that may be under way write, or read as C
     std::array<Past, kPast> past;
     u32 past_count = 0;
     WaitRules recent_first = 0, earlier_first = 0;  ///< what those of `past` may be the first of, with some before them
@@ -117,15 +120,24 @@ class HazardChecker : public Observer {
   const Decoded& look_up(const Wave& wave, const Op* op);
   void decode(const Wave& wave, const Op* op, Decoded& instruction);
   static void find_registers(const Wave& wave, Decoded& instruction);
+  static void wait(State& state, const isa::Row& row, u32 immediate);
+  /// Whether an instruction touches some of these rows.
+  static bool touches(const Decoded& instruction, const RowSet& rows) {
+    return (rows.summary() & instruction.summary) != 0 &&
+           (rows.meets(instruction.touched.reads) || rows.meets(instruction.touched.writes));
+  }
+  static void note_matrix(State& state, const Decoded& instruction);
   static bool is_pending(const State& state, const Load& load);
-  void check_registers(State& state, const Wave& wave, const Decoded& instruction, u64 pc, bool is_relative);
+  void check_registers(State& state, const Wave& wave, const Decoded& instruction, const Op* op, bool meets_loads,
+                       bool meets_matrices);
   void check_loads(const Use& use, bool write);
   void check_load(const Use& use, const Load& load, bool write);
   void check_time(const Use& use, const Matrix& matrix, u32 needed, const char* what);
   void check_read(const Use& use);
   void check_write(const Use& use);
   static void note_c(const Use& use);
-  static void note_write(const Use& use);
+  static void note_writes(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
+  static void note_write(const Use& use, bool meets_matrices);
   void check_past(State& state, const Wave& wave, const Decoded& instruction, u64 pc);
   static u32 passed_since(const State& state, const Past& past, const WaitRule& rule);
   void follow_suspicions(State& state, const Wave& wave, const Decoded& instruction);

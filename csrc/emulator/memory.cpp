@@ -225,7 +225,7 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
     fault_at(text(access, write ? "into " : "from ", freed->name), lane, address, "use-after-free");
   if (const Region* found = find_region_ ? find_more(address) : nullptr) {
     if (!found->readable)
-      fault_at(text(access, write ? "into " : "from ", found->name), lane, address, "use-after-free");
+      fault_at(text(access, write ? "into " : "from ", found->name), lane, address, found->why_unreadable);
     if (write && !found->writable) {
       fault_at(text(access, "into ", found->name, ", which the process may only read"), lane, address, "read-only");
     }

@@ -14,14 +14,28 @@ class RowSet {
   static constexpr u32 kRows = 512;
 
   void add(u32 first, u32 count) {
-    for (u32 row = first; row < first + count && row < kRows; ++row) bits_[row / 64] |= u64{1} << row % 64;
+    for (u32 row = first; row < first + count && row < kRows; ++row) {
+      bits_[row / 64] |= u64{1} << row % 64;
+      summary_ |= u64{1} << row / kSummed;
+    }
   }
+  void add(const RowSet& other) {
+    for (u32 i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
+    summary_ |= other.summary_;
+  }
+  /// Those of groups of eight rows that may be there, a bit for each: what has none in common meets nowhere.
+  u64 summary() const { return summary_; }
   void remove(const RowSet& other) {
     for (u32 i = 0; i < bits_.size(); ++i) bits_[i] &= ~other.bits_[i];
   }
-  void remove(u32 row) { bits_[row / 64] &= ~(u64{1} << row % 64); }
+  void remove(u32 row) {
+    bits_[row / 64] &= ~(u64{1} << row % 64);
+    const bool is_left = (bits_[row / 64] >> row % 64 / kSummed * kSummed & 0xff) != 0;
+    if (!is_left) summary_ &= ~(u64{1} << row / kSummed);
+  }
   bool contains(u32 row) const { return row < kRows && (bits_[row / 64] >> row % 64 & 1) != 0; }
   bool meets(const RowSet& other) const {
+    if ((summary_ & other.summary_) == 0) return false;
     u64 common = 0;
     for (u32 i = 0; i < bits_.size(); ++i) common |= bits_[i] & other.bits_[i];
     return common != 0;
@@ -33,7 +47,11 @@ class RowSet {
   }
 
  private:
+  static constexpr u32 kSummed = 8;
+  static_assert(kRows == 64 * kSummed);
+
   std::array<u64, kRows / 64> bits_{};
+  u64 summary_ = 0;
 };
 
 /// Of scalar registers, VCC, M0 and EXEC by their codes.

@@ -309,8 +309,9 @@ void UninitializedChecker::try_with(const Op* op, int turn, Trial& trial) {
       wave.v[row].lane[lane] = value ^ turned_bits(turn, value, state.bits_of(row, lane), scattered(row, lane));
     }
   }
-  for (u32 number = 0; number < 128; ++number) {
-    if (!state.scalars_with_some[number]) continue;
+  const std::bitset<128> turned = scalars_that_matter() & state.scalars_with_some;
+  for (u32 number = 0; turned.any() && number < 128; ++number) {
+    if (!turned[number]) continue;
     wave.s[number] ^= turned_bits(turn, wave.s[number], state.scalars[number], scattered(number, 0));
   }
   if (state.scc) wave.scc = (turned_bits(turn, wave.scc, 1, 1) ^ u32{wave.scc}) != 0;
@@ -374,7 +375,14 @@ void UninitializedChecker::take_rows() {
 void UninitializedChecker::take_scalars() {
   State& state = *state_;
   const Source source = source_for(-1, 0);
+  std::array<u32, 128> differ{};
+  for (int turn = kAll; turn < kTurns; ++turn) {
+    for (u32 number = 0; number < 128; ++number)
+      differ[number] |= trials_[turn].scalars[number] ^ trials_[kAsIs].scalars[number];
+  }
+  const std::bitset<128> matter = scalars_that_matter();
   for (u32 number = 0; number < 128; ++number) {
+    if (differ[number] == 0 && !matter[number]) continue;
     const auto [bits, is_computed] = difference([&](int turn) { return trials_[turn].scalars[number]; });
     const u32 had = state.scalars_with_some[number] ? state.scalars[number] : 0;
     if (bits == had && !now_->scalar_writes[number]) continue;

@@ -136,6 +136,8 @@ class UninitializedChecker : public Observer {
   void try_with(const Op* op, int turn, Trial& trial);
   void take_rows();
   void take_scalars();
+  /// Others are as they were behind the instruction, whatever they are. It may leave one that it writes.
+  std::bitset<128> scalars_that_matter() const { return now_->scalar_reads | now_->scalar_writes; }
   Source source_for(int lane, Source own);
   Source noted(Source source, const std::string& name, int lane);
   Source origin(const char* kind, const std::string& what, int lane, std::optional<u64> address = {});

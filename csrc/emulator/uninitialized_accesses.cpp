@@ -125,8 +125,13 @@ bool UninitializedChecker::only_defines() const {
   return now_->effect == Effect::Stores && !stores_some_ && !now_->goes_to_lds;
 }
 
+/// How far lanes may reach for what lies between them to be asked for as well.
+constexpr u64 kNear = 4096;
+
 void UninitializedChecker::load_lds_lanes(const LaneAccesses& all) {
   if (now_ == nullptr) return;
+  const AddressSpan hull = all.hull();
+  if (hull.size() <= kNear && lds_.is_defined(hull.begin(), hull.size())) return;
   for (u64 left = all.lanes; left != 0;) {
     const u64 same = all.same_as_first(left);
     const AddressSpan span = all.span(std::countr_zero(left));
@@ -143,9 +148,6 @@ void UninitializedChecker::store_lds_lanes(const LaneAccesses& all) {
   if (hull.size() == all.bytes()) return lds_.define(hull.begin(), hull.size());
   all.each([&](int lane) { lds_.define(all.span(lane).begin(), all.size); });
 }
-
-/// How far lanes may reach for what lies between them to be asked for as well.
-constexpr u64 kNear = 4096;
 
 void UninitializedChecker::load_memory_lanes(const LaneAccesses& all) {
   if (now_ == nullptr || !global_.has_some()) return;

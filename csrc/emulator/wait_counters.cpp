@@ -63,30 +63,22 @@ std::string wait_text(Generation generation, Counters counters, u64 outstanding)
   return wait;
 }
 
-void WaitCounters::issue(Counters counters) {
-  if (counters == 0) return;
-  ++queue(counters).issued;
-  used_ |= 1u << counters / kLoadCount;
-}
-
-u64 WaitCounters::done(Counters counters) const {
-  u64 done = issued(counters);
-  for (u32 i = 0; i < kCounters; ++i) {
-    if (counters & kLoadCount << i) done = std::min(done, queue(counters).done[i]);
-  }
-  return done;
-}
-
 /// Of a queue that ends in order all but the last ones are done then; of others nothing is known before the counter is
 /// zero.
 void WaitCounters::leave(Counters counter, u32 outstanding) {
+  constexpr u32 kOf[kCounters] = {0xaaaa, 0xcccc, 0xf0f0, 0xff00};  // the queues whose numbers have a counter's bit
   const int index = std::countr_zero(counter / kLoadCount);
-  for (u32 queues = used_; queues != 0; queues &= queues - 1) {
-    const Counters counters = kLoadCount * static_cast<u32>(std::countr_zero(queues));
-    if ((counters & counter) == 0) continue;
-    const u64 left = ends_in_order(counters) || outstanding == 0 ? outstanding : issued(counters);
-    u64& done = queue(counters).done[index];
-    done = std::max(done, issued(counters) - std::min<u64>(issued(counters), left));
+  for (u32 queues = pending_ & kOf[index]; queues != 0; queues &= queues - 1) {
+    const u32 number = static_cast<u32>(std::countr_zero(queues));
+    const Counters counters = kLoadCount * number;
+    Queue& one = queues_[number];
+    if (one.issued - one.done[index] <= outstanding || (!ends_in_order(counters) && outstanding != 0)) continue;
+    one.done[index] = one.issued - outstanding;
+    one.all_done = one.issued;
+    for (u32 i = 0; i < kCounters; ++i) {
+      if (number >> i & 1) one.all_done = std::min(one.all_done, one.done[i]);
+    }
+    if (one.all_done == one.issued) pending_ &= ~(1u << number);
   }
 }
 

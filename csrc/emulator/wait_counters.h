@@ -25,7 +25,11 @@ std::string wait_text(isa::Generation generation, Counters counters, u64 outstan
 /// Of one wave.
 class WaitCounters {
  public:
-  void issue(Counters counters);
+  void issue(Counters counters) {
+    if (counters == 0) return;
+    ++queue(counters).issued;
+    pending_ |= 1u << counters / isa::kLoadCount;
+  }
   /// Carries out an instruction, with its SIMM16, where it is a wait.
   void wait(const isa::Row& row, u32 immediate);
   /// All that has been issued is done.
@@ -34,13 +38,16 @@ class WaitCounters {
   /// The number of the last one of a queue, from 1 on.
   u64 issued(Counters counters) const { return queue(counters).issued; }
   /// The number of the last one that is surely done, with all before it.
-  u64 done(Counters counters) const;
+  u64 done(Counters counters) const { return queue(counters).all_done; }
+  /// Whether anything that was issued may not be done.
+  bool has_pending() const { return pending_ != 0; }
 
  private:
   static constexpr u32 kCounters = 4;
   struct Queue {
     u64 issued = 0;
     u64 done[kCounters] = {};  ///< for each counter that counts it
+    u64 all_done = 0;          ///< ... for all of them
   };
 
   Queue& queue(Counters counters) { return queues_[counters / isa::kLoadCount]; }
@@ -48,7 +55,7 @@ class WaitCounters {
   void leave(Counters counter, u32 outstanding);
 
   Queue queues_[1 << kCounters];  ///< by the counters
-  u32 used_ = 0;                  ///< a bit for each that has had something
+  u32 pending_ = 0;               ///< a bit for each with something that may not be done
 };
 
 }  // namespace wave::emulator

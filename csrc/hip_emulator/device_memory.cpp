@@ -253,9 +253,20 @@ std::optional<MemoryRange> Allocations::at(uint64_t address) const {
 std::optional<MemoryRange> Allocations::exactly_at(uint64_t address) const {
   if (const auto allocation = find(address)) return allocation->range();
   std::optional<MemoryRange> range = at(address);
-  if (!range) return std::nullopt;
+  if (!range || !range->readable) return range;
+  // Who asks keeps it for its other addresses: what is registered in the same mapping is no part of it.
+  std::shared_lock lock(mutex_);
+  uint64_t begin = range->bytes.begin(), end = range->bytes.end();
+  if (const Allocation* before = at_or_before(registered_, address)) {
+    if (before->bytes().contains(address)) return before->range();  // since find() has looked
+    begin = std::max(begin, before->bytes().end());
+  }
+  if (const auto after = registered_.upper_bound(address); after != registered_.end())
+    end = std::min(end, after->second.begin);
+  range->bytes = AddressSpan::up_to(begin, end);
   range->name = "memory that HIP did not allocate, which WAVE_RUNTIME_EMULATOR_BOUNDS=exact forbids";
   range->readable = range->writable = false;
+  range->why_unreadable = "out-of-bounds";
   return range;
 }
 

@@ -108,6 +108,22 @@ TEST(freed_memory) {
   EXPECT_EQ(resident_pages > 0 && resident_pages < (512 << 20) / 4096, true);  // of 1,500 MiB that were in use
 }
 
+/// Of memory that the program has mapped itself, in front of a part that it has registered. Where bounds are exact,
+/// only the second half of the loads may be made, and the sanitizer lets the kernel go on to those.
+TEST(registered_memory_behind_other) {
+  const Loaded module(basics());
+  constexpr int kHalf = 512;
+  std::vector<float> all(2 * kHalf, 3);
+  float* const second = all.data() + kHalf;
+  OK(api.hipHostRegister(second, kHalf * sizeof(float), 0));
+  const Buffer<float> sums(2 * kHalf);
+  OK(launch(module["vector_add"], 4, 256, nullptr, all.data(), all.data(), sums.data, 2 * kHalf));
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(sums.values()[kHalf], 6.0f);
+  EXPECT_EQ(sums.values().back(), 6.0f);
+  OK(api.hipHostUnregister(second));
+}
+
 TEST(illegal_instruction) {
   const Loaded module(probes());
   void* parameters[] = {nullptr, nullptr, nullptr, nullptr};

@@ -46,9 +46,9 @@ Program = list[list[list[Row]]]  # of each workgroup, and each of its waves
 class Access:
     """Of a byte."""
 
-    group: int
     wave: int  # of the launch
     number: int  # among the rows of the wave
+    code: int  # the row's
     kind: int
     mask: int  # of the bytes of its dword that one lane accesses
 
@@ -105,11 +105,59 @@ def random_program(draw: random.Random) -> Program:
     return program
 
 
+def small_row(draw: random.Random, value: int, is_lds: bool, place: int) -> Row:
+    """An access of some of the eight bytes of a place, by one lane or by some; or of the 64 bytes that they lie in."""
+    kind = draw.choice([LOAD, LOAD, STORE, STORE, STORE, ADD])
+    index = 0 if kind == ADD else draw.choice([0, 0, 1, 1, 2, 2, 3])
+    size = 4 if kind == ADD else SIZES[index]
+    row = Row(kind + index + LDS * is_lds, value)
+    if draw.random() < 0.2:
+        row.begins = [place // 64 * 64 + lane * size if lane * size < 64 else -1 for lane in range(LANES)]
+        return row
+    begin = place + draw.randrange(9 - size)
+    if is_lds or kind == ADD:
+        begin = begin // size * size
+    lanes = draw.sample(range(LANES), draw.choice([1, 1, 2, 8]))
+    row.begins = [begin if lane in lanes else -1 for lane in range(LANES)]
+    return row
+
+
+def small_program(draw: random.Random) -> Program:
+    """Of a few accesses of the same eight bytes: each race of it is by itself, and is found or is not."""
+    groups, waves = draw.choice([(1, 2), (1, 3), (2, 1), (3, 1), (2, 2)])
+    is_lds = groups == 1 and draw.random() < 0.5
+    place = draw.choice([0, 4, 24, 56, 64, 1012])
+    program: Program = [[[] for _ in range(waves)] for _ in range(groups)]
+    for value in range(1, draw.choice([2, 3, 3, 4, 5]) + 1):
+        draw.choice(draw.choice(program)).append(small_row(draw, value, is_lds, place))
+    for group, rows_of_waves in enumerate(program):
+        if waves > 1 and draw.random() < 0.4:
+            for rows in rows_of_waves:
+                rows.insert(draw.randint(0, len(rows)), Row(BARRIER))
+        if groups > 1 and draw.random() < 0.5:
+            draw.choice(rows_of_waves).append(Row(RELEASE, flag=group))
+        if group > 0 and draw.random() < 0.5:
+            draw.choice(rows_of_waves).insert(0, Row(ACQUIRE, flag=draw.randrange(group)))
+    return program
+
+
+Pair = tuple[int, int]  # the accesses of a race, by their codes, the lesser one first: waves take turns
+
+
+@dataclass
+class Races:
+    """What is to be found of a program, in one of the memories."""
+
+    may: set[Pair] = field(default_factory=set)
+    must: set[frozenset[Pair]] = field(default_factory=set)  # one pair, at least, of each set
+
+
 class Model:
     """What happens before what, of a program whose workgroups run one after the other."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, has_flags: bool = True) -> None:
         self.waves = len(program[0])
+        self.has_flags = has_flags
         self.bytes: dict[tuple[bool, int, int], list[tuple[Access, dict[int, int]]]] = defaultdict(list)
         self.flags: dict[int, dict[int, int]] = {}
         for group, rows_of_waves in enumerate(program):
@@ -135,18 +183,18 @@ class Model:
         if row.access == RELEASE:
             self.flags[row.flag] = {**clock, wave: number}
         elif row.access == ACQUIRE:
-            join(clock, self.flags.get(row.flag, {}))
+            join(clock, self.flags.get(row.flag, {}) if self.has_flags else {})
         else:
             for begin in {begin for begin in row.begins if begin >= 0}:
                 for byte in range(begin, begin + row.size):
                     low = max(begin, byte // 4 * 4)
                     mask = sum(1 << i % 4 for i in range(low, min(begin + row.size, byte // 4 * 4 + 4)))
-                    access = Access(group, wave, number, row.kind, mask)
+                    access = Access(wave, number, row.access, row.kind, mask)
                     self.bytes[row.is_lds, group if row.is_lds else 0, byte].append((access, dict(clock)))
 
-    def races(self, is_lds: bool) -> tuple[bool, bool]:
-        """Whether there is a race that must be found, and whether there is any that may be."""
-        must = may = False
+    def races(self, is_lds: bool) -> Races:
+        """What may be found, and what must."""
+        races = Races()
         dwords: dict[tuple[int, int], set[tuple[int, int, int]]] = defaultdict(set)
         for (of_lds, group, byte), accesses in self.bytes.items():
             if of_lds == is_lds:
@@ -154,26 +202,59 @@ class Model:
         for (of_lds, group, byte), accesses in self.bytes.items():
             if of_lds != is_lds:
                 continue
-            for i, (later, clock) in enumerate(accesses):
-                for earlier, _ in accesses[:i]:
-                    kinds = {later.kind, earlier.kind}
-                    is_ordered = clock.get(earlier.wave, 0) >= earlier.number
-                    if later.wave == earlier.wave or is_ordered or len(kinds - {LOAD}) == 0 or kinds == {ADD}:
-                        continue
-                    may = True
-                    must |= is_kept(dwords[group, byte // 4], is_lds)
-        return must, may
+            pairs = pairs_of(accesses)
+            races.may |= {pair_of(one, other) for one, other in pairs}
+            if not is_kept(dwords[group, byte // 4], is_lds):
+                continue
+            writers = {access.wave for access, _ in accesses if access.kind != LOAD}
+            sure = [pair for pair in pairs if not is_left_out(pair, writers, is_lds)]
+            for one, other in sure:
+                # A wave's later access of the byte stands for an earlier one.
+                same = [pair for pair in sure if is_behind(pair, one, other) or is_behind(pair, other, one)]
+                races.must.add(frozenset(pair_of(*pair) for pair in same))
+        return races
+
+
+def pairs_of(accesses: list[tuple[Access, dict[int, int]]]) -> list[tuple[Access, Access]]:
+    """Those of a byte that are races: the earlier and the later ones."""
+    return [
+        (earlier, later)
+        for i, (later, clock) in enumerate(accesses)
+        for earlier, _ in accesses[:i]
+        if later.wave != earlier.wave
+        and clock.get(earlier.wave, 0) < earlier.number
+        and {later.kind, earlier.kind} not in ({LOAD}, {ADD})
+    ]
+
+
+def pair_of(one: Access, other: Access) -> Pair:
+    return min(one.code, other.code), max(one.code, other.code)
+
+
+def is_behind(pair: tuple[Access, Access], one: Access, other: Access) -> bool:
+    """Whether it is one access with another, or with a later one of that one's wave."""
+    return any(a == one and b.wave == other.wave and b.number >= other.number for a, b in (pair, pair[::-1]))
+
+
+def is_left_out(pair: tuple[Access, Access], writers: set[int], is_lds: bool) -> bool:
+    """Loops of compare-and-swap begin with a plain load; in LDS a wave reads what it has written itself."""
+    loads = [access for access in pair if access.kind == LOAD]
+    if is_lds:
+        return any(access.wave in writers for access in loads)
+    return bool(loads) and ADD in (pair[0].kind, pair[1].kind)
 
 
 def is_kept(accesses: set[tuple[int, int, int]], is_lds: bool) -> bool:
-    """Whether all accesses of a dword are surely known: the sanitizer keeps four, or of LDS those of two waves.
+    """Whether all accesses of a dword are surely known.
 
-    Loads beside atomics are races with exceptions, and of stores and atomics of a wave the last ones are kept.
+    Of the launch's memory the last four are. Of LDS those of two waves are and, of a wave's stores and atomics, the
+    last ones.
     """
-    kinds = {kind for _, kind, _ in accesses}
-    if ADD in kinds and len(kinds) > 1 and (LOAD in kinds or len({wave for wave, _, _ in accesses}) < len(accesses)):
-        return False
-    return len({wave for wave, _, _ in accesses}) <= 2 if is_lds else len(accesses) <= 4
+    if not is_lds:
+        return len(accesses) <= 4
+    waves = {wave for wave, _, _ in accesses}
+    modifying = {(wave, kind) for wave, kind, _ in accesses if kind != LOAD}
+    return len(waves) <= 2 and len({wave for wave, _ in modifying}) == len(modifying)
 
 
 def join(clock: dict[int, int], other: dict[int, int]) -> None:
