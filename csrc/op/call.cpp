@@ -61,7 +61,7 @@ std::string shape_text(const at::Tensor& tensor) {
 MemoryRange storage_range(const at::Tensor& tensor, bool writable, const std::string& argument, const char* why_const) {
   const AddressSpan bytes = storage_bytes(tensor.unsafeGetTensorImpl());
   std::string name = text(extent(tensor) != bytes ? "the storage of " : "", argument, " (", shape_text(tensor), ")");
-  return {bytes, writable, std::move(name), true, why_const};
+  return {.bytes = bytes, .writable = writable, .name = std::move(name), .why_const = why_const};
 }
 
 /// Whether two tensors of different storages have bytes in common, as far as that is easy to say.
