@@ -13,8 +13,8 @@
 #              Triton kernels for an emulated GPU
 # make campaign-aiter AITER_SOURCE=path   count the instructions of ROCm/aiter's hand-written code objects that run, launch
 #              some of its kernels beside torch, and write benchmarks/results/aiter.json and docs/emulator.md: ten minutes
-# make campaign-random   try random kernels for four processors against the host, campaign_programs of each (30), and write
-#              benchmarks/results/random_kernels.json and docs/figures.md
+# make campaign-random   try random kernels for all processors against the host, in waves of either size, campaign_programs of
+#              each (30), and write benchmarks/results/random_kernels.json and docs/figures.md
 # make campaign-hip-tests HIP_TESTS_SOURCE=path HIP_TESTS_BUILD=path   run HIP's own tests, of a checkout of ROCm/hip-tests and the
 #              folder where they were built, on the emulator: hours. hip_tests_options="memory graph" says which folders
 # make campaign-fuzz   make fuzz, whose runs are added to benchmarks/results/fuzz.json and docs/figures.md
@@ -134,9 +134,9 @@ campaign-aiter: build $(VENV)/.wave-runtime-dev
 	$(python) tests/aiter/campaign.py '$(AITER_SOURCE)' --json benchmarks/results/aiter.json; $(python) tools/generate_figures.py
 
 campaign-random: build $(VENV)/.wave-runtime-dev
-	for target in gfx942 gfx950 gfx1100 gfx1201; do PYTHONPATH='$(CURDIR):$(CURDIR)/tests' \
-	  $(python) tests/emulator/test_random_kernels.py --first 1000 --count $(or $(campaign_programs),30) --target $$target \
-	  --json benchmarks/results/random_kernels.json; done; $(python) tools/generate_figures.py
+	PYTHONPATH='$(CURDIR):$(CURDIR)/tests' $(python) tests/emulator/test_random_kernels.py --target all --first 1000 \
+	  --count $(or $(campaign_programs),30) --processes $(or $(test_processes),2) \
+	  --json benchmarks/results/random_kernels.json; $(python) tools/generate_figures.py
 
 campaign-hip-tests: build $(VENV)/.wave-runtime-dev
 	@test -d '$(HIP_TESTS_BUILD)/catch_tests' || { echo "HIP_TESTS_BUILD=path names the folder where ROCm/hip-tests was built"; exit 1; }

@@ -7,13 +7,17 @@
 from __future__ import annotations
 
 import argparse
+import collections
+import concurrent.futures
 import hashlib
 import itertools
 import json
+import multiprocessing
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -62,50 +66,67 @@ def commit() -> None:
     EXPECTED.write_text(json.dumps(expected, indent=1) + "\n")
 
 
-def campaign(
-    first: int,
-    count: int | None,
-    seconds: float,
-    keep: Path | None,
-    target: str,
-    lanes: int | None,
-    results: Path | None,
-) -> int:
-    """Tries programs until the count or the time is over, and prints those that differ, also to a file of results."""
-    begin, tried, refused = time.monotonic(), 0, 0
-    different: list[int] = []
-    for seed in itertools.count(first):
-        if time.monotonic() - begin > seconds or tried + refused == count:
-            break
-        with tempfile.TemporaryDirectory() as folder:
+def try_seed(seed: int, rows: Sequence[tuple[str, int]], keep: Path | None) -> list[tuple[bool, list[str]]]:
+    """For each row, whether clang compiled the seed's program, and what differs, or clang's first message."""
+    found: list[tuple[bool, list[str]]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for target, lanes in rows:
             try:
-                found = harness.check(str(seed), keep or Path(folder), target=target, lanes=lanes)
+                found.append((True, harness.check(str(seed), keep or Path(folder), target=target, lanes=lanes)))
             except subprocess.CalledProcessError as error:
-                refused += 1
-                print(f"seed {seed}: clang: {error.stderr.decode().splitlines()[0]}", flush=True)
-                continue
+                found.append((False, error.stderr.decode().splitlines()[:1]))
             except wave_runtime.KernelFault as fault:
-                found = [str(fault)]
-        tried += 1
-        if found:
-            different.append(seed)
-            print(f"seed {seed}: {len(found)} differ; {found[0]}", flush=True)
-    if results is not None:
-        known = json.loads(results.read_text()) if results.exists() else {}
-        known[f"{target}, {lanes or harness.LANES[target]} lanes"] = {
+                found.append((True, [str(fault)]))
+    return found
+
+
+class Row:
+    """What became of the programs for one processor and size of a wave."""
+
+    def __init__(self) -> None:
+        self.tried = 0
+        self.refused = 0
+        self.different: list[int] = []
+
+    def results(self, first: int) -> dict[str, object]:
+        """What a file of results has of it."""
+        version = subprocess.run([str(harness.CLANG), "--version"], capture_output=True, text=True).stdout
+        return {
             "date": time.strftime("%Y-%m-%d"),
-            "clang": subprocess.run([str(harness.CLANG), "--version"], capture_output=True, text=True).stdout.split(
-                "\n"
-            )[0],
+            "clang": version.split("\n")[0],
             "first seed": first,
-            "programs": tried,
-            "not compiled": refused,
-            "different": different,
+            "programs": self.tried,
+            "not compiled": self.refused,
+            "different": self.different,
         }
-        results.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
-    words = f"{tried} programs of {KERNELS} kernels, {len(different)} differ; clang failed to compile {refused} more"
-    print(f"{words}; {time.monotonic() - begin:.0f} s", flush=True)
-    return int(bool(different) or tried == 0)
+
+
+def campaign(rows: Sequence[tuple[str, int]], seeds: Iterable[int], keep: Path | None, processes: int) -> list[Row]:
+    """Tries the program of each seed for each row, and prints which differ."""
+    found = [Row() for _ in rows]
+    pending: collections.deque[tuple[int, concurrent.futures.Future[list[tuple[bool, list[str]]]]]] = (
+        collections.deque()
+    )
+
+    def take() -> None:
+        seed, future = pending.popleft()
+        for (target, lanes), row, (compiled, messages) in zip(rows, found, future.result(), strict=True):
+            row.tried += compiled
+            row.refused += not compiled
+            if compiled and messages:
+                row.different.append(seed)
+            if messages:
+                words = f"{len(messages)} differ; {messages[0]}" if compiled else f"clang: {messages[0]}"
+                print(f"seed {seed}, {target}, {lanes} lanes: {words}", flush=True)
+
+    with concurrent.futures.ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        for seed in seeds:
+            pending.append((seed, pool.submit(try_seed, seed, rows, keep)))
+            if len(pending) == 2 * processes:
+                take()
+        while pending:
+            take()
+    return found
 
 
 if __name__ == "__main__":
@@ -114,8 +135,11 @@ if __name__ == "__main__":
     parser.add_argument("--count", type=int)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--keep", type=Path, help="where to leave sources and binaries")
-    parser.add_argument("--target", default="gfx942", choices=list(harness.LANES))
+    parser.add_argument(
+        "--target", default="gfx942", choices=[*harness.LANES, "all"], help="all: each, RDNA's in waves of either size"
+    )
     parser.add_argument("--lanes", type=int, choices=(32, 64), help="of a wave; by default as the compiler chooses")
+    parser.add_argument("--processes", type=int, default=1, help="that try programs side by side")
     parser.add_argument("--json", type=Path, metavar="FILE", help="a file of results, to which these are added")
     parser.add_argument("--commit", action="store_true", help="make the committed files anew")
     arguments = parser.parse_args()
@@ -123,5 +147,21 @@ if __name__ == "__main__":
         sys.exit(commit())
     if harness.CLANG is None:
         sys.exit("clang-22 is not installed")
-    options = (arguments.keep, arguments.target, arguments.lanes, arguments.json)
-    sys.exit(campaign(arguments.first, arguments.count, arguments.seconds, *options))
+    begin = time.monotonic()
+    if arguments.target == "all":
+        rows = [(target, lanes) for target, usual in harness.LANES.items() for lanes in sorted({usual, 64})]
+    else:
+        rows = [(arguments.target, arguments.lanes or harness.LANES[arguments.target])]
+    last = sys.maxsize if arguments.count is None else arguments.first + arguments.count
+    seeds = itertools.takewhile(lambda _: time.monotonic() - begin < arguments.seconds, range(arguments.first, last))
+    found = campaign(rows, seeds, arguments.keep, arguments.processes)
+    if arguments.json is not None:
+        known = json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
+        for (target, lanes), row in zip(rows, found, strict=True):
+            known[f"{target}, {lanes} lanes"] = row.results(arguments.first)
+        arguments.json.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+    tried, different = sum(row.tried for row in found), sum(len(row.different) for row in found)
+    words = f"{tried} programs of {KERNELS} kernels, {different} differ"
+    refused = sum(row.refused for row in found)
+    print(f"{words}; clang failed to compile {refused} more; {time.monotonic() - begin:.0f} s", flush=True)
+    sys.exit(int(different > 0 or tried == 0))

@@ -62,10 +62,14 @@ def waves(target: str, lanes: int | None) -> list[str]:
 
 
 def compile_host(source: Path, target: str = "gfx942", lanes: int | None = None) -> ctypes.CDLL:
-    """The functions for the host. Raises CalledProcessError with clang's messages."""
-    library = source.with_suffix(".so")
-    command = [str(CLANG), *HOST, *COMMON, *waves(target, lanes), source, "-o", library, "-lm"]
-    subprocess.run(command, check=True, capture_output=True)
+    """The functions for the host, which processors have in common where their waves ask for the same: such a library
+    that lies beside the source is taken. Raises CalledProcessError with clang's messages.
+    """
+    asked = waves(target, lanes)
+    library = source.with_name("".join([source.stem, *asked, ".so"]))
+    if not library.exists():
+        command = [str(CLANG), *HOST, *COMMON, *asked, source, "-o", library, "-lm"]
+        subprocess.run(command, check=True, capture_output=True)
     return ctypes.CDLL(str(library))
 
 
@@ -75,7 +79,9 @@ def compile_device(source: Path, options: Sequence[str], target: str = "gfx942",
     device = [*DEVICE, f"--offload-arch={target}", *waves(target, lanes)]
     if lanes is not None:
         device.append("-mwavefrontsize64" if lanes == 64 else "-mno-wavefrontsize64")
-    subprocess.run([str(CLANG), *device, *options, *COMMON, source, "-o", binary], check=True, capture_output=True)
+    form = ["-mcode-object-version=6"] if "generic" in target else []  # older forms have no generic processors
+    command = [str(CLANG), *device, *options, *form, *COMMON, source, "-o", binary]
+    subprocess.run(command, check=True, capture_output=True)
     return binary
 
 
@@ -126,7 +132,10 @@ def check(
     """Generates, compiles, runs and compares the program of a seed; the options by the seed, too, unless given."""
     text, outputs = generate(seed)
     source = folder / f"{seed}.cpp"
-    source.write_text(text)
+    if not source.exists() or source.read_text() != text:
+        source.write_text(text)
+        for library in folder.glob(f"{seed}-*.so"):
+            library.unlink()
     host = compile_host(source, target, lanes)
     variants = [options for options in VARIANTS if target == "gfx942" or "-mtgsplit" not in options]
     binary = compile_device(source, variant or random.Random(seed).choice(variants), target, lanes)
