@@ -1,6 +1,6 @@
 """Kernels that call each of clang's builtins for AMD GPUs, as far as a processor has it.
 
-Clang itself says what there is: names stand in its library, types in the tree that it dumps of wrong calls. What it
+Clang itself says what there is: names stand in its own library, types in the tree that it dumps of wrong calls. What it
 then refuses of a kernel is mended by what it says of it (an argument must be a constant, in a range), or the kernel is
 left out, with clang's reason.
 """
@@ -88,19 +88,37 @@ def _value(kind: str, number: int) -> str:
     return f"*(T{number} *)(from + {32 * number})"
 
 
-def names(library: Path) -> list[str]:
-    """The builtins whose names stand in clang's library."""
-    return sorted({name.decode() for name in re.findall(rb"\b__builtin_amdgcn_\w+(?=\0)", library.read_bytes())})
+def names(clang: str) -> list[str]:
+    """The builtins whose names stand in clang's library, or in clang where it has none."""
+    program = _output(clang, "-print-prog-name=clang")  # since `clang` may be ccache, or a script
+    linked = re.search(r"libclang-cpp\S* => (\S+)", _output("ldd", program))
+    library = Path(linked[1] if linked else program)
+    found = {name.decode() for name in re.findall(rb"\b__builtin_amdgcn_\w+(?=\0)", library.read_bytes())}
+    if not found:
+        raise RuntimeError(f"no name of a builtin stands in {library}, where {clang} should have them")
+    return sorted(found)
+
+
+def _output(*command: str) -> str:
+    result = subprocess.run(command, text=True, capture_output=True, check=False)
+    if result.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {result.stderr}")
+    return result.stdout.strip()
 
 
 def declared(clang: str, options: list[str], known: Iterable[str]) -> list[Builtin]:
-    """Those that a processor has, with their types, but images."""
+    """Those that a processor has, with their types, but images. Where there are none, clang says why in the error."""
     asked = "\n".join(f"#if __has_builtin({name})\n{name}\n#endif" for name in known if "_image_" not in name)
-    its_own = re.findall(rf"^{PREFIX}\w+$", _run(clang, options, asked, "-E", "-P").stdout, re.MULTILINE)
+    preprocessed = _run(clang, options, asked, "-E", "-P")
+    its_own = re.findall(rf"^{PREFIX}\w+$", preprocessed.stdout, re.MULTILINE)
+    if not its_own:
+        raise RuntimeError(f"{clang} has no builtins with {' '.join(options)}: {preprocessed.stderr or asked[:1000]}")
     wrong = "\n".join(f"{name}({', '.join('0' * 20)});" for name in its_own)
     dumping = ["-ferror-limit=0", "-fsyntax-only", "-Xclang", "-ast-dump"]
-    dump = _run(clang, options, f"void f() {{ {wrong} }}", *dumping).stdout
-    found = dict(re.findall(r"Function 0x\w+ '(__builtin_amdgcn_\w+)' '(.*)'$", dump, re.MULTILINE))
+    dumped = _run(clang, options, f"void f() {{ {wrong} }}", *dumping)
+    found = dict(re.findall(r"Function 0x\w+ '(__builtin_amdgcn_\w+)' '(.*)'$", dumped.stdout, re.MULTILINE))
+    if untyped := set(its_own) - set(found):
+        raise RuntimeError(f"{clang} does not show the types of {', '.join(sorted(untyped))}: {dumped.stderr}")
     return [Builtin(name, *_signature(found[name])) for name in its_own]
 
 

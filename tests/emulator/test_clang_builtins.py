@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-import shutil
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -28,13 +26,6 @@ NOT_IN_WAVES_OF_64 = r"global_load_tr_b(64|128) is not implemented"  # in which 
 PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1150", "gfx1201")
 
 
-def library() -> Path:
-    """Clang's, in which its names stand."""
-    linked = subprocess.run(["ldd", shutil.which("clang-22") or ""], capture_output=True, text=True, check=True).stdout
-    found = re.search(r"libclang-cpp\S* => (\S+)", linked)
-    return Path(found[1] if found else shutil.which("clang-22") or "")
-
-
 def unexplained(built: Path, lanes: int) -> dict[str, list[str]]:
     """What the emulator cannot run of a code object and is not listed above, by kernel."""
     missing = [*MISSING, *([NOT_IN_WAVES_OF_64] if lanes == 64 else [])]
@@ -52,13 +43,36 @@ def compiled(made: Iterable[Call]) -> set[str]:
 
 @functools.cache
 def names() -> list[str]:
-    return clang_builtins.names(library())
+    return clang_builtins.names("clang-22")
 
 
 def its_builtins(options: list[str]) -> list[Builtin]:
     found = clang_builtins.declared("clang-22", options, names())
     assert len(found) > 200
     return found
+
+
+@pytest.mark.needs("clang-22")
+def test_names_are_found_behind_a_wrapper(tmp_path: Path) -> None:
+    """As ccache is one, in whose own file they do not stand."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text('#!/bin/sh\nexec clang-22 "$@"\n')
+    wrapper.chmod(0o755)
+    assert clang_builtins.names(str(wrapper)) == names()
+
+
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize(
+    ("clang", "options", "known", "message"),
+    [
+        ("clang-22", ["-mcpu=gfx1"], [f"{clang_builtins.PREFIX}s_barrier"], "error: .*gfx1"),
+        ("clang-22", ["-mcpu=gfx942"], [], "has no builtins with -mcpu=gfx942"),
+        ("false", [], [], "false has no builtins"),
+    ],
+)
+def test_clang_says_why_there_are_none(clang: str, options: list[str], known: list[str], message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        clang_builtins.declared(clang, options, known)
 
 
 @pytest.mark.needs("clang-22")
