@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from typing import Any
 
 import machine
@@ -15,7 +12,7 @@ import pytest
 import torch
 from machine import LANES, State, encode
 from model import cdna4
-from requirements import does_not_apply
+from simd_levels import LEVELS, run_again
 
 from wave_runtime import _C
 
@@ -520,16 +517,10 @@ def test_every_code_of_a_small_float(kind: str) -> None:
         assert np.array_equal(d, np.repeat(values[codes[:32, :1]], 32, axis=1), equal_nan=True)
 
 
-@pytest.mark.parametrize("level", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_products_at_each_simd_level(level: str) -> None:
     """A process uses one level, and each decodes and multiplies in its own way."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    command += ["-k", "(products and not level and (fp8 or fp4 or bf6)) or every_code"]
-    environment = {**os.environ, "WAVE_RUNTIME_SIMD": level}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    if "this processor lacks it" in done.stdout:
-        does_not_apply(f"this processor lacks {level}")
-    assert done.returncode == 0, done.stdout
+    run_again(level, __file__, "-k", "(products and not level and (fp8 or fp4 or bf6)) or every_code")
 
 
 def instruction(row: dict[str, Any], fields: dict[str, int], selects: Array) -> list[int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ from machine import State
 from model.draw import FLOAT_TYPES, Case, draw
 from model.floats import F16, Format
 from model.operands import place
-from requirements import does_not_apply
+from simd_levels import LEVELS, run_again
 
 from wave_runtime import _C
 
@@ -208,15 +207,9 @@ if __name__ == "__main__":
     sys.exit(campaign(arguments.cases, arguments.rows, arguments.seed, arguments.processor))
 
 
-@pytest.mark.parametrize("level", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_simd_levels(level: str) -> None:
     """A process uses one level: what compilers make of floats, carries and 64 bits is tested anew at each."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
     names = "floor or ceil or trunc or rndne or max or med3 or _co_ or perm or cvt_f16 or exp or log"
     names += " or mad_u64 or mad_i64 or lshl_add_u64 or lshlrev_b64 or lshrrev_b64 or ashrrev_i64 or pk_mov"
-    command += ["-k", f"test_instruction and ({names})"]
-    environment = {**os.environ, "WAVE_RUNTIME_SIMD": level}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    if "this processor lacks it" in done.stdout:
-        does_not_apply(f"this processor lacks {level}")
-    assert done.returncode == 0, done.stdout
+    run_again(level, __file__, "-k", f"test_instruction and ({names})")

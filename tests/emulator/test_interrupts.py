@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -15,6 +13,7 @@ import torch
 from machine import encode, with_words
 from memory_support import BY_NAME
 from support import PROBES, ROOT, LoadKernel
+from warm_python import WarmProcess
 
 import wave_emulator
 import wave_runtime
@@ -45,7 +44,7 @@ def endless(words: list[int], before: list[int]) -> bytes:
 # some of these.
 MODES: dict[str, tuple[list[int], dict[str, str]]] = {
     "plain": (ADD, {}),
-    "one-thread": (ADD, {"OMP_NUM_THREADS": "1"}),
+    "one-thread": (ADD, {}),
     "exact": (MATRIX * 8, {"WAVE_RUNTIME_MFMA": "exact"}),
     "matrices": (MATRIX * 8, {}),
     "atomics": (GLOBAL_ATOMIC * 8, {}),
@@ -90,29 +89,34 @@ def launch():
 """
 
 
-def start(tmp_path: Path, mode: str, code: str, **more: str) -> subprocess.Popen[str]:
+def start(tmp_path: Path, mode: str, code: str, **more: str) -> WarmProcess:
     words, variables = MODES[mode]
     file = tmp_path / "endless.hsaco"
     file.write_bytes(endless(words, before=SKIP if mode == "skipping" else []))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables, **more}
-    command = [sys.executable, "-c", SETUP + code, str(file)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    setup = SETUP + ("torch.set_num_threads(1)\n" if mode == "one-thread" else "")
+    return WarmProcess("-c", setup + code, file, env={**os.environ, **variables, **more})
 
 
-def after_interrupt(process: subprocess.Popen[str]) -> str:
+def after_interrupt(process: WarmProcess) -> str:
     """What a program writes after "ready" that is interrupted then. It fails where the program goes on."""
-    assert process.stdout is not None
-    assert process.stderr is not None
     with process:
         try:
             assert process.stdout.readline() == "ready\n", process.stderr.read()
-            time.sleep(0.5)  # until it is in the launch
+            time.sleep(0.2)  # until it is in the launch
             process.send_signal(signal.SIGINT)
             output, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert process.returncode == 0, errors
     return output
+
+
+def ended(process: WarmProcess) -> tuple[str, str]:
+    """What a program writes that ends well."""
+    with process:
+        output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return output, errors
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -182,12 +186,10 @@ except wave_runtime.KernelFault as fault:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_time_limit(mode: str, tmp_path: Path) -> None:
-    process = start(tmp_path, mode, LIMITED, WAVE_RUNTIME_TIME_LIMIT="0.5")
-    output, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
+    output, _ = ended(start(tmp_path, mode, LIMITED, WAVE_RUNTIME_TIME_LIMIT="0.2"))
     first, *rest = output.splitlines()
     assert first == (
-        "kernel 'two_waves' on the gfx942 emulator: the launch ran longer than 0.5 seconds, the limit that "
+        "kernel 'two_waves' on the gfx942 emulator: the launch ran longer than 0.2 seconds, the limit that "
         "WAVE_RUNTIME_TIME_LIMIT sets; 0 of 8 workgroups had finished"
     )
     assert rest[0].startswith("  at two_waves+0x")
@@ -197,11 +199,9 @@ def test_time_limit(mode: str, tmp_path: Path) -> None:
 
 def test_time_limit_of_the_hip_library(tmp_path: Path) -> None:
     code = "try:\n    launch()\nexcept RuntimeError as error:\n    print(error)\n"
-    process = start(tmp_path, "plain", WAITING + code, WAVE_RUNTIME_TIME_LIMIT="0.5", **HIP)
-    output, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
+    output, errors = ended(start(tmp_path, "plain", WAITING + code, WAVE_RUNTIME_TIME_LIMIT="0.2", **HIP))
     assert "hipErrorLaunchFailure" in output
-    assert "the launch ran longer than 0.5 seconds, the limit that WAVE_RUNTIME_TIME_LIMIT sets" in errors
+    assert "the launch ran longer than 0.2 seconds, the limit that WAVE_RUNTIME_TIME_LIMIT sets" in errors
 
 
 def test_time_limit_tells_how_far_a_launch_got(probe: LoadKernel, monkeypatch: pytest.MonkeyPatch) -> None:

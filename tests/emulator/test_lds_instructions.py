@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +10,7 @@ import numpy as np
 import pytest
 from machine import LANES, State, encode, run
 from memory_support import BY_NAME, WAVES, check, names, random_state
-from requirements import does_not_apply
+from simd_levels import LEVELS, run_again
 
 DS_PLAIN = [n for n in names("ds_read_", "ds_write_") if "addtid" not in n]
 
@@ -171,17 +168,12 @@ def test_addresses_of_lanes() -> None:
         assert (actual.lds[wave, base + 128 : base + 192] == state.v[wave, 22]).all()
 
 
-@pytest.mark.parametrize("level", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_simd_levels(level: str) -> None:
     """A process uses one level, and each has its own way to lanes' dwords."""
     files = [__file__, str(Path(__file__).with_name("test_memory_instructions.py"))]
     chosen = "test_two_addresses or test_lanes_side or test_ds or (test_global and dword)"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, "-k", chosen]
-    environment = {**os.environ, "WAVE_RUNTIME_SIMD": level}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    if "this processor lacks it" in done.stdout:
-        does_not_apply(f"this processor lacks {level}")
-    assert done.returncode == 0, done.stdout
+    run_again(level, *files, "-k", chosen)
 
 
 def test_condxchg() -> None:
