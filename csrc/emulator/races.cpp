@@ -35,6 +35,7 @@ void RaceChecker::start(const Wave& wave) {
   if (wave.index == 0) {
     ++workgroup_;
     dwords_.resize((wave.group->lds_bytes().size() + 3) / sizeof(u32));
+    bytes_.clear();
     further_.clear();
     waves_.clear();
   }
@@ -61,17 +62,62 @@ void RaceChecker::pass_barrier(const Wave& wave) {
   }
 }
 
-void RaceChecker::Accesses::add(const Access& access) {
-  if (last.wave != access.wave) other = last;
-  last = access;
+bool RaceChecker::is_done(const Access& access) const {
+  return access.number <= waves_[access.wave].done[access.queue()];
+}
+
+/// Who races with an access races with the next one of the same wave, or of others, that is of the same kind.
+void RaceChecker::add(Accesses& all, const Access& access) {
+  const bool is_of_other = all.last.wave != access.wave;
+  Access& lost = is_of_other ? all.other : all.last;
+  const bool stays_known =
+      lost.kind == access.kind && (!is_of_other || lost.wave == access.wave || lost.kind == all.last.kind);
+  if (!stays_known && lost.pc != 0) [[unlikely]]
+    keep(all, lost);
+  if (is_of_other) all.other = all.last;
+  all.last = access;
+}
+
+/// A write that changes some of a dword's bytes has changed those, too, that its wave changed before, and that it
+/// leaves as they are.
+void RaceChecker::add_change(Accesses& all, Access access) {
+  for (const Access* const past : {&all.last, &all.other}) {
+    if (past->wave == access.wave && (past->changed & ~access.changed) != 0 && !is_done(*past))
+      access.changed |= past->changed;
+  }
+  add(all, access);
+}
+
+void RaceChecker::keep(Accesses& all, const Access& lost) {
+  if (is_done(lost)) return;
+  if (all.further == 0) {
+    further_.emplace_back();
+    all.further = static_cast<u32>(further_.size());
+  }
+  std::vector<Access>& kept = further_[all.further - 1];
+  std::erase_if(kept, [&](const Access& past) {
+    const bool is_like = past.wave == lost.wave && past.kind == lost.kind;
+    return is_done(past) || (is_like && (past.changed & ~lost.changed) == 0);
+  });
+  kept.push_back(lost);
+}
+
+/// What a byte has in common with the others of its dword it keeps by itself from now on.
+void RaceChecker::separate(Accesses& all) {
+  if (all.further == 0) return;
+  further_.push_back(further_[all.further - 1]);
+  all.further = static_cast<u32>(further_.size());
 }
 
 /// What is known of one of a dword's bytes: not all writes have changed it.
-RaceChecker::Cell RaceChecker::Cell::of_byte(u32 byte) const {
+RaceChecker::Cell RaceChecker::byte_of(const Cell& dword, u32 byte) {
   const auto has_changed = [&](const Access& access) { return (access.changed >> byte & 1) != 0; };
-  Cell cell = *this;
+  Cell cell = dword;
   if (!has_changed(cell.changes.other)) cell.changes.other = {};
   if (!has_changed(cell.changes.last)) cell.changes.last = std::exchange(cell.changes.other, {});
+  for (Accesses* all : {&cell.reads, &cell.writes, &cell.changes}) separate(*all);
+  if (cell.changes.further != 0)
+    std::erase_if(further_[cell.changes.further - 1], [&](const Access& access) { return !has_changed(access); });
   return cell;
 }
 
@@ -81,11 +127,11 @@ void RaceChecker::begin_access() {
   begun_ = wave_->op;
   const u64 base = wave_->group->launch().module.load_address(0);
   const Direction direction = instruction_->row->memory.direction;  // None: a counter that the lanes share
+  const bool is_atomic = direction == Direction::Atomic || direction == Direction::None;
   current_ = {.pc = static_cast<u32>(wave_->address(wave_->op) - base),
               .number = static_cast<u32>(waves_[wave_->index].now.issued(instruction_->counters)),
-              .queue = static_cast<u8>(instruction_->counters / isa::kLoadCount),
-              .wave = static_cast<u8>(wave_->index),
-              .is_atomic = direction == Direction::Atomic || direction == Direction::None};
+              .kind = static_cast<u8>(instruction_->counters / isa::kLoadCount | (is_atomic ? kAtomic : 0)),
+              .wave = static_cast<u8>(wave_->index)};
 }
 
 RaceChecker::Dword& RaceChecker::dword_at(u64 number) {
@@ -104,10 +150,10 @@ void RaceChecker::for_each_cell(AddressSpan span, const Look& look) {
     if (size == kSize && !dword.is_split) {
       look(dword.cell, address, kSize);
     } else {
-      std::array<Cell, 3>& others = further_[number];
+      std::array<Cell, 3>& others = bytes_[number];
       if (!std::exchange(dword.is_split, true)) {
-        for (u32 i = 1; i < kSize; ++i) others[i - 1] = dword.cell.of_byte(i);
-        dword.cell = dword.cell.of_byte(0);
+        for (u32 i = 1; i < kSize; ++i) others[i - 1] = byte_of(dword.cell, i);
+        dword.cell = byte_of(dword.cell, 0);
       }
       for (u64 i = offset; i < offset + size; ++i) look(i == 0 ? dword.cell : others[i - 1], number * kSize + i, 1);
     }
@@ -127,28 +173,29 @@ Sighting RaceChecker::sighting(const Access& access, const Access& past, const c
 
 void RaceChecker::check(const Accesses& earlier, const Access& access, u64 address, const char* done,
                         const char* done_before) {
-  for (const Access* const one : {&earlier.last, &earlier.other}) {
-    const Access& past = *one;
-    if (past.pc == 0 || past.wave == access.wave || (past.is_atomic && access.is_atomic)) continue;
-    const WaveState& wave = waves_[past.wave];
-    if (past.number <= wave.done[past.queue]) continue;
-    const bool has_barrier = past.number <= wave.issued[past.queue];
+  const auto check_with = [&](const Access& past) {
+    if (past.pc == 0 || past.wave == access.wave || (past.is_atomic() && access.is_atomic()) || is_done(past)) return;
+    const bool has_barrier = past.number <= waves_[past.wave].issued[past.queue()];
     findings_.add(*wave_, sighting(access, past, "lds-race"), [&] {
       const isa::Generation generation = instruction_->row->generation;
-      const Counters counters = past.queue * isa::kLoadCount;
+      const Counters counters = past.queue() * isa::kLoadCount;
       const std::string wait = has_barrier ? wait_text(generation, counters, 0) + " is missing before the " : "";
       const std::string missing =
           text(wait, barrier_text(generation), has_barrier ? "" : " is missing", " between them");
       return text("byte ", address, " is ", done, " by wave ", u32{access.wave}, " after wave ", u32{past.wave}, " ",
                   done_before, " it: ", missing);
     });
-  }
+  };
+  check_with(earlier.last);
+  check_with(earlier.other);
+  if (earlier.further == 0) return;
+  for (const Access& past : further_[earlier.further - 1]) check_with(past);
 }
 
 /// What a wave loads straight into LDS is there when the load has been waited for.
 void RaceChecker::check_own(const Cell& cell, const Access& access, u64 address) {
   const Access& write = cell.writes.last;
-  if (write.pc == 0 || write.wave != access.wave || write.queue != kLoads || access.queue == kLoads) return;
+  if (write.pc == 0 || write.wave != access.wave || write.queue() != kLoads || access.queue() == kLoads) return;
   if (write.number <= waves_[access.wave].now.done(isa::kLoadCount)) return;
   findings_.add(*wave_, sighting(access, write, "lds-load"), [&] {
     return text("byte ", address, " is accessed by wave ", u32{access.wave}, ", whose own load into LDS has not been",
@@ -166,7 +213,7 @@ void RaceChecker::load_lds(AddressSpan span, int lane) {
       const int changed = size == 1 ? 0 : std::countr_zero(u32{cell.changes.last.changed} | 8u);
       check(cell.changes, access, address + static_cast<u64>(changed), "read", "wrote");
     }
-    cell.reads.add(access);
+    add(cell.reads, access);
   });
 }
 
@@ -188,30 +235,29 @@ void RaceChecker::store_lds(AddressSpan span, const void* data, int lane) {
       const u64 first = address + static_cast<u64>(std::countr_zero(changed));
       check(cell.reads, access, first, "written", "read");
       check(cell.writes, access, first, "written", "wrote");
-      cell.changes.add(access);
+      add_change(cell.changes, access);
       cell.writers = 0;
     }
     cell.writers |= 1u << access.wave;
-    cell.writes.add(access);
+    add(cell.writes, access);
   });
 }
 
 /// Whether check() would find nothing.
 bool RaceChecker::is_ordered(const Accesses& earlier, const Access& access) const {
   const auto is_before = [&](const Access& past) {
-    return past.pc == 0 || past.wave == access.wave || (past.is_atomic && access.is_atomic) ||
-           past.number <= waves_[past.wave].done[past.queue];
+    return past.pc == 0 || past.wave == access.wave || (past.is_atomic() && access.is_atomic()) || is_done(past);
   };
-  return is_before(earlier.last) && is_before(earlier.other);
+  return earlier.further == 0 && is_before(earlier.last) && is_before(earlier.other);
 }
 
 /// A load of a dword, where it is ordered and simple; else nothing, and false.
 bool RaceChecker::note_load(u64 address, const Access& access) {
   Dword& dword = dword_at(address / sizeof(u32));
   Cell& cell = dword.cell;
-  if (dword.is_split || cell.writes.last.queue == kLoads) return false;
+  if (dword.is_split || cell.writes.last.queue() == kLoads) return false;
   if ((cell.writers >> access.wave & 1) == 0 && !is_ordered(cell.changes, access)) return false;
-  cell.reads.add(access);
+  add(cell.reads, access);
   return true;
 }
 
@@ -219,7 +265,7 @@ bool RaceChecker::note_load(u64 address, const Access& access) {
 bool RaceChecker::note_store(u64 address, u32 value, Access& access) {
   Dword& dword = dword_at(address / sizeof(u32));
   Cell& cell = dword.cell;
-  if (dword.is_split || cell.writes.last.queue == kLoads || access.queue == kLoads) return false;
+  if (dword.is_split || cell.writes.last.queue() == kLoads || access.queue() == kLoads) return false;
   u32 had;
   std::memcpy(&had, wave_->group->lds() + address, sizeof(had));
   if (const u32 bits = had ^ value; bits != 0) {
@@ -227,13 +273,13 @@ bool RaceChecker::note_store(u64 address, u32 value, Access& access) {
     u32 changed = 0;
     for (u32 i = 0; i < sizeof(u32); ++i) changed |= u32{(bits >> 8 * i & 0xff) != 0} << i;
     access.changed = static_cast<u8>(changed & 15);
-    cell.changes.add(access);
+    add_change(cell.changes, access);
     cell.writers = 0;
   } else {
     access.changed = 0;
   }
   cell.writers |= 1u << access.wave;
-  cell.writes.add(access);
+  add(cell.writes, access);
   return true;
 }
 

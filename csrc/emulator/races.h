@@ -34,20 +34,25 @@ class RaceChecker : public Observer {
     Counters counters = 0;
   };
 
+  static constexpr u32 kQueues = 16;
+  static constexpr u8 kAtomic = kQueues;
+
   struct Access {
     u32 pc = 0;  ///< from where the code object lies; 0: there is none
     u32 number = 0;
-    u8 queue = 0;  ///< that has the number, by its counters
+    u8 kind = 0;  ///< the queue that has the number, by its counters, and kAtomic
     u8 wave = 0;
     i8 lane = -1;
-    bool is_atomic : 1 = false;
-    u8 changed : 4 = 0;  ///< of a write the bytes that get another value, a bit for each
+    u8 changed = 0;  ///< of a write the bytes that get another value, a bit for each
+
+    bool is_atomic() const { return (kind & kAtomic) != 0; }
+    u32 queue() const { return kind & (kAtomic - 1u); }
   };
 
   struct Accesses {
     Access last;
-    Access other;  ///< the last of another wave than that
-    void add(const Access& access);
+    Access other;     ///< the last of another wave than that
+    u32 further = 0;  ///< in further_: those that nothing after them stands for; 0: there are none
   };
 
   /// Of a byte, or of a dword whose bytes were always accessed together.
@@ -55,7 +60,6 @@ class RaceChecker : public Observer {
     Accesses reads, writes;
     Accesses changes;  ///< the writes of another value than it had
     u32 writers = 0;   ///< the waves that have written the value that it has: a bit for each
-    Cell of_byte(u32 byte) const;
   };
   struct Dword {
     u32 workgroup = 0;  ///< that the rest is of, in the order in which they came
@@ -63,7 +67,6 @@ class RaceChecker : public Observer {
     Cell cell;  ///< of the dword, or of its first byte
   };
 
-  static constexpr u32 kQueues = 16;
   struct WaveState {
     WaitCounters now;
     std::array<u32, kQueues> done{}, issued{};  ///< of each queue, at the last barrier
@@ -72,6 +75,12 @@ class RaceChecker : public Observer {
   const Decoded& look_up(const Wave& wave, const Op* op);
   void begin_access();
   Dword& dword_at(u64 number);
+  bool is_done(const Access& access) const;
+  inline void add(Accesses& all, const Access& access);
+  inline void add_change(Accesses& all, Access access);
+  void keep(Accesses& all, const Access& lost);
+  void separate(Accesses& all);
+  Cell byte_of(const Cell& dword, u32 byte);
   /// Calls `look` with each cell of the bytes, its first address, and how many it has.
   template <class Look>
   void for_each_cell(AddressSpan span, const Look& look);
@@ -87,7 +96,8 @@ class RaceChecker : public Observer {
   // Of the workgroup.
   u32 workgroup_ = 0;
   std::vector<Dword> dwords_;
-  std::unordered_map<u64, std::array<Cell, 3>> further_;  ///< the other bytes of those that are split, by number
+  std::unordered_map<u64, std::array<Cell, 3>> bytes_;  ///< the other bytes of those that are split, by number
+  std::vector<std::vector<Access>> further_;            ///< by Accesses::further, from 1 on
   std::vector<WaveState> waves_;
   // What is under way.
   const Wave* wave_ = nullptr;

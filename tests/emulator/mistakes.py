@@ -67,6 +67,7 @@ LAUNCHES: dict[str, tuple[str, Callable[[], list[Any]], int]] = {
     "scratch_past_end": ("out: *i32, at: i32", lambda: [ints(64), 4096], 1),
     "store_inlined": ("out: *i32, n: i32", lambda: [ints(60), 60], 1),
     "lds_without_barrier": ("out: *i32", lambda: [ints(128)], 1),
+    "lds_count_without_barrier": ("out: *i32", lambda: [ints(128)], 1),
     "load_without_wait": ("in: *i32 const, out: *i32", lambda: [ints(64), ints(64)], 1),
     "global_between_groups": ("out: *i32", lambda: [ints(128)], 2),
     "bytes_between_groups": ("out: *u8", lambda: [torch.zeros(128, dtype=torch.uint8)], 2),
@@ -102,8 +103,9 @@ LAUNCHES: dict[str, tuple[str, Callable[[], list[Any]], int]] = {
     "array_not_filled": ("out: *i32, n: i32", lambda: [ints(64), 8], 1),
     "atomic_of_lds": ("out: *i32", lambda: [ints(64)], 1),
 }
-LARGE = ("lds_without_barrier", "global_between_waves", "different_barriers", "early_return", "flag_never_set")
-BLOCKS = dict.fromkeys((*LARGE, "lds_flag_never_set", *SPLIT_BARRIERS), 128)
+LARGE = ("global_between_waves", "different_barriers", "early_return", "flag_never_set", "lds_flag_never_set")
+LARGE_OF_LDS = ("lds_without_barrier", "lds_count_without_barrier")
+BLOCKS = dict.fromkeys((*LARGE, *LARGE_OF_LDS, *SPLIT_BARRIERS), 128)
 
 
 def launch(kernel: str, is_wrong: bool, target: str = "gfx942") -> list[Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 LANES, ROW = 64, 68
-LOAD, STORE, ADD, LDS, BARRIER, RELEASE, ACQUIRE = 1, 6, 11, 11, 30, 31, 32  # the table of kernels/accesses.hip
+# The table of kernels/accesses.hip.
+NOTHING, LOAD, STORE, ADD, LDS, BARRIER, RELEASE, ACQUIRE = 0, 1, 6, 11, 11, 30, 31, 32
 SIZES = (1, 2, 4, 8, 16)
 BYTES, LDS_BYTES = 8192, 1024
 
@@ -51,6 +54,8 @@ class Access:
     code: int  # the row's
     kind: int
     mask: int  # of the bytes of its dword that one lane accesses
+    changes: bool  # of a store: the byte gets another value
+    is_own: bool = False  # of a load of LDS: of what the wave has written itself
 
 
 def begins_of(draw: random.Random, size: int, end: int, is_aligned: bool) -> list[int]:
@@ -141,6 +146,46 @@ def small_program(draw: random.Random) -> Program:
     return program
 
 
+def lds_program(draw: random.Random) -> Program:
+    """Of a few accesses of the same eight bytes of LDS, some of which store what is there already."""
+    waves = draw.choice([2, 2, 2, 3])
+    program: Program = [[[] for _ in range(waves)]]
+    place = draw.choice([0, 24, 1012])
+    for _ in range(draw.choice([2, 3, 3, 4, 5])):
+        kind = draw.choice([LOAD, STORE, STORE, ADD, ADD])
+        index = 0 if kind == ADD else draw.choice([0, 1, 2, 2, 3])
+        size = 4 if kind == ADD else SIZES[index]
+        row = Row(kind + index + LDS, draw.randint(1, 2))
+        row.begins[draw.randrange(LANES)] = place + draw.randrange(0, 9 - size, size)
+        draw.choice(program[0]).extend([*[Row(NOTHING)] * draw.choice([0, 1, 4]), row])
+    if draw.random() < 0.4:
+        for rows in program[0]:
+            rows.insert(draw.randint(0, len(rows)), Row(BARRIER))
+    return program
+
+
+def between_barriers(rows: list[Row]) -> list[list[Row]]:
+    """A wave's rows, in parts."""
+    parts: list[list[Row]] = [[]]
+    for row in rows:
+        if row.access == BARRIER:
+            parts.append([])
+        elif row.access != NOTHING:
+            parts[-1].append(row)
+    return parts
+
+
+Order = list[list[int]]  # from barrier to barrier which wave takes a turn, and carries out a row
+
+
+def orders(program: Program) -> Iterator[Order]:
+    """In which the waves of a single workgroup may carry out their rows."""
+    (waves,) = program
+    parts = itertools.zip_longest(*(between_barriers(rows) for rows in waves), fillvalue=[])
+    turns = [[wave for wave, rows in enumerate(part) for _ in rows] for part in parts]
+    return map(list, itertools.product(*(map(list, sorted(set(itertools.permutations(some)))) for some in turns)))
+
+
 Pair = tuple[int, int]  # the accesses of a race, by their codes, the lesser one first: waves take turns
 
 
@@ -153,28 +198,32 @@ class Races:
 
 
 class Model:
-    """What happens before what, of a program whose workgroups run one after the other."""
+    """What happens before what, of a program whose workgroups run one after the other.
 
-    def __init__(self, program: Program, *, has_flags: bool = True) -> None:
+    With the order of the rows it tells, too, which stores to LDS change something, and who reads what it has written.
+    """
+
+    def __init__(self, program: Program, *, has_flags: bool = True, order: Order | None = None) -> None:
         self.waves = len(program[0])
         self.has_flags = has_flags
+        self.order = order
         self.bytes: dict[tuple[bool, int, int], list[tuple[Access, dict[int, int]]]] = defaultdict(list)
         self.flags: dict[int, dict[int, int]] = {}
+        self.lds: dict[tuple[int, int], tuple[int, set[int]]] = {}  # a byte's value, and the waves that have written it
         for group, rows_of_waves in enumerate(program):
             self._run(group, rows_of_waves)
 
     def _run(self, group: int, rows_of_waves: list[list[Row]]) -> None:
         clocks: list[dict[int, int]] = [{} for _ in rows_of_waves]
-        at = [0] * len(rows_of_waves)
-        while any(at[i] < len(rows) for i, rows in enumerate(rows_of_waves)):
-            for i, rows in enumerate(rows_of_waves):
-                while at[i] < len(rows):
-                    row = rows[at[i]]
-                    at[i] += 1
-                    if row.access == BARRIER:
-                        break
-                    self._carry_out(group, group * self.waves + i, at[i], row, clocks[i])
-            met: dict[int, int] = {group * self.waves + i: number for i, number in enumerate(at)}
+        number = 0
+        parts = [between_barriers(rows) for rows in rows_of_waves]
+        for step in range(max(map(len, parts))):
+            rows = [iter(part[step]) if step < len(part) else iter([]) for part in parts]
+            turns = [i for i, part in enumerate(parts) if step < len(part) for _ in part[step]]
+            for i in turns if self.order is None else self.order[step]:
+                number += 1
+                self._carry_out(group, group * self.waves + i, number, next(rows[i]), clocks[i])
+            met: dict[int, int] = {group * self.waves + i: number for i in range(len(parts))}
             for clock in clocks:
                 join(met, clock)
             clocks = [dict(met) for _ in clocks]
@@ -189,8 +238,20 @@ class Model:
                 for byte in range(begin, begin + row.size):
                     low = max(begin, byte // 4 * 4)
                     mask = sum(1 << i % 4 for i in range(low, min(begin + row.size, byte // 4 * 4 + 4)))
-                    access = Access(wave, number, row.access, row.kind, mask)
+                    changes, is_own = self._meet(group, byte, wave, row)
+                    access = Access(wave, number, row.access, row.kind, mask, changes, is_own)
                     self.bytes[row.is_lds, group if row.is_lds else 0, byte].append((access, dict(clock)))
+
+    def _meet(self, group: int, byte: int, wave: int, row: Row) -> tuple[bool, bool]:
+        """Whether an access changes a byte, and whether its wave has written what is there."""
+        if self.order is None or not row.is_lds:
+            return row.kind != LOAD, False
+        value, writers = self.lds.get((group, byte), (-1, set()))
+        if row.kind == LOAD:
+            return False, wave in writers
+        changes = row.kind == ADD or row.value != value
+        self.lds[group, byte] = value if row.kind == ADD else row.value, {wave} if changes else writers | {wave}
+        return changes, False
 
     def races(self, is_lds: bool) -> Races:
         """What may be found, and what must."""
@@ -204,15 +265,25 @@ class Model:
                 continue
             pairs = pairs_of(accesses)
             races.may |= {pair_of(one, other) for one, other in pairs}
-            if not is_kept(dwords[group, byte // 4], is_lds):
-                continue
             writers = {access.wave for access, _ in accesses if access.kind != LOAD}
-            sure = [pair for pair in pairs if not is_left_out(pair, writers, is_lds)]
+            sure = [pair for pair in pairs if not self._is_left_out(pair, writers, is_lds)]
+            if not is_kept(dwords[group, byte // 4], is_lds):
+                if is_lds and sure:
+                    races.must.add(frozenset(pair_of(*pair) for pair in sure))
+                continue
             for one, other in sure:
                 # A wave's later access of the byte stands for an earlier one.
                 same = [pair for pair in sure if is_behind(pair, one, other) or is_behind(pair, other, one)]
                 races.must.add(frozenset(pair_of(*pair) for pair in same))
         return races
+
+    def _is_left_out(self, pair: tuple[Access, Access], writers: set[int], is_lds: bool) -> bool:
+        """Loops of compare-and-swap begin with a plain load; in LDS a wave reads what it has written itself."""
+        if not is_lds:
+            return {pair[0].kind, pair[1].kind} == {LOAD, ADD}
+        if self.order is not None:
+            return pair[1].is_own
+        return any(access.kind == LOAD and access.wave in writers for access in pair)
 
 
 def pairs_of(accesses: list[tuple[Access, dict[int, int]]]) -> list[tuple[Access, Access]]:
@@ -224,6 +295,7 @@ def pairs_of(accesses: list[tuple[Access, dict[int, int]]]) -> list[tuple[Access
         if later.wave != earlier.wave
         and clock.get(earlier.wave, 0) < earlier.number
         and {later.kind, earlier.kind} not in ({LOAD}, {ADD})
+        and (later.changes or (later.kind == LOAD and earlier.changes))
     ]
 
 
@@ -236,25 +308,13 @@ def is_behind(pair: tuple[Access, Access], one: Access, other: Access) -> bool:
     return any(a == one and b.wave == other.wave and b.number >= other.number for a, b in (pair, pair[::-1]))
 
 
-def is_left_out(pair: tuple[Access, Access], writers: set[int], is_lds: bool) -> bool:
-    """Loops of compare-and-swap begin with a plain load; in LDS a wave reads what it has written itself."""
-    loads = [access for access in pair if access.kind == LOAD]
-    if is_lds:
-        return any(access.wave in writers for access in loads)
-    return bool(loads) and ADD in (pair[0].kind, pair[1].kind)
-
-
 def is_kept(accesses: set[tuple[int, int, int]], is_lds: bool) -> bool:
     """Whether all accesses of a dword are surely known.
 
-    Of the launch's memory the last four are. Of LDS those of two waves are and, of a wave's stores and atomics, the
-    last ones.
+    Of the launch's memory the last four are. Of LDS those of two waves are; of more waves one race, at least, is found
+    for each byte that has some.
     """
-    if not is_lds:
-        return len(accesses) <= 4
-    waves = {wave for wave, _, _ in accesses}
-    modifying = {(wave, kind) for wave, kind, _ in accesses if kind != LOAD}
-    return len(waves) <= 2 and len({wave for wave, _ in modifying}) == len(modifying)
+    return len({wave for wave, _, _ in accesses}) <= 2 if is_lds else len(accesses) <= 4
 
 
 def join(clock: dict[int, int], other: dict[int, int]) -> None:

@@ -7,7 +7,22 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from race_model import ADD, BYTES, LANES, LDS, LOAD, ROW, STORE, Model, Pair, Program, random_program, small_program
+from race_model import (
+    ADD,
+    BYTES,
+    LANES,
+    LDS,
+    LOAD,
+    ROW,
+    STORE,
+    Model,
+    Pair,
+    Program,
+    lds_program,
+    orders,
+    random_program,
+    small_program,
+)
 from support import PROBES
 
 import wave_runtime
@@ -111,3 +126,17 @@ def test_races_of_workgroups_side_by_side(
     monkeypatch.delenv("WAVE_RUNTIME_DETERMINISTIC", raising=False)
     seen = check(make, range(count), is_in_order=False)
     assert min(seen.values()) >= 5, seen
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_single_races_in_lds_are_those_of_the_model(part: int) -> None:
+    """Of what the waves do in one of the orders that the barriers leave."""
+    seen = 0
+    for seed in range(150 * part, 150 * part + 150):
+        program = lds_program(random.Random(seed))
+        pairs = found(program)["lds-race"]
+        races = [Model(program, order=order).races(is_lds=True) for order in orders(program)]
+        fits = [pairs <= one.may and all(some & pairs for some in one.must) for one in races]
+        assert any(fits), f"program {seed}: {pairs} was found where {races} are"
+        seen += all(one.must for one in races)
+    assert seen >= 20

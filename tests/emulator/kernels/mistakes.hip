@@ -79,6 +79,17 @@ KERNEL lds_without_barrier(int* out, int is_wrong) {
   out[i] = tile[127 - i];  // races:lds-race in lds_without_barrier
 }
 
+// The first wave's store comes before its own count only.
+KERNEL lds_count_without_barrier(int* out, int is_wrong) {
+  SHARED int count;
+  const int i = item();
+  if (i == 0) count = 5;
+  if (!is_wrong) barrier();
+  __hip_atomic_fetch_add(&count, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);  // races:lds-race in lds_count_without_barrier
+  barrier();
+  out[i] = count;
+}
+
 // waits
 
 #if defined(__gfx1201__)
