@@ -44,6 +44,7 @@ _ATOMICS = ["tests/emulator/test_atomics.py", "tests/emulator/test_pending_adds.
 _LDS = ["tests/emulator/test_lds_instructions.py"]
 _SANITIZER = ["tests/emulator/test_sanitize.py"]
 _RACE_MODEL = "tests/emulator/test_race_model.py"
+_CACHES = "tests/emulator/test_workgroup_caches.py"
 _UNDEFINED = ["tests/emulator/test_uninitialized.py", "tests/emulator/test_unwritten_memory.py"]
 _HAZARDS = ["tests/emulator/test_hazards.py", "tests/emulator/test_wave32_observers.py"]
 _LAUNCHES = ["tests/emulator/test_launch_state.py", "tests/emulator/test_progress.py"]
@@ -115,7 +116,7 @@ CONCERNED = {
     "csrc/emulator/exec_wave32": ["tests/emulator/test_rdna_instructions.py", "tests/emulator/test_wave32.py"],
     "csrc/emulator/findings": [*_SANITIZER, "tests/emulator/test_races.py"],
     "csrc/emulator/float_rows": [*_SANITIZER, "tests/emulator/test_denormals.py"],
-    "csrc/emulator/global_": [_RACE_MODEL, *_SANITIZER, "tests/test_launch_races.py"],
+    "csrc/emulator/global_": [_RACE_MODEL, *_SANITIZER, _CACHES, "tests/test_launch_races.py"],
     "csrc/emulator/grid_sync": ["tests/emulator/test_grid_sync.py"],
     "csrc/emulator/hazards": [*_HAZARDS, "tests/emulator/test_matrix_timing.py"],
     "csrc/emulator/hostcall": ["tests/emulator/test_printing.py"],

@@ -14,7 +14,6 @@ using Direction = isa::MemoryAccess::Direction;
 
 /// More than a counter can count: what was issued before has ended.
 constexpr size_t kMostPending = 64;
-constexpr size_t kMostSuspicions = 16;
 
 /// The bytes of a dword that are some of it, a bit for each.
 u8 bytes_of(AddressSpan part) { return static_cast<u8>(((1u << part.size()) - 1) << part.begin() % sizeof(u32)); }
@@ -60,11 +59,6 @@ u64 changing_lanes(const LaneAccesses& all) {
   return lanes;
 }
 
-std::string group_text(const Wave& wave, u64 number) {
-  const auto& grid = wave.group->launch().dispatch.grid;
-  return text("(", number % grid[0], ", ", number / grid[0] % grid[1], ", ", number / grid[0] / grid[1], ")");
-}
-
 }  // namespace
 
 const GlobalRaceChecker::Decoded& GlobalRaceChecker::look_up(const Wave& wave, const Op* op) {
@@ -78,7 +72,9 @@ const GlobalRaceChecker::Decoded& GlobalRaceChecker::look_up(const Wave& wave, c
                    isa::is_coherent(decoded),
                    modifies,
                    decoded.row->memory.direction == Direction::Store && isa::has_equal_stores(*decoded.row),
-                   modifies && isa::returns_value(decoded)};
+                   modifies && isa::returns_value(decoded),
+                   decoded.row->kind == isa::Kind::VectorMemory && decoded.row->memory.direction == Direction::Load &&
+                       !isa::reads_past_own_cache(decoded)};
   });
 }
 
@@ -90,9 +86,10 @@ void GlobalRaceChecker::start(const Wave& wave) {
   if (wave.index == 0) states_.clear();
   State& own = states_.emplace_back();
   own.mates.resize(wave.group->launch().waves);
+  own.fresh_mates = own.mates;
   // Waves of a compute unit share its cache, which serves them in the order in which they issue.
   const KernelDescriptor& descriptor = *wave.group->launch().kernel.descriptor;
-  own.is_in_order = !descriptor.tg_split && !descriptor.wgp_mode;
+  own.shares_cache = !descriptor.tg_split && !descriptor.wgp_mode;
 }
 
 void GlobalRaceChecker::before(const Wave& wave, const Op* op) {
@@ -104,10 +101,21 @@ void GlobalRaceChecker::before(const Wave& wave, const Op* op) {
   State& own = state();
   own.counters.issue(instruction_.counters);
   if (instruction_.control.writes_back) own.wanted_back = own.issued.stores;
-  if (instruction_.control.invalidates) own.others.join(own.to_be_acquired), own.to_be_acquired.clear();
+  invalidate();
   if (!isa::is_wait(instruction_.row->kind)) return;
   own.counters.wait(*instruction_.row, op->scalar.simm16);
   settle(own, isa::must_write_back(*instruction_.row));
+}
+
+/// Outer caches come first: else the own one may take from them what is stale.
+void GlobalRaceChecker::invalidate() {
+  State& own = state();
+  if (instruction_.control.invalidates_shared)
+    own.behind_own_cache.join(own.to_be_acquired), own.to_be_acquired.clear();
+  if (!instruction_.control.invalidates_own) return;
+  own.others.join(own.behind_own_cache);
+  own.behind_own_cache.clear();
+  own.fresh_mates = own.mates;
 }
 
 /// Finds out what has ended.
@@ -139,7 +147,7 @@ void GlobalRaceChecker::pass_barrier(const Wave& wave) {
   MemoryClock others;
   for (State& one : states_) others.join(one.others);
   for (State& one : states_) {
-    one.others = others;
+    (one.shares_cache ? one.others : one.behind_own_cache).join(others);
     for (size_t i = 0; i < states_.size(); ++i) one.mates[i].join(states_[i].done_for_mates());
     one.has_mates = std::ranges::any_of(one.mates, is_something);
   }
@@ -335,48 +343,21 @@ void GlobalRaceChecker::access_dword(u64 address, const PastAccess& now) {
   *place = now;
 }
 
+/// Which of the workgroup's accesses come before the one that is under way, if one of them is the past one.
+const std::vector<Reach>& GlobalRaceChecker::mates_before(const PastAccess& past) const {
+  const State& own = states_[wave_->index];
+  return past.is_store && instruction_.may_be_stale && !own.shares_cache ? own.fresh_mates : own.mates;
+}
+
 bool GlobalRaceChecker::is_ordered(const PastAccess& past) const {
   const State& own = states_[wave_->index];
   const auto is_reached = [&](const Reach& reach) {
     return past.number <= (past.is_store ? reach.stores : reach.loads);
   };
   const u32 mate = past.wave - first_;  // a large number where it is of a workgroup before
-  if (mate < own.mates.size() && is_reached(own.mates[mate])) return true;
+  if (mate < own.mates.size() && is_reached(mates_before(past)[mate])) return true;
   const Reach* const other = own.others.is_empty() ? nullptr : own.others.find(past.wave);
   return other != nullptr && is_reached(*other);
-}
-
-void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAccess& past) {
-  const LaunchState& launch = wave_->group->launch();
-  const bool is_by_modifier = past.is_store && past.is_atomic && !now.is_store;
-  // A plain load before another wave's atomic may be that of a loop of compare-and-swap.
-  if (instruction_.modifies && !past.is_store && !past.is_atomic) return;
-  const u64 group = (past.wave - 1) / launch.waves;
-  const bool is_mate = group == wave_->group->number();
-  const auto& grid = launch.dispatch.grid;
-  const WaveName earlier{{static_cast<u32>(group % grid[0]), static_cast<u32>(group / grid[0] % grid[1]),
-                          static_cast<u32>(group / grid[0] / grid[1])},
-                         (past.wave - 1) % launch.waves,
-                         past.lane};
-  const Sighting sighting{.tool = kRacesTool,
-                          .kind = kGlobalRace,
-                          .pc = wave_->address(wave_->op),
-                          .lane = now.lane,
-                          .address = address,
-                          .earlier_pc = launch.module.load_address(0) + past.pc,
-                          .earlier = earlier};
-  const auto message = [&] {
-    const char* missing = is_mate
-                              ? "a barrier, with waits before it, is missing between them"
-                              : "an atomic with release and one with acquire, of agent scope, are missing between them";
-    return text("memory is ", now.is_store ? "written" : "read", " by wave ", wave_->index, " of workgroup ",
-                group_text(*wave_, wave_->group->number()), " after wave ", earlier.wave, " of workgroup ",
-                group_text(*wave_, group), past.is_store ? " wrote" : " read", " it: ", missing);
-  };
-  if (!is_by_modifier) return findings_.add(*wave_, sighting, message);
-  std::vector<Suspicion>& suspicions = state().suspicions;
-  const bool is_known = std::ranges::any_of(suspicions, [&](const Suspicion& one) { return one.address == address; });
-  if (!is_known && suspicions.size() < kMostSuspicions) suspicions.push_back({address, sighting, message()});
 }
 
 /// What comes before an atomic store is known to who reads what it stores. Whether there is anything.
@@ -402,7 +383,8 @@ void GlobalRaceChecker::acquire(AddressSpan span) {
   const Released* const released = hold_.page(span.begin()).released(span.begin());
   if (released == nullptr) return;
   State& own = state();
-  if (released->group == wave_->group->number()) own.others.join(released->to_group);
+  if (released->group == wave_->group->number())
+    (own.shares_cache ? own.others : own.behind_own_cache).join(released->to_group);
   own.to_be_acquired.join(released->to_all);
 }
 

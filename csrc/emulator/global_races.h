@@ -43,6 +43,7 @@ class GlobalRaceChecker : public Observer {
     bool modifies = false;  ///< an atomic
     bool is_maybe_atomic = false;
     bool returns = false;
+    bool may_be_stale = false;  ///< a load of what the compute unit may have cached for itself
   };
 
   /// An access that may not have ended.
@@ -63,15 +64,17 @@ class GlobalRaceChecker : public Observer {
   struct State {
     WaitCounters counters;
     Reach issued, done;
-    bool is_in_order = false;  ///< within the workgroup what was issued is done
-    const Reach& done_for_mates() const { return is_in_order ? issued : done; }
+    bool shares_cache = false;  ///< with the workgroup's waves, so that for them what was issued is done
+    const Reach& done_for_mates() const { return shares_cache ? issued : done; }
     std::optional<u32> wanted_back;  ///< stores before the last write-back
     Reach written_back;              ///< ... that has ended; loads need not be written
     std::vector<Pending> pending;
-    std::vector<Reach> mates;    ///< of the workgroup's waves what comes before now
-    bool has_mates = false;      ///< there is something of that
-    MemoryClock others;          ///< ... of waves of other workgroups
-    MemoryClock to_be_acquired;  ///< what atomics have read, and no acquire has made known
+    std::vector<Reach> mates;        ///< of the workgroup's waves what comes before now
+    bool has_mates = false;          ///< there is something of that
+    std::vector<Reach> fresh_mates;  ///< ... and can be read, since the cache was invalidated after it
+    MemoryClock others;              ///< ... of waves of other workgroups
+    MemoryClock to_be_acquired;      ///< what atomics have read, and no acquire has made known
+    MemoryClock behind_own_cache;    ///< ... and what only the invalidation of the compute unit's own cache has not
     std::vector<Suspicion> suspicions;
   };
 
@@ -95,6 +98,8 @@ class GlobalRaceChecker : public Observer {
   bool note(PastAccesses& all, const PastAccess& now) const;
   static bool note_atomic(PastAccesses& all, const PastAccess& now);
   PastAccess* find_obsolete(PastAccesses& all, const PastAccess& now) const;
+  void invalidate();
+  const std::vector<Reach>& mates_before(const PastAccess& past) const;
   bool is_ordered(const PastAccess& past) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);
   bool release(AddressSpan span);

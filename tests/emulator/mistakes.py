@@ -28,12 +28,14 @@ class Mistake:
 
 
 # What cannot be told on a processor: a plain store beside an atomic is one of agent scope where both look alike; split
-# barriers and conversions to FP8 not all have.
+# barriers, conversions to FP8, and workgroups on two compute units not all have.
 SPLIT_BARRIERS = ("signal_twice", "signal_without_wait", "wait_without_signal")
+TWO_CACHES = ("barrier_without_release", "barrier_without_acquire")
 FP8 = ("fp8_too_large", "bf8_too_large", "fp8_too_large_by_chance")
 UNSEEN = {
     *((kernel, target) for kernel in ("atomic_beside_store", *FP8) for target in ("gfx90a", "gfx1030", "gfx1100")),
     *((kernel, target) for kernel in SPLIT_BARRIERS for target in TARGETS if target != "gfx1201"),
+    *((kernel, target) for kernel in TWO_CACHES for target in TARGETS if target.startswith("gfx9")),
 }
 # Launches that never end, which fail.
 STUCK = ("deadlock", "endless-loop")
@@ -72,6 +74,8 @@ LAUNCHES: dict[str, tuple[str, Callable[[], list[Any]], int]] = {
     "global_between_groups": ("out: *i32", lambda: [ints(128)], 2),
     "bytes_between_groups": ("out: *u8", lambda: [torch.zeros(128, dtype=torch.uint8)], 2),
     "global_between_waves": ("out: *i32", lambda: [ints(128)], 1),
+    "barrier_without_release": ("data: *i32, out: *i32", lambda: [ints(128), ints(128)], 1),
+    "barrier_without_acquire": ("data: *i32, out: *i32", lambda: [ints(128), ints(128)], 1),
     "flag_without_fence": ("data: *i32, flag: *i32, out: *i32", lambda: [ints(64), ints(1), ints(64)], 2),
     "atomic_beside_store": ("count: *i32", lambda: [ints(1)], 2),
     "loop_of_swaps": ("most: *f32, out: *i32", lambda: [torch.zeros(1), torch.full((64,), -1).int()], 2),
@@ -105,13 +109,14 @@ LAUNCHES: dict[str, tuple[str, Callable[[], list[Any]], int]] = {
 }
 LARGE = ("global_between_waves", "different_barriers", "early_return", "flag_never_set", "lds_flag_never_set")
 LARGE_OF_LDS = ("lds_without_barrier", "lds_count_without_barrier")
-BLOCKS = dict.fromkeys((*LARGE, *LARGE_OF_LDS, *SPLIT_BARRIERS), 128)
+BLOCKS = dict.fromkeys((*LARGE, *LARGE_OF_LDS, *TWO_CACHES, *SPLIT_BARRIERS), 128)
 
 
-def launch(kernel: str, is_wrong: bool, target: str = "gfx942") -> list[Any]:
-    """Launch a kernel of the file with its mistake or without. Returns the arguments."""
+def launch(kernel: str, is_wrong: bool, target: str = "gfx942", image: bytes | None = None) -> list[Any]:
+    """Launch a kernel of the file, or of an image of it, with its mistake or without. Returns the arguments."""
     signature, make, grid = LAUNCHES[kernel]
-    module = wave_runtime.load(PROBES / f"mistakes_{target}.hsaco", signature={kernel: f"{signature}, is_wrong: i32"})
+    image = (PROBES / f"mistakes_{target}.hsaco").read_bytes() if image is None else image
+    module = wave_runtime.load(image, signature={kernel: f"{signature}, is_wrong: i32"})
     arguments = make()
     module[kernel](*arguments, int(is_wrong), grid=grid, block=BLOCKS.get(kernel, 64))
     return arguments

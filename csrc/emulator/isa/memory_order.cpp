@@ -6,34 +6,48 @@ namespace wave::isa {
 
 namespace {
 
-constexpr uint32_t kDeviceScope = 2;  ///< of SCOPE: SCOPE_DEV, and above it SCOPE_SYS
+/// Of SCOPE: SCOPE_CU, SCOPE_SE, SCOPE_DEV, SCOPE_SYS.
+constexpr uint32_t kEngineScope = 1, kDeviceScope = 2;
 
-/// BUFFER_INV and BUFFER_WBL2 with SC1 are of agent scope or beyond; without they are for the compute unit alone.
+/// BUFFER_INV and BUFFER_WBL2 with SC1 are of agent scope or beyond, BUFFER_INV with SC0 alone of the workgroup's.
 CacheControl control_gfx9(const Instruction& instruction) {
   constexpr uint16_t kWriteBack = 0x28, kInvalidate = 0x29, kInvalidateL1 = 0x3e, kInvalidateL1Volatile = 0x3f;
   const uint16_t opcode = instruction.row->opcode;
-  if (precedes_gfx940(*instruction.row)) return {false, opcode == kInvalidateL1 || opcode == kInvalidateL1Volatile};
-  if (instruction.row->format != Format::MUBUF || instruction[Field::SC1] == 0) return {};
-  return {opcode == kWriteBack, opcode == kInvalidate};
+  if (precedes_gfx940(*instruction.row)) {
+    const bool invalidates = opcode == kInvalidateL1 || opcode == kInvalidateL1Volatile;
+    return {false, invalidates, invalidates};
+  }
+  if (instruction.row->format != Format::MUBUF) return {};
+  const bool is_of_agent = instruction[Field::SC1] != 0, is_of_group = is_of_agent || instruction[Field::SC0] != 0;
+  return {opcode == kWriteBack && is_of_agent, opcode == kInvalidate && is_of_group,
+          opcode == kInvalidate && is_of_agent};
 }
 
-/// BUFFER_GL0_INV is for the workgroup, BUFFER_GL1_INV for the device (LLVM AMDGPU usage guide, "Memory Model
-/// GFX10-GFX11").
+/// The workgroup's scope takes BUFFER_GL0_INV, the agent's BUFFER_GL1_INV and then it (LLVM AMDGPU usage guide, "Memory
+/// Model GFX10-GFX11").
 CacheControl control_gfx10(const Instruction& instruction) {
-  constexpr uint16_t kInvalidateGl1 = 0x72;
-  return {false, instruction.row->format == Format::MUBUF && instruction.row->opcode == kInvalidateGl1};
+  constexpr uint16_t kInvalidateGl0 = 0x71, kInvalidateGl1 = 0x72;
+  const Row& row = *instruction.row;
+  if (row.format != Format::MUBUF) return {};
+  return {false, row.opcode == kInvalidateGl0, row.opcode == kInvalidateGl1};
 }
 
 CacheControl control_gfx11(const Instruction& instruction) {
-  constexpr uint16_t kInvalidateGl1 = 0x2c;
-  return {false, instruction.row->format == Format::MUBUF && instruction.row->opcode == kInvalidateGl1};
+  constexpr uint16_t kInvalidateGl0 = 0x2b, kInvalidateGl1 = 0x2c;
+  const Row& row = *instruction.row;
+  if (row.format != Format::MUBUF) return {};
+  return {false, row.opcode == kInvalidateGl0, row.opcode == kInvalidateGl1};
 }
 
 CacheControl control_gfx12(const Instruction& instruction) {
   constexpr uint16_t kInvalidate = 0x2b, kWriteBack = 0x2c, kBoth = 0x4f;
-  if (instruction.row->format != Format::GLOBAL || instruction[Field::SCOPE] < kDeviceScope) return {};
   const uint16_t opcode = instruction.row->opcode;
-  return {opcode == kWriteBack || opcode == kBoth, opcode == kInvalidate || opcode == kBoth};
+  if (instruction.row->format != Format::GLOBAL) return {};
+  const uint32_t scope = instruction[Field::SCOPE];
+  const bool invalidates = opcode == kInvalidate || opcode == kBoth,
+             writes_back = opcode == kWriteBack || opcode == kBoth;
+  return {writes_back && scope >= kDeviceScope, invalidates && scope >= kEngineScope,
+          invalidates && scope >= kDeviceScope};
 }
 
 }  // namespace
@@ -55,6 +69,24 @@ CacheControl cache_control(const Instruction& instruction) {
 }
 
 bool must_write_back(const Row& row) { return row.generation == Generation::GFX9 && !precedes_gfx940(row); }
+
+bool reads_past_own_cache(const Instruction& instruction) {
+  switch (instruction.row->generation) {
+    case Generation::GFX9:
+      return instruction[Field::SC0] != 0 || (!precedes_gfx940(*instruction.row) && instruction[Field::SC1] != 0);
+    case Generation::GFX10:
+    case Generation::GFX11:
+      return instruction[Field::GLC] != 0;
+    case Generation::GFX12:
+      return instruction[Field::SCOPE] >= kEngineScope;
+  }
+  return false;
+}
+
+const char* own_invalidation_text(const Row& row) {
+  if (row.generation == Generation::GFX9) return precedes_gfx940(row) ? "buffer_wbinvl1_vol" : "buffer_inv sc0";
+  return row.generation == Generation::GFX12 ? "global_inv scope:SCOPE_SE" : "buffer_gl0_inv";
+}
 
 bool has_equal_stores(const Row& row) {
   return row.generation == Generation::GFX10 || row.generation == Generation::GFX11 || precedes_gfx940(row);

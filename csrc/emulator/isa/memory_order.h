@@ -6,10 +6,11 @@
 
 namespace wave::isa {
 
-/// What becomes of caches, as far as workgroups on other compute units can tell.
+/// What becomes of caches, as far as waves on other compute units can tell.
 struct CacheControl {
-  bool writes_back = false;  ///< BUFFER_WBL2, GLOBAL_WB
-  bool invalidates = false;  ///< BUFFER_INV, BUFFER_GL1_INV, GLOBAL_INV
+  bool writes_back = false;         ///< BUFFER_WBL2, GLOBAL_WB
+  bool invalidates_own = false;     ///< what the compute unit has for itself: BUFFER_INV, BUFFER_GL0_INV, GLOBAL_INV
+  bool invalidates_shared = false;  ///< what lies behind that: the same of a wider scope, BUFFER_GL1_INV
 };
 
 CacheControl cache_control(const Instruction& instruction);
@@ -20,6 +21,13 @@ bool must_write_back(const Row& row);
 /// Whether a load or store goes past what a compute unit caches for itself, as atomic ones of agent scope or beyond do,
 /// and volatile ones. Instructions that modify memory always do.
 bool is_coherent(const Instruction& instruction);
+
+/// Whether a load goes past what the compute unit has cached for itself, as atomic ones of the workgroup's scope do
+/// where its waves may be on several.
+bool reads_past_own_cache(const Instruction& instruction);
+
+/// What invalidates that cache, as an assembler has it.
+const char* own_invalidation_text(const Row& row);
 
 /// Whether atomic stores of agent scope look like all others, so that is_coherent() is true of all stores.
 bool has_equal_stores(const Row& row);

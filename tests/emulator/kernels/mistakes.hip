@@ -134,6 +134,25 @@ KERNEL global_between_waves(int* out, int is_wrong) {
   if (i >= 64) out[i] = out[i - 64] + 1;  // races:global-race in global_between_waves
 }
 
+// Waves of a workgroup of RDNA may be on two compute units, each with a cache of its own.
+KERNEL barrier_without_release(int* data, int* out, int is_wrong) {
+  const int i = item();
+  data[i] = i + 1;
+  if (!is_wrong) __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  out[i] = data[127 - i];  // races:global-race in barrier_without_release
+}
+
+KERNEL barrier_without_acquire(int* data, int* out, int is_wrong) {
+  const int i = item();
+  data[i] = i + 1;
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  if (!is_wrong) __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  out[i] = data[127 - i];  // races:global-race in barrier_without_acquire
+}
+
 // The first workgroup has something for the second.
 KERNEL flag_without_fence(int* data, int* flag, int* out, int is_wrong) {
   if (group() == 0) {

@@ -1,0 +1,56 @@
+// How a race in the memory of a launch is told.
+#include <algorithm>
+
+#include "emulator/global_races.h"
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+constexpr size_t kMostSuspicions = 16;
+
+std::string group_text(const Wave& wave, u64 number) {
+  const auto& grid = wave.group->launch().dispatch.grid;
+  return text("(", number % grid[0], ", ", number / grid[0] % grid[1], ", ", number / grid[0] / grid[1], ")");
+}
+
+}  // namespace
+
+void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAccess& past) {
+  const LaunchState& launch = wave_->group->launch();
+  const bool is_by_modifier = past.is_store && past.is_atomic && !now.is_store;
+  // A plain load before another wave's atomic may be that of a loop of compare-and-swap.
+  if (instruction_.modifies && !past.is_store && !past.is_atomic) return;
+  const u64 group = (past.wave - 1) / launch.waves;
+  const bool is_mate = group == wave_->group->number();
+  const auto& grid = launch.dispatch.grid;
+  const WaveName earlier{{static_cast<u32>(group % grid[0]), static_cast<u32>(group / grid[0] % grid[1]),
+                          static_cast<u32>(group / grid[0] / grid[1])},
+                         (past.wave - 1) % launch.waves,
+                         past.lane};
+  const Sighting sighting{.tool = kRacesTool,
+                          .kind = kGlobalRace,
+                          .pc = wave_->address(wave_->op),
+                          .lane = now.lane,
+                          .address = address,
+                          .earlier_pc = launch.module.load_address(0) + past.pc,
+                          .earlier = earlier};
+  const auto message = [&] {
+    const bool is_stale =
+        is_mate && past.number <= state().mates[(past.wave - 1) % launch.waves].stores && past.is_store;
+    const std::string missing =
+        is_stale  ? text(isa::own_invalidation_text(*instruction_.row), " is missing behind the barrier between them")
+        : is_mate ? "a barrier, with waits before it, is missing between them"
+                  : "an atomic with release and one with acquire, of agent scope, are missing between them";
+    return text("memory is ", now.is_store ? "written" : "read", " by wave ", wave_->index, " of workgroup ",
+                group_text(*wave_, wave_->group->number()), " after wave ", earlier.wave, " of workgroup ",
+                group_text(*wave_, group), past.is_store ? " wrote" : " read", " it: ", missing);
+  };
+  if (!is_by_modifier) return findings_.add(*wave_, sighting, message);
+  std::vector<Suspicion>& suspicions = state().suspicions;
+  const bool is_known = std::ranges::any_of(suspicions, [&](const Suspicion& one) { return one.address == address; });
+  if (!is_known && suspicions.size() < kMostSuspicions) suspicions.push_back({address, sighting, message()});
+}
+
+}  // namespace wave::emulator
