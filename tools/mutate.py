@@ -47,6 +47,7 @@ _RACE_MODEL = "tests/emulator/test_race_model.py"
 _CACHES = "tests/emulator/test_workgroup_caches.py"
 _UNDEFINED = ["tests/emulator/test_uninitialized.py", "tests/emulator/test_unwritten_memory.py"]
 _HAZARDS = ["tests/emulator/test_hazards.py", "tests/emulator/test_wave32_observers.py"]
+_COUNTERS = "tests/emulator/test_mixed_counters.py"
 _LAUNCHES = ["tests/emulator/test_launch_state.py", "tests/emulator/test_progress.py"]
 _HIP = ["tests/test_hip_emulator.py"]
 _STREAMS = [*_HIP, "tests/test_launch_races.py"]
@@ -121,7 +122,7 @@ CONCERNED = {
     "csrc/emulator/hazards": [*_HAZARDS, "tests/emulator/test_matrix_timing.py"],
     "csrc/emulator/hostcall": ["tests/emulator/test_printing.py"],
     "csrc/emulator/isa": ["tests/isa"],
-    "csrc/emulator/isa/memory_order": [*_SANITIZER, *_HAZARDS],
+    "csrc/emulator/isa/memory_order": [*_SANITIZER, _CACHES, *_HAZARDS],
     "csrc/emulator/lane_dwords": [*_MEMORY, *_LDS],
     "csrc/emulator/launch_accesses": ["tests/test_launch_races.py"],
     "csrc/emulator/launch_state": _LAUNCHES,
@@ -138,7 +139,7 @@ CONCERNED = {
     "csrc/emulator/undefined": _UNDEFINED,
     "csrc/emulator/uninitialized": [*_UNDEFINED, *_SANITIZER],
     "csrc/emulator/vector_memory": [*_MEMORY, *_ATOMICS, *_LDS],
-    "csrc/emulator/wait_counters": _HAZARDS,
+    "csrc/emulator/wait_counters": [*_HAZARDS, _COUNTERS],
     "csrc/emulator/wait_states": ["tests/emulator/test_wait_states.py", "tests/emulator/test_hazards.py"],
     "csrc/hip_emulator": [*_HIP, "tests/test_hip_programs.py", "tests/conformance"],
     "csrc/hip_emulator/api_graph": _HIP,

@@ -206,13 +206,13 @@ void HazardChecker::check_loads(const Use& use, bool write) {
 }
 
 void HazardChecker::check_load(const Use& use, const Load& load, bool write) {
-  const bool in_order = ends_in_order(load.counters), is_same = use.instruction.counters == load.counters;
+  const isa::Generation generation = use.instruction.decoded.row->generation;
+  const bool in_order = ends_in_order(generation, load.counters), is_same = use.instruction.counters == load.counters;
   if (write && in_order && is_same) return;
   if (write && report_reading(use, load.pc)) return;
   const u64 later = in_order ? use.state.counters.issued(load.counters) - load.number : 0;
   const u64 own = is_same ? 1 : 0;  // this instruction has been counted already
-  const std::string wait =
-      wait_text(use.instruction.decoded.row->generation, load.counters, later - std::min(later, own));
+  const std::string wait = wait_text(generation, load.counters, later - std::min(later, own));
   std::string message = text(register_name(use.one.location), " is ", write ? "overwritten" : "read",
                              " before its load has been waited for: ", wait, " is missing");
   const Sighting found = sighting(use, load.pc, "missing-wait");

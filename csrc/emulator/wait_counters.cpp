@@ -50,7 +50,9 @@ Counters counters_of(const isa::Instruction& instruction) {
   return counters & ~(isa::returns_value(instruction) ? kStoreCount : kLoadCount);
 }
 
-bool ends_in_order(Counters counters) { return std::has_single_bit(counters) && counters != kScalarCount; }
+bool ends_in_order(Generation generation, Counters counters) {
+  return counters != kScalarCount && (std::has_single_bit(counters) || generation > Generation::GFX9);
+}
 
 std::string wait_text(Generation generation, Counters counters, u64 outstanding) {
   if (isa::features(generation).has_single_waits) return single_wait_text(counters, outstanding);
@@ -63,17 +65,32 @@ std::string wait_text(Generation generation, Counters counters, u64 outstanding)
   return wait;
 }
 
+/// How many of a queue are among the last ones that some queues, it among them, were given.
+u32 WaitCounters::count_recent(u32 number, u32 queues, u32 outstanding) const {
+  u32 count = 0;
+  const u32 most = std::min(issued_, kRecent);
+  for (u32 back = 1, seen = 0; back <= most && seen < outstanding; ++back) {
+    const u32 one = recent_[(issued_ - back) % kRecent];
+    seen += queues >> one & 1;
+    count += one == number;
+  }
+  return count;
+}
+
 /// Of a queue that ends in order all but the last ones are done then; of others nothing is known before the counter is
-/// zero.
-void WaitCounters::leave(Counters counter, u32 outstanding) {
+/// zero. Where all end in order that a counter counts, they do so together.
+void WaitCounters::leave(Generation generation, Counters counter, u32 outstanding) {
   constexpr u32 kOf[kCounters] = {0xaaaa, 0xcccc, 0xf0f0, 0xff00};  // the queues whose numbers have a counter's bit
   const int index = std::countr_zero(counter / kLoadCount);
-  for (u32 queues = pending_ & kOf[index]; queues != 0; queues &= queues - 1) {
+  const u32 all = pending_ & kOf[index];
+  const bool are_mixed = outstanding != 0 && generation > Generation::GFX9 && !std::has_single_bit(all);
+  for (u32 queues = all; queues != 0; queues &= queues - 1) {
     const u32 number = static_cast<u32>(std::countr_zero(queues));
-    const Counters counters = kLoadCount * number;
     Queue& one = queues_[number];
-    if (one.issued - one.done[index] <= outstanding || (!ends_in_order(counters) && outstanding != 0)) continue;
-    one.done[index] = one.issued - outstanding;
+    const u32 most = are_mixed ? count_recent(number, kOf[index], outstanding) : outstanding;
+    if (one.issued - one.done[index] <= most) continue;
+    if (outstanding != 0 && !ends_in_order(generation, kLoadCount * number)) continue;
+    one.done[index] = one.issued - most;
     one.all_done = one.issued;
     for (u32 i = 0; i < kCounters; ++i) {
       if (number >> i & 1) one.all_done = std::min(one.all_done, one.done[i]);
@@ -87,17 +104,17 @@ void WaitCounters::wait(const isa::Row& row, u32 immediate) {
   switch (row.kind) {
     case Kind::Wait:
       for (u32 i = 0; i < kCounters; ++i) {
-        if (row.traits & kLoadCount << i) leave(kLoadCount << i, immediate & kCount);
+        if (row.traits & kLoadCount << i) leave(row.generation, kLoadCount << i, immediate & kCount);
       }
       return;
     case Kind::WaitPair:
-      leave(row.traits & (kLoadCount | kStoreCount), immediate >> 8 & kCount);
-      return leave(kLdsCount, immediate & kCount);
+      leave(row.generation, row.traits & (kLoadCount | kStoreCount), immediate >> 8 & kCount);
+      return leave(row.generation, kLdsCount, immediate & kCount);
     case Kind::WaitPacked: {
       const PackedCounts counts = unpack(row.generation, immediate);
-      leave(kLoadCount, counts.loads);
-      leave(kLdsCount, counts.others);
-      return leave(kScalarCount, counts.others);
+      leave(row.generation, kLoadCount, counts.loads);
+      leave(row.generation, kLdsCount, counts.others);
+      return leave(row.generation, kScalarCount, counts.others);
     }
     default:
       return;
@@ -105,7 +122,7 @@ void WaitCounters::wait(const isa::Row& row, u32 immediate) {
 }
 
 void WaitCounters::finish() {
-  for (u32 i = 0; i < kCounters; ++i) leave(kLoadCount << i, 0);
+  for (u32 i = 0; i < kCounters; ++i) leave(Generation::GFX9, kLoadCount << i, 0);
 }
 
 }  // namespace wave::emulator

@@ -1,6 +1,7 @@
 // What waits wait for: how many of a wave's memory instructions have been issued, and how many are surely done.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "emulator/isa/isa.h"
@@ -14,9 +15,9 @@ using Counters = u32;
 
 Counters counters_of(const isa::Instruction& instruction);
 
-/// Whether a queue ends in order: vector loads, stores and LDS do. Scalar loads end in any order, and FLAT does since
-/// two counters count it.
-bool ends_in_order(Counters counters);
+/// Whether a queue ends in order: vector loads, stores and LDS do. Scalar loads end in any order, and so does FLAT,
+/// which two counters count, before GFX10.
+bool ends_in_order(isa::Generation generation, Counters counters);
 
 /// The wait after which at most so many of a queue are outstanding, as an assembler has it: "s_waitcnt vmcnt(1)",
 /// "s_wait_loadcnt 1".
@@ -27,8 +28,10 @@ class WaitCounters {
  public:
   void issue(Counters counters) {
     if (counters == 0) return;
-    ++queue(counters).issued;
-    pending_ |= 1u << counters / isa::kLoadCount;
+    const u32 number = counters / isa::kLoadCount;
+    ++queues_[number].issued;
+    pending_ |= 1u << number;
+    recent_[issued_++ % kRecent] = static_cast<u8>(number);
   }
   /// Carries out an instruction, with its SIMM16, where it is a wait.
   void wait(const isa::Row& row, u32 immediate);
@@ -52,10 +55,14 @@ class WaitCounters {
 
   Queue& queue(Counters counters) { return queues_[counters / isa::kLoadCount]; }
   const Queue& queue(Counters counters) const { return queues_[counters / isa::kLoadCount]; }
-  void leave(Counters counter, u32 outstanding);
+  void leave(isa::Generation generation, Counters counter, u32 outstanding);
+  u32 count_recent(u32 number, u32 queues, u32 outstanding) const;
 
   Queue queues_[1 << kCounters];  ///< by the counters
   u32 pending_ = 0;               ///< a bit for each with something that may not be done
+  static constexpr u32 kRecent = 256;
+  std::array<u8, kRecent> recent_{};  ///< which queues the last ones went to, in the order in which they came
+  u32 issued_ = 0;
 };
 
 }  // namespace wave::emulator
