@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from machine import with_words
+from machine import isa_rows, with_words
 
 import wave_runtime
-from wave_runtime import _C
 
 FOLDER = Path(__file__).parent / "kernels"
 SGPRS, VGPRS = 64, 64
@@ -98,4 +97,4 @@ def run(target: str, words: Sequence[int], state: State, buffer: torch.Tensor | 
 @functools.cache
 def rows(target: str) -> dict[str, Mapping[str, Any]]:
     """The rows of a processor, by mnemonic."""
-    return {row["mnemonic"]: row for row in _C.isa_rows(target)}
+    return {row["mnemonic"]: row for row in isa_rows(target)}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from machine import isa_rows
 from support import ROOT
 
 from wave_runtime import _C
@@ -31,7 +32,7 @@ def halves(row: dict[str, Any]) -> list[str]:
 
 def bodies_by_row(processor: str, lanes: int = 0) -> dict[Key, list[list[tuple[str, str]]]]:
     """For each row, and of VOPD for each half, the bodies, in waves of so many lanes (0: the usual ones)."""
-    rows, bound = _C.isa_rows(processor), _C.bound_bodies(processor, lanes)
+    rows, bound = isa_rows(processor), _C.bound_bodies(processor, lanes)
     return {key(row): list(bodies[: len(halves(row))]) for row, bodies in zip(rows, bound, strict=True)}
 
 
@@ -52,14 +53,14 @@ def test_every_entry_binds(processor: str) -> None:
     entries = _C.binding_entries(processor)
     assert len({instruction for instruction, _ in entries}) == len(entries)
     assert {body for _, body in entries} - {name for name, _ in _C.emulator_bodies()} == set()
-    instructions = {instruction for row in _C.isa_rows(processor) for instruction in halves(row)}
+    instructions = {instruction for row in isa_rows(processor) for instruction in halves(row)}
     assert {instruction for instruction, _ in entries} - instructions == set()
 
 
 def examples(processor: str) -> dict[Key, tuple[bytes, str]]:
     """An instruction of each row, and its text."""
     found = {}
-    for row in _C.isa_rows(processor):
+    for row in isa_rows(processor):
         found[key(row)] = row["match"].to_bytes(8, "little"), row["mnemonic"]  # of those that no text tells apart
     for line in (ROOT / "tests" / "isa" / f"golden_{processor}.txt").read_text().splitlines():
         words, text = line.split("\t")
@@ -84,6 +85,6 @@ def test_coverage_agrees(processor: str) -> None:
 def test_what_is_unbound_is_listed(processor: str) -> None:
     """By instruction. Those of gfx942 stand in docs/emulator.md: test_coverage.py."""
     bodies, unbound = bodies_by_row(processor), set()
-    for row in _C.isa_rows(processor):
+    for row in isa_rows(processor):
         unbound |= {name for name, half in zip(halves(row), bodies[key(row)], strict=True) if not half}
     assert unbound == set((Path(__file__).parent / f"unbound_{processor}.txt").read_text().split())

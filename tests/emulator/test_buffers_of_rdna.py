@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from machine import with_words
+from machine import isa_rows, with_words
 from memory_model import MASK32, atomic_function, sign_extend
 
 import wave_runtime
@@ -57,7 +57,7 @@ def instructions(target: str, pattern: str) -> dict[str, int]:
     """The opcode of each that the emulator has, by the name that gfx1100 and gfx1201 have for it."""
     implemented = _C.implemented_instructions(target)
     formats = ("MUBUF", "MTBUF")
-    rows = [row for row in _C.isa_rows(target) if row["format"] in formats and row["mnemonic"] in implemented]
+    rows = [row for row in isa_rows(target) if row["format"] in formats and row["mnemonic"] in implemented]
     named = {successor(row["mnemonic"]) if target == "gfx1030" else row["mnemonic"]: row["opcode"] for row in rows}
     return {name: opcode for name, opcode in named.items() if re.fullmatch(pattern, name)}
 

@@ -18,7 +18,7 @@ from wave_runtime import _C
 
 Array = npt.NDArray[Any]
 
-ROWS = {row["mnemonic"]: row for row in _C.isa_rows("gfx950")}
+ROWS = {row["mnemonic"]: row for row in machine.isa_rows("gfx950")}
 PLAIN = ("VOP1", "VOP2", "VOP3", "VOP3P")
 VECTOR = 256  # the first vector register, as a source
 WAVES = 2  # the first with all lanes enabled
@@ -27,8 +27,8 @@ ARITHMETIC = sorted(
     for name, row in ROWS.items()
     if row["format"] in PLAIN and row["base_name"] in cdna4.CONVERSIONS | cdna4.INTEGERS
 )
-MATRICES = sorted(name for name in ROWS if re.match(r"v_s?mfma", name) and name not in
-                  {row["mnemonic"] for row in _C.isa_rows("gfx942")})  # fmt: skip
+OLDER = {row["mnemonic"] for row in machine.ROWS}
+MATRICES = sorted(name for name in ROWS if re.match(r"v_s?mfma", name) and name not in OLDER)
 OCP = [name for name in ROWS if re.match(r"v_s?mfmac?_f32_.*_[bf][fp]8", name)]
 MORE = r"v_bitop3_b(16|32)|v_permlane(16|32)_swap_b32|v_(minimum|maximum)3_f32|v_pk_(minimum|maximum)3_f16|" \
     r"v_dot2c?_f32_bf16|ds_read_b\d+_tr_b\d+|global_load_lds_dwordx[34]|buffer_atomic_pk_add_bf16"  # fmt: skip

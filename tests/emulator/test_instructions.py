@@ -44,7 +44,7 @@ def rows_of(processor: str) -> list[Row]:
         arithmetic = row["format"] in FORMATS or name.startswith("v_accvgpr")
         return arithmetic and name in implemented and name not in CONTROL
 
-    return [row for row in _C.isa_rows(processor) if is_tested(row)]
+    return [row for row in machine.isa_rows(processor) if is_tested(row)]
 
 
 ROWS = rows_of("gfx942")

@@ -21,7 +21,7 @@ from wave_runtime import _C
 
 TARGET = "gfx1030"
 CASES, ATTEMPTS = max(1, MORE_CASES // 2), 60  # of each row and size of waves, with four waves each
-ROWS_OF_TARGET = {(row["format"], row["mnemonic"]): row for row in _C.isa_rows(TARGET)}
+ROWS_OF_TARGET = {(row["format"], row["mnemonic"]): row for row in machine.isa_rows(TARGET)}
 FIELDS = _C.isa_fields(TARGET)
 IMPLEMENTED = frozenset(_C.implemented_instructions(TARGET))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
+from collections.abc import Mapping
 
 import machine
 import numpy as np
@@ -21,14 +23,19 @@ VECTOR = 256  # the first vector register, as a source
 
 def encode(target: str, name: str, format_: str, **fields: int) -> list[int]:
     """The words of an instruction without its formats' last words that have no fields."""
-    row = next(row for row in _C.isa_rows(target) if row["mnemonic"] == name and row["format"] == format_)
-    bits, places = int(row["match"]), _C.isa_fields(target)[format_]
+    row = next(row for row in machine.isa_rows(target) if row["mnemonic"] == name and row["format"] == format_)
+    bits, places = int(row["match"]), _fields(target)[format_]
     for field, value in fields.items():
         low, width = places[field]
         assert 0 <= value < 1 << width
         bits = bits & ~(((1 << width) - 1) << low) | value << low
     last = max(low + width for low, width in places.values())
     return [bits >> at & 0xFFFFFFFF for at in range(0, last, 32)]
+
+
+@functools.cache
+def _fields(target: str) -> Mapping[str, Mapping[str, tuple[int, int]]]:
+    return _C.isa_fields(target)
 
 
 def random_state(rng: np.random.Generator, waves: int, lanes: int) -> State:

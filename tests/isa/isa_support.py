@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ PROCESSOR = "gfx942"  # the one that the emulator runs
 PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1150", "gfx1201")  # those with a table
 
 
+@functools.cache
 def rows(processor: str = PROCESSOR) -> list[dict[str, Any]]:
-    """The rows of the table, as dictionaries."""
+    """The rows of the table, as dictionaries, which tests only read."""
     found: list[dict[str, Any]] = _C.isa_rows(processor)
     return found
 
