@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
+
+import pytest
 
 import wave_runtime
 
@@ -20,6 +22,13 @@ PROBES = ROOT / "tests" / "emulator" / "kernels"
 KNOWN_FINDINGS = ["races:global-race moe_gemm", "numbers:infinity activation"]
 
 LoadKernel = Callable[..., wave_runtime.Kernel]
+
+
+def first_or_long(values: Iterable[object], count: int) -> list[object]:
+    """The values of a test's parameter; those after the first ones are long: more of a kind, for `make test-all`."""
+    return [
+        value if number < count else pytest.param(value, marks=pytest.mark.long) for number, value in enumerate(values)
+    ]
 
 
 def load_tool(name: str) -> ModuleType:

@@ -41,7 +41,10 @@ def test_parts_of_the_table_are_what_the_generator_makes(processor: str) -> None
 
 @pytest.mark.parametrize(
     ("processor", "seed"),
-    [("gfx942", 1), *((processor, seed) for seed, processor in enumerate(PROCESSORS, 2))],
+    [
+        *((processor, seed) for seed, processor in enumerate(PROCESSORS, 2)),
+        pytest.param("gfx942", 1, marks=pytest.mark.long),
+    ],
 )
 def test_random_instructions_read_alike(processor: str, seed: int) -> None:
     known = check_isa.table(processor)
