@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,12 +39,22 @@ def package(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the programs of examples/cpp are, built as their CMakeLists.txt says."""
+    """Where the programs of examples/cpp are, built as their CMakeLists.txt says, once for all processes of the run."""
     need("cmake")
-    folder = tmp_path_factory.mktemp("programs")
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, built = shared / "programs", shared / "programs_are_built"
+    with (shared / "programs.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not built.exists():
+            build(folder)
+            built.touch()
+    return folder
+
+
+def build(folder: Path) -> None:
     command = [sys.executable, "-m", "wave_runtime", "cmake"]
     prefix = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     for step in (["-S", "examples/cpp", "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}"], ["--build", folder]):
         done = subprocess.run(["cmake", *step], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
-    return folder
