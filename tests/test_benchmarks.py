@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -14,6 +13,7 @@ import gemm_cdna
 import gemm_wave
 import pytest
 import torch
+import warm_python
 from launchers import floor, ours, report, upstream
 from launchers.cases import CASES
 from launchers.measure import BATCH, GROUPS, Launcher, divided, measure, python_timer, summarize, warm_up
@@ -171,8 +171,7 @@ def no_gpu() -> None:
 @pytest.mark.usefixtures("no_gpu")
 @pytest.mark.parametrize("script", ["bench_launch.py", "bench_modules.py"])
 def test_without_a_gpu(script: str) -> None:
-    command = [sys.executable, ROOT / "benchmarks" / script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = warm_python.run(ROOT / "benchmarks" / script)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{script} needs an NVIDIA GPU and a torch built for CUDA; nothing was measured\n"
 
@@ -207,8 +206,7 @@ def test_upstreams_module_stands_beside_ours() -> None:
 def test_a_model_of_launches(tmp_path: Path) -> None:
     figures, picture = tmp_path / "model.json", tmp_path / "model.png"
     words = ["--layers=2", "--quick", f"--json={figures}", f"--plot={picture}", "--only", "kernel(...)", "define_op"]
-    command = [sys.executable, str(ROOT / "benchmarks" / "bench_model.py"), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = warm_python.run(ROOT / "benchmarks" / "bench_model.py", *words)
     assert done.returncode == 0, done.stderr
     results = report.Report.from_json(figures.read_text())
     assert results.missing == []

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-import subprocess
-import sys
 
 import pytest
 import torch
-from support import EXAMPLES, ROOT
+import warm_python
+from support import EXAMPLES
 
 import wave_runtime
 from wave_runtime._compare import difference
@@ -102,7 +101,7 @@ except RuntimeError as error:
 
 def test_the_same_launch_twice() -> None:
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}  # what a GPU here could not run
-    done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, cwd=ROOT)
+    done = warm_python.run("-c", CODE, env=environment)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "kernel 'vector_add' on hip and on the emulator: equal"

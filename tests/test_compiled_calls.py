@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
-from support import EXAMPLES, ROOT, LoadKernel
+import warm_python
+from support import EXAMPLES, LoadKernel
 from torch._dynamo.testing import CompileCounter
 
 import wave_runtime
@@ -191,11 +190,10 @@ print(json.dumps({{**torch._dynamo.utils.counters["inductor"], **torch._dynamo.u
 
 def test_a_cached_graph_of_another_process_finds_the_operator(tmp_path: Path) -> None:
     program = PROGRAM.format(file=str(EXAMPLES / "binaries" / "basics.hsaco"))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
 
     def cache_hits() -> int:
-        command = [sys.executable, "-c", program]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        done = warm_python.run("-c", program, env=environment, imported=warm_python.COMPILER)
         assert done.returncode == 0, done.stderr
         counters = json.loads(done.stdout)
         return int(counters.get("autograd_cache_hit", 0) + counters.get("fxgraph_cache_hit", 0))

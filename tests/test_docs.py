@@ -6,11 +6,10 @@ import functools
 import inspect
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from ranks import free_port
 from requirements import need
 from support import ROOT, load_tool
@@ -69,13 +68,13 @@ def test_examples(page: str, tmp_path: Path) -> None:
     environment = {
         **os.environ,
         **ranks,
-        "PYTHONPATH": str(ROOT),
         "WAVE_CACHE_ON": "0",
         "TRITON_DEFAULT_FP_FUSION": "1",
     }
     script = tmp_path / "page.py"  # a file: wave-lang reads the source of what it compiles
     script.write_text(code)
-    done = subprocess.run([sys.executable, script], cwd=ROOT, env=environment, capture_output=True, text=True)
+    imported = warm_python.COMPILER if re.search(r"torch\.compile\(|aoti|inductor", code) else "torch"
+    done = warm_python.run(script, env=environment, imported=imported)
     assert done.returncode == 0, done.stderr
     for report in re.findall(r"^```\n([^`]*^wave_runtime\.sanitize \([^`]*)^```", text, re.MULTILINE):
         assert without_places(report) in without_places(done.stdout)

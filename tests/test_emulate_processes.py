@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from support import ROOT
 
 import wave_runtime
@@ -125,11 +126,10 @@ def test_part_of_a_suite(tmp_path: Path) -> None:
     """A sample is the same each time, and known failures are expected."""
     (tmp_path / "test_suite.py").write_text(SUITE)
     known = tmp_path / "known"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "pytest", "-q", "-rpx", "-p", "wave_runtime.pytest", f"--known-failures={known}"]
+    command = ["-m", "pytest", "-q", "-rpx", "-p", "wave_runtime.pytest", f"--known-failures={known}"]
 
     def outcome(*options: str) -> str:
-        done = subprocess.run([*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        done = warm_python.run(*command, *options, cwd=tmp_path)
         return "\n".join(line.split(" in ")[0] for line in done.stdout.splitlines())
 
     known.write_text("# a comment\n*[[]*[13579][]]: odd\n")

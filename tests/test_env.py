@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 import torch
-from support import ROOT
+import warm_python
 
 import wave_emulator
 import wave_runtime
@@ -22,10 +20,7 @@ HIP_EMULATOR = str(wave_emulator.library("wave_hip_emulator"))
 
 def env(*options: str, **variables: str) -> str:
     environment = {name: value for name, value in os.environ.items() if name not in _env.VARIABLES}
-    command = [sys.executable, "-m", "wave_runtime", "env", *options]
-    done = subprocess.run(
-        command, cwd=ROOT, env={**environment, **variables}, capture_output=True, text=True, timeout=120
-    )
+    done = warm_python.run("-m", "wave_runtime", "env", *options, env={**environment, **variables})
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     return done.stdout

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 
 import pytest
 import torch
+import warm_python
 from support import EXAMPLES, ROOT
 
 import wave_emulator
@@ -123,8 +123,8 @@ def read_anywhere() -> set[str]:
 
 def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name not in _env.VARIABLES}
-    environment = {**kept, "PYTHONPATH": str(ROOT), **variables}
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    environment = {**kept, **variables}
+    return warm_python.run("-c", code, env=environment)
 
 
 def test_variables_are_read_in_one_place() -> None:

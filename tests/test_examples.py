@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from catalog import BINARIES, CATALOG, SOURCES, Example, as_tuple, check_close, load
 from catalog.gemm import gemm
 from cuda_support import Compiler, compile_by
@@ -48,8 +49,7 @@ def test_every_kernel_of_the_folder_is_in_the_catalog() -> None:
 def test_demo(tmp_path: Path) -> None:
     """What `make demo` runs: it compares with torch and fails where results differ."""
     picture = tmp_path / "demo.png"
-    command = [sys.executable, "examples/transformer.py", "--picture", picture]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = warm_python.run("examples/transformer.py", "--picture", picture, imported=warm_python.COMPILER)
     assert done.returncode == 0, done.stdout + done.stderr
     for example in CATALOG:
         assert f"\n{example.name} " in done.stdout
@@ -87,7 +87,7 @@ def results_at(level: str | None, file: Path) -> list[torch.Tensor]:
     environment.pop("WAVE_RUNTIME_SIMD", None)
     if level is not None:
         environment["WAVE_RUNTIME_SIMD"] = level
-    done = subprocess.run([sys.executable, "-c", code, file], env=environment, capture_output=True, text=True)
+    done = warm_python.run("-c", code, file, env=environment)
     if done.returncode != 0 and "this processor lacks it" in done.stderr:
         does_not_apply(f"this processor lacks {level}")
     assert done.returncode == 0, done.stderr

@@ -6,10 +6,10 @@ import itertools
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from support import ROOT
 
 KERNELS = ROOT / "examples" / "kernels"
@@ -44,9 +44,7 @@ def check(
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{kernels}", "WAVE_RUNTIME_EMULATOR_PROCESSOR": target}
     if tools:
         environment["WAVE_RUNTIME_SANITIZE"] = tools
-    done = subprocess.run(
-        [sys.executable, "-c", CHECK, *names], env=environment, capture_output=True, text=True, timeout=600
-    )
+    done = warm_python.run("-c", CHECK, *names, env=environment, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from support import EXAMPLES, ROOT
 
 import wave_emulator
@@ -80,10 +80,7 @@ def beside(*works):
 
 def run(code: str, timeout: int = 240, **variables: str) -> None:
     program = PROGRAM + code + "\nprint('done', flush=True)\nos._exit(0)  # the other threads never end\n"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=timeout
-    )
+    done = warm_python.run("-c", program, env={**os.environ, **variables}, timeout=timeout)
     assert done.stdout == "done\n", done.stdout + done.stderr
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
-import sys
 from ctypes import byref, c_int, c_size_t, c_ubyte, c_uint, c_void_p
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import warm_python
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -409,7 +408,7 @@ def run(count: int, **variables: str) -> None:
     """In a process of its own, whose library nobody else has used."""
     code = f"import test_hip_api_sequences as tests; tests.sequences({count})"
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", **variables}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=3000)
+    done = warm_python.run("-c", code, env=environment, timeout=3000)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

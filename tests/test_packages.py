@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from support import ROOT
 
 import wave_runtime
@@ -45,6 +46,18 @@ def run(*command: str | Path, cwd: Path, **variables: str) -> str:
     return done.stdout.strip()
 
 
+def python(code: str, cwd: Path, imported: str = "torch", **variables: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    done = warm_python.run("-c", code, cwd=cwd, env=environment, imported=imported)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def use(cwd: Path, **variables: str) -> str:
+    """Which module a program uses that has no compiler of kernels."""
+    return python(USE, cwd, warm_python.COMPILER, **NO_COMPILER, **variables)
+
+
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     return Path(shutil.copytree(PACKAGE, tmp_path / "package"))
@@ -54,7 +67,7 @@ def backend(function: str, package: Path, folder: Path) -> Path:
     """What a front end asks of the package's build backend."""
     folder.mkdir(exist_ok=True)
     code = f"from setuptools import build_meta; print(build_meta.{function}({str(folder)!r}))"
-    return folder / run(sys.executable, "-c", code, cwd=package).splitlines()[-1]
+    return folder / python(code, package).splitlines()[-1]
 
 
 def test_a_wheel(package: Path, tmp_path: Path) -> None:
@@ -67,7 +80,7 @@ def test_a_wheel(package: Path, tmp_path: Path) -> None:
     kinds = ["__init__.py", "kernels.gfx1100.hsaco", "kernels.gfx942.hsaco", "kernels.py"]
     assert sorted(path.name for path in (installed / "scaled").iterdir()) == kinds
     shutil.rmtree(package)
-    told = run(sys.executable, "-c", USE, cwd=tmp_path, PYTHONPATH=f"{installed}:{ROOT}", **NO_COMPILER)
+    told = use(tmp_path, PYTHONPATH=f"{installed}:{ROOT}")
     assert told == str(installed / "scaled" / "__init__.py")
 
 
@@ -82,7 +95,7 @@ def test_a_source_distribution_makes_the_same_wheel(package: Path, tmp_path: Pat
 def test_an_editable_install_compiles_into_the_tree(package: Path, tmp_path: Path) -> None:
     backend("build_editable", package, tmp_path / "wheels")
     assert (package / "scaled" / "kernels.gfx1100.hsaco").exists()
-    run(sys.executable, "-c", USE, cwd=package, **NO_COMPILER)
+    use(package)
 
 
 def test_a_wrong_source_fails_the_build(package: Path, tmp_path: Path) -> None:
@@ -148,7 +161,7 @@ def test_cmake(package: Path, tmp_path: Path) -> None:
     run("cmake", "-B", made, "-S", package, f"-DCMAKE_PREFIX_PATH={prefix}", python, cwd=tmp_path)
     run("cmake", "--build", made, cwd=tmp_path)
     run("cmake", "--install", made, "--prefix", installed, cwd=tmp_path)
-    run(sys.executable, "-c", USE, cwd=tmp_path, PYTHONPATH=f"{installed}:{ROOT}", **NO_COMPILER)
+    use(tmp_path, PYTHONPATH=f"{installed}:{ROOT}")
     assert wave_runtime.load(made / "alone.hsaco").targets == ("gfx942",)
     assert "Compiling" not in run("cmake", "--build", made, cwd=tmp_path)
     header = package / "csrc" / "work_item.h"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from support import EXAMPLES, PROBES, ROOT, bundle
 
 import wave_emulator
@@ -29,7 +29,7 @@ def launch(**options):
 
 def run(code: str, **variables: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    done = warm_python.run("-c", code, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

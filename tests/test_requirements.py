@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from requirements import REQUIREMENTS
 from support import ROOT
 
@@ -46,11 +45,11 @@ def outcomes(tests: str, folder: Path, required: str = "") -> tuple[dict[str, in
     """How many tests of a file passed, failed and so on, and what pytest printed."""
     file = folder / "test_file.py"
     file.write_text(tests)
-    command = [sys.executable, "-m", "pytest", "-q", f"--rootdir={ROOT}", f"--confcutdir={folder}", "-p", "conftest"]
+    command = ["-m", "pytest", "-q", f"--rootdir={ROOT}", f"--confcutdir={folder}", "-p", "conftest"]
     path = os.pathsep.join(map(str, (folder, ROOT / "tests", ROOT)))
     environment = {**os.environ, "WAVE_RUNTIME_REQUIRE": required, "PYTHONPATH": path}
     options = ["-c", ROOT / "pyproject.toml", "-p", "no:cacheprovider", file]
-    done = subprocess.run([*command, *options], env=environment, capture_output=True, text=True)
+    done = warm_python.run(*command, *options, env=environment)
     printed = done.stdout + done.stderr
     return {word: int(count) for count, word in re.findall(r"(\d+) (passed|failed|skipped|error)", printed)}, printed
 

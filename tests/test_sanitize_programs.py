@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import warm_python
 from support import EXAMPLES, PROBES, ROOT
 
 import wave_emulator
@@ -81,8 +82,12 @@ def run(*command: object, cwd: Path = ROOT, **variables: str) -> subprocess.Comp
     )
 
 
+def python(*arguments: object, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+    return warm_python.run(*arguments, env={**os.environ, "PYTHONPATH": str(ROOT), **variables}, cwd=cwd)
+
+
 def sanitized(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return run(sys.executable, "-m", "wave_runtime", "sanitize", *arguments)
+    return python("-m", "wave_runtime", "sanitize", *arguments)
 
 
 def test_a_program_in_python(tmp_path: Path) -> None:
@@ -154,11 +159,11 @@ def test_the_variables_alone() -> None:
     done = run(sys.executable, "-S", "-c", HIP, HIP_EMULATOR, WAVE_RUNTIME_SANITIZE="memory")
     assert done.returncode == 0
     assert "[memory:out-of-bounds]" in done.stderr
-    done = run(sys.executable, "-c", PYTHON, 1, 0, WAVE_RUNTIME_SANITIZE="memory,waits")
+    done = python("-c", PYTHON, 1, 0, WAVE_RUNTIME_SANITIZE="memory,waits")
     assert done.returncode == 0
     assert "[memory:out-of-bounds]" in done.stderr
     assert done.stderr.splitlines()[-1] == "wave_runtime.sanitize (memory, waits): 1 finding, seen 28 times"
-    done = run(sys.executable, "-c", PYTHON, 0, 0, WAVE_RUNTIME_SANITIZE="all")
+    done = python("-c", PYTHON, 0, 0, WAVE_RUNTIME_SANITIZE="all")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -169,7 +174,7 @@ def test_over_reads_by_a_variable() -> None:
     )
     for value, expected in (("0", False), ("1", True)):
         variables = {"WAVE_RUNTIME_SANITIZE": "memory", "WAVE_RUNTIME_SANITIZE_OVER_READS": value}
-        done = run(sys.executable, "-c", program, 1, 0, **variables)
+        done = python("-c", program, 1, 0, **variables)
         assert ("[memory:over-read]" in done.stderr) == expected, done.stderr
 
 
@@ -195,10 +200,10 @@ def test_that_fails_by_itself(): launch(1); assert 1 == 2
 
 def test_pytest(tmp_path: Path) -> None:
     (tmp_path / "test_launches.py").write_text(TESTS)
-    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "wave_runtime.pytest", "-p", "no:cacheprovider"]
-    plain = run(*command, cwd=tmp_path)
+    command = ["-m", "pytest", "-q", "-rA", "-p", "wave_runtime.pytest", "-p", "no:cacheprovider"]
+    plain = python(*command, cwd=tmp_path)
     assert "1 passed, 2 failed, 1 error" in plain.stdout or "2 failed, 1 passed, 1 error" in plain.stdout
-    done = run(*command, "--wave-sanitize=memory", cwd=tmp_path)
+    done = python(*command, "--wave-sanitize=memory", cwd=tmp_path)
     assert done.returncode == 1, done.stdout
     assert "FAILED test_launches.py::test_wrong" in done.stdout
     assert "PASSED test_launches.py::test_right" in done.stdout
@@ -207,9 +212,9 @@ def test_pytest(tmp_path: Path) -> None:
     assert done.stdout.count("[memory:out-of-bounds]") >= 2
     known = tmp_path / "known"
     known.write_text("memory\n")
-    done = run(*command, "--wave-sanitize", f"--wave-suppressions={known}", "-k", "not itself", cwd=tmp_path)
+    done = python(*command, "--wave-sanitize", f"--wave-suppressions={known}", "-k", "not itself", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    done = run(*command, "--wave-sanitize=leaks", cwd=tmp_path)
+    done = python(*command, "--wave-sanitize=leaks", cwd=tmp_path)
     assert (done.returncode, "--wave-sanitize: there is no tool 'leaks'" in done.stderr) == (4, True)
 
 
@@ -224,10 +229,8 @@ def test_pytest_finds_the_options(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     (tmp_path / "test_nothing.py").write_text(TESTS)
     for plugins in ([], ["-p", "wave_runtime.pytest"]):
-        command = [sys.executable, "-m", "pytest", *options, *plugins, "--wave-sanitize=memory", "-k", "wrong"]
-        done = run(*command, cwd=tmp_path)
+        command = ["-m", "pytest", *options, *plugins, "--wave-sanitize=memory", "-k", "wrong"]
+        done = python(*command, cwd=tmp_path)
         assert "[memory:out-of-bounds]" in done.stdout, done.stdout + done.stderr
-    done = run(
-        sys.executable, "-m", "pytest", "-p", "wave_runtime.pytest", *options, "--wave-emulate=gfx9", cwd=tmp_path
-    )
+    done = python("-m", "pytest", "-p", "wave_runtime.pytest", *options, "--wave-emulate=gfx9", cwd=tmp_path)
     assert (done.returncode, "--wave-emulate: " in done.stderr) == (4, True), done.stderr

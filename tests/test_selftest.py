@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from requirements import does_not_apply
-from support import PROBES, ROOT
+from support import PROBES
 
 import wave_emulator
 import wave_runtime
@@ -51,9 +50,8 @@ def test_instructions_are_equal_on_the_same_emulator(rows: str, processor: str) 
     drawn = _selftest_cases.rows(processor, rows)
     if not drawn:
         does_not_apply(f"{processor} has no {rows}")
-    command = [sys.executable, "-m", "wave_runtime", "selftest", "--device", "hip", "--cases", "1", "--rows", rows]
-    environment = HIP | {"WAVE_RUNTIME_EMULATOR_PROCESSOR": processor}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    command = ["-m", "wave_runtime", "selftest", "--device", "hip", "--cases", "1", "--rows", rows]
+    done = warm_python.run(*command, env=HIP | {"WAVE_RUNTIME_EMULATOR_PROCESSOR": processor})
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert f"device: CPU tensors, driver hip; instructions of {processor}; seed ''" in lines
@@ -64,8 +62,7 @@ def test_instructions_are_equal_on_the_same_emulator(rows: str, processor: str) 
 
 @pytest.mark.parametrize("processor", ["gfx942", "gfx1030", "gfx1151", "gfx1201"])
 def test_a_difference_is_found(processor: str) -> None:
-    environment = HIP | {"WAVE_RUNTIME_EMULATOR_PROCESSOR": processor}
-    done = subprocess.run([sys.executable, "-c", PLANT], capture_output=True, text=True, cwd=ROOT, env=environment)
+    done = warm_python.run("-c", PLANT, env=HIP | {"WAVE_RUNTIME_EMULATOR_PROCESSOR": processor})
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
     assert lines[-1] == "1 instructions differ"
@@ -153,7 +150,6 @@ def test_without_a_gpu(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
 
 def test_without_a_device() -> None:
     environment = {**os.environ, "WAVE_RUNTIME_LIBHIP": "/none/libamdhip64.so"}
-    command = [sys.executable, "-m", "wave_runtime", "selftest", "--device", "hip"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = warm_python.run("-m", "wave_runtime", "selftest", "--device", "hip", env=environment)
     assert done.returncode == 2
     assert "the driver hip has no device: the HIP runtime libamdhip64 is not available" in done.stderr

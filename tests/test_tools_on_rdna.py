@@ -8,13 +8,12 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
-from support import PROBES, ROOT
+import warm_python
+from support import PROBES
 
 import wave_emulator
 import wave_runtime
@@ -108,7 +107,6 @@ def test_compare(target: str, lanes: int) -> None:
     """The HIP library over the emulator is the GPU."""
     environment = {**os.environ, "WAVE_RUNTIME_LIBHIP": str(wave_emulator.library("wave_hip_emulator"))}
     environment |= {"WAVE_RUNTIME_EMULATOR_PROCESSOR": target}
-    program = [sys.executable, "-c", COMPARE, str(binary(target, lanes))]
-    done = subprocess.run(program, env=environment, capture_output=True, text=True, cwd=ROOT)
+    done = warm_python.run("-c", COMPARE, binary(target, lanes), env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "kernel 'vector_add' on hip and on the emulator: equal\n"

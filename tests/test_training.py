@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from support import ROOT
 from torch.nn import functional
 from train_tiny_transformer import OURS, PRESETS, TORCH, Place, Text, main, make_model, parse_options
@@ -42,8 +42,7 @@ def test_gradients_are_torchs() -> None:
 def test_losses_are_torchs(options: tuple[str, ...], tmp_path: Path) -> None:
     """The program compares them, and fails where they differ."""
     picture = tmp_path / "losses.png"
-    command = [sys.executable, SCRIPT, "--compare", "--steps=5", "--picture", picture, *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = warm_python.run(SCRIPT, "--compare", "--steps=5", "--picture", picture, *options)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The largest difference of a loss from torch's is 0.0" in done.stdout
     assert "Wave kernels [####################] step 5/5  loss" in done.stderr

@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 REQUEST_BYTES = 1 << 18
 COMPILER = "torch._inductor.compile_fx"  # which torch itself imports when something is compiled
-READ_AT_START = re.compile("(OMP|MKL|LD|PYTORCH|TORCH|TORCHINDUCTOR)_(?!CACHE_DIR)|PYTHONUNBUFFERED")
+READ_AT_START = re.compile("(OMP|MKL|LD|PYTORCH|TORCH|TORCHINDUCTOR)_(?!CACHE_DIR)")
 
 
 class WarmProcess:

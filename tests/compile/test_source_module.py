@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from support import ROOT
 from torch._dynamo.testing import CompileCounter
 
@@ -112,10 +113,7 @@ def test_readme(folder: Path) -> None:
     assert main(["compile", str(folder / "mla.cpp"), "-o", str(folder / "mla.s")]) == 0
     edit(folder / "mla.s", folder / "mla-copy.s")
     (folder / "program.py").write_text(README)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, folder / "program.py"], env=environment, cwd=ROOT, capture_output=True, text=True
-    )
+    done = warm_python.run(folder / "program.py")
     assert done.returncode == 0, done.stderr
 
 

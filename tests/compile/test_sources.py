@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
-from support import ROOT
+import warm_python
 
 import wave_runtime
 from wave_runtime.__main__ import main
@@ -332,8 +330,8 @@ def test_another_process_takes_what_is_kept(each_clang: str, tmp_path: Path) -> 
     wrapper = tmp_path / "clang"
     wrapper.write_text(f'#!/bin/sh\necho >>"{counter}"\nexec "{each_clang}" "$@"\n')
     wrapper.chmod(0o755)
-    environment = {**os.environ, "CLANG": str(wrapper), "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "CLANG": str(wrapper)}
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+        done = warm_python.run("-c", code, env=environment)
         assert done.stdout.strip() == "a: *f32 const, b: *f32 const, c: *f32, n: i32", done.stderr
     assert len(counter.read_text().splitlines()) == 2  # one for the code, one for the types

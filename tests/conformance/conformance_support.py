@@ -9,7 +9,6 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+import warm_python
 from cuda_support import compile_cuda
 from support import EXAMPLES, ROOT
 
@@ -141,8 +141,7 @@ class Driver:
         variables = {**os.environ, **environment}
         if self.driver == "hip" and self.name != "hip":
             variables["WAVE_RUNTIME_LIBHIP"] = hip_library(self.name)
-        command = [sys.executable, "-c", prelude + code]
-        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
+        return warm_python.run("-c", prelude + code, env=variables)
 
 
 def _nvidia() -> None:

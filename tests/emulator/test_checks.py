@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
+import warm_python
 from catalog import CATALOG
-from support import ROOT
 
 
 @pytest.fixture(autouse=True, params=["hazards", "races"])
@@ -25,6 +23,5 @@ def test_example_kernels_have_none(example: Any) -> None:
 def test_compiled_probes_have_none() -> None:
     """The tests of what compilers make of HIP's language and library, under the check."""
     files = ["tests/emulator/test_launch_state.py", "tests/emulator/test_control.py"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = warm_python.run("-m", "pytest", "-q", "-p", "no:cacheprovider", *files)
     assert done.returncode == 0, done.stdout

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 
 import machine
 import numpy as np
 import pytest
 import torch
-from machine import LANES, State
+import warm_python
+from machine import LANES, State, isa_rows
 from matrix_model import CODES, ELEMENTS, EXACT, SIGNED, Array, Operands, Shape, elements, expected, factors
 from published_sums import SUMS
 from requirements import does_not_apply
 
 import wave_runtime
-from wave_runtime import _C
 
 Instruction = Mapping[str, object]
 
 WAVES = 4
-OLDER = [row for row in _C.isa_rows("gfx90a") if row["matrix"]]
+OLDER = [row for row in isa_rows("gfx90a") if row["matrix"]]
 ALL = [row for row in machine.ROWS if row["mnemonic"].startswith(("v_mfma_", "v_smfmac_"))]
 
 
@@ -288,18 +286,7 @@ def test_xf32_cuts_off_a_nan_that_has_only_low_bits() -> None:
 
 def test_exact_sums() -> None:
     """The environment variable is read once: the tests of products run anew in a process that has it."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        __file__,
-        "-k",
-        "test_product or published",
-    ]
-    environment = {**os.environ, "WAVE_RUNTIME_MFMA": "exact"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "test_product or published"]
+    done = warm_python.run(*command, env={**os.environ, "WAVE_RUNTIME_MFMA": "exact"})
     assert done.returncode == 0, done.stdout
     assert "skipped" not in done.stdout

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import torch
+import warm_python
 from support import ROOT
 
 import wave_runtime
@@ -115,5 +114,6 @@ PACKAGE = "torch._inductor.aoti_load_package(sys.argv[1])"
 def run_elsewhere(load: str, prelude: str, program: Path, cases_file: Path) -> None:
     """Run a saved program in a process that never loaded the kernels, and compare its results."""
     code = RUN.format(prelude=prelude, load=load, imported=prelude == IMPORT)
-    done = subprocess.run([sys.executable, "-c", code, program, cases_file], cwd=ROOT, capture_output=True, text=True)
+    imported = warm_python.COMPILER if load == PACKAGE else "torch"
+    done = warm_python.run("-c", code, program, cases_file, imported=imported)
     assert done.returncode == 0, done.stderr

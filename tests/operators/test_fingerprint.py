@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+import warm_python
 from operators_support import BINARIES, add, basics, matmul, matmul_naive, vector_add
 from support import ROOT
 from torch import Tensor
@@ -183,9 +184,8 @@ def test_no_cache_serves_another_definition(tmp_path: Path) -> None:
     binary = tmp_path / "kernels.hsaco"
 
     def run(factor: int) -> tuple[list[str], str]:
-        command = [sys.executable, "-c", PROGRAM, str(binary), str(factor)]
         environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        done = warm_python.run("-c", PROGRAM, binary, factor, env=environment, imported=warm_python.COMPILER)
         assert done.returncode == 0, done.stderr
         *lines, fingerprint = done.stdout.splitlines()
         return lines, fingerprint

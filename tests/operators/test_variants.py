@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+import warm_python
 from operators_support import matmul_naive, vector_add
 from support import ROOT
 from torch import Tensor
@@ -123,7 +122,7 @@ def run_alone(*names: str) -> list[int]:
         ROOT / "examples",
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
-    done = subprocess.run([sys.executable, "-c", PROGRAM, *names], env=environment, capture_output=True, text=True)
+    done = warm_python.run("-c", PROGRAM, *names, env=environment)
     assert done.returncode == 0, done.stderr
     return [int(word) for word in done.stdout.split()]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from support import ROOT
+import warm_python
 
 import wave_runtime
 from wave_runtime import _C, cdiv, from_triton
@@ -99,7 +97,7 @@ program = torch.export.load({str(tmp_path / "add.pt2")!r}).module()
 x, y = torch.randn(300), torch.randn(300)
 assert torch.equal(program(x, y), x + y)
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = warm_python.run("-c", code)
     assert done.returncode == 0, done.stderr
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from support import ROOT
 
 pytestmark = pytest.mark.needs("wave-lang")
@@ -18,21 +19,10 @@ NOTEBOOK = ROOT / "examples" / "wave_gemm.ipynb"
 
 def run(*arguments: str | Path) -> str:
     """Run pytest on tests that import the compiler, without this project's settings of it."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-o",
-        "addopts=",
-        "-o",
-        "filterwarnings=",
-        "-p",
-        "no:cacheprovider",
-    ]
+    command = ["-m", "pytest", "-q", "-o", "addopts=", "-o", "filterwarnings=", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{FOLDER}:{ROOT / 'examples'}", "WAVE_CACHE_ON": "0"}
-    done = subprocess.run(
-        [*command, *arguments], env=environment, cwd=FOLDER, capture_output=True, text=True, timeout=600
+    done = warm_python.run(
+        *command, *arguments, env=environment, cwd=FOLDER, imported=warm_python.COMPILER, timeout=600
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -63,7 +53,7 @@ def test_notebook_as_a_script(tmp_path: Path) -> None:
     script = tmp_path / "notebook.py"
     script.write_text("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "WAVE_CACHE_ON": "0", "MPLBACKEND": "Agg"}
-    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=300)
+    done = warm_python.run(script, env=environment)
     assert done.returncode == 0, done.stderr
     for line in ("writes:    ('c',)", "ValueError: Wave kernel 'gemm', 'b'", "v_mfma_f32_16x16x16_f16", "'matrix': 8"):
         assert line in done.stdout
