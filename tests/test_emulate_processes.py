@@ -106,10 +106,10 @@ def test_pytest_option(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("import torch\nhad_gpu = torch.cuda.is_available()\n")
     assert outcome("--wave-emulate=gfx1100").returncode == 0
     assert outcome().returncode == (0 if torch.cuda.is_available() else 1)
-    wrong = outcome("--wave-emulate=mi300")
+    wrong = warm_python.run(*command[1:], "--wave-emulate=mi300", cwd=tmp_path)
     assert wrong.returncode == 4
     assert "--wave-emulate: target='mi300'" in wrong.stderr
-    alone = outcome("--wave-inductor")
+    alone = warm_python.run(*command[1:], "--wave-inductor", cwd=tmp_path)
     assert alone.returncode == 4
     assert "--wave-inductor needs --wave-emulate=TARGET" in alone.stderr
 

@@ -10,6 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+import warm_python
 from requirements import absent
 
 import wave_emulator
@@ -22,6 +23,13 @@ PACKAGE = Path(wave_runtime.__file__).parent
 def python(code: str, path: Path = PACKAGE.parent) -> str:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": str(path)}, cwd="/", timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def with_torch(code: str) -> str:
+    """What a program prints that imports torch first."""
+    done = warm_python.run("-c", code, cwd=Path("/"))
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -54,7 +62,7 @@ except ImportError as error:
 )
 def test_libraries_must_fit_the_torch(before: str, error: str) -> None:
     """What is not built says so, too; nothing is loaded."""
-    assert re.match(rf"wave_runtime {error}.* False$", python(REFUSED.format(before=before)))
+    assert re.match(rf"wave_runtime {error}.* False$", with_torch(REFUSED.format(before=before)))
 
 
 OTHER_TORCH = """
@@ -92,7 +100,7 @@ print(*(warning.message for warning in caught if "wave_runtime" in str(warning.m
     ids=["too old", "a name is gone", "newer", "supported"],
 )
 def test_torch_must_be_supported(version: str, before: str, text: str) -> None:
-    assert re.search(text, python(OTHER_TORCH.format(version=version, before=before)))
+    assert re.search(text, with_torch(OTHER_TORCH.format(version=version, before=before)))
 
 
 def test_supported_releases_are_stated() -> None:
@@ -116,12 +124,12 @@ print(torch.ops.wave.launch.default)
 
 @pytest.mark.parametrize("before", ["", "import torch._dynamo"])
 def test_again_and_reloaded(before: str) -> None:
-    assert python(RELOADS.format(before=before)) == "wave.launch.default"
+    assert with_torch(RELOADS.format(before=before)) == "wave.launch.default"
 
 
 def test_does_not_import_what_few_need() -> None:
     names = ("torch._dynamo", "wave_runtime.compat", "wave_runtime.op_reg", "wave_runtime.pyhip", "iree")
-    assert python(f"import wave_runtime, sys; print([name for name in {names} if name in sys.modules])") == "[]"
+    assert with_torch(f"import wave_runtime, sys; print([name for name in {names} if name in sys.modules])") == "[]"
 
 
 def test_links_no_gpu_library() -> None:
@@ -185,7 +193,7 @@ UPSTREAM = ["Int32Vector", "Int64Vector", "KernelLaunchInfo", "launch", "load_bi
 def test_public_names() -> None:
     """A name is added here on purpose. dir() has no others, but what was imported meanwhile."""
     assert sorted(wave_runtime.__all__) == sorted(CORE + UPSTREAM)
-    shown = python("import wave_runtime; print([name for name in dir(wave_runtime) if not name.startswith('_')])")
+    shown = with_torch("import wave_runtime; print([name for name in dir(wave_runtime) if not name.startswith('_')])")
     assert sorted(ast.literal_eval(shown)) == sorted(set(CORE + UPSTREAM) - {"__version__"})
 
 
@@ -254,4 +262,4 @@ for line, name in {list(PROMISED.items())}:
         os._exit(0 if found is same and not any(key.startswith("wave_runtime.op_reg") for key in copies) else 1)
     print(name if os.waitpid(child, 0)[1] == 0 else "wrong: " + line)
 """
-    assert python(program).splitlines() == list(PROMISED.values())
+    assert with_torch(program).splitlines() == list(PROMISED.values())
