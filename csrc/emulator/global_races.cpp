@@ -186,13 +186,10 @@ void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lan
   const bool changes =
       data == nullptr || std::memcmp(reinterpret_cast<const void*>(span.begin()), data, span.size()) != 0;
   if (instruction_.returns) acquire(span);
-  const bool tells_nothing = !instruction_.is_coherent || !release(span);
+  if (instruction_.is_coherent && has_to_release()) release(span);
   if (!changes) return;
   begin_access(instruction_.modifies, true);
   access(span, lane, true);
-  // Nobody needs to find the page as the atomic leaves it: threads that count in one page wait for each other no longer
-  // than for this.
-  if (instruction_.modifies && !instruction_.returns && tells_nothing) hold_.let_go();
 }
 
 /// As each lane's access of a whole dword is, but for the lane.
@@ -229,6 +226,23 @@ void GlobalRaceChecker::store_memory_lanes(const LaneAccesses& all) {
   if (changing == 0) return;
   begin_access(instruction_.modifies, true);
   access_lanes(all, changing, true);
+}
+
+/// Counters, most often.
+void GlobalRaceChecker::modify_memory_lanes(const LaneAccesses& all) {
+  const bool tells = has_to_release();
+  if (tells) all.each([&](int lane) { release(all.span(lane)); });
+  begin_access(true, true);
+  PastAccess now = access_of(true);
+  const bool is_simple = all.size == sizeof(u32) && state().suspicions.empty();
+  all.each([&](int lane) {
+    const AddressSpan span = all.span(lane);
+    now.lane = static_cast<i8>(lane);
+    if (!is_simple || !note_atomic(hold_.page(span.begin()).own(span.begin()), now)) access(span, lane, true);
+  });
+  // Nobody needs to find the page as the atomic leaves it: threads that count in one page wait for each other no longer
+  // than for this.
+  if (!tells) hold_.let_go();
 }
 
 void GlobalRaceChecker::access_lanes(const LaneAccesses& all, u64 lanes, bool is_store) {
@@ -360,11 +374,16 @@ bool GlobalRaceChecker::is_ordered(const PastAccess& past) const {
   return other != nullptr && is_reached(*other);
 }
 
-/// What comes before an atomic store is known to who reads what it stores. Whether there is anything.
-bool GlobalRaceChecker::release(AddressSpan span) {
+bool GlobalRaceChecker::has_to_release() {
+  const State& own = state();
+  return !own.others.is_empty() || own.has_mates || is_something(own.written_back) ||
+         is_something(own.done_for_mates());
+}
+
+/// What comes before an atomic store is known to who reads what it stores.
+void GlobalRaceChecker::release(AddressSpan span) {
   const State& own = state();
   const Reach &to_all = own.written_back, &to_group = own.done_for_mates();
-  if (own.others.is_empty() && !own.has_mates && !is_something(to_all) && !is_something(to_group)) return false;
   Released& known = hold_.page(span.begin()).releases(span.begin());
   known.begin(wave_->group->number(), instruction_.modifies);
   if (!own.others.is_empty()) known.to_all.join(own.others), known.to_group.join(own.others);
@@ -376,7 +395,6 @@ bool GlobalRaceChecker::release(AddressSpan span) {
   const u32 self = number_of(*wave_);
   if (is_something(to_all)) known.to_all.join(self, to_all);
   if (is_something(to_group)) known.to_group.join(self, to_group);
-  return true;
 }
 
 void GlobalRaceChecker::acquire(AddressSpan span) {

@@ -32,6 +32,7 @@ class GlobalRaceChecker : public Observer {
   void store_memory(AddressSpan span, const void* data, int lane) override;
   void load_memory_lanes(const LaneAccesses& all) override;
   void store_memory_lanes(const LaneAccesses& all) override;
+  void modify_memory_lanes(const LaneAccesses& all) override;
   void pass_barrier(const Wave& wave) override;
 
  private:
@@ -102,7 +103,8 @@ class GlobalRaceChecker : public Observer {
   const std::vector<Reach>& mates_before(const PastAccess& past) const;
   bool is_ordered(const PastAccess& past) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);
-  bool release(AddressSpan span);
+  bool has_to_release();
+  void release(AddressSpan span);
   void acquire(AddressSpan span);
 
   Findings& findings_;

@@ -53,7 +53,7 @@ const Reach* MemoryClock::find(u32 wave) const {
   return found != all_.end() && found->first == wave ? &found->second : nullptr;
 }
 
-void MemoryClock::join(u32 wave, const Reach& reach) {
+void MemoryClock::insert(u32 wave, const Reach& reach) {
   const auto found = std::ranges::lower_bound(all_, wave, {}, kWave);
   if (found != all_.end() && found->first == wave) return found->second.join(reach);
   all_.insert(found, {wave, reach});

@@ -30,10 +30,21 @@ class MemoryClock {
   void clear() { all_.clear(); }
   /// nullptr where nothing is known of the wave.
   const Reach* find(u32 wave) const;
-  void join(u32 wave, const Reach& reach);
+  /// Most often the wave is the last one: they come in their order.
+  void join(u32 wave, const Reach& reach) {
+    if (all_.empty() || all_.back().first < wave) {
+      all_.emplace_back(wave, reach);
+    } else if (all_.back().first == wave) {
+      all_.back().second.join(reach);
+    } else {
+      insert(wave, reach);
+    }
+  }
   void join(const MemoryClock& other);
 
  private:
+  void insert(u32 wave, const Reach& reach);
+
   std::vector<std::pair<u32, Reach>> all_;  ///< by wave
 };
 

@@ -115,6 +115,10 @@ class Observer {
   virtual void store_memory_lanes(const LaneAccesses& all) {
     all.each([&](int lane) { store_memory(all.span(lane), all.data_of(lane), lane); });
   }
+  /// Those of an atomic whose old values nobody wants, before any of them is made.
+  virtual void modify_memory_lanes(const LaneAccesses& all) {
+    all.each([&](int lane) { store_memory(all.span(lane), nullptr, lane); });
+  }
   /// Of a lane's own bytes, which count from 0.
   virtual void load_scratch(AddressSpan, int /*lane*/) {}
   virtual void store_scratch(AddressSpan, int /*lane*/, bool /*is_atomic*/) {}
@@ -191,6 +195,9 @@ class Observers : public Observer {
   }
   void store_memory_lanes(const LaneAccesses& all) override {
     for (Observer* observer : of_memory_) observer->store_memory_lanes(all);
+  }
+  void modify_memory_lanes(const LaneAccesses& all) override {
+    for (Observer* observer : of_memory_) observer->modify_memory_lanes(all);
   }
   void load_scratch(AddressSpan span, int lane) override {
     for (Observer* observer : all_) observer->load_scratch(span, lane);

@@ -322,17 +322,22 @@ inline void set_value(LaneRow* rows, T value, int lane) {
   for (size_t k = 0; k < std::size(dwords); ++k) rows[k].lane[lane] = dwords[k];
 }
 
-/// Where lanes' atomics may work: checked all at once, or lane by lane.
+/// Where lanes' atomics may work: checked all at once, or lane by lane. Who is to be told is told of all at once where
+/// nobody wants the old values.
 template <class Space, auto kModify>
 class AtomicTargets {
   using Lanes = Addresses<typename Space::Address>;
   using T = typename Atomic<kModify>::Value;
 
  public:
-  AtomicTargets(Wave& wave, const Lanes& addresses) : wave_(wave), addresses_(addresses) {
+  AtomicTargets(Wave& wave, const Lanes& addresses, bool returns) : wave_(wave), addresses_(addresses) {
     typename Space::Address bits = 0;
     for (int i = 0; i < kLanes; ++i) bits |= addresses.lane[i] & addresses.mask(addresses.enabled->lane[i]);
-    checked_ = bits % sizeof(T) == 0 && Space::covers(wave, addresses.low, addresses.high, sizeof(T), true);
+    if (bits % sizeof(T) != 0) return;
+    checked_ = Space::covers(wave, addresses.low, addresses.high, sizeof(T), true);
+    if constexpr (std::is_base_of_v<GlobalMemory, Space>) {
+      if (!checked_ && !returns) checked_ = tell();
+    }
   }
   AtomicTarget operator[](int lane) const {
     const u64 address = addresses_.lane[lane];
@@ -342,9 +347,15 @@ class AtomicTargets {
   }
 
  private:
+  bool tell() const {
+    Observer* const teller = Space::teller(wave_, addresses_.low, addresses_.high, sizeof(T), true);
+    if (teller != nullptr) teller->modify_memory_lanes(lane_accesses(addresses_, sizeof(T)));
+    return teller != nullptr;
+  }
+
   Wave& wave_;
   const Lanes& addresses_;
-  bool checked_;
+  bool checked_ = false;
 };
 
 /// Additions to the launch's memory whose old values nobody wants: they may wait. False where they may not.
@@ -373,7 +384,7 @@ inline void modify_rows(Wave& wave, const Addresses<typename Space::Address>& ad
   if constexpr (atomics::is_addition<kModify> && std::is_base_of_v<GlobalMemory, Space>) {
     if (returned == nullptr && add_later<T>(wave, addresses, first)) return;
   }
-  const AtomicTargets<Space, kModify> targets(wave, addresses);
+  const AtomicTargets<Space, kModify> targets(wave, addresses, returned != nullptr);
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] == 0) continue;
     const T a = get_value<T>(first, i), b = Atomic<kModify>::kHasTwo ? get_value<T>(second, i) : T{};
