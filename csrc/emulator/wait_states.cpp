@@ -34,6 +34,7 @@ enum Rule : WaitRules {
   kExecToPermlane = 1u << 19,
   kMatrixToFactor = 1u << 20,
   kTransToVectors = 1u << 21,
+  kExecToPermlanes = 1u << 22,
 };
 
 constexpr WaitRule kRules[] = {
@@ -59,6 +60,7 @@ constexpr WaitRule kRules[] = {
     {"v_cmpx writes EXEC before v_permlane", Share::Nothing, 4},
     {"a matrix instruction takes the result of the one before as a factor", Share::Factor, 1, WaitRule::Count::Vectors},
     {"a transcendental instruction makes what a vector instruction reads", Share::Vector, 6, WaitRule::Count::Vectors},
+    {"v_cmpx writes EXEC before v_permlane", Share::Nothing, 1, WaitRule::Count::Vectors},
 };
 
 /// LLVM: GCNHazardRecognizer.cpp, and which processor has what in GCNSubtarget.h and AMDGPU.td.
@@ -73,9 +75,9 @@ constexpr struct {
     {"gfx90a", kGfx9 | kStoreToVector1},
     {"gfx942", kGfx940},
     {"gfx950", kGfx940 | kVectorToPermlane | kExecToPermlane},
-    {"gfx1100", kMatrixToFactor | kTransToVectors},
-    {"gfx1150", kMatrixToFactor},
-    {"gfx1201", kMatrixToFactor},
+    {"gfx1100", kMatrixToFactor | kTransToVectors | kExecToPermlanes},
+    {"gfx1150", kMatrixToFactor | kExecToPermlanes},
+    {"gfx1201", kMatrixToFactor | kExecToPermlanes},
 };
 
 bool is_vector_alu(const isa::Row& row) { return row.kind == Kind::VectorAlu || row.kind == Kind::DotProduct; }
@@ -133,7 +135,7 @@ WaitRules first_roles(const isa::Instruction& instruction, const Touched& touche
   if (is_vector_alu(row)) {
     rules |= kVectorToDpp | kVectorToMatrix | kVectorToReadlane | kVectorToPermlane;
     if (!touched.scalar_writes.is_empty()) rules |= kScalarToLane | kScalarToMemory | kScalarToVector;
-    if (writes_exec) rules |= kExecToDpp | kExecToMatrix | kExecToLane | kExecToPermlane;
+    if (writes_exec) rules |= kExecToDpp | kExecToMatrix | kExecToLane | kExecToPermlane | kExecToPermlanes;
     if (touched.scalar_writes.contains(sreg::kVcc)) rules |= kVccToDivFmas;
     if (writes_part(instruction)) rules |= kPartToVector;
   }
@@ -158,7 +160,7 @@ WaitRules second_roles(const isa::Instruction& instruction, const Touched& touch
   if (row.traits & isa::kReadsVccLate) rules |= kVccToDivFmas;
   if (row.traits & isa::kOneLane) rules |= kScalarToLane | kExecToLane;
   if ((row.traits & isa::kOneLane) && !touched.scalar_writes.is_empty()) rules |= kVectorToReadlane;
-  if (row.traits & isa::kPermlane) rules |= kVectorToPermlane | kExecToPermlane;
+  if (row.traits & isa::kPermlane) rules |= kVectorToPermlane | kExecToPermlane | kExecToPermlanes;
   if (row.kind == Kind::VectorMemory) rules |= kScalarToMemory;
   const bool is_global_sharing = (row.modifiers & isa::kGds) != 0 && instruction[Field::GDS] != 0;
   if ((row.traits & isa::kReadsM0) || is_global_sharing ||

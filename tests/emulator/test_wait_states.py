@@ -99,6 +99,14 @@ RULES = [
         ("gfx1100",),
         between="v_mov_b32 v50, v51",
     ),
+    Rule(
+        "exec_permlane_of_rdna",
+        "v_cmpx_eq_u32 v40, v40",
+        "v_permlane16_b32 v42, v43, s40, s41",
+        1,
+        RDNA,
+        between="v_mov_b32 v50, v51",
+    ),
 ]
 CASES = [(rule, target) for rule in RULES for target in rule.targets]
 IDS = [f"{rule.name}-{target}" for rule, target in CASES]
