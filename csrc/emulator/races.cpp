@@ -140,6 +140,13 @@ RaceChecker::Dword& RaceChecker::dword_at(u64 number) {
   return dword;
 }
 
+void RaceChecker::split(Dword& dword) {
+  std::array<Cell, 3>& others = bytes_.emplace_back();
+  dword.bytes = static_cast<u32>(bytes_.size());
+  for (u32 i = 0; i < others.size(); ++i) others[i] = byte_of(dword.cell, i + 1);
+  dword.cell = byte_of(dword.cell, 0);
+}
+
 template <class Look>
 void RaceChecker::for_each_cell(AddressSpan span, const Look& look) {
   constexpr u64 kSize = sizeof(u32);
@@ -147,14 +154,11 @@ void RaceChecker::for_each_cell(AddressSpan span, const Look& look) {
     const u64 number = address / kSize, offset = address % kSize;
     const u64 size = std::min(kSize - offset, span.end() - address);
     Dword& dword = dword_at(number);
-    if (size == kSize && !dword.is_split) {
+    if (size == kSize && dword.bytes == 0) {
       look(dword.cell, address, kSize);
     } else {
-      std::array<Cell, 3>& others = bytes_[number];
-      if (!std::exchange(dword.is_split, true)) {
-        for (u32 i = 1; i < kSize; ++i) others[i - 1] = byte_of(dword.cell, i);
-        dword.cell = byte_of(dword.cell, 0);
-      }
+      if (dword.bytes == 0) split(dword);
+      std::array<Cell, 3>& others = bytes_[dword.bytes - 1];
       for (u64 i = offset; i < offset + size; ++i) look(i == 0 ? dword.cell : others[i - 1], number * kSize + i, 1);
     }
     address += size;
@@ -195,7 +199,7 @@ void RaceChecker::check(const Accesses& earlier, const Access& access, u64 addre
 /// What a wave loads straight into LDS is there when the load has been waited for.
 void RaceChecker::check_own(const Cell& cell, const Access& access, u64 address) {
   const Access& write = cell.writes.last;
-  if (write.pc == 0 || write.wave != access.wave || write.queue() != kLoads || access.queue() == kLoads) return;
+  if (write.wave != access.wave || access.queue() == kLoads) return;
   if (write.number <= waves_[access.wave].now.done(isa::kLoadCount)) return;
   findings_.add(*wave_, sighting(access, write, "lds-load"), [&] {
     return text("byte ", address, " is accessed by wave ", u32{access.wave}, ", whose own load into LDS has not been",
@@ -208,7 +212,7 @@ void RaceChecker::load_lds(AddressSpan span, int lane) {
   Access access = current_;
   access.lane = static_cast<i8>(lane);
   for_each_cell(span, [&](Cell& cell, u64 address, u64 size) {
-    check_own(cell, access, address);
+    if (cell.writes.last.queue() == kLoads) check_own(cell, access, address);
     if ((cell.writers >> access.wave & 1) == 0 && cell.changes.last.pc != 0) {
       const int changed = size == 1 ? 0 : std::countr_zero(u32{cell.changes.last.changed} | 8u);
       check(cell.changes, access, address + static_cast<u64>(changed), "read", "wrote");
@@ -230,7 +234,7 @@ void RaceChecker::store_lds(AddressSpan span, const void* data, int lane) {
       changed |= u32{changes} << i;
     }
     access.changed = static_cast<u8>(changed & 15);
-    check_own(cell, access, address);
+    if (cell.writes.last.queue() == kLoads) check_own(cell, access, address);
     if (changed != 0) {
       const u64 first = address + static_cast<u64>(std::countr_zero(changed));
       check(cell.reads, access, first, "written", "read");
@@ -255,7 +259,7 @@ bool RaceChecker::is_ordered(const Accesses& earlier, const Access& access) cons
 bool RaceChecker::note_load(u64 address, const Access& access) {
   Dword& dword = dword_at(address / sizeof(u32));
   Cell& cell = dword.cell;
-  if (dword.is_split || cell.writes.last.queue() == kLoads) return false;
+  if (dword.bytes != 0 || cell.writes.last.queue() == kLoads) return false;
   if ((cell.writers >> access.wave & 1) == 0 && !is_ordered(cell.changes, access)) return false;
   add(cell.reads, access);
   return true;
@@ -265,7 +269,7 @@ bool RaceChecker::note_load(u64 address, const Access& access) {
 bool RaceChecker::note_store(u64 address, u32 value, Access& access) {
   Dword& dword = dword_at(address / sizeof(u32));
   Cell& cell = dword.cell;
-  if (dword.is_split || cell.writes.last.queue() == kLoads || access.queue() == kLoads) return false;
+  if (dword.bytes != 0 || cell.writes.last.queue() == kLoads || access.queue() == kLoads) return false;
   u32 had;
   std::memcpy(&had, wave_->group->lds() + address, sizeof(had));
   if (const u32 bits = had ^ value; bits != 0) {

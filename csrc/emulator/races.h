@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <unordered_map>
 #include <vector>
 
 #include "emulator/findings.h"
@@ -63,8 +62,8 @@ class RaceChecker : public Observer {
   };
   struct Dword {
     u32 workgroup = 0;  ///< that the rest is of, in the order in which they came
-    bool is_split = false;
-    Cell cell;  ///< of the dword, or of its first byte
+    u32 bytes = 0;      ///< where it is split, its other bytes in bytes_; 0: it is not
+    Cell cell;          ///< of the dword, or of its first byte
   };
 
   struct WaveState {
@@ -81,6 +80,7 @@ class RaceChecker : public Observer {
   void keep(Accesses& all, const Access& lost);
   void separate(Accesses& all);
   Cell byte_of(const Cell& dword, u32 byte);
+  void split(Dword& dword);
   /// Calls `look` with each cell of the bytes, its first address, and how many it has.
   template <class Look>
   void for_each_cell(AddressSpan span, const Look& look);
@@ -96,8 +96,8 @@ class RaceChecker : public Observer {
   // Of the workgroup.
   u32 workgroup_ = 0;
   std::vector<Dword> dwords_;
-  std::unordered_map<u64, std::array<Cell, 3>> bytes_;  ///< the other bytes of those that are split, by number
-  std::vector<std::vector<Access>> further_;            ///< by Accesses::further, from 1 on
+  std::vector<std::array<Cell, 3>> bytes_;    ///< by Dword::bytes, from 1 on
+  std::vector<std::vector<Access>> further_;  ///< by Accesses::further, from 1 on
   std::vector<WaveState> waves_;
   // What is under way.
   const Wave* wave_ = nullptr;
