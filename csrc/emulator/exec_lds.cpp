@@ -69,7 +69,8 @@ bool is_one_access(const LdsOperands& operands) {
 /// ds_read2 where lanes are side by side, or at the same place. False where they are not.
 template <u32 kStep, int kDwords, u32 kUnit>
 bool read2_groups(const Wave& wave, const Op* op) {
-  const auto [lower, upper] = std::minmax({op->lds.offset[0] * kUnit, op->lds.offset[1] * kUnit});
+  const u32 one = op->lds.offset[0] * kUnit, other = op->lds.offset[1] * kUnit;
+  const u32 lower = std::min(one, other), upper = std::max(one, other);
   const AddressParts parts{lower, &wave.v[op->lds.address], nullptr};
   const Groups<Lds, kStep> from(wave, parts, upper - lower + sizeof(u32) * kDwords, false);
   for (int k = 0; k < 2; ++k) {
@@ -87,7 +88,8 @@ const Op* ds_read2(Wave& wave, const Op* op) {
     if (read2_groups<sizeof(u32), kDwords, kUnit>(wave, op)) return next(op);
   }
   if (read2_groups<0, kDwords, kUnit>(wave, op)) return next(op);
-  const auto [lower, upper] = std::minmax({op->lds.offset[0] * kUnit, op->lds.offset[1] * kUnit});
+  const u32 one = op->lds.offset[0] * kUnit, other = op->lds.offset[1] * kUnit;
+  const u32 lower = std::min(one, other), upper = std::max(one, other);
   Addresses<u32> addresses;
   if (!Lds::find_at(wave, op, lower, addresses)) return next(op);
   LaneRow* const rows = &wave.v[op->lds.dst];

@@ -188,25 +188,27 @@ class Groups {
   Groups(const Wave& wave, const AddressParts& parts, u32 size, bool write) {
     const u32 lanes = count_of_first(wave.exec());
     if (lanes == 0 || !are_in_steps<kStep>(parts, lanes)) return;
-    u64 begins[kGroups], low = ~u64{0}, high = 0;
+    u64 low = ~u64{0}, high = 0;
     for (u32 i = 0; i < lanes; i += kGroup) {
       const u64 address = static_cast<typename Space::Address>(parts.of(i));
       low = std::min(low, address);
       high = std::max(high, address);
-      begins[i / kGroup] = address;
+      begins_[i / kGroup] = address;
     }
     if (!Space::covers(wave, low, high + kStep * (kGroup - 1), size, write)) return;
-    for (u32 i = 0; i < lanes / kGroup; ++i) begins_[i] = Space::host(wave, begins[i]);
+    origin_ = reinterpret_cast<uintptr_t>(Space::host(wave, 0));
     lanes_ = lanes;
   }
   /// None where lanes are elsewhere, or disabled.
   u32 lanes() const { return lanes_; }
   /// The memory of the lane, a multiple of sixteen, and of those that follow it.
-  u8* operator[](u32 lane) const { return begins_[lane / kGroup]; }
+  u8* operator[](u32 lane) const { return reinterpret_cast<u8*>(origin_ + begins_[lane / kGroup]); }
 
  private:
   u32 lanes_ = 0;
-  u8* begins_[kGroups];
+  uintptr_t origin_;
+  // What is stored here is loaded again at once, and so by itself: hosts wait for stores that a wider load needs.
+  u64 begins_[kGroups];
 };
 
 template <class Space>
@@ -220,8 +222,10 @@ inline void read_groups(const Groups<Space, kStep>& from, LaneRow* rows, u32 beh
     if constexpr (kStep == 0) {
       T values[kCount];
       std::memcpy(values, from[i] + behind, sizeof(values));
-      for (int k = 0; k < kCount; ++k)
-        std::fill_n(&rows[k].lane[i], kGroup, static_cast<u32>(static_cast<i32>(values[k])));
+      for (int k = 0; k < kCount; ++k) {
+        const GroupDwords all = GroupDwords{} + static_cast<u32>(static_cast<i32>(values[k]));
+        std::memcpy(&rows[k].lane[i], &all, sizeof(all));  // in one piece, as it is read
+      }
     } else {
       T values[kGroup];
       std::memcpy(values, from[i] + behind, sizeof(values));

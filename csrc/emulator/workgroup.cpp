@@ -178,7 +178,7 @@ Workgroup::Workgroup(const LaunchState& launch)
       sums_additions_(launch.dispatch.parallel && (usual_observer_ == nullptr || !usual_observer_->watches_memory()) &&
                       launch.grid_sync() == nullptr && launch.hostcalls() == nullptr),
       registers_(new LaneRow[size_t{launch.waves} * (launch.registers.vgprs + launch.registers.agprs)]),
-      lds_(new u8[launch.lds_size]),
+      lds_(new(std::align_val_t{kHostLine}) u8[launch.lds_size]),
       scratch_(allocate_scratch(launch)) {
   observe(usual_observer_, nullptr);
   std::array<u32, 128> constants = inline_constants32();

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <new>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -24,6 +25,14 @@ struct Abort : Fault {};
 enum class ScratchAccess : u8 { Load, Store, Atomic };
 /// For messages: "a load of ".
 const char* verb(ScratchAccess access);
+
+/// Bytes of a cache line of the host, or a multiple.
+inline constexpr size_t kHostLine = 64;
+
+/// Frees what begins a cache line.
+struct FreeLines {
+  void operator()(u8* bytes) const { operator delete[](bytes, std::align_val_t{kHostLine}); }
+};
 
 /// Storage and progress of one workgroup. Used again for the next one of the same launch. One thread at a time.
 class Workgroup {
@@ -164,7 +173,8 @@ class Workgroup {
   const bool sums_additions_;  ///< for several threads, where nobody looks on and no host or grid is waited for
   PendingAdds pending_adds_;
   std::unique_ptr<LaneRow[]> registers_;
-  std::unique_ptr<u8[]> lds_;
+  /// Begins a cache line of the host, as a row of a tile does that begins at a multiple of its bytes.
+  std::unique_ptr<u8[], FreeLines> lds_;
   std::unique_ptr<u8[]> scratch_;
 };
 

@@ -77,7 +77,8 @@ def random_rows(random: np.random.RandomState, kind: str, registers: int) -> Cod
         (random.random_sample(shape) < 0.3) & (wave % 3 == 1) | (random.random_sample(shape) < 0.9) & (wave == 11)
     ] = 0
     dwords: Codes = np.ascontiguousarray(codes.astype(f"u{width // 8}")).view(np.uint32)
-    return dwords.transpose(0, 2, 1)
+    rows: Codes = dwords.transpose(0, 2, 1)
+    return rows
 
 
 def hash_of(processor: str, row: Instruction) -> str:
