@@ -63,8 +63,10 @@ struct ExponentCodes {
 template <class A, class B, class Shape>
 class ExactProduct {
  public:
-  /// Adds A * B, as [element of the lane][lane], to D.
-  static void add(const f32 (&a)[Shape::kPerLane][kLanes], const f32 (&b)[Shape::kPerLane][kLanes], f32* d) {
+  /// Adds A * B, as [element of the lane][lane], to D. Apart, so that products that are summed fast keep their
+  /// registers.
+  [[gnu::noinline]] static void add(const f32 (&a)[Shape::kPerLane][kLanes], const f32 (&b)[Shape::kPerLane][kLanes],
+                                    f32* d) {
     const ExactProduct product(a, b);
     if (product.fits_f32()) [[likely]] {
       product.add_groups<f32>(d);
