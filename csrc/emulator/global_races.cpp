@@ -182,7 +182,27 @@ void GlobalRaceChecker::load_memory(AddressSpan span, int lane) {
   access(span, lane, false);
 }
 
+/// What a store will change is known only where nobody else stores before it is done.
+void GlobalRaceChecker::hold_pages(const LaneAccesses& all) {
+  pages_.clear();
+  const auto add = [&](u64 page) {
+    if (pages_.empty() || pages_.back() != page) pages_.push_back(page);
+  };
+  all.each([&](int lane) {
+    const AddressSpan span = all.span(lane);
+    add(span.begin() / GlobalShadow::kPage);
+    add((span.end() - 1) / GlobalShadow::kPage);
+  });
+  if (pages_.size() > 1) {
+    std::ranges::sort(pages_);
+    const auto [first, last] = std::ranges::unique(pages_);
+    pages_.erase(first, last);
+  }
+  hold_.take(pages_);
+}
+
 void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lane) {
+  hold_.page(span.begin());  // so that nobody else stores there
   const bool changes =
       data == nullptr || std::memcmp(reinterpret_cast<const void*>(span.begin()), data, span.size()) != 0;
   if (instruction_.returns) acquire(span);
@@ -221,6 +241,7 @@ void GlobalRaceChecker::load_memory_lanes(const LaneAccesses& all) {
 }
 
 void GlobalRaceChecker::store_memory_lanes(const LaneAccesses& all) {
+  hold_pages(all);
   if (instruction_.is_coherent || instruction_.returns) return Observer::store_memory_lanes(all);
   const u64 changing = changing_lanes(all);
   if (changing == 0) return;

@@ -90,6 +90,7 @@ class GlobalRaceChecker : public Observer {
   void access_same(const LaneAccesses& all, u64 same, PastAccess now);
   bool access_block(const LaneAccesses& all, int lane, PastAccess now);
   bool is_constant(AddressSpan span) const;
+  void hold_pages(const LaneAccesses& all);
   void access_dword(u64 address, const PastAccess& now);
   struct Place {
     PastAccess* past;  ///< what gives way to an access
@@ -110,6 +111,7 @@ class GlobalRaceChecker : public Observer {
   Findings& findings_;
   GlobalShadow& shadow_;
   GlobalShadow::Hold hold_;  ///< during an instruction
+  std::vector<u64> pages_;   ///< of the lanes of one, by their numbers
   PerInstruction<Decoded> instructions_;
   std::vector<State> states_;  ///< by wave
   // What is under way.

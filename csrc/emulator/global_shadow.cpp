@@ -135,13 +135,28 @@ ShadowPage* GlobalShadow::find(u64 number) {
   return page.get();
 }
 
-void GlobalShadow::Hold::take(u64 number) {
+void GlobalShadow::Hold::turn_to(u64 number) {
+  const auto held = std::ranges::lower_bound(held_, number, {}, &std::pair<u64, ShadowPage*>::first);
+  if (held == held_.end() || held->first != number) {
+    let_go();
+    add(number);
+  } else {
+    page_ = held->second;
+  }
+  number_ = number;
+}
+
+void GlobalShadow::Hold::take(const std::vector<u64>& numbers) {
   let_go();
+  for (const u64 number : numbers) add(number);
+}
+
+void GlobalShadow::Hold::add(u64 number) {
   auto& [known, page] = known_[number % kKnown];
   if (page == nullptr || known != number) page = shadow_.find(number), known = number;
   page->lock();
   page_ = page;
-  number_ = number;
+  held_.emplace_back(number, page);
 }
 
 }  // namespace wave::emulator

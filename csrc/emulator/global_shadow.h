@@ -134,32 +134,37 @@ class GlobalShadow {
   GlobalShadow(const GlobalShadow&) = delete;
   GlobalShadow& operator=(const GlobalShadow&) = delete;
 
-  /// A look at one page after the other. No one else has what is looked at.
+  /// A look at one page after the other, or at several. No one else has what is looked at.
   class Hold {
    public:
     explicit Hold(GlobalShadow& shadow) : shadow_(shadow) {}
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
     ~Hold() { let_go(); }
-    /// The page that an address lies in. It is had until the next call: neighbours cost no look-up.
+    /// The page that an address lies in: one of those that it has, or else it has this one alone from now on.
+    /// Neighbours cost no look-up.
     ShadowPage& page(u64 address) {
-      if (address / kPage != number_) take(address / kPage);
+      if (address / kPage != number_) turn_to(address / kPage);
       return *page_;
     }
+    /// Has some pages from now on, by their numbers: in rising order, so that no two threads wait for each other.
+    void take(const std::vector<u64>& numbers);
     void let_go() {
-      if (page_ == nullptr) return;
-      page_->unlock();
-      page_ = nullptr;
+      if (held_.empty()) return;
+      for (const auto& [number, page] : held_) page->unlock();
+      held_.clear();
       number_ = kNone;
     }
 
    private:
     static constexpr u64 kNone = ~u64{0}, kKnown = 64;
-    void take(u64 number);
+    void turn_to(u64 number);
+    void add(u64 number);
 
     GlobalShadow& shadow_;
-    u64 number_ = kNone;
+    u64 number_ = kNone;  ///< of the page that was asked for last
     ShadowPage* page_ = nullptr;
+    std::vector<std::pair<u64, ShadowPage*>> held_;            ///< in the order of their numbers
     std::array<std::pair<u64, ShadowPage*>, kKnown> known_{};  ///< pages that it had, by the low bits of their numbers
   };
 
