@@ -11,6 +11,9 @@
 # make test-triton TRITON_SOURCE=path   run Triton's own tests, of a checkout of triton-lang/triton at v3.9.0, on an emulated GPU
 # make test-inductor PYTORCH_SOURCE=path   run PyTorch's own tests of Inductor, of a checkout at the release that is installed, on
 #              Triton kernels for an emulated GPU
+# make test-pyhip PYHIP_SOURCE=path   run PyHIP's tests, of a checkout of tingqli/pyhip, on an emulated GPU (docs/pyhip.md says what it needs)
+# make test-flydsl FLYDSL_SOURCE=path   run FlyDSL's tests of its language, of a checkout of ROCm/FlyDSL, on an emulated GPU
+# make campaign-hecbench HECBENCH_SOURCE=path   build and run programs of zjin-lcf/HeCBench on the emulator (needs make hip-toolchain)
 # make campaign-aiter AITER_SOURCE=path   count the instructions of ROCm/aiter's hand-written code objects that run, launch
 #              some of its kernels beside torch, and write benchmarks/results/aiter.json and docs/emulator.md: ten minutes
 # make campaign-random   try random kernels for all processors against the host, in waves of either size, campaign_programs of
@@ -53,6 +56,10 @@
 # triton_target   of `make test-triton`: the processor; by default gfx942
 # inductor_sample   of `make test-inductor`: so many tests; by default 300. triton_target says the processor
 # turbine_tests   of `make test-iree-turbine`: the same; by default tests/runtime tests/ops
+# flydsl_tests   of `make test-flydsl`: by default tests/extension/coop tests/language tests/system
+# hecbench_options   of `make campaign-hecbench`: options of benchmarks/run_hecbench.py, and names of programs
+# RECORD  of make test-triton, test-inductor, test-wave-lang, test-pyhip, test-flydsl: 1 writes what came of the run into
+#         benchmarks/results, and the tables of docs/ from there
 # MUTANTS   how many `make mutants` draws: 200
 # VENV    the environment; one that exists is used as it is
 # PYTHON  the interpreter that makes it
@@ -69,7 +76,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor campaign-aiter campaign-random campaign-hip-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl hip-toolchain wheels wheel docs clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl hip-toolchain wheels wheel docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
@@ -91,6 +98,10 @@ test-all: wave triton build $(VENV)/.wave-runtime-dev
 test-wave: wave build $(VENV)/.wave-runtime-dev
 	$(python) -m pytest tests/wave -m ''
 
+# Before a command that runs another project's tests in the root of its checkout: a file of benchmarks/results, and the run's name.
+recorded = $(if $(RECORD),'$(abspath $(python))' '$(CURDIR)/tools/record_suite.py' '$(CURDIR)/benchmarks/results/$(1).json' '$(strip $(2))' . --)
+drawn = $(if $(1), $(1) drawn)
+
 # Either version. The one after 3.9.1 is compiled with another IREE, in an environment that has what it needs besides.
 wave_is_next := $(wildcard $(WAVE_SOURCE)/third_party/ixsimpl)
 wave_python := $(abspath $(if $(wave_is_next),$(WAVE_PYTHON),$(python)))
@@ -99,7 +110,9 @@ test-wave-lang: wave build $(VENV)/.wave-runtime-dev
 	@test -d '$(WAVE_SOURCE)/tests/kernel' || { echo "WAVE_SOURCE=path names a checkout of iree-org/wave"; exit 1; }
 	@test -x '$(wave_python)' || { echo "Wave's sources after 3.9.1 want WAVE_PYTHON=path: the Python of an environment with the \
 	packages of requirements-wave-next.txt, torch, and ixsimpl, which Wave's own setup builds"; exit 1; }
-	cd '$(WAVE_SOURCE)' && PYTHONPATH='$(CURDIR)' '$(wave_python)' -m pytest -p wave_runtime.wave_lang.pytest --run-e2e \
+	cd '$(WAVE_SOURCE)' && PYTHONPATH='$(CURDIR)' \
+	  $(call recorded,wave_lang$(if $(wave_is_next),_next)_tests,$(or $(wave_target),gfx942) $(wave_tests)$(call drawn,$(wave_sample))) \
+	  '$(wave_python)' -m pytest -p wave_runtime.wave_lang.pytest --run-e2e \
 	  $(addprefix --wave-emulate=,$(wave_target)) $(addprefix --sample-each=,$(wave_sample)) -o timeout=$(or $(wave_timeout),600) \
 	  --known-failures='$(CURDIR)/tests/upstream/known_failures$(if $(wave_is_next),_next).txt' \
 	  $(or $(wave_tests),tests/kernel$(if $(wave_is_next),,/wave))
@@ -115,7 +128,9 @@ test-iree-turbine: wave build $(VENV)/.wave-runtime-dev
 test-triton: triton build $(VENV)/.wave-runtime-dev
 	@test -d '$(TRITON_SOURCE)/python/test/unit' || { echo "TRITON_SOURCE=path names a checkout of triton-lang/triton"; exit 1; }
 	$(python) -m pip install --quiet scipy expecttest cloudpickle
-	cd '$(TRITON_SOURCE)' && TRITON_DEFAULT_FP_FUSION=1 WAVE_RUNTIME_MFMA=exact '$(abspath $(python))' -m pytest -p wave_runtime.pytest \
+	cd '$(TRITON_SOURCE)' && TRITON_DEFAULT_FP_FUSION=1 WAVE_RUNTIME_MFMA=exact \
+	  $(call recorded,triton_tests,$(or $(triton_target),gfx942) $(triton_tests)$(call drawn,$(triton_sample))) \
+	  '$(abspath $(python))' -m pytest -p wave_runtime.pytest \
 	  --wave-emulate=$(or $(triton_target),gfx942) --known-failures='$(CURDIR)/tests/triton/known_failures.txt' \
 	  --rootdir='$(abspath $(TRITON_SOURCE))' -o timeout=300 $(addprefix --sample=,$(triton_sample)) \
 	  $(addprefix python/,$(or $(triton_tests),test/unit/language test/unit/runtime))
@@ -124,10 +139,37 @@ test-triton: triton build $(VENV)/.wave-runtime-dev
 test-inductor: triton build $(VENV)/.wave-runtime-dev
 	@test -f '$(PYTORCH_SOURCE)/test/inductor/test_torchinductor.py' || { echo "PYTORCH_SOURCE=path names a checkout of pytorch"; exit 1; }
 	$(python) -m pip install --quiet expecttest
-	cd '$(PYTORCH_SOURCE)/test' && TRITON_DEFAULT_FP_FUSION=1 '$(abspath $(python))' -m pytest -c /dev/null --noconftest \
+	cd '$(PYTORCH_SOURCE)/test' && TRITON_DEFAULT_FP_FUSION=1 \
+	  $(call recorded,inductor_tests,$(or $(triton_target),gfx942) $(or $(inductor_sample),300) drawn) \
+	  '$(abspath $(python))' -m pytest -c /dev/null --noconftest \
 	  -p wave_runtime.pytest --wave-emulate=$(or $(triton_target),gfx942) --wave-inductor \
 	  --known-failures='$(CURDIR)/tests/triton/known_failures_of_inductor.txt' --rootdir='$(abspath $(PYTORCH_SOURCE))' \
 	  -o timeout=300 --sample=$(or $(inductor_sample),300) -k CpuTests inductor/test_torchinductor.py
+
+# Its own pytest.ini has pytest load all modules by itself: so the plugin is to begin the emulation. test_gemm takes minutes a case.
+test-pyhip: build $(VENV)/.wave-runtime-dev
+	@test -d '$(PYHIP_SOURCE)/tests/core' || { echo "PYHIP_SOURCE=path names a checkout of tingqli/pyhip"; exit 1; }
+	cd '$(PYHIP_SOURCE)' && $(call recorded,pyhip_tests,$(or $(triton_target),gfx942)) \
+	  '$(abspath $(python))' -m wave_runtime emulate --target $(or $(triton_target),gfx942) -- '$(abspath $(python))' -m pytest \
+	  -p wave_runtime.pytest --wave-emulate=$(or $(triton_target),gfx942) --ignore-glob='*test_gemm*' tests/core
+
+# It looks for a linker below ROCM_PATH, and for device libraries, which Triton's wheel has.
+test-flydsl: flydsl triton build $(VENV)/.wave-runtime-dev
+	@test -d '$(FLYDSL_SOURCE)/tests/language' || { echo "FLYDSL_SOURCE=path names a checkout of ROCm/FlyDSL at 0.4.2"; exit 1; }
+	@mkdir -p build/flydsl/llvm/bin build/flydsl/amdgcn
+	@ln -sf "$$(command -v ld.lld-22 || command -v ld.lld)" build/flydsl/llvm/bin/ld.lld
+	@ln -sfn "$$($(python) -c 'from triton.backends import amd; print(*amd.__path__)')/lib" build/flydsl/amdgcn/bitcode
+	@$(python) -m wave_emulator link build/flydsl/lib
+	cd '$(FLYDSL_SOURCE)' && ROCM_PATH='$(CURDIR)/build/flydsl' FLYDSL_GPU_ARCH=$(or $(triton_target),gfx942) \
+	  LD_LIBRARY_PATH='$(CURDIR)/build/flydsl/lib' $(call recorded,flydsl_tests,$(or $(triton_target),gfx942) $(flydsl_tests)) \
+	  '$(abspath $(python))' -m wave_runtime emulate --target $(or $(triton_target),gfx942) -- '$(abspath $(python))' -m pytest \
+	  -m 'not large_shape' $(or $(flydsl_tests),tests/extension/coop tests/language tests/system)
+
+campaign-hecbench: build
+	@test -d '$(HECBENCH_SOURCE)/src' || { echo "HECBENCH_SOURCE=path names a checkout of zjin-lcf/HeCBench"; exit 1; }
+	cd '$(HECBENCH_SOURCE)' && '$(abspath $(python))' '$(CURDIR)/tools/record_suite.py' '$(CURDIR)/benchmarks/results/hecbench.json' \
+	  '$(strip $(or $(triton_target),gfx942) $(hecbench_options))' . -- '$(abspath $(python))' '$(CURDIR)/benchmarks/run_hecbench.py' src \
+	  --toolchain '$(CURDIR)/build/hip' --limit 20 $(hecbench_options)
 
 campaign-aiter: build $(VENV)/.wave-runtime-dev
 	@test -d '$(AITER_SOURCE)/hsa' || { echo "AITER_SOURCE=path names a checkout of ROCm/aiter"; exit 1; }
@@ -153,6 +195,8 @@ figures: triton build
 	$(python) benchmarks/bench_compile.py --json benchmarks/results/compile.json
 	$(python) benchmarks/bench_sanitize.py --json benchmarks/results/sanitize.json
 	$(python) benchmarks/bench_triton.py --json benchmarks/results/triton.json
+	$(python) benchmarks/bench_emulator.py --json benchmarks/results/emulator$(if $(filter 16,$(shell nproc)),_16_cores).json
+	$(python) tools/measure_math.py --json benchmarks/results/math.json
 	if $(python) -c 'import sys, torch; sys.exit(not torch.version.cuda or not torch.cuda.is_available())'; then \
 	  $(python) benchmarks/bench_launch.py --json benchmarks/results/launch.json && \
 	  $(python) benchmarks/bench_model.py --json benchmarks/results/model.json; fi

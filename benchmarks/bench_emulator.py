@@ -18,7 +18,6 @@ import ctypes
 import json
 import math
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -41,7 +40,7 @@ import gemm_cdna
 import gemm_wave
 from catalog import BINARIES, CATALOG, SOURCES, Size, Tensors, cdiv, convolution
 from emulator_goals import goals
-from machine import processor_name
+from machine import describe
 
 Host = Callable[[ctypes.CDLL, Tensors], None]
 
@@ -276,13 +275,7 @@ def main() -> None:
     is_quiet = options.json == "-"
     torch.manual_seed(0)
     cores = torch.get_num_threads()
-    machine = {
-        "cpu": processor_name(),
-        "cores": cores,
-        "torch": torch.__version__,
-        "wave_runtime": wave_runtime.__version__,
-        "python": platform.python_version(),
-    }
+    machine = describe()
     earlier = json.loads(options.baseline.read_text())["results"] if options.baseline else []
     before = {result["kernel"]: result for result in earlier}
     show: Callable[[str], None] = (lambda line: None) if is_quiet else (lambda line: print(line, flush=True))
@@ -294,7 +287,7 @@ def main() -> None:
         if options.only in case.name:
             results.append(measure(case, cores, library))
             show(row(results[-1], before.get(case.name)))
-    report: dict[str, Any] = {"machine": machine, "results": [asdict(result) for result in results]}
+    report: dict[str, Any] = {"machine": machine, "threads": cores, "results": [asdict(result) for result in results]}
     if not options.only:
         report |= {
             "torch_mm_gflops": host_gflops(),
@@ -318,7 +311,7 @@ def main() -> None:
     if is_quiet:
         print(json.dumps(report))
     elif options.json:
-        Path(options.json).write_text(json.dumps(report, indent=1))
+        Path(options.json).write_text(json.dumps(report, indent=1) + "\n")
     if options.plot:
         draw(results, before, options.plot)
 

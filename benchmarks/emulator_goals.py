@@ -58,7 +58,7 @@ def scaling_goal(kernel: str, cores: int) -> float:
 def goals(report: dict[str, Any]) -> list[Goal]:
     """Those that a report of bench_emulator.py has the figures for."""
     rows = {row["kernel"]: row for row in report["results"]}
-    cores, product = report["machine"]["cores"], report["torch_mm_gflops"]
+    cores, product = report["threads"], report["torch_mm_gflops"]
     result = [
         Goal(f"{GEMM} / torch.mm, f32, one core", rows[GEMM]["gflops"] / product, 0.60, at_least=True),
         Goal(f"{TILED} / torch.mm, f32, one core", rows[TILED]["gflops"] / product, 0.04, at_least=True),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_python
 from support import ROOT, load_tool
 
 figures = load_tool("generate_figures")
@@ -86,6 +87,84 @@ def test_hand_written_kernels() -> None:
     assert expected in text
     assert [line for line in text.splitlines() if "| 9, 8 | 7, 7 |" in line]
     assert "`other`" not in text
+
+
+def test_the_emulators_speed() -> None:
+    """Kernels without a goal or a host's code have empty cells; a goal that is missed is told."""
+    result = {"kernel": "add", "size": [4, 5], "instructions": 1234, "one_core_ms": 2, "all_cores_ms": 1.049, "rate": 3,
+              "goal": None, "gflops": 1.26, "host_ms": None}  # fmt: skip
+    goals = [
+        {"name": "add: 2 cores against one", "value": 1.906, "goal": 1.95, "at_least": True, "is_met": False},
+        {"name": "launch, us", "value": 3, "goal": 4, "at_least": False, "is_met": True},
+    ]
+    report = {"machine": MACHINE, "threads": 2, "results": [result], "goals": goals, "torch_mm_gflops": 99.6,
+              "memory": {"code_object_bytes": 253_400}}  # fmt: skip
+    lines = figures.emulating(report).splitlines()
+    assert lines[2].split(" | ")[3:5] == ["one core, ms", "2 cores, ms"]
+    assert lines[4] == "| `add` | 4x5 | 1,234 | 2.00 | 1.05 | 3.0 | | 1.3 | |"
+    assert lines[8:10] == [
+        "| add: 2 cores against one | 1.91 | at least 1.95 | no |",
+        "| launch, us | 3.00 | at most 4 | yes |",
+    ]
+    assert "100 GFLOP/s" in lines[-1]
+    assert "253 KB" in lines[-1]
+
+
+def test_suites_of_others() -> None:
+    """Two runs on two machines; of one it is not known how many cores it had."""
+    other = {"date": "2026-01-03", "cpu": "another CPU", "load": "5.0"}
+    runs = {
+        "gfx942": {"commit": "abcd1234", "machine": MACHINE, "counts": {"passed": 1234, "failed": 5}},
+        "gfx950, 9 drawn": {"commit": "abcd1234", "machine": other, "counts": {"passed": 7, "skipped": 2}},
+    }
+    found = {"repository": "owner/name", "runs": runs}
+    assert figures.suite(found).splitlines() == [
+        "[owner/name](https://github.com/owner/name) at abcd1234. "
+        "On 2026-01-02: a CPU with 2 cores, Python 3.11, torch 2.13. "
+        "On 2026-01-03: another CPU. The machine had other work (load average 5.0).",
+        "",
+        "| | gfx942 | gfx950, 9 drawn |",
+        "| --- | --- | --- |",
+        "| passed | 1,234 | 7 |",
+        "| failed | 5 | |",
+        "| skipped | | 2 |",
+    ]
+
+
+def test_a_run_of_a_suite_is_recorded(tmp_path: Path) -> None:
+    """In the place of an earlier one of that name, beside the others; its status is kept."""
+    file, suite = tmp_path / "suite.json", tmp_path / "test_it.py"
+    earlier = {"commit": "abcd1234", "machine": MACHINE, "counts": {"passed": 1}}
+    file.write_text(json.dumps({"repository": "owner/name", "runs": {"gfx942": earlier, "gfx950": earlier}}))
+    suite.write_text(
+        "import pytest, warnings\n"
+        "@pytest.mark.parametrize('n', range(3))\n"
+        "def test_some(n):\n"
+        "    warnings.warn('a word')\n"
+        "    assert n or pytest.skip('none')\n"
+        "def test_wrong():\n"
+        "    assert False\n"
+    )
+    command = [ROOT / "tools" / "record_suite.py", file, "gfx942", ROOT, "--", sys.executable, "-m", "pytest", suite]
+    done = warm_python.run(*command, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "test_wrong" in done.stdout
+    runs = json.loads(file.read_text())["runs"]
+    assert runs["gfx942"]["counts"] == {"failed": 1, "passed": 2, "skipped": 1}
+    assert runs["gfx942"]["machine"]["python"] in sys.version
+    assert runs["gfx942"]["commit"] != "abcd1234"
+    assert runs["gfx950"] == earlier
+
+
+def test_a_last_line_that_counts_something_else() -> None:
+    counts = load_tool("record_suite").counts_of
+    assert counts("x\n17 PASS, 20 longer than 20 s, 2 not built\n") == {
+        "PASS": 17,
+        "longer than 20 s": 20,
+        "not built": 2,
+    }
+    assert counts("= 1 passed, 2 warnings in 61.20s (0:01:01) =") == {"passed": 1}
+    assert counts("no tests ran in 0.01s") == counts("") == {}
 
 
 def test_results_of_wheels_are_kept(tmp_path: Path) -> None:

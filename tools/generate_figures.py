@@ -146,6 +146,68 @@ def triton(found: Any) -> str:
     )
 
 
+def emulating(found: Any) -> str:
+    """Of benchmarks/bench_emulator.py: the kernels, the goals, and what else it measures."""
+    rows = [
+        (
+            f"`{of['kernel']}`",
+            "x".join(map(str, of["size"])),
+            f"{of['instructions']:,}",
+            f"{of['one_core_ms']:.2f}",
+            f"{of['all_cores_ms']:.2f}",
+            f"{of['rate']:.1f}",
+            _optional(of["goal"], 0),
+            _optional(of["gflops"], 1),
+            _optional(of["host_ms"], 2),
+        )
+        for of in found["results"]
+    ]
+    head = ("kernel", "size", "instructions", "one core, ms", f"{found['threads']} cores, ms", "million/s", "goal")
+    goals = [
+        (
+            goal["name"],
+            f"{goal['value']:.2f}",
+            f"{'at least' if goal['at_least'] else 'at most'} {goal['goal']:.3g}",
+            "yes" if goal["is_met"] else "no",
+        )
+        for goal in found["goals"]
+    ]
+    return (
+        f"{_machine(found['machine'])}\n\n{table((*head, 'GFLOP/s', 'host, ms'), rows)}\n\n"
+        f"{table(('goal', 'measured', 'is to be', 'met'), goals)}\n\n"
+        f"`torch.mm` of 256x256x256 in f32 does {found['torch_mm_gflops']:.0f} GFLOP/s on one core. A code object "
+        f"with 12 KB of code takes {found['memory']['code_object_bytes'] / 1e3:.0f} KB."
+    )
+
+
+def suite(found: Any) -> str:
+    """Of tools/record_suite.py: what came of the tests of another project, a column for each run."""
+    runs = found["runs"].values()
+    machines = dict.fromkeys(_machine(run["machine"]) for run in runs)
+    commits = ", ".join(dict.fromkeys(run["commit"] for run in runs))
+    kinds = dict.fromkeys(kind for run in runs for kind in run["counts"])
+    rows = [(kind, *(f"{run['counts'][kind]:,}" if kind in run["counts"] else "" for run in runs)) for kind in kinds]
+    return (
+        f"[{found['repository']}](https://github.com/{found['repository']}) at {commits}. {' '.join(machines)}\n\n"
+        f"{table(('', *found['runs']), rows)}"
+    )
+
+
+def mathematics(found: Any) -> str:
+    """Of tools/measure_math.py: functions that are not exact."""
+    rows = [
+        (
+            f"`{name}`{'*' * of['is_ours']}",
+            f"{of['arguments']:,}",
+            *(cell for kind in ("f32", "f64") for cell in (f"{of[kind]['allowed']:g}", f"{of[kind]['largest']:.3f}")),
+        )
+        for name, of in sorted(found["functions"].items())
+        if of["f64"]["allowed"]
+    ]
+    head = ("function", "arguments", "f32: allowed", "largest found", "f64: allowed", "largest found")
+    return f"{_machine(found['machine'])} For {found['target']}.\n\n{table(head, rows)}"
+
+
 GPU = ", on an NVIDIA GPU"
 LAUNCH = ("a launch", "of it Triton's", "of it the emulator's")
 
@@ -254,7 +316,11 @@ def _setting(row: Any) -> str:
 
 
 def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+    return _optional(value, 2)
+
+
+def _optional(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
 
 
 def _time(milliseconds: float) -> str:
@@ -264,11 +330,13 @@ def _time(milliseconds: float) -> str:
 
 
 def _machine(parts: dict[str, str]) -> str:
+    """On which machine, as far as that is known: of some campaigns it was not written down."""
     gpu = f"{parts['gpu']}, CUDA {parts['cuda']}, driver {parts['driver']}; " if "gpu" in parts else ""
     busy = f" The machine had other work (load average {parts['load']})." if float(parts.get("load", 0)) > 1 else ""
-    others = "".join(f", {name} {parts[name]}" for name in ("triton",) if name in parts)
-    where = f"{parts['cpu']} with {parts['cores']} cores, Python {parts['python']}, torch {parts['torch']}{others}"
-    return f"On {parts['date']}: {gpu}{where}.{busy}"
+    cores = f" with {parts['cores']} cores" if "cores" in parts else ""
+    versions = {"Python": "python", "torch": "torch", "triton": "triton"}
+    others = "".join(f", {name} {parts[key]}" for name, key in versions.items() if key in parts)
+    return f"On {parts['date']}: {gpu}{parts['cpu']}{cores}{others}.{busy}"
 
 
 def _date(results: Any) -> str:
@@ -278,8 +346,8 @@ def _date(results: Any) -> str:
         return str(results["machine"]["date"])
     if "date" in results:
         return str(results["date"])
-    runs = results.values() if isinstance(results, dict) else results
-    return str(max(run["date"] for run in runs))
+    runs = results.get("runs", results).values() if isinstance(results, dict) else results
+    return str(max(run.get("machine", run)["date"] for run in runs))
 
 
 FIGURES = (
@@ -288,8 +356,18 @@ FIGURES = (
     Figure("fuzz", "hours of fuzzing", "figures.md", "make campaign-fuzz", fuzzing),
     Figure("aiter", "AITER's hand-written kernels", "emulator.md", "make campaign-aiter", aiter),
     Figure("hip_tests", "HIP's own tests", "figures.md", "make campaign-hip-tests", hip_tests),
+    Figure("hecbench", "HeCBench's programs", "hip_emulator.md", "make campaign-hecbench", suite),
+    Figure("flydsl_tests", "FlyDSL's tests", "hip_emulator.md", "make test-flydsl RECORD=1", suite),
+    Figure("pyhip_tests", "PyHIP's tests", "pyhip.md", "make test-pyhip RECORD=1", suite),
+    Figure("triton_tests", "Triton's tests", "triton.md", "make test-triton RECORD=1", suite),
+    Figure("inductor_tests", "Inductor's tests", "emulate.md", "make test-inductor RECORD=1", suite),
+    Figure("wave_lang_tests", "wave-lang's tests", "upstream.md", "make test-wave-lang RECORD=1", suite),
+    Figure("wave_lang_next_tests", "those after 3.9.1", "upstream.md", "make test-wave-lang RECORD=1", suite),
     Figure("wheels", "the wheels in empty environments", "figures.md", "make wheels", wheels),
+    Figure("emulator", "the emulator's speed", "emulator.md", "make figures", emulating),
+    Figure("emulator_16_cores", "the same with 16 cores", "emulator.md", "make figures", emulating, ", on 16 cores"),
     Figure("triton", "Triton's interpreter", "triton.md", "make figures", triton),
+    Figure("math", "errors of mathematical functions", "math.md", "make figures", mathematics),
     Figure("sanitize", "what each tool of the sanitizer costs", "sanitize.md", "make figures", sanitizing),
     Figure("launch", "what a launch costs", "gpu.md", "make figures", launching, GPU),
     Figure("model", "a model of many launches", "operators.md", "make figures", modelling, GPU),
