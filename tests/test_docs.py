@@ -54,8 +54,8 @@ def test_every_page_with_examples_is_run() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_examples(page: str, tmp_path: Path) -> None:
-    """A line whose comment begins with an error's name raises it. A sanitizer's report is what the program prints: pages
-    write less far past a tensor's end than to the next multiple of 64 bytes, where torch may have put another tensor.
+    """A line whose comment begins with an error's name raises it. A sanitizer's report is what the program prints:
+    pages write less far past a tensor's end than to the next multiple of 64 bytes, where torch may have put another.
     """
     text = (ROOT / page).read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
