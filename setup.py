@@ -28,6 +28,9 @@ except ImportError as error:
         "Install torch first, then: pip install --no-build-isolation ."
     ) from error
 
+sys.path.insert(0, os.path.abspath("tools"))
+from project_urls import project_urls  # noqa: E402
+
 TORCH_LIBRARIES = ("c10", "torch_cpu", "torch_python")
 OUR_LIBRARIES = ("wave_launch", "wave_emulator")
 
@@ -174,6 +177,7 @@ def torch_extensions(version: str, headers: list[str]) -> list[Extension]:
 setup(
     long_description=description(),
     long_description_content_type="text/markdown",
+    project_urls=project_urls(),
     install_requires=[torch_requirement(), f"wave-emulator=={VERSION}"],
     ext_modules=[part for version, headers in TORCHES.items() for part in torch_extensions(version, headers)],
     cmdclass={"build_ext": Build},

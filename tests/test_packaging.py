@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 from requirements import does_not_apply, need
-from support import ROOT
+from support import ROOT, load_tool
 
 import wave_emulator
 import wave_runtime
@@ -77,6 +77,28 @@ def test_no_link_of_a_description_leads_into_the_sources(source_distribution: Pa
     for description in (text, (ROOT / "emulator" / "README.md").read_text()):
         prose = re.sub(r"^```.*?^```", "", description, flags=re.MULTILINE | re.DOTALL)
         assert re.findall(r"\]\((?!https?://)[^)]*\)", prose) == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        ("https://example.org/owner/name.git", "https://example.org/owner/name"),
+        ("https://user:secret@example.org/owner/name", "https://example.org/owner/name"),
+        ("git@example.org:owner/name.git", "https://example.org/owner/name"),
+        ("ssh://git@example.org:2222/owner/name.git", "https://example.org/owner/name"),
+        ("/somewhere/on/this/machine", None),
+        ("file:///somewhere", None),
+        ("", None),
+    ],
+)
+def test_wheels_say_where_their_sources_are(origin: str, expected: str | None, tmp_path: Path) -> None:
+    """Which is where the clone is from, but for its password. Others have no address."""
+    project_urls = load_tool("project_urls").project_urls
+    assert project_urls(tmp_path) == {}
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    if origin:
+        subprocess.run(["git", "-C", tmp_path, "remote", "add", "origin", origin], check=True)
+    assert project_urls(tmp_path) == ({"Source": expected} if expected else {})
 
 
 @pytest.mark.long
