@@ -29,7 +29,7 @@ except ImportError as error:
     ) from error
 
 sys.path.insert(0, os.path.abspath("tools"))
-from project_urls import project_urls  # noqa: E402
+from project_urls import project_urls
 
 TORCH_LIBRARIES = ("c10", "torch_cpu", "torch_python")
 OUR_LIBRARIES = ("wave_launch", "wave_emulator")

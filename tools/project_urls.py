@@ -36,6 +36,6 @@ def project_urls(root: Path = ROOT) -> dict[str, str]:
     return {"Source": found} if found else {}
 
 
-def dynamic_metadata(field: str, settings: Mapping[str, Any], project: Mapping[str, Any]) -> dict[str, str]:
-    """As scikit-build-core asks."""
+def dynamic_metadata(field: str, settings: Mapping[str, Any], project: Any = None) -> dict[str, str]:
+    """As scikit-build-core asks, in some versions without the project."""
     return project_urls()
