@@ -309,7 +309,7 @@ $(VENV)/.wave-runtime-wheels: requirements-wheels.txt | $(VENV)/.wave-runtime-de
 	@touch $@
 
 wheels: $(VENV)/.wave-runtime-wheels
-	$(python) tools/make_wheel.py $(if $(wheel_releases),--torch $(wheel_releases))
+	$(python) tools/make_wheel.py $(if $(wheel_releases),--torch $(wheel_releases),--json benchmarks/results/wheel_sizes.json)
 	$(python) tools/check_wheel.py --json benchmarks/results/wheels.json dist $(wheel_environments); status=$$?; \
 	  $(python) tools/generate_figures.py; exit $$status
 

@@ -36,7 +36,7 @@ def describe() -> dict[str, str]:
     parts = {
         "date": datetime.date.today().isoformat(),
         "cpu": processor_name(),
-        "cores": str(os.cpu_count()),
+        "cores": str(len(os.sched_getaffinity(0))),
         "load": f"{os.getloadavg()[0]:.1f}",
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),

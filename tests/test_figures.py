@@ -167,6 +167,18 @@ def test_a_last_line_that_counts_something_else() -> None:
     assert counts("no tests ran in 0.01s") == counts("") == {}
 
 
+def test_sizes_of_wheels() -> None:
+    wheels = [
+        {"wheel": "wave_emulator-0.1.0-py3-none-any.whl", "bytes": 3_960_000, "torch": []},
+        {"wheel": "wave_runtime-0.1.0-cp310-abi3-any.whl", "bytes": 1_000_000, "torch": ["2.9", "2.10"]},
+    ]
+    assert figures.wheel_sizes({"date": "2026-01-02", "wheels": wheels}).splitlines()[-3:] == [
+        "| wave_emulator | 4.0 | |",
+        "| wave_runtime | 1.0 | 2.9, 2.10 |",
+        "| both | 5.0 | |",
+    ]
+
+
 def test_results_of_wheels_are_kept(tmp_path: Path) -> None:
     """The newest for each minor version of Python and each torch, in their order, failures among them."""
     check_wheel, file = load_tool("check_wheel"), tmp_path / "wheels.json"

@@ -268,6 +268,13 @@ def wheels(found: Any) -> str:
     return table(("Python", "torch", "tests", "on"), rows)
 
 
+def wheel_sizes(found: Any) -> str:
+    """Of tools/make_wheel.py."""
+    rows = [(of["wheel"].split("-")[0], f"{of['bytes'] / 1e6:.1f}", ", ".join(of["torch"])) for of in found["wheels"]]
+    total = sum(of["bytes"] for of in found["wheels"])
+    return f"On {found['date']}:\n\n{table(('wheel', 'MB', 'torch'), [*rows, ('both', f'{total / 1e6:.1f}', '')])}"
+
+
 def hip_tests(found: Any) -> str:
     """Of benchmarks/run_hip_tests.py: cases by folder, and their sum."""
     kinds = ("pass", "fail", "refused", "too long", "skipped", "disabled")
@@ -363,6 +370,7 @@ FIGURES = (
     Figure("inductor_tests", "Inductor's tests", "emulate.md", "make test-inductor RECORD=1", suite),
     Figure("wave_lang_tests", "wave-lang's tests", "upstream.md", "make test-wave-lang RECORD=1", suite),
     Figure("wave_lang_next_tests", "those after 3.9.1", "upstream.md", "make test-wave-lang RECORD=1", suite),
+    Figure("wheel_sizes", "the wheels' sizes", "figures.md", "make wheels", wheel_sizes),
     Figure("wheels", "the wheels in empty environments", "figures.md", "make wheels", wheels),
     Figure("emulator", "the emulator's speed", "emulator.md", "make figures", emulating),
     Figure("emulator_16_cores", "the same with 16 cores", "emulator.md", "make figures", emulating, ", on 16 cores"),

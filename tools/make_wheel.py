@@ -1,18 +1,21 @@
 """Makes the two wheels: wave-emulator, which needs no torch, and wave-runtime, which needs the former and fits each
 Python from 3.10 on and each release of torch from 2.10 on.
 
-    python tools/make_wheel.py [--torch 2.10.0 2.13.0 ... | --here] [--output dist]
+    python tools/make_wheel.py [--torch 2.10.0 2.13.0 ... | --here] [--output dist] [--json FILE]
 
 Fetches the headers of the newest version of each release, out of the smallest wheel that has them, macOS's for the CPU;
 the interface of a release is the same on all systems and for all kinds of GPUs in what is used here. Then builds,
 strips and tags the wheels, with the oldest manylinux tag that fits what the libraries need of the C and C++ libraries,
 and checks what can be checked without installing them: their size, their metadata, their tags, and that the binding
 keeps to Python's stable ABI. With --here they are built for the torch that is installed alone, and nothing is fetched.
+--json writes how large they are, and for which releases.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import json
 import os
 import re
 import shutil
@@ -22,6 +25,7 @@ import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).absolute().parent.parent
 OLDEST = (2, 10)
@@ -130,15 +134,21 @@ def tag(wheel: Path) -> Path:
     return tagged
 
 
-def check(wheels: Sequence[Path]) -> None:
-    """Raise SystemExit where the wheels are too large together, or break a rule of PyPI's or of the stable ABI."""
+def check(wheels: Sequence[Path]) -> list[dict[str, Any]]:
+    """What there is to say of the wheels.
+
+    Raises SystemExit where they are too large together, or break a rule of PyPI's or of the stable ABI.
+    """
     size = sum(wheel.stat().st_size for wheel in wheels)
     if size > MOST_BYTES:
         raise SystemExit(f"the wheels have {size:,} bytes, more than {MOST_BYTES:,}")
     subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *map(str, wheels)], check=True)
+    found = []
     for wheel in wheels:
-        releases = ", ".join(check_bindings(wheel))
-        print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB{releases and f', torch {releases}'}")
+        releases = check_bindings(wheel)
+        found.append({"wheel": wheel.name, "bytes": wheel.stat().st_size, "torch": releases})
+        print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB{', torch ' * bool(releases)}{', '.join(releases)}")
+    return found
 
 
 def check_bindings(wheel: Path) -> list[str]:
@@ -149,7 +159,7 @@ def check_bindings(wheel: Path) -> list[str]:
         for name in bindings:
             command = [sys.executable, "-m", "abi3audit", "--strict", "--assume-minimum-abi3=3.10", f"{folder}/{name}"]
             subprocess.run(command, check=True)
-    return [release_of(name) for name in bindings]
+    return sorted(map(release_of, bindings), key=lambda release: [*map(int, release.split("."))])
 
 
 def release_of(name: str) -> str:
@@ -163,6 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--torch", nargs="+", metavar="VERSION", help="by default the newest of each release")
     parser.add_argument("--here", action="store_true", help="for the torch that is installed")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", metavar="FOLDER")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the sizes of the wheels there as well")
     options = parser.parse_args(arguments)
     headers = None if options.here else headers_of(options.torch or newest_of_each_release())
     options.output.mkdir(parents=True, exist_ok=True)
@@ -171,7 +182,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             old.unlink()
     build_emulator(options.output)
     build_runtime(headers, options.output)
-    check([tag(wheel) for name in OWN for wheel in options.output.glob(f"{name}-*.whl")])
+    found = check([tag(wheel) for name in OWN for wheel in options.output.glob(f"{name}-*.whl")])
+    if options.json:
+        report = {"date": datetime.date.today().isoformat(), "wheels": found}
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":
