@@ -17,7 +17,7 @@ using isa::Place;
 /// The bits of M0 that make operands relative (ISA document, "VGPR Indexing").
 enum IndexEnable : u32 { kSource0 = 1u << 12, kSource2 = 1u << 14, kDestination = 1u << 15 };
 
-/// Adds M0's index to the registers that it is for. Accumulation registers are numbered apart, and stay.
+/// Adds M0's index to the registers that it is for, accumulation registers among them.
 class Indexing {
  public:
   Indexing(const Wave& wave, VectorOperands& operands) : wave_(wave), operands_(operands), m0_(wave.s[sreg::kM0]) {}
@@ -43,8 +43,10 @@ class Indexing {
   u32 index() const { return m0_ & 0xff; }
 
   bool is_relative(const Location& location, u32 enable) const {
-    if (location.place != Place::Vgpr || (m0_ & enable) == 0) return false;
-    const u32 last = location.value + index() + std::max<u32>(location.dwords, 1) - 1;
+    const bool is_agpr = location.place == Place::Agpr;
+    if ((location.place != Place::Vgpr && !is_agpr) || (m0_ & enable) == 0) return false;
+    const u32 first = location.value + (is_agpr ? wave_.vgpr_count : 0);
+    const u32 last = first + index() + std::max<u32>(location.dwords, 1) - 1;
     check_relative_register(wave_, last);
     return true;
   }

@@ -35,13 +35,13 @@ def moved(row: dict[str, Any], fields: dict[str, int], operands: int, index: int
         if operand["written"] and name != "VDST":
             continue
         bit = DESTINATION if name == "VDST" else next(bits)
-        is_vector = kind in ("Vgpr", "SdwaSource") or (kind == "VectorSource" and fields[name] >= 256)
+        is_vector = kind in ("Vgpr", "Agpr", "SdwaSource") or (kind == "VectorSource" and fields[name] >= 256)
         if operands & bit and is_vector:
             result[name] += index
     return result
 
 
-# An instruction with registers that the modes move, and with others that they leave: scalars, constants, a0.
+# An instruction with registers that the modes move, and with others that they leave: scalars and constants.
 CASES: list[tuple[str, dict[str, int]]] = [
     ("v_mov_b32_e32", {"VDST": 3, "SRC0": 256 + 7}),
     ("v_mov_b32_e32", {"VDST": 3, "SRC0": 9}),
