@@ -36,6 +36,7 @@ class Tally:
         complete: code objects of which all instructions run.
         reasons: why instructions do not run, and how many.
         agree: kernels whose results are torch's.
+        mistaken: kernels whose results differ by a mistake of their own, which the launch shows, by what it is.
         problems: the others that were launched, and what was wrong.
     """
 
@@ -44,7 +45,12 @@ class Tally:
     instructions: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     agree: int = 0
+    mistaken: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def launched(self) -> int:
+        return self.agree + self.mistaken.total() + len(self.problems)
 
 
 def family_of(file: Path, hsa: Path) -> tuple[str, str]:
@@ -74,7 +80,9 @@ def launch_all(folder: Path, tally: Tally) -> None:
         except (wave_runtime.KernelFault, RuntimeError, ValueError, TypeError, KeyError) as failure:
             tally.problems.append(f"{case.file.name}: {str(failure).splitlines()[0]}")
             continue
-        if error <= case.tolerance:
+        if error <= case.tolerance and case.mistake:
+            tally.mistaken[case.mistake] += 1
+        elif error <= case.tolerance:
             tally.agree += 1
         else:
             tally.problems.append(
@@ -91,7 +99,7 @@ def table(tallies: dict[tuple[str, str], Tally]) -> str:
 
     def line(names: tuple[str, str], of: Iterable[Tally]) -> str:
         rows = list(of)
-        launched = sum(tally.agree + len(tally.problems) for tally in rows)
+        launched = sum(tally.launched for tally in rows)
         counts = [
             sum(getattr(tally, name) for tally in rows) for name in ("files", "complete", "instructions", "agree")
         ]
@@ -112,8 +120,9 @@ def results(tallies: dict[tuple[str, str], Tally], source: Path) -> dict[str, ob
             "files": tally.files,
             "complete": tally.complete,
             "instructions": tally.instructions,
-            "launched": tally.agree + len(tally.problems),
+            "launched": tally.launched,
             "agree": tally.agree,
+            "mistaken": dict(tally.mistaken),
             "problems": tally.problems,
         }
         for names, tally in sorted(tallies.items())
@@ -148,7 +157,10 @@ def main(words: list[str] | None = None) -> int:
     if options.json:
         options.json.write_text(json.dumps(results(tallies, options.source), indent=1) + "\n")
     for names, tally in sorted(tallies.items()):
-        for text in [*(f"{count} {reason}" for reason, count in tally.reasons.items()), *tally.problems]:
+        for text in [
+            *(f"{count} {reason}" for reason, count in (tally.reasons + tally.mistaken).items()),
+            *tally.problems,
+        ]:
             print(f"{'/'.join(names)}: {text}")
     return 1 if any(tally.reasons or tally.problems for tally in tallies.values()) else 0
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import campaign
-import families
+import launches
 import pytest
 import torch
 from support import EXAMPLES, load_tool
@@ -58,7 +58,7 @@ def test_a_folder_without_code_objects_is_refused(tmp_path: Path, capsys: pytest
 
 def test_tiles_of_16_rows_and_16_bytes() -> None:
     matrix = torch.arange(32 * 32, dtype=torch.int32).to(torch.int16).view(torch.bfloat16).view(32, 32)
-    tiles = families.shuffled(matrix, "1").view(torch.int16).flatten()
+    tiles = launches.shuffled(matrix, "1").view(torch.int16).flatten()
     assert tiles[:16].tolist() == [*range(8), *range(32, 40)]  # 16 bytes of each of 16 rows
     assert tiles[16 * 8] == 8  # then the next 16 bytes of the same rows
-    assert families.shuffled(matrix, "0") is matrix
+    assert launches.shuffled(matrix, "0") is matrix
