@@ -7,16 +7,20 @@ its shuffle functions (aiter/ops/shuffle.py) and of its tests (op_tests).
 from __future__ import annotations
 
 from attention import attention, tolerance_of_attention
+from backward import backward
 from choices import choice
 from experts import all_experts
+from first_stage import first_stage
 from launches import cases
 from products import bf16_product, fp4_product, fp8_product, i8_product
 
 FAMILIES = {
     "bf16gemm": cases(bf16_product),
     "f4gemm": cases(fp4_product),
+    "fmha_v3_bwd": backward,
     "fmha_v3_fwd": cases(attention, tolerance_of_attention),
     "fmoe": all_experts,
+    "fmoe_2stages": cases(first_stage, lambda row: 2**-4 if "blockscale" in row["list"] else 2**-7),  # to FP8
     "fp8gemm_blockscale": cases(fp8_product),
     "i8gemm": cases(i8_product),
     "topksoftmax": cases(choice, lambda row: 1e-5),

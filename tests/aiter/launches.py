@@ -30,6 +30,7 @@ class Launch:
         scratch: what the kernel writes besides.
         block: work-items of a workgroup.
         slack: bytes behind each input, which kernels read that load ahead.
+        found: what to compare with `expected`, where that is made of the results.
     """
 
     arguments: list[Value]
@@ -39,6 +40,7 @@ class Launch:
     scratch: tuple[torch.Tensor, ...] = ()
     block: int = 256
     slack: int = 0
+    found: Callable[[], torch.Tensor] | None = None
 
     def with_slack(self) -> list[Value]:
         """The arguments, with copies of the inputs that have slack."""
@@ -60,6 +62,18 @@ class Launch:
             else:
                 slots.append(struct.pack("f12x" if isinstance(value, float) else "i12x", value))
         return b"".join(slots)
+
+
+def launch(file: Path, name: str, made: Launch) -> None:
+    """Launch a kernel of a code object, or with the name "" its only one."""
+    module = wave_runtime.load(file)
+    kernel = module[name or next(iter(module))]
+    arguments = made.with_slack()
+    packed = made.packed(arguments)[: kernel.info["kernarg"]["size"]]  # HIP passes no more, either
+    tensors = [value for value in arguments if isinstance(value, torch.Tensor)]
+    written = [*made.results, *made.scratch]
+    reads = [tensor for tensor in tensors if not any(tensor.data_ptr() == other.data_ptr() for other in written)]
+    kernel.launch_raw(packed, memory=written, reads=reads, grid=made.grid, block=made.block)
 
 
 @dataclass(frozen=True)
@@ -94,15 +108,10 @@ class Case:
 
     def compared(self) -> float:
         """Launch, and return the largest error, relative to the largest element."""
-        launch, module = self.make(), wave_runtime.load(self.file)
-        kernel = module[self.kernel or next(iter(module))]
-        arguments = launch.with_slack()
-        packed = launch.packed(arguments)[: kernel.info["kernarg"]["size"]]  # HIP passes no more, either
-        tensors = [value for value in arguments if isinstance(value, torch.Tensor)]
-        written = [*launch.results, *launch.scratch]
-        reads = [tensor for tensor in tensors if not any(tensor.data_ptr() == other.data_ptr() for other in written)]
-        kernel.launch_raw(packed, memory=written, reads=reads, grid=launch.grid, block=launch.block)
-        found, wanted = torch.cat([result.double() for result in launch.results], 1), launch.expected.double()
+        made = self.make()
+        launch(self.file, self.kernel, made)
+        found = made.found() if made.found else torch.cat([result.double() for result in made.results], 1)
+        found, wanted = found.double(), made.expected.double()
         if not bool(found.isfinite().all()):
             return float("inf")
         return ((found - wanted).abs().max() / wanted.abs().max()).item()
