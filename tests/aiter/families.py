@@ -12,7 +12,11 @@ from choices import choice
 from experts import all_experts
 from first_stage import first_stage
 from launches import cases
+from paged import decode
 from products import bf16_product, fp4_product, fp8_product, i8_product
+
+# Of paged attention, which makes q and the probabilities of 8 bits, too, where K and V are.
+TOLERANCES = {"bf16": 2**-7, "fp16": 2**-7, "fp8": 2**-4, "int8": 2**-3}
 
 FAMILIES = {
     "bf16gemm": cases(bf16_product),
@@ -23,5 +27,6 @@ FAMILIES = {
     "fmoe_2stages": cases(first_stage, lambda row: 2**-4 if "blockscale" in row["list"] else 2**-7),  # to FP8
     "fp8gemm_blockscale": cases(fp8_product),
     "i8gemm": cases(i8_product),
+    "pa": cases(decode, lambda row: TOLERANCES[row["kvType"]], lambda row: row["ps"] == "0"),
     "topksoftmax": cases(choice, lambda row: 1e-5),
 }

@@ -1,0 +1,85 @@
+"""Paged attention: csrc/py_itfs_cu/asm_pa.cu."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from experts import random_factor
+from launches import Launch, Row, Value
+
+DEPTH = 128
+
+
+@dataclass(frozen=True)
+class Pages:
+    """K and V in pages, [page, head, ...], and where the tokens of each sequence are.
+
+    Attributes:
+        k: [page, head, DEPTH / x, token, x], where x elements are 16 bytes.
+        v: [page, head, token / x, DEPTH, x].
+        scales: of K and V, for each token, [page, head, token]; empty unless they are of 8 bits.
+        table: the pages of each sequence.
+        lengths: of each sequence, in tokens.
+        values: what K and V are, [sequence][token, head, DEPTH].
+    """
+
+    k: torch.Tensor
+    v: torch.Tensor
+    scales: list[torch.Tensor]
+    table: torch.Tensor
+    lengths: torch.Tensor
+    values: list[list[torch.Tensor]]
+
+
+def pages(kind: str, processor: str, size: int, heads: int, lengths: list[int]) -> Pages:
+    """Random pages of `size` tokens, in a random order."""
+    each = -(-max(lengths) // size)
+    count = each * len(lengths)
+    names = {"fp8": "Fp8", "int8": "Int8", "bf16": "Bf16", "fp16": "Fp16"}
+    k, v = (random_factor(names[kind], processor, count, heads, size, DEPTH) for _ in "kv")
+    scales = []
+    values = [k.float(), v.float()]
+    if kind in ("fp8", "int8"):
+        unit = 1.0 if kind == "fp8" else 1 / 64
+        scales = [unit * (0.5 + torch.rand(count, heads, size)) for _ in "kv"]
+        values = [value * scale[..., None] for value, scale in zip(values, scales, strict=True)]
+    table = torch.randperm(count).to(torch.int32).view(len(lengths), each)
+    by_sequence = [
+        [value[table[i].long()].transpose(1, 2).flatten(0, 1)[:length] for value in values]
+        for i, length in enumerate(lengths)
+    ]
+    x = 16 // k.element_size()
+    k = k.view(count, heads, size, DEPTH // x, x).transpose(2, 3).contiguous()
+    v = v.view(count, heads, size // x, x, DEPTH).transpose(3, 4).contiguous()
+    return Pages(k, v, scales, table, torch.tensor(lengths, dtype=torch.int32), by_sequence)
+
+
+def attended(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, is_causal: bool) -> torch.Tensor:
+    """Of q [row, head, DEPTH], whose heads share those of K and V; the last row sees all tokens."""
+    shared = q.shape[1] // k.shape[1]
+    k, v = (one.repeat_interleave(shared, 1) for one in (k, v))
+    scores = torch.einsum("qhd,khd->hqk", q.float(), k) * DEPTH**-0.5
+    if is_causal:
+        rows, tokens = scores.shape[1:]
+        scores = scores.masked_fill(torch.ones(rows, tokens).triu(tokens - rows + 1).bool(), float("-inf"))
+    return torch.einsum("hqk,khd->qhd", scores.softmax(-1), v)
+
+
+def decode(row: Row) -> Launch:
+    """pa_fwd: the last tokens of two sequences, one of each unless the kernel takes more (`Mtp`)."""
+    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}[row["qType"]]
+    heads, shared, mtp = 2, int(row["Gqa"]), int(row["Mtp"])
+    rows = mtp - 10 if mtp > 10 else max(1, 16 // shared) if mtp else 1
+    of = pages(row["kvType"], row["processor"], int(row["blkSz"]), heads, [70, 345])
+    q = torch.randn(2 * rows, heads * shared, DEPTH).to(dtype)
+    out = torch.zeros_like(q)
+    expected = torch.cat(
+        [attended(q[i * rows : (i + 1) * rows], *of.values[i], rows > 1 and row["Msk"] == "1") for i in range(2)]
+    )
+    arguments: list[Value] = [out, q, of.k, of.v, of.table, of.lengths, *(of.scales or [0, 0])]
+    arguments += [math.log2(math.e) * DEPTH**-0.5, of.table.shape[1], heads, q.stride(0) * 2]
+    arguments += [of.k.stride(0) * of.k.element_size(), of.k.stride(1) * of.k.element_size(), rows - 1, shared]
+    arguments += [torch.arange(3, dtype=torch.int32) * rows if mtp else 0]
+    return Launch(arguments, (heads, 2, 1), (out.view(2 * rows, -1),), expected.view(2 * rows, -1))
