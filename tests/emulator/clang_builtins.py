@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,8 @@ MADE = {
     "__amdgpu_buffer_rsrc_t": f"{PREFIX}make_buffer_rsrc(in, 0, -1, 0x27000)",
     "const char *": '"workgroup"',
 }
+LLVM_FAILS = "LLVM"  # how the reason begins where it is not clang that refuses
+GROUP = 48  # how many calls one run of clang is given
 CONSTANTS = (0, 1, 2, 3, 4, 8, 12, 16, 31, 128, 255)  # which arguments that must be constants are tried with
 SEQ_CST = 5  # clang's __ATOMIC_SEQ_CST: a memory order stands before a scope
 NOT_CONSTANT = re.compile(r"must be a constant|is not an integer constant|integer is required")
@@ -145,19 +147,22 @@ def _run(clang: str, options: list[str], source: str, *more: str) -> subprocess.
     return subprocess.run(command, input=source, text=True, capture_output=True, check=False)
 
 
-def build_all(clang: str, options: list[str], builtins: Iterable[Builtin], output: Path) -> list[Call]:
-    """Make a code object of kernels that call each in every way that clang knows. Those that are refused say why."""
-    made = settle(clang, options, [Call(builtin, uniform) for builtin in builtins for uniform in (False, True)])
-    build(clang, options, made, output)
-    made += settle(clang, options, list(_with_other_constants(made)))
-    build(clang, options, made, output)
-    return made
+def build_all(
+    clang: str, options: list[str], builtins: Iterable[Builtin], folder: Path
+) -> tuple[list[Call], list[Path]]:
+    """Make code objects of kernels that call each in every way that clang knows. Those that are refused say why."""
+    made = [Call(builtin, uniform) for builtin in builtins for uniform in (False, True)]
+    built = build(clang, options, made, folder)
+    others = list(_with_other_constants(made))
+    return made + others, built + build(clang, options, others, folder)
 
 
 def _with_other_constants(settled: list[Call]) -> Iterator[Call]:
+    """Of what LLVM refuses one, since it may be for the constant: comparisons have one that is always false."""
     for call in settled:
-        for at, value in call.constants.items() if not (call.refused or call.uniform) else ():
-            for other in CONSTANTS:
+        others = CONSTANTS if not call.refused else CONSTANTS[1:2] if call.refused.startswith(LLVM_FAILS) else ()
+        for at, value in call.constants.items() if not call.uniform else ():
+            for other in others:
                 if other != value:
                     yield Call(call.builtin, call.uniform, {**call.constants, at: other})
 
@@ -199,36 +204,61 @@ def _mend(call: Call, column: int, message: str) -> bool:
     return True
 
 
-def build(clang: str, options: list[str], made: Iterable[Call], output: Path) -> None:
-    """Make a code object of those that are not refused. At which LLVM fails is refused, too."""
-    made = list(made)
-    while True:
-        compiled = [call for call in made if not call.refused]
-        result = _run(clang, options, sources(compiled), "-ferror-limit=0", "-fno-crash-diagnostics", "-o", str(output))
+def build(clang: str, options: list[str], made: list[Call], folder: Path) -> list[Path]:
+    """Make code objects of the calls, in a folder. Those with which clang or LLVM fails are refused.
+
+    Few in each, since either often stops at the first error, and may not say where it is.
+    """
+    groups = [made[at : at + GROUP] for at in range(0, len(made), GROUP)]
+    return [file for group in groups for file in _build(clang, options, settle(clang, options, group), folder)]
+
+
+def _build(clang: str, options: list[str], group: list[Call], folder: Path) -> list[Path]:
+    """Where LLVM fails, a second run says at which function it was; where that does not help, each half is tried."""
+    while compiled := [call for call in group if not call.refused]:
+        output = folder / f"{compiled[0].name}_and_{len(compiled) - 1}.hsaco"
+        command = (clang, options, sources(compiled), "-ferror-limit=0", "-fno-crash-diagnostics", "-o", str(output))
+        result = _run(*command)
         if result.returncode == 0:
-            return
-        if not _refuse(compiled, result.stderr):
-            raise RuntimeError(result.stderr[:2000])
+            return [output]
+        if _refuse(compiled, _places(result.stderr)):
+            continue
+        if _refuse(compiled, _functions(_run(*command, "-mllvm", "-debug-pass=Executions").stderr)):
+            continue
+        if len(compiled) > 1:
+            halves = compiled[: len(compiled) // 2], compiled[len(compiled) // 2 :]
+            return [file for half in halves for file in _build(clang, options, half, folder)]
+        compiled[0].refused = _reason(result.stderr)
+    return []
 
 
-def _refuse(compiled: list[Call], errors: str) -> bool:
-    """Refuse the calls that LLVM's errors name: by a line, a function, an intrinsic or an instruction."""
-    for line, message in re.findall(r"^<stdin>:(\d+):\d+: error: (.*)$", errors, re.MULTILINE):
-        compiled[int(line) - PROLOGUE.count("\n") - 1].refused = message
-    functions = re.findall(r"function:? '?@?(\w+)", errors)
-    intrinsics = [
-        name.replace(".", "_") for name in re.findall(r"Cannot select: intrinsic %llvm\.amdgcn\.(\S+)", errors)
-    ]
-    instructions = {
-        re.sub(r"_(b32|imm|m0)$", "", name.lower())
-        for name in re.findall(r"Illegal instruction detected: .*\n(?:.* = )?(\w+)", errors)
-    }
-    for call in compiled:
-        name = call.builtin.name.removeprefix(PREFIX)
-        if call.name in functions:
-            call.refused = "LLVM fails"
-        elif any(name.startswith(intrinsic) for intrinsic in intrinsics) and "_gfx12" not in name:
-            call.refused = "LLVM cannot select it"
-        elif name in instructions and not call.uniform:
-            call.refused = "LLVM makes no scalar instruction of it"
+def _refuse(compiled: list[Call], reasons: Mapping[int | str, str]) -> bool:
+    """Refuse the calls that have one, by their lines or names."""
+    for number, call in enumerate(compiled):
+        call.refused = reasons.get(number, reasons.get(call.name, ""))
     return any(call.refused for call in compiled)
+
+
+def _places(errors: str) -> dict[int | str, str]:
+    """What is wrong in which line, counted from 0, or in which function."""
+    lines = re.findall(r"^<stdin>:(\d+):\d+: error: (.*)$", errors, re.MULTILINE)
+    found: dict[int | str, str] = {int(line) - PROLOGUE.count("\n") - 1: message for line, message in lines}
+    return found | {name: _reason(errors) for name in re.findall(r"in function:? '?@?(\w+)", errors)}
+
+
+def _functions(log: str) -> dict[int | str, str]:
+    """At which functions LLVM was when it found errors, or when it crashed."""
+    found: dict[int | str, str] = {}
+    current = ""
+    for line in log.splitlines():
+        if run := re.search(r"Executing Pass .* on Function '(\w+)'", line):
+            current = run[1]
+        elif "error: " in line and current:
+            found.setdefault(current, _reason(line))
+    return found or {current: _reason("")}
+
+
+def _reason(errors: str) -> str:
+    """What LLVM says first, without the addresses of what it cannot select."""
+    found = re.search(r"(?:error in backend|LLVM ERROR|error): (?!error in backend|unable to execute)(.*)", errors)
+    return f"{LLVM_FAILS}: {re.sub(r'0x[0-9a-f]+', '', found[1]) if found else 'it crashes'}"
