@@ -17,8 +17,10 @@ u64 s_sub_nc_u64(u64 a, u64 b) { return a - b; }
 u64 s_mul_u64(u64 a, u64 b) { return a * b; }
 u32 s_pack_hl_b32_b16(u32 a, u32 b) { return a >> 16 | b << 16; }
 
-// Floats, with MODE's handling of denormals. Computed in f64: that sums and products are then rounded again
-// changes none of f32, and of f16 not even fused multiply-adds.
+// Floats, with MODE's rounding and handling of denormals. Computed in f64, where products are exact, and sums have a
+// last bit that says whether more follows: rounded once more they are what they would be if rounded once.
+
+enum Rounding : u32 { kNearest, kUp, kDown, kTowardZero };  // of MODE
 
 f32 as_float(u32 bits) { return __builtin_bit_cast(f32, bits); }
 u32 as_bits(f32 value) { return __builtin_bit_cast(u32, value); }
@@ -27,17 +29,29 @@ constexpr f64 kSmallestFloat = 0x1p-126, kSmallestHalf = 0x1p-14;  // normal num
 
 f64 without_denormal(f64 value, f64 smallest) { return std::abs(value) < smallest ? std::copysign(0.0, value) : value; }
 
-/// Checks that results are to be rounded to nearest.
-void check_rounding(u32 mode) {
-  if (mode != 0) fault("scalar floats rounded otherwise than to nearest, which is not implemented");
+/// Which way a value that was rounded to nearest goes on: 1 up, -1 down.
+int correction(f64 exact, f64 rounded, u32 rounding) {
+  if (rounding == kUp) return rounded < exact;
+  if (rounding == kDown) return -(rounded > exact);
+  const bool is_larger = rounding == kTowardZero && std::abs(rounded) > std::abs(exact);
+  return is_larger ? exact < 0 ? 1 : -1 : 0;
+}
+f64 sum(f64 a, f64 b, u32 rounding) {
+  const f64 sum = a + b, of_b = sum - a;
+  const f64 rest = (a - (sum - of_b)) + (b - of_b);  // exact (Knuth's TwoSum), or of an infinity NaN
+  const u64 bits = __builtin_bit_cast(u64, sum);
+  if (sum == 0 && rounding == kDown && std::signbit(a) != std::signbit(b)) return -0.0;
+  if (!std::isfinite(rest) || rest == 0 || (bits & 1) != 0) return sum;
+  return __builtin_bit_cast(f64, (rest > 0) == (sum > 0) ? bits + 1 : bits - 1);
 }
 f64 float_source(const Wave& wave, u32 bits) {
   const f64 value = as_float(bits);
   return wave.mode.denorm32() & 1 ? value : without_denormal(value, kSmallestFloat);
 }
 u32 float_result(const Wave& wave, f64 value) {
-  check_rounding(wave.mode.round32());
-  const f32 rounded = static_cast<f32>(value);
+  const f32 nearest = static_cast<f32>(value);
+  const int up = correction(value, nearest, wave.mode.round32());
+  const f32 rounded = up == 0 ? nearest : std::nextafter(nearest, up * std::numeric_limits<f32>::infinity());
   return as_bits(wave.mode.denorm32() & 2 ? rounded : static_cast<f32>(without_denormal(rounded, kSmallestFloat)));
 }
 
@@ -55,8 +69,10 @@ f64 half_source(const Wave& wave, const Operands& operands, int index) {
                                       : read_scalar32(wave, operands, index));
 }
 u32 half_result(const Wave& wave, f64 value) {
-  check_rounding(wave.mode.round16_64());
-  const u32 bits = f64_to_f16(value, wave.mode.fp16_ovfl());
+  u32 bits = f64_to_f16(value);
+  const int up = correction(value, f16_to_f32(bits), wave.mode.round16_64());
+  if (up != 0) bits += (bits & 0x8000) == 0 ? up : -up;
+  if (wave.mode.fp16_ovfl() && (bits & 0x7fff) == 0x7c00 && std::isfinite(value)) --bits;
   const bool flushes = (bits & 0x7c00) == 0 && !(wave.mode.denorm16_64() & 2);
   return flushes ? bits & 0x8000 : bits;
 }
@@ -65,40 +81,42 @@ const Op* write_half(Wave& wave, const Op* op, f64 value) {
   return next(op);
 }
 
-f64 add(f64 a, f64 b) { return a + b; }
-f64 sub(f64 a, f64 b) { return a - b; }
-f64 mul(f64 a, f64 b) { return a * b; }
+f64 add(f64 a, f64 b, u32 rounding) { return sum(a, b, rounding); }
+f64 sub(f64 a, f64 b, u32 rounding) { return b == b ? sum(a, -b, rounding) : a - b; }
+f64 mul(f64 a, f64 b, u32) { return a * b; }
 bool is_less(f64 a, f64 b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); }
 /// Of a number and a NaN the number.
-f64 min_num(f64 a, f64 b) { return b != b || is_less(a, b) ? a : b; }
-f64 max_num(f64 a, f64 b) { return b != b || is_less(b, a) ? a : b; }
+f64 min_num(f64 a, f64 b, u32) { return b != b || is_less(a, b) ? a : b; }
+f64 max_num(f64 a, f64 b, u32) { return b != b || is_less(b, a) ? a : b; }
 /// ... the NaN.
-f64 minimum(f64 a, f64 b) { return a != a || is_less(a, b) ? a : b; }
-f64 maximum(f64 a, f64 b) { return a != a || is_less(b, a) ? a : b; }
-template <f64 (*kBody)(f64, f64)>
+f64 minimum(f64 a, f64 b, u32) { return a != a || is_less(a, b) ? a : b; }
+f64 maximum(f64 a, f64 b, u32) { return a != a || is_less(b, a) ? a : b; }
+template <f64 (*kBody)(f64, f64, u32)>
 u32 binary(u32 a, u32 b, Wave& wave) {
-  return float_result(wave, kBody(float_source(wave, a), float_source(wave, b)));
+  return float_result(wave, kBody(float_source(wave, a), float_source(wave, b), wave.mode.round32()));
 }
-template <f64 (*kBody)(f64, f64)>
+template <f64 (*kBody)(f64, f64, u32)>
 const Op* half_binary(Wave& wave, const Op* op) {
-  return write_half(wave, op, kBody(half_source(wave, op->scalar, 0), half_source(wave, op->scalar, 1)));
+  const u32 rounding = wave.mode.round16_64();
+  return write_half(wave, op, kBody(half_source(wave, op->scalar, 0), half_source(wave, op->scalar, 1), rounding));
 }
 const Op* s_fmac_f16(Wave& wave, const Op* op) {
   const f64 addend = half_value(wave, wave.s[op->scalar.dst]);
-  return write_half(wave, op, half_source(wave, op->scalar, 0) * half_source(wave, op->scalar, 1) + addend);
+  const f64 product = half_source(wave, op->scalar, 0) * half_source(wave, op->scalar, 1);
+  return write_half(wave, op, sum(product, addend, wave.mode.round16_64()));
 }
 
 /// S_MIN_F32 and its like of RDNA3.5: with MODE.IEEE a signaling NaN wins, and becomes a quiet one.
 constexpr u32 kQuietFloat = 0x00400000, kQuietHalf = 0x0200;
 bool signals_float(u32 bits) { return (bits & 0x7fffffffu) > 0x7f800000u && (bits & kQuietFloat) == 0; }
 bool signals_half(u32 bits) { return (bits & 0x7fffu) > 0x7c00u && (bits & kQuietHalf) == 0; }
-template <f64 (*kBody)(f64, f64)>
+template <f64 (*kBody)(f64, f64, u32)>
 u32 ieee_extremum(u32 a, u32 b, Wave& wave) {
   if (wave.mode.ieee() && signals_float(a)) return a | kQuietFloat;
   if (wave.mode.ieee() && signals_float(b)) return b | kQuietFloat;
   return binary<kBody>(a, b, wave);
 }
-template <f64 (*kBody)(f64, f64)>
+template <f64 (*kBody)(f64, f64, u32)>
 const Op* half_ieee_extremum(Wave& wave, const Op* op) {
   for (int i = 0; i < 2; ++i) {
     const u32 bits = is_inline_constant(op->scalar.src[i]) ? 0 : read_scalar32(wave, op->scalar, i);
@@ -123,8 +141,8 @@ const Op* half_unary(Wave& wave, const Op* op) {
 }
 
 u32 fused(const Wave& wave, u32 a, u32 b, u32 c) {
-  const auto source = [&](u32 bits) { return static_cast<f32>(float_source(wave, bits)); };
-  return float_result(wave, __builtin_fmaf(source(a), source(b), source(c)));
+  const f64 product = float_source(wave, a) * float_source(wave, b);
+  return float_result(wave, sum(product, float_source(wave, c), wave.mode.round32()));
 }
 u32 s_fmac_f32(u32 a, u32 b, Destination d, Wave& wave) { return fused(wave, a, b, d.value); }
 /// The constant K is behind the instruction.
@@ -180,7 +198,6 @@ template <f64 (*kFunction)(f64)>
 const Op* transcendental(Wave& wave, const Op* op) {
   if (op->vector.modifiers != nullptr)
     fault("modifiers of a scalar transcendental function, which are not implemented");
-  check_rounding(wave.mode.round32());
   const f64 value = kFunction(without_denormal(as_float(read_scalar32(wave, op->vector, 0)), kSmallestFloat));
   write_scalar32(wave, op->vector.scalar_dst, as_bits(static_cast<f32>(without_denormal(value, kSmallestFloat))));
   return next(op);

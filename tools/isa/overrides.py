@@ -7,7 +7,7 @@ MATRIX = re.compile(r"v_(mfma|smfmac|accvgpr)_")
 
 # Destinations that keep or use what was in them.
 UPDATED_DESTINATIONS: dict[str, str] = {
-    r"v_(pk_|dual_)?(fmac|mac)_.*": "D = S0 * S1 + D",
+    r"v_(pk_|dual_)?(fmac|mac)_.*|s_fmac_.*": "D = S0 * S1 + D",
     r"v_(dual_)?dot([248]c|2acc)_.*": "D = dot(S0, S1) + D",
     r"v_(smfmac|swmmac)_.*": "D = A * B + D; the third source is the sparsity index",
     r"v_writelane_b32": "only one lane is written",
@@ -19,7 +19,7 @@ UPDATED_DESTINATIONS: dict[str, str] = {
     r"(buffer|flat|global|scratch)_load_(ubyte|sbyte|short)_d16(_hi)?": "one half of D is written",
     r"ds_read_([ui]8|u16)_d16(_hi)?": "one half of D is written",
     r"s_cmov_.*|s_cmovk_i32": "D stays where SCC is 0",
-    r"s_(addk|mulk)_i32": "D = D op SIMM16",
+    r"s_(addk(_co)?|mulk)_i32": "D = D op SIMM16",
     r"s_bitset[01]_.*": "one bit of D is written",
 }
 

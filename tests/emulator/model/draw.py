@@ -205,7 +205,7 @@ class Draw:
             if f"Src{index}Sel" in self.modifiers:
                 fields[f"SRC{index}_SEL"] = rng.choice(self.selectors())
             has_halves = "OpSel" in self.modifiers and self.format == "VOP3" and operand["type"] in ("F16", "B16")
-            if has_halves and self.chance(0.4):
+            if has_halves and operand["kind"] != "Sgpr" and self.chance(0.4):
                 fields["OP_SEL"] |= 1 << index
         results = self.rule.results if self.rule else ()
         float_result = any(kind in FORMATS for kind in results) and "8" not in self.name.split("_")[-1]

@@ -8,7 +8,7 @@ from typing import Any
 
 from machine import LANES, State
 
-from . import compare, conversion, floating, integer, lanes, scalar, transcendental
+from . import compare, conversion, floating, integer, lanes, rdna, scalar, transcendental
 from .floats import F32, Mode, Value
 from .operands import (
     EXEC,
@@ -36,6 +36,7 @@ RULES: dict[str, Rule] = {
     **conversion.RULES,
     **floating.RULES,
     **transcendental.RULES,
+    **rdna.RULES,
 }
 FLOAT_WIDTH = {"F16": 16, "F32": 32, "F64": 64}
 MIX_HALF = {"v_fma_mixlo_f16": 0, "v_fma_mixhi_f16": 1}  # of the destination
@@ -116,11 +117,12 @@ class Instruction:
                 bits = raw_source(self.wave, operand, at, self.literal, source)
         else:
             bits = raw_source(self.wave, operand, at, self.literal, lane)
-        if index is None:
-            return bits
+        if index is None:  # a destination that is read, too: the half that is written
+            is_high = operand["type"] in ("F16", "B16") and "OpSelDst" in self.modifiers and self.fields["OP_SEL"] & 8
+            return bits >> 16 if is_high else bits
         if f"Src{index}Sel" in self.modifiers:
             bits = selected(bits, self.fields[f"SRC{index}_SEL"], self.flag(index, "SEXT"))
-        half_wide = operand["type"] in ("F16", "B16")
+        half_wide = operand["type"] in ("F16", "B16") and operand["kind"] != "Sgpr"
         if "OpSel" in self.modifiers and half_wide and self.flag(index, "OP_SEL"):
             bits >>= 16
         width = FLOAT_WIDTH.get(operand["type"])
