@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import TypedDict
 
 ROOT = Path(__file__).absolute().parent.parent
-# What runs on the emulator and needs no compiler; PYTHONPATH is the copy of the tests, beside which lies no package.
+# What runs on the emulator and needs no compiler but g++, and nm of its binutils. PYTHONPATH is the copy of the tests,
+# beside which lies no package.
 TESTS = ("tests/conformance", "tests/test_binding.py", "tests/test_operator.py", "tests/test_arguments.py")
 PACKAGES = (
     "pytest",
