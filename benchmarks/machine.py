@@ -43,6 +43,8 @@ def describe() -> dict[str, str]:
         "torch": torch.__version__,
         "wave_runtime": wave_runtime.__version__,
     }
+    if os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
+        parts["scheduling"] = "real-time"
     if torch.cuda.is_available():
         parts |= {
             "gpu": torch.cuda.get_device_name(),

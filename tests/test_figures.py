@@ -197,6 +197,10 @@ def test_a_busy_machine_is_told() -> None:
     assert "other work (load average 7.5)" in figures.compiling(
         {"machine": machine, "ms": {"first": 1, "kept": 1, "known": 1}}
     )
+    machine["scheduling"] = "real-time"
+    assert "(load average 7.5), before which this had precedence" in figures.compiling(
+        {"machine": machine, "ms": {"first": 1, "kept": 1, "known": 1}}
+    )
 
 
 FUZZER = """

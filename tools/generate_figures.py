@@ -339,7 +339,10 @@ def _time(milliseconds: float) -> str:
 def _machine(parts: dict[str, str]) -> str:
     """On which machine, as far as that is known: of some campaigns it was not written down."""
     gpu = f"{parts['gpu']}, CUDA {parts['cuda']}, driver {parts['driver']}; " if "gpu" in parts else ""
-    busy = f" The machine had other work (load average {parts['load']})." if float(parts.get("load", 0)) > 1 else ""
+    first = ", before which this had precedence (real-time scheduling)" if "scheduling" in parts else ""
+    busy = (
+        f" The machine had other work (load average {parts['load']}){first}." if float(parts.get("load", 0)) > 1 else ""
+    )
     cores = f" with {parts['cores']} cores" if "cores" in parts else ""
     versions = {"Python": "python", "torch": "torch", "triton": "triton"}
     others = "".join(f", {name} {parts[key]}" for name, key in versions.items() if key in parts)
