@@ -15,13 +15,12 @@ from requirements import need
 from support import ROOT
 from torch.utils import cpp_extension
 
-import wave_runtime
+import wave_emulator
 from wave_runtime import _abi
 
 pytestmark = pytest.mark.gpu
 
 SCRIPT = Path(__file__).with_name("export_model.py")
-PACKAGE = Path(wave_runtime.__file__).parent
 DEVICE = "cuda"
 TIMEOUT = 300
 
@@ -74,7 +73,7 @@ def build_program(folder: Path) -> Path:
     """examples/cpp/run_package.cpp; not by CMake, since Torch's files for it look for a CUDA toolkit."""
     program = folder / "run_package"
     includes = [f"-isystem{path}" for path in cpp_extension.include_paths()]
-    folders = [*cpp_extension.library_paths(), str(PACKAGE), str(_abi.folder())]
+    folders = [*cpp_extension.library_paths(), _abi.folder(), wave_emulator.library("wave_launch").parent]
     gpu = ["-ltorch_cuda", "-lc10_cuda"] if DEVICE == "cuda" else []
     ours = ["-lwave_runtime", "-lwave_launch", "-lwave_emulator"]
     link = [f"{option}{path}" for path in folders for option in ("-L", "-Wl,-rpath,")]
