@@ -2,9 +2,9 @@
 
     python tools/record_suite.py FILE RUN CHECKOUT -- COMMAND ARGUMENT...
 
-FILE is one of benchmarks/results, which names the project's repository. RUN names what was run; an earlier result of
-that name is replaced. The command's last line says how many tests passed, failed and so on, as pytest's does. Its exit
-status is this program's.
+FILE is one of benchmarks/results, which names the project's repository, and whose table is then made anew. RUN names
+what was run; an earlier result of that name is replaced. The command's last line says how many tests passed, failed and
+so on, as pytest's does. Its exit status is this program's.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ def main(words: Sequence[str]) -> int:
     results = json.loads(Path(file).read_text())
     results["runs"][name] = {"commit": commit_of(checkout), "machine": described, "counts": counts_of(output)}
     Path(file).write_text(json.dumps(results, indent=1) + "\n")
+    if Path(file).absolute().parent == ROOT / "benchmarks" / "results":
+        subprocess.run([sys.executable, ROOT / "tools" / "generate_figures.py"], check=True)
     return status
 
 
