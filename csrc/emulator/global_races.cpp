@@ -11,24 +11,13 @@ namespace wave::emulator {
 namespace {
 
 using Direction = isa::MemoryAccess::Direction;
+using isa::Scope;
 
 /// More than a counter can count: what was issued before has ended.
 constexpr size_t kMostPending = 64;
 
 /// The bytes of a dword that are some of it, a bit for each.
 u8 bytes_of(AddressSpan part) { return static_cast<u8>(((1u << part.size()) - 1) << part.begin() % sizeof(u32)); }
-
-/// Whether two accesses are a race where nothing orders them.
-bool conflicts(const PastAccess& past, const PastAccess& now) {
-  const bool are_atomic = past.is_atomic && now.is_atomic && !(past.is_maybe && now.is_maybe);
-  return (past.is_store || now.is_store) && !are_atomic && (past.bytes & now.bytes) != 0;
-}
-
-/// Whether an access of other waves that is a race with the earlier one is one with the later one, too.
-bool is_covered(const PastAccess& past, const PastAccess& now) {
-  const bool is_as_plain = !now.is_atomic || (past.is_atomic && (now.is_maybe || !past.is_maybe));
-  return (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store) && is_as_plain;
-}
 
 /// One of them that gives way. Of atomics, whose waves seldom wait for each other, there is no better one.
 PastAccess* any(PastAccesses& all, const PastAccess& now) { return &all[(now.wave + now.number) % all.size()]; }
@@ -69,7 +58,7 @@ const GlobalRaceChecker::Decoded& GlobalRaceChecker::look_up(const Wave& wave, c
     instruction = {decoded.row,
                    counters_of(decoded),
                    isa::cache_control(decoded),
-                   isa::is_coherent(decoded),
+                   isa::atomic_scope(decoded),
                    modifies,
                    decoded.row->memory.direction == Direction::Store && isa::has_equal_stores(*decoded.row),
                    modifies && isa::returns_value(decoded),
@@ -162,8 +151,9 @@ void GlobalRaceChecker::begin_access(bool is_load, bool is_store) {
   current_ = {.wave = number_of(*wave_),
               .pc = static_cast<u32>(wave_->address(wave_->op) - wave_->group->launch().module.load_address(0)),
               .bytes = 15,
-              .is_atomic = instruction_.is_coherent,
-              .is_maybe = instruction_.is_maybe_atomic};
+              .is_atomic = instruction_.scope != Scope::None,
+              .is_maybe = instruction_.is_maybe_atomic,
+              .is_local = instruction_.scope == Scope::Workgroup};
   if (own.pending.size() == kMostPending) own.pending.erase(own.pending.begin());
   own.pending.push_back({instruction_.counters,
                          own.counters.issued(instruction_.counters),
@@ -178,7 +168,7 @@ bool GlobalRaceChecker::is_constant(AddressSpan span) const {
 void GlobalRaceChecker::load_memory(AddressSpan span, int lane) {
   if (is_constant(span)) return;
   begin_access(true, false);
-  if (instruction_.is_coherent) acquire(span);
+  if (instruction_.scope != Scope::None) acquire(span);
   access(span, lane, false);
 }
 
@@ -206,7 +196,7 @@ void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lan
   const bool changes =
       data == nullptr || std::memcmp(reinterpret_cast<const void*>(span.begin()), data, span.size()) != 0;
   if (instruction_.returns) acquire(span);
-  if (instruction_.is_coherent && has_to_release()) release(span);
+  if (instruction_.scope != Scope::None && has_to_release()) release(span);
   if (!changes) return;
   begin_access(instruction_.modifies, true);
   access(span, lane, true);
@@ -235,14 +225,14 @@ void GlobalRaceChecker::access(AddressSpan span, int lane, bool is_store) {
 /// Of instructions that release and acquire nothing.
 void GlobalRaceChecker::load_memory_lanes(const LaneAccesses& all) {
   if (is_constant(all.span(std::countr_zero(all.lanes)))) return;  // who tells has found them all in one region
-  if (instruction_.is_coherent) return Observer::load_memory_lanes(all);
+  if (instruction_.scope != Scope::None) return Observer::load_memory_lanes(all);
   begin_access(true, false);
   access_lanes(all, all.lanes, false);
 }
 
 void GlobalRaceChecker::store_memory_lanes(const LaneAccesses& all) {
   hold_pages(all);
-  if (instruction_.is_coherent || instruction_.returns) return Observer::store_memory_lanes(all);
+  if (instruction_.scope != Scope::None || instruction_.returns) return Observer::store_memory_lanes(all);
   const u64 changing = changing_lanes(all);
   if (changing == 0) return;
   begin_access(instruction_.modifies, true);
@@ -315,6 +305,24 @@ bool GlobalRaceChecker::access_block(const LaneAccesses& all, int lane, PastAcce
   return true;
 }
 
+bool GlobalRaceChecker::is_of_mate(const PastAccess& past) const {
+  return past.wave - first_ < states_[wave_->index].mates.size();  // of a workgroup before it is a large number
+}
+
+/// Whether two accesses are a race where nothing orders them.
+bool GlobalRaceChecker::conflicts(const PastAccess& past, const PastAccess& now) const {
+  const bool are_atomic = past.is_atomic && now.is_atomic && !(past.is_maybe && now.is_maybe) &&
+                          ((!past.is_local && !now.is_local) || is_of_mate(past));
+  return (past.is_store || now.is_store) && !are_atomic && (past.bytes & now.bytes) != 0;
+}
+
+/// Whether an access of other waves that is a race with the earlier one is one with the later one, too.
+bool GlobalRaceChecker::is_covered(const PastAccess& past, const PastAccess& now) const {
+  const bool is_as_local = !past.is_local || (now.is_local && is_of_mate(past));
+  const bool is_as_plain = !now.is_atomic || (past.is_atomic && (now.is_maybe || !past.is_maybe) && is_as_local);
+  return (past.bytes & ~now.bytes) == 0 && (now.is_store || !past.is_store) && is_as_plain;
+}
+
 GlobalRaceChecker::Place GlobalRaceChecker::find_place(PastAccesses& all, const PastAccess& now) const {
   PastAccess* place = nullptr;
   bool has_race = false;
@@ -349,15 +357,15 @@ bool GlobalRaceChecker::note(PastAccesses& all, const PastAccess& now) const {
 }
 
 /// An atomic of a dword that only atomics have accessed, as counters are, is no race. False, and nothing, of others.
-bool GlobalRaceChecker::note_atomic(PastAccesses& all, const PastAccess& now) {
-  if (!now.is_atomic || now.is_maybe) return false;
+bool GlobalRaceChecker::note_atomic(PastAccesses& all, const PastAccess& now) const {
+  if (!now.is_atomic || now.is_maybe || now.is_local) return false;
   PastAccess* place = nullptr;
   for (PastAccess& past : all) {
     if (past.wave == 0) {
       if (place == nullptr) place = &past;
       break;
     }
-    if (!past.is_atomic) return false;
+    if (!past.is_atomic || past.is_local) return false;
     if (past.wave == now.wave && past.is_store == now.is_store && is_covered(past, now)) place = &past;
   }
   *(place != nullptr ? place : any(all, now)) = now;
@@ -389,8 +397,7 @@ bool GlobalRaceChecker::is_ordered(const PastAccess& past) const {
   const auto is_reached = [&](const Reach& reach) {
     return past.number <= (past.is_store ? reach.stores : reach.loads);
   };
-  const u32 mate = past.wave - first_;  // a large number where it is of a workgroup before
-  if (mate < own.mates.size() && is_reached(mates_before(past)[mate])) return true;
+  if (is_of_mate(past) && is_reached(mates_before(past)[past.wave - first_])) return true;
   const Reach* const other = own.others.is_empty() ? nullptr : own.others.find(past.wave);
   return other != nullptr && is_reached(*other);
 }
@@ -407,14 +414,16 @@ void GlobalRaceChecker::release(AddressSpan span) {
   const Reach &to_all = own.written_back, &to_group = own.done_for_mates();
   Released& known = hold_.page(span.begin()).releases(span.begin());
   known.begin(wave_->group->number(), instruction_.modifies);
-  if (!own.others.is_empty()) known.to_all.join(own.others), known.to_group.join(own.others);
+  const bool tells_all = instruction_.scope == Scope::Agent;
+  if (!own.others.is_empty() && tells_all) known.to_all.join(own.others);
+  if (!own.others.is_empty()) known.to_group.join(own.others);
   for (u32 i = 0; own.has_mates && i < own.mates.size(); ++i) {
     if (!is_something(own.mates[i])) continue;
-    known.to_all.join(first_ + i, own.mates[i]);
+    if (tells_all) known.to_all.join(first_ + i, own.mates[i]);
     known.to_group.join(first_ + i, own.mates[i]);
   }
   const u32 self = number_of(*wave_);
-  if (is_something(to_all)) known.to_all.join(self, to_all);
+  if (tells_all && is_something(to_all)) known.to_all.join(self, to_all);
   if (is_something(to_group)) known.to_group.join(self, to_group);
 }
 
@@ -424,7 +433,7 @@ void GlobalRaceChecker::acquire(AddressSpan span) {
   State& own = state();
   if (released->group == wave_->group->number())
     (own.shares_cache ? own.others : own.behind_own_cache).join(released->to_group);
-  own.to_be_acquired.join(released->to_all);
+  if (instruction_.scope == Scope::Agent) own.to_be_acquired.join(released->to_all);
 }
 
 }  // namespace wave::emulator

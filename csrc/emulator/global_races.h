@@ -40,7 +40,7 @@ class GlobalRaceChecker : public Observer {
     const isa::Row* row = nullptr;  ///< none: a fault follows
     Counters counters = 0;
     isa::CacheControl control;
-    bool is_coherent = false;
+    isa::Scope scope = isa::Scope::None;
     bool modifies = false;  ///< an atomic
     bool is_maybe_atomic = false;
     bool returns = false;
@@ -98,11 +98,14 @@ class GlobalRaceChecker : public Observer {
   };
   Place find_place(PastAccesses& all, const PastAccess& now) const;
   bool note(PastAccesses& all, const PastAccess& now) const;
-  static bool note_atomic(PastAccesses& all, const PastAccess& now);
+  bool note_atomic(PastAccesses& all, const PastAccess& now) const;
   PastAccess* find_obsolete(PastAccesses& all, const PastAccess& now) const;
   void invalidate();
   const std::vector<Reach>& mates_before(const PastAccess& past) const;
   bool is_ordered(const PastAccess& past) const;
+  bool is_of_mate(const PastAccess& past) const;
+  bool conflicts(const PastAccess& past, const PastAccess& now) const;
+  bool is_covered(const PastAccess& past, const PastAccess& now) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);
   bool has_to_release();
   void release(AddressSpan span);

@@ -57,6 +57,7 @@ struct PastAccess {
   bool is_store : 1 = false;  ///< or an atomic
   bool is_atomic : 1 = false;
   bool is_maybe : 1 = false;  ///< a store that may be atomic
+  bool is_local : 1 = false;  ///< atomic for its workgroup alone
   i8 lane = -1;
   i8 step = 0;  ///< of a block: the dwords of each lane or, negated, the lanes of each dword; 0: of a dword alone
 };

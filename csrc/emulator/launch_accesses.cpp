@@ -29,8 +29,8 @@ LaunchAccesses::LaunchAccesses(GlobalShadow& shadow, const Dispatch& dispatch)
       if (past.wave == 0 || size_ == kMost) continue;
       const auto [site, is_new] = site_of_pc.try_emplace(past.pc, static_cast<u32>(sites_.size()));
       if (is_new) sites_.push_back(site_at(module, *dispatch.kernel, lanes, module.load_address(0) + past.pc, {}));
-      pages_[page].push_back({static_cast<u16>(dword), past.bytes, past.is_store, past.is_atomic, past.is_maybe,
-                              past.lane, past.wave - 1, site->second});
+      pages_[page].push_back({static_cast<u16>(dword), past.bytes, past.is_store, past.is_atomic && !past.is_local,
+                              past.is_maybe, past.lane, past.wave - 1, site->second});
       ++size_;
     }
   });

@@ -163,8 +163,7 @@ int SpinProbe::rank_of(const Wave& wave) {
   return ranks_.get(wave, op_, [&](int& rank) {
     const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op_), wave.group->launch().lanes);
     if (decoded.row == nullptr) return;
-    using enum isa::MemoryAccess::Direction;
-    const bool is_atomic = decoded.row->memory.direction == Atomic || isa::is_coherent(decoded);
+    const bool is_atomic = isa::atomic_scope(decoded) != isa::Scope::None;
     rank = decoded.row->kind == isa::Kind::ScalarMemory ? 0 : is_atomic ? 2 : 1;
   });
 }

@@ -92,20 +92,24 @@ bool has_equal_stores(const Row& row) {
   return row.generation == Generation::GFX10 || row.generation == Generation::GFX11 || precedes_gfx940(row);
 }
 
-bool is_coherent(const Instruction& instruction) {
+Scope atomic_scope(const Instruction& instruction) {
   const Row& row = *instruction.row;
-  if (row.memory.direction == MemoryAccess::Direction::Atomic) return true;
-  if (row.memory.direction == MemoryAccess::Direction::Store && has_equal_stores(row)) return true;
+  if (row.memory.direction == MemoryAccess::Direction::Atomic) return Scope::Agent;
+  if (row.memory.direction == MemoryAccess::Direction::Store && has_equal_stores(row)) return Scope::Agent;
+  const auto scope = [](uint32_t agent, uint32_t workgroup) {
+    return agent != 0 ? Scope::Agent : workgroup != 0 ? Scope::Workgroup : Scope::None;
+  };
   switch (row.generation) {
     case Generation::GFX9:
-      return instruction[precedes_gfx940(row) ? Field::SC0 : Field::SC1] != 0;
+      if (precedes_gfx940(row)) return scope(instruction[Field::SC0], 0);
+      return scope(instruction[Field::SC1], instruction[Field::SC0]);
     case Generation::GFX10:
     case Generation::GFX11:
-      return instruction[Field::GLC] != 0;
+      return scope(instruction[Field::GLC], 0);
     case Generation::GFX12:
-      return instruction[Field::SCOPE] >= kDeviceScope;
+      return scope(instruction[Field::SCOPE] >= kDeviceScope, instruction[Field::SCOPE] >= kEngineScope);
   }
-  return false;
+  return Scope::None;
 }
 
 }  // namespace wave::isa

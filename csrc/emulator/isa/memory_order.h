@@ -18,9 +18,12 @@ CacheControl cache_control(const Instruction& instruction);
 /// Whether a release at agent scope takes an instruction that writes back: else waits are enough.
 bool must_write_back(const Row& row);
 
-/// Whether a load or store goes past what a compute unit caches for itself, as atomic ones of agent scope or beyond do,
-/// and volatile ones. Instructions that modify memory always do.
-bool is_coherent(const Instruction& instruction);
+/// For whom an access is atomic.
+enum class Scope : uint8_t { None, Workgroup, Agent };
+
+/// Agent also where the scope is a wider one, for volatile accesses, and for instructions that modify memory. Scopes
+/// that look alike count as the wider one, but Workgroup as None where nothing tells it.
+Scope atomic_scope(const Instruction& instruction);
 
 /// Whether a load goes past what the compute unit has cached for itself, as atomic ones of the workgroup's scope do
 /// where its waves may be on several.
@@ -29,7 +32,7 @@ bool reads_past_own_cache(const Instruction& instruction);
 /// What invalidates that cache, as an assembler has it.
 const char* own_invalidation_text(const Row& row);
 
-/// Whether atomic stores of agent scope look like all others, so that is_coherent() is true of all stores.
+/// Whether atomic stores of agent scope look like all others, so that atomic_scope() is Agent for all stores.
 bool has_equal_stores(const Row& row);
 
 }  // namespace wave::isa
