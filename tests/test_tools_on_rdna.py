@@ -1,19 +1,23 @@
 """What looks into launches, on gfx1030 and gfx1201 in waves of 32 and of 64 lanes: code as text, dumps, traces, counts.
 
-Profiles and compare, too. kernels/waves.hip of the emulator's tests is the program.
+Profiles, compare and the sanitizer, too. kernels/waves.hip of the emulator's tests is the program; of all other
+processors, which take longer, basics.hip of the examples.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import re
+import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 import torch
 import warm_python
-from support import PROBES
+from support import PROBES, ROOT
 
 import wave_emulator
 import wave_runtime
@@ -21,12 +25,28 @@ from wave_runtime import _C
 from wave_runtime.__main__ import main as command
 from wave_runtime._disasm import disassemble
 
-WAVES = pytest.mark.parametrize(("target", "lanes"), list(itertools.product(("gfx1030", "gfx1201"), (32, 64))))
+COMMITTED = list(itertools.product(("gfx1030", "gfx1201"), (32, 64)))
+OTHERS = [(target, 64) for target in ("gfx90a", "gfx942", "gfx950")]
+OTHERS += itertools.product(("gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200"), (32, 64))
+NEEDS = [pytest.mark.long, pytest.mark.needs("clang-22")]
+WAVES = pytest.mark.parametrize(
+    ("target", "lanes"), [*COMMITTED, *(pytest.param(target, lanes, marks=NEEDS) for target, lanes in OTHERS)]
+)
 SIGNATURE = {"vector_add": "a: *f32 const, b: *f32 const, c: *f32, n: i32"}
 
 
+@functools.cache
+def compiled(target: str, lanes: int) -> Path:
+    output = Path(tempfile.mkdtemp()) / f"{target}_{lanes}.hsaco"
+    command = ["clang-22", "-x", "hip", f"--offload-arch={target}", "--offload-device-only", "--no-gpu-bundle-output"]
+    command += ["-mwavefrontsize64"] if lanes == 64 and target.startswith("gfx1") else []
+    command += ["-nogpulib", "-nogpuinc", "-O2", "-gline-tables-only"]
+    subprocess.run([*command, str(ROOT / "examples/kernels/sources/basics.hip"), "-o", str(output)], check=True)
+    return output
+
+
 def binary(target: str, lanes: int) -> Path:
-    return PROBES / f"wave{lanes}_{target}.hsaco"
+    return PROBES / f"wave{lanes}_{target}.hsaco" if (target, lanes) in COMMITTED else compiled(target, lanes)
 
 
 def vector_add(target: str, lanes: int) -> wave_runtime.Kernel:
@@ -48,7 +68,7 @@ def test_code_is_that_of_the_kernels_waves(target: str, lanes: int) -> None:
     assert compared
     assert set(compared) == {"vcc_lo" if lanes == 32 else "vcc"}
     selected = re.findall(r"v_cndmask_b32_e64 v\d+, [^,]+, [^,]+, (\S+)", text)
-    assert selected
+    assert selected or (target, lanes) not in COMMITTED
     assert all(re.fullmatch(r"s\d+|vcc_lo" if lanes == 32 else r"s\[\d+:\d+\]|vcc", mask) for mask in selected)
 
 
@@ -91,6 +111,22 @@ def test_profiles(target: str, lanes: int) -> None:
     text = str(found)
     assert "vector_add" in text
     assert not re.search(r"\bnan\b", text)
+
+
+@WAVES
+def test_the_sanitizer(target: str, lanes: int) -> None:
+    """With the line of the source, where the binary tells it."""
+    with wave_runtime.sanitize("all") as found:
+        launch(target, lanes)
+    assert found.findings == []
+    a = torch.rand(100)
+    with wave_runtime.sanitize("memory") as found:
+        vector_add(target, lanes)(a, a, torch.zeros(50), 100, grid=1, block=256)
+    (finding,) = found.findings
+    assert finding.kernel == "vector_add"
+    assert finding.count == 50
+    if (target, lanes) not in COMMITTED:
+        assert "basics.hip:" in str(found)
 
 
 COMPARE = """
