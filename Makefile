@@ -204,6 +204,7 @@ figures: triton build
 
 bench: triton build
 	$(python) benchmarks/bench_emulator.py --json build/bench_emulator.json --plot build/bench_emulator.png
+	$(python) benchmarks/bench_lanes.py --json build/bench_lanes.json
 	$(python) benchmarks/bench_sanitize.py --json build/bench_sanitize.json
 	$(python) benchmarks/bench_compile.py --json build/bench_compile.json
 	$(python) benchmarks/bench_launch.py --json build/bench_launch.json --plot build/bench_launch.png
