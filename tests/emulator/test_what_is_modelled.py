@@ -11,6 +11,7 @@ import test_buffer_formats
 import test_lds_instructions
 import test_matrix_instructions
 import test_memory_instructions
+import test_rdna_arithmetic
 from memory_model import DS_ATOMIC
 from memory_support import names
 
@@ -57,3 +58,34 @@ def test_the_list_has_nothing_else(reason: str) -> None:
     assert any(re.fullmatch(pattern, row["base_name"]) for row in machine.ROWS)
     listed = {row["mnemonic"] for row in machine.ROWS if re.fullmatch(pattern, row["base_name"])}
     assert listed & modelled() == set()
+
+
+# Of RDNA: what is computed in tests of its own, or in compiled programs. Memory instructions have the bodies of gfx942's,
+# which have models; test_rdna_instructions.py, test_buffers_of_rdna.py and test_buffer_formats_of_rdna.py try many.
+OF_RDNA = {
+    "test_wave_matrices.py": r"v_(wmma|swmmac)_.*",
+    "test_plain_arithmetic.py": r"v_dot(2|2acc|4|8)_.*|s_sendmsg_rtn_.*",
+    "test_rdna_instructions.py": r"v_dot4_f32_.*|v_cvt_.*[fb][fp]8.*",
+    "test_rdna_exchanges.py": r"v_swap_b16|v_permlanex?16_var_b32",
+    "test_rdna_rare_instructions.py": r"v_mullit_f32|v_swaprel_b32|s_movrel.*|s_(denorm|round)_mode|s_[gs]etreg_.*|"
+    r"s_barrier_(signal.*|wait)|s_get_barrier_state|s_(alloc_vgpr|sleep_var)",
+    "test_wave32.py": r"v_movrel.*|v_permlane(x?16|64)_b32|v_s_.*|v_(readfirstlane|readlane|writelane)_b32",
+    "memory": r"(t?buffer|flat|global|scratch|ds)_.*|s_(buffer_)?(load|prefetch)_.*",
+}
+NO_RESULT_ON_RDNA = (
+    r"s_(wait.*|delay_alu|clause|gl1_inv|inst_prefetch|set_inst_prefetch_distance|ttracedata_imm|barrier)|"
+    r"v_(nop|pipeflush|clrexcp)"
+)
+
+
+@pytest.mark.parametrize("target", test_rdna_arithmetic.TARGETS)
+def test_every_instruction_of_rdna_has_a_model_or_a_reason(target: str) -> None:
+    """Halves of VOPD are instructions of their own."""
+    implemented = set(_C.implemented_instructions(target))
+    tried = {row["mnemonic"] for row in test_rdna_arithmetic.ROWS[target]}
+    rows = [row for row in machine.isa_rows(target) if row["base_name"] in implemented]
+    done = {row["base_name"] for row in rows if row["mnemonic"] in tried}
+    names = {half.replace("v_dual_", "v_") for row in rows for half in row["base_name"].split(" :: ")}
+    reasons = "|".join([*OF_RDNA.values(), NO_RESULT_ON_RDNA, *TESTED.values(), *NOT_MODELLED.values()])
+    assert {name for name in names - done if not re.fullmatch(reasons, name)} == set()
+    assert len(done) > 400
