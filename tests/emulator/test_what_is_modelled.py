@@ -60,8 +60,8 @@ def test_the_list_has_nothing_else(reason: str) -> None:
     assert listed & modelled() == set()
 
 
-# Of RDNA: what is computed in tests of its own, or in compiled programs. Memory instructions have the bodies of gfx942's
-# that have models; test_rdna_instructions.py, test_buffers_of_rdna.py and test_buffer_formats_of_rdna.py try many.
+# Of RDNA: what is computed in tests of its own, or in compiled programs. Memory instructions have the bodies of
+# gfx942's, which have models; test_rdna_instructions.py, test_buffers_of_rdna.py and its like try many.
 OF_RDNA = {
     "test_wave_matrices.py": r"v_(wmma|swmmac)_.*",
     "test_plain_arithmetic.py": r"v_dot(2|2acc|4|8)_.*|s_sendmsg_rtn_.*",
