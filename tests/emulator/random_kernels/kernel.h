@@ -375,10 +375,19 @@ template <class T>
 DEVICE inline T load_aligned(const Context& c, u32 at) {
   return reinterpret_cast<const T*>(c.in)[at % (kInputBytes / sizeof(T))];
 }
+#ifdef __GFX11__
+constexpr bool kHalves = true;  // registers of 16 bits
+#else
+constexpr bool kHalves = false;
+#endif
+// Where an i16 becomes 64 bits, clang 22 copies a register of 16 bits into one of 32 (`vgpr_32 = COPY vgpr_16`) for the
+// sign. For both halves of a register its peephole pass then takes the whole of it: they get the same sign.
 template <class T>
 DEVICE inline u64 stored(T a) {
   if constexpr (requires { typename Bits<T>::type; })
     return bits(a);
+  else if constexpr (kHalves && kSigned<T> && sizeof(T) == 2)
+    return u64(hidden(i32(a)));
   else
     return u64(a);
 }
