@@ -54,6 +54,16 @@ def test_random_instructions_read_alike(processor: str, seed: int) -> None:
     assert report.counts["equal"] + report.counts["equal but for ignored bits"] > WORDS // 2
 
 
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx1201"])
+def test_literals_that_are_constants_in_both_halves(processor: str) -> None:
+    """v_pk_fmac_f16, whose literals random words seldom hit."""
+    halves = (0, 1, 64, 65, 0x3800, 0xC400, 0x3118, 0xFFF0, 0xFFFF)
+    literals = [low | high << 16 for low in halves for high in (0, low, 0xFFFF)]
+    words = [(0x79F4D8FF, literal, 0) for literal in literals]
+    ours = check_isa.disassembler(processor)
+    assert [ours(each)[1] for each in words] == [found.text for found in Disassembler(processor)(words)]
+
+
 def test_an_unknown_processor_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="does not know the processor gfx999; LLVM_LIBRARY names another LLVM"):
         Disassembler("gfx999")

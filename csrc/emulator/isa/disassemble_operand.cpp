@@ -144,8 +144,15 @@ bool takes_bf16(const Instruction& instruction, const Operand& operand) {
          (is_gfx12 && name.starts_with("v_wmma_bf16"));
 }
 
-/// Whether the literal of an operand equals an inline constant.
+/// Whether the literal of an operand equals an inline constant. V_PK_FMAC_F16 has those in both halves since GFX11.
 bool equals_constant(const Instruction& instruction, const Operand& operand) {
+  const bool is_newer = instruction.row->generation >= Generation::GFX11;
+  if (is_newer && name_of(instruction, operand).starts_with("v_pk_fmac_f16")) {
+    const uint32_t low = instruction.literal & 0xffff;
+    const bool is_small = low <= 64 || contains(kHalfFloats, static_cast<uint16_t>(low));
+    return is_inline_integer(static_cast<int32_t>(instruction.literal)) ||
+           (instruction.literal >> 16 == low && is_small);
+  }
   if (takes_bf16(instruction, operand)) return is_inline_bf16(instruction.literal, operand.field != Field::SRC2);
   return is_inline(instruction.literal, literal_type(instruction, operand));
 }
