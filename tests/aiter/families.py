@@ -12,7 +12,7 @@ from choices import choice
 from experts import all_experts
 from first_stage import first_stage
 from launches import cases
-from paged import decode
+from paged import decode, persistent_decode
 from products import bf16_product, fp4_product, fp8_product, i8_product
 
 # Of paged attention, which makes q and the probabilities of 8 bits, too, where K and V are.
@@ -27,6 +27,9 @@ FAMILIES = {
     "fmoe_2stages": cases(first_stage, lambda row: 2**-4 if "blockscale" in row["list"] else 2**-7),  # to FP8
     "fp8gemm_blockscale": cases(fp8_product),
     "i8gemm": cases(i8_product),
-    "pa": cases(decode, lambda row: TOLERANCES[row["kvType"]], lambda row: row["ps"] == "0"),
+    "pa": cases(
+        lambda row: persistent_decode(row) if row["ps"] == "1" else decode(row),
+        lambda row: TOLERANCES[row["kvType"]],
+    ),
     "topksoftmax": cases(choice, lambda row: 1e-5),
 }

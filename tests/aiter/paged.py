@@ -19,7 +19,7 @@ class Pages:
     Attributes:
         k: [page, head, DEPTH / x, token, x], where x elements are 16 bytes.
         v: [page, head, token / x, DEPTH, x].
-        scales: of K and V, for each token, [page, head, token]; empty unless they are of 8 bits.
+        scales: of K and V, [page, head, token]; empty unless they are of 8 bits.
         table: the pages of each sequence.
         lengths: of each sequence, in tokens.
         values: what K and V are, [sequence][token, head, DEPTH].
@@ -33,8 +33,8 @@ class Pages:
     values: list[list[torch.Tensor]]
 
 
-def pages(kind: str, processor: str, size: int, heads: int, lengths: list[int]) -> Pages:
-    """Random pages of `size` tokens, in a random order."""
+def pages(kind: str, processor: str, size: int, heads: int, lengths: list[int], is_by_page: bool = False) -> Pages:
+    """Random pages of `size` tokens, in a random order; scales are of tokens unless `is_by_page`."""
     each = -(-max(lengths) // size)
     count = each * len(lengths)
     names = {"fp8": "Fp8", "int8": "Int8", "bf16": "Bf16", "fp16": "Fp16"}
@@ -43,7 +43,7 @@ def pages(kind: str, processor: str, size: int, heads: int, lengths: list[int]) 
     values = [k.float(), v.float()]
     if kind in ("fp8", "int8"):
         unit = 1.0 if kind == "fp8" else 1 / 64
-        scales = [unit * (0.5 + torch.rand(count, heads, size)) for _ in "kv"]
+        scales = [unit * (0.5 + torch.rand(count, heads, 1 if is_by_page else size)) for _ in "kv"]
         values = [value * scale[..., None] for value, scale in zip(values, scales, strict=True)]
     table = torch.randperm(count).to(torch.int32).view(len(lengths), each)
     by_sequence = [
@@ -83,3 +83,46 @@ def decode(row: Row) -> Launch:
     arguments += [of.k.stride(0) * of.k.element_size(), of.k.stride(1) * of.k.element_size(), rows - 1, shared]
     arguments += [torch.arange(3, dtype=torch.int32) * rows if mtp else 0]
     return Launch(arguments, (heads, 2, 1), (out.view(2 * rows, -1),), expected.view(2 * rows, -1))
+
+
+def works(parts: list[tuple[int, int, int, int, int, int]], groups: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """What get_pa_metadata_v1 makes for persistent workgroups: where each one's parts begin, and the parts.
+
+    Args:
+        parts: sequence, first row of q, its end, first of the pages' indices, its end, heads of q (`end << 16 | begin`);
+            none is split.
+    """
+    begins = [len(parts) * group // groups for group in range(groups + 1)]
+    info = [[batch, -1, *rows, 0, heads] for batch, *rows, heads in parts]
+    return torch.tensor(begins, dtype=torch.int32), torch.tensor(info, dtype=torch.int32)
+
+
+def persistent_decode(row: Row) -> Launch:
+    """pa_ps_fwd: the same by as many workgroups as the GPU has compute units, to which the parts are handed out.
+
+    The scales are of tokens (`quant_type` 2), or of pages.
+    """
+    heads, tile, lengths = 2, int(row["qTile"]), [70, 345]
+    shared = {16: 8, 32: 8, 40: 10, 48: 16, 64: 16}[tile]
+    rows, size, is_by_page = tile // shared, int(row["blkSz"]), row["quant_type"] != "2"
+    of = pages(row["kvType"], row["processor"], size, heads, lengths, is_by_page)
+    q = torch.randn(2 * rows, heads * shared, DEPTH).bfloat16()
+    out = torch.zeros_like(q)
+    expected = torch.cat([attended(q[i * rows : (i + 1) * rows], *of.values[i], rows > 1) for i in range(2)])
+    used = [-(-length // size) for length in lengths]
+    indices = torch.cat([of.table[i, :count] for i, count in enumerate(used)])
+    begins = torch.tensor([0, used[0], sum(used)], dtype=torch.int32)
+    parts = [
+        (i, i * rows, (i + 1) * rows, int(begins[i]), int(begins[i + 1]), (head + 1) * shared << 16 | head * shared)
+        for head in range(heads)
+        for i in range(2)
+    ]
+    begin, info = works(parts, 3)
+    sums, logarithms = torch.zeros(8, *q.shape[1:]), torch.zeros(8, q.shape[1])
+    arguments: list[Value] = [out, q, of.k, of.v, indices, of.lengths, *of.scales]
+    arguments += [math.log2(math.e) * DEPTH**-0.5, heads, q.stride(0) * 2]
+    arguments += [of.k.stride(0) * of.k.element_size(), of.k.stride(1) * of.k.element_size(), rows - 1, shared]
+    arguments += [torch.arange(3, dtype=torch.int32) * rows, begins, begin, info, sums, logarithms]
+    arguments += [of.scales[0].stride(1) * 4, of.scales[0].stride(0) * 4]
+    result, wanted = out.view(2 * rows, -1), expected.view(2 * rows, -1)
+    return Launch(arguments, (3, 1, 1), (result,), wanted, (sums, logarithms))
