@@ -11,6 +11,7 @@ from backward import backward
 from choices import choice
 from experts import all_experts
 from first_stage import first_stage
+from latent import latent
 from launches import cases
 from paged import decode, persistent_decode
 from products import bf16_product, fp4_product, fp8_product, i8_product
@@ -27,6 +28,7 @@ FAMILIES = {
     "fmoe_2stages": cases(first_stage, lambda row: 2**-4 if "blockscale" in row["list"] else 2**-7),  # to FP8
     "fp8gemm_blockscale": cases(fp8_product),
     "i8gemm": cases(i8_product),
+    "mla": latent,
     "pa": cases(
         lambda row: persistent_decode(row) if row["ps"] == "1" else decode(row),
         lambda row: TOLERANCES[row["kvType"]],

@@ -30,6 +30,7 @@ class Launch:
         scratch: what the kernel writes besides.
         block: work-items of a workgroup.
         slack: bytes behind each input, which kernels read that load ahead.
+        others: what the kernel reads besides, by pointers in memory.
         found: what to compare with `expected`, where that is made of the results.
     """
 
@@ -41,6 +42,7 @@ class Launch:
     block: int = 256
     slack: int = 0
     found: Callable[[], torch.Tensor] | None = None
+    others: tuple[torch.Tensor, ...] = ()
 
     def with_slack(self) -> list[Value]:
         """The arguments, with copies of the inputs that have slack."""
@@ -73,7 +75,7 @@ def launch(file: Path, name: str, made: Launch) -> None:
     tensors = [value for value in arguments if isinstance(value, torch.Tensor)]
     written = [*made.results, *made.scratch]
     reads = [tensor for tensor in tensors if not any(tensor.data_ptr() == other.data_ptr() for other in written)]
-    kernel.launch_raw(packed, memory=written, reads=reads, grid=made.grid, block=made.block)
+    kernel.launch_raw(packed, memory=written, reads=[*reads, *made.others], grid=made.grid, block=made.block)
 
 
 @dataclass(frozen=True)

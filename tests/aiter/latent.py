@@ -1,0 +1,107 @@
+"""Latent attention, whose keys and values are the same vectors: csrc/py_itfs_cu/asm_mla.cu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import torch
+from experts import random_factor
+from launches import Case, Launch, Row, Value, listed
+from paged import works
+
+DEPTH, VALUES = 576, 512  # of a vector: the first 512 elements are the value
+LENGTHS = [150, 321]  # of the sequences
+KINDS = {"fp8": "Fp8", "bf16": "Bf16"}
+
+
+def width_of(row: Row, rows: int) -> int:
+    """Rows of q and their heads that a workgroup takes."""
+    shared, kind = int(row["Gqa"]), row["qType"]
+    if shared == 16:
+        return (16 if rows == 1 else 128) if kind == "bf16" else 64 if rows > 2 else 128
+    return {8: 8 * rows, 32: 64 if kind == "bf16" else 32, 64: 64, 128: 128}[shared]
+
+
+def attended(
+    q: torch.Tensor, vectors: torch.Tensor, positions: torch.Tensor, length: int, is_causal: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of q [row, head, DEPTH], and the logarithms of the sums; the last row sees all positions of the sequence."""
+    scores = torch.einsum("qhd,kd->hqk", q, vectors) * DEPTH**-0.5
+    if is_causal:
+        seen = length - q.shape[0] + torch.arange(q.shape[0])
+        scores = scores.masked_fill(positions[None, :] > seen[:, None], float("-inf"))
+    return torch.einsum("hqk,kd->qhd", scores.softmax(-1), vectors[:, :VALUES]), scores.logsumexp(-1).T
+
+
+def decode(row: Row) -> Launch:
+    """mla_decode_stage1_asm_fwd: two sequences, cut in two, or by persistent workgroups (`ps`) that cut none.
+
+    With `cprr` the GPU has every second position, and the mask knows of the others.
+    """
+    shared, is_persistent, processor = int(row["Gqa"]), row["ps"] == "1", row["processor"]
+    rows = int(row["qSeqLen"]) or 1
+    has_others, is_causal = row.get("cprr", "0") == "1", row["causal"] == "1"
+    q = random_factor(KINDS[row["qType"]], processor, 2 * rows, shared, DEPTH)
+    begins = torch.tensor([0, LENGTHS[0], sum(LENGTHS)], dtype=torch.int32)
+    kv = random_factor(KINDS[row["kvType"]], processor, sum(LENGTHS), DEPTH)
+    q_scale, kv_scale = (torch.tensor([size]) if row["qType"] == "fp8" else torch.ones(1) for size in (0.5, 0.75))
+    if row["kvType"] == "fp8" and row["qType"] != "fp8":
+        kv_scale = torch.tensor([0.75])
+    indices = torch.randperm(sum(LENGTHS)).to(torch.int32)
+    vectors = kv.float()[indices.long()] * kv_scale
+    outs = []
+    for i, length in enumerate(LENGTHS):
+        positions = torch.arange(length) * 2 + 1 if has_others else torch.arange(length)
+        whole = 2 * length if has_others else length
+        one = q[i * rows : (i + 1) * rows].float() * q_scale
+        outs.append(attended(one, vectors[begins[i] : begins[i + 1]], positions, whole, is_causal))
+    expected, logarithms = (torch.cat([out[i] for out in outs]) for i in range(2))
+
+    splits = 1 if is_persistent else 2
+    sums = torch.zeros(2 * rows, splits, shared, VALUES)
+    partials = torch.full((2 * rows, splits, shared), float("-inf"))
+    out, lse = torch.zeros(2 * rows, shared, VALUES).bfloat16(), torch.zeros(2 * rows, shared)
+    is_narrow = is_persistent and processor == "gfx950" and (row["qType"], row["Gqa"], row["qSeqLen"]) in NARROW
+    is_narrow = is_narrow or (not is_persistent and (row["Gqa"], row["qSeqLen"]) == ("8", "2"))
+    parts = [(i, i * rows, (i + 1) * rows, int(begins[i]), int(begins[i + 1]), shared << 16) for i in range(2)]
+    begin, info = works(parts, 2)
+    pointers = torch.tensor([begin.data_ptr(), info.data_ptr()], dtype=torch.int64)
+    arguments: list[Value] = [sums, partials, q, kv, begins, indices, torch.ones(2, dtype=torch.int32), DEPTH**-0.5]
+    arguments += [shared if is_narrow else shared * rows, splits, rows * q.stride(0) * q.element_size()]
+    arguments += [DEPTH * kv.element_size(), 0, torch.tensor([0, rows, 2 * rows], dtype=torch.int32)]
+    arguments += [pointers, out] if is_persistent else [torch.tensor([0, 2, 4], dtype=torch.int32), 0]
+    arguments += [q_scale, kv_scale, splits if is_persistent else 0, lse if row["lse"] == "1" else 0]
+    arguments += [begins * 2, 2, 1] if has_others else [0, 1, 0]
+
+    has_logarithms = row["lse"] == "1" or not is_persistent
+    sizes = expected.abs().max(), logarithms.abs().max()
+
+    def side_by_side(result: torch.Tensor, logs: torch.Tensor) -> torch.Tensor:
+        """Both of one size, so that none hides what is wrong with the other."""
+        parts = [result.flatten(1) / sizes[0], logs / sizes[1]]
+        return torch.cat(parts if has_logarithms else parts[:1], 1)
+
+    def found() -> torch.Tensor:
+        if is_persistent:
+            return side_by_side(out.float(), lse)
+        return side_by_side((sums * partials.softmax(1)[..., None]).sum(1), partials.logsumexp(1))
+
+    wanted = side_by_side(expected, logarithms)
+    grid = (2, 1, 1) if is_persistent else (-(-rows * shared // width_of(row, rows)), 2, splits)
+    written = (sums, partials, out, lse) if is_persistent else (sums, partials)
+    return Launch(arguments, grid, written, wanted, slack=1 << 16, found=found, others=(begin, info))
+
+
+# What the host code gives as the heads of a workgroup are those of one row of q: type, heads, rows.
+NARROW = {("bf16", "32", "4"), ("bf16", "64", "1"), ("fp8", "32", "4"), ("fp8", "16", "4")}
+
+
+def latent(folder: Path) -> Iterator[Case]:
+    """All that the folder lists."""
+    for row in listed(folder):
+        file = folder / row["co_name"]
+        if not file.exists() or row["prefill"] == "1" or row["kvType"] == "byte":
+            continue
+        yield Case(file, row["knl_name"], partial(decode, row), 2**-4 if row["qType"] == "fp8" else 2**-6)
