@@ -26,6 +26,7 @@ import wave_runtime
 from wave_runtime import _coverage
 
 PROCESSORS = ("gfx942", "gfx950")
+BESIDE = "(no folder)"
 
 
 @dataclass
@@ -56,7 +57,7 @@ class Tally:
 def family_of(file: Path, hsa: Path) -> tuple[str, str]:
     """The processor, and the folder of its kernels; files that lie beside the folders are one of their own."""
     parts = file.relative_to(hsa).parts
-    return parts[0], parts[1] if len(parts) > 2 else "(no folder)"
+    return parts[0], parts[1] if len(parts) > 2 else BESIDE
 
 
 def count_instructions(file: Path, tally: Tally) -> None:
@@ -71,9 +72,9 @@ def count_instructions(file: Path, tally: Tally) -> None:
     tally.reasons.update(reasons)
 
 
-def launch_all(folder: Path, tally: Tally) -> None:
-    """Launch what the folder's lists of kernels name, and compare with torch."""
-    for case in FAMILIES[folder.name](folder):
+def launch_all(folder: Path, name: str, tally: Tally) -> None:
+    """Launch what is known of the folder's kernels, and compare with torch."""
+    for case in FAMILIES[name](folder):
         torch.manual_seed(0)
         try:
             error = case.error()
@@ -152,7 +153,7 @@ def main(words: list[str] | None = None) -> int:
             count_instructions(file, tally)
     for (processor, name), tally in tallies.items():
         if name in FAMILIES:
-            launch_all(hsa / processor / name, tally)
+            launch_all(hsa / processor if name == BESIDE else hsa / processor / name, name, tally)
     print(table(tallies))
     if options.json:
         options.json.write_text(json.dumps(results(tallies, options.source), indent=1) + "\n")

@@ -77,6 +77,12 @@ def kind_of(name: str) -> Kind | None:
     types = {"bf16": torch.bfloat16, "fp16": torch.float16, "f16": torch.float16}
     if not {"flat", "emsort"}.isdisjoint(name.split("_")):
         return None
+    if name in ("fmoe_b16", "fmoe_f16"):
+        out = types["bf16" if name == "fmoe_b16" else "f16"]
+        return Kind(out, "Bf16" if name == "fmoe_b16" else "Fp16", "none", False, "gelu", frozenset({"vs"}), (32, 512))
+    if match := re.fullmatch(r"fmoe_int8_g1u0(_smf)?", name):
+        words = {"smf"} if match[1] else {"atm", "opt"}
+        return Kind(types["bf16"], "Int8", "row", False, "gelu", frozenset(words), (32, 512))
     if match := NEW.fullmatch(name):
         words = set(match["words"].split("_")) | ({"a16"} if match["a16"] or match["type"] == "Bf16" else set())
         scale = {"pertoken": "row", "blockscale": "block", "noquant": "none"}[match["quant"]]
@@ -124,7 +130,7 @@ def experts(kind: Kind, processor: str) -> Launch:
     weight, else the result.
     """
     tokens, topk, count, depth, inner = 5, 1 if kind.adds_bits else 2, 3, 512, kind.tile[1]
-    if kind.words >= {"atm", "opt"}:
+    if kind.words >= {"atm", "opt"} or kind.scale == "block":
         depth = 1024  # these take more columns at once
     rows, gates = topk * tokens if kind.has_own_x else tokens, 2 * inner if kind.has_up else inner
     x = random_factor(kind.factors, processor, rows, depth)
@@ -180,19 +186,21 @@ def experts(kind: Kind, processor: str) -> Launch:
     return Launch(arguments, grid, (result,), expected, slack=1 << 16)
 
 
+def cases_of(file: Path, processor: str) -> Iterator[Case]:
+    """A code object, if experts() launches it."""
+    kind = kind_of(file.stem)
+    if kind is None:
+        return
+    unwritten = kind.unwritten(processor)
+    mistake = f"reads {unwritten} that it has not written" if unwritten else ""
+    if kind.adds_bits:
+        mistake = "adds the bits of bf16 as f16"
+    # What is between the products is of 8 bits, too.
+    tolerance = 3 * 2**-5 if kind.factors == "Int8" or "smf" in kind.words else 2**-4
+    yield Case(file, "", partial(experts, kind, processor), tolerance, mistake, unwritten)
+
+
 def all_experts(folder: Path) -> Iterator[Case]:
     """Of all code objects of a folder that experts() launches."""
     for file in sorted(folder.rglob("*.co")):
-        kind = kind_of(file.stem)
-        if kind is not None:
-            processor = folder.parent.name
-            unwritten = kind.unwritten(processor)
-            mistake = "adds the bits of bf16 as f16" if kind.adds_bits else ""
-            mistake = {
-                "": mistake,
-                "lds": "reads LDS that it has not written",
-                "register": "reads a register that it has not written",
-            }[unwritten]
-            # What is between the products is of 8 bits, too.
-            tolerance = 3 * 2**-5 if kind.factors == "Int8" or "smf" in kind.words else 2**-4
-            yield Case(file, "", partial(experts, kind, processor), tolerance, mistake, unwritten)
+        yield from cases_of(file, folder.parent.name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from attention import attention, tolerance_of_attention
 from backward import backward
+from beside import beside
 from choices import choice
 from experts import all_experts
 from first_stage import first_stage
@@ -20,6 +21,7 @@ from products import bf16_product, fp4_product, fp8_product, i8_product
 TOLERANCES = {"bf16": 2**-7, "fp16": 2**-7, "fp8": 2**-4, "int8": 2**-3}
 
 FAMILIES = {
+    "(no folder)": beside,
     "bf16gemm": cases(bf16_product),
     "f4gemm": cases(fp4_product),
     "fmha_v3_bwd": backward,

@@ -89,8 +89,8 @@ def works(parts: list[tuple[int, int, int, int, int, int]], groups: int) -> tupl
     """What get_pa_metadata_v1 makes for persistent workgroups: where each one's parts begin, and the parts.
 
     Args:
-        parts: sequence, first row of q, its end, first of the pages' indices, its end, heads of q (`end << 16 | begin`);
-            none is split.
+        parts: sequence, first row of q, its end, first of the pages' indices, its end, and heads of q
+            (`end << 16 | begin`); none is split.
     """
     begins = [len(parts) * group // groups for group in range(groups + 1)]
     info = [[batch, -1, *rows, 0, heads] for batch, *rows, heads in parts]
