@@ -24,6 +24,9 @@ OLD = re.compile(
 )
 
 
+ADDS_BITS = "adds the bits of bf16 as f16"
+
+
 @dataclass(frozen=True)
 class Kind:
     """What the name of a code object says.
@@ -194,7 +197,7 @@ def cases_of(file: Path, processor: str) -> Iterator[Case]:
     unwritten = kind.unwritten(processor)
     mistake = f"reads {unwritten} that it has not written" if unwritten else ""
     if kind.adds_bits:
-        mistake = "adds the bits of bf16 as f16"
+        mistake = ADDS_BITS
     # What is between the products is of 8 bits, too.
     tolerance = 3 * 2**-5 if kind.factors == "Int8" or "smf" in kind.words else 2**-4
     yield Case(file, "", partial(experts, kind, processor), tolerance, mistake, unwritten)

@@ -6,11 +6,14 @@ its shuffle functions (aiter/ops/shuffle.py) and of its tests (op_tests).
 
 from __future__ import annotations
 
+from itertools import chain
+
 from attention import attention, tolerance_of_attention
 from backward import backward
 from beside import beside
 from choices import choice
 from experts import all_experts
+from fp4_experts import fp4_experts
 from first_stage import first_stage
 from latent import latent
 from launches import cases
@@ -26,7 +29,7 @@ FAMILIES = {
     "f4gemm": cases(fp4_product),
     "fmha_v3_bwd": backward,
     "fmha_v3_fwd": cases(attention, tolerance_of_attention),
-    "fmoe": all_experts,
+    "fmoe": lambda folder: chain(all_experts(folder), fp4_experts(folder)),
     "fmoe_2stages": cases(first_stage, lambda row: 2**-4 if "blockscale" in row["list"] else 2**-7),  # to FP8
     "fp8gemm_blockscale": cases(fp8_product),
     "i8gemm": cases(i8_product),
