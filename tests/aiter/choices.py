@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import torch
-from launches import Launch, Row
+from launches import Case, Launch, Row, Value
 
 
 def choice(row: Row) -> Launch:
@@ -19,3 +22,50 @@ def choice(row: Row) -> Launch:
     both = torch.cat([wanted.values / wanted.values.sum(-1, keepdim=True), wanted.indices.float()], 1)
     arguments = [indices, weights, gating, n, experts, count, 1, 4 * count]
     return Launch(arguments, (-(-n // rows), 1, 1), (weights, indices), both)
+
+
+LARGEST = 2048
+
+
+def rows_of_logits() -> tuple[torch.Tensor, torch.Tensor]:
+    """Three rows, no two elements of one equal, and which of the first 3,000 of each are the largest."""
+    logits = torch.stack([torch.randperm(3072).float() for _ in range(3)]) / 64 - 20
+    return logits, logits[:, :3000].topk(LARGEST).indices.sort(1).values
+
+
+def decoded_choice() -> Launch:
+    """top_k_per_row_decode_fast: of each row the largest 2,048, in any order."""
+    logits, expected = rows_of_logits()
+    indices = torch.zeros(3, LARGEST, dtype=torch.int32)
+    arguments: list[Value] = [logits, torch.full((3,), 3000, dtype=torch.int32), indices, logits.stride(0), 1, 1]
+    return Launch(
+        arguments, (3, 1, 1), (indices,), expected, block=1024, found=lambda: indices.sort(1).values, is_tight=True
+    )
+
+
+def prefilled_choice() -> Launch:
+    """top_k_per_row_prefill_fast: the same of a part of each row."""
+    logits, expected = rows_of_logits()
+    indices = torch.zeros(3, LARGEST, dtype=torch.int32)
+    work, begins = torch.zeros(3 * LARGEST * 2, dtype=torch.int32), torch.zeros(3, dtype=torch.int32)
+    values = torch.zeros(3, LARGEST)
+    ends = begins + 3000
+    arguments: list[Value] = [work, logits, begins, ends, indices, values, logits.stride(0), 1]
+    return Launch(
+        arguments,
+        (3, 1, 1),
+        (indices,),
+        expected,
+        (work, values),
+        block=1024,
+        found=lambda: indices.sort(1).values,
+        is_tight=True,
+    )
+
+
+def decoded_choices(folder: Path) -> Iterator[Case]:
+    yield Case(folder / "asm_top_k_per_row_decode.co", "", decoded_choice, 0)
+
+
+def prefilled_choices(folder: Path) -> Iterator[Case]:
+    yield Case(folder / "asm_top_k_per_row_prefill.co", "", prefilled_choice, 0)

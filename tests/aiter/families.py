@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from itertools import chain
 
-from attention import attention, tolerance_of_attention
+from attention import attention, quantized_attention, tolerance_of_attention
 from backward import backward
 from beside import beside
-from choices import choice
+from choices import choice, decoded_choices, prefilled_choices
 from experts import all_experts
-from fp4_experts import fp4_experts
 from first_stage import first_stage
+from fp4_experts import fp4_experts
 from latent import latent
 from launches import cases
-from paged import decode, persistent_decode
+from paged import TOLERANCES, decode, persistent_decode
 from products import bf16_product, fp4_product, fp8_product, i8_product
-
-# Of paged attention, which makes q and the probabilities of 8 bits, too, where K and V are.
-TOLERANCES = {"bf16": 2**-7, "fp16": 2**-7, "fp8": 2**-4, "int8": 2**-3}
 
 FAMILIES = {
     "(no folder)": beside,
@@ -29,6 +26,7 @@ FAMILIES = {
     "f4gemm": cases(fp4_product),
     "fmha_v3_bwd": backward,
     "fmha_v3_fwd": cases(attention, tolerance_of_attention),
+    "fmha_v4_fwd": cases(quantized_attention, lambda row: 2**-4, lambda row: row["v_format"] in "34"),
     "fmoe": lambda folder: chain(all_experts(folder), fp4_experts(folder)),
     "fmoe_2stages": cases(first_stage, lambda row: 2**-4 if "blockscale" in row["list"] else 2**-7),  # to FP8
     "fp8gemm_blockscale": cases(fp8_product),
@@ -38,5 +36,7 @@ FAMILIES = {
         lambda row: persistent_decode(row) if row["ps"] == "1" else decode(row),
         lambda row: TOLERANCES[row["kvType"]],
     ),
+    "topk_per_row_decode": decoded_choices,
+    "topk_per_row_prefill": prefilled_choices,
     "topksoftmax": cases(choice, lambda row: 1e-5),
 }

@@ -31,6 +31,7 @@ class Launch:
         block: work-items of a workgroup.
         slack: bytes behind each input, which kernels read that load ahead.
         others: what the kernel reads besides, by pointers in memory.
+        is_tight: arguments stand one behind the other, and do not take 16 bytes each.
         found: what to compare with `expected`, where that is made of the results.
     """
 
@@ -43,6 +44,7 @@ class Launch:
     slack: int = 0
     found: Callable[[], torch.Tensor] | None = None
     others: tuple[torch.Tensor, ...] = ()
+    is_tight: bool = False
 
     def with_slack(self) -> list[Value]:
         """The arguments, with copies of the inputs that have slack."""
@@ -54,16 +56,15 @@ class Launch:
             for value in self.arguments
         ]
 
-    @staticmethod
-    def packed(arguments: list[Value]) -> bytes:
-        """Each argument takes 16 bytes."""
+    def packed(self, arguments: list[Value]) -> bytes:
+        """As the launcher's struct has them."""
         slots = []
         for value in arguments:
             if isinstance(value, torch.Tensor):
-                slots.append(struct.pack("Q8x", value.data_ptr()))
+                slots.append(struct.pack("Q", value.data_ptr()))
             else:
-                slots.append(struct.pack("f12x" if isinstance(value, float) else "i12x", value))
-        return b"".join(slots)
+                slots.append(struct.pack("f" if isinstance(value, float) else "i", value))
+        return b"".join(slots if self.is_tight else (slot.ljust(16, b"\0") for slot in slots))
 
 
 def launch(file: Path, name: str, made: Launch) -> None:

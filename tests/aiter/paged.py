@@ -10,6 +10,8 @@ from experts import random_factor
 from launches import Launch, Row, Value
 
 DEPTH = 128
+# Kernels make q and the probabilities of 8 bits, too, where K and V are.
+TOLERANCES = {"bf16": 2**-7, "fp16": 2**-7, "fp8": 2**-4, "int8": 2**-3}
 
 
 @dataclass(frozen=True)
