@@ -28,11 +28,20 @@ END = "<!-- end of figures -->"
 AITER = {
     "bf16gemm": "products of bf16",
     "f4gemm": "products of FP4 with scales of 32",
+    "fmha_v3_bwd": "flash attention's backward passes, bf16 and f16",
     "fmha_v3_fwd": "flash attention, bf16 and FP8, causal or not, sequences of a batch or one behind the other",
-    "fmoe": "mixtures of experts of FP8 or i8 with a scale for each row, SiLU or GELU, to bf16 or f16",
+    "fmha_v4_fwd": "flash attention of i8, FP8, FP6 and FP4",
+    "fmoe": "mixtures of experts of bf16, FP8, i8 and FP4, with scales of rows or blocks, SiLU or GELU",
+    "fmoe_2stages": "their first product, FP8 and i8",
     "fp8gemm_blockscale": "products of FP8 with scales of 128",
     "i8gemm": "products of i8 with a scale for each row",
+    "mla": "latent attention, bf16 and FP8, by persistent workgroups or not",
+    "mla_v4": "latent attention, FP8 and bf16",
+    "pa": "paged attention, f16, bf16, FP8 and i8, by persistent workgroups or not",
+    "topk_per_row_decode": "the largest of long rows",
+    "topk_per_row_prefill": "the same",
     "topksoftmax": "the largest of the softmax of rows, and which",
+    "(no folder)": "older mixtures of experts and paged attention, products, reductions on several GPUs",
 }
 MODES = ("eager", "torch.compile", "reduce-overhead", "CUDA graph", "AOTInductor in C++")
 GROUPS = ("floor", "probe", "ours", "peer")
@@ -236,19 +245,32 @@ def aiter(found: Any) -> str:
 
     def cell(processor: str, folder: str) -> str:
         tally = of[processor].get(folder)
-        return f"{tally['launched']}, {tally['agree']}" if tally and tally["launched"] else ""
+        if not tally:
+            return ""
+        mistaken = sum(tally["mistaken"].values())
+        differ = tally["launched"] - tally["agree"] - mistaken
+        counts = f"{tally['files']}, {tally['agree']}, {mistaken}, {tally['files'] - tally['launched']}"
+        return f"{counts}; {differ} differ" if differ else counts
 
     rows: list[tuple[str, ...]] = [
         (f"`{folder}`", what, cell("gfx942", folder), cell("gfx950", folder)) for folder, what in AITER.items()
     ]
+    mistakes: dict[str, dict[str, int]] = {}
+    for processor, folders in of.items():
+        for tally in folders.values():
+            for what, count in tally["mistaken"].items():
+                by = mistakes.setdefault(what, {})
+                by[processor] = by.get(processor, 0) + count
+    wrong = [(what, *(str(by.get(processor, "")) for processor in of)) for what, by in sorted(mistakes.items())]
     counted = (
         f"for {processor} the emulator runs every instruction of {complete:,} of the {files:,} code objects, "
         f"{instructions / 1e6:.1f} million in all"
         for processor, (files, complete, instructions) in sums.items()
         if files
     )
-    head = ("folder", "what", "gfx942: launched, agree with torch", "gfx950")
-    return f"On {found['date']}, at AITER's commit {found['commit'][:8]}: {'; '.join(counted)}.\n\n{table(head, rows)}"
+    head = ("folder", "what", "gfx942: code objects, agree with torch, are mistaken, are not launched", "gfx950")
+    text = f"On {found['date']}, at AITER's commit {found['commit'][:8]}: {'; '.join(counted)}.\n\n{table(head, rows)}"
+    return f"{text}\n\n{table(('the kernel', *of), wrong)}"
 
 
 def fuzzing(found: Any) -> str:

@@ -25,6 +25,9 @@ const Op* smfmac(Wave& wave, const Op* op) {
   using Stored = MatrixShape<kSize, kDepth / 2, 1, A::kGroupRows>;
   using Shape = MatrixShape<kSize, kDepth, 1, A::kGroupRows>;
   using T = typename A::Sum;
+  // Consecutive k of B in a lane: what 16 bytes hold. gfx950's instructions of twice that depth have the k behind all
+  // lanes' in 16 more, whereas a lane's values of A are of consecutive k.
+  constexpr int kRun = std::min(Shape::kPerLane, 4 * B::kRows);
   constexpr int kWidth = std::min(kSize, kVectorBytes / int{sizeof(T)}), kVectors = kSize / kWidth;
   using V = typename VectorOf<T, kWidth>::Type;
 
@@ -44,7 +47,10 @@ const Op* smfmac(Wave& wave, const Op* op) {
       const int lane = Shape::input_lane(0, split);
       for (int stored = 0; stored < Stored::kPerLane; ++stored) {
         const V value = a[stored][lane + row] - V{};
-        const T* column = &b[stored / 2 * 4 + (index.lane[lane + row] >> 2 * stored & 3)][lane];
+        const int k =
+            split * Shape::kPerLane + stored / 2 * 4 + static_cast<int>(index.lane[lane + row] >> 2 * stored & 3);
+        const T* column =
+            &b[k % kRun + k / (kRun * Shape::kSplits) * kRun][Shape::input_lane(0, k / kRun % Shape::kSplits)];
         for (int v = 0; v < kVectors; ++v) sums[v] = multiply_add<T>(value, load<V>(column + v * kWidth), sums[v]);
       }
     }

@@ -79,24 +79,17 @@ def tolerance_of_attention(row: Row) -> float:
 
 
 def quantized_attention(row: Row) -> Launch:
-    """asm_mha_v4_fwd.cu: two sequences with two heads, of i8 or FP8 with a scale for each tensor, or for 32 elements."""
+    """asm_mha_v4_fwd.cu: two sequences with two heads, of i8 or FP8 with a scale for each tensor."""
     length, batch, heads, depth = 384, 2, 2, 128
     fp8 = torch.float8_e4m3fnuz if row["processor"] == "gfx942" else torch.float8_e4m3fn
-    shape, has_blocks = (batch, length, heads, depth), row["q_scale_mode"] == "5"
+    shape = (batch, length, heads, depth)
     q, k = (
         torch.randint(-127, 128, shape, dtype=torch.int8) if row["q_format"] == "10" else torch.randn(shape).to(fp8)
         for _ in "qk"
     )
     v, out = torch.randn(shape).to(fp8), torch.zeros(shape).bfloat16()
-    if has_blocks:
-        scales = [torch.randint(124, 130, (batch, length, heads, depth // 32), dtype=torch.uint8) for _ in "qk"]
-        values = [
-            one.float() * torch.exp2(scale.float() - 127).repeat_interleave(32, -1)
-            for one, scale in zip((q, k), scales, strict=True)
-        ]
-    else:
-        scales = [torch.tensor([1 / 64 if row["q_format"] == "10" else 0.75]) for _ in "qk"]
-        values = [one.float() * scale for one, scale in zip((q, k), scales, strict=True)]
+    scales = [torch.tensor([1 / 64 if row["q_format"] == "10" else 0.75]) for _ in "qk"]
+    values = [one.float() * scale for one, scale in zip((q, k), scales, strict=True)]
     scales.append(torch.tensor([0.5]))
     scale = depth**-0.5
     scores = torch.einsum("bqhd,bkhd->bhqk", *values) * scale
@@ -105,8 +98,8 @@ def quantized_attention(row: Row) -> Launch:
     by_out = [out.stride(1) * 2, out.stride(2) * 2, out.stride(0) * 2]
     tile = int(row["ts_qo"])
     arguments: list[Value] = [out, q, k, v, 0, scale, length, by[0], tile * by[0], *by[1:], 1, *by, 5, 0, length, depth]
-    arguments += [depth, heads, *by, *by_out, 0, 0, 0, 0, 0, *scales]
-    for one in scales:
-        arguments += [one.stride(0), one.stride(2)] if one.dim() > 2 else [0, 0]
+    arguments += [depth, heads, *by, *by_out, 0, 0, 0, 0, 0, *scales, 0, 0, 0, 0, 0, 0]
     grid = (-(-length // tile), heads, batch)
-    return Launch(arguments, grid, (out.view(batch * length, -1),), expected.reshape(batch * length, -1), block=512, slack=1 << 16)
+    return Launch(
+        arguments, grid, (out.view(batch * length, -1),), expected.reshape(batch * length, -1), block=512, slack=1 << 16
+    )

@@ -11,7 +11,6 @@ import experts
 import torch
 from launches import Case, Launch, Row, Value, shuffled
 from paged import TOLERANCES, decode
-from products import i8_product
 
 PAGED = re.compile(r"pa_a16w(?P<width>8|16)_(?P<words>\w+)")
 
@@ -58,6 +57,3 @@ def beside(folder: Path) -> Iterator[Case]:
             yield Case(file, "", partial(older_decode, row), TOLERANCES[row["kvType"]])
         if file.stem.startswith("flatmm"):
             yield Case(file, "", flat_product, 2**-7)
-        if file.stem.startswith("gemm_a8w8"):
-            row = {"tile_m": "128", "tile_n": "128", "bpreshuffle": "1"}
-            yield Case(file, "", partial(i8_product, row), 2**-7)

@@ -26,7 +26,9 @@ FAMILIES = {
     "f4gemm": cases(fp4_product),
     "fmha_v3_bwd": backward,
     "fmha_v3_fwd": cases(attention, tolerance_of_attention),
-    "fmha_v4_fwd": cases(quantized_attention, lambda row: 2**-4, lambda row: row["v_format"] in "34"),
+    "fmha_v4_fwd": cases(
+        quantized_attention, lambda row: 2**-4, lambda row: row["q_scale_mode"] == row["v_scale_mode"] == "1"
+    ),
     "fmoe": lambda folder: chain(all_experts(folder), fp4_experts(folder)),
     "fmoe_2stages": cases(first_stage, lambda row: 2**-4 if "blockscale" in row["list"] else 2**-7),  # to FP8
     "fp8gemm_blockscale": cases(fp8_product),

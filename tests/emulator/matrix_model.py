@@ -67,6 +67,15 @@ class Shape:
         per_lane = depth // (LANES // (self.size * self.blocks))
         return np.broadcast_arrays(k % per_lane, k // per_lane * self.size * self.blocks + block * self.size + i)
 
+    def b_input(self) -> tuple[Array, Array]:
+        """The same for B: of sparse instructions 16 bytes of consecutive k, and 16 more of those behind all lanes'."""
+        per_lane = self.depth // (LANES // (self.size * self.blocks))
+        run = min(per_lane, 128 // self.bits) if self.sparse else per_lane
+        block, i, k = np.ix_(range(self.blocks), range(self.size), range(self.depth))
+        splits = LANES // (self.size * self.blocks)
+        lane = k // run % splits * self.size * self.blocks + block * self.size + i
+        return np.broadcast_arrays(k % run + k // (run * splits) * run, lane)
+
     def output(self) -> tuple[Array, Array]:
         """[block, i, j]: the accumulator's number within the lane, and the lane."""
         block, i, j = np.ix_(range(self.blocks), range(self.size), range(self.size))
@@ -256,7 +265,7 @@ def factors(shape: Shape, given: Operands) -> tuple[Array, Array, Array]:
     if shape.takes_cbsz:
         block = block >> given.cbsz << given.cbsz | given.abid
     a = values(elements(given.a, shape.bits), shape.a)[:, number, lane[block]]  # [wave, block, i, k]
-    number, lane = shape.input(shape.depth)
+    number, lane = shape.b_input()
     if shape.takes_blgp:
         lane = b_lanes(given.blgp)[lane]
     b = values(elements(given.b, shape.bits), shape.b)[:, number, lane]  # [wave, block, j, k]
