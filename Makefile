@@ -15,7 +15,7 @@
 # make test-flydsl FLYDSL_SOURCE=path   run FlyDSL's tests of its language, of a checkout of ROCm/FlyDSL, on an emulated GPU
 # make campaign-hecbench HECBENCH_SOURCE=path   build and run programs of zjin-lcf/HeCBench on the emulator (needs make hip-toolchain)
 # make campaign-aiter AITER_SOURCE=path   count the instructions of ROCm/aiter's hand-written code objects that run, launch
-#              some of its kernels beside torch, and write benchmarks/results/aiter.json and docs/emulator.md: ten minutes
+#              its kernels beside torch, and write benchmarks/results/aiter.json and docs/emulator.md: twenty minutes
 # make campaign-random   try random kernels for all processors against the host, in waves of either size, campaign_programs of
 #              each (30), and write benchmarks/results/random_kernels.json and docs/figures.md
 # make campaign-hip-tests HIP_TESTS_SOURCE=path HIP_TESTS_BUILD=path   run HIP's own tests, of a checkout of ROCm/hip-tests and the

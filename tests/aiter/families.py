@@ -17,7 +17,7 @@ from first_stage import first_stage
 from fp4_experts import fp4_experts
 from latent import latent
 from launches import cases
-from paged import TOLERANCES, decode, persistent_decode
+from paged import paged
 from products import bf16_product, fp4_product, fp8_product, i8_product
 
 FAMILIES = {
@@ -34,10 +34,7 @@ FAMILIES = {
     "fp8gemm_blockscale": cases(fp8_product),
     "i8gemm": cases(i8_product),
     "mla": latent,
-    "pa": cases(
-        lambda row: persistent_decode(row) if row["ps"] == "1" else decode(row),
-        lambda row: TOLERANCES[row["kvType"]],
-    ),
+    "pa": paged,
     "topk_per_row_decode": decoded_choices,
     "topk_per_row_prefill": prefilled_choices,
     "topksoftmax": cases(choice, lambda row: 1e-5),

@@ -150,6 +150,34 @@ def prefill(row: Row) -> Launch:
     return Launch(arguments, grid, (out,), expected, (partials,), slack=1 << 16)
 
 
+def persistent_prefill(row: Row) -> Launch:
+    """mla_prefill_ps_asm_fwd: the same in FP8, with keys and values of their own, in parts of 256 rows."""
+    heads, depth, width, lengths, is_causal = 2, 192, 128, [300, 200], row["causal"] == "1"
+    begins = torch.tensor([0, lengths[0], sum(lengths)], dtype=torch.int32)
+    q, k, v = (random_factor("Fp8", row["processor"], sum(lengths), heads, size) for size in (depth, depth, width))
+    scales = [torch.tensor([scale]) for scale in (0.5, 0.75, 0.625)]
+    indices, scale = torch.randperm(sum(lengths)).to(torch.int32), depth**-0.5
+    outs, parts = [], []
+    for i, length in enumerate(lengths):
+        first, end = int(begins[i]), int(begins[i + 1])
+        used = indices[first:end].long()
+        scores = torch.einsum("qhd,khd->hqk", q[first:end].float() * scales[0], k.float()[used] * scales[1]) * scale
+        if is_causal:
+            scores = scores.masked_fill(torch.ones(length, length).triu(1).bool(), float("-inf"))
+        outs.append(torch.einsum("hqk,khd->qhd", scores.softmax(-1), v.float()[used] * scales[2]))
+        parts += [
+            (i, begin_row, min(end, begin_row + 256), first, end, (head + 1) << 16 | head)
+            for head in range(heads)
+            for begin_row in range(first, end, 256)
+        ]
+    out, sums = torch.zeros(sum(lengths), heads, width).bfloat16(), torch.zeros(1024, heads, width)
+    partials, (begin, info) = torch.zeros(1024, heads), works(parts, 2)
+    arguments: list[Value] = [q, k, v, out, sums, partials, begin, info, begins, begins, indices, *scales, scale]
+    arguments += [sum(lengths), heads, sum(lengths), sum(lengths)]
+    result, wanted = out.view(sum(lengths), -1), torch.cat(outs).view(sum(lengths), -1)
+    return Launch(arguments, (2, 1, 1), (result,), wanted, (sums, partials), block=512, slack=1 << 16)
+
+
 NAME = re.compile(r"mla_a(?P<q>8|16)w(?P<kv>8|16)_qh\d+_qseqlen(?P<rows>\d)_gqaratio(?P<shared>\d+)(?P<words>\w*)")
 
 
@@ -178,9 +206,11 @@ def latent(folder: Path) -> Iterator[Case]:
             rows.append(row | {"co_name": file.name, "knl_name": ""})
     for row in rows:
         file = folder / row["co_name"]
-        if row["prefill"] == "1" and row["ps"] == "0":
-            yield Case(file, row["knl_name"], partial(prefill, row), 2**-6)
-        if not file.exists() or row["prefill"] == "1" or row["kvType"] == "byte":
+        if not file.exists() or row["kvType"] == "byte":
+            continue
+        if row["prefill"] == "1":
+            make = persistent_prefill if row["ps"] == "1" else prefill
+            yield Case(file, row["knl_name"], partial(make, row), 2**-4 if row["ps"] == "1" else 2**-6)
             continue
         if file.stem == "mla_a16w16_qh8_qseqlen2_gqaratio8":
             row["causal"] = "0"  # another one has a mask, of which the list says the same

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import torch
 from experts import random_factor
-from launches import Launch, Row, Value
+from launches import Case, Launch, Row, Value, listed
 
 DEPTH = 128
 # Kernels make q and the probabilities of 8 bits, too, where K and V are.
@@ -128,3 +131,15 @@ def persistent_decode(row: Row) -> Launch:
     arguments += [of.scales[0].stride(1) * 4, of.scales[0].stride(0) * 4]
     result, wanted = out.view(2 * rows, -1), expected.view(2 * rows, -1)
     return Launch(arguments, (3, 1, 1), (result,), wanted, (sums, logarithms))
+
+
+def paged(folder: Path) -> Iterator[Case]:
+    """All that the folder lists, and one for which the list has others of its kind."""
+    rows = list(listed(folder))
+    extra = "pa_bf16_pertokenFp8_gqa16_1tg_4w_qlen1_msk1_ps.co"
+    if (folder / extra).exists():
+        row = next(row for row in rows if row["qTile"] == "16" and row["quant_type"] == "2")
+        rows.append(row | {"co_name": extra, "knl_name": ""})
+    for row in rows:
+        make = partial(persistent_decode if row["ps"] == "1" else decode, row)
+        yield Case(folder / row["co_name"], row["knl_name"], make, TOLERANCES[row["kvType"]])
