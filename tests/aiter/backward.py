@@ -159,7 +159,7 @@ def takes_order(row: Row, order: Row) -> bool:
 
 def ordering(row: Row, order: Row, folder: Path) -> Launch:
     """The rows of dq, as another kernel has added them in 16 bits."""
-    of, first = problem(row | {"mode": order["mode"]}), gradients(row, order, folder)
+    of, first = problem(row), gradients(row, order, folder)
     launch(folder / row["co_name"], row["knl_name"], first)
     dq = torch.zeros(BATCH, of.length, HEADS, of.depth_qk).to(of.dtype)
     grid = (-(-of.length // int(order["ts"])), HEADS, BATCH)
@@ -172,10 +172,10 @@ def backward(folder: Path) -> Iterator[Case]:
     rows = list(listed(folder))
     orders = [row for row in rows if row["list"] == "fmha_bwd_dq_shuffle"]
     for order in orders:
-        added = [
-            row for row in rows if row["list"] == "fmha_bwd_dqdkdv" and takes_order(row, order | {"mode": row["mode"]})
-        ]
-        row = max(added, key=lambda row: row["mode"] == order["mode"])
+        added = [row for row in rows if row["list"] == "fmha_bwd_dqdkdv" and takes_order(row, order)]
+        if not added:  # no kernel makes what it takes
+            continue
+        row = added[0]
         yield Case(folder / order["co_name"], order["knl_name"], partial(ordering, row, order, folder), 2**-6)
     for row in rows:
         file = folder / row["co_name"]
