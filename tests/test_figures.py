@@ -74,18 +74,20 @@ def test_models() -> None:
 
 
 def test_hand_written_kernels() -> None:
-    """Folders that are not launched count among all, and have no row."""
+    """Each folder's code objects: those that agree, are mistaken, are not launched, and differ, if there are such."""
 
-    def tally(launched: int, agree: int) -> dict[str, Any]:
-        return {"files": 30, "complete": 29, "instructions": 600_000, "launched": launched, "agree": agree}
+    def tally(launched: int, agree: int, **mistaken: int) -> dict[str, Any]:
+        counts = {"files": 30, "complete": 29, "instructions": 600_000, "launched": launched, "agree": agree}
+        return counts | {"mistaken": mistaken}
 
-    folders = {"gfx942/fmoe": tally(9, 8), "gfx942/other": tally(0, 0), "gfx950/fmoe": tally(7, 7)}
+    folders = {"gfx942/fmoe": tally(9, 5, adds=3), "gfx942/other": tally(0, 0), "gfx950/fmoe": tally(8, 7, adds=1)}
     text = figures.aiter({"date": "2026-01-02", "commit": "e4048607a535", "folders": folders})
     expected = (
         "commit e4048607: for gfx942 the emulator runs every instruction of 58 of the 60 code objects, 1.2 million"
     )
     assert expected in text
-    assert [line for line in text.splitlines() if "| 9, 8 | 7, 7 |" in line]
+    assert [line for line in text.splitlines() if "| 30, 5, 3, 21; 1 differ | 30, 7, 1, 22 |" in line]
+    assert "| adds | 3 | 1 |" in text.splitlines()
     assert "`other`" not in text
 
 
