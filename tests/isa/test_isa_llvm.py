@@ -64,6 +64,14 @@ def test_literals_that_are_constants_in_both_halves(processor: str) -> None:
     assert [ours(each)[1] for each in words] == [found.text for found in Disassembler(processor)(words)]
 
 
+def test_literals_that_are_masks_of_classes() -> None:
+    """Of gfx1030, for which LLVM takes those of f16 for 32 bits."""
+    literals = (0, 1, 0x3800, 0x38003800, 0xFFF0, 0xFFFF, 0xFFFFFFF0, 0x2FCDE0EE)
+    words = [(opcode, 0x0001FE30, literal) for opcode in (0xD48F0003, 0xD49F007E) for literal in literals]
+    ours = check_isa.disassembler("gfx1030")
+    assert [ours(each)[1] for each in words] == [found.text for found in Disassembler("gfx1030")(words)]
+
+
 def test_an_unknown_processor_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="does not know the processor gfx999; LLVM_LIBRARY names another LLVM"):
         Disassembler("gfx999")

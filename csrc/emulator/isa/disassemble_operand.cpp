@@ -116,7 +116,8 @@ bool is_inline_bf16(uint32_t literal, bool is_packed) {
 }
 
 /// The type as which a literal is written. In encodings of GFX11 and later that GFX9 has no literals in, LLVM takes
-/// those of scalar f16 with one source for 32 bits, and those of v_fma_mix for f16.
+/// those of scalar f16 with one source for 32 bits, and those of v_fma_mix for f16; in those of GFX10 a mask of classes
+/// for 32 bits.
 OperandType literal_type(const Instruction& instruction, const Operand& operand) {
   const Row& row = *instruction.row;
   const std::string_view name = row.mnemonic;
@@ -124,6 +125,8 @@ OperandType literal_type(const Instruction& instruction, const Operand& operand)
   if (name.starts_with("v_fma_mix")) return OperandType::F16;
   if (row.generation == Generation::GFX12 && name.starts_with("v_wmma_f16")) return OperandType::F16;
   if (row.generation == Generation::GFX11 && operand.type == OperandType::Other) return OperandType::F64;
+  const bool is_mask = operand.field == Field::SRC1 && name.find("_class_f16") != name.npos;
+  if (row.generation == Generation::GFX10 && row.format == Format::VOP3 && is_mask) return OperandType::B32;
   if (name.starts_with("v_dual_fmaak") || name.starts_with("v_dual_fmamk")) return OperandType::B32;
   return row.format == Format::SOP1 && operand.type == OperandType::F16 ? OperandType::B32 : operand.type;
 }
