@@ -167,6 +167,21 @@ print(handle)
     assert process.stdout.split() == ["hipErrorInvalidDeviceFunction", "hipErrorInvalidSymbol", "None"]
 
 
+def test_an_image_may_lie_in_several_mappings() -> None:
+    """As in a heap that has grown behind a fork. Here advice about one page splits the mapping."""
+    code = f"""
+import ctypes, mmap
+image = open({str(EXAMPLES / "binaries" / "basics.hsaco")!r}, "rb").read()
+memory = mmap.mmap(-1, 4 * mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.write(image)
+memory.madvise(mmap.MADV_DONTDUMP, mmap.PAGESIZE, mmap.PAGESIZE)
+module = ctypes.c_void_p()
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+print(ctypes.CDLL({str(LIBRARY)!r}).hipModuleLoadData(ctypes.byref(module), ctypes.c_void_p(address)))
+"""
+    assert subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True).stdout == "0\n"
+
+
 def test_needs_no_torch() -> None:
     code = f"import ctypes, sys; ctypes.CDLL({str(LIBRARY)!r}); print(open('/proc/self/maps').read())"
     maps = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

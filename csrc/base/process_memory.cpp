@@ -35,6 +35,29 @@ uint64_t readable_end(uint64_t begin, uint64_t end) {
   return is_readable(good) ? good + kPage : begin;
 }
 
+/// A line of /proc/self/maps.
+struct Mapping {
+  uint64_t begin = 0, end = 0;
+  bool is_readable = false, is_writable = false;
+  bool is_anonymous = false;  ///< of no file
+
+  bool parse(const char* line) {
+    char read = 0, write = 0;
+    uint64_t inode = 0;
+    const int fields =
+        std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %c%c%*s %*s %*s %" SCNu64, &begin, &end, &read, &write, &inode);
+    is_readable = read == 'r';
+    is_writable = write == 'w';
+    is_anonymous = inode == 0;
+    return fields == 5;
+  }
+  /// What a process asks for as one piece may have several lines: where a heap grows behind a fork, say.
+  bool goes_on_in(const Mapping& next) const {
+    return next.begin == end && is_anonymous && next.is_anonymous && is_readable == next.is_readable &&
+           is_writable == next.is_writable;
+  }
+};
+
 }  // namespace
 
 bool has_ends_of(AddressSpan bytes) {
@@ -45,20 +68,24 @@ std::optional<MemoryRange> find_mapping(uint64_t address) {
   const std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
   if (maps == nullptr) return std::nullopt;
   char line[512];
+  std::optional<Mapping> found;  // or, until the one is found, what lies before it
   for (bool whole = true; std::fgets(line, sizeof(line), maps.get()) != nullptr;) {
     const bool continued = !whole;  // of a line with a long path
     whole = std::string_view(line).ends_with('\n');
-    uint64_t begin = 0, end = 0;
-    char read = 0, write = 0;
-    if (continued || std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %c%c", &begin, &end, &read, &write) != 4) continue;
-    if (address < begin || address >= end) continue;
-    if (read != 'r') return std::nullopt;
-    end = readable_end(begin, end);
-    if (address >= end) return std::nullopt;
-    return MemoryRange{AddressSpan::up_to(begin, end), write == 'w',
-                       text("the process's memory at ", hex(begin), " to ", hex(end))};
+    Mapping next;
+    if (continued || !next.parse(line)) continue;
+    if (found && found->goes_on_in(next)) {
+      found->end = next.end;
+      continue;
+    }
+    if (found && address < found->end) break;
+    found = next;
   }
-  return std::nullopt;
+  if (!found || address < found->begin || address >= found->end || !found->is_readable) return std::nullopt;
+  const uint64_t end = readable_end(found->begin, found->end);
+  if (address >= end) return std::nullopt;
+  return MemoryRange{AddressSpan::up_to(found->begin, end), found->is_writable,
+                     text("the process's memory at ", hex(found->begin), " to ", hex(end))};
 }
 
 }  // namespace wave
