@@ -98,11 +98,9 @@ def launch(row: Row, target: str, lanes: int) -> Callable[[], None]:
     # clang 22 knows halves of registers for gfx1100 alone, and gfx1201 alone has maxima of numbers.
     text = text.replace("_num", "") if target == "gfx1100" else text.replace(".l", "")
     text = text.format(vcc="vcc" if lanes == 64 else "vcc_lo", **OPERANDS)
-    wait = {"gfx942": "s_waitcnt vmcnt(0) lgkmcnt(0)", "gfx1100": "s_waitcnt vmcnt(0) lgkmcnt(0)"}.get(
-        target, "s_wait_loadcnt_dscnt 0x0\\\\ns_wait_storecnt 0x0"
-    )
-    lines = "\\\\n".join([*[text] * COPIES, wait])
-    source = KERNEL.format(type="double" if row.wide else "float", times=TIMES, text=lines.replace("\\\\n", "\\n"))
+    wait = "s_wait_loadcnt_dscnt 0x0\\ns_wait_storecnt 0x0" if target == "gfx1201" else "s_waitcnt vmcnt(0) lgkmcnt(0)"
+    lines = "\\n".join([*[text] * COPIES, wait])
+    source = KERNEL.format(type="double" if row.wide else "float", times=TIMES, text=lines)
     options = ["-mwavefrontsize64"] if is_rdna and lanes == 64 else []
     kernel = wave_runtime.compile(source, target=target, options=options, language="hip")["row"]
     memory = torch.rand(4 * BLOCK)
