@@ -32,6 +32,7 @@
 # make wave    install the Wave compiler, for the tests that rebuild the example kernels with it
 # make triton  install Triton, for the tests that run its kernels
 # make flydsl  install FlyDSL (270 MB), for the test that runs a kernel of it
+# make sycl    install Intel's SYCL runtime and its device for CPUs (1.5 GB), for the tests of Intel's code
 # make hip-toolchain   make build/hip, with which clang-19 compiles HIP programs that run on the emulator; with HIP_SOURCE=path
 #              and CLR_SOURCE=path, checkouts of ROCm/HIP and ROCm/clr, it has their headers
 # make wheels  make the wheel for all releases of torch and all Pythons in dist/, and try it in empty environments: first a
@@ -76,7 +77,7 @@ tests ?= tests
 test_processes ?= 2
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl hip-toolchain wheels wheel docs clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl sycl hip-toolchain wheels wheel docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
@@ -191,9 +192,10 @@ campaign-fuzz:
 	$(python) tools/generate_figures.py
 
 # What can be measured here: the last two need an NVIDIA GPU.
-figures: triton build
+figures: triton sycl build
 	$(python) benchmarks/bench_compile.py --json benchmarks/results/compile.json
 	$(python) benchmarks/bench_sanitize.py --json benchmarks/results/sanitize.json
+	$(python) benchmarks/bench_sycl.py --json benchmarks/results/sycl.json
 	$(python) benchmarks/bench_triton.py --json benchmarks/results/triton.json
 	$(python) benchmarks/bench_emulator.py --json benchmarks/results/emulator$(if $(filter 16,$(shell nproc)),_16_cores).json
 	$(python) tools/measure_math.py --json benchmarks/results/math.json
@@ -296,6 +298,9 @@ triton: $(VENV)/.wave-runtime-ready
 
 flydsl: $(VENV)/.wave-runtime-ready
 	$(python) -m pip install --quiet --no-deps -r requirements-flydsl.txt
+
+sycl: $(VENV)/.wave-runtime-ready
+	$(python) -m pip install --quiet -r requirements-sycl.txt
 
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(VENV)/.wave-runtime-ready

@@ -22,6 +22,7 @@ import torch
 
 import wave_runtime
 from wave_runtime._compile import _clang, _cuda
+from wave_runtime.compat.vendors import _sycl
 
 HIP_LIBRARY = "libamdhip64.so.5"  # Debian's; others are the driver's own to open
 
@@ -204,6 +205,7 @@ REQUIREMENTS = {
     "nvcc": Requirement(_cuda.find_nvcc, "nvcc: the CUDA toolkit"),
     "nvrtc": Requirement(_cuda.find_nvrtc, "NVRTC: pip install nvidia-cuda-nvrtc"),
     "pyhip": Requirement(_packages("pyhip"), "PyHIP: see CONTRIBUTING.md"),
+    "sycl": Requirement(_sycl.find_cpu, "Intel's SYCL runtime and its device for CPUs: make sycl"),
     "triton": Requirement(_packages("triton.runtime"), "Triton: make triton"),
     "two-gpus": Requirement(_two_of_a_kind, "two GPUs of one kind"),
     "wave-lang": Requirement(_packages("wave_lang", "iree.compiler", "iree.runtime"), "wave-lang: make wave"),

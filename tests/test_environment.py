@@ -113,7 +113,8 @@ PATHS = {
     "CUDA_HOME",
     "CUDA_PATH",
     "IREE_COMPILE",
-    "ICPX",
+    "CMPLR_ROOT",
+    "CXX",
 }
 
 

@@ -62,7 +62,7 @@ def test_sources_fit_many_releases_of_torch(source_distribution: Path) -> None:
         f"wave-emulator=={wave_runtime.__version__}",
     ]
     extras = {line.split("extra == ")[1].strip('"') for line in required if "extra ==" in line}
-    assert extras == {"dev", "flydsl", "triton", "wave"}
+    assert extras == {"dev", "flydsl", "sycl", "triton", "wave"}
 
 
 def test_no_link_of_a_description_leads_into_the_sources(source_distribution: Path) -> None:

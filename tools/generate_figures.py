@@ -123,6 +123,19 @@ def compiling(found: Any) -> str:
     return f"{_machine(found['machine'])}\n\n{table(('', 'milliseconds'), rows)}"
 
 
+def sycl(found: Any) -> str:
+    """Of benchmarks/bench_sycl.py."""
+    names = {
+        "first ever": "the first launch of all, for which what calls SYCL is compiled",
+        "first": "the first of a process",
+        "first, kept by SYCL": "the same with `SYCL_CACHE_PERSISTENT=1`, when the kernel is kept",
+        "launch": "each that follows",
+        "on the emulator": "each of the same kernel in HIP, on the emulator",
+    }
+    rows = [(what, _time(found["us"][name] / 1e3)) for name, what in names.items()]
+    return f"{_machine(found['machine'])}\n\n{table(('1,000 elements', 'time'), rows)}"
+
+
 def random_kernels(found: Any) -> str:
     """Of tests/emulator/test_random_kernels.py."""
     rows = [
@@ -384,6 +397,7 @@ def _date(results: Any) -> str:
 
 FIGURES = (
     Figure("compile", "a call of `compile()`", "figures.md", "make figures", compiling),
+    Figure("sycl", "Intel's code on CPU tensors", "vendors.md", "make figures", sycl),
     Figure("random_kernels", "random kernels against the host", "figures.md", "make campaign-random", random_kernels),
     Figure("fuzz", "hours of fuzzing", "figures.md", "make campaign-fuzz", fuzzing),
     Figure("aiter", "AITER's hand-written kernels", "emulator.md", "make campaign-aiter", aiter),

@@ -10,6 +10,7 @@ import torch
 
 from wave_runtime import _C
 from wave_runtime._version import __version__
+from wave_runtime.compat.vendors import _sycl
 
 # The environment variables that the product reads, and what for. docs/environment.md says it at length.
 VARIABLES = {
@@ -42,7 +43,8 @@ VARIABLES = {
     "CUDA_PATH": "where the CUDA toolkit is installed, too",
     "IREE_COMPILE": "the compiler of MLIR",
     "WAVE_RUNTIME_LIBHIPRTC": "the file of the HIP run-time compiler",
-    "ICPX": "the compiler of SYCL",
+    "CMPLR_ROOT": "where oneAPI's SYCL is, if intel-sycl-rt is not installed",
+    "CXX": "the compiler of what calls SYCL",
     "XDG_CACHE_HOME": "the user's cache folder, if WAVE_RUNTIME_CACHE_DIR is not set",
     "WAVE_RUNTIME_EMULATOR_PROCESSOR": "the emulated processor: gfx90a, gfx942, gfx950, gfx1030, gfx1100 to gfx1201",
     "WAVE_RUNTIME_EMULATE": "a processor: programs find a GPU of this kind, which is emulated",
@@ -57,7 +59,7 @@ VARIABLES = {
 
 # Vendors on whose GPUs nothing has run: torch's name of such devices, and how kernels get there.
 EXPERIMENTAL = {
-    "intel": ("xpu", "SYCL, compiled by icpx, on torch's queue"),
+    "intel": ("xpu", "SYCL, compiled by its runtime, on torch's queue"),
     "apple": ("mps", "Metal, compiled by torch.mps.compile_shader"),
 }
 
@@ -67,10 +69,12 @@ def describe() -> dict[str, Any]:
 
     Returns:
         ``versions``; ``drivers``, for each of hip, cuda and emulator ``library``, ``devices`` and ``error``;
-        ``used``, the drivers of CPU and GPU tensors; ``experimental``, for intel and apple ``how`` and whether torch
-        sees such a GPU as ``available``; ``variables``, those that are set; ``loaded`` code objects.
+        ``used``, the drivers of CPU and GPU tensors; ``sycl``, the folder of the runtime that launches Intel's code on
+        CPU tensors, or None; ``experimental``, for intel and apple ``how`` and whether torch sees such a GPU as
+        ``available``; ``variables``, those that are set; ``loaded`` code objects.
     """
     host, gpu = _C.drivers()
+    folder = _sycl.find_cpu()
     return {
         "versions": {
             "wave_runtime": __version__,
@@ -82,6 +86,7 @@ def describe() -> dict[str, Any]:
         },
         "drivers": {name: {"library": None, **_C.describe_driver(name)} for name in ("hip", "cuda", "emulator")},
         "used": {"cpu": host, "gpu": gpu},
+        "sycl": folder and str(folder),
         "experimental": {
             vendor: {"how": how, "available": getattr(torch, kind).is_available()}
             for vendor, (kind, how) in EXPERIMENTAL.items()
@@ -112,6 +117,7 @@ def render(description: dict[str, Any]) -> str:
         lines += _driver_lines(name, driver)
     used = description["used"]
     lines += [f"  CPU tensors are launched by {used['cpu']}, GPU tensors by {used['gpu']}", ""]
+    lines += ["SYCL: Intel's code", f"  CPU tensors: {description['sycl'] or _sycl.missing()}", ""]
     lines += ["experimental: has never run on a GPU of this vendor"]
     for vendor, item in description["experimental"].items():
         seen = "torch sees such a GPU here" if item["available"] else "torch sees no such GPU here"

@@ -1,14 +1,7 @@
-"""Intel's and Apple's paths, which have no hardware here.
-
-Intel's runs with a SYCL of the host's in the place of Intel's: the library is generated, compiled, loaded and called.
-Of Apple's only what torch is asked for is seen.
-"""
+"""Apple's path, of which only what torch is asked for is seen; and what Intel's and Apple's signatures say."""
 
 from __future__ import annotations
 
-import ctypes
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,70 +9,10 @@ import torch
 from requirements import does_not_apply
 
 import wave_runtime
-from wave_runtime.compat.vendors import _apple, _intel
+from wave_runtime.compat.vendors import _apple
 from wave_runtime.compat.vendors._parameters import Signature
 
 CPU = torch.device("cpu")
-SYCL = """
-#include "factor.h"
-void several(sycl::nd_item<3> item, const float* a, float* b, float factor, std::int32_t n, std::uint64_t large) {
-  const auto i = item.get_global_id(2) + 8 * (item.get_global_id(1) + 4 * item.get_global_id(0));
-  if (i < std::size_t(n)) b[i] = FACTOR * factor * a[i] + float(large >> 60);
-}
-"""
-SIGNATURE = Signature.parse("several", "a: *f32 const, b: *f32, factor: f32, n: i32, large: u64")
-
-
-@pytest.fixture
-def icpx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """g++ with a SYCL of the host's, as icpx."""
-    script = tmp_path / "icpx"
-    folder = Path(__file__).parent
-    script.write_text(
-        f"#!{sys.executable}\nimport os, sys\n"
-        f"os.execvp('g++', ['g++', '-I{folder}', *(word for word in sys.argv[1:] if word != '-fsycl')])\n"
-    )
-    script.chmod(0o755)
-    monkeypatch.setenv("ICPX", str(script))
-    _intel._entry.cache_clear()
-
-
-def launch_sycl(
-    tmp_path: Path, *arguments: Any, source: str = SYCL, grid: tuple[int, int, int] = (2, 2, 3), x: int = 4
-) -> None:
-    (tmp_path / "factor.h").write_text("#define FACTOR 10\n")
-    queue = ctypes.c_int()
-    address = ctypes.addressof(queue)
-    _intel.launch(SIGNATURE, source, str(tmp_path / "a.cpp"), arguments, grid, (x, 2, 1), CPU, address)
-
-
-@pytest.mark.usefixtures("icpx")
-def test_sycl(tmp_path: Path, cache: Path) -> None:
-    """Three dimensions, x the fastest; headers beside the source; kept as what compile() makes is."""
-    a, b = torch.randn(96), torch.zeros(96)
-    version = b._version
-    launch_sycl(tmp_path, a, b, 0.5, 90, 3 << 60)
-    torch.testing.assert_close(b[:90], 5 * a[:90] + 3)
-    assert (b[90:] == 0).all()
-    assert b._version == version + 1
-    assert len([path for path in (cache / "results").rglob("*") if path.is_file()]) == 1
-
-
-@pytest.mark.usefixtures("icpx")
-def test_errors_of_sycl(tmp_path: Path) -> None:
-    a, b = torch.randn(96), torch.zeros(96)
-    with pytest.raises(RuntimeError, match="kernel 'several' on cpu: SYCL: a work-group of more than 1024 work-items"):
-        launch_sycl(tmp_path, a, b, 0.5, 90, 0, x=1024)
-    with pytest.raises(wave_runtime.CompileError, match=r"(?s)the sycl source does not compile .*missing"):
-        launch_sycl(tmp_path, a, b, 0.5, 90, 0, source=SYCL + "int x = missing;")
-
-
-def test_no_icpx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ICPX", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    _intel._entry.cache_clear()
-    with pytest.raises(wave_runtime.CompileError, match=r"no compiler for Intel GPUs; looked for icpx .*Install Intel"):
-        launch_sycl(tmp_path, torch.zeros(1), torch.zeros(1), 0.5, 90, 0)
 
 
 class Metal:

@@ -29,7 +29,8 @@ _LANGUAGE: dict[str, Language] = {"amd": "hip", "nvidia": "cuda"}
 class PortableKernel:
     """A kernel that has code for several vendors. Made by :func:`kernel`.
 
-    Launches on Intel's and Apple's GPUs are experimental: they have never run on one.
+    Launches on Intel's and Apple's GPUs are experimental: they have never run on one. Code for Intel runs on CPU
+    tensors, too.
 
     Attributes:
         name: the kernel's name, which is the same in all of its sources.
@@ -54,10 +55,11 @@ class PortableKernel:
         device: torch.device | str | int | None = None,
         **attributes: Unpack[Attributes],
     ) -> None:
-        """Launch on the device of the tensors and its current stream: on CPU tensors the code for AMD, emulated.
+        """Launch on the device of the tensors and its current stream: on CPU tensors the code for AMD, emulated, or
+        where there is none that for Intel.
 
-        Args and errors are those of a :class:`Kernel`'s call. On ``"xpu"`` and ``"mps"`` devices there are grid and
-        block only, and compiled code has no such launches.
+        Args and errors are those of a :class:`Kernel`'s call. Intel's and Apple's code takes grid and block only, and
+        compiled code has no such launches.
         """
         where = device_of(args)
         if where is None and device is None:
@@ -67,8 +69,9 @@ class PortableKernel:
             )
         if where is None:
             where = torch.device(device)  # type: ignore[arg-type]
-        if where.type in ("xpu", "mps"):
-            return self._launch_outside(where, args, grid, block, shared_memory, attributes)
+        vendor = self._vendor_for(where)
+        if vendor in ("intel", "apple"):
+            return self._launch_outside(vendor, where, args, grid, block, shared_memory, attributes)
         kernel = self._builds.kernel(where)
         if device is None:
             kernel(*args, grid=grid, block=block, shared_memory=shared_memory, **attributes)
@@ -116,14 +119,21 @@ class PortableKernel:
         """A launch that can be repeated, on the device of the tensors: see :meth:`Kernel.bind`."""
         return self.on(device_of(args)).bind(*args, **options)
 
-    def _recipe_for(self, device: torch.device) -> Recipe:
+    def _vendor_for(self, device: torch.device) -> str:
         vendor = vendor_of(device)
+        return "intel" if device.type == "cpu" and vendor not in self._recipes and "intel" in self._recipes else vendor
+
+    def _recipes_of(self, vendor: str, device: torch.device) -> dict[str, Recipe]:
         if vendor not in self._recipes:
             raise ValueError(
                 f"kernel '{self.name}' has code for {', '.join(self.vendors)}, and none for tensors on {device}: "
                 f"pass {vendor}="
             )
-        recipes = self._recipes[vendor]
+        return self._recipes[vendor]
+
+    def _recipe_for(self, device: torch.device) -> Recipe:
+        vendor = vendor_of(device)
+        recipes = self._recipes_of(vendor, device)
         if _ANY in recipes:
             return recipes[_ANY]
         target = target_for(device)
@@ -134,6 +144,7 @@ class PortableKernel:
 
     def _launch_outside(
         self,
+        vendor: str,
         device: torch.device,
         args: tuple[Any, ...],
         grid: Dims,
@@ -141,7 +152,7 @@ class PortableKernel:
         shared_memory: int,
         attributes: Attributes,
     ) -> None:
-        vendor = vendor_of(device)
+        """A launch that is no operator: of Intel's or Apple's code."""
         if torch.compiler.is_compiling():
             raise RuntimeError(f"kernel '{self.name}': launches on {device} are no operators, and cannot be compiled")
         if shared_memory or any(attributes.values()) or block is None:
@@ -150,15 +161,14 @@ class PortableKernel:
             )
         if not isinstance(self._signature, str):
             raise ValueError(f"kernel '{self.name}': pass signature=: code for {vendor} does not say what it takes")
-        recipe = self._recipe_for(device)
+        recipe = self._recipes_of(vendor, device)[_ANY]
         source = str(recipe.source) if recipe.path is None else Path(recipe.path).read_text()
         signature = Signature.parse(self.name, self._signature)
         dims = extents(self.name, "grid", grid), extents(self.name, "block", block)
         if vendor == "apple":
             _apple.launch(signature, source, args, *dims, device)
         else:
-            queue = torch.xpu.current_stream(device).sycl_queue
-            _intel.launch(signature, source, recipe.path, args, *dims, device, queue)
+            _intel.launch(signature, source, recipe.path, args, *dims, device)
 
     def __reduce__(self) -> Any:
         return type(self), self._made_of
@@ -190,8 +200,9 @@ def kernel(
         amd, nvidia: a path to a source or a binary, a source's text, or a binary's bytes, as :func:`compile` and
             :func:`load` take them; or such by target, ``{"gfx942": ..., "gfx90a": ...}``. CPU tensors take AMD's for
             gfx942.
-        intel: experimental: it has never run on a GPU of Intel's. SYCL, as a path or text, with a function
-            ``void NAME(sycl::nd_item<3> item, ...)``, for tensors on ``"xpu"``.
+        intel: SYCL, as a path or text, with a function ``void NAME(sycl::nd_item<3> item, ...)``. For tensors on
+            ``"xpu"``, experimental: it has never run on a GPU of Intel's; and for CPU tensors, on Intel's device for
+            CPUs, where there is no code for AMD.
         apple: experimental: it has never run on a GPU of Apple's. Metal, as a path or text, whose kernel takes what the
             signature says as buffers 0, 1, ..., for tensors on ``"mps"``.
         signature: what the kernel takes, of whatever vendor. For HIP C++ the compiler knows it; Intel's and Apple's

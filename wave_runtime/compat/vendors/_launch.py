@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from wave_runtime import _C
 from wave_runtime._compile import CompileError
 from wave_runtime._kernel import Dims
+from wave_runtime.compat.vendors import _sycl
 from wave_runtime.compat.vendors._kernel import PortableKernel, vendor_of
 
 # By vendor: torch's kind of device, and the interface that the code goes through.
@@ -42,7 +44,8 @@ def launch_kernel(
         grid: workgroups, in one to three dimensions.
         workgroup: work-items of one.
         vendor: "amd", "nvidia", "intel", "apple" or "emulator", to which buffers that lie elsewhere are copied, and
-            back afterwards; by default that of the buffers' device. "intel" and "apple" are experimental.
+            back afterwards; by default that of the buffers' device. "intel" is Intel's device for CPUs where torch sees
+            no GPU of Intel's. Such GPUs and "apple" are experimental.
 
     Raises:
         TypeError, ValueError: an argument does not fit, or there is no such vendor.
@@ -54,7 +57,10 @@ def launch_kernel(
     interface = _VENDORS[vendor or ("emulator" if device.type == "cpu" else vendor_of(device))][1]
     here = [buffer if buffer.device == device else buffer.to(device) for buffer in buffers]
     try:
-        kernel(*here, *scalars, grid=grid, block=workgroup)
+        if vendor == "intel":
+            _launch_on_intel(kernel, device, [*here, *scalars], grid, workgroup)
+        else:
+            kernel(*here, *scalars, grid=grid, block=workgroup)
         if device.type != "cpu":
             getattr(torch, device.type).synchronize()
     except CompileError as error:
@@ -68,6 +74,15 @@ def launch_kernel(
         for buffer, copy in zip(buffers, here, strict=True):
             if copy is not buffer:
                 buffer.copy_(copy)
+
+
+def _launch_on_intel(
+    kernel: PortableKernel | _C.Kernel, device: torch.device, arguments: Sequence[Any], grid: Dims, block: Dims
+) -> None:
+    """Intel's code even where the device is the CPU, for which a kernel may have AMD's, too."""
+    if not isinstance(kernel, PortableKernel):
+        raise ValueError(f"kernel '{kernel.name}' is a binary of AMD's or NVIDIA's: it does not run on intel")
+    kernel._launch_outside("intel", device, tuple(arguments), grid, block, 0, {})
 
 
 def _device_of(kernel: PortableKernel | _C.Kernel, buffers: Sequence[torch.Tensor]) -> torch.device:
@@ -84,10 +99,14 @@ def _device_for(vendor: str) -> torch.device:
     if kind == "cpu":
         return torch.device("cpu")
     interface = getattr(torch, kind)
+    if vendor == "intel" and not interface.is_available() and _sycl.find_cpu():
+        return torch.device("cpu")
     is_built = kind != "cuda" or (torch.version.hip is not None) == (vendor == "amd")
     if not is_built or not interface.is_available():
         raise LaunchError(
             f"launch error: torch {torch.__version__} sees no device of {vendor}"
-            + ("; vendor='emulator' runs the same code on the CPU" if vendor == "amd" else "")
+            + {"amd": "; vendor='emulator' runs the same code on the CPU", "intel": f"; {_sycl.missing()}"}.get(
+                vendor, ""
+            )
         )
     return torch.device(kind) if kind == "mps" else torch.device(kind, interface.current_device())
