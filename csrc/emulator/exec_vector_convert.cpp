@@ -78,10 +78,24 @@ Pair16<T> packed_fractions(Float a, Float b) {
   return {to_fraction<T>(a), to_fraction<T>(b)};
 }
 
-/// To a byte, which replaces one of the third operand's.
-u32 v_cvt_pk_u8_f32(f32 a, u32 position, u32 old) {
+/// To the integer that MODE's rounding of f32 says.
+f64 rounded_by_mode(f64 value, Mode mode) {
+  switch (mode.round32()) {
+    case 0:
+      return round_to_even(value);
+    case 1:
+      return __builtin_ceil(value);
+    case 2:
+      return __builtin_floor(value);
+    default:
+      return __builtin_trunc(value);
+  }
+}
+
+/// To a byte, which replaces one of the third operand's. No other conversion to integers rounds as MODE says.
+u32 v_cvt_pk_u8_f32(f32 a, u32 position, u32 old, Mode mode) {
   const u32 shift = 8 * (position & 3);
-  return (old & ~(0xffu << shift)) | u32{to_integer<u8>(a)} << shift;
+  return (old & ~(0xffu << shift)) | u32{to_integer<u8>(rounded_by_mode(a, mode))} << shift;
 }
 
 constexpr Body kBodies[] = {

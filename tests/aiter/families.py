@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from attention import attention, quantized_attention, tolerance_of_attention
+from attention import attention, tolerance_of_attention
 from backward import backward
 from beside import beside
 from choices import choice, decoded_choices, prefilled_choices
@@ -19,6 +19,7 @@ from latent import latent
 from launches import cases
 from paged import paged
 from products import bf16_product, fp4_product, fp8_product, i8_product
+from scaled_attention import all_quantized
 
 FAMILIES = {
     "(no folder)": beside,
@@ -26,9 +27,7 @@ FAMILIES = {
     "f4gemm": cases(fp4_product),
     "fmha_v3_bwd": backward,
     "fmha_v3_fwd": cases(attention, tolerance_of_attention),
-    "fmha_v4_fwd": cases(
-        quantized_attention, lambda row: 2**-4, lambda row: row["q_scale_mode"] == row["v_scale_mode"] == "1"
-    ),
+    "fmha_v4_fwd": all_quantized,
     "fmoe": lambda folder: chain(all_experts(folder), fp4_experts(folder)),
     "fmoe_2stages": cases(first_stage, lambda row: 2**-4 if "blockscale" in row["list"] else 2**-7),  # to FP8
     "fp8gemm_blockscale": cases(fp8_product),

@@ -74,9 +74,9 @@ def pack_toward_zero(mode: Mode, a: Value, b: Value) -> int:
     return toward_zero.write(F16, b) << 16 | toward_zero.write(F16, a)
 
 
-def insert_byte(value: Value, position: int, old: int) -> int:
+def insert_byte(mode: Mode, value: Value, position: int, old: int) -> int:
     at = 8 * (position & 3)
-    return old & ~(0xFF << at) | to_integer("u8")(value) << at
+    return old & ~(0xFF << at) | to_integer("u8", mode.rounding(F32))(value) << at
 
 
 RULES |= {
@@ -88,8 +88,10 @@ RULES |= {
     "v_cvt_flr_i32_f32": rule("f32 -> b32", to_integer("i32", Rounding.DOWN)),
     "v_cvt_off_f32_i4": rule("i4 -> f32", lambda a: number(Fraction(a, 16))),
     "v_cvt_pkrtz_f16_f32": rule("mode f32 f32 -> b32", pack_toward_zero),
-    "v_cvt_pk_u8_f32": rule("f32 b32 b32 -> b32", insert_byte),
-    "v_cvt_pkaccum_u8_f32": rule("b32 f32 b32 -> b32", lambda old, a, position: insert_byte(a, position, old)),
+    "v_cvt_pk_u8_f32": rule("mode f32 b32 b32 -> b32", insert_byte),
+    "v_cvt_pkaccum_u8_f32": rule(
+        "mode b32 f32 b32 -> b32", lambda mode, old, a, position: insert_byte(mode, a, position, old)
+    ),
 }
 
 
