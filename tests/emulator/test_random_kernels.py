@@ -13,12 +13,14 @@ import hashlib
 import itertools
 import json
 import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from random_kernels import harness
@@ -89,21 +91,20 @@ class Row:
         self.refused = 0
         self.different: list[int] = []
 
-    def results(self, first: int) -> dict[str, object]:
-        """What a file of results has of it."""
+    def results(self, first: int, earlier: Mapping[str, Any] | None) -> dict[str, object]:
+        """What a file of results has of it, with an earlier run's where this one went on from that one's last seed."""
         version = subprocess.run([str(harness.CLANG), "--version"], capture_output=True, text=True).stdout
-        return {
-            "date": time.strftime("%Y-%m-%d"),
-            "clang": version.split("\n")[0],
-            "first seed": first,
-            "programs": self.tried,
-            "not compiled": self.refused,
-            "different": self.different,
-        }
+        words = {"date": time.strftime("%Y-%m-%d"), "clang": version.split("\n")[0]}
+        counts: dict[str, Any] = {"programs": self.tried, "not compiled": self.refused, "different": self.different}
+        if earlier and earlier["first seed"] + earlier["programs"] + earlier["not compiled"] == first:
+            first = earlier["first seed"]
+            counts = {name: earlier[name] + count for name, count in counts.items()}
+        return {**words, "first seed": first, **counts}
 
 
 def campaign(rows: Sequence[tuple[str, int]], seeds: Iterable[int], keep: Path | None, processes: int) -> list[Row]:
     """Tries the program of each seed for each row, and prints which differ."""
+    os.environ.setdefault("WAVE_RUNTIME_EMULATOR_THREADS", "1")  # of each process: there are enough of these
     found = [Row() for _ in rows]
     pending: collections.deque[tuple[int, concurrent.futures.Future[list[tuple[bool, list[str]]]]]] = (
         collections.deque()
@@ -137,7 +138,11 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--keep", type=Path, help="where to leave sources and binaries")
     parser.add_argument(
-        "--target", default="gfx942", choices=[*harness.LANES, "all"], help="all: each, RDNA's in waves of either size"
+        "--target",
+        nargs="+",
+        default=["gfx942"],
+        choices=[*harness.LANES, "all"],
+        help="all: each, RDNA's in waves of either size",
     )
     parser.add_argument("--lanes", type=int, choices=(32, 64), help="of a wave; by default as the compiler chooses")
     parser.add_argument("--processes", type=int, default=1, help="that try programs side by side")
@@ -149,17 +154,18 @@ if __name__ == "__main__":
     if harness.CLANG is None:
         sys.exit("clang-22 is not installed")
     begin = time.monotonic()
-    if arguments.target == "all":
+    if "all" in arguments.target:
         rows = [(target, lanes) for target, usual in harness.LANES.items() for lanes in sorted({usual, 64})]
     else:
-        rows = [(arguments.target, arguments.lanes or harness.LANES[arguments.target])]
+        rows = [(target, arguments.lanes or harness.LANES[target]) for target in arguments.target]
     last = sys.maxsize if arguments.count is None else arguments.first + arguments.count
     seeds = itertools.takewhile(lambda _: time.monotonic() - begin < arguments.seconds, range(arguments.first, last))
     found = campaign(rows, seeds, arguments.keep, arguments.processes)
     if arguments.json is not None:
         known = json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
         for (target, lanes), row in zip(rows, found, strict=True):
-            known[f"{target}, {lanes} lanes"] = row.results(arguments.first)
+            name = f"{target}, {lanes} lanes"
+            known[name] = row.results(arguments.first, known.get(name))
         arguments.json.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
     tried, different = sum(row.tried for row in found), sum(len(row.different) for row in found)
     words = f"{tried} programs of {KERNELS} kernels, {different} differ"

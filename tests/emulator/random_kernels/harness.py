@@ -26,7 +26,7 @@ ITEMS = GROUPS * BLOCK
 
 # A product and a sum stay two operations, f16 is rounded after each, and signed integers wrap: on both sides.
 COMMON = ["-std=c++20", "-w", "-fwrapv", "-ffp-contract=off", f"-I{FOLDER}"]
-HOST = ["-x", "c++", "-O1", "-march=x86-64-v3", "-Xclang", "-ffloat16-excess-precision=none"]
+HOST = ["-x", "c++", "-O0", "-march=x86-64-v3", "-Xclang", "-ffloat16-excess-precision=none"]
 HOST += ["-Xclang", "-fbfloat16-excess-precision=none", "-shared", "-fPIC"]
 DEVICE = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"]
 LANES = {
