@@ -220,7 +220,7 @@ v_{mov,not,and,or,xor,cndmask,swap}_b16 v_permlane64_b32 v_{maxmin,minmax}_{i,u}
 v_{ctz_i32_b32,clz_i32_u32,cls_i32}=v_{ffbl_b32,ffbh_u32,ffbh_i32}
 v_mul_dx9_zero_f32=v_mul_legacy_f32
 v_dot4_i32_iu8 v_dot8_i32_iu4 v_dot2acc_f32_f16=v_dot2c_f32_f16 v_dot2_f16_f16 v_dot2_{f32,bf16}_bf16
-v_cvt_{nearest,floor}_i32_f32=v_cvt_{rpi,flr}_i32_f32 v_cvt_pk_rtz_f16_f32=v_cvt_pkrtz_f16_f32 v_cvt_{i32_i,u32_u}16
+v_cvt_pk_rtz_f16_f32=v_cvt_pkrtz_f16_f32 v_cvt_{i32_i,u32_u}16
 v_cvt_pk_norm_{i,u}16_f{16,32}=v_cvt_pknorm_{}16_f{} v_cvt_pk_{i,u}16_f32
 
 ds_load_{i8,u8,i16,u16,b32,b64,b96,b128}=ds_read_{} ds_load_{u8,i8,u16}_d16{,_hi}=ds_read_{}_d16{}
@@ -245,6 +245,7 @@ v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{} buffer_gl{0,1}_inv s_gl1_inv=s_dcache_in
 )"},
 
     {{kGfx1100, kGfx1150}, R"(
+v_cvt_{nearest,floor}_i32_f32=v_cvt_{rpi,flr}_i32_f32
 {global,buffer}_atomic_csub_u32={global,buffer_gfx11}_atomic_sub_clamp_u32
 v_fmac_dx9_zero_f32=v_fma_legacy_f32 ds_cmpstore{,_rtn}_f{32,64}=ds_cmpst{}_f{}
 {global,flat,buffer}_atomic_cmpswap_f32={global,flat,buffer_gfx11}_atomic_cmpswap_f32
@@ -279,8 +280,9 @@ s_{min,max}_f{16,32}
 )"},
 
     {{kGfx1201}, R"(
-v_cvt_f32_{fp8,bf8}=v_cvt_f32_{}_ocp v_cvt_pk_f32_{fp8,bf8}=v_cvt_pk_f32_{}_ocp
-v_cvt_{pk,sr}_{fp8,bf8}_f32=v_cvt_{}_{}_f32_ocp v_dot4_f32_{fp8,bf8}_{fp8,bf8}
+v_cvt_{nearest,floor}_i32_f32=v_cvt_{}_i32_f32_gfx12
+v_cvt_f32_{fp8,bf8}=v_cvt_f32_{}_gfx12 v_cvt_pk_f32_{fp8,bf8}=v_cvt_pk_f32_{}_gfx12
+v_cvt_{pk,sr}_{fp8,bf8}_f32=v_cvt_{}_{}_f32_gfx12 v_dot4_f32_{fp8,bf8}_{fp8,bf8}
 {global,flat,buffer}_atomic_{sub_clamp,cond_sub}_u32={global,flat,buffer_gfx12}_atomic_{}_u32
 ds_{sub_clamp,cond_sub}{,_rtn}_u32
 ds_pk_add{,_rtn}_{f16,bf16} {global,flat}_atomic_pk_add_{f16,bf16} buffer_atomic_pk_add_{f16,bf16}=buffer_gfx12_atomic_pk_add_{}

@@ -32,6 +32,14 @@ i16 v_cvt_i16_f16(Half a) { return to_integer<i16>(a); }
 i32 v_cvt_flr_i32_f32(f32 a) { return to_integer<i32>(__builtin_floor(a)); }
 i32 v_cvt_rpi_i32_f32(f32 a) { return to_integer<i32>(__builtin_floor(a + 0.5f)); }
 
+// Those of gfx1201, as users measured an RX 9070 XT: a sum that is exact, and the integer farthest off for a NaN.
+i32 or_extreme(f64 value, f32 a) {
+  const i32 extreme = std::signbit(a) ? std::numeric_limits<i32>::min() : std::numeric_limits<i32>::max();
+  return a == a ? to_integer<i32>(value) : extreme;
+}
+i32 v_cvt_floor_i32_f32_gfx12(f32 a) { return or_extreme(__builtin_floor(a), a); }
+i32 v_cvt_nearest_i32_f32_gfx12(f32 a) { return or_extreme(__builtin_floor(f64{a} + 0.5), a); }
+
 // Every 32-bit integer is exact in f64: the result is rounded once.
 f32 v_cvt_f32_u32(u32 a) { return static_cast<f32>(static_cast<f64>(a)); }
 f32 v_cvt_f32_i32(i32 a) { return static_cast<f32>(static_cast<f64>(a)); }
@@ -107,6 +115,8 @@ constexpr Body kBodies[] = {
     {"v_cvt_i16_f16", vector<v_cvt_i16_f16>},
     {"v_cvt_flr_i32_f32", vector<v_cvt_flr_i32_f32>},
     {"v_cvt_rpi_i32_f32", vector<v_cvt_rpi_i32_f32>},
+    {"v_cvt_floor_i32_f32_gfx12", vector<v_cvt_floor_i32_f32_gfx12>},
+    {"v_cvt_nearest_i32_f32_gfx12", vector<v_cvt_nearest_i32_f32_gfx12>},
     {"v_cvt_f32_u32", vector<v_cvt_f32_u32>},
     {"v_cvt_f32_i32", vector<v_cvt_f32_i32>},
     {"v_cvt_f64_u32", vector<v_cvt_f64_u32>},

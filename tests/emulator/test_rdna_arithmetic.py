@@ -61,7 +61,7 @@ def rows_of(target: str) -> list[Row]:
     for row in machine.isa_rows(target):
         name = row["base_name"]
         if row["format"] in FORMATS and name in implemented and not ELSEWHERE.fullmatch(name) and name not in CONTROL:
-            new = {**row, "base_name": rdna.name_of_rule(name)}
+            new = {**row, "base_name": rdna.name_of_rule(name, target)}
             if model.is_modelled(new["base_name"]):
                 found.append(new)
     return found

@@ -211,6 +211,27 @@ def test_overflow_to_fp8_saturates_by_mode(name: str, overflowed: tuple[int, int
     assert (after.v[0, 2] & 0xFFFF == overflowed[saturates]).all()
 
 
+NANS, INFINITIES = (0x7FC00000, 0xFF800001), (0x7F800000, 0xFF800000)
+
+
+@pytest.mark.parametrize("saturates", [0, 1])
+@pytest.mark.parametrize("kind", ["fp8", "bf8"])
+def test_nans_and_infinities_as_fp8(kind: str, saturates: int) -> None:
+    """As an RX 9070 XT has them: one NaN whatever its sign was, and infinities that FP16_OVFL does not make finite."""
+    state = State(1, 32)
+    state.s[0, 21], state.v[0, 5, :4] = saturates, [*NANS, *INFINITIES]
+    mode = encode("gfx1201", "s_setreg_b32", "SOPK", SDST=21, SIMM16=hardware_register(1, 23, 1))
+    codes = {"fp8": [0xFF, 0xFF, 0x7F, 0xFF], "bf8": [0xFE, 0xFE, 0x7C, 0xFC]}[kind]
+    for name in (f"v_cvt_pk_{kind}_f32", f"v_cvt_sr_{kind}_f32"):
+        convert = encode("gfx1201", name, "VOP3", VDST=9, SRC0=261, SRC1=261)
+        assert (rdna_machine.run("gfx1201", [*mode, *convert], state).v[0, 9, :4] & 255).tolist() == codes
+    state.v[0, 5, 0] = 0x7F7F7F7F  # a NaN of either format
+    back = encode("gfx1201", f"v_cvt_f32_{kind}_e64", "VOP3", VDST=9, SRC0=261)
+    both = encode("gfx1201", f"v_cvt_pk_f32_{kind}_e64", "VOP3", VDST=10, SRC0=261)
+    after = rdna_machine.run("gfx1201", [*back, *both], state)
+    assert after.v[0, 9:12, 0].tolist() == [0xFFC00000] * 3
+
+
 def test_what_is_unknown_of_mode_is_refused() -> None:
     write = encode("gfx1201", "s_setreg_b32", "SOPK", SDST=21, SIMM16=hardware_register(1, 24, 1))
     with pytest.raises(wave_runtime.KernelFault, match="s_setreg_b32 is not implemented"):

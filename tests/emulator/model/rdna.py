@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from fractions import Fraction
 
 from . import compare, conversion, floating, integer, scalar, transcendental
-from .floats import F16, F32, NAN, Format, Mode, Value, add, fma, less, multiply, subtract
+from .floats import F16, F32, NAN, Format, Mode, Rounding, Value, add, fma, less, multiply, subtract
 from .floats import larger as larger_number
 from .floats import smaller as smaller_number
 from .rules import FORMATS, Rule, low, rule
@@ -239,11 +240,35 @@ def only_exec(old: Rule) -> Rule:
 
 # Whose result has 16 bits, of the two halves of a register.
 RULES["v_sat_pk_u8_i16 of RDNA"] = KNOWN["v_sat_pk_u8_i16"].with_result("b16")
+
+
+def or_extreme(convert: Callable[[Value], int]) -> Callable[[Value], int]:
+    """A NaN becomes the largest or the smallest integer, as its sign is."""
+
+    def convert_any(value: Value) -> int:
+        return (1 << 31 if value.negative else (1 << 31) - 1) if value.nan else convert(value)
+
+    return convert_any
+
+
+def nearest_up(value: Value) -> int:
+    """floor(x + 0.5), the sum exact."""
+    return conversion.to_integer("i32", Rounding.DOWN)(
+        value if value.infinite else conversion.number(value.exact + Fraction(1, 2))
+    )
+
+
+RULES |= {
+    "v_cvt_floor_i32_f32 of gfx1201": rule("f32 -> b32", or_extreme(conversion.to_integer("i32", Rounding.DOWN))),
+    "v_cvt_nearest_i32_f32 of gfx1201": rule("f32 -> b32", or_extreme(nearest_up)),
+}
 RULES |= {f"{name} of RDNA": only_exec(old) for name, old in compare.RULES.items() if name.startswith("v_cmpx_")}
 
 
-def name_of_rule(name: str) -> str:
+def name_of_rule(name: str, target: str) -> str:
     """That of the rule for an instruction of RDNA, if there is one."""
+    if f"{name} of {target}" in RULES:
+        return f"{name} of {target}"
     if name in RULES:
         return name
     old = old_name(name)
