@@ -14,6 +14,7 @@ class BarrierChecker : public Observer {
   explicit BarrierChecker(Findings& findings) : findings_(findings) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
+  bool wants_after() const override { return false; }
   u8 watched_ops() const override { return kSignals; }
   void stop(const Wave& wave) override;
   void pass_barrier(const Wave& wave) override;

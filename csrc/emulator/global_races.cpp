@@ -122,8 +122,7 @@ void GlobalRaceChecker::settle(State& state, bool writes_back) {
   }
 }
 
-void GlobalRaceChecker::after(const Wave& wave, const Op*) {
-  hold_.let_go();
+void GlobalRaceChecker::stop(const Wave& wave) {
   if (wave.status != Status::Ended) return;
   for (const Suspicion& suspicion : states_[wave.index].suspicions) {
     findings_.add(wave, suspicion.sighting, [&] { return suspicion.message; });

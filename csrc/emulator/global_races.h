@@ -24,9 +24,10 @@ class GlobalRaceChecker : public Observer {
   GlobalRaceChecker(Findings& findings, GlobalShadow& shadow) : findings_(findings), shadow_(shadow), hold_(shadow) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
-  void after(const Wave& wave, const Op* op) override;
+  void after(const Wave&, const Op*) override { hold_.let_go(); }
+  void stop(const Wave& wave) override;
   void give_up(const Wave&) override { hold_.let_go(); }
-  u8 watched_ops() const override { return kAllButVectorAlu; }
+  u8 watched_ops() const override { return kMovesMemory; }
   bool watches_memory() const override { return true; }
   void load_memory(AddressSpan span, int lane) override;
   void store_memory(AddressSpan span, const void* data, int lane) override;

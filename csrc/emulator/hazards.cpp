@@ -40,10 +40,17 @@ constexpr u64 kMatrixStates = 32;
 }  // namespace
 
 const HazardChecker::Decoded& HazardChecker::look_up(const Wave& wave, const Op* op) {
-  return instructions_.get(wave, op, [&](Decoded& instruction) { decode(wave, op, instruction); });
+  return instructions_.get(wave, op, [&](Decoded& instruction) {
+    decode(wave, op, instruction);
+    if (instruction.decoded.row == nullptr) return;
+    if (instruction.first != 0 && !may_matter(wave, op, instruction)) instruction.first = 0;
+    instruction.is_simple = instruction.first == 0 && instruction.counters == 0 && !instruction.matrix &&
+                            !instruction.is_wait && !instruction.is_transcendental && !instruction.ends_vectors;
+  });
 }
 
-void HazardChecker::decode(const Wave& wave, const Op* op, Decoded& instruction) {
+/// All but what follows from the instructions behind it.
+void HazardChecker::decode(const Wave& wave, const Op* op, Decoded& instruction) const {
   instruction.decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
   if (instruction.decoded.row == nullptr) return;
   const isa::Row& row = *instruction.decoded.row;
@@ -62,6 +69,49 @@ void HazardChecker::decode(const Wave& wave, const Op* op, Decoded& instruction)
   instruction.has_only_vectors =
       instruction.is_vector && instruction.touched.scalar_writes.is_empty() && !instruction.touched.writes.is_empty();
   instruction.roles = wait_roles(instruction.decoded, instruction.touched, rules_);
+  instruction.first = instruction.roles.first;
+  instruction.second = instruction.roles.second;
+}
+
+/// Whether an instruction that comes so soon behind one may be the second of a rule: on all paths, as far as they are
+/// known. So that most need not be remembered.
+bool HazardChecker::may_matter(const Wave& wave, const Op* op, const Decoded& first) const {
+  struct Path {
+    const Op* next;
+    u32 states, vectors;
+  };
+  constexpr size_t kMostSteps = 64;
+  std::vector<Path> paths{{next(op), 0, 0}};
+  for (size_t steps = 0; !paths.empty(); ++steps) {
+    const auto [at, states, vectors] = paths.back();
+    paths.pop_back();
+    const bool is_known = wave.function->contains(wave.address(at));
+    if (!is_known || steps == kMostSteps) return true;
+    Decoded second;
+    decode(wave, at, second);
+    if (second.decoded.row == nullptr) continue;  // a fault
+    const isa::Row& row = *second.decoded.row;
+    bool is_open = false;  // what comes behind may matter
+    for (WaitRules rules = first.roles.first; rules != 0; rules &= rules - 1) {
+      const WaitRule& rule = wait_rules()[static_cast<size_t>(std::countr_zero(rules))];
+      if ((rule.count == WaitRule::Count::States ? states : vectors) >= rule.states) continue;
+      is_open = true;
+      if ((rules & -rules & second.roles.second) != 0 &&
+          is_shared(rule, first.touched, first.roles, second.touched, second.roles))
+        return true;
+    }
+    if (!is_open) continue;
+    if (row.kind == Kind::Control) {
+      const auto is_place = [](const Operand& operand) { return operand.kind == isa::OperandKind::BranchTarget; };
+      const std::span operands(row.operands, row.operand_count);
+      const bool has_target = std::ranges::any_of(operands, is_place);
+      const bool reads_registers = !second.touched.scalar_reads.is_empty();  // an address, or what VSKIP becomes
+      if (reads_registers || (has_target && at->scalar.target == nullptr)) return true;
+      if (has_target) paths.push_back({at->scalar.target, states + second.states, vectors});
+    }
+    paths.push_back({next(at), states + second.states, vectors + second.is_vector});
+  }
+  return false;
 }
 
 void HazardChecker::find_registers(const Wave& wave, Decoded& instruction) {
@@ -95,21 +145,32 @@ void HazardChecker::start(const Wave& wave) {
   rules_ = wait_rules_of(wave.group->launch().module.processor().code);
   if (states_.size() <= wave.index) states_.resize(wave.index + 1);
   State& state = states_[wave.index];
-  state.vectors.resize(wave.vgpr_count + wave.agpr_count);
+  state.loads.resize(wave.vgpr_count + wave.agpr_count);
+  state.matrices.resize(state.loads.size());
   state.loading = {};
   state.scalars_loading = {};
   state.counters = {};
   state.time += kMatrixStates;  // what registers have of the wave before is long ago
   state.past_count = 0;
-  state.recent_first = state.earlier_first = 0;
+  state.first = 0;
   state.suspicions.clear();
+  state.watch();
 }
 
 void HazardChecker::before(const Wave& wave, const Op* op) {
   const Decoded& instruction = look_up(wave, op);
-  if (instruction.decoded.row == nullptr) return;  // a fault follows
-  if (wave.mode.skip_vector() && (op->flags & kSkippable)) return;
   State& state = states_[wave.index];
+  const bool meets = (state.watched_rows & instruction.summary) != 0 || (state.first & instruction.second) != 0 ||
+                     state.scalars_loading.meets(instruction.scalars);
+  if (!instruction.is_simple || meets || wave.mode.skip_vector()) return look_closely(state, wave, instruction, op);
+  state.vectors_count += instruction.is_vector;
+  state.time += instruction.states;
+}
+
+void HazardChecker::look_closely(State& state, const Wave& wave, const Decoded& instruction, const Op* op) {
+  if (instruction.decoded.row == nullptr) return;  // a fault follows
+  const bool may_skip = wave.mode.skip_vector();
+  if (may_skip && (op->flags & kSkippable)) return;
   if (instruction.is_wait) wait(state, *instruction.decoded.row, op->scalar.simm16);
   state.counters.issue(instruction.counters);
 
@@ -121,19 +182,30 @@ void HazardChecker::before(const Wave& wave, const Op* op) {
   } else if (instruction.counters != 0) {
     note_writes(state, wave, instruction, op);
   }
-  const WaitRules first = state.recent_first | state.earlier_first;
-  if ((instruction.roles.second & first) != 0 && !is_relative(wave, op))
+  if (state.past_count != 0) forget_past(state);
+  if ((instruction.second & state.first) != 0 && !is_relative(wave, op))
     check_past(state, wave, instruction, wave.address(op));
-  if (instruction.roles.first != 0) {
-    if (state.past_count % kPast == 0) state.earlier_first = std::exchange(state.recent_first, 0);
-    state.recent_first |= instruction.roles.first;
-    state.past[state.past_count++ % kPast] = {&instruction,        wave.address(op),      state.time,
-                                              state.vectors_count, state.transcendentals, state.ends};
-  }
+  // What is skipped is no wait state: how far others are then follows from no text.
+  if ((may_skip ? instruction.roles.first : instruction.first) != 0) note_past(state, instruction, wave.address(op));
   state.vectors_count += instruction.is_vector;
   state.transcendentals += instruction.is_transcendental;
   state.ends += instruction.ends_vectors;
   state.time += instruction.states;
+  state.watch();
+}
+
+/// What is too long ago for every rule.
+void HazardChecker::forget_past(State& state) {
+  const Past& last = state.past[(state.past_count - 1) % kPast];
+  const bool is_old = state.time - last.time > last.instruction->states + kMostWaitStates &&
+                      state.vectors_count - last.vectors > kMostWaitStates;
+  if (is_old) state.past_count = 0, state.first = 0;
+}
+
+void HazardChecker::note_past(State& state, const Decoded& instruction, u64 pc) {
+  state.first |= instruction.roles.first;
+  state.past[state.past_count++ % kPast] = {&instruction,          pc,        state.time, state.vectors_count,
+                                            state.transcendentals, state.ends};
 }
 
 /// What has been waited for altogether is looked at no more.
@@ -194,7 +266,7 @@ void HazardChecker::check_loads(const Use& use, bool write) {
   State& state = use.state;
   for (u32 i = use.one.first; i < use.one.first + use.one.location.dwords; ++i) {
     if (use.one.is_vector ? !state.loading.contains(i) : !state.scalars_loading.contains(i)) continue;
-    const Load& load = use.one.is_vector ? state.vectors[i].load : state.scalars[i];
+    const Load& load = use.one.is_vector ? state.loads[i] : state.scalar_loads[i];
     if (is_pending(state, load)) {
       check_load(use, load, write);
     } else if (use.one.is_vector) {
@@ -232,7 +304,7 @@ void HazardChecker::check_time(const Use& use, const Matrix& matrix, u32 needed,
 
 void HazardChecker::check_read(const Use& use) {
   for (u32 i = use.one.first; i < use.one.first + use.one.location.dwords; ++i) {
-    const Matrix& writer = use.state.vectors[i].written_by;
+    const Matrix& writer = use.state.matrices[i].written_by;
     const MatrixTiming& timing = writer.timing;
     const std::optional<MatrixTiming>& reader = use.instruction.matrix;
     if (!reader) {
@@ -250,7 +322,7 @@ void HazardChecker::check_read(const Use& use) {
 void HazardChecker::check_write(const Use& use) {
   if (use.instruction.matrix) return;
   for (u32 i = use.one.first; i < use.one.first + use.one.location.dwords; ++i) {
-    const VectorRegister& vector = use.state.vectors[i];
+    const OfMatrices& vector = use.state.matrices[i];
     check_time(use, vector.written_by, vector.written_by.timing.until_overwritten(), "overwritten");
     check_time(use, vector.read_as_c_by, vector.read_as_c_by.timing.until_c_overwritten(), "overwritten");
   }
@@ -258,24 +330,24 @@ void HazardChecker::check_write(const Use& use) {
 
 void HazardChecker::note_c(const Use& use) {
   for (u32 i = use.one.first; i < use.one.first + use.one.location.dwords; ++i)
-    use.state.vectors[i].read_as_c_by = {*use.instruction.matrix, 0, 0, use.state.time, use.pc};
+    use.state.matrices[i].read_as_c_by = {*use.instruction.matrix, 0, 0, use.state.time, use.pc};
 }
 
 /// What matrix instructions have written long ago need not be forgotten.
 void HazardChecker::note_write(const Use& use, bool meets_matrices) {
   State& state = use.state;
   const Counters counters = use.instruction.counters;
-  const Load load = counters == 0 ? Load{} : Load{counters, state.counters.issued(counters), use.pc};
+  const Load load = counters == 0 ? Load{} : Load{counters, static_cast<u32>(state.counters.issued(counters)), use.pc};
   const u32 first = use.one.first, count = use.one.location.dwords;
   for (u32 i = first; i < first + count; ++i) {
     if (use.one.is_vector) {
-      VectorRegister& vector = state.vectors[i];
-      vector.load = load;
-      if (meets_matrices) vector.written_by = vector.read_as_c_by = {};
-      if (use.instruction.matrix) vector.written_by = {*use.instruction.matrix, first, count, state.time, use.pc};
+      state.loads[i] = load;
+      if (meets_matrices) state.matrices[i] = {};
+      if (use.instruction.matrix)
+        state.matrices[i].written_by = {*use.instruction.matrix, first, count, state.time, use.pc};
       if (counters == 0) state.loading.remove(i);
     } else {
-      state.scalars[i & 127] = load;
+      state.scalar_loads[i & 127] = load;
       if (counters == 0) state.scalars_loading.remove(i);
     }
   }

@@ -26,13 +26,14 @@ class HazardChecker : public Observer {
   HazardChecker(Findings& findings, bool dead_registers) : findings_(findings), dead_registers_(dead_registers) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
+  bool wants_after() const override { return false; }
   void stop(const Wave& wave) override;
   void give_up(const Wave& wave) override;
 
  private:
   struct Load {
     Counters counters = 0;
-    u64 number = 0;  ///< in their queue
+    u32 number = 0;  ///< in their queue
     u64 pc = 0;
   };
 
@@ -43,8 +44,7 @@ class HazardChecker : public Observer {
     u64 time = 0, pc = 0;          ///< pc 0: there is none
   };
 
-  struct VectorRegister {
-    Load load;
+  struct OfMatrices {
     Matrix written_by, read_as_c_by;
   };
 
@@ -56,22 +56,26 @@ class HazardChecker : public Observer {
     bool is_c;  ///< of a matrix instruction, which reads it late
   };
 
-  /// An instruction as far as its registers matter.
-  struct Decoded {
-    isa::Instruction decoded;
-    std::optional<MatrixTiming> matrix;
-    Counters counters = 0;
-    u32 states = 1;  ///< that it takes
+  /// An instruction as far as its registers matter. What is asked of every one comes first, in a line of the host's
+  /// cache.
+  struct alignas(64) Decoded {
+    u64 summary = 0;         ///< of the rows that it touches (RowSet)
+    ScalarSet scalars;       ///< that it touches
+    WaitRules first = 0;     ///< those rules whose first instruction it is, if one of the next may be the second
+    WaitRules second = 0;    ///< the rules whose second instruction it may be
+    u32 states = 1;          ///< that it takes
+    bool is_simple = false;  ///< a vector or scalar ALU instruction, of which nothing need be kept
+    bool is_vector = false;  ///< a vector or matrix instruction
     bool is_wait = false;
     bool is_memory = false;  ///< of lanes
-    bool is_vector = false;  ///< a vector or matrix instruction
     bool is_transcendental = false;
     bool has_only_vectors = false;  ///< as results
     bool ends_vectors = false;      ///< the results of vector instructions are there behind it (of RDNA)
+    Counters counters = 0;
+    isa::Instruction decoded;
+    std::optional<MatrixTiming> matrix;
     std::vector<Register> registers;
     Touched touched;
-    u64 summary = 0;    ///< of the rows that it touches (RowSet)
-    ScalarSet scalars;  ///< that it touches
     WaitRoles roles;
   };
 
@@ -93,19 +97,28 @@ class HazardChecker : public Observer {
   static constexpr u32 kPast = 8;
 
   struct State {
-    std::vector<VectorRegister> vectors;
-    Load scalars[128];
-    RowSet loading;  ///< registers whose load may not be done
-    ScalarSet scalars_loading;
+    u64 watched_rows = 0;       ///< of which something is known that matters: as RowSet::summary()
+    ScalarSet scalars_loading;  ///< registers whose load may not be done
+    WaitRules first = 0;        ///< what those of `past` may be the first of
+    u32 vectors_count = 0;
+    u64 time = 0;  ///< in wait states
+    u32 transcendentals = 0, ends = 0;
+    u64 matrix_until = 0;     ///< the time from which no matrix instruction is under way
+    RowSet loading;           ///< vector registers whose load may not be done
+    RowSet of_matrices;       ///< what matrix instructions that may be under way write, or read as C
+    std::vector<Load> loads;  ///< of the vector registers
+    std::vector<OfMatrices> matrices;
+    std::array<Load, 128> scalar_loads;
     WaitCounters counters;
-    u64 time = 0;          ///< in wait states
-    u64 matrix_until = 0;  ///< the time from which no matrix instruction is under way
-    RowSet of_matrices;    ///< what those that may be under way write, or read as C
     std::array<Past, kPast> past;
     u32 past_count = 0;
-    WaitRules recent_first = 0, earlier_first = 0;  ///< what those of `past` may be the first of, with some before them
-    u32 vectors_count = 0, transcendentals = 0, ends = 0;
     std::vector<Suspicion> suspicions;
+
+    /// Behind what may have changed it.
+    void watch() {
+      watched_rows = loading.summary() | (time < matrix_until ? of_matrices.summary() : 0);
+      if (!suspicions.empty()) watched_rows = ~u64{0};
+    }
   };
 
   /// One look at one register.
@@ -118,7 +131,9 @@ class HazardChecker : public Observer {
   };
 
   const Decoded& look_up(const Wave& wave, const Op* op);
-  void decode(const Wave& wave, const Op* op, Decoded& instruction);
+  void decode(const Wave& wave, const Op* op, Decoded& instruction) const;
+  bool may_matter(const Wave& wave, const Op* op, const Decoded& first) const;
+  void look_closely(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
   static void find_registers(const Wave& wave, Decoded& instruction);
   static void wait(State& state, const isa::Row& row, u32 immediate);
   /// Whether an instruction touches some of these rows.
@@ -139,6 +154,8 @@ class HazardChecker : public Observer {
   static void note_writes(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
   static void note_write(const Use& use, bool meets_matrices);
   void check_past(State& state, const Wave& wave, const Decoded& instruction, u64 pc);
+  static void forget_past(State& state);
+  static void note_past(State& state, const Decoded& instruction, u64 pc);
   static u32 passed_since(const State& state, const Past& past, const WaitRule& rule);
   void follow_suspicions(State& state, const Wave& wave, const Decoded& instruction);
   static std::vector<Suspicion>::iterator find_suspicion(const Use& use, u64 earlier_pc);

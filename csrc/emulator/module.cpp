@@ -133,6 +133,17 @@ const TranslatedFunction& Module::function(u64 pc, const KernelRegisters& regist
   return function.contains(pc) ? function : translated(pc);  // in the middle of an instruction another one may begin
 }
 
+/// Guards the notes of all functions, which a thread asks for once a launch. Never destroyed.
+static Mutex& noting = *new Mutex();
+
+FunctionNotes& TranslatedFunction::notes(const void* key,
+                                         const std::function<std::unique_ptr<FunctionNotes>()>& make) const {
+  const std::lock_guard lock(noting);
+  const auto known = std::ranges::find(notes_, key, [](const auto& one) { return one.first; });
+  if (known != notes_.end()) return *known->second;
+  return *notes_.emplace_back(key, make()).second;
+}
+
 isa::Instruction Module::decode(u64 pc, u32 lanes) const {
   const Segment* segment = code_segment(pc - base_);
   if (segment == nullptr || pc % 4 != 0) return {};

@@ -6,12 +6,14 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/finding.h"
@@ -36,9 +38,14 @@ struct KernelRegisters {
   auto operator<=>(const KernelRegisters&) const = default;
 };
 
+/// What somebody has worked out of a function.
+struct FunctionNotes {
+  virtual ~FunctionNotes() = default;
+};
+
 /// Decoded code: the bytes from one function symbol to the next, as one Op for each dword and guards behind the last.
 /// Those of an instruction's further dwords have no routine: a jump there begins a function of its own. Immutable once
-/// built.
+/// built, but for notes.
 class TranslatedFunction {
  public:
   u64 begin() const { return begin_; }
@@ -48,6 +55,12 @@ class TranslatedFunction {
   const Op* at(u64 pc) const { return &ops_[(pc - begin_) / 4]; }
   /// The address of one of this function's operations.
   u64 address(const Op* op) const { return begin_ + 4 * static_cast<u64>(op - ops_.data()); }
+  /// Its number among them, guards included, of which there are so many.
+  size_t index(const Op* op) const { return static_cast<size_t>(op - ops_.data()); }
+  size_t op_count() const { return ops_.size(); }
+
+  /// The notes of a key, which `make` makes where there are none. They live as long as this. Any thread may call.
+  FunctionNotes& notes(const void* key, const std::function<std::unique_ptr<FunctionNotes>()>& make) const;
 
   /// What a workgroup took that began here, on one thread, in the last launch; 0: there was none. For the schedule
   /// alone.
@@ -61,6 +74,7 @@ class TranslatedFunction {
   std::deque<Modifiers> modifiers_;
   std::deque<std::array<Op, 2>> parts_;  ///< of operations that are carried out by others (Op::target)
   std::unordered_map<u64, std::unique_ptr<std::array<LaneRow, 2>>> constants_;  ///< in all lanes, low and high half
+  mutable std::vector<std::pair<const void*, std::unique_ptr<FunctionNotes>>> notes_;  ///< behind a lock of module.cpp
 };
 
 /// A loaded code object. Owns the memory of its segments, globals included, which live as long as it. Thread-safe.

@@ -82,7 +82,9 @@ class Observer {
   virtual void before(const Wave& wave, const Op* op) = 0;
   /// Behind it, when the wave may be in another function, which the Op is not of. Not called where it threw.
   virtual void after(const Wave&, const Op*) {}
-  /// Of which instructions it is told so: those with one of these flags of theirs (OpFlags), or kAllButVectorAlu.
+  /// Whether it wants to be told that.
+  virtual bool wants_after() const { return true; }
+  /// Of which instructions it is told so: those with one of these flags of theirs (OpFlags).
   virtual u8 watched_ops() const { return kEveryOp; }
   /// The instruction has thrown, and the launch ends for it: instead of after().
   virtual void give_up(const Wave&) {}
@@ -126,13 +128,9 @@ class Observer {
   virtual void pass_barrier(const Wave&) {}
 };
 
-/// Of an observer: all instructions but those of the vector ALU, matrices included.
-inline constexpr u8 kAllButVectorAlu = 0x80;
-
 /// Whether who watches such instructions is told of one.
 inline bool is_watched(const Op* op, u8 watched_ops) {
-  const bool is_other = (watched_ops & kAllButVectorAlu) && !(op->flags & kIndexable);
-  return watched_ops == kEveryOp || is_other || (op->flags & watched_ops);
+  return watched_ops == kEveryOp || (op->flags & watched_ops) != 0;
 }
 
 /// Several at once, in their order.
@@ -142,6 +140,8 @@ class Observers : public Observer {
   void add(Observer& observer) {
     all_.push_back(&observer);
     if (observer.watched_ops() != 0) by_ops_.emplace_back(&observer, observer.watched_ops());
+    if (observer.watched_ops() != 0 && observer.wants_after())
+      behind_ops_.emplace_back(&observer, observer.watched_ops());
     if (observer.watches_lds()) of_lds_.push_back(&observer);
     if (observer.watches_memory()) of_memory_.push_back(&observer);
   }
@@ -155,10 +155,11 @@ class Observers : public Observer {
     }
   }
   void after(const Wave& wave, const Op* op) override {
-    for (const auto& [observer, ops] : by_ops_) {
+    for (const auto& [observer, ops] : behind_ops_) {
       if (is_watched(op, ops)) observer->after(wave, op);
     }
   }
+  bool wants_after() const override { return !behind_ops_.empty(); }
   u8 watched_ops() const override {
     u8 ops = 0;
     for (const Observer* observer : all_) ops |= observer->watched_ops();
@@ -211,8 +212,8 @@ class Observers : public Observer {
 
  private:
   std::vector<Observer*> all_;
-  std::vector<Observer*> of_lds_, of_memory_;     ///< those that watch it
-  std::vector<std::pair<Observer*, u8>> by_ops_;  ///< those that are told of instructions
+  std::vector<Observer*> of_lds_, of_memory_;                  ///< those that watch it
+  std::vector<std::pair<Observer*, u8>> by_ops_, behind_ops_;  ///< those that are told of instructions, and when
 };
 
 }  // namespace wave::emulator

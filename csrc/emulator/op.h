@@ -173,10 +173,11 @@ inline const Op* stop(Wave& wave, const Op* op, Status status) {
 }
 
 enum OpFlags : u8 {
-  kSkippable = 1,    ///< a vector or LDS instruction: not carried out while MODE.VSKIP is set
-  kIndexable = 2,    ///< a vector ALU instruction: MODE.GPR_IDX_EN makes its registers relative to M0
-  kMakesFloats = 4,  ///< of vectors or matrices
-  kSignals = 8,      ///< a signal of a split barrier
+  kSkippable = 1,     ///< a vector or LDS instruction: not carried out while MODE.VSKIP is set
+  kIndexable = 2,     ///< a vector ALU instruction: MODE.GPR_IDX_EN makes its registers relative to M0
+  kMakesFloats = 4,   ///< of vectors or matrices
+  kSignals = 8,       ///< a signal of a split barrier
+  kMovesMemory = 16,  ///< memory, LDS, caches, and what waits for them
 };
 
 /// Of an observer: all instructions, whatever their flags are.

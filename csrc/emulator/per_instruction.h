@@ -1,48 +1,54 @@
 // What those who look at instructions have worked out of each.
 #pragma once
 
-#include <unordered_map>
-#include <vector>
+#include <atomic>
+#include <memory>
 
 #include "emulator/module.h"
 
 namespace wave::emulator {
 
-/// A Value for each instruction of the functions that waves run, made when it is first met.
+/// A Value for each instruction of the functions that waves run, made when it is first met. Functions keep them, so
+/// that later launches, and other threads, find them: a Value must follow from the function alone, and from the type.
 template <class Value>
 class PerInstruction {
  public:
-  /// `make` is given the place of a Value that was just constructed.
+  /// `make` is given a Value that was just constructed. Several threads may make the same.
   template <class Make>
-  Value& get(const Wave& wave, const Op* op, Make make) {
+  const Value& get(const Wave& wave, const Op* op, const Make& make) {
     if (wave.function != function_) change(wave);
-    Entry& entry = (*entries_)[(function_->address(op) - function_->begin()) / sizeof(u32)];
-    if (!entry.is_made) {
-      make(entry.value);
-      entry.is_made = true;
-    }
-    return entry.value;
+    std::atomic<const Value*>& place = places_[function_->index(op)];
+    if (const Value* known = place.load(std::memory_order_acquire)) [[likely]]
+      return *known;
+    auto made = std::make_unique<Value>();
+    make(*made);
+    const Value* first = nullptr;
+    if (place.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)) first = made.release();
+    return *first;
   }
 
  private:
-  struct Entry {
-    bool is_made = false;
-    Value value{};
+  /// Of a function.
+  struct Values : FunctionNotes {
+    explicit Values(size_t count) : places(std::make_unique<std::atomic<const Value*>[]>(count)), size(count) {}
+    ~Values() override {
+      for (size_t i = 0; i < size; ++i) delete places[i].load(std::memory_order_relaxed);
+    }
+
+    std::unique_ptr<std::atomic<const Value*>[]> places;
+    const size_t size;
   };
 
-  static constexpr size_t kLongestInstruction = 4;  ///< dwords
-
   void change(const Wave& wave) {
+    static constexpr char kKey = 0;
     function_ = wave.function;
-    entries_ = &functions_[function_];
-    // Code that ends without a jump goes on by an operation behind it, which lies as far behind as an instruction is
-    // long.
-    entries_->resize((function_->end() - function_->begin()) / sizeof(u32) + kLongestInstruction);
+    const size_t count = function_->op_count();
+    FunctionNotes& notes = function_->notes(&kKey, [=] { return std::make_unique<Values>(count); });
+    places_ = static_cast<Values&>(notes).places.get();
   }
 
   const TranslatedFunction* function_ = nullptr;  ///< the last one
-  std::vector<Entry>* entries_ = nullptr;
-  std::unordered_map<const TranslatedFunction*, std::vector<Entry>> functions_;
+  std::atomic<const Value*>* places_ = nullptr;   ///< of its operations
 };
 
 }  // namespace wave::emulator

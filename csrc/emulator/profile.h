@@ -35,6 +35,7 @@ class Profiler : public Observer {
   ~Profiler() override;
 
   void before(const Wave& wave, const Op* op) override;
+  bool wants_after() const override { return false; }
   bool watches_memory() const override { return true; }
   void load_memory(AddressSpan span, int) override { touch(span); }
   void store_memory(AddressSpan span, const void*, int) override { touch(span); }

@@ -19,7 +19,7 @@ class RaceChecker : public Observer {
   explicit RaceChecker(Findings& findings) : findings_(findings) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
-  u8 watched_ops() const override { return kAllButVectorAlu; }
+  u8 watched_ops() const override { return kMovesMemory; }
   bool watches_lds() const override { return true; }
   void load_lds(AddressSpan span, int lane) override;
   void store_lds(AddressSpan span, const void* data, int lane) override;

@@ -81,7 +81,9 @@ bool is_float(isa::OperandType type) {
 
 /// What an instruction is to observers that need not see all of them.
 u8 observer_flags(const isa::Row& row) {
+  constexpr u32 kCounted = isa::kLoadCount | isa::kStoreCount | isa::kLdsCount | isa::kScalarCount;
   if (row.traits & isa::kBarrierSignal) return kSignals;
+  if ((row.traits & kCounted) != 0 || isa::is_wait(row.kind)) return kMovesMemory;
   if (row.traits & (isa::kMakesFp8 | isa::kMakesBf8)) return kMakesFloats;
   switch (row.kind) {
     case isa::Kind::VectorAlu:
@@ -92,6 +94,10 @@ u8 observer_flags(const isa::Row& row) {
     case isa::Kind::Matrix:
     case isa::Kind::SparseMatrix:
       return kMakesFloats;
+    case isa::Kind::ScalarMemory:
+    case isa::Kind::Lds:
+    case isa::Kind::VectorMemory:
+      return kMovesMemory;
     default:
       return 0;
   }

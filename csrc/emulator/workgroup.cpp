@@ -95,18 +95,26 @@ u64 run_instructions(Wave& wave, u64 quantum, Step step) {
   return quantum - left;
 }
 
+/// An instruction as MODE has it.
+const Op* run_one(Wave& wave, const Op* op) { return wave.runs_singly() ? step(wave, op) : op->execute(wave, op); }
+
 /// The same, in the fastest way that the wave's MODE and who looks on allow.
 u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer, u8 watched_ops) {
+  const auto announced = [=](Wave& w, const Op* op) {
+    observer->before(w, op);
+    return run_one(w, op);
+  };
   const auto observed = [=](Wave& w, const Op* op) {
     observer->before(w, op);
-    const Op* following = step(w, op);
+    const Op* following = run_one(w, op);
     observer->after(w, op);
     return following;
   };
+  if (watched_ops == kEveryOp && !observer->wants_after()) return run_instructions(wave, quantum, announced);
   if (watched_ops == kEveryOp) return run_instructions(wave, quantum, observed);
   if (watched_ops != 0) {
     return run_instructions(wave, quantum, [=](Wave& w, const Op* op) {
-      return is_watched(op, watched_ops) ? observed(w, op) : w.runs_singly() ? step(w, op) : op->execute(w, op);
+      return (op->flags & watched_ops) != 0 ? observed(w, op) : run_one(w, op);
     });
   }
   if (wave.runs_singly()) return run_instructions(wave, quantum, step);
