@@ -146,9 +146,23 @@ def small_program(draw: random.Random) -> Program:
     return program
 
 
+def crowded_program(draw: random.Random) -> Program:
+    """Of three to eight waves, each of which accesses the same eight bytes of LDS once or twice."""
+    waves = draw.choice([3, 3, 4, 5, 8])
+    place = draw.choice([0, 24, 1012])
+    program: Program = [[[] for _ in range(waves)]]
+    for value in range(1, waves + draw.randint(1, 3)):
+        rows = program[0][value - 1 if value <= waves else draw.randrange(waves)]
+        rows.append(small_row(draw, value, True, place))
+    if draw.random() < 0.4:
+        for rows in program[0]:
+            rows.insert(draw.randint(0, len(rows)), Row(BARRIER))
+    return program
+
+
 def lds_program(draw: random.Random) -> Program:
     """Of a few accesses of the same eight bytes of LDS, some of which store what is there already."""
-    waves = draw.choice([2, 2, 2, 3])
+    waves = draw.choice([2, 2, 3, 3, 4])
     program: Program = [[[] for _ in range(waves)]]
     place = draw.choice([0, 24, 1012])
     for _ in range(draw.choice([2, 3, 3, 4, 5])):
@@ -268,8 +282,6 @@ class Model:
             writers = {access.wave for access, _ in accesses if access.kind != LOAD}
             sure = [pair for pair in pairs if not self._is_left_out(pair, writers, is_lds)]
             if not is_kept(dwords[group, byte // 4], is_lds):
-                if is_lds and sure:
-                    races.must.add(frozenset(pair_of(*pair) for pair in sure))
                 continue
             for one, other in sure:
                 # A wave's later access of the byte stands for an earlier one.
@@ -309,12 +321,8 @@ def is_behind(pair: tuple[Access, Access], one: Access, other: Access) -> bool:
 
 
 def is_kept(accesses: set[tuple[int, int, int]], is_lds: bool) -> bool:
-    """Whether all accesses of a dword are surely known.
-
-    Of the launch's memory the last four are. Of LDS those of two waves are; of more waves one race, at least, is found
-    for each byte that has some.
-    """
-    return len({wave for wave, _, _ in accesses}) <= 2 if is_lds else len(accesses) <= 4
+    """Whether all accesses of a dword are surely known. Those of LDS are; of the launch's memory the last four are."""
+    return is_lds or len(accesses) <= 4
 
 
 def join(clock: dict[int, int], other: dict[int, int]) -> None:

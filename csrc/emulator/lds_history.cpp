@@ -1,0 +1,187 @@
+#include "emulator/lds_history.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/error.h"
+#include "emulator/isa/features.h"
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+/// A barrier of the workgroup, as an assembler has it.
+const char* barrier_text(isa::Generation generation) {
+  return isa::features(generation).has_split_barriers ? "s_barrier_signal with s_barrier_wait" : "s_barrier";
+}
+
+}  // namespace
+
+void LdsHistory::forget(u64 bytes) {
+  ++since_;
+  dwords_.resize((bytes + sizeof(u32) - 1) / sizeof(u32));
+  bytes_.clear();
+  further_.clear();
+}
+
+/// Of a wave the last access of a kind stands for those before.
+void LdsHistory::add(Accesses& all, const LdsAccess& access) {
+  const bool is_of_other = all.last.wave != access.wave;
+  LdsAccess& lost = is_of_other ? all.other : all.last;
+  const bool stays_known = lost.kind == access.kind && lost.wave == access.wave;
+  if (!stays_known && lost.pc != 0) keep(all, lost);
+  if (is_of_other) all.other = all.last;
+  all.last = access;
+}
+
+/// A write that changes some of a dword's bytes has changed those, too, that its wave changed before, and that it
+/// leaves as they are.
+void LdsHistory::add_change(Accesses& all, LdsAccess access) {
+  for (const LdsAccess* const past : {&all.last, &all.other}) {
+    if (past->wave == access.wave && (past->changed & ~access.changed) != 0 && !is_done(*past))
+      access.changed |= past->changed;
+  }
+  add(all, access);
+}
+
+void LdsHistory::keep(Accesses& all, const LdsAccess& lost) {
+  if (is_done(lost)) return;
+  if (all.further == 0) {
+    further_.emplace_back();
+    all.further = static_cast<u32>(further_.size());
+  }
+  std::vector<LdsAccess>& kept = further_[all.further - 1];
+  std::erase_if(kept, [&](const LdsAccess& past) {
+    const bool is_like = past.wave == lost.wave && past.kind == lost.kind;
+    return is_done(past) || (is_like && (past.changed & ~lost.changed) == 0);
+  });
+  kept.push_back(lost);
+}
+
+/// What a byte has in common with the others of its dword it keeps by itself from now on.
+void LdsHistory::separate(Accesses& all) {
+  if (all.further == 0) return;
+  further_.push_back(further_[all.further - 1]);
+  all.further = static_cast<u32>(further_.size());
+}
+
+/// What is known of one of a dword's bytes: not all writes have changed it.
+LdsHistory::Cell LdsHistory::byte_of(const Cell& dword, u32 byte) {
+  const auto has_changed = [&](const LdsAccess& access) { return (access.changed >> byte & 1) != 0; };
+  Cell cell = dword;
+  if (!has_changed(cell.changes.other)) cell.changes.other = {};
+  if (!has_changed(cell.changes.last)) cell.changes.last = std::exchange(cell.changes.other, {});
+  for (Accesses* all : {&cell.reads, &cell.writes, &cell.changes}) separate(*all);
+  if (cell.changes.further != 0)
+    std::erase_if(further_[cell.changes.further - 1], [&](const LdsAccess& access) { return !has_changed(access); });
+  return cell;
+}
+
+LdsHistory::Dword& LdsHistory::dword_at(u64 number) {
+  Dword& dword = dwords_[number];
+  if (dword.since != since_) dword = {.since = since_, .cell = {}};
+  return dword;
+}
+
+void LdsHistory::split(Dword& dword) {
+  std::array<Cell, 3>& others = bytes_.emplace_back();
+  dword.bytes = static_cast<u32>(bytes_.size());
+  for (u32 i = 0; i < others.size(); ++i) others[i] = byte_of(dword.cell, i + 1);
+  dword.cell = byte_of(dword.cell, 0);
+}
+
+template <class Look>
+void LdsHistory::for_each_cell(AddressSpan span, const Look& look) {
+  constexpr u64 kSize = sizeof(u32);
+  for (u64 address = span.begin(); address < span.end();) {
+    const u64 number = address / kSize, offset = address % kSize;
+    const u64 size = std::min(kSize - offset, span.end() - address);
+    Dword& dword = dword_at(number);
+    if (size == kSize && dword.bytes == 0) {
+      look(dword.cell, address, kSize);
+    } else {
+      if (dword.bytes == 0) split(dword);
+      std::array<Cell, 3>& others = bytes_[dword.bytes - 1];
+      for (u64 i = offset; i < offset + size; ++i) look(i == 0 ? dword.cell : others[i - 1], number * kSize + i, 1);
+    }
+    address += size;
+  }
+}
+
+Sighting LdsHistory::sighting(const LdsAccess& access, const LdsAccess& past, const char* kind) const {
+  const u64 base = wave_->group->launch().module.load_address(0);
+  return {.tool = kRacesTool,
+          .kind = kind,
+          .pc = base + access.pc,
+          .lane = access.lane,
+          .earlier_pc = base + past.pc,
+          .earlier = {wave_->group->id(), past.wave, past.lane}};
+}
+
+void LdsHistory::check(const Accesses& earlier, const LdsAccess& access, u64 address, const char* done,
+                       const char* done_before) {
+  const auto check_with = [&](const LdsAccess& past) {
+    if (past.pc == 0 || past.wave == access.wave || (past.is_atomic() && access.is_atomic()) || is_done(past)) return;
+    const bool has_barrier = past.number <= waves_[past.wave].issued[past.queue()];
+    findings_.add(*wave_, sighting(access, past, "lds-race"), [&] {
+      const isa::Generation generation = row_->generation;
+      const Counters counters = past.queue() * isa::kLoadCount;
+      const std::string wait = has_barrier ? wait_text(generation, counters, 0) + " is missing before the " : "";
+      const std::string missing =
+          text(wait, barrier_text(generation), has_barrier ? "" : " is missing", " between them");
+      return text("byte ", address, " is ", done, " by wave ", u32{access.wave}, " after wave ", u32{past.wave}, " ",
+                  done_before, " it: ", missing);
+    });
+  };
+  check_with(earlier.last);
+  check_with(earlier.other);
+  if (earlier.further == 0) return;
+  for (const LdsAccess& past : further_[earlier.further - 1]) check_with(past);
+}
+
+/// What a wave loads straight into LDS is there when the load has been waited for.
+void LdsHistory::check_own(const Cell& cell, const LdsAccess& access, u64 address) {
+  const LdsAccess& write = cell.writes.last;
+  if (write.wave != access.wave || access.is_of_load()) return;
+  if (write.number <= waves_[access.wave].now.done(isa::kLoadCount)) return;
+  findings_.add(*wave_, sighting(access, write, "lds-load"), [&] {
+    return text("byte ", address, " is accessed by wave ", u32{access.wave}, ", whose own load into LDS has not been",
+                " waited for: ", wait_text(row_->generation, isa::kLoadCount, 0), " is missing");
+  });
+}
+
+void LdsHistory::load(AddressSpan span, int lane) {
+  LdsAccess access = current_;
+  access.lane = static_cast<i8>(lane);
+  for_each_cell(span, [&](Cell& cell, u64 address, u64 size) {
+    if (cell.writes.last.is_of_load()) check_own(cell, access, address);
+    if ((cell.writers >> access.wave & 1) == 0 && cell.changes.last.pc != 0) {
+      const int changed = size == 1 ? 0 : std::countr_zero(u32{cell.changes.last.changed} | 8u);
+      check(cell.changes, access, address + static_cast<u64>(changed), "read", "wrote");
+    }
+    add(cell.reads, access);
+  });
+}
+
+void LdsHistory::store(AddressSpan span, u32 changed, int lane) {
+  LdsAccess access = current_;
+  access.lane = static_cast<i8>(lane);
+  for_each_cell(span, [&](Cell& cell, u64 address, u64 size) {
+    const u32 bits = changed >> (address - span.begin()) & ((1u << size) - 1);
+    access.changed = static_cast<u8>(bits & 15);
+    if (cell.writes.last.is_of_load()) check_own(cell, access, address);
+    if (bits != 0) {
+      const u64 first = address + static_cast<u64>(std::countr_zero(bits));
+      check(cell.reads, access, first, "written", "read");
+      check(cell.writes, access, first, "written", "wrote");
+      add_change(cell.changes, access);
+      cell.writers = 0;
+    }
+    cell.writers |= 1u << access.wave;
+    add(cell.writes, access);
+  });
+}
+
+}  // namespace wave::emulator

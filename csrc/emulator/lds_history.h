@@ -1,0 +1,104 @@
+// What waves of a workgroup did to LDS since they met at a barrier, to the byte, and which of it is a race.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "emulator/findings.h"
+#include "emulator/isa/isa.h"
+#include "emulator/wait_counters.h"
+
+namespace wave::emulator {
+
+inline constexpr u32 kLdsQueues = 16;  ///< one for each set of counters
+
+/// An access of LDS, as far as races need it.
+struct LdsAccess {
+  static constexpr u8 kAtomic = kLdsQueues;
+
+  u32 pc = 0;  ///< from where the code object lies; 0: there is none
+  u32 number = 0;
+  u8 kind = 0;  ///< the queue that has the number, by its counters, and kAtomic
+  u8 wave = 0;
+  i8 lane = -1;
+  u8 changed = 0;  ///< of a write the bytes that get another value, a bit for each
+
+  bool is_atomic() const { return (kind & kAtomic) != 0; }
+  u32 queue() const { return kind & (kAtomic - 1u); }
+  /// Whether it is a load of memory, straight into LDS.
+  bool is_of_load() const { return queue() == 1; }
+};
+
+/// What the waves of a workgroup have waited for.
+struct LdsWave {
+  WaitCounters now;
+  std::array<u32, kLdsQueues> done{}, issued{};  ///< of each queue, at the last barrier
+
+  bool is_done(const LdsAccess& access) const { return access.number <= done[access.queue()]; }
+};
+
+/// Atomics do not race with each other, nor do writes of the value that a byte has already. Of each wave the last
+/// access of a kind is known of each byte: who races with an earlier one races with that, too.
+class LdsHistory {
+ public:
+  /// `waves` is what the accesses' waves have waited for, now.
+  LdsHistory(Findings& findings, const std::vector<LdsWave>& waves) : findings_(findings), waves_(waves) {}
+
+  /// Knows nothing, of so much LDS.
+  void forget(u64 bytes);
+
+  /// The instruction whose accesses follow.
+  void begin(const Wave& wave, const isa::Row& row, const LdsAccess& access) {
+    wave_ = &wave, row_ = &row, current_ = access;
+  }
+  void load(AddressSpan span, int lane);
+  /// `changed` has a bit for each byte that gets another value.
+  void store(AddressSpan span, u32 changed, int lane);
+
+ private:
+  struct Accesses {
+    LdsAccess last;
+    LdsAccess other;  ///< the last of another wave than that
+    u32 further = 0;  ///< in further_: those that nothing after them stands for; 0: there are none
+  };
+
+  /// Of a byte, or of a dword whose bytes were always accessed together.
+  struct Cell {
+    Accesses reads, writes;
+    Accesses changes;  ///< the writes of another value than it had
+    u32 writers = 0;   ///< the waves that have written the value that it has: a bit for each
+  };
+  struct Dword {
+    u32 since = 0;  ///< what the rest is of, in the order of what was to be forgotten
+    u32 bytes = 0;  ///< where it is split, its other bytes in bytes_; 0: it is not
+    Cell cell;      ///< of the dword, or of its first byte
+  };
+
+  Dword& dword_at(u64 number);
+  bool is_done(const LdsAccess& access) const { return waves_[access.wave].is_done(access); }
+  void add(Accesses& all, const LdsAccess& access);
+  void add_change(Accesses& all, LdsAccess access);
+  void keep(Accesses& all, const LdsAccess& lost);
+  void separate(Accesses& all);
+  Cell byte_of(const Cell& dword, u32 byte);
+  void split(Dword& dword);
+  /// Calls `look` with each cell of the bytes, its first address, and how many it has.
+  template <class Look>
+  void for_each_cell(AddressSpan span, const Look& look);
+  Sighting sighting(const LdsAccess& access, const LdsAccess& past, const char* kind) const;
+  void check(const Accesses& earlier, const LdsAccess& access, u64 address, const char* done, const char* done_before);
+  void check_own(const Cell& cell, const LdsAccess& access, u64 address);
+
+  Findings& findings_;
+  const std::vector<LdsWave>& waves_;
+  u32 since_ = 0;
+  std::vector<Dword> dwords_;
+  std::vector<std::array<Cell, 3>> bytes_;       ///< by Dword::bytes, from 1 on
+  std::vector<std::vector<LdsAccess>> further_;  ///< by Accesses::further, from 1 on
+  // What is under way.
+  const Wave* wave_ = nullptr;
+  const isa::Row* row_ = nullptr;
+  LdsAccess current_;
+};
+
+}  // namespace wave::emulator
