@@ -69,6 +69,7 @@ void HazardChecker::decode(const Wave& wave, const Op* op, Decoded& instruction)
   instruction.has_only_vectors =
       instruction.is_vector && instruction.touched.scalar_writes.is_empty() && !instruction.touched.writes.is_empty();
   instruction.roles = wait_roles(instruction.decoded, instruction.touched, rules_);
+  instruction.scalar_role = ScalarHazards::role_of(instruction.decoded, instruction.touched);
   instruction.first = instruction.roles.first;
   instruction.second = instruction.roles.second;
 }
@@ -142,7 +143,11 @@ void HazardChecker::find_registers(const Wave& wave, Decoded& instruction) {
 }
 
 void HazardChecker::start(const Wave& wave) {
-  rules_ = wait_rules_of(wave.group->launch().module.processor().code);
+  if (wave.index == 0) {
+    const isa::InstructionSet* const table = isa::InstructionSet::find(wave.group->launch().module.processor().code);
+    rules_ = wait_rules_of(table->name());
+    has_scalar_hazards_ = has_scalar_hazards(table->name());
+  }
   if (states_.size() <= wave.index) states_.resize(wave.index + 1);
   State& state = states_[wave.index];
   state.loads.resize(wave.vgpr_count + wave.agpr_count);
@@ -154,12 +159,14 @@ void HazardChecker::start(const Wave& wave) {
   state.past_count = 0;
   state.first = 0;
   state.suspicions.clear();
+  state.scalar_hazards = {};
   state.watch();
 }
 
 void HazardChecker::before(const Wave& wave, const Op* op) {
   const Decoded& instruction = look_up(wave, op);
   State& state = states_[wave.index];
+  if (has_scalar_hazards_) check_scalars(state, wave, instruction, op);
   const bool meets = (state.watched_rows & instruction.summary) != 0 || (state.first & instruction.second) != 0 ||
                      state.scalars_loading.meets(instruction.scalars);
   if (!instruction.is_simple || meets || wave.mode.skip_vector()) return look_closely(state, wave, instruction, op);
@@ -368,6 +375,20 @@ u32 HazardChecker::passed_since(const State& state, const Past& past, const Wait
   if (is_transcendental && (state.ends != past.ends || state.transcendentals - past.transcendentals > 2))
     return kMostWaitStates;
   return state.vectors_count - past.vectors - 1;
+}
+
+void HazardChecker::check_scalars(State& state, const Wave& wave, const Decoded& instruction, const Op* op) {
+  const u64 pc = wave.address(op);
+  const ScalarHazards::TooEarly early =
+      state.scalar_hazards.follow(instruction.scalar_role, pc, wave.group->launch().lanes);
+  if (early.pending == 0) return;
+  const WaveName self{wave.group->id(), wave.index};
+  const Sighting found{.tool = kWaitsTool, .kind = "wait-states", .pc = pc, .earlier_pc = early.pc, .earlier = self};
+  findings_.add(wave, found, [&] {
+    const std::string name = early.scalar == sreg::kVcc ? "VCC" : text("s", early.scalar);
+    return text(name, ", which a vector instruction has read, was written since, and is read ",
+                "before that is surely done: ", ScalarHazards::wait_text(early.pending), " is missing");
+  });
 }
 
 void HazardChecker::check_past(State& state, const Wave& wave, const Decoded& instruction, u64 pc) {

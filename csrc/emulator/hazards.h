@@ -12,6 +12,7 @@
 #include "emulator/matrix_timing.h"
 #include "emulator/observer.h"
 #include "emulator/per_instruction.h"
+#include "emulator/scalar_hazards.h"
 #include "emulator/touched.h"
 #include "emulator/wait_counters.h"
 #include "emulator/wait_states.h"
@@ -77,6 +78,7 @@ class HazardChecker : public Observer {
     std::vector<Register> registers;
     Touched touched;
     WaitRoles roles;
+    ScalarHazards::Role scalar_role;
   };
 
   /// An instruction that a rule may be about.
@@ -113,6 +115,7 @@ class HazardChecker : public Observer {
     std::array<Past, kPast> past;
     u32 past_count = 0;
     std::vector<Suspicion> suspicions;
+    ScalarHazards scalar_hazards;
 
     /// Behind what may have changed it.
     void watch() {
@@ -153,6 +156,7 @@ class HazardChecker : public Observer {
   static void note_c(const Use& use);
   static void note_writes(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
   static void note_write(const Use& use, bool meets_matrices);
+  void check_scalars(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
   void check_past(State& state, const Wave& wave, const Decoded& instruction, u64 pc);
   static void forget_past(State& state);
   static void note_past(State& state, const Decoded& instruction, u64 pc);
@@ -168,7 +172,8 @@ class HazardChecker : public Observer {
   Findings& findings_;
   const bool dead_registers_;
   PerInstruction<Decoded> instructions_;
-  WaitRules rules_ = 0;        ///< of the processor
+  WaitRules rules_ = 0;  ///< of the processor
+  bool has_scalar_hazards_ = false;
   std::vector<State> states_;  ///< by wave, of the workgroup
 };
 

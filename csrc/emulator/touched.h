@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 
 #include "emulator/isa/isa.h"
 #include "emulator/wave.h"
@@ -59,6 +60,18 @@ class ScalarSet {
  public:
   void add(u32 first, u32 count) {
     for (u32 code = first; code < first + count && code < 128; ++code) bits_[code / 64] |= u64{1} << code % 64;
+  }
+  void add(const ScalarSet& other) {
+    for (size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
+  }
+  ScalarSet common(const ScalarSet& other) const {
+    ScalarSet both;
+    for (size_t i = 0; i < bits_.size(); ++i) both.bits_[i] = bits_[i] & other.bits_[i];
+    return both;
+  }
+  /// The code of the first one; there must be one.
+  u32 first() const {
+    return static_cast<u32>(bits_[0] != 0 ? std::countr_zero(bits_[0]) : 64 + std::countr_zero(bits_[1]));
   }
   void remove(u32 code) { bits_[code / 64 % 2] &= ~(u64{1} << code % 64); }
   bool contains(u32 code) const { return code < 128 && (bits_[code / 64] >> code % 64 & 1) != 0; }

@@ -1,5 +1,7 @@
 #include "emulator/wait_states.h"
 
+#include <algorithm>
+
 #include "emulator/isa/operand.h"
 
 namespace wave::emulator {
@@ -69,15 +71,16 @@ constexpr WaitRules kGfx9 = kVectorToDpp | kExecToDpp | kVccToDivFmas | kScalarT
 constexpr WaitRules kGfx940 =
     kGfx9 | kStoreToVector2 | kTransToVector | kPartToVector | kScalarToVector | kVectorToReadlane | kExecToLane;
 constexpr struct {
-  std::string_view processor;
+  std::string_view table;
   WaitRules rules;
-} kProcessors[] = {
+  bool has_scalar_hazards = false;
+} kTables[] = {
     {"gfx90a", kGfx9 | kStoreToVector1},
     {"gfx942", kGfx940},
     {"gfx950", kGfx940 | kVectorToPermlane | kExecToPermlane},
     {"gfx1100", kMatrixToFactor | kTransToVectors | kExecToPermlanes},
     {"gfx1150", kMatrixToFactor | kExecToPermlanes},
-    {"gfx1201", kMatrixToFactor | kExecToPermlanes},
+    {"gfx1201", kMatrixToFactor | kExecToPermlanes, true},
 };
 
 bool is_vector_alu(const isa::Row& row) { return row.kind == Kind::VectorAlu || row.kind == Kind::DotProduct; }
@@ -177,11 +180,16 @@ WaitRules second_roles(const isa::Instruction& instruction, const Touched& touch
 
 std::span<const WaitRule> wait_rules() { return kRules; }
 
-WaitRules wait_rules_of(std::string_view processor) {
-  for (const auto& known : kProcessors) {
-    if (known.processor == processor) return known.rules;
+WaitRules wait_rules_of(std::string_view table) {
+  for (const auto& known : kTables) {
+    if (known.table == table) return known.rules;
   }
   return 0;
+}
+
+bool has_scalar_hazards(std::string_view table) {
+  return std::ranges::any_of(kTables,
+                             [&](const auto& known) { return known.table == table && known.has_scalar_hazards; });
 }
 
 WaitRoles wait_roles(const isa::Instruction& instruction, const Touched& touched, WaitRules rules) {

@@ -49,8 +49,12 @@ struct WaitRoles {
   u32 hardware = ~0u;     ///< the hardware register
 };
 
-/// Those of a processor (ProcessorTraits::code).
-WaitRules wait_rules_of(std::string_view processor);
+/// Those of the processors that share a table (isa::InstructionSet::name()).
+WaitRules wait_rules_of(std::string_view table);
+
+/// Whether scalar registers that vector instructions have read must be waited for when they are read again
+/// (scalar_hazards.h).
+bool has_scalar_hazards(std::string_view table);
 
 /// As far as `rules` have it.
 WaitRoles wait_roles(const isa::Instruction& instruction, const Touched& touched, WaitRules rules);

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.needs("clang-22")
 CDNA = ("gfx90a", "gfx942", "gfx950")
 CDNA3 = ("gfx942", "gfx950")
 RDNA = ("gfx1100", "gfx1150", "gfx1201")
+RELATED = ("gfx1101", "gfx1102", "gfx1151", "gfx1200")  # to one of these
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ RULES = [
         "v_rcp_f32 v40, v41",
         "v_add_f32 v42, v40, v40",
         6,
-        ("gfx1100",),
+        ("gfx1100", "gfx1101", "gfx1102"),
         between="v_mov_b32 v50, v51",
     ),
     Rule(
@@ -104,7 +105,7 @@ RULES = [
         "v_cmpx_eq_u32 v40, v40",
         "v_permlane16_b32 v42, v43, s40, s41",
         1,
-        RDNA,
+        RDNA + RELATED,
         between="v_mov_b32 v50, v51",
     ),
 ]
