@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "emulator/bodies.h"
 #include "emulator/scalar.h"
+#include "emulator/step.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -172,5 +173,10 @@ constexpr Body kBodies[] = {
 }  // namespace
 
 std::span<const Body> control_bodies() { return kBodies; }
+
+bool branches_without_vcc(Execute body) {
+  return body == branch || body == branch_if<scc0> || body == branch_if<scc1> || body == branch_if<execz> ||
+         body == branch_if<execnz>;
+}
 
 }  // namespace wave::emulator

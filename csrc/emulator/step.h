@@ -12,5 +12,7 @@ const Op* step(Wave& wave, const Op* op);
 /// Whether a body moves registers that M0 names, besides those of its operands: vector registers, scalar ones.
 bool moves_relative_rows(Execute body);
 bool moves_relative_scalars(Execute body);
+/// Whether a body is that of a branch which asks for nothing, or for SCC or EXEC alone.
+bool branches_without_vcc(Execute body);
 
 }  // namespace wave::emulator

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -17,20 +18,33 @@ class UndefinedMemory {
     undefined_.clear();
     sources_.clear();
   }
+  /// Of so many bytes nothing is defined, and there are no more.
+  void begin(u64 size) {
+    undefined_.assign(size, 0xff);
+    sources_.assign((size + 3) / 4, 0);
+  }
   /// Whether all bits of some bytes are defined.
   bool is_defined(u64 address, u64 size) const {
-    if (address + size > undefined_.size()) return false;
-    if (size % sizeof(u32) == 0) {  // the most frequent case
-      u32 any = 0;
-      for (u64 i = 0; i < size; i += sizeof(u32)) {
-        u32 bits;
-        std::memcpy(&bits, &undefined_[address + i], sizeof(bits));
-        any |= bits;
+    return address + size <= undefined_.size() && has_none(&undefined_[address], size);
+  }
+  /// The same of what lanes access, which is all within what there is.
+  bool are_defined(const u64* begins, u64 lanes, u64 size) const {
+    const u8* const all = undefined_.data();
+    if (lanes != ~u64{0} || size != sizeof(u32)) {
+      for (u64 last = ~u64{0}; lanes != 0; lanes &= lanes - 1) {
+        const u64 begin = begins[std::countr_zero(lanes)];
+        if (begin != last && !has_none(all + begin, size)) return false;
+        last = begin;
       }
-      return any == 0;
+      return true;
     }
-    const u8* const bits = &undefined_[address];
-    return std::all_of(bits, bits + size, [](u8 some) { return some == 0; });
+    u32 any = 0;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      u32 bits;
+      std::memcpy(&bits, all + begins[lane], sizeof(bits));
+      any |= bits;
+    }
+    return any == 0;
   }
   void define(u64 address, u64 size) {
     if (size == 0) return;
@@ -48,6 +62,22 @@ class UndefinedMemory {
   }
 
  private:
+  /// Whether no bits are set of some bytes.
+  static bool has_none(const u8* bits, u64 size) {
+    u64 any = 0, some = 0;
+    u64 i = 0;
+    for (; i + sizeof(some) <= size; i += sizeof(some)) {
+      std::memcpy(&some, bits + i, sizeof(some));
+      any |= some;
+    }
+    for (; i + sizeof(u32) <= size; i += sizeof(u32)) {
+      u32 dword;
+      std::memcpy(&dword, bits + i, sizeof(dword));
+      any |= dword;
+    }
+    for (; i < size; ++i) any |= bits[i];
+    return any == 0;
+  }
   void reach(u64 address) {
     if (address < undefined_.size()) [[likely]]
       return;

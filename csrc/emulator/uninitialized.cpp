@@ -88,6 +88,8 @@ const UninitializedChecker::Decoded& UninitializedChecker::look_up(const Wave& w
   return instructions_.get(wave, op, [&](Decoded& made) {
     const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
     if (decoded.row != nullptr) decode(wave, decoded, made);
+    if (made.effect == Effect::Jumps && !branches_without_vcc(op->execute))
+      made.scalar_reads.set(sreg::kVcc), made.scalar_reads.set(sreg::kVcc + 1);
     if (moves_relative_rows(op->execute) || moves_relative_scalars(op->execute)) made.effect = Effect::Relative;
   });
 }
@@ -193,8 +195,6 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
   decide_effect(instruction, decoded);
   if (decoded.effect == Effect::Computes) {
     decoded.reads.insert(decoded.reads.end(), decoded.data.begin(), decoded.data.end());
-  } else if (decoded.effect == Effect::Jumps) {
-    decoded.scalar_reads.set(sreg::kVcc), decoded.scalar_reads.set(sreg::kVcc + 1);
   }
 }
 
@@ -202,7 +202,7 @@ void UninitializedChecker::start(const Wave& wave) {
   const LaunchState& launch = wave.group->launch();
   if (states_.empty()) states_.resize(launch.waves);
   if (wave.index == 0) {
-    lds_.clear();
+    lds_.begin(wave.group->lds_bytes().size());
     origins_.resize(1);
     origin_numbers_.clear();
   }

@@ -129,9 +129,7 @@ bool UninitializedChecker::only_defines() const {
 constexpr u64 kNear = 4096;
 
 void UninitializedChecker::load_lds_lanes(const LaneAccesses& all) {
-  if (now_ == nullptr) return;
-  const AddressSpan hull = all.hull();
-  if (hull.size() <= kNear && lds_.is_defined(hull.begin(), hull.size())) return;
+  if (now_ == nullptr || lds_.are_defined(all.begins.data(), all.lanes, all.size)) return;
   for (u64 left = all.lanes; left != 0;) {
     const u64 same = all.same_as_first(left);
     const AddressSpan span = all.span(std::countr_zero(left));
