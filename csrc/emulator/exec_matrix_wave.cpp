@@ -2,8 +2,9 @@
 // Multiply Accumulate"; RDNA4's has other layouts, FP8 and sparse matrices).
 //
 // D = C + A * B of 16 rows and 16 columns, over all lanes, whatever EXEC and MODE say but for FP16_OVFL. Products are
-// added in ascending k, those of floats each by one fused multiply-add in f32, also where D has 16 bits: what is
-// rounded in between is not published. Integers are added exactly; with CLAMP the sum is saturated.
+// added in ascending k, those of floats each by one fused multiply-add in f32, also where D has 16 bits; with
+// WAVE_RUNTIME_MFMA=exact dense ones of f16 and bf16 as rdna_sums.h says. Integers are added exactly; with CLAMP the
+// sum is saturated.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,6 +13,8 @@
 
 #include "emulator/bodies.h"
 #include "emulator/matrix.h"
+#include "emulator/matrix_exact.h"
+#include "emulator/rdna_sums.h"
 #include "emulator/small_float.h"
 
 #define WAVE_SOURCE "emulator/exec_matrix_wave.cpp"
@@ -160,6 +163,8 @@ void apply_modifiers(const Op* op, f32* values, int count) {
 /// C and D of 32 bits: added up where D is.
 template <class T>
 struct Wide {
+  static constexpr SumType kSumType = SumType::F32;
+
   template <class Shape, class Multiply>
   static void accumulate(Wave& wave, const Op* op, bool has_c, Multiply multiply) {
     LaneRow* d = &wave.v[op->matrix.dst];
@@ -186,10 +191,12 @@ struct Wide {
 };
 
 struct HalfResult {
+  static constexpr SumType kSumType = SumType::F16;
   static f32 to_f32(u32 bits) { return f16_to_f32(bits & 0xffffu); }
   static u32 from_f32(f32 value, bool saturates) { return f64_to_f16(value, saturates); }
 };
 struct BrainResult {
+  static constexpr SumType kSumType = SumType::Bf16;
   static f32 to_f32(u32 bits) { return bf16_to_f32(bits); }
   static u32 from_f32(f32 value, bool) { return f32_to_bf16(value); }
 };
@@ -198,6 +205,8 @@ struct BrainResult {
 /// stays.
 template <class Format>
 struct Narrow {
+  static constexpr SumType kSumType = Format::kSumType;
+
   template <class Shape, class Multiply>
   static void accumulate(Wave& wave, const Op* op, bool has_c, Multiply multiply) {
     constexpr int kRegisters = Shape::kIsReplicated ? Shape::kAccumulators : Shape::kAccumulators / 2;
@@ -247,13 +256,42 @@ struct Narrow {
   }
 };
 
+/// Adds A * B to D as the hardware does: two products at a time on RDNA3, on RDNA4 four, which in waves of 32 come from
+/// the first 16 lanes and the others in turn.
+template <class A, class Result, class Shape>
+[[gnu::noinline]] void add_exactly(const f32 (&a)[Shape::kPerLane][kLanes], const f32 (&b)[Shape::kPerLane][kLanes],
+                                   f32* d, bool saturates) {
+  constexpr bool kIsRdna4 = Shape::kOf == Family::Rdna4, kAlternates = kIsRdna4 && Shape::kWaveLanes == 32;
+  constexpr int kCount = kIsRdna4 ? kMaxRdnaProducts : 2;
+  constexpr RdnaSum kSum = {kIsRdna4, A::kMinExponent, Result::kSumType};
+  const auto get = [](const f32(&from)[Shape::kPerLane][kLanes], f32(&to)[Shape::kDepth], int row) {
+    for (int i = 0; i < Shape::kDepth; ++i) {
+      const int block = i / 4, k = kAlternates ? (block % 2 * 2 + block / 2) * 4 + i % 4 : i;
+      to[i] = from[k % Shape::kPerLane][Shape::input_lane(0, k / Shape::kPerLane) + row];
+    }
+  };
+  f32 row_of_a[Shape::kDepth], columns_of_b[Shape::kSize][Shape::kDepth];
+  for (int column = 0; column < Shape::kSize; ++column) get(b, columns_of_b[column], column);
+  for (int row = 0; row < Shape::kSize; ++row) {
+    get(a, row_of_a, row);
+    for (int column = 0; column < Shape::kSize; ++column) {
+      f32& sum = d[Shape::output(0, row) + column];
+      for (int i = 0; i < Shape::kDepth; i += kCount) {
+        sum = add_like_rdna(kSum, row_of_a + i, columns_of_b[column] + i, kCount, sum, saturates);
+      }
+    }
+  }
+}
+
 /// v_wmma_*_16x16x{kDepth} on elements of types A and B.
 template <class A, class B, class Result, class Shape>
 const Op* wmma(Wave& wave, const Op* op) {
   static_assert(A::kPacked == B::kPacked);
+  constexpr bool kHasExactSums = std::is_same_v<A, F16> || std::is_same_v<A, Bf16>;
+  const bool is_exact = kHasExactSums && sums_matrices_exactly();
 #if defined(WAVE_SIMD_AVX512)
   if constexpr (std::is_same_v<Result, Wide<f32>> && kMultipliesRegisters<A, B, Shape>) {
-    if ((op->matrix.negate | op->matrix.negate_high) == 0) [[likely]] {
+    if ((op->matrix.negate | op->matrix.negate_high) == 0 && !is_exact) [[likely]] {
       if constexpr (Shape::kIsReplicated) {
         check_copies<Shape>(register_rows(wave, op, 0), Shape::kPerLane / A::kRows, 'A');
         check_copies<Shape>(register_rows(wave, op, 1), Shape::kPerLane / B::kRows, 'B');
@@ -267,8 +305,13 @@ const Op* wmma(Wave& wave, const Op* op) {
   alignas(64) T a[Shape::kPerLane / A::kPacked][kLanes], b[Shape::kPerLane / B::kPacked][kLanes];
   get_factor<A, Shape>(wave, op, 0, a);
   get_factor<B, Shape>(wave, op, 1, b);
-  Result::template accumulate<Shape>(wave, op, true,
-                                     [&](T* sums, auto shape) { multiply<decltype(shape)>(a, b, sums); });
+  Result::template accumulate<Shape>(wave, op, true, [&](T* sums, auto shape) {
+    if constexpr (kHasExactSums) {
+      if (is_exact) [[unlikely]]
+        return add_exactly<A, Result, decltype(shape)>(a, b, sums, wave.mode.fp16_ovfl());
+    }
+    multiply<decltype(shape)>(a, b, sums);
+  });
   return next(op);
 }
 

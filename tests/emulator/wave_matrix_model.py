@@ -1,6 +1,7 @@
 """A plain model of WMMA and SWMMAC: RDNA3 and RDNA4 ISA documents, "Wave Matrix Multiply Accumulate".
 
 Sums are chains of fused multiply-adds in f32 in ascending k, and are rounded to 16 bits at the end where D has as many.
+Where WAVE_RUNTIME_MFMA is "exact", dense ones of f16 and bf16 are as rdna_sums_model.py has them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import rdna_sums_model
 import torch
-from matrix_model import CODES, fma32
+from matrix_model import CODES, EXACT, fma32
 
 Array = npt.NDArray[Any]
 
@@ -173,6 +175,22 @@ def gather(product: Product, b: Array, index: Array, key: int) -> Array:
     return result
 
 
+def multiply_exactly(product: Product, a: Array, b: Array, c: Array) -> Array:
+    """The same as codes, two or four products at a time. ``b`` is [wave, column, k]."""
+    order, count = list(range(product.depth)), 2 if product.generation == 11 else 4
+    if product.generation == 12 and product.lanes == 32:  # of the first 16 lanes and of the others in turn
+        order = [k for first in (0, 8, 4, 12) for k in range(first, first + 4)]
+    d = np.empty(c.shape, dtype=np.uint32 if product.d == "f32" else np.uint16)
+    for wave, row, column in np.ndindex(*c.shape):
+        left, right, total = a[wave, row].tolist(), b[wave, column].tolist(), c[wave, row, column]
+        for i in range(0, product.depth, count):
+            factors = ([side[k] for k in order[i : i + count]] for side in (left, right))
+            code = rdna_sums_model.add(product.generation, product.a, product.d, *factors, float(total), ovfl=False)
+            d[wave, row, column] = code
+            total = values(d[wave, row, column : column + 1], product.d, True)[0]
+    return d.astype(np.uint32)
+
+
 def multiply(product: Product, a: Array, b: Array, c: Array, clamp: int) -> Array:
     """c + a * b: [wave, row, column]. ``b`` is [wave, row, k, column]."""
     with np.errstate(all="ignore"):
@@ -184,6 +202,10 @@ def multiply(product: Product, a: Array, b: Array, c: Array, clamp: int) -> Arra
     if clamp:
         return np.clip(c, -(2**31), 2**31 - 1).astype(np.int32).view(np.uint32)
     return c.astype(np.uint32)
+
+
+def sums_exactly(product: Product) -> bool:
+    return EXACT and not product.sparse and product.a in ("f16", "bf16")
 
 
 def rounded(product: Product, d: Array) -> Array:
