@@ -139,6 +139,7 @@ def test_memory_figures(gpu: object) -> None:
     assert 0 < free <= total
     torch.cuda.reset_peak_memory_stats()
     assert torch.cuda.max_memory_allocated() == torch.cuda.memory_stats()["allocated_bytes.all.current"] == 0
+    assert "CUDA memory summary, device ID 0" in torch.cuda.memory_summary()
 
 
 @pytest.mark.parametrize("name", ["cudart", "MemPool", "memory_snapshot"])

@@ -116,11 +116,25 @@ def test_pinned_memory(gpu: object) -> None:
 
 def test_files(gpu: object, tmp_path: Path) -> None:
     torch.save({"x": torch.ones(3, device="cuda")}, tmp_path / "x.pt")
-    for where in (None, "cuda", "cuda:1", torch.device("cuda"), {"cpu": "cuda:0"}, "cpu"):
+    functions = (lambda storage, where: storage.cuda(), lambda storage, where: storage.cuda(1))
+    for where in (None, "cuda", "cuda:1", torch.device("cuda"), {"cpu": "cuda:0"}, "cpu", *functions):
         assert torch.load(tmp_path / "x.pt", map_location=where)["x"].device.type == "cpu"
     file = io.BytesIO((ROOT / "tests" / "emulator" / "kernels" / "probes.hsaco").read_bytes())
     with pytest.raises(Exception, match=r"(?i)pickle|magic|weights_only"):
         torch.load(file)
+
+
+def test_storages_move(gpu: object) -> None:
+    """As tensors do: a copy, unless it is there."""
+    on_host = torch.ones(3)
+    on_gpu = on_host.untyped_storage().cuda()
+    assert on_gpu.data_ptr() != on_host.data_ptr()
+    assert on_gpu.cuda().data_ptr() == on_gpu.to(device="cuda:1").data_ptr() == on_gpu.data_ptr()
+    assert on_gpu.cpu().data_ptr() != on_gpu.data_ptr()
+    on_host.zero_()
+    assert torch.tensor([], dtype=torch.float32).set_(on_gpu).tolist() == [1, 1, 1]
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        on_gpu.cuda(9)
 
 
 def test_device_contexts(gpu: object) -> None:

@@ -163,6 +163,27 @@ def _load(original: Callable[..., Any]) -> Callable[..., Any]:
     return load
 
 
+def _storage_to(original: Callable[..., torch.UntypedStorage]) -> Callable[..., torch.UntypedStorage]:
+    """What UntypedStorage.to does, and by it .cuda()."""
+
+    @functools.wraps(original)
+    def to(self: torch.UntypedStorage, *, device: Any, non_blocking: bool = False) -> torch.UntypedStorage:
+        if not names_gpu(device):
+            return original(self, device=device, non_blocking=non_blocking)
+        if hasattr(self, ON_GPU):
+            return self
+        copy = self.clone()
+        setattr(copy, ON_GPU, True)
+        return copy
+
+    return to
+
+
+def _storage_cpu(self: torch.UntypedStorage) -> torch.UntypedStorage:
+    """What UntypedStorage.cpu does."""
+    return self.clone() if hasattr(self, ON_GPU) else self
+
+
 def _on_cpu_first(original: Callable[..., None], position: int, name: str, cpu: Any) -> Callable[..., None]:
     """An __init__ whose argument says a device or its kind."""
 
@@ -207,6 +228,8 @@ def replace(patches: Patches) -> None:
     patches.set(tensor, "record_stream", lambda self, stream: None)
     patches.set(tensor, "get_device", _get_device(tensor.get_device))
     patches.set(tensor, "is_cuda", _is_cuda(tensor.is_cuda))
+    patches.set(torch.UntypedStorage, "to", _storage_to(torch.UntypedStorage.to))
+    patches.set(torch.UntypedStorage, "cpu", _storage_cpu)
     patches.set(torch.nn.Module, "to", _module_to(torch.nn.Module.to))
     patches.set(torch, "Generator", _generator(torch.Generator))
     patches.set(torch, "load", _load(torch.load))
