@@ -163,23 +163,21 @@ def _load(original: Callable[..., Any]) -> Callable[..., Any]:
     return load
 
 
-def _storage_to(original: Callable[..., torch.UntypedStorage]) -> Callable[..., torch.UntypedStorage]:
+def _storage_to(original: Callable[..., Any]) -> Callable[..., Any]:
     """What UntypedStorage.to does, and by it .cuda()."""
 
     @functools.wraps(original)
-    def to(self: torch.UntypedStorage, *, device: Any, non_blocking: bool = False) -> torch.UntypedStorage:
+    def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
         if not names_gpu(device):
             return original(self, device=device, non_blocking=non_blocking)
-        if hasattr(self, ON_GPU):
-            return self
-        copy = self.clone()
+        copy = self if hasattr(self, ON_GPU) else self.clone()
         setattr(copy, ON_GPU, True)
         return copy
 
     return to
 
 
-def _storage_cpu(self: torch.UntypedStorage) -> torch.UntypedStorage:
+def _storage_cpu(self: Any) -> Any:
     """What UntypedStorage.cpu does."""
     return self.clone() if hasattr(self, ON_GPU) else self
 
