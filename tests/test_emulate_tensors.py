@@ -137,6 +137,26 @@ def test_storages_move(gpu: object) -> None:
         on_gpu.cuda(9)
 
 
+def test_transformed_functions_move(gpu: object) -> None:
+    """Under vmap and grad a tensor has no storage of its own."""
+
+    def moves(x: torch.Tensor) -> torch.Tensor:
+        there = x.cuda() * torch.ones_like(x, device="cuda")
+        return (there.to("cuda:1").cpu().pin_memory() ** 2).sum() if not there.is_pinned() else there.sum()
+
+    x = torch.randn(4, 3)
+    torch.testing.assert_close(torch.vmap(moves)(x), (x**2).sum(1))
+    torch.testing.assert_close(torch.func.grad(moves)(x), 2 * x)
+    torch.testing.assert_close(torch.vmap(torch.func.grad(moves))(x), 2 * x)
+
+
+def test_data_parallel(gpu: object) -> None:
+    """One device does it all."""
+    model = torch.nn.Linear(3, 4, device="cuda")
+    x = torch.randn(6, 3, device="cuda")
+    assert torch.equal(torch.nn.DataParallel(model).cuda()(x), model(x))
+
+
 def test_device_contexts(gpu: object) -> None:
     with torch.device("cuda"):
         assert torch.ones(3).device.type == "cpu"

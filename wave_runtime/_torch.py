@@ -123,6 +123,26 @@ def take_back(library: Any) -> None:
     library._destroy()
 
 
+_has_kernel = _find("torch._C._dispatch_has_kernel_for_dispatch_key", "operators where a GPU is emulated")
+
+
+def has_kernel(operator: str, key: str) -> bool:
+    """Whether an operator has a kernel of its own for one of the dispatcher's keys."""
+    return bool(_has_kernel(operator, key))
+
+
+def qualified_name(library: Any, operator: Any) -> str:
+    """The name of an operator that a library registers something for, with its namespace."""
+    name = operator if isinstance(operator, str) else f"{operator._schema.name}.{operator._overloadname}"
+    name = name.removesuffix(".default")
+    return name if "::" in name else f"{library.ns}::{name}"
+
+
+def goes_with(library: Any, handle: Any) -> None:
+    """Have a library's end call a handle's destroy()."""
+    library._registration_handles.append(handle)
+
+
 # --- autograd, functorch ---
 
 SingleLevelFunction: Any = _find("torch.autograd.function._SingleLevelFunction", "derivatives of operators")
@@ -328,6 +348,8 @@ def is_packaging() -> bool:
 
 
 # --- wave_runtime.emulate ---
+
+is_transformed: Any = _find("torch._C._functorch.is_functorch_wrapped_tensor", "vmap and grad where a GPU is emulated")
 
 _device_constructors = _find("torch.utils._device._device_constructors", "emulating a GPU")
 DeviceContext: Any = _find("torch.utils._device.DeviceContext", "emulating a GPU")

@@ -29,6 +29,10 @@ class Patches:
         self._undo.append(put_back)
         mapping[key] = value
 
+    def call_at_the_end(self, function: Callable[[], Any]) -> None:
+        """Have undo() call a function."""
+        self._undo.append(function)
+
     def __bool__(self) -> bool:
         """Whether something is replaced."""
         return bool(self._undo)

@@ -23,20 +23,25 @@ ON_GPU, PINNED = "_wave_runtime_on_gpu", "_wave_runtime_pinned"  # attributes of
 before_copying_back: Callable[[torch.Tensor], None] | None = None  # where a graph is captured; raises
 
 
+def _has_storage(tensor: object) -> bool:
+    """Whether a tensor has a storage to mark, which stand-ins of compilers and of vmap and grad have not."""
+    return type(tensor) in PLAIN and not torch.compiler.is_compiling() and not _torch.is_transformed(tensor)
+
+
 def _is_marked(tensor: torch.Tensor, mark: str) -> bool:
-    return hasattr(tensor.untyped_storage(), mark)
+    return _has_storage(tensor) and hasattr(tensor.untyped_storage(), mark)
 
 
 def _marked(tensor: Any, mark: str = ON_GPU) -> Any:
-    """The tensor, whose storage is marked. Compilers' stand-ins have none to mark."""
-    if type(tensor) in PLAIN and not torch.compiler.is_compiling():
+    """The tensor, whose storage is marked where it has one."""
+    if _has_storage(tensor):
         setattr(tensor.untyped_storage(), mark, True)
     return tensor
 
 
 def _moved(before: torch.Tensor, after: torch.Tensor, to_gpu: bool) -> torch.Tensor:
     """The result of a move, which torch did not have to copy where it shares memory. Compiled code does not copy."""
-    if torch.compiler.is_compiling() or type(after) not in PLAIN or after.layout is not torch.strided:
+    if not _has_storage(after) or after.layout is not torch.strided:
         return after
     if before_copying_back is not None and not to_gpu:
         before_copying_back(before)
@@ -89,7 +94,7 @@ def _to(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
         device = options.get("device", args[0] if args else None)
         if isinstance(device, torch.Tensor):
             after = original(self, *args, **options)
-            return _moved(self, after, to_gpu=True) if type(device) in PLAIN and _is_marked(device, ON_GPU) else after
+            return _moved(self, after, to_gpu=True) if _is_marked(device, ON_GPU) else after
         to_gpu = names_gpu(device)
         if not to_gpu and not _names_cpu(device):
             return original(self, *args, **options)
@@ -119,7 +124,7 @@ def _pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
 
 def _is_pinned(self: torch.Tensor, device: Any = None) -> bool:
     """What Tensor.is_pinned says."""
-    return type(self) in PLAIN and _is_marked(self, PINNED)
+    return _is_marked(self, PINNED)
 
 
 def _get_device(original: Callable[..., int]) -> Callable[..., int]:
@@ -161,6 +166,17 @@ def _load(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(f, map_location, *args, **options)
 
     return load
+
+
+def _one_device(original: Callable[..., None]) -> Callable[..., None]:
+    """DataParallel's __init__: with a list of devices that is empty, it calls its module."""
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        original(self, *args, **options)
+        self.device_ids = []
+
+    return init
 
 
 def _storage_to(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -228,6 +244,7 @@ def replace(patches: Patches) -> None:
     patches.set(tensor, "is_cuda", _is_cuda(tensor.is_cuda))
     patches.set(torch.UntypedStorage, "to", _storage_to(torch.UntypedStorage.to))
     patches.set(torch.UntypedStorage, "cpu", _storage_cpu)
+    patches.set(torch.nn.DataParallel, "__init__", _one_device(torch.nn.DataParallel.__init__))
     patches.set(torch.nn.Module, "to", _module_to(torch.nn.Module.to))
     patches.set(torch, "Generator", _generator(torch.Generator))
     patches.set(torch, "load", _load(torch.load))
