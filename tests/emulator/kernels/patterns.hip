@@ -1,0 +1,183 @@
+// Patterns of parallel programs that are known for their races, each with the race and without: sums, worklists, locks,
+// trees of sets, scans and sorts in LDS, the last workgroup's sum. A line with a race names its kernel in a comment, and
+// so does the other one; it is made where `wrong` is set. Compiled by test_racy_patterns.py.
+#define KERNEL extern "C" __global__ void
+#define LOAD(p, order, scope) __hip_atomic_load(p, __ATOMIC_##order, __HIP_MEMORY_SCOPE_##scope)
+#define STORE(p, value, order, scope) __hip_atomic_store(p, value, __ATOMIC_##order, __HIP_MEMORY_SCOPE_##scope)
+
+static __device__ int item() { return blockIdx.x * blockDim.x + threadIdx.x; }
+
+// The degree of each vertex, of a list of edges.
+KERNEL degrees(const int* ends, int* degree, int n, int wrong) {
+  for (int i = item(); i < n; i += gridDim.x * blockDim.x) {
+    if (wrong) {
+      degree[ends[i]] += 1;  // race in degrees
+    } else {
+      atomicAdd(&degree[ends[i]], 1);
+    }
+  }
+}
+
+// The vertices that are wanted, one behind the other.
+KERNEL worklist(const int* wanted, int* list, int* length, int n, int wrong) {
+  const int i = item();
+  if (i >= n || !wanted[i]) return;
+  int at;
+  if (wrong) {
+    at = *length;       // race in worklist
+    *length = at + 1;   // race in worklist
+  } else {
+    at = atomicAdd(length, 1);
+  }
+  if (at < n) list[at] = i;  // race in worklist
+}
+
+// Trees of sets: a vertex is hung below its grandparent while others climb.
+KERNEL shortened_paths(int* parents, int n, int wrong) {
+  int at = item() % n;
+  for (int step = 0; step < 8; ++step) {
+    const int parent = wrong ? parents[at] : LOAD(&parents[at], RELAXED, AGENT);  // race in shortened_paths
+    const int above = wrong ? parents[parent] : LOAD(&parents[parent], RELAXED, AGENT);  // race in shortened_paths
+    if (wrong) {
+      parents[at] = above;  // race in shortened_paths
+    } else {
+      STORE(&parents[at], above, RELAXED, AGENT);
+    }
+    at = above;
+  }
+}
+
+// A lock of one work-item of each workgroup.
+KERNEL locked_sum(int* lock, int* sum, int wrong) {
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(lock, 0, 1) != 0) __builtin_amdgcn_s_sleep(1);
+  if (!wrong) __threadfence();
+  *sum += blockIdx.x + 1;  // race in locked_sum
+  if (!wrong) __threadfence();
+  atomicExch(lock, 0);
+}
+
+// A number for another workgroup, behind a flag of the scope that is too small for it.
+KERNEL scoped_flag(int* data, int* flag, int* out, int wrong) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    *data = 7;  // race in scoped_flag
+    if (wrong) {
+      STORE(flag, 1, RELEASE, WORKGROUP);  // race in scoped_flag
+    } else {
+      STORE(flag, 1, RELEASE, AGENT);
+    }
+  } else {
+    while (LOAD(flag, RELAXED, AGENT) == 0) __builtin_amdgcn_s_sleep(1);  // race in scoped_flag
+    if (wrong) {
+      __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+    } else {
+      __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+    }
+    out[blockIdx.x] = *data;  // race in scoped_flag
+  }
+}
+
+// Sums of workgroups, which the last of them adds up.
+KERNEL last_workgroup(const int* in, int* parts, int* done, int* sum, int wrong) {
+  if (threadIdx.x != 0) return;
+  parts[blockIdx.x] = in[item()] + 1;  // race in last_workgroup
+  if (!wrong) __threadfence();
+  if (atomicAdd(done, 1) + 1 != gridDim.x) return;
+  if (!wrong) __threadfence();
+  int all = 0;
+  for (int i = 0; i < gridDim.x; ++i) all += parts[i];  // race in last_workgroup
+  *sum = all;
+}
+
+// A step of heat's spreading, in LDS, in place.
+KERNEL stencil(const float* in, float* out, int wrong) {
+  __shared__ float line[258];
+  const int i = threadIdx.x + 1;
+  line[i] = in[threadIdx.x];
+  if (i == 1) line[0] = line[257] = 0;
+  __syncthreads();
+  for (int step = 0; step < 3; ++step) {
+    const float next = (line[i - 1] + line[i + 1]) * 0.5f;  // race in stencil
+    if (!wrong) __syncthreads();
+    line[i] = next;  // race in stencil
+    __syncthreads();
+  }
+  out[threadIdx.x] = line[i];
+}
+
+// Running sums, each step of which reads what the step before has stored.
+KERNEL scan(const int* in, int* out, int wrong) {
+  __shared__ int sums[256];
+  const int i = threadIdx.x;
+  sums[i] = in[i] + 1;
+  __syncthreads();
+  for (int far = 1; far < 256; far *= 2) {
+    const int before = i >= far ? sums[i - far] : 0;  // race in scan
+    if (!wrong) __syncthreads();
+    sums[i] += before;  // race in scan
+    __syncthreads();
+  }
+  out[i] = sums[i];
+}
+
+// Neighbours change places, in turns.
+KERNEL odd_even_sort(int* values, int wrong) {
+  __shared__ int line[512];
+  const int i = threadIdx.x;
+  line[i] = values[i];
+  line[i + 256] = values[i + 256];
+  __syncthreads();
+  for (int turn = 0; turn < 8; ++turn) {
+    const int at = 2 * i + turn % 2;
+    if (at < 511) {
+      const int one = line[at], other = line[at + 1];  // race in odd_even_sort
+      if (one > other) line[at] = other, line[at + 1] = one;  // race in odd_even_sort
+    }
+    if (!wrong) __syncthreads();
+  }
+  __syncthreads();
+  values[i] = line[i];
+  values[i + 256] = line[i + 256];
+}
+
+// A sum whose last steps are those of one wave, which need no barrier; of two waves they do.
+KERNEL wave_sum(const int* in, int* out, int wrong) {
+  __shared__ int part[256];
+  const int i = threadIdx.x, last = wrong ? 4 * warpSize : warpSize;
+  part[i] = in[i] + 1;
+  __syncthreads();
+  for (int half = 128; half > 0; half /= 2) {
+    int sum = 0;
+    if (i < half) sum = *(volatile int*)&part[i] + *(volatile int*)&part[i + half];  // race in wave_sum
+    if (i < half) *(volatile int*)&part[i] = sum;  // race in wave_sum
+    if (half >= last) __syncthreads();
+  }
+  if (i == 0) *out = part[0];
+}
+
+// How often each value occurs, in LDS.
+KERNEL lds_counts(const int* values, int* counts, int wrong) {
+  __shared__ int here[32];
+  const int i = threadIdx.x;
+  if (i < 32) here[i] = 0;
+  __syncthreads();
+  if (wrong) {
+    here[values[i] & 31] += 1;  // race in lds_counts
+  } else {
+    atomicAdd(&here[values[i] & 31], 1);
+  }
+  __syncthreads();
+  if (i < 32) atomicAdd(&counts[i], here[i]);
+}
+
+// Flags of one bit each, in dwords that waves share; and of one byte each, which they do not.
+KERNEL flags_of_bits(int* bits, unsigned char* bytes, int wrong) {
+  const int i = item();
+  if (wrong) {
+    bits[i / 32 % 2] |= 1 << i % 32;  // race in flags_of_bits
+  } else {
+    atomicOr(&bits[i / 32 % 2], 1 << i % 32);
+  }
+  bytes[i] = 1;
+}

@@ -1,0 +1,92 @@
+"""Known patterns of racy programs, compiled for several processors: each race is found in its lines, and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from support import first_or_long
+
+import wave_runtime
+
+pytestmark = pytest.mark.needs("clang-22")
+
+SOURCE = Path(__file__).parent / "kernels" / "patterns.hip"
+TARGETS = ("gfx942", "gfx1201", "gfx90a", "gfx950", "gfx1030", "gfx1100")
+
+
+def zeros(count: int) -> torch.Tensor:
+    return torch.zeros(count, dtype=torch.int32)
+
+
+def launch(module: wave_runtime.Module, name: str, wrong: int) -> torch.Tensor:
+    """A pattern on small data. Returns what it makes."""
+    ends = torch.arange(2048, dtype=torch.int32) * 7 % 16
+    two, one = {"grid": 2, "block": 256}, {"grid": 1, "block": 256}
+    kernel = module[name]
+    result = zeros(512)
+    if name == "degrees":
+        kernel(ends, result, 2048, wrong, grid=4, block=128)
+    elif name == "worklist":
+        kernel(torch.ones(512, dtype=torch.int32), zeros(512), result, 512, wrong, **two)
+    elif name == "shortened_paths":
+        result = torch.arange(512, dtype=torch.int32) // 2
+        kernel(result, 512, wrong, **two)
+    elif name == "locked_sum":
+        kernel(zeros(1), result, wrong, grid=4, block=64)
+    elif name == "scoped_flag":
+        kernel(zeros(1), zeros(1), result, wrong, grid=2, block=64)
+    elif name == "last_workgroup":
+        kernel(ends, zeros(4), zeros(1), result, wrong, grid=4, block=64)
+    elif name == "stencil":
+        result = torch.zeros(256)
+        kernel(torch.rand(256), result, wrong, **one)
+    elif name == "odd_even_sort":
+        result = torch.arange(512, 0, -1, dtype=torch.int32)
+        kernel(result, wrong, **one)
+    elif name == "flags_of_bits":
+        kernel(result, torch.zeros(512, dtype=torch.uint8), wrong, **two)
+    else:
+        kernel(ends, result, wrong, **one)
+    return result
+
+
+RESULTS = {  # of those that do not race
+    "degrees": [128] * 16,
+    "worklist": [512],
+    "locked_sum": [1 + 2 + 3 + 4],
+    "scoped_flag": [0, 7],
+    "last_workgroup": [sum(64 * i * 7 % 16 + 1 for i in range(4))],
+    "scan": [1, 9],
+    "wave_sum": [sum(i * 7 % 16 + 1 for i in range(256))],
+    "lds_counts": [16] * 16,
+    "flags_of_bits": [-1, -1],
+}
+NAMES = (*RESULTS, "shortened_paths", "stencil", "odd_even_sort")
+
+
+@pytest.fixture(scope="module", params=first_or_long(TARGETS, 2))
+def module(request: pytest.FixtureRequest) -> wave_runtime.Module:
+    return wave_runtime.compile(SOURCE, target=request.param, options=["-O1"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_race_is_found_in_its_lines(module: wave_runtime.Module, name: str) -> None:
+    with wave_runtime.sanitize("races") as report:
+        launch(module, name, 1)
+    assert report.findings
+    lines = SOURCE.read_text().splitlines()
+    for finding in report.findings:
+        assert finding.kernel == name
+        for site in (finding.at, finding.other):
+            assert site is not None
+            assert f"// race in {name}" in lines[int(site.line.rpartition(":")[2]) - 1], finding
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_the_race_there_is_no_finding(module: wave_runtime.Module, name: str) -> None:
+    with wave_runtime.sanitize(fail=True):
+        result = launch(module, name, 0)
+    if name in RESULTS:
+        assert result[: len(RESULTS[name])].tolist() == RESULTS[name]
