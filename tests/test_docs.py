@@ -30,6 +30,7 @@ PAGES = (
     "docs/export.md",
     "docs/gpu.md",
     "docs/hip_emulator.md",
+    pytest.param("docs/hunting.md", marks=NEEDS_CLANG),
     "docs/kernels.md",
     pytest.param("docs/launchable.md", marks=NEEDS_CLANG),
     "docs/operators.md",

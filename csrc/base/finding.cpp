@@ -35,10 +35,16 @@ std::string element_json(const TensorElement& element) {
               ", \"index\": ", element.index.empty() ? "null" : numbers_json(element.index), "}");
 }
 
-/// "file.hip:12", or the instruction's place in the code.
+/// "file.hip:12", or the instruction's place in the code. What is inlined of this package's own headers is called by
+/// the line that a kernel's author knows.
 std::string place_text(const FindingSite& site) {
   if (site.frames.empty() || site.frames[0].line == 0) return site.symbol;
-  return text(site.frames[0].file, ":", site.frames[0].line);
+  const auto is_of_others = [](const SourceFrame& frame) {
+    return frame.line != 0 && frame.file.find("/wave_device/") == std::string::npos;
+  };
+  const auto own = std::ranges::find_if(site.frames, is_of_others);
+  const SourceFrame& frame = own != site.frames.end() ? *own : site.frames[0];
+  return text(frame.file, ":", frame.line);
 }
 
 /// Where it is, besides place_text().

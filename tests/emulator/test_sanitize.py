@@ -104,6 +104,25 @@ def test_inlined_functions_are_frames() -> None:
     assert "store_both(out" in lines[frames[2].line - 1]
 
 
+@pytest.mark.needs("clang")
+def test_the_line_is_the_authors_own() -> None:
+    """Not that of the function of the package's headers that it calls, which is a frame."""
+    source = """extern "C" __global__ void power(float* x) {
+      x[threadIdx.x] = __expf(x[threadIdx.x]);
+    }"""
+    kernel = wave_runtime.compile(source, language="hip")["power"]
+    for suppressions, count in (([], 1), (["numbers * source.hip:2"], 0), (["numbers * intrinsics.h:*"], 0)):
+        with wave_runtime.sanitize("numbers", suppressions=suppressions) as report:
+            kernel(torch.full((64,), 100.0), grid=1, block=64)
+        assert len(report.findings) == count
+    with wave_runtime.sanitize("numbers") as report:
+        kernel(torch.full((64,), 100.0), grid=1, block=64)
+    (finding,) = report.findings
+    assert finding.at.line.endswith("source.hip:2")
+    assert finding.text.partition(": error: ")[0].endswith("source.hip:2")
+    assert [frame.function for frame in finding.at.frames] == ["__expf", "power"]
+
+
 def test_a_deadlock_names_who_waits_for_what() -> None:
     with wave_runtime.sanitize("barriers") as report, pytest.raises(wave_runtime.KernelFault) as caught:
         mistakes.launch("flag_never_set", True)

@@ -47,8 +47,11 @@ class Site:
 
     @property
     def line(self) -> str:
-        """ "file.hip:12", or the symbol where the binary has no line tables."""
-        return f"{self.frames[0].file}:{self.frames[0].line}" if self.frames else self.symbol
+        """ "file.hip:12", outside of this package's headers; the symbol where the binary has no line tables."""
+        if not self.frames:
+            return self.symbol
+        own = next((frame for frame in self.frames if "/wave_device/" not in frame.file), self.frames[0])
+        return f"{own.file}:{own.line}"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ class Suppression(NamedTuple):
     Attributes:
         kind: "memory:out-of-bounds", or a tool's name for all of its kinds.
         kernel: the kernel's name.
-        place: "file.hip:12", of either side, with or without folders before it; without line tables the symbol.
+        place: "file.hip:12", of either side, with or without folders before it, also of a line into which the
+            instruction's was inlined; without line tables the symbol.
     """
 
     kind: str
@@ -28,7 +29,9 @@ class Suppression(NamedTuple):
         """Whether the finding is one of these."""
         kinds = (finding.tool, f"{finding.tool}:{finding.kind}")
         sites = [site for site in (finding.at, finding.other) if site is not None]
-        places = [place for site in sites for place in (site.line, site.line.rpartition("/")[2], site.symbol)]
+        lines = [f"{frame.file}:{frame.line}" for site in sites for frame in site.frames]
+        places = [place for line in lines for place in (line, line.rpartition("/")[2])]
+        places += [site.symbol for site in sites]
         return (
             any(fnmatchcase(kind, self.kind) for kind in kinds)
             and fnmatchcase(finding.kernel, self.kernel)
