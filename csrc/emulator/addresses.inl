@@ -83,7 +83,11 @@ template <class Address>
 inline LaneAccesses lane_accesses(const Addresses<Address>& addresses, u32 size, const u8* data = nullptr) {
   LaneAccesses all{.begins = {}, .lanes = 0, .size = size, .data = data};
   for (u32 i = 0; i < kLanes; ++i) all.begins[i] = addresses.lane[i];
-  for (u32 i = 0; i < kLanes; ++i) all.lanes |= u64{addresses.enabled->lane[i] != 0} << i;
+  if (addresses.first != 0) {
+    all.lanes = ~u64{0} >> (kLanes - addresses.first);
+  } else {
+    for (u32 i = 0; i < kLanes; ++i) all.lanes |= u64{addresses.enabled->lane[i] != 0} << i;
+  }
   return all;
 }
 

@@ -75,8 +75,9 @@ void Checks::tell_profile(const Dispatch& dispatch, const Statistics& statistics
                 *profile());
 }
 
-bool Checks::watches_memory() const {
-  return finds_global_races() || profile_ != nullptr || (tools_ & kUninitializedTool) != 0;
+WatchedAccesses Checks::watched_accesses() const {
+  if (profile_ != nullptr || (tools_ & kUninitializedTool) != 0) return WatchedAccesses::All;
+  return finds_global_races() ? WatchedAccesses::OfWhatMayChange : WatchedAccesses::None;
 }
 
 void Checks::tell() const {

@@ -26,8 +26,8 @@ class Checks {
   bool over_reads() const { return sanitizer_ != nullptr && sanitizer_->options.over_reads; }
   /// Whether an access that is a fault is a finding, and the wave goes on.
   bool skips_faults() const { return sanitizer_ != nullptr && (sanitizer_->options.tools & kMemoryTool) != 0; }
-  /// Whether they look at each access of memory.
-  bool watches_memory() const;
+  /// Of which accesses of memory they want to be told.
+  WatchedAccesses watched_accesses() const;
   Findings& findings() { return findings_; }
   /// Who finds out whether the launch is stuck, or nullptr.
   SpinWatch* spins() { return (tools_ & kBarriersTool) != 0 ? &spins_ : nullptr; }

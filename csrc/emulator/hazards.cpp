@@ -154,6 +154,7 @@ void HazardChecker::start(const Wave& wave) {
   state.matrices.resize(state.loads.size());
   state.loading = {};
   state.scalars_loading = {};
+  state.pending.clear();
   state.counters = {};
   state.time += kMatrixStates;  // what registers have of the wave before is long ago
   state.past_count = 0;
@@ -180,6 +181,12 @@ void HazardChecker::look_closely(State& state, const Wave& wave, const Decoded& 
   if (may_skip && (op->flags & kSkippable)) return;
   if (instruction.is_wait) wait(state, *instruction.decoded.row, op->scalar.simm16);
   state.counters.issue(instruction.counters);
+  if (instruction.registers.empty() && instruction.roles.first == 0 && instruction.roles.second == 0) {
+    state.vectors_count += instruction.is_vector;
+    state.ends += instruction.ends_vectors;
+    state.time += instruction.states;
+    return state.watch();
+  }
 
   if (!state.suspicions.empty()) follow_suspicions(state, wave, instruction);
   const bool meets_loads = touches(instruction, state.loading) || state.scalars_loading.meets(instruction.scalars);
@@ -215,12 +222,29 @@ void HazardChecker::note_past(State& state, const Decoded& instruction, u64 pc) 
                                             state.transcendentals, state.ends};
 }
 
-/// What has been waited for altogether is looked at no more.
+/// What has been waited for is looked at no more.
 void HazardChecker::wait(State& state, const isa::Row& row, u32 immediate) {
   state.counters.wait(row, immediate);
-  if (state.counters.has_pending()) return;
-  state.loading = {};
-  state.scalars_loading = {};
+  if (!state.counters.has_pending()) {
+    state.loading = {};
+    state.scalars_loading = {};
+    state.pending.clear();
+    return;
+  }
+  std::erase_if(state.pending, [&](const PendingLoad& load) {
+    const bool is_done = load.number <= state.counters.done(load.counters);
+    if (is_done) end_load(state, load);
+    return is_done;
+  });
+}
+
+/// Its registers may have been loaded again since, or written otherwise.
+void HazardChecker::end_load(State& state, const PendingLoad& load) {
+  for (u32 i = load.first; i < load.first + load.count; ++i) {
+    const Load& last = load.is_vector ? state.loads[i] : state.scalar_loads[i & 127];
+    if (last.number != load.number || last.counters != load.counters) continue;
+    load.is_vector ? state.loading.remove(i) : state.scalars_loading.remove(i);
+  }
 }
 
 /// `meets_loads`: whether a load of one of its registers may not be done. `meets_matrices`: whether a matrix
@@ -359,6 +383,9 @@ void HazardChecker::note_write(const Use& use, bool meets_matrices) {
     }
   }
   if (counters == 0) return;
+  constexpr size_t kMostPending = 64;
+  if (state.pending.size() == kMostPending) state.pending.erase(state.pending.begin());
+  state.pending.push_back({counters, load.number, first, count, use.one.is_vector});
   if (use.one.is_vector) {
     state.loading.add(first, count);
   } else {

@@ -38,6 +38,14 @@ class HazardChecker : public Observer {
     u64 pc = 0;
   };
 
+  /// The registers of a load that may not be done.
+  struct PendingLoad {
+    Counters counters;
+    u32 number;
+    u32 first, count;
+    bool is_vector;
+  };
+
   /// A matrix instruction that writes a register, or reads it as C.
   struct Matrix {
     MatrixTiming timing{};
@@ -111,6 +119,7 @@ class HazardChecker : public Observer {
     std::vector<Load> loads;  ///< of the vector registers
     std::vector<OfMatrices> matrices;
     std::array<Load, 128> scalar_loads;
+    std::vector<PendingLoad> pending;  ///< the last ones, in their order
     WaitCounters counters;
     std::array<Past, kPast> past;
     u32 past_count = 0;
@@ -139,6 +148,7 @@ class HazardChecker : public Observer {
   void look_closely(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
   static void find_registers(const Wave& wave, Decoded& instruction);
   static void wait(State& state, const isa::Row& row, u32 immediate);
+  static void end_load(State& state, const PendingLoad& load);
   /// Whether an instruction touches some of these rows.
   static bool touches(const Decoded& instruction, const RowSet& rows) {
     return (rows.summary() & instruction.summary) != 0 &&

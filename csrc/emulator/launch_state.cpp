@@ -120,7 +120,7 @@ LaunchState::LaunchState(const Dispatch& given)
       kernarg_(kernarg_bytes()),
       packet_(packet_bytes()),
       memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region,
-              given.checks != nullptr && given.checks->watches_memory()) {}
+              given.checks == nullptr ? WatchedAccesses::None : given.checks->watched_accesses()) {}
 
 u64 LaunchState::hidden_value(ValueKind kind) const {
   switch (kind) {

@@ -102,13 +102,14 @@ void check_atomic(AddressSpan span, int lane) {
 }
 
 Memory::Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace, FindRegion find_region,
-               bool watched)
+               WatchedAccesses watched)
     : named_(std::move(regions)),
       arguments_(arguments),
       strict_(strict),
       find_region_(std::move(find_region)),
       trace_(trace),
-      is_direct_(trace == nullptr && !watched) {
+      is_direct_(trace == nullptr && watched == WatchedAccesses::None),
+      constants_are_direct_(trace == nullptr && watched != WatchedAccesses::All) {
   check_addressable(named_);
   regions_ = make_disjoint(named_);
 }

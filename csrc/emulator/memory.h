@@ -29,20 +29,27 @@ inline constexpr u64 kOverRead = 512;
 /// Throws Fault where an atomic access is not aligned.
 void check_atomic(AddressSpan span, int lane);
 
+/// Of which accesses somebody wants to be told.
+enum class WatchedAccesses : u8 { None, OfWhatMayChange, All };
+
 /// The regions of a launch. Immutable while it runs, but for what `find_region` adds and for the record of over-reads,
 /// which are locked.
 class Memory {
  public:
   /// Regions may overlap: bytes that any writable region covers are writable. The first `arguments` of them are what
   /// the launch was given, which is what messages compare wild addresses with. `trace` may be nullptr,
-  /// `find_region` empty. `watched`: somebody wants to see each access. Throws ValueError where a region ends past the
-  /// last address.
+  /// `find_region` empty. `watched`: which accesses somebody wants to see. Throws ValueError where a region ends past
+  /// the last address.
   Memory(std::vector<Region> regions, size_t arguments, bool strict, AccessTrace* trace, FindRegion find_region,
-         bool watched);
+         WatchedAccesses watched);
 
   /// Whether all of it lies in one region (writable, for a write), so that it can be accessed as it is. Never where
-  /// accesses are traced or watched.
-  bool covers(AddressSpan span, bool write) const { return is_direct_ && lies_in_region(span, write); }
+  /// accesses are traced, nor those that are watched.
+  bool covers(AddressSpan span, bool write) const {
+    if (is_direct_) [[likely]]
+      return lies_in_region(span, write);
+    return !write && constants_are_direct_ && is_constant(span);
+  }
   /// The same where accesses are watched, by who is told of them then.
   bool covers_watched(AddressSpan span, bool write) const { return trace_ == nullptr && lies_in_region(span, write); }
 
@@ -106,7 +113,8 @@ class Memory {
   bool strict_;
   FindRegion find_region_;
   AccessTrace* trace_;
-  const bool is_direct_;  ///< nobody wants to see accesses
+  const bool is_direct_;             ///< nobody wants to see accesses
+  const bool constants_are_direct_;  ///< ... of what cannot change
   mutable std::atomic<const More*> newest_{nullptr};
   mutable std::mutex mutex_;       ///< guards what follows
   mutable std::deque<More> more_;  ///< owns what newest_ leads to

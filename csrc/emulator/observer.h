@@ -23,6 +23,7 @@ struct LaneAccesses {
   const u8* data_of(int lane) const { return data + static_cast<size_t>(lane) * size; }
   /// Whether each lane accesses what is behind the lane before it, so that they overlap nowhere.
   bool are_apart() const {
+    if (side_by_side(lanes) == static_cast<u32>(std::popcount(lanes))) return true;
     u64 end = 0;
     bool are_behind = true;
     each([&](int lane) {
@@ -60,6 +61,10 @@ struct LaneAccesses {
   /// All bytes from the first to the last one that some lane accesses.
   AddressSpan hull() const {
     u64 low = ~u64{0}, high = 0;
+    if (lanes == ~u64{0}) {
+      for (const u64 begin : begins) low = std::min(low, begin), high = std::max(high, begin);
+      return AddressSpan::over(low, high, size);
+    }
     each([&](int lane) {
       low = std::min(low, span(lane).begin());
       high = std::max(high, span(lane).begin());

@@ -107,6 +107,38 @@ inline void load_covered_rows(const Wave& wave, const Addresses<typename Space::
   for (int k = 0; k < kCount; ++k) set_rows<kPart>(rows[k], values[k], *addresses.enabled);
 }
 
+/// The same where somebody is told of it: lanes that are side by side, or at one place, are not taken by themselves.
+template <class Space, class T, int kCount, Part kPart>
+inline void load_told_rows(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows) {
+  if (kPart != Part::Whole || addresses.first == 0)
+    return load_covered_rows<Space, T, kCount, kPart>(wave, addresses, rows);
+  const HostLanes<Space> from(wave, addresses.lane);
+  for (u32 i = 0; i < addresses.first; i += kGroup) {
+    const auto* const lane = addresses.lane + i;
+    typename Space::Address same = 0, side_by_side = 0;
+    for (u32 k = 0; k < kGroup; ++k) {
+      same |= lane[k] ^ lane[0];
+      side_by_side |= lane[k] ^ (lane[0] + static_cast<u32>(sizeof(T)) * k);
+    }
+    T values[kCount * kGroup];
+    if (same == 0) {
+      std::memcpy(values, from[i], sizeof(T) * kCount);
+      for (int row = 0; row < kCount; ++row)
+        std::fill_n(&rows[row].lane[i], kGroup, static_cast<u32>(static_cast<i32>(values[row])));
+      continue;
+    }
+    if (kCount == 1 && side_by_side == 0) {
+      std::memcpy(values, from[i], sizeof(values));
+    } else {
+      for (u32 k = 0; k < kGroup; ++k) std::memcpy(values + k * kCount, from[i + k], sizeof(T) * kCount);
+    }
+    for (u32 k = 0; k < kGroup; ++k) {
+      for (u32 row = 0; row < kCount; ++row)
+        rows[row].lane[i + k] = static_cast<u32>(static_cast<i32>(values[k * kCount + row]));
+    }
+  }
+}
+
 /// Loads kCount values of type T for each enabled lane into as many rows.
 template <class Space, class T, int kCount, Part kPart>
 inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows) {
@@ -114,7 +146,7 @@ inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addr
     return load_covered_rows<Space, T, kCount, kPart>(wave, addresses, rows);
   if constexpr (kTells<Space>) {
     if (Observer* teller = Space::teller(wave, addresses.low, addresses.high, sizeof(T) * kCount, false)) {
-      load_covered_rows<Space, T, kCount, kPart>(wave, addresses, rows);
+      load_told_rows<Space, T, kCount, kPart>(wave, addresses, rows);
       return Space::tell(*teller, lane_accesses(addresses, sizeof(T) * kCount));
     }
   }
