@@ -307,6 +307,7 @@ class InductorParts(NamedTuple):
         cpu: that for CPU tensors.
         wording: the class of what its code says of devices, for CPU tensors.
         benchmarker: the object that times kernels.
+        flex_attention: the function that chooses a template for it, by the tensors' device.
     """
 
     settings: dict[str, Any]
@@ -315,6 +316,7 @@ class InductorParts(NamedTuple):
     cpu: Any
     wording: Any
     benchmarker: Any
+    flex_attention: Any
 
 
 def inductor_parts() -> InductorParts:
@@ -327,6 +329,7 @@ def inductor_parts() -> InductorParts:
         interfaces.CpuInterface,
         import_module("torch._inductor.codegen.cpu_device_op_overrides").CpuDeviceOpOverrides,
         import_module("torch._inductor.runtime.benchmarking").benchmarker,
+        import_module("torch._inductor.kernel.flex.flex_attention").flex_attention.__wrapped__,
     )
 
 

@@ -16,6 +16,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from support import ROOT
+from torch.nn.attention.flex_attention import flex_attention
 
 import wave_runtime
 
@@ -51,12 +52,21 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[], tuple[torch.Tensor, .
     "embedding": (lambda w, i: 2 * F.embedding(i, w), lambda: (torch.randn(50, 64), torch.randint(50, (3, 7)))),
     "cumsum": (lambda x: torch.cumsum(x, 1), lambda: (torch.randn(7, 130),)),
     "bf16": (lambda x: F.silu(x) + 1, lambda: (torch.randn(30, 50, dtype=torch.bfloat16),)),
+    "flex attention": (
+        lambda q, k: 2 * flex_attention(q.sin(), k, k, score_mod=lambda score, b, h, i, j: score + 0.1 * (i - j)),
+        lambda: (torch.randn(1, 2, 140, 32), torch.randn(1, 2, 140, 32)),
+    ),
+    "flex decoding": (
+        flex_attention,
+        lambda: (torch.randn(1, 2, 3, 32), torch.randn(1, 2, 140, 32), torch.randn(1, 2, 140, 32)),
+    ),
     "matmul": (lambda x, y: torch.relu(x @ y), lambda: (torch.randn(70, 64), torch.randn(64, 40))),
 }
 CASES = [("gfx942", name) for name in PROGRAMS]
 CASES += [(target, name) for target in ("gfx950", "gfx1100") for name in ("softmax", "gelu")]
 
 
+@pytest.mark.filterwarnings("ignore:flex_attention called without")  # as what is expected is
 @pytest.mark.parametrize(("target", "name"), CASES)
 def test_programs(target: str, name: str, launched: list[str]) -> None:
     function, arguments = PROGRAMS[name]
@@ -70,6 +80,7 @@ def test_programs(target: str, name: str, launched: list[str]) -> None:
     expected = function(*given)
     torch.testing.assert_close(found, expected)
     assert forward > 0
+    assert "flex" not in name or any(kernel.startswith("triton_tem_fused_") for kernel in launched)
     if leaves:
         torch.testing.assert_close(derivatives, torch.autograd.grad(expected.sum(), leaves))
         assert len(launched) > forward

@@ -63,6 +63,17 @@ def replace(patches: Patches, gpu: Gpu) -> None:
     patches.set(parts.wording, "import_get_raw_stream_as", lambda self, name: f"{name} = lambda index: 0")
     for name in ("benchmark", "benchmark_cpu", "benchmark_gpu"):
         patches.set(parts.benchmarker, name, benchmark)
+    _take_for_gpu(patches, parts.flex_attention)
+
+
+def _take_for_gpu(patches: Patches, lowering: Any) -> None:
+    """Have a function that asks for tensors of "cpu", and has a template in C++ for them, find none.
+
+    Nothing beside its code says so, and a tensor's device must stay what it is.
+    """
+    before = lowering.__code__
+    patches.call_at_the_end(lambda: setattr(lowering, "__code__", before))
+    lowering.__code__ = before.replace(co_consts=tuple("none" if one == "cpu" else one for one in before.co_consts))
 
 
 def _properties(kind: Any, gpu: Gpu) -> Any:
