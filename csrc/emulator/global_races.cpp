@@ -22,6 +22,16 @@ u8 bytes_of(AddressSpan part) { return static_cast<u8>(((1u << part.size()) - 1)
 /// One of them that gives way. Of atomics, whose waves seldom wait for each other, there is no better one.
 PastAccess* any(PastAccesses& all, const PastAccess& now) { return &all[(now.wave + now.number) % all.size()]; }
 
+/// One of sixteen of them: of a wave's lanes some, other ones of each wave.
+bool is_sample(const PastAccess& now) { return (static_cast<u32>(now.lane) + now.wave * 5 + now.number) % 16 == 0; }
+
+/// Whether there are as many as can be known, all of them atomics for everybody.
+bool are_all_atomic(const PastAccesses& all) {
+  return std::ranges::all_of(all, [](const PastAccess& past) {
+    return past.wave != 0 && past.is_store && past.is_atomic && !past.is_maybe && !past.is_local;
+  });
+}
+
 bool is_something(const Reach& reach) { return reach.stores != 0 || reach.loads != 0; }
 
 /// The lanes whose bytes in memory are not those that they store.
@@ -71,8 +81,44 @@ u32 GlobalRaceChecker::number_of(const Wave& wave) const {
   return static_cast<u32>(wave.group->number() * wave.group->launch().waves + wave.index + 1);
 }
 
+/// Whether a kernel's code, or what it may go on to, has loads that count as atomic, or atomics that return what was
+/// there. Long code, which is translated in parts, is not looked at.
+bool GlobalRaceChecker::may_acquire(const Wave& wave) {
+  struct Answer : FunctionNotes {
+    bool may_acquire = false;
+  };
+  static constexpr char kKey = 0;
+  constexpr u64 kMost = 16384;  // bytes
+  const TranslatedFunction& function = *wave.function;
+  const LaunchState& launch = wave.group->launch();
+  const auto acquires = [&](u64 pc) {
+    const isa::Instruction decoded = launch.module.decode(pc, launch.lanes);
+    if (decoded.row == nullptr) return false;  // a fault
+    const isa::Row& row = *decoded.row;
+    const auto leaves = [&](const isa::Operand& operand) {
+      if (operand.kind == isa::OperandKind::BranchTarget) return function.at(pc)->scalar.target == nullptr;
+      const isa::Location location = isa::locate(decoded, operand);
+      return location.place == isa::Place::Scalar && location.value < isa::kZero;  // an address in registers
+    };
+    if (row.kind == isa::Kind::Control) return std::ranges::any_of(std::span(row.operands, row.operand_count), leaves);
+    if (row.memory.direction == Direction::Atomic) return isa::returns_value(decoded);
+    return row.memory.direction == Direction::Load && isa::atomic_scope(decoded) != Scope::None;
+  };
+  const FunctionNotes& notes = function.notes(&kKey, [&] {
+    auto answer = std::make_unique<Answer>();
+    answer->may_acquire = function.end() - function.begin() > kMost;
+    for (u64 pc = function.begin(); pc < function.end() && !answer->may_acquire; pc += 4 * u64{function.at(pc)->size})
+      answer->may_acquire = acquires(pc);
+    return answer;
+  });
+  return static_cast<const Answer&>(notes).may_acquire;
+}
+
 void GlobalRaceChecker::start(const Wave& wave) {
-  if (wave.index == 0) states_.clear();
+  if (wave.index == 0) {
+    states_.clear();
+    may_acquire_ = may_acquire(wave);
+  }
   State& own = states_.emplace_back();
   own.mates.resize(wave.group->launch().waves);
   own.fresh_mates = own.mates;
@@ -238,17 +284,25 @@ void GlobalRaceChecker::store_memory_lanes(const LaneAccesses& all) {
   access_lanes(all, changing, true);
 }
 
-/// Counters, most often.
+/// Counters, most often. Of a dword that only atomics access not all of them are noted, so that threads which count in
+/// the same one need not wait for each other.
 void GlobalRaceChecker::modify_memory_lanes(const LaneAccesses& all) {
   const bool tells = has_to_release();
   if (tells) all.each([&](int lane) { release(all.span(lane)); });
   begin_access(true, true);
   PastAccess now = access_of(true);
   const bool is_simple = all.size == sizeof(u32) && state().suspicions.empty();
+  const bool may_be_left_out = is_simple && !tells && now.is_atomic && !now.is_maybe && !now.is_local;
   all.each([&](int lane) {
     const AddressSpan span = all.span(lane);
     now.lane = static_cast<i8>(lane);
-    if (!is_simple || !note_atomic(hold_.page(span.begin()).own(span.begin()), now)) access(span, lane, true);
+    if (may_be_left_out && !is_sample(now) && hold_.unlocked(span.begin()).is_counter(span.begin())) return;
+    if (is_simple) {
+      ShadowPage& page = hold_.page(span.begin());
+      PastAccesses& known = page.own(span.begin());
+      if (note_atomic(known, now)) return page.set_counter(span.begin(), are_all_atomic(known));
+    }
+    access(span, lane, true);
   });
   // Nobody needs to find the page as the atomic leaves it: threads that count in one page wait for each other no longer
   // than for this.
@@ -283,7 +337,9 @@ void GlobalRaceChecker::access_same(const LaneAccesses& all, u64 same, PastAcces
   for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32)) {
     const AddressSpan part = span.common({address, sizeof(u32)});
     now.bytes = bytes_of(part) & 15;
-    if (note(hold_.page(address).own(address), now)) continue;
+    ShadowPage& page = hold_.page(address);
+    if (!now.is_atomic) page.set_counter(address, false);
+    if (note(page.own(address), now)) continue;
     for (u64 one = same; one != 0; one &= one - 1) access(part, std::countr_zero(one), now.is_store);
   }
 }
@@ -374,8 +430,10 @@ bool GlobalRaceChecker::note_atomic(PastAccesses& all, const PastAccess& now) co
 void GlobalRaceChecker::access_dword(u64 address, const PastAccess& now) {
   if (instruction_.modifies && !state().suspicions.empty())
     std::erase_if(state().suspicions, [&](const Suspicion& s) { return s.address == address; });
-  PastAccesses& all = hold_.page(address).own(address);
+  ShadowPage& page = hold_.page(address);
+  PastAccesses& all = page.own(address);
   if (note_atomic(all, now)) return;
+  page.set_counter(address, false);
   const auto [place, has_race] = find_place(all, now);
   for (const PastAccess& past : all) {
     if (!has_race) break;
@@ -402,6 +460,7 @@ bool GlobalRaceChecker::is_ordered(const PastAccess& past) const {
 }
 
 bool GlobalRaceChecker::has_to_release() {
+  if (!may_acquire_) return false;
   const State& own = state();
   return !own.others.is_empty() || own.has_mates || is_something(own.written_back) ||
          is_something(own.done_for_mates());

@@ -109,6 +109,7 @@ class GlobalRaceChecker : public Observer {
   bool is_covered(const PastAccess& past, const PastAccess& now) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);
   bool has_to_release();
+  static bool may_acquire(const Wave& wave);
   void release(AddressSpan span);
   void acquire(AddressSpan span);
 
@@ -121,9 +122,10 @@ class GlobalRaceChecker : public Observer {
   // What is under way.
   const Wave* wave_ = nullptr;
   Decoded instruction_;
-  u32 first_ = 0;           ///< the number of the workgroup's first wave
-  bool has_begun_ = false;  ///< the instruction's access has its numbers
-  PastAccess current_;      ///< what its accesses have in common, from then on
+  bool may_acquire_ = true;  ///< the code has instructions that find out what atomics have made known
+  u32 first_ = 0;            ///< the number of the workgroup's first wave
+  bool has_begun_ = false;   ///< the instruction's access has its numbers
+  PastAccess current_;       ///< what its accesses have in common, from then on
 };
 
 }  // namespace wave::emulator

@@ -111,6 +111,7 @@ void ShadowPage::clear() {
   split_ = 0;
   common_ = {};
   released_.reset();
+  for (std::atomic<u64>& counters : counters_) counters.store(0, std::memory_order_relaxed);
 }
 
 void ShadowPage::lock() {
@@ -151,9 +152,14 @@ void GlobalShadow::Hold::take(const std::vector<u64>& numbers) {
   for (const u64 number : numbers) add(number);
 }
 
-void GlobalShadow::Hold::add(u64 number) {
+ShadowPage* GlobalShadow::Hold::find(u64 number) {
   auto& [known, page] = known_[number % kKnown];
   if (page == nullptr || known != number) page = shadow_.find(number), known = number;
+  return page;
+}
+
+void GlobalShadow::Hold::add(u64 number) {
+  ShadowPage* const page = find(number);
   page->lock();
   page_ = page;
   held_.emplace_back(number, page);

@@ -101,6 +101,19 @@ class ShadowPage {
   /// Of a dword, by its number in the page.
   PastAccesses of(size_t dword) const;
 
+  /// Whether a dword is a counter: its last accesses are all atomics, as many as are known. Also without the lock, when
+  /// it may have ceased to be one.
+  bool is_counter(u64 address) const {
+    const u64 dword = address % kBytes / sizeof(u32);
+    return (counters_[dword / 64].load(std::memory_order_relaxed) >> dword % 64 & 1) != 0;
+  }
+  void set_counter(u64 address, bool is_one) {
+    const u64 dword = address % kBytes / sizeof(u32), bit = u64{1} << dword % 64;
+    std::atomic<u64>& counters = counters_[dword / 64];
+    const u64 known = counters.load(std::memory_order_relaxed), wanted = is_one ? known | bit : known & ~bit;
+    if (known != wanted) counters.store(wanted, std::memory_order_relaxed);
+  }
+
   /// What atomics at an address have made known, or nullptr.
   const Released* released(u64 address) const {
     return released_ == nullptr ? nullptr : (*released_)[address % kBytes / sizeof(u32)].get();
@@ -118,8 +131,10 @@ class ShadowPage {
   void split(u64 block);
   static PastAccesses of_dword(const PastAccesses& common, size_t dword);
 
-  std::atomic<bool> is_locked_{false};  ///< guards what follows: for less than a microsecond, often
-  u64 split_ = 0;                       ///< the blocks whose dwords differ: a bit for each
+  /// A bit for each dword. Others read it while they have no lock.
+  alignas(64) std::array<std::atomic<u64>, kDwords / 64> counters_{};
+  alignas(64) std::atomic<bool> is_locked_{false};  ///< guards what follows: for less than a microsecond, often
+  u64 split_ = 0;                                   ///< the blocks whose dwords differ: a bit for each
   alignas(64) std::array<PastAccesses, kBlocks> common_;
   std::array<std::unique_ptr<Dwords>, kBlocks> dwords_;  ///< of the blocks that are split
   std::unique_ptr<std::array<std::unique_ptr<Released>, kDwords>> released_;
@@ -148,6 +163,8 @@ class GlobalShadow {
       if (address / kPage != number_) turn_to(address / kPage);
       return *page_;
     }
+    /// The same page without a lock, for ShadowPage::is_counter() alone.
+    const ShadowPage& unlocked(u64 address) { return *find(address / kPage); }
     /// Has some pages from now on, by their numbers: in rising order, so that no two threads wait for each other.
     void take(const std::vector<u64>& numbers);
     void let_go() {
@@ -161,6 +178,7 @@ class GlobalShadow {
     static constexpr u64 kNone = ~u64{0}, kKnown = 64;
     void turn_to(u64 number);
     void add(u64 number);
+    ShadowPage* find(u64 number);
 
     GlobalShadow& shadow_;
     u64 number_ = kNone;  ///< of the page that was asked for last

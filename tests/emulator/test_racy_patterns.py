@@ -45,6 +45,8 @@ def launch(module: wave_runtime.Module, name: str, wrong: int) -> torch.Tensor:
     elif name == "odd_even_sort":
         result = torch.arange(512, 0, -1, dtype=torch.int32)
         kernel(result, wrong, **one)
+    elif name == "counter":
+        kernel(result, wrong, grid=200, block=128)
     elif name == "flags_of_bits":
         kernel(result, torch.zeros(512, dtype=torch.uint8), wrong, **two)
     else:
@@ -62,6 +64,7 @@ RESULTS = {  # of those that do not race
     "wave_sum": [sum(i * 7 % 16 + 1 for i in range(256))],
     "lds_counts": [16] * 16,
     "flags_of_bits": [-1, -1],
+    "counter": [200 * 128],
 }
 NAMES = (*RESULTS, "shortened_paths", "stencil", "odd_even_sort")
 

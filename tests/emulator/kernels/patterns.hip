@@ -181,3 +181,12 @@ KERNEL flags_of_bits(int* bits, unsigned char* bytes, int wrong) {
   }
   bytes[i] = 1;
 }
+
+// A counter of many workgroups, the last one of which sets it.
+KERNEL counter(int* count, int wrong) {
+  if (wrong && blockIdx.x == gridDim.x - 1) {
+    *count = threadIdx.x / warpSize;  // race in counter
+  } else {
+    atomicAdd(count, 1);  // race in counter
+  }
+}
