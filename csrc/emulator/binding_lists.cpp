@@ -43,7 +43,7 @@ v_pk_{add,sub,mad,min,max}_{i,u}16 v_pk_mul_lo_u16 v_pk_{lshlrev,lshrrev}_b16 v_
 v_{add,mul,fma,ldexp,trunc,ceil,floor,rndne,fract,rcp,rsq,sqrt}_f{16,32,64} v_{sub,subrev,exp,log,sin,cos}_f{16,32}
 v_frexp_mant_f{16,32,64} v_frexp_exp_i32_f{32,64} v_frexp_exp_i16_f16 v_fmac_f32 v_rcp_iflag_f32
 v_div_{scale,fmas}_f{32,64} v_div_fixup_f{16,32,64} v_cube{id,sc,tc,ma}_f32
-v_pk_{add,mul,fma,fmac}_f16 v_pack_b32_f16 v_fma_mix_f32 v_fma_mix{lo,hi}_f16 v_dot2_f32_f16 v_dot4_u32_u8 v_dot8_u32_u4
+v_pk_{add,mul,fma,fmac}_f16 v_pack_b32_f16 v_fma_mix_f32 v_fma_mix{lo,hi}_f16 v_dot4_u32_u8 v_dot8_u32_u4
 v_cvt_{i,u}32_f{32,64} v_cvt_f{32,64}_{i,u}32 v_cvt_{i,u}16_f16 v_cvt_f16_{i,u}16 v_cvt_f32_f{16,64} v_cvt_f{16,64}_f32
 v_cvt_f32_ubyte{0,1,2,3} v_cvt_pk_u8_f32 v_cvt_pk_i16_i32 v_cvt_pk_u16_u32
 v_cmp_{lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt,class}_f{16,32,64} v_cmp_{lt,eq,le,gt,ne,ge}_{i,u}{16,32,64}
@@ -77,7 +77,7 @@ s_{andn1,orn1,andn2,orn2}_saveexec_b64 s_{andn1,andn2}_wrexec_b64
 s_cbranch_{cdbgsys,cdbguser,cdbgsys_or_user,cdbgsys_and_user} s_endpgm_{saved,ordered_ps_done}
 s_{sendmsg,sendmsghalt,setkill} s_{,buffer_}load_dword{,x2,x4,x8,x16} s_atc_probe{,_buffer} s_mem{,real}time
 
-v_clrexcp v_ffb{l_b,h_u,h_i}32 v_dot2_{i32_i16,u32_u16} v_dot4{,c}_i32_i8 v_dot8_i32_i4 v_dot2c_f32_f16
+v_clrexcp v_ffb{l_b,h_u,h_i}32 v_dot2_{i32_i16,u32_u16} v_dot4{,c}_i32_i8 v_dot8_i32_i4
 v_mul_legacy_f32 v_cvt_{rpi,flr}_i32_f32 v_cvt_pkrtz_f16_f32 v_cvt_pknorm_{i,u}16_f{16,32} v_cmp_tru_f{16,32,64}
 
 ds_read_{i8,u8,i16,u16,b32,b64,b96,b128} ds_read_{u8,i8,u16}_d16{,_hi} ds_read2{,st64}_b{32,64}
@@ -116,8 +116,12 @@ buffer_{load,store}_format{,_d16}_{x,xy,xyz,xyzw} buffer_{load,store}_format_d16
 tbuffer_{load,store}_format{,_d16}_{x,xy,xyz,xyzw}=buffer_{}_format{}_{}
 )"},
 
+    {{kGfx942, kGfx950, kGfx1030}, R"(
+v_dot2_f32_f16 v_dot2c_f32_f16=v_dot2_f32_f16
+)"},
+
     {{kGfx90a}, R"(
-v_{mad,mac,madmk,madak,mad_legacy}_f32
+v_{mad,mac,madmk,madak,mad_legacy}_f32 v_dot2_f32_f16=v_dot2_f32_f16_gfx90a v_dot2c_f32_f16=v_dot2_f32_f16_gfx90a
 
 v_mfma_f32_{32x32x4,16x16x4,4x4x4,32x32x8,16x16x16}f16 v_mfma_f32_{32x32x4,16x16x4,4x4x4,32x32x8,16x16x16}bf16_1k
 v_mfma_f32_{32x32x2,16x16x2,4x4x2,32x32x4,16x16x8}bf16 v_mfma_f32_{32x32x2,16x16x4}f32=v_mfma_f32_{}_f32
@@ -205,7 +209,6 @@ buffer_atomic_f{min,max}=buffer_gfx10_atomic_{}_f32 buffer_atomic_f{min,max}_x2=
     {{kGfx1100, kGfx1150, kGfx1201}, R"(
 global_{load,store}_addtid_b32
 v_fma_dx9_zero_f32=v_fma_legacy_f32 ds_{append,consume} ds_{load,store}_addtid_b32=ds_{read,write}_addtid_b32
-v_dot2acc_f32_bf16=v_dot2_f32_bf16
 ds_storexchg_2addr{,_stride64}_rtn_b{32,64}=ds_wrxchg2{,st64}_rtn_b{}
 s_{and,or}_not1_b{32,64}=s_{andn2,orn2}_b{} s_{ctz_i32_b32,ctz_i32_b64}=s_{ff1_i32_b32,ff1_i32_b64}
 s_{clz_i32_u32,clz_i32_u64,cls_i32,cls_i32_i64}=s_{flbit_i32_b32,flbit_i32_b64,flbit_i32,flbit_i32_i64}
@@ -219,7 +222,7 @@ s_buffer_load_b{32,64,128,256,512}=s_buffer_load_{dword,dwordx2,dwordx4,dwordx8,
 v_{mov,not,and,or,xor,cndmask,swap}_b16 v_permlane64_b32 v_{maxmin,minmax}_{i,u}32
 v_{ctz_i32_b32,clz_i32_u32,cls_i32}=v_{ffbl_b32,ffbh_u32,ffbh_i32}
 v_mul_dx9_zero_f32=v_mul_legacy_f32
-v_dot4_i32_iu8 v_dot8_i32_iu4 v_dot2acc_f32_f16=v_dot2c_f32_f16 v_dot2_f16_f16 v_dot2_{f32,bf16}_bf16
+v_dot4_i32_iu8 v_dot8_i32_iu4
 v_cvt_pk_rtz_f16_f32=v_cvt_pkrtz_f16_f32 v_cvt_{i32_i,u32_u}16
 v_cvt_pk_norm_{i,u}16_f{16,32}=v_cvt_pknorm_{}16_f{} v_cvt_pk_{i,u}16_f32
 
@@ -246,6 +249,7 @@ v_cmpx_{f,t}_{i,u}{32,64}=v_cmp_{}_{}{} buffer_gl{0,1}_inv s_gl1_inv=s_dcache_in
 
     {{kGfx1100, kGfx1150}, R"(
 v_cvt_{nearest,floor}_i32_f32=v_cvt_{rpi,flr}_i32_f32
+v_dot2_f32_{f16,bf16}=v_dot2_f32_{}_gfx11 v_dot2acc_f32_{f16,bf16}=v_dot2_f32_{}_gfx11 v_dot2_f16_f16 v_dot2_bf16_bf16
 {global,buffer}_atomic_csub_u32={global,buffer_gfx11}_atomic_sub_clamp_u32
 v_fmac_dx9_zero_f32=v_fma_legacy_f32 ds_cmpstore{,_rtn}_f{32,64}=ds_cmpst{}_f{}
 {global,flat,buffer}_atomic_cmpswap_f32={global,flat,buffer_gfx11}_atomic_cmpswap_f32
@@ -281,6 +285,8 @@ s_{min,max}_f{16,32}
 
     {{kGfx1201}, R"(
 v_cvt_{nearest,floor}_i32_f32=v_cvt_{}_i32_f32_gfx12
+v_dot2_f32_{f16,bf16}=v_dot2_f32_{}_gfx12 v_dot2acc_f32_{f16,bf16}=v_dot2_f32_{}_gfx12
+v_dot2_f16_f16=v_dot2_f16_f16_gfx12 v_dot2_bf16_bf16=v_dot2_bf16_bf16_gfx12
 v_cvt_f32_{fp8,bf8}=v_cvt_f32_{}_gfx12 v_cvt_pk_f32_{fp8,bf8}=v_cvt_pk_f32_{}_gfx12
 v_cvt_{pk,sr}_{fp8,bf8}_f32=v_cvt_{}_{}_f32_gfx12 v_dot4_f32_{fp8,bf8}_{fp8,bf8}
 {global,flat,buffer}_atomic_{sub_clamp,cond_sub}_u32={global,flat,buffer_gfx12}_atomic_{}_u32

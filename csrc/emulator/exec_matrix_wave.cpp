@@ -263,7 +263,7 @@ template <class A, class Result, class Shape>
                                    f32* d, bool saturates) {
   constexpr bool kIsRdna4 = Shape::kOf == Family::Rdna4, kAlternates = kIsRdna4 && Shape::kWaveLanes == 32;
   constexpr int kCount = kIsRdna4 ? kMaxRdnaProducts : 2;
-  constexpr RdnaSum kSum = {kIsRdna4, A::kMinExponent, Result::kSumType};
+  constexpr RdnaSum kSum = {kIsRdna4, A::kMinExponent, A::kMinExponent, Result::kSumType};
   const auto get = [](const f32(&from)[Shape::kPerLane][kLanes], f32(&to)[Shape::kDepth], int row) {
     for (int i = 0; i < Shape::kDepth; ++i) {
       const int block = i / 4, k = kAlternates ? (block % 2 * 2 + block / 2) * 4 + i % 4 : i;

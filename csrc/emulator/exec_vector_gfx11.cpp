@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "emulator/bodies.h"
+#include "emulator/rdna_sums.h"
 #include "emulator/vector.h"
 
 #define WAVE_SOURCE "emulator/exec_vector_gfx11.cpp"
@@ -77,7 +78,8 @@ Pair16<T> v_cvt_pk(f32 a, f32 b) {
   return {to_integer<T>(a), to_integer<T>(b)};
 }
 
-// Dot products, by fused multiply-adds in the order of the document's sums. Where hardware rounds is unverified.
+// Dot products. Of those that are fused multiply-adds in the order of the document's sums it is unverified where
+// hardware rounds.
 Half v_dot2_f16_f16(Pair16<Half> a, Pair16<Half> b, Half c) {
   const Half first = {f16_to_f32(f64_to_f16(a.low.value * b.low.value + c.value, false))};
   return {a.high.value * b.high.value + first.value};
@@ -91,11 +93,39 @@ u16 v_dot2_bf16_bf16(Pair16<u16> a, Pair16<u16> b, u16 c) {
   return static_cast<u16>(f32_to_bf16(bf16_dot(a, b, bf16_to_f32(c))));
 }
 
-/// Of FP8, in f32 as bf16's.
+// Those whose sums are known (rdna_sums.h).
+
+u16 half_bits(f32 value) { return f64_to_f16(value); }
+u16 brain_bits(f32 value) { return static_cast<u16>(f32_to_bf16(value)); }
+
+template <bool kIsRdna4, SumType kType>
+f32 dot(Pair16<HalfBits> a, Pair16<HalfBits> b, f32 c, bool saturates) {
+  const f32 left[] = {f16_to_f32(a.low.bits), f16_to_f32(a.high.bits)};
+  const f32 right[] = {f16_to_f32(b.low.bits), f16_to_f32(b.high.bits)};
+  return add_like_rdna({kIsRdna4, -14, -14, kType}, left, right, 2, c, saturates);
+}
+template <bool kIsRdna4, SumType kType>
+f32 dot(Pair16<u16> a, Pair16<u16> b, f32 c, bool saturates) {
+  const f32 left[] = {bf16_to_f32(a.low), bf16_to_f32(a.high)}, right[] = {bf16_to_f32(b.low), bf16_to_f32(b.high)};
+  return add_like_rdna({kIsRdna4, -126, -126, kType}, left, right, 2, c, saturates);
+}
+/// v_dot2_f32_f16 and, of u16, v_dot2_f32_bf16.
+template <bool kIsRdna4, class T>
+Float32Bits v_dot2_f32(Pair16<T> a, Pair16<T> b, Float32Bits c) {
+  return {__builtin_bit_cast(u32, dot<kIsRdna4, SumType::F32>(a, b, __builtin_bit_cast(f32, c.bits), false))};
+}
+HalfBits v_dot2_f16_f16_gfx12(Pair16<HalfBits> a, Pair16<HalfBits> b, HalfBits c, Mode mode) {
+  return {half_bits(dot<true, SumType::F16>(a, b, f16_to_f32(c.bits), mode.fp16_ovfl()))};
+}
+u16 v_dot2_bf16_bf16_gfx12(Pair16<u16> a, Pair16<u16> b, u16 c) {
+  return brain_bits(dot<true, SumType::Bf16>(a, b, bf16_to_f32(c), false));
+}
 template <class A, class B>
-f32 float8_dot(u32 a, u32 b, f32 c) {
-  for (int at = 0; at < 32; at += 8) c = __builtin_fmaf(A::to_f32(a >> at & 0xff), B::to_f32(b >> at & 0xff), c);
-  return c;
+Float32Bits float8_dot(u32 a, u32 b, Float32Bits c) {
+  f32 left[4], right[4];
+  for (int i = 0; i < 4; ++i) left[i] = A::to_f32(a >> 8 * i & 0xff), right[i] = B::to_f32(b >> 8 * i & 0xff);
+  constexpr RdnaSum kSum = {true, 1 - A::kBias, 1 - B::kBias, SumType::F32, true};
+  return {__builtin_bit_cast(u32, add_like_rdna(kSum, left, right, 4, __builtin_bit_cast(f32, c.bits), false))};
 }
 
 // Of integers, whose factors have signs or not each for itself.
@@ -149,6 +179,12 @@ constexpr Body kBodies[] = {
     {"v_dot2_f16_f16", vector<v_dot2_f16_f16>},
     {"v_dot2_f32_bf16", vector<v_dot2_f32_bf16>},
     {"v_dot2_bf16_bf16", vector<v_dot2_bf16_bf16>},
+    {"v_dot2_f32_f16_gfx11", vector<v_dot2_f32<false, HalfBits>>},
+    {"v_dot2_f32_f16_gfx12", vector<v_dot2_f32<true, HalfBits>>},
+    {"v_dot2_f32_bf16_gfx11", vector<v_dot2_f32<false, u16>>},
+    {"v_dot2_f32_bf16_gfx12", vector<v_dot2_f32<true, u16>>},
+    {"v_dot2_f16_f16_gfx12", vector<v_dot2_f16_f16_gfx12>},
+    {"v_dot2_bf16_bf16_gfx12", vector<v_dot2_bf16_bf16_gfx12>},
     {"v_dot4_f32_fp8_fp8", vector<float8_dot<OcpFp8, OcpFp8>>},
     {"v_dot4_f32_fp8_bf8", vector<float8_dot<OcpFp8, OcpBf8>>},
     {"v_dot4_f32_bf8_fp8", vector<float8_dot<OcpBf8, OcpFp8>>},

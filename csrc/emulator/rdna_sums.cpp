@@ -56,30 +56,32 @@ struct Product : Term {
 };
 
 Product multiply(const RdnaSum& sum, f32 a, f32 b) {
-  const bool keeps_denormals = sum.is_rdna4 || sum.min_exponent != kF32MinExponent;
+  const bool keeps_denormals = sum.is_rdna4 || sum.min_exponent_a != kF32MinExponent;
   const Term x = split(a, keeps_denormals), y = split(b, keeps_denormals);
-  const auto exponent = [&](const Term& factor) { return std::max(factor.exponent + kF32Fraction, sum.min_exponent); };
+  const int exponent_a = std::max(x.exponent + kF32Fraction, sum.min_exponent_a);
+  const int exponent_b = std::max(y.exponent + kF32Fraction, sum.min_exponent_b);
   const u64 magnitude = x.magnitude * y.magnitude;
-  const int grid = magnitude == 0 ? kNoExponent : exponent(x) + exponent(y) - 24;
+  const int grid = magnitude == 0 ? kNoExponent : exponent_a + exponent_b - 24;
   return {{magnitude, x.exponent + y.exponent, x.is_negative != y.is_negative}, grid};
 }
 
 /// What NaNs and infinities make of a sum. Factors' NaNs count before products that have no value, and these before C.
-std::optional<u32> special(SumType type, const f32* a, const f32* b, const Product* products, int count, f32 c) {
+std::optional<u32> special(const RdnaSum& sum, const f32* a, const f32* b, const Product* products, int count, f32 c) {
   bool has_positive = c == INFINITY, has_negative = c == -INFINITY, is_invalid = false;
   bool products_positive = false, products_negative = false;
   for (int i = 0; i < count; ++i) {
-    if (std::isnan(a[i]) || std::isnan(b[i])) return nan_of_factors(type);
+    if (std::isnan(a[i]) || std::isnan(b[i])) return nan_of_factors(sum.type);
     if (!std::isinf(a[i]) && !std::isinf(b[i])) continue;
     // The significand of a number that counts as zero, or of infinity.
     is_invalid |= products[i].magnitude == 0;
     (products[i].is_negative ? products_negative : products_positive) = true;
   }
-  if (is_invalid || (products_positive && products_negative)) return kNanOfInvalid;
+  const u32 nan = sum.is_float8 ? nan_of_factors(sum.type) : kNanOfInvalid;
+  if (is_invalid || (products_positive && products_negative)) return nan;
   if (std::isnan(c)) return bits_of(c) | kQuiet;
   has_positive |= products_positive;
   has_negative |= products_negative;
-  if (has_positive && has_negative) return kNanOfInvalid;
+  if (has_positive && has_negative) return nan;
   if (has_positive || has_negative) return has_positive ? kInfinity : kInfinity | 0x80000000u;
   return std::nullopt;
 }
@@ -124,12 +126,14 @@ i64 round_down(const Term& term, int grid) {
 }
 
 /// In units of 2^grid.
-i64 add_rdna4(const Product* products, int count, const Term& c, int grid, int least) {
+i64 add_rdna4(const Product* products, int count, int group, const Term& c, int grid, int least) {
   i64 total = c.units(grid) == 0 && grid > least ? 0 : round_down(c, grid);
-  for (int i = 0; i < count; i += 2) {
-    const int own = std::max(products[i].grid, products[i + 1].grid);
-    const i64 pair = round_down(products[i], own) + round_down(products[i + 1], own);
-    total += round_down({static_cast<u64>(std::abs(pair)), own, pair < 0}, grid);
+  for (const Product* first = products; first != products + count; first += group) {
+    int own = kNoExponent;
+    for (int i = 0; i < group; ++i) own = std::max(own, first[i].grid);
+    i64 sum = 0;
+    for (int i = 0; i < group; ++i) sum += round_down(first[i], own);
+    total += round_down({static_cast<u64>(std::abs(sum)), own, sum < 0}, grid);
   }
   return total;
 }
@@ -153,12 +157,12 @@ f32 add_like_rdna(const RdnaSum& sum, const f32* a, const f32* b, int count, f32
     of_products = std::max(of_products, products[i].grid);
     top = std::max(top, products[i].top());
   }
-  if (const auto bits = special(sum.type, a, b, products, count, c)) return __builtin_bit_cast(f32, *bits);
+  if (const auto bits = special(sum, a, b, products, count, c)) return __builtin_bit_cast(f32, *bits);
   const Term addend = split(c, sum.is_rdna4);
   const int least = sum.type == SumType::F16 ? -14 : kF32MinExponent;
   if (sum.is_rdna4) {
     const int grid = std::max(of_products, std::max(addend.top(), least) - 26);
-    return result(sum, add_rdna4(products, count, addend, grid, least), grid, saturates);
+    return result(sum, add_rdna4(products, count, sum.is_float8 ? count : 2, addend, grid, least), grid, saturates);
   }
   if (top == kNoExponent && addend.magnitude == 0) return 0;
   const int top_of_c = sum.type == SumType::F16 ? std::max(addend.top(), least) : addend.top();

@@ -1,4 +1,4 @@
-// Sums of products of f16 and bf16 as RDNA3 and RDNA4 make them.
+// Sums of products of f16, bf16 and FP8 as RDNA3 and RDNA4 make them.
 #pragma once
 
 #include "emulator/wave.h"
@@ -11,8 +11,9 @@ enum class SumType { F32, F16, Bf16 };
 /// What the sums of an instruction depend on.
 struct RdnaSum {
   bool is_rdna4;
-  int min_exponent;  ///< of the smallest normal number of the factors' type
+  int min_exponent_a, min_exponent_b;  ///< of the smallest normal numbers of the factors' types
   SumType type;
+  bool is_float8 = false;
 };
 
 inline constexpr int kMaxRdnaProducts = 4;
@@ -28,8 +29,9 @@ inline constexpr int kMaxRdnaProducts = 4;
 /// RDNA3 adds magnitudes, of which one whose sign is not C's is turned into its complement, so that it counts a last
 /// place more. It takes denormals of bf16 and f32 for zeros, and makes none of f32.
 ///
-/// RDNA4 rounds terms down. It adds two products first, cut off at the last place that is theirs; a negative C of which
-/// nothing is left counts only where the common last place is not above the least exponent of D's type.
+/// RDNA4 rounds terms down. It adds two products first, of FP8 all four, cut off at the last place that is theirs; a
+/// negative C of which nothing is left counts only where the common last place is not above the least exponent of D's
+/// type.
 ///
 /// The sum is rounded to nearest even; for a D of bf16 to f32, which is cut off.
 f32 add_like_rdna(const RdnaSum& sum, const f32* a, const f32* b, int count, f32 c, bool saturates);

@@ -207,6 +207,15 @@ if __name__ == "__main__":
     sys.exit(campaign(arguments.cases, arguments.rows, arguments.seed, arguments.processor))
 
 
+@pytest.mark.parametrize(("processor", "expected"), [("gfx90a", 0), ("gfx942", 0xAC800000), ("gfx950", 0xAC800000)])
+def test_dot_product_of_a_denormal(processor: str, expected: int) -> None:
+    """-2^-24 * 2^-14, as LLVM's authors measured it on a gfx90a and a gfx950 (llvm-project, pull request 205101)."""
+    row, state = next(row for row in rows_of(processor) if row["mnemonic"] == "v_dot2_f32_f16"), State(1)
+    state.v[0, 0], state.v[0, 1] = 0x8001, 0x0400
+    words = machine.encode(row, SRC0=256, SRC1=257, SRC2=128, OP_SEL_HI=3, OP_SEL_HI2=1)
+    assert (machine.run(words, state, processor=processor).v[0, 0] == expected).all()
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_simd_levels(level: str) -> None:
     """A process uses one level: what compilers make of floats, carries and 64 bits is tested anew at each."""

@@ -73,8 +73,10 @@ ROWS = {target: rows_of(target) for target in TARGETS}
 def names_unknown(case: Case) -> bool:
     """Whether an operand is a scalar register that the program lacks, or whose code differs, or is not defined."""
     # The high half of a constant, or which half is a constant: test_compiled_constants.py has the latter.
-    constant = {"s_cvt_hi_f32_f16": "SSRC0", "v_pk_fmac_f16": "SRC0"}.get(case.row["base_name"])
-    if constant and 128 <= case.fields[constant] <= 248:
+    halves = {"s_cvt_hi_f32_f16": ("SSRC0",), "v_pk_fmac_f16": ("SRC0",)}
+    halves |= {f"v_dot2_f32_bf16 of {target}": ("SRC0", "SRC1") for target in TARGETS}
+    halves["v_dot2_bf16_bf16 of gfx1201"] = ("SRC0", "SRC1", "SRC2")
+    if any(128 <= case.fields[field] <= 248 for field in halves.get(case.row["base_name"], ())):
         return True
     kinds = ("Sgpr", "ScalarSource", "VectorSource")
     return any(case.fields.get(o["field"]) in UNKNOWN for o in case.row["operands"] if o["kind"] in kinds)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import rdna_machine
 import torch
+from model import rdna_sums
 from rdna_machine import State
 
 import wave_runtime
@@ -135,23 +136,33 @@ def test_fp8_of_values(kind: str) -> None:
 def test_dot_products_of_fp8(first: str, second: str) -> None:
     """NEG and NEG_HI of the third source negate it, and make it positive before that."""
     rng = np.random.default_rng(4)
-    state = random_state(rng, 1, 32)
-    for register in (5, 6):
-        codes = rng.integers(0x28, 0x48, (32, 4)) | rng.integers(0, 2, (32, 4)) << 7  # ordinary values
-        state.v[0, register] = np.ascontiguousarray(codes.astype(np.uint8)).view(np.uint32)[:, 0]
-    addend = rng.standard_normal(32).astype(np.float32)
-    state.v[0, 7] = addend.view(np.uint32)
+    state = random_state(rng, 8, 32)
+    for register in (5, 6):  # ordinary values, but for the last two waves, which have any
+        codes = rng.integers(0x28, 0x48, (8, 32, 4)) | rng.integers(0, 2, (8, 32, 4)) << 7
+        codes[6:] = rng.integers(0, 256, (2, 32, 4))
+        state.v[:, register] = np.ascontiguousarray(codes.astype(np.uint8)).view(np.uint32)[..., 0]
+    addend = (rng.standard_normal((8, 32)) * 2.0 ** rng.integers(-40, 20, (8, 32))).astype(np.float32)
+    addend[7] = state.v[7, 7].view(np.float32)
+    state.v[:, 7] = addend.view(np.uint32)
     for negates, absolute in itertools.product((0, 1), (0, 1)):
         name = f"v_dot4_f32_{first}_{second}"
         fields = {"VDST": 9, "SRC0": 261, "SRC1": 262, "SRC2": 263, "NEG": 4 * negates, "NEG_HI": 4 * absolute}
-        found = rdna_machine.run("gfx1201", encode("gfx1201", name, "VOP3P", **fields), state).v[0, 9].view(np.float32)
-        wanted = (np.abs(addend) if absolute else addend).astype(np.float64) * (-1 if negates else 1)
-        for byte in range(4):
-            shift = np.uint32(8 * byte)
-            wanted = wanted + values(state.v[0, 5] >> shift & 255, first).astype(np.float64) * values(
-                state.v[0, 6] >> shift & 255, second
+        found = rdna_machine.run("gfx1201", encode("gfx1201", name, "VOP3P", **fields), state).v[:, 9]
+        c = state.v[:, 7] & np.uint32(0x7FFFFFFF if absolute else 0xFFFFFFFF) ^ np.uint32(negates << 31)
+        for wave, lane in np.argwhere(enabled(state)):
+            a, b = (
+                [
+                    float(value)
+                    for value in values(
+                        state.v[wave, register, lane] >> np.uint32(8) * np.arange(4, dtype=np.uint32) & 255, kind
+                    )
+                ]
+                for register, kind in ((5, first), (6, second))
             )
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+            code = int(c[wave, lane])
+            number = rdna_sums.number_of(code, "f32")
+            wanted = rdna_sums.add(12, (first, second), "f32", a, b, number, nan_of_c=code | 0x400000)
+            assert found[wave, lane] == wanted, (wave, lane, a, b, number)
 
 
 ATOMICS = r"""

@@ -1,7 +1,7 @@
 """A plain model of WMMA and SWMMAC: RDNA3 and RDNA4 ISA documents, "Wave Matrix Multiply Accumulate".
 
 Sums are chains of fused multiply-adds in f32 in ascending k, and are rounded to 16 bits at the end where D has as many.
-Where WAVE_RUNTIME_MFMA is "exact", dense ones of f16 and bf16 are as rdna_sums_model.py has them.
+Where WAVE_RUNTIME_MFMA is "exact", dense ones of f16 and bf16 are as model/rdna_sums.py has them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import rdna_sums_model
 import torch
 from matrix_model import CODES, EXACT, fma32
+from model import rdna_sums
 
 Array = npt.NDArray[Any]
 
@@ -185,8 +185,8 @@ def multiply_exactly(product: Product, a: Array, b: Array, c: Array) -> Array:
         left, right, total = a[wave, row].tolist(), b[wave, column].tolist(), c[wave, row, column]
         for i in range(0, product.depth, count):
             factors = ([side[k] for k in order[i : i + count]] for side in (left, right))
-            code = rdna_sums_model.add(product.generation, product.a, product.d, *factors, float(total), ovfl=False)
-            d[wave, row, column] = code
+            code = rdna_sums.add(product.generation, (product.a, product.b), product.d, *factors, float(total))
+            d[wave, row, column] = code & (0xFFFFFFFF if product.d == "f32" else 0xFFFF)
             total = values(d[wave, row, column : column + 1], product.d, True)[0]
     return d.astype(np.uint32)
 

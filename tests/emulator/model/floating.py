@@ -234,11 +234,11 @@ def cube_t(x: Value, y: Value, z: Value) -> Value:
 
 
 def dot2(mode: Mode, a: int, b: int, c: int) -> int:
-    """Denormals count as zero whatever MODE says, and so does its rounding."""
+    """Denormals of f32 count as zero whatever MODE says, and so does its rounding."""
     flushing = Mode(mode.bits & ~0xFF)
     total = flushing.read(F32, c)
     for at in (0, 16):
-        product = multiply(flushing.read(F16, low(a >> at, 16)), flushing.read(F16, low(b >> at, 16)))
+        product = multiply(mode.read(F16, low(a >> at, 16)), mode.read(F16, low(b >> at, 16)))
         total = F32.round(add(total, product))
     return flushing.write(F32, total)
 

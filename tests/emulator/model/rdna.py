@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
-from . import compare, conversion, floating, integer, scalar, transcendental
+from . import compare, conversion, floating, integer, rdna_sums, scalar, transcendental
 from .floats import F16, F32, NAN, Format, Mode, Rounding, Value, add, fma, less, multiply, subtract
 from .floats import larger as larger_number
 from .floats import smaller as smaller_number
@@ -262,6 +263,40 @@ RULES |= {
     "v_cvt_floor_i32_f32 of gfx1201": rule("f32 -> b32", or_extreme(conversion.to_integer("i32", Rounding.DOWN))),
     "v_cvt_nearest_i32_f32 of gfx1201": rule("f32 -> b32", or_extreme(nearest_up)),
 }
+
+
+def dot2(generation: int, kind: str, result: str) -> Rule:
+    """A sum of two products. Denormals of f16 count as MODE says, of others as rdna_sums has it."""
+    width = 32 if result == "f32" else 16
+
+    def number(mode: Mode, kind: str, bits: int) -> float:
+        flushes = kind == "f16" and mode.flushes_inputs(F16) and F16.is_denormal(bits)
+        return rdna_sums.number_of(bits & 0x8000 if flushes else bits, kind)
+
+    def function(mode: Mode, a: int, b: int, c: int) -> int:
+        left, right = ([number(mode, kind, low(bits >> at, 16)) for at in (0, 16)] for bits in (a, b))
+        addend = number(mode, result, low(c, width))
+        nan = low(c, width) | {"f32": 0x400000, "f16": 0x200, "bf16": 0x40}[result]  # quiet
+        code = rdna_sums.add(
+            generation, (kind, kind), result, left, right, addend, ovfl=mode.fp16_overflow, nan_of_c=nan
+        )
+        flushes = result == "f16" and mode.flushes_outputs(F16) and F16.is_denormal(code)
+        return code & 0x8000 if flushes else code
+
+    return rule(f"mode b32 b32 b{width} -> b{width}", function)
+
+
+def first_last(known: Rule) -> Rule:
+    """Of an instruction that adds to its destination, which it reads first."""
+    return replace(known, function=lambda mode, c, a, b: known.function(mode, a, b, c))
+
+
+for target, generation in (("gfx1100", 11), ("gfx1150", 11), ("gfx1201", 12)):
+    for kind in ("f16", "bf16"):
+        RULES[f"v_dot2_f32_{kind} of {target}"] = dot2(generation, kind, "f32")
+RULES |= {f"v_dot2acc_f32_f16 of {target}": first_last(dot2(11, "f16", "f32")) for target in ("gfx1100", "gfx1150")}
+RULES |= {f"v_dot2_{kind}_{kind} of gfx1201": dot2(12, kind, kind) for kind in ("f16", "bf16")}
+
 RULES |= {f"{name} of RDNA": only_exec(old) for name, old in compare.RULES.items() if name.startswith("v_cmpx_")}
 
 
