@@ -24,6 +24,8 @@ void LdsHistory::forget(u64 bytes) {
   dwords_.resize((bytes + sizeof(u32) - 1) / sizeof(u32));
   bytes_.clear();
   further_.clear();
+  known_.clear();
+  made_known_.clear();
 }
 
 /// Of a wave the last access of a kind stands for those before.
@@ -123,7 +125,7 @@ Sighting LdsHistory::sighting(const LdsAccess& access, const LdsAccess& past, co
 void LdsHistory::check(const Accesses& earlier, const LdsAccess& access, u64 address, const char* done,
                        const char* done_before) {
   const auto check_with = [&](const LdsAccess& past) {
-    if (past.pc == 0 || past.wave == access.wave || (past.is_atomic() && access.is_atomic()) || is_done(past)) return;
+    if (past.pc == 0 || past.wave == access.wave || (past.is_atomic() && access.is_atomic()) || is_before(past)) return;
     const bool has_barrier = past.number <= waves_[past.wave].issued[past.queue()];
     findings_.add(*wave_, sighting(access, past, "lds-race"), [&] {
       const isa::Generation generation = row_->generation;
@@ -165,9 +167,32 @@ void LdsHistory::load(AddressSpan span, int lane) {
   });
 }
 
+/// An atomic: it finds out what those before it on the dword have made known, and adds what its wave knows.
+void LdsHistory::meet(u64 dword) {
+  const auto join = [&](Reaches& to, const Reaches& from) {
+    if (!from.empty()) to.resize(waves_.size());
+    for (size_t wave = 0; wave < from.size(); ++wave) {
+      for (size_t queue = 0; queue < kLdsQueues; ++queue)
+        to[wave][queue] = std::max(to[wave][queue], from[wave][queue]);
+    }
+  };
+  known_.resize(waves_.size());
+  Reaches &own = known_[current_.wave], &made_known = made_known_[dword];
+  if (release_->returns) join(own, made_known);
+  join(made_known, own);
+  made_known.resize(waves_.size());
+  LdsReach& done = made_known[current_.wave];
+  for (size_t queue = 0; queue < kLdsQueues; ++queue) done[queue] = std::max(done[queue], release_->done[queue]);
+}
+
 void LdsHistory::store(AddressSpan span, u32 changed, int lane) {
   LdsAccess access = current_;
   access.lane = static_cast<i8>(lane);
+  if (release_ != nullptr) {
+    meet(span.begin() / sizeof(u32));
+  } else if (!made_known_.empty()) {
+    made_known_.erase(span.begin() / sizeof(u32));  // a plain store leaves nothing of it
+  }
   for_each_cell(span, [&](Cell& cell, u64 address, u64 size) {
     const u32 bits = changed >> (address - span.begin()) & ((1u << size) - 1);
     access.changed = static_cast<u8>(bits & 15);

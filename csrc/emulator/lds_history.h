@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/findings.h"
@@ -37,8 +38,19 @@ struct LdsWave {
   bool is_done(const LdsAccess& access) const { return access.number <= done[access.queue()]; }
 };
 
-/// Atomics do not race with each other, nor do writes of the value that a byte has already. Of each wave the last
-/// access of a kind is known of each byte: who races with an earlier one races with that, too.
+/// Of each queue how many of a wave's accesses come before some moment.
+using LdsReach = std::array<u32, kLdsQueues>;
+
+/// What an atomic makes known of its wave, and finds out.
+struct LdsRelease {
+  LdsReach done{};       ///< what its wave has waited for
+  bool returns = false;  ///< what was there: so it finds out what those before it have made known
+};
+
+/// Behind an atomic that returns what was there a wave's accesses come after those that other waves had waited for
+/// before their atomics on the same dword. Atomics do not race with each other, nor do writes of the value that a byte
+/// has already. Of each wave the last access of a kind is known of each byte: who races with an earlier one races with
+/// that, too.
 class LdsHistory {
  public:
   /// `waves` is what the accesses' waves have waited for, now.
@@ -48,8 +60,8 @@ class LdsHistory {
   void forget(u64 bytes);
 
   /// The instruction whose accesses follow.
-  void begin(const Wave& wave, const isa::Row& row, const LdsAccess& access) {
-    wave_ = &wave, row_ = &row, current_ = access;
+  void begin(const Wave& wave, const isa::Row& row, const LdsAccess& access, const LdsRelease* release) {
+    wave_ = &wave, row_ = &row, current_ = access, release_ = release;
   }
   void load(AddressSpan span, int lane);
   /// `changed` has a bit for each byte that gets another value.
@@ -76,6 +88,12 @@ class LdsHistory {
 
   Dword& dword_at(u64 number);
   bool is_done(const LdsAccess& access) const { return waves_[access.wave].is_done(access); }
+  /// Of the wave that makes the access which is under way.
+  bool is_before(const LdsAccess& past) const {
+    const bool is_known = !known_.empty() && !known_[current_.wave].empty();
+    return is_done(past) || (is_known && past.number <= known_[current_.wave][past.wave][past.queue()]);
+  }
+  void meet(u64 dword);
   void add(Accesses& all, const LdsAccess& access);
   void add_change(Accesses& all, LdsAccess access);
   void keep(Accesses& all, const LdsAccess& lost);
@@ -95,10 +113,14 @@ class LdsHistory {
   std::vector<Dword> dwords_;
   std::vector<std::array<Cell, 3>> bytes_;       ///< by Dword::bytes, from 1 on
   std::vector<std::vector<LdsAccess>> further_;  ///< by Accesses::further, from 1 on
+  using Reaches = std::vector<LdsReach>;         ///< by wave; empty: nothing
+  std::vector<Reaches> known_;                   ///< by wave what comes before what it does now; empty: nothing
+  std::unordered_map<u64, Reaches> made_known_;  ///< by dword, by its last atomics
   // What is under way.
   const Wave* wave_ = nullptr;
   const isa::Row* row_ = nullptr;
   LdsAccess current_;
+  const LdsRelease* release_ = nullptr;  ///< of an atomic
 };
 
 }  // namespace wave::emulator

@@ -65,6 +65,7 @@ void LdsLog::clear() {
   entries_.clear();
   begins_.clear();
   changes_.clear();
+  releases_.clear();
   if (touched_first_ < touched_end_) {
     const u64 count = touched_end_ - touched_first_;
     for (std::vector<u32>* some : {&waves_.loads, &waves_.stores, &waves_.atomics})
@@ -82,7 +83,8 @@ LdsLog::Entry& LdsLog::begin(const Wave& wave, const isa::Row& row, const LdsAcc
   } else {
     all.each([&](int lane) { *to++ = static_cast<u32>(all.begins[static_cast<size_t>(lane)]); });
   }
-  return entries_.emplace_back(Entry{&wave, &row, access, false, false, all.size, all.lanes, begins, changes_.size()});
+  return entries_.emplace_back(
+      Entry{&wave, &row, access, false, false, all.size, all.lanes, begins, changes_.size(), 0});
 }
 
 /// Some dwords that one wave loads. Returns who has changed them.
@@ -159,6 +161,11 @@ bool LdsLog::store(const Wave& wave, const isa::Row& row, const LdsAccess& acces
   return (met & ~self) == 0;
 }
 
+void LdsLog::note_release(const LdsRelease& release) {
+  releases_.push_back(release);
+  entries_.back().release = releases_.size();
+}
+
 /// Atomics. Returns who has accessed the dwords otherwise.
 u32 LdsLog::modify(const Entry& entry, u32 self) {
   u32 met = 0;
@@ -213,7 +220,8 @@ u32 LdsLog::change(const Entry& entry, const LaneAccesses& all, const u8* lds, u
 void LdsLog::tell(LdsHistory& history, size_t from) const {
   for (size_t i = from; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
-    history.begin(*entry.wave, *entry.row, entry.access);
+    const LdsRelease* const release = entry.release == 0 ? nullptr : &releases_[entry.release - 1];
+    history.begin(*entry.wave, *entry.row, entry.access, release);
     const u32 parts = parts_of(entry.size);
     const u32* begins = begins_.data() + entry.begins;
     const u32* changes = changes_.data() + entry.changes;
@@ -266,6 +274,7 @@ void LdsLog::keep_pending(const std::vector<LdsWave>& waves) {
   if (std::ranges::none_of(entries_, is_pending)) return clear();
   const std::vector<Entry> entries = std::exchange(entries_, {});
   const std::vector<u32> begins = std::exchange(begins_, {}), changes = std::exchange(changes_, {});
+  const std::vector<LdsRelease> releases = std::exchange(releases_, {});
   clear();
   const auto append = [](std::vector<u32>& to, const std::vector<u32>& from, size_t at, size_t count) {
     const auto begin = from.begin() + static_cast<std::ptrdiff_t>(at);
@@ -278,6 +287,7 @@ void LdsLog::keep_pending(const std::vector<LdsWave>& waves) {
     const size_t count = static_cast<size_t>(std::popcount(one.lanes));
     entry.begins = append(begins_, begins, one.begins, count);
     entry.changes = append(changes_, changes, one.changes, one.has_changes ? count * parts_of(one.size) : 0);
+    if (one.release != 0) note_release(releases[one.release - 1]);
     mark(entry);
   }
 }

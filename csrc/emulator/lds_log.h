@@ -18,6 +18,8 @@ class LdsLog {
   bool load(const Wave& wave, const isa::Row& row, const LdsAccess& access, const LaneAccesses& all);
   /// `lds` is what there is before the store. Of atomics `all` has no data.
   bool store(const Wave& wave, const isa::Row& row, const LdsAccess& access, const LaneAccesses& all, const u8* lds);
+  /// Of the atomic that was stored last.
+  void note_release(const LdsRelease& release);
 
   size_t size() const { return entries_.size(); }
   bool is_full() const { return entries_.size() >= kMost || begins_.size() >= kMostLanes; }
@@ -39,6 +41,7 @@ class LdsLog {
     u64 lanes;
     size_t begins;   ///< where those of its lanes are, in begins_
     size_t changes;  ///< what it changes, in changes_
+    size_t release;  ///< of an atomic, one more than its place in releases_; 0: there is none
   };
 
   /// By their waves, a bit for each, who has accessed a dword. A store of what is there already counts as a load.
@@ -62,6 +65,7 @@ class LdsLog {
   std::vector<Entry> entries_;
   std::vector<u32> begins_;
   std::vector<u32> changes_;  ///< of each dword, or of what is less, the bits that are others
+  std::vector<LdsRelease> releases_;
   Waves waves_;
   u64 touched_first_ = ~u64{0}, touched_end_ = 0;  ///< dwords of which something is known
 };

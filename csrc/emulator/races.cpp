@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emulator/isa/operand.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -22,7 +23,11 @@ LaneAccesses one_lane(AddressSpan span, int lane) {
 const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op) {
   return instructions_.get(wave, op, [&](Decoded& instruction) {
     const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
-    if (decoded.row != nullptr) instruction = {decoded.row, counters_of(decoded)};
+    if (decoded.row == nullptr) return;
+    const std::span operands(decoded.row->operands, decoded.row->operand_count);
+    const bool has_result = std::ranges::any_of(operands, [](const isa::Operand& operand) { return operand.written; });
+    const bool may_choose = (decoded.row->modifiers & isa::kReturn) != 0;
+    instruction = {decoded.row, counters_of(decoded), may_choose ? isa::returns_value(decoded) : has_result};
   });
 }
 
@@ -83,6 +88,15 @@ void RaceChecker::begin_access() {
               .wave = static_cast<u8>(wave_->index)};
 }
 
+/// What the atomic that is under way makes known.
+LdsRelease RaceChecker::release() const {
+  LdsRelease release{.returns = instruction_->returns};
+  const WaitCounters& now = waves_[wave_->index].now;
+  for (u32 queue = 0; queue < kLdsQueues; ++queue)
+    release.done[queue] = static_cast<u32>(now.done(queue * isa::kLoadCount));
+  return release;
+}
+
 /// Whether a wave may access what it has loaded straight into LDS, and has not waited for.
 bool RaceChecker::meets_own_load(const LaneAccesses& all) {
   OwnLoads& loads = own_loads_[wave_->index];
@@ -97,6 +111,7 @@ void RaceChecker::note(const LaneAccesses& all, bool is_store) {
   const isa::Row& row = *instruction_->row;
   const bool is_alone =
       is_store ? log_.store(*wave_, row, current_, all, wave_->group->lds()) : log_.load(*wave_, row, current_, all);
+  if (is_store && current_.is_atomic()) log_.note_release(release());
   if (is_close_) {
     log_.tell(history_, logged);
   } else if (!is_alone || meets_own_load(all)) {

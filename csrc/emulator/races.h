@@ -1,5 +1,5 @@
 // Finds races in LDS: accesses of a byte by two waves of a workgroup, not both of them reads, whose order neither a
-// barrier nor the waits before it decide (LLVM's "Memory Model gfx942", workgroup scope).
+// barrier nor an atomic decides, nor the waits before it (LLVM's "Memory Model gfx942", workgroup scope).
 #pragma once
 
 #include <vector>
@@ -13,8 +13,9 @@
 
 namespace wave::emulator {
 
-/// Only barriers order waves here: not flags in memory that they poll. What waves access is logged, by the dword. Where
-/// two waves meet in one the log is gone through to the byte, and so is all that follows it until the next barrier.
+/// Barriers order waves here, and atomics of LDS: not flags that they poll, nor memory. What waves access is logged, by
+/// the dword. Where two waves meet in one the log is gone through to the byte, and so is all that follows it until the
+/// next barrier.
 class RaceChecker : public Observer {
  public:
   explicit RaceChecker(Findings& findings) : history_(findings, waves_) {}
@@ -33,6 +34,7 @@ class RaceChecker : public Observer {
   struct Decoded {
     const isa::Row* row = nullptr;  ///< none: a fault follows
     Counters counters = 0;
+    bool returns = false;  ///< an atomic, what was there
   };
 
   /// What a wave has loaded straight into LDS.
@@ -43,6 +45,7 @@ class RaceChecker : public Observer {
 
   const Decoded& look_up(const Wave& wave, const Op* op);
   void begin_access();
+  LdsRelease release() const;
   bool meets_own_load(const LaneAccesses& all);
   void note(const LaneAccesses& all, bool is_store);
   void look_closely();

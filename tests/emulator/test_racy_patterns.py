@@ -45,6 +45,8 @@ def launch(module: wave_runtime.Module, name: str, wrong: int) -> torch.Tensor:
     elif name == "odd_even_sort":
         result = torch.arange(512, 0, -1, dtype=torch.int32)
         kernel(result, wrong, **one)
+    elif name == "lds_lock":
+        kernel(result, wrong, **one)
     elif name == "counter":
         kernel(result, wrong, grid=200, block=128)
     elif name == "flags_of_bits":
@@ -65,8 +67,9 @@ RESULTS = {  # of those that do not race
     "lds_counts": [16] * 16,
     "flags_of_bits": [-1, -1],
     "counter": [200 * 128],
+    "lds_lock": [1] * 256,
 }
-NAMES = (*RESULTS, "shortened_paths", "stencil", "odd_even_sort")
+NAMES = (*RESULTS, "last_wave", "shortened_paths", "stencil", "odd_even_sort")
 
 
 @pytest.fixture(scope="module", params=first_or_long(TARGETS, 2))

@@ -190,3 +190,35 @@ KERNEL counter(int* count, int wrong) {
     atomicAdd(count, 1);  // race in counter
   }
 }
+
+// A lock in LDS, and the sum of the waves that take it.
+KERNEL lds_lock(int* out, int wrong) {
+  __shared__ int lock, sum;
+  if (threadIdx.x == 0) lock = sum = 0;
+  __syncthreads();
+  if (threadIdx.x % warpSize == 0) {
+    while (atomicCAS(&lock, 0, 1) != 0) __builtin_amdgcn_s_sleep(1);
+    if (!wrong) __threadfence_block();
+    sum += threadIdx.x / warpSize + 1;  // race in lds_lock
+    if (!wrong) __threadfence_block();
+    atomicExch(&lock, 0);
+  }
+  __syncthreads();
+  out[threadIdx.x] = sum > 0;
+}
+
+// The wave that comes last to a counter in LDS adds up what the others have stored.
+KERNEL last_wave(const int* in, int* out, int wrong) {
+  __shared__ int parts[16], done;
+  if (threadIdx.x == 0) done = 0;
+  __syncthreads();
+  const int wave = threadIdx.x / warpSize, waves = blockDim.x / warpSize;
+  if (threadIdx.x % warpSize != 0) return;
+  parts[wave] = in[threadIdx.x] + 1;  // race in last_wave
+  if (!wrong) __threadfence_block();
+  if (atomicAdd(&done, 1) + 1 != waves) return;
+  if (!wrong) __threadfence_block();
+  int all = 0;
+  for (int i = 0; i < waves; ++i) all += parts[i];  // race in last_wave
+  *out = all;
+}
