@@ -134,7 +134,7 @@ CONCERNED = {
     "csrc/emulator/print": ["tests/emulator/test_printing.py"],
     "csrc/emulator/profile": ["tests/test_profile.py", "tests/emulator/test_statistics.py"],
     "csrc/emulator/races": ["tests/emulator/test_races.py", _RACE_MODEL],
-    "csrc/emulator/rdna_sums": ["tests/emulator/test_wave_matrices.py"],
+    "csrc/emulator/rdna_sums": ["tests/emulator/test_wave_matrices.py", "tests/emulator/test_rdna_instructions.py"],
     "csrc/emulator/skipped_access": [*_SANITIZER, "tests/emulator/test_wild_addresses.py"],
     "csrc/emulator/spinning": _SANITIZER,
     "csrc/emulator/undefined": _UNDEFINED,

@@ -72,8 +72,7 @@ std::optional<u32> special(const RdnaSum& sum, const f32* a, const f32* b, const
   for (int i = 0; i < count; ++i) {
     if (std::isnan(a[i]) || std::isnan(b[i])) return nan_of_factors(sum.type);
     if (!std::isinf(a[i]) && !std::isinf(b[i])) continue;
-    // The significand of a number that counts as zero, or of infinity.
-    is_invalid |= products[i].magnitude == 0;
+    is_invalid |= products[i].magnitude == 0;  // infinity times what counts as zero
     (products[i].is_negative ? products_negative : products_positive) = true;
   }
   const u32 nan = sum.is_float8 ? nan_of_factors(sum.type) : kNanOfInvalid;
