@@ -165,9 +165,20 @@ void HazardChecker::start(const Wave& wave) {
 }
 
 void HazardChecker::before(const Wave& wave, const Op* op) {
+  const Decoded* const known = instructions_.find(wave, op);
+  if (known == nullptr || has_scalar_hazards_) return look_first(wave, op);
+  look(wave, op, *known);
+}
+
+/// What most instructions need not.
+void HazardChecker::look_first(const Wave& wave, const Op* op) {
   const Decoded& instruction = look_up(wave, op);
+  if (has_scalar_hazards_) check_scalars(states_[wave.index], wave, instruction, op);
+  look(wave, op, instruction);
+}
+
+void HazardChecker::look(const Wave& wave, const Op* op, const Decoded& instruction) {
   State& state = states_[wave.index];
-  if (has_scalar_hazards_) check_scalars(state, wave, instruction, op);
   const bool meets = (state.watched_rows & instruction.summary) != 0 || (state.first & instruction.second) != 0 ||
                      state.scalars_loading.meets(instruction.scalars);
   if (!instruction.is_simple || meets || wave.mode.skip_vector()) return look_closely(state, wave, instruction, op);

@@ -143,9 +143,11 @@ class HazardChecker : public Observer {
   };
 
   const Decoded& look_up(const Wave& wave, const Op* op);
+  [[gnu::noinline]] void look_first(const Wave& wave, const Op* op);
+  inline void look(const Wave& wave, const Op* op, const Decoded& instruction);
   void decode(const Wave& wave, const Op* op, Decoded& instruction) const;
   bool may_matter(const Wave& wave, const Op* op, const Decoded& first) const;
-  void look_closely(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
+  [[gnu::noinline]] void look_closely(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
   static void find_registers(const Wave& wave, Decoded& instruction);
   static void wait(State& state, const isa::Row& row, u32 immediate);
   static void end_load(State& state, const PendingLoad& load);
@@ -166,7 +168,7 @@ class HazardChecker : public Observer {
   static void note_c(const Use& use);
   static void note_writes(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
   static void note_write(const Use& use, bool meets_matrices);
-  void check_scalars(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
+  [[gnu::noinline]] void check_scalars(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
   void check_past(State& state, const Wave& wave, const Decoded& instruction, u64 pc);
   static void forget_past(State& state);
   static void note_past(State& state, const Decoded& instruction, u64 pc);

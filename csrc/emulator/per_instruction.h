@@ -16,10 +16,24 @@ class PerInstruction {
   /// `make` is given a Value that was just constructed. Several threads may make the same.
   template <class Make>
   const Value& get(const Wave& wave, const Op* op, const Make& make) {
+    if (const Value* const known = find(wave, op)) [[likely]]
+      return *known;
+    return make_or_find(wave, op, make);
+  }
+  /// nullptr where it has to be made, or the wave is in another function than the last one.
+  const Value* find(const Wave& wave, const Op* op) const {
+    if (wave.function != function_) [[unlikely]]
+      return nullptr;
+    return places_[function_->index(op)].load(std::memory_order_acquire);
+  }
+
+ private:
+  /// Out of line, so that get() saves no registers for it.
+  template <class Make>
+  [[gnu::noinline]] const Value& make_or_find(const Wave& wave, const Op* op, const Make& make) {
     if (wave.function != function_) change(wave);
     std::atomic<const Value*>& place = places_[function_->index(op)];
-    if (const Value* known = place.load(std::memory_order_acquire)) [[likely]]
-      return *known;
+    if (const Value* known = place.load(std::memory_order_acquire)) return *known;
     auto made = std::make_unique<Value>();
     make(*made);
     const Value* first = nullptr;
@@ -27,7 +41,6 @@ class PerInstruction {
     return *first;
   }
 
- private:
   /// Of a function.
   struct Values : FunctionNotes {
     explicit Values(size_t count) : places(std::make_unique<std::atomic<const Value*>[]>(count)), size(count) {}

@@ -16,40 +16,39 @@ class RowSet {
 
   void add(u32 first, u32 count) {
     for (u32 row = first; row < first + count && row < kRows; ++row) {
-      bits_[row / 64] |= u64{1} << row % 64;
-      summary_ |= u64{1} << row / kSummed;
+      bits_[row / 64] |= bit_of(row);
+      summary_ |= bit_of(row);
     }
   }
   void add(const RowSet& other) {
     for (u32 i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
     summary_ |= other.summary_;
   }
-  /// Those of groups of eight rows that may be there, a bit for each: what has none in common meets nowhere.
+  /// All of them, by the remainder of 64: what has none in common with it meets nowhere. Most kernels have no more
+  /// rows.
   u64 summary() const { return summary_; }
   void remove(const RowSet& other) {
-    for (u32 i = 0; i < bits_.size(); ++i) bits_[i] &= ~other.bits_[i];
+    if ((summary_ & other.summary_) == 0) return;
+    summary_ = 0;
+    for (u32 i = 0; i < bits_.size(); ++i) summary_ |= bits_[i] &= ~other.bits_[i];
   }
   void remove(u32 row) {
-    bits_[row / 64] &= ~(u64{1} << row % 64);
-    const bool is_left = (bits_[row / 64] >> row % 64 / kSummed * kSummed & 0xff) != 0;
-    if (!is_left) summary_ &= ~(u64{1} << row / kSummed);
+    bits_[row / 64] &= ~bit_of(row);
+    u64 all = 0;
+    for (const u64 bits : bits_) all |= bits;
+    summary_ = all;
   }
-  bool contains(u32 row) const { return row < kRows && (bits_[row / 64] >> row % 64 & 1) != 0; }
+  bool contains(u32 row) const { return row < kRows && (bits_[row / 64] & bit_of(row)) != 0; }
   bool meets(const RowSet& other) const {
     if ((summary_ & other.summary_) == 0) return false;
     u64 common = 0;
     for (u32 i = 0; i < bits_.size(); ++i) common |= bits_[i] & other.bits_[i];
     return common != 0;
   }
-  bool is_empty() const {
-    u64 all = 0;
-    for (const u64 bits : bits_) all |= bits;
-    return all == 0;
-  }
+  bool is_empty() const { return summary_ == 0; }
 
  private:
-  static constexpr u32 kSummed = 8;
-  static_assert(kRows == 64 * kSummed);
+  static u64 bit_of(u32 row) { return u64{1} << row % 64; }
 
   std::array<u64, kRows / 64> bits_{};
   u64 summary_ = 0;
