@@ -165,6 +165,16 @@ def test_dot_products_of_fp8(first: str, second: str) -> None:
             assert found[wave, lane] == wanted, (wave, lane, a, b, number)
 
 
+@pytest.mark.parametrize(("target", "expected"), [("gfx1100", -(2.0**-24)), ("gfx1201", 0.0)])
+def test_a_sum_that_cancels(target: str, expected: float) -> None:
+    """1 - 1 * 1: RDNA3 takes the complement of what opposes C, a last place more."""
+    state = State(1, 32)
+    state.v[0, 5], state.v[0, 6] = 0xBC00, 0x3C00
+    fields = {"VDST": 9, "SRC0": 261, "SRC1": 262, "SRC2": 242, "OP_SEL_HI": 3, "OP_SEL_HI2": 1}
+    found = rdna_machine.run(target, encode(target, "v_dot2_f32_f16", "VOP3P", **fields), state).v[0, 9]
+    assert (found.view(np.float32) == expected).all()
+
+
 ATOMICS = r"""
 typedef _Float16 h2 __attribute__((ext_vector_type(2)));
 typedef short s2 __attribute__((ext_vector_type(2)));
