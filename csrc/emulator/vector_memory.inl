@@ -259,6 +259,17 @@ inline void read_groups(const Groups<Space, kStep>& from, LaneRow* rows, u32 beh
         std::memcpy(&rows[k].lane[i], &all, sizeof(all));  // in one piece, as it is read
       }
     } else {
+#if defined(WAVE_SIMD_AVX2)
+      // Bytes written out: whether GCC makes vectors of the loop depends on the code around it.
+      if constexpr (sizeof(T) == 1) {
+        for (u32 k = 0; k < kGroup; k += 8) {
+          const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from[i] + behind + k));
+          const __m256i dwords = std::is_signed_v<T> ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes);
+          _mm256_storeu_si256(reinterpret_cast<__m256i*>(&rows[0].lane[i + k]), dwords);
+        }
+        continue;
+      }
+#endif
       T values[kGroup];
       std::memcpy(values, from[i] + behind, sizeof(values));
       for (u32 k = 0; k < kGroup; ++k) rows[0].lane[i + k] = static_cast<u32>(static_cast<i32>(values[k]));
