@@ -45,7 +45,7 @@
 #         Wave kernels fit
 # TARGET  for the demo: another AMD processor than gfx942, whose code the emulator runs; needs clang
 # TORCH   what pip installs where the environment has no torch
-# test_processes   that run the tests side by side: 2
+# test_processes   that run the tests side by side: 3, which keep two cores busy: many wait for what they start
 # WAVE_PYTHON   of `make test-wave-lang`, for sources after 3.9.1: the Python of an environment that has what they need
 # wave_tests   of `make test-wave-lang`: files, folders or ids of tests; by default all
 # wave_target  of `make test-wave-lang`: the processor; by default gfx942
@@ -74,7 +74,7 @@ MUTANTS ?= 200
 
 python := $(VENV)/bin/python
 tests ?= tests
-test_processes ?= 2
+test_processes ?= 3
 export PYTHONPATH := $(CURDIR)
 
 .PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl sycl hip-toolchain wheels wheel docs clean
