@@ -95,9 +95,6 @@ u16 v_dot2_bf16_bf16(Pair16<u16> a, Pair16<u16> b, u16 c) {
 
 // Those whose sums are known (rdna_sums.h).
 
-u16 half_bits(f32 value) { return f64_to_f16(value); }
-u16 brain_bits(f32 value) { return static_cast<u16>(f32_to_bf16(value)); }
-
 template <bool kIsRdna4, SumType kType>
 f32 dot(Pair16<HalfBits> a, Pair16<HalfBits> b, f32 c, bool saturates) {
   const f32 left[] = {f16_to_f32(a.low.bits), f16_to_f32(a.high.bits)};
@@ -115,10 +112,10 @@ Float32Bits v_dot2_f32(Pair16<T> a, Pair16<T> b, Float32Bits c) {
   return {__builtin_bit_cast(u32, dot<kIsRdna4, SumType::F32>(a, b, __builtin_bit_cast(f32, c.bits), false))};
 }
 HalfBits v_dot2_f16_f16_gfx12(Pair16<HalfBits> a, Pair16<HalfBits> b, HalfBits c, Mode mode) {
-  return {half_bits(dot<true, SumType::F16>(a, b, f16_to_f32(c.bits), mode.fp16_ovfl()))};
+  return {f64_to_f16(dot<true, SumType::F16>(a, b, f16_to_f32(c.bits), mode.fp16_ovfl()))};
 }
 u16 v_dot2_bf16_bf16_gfx12(Pair16<u16> a, Pair16<u16> b, u16 c) {
-  return brain_bits(dot<true, SumType::Bf16>(a, b, bf16_to_f32(c), false));
+  return static_cast<u16>(f32_to_bf16(dot<true, SumType::Bf16>(a, b, bf16_to_f32(c), false)));
 }
 template <class A, class B>
 Float32Bits float8_dot(u32 a, u32 b, Float32Bits c) {

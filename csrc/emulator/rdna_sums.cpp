@@ -67,19 +67,18 @@ Product multiply(const RdnaSum& sum, f32 a, f32 b) {
 
 /// What NaNs and infinities make of a sum. Factors' NaNs count before products that have no value, and these before C.
 std::optional<u32> special(const RdnaSum& sum, const f32* a, const f32* b, const Product* products, int count, f32 c) {
-  bool has_positive = c == INFINITY, has_negative = c == -INFINITY, is_invalid = false;
-  bool products_positive = false, products_negative = false;
+  bool has_positive = false, has_negative = false, is_invalid = false;
   for (int i = 0; i < count; ++i) {
     if (std::isnan(a[i]) || std::isnan(b[i])) return nan_of_factors(sum.type);
     if (!std::isinf(a[i]) && !std::isinf(b[i])) continue;
     is_invalid |= products[i].magnitude == 0;  // infinity times what counts as zero
-    (products[i].is_negative ? products_negative : products_positive) = true;
+    (products[i].is_negative ? has_negative : has_positive) = true;
   }
   const u32 nan = sum.is_float8 ? nan_of_factors(sum.type) : kNanOfInvalid;
-  if (is_invalid || (products_positive && products_negative)) return nan;
+  if (is_invalid || (has_positive && has_negative)) return nan;
   if (std::isnan(c)) return bits_of(c) | kQuiet;
-  has_positive |= products_positive;
-  has_negative |= products_negative;
+  has_positive |= c == INFINITY;
+  has_negative |= c == -INFINITY;
   if (has_positive && has_negative) return nan;
   if (has_positive || has_negative) return has_positive ? kInfinity : kInfinity | 0x80000000u;
   return std::nullopt;
