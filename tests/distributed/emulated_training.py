@@ -33,5 +33,6 @@ dist.all_gather(others, weight, group=group)
 dist.all_reduce(loss.detach())
 dist.barrier(device_ids=[rank])
 assert torch.equal(others[0], others[1])
-print(f"rank {rank} on {torch.cuda.get_device_name()}: {dist.get_backend()}")
+# At once, since both ranks write to one pipe.
+print(f"rank {rank} on {torch.cuda.get_device_name()}: {dist.get_backend()}\n", end="", flush=True)
 dist.destroy_process_group()
