@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -180,7 +181,7 @@ try:
     launch()
 except wave_runtime.KernelFault as fault:
     print(fault)
-    print(fault.kernel, fault.workgroup in [(i, 0, 0) for i in range(8)], fault.pc > 0, fault.instruction)
+    print(fault.kernel, fault.workgroup in [(i, 0, 0) for i in range(8)], hex(fault.pc), fault.instruction)
 """
 
 
@@ -192,9 +193,11 @@ def test_time_limit(mode: str, tmp_path: Path) -> None:
         "kernel 'two_waves' on the gfx942 emulator: the launch ran longer than 0.2 seconds, the limit that "
         "WAVE_RUNTIME_TIME_LIMIT sets; 0 of 8 workgroups had finished"
     )
-    assert rest[0].startswith("  at two_waves+0x")
+    # On a busy machine the time may be up before the first instruction, at 0.
+    caught = re.fullmatch(r"two_waves True (0x[0-9a-f]+) (\S.*)", rest[-1])
+    assert caught
+    assert rest[0].startswith(f"  at two_waves+{caught[1]}: {caught[2]}")
     assert rest[1].startswith("  workgroup (")
-    assert rest[-1].startswith("two_waves True True ")
 
 
 def test_time_limit_of_the_hip_library(tmp_path: Path) -> None:
