@@ -3,6 +3,7 @@
 //
 // An address space is a struct of static functions that the templates of vector_memory.inl take as Space:
 //
+//   Memory                                                       whose host() and teller() it has
 //   Address                                                      u64, or u32 where addresses have 32 bits
 //   bool find(const Wave&, const Op*, Addresses<Address>&)       the lanes' addresses; false where no lane is enabled
 //   AddressParts parts(const Wave&, const Op*)                   what they are made of, where it is that simple
@@ -21,6 +22,7 @@ namespace wave::emulator::WAVE_SIMD {
 
 /// The memory of the launch: what the address spaces beyond LDS and scratch end in.
 struct GlobalMemory {
+  using Memory = GlobalMemory;
   using Address = u64;
   static constexpr bool kShared = true;
   static bool covers(const Wave& wave, u64 low, u64 high, u32 size, bool write) {
@@ -44,6 +46,7 @@ struct GlobalMemory {
 
 /// LDS of the wave's workgroup, from address 0 on.
 struct LdsMemory {
+  using Memory = LdsMemory;
   using Address = u32;
   static constexpr bool kShared = false;
   static bool covers(const Wave& wave, u64, u64 high, u32 size, bool) {

@@ -51,6 +51,13 @@ struct Addresses {
     return low <= high;
   }
 
+  /// Whether the addresses of all enabled lanes are multiples of a power of two.
+  bool are_multiples_of(u32 size) const {
+    Address bits = 0;
+    for (int i = 0; i < kLanes; ++i) bits |= lane[i] & mask(enabled->lane[i]);
+    return (bits & (size - 1)) == 0;
+  }
+
   /// The same, `offset` behind.
   Addresses moved(Address offset) const {
     Addresses result;
@@ -80,7 +87,7 @@ struct Addresses {
 
 /// For who is told of all lanes at once. `data`, if any, has so many bytes for each of them.
 template <class Address>
-inline LaneAccesses lane_accesses(const Addresses<Address>& addresses, u32 size, const u8* data = nullptr) {
+[[gnu::noinline]] LaneAccesses lane_accesses(const Addresses<Address>& addresses, u32 size, const u8* data = nullptr) {
   LaneAccesses all{.begins = {}, .lanes = 0, .size = size, .data = data};
   for (u32 i = 0; i < kLanes; ++i) all.begins[i] = addresses.lane[i];
   if (addresses.first != 0) {

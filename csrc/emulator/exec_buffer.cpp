@@ -78,6 +78,14 @@ struct BufferLanes {
     any_partly = some != 0;
   }
 
+  /// Takes lanes as a whole, or not at all: those of which `size` bytes are in range are within. False where none are.
+  [[gnu::noinline]] bool take_whole(const Wave& wave, u32 size) {
+    for (int i = 0; i < kLanes; ++i) {
+      within.lane[i] = buffer.contains(index(i), byte(i), size) ? wave.exec_lanes.lane[i] : 0;
+    }
+    return addresses.find_range(within, 0);
+  }
+
   u64 index(int lane) const { return buffer.index(rows, lane); }
   u64 byte(int lane) const { return buffer.byte(rows, lane); }
 
@@ -186,12 +194,8 @@ template <class T, int kCount, Part kPart>
 template <auto kModify>
 [[gnu::noinline]] const Op* modify_lanes(Wave& wave, const Op* op, BufferLanes& lanes) {
   using T = typename Atomic<kModify>::Value;
-  for (int i = 0; i < kLanes; ++i) {
-    const bool in_range = lanes.buffer.contains(lanes.index(i), lanes.byte(i), sizeof(T));
-    lanes.within.lane[i] = in_range ? wave.exec_lanes.lane[i] : 0;
-  }
   LaneRow* data = &wave.v[op->buffer.data];
-  if (lanes.addresses.find_range(lanes.within, 0)) {
+  if (lanes.take_whole(wave, sizeof(T))) {
     modify_rows<BufferMemory, kModify>(wave, lanes.addresses, data, second_operand<kModify>(data),
                                        op->buffer.returns ? data : nullptr);
   }

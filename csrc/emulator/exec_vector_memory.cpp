@@ -60,6 +60,7 @@ struct GlobalByLane : GlobalMemory, FlatRegisters {
 
 /// SCRATCH: each lane has bytes of its own, from address 0 on.
 struct ScratchSpace : FlatRegisters {
+  using Memory = ScratchSpace;
   using Address = u64;
   static bool find(const Wave& wave, const Op* op, Addresses<u64>& addresses) {
     const FlatOperands& operands = op->flat;

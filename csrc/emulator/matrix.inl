@@ -380,18 +380,31 @@ struct Tile {
   static constexpr int kVectors = std::min(Shape::kSize / kWidth, 2);
   static constexpr int kRows = std::min(kVectorsAtOnce / kVectors, Shape::kSize);
   using V = typename VectorOf<T, kWidth>::Type;
+
+  /// Whether a tile's rows lie as far apart in D as those of the first one.
+  static constexpr bool kIsRegular = [] {
+    for (int block = 0; block < Shape::kBlocks; ++block) {
+      for (int row = 0; row < Shape::kSize; ++row) {
+        const int first = row / kRows * kRows;
+        if (Shape::output(block, row) != Shape::output(block, first) + Shape::output(0, row - first)) return false;
+      }
+    }
+    return true;
+  }();
+  static_assert(kIsRegular);
 };
 
 /// Adds A * B to a tile of D, whose upper left corner is given.
 template <class Shape, int kSteps, class T>
-inline void accumulate(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], int block, int row, int column,
-                       T* d) {
+[[gnu::always_inline]] inline void accumulate(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], int block,
+                                              int row, int column, T* d) {
   using Part = Tile<Shape, T>;
   using V = typename Part::V;
   V sums[Part::kRows][Part::kVectors];
+  T* const tile = d + Shape::output(block, row) + column;
   for (int r = 0; r < Part::kRows; ++r) {
     for (int v = 0; v < Part::kVectors; ++v) {
-      sums[r][v] = load<V>(d + Shape::output(block, row + r) + column + v * Part::kWidth);
+      sums[r][v] = load<V>(tile + Shape::output(0, r) + v * Part::kWidth);
     }
   }
   for (int split = 0; split < Shape::kSplits; ++split) {
@@ -407,13 +420,14 @@ inline void accumulate(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes
   }
   for (int r = 0; r < Part::kRows; ++r) {
     for (int v = 0; v < Part::kVectors; ++v) {
-      std::memcpy(d + Shape::output(block, row + r) + column + v * Part::kWidth, &sums[r][v], sizeof(V));
+      std::memcpy(tile + Shape::output(0, r) + v * Part::kWidth, &sums[r][v], sizeof(V));
     }
   }
 }
 
+/// D += A * B. Compiled once for all element types that are multiplied alike.
 template <class Shape, int kSteps, class T>
-void multiply(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], T* d) {
+[[gnu::noinline]] void multiply(const T (&a)[kSteps][kLanes], const T (&b)[kSteps][kLanes], T* d) {
   using Part = Tile<Shape, T>;
   for (int block = 0; block < Shape::kBlocks; ++block) {
     for (int row = 0; row < Shape::kSize; row += Part::kRows) {

@@ -49,14 +49,17 @@ inline T opaque(T value) {
   return value;
 }
 
+// What is behind an address space is Space::Memory. What is not done for the most usual accesses is compiled apart from
+// them, once for all spaces that end in the same memory.
+
 /// The host's memory at the lanes' addresses.
-template <class Space>
+template <class Memory>
 class HostLanes {
-  using Address = typename Space::Address;
+  using Address = typename Memory::Address;
 
  public:
   HostLanes(const Wave& wave, const Address* addresses, i64 behind = 0)
-      : origin_(reinterpret_cast<uintptr_t>(Space::host(wave, 0)) + static_cast<u64>(behind)), addresses_(addresses) {}
+      : origin_(reinterpret_cast<uintptr_t>(Memory::host(wave, 0)) + static_cast<u64>(behind)), addresses_(addresses) {}
   // Lanes have all the bits of addresses, so that no instruction extends them.
   u8* operator[](size_t lane) const { return reinterpret_cast<u8*>(origin_ + opaque(u64{addresses_[lane]})); }
 
@@ -68,10 +71,10 @@ class HostLanes {
 /// Loads the values of lanes from memory that is known to be covered: of all, or of the first ones where no others are
 /// enabled. Values of disabled lanes come from the lowest address: the loops are without branches. What lies so many
 /// bytes `behind` the addresses, or before them.
-template <class Space, class T, int kCount>
-inline void load_covered(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows,
-                         i64 behind = 0) {
-  typename Space::Address enabled[kLanes];
+template <class Memory, class T, int kCount>
+[[gnu::always_inline]] inline void load_covered(const Wave& wave, const Addresses<typename Memory::Address>& addresses,
+                                                LaneRow* rows, i64 behind = 0) {
+  typename Memory::Address enabled[kLanes];
   const bool are_mixed = addresses.first == 0;
   if (are_mixed) {
     for (int i = 0; i < kLanes; ++i) {
@@ -79,7 +82,7 @@ inline void load_covered(const Wave& wave, const Addresses<typename Space::Addre
       enabled[i] = (addresses.lane[i] & enable) | (addresses.low & ~enable);
     }
   }
-  const HostLanes<Space> from(wave, are_mixed ? enabled : addresses.lane, behind);
+  const HostLanes<Memory> from(wave, are_mixed ? enabled : addresses.lane, behind);
   const size_t lanes = are_mixed ? kLanes : addresses.first;
   if constexpr (kCount == 1) {
     for (size_t i = 0; i < lanes; ++i) {
@@ -97,25 +100,26 @@ inline void load_covered(const Wave& wave, const Addresses<typename Space::Addre
 }
 
 /// The same, into the parts of rows that a load sets.
-template <class Space, class T, int kCount, Part kPart>
-inline void load_covered_rows(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows,
+template <class Memory, class T, int kCount, Part kPart>
+inline void load_covered_rows(const Wave& wave, const Addresses<typename Memory::Address>& addresses, LaneRow* rows,
                               i64 behind = 0) {
   if (kPart == Part::Whole && addresses.first != 0) [[likely]]
-    return load_covered<Space, T, kCount>(wave, addresses, rows, behind);
+    return load_covered<Memory, T, kCount>(wave, addresses, rows, behind);
   LaneRow values[kCount];
-  load_covered<Space, T, kCount>(wave, addresses, values, behind);
+  load_covered<Memory, T, kCount>(wave, addresses, values, behind);
   for (int k = 0; k < kCount; ++k) set_rows<kPart>(rows[k], values[k], *addresses.enabled);
 }
 
 /// The same where somebody is told of it: lanes that are side by side, or at one place, are not taken by themselves.
-template <class Space, class T, int kCount, Part kPart>
-inline void load_told_rows(const Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows) {
+template <class Memory, class T, int kCount, Part kPart>
+[[gnu::noinline]] void load_told_rows(const Wave& wave, const Addresses<typename Memory::Address>& addresses,
+                                      LaneRow* rows) {
   if (kPart != Part::Whole || addresses.first == 0)
-    return load_covered_rows<Space, T, kCount, kPart>(wave, addresses, rows);
-  const HostLanes<Space> from(wave, addresses.lane);
+    return load_covered_rows<Memory, T, kCount, kPart>(wave, addresses, rows);
+  const HostLanes<Memory> from(wave, addresses.lane);
   for (u32 i = 0; i < addresses.first; i += kGroup) {
     const auto* const lane = addresses.lane + i;
-    typename Space::Address same = 0, side_by_side = 0;
+    typename Memory::Address same = 0, side_by_side = 0;
     for (u32 k = 0; k < kGroup; ++k) {
       same |= lane[k] ^ lane[0];
       side_by_side |= lane[k] ^ (lane[0] + static_cast<u32>(sizeof(T)) * k);
@@ -139,31 +143,39 @@ inline void load_told_rows(const Wave& wave, const Addresses<typename Space::Add
   }
 }
 
-/// Loads kCount values of type T for each enabled lane into as many rows.
-template <class Space, class T, int kCount, Part kPart>
-inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows) {
-  if (Space::covers(wave, addresses.low, addresses.high, sizeof(T) * kCount, false)) [[likely]]
-    return load_covered_rows<Space, T, kCount, kPart>(wave, addresses, rows);
-  if constexpr (kTells<Space>) {
-    if (Observer* teller = Space::teller(wave, addresses.low, addresses.high, sizeof(T) * kCount, false)) {
-      load_told_rows<Space, T, kCount, kPart>(wave, addresses, rows);
-      return Space::tell(*teller, lane_accesses(addresses, sizeof(T) * kCount));
-    }
-  }
-  LaneRow values[kCount] = {};
+/// Loads each enabled lane's values by itself, with its space's checks. So is all scratch.
+template <class Space, class T, int kCount>
+[[gnu::noinline]] void load_one_by_one(Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows) {
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] == 0) continue;
     T value[kCount];
     Space::read(wave, {addresses.lane[i], sizeof(value)}, value, i);
-    for (int k = 0; k < kCount; ++k) values[k].lane[i] = static_cast<u32>(static_cast<i32>(value[k]));
+    for (int k = 0; k < kCount; ++k) rows[k].lane[i] = static_cast<u32>(static_cast<i32>(value[k]));
   }
+}
+
+/// Loads kCount values of type T for each enabled lane into as many rows.
+template <class Space, class T, int kCount, Part kPart>
+inline void load_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, LaneRow* rows) {
+  using Memory = typename Space::Memory;
+  if (Space::covers(wave, addresses.low, addresses.high, sizeof(T) * kCount, false)) [[likely]]
+    return load_covered_rows<Memory, T, kCount, kPart>(wave, addresses, rows);
+  if constexpr (kTells<Space>) {
+    if (Observer* teller = Space::teller(wave, addresses.low, addresses.high, sizeof(T) * kCount, false)) {
+      load_told_rows<Memory, T, kCount, kPart>(wave, addresses, rows);
+      return Space::tell(*teller, lane_accesses(addresses, sizeof(T) * kCount));
+    }
+  }
+  LaneRow values[kCount] = {};
+  load_one_by_one<Space, T, kCount>(wave, addresses, values);
   for (int k = 0; k < kCount; ++k) set_rows<kPart>(rows[k], values[k], *addresses.enabled);
 }
 
 /// Stores kCount rows as T for each enabled lane where somebody is told of it. False where not all can be at once.
-template <class Space, class T, int kCount, Part kPart>
-inline bool store_and_tell(Wave& wave, const Addresses<typename Space::Address>& addresses, const LaneRow* rows) {
-  Observer* const teller = Space::teller(wave, addresses.low, addresses.high, sizeof(T) * kCount, true);
+template <class Memory, class T, int kCount, Part kPart>
+[[gnu::noinline]] bool store_and_tell(Wave& wave, const Addresses<typename Memory::Address>& addresses,
+                                      const LaneRow* rows) {
+  Observer* const teller = Memory::teller(wave, addresses.low, addresses.high, sizeof(T) * kCount, true);
   if (teller == nullptr) return false;
   T values[kLanes][kCount];
   for (int k = 0; k < kCount; ++k) {
@@ -171,45 +183,60 @@ inline bool store_and_tell(Wave& wave, const Addresses<typename Space::Address>&
   }
   const LaneAccesses all = lane_accesses(addresses, sizeof(values[0]), reinterpret_cast<const u8*>(values));
   if (!all.are_apart()) return false;
-  Space::tell(*teller, all);
-  const HostLanes<Space> to(wave, addresses.lane);
+  Memory::tell(*teller, all);
+  const HostLanes<Memory> to(wave, addresses.lane);
   all.each([&](int lane) { std::memcpy(to[static_cast<size_t>(lane)], values[lane], sizeof(values[lane])); });
   return true;
+}
+
+/// Stores each enabled lane's values by itself, with its space's checks.
+template <class Space, class T, int kCount, Part kPart>
+[[gnu::noinline]] void store_one_by_one(Wave& wave, const Addresses<typename Space::Address>& addresses,
+                                        const LaneRow* rows) {
+  for (int i = 0; i < kLanes; ++i) {
+    if (addresses.enabled->lane[i] == 0) continue;
+    T values[kCount];
+    for (int k = 0; k < kCount; ++k) values[k] = static_cast<T>(get_part<kPart>(rows[k].lane[i]));
+    Space::write(wave, {addresses.lane[i], sizeof(values)}, values, i);
+  }
+}
+
+/// Stores the values of lanes into memory that is known to be covered.
+template <class Memory, class T, int kCount, Part kPart>
+[[gnu::always_inline]] inline void store_covered(const Wave& wave, const Addresses<typename Memory::Address>& addresses,
+                                                 const LaneRow* rows) {
+  const HostLanes<Memory> to(wave, addresses.lane);
+  if (addresses.first == 0) {
+    for (int i = 0; i < kLanes; ++i) {
+      if (addresses.enabled->lane[i] == 0) continue;
+      T values[kCount];
+      for (int k = 0; k < kCount; ++k) values[k] = static_cast<T>(get_part<kPart>(rows[k].lane[i]));
+      std::memcpy(to[static_cast<size_t>(i)], values, sizeof(values));
+    }
+  } else if constexpr (kCount == 1) {
+    for (size_t i = 0; i < addresses.first; ++i) {
+      const T value = static_cast<T>(get_part<kPart>(rows[0].lane[i]));
+      std::memcpy(to[i], &value, sizeof(T));
+    }
+  } else {
+    for (size_t i = 0; i < addresses.first; i += LaneDwords<kCount>::kAtOnce) {
+      LaneDwords<kCount> dwords;
+      dwords.read_rows(rows, i);
+      dwords.write([&](size_t lane) { return to[i + lane]; });
+    }
+  }
 }
 
 /// Stores kCount rows as T for each enabled lane.
 template <class Space, class T, int kCount, Part kPart>
 inline void store_rows(Wave& wave, const Addresses<typename Space::Address>& addresses, const LaneRow* rows) {
-  const bool covered = Space::covers(wave, addresses.low, addresses.high, sizeof(T) * kCount, true);
-  const HostLanes<Space> to(wave, addresses.lane);
-  if (covered && addresses.first != 0) [[likely]] {
-    if constexpr (kCount == 1) {
-      for (size_t i = 0; i < addresses.first; ++i) {
-        const T value = static_cast<T>(get_part<kPart>(rows[0].lane[i]));
-        std::memcpy(to[i], &value, sizeof(T));
-      }
-    } else {
-      for (size_t i = 0; i < addresses.first; i += LaneDwords<kCount>::kAtOnce) {
-        LaneDwords<kCount> dwords;
-        dwords.read_rows(rows, i);
-        dwords.write([&](size_t lane) { return to[i + lane]; });
-      }
-    }
-    return;
-  }
+  using Memory = typename Space::Memory;
+  if (Space::covers(wave, addresses.low, addresses.high, sizeof(T) * kCount, true)) [[likely]]
+    return store_covered<Memory, T, kCount, kPart>(wave, addresses, rows);
   if constexpr (kTells<Space>) {
-    if (!covered && store_and_tell<Space, T, kCount, kPart>(wave, addresses, rows)) return;
+    if (store_and_tell<Memory, T, kCount, kPart>(wave, addresses, rows)) return;
   }
-  for (int i = 0; i < kLanes; ++i) {
-    if (addresses.enabled->lane[i] == 0) continue;
-    T values[kCount];
-    for (int k = 0; k < kCount; ++k) values[k] = static_cast<T>(get_part<kPart>(rows[k].lane[i]));
-    if (covered) {
-      std::memcpy(to[static_cast<size_t>(i)], values, sizeof(values));
-    } else {
-      Space::write(wave, {addresses.lane[i], sizeof(values)}, values, i);
-    }
-  }
+  store_one_by_one<Space, T, kCount, kPart>(wave, addresses, rows);
 }
 
 /// Sixteen lanes each whose addresses are in steps, in memory that is covered.
@@ -371,48 +398,46 @@ inline void set_value(LaneRow* rows, T value, int lane) {
 
 /// Where lanes' atomics may work: checked all at once, or lane by lane. Who is to be told is told of all at once where
 /// nobody wants the old values.
-template <class Space, auto kModify>
+template <class Space>
 class AtomicTargets {
   using Lanes = Addresses<typename Space::Address>;
-  using T = typename Atomic<kModify>::Value;
 
  public:
-  AtomicTargets(Wave& wave, const Lanes& addresses, bool returns) : wave_(wave), addresses_(addresses) {
-    typename Space::Address bits = 0;
-    for (int i = 0; i < kLanes; ++i) bits |= addresses.lane[i] & addresses.mask(addresses.enabled->lane[i]);
-    if (bits % sizeof(T) != 0) return;
-    checked_ = Space::covers(wave, addresses.low, addresses.high, sizeof(T), true);
+  /// For values of `size` bytes.
+  [[gnu::noinline]] AtomicTargets(Wave& wave, const Lanes& addresses, u32 size, bool returns)
+      : wave_(wave), addresses_(addresses), size_(size) {
+    if (!addresses.are_multiples_of(size)) return;
+    checked_ = Space::covers(wave, addresses.low, addresses.high, size, true);
     if constexpr (std::is_base_of_v<GlobalMemory, Space>) {
       if (!checked_ && !returns) checked_ = tell();
     }
   }
-  AtomicTarget operator[](int lane) const {
+  AtomicTarget at(int lane, bool serves_parts) const {
     const u64 address = addresses_.lane[lane];
     if (checked_) [[likely]]
       return {Space::host(wave_, address)};
-    return Space::atomic(wave_, {address, sizeof(T)}, Atomic<kModify>::kServesParts, lane);
+    return Space::atomic(wave_, {address, size_}, serves_parts, lane);
   }
 
  private:
   bool tell() const {
-    Observer* const teller = Space::teller(wave_, addresses_.low, addresses_.high, sizeof(T), true);
-    if (teller != nullptr) teller->modify_memory_lanes(lane_accesses(addresses_, sizeof(T)));
+    Observer* const teller = Space::teller(wave_, addresses_.low, addresses_.high, size_, true);
+    if (teller != nullptr) teller->modify_memory_lanes(lane_accesses(addresses_, size_));
     return teller != nullptr;
   }
 
   Wave& wave_;
   const Lanes& addresses_;
+  const u32 size_;
   bool checked_ = false;
 };
 
 /// Additions to the launch's memory whose old values nobody wants: they may wait. False where they may not.
 template <class T>
-inline bool add_later(Wave& wave, const Addresses<u64>& addresses, const LaneRow* values) {
+[[gnu::noinline]] bool add_later(Wave& wave, const Addresses<u64>& addresses, const LaneRow* values) {
   PendingAdds* const adds = wave.group->pending_adds();
   if (adds == nullptr) return false;
-  u64 bits = 0;
-  for (int i = 0; i < kLanes; ++i) bits |= addresses.lane[i] & addresses.mask(addresses.enabled->lane[i]);
-  if (bits % sizeof(T) != 0) return false;
+  if (!addresses.are_multiples_of(sizeof(T))) return false;
   const AddressSpan span = AddressSpan::over(addresses.low, addresses.high, sizeof(T));
   if (!memory_of(wave).covers(span, true)) return false;
   adds->expect(span);
@@ -431,11 +456,12 @@ inline void modify_rows(Wave& wave, const Addresses<typename Space::Address>& ad
   if constexpr (atomics::is_addition<kModify> && std::is_base_of_v<GlobalMemory, Space>) {
     if (returned == nullptr && add_later<T>(wave, addresses, first)) return;
   }
-  const AtomicTargets<Space, kModify> targets(wave, addresses, returned != nullptr);
+  const AtomicTargets<Space> targets(wave, addresses, sizeof(T), returned != nullptr);
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] == 0) continue;
     const T a = get_value<T>(first, i), b = Atomic<kModify>::kHasTwo ? get_value<T>(second, i) : T{};
-    const T old = Atomic<kModify>::template apply<Space::kShared>(wave, targets[i], a, b, i);
+    const AtomicTarget target = targets.at(i, Atomic<kModify>::kServesParts);
+    const T old = Atomic<kModify>::template apply<Space::kShared>(wave, target, a, b, i);
     if (returned != nullptr) set_value(returned, old, i);
   }
 }
@@ -446,10 +472,16 @@ inline const LaneRow* second_operand(const LaneRow* first) {
   return first + sizeof(typename Atomic<kModify>::Value) / sizeof(u32);
 }
 
+/// Space::find(), compiled once: what an atomic costs is elsewhere.
+template <class Space>
+[[gnu::noinline]] bool find_for_atomic(const Wave& wave, const Op* op, Addresses<typename Space::Address>& addresses) {
+  return Space::find(wave, op, addresses);
+}
+
 template <class Space, auto kModify>
 const Op* atomic(Wave& wave, const Op* op) {
   Addresses<typename Space::Address> addresses;
-  if (!Space::find(wave, op, addresses)) return next(op);
+  if (!find_for_atomic<Space>(wave, op, addresses)) return next(op);
   const LaneRow* data = &wave.v[op->flat.data];
   modify_rows<Space, kModify>(wave, addresses, data, second_operand<kModify>(data),
                               op->flat.returns ? &wave.v[op->flat.dst] : nullptr);
