@@ -32,19 +32,16 @@ struct Factors {
 
   Factors(const Wave& wave, const Op* op) {
     const LaneRow *from_a = register_rows(wave, op, 0), *from_b = register_rows(wave, op, 1);
+    [[maybe_unused]] LaneRow rows_a[kRegisters], rows_b[kRegisters];
     if constexpr (A::kSwizzles) {
-      LaneRow rows_a[kRegisters], rows_b[kRegisters];
       if (const MatrixModifiers modifiers(op->matrix); modifiers.any()) [[unlikely]] {
         modifiers.check(Shape::kBlocks, Shape::kBlocks > 1, Shape::kBlocks > 1 || A::kTakesBlgp);
         swizzle<Shape>(modifiers, kRegisters, from_a, from_b, rows_a, rows_b);
         from_a = rows_a, from_b = rows_b;
       }
-      unpack<A>(from_a, kRegisters, a);
-      unpack<B>(from_b, kRegisters, b);
-    } else {
-      unpack<A>(from_a, kRegisters, a);
-      unpack<B>(from_b, kRegisters, b);
     }
+    unpack<A>(from_a, kRegisters, a);
+    unpack<B>(from_b, kRegisters, b);
   }
 };
 

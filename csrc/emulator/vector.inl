@@ -106,7 +106,7 @@ constexpr bool kIs16 =
     kLaneType<T> == LaneType::B16 || kLaneType<T> == LaneType::F16 || kLaneType<T> == LaneType::F16Bits;
 
 template <class T>
-inline T load_lane(const LaneRow* rows, int lane) {
+inline T load_lane(const LaneRow* rows, size_t lane) {
   const u32 bits = rows[0].lane[lane];
   if constexpr (std::is_same_v<T, bool>) {
     return bits != 0;
@@ -127,13 +127,13 @@ inline T load_lane(const LaneRow* rows, int lane) {
 }
 
 /// Stores where `mask` is ~0 and keeps what was there where it is 0.
-inline void blend_lane(LaneRow& row, int lane, u32 value, u32 mask) {
+inline void blend_lane(LaneRow& row, size_t lane, u32 value, u32 mask) {
   row.lane[lane] = (value & mask) | (row.lane[lane] & ~mask);
 }
 
 /// `saturates` is MODE.FP16_OVFL.
 template <class T>
-inline void store_lane(LaneRow* rows, int lane, T value, u32 mask, bool saturates) {
+inline void store_lane(LaneRow* rows, size_t lane, T value, u32 mask, bool saturates) {
   if constexpr (kIs16<T>) {
     blend_lane(rows[0], lane, to_bits16(value, saturates), mask);
   } else if constexpr (kIsPair16<T>) {
@@ -154,23 +154,26 @@ inline void store_lane(LaneRow* rows, int lane, T value, u32 mask, bool saturate
   }
 }
 
-/// The lanes of a row (0 or ~0 each) as a mask of bits.
-inline u64 pack_mask(const LaneRow& row) {
-  u64 mask = 0;
+/// Half of a row's lanes (0 or ~0 each) as a mask of bits.
+inline u32 pack_half(const u32* lane) {
+  u32 mask = 0;
 #if defined(WAVE_SIMD_AVX512)
-  for (int i = 0; i < kLanes; i += 16) {
-    mask |= u64{_mm512_movepi32_mask(_mm512_load_si512(&row.lane[i]))} << i;
+  for (int i = 0; i < kHalfLanes; i += 16) {
+    mask |= u32{_mm512_movepi32_mask(_mm512_load_si512(&lane[i]))} << i;
   }
 #elif defined(WAVE_SIMD_AVX2)
-  for (int i = 0; i < kLanes; i += 8) {
-    mask |= static_cast<u64>(
-                static_cast<u32>(_mm256_movemask_ps(_mm256_load_ps(reinterpret_cast<const f32*>(&row.lane[i])))))
-            << i;
+  for (int i = 0; i < kHalfLanes; i += 8) {
+    mask |= static_cast<u32>(_mm256_movemask_ps(_mm256_load_ps(reinterpret_cast<const f32*>(&lane[i])))) << i;
   }
 #else
-  for (int i = 0; i < kLanes; ++i) mask |= u64{row.lane[i] & 1} << i;
+  for (int i = 0; i < kHalfLanes; ++i) mask |= (lane[i] & 1) << i;
 #endif
   return mask;
+}
+
+/// All of them.
+inline u64 pack_mask(const LaneRow& row) {
+  return u64{pack_half(&row.lane[kHalfLanes])} << kHalfLanes | pack_half(row.lane);
 }
 
 /// The lanes that a row enables, EXEC's where it is that row.
@@ -202,13 +205,13 @@ struct LaneContext {
 };
 
 template <class T>
-inline T load_context(const LaneContext& context, int lane) {
+inline T load_context(const LaneContext& context, size_t lane) {
   if constexpr (std::is_same_v<T, Mode>) {
     return context.mode;
   } else if constexpr (std::is_same_v<T, OpSel>) {
     return context.op_sel;
   } else if constexpr (std::is_same_v<T, Lane>) {
-    return {lane};
+    return {static_cast<int>(lane)};
   } else {
     return {context.vcc->lane[lane] != 0};
   }
@@ -292,7 +295,7 @@ struct Vector<kBody, Result (*)(Args...)> {
   }
 
   template <class T, int kSource>
-  static T argument(const Sources& sources, const LaneContext& context, int lane) {
+  static T argument(const Sources& sources, const LaneContext& context, size_t lane) {
     if constexpr (kIsContext<T>) {
       return load_context<T>(context, lane);
     } else {
@@ -303,28 +306,40 @@ struct Vector<kBody, Result (*)(Args...)> {
   template <size_t... kIndex>
   static void run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result, const Sources& sources,
                   const LaneContext& context, std::index_sequence<kIndex...>) {
-    if constexpr (std::is_same_v<Result, bool>) {
-      LaneRow bits;
-      WAVE_LANES
-      for (int i = 0; i < kLanes; ++i) {
-        bits.lane[i] = 0u - u32{kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...)};
+    // In halves, of which waves of 32 lanes have one. Unrolled, they cost waves of 64 lanes no more than a loop over
+    // all.
+    const size_t lanes = wave.lanes;
+    if constexpr (std::is_same_v<Result, bool> || kHasCarry) {
+      u64 mask = 0;
+#pragma GCC unroll 2
+      for (size_t half = 0; half < kLanes; half += kHalfLanes) {
+        if (half == lanes) break;
+        alignas(64) u32 bits[kHalfLanes];
+        WAVE_LANES
+        for (size_t k = 0; k < kHalfLanes; ++k) {
+          const size_t i = half + k;
+          const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...);
+          if constexpr (kHasCarry) {
+            store_lane(result, i, value.value, exec.lane[i], false);
+            bits[k] = 0u - value.carry;
+          } else {
+            bits[k] = 0u - u32{value};
+          }
+        }
+        mask |= u64{pack_half(bits)} << half;
       }
-      wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, pack_mask(bits) & enabled_bits(wave, exec));
-    } else if constexpr (kHasCarry) {
-      LaneRow bits;
-      WAVE_LANES
-      for (int i = 0; i < kLanes; ++i) {
-        const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...);
-        store_lane(result, i, value.value, exec.lane[i], false);
-        bits.lane[i] = 0u - value.carry;
-      }
-      wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, pack_mask(bits) & enabled_bits(wave, exec));
+      wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, mask & enabled_bits(wave, exec));
     } else {
       const bool saturates = wave.mode.fp16_ovfl();
-      WAVE_LANES
-      for (int i = 0; i < kLanes; ++i) {
-        store_lane(result, i, kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...), exec.lane[i],
-                   saturates);
+#pragma GCC unroll 2
+      for (size_t half = 0; half < kLanes; half += kHalfLanes) {
+        if (half == lanes) break;
+        WAVE_LANES
+        for (size_t k = 0; k < kHalfLanes; ++k) {
+          const size_t i = half + k;
+          store_lane(result, i, kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...), exec.lane[i],
+                     saturates);
+        }
       }
     }
   }

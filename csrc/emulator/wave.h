@@ -22,6 +22,7 @@ using f64 = double;
 constexpr u64 sign_extend(u32 value) { return static_cast<u64>(static_cast<i64>(static_cast<i32>(value))); }
 
 inline constexpr int kLanes = 64;  ///< lanes that every register row has; waves of 32 leave the upper half disabled
+inline constexpr int kHalfLanes = kLanes / 2;
 
 /// One vector register: a dword for each lane.
 struct alignas(64) LaneRow {
@@ -108,6 +109,7 @@ struct Wave {
   u32 agpr_count = 0;
   u32 sgpr_count = 0;  ///< s0 up to here may be named
   u32 index = 0;       ///< within the workgroup
+  u32 lanes = kLanes;  ///< 32 or 64
   u64 instructions = 0;
   u64 grid_barrier = 0;  ///< at which it waits; 0: at none
   Workgroup* group = nullptr;

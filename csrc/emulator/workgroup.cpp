@@ -223,6 +223,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.agpr_count = launch_.registers.agprs;
   wave.sgpr_count = launch_.registers.sgprs;
   wave.index = index;
+  wave.lanes = launch_.lanes;
   wave.group = this;
   wave.scratch_size = launch_.scratch_size;
   wave.scratch_ready = wave.scratch_poisoned = 0;
