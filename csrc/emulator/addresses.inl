@@ -7,8 +7,8 @@ inline constexpr u32 kGroup = 16, kGroups = kLanes / kGroup;
 
 /// How many lanes a mask enables where those are all of a wave, of 64 or of 32 lanes; else 0.
 inline u32 count_of_first(u64 mask) {
-  constexpr u64 kHalf = ~u64{0} >> (kLanes / 2);
-  return mask == ~u64{0} ? kLanes : mask == kHalf ? kLanes / 2 : 0;
+  constexpr u64 kHalf = ~u64{0} >> kHalfLanes;
+  return mask == ~u64{0} ? kLanes : mask == kHalf ? kHalfLanes : 0;
 }
 
 /// Where the lanes of a wave access memory.
@@ -36,8 +36,8 @@ struct Addresses {
       find_range_of_first<kLanes>();
       return true;
     }
-    if (first == kLanes / 2) {
-      find_range_of_first<kLanes / 2>();
+    if (first == kHalfLanes) {
+      find_range_of_first<kHalfLanes>();
       return true;
     }
     Address lowest = ~Address{0}, highest = 0;

@@ -307,7 +307,7 @@ struct Vector<kBody, Result (*)(Args...)> {
   static void run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result, const Sources& sources,
                   const LaneContext& context, std::index_sequence<kIndex...>) {
     // In halves, of which waves of 32 lanes have one. Unrolled, they cost waves of 64 lanes no more than a loop over
-    // all.
+    // all. Written out twice, since GCC makes no vectors of some bodies that it finds in a lambda.
     const size_t lanes = wave.lanes;
     if constexpr (std::is_same_v<Result, bool> || kHasCarry) {
       u64 mask = 0;
