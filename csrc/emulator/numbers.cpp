@@ -42,9 +42,10 @@ void NumberChecker::decode(const Wave& wave, const Op* op, Decoded& decoded) {
   const u32 rows = wave.vgpr_count + wave.agpr_count;
   const auto exists = [&](const FloatOperand& one) { return !one.is_vector || one.row + one.dwords <= rows; };
   decoded.is_looked_at = result.is_vector && exists(result) && std::ranges::all_of(decoded.sources, exists);
-  decoded.overlaps = std::ranges::any_of(decoded.sources, [&](const FloatOperand& source) {
+  const auto is_overwritten = [&](const FloatOperand& source) {
     return source.is_vector && source.row < result.row + result.dwords && result.row < source.row + source.dwords;
-  });
+  };
+  decoded.overlaps = !narrows && std::ranges::any_of(decoded.sources, is_overwritten);
 }
 
 /// False where some are not known.

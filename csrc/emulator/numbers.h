@@ -42,7 +42,7 @@ class NumberChecker : public Observer {
     isa::Instruction instruction;
     FloatOperand result;
     std::vector<FloatOperand> sources;
-    bool overlaps = false;  ///< the result may overwrite a source
+    bool overlaps = false;  ///< the result may overwrite a source that is looked at afterwards
     std::optional<Narrowing> narrowing;
   };
 

@@ -78,3 +78,22 @@ def test_a_literal_of_its_own_is_an_operand(name: str) -> None:
     (finding,) = report.findings
     assert (finding.kind, finding.at.lane) == ("infinity", 0)
     assert "1.70141e+38" in finding.message
+
+
+def narrowed(value: float, before: list[int]) -> list[wave_runtime.Finding]:
+    """What is found where a value becomes FP8 in the register in which it lies."""
+    words = encode(BY_NAME["v_cvt_pk_fp8_f32"], VDST=8, SRC0=VALUE, SRC1=DENOMINATOR)
+    with wave_runtime.sanitize("numbers") as report:
+        run([*before, *words], prepared("v_cvt_pk_fp8_f32", value, 1))
+    return report.findings
+
+
+def test_a_value_that_becomes_fp8_in_its_own_register() -> None:
+    assert not narrowed(1, [])
+    (finding,) = narrowed(1000, [])
+    assert (finding.kind, finding.at.lane) == ("f8-overflow", 0)
+
+
+def test_a_value_in_fp8_behind_another_that_was_too_large() -> None:
+    """Which is 1 by then, of 1000 times 0 and 1."""
+    assert not narrowed(1000, encode(BY_NAME["v_fmamk_f32"], literal=0, VDST=8, SRC0=VALUE, VSRC1=10))
