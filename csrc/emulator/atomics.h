@@ -92,8 +92,8 @@ T mskor(T old, T mask, T bits) {
 inline u32 wrap(u32 old, u32 size, u32 step) { return old >= size ? old - size : old + step; }
 
 inline u32 pk_add_f16(u32 old, u32 value) {
-  const u32 low = f64_to_f16(f64{f16_to_f32(old & 0xffffu)} + f16_to_f32(value & 0xffffu));
-  return low | u32{f64_to_f16(f64{f16_to_f32(old >> 16)} + f16_to_f32(value >> 16))} << 16;
+  const u32 low = f32_to_f16(f16_to_f32(old & 0xffffu) + f16_to_f32(value & 0xffffu));
+  return low | u32{f32_to_f16(f16_to_f32(old >> 16) + f16_to_f32(value >> 16))} << 16;
 }
 inline u32 pk_add_bf16(u32 old, u32 value) {
   const u32 low = f32_to_bf16(bf16_to_f32(old & 0xffffu) + bf16_to_f32(value & 0xffffu));

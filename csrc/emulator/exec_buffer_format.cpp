@@ -142,7 +142,7 @@ enum class Packing { Dword, Half, HighHalf };
 
 u32 to_part(u32 value, NumberFormat numbers) {
   const bool is_integer = numbers == Uint || numbers == Sint;
-  return is_integer ? value & 0xffff : f64_to_f16(__builtin_bit_cast(f32, value));
+  return is_integer ? value & 0xffff : f32_to_f16(__builtin_bit_cast(f32, value));
 }
 u32 from_part(u32 half, NumberFormat numbers) {
   if (numbers == Sint) return static_cast<u32>(extended(half, 16));

@@ -28,8 +28,8 @@ struct HalfValues {
     both = (both & ~(0xffffu << shift)) | kFromF32(value) << shift;
   }
 };
-u32 f32_to_f16(f32 value) { return f64_to_f16(value); }
-using F16Values = HalfValues<f16_to_f32, f32_to_f16>;
+u32 to_f16(f32 value) { return f32_to_f16(value); }
+using F16Values = HalfValues<f16_to_f32, to_f16>;
 using Bf16Values = HalfValues<bf16_to_f32, f32_to_bf16>;
 
 /// The rows of a source of one register, or of several in the register file.

@@ -193,7 +193,7 @@ struct Wide {
 struct HalfResult {
   static constexpr SumType kSumType = SumType::F16;
   static f32 to_f32(u32 bits) { return f16_to_f32(bits & 0xffffu); }
-  static u32 from_f32(f32 value, bool saturates) { return f64_to_f16(value, saturates); }
+  static u32 from_f32(f32 value, bool saturates) { return f32_to_f16(value, saturates); }
 };
 struct BrainResult {
   static constexpr SumType kSumType = SumType::Bf16;

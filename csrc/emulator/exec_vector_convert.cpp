@@ -45,8 +45,8 @@ f32 v_cvt_f32_u32(u32 a) { return static_cast<f32>(static_cast<f64>(a)); }
 f32 v_cvt_f32_i32(i32 a) { return static_cast<f32>(static_cast<f64>(a)); }
 f64 v_cvt_f64_u32(u32 a) { return a; }
 f64 v_cvt_f64_i32(i32 a) { return a; }
-Half v_cvt_f16_u16(u16 a) { return {static_cast<f64>(a)}; }
-Half v_cvt_f16_i16(i16 a) { return {static_cast<f64>(a)}; }
+Half v_cvt_f16_u16(u16 a) { return {static_cast<f32>(a)}; }
+Half v_cvt_f16_i16(i16 a) { return {static_cast<f32>(a)}; }
 template <int kByte>
 f32 v_cvt_f32_ubyte(u32 a) {
   return static_cast<f32>(a >> 8 * kByte & 0xff);
@@ -55,18 +55,18 @@ f32 v_cvt_f32_ubyte(u32 a) {
 f32 v_cvt_off_f32_i4(u32 a) { return static_cast<f32>(static_cast<i32>(a << 28) >> 28) * 0.0625f; }
 
 Half v_cvt_f16_f32(f32 a) { return {a}; }
-f32 v_cvt_f32_f16(Half a) { return static_cast<f32>(a.value); }
+f32 v_cvt_f32_f16(Half a) { return a; }
 f32 v_cvt_f32_f64(f64 a) { return static_cast<f32>(a); }
 f64 v_cvt_f64_f32(f32 a) { return a; }
 
 /// Towards zero whatever the rounding mode is: what f16 cannot hold is cut off first.
 Half cut_to_half(f32 a) {
   const u32 bits = __builtin_bit_cast(u32, a), magnitude = bits & 0x7fffffffu;
-  const f64 normal = __builtin_bit_cast(f32, bits & 0xffffe000u);
-  const f64 denormal = static_cast<f64>(static_cast<i32>(magnitude < 0x38800000u ? a * 0x1p24f : 0.0f)) * 0x1p-24;
-  const f64 cut = magnitude < 0x38800000u ? __builtin_copysign(denormal, a) : normal;
+  const f32 normal = __builtin_bit_cast(f32, bits & 0xffffe000u);
+  const f32 denormal = static_cast<f32>(static_cast<i32>(magnitude < 0x38800000u ? a * 0x1p24f : 0.0f)) * 0x1p-24f;
+  const f32 cut = magnitude < 0x38800000u ? __builtin_copysignf(denormal, a) : normal;
   const bool too_large = magnitude >= 0x47800000u && magnitude < 0x7f800000u;
-  return {magnitude > 0x7f800000u ? a : too_large ? __builtin_copysign(65504.0, a) : cut};
+  return {magnitude > 0x7f800000u ? a : too_large ? __builtin_copysignf(65504.0f, a) : cut};
 }
 Pair16<Half> v_cvt_pkrtz_f16_f32(f32 a, f32 b) { return {cut_to_half(a), cut_to_half(b)}; }
 

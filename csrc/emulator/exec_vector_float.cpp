@@ -16,15 +16,14 @@ namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
-// Each type is computed in a wider or in the same one: f16 in f64, where it needs no second rounding.
 f32 fma(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 f64 fma(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
-Half fma(Half a, Half b, Half c) { return {a.value * b.value + c.value}; }
+WideHalf fma(WideHalf a, WideHalf b, WideHalf c) { return {a.value * b.value + c.value}; }
 
 template <class T>
 T from_double(f64 value) {
   if constexpr (std::is_same_v<T, Half>) {
-    return {value};
+    return {static_cast<f32>(value)};
   } else {
     return static_cast<T>(value);
   }
@@ -63,7 +62,10 @@ Float32x2 v_pk_fma_f32(Float32x2 a, Float32x2 b, Float32x2 c) {
 using Halves = Pair16<Half>;
 Halves v_pk_add_f16(Halves a, Halves b) { return {add(a.low, b.low), add(a.high, b.high)}; }
 Halves v_pk_mul_f16(Halves a, Halves b) { return {mul(a.low, b.low), mul(a.high, b.high)}; }
-Halves v_pk_fma_f16(Halves a, Halves b, Halves c) { return {fma(a.low, b.low, c.low), fma(a.high, b.high, c.high)}; }
+using WideHalves = Pair16<WideHalf>;
+WideHalves v_pk_fma_f16(WideHalves a, WideHalves b, WideHalves c) {
+  return {fma(a.low, b.low, c.low), fma(a.high, b.high, c.high)};
+}
 
 using PackedHalfBits = Pair16<HalfBits>;
 PackedHalfBits v_pk_min_f16(PackedHalfBits a, PackedHalfBits b, Mode mode) {
@@ -127,7 +129,7 @@ T frexp_mant(T a) {
 
 int limited(int value, int limit) { return value < -limit ? -limit : value > limit ? limit : value; }
 f32 v_ldexp_f32(f32 a, i32 exponent) { return static_cast<f32>(a * power_of_two(limited(exponent, 300))); }
-Half v_ldexp_f16(Half a, i16 exponent) { return {a * power_of_two(limited(exponent, 100))}; }
+WideHalf v_ldexp_f16(WideHalf a, i16 exponent) { return {a * power_of_two(limited(exponent, 100))}; }
 f64 v_ldexp_f64(f64 a, i32 exponent) { return std::ldexp(a, limited(exponent, 5000)); }
 
 // Division: scaling, the last step of the quotient, and special cases. Where a quotient or a reciprocal would be
@@ -250,7 +252,7 @@ T div_fixup(T quotient, T denominator, T numerator) {
   const bool is_nan = up != up || over != over || (up == 0 && over == 0) || (up == infinity && over == infinity);
   return is_nan ? std::numeric_limits<T>::quiet_NaN() : std::copysign(result, sign);
 }
-Half v_div_fixup_f16(Half quotient, Half denominator, Half numerator) {
+WideHalf v_div_fixup_f16(WideHalf quotient, WideHalf denominator, WideHalf numerator) {
   const f64 infinity = std::numeric_limits<f64>::infinity();
   const f64 up = std::abs(denominator.value), over = std::abs(numerator.value);
   f64 result = std::abs(quotient.value);
@@ -262,15 +264,15 @@ Half v_div_fixup_f16(Half quotient, Half denominator, Half numerator) {
 }
 
 constexpr Body kBodies[] = {
-#define BODIES(type, T)                                                                                            \
-  {"v_add_" type, vector<add<T>>}, {"v_mul_" type, vector<mul<T>>}, {"v_fma_" type, vector<fused<T>>},             \
+#define BODIES(type, T, FusedT)                                                                                    \
+  {"v_add_" type, vector<add<T>>}, {"v_mul_" type, vector<mul<T>>}, {"v_fma_" type, vector<fused<FusedT>>},        \
       {"v_trunc_" type, vector<trunc<T>>}, {"v_ceil_" type, vector<ceil<T>>}, {"v_floor_" type, vector<floor<T>>}, \
       {"v_rndne_" type, vector<rndne<T>>}, {                                                                       \
     "v_frexp_mant_" type, vector<frexp_mant<T>>                                                                    \
   }
-    BODIES("f32", f32),
-    BODIES("f64", f64),
-    BODIES("f16", Half),
+    BODIES("f32", f32, f32),
+    BODIES("f64", f64, f64),
+    BODIES("f16", Half, WideHalf),
 #undef BODIES
 #define EXTREMA(type, T)                                                                               \
   {"v_min_" type, vector<min<T>>}, {"v_max_" type, vector<max<T>>}, {"v_min3_" type, vector<min3<T>>}, \
@@ -292,10 +294,10 @@ constexpr Body kBodies[] = {
     {"v_fmamk_f32", vector<fused<f32>>},
     {"v_fmaak_f32", vector<fused<f32>>},
     {"v_fmac_f64", vector<fused<f64>>},
-    {"v_fmac_f16", vector<fused<Half>>},
-    {"v_fmamk_f16", vector<fused<Half>>},
-    {"v_fmaak_f16", vector<fused<Half>>},
-    {"v_fma_legacy_f16", vector<fused<Half>>},
+    {"v_fmac_f16", vector<fused<WideHalf>>},
+    {"v_fmamk_f16", vector<fused<WideHalf>>},
+    {"v_fmaak_f16", vector<fused<WideHalf>>},
+    {"v_fma_legacy_f16", vector<fused<WideHalf>>},
     {"v_pk_add_f32", vector<v_pk_add_f32>},
     {"v_pk_mul_f32", vector<v_pk_mul_f32>},
     {"v_pk_fma_f32", vector<v_pk_fma_f32>},

@@ -21,8 +21,8 @@ u32 without_denormal_half(u32 half) { return (half & 0x7c00u) == 0 ? half & 0x80
 
 /// The product is rounded before the sum is.
 Half mad_f16(Half a, Half b, Half c, Mode mode) {
-  const u32 product = f64_to_f16(a.value * b.value, mode.fp16_ovfl());
-  return {f64{f16_to_f32(mode.denorm16_64() & 2 ? product : without_denormal_half(product))} + c.value};
+  const u32 product = f32_to_f16(a * b, mode.fp16_ovfl());
+  return {f16_to_f32(mode.denorm16_64() & 2 ? product : without_denormal_half(product)) + c};
 }
 
 /// The same in f32, which knows no denormals, whatever MODE says.

@@ -80,8 +80,8 @@ Pair16<T> v_cvt_pk(f32 a, f32 b) {
 
 // Dot products. Of those that are fused multiply-adds in the order of the document's sums it is unverified where
 // hardware rounds.
-Half v_dot2_f16_f16(Pair16<Half> a, Pair16<Half> b, Half c) {
-  const Half first = {f16_to_f32(f64_to_f16(a.low.value * b.low.value + c.value, false))};
+WideHalf v_dot2_f16_f16(Pair16<WideHalf> a, Pair16<WideHalf> b, WideHalf c) {
+  const WideHalf first = {f16_to_f32(f64_to_f16(a.low.value * b.low.value + c.value, false))};
   return {a.high.value * b.high.value + first.value};
 }
 f32 bf16_dot(Pair16<u16> a, Pair16<u16> b, f32 c) {

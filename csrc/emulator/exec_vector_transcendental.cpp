@@ -85,12 +85,12 @@ f32 periodic(f32 a) {
   return static_cast<f32>(kFunction(a));
 }
 template <f64 (*kFunction)(f64)>
-Half half(Half a) {
+WideHalf half(WideHalf a) {
   return {kFunction(a)};
 }
 
 /// Of a finite number the result is finite, so that it counts as too large and not as infinite.
-Half v_exp_f16(Half a) { return {exp2(a.value > 100 && a.value != kInfinity ? 100 : a.value)}; }
+WideHalf v_exp_f16(WideHalf a) { return {exp2(a.value > 100 && a.value != kInfinity ? 100 : a.value)}; }
 
 constexpr Body kBodies[] = {
     {"v_exp_f32", vector<single<exp2>>},

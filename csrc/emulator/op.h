@@ -30,6 +30,16 @@ struct Select {
 /// What becomes of the destination's bits outside of its selected part (DST_UNUSED of SDWA).
 enum class Unused : u8 { Zero, SignExtended, Kept };
 
+/// DPP: where each lane has source 0 from.
+struct LaneMoves {
+  LaneRow source;               ///< the number of a lane; the lane's own where it has none
+  LaneRow exists;               ///< ~0 where it has one
+  LaneRow written;              ///< ~0 in the rows and banks that are not masked out
+  bool within_rows = true;      ///< none is of another row of 16 lanes
+  bool reads_disabled = false;  ///< FI: a lane that is not enabled may be read
+  bool bound_ctrl = false;      ///< without a source, or where that is disabled, zero counts; else nothing is written
+};
+
 /// Modifiers of a vector instruction beyond plain operands. Present only where the instruction has any.
 struct Modifiers {
   u8 negate = 0;       ///< bit i: source i (NEG; NEG_LO of VOP3P)
@@ -42,12 +52,7 @@ struct Modifiers {
   Select source[3];
   Select destination;
   Unused unused = Unused::Zero;
-  bool dpp = false;  ///< source 0 comes from other lanes
-  bool bound_ctrl = false;
-  u8 row_mask = 0, bank_mask = 0;
-  u16 dpp_ctrl = 0;
-  bool dpp8 = false;  ///< ... in each eight lanes those that dpp8_lanes says, three bits each; no DPP_CTRL
-  u32 dpp8_lanes = 0;
+  const LaneMoves* moves = nullptr;  ///< DPP: source 0 comes from other lanes
 
   bool operator==(const Modifiers&) const = default;
 };
@@ -186,9 +191,6 @@ inline constexpr u8 kEveryOp = 0xff;
 /// A place in Wave::s that no operand code names: what is written to null is dropped there (a load of 16 dwords at
 /// most), and so is the upper half of a mask of 32 lanes.
 inline constexpr u16 kDiscarded = 210;
-
-/// In Modifiers::dpp_ctrl: lanes that are not enabled may be read (FI).
-inline constexpr u16 kDppFetchInactive = 1u << 15;
 
 /// SIMD levels of the host that the vector routines are compiled for. All give the same bits.
 enum class SimdLevel { Portable, Avx2, Avx512 };

@@ -16,8 +16,7 @@ namespace wave::emulator {
 [[gnu::always_inline]] inline f32 bf16_to_f32(u32 bits) { return __builtin_bit_cast(f32, bits << 16); }
 
 /// Rounded as the host's rounding mode says; where `saturates`, a finite number that is too large becomes the largest
-/// f16 whatever that mode (MODE.FP16_OVFL). Without branches, so that loops over lanes are vectorised. Sums, products
-/// and fused multiply-adds of f16 in f64 need no second rounding.
+/// f16 whatever that mode (MODE.FP16_OVFL). Without branches, so that loops over lanes are vectorised.
 [[gnu::always_inline]] inline u16 f64_to_f16(f64 value, bool saturates = false) {
   const u64 bits = __builtin_bit_cast(u64, value);
   const u64 sign = bits & 0x8000000000000000u, magnitude = bits ^ sign;
@@ -37,6 +36,26 @@ namespace wave::emulator {
   if (rounded >= 65536.0) result = is_infinite ? 0x7c00u : 0x7bffu;
   if (magnitude > 0x7ff0000000000000u) result = 0x7e00u | static_cast<u32>(magnitude >> 42 & 0x3ffu);
   return static_cast<u16>(result | static_cast<u32>(sign >> 48));
+}
+
+/// The same of an f32, of which a vector of the host has twice as many.
+[[gnu::always_inline]] inline u16 f32_to_f16(f32 value, bool saturates = false) {
+  const u32 bits = __builtin_bit_cast(u32, value);
+  const u32 sign = bits & 0x80000000u, magnitude = bits ^ sign;
+  const u32 exponent = magnitude >> 23;
+  const u32 at_least = exponent > 127 - 14 ? exponent : 127 - 14;
+  const u32 limited = at_least < 127 + 16 ? at_least : 127 + 16;  // f32 has no 1.5 * 2^(e + 13) for all e
+  const f32 rounder = __builtin_bit_cast(f32, (limited + 13) << 23 | 0x400000u | sign);
+  const f32 rounded = __builtin_bit_cast(f32, __builtin_bit_cast(u32, value + rounder - rounder) & 0x7fffffffu);
+  const f32 overflow = saturates ? value : value * 0x1p120f;
+  const bool is_infinite = (__builtin_bit_cast(u32, overflow) & 0x7fffffffu) == 0x7f800000u;
+
+  const u32 normal = (__builtin_bit_cast(u32, rounded) >> 13) - (112u << 10);
+  const u32 denormal = static_cast<u32>(static_cast<i32>(rounded < 0x1p-14f ? rounded * 0x1p24f : 0.0f));
+  u32 result = rounded < 0x1p-14f ? denormal : normal;
+  if (rounded >= 65536.0f) result = is_infinite ? 0x7c00u : 0x7bffu;
+  if (magnitude > 0x7f800000u) result = 0x7e00u | (magnitude >> 13 & 0x3ffu);
+  return static_cast<u16>(result | sign >> 16);
 }
 
 [[gnu::always_inline]] inline u32 f32_to_bf16(f32 value) {

@@ -60,22 +60,65 @@ void set_sdwa(const Instruction& instruction, Modifiers& modifiers) {
   }
 }
 
-void set_dpp(const Instruction& instruction, Modifiers& modifiers) {
-  modifiers.dpp = true;
-  modifiers.dpp_ctrl = static_cast<u16>(instruction[Field::DPP_CTRL]);
-  if (instruction[Field::FI] != 0) modifiers.dpp_ctrl |= kDppFetchInactive;
-  modifiers.bound_ctrl = instruction[Field::BOUND_CTRL] != 0;
-  modifiers.row_mask = static_cast<u8>(instruction[Field::ROW_MASK]);
-  modifiers.bank_mask = static_cast<u8>(instruction[Field::BANK_MASK]);
+/// The lane whose value `lane` gets under DPP, or -1 where there is none (ISA document, "DPP Operand Values").
+int dpp_source(u32 control, int lane) {
+  const int row = lane & ~15, in_row = lane & 15, n = static_cast<int>(control & 15);
+  const auto within_row = [&](int from) { return from >= 0 && from < 16 ? row + from : -1; };
+  if (control < 0x100) return (lane & ~3) | static_cast<int>(control >> 2 * (lane & 3) & 3);  // quad_perm
+  switch (control & 0x1f0) {
+    case 0x100:
+      return within_row(in_row + n);  // row_shl
+    case 0x110:
+      return within_row(in_row - n);  // row_shr
+    case 0x120:
+      return row + ((in_row - n) & 15);  // row_ror
+    case 0x150:
+      return row + n;  // row_newbcast, which GFX10 calls row_share
+    case 0x160:
+      return row + (in_row ^ n);  // row_xmask
+    default:
+      break;
+  }
+  switch (control) {
+    case 0x130:
+      return lane == 63 ? -1 : lane + 1;  // wave_shl
+    case 0x134:
+      return (lane + 1) & 63;  // wave_rol
+    case 0x138:
+      return lane - 1;  // wave_shr
+    case 0x13c:
+      return (lane - 1) & 63;  // wave_ror
+    case 0x140:
+      return row + 15 - in_row;  // row_mirror
+    case 0x141:
+      return row + (in_row ^ 7);  // row_half_mirror
+    case 0x142:
+      return row - 1;  // row_bcast:15, which row 0 has no source for
+    default:
+      return lane < 32 ? -1 : 31;  // row_bcast:31: the decoder takes no other control
+  }
 }
 
-/// A lane that is disabled reads as zero, unless SRC0 says that disabled lanes are read.
-void set_dpp8(const Instruction& instruction, Modifiers& modifiers) {
+/// The same of DPP8: three bits of `lanes` for each of eight lanes.
+int dpp8_source(u32 lanes, int lane) { return (lane & ~7) | static_cast<int>(lanes >> 3 * (lane & 7) & 7); }
+
+/// A lane that is disabled reads as zero under DPP8, unless SRC0 says that disabled lanes are read.
+LaneMoves lane_moves(const Instruction& instruction) {
   constexpr u32 kFetchInactive = 234;
-  modifiers.dpp = modifiers.dpp8 = modifiers.bound_ctrl = true;
-  modifiers.dpp8_lanes = instruction[Field::DPP8];
-  if (instruction[Field::DPP_SRC0] == kFetchInactive) modifiers.dpp_ctrl = kDppFetchInactive;
-  modifiers.row_mask = modifiers.bank_mask = 15;
+  const bool is_dpp8 = instruction.row->modifiers & isa::kDpp8;
+  const u32 rows = is_dpp8 ? 15 : instruction[Field::ROW_MASK], banks = is_dpp8 ? 15 : instruction[Field::BANK_MASK];
+  LaneMoves moves;
+  moves.reads_disabled = is_dpp8 ? instruction[Field::DPP_SRC0] == kFetchInactive : instruction[Field::FI] != 0;
+  moves.bound_ctrl = is_dpp8 || instruction[Field::BOUND_CTRL] != 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int source =
+        is_dpp8 ? dpp8_source(instruction[Field::DPP8], lane) : dpp_source(instruction[Field::DPP_CTRL], lane);
+    moves.source.lane[lane] = static_cast<u32>(source < 0 ? lane : source);
+    moves.exists.lane[lane] = source < 0 ? 0 : ~0u;
+    moves.written.lane[lane] = (rows >> (lane / 16) & banks >> (lane / 4 % 4) & 1) != 0 ? ~0u : 0;
+    moves.within_rows &= source < 0 || source / 16 == lane / 16;
+  }
+  return moves;
 }
 
 /// The upper halves of 16-bit sources, and the half (or byte) of the destination that is written.
@@ -139,7 +182,8 @@ void set_op_sel(const Instruction& instruction, Modifiers& modifiers) {
 const Modifiers* Translator::modifiers(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   const u32 takes = row.modifiers;
-  const bool is_sdwa = takes & (isa::kSrc0Sel | isa::kSrc1Sel | isa::kDstSel), is_dpp = takes & isa::kDpp;
+  const bool is_sdwa = takes & (isa::kSrc0Sel | isa::kSrc1Sel | isa::kDstSel),
+             is_dpp = takes & (isa::kDpp | isa::kDpp8);
   Modifiers modifiers;
   const bool negates = (takes & (isa::kNeg | isa::kNegLo)) && !(row.traits & isa::kSignedFactors);
   if (negates) modifiers.negate = negated_sources(instruction, Field::NEG);
@@ -147,8 +191,7 @@ const Modifiers* Translator::modifiers(const Instruction& instruction) {
   if (takes & isa::kClamp) modifiers.clamp = instruction[Field::CLAMP] != 0;
   if (takes & isa::kOmod) modifiers.output = static_cast<u8>(instruction[Field::OMOD]);
   if (is_sdwa) set_sdwa(instruction, modifiers);
-  if (is_dpp) set_dpp(instruction, modifiers);
-  if (takes & isa::kDpp8) set_dpp8(instruction, modifiers);
+  if (is_dpp) modifiers.moves = &function_->moves_.emplace_back(lane_moves(instruction));
   if (row.format == Format::VOP3P || row.format == Format::VOP3P_DPP || row.format == Format::VOP3P_DPP8) {
     modifiers.op_sel = static_cast<u8>(instruction[Field::OP_SEL]);
     modifiers.op_sel_hi = op_sel_hi_of_all(instruction);

@@ -1,23 +1,26 @@
+// Vector instructions off the direct path (vector.inl): with modifiers, or in modes that ask for more than IEEE's
+// defaults. All loops are over the lanes that the wave has: kCount.
 #include "emulator/vector.h"
 
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
-#include <cwchar>
+#include <type_traits>
 
-#include "emulator/scalar.h"
+#include "emulator/bodies.h"
 
-namespace wave::emulator {
+#define WAVE_SOURCE "emulator/vector.cpp"
+#include "emulator/each_simd_level.h"
+#include "emulator/vector.inl"
+
+namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
-/// By the C library's function for wide characters: it writes the host's widest vectors, which bodies then read as
-/// such.
-void fill(LaneRow& row, u32 value) {
-  static_assert(sizeof(wchar_t) == sizeof(u32));
-  std::wmemset(reinterpret_cast<wchar_t*>(row.lane), static_cast<wchar_t>(value), kLanes);
-}
-
 bool is_half(LaneType kind) { return kind == LaneType::F16 || kind == LaneType::F16x2; }
+
+/// Two values in one register.
+bool is_packed(LaneType kind) { return kind == LaneType::B16x2 || kind == LaneType::F16x2; }
 
 bool flushes(LaneType kind) {
   return kind == LaneType::F32 || kind == LaneType::F32x2 || kind == LaneType::F64 || is_half(kind);
@@ -39,314 +42,331 @@ u32 flushed_half(u32 bits) { return (bits & 0x7c00u) == 0 ? bits & 0x8000u : bit
 u32 flushed_single(u32 bits) { return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits; }
 
 /// Replaces denormals by zeros of their sign.
+template <int kCount>
 void flush(LaneRow* rows, LaneType kind) {
   if (kind == LaneType::F64) {
-    for (int i = 0; i < kLanes; ++i) {
-      const bool denormal = (rows[1].lane[i] & 0x7ff00000u) == 0;
-      if (denormal) rows[0].lane[i] = 0;
-      if (denormal) rows[1].lane[i] &= 0x80000000u;
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) {
+      const u32 high = rows[1].lane[i], kept = (high & 0x7ff00000u) == 0 ? 0 : ~0u;
+      rows[0].lane[i] &= kept;
+      rows[1].lane[i] = high & (kept | 0x80000000u);
     }
   } else if (is_half(kind)) {
-    for (u32& bits : rows[0].lane) bits = flushed_half(bits) | flushed_half(bits >> 16) << 16;
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) {
+      const u32 bits = rows[0].lane[i];
+      rows[0].lane[i] = flushed_half(bits) | flushed_half(bits >> 16) << 16;
+    }
   } else {
     for (int row = 0; row < dwords(kind); ++row) {
-      for (u32& bits : rows[row].lane) bits = flushed_single(bits);
+      WAVE_LANES
+      for (int i = 0; i < kCount; ++i) rows[row].lane[i] = flushed_single(rows[row].lane[i]);
     }
   }
 }
 
+template <int kCount>
 void change_sign(LaneRow& row, u32 sign, bool absolute, bool negate) {
-  const u32 clear = absolute ? sign : 0;
-  const u32 toggle = negate ? sign : 0;
-  for (u32& bits : row.lane) bits = (bits & ~clear) ^ toggle;
+  const u32 kept = absolute ? ~sign : ~0u, toggled = negate ? sign : 0;
+  WAVE_LANES
+  for (int i = 0; i < kCount; ++i) row.lane[i] = (row.lane[i] & kept) ^ toggled;
 }
 
+template <int kCount>
 void select(LaneRow& row, const Select& part) {
-  for (u32& bits : row.lane) {
-    const u32 moved = bits << (32 - part.bits - part.shift);
-    bits = part.sign ? static_cast<u32>(static_cast<i32>(moved) >> (32 - part.bits)) : moved >> (32 - part.bits);
+  const int up = 32 - part.bits - part.shift, down = 32 - part.bits;
+  if (part.sign) {
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) row.lane[i] = static_cast<u32>(static_cast<i32>(row.lane[i] << up) >> down);
+  } else {
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) row.lane[i] = row.lane[i] << up >> down;
   }
 }
 
 /// A half of a register, for every lane, into the halves `low` and `high`.
+template <int kCount>
 void repack(LaneRow& row, bool low, bool high) {
-  for (u32& bits : row.lane) bits = (bits >> (low ? 16 : 0) & 0xffffu) | (bits >> (high ? 16 : 0)) << 16;
+  const int low_shift = low ? 16 : 0, high_shift = high ? 16 : 0;
+  WAVE_LANES
+  for (int i = 0; i < kCount; ++i) {
+    const u32 bits = row.lane[i];
+    row.lane[i] = (bits >> low_shift & 0xffffu) | bits >> high_shift << 16;
+  }
 }
 
 /// V_FMA_MIX: an f16 in the half that OP_SEL says, as f32, where OP_SEL_HI asks for it.
+template <int kCount>
 void mix(const Wave& wave, const Modifiers& modifiers, int index, LaneRow& row) {
-  const bool is_half = modifiers.op_sel_hi >> index & 1;
-  if (is_half) {
-    select(row, {static_cast<u8>(modifiers.op_sel >> index & 1 ? 16 : 0), 16, false});
-    if (!(wave.mode.denorm16_64() & 1)) flush(&row, LaneType::F16);
-    for (u32& bits : row.lane) {
-      bits = __builtin_bit_cast(u32, f16_to_f32(bits));
-    }
+  if (modifiers.op_sel_hi >> index & 1) {
+    select<kCount>(row, {static_cast<u8>(modifiers.op_sel >> index & 1 ? 16 : 0), 16, false});
+    if (!(wave.mode.denorm16_64() & 1)) flush<kCount>(&row, LaneType::F16);
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) row.lane[i] = __builtin_bit_cast(u32, f16_to_f32(row.lane[i]));
   } else if (!(wave.mode.denorm32() & 1)) {
-    flush(&row, LaneType::F32);
+    flush<kCount>(&row, LaneType::F32);
   }
-  change_sign(row, 0x80000000u, modifiers.absolute >> index & 1, modifiers.negate >> index & 1);
+  change_sign<kCount>(row, 0x80000000u, modifiers.absolute >> index & 1, modifiers.negate >> index & 1);
+}
+
+/// Whether apply_input_modifiers() would change a source of this kind.
+bool changes_source(const Modifiers& modifiers, int index, LaneType kind) {
+  const bool swaps_halves = (is_packed(kind) || kind == LaneType::F32x2) &&
+                            ((modifiers.op_sel >> index & 1) != 0 || (modifiers.op_sel_hi >> index & 1) == 0);
+  return swaps_halves || kind == LaneType::Mixed || modifiers.source[index] != Select() ||
+         ((modifiers.negate | modifiers.negate_high | modifiers.absolute) >> index & 1) != 0;
 }
 
 /// SEL of SDWA, OP_SEL, then NEG and ABS of floats; for packed operands OP_SEL, OP_SEL_HI, NEG_LO and NEG_HI.
+template <int kCount>
 void apply_input_modifiers(const Wave& wave, const Modifiers& modifiers, int index, LaneType kind, LaneRow* rows) {
   const bool negate = modifiers.negate >> index & 1;
   const bool negate_high = modifiers.negate_high >> index & 1;
   const bool absolute = modifiers.absolute >> index & 1;
   const bool select_low = modifiers.op_sel >> index & 1, select_high = modifiers.op_sel_hi >> index & 1;
-  if (modifiers.source[index] != Select()) select(rows[0], modifiers.source[index]);
+  if (modifiers.source[index] != Select()) select<kCount>(rows[0], modifiers.source[index]);
   switch (kind) {
     case LaneType::F16:
     case LaneType::F16Bits:
-      change_sign(rows[0], 0x8000u, absolute, negate);
+      change_sign<kCount>(rows[0], 0x8000u, absolute, negate);
       break;
     case LaneType::F32:
     case LaneType::F32Bits:
-      change_sign(rows[0], 0x80000000u, absolute, negate);
+      change_sign<kCount>(rows[0], 0x80000000u, absolute, negate);
       break;
     case LaneType::F64:
     case LaneType::F64Bits:
-      change_sign(rows[1], 0x80000000u, absolute, negate);
+      change_sign<kCount>(rows[1], 0x80000000u, absolute, negate);
       break;
     case LaneType::B16x2:
-      repack(rows[0], select_low, select_high);
+      repack<kCount>(rows[0], select_low, select_high);
       break;
     case LaneType::F16x2:
-      repack(rows[0], select_low, select_high);
-      change_sign(rows[0], 0x8000u, false, negate);
-      change_sign(rows[0], 0x80000000u, false, negate_high);
+      repack<kCount>(rows[0], select_low, select_high);
+      change_sign<kCount>(rows[0], 0x8000u, false, negate);
+      change_sign<kCount>(rows[0], 0x80000000u, false, negate_high);
       break;
     case LaneType::F32x2: {
       const LaneRow low = rows[select_low], high = rows[select_high];
       rows[0] = low;
       rows[1] = high;
-      change_sign(rows[0], 0x80000000u, false, negate);
-      change_sign(rows[1], 0x80000000u, false, negate_high);
+      change_sign<kCount>(rows[0], 0x80000000u, false, negate);
+      change_sign<kCount>(rows[1], 0x80000000u, false, negate_high);
       break;
     }
     case LaneType::Mixed:
-      mix(wave, modifiers, index, rows[0]);
+      mix<kCount>(wave, modifiers, index, rows[0]);
       break;
     default:
       break;
   }
 }
 
-/// The lane whose value `lane` gets under DPP, or -1 where there is none (ISA document, "DPP Operand Values").
-int dpp_source(u32 control, int lane) {
-  const int row = lane & ~15, in_row = lane & 15, n = static_cast<int>(control & 15);
-  const auto within_row = [&](int from) { return from >= 0 && from < 16 ? row + from : -1; };
-  if (control < 0x100) return (lane & ~3) | static_cast<int>(control >> 2 * (lane & 3) & 3);  // quad_perm
-  switch (control & 0x1f0) {
-    case 0x100:
-      return within_row(in_row + n);  // row_shl
-    case 0x110:
-      return within_row(in_row - n);  // row_shr
-    case 0x120:
-      return row + ((in_row - n) & 15);  // row_ror
-    case 0x150:
-      return row + n;  // row_newbcast, which GFX10 calls row_share
-    case 0x160:
-      return row + (in_row ^ n);  // row_xmask
-    default:
-      break;
+/// Each lane's value is that of the lane that `moves` says.
+template <int kCount>
+void move_lanes(const LaneMoves& moves, const LaneRow& from, LaneRow& to) {
+#if defined(WAVE_SIMD_AVX512)
+  if (moves.within_rows) {
+    for (int i = 0; i < kCount; i += 16) {
+      const __m512i source = _mm512_load_si512(&moves.source.lane[i]);
+      _mm512_store_si512(&to.lane[i], _mm512_maskz_permutexvar_epi32(0xffff, source, _mm512_load_si512(&from.lane[i])));
+    }
+    return;
   }
-  switch (control) {
-    case 0x130:
-      return lane == 63 ? -1 : lane + 1;  // wave_shl
-    case 0x134:
-      return (lane + 1) & 63;  // wave_rol
-    case 0x138:
-      return lane - 1;  // wave_shr
-    case 0x13c:
-      return (lane - 1) & 63;  // wave_ror
-    case 0x140:
-      return row + 15 - in_row;  // row_mirror
-    case 0x141:
-      return row + (in_row ^ 7);  // row_half_mirror
-    case 0x142:
-      return row - 1;  // row_bcast:15, which row 0 has no source for
-    case 0x143:
-      return lane < 32 ? -1 : 31;  // row_bcast:31
-    default:
-      fault("a DPP control that no processor has");
-  }
+#endif
+  for (int i = 0; i < kCount; ++i) to.lane[i] = from.lane[moves.source.lane[i]];
 }
-
-/// The same of DPP8: three bits of `lanes` for each of eight lanes.
-int dpp8_source(u32 lanes, int lane) { return (lane & ~7) | static_cast<int>(lanes >> 3 * (lane & 7) & 7); }
 
 /// Moves source 0 between lanes, and narrows the lanes that are written: those in the masked-out rows and banks are
 /// not, nor those whose source does not exist or is disabled, unless BOUND_CTRL makes it zero.
-void apply_dpp(Wave& wave, const Modifiers& modifiers, LaneRow* rows, int count) {
-  int source[kLanes];
-  for (int i = 0; i < kLanes; ++i) {
-    source[i] = modifiers.dpp8 ? dpp8_source(modifiers.dpp8_lanes, i)
-                               : dpp_source(modifiers.dpp_ctrl & ~u32{kDppFetchInactive}, i);
-    const bool needs_enabled = (modifiers.dpp_ctrl & kDppFetchInactive) == 0;
-    if (needs_enabled && source[i] >= 0 && wave.exec_lanes.lane[source[i]] == 0) source[i] = -1;
-    const bool masked = !(modifiers.row_mask >> (i / 16) & 1) || !(modifiers.bank_mask >> (i / 4 % 4) & 1);
-    const bool written = !masked && (source[i] >= 0 || modifiers.bound_ctrl);
-    if (!written) wave.temp_exec.lane[i] = 0;
+template <int kCount>
+void apply_dpp(Wave& wave, const LaneMoves& moves, const LaneRow* from, LaneRow* to, int count) {
+  LaneRow valid;
+  move_lanes<kCount>(moves, wave.exec_lanes, valid);
+  const u32 always_read = moves.reads_disabled ? ~0u : 0, always_written = moves.bound_ctrl ? ~0u : 0;
+  WAVE_LANES
+  for (int i = 0; i < kCount; ++i) {
+    valid.lane[i] = (valid.lane[i] | always_read) & moves.exists.lane[i];
+    wave.temp_exec.lane[i] &= (valid.lane[i] | always_written) & moves.written.lane[i];
   }
   for (int row = 0; row < count; ++row) {
-    const LaneRow from = rows[row];
-    for (int i = 0; i < kLanes; ++i) rows[row].lane[i] = source[i] < 0 ? 0 : from.lane[source[i]];
+    move_lanes<kCount>(moves, from[row], to[row]);
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) to[row].lane[i] &= valid.lane[i];
   }
 }
 
+/// `choose ? a : b` by masks: of several in a row compilers make branches, and no vectors.
 template <class T>
-T output_scale(T value, u8 output) {
-  switch (output) {
-    case 1:
-      return value * 2;
-    case 2:
-      return value * 4;
-    case 3:
-      return value / 2;
-    default:
-      return value;
+[[gnu::always_inline]] inline T blend(bool choose, T a, T b) {
+  using Bits = std::conditional_t<sizeof(T) == 8, u64, u32>;
+  const Bits mask = Bits{0} - Bits{choose};
+  return __builtin_bit_cast(T, (__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & ~mask));
+}
+
+/// OMOD: makes +0 of what is less than the smallest normal number, and of -0.
+struct Scale {
+  f64 factor;
+
+  template <class T>
+  [[gnu::always_inline]] T operator()(T value, T smallest) const {
+    const T scaled = blend<T>(std::abs(value) < smallest, 0, value * static_cast<T>(factor));
+    return blend<T>(std::abs(scaled) < smallest, 0, scaled);
   }
-}
+};
 
-/// OMOD, then clamp to [0, 1] (ISA document, "Output Modifiers"): OMOD is ignored where IEEE mode or output denormals
-/// are on. It makes +0 of what is less than the `smallest` normal number, and of -0.
-template <class T>
-T modified_output(T value, T smallest, const Modifiers& modifiers, const Mode& mode, bool keeps_denormals) {
-  if (modifiers.output != 0 && !mode.ieee() && !keeps_denormals) {
-    value = std::abs(value) < smallest ? 0 : output_scale(value, modifiers.output);
-    if (std::abs(value) < smallest) value = 0;
+/// CLAMP: to [0, 1]. A NaN becomes zero, or stays.
+template <bool kZeroesNan>
+struct Clamp {
+  template <class T>
+  [[gnu::always_inline]] T operator()(T value, T) const {
+    const T limited = blend<T>(value > 0, blend<T>(value > 1, 1, value), 0);
+    return blend<T>(kZeroesNan || value == value, limited, value);
   }
-  if (modifiers.clamp) {
-    if (value != value) {
-      if (mode.dx10_clamp()) value = 0;
-    } else {
-      value = value > 1 ? T(1) : value > 0 ? value : T(0);
-    }
-  }
-  return value;
+};
+
+template <class F>
+[[gnu::always_inline]] inline u32 modified_half(u32 bits, F modify, bool saturates) {
+  return f32_to_f16(modify(f16_to_f32(bits & 0xffffu), 0x1p-14f), saturates);
 }
 
-int host_rounding(u32 mode) {
-  constexpr int kModes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-  return kModes[mode & 3];
-}
-
-u32 modified_half(u32 bits, const Modifiers& modifiers, const Mode& mode, bool keeps_denormals) {
-  const f64 value = f16_to_f32(bits & 0xffffu);
-  return f64_to_f16(modified_output(value, 0x1p-14, modifiers, mode, keeps_denormals), mode.fp16_ovfl());
-}
-
-void apply_output_modifiers(Wave& wave, const Modifiers& modifiers, LaneType kind) {
-  const bool keeps = denormals(wave, kind) & 2;
-  LaneRow* rows = wave.temp_result;
-  if (modifiers.output == 0 && !modifiers.clamp) return;
+/// Applies one of these to a result.
+template <int kCount, class F>
+void modify(LaneRow* rows, LaneType kind, F modify, bool saturates) {
   if (kind == LaneType::F64) {
-    for (int i = 0; i < kLanes; ++i) {
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) {
       const u64 bits = u64{rows[1].lane[i]} << 32 | rows[0].lane[i];
-      const f64 value = modified_output(__builtin_bit_cast(f64, bits), 0x1p-1022, modifiers, wave.mode, keeps);
-      rows[0].lane[i] = static_cast<u32>(__builtin_bit_cast(u64, value));
-      rows[1].lane[i] = static_cast<u32>(__builtin_bit_cast(u64, value) >> 32);
+      const u64 result = __builtin_bit_cast(u64, modify(__builtin_bit_cast(f64, bits), 0x1p-1022));
+      rows[0].lane[i] = static_cast<u32>(result);
+      rows[1].lane[i] = static_cast<u32>(result >> 32);
     }
-  } else if (is_half(kind)) {
-    for (u32& bits : rows[0].lane) {
-      const u32 high = kind == LaneType::F16x2 ? modified_half(bits >> 16, modifiers, wave.mode, keeps) : 0;
-      bits = modified_half(bits, modifiers, wave.mode, keeps) | high << 16;
+  } else if (kind == LaneType::F16x2) {
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) {
+      const u32 bits = rows[0].lane[i];
+      rows[0].lane[i] = modified_half(bits, modify, saturates) | modified_half(bits >> 16, modify, saturates) << 16;
     }
+  } else if (kind == LaneType::F16) {
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) rows[0].lane[i] = modified_half(rows[0].lane[i], modify, saturates);
   } else {
     for (int row = 0; row < dwords(kind); ++row) {
-      for (u32& bits : rows[row].lane) {
-        bits = __builtin_bit_cast(
-            u32, modified_output(__builtin_bit_cast(f32, bits), 0x1p-126f, modifiers, wave.mode, keeps));
+      WAVE_LANES
+      for (int i = 0; i < kCount; ++i) {
+        const f32 value = __builtin_bit_cast(f32, rows[row].lane[i]);
+        rows[row].lane[i] = __builtin_bit_cast(u32, modify(value, 0x1p-126f));
       }
     }
   }
 }
 
-/// Puts a result where DST_SEL or OP_SEL wants it, beside what the destination keeps.
-void merge(const Modifiers& modifiers, LaneRow& result, const LaneRow& old) {
-  const Select& part = modifiers.destination;
-  const u32 mask = (~u32{0} >> (32 - part.bits)) << part.shift;
-  for (int i = 0; i < kLanes; ++i) {
-    const u32 bits = result.lane[i] << part.shift & mask;
-    if (modifiers.unused == Unused::Kept) {
-      result.lane[i] = bits | (old.lane[i] & ~mask);
-    } else if (modifiers.unused == Unused::SignExtended) {
-      const u32 up = 32u - part.bits - part.shift;
-      result.lane[i] = static_cast<u32>(static_cast<i32>(bits << up) >> up);
-    } else {
-      result.lane[i] = bits;
-    }
+/// OMOD, which is ignored where IEEE mode or output denormals are on, then CLAMP (ISA document, "Output Modifiers").
+template <int kCount>
+void apply_output_modifiers(const Wave& wave, const Modifiers& modifiers, LaneType kind, LaneRow* rows) {
+  constexpr f64 kFactors[] = {1, 2, 4, 0.5};
+  const bool saturates = wave.mode.fp16_ovfl(), scales = !wave.mode.ieee() && !(denormals(wave, kind) & 2);
+  if (modifiers.output != 0 && scales) modify<kCount>(rows, kind, Scale{kFactors[modifiers.output & 3]}, saturates);
+  if (!modifiers.clamp) return;
+  if (wave.mode.dx10_clamp()) {
+    modify<kCount>(rows, kind, Clamp<true>(), saturates);
+  } else {
+    modify<kCount>(rows, kind, Clamp<false>(), saturates);
   }
 }
 
-/// The rows of a source as prepare() may change them: a copy in the wave's temporary rows.
-LaneRow* copied_source(Wave& wave, const Op* op, int index, LaneType kind) {
-  const uintptr_t rows = op->vector.rows[index];
-  LaneRow* to = wave.temp[index];
-  if (rows & kSourceScalar) {
-    broadcast_source(wave, op, index, kind);
-    return to;
+bool has_output_modifiers(const Modifiers* modifiers, LaneType kind) {
+  return modifiers != nullptr && (flushes(kind) || kind == LaneType::F32Bits) &&
+         (modifiers->output != 0 || modifiers->clamp);
+}
+
+bool has_part(const Modifiers* modifiers) { return modifiers != nullptr && modifiers->destination.bits != 32; }
+
+bool flushes_result(const Wave& wave, LaneType kind) { return flushes(kind) && !(denormals(wave, kind) & 2); }
+
+/// Puts a result where DST_SEL or OP_SEL wants it, beside what the destination keeps.
+template <int kCount>
+void merge(const Modifiers& modifiers, LaneRow& result, const LaneRow& old) {
+  const int bits = modifiers.destination.bits, shift = modifiers.destination.shift;
+  const u32 mask = (~u32{0} >> (32 - bits)) << shift;
+  if (modifiers.unused == Unused::SignExtended) {
+    const int up = 32 - bits, down = up - shift;
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) result.lane[i] = static_cast<u32>(static_cast<i32>(result.lane[i] << up) >> down);
+  } else {
+    const u32 kept = modifiers.unused == Unused::Kept ? ~mask : 0;
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) result.lane[i] = (result.lane[i] << shift & mask) | (old.lane[i] & kept);
   }
-  const uintptr_t base = rows & kSourceConstant ? uintptr_t{0} - kSourceConstant : reinterpret_cast<uintptr_t>(wave.v);
-  const LaneRow* from = reinterpret_cast<const LaneRow*>(base + rows);
-  for (int row = 0; row < dwords(kind); ++row) to[row] = from[row];
-  return to;
+}
+
+template <int kCount>
+void prepare_lanes(Wave& wave, const Op* op, const VectorKinds& kinds, int count, Prepared& prepared) {
+  const LaneType result = kinds.result;
+  const Modifiers* modifiers = op->vector.modifiers;
+  const LaneMoves* moves = modifiers == nullptr ? nullptr : modifiers->moves;
+  prepared.is_finished = result == LaneType::Mask || (!has_output_modifiers(modifiers, result) &&
+                                                      !has_part(modifiers) && !flushes_result(wave, result));
+  prepared.result = prepared.is_finished ? &wave.v[op->vector.dst] : wave.temp_result;
+  prepared.exec = &wave.exec_lanes;
+  if (moves != nullptr || !prepared.is_finished) {
+    wave.temp_exec = wave.exec_lanes;  // a copy, since the instruction's scalar result may go to EXEC
+    prepared.exec = &wave.temp_exec;
+  }
+  for (int index = 0; index < count; ++index) {
+    const LaneType kind = kinds.sources[index];
+    const LaneRow* rows = direct_source(wave, op, index, kind);
+    LaneRow* copy = wave.temp[index];
+    if (moves != nullptr && index == 0) {
+      apply_dpp<kCount>(wave, *moves, rows, copy, dwords(kind));
+      rows = copy;
+    }
+    const bool changes = modifiers != nullptr && changes_source(*modifiers, index, kind);
+    const bool flushes_source = flushes(kind) && !(denormals(wave, kind) & 1);
+    if ((changes || flushes_source) && rows != copy) {
+      for (int row = 0; row < dwords(kind); ++row) std::copy_n(rows[row].lane, kCount, copy[row].lane);
+      rows = copy;
+    }
+    if (changes) apply_input_modifiers<kCount>(wave, *modifiers, index, kind, copy);
+    if (flushes_source) flush<kCount>(copy, kind);
+    prepared.sources[index] = rows;
+  }
+  if (const u32 mode = rounding(wave, result); mode != 0) {
+    constexpr int kModes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    prepared.host_rounding = std::fegetround();
+    std::fesetround(kModes[mode]);
+  }
+}
+
+template <int kCount>
+void finish_lanes(Wave& wave, const Op* op, LaneType result, const Prepared& prepared) {
+  const Modifiers* modifiers = op->vector.modifiers;
+  LaneRow* rows = prepared.result;
+  if (!prepared.is_finished && has_output_modifiers(modifiers, result)) {
+    apply_output_modifiers<kCount>(wave, *modifiers, result, rows);
+  }
+  if (prepared.host_rounding >= 0) std::fesetround(prepared.host_rounding);
+  if (prepared.is_finished) return;
+  if (flushes_result(wave, result)) flush<kCount>(rows, result);
+  if (has_part(modifiers)) merge<kCount>(*modifiers, rows[0], wave.v[op->vector.dst]);
+  for (int row = 0; row < dwords(result); ++row) {
+    LaneRow& to = wave.v[op->vector.dst + row];
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) {
+      const u32 mask = prepared.exec->lane[i];
+      to.lane[i] = (rows[row].lane[i] & mask) | (to.lane[i] & ~mask);
+    }
+  }
 }
 
 }  // namespace
 
-const LaneRow* broadcast_source(Wave& wave, const Op* op, int index, LaneType kind) {
-  LaneRow* rows = wave.temp[index];
-  if (kind == LaneType::Mask) {
-    Wave::spread(read_scalar64(wave, op->vector, index), rows[0]);
-  } else if (dwords(kind) == 1) {
-    fill(rows[0], read_scalar32(wave, op->vector, index));
-  } else {
-    const u64 value = read_scalar64(wave, op->vector, index);
-    fill(rows[0], static_cast<u32>(value));
-    fill(rows[1], static_cast<u32>(value >> 32));
-  }
-  return rows;
-}
-
-void prepare(Wave& wave, const Op* op, const LaneType* kinds, int count, LaneType result, Prepared& prepared) {
-  const Modifiers* modifiers = op->vector.modifiers;
-  wave.temp_exec = wave.exec_lanes;  // a copy, since the instruction's scalar result may go to EXEC
-  prepared.exec = &wave.temp_exec;
-  for (int index = 0; index < count; ++index) {
-    const LaneType kind = kinds[index];
-    LaneRow* rows = copied_source(wave, op, index, kind);
-    if (modifiers != nullptr && modifiers->dpp && index == 0) apply_dpp(wave, *modifiers, rows, dwords(kind));
-    if (modifiers != nullptr) apply_input_modifiers(wave, *modifiers, index, kind, rows);
-    if (flushes(kind) && !(denormals(wave, kind) & 1)) flush(rows, kind);
-    prepared.sources[index] = rows;
-  }
-  prepared.result = wave.temp_result;
-  if (const u32 mode = rounding(wave, result); mode != 0) {
-    prepared.host_rounding = std::fegetround();
-    std::fesetround(host_rounding(mode));
-  }
+void prepare(Wave& wave, const Op* op, const VectorKinds& kinds, int count, Prepared& prepared) {
+  (wave.lanes == kHalfLanes ? prepare_lanes<kHalfLanes> : prepare_lanes<kLanes>)(wave, op, kinds, count, prepared);
 }
 
 void finish(Wave& wave, const Op* op, LaneType result, const Prepared& prepared) {
-  if (result == LaneType::Mask) return;  // comparisons have written their bits already
-  const Modifiers* modifiers = op->vector.modifiers;
-  if (modifiers != nullptr && (flushes(result) || result == LaneType::F32Bits))
-    apply_output_modifiers(wave, *modifiers, result);
-  if (prepared.host_rounding >= 0) std::fesetround(prepared.host_rounding);
-  if (flushes(result) && !(denormals(wave, result) & 2)) flush(prepared.result, result);
-  if (modifiers != nullptr && modifiers->destination.bits != 32) {
-    merge(*modifiers, prepared.result[0], wave.v[op->vector.dst]);
-  }
-  for (int row = 0; row < dwords(result); ++row) {
-    LaneRow& to = wave.v[op->vector.dst + row];
-    const LaneRow& from = prepared.result[row];
-    for (int i = 0; i < kLanes; ++i) {
-      const u32 mask = prepared.exec->lane[i];
-      to.lane[i] = (from.lane[i] & mask) | (to.lane[i] & ~mask);
-    }
-  }
+  (wave.lanes == kHalfLanes ? finish_lanes<kHalfLanes> : finish_lanes<kLanes>)(wave, op, result, prepared);
 }
 
-}  // namespace wave::emulator
+}  // namespace wave::emulator::WAVE_SIMD

@@ -28,8 +28,15 @@ constexpr int dwords(LaneType kind) {
   return kind == LaneType::B64 || kind == LaneType::F64 || kind == LaneType::F64Bits || kind == LaneType::F32x2 ? 2 : 1;
 }
 
-/// An f16 in bodies: computed in f64, where sums, products and fused multiply-adds of f16 need no second rounding.
+/// An f16 in bodies, computed in f32: where a sum or a product of two f16, or the nearest of a value of f32, is rounded
+/// to f16, what rounding to f32 has done before makes no difference.
 struct Half {
+  f32 value;
+  constexpr operator f32() const { return value; }
+};
+
+/// An f16 computed in f64, where fused multiply-adds of f16 need no second rounding either.
+struct WideHalf {
   f64 value;
   constexpr operator f64() const { return value; }
 };
@@ -89,21 +96,23 @@ struct Carry {
   u32 carry;  ///< 0 or 1
 };
 
+/// What kinds of operands a body has.
+struct VectorKinds {
+  LaneType sources[4] = {LaneType::B32, LaneType::B32, LaneType::B32, LaneType::B32};
+  LaneType result;
+  u32 special = 0;  ///< the bits of enum Special that concern it
+};
+
 /// The operands of one instruction after prepare().
 struct Prepared {
   const LaneRow* sources[3];
-  LaneRow* result;         ///< where to put the result: Wave::temp_result
+  LaneRow* result;         ///< where to put the result
   const LaneRow* exec;     ///< the lanes to compute and write
+  bool is_finished;        ///< the result lies in the destination, and nothing is to be done to it
   int host_rounding = -1;  ///< the host's rounding mode to restore, or -1
 };
 
 /// Copies a scalar source to all lanes of the wave's temporary rows.
 const LaneRow* broadcast_source(Wave& wave, const Op* op, int index, LaneType kind);
-
-/// Fetches `count` sources with the instruction's modifiers and the wave's mode applied.
-void prepare(Wave& wave, const Op* op, const LaneType* kinds, int count, LaneType result, Prepared& prepared);
-
-/// Applies output modifiers to the prepared result and writes it to the destination.
-void finish(Wave& wave, const Op* op, LaneType result, const Prepared& prepared);
 
 }  // namespace wave::emulator

@@ -9,14 +9,21 @@
 //   bool v_cmp_lt_f32(f32 a, f32 b);                                a bit for each lane, to VCC or a scalar register
 //   pair u32 v_cndmask_b32(Float32Bits a, Float32Bits b, bool choose);   a bool parameter is a lane's bit of a scalar
 //   pair Carry<u32> v_addc_co_u32(u32 a, u32 b, bool carry);             both a value and a bit
-//   u16, i16, Half, HalfBits: the low half of a register; a result clears the high half. Pair16<Half>: both halves
+//   u16, i16, Half, WideHalf, HalfBits: the low half of a register; a result clears the high half
+//   Pair16<Half>: both halves
 //   Mode, Lane, LaneVcc, OpSel: not sources but what their names say
 //
 // `vector<v_fma_f32>` is the routine for the instruction table. The direct path works on the rows of the register file.
 // Where an instruction has modifiers, or the wave's mode asks for more than IEEE defaults, prepare() first copies the
-// operands to temporary rows with input modifiers applied, and finish() applies output modifiers to the result.
+// operands that this concerns to temporary rows, changed as it asks, and finish() does the same to the result.
 
 namespace wave::emulator::WAVE_SIMD {
+
+/// Fetches `count` sources with the instruction's modifiers and the wave's mode applied.
+void prepare(Wave& wave, const Op* op, const VectorKinds& kinds, int count, Prepared& prepared);
+
+/// Applies output modifiers to the prepared result and writes it to the destination.
+void finish(Wave& wave, const Op* op, LaneType result, const Prepared& prepared);
 
 template <class T>
 inline constexpr LaneType kLaneType = LaneType::B32;
@@ -26,6 +33,8 @@ template <>
 inline constexpr LaneType kLaneType<i16> = LaneType::B16;
 template <>
 inline constexpr LaneType kLaneType<Half> = LaneType::F16;
+template <>
+inline constexpr LaneType kLaneType<WideHalf> = LaneType::F16;
 template <>
 inline constexpr LaneType kLaneType<HalfBits> = LaneType::F16;
 template <>
@@ -38,6 +47,8 @@ template <>
 inline constexpr LaneType kLaneType<Pair16<i16>> = LaneType::B16x2;
 template <>
 inline constexpr LaneType kLaneType<Pair16<Half>> = LaneType::F16x2;
+template <>
+inline constexpr LaneType kLaneType<Pair16<WideHalf>> = LaneType::F16x2;
 template <>
 inline constexpr LaneType kLaneType<Pair16<HalfBits>> = LaneType::F16x2;
 template <>
@@ -76,7 +87,7 @@ inline T saturated(i64 value) {
 /// 16 bits of a register as T, and back.
 template <class T>
 inline T from_bits16(u16 bits) {
-  if constexpr (std::is_same_v<T, Half>) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, WideHalf>) {
     return {f16_to_f32(bits)};
   } else {
     return __builtin_bit_cast(T, bits);
@@ -85,6 +96,8 @@ inline T from_bits16(u16 bits) {
 template <class T>
 inline u16 to_bits16(T value, bool saturates) {
   if constexpr (std::is_same_v<T, Half>) {
+    return f32_to_f16(value.value, saturates);
+  } else if constexpr (std::is_same_v<T, WideHalf>) {
     return f64_to_f16(value.value, saturates);
   } else {
     return __builtin_bit_cast(u16, value);
@@ -104,6 +117,10 @@ constexpr bool kIsPair16 = !std::is_void_v<typename PairElement<T>::type>;
 template <class T>
 constexpr bool kIs16 =
     kLaneType<T> == LaneType::B16 || kLaneType<T> == LaneType::F16 || kLaneType<T> == LaneType::F16Bits;
+
+/// What MODE's rounding and denormals of f16 concern.
+template <class T>
+constexpr bool kIsHalf = kLaneType<T> == LaneType::F16 || kLaneType<T> == LaneType::F16x2;
 
 template <class T>
 inline T load_lane(const LaneRow* rows, size_t lane) {
@@ -181,13 +198,16 @@ inline u64 enabled_bits(const Wave& wave, const LaneRow& exec) {
   return &exec == &wave.exec_lanes ? wave.exec() : pack_mask(exec);
 }
 
+/// The rows of a source that is no scalar.
+inline const LaneRow* rows_at(const Wave& wave, uintptr_t rows) {
+  const uintptr_t base = rows & kSourceConstant ? uintptr_t{0} - kSourceConstant : reinterpret_cast<uintptr_t>(wave.v);
+  return reinterpret_cast<const LaneRow*>(base + rows);
+}
+
 /// The rows of source `index` as they are, without modifiers.
 inline const LaneRow* direct_source(Wave& wave, const Op* op, int index, LaneType kind) {
   const uintptr_t rows = op->vector.rows[index];
-  if (rows & kSourceScalar) [[unlikely]]
-    return broadcast_source(wave, op, index, kind);
-  const uintptr_t base = rows & kSourceConstant ? uintptr_t{0} - kSourceConstant : reinterpret_cast<uintptr_t>(wave.v);
-  return reinterpret_cast<const LaneRow*>(base + rows);
+  return rows & kSourceScalar ? broadcast_source(wave, op, index, kind) : rows_at(wave, rows);
 }
 
 /// Whether any of the types is F.
@@ -217,6 +237,15 @@ inline T load_context(const LaneContext& context, size_t lane) {
   }
 }
 
+template <class T>
+struct ValueOf {
+  using type = T;
+};
+template <class T>
+struct ValueOf<Carry<T>> {
+  using type = T;
+};
+
 template <class Result, class... Args>
 struct VectorShape {
   static constexpr int kCount = (0 + ... + !kIsContext<Args>);
@@ -229,30 +258,37 @@ struct VectorShape {
     for (int k = 0; k < i; ++k) before += !kContext[k];
     return before;
   }
-  struct Kinds {
-    LaneType of[4] = {LaneType::B32, LaneType::B32, LaneType::B32, LaneType::B32};
-  };
-  static constexpr Kinds kinds() {
+  static constexpr VectorKinds kinds() {
     constexpr LaneType kAll[] = {kLaneType<Args>..., LaneType::B32};
     constexpr bool kContext[] = {kIsContext<Args>..., false};
-    Kinds kinds;
+    VectorKinds kinds = {.result = kLaneType<typename ValueOf<Result>::type>};
     int count = 0;
     for (int k = 0; k < kArgs; ++k) {
-      if (!kContext[k]) kinds.of[count++] = kAll[k];
+      if (!kContext[k]) kinds.sources[count++] = kAll[k];
     }
+    const bool is_single = kAnyIs<f32, Result, Args...> || kAnyIs<Float32x2, Result, Args...>;
+    const bool is_double = kAnyIs<f64, Result, Args...> || kIsHalf<Result> || (false || ... || kIsHalf<Args>);
+    if (is_single || kAnyIs<Carry<f32>, Result>) kinds.special |= kSpecialF32;
+    if (is_double || kAnyIs<Carry<f64>, Result>) kinds.special |= kSpecialF64;
     return kinds;
   }
-  static constexpr Kinds kKinds = kinds();
-
-  static constexpr u32 kSpecial =
-      (kAnyIs<f32, Result, Args...> || kAnyIs<Float32x2, Result, Args...> || kAnyIs<Carry<f32>, Result> ? kSpecialF32
-                                                                                                        : 0) |
-      (kAnyIs<f64, Result, Args...> || kAnyIs<Half, Result, Args...> || kAnyIs<HalfBits, Result, Args...> ||
-               kAnyIs<Pair16<Half>, Result, Args...> || kAnyIs<Pair16<HalfBits>, Result, Args...> ||
-               kAnyIs<Carry<f64>, Result>
-           ? kSpecialF64
-           : 0);
+  static constexpr VectorKinds kKinds = kinds();
 };
+
+/// Where the direct path does not do: a source is a scalar, there are modifiers, or MODE is special. `run` is the loop
+/// over lanes.
+template <size_t... kIndex, class Run>
+[[gnu::noinline]] const Op* detour(Wave& wave, const Op* op, const VectorKinds& kinds, Run run) {
+  if (op->vector.modifiers == nullptr && (wave.special & kinds.special) == 0) {
+    return run(wave, op, wave.exec_lanes, &wave.v[op->vector.dst],
+               direct_source(wave, op, kIndex, kinds.sources[kIndex])...);
+  }
+  Prepared prepared;
+  prepare(wave, op, kinds, sizeof...(kIndex), prepared);
+  run(wave, op, *prepared.exec, prepared.result, prepared.sources[kIndex]...);
+  finish(wave, op, kinds.result, prepared);
+  return next(op);
+}
 
 template <auto kBody, class Signature = decltype(kBody)>
 struct Vector;
@@ -261,37 +297,45 @@ template <auto kBody, class Result, class... Args>
 struct Vector<kBody, Result (*)(Args...)> {
   using Shape = VectorShape<Result, Args...>;
 
-  __attribute__((noinline)) static const Op* execute(Wave& wave, const Op* op) {
+  static const Op* execute(Wave& wave, const Op* op) {
     return execute(wave, op, std::make_index_sequence<Shape::kCount>());
   }
 
  private:
+  template <size_t>
+  using Rows = const LaneRow*;
+
+  // The direct path calls nothing but the loop, and that as its last step: so it saves no registers, which would cost
+  // as much as what light instructions do.
   template <size_t... kIndex>
-  static const Op* execute(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
-    if (op->vector.modifiers != nullptr || (wave.special & Shape::kSpecial) != 0) [[unlikely]] {
-      Prepared prepared;
-      prepare(wave, op, Shape::kKinds.of, Shape::kCount, kLaneType<Value>, prepared);
-      run(wave, op, *prepared.exec, prepared.result, {prepared.sources[kIndex]...});
-      finish(wave, op, kLaneType<Value>, prepared);
-    } else {
-      run(wave, op, wave.exec_lanes, &wave.v[op->vector.dst],
-          {direct_source(wave, op, kIndex, Shape::kKinds.of[kIndex])...});
-    }
-    return next(op);
+  [[gnu::always_inline]] static const Op* execute(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
+    // Masks of lanes are always scalars.
+    constexpr auto kIsMask = [](size_t index) { return Shape::kKinds.sources[index] == LaneType::Mask; };
+    const uintptr_t tags = (uintptr_t{0} | ... | (kIsMask(kIndex) ? 0 : op->vector.rows[kIndex]));
+    const bool is_special = (wave.special & Shape::kKinds.special) != 0;
+    if ((tags & kSourceScalar) != 0 || op->vector.modifiers != nullptr || is_special) [[unlikely]]
+      return detour<kIndex...>(wave, op, Shape::kKinds, run<Rows<kIndex>...>);
+    return run(wave, op, wave.exec_lanes, &wave.v[op->vector.dst],
+               (kIsMask(kIndex) ? broadcast_source(wave, op, kIndex, LaneType::Mask)
+                                : rows_at(wave, op->vector.rows[kIndex]))...);
   }
 
   struct Sources {
     const LaneRow* rows[3] = {};
   };
 
-  static void run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result, Sources sources) {
+  template <class... SourceRows>
+  [[gnu::noinline]] static const Op* run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result,
+                                         SourceRows... rows) {
+    const Sources sources = {rows...};
     const Modifiers* modifiers = op->vector.modifiers;
     LaneContext context{wave.mode, {modifiers == nullptr ? u8{0} : modifiers->op_sel}, nullptr};
     if constexpr (kAnyIs<LaneVcc, Args...>) {
       Wave::spread(wave.vcc(), wave.temp_mask);
       context.vcc = &wave.temp_mask;
     }
-    run(wave, op, exec, result, sources, context, std::make_index_sequence<Shape::kArgs>());
+    loop(wave, op, exec, result, sources, context, std::make_index_sequence<Shape::kArgs>());
+    return next(op);
   }
 
   template <class T, int kSource>
@@ -304,8 +348,8 @@ struct Vector<kBody, Result (*)(Args...)> {
   }
 
   template <size_t... kIndex>
-  static void run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result, const Sources& sources,
-                  const LaneContext& context, std::index_sequence<kIndex...>) {
+  static void loop(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result, const Sources& sources,
+                   const LaneContext& context, std::index_sequence<kIndex...>) {
     // In halves, of which waves of 32 lanes have one. Unrolled, they cost waves of 64 lanes no more than a loop over
     // all. Written out twice, since GCC makes no vectors of some bodies that it finds in a lambda.
     const size_t lanes = wave.lanes;
@@ -344,14 +388,6 @@ struct Vector<kBody, Result (*)(Args...)> {
     }
   }
 
-  template <class T>
-  struct ValueOf {
-    using type = T;
-  };
-  template <class T>
-  struct ValueOf<Carry<T>> {
-    using type = T;
-  };
   using Value = typename ValueOf<Result>::type;
   static constexpr bool kHasCarry = !std::is_same_v<Value, Result>;
 };
