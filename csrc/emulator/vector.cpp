@@ -43,24 +43,24 @@ u32 flushed_single(u32 bits) { return (bits & 0x7f800000u) == 0 ? bits & 0x80000
 
 /// Replaces denormals by zeros of their sign.
 template <int kCount>
-void flush(LaneRow* rows, LaneType kind) {
+void flush(const LaneRow* from, LaneRow* to, LaneType kind) {
   if (kind == LaneType::F64) {
     WAVE_LANES
     for (int i = 0; i < kCount; ++i) {
-      const u32 high = rows[1].lane[i], kept = (high & 0x7ff00000u) == 0 ? 0 : ~0u;
-      rows[0].lane[i] &= kept;
-      rows[1].lane[i] = high & (kept | 0x80000000u);
+      const u32 low = from[0].lane[i], high = from[1].lane[i], kept = (high & 0x7ff00000u) == 0 ? 0 : ~0u;
+      to[0].lane[i] = low & kept;
+      to[1].lane[i] = high & (kept | 0x80000000u);
     }
   } else if (is_half(kind)) {
     WAVE_LANES
     for (int i = 0; i < kCount; ++i) {
-      const u32 bits = rows[0].lane[i];
-      rows[0].lane[i] = flushed_half(bits) | flushed_half(bits >> 16) << 16;
+      const u32 bits = from[0].lane[i];
+      to[0].lane[i] = flushed_half(bits) | flushed_half(bits >> 16) << 16;
     }
   } else {
     for (int row = 0; row < dwords(kind); ++row) {
       WAVE_LANES
-      for (int i = 0; i < kCount; ++i) rows[row].lane[i] = flushed_single(rows[row].lane[i]);
+      for (int i = 0; i < kCount; ++i) to[row].lane[i] = flushed_single(from[row].lane[i]);
     }
   }
 }
@@ -100,11 +100,11 @@ template <int kCount>
 void mix(const Wave& wave, const Modifiers& modifiers, int index, LaneRow& row) {
   if (modifiers.op_sel_hi >> index & 1) {
     select<kCount>(row, {static_cast<u8>(modifiers.op_sel >> index & 1 ? 16 : 0), 16, false});
-    if (!(wave.mode.denorm16_64() & 1)) flush<kCount>(&row, LaneType::F16);
+    if (!(wave.mode.denorm16_64() & 1)) flush<kCount>(&row, &row, LaneType::F16);
     WAVE_LANES
     for (int i = 0; i < kCount; ++i) row.lane[i] = __builtin_bit_cast(u32, f16_to_f32(row.lane[i]));
   } else if (!(wave.mode.denorm32() & 1)) {
-    flush<kCount>(&row, LaneType::F32);
+    flush<kCount>(&row, &row, LaneType::F32);
   }
   change_sign<kCount>(row, 0x80000000u, modifiers.absolute >> index & 1, modifiers.negate >> index & 1);
 }
@@ -309,8 +309,9 @@ void prepare_lanes(Wave& wave, const Op* op, const VectorKinds& kinds, int count
                                                       !has_part(modifiers) && !flushes_result(wave, result));
   prepared.result = prepared.is_finished ? &wave.v[op->vector.dst] : wave.temp_result;
   prepared.exec = &wave.exec_lanes;
-  if (moves != nullptr || !prepared.is_finished) {
-    wave.temp_exec = wave.exec_lanes;  // a copy, since the instruction's scalar result may go to EXEC
+  // A copy, where DPP narrows it, or the instruction's scalar result may go to EXEC.
+  if (moves != nullptr || (kinds.has_carry && !prepared.is_finished)) {
+    wave.temp_exec = wave.exec_lanes;
     prepared.exec = &wave.temp_exec;
   }
   for (int index = 0; index < count; ++index) {
@@ -322,13 +323,17 @@ void prepare_lanes(Wave& wave, const Op* op, const VectorKinds& kinds, int count
       rows = copy;
     }
     const bool changes = modifiers != nullptr && changes_source(*modifiers, index, kind);
-    const bool flushes_source = flushes(kind) && !(denormals(wave, kind) & 1);
-    if ((changes || flushes_source) && rows != copy) {
-      for (int row = 0; row < dwords(kind); ++row) std::copy_n(rows[row].lane, kCount, copy[row].lane);
+    if (changes) {
+      if (rows != copy) {
+        for (int row = 0; row < dwords(kind); ++row) std::copy_n(rows[row].lane, kCount, copy[row].lane);
+      }
+      apply_input_modifiers<kCount>(wave, *modifiers, index, kind, copy);
       rows = copy;
     }
-    if (changes) apply_input_modifiers<kCount>(wave, *modifiers, index, kind, copy);
-    if (flushes_source) flush<kCount>(copy, kind);
+    if (flushes(kind) && !(denormals(wave, kind) & 1)) {
+      flush<kCount>(rows, copy, kind);
+      rows = copy;
+    }
     prepared.sources[index] = rows;
   }
   if (const u32 mode = rounding(wave, result); mode != 0) {
@@ -347,7 +352,7 @@ void finish_lanes(Wave& wave, const Op* op, LaneType result, const Prepared& pre
   }
   if (prepared.host_rounding >= 0) std::fesetround(prepared.host_rounding);
   if (prepared.is_finished) return;
-  if (flushes_result(wave, result)) flush<kCount>(rows, result);
+  if (flushes_result(wave, result)) flush<kCount>(rows, rows, result);
   if (has_part(modifiers)) merge<kCount>(*modifiers, rows[0], wave.v[op->vector.dst]);
   for (int row = 0; row < dwords(result); ++row) {
     LaneRow& to = wave.v[op->vector.dst + row];

@@ -100,7 +100,8 @@ struct Carry {
 struct VectorKinds {
   LaneType sources[4] = {LaneType::B32, LaneType::B32, LaneType::B32, LaneType::B32};
   LaneType result;
-  u32 special = 0;  ///< the bits of enum Special that concern it
+  bool has_carry = false;  ///< beside its result a bit for each lane
+  u32 special = 0;         ///< the bits of enum Special that concern it
 };
 
 /// The operands of one instruction after prepare().

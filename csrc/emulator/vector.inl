@@ -261,7 +261,8 @@ struct VectorShape {
   static constexpr VectorKinds kinds() {
     constexpr LaneType kAll[] = {kLaneType<Args>..., LaneType::B32};
     constexpr bool kContext[] = {kIsContext<Args>..., false};
-    VectorKinds kinds = {.result = kLaneType<typename ValueOf<Result>::type>};
+    using Value = typename ValueOf<Result>::type;
+    VectorKinds kinds = {.result = kLaneType<Value>, .has_carry = !std::is_same_v<Value, Result>};
     int count = 0;
     for (int k = 0; k < kArgs; ++k) {
       if (!kContext[k]) kinds.sources[count++] = kAll[k];
