@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
+INTERRUPTED = 72  # libFuzzer's exit status where a signal ends it, which finds nothing
 EXECUTED = re.compile(r"^stat::number_of_executed_units:\s+(\d+)", re.MULTILINE)
 
 
@@ -41,7 +42,7 @@ def run(target: str, command: Sequence[str]) -> tuple[Run, int]:
         date=datetime.date.today().isoformat(),
         seconds=round(time.monotonic() - begin),
         executions=int(executed[1]) if executed else 0,
-        findings=int(done.returncode != 0),
+        findings=int(done.returncode not in (0, INTERRUPTED)),
     )
     return record, done.returncode
 
