@@ -48,7 +48,7 @@ struct BufferMemory : GlobalMemory {
   }
   /// Dwords of the lanes lie side by side; what begins within one goes on in the lane's next, as compilers count on.
   static u8* scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane) {
-    const u64 row_size = wave.group->launch().lanes * sizeof(u32);
+    const u64 row_size = wave.lanes * sizeof(u32);
     const u64 at = span.begin() - kScratchWindow, row = at / row_size, byte = at % sizeof(u32);
     if (at % row_size / sizeof(u32) != static_cast<u64>(lane)) {
       fault_at(text(verb(access), span.size(), " bytes of another lane's scratch"), lane, span.begin(),

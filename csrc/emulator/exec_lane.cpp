@@ -90,7 +90,7 @@ const Op* permlane16_var(Wave& wave, const Op* op) {
 
 /// Exchanges the halves of a wave; one of 32 lanes has none.
 const Op* v_permlane64_b32(Wave& wave, const Op* op) {
-  if (wave.group->launch().lanes == 32) return next(op);
+  if (wave.lanes == 32) return next(op);
   const LaneRow from = vector_row(wave, op);
   LaneRow& to = wave.v[op->vector.dst];
   for (int i = 0; i < kLanes; ++i) {

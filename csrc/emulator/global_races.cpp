@@ -62,7 +62,7 @@ u64 changing_lanes(const LaneAccesses& all) {
 
 const GlobalRaceChecker::Decoded& GlobalRaceChecker::look_up(const Wave& wave, const Op* op) {
   return instructions_.get(wave, op, [&](Decoded& instruction) {
-    const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
+    const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op), wave.lanes);
     if (decoded.row == nullptr) return;
     const bool modifies = decoded.row->memory.direction == Direction::Atomic;
     instruction = {decoded.row,

@@ -51,7 +51,7 @@ const HazardChecker::Decoded& HazardChecker::look_up(const Wave& wave, const Op*
 
 /// All but what follows from the instructions behind it.
 void HazardChecker::decode(const Wave& wave, const Op* op, Decoded& instruction) const {
-  instruction.decoded = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
+  instruction.decoded = wave.group->launch().module.decode(wave.address(op), wave.lanes);
   if (instruction.decoded.row == nullptr) return;
   const isa::Row& row = *instruction.decoded.row;
   instruction.matrix = matrix_timing(instruction.decoded);
@@ -417,8 +417,7 @@ u32 HazardChecker::passed_since(const State& state, const Past& past, const Wait
 
 void HazardChecker::check_scalars(State& state, const Wave& wave, const Decoded& instruction, const Op* op) {
   const u64 pc = wave.address(op);
-  const ScalarHazards::TooEarly early =
-      state.scalar_hazards.follow(instruction.scalar_role, pc, wave.group->launch().lanes);
+  const ScalarHazards::TooEarly early = state.scalar_hazards.follow(instruction.scalar_role, pc, wave.lanes);
   if (early.pending == 0) return;
   const WaveName self{wave.group->id(), wave.index};
   const Sighting found{.tool = kWaitsTool, .kind = "wait-states", .pc = pc, .earlier_pc = early.pc, .earlier = self};

@@ -26,7 +26,7 @@ bool is_denormal(u32 bits) { return (bits & 0x7f800000u) == 0 && (bits & 0x7ffff
 }  // namespace
 
 void NumberChecker::decode(const Wave& wave, const Op* op, Decoded& decoded) {
-  decoded.instruction = wave.group->launch().module.decode(wave.address(op), wave.group->launch().lanes);
+  decoded.instruction = wave.group->launch().module.decode(wave.address(op), wave.lanes);
   if (decoded.instruction.row == nullptr) return;
   const isa::Row& row = *decoded.instruction.row;
   decoded.is_matrix = row.kind == Kind::Matrix || row.kind == Kind::SparseMatrix;

@@ -130,7 +130,7 @@ void Profiler::before(const Wave& wave, const Op* op) {
   end_access();
   Tally& instruction = look_up(wave, op);
   current_ = &instruction;
-  wave_lanes_ = wave.group->launch().lanes;
+  wave_lanes_ = wave.lanes;
   const u64 number = wave.group->number() * wave.group->launch().waves + wave.index;
   if (number < kMostWaves) {
     if (last_wave_.first != number) last_wave_ = {number, &waves_[number]};

@@ -13,7 +13,7 @@ using isa::Place;
 using Direction = isa::MemoryAccess::Direction;
 
 isa::Instruction instruction_of(const Wave& wave) {
-  return wave.group->launch().module.decode(wave.address(wave.op), wave.group->launch().lanes);
+  return wave.group->launch().module.decode(wave.address(wave.op), wave.lanes);
 }
 
 u64 lane_bit(int lane) { return u64{1} << lane; }

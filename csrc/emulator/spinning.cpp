@@ -35,7 +35,7 @@ u64 scalar_hash(const Wave& wave) {
 }
 u64 vector_hash(const Wave& wave) {
   u64 hash = mixed(0, wave.v, size_t{kLanes} * (wave.vgpr_count + wave.agpr_count));
-  for (u64 lane = 0; lane < wave.group->launch().lanes; ++lane)
+  for (u64 lane = 0; lane < wave.lanes; ++lane)
     hash = mixed(hash, wave.scratch + lane * wave.scratch_size, wave.scratch_poisoned / sizeof(u32));
   return hash;
 }
@@ -161,7 +161,7 @@ void SpinProbe::begin() {
 
 int SpinProbe::rank_of(const Wave& wave) {
   return ranks_.get(wave, op_, [&](int& rank) {
-    const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op_), wave.group->launch().lanes);
+    const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op_), wave.lanes);
     if (decoded.row == nullptr) return;
     const bool is_atomic = isa::atomic_scope(decoded) != isa::Scope::None;
     rank = decoded.row->kind == isa::Kind::ScalarMemory ? 0 : is_atomic ? 2 : 1;

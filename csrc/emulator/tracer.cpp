@@ -80,8 +80,8 @@ void Tracer::before(const Wave& wave, const Op* op) {
   const auto& id = wave.group->id();
   const u64 pc = wave.address(op);
   line_ = text("(", id[0], ", ", id[1], ", ", id[2], ") wave ", wave.index, "  ", module.describe(pc), "  ",
-               module.disassemble(pc, wave.group->launch().lanes));
-  instruction_ = module.decode(pc, wave.group->launch().lanes);
+               module.disassemble(pc, wave.lanes));
+  instruction_ = module.decode(pc, wave.lanes);
 }
 
 void Tracer::after(const Wave& wave, const Op*) {
@@ -94,7 +94,7 @@ void Tracer::after(const Wave& wave, const Op*) {
   for (const isa::Operand& operand : std::span(row.operands, row.operand_count)) {
     if (operand.written) add(value(wave, row.generation, isa::locate(instruction_, operand)));
   }
-  if (row.traits & isa::kWritesExec) add(scalar_value(wave, sreg::kExec, wave.group->launch().lanes / 32));
+  if (row.traits & isa::kWritesExec) add(scalar_value(wave, sreg::kExec, wave.lanes / 32));
   if (row.traits & isa::kWritesScc) add(text("scc = ", int{wave.scc}));
   line_ += written;
   end_line();
