@@ -92,6 +92,7 @@ void NumberChecker::before(const Wave& wave, const Op* op) {
   if (!decoded.is_looked_at || (wave.mode.gpr_index() && (op->flags & kIndexable)) || wave.mode.skip_vector()) return;
   now_ = &decoded;
   pc_ = wave.address(op);
+  kept_.clear();
   if (decoded.narrowing) return narrow(wave, decoded);
   if (finds_denormals_ && !decoded.is_matrix) keep_denormals(wave, op);
   if (!decoded.overlaps) return;
@@ -207,7 +208,6 @@ void NumberChecker::narrow(const Wave& wave, const Decoded& decoded) {
 
 /// Tries the instruction with denormals, where MODE has it do without.
 void NumberChecker::keep_denormals(const Wave& wave, const Op* op) {
-  kept_.clear();
   const FloatOperand& result = now_->result;
   if (now_->loses_denormals) {
     const FloatOperand& source = now_->sources[0];

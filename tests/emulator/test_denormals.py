@@ -62,3 +62,11 @@ def test_a_flushed_denormal(name: str, mode: int, first: int, second: int, messa
 def test_no_denormal_is_lost(name: str, mode: int, first: int, second: int) -> None:
     with wave_runtime.sanitize("numbers", denormals=True, fail=True):
         run(instruction(name), prepared(mode, first, second))
+
+
+def test_a_product_of_matrices_behind_an_instruction_that_was_tried() -> None:
+    """With denormals, which matrices do not know from MODE: what was tried is not this one's result."""
+    product = encode(BY_NAME["v_mfma_f32_16x16x16_f16"], VDST=24, SRC0=256 + 12, SRC1=256 + 14, SRC2=128)
+    with wave_runtime.sanitize("numbers", denormals=True) as report:
+        run(instruction("v_mul_f32_e32") + product, prepared(FLUSHED, ONE, ONE))
+    assert "denormal" not in [finding.kind for finding in report.findings]
