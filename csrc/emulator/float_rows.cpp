@@ -1,6 +1,8 @@
 #include "emulator/float_rows.h"
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "base/fork_safe.h"
 #include "emulator/isa/operand.h"
@@ -126,7 +128,7 @@ FloatOperand floats_of(const Wave& wave, const isa::Instruction& instruction, co
   const bool is_agpr = location.place == Place::Agpr;
   return {.type = type,
           .is_vector = location.place == Place::Vgpr || is_agpr,
-          .is_upper_half = isa::is_half(instruction, operand) && isa::is_upper_half(instruction, operand),
+          .is_upper_half = isa::is_upper_half(instruction, operand),
           .row = location.value + (is_agpr ? wave.vgpr_count : 0),
           .dwords = location.dwords,
           .constant = location.place == Place::Immediate ? u32{sreg::kLiteral} : location.value};
@@ -152,6 +154,17 @@ u64 not_finite_in(const LaneRow* rows, const FloatOperand& floats) {
     for (const u32 mask : exponents.masks) lanes |= mask == 0 ? 0 : lanes_with(rows[i], mask);
   }
   return lanes;
+}
+
+bool are_finite(u64 bits, const FloatOperand& floats) {
+  const u32 dwords[] = {static_cast<u32>(bits), static_cast<u32>(bits >> 32)};
+  const Exponents exponents = exponents_of(floats);
+  for (u32 i = exponents.first; i < std::min<u32>(floats.dwords, std::size(dwords)); i += exponents.step) {
+    for (const u32 mask : exponents.masks) {
+      if (mask != 0 && (dwords[i] & mask) == mask) return false;
+    }
+  }
+  return true;
 }
 
 double value_of(u32 low, u32 high, OperandType type) {

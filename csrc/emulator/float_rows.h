@@ -31,6 +31,8 @@ bool has_not_finite(const LaneRow* rows, const FloatOperand& floats, const LaneR
 u64 not_finite_in(const LaneRow* rows, const FloatOperand& floats);
 /// The value in a lane; of packed halves the low one.
 double value_in(const LaneRow* rows, const FloatOperand& floats, int lane);
+/// Whether the value of two dwords, or of one, is finite; of several whether all are.
+bool are_finite(u64 bits, const FloatOperand& floats);
 /// The value of dwords.
 double value_of(u32 low, u32 high, isa::OperandType type);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <ranges>
 
 #include "emulator/constants.h"
 #include "emulator/isa/operand.h"
@@ -45,7 +46,26 @@ void NumberChecker::decode(const Wave& wave, const Op* op, Decoded& decoded) {
   const auto is_overwritten = [&](const FloatOperand& source) {
     return source.is_vector && source.row < result.row + result.dwords && result.row < source.row + source.dwords;
   };
-  decoded.overlaps = !narrows && std::ranges::any_of(decoded.sources, is_overwritten);
+  if (narrows || std::ranges::none_of(decoded.sources, is_overwritten)) return;
+  u32 first = result.row, end = result.row + result.dwords;
+  for (const FloatOperand& source : decoded.sources | std::views::filter(is_overwritten))
+    first = std::min(first, source.row), end = std::max(end, source.row + source.dwords);
+  decoded.saved_row = first;
+  decoded.saved_rows = end - first;
+}
+
+/// As floats_of. Of GFX11's products of matrices a result of 16 bits is one half of each register, and so is C.
+FloatOperand NumberChecker::operand_of(const Wave& wave, const Decoded& decoded, const Operand& operand,
+                                       OperandType type) {
+  constexpr u32 kHalfOfResult = 4;  // of OP_SEL
+  const isa::Instruction& instruction = decoded.instruction;
+  FloatOperand floats = floats_of(wave, instruction, operand, type);
+  const bool is_factor = operand.field == isa::Field::SRC0 || operand.field == isa::Field::SRC1;
+  if (!decoded.is_matrix || is_factor || instruction.row->generation != isa::Generation::GFX11) return floats;
+  if (type == OperandType::PackedF16) floats.type = OperandType::F16;
+  if (type == OperandType::PackedBf16) floats.type = OperandType::Bf16;
+  floats.is_upper_half = floats.type != type && (instruction[isa::Field::OP_SEL] & kHalfOfResult) != 0;
+  return floats;
 }
 
 /// False where some are not known.
@@ -63,12 +83,12 @@ bool NumberChecker::decode_operands(const Wave& wave, Decoded& decoded) {
     if (operand.written) {
       if (&operand != row.operands) continue;  // a mask
       if (!is_float(type) && !narrows) return false;
-      decoded.result = floats_of(wave, decoded.instruction, operand, type);
+      decoded.result = operand_of(wave, decoded, operand, type);
       if (narrows) continue;
     }
     if (!operand.read) continue;
     if (!is_float(type) && (decoded.is_matrix || type == OperandType::Other)) return false;
-    if (is_float(type)) decoded.sources.push_back(floats_of(wave, decoded.instruction, operand, type));
+    if (is_float(type)) decoded.sources.push_back(operand_of(wave, decoded, operand, type));
   }
   return true;
 }
@@ -95,27 +115,29 @@ void NumberChecker::before(const Wave& wave, const Op* op) {
   kept_.clear();
   if (decoded.narrowing) return narrow(wave, decoded);
   if (finds_denormals_ && !decoded.is_matrix) keep_denormals(wave, op);
-  if (!decoded.overlaps) return;
-  const LaneRow* rows = &wave.v[decoded.result.row];
-  saved_.assign(rows, rows + decoded.result.dwords);
+  if (decoded.begins_division) std::copy_n(wave.s, saved_scalars_.size(), saved_scalars_.begin());
+  const LaneRow* rows = &wave.v[decoded.saved_row];
+  saved_.assign(rows, rows + decoded.saved_rows);
 }
 
 void NumberChecker::after(const Wave& wave, const Op*) {
   if (now_ == nullptr || now_->narrowing) return;
   if (!kept_.empty()) find_denormals(wave);
-  static const LaneRow kAll = [] {
-    LaneRow all;
-    std::fill_n(all.lane, kLanes, ~0u);
+  static const std::array<LaneRow, 2> kAll = [] {
+    std::array<LaneRow, 2> all{};
+    std::fill_n(all[0].lane, kHalfLanes, ~0u);
+    std::fill_n(all[1].lane, kLanes, ~0u);
     return all;
   }();
   const FloatOperand& result = now_->result;
   const LaneRow* made = &wave.v[result.row];
-  if (!has_not_finite(made, result, now_->is_matrix ? kAll : wave.exec_lanes)) [[likely]]
+  const bool is_wide = wave.lanes == kLanes;
+  if (!has_not_finite(made, result, now_->is_matrix ? kAll[is_wide] : wave.exec_lanes)) [[likely]]
     return;
-  u64 lanes = not_finite_in(made, result);
-  if (!now_->is_matrix) lanes &= wave.exec();
+  const u64 looked_at = !now_->is_matrix ? wave.exec() : is_wide ? ~u64{0} : ~u32{0};
+  u64 lanes = not_finite_in(made, result) & looked_at;
   for (const FloatOperand& source : now_->sources) {
-    const u64 bad = not_finite(wave, *now_, source);
+    const u64 bad = not_finite(wave, *now_, source) & looked_at;
     // An element of a product is made of those of other lanes, too.
     lanes = now_->is_matrix ? (bad == 0 ? lanes : 0) : lanes & ~bad;
   }
@@ -124,14 +146,13 @@ void NumberChecker::after(const Wave& wave, const Op*) {
 }
 
 const LaneRow* NumberChecker::rows(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const {
-  const FloatOperand& result = decoded.result;
   const bool is_saved =
-      decoded.overlaps && source.row >= result.row && source.row + source.dwords <= result.row + result.dwords;
-  return is_saved ? &saved_[source.row - result.row] : &wave.v[source.row];
+      source.row >= decoded.saved_row && source.row + source.dwords <= decoded.saved_row + decoded.saved_rows;
+  return is_saved ? &saved_[source.row - decoded.saved_row] : &wave.v[source.row];
 }
 
 u64 NumberChecker::not_finite(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const {
-  if (!source.is_vector) return std::isfinite(value(wave, decoded, source, 0)) ? 0 : ~u64{0};
+  if (!source.is_vector) return are_finite(scalar_bits(wave, decoded, source), source) ? 0 : ~u64{0};
   return not_finite_in(rows(wave, decoded, source), source);
 }
 
@@ -147,13 +168,20 @@ u64 NumberChecker::divided_by_zero(const Wave& wave, const Decoded& decoded, u64
 
 double NumberChecker::value(const Wave& wave, const Decoded& decoded, const FloatOperand& source, int lane) const {
   if (source.is_vector) return value_in(rows(wave, decoded, source), source, lane);
-  const u32 literal = decoded.instruction.literal;
-  if (source.constant == sreg::kLiteral) return value_of(literal, literal, source.type);
-  if (is_inline_constant(source.constant)) {
-    const u64 bits = inline_constant(source.constant, source.type);
-    return value_of(static_cast<u32>(bits), static_cast<u32>(bits >> 32), source.type);
-  }
-  return value_of(wave.s[source.constant], wave.s[source.constant + 1], source.type);
+  const u64 bits = scalar_bits(wave, decoded, source) >> (source.is_upper_half ? 16 : 0);
+  return value_of(static_cast<u32>(bits), static_cast<u32>(bits >> 32), source.type);
+}
+
+/// Of a scalar operand, before the instruction: two dwords.
+u64 NumberChecker::scalar_bits(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const {
+  const auto both = [](u32 low, u32 high) { return u64{high} << 32 | low; };
+  const u32 literal = decoded.instruction.literal, code = source.constant;
+  if (code == sreg::kLiteral) return both(literal, literal);
+  if (is_inline_constant(code)) return inline_constant(code, source.type);
+  // V_DIV_SCALE may have overwritten it with its mask.
+  const bool is_saved = decoded.begins_division && code + 1 < saved_scalars_.size();
+  const u32* const registers = is_saved ? saved_scalars_.data() : wave.s;
+  return both(registers[code], registers[code + 1]);
 }
 
 /// Without inline constants.

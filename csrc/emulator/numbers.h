@@ -3,6 +3,7 @@
 // zeros.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,15 +43,18 @@ class NumberChecker : public Observer {
     isa::Instruction instruction;
     FloatOperand result;
     std::vector<FloatOperand> sources;
-    bool overlaps = false;  ///< the result may overwrite a source that is looked at afterwards
+    u32 saved_row = 0, saved_rows = 0;  ///< the sources that the result overwrites, in whole or in part, lie there
     std::optional<Narrowing> narrowing;
   };
 
   static void decode(const Wave& wave, const Op* op, Decoded& decoded);
+  static FloatOperand operand_of(const Wave& wave, const Decoded& decoded, const isa::Operand& operand,
+                                 isa::OperandType type);
   static bool decode_operands(const Wave& wave, Decoded& decoded);
   static Narrowing narrowing_of(const Wave& wave, const Decoded& decoded);
   /// The source's value in a lane, before the instruction. Of packed halves the low one.
   double value(const Wave& wave, const Decoded& decoded, const FloatOperand& source, int lane) const;
+  u64 scalar_bits(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const;
   const LaneRow* rows(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const;
   u64 not_finite(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const;
   std::string operands_text(const Wave& wave, const Decoded& decoded, int lane) const;
@@ -66,8 +70,9 @@ class NumberChecker : public Observer {
   PerInstruction<Decoded> instructions_;
   const Decoded* now_ = nullptr;
   u64 pc_ = 0;
-  std::vector<LaneRow> saved_;  ///< the result's registers as they were, where sources are among them
-  std::vector<LaneRow> kept_;   ///< ... as they would be with denormals; empty where that is not asked
+  std::vector<LaneRow> saved_;            ///< the registers of Decoded::saved_row as they were
+  std::array<u32, 128> saved_scalars_{};  ///< ... and scalar registers, where a division begins
+  std::vector<LaneRow> kept_;             ///< the result as it would be with denormals; empty where that is not asked
 };
 
 }  // namespace wave::emulator

@@ -407,7 +407,7 @@ bool Workgroup::skip_access(Wave& wave, const Fault& first) {
         .tool = kMemoryTool, .kind = fault.kind, .pc = wave.address(op), .lane = fault.lane, .address = fault.address};
     checks->findings().add(wave, sighting, [&] { return fault.reason; });
   });
-  if (observer_ != nullptr) observer_->after(wave, op);
+  if (observer_ != nullptr && is_watched(op, watched_ops_)) observer_->after(wave, op);
   wave.status = Status::Paused;
   return true;
 }

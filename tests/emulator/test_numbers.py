@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import rdna_machine
 from machine import State, encode, run
 from memory_support import BY_NAME, random_state
+from waits import waitcnt
 
 import wave_runtime
 
@@ -97,3 +99,101 @@ def test_a_value_that_becomes_fp8_in_its_own_register() -> None:
 def test_a_value_in_fp8_behind_another_that_was_too_large() -> None:
     """Which is 1 by then, of 1000 times 0 and 1."""
     assert not narrowed(1000, encode(BY_NAME["v_fmamk_f32"], literal=0, VDST=8, SRC0=VALUE, VSRC1=10))
+
+
+def found(words: list[int], state: State) -> list[str]:
+    with wave_runtime.sanitize("numbers") as report:
+        run(words, state)
+    return [finding.kind for finding in report.findings]
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_a_source_of_which_the_result_overwrites_a_half(half: int) -> None:
+    """An infinity of 64 bits becomes one of 32 bits in one of its own registers, and a large number becomes one."""
+    words = encode(BY_NAME["v_cvt_f32_f64_e32"], VDST=8 + half, SRC0=VALUE)
+    assert not found(words, prepared("f64", INFINITY))
+    with wave_runtime.sanitize("numbers") as report:
+        run(words, prepared("f64", 1e300))
+    (finding,) = report.findings
+    assert finding.kind == "infinity"
+    assert "1e+300" in finding.message
+
+
+SCALAR = 20
+PAIRS = [
+    ("v_pk_mul_f32", 0x3F800000, [0x3F800000, 0x7F800000], "infinity", [0x3F800000, 0x7F7FFFFF], 0x40000000),
+    ("v_pk_mul_f16", 0x3C003C00, [0x7C003C00, 0], "f16-overflow", [0x7BFF3C00, 0], 0x40004000),
+]
+
+
+@pytest.mark.parametrize(("name", "one", "infinite", "kind", "large", "two"), PAIRS, ids=[case[0] for case in PAIRS])
+def test_the_second_value_of_a_scalar_operand(
+    name: str, one: int, infinite: list[int], kind: str, large: list[int], two: int
+) -> None:
+    words = encode(BY_NAME[name], VDST=20, SRC0=VALUE, SRC1=SCALAR, OP_SEL_HI=3)
+    state = random_state(np.random.default_rng(7), 1)
+    state.v[:], state.s[0, SCALAR : SCALAR + 2] = one, infinite
+    assert not found(words, state)
+    state.v[:], state.s[0, SCALAR : SCALAR + 2] = two, large
+    assert found(words, state) == [kind]
+
+
+def test_a_denominator_that_the_mask_overwrites() -> None:
+    """V_DIV_SCALE of zero and 3, whose mask, which is zero, takes the place of the 3."""
+    state = prepared("v_div_scale_f32", 0, 0, 0)
+    state.s[0, SCALAR] = int(np.float32(3).view(np.uint32))
+    words = encode(BY_NAME["v_div_scale_f32"], VDST=22, SDST=SCALAR, SRC0=SCALAR, SRC1=SCALAR, SRC2=NUMERATOR)
+    assert not found(words, state)
+
+
+UPPER_SOURCE, UPPER_RESULT = 1, 8  # of OP_SEL
+
+
+@pytest.mark.parametrize(
+    ("half", "source", "before", "kinds"),
+    [
+        (UPPER_SOURCE, 0x7C003C00, 0, []),
+        (UPPER_SOURCE, 0x7BFF3C00, 0, ["f16-overflow"]),
+        (UPPER_RESULT, 0x3C003C00, 0x7C00, []),
+        (UPPER_RESULT, 0x3C007BFF, 0, ["f16-overflow"]),
+    ],
+)
+def test_upper_halves_of_registers(half: int, source: int, before: int, kinds: list[str]) -> None:
+    """What the other half has does not matter."""
+    state = random_state(np.random.default_rng(7), 1)
+    state.v[:], state.v[0, 8], state.v[:, 20] = 0x40004000, source, before
+    words = encode(BY_NAME["v_fma_f16"], VDST=20, SRC0=VALUE, SRC1=VALUE + 1, SRC2=VALUE + 1, OP_SEL=half)
+    assert found(words, state) == kinds
+
+
+def test_a_register_that_a_bad_load_poisons_has_no_result() -> None:
+    """The launch goes on behind it, and what was in the register before was made by another instruction."""
+    state = prepared("v_mul_f32_e32", 2, 3)
+    state.v[0, 12:14] = 64
+    words = encode(BY_NAME["v_mul_f32_e32"], VDST=20, SRC0=VALUE, VSRC1=10)
+    words += encode(BY_NAME["global_load_dword"], VDST=20, ADDR=12, SADDR=127)
+    with wave_runtime.sanitize("memory", "numbers") as report:
+        run(words + waitcnt(vm=0), state)
+    assert [finding.tool for finding in report.findings] == ["memory"]
+
+
+@pytest.mark.parametrize("lanes", [32, 64])
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+@pytest.mark.parametrize(
+    ("name", "large", "infinite", "kind"),
+    [
+        ("v_wmma_f16_16x16x16_f16", 0x7BFF7BFF, 0x7C007C00, "f16-overflow"),
+        ("v_wmma_bf16_16x16x16_bf16", 0x7F7F7F7F, 0x7F807F80, "infinity"),
+    ],
+)
+def test_products_of_matrices_of_rdna(name: str, large: int, infinite: int, kind: str, target: str, lanes: int) -> None:
+    """On gfx1100 a result of 16 bits leaves one half of each register as it was."""
+    halves = {"OP_SEL": 4} if target == "gfx1100" else {}
+    for op_sel, kept in ({}, 0xFFFF0000), (halves, 0x0000FFFF):
+        words = encode(rdna_machine.rows(target)[name], VDST=24, SRC0=256 + 8, SRC1=256 + 16, SRC2=128, **op_sel)
+        for factor, kinds in (0, []), (large, [kind]):
+            state = rdna_machine.State(1, lanes)
+            state.v[0, 8:24], state.v[0, 24:32] = factor, infinite & kept
+            with wave_runtime.sanitize("numbers") as report:
+                rdna_machine.run(target, words, state)
+            assert [finding.kind for finding in report.findings] == kinds
