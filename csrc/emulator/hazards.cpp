@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "emulator/isa/operand.h"
+#include "emulator/step.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -65,7 +66,8 @@ void HazardChecker::decode(const Wave& wave, const Op* op, Decoded& instruction)
   // S_WAITCNT_DEPCTR counts nothing of the tables; its upper four bits are VA_VDST.
   const bool waits_for_vectors = row.kind == Kind::Wait && row.traits == 0 && op->scalar.simm16 >> 12 == 0;
   instruction.ends_vectors = instruction.is_memory || waits_for_vectors;
-  find_registers(wave, instruction);
+  const bool has_named_by_m0 = moves_relative_rows(op->execute) || moves_relative_scalars(op->execute);
+  if (!has_named_by_m0) find_registers(wave, instruction);
   instruction.has_only_vectors =
       instruction.is_vector && instruction.touched.scalar_writes.is_empty() && !instruction.touched.writes.is_empty();
   instruction.roles = wait_roles(instruction.decoded, instruction.touched, rules_);
@@ -199,7 +201,7 @@ void HazardChecker::look_closely(State& state, const Wave& wave, const Decoded& 
     return state.watch();
   }
 
-  if (!state.suspicions.empty()) follow_suspicions(state, wave, instruction);
+  if (!state.suspicions.empty() && !is_relative(wave, op)) follow_suspicions(state, wave, instruction);
   const bool meets_loads = touches(instruction, state.loading) || state.scalars_loading.meets(instruction.scalars);
   const bool meets_matrices = state.time < state.matrix_until && touches(instruction, state.of_matrices);
   if (meets_loads || meets_matrices || instruction.matrix) {
@@ -475,14 +477,20 @@ void HazardChecker::suspect(const Use& use, const Sighting& sighting, std::strin
     report(use.wave, all.front(), false);
     all.erase(all.begin());
   }
-  all.push_back({use.instruction.touched.writes, use.wave.exec(), sighting, std::move(message)});
+  all.push_back({use.instruction.touched.writes, lanes_of(use.wave, use.instruction), sighting, std::move(message)});
+}
+
+/// The lanes that its results are in: matrix instructions ignore EXEC.
+u64 HazardChecker::lanes_of(const Wave& wave, const Decoded& instruction) {
+  return instruction.decoded.row->matrix.m != 0 ? ~u64{0} >> (kLanes - wave.lanes) : wave.exec();
 }
 
 /// What was made of a register that was read too early is used, or is overwritten in all lanes that have it.
 void HazardChecker::follow_suspicions(State& state, const Wave& wave, const Decoded& instruction) {
   std::erase_if(state.suspicions, [&](Suspicion& suspicion) {
     const bool is_used = suspicion.made.meets(instruction.touched.reads);
-    if (!is_used && (suspicion.lanes & ~wave.exec()) == 0) suspicion.made.remove(instruction.touched.writes);
+    if (!is_used && (suspicion.lanes & ~lanes_of(wave, instruction)) == 0)
+      suspicion.made.remove(instruction.touched.writes);
     const bool is_dead = !is_used && suspicion.made.is_empty();
     if (is_used || is_dead) report(wave, suspicion, is_dead);
     return is_used || is_dead;

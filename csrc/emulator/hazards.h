@@ -19,8 +19,8 @@
 
 namespace wave::emulator {
 
-/// Follows the waves of a launch. Registers are checked as the encoding names them: vector registers relative to M0 are
-/// not. What compilers rely on is not reported: loads of one kind that overwrite each other's results end in order.
+/// Follows the waves of a launch. Registers are checked as the encoding names them: those relative to M0 are not.
+/// What compilers rely on is not reported: loads of one kind that overwrite each other's results end in order.
 class HazardChecker : public Observer {
  public:
   /// `dead_registers`: whether too early reads whose result nobody uses are findings, of a kind of their own.
@@ -173,6 +173,7 @@ class HazardChecker : public Observer {
   static void forget_past(State& state);
   static void note_past(State& state, const Decoded& instruction, u64 pc);
   static u32 passed_since(const State& state, const Past& past, const WaitRule& rule);
+  static u64 lanes_of(const Wave& wave, const Decoded& instruction);
   void follow_suspicions(State& state, const Wave& wave, const Decoded& instruction);
   static std::vector<Suspicion>::iterator find_suspicion(const Use& use, u64 earlier_pc);
   bool report_reading(const Use& use, u64 load);

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import rdna_machine
 import torch
 from machine import State, encode, run
 from memory_support import BY_NAME, random_state, set_pair
 from support import EXAMPLES
+from test_rdna_instructions import encode as encode_rdna
 from waits import nop, waitcnt, without
 
 import wave_runtime
@@ -205,6 +207,55 @@ def test_wait_states(first: list[int], second: list[int], states: int) -> None:
     if states > 0:
         with pytest.raises(wave_runtime.KernelFault, match=f"after {states - 1} wait states, of {states} "):
             run(first + nop(states - 1) + second + nop(20), state, memory)
+
+
+# What was read too early is nothing to report where nobody uses what was made of it.
+
+EARLY = LOAD + mov(30, 20) + waitcnt(vm=0)
+OVERWRITTEN = mov(30, 9)
+
+
+def test_an_index_names_other_registers_than_the_instruction() -> None:
+    """v31 is copied, not v30 that was made too early; nor is that overwritten by what goes to v31."""
+    for operands, copied, copy in (1, [], mov(40, 30)), (8, mov(40, 30), mov(30, 9)):
+        indexed = encode(BY_NAME["s_set_gpr_idx_on"], SSRC0=129, SSRC1=operands) + copy
+        indexed += encode(BY_NAME["s_set_gpr_idx_off"])
+        state, memory = prepared()
+        run(EARLY + indexed + OVERWRITTEN + END, state, memory)
+        if copied:
+            with pytest.raises(wave_runtime.KernelFault, match="v20 is read before its load"):
+                run(EARLY + indexed + copied + OVERWRITTEN + END, state, memory)
+
+
+def test_a_matrix_overwrites_all_lanes() -> None:
+    """Whatever EXEC is."""
+    half, whole = (encode(BY_NAME["s_mov_b32"], SDST=126, SSRC0=source) for source in (128, 193))
+    state, memory = prepared()
+    run(EARLY + half + mfma(F16, 28, 4, 6, 12) + nop(20) + whole + END, state, memory)
+
+
+def test_a_scalar_register_relative_to_m0() -> None:
+    """s30 is read, not s20 that is being loaded."""
+    state, memory = prepared()
+    state.m0[:] = 10
+    run(SCALAR_LOAD + encode(BY_NAME["s_movrels_b32"], SDST=40, SSRC0=20) + END, state, memory)
+
+
+@pytest.mark.parametrize("target", ["gfx1030", "gfx1100", "gfx1201"])
+def test_a_vector_register_relative_to_m0(target: str) -> None:
+    """v30 is read, not v20 that is being loaded."""
+    null = 125 if target == "gfx1030" else 124
+    state, memory = rdna_machine.State(1, 32), torch.zeros(4096, dtype=torch.uint8)
+    set_pair(state.v.transpose(1, 0, 2)[8:10], np.full(32, memory.data_ptr(), dtype=np.uint64))
+    state.m0[:] = 10
+    load = "global_load_dword" if target == "gfx1030" else "global_load_b32"
+    words = encode_rdna(target, load, "GLOBAL", VDST=20, ADDR=8, SADDR=null)
+    words += encode_rdna(target, "v_movrels_b32_e32", "VOP1", VDST=40, SRC0=256 + 20)
+    if target == "gfx1201":
+        words += encode_rdna(target, "s_wait_loadcnt", "SOPP", SIMM16=0)
+    else:
+        words += encode_rdna(target, "s_waitcnt", "SOPP", SIMM16=0)
+    rdna_machine.run(target, words, state, memory)
 
 
 # Compiled kernels with one wait less.
