@@ -131,10 +131,9 @@ void NumberChecker::after(const Wave& wave, const Op*) {
   }();
   const FloatOperand& result = now_->result;
   const LaneRow* made = &wave.v[result.row];
-  const bool is_wide = wave.lanes == kLanes;
-  if (!has_not_finite(made, result, now_->is_matrix ? kAll[is_wide] : wave.exec_lanes)) [[likely]]
+  if (!has_not_finite(made, result, now_->is_matrix ? kAll[wave.lanes == kLanes] : wave.exec_lanes)) [[likely]]
     return;
-  const u64 looked_at = !now_->is_matrix ? wave.exec() : is_wide ? ~u64{0} : ~u32{0};
+  const u64 looked_at = now_->is_matrix ? ~u64{0} >> (kLanes - wave.lanes) : wave.exec();
   u64 lanes = not_finite_in(made, result) & looked_at;
   for (const FloatOperand& source : now_->sources) {
     const u64 bad = not_finite(wave, *now_, source) & looked_at;

@@ -85,12 +85,15 @@ class Observer {
   virtual void start(const Wave&) {}
   /// Before an instruction is carried out; also one that VSKIP skips, or that then throws.
   virtual void before(const Wave& wave, const Op* op) = 0;
-  /// Behind it, when the wave may be in another function, which the Op is not of. Not called where it threw.
+  /// Behind it, when the wave may be in another function, which the Op is not of. Not called where it threw, unless the
+  /// wave goes on behind it.
   virtual void after(const Wave&, const Op*) {}
   /// Whether it wants to be told that.
   virtual bool wants_after() const { return true; }
   /// Of which instructions it is told so: those with one of these flags of theirs (OpFlags).
   virtual u8 watched_ops() const { return kEveryOp; }
+  /// The instruction has thrown, and is carried out once more for the lanes that are enabled now.
+  virtual void repeat(const Wave&) {}
   /// The instruction has thrown, and the launch ends for it: instead of after().
   virtual void give_up(const Wave&) {}
   /// A wave waits at a barrier, or has ended. Its last instruction is the dword before Wave::op.
@@ -169,6 +172,9 @@ class Observers : public Observer {
     u8 ops = 0;
     for (const Observer* observer : all_) ops |= observer->watched_ops();
     return ops;
+  }
+  void repeat(const Wave& wave) override {
+    for (Observer* observer : all_) observer->repeat(wave);
   }
   void give_up(const Wave& wave) override {
     for (Observer* observer : all_) observer->give_up(wave);

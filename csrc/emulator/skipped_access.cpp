@@ -1,6 +1,7 @@
 #include "emulator/skipped_access.h"
 
 #include "emulator/isa/operand.h"
+#include "emulator/observer.h"
 #include "emulator/step.h"
 #include "emulator/workgroup.h"
 
@@ -68,6 +69,7 @@ void carry_out_rest(Wave& wave, const Fault& fault, const std::function<void(con
     left_out |= direction == Direction::Atomic ? lane_bit(last.lane) | (lane_bit(last.lane) - 1) : lane_bit(last.lane);
     if ((exec & ~left_out) == 0) break;
     wave.set_exec(exec & ~left_out);
+    if (Observer* const observer = wave.group->observer()) observer->repeat(wave);
     try {
       step(wave, op);
       break;

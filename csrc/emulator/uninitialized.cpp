@@ -52,7 +52,8 @@ Difference difference(const Value& value) {
 }
 
 bool is_data(Field field) {
-  return field == Field::DATA || field == Field::DATA0 || field == Field::DATA1 || field == Field::VDATA;
+  return field == Field::DATA || field == Field::DATA0 || field == Field::DATA1 || field == Field::VDATA ||
+         field == Field::SDATA;
 }
 
 /// Where a scalar operand lies in Wave::s, and 128 or more where that is no register.
@@ -111,12 +112,14 @@ void UninitializedChecker::decide_effect(const isa::Instruction& instruction, De
       const bool reads_pair = std::ranges::any_of(operands, [](const Operand& operand) {
         return operand.read && operand.kind != OperandKind::BranchTarget && operand.dwords == 2;
       });
-      if (has_target || reads_pair) decoded.effect = Effect::Jumps;
+      if (has_target || reads_pair) {
+        decoded.effect = Effect::Jumps;
+      } else if (decoded.scalar_writes.any()) {
+        decoded.effect = Effect::Loads;  // the answer to a message
+      }
       break;
     }
     case Kind::ScalarMemory:
-      decoded.effect = Effect::Loads;
-      break;
     case Kind::Lds:
     case Kind::VectorMemory:
       if (row.memory.direction == Direction::Store) {
@@ -147,9 +150,11 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
       const u32 first = scalar_number(row, location);
       if (first == isa::kScc) decoded.may_read_scc = true;
       if (first == isa::kVccz) decoded.scalar_reads.set(sreg::kVcc), decoded.scalar_reads.set(sreg::kVcc + 1);
+      const bool is_stored = stores && is_data(operand.field);
       for (u32 number = first; number < std::min(first + std::max<u32>(location.dwords, 1), 128u); ++number) {
-        if (operand.read) decoded.scalar_reads.set(number);
-        if (operand.written) decoded.scalar_writes.set(number);
+        if (operand.read && is_stored) decoded.scalar_data.push_back(number);
+        if (operand.read && !is_stored) decoded.scalar_reads.set(number);
+        if (operand.written && returns) decoded.scalar_writes.set(number);
       }
       writes_scalar |= operand.written;
     } else if (location.place == Place::Vgpr || location.place == Place::Agpr) {
@@ -182,7 +187,9 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
   decoded.crosses_lanes |= !decoded.reads.empty() && decoded.reads == decoded.writes;
   decoded.crosses_lanes |= (row.modifiers & kOtherLanes) != 0 || is_matrix || is_exchange || leaves_lanes;
   decoded.ignores_exec = is_matrix;
-  decoded.may_read_scc |= row.kind == Kind::ScalarAlu || row.kind == Kind::Control;
+  // What the hardware's registers hold, clocks among them, differs from trial to trial.
+  const bool may_be_tried = (row.traits & isa::kGetsHardware) == 0;
+  decoded.may_read_scc |= (row.kind == Kind::ScalarAlu && may_be_tried) || row.kind == Kind::Control;
   decoded.writes_scc = (row.traits & isa::kWritesScc) != 0;
   decoded.is_lds = row.kind == Kind::Lds;
   decoded.goes_to_lds = to_lds;
@@ -249,14 +256,16 @@ void UninitializedChecker::before(const Wave& wave, const Op* op) {
       break;
     case Effect::Modifies:
       check_rows(decoded.data, "the operand of an atomic");
+      for (const u32 number : decoded.scalar_data) check_scalar(number, "the operand of an atomic");
       [[fallthrough]];
     case Effect::Loads:
     case Effect::Stores:
       check_rows(decoded.reads, "an address");
-      check_scalars("an address");
+      check_scalars();
       if (decoded.effect == Effect::Loads) save_rows(wave);
       stores_some_ =
-          std::ranges::any_of(decoded.data, [&](u32 row) { return (state_->lanes[row] & wave.exec()) != 0; });
+          std::ranges::any_of(decoded.data, [&](u32 row) { return (state_->lanes[row] & wave.exec()) != 0; }) ||
+          std::ranges::any_of(decoded.scalar_data, [&](u32 number) { return state_->scalars_with_some[number]; });
       break;
     default:
       break;
@@ -268,6 +277,16 @@ void UninitializedChecker::after(const Wave&, const Op* op) {
   if (now_->effect == Effect::Loads) load(op);
   if (now_->effect == Effect::Stores) store();
   if (now_->effect == Effect::Modifies) modify();
+}
+
+/// Its lanes that are enabled now access what they did, and the rest.
+void UninitializedChecker::repeat(const Wave& wave) {
+  const auto is_repeated = [&](const auto& access) {
+    return access.lane >= 0 && (wave.exec() >> access.lane & 1) != 0;
+  };
+  std::erase_if(accesses_, is_repeated);
+  std::erase_if(loaded_, is_repeated);
+  std::erase_if(to_lds_, is_repeated);
 }
 
 bool UninitializedChecker::depends(const Wave& wave) const {
@@ -446,12 +465,16 @@ void UninitializedChecker::check_rows(const std::vector<u32>& rows, const char* 
   }
 }
 
-void UninitializedChecker::check_scalars(const char* use) {
+void UninitializedChecker::check_scalar(u32 number, const char* use) {
+  if (!state_->scalars_with_some[number]) return;
+  report(noted(state_->scalar_sources[number], text("s", number), -1), -1, use);
+  state_->set_scalar(number, 0, 0);
+}
+
+void UninitializedChecker::check_scalars() {
   const std::bitset<128> scalars = state_->scalars_with_some & now_->scalar_reads;
   for (u32 number = 0; scalars.any() && number < 128; ++number) {
-    if (!scalars[number]) continue;
-    report(noted(state_->scalar_sources[number], text("s", number), -1), -1, use);
-    state_->set_scalar(number, 0, 0);
+    if (scalars[number]) check_scalar(number, "an address");
   }
 }
 

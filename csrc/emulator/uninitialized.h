@@ -27,6 +27,7 @@ class UninitializedChecker : public Observer {
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
   void after(const Wave& wave, const Op* op) override;
+  void repeat(const Wave& wave) override;
   bool watches_lds() const override { return true; }
   void load_lds(AddressSpan span, int lane) override;
   void store_lds(AddressSpan span, const void* data, int lane) override;
@@ -56,6 +57,7 @@ class UninitializedChecker : public Observer {
     u32 data_bytes = 0;                    ///< that each lane stores
     std::vector<u32> reads, writes, data;  ///< rows: addresses or sources, results, what is stored
     std::vector<u32> rows;                 ///< the results, then the others, once each
+    std::vector<u32> scalar_data;          ///< scalar registers that are stored
     std::bitset<128> scalar_reads, scalar_writes;
   };
 
@@ -143,7 +145,14 @@ class UninitializedChecker : public Observer {
   Source origin(const char* kind, const std::string& what, int lane, std::optional<u64> address = {});
   std::string row_name(u32 row) const;
   void check_rows(const std::vector<u32>& rows, const char* use);
-  void check_scalars(const char* use);
+  void check_scalar(u32 number, const char* use);
+  void check_scalars();
+  /// Undefined bits of what is stored, and where they come from: of a row, or of a scalar register.
+  struct Stored {
+    u32 bits;
+    Source source;
+  };
+  Stored stored(const Access& access, u64 dword);
   u8* host(const Access& access) const;
   u64 place(const Access& access, u64 i) const;
   Source source_of(const Access& access);

@@ -266,24 +266,36 @@ void UninitializedChecker::copy_to_lds() {
   }
 }
 
+UninitializedChecker::Stored UninitializedChecker::stored(const Access& access, u64 dword) {
+  const State& state = *state_;
+  if (access.lane >= 0) {
+    const u32 row = now_->data[dword], bits = state.bits_of(row, access.lane);
+    return {bits, bits == 0 ? 0 : noted(state.source_of(row, access.lane), row_name(row), access.lane)};
+  }
+  const u32 number = now_->scalar_data[dword];
+  if (!state.scalars_with_some[number]) return {0, 0};
+  return {state.scalars[number], noted(state.scalar_sources[number], text("s", number), -1)};
+}
+
 void UninitializedChecker::store() {
   const State& state = *state_;
-  std::array<u32, kLanes> stored{};
+  std::array<u32, kLanes> done{};  // bytes
   for (const Access& access : accesses_) {
     if (access.memory == nullptr) global_.define(access.span);
-    u32& first = stored[static_cast<size_t>(std::max(access.lane, 0))];
+    u32& first = done[static_cast<size_t>(std::max(access.lane, 0))];
     Source computed = 0;
     for (u64 i = 0; i < access.span.size(); ++i) {
       u64 byte = (first + i) % now_->data_bytes;
-      if (now_->data.empty() || byte / 4 >= now_->data.size() || access.lane < 0) break;
-      const u32 row = now_->data[byte / 4], value = wave_->v[row].lane[access.lane];
+      if (byte / 4 >= (access.lane < 0 ? now_->scalar_data : now_->data).size()) break;
       if (now_->data_bytes < 4) {  // the lower part of the register, or of its upper half
+        const u32 value = wave_->v[now_->data[0]].lane[access.lane];
         u64 bytes = access.copied;
         if (access.memory == &state.scratch) std::memcpy(&bytes, host(access), access.span.size());
         if (std::memcmp(&bytes, &value, access.span.size()) != 0) byte += 2;
       }
-      const u8 bits = static_cast<u8>(state.bits_of(row, access.lane) >> 8 * (byte % 4));
-      const Source source = bits == 0 ? 0 : noted(state.source_of(row, access.lane), row_name(row), access.lane);
+      const Stored dword = stored(access, byte / 4);
+      const u8 bits = static_cast<u8>(dword.bits >> 8 * (byte % 4));
+      const Source source = bits == 0 ? 0 : dword.source;
       if (access.memory != nullptr) {
         access.memory->set(place(access, i), bits, source);
       } else if (bits == 0xff && (source & kComputed) == 0) {

@@ -7,6 +7,7 @@ import pytest
 import rdna_machine
 from machine import State, encode, run
 from memory_support import BY_NAME, random_state
+from test_rdna_instructions import encode as encode_rdna
 from waits import waitcnt
 
 import wave_runtime
@@ -190,7 +191,7 @@ def test_products_of_matrices_of_rdna(name: str, large: int, infinite: int, kind
     """On gfx1100 a result of 16 bits leaves one half of each register as it was."""
     halves = {"OP_SEL": 4} if target == "gfx1100" else {}
     for op_sel, kept in ({}, 0xFFFF0000), (halves, 0x0000FFFF):
-        words = encode(rdna_machine.rows(target)[name], VDST=24, SRC0=256 + 8, SRC1=256 + 16, SRC2=128, **op_sel)
+        words = encode_rdna(target, name, "VOP3P", VDST=24, SRC0=256 + 8, SRC1=256 + 16, SRC2=128, **op_sel)
         for factor, kinds in (0, []), (large, [kind]):
             state = rdna_machine.State(1, lanes)
             state.v[0, 8:24], state.v[0, 24:32] = factor, infinite & kept

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import mistakes
+import numpy as np
 import pytest
+import rdna_machine
+import torch
+from machine import encode, run
+from memory_support import BY_NAME, random_state, set_pair
+from test_rdna_instructions import encode as encode_rdna
+from waits import waitcnt
 
 import wave_runtime
 
@@ -20,3 +29,92 @@ def test_a_finding_names_where_it_was_read(mistake: mistakes.Mistake) -> None:
     if finding.other is not None:
         reads = ("v_",) if finding.kind == "register" else ("ds_read", "flat_load", "scratch_load")
         assert finding.other.instruction.startswith(reads)
+
+
+UNDEFINED = 96  # a scalar register that neither the kernels of machine.py nor those of rdna_machine.py write
+CLEAR = [word for to in (20, 21, 22) for word in encode(BY_NAME["v_mov_b32_e32"], VDST=to, SRC0=128)]
+WAIT = waitcnt(vm=0, lgkm=0)
+
+
+def stored(register: int) -> list[int]:
+    """A sum is stored: to copy is no use of what nobody wrote."""
+    words = encode(BY_NAME["v_add_u32_e32"], VDST=22, SRC0=register, VSRC1=10)
+    return words + encode(BY_NAME["global_store_dword"], DATA=22, ADDR=8, SADDR=127)
+
+
+def found(words: list[int], *tools: str) -> list[wave_runtime.Finding]:
+    """In the first 16 bytes of a buffer for each lane: v[8:9], and s[8:9], s[12:15]; v11 is a place in LDS."""
+    state, memory = random_state(np.random.default_rng(60), 1), torch.zeros(4096, dtype=torch.uint8)
+    address = memory.data_ptr()
+    set_pair(state.v.transpose(1, 0, 2)[8:10], address + np.arange(64, dtype=np.uint64) * 16)
+    state.v[0, 11] = np.arange(64) * 4
+    state.s[0, 12:16] = [address & 0xFFFFFFFF, address >> 32, memory.numel(), 0x27000]
+    state.s[0, 8:10] = state.s[0, 12:14]
+    with wave_runtime.sanitize("uninitialized", *tools) as report:
+        run(words + CLEAR + WAIT, state, memory)
+    return report.findings
+
+
+@pytest.mark.parametrize(("name", "base"), [("s_store_dword", 4), ("s_store_dwordx2", 4), ("s_buffer_store_dword", 6)])
+def test_scalar_stores_copy(name: str, base: int) -> None:
+    """What is stored is no address, and what is loaded from there is as it was."""
+    store = encode(BY_NAME[name], SDATA=UNDEFINED, SBASE=base, IMM=1)
+    load = encode(BY_NAME["s_load_dword"], SDATA=20, SBASE=4, IMM=1) + WAIT
+    assert not found(store + load)
+    (finding,) = found(store + load + stored(20))
+    assert finding.kind == "global"
+    computed = encode(BY_NAME["s_add_u32"], SDST=20, SSRC0=UNDEFINED, SSRC1=22)
+    computed += encode(BY_NAME["s_cmp_eq_u32"], SSRC0=22, SSRC1=22)  # SCC is defined again
+    clear = encode(BY_NAME["s_mov_b32"], SDST=20, SSRC0=128)
+    (finding,) = found(computed + encode(BY_NAME[name], SDATA=20, SBASE=base, IMM=1) + clear)
+    assert finding.message.startswith("a computed value that is stored depends on register s96")
+
+
+def test_the_operand_of_a_scalar_atomic() -> None:
+    (finding,) = found(encode(BY_NAME["s_atomic_add"], SDATA=UNDEFINED, SBASE=4, IMM=1))
+    assert finding.message.startswith("the operand of an atomic depends on register s96")
+
+
+@pytest.mark.parametrize(("register", "count"), [(20, 64), (21, 0)])
+def test_two_stores_of_which_the_second_is_out_of_bounds(register: int, count: int) -> None:
+    """The lanes in bounds do both of theirs once more, and each stores what is its own."""
+    words = [*CLEAR, *encode(BY_NAME["v_mov_b32_e32"], VDST=register, SRC0=UNDEFINED)]
+    words += encode(BY_NAME["ds_write2_b32"], ADDR=11, DATA0=20, DATA1=21, OFFSET0=0, OFFSET1=200)
+    words += encode(BY_NAME["ds_read_b32"], VDST=22, ADDR=11) + WAIT
+    findings = found(words + stored(256 + 22), "memory")
+    assert [finding.count for finding in findings if finding.tool == "memory"] == [8]
+    assert sum(finding.count for finding in findings if finding.tool == "uninitialized") == count
+
+
+def answers(target: str) -> list[int]:
+    return encode_rdna(target, "s_sendmsg_rtn_b64", "SOP1", SDST=UNDEFINED, SSRC0=0x83)
+
+
+def barrier(target: str) -> list[int]:
+    return encode_rdna(target, "s_get_barrier_state", "SOP1", SDST=UNDEFINED, SSRC0=193)
+
+
+def clock(target: str) -> list[int]:
+    """Behind a sum whose carry is undefined."""
+    add = "s_add_u32" if target == "gfx1100" else "s_add_co_u32"
+    words = encode_rdna(target, add, "SOP2", SDST=20, SSRC0=UNDEFINED + 2, SSRC1=193)
+    return words + encode_rdna(target, "s_getreg_b32", "SOPK", SDST=UNDEFINED, SIMM16=29 | 19 << 11)
+
+
+@pytest.mark.parametrize(
+    ("make", "target"),
+    [(make, target) for make in (answers, clock) for target in ("gfx1100", "gfx1201")] + [(barrier, "gfx1201")],
+)
+def test_what_hardware_answers_is_defined(make: Callable[[str], list[int]], target: str) -> None:
+    """The time, and the like."""
+    state, memory = rdna_machine.State(1, 32), torch.zeros(4096, dtype=torch.uint8)
+    set_pair(state.v.transpose(1, 0, 2)[8:10], np.full(32, memory.data_ptr(), dtype=np.uint64))
+    state.v[0, 10] = 12345
+    wait = "s_waitcnt" if target == "gfx1100" else "s_wait_kmcnt"
+    words = make(target) + encode_rdna(target, wait, "SOPP", SIMM16=0)
+    words += encode_rdna(target, "v_add_nc_u32_e32", "VOP2", VDST=21, SRC0=UNDEFINED, VSRC1=10)
+    words += encode_rdna(target, "global_store_b32", "GLOBAL", DATA=21, ADDR=8, SADDR=124)
+    words += encode_rdna(target, "s_cmp_eq_u32", "SOPC", SSRC0=128, SSRC1=128)
+    words += encode_rdna(target, "s_mov_b32", "SOP1", SDST=20, SSRC0=128)
+    with wave_runtime.sanitize("uninitialized", fail=True):
+        rdna_machine.run(target, words, state, memory)
