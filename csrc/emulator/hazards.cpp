@@ -210,10 +210,11 @@ void HazardChecker::look_closely(State& state, const Wave& wave, const Decoded& 
     note_writes(state, wave, instruction, op);
   }
   if (state.past_count != 0) forget_past(state);
-  if ((instruction.second & state.first) != 0 && !is_relative(wave, op))
-    check_past(state, wave, instruction, wave.address(op));
-  // What is skipped is no wait state: how far others are then follows from no text.
-  if ((may_skip ? instruction.roles.first : instruction.first) != 0) note_past(state, instruction, wave.address(op));
+  if (!is_relative(wave, op)) {
+    if ((instruction.second & state.first) != 0) check_past(state, wave, instruction, wave.address(op));
+    // What is skipped is no wait state: how far others are then follows from no text.
+    if ((may_skip ? instruction.roles.first : instruction.first) != 0) note_past(state, instruction, wave.address(op));
+  }
   state.vectors_count += instruction.is_vector;
   state.transcendentals += instruction.is_transcendental;
   state.ends += instruction.ends_vectors;

@@ -227,6 +227,13 @@ def test_an_index_names_other_registers_than_the_instruction() -> None:
                 run(EARLY + indexed + copied + OVERWRITTEN + END, state, memory)
 
 
+def test_wait_states_behind_an_indexed_register() -> None:
+    """v31 is written, not v30 that is a factor."""
+    indexed = encode(BY_NAME["s_set_gpr_idx_on"], SSRC0=129, SSRC1=8) + mov(30, 9)
+    state, memory = prepared()
+    run(indexed + encode(BY_NAME["s_set_gpr_idx_off"]) + mfma(F16, 16, 30, 6, 20) + nop(20), state, memory)
+
+
 def test_a_matrix_overwrites_all_lanes() -> None:
     """Whatever EXEC is."""
     half, whole = (encode(BY_NAME["s_mov_b32"], SDST=126, SSRC0=source) for source in (128, 193))
