@@ -376,7 +376,7 @@ void UninitializedChecker::take_rows() {
       const auto [bits, is_computed] = difference([&](int turn) { return trials_[turn].rows[i].lane[lane]; });
       const bool had_some = state.lanes[row] >> lane & 1;
       if (bits == 0) {
-        if (had_some) state.define(row, lane_bit(lane));
+        if (had_some) pending_.push_back({row, lane, 0, 0});
         continue;
       }
       const Source own = had_some ? state.source_of(row, lane) : 0;

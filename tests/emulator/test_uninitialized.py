@@ -75,6 +75,14 @@ def test_the_operand_of_a_scalar_atomic() -> None:
     assert finding.message.startswith("the operand of an atomic depends on register s96")
 
 
+def test_a_result_of_a_register_that_it_overwrites() -> None:
+    """A shift by 40 moves it to the next one, and leaves zeros, which are defined, in its place."""
+    words = [*CLEAR, *encode(BY_NAME["v_mov_b32_e32"], VDST=20, SRC0=UNDEFINED)]
+    words += encode(BY_NAME["v_lshlrev_b64"], VDST=20, SRC0=128 + 40, SRC1=256 + 20)
+    (finding,) = found(words + stored(256 + 21))
+    assert "register s96" in finding.message
+
+
 @pytest.mark.parametrize(("register", "count"), [(20, 64), (21, 0)])
 def test_two_stores_of_which_the_second_is_out_of_bounds(register: int, count: int) -> None:
     """The lanes in bounds do both of theirs once more, and each stores what is its own."""
