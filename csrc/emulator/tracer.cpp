@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "emulator/isa/operand.h"
+#include "emulator/step.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -60,6 +61,12 @@ std::string value(const Wave& wave, isa::Generation generation, const Location& 
               number(location.dwords, [&](u32 i) { return wave.v[row + i].lane[lane]; }), " in lane ", lane);
 }
 
+/// VSKIP skips it, or M0 says which registers it writes instead.
+bool writes_none_of_its_operands(const Wave& wave, const Op* op) {
+  return (wave.mode.skip_vector() && (op->flags & kSkippable)) || (wave.mode.gpr_index() && (op->flags & kIndexable)) ||
+         moves_relative_rows(op->execute) || moves_relative_scalars(op->execute);
+}
+
 }  // namespace
 
 bool Tracer::wants(const Wave& wave) const {
@@ -84,8 +91,9 @@ void Tracer::before(const Wave& wave, const Op* op) {
   instruction_ = module.decode(pc, wave.lanes);
 }
 
-void Tracer::after(const Wave& wave, const Op*) {
+void Tracer::after(const Wave& wave, const Op* op) {
   if (!wants(wave)) return;
+  if (writes_none_of_its_operands(wave, op)) return end_line();
   std::string written;
   const auto add = [&](const std::string& item) {
     if (!item.empty()) written += (written.empty() ? "  # " : ", ") + item;

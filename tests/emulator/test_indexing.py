@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import model
@@ -153,6 +154,27 @@ def test_vskip() -> None:
     actual.s[:, 40] = state.s[:, 40]
     for file in ("s", "v", "a", "lds", "vcc", "exec"):
         assert np.array_equal(getattr(actual, file), getattr(state, file)), file
+
+
+def test_a_trace_names_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of an instruction that is skipped, whose registers need not exist; nor what M0 has moved elsewhere."""
+    path = tmp_path / "trace"
+    monkeypatch.setenv("WAVE_RUNTIME_TRACE", str(path))
+    state = random_state(np.random.default_rng(47), 1)
+    state.s[0, 20], state.s[0, 21] = 3, 3
+    moves = [encode(BY_NAME["v_mov_b32_e32"], VDST=to, SRC0=129) for to in (4, 250)]
+    m0 = encode(BY_NAME["s_mov_b32"], SDST=124, SSRC0=21)
+    words = setvskip(1) + moves[0] + moves[1] + setvskip(0) + turn_on(DESTINATION) + moves[0] + OFF
+    words += m0 + encode(BY_NAME["s_movreld_b32"], SDST=30, SSRC0=129) + moves[0]
+    run(words, state)
+    texts = [line.split("  ", 2)[2] for line in path.read_text().splitlines()]
+    assert [text for text in texts if text.startswith(("v_mov_b32_e32 v4,", "v_mov_b32_e32 v250,", "s_movreld"))] == [
+        "v_mov_b32_e32 v4, 1",
+        "v_mov_b32_e32 v250, 1",
+        "v_mov_b32_e32 v4, 1",
+        "s_movreld_b32 s30, 1",
+        "v_mov_b32_e32 v4, 1  # v4 = 0x00000001 in lane 0",
+    ]
 
 
 def test_vskip_ends() -> None:
