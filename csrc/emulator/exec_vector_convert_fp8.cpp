@@ -36,7 +36,7 @@ u32 v_cvt_sr(f32 a, u32 seed, Mode mode) {
 // Those of gfx950.
 template <class Float8>
 u32 v_cvt_pk_ocp(f32 a, f32 b, Mode mode) {
-  return Float8::from_f64(a, mode.fp16_ovfl()) | Float8::from_f64(b, mode.fp16_ovfl()) << 8;
+  return Float8::from_f32(a, mode.fp16_ovfl()) | Float8::from_f32(b, mode.fp16_ovfl()) << 8;
 }
 template <class Float8>
 u32 v_cvt_sr_ocp(f32 a, u32 seed, Mode mode) {
@@ -71,8 +71,8 @@ u32 code_gfx12(f32 value, u32 code) {
 }
 template <class Float8>
 u32 v_cvt_pk_gfx12(f32 a, f32 b, Mode mode) {
-  const u32 low = code_gfx12<Float8>(a, Float8::from_f64(a, mode.fp16_ovfl()));
-  return low | code_gfx12<Float8>(b, Float8::from_f64(b, mode.fp16_ovfl())) << 8;
+  const u32 low = code_gfx12<Float8>(a, Float8::from_f32(a, mode.fp16_ovfl()));
+  return low | code_gfx12<Float8>(b, Float8::from_f32(b, mode.fp16_ovfl())) << 8;
 }
 template <class Float8>
 u32 v_cvt_sr_gfx12(f32 a, u32 seed, Mode mode) {

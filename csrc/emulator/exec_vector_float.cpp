@@ -162,9 +162,13 @@ bool is_denormal(T value) {
 }
 
 /// Whether a / b is denormal, or so small that it becomes zero.
-template <class T>
-bool is_tiny_quotient(f64 a, T b) {
-  return a != 0 && std::abs(b) != std::numeric_limits<T>::infinity() && std::abs(a / b) < Division<T>::kSmallest;
+bool is_tiny_quotient(f64 a, f64 b) {
+  return (a != 0) & (std::abs(b) != std::numeric_limits<f64>::infinity()) &
+         (std::abs(a / b) < Division<f64>::kSmallest);
+}
+bool is_tiny_quotient(f32 a, f32 b) {
+  const f64 limit = std::abs(f64{b}) * Division<f32>::kSmallest;  // exact
+  return (a != 0) & (std::abs(b) != std::numeric_limits<f32>::infinity()) & (std::abs(f64{a}) < limit);
 }
 
 template <class T>
@@ -173,7 +177,7 @@ Carry<T> div_scale(T value, T denominator, T numerator) {
   const bool is_denominator = value == denominator, is_numerator = value == numerator;
   const bool is_zero = denominator == 0 || numerator == 0;
   const bool is_far = biased_exponent(numerator) - biased_exponent(denominator) >= D::kFar;
-  const bool tiny_reciprocal = is_tiny_quotient(1, denominator);
+  const bool tiny_reciprocal = is_tiny_quotient(T(1), denominator);
   const bool tiny_quotient = is_tiny_quotient(numerator, denominator);
   T scale = biased_exponent(numerator) <= D::kTiny ? D::kUp : T(1);
   bool scaled_back = false;
@@ -242,25 +246,24 @@ T div_fixup(T quotient, T denominator, T numerator) {
   const T infinity = std::numeric_limits<T>::infinity();
   const T sign = std::copysign(T(1), denominator) * std::copysign(T(1), numerator);
   const T up = std::abs(denominator), over = std::abs(numerator);
+  const bool is_far = biased_exponent(numerator) - biased_exponent(denominator) < D::kUnderflow;
   T result = std::abs(quotient);
   // A division that overflows by far has met infinity minus infinity before. With its sign, as MODE may round.
-  if (result != result) result = D::kMax * (sign * T(4)) * sign;
-  if (biased_exponent(numerator) - biased_exponent(denominator) < D::kUnderflow)
-    result = D::kMin * (sign * T(0.25)) * sign;
-  if (up == infinity || over == 0) result = 0;
-  if (up == 0 || over == infinity) result = infinity;
-  const bool is_nan = up != up || over != over || (up == 0 && over == 0) || (up == infinity && over == infinity);
-  return is_nan ? std::numeric_limits<T>::quiet_NaN() : std::copysign(result, sign);
+  result = blend<T>(result != result, D::kMax * (sign * T(4)) * sign, result);
+  result = blend<T>(is_far, D::kMin * (sign * T(0.25)) * sign, result);
+  result = blend<T>((up == infinity) | (over == 0), 0, result);
+  result = blend<T>((up == 0) | (over == infinity), infinity, result);
+  const bool is_nan = (up != up) | (over != over) | ((up == 0) & (over == 0)) | ((up == infinity) & (over == infinity));
+  return blend<T>(is_nan, std::numeric_limits<T>::quiet_NaN(), std::copysign(result, sign));
 }
 WideHalf v_div_fixup_f16(WideHalf quotient, WideHalf denominator, WideHalf numerator) {
   const f64 infinity = std::numeric_limits<f64>::infinity();
   const f64 up = std::abs(denominator.value), over = std::abs(numerator.value);
-  f64 result = std::abs(quotient.value);
-  if (up == infinity || over == 0) result = 0;
-  if (up == 0 || over == infinity) result = infinity;
-  const bool is_nan = up != up || over != over || (up == 0 && over == 0) || (up == infinity && over == infinity);
+  f64 result = blend<f64>((up == infinity) | (over == 0), 0, std::abs(quotient.value));
+  result = blend<f64>((up == 0) | (over == infinity), infinity, result);
+  const bool is_nan = (up != up) | (over != over) | ((up == 0) & (over == 0)) | ((up == infinity) & (over == infinity));
   const f64 sign = std::copysign(1.0, denominator.value) * std::copysign(1.0, numerator.value);
-  return {is_nan ? std::numeric_limits<f64>::quiet_NaN() : std::copysign(result, sign)};
+  return {blend<f64>(is_nan, std::numeric_limits<f64>::quiet_NaN(), std::copysign(result, sign))};
 }
 
 constexpr Body kBodies[] = {

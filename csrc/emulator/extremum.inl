@@ -1,4 +1,4 @@
-// Minimum, maximum and median of floats, for the bodies that have them. Included behind vector.inl, for each SIMD
+// Minimum, maximum and median of floats, for the bodies that have them. Included behind vector.h, for each SIMD
 // level, inside no namespace.
 
 namespace wave::emulator::WAVE_SIMD {
@@ -78,8 +78,9 @@ template <class T>
 T med3(T a, T b, T c, Mode mode) {
   const auto x = FloatBits<T>::value(a), y = FloatBits<T>::value(b), z = FloatBits<T>::value(c);
   const auto largest = FloatBits<T>::value(max3(a, b, c, mode));
-  const T median = largest == x ? max(b, c, mode) : largest == y ? max(a, c, mode) : max(a, b, mode);
-  return x != x || y != y || z != z ? min3(a, b, c, mode) : median;
+  const T without_y = blend<T>(largest == y, max(a, c, mode), max(a, b, mode));
+  const T median = blend<T>(largest == x, max(b, c, mode), without_y);
+  return blend<T>((x != x) | (y != y) | (z != z), min3(a, b, c, mode), median);
 }
 
 // Those of GFX12 that give a NaN where one operand is a NaN ("minimum" and "maximum" of IEEE 754-2019).

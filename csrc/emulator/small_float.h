@@ -170,6 +170,23 @@ struct OcpFloat {
       return whole + (rest > kHalf || (rest == kHalf && (whole & 1) != 0));
     });
   }
+  /// The same of an f32 in formats with a NaN, where the host rounds to nearest. Without branches.
+  [[gnu::always_inline]] static u32 from_f32(f32 value, bool saturates) {
+    static_assert(kTop != TopCodes::Numbers);
+    constexpr u32 kDropped = 23 - kMantissa, kLeast = 128 - kBias, kTooLarge = (127 + kBias + 2) << 23;
+    const u32 bits = __builtin_bit_cast(u32, value), magnitude = bits & 0x7fffffffu;
+    const u32 limited = magnitude < kTooLarge ? magnitude : kTooLarge;
+    // Adding and subtracting 2^(e + 23 - kMantissa) rounds to the last place of numbers with exponent e.
+    const u32 exponent = limited >> 23, at_least = exponent > kLeast ? exponent : kLeast;
+    const f32 rounder = __builtin_bit_cast(f32, (at_least + kDropped) << 23);
+    const f32 rounded = __builtin_bit_cast(f32, limited) + rounder - rounder;
+    const bool is_normal = __builtin_bit_cast(u32, rounded) >= kLeast << 23;
+    const f32 units = is_normal ? 0.0f : rounded * __builtin_bit_cast(f32, (127u + kBias - 1 + kMantissa) << 23);
+    const u32 normal = (__builtin_bit_cast(u32, rounded) >> kDropped) - ((127u - kBias) << kMantissa);
+    const u32 code = is_normal ? normal : static_cast<u32>(static_cast<i32>(units));
+    const u32 finite = code <= kMax ? code : saturates ? kMax : kOverflow;
+    return (magnitude > 0x7f800000u ? kNan : finite) | bits >> 31 << (kBits - 1);
+  }
   /// Likewise, but stochastic: the high bits of `seed` are added below the last place, of those that an f32 has, and
   /// then the rest is cut off.
   static u32 from_f64_stochastic(f64 value, u32 seed, bool saturates) {

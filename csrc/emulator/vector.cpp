@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
-#include <type_traits>
 
 #include "emulator/bodies.h"
 
@@ -194,14 +193,6 @@ void apply_dpp(Wave& wave, const LaneMoves& moves, const LaneRow* from, LaneRow*
     WAVE_LANES
     for (int i = 0; i < kCount; ++i) to[row].lane[i] &= valid.lane[i];
   }
-}
-
-/// `choose ? a : b` by masks: of several in a row compilers make branches, and no vectors.
-template <class T>
-[[gnu::always_inline]] inline T blend(bool choose, T a, T b) {
-  using Bits = std::conditional_t<sizeof(T) == 8, u64, u32>;
-  const Bits mask = Bits{0} - Bits{choose};
-  return __builtin_bit_cast(T, (__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & ~mask));
 }
 
 /// OMOD: makes +0 of what is less than the smallest normal number, and of -0.

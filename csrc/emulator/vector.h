@@ -1,6 +1,8 @@
 // What the vector executors share over all SIMD levels: types of operands, and the paths that are not the direct one.
 #pragma once
 
+#include <type_traits>
+
 #include "emulator/op.h"
 #include "emulator/small_float.h"
 
@@ -95,6 +97,15 @@ struct Carry {
   T value;
   u32 carry;  ///< 0 or 1
 };
+
+/// `choose ? a : b` by masks: of several in a row compilers make branches, and no vectors.
+template <class T>
+[[gnu::always_inline]] inline T blend(bool choose, T a, T b) {
+  using Bits = std::conditional_t<sizeof(T) == 8, u64, std::conditional_t<sizeof(T) == 4, u32, u16>>;
+  const Bits mask = static_cast<Bits>(0 - u64{choose});
+  return __builtin_bit_cast(
+      T, static_cast<Bits>((__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & ~mask)));
+}
 
 /// What kinds of operands a body has.
 struct VectorKinds {

@@ -326,8 +326,8 @@ struct Vector<kBody, Result (*)(Args...)> {
   };
 
   template <class... SourceRows>
-  [[gnu::noinline]] static const Op* run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result,
-                                         SourceRows... rows) {
+  [[gnu::noinline, gnu::flatten]] static const Op* run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result,
+                                                       SourceRows... rows) {
     const Sources sources = {rows...};
     const Modifiers* modifiers = op->vector.modifiers;
     LaneContext context{wave.mode, {modifiers == nullptr ? u8{0} : modifiers->op_sel}, nullptr};
