@@ -158,7 +158,7 @@ int biased_exponent(T value) {
 }
 template <class T>
 bool is_denormal(T value) {
-  return value != 0 && std::abs(value) < Division<T>::kSmallest;
+  return (value != 0) & (std::abs(value) < Division<T>::kSmallest);
 }
 
 /// Whether a / b is denormal, or so small that it becomes zero.
@@ -175,30 +175,18 @@ template <class T>
 Carry<T> div_scale(T value, T denominator, T numerator) {
   using D = Division<T>;
   const bool is_denominator = value == denominator, is_numerator = value == numerator;
-  const bool is_zero = denominator == 0 || numerator == 0;
+  const bool is_zero = (denominator == 0) | (numerator == 0);
   const bool is_far = biased_exponent(numerator) - biased_exponent(denominator) >= D::kFar;
   const bool tiny_reciprocal = is_tiny_quotient(T(1), denominator);
   const bool tiny_quotient = is_tiny_quotient(numerator, denominator);
-  T scale = biased_exponent(numerator) <= D::kTiny ? D::kUp : T(1);
-  bool scaled_back = false;
-  if (tiny_quotient) {
-    scale = is_numerator ? D::kUp : T(1);
-    scaled_back = true;
-  }
-  if (tiny_reciprocal) {
-    scale = !tiny_quotient || is_denominator ? D::kDown : T(1);
-    scaled_back = tiny_quotient;
-  }
-  if (is_denormal(denominator)) {
-    scale = D::kUp;
-    scaled_back = false;
-  }
-  if (is_far) {
-    scale = is_denominator ? D::kUp : T(1);
-    scaled_back = true;
-  }
+  T scale = blend<T>(biased_exponent(numerator) <= D::kTiny, D::kUp, 1);
+  scale = blend<T>(tiny_quotient, blend<T>(is_numerator, D::kUp, 1), scale);
+  scale = blend<T>(tiny_reciprocal, blend<T>(!tiny_quotient | is_denominator, D::kDown, 1), scale);
+  scale = blend<T>(is_denormal(denominator), D::kUp, scale);
+  scale = blend<T>(is_far, blend<T>(is_denominator, D::kUp, 1), scale);
+  const bool is_scaled_back = (tiny_quotient & !is_denormal(denominator)) | is_far;
   const T scaled = value * scale;
-  return {is_zero ? std::numeric_limits<T>::quiet_NaN() : scaled, scaled_back && !is_zero};
+  return {blend<T>(is_zero, std::numeric_limits<T>::quiet_NaN(), scaled), u32{is_scaled_back & !is_zero}};
 }
 
 /// What a * b + c exceeds `sum`, its rounded value, by: the sign of it at least (Boldo and Muller, "Exact and
