@@ -179,18 +179,6 @@ void check_can_be_disabled(const ReadyNode& node) {
           std::holds_alternative<FillWork>(work));
 }
 
-/// Whether a graph can take the place of one that is ready, and where not, from which of its nodes on.
-UpdateResult compare(const ReadyNodes& before, const ReadyNodes& after, GraphNode* different) {
-  if (before.size() != after.size()) return kUpdateTopologyChanged;
-  for (size_t i = 0; i < before.size(); ++i) {
-    *different = after[i].node;
-    if (before[i].dependencies != after[i].dependencies) return kUpdateTopologyChanged;
-    if (before[i].operation.work.index() != after[i].operation.work.index()) return kUpdateNodeTypeChanged;
-  }
-  *different = nullptr;
-  return kUpdateSuccess;
-}
-
 }  // namespace
 
 Error hipGraphInstantiate(GraphExec* exec, Graph graph, GraphNode* error_node, char* log, size_t log_size) {
@@ -264,6 +252,7 @@ Error hipGraphNodeGetEnabled(GraphExec exec, GraphNode node, unsigned* enabled) 
   return call(__func__, [&] {
     require(enabled != nullptr);
     const auto found = runtime().execs.find(exec);
+    runtime().nodes.find(node);  // must still be there
     std::lock_guard lock(runtime().order);
     const auto ready = std::ranges::find(*found->nodes, node, &ReadyNode::node);
     require(ready != found->nodes->end());

@@ -8,18 +8,22 @@ namespace wave::hip {
 
 namespace {
 
-StreamOperation copy_operation(const RowCopy& copy, const Copy3d* given = nullptr) {
+StreamOperation copy_operation(const Copy3d* given) {
+  const RowCopy copy = rows_of(given);
   check_rows(copy.to, copy.counts);
   check_rows(copy.from, copy.counts);
-  return copy_operation(copy.to, copy.from, copy.counts, given);
+  return copy_operation(copy, *given);
 }
 
-StreamOperation copy_operation(const Copy3d* given) { return copy_operation(rows_of(given), given); }
-
+/// Memory that HIP knows nothing of is the host's.
 StreamOperation copy_operation(void* to, const void* from, size_t size, MemcpyKind kind) {
   require(to != nullptr && from != nullptr && size != 0);
   hip_emulator::check_kind(kind);
-  return copy_operation({{to}, {const_cast<void*>(from)}, {size}});
+  const RowCopy copy{{to}, {const_cast<void*>(from)}, {size}};
+  const bool to_host = !check_rows(copy.to, copy.counts), from_host = !check_rows(copy.from, copy.counts);
+  const bool is_other = (from_host && !to_host && kind != kHostToDevice) || (to_host && !from_host && kind != kDeviceToHost);
+  require(!is_other || kind == kCopyDefault, hipErrorInvalidValue, "the memory is not where the copy's kind says");
+  return copy_operation(copy, kind);
 }
 
 StreamOperation fill_operation(const FillParameters* given) {

@@ -287,9 +287,13 @@ Error hipGraphChildGraphNodeGetGraph(GraphNode node, Graph* graph) {
 Error hipGraphExecChildGraphNodeSetParams(GraphExec exec, GraphNode node, Graph child) {
   return set(__func__, exec, node, [&] {
     const auto found = runtime().graphs.find(child);
+    const auto changed = runtime().nodes.find(node);
     std::lock_guard lock(runtime().order);
-    const auto run = [nodes = make_ready(*found)](Via) { run_nodes(*nodes); };
-    return StreamOperation(run, ChildWork{found, child});
+    const auto nodes = make_ready(*found);
+    GraphNode different = nullptr;
+    require(compare(*make_ready(*work_of<ChildWork>(*changed).graph), *nodes, &different) == kUpdateSuccess, hipErrorUnknown,
+            "the graph has other nodes than the one whose place it would take");
+    return StreamOperation([nodes](Via) { run_nodes(*nodes); }, ChildWork{found, child});
   });
 }
 

@@ -131,7 +131,12 @@ Error hipMalloc(void** pointer, size_t size) {
 }
 
 Error hipExtMallocWithFlags(void** pointer, size_t size, unsigned flags) {
-  return call(__func__, [&] { allocate(pointer, size, AllocationKind::Device, flags); });
+  return call(__func__, [&] {
+    constexpr unsigned kSignal = 2, kContiguous = 4;
+    require(flags <= kContiguous);
+    require(flags != kSignal || size == sizeof(uint64_t), hipErrorInvalidValue, "a signal has 8 bytes");
+    allocate(pointer, size, AllocationKind::Device, flags);
+  });
 }
 
 Error hipHostMalloc(void** pointer, size_t size, unsigned flags) {
@@ -242,12 +247,18 @@ Error hipMemPtrGetInfo(void* pointer, size_t* size) {
 }
 
 /// All memory is the process's: there is nothing to be moved, and nothing to be advised.
-Error hipStreamAttachMemAsync(Stream stream, void* memory, size_t, unsigned flags) {
+Error hipStreamAttachMemAsync(Stream stream, void* memory, size_t size, unsigned flags) {
   return call(__func__, [&] {
     constexpr unsigned kGlobal = 1, kHost = 2, kSingle = 4;
-    find_queue(stream);
-    require(memory != nullptr && (flags == kGlobal || flags == kHost || flags == kSingle));
-    require(find_allocation(memory).kind == AllocationKind::Managed);
+    require(memory != nullptr);
+    const auto queue = find_queue(stream);
+    require(flags == kGlobal || flags == kHost || (flags == kSingle && !queue->is_null));
+    const auto allocation = runtime().memory.find(address(memory));
+    if (!allocation) {
+      require(size != 0, hipErrorInvalidValue, "of memory that HIP did not allocate the size is not known");
+    } else if (allocation->kind == AllocationKind::Managed) {
+      require(size == 0 || size == allocation->size, hipErrorInvalidValue, "a part of an allocation is not attached");
+    }
   });
 }
 

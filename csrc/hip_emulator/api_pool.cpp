@@ -18,7 +18,7 @@ std::shared_ptr<Queue> find_queue(Stream stream) { return hip_emulator::find_que
 /// Becomes a node of the graph that is captured.
 void capture_allocation(void** pointer, size_t size, int device, const std::shared_ptr<Queue>& queue) {
   AllocationParameters parameters{};
-  parameters.pool = {1, 0, {kLocationDevice, device}, nullptr, {}};
+  parameters.pool = {kPinned, 0, {kLocationDevice, device}, nullptr, 0, {}};
   parameters.size = size;
   submit_locked(queue, allocate_operation(&parameters));
   *pointer = parameters.pointer;
@@ -32,6 +32,8 @@ void allocate(void** pointer, size_t size, const PoolState& pool, Stream stream)
     std::lock_guard lock(runtime().order);
     if (queue->capture != nullptr) return capture_allocation(pointer, size, pool.device, queue);
   }
+  require(pool.size_limit == 0 || size <= pool.size_limit - std::min(pool.size_limit, pool.use->current.load()),
+          hipErrorOutOfMemory, "the pool would become larger than its maxSize");
   *pointer = size == 0 ? nullptr : runtime().memory.allocate(size, pool.device, AllocationKind::Device, 0, pool.use);
 }
 
@@ -71,10 +73,10 @@ Error hipFreeAsync(void* pointer, Stream stream) {
 
 Error hipMemPoolCreate(MemoryPool* pool, const PoolProperties* properties) {
   return call(__func__, [&] {
-    require(pool != nullptr && properties != nullptr && properties->location.type == kLocationDevice);
+    require(pool != nullptr && properties != nullptr && properties->allocation_type == kPinned);
+    require(properties->location.type == kLocationDevice && is_device(properties->location.id));
     require(properties->handle_types == 0, hipErrorNotSupported, "a pool is not shared with other processes");
-    runtime().device(properties->location.id);
-    *pool = runtime().pools.add(std::make_shared<PoolState>(properties->location.id));
+    *pool = runtime().pools.add(std::make_shared<PoolState>(properties->location.id, properties->size_limit));
   });
 }
 
@@ -144,9 +146,12 @@ Error hipMemPoolTrimTo(MemoryPool pool, size_t) {
 Error hipMemPoolSetAccess(MemoryPool pool, const AccessDescription* descriptions, size_t count) {
   return call(__func__, [&] {
     const auto found = runtime().pools.find(pool);
-    require(count == 0 || descriptions != nullptr);
+    require(descriptions != nullptr);
+    require(count <= runtime().devices.size(), hipErrorInvalidDevice);
     for (size_t i = 0; i < count; ++i) {
+      require(descriptions[i].location.type == kLocationDevice);
       runtime().device(descriptions[i].location.id);
+      require(descriptions[i].flags >= kNoAccess && descriptions[i].flags <= kReadWrite);
       const bool takes_own = descriptions[i].location.id == found->device && descriptions[i].flags != kReadWrite;
       require(!takes_own, hipErrorInvalidValue, "a device has access to its own pool");
     }
@@ -158,7 +163,7 @@ Error hipMemPoolGetAccess(PoolAccess* flags, MemoryPool pool, MemoryLocation* lo
   return call(__func__, [&] {
     require(flags != nullptr && location != nullptr);
     runtime().pools.find(pool);
-    runtime().device(location->id);
+    require(location->type == kLocationDevice && is_device(location->id));
     *flags = kReadWrite;
   });
 }

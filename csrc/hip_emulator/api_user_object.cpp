@@ -10,7 +10,13 @@ namespace wave::hip {
 
 namespace {
 
-void check_count(unsigned count) { require(count != 0 && count <= INT_MAX); }
+/// As in AMD's runtime (ROCm/clr, hipamd/src/hip_graph.cpp) it is no error to name an object that has ended, or to give
+/// back more references than there are: nothing is done then.
+template <class Body>
+void with_object(UserObject object, unsigned count, const Body& body) {
+  require(object != nullptr && count != 0 && count <= INT_MAX);
+  if (const auto found = runtime().user_objects.find_if_there(object)) body(found);
+}
 
 }  // namespace
 
@@ -18,7 +24,7 @@ Error hipUserObjectCreate(UserObject* object, void* data, HostFunction destroy, 
   return call(__func__, [&] {
     constexpr unsigned kNoDestructorSync = 1;
     require(object != nullptr && destroy != nullptr && flags == kNoDestructorSync);
-    check_count(count);
+    require(count != 0 && count <= INT_MAX);
     auto made = std::make_shared<KeptObject>(data, destroy, count);
     *object = runtime().user_objects.add(made);
     made->set_handle(*object);
@@ -27,39 +33,36 @@ Error hipUserObjectCreate(UserObject* object, void* data, HostFunction destroy, 
 
 Error hipUserObjectRetain(UserObject object, unsigned count) {
   return call(__func__, [&] {
-    check_count(count);
-    runtime().user_objects.find(object)->retain(count);
+    with_object(object, count, [&](const auto& found) { found->retain(count); });
   });
 }
 
 Error hipUserObjectRelease(UserObject object, unsigned count) {
   return call(__func__, [&] {
-    check_count(count);
-    runtime().user_objects.find(object)->release(count);
+    with_object(object, count, [&](const auto& found) { found->release(count); });
   });
 }
 
 Error hipGraphRetainUserObject(Graph graph, UserObject object, unsigned count, unsigned flags) {
   return call(__func__, [&] {
     constexpr unsigned kMove = 1;
-    check_count(count);
     require(flags <= kMove);
     const auto owner = runtime().graphs.find(graph);
-    const auto owned = runtime().user_objects.find(object);
-    std::unique_lock lock(runtime().order);
-    owner->objects.add(owned, count);
-    lock.unlock();
-    if (flags == kMove) owned->release(count);
+    with_object(object, count, [&](const auto& owned) {
+      std::lock_guard lock(runtime().order);
+      owner->objects.add(owned, count);
+      if (flags == kMove) owned->hand_over(count);
+    });
   });
 }
 
 Error hipGraphReleaseUserObject(Graph graph, UserObject object, unsigned count) {
   return call(__func__, [&] {
-    check_count(count);
     const auto owner = runtime().graphs.find(graph);
-    const auto owned = runtime().user_objects.find(object);
-    std::lock_guard lock(runtime().order);
-    owner->objects.remove(owned, count);
+    with_object(object, count, [&](const auto& owned) {
+      std::lock_guard lock(runtime().order);
+      owner->objects.remove(owned, count);
+    });
   });
 }
 

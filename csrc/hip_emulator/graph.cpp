@@ -94,6 +94,23 @@ std::shared_ptr<const ReadyNodes> make_ready(const OperationGraph& graph) {
   return result;
 }
 
+bool keeps_direction(const StreamOperation& before, const StreamOperation& after) {
+  const auto* const copy = std::get_if<CopyWork>(&before.work);
+  return copy == nullptr || copy->copy->kind == std::get<CopyWork>(after.work).copy->kind;
+}
+
+hip::UpdateResult compare(const ReadyNodes& before, const ReadyNodes& after, hip::GraphNode* different) {
+  if (before.size() != after.size()) return hip::kUpdateTopologyChanged;
+  for (size_t i = 0; i < before.size(); ++i) {
+    *different = after[i].node;
+    if (before[i].dependencies != after[i].dependencies) return hip::kUpdateTopologyChanged;
+    if (before[i].operation.work.index() != after[i].operation.work.index()) return hip::kUpdateNodeTypeChanged;
+    if (!keeps_direction(before[i].operation, after[i].operation)) return hip::kUpdateParametersChanged;
+  }
+  *different = nullptr;
+  return hip::kUpdateSuccess;
+}
+
 void run_nodes(const ReadyNodes& nodes) {
   for (const ReadyNode& node : nodes) {
     if (node.enabled) node.operation(Via::Graph);

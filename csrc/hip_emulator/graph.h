@@ -128,6 +128,10 @@ struct ReadyGraph {
 };
 
 std::shared_ptr<const ReadyNodes> make_ready(const OperationGraph& graph);
+/// Whether nodes can take the place of those that are ready, and where not, from which on.
+hip::UpdateResult compare(const ReadyNodes& before, const ReadyNodes& after, hip::GraphNode* different);
+/// Whether what is a copy copies from and to where it did before. Both are of one kind.
+bool keeps_direction(const StreamOperation& before, const StreamOperation& after);
 /// Runs the nodes that are enabled, one after the other.
 void run_nodes(const ReadyNodes& nodes);
 

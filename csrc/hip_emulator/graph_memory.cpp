@@ -17,11 +17,10 @@ GraphMemory::GraphMemory(const hip::AllocationParameters& given, void* pointer) 
 GraphMemory::~GraphMemory() { runtime().memory.abandon(parameters.pointer); }
 
 StreamOperation allocate_operation(hip::AllocationParameters* parameters) {
-  constexpr int kPinned = 1;
   require(parameters != nullptr);
   parameters->pointer = nullptr;
   const hip::PoolProperties& pool = parameters->pool;
-  require(parameters->size != 0 && pool.allocation_type == kPinned && pool.location.type == hip::kLocationDevice);
+  require(parameters->size != 0 && pool.allocation_type == hip::kPinned && pool.location.type == hip::kLocationDevice);
   require(pool.location.id >= 0 && static_cast<size_t>(pool.location.id) < runtime().devices.size());
   require(parameters->access_count <= runtime().devices.size());
   const auto& use = runtime().device(pool.location.id).graph_memory;

@@ -35,10 +35,15 @@ class Handles {
 
   std::shared_ptr<Object> find(Handle handle) const { return find(handle, unknown_); }
   std::shared_ptr<Object> find(Handle handle, Code unknown) const {
+    std::shared_ptr<Object> found = find_if_there(handle);
+    if (found == nullptr) throw Failure(unknown);
+    return found;
+  }
+  /// nullptr where there is none.
+  std::shared_ptr<Object> find_if_there(Handle handle) const {
     std::shared_lock lock(mutex_);
     const auto found = objects_.find(handle);
-    if (found == objects_.end()) throw Failure(unknown);
-    return found->second;
+    return found == objects_.end() ? nullptr : found->second;
   }
 
   /// Forgets a handle.

@@ -232,7 +232,12 @@ struct InstantiateParameters {
 enum NodeType : int {};  ///< hipGraphNodeType: by type_of(NodeWork), from Release::first_node_type on
 
 /// hipGraphExecUpdateResult
-enum UpdateResult : int { kUpdateSuccess = 0, kUpdateTopologyChanged = 2, kUpdateNodeTypeChanged = 3 };
+enum UpdateResult : int {
+  kUpdateSuccess = 0,
+  kUpdateTopologyChanged = 2,
+  kUpdateNodeTypeChanged = 3,
+  kUpdateParametersChanged = 5
+};
 
 /// hipMemLocation, hipMemAccessDesc, hipMemPoolProps
 enum MemoryLocationType : int { kLocationDevice = 1 };
@@ -240,17 +245,19 @@ struct MemoryLocation {
   MemoryLocationType type;
   int id;
 };
-enum PoolAccess : int { kReadWrite = 3 };
+enum PoolAccess : int { kNoAccess = 0, kReadWrite = 3 };
 struct AccessDescription {
   MemoryLocation location;
   PoolAccess flags;
 };
+enum AllocationType : int { kPinned = 1 };
 struct PoolProperties {
-  int allocation_type;
+  AllocationType allocation_type;
   int handle_types;
   MemoryLocation location;
   void* security;
-  char reserved[64];
+  size_t size_limit;  ///< in bytes; 0: none
+  char reserved[56];
 };
 
 /// hipMemPoolAttr

@@ -22,9 +22,10 @@ namespace wave::hip_emulator {
 
 /// hipMemPool_t. Memory of it is used and given back like any other; a pool counts it.
 struct PoolState {
-  explicit PoolState(int device) : device(device) {}
+  explicit PoolState(int device, size_t size_limit = 0) : device(device), size_limit(size_limit) {}
 
   const int device;
+  const size_t size_limit;  ///< in bytes; 0: none
   const std::shared_ptr<PoolUse> use = std::make_shared<PoolUse>();
   std::array<std::atomic<uint64_t>, 5> settings{0, 1, 1, 1, 0};  ///< by hip::PoolAttribute, up to the threshold
 };

@@ -189,23 +189,27 @@ std::optional<Allocation> check_rows(const Rows& rows, const RowCounts& counts) 
   return allocation;
 }
 
-StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts& counts, const hip::Copy3d* given) {
-  const auto run = [=](Via via) {
-    check_again(via, span_of(to, counts));
-    check_again(via, span_of(from, counts));
-    copy_rows(to, from, counts);
+StreamOperation copy_operation(const RowCopy& copy, const hip::Copy3d& given) {
+  const auto run = [copy](Via via) {
+    check_again(via, span_of(copy.to, copy.counts));
+    check_again(via, span_of(copy.from, copy.counts));
+    copy_rows(copy.to, copy.from, copy.counts);
   };
-  if (given != nullptr) return {run, CopyWork{std::make_shared<const hip::Copy3d>(*given)}};
+  return {run, CopyWork{std::make_shared<const hip::Copy3d>(given)}};
+}
+
+StreamOperation copy_operation(const RowCopy& copy, hip::MemcpyKind kind) {
+  const RowCounts& counts = copy.counts;
   const auto memory = [&](const Rows& rows) {
     const size_t pitch = rows.pitch == 0 ? counts.width : rows.pitch;
     return hip::PitchedPointer{rows.begin, pitch, counts.width, rows.slice == 0 ? counts.height : rows.slice / pitch};
   };
   hip::Copy3d work{};
-  work.from = memory(from);
-  work.to = memory(to);
+  work.from = memory(copy.from);
+  work.to = memory(copy.to);
   work.extent = {counts.width, counts.height, counts.depth};
-  work.kind = hip::kCopyDefault;
-  return {run, CopyWork{std::make_shared<const hip::Copy3d>(work)}};
+  work.kind = kind;
+  return copy_operation(copy, work);
 }
 
 StreamOperation fill_operation(const Rows& to, const RowCounts& counts, Pattern pattern) {
@@ -234,7 +238,7 @@ void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream
   add_work_of_owner(from_allocated, *queue, after);
   const bool must_stage = to_allocated && !from_allocated && queue->capture == nullptr;
   const auto marker =
-      submit_locked(queue, must_stage ? staged_copy(to, from, counts) : copy_operation(to, from, counts), after);
+      submit_locked(queue, must_stage ? staged_copy(to, from, counts) : copy_operation({to, from, counts}), after);
   lock.unlock();
   if (marker == nullptr || (wait == Wait::No && to_allocated)) return;
   marker->wait();

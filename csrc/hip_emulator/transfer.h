@@ -71,9 +71,9 @@ void copy_later(const RowCopy& work, hip::Stream stream);
 void fill(const Rows& to, const RowCounts& counts, Pattern pattern, hip::Stream stream, Wait wait);
 
 /// The same as operations of a graph. They throw hipErrorIllegalAddress where memory was freed since. A node tells what
-/// it was `given`, or where that is nullptr, what it copies.
-StreamOperation copy_operation(const Rows& to, const Rows& from, const RowCounts& counts,
-                               const hip::Copy3d* given = nullptr);
+/// it was `given`, or what it copies.
+StreamOperation copy_operation(const RowCopy& copy, const hip::Copy3d& given);
+StreamOperation copy_operation(const RowCopy& copy, hip::MemcpyKind kind = hip::kCopyDefault);
 StreamOperation fill_operation(const Rows& to, const RowCounts& counts, Pattern pattern);
 
 }  // namespace wave::hip_emulator

@@ -1,5 +1,7 @@
 #include "hip_emulator/user_object.h"
 
+#include <algorithm>
+
 #include "hip_emulator/runtime.h"
 
 namespace wave::hip_emulator {
@@ -11,9 +13,14 @@ void KeptObject::retain(unsigned count) {
 
 void KeptObject::release(unsigned count) {
   std::unique_lock lock(mutex_);
-  require(count <= own_, hipErrorInvalidValue, "more references than the program holds");
+  if (count > own_) return;
   own_ -= count;
   end_if_unused(std::move(lock));
+}
+
+void KeptObject::hand_over(unsigned count) {
+  const std::lock_guard lock(mutex_);
+  own_ -= std::min<uint64_t>(own_, count);
 }
 
 void KeptObject::lend(unsigned count) {
@@ -49,8 +56,7 @@ void OwnedObjects::add(const std::shared_ptr<KeptObject>& object, unsigned count
 
 void OwnedObjects::remove(const std::shared_ptr<KeptObject>& object, unsigned count) {
   const auto found = counts_.find(object);
-  require(found != counts_.end() && count <= found->second, hipErrorInvalidValue,
-          "more references than the graph holds");
+  if (found == counts_.end() || count > found->second) return;
   found->second -= count;
   if (found->second == 0) counts_.erase(found);
   object->give_back(count);

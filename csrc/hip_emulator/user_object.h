@@ -16,9 +16,11 @@ class KeptObject {
 
   void set_handle(hip::UserObject handle) { handle_ = handle; }
 
-  /// The program's own. Throws hipErrorInvalidValue where it has fewer.
+  /// The program's own. Nothing is done where it has fewer to give back.
   void retain(unsigned count);
   void release(unsigned count);
+  /// As many of them as there are become a graph's, which holds others already.
+  void hand_over(unsigned count);
 
   /// A graph's.
   void lend(unsigned count);
@@ -45,7 +47,7 @@ class OwnedObjects {
   ~OwnedObjects();
 
   void add(const std::shared_ptr<KeptObject>& object, unsigned count);
-  /// Throws hipErrorInvalidValue where there are fewer references.
+  /// Nothing is done where there are fewer references.
   void remove(const std::shared_ptr<KeptObject>& object, unsigned count);
 
  private:

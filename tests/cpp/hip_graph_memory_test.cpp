@@ -27,7 +27,7 @@ uint64_t graph_memory(int attribute) {
 
 hip::AllocationParameters allocation(size_t size) {
   hip::AllocationParameters parameters{};
-  parameters.pool = {1, 0, {hip::kLocationDevice, 0}, nullptr, {}};
+  parameters.pool = {hip::kPinned, 0, {hip::kLocationDevice, 0}, nullptr, 0, {}};
   parameters.size = size;
   return parameters;
 }
@@ -74,7 +74,7 @@ TEST(graphs_allocate) {
   for (int wrong = 0; wrong < 3; ++wrong) {
     hip::AllocationParameters bad = allocation(wrong == 0 ? 0 : 64);
     if (wrong == 1) bad.pool.location.id = 99;
-    if (wrong == 2) bad.pool.allocation_type = 0;
+    if (wrong == 2) bad.pool.allocation_type = hip::AllocationType{0};
     EXPECT_EQ(api.hipGraphAddMemAllocNode(&allocate, graph, nullptr, 0, &bad), kInvalid);
   }
   EXPECT_EQ(api.hipGraphAddMemFreeNode(&release, graph, nullptr, 0, &zero), kInvalid);

@@ -1,13 +1,14 @@
 // Tests of graphs that are built by hand, looked at and changed.
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstring>
 
 #include "hip_program.h"
 
 namespace {
 
-constexpr int kInvalid = 1, kUpdateFailure = 910;
+constexpr int kInvalid = 1, kUpdateFailure = 910, kUnknown = 999;
 
 hip::KernelParameters vector_add(const Loaded& module, void** parameters) {
   return {{256, 1, 1}, nullptr, module["vector_add"], {4, 1, 1}, parameters, 0};
@@ -129,6 +130,16 @@ TEST(parameters_are_told_and_changed) {
   OK(api.hipGraphExecMemcpyNodeSetParams(exec, chain.copy, &copy));
   Chain::launch(exec);
   EXPECT_EQ(d.values()[20], 40.0f);
+  for (const hip::MemcpyKind kind : {hip::kHostToHost, hip::kHostToDevice, hip::kDeviceToHost, hip::kCopyDefault}) {
+    copy.kind = kind;
+    EXPECT_EQ(api.hipGraphExecMemcpyNodeSetParams(exec, chain.copy, &copy), kInvalid);
+    EXPECT_EQ(api.hipGraphExecMemcpyNodeSetParams1D(exec, chain.copy, chain.b.data, chain.a.data, 64, kind), kInvalid);
+  }
+  std::vector<float> host(16);
+  EXPECT_EQ(api.hipGraphMemcpyNodeSetParams1D(chain.copy, chain.b.data, host.data(), 64, hip::kDeviceToDevice),
+            kInvalid);
+  EXPECT_EQ(api.hipGraphMemcpyNodeSetParams1D(chain.copy, host.data(), chain.b.data, 64, hip::kHostToDevice), kInvalid);
+  OK(api.hipGraphMemcpyNodeSetParams1D(chain.copy, host.data(), chain.b.data, 64, hip::kDeviceToHost));
 
   unsigned enabled = 9;
   OK(api.hipGraphNodeSetEnabled(exec, chain.fill, 0));
@@ -165,6 +176,10 @@ TEST(graphs_take_others_places) {
   EXPECT_EQ(static_cast<int>(result), 2);
   OK(api.hipGraphDestroyNode(empty));
   EXPECT_EQ(api.hipGraphDestroyNode(empty), kInvalid);
+  OK(api.hipGraphMemcpyNodeSetParams1D(other.copy, other.b.data, other.a.data, 64, hip::kCopyDefault));
+  EXPECT_EQ(api.hipGraphExecUpdate(exec, other.graph, &different, &result), kUpdateFailure);
+  EXPECT_EQ(result == hip::kUpdateParametersChanged && different == other.copy, true);
+  OK(api.hipGraphMemcpyNodeSetParams1D(other.copy, other.b.data, other.a.data, 64, hip::kDeviceToDevice));
   OK(api.hipGraphDestroyNode(other.kernel));
   OK(api.hipGraphAddEmptyNode(&empty, other.graph, &other.copy, 1));
   EXPECT_EQ(api.hipGraphExecUpdate(exec, other.graph, &different, &result), kUpdateFailure);
@@ -200,6 +215,9 @@ TEST(copies_and_children) {
   EXPECT_EQ(chain.c.values()[3], 4.0f);
   OK(api.hipGraphExecChildGraphNodeSetParams(exec, child, chain.graph));
   Chain::launch(exec);
+  EXPECT_EQ(api.hipGraphExecChildGraphNodeSetParams(exec, child, parent), kUnknown);  // which has other nodes
+  unsigned enabled = 0;
+  EXPECT_EQ(api.hipGraphNodeGetEnabled(exec, chain.fill, &enabled), kInvalid);
   OK(api.hipGraphExecDestroy(exec));
   OK(api.hipGraphDestroy(parent));
 }
@@ -340,12 +358,12 @@ TEST(objects_of_graphs) {
   EXPECT_EQ(api.hipUserObjectCreate(&object, &ended, nullptr, 1, 1), kInvalid);
   OK(api.hipUserObjectCreate(&object, &ended, end, 2, 1));
   OK(api.hipUserObjectRetain(object, 1));
-  EXPECT_EQ(api.hipUserObjectRelease(object, 4), kInvalid);
+  OK(api.hipUserObjectRelease(object, 4));  // more than there are: none
   hip::Graph graph = nullptr, copy = nullptr;
   hip::GraphExec exec = nullptr;
   OK(api.hipGraphCreate(&graph, 0));
   OK(api.hipGraphRetainUserObject(graph, object, 2, 1));  // of the program's three
-  EXPECT_EQ(api.hipGraphReleaseUserObject(graph, object, 3), kInvalid);
+  OK(api.hipGraphReleaseUserObject(graph, object, 3));
   OK(api.hipGraphReleaseUserObject(graph, object, 1));
   OK(api.hipGraphClone(&copy, graph));
   OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
@@ -358,7 +376,16 @@ TEST(objects_of_graphs) {
   OK(api.hipGraphExecDestroy(exec));
   for (int i = 0; ended.load() == 0 && i < 1000; ++i) OK(api.hipDeviceSynchronize());  // the launch kept it, too
   EXPECT_EQ(ended.load(), 1);
-  EXPECT_EQ(api.hipUserObjectRetain(object, 1), kInvalid);
+  OK(api.hipUserObjectRetain(object, 1));  // as in AMD's runtime, though it has ended
+  EXPECT_EQ(api.hipUserObjectRetain(nullptr, 1), kInvalid);
+  EXPECT_EQ(api.hipUserObjectRelease(object, 0), kInvalid);
+  OK(api.hipUserObjectCreate(&object, &ended, end, 1, 1));
+  OK(api.hipGraphCreate(&graph, 0));
+  OK(api.hipGraphRetainUserObject(graph, object, INT_MAX, 1));  // more than the program has: all
+  OK(api.hipUserObjectRelease(object, 1));
+  EXPECT_EQ(ended.load(), 1);
+  OK(api.hipGraphDestroy(graph));
+  EXPECT_EQ(ended.load(), 2);
 }
 
 /// The structure for any kind does what that of each does.
@@ -415,7 +442,7 @@ TEST(nodes_by_one_structure) {
   hip::AnyNodeParameters allocates{}, frees{};
   allocates.type = kAllocate;
   auto& memory = reinterpret_cast<hip::AllocationParameters&>(allocates.bytes);
-  memory.pool = {1, 0, {hip::kLocationDevice, 0}, nullptr, {}};
+  memory.pool = {hip::kPinned, 0, {hip::kLocationDevice, 0}, nullptr, 0, {}};
   memory.size = 64;
   OK(api.hipGraphAddNode(&node, graph, nullptr, 0, &allocates));
   EXPECT_EQ(type_of(node) == kAllocate && memory.pointer != nullptr, true);

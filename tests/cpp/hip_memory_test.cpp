@@ -250,13 +250,21 @@ TEST(advice_about_other_memory) {
     OK(api.hipMemRangeGetAttribute(&value, sizeof value, hip::kRangeCoherencyMode, memory, 4));
     return value;
   };
-  constexpr unsigned kFinegrained = 1, kNonCoherent = 0x80000000;
+  constexpr unsigned kFinegrained = 1, kSignal = 2, kUncached = 3, kContiguous = 4, kNonCoherent = 0x80000000;
   void* memory = nullptr;
   OK(api.hipMalloc(&memory, 4));
   EXPECT_EQ(coherency(memory), kCoarse);
   EXPECT_EQ(api.hipMemAdvise(memory, 4, hip::MemoryAdvice{kReadMostly}, 0), kInvalid);
   OK(api.hipFree(memory));
   EXPECT_EQ(api.hipMemAdvise(memory, 4, hip::MemoryAdvice{kReadMostly}, 0), kInvalid);
+  for (const unsigned flags : {kUncached, kContiguous}) {
+    OK(api.hipExtMallocWithFlags(&memory, 4, flags));
+    OK(api.hipFree(memory));
+  }
+  OK(api.hipExtMallocWithFlags(&memory, 8, kSignal));
+  OK(api.hipFree(memory));
+  EXPECT_EQ(api.hipExtMallocWithFlags(&memory, 4, kSignal), 1);
+  EXPECT_EQ(api.hipExtMallocWithFlags(&memory, 4, kContiguous | kFinegrained), 1);
   OK(api.hipExtMallocWithFlags(&memory, 4, kFinegrained));
   EXPECT_EQ(coherency(memory), kFineGrained);
   OK(api.hipFree(memory));
@@ -306,8 +314,16 @@ TEST(kinds_of_memory) {
   EXPECT_EQ(api.hipMemPrefetchAsync(managed, 64, 2, nullptr), 101);
   EXPECT_EQ(api.hipMemPrefetchAsync(managed, 1 << 20, 0, nullptr), 1);
   OK(api.hipMemAdvise(managed, 64, hip::MemoryAdvice{1}, 0));
-  OK(api.hipStreamAttachMemAsync(nullptr, managed, 0, 4));
-  EXPECT_EQ(api.hipStreamAttachMemAsync(nullptr, pinned, 0, 4), 1);
+  constexpr unsigned kGlobal = 1, kHost = 2, kSingle = 4;
+  OK(api.hipStreamAttachMemAsync(nullptr, managed, 0, kGlobal));
+  EXPECT_EQ(api.hipStreamAttachMemAsync(nullptr, managed, 0, kSingle), 1);  // not to the null stream
+  EXPECT_EQ(api.hipStreamAttachMemAsync(nullptr, managed, 0, kGlobal | kHost), 1);
+  EXPECT_EQ(api.hipStreamAttachMemAsync(nullptr, nullptr, 0, kGlobal), 1);
+  EXPECT_EQ(api.hipStreamAttachMemAsync(nullptr, managed, 1, kGlobal), 1);  // a part of it
+  EXPECT_EQ(api.hipStreamAttachMemAsync(reinterpret_cast<hip::Stream>(8), managed, 0, kGlobal), 709);
+  int pageable = 0;
+  OK(api.hipStreamAttachMemAsync(nullptr, &pageable, sizeof(pageable), kHost));
+  EXPECT_EQ(api.hipStreamAttachMemAsync(nullptr, &pageable, 0, kHost), 1);
   void* begin = nullptr;
   size_t size = 0;
   OK(api.hipMemGetAddressRange(&begin, &size, managed + 5));
@@ -369,6 +385,14 @@ TEST(memory_of_streams) {
 
   hip::PoolProperties properties{};
   properties.location = {hip::kLocationDevice, 1};
+  EXPECT_EQ(api.hipMemPoolCreate(&own, &properties), 1);  // not pinned
+  properties.allocation_type = hip::kPinned;
+  properties.location = {hip::kLocationDevice, 2};
+  EXPECT_EQ(api.hipMemPoolCreate(&own, &properties), 1);
+  properties.location = {hip::MemoryLocationType{0}, 1};
+  EXPECT_EQ(api.hipMemPoolCreate(&own, &properties), 1);
+  properties.location = {hip::kLocationDevice, 1};
+  properties.size_limit = 4096;
   OK(api.hipMemPoolCreate(&own, &properties));
   EXPECT_EQ(api.hipDeviceSetMemPool(0, own), 101);
   OK(api.hipDeviceSetMemPool(1, own));
@@ -388,6 +412,23 @@ TEST(memory_of_streams) {
   hip::MemoryLocation location{hip::kLocationDevice, 0};
   OK(api.hipMemPoolGetAccess(&access, own, &location));
   EXPECT_EQ(static_cast<int>(access), 3);
+  hip::AccessDescription description{location, hip::kReadWrite};
+  OK(api.hipMemPoolSetAccess(own, &description, 1));
+  EXPECT_EQ(api.hipMemPoolSetAccess(own, nullptr, 0), 1);
+  EXPECT_EQ(api.hipMemPoolSetAccess(own, &description, 3), 101);  // more than there are devices
+  description.flags = hip::PoolAccess{4};
+  EXPECT_EQ(api.hipMemPoolSetAccess(own, &description, 1), 1);
+  description = {{hip::kLocationDevice, 2}, hip::kReadWrite};
+  EXPECT_EQ(api.hipMemPoolSetAccess(own, &description, 1), 101);
+  EXPECT_EQ(api.hipMemPoolGetAccess(&access, own, &description.location), 1);
+  description.location = {hip::MemoryLocationType{0}, 0};
+  EXPECT_EQ(api.hipMemPoolSetAccess(own, &description, 1), 1);
+  EXPECT_EQ(api.hipMemPoolGetAccess(&access, own, &description.location), 1);
+  void* more = nullptr;
+  EXPECT_EQ(api.hipMallocFromPoolAsync(&more, 4033, own, stream), 2);  // beside the 64 bytes
+  OK(api.hipMallocFromPoolAsync(&more, 4032, own, stream));
+  EXPECT_EQ(api.hipMallocFromPoolAsync(&more, ~size_t{0}, own, stream), 2);
+  OK(api.hipFree(more));
   OK(api.hipMemPoolTrimTo(own, 0));
   OK(api.hipMemPoolDestroy(own));
   OK(api.hipDeviceGetMemPool(&current, 1));
