@@ -8,9 +8,10 @@ namespace wave::hip {
 namespace {
 
 template <class Side>
-PitchedPointer memory_of(const Side& side, size_t width) {
+PitchedPointer memory_of(const Side& side, size_t width, bool is_one_row) {
   const bool is_host = side.type == release().memory_type.host;
-  const size_t pitch = side.pitch != 0 ? side.pitch : side.x + width;
+  const size_t row = size_t{side.x} + width, pitch = side.pitch != 0 ? side.pitch : row;
+  require(row <= pitch || is_one_row, hipErrorInvalidValue, "a row is longer than the pitch");
   return {is_host ? side.host : side.device, pitch, pitch, side.height};
 }
 
@@ -38,7 +39,7 @@ Copy3d read(const DriverCopyLayout<Number>& copy) {
   const auto read_side = [&](const auto& side, Array& array, BoxPosition& position, PitchedPointer& memory) {
     array = array_of(side);
     position = {elements_of(side.x, element_size(array)), side.y, side.z};
-    if (array == nullptr) memory = memory_of(side, copy.width);
+    if (array == nullptr) memory = memory_of(side, copy.width, copy.height <= 1 && copy.depth <= 1);
   };
   read_side(copy.from, result.from_array, result.from_position, result.from);
   read_side(copy.to, result.to_array, result.to_position, result.to);

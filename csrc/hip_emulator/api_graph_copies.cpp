@@ -15,14 +15,16 @@ StreamOperation copy_operation(const Copy3d* given) {
   return copy_operation(copy, *given);
 }
 
-/// Memory that HIP knows nothing of is the host's.
-StreamOperation copy_operation(void* to, const void* from, size_t size, MemcpyKind kind) {
+/// `symbol` is the side that is a symbol, which is the device's memory; other memory that HIP did not allocate is the
+/// host's.
+StreamOperation copy_operation(void* to, const void* from, size_t size, MemcpyKind kind, const void* symbol = nullptr) {
   require(to != nullptr && from != nullptr && size != 0);
   hip_emulator::check_kind(kind);
   const RowCopy copy{{to}, {const_cast<void*>(from)}, {size}};
-  const bool to_host = !check_rows(copy.to, copy.counts), from_host = !check_rows(copy.from, copy.counts);
-  const bool is_other = (from_host && !to_host && kind != kHostToDevice) || (to_host && !from_host && kind != kDeviceToHost);
-  require(!is_other || kind == kCopyDefault, hipErrorInvalidValue, "the memory is not where the copy's kind says");
+  const bool to_host = !check_rows(copy.to, copy.counts) && to != symbol;
+  const bool from_host = !check_rows(copy.from, copy.counts) && from != symbol;
+  const bool fits = to_host == from_host || kind == (to_host ? kDeviceToHost : kHostToDevice) || kind == kCopyDefault;
+  require(fits, hipErrorInvalidValue, "the memory is not where the copy's kind says");
   return copy_operation(copy, kind);
 }
 
@@ -58,12 +60,14 @@ void check_kind(MemcpyKind kind, MemcpyKind other) {
 
 StreamOperation copy_to_symbol(const void* symbol, const void* from, size_t size, size_t offset, MemcpyKind kind) {
   check_kind(kind, kHostToDevice);
-  return copy_operation(part_of(symbol, size, offset), from, size, kind);
+  void* const part = part_of(symbol, size, offset);
+  return copy_operation(part, from, size, kind, part);
 }
 
 StreamOperation copy_from_symbol(void* to, const void* symbol, size_t size, size_t offset, MemcpyKind kind) {
   check_kind(kind, kDeviceToHost);
-  return copy_operation(to, part_of(symbol, size, offset), size, kind);
+  const void* const part = part_of(symbol, size, offset);
+  return copy_operation(to, part, size, kind, part);
 }
 
 }  // namespace

@@ -291,8 +291,8 @@ Error hipGraphExecChildGraphNodeSetParams(GraphExec exec, GraphNode node, Graph 
     std::lock_guard lock(runtime().order);
     const auto nodes = make_ready(*found);
     GraphNode different = nullptr;
-    require(compare(*make_ready(*work_of<ChildWork>(*changed).graph), *nodes, &different) == kUpdateSuccess, hipErrorUnknown,
-            "the graph has other nodes than the one whose place it would take");
+    require(compare(*make_ready(*work_of<ChildWork>(*changed).graph), *nodes, &different) == kUpdateSuccess,
+            hipErrorUnknown, "the graph has other nodes than the one whose place it would take");
     return StreamOperation([nodes](Via) { run_nodes(*nodes); }, ChildWork{found, child});
   });
 }

@@ -32,15 +32,11 @@ Error hipUserObjectCreate(UserObject* object, void* data, HostFunction destroy, 
 }
 
 Error hipUserObjectRetain(UserObject object, unsigned count) {
-  return call(__func__, [&] {
-    with_object(object, count, [&](const auto& found) { found->retain(count); });
-  });
+  return call(__func__, [&] { with_object(object, count, [&](const auto& found) { found->retain(count); }); });
 }
 
 Error hipUserObjectRelease(UserObject object, unsigned count) {
-  return call(__func__, [&] {
-    with_object(object, count, [&](const auto& found) { found->release(count); });
-  });
+  return call(__func__, [&] { with_object(object, count, [&](const auto& found) { found->release(count); }); });
 }
 
 Error hipGraphRetainUserObject(Graph graph, UserObject object, unsigned count, unsigned flags) {

@@ -57,7 +57,8 @@ Error set(const char* name, GraphExec exec, GraphNode node, const Make& make) {
     std::lock_guard lock(runtime().order);
     found->change(node, [&](ReadyNode& ready) {
       check_same_kind(ready.operation, operation);
-      require(keeps_direction(ready.operation, operation), hipErrorInvalidValue, "the copy's kind cannot change any more");
+      require(keeps_direction(ready.operation, operation), hipErrorInvalidValue,
+              "the copy's kind cannot change any more");
       ready.operation = operation;
     });
   });

@@ -181,6 +181,8 @@ TEST(boxes_of_the_driver) {
   EXPECT_EQ(static_cast<char*>(told.to.device) + told.to.x - static_cast<char*>(data.pointer), 4);
   EXPECT_EQ(told.to.type == kDevice && told.to.pitch == data.pitch && told.width == 2 && told.depth == 2, true);
   EXPECT_EQ(api.hipDrvMemcpy3D(nullptr), 1);
+  read.to.pitch = 11;
+  EXPECT_EQ(api.hipDrvMemcpy3D(given(read)), 1);  // another error than hipMemcpy3D's
   write.to.level = 1;
   EXPECT_EQ(api.hipDrvMemcpy3D(given(write)), kUnsupported);
   OK(api.hipGraphExecDestroy(exec));
