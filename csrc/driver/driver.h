@@ -77,6 +77,7 @@ struct Launch {
   std::span<const uint8_t> arguments;            ///< the kernarg segment up to the hidden arguments
   const LaunchAttributes* attributes = nullptr;  ///< nullptr: none of them
   HostLaunch* host = nullptr;                    ///< for the emulator
+  bool is_on_current_device = false;             ///< the driver was asked just now: nobody has to ask it again
 };
 
 /// A kernel on a device.
@@ -128,6 +129,8 @@ class Driver {
   virtual int device_count() = 0;
   /// Throws RuntimeError where there is no such device.
   virtual const DeviceInfo& device(int index) = 0;
+  /// The device that is current on the calling thread; -1 where none is, or the driver has not been used yet.
+  virtual int current_device() const { return -1; }
   /// The device as code that it runs finds it: the emulator is another processor for code of another one.
   virtual const DeviceInfo& device_for(const Target&, int index) { return device(index); }
   /// Loads code that was built for the device; while graphs are captured, too. Throws RuntimeError with the driver's

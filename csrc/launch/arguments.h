@@ -38,6 +38,9 @@ class ArgumentPacker {
     std::memcpy(&address, data_ + offset, sizeof address);
     return address;
   }
+  /// Where the arguments begin: for who writes no more than argument_bytes() there.
+  uint8_t* begin() { return data_; }
+
   /// Bytes as they are; those beyond the kernel's arguments are dropped.
   void raw(size_t offset, const void* bytes, size_t size) {
     const size_t end = kernel_.argument_bytes();
@@ -89,9 +92,9 @@ class ArgumentPacker {
 
   static constexpr size_t kInline = 1024, kFewBytes = 64;
   const Kernel& kernel_;
-  alignas(16) uint8_t inline_[kInline];
-  std::unique_ptr<uint8_t[]> heap_;
   uint8_t* data_;
+  std::unique_ptr<uint8_t[]> heap_;
+  alignas(16) uint8_t inline_[kInline];
 };
 
 /// A packed argument: an int64_t, uint64_t or double as its type says; pointers and bits are unsigned, bytes[N] is

@@ -230,12 +230,18 @@ LaunchLimits limits_of(const DeviceFunction& function) {
   const DeviceInfo& device = *function.device;
   LaunchLimits limits{};
   limits.max_grid = device.max_grid;
+  limits.min_block = {1, 1, 1};
   limits.max_block = device.max_block;
-  if (metadata.reqd_workgroup_size) limits.required_block = *metadata.reqd_workgroup_size;
+  if (metadata.reqd_workgroup_size) {
+    limits.min_block = *metadata.reqd_workgroup_size;
+    for (int axis = 0; axis < 3; ++axis)
+      limits.max_block[axis] = std::min(limits.max_block[axis], limits.min_block[axis]);
+  }
   limits.max_block_size = device.max_block_size;
   for (const uint32_t limit : {metadata.max_flat_workgroup_size, function.info.max_block_size}) {
     if (limit != 0) limits.max_block_size = std::min(limits.max_block_size, limit);
   }
+  limits.own_shared_memory = function.info.shared_memory;
   limits.max_shared_memory = int64_t{device.shared_memory} - function.info.shared_memory;
   limits.max_work_items = function.code->format() == Format::AmdGpu ? kMaxWorkItemsOfAmd : INT64_MAX;
   return limits;
@@ -291,7 +297,7 @@ FunctionSlots::~FunctionSlots() {
 FunctionSlot& FunctionSlots::make(const Place& place) const {
   auto made = std::make_unique<FunctionSlot>();
   FunctionSlot* there = nullptr;
-  auto& slot = slots_[static_cast<int>(place.kind)][place.device];
+  auto& slot = slots_[place.device][static_cast<int>(place.kind)];
   return slot.compare_exchange_strong(there, made.get()) ? *made.release() : *there;
 }
 

@@ -17,27 +17,28 @@ namespace wave {
 class Kernel;
 struct ModuleRecord;
 
-/// What launches of a kernel on a device are checked against.
-struct LaunchLimits {
-  Dims max_grid;              ///< workgroups
-  Dims max_block;             ///< work-items, by dimension
-  Dims required_block;        ///< zeros: any
-  uint32_t max_block_size;    ///< work-items, by binary, driver and device
-  int64_t max_shared_memory;  ///< bytes, dynamic
-  int64_t max_work_items;     ///< along an axis of the grid
+/// What launches of a kernel on a device are checked against, in one cache line: most of what they read lies in others.
+struct alignas(64) LaunchLimits {
+  Dims max_grid;               ///< workgroups
+  Dims min_block, max_block;   ///< work-items, by dimension: both what the binary requires, where it does
+  uint32_t max_block_size;     ///< work-items, by binary, driver and device
+  uint32_t own_shared_memory;  ///< bytes, static
+  int64_t max_shared_memory;   ///< bytes, dynamic
+  int64_t max_work_items;      ///< along an axis of the grid
 };
+static_assert(sizeof(LaunchLimits) == 64);
 
-/// A kernel on a device.
+/// A kernel on a device. What launches read comes first.
 struct DeviceFunction {
   LaunchLimits limits;
   Place place;
+  bool in_host_memory;  ///< whether its tensors are on the CPU, though the driver works asynchronously
   std::unique_ptr<LoadedFunction> function;
   ModuleRecord* module;
   const KernelInfo* kernel;  ///< of the build that runs there
   const CodeObject* code;
   const DeviceInfo* device;
   FunctionInfo info;
-  bool in_host_memory;  ///< whether its tensors are on the CPU, though the driver works asynchronously
 };
 
 /// Where a kernel keeps its function on one device. Launches count themselves in while they use it, in one of several
@@ -73,18 +74,18 @@ class FunctionSlots {
     return slot != nullptr ? *slot : make(place);
   }
   FunctionSlot* find(const Place& place) const {
-    return slots_[static_cast<int>(place.kind)][place.device].load(std::memory_order_acquire);
+    return slots_[place.device][static_cast<int>(place.kind)].load(std::memory_order_acquire);
   }
 
  private:
   FunctionSlot& make(const Place& place) const;
 
-  mutable std::atomic<FunctionSlot*> slots_[kDriverKinds][Driver::kMaxDevices] = {};
+  mutable std::atomic<FunctionSlot*> slots_[Driver::kMaxDevices][kDriverKinds] = {};
 };
 
 /// Loads the kernel there, and sets its slot's function, where that is not done. Throws ValueError where the kernel has
 /// no build for the device, and what Driver::load throws.
-void load_function(const Kernel& kernel, const Place& place);
+[[gnu::cold]] void load_function(const Kernel& kernel, const Place& place);
 
 /// Tells that a launch of the function went into a graph, which keeps raw pointers to it: its module stays until the
 /// process ends.

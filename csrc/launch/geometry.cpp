@@ -47,9 +47,9 @@ class Check {
   }
 
   void block() const {
-    const Extents required = extents(function_.limits.required_block);
-    if (required[0] != 0 && block_ != required) {
-      refuse("block ", dims_text(block_), " given, but the kernel was compiled for ", dims_text(required),
+    const auto& required = function_.kernel->metadata.reqd_workgroup_size;
+    if (required && block_ != extents(*required)) {
+      refuse("block ", dims_text(block_), " given, but the kernel was compiled for ", dims_text(extents(*required)),
              " (.reqd_workgroup_size)");
     }
     // Each extent alone must fit, so that the product cannot overflow.
@@ -144,7 +144,7 @@ class Check {
 
 Extents block_of(const DeviceFunction& function, const LaunchOptions& options) {
   if (options.block) return *options.block;
-  if (function.limits.required_block[0] != 0) return extents(function.limits.required_block);
+  if (const auto& required = function.kernel->metadata.reqd_workgroup_size) return extents(*required);
   throw TypeError(text("kernel '", function.kernel->metadata.name,
                        "': block= is missing: the binary fixes no workgroup size (at most ",
                        function.limits.max_block_size, " work-items)"));

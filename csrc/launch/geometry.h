@@ -23,7 +23,8 @@ struct LaunchOptions {
   std::optional<int64_t> priority;
 
   bool has_attributes() const {
-    return cooperative || programmatic || priority.has_value() || cluster != Extents{1, 1, 1};
+    const bool clusters = ((cluster[0] - 1) | (cluster[1] - 1) | (cluster[2] - 1)) != 0;
+    return cooperative || programmatic || priority.has_value() || clusters;
   }
 };
 
@@ -38,17 +39,16 @@ struct Geometry {
 /// Whether a launch without attributes is within the limits: what check_geometry finds, for most launches, at less
 /// cost.
 inline bool fits(const LaunchLimits& limits, const Extents& grid, const Extents& block, int64_t shared_memory) {
-  bool fits = shared_memory >= 0 && shared_memory <= limits.max_shared_memory;
+  if (shared_memory < 0 || shared_memory > limits.max_shared_memory) return false;
   int64_t size = 1;
   for (int axis = 0; axis < 3; ++axis) {
-    const uint32_t required = limits.required_block[axis];
-    fits = fits && grid[axis] >= 1 && grid[axis] <= limits.max_grid[axis] && block[axis] >= 1 &&
-           block[axis] <= limits.max_block[axis] && (required == 0 || block[axis] == required);
-    // Neither product overflows while what came before fits: no device has blocks of 2^31 work-items along an axis.
-    fits = fits && grid[axis] * block[axis] <= limits.max_work_items;
-    size *= fits ? block[axis] : 1;
+    if (grid[axis] < 1 || grid[axis] > limits.max_grid[axis]) return false;
+    if (block[axis] < limits.min_block[axis] || block[axis] > limits.max_block[axis]) return false;
+    // Neither product overflows: no device has blocks of 2^31 work-items along an axis.
+    if (grid[axis] * block[axis] > limits.max_work_items) return false;
+    size *= block[axis];
   }
-  return fits && size <= limits.max_block_size;
+  return size <= limits.max_block_size;
 }
 
 inline Dims narrowed(const Extents& dims) {
@@ -56,7 +56,7 @@ inline Dims narrowed(const Extents& dims) {
 }
 
 /// What check_geometry does where the block is not given, a launch has attributes or does not fit.
-Geometry check_unusual_geometry(const DeviceFunction& function, const LaunchOptions& options);
+[[gnu::cold]] Geometry check_unusual_geometry(const DeviceFunction& function, const LaunchOptions& options);
 
 /// Checks the options against kernel and device. Throws TypeError where the block is missing, and ValueError: an extent
 /// below 1; a grid beyond the device's, or on AMD of 2^32 or more work-items in an axis; a block other than the
@@ -64,11 +64,16 @@ Geometry check_unusual_geometry(const DeviceFunction& function, const LaunchOpti
 /// not divide the grid, or that the device cannot launch; a cooperative grid that is not resident at once; an attribute
 /// that the device has not.
 [[gnu::always_inline]] inline Geometry check_geometry(const DeviceFunction& function, const LaunchOptions& options) {
-  if (!options.block || options.has_attributes() || (options.shared_memory_is_all && options.shared_memory != 0) ||
-      !fits(function.limits, options.grid, *options.block, options.shared_memory)) {
+  int64_t shared_memory = options.shared_memory;
+  if (options.shared_memory_is_all) {
+    const bool is_declared = shared_memory >= 0 && shared_memory <= function.limits.own_shared_memory;
+    shared_memory = is_declared ? 0 : -1;  // what does not fit here is looked at more closely
+  }
+  if (!options.block || options.has_attributes() || !fits(function.limits, options.grid, *options.block, shared_memory))
+      [[unlikely]] {
     return check_unusual_geometry(function, options);
   }
-  return {narrowed(options.grid), narrowed(*options.block), static_cast<uint32_t>(options.shared_memory), {}};
+  return {narrowed(options.grid), narrowed(*options.block), static_cast<uint32_t>(shared_memory), {}};
 }
 
 }  // namespace wave

@@ -70,9 +70,11 @@ Kernel::Kernel(CodeObjects variants, std::string_view name, const KernelOptions&
       block_(info_->metadata.reqd_workgroup_size),
       signature_(make_signature(info_->metadata, options)),
       overridden_(options.signature || options.writes),
-      strides_(options.strides),
       strict_(options.strict),
-      argument_bytes_(std::max(end_of_arguments(signature_), info_->metadata.kernarg_segment_size)) {
+      argument_bytes_(std::max(end_of_arguments(signature_), info_->metadata.kernarg_segment_size)),
+      arguments_end_(end_of_arguments(signature_)),
+      strides_(options.strides),
+      is_for_amd_(code().format() == Format::AmdGpu) {
   if (options.writes) apply_writes(*options.writes);
   for (const auto& variant : variants_) check_variant(*variant, options);
   handle_ = make_handle();

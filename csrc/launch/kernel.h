@@ -80,6 +80,10 @@ class Kernel {
 
   /// Bytes of the kernarg segment that arguments are packed into.
   uint32_t argument_bytes() const { return argument_bytes_; }
+  /// Those up to the hidden arguments.
+  uint32_t arguments_end() const { return arguments_end_; }
+  /// Whether the code is for AMD's GPUs.
+  bool is_for_amd() const { return is_for_amd_; }
   /// The workgroup size that all variants require, or {}.
   const std::optional<std::array<uint32_t, 3>>& block() const { return block_; }
 
@@ -99,12 +103,14 @@ class Kernel {
   const KernelInfo* info_;
   std::optional<std::array<uint32_t, 3>> block_;
   Signature signature_;
-  std::vector<CompactParameter> compact_parameters_;
   bool overridden_;
-  StridePolicy strides_;
   bool strict_;
-  uint32_t argument_bytes_;
   std::string handle_;
+  // What launches read, in one cache line up to the slots of the first device.
+  alignas(64) std::vector<CompactParameter> compact_parameters_;
+  uint32_t argument_bytes_, arguments_end_;
+  StridePolicy strides_;
+  bool is_for_amd_;
   FunctionSlots slots_;
 };
 

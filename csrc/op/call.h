@@ -51,7 +51,7 @@ void check_differentiable(std::string_view kernel, const at::Tensor& tensor);
 /// Whether a profiler looks on at this thread's operators.
 bool is_profiled();
 /// The other enqueue(), as a profiler sees it: "wave::launch/<kernel>".
-void enqueue_profiled(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
+[[gnu::cold]] void enqueue_profiled(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
 
 /// What a launch on the emulator is asked for, and what it has to say.
 struct Emulation {
@@ -82,7 +82,25 @@ class Call {
   bool overlaps_allowed = false;   ///< what the kernel writes may be among its other arguments, too
   AccessTrace* trace = nullptr;    ///< notes what a launch on the emulator touches, wherever CPU tensors go as a rule
   Emulation* emulation = nullptr;  ///< needed where is_for_host()
-  ArgumentPacker packer;           ///< all arguments but the tensors
+
+ private:
+  struct Item {
+    const at::Tensor* tensor;
+    const char* lent_as;  ///< nullptr: an argument
+    uint32_t index;       ///< of the parameter
+    uint32_t offset;      ///< of the parameter
+    bool is_written;
+  };
+  static constexpr size_t kInline = 16;
+
+  // Beside the other members that all launches look at: arguments and items are long.
+  bool any_written_ = false, devices_differ_ = false;
+  size_t count_ = 0, capacity_ = kInline;
+  Item* items_ = inline_;
+  std::unique_ptr<Item[]> more_;  ///< in place of the others where they do not suffice
+
+ public:
+  ArgumentPacker packer;  ///< all arguments but the tensors
 
   /// Takes the tensor for the pointer parameter `index`. Throws TypeError or ValueError: undefined or sparse, a dtype
   /// other than the annotated one, a lazy conjugate or negative, strides that the policy refuses.
@@ -158,8 +176,10 @@ class Call {
   }
   [[gnu::always_inline]] void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, Emulation* emulation,
                                       bool profiled) const {
-    if (site.function.place.kind == DriverKind::Emulator) return emulate(site, arguments, *emulation);
-    if (profiled && is_profiled()) return enqueue_profiled(site, arguments, nullptr);
+    if (site.function.place.kind == DriverKind::Emulator) [[unlikely]]
+      return emulate(site, arguments, *emulation);
+    if (profiled && is_profiled()) [[unlikely]]
+      return enqueue_profiled(site, arguments, nullptr);
     wave::enqueue(site, arguments, nullptr);
   }
 
@@ -177,27 +197,19 @@ class Call {
   size_t parameter_of(size_t i) const { return items_[i].index; }
 
  private:
-  struct Item {
-    const at::Tensor* tensor;
-    const char* lent_as;  ///< nullptr: an argument
-    uint32_t index;       ///< of the parameter
-    uint32_t offset;      ///< of the parameter
-    bool is_written;
-  };
-
   [[gnu::always_inline]] void push(const Item& item) {
     if (count_ == capacity_) grow();
     any_written_ |= item.is_written;
     devices_differ_ |= count_ != 0 && item.tensor->device() != items_[0].tensor->device();
     items_[count_++] = item;
   }
-  void grow();
+  [[gnu::cold]] void grow();
   std::span<const Item> tensors() const { return {items_, count_}; }
 
   std::string text_of(const Item& item) const;
   [[noreturn]] void refuse(size_t index, const at::Tensor& tensor) const;
-  [[noreturn]] void refuse_no_device() const;
-  void check_devices() const;
+  [[noreturn, gnu::cold]] void refuse_no_device() const;
+  [[gnu::cold]] void check_devices() const;
   void check_gradient(const Item& item) const;
   void check_inference() const;
   /// Whether a storage that the kernel writes has bytes in common with another's.
@@ -220,13 +232,7 @@ class Call {
   void emulate(const LaunchSite& site, std::span<const uint8_t> arguments, Emulation& emulation) const;
   void report_unwritten(const AccessTrace& trace, LaunchReport& report) const;
 
-  static constexpr size_t kInline = 16;
-
-  bool any_written_ = false, devices_differ_ = false;
-  size_t count_ = 0, capacity_ = kInline;
-  Item* items_ = inline_;
   Item inline_[kInline];
-  std::unique_ptr<Item[]> more_;  ///< in place of the others where they do not suffice
 };
 
 extern template void submit(Call& call);

@@ -41,8 +41,7 @@ const Api& api() {
   return loaded.get([&] { return load(file); });
 }
 
-void Api::check(Error error, const char* call) const {
-  if (error == kSuccess) return;
+void Api::fail(Error error, const char* call) const {
   const char *name = nullptr, *reason = nullptr;
   cuGetErrorName(error, &name);
   cuGetErrorString(error, &reason);

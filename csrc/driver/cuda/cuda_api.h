@@ -18,7 +18,13 @@ struct Api {
 
   /// Throws RuntimeError "cuLaunchKernel failed: CUDA_ERROR_INVALID_VALUE (1): invalid argument" unless `error` is
   /// kSuccess.
-  void check(Error error, const char* call) const;
+  void check(Error error, const char* call) const {
+    if (error != kSuccess) [[unlikely]]
+      fail(error, call);
+  }
+
+ private:
+  [[noreturn, gnu::cold]] void fail(Error error, const char* call) const;
 };
 
 /// The library, opened at the first call: the copy that the process has loaded, else WAVE_RUNTIME_LIBCUDA, the soname.

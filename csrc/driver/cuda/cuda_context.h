@@ -9,7 +9,9 @@ namespace wave::cuda {
 /// other library of the process uses too.
 class ContextGuard {
  public:
-  ContextGuard(const Api& api, Context context) : api_(api) {
+  /// `is_current`: whether the context is known to be current.
+  ContextGuard(const Api& api, Context context, bool is_current = false) : api_(api) {
+    if (is_current) return;
     api.cuCtxGetCurrent(&previous_);
     if (previous_ == context) {
       previous_ = nullptr;
@@ -18,7 +20,8 @@ class ContextGuard {
     }
   }
   ~ContextGuard() {
-    if (previous_ != nullptr) api_.cuCtxSetCurrent(previous_);
+    if (previous_ != nullptr) [[unlikely]]
+      api_.cuCtxSetCurrent(previous_);
   }
   ContextGuard(const ContextGuard&) = delete;
   ContextGuard& operator=(const ContextGuard&) = delete;

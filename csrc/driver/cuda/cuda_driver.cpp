@@ -1,5 +1,6 @@
 // CUDA as a driver: its devices and their primary contexts, which torch uses too.
 #include <algorithm>
+#include <atomic>
 
 #include "base/fork_safe.h"
 #include "driver/cuda/cuda_api.h"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr uint32_t kMaxClusterSize = 16;
 
-class CudaDriver : public Driver {
+class alignas(64) CudaDriver : public Driver {
  public:
   const char* name() const override { return "cuda"; }
 
@@ -32,6 +33,16 @@ class CudaDriver : public Driver {
   }
 
   const DeviceInfo& device(int index) override { return known(index).info; }
+
+  [[gnu::aligned(64)]] int current_device() const override {
+    Context current = nullptr;
+    const auto get_current = get_current_.load(std::memory_order_acquire);
+    if (get_current == nullptr || get_current(&current) != kSuccess || current == nullptr) return -1;
+    for (int device = 0; device < kMaxDevices; ++device) {
+      if (contexts_[device].load(std::memory_order_relaxed) == current) return device;
+    }
+    return -1;
+  }
 
   std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int device) override {
     return std::make_unique<CudaModule>(api(), known(device).context, *code);
@@ -75,7 +86,11 @@ class CudaDriver : public Driver {
     }
     std::lock_guard lock(mutex_);
     std::unique_ptr<const Known>& known = devices_[index];
-    if (known == nullptr) known = std::make_unique<const Known>(look_at(index));
+    if (known == nullptr) {
+      known = std::make_unique<const Known>(look_at(index));
+      contexts_[index].store(known->context, std::memory_order_relaxed);
+      get_current_.store(api().cuCtxGetCurrent, std::memory_order_release);
+    }
     return *known;
   }
 
@@ -110,6 +125,8 @@ class CudaDriver : public Driver {
     return known;
   }
 
+  std::atomic<decltype(Api::cuCtxGetCurrent)> get_current_{nullptr};
+  std::atomic<Context> contexts_[kMaxDevices] = {};  ///< of the devices that are known
   Mutex mutex_;
   std::unique_ptr<const Known> devices_[kMaxDevices];
 };

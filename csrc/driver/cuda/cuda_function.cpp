@@ -39,7 +39,7 @@ class AttributeList {
 }  // namespace
 
 CudaFunction::CudaFunction(const Api& api, Context context, Function function, const KernelInfo& kernel)
-    : api_(api), context_(context), function_(function) {
+    : api_(api), context_(context), function_(function), launch_kernel_(api.cuLaunchKernel) {
   if (kernel.metadata.kernarg_segment_size != 0) parameter_bytes_ = kernel.metadata.kernarg_segment_size;
   if (kernel.metadata.arguments) {
     offsets_.emplace();
@@ -82,17 +82,18 @@ void CudaFunction::allow_shared_memory(uint32_t size) const {
 }
 
 void CudaFunction::launch(const Launch& launch) {
-  const ContextGuard guard(api_, context_);
-  if (launch.shared_memory > allowed_shared_memory_.load(std::memory_order_relaxed)) {
+  const ContextGuard guard(api_, context_, launch.is_on_current_device);
+  if (launch.shared_memory > allowed_shared_memory_.load(std::memory_order_relaxed)) [[unlikely]] {
     allow_shared_memory(launch.shared_memory);
   }
   size_t size = std::min(launch.arguments.size(), parameter_bytes_);
   void* extra[] = {kParamBufferPointer, const_cast<uint8_t*>(launch.arguments.data()), kParamBufferSize, &size,
                    kParamEnd};
-  if (launch.attributes != nullptr) return launch_with_attributes(launch, extra);
+  if (launch.attributes != nullptr) [[unlikely]]
+    return launch_with_attributes(launch, extra);
   const auto& [grid, block] = std::tie(launch.grid, launch.block);
-  api_.check(api_.cuLaunchKernel(function_, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                                 launch.shared_memory, static_cast<Stream>(launch.stream), nullptr, extra),
+  api_.check(launch_kernel_(function_, grid[0], grid[1], grid[2], block[0], block[1], block[2], launch.shared_memory,
+                            static_cast<Stream>(launch.stream), nullptr, extra),
              "cuLaunchKernel");
 }
 

@@ -65,8 +65,7 @@ const Api& api() {
   return loaded.get([&] { return load(file); });
 }
 
-void Api::check(Error error, const char* call) const {
-  if (error == kSuccess) return;
+void Api::fail(Error error, const char* call) const {
   throw DriverError({call, hipGetErrorName(error), static_cast<int>(error), hipGetErrorString(error)});
 }
 

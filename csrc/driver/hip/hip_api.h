@@ -25,7 +25,13 @@ struct Api {
 
   /// Throws DriverError "hipModuleLaunchKernel failed: hipErrorInvalidValue (1): invalid argument" unless `error` is
   /// kSuccess.
-  void check(Error error, const char* call) const;
+  void check(Error error, const char* call) const {
+    if (error != kSuccess) [[unlikely]]
+      fail(error, call);
+  }
+
+ private:
+  [[noreturn, gnu::cold]] void fail(Error error, const char* call) const;
 };
 
 /// The library, opened at the first call: the copy that the process has loaded, else WAVE_RUNTIME_LIBHIP, torch's own,

@@ -8,12 +8,15 @@ namespace wave::hip {
 /// Makes a device current for a scope.
 class DeviceGuard {
  public:
-  DeviceGuard(const Api& api, Device device) : api_(api), previous_(device), device_(device) {
+  /// `is_current`: whether the device is known to be current.
+  DeviceGuard(const Api& api, Device device, bool is_current = false) : api_(api), previous_(device), device_(device) {
+    if (is_current) return;
     api.check(api.hipGetDevice(&previous_), "hipGetDevice");
     if (previous_ != device) api.check(api.hipSetDevice(device), "hipSetDevice");
   }
   ~DeviceGuard() {
-    if (previous_ != device_) api_.hipSetDevice(previous_);
+    if (previous_ != device_) [[unlikely]]
+      api_.hipSetDevice(previous_);
   }
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;

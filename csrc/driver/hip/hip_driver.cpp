@@ -1,5 +1,6 @@
 // HIP as a driver: its devices.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "base/fork_safe.h"
@@ -45,8 +46,18 @@ class HipDriver : public Driver {
     }
     std::lock_guard lock(mutex_);
     std::unique_ptr<const DeviceInfo>& known = devices_[index];
-    if (known == nullptr) known = std::make_unique<const DeviceInfo>(look_at(index));
+    if (known == nullptr) {
+      known = std::make_unique<const DeviceInfo>(look_at(index));
+      get_device_.store(api().hipGetDevice, std::memory_order_release);
+    }
     return *known;
+  }
+
+  int current_device() const override {
+    Device device = 0;
+    const auto get_device = get_device_.load(std::memory_order_acquire);
+    if (get_device == nullptr || get_device(&device) != kSuccess || device >= kMaxDevices) return -1;
+    return device;
   }
 
   std::unique_ptr<LoadedModule> load(std::shared_ptr<const CodeObject> code, int device) override {
@@ -130,6 +141,7 @@ class HipDriver : public Driver {
     return info;
   }
 
+  std::atomic<decltype(Api::hipGetDevice)> get_device_{nullptr};
   Mutex mutex_;
   std::unique_ptr<const DeviceInfo> devices_[kMaxDevices];
 };

@@ -53,7 +53,7 @@ uint32_t HipFunction::occupancy(uint32_t block_size, uint32_t shared_memory) con
 
 void HipFunction::launch(const Launch& launch) {
   if (!kernel_.metadata.arguments && !launch.arguments.empty()) refuse_arguments(kernel_.metadata);
-  const DeviceGuard guard(api_, device_);
+  const DeviceGuard guard(api_, device_, launch.is_on_current_device);
   streams_.add(static_cast<Stream>(launch.stream));
   constexpr size_t kInline = 64;
   std::array<void*, kInline> on_stack;

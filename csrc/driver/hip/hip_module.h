@@ -14,7 +14,8 @@ namespace wave::hip {
 class StreamSet {
  public:
   void add(Stream stream) {
-    if (last_.exchange(stream, std::memory_order_relaxed) == stream) return;
+    if (last_.load(std::memory_order_relaxed) == stream) return;
+    last_.store(stream, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
     streams_.insert(stream);
   }
