@@ -28,7 +28,7 @@ bool applies(const Advice& advice, std::string_view message) {
 
 std::string with_advice(const std::string& message, During during) {
   if (during == During::Load && applies(kCapture, message)) return message + kCapture.text;
-  if (!kMayBeSynchronous && applies(kEarlierLaunch, message)) return message + kEarlierLaunch.text;
+  if (!may_be_synchronous() && applies(kEarlierLaunch, message)) return message + kEarlierLaunch.text;
   return message;
 }
 

@@ -13,11 +13,14 @@ namespace {
 
 const Variable& kSync = at_load("WAVE_RUNTIME_SYNC");
 
+[[maybe_unused]] const bool told = [] {
+  if (kSync.is_set() && kSync.text != "0") detail::watching.fetch_or(detail::kSynchronous);
+  return true;
+}();
+
 }  // namespace
 
-const bool kMayBeSynchronous = kSync.is_set() && kSync.text != "0";
-
-bool is_synchronous() { return kMayBeSynchronous && kSync.flag(); }
+bool is_synchronous() { return may_be_synchronous() && kSync.flag(); }
 
 namespace {
 

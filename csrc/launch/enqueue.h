@@ -8,8 +8,10 @@ namespace wave {
 
 /// Gives a launch to the driver. Errors name kernel, device and geometry. With WAVE_RUNTIME_SYNC=1 in the environment
 /// (read once) it waits for the kernel, so that a failure shows at the launch that made it. `host` is for the emulator,
-/// else nullptr.
-inline void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
+/// else nullptr. `is_on_current_device`: the driver has just said that the function's device is the thread's current
+/// one.
+inline void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host,
+                    bool is_on_current_device = false);
 
 /// The same where somebody looks on, or the launch is not as most are.
 void enqueue_observed(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host);
@@ -17,21 +19,25 @@ void enqueue_observed(const LaunchSite& site, std::span<const uint8_t> arguments
 /// Whether WAVE_RUNTIME_SYNC is 1. Throws ValueError where it is neither 0 nor 1.
 bool is_synchronous();
 /// False where it certainly is not: what launches look at first.
-extern const bool kMayBeSynchronous;
+inline bool may_be_synchronous() {
+  return (detail::watching.load(std::memory_order_relaxed) & detail::kSynchronous) != 0;
+}
 
 /// Throws the driver's error with what the launch was.
-[[noreturn]] void rethrow_launch_error(const RuntimeError& error, const LaunchSite& site,
-                                       std::span<const uint8_t> arguments);
+[[noreturn, gnu::cold]] void rethrow_launch_error(const RuntimeError& error, const LaunchSite& site,
+                                                  std::span<const uint8_t> arguments);
 
 // Nothing but the driver's call where nobody looks on. The null stream takes no part in captures.
-inline void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
+inline void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host,
+                    bool is_on_current_device) {
   const Geometry& geometry = site.geometry;
-  if (has_hooks() || host != nullptr || site.stream != nullptr || kMayBeSynchronous || geometry.attributes ||
-      site.function.in_host_memory) {
+  if (detail::watching.load(std::memory_order_relaxed) != 0 || host != nullptr || site.stream != nullptr ||
+      geometry.attributes || site.function.in_host_memory) {
     return enqueue_observed(site, arguments, host);
   }
   try {
-    site.function.function->launch({geometry.grid, geometry.block, geometry.shared_memory, nullptr, arguments});
+    site.function.function->launch({geometry.grid, geometry.block, geometry.shared_memory, nullptr, arguments, nullptr,
+                                    nullptr, is_on_current_device});
   } catch (const RuntimeError& error) {
     rethrow_launch_error(error, site, arguments);
   }

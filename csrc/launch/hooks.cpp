@@ -7,7 +7,7 @@
 namespace wave {
 
 namespace detail {
-std::atomic<bool> any_hooks{false};
+constinit std::atomic<uint8_t> watching{0};
 }
 
 namespace {
@@ -32,7 +32,11 @@ void change(Change change) {
   const std::lock_guard lock(state.mutex);
   auto hooks = std::make_shared<Hooks>(*state.hooks);
   change(*hooks);
-  detail::any_hooks.store(!hooks->empty());
+  if (hooks->empty()) {
+    detail::watching.fetch_and(static_cast<uint8_t>(~detail::kHooks));
+  } else {
+    detail::watching.fetch_or(detail::kHooks);
+  }
   state.hooks = std::move(hooks);
 }
 

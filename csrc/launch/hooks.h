@@ -39,10 +39,12 @@ uint64_t add_hook(LaunchHook hook);
 void remove_hook(uint64_t id);
 
 namespace detail {
-extern std::atomic<bool> any_hooks;
-}
+enum Watching : uint8_t { kHooks = 1, kSynchronous = 2 };
+/// Why launches are not left to themselves: most look at this alone.
+extern std::atomic<uint8_t> watching;
+}  // namespace detail
 
-inline bool has_hooks() { return detail::any_hooks.load(std::memory_order_relaxed); }
+inline bool has_hooks() { return (detail::watching.load(std::memory_order_relaxed) & detail::kHooks) != 0; }
 
 void call_enter_hooks(const LaunchEvent& event);
 void call_exit_hooks(const LaunchEvent& event);

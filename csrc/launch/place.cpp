@@ -56,6 +56,13 @@ class Choice {
 
 constinit Choice gpu(initial_gpu_driver), host(initial_host_driver);
 
+/// What current_gpu_place() asks; nullptr: nothing.
+struct Asked {
+  std::atomic<const Driver*> driver{nullptr};
+  std::atomic<DriverKind> kind{};
+};
+constinit Asked asked;
+
 }  // namespace
 
 Driver& Place::driver() const {
@@ -77,8 +84,27 @@ std::string Place::text() const {
 
 DriverKind gpu_driver() { return gpu.get(); }
 DriverKind host_driver() { return host.get(); }
-void set_gpu_driver(DriverKind kind) { gpu.set(gpu_driver_of(kind)); }
+void set_gpu_driver(DriverKind kind) {
+  gpu.set(gpu_driver_of(kind));
+  asked.driver.store(nullptr);
+}
 void set_host_driver(DriverKind kind) { host.set(kind); }
+
+[[gnu::aligned(64)]] std::optional<Place> current_gpu_place() {
+  const Driver* const driver = asked.driver.load(std::memory_order_acquire);
+  if (driver == nullptr) return std::nullopt;
+  const int device = driver->current_device();
+  if (device < 0) return std::nullopt;
+  return Place{asked.kind.load(std::memory_order_relaxed), device};
+}
+
+void expect_current_gpu() {
+  const DriverKind kind = gpu_driver();
+  const Driver& driver = Place{kind, 0}.driver();
+  if (asked.driver.load(std::memory_order_relaxed) == &driver) return;
+  asked.kind.store(kind, std::memory_order_relaxed);
+  asked.driver.store(&driver, std::memory_order_release);
+}
 
 DriverKind parse_driver(std::string_view name) {
   if (name == "emulator") return DriverKind::Emulator;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,12 @@ DriverKind gpu_driver();
 /// The driver for tensors in the host's memory: the emulator. WAVE_RUNTIME_CPU_DRIVER=hip sends them to a HIP library
 /// whose devices can access host memory, as libwave_hip_emulator.so does.
 DriverKind host_driver();
+
+/// The GPU that is current on the calling thread, as its driver says, which takes a fraction of what torch takes for
+/// the same answer. Nothing where it does not say, or expect_current_gpu() was not called.
+std::optional<Place> current_gpu_place();
+/// Has current_gpu_place() ask the driver for GPUs: for who has found that launches go to GPUs.
+void expect_current_gpu();
 
 /// Overrides either of them, for tests that go through several drivers in one process. Throws ValueError for the
 /// emulator on GPUs.

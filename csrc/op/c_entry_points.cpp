@@ -24,16 +24,16 @@ void* wave_load_kernel(void*, void** cached_kernel_handle, const void* binary_po
 void wave_launch_kernel(void* stream, void* function, int shared_memory_bytes, int grid_x, int grid_y, int grid_z,
                         int block_x, int block_y, int block_z, int cluster_x, int cluster_y, int cluster_z, void** args,
                         int num_args) {
-  const RawFunction& raw = find_raw(reinterpret_cast<uint64_t>(function));
-  const auto& parameters = raw.kernel->signature().parameters;
+  const Kernel& kernel = find_raw(reinterpret_cast<uint64_t>(function));
+  const auto& parameters = kernel.signature().parameters;
   if (static_cast<size_t>(num_args) != parameters.size()) {
-    throw ValueError(text("kernel '", raw.kernel->name(), "' takes ", parameters.size(), " arguments (",
-                          raw.kernel->signature().text(), "), given ", num_args));
+    throw ValueError(text("kernel '", kernel.name(), "' takes ", parameters.size(), " arguments (",
+                          kernel.signature().text(), "), given ", num_args));
   }
-  Call call(*raw.kernel);
+  Call call(kernel);
   for (const Parameter& parameter : parameters) call.packer.raw(parameter.offset, *args++, parameter.size);
-  set_raw_options(call, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {cluster_x, cluster_y, cluster_z},
-                  shared_memory_bytes);
+  complete_raw(call, raw_options({grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
+                                 {cluster_x, cluster_y, cluster_z}, shared_memory_bytes));
   call.wanted_stream = stream;
   call.has_addresses = true;
   submit_operator(call);

@@ -69,6 +69,7 @@ std::optional<c10::Device> current_gpu() {
     known_to_have.store(guard, std::memory_order_relaxed);
   }
   if (!has_device(gpu_driver())) return std::nullopt;
+  expect_current_gpu();
   return guard->getDevice();
 }
 

@@ -1,6 +1,5 @@
 #include "op/raw_launch.h"
 
-#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -13,24 +12,25 @@ namespace wave {
 namespace {
 
 /// What launches look up, from many threads at once: who looks takes no lock, and an entry stays where it is.
-class RawFunctions {
+class RawKernels {
  public:
-  void add(uint64_t handle, const RawFunction& function) {
+  void add(const Kernel& kernel) {
     const std::lock_guard lock(mutex_);
+    const uint64_t handle = handle_of(kernel);
     if (find(handle) != nullptr) return;
     std::atomic<const Entry*>& first = bucket(handle);
-    first.store(new Entry{handle, function, first.load(std::memory_order_relaxed)}, std::memory_order_release);
+    first.store(new Entry{&kernel, first.load(std::memory_order_relaxed)}, std::memory_order_release);
   }
-  const RawFunction* find(uint64_t handle) {
+  const Kernel* find(uint64_t handle) {
     const Entry* entry = bucket(handle).load(std::memory_order_acquire);
-    while (entry != nullptr && entry->handle != handle) entry = entry->next;
-    return entry == nullptr ? nullptr : &entry->function;
+    while (entry != nullptr && handle_of(*entry->kernel) != handle) entry = entry->next;
+    return entry == nullptr ? nullptr : entry->kernel;
   }
+  static uint64_t handle_of(const Kernel& kernel) { return reinterpret_cast<uint64_t>(&kernel); }
 
  private:
   struct Entry {
-    uint64_t handle;
-    RawFunction function;
+    const Kernel* kernel;
     const Entry* next;
   };
   static constexpr int kBucketBits = 10;
@@ -44,7 +44,7 @@ class RawFunctions {
 };
 
 /// Never destroyed: launches may come from static destructors.
-RawFunctions& functions = *new RawFunctions();
+RawKernels& kernels = *new RawKernels();
 
 }  // namespace
 
@@ -60,34 +60,34 @@ const Kernel& raw_kernel(CodeObjects variants, std::string_view name) {
 }
 
 uint64_t raw_handle(const Kernel& kernel) {
-  uint32_t end = 0;
-  for (const Parameter& parameter : kernel.signature().parameters) {
-    end = std::max(end, parameter.offset + parameter.size);
-  }
-  const uint64_t handle = reinterpret_cast<uint64_t>(&kernel);
-  functions.add(handle, {&kernel, end});
-  return handle;
+  kernels.add(kernel);
+  return RawKernels::handle_of(kernel);
 }
 
-const RawFunction& find_raw(uint64_t handle) {
-  if (const RawFunction* const function = functions.find(handle)) return *function;
+const Kernel& find_raw(uint64_t handle) {
+  if (const Kernel* const kernel = kernels.find(handle)) return *kernel;
   throw ValueError(text("gpu_func ", hex(handle), " is no function that load_binary() has returned"));
 }
 
 c10::Device current_device(const Kernel& kernel) {
-  const bool is_gpu_code = kernel.code().format() != Format::AmdGpu || gpu_driver() == DriverKind::Hip;
+  const bool is_gpu_code = !kernel.is_for_amd() || gpu_driver() == DriverKind::Hip;
   return is_gpu_code ? current_gpu().value_or(c10::kCPU) : c10::kCPU;
 }
 
 void preload(const Kernel& kernel, c10::Device device) { const FunctionUse load(kernel, place_of(device)); }
 
-void set_raw_options(Call& call, const Extents& grid, const Extents& block, const Extents& cluster,
-                     int64_t shared_memory) {
-  call.options.grid = grid;
-  call.options.block = block;
-  if (std::ranges::find(cluster, 0) == cluster.end()) call.options.cluster = cluster;
-  call.options.shared_memory = shared_memory;
-  call.options.shared_memory_is_all = true;
+LaunchOptions raw_options(const Extents& grid, const Extents& block, const Extents& cluster, int64_t shared_memory) {
+  LaunchOptions options;
+  options.grid = grid;
+  options.block = block;
+  options.shared_memory = shared_memory;
+  options.shared_memory_is_all = true;
+  if (cluster[0] != 0 && cluster[1] != 0 && cluster[2] != 0) options.cluster = cluster;
+  return options;
+}
+
+void complete_raw(Call& call, const LaunchOptions& options) {
+  call.options = options;
   call.may_write_all = true;
   if (!call.has_tensors()) call.wanted_device = current_device(call.kernel);
 }

@@ -13,12 +13,6 @@
 
 namespace wave {
 
-/// A kernel that callers may launch by its handle.
-struct RawFunction {
-  const Kernel* kernel;
-  uint32_t argument_end;  ///< bytes of the kernarg segment up to the hidden arguments
-};
-
 /// A kernel whose arguments nobody checks but by their size: of any strides, and of any signature where the binary has
 /// no argument metadata. `variants` are builds of it for several targets, at least one. Throws what Kernel's
 /// constructor throws.
@@ -28,14 +22,7 @@ const Kernel& raw_kernel(CodeObjects variants, std::string_view name);
 uint64_t raw_handle(const Kernel& kernel);
 
 /// The kernel with this handle. Throws ValueError for a number that is none. Takes no lock.
-const RawFunction& find_raw(uint64_t handle);
-
-/// Sets what a caller of a kernel by its handle asks for. `shared_memory` are the bytes that a workgroup needs at
-/// least, the kernel's own among them; there is no cluster where one of its extents is 0. The emulator lets such
-/// kernels write whatever they may touch: Wave's compiler says "read_only" of tensors that only atomic operations
-/// change.
-void set_raw_options(Call& call, const Extents& grid, const Extents& block, const Extents& cluster,
-                     int64_t shared_memory);
+const Kernel& find_raw(uint64_t handle);
 
 /// Where addresses without a tensor point to: torch's current GPU where it has one whose driver takes the kernel's kind
 /// of code, else the CPU.
@@ -43,5 +30,13 @@ c10::Device current_device(const Kernel& kernel);
 
 /// Loads the kernel on a device where it is not. Takes long, and may wait for other threads' launches.
 void preload(const Kernel& kernel, c10::Device device);
+
+/// What a caller of a kernel by its handle asks for. `shared_memory` are the bytes that a workgroup needs at least, the
+/// kernel's own among them; there is no cluster where one of its extents is 0.
+LaunchOptions raw_options(const Extents& grid, const Extents& block, const Extents& cluster, int64_t shared_memory);
+
+/// Sets that, and where the call goes, all of whose tensors have been read. The emulator lets such kernels write
+/// whatever they may touch: Wave's compiler says "read_only" of tensors that only atomic operations change.
+void complete_raw(Call& call, const LaunchOptions& options);
 
 }  // namespace wave

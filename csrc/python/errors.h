@@ -12,7 +12,7 @@ void set_error(const std::exception_ptr& thrown);
 
 /// Runs `body`, which returns a new reference, for Python: null with the error set where it throws.
 template <class Body>
-PyObject* with_python_errors(Body body) {
+[[gnu::always_inline]] inline PyObject* with_python_errors(Body body) {
   try {
     return body();
   } catch (...) {

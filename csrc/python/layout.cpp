@@ -14,6 +14,7 @@ namespace {
 using namespace wave::layout;
 
 static_assert(PY_VERSION_HEX >= 0x030e0000 || offsetof(PyTypeObject, tp_vectorcall) == kTypeVectorCall);
+static_assert(offsetof(PyListObject, ob_item) == kListItems);
 static_assert(offsetof(THPVariable, cdata) == kTensor && std::same_as<decltype(THPVariable::cdata), at::Tensor>);
 static_assert(offsetof(python_error, type) == kErrorType && offsetof(python_error, value) == kErrorValue &&
               offsetof(python_error, traceback) == kErrorTraceback &&

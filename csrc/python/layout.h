@@ -11,4 +11,6 @@ constexpr size_t kErrorType = 8, kErrorValue = 16, kErrorTraceback = 24, kErrorM
 
 constexpr size_t kTypeVectorCall = 400;  ///< in a type's object, of Python 3.10 to 3.13
 
+constexpr size_t kListItems = 24;  ///< in a list, of Python before 3.15: a pointer to its items
+
 }  // namespace wave::layout

@@ -65,13 +65,85 @@ class Items {
   py::object held_;
 };
 
-/// Reads a call. Addresses of tensors come in submit(): the others lie as the caller laid them out.
-class UpstreamCall {
+/// A call by addresses on this thread's current GPU, for submit(): what most calls are. Of what Call has it needs
+/// nothing that is for tensors or for the emulator.
+class GpuCall {
  public:
-  UpstreamCall(PyObject* const* arguments, Py_ssize_t count)
-      : info_(read_launch_info(arguments[0])),
-        function_(find_raw(info_.function)),
-        kernel_(*function_.kernel),
+  GpuCall(const Kernel& kernel, const LaunchInfo& info, const Place& place)
+      : kernel(kernel), options(info.options), packer(kernel), info_(info), place_(place) {}
+
+  const Kernel& kernel;
+  const LaunchOptions& options;
+  ArgumentPacker packer;
+
+  void check() const {}
+  Place place() const { return place_; }
+  void* stream() const { return info_.has_stream ? info_.stream : current_stream(device()); }
+  void tell_autograd() const {}
+  void pack(ArgumentPacker&) const {}
+  [[gnu::always_inline]] void enqueue(const LaunchSite& site, std::span<const uint8_t> arguments) const {
+    if (is_profiled()) [[unlikely]]
+      return enqueue_profiled(site, arguments, nullptr);
+    wave::enqueue(site, arguments, nullptr, true);
+  }
+
+ private:
+  c10::Device device() const { return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(place_.device)}; }
+
+  const LaunchInfo& info_;
+  const Place place_;
+};
+
+/// Packs ints that fit and, among scalars, floats. Returns where to go on; nullptr where there is any other item.
+[[gnu::noinline]] uint8_t* pack_usual(uint8_t* to, std::span<PyObject* const> items, bool are_scalars) {
+  for (PyObject* const item : items) {
+    int64_t value = 0;
+    if (!read_exact_integer(item, value)) [[unlikely]] {
+      if (!are_scalars || !PyFloat_CheckExact(item)) return nullptr;
+      value = std::bit_cast<uint32_t>(static_cast<float>(PyFloat_AsDouble(item)));
+    }
+    if (are_scalars) {
+      if (value != static_cast<int32_t>(value) && value != static_cast<uint32_t>(value)) return nullptr;
+      std::memcpy(to, &value, kScalarBytes);
+      to += kScalarBytes;
+    } else {
+      std::memcpy(to, &value, kPointerBytes);
+      to += kPointerBytes;
+    }
+  }
+  return to;
+}
+
+/// Reads a call's arguments as most callers pass them, in lists, and runs no Python code meanwhile. False for any other
+/// call, wrong ones included: AnyCall is to read it.
+[[gnu::always_inline]] inline bool read_usual(GpuCall& call, PyObject* const* arguments, Py_ssize_t count) {
+  std::span<PyObject* const> strides;
+  if (count == 5) {
+    if (!launch_table.is_list(arguments[4])) return false;
+    strides = items_of_list(arguments[4]);
+  }
+  for (int i = 1; i <= 3; ++i) {
+    if (!launch_table.is_list(arguments[i])) return false;
+  }
+  const auto tensors = items_of_list(arguments[1]), dims = items_of_list(arguments[2]),
+             scalars = items_of_list(arguments[3]);
+  const size_t bytes =
+      kPointerBytes * tensors.size() + kScalarBytes * scalars.size() + kDimBytes * (dims.size() + strides.size());
+  if (bytes != call.kernel.arguments_end()) return false;
+  uint8_t* to = pack_usual(call.packer.begin(), tensors, false);
+  if (to != nullptr && !scalars.empty()) to = pack_usual(to, scalars, true);
+  if (to != nullptr && !dims.empty()) [[unlikely]]
+    to = pack_usual(to, dims, false);
+  if (to != nullptr && !strides.empty()) [[unlikely]]
+    to = pack_usual(to, strides, false);
+  return to != nullptr;
+}
+
+/// Reads any other call. Addresses of tensors come in submit(): the others lie as the caller laid them out.
+class AnyCall {
+ public:
+  AnyCall(const LaunchInfo& info, const Kernel& kernel, PyObject* const* arguments, Py_ssize_t count)
+      : kernel_(kernel),
         tensors_(kernel_, "tensors", arguments[1]),
         dims_(kernel_, "dynamic_dims", arguments[2]),
         scalars_(kernel_, "scalar_args", arguments[3]),
@@ -81,7 +153,7 @@ class UpstreamCall {
     dims_.measure();
     scalars_.measure();
     if (count == 5) strides_.measure();
-    if (bytes() != function_.argument_end) check_size();
+    if (bytes() != kernel_.arguments_end()) check_size();
     for (size_t i = 0; i < tensors_.size(); ++i) {
       if (pack_int(tensors_[i], kPointerBytes)) [[likely]] {
         call.has_addresses = true;
@@ -95,8 +167,8 @@ class UpstreamCall {
     }
     if (dims_.size() != 0) pack_dims(dims_, "dynamic_dims");
     if (strides_.size() != 0) pack_dims(strides_, "strides");
-    set_raw_options(call, info_.grid, info_.block, info_.cluster, info_.shared_memory);
-    call.wanted_stream = info_.stream;
+    complete_raw(call, info.options);
+    if (info.has_stream) call.wanted_stream = info.stream;
   }
 
  private:
@@ -113,7 +185,7 @@ class UpstreamCall {
 
   /// Callers pass strides to kernels that do not take them, too.
   [[gnu::noinline]] void check_size() const {
-    const size_t expected = function_.argument_end;
+    const size_t expected = kernel_.arguments_end();
     const size_t given = bytes();
     if (given > expected && given - kDimBytes * strides_.size() <= expected) return;
     throw ValueError(text("kernel '", kernel_.name(), "' takes ", expected, " bytes of arguments (",
@@ -191,8 +263,6 @@ class UpstreamCall {
     pack(read_word(value, 32, "scalar_args", index, "an int or a float"), kScalarBytes);
   }
 
-  const LaunchInfo info_;
-  const RawFunction& function_;
   const Kernel& kernel_;
   Items tensors_, dims_, scalars_, strides_;
   size_t offset_ = 0;
@@ -203,7 +273,7 @@ class UpstreamCall {
 
 /// Runs `body`, whose errors of a driver become worded as upstream words them.
 template <class Body>
-auto with_upstream_errors(Body body) {
+[[gnu::always_inline]] inline auto with_upstream_errors(Body body) {
   try {
     return body();
   } catch (const DriverError& error) {
@@ -212,24 +282,45 @@ auto with_upstream_errors(Body body) {
   }
 }
 
-/// Submits with the interpreter's lock, as upstream does: letting go of it and taking it again is half of what a launch
-/// costs above the driver's, and several threads that do so wait for each other. A launch that is waited for lets go.
-void submit_locked(Call& call) {
-  if (call.is_for_host() || kMayBeSynchronous) return submit_unlocked(call);
-  submit(call);
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_argument_count(Py_ssize_t given) {
+  throw TypeError(
+      text("launch takes a KernelLaunchInfo, tensors, dynamic_dims, scalar_args and, where the kernel takes them, "
+           "strides; given ",
+           given, " arguments"));
 }
 
-PyObject* launch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  return with_python_errors([&]() -> PyObject* {
-    if (count != 4 && count != 5) {
-      throw TypeError(
-          text("launch takes a KernelLaunchInfo, tensors, dynamic_dims, scalar_args and, where the kernel takes them, "
-               "strides; given ",
-               count, " arguments"));
-    }
-    UpstreamCall read(arguments, count);
-    with_upstream_errors([&] { submit_locked(read.call); });
-    Py_RETURN_NONE;
+[[gnu::cold, gnu::noinline]] void launch_any(const LaunchInfo& info, const Kernel& kernel, PyObject* const* arguments,
+                                             Py_ssize_t count) {
+  AnyCall read(info, kernel, arguments, count);
+  const bool is_waited_for = read.call.is_for_host() || launch_table.may_be_synchronous;
+  with_upstream_errors([&] { is_waited_for ? submit_unlocked(read.call) : submit(read.call); });
+}
+
+/// Launches what most calls are. False, with nothing done, for any other.
+[[gnu::always_inline]] inline bool launch_usual(const LaunchInfo& info, const Kernel& kernel,
+                                                PyObject* const* arguments, Py_ssize_t count) {
+  const std::optional<Place> place = current_gpu_place();
+  if (!place || launch_table.may_be_synchronous || (kernel.is_for_amd() && place->kind != DriverKind::Hip))
+    return false;
+  GpuCall call(kernel, info, *place);
+  if (!read_usual(call, arguments, count)) return false;
+  with_upstream_errors([&]() __attribute__((always_inline)) { submit(call); });
+  return true;
+}
+
+/// Launches with the interpreter's lock, as upstream does: letting go of it and taking it again is half of what a
+/// launch costs above the driver's, and several threads that do so wait for each other. A launch that is waited for
+/// lets go.
+[[gnu::aligned(64)]] PyObject* launch(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return with_python_errors([&]() __attribute__((always_inline)) -> PyObject* {
+    if (count != 4 && count != 5) [[unlikely]]
+      refuse_argument_count(count);
+    LaunchInfo& info = launch_info_of(arguments[0]);
+    const Kernel& kernel = kernel_of(info);
+    if (!launch_usual(info, kernel, arguments, count)) [[unlikely]]
+      launch_any(info, kernel, arguments, count);
+    Py_INCREF(launch_table.none);
+    return launch_table.none;
   });
 }
 
@@ -263,8 +354,7 @@ py::tuple load_raw(const std::vector<ParsedCode>& variants, const std::string& n
 
 /// The code of a kernel that load_binary() has returned.
 py::list raw_codes(uint64_t function) {
-  return py::list_of(find_raw(function).kernel->variants(),
-                     [](const auto& code) { return make_callable<ParsedCode>(code); });
+  return py::list_of(find_raw(function).variants(), [](const auto& code) { return make_callable<ParsedCode>(code); });
 }
 
 }  // namespace

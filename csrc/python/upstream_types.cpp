@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "launch/enqueue.h"
 #include "python/bindings.h"
 #include "python/define.h"
 #include "python/errors.h"
@@ -31,28 +32,37 @@ constexpr const char* kNames[] = {
     "blockY",     "blockZ",   "clusterDimX",       "clusterDimY", "clusterDimZ"};
 static_assert(std::size(kNames) == kFields);
 
-struct InfoObject {
-  PyObject_HEAD bool has_stream;
-  int64_t fields[kFields];
-};
+LaunchInfo& info_of(PyObject* self) { return *reinterpret_cast<LaunchInfo*>(self); }
 
-PyTypeObject* info_type = nullptr;  ///< owned by the module, which is never unloaded
-
-InfoObject& info_of(PyObject* self) { return *reinterpret_cast<InfoObject*>(self); }
-
-bool is_address(size_t field) { return field == kStream || field == kFunction; }
-
-void set_field(InfoObject& info, size_t field, PyObject* value) {
-  if (field == kStream) info.has_stream = value != Py_None;
-  if (field == kStream && value == Py_None) return;
-  info.fields[field] =
-      static_cast<int64_t>(read_integer(value, is_address(field) ? 64 : 32, {.what = kNames[field]}).word);
+/// A field that is no address.
+template <class Info>
+decltype(auto) number_of(Info& info, size_t field) {
+  if (field == kSharedMemory) return (info.options.shared_memory);
+  auto& extents = field < kBlock ? info.options.grid : field < kCluster ? *info.options.block : info.cluster;
+  return (extents[(field - kGrid) % 3]);
 }
 
-py::object get_field(const InfoObject& info, size_t field) {
+void set_field(LaunchInfo& info, size_t field, PyObject* value) {
+  const auto read = [&](int bits) { return read_integer(value, bits, {.what = kNames[field]}).word; };
+  if (field == kStream) {
+    void* const stream = value == Py_None ? nullptr : reinterpret_cast<void*>(read(64));
+    info.stream = stream;
+    info.has_stream = value != Py_None;
+  } else if (field == kFunction) {
+    info.function = read(64);
+    info.kernel = nullptr;
+  } else {
+    number_of(info, field) = static_cast<int64_t>(read(32));
+    if (field >= kCluster)
+      info.options.cluster = std::ranges::find(info.cluster, 0) == info.cluster.end() ? info.cluster : Extents{1, 1, 1};
+  }
+}
+
+py::object get_field(const LaunchInfo& info, size_t field) {
   if (field == kStream && !info.has_stream) return py::none();
-  if (is_address(field)) return py::to_python(static_cast<uint64_t>(info.fields[field]));
-  return py::to_python(info.fields[field]);
+  if (field == kStream) return py::to_python(reinterpret_cast<uint64_t>(info.stream));
+  if (field == kFunction) return py::to_python(info.function);
+  return py::to_python(number_of(info, field));
 }
 
 [[noreturn]] void refuse_keyword(PyObject* name, const char* why) {
@@ -72,8 +82,9 @@ PyObject* new_info(PyObject* type, PyObject* const* arguments, size_t flags, PyO
     const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_Size(names);
     if (given > kFields) throw TypeError(text("KernelLaunchInfo takes at most 12 arguments, given ", given));
     py::object owner = py::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(type), 0));
-    InfoObject& info = info_of(owner.ptr());
-    std::fill(info.fields + kGrid, info.fields + kFields, 1);
+    LaunchInfo& info = info_of(owner.ptr());
+    info.cluster = {1, 1, 1};
+    info.options = raw_options({1, 1, 1}, {1, 1, 1}, info.cluster, 0);
     for (size_t i = 0; i < given; ++i) set_field(info, i, arguments[i]);
     uint32_t set = (uint32_t{1} << given) - 1;
     for (Py_ssize_t i = 0; i < keywords; ++i) {
@@ -109,13 +120,17 @@ std::string info_text(py::handle self) {
   return out + ")";
 }
 
+int64_t python_version() { return py::from_python<int64_t>(PySys_GetObject("hexversion"), {.what = "hexversion"}); }
+
+constexpr int64_t kNextList = 0x030f0000;  ///< the first version whose lists layout.cpp has not been compared with
+
 /// A type whose calls go to `call` without a tuple of their arguments: for 3.14 by a slot, before by the member of the
 /// type's object, which all versions from 3.10 to 3.13 have in one place. Launches make such objects anew.
 py::object make_called_type(const char* name, int size, std::vector<PyType_Slot> slots, VectorCall call,
                             PyTypeObject& base) {
   constexpr int kVectorCallSlot = 82;  // Py_tp_vectorcall
   constexpr int64_t kHasSlot = 0x030e0000;
-  const bool has_slot = py::from_python<int64_t>(PySys_GetObject("hexversion"), {.what = "hexversion"}) >= kHasSlot;
+  const bool has_slot = python_version() >= kHasSlot;
   if (has_slot) slots.push_back(py::slot(kVectorCallSlot, call));
   slots.push_back({0, nullptr});
   PyType_Spec spec = {name, size, 0, Py_TPFLAGS_DEFAULT, slots.data()};
@@ -129,7 +144,7 @@ py::object make_info_type() {
   for (size_t i = 0; i < kFields; ++i) {
     properties[i] = {kNames[i], get_field_slot, set_field_slot, nullptr, reinterpret_cast<void*>(i)};
   }
-  return make_called_type("wave_runtime.KernelLaunchInfo", sizeof(InfoObject),
+  return make_called_type("wave_runtime.KernelLaunchInfo", sizeof(LaunchInfo),
                           {py::repr_slot<info_text>(),
                            {Py_tp_getset, properties},
                            py::doc_slot("How to launch a kernel. See wave_runtime.launch.")},
@@ -169,30 +184,26 @@ py::object make_vector_type(const char* name) {
 
 }  // namespace
 
-LaunchInfo read_launch_info(PyObject* object) {
-  if (Py_TYPE(object) != info_type) {
-    throw TypeError(text("launch: expected a KernelLaunchInfo, given ", py::type_name(object)));
-  }
-  const InfoObject& info = info_of(object);
-  const auto extents = [&](Field first) {
-    return Extents{info.fields[first], info.fields[first + 1], info.fields[first + 2]};
-  };
-  LaunchInfo read{static_cast<uint64_t>(info.fields[kFunction]),
-                  extents(kGrid),
-                  extents(kBlock),
-                  extents(kCluster),
-                  info.fields[kSharedMemory],
-                  {}};
-  if (info.has_stream) read.stream = reinterpret_cast<void*>(info.fields[kStream]);
-  return read;
+LaunchTable launch_table{};
+
+void refuse_launch_info(PyObject* object) {
+  throw TypeError(text("launch: expected a KernelLaunchInfo, given ", py::type_name(object)));
 }
 
 void bind_upstream_types(py::handle module) {
-  py::object info = make_info_type();
-  py::add_object(module, "KernelLaunchInfo", info);
-  info_type = reinterpret_cast<PyTypeObject*>(info.release());
-  py::add_object(module, "Int64Vector", make_vector_type<64>("wave_runtime.Int64Vector"));
-  py::add_object(module, "Int32Vector", make_vector_type<32>("wave_runtime.Int32Vector"));
+  const auto add = [&](const char* name, py::object type) {
+    py::add_object(module, name, type);
+    return reinterpret_cast<PyTypeObject*>(type.release());
+  };
+  launch_table.info = add("KernelLaunchInfo", make_info_type());
+  PyTypeObject* const int64_vector = add("Int64Vector", make_vector_type<64>("wave_runtime.Int64Vector"));
+  add("Int32Vector", make_vector_type<32>("wave_runtime.Int32Vector"));
+  if (python_version() < kNextList) {
+    launch_table.list = &PyList_Type;
+    launch_table.int64_vector = int64_vector;
+  }
+  launch_table.none = Py_None;
+  launch_table.may_be_synchronous = may_be_synchronous();
 }
 
 }  // namespace wave
