@@ -70,12 +70,11 @@ bool read_flag(MsgpackReader& reader) {
   return reader.type() == MsgpackReader::Type::Boolean ? reader.read_bool() : reader.read_uint() != 0;
 }
 
+constexpr std::string_view kAccessNames[] = {"", "read_only", "write_only", "read_write"};
+
 Access read_access(MsgpackReader& reader) {
-  const std::string_view name = reader.read_string();
-  if (name == "read_only") return Access::ReadOnly;
-  if (name == "write_only") return Access::WriteOnly;
-  if (name == "read_write") return Access::ReadWrite;
-  return Access::Unstated;
+  const auto* const found = std::ranges::find(kAccessNames, reader.read_string());
+  return found == std::end(kAccessNames) ? Access::Unstated : static_cast<Access>(found - kAccessNames);
 }
 
 std::array<uint32_t, 3> read_dimensions(MsgpackReader& reader) {
@@ -229,6 +228,8 @@ void read_version(Metadata& metadata, MsgpackReader& reader) {
 }
 
 }  // namespace
+
+std::string_view name(Access access) { return kAccessNames[static_cast<size_t>(access)]; }
 
 bool is_hidden(ValueKind kind) {
   static constexpr auto kIsHidden = [] {

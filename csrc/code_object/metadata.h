@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -51,6 +52,8 @@ enum class ValueKind : uint8_t {
 
 /// `.access` and `.actual_access`.
 enum class Access : uint8_t { Unstated, ReadOnly, WriteOnly, ReadWrite };
+/// As it is written; empty where it is unstated.
+std::string_view name(Access access);
 
 /// Whether the runtime fills the argument.
 bool is_hidden(ValueKind kind);

@@ -16,6 +16,42 @@
 #include "python/gil.h"
 
 namespace wave {
+
+template <>
+struct py::Converter<Access> {
+  static object to(Access access) { return access == Access::Unstated ? none() : text(name(access)); }
+};
+
+WAVE_AS_DICT(ArgumentMetadata, WAVE_MEMBERS(value, name, type_name), {"kind", value.kind_name},
+             {"is_hidden", is_hidden(value.kind)},
+             WAVE_MEMBERS(value, may_be_pointer, offset, size, pointee_align, address_space, access, actual_access,
+                          is_const, is_restrict, is_volatile))
+
+WAVE_AS_DICT(KernelDescriptor,
+             WAVE_MEMBERS(value, group_segment_fixed_size, private_segment_fixed_size, kernarg_size,
+                          kernel_code_entry_byte_offset),
+             // compute_pgm_rsrc1
+             WAVE_MEMBERS(value, granulated_workitem_vgpr_count, granulated_wavefront_sgpr_count, priority,
+                          float_round_mode_32, float_round_mode_16_64, float_denorm_mode_32, float_denorm_mode_16_64,
+                          priv, enable_dx10_clamp, debug_mode, enable_ieee_mode, bulky, cdbg_user, fp16_overflow,
+                          wgp_mode, memory_ordered, forward_progress),
+             // compute_pgm_rsrc2
+             WAVE_MEMBERS(value, enable_private_segment, user_sgpr_count, enable_trap_handler,
+                          enable_sgpr_workgroup_id_x, enable_sgpr_workgroup_id_y, enable_sgpr_workgroup_id_z,
+                          enable_sgpr_workgroup_info, enable_vgpr_workitem_id, exception_flags, granulated_lds_size),
+             // compute_pgm_rsrc3
+             WAVE_MEMBERS(value, accum_offset, tg_split, shared_vgpr_count, inst_pref_size, rsrc3),
+             // kernel_code_properties and kernarg_preload
+             WAVE_MEMBERS(value, enable_sgpr_private_segment_buffer, enable_sgpr_dispatch_ptr, enable_sgpr_queue_ptr,
+                          enable_sgpr_kernarg_segment_ptr, enable_sgpr_dispatch_id, enable_sgpr_flat_scratch_init,
+                          enable_sgpr_private_segment_size, enable_wavefront_size32, uses_dynamic_stack,
+                          kernarg_preload_length, kernarg_preload_offset))
+
+WAVE_AS_DICT(Occupancy, WAVE_MEMBERS(value, waves_per_simd, max_waves_per_simd, workgroups_per_unit, limited_by))
+WAVE_AS_DICT(Segment, WAVE_MEMBERS(value, address, file_offset, file_size, memory_size, writable, executable))
+WAVE_AS_DICT(Symbol, WAVE_MEMBERS(value, name, address, size, is_function))
+WAVE_AS_DICT(Relocation, WAVE_MEMBERS(value, type, address, symbol_address, addend, undefined))
+
 namespace {
 
 std::optional<Target> wanted_target(const std::optional<std::string>& target) {
@@ -38,107 +74,10 @@ std::vector<std::shared_ptr<const CodeObject>> parse_all(const py::bytes& data,
 
 py::bytes to_bytes(const CodeObject& object) { return py::bytes(object.bytes().span()); }
 
-std::optional<const char*> access_name(Access access) {
-  switch (access) {
-    case Access::ReadOnly:
-      return "read_only";
-    case Access::WriteOnly:
-      return "write_only";
-    case Access::ReadWrite:
-      return "read_write";
-    case Access::Unstated:
-      break;
-  }
-  return std::nullopt;
-}
-
-py::dict to_dict(const ArgumentMetadata& argument) {
-  return py::make_dict({{"name", argument.name},
-                        {"type_name", argument.type_name},
-                        {"kind", argument.kind_name},
-                        {"is_hidden", is_hidden(argument.kind)},
-                        {"may_be_pointer", argument.may_be_pointer},
-                        {"offset", argument.offset},
-                        {"size", argument.size},
-                        {"pointee_align", argument.pointee_align},
-                        {"address_space", argument.address_space},
-                        {"access", access_name(argument.access)},
-                        {"actual_access", access_name(argument.actual_access)},
-                        {"is_const", argument.is_const},
-                        {"is_restrict", argument.is_restrict},
-                        {"is_volatile", argument.is_volatile}});
-}
-
-py::dict to_dict(const KernelDescriptor& d) {
-  return py::make_dict({{"group_segment_fixed_size", d.group_segment_fixed_size},
-                        {"private_segment_fixed_size", d.private_segment_fixed_size},
-                        {"kernarg_size", d.kernarg_size},
-                        {"kernel_code_entry_byte_offset", d.kernel_code_entry_byte_offset},
-                        // compute_pgm_rsrc1
-                        {"granulated_workitem_vgpr_count", d.granulated_workitem_vgpr_count},
-                        {"granulated_wavefront_sgpr_count", d.granulated_wavefront_sgpr_count},
-                        {"priority", d.priority},
-                        {"float_round_mode_32", d.float_round_mode_32},
-                        {"float_round_mode_16_64", d.float_round_mode_16_64},
-                        {"float_denorm_mode_32", d.float_denorm_mode_32},
-                        {"float_denorm_mode_16_64", d.float_denorm_mode_16_64},
-                        {"priv", d.priv},
-                        {"enable_dx10_clamp", d.enable_dx10_clamp},
-                        {"debug_mode", d.debug_mode},
-                        {"enable_ieee_mode", d.enable_ieee_mode},
-                        {"bulky", d.bulky},
-                        {"cdbg_user", d.cdbg_user},
-                        {"fp16_overflow", d.fp16_overflow},
-                        {"wgp_mode", d.wgp_mode},
-                        {"memory_ordered", d.memory_ordered},
-                        {"forward_progress", d.forward_progress},
-                        // compute_pgm_rsrc2
-                        {"enable_private_segment", d.enable_private_segment},
-                        {"user_sgpr_count", d.user_sgpr_count},
-                        {"enable_trap_handler", d.enable_trap_handler},
-                        {"enable_sgpr_workgroup_id_x", d.enable_sgpr_workgroup_id_x},
-                        {"enable_sgpr_workgroup_id_y", d.enable_sgpr_workgroup_id_y},
-                        {"enable_sgpr_workgroup_id_z", d.enable_sgpr_workgroup_id_z},
-                        {"enable_sgpr_workgroup_info", d.enable_sgpr_workgroup_info},
-                        {"enable_vgpr_workitem_id", d.enable_vgpr_workitem_id},
-                        {"exception_flags", d.exception_flags},
-                        {"granulated_lds_size", d.granulated_lds_size},
-                        // compute_pgm_rsrc3
-                        {"accum_offset", d.accum_offset},
-                        {"tg_split", d.tg_split},
-                        {"shared_vgpr_count", d.shared_vgpr_count},
-                        {"inst_pref_size", d.inst_pref_size},
-                        {"rsrc3", d.rsrc3},
-                        // kernel_code_properties and kernarg_preload
-                        {"enable_sgpr_private_segment_buffer", d.enable_sgpr_private_segment_buffer},
-                        {"enable_sgpr_dispatch_ptr", d.enable_sgpr_dispatch_ptr},
-                        {"enable_sgpr_queue_ptr", d.enable_sgpr_queue_ptr},
-                        {"enable_sgpr_kernarg_segment_ptr", d.enable_sgpr_kernarg_segment_ptr},
-                        {"enable_sgpr_dispatch_id", d.enable_sgpr_dispatch_id},
-                        {"enable_sgpr_flat_scratch_init", d.enable_sgpr_flat_scratch_init},
-                        {"enable_sgpr_private_segment_size", d.enable_sgpr_private_segment_size},
-                        {"enable_wavefront_size32", d.enable_wavefront_size32},
-                        {"uses_dynamic_stack", d.uses_dynamic_stack},
-                        {"kernarg_preload_length", d.kernarg_preload_length},
-                        {"kernarg_preload_offset", d.kernarg_preload_offset}});
-}
-
 /// The signature that the binary gives, or None where it lists no arguments.
 std::optional<std::string> signature_text(const KernelMetadata& metadata) {
   const std::optional<Signature> signature = signature_from_metadata(metadata);
   return signature ? std::optional(signature->text()) : std::nullopt;
-}
-
-py::object arguments_of(const KernelMetadata& metadata) {
-  if (!metadata.arguments) return py::none();
-  return py::list_of(*metadata.arguments, [](const ArgumentMetadata& argument) { return to_dict(argument); });
-}
-
-py::dict to_dict(const Occupancy& o) {
-  return py::make_dict({{"waves_per_simd", o.waves_per_simd},
-                        {"max_waves_per_simd", o.max_waves_per_simd},
-                        {"workgroups_per_unit", o.workgroups_per_unit},
-                        {"limited_by", o.limited_by}});
 }
 
 // At the block that the kernel requires, else at the largest that it allows, without dynamic LDS; or why it is unknown.
@@ -153,7 +92,7 @@ py::dict default_occupancy(const KernelInfo& kernel, const Target& target) {
   try {
     if (size == 0) throw ValueError("the file states no block size");
     const auto workgroup_size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
-    result = to_dict(occupancy(target, kernel, workgroup_size, m.group_segment_fixed_size));
+    result = py::to_python(occupancy(target, kernel, workgroup_size, m.group_segment_fixed_size));
   } catch (const ValueError& error) {
     result.set("unknown", py::text(error.what()));
   }
@@ -164,65 +103,25 @@ py::dict default_occupancy(const KernelInfo& kernel, const Target& target) {
 /// What only AMD's code has, or nothing of it.
 py::dict descriptor_parts(const KernelInfo& kernel, const Target& target) {
   if (!kernel.descriptor) return {};
-  return py::make_dict({{"descriptor", to_dict(*kernel.descriptor)},
+  return py::make_dict({WAVE_MEMBERS(kernel, descriptor),
                         {"allocated_vgprs", kernel.descriptor->vgprs(target)},
                         {"allocated_sgprs", kernel.descriptor->sgprs(target)},
                         {"occupancy", default_occupancy(kernel, target)},
-                        {"descriptor_address", kernel.descriptor_address},
-                        {"entry_address", kernel.entry_address}});
+                        WAVE_MEMBERS(kernel, descriptor_address, entry_address)});
 }
 
 py::dict to_dict(const KernelInfo& kernel, const Target& target) {
   const KernelMetadata& m = kernel.metadata;
-  py::dict result = py::make_dict({{"name", m.name},
-                                   {"signature", signature_text(m)},
-                                   {"symbol", m.symbol},
-                                   {"arguments", arguments_of(m)},
-                                   {"reqd_workgroup_size", m.reqd_workgroup_size},
-                                   {"kernarg_segment_size", m.kernarg_segment_size},
-                                   {"kernarg_segment_align", m.kernarg_segment_align},
-                                   {"group_segment_fixed_size", m.group_segment_fixed_size},
-                                   {"private_segment_fixed_size", m.private_segment_fixed_size},
-                                   {"wavefront_size", m.wavefront_size},
-                                   {"sgpr_count", m.sgpr_count},
-                                   {"vgpr_count", m.vgpr_count},
-                                   {"agpr_count", m.agpr_count},
-                                   {"sgpr_spill_count", m.sgpr_spill_count},
-                                   {"vgpr_spill_count", m.vgpr_spill_count},
-                                   {"max_flat_workgroup_size", m.max_flat_workgroup_size},
-                                   {"uniform_work_group_size", m.uniform_work_group_size},
-                                   {"uses_dynamic_stack", m.uses_dynamic_stack},
-                                   {"cluster_size", m.cluster_size},
-                                   {"code_size", kernel.code_size}});
+  py::dict result = py::make_dict(
+      {WAVE_MEMBERS(m, name),
+       {"signature", signature_text(m)},
+       WAVE_MEMBERS(m, symbol, arguments, reqd_workgroup_size, kernarg_segment_size, kernarg_segment_align,
+                    group_segment_fixed_size, private_segment_fixed_size, wavefront_size, sgpr_count, vgpr_count,
+                    agpr_count, sgpr_spill_count, vgpr_spill_count, max_flat_workgroup_size, uniform_work_group_size,
+                    uses_dynamic_stack, cluster_size),
+       WAVE_MEMBERS(kernel, code_size)});
   result.update(descriptor_parts(kernel, target));
   return result;
-}
-
-py::dict to_dict(const Segment& segment) {
-  return py::make_dict({{"address", segment.address},
-                        {"file_offset", segment.file_offset},
-                        {"file_size", segment.file_size},
-                        {"memory_size", segment.memory_size},
-                        {"writable", segment.writable},
-                        {"executable", segment.executable}});
-}
-
-py::dict to_dict(const Symbol& symbol) {
-  return py::make_dict(
-      {{"name", symbol.name}, {"address", symbol.address}, {"size", symbol.size}, {"is_function", symbol.is_function}});
-}
-
-py::dict to_dict(const Relocation& relocation) {
-  return py::make_dict({{"type", relocation.type},
-                        {"address", relocation.address},
-                        {"symbol_address", relocation.symbol_address},
-                        {"addend", relocation.addend},
-                        {"undefined", relocation.undefined}});
-}
-
-template <class Item>
-py::list to_list(const std::vector<Item>& items) {
-  return py::list_of(items, [](const Item& item) { return to_dict(item); });
 }
 
 py::dict read_code_object(const py::bytes& data, const std::optional<std::string>& target) {
@@ -236,9 +135,9 @@ py::dict read_code_object(const py::bytes& data, const std::optional<std::string
                         {"version", object->version()},
                         {"sha256", object->sha256()},
                         {"kernels", kernels},
-                        {"segments", to_list(object->segments())},
-                        {"symbols", to_list(object->symbols())},
-                        {"relocations", to_list(object->relocations())}});
+                        {"segments", object->segments()},
+                        {"symbols", object->symbols()},
+                        {"relocations", object->relocations()}});
 }
 
 py::bytes image(const py::bytes& data, const std::optional<std::string>& target) {
@@ -249,11 +148,10 @@ py::list images(const py::bytes& data, const std::optional<std::string>& target)
   return py::list_of(parse_all(data, target), [](const auto& object) { return to_bytes(*object); });
 }
 
-py::dict occupancy_of(const py::bytes& data, const std::optional<std::string>& target, const std::string& kernel,
-                      uint32_t workgroup_size, uint32_t lds_bytes) {
+Occupancy occupancy_of(const py::bytes& data, const std::optional<std::string>& target, const std::string& kernel,
+                       uint32_t workgroup_size, uint32_t lds_bytes) {
   const auto object = parse(data, target);
-  const Occupancy result = occupancy(object->target(), object->kernel(kernel), workgroup_size, lds_bytes);
-  return to_dict(result);
+  return occupancy(object->target(), object->kernel(kernel), workgroup_size, lds_bytes);
 }
 
 /// (paths, [(address, line, index of its path)]), by address.

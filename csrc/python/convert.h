@@ -200,6 +200,12 @@ struct Converter<std::map<Key, Value>> {
   }
 };
 
+/// Values of an enumeration as their names, which `kNames` has in order.
+template <const auto& kNames>
+struct NamedValues {
+  static object to(auto value) { return text(kNames[static_cast<size_t>(value)]); }
+};
+
 template <class... Values>
 tuple make_tuple(const Values&... values) {
   tuple result(sizeof...(Values));
@@ -232,6 +238,25 @@ inline dict make_dict(std::initializer_list<item> items) {
   for (const item& item : items) result.set(item.name, item.value);
   return result;
 }
+
+/// Members of an object as items of make_dict(), each under its own name: WAVE_MEMBERS(symbol, name, size) is
+/// {"name", symbol.name}, {"size", symbol.size}. At most 64.
+#define WAVE_MEMBERS(object, ...) WAVE_SCAN(WAVE_MEMBER(object, __VA_ARGS__))
+#define WAVE_MEMBER(object, member, ...) \
+  {#member, (object).member} __VA_OPT__(, WAVE_NEXT_MEMBER WAVE_PARENTHESES(object, __VA_ARGS__))
+#define WAVE_NEXT_MEMBER() WAVE_MEMBER  // each scan by the preprocessor expands one: no macro expands within itself
+#define WAVE_PARENTHESES ()
+#define WAVE_SCAN(...) WAVE_SCAN_16(WAVE_SCAN_16(WAVE_SCAN_16(WAVE_SCAN_16(__VA_ARGS__))))
+#define WAVE_SCAN_16(...) WAVE_SCAN_4(WAVE_SCAN_4(WAVE_SCAN_4(WAVE_SCAN_4(__VA_ARGS__))))
+#define WAVE_SCAN_4(...) WAVE_SCAN_1(WAVE_SCAN_1(WAVE_SCAN_1(WAVE_SCAN_1(__VA_ARGS__))))
+#define WAVE_SCAN_1(...) __VA_ARGS__
+
+/// Has objects of a type become dictionaries: of what follows, which are items of make_dict() that say what of `value`.
+#define WAVE_AS_DICT(Type, ...)                                              \
+  template <>                                                                \
+  struct py::Converter<Type> {                                               \
+    static object to(const Type& value) { return make_dict({__VA_ARGS__}); } \
+  };
 
 template <class... Arguments>
 object handle::operator()(Arguments&&... arguments) const {

@@ -18,11 +18,9 @@ namespace {
 py::object torch() { return py::import("torch"); }
 
 py::dict describe_device(const DeviceInfo& info) {
-  return py::make_dict({{"name", info.name},
+  return py::make_dict({WAVE_MEMBERS(info, name),
                         {"target", info.target.id()},
-                        {"multiprocessors", info.multiprocessors},
-                        {"shared_memory", info.shared_memory},
-                        {"max_block_size", info.max_block_size}});
+                        WAVE_MEMBERS(info, multiprocessors, shared_memory, max_block_size)});
 }
 
 /// The driver's library and devices, or why it cannot be used.
@@ -52,10 +50,9 @@ py::list list_loaded() {
   return py::list_of(loaded_modules(), [](const LoadedInfo& info) {
     return py::make_dict({{"device", info.place.text()},
                           {"driver", name_of(info.place.kind)},
-                          {"target", info.target},
-                          {"sha256", info.sha256},
+                          WAVE_MEMBERS(info, target, sha256),
                           {"kernels", py::tuple_of(info.kernels)},
-                          {"pinned", info.pinned}});
+                          WAVE_MEMBERS(info, pinned)});
   });
 }
 

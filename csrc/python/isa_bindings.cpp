@@ -66,6 +66,62 @@ static_assert(1u << (std::size(kTraits) - 1) == isa::kMakesBf8);
 constexpr const char* kGenerations[] = {"gfx9", "gfx10", "gfx11", "gfx12"};
 static_assert(std::size(kGenerations) == size_t(isa::Generation::GFX12) + 1);
 
+/// The names of the bits that are set.
+py::list flag_names(uint32_t flags, std::span<const char* const> names) {
+  py::list found;
+  for (size_t bit = 0; bit < names.size(); ++bit) {
+    if ((flags >> bit & 1) != 0) found.append(names[bit]);
+  }
+  return found;
+}
+
+}  // namespace
+
+template <>
+struct py::Converter<isa::Generation> : py::NamedValues<kGenerations> {};
+template <>
+struct py::Converter<isa::Format> : py::NamedValues<kFormats> {};
+template <>
+struct py::Converter<isa::Field> : py::NamedValues<kFields> {};
+template <>
+struct py::Converter<isa::OperandKind> : py::NamedValues<kKinds> {};
+template <>
+struct py::Converter<isa::OperandType> : py::NamedValues<kTypes> {};
+template <>
+struct py::Converter<isa::Place> : py::NamedValues<kPlaces> {};
+template <>
+struct py::Converter<isa::Kind> : py::NamedValues<kInstructionKinds> {};
+template <>
+struct py::Converter<isa::MemoryAccess::Direction> : py::NamedValues<kDirections> {};
+template <>
+struct py::Converter<isa::Element> : py::NamedValues<kElements> {};
+
+WAVE_AS_DICT(isa::Operand, WAVE_MEMBERS(value, field, kind, type, dwords, written, read))
+
+namespace {
+
+py::object to_object(const isa::MemoryAccess& memory) {
+  if (memory.direction == isa::MemoryAccess::Direction::None) return py::none();
+  return py::make_dict({WAVE_MEMBERS(memory, direction, bytes, addresses, stride)});
+}
+
+py::object to_object(const isa::MatrixProduct& matrix) {
+  if (matrix.m == 0) return py::none();
+  return py::make_dict({WAVE_MEMBERS(matrix, m, n, k, blocks, d, a, b, passes)});
+}
+
+py::dict to_dict(const isa::Row& row) {
+  return py::make_dict({WAVE_MEMBERS(row, generation, format, opcode, mnemonic),
+                        {"base_name", isa::base_name(row)},
+                        WAVE_MEMBERS(row, mask, match, ignored),
+                        {"modifiers", flag_names(row.modifiers, kModifiers)},
+                        {"operands", py::list_of(std::span(row.operands, row.operand_count))},
+                        WAVE_MEMBERS(row, kind),
+                        {"traits", flag_names(row.traits, kTraits)},
+                        {"memory", to_object(row.memory)},
+                        {"matrix", to_object(row.matrix)}});
+}
+
 const isa::InstructionSet& instruction_set(const std::string& processor) {
   const isa::InstructionSet* set = isa::InstructionSet::find(processor);
   if (set == nullptr) throw ValueError("no instruction table for the processor \"" + processor + "\"");
@@ -83,65 +139,7 @@ std::vector<uint32_t> to_words(const py::bytes& data) {
   return words;
 }
 
-py::dict to_dict(const isa::Operand& operand) {
-  return py::make_dict({{"field", kFields[size_t(operand.field)]},
-                        {"kind", kKinds[size_t(operand.kind)]},
-                        {"type", kTypes[size_t(operand.type)]},
-                        {"dwords", operand.dwords},
-                        {"written", operand.written},
-                        {"read", operand.read}});
-}
-
-/// The names of the bits that are set.
-py::list flag_names(uint32_t flags, std::span<const char* const> names) {
-  py::list found;
-  for (size_t bit = 0; bit < names.size(); ++bit) {
-    if ((flags >> bit & 1) != 0) found.append(names[bit]);
-  }
-  return found;
-}
-
-py::object to_object(const isa::MemoryAccess& memory) {
-  if (memory.direction == isa::MemoryAccess::Direction::None) return py::none();
-  return py::make_dict({{"direction", kDirections[size_t(memory.direction)]},
-                        {"bytes", memory.bytes},
-                        {"addresses", memory.addresses},
-                        {"stride", memory.stride}});
-}
-
-py::object to_object(const isa::MatrixProduct& matrix) {
-  if (matrix.m == 0) return py::none();
-  return py::make_dict({{"m", matrix.m},
-                        {"n", matrix.n},
-                        {"k", matrix.k},
-                        {"blocks", matrix.blocks},
-                        {"d", kElements[size_t(matrix.d)]},
-                        {"a", kElements[size_t(matrix.a)]},
-                        {"b", kElements[size_t(matrix.b)]},
-                        {"passes", matrix.passes}});
-}
-
-py::dict to_dict(const isa::Row& row) {
-  return py::make_dict({{"generation", kGenerations[size_t(row.generation)]},
-                        {"format", kFormats[size_t(row.format)]},
-                        {"opcode", row.opcode},
-                        {"mnemonic", row.mnemonic},
-                        {"base_name", isa::base_name(row)},
-                        {"mask", row.mask},
-                        {"match", row.match},
-                        {"ignored", row.ignored},
-                        {"modifiers", flag_names(row.modifiers, kModifiers)},
-                        {"operands", py::list_of(std::span(row.operands, row.operand_count),
-                                                 [](const isa::Operand& operand) { return to_dict(operand); })},
-                        {"kind", kInstructionKinds[size_t(row.kind)]},
-                        {"traits", flag_names(row.traits, kTraits)},
-                        {"memory", to_object(row.memory)},
-                        {"matrix", to_object(row.matrix)}});
-}
-
-py::list isa_rows(const std::string& processor) {
-  return py::list_of(instruction_set(processor).rows(), [](const isa::Row& row) { return to_dict(row); });
-}
+py::list isa_rows(const std::string& processor) { return py::list_of(instruction_set(processor).rows(), to_dict); }
 
 /// {format: {field: (lowest bit, width)}} of a processor.
 py::dict isa_fields(const std::string& processor) {
@@ -163,10 +161,8 @@ py::list located_operands(const isa::Instruction& instruction) {
   py::list operands;
   for (const isa::Operand& operand : std::span(instruction.row->operands, instruction.row->operand_count)) {
     const isa::Location location = isa::locate(instruction, operand);
-    py::dict entry = to_dict(operand);
-    entry.set("place", kPlaces[size_t(location.place)]);
-    entry.set("value", location.value);
-    entry.set("located_dwords", location.dwords);
+    py::dict entry = py::to_python(operand);
+    entry.update(py::make_dict({WAVE_MEMBERS(location, place, value), {"located_dwords", location.dwords}}));
     operands.append(entry);
   }
   return operands;
@@ -186,11 +182,10 @@ py::object decode(const std::string& processor, const py::bytes& data) {
       fields.set(kFields[index], instruction[field]);
   }
   py::dict result = to_dict(*instruction.row);
-  result.set("dwords", instruction.dwords);
-  result.set("literal", instruction.literal);
-  result.set("fields", fields);
-  result.set("operands", located_operands(instruction));
-  result.set("text", isa::disassemble(instruction));
+  result.update(py::make_dict({WAVE_MEMBERS(instruction, dwords, literal),
+                               {"fields", fields},
+                               {"operands", located_operands(instruction)},
+                               {"text", isa::disassemble(instruction)}}));
   return result;
 }
 

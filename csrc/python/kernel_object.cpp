@@ -111,13 +111,9 @@ FunctionUse loaded(const Kernel& kernel, c10::Device device) {
 
 py::dict resources(const Kernel& kernel, c10::Device device) {
   const FunctionUse function = loaded(kernel, device);
-  const FunctionInfo& info = function->info;
   const Place& place = function->place;
-  return py::make_dict({{"registers", info.registers},
-                        {"shared_memory", info.shared_memory},
-                        {"local_memory", info.local_memory},
-                        {"constant_memory", info.constant_memory},
-                        {"max_block_size", function->limits.max_block_size},
+  return py::make_dict({WAVE_MEMBERS(function->info, registers, shared_memory, local_memory, constant_memory),
+                        WAVE_MEMBERS(function->limits, max_block_size),
                         {"max_shared_memory", place.driver().device(place.device).shared_memory}});
 }
 

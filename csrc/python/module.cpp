@@ -89,19 +89,11 @@ void wait_without_lock(const std::function<void()>& wait) {
 
 py::dict emulator_statistics() {
   const LaunchReport& report = last_report();
-  py::dict result = py::make_dict(
-      {{"instructions", report.instructions}, {"waves", report.waves}, {"workgroups", report.workgroups}});
+  py::dict result = py::make_dict({WAVE_MEMBERS(report, instructions, waves, workgroups)});
   if (report.profile == nullptr) return result;
-  const LaunchProfile& profile = *report.profile;
-  result.update(py::make_dict({{"kinds", profile.kinds},
-                               {"names", profile.instructions},
-                               {"bytes", profile.bytes},
-                               {"vector_instructions", profile.vector_instructions},
-                               {"lanes", profile.lanes},
-                               {"lds_cycles", profile.lds_cycles},
-                               {"wave_lanes", profile.wave_lanes},
-                               {"lds_conflict_cycles", profile.lds_conflict_cycles},
-                               {"matrix_operations", profile.matrix_operations}}));
+  result.update(py::make_dict({{"names", report.profile->instructions},
+                               WAVE_MEMBERS(*report.profile, kinds, bytes, vector_instructions, lanes, lds_cycles,
+                                            wave_lanes, lds_conflict_cycles, matrix_operations)}));
   return result;
 }
 

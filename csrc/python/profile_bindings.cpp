@@ -5,6 +5,21 @@
 #include "python/define.h"
 
 namespace wave {
+
+template <>
+struct py::Converter<InstructionProfile> {
+  static object to(const InstructionProfile& counted) {
+    return make_tuple(counted.kind, counted.count, counted.lanes, counted.bytes, counted.moved, counted.lds_cycles,
+                      counted.lds_conflict_cycles, counted.operations);
+  }
+};
+
+WAVE_AS_DICT(ProfiledLaunch, WAVE_MEMBERS(value, grid, block, shared_memory, instructions, waves, workgroups, seconds))
+WAVE_AS_DICT(ProfiledKernel, WAVE_MEMBERS(value, name, target), {"image", bytes(value.image)},
+             WAVE_MEMBERS(value, launches),
+             WAVE_MEMBERS(value.profile, code, kinds, bytes, operations, vector_instructions, lanes, wave_lanes, moved,
+                          touched, lds_cycles, lds_conflict_cycles, waves))
+
 namespace {
 
 struct SessionState {
@@ -20,50 +35,7 @@ py::object begin() {
 
 void end(const SessionState& state) { ProfileSession::end(*state.session); }
 
-py::dict describe(const ProfiledLaunch& launch) {
-  return py::make_dict({{"grid", launch.grid},
-                        {"block", launch.block},
-                        {"shared_memory", launch.shared_memory},
-                        {"instructions", launch.instructions},
-                        {"waves", launch.waves},
-                        {"workgroups", launch.workgroups},
-                        {"seconds", launch.seconds}});
-}
-
-/// By address: kind, count, lanes, bytes, moved, LDS cycles, of these conflicts, operations.
-py::dict describe(const std::map<uint64_t, InstructionProfile>& code) {
-  py::dict result;
-  for (const auto& [address, counted] : code) {
-    result.set(address, py::make_tuple(counted.kind, counted.count, counted.lanes, counted.bytes, counted.moved,
-                                       counted.lds_cycles, counted.lds_conflict_cycles, counted.operations));
-  }
-  return result;
-}
-
-py::dict describe(const ProfiledKernel& kernel) {
-  const LaunchProfile& profile = kernel.profile;
-  return py::make_dict(
-      {{"name", kernel.name},
-       {"target", kernel.target},
-       {"image", py::bytes(std::span(kernel.image))},
-       {"launches", py::list_of(kernel.launches, [](const ProfiledLaunch& launch) { return describe(launch); })},
-       {"code", describe(profile.code)},
-       {"kinds", profile.kinds},
-       {"bytes", profile.bytes},
-       {"operations", profile.operations},
-       {"vector_instructions", profile.vector_instructions},
-       {"lanes", profile.lanes},
-       {"wave_lanes", profile.wave_lanes},
-       {"moved", profile.moved},
-       {"touched", profile.touched},
-       {"lds_cycles", profile.lds_cycles},
-       {"lds_conflict_cycles", profile.lds_conflict_cycles},
-       {"waves", profile.waves}});
-}
-
-py::list kernels(const SessionState& state) {
-  return py::list_of(state.session->kernels(), [](const ProfiledKernel& kernel) { return describe(kernel); });
-}
+std::vector<ProfiledKernel> kernels(const SessionState& state) { return state.session->kernels(); }
 
 }  // namespace
 
