@@ -17,7 +17,6 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "api.md"
 STUB = ROOT / "wave_runtime" / "_C.pyi"
 DOCS = ROOT / "csrc" / "python" / "docs.inc"  # what help() says
-WITH_DOCS = ("Kernel", "BoundLaunch", "Sequence")
 
 # The page's parts: a title, the module, the page that introduces it, and the names; without names those in its __all__.
 LOADING = ("load", "compile", "Module", "Kernel", "BoundLaunch", "sequence", "Sequence", "CompileError", "KernelFault")
@@ -226,14 +225,17 @@ def page() -> str:
 
 
 def stub_docs() -> str:
-    """The docstrings of the stub's main types, for C++: a line of an array for each."""
+    """The docstrings of the stub's types and functions, for C++: a line of an array for each."""
     lines = [f"// Made by tools/generate_api.py of {STUB.relative_to(ROOT)}."]
     for node in ast.parse(STUB.read_text()).body:
-        if isinstance(node, ast.ClassDef) and node.name in WITH_DOCS:
-            named = [(node.name, node), *((f"{node.name}.{item.name}", item) for item in members(node))]
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            named: list[tuple[str, ast.ClassDef | Function]] = [(node.name, node)]
+            if isinstance(node, ast.ClassDef):
+                named += [(f"{node.name}.{item.name}", item) for item in members(node)]
             for name, item in named:
-                text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", ast.get_docstring(item) or "").replace("``", "`")
-                lines.append(f'{{"{name}", R"doc({text})doc"}},')
+                if docstring := ast.get_docstring(item):
+                    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", docstring).replace("``", "`")
+                    lines.append(f'{{"{name}", R"doc({text})doc"}},')
     return "\n".join(lines) + "\n"
 
 

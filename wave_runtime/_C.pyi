@@ -506,17 +506,49 @@ def binding_entries(processor: str) -> list[tuple[str, str]]:
 def implemented_instructions(processor: str = ...) -> set[str]: ...
 def emulated_processor(target: str) -> str | None: ...
 def unsupported(processor: str, data: bytes, lanes: int = 0) -> str | None: ...
-def read_code_object(data: bytes, target: str | None = None) -> dict[str, Any]: ...
-def image(data: bytes, target: str | None = None) -> bytes: ...
-def images(data: bytes, target: str | None = None) -> list[bytes]: ...
-def parse_signature(text: str) -> list[tuple[str, str, str, bool, bool]]: ...
-def demangle(name: str) -> str | None: ...
-def line_table(data: bytes) -> tuple[list[str], list[tuple[int, int, int]]]: ...
-def image_for(data: bytes, device: str) -> bytes | None: ...
-def occupancy(data: bytes, target: str | None, kernel: str, workgroup_size: int, lds_bytes: int) -> dict[str, Any]: ...
-def normal_target(id: str) -> str: ...
-def target_runs_on(code: str, device: str) -> bool: ...
-def isa_rows(processor: str) -> list[dict[str, Any]]: ...
-def isa_fields(processor: str = ...) -> dict[str, dict[str, tuple[int, int]]]: ...
-def decode(processor: str, data: bytes) -> dict[str, Any] | None: ...
-def disassemble(processor: str, data: bytes, address: int = 0, lanes: int = 32) -> list[tuple[int, bytes, str]]: ...
+def read_code_object(data: bytes, target: str | None = None) -> dict[str, Any]:
+    """Everything that a code object, a cubin, PTX or an entry of a container says of its code for ``target``."""
+
+def image(data: bytes, target: str | None = None) -> bytes:
+    """The image for ``target``, which is what a driver loads."""
+
+def images(data: bytes, target: str | None = None) -> list[bytes]:
+    """The same as a list: of each translation unit the one for ``target``, or all without a target."""
+
+def parse_signature(text: str) -> list[tuple[str, str, str, bool, bool]]:
+    """The parameters of a signature.
+
+    Returns:
+        For each its name, its type as in the text, the type of the value or of what the pointer points to, whether it
+        is a pointer, and whether it is const.
+    """
+
+def demangle(name: str) -> str | None:
+    """A C++ symbol as in the source, with its parameters' types; or None."""
+
+def line_table(data: bytes) -> tuple[list[str], list[tuple[int, int, int]]]:
+    """The source lines of an ELF image's instructions: the paths, and ``(address, line, index of its path)``."""
+
+def image_for(data: bytes, device: str) -> bytes | None:
+    """Of all code in a file the image that runs best on a device with this target, or None."""
+
+def occupancy(data: bytes, target: str | None, kernel: str, workgroup_size: int, lds_bytes: int) -> dict[str, Any]:
+    """Waves and workgroups of a kernel that fit on a compute unit, and what limits them."""
+
+def normal_target(id: str) -> str:
+    """A target id in its normal form. Raises ValueError."""
+
+def target_runs_on(code: str, device: str) -> bool:
+    """Whether code built for the first target id runs on a device with the second."""
+
+def isa_rows(processor: str) -> list[dict[str, Any]]:
+    """The rows of a processor's instruction table."""
+
+def isa_fields(processor: str = ...) -> dict[str, dict[str, tuple[int, int]]]:
+    """``{format: {field: (lowest bit, width)}}``."""
+
+def decode(processor: str, data: bytes) -> dict[str, Any] | None:
+    """The instruction at the start of ``data``, or None."""
+
+def disassemble(processor: str, data: bytes, address: int = 0, lanes: int = 32) -> list[tuple[int, bytes, str]]:
+    """``(address, bytes, text)`` of each instruction in ``data``, in waves of so many lanes."""

@@ -2,7 +2,6 @@
 #include "python/bindings.h"
 #include "python/callable_type.h"
 #include "python/define.h"
-#include "python/docs.h"
 #include "python/foreign_arrays.h"
 #include "python/kernel_object.h"
 #include "python/read_call.h"
@@ -260,15 +259,13 @@ py::object bind(const py::object& kernel, const py::args& arguments, const py::k
 void bind_launches(py::handle module) {
   make_callable_type<Prebuilt>({});
   py::add_object(module, "BoundLaunch",
-                 make_callable_type<Bound>(
-                     {.slots = {py::doc_slot(doc_of("BoundLaunch")), py::repr_slot<text_of>(),
-                                py::slot(Py_mp_subscript, get_argument), py::slot(Py_mp_ass_subscript, set_argument)},
-                      .methods = {py::method<update>("update", "**keywords", doc_of("BoundLaunch.update"))}}));
+                 make_callable_type<Bound>({.slots = {py::repr_slot<text_of>(), py::slot(Py_mp_subscript, get_argument),
+                                                      py::slot(Py_mp_ass_subscript, set_argument)},
+                                            .methods = {py::method<update>("update", "**keywords")}}));
   py::add_object(
       module, "Sequence",
-      make_callable_type<Sequence>({.slots = {py::doc_slot(doc_of("Sequence")), py::slot(Py_tp_new, new_sequence),
-                                              py::slot(Py_sq_length, sequence_length)},
-                                    .flags = 0}));
+      make_callable_type<Sequence>(
+          {.slots = {py::slot(Py_tp_new, new_sequence), py::slot(Py_sq_length, sequence_length)}, .flags = 0}));
 }
 
 }  // namespace wave

@@ -40,10 +40,24 @@ State& state_of(PyObject* object) {
   return reinterpret_cast<CallableObject<State>*>(object)->state;
 }
 
+/// What a type has beyond calls and collection. `members` count from the begin of State.
+struct TypeParts {
+  std::vector<PyType_Slot> slots = {};
+  std::vector<PyMethodDef> methods = {};
+  std::vector<PyGetSetDef> properties = {};
+  std::vector<PyMemberDef> members = {};
+  unsigned long flags = Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  /// A type in Python whose __call__ compilers find, and trace, where calls by the vectorcall protocol do not go there.
+  py::object base = {};
+};
+
 namespace detail {
 
 /// What is left of a call where the collector has taken an object apart that something can still reach.
 PyObject* call_collected(PyObject* self, PyObject* const*, size_t, PyObject*);
+
+/// Has help() say of a type and its parts what the stub does. `name` is the type's with its module.
+void add_docs(std::string_view name, TypeParts& parts);
 
 template <class State, class Visit>
 void each_reference(State& state, const Visit& visit) {
@@ -104,22 +118,12 @@ py::object make_callable(Arguments&&... arguments) {
   return make_callable_of<State>(CallableObject<State>::type, std::forward<Arguments>(arguments)...);
 }
 
-/// What a type has beyond calls and collection. `members` count from the begin of State.
-struct TypeParts {
-  std::vector<PyType_Slot> slots = {};
-  std::vector<PyMethodDef> methods = {};
-  std::vector<PyGetSetDef> properties = {};
-  std::vector<PyMemberDef> members = {};
-  unsigned long flags = Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  /// A type in Python whose __call__ compilers find, and trace, where calls by the vectorcall protocol do not go there.
-  py::object base = {};
-};
-
 /// Makes State's type, once.
 template <class State>
 py::object make_callable_type(TypeParts given) {
   using Object = CallableObject<State>;
   TypeParts& parts = *new TypeParts(std::move(given));  // Python keeps the addresses
+  detail::add_docs(State::kName, parts);
   for (PyMemberDef& member : parts.members) member.offset += Object::kStateOffset;
   parts.members.push_back(
       {"__weaklistoffset__", T_PYSSIZET, offsetof(CallableHead, weak_references), READONLY, nullptr});

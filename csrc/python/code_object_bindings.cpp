@@ -193,27 +193,13 @@ std::optional<std::string> demangle(const std::string& name) {
 void bind_code_object(py::handle module) {
   py::add_functions(
       module,
-      {py::function<read_code_object>(
-           "read_code_object", "data, target=None",
-           "Everything that a code object, a cubin, PTX or an entry of a container says of its code for `target`."),
-       py::function<image>("image", "data, target=None", "The image for `target`, which is what a driver loads."),
-       py::function<images>(
-           "images", "data, target=None",
-           "The same as a list: of each translation unit the one for `target`, or all without a target."),
-       py::function<parse_signature_text>(
-           "parse_signature", "text",
-           "The parameters of a signature: name, type as in the text, type of a value or of what a pointer points to, "
-           "whether it is a pointer, whether it is const."),
-       py::function<demangle>("demangle", "name",
-                              "A C++ symbol as in the source, with its parameters' types; or None."),
-       py::function<line_table>("line_table", "data", "The source lines of an ELF image's instructions, by address."),
-       py::function<image_for>("image_for", "data, device",
-                               "Of all code in a file the image that runs best on a device with this target, or None."),
-       py::function<occupancy_of>("occupancy", "data, target, kernel, workgroup_size, lds_bytes",
-                                  "Waves and workgroups of a kernel that fit on a compute unit, and what limits them."),
-       py::function<normal_target>("normal_target", "id", "A target id in its normal form. Raises ValueError."),
-       py::function<target_runs_on>("target_runs_on", "code, device",
-                                    "Whether code built for the first target id runs on a device with the second.")});
+      {py::function<read_code_object>("read_code_object", "data, target=None"),
+       py::function<image>("image", "data, target=None"), py::function<images>("images", "data, target=None"),
+       py::function<parse_signature_text>("parse_signature", "text"), py::function<demangle>("demangle", "name"),
+       py::function<line_table>("line_table", "data"), py::function<image_for>("image_for", "data, device"),
+       py::function<occupancy_of>("occupancy", "data, target, kernel, workgroup_size, lds_bytes"),
+       py::function<normal_target>("normal_target", "id"),
+       py::function<target_runs_on>("target_runs_on", "code, device")});
 }
 
 }  // namespace wave

@@ -1,7 +1,8 @@
 #include "python/define.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "python/docs.h"
 
 namespace wave::py {
 
@@ -95,7 +96,12 @@ std::vector<object> Parameters::bind(PyObject* const* arguments, Py_ssize_t coun
 
 const char* keep(const std::string& text) { return (new std::string(text))->c_str(); }
 
+const char* with_doc(const char* signature, const char* doc) {
+  return doc == nullptr ? signature : keep(wave::text(signature, doc));
+}
+
 void add_functions(handle module, std::vector<PyMethodDef> functions) {
+  for (PyMethodDef& function : functions) function.ml_doc = with_doc(function.ml_doc, doc_of(function.ml_name));
   functions.push_back({});
   // Python keeps the address of each.
   if (PyModule_AddFunctions(module.ptr(), (new std::vector(std::move(functions)))->data()) != 0) raise();

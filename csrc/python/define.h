@@ -1,4 +1,5 @@
-// Functions of C++ as functions and methods of Python, which inspect.signature() and help() know.
+// Functions of C++ as functions and methods of Python, which inspect.signature() and help() know: their docstrings are
+// those of the stub.
 #pragma once
 
 #include <string>
@@ -36,6 +37,9 @@ class Parameters {
 
 /// A string that lives for good, since Python keeps its address.
 const char* keep(const std::string& text);
+
+/// A function's signature as `define` writes it, with its docstring, if there is one.
+const char* with_doc(const char* signature, const char* doc);
 
 namespace detail {
 
@@ -78,12 +82,12 @@ struct DefinedFunction {
 };
 
 template <auto kFunction, bool kIsMethod>
-PyMethodDef define(const char* name, const std::string& parameters, const char* doc) {
+PyMethodDef define(const char* name, const std::string& parameters) {
   using Function = DefinedFunction<kFunction, kIsMethod>;
   Function::parameters = new Parameters(name, parameters);
   const char* const self = !kIsMethod ? "" : parameters.empty() ? "$self" : "$self, ";
   return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Function::call)), METH_FASTCALL | METH_KEYWORDS,
-          keep(std::string(name) + "(" + self + parameters + ")\n--\n\n" + doc)};
+          keep(wave::text(name, "(", self, parameters, ")\n--\n\n"))};
 }
 
 template <class Result, class Self>
@@ -104,20 +108,20 @@ PyObject* read(PyObject* self) {
 
 /// A function of a module.
 template <auto kFunction>
-PyMethodDef function(const char* name, const std::string& parameters, const char* doc = "") {
-  return detail::define<kFunction, false>(name, parameters, doc);
+PyMethodDef function(const char* name, const std::string& parameters) {
+  return detail::define<kFunction, false>(name, parameters);
 }
 
 /// A method, whose C++ function takes the object as its first argument.
 template <auto kFunction>
-PyMethodDef method(const char* name, const std::string& parameters, const char* doc = "") {
-  return detail::define<kFunction, true>(name, parameters, doc);
+PyMethodDef method(const char* name, const std::string& parameters) {
+  return detail::define<kFunction, true>(name, parameters);
 }
 
 /// A property: what a function of the object, or a method of its C++ class, returns.
 template <auto kRead>
-PyGetSetDef property(const char* name, const char* doc = nullptr) {
-  return {name, [](PyObject* self, void*) { return detail::read<kRead>(self); }, nullptr, doc, nullptr};
+PyGetSetDef property(const char* name) {
+  return {name, [](PyObject* self, void*) { return detail::read<kRead>(self); }, nullptr, nullptr, nullptr};
 }
 
 /// The slot of a type for a function of Python's C API.

@@ -4,6 +4,7 @@
 #include "op/torch_errors.h"
 #include "python/convert.h"
 #include "python/define.h"
+#include "python/docs.h"
 #include "python/gil.h"
 #include "python/torch_python.h"
 
@@ -59,13 +60,8 @@ void set_error(const std::exception_ptr& thrown) {
 }
 
 void register_errors(py::handle module) {
-  constexpr const char* kDoc =
-      "What a kernel did that it must not, found by the emulator.\n\n"
-      "Attributes: kernel (str), workgroup (tuple of 3 ints), wave (int), lane (int or None), pc (int, bytes from the "
-      "kernel's\n"
-      "entry), instruction (str), address (int or None).";
-  const py::object type =
-      py::steal(PyErr_NewExceptionWithDoc("wave_runtime.KernelFault", kDoc, PyExc_RuntimeError, nullptr));
+  const py::object type = py::steal(
+      PyErr_NewExceptionWithDoc("wave_runtime.KernelFault", doc_of("KernelFault"), PyExc_RuntimeError, nullptr));
   py::add_object(module, "KernelFault", type);
   kernel_fault_type = py::object(type).release();
   set_error_translator(throw_as_python_error);

@@ -209,13 +209,10 @@ py::list disassemble(const std::string& processor, const py::bytes& data, uint64
 }  // namespace
 
 void bind_isa(py::handle module) {
-  py::add_functions(
-      module,
-      {py::function<isa_rows>("isa_rows", "processor", "The rows of a processor's instruction table."),
-       py::function<isa_fields>("isa_fields", "processor=\"gfx942\"", "{format: {field: (lowest bit, width)}}."),
-       py::function<decode>("decode", "processor, data", "The instruction at the start of `data`, or None."),
-       py::function<disassemble>("disassemble", "processor, data, address=0, lanes=32",
-                                 "(address, bytes, text) of each instruction in `data`, in waves of so many lanes.")});
+  py::add_functions(module, {py::function<isa_rows>("isa_rows", "processor"),
+                             py::function<isa_fields>("isa_fields", "processor=\"gfx942\""),
+                             py::function<decode>("decode", "processor, data"),
+                             py::function<disassemble>("disassemble", "processor, data, address=0, lanes=32")});
 }
 
 }  // namespace wave

@@ -135,36 +135,34 @@ py::object make_kernel_type(const py::object& call) {
   std::vector<PyMethodDef> methods = {
       py::method<reduce>("__reduce__", ""),
       py::method<launch_raw>("launch_raw",
-                             "arguments, *, memory=(), reads=(), device=None, process_memory=False, **keywords",
-                             doc_of("Kernel.launch_raw")),
+                             "arguments, *, memory=(), reads=(), device=None, process_memory=False, **keywords"),
       py::method<device_of_arguments>("_device_of", "*arguments"),
       py::method<launch_addresses>("_launch_addresses", "*arguments, process_memory=False, raw=False, **keywords"),
       py::method<trace_accesses>("_trace", "*arguments, **keywords"),
-      py::method<bind>("bind", "*arguments, **keywords", doc_of("Kernel.bind")),
+      py::method<bind>("bind", "*arguments, **keywords"),
       py::method<as_operator>("_define_operator", "name, **keywords"),
-      py::method<preload>("preload", "device=None", doc_of("Kernel.preload")),
-      py::method<resources>("resources", "device=None", doc_of("Kernel.resources")),
-      py::method<occupancy>("occupancy", "device=None, **keywords", doc_of("Kernel.occupancy")),
+      py::method<preload>("preload", "device=None"),
+      py::method<resources>("resources", "device=None"),
+      py::method<occupancy>("occupancy", "device=None, **keywords"),
   };
   return make_callable_type<KernelState>(
-      {.slots = {py::doc_slot(doc_of("Kernel")), py::repr_slot<text_of>(), py::slot(Py_tp_hash, hash),
-                 py::slot(Py_tp_richcompare, richcompare)},
+      {.slots = {py::repr_slot<text_of>(), py::slot(Py_tp_hash, hash), py::slot(Py_tp_richcompare, richcompare)},
        .methods = std::move(methods),
-       .properties = {py::property<&Kernel::name>("name", doc_of("Kernel.name")),
-                      py::property<signature_of>("signature", doc_of("Kernel.signature")),
-                      py::property<writes_of>("writes", doc_of("Kernel.writes")),
-                      py::property<info_of>("info", doc_of("Kernel.info")),
-                      py::property<strides_of>("strides", doc_of("Kernel.strides")),
-                      py::property<&Kernel::strict>("strict", doc_of("Kernel.strict")),
+       .properties = {py::property<&Kernel::name>("name"), py::property<signature_of>("signature"),
+                      py::property<writes_of>("writes"), py::property<info_of>("info"),
+                      py::property<strides_of>("strides"), py::property<&Kernel::strict>("strict"),
                       py::property<images_of>("_images"), py::property<names_of>("_names")},
-       .members = {{"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY, doc_of("Kernel.handle")},
-                   {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY, doc_of("Kernel.block")},
+       .members = {{"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY, nullptr},
+                   {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY, nullptr},
                    {"_plan", T_OBJECT_EX, offsetof(KernelState, plan), READONLY, nullptr},
                    {"_has_operator", T_BOOL, offsetof(KernelState, has_operator), READONLY, nullptr}},
        .base = type("CalledKernel", py::tuple(), members)});
 }
 
-std::string doc(const std::string& name) { return doc_of(name); }
+const char* doc(const std::string& name) {
+  if (const char* const found = doc_of(name)) return found;
+  throw ValueError(text("_C.pyi has no docstring of ", name));
+}
 
 std::string traced_operator(const std::string& handle) { return define_traced_operator(find_kernel(handle)); }
 

@@ -185,8 +185,7 @@ void bind_operator(py::handle module) {
           {.slots = {py::slot(Py_tp_new, create), py::slot(Py_tp_init, initialize)},
            .methods = {{"_check_aliases", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(check_aliases_method)),
                         METH_FASTCALL, nullptr}},
-           .properties = {{"fingerprint", get_fingerprint, set_fingerprint,
-                           "A hash of the kernels and code that make the operator.", nullptr}},
+           .properties = {{"fingerprint", get_fingerprint, set_fingerprint, nullptr, nullptr}},
            .members = {{"_has_autocast", T_BOOL, offsetof(OperatorState, has_autocast), 0, nullptr},
                        {"_returns_new", T_BOOL, offsetof(OperatorState, returns_new), 0, nullptr}},
            .flags = Py_TPFLAGS_BASETYPE}));
