@@ -1,6 +1,5 @@
 #include "base/error.h"
 #include "python/bindings.h"
-#include "python/callable_type.h"
 #include "python/define.h"
 #include "python/foreign_arrays.h"
 #include "python/kernel_object.h"
@@ -80,7 +79,7 @@ class Prebuilt {
 
 struct Bound {
   static constexpr const char* kName = "wave_runtime.BoundLaunch";
-  static PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names);
+  static void call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names);
   template <class Visit>
   void each_reference(Visit visit) {
     visit(launch);
@@ -91,7 +90,7 @@ struct Bound {
 
 struct Sequence {
   static constexpr const char* kName = "wave_runtime.Sequence";
-  static PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names);
+  static void call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names);
   template <class Visit>
   void each_reference(Visit visit) {
     visit(bound);
@@ -108,29 +107,24 @@ py::object launch_of(PyObject* bound) {
   if (!launch) throw RuntimeError("this bound launch was garbage, and what it held is gone");
   return launch;
 }
-const Prebuilt& prebuilt(const py::handle& launch) { return state_of<Prebuilt>(launch.ptr()); }
+const Prebuilt& prebuilt(py::handle launch) { return state_of<Prebuilt>(launch.ptr()); }
 
 void check_no_arguments(const char* what, size_t flags, PyObject* keyword_names) {
-  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_Size(keyword_names);
-  if (positional(flags) + keywords == 0) return;
+  if (positional(flags) + keyword_count(keyword_names) == 0) return;
   throw TypeError(text("a ", what, " takes no arguments when it is called: they were given when it was made"));
 }
 
-}  // namespace
-
-PyObject* Bound::call(PyObject* self, PyObject* const*, size_t flags, PyObject* keyword_names) {
-  return with_python_errors([&]() -> PyObject* {
-    check_no_arguments("bound launch", flags, keyword_names);
-    const py::object held = state_of<Bound>(self).launch;
-    const Prebuilt& launch = prebuilt(held);
-    if (!thread_is_plain()) return launch.kernel_object().call(launch.arguments(), launch.keywords()).release();
-    void* const stream = launch.stream();
-    run_unlocked(launch.is_for_host(), [&](Emulation* emulation) { launch.launch(stream, emulation, true); });
-    Py_RETURN_NONE;
-  });
+void Bound::call(PyObject* self, PyObject* const*, size_t flags, PyObject* keyword_names) {
+  check_no_arguments("bound launch", flags, keyword_names);
+  const py::object held = state_of<Bound>(self).launch;
+  const Prebuilt& launch = prebuilt(held);
+  if (!thread_is_plain()) {
+    launch.kernel_object().call(launch.arguments(), launch.keywords());
+    return;
+  }
+  void* const stream = launch.stream();
+  run_unlocked(launch.is_for_host(), [&](Emulation* emulation) { launch.launch(stream, emulation, true); });
 }
-
-namespace {
 
 /// Those of the bound launches, which may have been changed since the last call.
 py::object launches_of(Sequence& sequence) {
@@ -148,36 +142,29 @@ py::object launches_of(Sequence& sequence) {
   return sequence.launches;
 }
 
-}  // namespace
-
-PyObject* Sequence::call(PyObject* self, PyObject* const*, size_t flags, PyObject* keyword_names) {
-  return with_python_errors([&]() -> PyObject* {
-    check_no_arguments("sequence", flags, keyword_names);
-    Sequence& sequence = state_of<Sequence>(self);
-    if (!thread_is_plain()) {
-      const py::tuple bound = sequence.bound;
-      for (size_t i = 0; i < bound.size(); ++i) bound[i]();
-      Py_RETURN_NONE;
+void Sequence::call(PyObject* self, PyObject* const*, size_t flags, PyObject* keyword_names) {
+  check_no_arguments("sequence", flags, keyword_names);
+  Sequence& sequence = state_of<Sequence>(self);
+  if (!thread_is_plain()) {
+    const py::tuple bound = sequence.bound;
+    for (size_t i = 0; i < bound.size(); ++i) bound[i]();
+    return;
+  }
+  const py::object launches = launches_of(sequence);
+  const Py_ssize_t count = PyTuple_Size(launches.ptr());
+  bool for_host = false;
+  for (Py_ssize_t i = 0; i < count; ++i) for_host |= prebuilt(PyTuple_GetItem(launches.ptr(), i)).is_for_host();
+  run_unlocked(for_host, [&](Emulation* emulation) {
+    c10::Device device = c10::kCPU;
+    void* stream = nullptr;
+    const bool profiled = is_profiled();
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      const Prebuilt& launch = prebuilt(PyTuple_GetItem(launches.ptr(), i));
+      if (launch.device() != device) stream = current_stream(device = launch.device());
+      launch.launch(launch.has_stream() ? launch.stream() : stream, emulation, profiled);
     }
-    const py::object launches = launches_of(sequence);
-    const Py_ssize_t count = PyTuple_Size(launches.ptr());
-    bool for_host = false;
-    for (Py_ssize_t i = 0; i < count; ++i) for_host |= prebuilt(PyTuple_GetItem(launches.ptr(), i)).is_for_host();
-    run_unlocked(for_host, [&](Emulation* emulation) {
-      c10::Device device = c10::kCPU;
-      void* stream = nullptr;
-      const bool profiled = is_profiled();
-      for (Py_ssize_t i = 0; i < count; ++i) {
-        const Prebuilt& launch = prebuilt(PyTuple_GetItem(launches.ptr(), i));
-        if (launch.device() != device) stream = current_stream(device = launch.device());
-        launch.launch(launch.has_stream() ? launch.stream() : stream, emulation, profiled);
-      }
-    });
-    Py_RETURN_NONE;
   });
 }
-
-namespace {
 
 size_t argument_index(const Kernel& kernel, py::handle key) {
   const auto& parameters = kernel.signature().parameters;
@@ -213,7 +200,7 @@ int set_argument(PyObject* self, PyObject* key, PyObject* value) {
 PyObject* get_argument(PyObject* self, PyObject* key) {
   return with_python_errors([&] {
     const py::object held = launch_of(self);
-    return py::borrow(prebuilt(held).arguments()[argument_index(prebuilt(held).kernel(), key)]).release();
+    return py::borrow(prebuilt(held).arguments()[argument_index(prebuilt(held).kernel(), key)]);
   });
 }
 
@@ -234,7 +221,7 @@ std::string text_of(const py::object& self) {
 }
 
 PyObject* new_sequence(PyTypeObject* type, PyObject* arguments, PyObject*) {
-  return with_python_errors([&]() -> PyObject* {
+  return with_python_errors([&] {
     PyObject* launches = nullptr;
     if (PyArg_ParseTuple(arguments, "O:sequence", &launches) == 0) py::raise();
     const py::tuple bound = py::tuple_of(launches);
@@ -244,7 +231,7 @@ PyObject* new_sequence(PyTypeObject* type, PyObject* arguments, PyObject*) {
       throw TypeError(text("sequence: item ", i, " is a ", py::type_name(item.ptr()),
                            ": expected a bound launch, as kernel.bind(...) makes it"));
     }
-    return make_callable_of<Sequence>(type, bound, py::object()).release();
+    return make_callable_of<Sequence>(type, bound, py::object());
   });
 }
 

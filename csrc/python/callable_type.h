@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "python/object.h"
+#include "python/errors.h"
 
 namespace wave {
 
@@ -19,7 +19,8 @@ struct CallableHead {
 /// An object of such a type. `State` has what it is about, and these members:
 ///
 ///   kName    the type's name with its module
-///   call     what a call does, a VectorCall; none for objects that are only held
+///   call     what a call does: of a VectorCall's arguments what with_python_errors() takes, or a VectorCall that is
+///   noexcept; none for objects that are only held
 ///   each_reference(visit)    calls `visit` with each of its py::object that may be part of a circle; none where it has
 ///   none
 template <class State>
@@ -58,6 +59,11 @@ PyObject* call_collected(PyObject* self, PyObject* const*, size_t, PyObject*);
 
 /// Has help() say of a type and its parts what the stub does. `name` is the type's with its module.
 void add_docs(std::string_view name, TypeParts& parts);
+
+template <class State>
+PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
+  return with_python_errors([&] { return State::call(self, arguments, flags, keyword_names); });
+}
 
 template <class State, class Visit>
 void each_reference(State& state, const Visit& visit) {
@@ -108,7 +114,13 @@ py::object make_callable_of(PyTypeObject* type, Arguments&&... arguments) {
     Py_DECREF(type);
     throw;
   }
-  if constexpr (CallableObject<State>::kIsCalled) object->head.vectorcall = State::call;
+  if constexpr (CallableObject<State>::kIsCalled) {
+    if constexpr (noexcept(State::call(nullptr, nullptr, 0, nullptr))) {
+      object->head.vectorcall = State::call;
+    } else {
+      object->head.vectorcall = detail::call<State>;
+    }
+  }
   PyObject_GC_Track(made);
   return py::steal(made);
 }

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "op/declaration.h"
 #include "python/bindings.h"
-#include "python/callable_type.h"
 #include "python/define.h"
 #include "python/kernel_object.h"
 #include "python/read_call.h"
@@ -45,8 +44,7 @@ bool bind(const DeclaredCall& call, PyObject* const* arguments, size_t count, Py
   if (count > size) return false;
   std::copy(arguments, arguments + count, inputs);
   for (size_t i = count; i < size; ++i) inputs[i] = call.defaults[i].ptr();
-  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_Size(keyword_names);
-  for (Py_ssize_t i = 0; i < keywords; ++i) {
+  for (Py_ssize_t i = 0; i < keyword_count(keyword_names); ++i) {
     size_t at = count;
     while (at < size && call.names[at].ptr() != PyTuple_GetItem(keyword_names, i)) ++at;
     if (at == size) return false;
@@ -77,28 +75,22 @@ PyObject* wrapped_all(const std::vector<at::Tensor>& results) {
   return py::tuple_of(results, wrapped).release();
 }
 
-}  // namespace
-
 PyObject* DeclaredCall::call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
-  return with_python_errors([&]() -> PyObject* {
-    const DeclaredCall& declared = state_of<DeclaredCall>(self);
-    const Declaration& declaration = *declared.declaration;
-    PyObject* inputs[Declaration::kMaxInputs];
-    InputView views[Declaration::kMaxInputs];
-    Call call(declaration.kernel());
-    if (!bind(declared, arguments, static_cast<size_t>(positional(flags)), keyword_names, inputs) ||
-        !read_inputs(call, declaration.roles().inputs, inputs, views)) {
-      return call_vector(declared.fallback.ptr(), arguments, flags, keyword_names);
-    }
-    std::vector<at::Tensor> results;
-    declaration.with_name([&] {
-      if (declaration.complete(call, views, results)) submit_unlocked(call);
-    });
-    return wrapped_all(results);
+  const DeclaredCall& declared = state_of<DeclaredCall>(self);
+  const Declaration& declaration = *declared.declaration;
+  PyObject* inputs[Declaration::kMaxInputs];
+  InputView views[Declaration::kMaxInputs];
+  Call call(declaration.kernel());
+  if (!bind(declared, arguments, static_cast<size_t>(positional(flags)), keyword_names, inputs) ||
+      !read_inputs(call, declaration.roles().inputs, inputs, views)) {
+    return call_vector(declared.fallback.ptr(), arguments, flags, keyword_names);
+  }
+  std::vector<at::Tensor> results;
+  declaration.with_name([&] {
+    if (declaration.complete(call, views, results)) submit_unlocked(call);
   });
+  return wrapped_all(results);
 }
-
-namespace {
 
 /// (name, value, input, dim): an instruction.
 void add_instruction(Program& program, const py::tuple& instruction) {

@@ -75,8 +75,7 @@ struct DefinedFunction {
       using Types = decltype(types_of(kFunction));
       std::vector<object> values = parameters->bind(arguments, count, names);
       if (kIsMethod) values.insert(values.begin(), borrow(self));
-      return Types::call(kFunction, *parameters, values, kIsMethod ? 1 : 0, std::make_index_sequence<Types::kCount>())
-          .release();
+      return Types::call(kFunction, *parameters, values, kIsMethod ? 1 : 0, std::make_index_sequence<Types::kCount>());
     });
   }
 };
@@ -101,7 +100,7 @@ Result result_of(Result (Self::*function)() const, PyObject* self) {
 
 template <auto kRead>
 PyObject* read(PyObject* self) {
-  return with_python_errors([&] { return to_python(result_of(kRead, self)).release(); });
+  return with_python_errors([&] { return to_python(result_of(kRead, self)); });
 }
 
 }  // namespace detail

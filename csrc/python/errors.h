@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <type_traits>
 
 #include "python/object.h"
 
@@ -10,11 +11,20 @@ namespace wave {
 /// Sets the Python error for an exception: for one of this project's its Python counterpart; Python's own; torch's.
 void set_error(const std::exception_ptr& thrown);
 
-/// Runs `body`, which returns a new reference, for Python: null with the error set where it throws.
+/// Runs `body` for Python, which gets what it returns: an object, a new reference, or None for nothing. Null with the
+/// error set where it throws.
 template <class Body>
-[[gnu::always_inline]] inline PyObject* with_python_errors(Body body) {
+[[gnu::always_inline]] inline PyObject* with_python_errors(const Body& body) {
   try {
-    return body();
+    using Result = decltype(body());
+    if constexpr (std::is_void_v<Result>) {
+      body();
+      Py_RETURN_NONE;
+    } else if constexpr (std::is_pointer_v<Result>) {
+      return body();
+    } else {
+      return py::object(body()).release();
+    }
   } catch (...) {
     set_error(std::current_exception());
     return nullptr;

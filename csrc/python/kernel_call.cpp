@@ -56,17 +56,16 @@ PyObject* call_function(PyObject* function, PyObject* self, PyObject* const* arg
                         PyObject* keyword_names) {
   // self, then the arguments as they came: vectorcall wants them in one array.
   const Py_ssize_t count = positional(flags);
-  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_Size(keyword_names);
   std::vector<PyObject*> stack{self};
-  stack.insert(stack.end(), arguments, arguments + count + keywords);
+  stack.insert(stack.end(), arguments, arguments + count + keyword_count(keyword_names));
   return call_vector(function, stack.data(), static_cast<size_t>(count) + 1, keyword_names);
 }
 
 PyObject* call_kernel(const Kernel& kernel, PyObject* self, PyObject* const* arguments, size_t flags,
-                      PyObject* keyword_names) {
-  static const py::handle call_operator = py::import("wave_runtime._kernel").attr("call_operator").release();
+                      PyObject* keyword_names) noexcept {
   const Py_ssize_t count = positional(flags);
   return with_python_errors([&]() -> PyObject* {
+    static const py::handle call_operator = py::import("wave_runtime._kernel").attr("call_operator").release();
     check_count(kernel, count);
     bool plain = thread_is_plain();
     if (plain && launch_usual(kernel, arguments, arguments + count, keyword_names)) Py_RETURN_NONE;

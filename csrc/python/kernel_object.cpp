@@ -15,7 +15,7 @@ namespace {
 
 struct KernelState {
   static constexpr const char* kName = "wave_runtime.Kernel";
-  static PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
+  static PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) noexcept {
     return call_kernel(*state_of<KernelState>(self).kernel, self, arguments, flags, keyword_names);
   }
   const Kernel* kernel;      ///< registered, so it lives for the process

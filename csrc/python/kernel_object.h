@@ -20,7 +20,7 @@ const Kernel& kernel_of(const py::handle& object);
 
 /// Calls kernel(*args, grid=, block=, shared_memory=), whose object is `self`. Defined in kernel_call.cpp.
 PyObject* call_kernel(const Kernel& kernel, PyObject* self, PyObject* const* arguments, size_t flags,
-                      PyObject* keyword_names);
+                      PyObject* keyword_names) noexcept;
 
 /// Calls function(self, *arguments), keywords included.
 PyObject* call_function(PyObject* function, PyObject* self, PyObject* const* arguments, size_t flags,

@@ -31,8 +31,7 @@ PyObject* new_code_object(PyTypeObject* type, PyObject* arguments, PyObject* key
     PyObject* data = nullptr;
     if (PyArg_ParseTupleAndKeywords(arguments, keywords, "S:CodeObject", const_cast<char**>(names), &data) == 0)
       py::raise();
-    return make_callable_of<ParsedCode>(type, CodeObject::parse(py::bytes(py::borrow(data)).span(), std::nullopt))
-        .release();
+    return make_callable_of<ParsedCode>(type, CodeObject::parse(py::bytes(py::borrow(data)).span(), std::nullopt));
   });
 }
 
@@ -136,6 +135,4 @@ py::object make_module() {
 }  // namespace
 }  // namespace wave
 
-PyMODINIT_FUNC PyInit__C() {
-  return wave::with_python_errors([] { return wave::make_module().release(); });
-}
+PyMODINIT_FUNC PyInit__C() { return wave::with_python_errors(wave::make_module); }

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "op/call.h"
 #include "python/bindings.h"
-#include "python/callable_type.h"
 #include "python/define.h"
 #include "python/kernel_object.h"
 #include "python/plain.h"
@@ -105,26 +104,19 @@ bool is_plain_call(const OperatorState& self, PyObject* const* arguments, Py_ssi
   return true;
 }
 
-}  // namespace
-
 PyObject* OperatorState::call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
-  return with_python_errors([&]() -> PyObject* {
-    const OperatorState& op = operator_of(self);
-    const Py_ssize_t count = positional(flags);
-    const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_Size(keyword_names);
-    if (is_plain_call(op, arguments, count + keywords)) {
-      py::object result = py::steal(call_vector(op.eager.ptr(), arguments, flags, keyword_names));
-      if (op.returns_new) check_aliases(self, arguments, count + keywords, result.ptr());
-      return result.release();
-    }
+  const OperatorState& op = operator_of(self);
+  const Py_ssize_t count = positional(flags) + keyword_count(keyword_names);
+  if (!is_plain_call(op, arguments, count)) {
     return call_function(op.dispatched.ptr(), self, arguments, flags, keyword_names);
-  });
+  }
+  py::object result = py::steal(call_vector(op.eager.ptr(), arguments, flags, keyword_names));
+  if (op.returns_new) check_aliases(self, arguments, count, result.ptr());
+  return result.release();
 }
 
-namespace {
-
 PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
-  return with_python_errors([&] { return make_callable_of<OperatorState>(type).release(); });
+  return with_python_errors([&] { return make_callable_of<OperatorState>(type); });
 }
 
 int initialize(PyObject* self, PyObject* arguments, PyObject* keywords) {
@@ -143,7 +135,7 @@ PyObject* get_fingerprint(PyObject* self, void*) {
   return with_python_errors([&] {
     py::object& fingerprint = operator_of(self).fingerprint;
     if (!fingerprint) fingerprint = py::handle(self).attr("_compute_fingerprint")();
-    return py::object(fingerprint).release();
+    return fingerprint;
   });
 }
 
@@ -157,10 +149,7 @@ int set_fingerprint(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* check_aliases_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
-  return with_python_errors([&]() -> PyObject* {
-    check_aliases(self, arguments, count - 1, arguments[count - 1]);
-    Py_RETURN_NONE;
-  });
+  return with_python_errors([&] { check_aliases(self, arguments, count - 1, arguments[count - 1]); });
 }
 
 /// A type over one that is made in Python, whose calls go by the vectorcall slot that it has from OperatorBase, though

@@ -21,6 +21,9 @@ constexpr Py_ssize_t positional(size_t flags) {
   return static_cast<Py_ssize_t>(flags & ~(size_t{1} << (8 * sizeof(size_t) - 1)));
 }
 
+/// How many keywords have these names, of which there may be no tuple.
+inline Py_ssize_t keyword_count(PyObject* names) { return names == nullptr ? 0 : PyTuple_Size(names); }
+
 /// PyObject_Vectorcall, stable since 3.12.
 extern const VectorCall call_vector;
 /// PyVectorcall_Call, stable since 3.12: a type's tp_call where its objects have a VectorCall.

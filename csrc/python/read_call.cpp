@@ -123,7 +123,7 @@ bool read_block(Call& call, PyObject* object) {
 /// Whether there was a grid goes into `has_grid`.
 template <class Strength>
 bool read_keywords(Call& call, PyObject* const* values, PyObject* names, bool& has_grid) {
-  const Py_ssize_t count = names == nullptr ? 0 : PyTuple_Size(names);
+  const Py_ssize_t count = keyword_count(names);
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* const name = Strength::name(PyTuple_GetItem(names, i));
     bool taken = false;

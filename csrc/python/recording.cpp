@@ -2,7 +2,6 @@
 #include "op/recording.h"
 
 #include "python/bindings.h"
-#include "python/callable_type.h"
 #include "python/define.h"
 #include "python/gil.h"
 #include "python/read_call.h"
@@ -14,12 +13,9 @@ namespace {
 
 struct Recorded {
   static constexpr const char* kName = "wave_runtime._C.RecordedLaunch";
-  static PyObject* call(PyObject* self, PyObject* const*, size_t, PyObject*) {
-    return with_python_errors([&]() -> PyObject* {
-      RecordedLaunch& launch = *state_of<Recorded>(self).launch;
-      emulate_unlocked([&](Emulation* emulation) { launch.launch(*emulation); });
-      Py_RETURN_NONE;
-    });
+  static void call(PyObject* self, PyObject* const*, size_t, PyObject*) {
+    RecordedLaunch& launch = *state_of<Recorded>(self).launch;
+    emulate_unlocked([&](Emulation* emulation) { launch.launch(*emulation); });
   }
 
   std::unique_ptr<RecordedLaunch> launch;
