@@ -27,7 +27,7 @@ c10::Device device_of(const Address& address) {
 /// A call some of whose pointers are addresses.
 class AddressCall {
  public:
-  AddressCall(const Kernel& kernel, const py::args& arguments, bool raw = false) : call(kernel) {
+  AddressCall(const Kernel& kernel, const py::tuple& arguments, bool raw = false) : call(kernel) {
     call.autograd_knows = call.overlaps_allowed = raw;
     check_count(kernel, static_cast<Py_ssize_t>(arguments.size()));
     for (size_t i = 0; i < arguments.size(); ++i) read(i, arguments[i].ptr());
@@ -90,12 +90,12 @@ class AddressCall {
 
 }  // namespace
 
-c10::Device device_of_arguments(const Kernel& kernel, const py::args& arguments) {
+c10::Device device_of_arguments(const Kernel& kernel, const py::tuple& arguments) {
   return *AddressCall(kernel, arguments).call.wanted_device;
 }
 
-void launch_addresses(const Kernel& kernel, const py::args& arguments, bool process_memory, bool raw,
-                      const py::kwargs& keywords) {
+void launch_addresses(const Kernel& kernel, const py::tuple& arguments, bool process_memory, bool raw,
+                      const py::dict& keywords) {
   AddressCall read(kernel, arguments, raw);
   read.call.has_addresses |= process_memory;
   read_options(read.call, keywords);

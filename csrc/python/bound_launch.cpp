@@ -205,7 +205,7 @@ PyObject* get_argument(PyObject* self, PyObject* key) {
 }
 
 /// bound.update(grid=..., ...).
-void update(const py::object& self, const py::kwargs& keywords) {
+void update(const py::object& self, const py::dict& keywords) {
   const py::object held = launch_of(self.ptr());
   const Prebuilt& before = prebuilt(held);
   py::dict merged;
@@ -239,7 +239,7 @@ Py_ssize_t sequence_length(PyObject* self) { return PyTuple_Size(state_of<Sequen
 
 }  // namespace
 
-py::object bind(const py::object& kernel, const py::args& arguments, const py::kwargs& keywords) {
+py::object bind(const py::object& kernel, const py::tuple& arguments, const py::dict& keywords) {
   return make_callable<Bound>(make_callable<Prebuilt>(kernel, arguments, keywords));
 }
 

@@ -32,7 +32,6 @@ template <class T>
 object to_python(const T& value) {
   return Converter<T>::to(value);
 }
-inline object to_python(const char* value) { return text(value); }
 
 /// Throws TypeError for an object of another kind.
 template <class T>
@@ -98,14 +97,10 @@ struct Converter<double> {
   static double from(handle object, const Where&) { return read_real(object.ptr()).value(); }
 };
 
-template <>
-struct Converter<std::string_view> {
+/// Text that somebody else has.
+template <std::convertible_to<std::string_view> T>
+struct Converter<T> {
   static object to(std::string_view value) { return text(value); }
-};
-
-template <>
-struct Converter<const char*> {
-  static object to(const char* value) { return text(value); }
 };
 
 template <>
@@ -182,13 +177,7 @@ struct Converter<std::array<T, kSize>> {
 
 template <class T>
 struct Converter<std::set<T>> {
-  static object to(const std::set<T>& items) {
-    object result = steal(PySet_New(nullptr));
-    for (const T& item : items) {
-      if (PySet_Add(result.ptr(), to_python(item).ptr()) != 0) raise();
-    }
-    return result;
-  }
+  static object to(const std::set<T>& items) { return steal(PySet_New(list_of(items).ptr())); }
 };
 
 template <class Key, class Value>
@@ -219,11 +208,6 @@ struct Converter<std::tuple<T...>> {
   static object to(const std::tuple<T...>& items) {
     return std::apply([](const auto&... item) { return py::make_tuple(item...); }, items);
   }
-};
-
-template <class First, class Second>
-struct Converter<std::pair<First, Second>> {
-  static object to(const std::pair<First, Second>& items) { return py::make_tuple(items.first, items.second); }
 };
 
 /// A dictionary of names and values: {{"name", to_python(1)}, ...}.

@@ -25,7 +25,7 @@ constexpr const char* kVariants[] = {"Plain",          "Lanes32",         "Lanes
                                      "ToLds"};
 static_assert(std::size(kVariants) == size_t(emulator::Variant::ToLds) + 1);
 
-using BodyName = std::pair<std::string_view, const char*>;
+using BodyName = std::tuple<std::string_view, const char*>;
 
 std::vector<BodyName> names_of(std::span<const emulator::Body> bodies) {
   std::vector<BodyName> names;
@@ -44,18 +44,16 @@ const emulator::Bindings& bindings(const std::string& processor, uint32_t lanes 
 std::vector<BodyName> emulator_bodies() { return names_of(emulator::bodies()); }
 
 /// For each row of a processor's table those that carry it out in waves of so many lanes, of either half of VOPD.
-std::vector<std::pair<std::vector<BodyName>, std::vector<BodyName>>> bound_bodies(const std::string& processor,
-                                                                                  uint32_t lanes) {
+py::list bound_bodies(const std::string& processor, uint32_t lanes) {
   const emulator::Bindings& all = bindings(processor, lanes);
-  std::vector<std::pair<std::vector<BodyName>, std::vector<BodyName>>> names;
-  for (const isa::Row& row : all.instruction_set().rows())
-    names.emplace_back(names_of(all.bodies_of(row, 0)), names_of(all.bodies_of(row, 1)));
-  return names;
+  return py::list_of(all.instruction_set().rows(), [&](const isa::Row& row) {
+    return py::make_tuple(names_of(all.bodies_of(row, 0)), names_of(all.bodies_of(row, 1)));
+  });
 }
 
 /// The instructions that are listed for a processor, and the names of their bodies.
-std::vector<std::pair<std::string, std::string>> binding_entries(const std::string& processor) {
-  std::vector<std::pair<std::string, std::string>> entries;
+std::vector<std::tuple<std::string, std::string>> binding_entries(const std::string& processor) {
+  std::vector<std::tuple<std::string, std::string>> entries;
   emulator::for_each_binding(
       processor, [&](std::string_view instruction, std::string_view body) { entries.emplace_back(instruction, body); });
   return entries;

@@ -76,7 +76,7 @@ PyObject* call_kernel(const Kernel& kernel, PyObject* self, PyObject* const* arg
   });
 }
 
-py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const py::kwargs& keywords) {
+py::dict trace_accesses(const Kernel& kernel, const py::tuple& arguments, const py::dict& keywords) {
   check_count(kernel, static_cast<Py_ssize_t>(arguments.size()));
   Call call(kernel);
   for (size_t i = 0; i < arguments.size(); ++i) Any::argument(call, i, arguments[i].ptr());
@@ -93,7 +93,7 @@ py::dict trace_accesses(const Kernel& kernel, const py::args& arguments, const p
 }
 
 void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::object& memory, const py::object& reads,
-                const std::optional<c10::Device>& device, bool process_memory, const py::kwargs& keywords) {
+                const std::optional<c10::Device>& device, bool process_memory, const py::dict& keywords) {
   const std::string_view packed = arguments.view();
   if (packed.size() > kernel.argument_bytes()) {
     throw ValueError(text("kernel '", kernel.name(), "': ", packed.size(),

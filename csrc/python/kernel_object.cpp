@@ -92,7 +92,7 @@ py::tuple reduce(const Kernel& kernel) {
       py::make_tuple(images_of(kernel), kernel.name(), signature, strides_of(kernel), kernel.strict()));
 }
 
-std::string as_operator(const Kernel& kernel, const std::string& name, const py::kwargs& keywords) {
+std::string as_operator(const Kernel& kernel, const std::string& name, const py::dict& keywords) {
   return define_operator(kernel, name, read_fixed_options(kernel, keywords));
 }
 
@@ -117,7 +117,7 @@ py::dict resources(const Kernel& kernel, c10::Device device) {
                         {"max_shared_memory", place.driver().device(place.device).shared_memory}});
 }
 
-uint32_t occupancy(const Kernel& kernel, c10::Device device, const py::kwargs& keywords) {
+uint32_t occupancy(const Kernel& kernel, c10::Device device, const py::dict& keywords) {
   const FunctionUse function = loaded(kernel, device);
   const Geometry geometry = check_geometry(*function, read_fixed_options(kernel, keywords));
   const auto& [x, y, z] = geometry.block;

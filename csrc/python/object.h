@@ -156,16 +156,6 @@ class dict : public object {
   }
 };
 
-/// What a function takes as *arguments and **keywords.
-class args : public tuple {
- public:
-  using tuple::tuple;
-};
-class kwargs : public dict {
- public:
-  using dict::dict;
-};
-
 #undef WAVE_PYTHON_TYPE
 
 inline object import(const char* module) { return steal(PyImport_ImportModule(module)); }
