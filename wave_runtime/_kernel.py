@@ -228,11 +228,17 @@ def rebuild(images: list[bytes], name: str, signature: str | None, strides: str,
     return _C.make_kernel([_C.CodeObject(image) for image in images], name, signature, None, strides, strict)
 
 
-def info(image: bytes, name: str) -> dict[str, Any]:
-    """What ``kernel.info`` returns: the kernel's part of ``python -m wave_runtime info --json``."""
+def reduce(self: _C.Kernel) -> tuple[Any, ...]:
+    """What a kernel is pickled and copied as: unpickling registers it again under its handle."""
+    signature = self.signature if self._overridden else None
+    return rebuild, (self._images, self.name, signature, self.strides, self.strict)
+
+
+def info(self: _C.Kernel) -> dict[str, Any]:
+    """What the binary says of a kernel. See ``_C.pyi``."""
     from wave_runtime import _info  # not needed to launch
 
-    return next(kernel for kernel in _info.describe(image)["kernels"] if kernel["name"] == name)
+    return next(kernel for kernel in _info.describe(self._images[0])["kernels"] if kernel["name"] == self.name)
 
 
 def asm(self: _C.Kernel) -> dict[str, str]:
@@ -312,11 +318,13 @@ def _refuse_script(self: _C.Kernel) -> None:
 
 
 call_operator.__doc__ = _C.doc("Kernel.__call__")  # what help() says is for users
-for _function in (as_operator, asm, coverage, infer_writes):
+for _function in (as_operator, asm, coverage, infer_writes, info):
     _function.__doc__ = _C.doc(f"Kernel.{_function.__name__}")
 _C.Kernel = _C.make_kernel_type(call_operator)  # type: ignore[misc]
 _C.Kernel.as_operator = as_operator  # type: ignore[method-assign]
 _C.Kernel.asm = property(asm)  # type: ignore[method-assign, assignment]
 _C.Kernel.coverage = coverage  # type: ignore[method-assign]
 _C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]
+_C.Kernel.info = property(info)  # type: ignore[method-assign, assignment]
+_C.Kernel.__reduce__ = reduce  # type: ignore[method-assign, assignment]
 _torch.set_script_rule(_C.Kernel, _refuse_script)

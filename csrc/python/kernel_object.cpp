@@ -65,11 +65,6 @@ py::list images_of(const Kernel& kernel) {
   return py::list_of(kernel.variants(), [](const auto& code) { return py::bytes(code->bytes().span()); });
 }
 
-/// What the binary says of the kernel, as a wave_runtime.KernelInfo.
-py::object info_of(const Kernel& kernel) {
-  return py::import("wave_runtime._kernel").attr("info")(images_of(kernel)[0], kernel.name());
-}
-
 std::string text_of(const Kernel& kernel) {
   return text("<wave_runtime.Kernel ", kernel.name(), "(", kernel.signature().text(), ") for ",
               kernel.code().target().id(), ">");
@@ -82,15 +77,6 @@ PyObject* richcompare(PyObject* self, PyObject* other, int operation) {
 }
 
 Py_hash_t hash(PyObject* self) { return PyObject_Hash(state_of<KernelState>(self).handle.ptr()); }
-
-/// Pickles and copies as the code object's bytes, the name and the options: unpickling registers it again under its
-/// handle.
-py::tuple reduce(const Kernel& kernel) {
-  const auto signature = kernel.overridden() ? std::optional(signature_of(kernel)) : std::nullopt;
-  return py::make_tuple(
-      py::import("wave_runtime._kernel").attr("rebuild"),
-      py::make_tuple(images_of(kernel), kernel.name(), signature, strides_of(kernel), kernel.strict()));
-}
 
 std::string as_operator(const Kernel& kernel, const std::string& name, const py::dict& keywords) {
   return define_operator(kernel, name, read_fixed_options(kernel, keywords));
@@ -133,7 +119,6 @@ py::object make_kernel_type(const py::object& call) {
       py::make_dict({{"__slots__", py::tuple()}, {"__call__", call}, {"__module__", "wave_runtime"}});
   const py::handle type(reinterpret_cast<PyObject*>(&PyType_Type));
   std::vector<PyMethodDef> methods = {
-      py::method<reduce>("__reduce__", ""),
       py::method<launch_raw>("launch_raw",
                              "arguments, *, memory=(), reads=(), device=None, process_memory=False, **keywords"),
       py::method<device_of_arguments>("_device_of", "*arguments"),
@@ -149,8 +134,8 @@ py::object make_kernel_type(const py::object& call) {
       {.slots = {py::repr_slot<text_of>(), py::slot(Py_tp_hash, hash), py::slot(Py_tp_richcompare, richcompare)},
        .methods = std::move(methods),
        .properties = {py::property<&Kernel::name>("name"), py::property<signature_of>("signature"),
-                      py::property<writes_of>("writes"), py::property<info_of>("info"),
-                      py::property<strides_of>("strides"), py::property<&Kernel::strict>("strict"),
+                      py::property<writes_of>("writes"), py::property<strides_of>("strides"),
+                      py::property<&Kernel::strict>("strict"), py::property<&Kernel::overridden>("_overridden"),
                       py::property<images_of>("_images"), py::property<names_of>("_names")},
        .members = {{"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY, nullptr},
                    {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY, nullptr},

@@ -124,8 +124,6 @@ class list : public object {
  public:
   WAVE_PYTHON_TYPE(list, "list", PyList_Check)
   list() : object(steal(PyList_New(0))) {}
-  size_t size() const { return static_cast<size_t>(PyList_Size(ptr_)); }
-  handle operator[](size_t index) const { return PyList_GetItem(ptr_, static_cast<Py_ssize_t>(index)); }
   void set(size_t index, object item) { PyList_SetItem(ptr_, static_cast<Py_ssize_t>(index), item.release()); }
   template <class Value>
   void append(const Value& value);
