@@ -4,7 +4,7 @@
 #include <torch/csrc/Device.h>
 
 #include "base/error.h"
-#include "code_object/select.h"
+#include "launch/variable.h"
 #include "op/device.h"
 #include "python/bindings.h"
 #include "python/define.h"
@@ -63,46 +63,12 @@ size_t unload_codes(const std::vector<ParsedCode>& codes) {
   return count;
 }
 
-struct FoundSymbol {
-  std::shared_ptr<const CodeObject> code;
-  std::shared_ptr<const void> held;  ///< keeps the code loaded
-  GlobalView view;
-};
-
-/// Throws ValueError where another translation unit, built for the same target, has a variable of this name, too: each
-/// has its own then.
-void check_only_one_has(const CodeObjects& codes, const CodeObject& code, const std::string& name) {
-  const auto count = std::ranges::count_if(codes, [&](const auto& other) {
-    return other->format() == code.format() && other->target() == code.target() && other->variable(name) != nullptr;
-  });
-  if (count < 2) return;
-  throw ValueError(text("variable '", name, "' is in ", count, " translation units of the module, each of which has ",
-                        "its own, so that it cannot be told which is meant: give them different names"));
-}
-
-/// Looks through the code objects that run at a place, the best one first. A library has one for each translation unit.
-FoundSymbol find_symbol(CodeObjects codes, const std::string& name, const Place& place) {
-  const GilRelease release;
-  const DeviceInfo& info = place.driver().device(place.device);
-  if (name.empty()) throw ValueError("no variable '' in the module");
-  bool any = false;
-  while (std::shared_ptr<const CodeObject> code = select_for(codes, info.target)) {
-    any = true;
-    std::shared_ptr<const void> held = hold_loaded(code);
-    if (const std::optional<GlobalView> view = find_global(code, place, name)) {
-      check_only_one_has(codes, *code, name);
-      return {code, held, *view};
-    }
-    std::erase(codes, code);
-  }
-  if (any) throw ValueError(text("no variable '", name, "' in the module"));
-  throw ValueError(text("symbol '", name, "': no code object of the module runs on ", place.text(), " (", info.name,
-                        ", ", info.target.id(), ")"));
-}
-
 /// A variable as a tensor of its bytes, which keeps the module loaded.
 py::object symbol(const std::vector<ParsedCode>& parsed_codes, const std::string& name, c10::Device device) {
-  const FoundSymbol found = find_symbol(codes_of(parsed_codes), name, place_of(device));
+  const FoundVariable found = [&] {
+    const GilRelease release;
+    return find_variable(codes_of(parsed_codes), name, place_of(device));
+  }();
   for (const ParsedCode& parsed : parsed_codes) {
     if (parsed.code == found.code) *parsed.held = found.held;
   }
