@@ -153,19 +153,10 @@ bool Declaration::complete(Call& call, const InputView* inputs, std::vector<at::
 
 namespace {
 
-std::vector<KernelOperator::Position> positions_of(const Declaration& declaration) {
-  const auto& inputs = declaration.roles().inputs;
-  std::vector<KernelOperator::Position> tensors;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (declaration.kernel().signature().parameters[inputs[i]].is_pointer) tensors.push_back({i, inputs[i]});
-  }
-  return tensors;
-}
-
 class DeclaredOperator : public KernelOperator {
  public:
   DeclaredOperator(std::shared_ptr<const Declaration> declaration, size_t argument_count)
-      : KernelOperator(declaration->kernel(), argument_count, positions_of(*declaration)),
+      : KernelOperator(declaration->kernel(), argument_count, declaration->roles().inputs),
         declaration_(std::move(declaration)) {}
 
   std::vector<at::Tensor> run(std::span<const c10::IValue> arguments) const override {

@@ -3,6 +3,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/Bitset.h>
 
+#include <numeric>
 #include <set>
 
 #include "base/error.h"
@@ -31,20 +32,17 @@ constexpr GeometryArguments kGridAndBlock{
 constexpr size_t kMaxArguments = 64;
 static_assert(sizeof(c10::utils::bitset) * 8 == kMaxArguments);
 
-std::vector<KernelOperator::Position> positions_of(const Kernel& kernel) {
-  const auto& parameters = kernel.signature().parameters;
-  std::vector<KernelOperator::Position> tensors;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].is_pointer) tensors.push_back({i, i});
-  }
-  return tensors;
+std::vector<size_t> all_parameters(const Kernel& kernel) {
+  std::vector<size_t> indices(kernel.signature().parameters.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  return indices;
 }
 
 /// An operator of one kernel. Lives until the process ends.
 class DedicatedOperator : public KernelOperator {
  public:
   DedicatedOperator(const Kernel& kernel, const LaunchOptions& options, const GeometryArguments& geometry)
-      : KernelOperator(kernel, kernel.signature().parameters.size() + geometry.count, positions_of(kernel)),
+      : KernelOperator(kernel, kernel.signature().parameters.size() + geometry.count, all_parameters(kernel)),
         options_(options) {}
 
   std::vector<at::Tensor> run(std::span<const c10::IValue> arguments) const override {

@@ -30,8 +30,11 @@ struct Boxed : c10::OperatorKernel {
 
   template <class Visit>
   void each_tensor(const Stack& stack, Visit visit) const {
-    const std::span<const c10::IValue> given = arguments(stack);
-    for (const auto& [argument, parameter] : op->tensors) visit(parameter, given[argument].toTensor());
+    const c10::IValue* argument = arguments(stack).data();
+    for (const size_t index : op->parameters) {
+      if (op->kernel.signature().parameters[index].is_pointer) visit(index, argument->toTensor());
+      ++argument;
+    }
   }
 };
 

@@ -18,14 +18,9 @@ namespace wave {
 /// An operator and its kernel. Lives as long as the dispatcher knows it.
 class KernelOperator {
  public:
-  /// Where a tensor is among the operator's arguments, and which parameter of the kernel takes it.
-  struct Position {
-    size_t argument;
-    size_t parameter;
-  };
-
-  KernelOperator(const Kernel& kernel, size_t argument_count, std::vector<Position> tensors)
-      : kernel(kernel), argument_count(argument_count), tensors(std::move(tensors)) {}
+  /// `parameters` of the kernel take the first arguments, in this order.
+  KernelOperator(const Kernel& kernel, size_t argument_count, std::vector<size_t> parameters)
+      : kernel(kernel), argument_count(argument_count), parameters(std::move(parameters)) {}
   virtual ~KernelOperator() = default;
   KernelOperator(const KernelOperator&) = delete;
   KernelOperator& operator=(const KernelOperator&) = delete;
@@ -35,7 +30,7 @@ class KernelOperator {
 
   const Kernel& kernel;
   const size_t argument_count;
-  const std::vector<Position> tensors;
+  const std::vector<size_t> parameters;
 };
 
 /// Tells the dispatcher, until `library` is destroyed, what to run for the operator `name` of the library: on dense
