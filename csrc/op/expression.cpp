@@ -20,62 +20,61 @@ int64_t floor_divide(int64_t a, int64_t b, bool& failed) {
 }
 
 int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
+uint64_t word(Number number) { return static_cast<uint64_t>(number.integer); }
 
-// The binary instructions: name, kind of operands and result, value.
-#define WAVE_BINARY(X)                                                                                                \
-  X(add, integer, wrapped(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)))                                       \
-  X(sub, integer, wrapped(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)))                                       \
-  X(mul, integer, wrapped(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)))                                       \
-  X(floordiv, integer, floor_divide(a, b, failed))                                                                    \
-  X(mod, integer,                                                                                                     \
-    wrapped(static_cast<uint64_t>(a) - static_cast<uint64_t>(floor_divide(a, b, failed)) * static_cast<uint64_t>(b))) \
-  X(min, integer, std::min(a, b))                                                                                     \
-  X(max, integer, std::max(a, b))                                                                                     \
-  X(real_add, real, a + b)                                                                                            \
-  X(real_sub, real, a - b)                                                                                            \
-  X(real_mul, real, a* b)                                                                                             \
-  X(real_div, real, a / b)                                                                                            \
-  X(real_pow, real, std::pow(a, b))                                                                                   \
-  X(real_min, real, std::min(a, b))                                                                                   \
-  X(real_max, real, std::max(a, b))
+// The instructions: a name, how many values it takes from the stack, and what it does. `a` is the first of these
+// values, `b` the second; `a` becomes the result.
+#define WAVE_INSTRUCTIONS(X)                                                                                      \
+  X(integer, 0, a = instruction.value)                                                                            \
+  X(real, 0, a = instruction.value)                                                                               \
+  X(size, 0, a.integer = input.tensor->sizes()[instruction.dim])                                                  \
+  X(stride, 0, a.integer = input.tensor->strides()[instruction.dim])                                              \
+  X(elements, 0, a.integer = input.tensor->numel())                                                               \
+  X(scalar, 0, a = input.number)                                                                                  \
+  X(to_real, 1, a.real = static_cast<double>(a.integer))                                                          \
+  X(add, 2, a.integer = wrapped(word(a) + word(*b)))                                                              \
+  X(sub, 2, a.integer = wrapped(word(a) - word(*b)))                                                              \
+  X(mul, 2, a.integer = wrapped(word(a) * word(*b)))                                                              \
+  X(floordiv, 2, a.integer = floor_divide(a.integer, b->integer, failed))                                         \
+  X(mod, 2,                                                                                                       \
+    a.integer = wrapped(word(a) - static_cast<uint64_t>(floor_divide(a.integer, b->integer, failed)) * word(*b))) \
+  X(min, 2, a.integer = std::min(a.integer, b->integer))                                                          \
+  X(max, 2, a.integer = std::max(a.integer, b->integer))                                                          \
+  X(real_add, 2, a.real += b->real)                                                                               \
+  X(real_sub, 2, a.real -= b->real)                                                                               \
+  X(real_mul, 2, a.real *= b->real)                                                                               \
+  X(real_div, 2, a.real /= b->real)                                                                               \
+  X(real_pow, 2, a.real = std::pow(a.real, b->real))                                                              \
+  X(real_min, 2, a.real = std::min(a.real, b->real))                                                              \
+  X(real_max, 2, a.real = std::max(a.real, b->real))
 
 enum class Operation : uint8_t {
-  integer,
-  real,
-  size,
-  stride,
-  elements,
-  scalar,
-  to_real,
-#define WAVE_NAME(name, kind, value) name,
-  WAVE_BINARY(WAVE_NAME)
+#define WAVE_NAME(name, taken, action) name,
+  WAVE_INSTRUCTIONS(WAVE_NAME)
 #undef WAVE_NAME
 };
 
-constexpr std::string_view kNames[] = {"integer",
-                                       "real",
-                                       "size",
-                                       "stride",
-                                       "elements",
-                                       "scalar",
-                                       "to_real",
-#define WAVE_NAME(name, kind, value) #name,
-                                       WAVE_BINARY(WAVE_NAME)
-#undef WAVE_NAME
+struct InstructionKind {
+  std::string_view name;
+  size_t taken;
+};
+constexpr InstructionKind kKinds[] = {
+#define WAVE_KIND(name, taken, action) {#name, taken},
+    WAVE_INSTRUCTIONS(WAVE_KIND)
+#undef WAVE_KIND
 };
 
 }  // namespace
 
 void Program::add(std::string_view name, Number value, size_t input, int64_t dim) {
-  const auto* const found = std::find(std::begin(kNames), std::end(kNames), name);
-  if (found == std::end(kNames)) throw ValueError(text("no instruction '", name, "'"));
-  const auto operation = static_cast<Operation>(found - kNames);
-  const size_t taken = operation < Operation::to_real ? 0 : operation == Operation::to_real ? 1 : 2;
-  if (depth_ < taken || depth_ - taken + 1 > kStack || input > std::numeric_limits<uint8_t>::max()) {
+  const auto* const found = std::ranges::find(kKinds, name, &InstructionKind::name);
+  if (found == std::end(kKinds)) throw ValueError(text("no instruction '", name, "'"));
+  if (depth_ < found->taken || depth_ - found->taken + 1 > kStack || input > std::numeric_limits<uint8_t>::max()) {
     throw ValueError(text("an expression needs more than ", kStack, " values, or has too few"));
   }
-  depth_ += 1 - taken;
-  code_.push_back({static_cast<uint8_t>(operation), static_cast<uint8_t>(input), static_cast<uint16_t>(dim), value});
+  depth_ += 1 - found->taken;
+  code_.push_back(
+      {static_cast<uint8_t>(found - kKinds), static_cast<uint8_t>(input), static_cast<uint16_t>(dim), value});
 }
 
 bool Program::run(const InputView* inputs, Number (&stack)[kStack]) const {
@@ -84,33 +83,14 @@ bool Program::run(const InputView* inputs, Number (&stack)[kStack]) const {
   for (const Instruction& instruction : code_) {
     const InputView& input = inputs[instruction.input];
     switch (static_cast<Operation>(instruction.operation)) {
-      case Operation::integer:
-      case Operation::real:
-        *top++ = instruction.value;
-        break;
-      case Operation::size:
-        (top++)->integer = input.tensor->sizes()[instruction.dim];
-        break;
-      case Operation::stride:
-        (top++)->integer = input.tensor->strides()[instruction.dim];
-        break;
-      case Operation::elements:
-        (top++)->integer = input.tensor->numel();
-        break;
-      case Operation::scalar:
-        *top++ = input.number;
-        break;
-      case Operation::to_real:
-        top[-1].real = static_cast<double>(top[-1].integer);
-        break;
-#define WAVE_CASE(name, kind, value) \
-  case Operation::name: {            \
-    const auto b = (--top)->kind;    \
-    const auto a = top[-1].kind;     \
-    top[-1].kind = value;            \
-    break;                           \
+#define WAVE_CASE(name, taken, action)        \
+  case Operation::name: {                     \
+    Number& a = *(top -= taken);              \
+    [[maybe_unused]] const Number* b = ++top; \
+    action;                                   \
+    break;                                    \
   }
-        WAVE_BINARY(WAVE_CASE)
+      WAVE_INSTRUCTIONS(WAVE_CASE)
 #undef WAVE_CASE
     }
   }

@@ -27,9 +27,8 @@ class Program {
   /// The room that programs have.
   static constexpr size_t kStack = 128;
 
-  /// Adds an instruction, by name: "integer" (value), "real" (real), "size" and "stride" (of input, dim), "elements"
-  /// and "scalar" (of input), "to_real", or one of the binary ones, which expression.cpp lists. Throws ValueError where
-  /// there is none of this name, the stack has too little room or the values are missing.
+  /// Adds an instruction, by its name in the list of expression.cpp. Throws ValueError where there is none of this
+  /// name, the stack has too little room or the values are missing.
   void add(std::string_view name, Number value, size_t input, int64_t dim);
 
   /// How many values a run leaves on the stack.
