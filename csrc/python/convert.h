@@ -195,6 +195,29 @@ struct NamedValues {
   static object to(auto value) { return text(kNames[static_cast<size_t>(value)]); }
 };
 
+/// The name of an enumerator. Compilers put it into the text of this function: "... [with auto kValue = Kind::Lds;
+/// ...".
+template <auto kValue>
+constexpr std::string_view enumerator() {
+  const std::string_view function = __PRETTY_FUNCTION__;
+  const size_t end = function.find_first_of(";]", function.find("kValue = "));
+  const size_t begin = function.rfind(':', end) + 1;
+  return function.substr(begin, end - begin);
+}
+template <class Enumeration, size_t... kIndex>
+constexpr std::array<std::string_view, sizeof...(kIndex)> enumerators(std::index_sequence<kIndex...>) {
+  return {enumerator<static_cast<Enumeration>(kIndex)>()...};
+}
+
+/// Values of other enumerations are called as in the source.
+template <class Enumeration>
+  requires std::is_enum_v<Enumeration>
+struct Converter<Enumeration> {
+  static constexpr size_t kMost = 32;  ///< values, counted from 0
+  static constexpr auto kNames = enumerators<Enumeration>(std::make_index_sequence<kMost>());
+  static object to(Enumeration value) { return text(kNames.at(static_cast<size_t>(value))); }
+};
+
 template <class... Values>
 tuple make_tuple(const Values&... values) {
   tuple result(sizeof...(Values));

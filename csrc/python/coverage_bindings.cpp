@@ -18,18 +18,11 @@
 namespace wave {
 namespace {
 
-constexpr const char* kVariants[] = {"Plain",          "Lanes32",         "Lanes64",          "Clamp",
-                                     "SignsNone",      "SignsFirst",      "SignsSecond",      "SignsBoth",
-                                     "SignsNoneClamp", "SignsFirstClamp", "SignsSecondClamp", "SignsBothClamp",
-                                     "ModeField",      "Clock",           "FlatScratch",      "Other",
-                                     "ToLds"};
-static_assert(std::size(kVariants) == size_t(emulator::Variant::ToLds) + 1);
-
-using BodyName = std::tuple<std::string_view, const char*>;
+using BodyName = std::tuple<std::string_view, emulator::Variant>;
 
 std::vector<BodyName> names_of(std::span<const emulator::Body> bodies) {
   std::vector<BodyName> names;
-  for (const emulator::Body& body : bodies) names.emplace_back(body.name, kVariants[size_t(body.variant)]);
+  for (const emulator::Body& body : bodies) names.emplace_back(body.name, body.variant);
   return names;
 }
 

@@ -24,54 +24,17 @@ constexpr const char* kFields[] = {
 #include "emulator/isa/fields.inc"
 };
 
-constexpr const char* kKinds[] = {"Vgpr",         "Agpr",         "VgprOrAgpr", "Sgpr",         "ScalarSource",
-                                  "VectorSource", "MatrixSource", "SdwaSource", "SdwaSdst",     "SgprOrOff",
-                                  "Address",      "SmemOffset",   "Vcc",        "BranchTarget", "Immediate"};
-static_assert(std::size(kKinds) == size_t(isa::OperandKind::Immediate) + 1);
-
-constexpr const char* kTypes[] = {"B16",  "B32",       "B64",       "F16",        "F32",       "F64",
-                                  "Bf16", "PackedB16", "PackedF16", "PackedBf16", "PackedF32", "Other"};
-static_assert(std::size(kTypes) == size_t(isa::OperandType::Other) + 1);
-
-constexpr const char* kPlaces[] = {"Nowhere", "Vgpr", "Agpr", "Scalar", "Immediate"};
-static_assert(std::size(kPlaces) == size_t(isa::Place::Immediate) + 1);
-
-constexpr const char* kModifiers[] = {
-    "Neg",    "Abs",       "Sext", "Clamp", "Omod",        "OpSel", "OpSelDst",       "OpSelByte", "OpSelHi", "NegLo",
-    "NegHi",  "Mix",       "Cbsz", "Blgp",  "BlgpNeg",     "Dpp",   "DppRowNewbcast", "DstSel",    "Src0Sel", "Src1Sel",
-    "Offset", "Offset01",  "Gds",  "Lds",   "CachePolicy", "Nt",    "Return",         "Format",    "Dpp8",    "ByteSel",
-    "Bitop3", "LaneBounds"};
-static_assert(1u << (std::size(kModifiers) - 1) == isa::kLaneBounds);
-
-constexpr const char* kInstructionKinds[] = {"ScalarAlu",    "ScalarMemory", "Control",     "Nop",        "Wait",
-                                             "WaitPair",     "WaitPacked",   "VectorAlu",   "DotProduct", "Matrix",
-                                             "SparseMatrix", "Lds",          "VectorMemory"};
-static_assert(std::size(kInstructionKinds) == size_t(isa::Kind::VectorMemory) + 1);
-
 constexpr const char* kDirections[] = {"none", "load", "store", "atomic"};
 static_assert(std::size(kDirections) == size_t(isa::MemoryAccess::Direction::Atomic) + 1);
-
-constexpr const char* kElements[] = {"F64", "F32", "Xf32", "F16", "Bf16", "Fp8", "Bf8", "I32", "I8", "I4", "F8f6f4"};
-static_assert(std::size(kElements) == size_t(isa::Element::F8f6f4) + 1);
-
-constexpr const char* kTraits[] = {
-    "WritesScc",   "WritesMask",   "WritesExec",   "SignedLiteral", "SplatConstants", "SignedFactors",
-    "ToUpperHalf", "DataFirst",    "NoLiteral",    "NotToM0",       "NotToExec",      "ExecAddress",
-    "DelayCodes",  "Xdl",          "LoadCount",    "StoreCount",    "LdsCount",       "ScalarCount",
-    "AnyTuple",    "MixedFormats", "LateResult",   "IndexKey",      "BarrierSignal",  "Transcendental",
-    "OneLane",     "Permlane",     "ReadsVccLate", "ReadsM0",       "SetsHardware",   "GetsHardware",
-    "MakesFp8",    "MakesBf8"};
-static_assert(1u << (std::size(kTraits) - 1) == isa::kMakesBf8);
 
 constexpr const char* kGenerations[] = {"gfx9", "gfx10", "gfx11", "gfx12"};
 static_assert(std::size(kGenerations) == size_t(isa::Generation::GFX12) + 1);
 
-/// The names of the bits that are set.
-py::list flag_names(uint32_t flags, std::span<const char* const> names) {
+/// The names of the bits that are set: of kNeg "Neg".
+template <class Flag, size_t... kBit>
+py::list flag_names(uint32_t flags, std::index_sequence<kBit...>) {
   py::list found;
-  for (size_t bit = 0; bit < names.size(); ++bit) {
-    if ((flags >> bit & 1) != 0) found.append(names[bit]);
-  }
+  ((flags >> kBit & 1 ? found.append(py::enumerator<static_cast<Flag>(1u << kBit)>().substr(1)) : void()), ...);
   return found;
 }
 
@@ -84,17 +47,7 @@ struct py::Converter<isa::Format> : py::NamedValues<kFormats> {};
 template <>
 struct py::Converter<isa::Field> : py::NamedValues<kFields> {};
 template <>
-struct py::Converter<isa::OperandKind> : py::NamedValues<kKinds> {};
-template <>
-struct py::Converter<isa::OperandType> : py::NamedValues<kTypes> {};
-template <>
-struct py::Converter<isa::Place> : py::NamedValues<kPlaces> {};
-template <>
-struct py::Converter<isa::Kind> : py::NamedValues<kInstructionKinds> {};
-template <>
 struct py::Converter<isa::MemoryAccess::Direction> : py::NamedValues<kDirections> {};
-template <>
-struct py::Converter<isa::Element> : py::NamedValues<kElements> {};
 
 WAVE_AS_DICT(isa::Operand, WAVE_MEMBERS(value, field, kind, type, dwords, written, read))
 
@@ -111,13 +64,14 @@ py::object to_object(const isa::MatrixProduct& matrix) {
 }
 
 py::dict to_dict(const isa::Row& row) {
+  constexpr std::make_index_sequence<32> kBits;
   return py::make_dict({WAVE_MEMBERS(row, generation, format, opcode, mnemonic),
                         {"base_name", isa::base_name(row)},
                         WAVE_MEMBERS(row, mask, match, ignored),
-                        {"modifiers", flag_names(row.modifiers, kModifiers)},
+                        {"modifiers", flag_names<isa::Modifier>(row.modifiers, kBits)},
                         {"operands", py::list_of(std::span(row.operands, row.operand_count))},
                         WAVE_MEMBERS(row, kind),
-                        {"traits", flag_names(row.traits, kTraits)},
+                        {"traits", flag_names<isa::Trait>(row.traits, kBits)},
                         {"memory", to_object(row.memory)},
                         {"matrix", to_object(row.matrix)}});
 }
