@@ -46,6 +46,53 @@ void check_roles(const Kernel& kernel, const Declaration::Roles& roles) {
   }
 }
 
+/// A new contiguous tensor. The sizes are not negative.
+at::Tensor allocate(const Result& result, const Number* sizes, c10::Device device) {
+  static_assert(sizeof(Number) == sizeof(int64_t));
+  const c10::IntArrayRef shape(&sizes->integer, result.rank);
+  const auto options = at::TensorOptions(device).dtype(result.dtype);
+  if (result.zeroed) return at::zeros(shape, options);
+  // Past the dispatcher's work for factory functions. Autograd and modes have no part here.
+  const c10::DispatchKeySet keys(device.is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU);
+  return at::_ops::empty_memory_format::redispatch(keys, c10::fromIntArrayRefKnownNonNegative(shape), result.dtype,
+                                                   c10::kStrided, device, false, std::nullopt);
+}
+
+Extents extents_of(const Number* numbers) { return {numbers[0].integer, numbers[1].integer, numbers[2].integer}; }
+
+class DeclaredOperator : public KernelOperator {
+ public:
+  DeclaredOperator(std::shared_ptr<const Declaration> declaration, size_t argument_count)
+      : KernelOperator(declaration->kernel(), argument_count, declaration->roles().inputs),
+        declaration_(std::move(declaration)) {}
+
+  std::vector<at::Tensor> run(std::span<const c10::IValue> arguments) const override {
+    return declaration_->with_name([&] {
+      Call call(kernel);
+      InputView views[Declaration::kMaxInputs];
+      const std::vector<size_t>& inputs = declaration_->roles().inputs;
+      for (size_t i = 0; i < inputs.size(); ++i) views[i] = read(call, inputs[i], arguments[i]);
+      std::vector<at::Tensor> results;
+      if (declaration_->complete(call, views, results)) submit_operator(call);
+      return results;
+    });
+  }
+
+ private:
+  static InputView read(Call& call, size_t index, const c10::IValue& argument) {
+    const Parameter& parameter = call.kernel.signature().parameters[index];
+    if (parameter.is_pointer) {
+      call.add(index, argument.toTensor());
+      return {argument.toTensor().unsafeGetTensorImpl(), {}};
+    }
+    const Number number = number_of(parameter, argument);
+    pack(call.packer, index, number);
+    return {nullptr, number};
+  }
+
+  const std::shared_ptr<const Declaration> declaration_;
+};
+
 }  // namespace
 
 Declaration::Declaration(std::string name, const Kernel& kernel, Roles roles, const LaunchOptions& options,
@@ -106,24 +153,6 @@ const Specialization& Declaration::specialize(const InputView* inputs) const {
   return *made.release();
 }
 
-namespace {
-
-/// A new contiguous tensor. The sizes are not negative.
-at::Tensor allocate(const Result& result, const Number* sizes, c10::Device device) {
-  static_assert(sizeof(Number) == sizeof(int64_t));
-  const c10::IntArrayRef shape(&sizes->integer, result.rank);
-  const auto options = at::TensorOptions(device).dtype(result.dtype);
-  if (result.zeroed) return at::zeros(shape, options);
-  // Past the dispatcher's work for factory functions. Autograd and modes have no part here.
-  const c10::DispatchKeySet keys(device.is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU);
-  return at::_ops::empty_memory_format::redispatch(keys, c10::fromIntArrayRefKnownNonNegative(shape), result.dtype,
-                                                   c10::kStrided, device, false, std::nullopt);
-}
-
-Extents extents_of(const Number* numbers) { return {numbers[0].integer, numbers[1].integer, numbers[2].integer}; }
-
-}  // namespace
-
 bool Declaration::complete(Call& call, const InputView* inputs, std::vector<at::Tensor>& results) const {
   const Specialization& specialization = specialized(inputs);
   Number stack[Program::kStack];
@@ -150,43 +179,6 @@ bool Declaration::complete(Call& call, const InputView* inputs, std::vector<at::
   call.check();
   return false;
 }
-
-namespace {
-
-class DeclaredOperator : public KernelOperator {
- public:
-  DeclaredOperator(std::shared_ptr<const Declaration> declaration, size_t argument_count)
-      : KernelOperator(declaration->kernel(), argument_count, declaration->roles().inputs),
-        declaration_(std::move(declaration)) {}
-
-  std::vector<at::Tensor> run(std::span<const c10::IValue> arguments) const override {
-    return declaration_->with_name([&] {
-      Call call(kernel);
-      InputView views[Declaration::kMaxInputs];
-      const std::vector<size_t>& inputs = declaration_->roles().inputs;
-      for (size_t i = 0; i < inputs.size(); ++i) views[i] = read(call, inputs[i], arguments[i]);
-      std::vector<at::Tensor> results;
-      if (declaration_->complete(call, views, results)) submit_operator(call);
-      return results;
-    });
-  }
-
- private:
-  static InputView read(Call& call, size_t index, const c10::IValue& argument) {
-    const Parameter& parameter = call.kernel.signature().parameters[index];
-    if (parameter.is_pointer) {
-      call.add(index, argument.toTensor());
-      return {argument.toTensor().unsafeGetTensorImpl(), {}};
-    }
-    const Number number = number_of(parameter, argument);
-    pack(call.packer, index, number);
-    return {nullptr, number};
-  }
-
-  const std::shared_ptr<const Declaration> declaration_;
-};
-
-}  // namespace
 
 std::shared_ptr<void> implement(const std::shared_ptr<const Declaration>& declaration, const std::string& autograd) {
   auto& dispatcher = c10::Dispatcher::singleton();

@@ -16,6 +16,8 @@ namespace wave {
 
 namespace {
 
+Mutex& defining = *new Mutex();  // never destroyed
+
 /// The arguments behind the kernel's own. Without defaults where compilers write the calls: they would pass those as
 /// keywords, which torch parses slowly.
 struct GeometryArguments {
@@ -171,10 +173,6 @@ bool can_have_operator(const Kernel& kernel) {
   const auto& parameters = kernel.signature().parameters;
   return kernel.signature().mutability_known && parameters.size() + kGridAndBlock.count <= kMaxArguments &&
          std::none_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.type == Type::Bytes; });
-}
-
-namespace {
-Mutex& defining = *new Mutex();  // never destroyed
 }
 
 std::string define_traced_operator(const Kernel& kernel) {
