@@ -11,70 +11,60 @@ namespace {
 
 /// A launch with its arguments. Immutable: changing an argument makes another one, so that a launch under way on
 /// another thread is not disturbed.
-class Prebuilt {
- public:
+struct Prebuilt {
   static constexpr const char* kName = "wave_runtime._C.Prebuilt";
   template <class Visit>
   void each_reference(Visit visit) {
-    visit(kernel_object_);
-    visit(arguments_);
-    visit(keywords_);
+    visit(kernel_object);
+    visit(arguments);
+    visit(keywords);
   }
 
   /// Throws what a call throws before autograd is told of it.
-  Prebuilt(py::object kernel_object, py::tuple arguments, py::dict keywords)
-      : kernel_object_(std::move(kernel_object)),
-        arguments_(std::move(arguments)),
-        keywords_(std::move(keywords)),
-        call_(kernel_of(kernel_object_)) {
-    check_count(kernel(), static_cast<Py_ssize_t>(arguments_.size()));
-    arguments_ = with_tensors(kernel(), items_of(arguments_).data());
-    for (size_t i = 0; i < arguments_.size(); ++i) {
-      PyObject* const argument = arguments_[i].ptr();
+  Prebuilt(py::object kernel, py::tuple given, py::dict options)
+      : kernel_object(std::move(kernel)),
+        arguments(std::move(given)),
+        keywords(std::move(options)),
+        prepared(kernel_of(kernel_object)) {
+    check_count(prepared.kernel, static_cast<Py_ssize_t>(arguments.size()));
+    arguments = with_tensors(prepared.kernel, items_of(arguments).data());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      PyObject* const argument = arguments[i].ptr();
       if (is_for_operator(argument)) {
-        throw TypeError(text(kernel().argument_text(i), ": a bound launch takes plain tensors and numbers, given ",
-                             py::type_name(argument), ": call the kernel itself"));
+        throw TypeError(text(prepared.kernel.argument_text(i),
+                             ": a bound launch takes plain tensors and numbers, given ", py::type_name(argument),
+                             ": call the kernel itself"));
       }
-      Any::argument(call_, i, argument);
+      Any::argument(prepared, i, argument);
     }
-    read_options(call_, keywords_);
+    read_options(prepared, keywords);
     const GilRelease release;
-    geometry_ = prepare(call_);
-    place_ = call_.place();
-    call_.pack(call_.packer);
+    geometry = prepare(prepared);
+    place = prepared.place();
+    prepared.pack(prepared.packer);
   }
-
-  c10::Device device() const { return call_.device(); }
-  const Kernel& kernel() const { return call_.kernel; }
-  const py::object& kernel_object() const { return kernel_object_; }
-  const py::tuple& arguments() const { return arguments_; }
-  const py::dict& keywords() const { return keywords_; }
 
   /// Launches; what may have changed since the last time is looked at again: storages and gradients. Needs no lock of
   /// the interpreter. `emulation`: needed on the host; `profiled`: whether a profiler may look on.
   void launch(void* stream, Emulation* emulation, bool profiled) const {
-    const FunctionUse function(kernel(), place_);
-    const LaunchSite site{kernel(), *function, geometry_, stream};
-    if (call_.is_as_packed()) {
-      call_.mark_written();
-      return call_.enqueue(site, call_.packer.packed(), emulation, profiled);
+    const FunctionUse function(prepared.kernel, place);
+    const LaunchSite site{prepared.kernel, *function, geometry, stream};
+    if (prepared.is_as_packed()) {
+      prepared.mark_written();
+      return prepared.enqueue(site, prepared.packer.packed(), emulation, profiled);
     }
-    call_.tell_autograd();
-    ArgumentPacker packer(call_.packer);
-    call_.pack(packer);
-    call_.enqueue(site, packer.packed(), emulation, profiled);
+    prepared.tell_autograd();
+    ArgumentPacker packer(prepared.packer);
+    prepared.pack(packer);
+    prepared.enqueue(site, packer.packed(), emulation, profiled);
   }
-  bool is_for_host() const { return call_.is_for_host(); }
-  bool has_stream() const { return call_.wanted_stream.has_value(); }
-  void* stream() const { return call_.stream(); }
 
- private:
-  py::object kernel_object_;
-  py::tuple arguments_;  ///< holds the tensors
-  py::dict keywords_;    ///< holds the stream
-  Call call_;
-  Place place_{};
-  Geometry geometry_{};
+  py::object kernel_object;
+  py::tuple arguments;  ///< holds the tensors
+  py::dict keywords;    ///< holds the stream
+  Call prepared;
+  Place place{};
+  Geometry geometry{};
 };
 
 struct Bound {
@@ -119,11 +109,11 @@ void Bound::call(PyObject* self, PyObject* const*, size_t flags, PyObject* keywo
   const py::object held = state_of<Bound>(self).launch;
   const Prebuilt& launch = prebuilt(held);
   if (!thread_is_plain()) {
-    launch.kernel_object().call(launch.arguments(), launch.keywords());
+    launch.kernel_object.call(launch.arguments, launch.keywords);
     return;
   }
-  void* const stream = launch.stream();
-  run_unlocked(launch.is_for_host(), [&](Emulation* emulation) { launch.launch(stream, emulation, true); });
+  void* const stream = launch.prepared.stream();
+  run_unlocked(launch.prepared.is_for_host(), [&](Emulation* emulation) { launch.launch(stream, emulation, true); });
 }
 
 /// Those of the bound launches, which may have been changed since the last call.
@@ -153,15 +143,16 @@ void Sequence::call(PyObject* self, PyObject* const*, size_t flags, PyObject* ke
   const py::object launches = launches_of(sequence);
   const Py_ssize_t count = PyTuple_Size(launches.ptr());
   bool for_host = false;
-  for (Py_ssize_t i = 0; i < count; ++i) for_host |= prebuilt(PyTuple_GetItem(launches.ptr(), i)).is_for_host();
+  for (Py_ssize_t i = 0; i < count; ++i)
+    for_host |= prebuilt(PyTuple_GetItem(launches.ptr(), i)).prepared.is_for_host();
   run_unlocked(for_host, [&](Emulation* emulation) {
     c10::Device device = c10::kCPU;
     void* stream = nullptr;
     const bool profiled = is_profiled();
     for (Py_ssize_t i = 0; i < count; ++i) {
       const Prebuilt& launch = prebuilt(PyTuple_GetItem(launches.ptr(), i));
-      if (launch.device() != device) stream = current_stream(device = launch.device());
-      launch.launch(launch.has_stream() ? launch.stream() : stream, emulation, profiled);
+      if (launch.prepared.device() != device) stream = current_stream(device = launch.prepared.device());
+      launch.launch(launch.prepared.wanted_stream.value_or(stream), emulation, profiled);
     }
   });
 }
@@ -188,10 +179,10 @@ int set_argument(PyObject* self, PyObject* key, PyObject* value) {
     if (value == nullptr) throw TypeError("an argument of a bound launch cannot be deleted");
     const py::object held = launch_of(self);
     const Prebuilt& before = prebuilt(held);
-    py::list arguments = py::steal(PySequence_List(before.arguments().ptr()));
-    arguments.set(argument_index(before.kernel(), key), py::borrow(value));
+    py::list arguments = py::steal(PySequence_List(before.arguments.ptr()));
+    arguments.set(argument_index(before.prepared.kernel, key), py::borrow(value));
     state_of<Bound>(self).launch =
-        make_callable<Prebuilt>(before.kernel_object(), py::tuple_of(arguments), before.keywords());
+        make_callable<Prebuilt>(before.kernel_object, py::tuple_of(arguments), before.keywords);
     return Py_None;
   });
   return done ? 0 : -1;
@@ -200,7 +191,7 @@ int set_argument(PyObject* self, PyObject* key, PyObject* value) {
 PyObject* get_argument(PyObject* self, PyObject* key) {
   return with_python_errors([&] {
     const py::object held = launch_of(self);
-    return py::borrow(prebuilt(held).arguments()[argument_index(prebuilt(held).kernel(), key)]);
+    return py::borrow(prebuilt(held).arguments[argument_index(prebuilt(held).prepared.kernel, key)]);
   });
 }
 
@@ -209,15 +200,16 @@ void update(const py::object& self, const py::dict& keywords) {
   const py::object held = launch_of(self.ptr());
   const Prebuilt& before = prebuilt(held);
   py::dict merged;
-  merged.update(before.keywords());
+  merged.update(before.keywords);
   merged.update(keywords);
-  state_of<Bound>(self.ptr()).launch = make_callable<Prebuilt>(before.kernel_object(), before.arguments(), merged);
+  state_of<Bound>(self.ptr()).launch = make_callable<Prebuilt>(before.kernel_object, before.arguments, merged);
 }
 
 std::string text_of(const py::object& self) {
   const py::object held = launch_of(self.ptr());
   const Prebuilt& launch = prebuilt(held);
-  return text("<wave_runtime.BoundLaunch of ", launch.kernel().name(), " on ", launch.device().str(), ">");
+  return text("<wave_runtime.BoundLaunch of ", launch.prepared.kernel.name(), " on ", launch.prepared.device().str(),
+              ">");
 }
 
 PyObject* new_sequence(PyTypeObject* type, PyObject* arguments, PyObject*) {
