@@ -43,27 +43,22 @@ const char* with_doc(const char* signature, const char* doc);
 
 namespace detail {
 
+/// Calls a function with values from Python, of which `first` are no parameters: self.
 template <class Result, class... Arguments>
-struct FunctionTypes {
-  static constexpr size_t kCount = sizeof...(Arguments);
-
-  template <class Function, size_t... kIndex>
-  static object call(Function function, const Parameters& parameters, const std::vector<object>& values, size_t first,
-                     std::index_sequence<kIndex...>) {
-    const auto where = [&](size_t index) {
-      return index < first ? Where{.what = "self"} : parameters.where(index - first);
-    };
+object call(Result (*function)(Arguments...), const Parameters& parameters, const std::vector<object>& values,
+            size_t first) {
+  const auto where = [&](size_t index) {
+    return index < first ? Where{.what = "self"} : parameters.where(index - first);
+  };
+  return [&]<size_t... kIndex>(std::index_sequence<kIndex...>) -> object {
     if constexpr (std::is_void_v<Result>) {
       function(from_python<Arguments>(values[kIndex], where(kIndex))...);
       return none();
     } else {
       return to_python<std::remove_cvref_t<Result>>(function(from_python<Arguments>(values[kIndex], where(kIndex))...));
     }
-  }
-};
-
-template <class Result, class... Arguments>
-FunctionTypes<Result, Arguments...> types_of(Result (*)(Arguments...));
+  }(std::index_sequence_for<Arguments...>());
+}
 
 /// What Python calls for one function.
 template <auto kFunction, bool kIsMethod>
@@ -72,10 +67,9 @@ struct DefinedFunction {
 
   static PyObject* call(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     return with_python_errors([&] {
-      using Types = decltype(types_of(kFunction));
       std::vector<object> values = parameters->bind(arguments, count, names);
       if (kIsMethod) values.insert(values.begin(), borrow(self));
-      return Types::call(kFunction, *parameters, values, kIsMethod ? 1 : 0, std::make_index_sequence<Types::kCount>());
+      return detail::call(kFunction, *parameters, values, kIsMethod ? 1 : 0);
     });
   }
 };
