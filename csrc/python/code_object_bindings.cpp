@@ -65,14 +65,11 @@ std::shared_ptr<const CodeObject> parse(const py::bytes& data, const std::option
   return CodeObject::parse(file, wanted_target(target));
 }
 
-std::vector<std::shared_ptr<const CodeObject>> parse_all(const py::bytes& data,
-                                                         const std::optional<std::string>& target) {
+CodeObjects parse_all(const py::bytes& data, const std::optional<std::string>& target) {
   const std::span<const uint8_t> file = data.span();
   const GilRelease release;
   return CodeObject::parse_all(file, wanted_target(target));
 }
-
-py::bytes to_bytes(const CodeObject& object) { return py::bytes(object.bytes().span()); }
 
 /// The signature that the binary gives, or None where it lists no arguments.
 std::optional<std::string> signature_text(const KernelMetadata& metadata) {
@@ -140,14 +137,6 @@ py::dict read_code_object(const py::bytes& data, const std::optional<std::string
                         {"relocations", object->relocations()}});
 }
 
-py::bytes image(const py::bytes& data, const std::optional<std::string>& target) {
-  return to_bytes(*parse(data, target));
-}
-
-py::list images(const py::bytes& data, const std::optional<std::string>& target) {
-  return py::list_of(parse_all(data, target), [](const auto& object) { return to_bytes(*object); });
-}
-
 Occupancy occupancy_of(const py::bytes& data, const std::optional<std::string>& target, const std::string& kernel,
                        uint32_t workgroup_size, uint32_t lds_bytes) {
   const auto object = parse(data, target);
@@ -162,9 +151,8 @@ py::tuple line_table(const py::bytes& data) {
                         }));
 }
 
-std::optional<py::bytes> image_for(const py::bytes& data, const std::string& device) {
-  const auto best = select_for(parse_all(data, std::nullopt), Target::parse(device));
-  return best ? std::optional(to_bytes(*best)) : std::nullopt;
+std::shared_ptr<const CodeObject> image_for(const py::bytes& data, const std::string& device) {
+  return select_for(parse_all(data, std::nullopt), Target::parse(device));
 }
 
 std::string normal_target(const std::string& id) { return Target::parse(id).id(); }
@@ -194,7 +182,7 @@ void bind_code_object(py::handle module) {
   py::add_functions(
       module,
       {py::function<read_code_object>("read_code_object", "data, target=None"),
-       py::function<image>("image", "data, target=None"), py::function<images>("images", "data, target=None"),
+       py::function<parse>("image", "data, target=None"), py::function<parse_all>("images", "data, target=None"),
        py::function<parse_signature_text>("parse_signature", "text"), py::function<demangle>("demangle", "name"),
        py::function<line_table>("line_table", "data"), py::function<image_for>("image_for", "data, device"),
        py::function<occupancy_of>("occupancy", "data, target, kernel, workgroup_size, lds_bytes"),

@@ -157,6 +157,14 @@ tuple tuple_of(const Items& items, const Convert& convert = {}) {
   return result;
 }
 
+/// Code objects as their images.
+template <>
+struct Converter<std::shared_ptr<const CodeObject>> {
+  static object to(const std::shared_ptr<const CodeObject>& code) {
+    return code == nullptr ? none() : bytes(code->bytes().span());
+  }
+};
+
 template <class T>
 struct Converter<std::vector<T>> {
   static object to(const std::vector<T>& items) { return list_of(items); }

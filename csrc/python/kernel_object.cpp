@@ -61,10 +61,6 @@ py::object writes_of(const Kernel& kernel) {
   return py::tuple_of(writes);
 }
 
-py::list images_of(const Kernel& kernel) {
-  return py::list_of(kernel.variants(), [](const auto& code) { return py::bytes(code->bytes().span()); });
-}
-
 std::string text_of(const Kernel& kernel) {
   return text("<wave_runtime.Kernel ", kernel.name(), "(", kernel.signature().text(), ") for ",
               kernel.code().target().id(), ">");
@@ -136,7 +132,7 @@ py::object make_kernel_type(const py::object& call) {
        .properties = {py::property<&Kernel::name>("name"), py::property<signature_of>("signature"),
                       py::property<writes_of>("writes"), py::property<strides_of>("strides"),
                       py::property<&Kernel::strict>("strict"), py::property<&Kernel::overridden>("_overridden"),
-                      py::property<images_of>("_images"), py::property<names_of>("_names")},
+                      py::property<&Kernel::variants>("_images"), py::property<names_of>("_names")},
        .members = {{"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY, nullptr},
                    {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY, nullptr},
                    {"_plan", T_OBJECT_EX, offsetof(KernelState, plan), READONLY, nullptr},
