@@ -237,14 +237,11 @@ py::object bind(const py::object& kernel, const py::tuple& arguments, const py::
 
 void bind_launches(py::handle module) {
   make_callable_type<Prebuilt>({});
-  py::add_object(module, "BoundLaunch",
-                 make_callable_type<Bound>({.slots = {py::repr_slot<text_of>(), py::slot(Py_mp_subscript, get_argument),
-                                                      py::slot(Py_mp_ass_subscript, set_argument)},
-                                            .methods = {py::method<update>("update", "**keywords")}}));
-  py::add_object(
-      module, "Sequence",
-      make_callable_type<Sequence>(
-          {.slots = {py::slot(Py_tp_new, new_sequence), py::slot(Py_sq_length, sequence_length)}, .flags = 0}));
+  py::add_type<Bound>(module, {.slots = {py::repr_slot<text_of>(), py::slot(Py_mp_subscript, get_argument),
+                                         py::slot(Py_mp_ass_subscript, set_argument)},
+                               .methods = {py::method<update>("update", "**keywords")}});
+  py::add_type<Sequence>(
+      module, {.slots = {py::slot(Py_tp_new, new_sequence), py::slot(Py_sq_length, sequence_length)}, .flags = 0});
 }
 
 }  // namespace wave

@@ -155,9 +155,8 @@ void withdraw(DeclaredCall& self) { self.implementation.reset(); }
 }  // namespace
 
 void bind_declared_call(py::handle module) {
-  py::add_object(module, "DeclaredCall",
-                 make_callable_type<DeclaredCall>({.methods = {py::method<implement_method>("implement", "autograd"),
-                                                               py::method<withdraw>("withdraw", "")}}));
+  py::add_type<DeclaredCall>(module, {.methods = {py::method<implement_method>("implement", "autograd"),
+                                                  py::method<withdraw>("withdraw", "")}});
   py::add_functions(
       module,
       {py::function<declare>(

@@ -107,6 +107,4 @@ void add_functions(handle module, std::vector<PyMethodDef> functions) {
   if (PyModule_AddFunctions(module.ptr(), (new std::vector(std::move(functions)))->data()) != 0) raise();
 }
 
-void add_object(handle module, const char* name, const object& added) { module.set_attr(name, added); }
-
 }  // namespace wave::py

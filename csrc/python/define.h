@@ -2,6 +2,7 @@
 // those of the stub.
 #pragma once
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,11 @@ PyType_Slot repr_slot() {
 /// Adds functions to a module. Throws what Python raises.
 void add_functions(handle module, std::vector<PyMethodDef> functions);
 /// Adds an object, such as a type, under a name.
-void add_object(handle module, const char* name, const object& added);
+inline void add_object(handle module, const char* name, handle added) { module.set_attr(name, added); }
+/// Makes State's type, as make_callable_type() does, and adds it under the name that it has.
+template <class State>
+void add_type(handle module, TypeParts parts) {
+  add_object(module, std::strrchr(State::kName, '.') + 1, make_callable_type<State>(std::move(parts)));
+}
 
 }  // namespace wave::py

@@ -115,12 +115,10 @@ py::object make_module() {
   bind_hooks(module);
   bind_recording(module);
   bind_upstream(module);
-  py::add_object(module, "CodeObject",
-                 make_callable_type<ParsedCode>(
-                     {.slots = {py::slot(Py_tp_new, new_code_object)},
-                      .properties = {py::property<format_of>("format"), py::property<target_of>("target"),
-                                     py::property<names_of>("kernels"), py::property<data_of>("data")},
-                      .flags = 0}));
+  py::add_type<ParsedCode>(module, {.slots = {py::slot(Py_tp_new, new_code_object)},
+                                    .properties = {py::property<format_of>("format"), py::property<target_of>("target"),
+                                                   py::property<names_of>("kernels"), py::property<data_of>("data")},
+                                    .flags = 0});
   py::add_functions(
       module,
       {py::function<make_kernel>("make_kernel", "variants, name, signature, writes, strides, strict"),

@@ -63,12 +63,6 @@ namespace wave::py {
 
 object handle::attr(const char* name) const { return steal(PyObject_GetAttrString(ptr_, name)); }
 
-bool handle::has_attr(const char* name) const { return PyObject_HasAttrString(ptr_, name) != 0; }
-
-void handle::set_attr(const char* name, const object& value) const {
-  if (PyObject_SetAttrString(ptr_, name, value.ptr()) != 0) raise();
-}
-
 object handle::call(const tuple& arguments) const { return steal(PyObject_CallObject(ptr_, arguments.ptr())); }
 
 object handle::call(const tuple& arguments, const dict& keywords) const {

@@ -30,8 +30,10 @@ class handle {
 
   /// Throws AttributeError.
   object attr(const char* name) const;
-  bool has_attr(const char* name) const;
-  void set_attr(const char* name, const object& value) const;
+  bool has_attr(const char* name) const { return PyObject_HasAttrString(ptr_, name) != 0; }
+  void set_attr(const char* name, handle value) const {
+    if (PyObject_SetAttrString(ptr_, name, value.ptr_) != 0) raise();
+  }
 
   /// Calls the object with what converts to Python objects.
   template <class... Arguments>

@@ -6,6 +6,7 @@
 #include "op/call.h"
 #include "python/bindings.h"
 #include "python/define.h"
+#include "python/foreign_arrays.h"
 #include "python/kernel_object.h"
 #include "python/plain.h"
 #include "python/torch_python.h"
@@ -148,8 +149,9 @@ int set_fingerprint(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyObject* check_aliases_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
-  return with_python_errors([&] { check_aliases(self, arguments, count - 1, arguments[count - 1]); });
+void check_aliases_method(py::handle self, const py::tuple& given) {
+  const std::vector<PyObject*> items = items_of(given);
+  check_aliases(self.ptr(), items.data(), static_cast<Py_ssize_t>(items.size()) - 1, items.back());
 }
 
 /// A type over one that is made in Python, whose calls go by the vectorcall slot that it has from OperatorBase, though
@@ -168,16 +170,13 @@ py::object called_by_slot(const py::object& base) {
 }  // namespace
 
 void bind_operator(py::handle module) {
-  py::add_object(
-      module, "OperatorBase",
-      make_callable_type<OperatorState>(
-          {.slots = {py::slot(Py_tp_new, create), py::slot(Py_tp_init, initialize)},
-           .methods = {{"_check_aliases", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(check_aliases_method)),
-                        METH_FASTCALL, nullptr}},
-           .properties = {{"fingerprint", get_fingerprint, set_fingerprint, nullptr, nullptr}},
-           .members = {{"_has_autocast", T_BOOL, offsetof(OperatorState, has_autocast), 0, nullptr},
-                       {"_returns_new", T_BOOL, offsetof(OperatorState, returns_new), 0, nullptr}},
-           .flags = Py_TPFLAGS_BASETYPE}));
+  py::add_type<OperatorState>(module,
+                              {.slots = {py::slot(Py_tp_new, create), py::slot(Py_tp_init, initialize)},
+                               .methods = {py::method<check_aliases_method>("_check_aliases", "*arguments_and_result")},
+                               .properties = {{"fingerprint", get_fingerprint, set_fingerprint, nullptr, nullptr}},
+                               .members = {{"_has_autocast", T_BOOL, offsetof(OperatorState, has_autocast), 0, nullptr},
+                                           {"_returns_new", T_BOOL, offsetof(OperatorState, returns_new), 0, nullptr}},
+                               .flags = Py_TPFLAGS_BASETYPE});
   py::add_functions(module, {py::function<called_by_slot>("called_by_slot", "base")});
 }
 

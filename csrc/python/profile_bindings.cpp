@@ -40,9 +40,7 @@ std::vector<ProfiledKernel> kernels(const SessionState& state) { return state.se
 }  // namespace
 
 void bind_profile(py::handle module) {
-  py::add_object(
-      module, "ProfileSession",
-      make_callable_type<SessionState>({.methods = {py::method<kernels>("kernels", ""), py::method<end>("end", "")}}));
+  py::add_type<SessionState>(module, {.methods = {py::method<kernels>("kernels", ""), py::method<end>("end", "")}});
   py::add_functions(module, {py::function<begin>("begin_profile", "")});
 }
 

@@ -40,9 +40,8 @@ void record_launches(const py::object& function) {
 }  // namespace
 
 void bind_recording(py::handle module) {
-  py::add_object(module, "RecordedLaunch",
-                 make_callable_type<Recorded>(
-                     {.properties = {py::property<tensors>("tensors"), py::property<kernel_name>("kernel")}}));
+  py::add_type<Recorded>(module,
+                         {.properties = {py::property<tensors>("tensors"), py::property<kernel_name>("kernel")}});
   py::add_functions(module, {py::function<record_launches>("record_launches", "recorder")});
 }
 

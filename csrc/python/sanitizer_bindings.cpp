@@ -51,9 +51,7 @@ void tell_findings(Sanitizer& sanitizer) {
 }
 
 void bind_sanitizer(py::handle module) {
-  py::add_object(
-      module, "Sanitizer",
-      make_callable_type<SanitizerState>({.methods = {py::method<take>("take", ""), py::method<end>("end", "")}}));
+  py::add_type<SanitizerState>(module, {.methods = {py::method<take>("take", ""), py::method<end>("end", "")}});
   py::add_functions(module, {py::function<set_findings_hook>("set_findings_hook", "hook"),
                              py::function<names_of_tools>("sanitizer_tools", ""),
                              py::function<begin>("begin_sanitizer", "tools, over_reads, denormals, dead_registers")});
