@@ -54,21 +54,16 @@ WAVE_AS_DICT(Relocation, WAVE_MEMBERS(value, type, address, symbol_address, adde
 
 namespace {
 
-std::optional<Target> wanted_target(const std::optional<std::string>& target) {
-  if (!target) return std::nullopt;
-  return Target::parse(*target);
-}
-
-std::shared_ptr<const CodeObject> parse(const py::bytes& data, const std::optional<std::string>& target) {
+std::shared_ptr<const CodeObject> parse(const py::bytes& data, const std::optional<Target>& target) {
   const std::span<const uint8_t> file = data.span();
   const GilRelease release;  // `data` keeps the bytes alive
-  return CodeObject::parse(file, wanted_target(target));
+  return CodeObject::parse(file, target);
 }
 
-CodeObjects parse_all(const py::bytes& data, const std::optional<std::string>& target) {
+CodeObjects parse_all(const py::bytes& data, const std::optional<Target>& target) {
   const std::span<const uint8_t> file = data.span();
   const GilRelease release;
-  return CodeObject::parse_all(file, wanted_target(target));
+  return CodeObject::parse_all(file, target);
 }
 
 /// The signature that the binary gives, or None where it lists no arguments.
@@ -121,14 +116,14 @@ py::dict to_dict(const KernelInfo& kernel, const Target& target) {
   return result;
 }
 
-py::dict read_code_object(const py::bytes& data, const std::optional<std::string>& target) {
+py::dict read_code_object(const py::bytes& data, const std::optional<Target>& target) {
   const auto object = parse(data, target);
-  const Target& target_of_code = object->target();
+  const Target& of_code = object->target();
   const py::list kernels =
-      py::list_of(object->kernels(), [&](const KernelInfo& kernel) { return to_dict(kernel, target_of_code); });
+      py::list_of(object->kernels(), [&](const KernelInfo& kernel) { return to_dict(kernel, of_code); });
   return py::make_dict({{"format", name(object->format())},
-                        {"target", target_of_code.id()},
-                        {"generic_version", target_of_code.generic_version},
+                        {"target", of_code},
+                        WAVE_MEMBERS(of_code, generic_version),
                         {"version", object->version()},
                         {"sha256", object->sha256()},
                         {"kernels", kernels},
@@ -137,7 +132,7 @@ py::dict read_code_object(const py::bytes& data, const std::optional<std::string
                         {"relocations", object->relocations()}});
 }
 
-Occupancy occupancy_of(const py::bytes& data, const std::optional<std::string>& target, const std::string& kernel,
+Occupancy occupancy_of(const py::bytes& data, const std::optional<Target>& target, const std::string& kernel,
                        uint32_t workgroup_size, uint32_t lds_bytes) {
   const auto object = parse(data, target);
   return occupancy(object->target(), object->kernel(kernel), workgroup_size, lds_bytes);
@@ -151,15 +146,12 @@ py::tuple line_table(const py::bytes& data) {
                         }));
 }
 
-std::shared_ptr<const CodeObject> image_for(const py::bytes& data, const std::string& device) {
-  return select_for(parse_all(data, std::nullopt), Target::parse(device));
+std::shared_ptr<const CodeObject> image_for(const py::bytes& data, const Target& device) {
+  return select_for(parse_all(data, std::nullopt), device);
 }
 
-std::string normal_target(const std::string& id) { return Target::parse(id).id(); }
-
-bool target_runs_on(const std::string& code, const std::string& device) {
-  return Target::parse(code).runs_on(Target::parse(device));
-}
+Target normal_target(const Target& id) { return id; }
+bool target_runs_on(const Target& code, const Target& device) { return code.runs_on(device); }
 
 /// [(name, "*f32 const", "f32", whether it is a pointer, whether it is const)]
 py::list parse_signature_text(const std::string& given) {

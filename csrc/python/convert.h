@@ -157,6 +157,17 @@ tuple tuple_of(const Items& items, const Convert& convert = {}) {
   return result;
 }
 
+/// Targets as their ids.
+template <>
+struct Converter<Target> {
+  static object to(const Target& target) { return text(target.id()); }
+  static bool is(handle object) { return Converter<std::string>::is(object); }
+  static constexpr const char* kExpected = Converter<std::string>::kExpected;
+  static Target from(handle object, const Where& where) {
+    return Target::parse(Converter<std::string>::from(object, where));
+  }
+};
+
 /// Code objects as their images.
 template <>
 struct Converter<std::shared_ptr<const CodeObject>> {

@@ -63,8 +63,8 @@ std::set<std::string_view> implemented_instructions(const std::string& processor
 }
 
 /// The processor that the emulator runs code for a target as, or None where it does not run such code.
-std::optional<std::string> emulated_processor(const std::string& target) {
-  const emulator::ProcessorTraits* processor = emulator::find_processor_for(Target::parse(target));
+std::optional<std::string> emulated_processor(const Target& target) {
+  const emulator::ProcessorTraits* processor = emulator::find_processor_for(target);
   return processor == nullptr ? std::nullopt : std::optional<std::string>(processor->code);
 }
 

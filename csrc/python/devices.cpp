@@ -13,15 +13,11 @@
 
 namespace wave {
 
+WAVE_AS_DICT(DeviceInfo, WAVE_MEMBERS(value, name, target, multiprocessors, shared_memory, max_block_size))
+
 namespace {
 
 py::object torch() { return py::import("torch"); }
-
-py::dict describe_device(const DeviceInfo& info) {
-  return py::make_dict({WAVE_MEMBERS(info, name),
-                        {"target", info.target.id()},
-                        WAVE_MEMBERS(info, multiprocessors, shared_memory, max_block_size)});
-}
 
 /// The driver's library and devices, or why it cannot be used.
 py::dict describe_driver(const std::string& name) {
@@ -31,7 +27,7 @@ py::dict describe_driver(const std::string& name) {
   py::list devices;
   try {
     result.set("library", py::text(driver.describe()));
-    for (int i = 0; i < driver.device_count(); ++i) devices.append(describe_device(driver.device(i)));
+    for (int i = 0; i < driver.device_count(); ++i) devices.append(driver.device(i));
     result.set("error", py::none());
   } catch (const RuntimeError& error) {
     result.set("error", py::text(error.what()));

@@ -36,7 +36,7 @@ PyObject* new_code_object(PyTypeObject* type, PyObject* arguments, PyObject* key
 }
 
 const char* format_of(const ParsedCode& parsed) { return name(parsed.code->format()); }
-std::string target_of(const ParsedCode& parsed) { return parsed.code->target().id(); }
+const Target& target_of(const ParsedCode& parsed) { return parsed.code->target(); }
 std::shared_ptr<const CodeObject> data_of(const ParsedCode& parsed) { return parsed.code; }
 py::tuple names_of(const ParsedCode& parsed) {
   return py::tuple_of(parsed.code->kernels(), [](const KernelInfo& kernel) { return kernel.metadata.name; });

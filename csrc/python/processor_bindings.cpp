@@ -12,9 +12,9 @@ py::dict emulator_processors() {
   for (const emulator::ProcessorTraits* traits : emulator::device_processors()) {
     const ProcessorLimits& limits = traits->limits;
     all.set(traits->name,
-            py::make_dict({{"code", traits->code},
-                           {"target", traits->target().id()},
-                           {"lanes", traits->lanes},
+            py::make_dict({WAVE_MEMBERS(*traits, code),
+                           {"target", traits->target()},
+                           WAVE_MEMBERS(*traits, lanes),
                            {"multiprocessors", traits->multiprocessors()},
                            {"waves", limits.waves_per_simd * limits.simds * traits->units_per_multiprocessor},
                            {"shared_memory", limits.lds_bytes},
