@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "emulator/isa/operand.h"
 #include "emulator/step.h"
@@ -33,8 +32,6 @@ std::string register_name(const Location& location) {
 /// Whether its vector registers are others than the encoding names.
 bool is_relative(const Wave& wave, const Op* op) { return wave.mode.gpr_index() && (op->flags & kIndexable); }
 
-/// More of them are reported at once.
-constexpr size_t kMostSuspicions = 16;
 /// More wait states than any matrix instruction asks for.
 constexpr u64 kMatrixStates = 32;
 
@@ -52,7 +49,7 @@ const HazardChecker::Decoded& HazardChecker::look_up(const Wave& wave, const Op*
 
 /// All but what follows from the instructions behind it.
 void HazardChecker::decode(const Wave& wave, const Op* op, Decoded& instruction) const {
-  instruction.decoded = wave.group->launch().module.decode(wave.address(op), wave.lanes);
+  instruction.decoded = decoded_instruction(wave, op);
   if (instruction.decoded.row == nullptr) return;
   const isa::Row& row = *instruction.decoded.row;
   instruction.matrix = matrix_timing(instruction.decoded);
@@ -201,7 +198,8 @@ void HazardChecker::look_closely(State& state, const Wave& wave, const Decoded& 
     return state.watch();
   }
 
-  if (!state.suspicions.empty() && !is_relative(wave, op)) follow_suspicions(state, wave, instruction);
+  const bool are_relative = is_relative(wave, op);
+  if (!state.suspicions.empty() && !are_relative) follow_suspicions(state, wave, instruction);
   const bool meets_loads = touches(instruction, state.loading) || state.scalars_loading.meets(instruction.scalars);
   const bool meets_matrices = state.time < state.matrix_until && touches(instruction, state.of_matrices);
   if (meets_loads || meets_matrices || instruction.matrix) {
@@ -210,7 +208,7 @@ void HazardChecker::look_closely(State& state, const Wave& wave, const Decoded& 
     note_writes(state, wave, instruction, op);
   }
   if (state.past_count != 0) forget_past(state);
-  if (!is_relative(wave, op)) {
+  if (!are_relative) {
     if ((instruction.second & state.first) != 0) check_past(state, wave, instruction, wave.address(op));
     // What is skipped is no wait state: how far others are then follows from no text.
     if ((may_skip ? instruction.roles.first : instruction.first) != 0) note_past(state, instruction, wave.address(op));
@@ -454,66 +452,6 @@ void HazardChecker::check_past(State& state, const Wave& wave, const Decoded& in
 Sighting HazardChecker::sighting(const Use& use, u64 earlier_pc, const char* kind) {
   const WaveName self{use.wave.group->id(), use.wave.index};
   return {.tool = kWaitsTool, .kind = kind, .pc = use.pc, .earlier_pc = earlier_pc, .earlier = self};
-}
-
-std::vector<HazardChecker::Suspicion>::iterator HazardChecker::find_suspicion(const Use& use, u64 earlier_pc) {
-  return std::ranges::find_if(use.state.suspicions, [&](const Suspicion& one) {
-    return one.sighting.pc == use.pc && one.sighting.earlier_pc == earlier_pc;
-  });
-}
-
-/// Where an instruction reads the register that it overwrites, the reading is what its author has to know of.
-bool HazardChecker::report_reading(const Use& use, u64 load) {
-  const auto known = find_suspicion(use, load);
-  if (known == use.state.suspicions.end()) return false;
-  report(use.wave, *known, false);
-  use.state.suspicions.erase(known);
-  return true;
-}
-
-void HazardChecker::suspect(const Use& use, const Sighting& sighting, std::string message) {
-  std::vector<Suspicion>& all = use.state.suspicions;
-  if (const auto known = find_suspicion(use, sighting.earlier_pc); known != all.end()) all.erase(known);
-  if (all.size() == kMostSuspicions) {
-    report(use.wave, all.front(), false);
-    all.erase(all.begin());
-  }
-  all.push_back({use.instruction.touched.writes, lanes_of(use.wave, use.instruction), sighting, std::move(message)});
-}
-
-/// The lanes that its results are in: matrix instructions ignore EXEC.
-u64 HazardChecker::lanes_of(const Wave& wave, const Decoded& instruction) {
-  return instruction.decoded.row->matrix.m != 0 ? ~u64{0} >> (kLanes - wave.lanes) : wave.exec();
-}
-
-/// What was made of a register that was read too early is used, or is overwritten in all lanes that have it.
-void HazardChecker::follow_suspicions(State& state, const Wave& wave, const Decoded& instruction) {
-  std::erase_if(state.suspicions, [&](Suspicion& suspicion) {
-    const bool is_used = suspicion.made.meets(instruction.touched.reads);
-    if (!is_used && (suspicion.lanes & ~lanes_of(wave, instruction)) == 0)
-      suspicion.made.remove(instruction.touched.writes);
-    const bool is_dead = !is_used && suspicion.made.is_empty();
-    if (is_used || is_dead) report(wave, suspicion, is_dead);
-    return is_used || is_dead;
-  });
-}
-
-void HazardChecker::stop(const Wave& wave) {
-  if (wave.status == Status::Ended) report_all(wave, true);
-}
-
-/// What would have been used is not known.
-void HazardChecker::give_up(const Wave& wave) { report_all(wave, false); }
-
-void HazardChecker::report_all(const Wave& wave, bool are_dead) {
-  for (Suspicion& suspicion : std::exchange(states_[wave.index].suspicions, {})) report(wave, suspicion, are_dead);
-}
-
-void HazardChecker::report(const Wave& wave, Suspicion& suspicion, bool is_dead) {
-  if (is_dead && !dead_registers_) return;
-  if (is_dead) suspicion.sighting.kind = "dead-register";
-  findings_.add(wave, suspicion.sighting,
-                [&] { return suspicion.message + (is_dead ? "; nobody uses what is made of it" : ""); });
 }
 
 }  // namespace wave::emulator

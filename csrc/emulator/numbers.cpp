@@ -27,7 +27,7 @@ bool is_denormal(u32 bits) { return (bits & 0x7f800000u) == 0 && (bits & 0x7ffff
 }  // namespace
 
 void NumberChecker::decode(const Wave& wave, const Op* op, Decoded& decoded) {
-  decoded.instruction = wave.group->launch().module.decode(wave.address(op), wave.lanes);
+  decoded.instruction = decoded_instruction(wave, op);
   if (decoded.instruction.row == nullptr) return;
   const isa::Row& row = *decoded.instruction.row;
   decoded.is_matrix = row.kind == Kind::Matrix || row.kind == Kind::SparseMatrix;
@@ -133,7 +133,7 @@ void NumberChecker::after(const Wave& wave, const Op*) {
   const LaneRow* made = &wave.v[result.row];
   if (!has_not_finite(made, result, now_->is_matrix ? kAll[wave.lanes == kLanes] : wave.exec_lanes)) [[likely]]
     return;
-  const u64 looked_at = now_->is_matrix ? ~u64{0} >> (kLanes - wave.lanes) : wave.exec();
+  const u64 looked_at = now_->is_matrix ? wave.all_lanes() : wave.exec();
   u64 lanes = not_finite_in(made, result) & looked_at;
   for (const FloatOperand& source : now_->sources) {
     const u64 bad = not_finite(wave, *now_, source) & looked_at;

@@ -119,9 +119,8 @@ Profiler::Tally& Profiler::look_up(const Wave& wave, const Op* op) {
   known = op;
   tally = &instruction;
   if (instruction.counted.count == 0) {
-    const Module& module = wave.group->launch().module;
-    instruction.row = module.decode(wave.address(op)).row;
-    instruction.address = module.file_address(wave.address(op));
+    instruction.row = decoded_instruction(wave, op).row;
+    instruction.address = wave.group->launch().module.file_address(wave.address(op));
   }
   return instruction;
 }

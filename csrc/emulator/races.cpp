@@ -22,7 +22,7 @@ LaneAccesses one_lane(AddressSpan span, int lane) {
 
 const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op) {
   return instructions_.get(wave, op, [&](Decoded& instruction) {
-    const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op), wave.lanes);
+    const isa::Instruction decoded = decoded_instruction(wave, op);
     if (decoded.row == nullptr) return;
     const std::span operands(decoded.row->operands, decoded.row->operand_count);
     const bool has_result = std::ranges::any_of(operands, [](const isa::Operand& operand) { return operand.written; });

@@ -13,10 +13,6 @@ using isa::Kind;
 using isa::Place;
 using Direction = isa::MemoryAccess::Direction;
 
-isa::Instruction instruction_of(const Wave& wave) {
-  return wave.group->launch().module.decode(wave.address(wave.op), wave.lanes);
-}
-
 u64 lane_bit(int lane) { return u64{1} << lane; }
 
 /// Puts poison into what the instruction loads, or gets back from memory, in these lanes.
@@ -44,7 +40,7 @@ void poison(Wave& wave, const isa::Instruction& instruction, u64 lanes) {
 
 bool is_of_access(const Wave& wave, const Fault& fault) {
   if (!fault.has_address) return false;
-  const isa::Instruction instruction = instruction_of(wave);
+  const isa::Instruction instruction = decoded_instruction(wave, wave.op);
   if (instruction.row == nullptr) return false;
   const Kind kind = instruction.row->kind;
   return kind == Kind::ScalarMemory || kind == Kind::Lds || kind == Kind::VectorMemory;
@@ -53,7 +49,7 @@ bool is_of_access(const Wave& wave, const Fault& fault) {
 // What the lanes before the one at fault have loaded or stored is done once more, which changes nothing. Their atomics
 // are not: those go lane by lane.
 void carry_out_rest(Wave& wave, const Fault& fault, const std::function<void(const Fault&)>& note) {
-  const isa::Instruction instruction = instruction_of(wave);
+  const isa::Instruction instruction = decoded_instruction(wave, wave.op);
   const Direction direction = instruction.row->memory.direction;
   const Op* const op = wave.op;
   const u64 exec = wave.exec();

@@ -161,7 +161,7 @@ void SpinProbe::begin() {
 
 int SpinProbe::rank_of(const Wave& wave) {
   return ranks_.get(wave, op_, [&](int& rank) {
-    const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op_), wave.lanes);
+    const isa::Instruction decoded = decoded_instruction(wave, op_);
     if (decoded.row == nullptr) return;
     const bool is_atomic = isa::atomic_scope(decoded) != isa::Scope::None;
     rank = decoded.row->kind == isa::Kind::ScalarMemory ? 0 : is_atomic ? 2 : 1;

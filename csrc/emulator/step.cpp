@@ -66,7 +66,7 @@ class Indexing {
 const Op* step(Wave& wave, const Op* op) {
   if (wave.mode.skip_vector() && (op->flags & kSkippable)) return next(op);
   if (!wave.mode.gpr_index() || !(op->flags & kIndexable)) return op->execute(wave, op);
-  const Instruction instruction = wave.group->launch().module.decode(wave.address(op));
+  const Instruction instruction = decoded_instruction(wave, op);
   if (instruction.row->matrix.m != 0)
     fault("a matrix instruction while GPR indexing is on: what that does is not documented");
   Op relative = *op;

@@ -16,7 +16,7 @@ using isa::Instruction;
 /// What stands in for operations that cannot run: the fault is raised where they are reached, not before.
 const Op* refuse_instruction(Wave& wave, const Op*) {
   const Module& module = wave.group->launch().module;
-  const Instruction instruction = module.decode(wave.address(wave.op), wave.lanes);
+  const Instruction instruction = decoded_instruction(wave, wave.op);
   if (instruction.row == nullptr)
     fault(text("an instruction that ", module.code().target().processor, " does not have"));
   const std::string reason = unsupported(Bindings::of(module.processor(), wave.lanes), instruction);

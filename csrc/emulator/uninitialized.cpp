@@ -87,7 +87,7 @@ void UninitializedChecker::State::set_scalar(u32 number, u32 undefined, Source s
 
 const UninitializedChecker::Decoded& UninitializedChecker::look_up(const Wave& wave, const Op* op) {
   return instructions_.get(wave, op, [&](Decoded& made) {
-    const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op), wave.lanes);
+    const isa::Instruction decoded = decoded_instruction(wave, op);
     if (decoded.row != nullptr) decode(wave, decoded, made);
     if (made.effect == Effect::Jumps && !branches_without_vcc(op->execute))
       made.scalar_reads.set(sreg::kVcc), made.scalar_reads.set(sreg::kVcc + 1);

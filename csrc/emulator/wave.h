@@ -122,6 +122,7 @@ struct Wave {
   u64 pair(u32 reg) const { return u64{s[reg + 1]} << 32 | s[reg]; }
   u64 exec() const { return pair(sreg::kExec); }
   u64 vcc() const { return pair(sreg::kVcc); }
+  u64 all_lanes() const { return ~u64{0} >> (kLanes - lanes); }  ///< as a lane mask
 
   void set_pair(u32 reg, u64 value) {
     s[reg] = static_cast<u32>(value);

@@ -181,6 +181,11 @@ class Workgroup {
 /// The memory of the launch that a wave belongs to.
 inline const Memory& memory_of(const Wave& wave) { return wave.group->launch().memory(); }
 
+/// An instruction of the wave's code as its encoding says; without a row where there is none.
+inline isa::Instruction decoded_instruction(const Wave& wave, const Op* op) {
+  return wave.group->launch().module.decode(wave.address(op), wave.lanes);
+}
+
 /// The routine of what orders accesses of memory: it is coherent here, and in order but for additions that wait.
 inline const Op* order_memory(Wave& wave, const Op* op) {
   wave.group->make_pending_adds();
