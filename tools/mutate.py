@@ -98,12 +98,13 @@ CONCERNED = {
     ],
     "csrc/emulator/exec_lane": [*_ARITHMETIC, "tests/emulator/test_rdna_exchanges.py"],
     "csrc/emulator/exec_lds": _LDS,
-    "csrc/emulator/exec_matrix": ["tests/emulator/test_matrix_instructions.py"],
+    "csrc/emulator/exec_matrix": ["tests/emulator/test_matrix_instructions.py", "tests/emulator/test_cdna4.py"],
     "csrc/emulator/exec_matrix_scaled": ["tests/emulator/test_cdna4.py"],
     "csrc/emulator/exec_matrix_wave": ["tests/emulator/test_wave_matrices.py"],
     "csrc/emulator/exec_scalar": [*_ARITHMETIC, "tests/emulator/test_scalar_memory.py"],
     "csrc/emulator/exec_scalar_gfx11": [
         "tests/emulator/test_rdna_instructions.py",
+        "tests/emulator/test_rdna_arithmetic.py",
         "tests/emulator/test_rdna_rare_instructions.py",
     ],
     "csrc/emulator/exec_scalar_memory": ["tests/emulator/test_scalar_memory.py"],
@@ -111,6 +112,7 @@ CONCERNED = {
     "csrc/emulator/exec_vector_cdna4": ["tests/emulator/test_cdna4.py"],
     "csrc/emulator/exec_vector_gfx11": [
         "tests/emulator/test_rdna_instructions.py",
+        "tests/emulator/test_rdna_arithmetic.py",
         "tests/emulator/test_plain_arithmetic.py",
     ],
     "csrc/emulator/exec_vector_memory": _MEMORY,
@@ -160,6 +162,7 @@ CONCERNED = {
     "csrc/launch": ["tests/test_arguments.py", "tests/test_geometry.py", "tests/conformance"],
     "csrc/op": ["tests/test_operator.py", "tests/operators", "tests/upstream/test_c_entry_points.py"],
     "csrc/python": ["tests/test_arguments.py", "tests/conformance", "tests/upstream/test_contract.py"],
+    "csrc/python/isa_bindings": ["tests/isa", "tests/test_cli.py"],
 }
 SOURCES = ("csrc/**/*.cpp", "csrc/**/*.h", "csrc/**/*.inl")
 

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "emulator/bodies.h"
+#include "emulator/observer.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -35,13 +36,18 @@ const Op* ds_gws_init(Wave& wave, const Op* op) {
 const Op* ds_gws_barrier(Wave& wave, const Op* op) {
   GridSync& sync = grid_sync_of(wave);
   const u32 resource = resource_of(wave, op);
-  if (wave.grid_barrier == 0) wave.grid_barrier = sync.arrive(resource, value_of(wave, op));
+  Observer* const observer = wave.group->observer();
+  if (wave.grid_barrier == 0) {
+    if (observer != nullptr) observer->reach_grid_barrier(wave, sync.address(resource));
+    wave.grid_barrier = sync.arrive(resource, value_of(wave, op));
+  }
   if (wave.grid_barrier != 0 && !sync.is_over(resource, wave.grid_barrier)) {
     wave.status = Status::Yielded;
     wave.op = op;
     return nullptr;
   }
   wave.grid_barrier = 0;
+  if (observer != nullptr) observer->pass_grid_barrier(wave, sync.address(resource));
   return next(op);
 }
 

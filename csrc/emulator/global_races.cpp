@@ -62,7 +62,7 @@ u64 changing_lanes(const LaneAccesses& all) {
 
 const GlobalRaceChecker::Decoded& GlobalRaceChecker::look_up(const Wave& wave, const Op* op) {
   return instructions_.get(wave, op, [&](Decoded& instruction) {
-    const isa::Instruction decoded = wave.group->launch().module.decode(wave.address(op), wave.lanes);
+    const isa::Instruction decoded = decoded_instruction(wave, op);
     if (decoded.row == nullptr) return;
     const bool modifies = decoded.row->memory.direction == Direction::Atomic;
     instruction = {decoded.row,
@@ -127,9 +127,13 @@ void GlobalRaceChecker::start(const Wave& wave) {
   own.shares_cache = !descriptor.tg_split && !descriptor.wgp_mode;
 }
 
-void GlobalRaceChecker::before(const Wave& wave, const Op* op) {
+void GlobalRaceChecker::look_at(const Wave& wave) {
   wave_ = &wave;
   first_ = number_of(wave) - wave.index;
+}
+
+void GlobalRaceChecker::before(const Wave& wave, const Op* op) {
+  look_at(wave);
   instruction_ = look_up(wave, op);
   has_begun_ = false;
   if (instruction_.row == nullptr || (wave.mode.skip_vector() && (op->flags & kSkippable))) return;
@@ -178,13 +182,34 @@ void GlobalRaceChecker::stop(const Wave& wave) {
 /// All waves are there: what each has waited for comes before what any does from now on.
 void GlobalRaceChecker::pass_barrier(const Wave& wave) {
   if (wave.index != 0) return;
-  MemoryClock others;
-  for (State& one : states_) others.join(one.others);
+  MemoryClock others, to_be_acquired, behind_own_cache;
+  for (const State& one : states_) {
+    others.join(one.others);
+    to_be_acquired.join(one.to_be_acquired);
+    behind_own_cache.join(one.behind_own_cache);
+  }
   for (State& one : states_) {
     (one.shares_cache ? one.others : one.behind_own_cache).join(others);
+    one.to_be_acquired.join(to_be_acquired);  // each may invalidate what it reads through
+    one.behind_own_cache.join(behind_own_cache);
     for (size_t i = 0; i < states_.size(); ++i) one.mates[i].join(states_[i].done_for_mates());
     one.has_mates = std::ranges::any_of(one.mates, is_something);
   }
+}
+
+/// As an atomic of agent scope would: what a wave has made known comes before what others find out behind the barrier.
+void GlobalRaceChecker::reach_grid_barrier(const Wave& wave, u64 counter) {
+  look_at(wave);
+  instruction_ = {.scope = Scope::Agent, .modifies = true};
+  release({counter, sizeof(u32)});
+  hold_.let_go();
+}
+
+void GlobalRaceChecker::pass_grid_barrier(const Wave& wave, u64 counter) {
+  look_at(wave);
+  instruction_ = {.scope = Scope::Agent, .modifies = true};
+  acquire({counter, sizeof(u32)});
+  hold_.let_go();
 }
 
 void GlobalRaceChecker::begin_access(bool is_load, bool is_store) {

@@ -35,6 +35,8 @@ class GlobalRaceChecker : public Observer {
   void store_memory_lanes(const LaneAccesses& all) override;
   void modify_memory_lanes(const LaneAccesses& all) override;
   void pass_barrier(const Wave& wave) override;
+  void reach_grid_barrier(const Wave& wave, u64 counter) override;
+  void pass_grid_barrier(const Wave& wave, u64 counter) override;
 
  private:
   struct Decoded {
@@ -82,6 +84,7 @@ class GlobalRaceChecker : public Observer {
 
   const Decoded& look_up(const Wave& wave, const Op* op);
   u32 number_of(const Wave& wave) const;
+  void look_at(const Wave& wave);
   State& state() { return states_[wave_->index]; }
   static void settle(State& state, bool writes_back);
   void begin_access(bool is_load, bool is_store);

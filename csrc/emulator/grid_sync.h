@@ -27,6 +27,8 @@ class GridSync {
   /// over when `others` and one more have arrived.
   u64 arrive(u32 resource, u32 others);
   bool is_over(u32 resource, u64 ticket) const;
+  /// What stands for a resource where addresses are told apart.
+  u64 address(u32 resource) const { return reinterpret_cast<u64>(&resources_[resource]); }
 
  private:
   /// Of rocm-device-libs, ockl/src/cg.cl (struct mg_info).

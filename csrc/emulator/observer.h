@@ -134,6 +134,9 @@ class Observer {
   virtual void store_scratch(AddressSpan, int /*lane*/, bool /*is_atomic*/) {}
   /// All waves of the workgroup are at a barrier, or have ended: for each of them, before it goes on.
   virtual void pass_barrier(const Wave&) {}
+  /// A wave comes to a barrier of the grid, and goes on behind it. The counter's address stands for the barrier.
+  virtual void reach_grid_barrier(const Wave&, u64 /*counter*/) {}
+  virtual void pass_grid_barrier(const Wave&, u64 /*counter*/) {}
 };
 
 /// Whether who watches such instructions is told of one.
@@ -219,6 +222,12 @@ class Observers : public Observer {
   }
   void pass_barrier(const Wave& wave) override {
     for (Observer* observer : all_) observer->pass_barrier(wave);
+  }
+  void reach_grid_barrier(const Wave& wave, u64 counter) override {
+    for (Observer* observer : all_) observer->reach_grid_barrier(wave, counter);
+  }
+  void pass_grid_barrier(const Wave& wave, u64 counter) override {
+    for (Observer* observer : all_) observer->pass_grid_barrier(wave, counter);
   }
 
  private:

@@ -184,6 +184,13 @@ def test_dies_take_workgroups_in_turn() -> None:
     assert run(hardware_register(20, 0, 4), State(19)).s[:, 20].tolist() == [n % 8 for n in range(19)]
 
 
+def test_engines_take_workgroups_in_turn() -> None:
+    """Of eight dies with four shader engines each; an engine's compute units follow each other."""
+    ids = run(hardware_register(4), State(200)).s[:, 20]
+    assert (ids >> 13 & 7).tolist() == [n // 8 % 4 for n in range(200)]
+    assert (ids >> 8 & 15).tolist() == [n // 32 for n in range(200)]
+
+
 def test_apertures() -> None:
     """As src_shared_base and src_private_base have them."""
     sources = encode(BY_NAME["s_mov_b64"], SDST=22, SSRC0=235) + encode(BY_NAME["s_mov_b64"], SDST=24, SSRC0=237)

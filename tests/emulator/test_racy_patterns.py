@@ -39,6 +39,10 @@ def launch(module: wave_runtime.Module, name: str, wrong: int) -> torch.Tensor:
         kernel(zeros(1), zeros(1), result, wrong, grid=2, block=64)
     elif name == "last_workgroup":
         kernel(ends, zeros(4), zeros(1), result, wrong, grid=4, block=64)
+    elif name == "last_of_waves":
+        kernel(ends, zeros(1024), zeros(1), result, wrong, grid=4, block=256)
+    elif name == "grid_sums":
+        kernel(ends, zeros(512), result, wrong, grid=2, block=256, cooperative=True)
     elif name == "stencil":
         result = torch.zeros(256)
         kernel(torch.rand(256), result, wrong, **one)
@@ -62,6 +66,8 @@ RESULTS = {  # of those that do not race
     "locked_sum": [1 + 2 + 3 + 4],
     "scoped_flag": [0, 7],
     "last_workgroup": [sum(64 * i * 7 % 16 + 1 for i in range(4))],
+    "last_of_waves": [sum(i * 7 % 16 + 1 for i in range(1024))],
+    "grid_sums": [sum(i * 7 % 16 + 1 for i in range(512))] * 512,
     "scan": [1, 9],
     "wave_sum": [sum(i * 7 % 16 + 1 for i in range(256))],
     "lds_counts": [16] * 16,

@@ -1,6 +1,8 @@
 // Patterns of parallel programs that are known for their races, each with the race and without: sums, worklists, locks,
 // trees of sets, scans and sorts in LDS, the last workgroup's sum. A line with a race names its kernel in a comment, and
 // so does the other one; it is made where `wrong` is set. Compiled by test_racy_patterns.py.
+#include <hip/hip_cooperative_groups.h>
+
 #define KERNEL extern "C" __global__ void
 #define LOAD(p, order, scope) __hip_atomic_load(p, __ATOMIC_##order, __HIP_MEMORY_SCOPE_##scope)
 #define STORE(p, value, order, scope) __hip_atomic_store(p, value, __ATOMIC_##order, __HIP_MEMORY_SCOPE_##scope)
@@ -88,6 +90,30 @@ KERNEL last_workgroup(const int* in, int* parts, int* done, int* sum, int wrong)
   int all = 0;
   for (int i = 0; i < gridDim.x; ++i) all += parts[i];  // race in last_workgroup
   *sum = all;
+}
+
+// The same with all waves of a workgroup: each makes its own stores known, and takes a new look, and one of them tells.
+KERNEL last_of_waves(const int* in, int* parts, int* done, int* sum, int wrong) {
+  __shared__ bool is_last;
+  parts[item()] = in[item()] + 1;  // race in last_of_waves
+  if (!wrong) __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicAdd(done, 1) + 1 == gridDim.x;
+  __syncthreads();
+  if (!is_last) return;
+  if (!wrong) __threadfence();
+  int all = 0;
+  for (int i = threadIdx.x; i < gridDim.x * blockDim.x; i += blockDim.x) all += parts[i];  // race in last_of_waves
+  atomicAdd(sum, all);
+}
+
+// What the whole grid has stored, which a barrier of the grid makes known.
+KERNEL grid_sums(const int* in, int* parts, int* sums, int wrong) {
+  parts[item()] = in[item()] + 1;  // race in grid_sums
+  if (!wrong) cooperative_groups::this_grid().sync();
+  int all = 0;
+  for (int i = 0; i < gridDim.x * blockDim.x; ++i) all += parts[i];  // race in grid_sums
+  sums[item()] = all;
 }
 
 // A step of heat's spreading, in LDS, in place.
