@@ -30,15 +30,51 @@ __device__ __forceinline__ int __all_sync(unsigned long long, int predicate) { r
 
 namespace wave_device {
 
+// Of GFX10 and GFX11 ds_bpermute stays within 32 lanes.
+#if defined(__GFX10__) || defined(__GFX11__)
+static constexpr bool kPermutesInHalves = warpSize == 64;
+#else
+static constexpr bool kPermutesInHalves = false;
+#endif
+
+/// The dwords of lanes in the other half of the wave, for the lanes that want such.
+template <int kDwords>
+__device__ __forceinline__ void take_across_halves(const int (&dwords)[kDwords], int lane, int (&result)[kDwords]) {
+  bool waits = ((static_cast<unsigned>(lane) ^ __lane_id()) & 32) != 0;
+#if defined(__GFX11__)
+  // The swap writes active lanes alone, so each lane that another one wants must be one. The lane is then within this
+  // one's half, and is named so: of a lane that is the same for all, clang has v_readlane rather than ds_bpermute.
+  if (__ballot(1) == ~0ull) {
+    for (int i = 0; i < kDwords; ++i) {
+      const int swapped = static_cast<int>(__builtin_amdgcn_permlane64(static_cast<unsigned>(dwords[i])));
+      const int word = __builtin_amdgcn_ds_bpermute((lane ^ 32) << 2, swapped);
+      if (waits) result[i] = word;
+    }
+    return;
+  }
+#endif
+  // One turn for each lane that is wanted. All active lanes take part: no word is in a register that is free again.
+  for (unsigned long long left = __ballot(waits); left != 0; left = __ballot(waits)) {
+    const int source = __builtin_amdgcn_readlane(lane, __builtin_ctzll(left));
+    const bool is_mine = waits && lane == source;
+    for (int i = 0; i < kDwords; ++i) {
+      const int word = __builtin_amdgcn_readlane(dwords[i], source);
+      if (is_mine) result[i] = word;
+    }
+    waits = waits && !is_mine;
+  }
+}
+
 /// A value of another lane, in whole dwords.
 template <class T>
 __device__ __forceinline__ T from_lane(const T& value, int lane) {
   constexpr int kDwords = (sizeof(T) + 3) / 4;
-  int dwords[kDwords] = {};
+  int dwords[kDwords] = {}, taken[kDwords];
   __builtin_memcpy(dwords, &value, sizeof(T));
-  for (int i = 0; i < kDwords; ++i) dwords[i] = __builtin_amdgcn_ds_bpermute(lane << 2, dwords[i]);
+  for (int i = 0; i < kDwords; ++i) taken[i] = __builtin_amdgcn_ds_bpermute(lane << 2, dwords[i]);
+  if constexpr (kPermutesInHalves) take_across_halves(dwords, lane & 63, taken);
   T result;
-  __builtin_memcpy(&result, dwords, sizeof(T));
+  __builtin_memcpy(&result, taken, sizeof(T));
   return result;
 }
 
