@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("clang")
 def map_over(body: str, *tensors: Tensor, out: Tensor, head: str = "", threads: int = 64) -> Tensor:
     """Run a body for each i, with the tensors as a, b, ... and out."""
     types = {torch.float32: "float", torch.float64: "double", torch.int32: "int", torch.int64: "long"}
-    types |= {torch.float16: "__half", torch.bfloat16: "__hip_bfloat16", torch.float8_e4m3fnuz: "__hip_fp8_e4m3_fnuz"}
+    types |= {torch.float16: "__half", torch.bfloat16: "__hip_bfloat16"}
     named = [*zip("abcd", tensors, strict=False), ("out", out)]
     parameters = ", ".join(f"{types[tensor.dtype]}* {name}" for name, tensor in named)
     module = wave_runtime.compile(
@@ -174,16 +174,6 @@ def test_bfloat16() -> None:
     torch.testing.assert_close(out, special.bfloat16(), equal_nan=True, rtol=0, atol=0)
 
 
-def test_fp8() -> None:
-    a = torch.randn(64) * 10
-    out = torch.empty(64, dtype=torch.float8_e4m3fnuz)
-    head = "#include <hip/hip_fp8.h>"
-    map_over("out[i] = __hip_fp8_e4m3_fnuz(a[i]);", a, out=out, head=head)
-    assert torch.equal(out.float(), a.to(torch.float8_e4m3fnuz).float())
-    back = map_over("out[i] = a[i];", out, out=torch.empty(64), head=head)
-    assert torch.equal(back, out.float())
-
-
 def test_vectors() -> None:
     a, out = torch.randn(16, 4), torch.empty(16, 4)
     kernel = wave_runtime.compile("""
@@ -226,6 +216,21 @@ def test_assertions_are_faults() -> None:
     assert out.item() == 4
     with pytest.raises(wave_runtime.KernelFault, match="Device-side assertion `n > 3' failed"):
         kernel(out, 3, grid=1, block=1)
+
+
+@pytest.mark.parametrize("include", ["", "#include <hip/hip_runtime.h>", "#include <cassert>"])
+def test_assertions_need_no_include(include: str) -> None:
+    source = f"{include}\n__global__ void k(int* p, int n) {{ assert(n > 3); *p = n; }}"
+    out = torch.zeros(1, dtype=torch.int32)
+    with pytest.raises(wave_runtime.KernelFault, match="Device-side assertion `n > 3' failed"):
+        wave_runtime.compile(source)["k"](out, 3, grid=1, block=1)
+    off = wave_runtime.compile(source, defines={"NDEBUG": None})["k"]
+    off(out, 3, grid=1, block=1)
+    assert out.item() == 3
+    off = wave_runtime.compile(f"#define NDEBUG\n#include <assert.h>\n{source}")["k"]
+    out.zero_()
+    off(out, 3, grid=1, block=1)
+    assert out.item() == 3
 
 
 @pytest.mark.parametrize("target", ["gfx90a", "gfx1030", "gfx1100", "gfx1201"])

@@ -3,6 +3,8 @@
 
 #include <hip/hip_runtime.h>
 
+#include "wave_device/set_macros_aside.h"
+
 struct __hip_bfloat16 {
   unsigned short bits;
 
@@ -82,3 +84,5 @@ __device__ __forceinline__ __hip_bfloat162 __lows2bfloat162(__hip_bfloat162 a, _
 __device__ __forceinline__ __hip_bfloat162 __highs2bfloat162(__hip_bfloat162 a, __hip_bfloat162 b) {
   return {a.y, b.y};
 }
+
+#include "wave_device/bring_macros_back.h"

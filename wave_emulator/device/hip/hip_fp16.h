@@ -3,6 +3,8 @@
 
 #include <hip/hip_runtime.h>
 
+#include "wave_device/set_macros_aside.h"
+
 using __half = _Float16;
 using half = _Float16;
 using __half2 = wave_device::Vector<_Float16, 2>;
@@ -115,3 +117,5 @@ __device__ __forceinline__ __half unsafeAtomicAdd(__half* address, __half value)
                                                  __HIP_MEMORY_SCOPE_AGENT));
   return half_of(old);
 }
+
+#include "wave_device/bring_macros_back.h"

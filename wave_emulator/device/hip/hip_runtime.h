@@ -2,23 +2,27 @@
 // headers are used. Only kernels are compiled: of the host's interface there is what host code needs to be left out.
 #pragma once
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define __host__ __attribute__((host))
-#define __device__ __attribute__((device))
-#define __global__ __attribute__((global))
-#define __shared__ __attribute__((shared))
-#define __constant__ __attribute__((constant))
-#define __managed__ __attribute__((managed))
-#define __forceinline__ inline __attribute__((always_inline))
+// From the options or from lines before an #include: -DN=4 must not change what is called N here.
+#include "wave_device/set_macros_aside.h"
+
+#define __host__ __attribute__((__host__))
+#define __device__ __attribute__((__device__))
+#define __global__ __attribute__((__global__))
+#define __shared__ __attribute__((__shared__))
+#define __constant__ __attribute__((__constant__))
+#define __managed__ __attribute__((__managed__))
+#define __forceinline__ inline __attribute__((__always_inline__))
 #undef __noinline__
-#define __noinline__ __attribute__((noinline))
+#define __noinline__ __attribute__((__noinline__))
 
 // As in HIP, the second argument is a number of waves for each SIMD.
-#define WAVE_LAUNCH_BOUNDS_1(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#define WAVE_LAUNCH_BOUNDS_1(threads) __attribute__((__amdgpu_flat_work_group_size__(1, threads)))
 #define WAVE_LAUNCH_BOUNDS_2(threads, waves) \
-  __attribute__((amdgpu_flat_work_group_size(1, threads), amdgpu_waves_per_eu(waves)))
+  __attribute__((__amdgpu_flat_work_group_size__(1, threads), __amdgpu_waves_per_eu__(waves)))
 #define WAVE_LAUNCH_BOUNDS(_1, _2, macro, ...) macro
 #define __launch_bounds__(...) \
   WAVE_LAUNCH_BOUNDS(__VA_ARGS__, WAVE_LAUNCH_BOUNDS_2, WAVE_LAUNCH_BOUNDS_1, )(__VA_ARGS__)
@@ -40,6 +44,10 @@ typedef unsigned long ulong;
 #include "wave_device/print.h"
 #include "wave_device/synchronize.h"
 #include "wave_device/vector_types.h"
+
+// clang-format off: this one is the last
+#include "wave_device/bring_macros_back.h"
+// clang-format on
 
 // HIP's header brings these to host code. compile() says whether a source has any: they take longer than all of ours.
 #ifdef WAVE_DEVICE_HOST_CODE

@@ -6,6 +6,10 @@
 #include "wave_device/lanes.h"
 #include "wave_device/synchronize.h"
 
+// clang-format off: this one is the last
+#include "wave_device/set_macros_aside.h"
+// clang-format on
+
 namespace cooperative_groups {
 
 namespace details {
@@ -362,3 +366,5 @@ __device__ __forceinline__ T exclusive_scan(const Group& group, T value) {
 }
 
 }  // namespace cooperative_groups
+
+#include "wave_device/bring_macros_back.h"
