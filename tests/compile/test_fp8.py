@@ -19,8 +19,16 @@ KINDS = {
 TARGETS = ["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201", "gfx9-4-generic", "gfx12-generic"]
 C = {torch.float32: "float", torch.float64: "double", torch.int32: "int", torch.float16: "__half"}
 CODES = torch.arange(256, dtype=torch.int32).to(torch.uint8)
-EACH = pytest.mark.parametrize("kind", KINDS)
-EVERYWHERE = pytest.mark.parametrize("target", TARGETS)
+
+
+def combined(*targets: str) -> pytest.MarkDecorator:
+    """Kinds with targets: first one kind for each target."""
+    kinds = [*KINDS]
+    pairs = [(kinds[(i + turn) % 4], target) for turn in range(4) for i, target in enumerate(targets)]
+    marks = [() if number < len(targets) else pytest.mark.long for number in range(len(pairs))]
+    return pytest.mark.parametrize(
+        ("kind", "target"), [pytest.param(*pair, marks=mark) for pair, mark in zip(pairs, marks, strict=True)]
+    )
 
 
 def convert(expression: str, target: str, x: Tensor, out: torch.dtype = torch.uint8) -> Tensor:
@@ -76,8 +84,7 @@ def assert_codes(actual: Tensor, wanted: Tensor, kind: str, x: Tensor) -> None:
     assert len(wrong) == 0, (x[wrong], actual[wrong], wanted[wrong])
 
 
-@EVERYWHERE
-@EACH
+@combined(*TARGETS)
 def test_every_code(kind: str, target: str) -> None:
     values = convert(f"static_cast<float>({kind}{{reinterpret_cast<const {kind}&>(x)}})", target, CODES, torch.float32)
     wanted = CODES.view(KINDS[kind][0]).float()
@@ -85,15 +92,13 @@ def test_every_code(kind: str, target: str) -> None:
     assert same.all(), CODES[~same]
 
 
-@EVERYWHERE
-@EACH
+@combined(*TARGETS)
 def test_floats(kind: str, target: str) -> None:
     x = numbers(kind)
     assert_codes(convert(f"{kind}(x).__x", target, x), expected(kind, x), kind, x)
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1100"])
-@EACH
+@combined("gfx942", "gfx950", "gfx1100", "gfx90a")
 def test_doubles_are_rounded_once(kind: str, target: str) -> None:
     """Beside the middle of two numbers by less than a float knows."""
     x = numbers(kind)
@@ -105,8 +110,7 @@ def test_doubles_are_rounded_once(kind: str, target: str) -> None:
     assert_codes(convert(f"{kind}(x).__x", target, x.double()), expected(kind, x), kind, x)
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1201", "gfx1100"])
-@EACH
+@combined("gfx1201", "gfx942", "gfx950", "gfx1100")
 def test_other_types(kind: str, target: str) -> None:
     integers = torch.arange(-500, 500, dtype=torch.int32)
     assert_codes(convert(f"{kind}(x).__x", target, integers), expected(kind, integers.float()), kind, integers)
@@ -117,8 +121,7 @@ def test_other_types(kind: str, target: str) -> None:
     assert_codes(of_brief, expected(kind, brief), kind, brief)
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1201", "gfx1030"])
-@EACH
+@combined("gfx1030", "gfx1201", "gfx942", "gfx950")
 def test_without_saturation(kind: str, target: str) -> None:
     """What would be rounded beyond the largest number is what an infinity is."""
     interpretation = f"__HIP_{kind.removeprefix('__hip_fp8_').upper()}"

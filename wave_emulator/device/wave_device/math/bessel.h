@@ -41,7 +41,7 @@ __device__ __forceinline__ Bessel bessel_near(double x) {
 __device__ __forceinline__ Bessel bessel_far(double x) {
   const SineCosine at = sine_cosine_of(quarter_of(x));
   const double sum = value_of(at.sine + at.cosine), difference = value_of(at.sine - at.cosine);
-  const double inverse = 1.0 / x, z = inverse * inverse, factor = 1.0 / sqrt(x * kPiHigh);
+  const double inverse = 1.0 / x, z = inverse * inverse, factor = 1.0 / plain_root(x * kPiHigh);
   const double p0 = hankel_p0(z), q0 = inverse * hankel_q0(z), p1 = hankel_p1(z), q1 = inverse * hankel_q1(z);
   return {factor * fma(p0, sum, -q0 * difference), factor * fma(p1, difference, q1 * sum),
           factor * fma(p0, difference, q0 * sum), -factor * fma(p1, sum, -q1 * difference)};
@@ -69,8 +69,8 @@ __device__ __forceinline__ double bessel_j(int n, double x) {
     return value;
   }
   // It is below (e x / 2 n)^n.
-  if (n * (log(0.5 * x / n) + 1.0) < -760.0) return 0.0;
-  int k = n + 20 + static_cast<int>(sqrt(60.0 * n));
+  if (n * (log(fmax(0.5 * x / n, 0x1p-1074)) + 1.0) < -760.0) return 0.0;
+  int k = n + 20 + static_cast<int>(plain_root(60.0 * n));
   double above = 0.0, value = 1.0, wanted = 0.0;
   for (; k > 0; --k) {
     if (k == n) wanted = value;
@@ -109,7 +109,7 @@ __device__ __forceinline__ double bessel_i(int order, double x) {
     term *= static_cast<double>((2 * k - 1) * (2 * k - 1) - 4 * order) * eighth / k;
   }
   Scaled e = exp_of({bounded, 0.0});
-  e.value = e.value * sum * (1.0 / sqrt(2.0 * kPiHigh * bounded));
+  e.value = e.value * sum * (1.0 / plain_root(2.0 * kPiHigh * bounded));
   return value_of(e);
 }
 __device__ __forceinline__ double odd_order(int n, double value) { return (n & 1) != 0 ? -value : value; }
@@ -128,12 +128,12 @@ __device__ __forceinline__ double jn(int n, double x) {
   return sign * (x == 0.0 ? 0.0 : wave_device::bessel_j(order, fabs(x)));
 }
 __device__ __forceinline__ double y0(double x) {
-  const double y = wave_device::bessel_of(x).y0;
-  return x > 0.0 ? y : x == 0.0 ? -wave_device::kInfinity : wave_device::kNan;
+  if (x <= 0.0) return wave_device::at_or_below(0.0, x);
+  return x > 0.0 ? wave_device::bessel_of(x).y0 : wave_device::kNan;
 }
 __device__ __forceinline__ double y1(double x) {
-  const double y = wave_device::bessel_of(x).y1;
-  return x > 0.0 ? y : x == 0.0 ? -wave_device::kInfinity : wave_device::kNan;
+  if (x <= 0.0) return wave_device::at_or_below(0.0, x);
+  return x > 0.0 ? wave_device::bessel_of(x).y1 : wave_device::kNan;
 }
 __device__ __forceinline__ double yn(int n, double x) {
   using namespace wave_device;

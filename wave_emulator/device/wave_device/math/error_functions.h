@@ -38,7 +38,7 @@ __device__ __forceinline__ double erfc_of(Two x) {
 /// The inverse of erfc at y, where 0 < y <= 1/2: Halley's steps, the last of which has the error of erfc.
 __device__ __forceinline__ double erfc_inverse_far(double y) {
   WAVE_EXACT
-  const double square = -log(y * (2.0 - y)), root = sqrt(square);
+  const double square = -log(y * (2.0 - y)), root = plain_root(square);
   double x = square > 3.0 ? root * erfcinv_start(1.0 / root) : (1.0 - y) * erfinv_start(square);
   for (int i = 0; i < 2; ++i) {
     const Scaled e = exp_of(two_product(x, x));
@@ -71,7 +71,7 @@ __device__ __forceinline__ double erfc(double x) { return x != x ? x : wave_devi
 __device__ __forceinline__ double erfcx(double x) {
   WAVE_EXACT
   using namespace wave_device;
-  if (x < -27.0) return kInfinity;
+  if (x < -27.0) return infinity_of(x);
   const double near = value_of(scaled_erfc(fabs(x)));
   if (!(x < 0.0)) return x == kInfinity ? 0.0 : x != x ? x : near;
   return 2.0 * value_of(exp_of(two_product(x, x))) - near;
@@ -79,12 +79,12 @@ __device__ __forceinline__ double erfcx(double x) {
 __device__ __forceinline__ double erfinv(double x) {
   using namespace wave_device;
   const double a = fabs(x);
-  if (!(a < 1.0)) return a == 1.0 ? copysign(kInfinity, x) : kNan;
+  if (!(a < 1.0)) return a == 1.0 ? copysign(infinity_of(x), x) : a > 1.0 ? nan_of(x) : kNan;
   return copysign(a <= 0.5 ? erf_inverse_near(a) : erfc_inverse_far(1.0 - a), x);
 }
 __device__ __forceinline__ double erfcinv(double y) {
   using namespace wave_device;
-  if (!(y > 0.0 && y < 2.0)) return y == 0.0 ? kInfinity : y == 2.0 ? -kInfinity : kNan;
+  if (!(y > 0.0 && y < 2.0)) return y == 0.0 ? infinity_of(y) : y == 2.0 ? -infinity_of(y) : y == y ? nan_of(y) : kNan;
   if (y >= 0.5 && y <= 1.5) return copysign(erf_inverse_near(fabs(1.0 - y)), 1.0 - y);
   const double x = erfc_inverse_far(y < 1.0 ? y : 2.0 - y);
   return y < 1.0 ? x : -x;
@@ -94,13 +94,17 @@ __device__ __forceinline__ double normcdf(double x) {
   const Two scaled = Two{kRootHalfHigh, kRootHalfLow} * -within(x, 64.0);
   return x != x ? x : 0.5 * erfc_of(scaled);
 }
-__device__ __forceinline__ double normcdfinv(double y) { return -1.4142135623730951 * erfcinv(2.0 * y); }
+__device__ __forceinline__ double normcdfinv(double y) {
+  if (y <= 0.0) return wave_device::at_or_below(0.0, y);
+  if (y >= 1.0) return y == 1.0 ? wave_device::infinity_of(y) : wave_device::nan_of(y);
+  return -1.4142135623730951 * erfcinv(2.0 * y);
+}
 
 __device__ __forceinline__ float erff(float x) {
   WAVE_EXACT
   using namespace wave_device;
   const double y = x, a = fmin(fabs(y), 4.0);
-  const double near = y * erf_tail_f32(y * y), far = erf_far_f32(a - 2.5);
+  const double near = copysign(a * erf_tail_f32(a * a), y), far = erf_far_f32(a - 2.5);
   return x != x ? x : static_cast<float>(a < 1.0 ? near : a < 4.0 ? copysign(far, y) : copysign(1.0, y));
 }
 __device__ __forceinline__ float erfcf(float x) { return static_cast<float>(erfc(static_cast<double>(x))); }

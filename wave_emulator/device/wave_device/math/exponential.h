@@ -6,6 +6,13 @@
 
 namespace wave_device {
 
+// The largest numbers whose powers, or hyperbolic functions, are finite. What is beyond becomes an infinity at once:
+// else an instruction would make one deep within, of another number.
+constexpr double kLargestForExp = 0x1.62e42fefa39efp+9, kLargestForExp2 = 0x1.fffffffffffffp+9,
+                 kLargestForExp10 = 0x1.34413509f79fep+8, kLargestForCosh = 0x1.633ce8fb9f87dp+9;
+constexpr float kLargestForExpf = 0x1.62e42ep+6f, kLargestForExp2f = 0x1.fffffep+6f, kLargestForExp10f = 0x1.344134p+5f,
+                kLargestForCoshf = 0x1.65a9f8p+6f;
+
 /// value times 2^exponent.
 struct Scaled {
   Two value;
@@ -60,24 +67,28 @@ __device__ __forceinline__ float exp_f32(double r, double k) {
 }  // namespace wave_device
 
 __device__ __forceinline__ double exp(double x) {
-  const double y = value_of(wave_device::exp_of({wave_device::within(x, 1100.0), 0.0}));
-  return x != x ? x : y;
+  using namespace wave_device;
+  if (x > kLargestForExp) x = infinity_of(x);
+  const double y = value_of(exp_of({within(-1100.0, x, kLargestForExp), 0.0}));
+  return x <= kLargestForExp ? y : x;
 }
 __device__ __forceinline__ double exp2(double x) {
   WAVE_EXACT
   using namespace wave_device;
-  const double bounded = within(x, 1100.0), k = rint(bounded);
+  if (x > kLargestForExp2) x = infinity_of(x);
+  const double bounded = within(-1100.0, x, kLargestForExp2), k = rint(bounded);
   const Two r = Two{kNaturalOf2High, kNaturalOf2Low} * (bounded - k);
   const double y = value_of(Scaled{one_plus(expm1_near_zero(r)), static_cast<int>(k)});
-  return x != x ? x : y;
+  return x <= kLargestForExp2 ? y : x;
 }
 __device__ __forceinline__ double exp10(double x) {
   WAVE_EXACT
   using namespace wave_device;
-  const double bounded = within(x, 400.0), k = rint(bounded * 3.3219280948873623);
+  if (x > kLargestForExp10) x = infinity_of(x);
+  const double bounded = within(-400.0, x, kLargestForExp10), k = rint(bounded * 3.3219280948873623);
   const Two r = two_sum(fma(-k, kLog10Of2High, bounded), -k * kLog10Of2Low) * Two{kLog10High, kLog10Low};
   const double y = value_of(Scaled{one_plus(expm1_near_zero(r)), static_cast<int>(k)});
-  return x != x ? x : y;
+  return x <= kLargestForExp10 ? y : x;
 }
 __device__ __forceinline__ double expm1(double x) {
   const double y = wave_device::value_of(wave_device::expm1_of(wave_device::within(x, 700.0)));
@@ -86,23 +97,25 @@ __device__ __forceinline__ double expm1(double x) {
 __device__ __forceinline__ double sinh(double x) {
   WAVE_EXACT
   using namespace wave_device;
-  const double a = fabs(x), limited = fmin(a, 1100.0);
+  if (fabs(x) > kLargestForCosh) x = copysign(infinity_of(x), x);
+  const double a = fabs(x), limited = fmin(a, kLargestForCosh);
   const Two e = expm1_of(fmin(a, 22.0)), half = e + e / (e + 1.0);
   Scaled far = exp_of({limited, 0.0});
   --far.exponent;
   const double y = a < 22.0 ? 0.5 * value_of(half) : value_of(far);
-  return x != x || a < 0x1p-28 ? x : copysign(y, x);
+  return a >= 0x1p-28 && a <= kLargestForCosh ? copysign(y, x) : x;
 }
 __device__ __forceinline__ double cosh(double x) {
   WAVE_EXACT
   using namespace wave_device;
+  if (fabs(x) > kLargestForCosh) x = infinity_of(x);
   const double a = fabs(x);
-  Scaled e = exp_of({fmin(a, 1100.0), 0.0});
+  Scaled e = exp_of({fmin(a, kLargestForCosh), 0.0});
   --e.exponent;
   const double far = value_of(e);
   const Two half = {ldexp(e.value.high, e.exponent), ldexp(e.value.low, e.exponent)};
   const double y = a < 22.0 ? value_of(half + Two{0.25, 0.0} / half) : far;
-  return x != x ? x : y;
+  return a <= kLargestForCosh ? y : x;
 }
 __device__ __forceinline__ double tanh(double x) {
   using namespace wave_device;
@@ -114,33 +127,42 @@ __device__ __forceinline__ double tanh(double x) {
 
 __device__ __forceinline__ float expf(float x) {
   using namespace wave_device;
-  const double y = within(x, 1000.0), k = rint(y * kPerLog2High);
+  if (x > kLargestForExpf) x = infinity_of(x);
+  const double y = within(-1000.0, x, kLargestForExpf), k = rint(y * kPerLog2High);
   const float result = exp_f32(fma(-k, kNaturalOf2High, y), k);
-  return x != x ? x : result;
+  return x <= kLargestForExpf ? result : x;
 }
 __device__ __forceinline__ float exp2f(float x) {
   using namespace wave_device;
-  const double y = within(x, 1000.0), k = rint(y);
+  if (x > kLargestForExp2f) x = infinity_of(x);
+  const double y = within(-1000.0, x, kLargestForExp2f), k = rint(y);
   const float result = exp_f32((y - k) * kNaturalOf2High, k);
-  return x != x ? x : result;
+  return x <= kLargestForExp2f ? result : x;
 }
 __device__ __forceinline__ float exp10f(float x) {
   using namespace wave_device;
-  const double y = within(x, 300.0), k = rint(y * 3.3219280948873623);
+  if (x > kLargestForExp10f) x = infinity_of(x);
+  const double y = within(-300.0, x, kLargestForExp10f), k = rint(y * 3.3219280948873623);
   const float result = exp_f32(fma(-k, kLog10Of2High + kLog10Of2Low, y) * kLog10High, k);
-  return x != x ? x : result;
+  return x <= kLargestForExp10f ? result : x;
 }
 __device__ __forceinline__ float expm1f(float x) {
-  const float y = static_cast<float>(wave_device::expm1_f32(wave_device::within(x, 700.0)));
-  return x != x || x == 0.0f ? x : y;
+  using namespace wave_device;
+  if (x > kLargestForExpf) x = infinity_of(x);
+  const float y = static_cast<float>(expm1_f32(within(-700.0, x, kLargestForExpf)));
+  return x <= kLargestForExpf && x != 0.0f ? y : x;
 }
 __device__ __forceinline__ float sinhf(float x) {
-  const double e = wave_device::expm1_f32(fmin(fabs(static_cast<double>(x)), 100.0));
-  return x != x ? x : copysignf(static_cast<float>(0.5 * (e + e / (e + 1.0))), x);
+  using namespace wave_device;
+  if (fabsf(x) > kLargestForCoshf) x = copysignf(infinity_of(x), x);
+  const double e = expm1_f32(fmin(fabs(static_cast<double>(x)), static_cast<double>(kLargestForCoshf)));
+  return fabsf(x) <= kLargestForCoshf ? copysignf(static_cast<float>(0.5 * (e + e / (e + 1.0))), x) : x;
 }
 __device__ __forceinline__ float coshf(float x) {
-  const double e = wave_device::expm1_f32(fmin(fabs(static_cast<double>(x)), 100.0)) + 1.0;
-  return x != x ? x : static_cast<float>(0.5 * (e + 1.0 / e));
+  using namespace wave_device;
+  if (fabsf(x) > kLargestForCoshf) x = infinity_of(x);
+  const double e = expm1_f32(fmin(fabs(static_cast<double>(x)), static_cast<double>(kLargestForCoshf))) + 1.0;
+  return fabsf(x) <= kLargestForCoshf ? static_cast<float>(0.5 * (e + 1.0 / e)) : x;
 }
 __device__ __forceinline__ float tanhf(float x) {
   const double e = wave_device::expm1_f32(fmin(fabs(2.0 * static_cast<double>(x)), 100.0));

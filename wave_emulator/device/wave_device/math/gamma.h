@@ -40,7 +40,7 @@ __device__ __forceinline__ double tgamma(double x) {
   if (x != x || x == kInfinity) return x;
   if (fabs(x) < 0x1p-54) return 1.0 / x;
   const double nearest = rint(x), u = x - nearest;
-  if (x < 0.0 && u == 0.0) return kNan;
+  if (x < 0.0 && u == 0.0) return nan_of(x);
   if (fabs(x) < 10.0) {
     const Scaled e = exp_of(log_gamma_near_two(u));
     const Shift shift = shift_to_two(u, static_cast<int>(nearest) - 2);
@@ -60,7 +60,7 @@ __device__ __forceinline__ double lgamma(double x) {
   const double a = fabs(x);
   if (!(a < kInfinity)) return x * x;
   const double nearest = rint(x), u = x - nearest;
-  if (x <= 0.0 && u == 0.0) return kInfinity;
+  if (x <= 0.0 && u == 0.0) return infinity_of(x);
   if (a < 0x1p-54) return -log(a);
   if (a < 10.0) {
     const Two near = log_gamma_near_two(u);

@@ -58,7 +58,7 @@ struct ArcSineF32 {
 };
 __device__ __forceinline__ ArcSineF32 arc_sine_f32(double a) {
   const bool near = a <= 0.5;
-  const double square = near ? a * a : fma(-0.5, a, 0.5), root = near ? a : sqrt(square);
+  const double square = near ? a * a : fma(-0.5, a, 0.5), root = near ? a : plain_root(square);
   return {fma(root * square, asin_tail_f32(square), root), near};
 }
 
@@ -75,12 +75,14 @@ __device__ __forceinline__ double atan(double x) {
 }
 __device__ __forceinline__ double asin(double x) {
   using namespace wave_device;
+  if (fabs(x) > 1.0) x = nan_of(x);
   const ArcSine arc = arc_sine_of(fabs(x));
   const double angle = value_of(arc.near ? arc.value : Two{kHalfPiHigh, kHalfPiLow} - arc.value * 2.0);
   return fabs(x) <= 1.0 ? copysign(angle, x) : kNan;
 }
 __device__ __forceinline__ double acos(double x) {
   using namespace wave_device;
+  if (fabs(x) > 1.0) x = nan_of(x);
   const ArcSine arc = arc_sine_of(fabs(x));
   const Two half_pi = {kHalfPiHigh, kHalfPiLow}, pi = {kPiHigh, kPiLow};
   const Two near = is_negative(x) ? half_pi + arc.value : half_pi - arc.value;
@@ -98,12 +100,14 @@ __device__ __forceinline__ float atanf(float x) {
 }
 __device__ __forceinline__ float asinf(float x) {
   using namespace wave_device;
+  if (fabsf(x) > 1.0f) x = nan_of(x);
   const ArcSineF32 arc = arc_sine_f32(fabsf(x));
   const double angle = arc.near ? arc.value : fma(-2.0, arc.value, kHalfPiHigh);
   return fabsf(x) <= 1.0f ? copysignf(static_cast<float>(angle), x) : __builtin_nanf("");
 }
 __device__ __forceinline__ float acosf(float x) {
   using namespace wave_device;
+  if (fabsf(x) > 1.0f) x = nan_of(x);
   const ArcSineF32 arc = arc_sine_f32(fabsf(x));
   const double signed_value = is_negative(x) ? -arc.value : arc.value;
   const double far = is_negative(x) ? fma(-2.0, arc.value, kPiHigh) : 2.0 * arc.value;

@@ -9,7 +9,7 @@ namespace wave_device {
 /// A positive finite number: fraction times 2^exponent, sqrt(1/2) <= fraction < sqrt(2).
 __device__ __forceinline__ Binary<double> around_one(double x) {
   const bool small = x < 0x1p-1022;
-  const unsigned long bits = bits_of(small ? x * 0x1p54 : x);
+  const unsigned long bits = bits_of(x * (small ? 0x1p54 : 1.0));
   const long exponent = static_cast<long>(bits - bits_of(kRootHalfHigh)) >> 52;
   return {of_bits<double>(bits - (static_cast<unsigned long>(exponent) << 52)),
           static_cast<int>(exponent) - (small ? 54 : 0)};
@@ -45,8 +45,8 @@ __device__ __forceinline__ double log_f32(double x) {
 
 /// A logarithm's value, or what it is where x is not a positive finite number.
 __device__ __forceinline__ double checked_log(double x, double value) {
-  if (x > 0.0 && x < kInfinity) return value;
-  return x == 0.0 ? -kInfinity : x > 0.0 ? x : kNan;
+  if (x <= 0.0) x = at_or_below(0.0, x);
+  return value_above(0.0, x, value);
 }
 /// asinh(a) for a >= 2^-28.
 __device__ __forceinline__ double asinh_of(double a) {
@@ -73,8 +73,9 @@ __device__ __forceinline__ double log10(double x) {
 }
 __device__ __forceinline__ double log1p(double x) {
   using namespace wave_device;
+  if (x <= -1.0) x = at_or_below(-1.0, x);
   const double y = value_of(log_of(two_sum(1.0, x)));
-  return fabs(x) < 0x1p-54 ? x : checked_log(1.0 + x, y);
+  return fabs(x) < 0x1p-54 ? x : value_above(-1.0, x, y);
 }
 __device__ __forceinline__ double asinh(double x) {
   const double a = fabs(x);
@@ -84,6 +85,7 @@ __device__ __forceinline__ double asinh(double x) {
 __device__ __forceinline__ double acosh(double x) {
   WAVE_EXACT
   using namespace wave_device;
+  if (x < 1.0) x = nan_of(x);
   if (!(x > 1.0 && x < kInfinity)) return x == 1.0 ? 0.0 : x > 1.0 ? x : kNan;
   if (x >= 0x1p28) return value_of(log_of(x) + Two{kNaturalOf2High, kNaturalOf2Low});
   return value_of(log_of(root_of(two_product(x, x) + -1.0) + x));
@@ -91,7 +93,7 @@ __device__ __forceinline__ double acosh(double x) {
 __device__ __forceinline__ double atanh(double x) {
   using namespace wave_device;
   const double a = fabs(x);
-  if (!(a < 1.0)) return a == 1.0 ? copysign(kInfinity, x) : kNan;
+  if (!(a < 1.0)) return a == 1.0 ? copysign(infinity_of(x), x) : a > 1.0 ? nan_of(x) : kNan;
   const double y = 0.5 * value_of(log_of(two_sum(1.0, a) / two_sum(1.0, -a)));
   return copysign(a < 0x1p-28 ? fma(a * a, a * (1.0 / 3.0), a) : y, x);
 }
@@ -109,26 +111,29 @@ __device__ __forceinline__ float log10f(float x) {
   return static_cast<float>(wave_device::checked_log(x, wave_device::log_f32(x) * wave_device::kPerLog10High));
 }
 __device__ __forceinline__ float log1pf(float x) {
-  const double y = x, u = 1.0 + y;
-  const double value = wave_device::checked_log(u, wave_device::log_f32(u));
-  return fabsf(x) < 0x1p-20f ? static_cast<float>(fma(-0.5 * y, y, y)) : static_cast<float>(value);
+  using namespace wave_device;
+  if (x <= -1.0f) x = at_or_below(-1.0f, x);
+  const double y = x, value = log_f32(1.0 + y);
+  return fabsf(x) < 0x1p-20f ? static_cast<float>(fma(-0.5 * y, y, y))
+                             : value_above(-1.0f, x, static_cast<float>(value));
 }
 __device__ __forceinline__ float asinhf(float x) {
   using namespace wave_device;
   const double a = fabs(static_cast<double>(x)), square = a * a;
-  const double y = a < 0x1p-10 ? fma(square, a * (-1.0 / 6.0), a) : checked_log(a, log_f32(a + sqrt(square + 1.0)));
+  const double y =
+      a < 0x1p-10 ? fma(square, a * (-1.0 / 6.0), a) : checked_log(a, log_f32(a + plain_root(square + 1.0)));
   return x != x ? x : copysignf(static_cast<float>(y), x);
 }
 __device__ __forceinline__ float acoshf(float x) {
   using namespace wave_device;
+  if (x < 1.0f) x = nan_of(x);
   const double a = x;
-  const double y = checked_log(a, log_f32(a + sqrt(fma(a, a, -1.0))));
-  return static_cast<float>(a < 1.0 ? kNan : y);
+  return static_cast<float>(checked_log(a, log_f32(a + plain_root(fma(a, a, -1.0)))));
 }
 __device__ __forceinline__ float atanhf(float x) {
   using namespace wave_device;
-  const double a = fabs(static_cast<double>(x)), quotient = (1.0 + a) / (1.0 - a);
-  const double y = a < 0x1p-10 ? fma(a * a, a * (1.0 / 3.0), a) : 0.5 * log_f32(quotient);
-  if (!(a < 1.0)) return a == 1.0 ? copysignf(__builtin_inff(), x) : __builtin_nanf("");
+  const double a = fabs(static_cast<double>(x));
+  if (!(a < 1.0)) return a == 1.0 ? copysignf(infinity_of(x), x) : a > 1.0 ? nan_of(x) : __builtin_nanf("");
+  const double y = a < 0x1p-10 ? fma(a * a, a * (1.0 / 3.0), a) : 0.5 * log_f32((1.0 + a) / (1.0 - a));
   return copysignf(static_cast<float>(y), x);
 }

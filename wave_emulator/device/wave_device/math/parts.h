@@ -12,7 +12,6 @@
   __device__ __forceinline__ float name(float x, float y) { return builtin(x, y); }    \
   __device__ __forceinline__ double name(double x, double y) { return builtin(x, y); }
 
-WAVE_MATH_1(sqrt, __builtin_elementwise_sqrt)
 WAVE_MATH_1(fabs, __builtin_elementwise_abs)
 WAVE_MATH_1(floor, __builtin_elementwise_floor)
 WAVE_MATH_1(ceil, __builtin_elementwise_ceil)
@@ -75,13 +74,48 @@ template <class T>
 __device__ __forceinline__ bool is_finite(T x) {
   return magnitude(x) < Format<T>::kInfinity;
 }
+// What a function is of an argument that it has a pole at, or is not defined for: an instruction makes it of that
+// argument, since the sanitizer's tool `numbers` looks for instructions that make what is not finite of what is, and
+// says of which numbers. A constant would be selected unseen. To the compiler both ends are unknown, so that it does
+// not do this where the argument is a good one, nor does both for one of them.
+#define WAVE_MADE_OF(name, T, div_fixup, numerator)                      \
+  __device__ __forceinline__ T name(T x) {                               \
+    __asm__("" : "+v"(x));                                               \
+    T result = __builtin_elementwise_abs(div_fixup(x, T(0), numerator)); \
+    __asm__("" : "+v"(result));                                          \
+    return result;                                                       \
+  }
+WAVE_MADE_OF(infinity_of, float, __builtin_amdgcn_div_fixupf, 1.0f)
+WAVE_MADE_OF(infinity_of, double, __builtin_amdgcn_div_fixup, 1.0)
+WAVE_MADE_OF(nan_of, float, __builtin_amdgcn_div_fixupf, 0.0f)
+WAVE_MADE_OF(nan_of, double, __builtin_amdgcn_div_fixup, 0.0)
+#undef WAVE_MADE_OF
+/// Of x at its pole or below, where a function tends to minus infinity at the pole, and is not defined below.
+template <class T>
+__device__ __forceinline__ T at_or_below(T pole, T x) {
+  return x == pole ? -infinity_of(x) : nan_of(x);
+}
+/// A value for low < x < infinity; x itself where it is an infinity. NaN has lost what it carried.
+template <class T>
+__device__ __forceinline__ T value_above(T low, T x, T value) {
+  return x > low && x < Format<T>::kInfinity ? value : x == x ? x : Format<T>::kNan;
+}
+/// For numbers that are not negative.
+__device__ __forceinline__ double plain_root(double x) { return __builtin_elementwise_sqrt(x); }
+/// The hardware's NaN is a negative one. What computes roots scales the number first.
+template <class T>
+__device__ __forceinline__ T root_or_nan(T x) {
+  if (x < 0) x = -nan_of(x);
+  return __builtin_elementwise_sqrt(x);
+}
 /// The sign of a zero, of an infinity or of NaN counts, too.
 template <class T>
 __device__ __forceinline__ T with_sign(T x, T sign) {
   return __builtin_elementwise_copysign(x, sign);
 }
-/// x within -limit ... limit. NaN becomes one of them.
-__device__ __forceinline__ double within(double x, double limit) { return fmin(fmax(x, -limit), limit); }
+/// x within low ... high. NaN becomes one of them.
+__device__ __forceinline__ double within(double low, double x, double high) { return fmin(fmax(x, low), high); }
+__device__ __forceinline__ double within(double x, double limit) { return within(-limit, x, limit); }
 
 /// A finite number, not 0: fraction times 2^exponent, with a magnitude in [1, 2).
 template <class T>
@@ -95,7 +129,8 @@ __device__ __forceinline__ Binary<T> binary_of(T x) {
   using Bits = typename F::Bits;
   constexpr Bits kMask = ((Bits{1} << (8 * sizeof(T) - 1 - F::kFraction)) - 1) << F::kFraction;
   const bool small = magnitude(x) < of_bits<T>(Bits{1} << F::kFraction);
-  const Bits bits = bits_of(small ? x * of_bits<T>(Bits{F::kBias + F::kFraction} << F::kFraction) : x);
+  // A factor is selected, not the product, which overflows where it is not wanted.
+  const Bits bits = bits_of(x * of_bits<T>(Bits{F::kBias + (small ? F::kFraction : 0)} << F::kFraction));
   const int exponent = static_cast<int>((bits & kMask) >> F::kFraction) - F::kBias - (small ? F::kFraction : 0);
   return {of_bits<T>((bits & ~kMask) | Bits{F::kBias} << F::kFraction), exponent};
 }
@@ -109,7 +144,7 @@ __device__ __forceinline__ T fraction_and_exponent(T x, int* exponent) {
 }
 template <class T>
 __device__ __forceinline__ T exponent_of(T x) {
-  if (x == 0) return -Format<T>::kInfinity;
+  if (x == 0) return -infinity_of(x);
   return is_finite(x) ? static_cast<T>(binary_of(x).exponent) : x * x;
 }
 /// As glibc: of 0 and NaN the smallest number, of infinities the largest.
@@ -157,6 +192,13 @@ __device__ __forceinline__ unsigned long payload_of(const char* text) {
 }
 
 }  // namespace wave_device
+
+// LLVM would take functions of C++ named sqrt for OpenCL's, and put its own operation in their place.
+__device__ float sqrt(float x) __asm__("wave_device_sqrt_f32");
+__device__ double sqrt(double x) __asm__("wave_device_sqrt_f64");
+__device__ __forceinline__ float sqrt(float x) { return wave_device::root_or_nan(x); }
+__device__ __forceinline__ double sqrt(double x) { return wave_device::root_or_nan(x); }
+__device__ __forceinline__ float sqrtf(float x) { return wave_device::root_or_nan(x); }
 
 #define WAVE_PARTS(T, suffix)                                                                                          \
   __device__ __forceinline__ T frexp##suffix(T x, int* e) { return wave_device::fraction_and_exponent(x, e); }         \

@@ -13,10 +13,12 @@ __device__ __forceinline__ double checked_power(double x, double y, double value
   const double a = fabs(x);
   const bool integer = trunc(y) == y, odd = integer && trunc(0.5 * y) * 2.0 != y;
   if (fabs(y) == kInfinity) return a == 1.0 ? 1.0 : (a > 1.0) == (y > 0.0) ? kInfinity : 0.0;
-  if (a == 0.0 || a == kInfinity)
-    value = (a == 0.0) == (y < 0.0) ? kInfinity : 0.0;
+  if (a == 0.0)
+    value = y < 0.0 ? infinity_of(x) : 0.0;
+  else if (a == kInfinity)
+    value = y < 0.0 ? 0.0 : kInfinity;
   else if (x < 0.0 && !integer)
-    return kNan;
+    return nan_of(x);
   return odd ? copysign(value, x) : value;
 }
 /// x^y of f32, before it is rounded.
@@ -64,13 +66,13 @@ __device__ __forceinline__ Squares squares_of(const double (&x)[N]) {
   return {sum, exponent, special};
 }
 __device__ __forceinline__ double length_of(const Squares& squares) {
-  const double root = value_of(Scaled{root_of(squares.sum), squares.exponent});
-  return squares.special != 0.0 ? squares.special : squares.sum.high == 0.0 ? 0.0 : root;
+  if (squares.special != 0.0) return squares.special;
+  return squares.sum.high == 0.0 ? 0.0 : value_of(Scaled{root_of(squares.sum), squares.exponent});
 }
 __device__ __forceinline__ double inverse_length_of(const Squares& squares) {
   if (squares.special != 0.0) return squares.special == kInfinity ? 0.0 : squares.special;
-  const double inverse = value_of(Scaled{inverse_root_of(squares.sum), -squares.exponent});
-  return squares.sum.high == 0.0 ? kInfinity : inverse;
+  if (squares.sum.high == 0.0) return infinity_of(squares.sum.high);
+  return value_of(Scaled{inverse_root_of(squares.sum), -squares.exponent});
 }
 
 /// The same of any number of coordinates.
@@ -122,10 +124,11 @@ __device__ __forceinline__ float powf(float x, float y) { return wave_device::po
 __device__ __forceinline__ float powif(float x, int n) { return wave_device::pow_f32(x, n); }
 
 __device__ __forceinline__ double rsqrt(double x) {
+  if (x < 0.0) x = -wave_device::nan_of(x);
   const double root_of_scale = x < 0x1p-900 ? 0x1p100 : x > 0x1p900 ? 0x1p-100 : 1.0;
   const double bounded = x * root_of_scale * root_of_scale;
   const double y = wave_device::value_of(wave_device::inverse_root_of({bounded, 0.0})) * root_of_scale;
-  return x > 0.0 && x < wave_device::kInfinity ? y : 1.0 / sqrt(x);
+  return x > 0.0 && x < wave_device::kInfinity ? y : 1.0 / wave_device::plain_root(x);
 }
 __device__ __forceinline__ float rsqrtf(float x) { return static_cast<float>(1.0 / sqrt(static_cast<double>(x))); }
 
@@ -161,18 +164,18 @@ __device__ __forceinline__ float rcbrtf(float x) {
   return x == 0.0f || !is_finite(x) ? 1.0f / x : copysignf(static_cast<float>(result), x);
 }
 
-#define WAVE_LENGTH(name, inverse_name, parameters, f32_parameters, ...)           \
-  __device__ __forceinline__ double name parameters {                              \
-    return wave_device::length_of(wave_device::squares_of({__VA_ARGS__}));         \
-  }                                                                                \
-  __device__ __forceinline__ double inverse_name parameters {                      \
-    return wave_device::inverse_length_of(wave_device::squares_of({__VA_ARGS__})); \
-  }                                                                                \
-  __device__ __forceinline__ float name##f f32_parameters {                        \
-    return static_cast<float>(sqrt(wave_device::squares_f32(__VA_ARGS__)));        \
-  }                                                                                \
-  __device__ __forceinline__ float inverse_name##f f32_parameters {                \
-    return static_cast<float>(1.0 / sqrt(wave_device::squares_f32(__VA_ARGS__)));  \
+#define WAVE_LENGTH(name, inverse_name, parameters, f32_parameters, ...)                             \
+  __device__ __forceinline__ double name parameters {                                                \
+    return wave_device::length_of(wave_device::squares_of({__VA_ARGS__}));                           \
+  }                                                                                                  \
+  __device__ __forceinline__ double inverse_name parameters {                                        \
+    return wave_device::inverse_length_of(wave_device::squares_of({__VA_ARGS__}));                   \
+  }                                                                                                  \
+  __device__ __forceinline__ float name##f f32_parameters {                                          \
+    return static_cast<float>(wave_device::plain_root(wave_device::squares_f32(__VA_ARGS__)));       \
+  }                                                                                                  \
+  __device__ __forceinline__ float inverse_name##f f32_parameters {                                  \
+    return static_cast<float>(1.0 / wave_device::plain_root(wave_device::squares_f32(__VA_ARGS__))); \
   }
 
 WAVE_LENGTH(hypot, rhypot, (double x, double y), (float x, float y), x, y)
@@ -188,8 +191,8 @@ __device__ __forceinline__ double rnorm(int count, const double* x) {
   return wave_device::inverse_length_of(wave_device::squares_of(count, x));
 }
 __device__ __forceinline__ float normf(int count, const float* x) {
-  return static_cast<float>(sqrt(wave_device::squares_f32_of(count, x)));
+  return static_cast<float>(wave_device::plain_root(wave_device::squares_f32_of(count, x)));
 }
 __device__ __forceinline__ float rnormf(int count, const float* x) {
-  return static_cast<float>(1.0 / sqrt(wave_device::squares_f32_of(count, x)));
+  return static_cast<float>(1.0 / wave_device::plain_root(wave_device::squares_f32_of(count, x)));
 }

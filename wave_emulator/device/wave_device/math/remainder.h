@@ -28,6 +28,12 @@ __device__ __forceinline__ Division divide(double x, double y) {
 }
 __device__ __forceinline__ bool can_divide(double x, double y) { return is_finite(x) && y == y && y != 0.0; }
 
+/// What is left where x cannot be divided by y.
+__device__ __forceinline__ double undivided(double x, double y) {
+  if (x != x || y != y) return x + y;
+  return is_finite(x) ? nan_of(y) : kNan;
+}
+
 /// The rest of the smallest magnitude, and the quotient for it: half goes to the even one.
 __device__ __forceinline__ Division divide_to_nearest(double x, double y) {
   Division result = divide(x, y);
@@ -40,7 +46,7 @@ __device__ __forceinline__ Division divide_to_nearest(double x, double y) {
 }
 __device__ __forceinline__ double remainder_and_quotient(double x, double y, int* quotient) {
   *quotient = 0;
-  if (!can_divide(x, y)) return x != x || y != y ? x + y : kNan;
+  if (!can_divide(x, y)) return undivided(x, y);
   if (fabs(y) == kInfinity) return x;
   const Division result = divide_to_nearest(fabs(x), fabs(y));
   const int bits = static_cast<int>(result.quotient & 0x7fffffff);
@@ -53,7 +59,7 @@ __device__ __forceinline__ double remainder_and_quotient(double x, double y, int
 
 __device__ __forceinline__ double fmod(double x, double y) {
   using namespace wave_device;
-  if (!can_divide(x, y)) return x != x || y != y ? x + y : kNan;
+  if (!can_divide(x, y)) return undivided(x, y);
   if (fabs(x) < fabs(y)) return x;
   const double rest = divide(fabs(x), fabs(y)).rest;
   return copysign(rest < 0.0 ? rest + fabs(y) : rest, x);
