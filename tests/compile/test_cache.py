@@ -10,6 +10,7 @@ import multiprocessing
 import multiprocessing.process
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -116,6 +117,16 @@ def test_another_compiler(builds: Builds, source: Path, tmp_path: Path, monkeypa
     monkeypatch.setenv("CLANG", str(wrapper))
     assert [builds.of(source), builds.of(source)] == [1, 0]
     wrapper.write_text(wrapper.read_text() + "# updated\n")
+    assert [builds.of(source), builds.of(source)] == [1, 0]
+
+
+def test_headers_of_another_installation(
+    builds: Builds, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose files may differ, though those of the first are as they were."""
+    builds.of(source)
+    shutil.copytree(_clang._HEADERS, tmp_path / "device")
+    monkeypatch.setattr(_clang, "_HEADERS", tmp_path / "device")
     assert [builds.of(source), builds.of(source)] == [1, 0]
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import wave_emulator
@@ -47,7 +48,8 @@ def find() -> Program:
     for name in _candidates():
         path = shutil.which(name)
         if path is not None and (name != "clang" or _version(path) >= _OLDEST):
-            return Program.at(path)
+            program = Program.at(path)
+            return replace(program, identity=f"{program.identity} {_HEADERS}")  # each installation has its own
     looked_for = "\n  ".join(_candidates())
     raise CompileError(
         f"no compiler for AMD GPUs; looked for\n  {looked_for}\nand clang must be of version {_OLDEST} or later. "
