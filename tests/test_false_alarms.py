@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from catalog import CATALOG, Example
-from support import KNOWN_FINDINGS
+from support import KNOWN_FINDINGS, first_or_long
 
 import wave_runtime
 
@@ -22,3 +23,84 @@ def test_what_is_known_is_found(name: str) -> None:
     with wave_runtime.sanitize("races", "numbers", suppressions=KNOWN_FINDINGS) as report:
         example.check(*example.sizes[0])
     assert report.suppressed > 0
+
+
+# At -O0 all that has an address is accessed by FLAT instructions, LDS included.
+FLAT_LDS = """
+struct Pair { int value; short low, high; };
+
+__device__ __attribute__((noinline)) void add(int* to, int value) { *to += value; }
+
+extern "C" __global__ void one_value(int* out) {
+  __shared__ int shared;
+  if (threadIdx.x == 0) shared = out[0];
+  __syncthreads();
+  out[1 + threadIdx.x] = shared;
+}
+
+extern "C" __global__ void tree(const int* in, int* out) {
+  __shared__ int sums[256];
+  sums[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  for (int step = 128; step > 0; step /= 2) {
+    if (threadIdx.x < step) add(&sums[threadIdx.x], sums[threadIdx.x + step]);
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[0] = sums[0];
+}
+
+extern "C" __global__ void reversed(const int* in, int* out) {
+  __shared__ Pair pairs[256];
+  for (int round = 0; round < 3; ++round) {
+    const int value = in[threadIdx.x] + round;
+    pairs[threadIdx.x] = {value, (short)(value + 1), (short)(value + 2)};
+    __syncthreads();
+    const Pair pair = pairs[255 - threadIdx.x];
+    out[threadIdx.x] = pair.value + pair.low + pair.high;
+    __syncthreads();
+  }
+}
+
+extern "C" __global__ void tickets(int* count, int* out, int tiles) {
+  __shared__ int tile;
+  while (true) {
+    __syncthreads();
+    if (threadIdx.x == 0) tile = atomicAdd(count, 1);
+    __syncthreads();
+    const int own = tile;
+    if (own >= tiles) return;
+    out[own * blockDim.x + threadIdx.x] = own;
+  }
+}
+
+extern "C" __global__ void counts(const int* in, int* out) {
+  __shared__ int bins[8];
+  if (threadIdx.x < 8) bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&bins[in[threadIdx.x] & 7], 1);
+  __syncthreads();
+  if (threadIdx.x < 8) out[threadIdx.x] = bins[threadIdx.x];
+}
+"""
+PROCESSORS = ("gfx942", "gfx90a", "gfx950", "gfx1030", "gfx1100", "gfx1201")
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize("target", first_or_long(PROCESSORS, 3))
+def test_flat_accesses_of_lds_are_in_order(target: str) -> None:
+    """A workgroup's fence waits for what they do in LDS alone."""
+    module = wave_runtime.compile(FLAT_LDS, target=target, options=["-O0"])
+    numbers = torch.arange(256, dtype=torch.int32)
+    with wave_runtime.sanitize(fail=True):
+        out = torch.full((257,), 7, dtype=torch.int32)
+        module["one_value"](out, grid=1, block=256)
+        assert (out == 7).all()
+        module["tree"](numbers, out, grid=1, block=256)
+        assert out[0] == numbers.sum()
+        module["reversed"](numbers, out, grid=1, block=256)
+        assert torch.equal(out[:256], 3 * (numbers + 2).flip(0) + 3)
+        tiles = torch.zeros(20 * 128, dtype=torch.int32)
+        module["tickets"](torch.zeros(1, dtype=torch.int32), tiles, 20, grid=4, block=128)
+        assert torch.equal(tiles.view(20, 128)[:, 5], numbers[:20])
+        module["counts"](numbers, out, grid=1, block=256)
+        assert (out[:8] == 32).all()

@@ -129,7 +129,8 @@ void LdsHistory::check(const Accesses& earlier, const LdsAccess& access, u64 add
     const bool has_barrier = past.number <= waves_[past.wave].issued[past.queue()];
     findings_.add(*wave_, sighting(access, past, "lds-race"), [&] {
       const isa::Generation generation = row_->generation;
-      const Counters counters = past.queue() * isa::kLoadCount;
+      const Counters all = past.queue() * isa::kLoadCount;
+      const Counters counters = all & isa::kLdsCount ? Counters{isa::kLdsCount} : all;
       const std::string wait = has_barrier ? wait_text(generation, counters, 0) + " is missing before the " : "";
       const std::string missing =
           text(wait, barrier_text(generation), has_barrier ? "" : " is missing", " between them");

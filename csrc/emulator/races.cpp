@@ -60,7 +60,7 @@ void RaceChecker::pass_barrier(const Wave& wave) {
   if (wave.status == Status::Ended) state.now.finish();
   for (u32 queue = 0; queue < kLdsQueues; ++queue) {
     const Counters counters = queue * isa::kLoadCount;
-    state.done[queue] = static_cast<u32>(state.now.done(counters));
+    state.done[queue] = static_cast<u32>(state.now.done_in_lds(counters));
     state.issued[queue] = static_cast<u32>(state.now.issued(counters));
   }
   if (wave.index + 1 != waves_.size()) return;
@@ -93,7 +93,7 @@ LdsRelease RaceChecker::release() const {
   LdsRelease release{.returns = instruction_->returns};
   const WaitCounters& now = waves_[wave_->index].now;
   for (u32 queue = 0; queue < kLdsQueues; ++queue)
-    release.done[queue] = static_cast<u32>(now.done(queue * isa::kLoadCount));
+    release.done[queue] = static_cast<u32>(now.done_in_lds(queue * isa::kLoadCount));
   return release;
 }
 

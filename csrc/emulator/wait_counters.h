@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <string>
 
 #include "emulator/isa/isa.h"
@@ -42,6 +43,12 @@ class WaitCounters {
   u64 issued(Counters counters) const { return queue(counters).issued; }
   /// The number of the last one that is surely done, with all before it.
   u64 done(Counters counters) const { return queue(counters).all_done; }
+  /// The same of what an access does to LDS. Of FLAT, which two counters count, that of LDS tells it alone: the other
+  /// one is for what goes to memory (LLVM AMDGPU usage guide, "Memory Model": vmcnt "can be omitted" for a workgroup).
+  u64 done_in_lds(Counters counters) const {
+    constexpr u32 kLds = std::countr_zero(u32{isa::kLdsCount / isa::kLoadCount});
+    return counters & isa::kLdsCount ? queue(counters).done[kLds] : queue(counters).all_done;
+  }
   /// Whether anything that was issued may not be done.
   bool has_pending() const { return pending_ != 0; }
 

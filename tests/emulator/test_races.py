@@ -38,13 +38,15 @@ def read(address: int) -> list[int]:
 
 
 BARRIER = encode(BY_NAME["s_barrier"])
-DONE, LOADED, BOTH = waitcnt(lgkm=0), waitcnt(vm=0), waitcnt(vm=0, lgkm=0)
+DONE, LOADED = waitcnt(lgkm=0), waitcnt(vm=0)
 ADD = ds("ds_add_u32", ALL, SAME)
 ZERO_M0 = encode(BY_NAME["s_mov_b32"], SDST=124, SSRC0=128)
 APPEND = ZERO_M0 + ds("ds_append", 0)
 LOAD_TO_LDS = encode(BY_NAME["global_load_lds_dword"], ADDR=OWN, SADDR=4)
 TWICE = write(ALL, SAME) + DONE + BARRIER + write(ALL, SAME)
 FLAT_STORE = encode(BY_NAME["flat_store_dword"], ADDR=FLAT, DATA=0)
+FLAT_LOAD = encode(BY_NAME["flat_load_dword"], VDST=20, ADDR=FLAT)
+GLOBAL_LOAD = encode(BY_NAME["global_load_dword"], VDST=21, ADDR=OWN, SADDR=4)
 
 CLEAN: list[tuple[str, list[int]]] = [
     ("its own", write(OWN) + read(OWN) + write(OWN)),
@@ -59,7 +61,9 @@ CLEAN: list[tuple[str, list[int]]] = [
     ("counts", APPEND + ds("ds_consume", 0)),
     ("a load into LDS", LOAD_TO_LDS + LOADED + read(OWN)),
     ("loads into LDS end in order", LOAD_TO_LDS + LOAD_TO_LDS + LOADED + BARRIER + read(OTHER)),
-    ("a flat store", FLAT_STORE + BOTH + BARRIER + read(OTHER)),
+    ("a flat store", FLAT_STORE + DONE + BARRIER + read(OTHER)),
+    ("a flat load", FLAT_LOAD + DONE + BARRIER + write(OTHER)),
+    ("flat and memory", FLAT_STORE + GLOBAL_LOAD + DONE + BARRIER + read(OTHER)),
 ]
 NO_BARRIER = ": s_barrier is missing between them"
 FAULTY: list[tuple[str, list[int], str]] = [
@@ -92,7 +96,13 @@ FAULTY: list[tuple[str, list[int], str]] = [
         LOAD_TO_LDS + DONE + BARRIER + read(OTHER),
         r"read by wave . after wave . wrote it: s_waitcnt vmcnt\(0\) is missing before the s_barrier",
     ),
-    ("a flat store", FLAT_STORE + DONE + BARRIER + read(OTHER), r"s_waitcnt vmcnt\(0\) lgkmcnt\(0\) is missing"),
+    ("a flat store", FLAT_STORE + LOADED + BARRIER + read(OTHER), r"s_waitcnt lgkmcnt\(0\) is missing before"),
+    ("a flat load", FLAT_LOAD + LOADED + BARRIER + write(OTHER), r"s_waitcnt lgkmcnt\(0\) is missing before"),
+    (
+        "a flat store and another",  # which end in any order
+        FLAT_STORE + FLAT_STORE + waitcnt(lgkm=1) + BARRIER + read(OTHER),
+        r"s_waitcnt lgkmcnt\(0\) is missing before",
+    ),
 ]
 
 
