@@ -75,7 +75,7 @@ BAD: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "WAVE_RUNTIME_TIME_LIMIT": (SECONDS, LAUNCH, {}),
     "WAVE_RUNTIME_MAX_INSTRUCTIONS": ([*WHOLE, "18446744073709551615"], LAUNCH, {}),
     "WAVE_RUNTIME_DETERMINISTIC": (FLAG, LAUNCH, {}),
-    "WAVE_RUNTIME_CHECK": (["leaks", "races,hazards", "hazards,"], LAUNCH, {}),
+    "WAVE_RUNTIME_CHECK": (["leaks", "races hazards", "hazards,", "races,,hazards"], LAUNCH, {}),
     "WAVE_RUNTIME_SANITIZE": (["leaks", "races,", "races memory"], LAUNCH, {}),
     "WAVE_RUNTIME_SANITIZE_OVER_READS": (FLAG, LAUNCH, {"WAVE_RUNTIME_SANITIZE": "memory"}),
     "WAVE_RUNTIME_SANITIZE_DENORMALS": (FLAG, LAUNCH, {"WAVE_RUNTIME_SANITIZE": "numbers"}),
@@ -195,6 +195,8 @@ for value in {values!r}:
         {"WAVE_RUNTIME_MAX_INSTRUCTIONS": "0", "WAVE_RUNTIME_TIME_LIMIT": "0"},
         {"WAVE_RUNTIME_TIME_LIMIT": "1e3", "WAVE_RUNTIME_PROGRESS": "0.5", "WAVE_RUNTIME_SYNC": "1"},
         {"WAVE_RUNTIME_STATS": "1", "WAVE_RUNTIME_CHECK": "hazards,races", "WAVE_RUNTIME_DETERMINISTIC": "0"},
+        {"WAVE_RUNTIME_CHECK": "races, hazards", "WAVE_RUNTIME_SANITIZE": "races, memory ,waits"},
+        {"WAVE_RUNTIME_CHECK": " races", "WAVE_RUNTIME_SANITIZE": "memory,all"},
         dict.fromkeys([name for name in BAD if name.startswith("WAVE_RUNTIME_")], ""),  # as if not set
     ],
 )

@@ -167,6 +167,16 @@ def test_trace_of_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languag
     assert torch.equal(out, torch.where(given % 2 == 1, 3 * given + 1, given // 2))
 
 
+def test_check_takes_both_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(vector_add("--check=races, hazards", n=2)) == 0
+    capsys.readouterr()
+    assert main(vector_add("--check=leaks")) == 2
+    assert "expected hazards, races or hazards,races" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    assert "--check hazards,races " in " ".join(capsys.readouterr().out.split()) + " "
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [

@@ -164,8 +164,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--trace-only", metavar="GROUP[.WAVE]", help="trace one workgroup, by its number, or one wave of it"
     )
-    checks = ["hazards", "races", "hazards,races"]
-    run.add_argument("--check", choices=checks, help="look for missing waits, or for races in LDS")
+    run.add_argument(
+        "--check", metavar="hazards,races", help="look for missing waits (hazards), for races in LDS (races), or both"
+    )
     run.add_argument("--deterministic", action="store_true", help="run on one thread, so that launches repeat exactly")
 
 

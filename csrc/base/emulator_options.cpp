@@ -38,9 +38,9 @@ EmulatorOptions EmulatorOptions::from_environment() {
   options.time_limit = variables["WAVE_RUNTIME_TIME_LIMIT"].seconds(0);
   options.deterministic = variables["WAVE_RUNTIME_DETERMINISTIC"].flag();
   options.statistics = variables["WAVE_RUNTIME_STATS"].flag();
-  const size_t check = variables["WAVE_RUNTIME_CHECK"].choice({"hazards", "races", "hazards,races"}, 3);
-  if (check == 0 || check == 2) options.checks |= kWaitsTool;
-  if (check == 1 || check == 2) options.checks |= kRacesTool;
+  const uint32_t checks = variables["WAVE_RUNTIME_CHECK"].either_or_both("hazards", "races");
+  if (checks & 1) options.checks |= kWaitsTool;
+  if (checks & 2) options.checks |= kRacesTool;
   options.trace = variables["WAVE_RUNTIME_TRACE"].text;
   read_trace_only(variables["WAVE_RUNTIME_TRACE_ONLY"], options);
   options.progress_delay = variables["WAVE_RUNTIME_PROGRESS"].seconds(options.progress_delay);

@@ -65,6 +65,29 @@ size_t Variable::choice(std::initializer_list<std::string_view> words, size_t ot
   refuse(list, *words.begin());
 }
 
+uint32_t Variable::either_or_both(std::string_view one, std::string_view other) const {
+  if (!is_set()) return 0;
+  const std::string_view words[] = {one, other};
+  if (const std::optional<uint32_t> found = read_list(text, words)) return *found;
+  const std::string both = wave::text(one, ",", other);
+  refuse(wave::text(one, ", ", other, " or ", both), both);
+}
+
+std::optional<uint32_t> read_list(std::string_view list, std::span<const std::string_view> words) {
+  uint32_t which = 0;
+  while (true) {
+    const size_t comma = list.find(',');
+    std::string_view word = list.substr(0, comma);
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    const auto found = std::ranges::find(words, word);
+    if (found == words.end()) return std::nullopt;
+    which |= 1u << (found - words.begin());
+    if (comma == list.npos) return which;
+    list.remove_prefix(comma + 1);
+  }
+}
+
 char** inherited_environment() { return environ; }
 
 const Variable& at_load(const char* name) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,10 +28,16 @@ struct Variable {
   double seconds(double otherwise) const;
   /// Which of some words it is, by index.
   size_t choice(std::initializer_list<std::string_view> words, size_t otherwise) const;
+  /// Which of two words it has, with a comma between them where it has both: a bit for each, 0 where it is not set.
+  uint32_t either_or_both(std::string_view one, std::string_view other) const;
 
   /// Throws "NAME=value: expected ..., for instance NAME=example".
   [[noreturn]] void refuse(std::string_view expected, std::string_view example) const;
 };
+
+/// Which of some words a list has, in any order, with commas and maybe blanks between them: a bit for each. Nothing
+/// where something is none of them.
+std::optional<uint32_t> read_list(std::string_view list, std::span<const std::string_view> words);
 
 /// For initializers of namespaces: the variable as it was when the library was loaded, never destroyed. Launches, which
 /// are the first to ask for what is read once, run beside threads that change the environment.

@@ -1,7 +1,10 @@
 #include "base/tools.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+
+#include "base/environment.h"
 
 namespace wave {
 
@@ -16,16 +19,12 @@ std::span<const std::string_view> tool_names() { return kNames; }
 const char* tool_name(Tool tool) { return kNames[std::countr_zero(Tools{tool})].data(); }
 
 Tools parse_tools(std::string_view text) {
-  if (text == "all") return (1u << std::size(kNames)) - 1;
-  Tools tools = 0;
-  while (true) {
-    const size_t comma = text.find(',');
-    const auto found = std::ranges::find(kNames, text.substr(0, comma));
-    if (found == std::end(kNames)) return 0;
-    tools |= 1u << (found - kNames);
-    if (comma == std::string_view::npos) return tools;
-    text.remove_prefix(comma + 1);
-  }
+  constexpr Tools kEvery = (1u << std::size(kNames)) - 1;
+  std::array<std::string_view, std::size(kNames) + 1> words;
+  std::ranges::copy(kNames, words.begin());
+  words.back() = "all";
+  const Tools tools = read_list(text, words).value_or(0);
+  return tools > kEvery ? kEvery : tools;
 }
 
 }  // namespace wave

@@ -26,7 +26,7 @@ const char* tool_name(Tool tool);
 /// All of them, in the order of their bits.
 std::span<const std::string_view> tool_names();
 
-/// "memory,races" or "all". Nothing where a word is none of them, or there is none.
+/// "memory,races", with blanks or without, or "all". Nothing where a word is none of them, or there is none.
 Tools parse_tools(std::string_view text);
 
 }  // namespace wave

@@ -186,9 +186,9 @@ def sanitize(
 
 
 def known_tools(tools: Iterable[str]) -> tuple[str, ...]:
-    """The tools by their names, in an order of their own. Raises ValueError."""
+    """The tools by their names, which may have blanks around them, in an order of their own. Raises ValueError."""
     known = tuple(_C.sanitizer_tools())
-    wanted = set(tools) or {"all"}
+    wanted = {tool.strip(" ") for tool in tools} or {"all"}
     if unknown := sorted(wanted - {*known, "all"}):
         raise ValueError(f"there is no tool '{unknown[0]}': expected {', '.join(known)} or all")
     return known if "all" in wanted else tuple(tool for tool in known if tool in wanted)
