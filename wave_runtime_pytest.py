@@ -23,7 +23,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="fail tests whose kernels make mistakes: --wave-sanitize=memory,races, or with nothing behind it all",
     )
     parser.addoption("--wave-suppressions", metavar="FILE", type=Path, help="lines KIND [KERNEL [PLACE]] of known ones")
-    parser.addoption("--wave-emulate", metavar="TARGET", help="emulate a GPU with this processor: gfx942, ...")
+    parser.addoption(
+        "--wave-emulate",
+        metavar="TARGET",
+        nargs="?",
+        const="gfx942",
+        help="emulate a GPU with this processor: --wave-emulate=gfx90a, or with nothing behind it gfx942",
+    )
     parser.addoption("--wave-inductor", action="store_true", help="and torch.compile makes Triton kernels for it")
 
 
@@ -34,11 +40,11 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
     """Load the plugin where an option asks for it. Raises what the plugin raises for a wrong one."""
     options, plugins = early_config.known_args_namespace, early_config.pluginmanager
     is_asked_for = options.wave_sanitize is not None or options.wave_emulate is not None or options.wave_inductor
     if is_asked_for and not plugins.has_plugin(PLUGIN):
         plugin = import_module(PLUGIN)
         plugins.register(plugin, PLUGIN)
-        plugin.pytest_load_initial_conftests(early_config)
+        plugin.pytest_load_initial_conftests(early_config, parser, args)

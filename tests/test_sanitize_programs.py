@@ -167,6 +167,28 @@ def test_the_variables_alone() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_log_in_a_folder_that_there_is_not(tmp_path: Path) -> None:
+    programs = [(python, "-c", PYTHON, 1, 0), (run, sys.executable, "-S", "-c", HIP, HIP_EMULATOR)]
+    for number, (start, *words) in enumerate(programs):
+        log = tmp_path / f"not{number}" / "yet"
+        done = start(*words, WAVE_RUNTIME_SANITIZE="memory", WAVE_RUNTIME_SANITIZE_LOG=str(log))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+        (file,) = log.iterdir()
+        assert [json.loads(line)["kind"] for line in file.read_text().splitlines()] == ["out-of-bounds"]
+
+
+def test_a_log_where_there_can_be_no_folder(tmp_path: Path) -> None:
+    """What is found is told on stderr, and launches do not fail of it."""
+    (tmp_path / "file").touch()
+    variables = {"WAVE_RUNTIME_SANITIZE": "memory", "WAVE_RUNTIME_SANITIZE_LOG": str(tmp_path / "file" / "log")}
+    for start, *words in [(python, "-c", PYTHON, 1, 0), (run, sys.executable, "-S", "-c", HIP, HIP_EMULATOR)]:
+        done = start(*words, **variables)
+        assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+        assert "WAVE_RUNTIME_SANITIZE_LOG=" in done.stderr
+        assert "Not a directory" in done.stderr
+        assert "[memory:out-of-bounds]" in done.stderr
+
+
 def test_over_reads_by_a_variable() -> None:
     program = PYTHON.replace("store_past_end", "load_past_end").replace("out: *i32, n: i32", "a: *i32 const, b: *i32")
     program = program.replace("kernel(result, 100", "kernel(torch.zeros(64, dtype=torch.int32), result").replace(
@@ -216,6 +238,34 @@ def test_pytest(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     done = python(*command, "--wave-sanitize=leaks", cwd=tmp_path)
     assert (done.returncode, "--wave-sanitize: there is no tool 'leaks'" in done.stderr) == (4, True)
+
+
+def test_pytest_gives_paths_back(tmp_path: Path) -> None:
+    """An option whose value may be left out takes the next word for it, which most often is a test's file."""
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some" / "conftest.py").write_text("def pytest_report_header(): return 'the conftest of some'\n")
+    for folder in (".", "some"):
+        (tmp_path / folder / f"test_{folder == 'some'}.py").write_text(TESTS)
+    command = ["-m", "pytest", "-v", "-p", "no:cacheprovider"]
+    for plugin in ("wave_runtime_pytest", "wave_runtime.pytest"):
+        done = python(*command, "-p", plugin, "--wave-sanitize", "some/test_True.py", "-k", "right", cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "the conftest of some" in done.stdout
+        assert ("1 passed, 3 deselected" in done.stdout, "test_False" in done.stdout) == (True, False)
+    command += ["-p", "wave_runtime_pytest"]
+    done = python(*command, "--wave-sanitize", "some/test_True.py::test_wrong", "--wave-emulate", ".", cwd=tmp_path)
+    assert "[memory:out-of-bounds]" in done.stdout, done.stdout + done.stderr
+    assert "a GPU with gfx942 is emulated" in done.stdout
+    assert "test_False.py::test_right PASSED" in done.stdout
+    done = python(*command, "--wave-sanitize", "memory", "some", "-k", "wrong", cwd=tmp_path)
+    assert ("[memory:out-of-bounds]" in done.stdout, "test_False" in done.stdout) == (True, False)
+    (tmp_path / "some" / "pytest.ini").write_text("[pytest]\npython_functions = test_r*\n")
+    done = python(*command, "--wave-sanitize", "some/test_True.py", cwd=tmp_path)
+    assert (done.returncode, "1 passed in" in done.stdout) == (0, True), done.stdout
+    done = python(*command, "--wave-sanitize", "test_none.py", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "there is no tool 'test_none.py': expected memory, races" in done.stderr
+    assert "the option is --wave-sanitize=TOOLS, with =" in done.stderr
 
 
 NO_TORCH = "import sys\n\ndef test_nothing_is_imported():\n    assert 'torch' not in sys.modules\n"

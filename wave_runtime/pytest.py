@@ -8,9 +8,11 @@ Besides, it counts launches, and runs a part of a suite of others, whose known f
 
 from __future__ import annotations
 
+import copy
+import itertools
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ import pytest
 
 import wave_runtime
 import wave_runtime_pytest
+from wave_runtime._sanitize import known_tools
 
 
 class Launches:
@@ -105,8 +108,33 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     )
 
 
+def _give_paths_back(
+    option: str, otherwise: str, is_value: Callable[[str], bool], config: pytest.Config, args: list[str]
+) -> bool:
+    """Have paths that an option with an optional value has taken be arguments of pytest's. Whether there are any.
+
+    pytest has looked for its settings beside them before, when it did not know the option.
+    """
+    folder = config.invocation_params.dir
+    taken = [
+        index
+        for index, (word, value) in enumerate(itertools.pairwise(args))
+        if word == option and not is_value(value) and (folder / value.partition("::")[0]).exists()
+    ]
+    for index in taken:
+        args[index] = f"{option}={otherwise}"
+    return bool(taken)
+
+
+def _are_tools(text: str) -> bool:
+    try:
+        return bool(known_tools(text.split(",")))
+    except ValueError:
+        return False
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
     """Emulate before conftest.py files are loaded, until all tests have run.
 
     They may ask torch for a GPU; and Triton is to be imported before they put the folder of its sources on the path.
@@ -114,6 +142,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     Raises:
         UsageError: there is no such processor, or Inductor is to compile for it and Triton is missing.
     """
+    given_back = _give_paths_back("--wave-sanitize", "all", _are_tools, early_config, args)
+    given_back |= _give_paths_back("--wave-emulate", "gfx942", lambda text: text.startswith("gfx"), early_config, args)
+    if given_back:
+        early_config.known_args_namespace = parser.parse_known_args(args, namespace=copy.copy(early_config.option))
     options = early_config.known_args_namespace
     if options.wave_emulate is None:
         if options.wave_inductor:
@@ -122,7 +154,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     try:
         emulation = wave_runtime.emulate(options.wave_emulate, inductor=options.wave_inductor)
     except (ValueError, RuntimeError) as error:
-        raise pytest.UsageError(f"--wave-emulate: {error}") from None
+        raise pytest.UsageError(f"--wave-emulate: {error}; the option is --wave-emulate=TARGET, with =") from None
     early_config.add_cleanup(emulation.stop)
 
 
@@ -143,7 +175,7 @@ def _configure_sanitizer(config: pytest.Config) -> None:
     try:
         wave_runtime.sanitize(*sanitizer[0], suppressions=sanitizer[1]).stop()
     except (ValueError, OSError) as error:
-        raise pytest.UsageError(f"--wave-sanitize: {error}") from None
+        raise pytest.UsageError(f"--wave-sanitize: {error}; the option is --wave-sanitize=TOOLS, with =") from None
     config.pluginmanager.register(Sanitizer(*sanitizer), "wave_runtime_sanitizer")
 
 

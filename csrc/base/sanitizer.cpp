@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "base/environment.h"
@@ -59,11 +61,25 @@ void Sanitizer::add(const std::vector<Finding>& findings) {
   }
 }
 
+/// To the log, or to stderr where there is none or it takes nothing: a launch does not fail for what was found in it.
 void Sanitizer::write(const std::vector<Finding>& findings) const {
-  const bool logs = !options.log.empty();
-  const std::string path = logs ? text(options.log, "/", getpid(), ".jsonl") : "-";
-  OutputFile file("WAVE_RUNTIME_SANITIZE_LOG", path, OutputFile::Mode::Append);
-  for (const Finding& finding : findings) file.write((logs ? finding_json(finding) : finding_text(finding)) + "\n");
+  OutputFile errors("stderr", "-", OutputFile::Mode::Append);
+  if (!options.log.empty()) {
+    try {
+      return write_to_log(findings);
+    } catch (const RuntimeError& error) {
+      errors.write(text("wave_runtime: ", error.what(), ": so what was found follows here\n"));
+    }
+  }
+  for (const Finding& finding : findings) errors.write(finding_text(finding) + "\n");
+  errors.close();
+}
+
+void Sanitizer::write_to_log(const std::vector<Finding>& findings) const {
+  std::error_code error;  // what is wrong with the folder the file tells
+  std::filesystem::create_directories(options.log, error);
+  OutputFile file("WAVE_RUNTIME_SANITIZE_LOG", text(options.log, "/", getpid(), ".jsonl"), OutputFile::Mode::Append);
+  for (const Finding& finding : findings) file.write(finding_json(finding) + "\n");
   file.close();
 }
 

@@ -44,6 +44,7 @@ class Sanitizer {
 
  private:
   void write(const std::vector<Finding>& findings) const;
+  void write_to_log(const std::vector<Finding>& findings) const;
 
   Mutex mutex_;  ///< guards what follows, and the log
   std::vector<std::string> found_;

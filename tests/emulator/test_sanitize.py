@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 from pathlib import Path
 
@@ -14,9 +15,10 @@ import torch
 from memory_model import OFF
 from memory_support import BY_NAME, set_pair
 from mistakes import Mistake, ints
-from support import EXAMPLES, PROBES
+from support import EXAMPLES, PROBES, ROOT
 
 import wave_runtime
+from wave_runtime._sanitize._findings import KINDS
 
 PLANTED = mistakes.planted()
 every_mistake = pytest.mark.parametrize("mistake", PLANTED, ids=lambda mistake: mistake.kernel)
@@ -253,6 +255,41 @@ def test_what_suppressions_do_not_name(line: str) -> None:
 def test_wrong_suppressions() -> None:
     with pytest.raises(ValueError, match=r"expected KIND \[KERNEL \[PLACE\]\]"):
         wave_runtime.sanitize("memory", suppressions=["memory a b c"])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("memry:foo w", "there is no tool 'memry': expected memory, races, waits, barriers, numbers, uninitialized"),
+        ("Memory", "there is no tool 'Memory': expected memory, races"),
+        ("memory:oob w", "there is no kind 'memory:oob': expected memory or memory: and one of out-of-bounds"),
+        ("memory:lds-race", "there is no kind 'memory:lds-race': expected memory or"),
+        ("waits:", "there is no kind 'waits:': expected waits or waits: and one of missing-wait"),
+        ("*:oob", r"there is no kind '\*:oob': expected one of memory:out-of-bounds, memory:over-read"),
+        ("out-of-bounds", "there is no tool 'out-of-bounds'"),
+    ],
+)
+def test_suppressions_of_what_there_is_not(line: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "known"
+    path.write_text(f"races\n{line}  # misspelt\n")
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}:2: {message}"):
+        wave_runtime.sanitize("memory", suppressions=path)
+    with pytest.raises(ValueError, match=f"^suppression '{re.escape(line)}': {message}"):
+        wave_runtime.sanitize("memory", suppressions=[line])
+
+
+def test_suppressions_know_all_kinds() -> None:
+    """Those of the page's table, and all that the planted mistakes are of."""
+    page = (ROOT / "docs" / "sanitize.md").read_text()
+    table = page.partition("## Tools")[2].partition("\n\nWith the tool")[0]
+    tool, told = "", []
+    for line in table.splitlines():
+        if (row := re.match(r"\|(?: `(\w+)`)? \| ((?:`[a-z0-9-]+`(?:, )?)+) \|", line)) is not None:
+            tool = row[1] or tool
+            told += [f"{tool}:{kind}" for kind in re.findall(r"`([a-z0-9-]+)`", row[2])]
+    assert sorted(told) == sorted(f"{tool}:{kind}" for tool, kinds in KINDS.items() for kind in kinds)
+    for kind in told:
+        wave_runtime.sanitize("memory", suppressions=[kind, f"{kind[:-1]}?"]).stop()
 
 
 def test_there_is_no_such_tool() -> None:

@@ -135,10 +135,13 @@ class _Logged(Sanitation):
         if not self._log:
             return super()._add(finding)
         try:
+            Path(self._log).mkdir(parents=True, exist_ok=True)
             with Path(self._log, f"{os.getpid()}-python.jsonl").open("a") as file:
                 file.write(json.dumps(finding.to_json()) + "\n")
         except OSError as error:
-            warnings.warn(f"{LOG}={self._log}: {error}", RuntimeWarning, stacklevel=2)
+            super()._add(finding)
+            log, self._log = self._log, ""
+            warnings.warn(f"{LOG}={log}: {error}: what is found goes to stderr", RuntimeWarning, stacklevel=2)
 
     def _end(self) -> None:
         if self.findings:

@@ -7,6 +7,32 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+# What each tool finds.
+KINDS = {
+    "memory": (
+        "out-of-bounds",
+        "over-read",
+        "read-only",
+        "use-after-free",
+        "unmapped",
+        "misaligned",
+        "scratch-overflow",
+    ),
+    "races": ("lds-race", "lds-load", "global-race", "launch-race"),
+    "waits": ("missing-wait", "wait-states", "dead-register"),
+    "barriers": (
+        "different-barriers",
+        "ended-wave",
+        "deadlock",
+        "endless-loop",
+        "signal-twice",
+        "wait-without-signal",
+        "signal-without-wait",
+    ),
+    "numbers": ("nan", "infinity", "f16-overflow", "f8-overflow", "denormal"),
+    "uninitialized": ("register", "lds", "scratch", "global"),
+}
+
 
 @dataclass(frozen=True)
 class Frame:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from wave_runtime._sanitize._findings import Finding
+from wave_runtime._sanitize._findings import KINDS, Finding
 
 
 class Suppression(NamedTuple):
@@ -44,7 +44,7 @@ def read(source: str | os.PathLike[str] | Iterable[str] | None) -> list[Suppress
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: a line has more than three words.
+        ValueError: a line has more than three words, or its first one names no tool or no kind that there is.
     """
     if source is None:
         return []
@@ -53,9 +53,24 @@ def read(source: str | os.PathLike[str] | Iterable[str] | None) -> list[Suppress
     suppressions = []
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].split()
+        where = f"{source}:{number}" if is_path else f"suppression {line!r}"
         if len(words) > 3:
-            where = f"{source}:{number}" if is_path else f"suppression {line!r}"
             raise ValueError(f"{where}: expected KIND [KERNEL [PLACE]], for instance memory:out-of-bounds gemm*")
+        if words and (mistake := _mistake_in(words[0])):
+            raise ValueError(f"{where}: {mistake}")
         if words:
             suppressions.append(Suppression(*words))
     return suppressions
+
+
+def _mistake_in(pattern: str) -> str | None:
+    """Why nothing can match the first word of a line."""
+    kinds = [f"{tool}:{kind}" for tool in KINDS for kind in KINDS[tool]]
+    if any(fnmatchcase(name, pattern) for name in (*KINDS, *kinds)):
+        return None
+    tool = pattern.partition(":")[0]
+    if tool in KINDS:
+        return f"there is no kind '{pattern}': expected {tool} or {tool}: and one of {', '.join(KINDS[tool])}"
+    if not any(fnmatchcase(name, tool) for name in KINDS):
+        return f"there is no tool '{tool}': expected {', '.join(KINDS)}"
+    return f"there is no kind '{pattern}': expected one of {', '.join(kinds)}"
