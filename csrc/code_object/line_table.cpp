@@ -36,7 +36,7 @@ struct FileEntry {
 };
 
 std::string joined(std::string_view directory, std::string_view path) {
-  if (directory.empty() || path.starts_with('/')) return std::string(path);
+  if (directory.empty() || directory == "." || path.starts_with('/')) return std::string(path);
   return std::string(directory) + "/" + std::string(path);
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -217,6 +218,32 @@ def test_faults_name_the_line() -> None:
     kernel = wave_runtime.compile('extern "C" __global__ void k(int* p) {\n\n  p[threadIdx.x] = 1;\n}')["k"]
     with pytest.raises(wave_runtime.KernelFault, match=r"\(source\.hip:3\)"):
         kernel(torch.zeros(8, dtype=torch.int32), grid=1, block=64)
+
+
+@each_clang
+def test_errors_of_texts_name_no_file_that_is_gone() -> None:
+    for language, source, text in (
+        ("hip", ADD + "__global__ void f() { undeclared = 1; }\n", "source.hip:6:23: error: use of undeclared"),
+        ("asm", "v_no_such v0\n", "source.s:1:1: error: invalid instruction"),
+    ):
+        with pytest.raises(wave_runtime.CompileError) as error:
+            wave_runtime.compile(source, language=language)
+        message = str(error.value)
+        assert f"\n{text}" in message
+        command = message.partition("The command was: ")[2].split()
+        assert text.partition(":")[0] in command
+        assert [word for word in command if word.startswith(tempfile.gettempdir())] == []
+
+
+@each_clang
+def test_findings_name_the_line() -> None:
+    """As faults do: the code does not say where its text lay."""
+    kernel = wave_runtime.compile('extern "C" __global__ void k(int* p) {\n\n  p[threadIdx.x] = 1;\n}')["k"]
+    with wave_runtime.sanitize("memory") as report:
+        kernel(torch.zeros(8, dtype=torch.int32), grid=1, block=64)
+    (finding,) = report.findings
+    assert finding.at.line == "source.hip:3"
+    assert finding.text.startswith("source.hip:3: error: kernel 'k': ")
 
 
 @each_clang

@@ -152,9 +152,12 @@ def run(unit: Unit, commands: Iterable[Sequence[str | Path]], folder: Path) -> N
             print(f"{shlex.join(command)}\n{output}", end="", file=sys.stderr)
     for command, process, output in zip(texts, processes, outputs, strict=True):
         if process.returncode != 0:
+            # What lies in the folder is gone when somebody reads this: a text's file has no more than a name then.
+            command = [word.removeprefix(f"{folder}/") for word in command]
             raise CompileError(
                 f"{unit.name} does not compile for {unit.target} (exit status {process.returncode}):\n"
-                f"{output.rstrip()}\nThe command was: {shlex.join(command)}{_advice(output)}"
+                f"{output.rstrip().replace(f'{folder}/', '')}\n"
+                f"The command was: {shlex.join(command)}{_advice(output)}"
             )
 
 
