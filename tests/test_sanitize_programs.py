@@ -39,6 +39,8 @@ check(hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"store_past_end"))
 check(hip.hipMalloc(ctypes.byref(data), ctypes.c_size_t(400)))
 if "free" in sys.argv:
     check(hip.hipFree(data))
+if "null" in sys.argv:
+    data = ctypes.c_void_p()
 arguments = [data, ctypes.c_int(100), ctypes.c_int(1)]
 pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(argument) for argument in arguments))
 check(hip.hipModuleLaunchKernel(kernel, 2, 1, 1, 64, 1, 1, 0, None, pointers, None))
@@ -134,6 +136,13 @@ def test_a_program_on_the_hip_library() -> None:
     assert done.stdout == "done\n"  # the device has not failed
     assert "0 bytes past the end of the hipMalloc at 0x" in done.stderr
     assert "mistakes.hip:" in done.stderr
+
+
+def test_a_null_pointer_on_the_hip_library() -> None:
+    done = sanitized("--tools", "memory", "--", sys.executable, "-S", "-c", HIP, HIP_EMULATOR, "null")
+    assert done.returncode == 1, done.stderr
+    assert "a store of 4 bytes at a null pointer: argument 0 is null, or" in done.stderr
+    assert "[memory:unmapped]" in done.stderr
 
 
 def test_use_of_freed_memory() -> None:

@@ -60,12 +60,13 @@ struct LaunchAttributes {
 
 /// What a driver that computes on the host needs and says.
 struct HostLaunch {
-  HostMemory memory;               ///< what the arguments point to
-  Parallel parallel;               ///< threads; empty: the calling one only
-  bool strict = false;             ///< reads past an end are faults, too
-  AccessTrace* trace = nullptr;    ///< where accesses are noted
-  const EmulatorOptions& options;  ///< what else the launch is asked for
-  LaunchReport& report;            ///< filled by the launch
+  HostMemory memory;                 ///< what the arguments point to
+  Parallel parallel;                 ///< threads; empty: the calling one only
+  bool strict = false;               ///< reads past an end are faults, too
+  AccessTrace* trace = nullptr;      ///< where accesses are noted
+  const EmulatorOptions& options;    ///< what else the launch is asked for
+  LaunchReport& report;              ///< filled by the launch
+  std::vector<MemoryRange> nulls{};  ///< the arguments that are null pointers: nothing, with a name for messages
 };
 
 /// One launch, checked and packed. Borrowed: valid during LoadedFunction::launch only.

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "emulator/bodies.h"
+#include "emulator/launch_hints.h"
 #include "emulator/observer.h"
 #include "emulator/workgroup.h"
 
@@ -12,7 +13,7 @@ namespace {
 /// The counters, which a driver reserves for cooperative launches.
 GridSync& grid_sync_of(const Wave& wave) {
   GridSync* const sync = wave.group->launch().grid_sync();
-  if (sync == nullptr) fault("a barrier of the grid in a launch that is not cooperative");
+  if (sync == nullptr) fault(kNotCooperative);
   return *sync;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/freed_memory.h"
+#include "emulator/launch_hints.h"
 #include "emulator/op.h"
 
 namespace wave::emulator {
@@ -231,6 +232,8 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
       fault_at(text(access, "into ", found->name, ", which the process may only read"), lane, address, "read-only");
     }
   }
+  if (is_near_null(address))
+    fault_at(access + near_null_text(address, {named_.data(), arguments_}), lane, address, "unmapped");
   const Region* region = nearest(address);
   if (find_region_ && (arguments_ == 0 || distance(*region, address) > kNear)) {
     fault_at(access + "at an address that the process has not mapped", lane, address, "unmapped");

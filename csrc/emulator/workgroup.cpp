@@ -6,6 +6,7 @@
 
 #include "emulator/checks.h"
 #include "emulator/constants.h"
+#include "emulator/launch_hints.h"
 #include "emulator/observer.h"
 #include "emulator/op.h"
 #include "emulator/skipped_access.h"
@@ -21,9 +22,9 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   const u64 pc = wave.address(wave.op);
   const auto& id = wave.group->id();
   const auto& block = launch.dispatch.block;
-  std::string where =
-      text(fault.reason, "\n  at ", launch.module.describe(pc), ": ", launch.module.disassemble(pc, launch.lanes),
-           "\n  workgroup (", id[0], ", ", id[1], ", ", id[2], "), wave ", wave.index);
+  std::string where = text(reason_of(fault, launch), "\n  at ", launch.module.describe(pc), ": ",
+                           launch.module.disassemble(pc, launch.lanes), "\n  workgroup (", id[0], ", ", id[1], ", ",
+                           id[2], "), wave ", wave.index);
   if (fault.lane >= 0) {
     const u32 item = wave.index * launch.lanes + static_cast<u32>(fault.lane);
     where += text(", lane ", fault.lane, " (work-item (", item % block[0], ", ", item / block[0] % block[1], ", ",
@@ -405,7 +406,7 @@ bool Workgroup::skip_access(Wave& wave, const Fault& first) {
   carry_out_rest(wave, first, [&](const Fault& fault) {
     const Sighting sighting{
         .tool = kMemoryTool, .kind = fault.kind, .pc = wave.address(op), .lane = fault.lane, .address = fault.address};
-    checks->findings().add(wave, sighting, [&] { return fault.reason; });
+    checks->findings().add(wave, sighting, [&] { return reason_of(fault, launch_); });
   });
   if (observer_ != nullptr && is_watched(op, watched_ops_)) observer_->after(wave, op);
   wave.status = Status::Paused;

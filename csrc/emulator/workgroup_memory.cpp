@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "emulator/constants.h"
+#include "emulator/launch_hints.h"
 #include "emulator/observer.h"
 #include "emulator/workgroup.h"
 
@@ -71,7 +72,8 @@ void Workgroup::check_lds(const char* verb, AddressSpan span, int lane) const {
   const bool is_negative = static_cast<i64>(address) < 0;  // M0 and an offset
   const std::string place = is_negative ? text(-address, " bytes before the begin of LDS")
                                         : text(address < size ? 0 : address - size, " bytes past the end of LDS");
-  fault_at(text(verb, span.size(), " bytes out of bounds: ", place, ", of which the workgroup has ", size, " bytes"),
+  fault_at(text(verb, span.size(), " bytes out of bounds: ", place, ", of which the workgroup has ", size, " bytes",
+                is_negative ? "" : lds_hint(launch_)),
            lane, address, "out-of-bounds");
 }
 

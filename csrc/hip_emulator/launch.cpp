@@ -152,13 +152,23 @@ void check(const LaunchRequest& request, const KernelFunction& function) {
   check_cooperation(request);
 }
 
-/// The allocations that the arguments may point to: faults are described by them.
-std::vector<MemoryRange> pointed_to(const std::vector<uint8_t>& arguments) {
+/// The allocations that the arguments may point to, and the arguments that are null pointers: faults are described by
+/// them.
+std::vector<MemoryRange> pointed_to(const std::vector<uint8_t>& arguments, const KernelMetadata& metadata) {
   std::vector<MemoryRange> ranges;
   for (size_t at = 0; at + 8 <= arguments.size(); at += 4) {
     uint64_t address = 0;
     std::memcpy(&address, &arguments[at], sizeof(address));
     if (const auto allocation = runtime().memory.find(address)) ranges.push_back(allocation->range());
+  }
+  for (size_t i = 0; metadata.arguments && i < metadata.arguments->size(); ++i) {
+    const ArgumentMetadata& argument = (*metadata.arguments)[i];
+    uint64_t address = 0;
+    const bool is_given = uint64_t{argument.offset} + sizeof(address) <= arguments.size();
+    if (argument.kind != ValueKind::GlobalBuffer || argument.size != sizeof(address) || !is_given) continue;
+    std::memcpy(&address, &arguments[argument.offset], sizeof(address));
+    const std::string name = argument.name.empty() ? "" : text(" '", argument.name, "'");
+    if (address == 0) ranges.push_back({AddressSpan(0, 0), false, text("argument ", i, name)});
   }
   return ranges;
 }
@@ -177,7 +187,7 @@ void run(const PackedLaunch& launch, Via via) {
   dispatch.dynamic_lds = launch.shared_memory;
   dispatch.cooperative = launch.cooperative;
   dispatch.arguments = launch.arguments;
-  dispatch.memory = pointed_to(launch.arguments);
+  dispatch.memory = pointed_to(launch.arguments, function.kernel->metadata);
   dispatch.find_region = [exact = launch.options.exact_bounds](uint64_t address) {
     return exact ? runtime().memory.exactly_at(address) : runtime().memory.at(address);
   };

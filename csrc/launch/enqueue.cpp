@@ -1,5 +1,7 @@
 #include "launch/enqueue.h"
 
+#include <cstring>
+
 #include "base/environment.h"
 #include "base/error.h"
 #include "driver/fork.h"
@@ -45,11 +47,26 @@ std::string written(const LaunchDump& dump, const KernelFault& fault) {
   }
 }
 
+/// The arguments that are null pointers.
+std::vector<MemoryRange> nulls_of(const Kernel& kernel, std::span<const uint8_t> arguments) {
+  std::vector<MemoryRange> nulls;
+  const auto& parameters = kernel.signature().parameters;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    uint64_t address = 0;
+    const uint64_t end = uint64_t{parameters[i].offset} + sizeof(address);
+    if (!parameters[i].is_pointer || parameters[i].size != sizeof(address) || end > arguments.size()) continue;
+    std::memcpy(&address, &arguments[parameters[i].offset], sizeof(address));
+    if (address == 0) nulls.push_back({AddressSpan(0, 0), false, kernel.parameter_text(i)});
+  }
+  return nulls;
+}
+
 void call_driver(const LaunchSite& site, std::span<const uint8_t> arguments, HostLaunch* host) {
   const Geometry& geometry = site.geometry;
   const Launch launch{geometry.grid, geometry.block, geometry.shared_memory,
                       site.stream,   arguments,      geometry.attributes ? &*geometry.attributes : nullptr,
                       host};
+  if (host != nullptr) host->nulls = nulls_of(site.kernel, arguments);
   const bool synchronous = is_synchronous();
   const std::unique_ptr<LaunchDump> dump = host == nullptr ? nullptr : LaunchDump::prepare(site, arguments, *host);
   try {

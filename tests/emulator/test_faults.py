@@ -118,6 +118,77 @@ def test_over_read_is_zero_and_reported_once(probe: LoadKernel) -> None:
     assert fault.lane == 0
 
 
+EMPTY = torch.empty(0)
+
+
+@pytest.mark.parametrize(
+    ("empty", "n", "message"),
+    [
+        ("b", 64, "a load of 4 bytes at a null pointer: argument 1 'b' is null, or an empty tensor"),
+        ("c", 64, "a store of 4 bytes at a null pointer: argument 2 'c' is null, or an empty tensor"),
+        ("ab", 64, "at a null pointer: argument 0 'a' and argument 1 'b' are null, or empty tensors"),
+        ("abc", 64, "a null pointer: argument 0 'a', argument 1 'b' and argument 2 'c' are null, or empty tensors"),
+    ],
+)
+def test_null_pointers(empty: str, n: int, message: str, vector_add: wave_runtime.Kernel) -> None:
+    tensors = [EMPTY if name in empty else torch.ones(64) for name in "abc"]
+    fault = run(vector_add, *tensors, n)
+    assert f"{message}\n" in str(fault)
+    assert fault.address == 0
+    with wave_runtime.sanitize("memory") as report:
+        vector_add(*tensors, n, grid=1, block=64)
+    assert {finding.kind for finding in report.findings} == {"unmapped"}
+    assert {finding.message.partition(": ")[2] for finding in report.findings} == {message.partition(": ")[2]}
+
+
+def test_what_is_near_null(probe: LoadKernel) -> None:
+    _, out = tensors()
+    load, empty = probe("load_at"), torch.empty(0, dtype=torch.int32)
+    fault = run(load, empty, out, 256, 0)
+    assert "a load of 4 bytes at a null pointer plus 256 bytes: argument 0 " in str(fault)
+    assert fault.address == 256
+    assert "a load of 4 bytes at a null pointer minus 4 bytes: argument 0 " in str(run(load, empty, out, -4, 0))
+    assert "a load of 4 bytes out of bounds: " in str(run(load, empty, out, 1 << 20, 0))
+
+
+@pytest.mark.needs("clang")
+def test_null_addresses() -> None:
+    """Of launches on plain addresses, and of raw arguments, as other languages make them."""
+    source = 'extern "C" __global__ void copy(const int* from, int* to) { to[threadIdx.x + 2] = from[threadIdx.x]; }'
+    kernel = wave_runtime.compile(source)["copy"]
+    tensor = torch.zeros(80, dtype=torch.int32)
+    arguments = tensor.data_ptr().to_bytes(8, "little") + bytes(8)
+    with pytest.raises(wave_runtime.KernelFault, match="a null pointer plus 8 bytes: argument 1 'to' is null"):
+        kernel.launch_raw(arguments, grid=1, block=64, memory=[tensor])
+
+
+SHARED = """
+extern "C" __global__ void dynamic(int* to) {
+  extern __shared__ int values[];
+  values[threadIdx.x] = threadIdx.x;
+  to[0] = values[threadIdx.x];
+}
+
+extern "C" __global__ void fixed(int* to, int offset) {
+  __shared__ int values[64];
+  values[threadIdx.x + offset] = to[0];
+  to[0] = values[threadIdx.x];
+}
+"""
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize("level", ["-O0", "-O3"])
+def test_dynamic_lds_that_was_forgotten(level: str) -> None:
+    module = wave_runtime.compile(SHARED, options=[level])
+    out = torch.zeros(64, dtype=torch.int32)
+    expected = "of which the workgroup has 0 bytes: the launch was given no dynamic LDS, which shared_memory= is for"
+    assert expected in str(run(module["dynamic"], out))
+    expected = "of which the workgroup has 16 bytes, 16 of them from shared_memory= of the launch"
+    assert expected in str(run(module["dynamic"], out, shared_memory=16))
+    assert "of which the workgroup has 256 bytes\n" in str(run(module["fixed"], out, 4096))
+
+
 def test_lds(probe: LoadKernel) -> None:
     _, out = tensors()
     load, store = probe("load_lds", FIRST_POINTER), probe("store_lds", FIRST_POINTER)

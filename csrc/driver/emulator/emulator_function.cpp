@@ -1,6 +1,8 @@
 #include "driver/emulator/emulator_function.h"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/freed_memory.h"
@@ -46,6 +48,7 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.cooperative = launch.attributes != nullptr && launch.attributes->cooperative;
   dispatch.arguments = launch.arguments;
   dispatch.memory = launch.host->memory.ranges;
+  std::ranges::copy(launch.host->nulls, std::back_inserter(dispatch.memory));
   if (launch.host->memory.whole_process) dispatch.find_region = find_memory;
   dispatch.strict = launch.host->strict;
   dispatch.trace = launch.host->trace;
