@@ -109,8 +109,15 @@ def test_binary_loading_errors(tmp_path: Path) -> None:
 
 def test_launch_errors(add: Add) -> None:
     """Troubleshooting: pointers are valid, grid and block appropriate, shared memory within the limits."""
-    for wild in (0, 16, 1 << 46, 1 << 63):
-        with pytest.raises(KernelFault, match="at an address that the process has not mapped"):
+    unmapped = "at an address that the process has not mapped"
+    wilds = {
+        0: "at a null pointer: argument 2 is null",
+        16: "at a null pointer plus 16",
+        1 << 46: unmapped,
+        1 << 63: unmapped,
+    }
+    for wild, message in wilds.items():
+        with pytest.raises(KernelFault, match=message):
             launch(add.info(), [*add.addresses[:2], wild], [], [1000])
     with pytest.raises(ValueError, match=r"grid \(0, 1, 1\) has an extent below 1"):
         launch(add.info(gridX=0), add.addresses, [], [1000])

@@ -30,7 +30,9 @@ class Suppression(NamedTuple):
         kinds = (finding.tool, f"{finding.tool}:{finding.kind}")
         sites = [site for site in (finding.at, finding.other) if site is not None]
         lines = [f"{frame.file}:{frame.line}" for site in sites for frame in site.frames]
-        places = [place for line in lines for place in (line, line.rpartition("/")[2])]
+        # A file of which the binary knows no folder is in some folder all the same.
+        lines = [line if line.startswith("/") else f"./{line.removeprefix('./')}" for line in lines]
+        places = [place for line in lines for place in (line, line.removeprefix("./"), line.rpartition("/")[2])]
         places += [site.symbol for site in sites]
         return (
             any(fnmatchcase(kind, self.kind) for kind in kinds)
