@@ -279,6 +279,17 @@ class OperatorBase:
     def _check_aliases(self, *arguments_and_result: Any) -> None:
         """Raise ValueError where the result, given last, shares memory with an argument."""
 
+    def _watch_body(self, parameters: tuple[str, ...], mutates: frozenset[str]) -> None:
+        """Have launches of the body raise ValueError where they write an input that is not among ``mutates``.
+
+        Args:
+            parameters: the names of the inputs that are given by place.
+            mutates: the names of the inputs that the body writes.
+        """
+
+    def _run_body(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call ``self.body``, and look at what its launches write."""
+
 @final
 class KernelLaunchInfo:
     """Says how :func:`launch` launches a kernel, as upstream's type of this name does. The fields can be changed.

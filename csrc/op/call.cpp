@@ -184,7 +184,18 @@ void Call::check_gradient(const Item& item) const {
 void Call::check_without_data() const {
   if (count_ == 0 && !wanted_device) refuse_no_device();
   if (count_ != 0) check_devices();
-  if (kernel.signature().mutability_known) check_overlaps();
+  if (!kernel.signature().mutability_known) return;
+  check_overlaps();
+  if (const RunningBody* body = RunningBody::current()) check_declared(*body);
+}
+
+void Call::check_declared(const RunningBody& body) const {
+  for (const Item& item : tensors()) {
+    if (!item.is_written || item.lent_as != nullptr) continue;
+    const c10::TensorImpl* impl = item.tensor->unsafeGetTensorImpl();
+    if (!impl->has_symbolic_sizes_strides() && impl->numel() == 0) continue;  // a null pointer
+    body.check_write(*item.tensor, [&] { return text("kernel '", kernel.name(), "' as ", text_of(item)); });
+  }
 }
 
 void Call::check_inference() const {

@@ -15,6 +15,7 @@
 
 #include "launch/submit.h"
 #include "op/device.h"
+#include "op/running_body.h"
 
 namespace wave {
 
@@ -128,9 +129,9 @@ class Call {
 
   // What submit() asks for.
 
-  /// Throws ValueError unless something says where to launch, all tensors are there, and no written tensor overlaps
-  /// another argument; RuntimeError where it is not known what the kernel writes and a tensor was made in inference
-  /// mode.
+  /// Throws ValueError unless something says where to launch, all tensors are there, no written tensor overlaps another
+  /// argument, and none is an input that an operator whose body launches does not name in mutates=; RuntimeError where
+  /// it is not known what the kernel writes and a tensor was made in inference mode.
   [[gnu::always_inline]] void check() const {
     if (count_ == 0) {
       if (!wanted_device) refuse_no_device();
@@ -138,7 +139,9 @@ class Call {
     }
     if (devices_differ_ || wanted_device) check_devices();
     if (!kernel.signature().mutability_known) return check_inference();
-    if (any_written_ && !overlaps_allowed && storages_meet()) check_overlaps();
+    if (!any_written_ || overlaps_allowed) return;
+    if (storages_meet()) check_overlaps();
+    if (const RunningBody* body = RunningBody::current()) check_declared(*body);
   }
 
   Place place() const { return trace != nullptr ? Place{DriverKind::Emulator, 0} : place_of(device()); }
@@ -225,6 +228,7 @@ class Call {
   }
   void check_overlaps() const;
   void check_overlap(const Item& written, const Item& other) const;
+  void check_declared(const RunningBody& body) const;
   MemoryRange memory_of(const Item& item) const;
   std::vector<MemoryRange> memory() const;
   TensorLayout layout_of(const Item& item) const;

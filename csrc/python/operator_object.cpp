@@ -4,9 +4,11 @@
 
 #include "base/error.h"
 #include "op/call.h"
+#include "op/running_body.h"
 #include "python/bindings.h"
 #include "python/define.h"
 #include "python/foreign_arrays.h"
+#include "python/gil.h"
 #include "python/kernel_object.h"
 #include "python/plain.h"
 #include "python/torch_python.h"
@@ -22,10 +24,14 @@ struct OperatorState {
   void each_reference(Visit visit) {
     visit(eager);
     visit(dispatched);
+    visit(parameters);
+    visit(mutates);
   }
 
   py::object eager;        ///< what a call runs on plain tensors
   py::object dispatched;   ///< what it runs otherwise, with the operator itself as the first argument
+  py::object parameters;   ///< a tuple of the names of those that are given by place; null: bodies are not looked at
+  py::object mutates;      ///< a frozenset of the names of those that the body writes
   py::object fingerprint;  ///< str, or null until it is asked for
   char has_autocast;       ///< whether autocast changes what the operator computes
   char returns_new;        ///< whether a result that shares memory with an argument is an error
@@ -96,6 +102,56 @@ void check_aliases(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
   });
 }
 
+/// A body written in Python: what its launches write of the operator's inputs must be in mutates=, else compilers count
+/// on the old contents. It borrows the inputs and their names.
+class PythonBody : public RunningBody {
+ public:
+  explicit PythonBody(PyObject* self) : self_(self) {}
+
+  /// As many arguments as there are names.
+  void add(PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+    for (Py_ssize_t i = 0; i < count && i < PyTuple_Size(names); ++i) add(arguments[i], PyTuple_GetItem(names, i));
+  }
+  void add(const py::tuple& arguments, const py::dict& keywords) {
+    PyObject* const names = operator_of(self_).parameters.ptr();
+    for (Py_ssize_t i = 0; i < PyTuple_Size(arguments.ptr()) && i < PyTuple_Size(names); ++i) {
+      add(PyTuple_GetItem(arguments.ptr(), i), PyTuple_GetItem(names, i));
+    }
+    keywords.each([&](py::handle name, py::handle argument) { add(argument.ptr(), name.ptr()); });
+  }
+
+ protected:
+  [[noreturn]] void refuse(const void* name, const std::string& writer) const override {
+    const GilAcquire gil;
+    const std::string argument = py::str::of(py::handle(static_cast<PyObject*>(const_cast<void*>(name))));
+    throw ValueError(text("operator '", py::str::of(py::handle(self_).attr("name")), "' was given '", argument,
+                          "', which ", writer, " writes, but mutates= does not name it, so that compiled code would ",
+                          "go on with its old contents: pass mutates=[\"", argument, "\"] to define_op, have the ",
+                          "kernel write a new tensor, or mark the pointer const in the kernel's signature if the ",
+                          "kernel only reads it"));
+  }
+
+ private:
+  void add(PyObject* argument, PyObject* name) {
+    for_each_tensor(argument, [&](const at::Tensor& tensor) {
+      RunningBody::add(tensor, name, PySet_Contains(operator_of(self_).mutates.ptr(), name) == 1);
+    });
+  }
+
+  PyObject* self_;
+};
+
+/// Calls what runs on plain tensors.
+PyObject* call_eager(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
+  const OperatorState& op = operator_of(self);
+  if (!op.parameters) return call_vector(op.eager.ptr(), arguments, flags, keyword_names);
+  PythonBody body(self);
+  const Py_ssize_t count = positional(flags);
+  body.add(arguments, count, op.parameters.ptr());
+  if (keyword_names != nullptr) body.add(arguments + count, PyTuple_Size(keyword_names), keyword_names);
+  return call_vector(op.eager.ptr(), arguments, flags, keyword_names);
+}
+
 bool is_plain_call(const OperatorState& self, PyObject* const* arguments, Py_ssize_t count) {
   if (!thread_is_plain() || (self.has_autocast && autocast_is_on())) return false;
   const bool grad_mode = c10::GradMode::is_enabled();
@@ -111,7 +167,7 @@ PyObject* OperatorState::call(PyObject* self, PyObject* const* arguments, size_t
   if (!is_plain_call(op, arguments, count)) {
     return call_function(op.dispatched.ptr(), self, arguments, flags, keyword_names);
   }
-  py::object result = py::steal(call_vector(op.eager.ptr(), arguments, flags, keyword_names));
+  py::object result = py::steal(call_eager(self, arguments, flags, keyword_names));
   if (op.returns_new) check_aliases(self, arguments, count, result.ptr());
   return result.release();
 }
@@ -128,6 +184,7 @@ int initialize(PyObject* self, PyObject* arguments, PyObject* keywords) {
   }
   operator_of(self).eager = py::borrow(eager);
   operator_of(self).dispatched = py::borrow(dispatched);
+  operator_of(self).parameters = operator_of(self).mutates = py::object();
   return 0;
 }
 
@@ -154,6 +211,19 @@ void check_aliases_method(py::handle self, const py::tuple& given) {
   check_aliases(self.ptr(), items.data(), static_cast<Py_ssize_t>(items.size()) - 1, items.back());
 }
 
+void watch_body(py::handle self, const py::tuple& parameters, const py::object& mutates) {
+  operator_of(self.ptr()).parameters = parameters;
+  operator_of(self.ptr()).mutates = mutates;
+}
+
+py::object run_body(py::handle self, const py::tuple& arguments, const py::dict& keywords) {
+  const py::object body = self.attr("body");
+  if (!operator_of(self.ptr()).parameters) return body.call(arguments, keywords);
+  PythonBody running(self.ptr());
+  running.add(arguments, keywords);
+  return body.call(arguments, keywords);
+}
+
 /// A type over one that is made in Python, whose calls go by the vectorcall slot that it has from OperatorBase, though
 /// it has a __call__ for compilers to find. A class that is made in Python would lose the slot, before Python 3.12.
 py::object called_by_slot(const py::object& base) {
@@ -172,7 +242,9 @@ py::object called_by_slot(const py::object& base) {
 void bind_operator(py::handle module) {
   py::add_type<OperatorState>(module,
                               {.slots = {py::slot(Py_tp_new, create), py::slot(Py_tp_init, initialize)},
-                               .methods = {py::method<check_aliases_method>("_check_aliases", "*arguments_and_result")},
+                               .methods = {py::method<check_aliases_method>("_check_aliases", "*arguments_and_result"),
+                                           py::method<watch_body>("_watch_body", "parameters, mutates"),
+                                           py::method<run_body>("_run_body", "arguments, keywords")},
                                .properties = {{"fingerprint", get_fingerprint, set_fingerprint, nullptr, nullptr}},
                                .members = {{"_has_autocast", T_BOOL, offsetof(OperatorState, has_autocast), 0, nullptr},
                                            {"_returns_new", T_BOOL, offsetof(OperatorState, returns_new), 0, nullptr}},

@@ -194,3 +194,57 @@ def test_names_that_torch_has() -> None:
         @wave_runtime.define_op("aten::relu")
         def relu(a: Tensor) -> Tensor:
             return a
+
+
+def define_increment(name: str, mutates: tuple[str, ...] = ()) -> wave_runtime.Operator:
+    """An operator whose kernel writes its argument ``b``."""
+
+    @wave_runtime.define_op(name, mutates=mutates)
+    def increment(a: Tensor, b: Tensor) -> Tensor:
+        c = torch.empty_like(a)
+        launch_add(a, a, c)
+        launch_add(a, c, b)
+        return c
+
+    return increment
+
+
+def test_an_input_that_a_kernel_writes_must_be_declared() -> None:
+    a, b = torch.ones(300), torch.zeros(300)
+    message = (
+        r"operator 'wave_test::undeclared' was given 'b', which kernel 'vector_add' as argument 2 'c' writes, but "
+        r"mutates= does not name it.*pass mutates=\[\"b\"\]"
+    )
+    undeclared = define_increment("wave_test::undeclared")
+    for call in (undeclared, torch.ops.wave_test.undeclared, lambda a, b: undeclared(a, b=b)):
+        with pytest.raises(ValueError, match=message):
+            call(a, b)
+    with pytest.raises(ValueError, match=message):
+        undeclared(a, torch.zeros(400)[100:])
+    with pytest.raises(RuntimeError, match="but mutates= does not name it"):  # in torch's words, around ours
+        torch.compile(lambda a, b: undeclared(a, b * 2), fullgraph=True)(a, b)
+    assert torch.equal(b, torch.zeros(300)), "nothing ran"
+
+    declared = define_increment("wave_test::undeclared", mutates=("b",))
+    assert torch.equal(declared(a, b), 2 * a)
+    assert torch.equal(b, 3 * a)
+
+
+def test_an_undeclared_write_in_an_operator_within() -> None:
+    inner = define_increment("wave_test::declared_inner", mutates=("b",))
+
+    @wave_runtime.define_op("wave_test::outer")
+    def outer(tensors: list[Tensor]) -> Tensor:
+        return inner(tensors[0], tensors[1])
+
+    with pytest.raises(ValueError, match="operator 'wave_test::outer' was given 'tensors', which kernel"):
+        outer([torch.ones(300), torch.zeros(300)])
+    a = torch.ones(300)
+    launch_add(a, a, a.clone())  # no operator's body runs any more
+
+
+def test_views_of_a_tensor_that_is_declared() -> None:
+    both = torch.cat([torch.ones(300), torch.zeros(300)])
+    declared = define_increment("wave_test::views", mutates=("b",))
+    declared(both[:300], both[300:])
+    assert torch.equal(both[300:], torch.full((300,), 3.0))

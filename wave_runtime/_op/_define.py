@@ -55,7 +55,7 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
     Args:
         name: ``"namespace::name"``. Defining a name again replaces the operator.
         mutates: the names of the parameters that the function writes. It may return new tensors, or nothing, but never
-            its arguments.
+            its arguments. A launch that writes another parameter raises ValueError.
         inline: whether ``torch.compile`` traces the function and sees its launches. By default it sees one operator.
         kernels: kernels that the function uses, but to which no name in its code leads. The fingerprint needs them.
 

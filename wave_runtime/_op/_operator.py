@@ -77,6 +77,7 @@ class Operator(_C.OperatorBase):
         self.inline = inline
         self._mutates = frozenset(mutates)
         self._parameters = Parameters(body)
+        self._watch_body(self._parameters.positional, self._mutates)
         self._vmap: VmapRule | None = None
         self._autocast: torch.dtype | None = None
         self._has_sharding = False
@@ -112,7 +113,7 @@ class Operator(_C.OperatorBase):
         _torch.take_back(self._library)
 
     def _run(self, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
-        result = self.body(*args, **kwargs)
+        result = self._run_body(args, kwargs)
         self._check_aliases(*args, *kwargs.values(), result)
         return result
 

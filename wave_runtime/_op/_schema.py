@@ -47,6 +47,7 @@ class Parameters:
         self._positional = {p.name: p.default for p in parameters if p.kind is not p.KEYWORD_ONLY}
         self._keyword_only = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         self._defaults = tuple(self._positional.values())
+        self.positional = tuple(self._positional)
 
     def complete(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments that the dispatcher passes with those that it leaves out: they equal their defaults."""
