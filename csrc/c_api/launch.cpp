@@ -68,6 +68,13 @@ LaunchOptions launch_options(const wave_launch_options& given) {
   return options;
 }
 
+/// Throws ValueError for bytes at NULL, which `what` names.
+template <class Text>
+void check_bytes(const void* begin, size_t bytes, const Text& what) {
+  if (begin != nullptr || bytes == 0) return;
+  throw ValueError(text(what(), ": ", bytes, " bytes at NULL: a null pointer has 0 bytes"));
+}
+
 MemoryRange range_of(const void* begin, size_t bytes, bool is_writable, std::string name) {
   return {AddressSpan(reinterpret_cast<uint64_t>(begin), bytes), is_writable, std::move(name)};
 }
@@ -84,6 +91,8 @@ class DescribedLaunch {
     if (given_.memory_count != 0) required(given_.memory, "options->memory");
     for (size_t i = 0; i < given_.memory_count; ++i) {
       const wave_range& range = given_.memory[i];
+      check_bytes(range.begin, range.bytes,
+                  [&] { return text("kernel '", kernel.name(), "': options->memory[", i, "]"); });
       memory_.push_back(range_of(range.begin, range.bytes, true, text("memory[", i, "]")));
     }
   }
@@ -126,6 +135,9 @@ class DescribedLaunch {
  private:
   void read(size_t index, const wave_argument& argument) {
     const Parameter& parameter = kernel.signature().parameters[index];
+    if (argument.kind == WAVE_ARGUMENT_POINTER || argument.kind == WAVE_ARGUMENT_BYTES) {
+      check_bytes(argument.value.pointer, argument.bytes, [&] { return kernel.argument_text(index); });
+    }
     switch (argument.kind) {
       case WAVE_ARGUMENT_POINTER:
         return read_pointer(index, parameter, argument);

@@ -119,7 +119,16 @@ static void test_launch(wave_module* module) {
   arguments[3] = wave_integer(kElements);
   arguments[0] = wave_integer(1);
   EXPECT_ERROR(wave_check(add, &options, arguments, 4), WAVE_INVALID_TYPE, "argument 0 'a': expected *f32 const");
+  arguments[0] = wave_memory(NULL, sizeof a);
+  EXPECT_ERROR(wave_check(add, &options, arguments, 4), WAVE_INVALID_VALUE, "argument 0 'a': 2000 bytes at NULL");
+  EXPECT_ERROR(wave_launch(add, &options, arguments, 4), WAVE_INVALID_VALUE, "argument 0 'a': 2000 bytes at NULL");
+  arguments[0] = wave_memory(NULL, 0);
+  EXPECT(wave_check(add, &options, arguments, 4) == WAVE_OK);
   arguments[0] = wave_memory(a, sizeof a);
+  options.memory = &(wave_range){NULL, 8};
+  options.memory_count = 1;
+  EXPECT_ERROR(wave_check(add, &options, arguments, 4), WAVE_INVALID_VALUE, "options->memory[0]: 8 bytes at NULL");
+  options.memory_count = 0;
   options.grid[1] = 0;
   EXPECT_ERROR(wave_check(add, &options, arguments, 4), WAVE_INVALID_VALUE, "grid");
   options = options_of(2, 2048);

@@ -169,7 +169,7 @@ typedef struct wave_argument {
 } wave_argument;
 
 /* A pointer to `bytes` bytes. A GPU does not check them. On the emulator the kernel may touch these and those of the
- * options' `memory`, nothing else; const ones are not to be written. */
+ * options' `memory`, nothing else; const ones are not to be written. NULL has 0 bytes. */
 static inline wave_argument wave_memory(const void* pointer, size_t bytes) {
   wave_argument argument;
   argument.kind = WAVE_ARGUMENT_POINTER;
