@@ -78,6 +78,19 @@ def test_command() -> None:
     assert "target='mi300': the emulator has" in done.stderr
 
 
+def test_command_takes_what_is_not_given_from_the_environment() -> None:
+    for name in ("WAVE_RUNTIME_EMULATOR_PROCESSOR", "WAVE_RUNTIME_EMULATE"):
+        given = {"env": {**os.environ, name: "gfx1201", "WAVE_RUNTIME_EMULATOR_DEVICES": "3"}}
+        shown = subprocess.run(
+            [*COMMAND, "--", sys.executable, "-c", SHOW], cwd=ROOT, capture_output=True, text=True, **given
+        )
+        assert shown.stdout == "gfx1201 3 cpu\n", shown.stderr
+    wrong = {**os.environ, "WAVE_RUNTIME_EMULATOR_DEVICES": "65"}
+    done = subprocess.run([*COMMAND, "--", "true"], cwd=ROOT, env=wrong, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "WAVE_RUNTIME_EMULATOR_DEVICES=65: expected a whole number from 1 to 64" in done.stderr
+
+
 @pytest.mark.parametrize("upstream", [False, True])
 def test_command_in_a_tree_that_nobody_has_installed(upstream: bool, tmp_path: Path) -> None:
     """The program's own folder is on its path, the tree is not; and upstream's module may be."""

@@ -52,8 +52,30 @@ def test_the_target_is_the_programs() -> None:
     done = run("run", "--target", "gfx1100", "--time-limit", "2.5", "--", "sh", "-c", "env")
     variables = dict(re.findall("^(WAVE_RUNTIME_.*?)=(.*)$", done.stdout, re.MULTILINE))
     assert variables["WAVE_RUNTIME_EMULATOR_PROCESSOR"] == "gfx1100"
-    assert variables["WAVE_RUNTIME_EMULATOR_DEVICES"] == "1"
     assert variables["WAVE_RUNTIME_TIME_LIMIT"] == "2.5"
+
+
+def test_options_that_are_not_given_leave_the_environment_as_it_is() -> None:
+    given = {"WAVE_RUNTIME_EMULATOR_PROCESSOR": "gfx1201", "WAVE_RUNTIME_EMULATOR_DEVICES": "3"}
+    assert run("run", "--", sys.executable, "-S", "-c", DEVICES, **given).stdout.split()[0] == "3"
+    program = ["sh", "-c", "echo $WAVE_RUNTIME_EMULATOR_PROCESSOR $WAVE_RUNTIME_EMULATOR_DEVICES"]
+    assert run("run", "--", *program, **given).stdout == "gfx1201 3\n"
+    assert run("run", "--target", "gfx950", "--devices", "2", "--", *program, **given).stdout == "gfx950 2\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "message"),
+    [
+        (["--target", "gfx900"], {}, "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx900: expected gfx1030 or"),
+        ([], {"WAVE_RUNTIME_EMULATOR_PROCESSOR": "gfx900"}, "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx900: expected gfx1030"),
+        (["--devices", "65"], {}, "WAVE_RUNTIME_EMULATOR_DEVICES=65: expected a whole number from 1 to 64"),
+        ([], {"WAVE_RUNTIME_EMULATOR_DEVICES": "0"}, "WAVE_RUNTIME_EMULATOR_DEVICES=0: expected a whole number"),
+    ],
+)
+def test_gpus_that_there_are_not(options: list[str], variables: dict[str, str], message: str) -> None:
+    done = run("run", *options, "--", "echo", "started", **variables)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"python -m wave_emulator: {message}")
 
 
 def test_the_status_is_the_programs() -> None:

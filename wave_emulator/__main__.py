@@ -17,8 +17,10 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=__version__)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="a HIP program, on emulated GPUs")
-    run.add_argument("--target", default="gfx942", metavar="PROCESSOR", help="by default gfx942")
-    run.add_argument("--devices", type=int, default=1, metavar="N", help="how many GPUs the program finds")
+    run.add_argument("--target", metavar="PROCESSOR", help=f"by default {_hip.PROCESSOR}, else gfx942")
+    run.add_argument(
+        "--devices", type=int, metavar="N", help=f"how many GPUs the program finds; by default {_hip.DEVICES}, else 1"
+    )
     run.add_argument("--time-limit", type=float, metavar="SECONDS", help="after which a launch is stopped")
     run.add_argument("program", nargs="+", help="with its arguments, behind --")
     link = commands.add_parser("link", help="make links to HIP's library, under all names that AMD's has")
@@ -42,16 +44,17 @@ def main(arguments: list[str] | None = None) -> int:
             print(library(options.name))
         else:
             print(include_dir() if options.command == "include" else cmake_dir())
-    except (ImportError, OSError) as error:
+    except (ImportError, OSError, ValueError) as error:
         print(f"python -m wave_emulator: {error}", file=sys.stderr)
         return 2
     return 0
 
 
 def _run(options: argparse.Namespace) -> None:
-    """Become a program. Raises OSError where there is none."""
+    """Become a program. Raises OSError where there is none, ValueError for a GPU that there is not."""
     program = shutil.which(options.program[0]) or options.program[0]
     os.environ.update(_hip.devices(options.target, options.devices, options.time_limit))
+    _hip.check_devices()
     os.environ.update(_hip.variables_for(program))
     _hip.become(options.program)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import os
+import re
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -13,7 +15,28 @@ from wave_emulator import library
 from wave_emulator._cache_folder import cache_folder, make_folder
 
 SEARCHED = "LD_LIBRARY_PATH"  # where the loader looks first
+PROCESSOR, DEVICES = "WAVE_RUNTIME_EMULATOR_PROCESSOR", "WAVE_RUNTIME_EMULATOR_DEVICES"
+MOST_DEVICES = 64
 NAMES = tuple(f"lib{name}.so{release}" for name in ("amdhip64", "hiprtc") for release in ("", ".5", ".6", ".7"))
+
+
+class _Device(ctypes.Structure):
+    """wave_device of wave_runtime.h."""
+
+    _fields_ = (("driver", ctypes.c_int), ("index", ctypes.c_int32))
+
+
+class _DeviceInfo(ctypes.Structure):
+    """wave_device_info of wave_runtime.h."""
+
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("target", ctypes.c_char_p),
+        ("multiprocessors", ctypes.c_uint32),
+        ("max_block_size", ctypes.c_uint32),
+        ("shared_memory", ctypes.c_uint32),
+    )
 
 
 def link(folder: Path) -> list[Path]:
@@ -30,10 +53,25 @@ def link(folder: Path) -> list[Path]:
     return [folder / name for name in NAMES]
 
 
-def devices(target: str, count: int, time_limit: float | None) -> dict[str, str]:
-    """The variables that say which GPUs a process finds, and how many seconds a launch may take."""
-    limit = {} if time_limit is None else {"WAVE_RUNTIME_TIME_LIMIT": repr(time_limit)}
-    return {"WAVE_RUNTIME_EMULATOR_PROCESSOR": target, "WAVE_RUNTIME_EMULATOR_DEVICES": str(count), **limit}
+def devices(target: str | None, count: int | None, time_limit: float | None) -> dict[str, str]:
+    """The variables that say which GPUs a process finds, and how many seconds a launch may take.
+
+    None leaves a variable as it is in the environment.
+    """
+    limit = None if time_limit is None else repr(time_limit)
+    given = {PROCESSOR: target, DEVICES: None if count is None else str(count), "WAVE_RUNTIME_TIME_LIMIT": limit}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def check_devices() -> None:
+    """Raise ValueError where the environment says a processor or a number of devices that there is not."""
+    count = os.environ.get(DEVICES) or "1"
+    if not re.fullmatch("[0-9]{1,18}", count) or not 1 <= int(count) <= MOST_DEVICES:
+        raise ValueError(f"{DEVICES}={count}: expected a whole number from 1 to {MOST_DEVICES} in decimal digits")
+    launch = ctypes.CDLL(str(library("wave_launch")))  # reads the environment now
+    launch.wave_error_message.restype = ctypes.c_char_p
+    if launch.wave_device_get_info(_Device(0, 0), ctypes.byref(_DeviceInfo(ctypes.sizeof(_DeviceInfo)))) != 0:
+        raise ValueError(launch.wave_error_message().decode())
 
 
 def variables_for(program: str) -> dict[str, str]:

@@ -22,6 +22,7 @@ from wave_runtime import (
     _disasm,
     _emulate,
     _env,
+    _environment,
     _info,
     _profile,
     _replay,
@@ -130,8 +131,10 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_emulate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--target", default="gfx942", help="the GPU's processor")
-    parser.add_argument("--devices", type=int, default=1, metavar="N", help="how many devices there are")
+    parser.add_argument("--target", help=f"the GPU's processor; by default {_hip.PROCESSOR}, else gfx942")
+    parser.add_argument(
+        "--devices", type=int, metavar="N", help=f"how many devices there are; by default {_hip.DEVICES}, else 1"
+    )
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop launches that take longer")
     parser.add_argument("--inductor", action="store_true", help="torch.compile makes Triton kernels for it")
     parser.add_argument("program", nargs="+", metavar="PROGRAM", help="after --: the program and its arguments")
@@ -233,7 +236,10 @@ def main(arguments: list[str] | None = None) -> int:
 def _emulate_for(options: argparse.Namespace) -> None:
     """Have processes that begin from here do so as within emulate()."""
     # Wrong options are errors of this process rather than of the one that begins.
-    _emulate.emulate(options.target, devices=options.devices, time_limit=options.time_limit, inductor=options.inductor)
+    inductor = options.inductor or _environment.flag(_emulate.INDUCTOR, False)
+    devices = _emulate.devices_of_environment() if options.devices is None else options.devices
+    target = options.target or _C.emulator_processor()
+    _emulate.emulate(target, devices=devices, time_limit=options.time_limit, inductor=inductor)
     program = shutil.which(options.program[0]) or options.program[0]
     os.environ.update(_hip.variables_for(program))
 

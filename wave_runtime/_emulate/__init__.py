@@ -164,8 +164,12 @@ def from_environment() -> None:
     known = sorted(_C.emulator_processors())
     if target not in known:
         raise ValueError(f"{VARIABLE}={target}: expected {' or '.join(known)}, for instance {VARIABLE}={known[-1]}")
-    devices = _environment.whole("WAVE_RUNTIME_EMULATOR_DEVICES", 1, _gpu.MOST)
-    emulate(target, devices=devices, inductor=_environment.flag("WAVE_RUNTIME_EMULATE_INDUCTOR", False))
+    emulate(target, devices=devices_of_environment(), inductor=_environment.flag(INDUCTOR, False))
+
+
+def devices_of_environment() -> int:
+    """How many devices the environment says. Raises ValueError where it says something else."""
+    return _environment.whole(_hip.DEVICES, 1, _gpu.MOST)
 
 
 def _replace(patches: Patches) -> None:
