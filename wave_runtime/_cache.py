@@ -27,6 +27,7 @@ _MOST_VARIANTS = 16  # of what one request was compiled to, as headers changed t
 _OLD_SECONDS = 24 * 3600.0  # of locks and unfinished files: nobody uses them any more
 _FOLDERS = ("requests", "results", "locks")
 _DIGEST = re.compile("[0-9a-f]{64}")
+_not_made: set[Path] = set()  # folders that could not be made, of which was warned
 _RACE_NS = 2_000_000_000  # two changes of a file may bear the same time if they are as close as this
 
 
@@ -139,9 +140,9 @@ class Cache:
     """What requests gave. Of a request it keeps a list of results with the files that each was made of; the results
     lie under the hash of their contents.
 
-    Whatever is damaged or cannot be read counts as missing. Where the folder cannot be made, nothing is kept; where a
-    result cannot be written, as on a full disk, it is not kept, with a RuntimeWarning; where others can write to the
-    folder, or to one in it, that is not used, with a RuntimeWarning.
+    Whatever is damaged or cannot be read counts as missing. Where the folder cannot be made, nothing is kept, with one
+    RuntimeWarning; where a result cannot be written, as on a full disk, it is not kept, with a RuntimeWarning; where
+    others can write to the folder, or to one in it, that is not used, with a RuntimeWarning.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -263,7 +264,15 @@ def _is_trusted(folder: Path) -> bool:
     """Whether nobody but this user and root can have put code there. A folder that does not exist yet is made."""
     try:
         make_folder(folder)
-    except OSError:
+    except OSError as error:
+        if folder not in _not_made:
+            _not_made.add(folder)
+            warnings.warn(
+                f"compiled kernels are not kept: cannot make the folder {folder}: {error.strerror}; name another "
+                "folder in WAVE_RUNTIME_CACHE_DIR",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         return False
     for path in (folder, *(folder / name for name in _FOLDERS)):
         if path.exists() and not _is_own(stat := path.stat()):

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -295,6 +296,17 @@ def test_a_folder_that_cannot_be_written(
     finally:
         for path in (cache, *everything):
             path.chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_made(builds: Builds, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", "/proc/none")
+    with pytest.warns(
+        RuntimeWarning, match="are not kept: cannot make the folder /proc/none: .* WAVE_RUNTIME_CACHE_DI"
+    ):
+        assert builds.of(source) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert builds.of_another_process(source) == 1  # it is said once
 
 
 def test_the_least_recently_used_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
