@@ -117,7 +117,9 @@ def test_what_counts_as_a_number(all_types: wave_runtime.Kernel) -> None:
 @pytest.mark.parametrize(
     ("position", "value", "error", "message"),
     [
-        (5, 1.0, TypeError, "argument 5: expected i32, given the float 1"),
+        (5, 1.0, TypeError, r"argument 5: expected i32, given the float 1\.0$"),
+        (5, 1.5, TypeError, r"argument 5: expected i32, given the float 1\.5$"),
+        (11, 10**400, ValueError, "argument 11: expected f32, given an integer that is too large for any float"),
         (5, "1", TypeError, "argument 5: expected i32, given str"),
         (5, None, TypeError, "argument 5: expected i32, given NoneType"),
         (5, torch.tensor(1), TypeError, "argument 5: expected i32, given a tensor of shape"),

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -127,7 +128,50 @@ def test_options_for_several_kernels_go_by_name() -> None:
     with pytest.raises(ValueError, match=r"writes= names \['nothing'\]"):
         wave_runtime.load(BASICS, writes={"nothing": [0]})
     with pytest.raises(ValueError, match=r'strides= must be "contiguous" or "any", given "none"'):
-        wave_runtime.load(BASICS, strides="none")["collatz"]  # type: ignore[arg-type]
+        wave_runtime.load(BASICS, strides="none")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"signature": {"vector_add": "a: *f99"}}, ValueError, "unknown type 'f99'"),
+        ({"signature": {"vector_add": "*f32, *f32"}}, ValueError, "has no parameter"),
+        ({"signature": {"vector_add": "a: *f32, a: *f32, b: *f32, n: i32"}}, ValueError, "has the name 'a' twice"),
+        ({"signature": 5}, TypeError, "signature= must be a str, or a dict from kernel names, given int"),
+        ({"writes": {"vector_add": [7]}}, ValueError, "writes= names argument 7"),
+        ({"writes": {"vector_add": 5}}, TypeError, "writes= must be a list of indices and names, given int"),
+        ({"writes": {"vector_add": "c"}}, TypeError, "writes= must be a list of indices and names, given str"),
+    ],
+)
+def test_options_that_do_not_fit_are_errors_of_load(options: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        wave_runtime.load(BASICS, **options)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_errors_of_calls_say_what_to_do() -> None:
+    signature = "a: *u32 const, b: *f32 const, c: *f32, n: i32"
+    kernel = wave_runtime.load(BASICS, signature={"vector_add": signature})["vector_add"]
+    a, b = torch.ones(64, dtype=torch.uint32), torch.ones(64)
+    launch: Any = {"grid": 1, "block": 64}
+    with pytest.raises(TypeError, match="given 3: 'n' is a parameter, which are all passed by place, not by name"):
+        kernel(a, b, b, n=64, **launch)
+    with pytest.raises(TypeError, match=r"unexpected keyword 'n'.*; parameters are passed by place"):
+        kernel(a, b, b.clone(), 64, n=64, **launch)
+    with pytest.raises(TypeError, match=r"of dtype int32: pass tensor.view\(torch.uint32\), which has the same bits"):
+        kernel(a.view(torch.int32), b, b.clone(), 64, **launch)
+    with pytest.raises(TypeError, match=r"of dtype float64: pass one of torch\.float32, or correct the signature"):
+        kernel(a, b.double(), b.clone(), 64, **launch)
+    with pytest.raises(TypeError, match="argument 1: expected a strided tensor, given a nested one"):
+        kernel(a, torch.nested.nested_tensor([b]), b.clone(), 64, **launch)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_there_is_not() -> None:
+    kernel = wave_runtime.load(BASICS, writes={"vector_add": [2]})["vector_add"]
+    for call in (lambda: kernel.preload("cuda"), lambda: kernel(*[torch.ones(1)] * 3, 1, grid=1, device="cuda")):
+        with pytest.raises(RuntimeError, match='device "cuda": torch finds no GPU; "cpu" is the emulator'):
+            call()
 
 
 def test_writes() -> None:

@@ -32,10 +32,11 @@ from wave_runtime import (
     build,
     compile,
 )
-from wave_runtime._compile import assembly
+from wave_runtime._compile import LANGUAGES, assembly
 from wave_runtime._files import write_file
 from wave_runtime._sanitize import Besides, _program
 
+_NO_CODE = {*LANGUAGES, ".ptx", ".txt", ".bc", ".json", ".html"} - {".s"}  # suffixes of what compile does not write
 _FOLDER = Path(__file__).absolute().parent
 
 
@@ -292,6 +293,11 @@ def _compile_file(options: argparse.Namespace) -> None:
         write_file(options.output, assembly(options.files[0], **request, target=target))
         print(options.output)
         return
+    if kind in _NO_CODE:
+        raise ValueError(
+            f"{options.output}: code objects are binaries, with .hsaco or .cubin; a .s file gets the assembly, a .py "
+            "file is a module of a package"
+        )
     files = [Path(file) for file in options.files]
     module = compile(files, **request, targets=options.targets, cache=not options.no_cache, verbose=options.verbose)
     suffix = ".hsaco" if module.target.startswith("gfx") else ".cubin"
@@ -306,6 +312,9 @@ def _compile_file(options: argparse.Namespace) -> None:
     print(output)
     for name in module:
         print(f"  {name}({module[name].signature})")
+    if kind != ".py":
+        signatures = {name: str(module[name].signature) for name in module}
+        print(f"The file does not hold these types. Give them to load: signature={signatures}")
 
 
 def _run_kernel(options: argparse.Namespace) -> None:

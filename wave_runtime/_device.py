@@ -25,10 +25,20 @@ def has_gpu() -> bool:
 
 
 def resolve(device: torch.device) -> torch.device:
-    """A GPU with its index. What :func:`wave_runtime.emulate` has programs see as one is the CPU."""
+    """A GPU with its index. What :func:`wave_runtime.emulate` has programs see as one is the CPU.
+
+    Raises:
+        RuntimeError: the current GPU is asked for, and there is none.
+    """
     if emulations:
         return torch.device("cpu")
-    return torch.device("cuda", torch.cuda.current_device()) if device.index is None else device
+    if device.index is not None:
+        return device
+    if not torch.cuda.is_available():
+        raise RuntimeError(
+            'device "cuda": torch finds no GPU; "cpu" is the emulator, and within wave_runtime.emulate() "cuda" is, too'
+        )
+    return torch.device("cuda", torch.cuda.current_device())
 
 
 def target_of(device: torch.device | int) -> str:

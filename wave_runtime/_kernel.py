@@ -166,6 +166,11 @@ def _operand(self: _C.Kernel, index: int, kind: str, value: Any) -> Any:
             value = tensor_over(value, f"kernel '{self.name}', argument {index}", kind == "input")
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"kernel '{self.name}', argument {index}: expected a tensor, given {type(value).__name__}")
+        if not torch.compiler.is_compiling() and value.is_nested:
+            raise TypeError(
+                f"kernel '{self.name}', argument {index}: expected a strided tensor, given a nested one: pass its "
+                "values()"
+            )
     elif kind == "bytes":
         return value if isinstance(value, bytes) else bytes(value)
     elif kind == "float":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -9,8 +10,10 @@ import torch
 
 from wave_runtime import _C
 from wave_runtime._file import Source, open_images
+from wave_runtime._signature import parse
 
 Writes = Sequence[int | str]
+STRIDES = ("contiguous", "any")
 
 
 class Module:
@@ -34,7 +37,8 @@ class Module:
         files: Iterable[str] = (),
     ) -> None:
         self._codes = list(codes)
-        self._symbols = symbols or {}  # by the kernels' names in the source
+        self._symbols = dict(symbols or {})  # by the kernels' names in the source
+        self._symbols.update({_without_blanks(name): symbol for name, symbol in self._symbols.items()})
         self._signature = signature
         self._writes = writes
         self._strides = strides
@@ -44,9 +48,13 @@ class Module:
         self.targets: tuple[str, ...] = tuple(dict.fromkeys(code.target for code in codes))
         self.target: str = self.targets[0]
         self.files: tuple[str, ...] = tuple(files)
+        if strides not in STRIDES:
+            raise ValueError(f'strides= must be "contiguous" or "any", given "{strides}"')
         for option, value in (("signature", signature), ("writes", writes)):
             if value is None:
                 continue
+            if option == "signature" and not isinstance(value, (str, Mapping)):
+                raise TypeError(f"signature= must be a str, or a dict from kernel names, given {type(value).__name__}")
             if isinstance(value, Mapping):
                 unknown = sorted(set(value) - set(self.kernels))
                 if unknown:
@@ -59,12 +67,18 @@ class Module:
     def __getitem__(self, name: str) -> _C.Kernel:
         """The kernel called ``name``. If there is none, a KeyError lists the kernels that there are."""
         if name not in self._made and name not in self.kernels:
-            name = self._symbols.get(name, name)
+            name = self._symbols.get(name) or self._symbols.get(_without_blanks(name), name)
         if name not in self._made:
             if name not in self.kernels:
-                raise KeyError(f"no kernel '{name}' in the code object; its kernels are {list(self.kernels)}")
+                names = {symbol: source for source, symbol in reversed(self._symbols.items())}  # as they were given
+                known = [names.get(kernel, kernel) for kernel in self.kernels]
+                raise KeyError(f"no kernel '{name}' in the code object; its kernels are {known}")
             signature = self._signature.get(name) if isinstance(self._signature, Mapping) else self._signature
             writes = self._writes.get(name) if isinstance(self._writes, Mapping) else self._writes
+            if writes is not None and (isinstance(writes, str) or not isinstance(writes, Iterable)):
+                raise TypeError(
+                    f"kernel '{name}': writes= must be a list of indices and names, given {type(writes).__name__}"
+                )
             self._made[name] = _C.make_kernel(
                 self._variants(name),
                 name,
@@ -74,6 +88,15 @@ class Module:
                 self._strict,
             )
         return self._made[name]
+
+    def check(self, *options: object) -> None:
+        """Make the kernels that signature= and writes= are for, so that those which do not fit raise ValueError now."""
+        for option in options:
+            for name in self.kernels if option is not None and not isinstance(option, Mapping) else option or ():
+                self[name]
+                names = [parameter.name for parameter in parse(self[name].signature) if parameter.name]
+                if twice := sorted({name for name in names if names.count(name) > 1}):
+                    raise ValueError(f"kernel '{name}': signature= has the name '{twice[0]}' twice")
 
     def _variants(self, name: str) -> list[_C.CodeObject]:
         """A kernel's builds, one for each target and format: a cubin and PTX of one target run on different devices.
@@ -145,10 +168,15 @@ class Module:
         return len(self.kernels)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.kernels or name in self._symbols
+        return name in self.kernels or (isinstance(name, str) and _without_blanks(name) in self._symbols)
 
     def __repr__(self) -> str:
         return f"<wave_runtime.Module for {', '.join(self.targets)}: {', '.join(self.kernels)}>"
+
+
+def _without_blanks(name: str) -> str:
+    """The name of a template's instance, however it is spaced: "fill<int,2>"."""
+    return re.sub(r"\s*([<>,*&])\s*", r"\1", name.strip())
 
 
 def load(
@@ -180,9 +208,12 @@ def load(
         OSError: the file cannot be read.
         ValueError: the file is malformed (the message has the offset and the reason), it has no code for the target
             (the message says what it has), or the options do not fit its kernels.
+        TypeError: an option is of another type.
     """
     codes = [_C.CodeObject(image.data) for image in open_images(source, target)]
-    return Module(codes, signature, writes, strides, strict)
+    module = Module(codes, signature, writes, strides, strict)
+    module.check(signature, writes)
+    return module
 
 
 class Loaded(NamedTuple):

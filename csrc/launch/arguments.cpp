@@ -176,8 +176,10 @@ void ArgumentPacker::floating(size_t index, double value) {
   const Parameter& parameter = kernel_.signature().parameters[index];
   const bool is_untyped = is_bits(parameter.type) && parameter.size > 1;
   if (parameter.is_pointer || !(is_float(parameter.type) || is_untyped)) {
-    throw TypeError(
-        text(kernel_.argument_text(index), ": expected ", parameter.type_text(), ", given the float ", value));
+    const std::string number = text(value);
+    const bool looks_whole = number.find_first_not_of("-0123456789") == std::string::npos;
+    throw TypeError(text(kernel_.argument_text(index), ": expected ", parameter.type_text(), ", given the float ",
+                         number, looks_whole ? ".0" : ""));
   }
   const uint64_t bits = float_bits(value, is_untyped ? float_of_size(parameter.size) : parameter.type);
   store(parameter, &bits);

@@ -42,7 +42,13 @@ class Check {
 
   void positive(const char* what, const Extents& dims) const {
     for (const int64_t extent : dims) {
-      if (extent < 1) refuse(what, " ", dims_text(dims), " has an extent below 1");
+      if (extent >= 1) continue;
+      const bool is_empty = extent == 0 && std::string_view(what) == "grid";
+      refuse(what, " ", dims_text(dims), " has an extent below 1",
+             is_empty
+                 ? ": where there may be nothing to do, as for empty tensors, launch at least one workgroup, or do "
+                   "not launch"
+                 : "");
     }
   }
 

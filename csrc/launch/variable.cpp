@@ -1,6 +1,7 @@
 #include "launch/variable.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "code_object/select.h"
@@ -18,11 +19,27 @@ void check_only_one_has(const CodeObjects& codes, const CodeObject& code, const 
                         "its own, so that it cannot be told which is meant: give them different names"));
 }
 
+/// "[counter, table]", of all code objects.
+std::string variable_names(const CodeObjects& codes) {
+  std::set<std::string> names;
+  for (const auto& code : codes) {
+    for (const Symbol& symbol : code->symbols()) {
+      const std::string_view symbol_name = symbol.name;
+      const bool is_compilers = symbol_name.ends_with(".kd") || symbol_name.starts_with("__hip_");
+      if (!symbol.is_function && symbol.size != 0 && !is_compilers) names.insert(symbol.name);
+    }
+  }
+  std::string out = "[";
+  for (const std::string& name : names) out += text(out.size() > 1 ? ", " : "", name);
+  return out + "]";
+}
+
 }  // namespace
 
 FoundVariable find_variable(CodeObjects codes, const std::string& name, const Place& place) {
   const DeviceInfo& info = place.driver().device(place.device);
   if (name.empty()) throw ValueError("no variable '' in the module");
+  const std::string names = variable_names(codes);
   bool any = false;
   while (std::shared_ptr<const CodeObject> code = select_for(codes, info.target)) {
     any = true;
@@ -33,7 +50,7 @@ FoundVariable find_variable(CodeObjects codes, const std::string& name, const Pl
     }
     std::erase(codes, code);
   }
-  if (any) throw ValueError(text("no variable '", name, "' in the module"));
+  if (any) throw ValueError(text("no variable '", name, "' in the module; its variables are ", names));
   throw ValueError(text("symbol '", name, "': no code object of the module runs on ", place.text(), " (", info.name,
                         ", ", info.target.id(), ")"));
 }

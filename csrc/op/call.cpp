@@ -43,6 +43,19 @@ constexpr DtypeRow kDtypes[] = {
 
 constexpr const char* kSignatureSaysConst = "the kernel's signature says that it only reads it (load() takes writes=)";
 
+/// What to pass instead: ": pass one of torch.float32, or correct the signature".
+std::string dtype_advice(Type type, const at::Tensor& tensor) {
+  for (const DtypeRow& row : kDtypes) {
+    if (row.type != type) continue;
+    const bool is_view = c10::isIntegralType(row.dtype, false) && c10::isIntegralType(tensor.scalar_type(), false) &&
+                         c10::elementSize(row.dtype) == tensor.element_size();
+    const std::string dtype = text("torch.", c10::getDtypeNames(row.dtype).first);
+    return text(": pass ", is_view ? text("tensor.view(", dtype, "), which has the same bits") : "one of " + dtype,
+                ", or correct the signature");
+  }
+  return "";
+}
+
 /// The bytes that a tensor's elements lie in.
 AddressSpan extent(const at::Tensor& tensor) {
   const uint64_t begin = reinterpret_cast<uint64_t>(tensor.const_data_ptr());
@@ -132,7 +145,8 @@ void Call::refuse(size_t index, const at::Tensor& tensor) const {
   }
   if (!takes(kernel.signature().parameters[index].type, tensor.scalar_type())) {
     throw TypeError(text(where, ": expected a tensor for ", type, ", given one of dtype ",
-                         c10::getDtypeNames(tensor.scalar_type()).first));
+                         c10::getDtypeNames(tensor.scalar_type()).first,
+                         dtype_advice(kernel.signature().parameters[index].type, tensor)));
   }
   if (tensor.is_conj() || tensor.is_neg()) {
     throw ValueError(text(where, ": the tensor is a lazy ", tensor.is_conj() ? "conjugate" : "negative",

@@ -66,7 +66,7 @@ PyObject* call_kernel(const Kernel& kernel, PyObject* self, PyObject* const* arg
   const Py_ssize_t count = positional(flags);
   return with_python_errors([&]() -> PyObject* {
     static const py::handle call_operator = py::import("wave_runtime._kernel").attr("call_operator").release();
-    check_count(kernel, count);
+    check_count(kernel, count, keyword_names);
     bool plain = thread_is_plain();
     if (plain && launch_usual(kernel, arguments, arguments + count, keyword_names)) Py_RETURN_NONE;
     for (Py_ssize_t i = 0; plain && i < count; ++i) plain = !is_for_operator(arguments[i]);

@@ -1,5 +1,6 @@
 #include "python/read_call.h"
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 
@@ -29,11 +30,23 @@ void read_bytes(Call& call, size_t index, PyObject* object) {
   call.packer.bytes(index, {static_cast<const uint8_t*>(buffer.data()), buffer.size()});
 }
 
+/// Throws ValueError for an integer beyond all floats: a float beyond those of its type becomes infinity, as in torch.
+void check_float_holds(const Call& call, size_t index, PyObject* integer) {
+  PyLong_AsDouble(integer);
+  if (PyErr_Occurred() == nullptr) return;
+  if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) py::raise();
+  PyErr_Clear();
+  throw ValueError(text(call.kernel.argument_text(index), ": expected ",
+                        call.kernel.signature().parameters[index].type_text(),
+                        ", given an integer that is too large for any float"));
+}
+
 void read_scalar(Call& call, size_t index, PyObject* object) {
   const Parameter& parameter = call.kernel.signature().parameters[index];
   if (is_tensor(object)) return read_tensor_scalar(call, index, tensor_of(object));
   if (parameter.type == Type::Bytes && HeldBuffer::has(object)) return read_bytes(call, index, object);
   if (PyFloat_Check(object) || parameter.is_float()) {
+    if (PyLong_Check(object)) check_float_holds(call, index, object);
     if (const std::optional<double> value = read_real(object)) return call.packer.floating(index, *value);
   } else if (PyIndex_Check(object)) {
     const Integer integer = read_integer(object, 64, {&call.kernel, nullptr, static_cast<Py_ssize_t>(index)});
@@ -153,6 +166,15 @@ void read_dictionary(Call& call, const py::dict& keywords, bool& has_grid) {
 
 }  // namespace
 
+namespace {
+
+bool is_parameter(const Kernel& kernel, const std::string& name) {
+  return std::ranges::any_of(kernel.signature().parameters,
+                             [&](const Parameter& parameter) { return !name.empty() && parameter.name == name; });
+}
+
+}  // namespace
+
 /// An int, or 1 to 3 of them; missing extents are 1.
 bool Any::extents(const Kernel& kernel, const char* what, PyObject* object, Extents& extents) {
   if (Usual::extents(kernel, what, object, extents)) return true;
@@ -182,9 +204,11 @@ bool Any::other_keyword(Call& call, PyObject* name, PyObject* value) {
     keyword.read(call, value);
     return true;
   }
-  throw TypeError(text("kernel '", call.kernel.name(), "' got an unexpected keyword '", py::str::of(name),
-                       "'; it takes grid=, block=, shared_memory=, cluster=, cooperative=, programmatic=, priority=, "
-                       "device= and stream="));
+  throw TypeError(
+      text("kernel '", call.kernel.name(), "' got an unexpected keyword '", py::str::of(name),
+           "'; it takes grid=, block=, shared_memory=, cluster=, cooperative=, programmatic=, priority=, "
+           "device= and stream=",
+           is_parameter(call.kernel, py::str::of(py::handle(name))) ? "; parameters are passed by place" : ""));
 }
 
 void Any::read_unusual_argument(Call& call, size_t index, PyObject* object) {
@@ -200,9 +224,15 @@ bool Any::no_grid(const Kernel& kernel) {
   throw TypeError(text("kernel '", kernel.name(), "': grid= is missing (it counts workgroups)"));
 }
 
-void refuse_count(const Kernel& kernel, Py_ssize_t given) {
+void refuse_count(const Kernel& kernel, Py_ssize_t given, PyObject* keyword_names) {
+  std::string advice;
+  for (Py_ssize_t i = 0; keyword_names != nullptr && i < PyTuple_Size(keyword_names); ++i) {
+    const std::string name = py::str::of(py::handle(PyTuple_GetItem(keyword_names, i)));
+    if (!is_parameter(kernel, name)) continue;
+    advice = text(": '", name, "' is a parameter, which are all passed by place, not by name");
+  }
   throw TypeError(text("kernel '", kernel.name(), "' takes ", kernel.signature().parameters.size(), " arguments (",
-                       kernel.signature().text(), "), given ", given));
+                       kernel.signature().text(), "), given ", given, advice));
 }
 
 template <class Strength>

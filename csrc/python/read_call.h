@@ -68,11 +68,11 @@ struct Any {
   static void read_unusual_argument(Call& call, size_t index, PyObject* object);
 };
 
-[[noreturn]] void refuse_count(const Kernel& kernel, Py_ssize_t given);
+[[noreturn]] void refuse_count(const Kernel& kernel, Py_ssize_t given, PyObject* keyword_names);
 
-/// Throws TypeError where the number of arguments is not the signature's.
-inline void check_count(const Kernel& kernel, Py_ssize_t given) {
-  if (static_cast<size_t>(given) != kernel.compact_parameters().size()) refuse_count(kernel, given);
+/// Throws TypeError where the number of arguments is not the signature's. Names of keywords may say why.
+inline void check_count(const Kernel& kernel, Py_ssize_t given, PyObject* keyword_names = nullptr) {
+  if (static_cast<size_t>(given) != kernel.compact_parameters().size()) refuse_count(kernel, given, keyword_names);
 }
 
 /// Reads a whole call: as many arguments as the signature has, and the keywords of a vectorcall. False where the

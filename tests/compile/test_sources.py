@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -322,6 +323,41 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         wave_runtime.compile(ADD)
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"options": "-O1"}, TypeError, r"options= must be a list, as in options=\['-O1'\], given str"),
+        ({"include_dirs": "."}, TypeError, "include_dirs= must be a list"),
+        ({"targets": "gfx942"}, TypeError, "targets= must be a list"),
+        ({"defines": ["A"]}, TypeError, 'defines= must be a dict, as in {"TILE": 64, "FAST": None}, given list'),
+        ({"signature": {"add": "a: *f99"}}, ValueError, "unknown type 'f99'"),
+        ({"writes": {"add": [7]}}, ValueError, "writes= names argument 7"),
+        ({"strides": "foo"}, ValueError, 'strides= must be "contiguous" or "any"'),
+    ],
+)
+def test_options_of_the_wrong_kind(options: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        wave_runtime.compile(ADD, **options)
+
+
+def test_an_empty_source() -> None:
+    with pytest.raises(ValueError, match="the source is empty: expected a path, or the text itself"):
+        wave_runtime.compile("")
+
+
+def test_names_of_instances() -> None:
+    source = "template <class T, int N> __global__ void fill(T* y) { y[0] = N; }\n__device__ int counter;\n"
+    module = wave_runtime.compile(source + "template __global__ void fill<float, 2>(float*);\n")
+    assert module["fill<float, 2>"] is module["fill< float,2 >"]
+    assert "fill< float,2 >" in module
+    with pytest.raises(
+        KeyError, match=r"no kernel 'fill<double, 2>' in the code object; its kernels are \['fill<float, "
+    ):
+        module["fill<double, 2>"]
+    with pytest.raises(ValueError, match=r"no variable 'kounter' in the module; its variables are \[counter\]"):
+        module.symbol("kounter", device="cpu")
+
+
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "add.hip"
     source.write_text(ADD)
@@ -330,8 +366,14 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.splitlines() == [
         str(output),
         "  add(a: *f32 const, b: *f32 const, c: *f32, n: i32)",
+        "The file does not hold these types. Give them to load: signature={'add': 'a: *f32 const, b: *f32 const, "
+        "c: *f32, n: i32'}",
     ]
-    check_add(wave_runtime.load(output, signature="*f32 const, *f32 const, *f32, i32"))
+    check_add(wave_runtime.load(output, signature={"add": "a: *f32 const, b: *f32 const, c: *f32, n: i32"}))
+    for suffix in (".ll", ".ptx", ".txt"):
+        assert main(["compile", str(source), "-o", str(tmp_path / f"add{suffix}")]) == 2
+        assert "code objects are binaries, with .hsaco or .cubin; a .s file gets the asse" in capsys.readouterr().err
+        assert not (tmp_path / f"add{suffix}").exists()
     source.write_text("broken")
     assert main(["compile", str(source), "-o", str(tmp_path / "none")]) == 2
     assert "does not compile" in capsys.readouterr().err

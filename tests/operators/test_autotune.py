@@ -116,3 +116,8 @@ def test_what_takes_long_runs_twice() -> None:
     assert len(runs) == 2
     with pytest.raises(ValueError, match="statistic='most': expected one of median, mean, min"):
         wave_runtime.do_bench(lambda: None, statistic="most")  # type: ignore[arg-type]
+
+
+def test_a_configuration_that_is_no_dict() -> None:
+    with pytest.raises(TypeError, match=r'autotune: expected dicts of keywords, as in {"block": 64}, given 64'):
+        wave_runtime.autotune([64, 128])  # type: ignore[list-item]

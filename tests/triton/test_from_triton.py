@@ -200,3 +200,10 @@ def test_what_only_triton_launches(kernels: Any) -> None:
     metadata = SimpleNamespace(global_scratch_size=0, profile_scratch_size=16)
     with pytest.raises(ValueError, match="kernel 'add' needs scratch memory"):
         _check_launchable("add", SimpleNamespace(metadata=metadata, asm={"ttir": ""}))
+
+
+def test_calls_that_are_those_of_triton(add: Any) -> None:
+    with pytest.raises(TypeError, match=r"takes its grid as other kernels do: .*\(.*, grid=\.\.\.\)"):
+        add[(1,)]
+    with pytest.raises(TypeError, match=r"unexpected keyword 'block': it takes grid= alone; constants and num_warps"):
+        add(torch.ones(64), torch.ones(64), 64, grid=1, block=64)

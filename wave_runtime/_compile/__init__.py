@@ -92,10 +92,12 @@ def compile(
     Raises:
         OSError: the source cannot be read.
         ValueError: the language is not known, or ``signature`` or ``writes`` does not fit the kernels.
+        TypeError: an option is of another type.
         CompileError: the compiler rejects the source, and its messages and command are in the error; or there is no
             compiler, and the error says where one was looked for; or the compiler cannot link several sources.
         TimeoutError: another process has been compiling the same source for ten minutes.
     """
+    _check_lists(options=options, include_dirs=include_dirs, **({} if targets is None else {"targets": targets}))
     if target is not None and targets is not None:
         raise ValueError("target= names one target, targets= several: give one of them")
     sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
@@ -120,15 +122,19 @@ def compile(
     results = [kept.value[1] for kept in found]
     known = {symbol: types for compiled in results for symbol, types in compiled.signatures.items()}
     names = _source_names([compiled.symbols for compiled in results], {name for code in codes for name in code.kernels})
+    given = signature
     if signature is None:
         signature = known or None
-    elif not isinstance(signature, str):
-        signature = {**known, **{names.get(name, name): types for name, types in signature.items()}}
+    elif isinstance(signature, Mapping):
+        given = {names.get(name, name): types for name, types in signature.items()}
+        signature = {**known, **given}
     if isinstance(writes, Mapping):
         writes = {names.get(name, name): items for name, items in writes.items()}
     files = {file.path: None for kept in found for file in kept.dependencies}
     paths = [path for _, path in read if path is not None]
-    return Module(codes, signature, writes, strides, strict, names, dict.fromkeys([*paths, *files]))
+    module = Module(codes, signature, writes, strides, strict, names, dict.fromkeys([*paths, *files]))
+    module.check(given, writes)
+    return module
 
 
 def _source_names(tables: Iterable[Mapping[str, str]], kernels: Collection[str]) -> dict[str, str]:
@@ -171,7 +177,16 @@ def assembly(
 
 
 def _macros(defines: Mapping[str, object] | None) -> tuple[tuple[str, str | None], ...]:
+    if defines is not None and not isinstance(defines, Mapping):
+        raise TypeError(f'defines= must be a dict, as in {{"TILE": 64, "FAST": None}}, given {type(defines).__name__}')
     return tuple((name, None if value is None else str(value)) for name, value in sorted((defines or {}).items()))
+
+
+def _check_lists(**options: object) -> None:
+    """Raise TypeError for a text where a list of texts is expected: it would be taken letter by letter."""
+    for name, value in options.items():
+        if isinstance(value, (str, bytes, os.PathLike)):
+            raise TypeError(f"{name}= must be a list, as in {name}=[{str(value)!r}], given {type(value).__name__}")
 
 
 def is_text(source: SourceText) -> bool:
@@ -188,6 +203,8 @@ def _read(source: SourceText) -> tuple[bytes, str | None]:
     """The text of a source, and its absolute path where it has one."""
     if is_text(source):
         return str(source).encode(), None
+    if not source:
+        raise ValueError("the source is empty: expected a path, or the text itself")
     path = os.path.abspath(source)
     return Path(path).read_bytes(), path
 
@@ -197,7 +214,10 @@ def _language(path: str | None, language: str | None) -> str:
     if language is None:
         suffix = ".hip" if path is None else os.path.splitext(path)[1]
         if suffix not in LANGUAGES:
-            raise ValueError(f"{path}: its suffix says no language: {', '.join(LANGUAGES)}; or pass language=")
+            raise ValueError(
+                f"{path}: its suffix says no language: {', '.join(LANGUAGES)}; or pass language= (--language on the "
+                "command line)"
+            )
         return LANGUAGES[suffix]
     if language not in LANGUAGES.values():
         raise ValueError(f"language={language!r}: expected one of {', '.join(sorted(set(LANGUAGES.values())))}")

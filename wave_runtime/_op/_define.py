@@ -49,7 +49,8 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
         @wave_runtime.define_op("mylib::add")
         def add(a: Tensor, b: Tensor) -> Tensor:
             c = torch.empty_like(a)
-            vector_add(a, b, c, a.numel(), grid=wave_runtime.cdiv(a.numel(), 256), block=256)
+            blocks = torch.sym_max(wave_runtime.cdiv(a.numel(), 256), 1)  # a grid has at least one
+            vector_add(a, b, c, a.numel(), grid=blocks, block=256)
             return c
 
     Args:

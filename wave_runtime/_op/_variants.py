@@ -226,8 +226,13 @@ def autotune(
 
     Raises:
         ValueError: there are no configurations; at a call, all of them are pruned.
+        TypeError: a configuration is no dict.
     """
-    known = [dict(config) for config in configs]
+    known = []
+    for config in configs:
+        if not isinstance(config, Mapping):
+            raise TypeError(f'autotune: expected dicts of keywords, as in {{"block": 64}}, given {config!r}')
+        known.append(dict(config))
 
     def make(function: Launch) -> Variants:
         if not known:

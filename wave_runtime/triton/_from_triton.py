@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 import triton
@@ -51,7 +51,13 @@ class TritonFunction:
         # What fingerprints of operators cover.
         self._definition = kernel, self._block, self._shared_memory, self._cooperative
 
-    def __call__(self, *args: Any, grid: Dims) -> None:
+    def __getitem__(self, grid: object) -> NoReturn:
+        raise TypeError(
+            f"{self!r} was compiled by from_triton, and takes its grid as other kernels do: "
+            f"{self.kernel.name}({', '.join(self.parameters)}, grid=...)"
+        )
+
+    def __call__(self, *args: Any, grid: Dims, **keywords: Any) -> None:
         """Launch on the tensors' device, as ``kernel(...)`` does.
 
         Args:
@@ -63,6 +69,11 @@ class TritonFunction:
             ValueError: a number is out of its type's range, or the tensors are on several devices.
             KernelFault: on the emulator, the kernel did what it must not.
         """
+        if keywords:
+            raise TypeError(
+                f"Triton kernel '{self.kernel.name}' got an unexpected keyword '{next(iter(keywords))}': it takes "
+                "grid= alone; constants and num_warps, which sets the block, are given to from_triton()"
+            )
         check_count(self.kernel, self.parameters, args)
         self.kernel(
             *args,
