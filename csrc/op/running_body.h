@@ -18,8 +18,8 @@ class RunningBody {
 
   /// Notes a tensor that the operator was given. `name` is for refuse(); `is_declared`: that the body writes it.
   void add(const at::Tensor& tensor, const void* name, bool is_declared) {
-    if (!tensor.has_storage()) return;
-    inputs_.push_back({tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl(), name, is_declared});
+    const c10::StorageImpl* storage = storage_of(tensor);
+    if (storage != nullptr) inputs_.push_back({storage, name, is_declared});
   }
 
   /// The innermost that runs on this thread, or nullptr.
@@ -29,8 +29,8 @@ class RunningBody {
   /// declare, of this operator or of one around it. `writer` makes the text that says which argument of which kernel.
   template <class Writer>
   void check_write(const at::Tensor& tensor, const Writer& writer) const {
-    if (!tensor.has_storage()) return;
-    const c10::StorageImpl* storage = tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
+    const c10::StorageImpl* storage = storage_of(tensor);
+    if (storage == nullptr) return;
     for (const RunningBody* body = this; body != nullptr; body = body->outer_) {
       if (const Input* input = body->undeclared(storage)) body->refuse(input->name, writer());
     }
@@ -46,6 +46,9 @@ class RunningBody {
     const void* name;
     bool is_declared;
   };
+  static const c10::StorageImpl* storage_of(const at::Tensor& tensor) {
+    return tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
+  }
   /// The first input of this storage, unless one of them is declared: which part of it is written is for others to say.
   const Input* undeclared(const c10::StorageImpl* storage) const;
 

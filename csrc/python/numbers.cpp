@@ -48,6 +48,14 @@ int64_t read_signed(PyObject* object, const Where& where) {
   return value;
 }
 
+bool is_beyond_floats(PyObject* integer) {
+  PyLong_AsDouble(integer);
+  if (PyErr_Occurred() == nullptr) return false;
+  if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) py::raise();
+  PyErr_Clear();
+  return true;
+}
+
 std::optional<double> read_real(PyObject* object) {
   if (PyFloat_Check(object)) return PyFloat_AsDouble(object);
   PyTypeObject* const type = Py_TYPE(object);

@@ -39,6 +39,10 @@ Integer read_integer(PyObject* object, int bits, const Where& where, const char*
 /// A value of 64 bits with a sign. Throws the same.
 int64_t read_signed(PyObject* object, const Where& where);
 
+/// Whether an int is larger than all floats. One that is larger than those of its parameter's type alone becomes
+/// infinity, as in torch.
+bool is_beyond_floats(PyObject* integer);
+
 /// What Python's float() makes of a number; nothing for what is none.
 std::optional<double> read_real(PyObject* object);
 

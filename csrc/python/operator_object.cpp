@@ -106,7 +106,7 @@ void check_aliases(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
 /// on the old contents. It borrows the inputs and their names.
 class PythonBody : public RunningBody {
  public:
-  explicit PythonBody(PyObject* self) : self_(self) {}
+  explicit PythonBody(PyObject* self) : self_(self), any_declared_(PySet_Size(operator_of(self).mutates.ptr()) > 0) {}
 
   /// As many arguments as there are names.
   void add(PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
@@ -134,11 +134,13 @@ class PythonBody : public RunningBody {
  private:
   void add(PyObject* argument, PyObject* name) {
     for_each_tensor(argument, [&](const at::Tensor& tensor) {
-      RunningBody::add(tensor, name, PySet_Contains(operator_of(self_).mutates.ptr(), name) == 1);
+      const bool declared = any_declared_ && PySet_Contains(operator_of(self_).mutates.ptr(), name) == 1;
+      RunningBody::add(tensor, name, declared);
     });
   }
 
-  PyObject* self_;
+  PyObject* const self_;
+  const bool any_declared_;
 };
 
 /// Calls what runs on plain tensors.

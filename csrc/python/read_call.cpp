@@ -30,23 +30,15 @@ void read_bytes(Call& call, size_t index, PyObject* object) {
   call.packer.bytes(index, {static_cast<const uint8_t*>(buffer.data()), buffer.size()});
 }
 
-/// Throws ValueError for an integer beyond all floats: a float beyond those of its type becomes infinity, as in torch.
-void check_float_holds(const Call& call, size_t index, PyObject* integer) {
-  PyLong_AsDouble(integer);
-  if (PyErr_Occurred() == nullptr) return;
-  if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) py::raise();
-  PyErr_Clear();
-  throw ValueError(text(call.kernel.argument_text(index), ": expected ",
-                        call.kernel.signature().parameters[index].type_text(),
-                        ", given an integer that is too large for any float"));
-}
-
 void read_scalar(Call& call, size_t index, PyObject* object) {
   const Parameter& parameter = call.kernel.signature().parameters[index];
   if (is_tensor(object)) return read_tensor_scalar(call, index, tensor_of(object));
   if (parameter.type == Type::Bytes && HeldBuffer::has(object)) return read_bytes(call, index, object);
   if (PyFloat_Check(object) || parameter.is_float()) {
-    if (PyLong_Check(object)) check_float_holds(call, index, object);
+    if (PyLong_Check(object) && is_beyond_floats(object)) {
+      throw ValueError(text(call.kernel.argument_text(index), ": expected ", parameter.type_text(),
+                            ", given an integer that is too large for any float"));
+    }
     if (const std::optional<double> value = read_real(object)) return call.packer.floating(index, *value);
   } else if (PyIndex_Check(object)) {
     const Integer integer = read_integer(object, 64, {&call.kernel, nullptr, static_cast<Py_ssize_t>(index)});
