@@ -39,7 +39,7 @@ std::string variable_names(const CodeObjects& codes) {
 FoundVariable find_variable(CodeObjects codes, const std::string& name, const Place& place) {
   const DeviceInfo& info = place.driver().device(place.device);
   if (name.empty()) throw ValueError("no variable '' in the module");
-  const std::string names = variable_names(codes);
+  const CodeObjects all = codes;
   bool any = false;
   while (std::shared_ptr<const CodeObject> code = select_for(codes, info.target)) {
     any = true;
@@ -50,7 +50,7 @@ FoundVariable find_variable(CodeObjects codes, const std::string& name, const Pl
     }
     std::erase(codes, code);
   }
-  if (any) throw ValueError(text("no variable '", name, "' in the module; its variables are ", names));
+  if (any) throw ValueError(text("no variable '", name, "' in the module; its variables are ", variable_names(all)));
   throw ValueError(text("symbol '", name, "': no code object of the module runs on ", place.text(), " (", info.name,
                         ", ", info.target.id(), ")"));
 }
