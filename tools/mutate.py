@@ -77,7 +77,7 @@ CONCERNED = {
     "csrc/emulator/addresses": [*_MEMORY, *_LDS],
     "csrc/emulator/atomic": _ATOMICS,
     "csrc/emulator/barriers": _SANITIZER,
-    "csrc/emulator/binding": ["tests/emulator/test_bindings.py"],
+    "csrc/emulator/binding": ["tests/emulator/test_bindings.py", "tests/emulator/test_wave_matrices.py"],
     "csrc/emulator/checks": [*_SANITIZER, "tests/emulator/test_checks.py", "tests/test_profile.py"],
     "csrc/emulator/dispatch": _LAUNCHES,
     "csrc/emulator/exec_buffer": [
@@ -162,6 +162,7 @@ CONCERNED = {
     "csrc/launch": ["tests/test_arguments.py", "tests/test_geometry.py", "tests/conformance"],
     "csrc/op": ["tests/test_operator.py", "tests/operators", "tests/upstream/test_c_entry_points.py"],
     "csrc/python": ["tests/test_arguments.py", "tests/conformance", "tests/upstream/test_contract.py"],
+    "csrc/python/code_object_bindings": ["tests/code_object", "tests/test_load.py"],
     "csrc/python/isa_bindings": ["tests/isa", "tests/test_cli.py"],
 }
 SOURCES = ("csrc/**/*.cpp", "csrc/**/*.h", "csrc/**/*.inl")
