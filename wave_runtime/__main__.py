@@ -22,7 +22,6 @@ from wave_runtime import (
     _disasm,
     _emulate,
     _env,
-    _environment,
     _info,
     _profile,
     _replay,
@@ -237,7 +236,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _emulate_for(options: argparse.Namespace) -> None:
     """Have processes that begin from here do so as within emulate()."""
     # Wrong options are errors of this process rather than of the one that begins.
-    inductor = options.inductor or _environment.flag(_emulate.INDUCTOR, False)
+    inductor = options.inductor or _emulate.inductor_of_environment()
     devices = _emulate.devices_of_environment() if options.devices is None else options.devices
     target = options.target or _C.emulator_processor()
     _emulate.emulate(target, devices=devices, time_limit=options.time_limit, inductor=inductor)

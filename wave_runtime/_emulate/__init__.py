@@ -164,12 +164,17 @@ def from_environment() -> None:
     known = sorted(_C.emulator_processors())
     if target not in known:
         raise ValueError(f"{VARIABLE}={target}: expected {' or '.join(known)}, for instance {VARIABLE}={known[-1]}")
-    emulate(target, devices=devices_of_environment(), inductor=_environment.flag(INDUCTOR, False))
+    emulate(target, devices=devices_of_environment(), inductor=inductor_of_environment())
 
 
 def devices_of_environment() -> int:
     """How many devices the environment says. Raises ValueError where it says something else."""
     return _environment.whole(_hip.DEVICES, 1, _gpu.MOST)
+
+
+def inductor_of_environment() -> bool:
+    """Whether the environment says inductor=True. Raises ValueError where it says something else."""
+    return _environment.flag("WAVE_RUNTIME_EMULATE_INDUCTOR", False)
 
 
 def _replace(patches: Patches) -> None:

@@ -7,6 +7,7 @@ pieces of scratch memory, global and for profiles, whose sizes for one program t
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -58,7 +59,7 @@ def signature_of(parameters: Sequence[tuple[str, str]], sizes: Sequence[int]) ->
     """
     if len(parameters) != len(sizes):
         raise ValueError(f"Triton passes {len(parameters)} arguments ({parameters}), the binary takes {len(sizes)}")
-    texts = []
+    texts: dict[str, str] = {}
     for (name, kind), size in zip(parameters, sizes, strict=True):
         if kind.startswith("*"):
             text = "*"
@@ -68,8 +69,10 @@ def signature_of(parameters: Sequence[tuple[str, str]], sizes: Sequence[int]) ->
             text = TYPES[kind]
         else:
             raise ValueError(f"parameter '{name}': Triton's type {kind} is none that the emulator is passed")
-        texts.append(f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}: {text}")
-    return ", ".join(texts)
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        numbered = (f"{plain}_{number}" for number in itertools.count(1))  # parts of a descriptor have its name
+        texts[plain if plain not in texts else next(other for other in numbered if other not in texts)] = text
+    return ", ".join(f"{name}: {text}" for name, text in texts.items())
 
 
 def check_count(kernel: _C.Kernel, parameters: Sequence[str], args: Sequence[Any]) -> None:
