@@ -77,7 +77,7 @@ CONCERNED = {
     "csrc/emulator/addresses": [*_MEMORY, *_LDS],
     "csrc/emulator/atomic": _ATOMICS,
     "csrc/emulator/barriers": _SANITIZER,
-    "csrc/emulator/binding": ["tests/emulator/test_bindings.py", "tests/emulator/test_wave_matrices.py"],
+    "csrc/emulator/binding": ["tests/emulator/test_bindings.py", "tests/emulator/test_rdna_arithmetic.py"],
     "csrc/emulator/checks": [*_SANITIZER, "tests/emulator/test_checks.py", "tests/test_profile.py"],
     "csrc/emulator/dispatch": _LAUNCHES,
     "csrc/emulator/exec_buffer": [
@@ -93,6 +93,7 @@ CONCERNED = {
     "csrc/emulator/exec_exchange_cdna4": ["tests/emulator/test_cdna4.py"],
     "csrc/emulator/exec_gws": ["tests/emulator/test_grid_sync.py"],
     "csrc/emulator/exec_hardware_register": [
+        "tests/emulator/test_control.py",
         "tests/emulator/test_launch_state.py",
         "tests/emulator/test_rdna_rare_instructions.py",
     ],
