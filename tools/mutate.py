@@ -77,7 +77,7 @@ CONCERNED = {
     "csrc/emulator/addresses": [*_MEMORY, *_LDS],
     "csrc/emulator/atomic": _ATOMICS,
     "csrc/emulator/barriers": _SANITIZER,
-    "csrc/emulator/binding": ["tests/emulator/test_bindings.py", "tests/emulator/test_rdna_arithmetic.py"],
+    "csrc/emulator/binding": ["tests/emulator/test_bindings.py", "tests/emulator/test_rdna_rare_instructions.py"],
     "csrc/emulator/checks": [*_SANITIZER, "tests/emulator/test_checks.py", "tests/test_profile.py"],
     "csrc/emulator/dispatch": _LAUNCHES,
     "csrc/emulator/exec_buffer": [

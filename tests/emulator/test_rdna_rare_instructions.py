@@ -38,6 +38,32 @@ def test_products_for_lighting(target: str, lanes: int) -> None:
     assert np.array_equal(found[~enabled(state)], state.v[:, 9][~enabled(state)])
 
 
+@pytest.mark.parametrize(("name", "bits"), [("v_dot4_i32_iu8", 8), ("v_dot8_i32_iu4", 4)])
+@pytest.mark.parametrize("clamp", [0, 1])
+@pytest.mark.parametrize("signs", range(4))
+@pytest.mark.parametrize(("target", "lanes"), list(itertools.product(("gfx1100", "gfx1201"), (32, 64))))
+def test_dot_products_of_integers_with_and_without_signs(
+    target: str, lanes: int, signs: int, clamp: int, name: str, bits: int
+) -> None:
+    """A bit of NEG for each factor says whether its elements have signs; CLAMP limits the sum, which else wraps."""
+    state = random_state(np.random.default_rng(3), 8, lanes)
+    state.v[0, 5:7] = 0xFFFFFFFF
+    state.v[0:4, 7] = [[0x7FFFFFFF], [0x80000000], [0xFFFFFFFF], [0]]
+    fields = {"VDST": 9, "SRC0": VECTOR + 5, "SRC1": VECTOR + 6, "SRC2": VECTOR + 7, "NEG": signs, "CLAMP": clamp}
+    found = rdna_machine.run(target, encode(target, name, "VOP3P", **fields), state).v[:, 9]
+
+    def element(register: int, place: int, has_sign: int) -> np.ndarray:
+        value = (state.v[:, register].astype(np.int64) >> bits * place) & (1 << bits) - 1
+        return value - (value >> bits - 1 << bits) * has_sign
+
+    total = state.v[:, 7].view(np.int32).astype(np.int64)
+    for place in range(32 // bits):
+        total = total + element(5, place, signs & 1) * element(6, place, signs >> 1)
+    total = np.clip(total, -(1 << 31), (1 << 31) - 1) if clamp else total
+    wanted = np.where(enabled(state), total.astype(np.uint32), state.v[:, 9])
+    assert np.array_equal(found, wanted)
+
+
 @WAVES
 def test_registers_that_change_places(target: str, lanes: int) -> None:
     """v_swaprel_b32: bits 0 to 9 of M0 are added to the source's number, bits 16 to 25 to the destination's."""
