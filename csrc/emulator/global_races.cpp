@@ -198,16 +198,19 @@ void GlobalRaceChecker::pass_barrier(const Wave& wave) {
 }
 
 /// As an atomic of agent scope would: what a wave has made known comes before what others find out behind the barrier.
-void GlobalRaceChecker::reach_grid_barrier(const Wave& wave, u64 counter) {
+void GlobalRaceChecker::look_at_grid_barrier(const Wave& wave) {
   look_at(wave);
   instruction_ = {.scope = Scope::Agent, .modifies = true};
+}
+
+void GlobalRaceChecker::reach_grid_barrier(const Wave& wave, u64 counter) {
+  look_at_grid_barrier(wave);
   release({counter, sizeof(u32)});
   hold_.let_go();
 }
 
 void GlobalRaceChecker::pass_grid_barrier(const Wave& wave, u64 counter) {
-  look_at(wave);
-  instruction_ = {.scope = Scope::Agent, .modifies = true};
+  look_at_grid_barrier(wave);
   acquire({counter, sizeof(u32)});
   hold_.let_go();
 }

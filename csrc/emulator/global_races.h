@@ -85,6 +85,7 @@ class GlobalRaceChecker : public Observer {
   const Decoded& look_up(const Wave& wave, const Op* op);
   u32 number_of(const Wave& wave) const;
   void look_at(const Wave& wave);
+  void look_at_grid_barrier(const Wave& wave);
   State& state() { return states_[wave_->index]; }
   static void settle(State& state, bool writes_back);
   void begin_access(bool is_load, bool is_store);

@@ -7,8 +7,12 @@
 
 namespace wave::emulator {
 
+namespace {
+
 /// More of them are reported at once.
-static constexpr size_t kMostSuspicions = 16;
+constexpr size_t kMostSuspicions = 16;
+
+}  // namespace
 
 std::vector<HazardChecker::Suspicion>::iterator HazardChecker::find_suspicion(const Use& use, u64 earlier_pc) {
   return std::ranges::find_if(use.state.suspicions, [&](const Suspicion& one) {

@@ -19,6 +19,16 @@ namespace {
 
 constexpr size_t kPointerBytes = 8, kScalarBytes = 4, kDimBytes = 8;
 
+/// Of all arguments: `words` are the dynamic dimensions and the strides.
+constexpr size_t bytes_of(size_t pointers, size_t scalars, size_t words) {
+  return kPointerBytes * pointers + kScalarBytes * scalars + kDimBytes * words;
+}
+
+/// Whether an int, with a sign or without, has as many bits as a scalar.
+constexpr bool fits_scalar(int64_t value) {
+  return value == static_cast<int32_t>(value) || value == static_cast<uint32_t>(value);
+}
+
 /// Whether reading an item as an argument runs no Python code, which could change the list that has it.
 bool is_inert(PyObject* item) { return PyLong_CheckExact(item) || PyFloat_CheckExact(item) || is_exact_tensor(item); }
 
@@ -103,7 +113,7 @@ class GpuCall {
       value = std::bit_cast<uint32_t>(static_cast<float>(PyFloat_AsDouble(item)));
     }
     if (are_scalars) {
-      if (value != static_cast<int32_t>(value) && value != static_cast<uint32_t>(value)) return nullptr;
+      if (!fits_scalar(value)) return nullptr;
       std::memcpy(to, &value, kScalarBytes);
       to += kScalarBytes;
     } else {
@@ -127,9 +137,8 @@ class GpuCall {
   }
   const auto tensors = items_of_list(arguments[1]), dims = items_of_list(arguments[2]),
              scalars = items_of_list(arguments[3]);
-  const size_t bytes =
-      kPointerBytes * tensors.size() + kScalarBytes * scalars.size() + kDimBytes * (dims.size() + strides.size());
-  if (bytes != call.kernel.arguments_end()) return false;
+  if (bytes_of(tensors.size(), scalars.size(), dims.size() + strides.size()) != call.kernel.arguments_end())
+    return false;
   uint8_t* to = pack_usual(call.packer.begin(), tensors, false);
   if (to != nullptr && !scalars.empty()) to = pack_usual(to, scalars, true);
   if (to != nullptr && !dims.empty()) [[unlikely]]
@@ -178,10 +187,7 @@ class AnyCall {
     return read_integer(object, bits, where(what, index), expected).word;
   }
 
-  size_t bytes() const {
-    return kPointerBytes * tensors_.size() + kScalarBytes * scalars_.size() +
-           kDimBytes * (dims_.size() + strides_.size());
-  }
+  size_t bytes() const { return bytes_of(tensors_.size(), scalars_.size(), dims_.size() + strides_.size()); }
 
   /// Callers pass strides to kernels that do not take them, too.
   [[gnu::noinline]] void check_size() const {
@@ -203,9 +209,7 @@ class AnyCall {
   bool pack_int(PyObject* item, size_t size) {
     int64_t value = 0;
     if (!read_exact_integer(item, value)) return false;
-    if (size == kScalarBytes && value != static_cast<int32_t>(value) && value != static_cast<uint32_t>(value)) {
-      return false;
-    }
+    if (size == kScalarBytes && !fits_scalar(value)) return false;
     pack(static_cast<uint64_t>(value), size);
     return true;
   }

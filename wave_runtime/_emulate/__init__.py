@@ -169,7 +169,7 @@ def from_environment() -> None:
 
 def devices_of_environment() -> int:
     """How many devices the environment says. Raises ValueError where it says something else."""
-    return _environment.whole(_hip.DEVICES, 1, _gpu.MOST)
+    return _environment.whole(_hip.DEVICES, 1, _hip.MOST_DEVICES)
 
 
 def inductor_of_environment() -> bool:

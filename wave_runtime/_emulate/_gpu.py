@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
+from wave_emulator import _hip
 from wave_runtime import _C
 
 CPU = torch.device("cpu")
-MOST = 64  # devices, as of the HIP library over the emulator
 
 
 class Thread(threading.local):
@@ -58,8 +58,8 @@ def find(target: str, count: int = 1) -> Gpu:
     processors = _C.emulator_processors()
     if target not in processors:
         raise ValueError(f"target={target!r}: the emulator has the processors {', '.join(sorted(processors))}")
-    if not isinstance(count, int) or not 1 <= count <= MOST:
-        raise ValueError(f"devices={count!r}: expected 1 to {MOST}")
+    if not isinstance(count, int) or not 1 <= count <= _hip.MOST_DEVICES:
+        raise ValueError(f"devices={count!r}: expected 1 to {_hip.MOST_DEVICES}")
     return Gpu(target, count, processors[target])
 
 
