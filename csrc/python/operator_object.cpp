@@ -113,10 +113,8 @@ class PythonBody : public RunningBody {
     for (Py_ssize_t i = 0; i < count && i < PyTuple_Size(names); ++i) add(arguments[i], PyTuple_GetItem(names, i));
   }
   void add(const py::tuple& arguments, const py::dict& keywords) {
-    PyObject* const names = operator_of(self_).parameters.ptr();
-    for (Py_ssize_t i = 0; i < PyTuple_Size(arguments.ptr()) && i < PyTuple_Size(names); ++i) {
-      add(PyTuple_GetItem(arguments.ptr(), i), PyTuple_GetItem(names, i));
-    }
+    const std::vector<PyObject*> items = items_of(arguments);
+    add(items.data(), static_cast<Py_ssize_t>(items.size()), operator_of(self_).parameters.ptr());
     keywords.each([&](py::handle name, py::handle argument) { add(argument.ptr(), name.ptr()); });
   }
 

@@ -1,6 +1,5 @@
 #include "python/upstream_types.h"
 
-#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -53,8 +52,8 @@ void set_field(LaunchInfo& info, size_t field, PyObject* value) {
     info.kernel = nullptr;
   } else {
     number_of(info, field) = static_cast<int64_t>(read(32));
-    if (field >= kCluster)
-      info.options.cluster = std::ranges::find(info.cluster, 0) == info.cluster.end() ? info.cluster : Extents{1, 1, 1};
+    const LaunchOptions& now = info.options;
+    if (field >= kCluster) info.options = raw_options(now.grid, *now.block, info.cluster, now.shared_memory);
   }
 }
 
