@@ -40,6 +40,7 @@ void NumberChecker::decode(const Wave& wave, const Op* op, Decoded& decoded) {
   const FloatOperand& result = decoded.result;
   decoded.loses_denormals = (row.traits & isa::kTranscendental) != 0 && result.type == OperandType::F32;
   decoded.begins_division = (row.traits & isa::kWritesMask) != 0;  // comparisons make no floats
+  decoded.is_estimate = (row.traits & isa::kTranscendental) != 0 && result.type == OperandType::F64;
   const u32 rows = wave.vgpr_count + wave.agpr_count;
   const auto exists = [&](const FloatOperand& one) { return !one.is_vector || one.row + one.dwords <= rows; };
   decoded.is_looked_at = result.is_vector && exists(result) && std::ranges::all_of(decoded.sources, exists);
@@ -140,7 +141,11 @@ void NumberChecker::after(const Wave& wave, const Op*) {
     // An element of a product is made of those of other lanes, too.
     lanes = now_->is_matrix ? (bad == 0 ? lanes : 0) : lanes & ~bad;
   }
-  if (now_->begins_division) lanes = divided_by_zero(wave, *now_, lanes);
+  // V_DIV_SCALE makes a NaN of zeros, for the instruction that ends the division to see. Zero divided by something is
+  // no mistake, nor is a root of zero, which begins with V_RSQ_F64; of a quotient's estimate V_DIV_SCALE is the
+  // witness.
+  if (now_->begins_division) lanes = zeros(wave, now_->sources[1], lanes);
+  if (now_->is_estimate) lanes &= ~zeros(wave, now_->sources[0], lanes);
   if (lanes != 0) report(wave, *now_, std::countr_zero(lanes));
 }
 
@@ -155,12 +160,11 @@ u64 NumberChecker::not_finite(const Wave& wave, const Decoded& decoded, const Fl
   return not_finite_in(rows(wave, decoded, source), source);
 }
 
-/// The instruction makes a NaN of zeros, for the one that ends the division to see. Zero divided by something is none.
-u64 NumberChecker::divided_by_zero(const Wave& wave, const Decoded& decoded, u64 lanes) const {
+/// Which of the lanes have a zero.
+u64 NumberChecker::zeros(const Wave& wave, const FloatOperand& source, u64 lanes) const {
   u64 found = 0;
   for (u64 left = lanes; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    if (value(wave, decoded, decoded.sources[1], lane) == 0) found |= left & -left;
+    if (value(wave, *now_, source, std::countr_zero(left)) == 0) found |= left & -left;
   }
   return found;
 }

@@ -40,6 +40,7 @@ class NumberChecker : public Observer {
     bool is_matrix = false;
     bool loses_denormals = false;  ///< of f32, whatever MODE says
     bool begins_division = false;  ///< V_DIV_SCALE: of value, denominator and numerator
+    bool is_estimate = false;      ///< of f64, of which other instructions make a root or a quotient
     isa::Instruction instruction;
     FloatOperand result;
     std::vector<FloatOperand> sources;
@@ -58,7 +59,7 @@ class NumberChecker : public Observer {
   const LaneRow* rows(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const;
   u64 not_finite(const Wave& wave, const Decoded& decoded, const FloatOperand& source) const;
   std::string operands_text(const Wave& wave, const Decoded& decoded, int lane) const;
-  u64 divided_by_zero(const Wave& wave, const Decoded& decoded, u64 lanes) const;
+  u64 zeros(const Wave& wave, const FloatOperand& source, u64 lanes) const;
   void report(const Wave& wave, const Decoded& decoded, int lane);
   void narrow(const Wave& wave, const Decoded& decoded);
   void keep_denormals(const Wave& wave, const Op* op);

@@ -71,6 +71,19 @@ def test_a_constant_divided_by_zero(name: str) -> None:
     assert [finding.kind for finding in report.findings] == ["infinity"]
 
 
+@pytest.mark.parametrize("name", ["v_rsq_f64_e32", "v_rcp_f64_e32"])
+def test_an_estimate_of_f64_of_zero(name: str) -> None:
+    """A root in clang's code begins with the reciprocal root, and chooses the zero itself in the end."""
+    for value, kinds in (0, []), (-0.0, []), (4, []), (-4, ["nan"] if name == "v_rsq_f64_e32" else []):
+        assert found(encode(BY_NAME[name], VDST=20, SRC0=VALUE), prepared("f64", value)) == kinds
+
+
+@pytest.mark.parametrize("name", ["v_rsq_f32_e32", "v_rcp_f32_e32"])
+def test_an_estimate_of_f32_of_zero(name: str) -> None:
+    """It is a result as well: of rsqrtf(0), or of a fast quotient."""
+    assert found(encode(BY_NAME[name], VDST=20, SRC0=VALUE), prepared("f32", 0)) == ["infinity"]
+
+
 @pytest.mark.parametrize("name", ["v_fmamk_f32", "v_fmaak_f32"])
 def test_a_literal_of_its_own_is_an_operand(name: str) -> None:
     """Which no field of a source names."""
