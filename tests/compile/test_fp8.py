@@ -138,3 +138,88 @@ def test_without_saturation(kind: str, target: str) -> None:
         assert_codes(got[inside], wanted[inside], kind, x[inside])
         infinite = expected(kind, torch.copysign(torch.tensor(torch.inf), x[beyond]))
         assert_codes(got[beyond], infinite, kind, x[beyond])
+
+
+def run_on_vectors(kind: str, target: str, body: str, x: Tensor, out: Tensor) -> None:
+    """One work-item, `in` and `out` of the tensors' types; Two and Four are the kind's types, and kKind its number."""
+    suffix = kind.removeprefix("__hip_fp8_")
+    types = {torch.uint8: "unsigned char", torch.int16: "short", **C}
+    source = f"""#include <hip/hip_fp8.h>
+    using Two = __hip_fp8x2_{suffix};
+    using Four = __hip_fp8x4_{suffix};
+    constexpr auto kKind = __HIP_{suffix.upper()};
+    __global__ void run(const {types[x.dtype]}* in, {types[out.dtype]}* out, int n) {{ {body} }}"""
+    wave_runtime.compile(source, target=target, options=["-O1"])["run"](x, out, len(x), grid=1, block=1)
+
+
+@combined("gfx942", "gfx1201", "gfx1100", "gfx950")
+def test_pairs_and_fours(kind: str, target: str) -> None:
+    """Each is as four single numbers are, in the order of its bytes, made of any type of vector."""
+    x = numbers(kind)[:4096]
+    wanted = expected(kind, x)
+    for type_, make in (("float", "make_float"), ("double", "make_double")):
+        codes = torch.zeros(len(x) * 3, dtype=torch.uint8)
+        body = f"""for (int i = 0; i < n; i += 4) {{
+          const {type_}4 v = {make}4(in[i], in[i + 1], in[i + 2], in[i + 3]);
+          const Four four(v);
+          const Two low({make}2(v.x, v.y)), high({make}2(v.z, v.w));
+          const auto cut = __hip_cvt_{type_}2_to_fp8x2({make}2(v.x, v.y), __HIP_SATFINITE, kKind);
+          *(unsigned*)(out + i) = four.__x;
+          *(unsigned*)(out + n + i) = low.__x | unsigned{{high.__x}} << 16;
+          *(unsigned*)(out + 2 * n + i) = cut | unsigned{{high.__x}} << 16;
+        }}"""
+        run_on_vectors(kind, target, body, x, codes)
+        for part in codes.view(3, -1):
+            assert_codes(part, wanted, kind, x)
+
+
+@combined("gfx1100", "gfx942", "gfx950", "gfx1201")
+def test_pairs_and_fours_of_short_floats(kind: str, target: str) -> None:
+    halves = torch.arange(1 << 12, dtype=torch.int32).mul(16).to(torch.int16)
+    body = """for (int i = 0; i < n; i += 4) {
+      PAIR low, high;
+      __builtin_memcpy(&low, in + i, 4);
+      __builtin_memcpy(&high, in + i + 2, 4);
+      const Four four(low, high);
+      RAW raw{(unsigned short)in[i], (unsigned short)in[i + 1]};
+      *(unsigned*)(out + i) = four.__x;
+      *(unsigned*)(out + n + i) =
+          CONVERT2(raw, __HIP_SATFINITE, kKind) | CONVERT({(unsigned short)in[i + 2]}, __HIP_SATFINITE, kKind) << 16 |
+          unsigned(CONVERT({(unsigned short)in[i + 3]}, __HIP_SATFINITE, kKind)) << 24;
+    }"""
+    for dtype, pair, raw, name in (
+        (torch.float16, "__half2", "__half2_raw", "halfraw"),
+        (torch.bfloat16, "__hip_bfloat162", "__hip_bfloat162_raw", "bfloat16raw"),
+    ):
+        codes = torch.zeros(2 * len(halves), dtype=torch.uint8)
+        convert2, convert1 = f"__hip_cvt_{name}2_to_fp8x2", f"__hip_cvt_{name}_to_fp8"
+        text = body.replace("CONVERT2", convert2).replace("CONVERT", convert1).replace("PAIR", pair)
+        run_on_vectors(kind, target, text.replace("RAW", raw), halves, codes)
+        values = halves.view(dtype).float()
+        for part in codes.view(2, -1):
+            assert_codes(part, expected(kind, values), kind, values)
+
+
+@combined("gfx950", "gfx1100", "gfx1201", "gfx942")
+def test_values_of_pairs_and_fours(kind: str, target: str) -> None:
+    values = torch.zeros(4 * 256)
+    body = """for (int i = 0; i < n; i += 4) {
+      Four four;
+      __builtin_memcpy(&four.__x, in + i, 4);
+      Two two{};
+      two.__x = (unsigned short)four.__x;
+      const float4 v = four;
+      const float2 pair = two;
+      const __half2 halves = two, raw = __hip_cvt_fp8x2_to_halfraw2(two.__x, kKind);
+      const float all[] = {v.x, v.y, v.z, v.w};
+      for (int j = 0; j < 4; ++j) {
+        out[i + j] = all[j];
+        out[n + i + j] = j == 0 ? pair.x : j == 1 ? pair.y : all[j];
+        out[2 * n + i + j] = j == 0 ? (float)halves.x : j == 1 ? (float)halves.y : all[j];
+        out[3 * n + i + j] =
+            j == 0 ? (float)raw.x : j == 1 ? (float)raw.y : (float)__half(__hip_cvt_fp8_to_halfraw(in[i + j], kKind));
+      }
+    }"""
+    run_on_vectors(kind, target, body, CODES, values)
+    for part in values.view(4, -1):
+        torch.testing.assert_close(part, CODES.view(KINDS[kind][0]).float(), rtol=0, atol=0, equal_nan=True)

@@ -32,6 +32,10 @@ struct __hip_bfloat16_raw {
   unsigned short x;
   __device__ __forceinline__ operator __hip_bfloat16() const { return __builtin_bit_cast(__hip_bfloat16, x); }
 };
+struct alignas(4) __hip_bfloat162_raw {
+  unsigned short x, y;
+  __device__ __forceinline__ operator __hip_bfloat162() const { return __builtin_bit_cast(__hip_bfloat162, *this); }
+};
 
 namespace wave_device {
 

@@ -14,6 +14,10 @@ struct __half_raw {
   unsigned short x;
   __device__ __forceinline__ operator __half() const { return __builtin_bit_cast(__half, x); }
 };
+struct alignas(4) __half2_raw {
+  unsigned short x, y;
+  __device__ __forceinline__ operator __half2() const { return __builtin_bit_cast(__half2, *this); }
+};
 
 namespace wave_device {
 

@@ -2,6 +2,8 @@
 // conversion instructions are for one kind at most; all else is computed.
 #pragma once
 
+#include <hip/hip_bf16.h>
+#include <hip/hip_fp16.h>
 #include <hip/hip_runtime.h>
 
 #include "wave_device/set_macros_aside.h"
@@ -9,6 +11,8 @@
 enum __hip_fp8_interpretation_t { __HIP_E4M3 = 0, __HIP_E5M2 = 1, __HIP_E4M3_FNUZ = 2, __HIP_E5M2_FNUZ = 3 };
 enum __hip_saturation_t { __HIP_NOSAT = 0, __HIP_SATFINITE = 1 };
 typedef unsigned char __hip_fp8_storage_t;
+typedef unsigned short __hip_fp8x2_storage_t;  // the first number is in the low byte
+typedef unsigned __hip_fp8x4_storage_t;
 
 namespace wave_device {
 
@@ -104,48 +108,111 @@ __device__ __forceinline__ float value_of_fp8(__hip_fp8_storage_t x) {
 }
 #undef WAVE_HAS_FP8
 
-template <class T>
-__device__ __forceinline__ __hip_fp8_storage_t fp8_as(T x, __hip_saturation_t saturation,
-                                                      __hip_fp8_interpretation_t interpretation) {
-  const bool saturates = saturation == __HIP_SATFINITE;
+/// Integers, halves and bfloat16s go through float.
+template <class F, class T>
+__device__ __forceinline__ __hip_fp8_storage_t fp8_of(T x, bool saturates) {
+  return fp8_of<F>(static_cast<float>(x), saturates);
+}
+template <class F, class T>
+__device__ __forceinline__ __hip_fp8x2_storage_t fp8_of(Vector<T, 2> v, bool saturates) {
+  return static_cast<__hip_fp8x2_storage_t>(fp8_of<F>(v.x, saturates) | fp8_of<F>(v.y, saturates) << 8);
+}
+template <class F>
+__device__ __forceinline__ float2 values_of_fp8(__hip_fp8x2_storage_t x) {
+  return {value_of_fp8<F>(static_cast<__hip_fp8_storage_t>(x & 255)),
+          value_of_fp8<F>(static_cast<__hip_fp8_storage_t>(x >> 8))};
+}
+
+/// Calls a function with the format.
+template <class Function>
+__device__ __forceinline__ auto with_fp8_format(__hip_fp8_interpretation_t interpretation, Function function) {
   switch (interpretation) {
     case __HIP_E4M3:
-      return fp8_of<E4m3>(x, saturates);
+      return function(E4m3());
     case __HIP_E5M2:
-      return fp8_of<E5m2>(x, saturates);
+      return function(E5m2());
     case __HIP_E4M3_FNUZ:
-      return fp8_of<E4m3Fnuz>(x, saturates);
+      return function(E4m3Fnuz());
     default:
-      return fp8_of<E5m2Fnuz>(x, saturates);
+      return function(E5m2Fnuz());
   }
+}
+
+template <class T>
+__device__ __forceinline__ auto fp8_as(T x, __hip_saturation_t saturation, __hip_fp8_interpretation_t interpretation) {
+  const bool saturates = saturation == __HIP_SATFINITE;
+  return with_fp8_format(interpretation, [&](auto format) { return fp8_of<decltype(format)>(x, saturates); });
 }
 
 }  // namespace wave_device
 
-__device__ __forceinline__ __hip_fp8_storage_t __hip_cvt_float_to_fp8(float x, __hip_saturation_t saturation,
-                                                                      __hip_fp8_interpretation_t interpretation) {
-  return wave_device::fp8_as(x, saturation, interpretation);
+#define WAVE_TO_FP8(name, T, Storage, x_as)                                                        \
+  __device__ __forceinline__ Storage __hip_cvt_##name(T x, __hip_saturation_t saturation,          \
+                                                      __hip_fp8_interpretation_t interpretation) { \
+    return wave_device::fp8_as(x_as, saturation, interpretation);                                  \
+  }
+WAVE_TO_FP8(float_to_fp8, float, __hip_fp8_storage_t, x)
+WAVE_TO_FP8(double_to_fp8, double, __hip_fp8_storage_t, x)
+WAVE_TO_FP8(halfraw_to_fp8, __half_raw, __hip_fp8_storage_t, static_cast<float>(__half(x)))
+WAVE_TO_FP8(bfloat16raw_to_fp8, __hip_bfloat16_raw, __hip_fp8_storage_t, static_cast<float>(__hip_bfloat16(x)))
+WAVE_TO_FP8(float2_to_fp8x2, float2, __hip_fp8x2_storage_t, x)
+WAVE_TO_FP8(double2_to_fp8x2, double2, __hip_fp8x2_storage_t, x)
+WAVE_TO_FP8(halfraw2_to_fp8x2, __half2_raw, __hip_fp8x2_storage_t, __half2(x))
+WAVE_TO_FP8(bfloat16raw2_to_fp8x2, __hip_bfloat162_raw, __hip_fp8x2_storage_t, __hip_bfloat162(x))
+#undef WAVE_TO_FP8
+
+// A half has all numbers of all formats.
+__device__ __forceinline__ __half_raw __hip_cvt_fp8_to_halfraw(__hip_fp8_storage_t x,
+                                                               __hip_fp8_interpretation_t interpretation) {
+  return wave_device::with_fp8_format(interpretation, [&](auto format) {
+    return __half_raw{__half_as_ushort(static_cast<__half>(wave_device::value_of_fp8<decltype(format)>(x)))};
+  });
 }
-__device__ __forceinline__ __hip_fp8_storage_t __hip_cvt_double_to_fp8(double x, __hip_saturation_t saturation,
-                                                                       __hip_fp8_interpretation_t interpretation) {
-  return wave_device::fp8_as(x, saturation, interpretation);
+__device__ __forceinline__ __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t x,
+                                                                   __hip_fp8_interpretation_t interpretation) {
+  return {__hip_cvt_fp8_to_halfraw(static_cast<__hip_fp8_storage_t>(x & 255), interpretation).x,
+          __hip_cvt_fp8_to_halfraw(static_cast<__hip_fp8_storage_t>(x >> 8), interpretation).x};
 }
 
-// As in HIP, numbers that are too large become the largest one. Integers, halves and bfloat16s go through float.
-#define WAVE_FP8(name, Format)                                                                                        \
-  struct name {                                                                                                       \
+// As in HIP, numbers that are too large become the largest one.
+#define WAVE_FP8(suffix, Format)                                                                                      \
+  struct __hip_fp8_##suffix {                                                                                         \
     __hip_fp8_storage_t __x;                                                                                          \
-    name() = default;                                                                                                 \
-    __device__ __forceinline__ name(float x) : __x(wave_device::fp8_of<wave_device::Format>(x, true)) {}              \
-    __device__ __forceinline__ name(double x) : __x(wave_device::fp8_of<wave_device::Format>(x, true)) {}             \
+    __hip_fp8_##suffix() = default;                                                                                   \
     template <class T>                                                                                                \
-    __device__ __forceinline__ name(T x) : name(static_cast<float>(x)) {}                                             \
+    __device__ __forceinline__ __hip_fp8_##suffix(T x) : __x(wave_device::fp8_of<wave_device::Format>(x, true)) {}    \
     __device__ __forceinline__ operator float() const { return wave_device::value_of_fp8<wave_device::Format>(__x); } \
+  };                                                                                                                  \
+  struct __hip_fp8x2_##suffix {                                                                                       \
+    __hip_fp8x2_storage_t __x;                                                                                        \
+    __hip_fp8x2_##suffix() = default;                                                                                 \
+    template <class T>                                                                                                \
+    __device__ __forceinline__ __hip_fp8x2_##suffix(wave_device::Vector<T, 2> v)                                      \
+        : __x(wave_device::fp8_of<wave_device::Format>(v, true)) {}                                                   \
+    __device__ __forceinline__ operator float2() const {                                                              \
+      return wave_device::values_of_fp8<wave_device::Format>(__x);                                                    \
+    }                                                                                                                 \
+    __device__ __forceinline__ operator __half2() const { return __float22half2_rn(*this); }                          \
+  };                                                                                                                  \
+  struct __hip_fp8x4_##suffix {                                                                                       \
+    __hip_fp8x4_storage_t __x;                                                                                        \
+    __hip_fp8x4_##suffix() = default;                                                                                 \
+    template <class T>                                                                                                \
+    __device__ __forceinline__ __hip_fp8x4_##suffix(wave_device::Vector<T, 2> low, wave_device::Vector<T, 2> high)    \
+        : __x(__hip_fp8x2_##suffix(low).__x | static_cast<unsigned>(__hip_fp8x2_##suffix(high).__x) << 16) {}         \
+    template <class T>                                                                                                \
+    __device__ __forceinline__ __hip_fp8x4_##suffix(wave_device::Vector<T, 4> v)                                      \
+        : __hip_fp8x4_##suffix(wave_device::Vector<T, 2>{v.x, v.y}, wave_device::Vector<T, 2>{v.z, v.w}) {}           \
+    __device__ __forceinline__ operator float4() const {                                                              \
+      const float2 low = wave_device::values_of_fp8<wave_device::Format>(static_cast<unsigned short>(__x));           \
+      const float2 high = wave_device::values_of_fp8<wave_device::Format>(static_cast<unsigned short>(__x >> 16));    \
+      return {low.x, low.y, high.x, high.y};                                                                          \
+    }                                                                                                                 \
   };
-WAVE_FP8(__hip_fp8_e4m3, E4m3)
-WAVE_FP8(__hip_fp8_e5m2, E5m2)
-WAVE_FP8(__hip_fp8_e4m3_fnuz, E4m3Fnuz)
-WAVE_FP8(__hip_fp8_e5m2_fnuz, E5m2Fnuz)
+WAVE_FP8(e4m3, E4m3)
+WAVE_FP8(e5m2, E5m2)
+WAVE_FP8(e4m3_fnuz, E4m3Fnuz)
+WAVE_FP8(e5m2_fnuz, E5m2Fnuz)
 #undef WAVE_FP8
 
 #include "wave_device/bring_macros_back.h"
