@@ -174,10 +174,12 @@ class CopyOfAll(Copy):
             log = self._errors()
             if log is None:
                 return {mutant: number for mutant, number, _ in at.values()}
-            named = re.findall(r"\b(csrc/[\w/.]+):(\d+):\d+: +(?:fatal )?error:", log) or re.findall(
-                r"\b(csrc/[\w/.]+):(\d+):", log
-            )
+            # Errors, and where they come from: macros, and templates that are made.
+            named = re.findall(r"\b(csrc/[\w/.]+):(\d+)[:,]", log)
             broken = {(file, int(line) - 1) for file, line in named} & set(at)
+            if not broken:
+                failed = set(re.findall(r"^FAILED: .*?\b(csrc/[\w/.]+)\.o\b", log, re.MULTILINE))
+                broken = {place for place in at if place[0] in failed}
             if not broken:
                 raise SystemExit(f"the tree does not build in {self.folder}, none of its mutants being to blame")
             for place in broken:

@@ -15,7 +15,15 @@ import wave_runtime
 
 pytestmark = pytest.mark.usefixtures("clang")
 
-HEADERS = ["hip_runtime", "hip_fp16", "hip_bf16", "hip_fp8", "hip_cooperative_groups", "hip_math_constants"]
+HEADERS = [
+    "hip_runtime",
+    "hip_fp16",
+    "hip_bf16",
+    "hip_fp8",
+    "hip_complex",
+    "hip_cooperative_groups",
+    "hip_math_constants",
+]
 INCLUDES = "".join(f"#include <hip/{name}.h>\n" for name in HEADERS)
 LETTERS = [*string.ascii_letters, "_"]
 _TEXT = (

@@ -32,17 +32,20 @@ WAVE_ATOMIC(atomicExch, __hip_atomic_exchange)
 
 #undef WAVE_ATOMIC
 
-template <class T>
-__device__ __forceinline__ T atomicSub(T* address, __type_identity_of<T> value) {
-  return atomicAdd(address, static_cast<T>(-value));
-}
-
-template <class T>
-__device__ __forceinline__ T atomicCAS(T* address, __type_identity_of<T> expected, __type_identity_of<T> value) {
-  __hip_atomic_compare_exchange_strong(address, &expected, value, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
-                                       __HIP_MEMORY_SCOPE_AGENT);
-  return expected;
-}
+#define WAVE_ATOMIC(suffix, scope)                                                                              \
+  template <class T>                                                                                            \
+  __device__ __forceinline__ T atomicSub##suffix(T* address, __type_identity_of<T> value) {                     \
+    return atomicAdd##suffix(address, static_cast<T>(-value));                                                  \
+  }                                                                                                             \
+  template <class T>                                                                                            \
+  __device__ __forceinline__ T atomicCAS##suffix(T* address, __type_identity_of<T> expected,                    \
+                                                 __type_identity_of<T> value) {                                 \
+    __hip_atomic_compare_exchange_strong(address, &expected, value, __ATOMIC_RELAXED, __ATOMIC_RELAXED, scope); \
+    return expected;                                                                                            \
+  }
+WAVE_ATOMIC(, __HIP_MEMORY_SCOPE_AGENT)
+WAVE_ATOMIC(_system, __HIP_MEMORY_SCOPE_SYSTEM)
+#undef WAVE_ATOMIC
 
 __device__ __forceinline__ unsigned atomicInc(unsigned* address, unsigned last) {
   return __builtin_amdgcn_atomic_inc32(address, last, __ATOMIC_RELAXED, "agent");
@@ -51,5 +54,15 @@ __device__ __forceinline__ unsigned atomicDec(unsigned* address, unsigned last) 
   return __builtin_amdgcn_atomic_dec32(address, last, __ATOMIC_RELAXED, "agent");
 }
 
-__device__ __forceinline__ float unsafeAtomicAdd(float* address, float value) { return atomicAdd(address, value); }
-__device__ __forceinline__ double unsafeAtomicAdd(double* address, double value) { return atomicAdd(address, value); }
+// AMD's header has both for floats: by instructions that not all memory has, and by others. Here all memory has them.
+#define WAVE_ATOMIC(name, T)                                                                                    \
+  __device__ __forceinline__ T unsafeAtomic##name(T* address, T value) { return atomic##name(address, value); } \
+  __device__ __forceinline__ T safeAtomic##name(T* address, T value) { return atomic##name(address, value); }
+WAVE_ATOMIC(Add, float)
+WAVE_ATOMIC(Add, double)
+WAVE_ATOMIC(Min, float)
+WAVE_ATOMIC(Min, double)
+WAVE_ATOMIC(Max, float)
+WAVE_ATOMIC(Max, double)
+#undef WAVE_ATOMIC
+__device__ __forceinline__ void atomicAddNoRet(float* address, float value) { atomicAdd(address, value); }

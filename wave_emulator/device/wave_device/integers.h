@@ -92,6 +92,22 @@ __device__ __forceinline__ unsigned __fns32(unsigned long long mask, unsigned ba
 __device__ __forceinline__ unsigned __fns64(unsigned long long mask, unsigned base, int n) {
   return wave_device::nth_bit(mask, base, n);
 }
+__device__ __forceinline__ int __fns(unsigned mask, unsigned base, int n) {
+  return static_cast<int>(__fns32(mask, base, n));
+}
+
+// Fields of `width` bits from bit `offset` on; of both numbers the low bits count, as in instructions.
+#define WAVE_FIELD(suffix, T, bits)                                                                  \
+  __device__ __forceinline__ T __bitextract_##suffix(T x, unsigned offset, unsigned width) {         \
+    return x >> offset % bits & ((T{1} << width % bits) - 1);                                        \
+  }                                                                                                  \
+  __device__ __forceinline__ T __bitinsert_##suffix(T x, T field, unsigned offset, unsigned width) { \
+    const T mask = (T{1} << width % bits) - 1;                                                       \
+    return (x & ~(mask << offset % bits)) | (field & mask) << offset % bits;                         \
+  }
+WAVE_FIELD(u32, unsigned, 32)
+WAVE_FIELD(u64, uint64_t, 64)
+#undef WAVE_FIELD
 
 #define WAVE_MIN_MAX(T)                                                                   \
   __host__ __device__ __forceinline__ constexpr T min(T a, T b) { return b < a ? b : a; } \

@@ -19,6 +19,14 @@ __device__ __forceinline__ unsigned __lane_id() {
 __device__ __forceinline__ unsigned long long __ballot(int predicate) {
   return warpSize == 32 ? __builtin_amdgcn_ballot_w32(predicate != 0) : __builtin_amdgcn_ballot_w64(predicate != 0);
 }
+__device__ __forceinline__ unsigned long long __ballot64(int predicate) { return __ballot(predicate); }
+/// The bits of lanes below this one that are set in half a mask, and `sum`.
+__device__ __forceinline__ unsigned __mbcnt_lo(unsigned mask, unsigned sum) {
+  return __builtin_amdgcn_mbcnt_lo(mask, sum);
+}
+__device__ __forceinline__ unsigned __mbcnt_hi(unsigned mask, unsigned sum) {
+  return __builtin_amdgcn_mbcnt_hi(mask, sum);
+}
 __device__ __forceinline__ unsigned long long __activemask() { return __ballot(1); }
 __device__ __forceinline__ int __any(int predicate) { return __ballot(predicate) != 0; }
 __device__ __forceinline__ int __all(int predicate) { return __ballot(!predicate) == 0; }
@@ -231,3 +239,28 @@ WAVE_REDUCE(or, a | b)
 WAVE_REDUCE(xor, a ^ b)
 
 #undef WAVE_REDUCE
+
+// The instructions themselves. Indices count bytes, four for each lane.
+#define WAVE_DS_PERMUTE(name)                                                                                         \
+  __device__ __forceinline__ int __hip_##name(int index, int value) { return __builtin_amdgcn_##name(index, value); } \
+  __device__ __forceinline__ float __hip_##name##f(int index, float value) {                                          \
+    return __builtin_bit_cast(float, __builtin_amdgcn_##name(index, __builtin_bit_cast(int, value)));                 \
+  }
+WAVE_DS_PERMUTE(ds_permute)
+WAVE_DS_PERMUTE(ds_bpermute)
+#undef WAVE_DS_PERMUTE
+template <int kPattern>
+__device__ __forceinline__ int __hip_ds_swizzle_N(int value) {
+  return __builtin_amdgcn_ds_swizzle(value, kPattern);
+}
+template <int kPattern>
+__device__ __forceinline__ float __hip_ds_swizzlef_N(float value) {
+  return __builtin_bit_cast(float, __hip_ds_swizzle_N<kPattern>(__builtin_bit_cast(int, value)));
+}
+template <int kControl, int kRows, int kBanks, bool kBound>
+__device__ __forceinline__ int __hip_move_dpp_N(int value) {
+  return __builtin_amdgcn_mov_dpp(value, kControl, kRows, kBanks, kBound);
+}
+#define __hip_ds_swizzle(value, pattern) __hip_ds_swizzle_N<(pattern)>(value)
+#define __hip_ds_swizzlef(value, pattern) __hip_ds_swizzlef_N<(pattern)>(value)
+#define __hip_move_dpp(value, control, rows, banks, bound) __hip_move_dpp_N<(control), (rows), (banks), (bound)>(value)

@@ -31,4 +31,6 @@ __device__ __forceinline__ void abort() { __builtin_trap(); }
 
 __device__ __forceinline__ long long clock64() { return static_cast<long long>(__builtin_readcyclecounter()); }
 __device__ __forceinline__ long long clock() { return clock64(); }
+__device__ __forceinline__ long long __clock64() { return clock64(); }
+__device__ __forceinline__ long long __clock() { return clock64(); }
 __device__ __forceinline__ long long wall_clock64() { return static_cast<long long>(__builtin_readsteadycounter()); }

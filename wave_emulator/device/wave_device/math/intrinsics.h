@@ -57,15 +57,57 @@ WAVE_TO_INTEGER(double, double, ull, unsigned long long)
 
 #undef WAVE_TO_INTEGER
 
-__device__ __forceinline__ float __int2float_rn(int x) { return static_cast<float>(x); }
-__device__ __forceinline__ float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
-__device__ __forceinline__ float __ll2float_rn(long long x) { return static_cast<float>(x); }
-__device__ __forceinline__ float __ull2float_rn(unsigned long long x) { return static_cast<float>(x); }
+namespace wave_device {
+
+/// -1, 0 or 1: how a number compares with another that may have more bits, of those that conversions are from.
+__device__ __forceinline__ int order(double a, double b) { return (a > b) - (a < b); }
+template <class Integer>
+__device__ __forceinline__ int order(double a, Integer b) {
+  if constexpr (sizeof(Integer) == 4) return order(a, static_cast<double>(b));
+  // What lies behind the largest integer; a number of an integer's size that is none has no conversion back.
+  if (a >= (static_cast<Integer>(-1) < 0 ? 0x1p63 : 0x1p64)) return 1;
+  const Integer whole = static_cast<Integer>(a);
+  return (whole > b) - (whole < b);
+}
+/// The next number towards an infinity.
+template <class T>
+__device__ __forceinline__ T next_to(T x, bool up) {
+  using Bits = typename Format<T>::Bits;
+  if (x == 0) return with_sign(of_bits<T>(1), up ? T(1) : T(-1));
+  return of_bits<T>(bits_of(x) + (up == (x > 0) ? Bits{1} : ~Bits{0}));
+}
+template <class To, class From>
+__device__ __forceinline__ To rounded_down(From x) {
+  const To near = static_cast<To>(x);
+  return order(near, x) > 0 ? next_to(near, false) : near;
+}
+template <class To, class From>
+__device__ __forceinline__ To rounded_up(From x) {
+  const To near = static_cast<To>(x);
+  return order(near, x) < 0 ? next_to(near, true) : near;
+}
+
+}  // namespace wave_device
+
+// Conversions to floats, of integers and of doubles.
+#define WAVE_TO_FLOAT(from, From, to)                                                                     \
+  __device__ __forceinline__ to __##from##2##to##_rn(From x) { return static_cast<to>(x); }               \
+  __device__ __forceinline__ to __##from##2##to##_rd(From x) { return wave_device::rounded_down<to>(x); } \
+  __device__ __forceinline__ to __##from##2##to##_ru(From x) { return wave_device::rounded_up<to>(x); }   \
+  __device__ __forceinline__ to __##from##2##to##_rz(From x) {                                            \
+    return x < 0 ? wave_device::rounded_up<to>(x) : wave_device::rounded_down<to>(x);                     \
+  }
+WAVE_TO_FLOAT(int, int, float)
+WAVE_TO_FLOAT(uint, unsigned, float)
+WAVE_TO_FLOAT(ll, long long, float)
+WAVE_TO_FLOAT(ull, unsigned long long, float)
+WAVE_TO_FLOAT(ll, long long, double)
+WAVE_TO_FLOAT(ull, unsigned long long, double)
+WAVE_TO_FLOAT(double, double, float)
+#undef WAVE_TO_FLOAT
+
 __device__ __forceinline__ double __int2double_rn(int x) { return x; }
 __device__ __forceinline__ double __uint2double_rn(unsigned x) { return x; }
-__device__ __forceinline__ double __ll2double_rn(long long x) { return static_cast<double>(x); }
-__device__ __forceinline__ double __ull2double_rn(unsigned long long x) { return static_cast<double>(x); }
-__device__ __forceinline__ float __double2float_rn(double x) { return static_cast<float>(x); }
 __device__ __forceinline__ int __double2hiint(double x) { return static_cast<int>(wave_device::bits_of(x) >> 32); }
 __device__ __forceinline__ int __double2loint(double x) { return static_cast<int>(wave_device::bits_of(x)); }
 __device__ __forceinline__ double __hiloint2double(int high, int low) {
