@@ -284,9 +284,14 @@ def main() -> None:
     library = None if is_quiet else host_library()
     results = []
     for case in CASES:
-        if options.only in case.name:
+        if options.only not in case.name:
+            continue
+        try:
             results.append(measure(case, cores, library))
-            show(row(results[-1], before.get(case.name)))
+        except wave_runtime.CompileError as error:
+            show(f"{case.name}: left out, since {str(error).splitlines()[0].partition(';')[0]}")
+            continue
+        show(row(results[-1], before.get(case.name)))
     report: dict[str, Any] = {"machine": machine, "threads": cores, "results": [asdict(result) for result in results]}
     if not options.only:
         report |= {
