@@ -23,8 +23,10 @@ using Direction = isa::MemoryAccess::Direction;
 constexpr u64 lane_bit(int lane) { return u64{1} << lane; }
 
 /// Turns, of which the first leaves everything as it is. The bits that the third and the fourth turn are together those
-/// that the second turns: so copies, and what is made of bits one by one, are told from what is computed.
-enum Turn { kAsIs, kAll, kSome, kOthers, kToZero, kToOne, kTurns };
+/// that the second turns: so copies, and what is made of bits one by one, are told from what is computed. As are those
+/// of the next three, which leave about half of the bits alone: for 3 x + 1 and its like, to invert x is to invert the
+/// result.
+enum Turn { kAsIs, kAll, kSome, kOthers, kHalf, kSomeOfHalf, kOthersOfHalf, kToZero, kToOne, kTurns };
 
 /// Bits without a pattern, of a register and a lane: always the same.
 u32 scattered(u32 number, int lane) {
@@ -34,7 +36,8 @@ u32 scattered(u32 number, int lane) {
 }
 
 u32 turned_bits(int turn, u32 value, u32 undefined, u32 scatter) {
-  const u32 masks[kTurns] = {0, ~0u, scatter, ~scatter, value, ~value};
+  const u32 half = std::rotl(scatter, 13);
+  const u32 masks[kTurns] = {0, ~0u, scatter, ~scatter, half, half & scatter, half & ~scatter, value, ~value};
   return undefined & masks[turn];
 }
 
@@ -45,10 +48,10 @@ struct Difference {
 };
 template <class Value>
 Difference difference(const Value& value) {
-  u32 d[kTurns];
-  for (int turn = kAll; turn < kTurns; ++turn) d[turn] = value(turn) ^ value(kAsIs);
-  return {d[kAll] | d[kSome] | d[kOthers] | d[kToZero] | d[kToOne],
-          d[kAll] != (d[kSome] ^ d[kOthers]) || ((d[kToZero] | d[kToOne]) & ~d[kAll]) != 0};
+  u32 d[kTurns], bits = 0;
+  for (int turn = kAll; turn < kTurns; ++turn) bits |= d[turn] = value(turn) ^ value(kAsIs);
+  return {bits, d[kAll] != (d[kSome] ^ d[kOthers]) || d[kHalf] != (d[kSomeOfHalf] ^ d[kOthersOfHalf]) ||
+                    ((d[kToZero] | d[kToOne]) & ~d[kAll]) != 0};
 }
 
 bool is_data(Field field) {
@@ -191,6 +194,7 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
   const bool may_be_tried = (row.traits & isa::kGetsHardware) == 0;
   decoded.may_read_scc |= (row.kind == Kind::ScalarAlu && may_be_tried) || row.kind == Kind::Control;
   decoded.writes_scc = (row.traits & isa::kWritesScc) != 0;
+  decoded.compares = (row.traits & isa::kWritesMask) != 0 && decoded.writes.empty();
   decoded.is_lds = row.kind == Kind::Lds;
   decoded.goes_to_lds = to_lds;
   decoded.data_bytes = std::max<u32>(u32{row.memory.bytes} * row.memory.addresses, 1);
@@ -408,7 +412,8 @@ void UninitializedChecker::take_scalars() {
     if (bits != 0 && (number == sreg::kExec || number == sreg::kExec + 1)) {
       report(source, -1, "EXEC");
     } else {
-      state.set_scalar(number, bits, source | (is_computed ? kComputed : 0));
+      // Of a large number a comparison may be its sign, a bit as it was.
+      state.set_scalar(number, bits, source | (is_computed || now_->compares ? kComputed : 0));
     }
   }
   const bool scc =

@@ -52,6 +52,7 @@ class UninitializedChecker : public Observer {
     bool crosses_lanes = false;
     bool may_read_scc = false;
     bool writes_scc = false;
+    bool compares = false;  ///< lanes: its one result is a mask
     bool is_lds = false;
     bool goes_to_lds = false;              ///< what a load of memory has loaded
     u32 data_bytes = 0;                    ///< that each lane stores
@@ -190,7 +191,7 @@ class UninitializedChecker : public Observer {
   std::vector<Access> to_lds_;    ///< what a load of memory stores to LDS
   std::vector<Access> accesses_;  ///< ... of a load those with undefined bits, of a store those that need a look
   bool stores_some_ = false;      ///< the data of a store have undefined bits
-  std::array<Trial, 6> trials_;
+  std::array<Trial, 9> trials_;
   std::vector<Pending> pending_;
 };
 

@@ -126,3 +126,26 @@ def test_what_hardware_answers_is_defined(make: Callable[[str], list[int]], targ
     words += encode_rdna(target, "s_mov_b32", "SOP1", SDST=20, SSRC0=128)
     with wave_runtime.sanitize("uninitialized", fail=True):
         rdna_machine.run(target, words, state, memory)
+
+
+COMPUTED = ["a + 1", "a * 3 + 1", "a * 77", "__mulhi(a, 12345)", "__popc(a)", "min(a, 5)", "(int)(a * 0.5f)"]
+COMPUTED += ["a > 3 ? 1 : 2", "__int_as_float(a) > 0.f ? 1 : 2", "(int)__ballot(a > 3)", "~(5 * a) - 3"]
+COPIED = ["a", "a & 255", "2 * a + 1", "a >> 3", "~a", "a ^ 77", "__brev(a)", "__shfl_xor(a, 1)"]
+COPIED += ["threadIdx.x > 99 ? a > 3 : 7"]
+
+
+@pytest.mark.needs("hip-compiler")
+@pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize(
+    ("expression", "is_use"), [*((text, True) for text in COMPUTED), *((text, False) for text in COPIED)]
+)
+def test_what_is_computed_and_what_is_copied(expression: str, is_use: bool, target: str) -> None:
+    """A store of what was computed is a use; bits that stay bits, wherever they are moved, were copied."""
+    source = f"""__global__ void run(const int* in, int* out) {{
+      const int a = in[threadIdx.x];
+      out[threadIdx.x] = {expression};
+    }}"""
+    kernel = wave_runtime.compile(source, target=target)["run"]
+    with wave_runtime.sanitize("uninitialized") as report:
+        kernel(torch.empty(64, dtype=torch.int32), torch.zeros(64, dtype=torch.int32), grid=1, block=64)
+    assert [finding.kind for finding in report.findings] == ["global"] * is_use
