@@ -455,7 +455,9 @@ bool GlobalRaceChecker::note_atomic(PastAccesses& all, const PastAccess& now) co
   return true;
 }
 
-void GlobalRaceChecker::access_dword(u64 address, const PastAccess& now) {
+void GlobalRaceChecker::access_dword(u64 address, PastAccess now) {
+  // So the store that lets go of a lock, or raises a flag, is told from one of data.
+  if (now.is_maybe && std::ranges::count(state().read_by_atomics, address) != 0) now.is_maybe = false;
   if (instruction_.modifies && !state().suspicions.empty())
     std::erase_if(state().suspicions, [&](const Suspicion& s) { return s.address == address; });
   ShadowPage& page = hold_.page(address);
@@ -514,9 +516,10 @@ void GlobalRaceChecker::release(AddressSpan span) {
 }
 
 void GlobalRaceChecker::acquire(AddressSpan span) {
+  State& own = state();
+  own.read_by_atomics[own.atomic_reads++ % own.read_by_atomics.size()] = span.begin();
   const Released* const released = hold_.page(span.begin()).released(span.begin());
   if (released == nullptr) return;
-  State& own = state();
   if (released->group == wave_->group->number())
     (own.shares_cache ? own.others : own.behind_own_cache).join(released->to_group);
   if (instruction_.scope == Scope::Agent) own.to_be_acquired.join(released->to_all);

@@ -2,6 +2,7 @@
 // of which neither happens before the other (LLVM AMDGPU usage guide, "Memory Model").
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,6 +80,8 @@ class GlobalRaceChecker : public Observer {
     MemoryClock others;              ///< ... of waves of other workgroups
     MemoryClock to_be_acquired;      ///< what atomics have read, and no acquire has made known
     MemoryClock behind_own_cache;    ///< ... and what only the invalidation of the compute unit's own cache has not
+    std::array<u64, 16> read_by_atomics{};  ///< the last addresses that were, and how many there were
+    size_t atomic_reads = 0;
     std::vector<Suspicion> suspicions;
   };
 
@@ -96,7 +99,7 @@ class GlobalRaceChecker : public Observer {
   bool access_block(const LaneAccesses& all, int lane, PastAccess now);
   bool is_constant(AddressSpan span) const;
   void hold_pages(const LaneAccesses& all);
-  void access_dword(u64 address, const PastAccess& now);
+  void access_dword(u64 address, PastAccess now);
   struct Place {
     PastAccess* past;  ///< what gives way to an access
     bool has_race;     ///< the access is a race with one of those that are known

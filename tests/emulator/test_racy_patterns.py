@@ -33,7 +33,7 @@ def launch(module: wave_runtime.Module, name: str, wrong: int) -> torch.Tensor:
     elif name == "shortened_paths":
         result = torch.arange(512, dtype=torch.int32) // 2
         kernel(result, 512, wrong, **two)
-    elif name == "locked_sum":
+    elif name in ("locked_sum", "stored_lock", "turns"):
         kernel(zeros(1), result, wrong, grid=4, block=64)
     elif name == "scoped_flag":
         kernel(zeros(1), zeros(1), result, wrong, grid=2, block=64)
@@ -64,6 +64,8 @@ RESULTS = {  # of those that do not race
     "degrees": [128] * 16,
     "worklist": [512],
     "locked_sum": [1 + 2 + 3 + 4],
+    "stored_lock": [1 + 2 + 3 + 4],
+    "turns": [((1 * 3 + 2) * 3 + 3) * 3 + 4],
     "scoped_flag": [0, 7],
     "last_workgroup": [sum(64 * i * 7 % 16 + 1 for i in range(4))],
     "last_of_waves": [sum(i * 7 % 16 + 1 for i in range(1024))],

@@ -59,6 +59,30 @@ KERNEL locked_sum(int* lock, int* sum, int wrong) {
   atomicExch(lock, 0);
 }
 
+// A lock that a store lets go of, which looks like another store to some processors.
+KERNEL stored_lock(int* lock, int* sum, int wrong) {
+  if (threadIdx.x != 0) return;
+  while (__hip_atomic_exchange(lock, 1, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != 0) __builtin_amdgcn_s_sleep(1);
+  *sum += blockIdx.x + 1;  // race in stored_lock
+  if (wrong) {
+    STORE(lock, 0, RELAXED, AGENT);
+  } else {
+    STORE(lock, 0, RELEASE, AGENT);
+  }
+}
+
+// Workgroups take turns.
+KERNEL turns(int* turn, int* sum, int wrong) {
+  if (threadIdx.x != 0) return;
+  while (LOAD(turn, ACQUIRE, AGENT) != blockIdx.x) __builtin_amdgcn_s_sleep(1);
+  *sum = *sum * 3 + blockIdx.x + 1;  // race in turns
+  if (wrong) {
+    STORE(turn, blockIdx.x + 1, RELAXED, AGENT);
+  } else {
+    STORE(turn, blockIdx.x + 1, RELEASE, AGENT);
+  }
+}
+
 // A number for another workgroup, behind a flag of the scope that is too small for it.
 KERNEL scoped_flag(int* data, int* flag, int* out, int wrong) {
   if (threadIdx.x != 0) return;
