@@ -226,6 +226,57 @@ def test_the_command(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "p.json").read_text())["kernels"][0]["asked"] == 3 * 4 * N
 
 
+# A HIP program without wave_runtime, as those in C++ are: each of its kernels is launched as often as its place says.
+WITHOUT_TORCH = f"""
+import ctypes, sys
+hip = ctypes.CDLL({str(wave_emulator.library("wave_hip_emulator"))!r})
+def check(code):
+    assert code == 0, code
+module, kernel, data = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+check(hip.hipModuleLoad(ctypes.byref(module), {os.fsencode(BASICS)!r}))
+check(hip.hipMalloc(ctypes.byref(data), ctypes.c_size_t(4000)))
+arguments = [data, data, data, ctypes.c_int(1000)]
+pointers = (ctypes.c_void_p * 4)(*(ctypes.addressof(argument) for argument in arguments))
+check(hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"vector_add"))
+for _ in range(int(sys.argv[1])):
+    check(hip.hipModuleLaunchKernel(kernel, 4, 1, 1, 256, 1, 1, 0, None, pointers, None))
+check(hip.hipDeviceSynchronize())
+sys.exit(3)
+"""
+
+
+def test_the_command_with_a_program_that_is_not_in_python(tmp_path: Path, kernel: wave_runtime.Kernel) -> None:
+    output = tmp_path / "p.json"
+    command = [sys.executable, "-m", "wave_runtime", "profile", "-o", str(output), "--", sys.executable, "-c"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def profiled(launches: int) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*command, WITHOUT_TORCH, str(launches)], env=environment, capture_output=True, text=True)
+
+    done = profiled(0)
+    assert done.returncode == 3
+    assert "launched no kernel" in done.stderr
+    assert not output.exists()
+    done = profiled(2)
+    assert done.returncode == 3, done.stderr
+    assert "vector_add (gfx942)" in done.stderr
+    (counted,) = json.loads(output.read_text())["kernels"]
+    a, b, c = torch.zeros(3, 1000).unbind()
+    with wave_runtime.profile() as here:
+        kernel(a, b, c, 1000, grid=4, block=256)
+        kernel(a, b, c, 1000, grid=4, block=256)
+    here.save(tmp_path / "here.json")
+    (expected,) = json.loads((tmp_path / "here.json").read_text())["kernels"]
+    for launch in (*counted["launches"], *expected["launches"]):
+        del launch["seconds"]
+    for counts in (counted, expected):  # which depend on where memory lies
+        counts["touched"] = counts["moved"] = 0
+        del counts["bounds"]
+        for instruction in counts["instructions"]:
+            instruction["moved"] = 0
+    assert counted == expected
+
+
 def test_run_with_a_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["random:f32:1000", "random:f32:1000", "zeros:f32:1000", "1000"]
     given = [word for argument in arguments for word in ("--arg", argument)]

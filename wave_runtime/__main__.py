@@ -213,7 +213,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "emulate":
             _run_emulated(options)
         elif options.command == "profile":
-            _run_profiled(options)
+            return _run_profiled(options)
         elif options.command == "sanitize":
             return _run_sanitized(options)
         elif options.command == "cmake":
@@ -261,11 +261,12 @@ def _run_sanitized(options: argparse.Namespace) -> int:
     return status or (options.exit_code if findings.all() else 0)
 
 
-def _run_profiled(options: argparse.Namespace) -> None:
-    """Become a program that begins as within emulate() and profile(). Raises ValueError for a file of no format."""
-    _profile.writer_for(options.output)
-    os.environ[_profile.VARIABLE] = os.path.abspath(options.output)
-    _run_emulated(options)
+def _run_profiled(options: argparse.Namespace) -> int:
+    """Run a program that begins as within emulate() and profile(). Returns the exit status."""
+    from wave_runtime._profile import _program as profiled_program
+
+    _emulate_for(options)
+    return profiled_program.run(options.program, options.output)
 
 
 def _run_emulated(options: argparse.Namespace) -> None:

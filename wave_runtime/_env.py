@@ -30,6 +30,7 @@ VARIABLES = {
     "WAVE_RUNTIME_SANITIZE_DEAD_REGISTERS": "1: reads without a wait whose result nobody uses are reported, too",
     "WAVE_RUNTIME_SANITIZE_LOG": "a folder for the sanitizer's findings, instead of stderr",
     "WAVE_RUNTIME_PROFILE": "a file for the counts of launches on the emulator: .html, .json or .csv",
+    "WAVE_RUNTIME_PROFILE_LOG": "a folder for the counts of programs that are not in Python",
     "WAVE_RUNTIME_STATS": "1: the emulator counts instructions, bytes and bank conflicts",
     "WAVE_RUNTIME_TRACE": "a file to which the emulator appends a line for each instruction",
     "WAVE_RUNTIME_TRACE_ONLY": "the workgroup, or the wave of it, to trace",

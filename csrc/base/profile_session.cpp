@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/profile_log.h"
 #include "base/sessions.h"
 
 namespace wave {
@@ -14,7 +15,10 @@ Sessions<ProfileSession>& sessions = *new Sessions<ProfileSession>;
 
 }  // namespace
 
-std::shared_ptr<ProfileSession> ProfileSession::active() { return sessions.active(); }
+std::shared_ptr<ProfileSession> ProfileSession::active() {
+  std::shared_ptr<ProfileSession> session = sessions.active();
+  return session ? session : logged_session();
+}
 void ProfileSession::begin(std::shared_ptr<ProfileSession> session) { sessions.begin(std::move(session)); }
 void ProfileSession::end(const ProfileSession& session) { sessions.end(session); }
 

@@ -42,7 +42,8 @@ class ProfileSession {
   /// All that was counted, in the order of the kernels' first launches.
   std::vector<ProfiledKernel> kernels();
 
-  /// The one that began last of those that have not ended; nullptr where there is none.
+  /// The one that began last of those that have not ended, else the process's own (profile_log.h); nullptr where there
+  /// is none.
   static std::shared_ptr<ProfileSession> active();
   static void begin(std::shared_ptr<ProfileSession> session);
   static void end(const ProfileSession& session);

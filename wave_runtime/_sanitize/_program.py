@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wave_runtime import _processes
 from wave_runtime._sanitize import Besides, environment, known_tools
 from wave_runtime._sanitize._findings import Finding, parse
 from wave_runtime._sanitize._report import Findings
@@ -39,18 +38,8 @@ class Request:
         """
         with tempfile.TemporaryDirectory(prefix="wave-sanitize-") as log:
             own = environment(findings.tools, self.besides, log=log)
-            status = _wait(subprocess.Popen([*self.program], env={**os.environ, **own}))
+            status = _processes.run(self.program, own)
             for path in sorted(Path(log).glob("*.jsonl")):
                 for line in path.read_text(errors="backslashreplace").splitlines():
                     findings.add(Finding.from_json(parse(line)))
         return status
-
-
-def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Its exit status. Ctrl-C reaches it as well, and it says what becomes of that."""
-    while True:
-        try:
-            status = process.wait()
-        except KeyboardInterrupt:
-            continue
-        return status if status >= 0 else 128 - status

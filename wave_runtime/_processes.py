@@ -1,0 +1,25 @@
+"""Programs that a command starts and waits for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+
+
+def run(program: Sequence[str], variables: Mapping[str, str]) -> int:
+    """Run a program to its end, with some variables more in its environment. Ctrl-C reaches it, and it says what then.
+
+    Returns:
+        Its exit status; 128 and the signal's number where a signal ended it.
+
+    Raises:
+        OSError: there is no such program.
+    """
+    process = subprocess.Popen([*program], env={**os.environ, **variables})
+    while True:
+        try:
+            status = process.wait()
+        except KeyboardInterrupt:
+            continue
+        return status if status >= 0 else 128 - status

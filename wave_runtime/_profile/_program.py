@@ -1,0 +1,51 @@
+"""``python -m wave_runtime profile``: a program, and the processes that it starts, under the profiler."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from wave_runtime import _processes
+from wave_runtime._files import write_file
+from wave_runtime._profile import VARIABLE, _text, writer_for
+from wave_runtime._profile._counts import described
+
+LOG = "WAVE_RUNTIME_PROFILE_LOG"
+
+
+def run(program: Sequence[str], output: str) -> int:
+    """Run the program to its end, and write what its launches did to a file, and as a table to stderr.
+
+    A Python program that imports wave_runtime writes its own; others leave their counts in a folder.
+
+    Returns:
+        Its exit status; 128 and the signal's number where a signal ended it.
+
+    Raises:
+        ValueError: the file's suffix says nothing.
+        OSError: there is no such program, or the file cannot be written.
+    """
+    writer, path = writer_for(output), Path(output).absolute()
+    before = path.stat().st_mtime_ns if path.exists() else None
+    with tempfile.TemporaryDirectory(prefix="wave-profile-") as log:
+        status = _processes.run(program, {VARIABLE: str(path), LOG: log})
+        kernels = [described(raw) for raw in _read(Path(log))]
+    if kernels:
+        write_file(path, writer(kernels, []).encode())
+        print(_text.table(kernels, [], "kernel", 20), file=sys.stderr)
+    elif (path.stat().st_mtime_ns if path.exists() else None) == before:
+        print(f"the program launched no kernel on the emulator, so there is no {output}", file=sys.stderr)
+    return status
+
+
+def _read(log: Path) -> Iterator[dict[str, Any]]:
+    """What csrc/base/profile_log.cpp has written, as a session has it."""
+    for path in sorted(log.glob("*.jsonl")):
+        for line in path.read_text(errors="backslashreplace").splitlines():
+            raw = json.loads(line)
+            code = {address: tuple(counts) for address, *counts in raw["code"]}
+            yield {**raw, "image": (log / raw["image"]).read_bytes(), "code": code}
