@@ -57,11 +57,12 @@ Limit smallest(const ProcessorLimits& limits, const Unit& unit, const Target& ta
   const uint64_t sgprs = limits.sgprs == 0 ? 0 : round_up(descriptor.sgprs(target), limits.sgpr_granularity);
   // A workgroup of one wave takes no barrier.
   const uint64_t slots = waves == 1 ? fit(limits.waves_per_simd) : unit.workgroups;
+  // Of equal ones the first is told. LDS before registers: where it leaves room for few waves, compilers give them all.
   const std::array<Limit, 5> all = {{
       {"wave slots", fit(limits.waves_per_simd)},
+      {"LDS", lds_bytes == 0 ? UINT64_MAX : unit.lds_bytes / round_up(lds_bytes, limits.lds_granularity)},
       {"VGPRs", fit(unit.vgprs / vgprs)},
       {"SGPRs", sgprs == 0 ? UINT64_MAX : fit(limits.sgprs / sgprs)},
-      {"LDS", lds_bytes == 0 ? UINT64_MAX : unit.lds_bytes / round_up(lds_bytes, limits.lds_granularity)},
       {"workgroup slots", slots},
   }};
   return *std::ranges::min_element(all, {}, &Limit::workgroups);

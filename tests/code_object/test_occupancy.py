@@ -101,6 +101,13 @@ def test_workgroups(processor: str, size: int, lds: int, mode: int, workgroups: 
     assert (result["workgroups_per_unit"], result["waves_per_simd"], result["limited_by"]) == (workgroups, waves, limit)
 
 
+def test_lds_is_the_limit_where_registers_are_one_as_well() -> None:
+    """Of 512 VGPRs clang gives a kernel 256 if its LDS leaves room for two waves of a SIMD alone."""
+    for granules, limit in ((31, "LDS"), (63, "VGPRs")):  # of 8 registers, less one
+        result = occupancy("gfx942", 256, 32768, rsrc1=granules)
+        assert (result["waves_per_simd"], result["limited_by"]) == (2 if limit == "LDS" else 1, limit)
+
+
 def test_what_does_not_fit() -> None:
     for size in (0, 1025):
         with pytest.raises(ValueError, match=f"workgroups have 1 to 1024 work-items, not {size}"):
