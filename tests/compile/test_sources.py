@@ -404,3 +404,20 @@ def test_another_process_takes_what_is_kept(each_clang: str, tmp_path: Path) -> 
         done = warm_python.run("-c", code, env=environment)
         assert done.stdout.strip() == "a: *f32 const, b: *f32 const, c: *f32, n: i32", done.stderr
     assert len(counter.read_text().splitlines()) == 2  # one for the code, one for the types
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
+def test_a_managed_variable(target: str) -> None:
+    """As the host sees it, and each kernel of the module."""
+    source = """__managed__ int counts[3] = {3, 4, 5};
+    __global__ void run(int* out) {
+      out[0] = counts[1];
+      counts[1] = 9;
+    }"""
+    module = wave_runtime.compile(source, target=target)
+    out = torch.zeros(1, dtype=torch.int32)
+    for expected in (4, 9):
+        module["run"](out, grid=1, block=1)
+        assert out.item() == expected
+    if target == "gfx942":
+        assert module.symbol("counts").view(torch.int32).tolist() == [3, 9, 5]

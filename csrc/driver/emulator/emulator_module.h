@@ -8,7 +8,7 @@ namespace wave::emulator {
 
 class EmulatorModule : public LoadedModule {
  public:
-  explicit EmulatorModule(std::shared_ptr<const CodeObject> code) : module_(std::move(code)) {}
+  explicit EmulatorModule(std::shared_ptr<const CodeObject> code);
   std::unique_ptr<LoadedFunction> function(const KernelInfo& kernel) override;
   std::optional<Global> global(const std::string& name) override;
 
