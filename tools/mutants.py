@@ -127,6 +127,7 @@ CONCERNED = {
     "csrc/hip_emulator/graph": _HIP,
     "csrc/hip_emulator/graph_events": _STREAMS,
     "csrc/hip_emulator/host_program": ["tests/test_hip_programs.py"],
+    "csrc/hip_emulator/launch": [*_HIP, "tests/test_hip_programs.py", "tests/test_sanitize_programs.py"],
     "csrc/hip_emulator/page_advice": _HIP,
     "csrc/hip_emulator/queue": _STREAMS,
     "csrc/hip_emulator/rtc": ["tests/test_hip_rtc.py"],

@@ -174,6 +174,13 @@ TEST(globals) {
   OK(launch(first["use_globals"], 1, 1, nullptr, out.data));
   EXPECT_EQ(out.values()[0], 101);
   EXPECT_EQ(api.hipModuleGetGlobal(&counter, &size, first.module, "nothing"), 500);
+  void* only_address = nullptr;  // one of both may be all that is asked
+  size_t only_size = 0;
+  OK(api.hipModuleGetGlobal(&only_address, nullptr, first.module, "counter"));
+  OK(api.hipModuleGetGlobal(nullptr, &only_size, first.module, "counter"));
+  EXPECT_EQ(only_address, counter);
+  EXPECT_EQ(only_size, sizeof(int));
+  EXPECT_EQ(api.hipModuleGetGlobal(nullptr, nullptr, first.module, "counter"), 1);
 }
 
 TEST(modules) {
