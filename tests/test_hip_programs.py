@@ -8,7 +8,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,14 +100,19 @@ def test_program_for_an_rdna_processor(compile: Compile, processor: str) -> None
 
 @pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
 def test_functions_that_the_device_libraries_lack(compile: Compile, processor: str) -> None:
-    """Printing by a buffer, and roundings to FP16: the toolchain has them."""
+    """Printing by a buffer, and conversions that round as their names say: the toolchain has them."""
     program = compile("newer_libraries.hip", target=processor, options=("-mprintf-kind=buffered",))
     done = run(program, WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert sorted(lines[:100]) == sorted(f"work-item {i} of a kernel: {i / 2:.2f}" for i in range(100))
     values = [0.1, -0.1, 1.0, 65519.0, 65520.0, 1e-9, -1e-9, 1e6, -1e6, 0.0, 6.1e-5, -3.0001]
-    assert [tuple(map(float, line.split())) for line in lines[100:]] == [rounded(value) for value in values]
+    assert [tuple(map(float, line.split())) for line in lines[100:112]] == [rounded(value) for value in values]
+    conversions = [line.split() for line in lines[112:]]
+    assert len(conversions) == 41
+    for kind, text, *found in conversions:
+        value = Fraction(float.fromhex(text)) if "x" in text else Fraction(text)
+        assert list(map(float.fromhex, found)) == directed(value, {"f32": np.float32, "f64": np.float64}[kind]), text
 
 
 def rounded(value: float) -> tuple[float, float, float]:
@@ -116,6 +123,17 @@ def rounded(value: float) -> tuple[float, float, float]:
         down = np.nextafter(nearest, np.float16(-np.inf)) if nearest > single else nearest
         up = np.nextafter(nearest, np.float16(np.inf)) if nearest < single else nearest
     return float(down if single > 0 else up), float(down), float(up)
+
+
+def directed(value: Fraction, kind: type[np.floating[Any]]) -> list[float]:
+    """The numbers of a kind towards zero, below and above."""
+    with np.errstate(all="ignore"):
+        nearest = kind(float(value)) if abs(value) < Fraction(2) ** 1023 else kind(np.inf)
+        # Rounded twice, it is one of the two that are nearest all the same, or infinite.
+        exact = Fraction(float(nearest)) if np.isfinite(nearest) else int(np.sign(nearest)) * Fraction(2) ** 2000
+        down = np.nextafter(nearest, kind(-np.inf)) if exact > value else nearest
+        up = np.nextafter(nearest, kind(np.inf)) if exact < value else nearest
+    return [float(down if value > 0 else up), float(down), float(up)]
 
 
 def test_program_for_gfx90a(compile: Compile) -> None:

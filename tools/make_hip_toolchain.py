@@ -20,7 +20,8 @@ BITCODE = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
 # What the device libraries know a processor by: __oclc_ISA_version (ROCm's device libraries, oclc/).
 ISA_VERSIONS = {"gfx942": 9402, "gfx950": 9500, "gfx1100": 11000, "gfx1201": 12001}
 # The file that has it has functions, too, that newer headers and compilers than ROCm 5.2's call: for wall_clock64(),
-# for printf by a buffer, which begins with the bytes in use and their limit, and for FP16 rounded to zero, down and up.
+# for printf by a buffer, which begins with the bytes in use and their limit, and for conversions that round to zero,
+# down and up: of FP16, and those behind __int2float_rz() and its like.
 PER_PROCESSOR = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 const __constant int __oclc_ISA_version = {version};
 extern const __constant int __oclc_ABI_version;
@@ -48,6 +49,41 @@ half __ocml_cvtrtn_f16_f32(float x) {{
 }}
 
 half __ocml_cvtrtp_f16_f32(float x) {{ return -__ocml_cvtrtn_f16_f32(-x); }}
+
+#define BELOW(TO, BITS, SIGN)                                           \\
+  static TO below_##TO(TO x) {{                                          \\
+    BITS bits = __builtin_bit_cast(BITS, x);                            \\
+    if ((bits & ~(SIGN)) == 0) return __builtin_bit_cast(TO, (SIGN) | 1); \\
+    return __builtin_bit_cast(TO, bits & (SIGN) ? bits + 1 : bits - 1); \\
+  }}
+BELOW(float, uint, 0x80000000u)
+BELOW(double, ulong, 0x8000000000000000ul)
+
+// The nearest is exact in EXACT, unless it is END, which is beyond all x.
+#define ROUNDED(TO, FROM, NAMES, EXACT, END)                                                                   \\
+  TO __ocml_cvtrtn_##NAMES(FROM x) {{                                                                           \\
+    TO nearest = (TO)x;                                                                                        \\
+    return nearest >= END || (EXACT)nearest > (EXACT)x ? below_##TO(nearest) : nearest;                        \\
+  }}                                                                                                            \\
+  TO __ocml_cvtrtp_##NAMES(FROM x) {{                                                                           \\
+    TO nearest = (TO)x;                                                                                        \\
+    return nearest < END && (EXACT)nearest < (EXACT)x ? -below_##TO(-nearest) : nearest;                       \\
+  }}                                                                                                            \\
+  TO __ocml_cvtrtz_##NAMES(FROM x) {{ return x < 0 ? __ocml_cvtrtp_##NAMES(x) : __ocml_cvtrtn_##NAMES(x); }}
+ROUNDED(float, int, f32_s32, long, 0x1p63f)
+ROUNDED(float, uint, f32_u32, long, 0x1p63f)
+ROUNDED(float, long, f32_s64, long, 0x1p63f)
+ROUNDED(float, ulong, f32_u64, ulong, 0x1p64f)
+ROUNDED(double, long, f64_s64, long, 0x1p63)
+ROUNDED(double, ulong, f64_u64, ulong, 0x1p64)
+
+float __ocml_cvtrtn_f32_f64(double x) {{
+  float nearest = (float)x;
+  return (double)nearest > x ? below_float(nearest) : nearest;
+}}
+
+float __ocml_cvtrtp_f32_f64(double x) {{ return -__ocml_cvtrtn_f32_f64(-x); }}
+float __ocml_cvtrtz_f32_f64(double x) {{ return x < 0 ? __ocml_cvtrtp_f32_f64(x) : __ocml_cvtrtn_f32_f64(x); }}
 """
 
 
