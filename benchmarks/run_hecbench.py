@@ -101,7 +101,7 @@ def measure(source: Path, compiler: list[str], limit: float) -> dict[str, Any]:
             if other != source:
                 (Path(scratch) / other.name).symlink_to(other)
         folder = Path(scratch) / source.name
-        shutil.copytree(source, folder)
+        shutil.copytree(source, folder, symlinks=True)  # some lead to data that are not in the checkout
         if error := build(folder, compiler, 5 * limit):
             return {"verdict": f"not built: {error}"}
         command = run_command(folder)

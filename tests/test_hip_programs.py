@@ -274,6 +274,7 @@ def test_programs_that_check_themselves_are_counted(toolchain: Path, tmp_path: P
         folder.mkdir(parents=True)
         (folder / "Makefile").write_text(MAKEFILE)
         (folder / "main.cu").write_text(source)
+    (tmp_path / "src" / "right-hip" / "data.txt").symlink_to("../data-that-are-not-there.txt")
     results = tmp_path / "results.json"
     command = [sys.executable, ROOT / "benchmarks" / "run_hecbench.py", "--toolchain", toolchain, "--json", results]
     done = subprocess.run([*command, tmp_path / "src"], capture_output=True, text=True, check=True)
@@ -283,4 +284,4 @@ def test_programs_that_check_themselves_are_counted(toolchain: Path, tmp_path: P
     assert found["wrong"]["verdict"] == "FAIL"
     assert found["wild"]["verdict"].startswith("fault: kernel '_Z3addPi' on the gfx942 emulator: a store of 4 bytes")
     assert found["unbuilt"]["verdict"] == "not built: needs hipcub/no_such_file.hpp"
-    assert {path.name for path in (tmp_path / "src" / "right-hip").iterdir()} == {"Makefile", "main.cu"}
+    assert {path.name for path in (tmp_path / "src" / "right-hip").iterdir()} == {"Makefile", "main.cu", "data.txt"}
