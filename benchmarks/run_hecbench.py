@@ -23,6 +23,7 @@ from typing import Any
 
 NUMBER = re.compile(r"[0-9]{3,}")
 SMALLER = (1, 4, 16)  # what the numbers are divided by
+FAILED = re.compile(r"\bFAIL(?!ures: 0\b)|MISMATCH|\bfailed\b|not correct|incorrect(?! \w+: 0\b)", re.IGNORECASE)
 MISSING = re.compile(r"fatal error: '([^']+)' file not found")
 
 
@@ -70,7 +71,7 @@ def verdict(done: subprocess.CompletedProcess[str]) -> str:
     fault = re.search(r"kernel fault: (.*)", text)
     if fault:
         return f"fault: {fault[1][:200]}"
-    if re.search(r"\bFAIL|MISMATCH|\bfailed\b|not correct|incorrect", done.stdout, re.IGNORECASE):
+    if FAILED.search(done.stdout):
         return "FAIL"
     if done.returncode != 0:
         refused = re.search(r"HIP emulator: .*", text)
