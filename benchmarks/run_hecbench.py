@@ -131,6 +131,7 @@ def main() -> None:
         wrapper = Path(scratch) / "hipcc"  # objects are linked as objects, other files are HIP
         wrapper.write_text(WRAPPER.format(command=" ".join(compiler), link=" ".join([options.clang, *compiler[-3:]])))
         wrapper.chmod(0o755)
+        os.environ["PATH"] = f"{scratch}:{os.environ['PATH']}"  # some Makefiles call hipcc by its name
         results = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
         names = options.programs or sorted(path.name[: -len("-hip")] for path in options.source.glob("*-hip"))
         for name in names:

@@ -275,6 +275,7 @@ def test_programs_that_check_themselves_are_counted(toolchain: Path, tmp_path: P
         folder.mkdir(parents=True)
         (folder / "Makefile").write_text(MAKEFILE)
         (folder / "main.cu").write_text(source)
+    (tmp_path / "src" / "wrong-hip" / "Makefile").write_text(MAKEFILE.replace("$(CC)", "hipcc"))
     (tmp_path / "src" / "right-hip" / "data.txt").symlink_to("../data-that-are-not-there.txt")
     results = tmp_path / "results.json"
     command = [sys.executable, ROOT / "benchmarks" / "run_hecbench.py", "--toolchain", toolchain, "--json", results]
