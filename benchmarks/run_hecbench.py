@@ -52,7 +52,7 @@ def build(folder: Path, compiler: list[str], limit: float) -> str | None:
 def run_command(folder: Path) -> list[str] | None:
     """The first command of `make run`, without what would build."""
     done = subprocess.run(["make", "-n", "run"], cwd=folder, capture_output=True, text=True)
-    lines = [line.split() for line in done.stdout.splitlines() if re.match(r"\s*\./\w+", line)]
+    lines = [line.split() for line in done.stdout.replace("\\\n", " ").splitlines() if re.match(r"\s*\./\w+", line)]
     return lines[0] if lines else None
 
 

@@ -242,7 +242,8 @@ main: main.o
 main.o: main.cu
 \t$(CC) -O1 -c main.cu -o main.o
 run: main
-\t./main 4096 100
+\t./main 4096 \\
+\t\t100
 """
 
 CHECKS_ITSELF = """
