@@ -34,7 +34,7 @@ struct OperatorState {
   py::object mutates;      ///< a frozenset of the names of those that the body writes
   py::object fingerprint;  ///< str, or null until it is asked for
   char has_autocast;       ///< whether autocast changes what the operator computes
-  char returns_new;        ///< whether a result that shares memory with an argument is an error
+  char returns_new;        ///< whether a result that shares memory with an argument or another result is an error
 };
 
 OperatorState& operator_of(PyObject* self) { return state_of<OperatorState>(self); }
@@ -88,7 +88,40 @@ bool share_memory(const at::Tensor& a, const at::Tensor& b) {
          !is_lazy_copy(b);
 }
 
-/// Throws ValueError where a result shares memory with an argument: compilers count on it that none does.
+/// Which of several results the `wanted`th of their tensors is: "1", or "1[0]" for the first of a list.
+std::string place_of(PyObject* results, size_t wanted) {
+  std::string place;
+  size_t seen = 0, result = 0;
+  for_each_item(results, [&](PyObject* item) {
+    size_t in_list = 0;
+    for_each_tensor(item, [&](const at::Tensor&) {
+      if (seen++ == wanted) place = is_any_tensor(item) ? text(result) : text(result, "[", in_list, "]");
+      ++in_list;
+    });
+    ++result;
+  });
+  return place;
+}
+
+/// Throws ValueError where two results share memory: compilers take each for a tensor of its own, so that a change of
+/// one would not be seen in the other.
+void check_results(PyObject* self, PyObject* results) {
+  if (!PyTuple_Check(results) && !PyList_Check(results)) return;
+  std::vector<const at::Tensor*> tensors;
+  for_each_tensor(results, [&](const at::Tensor& tensor) { tensors.push_back(&tensor); });
+  for (size_t second = 1; second < tensors.size(); ++second) {
+    for (size_t first = 0; first < second; ++first) {
+      if (!share_memory(*tensors[first], *tensors[second])) continue;
+      throw ValueError(text("operator '", py::str::of(py::handle(self).attr("name")), "' returned results ",
+                            place_of(results, first), " and ", place_of(results, second),
+                            ", which share memory, but compiled code takes each for a tensor of its own: return a "
+                            "clone of one of them"));
+    }
+  }
+}
+
+/// Throws ValueError where a result shares memory with an argument or with another result: compilers count on it that
+/// none does.
 void check_aliases(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* result) {
   for_each_tensor(result, [&](const at::Tensor& output) {
     for (Py_ssize_t i = 0; i < count; ++i) {
@@ -100,6 +133,7 @@ void check_aliases(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
       });
     }
   });
+  check_results(self, result);
 }
 
 /// A body written in Python: what its launches write of the operator's inputs must be in mutates=, else compilers count

@@ -119,6 +119,35 @@ def test_a_result_that_shares_memory_with_an_argument_raises() -> None:
         shares(torch.zeros(4, device="meta"))
 
 
+@pytest.mark.parametrize("results", ["same", "view"])
+def test_results_that_share_memory_raise(results: str) -> None:
+    """Compiled code would change one of them where eager mode changes both."""
+
+    @wave_runtime.define_op("wave_test::results_share")
+    def results_share(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        c = torch.empty_like(a)
+        launch_add(a, b, c)
+        return c, a + 1, c if results == "same" else c[:2]
+
+    a, b = torch.zeros(4), torch.zeros(4)
+    message = "operator 'wave_test::results_share' returned results 0 and 2, which share memory.*return a clone"
+    for call in (results_share, results_share.overload, torch.compile(results_share, backend="aot_eager")):
+        with pytest.raises(Exception, match=message):
+            call(a, b)
+    with pytest.raises(ValueError, match=message):
+        results_share(a.to("meta"), b.to("meta"))
+
+
+def test_results_in_lists_that_share_memory_raise() -> None:
+    @wave_runtime.define_op("wave_test::lists_share")
+    def lists_share(a: Tensor) -> tuple[Tensor, list[Tensor]]:
+        c = a + 1
+        return c, [a + 2, c]
+
+    with pytest.raises(ValueError, match=r"returned results 0 and 1\[1\], which share memory"):
+        lists_share(torch.zeros(4))
+
+
 def test_results_may_be_views_of_new_tensors() -> None:
     @wave_runtime.define_op("wave_test::view")
     def view(a: Tensor, b: Tensor) -> Tensor:
