@@ -13,6 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from support import EXAMPLES, LoadKernel
+from torch.autograd import forward_ad
 
 import wave_runtime
 
@@ -301,3 +302,48 @@ def test_launches_that_are_not_looked_at(vector_add: wave_runtime.Kernel) -> Non
     assert room.eq(4).all()
     with torch.inference_mode():
         vector_add._launch_addresses(a, a, torch.empty(1000), 1000, grid=4, block=256, raw=True)
+
+
+def test_a_number_whose_tensor_requires_grad_raises() -> None:
+    """Its gradient would be lost, as that of other tensors."""
+    signature = "a: *f32 const, b: *f32 const, c: *f32, n: f32"
+    kernel = wave_runtime.load(EXAMPLES / "binaries" / "basics.hsaco", signature={"vector_add": signature})[
+        "vector_add"
+    ]
+    a, c = torch.ones(4), torch.zeros(4)
+    number = torch.tensor(4, dtype=torch.int32).view(torch.float32)  # the bits of the number of elements
+    parameter = torch.nn.Parameter(number)
+    message = "kernel 'vector_add': a tensor requires grad, but a launch has no derivative"
+
+    def launch(n: torch.Tensor, grid: int = 1) -> None:
+        kernel(a, a, c, n, grid=grid, block=64)
+
+    for n in (parameter, parameter * 1):
+        with pytest.raises(RuntimeError, match=message):
+            launch(n)
+    with pytest.raises(ValueError, match="has an extent below 1"):  # reported before gradients
+        launch(parameter, grid=0)
+    with forward_ad.dual_level(), pytest.raises(RuntimeError, match="a tensor carries a forward-mode tangent"):
+        launch(forward_ad.make_dual(number, torch.tensor(1.0)))
+    bound = kernel.bind(a, a, c, parameter, grid=1, block=64)
+    with pytest.raises(RuntimeError, match=message):
+        bound()
+    assert (c._version, c.tolist()) == (0, [0.0] * 4)
+
+    def without_gradient() -> None:
+        with torch.no_grad():
+            launch(parameter)
+
+    def in_inference() -> None:
+        with torch.inference_mode():
+            launch(parameter)
+
+    def bound_without_gradient() -> None:
+        with torch.no_grad():
+            bound()
+
+    ways = [without_gradient, in_inference, bound_without_gradient, lambda: launch(parameter.detach())]
+    for way in [*ways, lambda: launch(number)]:
+        c.zero_()
+        way()
+        assert c.tolist() == [2.0] * 4

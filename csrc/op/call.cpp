@@ -262,6 +262,7 @@ void Call::check_overlap(const Item& written, const Item& other) const {
 }
 
 bool Call::is_as_packed() const {
+  if (number_ != nullptr) return false;
   for (const Item& item : tensors()) {
     const c10::TensorImpl* impl = item.tensor->unsafeGetTensorImpl();
     if (impl->autograd_meta() != nullptr || packer.pointer_at(item.offset) != data_of(impl, item.is_written)) {
@@ -386,9 +387,17 @@ void refuse_unknown_mutability(const Kernel& kernel, const std::string& where) {
 
 bool is_lazy_copy(const at::Tensor& tensor) { return c10::impl::cow::is_cow_data_ptr(tensor.storage().data_ptr()); }
 
+namespace {
+
+bool wants_gradient(const at::Tensor& tensor) { return c10::GradMode::is_enabled() && tensor.requires_grad(); }
+
+}  // namespace
+
+bool cuts_graph(const at::Tensor& tensor) { return wants_gradient(tensor) || tensor._fw_grad(0).defined(); }
+
 void check_differentiable(std::string_view kernel, const at::Tensor& tensor) {
-  const bool requires_grad = c10::GradMode::is_enabled() && tensor.requires_grad();
-  if (!requires_grad && !tensor._fw_grad(0).defined()) return;
+  if (!cuts_graph(tensor)) return;
+  const bool requires_grad = wants_gradient(tensor);
   throw RuntimeError(text(
       "kernel '", kernel, "': a tensor ", requires_grad ? "requires grad" : "carries a forward-mode tangent",
       ", but a launch has no derivative. Call it under torch.no_grad(), on tensor.detach(), or in an operator that "

@@ -46,7 +46,9 @@ inline AddressSpan storage_bytes(const c10::TensorImpl* impl) {
   return {reinterpret_cast<uint64_t>(data), data == nullptr ? 0 : storage.nbytes()};
 }
 
-/// Throws where a launch would cut the autograd graph at this tensor: see Call::tell_autograd.
+/// Whether a launch would cut the autograd graph at this tensor: see Call::tell_autograd.
+bool cuts_graph(const at::Tensor& tensor);
+/// Throws if so.
 void check_differentiable(std::string_view kernel, const at::Tensor& tensor);
 
 /// Whether a profiler looks on at this thread's operators.
@@ -97,6 +99,7 @@ class Call {
   // Beside the other members that all launches look at: arguments and items are long.
   bool any_written_ = false, devices_differ_ = false;
   size_t count_ = 0, capacity_ = kInline;
+  const at::Tensor* number_ = nullptr;  ///< stands for a number, and would take part in autograd's graph
   Item* items_ = inline_;
   std::unique_ptr<Item[]> more_;  ///< in place of the others where they do not suffice
 
@@ -114,6 +117,12 @@ class Call {
     if (kernel.strides() == StridePolicy::Contiguous && !tensor.unsafeGetTensorImpl()->is_contiguous()) return false;
     push({&tensor, nullptr, static_cast<uint32_t>(index), parameter.offset, parameter.is_written});
     return true;
+  }
+
+  /// Notes that a number in the packer was read from this tensor: the launch would cut autograd's graph there, too.
+  /// Bound launches keep the number, so it counts whether it had a gradient then. Borrows the tensor.
+  void note_number(const at::Tensor& tensor) {
+    if (number_ == nullptr && cuts_graph(tensor)) number_ = &tensor;
   }
 
   /// Lets the kernel touch a tensor that is no argument: the `index`th that the caller's keyword `name` has.
@@ -147,14 +156,17 @@ class Call {
   Place place() const { return trace != nullptr ? Place{DriverKind::Emulator, 0} : place_of(device()); }
   void* stream() const { return wanted_stream ? *wanted_stream : current_stream(device()); }
 
-  /// Throws RuntimeError where the launch would cut the autograd graph: an argument requires grad while grad mode is
-  /// on, or carries a forward-mode tangent. Then marks the written tensors as changed: one saved for backward must not
-  /// give a wrong gradient. Throws for inference tensors outside of inference mode.
+  /// Throws RuntimeError where the launch would cut the autograd graph: an argument, be it one that stands for a
+  /// number, requires grad while grad mode is on, or carries a forward-mode tangent. Then marks the written tensors as
+  /// changed: one saved for backward must not give a wrong gradient. Throws for inference tensors outside of inference
+  /// mode.
   [[gnu::always_inline]] void tell_autograd() const {
     if (autograd_knows) return;
     for (const Item& item : tensors()) {
       if (item.tensor->unsafeGetTensorImpl()->autograd_meta() != nullptr) check_gradient(item);
     }
+    if (number_ != nullptr) [[unlikely]]
+      check_differentiable(kernel.name(), *number_);
     mark_written();
   }
   void mark_written() const {

@@ -21,6 +21,7 @@ void read_tensor_scalar(Call& call, size_t index, const at::Tensor& tensor) {
     throw TypeError(text(call.kernel.argument_text(index), ": expected ", parameter.type_text(),
                          ", given a tensor of shape ", list_text(tensor.sizes())));
   }
+  call.note_number(tensor);
   call.packer.floating(index, tensor.item().toDouble());
 }
 
