@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import torch
 
 from wave_runtime import _torch
 
@@ -28,6 +31,10 @@ def lower_in_order(overload: _torch.OpOverload) -> None:
     Torch (2.13) emits the operator, and then what reads the old values of what it writes and is not computed yet:
     `p = w * 3; k(p, w); return p + w` gives k a copy of p, since p must have strides, and computes p after k. Here all
     such values are computed first.
+
+    Torch also takes `w.clone()` for w where neither changes, before it knows what is written in place. What is written
+    in place is then decided by what follows `k(w.clone(), w)`, so that k gets w twice. Here k gets a copy, and another
+    stand-in where it runs on stand-ins before that: a launch refuses to write what it reads.
     """
     lowering = _torch.inductor_lowerings()
     if lowering is None or overload in lowering.lowerings:
@@ -35,10 +42,86 @@ def lower_in_order(overload: _torch.OpOverload) -> None:
     fallback = lowering.fallback_handler(overload)
 
     def lower(*args: Any, **keywords: Any) -> Any:
+        written = []
         for argument, value in _torch.with_arguments(overload, args, keywords):
-            tensors = value if isinstance(value, (list, tuple)) else [value]
-            for tensor in tensors if _torch.is_written(argument) else []:
-                _torch.inductor_graph().mark_buffer_mutated(tensor.realize())
+            for tensor in _items(value) if _torch.is_written(argument) else []:
+                if tensor is not None:
+                    written.append(tensor)
+                    _torch.inductor_graph().mark_buffer_mutated(tensor.realize())
+
+        def apart(value: Any) -> Any:
+            return _copy(lowering, value) if any(_may_overlap(lowering, value, other) for other in written) else value
+
+        args, keywords = _replace_read(overload, args, keywords, apart)
         return fallback(*args, **keywords)
 
+    def run_fake(mode: Any, *args: Any, **keywords: Any) -> Any:
+        if _torch.is_in_inductor():
+            given = _torch.with_arguments(overload, args, keywords)
+            written = {
+                _storage(item) for argument, value in given if _torch.is_written(argument) for item in _items(value)
+            }
+
+            def apart(value: Any) -> Any:
+                return _stand_in(mode, value) if _storage(value) in written - {None} else value
+
+            args, keywords = _replace_read(overload, args, keywords, apart)
+        return _torch.run_in_mode(mode, overload, args, keywords)
+
     lowering.register_lowering(overload, type_promotion_kind=None)(lower)
+    _torch.set_rule(overload, _torch.FakeTensorMode, run_fake)
+
+
+def _replace_read(overload: _torch.OpOverload, args: Any, keywords: Any, function: Callable[[Any], Any]) -> Any:
+    """A call's arguments, of which those that are not written, and the items of lists, are what the function says."""
+    arguments = _torch.schema(overload).arguments
+    by_name = {argument.name: argument for argument in arguments}
+
+    def replace(argument: Any, value: Any) -> Any:
+        if _torch.is_written(argument):
+            return value
+        return type(value)(map(function, value)) if isinstance(value, (list, tuple)) else function(value)
+
+    replaced = {name: replace(by_name[name], value) for name, value in keywords.items()}
+    return tuple(map(replace, arguments, args)), replaced
+
+
+def _items(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+def _storage(value: Any) -> int | None:
+    has_one = isinstance(value, torch.Tensor) and value.layout is torch.strided
+    return _torch.identity_of(value.untyped_storage()) if has_one else None
+
+
+def _stand_in(mode: Any, like: torch.Tensor) -> torch.Tensor:
+    with mode:
+        return torch.empty_strided(like.shape, like.stride(), dtype=like.dtype, device=like.device)
+
+
+def _may_overlap(lowering: Any, value: Any, written: Any) -> bool:
+    """Whether an argument may share memory with one that is written."""
+    if not isinstance(value, lowering.ir.TensorBox) or value.realize() != written.realize():
+        return False
+    (first, end), (other_first, other_end) = _bytes(lowering, value), _bytes(lowering, written)
+    known = _torch.inductor_graph().sizevars.statically_known_leq
+    return not (known(end, other_first) or known(other_end, first))
+
+
+def _layout(lowering: Any, tensor: Any) -> Any:
+    """Where in its buffer a tensor will be. Views have to be told first what they are of."""
+    return lowering.ir.ExternKernel.realize_input(tensor).get_layout()
+
+
+def _bytes(lowering: Any, tensor: Any) -> tuple[Any, Any]:
+    """The first byte of a tensor in its buffer, and the one behind its last; they may be symbolic."""
+    layout = _layout(lowering, tensor)
+    last = sum((size - 1) * stride for size, stride in zip(layout.size, layout.stride, strict=True))
+    return layout.offset * layout.dtype.itemsize, (layout.offset + last + 1) * layout.dtype.itemsize
+
+
+def _copy(lowering: Any, tensor: Any) -> Any:
+    """A copy with the same strides."""
+    strides = _layout(lowering, tensor).stride
+    return lowering.ir.ExternKernel.require_exact_strides(lowering.clone(tensor), strides)

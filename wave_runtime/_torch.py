@@ -344,6 +344,12 @@ def forget_compiled() -> None:
     import_module("torch._inductor.utils").clear_caches()
 
 
+def is_in_inductor() -> bool:
+    """Whether Inductor compiles, what Dynamo has traced before. It is not loaded for this question."""
+    virtualized = sys.modules.get("torch._inductor.virtualized")
+    return virtualized is not None and isinstance(virtualized.V.fake_mode, FakeTensorMode)
+
+
 def is_packaging() -> bool:
     """Whether AOTInductor compiles. It is not loaded for this question."""
     virtualized = sys.modules.get("torch._inductor.virtualized")

@@ -246,6 +246,8 @@ void Call::check_overlaps() const {
 
 void Call::check_overlap(const Item& written, const Item& other) const {
   const at::Tensor &a = *written.tensor, &b = *other.tensor;
+  // Of symbolic sizes nothing is known but that one tensor is given twice. It may be empty where that is not excluded.
+  if (a.is_same(b) && a.sym_numel().sym_gt(0).guard_or_false(__FILE__, __LINE__)) refuse_overlap(written, other);
   if (a.unsafeGetTensorImpl()->has_symbolic_sizes_strides() || b.unsafeGetTensorImpl()->has_symbolic_sizes_strides() ||
       a.numel() == 0) {
     return;
@@ -256,6 +258,10 @@ void Call::check_overlap(const Item& written, const Item& other) const {
   } else if (!storages_overlap(a, b)) {
     return;
   }
+  refuse_overlap(written, other);
+}
+
+void Call::refuse_overlap(const Item& written, const Item& other) const {
   throw ValueError(text("kernel '", kernel.name(), "': ", text_of(written),
                         ", which the kernel writes, shares memory with ", text_of(other),
                         ": pass a clone of one of them"));

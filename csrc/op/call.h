@@ -240,6 +240,7 @@ class Call {
   }
   void check_overlaps() const;
   void check_overlap(const Item& written, const Item& other) const;
+  [[noreturn]] void refuse_overlap(const Item& written, const Item& other) const;
   void check_declared(const RunningBody& body) const;
   MemoryRange memory_of(const Item& item) const;
   std::vector<MemoryRange> memory() const;

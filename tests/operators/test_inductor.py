@@ -11,6 +11,7 @@ from operators_support import add_out
 from torch import Tensor
 from torch._functorch import config as functorch_config
 from torch._inductor import config as inductor_config
+from torch._inductor import metrics
 
 import wave_runtime
 from wave_runtime import cdiv
@@ -109,7 +110,20 @@ def other_reader(write: Write, a: Tensor) -> Tensor:
     return p + w + q
 
 
-PROGRAMS = {f.__name__: f for f in (buffer, argument, view, other_reader)}
+def clone(write: Write, a: Tensor) -> Tensor:
+    """Inductor takes the clone for a."""
+    write(a.clone(), a)
+    return a + 1
+
+
+def shifted_clone(write: Write, a: Tensor) -> Tensor:
+    """With the clone taken for p, later lanes would read what earlier ones wrote."""
+    p = a * 3
+    write(p.clone()[:-1], p[1:])
+    return p + 1
+
+
+PROGRAMS = {f.__name__: f for f in (buffer, argument, view, other_reader, clone, shifted_clone)}
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -121,6 +135,55 @@ def test_order(way: str, program: str, vector_add: wave_runtime.Kernel) -> None:
     expected = function(write, eager)
     assert torch.equal(torch.compile(function, fullgraph=True)(write, compiled), expected)
     assert torch.equal(eager, compiled)
+
+
+@pytest.mark.parametrize("program", [clone, shifted_clone])
+@pytest.mark.parametrize("way", [call, decorated])
+def test_clones_with_symbolic_sizes(
+    way: Callable[[wave_runtime.Kernel], Write],
+    program: Callable[[Write, Tensor], Tensor],
+    vector_add: wave_runtime.Kernel,
+) -> None:
+    write = way(vector_add)
+    compiled = torch.compile(program, fullgraph=True, dynamic=True)
+    for size in (500, 700):
+        a = torch.randn(size)
+        assert torch.equal(compiled(write, a.clone()), program(write, a))
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_clones_of_other_tensors_and_in_other_backends(backend: str, vector_add: wave_runtime.Kernel) -> None:
+    def program(write: Write, a: Tensor) -> Tensor:
+        write(a[:200].clone(), a[200:400])
+        write(a[300:400].contiguous().clone(), a[300:400])
+        return a * 1
+
+    write, a = call(vector_add), torch.randn(500)
+    compiled = torch.compile(program, fullgraph=True, backend=backend)
+    assert torch.equal(compiled(write, a.clone()), program(write, a))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_parts_of_one_tensor_are_not_copied(dynamic: bool, vector_add: wave_runtime.Kernel) -> None:
+    def halves(a: Tensor) -> None:
+        half = a.numel() // 2
+        call(vector_add)(a[:half], a[half:])
+
+    a = torch.randn(512)
+    expected = a[:256] * 2
+    metrics.reset()
+    torch.compile(halves, fullgraph=True, dynamic=dynamic)(a)
+    assert torch.equal(a[256:], expected)
+    assert metrics.generated_kernel_count == 0
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_tensor_that_is_no_clone_is_refused(dynamic: bool, vector_add: wave_runtime.Kernel) -> None:
+    compiled = torch.compile(call(vector_add), fullgraph=True, dynamic=dynamic)
+    a = torch.ones(500)
+    with pytest.raises(Exception, match="argument 2 'c', which the kernel writes, shares memory with argument 0 'a'"):
+        compiled(a, a)
+    assert torch.equal(a, torch.ones(500))
 
 
 def test_order_in_packages(vector_add: wave_runtime.Kernel, tmp_path: Path) -> None:
