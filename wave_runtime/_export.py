@@ -39,28 +39,8 @@ def embed_in_packages(overload: _torch.OpOverload, launch: Callable[..., None]) 
 
 
 def _functionalize_embedded(mode: Any, *args: Any, **keywords: Any) -> Any:
-    if _torch.is_packaging():
-        _have_inductor_know_storage_offsets()
-    lower_in_order(torch.ops.wave.launch_embedded.default)
+    lower_in_order(torch.ops.wave.launch_embedded.default, load=_torch.is_packaging())
     return _torch.run_in_mode(mode, torch.ops.wave.launch_embedded.default, args, keywords)
-
-
-def _have_inductor_know_storage_offsets() -> None:
-    """Give Inductor the lowering of sym_storage_offset, as it has those of sym_size and sym_stride.
-
-    Torch 2.10 to 2.13 lack it: they run the operator on a stand-in for the view, which begins at 0. In AOTInductor's
-    packages a launch that writes to a view with a symbolic offset then wrote to the wrong place.
-    """
-    lowering = _torch.inductor_lowerings(load=True)
-    offset = torch.ops.aten.sym_storage_offset.default
-    if offset in lowering.lowerings:
-        return
-
-    def lower(tensor: Any) -> Any:
-        value = _torch.inductor_graph().current_node.meta["val"]
-        return value.node.expr if isinstance(value, torch.SymInt) else value
-
-    lowering.register_lowering(offset, type_promotion_kind=None)(lower)
 
 
 embed_in_packages(torch.ops.wave.launch.default, launch_embedded)

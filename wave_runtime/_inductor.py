@@ -25,8 +25,8 @@ def keep_order(overload: _torch.OpOverload) -> None:
         _torch.set_rule(overload, _torch.FunctionalTensorMode, functionalize)
 
 
-def lower_in_order(overload: _torch.OpOverload) -> None:
-    """Give a loaded Inductor a lowering of an operator that writes arguments.
+def lower_in_order(overload: _torch.OpOverload, *, load: bool = False) -> None:
+    """Give Inductor, if it is loaded or is to be, a lowering of an operator that writes arguments.
 
     Torch (2.13) emits the operator, and then what reads the old values of what it writes and is not computed yet:
     `p = w * 3; k(p, w); return p + w` gives k a copy of p, since p must have strides, and computes p after k. Here all
@@ -36,9 +36,10 @@ def lower_in_order(overload: _torch.OpOverload) -> None:
     in place is then decided by what follows `k(w.clone(), w)`, so that k gets w twice. Here k gets a copy, and another
     stand-in where it runs on stand-ins before that: a launch refuses to write what it reads.
     """
-    lowering = _torch.inductor_lowerings()
+    lowering = _torch.inductor_lowerings(load=load)
     if lowering is None or overload in lowering.lowerings:
         return
+    _lower_storage_offsets(lowering)
     fallback = lowering.fallback_handler(overload)
 
     def lower(*args: Any, **keywords: Any) -> Any:
@@ -70,6 +71,23 @@ def lower_in_order(overload: _torch.OpOverload) -> None:
 
     lowering.register_lowering(overload, type_promotion_kind=None)(lower)
     _torch.set_rule(overload, _torch.FakeTensorMode, run_fake)
+
+
+def _lower_storage_offsets(lowering: Any) -> None:
+    """Give Inductor the lowering of sym_storage_offset, as it has those of sym_size and sym_stride.
+
+    Torch 2.10 to 2.13 lack it: they run the operator on a stand-in for the view, which begins at 0. A launch that
+    writes to a view with a symbolic offset then wrote to the wrong place.
+    """
+    offset = torch.ops.aten.sym_storage_offset.default
+    if offset in lowering.lowerings:
+        return
+
+    def lower(tensor: Any) -> Any:
+        value = _torch.inductor_graph().current_node.meta["val"]
+        return value.node.expr if isinstance(value, torch.SymInt) else value
+
+    lowering.register_lowering(offset, type_promotion_kind=None)(lower)
 
 
 def _replace_read(overload: _torch.OpOverload, args: Any, keywords: Any, function: Callable[[Any], Any]) -> Any:
