@@ -183,7 +183,7 @@ def test_vectors() -> None:
       first += 10;
       v *= v;
       out[threadIdx.x] = v == v ? v / 2.0f : float4{};
-      static_assert(sizeof(float3) == 12 && alignof(float4) == 16 && alignof(double4) == 16 && sizeof(uchar2) == 2, "");
+      static_assert(sizeof(float3) == 12 && alignof(float4) == 16 && sizeof(uchar2) == 2, "");
     }""")["k"]
     kernel(a, out, grid=1, block=16)
     expected = 2 * a - torch.tensor([1.0, 2.0, 3.0, 4.0])

@@ -126,6 +126,8 @@
 #undef Combine
 #pragma push_macro("Complex")
 #undef Complex
+#pragma push_macro("Data")
+#undef Data
 #pragma push_macro("Division")
 #undef Division
 #pragma push_macro("E4m3")
@@ -138,6 +140,8 @@
 #undef E5m2Fnuz
 #pragma push_macro("ECCEnabled")
 #undef ECCEnabled
+#pragma push_macro("Elements")
+#undef Elements
 #pragma push_macro("Exchange")
 #undef Exchange
 #pragma push_macro("Fnuz")
@@ -184,8 +188,12 @@
 #undef Max
 #pragma push_macro("Min")
 #undef Min
+#pragma push_macro("Native")
+#undef Native
 #pragma push_macro("None")
 #undef None
+#pragma push_macro("Number")
+#undef Number
 #pragma push_macro("Ocp")
 #undef Ocp
 #pragma push_macro("Of")
@@ -196,6 +204,8 @@
 #undef Operation
 #pragma push_macro("Other")
 #undef Other
+#pragma push_macro("Pair")
+#undef Pair
 #pragma push_macro("Parent")
 #undef Parent
 #pragma push_macro("Quarter")
@@ -224,6 +234,8 @@
 #undef Values
 #pragma push_macro("Vector")
 #undef Vector
+#pragma push_macro("Where")
+#undef Where
 #pragma push_macro("Wide")
 #undef Wide
 #pragma push_macro("_1")
@@ -538,6 +550,8 @@
 #undef cyl_bessel_i1
 #pragma push_macro("cyl_bessel_i1f")
 #undef cyl_bessel_i1f
+#pragma push_macro("data")
+#undef data
 #pragma push_macro("delta")
 #undef delta
 #pragma push_macro("depth")
@@ -614,6 +628,8 @@
 #undef eighth
 #pragma push_macro("elementSize")
 #undef elementSize
+#pragma push_macro("elements")
+#undef elements
 #pragma push_macro("eq")
 #undef eq
 #pragma push_macro("equal")
@@ -806,6 +822,8 @@
 #undef ge
 #pragma push_macro("get")
 #undef get
+#pragma push_macro("get_data")
+#undef get_data
 #pragma push_macro("get_x")
 #undef get_x
 #pragma push_macro("get_y")
@@ -1004,6 +1022,8 @@
 #undef is_last
 #pragma push_macro("is_mine")
 #undef is_mine
+#pragma push_macro("is_native")
+#undef is_native
 #pragma push_macro("is_negative")
 #undef is_negative
 #pragma push_macro("is_over")
@@ -1538,6 +1558,8 @@
 #undef pageableMemoryAccess
 #pragma push_macro("pageableMemoryAccessUsesHostPageTables")
 #undef pageableMemoryAccessUsesHostPageTables
+#pragma push_macro("pair")
+#undef pair
 #pragma push_macro("parameters")
 #undef parameters
 #pragma push_macro("parent")
@@ -1614,6 +1636,10 @@
 #undef ptr
 #pragma push_macro("ptxVersion")
 #undef ptxVersion
+#pragma push_macro("put")
+#undef put
+#pragma push_macro("put_data")
+#undef put_data
 #pragma push_macro("q0")
 #undef q0
 #pragma push_macro("q1")
@@ -2038,6 +2064,8 @@
 #undef value_of
 #pragma push_macro("value_of_fp8")
 #undef value_of_fp8
+#pragma push_macro("value_type")
+#undef value_type
 #pragma push_macro("values")
 #undef values
 #pragma push_macro("values_of_fp8")
