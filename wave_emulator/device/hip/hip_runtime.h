@@ -18,6 +18,7 @@
 #define __forceinline__ inline __attribute__((__always_inline__))
 #undef __noinline__
 #define __noinline__ __attribute__((__noinline__))
+#define __align__(bytes) __attribute__((__aligned__(bytes)))
 
 // As in HIP, the second argument is a number of waves for each SIMD.
 #define WAVE_LAUNCH_BOUNDS_1(threads) __attribute__((__amdgpu_flat_work_group_size__(1, threads)))
@@ -27,6 +28,10 @@
 #define __launch_bounds__(...) \
   WAVE_LAUNCH_BOUNDS(__VA_ARGS__, WAVE_LAUNCH_BOUNDS_2, WAVE_LAUNCH_BOUNDS_1, )(__VA_ARGS__)
 
+#ifndef __HIP_PLATFORM_AMD__
+#define __HIP_PLATFORM_AMD__ 1
+#endif
+
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 
 typedef unsigned char uchar;
@@ -34,13 +39,16 @@ typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
 
+#include "hip/hip_version.h"
 #include "wave_device/atomics.h"
+#include "wave_device/complex_runtime.h"
 #include "wave_device/host.h"
 #include "wave_device/index.h"
 #include "wave_device/integers.h"
 #include "wave_device/lanes.h"
 #include "wave_device/loads.h"
 #include "wave_device/math.h"
+#include "wave_device/memory.h"
 #include "wave_device/print.h"
 #include "wave_device/synchronize.h"
 #include "wave_device/vector_types.h"

@@ -145,3 +145,9 @@ __device__ __forceinline__ int __float_as_int(float x) { return __builtin_bit_ca
 __device__ __forceinline__ unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }
 __device__ __forceinline__ double __longlong_as_double(long long x) { return __builtin_bit_cast(double, x); }
 __device__ __forceinline__ long long __double_as_longlong(double x) { return __builtin_bit_cast(long long, x); }
+
+// C functions, so that std:: has them, too.
+extern "C" {
+__device__ __forceinline__ long labs(long x) noexcept(true) { return x < 0 ? -x : x; }
+__device__ __forceinline__ long long llabs(long long x) noexcept(true) { return x < 0 ? -x : x; }
+}

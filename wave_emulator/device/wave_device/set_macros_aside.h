@@ -264,6 +264,8 @@
 #undef above
 #pragma push_macro("abs")
 #undef abs
+#pragma push_macro("ac")
+#undef ac
 #pragma push_macro("acos")
 #undef acos
 #pragma push_macro("acosf")
@@ -276,6 +278,8 @@
 #undef active
 #pragma push_macro("active_lanes")
 #undef active_lanes
+#pragma push_macro("ad")
+#undef ad
 #pragma push_macro("add")
 #undef add
 #pragma push_macro("added")
@@ -388,6 +392,10 @@
 #undef banks
 #pragma push_macro("base")
 #undef base
+#pragma push_macro("bc")
+#undef bc
+#pragma push_macro("bd")
+#undef bd
 #pragma push_macro("before")
 #undef before
 #pragma push_macro("below")
@@ -440,6 +448,8 @@
 #undef bound
 #pragma push_macro("bounded")
 #undef bounded
+#pragma push_macro("boxed")
+#undef boxed
 #pragma push_macro("buffer")
 #undef buffer
 #pragma push_macro("builtin")
@@ -1264,6 +1274,8 @@
 #undef label
 #pragma push_macro("labeled_partition")
 #undef labeled_partition
+#pragma push_macro("labs")
+#undef labs
 #pragma push_macro("lane")
 #undef lane
 #pragma push_macro("lane_at")
@@ -1308,6 +1320,8 @@
 #undef linear
 #pragma push_macro("ll")
 #undef ll
+#pragma push_macro("llabs")
+#undef llabs
 #pragma push_macro("llrint")
 #undef llrint
 #pragma push_macro("llround")
@@ -1420,6 +1434,10 @@
 #undef memPitch
 #pragma push_macro("members")
 #undef members
+#pragma push_macro("memcpy")
+#undef memcpy
+#pragma push_macro("memmove")
+#undef memmove
 #pragma push_macro("memory")
 #undef memory
 #pragma push_macro("memoryBusWidth")
@@ -1430,6 +1448,8 @@
 #undef memoryPoolsSupported
 #pragma push_macro("memoryType")
 #undef memoryType
+#pragma push_macro("memset")
+#undef memset
 #pragma push_macro("message")
 #undef message
 #pragma push_macro("meta_group_rank")
@@ -1630,6 +1650,8 @@
 #undef printf
 #pragma push_macro("product")
 #undef product
+#pragma push_macro("product_of")
+#undef product_of
 #pragma push_macro("property")
 #undef property
 #pragma push_macro("ptr")
@@ -1660,6 +1682,8 @@
 #undef quarter_of_half_turns
 #pragma push_macro("quotient")
 #undef quotient
+#pragma push_macro("quotient_of")
+#undef quotient_of
 #pragma push_macro("rank")
 #undef rank
 #pragma push_macro("rank_in")
@@ -2102,6 +2126,8 @@
 #undef with_sign
 #pragma push_macro("within")
 #undef within
+#pragma push_macro("without_nan")
+#undef without_nan
 #pragma push_macro("word")
 #undef word
 #pragma push_macro("words")

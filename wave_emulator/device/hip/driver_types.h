@@ -1,0 +1,4 @@
+// Types of HIP's host interface under the name of HIP's own header.
+#pragma once
+
+#include "hip/hip_runtime.h"

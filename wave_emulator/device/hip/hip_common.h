@@ -1,0 +1,4 @@
+// What says for which vendor the code is under the name of HIP's own header.
+#pragma once
+
+#include "hip/hip_runtime.h"

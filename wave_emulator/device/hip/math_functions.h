@@ -1,0 +1,4 @@
+// Mathematical functions under the name of HIP's own header.
+#pragma once
+
+#include "hip/hip_runtime.h"
