@@ -19,6 +19,7 @@ HEADERS = [
     "hip_runtime",
     "hip_fp16",
     "hip_bf16",
+    "hip_bfloat16",
     "hip_fp8",
     "hip_complex",
     "hip_cooperative_groups",

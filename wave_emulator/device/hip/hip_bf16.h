@@ -5,16 +5,22 @@
 
 #include "wave_device/set_macros_aside.h"
 
+struct __hip_bfloat16_raw {
+  unsigned short x;
+};
+
 struct __hip_bfloat16 {
   unsigned short bits;
 
   __hip_bfloat16() = default;
+  __device__ __forceinline__ __hip_bfloat16(__hip_bfloat16_raw raw) : bits(raw.x) {}
   __device__ __forceinline__ __hip_bfloat16(float x) {
     const unsigned word = __float_as_uint(x);
     const unsigned rounded = word + 0x7fff + (word >> 16 & 1);
     bits = static_cast<unsigned short>((x != x ? word | 0x400000 : rounded) >> 16);
   }
   __device__ __forceinline__ operator float() const { return __uint_as_float(static_cast<unsigned>(bits) << 16); }
+  __device__ __forceinline__ operator __hip_bfloat16_raw() const { return {bits}; }
 };
 
 #define WAVE_BF16_ASSIGNMENT(op) \
@@ -25,15 +31,14 @@ WAVE_BF16_ASSIGNMENT(*)
 WAVE_BF16_ASSIGNMENT(/)
 #undef WAVE_BF16_ASSIGNMENT
 
-using hip_bfloat16 = __hip_bfloat16;
 using __hip_bfloat162 = wave_device::Vector<__hip_bfloat16, 2>;
 
-struct __hip_bfloat16_raw {
-  unsigned short x;
-  __device__ __forceinline__ operator __hip_bfloat16() const { return __builtin_bit_cast(__hip_bfloat16, x); }
-};
 struct alignas(4) __hip_bfloat162_raw {
   unsigned short x, y;
+
+  __hip_bfloat162_raw() = default;
+  __device__ __forceinline__ constexpr __hip_bfloat162_raw(unsigned short x, unsigned short y) : x(x), y(y) {}
+  __device__ __forceinline__ __hip_bfloat162_raw(__hip_bfloat162 pair) : x(pair.x.bits), y(pair.y.bits) {}
   __device__ __forceinline__ operator __hip_bfloat162() const { return __builtin_bit_cast(__hip_bfloat162, *this); }
 };
 

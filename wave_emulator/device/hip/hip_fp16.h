@@ -10,13 +10,32 @@ using half = _Float16;
 using __half2 = wave_device::Vector<_Float16, 2>;
 using half2 = __half2;
 
+// Bits, under the names of AMD's header. As there the number comes first, so __half_raw{1} is 1; an unsigned short,
+// which AMD's takes for none, has the bits.
 struct __half_raw {
-  unsigned short x;
-  __device__ __forceinline__ operator __half() const { return __builtin_bit_cast(__half, x); }
+  union {
+    __half data;
+    unsigned short x;
+  };
+
+  __half_raw() = default;
+  __device__ __forceinline__ constexpr __half_raw(__half number) : data(number) {}
+  template <class Bits, typename wave_device::Where<__is_same(Bits, unsigned short)>::type = 0>
+  __device__ __forceinline__ constexpr __half_raw(Bits bits) : x(bits) {}
+  __device__ __forceinline__ operator __half() const { return data; }
 };
 struct alignas(4) __half2_raw {
-  unsigned short x, y;
-  __device__ __forceinline__ operator __half2() const { return __builtin_bit_cast(__half2, *this); }
+  union {
+    wave_device::Data<__half, 2>::type data;
+    struct {
+      unsigned short x, y;
+    };
+  };
+
+  __half2_raw() = default;
+  __device__ __forceinline__ __half2_raw(__half2 pair) : data(pair.data) {}
+  __device__ __forceinline__ __half2_raw(__half_raw low, __half_raw high) : data{low.data, high.data} {}
+  __device__ __forceinline__ operator __half2() const { return data; }
 };
 
 namespace wave_device {

@@ -165,13 +165,13 @@ WAVE_TO_FP8(bfloat16raw2_to_fp8x2, __hip_bfloat162_raw, __hip_fp8x2_storage_t, _
 __device__ __forceinline__ __half_raw __hip_cvt_fp8_to_halfraw(__hip_fp8_storage_t x,
                                                                __hip_fp8_interpretation_t interpretation) {
   return wave_device::with_fp8_format(interpretation, [&](auto format) {
-    return __half_raw{__half_as_ushort(static_cast<__half>(wave_device::value_of_fp8<decltype(format)>(x)))};
+    return __half_raw(static_cast<__half>(wave_device::value_of_fp8<decltype(format)>(x)));
   });
 }
 __device__ __forceinline__ __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t x,
                                                                    __hip_fp8_interpretation_t interpretation) {
-  return {__hip_cvt_fp8_to_halfraw(static_cast<__hip_fp8_storage_t>(x & 255), interpretation).x,
-          __hip_cvt_fp8_to_halfraw(static_cast<__hip_fp8_storage_t>(x >> 8), interpretation).x};
+  return {__hip_cvt_fp8_to_halfraw(static_cast<__hip_fp8_storage_t>(x & 255), interpretation),
+          __hip_cvt_fp8_to_halfraw(static_cast<__hip_fp8_storage_t>(x >> 8), interpretation)};
 }
 
 // As in HIP, numbers that are too large become the largest one.

@@ -552,6 +552,8 @@
 #undef count_
 #pragma push_macro("cubic")
 #undef cubic
+#pragma push_macro("cut")
+#undef cut
 #pragma push_macro("cyl_bessel_i0")
 #undef cyl_bessel_i0
 #pragma push_macro("cyl_bessel_i0f")
@@ -1688,6 +1690,8 @@
 #undef rank
 #pragma push_macro("rank_in")
 #undef rank_in
+#pragma push_macro("raw")
+#undef raw
 #pragma push_macro("rcbrt")
 #undef rcbrt
 #pragma push_macro("rcbrtf")
@@ -1762,6 +1766,8 @@
 #undef root_or_nan
 #pragma push_macro("round")
 #undef round
+#pragma push_macro("round_to_bfloat16")
+#undef round_to_bfloat16
 #pragma push_macro("rounded")
 #undef rounded
 #pragma push_macro("rounded_down")
@@ -2024,6 +2030,10 @@
 #undef totalGlobalMem
 #pragma push_macro("trunc")
 #undef trunc
+#pragma push_macro("truncate")
+#undef truncate
+#pragma push_macro("truncate_t")
+#undef truncate_t
 #pragma push_macro("turned")
 #undef turned
 #pragma push_macro("turns")
