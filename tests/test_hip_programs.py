@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from requirements import HIP_LIBRARY
-from support import ROOT
+from support import ROOT, first_or_long
 
 PROGRAMS = ROOT / "tests" / "hip"
 TESTS = re.findall(r'\{"(\w+)", ', (PROGRAMS / "program.hip").read_text())
@@ -41,10 +41,12 @@ def toolchain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def compile(toolchain: Path, tmp_path_factory: pytest.TempPathFactory) -> Compile:
-    def compile(*sources: str, target: str = "gfx942", options: tuple[str, ...] = ()) -> Path:
+    def compile(
+        *sources: str, target: str = "gfx942", options: tuple[str, ...] = (), compiler: str = "clang++-19"
+    ) -> Path:
         program = tmp_path_factory.mktemp("program") / "program"
         command = [
-            "clang++-19",
+            compiler,
             "-x",
             "hip",
             f"--offload-arch={target}",
@@ -113,6 +115,30 @@ def test_functions_that_the_device_libraries_lack(compile: Compile, processor: s
     for kind, text, *found in conversions:
         value = Fraction(float.fromhex(text)) if "x" in text else Fraction(text)
         assert list(map(float.fromhex, found)) == directed(value, {"f32": np.float32, "f64": np.float64}[kind]), text
+
+
+@pytest.mark.parametrize("processor", first_or_long(["gfx942", "gfx1030", "gfx90a", "gfx1100", "gfx1201"], 2))
+def test_functions_that_the_compiler_lacks(compile: Compile, processor: str) -> None:
+    """Which the headers of ROCm 5.2 call as intrinsics."""
+    wrapping_atomics(compile("wrapping_atomics.hip", target=processor), processor)
+
+
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize("processor", first_or_long(["gfx942", "gfx950", "gfx1100"], 1))
+def test_another_compiler(compile: Compile, processor: str) -> None:
+    """Whose code objects have a newer version by default, and which leaves out some of the device libraries."""
+    lanes = 32 if processor == "gfx1100" else 64
+    how = {"compiler": "clang++-22", "target": processor, "options": (f"-D__AMDGCN_WAVEFRONT_SIZE={lanes}",)}
+    wrapping_atomics(compile("wrapping_atomics.hip", **how), processor)
+    done = run(compile("program.hip", **how), WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
+    assert done.returncode == 0, done.stderr
+
+
+def wrapping_atomics(program: Path, processor: str) -> None:
+    done = run(program, WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
+    assert done.returncode == 0, done.stderr
+    counts = [12 if i < 128 % 11 else 11 for i in range(11)]
+    assert [int(word) for word in done.stdout.split()] == [128 % 11, -128 % 7, 64 % 5, -64 % 5, *counts, 0]
 
 
 def rounded(value: float) -> tuple[float, float, float]:

@@ -1,7 +1,7 @@
 """Makes a folder with which clang compiles HIP programs on a machine without ROCm.
 
 It has the places where clang looks for ROCm's headers and device libraries: links to Debian's (libamdhip64-dev and
-rocm-device-libs, both of ROCm 5.2), the one file that they lack for each newer processor, and the HIP library over the
+rocm-device-libs, both of ROCm 5.2), what these lack for newer processors and compilers, and the HIP library over the
 emulator. Newer headers come from checkouts of ROCm/HIP and ROCm/clr. docs/hip_emulator.md says how to compile with it.
 """
 
@@ -18,10 +18,12 @@ from wave_emulator import _hip
 HEADERS = Path("/usr/include/hip")
 BITCODE = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
 # What the device libraries know a processor by: __oclc_ISA_version (ROCm's device libraries, oclc/).
-ISA_VERSIONS = {"gfx942": 9402, "gfx950": 9500, "gfx1100": 11000, "gfx1201": 12001}
+ISA_VERSIONS = {"gfx90a": 9010, "gfx942": 9402, "gfx950": 9500, "gfx1030": 10300, "gfx1100": 11000, "gfx1201": 12001}
 # The file that has it has functions, too, that newer headers and compilers than ROCm 5.2's call: for wall_clock64(),
 # for printf by a buffer, which begins with the bytes in use and their limit, and for conversions that round to zero,
 # down and up: of FP16, and those behind __int2float_rz() and its like.
+# The other way round, atomicInc() and atomicDec() of the old headers are intrinsics that newer compilers have no more,
+# and __syncthreads() and __threadfence() call what is in hip.bc, which clang links no more from version 22 on.
 PER_PROCESSOR = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 const __constant int __oclc_ISA_version = {version};
 extern const __constant int __oclc_ABI_version;
@@ -84,7 +86,37 @@ float __ocml_cvtrtn_f32_f64(double x) {{
 
 float __ocml_cvtrtp_f32_f64(double x) {{ return -__ocml_cvtrtn_f32_f64(-x); }}
 float __ocml_cvtrtz_f32_f64(double x) {{ return x < 0 ? __ocml_cvtrtp_f32_f64(x) : __ocml_cvtrtn_f32_f64(x); }}
+
+#define ATOMIC(name)                                                                                 \\
+  uint __wave_atomic_##name(uint* address, uint last, uint order, uint scope, bool is_volatile) {{    \\
+    return __builtin_amdgcn_atomic_##name##32(address, last, __ATOMIC_RELAXED, "agent");             \\
+  }}                                                                                                  \\
+  uint name(uint* address, uint last, uint order, uint scope, bool is_volatile)                      \\
+      __asm("llvm.amdgcn.atomic." #name ".i32.p0i32") __attribute__((alias("__wave_atomic_" #name)));
+ATOMIC(inc)
+ATOMIC(dec)
+
+#define FENCE(order, scope) \\
+  case order: __builtin_amdgcn_fence(order, scope); return;
+#define FENCES(number, scope)                                              \\
+  case number:                                                             \\
+    switch (order) {{                                                       \\
+      FENCE(__ATOMIC_ACQUIRE, scope) FENCE(__ATOMIC_RELEASE, scope)        \\
+      FENCE(__ATOMIC_ACQ_REL, scope) FENCE(__ATOMIC_SEQ_CST, scope)        \\
+    }}                                                                      \\
+    return;
+void __atomic_work_item_fence(uint flags, uint order, uint scope) {{
+  switch (scope) {{
+    FENCES(1, "workgroup")
+    FENCES(2, "agent")
+    FENCES(3, "")
+    FENCES(4, "wavefront")
+  }}
+}}
 """
+# Code objects of version 6, which clang makes from version 22 on, are to these libraries those of version 5. It leaves
+# out the file that says whether denormals are zero, too.
+ABI = "const __constant int __oclc_ABI_version = 600; const __constant bool __oclc_daz_opt = 0;"
 
 
 def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> None:
@@ -104,12 +136,16 @@ def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> 
     else:
         (folder / "include").mkdir(exist_ok=True)
         _link(folder / "include" / "hip", HEADERS)
-    for path in BITCODE.glob("*.bc"):
-        _link(libraries / path.name, path)
-    _write_version(folder / "include" / "hip" / "hip_version.h", folder / "share" / "hip" / "version")
+    made = {"oclc_abi_version_600.bc": ABI}
     for processor, version in ISA_VERSIONS.items():
-        path = libraries / f"oclc_isa_version_{processor.removeprefix('gfx')}.bc"
-        _compile(clang, PER_PROCESSOR.format(version=version), path)
+        made[f"oclc_isa_version_{processor.removeprefix('gfx')}.bc"] = PER_PROCESSOR.format(version=version)
+    for path in BITCODE.glob("*.bc"):
+        if path.name not in made:
+            _link(libraries / path.name, path)
+    _write_version(folder / "include" / "hip" / "hip_version.h", folder / "share" / "hip" / "version")
+    for name, text in made.items():
+        (libraries / name).unlink(missing_ok=True)  # a link of an earlier version of this tool
+        _compile(clang, text, libraries / name)
     _hip.link(folder / "lib")
     _write_compiler(folder / "llvm" / "bin" / "clang", clang, folder / "include")
 
@@ -153,7 +189,8 @@ def _write_version(header: Path, path: Path) -> None:
 
 def _compile(clang: str, source: str, path: Path) -> None:
     """For any version of the code object, which each program chooses."""
-    options = ["-x", "cl", "-target", "amdgcn-amd-amdhsa", "-nogpulib", "-Xclang", "-mcode-object-version=none"]
+    language = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-nogpulib"]
+    options = [*language, "-Xclang", "-mcode-object-version=none"]
     command = [clang, *options, "-emit-llvm", "-c", "-", "-o", str(path)]
     subprocess.run(command, input=source, text=True, check=True)
 
