@@ -10,11 +10,6 @@ namespace wave {
 
 namespace {
 
-template <class Numbers>
-std::string numbers_json(const Numbers& numbers) {
-  return json_list(numbers, [](auto number) { return std::to_string(number); });
-}
-
 std::string frame_json(const SourceFrame& frame) {
   return text("{\"function\": ", json_text(frame.function), ", \"file\": ", json_text(frame.file),
               ", \"line\": ", frame.line, "}");

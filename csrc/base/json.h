@@ -17,4 +17,9 @@ std::string json_list(const Range& range, Item item) {
   return out + "]";
 }
 
+template <class Numbers>
+std::string numbers_json(const Numbers& numbers) {
+  return json_list(numbers, [](auto number) { return std::to_string(number); });
+}
+
 }  // namespace wave

@@ -9,6 +9,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/fork_safe.h"
 #include "base/json.h"
 #include "base/output_file.h"
 
@@ -28,11 +29,6 @@ std::string counts_json(const std::map<Key, uint64_t>& counts) {
   std::string out;
   for (const auto& [name, count] : counts) out += text(out.empty() ? "" : ", ", json_text(name), ": ", count);
   return "{" + out + "}";
-}
-
-template <class Numbers>
-std::string numbers_json(const Numbers& numbers) {
-  return json_list(numbers, [](auto number) { return std::to_string(number); });
 }
 
 std::string launch_json(const ProfiledLaunch& launch) {
@@ -87,25 +83,26 @@ void write(const Log& log) {
   lines.close();
 }
 
-/// Never destroyed, since launches may come from static destructors.
-const Log& log() {
-  static const Log& log = *new Log;
-  return log;
+Lazy<Log>& log = *new Lazy<Log>;
+
+void write_at_exit() {
+  try {
+    write(*log.find());
+  } catch (const std::exception& error) {
+    OutputFile errors("stderr", "-", OutputFile::Mode::Append);
+    errors.write(text("wave_runtime: ", error.what(), "\n"));
+  }
 }
 
 }  // namespace
 
 std::shared_ptr<ProfileSession> logged_session() {
   if (!kLog.is_set()) return nullptr;
-  static const bool is_written = std::atexit([] {
-                                   try {
-                                     write(log());
-                                   } catch (const std::exception& error) {
-                                     OutputFile errors("stderr", "-", OutputFile::Mode::Append);
-                                     errors.write(text("wave_runtime: ", error.what(), "\n"));
-                                   }
-                                 }) == 0;
-  return is_written ? log().session : nullptr;
+  const Log& made = log.get([] {
+    std::atexit(write_at_exit);
+    return Log();
+  });
+  return made.session;
 }
 
 }  // namespace wave

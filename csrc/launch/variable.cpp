@@ -25,7 +25,8 @@ std::string variable_names(const CodeObjects& codes) {
   for (const auto& code : codes) {
     for (const Symbol& symbol : code->symbols()) {
       const std::string_view symbol_name = symbol.name;
-      const bool is_compilers = symbol_name.ends_with(".kd") || symbol_name.starts_with("__hip_");
+      const bool is_compilers =
+          symbol_name.ends_with(".kd") || symbol_name.ends_with(".managed") || symbol_name.starts_with("__hip_");
       if (!symbol.is_function && symbol.size != 0 && !is_compilers) names.insert(symbol.name);
     }
   }

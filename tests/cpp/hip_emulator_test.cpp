@@ -178,7 +178,7 @@ TEST(globals) {
   size_t only_size = 0;
   OK(api.hipModuleGetGlobal(&only_address, nullptr, first.module, "counter"));
   OK(api.hipModuleGetGlobal(nullptr, &only_size, first.module, "counter"));
-  EXPECT_EQ(only_address, counter);
+  EXPECT_EQ(only_address == counter, true);
   EXPECT_EQ(only_size, sizeof(int));
   EXPECT_EQ(api.hipModuleGetGlobal(nullptr, nullptr, first.module, "counter"), 1);
 }

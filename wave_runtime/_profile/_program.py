@@ -20,7 +20,8 @@ LOG = "WAVE_RUNTIME_PROFILE_LOG"
 def run(program: Sequence[str], output: str) -> int:
     """Run the program to its end, and write what its launches did to a file, and as a table to stderr.
 
-    A Python program that imports wave_runtime writes its own; others leave their counts in a folder.
+    A Python program that imports wave_runtime writes its own, and what other programs did that it started goes to
+    another file, beside that one.
 
     Returns:
         Its exit status; 128 and the signal's number where a signal ended it.
@@ -30,16 +31,22 @@ def run(program: Sequence[str], output: str) -> int:
         OSError: there is no such program, or the file cannot be written.
     """
     writer, path = writer_for(output), Path(output).absolute()
-    before = path.stat().st_mtime_ns if path.exists() else None
+    before = _changed(path)
     with tempfile.TemporaryDirectory(prefix="wave-profile-") as log:
         status = _processes.run(program, {VARIABLE: str(path), LOG: log})
         kernels = [described(raw) for raw in _read(Path(log))]
+    is_written = _changed(path) != before
     if kernels:
-        write_file(path, writer(kernels, []).encode())
+        write_file(path.with_stem(f"{path.stem}-others") if is_written else path, writer(kernels, []).encode())
         print(_text.table(kernels, [], "kernel", 20), file=sys.stderr)
-    elif (path.stat().st_mtime_ns if path.exists() else None) == before:
+    elif not is_written:
         print(f"the program launched no kernel on the emulator, so there is no {output}", file=sys.stderr)
     return status
+
+
+def _changed(path: Path) -> int | None:
+    """When the file was written."""
+    return path.stat().st_mtime_ns if path.exists() else None
 
 
 def _read(log: Path) -> Iterator[dict[str, Any]]:

@@ -805,6 +805,7 @@
 #pragma pop_macro("pitch")
 #pragma pop_macro("place")
 #pragma pop_macro("plain")
+#pragma pop_macro("plain_inverse_root")
 #pragma pop_macro("plain_root")
 #pragma pop_macro("plus")
 #pragma pop_macro("pointer")

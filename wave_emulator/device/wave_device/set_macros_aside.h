@@ -1612,6 +1612,8 @@
 #undef place
 #pragma push_macro("plain")
 #undef plain
+#pragma push_macro("plain_inverse_root")
+#undef plain_inverse_root
 #pragma push_macro("plain_root")
 #undef plain_root
 #pragma push_macro("plus")

@@ -69,6 +69,9 @@ __device__ __forceinline__ double length_of(const Squares& squares) {
   if (squares.special != 0.0) return squares.special;
   return squares.sum.high == 0.0 ? 0.0 : value_of(Scaled{root_of(squares.sum), squares.exponent});
 }
+__device__ __forceinline__ double plain_inverse_root(double x) {
+  return x == 0.0 ? infinity_of(x) : 1.0 / plain_root(x);
+}
 __device__ __forceinline__ double inverse_length_of(const Squares& squares) {
   if (squares.special != 0.0) return squares.special == kInfinity ? 0.0 : squares.special;
   if (squares.sum.high == 0.0) return infinity_of(squares.sum.high);
@@ -164,18 +167,18 @@ __device__ __forceinline__ float rcbrtf(float x) {
   return x == 0.0f || !is_finite(x) ? 1.0f / x : copysignf(static_cast<float>(result), x);
 }
 
-#define WAVE_LENGTH(name, inverse_name, parameters, f32_parameters, ...)                             \
-  __device__ __forceinline__ double name parameters {                                                \
-    return wave_device::length_of(wave_device::squares_of({__VA_ARGS__}));                           \
-  }                                                                                                  \
-  __device__ __forceinline__ double inverse_name parameters {                                        \
-    return wave_device::inverse_length_of(wave_device::squares_of({__VA_ARGS__}));                   \
-  }                                                                                                  \
-  __device__ __forceinline__ float name##f f32_parameters {                                          \
-    return static_cast<float>(wave_device::plain_root(wave_device::squares_f32(__VA_ARGS__)));       \
-  }                                                                                                  \
-  __device__ __forceinline__ float inverse_name##f f32_parameters {                                  \
-    return static_cast<float>(1.0 / wave_device::plain_root(wave_device::squares_f32(__VA_ARGS__))); \
+#define WAVE_LENGTH(name, inverse_name, parameters, f32_parameters, ...)                               \
+  __device__ __forceinline__ double name parameters {                                                  \
+    return wave_device::length_of(wave_device::squares_of({__VA_ARGS__}));                             \
+  }                                                                                                    \
+  __device__ __forceinline__ double inverse_name parameters {                                          \
+    return wave_device::inverse_length_of(wave_device::squares_of({__VA_ARGS__}));                     \
+  }                                                                                                    \
+  __device__ __forceinline__ float name##f f32_parameters {                                            \
+    return static_cast<float>(wave_device::plain_root(wave_device::squares_f32(__VA_ARGS__)));         \
+  }                                                                                                    \
+  __device__ __forceinline__ float inverse_name##f f32_parameters {                                    \
+    return static_cast<float>(wave_device::plain_inverse_root(wave_device::squares_f32(__VA_ARGS__))); \
   }
 
 WAVE_LENGTH(hypot, rhypot, (double x, double y), (float x, float y), x, y)
