@@ -8,6 +8,7 @@
 #include "base/process_memory.h"
 #include "code_object/elf.h"
 #include "code_object/file_kind.h"
+#include "code_object/managed.h"
 #include "code_object/offload_bundle.h"
 #include "emulator/processor.h"
 #include "hip_emulator/device_memory.h"
@@ -76,11 +77,10 @@ EmulatedModule::~EmulatedModule() {
 
 /// As clang names what they begin with (CGCUDANV.cpp, transformManagedVars).
 void EmulatedModule::allocate_managed_variables() {
-  constexpr std::string_view kInitial = ".managed";
   for (const Symbol& symbol : emulated.code().symbols()) {
     const std::string_view initial = symbol.name;
-    if (!initial.ends_with(kInitial)) continue;
-    const std::string name(initial.substr(0, initial.size() - kInitial.size()));
+    if (!initial.ends_with(kManagedValue)) continue;
+    const std::string name(initial.substr(0, initial.size() - kManagedValue.size()));
     const DeviceVariable values = variable(initial), pointer = variable(name);
     require(pointer.size == sizeof(void*), hipErrorInvalidImage, "a managed variable has no pointer");
     void* const memory = runtime().memory.allocate(values.size, device, AllocationKind::Managed);

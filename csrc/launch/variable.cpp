@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "code_object/managed.h"
 #include "code_object/select.h"
 
 namespace wave {
@@ -26,7 +27,7 @@ std::string variable_names(const CodeObjects& codes) {
     for (const Symbol& symbol : code->symbols()) {
       const std::string_view symbol_name = symbol.name;
       const bool is_compilers =
-          symbol_name.ends_with(".kd") || symbol_name.ends_with(".managed") || symbol_name.starts_with("__hip_");
+          symbol_name.ends_with(".kd") || symbol_name.ends_with(kManagedValue) || symbol_name.starts_with("__hip_");
       if (!symbol.is_function && symbol.size != 0 && !is_compilers) names.insert(symbol.name);
     }
   }

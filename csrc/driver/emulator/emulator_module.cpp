@@ -2,23 +2,18 @@
 
 #include <cstring>
 
+#include "code_object/managed.h"
 #include "driver/emulator/emulator_function.h"
 
 namespace wave::emulator {
 
-namespace {
-
-/// A variable of __managed__ is a pointer to memory that the runtime allocates. What that holds at first has a name of
-/// its own, and lies in memory that the host reaches as well as kernels do: here it is the variable.
-constexpr std::string_view kManaged = ".managed";
-
-}  // namespace
-
+/// What a managed variable holds at first lies in memory that the host reaches as well as kernels do: here it is the
+/// variable.
 EmulatorModule::EmulatorModule(std::shared_ptr<const CodeObject> code) : module_(std::move(code)) {
   for (const Symbol& symbol : module_.code().symbols()) {
     const std::string_view name = symbol.name;
-    if (!name.ends_with(kManaged)) continue;
-    const Symbol* const pointer = module_.code().variable(name.substr(0, name.size() - kManaged.size()));
+    if (!name.ends_with(kManagedValue)) continue;
+    const Symbol* const pointer = module_.code().variable(name.substr(0, name.size() - kManagedValue.size()));
     const uint64_t memory = module_.load_address(symbol.address);
     if (pointer == nullptr || pointer->size != sizeof(memory)) continue;
     std::memcpy(reinterpret_cast<void*>(module_.load_address(pointer->address)), &memory, sizeof(memory));
@@ -30,7 +25,7 @@ std::unique_ptr<LoadedFunction> EmulatorModule::function(const KernelInfo& kerne
 }
 
 std::optional<Global> EmulatorModule::global(const std::string& name) {
-  const Symbol* variable = module_.code().variable(name + std::string(kManaged));
+  const Symbol* variable = module_.code().variable(name + std::string(kManagedValue));
   if (variable == nullptr) variable = module_.code().variable(name);
   if (variable == nullptr) return std::nullopt;
   return Global{reinterpret_cast<void*>(module_.load_address(variable->address)), variable->size};
