@@ -49,6 +49,16 @@ def test_all_functions_of_amds_headers_are_there() -> None:
     wave_runtime.compile(source, target="gfx942")
 
 
+def test_what_amds_header_says_that_gpus_can_do() -> None:
+    """AMD's header says it first of hosts, with 0 for all, and then of the device."""
+    need("hip-headers")
+    text = Path("/usr/include/hip/amd_detail/amd_hip_runtime.h").read_text()
+    features = re.findall(r"^#define (__HIP_ARCH_HAS_\w+) \(([01])\)", text, re.MULTILINE)
+    assert len(features) > 15
+    source = "".join(f"static_assert({name} == {value});\n" for name, value in features) + "__global__ void none() {}"
+    wave_runtime.compile(source, target="gfx942")
+
+
 def run(source: str, target: str, *tensors: Tensor) -> None:
     """One wave that has a thread for each element of the last tensor."""
     headers = "#include <hip/hip_complex.h>\n"

@@ -42,6 +42,7 @@ typedef unsigned long ulong;
 #include "hip/hip_version.h"
 #include "wave_device/atomics.h"
 #include "wave_device/complex_runtime.h"
+#include "wave_device/features.h"
 #include "wave_device/host.h"
 #include "wave_device/index.h"
 #include "wave_device/integers.h"
