@@ -311,6 +311,6 @@ def test_programs_that_check_themselves_are_counted(toolchain: Path, tmp_path: P
     assert found["right"]["verdict"] == "PASS", done
     assert found["right"]["command"] == "./main 4096 1"
     assert found["wrong"]["verdict"] == "FAIL"
-    assert found["wild"]["verdict"].startswith("fault: kernel '_Z3addPi' on the gfx942 emulator: a store of 4 bytes")
+    assert found["wild"]["verdict"].startswith("fault: kernel 'add(int*)' on the gfx942 emulator: a store of 4 bytes")
     assert found["unbuilt"]["verdict"] == "not built: needs hipcub/no_such_file.hpp"
     assert {path.name for path in (tmp_path / "src" / "right-hip").iterdir()} == {"Makefile", "main.cu", "data.txt"}

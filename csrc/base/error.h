@@ -33,6 +33,12 @@ std::string text(const Parts&... parts) {
 /// A number as "0x1f".
 std::string hex(uint64_t value);
 
+/// A C++ symbol as its source calls it, as "axpy(float*, float, int)"; none where it is not mangled.
+std::optional<std::string> demangle(const std::string& symbol);
+
+/// How messages name a kernel: "kernel 'axpy<float>(float*, float, int)'".
+std::string kernel_text(std::string_view symbol);
+
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -95,8 +95,8 @@ std::optional<TensorElement> element_at(std::span<const TensorLayout> tensors, u
 }
 
 std::string finding_text(const Finding& finding) {
-  std::string lines = text(place_text(finding.at), ": error: kernel '", finding.kernel, "': ", finding.message, " [",
-                           finding.tool, ":", finding.kind, "]", site_text(finding.at));
+  std::string lines = text(place_text(finding.at), ": error: ", kernel_text(finding.kernel), ": ", finding.message,
+                           " [", finding.tool, ":", finding.kind, "]", site_text(finding.at));
   if (finding.tensor) lines += text(", ", element_text(*finding.tensor));
   if (!finding.other) return lines;
   return text(lines, "\n", place_text(*finding.other), ": note: the other access is here", site_text(*finding.other));

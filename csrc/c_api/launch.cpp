@@ -92,7 +92,7 @@ class DescribedLaunch {
     for (size_t i = 0; i < given_.memory_count; ++i) {
       const wave_range& range = given_.memory[i];
       check_bytes(range.begin, range.bytes,
-                  [&] { return text("kernel '", kernel.name(), "': options->memory[", i, "]"); });
+                  [&] { return text(kernel_text(kernel.name()), ": options->memory[", i, "]"); });
       memory_.push_back(range_of(range.begin, range.bytes, true, text("memory[", i, "]")));
     }
   }
@@ -104,7 +104,7 @@ class DescribedLaunch {
   void read(const wave_argument* arguments, size_t count) {
     const size_t expected = kernel.signature().parameters.size();
     if (count != expected) {
-      throw TypeError(text("kernel '", kernel.name(), "' takes ", expected, " arguments (", kernel.signature().text(),
+      throw TypeError(text(kernel_text(kernel.name()), " takes ", expected, " arguments (", kernel.signature().text(),
                            "), given ", count));
     }
     if (count != 0) required(arguments, "arguments");
@@ -114,7 +114,7 @@ class DescribedLaunch {
   void read(const void* packed, size_t bytes) {
     if (bytes > kernel.argument_bytes()) {
       throw ValueError(
-          text("kernel '", kernel.name(), "' takes ", kernel.argument_bytes(), " bytes of arguments, given ", bytes));
+          text(kernel_text(kernel.name()), " takes ", kernel.argument_bytes(), " bytes of arguments, given ", bytes));
     }
     if (bytes != 0) packer.raw(0, &required(static_cast<const uint8_t*>(packed), "arguments"), bytes);
   }

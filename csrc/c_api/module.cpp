@@ -83,7 +83,7 @@ wave_parameter parameter_of(const wave_kernel& kernel, size_t index) {
   const auto& parameters = kernel.kernel.signature().parameters;
   if (index >= parameters.size()) {
     throw ValueError(
-        text("kernel '", kernel.kernel.name(), "' has ", parameters.size(), " parameters, none at ", index));
+        text(kernel_text(kernel.kernel.name()), " has ", parameters.size(), " parameters, none at ", index));
   }
   const Parameter& parameter = parameters[index];
   wave_parameter result{};

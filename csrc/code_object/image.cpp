@@ -55,7 +55,9 @@ class Selection {
       targets.merge(of_unit);
     }
     if (images.empty()) {
-      throw ValueError(text("no entry ", target_ ? "runs on " + target_->id() : "is for a known GPU", list()));
+      if (!target_) throw ValueError(text("no entry is for a known GPU", list()));
+      throw ValueError(text("no entry runs on ", target_->id(), list(), ": compile for ", target_->id(),
+                            ", too, or choose a target that there is code for"));
     }
     if (!target_ && targets.size() > 1 && several_ == SeveralTargets::Refused) {
       throw ValueError(text("there is code for several GPUs: say which target", list()));

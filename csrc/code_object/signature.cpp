@@ -231,7 +231,7 @@ std::string layout_text(const std::vector<const ArgumentMetadata*>& arguments) {
 void place_over_arguments(std::string_view given, const KernelMetadata& metadata, std::vector<Parameter>& parameters) {
   const std::vector<const ArgumentMetadata*> arguments = visible_arguments(metadata);
   const auto fail = [&](const std::string& reason) {
-    throw ValueError(text("signature \"", given, "\" does not fit kernel '", metadata.name, "': ", reason,
+    throw ValueError(text("signature \"", given, "\" does not fit ", kernel_text(metadata.name), ": ", reason,
                           "; its metadata lists", layout_text(explicit_arguments(metadata))));
   };
   size_t next = 0;
@@ -271,8 +271,8 @@ void place_by_alignment(std::string_view given, const KernelMetadata& metadata, 
     end = parameter.offset + parameter.size;
   }
   if (metadata.kernarg_segment_size != 0 && end > metadata.kernarg_segment_size) {
-    throw ValueError(text("signature \"", given, "\" takes ", end, " bytes, but the kernarg segment of kernel '",
-                          metadata.name, "' has ", metadata.kernarg_segment_size));
+    throw ValueError(text("signature \"", given, "\" takes ", end, " bytes, but the kernarg segment of ",
+                          kernel_text(metadata.name), " has ", metadata.kernarg_segment_size));
   }
 }
 

@@ -34,7 +34,7 @@ constexpr Noun kNouns[] = {{kWaitsTool, "hazard", "that hardware does not wait f
                            {kRacesTool, "race", "in LDS, which hardware may decide either way"}};
 
 KernelFault fault_of(const std::vector<Finding>& found, const Noun& noun) {
-  std::string list = text("kernel '", found[0].kernel, "' has ", found.size(), " ", noun.noun,
+  std::string list = text(kernel_text(found[0].kernel), " has ", found.size(), " ", noun.noun,
                           found.size() == 1 ? " " : "s ", noun.clause, ":");
   for (size_t i = 0; i < std::min(found.size(), kMostListed); ++i) {
     list += text("\n", found[i].message, "\n  at ", line(found[i].at));

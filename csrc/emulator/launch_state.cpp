@@ -48,7 +48,7 @@ KernelRegisters registers_of(const KernelDescriptor& descriptor, const Target& t
 
 u32 scratch_bytes(const KernelMetadata& metadata, const ProcessorTraits& processor) {
   if (metadata.private_segment_fixed_size > processor.max_scratch) {
-    throw ValueError(text("kernel '", metadata.name, "' wants ", metadata.private_segment_fixed_size,
+    throw ValueError(text(kernel_text(metadata.name), " wants ", metadata.private_segment_fixed_size,
                           " bytes of scratch for each work-item, and ", processor.name, " has ", processor.max_scratch,
                           ": build it with smaller arrays in private memory, or put them into LDS or a tensor"));
   }
@@ -68,7 +68,7 @@ const TranslatedFunction& entry_function(const Module& module, const KernelInfo&
   try {
     return module.function(entry, registers);
   } catch (const Fault& fault) {
-    throw RuntimeError(text("kernel '", kernel.metadata.name, "' cannot begin: ", fault.reason));
+    throw RuntimeError(text(kernel_text(kernel.metadata.name), " cannot begin: ", fault.reason));
   }
 }
 

@@ -97,7 +97,7 @@ KernelFault SpinWatch::report(const LaunchState& launch, Findings& findings, u64
   const Waiting& wait = first.waits.front();
   const std::string& name = launch.kernel.metadata.name;
   const std::string rest = waiting == 0 ? "" : text("; ", waiting, " have not begun, for which there is no room");
-  KernelFault fault(text("kernel '", name, "' on the ", launch.module.code().target().processor,
+  KernelFault fault(text(kernel_text(name), " on the ", launch.module.code().target().processor,
                          " emulator: a deadlock: ", message_of(wait), "\n  at ", launch.module.describe(wait.pc), ": ",
                          launch.module.disassemble(wait.pc, launch.lanes), "\n  workgroup (", first.id[0], ", ",
                          first.id[1], ", ", first.id[2], "), wave ", wait.wave, "\n  none of the ", groups_.size(),

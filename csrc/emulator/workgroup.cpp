@@ -33,7 +33,7 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   if (fault.has_address) where += text(", address ", hex(fault.address));
   const std::string& name = launch.kernel.metadata.name;
   KernelFault result(
-      text("kernel '", name, "' on the ", launch.module.code().target().processor, " emulator: ", where));
+      text(kernel_text(name), " on the ", launch.module.code().target().processor, " emulator: ", where));
   result.kernel = name;
   result.workgroup = id;
   result.wave = wave.index;
@@ -65,7 +65,7 @@ std::unique_ptr<u8[]> allocate_scratch(const LaunchState& launch) {
   const u64 size = u64{launch.waves} * kLanes * launch.scratch_size;
   std::unique_ptr<u8[]> scratch(new (std::nothrow) u8[size]);
   if (scratch != nullptr) return scratch;
-  throw RuntimeError(text("kernel '", launch.kernel.metadata.name, "': no memory for its scratch, ", size,
+  throw RuntimeError(text(kernel_text(launch.kernel.metadata.name), ": no memory for its scratch, ", size,
                           " bytes for a workgroup of ", launch.waves, " waves (", launch.scratch_size,
                           " bytes for each work-item): launch smaller workgroups, or build the kernel with smaller ",
                           "arrays and fewer registers spilled"));

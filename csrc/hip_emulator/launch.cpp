@@ -49,7 +49,7 @@ std::vector<uint8_t> pack_extra(KernelFunction& function, void** extra) {
   std::vector<uint8_t> bytes;
   if (!metadata.arguments) {
     if (size != 0 && !function.has_lost_arguments.exchange(true)) {
-      report(text("kernel '", metadata.name, "'"),
+      report(kernel_text(metadata.name),
              text("the ", size,
                   " bytes of arguments in extra do not arrive: HIP passes what .args in the file's "
                   "metadata lists, and it has none"));
@@ -96,7 +96,7 @@ void check_grid(const LaunchRequest& request, Fail fail) {
 /// ihipLaunchKernel_validate). The last check is our own: AMD's runtime launches what the kernel was not compiled for.
 void check_geometry(const LaunchRequest& request, const KernelMetadata& metadata) {
   const auto fail = [&](Code code, const std::string& reason) {
-    throw Failure(code, text("kernel '", metadata.name, "': ", reason));
+    throw Failure(code, text(kernel_text(metadata.name), ": ", reason));
   };
   if (!request.counts_items) check_grid(request, fail);
   const bool hides_block = has_zero(request.block) && !request.counts_items;  // work-items are their product
@@ -147,7 +147,7 @@ void check(const LaunchRequest& request, const KernelFunction& function) {
   const uint32_t lds = emulator::device_processor().limits.lds_bytes;
   if (!AddressSpan(0, lds).contains({kernel.metadata.group_segment_fixed_size, request.shared_memory})) {
     throw Failure(hipErrorInvalidValue,
-                  text("kernel '", kernel.metadata.name, "': more than ", lds / 1024, " KiB of LDS"));
+                  text(kernel_text(kernel.metadata.name), ": more than ", lds / 1024, " KiB of LDS"));
   }
   check_cooperation(request);
 }
@@ -177,7 +177,7 @@ void run(const PackedLaunch& launch, Via via) {
   KernelFunction& function = *launch.function;
   const std::string& name = function.kernel->metadata.name;
   if (via == Via::Graph && function.module->is_unloaded) {
-    throw Failure(hipErrorLaunchFailure, text("a graph launches kernel '", name, "', whose module was unloaded"));
+    throw Failure(hipErrorLaunchFailure, text("a graph launches ", kernel_text(name), ", whose module was unloaded"));
   }
   emulator::Dispatch dispatch;
   dispatch.module = &function.module->emulated;
@@ -206,7 +206,7 @@ void run(const PackedLaunch& launch, Via via) {
       stream_order().add(checks->accesses(dispatch), *launch.options.sanitizer);
   }
   if (statistics.over_reads.empty() || function.has_over_read.exchange(true)) return;
-  for (const std::string& line : statistics.over_reads) report(text("kernel '", name, "'"), line);
+  for (const std::string& line : statistics.over_reads) report(kernel_text(name), line);
 }
 
 std::array<uint32_t, 3> narrowed(const Counts& counts) {

@@ -215,12 +215,12 @@ std::string generic_for(const Kernel& kernel) {
   if (place.kind == DriverKind::Emulator) {
     std::string runs;
     for (const Target& target : emulator_targets()) append(runs += runs.empty() ? "" : ", ", target.processor);
-    throw ValueError(text("kernel '", kernel.name(), "' was built for ", built_for,
+    throw ValueError(text(kernel_text(kernel.name()), " was built for ", built_for,
                           ", and the emulator, which launches on CPU tensors, runs code for ", runs,
                           ": move the tensors to a device of that kind, or build the kernel for gfx942",
                           generic_for(kernel)));
   }
-  throw ValueError(text("kernel '", kernel.name(), "' was built for ", built_for, ", ", place.text(), " (", device.name,
+  throw ValueError(text(kernel_text(kernel.name()), " was built for ", built_for, ", ", place.text(), " (", device.name,
                         ") is ", device.target.id(),
                         ": build the kernel for it, or load a bundle that has an entry for it"));
 }
@@ -278,7 +278,7 @@ std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place&
     function->function = record.module->function(info);
     function->info = function->function->info();
   } catch (const RuntimeError& error) {
-    rethrow(error, text("kernel '", kernel.name(), "' on ", place.text()));
+    rethrow(error, text(kernel_text(kernel.name()), " on ", place.text()));
   }
   function->module = &record;
   function->limits = limits_of(*function);

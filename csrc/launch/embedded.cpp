@@ -17,7 +17,7 @@ const Kernel& find_embedded(std::string_view handle, const std::function<std::ve
   try {
     return register_kernel(remake_kernel(handle, CodeObject::parse_all(bytes, std::nullopt)));
   } catch (const ValueError& error) {
-    throw ValueError(text("the code that travels with kernel '", name_in_handle(handle), "': ", error.what()));
+    throw ValueError(text("the code that travels with ", kernel_text(name_in_handle(handle)), ": ", error.what()));
   }
 }
 

@@ -88,7 +88,7 @@ void rethrow_launch_error(const RuntimeError& error, const LaunchSite& site, std
   check_not_forked();
   const Geometry& geometry = site.geometry;
   const std::string message =
-      text("kernel '", site.kernel.name(), "' on ", site.function.place.text(), ": ", error.what(), "; grid ",
+      text(kernel_text(site.kernel.name()), " on ", site.function.place.text(), ": ", error.what(), "; grid ",
            dims_text(geometry.grid), ", block ", dims_text(geometry.block), ", shared_memory ", geometry.shared_memory,
            ", arguments ", arguments_text(site.kernel, arguments));
   rethrow_with_advice(error, message, During::Launch);

@@ -35,7 +35,7 @@ class Check {
  private:
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
-    throw ValueError(text("kernel '", function_.kernel->metadata.name, "': ", parts...));
+    throw ValueError(text(kernel_text(function_.kernel->metadata.name), ": ", parts...));
   }
   /// "cuda:0 (NVIDIA H200)".
   std::string device() const { return text(function_.place.text(), " (", function_.device->name, ")"); }
@@ -151,8 +151,8 @@ class Check {
 Extents block_of(const DeviceFunction& function, const LaunchOptions& options) {
   if (options.block) return *options.block;
   if (const auto& required = function.kernel->metadata.reqd_workgroup_size) return extents(*required);
-  throw TypeError(text("kernel '", function.kernel->metadata.name,
-                       "': block= is missing: the binary fixes no workgroup size (at most ",
+  throw TypeError(text(kernel_text(function.kernel->metadata.name),
+                       ": block= is missing: the binary fixes no workgroup size (at most ",
                        function.limits.max_block_size, " work-items)"));
 }
 

@@ -20,8 +20,8 @@ Signature make_signature(const KernelMetadata& metadata, const KernelOptions& op
   if (options.signature) return parse_signature(*options.signature, metadata);
   std::optional<Signature> signature = signature_from_metadata(metadata);
   if (!signature) {
-    throw ValueError(text("kernel '", metadata.name,
-                          "' has no argument metadata: pass signature=, for example "
+    throw ValueError(text(kernel_text(metadata.name),
+                          " has no argument metadata: pass signature=, for example "
                           "signature=\"*f32 const, *f32, i32\" (its kernarg segment has ",
                           metadata.kernarg_segment_size, " bytes)"));
   }
@@ -60,7 +60,7 @@ CodeObjects builds_of(const CodeObjects& codes, std::string_view kernel) {
       if (info.metadata.name == kernel && std::ranges::none_of(builds, same_build)) builds.push_back(code);
     }
   }
-  if (builds.empty()) throw ValueError(text("no kernel '", kernel, "' in the file; its kernels are ", names));
+  if (builds.empty()) throw ValueError(text("no ", kernel_text(kernel), " in the file; its kernels are ", names));
   return builds;
 }
 
@@ -91,7 +91,7 @@ void Kernel::check_variant(const CodeObject& variant, const KernelOptions& optio
     return a.offset == b.offset && a.size == b.size;
   };
   if (!std::ranges::equal(make_signature(metadata, options).parameters, signature_.parameters, same_place)) {
-    throw ValueError(text("kernel '", name(), "': its builds for ", code().target().id(), " and ",
+    throw ValueError(text(kernel_text(name()), ": its builds for ", code().target().id(), " and ",
                           variant.target().id(),
                           " lay out their arguments differently: pass target= to load one of them"));
   }
@@ -128,7 +128,7 @@ void Kernel::refuse_unknown_pointers(const std::vector<std::variant<int64_t, std
     parameter = {.name = parameter.name, .is_pointer = true, .is_const = true};
   }
   for (const auto& reference : writes) example.parameters[parameter_index(reference)].is_const = false;
-  throw ValueError(text("writes= needs signature= for kernel '", name(), "': its ", wave::name(code().format()),
+  throw ValueError(text("writes= needs signature= for ", kernel_text(name()), ": its ", wave::name(code().format()),
                         " does not say which 8-byte arguments (b64) are pointers. Pass signature= instead of writes=, ",
                         "with const for pointers that are only read; if all of them are pointers: signature=\"",
                         example.text(), "\""));
@@ -138,13 +138,14 @@ size_t Kernel::parameter_index(const std::variant<int64_t, std::string>& referen
   const auto& parameters = signature_.parameters;
   if (const int64_t* index = std::get_if<int64_t>(&reference)) {
     if (*index >= 0 && *index < static_cast<int64_t>(parameters.size())) return static_cast<size_t>(*index);
-    throw ValueError(text("writes= names argument ", *index, ", but kernel '", name(), "' has ", parameters.size()));
+    throw ValueError(
+        text("writes= names argument ", *index, ", but ", kernel_text(name()), " has ", parameters.size()));
   }
   const std::string& wanted = std::get<std::string>(reference);
   const auto has_name = [&](const Parameter& parameter) { return parameter.name == wanted; };
   const auto count = std::count_if(parameters.begin(), parameters.end(), has_name);
   if (count != 1) {
-    throw ValueError(text("writes= names '", wanted, "', but kernel '", name(), "' has ", count,
+    throw ValueError(text("writes= names '", wanted, "', but ", kernel_text(name()), " has ", count,
                           " arguments of that name: use its index (signature: \"", signature_.text(), "\")"));
   }
   return static_cast<size_t>(std::find_if(parameters.begin(), parameters.end(), has_name) - parameters.begin());
@@ -170,7 +171,7 @@ std::string Kernel::parameter_text(size_t index) const {
   return parameter.empty() ? text("argument ", index) : text("argument ", index, " '", parameter, "'");
 }
 
-std::string Kernel::argument_text(size_t index) const { return text("kernel '", name(), "', ", parameter_text(index)); }
+std::string Kernel::argument_text(size_t index) const { return text(kernel_text(name()), ", ", parameter_text(index)); }
 
 const Kernel& register_kernel(std::unique_ptr<const Kernel> kernel) {
   std::unique_lock lock(all.mutex);

@@ -15,7 +15,7 @@ void* wave_load_kernel(void*, void** cached_kernel_handle, const void* binary_po
       return std::ranges::none_of(code->kernels(),
                                   [&](const auto& kernel) { return kernel.metadata.name == kernel_name; });
     });
-    if (codes.empty()) throw ValueError(text("no kernel '", kernel_name, "' in the binary"));
+    if (codes.empty()) throw ValueError(text("no ", kernel_text(kernel_name), " in the binary"));
     *cached_kernel_handle = reinterpret_cast<void*>(raw_handle(raw_kernel(std::move(codes), kernel_name)));
   }
   return *cached_kernel_handle;
@@ -27,7 +27,7 @@ void wave_launch_kernel(void* stream, void* function, int shared_memory_bytes, i
   const Kernel& kernel = find_raw(reinterpret_cast<uint64_t>(function));
   const auto& parameters = kernel.signature().parameters;
   if (static_cast<size_t>(num_args) != parameters.size()) {
-    throw ValueError(text("kernel '", kernel.name(), "' takes ", parameters.size(), " arguments (",
+    throw ValueError(text(kernel_text(kernel.name()), " takes ", parameters.size(), " arguments (",
                           kernel.signature().text(), "), given ", num_args));
   }
   Call call(kernel);

@@ -173,7 +173,7 @@ std::string Call::text_of(const Item& item) const {
 
 void Call::refuse_no_device() const {
   throw ValueError(text(
-      "kernel '", kernel.name(), "': no tensor among the arguments, so there is no device to launch on: say it ",
+      kernel_text(kernel.name()), ": no tensor among the arguments, so there is no device to launch on: say it ",
       "to kernel(...), as in device=\"cpu\" (operators, and so torch.compile and modes, launch with tensors only)"));
 }
 
@@ -182,11 +182,11 @@ void Call::check_devices() const {
   const c10::Device device = first.tensor->device();
   for (const Item& item : tensors()) {
     if (item.tensor->device() == device) continue;
-    throw ValueError(text("kernel '", kernel.name(), "': tensors on different devices: ", text_of(first), " is on ",
+    throw ValueError(text(kernel_text(kernel.name()), ": tensors on different devices: ", text_of(first), " is on ",
                           device.str(), ", ", text_of(item), " on ", item.tensor->device().str()));
   }
   if (wanted_device && *wanted_device != device) {
-    throw ValueError(text("kernel '", kernel.name(), "': device=", wanted_device->str(),
+    throw ValueError(text(kernel_text(kernel.name()), ": device=", wanted_device->str(),
                           " given, but the tensors are on ", device.str()));
   }
 }
@@ -208,7 +208,7 @@ void Call::check_declared(const RunningBody& body) const {
     if (!item.is_written || item.lent_as != nullptr) continue;
     const c10::TensorImpl* impl = item.tensor->unsafeGetTensorImpl();
     if (!impl->has_symbolic_sizes_strides() && impl->numel() == 0) continue;  // a null pointer
-    body.check_write(*item.tensor, [&] { return text("kernel '", kernel.name(), "' as ", text_of(item)); });
+    body.check_write(*item.tensor, [&] { return text(kernel_text(kernel.name()), " as ", text_of(item)); });
   }
 }
 
@@ -262,7 +262,7 @@ void Call::check_overlap(const Item& written, const Item& other) const {
 }
 
 void Call::refuse_overlap(const Item& written, const Item& other) const {
-  throw ValueError(text("kernel '", kernel.name(), "': ", text_of(written),
+  throw ValueError(text(kernel_text(kernel.name()), ": ", text_of(written),
                         ", which the kernel writes, shares memory with ", text_of(other),
                         ": pass a clone of one of them"));
 }
@@ -385,7 +385,7 @@ void refuse_unknown_mutability(const Kernel& kernel, const std::string& where) {
     if (parameters[i].is_pointer) indices += text(indices.empty() ? "" : ", ", i);
   }
   throw RuntimeError(
-      text("kernel '", kernel.name(), "' cannot be used ", where,
+      text(kernel_text(kernel.name()), " cannot be used ", where,
            ": its binary does not say which pointers it writes. "
            "Pass writes= to wave_runtime.load() with the indices of the arguments that it writes, out of writes=[",
            indices, "]"));
@@ -405,7 +405,7 @@ void check_differentiable(std::string_view kernel, const at::Tensor& tensor) {
   if (!cuts_graph(tensor)) return;
   const bool requires_grad = wants_gradient(tensor);
   throw RuntimeError(text(
-      "kernel '", kernel, "': a tensor ", requires_grad ? "requires grad" : "carries a forward-mode tangent",
+      kernel_text(kernel), ": a tensor ", requires_grad ? "requires grad" : "carries a forward-mode tangent",
       ", but a launch has no derivative. Call it under torch.no_grad(), on tensor.detach(), or in an operator that "
       "has one: wave_runtime.define_op"));
 }

@@ -31,7 +31,7 @@ void check_roles(const Kernel& kernel, const Declaration::Roles& roles) {
     for (const size_t index : *role) ++uses.at(index);
   }
   if (std::any_of(uses.begin(), uses.end(), [](int count) { return count != 1; })) {
-    throw ValueError(text("kernel '", kernel.name(), "': each parameter must be an input, a result or computed"));
+    throw ValueError(text(kernel_text(kernel.name()), ": each parameter must be an input, a result or computed"));
   }
   for (const size_t index : roles.results) {
     if (!parameters[index].is_pointer || parameters[index].is_const) {

@@ -162,7 +162,7 @@ std::string define_operator(const Kernel& kernel, const std::string& name, const
     throw ValueError(text("as_operator: there is an operator ", name, " already"));
   }
   if (const size_t count = kernel.signature().parameters.size() + kGridOrOnes.count; count > kMaxArguments) {
-    throw ValueError(text("kernel '", kernel.name(), "': an operator of its own would have ", count,
+    throw ValueError(text(kernel_text(kernel.name()), ": an operator of its own would have ", count,
                           " arguments with those of the grid, and torch's have ", kMaxArguments,
                           " at most: use torch.ops.wave.launch"));
   }

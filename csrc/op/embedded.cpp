@@ -31,8 +31,8 @@ at::Tensor make_tensor(const Kernel& kernel) {
 }
 
 [[noreturn]] void refuse(std::string_view handle, const std::string& given) {
-  throw ValueError(text("wave::launch_embedded: expected the code of kernel '", name_in_handle(handle),
-                        "' as inputs[0], a uint8 tensor of one dimension, given ", given));
+  throw ValueError(text("wave::launch_embedded: expected the code of ", kernel_text(name_in_handle(handle)),
+                        " as inputs[0], a uint8 tensor of one dimension, given ", given));
 }
 
 std::vector<uint8_t> bytes_of(std::string_view handle, at::TensorList inputs) {

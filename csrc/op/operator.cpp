@@ -78,7 +78,7 @@ class ListReader {
       floats = 0;
     }
     if (inputs_.size() != inputs || outputs_.size() != outputs || ints_.size() != ints || floats_.size() != floats) {
-      throw ValueError(text("kernel '", kernel_.name(), "' (", kernel_.signature().text(), ") takes ", inputs,
+      throw ValueError(text(kernel_text(kernel_.name()), " (", kernel_.signature().text(), ") takes ", inputs,
                             " inputs, ", outputs, " outputs, ", ints, " ints and ", floats, " floats, given ",
                             inputs_.size(), ", ", outputs_.size(), ", ", ints_.size(), " and ", floats_.size()));
     }
@@ -102,7 +102,7 @@ double float_of(const Kernel& kernel, size_t index, const at::Tensor& tensor) {
 
 Extents dims_of(const Kernel& kernel, const char* what, c10::SymIntArrayRef dims) {
   if (dims.empty() || dims.size() > 3) {
-    throw ValueError(text("kernel '", kernel.name(), "': ", what, " must have 1 to 3 extents, given ", dims.size()));
+    throw ValueError(text(kernel_text(kernel.name()), ": ", what, " must have 1 to 3 extents, given ", dims.size()));
   }
   Extents extents{1, 1, 1};
   for (size_t i = 0; i < dims.size(); ++i) extents[i] = dims[i].expect_int();
@@ -204,7 +204,7 @@ struct Operator {
       const at::TensorList arguments = Source::arguments(inputs);
       check(kernel, {kernel, arguments, outputs, ints, floats});
       const at::Tensor& tensor = outputs.empty() ? arguments.front() : outputs.front();
-      throw ValueError(text("kernel '", kernel.name(), "': tensors are on ", tensor.device().str(),
+      throw ValueError(text(kernel_text(kernel.name()), ": tensors are on ", tensor.device().str(),
                             "; expected CPU or CUDA (ROCm) tensors"));
     });
   }
@@ -224,8 +224,8 @@ struct Operator {
   }
 
   static void traced(WAVE_LAUNCH_PARAMETERS) {
-    TORCH_CHECK(false, text("kernel '", name_in_handle(handle),
-                            "': torch.jit.trace is not supported; use torch.compile or torch.export"));
+    TORCH_CHECK(false, text(kernel_text(name_in_handle(handle)),
+                            ": torch.jit.trace is not supported; use torch.compile or torch.export"));
   }
 
   static void redispatch(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {

@@ -53,7 +53,7 @@ class AddressCall {
       if (!address.is_certain && found.is_cpu()) continue;  // a number rather than an address
       if (!device) first = address.index;
       if (found != device.value_or(found)) {
-        throw ValueError(text("kernel '", kernel.name(), "': arguments on different devices: ",
+        throw ValueError(text(kernel_text(kernel.name()), ": arguments on different devices: ",
                               kernel.parameter_text(first), " is on ", device->str(), ", the address ",
                               hex(address.value), " of ", kernel.parameter_text(address.index), " on ", found.str()));
       }

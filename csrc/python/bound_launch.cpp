@@ -166,11 +166,11 @@ size_t argument_index(const Kernel& kernel, py::handle key) {
       if (parameters[i].name == name) return i;
     }
     throw ValueError(
-        text("kernel '", kernel.name(), "' has no argument '", name, "' (", kernel.signature().text(), ")"));
+        text(kernel_text(kernel.name()), " has no argument '", name, "' (", kernel.signature().text(), ")"));
   }
   const auto index = py::from_python<int64_t>(key, where);
   if (index >= 0 && index < static_cast<int64_t>(parameters.size())) return static_cast<size_t>(index);
-  throw ValueError(text("kernel '", kernel.name(), "' has ", parameters.size(), " arguments, no argument ", index));
+  throw ValueError(text(kernel_text(kernel.name()), " has ", parameters.size(), " arguments, no argument ", index));
 }
 
 /// bound[index or name] = value.

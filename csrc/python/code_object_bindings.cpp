@@ -1,9 +1,6 @@
 // Reading code objects from Python, as plain dictionaries: for `python -m wave_runtime info` and the tests.
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "code_object/code_object.h"
@@ -159,13 +156,6 @@ py::list parse_signature_text(const std::string& given) {
     return py::make_tuple(parameter.name, parameter.type_text(), name(parameter.type), parameter.is_pointer,
                           parameter.is_const);
   });
-}
-
-std::optional<std::string> demangle(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                         &std::free);
-  return text ? std::optional<std::string>(text.get()) : std::nullopt;
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::obje
                 const std::optional<c10::Device>& device, bool process_memory, const py::dict& keywords) {
   const std::string_view packed = arguments.view();
   if (packed.size() > kernel.argument_bytes()) {
-    throw ValueError(text("kernel '", kernel.name(), "': ", packed.size(),
+    throw ValueError(text(kernel_text(kernel.name()), ": ", packed.size(),
                           " bytes of arguments given, but its kernarg segment has ", kernel.argument_bytes()));
   }
   const std::vector<at::Tensor> written = read_tensors("memory", memory), read = read_tensors("reads", reads);

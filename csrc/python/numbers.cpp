@@ -15,7 +15,7 @@ namespace {
 
 std::string Where::text() const {
   if (kernel != nullptr && what == nullptr) return kernel->argument_text(static_cast<size_t>(index));
-  std::string out = kernel == nullptr ? "" : wave::text("kernel '", kernel->name(), "', ");
+  std::string out = kernel == nullptr ? "" : wave::text(kernel_text(kernel->name()), ", ");
   append(out, what);
   return index < 0 ? out : wave::text(out, "[", index, "]");
 }

@@ -88,7 +88,7 @@ void read_stream(Call& call, PyObject* stream) {
   if (!call.has_tensors() || !call.device().is_cuda() || !py::handle(stream).has_attr("device")) return;
   const std::optional<c10::Device> device = optional_device(py::handle(stream).attr("device"));
   if (!device || *device == call.device()) return;
-  throw ValueError(text("kernel '", call.kernel.name(), "': stream= is one of ", device->str(),
+  throw ValueError(text(kernel_text(call.kernel.name()), ": stream= is one of ", device->str(),
                         ", but the tensors are on ", call.device().str()));
 }
 
@@ -178,7 +178,7 @@ bool Any::extents(const Kernel& kernel, const char* what, PyObject* object, Exte
   const py::tuple items = py::tuple_of(object);
   const size_t count = items.size();
   if (count < 1 || count > 3) {
-    throw ValueError(text("kernel '", kernel.name(), "': ", what, " must be an int or 1 to 3 ints, given ", count));
+    throw ValueError(text(kernel_text(kernel.name()), ": ", what, " must be an int or 1 to 3 ints, given ", count));
   }
   for (size_t i = 0; i < count; ++i) integer(kernel, what, items[i].ptr(), extents[i]);
   return true;
@@ -198,7 +198,7 @@ bool Any::other_keyword(Call& call, PyObject* name, PyObject* value) {
     return true;
   }
   throw TypeError(
-      text("kernel '", call.kernel.name(), "' got an unexpected keyword '", py::str::of(name),
+      text(kernel_text(call.kernel.name()), " got an unexpected keyword '", py::str::of(name),
            "'; it takes grid=, block=, shared_memory=, cluster=, cooperative=, programmatic=, priority=, "
            "device= and stream=",
            is_parameter(call.kernel, py::str::of(py::handle(name))) ? "; parameters are passed by place" : ""));
@@ -214,7 +214,7 @@ void Any::read_unusual_argument(Call& call, size_t index, PyObject* object) {
 }
 
 bool Any::no_grid(const Kernel& kernel) {
-  throw TypeError(text("kernel '", kernel.name(), "': grid= is missing (it counts workgroups)"));
+  throw TypeError(text(kernel_text(kernel.name()), ": grid= is missing (it counts workgroups)"));
 }
 
 void refuse_count(const Kernel& kernel, Py_ssize_t given, PyObject* keyword_names) {
@@ -224,7 +224,7 @@ void refuse_count(const Kernel& kernel, Py_ssize_t given, PyObject* keyword_name
     if (!is_parameter(kernel, name)) continue;
     advice = text(": '", name, "' is a parameter, which are all passed by place, not by name");
   }
-  throw TypeError(text("kernel '", kernel.name(), "' takes ", kernel.signature().parameters.size(), " arguments (",
+  throw TypeError(text(kernel_text(kernel.name()), " takes ", kernel.signature().parameters.size(), " arguments (",
                        kernel.signature().text(), "), given ", given, advice));
 }
 
@@ -259,7 +259,7 @@ LaunchOptions read_fixed_options(const Kernel& kernel, const py::dict& keywords)
   if (!has_grid && !call.wanted_device && !call.wanted_stream) return call.options;
   const char* const given = has_grid ? "grid" : call.wanted_device ? "device" : "stream";
   throw TypeError(
-      text("kernel '", kernel.name(), "': ", given, "= is said at each launch, and is no option that is fixed"));
+      text(kernel_text(kernel.name()), ": ", given, "= is said at each launch, and is no option that is fixed"));
 }
 
 void emulate_unlocked(const std::function<void(Emulation*)>& launch) {

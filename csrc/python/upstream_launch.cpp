@@ -194,7 +194,7 @@ class AnyCall {
     const size_t expected = kernel_.arguments_end();
     const size_t given = bytes();
     if (given > expected && given - kDimBytes * strides_.size() <= expected) return;
-    throw ValueError(text("kernel '", kernel_.name(), "' takes ", expected, " bytes of arguments (",
+    throw ValueError(text(kernel_text(kernel_.name()), " takes ", expected, " bytes of arguments (",
                           kernel_.signature().text(), "), given ", given, ": ", tensors_.size(),
                           " tensors of 8 bytes, ", scalars_.size(), " scalars of 4, ", dims_.size(),
                           " dynamic dimensions and ", strides_.size(), " strides of 8"));

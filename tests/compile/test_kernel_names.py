@@ -53,3 +53,19 @@ def test_a_kernel_without_mangling_beside_one_in_a_namespace(clang: str, tmp_pat
         for name, value in {"put": 1, "_ZN5other3putEPi": 2, "only": 3}.items():
             module[name](out, grid=1, block=1)
             assert out.item() == value, (file, name)
+
+
+def test_messages_say_names_of_the_source(clang: str) -> None:
+    """Checks of a call, faults and findings, where the symbol is mangled."""
+    source = (
+        "namespace n { template <class T> __global__ void put(T* out, int i) { out[i] = 1; } }\n"
+        "template __global__ void n::put<float>(float*, int);\n"
+    )
+    put = wave_runtime.compile(source, target="gfx942")["put<float>"]
+    out = torch.zeros(1)
+    assert put.name == "_ZN1n3putIfEEvPT_i"
+    with pytest.raises(TypeError, match=r"^kernel 'n::put<float>\(float\*, int\)' takes 2 arguments"):
+        put(out, grid=1, block=1)
+    with pytest.raises(wave_runtime.KernelFault, match=r"^kernel 'n::put<float>\(float\*, int\)' on the") as fault:
+        put(out, 64, grid=1, block=1)
+    assert fault.value.kernel == put.name

@@ -71,7 +71,7 @@ void EmulatorFunction::launch(const Launch& launch) {
   report.workgroups = result.workgroups;
   if (options.statistics) report.profile = checks->profile();
   for (const std::string& line : result.over_reads) {
-    report.warnings.push_back(text("kernel '", kernel_.metadata.name, "': ", line));
+    report.warnings.push_back(text(kernel_text(kernel_.metadata.name), ": ", line));
   }
   if (observation) observation->finish();
   if (checks) checks->finish();

@@ -14,8 +14,8 @@ namespace {
 /// KernelParameters::captureAndSet).
 [[noreturn]] void refuse_arguments(const KernelMetadata& metadata) {
   throw ValueError(
-      text("kernel '", metadata.name,
-           "': its file does not list its arguments, and AMD's HIP passes only those that it lists, so that "
+      text(kernel_text(metadata.name),
+           ": its file does not list its arguments, and AMD's HIP passes only those that it lists, so that "
            "what signature= describes would not arrive. List them under .args in the .amdgpu_metadata of "
            "the assembly; on CPU tensors the kernel runs as it is"));
 }
