@@ -151,6 +151,13 @@ def test_structs_and_floats_as_tensors_take_the_generic_operator(language: LoadK
         assert out.any()
 
 
+def test_numbers_of_more_than_64_bits_are_refused_while_compiling(language: LoadKernel) -> None:
+    kernel = language("argument_types", "*u8, i8, u8, i16, u16, i32, u32, i64, u64, bool, f16, f32, f64, i64")
+    out, before, behind = torch.zeros(104, dtype=torch.uint8), (-1, 2, -3, 4, -5, 6, -7), (True, 0.5, 1.5, 2.5, 9)
+    with pytest.raises(Exception, match="argument 8: expected 64 bits, given 18446744073709551616"):
+        launches_in(lambda: kernel(out, *before, 1 << 64, *behind, grid=1, block=1))
+
+
 def test_sizes_and_geometry_do_not_recompile(vector_add: wave_runtime.Kernel) -> None:
     def add(a: torch.Tensor, out: torch.Tensor, shared_memory: int) -> None:
         n = a.shape[0]

@@ -186,6 +186,8 @@ def _operand(self: _C.Kernel, index: int, kind: str, value: Any) -> Any:
             "does not say f32: pass signature= to wave_runtime.load()"
         )
     elif kind == "word" and value >= 1 << 63:
+        if value >= 1 << 64:
+            raise ValueError(f"kernel '{self.name}', argument {index}: expected 64 bits, given {value}")
         return value - (1 << 64)  # operators have signed integers only
     return value
 
