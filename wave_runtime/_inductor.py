@@ -54,7 +54,8 @@ def lower_in_order(overload: _torch.OpOverload, *, load: bool = False) -> None:
             return _copy(lowering, value) if any(_may_overlap(lowering, value, other) for other in written) else value
 
         args, keywords = _replace_read(overload, args, keywords, apart)
-        return fallback(*args, **keywords)
+        with torch.no_grad():  # the fallback runs the operator on stand-ins, but on a program's own parameters
+            return fallback(*args, **keywords)
 
     def run_fake(mode: Any, *args: Any, **keywords: Any) -> Any:
         if _torch.is_in_inductor():

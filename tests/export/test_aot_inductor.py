@@ -67,3 +67,23 @@ def test_operators_called_as_such(vector_add: wave_runtime.Kernel, tmp_path: Pat
     a, b = torch.randn(777), torch.randn(777)
     torch.save([((a, b), a + b + b)], tmp_path / "cases")
     run_elsewhere(PACKAGE, ONLY_LIBRARY, tmp_path / "model.pt2", tmp_path / "cases")
+
+
+def test_parameters_that_require_grad(vector_add: wave_runtime.Kernel, tmp_path: Path) -> None:
+    """A package computes no gradients, so that nobody need say torch.no_grad() while it is compiled."""
+
+    class Bias(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bias = torch.nn.Parameter(torch.randn(100))
+
+        def forward(self, a: torch.Tensor) -> torch.Tensor:
+            with torch.no_grad():
+                c = torch.empty_like(a)
+                vector_add(a, self.bias, c, 100, grid=1, block=256)
+            return c
+
+    model, a = Bias(), torch.randn(100)
+    program = torch.export.export(model, (a,))
+    path = torch._inductor.aoti_compile_and_package(program, package_path=str(tmp_path / "model.pt2"))
+    assert torch.equal(torch._inductor.aoti_load_package(path)(a), a + model.bias)
