@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 import torch
 from operators_support import add, add_out, launch_add, matmul, twice, twice_backward
+from support import ROOT
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 import wave_runtime
+from wave_runtime import cdiv
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}  # sums in another order
 
@@ -222,3 +224,32 @@ def test_opcheck(op: wave_runtime.Operator, arguments: tuple[Tensor, ...]) -> No
 def test_opcheck_of_an_operator_that_writes() -> None:
     arguments = {"out": torch.empty(50)}
     torch.library.opcheck(add_out.overload, (torch.randn(50), torch.randn(50)), arguments)
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_gradients_of_numbers_are_not_lost(declared: bool) -> None:
+    """The dispatcher would make a float of the tensor."""
+    signature = {"scale": "x: *f32 const, y: *f32, factor: f32, n: i32"}
+    kernel = wave_runtime.load(ROOT / "tests/code_object/corpus/clang_v5_gfx942.co", signature=signature)["scale"]
+    if declared:
+        outputs, grid = {"y": lambda x: x.new_empty(x.shape)}, lambda x: cdiv(x.numel(), 64)
+        arguments = {"n": lambda x: x.numel()}
+        scale = wave_runtime.define_op(
+            "wave_test::scaled", kernel, outputs=outputs, arguments=arguments, grid=grid, block=64
+        )
+    else:
+
+        @wave_runtime.define_op("wave_test::scaled")
+        def scale(x: Tensor, factor: float) -> Tensor:
+            y = torch.empty_like(x)
+            kernel(x, y, factor, x.numel(), grid=cdiv(x.numel(), 64), block=64)
+            return y
+
+    x, factor = torch.randn(100), torch.tensor(2.0, requires_grad=True)
+    with pytest.raises(RuntimeError, match="'wave_test::scaled', argument 'factor': a tensor that has a derivative"):
+        scale(x, factor)
+    with pytest.raises(RuntimeError, match="argument 'factor'"):
+        torch.func.grad(lambda factor: scale(x, factor=factor).sum())(factor.detach())
+    assert torch.equal(scale(x, factor.item()), 2 * x)
+    with torch.no_grad():
+        assert torch.equal(scale(x, factor), 2 * x)
