@@ -18,11 +18,17 @@ def keep_order(overload: _torch.OpOverload) -> None:
     """
     if any(map(_torch.is_written, _torch.schema(overload).arguments)):
 
-        def functionalize(mode: Any, *args: Any, **keywords: Any) -> Any:
-            lower_in_order(overload)
-            return _torch.run_in_mode(mode, overload, args, keywords)
+        def run(mode: Any, *args: Any, **keywords: Any) -> Any:
+            return functionalize(mode, overload, args, keywords)
 
-        _torch.set_rule(overload, _torch.FunctionalTensorMode, functionalize)
+        _torch.set_rule(overload, _torch.FunctionalTensorMode, run)
+
+
+def functionalize(mode: Any, overload: _torch.OpOverload, args: Any, keywords: Any) -> Any:
+    """What a compiler runs for an operator that writes arguments, to make it one that returns what it would write."""
+    _torch.count_slices_from_their_base()
+    lower_in_order(overload)
+    return _torch.run_in_mode(mode, overload, args, keywords)
 
 
 def lower_in_order(overload: _torch.OpOverload, *, load: bool = False) -> None:

@@ -103,6 +103,43 @@ def run_in_mode(mode: Any, overload: OpOverload, args: Any, keywords: Any) -> An
         return overload._op_dk(torch._C.DispatchKey.Python, *args, **keywords)
 
 
+@functools.cache
+def count_slices_from_their_base() -> None:
+    """Have compilers write a slice where it is, also of a tensor that begins behind the start of its storage.
+
+    Torch 2.10 to 2.13 notes from where to where the slice reaches in the storage, and later takes that of the tensor.
+    """
+    auto_functionalize: Any = import_module("torch._higher_order_ops.auto_functionalize")
+    try_use_slice = auto_functionalize.try_use_slice
+
+    class Shifted(NamedTuple):
+        """A tensor as though its storage began elsewhere."""
+
+        tensor: torch.Tensor
+        start: Any
+
+        def size(self) -> Any:
+            return self.tensor.size()
+
+        def stride(self) -> Any:
+            return self.tensor.stride()
+
+        def storage_offset(self) -> Any:
+            return self.tensor.storage_offset() - self.start
+
+    def use_slice(base: torch.Tensor, part: torch.Tensor) -> Any:
+        start = base.storage_offset()
+        return try_use_slice(Shifted(base, start), Shifted(part, start))
+
+    auto_functionalize.try_use_slice = use_slice
+
+
+def starts_storage(tensor: torch.Tensor) -> bool:
+    """Whether it is known that a tensor begins at the start of its storage. Of symbolic offsets it is not."""
+    offset = tensor.storage_offset()
+    return isinstance(offset, int) and offset == 0
+
+
 def below_autograd(overload: OpOverload, keys: Any, args: Any, keywords: Any) -> Any:
     """A call goes on behind autograd."""
     return overload.redispatch(keys & _after_autograd, *args, **keywords)

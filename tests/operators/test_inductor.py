@@ -168,6 +168,45 @@ def test_written_views_with_symbolic_offsets(
         assert torch.equal(base, eager)
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("way", [call, decorated])
+def test_written_slices_of_inputs_with_offsets(
+    way: Callable[[wave_runtime.Kernel], Write], backend: str, dynamic: bool, vector_add: wave_runtime.Kernel
+) -> None:
+    """The input begins behind its storage's first element, and what is written is a slice of it."""
+
+    def end(write: Write, a: Tensor) -> Tensor:
+        write(torch.ones(4), a[12:])
+        return a * 1
+
+    write, compiled = way(vector_add), torch.compile(end, fullgraph=True, backend=backend, dynamic=dynamic)
+    eager, base = torch.zeros(2, 64)
+    assert torch.equal(compiled(write, base[32:48]), end(write, eager[32:48]))
+    assert torch.equal(base, eager)
+
+
+@wave_runtime.define_op("wave_test::second_half")
+def second_half(a: Tensor) -> Tensor:
+    return a.repeat(2).view(2, -1)[1]
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("part", [lambda y: y[12:], lambda y: y.view(4, 4)[3]], ids=["slice", "row"])
+def test_written_parts_of_results_with_offsets(
+    part: Callable[[Tensor], Tensor], backend: str, vector_add: wave_runtime.Kernel
+) -> None:
+    """An operator's result is a part of what its body made."""
+
+    def program(a: Tensor) -> Tensor:
+        y = second_half(a)
+        call(vector_add)(torch.ones(4), part(y))
+        return y
+
+    a = torch.randn(16)
+    assert torch.equal(torch.compile(program, fullgraph=True, backend=backend)(a), program(a))
+
+
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_clones_of_other_tensors_and_in_other_backends(backend: str, vector_add: wave_runtime.Kernel) -> None:
     def program(write: Write, a: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from wave_runtime import _C, _torch
-from wave_runtime._inductor import lower_in_order
+from wave_runtime._inductor import functionalize
 from wave_runtime._op import _sharding
 from wave_runtime._op._autocast import cast
 from wave_runtime._op._autograd import (
@@ -119,16 +119,15 @@ class Operator(_C.OperatorBase):
     def _run(self, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
         result = self._run_body(args, kwargs)
         self._check_aliases(*args, *kwargs.values(), result)
-        return result
+        return from_start(result)
 
     def _run_fake(self, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
         return self._run(*args, fingerprint=fingerprint or self._add_fingerprint(), **kwargs)
 
     def _functionalize(self, mode: Any, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
-        if self._mutates:
-            lower_in_order(self.overload)
         kwargs["fingerprint"] = fingerprint or self._add_fingerprint()
-        return _torch.run_in_mode(mode, self.overload, args, kwargs)
+        run = functionalize if self._mutates else _torch.run_in_mode
+        return run(mode, self.overload, args, kwargs)
 
     def _add_fingerprint(self) -> str:
         """The fingerprint, for a call of ``torch.ops.namespace.name``, and for the graph that traces it.
@@ -323,6 +322,23 @@ class Operator(_C.OperatorBase):
 
     def __repr__(self) -> str:
         return f"<wave_runtime.Operator {_torch.schema(self.overload)}>"
+
+
+def from_start(result: Any) -> Any:
+    """A result, or several, each of which begins at the start of its storage: compilers count on it.
+
+    A view of a part of what the body made is copied, with its strides. Torch (2.13) would write to another place where
+    something writes a view of it.
+    """
+    if isinstance(result, (tuple, list)):
+        return type(result)(map(from_start, result))
+    is_strided = isinstance(result, torch.Tensor) and result.layout is torch.strided
+    if not is_strided or _torch.starts_storage(result):
+        return result
+    last = sum((size - 1) * stride for size, stride in zip(result.shape, result.stride(), strict=True))
+    size = torch.sym_max(last + 1, 0)  # type: ignore[no-untyped-call]
+    part = result.as_strided((size,), (1,), result.storage_offset())
+    return part.clone().as_strided(result.shape, result.stride(), 0)
 
 
 def make_library(namespace: str) -> Any:
