@@ -253,3 +253,22 @@ def test_gradients_of_numbers_are_not_lost(declared: bool) -> None:
     assert torch.equal(scale(x, factor.item()), 2 * x)
     with torch.no_grad():
         assert torch.equal(scale(x, factor), 2 * x)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_gradients_of_keyword_only_tensors_are_not_lost(compiled: bool) -> None:
+    """A backward returns gradients of what is given by place."""
+
+    @wave_runtime.define_op("wave_test::keyword_add")
+    def keyword_add(a: Tensor, *, b: Tensor) -> Tensor:
+        return add.body(a, b)
+
+    keyword_add.register_autograd(lambda ctx, grad: grad)
+    function = torch.compile(keyword_add, backend="aot_eager") if compiled else keyword_add
+    a, b = torch.randn(100), torch.randn(100)
+    for first in (a, a.clone().requires_grad_()):
+        with pytest.raises(RuntimeError, match="argument 'b': the tensor requires grad, but is keyword-only"):
+            function(first, b=b.clone().requires_grad_())
+    a.requires_grad_()
+    function(a, b=b).sum().backward()
+    assert torch.equal(a.grad, torch.ones(100))

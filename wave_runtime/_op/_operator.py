@@ -193,6 +193,12 @@ class Operator(_C.OperatorBase):
         return given
 
     def _differentiate(self, *args: Any, fingerprint: str, **kwargs: Any) -> Any:
+        for name, value in kwargs.items():
+            if self._has_derivative and requires_grad([value]):
+                raise RuntimeError(
+                    f"operator '{self.name}', argument '{name}': the tensor requires grad, but is keyword-only, and a "
+                    "backward returns gradients of the others only: let it be given by place, or pass tensor.detach()"
+                )
         return self._autograd(*self._parameters.complete(args, kwargs), fingerprint)
 
     def _mark_written(self, keys: Any, *args: Any, **kwargs: Any) -> Any:
