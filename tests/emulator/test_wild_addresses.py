@@ -141,6 +141,18 @@ def test_global_and_flat(name: str, scalar: bool) -> None:
         check(name, words, state, address, lanes[0], allowed=may_access(name, address, memory.begin, memory.end))
 
 
+@pytest.mark.parametrize("name", names("global_load", "global_store", without=("lds",)))
+def test_offsets_that_wrap_among_lanes_side_by_side(name: str) -> None:
+    """Those of 32 bits that are added to a scalar address: the lane behind the wrap is 4 GiB below its neighbour."""
+    memory, size, wrapped = alone(), size_of(name), LANES - 3
+    state = State(1)
+    base = memory.begin + wrapped * size - (1 << 32)
+    set_pair(state.s[0, 10:12], base)
+    state.v[0, 8] = (np.arange(LANES) - wrapped) * size % (1 << 32)
+    words = encoded(name, ADDR=8, DATA=20, VDST=24, SADDR=10, OFFSET=0)
+    check(name, words, state, base, wrapped, allowed=False)
+
+
 @pytest.mark.parametrize("name", names("scratch_", without=("lds",)))
 @pytest.mark.parametrize("mode", ["vector", "scalar"])
 def test_scratch(name: str, mode: str) -> None:
