@@ -75,6 +75,43 @@ def test_a_wave_has_as_many_lanes_as_the_compiler_gave_it(options: list[str], la
     assert torch.equal(up, a[torch.where(i % lanes == 0, i, i - 1)])
 
 
+@pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize(
+    ("value", "taken"),
+    [
+        ("int", "__shfl(first, leader)"),
+        ("long", "__shfl_sync(~0ull, first, leader)"),
+        ("double", "__shfl_xor(first, lane ^ leader)"),
+        ("long2", "__shfl(first, leader).x"),
+        ("int", "__shfl_up(first, lane - leader)"),
+        ("int", "cg::coalesced_threads().shfl(first, 0)"),
+    ],
+)
+def test_a_leader_gives_what_only_it_has_set(target: str, value: str, taken: str) -> None:
+    """Filters in public code count so: one atomic for the lanes that are active. The variable has no value at first."""
+    kernel = wave_runtime.compile(
+        f"""
+    #include <hip/hip_cooperative_groups.h>
+    namespace cg = cooperative_groups;
+    __global__ void keep_positive(const int* a, int* kept, int* count, int n) {{
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i >= n || a[i] <= 0) return;
+      const unsigned long long active = __ballot(1);
+      const int leader = __ffsll(active) - 1, lane = __lane_id();
+      {value} first;
+      if (lane == leader) first = {value}(atomicAdd(count, __popcll(active)));
+      kept[static_cast<int>({taken}) + __popcll(active & __lanemask_lt())] = a[i];
+    }}""",
+        target=target,
+    )["keep_positive"]
+    a = torch.randint(-9, 10, (1000,), dtype=torch.int32)
+    kept, count = torch.zeros_like(a), torch.zeros(1, dtype=torch.int32)
+    kernel(a, kept, count, a.numel(), grid=8, block=128)
+    expected = a[a > 0]
+    assert count.item() == expected.numel()
+    assert torch.equal(kept[: expected.numel()].sort().values, expected.sort().values)
+
+
 def test_ballots() -> None:
     x = torch.randint(2, (64,), dtype=torch.int32)
     out = map_over(

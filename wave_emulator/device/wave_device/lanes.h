@@ -88,42 +88,48 @@ __device__ __forceinline__ T from_lane(const T& value, int lane) {
 
 }  // namespace wave_device
 
-// A lane beyond its own group of `width` lanes gives the lane's own value.
+// A lane beyond its own group of `width` lanes gives the lane's own value. A value may be one that only the lane has
+// set from which others take it: without `maybe_undef` the compiler concludes that all lanes have come to where it is
+// set.
 template <class T>
-__device__ __forceinline__ T __shfl(T value, int lane, int width = warpSize) {
+__device__ __forceinline__ T __shfl([[clang::maybe_undef]] T value, int lane, int width = warpSize) {
   const int self = static_cast<int>(__lane_id());
   return wave_device::from_lane(value, (self & ~(width - 1)) | (lane & (width - 1)));
 }
 template <class T>
-__device__ __forceinline__ T __shfl_up(T value, unsigned delta, int width = warpSize) {
+__device__ __forceinline__ T __shfl_up([[clang::maybe_undef]] T value, unsigned delta, int width = warpSize) {
   const int self = static_cast<int>(__lane_id()), lane = self - static_cast<int>(delta);
   return wave_device::from_lane(value, lane < (self & ~(width - 1)) ? self : lane);
 }
 template <class T>
-__device__ __forceinline__ T __shfl_down(T value, unsigned delta, int width = warpSize) {
+__device__ __forceinline__ T __shfl_down([[clang::maybe_undef]] T value, unsigned delta, int width = warpSize) {
   const int self = static_cast<int>(__lane_id()), lane = self + static_cast<int>(delta);
   return wave_device::from_lane(value, lane > (self | (width - 1)) ? self : lane);
 }
 template <class T>
-__device__ __forceinline__ T __shfl_xor(T value, int mask, int width = warpSize) {
+__device__ __forceinline__ T __shfl_xor([[clang::maybe_undef]] T value, int mask, int width = warpSize) {
   const int self = static_cast<int>(__lane_id()), lane = self ^ mask;
   return wave_device::from_lane(value, lane > (self | (width - 1)) ? self : lane);
 }
 
 template <class T>
-__device__ __forceinline__ T __shfl_sync(unsigned long long, T value, int lane, int width = warpSize) {
+__device__ __forceinline__ T __shfl_sync(unsigned long long, [[clang::maybe_undef]] T value, int lane,
+                                         int width = warpSize) {
   return __shfl(value, lane, width);
 }
 template <class T>
-__device__ __forceinline__ T __shfl_up_sync(unsigned long long, T value, unsigned delta, int width = warpSize) {
+__device__ __forceinline__ T __shfl_up_sync(unsigned long long, [[clang::maybe_undef]] T value, unsigned delta,
+                                            int width = warpSize) {
   return __shfl_up(value, delta, width);
 }
 template <class T>
-__device__ __forceinline__ T __shfl_down_sync(unsigned long long, T value, unsigned delta, int width = warpSize) {
+__device__ __forceinline__ T __shfl_down_sync(unsigned long long, [[clang::maybe_undef]] T value, unsigned delta,
+                                              int width = warpSize) {
   return __shfl_down(value, delta, width);
 }
 template <class T>
-__device__ __forceinline__ T __shfl_xor_sync(unsigned long long, T value, int mask, int width = warpSize) {
+__device__ __forceinline__ T __shfl_xor_sync(unsigned long long, [[clang::maybe_undef]] T value, int mask,
+                                             int width = warpSize) {
   return __shfl_xor(value, mask, width);
 }
 

@@ -476,6 +476,8 @@
 #undef checked_log
 #pragma push_macro("checked_power")
 #undef checked_power
+#pragma push_macro("clang")
+#undef clang
 #pragma push_macro("clock")
 #undef clock
 #pragma push_macro("clock64")
@@ -1432,6 +1434,8 @@
 #undef maxThreadsPerBlock
 #pragma push_macro("maxThreadsPerMultiProcessor")
 #undef maxThreadsPerMultiProcessor
+#pragma push_macro("maybe_undef")
+#undef maybe_undef
 #pragma push_macro("memPitch")
 #undef memPitch
 #pragma push_macro("members")
