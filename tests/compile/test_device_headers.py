@@ -84,7 +84,9 @@ def test_a_wave_has_as_many_lanes_as_the_compiler_gave_it(options: list[str], la
         ("double", "__shfl_xor(first, lane ^ leader)"),
         ("long2", "__shfl(first, leader).x"),
         ("int", "__shfl_up(first, lane - leader)"),
-        ("int", "cg::coalesced_threads().shfl(first, 0)"),
+        ("int", "group.shfl(first, 0)"),
+        ("long", "group.shfl_up(first, group.thread_rank())"),
+        ("int", "cg::tiled_partition<warpSize>(cg::this_thread_block()).shfl_xor(first, lane ^ leader)"),
     ],
 )
 def test_a_leader_gives_what_only_it_has_set(target: str, value: str, taken: str) -> None:
@@ -98,6 +100,7 @@ def test_a_leader_gives_what_only_it_has_set(target: str, value: str, taken: str
       if (i >= n || a[i] <= 0) return;
       const unsigned long long active = __ballot(1);
       const int leader = __ffsll(active) - 1, lane = __lane_id();
+      const auto group = cg::coalesced_threads();
       {value} first;
       if (lane == leader) first = {value}(atomicAdd(count, __popcll(active)));
       kept[static_cast<int>({taken}) + __popcll(active & __lanemask_lt())] = a[i];

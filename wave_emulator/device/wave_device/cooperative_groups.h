@@ -147,25 +147,27 @@ __device__ __forceinline__ thread_block this_thread_block() { return thread_bloc
 namespace details {
 
 /// What groups within a wave exchange. `Group` has lanes(): its members, all of which make the same call.
+/// A value may be one that only the lane has set from which others take it. Of a member function, clang 19 and 22 take
+/// the attribute of a parameter for one of the parameter before it, the object being the first: so all have it.
 template <class Group>
 class Exchange {
  public:
   /// The value of the member with a rank, which counts modulo the group's size.
   template <class T>
-  __device__ T shfl([[clang::maybe_undef]] T value, int rank) const {
+  __device__ T shfl([[clang::maybe_undef]] T value, [[clang::maybe_undef]] int rank) const {
     const unsigned long long lanes = self().lanes();
     return wave_device::from_lane(value,
                                   wave_device::lane_at(lanes, static_cast<unsigned>(rank) % wave_device::count(lanes)));
   }
   /// The value of a later or earlier member; the member's own where there is none.
   template <class T>
-  __device__ T shfl_down([[clang::maybe_undef]] T value, unsigned delta) const {
+  __device__ T shfl_down([[clang::maybe_undef]] T value, [[clang::maybe_undef]] unsigned delta) const {
     const unsigned long long lanes = self().lanes();
     const unsigned rank = wave_device::rank_in(lanes), size = wave_device::count(lanes);
     return wave_device::from_lane(value, wave_device::lane_at(lanes, delta < size - rank ? rank + delta : rank));
   }
   template <class T>
-  __device__ T shfl_up([[clang::maybe_undef]] T value, unsigned delta) const {
+  __device__ T shfl_up([[clang::maybe_undef]] T value, [[clang::maybe_undef]] unsigned delta) const {
     const unsigned long long lanes = self().lanes();
     const unsigned rank = wave_device::rank_in(lanes);
     return wave_device::from_lane(value, wave_device::lane_at(lanes, delta <= rank ? rank - delta : rank));
@@ -240,7 +242,7 @@ class thread_block_tile : public thread_group, public details::Exchange<thread_b
   __device__ unsigned meta_group_size() const { return count_; }
 
   template <class T>
-  __device__ T shfl_xor([[clang::maybe_undef]] T value, unsigned mask) const {
+  __device__ T shfl_xor([[clang::maybe_undef]] T value, [[clang::maybe_undef]] unsigned mask) const {
     return __shfl_xor(value, static_cast<int>(mask), Size);
   }
 
