@@ -40,6 +40,45 @@ def test_memory(each_clang: str, include: str, options: list[str]) -> None:
     assert out.tolist() == expected
 
 
+@pytest.mark.parametrize("include", ["", "#include <memory>\n#include <new>"])
+@pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize("options", [["-O0"], ["-O3", "-std=c++20"]])
+def test_objects(each_clang: str, include: str, target: str, options: list[str]) -> None:
+    """Virtual functions, pure ones among them, of objects that a kernel allocates, or makes in memory that it has."""
+    source = f"""{include}
+    struct Shape {{
+      __device__ virtual int area(int more) const = 0;
+      __device__ virtual ~Shape() {{}}
+    }};
+    struct Square : Shape {{
+      int side;
+      __device__ Square(int side) : side(side) {{}}
+      __device__ int area(int more) const override {{ return side * side + more; }}
+    }};
+    struct Half : Square {{
+      __device__ Half(int side) : Square(side) {{}}
+      __device__ int area(int more) const override {{ return Square::area(more) / 2; }}
+    }};
+    extern "C" __global__ void areas(int* out) {{
+      const int i = threadIdx.x;
+      const Shape* shape = i % 2 ? new Square(i) : static_cast<const Shape*>(new Half(i));
+      out[i] = shape->area(6);
+      delete shape;
+      int* numbers = new int[i + 1];
+      numbers[i] = i;
+      out[i] += 10000 * numbers[i];
+      delete[] numbers;
+      alignas(Square) unsigned char room[sizeof(Square)];
+      const Square* square = new (room) Square(2);
+      out[i] += 1000000 * square->area(1);
+      square->~Square();
+    }}"""
+    out, i = torch.zeros(64, dtype=torch.int32), torch.arange(64)
+    wave_runtime.compile(source, target=target, options=options)["areas"](out, grid=1, block=64)
+    areas = torch.where(i % 2 == 1, i * i + 6, (i * i + 6) // 2)
+    assert torch.equal(out.long(), areas + 10000 * i + 5000000)
+
+
 def test_alignment() -> None:
     source = """
     struct __align__(16) Pair { float a, b; };

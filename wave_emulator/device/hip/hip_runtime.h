@@ -50,6 +50,7 @@ typedef unsigned long ulong;
 #include "wave_device/loads.h"
 #include "wave_device/math.h"
 #include "wave_device/memory.h"
+#include "wave_device/new.h"
 #include "wave_device/print.h"
 #include "wave_device/synchronize.h"
 #include "wave_device/vector_types.h"

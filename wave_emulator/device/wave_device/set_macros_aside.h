@@ -288,6 +288,8 @@
 #undef address
 #pragma push_macro("address_space")
 #undef address_space
+#pragma push_macro("align_val_t")
+#undef align_val_t
 #pragma push_macro("all")
 #undef all
 #pragma push_macro("allocationFlags")
@@ -386,6 +388,12 @@
 #undef atomicSub
 #pragma push_macro("atomicXor")
 #undef atomicXor
+#pragma push_macro("bad_alloc")
+#undef bad_alloc
+#pragma push_macro("bad_array_new_length")
+#undef bad_array_new_length
+#pragma push_macro("bad_exception")
+#undef bad_exception
 #pragma push_macro("ballot")
 #undef ballot
 #pragma push_macro("banks")
@@ -570,6 +578,10 @@
 #undef delta
 #pragma push_macro("depth")
 #undef depth
+#pragma push_macro("destroying_delete")
+#undef destroying_delete
+#pragma push_macro("destroying_delete_t")
+#undef destroying_delete_t
 #pragma push_macro("details")
 #undef details
 #pragma push_macro("device")
@@ -696,6 +708,8 @@
 #undef even_in
 #pragma push_macro("event")
 #undef event
+#pragma push_macro("exception")
+#undef exception
 #pragma push_macro("exclusive_scan")
 #undef exclusive_scan
 #pragma push_macro("exp")
@@ -838,6 +852,8 @@
 #undef get
 #pragma push_macro("get_data")
 #undef get_data
+#pragma push_macro("get_new_handler")
+#undef get_new_handler
 #pragma push_macro("get_x")
 #undef get_x
 #pragma push_macro("get_y")
@@ -1296,6 +1312,8 @@
 #undef largest
 #pragma push_macro("last")
 #undef last
+#pragma push_macro("launder")
+#undef launder
 #pragma push_macro("ldexp")
 #undef ldexp
 #pragma push_macro("ldexpf")
@@ -1500,6 +1518,8 @@
 #undef nearest
 #pragma push_macro("negated_if")
 #undef negated_if
+#pragma push_macro("new_handler")
+#undef new_handler
 #pragma push_macro("next")
 #undef next
 #pragma push_macro("next_after")
@@ -1530,8 +1550,14 @@
 #undef normcdfinvf
 #pragma push_macro("normf")
 #undef normf
+#pragma push_macro("nothrow")
+#undef nothrow
+#pragma push_macro("nothrow_t")
+#undef nothrow_t
 #pragma push_macro("nth_bit")
 #undef nth_bit
+#pragma push_macro("nullptr_t")
+#undef nullptr_t
 #pragma push_macro("numRegs")
 #undef numRegs
 #pragma push_macro("num_blocks")
@@ -1664,6 +1690,8 @@
 #undef property
 #pragma push_macro("ptr")
 #undef ptr
+#pragma push_macro("ptrdiff_t")
+#undef ptrdiff_t
 #pragma push_macro("ptxVersion")
 #undef ptxVersion
 #pragma push_macro("put")
@@ -1830,6 +1858,8 @@
 #undef self
 #pragma push_macro("service")
 #undef service
+#pragma push_macro("set_new_handler")
+#undef set_new_handler
 #pragma push_macro("sharedMem")
 #undef sharedMem
 #pragma push_macro("sharedMemBytes")
@@ -2130,6 +2160,8 @@
 #undef waves
 #pragma push_macro("weak")
 #undef weak
+#pragma push_macro("what")
+#undef what
 #pragma push_macro("whole")
 #undef whole
 #pragma push_macro("width")
