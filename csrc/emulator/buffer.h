@@ -84,8 +84,10 @@ struct Buffer {
   u64 index(const LaneRow* rows, int lane) const {
     return (indexed ? rows[0].lane[lane] : 0) + u64{add_lane ? static_cast<u32>(lane) : 0};
   }
+  /// Of scratch the sum has 32 bits: compilers count from negative offsets on (LLVM, SelectMUBUFScratchOffen).
   u64 byte(const LaneRow* rows, int lane) const {
-    return u64{offset} + (offset_enabled ? rows[indexed ? 1 : 0].lane[lane] : 0);
+    const u64 sum = u64{offset} + (offset_enabled ? rows[indexed ? 1 : 0].lane[lane] : 0);
+    return swizzled && add_lane ? static_cast<u32>(sum) : sum;
   }
 
   bool indexed, offset_enabled, add_lane, swizzled;

@@ -160,3 +160,20 @@ def test_the_example_kernels_for_gfx90a() -> None:
     x, y, z = torch.randn(64, 64), torch.randn(64, 64), torch.zeros(64, 64)
     module["matmul_tiled"](x, y, z, 64, grid=(4, 4), block=(16, 16))
     torch.testing.assert_close(z, x @ y, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize(("target", "wait"), [("gfx90a", "s_waitcnt vmcnt(0)"), ("gfx1030", "s_waitcnt_vscnt null, 0")])
+def test_offsets_into_scratch_have_32_bits(target: str, wait: str) -> None:
+    """Compilers count from negative offsets on, to which the instruction's own is added."""
+    source = f"""
+    extern "C" __global__ void store(int* out) {{
+      int numbers[8];
+      for (int i = 0; i < 8; ++i) numbers[i] = out[i];
+      auto* own = (__attribute__((address_space(5))) int*)numbers;
+      asm volatile("buffer_store_dword %0, %1, s[0:3], 0 offen offset:4092\\n{wait}"
+                   :: "v"(70), "v"((int)own + 4 * out[3] - 4092) : "memory");
+      for (int i = 0; i < 8; ++i) out[i] = numbers[i];
+    }}"""
+    out = torch.arange(8, dtype=torch.int32)
+    wave_runtime.compile(source, target=target, options=["-O1"])["store"](out, grid=1, block=1)
+    assert out.tolist() == [0, 1, 2, 70, 4, 5, 6, 7]
