@@ -1,5 +1,8 @@
 #include "emulator/scalar_hazards.h"
 
+#include <algorithm>
+#include <span>
+
 #include "base/error.h"
 #include "emulator/isa/operand.h"
 
@@ -47,6 +50,13 @@ bool branches_on_vcc(const isa::Row& row) {
   return row.format == isa::Format::SOPP && (row.opcode == kVccz || row.opcode == kVccnz);
 }
 
+bool goes_elsewhere(const isa::Row& row, const Touched& touched) {
+  if (row.kind != Kind::Control) return false;
+  const auto is_target = [](const isa::Operand& operand) { return operand.kind == isa::OperandKind::BranchTarget; };
+  const bool has_address = !touched.scalar_reads.is_empty();
+  return has_address || std::ranges::any_of(std::span(row.operands, row.operand_count), is_target);
+}
+
 /// Of S_WAIT_ALU: its fields that are zero.
 u8 waits_of(u32 immediate) {
   constexpr u32 kVectorResults = 7u << 9, kVcc = 1u << 1, kScalarResults = 1u << 0;
@@ -73,6 +83,7 @@ ScalarHazards::Role ScalarHazards::role_of(const isa::Instruction& instruction, 
   if (role.what == What::Wait) role.waits = waits_of(instruction[isa::Field::SIMM16]);
   if (role.what != What::Vector && role.what != What::Scalar) return role;
   const bool reads_late = (row.traits & isa::kReadsVccLate) != 0;
+  role.is_branch = goes_elsewhere(row, touched);
   role.reads = registers_of(touched.scalar_reads);
   role.writes = registers_of(touched.scalar_writes);
   role.reads_vcc = touched.scalar_reads.contains(sreg::kVcc) || touched.scalar_reads.contains(sreg::kVcc + 1) ||
@@ -106,6 +117,7 @@ ScalarHazards::TooEarly ScalarHazards::follow(const Role& role, u64 pc, u32 lane
       end(found.pending);
       tracked_.add(role.pairs);
       note_writes(role, pc);
+      has_branched_ = has_branched_ || role.is_branch;
       break;
     case What::Other:
       break;
@@ -113,11 +125,12 @@ ScalarHazards::TooEarly ScalarHazards::follow(const Role& role, u64 pc, u32 lane
   return found;
 }
 
-/// For what an instruction has to wait. A scalar one waits for vector instructions by itself.
+/// For what an instruction has to wait. A scalar one waits for vector instructions by itself, if it reads what is
+/// tracked. LLVM tracks registers where any path to an instruction does, and behind a call all of them.
 u8 ScalarHazards::pending_of(const Role& role, TooEarly& found) {
   const ScalarSet reads = role.reads.common(tracked_);
   const bool is_scalar = role.what == What::Scalar, reads_vcc = role.reads_vcc && tracked_.contains(sreg::kVcc);
-  if (is_scalar && !reads.is_empty()) by_vector_ = {};
+  if (is_scalar && !(has_branched_ ? role.reads : reads).is_empty()) by_vector_ = {};
   if (is_scalar && reads_vcc && vcc_ == kVcc) vcc_ = 0;
   u8 pending = reads_vcc ? vcc_ : 0;
   if (pending != 0) found.scalar = sreg::kVcc;

@@ -24,6 +24,7 @@ class ScalarHazards {
     ScalarSet reads, writes;  ///< but M0, EXEC and VCC
     ScalarSet pairs;          ///< those that `reads` has, with the other half of each pair, and VCC
     bool reads_vcc = false, writes_vcc = false;
+    bool is_branch = false;  ///< or a call, or a return
   };
   static Role role_of(const isa::Instruction& instruction, const Touched& touched);
 
@@ -44,6 +45,7 @@ class ScalarHazards {
 
   ScalarSet tracked_;                ///< pairs that a vector instruction has read
   ScalarSet by_scalar_, by_vector_;  ///< those of them that were written since
+  bool has_branched_ = false;        ///< so that compilers may take more of them for tracked, by other paths
   u8 vcc_ = 0;                       ///< whose result VCC is, where it is one of them
   u32 nops_ = 0;                     ///< DS_NOP, one behind the other
   std::array<u64, 128> writers_{};

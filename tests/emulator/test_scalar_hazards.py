@@ -30,6 +30,10 @@ RIGHT = {
     **{name: [*lines[:-1], f"s_wait_alu {wait}", lines[-1]] for name, (lines, wait) in MISTAKES.items()},
     "never_read": [WRITE, READ],
     "read_by_a_scalar_one": [READ, "v_readfirstlane_b32 s40, v41", "s_mov_b32 s44, s40", READ],
+    "read_by_a_scalar_one_where_paths_meet": [
+        *[READ, "v_readfirstlane_b32 s40, v41", "s_cmp_eq_u32 0, 0", "s_cbranch_scc1 1", "v_mov_b32 v40, s46"],
+        *["s_mov_b32 s44, s46", READ],
+    ],
     "branch_on_vcc": [SELECT, COMPARE, "s_cbranch_vccz 0", SELECT],
     "memory": [READ, WRITE, "s_getpc_b64 s[48:49]", "s_load_b32 s50, s[48:49], 0x0", READ, "s_wait_kmcnt 0"],
     "nops_of_lds": [READ, *["ds_nop"] * 4, WRITE, READ],
