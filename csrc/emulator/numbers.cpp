@@ -24,6 +24,16 @@ constexpr u32 kDenormalModes = 0xf0;  ///< of MODE: denormals are kept, in opera
 /// Of f32.
 bool is_denormal(u32 bits) { return (bits & 0x7f800000u) == 0 && (bits & 0x7fffffffu) != 0; }
 
+/// Of V_FMA_MIX OP_SEL_HI says which sources are f16; the result's other half, which stays, is none.
+Operand as_mixed(const isa::Instruction& instruction, Operand operand) {
+  if ((instruction.row->modifiers & isa::kMix) == 0) return operand;
+  operand.read = !operand.written;
+  if (operand.written) return operand;
+  const u32 source = operand.field == isa::Field::SRC0 ? 0 : operand.field == isa::Field::SRC1 ? 1 : 2;
+  operand.type = (isa::op_sel_hi(instruction) >> source & 1) != 0 ? OperandType::F16 : OperandType::F32;
+  return operand;
+}
+
 }  // namespace
 
 void NumberChecker::decode(const Wave& wave, const Op* op, Decoded& decoded) {
@@ -33,7 +43,7 @@ void NumberChecker::decode(const Wave& wave, const Op* op, Decoded& decoded) {
   decoded.is_matrix = row.kind == Kind::Matrix || row.kind == Kind::SparseMatrix;
   const bool narrows = (row.traits & (isa::kMakesFp8 | isa::kMakesBf8)) != 0;
   constexpr u32 kOtherLanes = isa::kDpp | isa::kDpp8 | isa::kDppRowNewbcast;
-  constexpr u32 kParts = isa::kDstSel | isa::kMix | isa::kOpSelByte;
+  constexpr u32 kParts = isa::kDstSel | isa::kOpSelByte;
   if ((row.modifiers & kOtherLanes) != 0 || (!narrows && (row.modifiers & kParts) != 0)) return;
   if (row.operand_count == 0 || row.format == isa::Format::VOPD || !decode_operands(wave, decoded)) return;
   if (narrows) decoded.narrowing = narrowing_of(wave, decoded);
@@ -74,7 +84,8 @@ bool NumberChecker::decode_operands(const Wave& wave, Decoded& decoded) {
   const isa::Row& row = *decoded.instruction.row;
   const bool narrows = (row.traits & (isa::kMakesFp8 | isa::kMakesBf8)) != 0;
   int factors = 0;
-  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+  for (const Operand& listed : std::span(row.operands, row.operand_count)) {
+    const Operand operand = as_mixed(decoded.instruction, listed);
     OperandType type = operand.type;
     if (decoded.is_matrix) {
       const bool is_result = operand.written || factors > 1;
@@ -82,9 +93,10 @@ bool NumberChecker::decode_operands(const Wave& wave, Decoded& decoded) {
       factors += !operand.written;
     }
     if (operand.written) {
-      if (&operand != row.operands) continue;  // a mask
+      if (&listed != row.operands) continue;  // a mask
       if (!is_float(type) && !narrows) return false;
       decoded.result = operand_of(wave, decoded, operand, type);
+      decoded.result.is_upper_half |= (row.traits & isa::kToUpperHalf) != 0;
       if (narrows) continue;
     }
     if (!operand.read) continue;

@@ -180,6 +180,28 @@ def test_upper_halves_of_registers(half: int, source: int, before: int, kinds: l
     assert found(words, state) == kinds
 
 
+@pytest.mark.parametrize(
+    ("name", "half", "source", "before", "kinds"),
+    [
+        ("v_fma_mixlo_f16", 0, 0x4788B800, 0x7C000000, ["f16-overflow"]),  # 70000 as f32
+        ("v_fma_mixlo_f16", 0, 0x7F800000, 0, []),
+        ("v_fma_mixlo_f16", 0, 0x3F800000, 0x7C000000, []),
+        ("v_fma_mixhi_f16", 0, 0x4788B800, 0x00007C00, ["f16-overflow"]),
+        ("v_fma_mixhi_f16", 0, 0x3F800000, 0x00007C00, []),
+        ("v_fma_mixlo_f16", 1, 0x7BFF7C00, 0, ["f16-overflow"]),  # the upper half, an f16
+        ("v_fma_mixlo_f16", 1, 0x7C003C00, 0, []),
+        ("v_fma_mix_f32", 0, 0x7F7FFFFF, 0, ["infinity"]),
+        ("v_fma_mix_f32", 1, 0x7C003C00, 0, []),
+    ],
+)
+def test_sources_of_two_formats(name: str, half: int, source: int, before: int, kinds: list[str]) -> None:
+    """Twice a number, which is an f32 or, where `half` is 1, an f16 in the upper half."""
+    state = random_state(np.random.default_rng(7), 1)
+    state.v[:], state.v[0, 8], state.v[:, 20] = 0x40000000, source, before
+    words = encode(BY_NAME[name], VDST=20, SRC0=VALUE, SRC1=VALUE + 1, SRC2=128, OP_SEL=half, OP_SEL_HI=half)
+    assert found(words, state) == kinds
+
+
 def test_a_register_that_a_bad_load_poisons_has_no_result() -> None:
     """The launch goes on behind it, and what was in the register before was made by another instruction."""
     state = prepared("v_mul_f32_e32", 2, 3)
