@@ -167,3 +167,20 @@ def test_divisions_round_denormal_quotients_once() -> None:
     row = next(row for row in machine.ROWS if row["mnemonic"] == "v_div_fmas_f32")
     found = machine.run(machine.encode(row, VDST=3, SRC0=256, SRC1=257, SRC2=258), state)
     assert found.v[0, 3].tolist() == [1025] * 64
+
+
+def test_divisions_in_f64_round_denormal_quotients_once() -> None:
+    """A sum between two denormals goes to the even one, unless what was left out of it says where it lies."""
+    units = np.arange(1, 65, dtype=np.float64).repeat(2) + 0.5
+    units[1::2] *= -1
+    row = next(row for row in machine.ROWS if row["mnemonic"] == "v_div_fmas_f64")
+    for left_out in (0.0, 2.0**-520, -(2.0**-520)):
+        state = machine.State(2)
+        for register, value in ((0, np.full(128, left_out)), (2, np.full(128, 2.0**-520)), (4, units * 2.0**-946)):
+            bits = value.reshape(2, 64).view(np.uint64)
+            state.v[:, register], state.v[:, register + 1] = bits & 0xFFFFFFFF, bits >> 32
+        state.vcc[:] = 0xFFFFFFFF
+        found = machine.run(machine.encode(row, VDST=6, SRC0=256, SRC1=258, SRC2=260), state).v[:, 6:8]
+        expected = np.rint(units + np.sign(left_out) / 4)
+        bits = np.uint64(found[:, 0]) | np.uint64(found[:, 1]) << np.uint64(32)
+        assert np.array_equal(bits.flatten().view(np.float64) / 2.0**-1074, expected), left_out

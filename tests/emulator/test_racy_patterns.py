@@ -53,6 +53,8 @@ def launch(module: wave_runtime.Module, name: str, wrong: int) -> torch.Tensor:
         kernel(result, wrong, **one)
     elif name == "counter":
         kernel(result, wrong, grid=200, block=128)
+    elif name == "second_workgroup":
+        kernel(result, wrong, grid=2, block=128)
     elif name == "flags_of_bits":
         kernel(result, torch.zeros(512, dtype=torch.uint8), wrong, **two)
     else:
@@ -76,6 +78,7 @@ RESULTS = {  # of those that do not race
     "flags_of_bits": [-1, -1],
     "counter": [200 * 128],
     "lds_lock": [1] * 256,
+    "second_workgroup": [19] * 256,
 }
 NAMES = (*RESULTS, "last_wave", "shortened_paths", "stencil", "odd_even_sort")
 
@@ -86,7 +89,9 @@ def module(request: pytest.FixtureRequest) -> wave_runtime.Module:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_race_is_found_in_its_lines(module: wave_runtime.Module, name: str) -> None:
+def test_a_race_is_found_in_its_lines(module: wave_runtime.Module, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "second_workgroup":
+        monkeypatch.setenv("WAVE_RUNTIME_DETERMINISTIC", "1")  # on the thread of the first one
     with wave_runtime.sanitize("races") as report:
         launch(module, name, 1)
     assert report.findings

@@ -257,6 +257,26 @@ KERNEL lds_lock(int* out, int wrong) {
   out[threadIdx.x] = sum > 0;
 }
 
+// Waves wait for what the first one has stored, in the second workgroup only if right: what the first workgroup's waves
+// knew of each other tells nothing of the second's.
+KERNEL second_workgroup(int* out, int wrong) {
+  __shared__ int flag, parts[64];
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  if (threadIdx.x < warpSize) {
+    for (int i = 0; i < 20; ++i) {
+      parts[threadIdx.x] = i;  // race in second_workgroup
+      asm volatile("" ::: "memory");
+    }
+    __threadfence_block();
+    if (threadIdx.x == 0) atomicExch(&flag, 1);
+  } else if (!wrong || blockIdx.x == 0) {
+    while (atomicMax(&flag, 0) == 0) __builtin_amdgcn_s_sleep(1);
+    __threadfence_block();
+  }
+  out[item()] = parts[threadIdx.x % warpSize];  // race in second_workgroup
+}
+
 // The wave that comes last to a counter in LDS adds up what the others have stored.
 KERNEL last_wave(const int* in, int* out, int wrong) {
   __shared__ int parts[16], done;
