@@ -206,6 +206,19 @@ def test_fields_of_mode(target: str, lanes: int) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_messages(target: str) -> None:
+    """An interrupt, registers that are given back on RDNA3 and later, and what nobody takes."""
+    known = (1, 3) if target != "gfx1030" else (1,)
+    for message in range(8):
+        words = encode(target, "s_sendmsg", "SOPP", SIMM16=message)
+        if message in known:
+            rdna_machine.run(target, words, State(1, 32))
+            continue
+        with pytest.raises(wave_runtime.KernelFault, match=f"message {message}, which nobody takes here"):
+            rdna_machine.run(target, words, State(1, 32))
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_other_hardware_registers(target: str) -> None:
     """Exceptions, of which there are none; where a wave runs; and what is not known by name."""
     state = State(40, 32)
