@@ -178,6 +178,7 @@ REQUIREMENTS = {
         "clang-offload-bundler: apt-get install clang-tools-22",
     ),
     "cmake": Requirement(_program("cmake"), "CMake: apt-get install cmake"),
+    "csmith": Requirement(_program("csmith"), "Csmith: apt-get install csmith libcsmith-dev"),
     "cuda": Requirement(lambda: _gpus(torch.version.cuda), "an NVIDIA GPU and a torch built for CUDA"),
     "cuda-compiler": Requirement(_compiler(_cuda.find), "nvcc (the CUDA toolkit) or NVRTC (nvidia-cuda-nvrtc)"),
     "cuda-headers": Requirement(_cuda_headers, "cuda.h: the CUDA toolkit, or nvidia-cuda-runtime from PyPI"),
