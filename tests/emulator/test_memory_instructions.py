@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from machine import LANES, State, encode, run
 from memory_model import OFF
 from memory_support import BY_NAME, WAVES, check, names, random_memory, random_state, set_pair, spread
+
+import wave_runtime
 
 # GLOBAL and FLAT.
 
@@ -59,8 +62,12 @@ SIDE_BY_SIDE: list[tuple[int, int | None]] = [
     ],
 )
 @pytest.mark.parametrize("gap", [0, 64])
-def test_lanes_side_by_side(name: str, step: int, gap: int) -> None:
-    """In rows of sixteen, which may lie apart, or at one place: lanes that are disabled take no part."""
+@pytest.mark.parametrize("watched", [False, True])
+def test_lanes_side_by_side(name: str, step: int, gap: int, watched: bool) -> None:
+    """In rows of sixteen, which may lie apart, or at one place: lanes that are disabled take no part.
+
+    It is the same where the sanitizer is told of all accesses.
+    """
     rng = np.random.default_rng(5)
     waves = len(SIDE_BY_SIDE)
     state, memory = random_state(rng, waves), random_memory(rng)
@@ -76,7 +83,8 @@ def test_lanes_side_by_side(name: str, step: int, gap: int) -> None:
     else:
         places += 2048 * np.arange(waves)[:, None] + memory.data_ptr()
         set_pair(state.v.transpose(1, 0, 2)[8:10], places)
-    check([(name, fields)], state, memory)
+    with wave_runtime.sanitize("races", "uninitialized") if watched else nullcontext():
+        check([(name, fields)], state, memory)
 
 
 def test_a_load_may_overwrite_its_address() -> None:
@@ -163,6 +171,20 @@ def test_buffer_load(name: str) -> None:
         check([(name, fields)], state, memory)
         if "lds" in str(BY_NAME[name]["modifiers"]).lower():
             check([(name, {**fields, "LDS": 1, "ACC": 0})], state, memory)
+
+
+@pytest.mark.parametrize("name", MUBUF_LOADS)
+def test_the_end_of_a_buffer(name: str) -> None:
+    """Without an index: of each dword by itself it is asked whether it is in range, at each place of a byte."""
+    rng = np.random.default_rng(9)
+    state, memory = random_state(rng, 1), random_memory(rng)
+    state.s[0, 8:12] = descriptor(memory.data_ptr(), 128, 0, swizzle=0, index_stride=0, add_lane=0)
+    state.v[0, 8] = 128 - 40 + np.arange(LANES)
+    check(
+        [(name, {"VADDR": 8, "VDATA": 20, "SRSRC": 2, "SOFFSET": 128, "OFFEN": 1, "IDXEN": 0, "OFFSET": 0})],
+        state,
+        memory,
+    )
 
 
 @pytest.mark.parametrize("name", [n for n in names("buffer_store") if "format" not in n and "lds" not in n])
