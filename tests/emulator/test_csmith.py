@@ -59,8 +59,18 @@ def differs(seed: int, target: str, lanes: int, level: str, folder: Path) -> boo
     for name, text in STUBS.items():
         (folder / name).write_text(text)
     functions = str(random.Random(seed).choice((2, 4, 8)))
-    command = ["csmith", "--seed", str(seed), "--no-argc", "--concise", "--max-funcs", functions]
-    text = subprocess.run([*command, "--max-block-depth", "4"], capture_output=True, text=True, check=True).stdout
+    command = [
+        "csmith",
+        "--seed",
+        str(seed),
+        "--no-argc",
+        "--concise",
+        "--max-block-depth",
+        "4",
+        "--max-funcs",
+        functions,
+    ]
+    text = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout  # it leaves a file
     source, kernel = folder / f"{seed}.c", folder / f"{seed}.kernel.c"
     source.write_text(text)
     kernel.write_text(text.replace('#include "csmith.h"', BEFORE) + BEHIND)
