@@ -66,6 +66,13 @@ def program(compile: Compile) -> Path:
     return compile("program.hip")
 
 
+def test_programs_ask_for_the_release_of_their_headers(program: Path, toolchain: Path) -> None:
+    """By which the library knows the numbers of hipMemoryType and hipGraphNodeType: whatever folder it is found in."""
+    version = (toolchain / "include" / "hip" / "hip_version.h").read_text()
+    (major,) = re.findall(r"#define HIP_VERSION_MAJOR (\d+)", version)
+    assert f"libamdhip64.so.{major}\0".encode() in program.read_bytes()
+
+
 @pytest.mark.parametrize("test", TESTS)
 def test_program(program: Path, test: str) -> None:
     done = run(program, test)

@@ -146,7 +146,7 @@ def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> 
     for name, text in made.items():
         (libraries / name).unlink(missing_ok=True)  # a link of an earlier version of this tool
         _compile(clang, text, libraries / name)
-    _hip.link(folder / "lib")
+    _link_libraries(folder)
     _write_compiler(folder / "llvm" / "bin" / "clang", clang, folder / "include")
 
 
@@ -177,6 +177,21 @@ def _link_newer_headers(folder: Path, hip: Path, clr: Path) -> None:
     number = "(HIP_VERSION_MAJOR * 10000000 + HIP_VERSION_MINOR * 100000 + HIP_VERSION_PATCH)"
     lines = [*(f"#define {name} {value}" for name, value in parts.items()), f"#define HIP_VERSION {number}"]
     (folder / "hip_version.h").write_text("#pragma once\n" + "".join(f"{line}\n" for line in lines))
+
+
+def _link_libraries(folder: Path) -> None:
+    """Programs linked with -lamdhip64 ask for the library by its release's name, as they do where AMD's is linked.
+
+    By that name it knows which numbers the headers give to kinds of memory and of nodes. What stands under the name
+    without a release is a script for linkers, since no link can tell them another name.
+    """
+    version = (folder / "include" / "hip" / "hip_version.h").read_text()
+    (major,) = re.findall(r"#define HIP_VERSION_MAJOR (\d+)", version)
+    script = folder / "lib" / "libamdhip64.so"
+    script.unlink(missing_ok=True)
+    _hip.link(folder / "lib")
+    script.unlink()
+    script.write_text(f"INPUT(-l:libamdhip64.so.{major})\n")
 
 
 def _write_version(header: Path, path: Path) -> None:

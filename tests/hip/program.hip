@@ -125,6 +125,28 @@ void memory_of_the_process() {
   CHECK(values[0] == 3 && values[1] == 4);
 }
 
+// As the headers number them, and the library under the name of their release.
+void numbers() {
+  int* data = nullptr;
+  hipPointerAttribute_t attributes;
+  OK(hipHostMalloc(&data, sizeof(int)));
+  OK(hipPointerGetAttributes(&attributes, data));
+  CHECK(attributes.memoryType == hipMemoryTypeHost);
+  OK(hipHostFree(data));
+  OK(hipMalloc(&data, sizeof(int)));
+  OK(hipPointerGetAttributes(&attributes, data));
+  CHECK(attributes.memoryType == hipMemoryTypeDevice);
+  OK(hipFree(data));
+  hipGraph_t graph;
+  hipGraphNode_t node;
+  hipGraphNodeType type;
+  OK(hipGraphCreate(&graph, 0));
+  OK(hipGraphAddEmptyNode(&node, graph, nullptr, 0));
+  OK(hipGraphNodeGetType(node, &type));
+  CHECK(type == hipGraphNodeTypeEmpty);
+  OK(hipGraphDestroy(graph));
+}
+
 __global__ void grid_rank(unsigned long long* ranks) {
   const auto grid = cooperative_groups::this_grid();
   ranks[blockIdx.x * blockDim.x + threadIdx.x] = grid.thread_rank();
@@ -301,7 +323,8 @@ const struct {
              {"launches", launches},     {"symbols", symbols},         {"dynamic_lds", dynamic_lds},
              {"attributes", attributes}, {"cooperative", cooperative}, {"printing", printing},       {"graphs", graphs},
              {"device_malloc", device_malloc}, {"managed_variables", managed_variables},
-             {"launches_in_steps", launches_in_steps}, {"symbols_in_graphs", symbols_in_graphs}};
+             {"launches_in_steps", launches_in_steps}, {"symbols_in_graphs", symbols_in_graphs},
+             {"numbers", numbers}};
 
 int main(int count, char** arguments) {
   bool found = false;
