@@ -64,12 +64,10 @@ void check_has_time(const EventRecord& event) {
   require((event.flags & kEventDisableTiming) == 0, hipErrorInvalidHandle);
 }
 
-Marker::Clock::time_point event_time(Event handle) {
-  const auto marker = marker_of(handle);
-  require(marker != nullptr, hipErrorInvalidHandle);
-  const auto time = marker->time();
+Marker::Clock::time_point time_of(const Marker& marker) {
+  const auto time = marker.time();
   require(time.has_value(), hipErrorNotReady);
-  stream_order().learn(marker.get());
+  stream_order().learn(&marker);
   return *time;
 }
 
@@ -253,7 +251,9 @@ Error hipEventElapsedTime(float* milliseconds, Event start, Event stop) {
     require(first->device == last->device, hipErrorInvalidHandle);
     check_has_time(*first);
     check_has_time(*last);
-    const auto elapsed = event_time(stop) - event_time(start);
+    const auto begin = marker_of(start), end = marker_of(stop);
+    require(begin != nullptr && end != nullptr, hipErrorInvalidHandle);
+    const auto elapsed = time_of(*end) - time_of(*begin);
     *milliseconds = std::chrono::duration<float, std::milli>(elapsed).count();
   });
 }

@@ -98,7 +98,7 @@ void wait_for_devices() {
   if (started.load() == nullptr || ending || forked) return;
   for (size_t device = 0; device < runtime().devices.size(); ++device) {
     try {
-      synchronize(static_cast<int>(device));
+      wait_for_device(static_cast<int>(device));
     } catch (const Failure&) {
     }
   }

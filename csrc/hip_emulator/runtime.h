@@ -130,9 +130,11 @@ std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, Strea
 void wait_if_asked(const Queue& queue, const Marker* submitted);
 
 /// Waits for all that the stream, or the whole device, was given; false where the limit was over before. Throws the
-/// device's error.
+/// device's error, and ends captures in an error, which do not allow it.
 bool synchronize(const std::shared_ptr<Queue>& queue, std::optional<std::chrono::milliseconds> limit = std::nullopt);
 void synchronize(int device);
+/// Waits for the device beside captures, which know nothing of it. Throws the device's error.
+void wait_for_device(int device);
 /// The same for all devices. Those that failed run nothing any more, and are no error. Nothing where no runtime began.
 void wait_for_devices();
 

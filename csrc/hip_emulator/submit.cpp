@@ -122,11 +122,18 @@ bool synchronize(const std::shared_ptr<Queue>& queue, std::optional<std::chrono:
 }
 
 void synchronize(int device) {
-  Markers markers;
   {
     std::lock_guard lock(runtime().order);
     const auto& captures = runtime().captures;
     invalidate({captures.begin(), captures.end()}, hipErrorStreamCaptureUnsupported);
+  }
+  wait_for_device(device);
+}
+
+void wait_for_device(int device) {
+  Markers markers;
+  {
+    std::lock_guard lock(runtime().order);
     for (const auto& queue : runtime().streams.all()) {
       if (queue->device == device) add_some(markers, queue->last());
     }

@@ -22,6 +22,12 @@ TEST(streams) {
   OK(api.hipEventRecord(begin, stream));
   for (int i = 0; i < 4; ++i) slow.enqueue(stream);
   EXPECT_EQ(api.hipStreamQuery(stream), 600);  // it runs asynchronously
+  const hip::Event running = new_event();
+  OK(api.hipEventRecord(running, stream));
+  EXPECT_EQ(api.hipEventElapsedTime(&milliseconds, event, running), 400);
+  EXPECT_EQ(api.hipEventElapsedTime(&milliseconds, running, event), 400);
+  EXPECT_EQ(api.hipEventElapsedTime(&milliseconds, begin, running), 600);
+  OK(api.hipEventDestroy(running));
   OK(api.hipEventRecord(event, stream));
   EXPECT_EQ(api.hipEventQuery(event), 600);
   OK(api.hipStreamQuery(other));  // which the other does not wait for
@@ -201,6 +207,24 @@ TEST(captures) {
   OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
   EXPECT_EQ(api.hipStreamSynchronize(side), 900);  // which may wait for something that the capture keeps back
   EXPECT_EQ(api.hipStreamEndCapture(stream, &graph), 901);
+
+  // Memory is freed beside a capture that allows it, behind what other streams do.
+  Slow slow;
+  OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeRelaxed));
+  slow.enqueue(side);
+  OK(api.hipFree(pointer));
+  OK(api.hipStreamQuery(side));
+  OK(api.hipStreamEndCapture(stream, &graph));
+  OK(api.hipMalloc(&pointer, 64));
+  for (const hip::CaptureMode relaxed : {hip::kCaptureModeRelaxed, hip::kCaptureModeThreadLocal}) {
+    OK(api.hipStreamBeginCapture(stream, relaxed));
+    std::thread other([&] {
+      OK(api.hipFree(pointer));
+      OK(api.hipMalloc(&pointer, 64));
+    });
+    other.join();
+    OK(api.hipStreamEndCapture(stream, &graph));
+  }
 
   const hip::Stream blocking = new_stream(0);
   OK(api.hipStreamBeginCapture(blocking, hip::kCaptureModeGlobal));
