@@ -106,6 +106,14 @@ def test_dynamic_library(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
+    sources = ["tests/cpp/test_memory.cpp", "csrc/emulator/memory.cpp", "csrc/emulator/launch_hints.cpp"]
+    sources += [f"csrc/base/{name}.cpp" for name in ("error", "fork_safe", "freed_memory", "process_memory")]
+    program = build(tmp_path_factory, "memory", sources)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_stream_history(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_stream_history.cpp"]
     program = build(tmp_path_factory, "stream_history", sources, "-fsanitize=address,undefined")

@@ -124,7 +124,9 @@ const Region* Memory::before(u64 address) const {
 const Region* Memory::find(u64 address) const {
   const Region* region = before(address);
   if (region != nullptr && region->bytes.contains(address)) return region;
-  const Region* more = find_region_ ? find_more(address) : nullptr;
+  // Of LDS and scratch FLAT asks, and buffer instructions, at each access: they are not looked for in the process.
+  static_assert(kScratchWindow < kSharedAperture && kScratchWindow < kPrivateAperture);
+  const Region* more = find_region_ && address < kScratchWindow ? find_more(address) : nullptr;
   return more != nullptr && more->readable ? more : nullptr;
 }
 
