@@ -58,18 +58,10 @@ def differs(seed: int, target: str, lanes: int, level: str, folder: Path) -> boo
     folder.mkdir(exist_ok=True)
     for name, text in STUBS.items():
         (folder / name).write_text(text)
-    functions = str(random.Random(seed).choice((2, 4, 8)))
-    command = [
-        "csmith",
-        "--seed",
-        str(seed),
-        "--no-argc",
-        "--concise",
-        "--max-block-depth",
-        "4",
-        "--max-funcs",
-        functions,
-    ]
+    options = (
+        f"--seed {seed} --no-argc --concise --max-block-depth 4 --max-funcs {random.Random(seed).choice((2, 4, 8))}"
+    )
+    command = ["csmith", *options.split()]
     text = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout  # it leaves a file
     source, kernel = folder / f"{seed}.c", folder / f"{seed}.kernel.c"
     source.write_text(text)
