@@ -93,7 +93,7 @@ class DescribedLaunch {
       const wave_range& range = given_.memory[i];
       check_bytes(range.begin, range.bytes,
                   [&] { return text(kernel_text(kernel.name()), ": options->memory[", i, "]"); });
-      memory_.push_back(range_of(range.begin, range.bytes, true, text("memory[", i, "]")));
+      allow(range_of(range.begin, range.bytes, true, text("memory[", i, "]")));
     }
   }
 
@@ -161,8 +161,16 @@ class DescribedLaunch {
     }
     packer.pointer(parameter.offset, argument.value.pointer);
     if (argument.bytes == 0) return;
-    memory_.push_back(
-        range_of(argument.value.pointer, argument.bytes, !parameter.is_const, kernel.parameter_text(index)));
+    allow(range_of(argument.value.pointer, argument.bytes, !parameter.is_const, kernel.parameter_text(index)));
+  }
+
+  /// Lets the kernel touch memory on the emulator. Throws ValueError where it ends past the last address.
+  void allow(MemoryRange range) {
+    if (given_.device.driver == WAVE_EMULATOR && !range.bytes.is_addressable()) {
+      throw ValueError(text(kernel_text(kernel.name()), ", ", range.name, ": ", range.bytes.size(), " bytes at ",
+                            hex(range.bytes.begin()), " end past the last address"));
+    }
+    memory_.push_back(std::move(range));
   }
 
   wave_launch_options given_{};

@@ -124,6 +124,11 @@ static void test_launch(wave_module* module) {
   EXPECT_ERROR(wave_launch(add, &options, arguments, 4), WAVE_INVALID_VALUE, "argument 0 'a': 2000 bytes at NULL");
   arguments[0] = wave_memory(NULL, 0);
   EXPECT(wave_check(add, &options, arguments, 4) == WAVE_OK);
+  arguments[0] = wave_memory((void*)(uintptr_t)-8, 16);
+  if (device.driver == WAVE_EMULATOR) {
+    EXPECT_ERROR(wave_check(add, &options, arguments, 4), WAVE_INVALID_VALUE,
+                 "'vector_add', argument 0 'a': 16 bytes at 0xfffffffffffffff8 end past the last address");
+  }
   arguments[0] = wave_memory(a, sizeof a);
   options.memory = &(wave_range){NULL, 8};
   options.memory_count = 1;
