@@ -119,6 +119,16 @@ def test_wrong_options() -> None:
     assert (done.returncode, "there is no tool 'leaks'" in done.stderr) == (2, True)
     done = sanitized("--", "/no/such/program")
     assert (done.returncode, "/no/such/program" in done.stderr) == (2, True)
+    done = sanitized("--json", "/no/such/folder/findings.json", "--", "echo", "started")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot write /no/such/folder/findings.json: No such file or directory" in done.stderr
+
+
+def test_findings_that_cannot_be_saved_are_printed() -> None:
+    done = sanitized("--tools", "memory", "--json", "/dev/full", "--", sys.executable, "-c", PYTHON, 1, 0)
+    assert done.returncode == 2
+    assert "1 finding, seen 28 times" in done.stderr
+    assert "cannot write /dev/full: No space left on device" in done.stderr
 
 
 def test_children_are_looked_at(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from wave_runtime import (
     compile,
 )
 from wave_runtime._compile import LANGUAGES, assembly
-from wave_runtime._files import write_file
+from wave_runtime._files import check_writable, write_file
 from wave_runtime._sanitize import Besides, _program
 
 _NO_CODE = {*LANGUAGES, ".ptx", ".txt", ".bc", ".json", ".html"} - {".s"}  # suffixes of what compile does not write
@@ -253,11 +253,13 @@ def _run_sanitized(options: argparse.Namespace) -> int:
         suppressions=options.suppressions,
     )
     findings = request.findings()
+    if options.json:
+        check_writable(options.json)
     _emulate_for(options)
     status = request.run(findings)
+    print(findings, file=sys.stderr)
     if options.json:
         findings.save(options.json)
-    print(findings, file=sys.stderr)
     return status or (options.exit_code if findings.all() else 0)
 
 

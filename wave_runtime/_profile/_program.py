@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wave_runtime import _processes
-from wave_runtime._files import write_file
+from wave_runtime._files import check_writable, write_file
 from wave_runtime._profile import VARIABLE, _text, writer_for
 from wave_runtime._profile._counts import described
 
@@ -31,6 +31,7 @@ def run(program: Sequence[str], output: str) -> int:
         OSError: there is no such program, or the file cannot be written.
     """
     writer, path = writer_for(output), Path(output).absolute()
+    check_writable(path)
     before = _changed(path)
     with tempfile.TemporaryDirectory(prefix="wave-profile-") as log:
         status = _processes.run(program, {VARIABLE: str(path), LOG: log})
