@@ -88,6 +88,12 @@ def test_a_program_that_is_not_there() -> None:
     assert done.stderr == "python -m wave_emulator: ./no_such_program: No such file or directory\n"
 
 
+def test_a_folder_for_the_links_that_cannot_be_made() -> None:
+    done = run("run", "--", "echo", "started", WAVE_RUNTIME_CACHE_DIR="/proc/none")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "name another folder for the links to the library in WAVE_RUNTIME_CACHE_DIR" in done.stderr
+
+
 def test_commands_print_paths() -> None:
     for name in wave_emulator.LIBRARIES:
         assert Path(run("library", name).stdout.strip()).samefile(wave_emulator.library(name))

@@ -7,10 +7,18 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Where files are kept: ``WAVE_RUNTIME_CACHE_DIR``, else ``wave_runtime`` in the user's cache folder."""
+    """Where files are kept: ``WAVE_RUNTIME_CACHE_DIR``, else ``wave_runtime`` in the user's cache folder.
+
+    For a user who has no home, as some of containers, it is a folder that nobody can make.
+    """
     if folder := os.environ.get("WAVE_RUNTIME_CACHE_DIR"):
         return Path(folder)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wave_runtime"
+    if folder := os.environ.get("XDG_CACHE_HOME"):
+        return Path(folder, "wave_runtime")
+    try:
+        return Path.home() / ".cache" / "wave_runtime"
+    except RuntimeError:
+        return Path(os.devnull, "wave_runtime")
 
 
 def make_folder(path: Path) -> None:

@@ -81,7 +81,10 @@ def variables_for(program: str) -> dict[str, str]:
     """
     # One folder for each installed package, which other processes may be using.
     folder = cache_folder() / "hip" / hashlib.sha256(os.fsencode(library("wave_hip_emulator"))).hexdigest()[:16]
-    link(folder)
+    try:
+        link(folder)
+    except OSError as error:
+        raise OSError(f"{error}; name another folder for the links to the library in WAVE_RUNTIME_CACHE_DIR") from error
     folders = [str(folder), *filter(None, os.environ.get(SEARCHED, "").split(os.pathsep))]
     variables = {SEARCHED: os.pathsep.join(dict.fromkeys(folders))}
     return variables | ({"WAVE_RUNTIME_SYNC": "0"} if _is_linked_with_hip(program) else {})

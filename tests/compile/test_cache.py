@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import given, settings
@@ -307,6 +308,19 @@ def test_a_folder_that_cannot_be_made(builds: Builds, source: Path, monkeypatch:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert builds.of_another_process(source) == 1  # it is said once
+
+
+def test_a_user_without_a_home(builds: Builds, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a container's user may be, whom no file of the container names."""
+
+    def unknown(uid: int) -> NoReturn:
+        raise KeyError(uid)
+
+    for name in ("WAVE_RUNTIME_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    with pytest.warns(RuntimeWarning, match="are not kept: cannot make the folder .* WAVE_RUNTIME_CACHE_DIR"):
+        assert builds.of(source) == 1
 
 
 def test_the_least_recently_used_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
