@@ -48,12 +48,36 @@ def test_ulps() -> None:
         (floats(1, dtype=torch.bfloat16), floats(1.0078125, dtype=torch.bfloat16), 1),
         (torch.tensor([7]), torch.tensor([-3]), 10),
         (torch.tensor([-(2**63)]), torch.tensor([2**63 - 1]), 2**63 - 1),
+        (torch.tensor([2**63], dtype=torch.uint64), torch.tensor([2**63 - 2], dtype=torch.uint64), 2),
+        (floats(1, dtype=torch.float8_e8m0fnu), floats(4, dtype=torch.float8_e8m0fnu), 2),
     ],
 )
 def test_distances(a: torch.Tensor, b: torch.Tensor, ulps: int) -> None:
     found = difference("c", a, b)
     assert found is not None
     assert found.ulps == ulps
+
+
+def test_the_largest_difference_as_a_number() -> None:
+    cases = [
+        (torch.tensor([-(2**63)]), torch.tensor([2**63 - 1]), 2.0**63),
+        (torch.tensor([2**63], dtype=torch.uint64), torch.tensor([2**63 - 2], dtype=torch.uint64), 2),
+        (floats(math.inf, 1), floats(-math.inf, math.nan), math.inf),
+        (torch.tensor([True]), torch.tensor([False]), 1),
+    ]
+    for a, b, absolute in cases:
+        found = difference("c", a, b)
+        assert found is not None
+        assert found.absolute == absolute
+        assert (found.first[0].gpu, found.first[0].emulator) == (a[0].item(), b[0].item())
+
+
+def test_pairs_of_four_bits_are_compared_as_bytes() -> None:
+    a, b = (torch.tensor([0x12, value], dtype=torch.uint8).view(torch.float4_e2m1fn_x2) for value in (0x34, 0x35))
+    assert difference("x", a, a.clone()) is None
+    found = difference("x", a, b)
+    assert found is not None
+    assert [(element.index, element.gpu, element.emulator) for element in found.first] == [((1,), 0x34, 0x35)]
 
 
 def test_a_nan_on_one_side() -> None:
@@ -91,6 +115,11 @@ def planted(arguments, device):
 calls, _compare._copies = [], planted
 found = wave_runtime.compare(kernel, storage[:1000], storage[1000:], c, 1000, device="hip", grid=4, block=256)
 print([(item.argument, item.differing, item.first[0].index) for item in found.differences])
+arrays = [array.numpy() for array in (storage[:1000], storage[1000:], c)]
+calls.clear()
+found = wave_runtime.compare(kernel, *arrays, 1000, device="hip", grid=4, block=256)
+print([(item.argument, item.differing, item.first[0].index) for item in found.differences])
+assert not c.any(), "copies are written"
 _compare._copies = copies
 try:
     wave_runtime.compare(kernel, storage[:1000], storage[1000:], c, 1000, grid=4, block=256)
@@ -106,4 +135,5 @@ def test_the_same_launch_twice() -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "kernel 'vector_add' on hip and on the emulator: equal"
     assert lines[1] == "[('a', 1, (7,)), ('c', 1, (7,))]", "an element that another GPU would compute otherwise"
-    assert lines[2] == "there is no GPU to compare the emulator with"
+    assert lines[2] == lines[1], "of NumPy's arrays, too"
+    assert lines[3] == "there is no GPU to compare the emulator with"

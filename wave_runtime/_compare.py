@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ from typing_extensions import Unpack
 
 from wave_runtime import _C
 from wave_runtime._device import has_gpu
+from wave_runtime._foreign import tensor_over
 from wave_runtime._kernel import LaunchOptions
 from wave_runtime._run import parameters
+from wave_runtime._signature import Parameter
 
 # The integers of a float's size, in which neighbours differ by one.
 _BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -105,6 +108,8 @@ def compare(
         RuntimeError: there is no GPU.
         ValueError, TypeError, KernelFault: the launches raise them.
     """
+    items = parameters(kernel.signature)
+    args = tuple(map(_as_tensor, items, args)) if len(items) == len(args) else args
     place = str(device) if device is not None else _gpu_of(args)
     on_gpu = _copies(args, "cpu" if place == "hip" else place)
     with on_host_driver("hip" if place == "hip" else None):
@@ -112,13 +117,20 @@ def compare(
     on_emulator = _copies(args, "cpu")
     with on_host_driver("emulator"):
         kernel(*on_emulator, **options)
-    names = [parameter.name for parameter in parameters(kernel.signature)]
     found = [
-        difference(name, gpu.cpu(), emulator, examples)
-        for name, gpu, emulator in zip(names, on_gpu, on_emulator, strict=True)
+        difference(item.name, gpu.cpu(), emulator, examples)
+        for item, gpu, emulator in zip(items, on_gpu, on_emulator, strict=True)
         if isinstance(gpu, torch.Tensor)
     ]
     return Comparison(kernel.name, place, tuple(item for item in found if item is not None))
+
+
+def _as_tensor(item: Parameter, value: Any) -> Any:
+    """An array of another library as a tensor, as a launch takes it; copies are written, so it may be read-only."""
+    if not (item.is_pointer or item.type == "b64") or value is None or isinstance(value, int | float | torch.Tensor):
+        return value
+    tensor = tensor_over(value, f"argument '{item.name}'", is_const=True)
+    return value if tensor is None else tensor
 
 
 def _gpu_of(args: tuple[Any, ...]) -> str:
@@ -157,7 +169,13 @@ def on_host_driver(name: str | None) -> Iterator[None]:
 
 
 def _ordered(tensor: torch.Tensor) -> torch.Tensor:
-    """Floats as int64 in their order; +0 and -0 are one number."""
+    """Numbers as int64 in their order, neighbours one apart; +0 and -0 are one number."""
+    if tensor.dtype == torch.uint64:
+        return tensor.view(torch.int64) ^ torch.iinfo(torch.int64).min
+    if not tensor.dtype.is_floating_point:
+        return tensor.to(torch.int64)
+    if tensor.dtype == torch.float8_e8m0fnu:  # has no sign
+        return tensor.contiguous().view(torch.uint8).to(torch.int64)
     bits = tensor.contiguous().view(_BITS[tensor.element_size()]).to(torch.int64)
     sign = 1 << (8 * tensor.element_size() - 1)
     magnitude = bits & (sign - 1)
@@ -166,16 +184,17 @@ def _ordered(tensor: torch.Tensor) -> torch.Tensor:
 
 def _distances(gpu: torch.Tensor, emulator: torch.Tensor) -> torch.Tensor:
     """How far elements are apart, in ulps or as integers. It ends at the largest value of int64."""
-    a, b = (_ordered(t) if t.dtype.is_floating_point else t.to(torch.int64) for t in (gpu, emulator))
+    a, b = _ordered(gpu), _ordered(emulator)
     distance = torch.maximum(a, b) - torch.minimum(a, b)
     return torch.where(distance < 0, torch.iinfo(torch.int64).max, distance)
 
 
 def difference(name: str, gpu: torch.Tensor, emulator: torch.Tensor, examples: int = 5) -> Difference | None:
     """How two tensors of one shape and dtype differ; None where they do not."""
+    if gpu.dtype == torch.float4_e2m1fn_x2:  # torch has no numbers of it
+        gpu, emulator = gpu.view(torch.uint8), emulator.view(torch.uint8)
     shape, a, b = gpu.shape, gpu.flatten(), emulator.flatten()
-    wide = torch.float64 if a.dtype.is_floating_point else torch.int64
-    x, y = a.to(wide), b.to(wide)
+    x, y = (t.to(torch.float64) if t.dtype.is_floating_point else t for t in (a, b))
     one_nan, any_nan = x.isnan() ^ y.isnan(), x.isnan() | y.isnan()
     differing = (_bytes(a) != _bytes(b)).any(dim=-1) & ~(any_nan & ~one_nan)
     if not bool(differing.any()):
@@ -186,18 +205,25 @@ def difference(name: str, gpu: torch.Tensor, emulator: torch.Tensor, examples: i
     def element(place: torch.Tensor) -> Element:
         index = tuple(int(extent) for extent in torch.unravel_index(place, shape))
         ulps = None if bool(one_nan[place]) else int(distances[place])
-        return Element(index, x[place].item(), y[place].item(), ulps)
+        return Element(index, _number(x[place]), _number(y[place]), ulps)
 
+    ulps = int(distances.max())
+    is_float = a.dtype.is_floating_point
     return Difference(
         argument=name,
         dtype=a.dtype,
         elements=a.numel(),
         differing=places.numel(),
         nans=int(one_nan.sum()),
-        ulps=int(distances.max()),
-        absolute=float((x - y).abs().to(torch.float64).nan_to_num(0.0).max()),
+        ulps=ulps,
+        absolute=float((x - y).abs().nan_to_num(0.0, posinf=math.inf).max()) if is_float else float(ulps),
         first=tuple(element(place) for place in places[:examples]),
     )
+
+
+def _number(element: torch.Tensor) -> float | int:
+    value = element.item()
+    return value if isinstance(value, float) else int(value)
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
