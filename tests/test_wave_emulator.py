@@ -88,6 +88,15 @@ def test_a_program_that_is_not_there() -> None:
     assert done.stderr == "python -m wave_emulator: ./no_such_program: No such file or directory\n"
 
 
+def test_a_relative_folder_is_found_from_another(tmp_path: Path) -> None:
+    folder = os.path.relpath(tmp_path, PACKAGE.parent)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    program = ["sh", "-c", 'cd "$0" && exec "$@"', elsewhere, sys.executable, "-S", "-c", DEVICES]
+    done = run("run", "--devices", "2", "--", *program, WAVE_RUNTIME_CACHE_DIR=folder)
+    assert done.stdout.split() == ["2", "False"], done.stderr
+
+
 def test_a_folder_for_the_links_that_cannot_be_made() -> None:
     done = run("run", "--", "echo", "started", WAVE_RUNTIME_CACHE_DIR="/proc/none")
     assert (done.returncode, done.stdout) == (2, "")

@@ -79,8 +79,9 @@ def variables_for(program: str) -> dict[str, str]:
 
     A program that was linked with AMD's library waits for its launches itself, so that none of them has to.
     """
-    # One folder for each installed package, which other processes may be using.
-    folder = cache_folder() / "hip" / hashlib.sha256(os.fsencode(library("wave_hip_emulator"))).hexdigest()[:16]
+    # One folder for each installed package, which other processes may be using, in whatever folder they run.
+    digest = hashlib.sha256(os.fsencode(library("wave_hip_emulator"))).hexdigest()[:16]
+    folder = cache_folder().absolute() / "hip" / digest
     try:
         link(folder)
     except OSError as error:
