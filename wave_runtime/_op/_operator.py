@@ -38,7 +38,7 @@ def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
         self.inline and torch.compiler.is_compiling() and not self._is_to_differentiate(args, kwargs)
     ):
         return self._inline(args, kwargs)
-    if not torch.compiler.is_compiling():
+    if self._numbers and not torch.compiler.is_compiling():
         self._check_numbers(args, kwargs)
     return self.overload(*args, **kwargs, fingerprint=self.fingerprint)
 
