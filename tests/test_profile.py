@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from support import EXAMPLES, ROOT
 
 import wave_emulator
@@ -277,15 +278,13 @@ def test_the_command_with_a_program_that_is_not_in_python(tmp_path: Path, kernel
     assert counted == expected
 
 
-def test_a_file_that_cannot_be_written_is_told_before_the_program(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_cannot_be_written_is_told_before_the_program(tmp_path: Path) -> None:
     (tmp_path / "folder.json").mkdir()
     for name, reason in (("none/p.json", "No such file or directory"), ("folder.json", "Is a directory")):
-        assert main(["profile", "-o", str(tmp_path / name), "--", "echo", "started"]) == 2
-        printed = capfd.readouterr()
-        assert printed.out == ""
-        assert f"cannot write {tmp_path / name}: {reason}" in printed.err
+        command = ["-m", "wave_runtime", "profile", "-o", tmp_path / name, "--", "echo", "started"]
+        done = warm_python.run(*command)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"cannot write {tmp_path / name}: {reason}" in done.stderr
 
 
 def test_run_with_a_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
