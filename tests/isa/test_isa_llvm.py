@@ -54,6 +54,19 @@ def test_random_instructions_read_alike(processor: str, seed: int) -> None:
     assert report.counts["equal"] + report.counts["equal but for ignored bits"] > WORDS // 2
 
 
+def test_truth_tables() -> None:
+    """All of v_bitop3_b32, whose bits lie in OMOD, ABS and NEG."""
+    (row,) = (row for row in check_isa.table("gfx950").rows if row.mnemonic == "v_bitop3_b32")
+    words = [
+        (0xD0000000 | row.opcode << 16 | (table >> 3 & 7) << 8, 0x040E0501 | (table & 7) << 29 | (table >> 6) << 27, 0)
+        for table in range(256)
+    ]
+    ours = check_isa.disassembler("gfx950")
+    texts = [ours(each)[1] for each in words]
+    assert texts == [found.text for found in Disassembler("gfx950")(words)]
+    assert len(set(texts)) == 256
+
+
 @pytest.mark.parametrize("processor", ["gfx1100", "gfx1201"])
 def test_literals_that_are_constants_in_both_halves(processor: str) -> None:
     """v_pk_fmac_f16, whose literals random words seldom hit."""
