@@ -56,7 +56,7 @@ def test_a_kernel_without_mangling_beside_one_in_a_namespace(clang: str, tmp_pat
 
 
 def test_messages_say_names_of_the_source(clang: str) -> None:
-    """Checks of a call, faults and findings, where the symbol is mangled."""
+    """Checks of a call, and faults, where the symbol is mangled."""
     source = (
         "namespace n { template <class T> __global__ void put(T* out, int i) { out[i] = 1; } }\n"
         "template __global__ void n::put<float>(float*, int);\n"
