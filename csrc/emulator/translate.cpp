@@ -1,5 +1,7 @@
 #include "emulator/translate.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -88,8 +90,8 @@ u8 observer_flags(const isa::Row& row) {
   switch (row.kind) {
     case isa::Kind::VectorAlu:
     case isa::Kind::DotProduct: {
-      const isa::Operand& result = row.operands[0];
-      return row.operand_count != 0 && result.written && is_float(result.type) ? kMakesFloats : 0;
+      const auto is_result = [](const isa::Operand& one) { return one.written && is_float(one.type); };
+      return std::ranges::any_of(std::span(row.operands, row.operand_count), is_result) ? kMakesFloats : 0;
     }
     case isa::Kind::Matrix:
     case isa::Kind::SparseMatrix:

@@ -67,8 +67,15 @@ def test_a_division_by_zero(name: str, numerator: float, kind: str) -> None:
 @both_widths
 def test_a_constant_divided_by_zero(name: str) -> None:
     with wave_runtime.sanitize("numbers") as report:
-        run(scale(name, DENOMINATOR, DENOMINATOR, ONE), prepared(name, 0, 0, 0))
+        run(scale(name, ONE, DENOMINATOR, ONE), prepared(name, 0, 0, 0))
     assert [finding.kind for finding in report.findings] == ["infinity"]
+
+
+@both_widths
+def test_a_division_is_told_once(name: str) -> None:
+    """It has two such instructions, of its denominator and of its numerator."""
+    words = scale(name, DENOMINATOR, DENOMINATOR, NUMERATOR) + scale(name, NUMERATOR, DENOMINATOR, NUMERATOR)
+    assert found(words, prepared(name, 0, 0, 3)) == ["infinity"]
 
 
 @pytest.mark.parametrize("name", ["v_rsq_f64_e32", "v_rcp_f64_e32"])
@@ -233,3 +240,133 @@ def test_products_of_matrices_of_rdna(name: str, large: int, infinite: int, kind
             with wave_runtime.sanitize("numbers") as report:
                 rdna_machine.run(target, words, state)
             assert [finding.kind for finding in report.findings] == kinds
+
+
+LARGE, ONES, INFINITE = 0x7F7FFFFF, 0x3F800000, 0x7F800000  # of f32
+
+
+def found_on_rdna(target: str, words: list[int], registers: dict[int, int], **state: int) -> list[tuple[str, str]]:
+    """What an instruction makes of registers that all lanes share: kinds, and what is said of the operands."""
+    before = rdna_machine.State(1, 32)
+    for register, value in registers.items():
+        before.v[0, register] = value
+    for name, value in state.items():
+        getattr(before, name)[:] = value
+    with wave_runtime.sanitize("numbers", denormals="mode" in state) as report:
+        rdna_machine.run(target, words, before)
+    return [(finding.kind, finding.message.rpartition(": ")[2]) for finding in report.findings]
+
+
+def dual(target: str, name: str, **fields: int) -> list[int]:
+    """Registers 20 and 21 are made of the even ones from 8 on."""
+    fields = {"VDSTX": 20, "SRCX0": 264, "VSRCX1": 10, "VDSTY": 10, "SRCY0": 267, "VSRCY1": 13} | fields
+    return encode_rdna(target, name, "VOPD", **fields)
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_each_half_of_a_dual_instruction(target: str) -> None:
+    words = dual(target, "v_dual_mul_f32 :: v_dual_add_f32")
+    fine = dict.fromkeys((8, 10, 11, 13), ONES)
+    assert not found_on_rdna(target, words, fine)
+    assert found_on_rdna(target, words, fine | {8: LARGE, 10: LARGE}) == [("infinity", "3.40282e+38, 3.40282e+38")]
+    assert found_on_rdna(target, words, fine | {11: LARGE, 13: LARGE}) == [("infinity", "3.40282e+38, 3.40282e+38")]
+    assert not found_on_rdna(target, words, fine | {8: INFINITE, 13: INFINITE})
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_a_dual_instruction_of_which_one_half_makes_no_number(target: str) -> None:
+    """A move beside a sum: an infinity that is moved is not made."""
+    words = dual(target, "v_dual_mov_b32 :: v_dual_add_f32", VSRCX1=0)
+    assert not found_on_rdna(target, words, {8: INFINITE, 11: ONES, 13: ONES})
+    assert found_on_rdna(target, words, {8: INFINITE, 11: LARGE, 13: LARGE}) == [
+        ("infinity", "3.40282e+38, 3.40282e+38")
+    ]
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_halves_that_overwrite_what_the_other_reads(target: str) -> None:
+    """Register 8 gets a large product, and 11 one of what 8 was: the infinity that was there is the reason."""
+    name = "v_dual_mul_f32 :: v_dual_mul_f32"
+    words = dual(target, name, VDSTX=8, VDSTY=5, SRCX0=267, VSRCX1=10, SRCY0=264, VSRCY1=13)
+    assert not found_on_rdna(target, words, {8: INFINITE, 10: ONES, 11: ONES, 13: ONES})
+    # Both are infinite behind it, of finite numbers.
+    large = found_on_rdna(target, words, {8: LARGE, 10: LARGE, 11: LARGE, 13: LARGE})
+    assert [kind for kind, _ in large] == ["infinity"]
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_a_dual_instruction_that_loses_denormals(target: str) -> None:
+    words = dual(target, "v_dual_mul_f32 :: v_dual_add_f32")
+    fine = dict.fromkeys((8, 10, 11, 13), ONES)
+    for register in 8, 11:
+        kinds = [kind for kind, _ in found_on_rdna(target, words, fine | {register: 1, 13: 0}, mode=0)]
+        assert kinds == ["denormal"]
+    assert not found_on_rdna(target, words, fine, mode=0)
+
+
+ROW_SHL_1 = 0x101  # of DPP_CTRL: each lane has what its right neighbour in the row of 16 has
+
+
+def dpp(name: str, **fields: int) -> list[int]:
+    fields = {"VDST": 20, "SRC0": 8, "VSRC1": 10, "DPP_CTRL": ROW_SHL_1, "ROW_MASK": 15, "BANK_MASK": 15} | fields
+    return encode(BY_NAME[name], **fields)
+
+
+def neighbours(left: int, right: int, before: int = 0) -> State:
+    """Lane 4 has `left`, lane 5 `right`, and others ones."""
+    state = random_state(np.random.default_rng(7), 1)
+    state.v[:], state.v[0, 20] = ONES, before
+    state.v[0, 8, 4:6] = left, right
+    return state
+
+
+def found_at(words: list[int], state: State) -> list[tuple[str, int]]:
+    with wave_runtime.sanitize("numbers") as report:
+        run(words, state)
+    return [(finding.kind, finding.at.lane) for finding in report.findings]
+
+
+def test_operands_of_other_lanes() -> None:
+    """A sum with the neighbour's number: the infinity is told where it is made, and an infinity of the neighbour's is
+    the reason for one."""
+    words = dpp("v_add_f32_dpp")
+    state = neighbours(ONES, LARGE)
+    state.v[0, 10, 4] = LARGE
+    assert found_at(words, state) == [("infinity", 4)]
+    assert not found_at(words, neighbours(INFINITE, ONES))
+    assert not found_at(words, neighbours(ONES, INFINITE))
+    state = neighbours(INFINITE, LARGE)  # lane 4 reads what lane 5 has, and not its own
+    state.v[0, 10, 4] = LARGE
+    assert found_at(words, state) == [("infinity", 4)]
+
+
+def test_lanes_that_get_no_result() -> None:
+    """What is in the register stays where there is no source, or a mask leaves the lane out: nobody makes it."""
+    for fields in {}, {"ROW_MASK": 14}, {"BANK_MASK": 13}:
+        assert not found_at(dpp("v_add_f32_dpp", **fields), neighbours(ONES, ONES, INFINITE if fields == {} else 0))
+    state = neighbours(ONES, ONES, INFINITE)
+    state.exec[0] = 0x8000, 0  # the last lane of a row, whose neighbour would be in the next one
+    assert not found_at(dpp("v_add_f32_dpp"), state)
+    state.v[0, 10] = LARGE
+    assert not found_at(dpp("v_mul_f32_dpp", BOUND_CTRL=1), state)  # by zero
+
+
+def test_what_the_destination_had_is_a_source_of_sums_alone() -> None:
+    """DPP leaves it in some lanes. An infinity there is no reason for one that is made of two others."""
+    state = neighbours(ONES, LARGE, INFINITE)
+    state.v[0, 10, 4] = LARGE
+    assert found_at(dpp("v_mul_f32_dpp"), state) == [("infinity", 4)]
+    assert not found_at(dpp("v_fmac_f32_dpp"), state)
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_operands_of_one_of_eight_lanes(target: str) -> None:
+    """DPP8: all read the first of their eight."""
+    words = encode_rdna(target, "v_add_f32_dpp", "VOP2_DPP8", VDST=20, SRC0=8, VSRC1=10, DPP8=0, DPP_SRC0=233)
+    state = rdna_machine.State(1, 32)
+    state.v[0, 8], state.v[0, 10] = ONES, ONES
+    state.v[0, 8, 1:8], state.v[0, 10, 3] = INFINITE, LARGE
+    state.v[0, 8, 0] = LARGE
+    with wave_runtime.sanitize("numbers") as report:
+        rdna_machine.run(target, words, state)
+    assert [(finding.kind, finding.at.lane) for finding in report.findings] == [("infinity", 3)]

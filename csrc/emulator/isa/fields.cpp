@@ -58,21 +58,23 @@ constexpr Layout gfx12_layout() {
 
 constexpr Layout kLayouts[] = {gfx9_layout(), gfx10_layout(), gfx11_layout(), gfx12_layout()};
 
+/// A format, and its forms with a further dword.
+struct Forms {
+  Format format, sdwa, dpp, dpp8;
+};
+constexpr Forms kForms[] = {
+    {Format::VOP1, Format::VOP1_SDWA, Format::VOP1_DPP, Format::VOP1_DPP8},
+    {Format::VOP2, Format::VOP2_SDWA, Format::VOP2_DPP, Format::VOP2_DPP8},
+    {Format::VOPC, Format::VOPC_SDWA, Format::VOPC_DPP, Format::VOPC_DPP8},
+    {Format::VOP3, Format::VOP3, Format::VOP3_DPP, Format::VOP3_DPP8},
+    {Format::VOP3P, Format::VOP3P, Format::VOP3P_DPP, Format::VOP3P_DPP8},
+};
+
 /// The form with a further dword that SRC0 announces, of a format that has such forms, or the format itself. VOPC of
 /// GFX9 and GFX10 takes no DPP: there 250 is no operand either.
 Format with_further_dword(Generation generation, Format format, uint64_t bits) {
   const Position source = position(generation, format, Field::SRC0);
   const uint32_t code = static_cast<uint32_t>(bits >> source.low) & 0x1ff;
-  struct Forms {
-    Format format, sdwa, dpp, dpp8;
-  };
-  constexpr Forms kForms[] = {
-      {Format::VOP1, Format::VOP1_SDWA, Format::VOP1_DPP, Format::VOP1_DPP8},
-      {Format::VOP2, Format::VOP2_SDWA, Format::VOP2_DPP, Format::VOP2_DPP8},
-      {Format::VOPC, Format::VOPC_SDWA, Format::VOPC_DPP, Format::VOPC_DPP8},
-      {Format::VOP3, Format::VOP3, Format::VOP3_DPP, Format::VOP3_DPP8},
-      {Format::VOP3P, Format::VOP3P, Format::VOP3P_DPP, Format::VOP3P_DPP8},
-  };
   for (const Forms& forms : kForms) {
     if (forms.format != format) continue;
     const Features& family = features(generation);
@@ -89,6 +91,13 @@ Format with_further_dword(Generation generation, Format format, uint64_t bits) {
 
 Position position(Generation generation, Format format, Field field) {
   return kLayouts[size_t(generation)].positions[size_t(format)][size_t(field)];
+}
+
+Format without_further_dword(Format format) {
+  for (const Forms& forms : kForms) {
+    if (format == forms.sdwa || format == forms.dpp || format == forms.dpp8) return forms.format;
+  }
+  return format;
 }
 
 Encoding classify(Generation generation, uint64_t bits, uint64_t upper) {

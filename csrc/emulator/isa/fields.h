@@ -39,6 +39,9 @@ struct Encoding {
 
 Encoding classify(Generation generation, uint64_t bits, uint64_t upper);
 
+/// Of a form with a further dword (SDWA, DPP) the format that it is a form of; else the format itself.
+Format without_further_dword(Format format);
+
 /// The dwords of a format without a literal: 1 to 4.
 uint8_t dwords(Generation generation, Format format);
 
