@@ -32,6 +32,10 @@ def launch(name, stream, *arguments, grid=1):
     call("hipModuleLaunchKernel", kernel, grid, 1, 1, 64, 1, 1, 0, stream, pointers, None)
 def write(stream, to=first):
     launch(b"fill_below", stream, to, ctypes.c_int(64))
+def write_bytes(of_one, of_other):  # 64 each, on two streams, from these on
+    call("hipMemset", second, 1, size); call("hipMemset", out, 2, size); call("hipDeviceSynchronize")
+    launch(b"copy_bytes", one, second, ctypes.c_void_p(first.value + of_one))
+    launch(b"copy_bytes", other, out, ctypes.c_void_p(first.value + of_other))
 def read(stream, of=first):
     launch(b"add", stream, of, out)
 def stream(flags=0):
@@ -71,6 +75,8 @@ def event_of_a_graph_of_before():
     g, writes = captured(write, one); e = event()
     made("hipGraphAddEventRecordNode", g, writes, ctypes.c_size_t(1), e)
     launch_graph(g, one); launch(b"count", one, first); call("hipStreamWaitEvent", other, e, 0); read(other)
+def one_byte_of_a_dword():
+    write_bytes(1, 64)
 def behind_two_readers():
     call("hipDeviceSynchronize"); read(one, second); read(other, second); call("hipStreamSynchronize", one)
     write(free, second)
@@ -129,6 +135,8 @@ def by_host_memory():
     read(other)
 def two_readers():
     read(one); launch(b"add", other, first, second)
+def other_bytes_of_a_dword():
+    write_bytes(1, 65)
 def other_memory():
     write(one, first); write(other, second)
 def by_freeing():
