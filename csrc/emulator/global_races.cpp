@@ -16,6 +16,9 @@ using isa::Scope;
 /// More than a counter can count: what was issued before has ended.
 constexpr size_t kMostPending = 64;
 
+/// A wave that reads more dwords by atomics forgets what they found.
+constexpr size_t kMostAtomicReads = 4096;
+
 /// The bytes of a dword that are some of it, a bit for each.
 u8 bytes_of(AddressSpan part) { return static_cast<u8>(((1u << part.size()) - 1) << part.begin() % sizeof(u32)); }
 
@@ -200,7 +203,9 @@ void GlobalRaceChecker::pass_barrier(const Wave& wave) {
 /// As an atomic of agent scope would: what a wave has made known comes before what others find out behind the barrier.
 void GlobalRaceChecker::look_at_grid_barrier(const Wave& wave) {
   look_at(wave);
-  instruction_ = {.scope = Scope::Agent, .modifies = true};
+  instruction_ = Decoded();
+  instruction_.scope = Scope::Agent;
+  instruction_.modifies = true;
 }
 
 void GlobalRaceChecker::reach_grid_barrier(const Wave& wave, u64 counter) {
@@ -269,7 +274,8 @@ void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lan
   const bool changes =
       data == nullptr || std::memcmp(reinterpret_cast<const void*>(span.begin()), data, span.size()) != 0;
   if (instruction_.returns) acquire(span);
-  if (instruction_.scope != Scope::None && has_to_release()) release(span);
+  const bool tells = instruction_.scope != Scope::None || has_read_by_atomic(span.begin() & ~u64{3});
+  if (tells && has_to_release()) release(span);
   if (!changes) return;
   begin_access(instruction_.modifies, true);
   access(span, lane, true);
@@ -305,7 +311,8 @@ void GlobalRaceChecker::load_memory_lanes(const LaneAccesses& all) {
 
 void GlobalRaceChecker::store_memory_lanes(const LaneAccesses& all) {
   hold_pages(all);
-  if (instruction_.scope != Scope::None || instruction_.returns) return Observer::store_memory_lanes(all);
+  if (instruction_.scope != Scope::None || instruction_.returns || meets_atomic_read(all))
+    return Observer::store_memory_lanes(all);
   const u64 changing = changing_lanes(all);
   if (changing == 0) return;
   begin_access(instruction_.modifies, true);
@@ -455,9 +462,27 @@ bool GlobalRaceChecker::note_atomic(PastAccesses& all, const PastAccess& now) co
   return true;
 }
 
+/// Whether a store may be to a dword that the wave's atomics have read.
+bool GlobalRaceChecker::meets_atomic_read(const LaneAccesses& all) const {
+  const AtomicReads& reads = states_[wave_->index].atomic_reads;
+  if (reads.found.empty() || !AddressSpan::up_to(reads.begin, reads.end).overlaps(all.hull())) return false;
+  bool meets = false;
+  all.each([&](int lane) { meets |= reads.found.contains(all.span(lane).begin() & ~u64{3}); });
+  return meets;
+}
+
+/// Whether the wave's last atomic on a dword has found an access done. If that was a race, it has been told.
+bool GlobalRaceChecker::has_found(u64 address, const PastAccess& past) const {
+  const AtomicReads& reads = states_[wave_->index].atomic_reads;
+  const auto read = reads.found.find(address);
+  return read != reads.found.end() && std::ranges::any_of(read->second, [&](const PastAccess& one) {
+           return one.wave == past.wave && one.number == past.number && one.is_store == past.is_store;
+         });
+}
+
 void GlobalRaceChecker::access_dword(u64 address, PastAccess now) {
   // So the store that lets go of a lock, or raises a flag, is told from one of data.
-  if (now.is_maybe && std::ranges::count(state().read_by_atomics, address) != 0) now.is_maybe = false;
+  if (now.is_maybe && has_read_by_atomic(address)) now.is_maybe = false;
   if (instruction_.modifies && !state().suspicions.empty())
     std::erase_if(state().suspicions, [&](const Suspicion& s) { return s.address == address; });
   ShadowPage& page = hold_.page(address);
@@ -467,8 +492,8 @@ void GlobalRaceChecker::access_dword(u64 address, PastAccess now) {
   const auto [place, has_race] = find_place(all, now);
   for (const PastAccess& past : all) {
     if (!has_race) break;
-    if (past.wave != 0 && past.wave != now.wave && conflicts(past, now) && !is_ordered(past))
-      report(address, now, past);
+    if (past.wave == 0 || past.wave == now.wave || !conflicts(past, now)) continue;
+    if (!is_ordered(past) && (now.is_atomic || !has_found(address, past))) report(address, now, past);
   }
   *place = now;
 }
@@ -496,13 +521,15 @@ bool GlobalRaceChecker::has_to_release() {
          is_something(own.done_for_mates());
 }
 
-/// What comes before an atomic store is known to who reads what it stores.
+/// What comes before an atomic store is known to who reads what it stores. A plain store where the wave's atomics have
+/// read, as one that lets go of a lock, counts here, too: that it is none is one mistake, and what the lock guards is
+/// not to be told besides.
 void GlobalRaceChecker::release(AddressSpan span) {
   const State& own = state();
   const Reach &to_all = own.written_back, &to_group = own.done_for_mates();
   Released& known = hold_.page(span.begin()).releases(span.begin());
   known.begin(wave_->group->number(), instruction_.modifies);
-  const bool tells_all = instruction_.scope == Scope::Agent;
+  const bool tells_all = instruction_.scope != Scope::Workgroup;
   if (!own.others.is_empty() && tells_all) known.to_all.join(own.others);
   if (!own.others.is_empty()) known.to_group.join(own.others);
   for (u32 i = 0; own.has_mates && i < own.mates.size(); ++i) {
@@ -517,7 +544,12 @@ void GlobalRaceChecker::release(AddressSpan span) {
 
 void GlobalRaceChecker::acquire(AddressSpan span) {
   State& own = state();
-  own.read_by_atomics[own.atomic_reads++ % own.read_by_atomics.size()] = span.begin();
+  AtomicReads& reads = own.atomic_reads;
+  if (reads.found.size() >= kMostAtomicReads) reads = {};
+  for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32))
+    reads.found[address] = hold_.page(address).own(address);
+  reads.begin = std::min(reads.begin, span.begin() & ~u64{3});
+  reads.end = std::max(reads.end, span.end());
   const Released* const released = hold_.page(span.begin()).released(span.begin());
   if (released == nullptr) return;
   if (released->group == wave_->group->number())

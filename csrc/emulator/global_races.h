@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/findings.h"
@@ -66,6 +67,13 @@ class GlobalRaceChecker : public Observer {
     std::string message;
   };
 
+  /// The dwords that a wave's atomics have read, with what each has found done there. All see what is done to one dword
+  /// in one order, whatever else is ordered: that comes before the wave's later accesses of the dword.
+  struct AtomicReads {
+    std::unordered_map<u64, PastAccesses> found;
+    u64 begin = ~u64{0}, end = 0;  ///< of all of them
+  };
+
   struct State {
     WaitCounters counters;
     Reach issued, done;
@@ -80,8 +88,7 @@ class GlobalRaceChecker : public Observer {
     MemoryClock others;              ///< ... of waves of other workgroups
     MemoryClock to_be_acquired;      ///< what atomics have read, and no acquire has made known
     MemoryClock behind_own_cache;    ///< ... and what only the invalidation of the compute unit's own cache has not
-    std::array<u64, 16> read_by_atomics{};  ///< the last addresses that were, and how many there were
-    size_t atomic_reads = 0;
+    AtomicReads atomic_reads;
     std::vector<Suspicion> suspicions;
   };
 
@@ -112,6 +119,9 @@ class GlobalRaceChecker : public Observer {
   const std::vector<Reach>& mates_before(const PastAccess& past) const;
   bool is_ordered(const PastAccess& past) const;
   bool is_of_mate(const PastAccess& past) const;
+  bool has_read_by_atomic(u64 dword) const { return states_[wave_->index].atomic_reads.found.contains(dword); }
+  bool meets_atomic_read(const LaneAccesses& all) const;
+  bool has_found(u64 address, const PastAccess& past) const;
   bool conflicts(const PastAccess& past, const PastAccess& now) const;
   bool is_covered(const PastAccess& past, const PastAccess& now) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);

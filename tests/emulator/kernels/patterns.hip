@@ -71,6 +71,39 @@ KERNEL stored_lock(int* lock, int* sum, int wrong) {
   }
 }
 
+// A lock that a volatile store lets go of or, if wrong, a plain one without a fence.
+KERNEL volatile_lock(int* lock, int* sum, int wrong) {
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(lock, 0, 1) != 0) __builtin_amdgcn_s_sleep(1);  // race in volatile_lock
+  __threadfence();
+  *sum += blockIdx.x + 1;  // race in volatile_lock
+  if (wrong) {
+    *lock = 0;  // race in volatile_lock
+  } else {
+    __threadfence();
+    *(volatile int*)lock = 0;
+  }
+}
+
+// The same with a plain store behind the fence.
+KERNEL plain_lock(int* lock, int* sum) {
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(lock, 0, 1) != 0) __builtin_amdgcn_s_sleep(1);  // takes it
+  __threadfence();
+  *sum += blockIdx.x + 1;
+  __threadfence();
+  *lock = 0;  // lets it go
+}
+
+// A counter that the last workgroup sets to zero for the next launch or, if wrong, the first one for the others.
+KERNEL reset_counter(int* done, int* out, int wrong) {
+  if (threadIdx.x != 0) return;
+  const int before = atomicAdd(done, 1);  // race in reset_counter
+  if (before != (wrong ? 0 : gridDim.x - 1)) return;
+  *done = 0;  // race in reset_counter
+  *out = before;
+}
+
 // Workgroups take turns.
 KERNEL turns(int* turn, int* sum, int wrong) {
   if (threadIdx.x != 0) return;
