@@ -90,6 +90,15 @@ def test_memory_that_hip_did_not_allocate_is_forbidden_on_request(program: Path)
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
+def test_the_barrier_of_the_grid_orders_what_it_stands_between(compile: Compile, processor: str) -> None:
+    """Without it there is a race. The device libraries' own invalidates caches before it alone."""
+    variables = {"WAVE_RUNTIME_SANITIZE": "races", "WAVE_RUNTIME_EMULATOR_PROCESSOR": processor}
+    assert run(compile("program.hip", target=processor), "cooperative", **variables).stderr == ""
+    without = compile("program.hip", target=processor, options=("-DWITHOUT_GRID_SYNC",))
+    assert "kernel 'pass_on(unsigned long long*, int)': memory is " in run(without, "cooperative", **variables).stderr
+
+
 def test_unknown_tests_are_errors(program: Path) -> None:
     assert run(program, "no_such_test").returncode == 2
 

@@ -16,9 +16,6 @@ using isa::Scope;
 /// More than a counter can count: what was issued before has ended.
 constexpr size_t kMostPending = 64;
 
-/// A wave that reads more dwords by atomics forgets what they found.
-constexpr size_t kMostAtomicReads = 4096;
-
 /// The bytes of a dword that are some of it, a bit for each.
 u8 bytes_of(AddressSpan part) { return static_cast<u8>(((1u << part.size()) - 1) << part.begin() % sizeof(u32)); }
 
@@ -34,8 +31,6 @@ bool are_all_atomic(const PastAccesses& all) {
     return past.wave != 0 && past.is_store && past.is_atomic && !past.is_maybe && !past.is_local;
   });
 }
-
-bool is_something(const Reach& reach) { return reach.stores != 0 || reach.loads != 0; }
 
 /// The lanes whose bytes in memory are not those that they store.
 template <class T>
@@ -121,10 +116,12 @@ void GlobalRaceChecker::start(const Wave& wave) {
   if (wave.index == 0) {
     states_.clear();
     may_acquire_ = may_acquire(wave);
+    const std::string& processor = wave.group->launch().module.code().target().processor;
+    writes_back_ = isa::must_write_back(isa::InstructionSet::find(processor)->rows()[0]);
   }
   State& own = states_.emplace_back();
   own.mates.resize(wave.group->launch().waves);
-  own.fresh_mates = own.mates;
+  own.fresh_mates = own.mates_back = own.mates_wanted_back = own.mates;
   // Waves of a compute unit share its cache, which serves them in the order in which they issue.
   const KernelDescriptor& descriptor = *wave.group->launch().kernel.descriptor;
   own.shares_cache = !descriptor.tg_split && !descriptor.wgp_mode;
@@ -142,37 +139,11 @@ void GlobalRaceChecker::before(const Wave& wave, const Op* op) {
   if (instruction_.row == nullptr || (wave.mode.skip_vector() && (op->flags & kSkippable))) return;
   State& own = state();
   own.counters.issue(instruction_.counters);
-  if (instruction_.control.writes_back) own.wanted_back = own.issued.stores;
+  if (instruction_.control.writes_back) own.wanted_back = own.issued.stores, own.mates_wanted_back = own.mates;
   invalidate();
   if (!isa::is_wait(instruction_.row->kind)) return;
   own.counters.wait(*instruction_.row, op->scalar.simm16);
   settle(own, isa::must_write_back(*instruction_.row));
-}
-
-/// Outer caches come first: else the own one may take from them what is stale.
-void GlobalRaceChecker::invalidate() {
-  State& own = state();
-  if (instruction_.control.invalidates_shared)
-    own.behind_own_cache.join(own.to_be_acquired), own.to_be_acquired.clear();
-  if (!instruction_.control.invalidates_own) return;
-  own.others.join(own.behind_own_cache);
-  own.behind_own_cache.clear();
-  own.fresh_mates = own.mates;
-}
-
-/// Finds out what has ended.
-void GlobalRaceChecker::settle(State& state, bool writes_back) {
-  std::erase_if(state.pending, [&](const Pending& one) { return one.number <= state.counters.done(one.counters); });
-  state.done = state.issued;
-  for (const Pending& one : state.pending) {
-    if (one.access.loads != 0) state.done.loads = std::min(state.done.loads, one.access.loads - 1);
-    if (one.access.stores != 0) state.done.stores = std::min(state.done.stores, one.access.stores - 1);
-  }
-  if (!writes_back) {
-    state.written_back = state.done;
-  } else if (state.wanted_back) {
-    state.written_back.join({state.done.loads, std::min(*state.wanted_back, state.done.stores)});
-  }
 }
 
 void GlobalRaceChecker::stop(const Wave& wave) {
@@ -180,44 +151,6 @@ void GlobalRaceChecker::stop(const Wave& wave) {
   for (const Suspicion& suspicion : states_[wave.index].suspicions) {
     findings_.add(wave, suspicion.sighting, [&] { return suspicion.message; });
   }
-}
-
-/// All waves are there: what each has waited for comes before what any does from now on.
-void GlobalRaceChecker::pass_barrier(const Wave& wave) {
-  if (wave.index != 0) return;
-  MemoryClock others, to_be_acquired, behind_own_cache;
-  for (const State& one : states_) {
-    others.join(one.others);
-    to_be_acquired.join(one.to_be_acquired);
-    behind_own_cache.join(one.behind_own_cache);
-  }
-  for (State& one : states_) {
-    (one.shares_cache ? one.others : one.behind_own_cache).join(others);
-    one.to_be_acquired.join(to_be_acquired);  // each may invalidate what it reads through
-    one.behind_own_cache.join(behind_own_cache);
-    for (size_t i = 0; i < states_.size(); ++i) one.mates[i].join(states_[i].done_for_mates());
-    one.has_mates = std::ranges::any_of(one.mates, is_something);
-  }
-}
-
-/// As an atomic of agent scope would: what a wave has made known comes before what others find out behind the barrier.
-void GlobalRaceChecker::look_at_grid_barrier(const Wave& wave) {
-  look_at(wave);
-  instruction_ = Decoded();
-  instruction_.scope = Scope::Agent;
-  instruction_.modifies = true;
-}
-
-void GlobalRaceChecker::reach_grid_barrier(const Wave& wave, u64 counter) {
-  look_at_grid_barrier(wave);
-  release({counter, sizeof(u32)});
-  hold_.let_go();
-}
-
-void GlobalRaceChecker::pass_grid_barrier(const Wave& wave, u64 counter) {
-  look_at_grid_barrier(wave);
-  acquire({counter, sizeof(u32)});
-  hold_.let_go();
 }
 
 void GlobalRaceChecker::begin_access(bool is_load, bool is_store) {
@@ -243,9 +176,16 @@ bool GlobalRaceChecker::is_constant(AddressSpan span) const {
   return wave_->group->launch().memory().is_constant(span);
 }
 
+/// Atomic loads go past the caches.
+void GlobalRaceChecker::note_load(AddressSpan span) {
+  if (instruction_.scope == Scope::None && !is_of_grid_barrier(span))
+    state().is_fresh = state().is_shared_fresh = false;
+}
+
 void GlobalRaceChecker::load_memory(AddressSpan span, int lane) {
   if (is_constant(span)) return;
   begin_access(true, false);
+  note_load(span);
   if (instruction_.scope != Scope::None) acquire(span);
   access(span, lane, false);
 }
@@ -306,6 +246,7 @@ void GlobalRaceChecker::load_memory_lanes(const LaneAccesses& all) {
   if (is_constant(all.span(std::countr_zero(all.lanes)))) return;  // who tells has found them all in one region
   if (instruction_.scope != Scope::None) return Observer::load_memory_lanes(all);
   begin_access(true, false);
+  note_load(all.span(std::countr_zero(all.lanes)));
   access_lanes(all, all.lanes, false);
 }
 
@@ -512,49 +453,6 @@ bool GlobalRaceChecker::is_ordered(const PastAccess& past) const {
   if (is_of_mate(past) && is_reached(mates_before(past)[past.wave - first_])) return true;
   const Reach* const other = own.others.is_empty() ? nullptr : own.others.find(past.wave);
   return other != nullptr && is_reached(*other);
-}
-
-bool GlobalRaceChecker::has_to_release() {
-  if (!may_acquire_) return false;
-  const State& own = state();
-  return !own.others.is_empty() || own.has_mates || is_something(own.written_back) ||
-         is_something(own.done_for_mates());
-}
-
-/// What comes before an atomic store is known to who reads what it stores. A plain store where the wave's atomics have
-/// read, as one that lets go of a lock, counts here, too: that it is none is one mistake, and what the lock guards is
-/// not to be told besides.
-void GlobalRaceChecker::release(AddressSpan span) {
-  const State& own = state();
-  const Reach &to_all = own.written_back, &to_group = own.done_for_mates();
-  Released& known = hold_.page(span.begin()).releases(span.begin());
-  known.begin(wave_->group->number(), instruction_.modifies);
-  const bool tells_all = instruction_.scope != Scope::Workgroup;
-  if (!own.others.is_empty() && tells_all) known.to_all.join(own.others);
-  if (!own.others.is_empty()) known.to_group.join(own.others);
-  for (u32 i = 0; own.has_mates && i < own.mates.size(); ++i) {
-    if (!is_something(own.mates[i])) continue;
-    if (tells_all) known.to_all.join(first_ + i, own.mates[i]);
-    known.to_group.join(first_ + i, own.mates[i]);
-  }
-  const u32 self = number_of(*wave_);
-  if (tells_all && is_something(to_all)) known.to_all.join(self, to_all);
-  if (is_something(to_group)) known.to_group.join(self, to_group);
-}
-
-void GlobalRaceChecker::acquire(AddressSpan span) {
-  State& own = state();
-  AtomicReads& reads = own.atomic_reads;
-  if (reads.found.size() >= kMostAtomicReads) reads = {};
-  for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32))
-    reads.found[address] = hold_.page(address).own(address);
-  reads.begin = std::min(reads.begin, span.begin() & ~u64{3});
-  reads.end = std::max(reads.end, span.end());
-  const Released* const released = hold_.page(span.begin()).released(span.begin());
-  if (released == nullptr) return;
-  if (released->group == wave_->group->number())
-    (own.shares_cache ? own.others : own.behind_own_cache).join(released->to_group);
-  if (instruction_.scope == Scope::Agent) own.to_be_acquired.join(released->to_all);
 }
 
 }  // namespace wave::emulator

@@ -82,12 +82,17 @@ class GlobalRaceChecker : public Observer {
     std::optional<u32> wanted_back;  ///< stores before the last write-back
     Reach written_back;              ///< ... that has ended; loads need not be written
     std::vector<Pending> pending;
-    std::vector<Reach> mates;        ///< of the workgroup's waves what comes before now
-    bool has_mates = false;          ///< there is something of that
-    std::vector<Reach> fresh_mates;  ///< ... and can be read, since the cache was invalidated after it
-    MemoryClock others;              ///< ... of waves of other workgroups
-    MemoryClock to_be_acquired;      ///< what atomics have read, and no acquire has made known
-    MemoryClock behind_own_cache;    ///< ... and what only the invalidation of the compute unit's own cache has not
+    std::vector<Reach> mates;              ///< of the workgroup's waves what comes before now
+    bool has_mates = false;                ///< there is something of that
+    std::vector<Reach> mates_back;         ///< ... whose stores have been written back, by whichever wave
+    std::vector<Reach> mates_wanted_back;  ///< ... by this wave's last write-back, which may not have ended
+    std::vector<Reach> fresh_mates;        ///< ... and can be read, since the cache was invalidated after it
+    MemoryClock others;                    ///< ... of waves of other workgroups
+    MemoryClock to_be_acquired;            ///< what atomics have read, and no acquire has made known
+    MemoryClock behind_own_cache;  ///< ... and what only the invalidation of the compute unit's own cache has not
+    bool is_shared_fresh = false;  ///< the wave has loaded nothing since the outer caches were invalidated
+    bool is_fresh = false;         ///< ... nor since the own one was, behind those
+    bool has_passed_grid_barrier = false;  ///< since the workgroup's last barrier
     AtomicReads atomic_reads;
     std::vector<Suspicion> suspicions;
   };
@@ -98,6 +103,10 @@ class GlobalRaceChecker : public Observer {
   void look_at_grid_barrier(const Wave& wave);
   State& state() { return states_[wave_->index]; }
   static void settle(State& state, bool writes_back);
+  static void acquire_all(State& state);
+  static void note_grid_barrier(State& state);
+  bool is_of_grid_barrier(AddressSpan span) const;
+  void note_load(AddressSpan span);
   void begin_access(bool is_load, bool is_store);
   PastAccess access_of(bool is_store) const;
   void access(AddressSpan span, int lane, bool is_store);
@@ -139,10 +148,11 @@ class GlobalRaceChecker : public Observer {
   // What is under way.
   const Wave* wave_ = nullptr;
   Decoded instruction_;
-  bool may_acquire_ = true;  ///< the code has instructions that find out what atomics have made known
-  u32 first_ = 0;            ///< the number of the workgroup's first wave
-  bool has_begun_ = false;   ///< the instruction's access has its numbers
-  PastAccess current_;       ///< what its accesses have in common, from then on
+  bool writes_back_ = false;  ///< the processor has an instruction for that, which a release takes
+  bool may_acquire_ = true;   ///< the code has instructions that find out what atomics have made known
+  u32 first_ = 0;             ///< the number of the workgroup's first wave
+  bool has_begun_ = false;    ///< the instruction's access has its numbers
+  PastAccess current_;        ///< what its accesses have in common, from then on
 };
 
 }  // namespace wave::emulator

@@ -173,6 +173,43 @@ KERNEL grid_sums(const int* in, int* parts, int* sums, int wrong) {
   sums[item()] = all;
 }
 
+// The barrier of the grid that ROCm's device libraries have for some processors, whose record the launch has: what
+// caches hold is thrown away before it, and not behind it. If wrong, there is no fence before it either.
+KERNEL library_grid_sums(const int* in, int* parts, int* sums, int wrong) {
+  unsigned* const arrived = *(unsigned**)((char*)__builtin_amdgcn_implicitarg_ptr() + 88) + 8;
+  parts[item()] = in[item()] + 1;  // race in library_grid_sums
+  if (!wrong) __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
+  __builtin_amdgcn_s_barrier();
+  if (threadIdx.x == 0) {
+    const unsigned before = __hip_atomic_fetch_add(arrived, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    if ((before & 0xffff) == gridDim.x - 1) {
+      __hip_atomic_fetch_add(arrived, 0x10000 - gridDim.x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    } else {
+      while (((LOAD(arrived, RELAXED, AGENT) ^ before) & ~0xffffu) == 0) __builtin_amdgcn_s_sleep(1);
+    }
+  }
+  __builtin_amdgcn_s_barrier();
+  int all = 0;
+  for (int i = 0; i < gridDim.x * blockDim.x; ++i) all += parts[i];  // race in library_grid_sums
+  sums[item()] = all;
+}
+
+// A barrier of the grid behind stores of another wave than its own: if wrong, nobody writes them back before it.
+KERNEL stores_of_mates(int* parts, int* count, int* sum, int wrong) {
+  if (threadIdx.x >= 128) parts[blockIdx.x * 128 + threadIdx.x - 128] = 1;  // race in stores_of_mates
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (!wrong) __threadfence();
+    atomicAdd(count, 1);
+    while (LOAD(count, RELAXED, AGENT) != gridDim.x) __builtin_amdgcn_s_sleep(1);
+  }
+  __syncthreads();
+  __threadfence();
+  int all = 0;
+  for (int i = 0; i < gridDim.x * 128; ++i) all += parts[i];  // race in stores_of_mates
+  sum[item()] = all;
+}
+
 // A step of heat's spreading, in LDS, in place.
 KERNEL stencil(const float* in, float* out, int wrong) {
   __shared__ float line[258];

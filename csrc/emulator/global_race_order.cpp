@@ -1,0 +1,166 @@
+// What orders the accesses of the launch's memory: waits, caches, barriers, atomics.
+#include <algorithm>
+
+#include "emulator/global_races.h"
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+using isa::Scope;
+
+/// A wave that reads more dwords by atomics forgets what they found.
+constexpr size_t kMostAtomicReads = 4096;
+
+bool is_something(const Reach& reach) { return reach.stores != 0 || reach.loads != 0; }
+
+}  // namespace
+
+/// Outer caches come first: else the own one may take from them what is stale.
+void GlobalRaceChecker::invalidate() {
+  State& own = state();
+  if (instruction_.control.invalidates_shared) {
+    own.behind_own_cache.join(own.to_be_acquired);
+    own.to_be_acquired.clear();
+    own.is_shared_fresh = true;
+  }
+  if (!instruction_.control.invalidates_own) return;
+  own.others.join(own.behind_own_cache);
+  own.behind_own_cache.clear();
+  own.fresh_mates = own.mates;
+  own.is_fresh = own.is_shared_fresh;
+}
+
+/// As an invalidation of all caches would.
+void GlobalRaceChecker::acquire_all(State& state) {
+  state.others.join(state.behind_own_cache);
+  state.others.join(state.to_be_acquired);
+  state.behind_own_cache.clear();
+  state.to_be_acquired.clear();
+  state.fresh_mates = state.mates;
+}
+
+/// ROCm's device libraries invalidate caches before a barrier of the grid, and not behind it (ockl/src/cg.cl,
+/// __ockl_grid_sync). Waves that have loaded nothing in between find there what others have stored before it, as far as
+/// they themselves are concerned.
+void GlobalRaceChecker::note_grid_barrier(State& state) {
+  state.has_passed_grid_barrier = true;
+  if (state.is_fresh) acquire_all(state);
+}
+
+/// Finds out what has ended.
+void GlobalRaceChecker::settle(State& state, bool writes_back) {
+  std::erase_if(state.pending, [&](const Pending& one) { return one.number <= state.counters.done(one.counters); });
+  state.done = state.issued;
+  for (const Pending& one : state.pending) {
+    if (one.access.loads != 0) state.done.loads = std::min(state.done.loads, one.access.loads - 1);
+    if (one.access.stores != 0) state.done.stores = std::min(state.done.stores, one.access.stores - 1);
+  }
+  if (!writes_back) {
+    state.written_back = state.done;
+  } else if (state.wanted_back) {
+    state.written_back.join({state.done.loads, std::min(*state.wanted_back, state.done.stores)});
+    for (size_t i = 0; i < state.mates_back.size(); ++i) state.mates_back[i].join(state.mates_wanted_back[i]);
+  }
+}
+
+/// All waves are there: what each has waited for comes before what any does from now on.
+void GlobalRaceChecker::pass_barrier(const Wave& wave) {
+  if (wave.index != 0) return;
+  MemoryClock others, to_be_acquired, behind_own_cache;
+  std::vector<Reach> back(states_.size());
+  bool is_grid_barrier = false;
+  for (const State& one : states_) {
+    others.join(one.others);
+    to_be_acquired.join(one.to_be_acquired);
+    behind_own_cache.join(one.behind_own_cache);
+    is_grid_barrier |= one.has_passed_grid_barrier;
+    for (size_t i = 0; writes_back_ && i < back.size(); ++i) back[i].join(one.mates_back[i]);
+  }
+  for (size_t i = 0; writes_back_ && i < back.size(); ++i) back[i].join(states_[i].written_back);
+  for (State& one : states_) {
+    (one.shares_cache ? one.others : one.behind_own_cache).join(others);
+    one.to_be_acquired.join(to_be_acquired);  // each may invalidate what it reads through
+    one.behind_own_cache.join(behind_own_cache);
+    for (size_t i = 0; i < states_.size(); ++i) one.mates[i].join(states_[i].done_for_mates());
+    one.has_mates = std::ranges::any_of(one.mates, is_something);
+    std::ranges::copy(back, one.mates_back.begin());
+    one.has_passed_grid_barrier = false;
+    if (is_grid_barrier && one.is_fresh) acquire_all(one);
+  }
+}
+
+/// As an atomic of agent scope would: what a wave has made known comes before what others find out behind the barrier.
+void GlobalRaceChecker::look_at_grid_barrier(const Wave& wave) {
+  look_at(wave);
+  instruction_ = Decoded();
+  instruction_.scope = Scope::Agent;
+  instruction_.modifies = true;
+}
+
+void GlobalRaceChecker::reach_grid_barrier(const Wave& wave, u64 counter) {
+  look_at_grid_barrier(wave);
+  release({counter, sizeof(u32)});
+  hold_.let_go();
+}
+
+void GlobalRaceChecker::pass_grid_barrier(const Wave& wave, u64 counter) {
+  look_at_grid_barrier(wave);
+  acquire({counter, sizeof(u32)});
+  note_grid_barrier(state());
+  hold_.let_go();
+}
+
+bool GlobalRaceChecker::is_of_grid_barrier(AddressSpan span) const {
+  const GridSync* const sync = wave_->group->launch().grid_sync();
+  return sync != nullptr && sync->region().bytes.overlaps(span);
+}
+
+bool GlobalRaceChecker::has_to_release() {
+  if (!may_acquire_) return false;
+  const State& own = state();
+  return !own.others.is_empty() || own.has_mates || is_something(own.written_back) ||
+         is_something(own.done_for_mates());
+}
+
+/// What comes before an atomic store is known to who reads what it stores. A plain store where the wave's atomics have
+/// read, as one that lets go of a lock, counts here, too: that it is none is one mistake, and what the lock guards is
+/// not to be told besides.
+void GlobalRaceChecker::release(AddressSpan span) {
+  const State& own = state();
+  const Reach &to_all = own.written_back, &to_group = own.done_for_mates();
+  Released& known = hold_.page(span.begin()).releases(span.begin());
+  known.begin(wave_->group->number(), instruction_.modifies);
+  const bool tells_all = instruction_.scope != Scope::Workgroup;
+  if (!own.others.is_empty() && tells_all) known.to_all.join(own.others);
+  if (!own.others.is_empty()) known.to_group.join(own.others);
+  for (u32 i = 0; own.has_mates && i < own.mates.size(); ++i) {
+    if (!is_something(own.mates[i])) continue;
+    // What waves of a compute unit store goes to memory in their order, so that each may write it back for all.
+    const Reach reach{own.mates[i].loads, writes_back_ ? own.mates_back[i].stores : own.mates[i].stores};
+    if (tells_all) known.to_all.join(first_ + i, reach);
+    known.to_group.join(first_ + i, own.mates[i]);
+  }
+  const u32 self = number_of(*wave_);
+  if (tells_all && is_something(to_all)) known.to_all.join(self, to_all);
+  if (is_something(to_group)) known.to_group.join(self, to_group);
+}
+
+void GlobalRaceChecker::acquire(AddressSpan span) {
+  State& own = state();
+  AtomicReads& reads = own.atomic_reads;
+  if (reads.found.size() >= kMostAtomicReads) reads = {};
+  for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32))
+    reads.found[address] = hold_.page(address).own(address);
+  reads.begin = std::min(reads.begin, span.begin() & ~u64{3});
+  reads.end = std::max(reads.end, span.end());
+  const Released* const released = hold_.page(span.begin()).released(span.begin());
+  if (released == nullptr) return;
+  if (released->group == wave_->group->number())
+    (own.shares_cache ? own.others : own.behind_own_cache).join(released->to_group);
+  if (instruction_.scope == Scope::Agent) own.to_be_acquired.join(released->to_all);
+  if (is_of_grid_barrier(span)) note_grid_barrier(own);
+}
+
+}  // namespace wave::emulator
