@@ -46,7 +46,7 @@ std::unique_ptr<Observer> Checks::observe() {
   auto observers = std::make_unique<OwnObservers>();
   if (tools_ & kWaitsTool)
     observers->make<HazardChecker>(findings_, sanitizer_ != nullptr && sanitizer_->options.dead_registers);
-  if (tools_ & kRacesTool) observers->make<RaceChecker>(findings_);
+  if (tools_ & kRacesTool) observers->make<RaceChecker>(findings_, finds_global_races());
   if (finds_global_races()) observers->make<GlobalRaceChecker>(findings_, shadow_);
   if (tools_ & kBarriersTool) observers->make<BarrierChecker>(findings_);
   if (tools_ & kNumbersTool) {

@@ -40,6 +40,8 @@ class GlobalRaceChecker : public Observer {
   void reach_grid_barrier(const Wave& wave, u64 counter) override;
   void pass_grid_barrier(const Wave& wave, u64 counter) override;
 
+  static bool may_acquire(const Wave& wave);
+
  private:
   struct Decoded {
     const isa::Row* row = nullptr;  ///< none: a fault follows
@@ -135,7 +137,6 @@ class GlobalRaceChecker : public Observer {
   bool is_covered(const PastAccess& past, const PastAccess& now) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);
   bool has_to_release();
-  static bool may_acquire(const Wave& wave);
   void release(AddressSpan span);
   void acquire(AddressSpan span);
 

@@ -26,6 +26,7 @@ void LdsHistory::forget(u64 bytes) {
   further_.clear();
   known_.clear();
   made_known_.clear();
+  found_.clear();
 }
 
 /// Of a wave the last access of a kind stands for those before.
@@ -126,6 +127,7 @@ void LdsHistory::check(const Accesses& earlier, const LdsAccess& access, u64 add
                        const char* done_before) {
   const auto check_with = [&](const LdsAccess& past) {
     if (past.pc == 0 || past.wave == access.wave || (past.is_atomic() && access.is_atomic()) || is_before(past)) return;
+    if (past.is_poll() || access.is_poll() || has_found(past, address)) return;
     const bool has_barrier = past.number <= waves_[past.wave].issued[past.queue()];
     findings_.add(*wave_, sighting(access, past, "lds-race"), [&] {
       const isa::Generation generation = row_->generation;
@@ -158,7 +160,9 @@ void LdsHistory::check_own(const Cell& cell, const LdsAccess& access, u64 addres
 void LdsHistory::load(AddressSpan span, int lane) {
   LdsAccess access = current_;
   access.lane = static_cast<i8>(lane);
+  if (release_ != nullptr) meet(span.begin() / sizeof(u32));
   for_each_cell(span, [&](Cell& cell, u64 address, u64 size) {
+    if (release_ != nullptr && release_->finds) find_writes(cell, address);
     if (cell.writes.last.is_of_load()) check_own(cell, access, address);
     if ((cell.writers >> access.wave & 1) == 0 && cell.changes.last.pc != 0) {
       const int changed = size == 1 ? 0 : std::countr_zero(u32{cell.changes.last.changed} | 8u);
@@ -168,8 +172,8 @@ void LdsHistory::load(AddressSpan span, int lane) {
   });
 }
 
-/// An atomic: it finds out what those before it on the dword have made known, and adds what its wave knows.
-void LdsHistory::meet(u64 dword) {
+/// Finds out what those before it on the dword, or at the address, have made known, and adds what its wave knows.
+void LdsHistory::meet(u64 place) {
   const auto join = [&](Reaches& to, const Reaches& from) {
     if (!from.empty()) to.resize(waves_.size());
     for (size_t wave = 0; wave < from.size(); ++wave) {
@@ -178,12 +182,32 @@ void LdsHistory::meet(u64 dword) {
     }
   };
   known_.resize(waves_.size());
-  Reaches &own = known_[current_.wave], &made_known = made_known_[dword];
-  if (release_->returns) join(own, made_known);
+  Reaches &own = known_[current_.wave], &made_known = made_known_[place];
+  if (release_->finds) join(own, made_known);
+  if (!release_->tells) return;
+  if (release_->is_plain) made_known.clear();
   join(made_known, own);
   made_known.resize(waves_.size());
   LdsReach& done = made_known[current_.wave];
   for (size_t queue = 0; queue < kLdsQueues; ++queue) done[queue] = std::max(done[queue], release_->done[queue]);
+}
+
+/// LDS is accessed in one order. So what an access has found done to a dword comes before what its wave does there.
+void LdsHistory::find_writes(const Cell& cell, u64 address) {
+  std::vector<LdsAccess>& found = found_[{current_.wave, address / sizeof(u32)}];
+  found.clear();
+  for (const Accesses* all : {&cell.writes, &cell.changes}) {
+    found.insert(found.end(), {all->last, all->other});
+    if (all->further != 0)
+      found.insert(found.end(), further_[all->further - 1].begin(), further_[all->further - 1].end());
+  }
+}
+
+bool LdsHistory::has_found(const LdsAccess& past, u64 address) const {
+  const auto found = found_.find({current_.wave, address / sizeof(u32)});
+  return found != found_.end() && std::ranges::any_of(found->second, [&](const LdsAccess& one) {
+           return one.pc != 0 && one.wave == past.wave && one.number == past.number && one.kind == past.kind;
+         });
 }
 
 void LdsHistory::store(AddressSpan span, u32 changed, int lane) {
@@ -197,6 +221,7 @@ void LdsHistory::store(AddressSpan span, u32 changed, int lane) {
   for_each_cell(span, [&](Cell& cell, u64 address, u64 size) {
     const u32 bits = changed >> (address - span.begin()) & ((1u << size) - 1);
     access.changed = static_cast<u8>(bits & 15);
+    if (release_ != nullptr && release_->finds) find_writes(cell, address);
     if (cell.writes.last.is_of_load()) check_own(cell, access, address);
     if (bits != 0) {
       const u64 first = address + static_cast<u64>(std::countr_zero(bits));

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "emulator/findings.h"
@@ -15,16 +17,19 @@ inline constexpr u32 kLdsQueues = 16;  ///< one for each set of counters
 
 /// An access of LDS, as far as races need it.
 struct LdsAccess {
-  static constexpr u8 kAtomic = kLdsQueues;
+  static constexpr u8 kAtomic = kLdsQueues, kPoll = 2 * kLdsQueues;
 
   u32 pc = 0;  ///< from where the code object lies; 0: there is none
   u32 number = 0;
-  u8 kind = 0;  ///< the queue that has the number, by its counters, and kAtomic
+  u8 kind =
+      0;  ///< the queue that has the number, by its counters, and kAtomic, or kPoll of a load that waits for others
   u8 wave = 0;
   i8 lane = -1;
   u8 changed = 0;  ///< of a write the bytes that get another value, a bit for each
 
   bool is_atomic() const { return (kind & kAtomic) != 0; }
+  bool is_poll() const { return (kind & kPoll) != 0; }
+  bool operator==(const LdsAccess&) const = default;
   u32 queue() const { return kind & (kAtomic - 1u); }
   /// Whether it is a load of memory, straight into LDS.
   bool is_of_load() const { return queue() == 1; }
@@ -41,16 +46,19 @@ struct LdsWave {
 /// Of each queue how many of a wave's accesses come before some moment.
 using LdsReach = std::array<u32, kLdsQueues>;
 
-/// What an atomic makes known of its wave, and finds out.
+/// What an access makes known of its wave, and finds out: an atomic, of LDS or of memory, a load that polls, or a plain
+/// store that may be polled.
 struct LdsRelease {
-  LdsReach done{};       ///< what its wave has waited for
-  bool returns = false;  ///< what was there: so it finds out what those before it have made known
+  LdsReach done{};        ///< what its wave has waited for
+  bool finds = false;     ///< what was there, and so what those before it have made known
+  bool tells = false;     ///< ... what its wave has waited for
+  bool is_plain = false;  ///< a store, which leaves nothing of what others have made known
 };
 
-/// Behind an atomic that returns what was there a wave's accesses come after those that other waves had waited for
-/// before their atomics on the same dword. Atomics do not race with each other, nor do writes of the value that a byte
-/// has already. Of each wave the last access of a kind is known of each byte: who races with an earlier one races with
-/// that, too.
+/// Behind an access that finds out what was there a wave's accesses come after those that other waves had waited for
+/// before theirs of the same dword, and behind all that was done to that dword itself. Atomics do not race with each
+/// other, nor do loads that poll with stores, nor writes of the value that a byte has already. Of each wave the last
+/// access of a kind is known of each byte: who races with an earlier one races with that, too.
 class LdsHistory {
  public:
   /// `waves` is what the accesses' waves have waited for, now.
@@ -64,6 +72,8 @@ class LdsHistory {
     wave_ = &wave, row_ = &row, current_ = access, release_ = release;
   }
   void load(AddressSpan span, int lane);
+  /// An atomic on the launch's memory, at an address of it.
+  void meet_in_memory(u64 address) { meet(address); }
   /// `changed` has a bit for each byte that gets another value.
   void store(AddressSpan span, u32 changed, int lane);
 
@@ -93,7 +103,8 @@ class LdsHistory {
     const bool is_known = !known_.empty() && !known_[current_.wave].empty();
     return is_done(past) || (is_known && past.number <= known_[current_.wave][past.wave][past.queue()]);
   }
-  void meet(u64 dword);
+  void meet(u64 place);
+  void find_writes(const Cell& cell, u64 address);
   void add(Accesses& all, const LdsAccess& access);
   void add_change(Accesses& all, LdsAccess access);
   void keep(Accesses& all, const LdsAccess& lost);
@@ -104,6 +115,7 @@ class LdsHistory {
   template <class Look>
   void for_each_cell(AddressSpan span, const Look& look);
   Sighting sighting(const LdsAccess& access, const LdsAccess& past, const char* kind) const;
+  bool has_found(const LdsAccess& past, u64 address) const;
   void check(const Accesses& earlier, const LdsAccess& access, u64 address, const char* done, const char* done_before);
   void check_own(const Cell& cell, const LdsAccess& access, u64 address);
 
@@ -115,12 +127,14 @@ class LdsHistory {
   std::vector<std::vector<LdsAccess>> further_;  ///< by Accesses::further, from 1 on
   using Reaches = std::vector<LdsReach>;         ///< by wave; empty: nothing
   std::vector<Reaches> known_;                   ///< by wave what comes before what it does now; empty: nothing
-  std::unordered_map<u64, Reaches> made_known_;  ///< by dword, by its last atomics
+  std::unordered_map<u64, Reaches> made_known_;  ///< by dword of LDS, or address in memory, by its last atomics
+  /// By wave, and by dword, the writes that it has found there.
+  std::map<std::pair<u32, u64>, std::vector<LdsAccess>> found_;
   // What is under way.
   const Wave* wave_ = nullptr;
   const isa::Row* row_ = nullptr;
   LdsAccess current_;
-  const LdsRelease* release_ = nullptr;  ///< of an atomic
+  const LdsRelease* release_ = nullptr;  ///< nullptr: it tells nothing, and finds nothing out
 };
 
 }  // namespace wave::emulator

@@ -166,6 +166,22 @@ void LdsLog::note_release(const LdsRelease& release) {
   entries_.back().release = releases_.size();
 }
 
+void LdsLog::note_release_in_memory(const Wave& wave, const isa::Row& row, const LdsAccess& access, u64 address,
+                                    const LdsRelease& release) {
+  entries_.push_back({.wave = &wave,
+                      .row = &row,
+                      .access = access,
+                      .is_store = false,
+                      .has_changes = false,
+                      .size = 0,
+                      .lanes = 0,
+                      .begins = begins_.size(),
+                      .changes = changes_.size(),
+                      .release = 0,
+                      .address = address});
+  note_release(release);
+}
+
 /// Atomics. Returns who has accessed the dwords otherwise.
 u32 LdsLog::modify(const Entry& entry, u32 self) {
   u32 met = 0;
@@ -222,6 +238,7 @@ void LdsLog::tell(LdsHistory& history, size_t from) const {
     const Entry& entry = entries_[i];
     const LdsRelease* const release = entry.release == 0 ? nullptr : &releases_[entry.release - 1];
     history.begin(*entry.wave, *entry.row, entry.access, release);
+    if (entry.address != 0) history.meet_in_memory(entry.address);
     const u32 parts = parts_of(entry.size);
     const u32* begins = begins_.data() + entry.begins;
     const u32* changes = changes_.data() + entry.changes;
@@ -270,7 +287,9 @@ void LdsLog::mark(const Entry& entry) {
 }
 
 void LdsLog::keep_pending(const std::vector<LdsWave>& waves) {
-  const auto is_pending = [&](const Entry& one) { return !waves[one.access.wave].is_done(one.access); };
+  const auto is_pending = [&](const Entry& one) {
+    return one.address == 0 && !waves[one.access.wave].is_done(one.access);
+  };
   if (std::ranges::none_of(entries_, is_pending)) return clear();
   const std::vector<Entry> entries = std::exchange(entries_, {});
   const std::vector<u32> begins = std::exchange(begins_, {}), changes = std::exchange(changes_, {});

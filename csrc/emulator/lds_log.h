@@ -18,8 +18,11 @@ class LdsLog {
   bool load(const Wave& wave, const isa::Row& row, const LdsAccess& access, const LaneAccesses& all);
   /// `lds` is what there is before the store. Of atomics `all` has no data.
   bool store(const Wave& wave, const isa::Row& row, const LdsAccess& access, const LaneAccesses& all, const u8* lds);
-  /// Of the atomic that was stored last.
+  /// Of the access that was noted last.
   void note_release(const LdsRelease& release);
+  /// Of an atomic on the launch's memory.
+  void note_release_in_memory(const Wave& wave, const isa::Row& row, const LdsAccess& access, u64 address,
+                              const LdsRelease& release);
 
   size_t size() const { return entries_.size(); }
   bool is_full() const { return entries_.size() >= kMost || begins_.size() >= kMostLanes; }
@@ -39,9 +42,10 @@ class LdsLog {
     bool has_changes;  ///< a store with data
     u32 size;
     u64 lanes;
-    size_t begins;   ///< where those of its lanes are, in begins_
-    size_t changes;  ///< what it changes, in changes_
-    size_t release;  ///< of an atomic, one more than its place in releases_; 0: there is none
+    size_t begins;    ///< where those of its lanes are, in begins_
+    size_t changes;   ///< what it changes, in changes_
+    size_t release;   ///< one more than its place in releases_; 0: there is none
+    u64 address = 0;  ///< in the launch's memory; 0: it accesses LDS
   };
 
   /// By their waves, a bit for each, who has accessed a dword. A store of what is there already counts as a load.

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emulator/global_races.h"
+#include "emulator/isa/memory_order.h"
 #include "emulator/isa/operand.h"
+#include "emulator/polls.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -27,7 +30,18 @@ const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op)
     const std::span operands(decoded.row->operands, decoded.row->operand_count);
     const bool has_result = std::ranges::any_of(operands, [](const isa::Operand& operand) { return operand.written; });
     const bool may_choose = (decoded.row->modifiers & isa::kReturn) != 0;
-    instruction = {decoded.row, counters_of(decoded), may_choose ? isa::returns_value(decoded) : has_result};
+    const Direction direction = decoded.row->memory.direction;
+    const bool is_vector_memory = decoded.row->kind == isa::Kind::VectorMemory;
+    // Where all stores look alike most of them are data.
+    const bool is_any_store = direction == Direction::Store && isa::has_equal_stores(*decoded.row);
+    instruction = {
+        .row = decoded.row,
+        .counters = counters_of(decoded),
+        .returns = may_choose ? isa::returns_value(decoded) : has_result,
+        // None: a counter that the lanes share.
+        .is_atomic = direction == Direction::Atomic || direction == Direction::None,
+        .is_poll = direction == Direction::Load && is_poll(wave, wave.address(op)),
+        .orders_by_memory = is_vector_memory && !is_any_store && isa::atomic_scope(decoded) != isa::Scope::None};
   });
 }
 
@@ -37,6 +51,8 @@ void RaceChecker::start(const Wave& wave) {
     log_.forget(bytes_);
     is_close_ = false;
     is_logged_ = true;
+    has_polls_ = bytes_ != 0 && has_polls(wave);
+    meets_in_memory_ = bytes_ != 0 && watches_memory_ && GlobalRaceChecker::may_acquire(wave);
     waves_.clear();
     own_loads_.clear();
   }
@@ -80,17 +96,19 @@ void RaceChecker::begin_access() {
   if (begun_ == wave_->op) return;
   begun_ = wave_->op;
   const u64 base = wave_->group->launch().module.load_address(0);
-  const Direction direction = instruction_->row->memory.direction;  // None: a counter that the lanes share
-  const bool is_atomic = direction == Direction::Atomic || direction == Direction::None;
+  const u8 manner = instruction_->is_atomic ? LdsAccess::kAtomic : instruction_->is_poll ? LdsAccess::kPoll : u8{0};
   current_ = {.pc = static_cast<u32>(wave_->address(wave_->op) - base),
               .number = static_cast<u32>(waves_[wave_->index].now.issued(instruction_->counters)),
-              .kind = static_cast<u8>(instruction_->counters / isa::kLoadCount | (is_atomic ? LdsAccess::kAtomic : 0)),
+              .kind = static_cast<u8>(instruction_->counters / isa::kLoadCount | manner),
               .wave = static_cast<u8>(wave_->index)};
 }
 
-/// What the atomic that is under way makes known.
-LdsRelease RaceChecker::release() const {
-  LdsRelease release{.returns = instruction_->returns};
+/// What the access that is under way makes known, and finds out.
+LdsRelease RaceChecker::release(bool is_store) const {
+  const bool is_load = instruction_->row->memory.direction == Direction::Load;
+  LdsRelease release{.finds = is_load || (instruction_->is_atomic && instruction_->returns),
+                     .tells = is_store,
+                     .is_plain = !instruction_->is_atomic};
   const WaitCounters& now = waves_[wave_->index].now;
   for (u32 queue = 0; queue < kLdsQueues; ++queue)
     release.done[queue] = static_cast<u32>(now.done_in_lds(queue * isa::kLoadCount));
@@ -111,7 +129,7 @@ void RaceChecker::note(const LaneAccesses& all, bool is_store) {
   const isa::Row& row = *instruction_->row;
   const bool is_alone =
       is_store ? log_.store(*wave_, row, current_, all, wave_->group->lds()) : log_.load(*wave_, row, current_, all);
-  if (is_store && current_.is_atomic()) log_.note_release(release());
+  if (current_.is_atomic() || current_.is_poll() || (is_store && has_polls_)) log_.note_release(release(is_store));
   if (is_close_) {
     log_.tell(history_, logged);
   } else if (!is_alone || meets_own_load(all)) {
@@ -121,6 +139,10 @@ void RaceChecker::note(const LaneAccesses& all, bool is_store) {
     OwnLoads& loads = own_loads_[wave_->index];
     loads = {std::min(loads.begin, all.hull().begin()), std::max(loads.end, all.hull().end()), current_.number};
   }
+  limit_log();
+}
+
+void RaceChecker::limit_log() {
   if (log_.is_full()) {
     if (!is_close_) look_closely();
     is_logged_ = false;
@@ -133,6 +155,32 @@ void RaceChecker::look_closely() {
   history_.forget(bytes_);
   log_.tell(history_, 0);
   is_close_ = true;
+}
+
+/// An atomic on the launch's memory, such as a lock's, orders what waves do in LDS, too.
+void RaceChecker::meet_in_memory(u64 address, bool is_store) {
+  if (!instruction_->orders_by_memory || !meets_in_memory_) return;
+  begin_access();
+  const size_t logged = log_.size();
+  log_.note_release_in_memory(*wave_, *instruction_->row, current_, address, release(is_store));
+  if (is_close_) log_.tell(history_, logged);
+  limit_log();
+}
+
+void RaceChecker::load_memory(AddressSpan span, int) { meet_in_memory(span.begin(), false); }
+
+void RaceChecker::store_memory(AddressSpan span, const void*, int) { meet_in_memory(span.begin(), true); }
+
+void RaceChecker::load_memory_lanes(const LaneAccesses& all) {
+  if (instruction_->orders_by_memory && meets_in_memory_) Observer::load_memory_lanes(all);
+}
+
+void RaceChecker::store_memory_lanes(const LaneAccesses& all) {
+  if (instruction_->orders_by_memory && meets_in_memory_) Observer::store_memory_lanes(all);
+}
+
+void RaceChecker::modify_memory_lanes(const LaneAccesses& all) {
+  if (meets_in_memory_) Observer::modify_memory_lanes(all);
 }
 
 void RaceChecker::load_lds(AddressSpan span, int lane) {

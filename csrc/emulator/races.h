@@ -13,12 +13,13 @@
 
 namespace wave::emulator {
 
-/// Barriers order waves here, and atomics of LDS: not flags that they poll, nor memory. What waves access is logged, by
-/// the dword. Where two waves meet in one the log is gone through to the byte, and so is all that follows it until the
-/// next barrier.
+/// Barriers order waves here, atomics of LDS and of memory, and flags in LDS that they poll. What waves access is
+/// logged, by the dword. Where two waves meet in one the log is gone through to the byte, and so is all that follows it
+/// until the next barrier.
 class RaceChecker : public Observer {
  public:
-  explicit RaceChecker(Findings& findings) : history_(findings, waves_) {}
+  /// `watches_memory`: atomics on the launch's memory are told.
+  RaceChecker(Findings& findings, bool watches_memory) : watches_memory_(watches_memory), history_(findings, waves_) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
   u8 watched_ops() const override { return kMovesMemory; }
@@ -28,6 +29,12 @@ class RaceChecker : public Observer {
   void store_lds(AddressSpan span, const void* data, int lane) override;
   void load_lds_lanes(const LaneAccesses& all) override;
   void store_lds_lanes(const LaneAccesses& all) override;
+  bool watches_memory() const override { return watches_memory_; }
+  void load_memory(AddressSpan span, int lane) override;
+  void store_memory(AddressSpan span, const void* data, int lane) override;
+  void load_memory_lanes(const LaneAccesses& all) override;
+  void store_memory_lanes(const LaneAccesses& all) override;
+  void modify_memory_lanes(const LaneAccesses& all) override;
   void pass_barrier(const Wave& wave) override;
 
  private:
@@ -35,6 +42,9 @@ class RaceChecker : public Observer {
     const isa::Row* row = nullptr;  ///< none: a fault follows
     Counters counters = 0;
     bool returns = false;  ///< an atomic, what was there
+    bool is_atomic = false;
+    bool is_poll = false;           ///< a load that waits for another wave
+    bool orders_by_memory = false;  ///< an atomic of the launch's memory, or what says that it is one
   };
 
   /// What a wave has loaded straight into LDS.
@@ -45,13 +55,18 @@ class RaceChecker : public Observer {
 
   const Decoded& look_up(const Wave& wave, const Op* op);
   void begin_access();
-  LdsRelease release() const;
+  LdsRelease release(bool is_store) const;
+  void meet_in_memory(u64 address, bool is_store);
   bool meets_own_load(const LaneAccesses& all);
   void note(const LaneAccesses& all, bool is_store);
   void look_closely();
+  void limit_log();
 
+  const bool watches_memory_;
   PerInstruction<Decoded> instructions_;
   // Of the workgroup.
+  bool has_polls_ = false;
+  bool meets_in_memory_ = false;  ///< atomics on memory may order accesses of LDS
   u64 bytes_ = 0;
   std::vector<LdsWave> waves_;
   std::vector<OwnLoads> own_loads_;  ///< by wave

@@ -53,7 +53,9 @@ def launch(module: wave_runtime.Module, name: str, wrong: int) -> torch.Tensor:
     elif name == "odd_even_sort":
         result = torch.arange(512, 0, -1, dtype=torch.int32)
         kernel(result, wrong, **one)
-    elif name == "lds_lock":
+    elif name == "lock_of_lds":
+        kernel(zeros(1), result, wrong, **one)
+    elif name in ("lds_lock", "lds_flag", "lds_slot", "reset_in_lds"):
         kernel(result, wrong, **one)
     elif name == "counter":
         kernel(result, wrong, grid=200, block=128)
@@ -88,7 +90,7 @@ RESULTS = {  # of those that do not race
     "lds_lock": [1] * 256,
     "second_workgroup": [19] * 256,
 }
-NAMES = (*RESULTS, "last_wave", "shortened_paths", "stencil", "odd_even_sort")
+NAMES = (*RESULTS, "lds_flag", "lds_slot", "lock_of_lds", "reset_in_lds", "last_wave", "shortened_paths", "stencil", "odd_even_sort")
 
 
 # Atomic stores look like all others there, so that a plain store counts as atomic where the wave's atomics have read.

@@ -327,6 +327,75 @@ KERNEL lds_lock(int* out, int wrong) {
   out[threadIdx.x] = sum > 0;
 }
 
+// A flag in LDS that waves poll by an atomic which changes nothing: compilers make a plain load of it.
+KERNEL lds_flag(int* out, int wrong) {
+  __shared__ int flag, data;
+  if (threadIdx.x == 0) flag = data = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    data = 7;  // race in lds_flag
+    if (!wrong) __threadfence_block();
+    atomicExch(&flag, 1);
+  }
+  if (threadIdx.x >= warpSize) {
+    while (atomicAdd(&flag, 0) == 0) __builtin_amdgcn_s_sleep(1);
+    if (!wrong) __threadfence_block();
+    out[threadIdx.x] = data;  // race in lds_flag
+  }
+}
+
+// A slot in LDS that the first wave fills and another one empties, with a flag that both wait for and store. If wrong,
+// the first wave does not wait until the slot is empty.
+KERNEL lds_slot(int* out, int wrong) {
+  __shared__ int flag, slot[64];
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  const int wave = threadIdx.x / warpSize, lane = threadIdx.x % warpSize;
+  int sum = 0;
+  for (int i = 0; i < 5; ++i) {
+    if (wave == 0) {
+      while (!wrong && LOAD(&flag, ACQUIRE, WORKGROUP) != 2 * i) __builtin_amdgcn_s_sleep(1);
+      slot[lane] = i + lane;  // race in lds_slot
+      STORE(&flag, 2 * i + 1, RELEASE, WORKGROUP);  // race in lds_slot
+    } else if (wave == 1) {
+      while (LOAD(&flag, ACQUIRE, WORKGROUP) < 2 * i + 1) __builtin_amdgcn_s_sleep(1);
+      sum += slot[lane];  // race in lds_slot
+      if (!wrong) STORE(&flag, 2 * i + 2, RELEASE, WORKGROUP);
+    }
+  }
+  out[threadIdx.x] = sum;
+}
+
+// A lock in memory that guards a sum in LDS.
+KERNEL lock_of_lds(int* lock, int* out, int wrong) {
+  __shared__ int sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  if (threadIdx.x % warpSize == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) __builtin_amdgcn_s_sleep(1);
+    if (!wrong) __threadfence();
+    sum += threadIdx.x / warpSize + 1;  // race in lock_of_lds
+    if (!wrong) __threadfence();
+    atomicExch(lock, 0);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) *out = sum;
+}
+
+// The lanes that have counted last set the counter in LDS to zero or, if wrong, those that have counted first.
+KERNEL reset_in_lds(int* out, int wrong) {
+  __shared__ int count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  if (threadIdx.x % warpSize == 0) {
+    const int before = atomicAdd(&count, 1);  // race in reset_in_lds
+    if (before == (wrong ? 0 : blockDim.x / warpSize - 1)) {
+      count = 0;  // race in reset_in_lds
+      *out = 1;
+    }
+  }
+}
+
 // Waves wait for what the first one has stored, in the second workgroup only if right: what the first workgroup's waves
 // knew of each other tells nothing of the second's.
 KERNEL second_workgroup(int* out, int wrong) {

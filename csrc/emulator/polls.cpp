@@ -1,0 +1,138 @@
+#include "emulator/polls.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "emulator/isa/operand.h"
+#include "emulator/workgroup.h"
+
+namespace wave::emulator {
+
+namespace {
+
+using Direction = isa::MemoryAccess::Direction;
+using isa::Kind;
+using isa::Place;
+
+constexpr isa::Field kOffsets[] = {isa::Field::OFFSET, isa::Field::OFFSET0, isa::Field::OFFSET1};
+constexpr u64 kMostCode = 16384, kMostLoop = 512, kMostBefore = 256;  // bytes
+
+/// An instruction, as far as loops that poll need it.
+struct Step {
+  isa::Instruction instruction;
+  const Op* target = nullptr;  ///< of a branch within the function
+  std::set<u32> reads, writes;
+  bool is_load = false;       ///< of LDS, perhaps by a FLAT instruction
+  bool ends_polling = false;  ///< a store, an atomic, or what leaves the function
+};
+
+/// Registers have numbers: vector ones come behind the others.
+void note_registers(const isa::Instruction& instruction, Step& step) {
+  constexpr u32 kVectors = 256, kAccumulators = 1024;
+  for (const isa::Operand& operand : std::span(instruction.row->operands, instruction.row->operand_count)) {
+    const isa::Location location = isa::locate(instruction, operand);
+    const bool is_scalar = location.place == Place::Scalar;
+    if (!is_scalar && location.place != Place::Vgpr && location.place != Place::Agpr) continue;
+    const u32 base = is_scalar ? 0 : location.place == Place::Vgpr ? kVectors : kAccumulators;
+    for (u32 i = 0; i < std::max<u32>(location.dwords, 1); ++i) {
+      if (operand.read) step.reads.insert(base + location.value + i);
+      if (operand.written) step.writes.insert(base + location.value + i);
+    }
+  }
+}
+
+Step step_at(const Wave& wave, u64 pc) {
+  const LaunchState& launch = wave.group->launch();
+  Step step;
+  step.instruction = launch.module.decode(pc, launch.lanes);
+  step.ends_polling = step.instruction.row == nullptr;
+  if (step.ends_polling) return step;
+  const isa::Row& row = *step.instruction.row;
+  const Direction direction = row.memory.direction;
+  note_registers(step.instruction, step);
+  const bool accesses = row.kind == Kind::Lds || row.kind == Kind::VectorMemory || row.kind == Kind::ScalarMemory;
+  step.is_load = (row.kind == Kind::Lds || row.format == isa::Format::FLAT) && direction == Direction::Load &&
+                 row.memory.bytes <= sizeof(u64) && row.memory.addresses == 1;
+  const bool stores = direction == Direction::Store || direction == Direction::Atomic;
+  step.ends_polling = accesses && stores && row.format != isa::Format::SCRATCH;  // where registers are spilled
+  const auto leads_on = [](const isa::Operand& one) { return one.kind == isa::OperandKind::BranchTarget; };
+  const std::span operands(row.operands, row.operand_count);
+  if (std::ranges::any_of(operands, leads_on)) step.target = wave.function->at(pc)->scalar.target;
+  step.ends_polling |= row.kind == Kind::Control && !(step.reads.empty() && step.writes.empty());
+  return step;
+}
+
+/// Whether what an instruction of a loop reads is the same in each turn: it is made, in the lines before it, of what
+/// nothing in the loop writes, or of constants.
+bool stays(const std::vector<Step>& loop, size_t at, int depth = 0) {
+  constexpr int kDeepest = 16;
+  if (depth == kDeepest) return false;
+  return std::ranges::all_of(loop[at].reads, [&](u32 number) {
+    const auto writes = [&](const Step& step) { return step.writes.contains(number); };
+    for (size_t i = at; i-- > 0;) {
+      if (writes(loop[i])) return stays(loop, i, depth + 1);
+    }
+    return std::ranges::none_of(loop, writes);
+  });
+}
+
+struct Polls : FunctionNotes {
+  std::set<u64> pcs;
+};
+
+/// The loads between a branch's target and the branch.
+void find_in_loop(const std::map<u64, Step>& code, u64 begin, u64 branch, Polls& polls) {
+  std::vector<Step> loop;
+  std::vector<std::pair<u64, size_t>> loads;
+  for (auto at = code.find(begin); at != code.end() && at->first <= branch; ++at) {
+    if (at->second.ends_polling) return;
+    if (at->second.is_load) loads.emplace_back(at->first, loop.size());
+    loop.push_back(at->second);
+  }
+  for (const auto& [pc, number] : loads) {
+    if (stays(loop, number)) polls.pcs.insert(pc);
+  }
+}
+
+/// The same load before a loop, with nothing but its condition in between.
+void find_first_turns(const std::map<u64, Step>& code, Polls& polls) {
+  const std::set<u64> in_loops = polls.pcs;
+  for (const u64 pc : in_loops) {
+    const isa::Instruction& load = code.at(pc).instruction;
+    auto at = code.find(pc);
+    while (at != code.begin() && pc - (--at)->first <= kMostBefore && !at->second.ends_polling) {
+      const isa::Instruction& other = at->second.instruction;
+      const auto is_equal = [&](isa::Field field) { return other[field] == load[field]; };
+      if (other.row == load.row && std::ranges::all_of(kOffsets, is_equal)) polls.pcs.insert(at->first);
+    }
+  }
+}
+
+const Polls& polls_of(const Wave& wave) {
+  static constexpr char kKey = 0;
+  const TranslatedFunction& function = *wave.function;
+  return static_cast<const Polls&>(function.notes(&kKey, [&] {
+    auto polls = std::make_unique<Polls>();
+    if (function.end() - function.begin() > kMostCode) return polls;
+    std::map<u64, Step> code;
+    for (u64 pc = function.begin(); pc < function.end(); pc += 4 * u64{function.at(pc)->size})
+      code.emplace(pc, step_at(wave, pc));
+    for (const auto& [pc, step] : code) {
+      if (step.target == nullptr) continue;
+      const u64 begin = function.address(step.target);
+      if (begin <= pc && pc - begin <= kMostLoop) find_in_loop(code, begin, pc, *polls);
+    }
+    find_first_turns(code, *polls);
+    return polls;
+  }));
+}
+
+}  // namespace
+
+bool is_poll(const Wave& wave, u64 pc) { return polls_of(wave).pcs.contains(pc); }
+
+bool has_polls(const Wave& wave) { return !polls_of(wave).pcs.empty(); }
+
+}  // namespace wave::emulator

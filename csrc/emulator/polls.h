@@ -1,0 +1,16 @@
+// Which loads of LDS wait for another wave. LDS has no instructions for atomic loads and stores: a flag that is polled
+// looks as other data do, but for the loop around it.
+#pragma once
+
+#include "emulator/wave.h"
+
+namespace wave::emulator {
+
+/// Whether an instruction loads again and again from one address, in a loop that stores nothing: of what is
+/// neither volatile nor atomic a compiler makes no such loop. A load like it before the loop is its first turn.
+bool is_poll(const Wave& wave, u64 pc);
+
+/// Whether the function that a wave is in has such instructions. Long code is not looked at.
+bool has_polls(const Wave& wave);
+
+}  // namespace wave::emulator
