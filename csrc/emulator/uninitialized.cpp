@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "emulator/constants.h"
 #include "emulator/isa/operand.h"
 #include "emulator/step.h"
 #include "emulator/workgroup.h"
@@ -25,8 +26,21 @@ constexpr u64 lane_bit(int lane) { return u64{1} << lane; }
 /// Turns, of which the first leaves everything as it is. The bits that the third and the fourth turn are together those
 /// that the second turns: so copies, and what is made of bits one by one, are told from what is computed. As are those
 /// of the next three, which leave about half of the bits alone: for 3 x + 1 and its like, to invert x is to invert the
-/// result.
-enum Turn { kAsIs, kAll, kSome, kOthers, kHalf, kSomeOfHalf, kOthersOfHalf, kToZero, kToOne, kTurns };
+/// result. The last two are of comparisons alone: what is undefined becomes what it is compared with, or one less.
+enum Turn {
+  kAsIs,
+  kAll,
+  kSome,
+  kOthers,
+  kHalf,
+  kSomeOfHalf,
+  kOthersOfHalf,
+  kToZero,
+  kToOne,
+  kToOther,
+  kBelowOther,
+  kTurns
+};
 
 /// Bits without a pattern, of a register and a lane: always the same.
 u32 scattered(u32 number, int lane) {
@@ -37,7 +51,7 @@ u32 scattered(u32 number, int lane) {
 
 u32 turned_bits(int turn, u32 value, u32 undefined, u32 scatter) {
   const u32 half = std::rotl(scatter, 13);
-  const u32 masks[kTurns] = {0, ~0u, scatter, ~scatter, half, half & scatter, half & ~scatter, value, ~value};
+  const u32 masks[kTurns] = {0, ~0u, scatter, ~scatter, half, half & scatter, half & ~scatter, value, ~value, 0, 0};
   return undefined & masks[turn];
 }
 
@@ -47,9 +61,9 @@ struct Difference {
   bool is_computed;
 };
 template <class Value>
-Difference difference(const Value& value) {
+Difference difference(int turns, const Value& value) {
   u32 d[kTurns], bits = 0;
-  for (int turn = kAll; turn < kTurns; ++turn) bits |= d[turn] = value(turn) ^ value(kAsIs);
+  for (int turn = kAll; turn < turns; ++turn) bits |= d[turn] = value(turn) ^ value(kAsIs);
   return {bits, d[kAll] != (d[kSome] ^ d[kOthers]) || d[kHalf] != (d[kSomeOfHalf] ^ d[kOthersOfHalf]) ||
                     ((d[kToZero] | d[kToOne]) & ~d[kAll]) != 0};
 }
@@ -203,10 +217,42 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
       if (std::ranges::find(decoded.rows, number) == decoded.rows.end()) decoded.rows.push_back(number);
     }
   }
+  const bool compares_scalars = row.kind == Kind::ScalarAlu && decoded.writes_scc && decoded.scalar_writes.none();
+  if (decoded.compares || compares_scalars) decoded.compared = compared_by(wave, instruction);
   decide_effect(instruction, decoded);
   if (decoded.effect == Effect::Computes) {
     decoded.reads.insert(decoded.reads.end(), decoded.data.begin(), decoded.data.end());
   }
+}
+
+/// Nothing where there are not two operands that are registers or constants.
+std::vector<UninitializedChecker::Compared> UninitializedChecker::compared_by(const Wave& wave,
+                                                                              const isa::Instruction& instruction) {
+  const isa::Row& row = *instruction.row;
+  std::vector<Compared> compared;
+  for (const Operand& operand : std::span(row.operands, row.operand_count)) {
+    if (!operand.read || operand.written) continue;
+    const Location location = isa::locate(instruction, operand);
+    const u32 number = scalar_number(row, location);
+    Compared one{.dwords = std::max<u32>(location.dwords, 1)};
+    if (location.place == Place::Vgpr) {
+      one.is_vector = true;
+      one.number = location.value;
+    } else if (location.place == Place::Scalar && number < 128) {
+      one.number = number;
+    } else {
+      const bool is_literal = location.place == Place::Immediate || number == isa::kLiteral;
+      one.is_constant = true;
+      if (is_literal) one.constant = instruction.literal;
+      if (is_inline_constant(number) && !is_literal) one.constant = inline_constant(number, operand.type);
+    }
+    compared.push_back(one);
+  }
+  const auto exists = [&](const Compared& one) {
+    return !one.is_vector || one.number + one.dwords <= wave.vgpr_count + wave.agpr_count;
+  };
+  if (compared.size() != 2 || !std::ranges::all_of(compared, exists)) compared.clear();
+  return compared;
 }
 
 void UninitializedChecker::start(const Wave& wave) {
@@ -319,6 +365,36 @@ void UninitializedChecker::restore_rows(const Wave& wave) {
   for (size_t i = 0; i < saved_.size(); ++i) wave.v[now_->rows[i]] = saved_[i];
 }
 
+int UninitializedChecker::turns() const { return now_->compared.empty() ? kToOther : kTurns; }
+
+/// Only one value makes `x == 7` true: no other turn is likely to try it.
+void UninitializedChecker::meet_other(Wave& wave, u32 below) const {
+  const auto value = [&](const Compared& operand, u32 dword, int lane) {
+    if (dword >= operand.dwords) return 0u;
+    if (operand.is_constant) return static_cast<u32>(operand.constant >> 32 * dword);
+    return operand.is_vector ? wave.v[operand.number + dword].lane[lane] : wave.s[operand.number + dword];
+  };
+  for (size_t i = 0; i < now_->compared.size(); ++i) {
+    const Compared &own = now_->compared[i], &other = now_->compared[1 - i];
+    for (u32 dword = 0; !own.is_constant && dword < own.dwords; ++dword) {
+      const u32 number = own.number + dword;
+      const auto met = [&](u32 had, u32 bits, int lane) {
+        return (had & ~bits) | ((value(other, dword, lane) - (dword == 0 ? below : 0)) & bits);
+      };
+      if (!own.is_vector) {
+        const u32 bits = state_->scalars_with_some[number] ? state_->scalars[number] : 0;
+        wave.s[number] = met(wave.s[number], bits, std::countr_zero(wave.exec() | u64{1} << (kLanes - 1)));
+        continue;
+      }
+      for (u64 left = state_->lanes[number]; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        u32& register_ = wave.v[number].lane[lane];
+        register_ = met(register_, state_->bits_of(number, lane), lane);
+      }
+    }
+  }
+}
+
 /// Leaves the rows as the trial has made them.
 void UninitializedChecker::try_with(const Op* op, int turn, Trial& trial) {
   const State& state = *state_;
@@ -337,6 +413,7 @@ void UninitializedChecker::try_with(const Op* op, int turn, Trial& trial) {
     if (!turned[number]) continue;
     wave.s[number] ^= turned_bits(turn, wave.s[number], state.scalars[number], scattered(number, 0));
   }
+  if (turn >= kToOther) meet_other(wave, turn == kBelowOther ? 1 : 0);
   if (state.scc) wave.scc = (turned_bits(turn, wave.scc, 1, 1) ^ u32{wave.scc}) != 0;
   trial.has_failed = false;
   try {
@@ -354,13 +431,13 @@ void UninitializedChecker::try_with(const Op* op, int turn, Trial& trial) {
 void UninitializedChecker::compute(const Op* op) {
   const Wave& wave = *wave_;
   save_rows(wave);
-  for (int turn = kAsIs; turn < kTurns; ++turn) {
+  for (int turn = kAsIs; turn < turns(); ++turn) {
     try_with(op, turn, trials_[turn]);
     restore_rows(wave);
     if (trials_[kAsIs].has_failed) return;  // as it will when it is carried out
   }
   bool jumps = false;
-  for (Trial& trial : trials_) {
+  for (Trial& trial : std::span(trials_).first(static_cast<size_t>(turns()))) {
     jumps |= trial.next != trials_[kAsIs].next;
     if (trial.has_failed) trial = trials_[kAsIs];
   }
@@ -377,7 +454,7 @@ void UninitializedChecker::take_rows() {
   for (size_t i = 0; i < now_->writes.size(); ++i) {
     const u32 row = now_->writes[i];
     for (int lane = 0; lane < kLanes; ++lane) {
-      const auto [bits, is_computed] = difference([&](int turn) { return trials_[turn].rows[i].lane[lane]; });
+      const auto [bits, is_computed] = difference(turns(), [&](int turn) { return trials_[turn].rows[i].lane[lane]; });
       const bool had_some = state.lanes[row] >> lane & 1;
       if (bits == 0) {
         if (had_some) pending_.push_back({row, lane, 0, 0});
@@ -399,14 +476,14 @@ void UninitializedChecker::take_scalars() {
   State& state = *state_;
   const Source source = source_for(-1, 0);
   std::array<u32, 128> differ{};
-  for (int turn = kAll; turn < kTurns; ++turn) {
+  for (int turn = kAll; turn < turns(); ++turn) {
     for (u32 number = 0; number < 128; ++number)
       differ[number] |= trials_[turn].scalars[number] ^ trials_[kAsIs].scalars[number];
   }
   const std::bitset<128> matter = scalars_that_matter();
   for (u32 number = 0; number < 128; ++number) {
     if (differ[number] == 0 && !matter[number]) continue;
-    const auto [bits, is_computed] = difference([&](int turn) { return trials_[turn].scalars[number]; });
+    const auto [bits, is_computed] = difference(turns(), [&](int turn) { return trials_[turn].scalars[number]; });
     const u32 had = state.scalars_with_some[number] ? state.scalars[number] : 0;
     if (bits == had && !now_->scalar_writes[number]) continue;
     if (bits != 0 && (number == sreg::kExec || number == sreg::kExec + 1)) {
@@ -416,8 +493,8 @@ void UninitializedChecker::take_scalars() {
       state.set_scalar(number, bits, source | (is_computed || now_->compares ? kComputed : 0));
     }
   }
-  const bool scc =
-      difference([&](int turn) { return u32{trials_[turn].scc}; }).bits != 0 && (state.scc || now_->writes_scc);
+  const bool scc = difference(turns(), [&](int turn) { return u32{trials_[turn].scc}; }).bits != 0 &&
+                   (state.scc || now_->writes_scc);
   if (scc && now_->writes_scc) state.scc_source = source | kComputed;
   state.scc = scc;
 }

@@ -45,6 +45,14 @@ class UninitializedChecker : public Observer {
   /// What an instruction does with its operands. Relative: its registers are named by M0, and are not followed.
   enum class Effect { None, Computes, Jumps, Loads, Stores, Modifies, Relative };
 
+  /// An operand of a comparison.
+  struct Compared {
+    bool is_vector = false, is_constant = false;
+    u32 number = 0;  ///< of the row, or of the scalar register
+    u32 dwords = 1;
+    u64 constant = 0;
+  };
+
   struct Decoded {
     Effect effect = Effect::None;
     bool writes_whole = true;   ///< all bits of its vector results, in the lanes that are enabled
@@ -60,6 +68,7 @@ class UninitializedChecker : public Observer {
     std::vector<u32> rows;                 ///< the results, then the others, once each
     std::vector<u32> scalar_data;          ///< scalar registers that are stored
     std::bitset<128> scalar_reads, scalar_writes;
+    std::vector<Compared> compared;  ///< the two operands of a comparison; else nothing
   };
 
   /// Where undefined bits come from, and the first instruction that read them.
@@ -131,12 +140,15 @@ class UninitializedChecker : public Observer {
   const Decoded& look_up(const Wave& wave, const Op* op);
   void decode(const Wave& wave, const isa::Instruction& instruction, Decoded& decoded) const;
   static void decide_effect(const isa::Instruction& instruction, Decoded& decoded);
+  static std::vector<Compared> compared_by(const Wave& wave, const isa::Instruction& instruction);
   bool depends(const Wave& wave) const;
   void define_results(const Wave& wave);
   void compute(const Op* op);
   void save_rows(const Wave& wave);
   void restore_rows(const Wave& wave);
   void try_with(const Op* op, int turn, Trial& trial);
+  void meet_other(Wave& wave, u32 below) const;
+  int turns() const;
   void take_rows();
   void take_scalars();
   /// Others are as they were behind the instruction, whatever they are. It may leave one that it writes.
@@ -191,7 +203,7 @@ class UninitializedChecker : public Observer {
   std::vector<Access> to_lds_;    ///< what a load of memory stores to LDS
   std::vector<Access> accesses_;  ///< ... of a load those with undefined bits, of a store those that need a look
   bool stores_some_ = false;      ///< the data of a store have undefined bits
-  std::array<Trial, 9> trials_;
+  std::array<Trial, 11> trials_;
   std::vector<Pending> pending_;
 };
 
