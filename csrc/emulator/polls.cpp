@@ -16,7 +16,6 @@ using Direction = isa::MemoryAccess::Direction;
 using isa::Kind;
 using isa::Place;
 
-constexpr isa::Field kOffsets[] = {isa::Field::OFFSET, isa::Field::OFFSET0, isa::Field::OFFSET1};
 constexpr u64 kMostCode = 16384, kMostLoop = 512, kMostBefore = 256;  // bytes
 
 /// An instruction, as far as loops that poll need it.
@@ -96,16 +95,19 @@ void find_in_loop(const std::map<u64, Step>& code, u64 begin, u64 branch, Polls&
   }
 }
 
-/// The same load before a loop, with nothing but its condition in between.
-void find_first_turns(const std::map<u64, Step>& code, Polls& polls) {
+/// The first turn of a loop may stand before it: a load like the loop's, and a branch that passes the loop by.
+void find_first_turns(const TranslatedFunction& function, const std::map<u64, Step>& code, Polls& polls) {
   const std::set<u64> in_loops = polls.pcs;
   for (const u64 pc : in_loops) {
-    const isa::Instruction& load = code.at(pc).instruction;
-    auto at = code.find(pc);
-    while (at != code.begin() && pc - (--at)->first <= kMostBefore && !at->second.ends_polling) {
-      const isa::Instruction& other = at->second.instruction;
-      const auto is_equal = [&](isa::Field field) { return other[field] == load[field]; };
-      if (other.row == load.row && std::ranges::all_of(kOffsets, is_equal)) polls.pcs.insert(at->first);
+    const auto poll = code.find(pc);
+    bool is_passed_by = false;
+    for (auto at = poll; at != code.begin() && pc - (--at)->first <= kMostBefore;) {
+      const Step& step = at->second;
+      if (step.ends_polling) break;
+      is_passed_by |= step.target != nullptr && function.address(step.target) > pc;
+      if (!is_passed_by || step.instruction.row != poll->second.instruction.row) continue;
+      polls.pcs.insert(at->first);
+      break;
     }
   }
 }
@@ -124,7 +126,7 @@ const Polls& polls_of(const Wave& wave) {
       const u64 begin = function.address(step.target);
       if (begin <= pc && pc - begin <= kMostLoop) find_in_loop(code, begin, pc, *polls);
     }
-    find_first_turns(code, *polls);
+    find_first_turns(function, code, *polls);
     return polls;
   }));
 }
