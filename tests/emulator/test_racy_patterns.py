@@ -90,7 +90,8 @@ RESULTS = {  # of those that do not race
     "lds_lock": [1] * 256,
     "second_workgroup": [19] * 256,
 }
-NAMES = (*RESULTS, "lds_flag", "lds_slot", "lock_of_lds", "reset_in_lds", "last_wave", "shortened_paths", "stencil", "odd_even_sort")
+IN_LDS = ("lds_flag", "lds_slot", "lock_of_lds", "reset_in_lds", "last_wave", "stencil", "odd_even_sort")
+NAMES = (*RESULTS, *IN_LDS, "shortened_paths")
 
 
 # Atomic stores look like all others there, so that a plain store counts as atomic where the wave's atomics have read.
