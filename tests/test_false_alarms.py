@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from catalog import CATALOG, Example
@@ -104,3 +106,58 @@ def test_flat_accesses_of_lds_are_in_order(target: str) -> None:
         assert torch.equal(tiles.view(20, 128)[:, 5], numbers[:20])
         module["counts"](numbers, out, grid=1, block=256)
         assert (out[:8] == 32).all()
+
+
+IDIOMS = Path(__file__).parent / "emulator" / "kernels" / "idioms.hip"
+
+
+def launch_idiom(module: wave_runtime.Module, name: str) -> None:
+    numbers = torch.arange(2048, dtype=torch.int32) * 7 % 16
+    outputs = [torch.zeros(2048, dtype=torch.int32) for _ in range(4)]
+    out = outputs[0]
+    kernel = module[name]
+    if name == "ring":
+        kernel(torch.arange(4, dtype=torch.int32), *outputs[1:3], out, grid=8, block=64)
+        assert sorted(out[:16].tolist()) == list(range(100, 116))
+    elif name == "made_once":
+        kernel(*outputs[1:3], out, grid=8, block=64)
+        assert (out[:8] == 42).all()
+    elif name in ("look_back", "look_back_by_flags"):
+        states = [torch.zeros(8, dtype=torch.uint64)] if name == "look_back" else outputs[1:]
+        kernel(numbers, *states, out, grid=8, block=64)
+        before = torch.cat([torch.zeros(1), numbers[:448].view(7, 64).sum(1).cumsum(0)]).int()
+        assert torch.equal(out[:512].view(8, 64), before[:, None] + numbers[:512].view(8, 64))
+    elif name == "split_sum":
+        kernel(numbers, torch.empty(1024, dtype=torch.int32), outputs[1], out, grid=4, block=256)
+        assert torch.equal(out[:256], 2 * numbers[:1024].view(4, 256).sum(0).int())
+    elif name == "producers":
+        kernel(numbers, out, 6, grid=1, block=128)
+        assert torch.equal(out[:64], numbers[:384].view(6, 64).sum(0).int())
+    elif name == "padding":
+        kernel(*(torch.empty(64 * 24, dtype=torch.uint8) for _ in range(2)), grid=1, block=64)
+    elif name == "partly_filled":
+        kernel(torch.empty(64 * 32, dtype=torch.uint8), out, grid=1, block=64)
+        assert out[:7].tolist() == [0, 0, 0, 0, 1, 1, 1]
+    elif name == "masked":
+        kernel(numbers[:101].clone(), out, 101, grid=1, block=64)
+        assert out.sum() == (numbers[:101] == 7).sum()
+    elif name == "masked_softmax":
+        values, result = torch.rand(64, 16), torch.empty(64)
+        kernel(values, result, grid=1, block=64)
+        expected = [torch.logsumexp(row[: i % 16 + 1], 0) for i, row in enumerate(values)]
+        torch.testing.assert_close(result, torch.stack(expected))
+    else:
+        kernel(numbers, torch.empty(64, dtype=torch.float64), out, grid=1, block=64)
+        assert torch.equal(out[:64], torch.arange(64, dtype=torch.int32) % 4)
+
+
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize("level", ["-O2", pytest.param("-O0", marks=pytest.mark.long)])
+@pytest.mark.parametrize("target", first_or_long(PROCESSORS, 1))
+def test_idioms_of_correct_kernels(target: str, level: str) -> None:
+    module = wave_runtime.compile(IDIOMS, target=target, options=[level])
+    for name in module:
+        if name == "producers" and level == "-O0":
+            continue  # what a wave polls it keeps in scratch there: no loop that is known to wait
+        with wave_runtime.sanitize(fail=True):
+            launch_idiom(module, name)
