@@ -218,6 +218,28 @@ def test_pickle_and_copy_keep_the_handle() -> None:
     assert done.stdout.decode().split("\n")[0] == f"{kernel.handle} 16 any"
 
 
+def test_modules_are_pickled_and_copied_with_their_code(tmp_path: Path) -> None:
+    """The file need not be there where they are unpickled, nor torch.save's reader have read it."""
+    file = tmp_path / "basics.hsaco"
+    file.write_bytes(BASICS.read_bytes())
+    module = wave_runtime.load(file, signature={"vector_add": "a: *f32 const, b: *f32 const, c: *f32, n: i32"})
+    kernel = module["vector_add"]
+    pickled = pickle.dumps(module)
+    file.unlink()
+    for other in (copy.deepcopy(module), copy.copy(module), pickle.loads(pickled)):
+        assert repr(other) == repr(module)
+        assert other["vector_add"] == kernel
+    code = (
+        "import pickle, sys, torch, wave_runtime\n"
+        "kernel = pickle.load(sys.stdin.buffer)['vector_add']\n"
+        "a = torch.ones(8); c = torch.zeros(8)\n"
+        "kernel(a, a, c, 8, grid=1, block=64)\n"
+        "print(kernel.handle, int(c.sum()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=pickled, capture_output=True, check=True)
+    assert done.stdout.decode().split("\n")[0] == f"{kernel.handle} 16"
+
+
 def test_compiled_code_outlives_the_python_objects() -> None:
     kernel = wave_runtime.load(BASICS, writes={"vector_add": [2]})["vector_add"]
     handle = kernel.handle

@@ -21,6 +21,7 @@ from wave_runtime._device import target_for
 from wave_runtime._file import Source, open_images
 from wave_runtime._fork import Lock
 from wave_runtime._module import Module, Writes
+from wave_runtime._spelling import Spellings
 from wave_runtime._torch import constant_result
 
 Variant = tuple[tuple[str, Any], ...]  # macros, sorted by name
@@ -73,7 +74,7 @@ class Recipe:
         images = open_images(self.source, None)
         kernels = [kernel for image in images for kernel in image.parsed["kernels"]]
         known, symbols = of_symbols(kernels)
-        symbol = symbols.get(name, name)
+        symbol = Spellings([kernel["name"] for kernel in kernels], symbols).symbol(name) or name
         signature = {symbol: self.signature} if isinstance(self.signature, str) else {**known, **(self.signature or {})}
         writes = self.writes if self.writes is None or isinstance(self.writes, Mapping) else {symbol: self.writes}
         codes = [_C.CodeObject(image.data) for image in images]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 
 from wave_runtime import _C
 from wave_runtime._file import Source, open_images
 from wave_runtime._signature import parse
+from wave_runtime._spelling import Spellings
 
 Writes = Sequence[int | str]
 STRIDES = ("contiguous", "any")
@@ -38,23 +38,24 @@ class Module:
     ) -> None:
         self._codes = list(codes)
         self._symbols = dict(symbols or {})  # by the kernels' names in the source
-        self._symbols.update({_without_blanks(name): symbol for name, symbol in self._symbols.items()})
-        self._signature = signature
-        self._writes = writes
         self._strides = strides
         self._strict = strict
         self._made: dict[str, _C.Kernel] = {}
         self.kernels: tuple[str, ...] = tuple(dict.fromkeys(name for code in codes for name in code.kernels))
+        self._spellings = Spellings(self.kernels, self._symbols)
         self.targets: tuple[str, ...] = tuple(dict.fromkeys(code.target for code in codes))
         self.target: str = self.targets[0]
         self.files: tuple[str, ...] = tuple(files)
         if strides not in STRIDES:
             raise ValueError(f'strides= must be "contiguous" or "any", given "{strides}"')
-        for option, value in (("signature", signature), ("writes", writes)):
+        if signature is not None and not isinstance(signature, (str, Mapping)):
+            raise TypeError(f"signature= must be a str, or a dict from kernel names, given {type(signature).__name__}")
+        by_symbol = self._spellings.by_symbol
+        self._signature = by_symbol(signature) if isinstance(signature, Mapping) else signature
+        self._writes = by_symbol(writes) if isinstance(writes, Mapping) else writes
+        for option, value in (("signature", self._signature), ("writes", self._writes)):
             if value is None:
                 continue
-            if option == "signature" and not isinstance(value, (str, Mapping)):
-                raise TypeError(f"signature= must be a str, or a dict from kernel names, given {type(value).__name__}")
             if isinstance(value, Mapping):
                 unknown = sorted(set(value) - set(self.kernels))
                 if unknown:
@@ -66,13 +67,14 @@ class Module:
 
     def __getitem__(self, name: str) -> _C.Kernel:
         """The kernel called ``name``. If there is none, a KeyError lists the kernels that there are."""
-        if name not in self._made and name not in self.kernels:
-            name = self._symbols.get(name) or self._symbols.get(_without_blanks(name), name)
         if name not in self._made:
-            if name not in self.kernels:
-                names = {symbol: source for source, symbol in reversed(self._symbols.items())}  # as they were given
+            symbol = self._spellings.symbol(name)
+            if symbol is None:
+                names = {symbol: source for source, symbol in self._symbols.items()}
                 known = [names.get(kernel, kernel) for kernel in self.kernels]
                 raise KeyError(f"no kernel '{name}' in the code object; its kernels are {known}")
+            name = symbol
+        if name not in self._made:
             signature = self._signature.get(name) if isinstance(self._signature, Mapping) else self._signature
             writes = self._writes.get(name) if isinstance(self._writes, Mapping) else self._writes
             if writes is not None and (isinstance(writes, str) or not isinstance(writes, Iterable)):
@@ -161,6 +163,12 @@ class Module:
         """
         return _C.unload(self._codes)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A module is pickled and copied with its code, as kernels are: its file need not be there any more."""
+        images = [code.data for code in self._codes]
+        options = self._signature, self._writes, self._strides, self._strict
+        return _rebuild, (images, *options, self._symbols, self.files)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.kernels)
 
@@ -168,15 +176,15 @@ class Module:
         return len(self.kernels)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.kernels or (isinstance(name, str) and _without_blanks(name) in self._symbols)
+        return isinstance(name, str) and self._spellings.symbol(name) is not None
 
     def __repr__(self) -> str:
         return f"<wave_runtime.Module for {', '.join(self.targets)}: {', '.join(self.kernels)}>"
 
 
-def _without_blanks(name: str) -> str:
-    """The name of a template's instance, however it is spaced: "fill<int,2>"."""
-    return re.sub(r"\s*([<>,*&])\s*", r"\1", name.strip())
+def _rebuild(images: Sequence[bytes], *rest: Any) -> Module:
+    """Make a module again from what pickling keeps of it."""
+    return Module([_C.CodeObject(image) for image in images], *rest)
 
 
 def load(

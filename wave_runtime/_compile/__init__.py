@@ -21,6 +21,7 @@ from wave_runtime._compile import _clang, _cuda, _hiprtc, _mlir
 from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, describe
 from wave_runtime._device import emulated, has_gpu, target_of
 from wave_runtime._module import Module, Writes
+from wave_runtime._spelling import Spellings
 
 __all__ = ["LANGUAGES", "CompileError", "Language", "assembly", "compile"]
 
@@ -121,15 +122,14 @@ def compile(
     codes = [kept.value[0] for kept in found]
     results = [kept.value[1] for kept in found]
     known = {symbol: types for compiled in results for symbol, types in compiled.signatures.items()}
-    names = _source_names([compiled.symbols for compiled in results], {name for code in codes for name in code.kernels})
+    kernels = {name for code in codes for name in code.kernels}
+    names = _source_names([compiled.symbols for compiled in results], kernels)
     given = signature
     if signature is None:
         signature = known or None
     elif isinstance(signature, Mapping):
-        given = {names.get(name, name): types for name, types in signature.items()}
+        given = Spellings(kernels, names).by_symbol(signature)
         signature = {**known, **given}
-    if isinstance(writes, Mapping):
-        writes = {names.get(name, name): items for name, items in writes.items()}
     files = {file.path: None for kept in found for file in kept.dependencies}
     paths = [path for _, path in read if path is not None]
     module = Module(codes, signature, writes, strides, strict, names, dict.fromkeys([*paths, *files]))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from wave_runtime import _C
 from wave_runtime._compile._types import BYTES, C_NAMES, NUMBERS, VECTOR
+from wave_runtime._spelling import split, unqualified
 
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|restrict)\b")
 _SIZES = {"bool": 1, **{name: int(name[1:]) // 8 for name in C_NAMES.values() if name != "bf16"}, **BYTES}
@@ -33,31 +33,14 @@ def of_symbols(kernels: Iterable[dict[str, Any]]) -> tuple[dict[str, str], dict[
         text = _C.demangle(symbol)
         if text is None or not text.endswith(")"):
             continue
-        name, parameters = _split(text)
+        head, parameters = split(text)
+        name = unqualified(head)
         ambiguous.update({name} & symbols.keys())
         symbols[name] = symbol
         signature = [_parameter(parameter) for parameter in parameters]
         if None not in signature and _fits(signature, kernel["arguments"]):
             types[symbol] = ", ".join(map(str, signature))
     return types, {name: symbol for name, symbol in symbols.items() if name not in ambiguous}
-
-
-def _split(text: str) -> tuple[str, list[str]]:
-    """The name without namespaces and what it returns, and the parameters' types."""
-    depth, ends = 0, [len(text) - 1]
-    for position in range(len(text) - 1, -1, -1):
-        character = text[position]
-        depth += (character in ")>") - (character in "(<")
-        if depth == 1 and character == ",":
-            ends.append(position)
-        elif depth == 0:
-            ends.append(position)
-            break
-    edges = ends[::-1]
-    parameters = [text[begin + 1 : end].strip() for begin, end in itertools.pairwise(edges)]
-    head = text[: edges[0]]
-    plain = re.sub(r"<.*>", lambda match: "_" * len(match[0]), head)
-    return head[max(plain.rfind(":"), plain.rfind(" ")) + 1 :], [item for item in parameters if item]
 
 
 def _parameter(text: str) -> str | None:
