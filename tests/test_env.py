@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 import warm_python
+from support import EXAMPLES
 
 import wave_emulator
 import wave_runtime
@@ -58,6 +59,27 @@ def test_why_a_driver_is_not_available() -> None:
     assert re.search(rf"(?m)^  hip +not available: .*{missing}", text, re.DOTALL)
     assert f"WAVE_RUNTIME_LIBHIP={missing}" in text
     assert re.search(r"(?m)^experimental: has never run .*\n  intel +SYCL.*\n  apple +Metal", text)
+
+
+@pytest.mark.parametrize("library", [None, "/nonexistent/libhip.so"])
+def test_cpu_tensors_for_a_hip_library_that_does_not_work(library: str | None) -> None:
+    """The launch says which kernel, which file, and what to do."""
+    file = str(EXAMPLES / "binaries" / "basics.hsaco")
+    code = (
+        "import torch, wave_runtime\n"
+        f"kernel = wave_runtime.load({file!r})['vector_add']\n"
+        "kernel(*[torch.ones(1)] * 2, torch.ones(1), 1, grid=1, block=64)\n"
+    )
+    if library is None and described()["drivers"]["hip"]["error"] is None:
+        return  # there is an AMD GPU
+    variables = {"WAVE_RUNTIME_CPU_DRIVER": "hip"} | ({} if library is None else {"WAVE_RUNTIME_LIBHIP": library})
+    done = warm_python.run("-c", code, env={**os.environ, **variables})
+    assert done.returncode == 1
+    error = done.stderr.partition("RuntimeError: ")[2]
+    assert error.startswith("kernel 'vector_add' on cpu (hip): ")
+    assert (library or "libamdhip64") in error
+    assert "because WAVE_RUNTIME_CPU_DRIVER=hip: unset it" in error
+    assert "`python -m wave_emulator library`" in error
 
 
 def test_hip_on_the_emulator() -> None:

@@ -95,6 +95,11 @@ std::unique_lock<Mutex> lock_table() {
   }
 }
 
+/// Where CPU tensors go to a HIP library that does not work.
+constexpr const char* kHipForHost =
+    ". CPU tensors are launched by HIP because WAVE_RUNTIME_CPU_DRIVER=hip: unset it for the emulator in this process, "
+    "or set WAVE_RUNTIME_LIBHIP to what `python -m wave_emulator library` prints for the emulator's HIP library";
+
 /// Launches under way on this thread that may call into other code.
 thread_local int launches_of_thread = 0;
 
@@ -261,10 +266,21 @@ std::shared_ptr<const CodeObject> build_for(const Kernel& kernel, const Place& p
   return generic;
 }
 
+/// What is known of a place, or an error that says which kernel asks: the driver's library is opened here at last.
+const DeviceInfo& device_of(const Kernel& kernel, const Place& place) {
+  try {
+    return place.driver().device(place.device);
+  } catch (const RuntimeError& error) {
+    std::string message = text(kernel_text(kernel.name()), " on ", place.text(), ": ", error.what());
+    if (place.kind == DriverKind::Hip && place.in_host_memory()) append(message, kHipForHost);
+    rethrow_with_advice(error, message, During::Load);
+  }
+}
+
 /// Needs the lock.
 std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place& place) {
   Driver& driver = place.driver();
-  const DeviceInfo& device = driver.device(place.device);
+  const DeviceInfo& device = device_of(kernel, place);
   const std::shared_ptr<const CodeObject> code = build_for(kernel, place, device);
   if (code == nullptr) refuse_device(kernel, place, device);
   ModuleRecord& record = load_module(code, place);

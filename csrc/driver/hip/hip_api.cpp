@@ -50,7 +50,13 @@ Api load(const Variable& file) {
 #undef TEXT
   api.library.find(api.waveStreamWait, "waveStreamWait");
   api.library.find(api.waveDeviceInterrupt, "waveDeviceInterrupt");
-  api.check(api.hipInit(0), "hipInit");
+  try {
+    api.check(api.hipInit(0), "hipInit");
+  } catch (const DriverError& error) {
+    throw DriverError(text(error.what(), ", in ", api.library.path(),
+                           ", which finds no AMD GPU that it can use (WAVE_RUNTIME_LIBHIP names another library)"),
+                      error.code);
+  }
   return api;
 }
 
