@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -231,6 +233,56 @@ def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pa
     with pytest.warns(RuntimeWarning, match="times of launches are not kept for other processes"):
         wave_runtime.variants(often, once)(a, b, c)
     assert torch.equal(c, a + b)
+
+
+def any_once(a: Any, b: Any, c: Any) -> None:
+    vector_add(a, b, c, len(a), grid=2, block=256)
+
+
+def any_often(a: Any, b: Any, c: Any) -> None:
+    for _ in range(50):
+        vector_add(a, b, c, len(a), grid=8, block=64)
+
+
+def test_arrays_of_numpy(blocks: Blocks, cache: Path) -> None:
+    """They are of one class with tensors like them, and what is measured writes copies."""
+    launch = wave_runtime.variants(any_once, any_often)
+    a, b, c = (tensor.numpy() for tensor in tensors())
+    a.flags.writeable = False
+    launch(a, b, c)
+    assert (c == a + b).all()
+    assert set(blocks()) == {64, 256}, "each is measured"
+    launch(a, b, c)
+    launch(*tensors())
+    assert len(blocks()) in (2, 100), "neither measures"
+    with pytest.raises(ValueError, match="argument 2 'c': the array is read-only"):
+        launch(b, c, a)
+
+
+def test_arrays_are_measured_on_copies(cache: Path) -> None:
+    seen: list[Any] = []
+    array = torch.zeros(500).numpy()
+    wave_runtime.variants(lambda arrays: seen.extend(arrays))([array])
+    assert all(isinstance(item, type(array)) for item in seen)
+    assert [item is array for item in seen] == [False] * (len(seen) - 1) + [True], "the last is the call itself"
+    assert len(seen) > 1
+
+
+def test_pickle_and_copy(cache: Path) -> None:
+    """What a decorator made goes by its name, as functions do; others take their launches along."""
+    model = torch.nn.Module()
+    model.tuned, model.launch = tuned, wave_runtime.variants(any_once, any_often)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert other.tuned is tuned
+        assert other.launch.launches == (any_once, any_often)
+        a, b, c = tensors()
+        other.launch(a, b, c)
+        assert torch.equal(c, a + b)
+
+
+@wave_runtime.autotune([{"block": 64}, {"block": 256}])
+def tuned(a: Tensor, b: Tensor, c: Tensor, *, block: int) -> None:
+    vector_add(a, b, c, a.numel(), grid=cdiv(a.numel(), block), block=block)
 
 
 def test_key(blocks: Blocks, cache: Path) -> None:

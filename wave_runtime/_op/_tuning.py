@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import math
@@ -17,8 +18,26 @@ from wave_emulator._cache_folder import cache_folder
 from wave_runtime._bench import do_bench
 from wave_runtime._cache import write_atomically
 from wave_runtime._device import target_of
+from wave_runtime._foreign import tensor_over
 
 SECONDS = 0.02  # of measuring a launch, where it is not longer
+
+
+def tensor_of(value: Any) -> torch.Tensor | None:
+    """The tensor that a value is, or that shares an array's memory; None for what is neither."""
+    if isinstance(value, torch.Tensor):
+        return value
+    if value is None or isinstance(value, (int, float, str, torch.dtype)):  # most of what is no array
+        return None
+    return tensor_over(value, "variants", is_const=True)
+
+
+def with_tensors(value: Any) -> Any:
+    """A value with tensors over the memory of arrays in their places."""
+    if isinstance(value, (list, tuple)):
+        return [with_tensors(item) for item in value]
+    tensor = tensor_of(value)
+    return value if tensor is None else tensor
 
 
 def shape_class(*args: Any, **kwargs: Any) -> tuple[object, ...]:
@@ -27,8 +46,9 @@ def shape_class(*args: Any, **kwargs: Any) -> tuple[object, ...]:
 
 
 def _class_of(value: Any) -> object:
-    if isinstance(value, torch.Tensor):
-        return str(value.dtype), tuple(map(_round_up, value.shape)), value.is_contiguous()
+    tensor = tensor_of(value)
+    if tensor is not None:
+        return str(tensor.dtype), tuple(map(_round_up, tensor.shape)), tensor.is_contiguous()
     if isinstance(value, (list, tuple)):
         return tuple(map(_class_of, value))
     if isinstance(value, float):
@@ -55,10 +75,12 @@ def measure(launch: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _copy(value: Any) -> Any:
-    """Tensors with the same strides over memory of their own."""
+    """Tensors with the same strides over memory of their own; arrays as their libraries copy them."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(_copy, value))
-    if not isinstance(value, torch.Tensor) or value.numel() == 0:
+    if not isinstance(value, torch.Tensor):
+        return copy.deepcopy(value) if tensor_of(value) is not None else value
+    if value.numel() == 0:
         return value
     value = value.detach()
     length = 1 + sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))

@@ -60,6 +60,11 @@ class Variants(_C.OperatorBase):
         # For the fingerprint of operators.
         self._definition = {"launches": launches, "rule": rule, "key": key, "prune": is_pruned}
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """What a decorator made is pickled by its name, as functions are, and is its own copy."""
+        made_by_decorator: str | None = vars(self).get("__qualname__")
+        return made_by_decorator or (Variants, (self.launches, self._rule, self._key, self._is_pruned))
+
     def _run_by_rule(self, *args: Any, **kwargs: Any) -> Any:
         assert self._rule is not None
         return self.launches[self._rule(*args, **kwargs)](*args, **kwargs)
@@ -115,7 +120,8 @@ class Variants(_C.OperatorBase):
 
     def _class_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[torch.device, tuple[str, str]]:
         """A call's device, and its kind and the class of the arguments."""
-        device = next((tensor.device for tensor in tensors_in([*args, *kwargs.values()])), torch.device("cpu"))
+        tensors = tensors_in(_tuning.with_tensors([*args, *kwargs.values()]))
+        device = next((tensor.device for tensor in tensors), torch.device("cpu"))
         return device, (_tuning.device_text(device), repr((self._key or _tuning.shape_class)(*args, **kwargs)))
 
     def _entries(self, indices: Sequence[int], kind: str, of_class: str) -> dict[int, _tuning.Entry]:
@@ -250,7 +256,10 @@ def _all_properties(value: Any) -> object:
     """What a caller's key may depend on, in a form that costs little to make and to compare."""
     if isinstance(value, torch.Tensor):
         return value.dtype, value.shape, value.stride(), value.device
-    return tuple(map(_all_properties, value)) if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_all_properties, value))
+    tensor = _tuning.tensor_of(value)
+    return value if tensor is None else _all_properties(tensor)
 
 
 def _properties(value: Any) -> object:
