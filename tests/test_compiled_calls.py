@@ -158,6 +158,57 @@ def test_numbers_of_more_than_64_bits_are_refused_while_compiling(language: Load
         launches_in(lambda: kernel(out, *before, 1 << 64, *behind, grid=1, block=1))
 
 
+U64 = 'extern "C" __global__ void store(unsigned long long* out, size_t value) { *out = value; }'
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize("value", [-1, 0, 2**63 - 1, 2**63, 2**64 - 1, 2**64])
+def test_u64_is_the_same_in_compiled_code(value: int, empty_cache: Path) -> None:
+    """Operators have signed integers, to which -1 is what 2**64 - 1 is."""
+    kernel = wave_runtime.compile(U64, language="hip")["store"]
+
+    def store(out: torch.Tensor) -> torch.Tensor:
+        kernel(out, value, grid=1, block=1)
+        return out
+
+    for function in (store, torch.compile(store, backend="aot_eager")):
+        out = torch.zeros(1, dtype=torch.uint64)
+        if 0 <= value < 2**64:
+            assert function(out).item() == value
+        else:
+            with pytest.raises(ValueError, match=f"argument 1.* (expected u64.*given )?{value}"):
+                function(out)
+
+
+@pytest.mark.needs("clang")
+def test_u64_that_a_tensor_holds(empty_cache: Path) -> None:
+    """The number is known when the compiled program runs, and is checked then."""
+    kernel = wave_runtime.compile(U64, language="hip")["store"]
+
+    def store(out: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        kernel(out, x.sum().item(), grid=1, block=1)
+        return out
+
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        compiled = torch.compile(store, fullgraph=True, backend="aot_eager")
+        out = torch.zeros(1, dtype=torch.uint64)
+        assert compiled(out, torch.tensor([3, 4])).item() == 7
+        with pytest.raises(RuntimeError, match="Runtime assertion failed for expression u0 >= 0"):
+            compiled(out, torch.tensor([3, -4]))
+    assert out.item() == 7
+
+
+@pytest.mark.needs("clang")
+def test_messages_say_names_of_the_source_while_compiling(empty_cache: Path) -> None:
+    source = "__global__ void put(float* out, int i) { out[i] = 1; }"
+    put = wave_runtime.compile(source, language="hip")["put"]
+    assert put.name == "_Z3putPfi"
+    out = torch.zeros(1)
+    for wrong in ((out,), (out, 1.5), (1.5, 1)):
+        with pytest.raises(Exception, match=r"kernel 'put\(float\*, int\)'"):
+            launches_in(lambda: put(*wrong, grid=1, block=1))  # noqa: B023
+
+
 def test_sizes_and_geometry_do_not_recompile(vector_add: wave_runtime.Kernel) -> None:
     def add(a: torch.Tensor, out: torch.Tensor, shared_memory: int) -> None:
         n = a.shape[0]

@@ -94,6 +94,9 @@ class Kernel:
     @property
     def _plan(self) -> tuple[str, ...]: ...
     @property
+    def _text(self) -> str: ...
+    def _check_number(self, value: object) -> None: ...
+    @property
     def _has_operator(self) -> bool: ...
     @property
     def _overridden(self) -> bool: ...
@@ -538,6 +541,9 @@ def parse_signature(text: str) -> list[tuple[str, str, str, bool, bool]]:
 
 def demangle(name: str) -> str | None:
     """A C++ symbol as in the source, with its parameters' types; or None."""
+
+def kernel_text(symbol: str) -> str:
+    """How messages name a kernel: ``kernel 'axpy(float*, int)'``."""
 
 def line_table(data: bytes) -> tuple[list[str], list[tuple[int, int, int]]]:
     """The source lines of an ELF image's instructions: the paths, and ``(address, line, index of its path)``."""

@@ -84,7 +84,7 @@ class Comparison:
         return all(item.ulps <= ulps and item.nans == 0 for item in self.differences)
 
     def __str__(self) -> str:
-        head = f"kernel '{self.kernel}' on {self.device} and on the emulator"
+        head = f"{_C.kernel_text(self.kernel)} on {self.device} and on the emulator"
         return "\n".join([f"{head}: equal"] if self.equal else [f"{head}:", *map(str, self.differences)])
 
 

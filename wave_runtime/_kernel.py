@@ -64,12 +64,12 @@ def call_operator(
     """
     if device is not None:
         raise ValueError(
-            f"kernel '{self.name}': device= is for plain calls: under torch.compile and torch.export, with modes and "
+            f"{self._text}: device= is for plain calls: under torch.compile and torch.export, with modes and "
             "tensor subclasses the tensors alone say the device"
         )
     if stream is not None:
         raise ValueError(
-            f"kernel '{self.name}': stream= is for plain calls: under torch.compile and torch.export, with modes and "
+            f"{self._text}: stream= is for plain calls: under torch.compile and torch.export, with modes and "
             "tensor subclasses a launch goes to the current stream (with torch.cuda.stream(stream): ...)"
         )
     exporting = is_exporting()
@@ -137,7 +137,7 @@ def _values(self: _C.Kernel, args: Sequence[Any]) -> list[Any]:
     """The arguments as operators take them."""
     plan = self._plan
     if len(args) != len(plan):
-        raise TypeError(f"kernel '{self.name}' takes {len(plan)} arguments ({self.signature}), given {len(args)}")
+        raise TypeError(f"{self._text} takes {len(plan)} arguments ({self.signature}), given {len(args)}")
     return [_operand(self, index, kind, args[index]) for index, kind in enumerate(plan)]
 
 
@@ -145,7 +145,7 @@ def _block(self: _C.Kernel, block: Dims | None) -> list[int]:
     """The extents of the block: those given, else those that the binary requires."""
     dims = self.block if block is None else block
     if dims is None:
-        raise TypeError(f"kernel '{self.name}': block= is missing: the binary fixes no workgroup size")
+        raise TypeError(f"{self._text}: block= is missing: the binary fixes no workgroup size")
     return _extents(self, "block", dims)
 
 
@@ -163,32 +163,47 @@ def _operand(self: _C.Kernel, index: int, kind: str, value: Any) -> Any:
     """An argument as operators take it."""
     if kind in ("input", "output"):
         if not isinstance(value, torch.Tensor) and not torch.compiler.is_compiling():
-            value = tensor_over(value, f"kernel '{self.name}', argument {index}", kind == "input")
+            value = tensor_over(value, f"{self._text}, argument {index}", kind == "input")
         if not isinstance(value, torch.Tensor):
-            raise TypeError(f"kernel '{self.name}', argument {index}: expected a tensor, given {type(value).__name__}")
+            raise TypeError(f"{self._text}, argument {index}: expected a tensor, given {type(value).__name__}")
         if not torch.compiler.is_compiling() and value.is_nested:
             raise TypeError(
-                f"kernel '{self.name}', argument {index}: expected a strided tensor, given a nested one: pass its "
-                "values()"
+                f"{self._text}, argument {index}: expected a strided tensor, given a nested one: pass its values()"
             )
     elif kind == "bytes":
         return value if isinstance(value, bytes) else bytes(value)
     elif kind == "float":
         pass
-    elif kind in ("bits", "word") and isinstance(value, torch.Tensor):
+    elif kind in ("bits", "b64", "u64") and isinstance(value, torch.Tensor):
         raise TypeError(
-            f"kernel '{self.name}', argument {index}: given a tensor where the binary does not say that there is a "
+            f"{self._text}, argument {index}: given a tensor where the binary does not say that there is a "
             f"pointer ({self.signature}): pass signature= to wave_runtime.load()"
         )
     elif isinstance(value, float):
         raise TypeError(
-            f"kernel '{self.name}', argument {index}: given a float where the signature ({self.signature}) "
+            f"{self._text}, argument {index}: given a float where the signature ({self.signature}) "
             "does not say f32: pass signature= to wave_runtime.load()"
         )
-    elif kind == "word" and value >= 1 << 63:
+    elif kind in ("u64", "b64"):
+        return _word(self, index, kind, value)
+    return value
+
+
+def _word(self: _C.Kernel, index: int, kind: str, value: Any) -> Any:
+    """An integer of 64 bits as operators take it, which have signed ones only.
+
+    Then -1 is 2**64 - 1 to them. So what a u64 does not take is refused here.
+    """
+    if kind == "u64":
+        if _torch.is_known(value < 0):
+            raise ValueError(
+                f"{self._text}, argument {index}: expected u64, an integer from 0 to {(1 << 64) - 1}, given {value}"
+            )
+        _torch.demand(value >= 0)  # of a number that a tensor holds, as the compiled program runs
+    if _torch.is_known(value >= 1 << 63):
         if value >= 1 << 64:
-            raise ValueError(f"kernel '{self.name}', argument {index}: expected 64 bits, given {value}")
-        return value - (1 << 64)  # operators have signed integers only
+            raise ValueError(f"{self._text}, argument {index}: expected 64 bits, given {value}")
+        return value - (1 << 64)
     return value
 
 
@@ -218,7 +233,7 @@ def _extents(self: _C.Kernel, what: str, dims: Dims) -> list[int]:
     """The three extents that operators take; missing ones are 1."""
     extents: list[int] = list(dims) if isinstance(dims, (tuple, list)) else [dims]  # type: ignore[list-item]
     if not 1 <= len(extents) <= 3:
-        raise ValueError(f"kernel '{self.name}': {what} must be an int or 1 to 3 ints, given {len(extents)}")
+        raise ValueError(f"{self._text}: {what} must be an int or 1 to 3 ints, given {len(extents)}")
     return extents + [1] * (3 - len(extents))
 
 
@@ -282,7 +297,7 @@ def infer_writes(self: _C.Kernel, *args: Any, **options: Any) -> Accesses:
         if isinstance(value, torch.Tensor):
             tensor: torch.Tensor | None = value
         else:
-            tensor = tensor_over(value, f"kernel '{self.name}', argument {index}", True)
+            tensor = tensor_over(value, f"{self._text}, argument {index}", True)
         if tensor is None or tensor.layout is not torch.strided:
             return value
         value = tensor
@@ -317,11 +332,13 @@ def as_operator(self: _C.Kernel, name: str, **options: Any) -> _torch.OpOverload
         launch_embedded(*_operator_arguments(self, *arguments, grid=(x, y, z), **options))
 
     embed_in_packages(overload, launch)
+    floats = [name for name, kind in zip(names, self._plan, strict=False) if kind == "float"]
+    _torch.watch_numbers(overload, floats, lambda _, value: self._check_number(value))
     return overload
 
 
 def _refuse_script(self: _C.Kernel) -> None:
-    raise RuntimeError(f"kernel '{self.name}': torch.jit.script is not supported; use torch.compile or torch.export")
+    raise RuntimeError(f"{self._text}: torch.jit.script is not supported; use torch.compile or torch.export")
 
 
 call_operator.__doc__ = _C.doc("Kernel.__call__")  # what help() says is for users

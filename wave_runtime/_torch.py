@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from types import CodeType
@@ -86,6 +86,29 @@ def is_written(argument: Any) -> bool:
 def with_arguments(overload: OpOverload, args: Any, keywords: Any) -> Iterator[tuple[Any, Any]]:
     """Pairs of the schema's arguments and the values of a call."""
     return iter(_zip_schema(overload._schema, args, keywords))
+
+
+def watch_numbers(overload: OpOverload, names: Collection[str], check: Callable[[str, Any], None]) -> None:
+    """Have a function see the tensors that Python gives an operator for numbers, each with the argument's name.
+
+    The dispatcher makes numbers of them, so that nobody below knows that there was a tensor.
+    """
+    places = [(i, item.name) for i, item in enumerate(overload._schema.arguments) if item.name in names]
+    if not places:
+        return
+
+    def watched(call: Callable[..., Any]) -> Callable[..., Any]:
+        def checked(*args: Any, **keywords: Any) -> Any:
+            for index, name in places:
+                value = args[index] if index < len(args) else keywords.get(name)
+                if isinstance(value, (torch.Tensor, list, tuple)):
+                    check(name, value)
+            return call(*args, **keywords)
+
+        return checked
+
+    for called in (overload, overload.overloadpacket):
+        called._op = watched(called._op)
 
 
 def set_rule(overload: OpOverload, mode: type, rule: Callable[..., Any]) -> None:
@@ -254,6 +277,20 @@ _Action = _find(f"{_frames}._FrameAction", "torch.compile where a GPU is emulate
 def run_as_it_is(code: CodeType) -> None:
     """Have Dynamo not compile the frames of a function, where it is called rather than traced."""
     _set_strategy(code, _Strategy(_Action.SKIP, _Action.DEFAULT))
+
+
+def is_known(condition: Any) -> bool:
+    """Whether a condition holds. False, too, where that is known only when the compiled program runs."""
+    if not torch.compiler.is_compiling():
+        return bool(condition)
+    from torch.fx.experimental.symbolic_shapes import guard_or_false  # which takes long to import
+
+    return bool(guard_or_false(condition))
+
+
+def demand(condition: Any) -> None:
+    """Raise RuntimeError where a condition does not hold: when the compiled program runs, if it is not known before."""
+    torch._check(condition)  # type: ignore[no-untyped-call]
 
 
 def constant_result(function: T) -> T:

@@ -158,6 +158,8 @@ py::list parse_signature_text(const std::string& given) {
   });
 }
 
+std::string text_of_kernel(const std::string& symbol) { return kernel_text(symbol); }
+
 }  // namespace
 
 void bind_code_object(py::handle module) {
@@ -166,6 +168,7 @@ void bind_code_object(py::handle module) {
       {py::function<read_code_object>("read_code_object", "data, target=None"),
        py::function<parse>("image", "data, target=None"), py::function<parse_all>("images", "data, target=None"),
        py::function<parse_signature_text>("parse_signature", "text"), py::function<demangle>("demangle", "name"),
+       py::function<text_of_kernel>("kernel_text", "symbol"),
        py::function<line_table>("line_table", "data"), py::function<image_for>("image_for", "data, device"),
        py::function<occupancy_of>("occupancy", "data, target, kernel, workgroup_size, lds_bytes"),
        py::function<normal_target>("normal_target", "id"),

@@ -2,12 +2,14 @@
 
 #include "base/error.h"
 #include "op/dedicated.h"
+#include "op/kernel_operator.h"
 #include "python/bindings.h"
 #include "python/callable_type.h"
 #include "python/define.h"
 #include "python/devices.h"
 #include "python/docs.h"
 #include "python/read_call.h"
+#include "python/torch_python.h"
 
 namespace wave {
 
@@ -36,7 +38,8 @@ const char* plan_of(const Parameter& parameter) {
   if (parameter.is_pointer) return parameter.is_const ? "input" : "output";
   if (parameter.is_float()) return "float";
   if (parameter.type == Type::Bytes) return "bytes";
-  if (parameter.type == Type::U64 || parameter.type == Type::B64) return "word";
+  if (parameter.type == Type::U64) return "u64";
+  if (parameter.type == Type::B64) return "b64";
   return parameter.type >= Type::B8 && parameter.type <= Type::B64 ? "bits" : "int";
 }
 
@@ -46,6 +49,7 @@ py::object block_tuple(const Kernel& kernel) {
 }
 
 std::string signature_of(const Kernel& kernel) { return kernel.signature().text(); }
+std::string text_of_kernel(const Kernel& kernel) { return kernel_text(kernel.name()); }
 const char* strides_of(const Kernel& kernel) { return kernel.strides() == StridePolicy::Any ? "any" : "contiguous"; }
 py::tuple names_of(const Kernel& kernel) {
   return py::tuple_of(kernel.signature().parameters, [](const Parameter& parameter) { return parameter.name; });
@@ -76,6 +80,12 @@ Py_hash_t hash(PyObject* self) { return PyObject_Hash(state_of<KernelState>(self
 
 std::string as_operator(const Kernel& kernel, const std::string& name, const py::dict& keywords) {
   return define_operator(kernel, name, read_fixed_options(kernel, keywords));
+}
+
+/// Throws RuntimeError where a launch would lose the derivative of a tensor that is given for a number.
+void check_number(const Kernel& kernel, py::handle object) {
+  if (!is_any_tensor(object.ptr())) return;
+  check_autograd(kernel.name(), [&](VisitTensor visit) { visit(tensor_of(object.ptr())); });
 }
 
 /// Loads the kernel where it is not, without the interpreter's lock.
@@ -122,6 +132,7 @@ py::object make_kernel_type(const py::object& call) {
       py::method<trace_accesses>("_trace", "*arguments, **keywords"),
       py::method<bind>("bind", "*arguments, **keywords"),
       py::method<as_operator>("_define_operator", "name, **keywords"),
+      py::method<check_number>("_check_number", "value"),
       py::method<preload>("preload", "device=None"),
       py::method<resources>("resources", "device=None"),
       py::method<occupancy>("occupancy", "device=None, **keywords"),
@@ -132,7 +143,8 @@ py::object make_kernel_type(const py::object& call) {
        .properties = {py::property<&Kernel::name>("name"), py::property<signature_of>("signature"),
                       py::property<writes_of>("writes"), py::property<strides_of>("strides"),
                       py::property<&Kernel::strict>("strict"), py::property<&Kernel::overridden>("_overridden"),
-                      py::property<&Kernel::variants>("_images"), py::property<names_of>("_names")},
+                      py::property<&Kernel::variants>("_images"), py::property<names_of>("_names"),
+                      py::property<text_of_kernel>("_text")},
        .members = {{"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY, nullptr},
                    {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY, nullptr},
                    {"_plan", T_OBJECT_EX, offsetof(KernelState, plan), READONLY, nullptr},

@@ -11,6 +11,7 @@ import torch
 from operators_support import add, add_out, launch_add, matmul, twice, twice_backward
 from support import ROOT
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 import wave_runtime
@@ -250,9 +251,32 @@ def test_gradients_of_numbers_are_not_lost(declared: bool) -> None:
         scale(x, factor)
     with pytest.raises(RuntimeError, match="argument 'factor'"):
         torch.func.grad(lambda factor: scale(x, factor=factor).sum())(factor.detach())
+    for call in (torch.ops.wave_test.scaled, torch.ops.wave_test.scaled.default):
+        with pytest.raises(RuntimeError, match="argument 'factor'"):
+            call(x, factor)
     assert torch.equal(scale(x, factor.item()), 2 * x)
     with torch.no_grad():
         assert torch.equal(scale(x, factor), 2 * x)
+
+
+def test_gradients_of_numbers_are_not_lost_by_operators_of_one_kernel() -> None:
+    signature = {"scale": "x: *f32 const, y: *f32, factor: f32, n: i32"}
+    kernel = wave_runtime.load(ROOT / "tests/code_object/corpus/clang_v5_gfx942.co", signature=signature)["scale"]
+    scale = kernel.as_operator("wave_test::scale_alone", block=64)
+    x, y, factor = torch.randn(50), torch.zeros(50), torch.tensor(2.0, requires_grad=True)
+    message = "kernel 'scale': a tensor requires grad, but a launch has no derivative"
+    for call in (scale, torch.ops.wave_test.scale_alone, lambda x, y, f, n, g: scale(x, y, factor=f, n=n, grid_x=g)):
+        with pytest.raises(RuntimeError, match=message):
+            call(x, y, factor, 50, 1)
+        assert not y.any()
+        call(x, y, factor.detach(), 50, 1)
+        assert torch.equal(y, 2 * x)
+        with torch.no_grad():
+            call(x, y.zero_(), factor, 50, 1)
+        assert torch.equal(y, 2 * x)
+        y.zero_()
+    with forward_ad.dual_level(), pytest.raises(RuntimeError, match="carries a forward-mode tangent"):
+        scale(x, y, forward_ad.make_dual(factor.detach(), torch.tensor(1.0)), 50, 1)
 
 
 @pytest.mark.parametrize("compiled", [False, True])

@@ -38,8 +38,6 @@ def dispatch(self: Operator, *args: Any, **kwargs: Any) -> Any:
         self.inline and torch.compiler.is_compiling() and not self._is_to_differentiate(args, kwargs)
     ):
         return self._inline(args, kwargs)
-    if self._numbers and not torch.compiler.is_compiling():
-        self._check_numbers(args, kwargs)
     return self.overload(*args, **kwargs, fingerprint=self.fingerprint)
 
 
@@ -91,7 +89,8 @@ class Operator(_C.OperatorBase):
         self._library: Any = make_library(namespace)
         self._library.define(short_name + schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
         self.overload: _torch.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
-        self._numbers = {item.name for item in _torch.schema(self.overload).arguments if "Tensor" not in str(item.type)}
+        numbers = {item.name for item in _torch.schema(self.overload).arguments if "Tensor" not in str(item.type)}
+        _torch.watch_numbers(self.overload, numbers - {"fingerprint"}, self._check_number)
         self._has_derivative = False
         self._autograd = make_rule(name, self.overload, no_derivative(name), None)
         self._register(short_name)
@@ -164,14 +163,13 @@ class Operator(_C.OperatorBase):
         tensors = tensors_in([*args, *kwargs.values()])
         return self._has_derivative and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
-    def _check_numbers(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _check_number(self, name: str, value: Any) -> None:
         """Raise RuntimeError where the dispatcher would make a number of a tensor, and lose its gradient."""
-        for name, value in self._parameters.named(args, kwargs).items():
-            if name in self._numbers and (requires_grad([value]) or any(map(has_tangent, tensors_in(value)))):
-                raise RuntimeError(
-                    f"operator '{self.name}', argument '{name}': a tensor that has a derivative is given for a number, "
-                    "which has none: give the parameter the type Tensor, or pass tensor.item()"
-                )
+        if requires_grad([value]) or any(map(has_tangent, tensors_in(value))):
+            raise RuntimeError(
+                f"operator '{self.name}', argument '{name}': a tensor that has a derivative is given for a number, "
+                "which has none: give the parameter the type Tensor, or pass tensor.item()"
+            )
 
     def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """For compilers that trace a call: run the body as the dispatcher would."""

@@ -203,7 +203,7 @@ def _share(kernel: _C.Kernel, device: str, block: tuple[int, ...], workgroups: i
     It is given out in granules, so that an equal share may be rounded up to more than there is for all.
     """
     if workgroups < 1:
-        raise ValueError(f"kernel '{kernel.name}': force_occupancy must be at least 1, given {workgroups}")
+        raise ValueError(f"{kernel._text}: force_occupancy must be at least 1, given {workgroups}")
     resources = kernel.resources(device)
     equal = resources["max_shared_memory"] // workgroups
     for granule in _GRANULES:

@@ -81,7 +81,7 @@ def _launch_on_intel(
 ) -> None:
     """Intel's code even where the device is the CPU, for which a kernel may have AMD's, too."""
     if not isinstance(kernel, PortableKernel):
-        raise ValueError(f"kernel '{kernel.name}' is a binary of AMD's or NVIDIA's: it does not run on intel")
+        raise ValueError(f"{kernel._text} is a binary of AMD's or NVIDIA's: it does not run on intel")
     kernel._launch_outside("intel", device, tuple(arguments), grid, block, 0, {})
 
 
