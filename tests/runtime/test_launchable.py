@@ -24,7 +24,7 @@ def add_launchable(code: object = BASICS) -> Launchable:
         "vector_add",
         signature=ADD_SIGNATURE,
         arguments=lambda a, b, c: (a, b, c, a.numel()),
-        results=lambda a, b: torch.empty_like(a),
+        results=lambda a, b: torch.empty_like(a, memory_format=torch.contiguous_format),
         grid=blocks,
         block=256,
     )
@@ -61,6 +61,28 @@ def test_inputs_that_are_not_contiguous() -> None:
     a, b = torch.randn(30, 20).T, torch.randn(20, 30)
     add = add_launchable()
     assert torch.equal(add(a, b, outputs=[torch.empty(20, 30)]), a + b)
+
+
+@pytest.mark.filterwarnings("ignore:Torchinductor does not support code generation for complex")
+@pytest.mark.parametrize("backend", [None, "aot_eager", "inductor"])
+def test_inputs_whose_memory_holds_other_values(backend: str | None) -> None:
+    """Lazy negatives, contiguous or not, are copied. (Inductor of torch 2.13 takes an input of its graph by its
+    memory, so that it gets none here.)"""
+    add = add_launchable()
+
+    def run(z: torch.Tensor) -> list[torch.Tensor]:
+        strided = z.conj().imag
+        dense = torch._neg_view(z.real.contiguous())
+        return [add(strided, dense), add(dense, strided), strided + dense]
+
+    torch._dynamo.reset()
+    function = run if backend is None else torch.compile(run, backend=backend)
+    one, other, expected = function(torch.randn(100, dtype=torch.complex64))
+    assert torch.equal(one, expected)
+    assert torch.equal(other, expected)
+    out = torch._neg_view(torch.zeros(100))
+    with pytest.raises(ValueError, match=r"argument 2 'c': the tensor is a lazy negative .* call .resolve_neg\(\) first"):
+        add(torch.ones(100), torch.ones(100), outputs=[out])
 
 
 @pytest.mark.needs("clang")

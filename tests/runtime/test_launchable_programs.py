@@ -56,6 +56,7 @@ def test_one_result(load: Callable[[str], Launchable]) -> None:
     a, b = torch.randn(1000), torch.randn(2000)[::2]
     assert torch.equal(add(a, b), a + b)
     assert torch.equal(add(a[:10], b[:10]), a[:10] + b[:10])
+    assert torch.equal(add(torch._neg_view(a), b[:1000]), b[:1000] - a)
 
 
 def test_no_result_and_several(load: Callable[[str], Launchable]) -> None:

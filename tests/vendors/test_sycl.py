@@ -47,6 +47,17 @@ def test_cpu_tensors_are_used_in_place() -> None:
 
 
 @pytest.mark.needs("sycl")
+def test_lazy_negatives_are_refused() -> None:
+    """Their memory holds other values."""
+    kernel = vendors.kernel("scale", intel=SCALE, signature=SIGNATURE)
+    a, b = torch.ones(100), torch.zeros(100)
+    for pair in ((torch._neg_view(a), b), (a, torch._neg_view(b))):
+        with pytest.raises(ValueError, match=r"lazy negative whose storage holds other values: call .resolve_neg\(\)"):
+            kernel(*pair, 2.0, 100, grid=1, block=128)
+    assert not b.any()
+
+
+@pytest.mark.needs("sycl")
 def test_types() -> None:
     """Of tensors, and of numbers where one can be passed: all in one kernel, since each compilation takes seconds."""
     numbers = [type for type in COMMON if type not in ("f16", "bf16")]

@@ -215,7 +215,7 @@ class Device:
         """A ``HalBufferView`` of a tensor that lies on this device: of a copy on the CPU, else of its own memory."""
         if tensor.device.type == "cpu":
             return _elements.copy_from_cpu(self._s.device, tensor)
-        return self._s.device.from_dlpack_capsule(tensor.detach().contiguous().__dlpack__(stream=-1))
+        return self._s.device.from_dlpack_capsule(_elements.dense(tensor.detach()).__dlpack__(stream=-1))
 
     def export_torch_tensor(self, view: Any, like: torch.Tensor) -> torch.Tensor:
         """A tensor that shares the memory of a ``HalBufferView``, with the shape and dtype of ``like``."""

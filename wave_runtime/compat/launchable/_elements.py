@@ -61,6 +61,14 @@ def dtype_of(element_type: int) -> torch.dtype:
     return _dtypes()[int(element_type)]
 
 
+def dense(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor, where its memory holds its values one behind the other, or else a copy of which that is so.
+
+    It is not so of lazy negatives and conjugates, either, whose memory holds other values.
+    """
+    return tensor.contiguous().resolve_conj().resolve_neg()
+
+
 def copy_from_cpu(hal_device: Any, tensor: torch.Tensor) -> Any:
     """A buffer view with a copy of a CPU tensor.
 
@@ -68,7 +76,7 @@ def copy_from_cpu(hal_device: Any, tensor: torch.Tensor) -> Any:
     """
     runtime = require("iree.runtime")
     element_type = element_type_of(tensor.dtype)
-    plain = tensor.detach().contiguous()
+    plain = dense(tensor.detach())
     return hal_device.allocator.allocate_buffer_copy(
         memory_type=runtime.MemoryType.DEVICE_LOCAL,
         allowed_usage=runtime.BufferUsage.DEFAULT,

@@ -15,6 +15,7 @@ from wave_runtime._device import target_for
 from wave_runtime._file import open_images
 from wave_runtime._kernel import Dims
 from wave_runtime._module import Module, Writes
+from wave_runtime.compat.launchable._elements import dense
 
 Binary = str | os.PathLike[str] | bytes
 CodeFor = Callable[[str], Module | _C.Kernel]  # by target
@@ -129,7 +130,7 @@ def _readable(kernel: _C.Kernel, values: Sequence[Any]) -> list[Any]:
     """The values, with contiguous copies in place of those tensors that the kernel only reads and that are not."""
     written = range(len(values)) if kernel.writes is None else kernel.writes
     return [
-        value.contiguous()
+        dense(value)
         if isinstance(value, torch.Tensor) and kernel.strides == "contiguous" and index not in written
         else value
         for index, value in enumerate(values)

@@ -16,7 +16,7 @@ from wave_runtime._compile._unit import Compiled
 from wave_runtime._fork import Lock
 from wave_runtime._module import Module
 from wave_runtime._torch import constant_result, not_traced
-from wave_runtime.compat.launchable import _program
+from wave_runtime.compat.launchable import _elements, _program
 from wave_runtime.compat.launchable._device import Device, get_device_from_torch, sha1
 from wave_runtime.compat.launchable._errors import require
 from wave_runtime.compat.launchable._invoke import invoke_vm_function
@@ -185,7 +185,7 @@ class Launchable:
             TypeError, ValueError: an argument or output does not fit.
         """
         place = self._place(args, device, outputs)
-        inputs = [value.contiguous() if isinstance(value, torch.Tensor) else value for value in args]
+        inputs = [_elements.dense(value) if isinstance(value, torch.Tensor) else value for value in args]
         found = self._run(place, inputs)
         if outputs:
             found = _copied(found, outputs)

@@ -77,6 +77,8 @@ def _tensor(where: str, parameter: Parameter, argument: Any, device: torch.devic
         raise ValueError(f"{where}: expected a tensor on {device}, given one on {argument.device}")
     if not argument.is_contiguous():
         raise ValueError(f"{where}: expected a contiguous tensor, given strides {tuple(argument.stride())}")
+    if argument.is_neg():
+        raise ValueError(f"{where}: the tensor is a lazy negative whose storage holds other values: call .resolve_neg()")
     if argument.requires_grad and torch.is_grad_enabled():
         raise RuntimeError(f"{where}: the tensor requires grad, and a launch has no derivative: use torch.no_grad()")
     return argument
