@@ -88,6 +88,29 @@ def check_gradients(mesh: DeviceMesh) -> None:
         assert torch.equal(gradients[1].full_tensor(), grad.T @ a)
 
 
+@wave_runtime.define_op("rules::product_and_sum")
+def product_and_sum(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    total = torch.empty_like(a)
+    launch_add(a, b, total)
+    return a * b, total
+
+
+product_and_sum.register_backward(lambda of_product, of_sum, a, b: (of_product * b + of_sum, of_product * a + of_sum))
+
+
+def check_results_that_nobody_uses(mesh: DeviceMesh) -> None:
+    """Their gradients are zeros, DTensors as the others."""
+    spread = ([Shard(0)] * 2, [Shard(0)] * 2), ([Shard(1)] * 2, [Shard(1)] * 2), ([R, R], [R, R])
+    product_and_sum.register_sharding(lambda a, b: list(spread))
+    a, b = torch.randn(7, 4), torch.randn(7, 4)
+    for place, used in itertools.product(PLACEMENTS, (0, 1)):
+        x, y = (x.requires_grad_() for x in placed(mesh, (a, b), (place, place)))
+        product_and_sum(x, y)[used].sum().backward()
+        gradient: Any = x.grad
+        assert gradient.placements == (place,)
+        torch.testing.assert_close(gradient.full_tensor(), torch.ones(7, 4) if used else b)
+
+
 def check_defaults(mesh: DeviceMesh) -> None:
     """The dispatcher leaves out arguments that equal their defaults; the rule gets them."""
     seen = []
@@ -156,6 +179,7 @@ def main() -> None:
     for check in (
         check_values_of_other_arguments,
         check_gradients,
+        check_results_that_nobody_uses,
         check_defaults,
         check_compiled,
         check_written_tensors,

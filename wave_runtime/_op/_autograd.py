@@ -9,6 +9,7 @@ import torch
 from torch.autograd import forward_ad
 
 from wave_runtime import _torch
+from wave_runtime._op import _sharding
 from wave_runtime._op._schema import tensors_in
 
 Backward = Callable[..., Any]
@@ -70,6 +71,7 @@ def make_rule(
 
     def setup(ctx: Any, call: Call, flat: Sequence[Any], output: tuple[torch.Tensor, ...]) -> None:
         ctx.call = call
+        ctx.places = [_sharding.place_of(result) for result in output]
         if setup_context is not None:
             keywords = {"keyword_only_inputs": call.keywords} if call.keywords else {}
             setup_context(ctx, unflatten(flat, call.layouts), output=one_or_all(call, output), **keywords)
@@ -78,7 +80,8 @@ def make_rule(
         needed, layouts = ctx.needs_input_grad, ctx.call.layouts
         ctx.needs_input_grad = unflatten(needed[1:], layouts)
         try:
-            result = backward(ctx, *unflatten(flat, ctx.call.result_layout))
+            of_results = _sharding.with_places(flat, ctx.places)
+            result = backward(ctx, *unflatten(of_results, ctx.call.result_layout))
         finally:
             ctx.needs_input_grad = needed
         gradients = result if isinstance(result, tuple) else (result,)

@@ -90,6 +90,37 @@ def _checked(name: str, overload: _torch.OpOverload, rule: Rule) -> Callable[...
     return placements
 
 
+def with_places(gradients: Sequence[Any], places: Sequence[Any]) -> list[Any]:
+    """The gradients of results, those of DTensors as DTensors.
+
+    Of a result that nobody has used autograd makes zeros, which are plain tensors.
+
+    Args:
+        gradients: as autograd gives them.
+        places: of the results, each as :func:`place_of` gives it.
+    """
+    return [
+        gradient if place is None or type(gradient) is not torch.Tensor else place(gradient)
+        for gradient, place in zip(gradients, places, strict=True)
+    ]
+
+
+def place_of(result: Any) -> Callable[[torch.Tensor], Any] | None:
+    """What makes a DTensor of zeros, spread as a result is; None for a result that is no DTensor."""
+    module: Any = sys.modules.get("torch.distributed.tensor")
+    if module is None or not isinstance(result, module.DTensor):
+        return None
+    shape, mesh, placements = result.to_local().shape, result.device_mesh, result.placements
+
+    def spread(zeros: torch.Tensor) -> Any:
+        part = zeros.new_zeros(shape)
+        return module.DTensor.from_local(
+            part, mesh, placements, run_check=False, shape=zeros.shape, stride=zeros.stride()
+        )
+
+    return spread
+
+
 def check_has_rule(name: str, arguments: Sequence[Any]) -> None:
     """Raise NotImplementedError for DTensors that meet an operator without a rule."""
     module: Any = sys.modules.get("torch.distributed.tensor")  # where nobody imported it, there is no DTensor
