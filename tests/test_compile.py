@@ -225,3 +225,22 @@ def test_make_fx(add: Function) -> None:
     assert "torch.ops.wave.launch.default" in graph.code
     a, b = torch.randn(8), torch.randn(8)
     assert torch.equal(graph(a, b), a + b)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_parts_that_overlap_where_sizes_are_symbolic(vector_add: wave_runtime.Kernel, backend: str) -> None:
+    """A compiler does not know that they do; the launch reads the old contents then, as it would of a clone."""
+
+    def shift(x: torch.Tensor, n: int, by: int) -> torch.Tensor:
+        source, target = x[:n], x[by : by + n]
+        vector_add(source, source, target, n, grid=1, block=256)
+        return x
+
+    compiled = torch.compile(shift, backend=backend, dynamic=True, fullgraph=True)
+    for by in (2, 16):
+        x = torch.arange(32.0)
+        expected = x.clone()
+        expected[by : by + 16] = 2 * x[:16]
+        assert torch.equal(compiled(x, 16, by), expected)
+    with pytest.raises(ValueError, match="argument 2 'c', which the kernel writes, shares memory with argument 0 'a'"):
+        shift(torch.arange(32.0), 16, 2)

@@ -102,3 +102,27 @@ def test_requires_grad_raises(vector_add: Kernel) -> None:
 def test_an_operator_called_as_such_says_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"Exported programs find their kernels in themselves .* kernel\(\.\.\.\)"):
         torch.ops.wave.launch("gone@0123456789abcdef", [], [torch.zeros(1)], [], [], [1], [1])
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_operator_in_a_branch(vector_add: Kernel, strict: bool) -> None:
+    """Its body runs while the branch is traced, to tell what its result is: its launches are no part of the program."""
+
+    @wave_runtime.define_op("export_test::doubled")
+    def doubled(a: torch.Tensor) -> torch.Tensor:
+        b = torch.empty_like(a)
+        vector_add(a, a, b, a.shape[0], grid=4, block=256)
+        return b
+
+    class Branches(torch.nn.Module):
+        def forward(self, a: torch.Tensor) -> torch.Tensor:
+            result: torch.Tensor = torch.cond(
+                a.sum() > 0, lambda a: torch.ops.export_test.doubled(a), lambda a: a.clone(), (a,)
+            )
+            return result
+
+    a = torch.rand(1000)
+    program = torch.export.export(Branches(), (a,), strict=strict)
+    for each in (program, program.run_decompositions()):
+        assert torch.equal(each.module()(a), a + a)
+        assert torch.equal(each.module()(-a), -a)

@@ -25,7 +25,7 @@ from wave_runtime._op._autograd import (
 from wave_runtime._op._fingerprint import hash_of
 from wave_runtime._op._schema import Parameters, schema_of, split_name, tensors_in
 from wave_runtime._op._vmap import VmapRule, leading_batch
-from wave_runtime._tracing import is_exporting
+from wave_runtime._tracing import is_exporting, on_stand_ins
 
 AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 
@@ -121,7 +121,9 @@ class Operator(_C.OperatorBase):
         return from_start(result)
 
     def _run_fake(self, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
-        return self._run(*args, fingerprint=fingerprint or self._add_fingerprint(), **kwargs)
+        fingerprint = fingerprint or self._add_fingerprint()
+        with on_stand_ins():
+            return self._run(*args, fingerprint=fingerprint, **kwargs)
 
     def _functionalize(self, mode: Any, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
         kwargs["fingerprint"] = fingerprint or self._add_fingerprint()
