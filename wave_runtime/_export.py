@@ -17,9 +17,15 @@ def embedded_code(handle: str) -> torch.Tensor:
     return _C.embedded_code(handle)
 
 
-def launch_embedded(handle: str, inputs: list[torch.Tensor], *rest: Any, **keywords: Any) -> None:
-    """What ``torch.ops.wave.launch`` does with these arguments, for processes that never loaded the kernel."""
-    torch.ops.wave.launch_embedded(handle, [embedded_code(handle), *inputs], *rest, **keywords)
+def launch_embedded(
+    handle: str, inputs: list[torch.Tensor], outputs: list[torch.Tensor], ints: list[int], *rest: Any, **keywords: Any
+) -> None:
+    """What ``torch.ops.wave.launch`` does with these arguments, for processes that never loaded the kernel.
+
+    Packages of AOTInductor (torch 2.13) pass no list where there are no ints: a 0 stands there instead.
+    """
+    code = embedded_code(handle)
+    torch.ops.wave.launch_embedded(handle, [code, *inputs], outputs, ints or [0], *rest, **keywords)
 
 
 def embed_in_packages(overload: _torch.OpOverload, launch: Callable[..., None]) -> None:

@@ -15,7 +15,8 @@
 // float parameter takes a zero-dimensional CPU tensor from `inputs`. `grid` counts workgroups.
 //
 // launch_embedded is for exported programs, which must run in processes that never loaded the kernel: the first of its
-// inputs is the kernel's code, a tensor of bytes; the rest is the same.
+// inputs is the kernel's code, a tensor of bytes; the rest is the same. Where a kernel takes no ints, `ints` may hold one
+// 0: packages of AOTInductor (torch 2.13) pass no list where it is empty.
 #define WAVE_LAUNCH_SCHEMA                                                                                            \
   "(str kernel, Tensor[] inputs, Tensor(a!)[] outputs, SymInt[] ints, float[] floats, SymInt[] grid, "                \
   "SymInt[] block, SymInt shared_memory=0, SymInt[]? cluster=None, bool cooperative=False, bool programmatic=False, " \
@@ -72,12 +73,14 @@ class ListReader {
         ints += words(parameter);
       }
     }
+    const bool none_but_zero = ints == 0 && ints_.size() == 1 && ints_[0].maybe_as_int() == 0;
     floats_are_tensors_ = floats > 0 && floats_.empty() && inputs_.size() == inputs + floats;
     if (floats_are_tensors_) {
       inputs += floats;
       floats = 0;
     }
-    if (inputs_.size() != inputs || outputs_.size() != outputs || ints_.size() != ints || floats_.size() != floats) {
+    if (inputs_.size() != inputs || outputs_.size() != outputs || (ints_.size() != ints && !none_but_zero) ||
+        floats_.size() != floats) {
       throw ValueError(text(kernel_text(kernel_.name()), " (", kernel_.signature().text(), ") takes ", inputs,
                             " inputs, ", outputs, " outputs, ", ints, " ints and ", floats, " floats, given ",
                             inputs_.size(), ", ", outputs_.size(), ", ", ints_.size(), " and ", floats_.size()));

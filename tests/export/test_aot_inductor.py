@@ -8,6 +8,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
+import pytest
 import torch
 from export_support import ONLY_LIBRARY, PACKAGE, run_elsewhere
 
@@ -87,3 +88,30 @@ def test_parameters_that_require_grad(vector_add: wave_runtime.Kernel, tmp_path:
     program = torch.export.export(model, (a,))
     path = torch._inductor.aoti_compile_and_package(program, package_path=str(tmp_path / "model.pt2"))
     assert torch.equal(torch._inductor.aoti_load_package(path)(a), a + model.bias)
+
+
+@pytest.mark.needs("clang")
+def test_kernels_without_ints(tmp_path: Path) -> None:
+    """Packages lose lists of ints that have no items."""
+    source = """
+    extern "C" __global__ void fill(float* out) { out[threadIdx.x] = 7; }
+    extern "C" __global__ void fill_with(float* out, float value) { out[threadIdx.x] = value; }
+    extern "C" __global__ void copy(float* out, const float* in) { out[threadIdx.x] = in[threadIdx.x]; }
+    """
+    module = wave_runtime.compile(source, language="hip")
+    fill, fill_with, copy = module["fill"], module["fill_with"], module["copy"]
+
+    class Fill(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            out = torch.empty(3, 64)
+            fill(out[0], grid=1, block=64)
+            fill_with(out[1], 2.5, grid=1, block=64)
+            copy(out[2], x, grid=1, block=64)
+            return out
+
+    x = torch.randn(64)
+    expected = torch.stack([torch.full((64,), 7.0), torch.full((64,), 2.5), x])
+    program = torch.export.export(Fill(), (x,))
+    assert torch.equal(program.module()(x), expected)
+    path = torch._inductor.aoti_compile_and_package(program, package_path=str(tmp_path / "model.pt2"))
+    assert torch.equal(torch._inductor.aoti_load_package(path)(x), expected)
