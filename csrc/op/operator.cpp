@@ -15,8 +15,8 @@
 // float parameter takes a zero-dimensional CPU tensor from `inputs`. `grid` counts workgroups.
 //
 // launch_embedded is for exported programs, which must run in processes that never loaded the kernel: the first of its
-// inputs is the kernel's code, a tensor of bytes; the rest is the same. Where a kernel takes no ints, `ints` may hold one
-// 0: packages of AOTInductor (torch 2.13) pass no list where it is empty.
+// inputs is the kernel's code, a tensor of bytes; the rest is the same. Where a kernel takes no ints, `ints` may hold
+// one 0: packages of AOTInductor (torch 2.13) pass no list where it is empty.
 #define WAVE_LAUNCH_SCHEMA                                                                                            \
   "(str kernel, Tensor[] inputs, Tensor(a!)[] outputs, SymInt[] ints, float[] floats, SymInt[] grid, "                \
   "SymInt[] block, SymInt shared_memory=0, SymInt[]? cluster=None, bool cooperative=False, bool programmatic=False, " \

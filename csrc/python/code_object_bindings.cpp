@@ -168,8 +168,8 @@ void bind_code_object(py::handle module) {
       {py::function<read_code_object>("read_code_object", "data, target=None"),
        py::function<parse>("image", "data, target=None"), py::function<parse_all>("images", "data, target=None"),
        py::function<parse_signature_text>("parse_signature", "text"), py::function<demangle>("demangle", "name"),
-       py::function<text_of_kernel>("kernel_text", "symbol"),
-       py::function<line_table>("line_table", "data"), py::function<image_for>("image_for", "data, device"),
+       py::function<text_of_kernel>("kernel_text", "symbol"), py::function<line_table>("line_table", "data"),
+       py::function<image_for>("image_for", "data, device"),
        py::function<occupancy_of>("occupancy", "data, target, kernel, workgroup_size, lds_bytes"),
        py::function<normal_target>("normal_target", "id"),
        py::function<target_runs_on>("target_runs_on", "code, device")});

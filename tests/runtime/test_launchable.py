@@ -81,7 +81,7 @@ def test_inputs_whose_memory_holds_other_values(backend: str | None) -> None:
     assert torch.equal(one, expected)
     assert torch.equal(other, expected)
     out = torch._neg_view(torch.zeros(100))
-    with pytest.raises(ValueError, match=r"argument 2 'c': the tensor is a lazy negative .* call .resolve_neg\(\) first"):
+    with pytest.raises(ValueError, match=r"argument 2 'c': the tensor is a lazy negative .* call .resolve_neg\(\)"):
         add(torch.ones(100), torch.ones(100), outputs=[out])
 
 

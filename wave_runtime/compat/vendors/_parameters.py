@@ -78,7 +78,9 @@ def _tensor(where: str, parameter: Parameter, argument: Any, device: torch.devic
     if not argument.is_contiguous():
         raise ValueError(f"{where}: expected a contiguous tensor, given strides {tuple(argument.stride())}")
     if argument.is_neg():
-        raise ValueError(f"{where}: the tensor is a lazy negative whose storage holds other values: call .resolve_neg()")
+        raise ValueError(
+            f"{where}: the tensor is a lazy negative whose storage holds other values: call .resolve_neg() first"
+        )
     if argument.requires_grad and torch.is_grad_enabled():
         raise RuntimeError(f"{where}: the tensor requires grad, and a launch has no derivative: use torch.no_grad()")
     return argument
