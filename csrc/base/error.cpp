@@ -24,7 +24,8 @@ std::string hex(uint64_t value) {
 namespace {
 
 void replace_all(std::string& in, std::string_view what, std::string_view with) {
-  for (size_t at = in.find(what); at != in.npos; at = in.find(what, at + with.size())) in.replace(at, what.size(), with);
+  for (size_t at = in.find(what); at != in.npos; at = in.find(what, at + with.size()))
+    in.replace(at, what.size(), with);
 }
 
 std::optional<std::string> demangled(const std::string& symbol) {
