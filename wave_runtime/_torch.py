@@ -96,12 +96,13 @@ def watch_numbers(overload: OpOverload, names: Collection[str], check: Callable[
     places = [(i, item.name) for i, item in enumerate(overload._schema.arguments) if item.name in names]
     if not places:
         return
+    plain = {int, float, bool, type(None)}  # asking these whether they are tensors would cost a microsecond each
 
     def watched(call: Callable[..., Any]) -> Callable[..., Any]:
         def checked(*args: Any, **keywords: Any) -> Any:
             for index, name in places:
                 value = args[index] if index < len(args) else keywords.get(name)
-                if isinstance(value, (torch.Tensor, list, tuple)):
+                if type(value) not in plain and isinstance(value, (torch.Tensor, list, tuple)):
                     check(name, value)
             return call(*args, **keywords)
 
