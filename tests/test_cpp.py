@@ -41,7 +41,7 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
     return run
 
 
-@pytest.mark.parametrize(("prefixes", "flips"), [(512, 50), pytest.param(8192, 200, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("prefixes", "flips"), [(192, 20), pytest.param(8192, 200, marks=pytest.mark.long)])
 def test_damaged_code_objects(prefixes: int, flips: int, replay: Callable[..., None]) -> None:
     """Files of the corpus, truncated and with flipped bits: an error or a result, nothing else."""
     replay(CORPORA, prefixes=prefixes, flips=flips)
