@@ -36,8 +36,8 @@ OUR_LIBRARIES = ("wave_launch", "wave_emulator")
 
 # A launch runs each instruction once, after the driver has driven them out of the caches: what it costs is the number
 # of cache lines of code. So it is compiled to be small, and calls without a detour. Nobody puts functions of his own in
-# the place of ours: calls within a library need no table, and can be inlined.
-FLAGS = ["-std=c++20", "-g0", "-O2", "-fno-plt", "-fno-semantic-interposition", "-Wall", "-Wextra"]
+# the place of ours: calls within a library need no table, and can be inlined. Narrowing is an error to clang, too.
+FLAGS = ["-std=c++20", "-g0", "-O2", "-fno-plt", "-fno-semantic-interposition", "-Wall", "-Wextra", "-Werror=narrowing"]
 # What `build_ext --debug` adds.
 DEBUG = ["-g", "-O1", "-UNDEBUG"]
 

@@ -186,7 +186,7 @@ Carry<T> div_scale(T value, T denominator, T numerator) {
   scale = blend<T>(is_far, blend<T>(is_denominator, D::kUp, 1), scale);
   const bool is_scaled_back = (tiny_quotient & !is_denormal(denominator)) | is_far;
   const T scaled = value * scale;
-  return {blend<T>(is_zero, std::numeric_limits<T>::quiet_NaN(), scaled), u32{is_scaled_back & !is_zero}};
+  return {blend<T>(is_zero, std::numeric_limits<T>::quiet_NaN(), scaled), static_cast<u32>(is_scaled_back & !is_zero)};
 }
 
 /// What a * b + c exceeds `sum`, its rounded value, by: the sign of it at least (Boldo and Muller, "Exact and
