@@ -1,6 +1,8 @@
 // Element types of matrix instructions and the arithmetic on them. Included once for each SIMD level
 // (each_simd_level.h), inside no namespace.
 
+#include "emulator/half_rows.inl"
+
 namespace wave::emulator::WAVE_SIMD {
 
 namespace {
@@ -95,16 +97,6 @@ struct Float32Sums {
   static constexpr bool kSwizzles = true, kTakesBlgp = false;
 };
 
-#if defined(WAVE_SIMD_AVX512)
-/// The f16 in the low halves of 16 dwords, as f32.
-inline __m512 convert_halves(__m512i dwords) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(dwords)); }
-#elif defined(WAVE_SIMD_AVX2)
-/// Eight f16, each in the low half of a dword, as f32.
-inline __m256 convert_halves(__m256i halves) {
-  return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1)));
-}
-#endif
-
 struct F16 : Float32Sums {
   static constexpr int kRows = 2, kExactGroup = 8, kMinExponent = -14;
 #if defined(WAVE_SIMD_AVX512)
@@ -120,24 +112,8 @@ struct F16 : Float32Sums {
 #endif
   template <int kCount = kLanes>
   static void unpack(const LaneRow* from, f32 (*to)[kLanes]) {
-#if defined(WAVE_SIMD_AVX512)
-    for (int i = 0; i < kCount; i += 16) {
-      const __m512i pairs = load<__m512i>(&from->lane[i]);
-      _mm512_store_ps(&to[0][i], convert_halves(pairs));
-      _mm512_store_ps(&to[1][i], convert_halves(_mm512_srli_epi32(pairs, 16)));
-    }
-#elif defined(WAVE_SIMD_AVX2)
-    for (int i = 0; i < kCount; i += 8) {
-      const __m256i pairs = load<__m256i>(&from->lane[i]);
-      _mm256_store_ps(&to[0][i], convert_halves(_mm256_and_si256(pairs, _mm256_set1_epi32(0xffff))));
-      _mm256_store_ps(&to[1][i], convert_halves(_mm256_srli_epi32(pairs, 16)));
-    }
-#else
-    for (int i = 0; i < kCount; ++i) {
-      to[0][i] = f16_to_f32(from->lane[i] & 0xffff);
-      to[1][i] = f16_to_f32(from->lane[i] >> 16);
-    }
-#endif
+    halves_to_f32<kCount>(from->lane, to[0]);
+    halves_to_f32<kCount, true>(from->lane, to[1]);
   }
 };
 

@@ -53,6 +53,8 @@ struct Modifiers {
   Select destination;
   Unused unused = Unused::Zero;
   const LaneMoves* moves = nullptr;  ///< DPP: source 0 comes from other lanes
+  /// All they say is that a result of 16 bits leaves the upper half of its register as it is.
+  bool only_keep_upper_half = false;
 
   bool operator==(const Modifiers&) const = default;
 };

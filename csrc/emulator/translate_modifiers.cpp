@@ -212,6 +212,8 @@ const Modifiers* Translator::modifiers(const Instruction& instruction) {
     set_op_sel(instruction, modifiers);
   }
   if (modifiers == Modifiers() && (takes & isa::kMix) == 0) return nullptr;
+  modifiers.only_keep_upper_half =
+      modifiers == Modifiers{.destination = {0, 16, false}, .unused = Unused::Kept} && (takes & isa::kMix) == 0;
   return &function_->modifiers_.emplace_back(modifiers);
 }
 

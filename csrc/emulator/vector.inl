@@ -17,6 +17,8 @@
 // Where an instruction has modifiers, or the wave's mode asks for more than IEEE defaults, prepare() first copies the
 // operands that this concerns to temporary rows, changed as it asks, and finish() does the same to the result.
 
+#include "emulator/half_rows.inl"
+
 namespace wave::emulator::WAVE_SIMD {
 
 /// Fetches `count` sources with the instruction's modifiers and the wave's mode applied.
@@ -84,20 +86,10 @@ inline T saturated(i64 value) {
   return static_cast<T>(value < kLow ? kLow : value > kHigh ? kHigh : value);
 }
 
-/// 16 bits of a register as T, and back.
-template <class T>
-inline T from_bits16(u16 bits) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, WideHalf>) {
-    return {f16_to_f32(bits)};
-  } else {
-    return __builtin_bit_cast(T, bits);
-  }
-}
+/// The result of 16 bits. Those that are f32 yet are converted by rows.
 template <class T>
 inline u16 to_bits16(T value, bool saturates) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return f32_to_f16(value.value, saturates);
-  } else if constexpr (std::is_same_v<T, WideHalf>) {
+  if constexpr (std::is_same_v<T, WideHalf>) {
     return f64_to_f16(value.value, saturates);
   } else {
     return __builtin_bit_cast(u16, value);
@@ -114,13 +106,40 @@ struct PairElement<Pair16<T>> {
 };
 template <class T>
 constexpr bool kIsPair16 = !std::is_void_v<typename PairElement<T>::type>;
+
+constexpr bool is_16_bits(LaneType kind) {
+  return kind == LaneType::B16 || kind == LaneType::F16 || kind == LaneType::F16Bits;
+}
 template <class T>
-constexpr bool kIs16 =
-    kLaneType<T> == LaneType::B16 || kLaneType<T> == LaneType::F16 || kLaneType<T> == LaneType::F16Bits;
+constexpr bool kIs16 = is_16_bits(kLaneType<T>);
 
 /// What MODE's rounding and denormals of f16 concern.
 template <class T>
 constexpr bool kIsHalf = kLaneType<T> == LaneType::F16 || kLaneType<T> == LaneType::F16x2;
+
+/// The f16 of half a row as f32: those in the registers' low halves, and in their high ones.
+struct HalfRows {
+  alignas(64) f32 low[kHalfLanes], high[kHalfLanes];
+};
+
+/// Whether sources of this type are taken from there, and whether results go there: one after the other, loops over
+/// lanes can use the host's conversions, of which compilers know only some.
+template <class T>
+constexpr bool kComesByRows = false;
+template <>
+constexpr bool kComesByRows<Half> = true;
+template <>
+constexpr bool kComesByRows<WideHalf> = true;
+template <class T>
+constexpr bool kComesByRows<Pair16<T>> = kComesByRows<T>;
+template <class T>
+constexpr bool kGoesByRows = std::is_same_v<T, Half> || std::is_same_v<T, Pair16<Half>>;
+
+template <class T>
+inline void unpack_halves(const u32* lanes, HalfRows& to) {
+  halves_to_f32<kHalfLanes>(lanes, to.low);
+  if constexpr (kIsPair16<T>) halves_to_f32<kHalfLanes, true>(lanes, to.high);
+}
 
 template <class T>
 inline T load_lane(const LaneRow* rows, size_t lane) {
@@ -128,10 +147,11 @@ inline T load_lane(const LaneRow* rows, size_t lane) {
   if constexpr (std::is_same_v<T, bool>) {
     return bits != 0;
   } else if constexpr (kIs16<T>) {
-    return from_bits16<T>(static_cast<u16>(bits));
+    return __builtin_bit_cast(T, static_cast<u16>(bits));
   } else if constexpr (kIsPair16<T>) {
     using Element = typename PairElement<T>::type;
-    return {from_bits16<Element>(static_cast<u16>(bits)), from_bits16<Element>(static_cast<u16>(bits >> 16))};
+    return {__builtin_bit_cast(Element, static_cast<u16>(bits)),
+            __builtin_bit_cast(Element, static_cast<u16>(bits >> 16))};
   } else if constexpr (std::is_same_v<T, Float32x2>) {
     return {__builtin_bit_cast(f32, bits), __builtin_bit_cast(f32, rows[1].lane[lane])};
   } else if constexpr (std::is_same_v<T, Dwords>) {
@@ -168,6 +188,20 @@ inline void store_lane(LaneRow* rows, size_t lane, T value, u32 mask, bool satur
     blend_lane(rows[1], lane, static_cast<u32>(bits >> 32), mask);
   } else {
     blend_lane(rows[0], lane, __builtin_bit_cast(u32, value), mask);
+  }
+}
+
+/// Rounds the values of half a row, and stores them, of lanes whose `exec` is ~0, to the bits that are `written`.
+template <class T>
+inline void pack_halves(const HalfRows& values, u32* lanes, const u32* exec, u32 written, bool saturates) {
+  alignas(64) u32 low[kHalfLanes], high[kHalfLanes];
+  f32_to_halves<kHalfLanes>(values.low, low, saturates);
+  if constexpr (kIsPair16<T>) f32_to_halves<kHalfLanes>(values.high, high, saturates);
+  WAVE_LANES
+  for (size_t k = 0; k < kHalfLanes; ++k) {
+    const u32 bits = kIsPair16<T> ? low[k] | high[k] << 16 : low[k];
+    const u32 mask = exec[k] & written;
+    lanes[k] = (bits & mask) | (lanes[k] & ~mask);
   }
 }
 
@@ -280,7 +314,9 @@ struct VectorShape {
 /// over lanes.
 template <size_t... kIndex, class Run>
 [[gnu::noinline]] const Op* detour(Wave& wave, const Op* op, const VectorKinds& kinds, Run run) {
-  if (op->vector.modifiers == nullptr && (wave.special & kinds.special) == 0) {
+  const Modifiers* modifiers = op->vector.modifiers;
+  const bool is_plain = modifiers == nullptr || (modifiers->only_keep_upper_half && is_16_bits(kinds.result));
+  if (is_plain && (wave.special & kinds.special) == 0) {
     return run(wave, op, wave.exec_lanes, &wave.v[op->vector.dst],
                direct_source(wave, op, kIndex, kinds.sources[kIndex])...);
   }
@@ -339,12 +375,23 @@ struct Vector<kBody, Result (*)(Args...)> {
     return next(op);
   }
 
+  template <class T>
+  static void unpack(const LaneRow* rows, size_t first, HalfRows& to) {
+    if constexpr (kComesByRows<T>) unpack_halves<T>(&rows->lane[first], to);
+  }
+
+  /// Of lane `first` + `k`.
   template <class T, int kSource>
-  static T argument(const Sources& sources, const LaneContext& context, size_t lane) {
+  static T argument(const Sources& sources, const HalfRows* halves, const LaneContext& context, size_t first,
+                    size_t k) {
     if constexpr (kIsContext<T>) {
-      return load_context<T>(context, lane);
+      return load_context<T>(context, first + k);
+    } else if constexpr (!kComesByRows<T>) {
+      return load_lane<T>(sources.rows[kSource], first + k);
+    } else if constexpr (kIsPair16<T>) {
+      return {{halves[kSource].low[k]}, {halves[kSource].high[k]}};
     } else {
-      return load_lane<T>(sources.rows[kSource], lane);
+      return {halves[kSource].low[k]};
     }
   }
 
@@ -359,11 +406,13 @@ struct Vector<kBody, Result (*)(Args...)> {
 #pragma GCC unroll 2
       for (size_t half = 0; half < kLanes; half += kHalfLanes) {
         if (half == lanes) break;
+        HalfRows halves[3];
+        (unpack<Args>(sources.rows[Shape::source(kIndex)], half, halves[Shape::source(kIndex)]), ...);
         alignas(64) u32 bits[kHalfLanes];
         WAVE_LANES
         for (size_t k = 0; k < kHalfLanes; ++k) {
           const size_t i = half + k;
-          const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...);
+          const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, halves, context, half, k)...);
           if constexpr (kHasCarry) {
             store_lane(result, i, value.value, exec.lane[i], false);
             bits[k] = 0u - value.carry;
@@ -376,15 +425,28 @@ struct Vector<kBody, Result (*)(Args...)> {
       wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, mask & enabled_bits(wave, exec));
     } else {
       const bool saturates = wave.mode.fp16_ovfl();
+      const bool keeps_upper_half = op->vector.modifiers != nullptr && op->vector.modifiers->only_keep_upper_half;
+      const u32 written = kIs16<Result> && keeps_upper_half ? 0xffffu : ~0u;
 #pragma GCC unroll 2
       for (size_t half = 0; half < kLanes; half += kHalfLanes) {
         if (half == lanes) break;
+        HalfRows halves[3];
+        (unpack<Args>(sources.rows[Shape::source(kIndex)], half, halves[Shape::source(kIndex)]), ...);
+        HalfRows results;
         WAVE_LANES
         for (size_t k = 0; k < kHalfLanes; ++k) {
-          const size_t i = half + k;
-          store_lane(result, i, kBody(argument<Args, Shape::source(kIndex)>(sources, context, i)...), exec.lane[i],
-                     saturates);
+          const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, halves, context, half, k)...);
+          if constexpr (std::is_same_v<Result, Half>) {
+            results.low[k] = value.value;
+          } else if constexpr (std::is_same_v<Result, Pair16<Half>>) {
+            results.low[k] = value.low.value;
+            results.high[k] = value.high.value;
+          } else {
+            store_lane(result, half + k, value, exec.lane[half + k] & written, saturates);
+          }
         }
+        if constexpr (kGoesByRows<Result>)
+          pack_halves<Result>(results, &result->lane[half], &exec.lane[half], written, saturates);
       }
     }
   }

@@ -11,6 +11,8 @@ import machine
 import numpy as np
 import pytest
 import torch
+from model.floats import F16, Rounding, number
+from simd_levels import LEVELS, run_again
 from support import LoadKernel
 
 EDGES = [
@@ -184,3 +186,35 @@ def test_divisions_in_f64_round_denormal_quotients_once() -> None:
         expected = np.rint(units + np.sign(left_out) / 4)
         bits = np.uint64(found[:, 0]) | np.uint64(found[:, 1]) << np.uint64(32)
         assert np.array_equal(bits.flatten().view(np.float64) / 2.0**-1074, expected), left_out
+
+
+@pytest.mark.parametrize("rounding", list(Rounding))
+@pytest.mark.parametrize("mnemonic", ["v_fma_f16", "v_pk_fma_f16"])
+def test_fused_halves_round_once(mnemonic: str, rounding: Rounding) -> None:
+    """Products in the middle between two f16, and next to them, and a third number far below: the sum is no f32."""
+    few_bits = np.arange(32, 64, dtype=np.float16)  # two of these make eleven bits or twelve, the last of which is a tie
+    first, second = (grid.ravel()[:992] for grid in np.meshgrid(few_bits, few_bits * np.float16(-(2.0**-8))))
+    least = np.float16(2.0**-24)
+    thirds = [np.float16(0), least, -least, np.float16(3) * least, np.float16(-0.25), np.float16(60000)]
+    row = next(row for row in machine.ROWS if row["mnemonic"] == mnemonic)
+    options = {"OP_SEL_HI": 3, "OP_SEL_HI2": 1} if mnemonic == "v_pk_fma_f16" else {}
+    code = machine.encode(row, VDST=3, SRC0=256, SRC1=257, SRC2=258, **options)
+    for third in thirds:
+        state = machine.State(16)
+        state.mode[:] = machine.DEFAULT_MODE | rounding << 2
+        sources = np.zeros((3, 1024), dtype=np.float16)
+        sources[:, :992] = first, second, np.full(992, third)
+        bits = sources.view(np.uint16).astype(np.uint32).reshape(3, 16, 64)
+        state.v[:, :3] = (bits | bits << 16).transpose(1, 0, 2)
+        found = machine.run(code, state).v[:, 3].ravel()[:992]
+        for a, b, result in zip(first.tolist(), second.tolist(), found.tolist(), strict=True):
+            exact = Fraction(a) * Fraction(b) + Fraction(float(third))
+            expected = F16.encode(number(exact), rounding)
+            assert result & 0xFFFF == expected, (a, b, third, hex(result))
+            assert result >> 16 == (expected if options else 0)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_simd_levels(level: str) -> None:
+    """The host's own conversions of f16 are used at some."""
+    run_again(level, __file__, "-k", "test_fused_halves")

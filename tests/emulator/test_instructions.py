@@ -219,6 +219,6 @@ def test_dot_product_of_a_denormal(processor: str, expected: int) -> None:
 @pytest.mark.parametrize("level", LEVELS)
 def test_simd_levels(level: str) -> None:
     """A process uses one level: what compilers make of floats, carries and 64 bits is tested anew at each."""
-    names = "floor or ceil or trunc or rndne or max or med3 or _co_ or perm or cvt_f16 or exp or log"
+    names = "floor or ceil or trunc or rndne or max or med3 or _co_ or perm or f16 or exp or log"
     names += " or mad_u64 or mad_i64 or lshl_add_u64 or lshlrev_b64 or lshrrev_b64 or ashrrev_i64 or pk_mov"
     run_again(level, __file__, "-k", f"test_instruction and ({names})")
