@@ -20,8 +20,9 @@ f32 fma(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 f64 fma(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 
 /// In f32 the product is exact, and the sum is rounded to odd, so that it can be rounded again, to f16 (Boldo and
-/// Melquiond, "Emulation of FMA and Correctly Rounded Sums"): of the two f32 beside the exact sum the one whose last bit
-/// is set. `rest` is how much that exceeds `sum` (Knuth's TwoSum), of which the sign alone counts, in any rounding mode.
+/// Melquiond, "Emulation of FMA and Correctly Rounded Sums"): of the two f32 beside the exact sum the one whose last
+/// bit is set. `rest` is how much that exceeds `sum` (Knuth's TwoSum), of which the sign alone counts, in any rounding
+/// mode.
 Half fma(Half a, Half b, Half c) {
   const f32 product = a.value * b.value, sum = product + c.value, of_c = sum - product;
   const f32 rest = (product - (sum - of_c)) + (c.value - of_c);
@@ -73,9 +74,7 @@ Float32x2 v_pk_fma_f32(Float32x2 a, Float32x2 b, Float32x2 c) {
 using Halves = Pair16<Half>;
 Halves v_pk_add_f16(Halves a, Halves b) { return {add(a.low, b.low), add(a.high, b.high)}; }
 Halves v_pk_mul_f16(Halves a, Halves b) { return {mul(a.low, b.low), mul(a.high, b.high)}; }
-Halves v_pk_fma_f16(Halves a, Halves b, Halves c) {
-  return {fma(a.low, b.low, c.low), fma(a.high, b.high, c.high)};
-}
+Halves v_pk_fma_f16(Halves a, Halves b, Halves c) { return {fma(a.low, b.low, c.low), fma(a.high, b.high, c.high)}; }
 
 using PackedHalfBits = Pair16<HalfBits>;
 PackedHalfBits v_pk_min_f16(PackedHalfBits a, PackedHalfBits b, Mode mode) {

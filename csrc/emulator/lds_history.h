@@ -21,8 +21,7 @@ struct LdsAccess {
 
   u32 pc = 0;  ///< from where the code object lies; 0: there is none
   u32 number = 0;
-  u8 kind =
-      0;  ///< the queue that has the number, by its counters, and kAtomic, or kPoll of a load that waits for others
+  u8 kind = 0;  ///< the queue of the number, by its counters, with kAtomic, or kPoll of a load that waits for others
   u8 wave = 0;
   i8 lane = -1;
   u8 changed = 0;  ///< of a write the bytes that get another value, a bit for each
