@@ -178,6 +178,23 @@ def directed(value: Fraction, kind: type[np.floating[Any]]) -> list[float]:
     return [float(down if value > 0 else up), float(down), float(up)]
 
 
+@pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
+def test_variables_are_memory_of_the_device(compile: Compile, processor: str) -> None:
+    """Whose address can be asked about, and whose copies wait for the kernels before them in the stream."""
+    done = run(compile("variables.hip", target=processor), WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
+    assert done.returncode == 0, done.stderr
+
+
+def test_functions_of_the_host_that_would_wait_for_their_stream(compile: Compile) -> None:
+    """They get an error instead, and may end the program, for which the streams' threads end."""
+    program = compile("host_functions.hip")
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+    assert "hipMemcpy: a function of the host in a stream must not wait for the device" in done.stderr
+    done = run(program, "exit")
+    assert done.returncode == 7, done.stderr
+
+
 def test_program_for_gfx90a(compile: Compile) -> None:
     """Whose kernels set up their scratch, and synchronise grids by GWS."""
     program = compile("program.hip", target="gfx90a")

@@ -111,6 +111,8 @@ class Module {
   /// The instruction as text.
   std::string disassemble(u64 pc, u32 lanes = 32) const;
 
+  /// All that the segments span.
+  AddressSpan bytes() const { return {reinterpret_cast<u64>(memory_), size_}; }
   /// The segments as memory regions.
   std::vector<Region> regions() const;
 

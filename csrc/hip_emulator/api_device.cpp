@@ -242,6 +242,7 @@ Error hipDeviceSynchronize() {
 
 Error hipDeviceReset() {
   return call(__func__, [&] {
+    check_may_wait();
     try {
       synchronize(current_device());
     } catch (const Failure&) {  // which is what this is called for

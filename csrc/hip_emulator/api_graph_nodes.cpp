@@ -36,7 +36,7 @@ StreamOperation kernel_operation(const KernelParameters* given) {
 StreamOperation host_operation(const HostParameters* given) {
   require(given != nullptr && given->function != nullptr);
   const auto run = [function = *given](Via) {
-    stream_order().learn_running();
+    const RunsHostFunction runs;
     function.function(function.data);
   };
   return {run, HostWork{*given}};

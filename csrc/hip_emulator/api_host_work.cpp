@@ -71,7 +71,7 @@ Error hipLaunchHostFunc(Stream stream, HostFunction function, void* data) {
   return call(__func__, [&] {
     require(function != nullptr);
     const auto run = [=](Via) {
-      stream_order().learn_running();
+      const RunsHostFunction runs;
       function(data);
     };
     submit(find_queue(stream), {run, HostWork{{function, data}}});
@@ -83,7 +83,7 @@ Error hipStreamAddCallback(Stream stream, StreamCallback callback, void* data, u
     require(callback != nullptr && flags == 0);
     const auto queue = find_queue(stream);
     StreamOperation operation([=, device = queue->device](Via) {
-      stream_order().learn_running();
+      const RunsHostFunction runs;
       callback(stream, static_cast<Error>(runtime().device(device).error()), data);
     });
     operation.runs_after_errors = true;  // which programs wait for

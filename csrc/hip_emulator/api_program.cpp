@@ -64,7 +64,9 @@ void** __hipRegisterFatBinary(const void* wrapper) {
 }
 
 void __hipUnregisterFatBinary(void** handle) {
-  wait_for_devices();  // as AMD's runtime does: what kernels print before the program ends is seen
+  // As AMD's runtime does: what kernels print before the program ends is seen. Unless a function of the host in a
+  // stream ends it.
+  if (!runs_host_function()) wait_for_devices();
   host_program().remove(binary_of(handle));
 }
 

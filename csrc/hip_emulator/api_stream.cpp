@@ -150,6 +150,7 @@ Error hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
 Error hipStreamDestroy(Stream stream) {
   return call(__func__, [&] {
     require(stream != nullptr, hipErrorInvalidHandle);
+    check_may_wait();
     const std::shared_ptr<Queue> queue = runtime().streams.remove(stream);
     std::shared_ptr<Marker> last;
     {
@@ -230,6 +231,7 @@ Error hipEventRecordWithFlags(Event event, Stream stream, unsigned flags) {
 Error hipEventSynchronize(Event event) {
   return call(__func__, [&] {
     const auto marker = marker_of(event);
+    check_may_wait();
     if (marker != nullptr) marker->wait();
     stream_order().learn(marker.get());
     for (const auto& device : runtime().devices) device->check();

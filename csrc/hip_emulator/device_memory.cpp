@@ -56,7 +56,8 @@ bool is_writable(AddressSpan bytes) {
 
 MemoryRange Allocation::range() const {
   static constexpr const char* kNames[] = {"hipMalloc", "hipHostMalloc", "hipMallocManaged"};
-  const std::string name = text("the ", kNames[static_cast<int>(kind)], " at ", hex(begin));
+  const std::string name = variable.empty() ? text("the ", kNames[static_cast<int>(kind)], " at ", hex(begin))
+                                            : text("the variable '", variable, "'");
   if (is_freed) return {bytes(), false, text(name, " of ", size, " bytes, which was freed"), false};
   return {bytes(), true, name};
 }
@@ -190,8 +191,8 @@ const Allocation* Allocations::reservation(uint64_t address) const {
   return AddressSpan(found->reserved_begin, found->reserved_size).contains(address) ? found : nullptr;
 }
 
-const Allocation* Allocations::registered(uint64_t address) const {
-  const Allocation* found = at_or_before(registered_, address);
+const Allocation* Allocations::besides(uint64_t address) const {
+  const Allocation* found = at_or_before(besides_, address);
   return found != nullptr && found->bytes().contains(address) ? found : nullptr;
 }
 
@@ -200,7 +201,7 @@ void Allocations::add(void* pointer, uint64_t size, int device, unsigned flags) 
   require(size <= ~uint64_t{0} - bytes.begin());
   std::unique_lock lock(mutex_);
   const uint64_t last = bytes.begin() + size - 1;
-  const Allocation* before = at_or_before(registered_, last);
+  const Allocation* before = at_or_before(besides_, last);
   const auto is_allocated = [this](uint64_t address) {
     const Allocation* allocation = reservation(address);
     return allocation != nullptr && !allocation->is_freed;
@@ -208,7 +209,7 @@ void Allocations::add(void* pointer, uint64_t size, int device, unsigned flags) 
   const bool overlaps = before != nullptr && before->bytes().end() > bytes.begin();
   require(!overlaps && !is_allocated(bytes.begin()) && !is_allocated(last), hipErrorHostMemoryAlreadyRegistered);
   require(is_writable(bytes), hipErrorInvalidValue, "the process has no such memory, or may not write it");
-  registered_[bytes.begin()] = {.begin = bytes.begin(),
+  besides_[bytes.begin()] = {.begin = bytes.begin(),
                                 .size = size,
                                 .device = device,
                                 .kind = AllocationKind::Host,
@@ -220,13 +221,32 @@ void Allocations::add(void* pointer, uint64_t size, int device, unsigned flags) 
 
 bool Allocations::remove(void* pointer) {
   std::unique_lock lock(mutex_);
-  return registered_.erase(reinterpret_cast<uint64_t>(pointer)) == 1;
+  const auto found = besides_.find(reinterpret_cast<uint64_t>(pointer));
+  if (found == besides_.end() || !found->second.is_registered) return false;
+  besides_.erase(found);
+  return true;
+}
+
+void Allocations::add_variable(const std::string& name, AddressSpan bytes, int device) {
+  std::unique_lock lock(mutex_);
+  besides_.try_emplace(bytes.begin(), Allocation{.begin = bytes.begin(),
+                                                 .size = bytes.size(),
+                                                 .device = device,
+                                                 .kind = AllocationKind::Device,
+                                                 .reserved_begin = bytes.begin(),
+                                                 .reserved_size = bytes.size(),
+                                                 .variable = name});
+}
+
+void Allocations::remove_variables(AddressSpan bytes) {
+  std::unique_lock lock(mutex_);
+  besides_.erase(besides_.lower_bound(bytes.begin()), besides_.lower_bound(bytes.end()));
 }
 
 std::optional<Allocation> Allocations::find(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);
-  if (allocation == nullptr) allocation = registered(address);
+  if (allocation == nullptr) allocation = besides(address);
   if (allocation == nullptr || allocation->is_freed || !allocation->bytes().contains(address)) return std::nullopt;
   return *allocation;
 }
@@ -257,11 +277,11 @@ std::optional<MemoryRange> Allocations::exactly_at(uint64_t address) const {
   // Who asks keeps it for its other addresses: what is registered in the same mapping is no part of it.
   std::shared_lock lock(mutex_);
   uint64_t begin = range->bytes.begin(), end = range->bytes.end();
-  if (const Allocation* before = at_or_before(registered_, address)) {
+  if (const Allocation* before = at_or_before(besides_, address)) {
     if (before->bytes().contains(address)) return before->range();  // since find() has looked
     begin = std::max(begin, before->bytes().end());
   }
-  if (const auto after = registered_.upper_bound(address); after != registered_.end())
+  if (const auto after = besides_.upper_bound(address); after != besides_.end())
     end = std::min(end, after->second.begin);
   range->bytes = AddressSpan::up_to(begin, end);
   range->name = "memory that HIP did not allocate, which WAVE_RUNTIME_EMULATOR_BOUNDS=exact forbids";

@@ -37,6 +37,7 @@ struct Allocation {
   bool is_promised = false;              ///< of such: will be there when the streams have done what they were given
   bool is_registered = false;            ///< by hipHostRegister: the process's own
   unsigned flags = 0;                    ///< of hipHostRegister and hipHostMalloc
+  std::string variable{};                ///< its name, where it is a variable of a module
   std::shared_ptr<PoolUse> pool{};       ///< that it is of, nullptr where it is of none
   std::shared_ptr<PageAdvice> advice{};  ///< of managed memory; else nullptr
   uint32_t id = next_id();               ///< of which there is one only, as far as 32 bits go
@@ -73,6 +74,11 @@ class Allocations {
   void add(void* pointer, uint64_t size, int device, unsigned flags);
   bool remove(void* pointer);
 
+  /// Makes the variables of a module, which are memory of its own, memory of the device, until they are removed: all
+  /// that begin in these bytes.
+  void add_variable(const std::string& name, AddressSpan bytes, int device);
+  void remove_variables(AddressSpan bytes);
+
   /// The allocation that contains this address; none that was freed.
   std::optional<Allocation> find(uint64_t address) const;
   bool was_freed(uint64_t address) const;
@@ -93,12 +99,12 @@ class Allocations {
   Allocation* own(const void* pointer) { return const_cast<Allocation*>(std::as_const(*this).own(pointer)); }
   void keep_for_a_while(const Allocation& allocation);
   const Allocation* reservation(uint64_t address) const;
-  const Allocation* registered(uint64_t address) const;
+  const Allocation* besides(uint64_t address) const;
   void forget_oldest_freed();
 
   mutable std::shared_mutex mutex_;
   std::map<uint64_t, Allocation> by_reservation_;
-  std::map<uint64_t, Allocation> registered_;  ///< by their beginnings
+  std::map<uint64_t, Allocation> besides_;  ///< what others have allocated: add(), add_variable(); by their beginnings
   uint64_t used_ = 0;
   std::deque<uint64_t> freed_;  ///< their keys in by_reservation_, the oldest first
   uint64_t freed_size_ = 0;

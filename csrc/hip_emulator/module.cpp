@@ -57,6 +57,15 @@ uint64_t image_size(const Bytes& file, FileKind kind) {
 
 }  // namespace
 
+EmulatedModule::EmulatedModule(std::shared_ptr<const CodeObject> code, int device)
+    : emulated(std::move(code)), device(device) {
+  for (const Symbol& symbol : emulated.code().symbols()) {
+    if (symbol.is_function || symbol.size == 0) continue;
+    const AddressSpan bytes(emulated.load_address(symbol.address), symbol.size);
+    if (emulated.bytes().contains(bytes)) runtime().memory.add_variable(symbol.name, bytes, device);
+  }
+}
+
 void EmulatedModule::unload() {
   is_unloaded = true;
   std::lock_guard lock(mutex);
@@ -72,6 +81,7 @@ const KernelInfo* EmulatedModule::kernel(std::string_view name) const {
 }
 
 EmulatedModule::~EmulatedModule() {
+  runtime().memory.remove_variables(emulated.bytes());
   for (const auto& [name, variable] : managed_) runtime().memory.free(variable.address);
 }
 

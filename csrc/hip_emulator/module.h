@@ -23,7 +23,7 @@ struct DeviceVariable {
 
 /// hipModule_t: a code object with globals of its own. Launches keep it alive.
 struct EmulatedModule {
-  EmulatedModule(std::shared_ptr<const CodeObject> code, int device) : emulated(std::move(code)), device(device) {}
+  EmulatedModule(std::shared_ptr<const CodeObject> code, int device);
   EmulatedModule(const EmulatedModule&) = delete;
   ~EmulatedModule();
 

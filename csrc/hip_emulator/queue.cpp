@@ -57,7 +57,8 @@ void Queue::stop() {
     ending_ = dropping_ = true;
     changed_.notify_one();
   }
-  thread_.join();
+  if (thread_.get_id() != std::this_thread::get_id()) return thread_.join();
+  thread_.detach();  // a function of the host in this stream ends the process, and does not return
 }
 
 std::shared_ptr<Marker> Queue::enqueue(std::function<void()> work, Markers after) {
@@ -85,12 +86,11 @@ void Queue::work() {
     if (waiting_.empty()) return;
     Work next = std::move(waiting_.front());
     waiting_.pop_front();
-    const bool drop = dropping_;
     lock.unlock();
-    if (!drop) {
-      for (const auto& marker : next.after) marker->wait();
-      next.run();
+    for (const auto& marker : next.after) {
+      while (!dropping_ && !marker->wait(std::chrono::milliseconds(50))) continue;
     }
+    if (!dropping_) next.run();
     next.run = nullptr;  // what it keeps alive goes before anyone hears that it is done
     next.done->complete();
     lock.lock();

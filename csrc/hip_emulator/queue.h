@@ -1,6 +1,7 @@
 // Streams: work that runs in order, on a thread of its own.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -53,7 +54,7 @@ class Queue {
   std::shared_ptr<Marker> enqueue(std::function<void()> work, Markers after);
   /// Of what was enqueued last; nullptr where there was nothing.
   std::shared_ptr<Marker> last() const;
-  /// Drops what has not begun, and returns when no work is under way.
+  /// Drops what has not begun, and returns when no work is under way, but for the caller's own.
   void stop();
 
   const int device;
@@ -79,7 +80,7 @@ class Queue {
   std::deque<Work> waiting_;
   std::shared_ptr<Marker> last_;
   bool ending_ = false;
-  bool dropping_ = false;
+  std::atomic<bool> dropping_{false};  ///< asked for without the mutex, too
   std::thread thread_;
 };
 

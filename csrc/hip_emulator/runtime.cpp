@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "emulator/dispatch.h"
+#include "hip_emulator/stream_order.h"
 
 namespace wave::hip_emulator {
 
@@ -38,6 +39,7 @@ struct Executed {
 thread_local Executed executed;
 
 thread_local bool null_stream_is_per_thread = false;
+thread_local bool host_function_runs = false;
 
 /// How many devices HIP_VISIBLE_DEVICES leaves of those that there are: as many as its ordinals name up to the first
 /// that names none. Programs set it before their first call of HIP. The devices are alike, and numbered anew.
@@ -94,8 +96,21 @@ void check_alive() {
   if (ending) throw Failure(hipErrorDeinitialized);
 }
 
+RunsHostFunction::RunsHostFunction() {
+  stream_order().learn_running();
+  host_function_runs = true;
+}
+RunsHostFunction::~RunsHostFunction() { host_function_runs = false; }
+bool runs_host_function() { return host_function_runs; }
+
+void check_may_wait() {
+  require(!host_function_runs, hipErrorIllegalState,
+          "a function of the host in a stream must not wait for the device, which waits for it");
+}
+
 void wait_for_devices() {
   if (started.load() == nullptr || ending || forked) return;
+  check_may_wait();
   for (size_t device = 0; device < runtime().devices.size(); ++device) {
     try {
       wait_for_device(static_cast<int>(device));

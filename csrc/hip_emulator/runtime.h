@@ -98,6 +98,17 @@ Runtime& runtime();
 /// The handle of a module's kernel: the same for each call, until the module is unloaded.
 hip::Function function_handle(const std::shared_ptr<EmulatedModule>& module, const KernelInfo* kernel);
 
+/// While it lives, the calling thread, a stream's, runs a function of the host, which knows that what comes before it in
+/// the stream is done. What would wait for streams is refused.
+struct RunsHostFunction {
+  RunsHostFunction();
+  RunsHostFunction(const RunsHostFunction&) = delete;
+  ~RunsHostFunction();
+};
+bool runs_host_function();
+/// Throws hipErrorIllegalState in such a function, for which the streams wait themselves.
+void check_may_wait();
+
 /// Throws where the operation that this thread executes must stop: the process ends, or the device was interrupted.
 void check_not_stopped();
 
@@ -126,7 +137,7 @@ std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperat
 /// waits for itself, before some part of it.
 std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, StreamOperation operation,
                                       Markers after = {}, const Markers& before_parts = {});
-/// The rest of submit(), without the lock.
+/// The rest of submit(), without the lock. A function of the host in a stream is not made to wait.
 void wait_if_asked(const Queue& queue, const Marker* submitted);
 
 /// Waits for all that the stream, or the whole device, was given; false where the limit was over before. Throws the
@@ -136,6 +147,7 @@ void synchronize(int device);
 /// Waits for the device beside captures, which know nothing of it. Throws the device's error.
 void wait_for_device(int device);
 /// The same for all devices. Those that failed run nothing any more, and are no error. Nothing where no runtime began.
+/// Throws as check_may_wait does.
 void wait_for_devices();
 
 /// hipEventRecord. Throws Failure.

@@ -91,7 +91,7 @@ std::shared_ptr<Marker> submit(const std::shared_ptr<Queue>& queue, StreamOperat
 }
 
 void wait_if_asked(const Queue& queue, const Marker* submitted) {
-  if (!waits.flag() || submitted == nullptr) return;
+  if (!waits.flag() || submitted == nullptr || runs_host_function()) return;
   submitted->wait();
   stream_order().learn(submitted);
   runtime().device(queue.device).check();
@@ -109,6 +109,7 @@ void check_null_stream(const Queue& queue) {
 }
 
 bool synchronize(const std::shared_ptr<Queue>& queue, std::optional<std::chrono::milliseconds> limit) {
+  check_may_wait();
   std::shared_ptr<Marker> marker;
   {
     std::lock_guard lock(runtime().order);
@@ -131,6 +132,7 @@ void synchronize(int device) {
 }
 
 void wait_for_device(int device) {
+  check_may_wait();
   Markers markers;
   {
     std::lock_guard lock(runtime().order);

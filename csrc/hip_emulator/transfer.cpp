@@ -230,6 +230,8 @@ void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream
   const std::shared_ptr<Queue> queue = find_queue(stream);
   runtime().device(queue->device).check();
   const auto to_allocated = check_rows(to, counts), from_allocated = check_rows(from, counts);
+  const bool returns_at_once = wait == Wait::No && to_allocated;
+  if (!returns_at_once) check_may_wait();
   std::unique_lock lock(runtime().order);
   check_promised(to_allocated, *queue);
   check_promised(from_allocated, *queue);
@@ -240,7 +242,7 @@ void copy(const Rows& to, const Rows& from, const RowCounts& counts, hip::Stream
   const auto marker =
       submit_locked(queue, must_stage ? staged_copy(to, from, counts) : copy_operation({to, from, counts}), after);
   lock.unlock();
-  if (marker == nullptr || (wait == Wait::No && to_allocated)) return;
+  if (marker == nullptr || returns_at_once) return;
   marker->wait();
   stream_order().learn(marker.get());
   runtime().device(queue->device).check();
@@ -263,9 +265,11 @@ void fill(const Rows& to, const RowCounts& counts, Pattern pattern, hip::Stream 
   runtime().device(queue->device).check();
   const auto allocation = check_rows(to, counts);
   check_promised(allocation, *queue);
-  const bool is_of_device = allocation && allocation->kind == AllocationKind::Device;
+  // As in AMD's runtime.
+  const bool returns_at_once = wait == Wait::No || (allocation && allocation->kind == AllocationKind::Device);
+  if (!returns_at_once) check_may_wait();
   const auto marker = submit(queue, std::move(operation));
-  if (marker == nullptr || wait == Wait::No || is_of_device) return;  // as in AMD's runtime
+  if (marker == nullptr || returns_at_once) return;
   marker->wait();
   stream_order().learn(marker.get());
   runtime().device(queue->device).check();

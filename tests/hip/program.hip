@@ -6,20 +6,10 @@
 // clang-format on
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#define CHECK(condition)                                                    \
-  if (!(condition)) {                                                       \
-    std::fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition); \
-    std::exit(1);                                                           \
-  }
-#define OK(call)                                                                                         \
-  if (const hipError_t error = (call); error != hipSuccess) {                                            \
-    std::fprintf(stderr, "%s:%d: %s is %s\n", __FILE__, __LINE__, #call, hipGetErrorName(error)); \
-    std::exit(1);                                                                                        \
-  }
+#include "check.h"
 
 __constant__ float scale = 2;
 __constant__ int table[4];
