@@ -79,6 +79,37 @@ def test_objects(each_clang: str, include: str, target: str, options: list[str])
     assert torch.equal(out.long(), areas + 10000 * i + 5000000)
 
 
+@pytest.mark.parametrize("options", [["-O0"], ["-O3"]])
+def test_new_that_does_not_throw_and_aligns(each_clang: str, options: list[str]) -> None:
+    """`std::nothrow` is the host's in the library, and clang's <new> for kernels has no operators that align."""
+    source = """
+    struct Row { int values[4]; __device__ Row() { for (int i = 0; i < 4; ++i) values[i] = i; } };
+    struct alignas(256) Line { int value = 6; };
+    extern "C" __global__ void allocate(int* out) {
+      const int i = threadIdx.x;
+      Row *one = new (std::nothrow) Row, *rows = new (std::nothrow) Row[2];
+      out[i] = one->values[3] + rows[1].values[2];
+      delete one;
+      delete[] rows;
+      Line *line = new Line, *lines = new Line[2], *other = new (std::nothrow) Line;
+      const size_t addresses = reinterpret_cast<size_t>(line) | reinterpret_cast<size_t>(lines) |
+                               reinterpret_cast<size_t>(other);
+      out[i] += 10 * (line->value + lines[1].value + other->value) + 1000 * (addresses % alignof(Line));
+      delete line;
+      delete[] lines;
+      delete other;
+      Line* const nothing = nullptr;
+      delete nothing;
+      void* const bytes = ::operator new[](8, std::nothrow);
+      ::operator delete[](bytes, std::nothrow);
+    }"""
+    out = torch.zeros(64, dtype=torch.int32)
+    with wave_runtime.sanitize("memory") as report:
+        wave_runtime.compile(source, options=options)["allocate"](out, grid=1, block=64)
+    assert out.unique().tolist() == [185]
+    assert report.findings == []
+
+
 def test_alignment() -> None:
     source = """
     struct __align__(16) Pair { float a, b; };
