@@ -161,3 +161,42 @@ def test_idioms_of_correct_kernels(target: str, level: str) -> None:
             continue  # what a wave polls it keeps in scratch there: no loop that is known to wait
         with wave_runtime.sanitize(fail=True):
             launch_idiom(module, name)
+
+
+# Where LDS has no sums of doubles, atomicAdd is such a loop, too. The first load in it is a plain one.
+COMPARE_AND_SWAP = """
+__device__ void add(float* to, float value) {
+  int found = *(int*)to;
+  for (int wanted;; ) {
+    wanted = found;
+    found = atomicCAS((int*)to, wanted, __float_as_int(value + __int_as_float(wanted)));
+    if (found == wanted) return;
+  }
+}
+
+extern "C" __global__ void sum(double* out, int has_barrier) {
+  __shared__ double doubles;
+  __shared__ float floats;
+  if (threadIdx.x == 0) doubles = floats = 0;
+  __syncthreads();
+  atomicAdd(&doubles, threadIdx.x + 0.5);
+  add(&floats, 1);
+  if (has_barrier) __syncthreads();
+  if (threadIdx.x == 0) out[0] = doubles + floats;
+}
+"""
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100", "gfx1201"])
+def test_loops_of_compare_and_swap_are_atomic_in_lds(target: str) -> None:
+    """But not the loads after them, which come before other waves' atomics."""
+    kernel = wave_runtime.compile(COMPARE_AND_SWAP, target=target)["sum"]
+    out = torch.zeros(1, dtype=torch.float64)
+    with wave_runtime.sanitize("races") as report:
+        kernel(out, 1, grid=1, block=256)
+    assert out.item() == 255 * 128 + 128 + 256
+    assert report.findings == []
+    with wave_runtime.sanitize("races") as report:
+        kernel(out, 0, grid=1, block=256)
+    assert {finding.kind for finding in report.findings} == {"lds-race"}

@@ -12,6 +12,9 @@ namespace wave::emulator {
 
 namespace {
 
+/// More loads than these are not suspected at a time.
+constexpr size_t kMostSuspicions = 1024;
+
 /// A barrier of the workgroup, as an assembler has it.
 const char* barrier_text(isa::Generation generation) {
   return isa::features(generation).has_split_barriers ? "s_barrier_signal with s_barrier_wait" : "s_barrier";
@@ -27,6 +30,28 @@ void LdsHistory::forget(u64 bytes) {
   known_.clear();
   made_known_.clear();
   found_.clear();
+  suspicions_.clear();
+}
+
+void LdsHistory::settle() {
+  for (const Suspicion& one : suspicions_) findings_.add(*one.wave, one.sighting, [&] { return one.message; });
+  suspicions_.clear();
+}
+
+/// An atomic that returns what was there: the loads of its wave before it are a part of the loop that it is in.
+void LdsHistory::follow_loads(AddressSpan span) {
+  const auto is_followed = [&](const Suspicion& one) {
+    return one.reader == current_.wave && span.contains(one.address);
+  };
+  std::erase_if(suspicions_, is_followed);
+  const auto follow = [&](LdsAccess& read) {
+    if (read.wave == current_.wave) read.kind |= LdsAccess::kAtomic;
+  };
+  for_each_cell(span, [&](Cell& cell, u64, u64) {
+    follow(cell.reads.last);
+    follow(cell.reads.other);
+    if (cell.reads.further != 0) std::ranges::for_each(further_[cell.reads.further - 1], follow);
+  });
 }
 
 /// Of a wave the last access of a kind stands for those before.
@@ -123,22 +148,26 @@ Sighting LdsHistory::sighting(const LdsAccess& access, const LdsAccess& past, co
           .earlier = {wave_->group->id(), past.wave, past.lane}};
 }
 
-void LdsHistory::check(const Accesses& earlier, const LdsAccess& access, u64 address, const char* done,
-                       const char* done_before) {
+void LdsHistory::check(const Accesses& earlier, const LdsAccess& access, u64 address, bool is_store, bool was_store) {
   const auto check_with = [&](const LdsAccess& past) {
     if (past.pc == 0 || past.wave == access.wave || (past.is_atomic() && access.is_atomic()) || is_before(past)) return;
     if (past.is_poll() || access.is_poll() || has_found(past, address)) return;
     const bool has_barrier = past.number <= waves_[past.wave].issued[past.queue()];
-    findings_.add(*wave_, sighting(access, past, "lds-race"), [&] {
+    const auto message = [&] {
       const isa::Generation generation = row_->generation;
       const Counters all = past.queue() * isa::kLoadCount;
       const Counters counters = all & isa::kLdsCount ? Counters{isa::kLdsCount} : all;
       const std::string wait = has_barrier ? wait_text(generation, counters, 0) + " is missing before the " : "";
       const std::string missing =
           text(wait, barrier_text(generation), has_barrier ? "" : " is missing", " between them");
-      return text("byte ", address, " is ", done, " by wave ", u32{access.wave}, " after wave ", u32{past.wave}, " ",
-                  done_before, " it: ", missing);
-    });
+      return text("byte ", address, " is ", is_store ? "written" : "read", " by wave ", u32{access.wave}, " after wave ",
+                  u32{past.wave}, was_store ? " wrote" : " read", " it: ", missing);
+    };
+    const Sighting found = sighting(access, past, "lds-race");
+    const bool is_of_load_and_atomic = past.is_atomic() ? !is_store : access.is_atomic() && !was_store;
+    if (!is_of_load_and_atomic) return findings_.add(*wave_, found, message);
+    const u8 reader = past.is_atomic() ? access.wave : past.wave;
+    if (suspicions_.size() < kMostSuspicions) suspicions_.push_back({address, wave_, reader, found, message()});
   };
   check_with(earlier.last);
   check_with(earlier.other);
@@ -166,7 +195,7 @@ void LdsHistory::load(AddressSpan span, int lane) {
     if (cell.writes.last.is_of_load()) check_own(cell, access, address);
     if ((cell.writers >> access.wave & 1) == 0 && cell.changes.last.pc != 0) {
       const int changed = size == 1 ? 0 : std::countr_zero(u32{cell.changes.last.changed} | 8u);
-      check(cell.changes, access, address + static_cast<u64>(changed), "read", "wrote");
+      check(cell.changes, access, address + static_cast<u64>(changed), false, true);
     }
     add(cell.reads, access);
   });
@@ -215,6 +244,7 @@ void LdsHistory::store(AddressSpan span, u32 changed, int lane) {
   access.lane = static_cast<i8>(lane);
   if (release_ != nullptr) {
     meet(span.begin() / sizeof(u32));
+    if (access.is_atomic() && release_->finds) follow_loads(span);
   } else if (!made_known_.empty()) {
     made_known_.erase(span.begin() / sizeof(u32));  // a plain store leaves nothing of it
   }
@@ -225,8 +255,8 @@ void LdsHistory::store(AddressSpan span, u32 changed, int lane) {
     if (cell.writes.last.is_of_load()) check_own(cell, access, address);
     if (bits != 0) {
       const u64 first = address + static_cast<u64>(std::countr_zero(bits));
-      check(cell.reads, access, first, "written", "read");
-      check(cell.writes, access, first, "written", "wrote");
+      check(cell.reads, access, first, true, false);
+      check(cell.writes, access, first, true, true);
       add_change(cell.changes, access);
       cell.writers = 0;
     }

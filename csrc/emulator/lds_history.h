@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -58,6 +59,9 @@ struct LdsRelease {
 /// before theirs of the same dword, and behind all that was done to that dword itself. Atomics do not race with each
 /// other, nor do loads that poll with stores, nor writes of the value that a byte has already. Of each wave the last
 /// access of a kind is known of each byte: who races with an earlier one races with that, too.
+///
+/// A plain load that a wave's atomic on the same bytes follows, which returns what was there, does not race with atomics:
+/// compilers begin loops of compare-and-swap so. Until such an atomic may follow, a race of a load is a suspicion.
 class LdsHistory {
  public:
   /// `waves` is what the accesses' waves have waited for, now.
@@ -75,6 +79,8 @@ class LdsHistory {
   void meet_in_memory(u64 address) { meet(address); }
   /// `changed` has a bit for each byte that gets another value.
   void store(AddressSpan span, u32 changed, int lane);
+  /// No atomic follows the loads so far: what is suspected is found.
+  void settle();
 
  private:
   struct Accesses {
@@ -95,6 +101,15 @@ class LdsHistory {
     Cell cell;      ///< of the dword, or of its first byte
   };
 
+  /// A race of a plain load with an atomic.
+  struct Suspicion {
+    u64 address;
+    const Wave* wave;  ///< that makes the later access
+    u8 reader;         ///< the wave whose load it is
+    Sighting sighting;
+    std::string message;
+  };
+
   Dword& dword_at(u64 number);
   bool is_done(const LdsAccess& access) const { return waves_[access.wave].is_done(access); }
   /// Of the wave that makes the access which is under way.
@@ -104,6 +119,7 @@ class LdsHistory {
   }
   void meet(u64 place);
   void find_writes(const Cell& cell, u64 address);
+  void follow_loads(AddressSpan span);
   void add(Accesses& all, const LdsAccess& access);
   void add_change(Accesses& all, LdsAccess access);
   void keep(Accesses& all, const LdsAccess& lost);
@@ -115,7 +131,7 @@ class LdsHistory {
   void for_each_cell(AddressSpan span, const Look& look);
   Sighting sighting(const LdsAccess& access, const LdsAccess& past, const char* kind) const;
   bool has_found(const LdsAccess& past, u64 address) const;
-  void check(const Accesses& earlier, const LdsAccess& access, u64 address, const char* done, const char* done_before);
+  void check(const Accesses& earlier, const LdsAccess& access, u64 address, bool is_store, bool was_store);
   void check_own(const Cell& cell, const LdsAccess& access, u64 address);
 
   Findings& findings_;
@@ -129,6 +145,7 @@ class LdsHistory {
   std::unordered_map<u64, Reaches> made_known_;  ///< by dword of LDS, or address in memory, by its last atomics
   /// By wave, and by dword, the writes that it has found there.
   std::map<std::pair<u32, u64>, std::vector<LdsAccess>> found_;
+  std::vector<Suspicion> suspicions_;
   // What is under way.
   const Wave* wave_ = nullptr;
   const isa::Row* row_ = nullptr;

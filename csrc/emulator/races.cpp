@@ -48,6 +48,7 @@ const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op)
 void RaceChecker::start(const Wave& wave) {
   if (wave.index == 0) {
     bytes_ = wave.group->lds_bytes().size();
+    ended_ = 0;
     log_.forget(bytes_);
     is_close_ = false;
     is_logged_ = true;
@@ -70,6 +71,10 @@ void RaceChecker::before(const Wave& wave, const Op* op) {
   counters.issue(instruction_->counters);
 }
 
+void RaceChecker::stop(const Wave& wave) {
+  if (wave.status == Status::Ended && ++ended_ == waves_.size()) history_.settle();
+}
+
 /// Behind the last wave's it is known of all what they have waited for: what they have not may race on.
 void RaceChecker::pass_barrier(const Wave& wave) {
   LdsWave& state = waves_[wave.index];
@@ -80,6 +85,7 @@ void RaceChecker::pass_barrier(const Wave& wave) {
     state.issued[queue] = static_cast<u32>(state.now.issued(counters));
   }
   if (wave.index + 1 != waves_.size()) return;
+  history_.settle();
   const bool is_clean = std::ranges::all_of(waves_, [](const LdsWave& one) { return one.done == one.issued; });
   if (is_logged_) {
     log_.keep_pending(waves_);

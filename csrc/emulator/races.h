@@ -22,6 +22,7 @@ class RaceChecker : public Observer {
   RaceChecker(Findings& findings, bool watches_memory) : watches_memory_(watches_memory), history_(findings, waves_) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
+  void stop(const Wave& wave) override;
   u8 watched_ops() const override { return kMovesMemory; }
   bool wants_after() const override { return false; }
   bool watches_lds() const override { return true; }
@@ -69,6 +70,7 @@ class RaceChecker : public Observer {
   bool meets_in_memory_ = false;  ///< atomics on memory may order accesses of LDS
   u64 bytes_ = 0;
   std::vector<LdsWave> waves_;
+  u32 ended_ = 0;  ///< waves
   std::vector<OwnLoads> own_loads_;  ///< by wave
   LdsLog log_;
   LdsHistory history_;

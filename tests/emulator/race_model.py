@@ -279,8 +279,8 @@ class Model:
                 continue
             pairs = pairs_of(accesses)
             races.may |= {pair_of(one, other) for one, other in pairs}
-            writers = {access.wave for access, _ in accesses if access.kind != LOAD}
-            sure = [pair for pair in pairs if not self._is_left_out(pair, writers, is_lds)]
+            all_of_byte = [access for access, _ in accesses]
+            sure = [pair for pair in pairs if not self._is_left_out(pair, all_of_byte, is_lds)]
             if not is_kept(dwords[group, byte // 4], is_lds):
                 continue
             for one, other in sure:
@@ -289,12 +289,17 @@ class Model:
                 races.must.add(frozenset(pair_of(*pair) for pair in same))
         return races
 
-    def _is_left_out(self, pair: tuple[Access, Access], writers: set[int], is_lds: bool) -> bool:
+    def _is_left_out(self, pair: tuple[Access, Access], accesses: list[Access], is_lds: bool) -> bool:
         """Loops of compare-and-swap begin with a plain load; in LDS a wave reads what it has written itself."""
+        is_load_and_add = {pair[0].kind, pair[1].kind} == {LOAD, ADD}
         if not is_lds:
-            return {pair[0].kind, pair[1].kind} == {LOAD, ADD}
+            return is_load_and_add
+        load = pair[0] if pair[0].kind == LOAD else pair[1]
+        if is_load_and_add and any(is_own_add_behind(access, load) for access in accesses):
+            return True
         if self.order is not None:
             return pair[1].is_own
+        writers = {access.wave for access in accesses if access.kind != LOAD}
         return any(access.kind == LOAD and access.wave in writers for access in pair)
 
 
@@ -309,6 +314,10 @@ def pairs_of(accesses: list[tuple[Access, dict[int, int]]]) -> list[tuple[Access
         and {later.kind, earlier.kind} not in ({LOAD}, {ADD})
         and (later.changes or (later.kind == LOAD and earlier.changes))
     ]
+
+
+def is_own_add_behind(access: Access, load: Access) -> bool:
+    return access.kind == ADD and access.wave == load.wave and access.number > load.number
 
 
 def pair_of(one: Access, other: Access) -> Pair:
