@@ -195,6 +195,16 @@ def test_functions_of_the_host_that_would_wait_for_their_stream(compile: Compile
     assert done.returncode == 7, done.stderr
 
 
+@pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
+def test_objects_that_workgroups_allocate_have_no_finding(compile: Compile, processor: str, tmp_path: Path) -> None:
+    """The device libraries' malloc reads what other workgroups have written in a way of its own."""
+    program = compile("objects.hip", target=processor)
+    command = [sys.executable, "-m", "wave_runtime", "sanitize", "--target", processor, "--", program]
+    environment = {**os.environ, "WAVE_RUNTIME_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (done.returncode, "0 findings" in done.stderr) == (0, True), done.stderr
+
+
 def test_program_for_gfx90a(compile: Compile) -> None:
     """Whose kernels set up their scratch, and synchronise grids by GWS."""
     program = compile("program.hip", target="gfx90a")

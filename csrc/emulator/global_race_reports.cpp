@@ -15,6 +15,13 @@ std::string group_text(const Wave& wave, u64 number) {
   return text("(", number % grid[0], ", ", number / grid[0] % grid[1], ", ", number / grid[0] / grid[1], ")");
 }
 
+/// malloc() of ROCm's device libraries (ockl/src/dm.cl) writes a block's record by plain stores, and reads that others have
+/// published by relaxed atomics, without an acquire: the addresses come from one another. No program can mend it.
+bool is_of_malloc(const Module& module, u64 pc) {
+  const std::string symbol = module.symbol(pc);
+  return symbol.starts_with("__ockl_dm_alloc+") || symbol.starts_with("__ockl_dm_dealloc+");
+}
+
 }  // namespace
 
 void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAccess& past) {
@@ -22,6 +29,8 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
   const bool is_by_modifier = past.is_store && past.is_atomic && !now.is_store;
   // A plain load before another wave's atomic may be that of a loop of compare-and-swap.
   if (instruction_.modifies && !past.is_store && !past.is_atomic) return;
+  const u64 pc = wave_->address(wave_->op), earlier_pc = launch.module.load_address(0) + past.pc;
+  if (is_of_malloc(launch.module, pc) && is_of_malloc(launch.module, earlier_pc)) return;
   const u64 group = (past.wave - 1) / launch.waves;
   const bool is_mate = group == wave_->group->number();
   const auto& grid = launch.dispatch.grid;
@@ -31,10 +40,10 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
                          past.lane};
   const Sighting sighting{.tool = kRacesTool,
                           .kind = kGlobalRace,
-                          .pc = wave_->address(wave_->op),
+                          .pc = pc,
                           .lane = now.lane,
                           .address = address,
-                          .earlier_pc = launch.module.load_address(0) + past.pc,
+                          .earlier_pc = earlier_pc,
                           .earlier = earlier};
   const auto message = [&] {
     const bool is_stale =
