@@ -68,12 +68,13 @@ __device__ int answer = 42;
 template <class T> __global__ void fill(T* to) { to[threadIdx.x] = SCALE * OFFSET + T(threadIdx.x); }
 ''', (b"scale.h", b"#define SCALE 10\\n"))
 assert lowered(b"fill<float>") == 9  # not before the compilation
-for expression in (b"fill<float>", b"fill<int>", b"answer"):
+for expression in (b"fill<float>", b"fill<int>", b"answer", b"&answer", b" &fill<int>"):
     assert rtc.hiprtcAddNameExpression(program, expression) == 0
 assert compile(b"-DOFFSET=2") == 0, log()
 assert rtc.hiprtcAddNameExpression(program, b"fill<char>") == 8
 assert lowered(b"fill<char>") == 10
-assert lowered(b"answer") == b"answer"
+assert lowered(b"answer") == lowered(b"&answer") == b"answer"
+assert lowered(b" &fill<int>") == lowered(b"fill<int>")
 module, kernel, data = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
 assert hip.hipModuleLoadData(ctypes.byref(module), code()) == 0
 assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, lowered(b"fill<float>")) == 0

@@ -22,6 +22,12 @@ bool names_processor(const std::string& option) {
   return option.starts_with("--offload-arch=") || option.starts_with("--gpu-architecture=");
 }
 
+/// What a name expression names: in front of it may be the "&" of an address, as NVRTC asks for of variables.
+std::string_view named_by(std::string_view expression) {
+  const size_t first = expression.find_first_not_of(" \t");
+  return first != expression.npos && expression[first] == '&' ? expression.substr(first + 1) : expression;
+}
+
 std::string variable_of(size_t expression) { return text("__wave_name_", expression); }
 
 /// A pointer to each thing whose name is wanted: the code object, or the bitcode, tells what it points to. Files of
@@ -31,7 +37,7 @@ std::string with_expressions(const RtcProgram& program, bool relocatable) {
   const std::string_view linkage = relocatable ? "static" : "extern \"C\"";
   for (size_t i = 0; i < program.expressions.size(); ++i) {
     source += text(linkage, " __attribute__((used)) __device__ const void* const ", variable_of(i), " = (void*)(&(",
-                   program.expressions[i], "));\n");
+                   named_by(program.expressions[i]), "));\n");
   }
   return source;
 }

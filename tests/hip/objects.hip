@@ -6,47 +6,61 @@
 
 #include "check.h"
 
-struct Shape {
-  __device__ virtual int area() const = 0;
-  __device__ virtual ~Shape() {}
+struct Numbers {
+  __device__ virtual int sum() const = 0;
+  __device__ virtual ~Numbers() {}
 };
-struct Square : Shape {
-  int side;
-  __device__ explicit Square(int side) : side(side) {}
-  __device__ int area() const override { return side * side; }
-};
-struct Triangle : Shape {
-  int base, height;
-  __device__ Triangle(int base, int height) : base(base), height(height) {}
-  __device__ int area() const override { return base * height / 2; }
-};
-
-__device__ int number() { return blockIdx.x * blockDim.x + threadIdx.x; }
-
-__global__ void make(Shape** shapes) {
-  const int i = number();
-  if (i % 2 == 0) {
-    shapes[i] = new Square(i);
-  } else {
-    shapes[i] = new Triangle(i, 4);
+template <int kCount>
+struct Few : Numbers {
+  int values[kCount];
+  __device__ explicit Few(int first) {
+    for (int i = 0; i < kCount; ++i) values[i] = first + i;
   }
+  __device__ int sum() const override {
+    int sum = 0;
+    for (const int value : values) sum += value;
+    return sum;
+  }
+};
+
+constexpr int kBlocks = 4, kThreads = 64, kItems = kBlocks * kThreads;
+
+__device__ int item() { return blockIdx.x * blockDim.x + threadIdx.x; }
+
+template <int kCount>
+__global__ void make(Numbers** all) {
+  all[item()] = new Few<kCount>(item());
 }
 
-__global__ void measure(Shape* const* shapes, int* areas) { areas[number()] = shapes[number()]->area(); }
+__global__ void add(Numbers* const* all, int* sums) { sums[item()] = all[item()]->sum(); }
 
-__global__ void end(Shape** shapes) { delete shapes[number()]; }
+__global__ void end(Numbers** all) { delete all[item()]; }
 
-int main() {
-  constexpr int kBlocks = 4, kThreads = 64, kCount = kBlocks * kThreads;
-  Shape** shapes = nullptr;
-  int *device = nullptr, areas[kCount] = {};
-  OK(hipMalloc(&shapes, kCount * sizeof(*shapes)));
-  OK(hipMalloc(&device, sizeof areas));
-  make<<<kBlocks, kThreads>>>(shapes);
-  measure<<<kBlocks, kThreads>>>(shapes, device);
-  end<<<kBlocks, kThreads>>>(shapes);
-  OK(hipMemcpy(areas, device, sizeof areas, hipMemcpyDeviceToHost));
-  for (int i = 0; i < kCount; ++i) CHECK(areas[i] == (i % 2 == 0 ? i * i : 2 * i));
-  OK(hipFree(shapes));
+template <int kCount>
+void test() {
+  Numbers** all = nullptr;
+  int *device = nullptr, sums[kItems] = {};
+  OK(hipMalloc(&all, kItems * sizeof(*all)));
+  OK(hipMalloc(&device, sizeof sums));
+  make<kCount><<<kBlocks, kThreads>>>(all);
+  add<<<kBlocks, kThreads>>>(all, device);
+  end<<<kBlocks, kThreads>>>(all);
+  OK(hipMemcpy(sums, device, sizeof sums, hipMemcpyDeviceToHost));
+  for (int i = 0; i < kItems; ++i) CHECK(sums[i] == kCount * i + kCount * (kCount - 1) / 2);
+  OK(hipFree(all));
   OK(hipFree(device));
+}
+
+/// The allocator has blocks of objects of each size of its own.
+int main() {
+  test<2>();
+  test<4>();
+  test<6>();
+  test<10>();
+  test<14>();
+  test<22>();
+  test<30>();
+  test<46>();
+  test<60>();
+  test<90>();
 }
