@@ -73,6 +73,12 @@ def test_programs_ask_for_the_release_of_their_headers(program: Path, toolchain:
     assert f"libamdhip64.so.{major}\0".encode() in program.read_bytes()
 
 
+def test_programs_with_hiprtc_have_the_numbers_of_their_headers(compile: Compile) -> None:
+    """The loader takes hipRTC and HIP for one library, under the name that comes first."""
+    done = run(compile("program.hip", options=("-Xlinker", "--no-as-needed", "-lhiprtc")), "numbers")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("test", TESTS)
 def test_program(program: Path, test: str) -> None:
     done = run(program, test)

@@ -182,16 +182,19 @@ def _link_newer_headers(folder: Path, hip: Path, clr: Path) -> None:
 def _link_libraries(folder: Path) -> None:
     """Programs linked with -lamdhip64 ask for the library by its release's name, as they do where AMD's is linked.
 
-    By that name it knows which numbers the headers give to kinds of memory and of nodes. What stands under the name
-    without a release is a script for linkers, since no link can tell them another name.
+    By that name it knows which numbers the headers give to kinds of memory and of nodes. What stands under the names
+    without a release are scripts for linkers, since no link can tell them another name. hipRTC's is the same library,
+    which a program that asks for both loads once, under the name that it asks for first.
     """
     version = (folder / "include" / "hip" / "hip_version.h").read_text()
     (major,) = re.findall(r"#define HIP_VERSION_MAJOR (\d+)", version)
-    script = folder / "lib" / "libamdhip64.so"
-    script.unlink(missing_ok=True)
+    scripts = [folder / "lib" / f"lib{name}.so" for name in ("amdhip64", "hiprtc")]
+    for script in scripts:
+        script.unlink(missing_ok=True)
     _hip.link(folder / "lib")
-    script.unlink()
-    script.write_text(f"INPUT(-l:libamdhip64.so.{major})\n")
+    for script in scripts:
+        script.unlink()
+        script.write_text(f"INPUT(-l:{script.name}.{major})\n")
 
 
 def _write_version(header: Path, path: Path) -> None:
