@@ -201,6 +201,14 @@ def test_functions_of_the_host_that_would_wait_for_their_stream(compile: Compile
     assert done.returncode == 7, done.stderr
 
 
+@pytest.mark.parametrize("processor", ["gfx1030", "gfx1100", "gfx1201"])
+def test_objects_that_kernels_allocate(compile: Compile, processor: str) -> None:
+    """The device libraries' malloc waits for a clock, by an instruction that gfx11 and later have not."""
+    program = compile("objects.hip", target=processor, options=("-O3",))
+    done = run(program, WAVE_RUNTIME_EMULATOR_PROCESSOR=processor, WAVE_RUNTIME_TIME_LIMIT="30")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
 def test_objects_that_workgroups_allocate_have_no_finding(compile: Compile, processor: str, tmp_path: Path) -> None:
     """The device libraries' malloc reads what other workgroups have written in a way of its own."""

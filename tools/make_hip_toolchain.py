@@ -119,6 +119,12 @@ void __atomic_work_item_fence(uint flags, uint order, uint scope) {{
 ABI = "const __constant int __oclc_ABI_version = 600; const __constant bool __oclc_daz_opt = 0;"
 
 
+# malloc() in kernels reads the constant clock by an instruction that processors from gfx11 on have not, from functions
+# that ask for it: clang removes these there, and their callers never end.
+CLOCK = "ockl.bc"
+CLOCK_CHANGES = ((r"@llvm\.amdgcn\.s\.memrealtime\b", "@llvm.readsteadycounter"), (r' "target-features"="\+s-memrealtime"', ""))
+
+
 def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> None:
     """Fill a folder; links that are there already stay. Raises FileNotFoundError where a part is not installed.
 
@@ -140,12 +146,14 @@ def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> 
     for processor, version in ISA_VERSIONS.items():
         made[f"oclc_isa_version_{processor.removeprefix('gfx')}.bc"] = PER_PROCESSOR.format(version=version)
     for path in BITCODE.glob("*.bc"):
-        if path.name not in made:
+        if path.name not in (*made, CLOCK):
             _link(libraries / path.name, path)
     _write_version(folder / "include" / "hip" / "hip_version.h", folder / "share" / "hip" / "version")
     for name, text in made.items():
         (libraries / name).unlink(missing_ok=True)  # a link of an earlier version of this tool
         _compile(clang, text, libraries / name)
+    (libraries / CLOCK).unlink(missing_ok=True)
+    _change(clang, BITCODE / CLOCK, CLOCK_CHANGES, libraries / CLOCK)
     _link_libraries(folder)
     _write_compiler(folder / "llvm" / "bin" / "clang", clang, folder / "include")
 
@@ -211,6 +219,18 @@ def _compile(clang: str, source: str, path: Path) -> None:
     options = [*language, "-Xclang", "-mcode-object-version=none"]
     command = [clang, *options, "-emit-llvm", "-c", "-", "-o", str(path)]
     subprocess.run(command, input=source, text=True, check=True)
+
+
+def _change(clang: str, given: Path, changes: tuple[tuple[str, str], ...], path: Path) -> None:
+    """Bitcode with changes of its text, each of which finds something to change."""
+    options = ["-x", "ir", "-target", "amdgcn-amd-amdhsa", "-nogpulib", "-Xclang", "-disable-llvm-passes", "-emit-llvm"]
+    read = [clang, *options, "-S", str(given), "-o", "-"]
+    text = subprocess.run(read, capture_output=True, text=True, check=True).stdout
+    for old, new in changes:
+        text, count = re.subn(old, new, text)
+        if count == 0:
+            raise ValueError(f"{given} has no {old}: it is not of ROCm 5.2")
+    subprocess.run([clang, *options, "-c", "-", "-o", str(path)], input=text, text=True, check=True)
 
 
 def main() -> None:
