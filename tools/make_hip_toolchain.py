@@ -122,7 +122,10 @@ ABI = "const __constant int __oclc_ABI_version = 600; const __constant bool __oc
 # malloc() in kernels reads the constant clock by an instruction that processors from gfx11 on have not, from functions
 # that ask for it: clang removes these there, and their callers never end.
 CLOCK = "ockl.bc"
-CLOCK_CHANGES = ((r"@llvm\.amdgcn\.s\.memrealtime\b", "@llvm.readsteadycounter"), (r' "target-features"="\+s-memrealtime"', ""))
+CLOCK_CHANGES = (
+    (r"@llvm\.amdgcn\.s\.memrealtime\b", "@llvm.readsteadycounter"),
+    (r' "target-features"="\+s-memrealtime"', ""),
+)
 
 
 def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> None:

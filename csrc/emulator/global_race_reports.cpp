@@ -15,8 +15,8 @@ std::string group_text(const Wave& wave, u64 number) {
   return text("(", number % grid[0], ", ", number / grid[0] % grid[1], ", ", number / grid[0] / grid[1], ")");
 }
 
-/// malloc() of ROCm's device libraries (ockl/src/dm.cl) writes a block's record by plain stores, and reads that others have
-/// published by relaxed atomics, without an acquire: the addresses come from one another. No program can mend it.
+/// malloc() of ROCm's device libraries (ockl/src/dm.cl) writes a block's record by plain stores, and reads that others
+/// have published by relaxed atomics, without an acquire: the addresses come from one another. No program can mend it.
 bool is_of_malloc(const Module& module, u64 pc) {
   const std::string symbol = module.symbol(pc);
   return symbol.starts_with("__ockl_dm_alloc+") || symbol.starts_with("__ockl_dm_dealloc+");

@@ -160,8 +160,8 @@ void LdsHistory::check(const Accesses& earlier, const LdsAccess& access, u64 add
       const std::string wait = has_barrier ? wait_text(generation, counters, 0) + " is missing before the " : "";
       const std::string missing =
           text(wait, barrier_text(generation), has_barrier ? "" : " is missing", " between them");
-      return text("byte ", address, " is ", is_store ? "written" : "read", " by wave ", u32{access.wave}, " after wave ",
-                  u32{past.wave}, was_store ? " wrote" : " read", " it: ", missing);
+      return text("byte ", address, " is ", is_store ? "written" : "read", " by wave ", u32{access.wave},
+                  " after wave ", u32{past.wave}, was_store ? " wrote" : " read", " it: ", missing);
     };
     const Sighting found = sighting(access, past, "lds-race");
     const bool is_of_load_and_atomic = past.is_atomic() ? !is_store : access.is_atomic() && !was_store;

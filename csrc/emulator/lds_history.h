@@ -60,8 +60,9 @@ struct LdsRelease {
 /// other, nor do loads that poll with stores, nor writes of the value that a byte has already. Of each wave the last
 /// access of a kind is known of each byte: who races with an earlier one races with that, too.
 ///
-/// A plain load that a wave's atomic on the same bytes follows, which returns what was there, does not race with atomics:
-/// compilers begin loops of compare-and-swap so. Until such an atomic may follow, a race of a load is a suspicion.
+/// A plain load that a wave's atomic on the same bytes follows, which returns what was there, does not race with
+/// atomics: compilers begin loops of compare-and-swap so. Until such an atomic may follow, a race of a load is a
+/// suspicion.
 class LdsHistory {
  public:
   /// `waves` is what the accesses' waves have waited for, now.

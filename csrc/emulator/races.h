@@ -70,7 +70,7 @@ class RaceChecker : public Observer {
   bool meets_in_memory_ = false;  ///< atomics on memory may order accesses of LDS
   u64 bytes_ = 0;
   std::vector<LdsWave> waves_;
-  u32 ended_ = 0;  ///< waves
+  u32 ended_ = 0;                    ///< waves
   std::vector<OwnLoads> own_loads_;  ///< by wave
   LdsLog log_;
   LdsHistory history_;

@@ -210,13 +210,13 @@ void Allocations::add(void* pointer, uint64_t size, int device, unsigned flags) 
   require(!overlaps && !is_allocated(bytes.begin()) && !is_allocated(last), hipErrorHostMemoryAlreadyRegistered);
   require(is_writable(bytes), hipErrorInvalidValue, "the process has no such memory, or may not write it");
   besides_[bytes.begin()] = {.begin = bytes.begin(),
-                                .size = size,
-                                .device = device,
-                                .kind = AllocationKind::Host,
-                                .reserved_begin = bytes.begin(),
-                                .reserved_size = size,
-                                .is_registered = true,
-                                .flags = flags};
+                             .size = size,
+                             .device = device,
+                             .kind = AllocationKind::Host,
+                             .reserved_begin = bytes.begin(),
+                             .reserved_size = size,
+                             .is_registered = true,
+                             .flags = flags};
 }
 
 bool Allocations::remove(void* pointer) {

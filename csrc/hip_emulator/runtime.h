@@ -98,8 +98,8 @@ Runtime& runtime();
 /// The handle of a module's kernel: the same for each call, until the module is unloaded.
 hip::Function function_handle(const std::shared_ptr<EmulatedModule>& module, const KernelInfo* kernel);
 
-/// While it lives, the calling thread, a stream's, runs a function of the host, which knows that what comes before it in
-/// the stream is done. What would wait for streams is refused.
+/// While it lives, the calling thread, a stream's, runs a function of the host, which knows that what comes before it
+/// in the stream is done. What would wait for streams is refused.
 struct RunsHostFunction {
   RunsHostFunction();
   RunsHostFunction(const RunsHostFunction&) = delete;

@@ -290,8 +290,14 @@
 #undef address_space
 #pragma push_macro("align_val_t")
 #undef align_val_t
+#pragma push_macro("aligned")
+#undef aligned
+#pragma push_macro("alignment")
+#undef alignment
 #pragma push_macro("all")
 #undef all
+#pragma push_macro("allocate_aligned")
+#undef allocate_aligned
 #pragma push_macro("allocationFlags")
 #undef allocationFlags
 #pragma push_macro("amd_mixed_dot")
@@ -406,6 +412,8 @@
 #undef bd
 #pragma push_macro("before")
 #undef before
+#pragma push_macro("begin")
+#undef begin
 #pragma push_macro("below")
 #undef below
 #pragma push_macro("bessel_far")
@@ -826,6 +834,8 @@
 #undef fraction_and_integer
 #pragma push_macro("free")
 #undef free
+#pragma push_macro("free_aligned")
+#undef free_aligned
 #pragma push_macro("free_stack")
 #undef free_stack
 #pragma push_macro("frexp")
@@ -1970,6 +1980,8 @@
 #undef stack
 #pragma push_macro("start")
 #undef start
+#pragma push_macro("std")
+#undef std
 #pragma push_macro("steep")
 #undef steep
 #pragma push_macro("step")
