@@ -62,7 +62,12 @@ T fused(T a, T b, T c) {
   return fma(a, b, c);
 }
 f32 v_mul_legacy_f32(f32 a, f32 b) { return a == 0 || b == 0 ? 0 : a * b; }
-f32 v_fma_legacy_f32(f32 a, f32 b, f32 c) { return a == 0 || b == 0 ? 0.0f + c : fma(a, b, c); }
+/// It knows no denormals, whatever MODE says: so AMD measured it on a gfx1100 and a gfx1201 (ROCm/rocm-systems,
+/// emulation/rocjitsu, tests/valu_fp_mode_test.cpp, "dx9_fma_cases").
+f32 v_fma_legacy_f32(f32 a, f32 b, f32 c) {
+  a = without_denormal(a), b = without_denormal(b), c = without_denormal(c);
+  return without_denormal(a == 0 || b == 0 ? 0.0f + c : fma(a, b, c));
+}
 
 // Packed operands.
 Float32x2 v_pk_add_f32(Float32x2 a, Float32x2 b) { return {a.low + b.low, a.high + b.high}; }
@@ -106,10 +111,11 @@ T rndne(T a) {
   const f64 value = a, rounded = std::abs(value) < 0x1p53 ? round_to_even(value) : value;
   return from_double<T>(__builtin_copysign(rounded, value));
 }
-/// Less than 1, which compilers rely on.
+/// Less than 1, which compilers rely on. A zero has no sign, in whatever direction MODE rounds (ROCm/rocm-systems,
+/// emulation/rocjitsu, fract.h, of a gfx1201).
 template <class T>
 T fract(T a, f64 below_one) {
-  const f64 rest = from_double<T>(a - __builtin_floor(a));
+  const f64 rest = std::abs(from_double<T>(a - __builtin_floor(a)));
   return from_double<T>(rest > below_one ? below_one : rest);
 }
 f32 v_fract_f32(f32 a) { return fract(a, 0x1.fffffep-1); }
@@ -142,20 +148,20 @@ WideHalf v_ldexp_f16(WideHalf a, i16 exponent) { return {a * power_of_two(limite
 f64 v_ldexp_f64(f64 a, i32 exponent) { return std::ldexp(a, limited(exponent, 5000)); }
 
 // Division: scaling, the last step of the quotient, and special cases. Where a quotient or a reciprocal would be
-// denormal, which the approximation of a reciprocal flushes, numerator or denominator are scaled by 2^kScale; VCC says
-// which lanes V_DIV_FMAS must scale back.
+// denormal, which the approximation of a reciprocal flushes, numerator or denominator are scaled; VCC says which
+// lanes V_DIV_FMAS must scale back.
 template <class T>
 struct Division;
 template <>
 struct Division<f32> {
   using Bits = u32;
-  static constexpr int kMantissa = 23, kBias = 127, kScale = 64, kFar = 96, kTiny = 23, kUnderflow = -150;
+  static constexpr int kMantissa = 23, kBias = 127, kFar = 96, kTiny = 24, kUnderflow = -150;
   static constexpr f32 kUp = 0x1p64f, kDown = 0x1p-64f, kSmallest = 0x1p-126f, kMin = 0x1p-149f, kMax = 0x1.fffffep127f;
 };
 template <>
 struct Division<f64> {
   using Bits = u64;
-  static constexpr int kMantissa = 52, kBias = 1023, kScale = 128, kFar = 768, kTiny = 53, kUnderflow = -1075;
+  static constexpr int kMantissa = 52, kBias = 1023, kFar = 768, kTiny = 53, kUnderflow = -1075;
   static constexpr f64 kUp = 0x1p128, kDown = 0x1p-128, kSmallest = 0x1p-1022, kMin = 0x0.0000000000001p-1022,
                        kMax = 0x1.fffffffffffffp1023;
 };
@@ -165,37 +171,21 @@ int biased_exponent(T value) {
   using D = Division<T>;
   return static_cast<int>(__builtin_bit_cast(typename D::Bits, value) >> D::kMantissa) & (2 * D::kBias + 1);
 }
-template <class T>
-bool is_denormal(T value) {
-  return (value != 0) & (std::abs(value) < Division<T>::kSmallest);
-}
-
-/// Whether a / b is denormal, or so small that it becomes zero.
-bool is_tiny_quotient(f64 a, f64 b) {
-  return (a != 0) & (std::abs(b) != std::numeric_limits<f64>::infinity()) &
-         (std::abs(a / b) < Division<f64>::kSmallest);
-}
-bool is_tiny_quotient(f32 a, f32 b) {
-  const f64 limit = std::abs(f64{b}) * Division<f32>::kSmallest;  // exact
-  return (a != 0) & (std::abs(b) != std::numeric_limits<f32>::infinity()) & (std::abs(f64{a}) < limit);
-}
-
+/// Exponents decide, where the documents speak of denormal quotients and reciprocals: so AMD measured it on a gfx1100
+/// and a gfx1201, VCC of zeros included (ROCm/rocm-systems, emulation/rocjitsu, division.h).
 template <class T>
 Carry<T> div_scale(T value, T denominator, T numerator) {
   using D = Division<T>;
-  const bool is_denominator = value == denominator, is_numerator = value == numerator;
-  const bool is_zero = (denominator == 0) | (numerator == 0);
-  const bool is_far = biased_exponent(numerator) - biased_exponent(denominator) >= D::kFar;
-  const bool tiny_reciprocal = is_tiny_quotient(T(1), denominator);
-  const bool tiny_quotient = is_tiny_quotient(numerator, denominator);
-  T scale = blend<T>(biased_exponent(numerator) <= D::kTiny, D::kUp, 1);
-  scale = blend<T>(tiny_quotient, blend<T>(is_numerator, D::kUp, 1), scale);
-  scale = blend<T>(tiny_reciprocal, blend<T>(!tiny_quotient | is_denominator, D::kDown, 1), scale);
-  scale = blend<T>(is_denormal(denominator), D::kUp, scale);
-  scale = blend<T>(is_far, blend<T>(is_denominator, D::kUp, 1), scale);
-  const bool is_scaled_back = (tiny_quotient & !is_denormal(denominator)) | is_far;
-  const T scaled = value * scale;
-  return {blend<T>(is_zero, std::numeric_limits<T>::quiet_NaN(), scaled), static_cast<u32>(is_scaled_back & !is_zero)};
+  const bool is_denominator = value == denominator, is_zero = (denominator == 0) | (numerator == 0);
+  const int below = biased_exponent(denominator), above = biased_exponent(numerator);
+  const bool is_large = above - below >= D::kFar, is_small = below - above >= D::kFar;
+  T scale = blend<T>(above <= D::kTiny, D::kUp, 1);
+  scale = blend<T>(is_small, blend<T>(is_denominator, 1, D::kUp), scale);
+  const bool has_tiny_reciprocal = below >= 2 * D::kBias - 1;
+  scale = blend<T>(has_tiny_reciprocal, blend<T>(is_small & !is_denominator, 1, D::kDown), scale);
+  scale = blend<T>(below == 0, D::kUp, scale);
+  scale = blend<T>(is_large, blend<T>(is_denominator, D::kUp, 1), scale);
+  return {blend<T>(is_zero, std::numeric_limits<T>::quiet_NaN(), value * scale), static_cast<u32>(is_large | is_small)};
 }
 
 /// What a * b + c exceeds `sum`, its rounded value, by: the sign of it at least (Boldo and Muller, "Exact and
@@ -245,8 +235,8 @@ T div_fixup(T quotient, T denominator, T numerator) {
   const T up = std::abs(denominator), over = std::abs(numerator);
   const bool is_far = biased_exponent(numerator) - biased_exponent(denominator) < D::kUnderflow;
   T result = std::abs(quotient);
-  // A division that overflows by far has met infinity minus infinity before. With its sign, as MODE may round.
-  result = blend<T>(result != result, D::kMax * (sign * T(4)) * sign, result);
+  // A division that overflows, by far if it has met infinity minus infinity. With its sign, as MODE may round.
+  result = blend<T>(!(result <= D::kMax), D::kMax * (sign * T(4)) * sign, result);
   result = blend<T>(is_far, D::kMin * (sign * T(0.25)) * sign, result);
   result = blend<T>((up == infinity) | (over == 0), 0, result);
   result = blend<T>((up == 0) | (over == infinity), infinity, result);
@@ -256,7 +246,9 @@ T div_fixup(T quotient, T denominator, T numerator) {
 WideHalf v_div_fixup_f16(WideHalf quotient, WideHalf denominator, WideHalf numerator) {
   const f64 infinity = std::numeric_limits<f64>::infinity();
   const f64 up = std::abs(denominator.value), over = std::abs(numerator.value);
-  f64 result = blend<f64>((up == infinity) | (over == 0), 0, std::abs(quotient.value));
+  // Too large a quotient, or a NaN, is one that overflows as MODE rounds.
+  f64 result = blend<f64>(!(std::abs(quotient.value) <= 65504.0), 0x1p100, std::abs(quotient.value));
+  result = blend<f64>((up == infinity) | (over == 0), 0, result);
   result = blend<f64>((up == 0) | (over == infinity), infinity, result);
   const bool is_nan = (up != up) | (over != over) | ((up == 0) & (over == 0)) | ((up == infinity) & (over == infinity));
   const f64 sign = std::copysign(1.0, denominator.value) * std::copysign(1.0, numerator.value);

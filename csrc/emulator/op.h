@@ -47,7 +47,8 @@ struct Modifiers {
   u8 negate_high = 0;  ///< VOP3P NEG_HI
   u8 op_sel = 0;       ///< VOP3P, bit i: source i; OP_SEL of VOP3 where a body asks for it; the table of V_BITOP3
   u8 op_sel_hi = 7;
-  u8 output = 0;  ///< OMOD: 0 none, 1: *2, 2: *4, 3: /2
+  u8 output = 0;               ///< OMOD: 0 none, 1: *2, 2: *4, 3: /2
+  bool scales_always = false;  ///< OMOD counts whatever MODE says of denormals
   bool clamp = false;
   Select source[3];
   Select destination;

@@ -33,6 +33,7 @@ struct ProcessorTraits {
   bool ids_in_ttmp;              ///< workgroup ids come in TTMP9 (x) and TTMP7 (y and z), not behind the user SGPRs
   bool packs_work_items;         ///< ids within the workgroup come in v0, ten bits for each axis, not in v0 to v2
   bool has_ieee_mode;            ///< MODE has IEEE and DX10_CLAMP; else clamping makes 0 of NaN, and minima ignore NaN
+  bool scales_always = false;    ///< OMOD counts where MODE keeps denormals, too
   bool keeps_other_half;         ///< results of 16 bits keep the other half of their register, others clear it
   bool has_fnuz = false;         ///< FP8 and BF8 are the kinds without infinities (FNUZ), not those of OCP
 

@@ -25,6 +25,7 @@ ProcessorTraits rdna4() {
       .ids_in_ttmp = true,
       .packs_work_items = true,
       .has_ieee_mode = false,
+      .scales_always = true,
       .keeps_other_half = true,
   };
 }

@@ -190,6 +190,7 @@ const Modifiers* Translator::modifiers(const Instruction& instruction) {
   if (takes & isa::kAbs) modifiers.absolute = negated_sources(instruction, Field::ABS);
   if (takes & isa::kClamp) modifiers.clamp = instruction[Field::CLAMP] != 0;
   if (takes & isa::kOmod) modifiers.output = static_cast<u8>(instruction[Field::OMOD]);
+  if (modifiers.output != 0) modifiers.scales_always = processor_.scales_always;
   if (is_sdwa) set_sdwa(instruction, modifiers);
   if (is_dpp) modifiers.moves = &function_->moves_.emplace_back(lane_moves(instruction));
   if (row.format == Format::VOP3P || row.format == Format::VOP3P_DPP || row.format == Format::VOP3P_DPP8) {

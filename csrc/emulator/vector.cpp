@@ -195,14 +195,17 @@ void apply_dpp(Wave& wave, const LaneMoves& moves, const LaneRow* from, LaneRow*
   }
 }
 
-/// OMOD: makes +0 of what is less than the smallest normal number, and of -0.
+/// OMOD: makes +0 of what is less than the smallest normal number, and of -0. What only halving makes as small becomes
+/// a zero of its sign, before it is rounded: so AMD measured it on a gfx1030, gfx1100 and gfx1201 (ROCm/rocm-systems,
+/// emulation/rocjitsu, output_modifier.h).
 struct Scale {
   f64 factor;
 
   template <class T>
   [[gnu::always_inline]] T operator()(T value, T smallest) const {
-    const T scaled = blend<T>(std::abs(value) < smallest, 0, value * static_cast<T>(factor));
-    return blend<T>(std::abs(scaled) < smallest, 0, scaled);
+    const T size = std::abs(value), zero = std::copysign(T(0), value);
+    const T scaled = blend<T>(size < smallest / static_cast<T>(factor), zero, value * static_cast<T>(factor));
+    return blend<T>(size < smallest, 0, scaled);
   }
 };
 
@@ -252,11 +255,15 @@ void modify(LaneRow* rows, LaneType kind, F modify, bool saturates) {
   }
 }
 
-/// OMOD, which is ignored where IEEE mode or output denormals are on, then CLAMP (ISA document, "Output Modifiers").
+/// OMOD, which is ignored where IEEE mode or output denormals are on (ISA document, "Output Modifiers"; of gfx1201
+/// ROCm/rocm-systems, emulation/rocjitsu, output_modifier.h), then CLAMP.
 template <int kCount>
-void apply_output_modifiers(const Wave& wave, const Modifiers& modifiers, LaneType kind, LaneRow* rows) {
+void apply_output_modifiers(const Wave& wave, const Modifiers& modifiers, const VectorKinds& kinds, LaneRow* rows) {
   constexpr f64 kFactors[] = {1, 2, 4, 0.5};
-  const bool saturates = wave.mode.fp16_ovfl(), scales = !wave.mode.ieee() && !(denormals(wave, kind) & 2);
+  const LaneType kind = kinds.result;
+  const bool has_denormals = !kinds.is_never_denormal && (denormals(wave, kind) & 2) != 0;
+  const bool saturates = wave.mode.fp16_ovfl();
+  const bool scales = modifiers.scales_always || (!wave.mode.ieee() && !has_denormals);
   if (modifiers.output != 0 && scales) modify<kCount>(rows, kind, Scale{kFactors[modifiers.output & 3]}, saturates);
   if (!modifiers.clamp) return;
   if (wave.mode.dx10_clamp()) {
@@ -327,7 +334,7 @@ void prepare_lanes(Wave& wave, const Op* op, const VectorKinds& kinds, int count
     }
     prepared.sources[index] = rows;
   }
-  if (const u32 mode = rounding(wave, result); mode != 0) {
+  if (const u32 mode = kinds.rounds_to_nearest ? 0 : rounding(wave, result); mode != 0) {
     constexpr int kModes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     prepared.host_rounding = std::fegetround();
     std::fesetround(kModes[mode]);
@@ -335,11 +342,12 @@ void prepare_lanes(Wave& wave, const Op* op, const VectorKinds& kinds, int count
 }
 
 template <int kCount>
-void finish_lanes(Wave& wave, const Op* op, LaneType result, const Prepared& prepared) {
+void finish_lanes(Wave& wave, const Op* op, const VectorKinds& kinds, const Prepared& prepared) {
   const Modifiers* modifiers = op->vector.modifiers;
+  const LaneType result = kinds.result;
   LaneRow* rows = prepared.result;
   if (!prepared.is_finished && has_output_modifiers(modifiers, result)) {
-    apply_output_modifiers<kCount>(wave, *modifiers, result, rows);
+    apply_output_modifiers<kCount>(wave, *modifiers, kinds, rows);
   }
   if (prepared.host_rounding >= 0) std::fesetround(prepared.host_rounding);
   if (prepared.is_finished) return;
@@ -361,8 +369,8 @@ void prepare(Wave& wave, const Op* op, const VectorKinds& kinds, int count, Prep
   (wave.lanes == kHalfLanes ? prepare_lanes<kHalfLanes> : prepare_lanes<kLanes>)(wave, op, kinds, count, prepared);
 }
 
-void finish(Wave& wave, const Op* op, LaneType result, const Prepared& prepared) {
-  (wave.lanes == kHalfLanes ? finish_lanes<kHalfLanes> : finish_lanes<kLanes>)(wave, op, result, prepared);
+void finish(Wave& wave, const Op* op, const VectorKinds& kinds, const Prepared& prepared) {
+  (wave.lanes == kHalfLanes ? finish_lanes<kHalfLanes> : finish_lanes<kLanes>)(wave, op, kinds, prepared);
 }
 
 }  // namespace wave::emulator::WAVE_SIMD

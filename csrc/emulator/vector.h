@@ -98,6 +98,13 @@ struct Carry {
   u32 carry;  ///< 0 or 1
 };
 
+/// A result of the unit for transcendental functions, which rounds to nearest whatever MODE says. Of those that are
+/// never denormal OMOD counts where MODE keeps denormals, too.
+template <class T, bool kIsNeverDenormal = false>
+struct Approximation {
+  T value;
+};
+
 /// `choose ? a : b` by masks: of several in a row compilers make branches, and no vectors.
 template <class T>
 [[gnu::always_inline]] inline T blend(bool choose, T a, T b) {
@@ -111,8 +118,10 @@ template <class T>
 struct VectorKinds {
   LaneType sources[4] = {LaneType::B32, LaneType::B32, LaneType::B32, LaneType::B32};
   LaneType result;
-  bool has_carry = false;  ///< beside its result a bit for each lane
-  u32 special = 0;         ///< the bits of enum Special that concern it
+  bool has_carry = false;          ///< beside its result a bit for each lane
+  bool rounds_to_nearest = false;  ///< whatever MODE says
+  bool is_never_denormal = false;  ///< the result, whatever MODE says
+  u32 special = 0;                 ///< the bits of enum Special that concern it
 };
 
 /// The operands of one instruction after prepare().

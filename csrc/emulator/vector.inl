@@ -25,7 +25,7 @@ namespace wave::emulator::WAVE_SIMD {
 void prepare(Wave& wave, const Op* op, const VectorKinds& kinds, int count, Prepared& prepared);
 
 /// Applies output modifiers to the prepared result and writes it to the destination.
-void finish(Wave& wave, const Op* op, LaneType result, const Prepared& prepared);
+void finish(Wave& wave, const Op* op, const VectorKinds& kinds, const Prepared& prepared);
 
 template <class T>
 inline constexpr LaneType kLaneType = LaneType::B32;
@@ -279,6 +279,23 @@ template <class T>
 struct ValueOf<Carry<T>> {
   using type = T;
 };
+template <class T, bool kIsNeverDenormal>
+struct ValueOf<Approximation<T, kIsNeverDenormal>> {
+  using type = T;
+};
+
+template <class T>
+constexpr bool kIsCarry = false;
+template <class T>
+constexpr bool kIsCarry<Carry<T>> = true;
+template <class T>
+constexpr bool kIsApproximation = false;
+template <class T, bool kIsNeverDenormal>
+constexpr bool kIsApproximation<Approximation<T, kIsNeverDenormal>> = true;
+template <class T>
+constexpr bool kIsNeverDenormal = false;
+template <class T>
+constexpr bool kIsNeverDenormal<Approximation<T, true>> = true;
 
 template <class Result, class... Args>
 struct VectorShape {
@@ -296,15 +313,18 @@ struct VectorShape {
     constexpr LaneType kAll[] = {kLaneType<Args>..., LaneType::B32};
     constexpr bool kContext[] = {kIsContext<Args>..., false};
     using Value = typename ValueOf<Result>::type;
-    VectorKinds kinds = {.result = kLaneType<Value>, .has_carry = !std::is_same_v<Value, Result>};
+    VectorKinds kinds = {.result = kLaneType<Value>,
+                         .has_carry = kIsCarry<Result>,
+                         .rounds_to_nearest = kIsApproximation<Result>,
+                         .is_never_denormal = kIsNeverDenormal<Result>};
     int count = 0;
     for (int k = 0; k < kArgs; ++k) {
       if (!kContext[k]) kinds.sources[count++] = kAll[k];
     }
-    const bool is_single = kAnyIs<f32, Result, Args...> || kAnyIs<Float32x2, Result, Args...>;
-    const bool is_double = kAnyIs<f64, Result, Args...> || kIsHalf<Result> || (false || ... || kIsHalf<Args>);
-    if (is_single || kAnyIs<Carry<f32>, Result>) kinds.special |= kSpecialF32;
-    if (is_double || kAnyIs<Carry<f64>, Result>) kinds.special |= kSpecialF64;
+    const bool is_single = kAnyIs<f32, Value, Args...> || kAnyIs<Float32x2, Value, Args...>;
+    const bool is_double = kAnyIs<f64, Value, Args...> || kIsHalf<Value> || (false || ... || kIsHalf<Args>);
+    if (is_single) kinds.special |= kSpecialF32;
+    if (is_double) kinds.special |= kSpecialF64;
     return kinds;
   }
   static constexpr VectorKinds kKinds = kinds();
@@ -323,7 +343,7 @@ template <size_t... kIndex, class Run>
   Prepared prepared;
   prepare(wave, op, kinds, sizeof...(kIndex), prepared);
   run(wave, op, *prepared.exec, prepared.result, prepared.sources[kIndex]...);
-  finish(wave, op, kinds.result, prepared);
+  finish(wave, op, kinds, prepared);
   return next(op);
 }
 
@@ -375,9 +395,9 @@ struct Vector<kBody, Result (*)(Args...)> {
     return next(op);
   }
 
-  template <class T>
-  static void unpack(const LaneRow* rows, size_t first, HalfRows& to) {
-    if constexpr (kComesByRows<T>) unpack_halves<T>(&rows->lane[first], to);
+  template <class T, int kSource>
+  static void unpack(const Sources& sources, size_t first, HalfRows* halves) {
+    if constexpr (kComesByRows<T>) unpack_halves<T>(&sources.rows[kSource]->lane[first], halves[kSource]);
   }
 
   /// Of lane `first` + `k`.
@@ -407,7 +427,7 @@ struct Vector<kBody, Result (*)(Args...)> {
       for (size_t half = 0; half < kLanes; half += kHalfLanes) {
         if (half == lanes) break;
         HalfRows halves[3];
-        (unpack<Args>(sources.rows[Shape::source(kIndex)], half, halves[Shape::source(kIndex)]), ...);
+        (unpack<Args, Shape::source(kIndex)>(sources, half, halves), ...);
         alignas(64) u32 bits[kHalfLanes];
         WAVE_LANES
         for (size_t k = 0; k < kHalfLanes; ++k) {
@@ -426,12 +446,12 @@ struct Vector<kBody, Result (*)(Args...)> {
     } else {
       const bool saturates = wave.mode.fp16_ovfl();
       const bool keeps_upper_half = op->vector.modifiers != nullptr && op->vector.modifiers->only_keep_upper_half;
-      const u32 written = kIs16<Result> && keeps_upper_half ? 0xffffu : ~0u;
+      const u32 written = kIs16<typename ValueOf<Result>::type> && keeps_upper_half ? 0xffffu : ~0u;
 #pragma GCC unroll 2
       for (size_t half = 0; half < kLanes; half += kHalfLanes) {
         if (half == lanes) break;
         HalfRows halves[3];
-        (unpack<Args>(sources.rows[Shape::source(kIndex)], half, halves[Shape::source(kIndex)]), ...);
+        (unpack<Args, Shape::source(kIndex)>(sources, half, halves), ...);
         HalfRows results;
         WAVE_LANES
         for (size_t k = 0; k < kHalfLanes; ++k) {
@@ -441,6 +461,8 @@ struct Vector<kBody, Result (*)(Args...)> {
           } else if constexpr (std::is_same_v<Result, Pair16<Half>>) {
             results.low[k] = value.low.value;
             results.high[k] = value.high.value;
+          } else if constexpr (kIsApproximation<Result>) {
+            store_lane(result, half + k, value.value, exec.lane[half + k] & written, saturates);
           } else {
             store_lane(result, half + k, value, exec.lane[half + k] & written, saturates);
           }
@@ -451,8 +473,7 @@ struct Vector<kBody, Result (*)(Args...)> {
     }
   }
 
-  using Value = typename ValueOf<Result>::type;
-  static constexpr bool kHasCarry = !std::is_same_v<Value, Result>;
+  static constexpr bool kHasCarry = kIsCarry<Result>;
 };
 
 /// The routine of a vector ALU instruction.

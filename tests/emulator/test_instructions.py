@@ -78,7 +78,7 @@ class Tolerance:
 def forgive(case: Case, expected: State, found: State) -> None:
     """Makes equal in `expected` what counts as equal: results that are floats."""
     rule = model.RULES.get(case.row["base_name"])
-    open_sign = bool(case.fields.get("CLAMP")) or case.row["base_name"].startswith(("v_sin", "v_cos", "v_fract"))
+    open_sign = bool(case.fields.get("CLAMP")) or case.row["base_name"].startswith(("v_sin", "v_cos"))
     tolerance = Tolerance(rule.ulps if rule else 0, open_sign)
     for operand in case.row["operands"]:
         format = F16 if case.row["base_name"] == "v_pack_b32_f16" else FLOAT_TYPES.get(operand["type"])

@@ -21,7 +21,7 @@ import pytest
 import rdna_machine
 from model import rdna
 from model.draw import Case, draw
-from model.floats import F16, F32, Format
+from model.floats import F16, F32, SCALES_ALWAYS, Format
 from model.operands import EXEC, VCC
 from test_instructions import CONTROL, forgive
 from test_rdna2_instructions import state_of
@@ -93,7 +93,7 @@ def cases(target: str, row: Row, lanes: int, seed: str = "") -> Iterator[Case]:
             continue
         if lanes == 32 and re.search(r"\b(exec_hi|vcc_hi)\b", decoded["text"]):
             continue
-        case.state.mode = case.state.mode & 0xFF | CLAMPS_NAN | (IEEE if target != "gfx1201" else 0)
+        case.state.mode = case.state.mode & 0xFF | CLAMPS_NAN | (SCALES_ALWAYS if target == "gfx1201" else IEEE)
         if lanes == 32:
             case.state.exec[:, 1] = 0
         yield case

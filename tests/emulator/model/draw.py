@@ -215,7 +215,7 @@ class Draw:
             fields["OMOD"] = rng.choice([0, 0, 1, 2, 3])
         if "DstSel" in self.modifiers:
             # Parts of floats are hard to compare: NaNs are not specified.
-            whole = {"f32": [6], "z32": [6], "f16": [4, 5, 6]}.get(results[0], range(7))
+            whole = {"f32": [6], "z32": [6], "n32": [6], "f16": [4, 5, 6], "n16": [4, 5, 6]}.get(results[0], range(7))
             fields["DST_SEL"] = rng.choice(whole)
             fields["DST_UNUSED"] = rng.choice([0, 2] if float_result else [0, 1, 2])
         if "OpSelDst" in self.modifiers and results and results[0][1:] == "16" and self.chance(0.4):
@@ -297,12 +297,10 @@ class Draw:
     def draw_mode(self) -> int:
         rng = self.rng
         rounding = rng.choice([0, 0, rng.randrange(16)])
-        if self.name.startswith("v_div_scale"):  # whether a quotient is denormal should not depend on it
-            rounding = 0
         if self.name == "v_cvt_f32_f64" or "Mix" in self.modifiers:  # of two formats
             rounding = rounding & 3 | (rounding & 3) << 2
         denormals = rng.choice([0xF, 0xF, rng.randrange(16)])
-        if self.name.startswith(("v_div_scale", "v_cvt_pkrtz", "v_pack")):  # which of the settings counts is not clear
+        if self.name.startswith(("v_cvt_pkrtz", "v_pack")):  # which of the settings counts is not clear
             denormals = rng.choice([0, 0xF]) if self.name == "v_pack_b32_f16" else 0xF
         overflow = rng.random() < 0.15 and any(size in self.name for size in ("fp8", "bf8", "16"))
         return rounding | denormals << 4 | rng.randrange(4) << 8 | int(overflow) << 23

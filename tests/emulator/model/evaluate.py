@@ -63,12 +63,10 @@ def decode(kind: str, bits: int, mode: Mode) -> Any:
 
 
 def encode(kind: str, result: Any, mode: Mode, clamp: bool, omod: int) -> int:
-    if kind == "z32":
-        applied = omod if mode.flushes_outputs(F32) else 0
-        return Mode(mode.bits & ~0xFF).write(F32, result, applied, clamp)
     if kind in FORMATS:
         assert isinstance(result, Value)
-        return mode.write(FORMATS[kind], result, omod, clamp)
+        ignored = {"z": 0xFF, "n": 0xF}.get(kind[0], 0)  # of MODE: rounding, of z32 denormals, too
+        return Mode(mode.bits & ~ignored).write(FORMATS[kind], result, omod, clamp)
     if clamp and kind[0] in "iu":
         result = saturated(kind, result)
     return low(int(result), bits_of(kind))

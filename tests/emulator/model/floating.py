@@ -22,7 +22,6 @@ from .floats import (
     less,
     multiply,
     number,
-    power,
     round_to_integer,
     scale,
     signed,
@@ -39,12 +38,11 @@ def three(function: Callable[[Mode, Value, Value], Value]) -> Callable[[Mode, Va
 
 
 def median(mode: Mode, a: Value, b: Value, c: Value) -> Value:
+    """Of zeros the one with a sign is the smaller one. The manuals would take it for the other's equal, but AMD
+    measured it on a gfx1201 (ROCm/rocm-systems, emulation/rocjitsu, minmax.h)."""
     if a.nan or b.nan or c.nan:
         return three(smaller)(mode, a, b, c)
-    largest = three(larger)(mode, a, b, c)
-    if equal(largest, a):
-        return larger(mode, b, c)
-    return larger(mode, a, c) if equal(largest, b) else larger(mode, a, b)
+    return larger(mode, smaller(mode, a, b), smaller(mode, larger(mode, a, b), c))
 
 
 def integral(rounding: Rounding) -> Callable[[Value], Value]:
@@ -59,7 +57,7 @@ def integral(rounding: Rounding) -> Callable[[Value], Value]:
 
 
 def fract(format: Format) -> Callable[[Value], Value]:
-    """x - floor(x), which stays below 1 even when rounded."""
+    """x - floor(x), which stays below 1 even when rounded, and is never -0."""
 
     def convert(value: Value) -> Value:
         if value.nan or value.infinite:
@@ -67,7 +65,7 @@ def fract(format: Format) -> Callable[[Value], Value]:
         floor = round_to_integer(value.exact, Rounding.DOWN)
         below_one = format.decode(format.encode(number(1)) - 1)
         fraction = value.exact - floor
-        return below_one if fraction > below_one.exact else Value(False if fraction else None, fraction)
+        return below_one if fraction > below_one.exact else Value(False, fraction)
 
     return convert
 
@@ -102,7 +100,7 @@ def division_fixup(format: Format) -> Callable[[Value, Value, Value], Value]:
         distance = format.exponent_field(numerator) - format.exponent_field(denominator)
         if format is not F16 and distance < (-150 if format is F32 else -1075):
             return Value(special.negative, Fraction(1, 1 << 5000))  # underflows as MODE rounds
-        if quotient.nan and format is not F16:  # of a division that overflows, which the text leaves out
+        if quotient.nan or quotient.infinite:  # of a division that overflows, which the text leaves out
             return Value(special.negative, Fraction(1 << 5000))
         return signed(quotient, special.negative)
 
@@ -110,33 +108,30 @@ def division_fixup(format: Format) -> Callable[[Value, Value, Value], Value]:
 
 
 def division_scale(format: Format) -> Callable[[Value, Value, Value], tuple[Value, bool]]:
-    """One of denominator and numerator, scaled so that a division neither over- nor underflows, and whether it was."""
-    far, step, tiny = (96, 64, 23) if format is F32 else (768, 128, 53)
+    """One of denominator and numerator, scaled so that a division neither over- nor underflows, and whether its
+    quotient is to be scaled back.
 
-    smallest_normal = power(format.smallest_exponent)
-
-    def denormal(value: Value) -> bool:
-        return not value.infinite and 0 < value.magnitude < smallest_normal
+    The manuals speak of denormal quotients and reciprocals. AMD measured on a gfx1100 and a gfx1201 that exponents
+    decide, those of zeros too (ROCm/rocm-systems, emulation/rocjitsu, division.h).
+    """
+    far, step = (96, 64) if format is F32 else (768, 128)
 
     def prescale(a: Value, denominator: Value, numerator: Value) -> tuple[Value, bool]:
+        below, above = format.exponent_field(denominator), format.exponent_field(numerator)
+        is_denominator, quotient_scales = equal(a, denominator), abs(above - below) >= far
         if denominator.zero or numerator.zero:
-            return NAN, False
-        up, down = scale(a, step), scale(a, -step)
-        is_denominator, is_numerator = equal(a, denominator), equal(a, numerator)
-        if format.exponent_field(numerator) - format.exponent_field(denominator) >= far:
-            return (up if is_denominator else a), True
-        if denormal(denominator):
-            return up, False
-        small_inverse = denormal(divide(number(1), denominator))
-        small_quotient = denormal(divide(numerator, denominator))
-        if small_inverse and small_quotient:
-            # Not 2 ** step, as the text has it: that would overflow.
-            return (down if is_denominator else a), True
-        if small_inverse:
-            return down, False
-        if small_quotient:
-            return (up if is_numerator else a), True
-        return (up if format.exponent_field(numerator) <= tiny else a), False
+            return NAN, quotient_scales
+        if above - below >= far:
+            exponent = step if is_denominator else 0
+        elif below == 0:
+            exponent = step
+        elif below >= 2 * format.bias - 1:  # its reciprocal is denormal
+            exponent = 0 if quotient_scales and not is_denominator else -step
+        elif quotient_scales:
+            exponent = 0 if is_denominator else step
+        else:
+            exponent = step if above <= format.fraction_bits + 1 else 0
+        return scale(a, exponent), quotient_scales
 
     return prescale
 

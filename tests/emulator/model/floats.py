@@ -150,6 +150,8 @@ class Format:
 
 F16, F32, F64 = Format(16, 10), Format(32, 23), Format(64, 52)
 
+SCALES_ALWAYS = 1 << 31  # stands in MODE's bits for what gfx1201 does without being told: OMOD counts always
+
 
 @dataclass(frozen=True)
 class Mode:
@@ -190,18 +192,25 @@ class Mode:
         overflows = bits & (format.sign_bit - 1) == format.infinity_bits and not value.infinite and not value.nan
         return bits - 1 if format is F16 and self.fp16_overflow and overflows else bits
 
+    def scales(self, format: Format) -> bool:
+        """Whether OMOD counts: only where denormals are flushed, but on gfx1201 always."""
+        return bool(self.bits & SCALES_ALWAYS) or (not self.ieee and self.flushes_outputs(format))
+
     def write(self, format: Format, value: Value, omod: int = 0, clamp: bool = False) -> int:
-        """A result, after output modifiers: OMOD counts only where denormals are flushed, and leaves no -0."""
+        """A result, after output modifiers. OMOD makes +0 of what is no normal number; what it makes denormal itself
+        keeps its sign."""
         bits = self.rounded(format, value)
-        flushes = self.flushes_outputs(format)
-        if flushes and format.is_denormal(bits):
+        if self.flushes_outputs(format) and format.is_denormal(bits):
             bits &= format.sign_bit
-        if omod and not self.ieee and flushes:
+        if omod and self.scales(format):
             result = format.decode(bits)
             scaled = result._replace(magnitude=result.magnitude * (0, 2, 4, Fraction(1, 2))[omod])
-            bits = self.rounded(format, scaled)
-            if format.is_denormal(bits) or bits == format.sign_bit:
+            if result.zero or format.is_denormal(bits):
                 bits = 0
+            elif not result.nan and not result.infinite and scaled.magnitude < power(format.smallest_exponent):
+                bits &= format.sign_bit
+            else:
+                bits = self.rounded(format, scaled)
         if clamp:
             result = format.decode(bits)
             if result.nan:

@@ -94,9 +94,13 @@ def integers(first: Callable[[int, int], int], second: Callable[[int, int], int]
     return lambda a, b, c: second(first(a, b), c)
 
 
-def zero_wins(a: Value, b: Value, c: Value) -> Value:
-    """A fused multiply-add in which 0 times anything is 0."""
-    return add(Value(False), c) if a.zero or b.zero else fma(a, b, c)
+def zero_wins(mode: Mode, *sources: Value) -> Value:
+    """A fused multiply-add in which 0 times anything is 0, without denormals, whatever MODE says of them. So AMD
+    measured it (ROCm/rocm-systems, emulation/rocjitsu, tests/valu_fp_mode_test.cpp, "dx9_fma_cases")."""
+    flushing = Mode(mode.bits & ~0x30)
+    a, b, c = (flushing.read(F32, F32.encode(value)) for value in sources)
+    total = add(Value(False), c) if a.zero or b.zero else fma(a, b, c)
+    return F32.decode(flushing.write(F32, total))
 
 
 def pack_integers(kind: str) -> Callable[[Value, Value], int]:
@@ -227,10 +231,10 @@ RULES |= {
     "v_cvt_pk_u16_f32": rule("f32 f32 -> b32", pack_integers("u16")),
     "v_fmaak_f16": rule("f16 f16 f16 -> f16", fma),
     "v_fmamk_f16": rule("f16 f16 f16 -> f16", fma),
-    "v_fma_dx9_zero_f32": rule("f32 f32 f32 -> f32", zero_wins),
-    "v_fma_legacy_f32": rule("f32 f32 f32 -> f32", zero_wins),
-    "v_fmac_dx9_zero_f32": rule("f32 f32 f32 -> f32", lambda c, a, b: zero_wins(a, b, c)),
-    "v_fmac_legacy_f32": rule("f32 f32 f32 -> f32", lambda c, a, b: zero_wins(a, b, c)),
+    "v_fma_dx9_zero_f32": rule("mode f32 f32 f32 -> f32", zero_wins),
+    "v_fma_legacy_f32": rule("mode f32 f32 f32 -> f32", zero_wins),
+    "v_fmac_dx9_zero_f32": rule("mode f32 f32 f32 -> f32", lambda mode, c, a, b: zero_wins(mode, a, b, c)),
+    "v_fmac_legacy_f32": rule("mode f32 f32 f32 -> f32", lambda mode, c, a, b: zero_wins(mode, a, b, c)),
 }
 
 

@@ -3,7 +3,8 @@
 Types of sources and results:
     u5, i24, u32, b64, ...  the lowest bits of the operand, as an unsigned or signed number, or as it is
     f16, f32, f64           a Value: denormals are flushed as MODE says, results rounded, and modified by OMOD and CLAMP
-    z32                     f32 whose denormals are flushed always
+    z32                     f32 whose denormals are flushed always, and that is rounded to nearest whatever MODE says
+    n16, n32, n64           f16, f32 and f64 that are rounded to nearest whatever MODE says
     bit                     this lane's bit of a mask; a result is a whole mask, with zeros for inactive lanes
 Sources that are no operands: mode, modebits (the whole register), clamp (whether CLAMP is set), lane (its number), vcc
 (this lane's bit), scc, exec, m0. Results that are no operands: scc, exec, m0, modebits.
@@ -17,7 +18,7 @@ from typing import Any
 
 from .floats import F16, F32, F64, Format
 
-FORMATS: dict[str, Format] = {"f16": F16, "f32": F32, "f64": F64, "z32": F32}
+FORMATS: dict[str, Format] = {"f16": F16, "f32": F32, "f64": F64, "z32": F32, "n16": F16, "n32": F32, "n64": F64}
 NO_OPERAND = frozenset({"mode", "modebits", "clamp", "lane", "vcc", "scc", "exec", "m0"})
 
 
