@@ -125,11 +125,7 @@ struct HalfRows {
 /// Whether sources of this type are taken from there, and whether results go there: one after the other, loops over
 /// lanes can use the host's conversions, of which compilers know only some.
 template <class T>
-constexpr bool kComesByRows = false;
-template <>
-constexpr bool kComesByRows<Half> = true;
-template <>
-constexpr bool kComesByRows<WideHalf> = true;
+constexpr bool kComesByRows = std::is_same_v<T, Half> || std::is_same_v<T, WideHalf>;
 template <class T>
 constexpr bool kComesByRows<Pair16<T>> = kComesByRows<T>;
 template <class T>
