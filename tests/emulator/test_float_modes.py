@@ -192,7 +192,7 @@ def test_divisions_in_f64_round_denormal_quotients_once() -> None:
 @pytest.mark.parametrize("mnemonic", ["v_fma_f16", "v_pk_fma_f16"])
 def test_fused_halves_round_once(mnemonic: str, rounding: Rounding) -> None:
     """Products in the middle between two f16, and next to them, and a third number far below: the sum is no f32."""
-    few_bits = np.arange(32, 64, dtype=np.float16)  # two of these make eleven bits or twelve, the last of which is a tie
+    few_bits = np.arange(32, 64, dtype=np.float16)  # two make eleven bits or twelve, of which the last is a tie
     first, second = (grid.ravel()[:992] for grid in np.meshgrid(few_bits, few_bits * np.float16(-(2.0**-8))))
     least = np.float16(2.0**-24)
     thirds = [np.float16(0), least, -least, np.float16(3) * least, np.float16(-0.25), np.float16(60000)]
