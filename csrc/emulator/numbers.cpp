@@ -193,7 +193,7 @@ void NumberChecker::save(const Wave& wave, const Op* op) {
   for (const u32 row : decoded.saved_rows) saved_.push_back(wave.v[row]);
   const bool moves = (decoded.instruction.row->modifiers & kOtherLanes) != 0;
   lanes_ = decoded.is_matrix ? wave.all_lanes() : wave.exec();
-  if (!moves) return;
+  if (!moves || op->vector.modifiers == nullptr) return;  // what is refused has none, and a fault follows
   const LaneMoves& lanes = *op->vector.modifiers->moves;
   lanes_ = written_lanes(wave, lanes);
   for (const Source& source : decoded.made[0].sources) {

@@ -340,6 +340,13 @@ def test_operands_of_other_lanes() -> None:
     assert found_at(words, state) == [("infinity", 4)]
 
 
+def test_a_register_that_the_kernel_has_not() -> None:
+    """An instruction that is refused has no lanes to read from, when the tool looks at it in front of the fault."""
+    words = encode(BY_NAME["v_cvt_f32_ubyte1_dpp"], VDST=20, SRC0=255, DPP_CTRL=ROW_SHL_1, ROW_MASK=15, BANK_MASK=15)
+    with wave_runtime.sanitize("numbers"), pytest.raises(wave_runtime.KernelFault, match="a register that the kernel"):
+        run(words, neighbours(ONES, ONES))
+
+
 def test_lanes_that_get_no_result() -> None:
     """What is in the register stays where there is no source, or a mask leaves the lane out: nobody makes it."""
     for fields in {}, {"ROW_MASK": 14}, {"BANK_MASK": 13}:
