@@ -10,7 +10,7 @@
 #ifdef __HIP_DEVICE_COMPILE__
 // The library's std::nothrow is a variable of the host. The operators do not look at it.
 namespace std {
-__attribute__((__weak__)) __device__ const nothrow_t nothrow{};
+inline __device__ const nothrow_t nothrow{};
 }
 #endif
 
