@@ -44,24 +44,31 @@ inline void halves_to_f32(const u32* from, f32* to) {
 template <int kCount>
 inline void f32_to_halves(const f32* from, u32* to, bool saturates) {
 #if defined(WAVE_SIMD_AVX512)
-  const __m512 largest = _mm512_set1_ps(saturates ? 65504.0f : __builtin_inff()), sign = _mm512_set1_ps(-0.0f);
-  for (int i = 0; i < kCount; i += 16) {
-    const __m512 value = _mm512_load_ps(from + i), magnitude = _mm512_andnot_ps(sign, value);
-    // Infinities and NaNs stay.
+  // Infinities and NaNs stay.
+  const auto limited = [](__m512 value) {
+    const __m512 sign = _mm512_set1_ps(-0.0f), largest = _mm512_set1_ps(65504.0f),
+                 magnitude = _mm512_andnot_ps(sign, value);
     const __mmask16 is_large = _mm512_cmp_ps_mask(magnitude, largest, _CMP_GT_OQ) &
                                _mm512_cmp_ps_mask(magnitude, _mm512_set1_ps(__builtin_inff()), _CMP_LT_OQ);
-    const __m512 limited = _mm512_mask_or_ps(value, is_large, largest, _mm512_and_ps(sign, value));
-    const __m256i halves = _mm512_cvtps_ph(limited, _MM_FROUND_CUR_DIRECTION | _MM_FROUND_NO_EXC);
+    return _mm512_mask_or_ps(value, is_large, largest, _mm512_and_ps(sign, value));
+  };
+  for (int i = 0; i < kCount; i += 16) {
+    const __m512 value = _mm512_load_ps(from + i);
+    const __m256i halves =
+        _mm512_cvtps_ph(saturates ? limited(value) : value, _MM_FROUND_CUR_DIRECTION | _MM_FROUND_NO_EXC);
     _mm512_store_si512(to + i, _mm512_cvtepu16_epi32(halves));
   }
 #elif defined(WAVE_SIMD_AVX2)
-  const __m256 largest = _mm256_set1_ps(saturates ? 65504.0f : __builtin_inff()), sign = _mm256_set1_ps(-0.0f);
-  for (int i = 0; i < kCount; i += 8) {
-    const __m256 value = _mm256_load_ps(from + i), magnitude = _mm256_andnot_ps(sign, value);
+  const auto limited = [](__m256 value) {
+    const __m256 sign = _mm256_set1_ps(-0.0f), largest = _mm256_set1_ps(65504.0f),
+                 magnitude = _mm256_andnot_ps(sign, value);
     const __m256 is_large = _mm256_and_ps(_mm256_cmp_ps(magnitude, largest, _CMP_GT_OQ),
                                           _mm256_cmp_ps(magnitude, _mm256_set1_ps(__builtin_inff()), _CMP_LT_OQ));
-    const __m256 limited = _mm256_blendv_ps(value, _mm256_or_ps(largest, _mm256_and_ps(sign, value)), is_large);
-    const __m128i halves = _mm256_cvtps_ph(limited, _MM_FROUND_CUR_DIRECTION);
+    return _mm256_blendv_ps(value, _mm256_or_ps(largest, _mm256_and_ps(sign, value)), is_large);
+  };
+  for (int i = 0; i < kCount; i += 8) {
+    const __m256 value = _mm256_load_ps(from + i);
+    const __m128i halves = _mm256_cvtps_ph(saturates ? limited(value) : value, _MM_FROUND_CUR_DIRECTION);
     _mm256_store_si256(reinterpret_cast<__m256i*>(to + i), _mm256_cvtepu16_epi32(halves));
   }
 #else

@@ -214,7 +214,19 @@ def test_fused_halves_round_once(mnemonic: str, rounding: Rounding) -> None:
             assert result >> 16 == (expected if options else 0)
 
 
+@pytest.mark.parametrize(("saturates", "largest"), [(0, 0x7C00), (1, 0x7BFF)])
+def test_halves_that_are_too_large(saturates: int, largest: int) -> None:
+    """FP16_OVFL makes the largest number of them, but leaves infinities as they are."""
+    sums = [(65504, 65504), (-65504, -65504), (65504, 16), (np.inf, 1), (-np.inf, 1), (np.nan, 1), (1, 2), (6e-8, 6e-8)]
+    state = machine.State(1)
+    state.mode[:] |= saturates << 23
+    state.v[0, :2] = np.array(sums * 8, dtype=np.float16).T.view(np.uint16)
+    row = next(row for row in machine.ROWS if row["mnemonic"] == "v_add_f16_e32")
+    found = machine.run(machine.encode(row, VDST=3, SRC0=256, VSRC1=1), state).v[0, 3]
+    assert found[:8].tolist() == [largest, 0x8000 | largest, largest, 0x7C00, 0xFC00, 0x7E00, 0x4200, 2]
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_simd_levels(level: str) -> None:
     """The host's own conversions of f16 are used at some."""
-    run_again(level, __file__, "-k", "test_fused_halves")
+    run_again(level, __file__, "-k", "halves")
