@@ -16,7 +16,8 @@ UnwrittenMemory& all_unwritten = *new UnwrittenMemory;
 
 constexpr uint64_t kMostFilled = uint64_t{1} << 30;
 constexpr size_t kMostPagesLeft = 16384;
-/// Fewer undefined bytes than these of a granule are too few to tell whether the host has written it since.
+/// Fewer undefined bytes than these of a granule are too few to tell whether the host has written it since: one byte
+/// that the host writes is what was there once in 256 times.
 constexpr int kFewest = 4;
 
 /// The host may write it meanwhile.
@@ -42,8 +43,8 @@ void clear_bits(PageBits& bits, size_t granule) { bits[granule / 8] &= ~(uint64_
 UnwrittenMemory& UnwrittenMemory::of_process() { return all_unwritten; }
 
 void UnwrittenMemory::add(AddressSpan bytes) {
-  if (bytes.begin() % kGranule != 0 || bytes.size() < kGranule || bytes.size() > kMostFilled) return;
-  const uint64_t granules = bytes.size() / kGranule;
+  const uint64_t granules = (bytes.size() + kGranule - kFewest) / kGranule;
+  if (bytes.begin() % kGranule != 0 || granules == 0 || bytes.size() > kMostFilled) return;
   std::fill_n(reinterpret_cast<uint64_t*>(bytes.begin()), granules, kPattern);
   const std::lock_guard lock(mutex_);
   allocations_[bytes.begin()] = bytes.begin() + granules * kGranule;

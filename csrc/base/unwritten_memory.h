@@ -32,8 +32,9 @@ class UnwrittenMemory {
   /// Never destroyed.
   static UnwrittenMemory& of_process();
 
-  /// A new allocation. It is filled but for a rest of less than a granule, unless it is so large that filling it would
-  /// take memory that the program may never touch.
+  /// A new allocation, of as many bytes as the program may write; the memory goes on to a whole granule. It is filled
+  /// but for a rest of few bytes, unless it is so large that filling it would take memory that the program may never
+  /// touch.
   void add(AddressSpan bytes);
   /// Before an allocation is freed. Nothing where add() does not know it.
   void remove(uint64_t begin);

@@ -22,6 +22,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kGuard = uint64_t{64} << 10;
+constexpr uint64_t kAddresses = uint64_t{1} << 47;  ///< that a process has
 
 // Of freed allocations whose addresses are kept: a mapping each, of which Linux gives a process 65,530, and addresses,
 // which `ulimit -v` may count.
@@ -70,7 +71,7 @@ uint32_t Allocation::next_id() {
 void* Allocations::allocate(uint64_t size, int device, AllocationKind kind, unsigned flags,
                             std::shared_ptr<PoolUse> pool) {
   const bool may_be_more = kind == AllocationKind::Managed;  // than there is: pages are there when they are touched
-  if (size > memory_size() && !may_be_more) throw Failure(hipErrorOutOfMemory);
+  if (size > (may_be_more ? kAddresses : memory_size())) throw Failure(hipErrorOutOfMemory);
   const uint64_t pages = (size + kPage - 1) / kPage * kPage;
   const uint64_t reserved = pages + 2 * kGuard;
   void* begin = mmap(nullptr, reserved, PROT_NONE, kReserved, -1, 0);
@@ -80,7 +81,7 @@ void* Allocations::allocate(uint64_t size, int device, AllocationKind kind, unsi
     munmap(begin, reserved);
     throw Failure(hipErrorOutOfMemory);
   }
-  if (finds_undefined()) UnwrittenMemory::of_process().add({reinterpret_cast<uint64_t>(usable), pages});
+  if (finds_undefined()) UnwrittenMemory::of_process().add({reinterpret_cast<uint64_t>(usable), size});
   std::unique_lock lock(mutex_);
   const uint64_t at = reinterpret_cast<uint64_t>(begin);
   if (pool != nullptr) pool->high = std::max<uint64_t>(pool->high, pool->current += size);
@@ -143,7 +144,7 @@ bool Allocations::restore(void* pointer) {
   if (allocation == nullptr || !allocation->is_freed) return false;
   const uint64_t pages = allocation->reserved_size - 2 * kGuard;
   if (mprotect(pointer, pages, PROT_READ | PROT_WRITE) != 0) throw Failure(hipErrorOutOfMemory);
-  if (finds_undefined()) UnwrittenMemory::of_process().add({reinterpret_cast<uint64_t>(pointer), pages});
+  if (finds_undefined()) UnwrittenMemory::of_process().add(allocation->bytes());
   used_ += pages;
   allocation->is_freed = false;
   PoolUse& use = *allocation->pool;

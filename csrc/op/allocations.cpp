@@ -59,7 +59,7 @@ class WatchingAllocator final : public c10::Allocator {
       const std::lock_guard lock(sizes.mutex);
       sizes.by_address[data.get()] = whole;
     }
-    if (finding_undefined != 0) UnwrittenMemory::of_process().add({reinterpret_cast<uint64_t>(data.get()), whole});
+    if (finding_undefined != 0) UnwrittenMemory::of_process().add({reinterpret_cast<uint64_t>(data.get()), size});
     return data;
   }
 

@@ -191,6 +191,9 @@ TEST(managed_memory_is_as_large_as_it_likes) {
   OK(api.hipMallocManaged(&data, total + 1, kGlobal));
   OK(api.hipFree(data));
   EXPECT_EQ(api.hipMalloc(&data, total + 1), kOutOfMemory);
+  for (const size_t size : {~size_t{0}, ~size_t{0} - 4094, ~size_t{0} - 4095, ~size_t{0} - 131072, size_t{1} << 63}) {
+    EXPECT_EQ(api.hipMallocManaged(&data, size, kGlobal), kOutOfMemory);  // nor where whole pages of it wrap
+  }
 }
 
 }  // namespace

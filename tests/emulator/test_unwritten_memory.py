@@ -294,6 +294,25 @@ def test_one_element() -> None:
     assert found(report) == [("branch", "in", (0,))]
 
 
+@pytest.mark.parametrize("size", [65, 66, 67])
+def test_last_bytes_may_equal_the_pattern(size: int) -> None:
+    """Fewer than four bytes behind the last granule are too few to tell: any byte is the pattern's once in 256."""
+    pattern = torch.tensor([0xFFF3FFE6FFA5FFD3 - 2**64]).view(torch.uint8)
+    with wave_runtime.sanitize("uninitialized", fail=True):
+        what = empty(size, torch.uint8)
+        what[:64] = 1
+        what[64:] = pattern[: size - 64]
+        launch("add_bytes", what[-64:], torch.zeros(64, dtype=torch.uint8))
+
+
+def test_last_four_bytes_are_told() -> None:
+    with wave_runtime.sanitize("uninitialized") as report:
+        what = empty(68, torch.uint8)
+        what[:64] = 1
+        launch("add_bytes", what[-64:], torch.zeros(64, dtype=torch.uint8))
+    assert found(report) == [("add_bytes", "in", (60,))]
+
+
 def test_what_lies_past_the_end_reads_as_zero() -> None:
     """Though it is somebody else's memory that nobody has written."""
     with wave_runtime.sanitize("uninitialized", fail=True):
