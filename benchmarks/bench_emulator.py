@@ -104,7 +104,7 @@ CASES = (
     Case("gemm_f16_16x16x16", (256, 256, 256), 2 * 256**3),
     Case("gemm_f8_16x16x32", (256, 256, 256), 2 * 256**3),
     Case("attention_f16_causal", (1, 4, 256, 256)),
-    Case("conv2d_3x3", (2, 16, 12)),
+    Case("conv2d_3x3", (8, 34, 34)),
     Case("softmax_f16_1024", (1024,)),
     Case("transpose_f16", (512, 512)),
     Case("vector_add", (10**6,), goal=17, host=host_elements("vector_add")),

@@ -33,9 +33,9 @@ constexpr u64 kQuantum = u64{1} << 20;
 constexpr u64 kFirstTurn = 1024;
 /// A launch that is over sooner runs on the calling thread alone: others take tens of microseconds to wake.
 constexpr auto kSoon = std::chrono::microseconds(100);
-/// How long the workgroups last that a thread takes at a time: the lock that they are taken under, and its cache line,
-/// which goes from core to core, cost a part of a microsecond each time.
-constexpr auto kBatch = std::chrono::microseconds(20);
+/// How long the workgroups last, at most, that a thread takes at a time. Neighbours write the same cache lines, where
+/// each writes a column of a matrix, and these go from core to core while two threads have neighbours.
+constexpr auto kBatch = std::chrono::microseconds(200);
 constexpr auto kPollPeriod = std::chrono::milliseconds(50);
 
 /// Ends the work of a thread because another one has stopped the launch.
@@ -89,30 +89,29 @@ class Scheduler {
     std::unique_ptr<Workgroup> group;  // storage of those that begin here
     Nanoseconds each{};                // what one of them takes
     try {
-      while (std::optional<Batch> batch = take(is_caller, each)) {
+      while (std::optional<Batch> batch = take(is_caller, each, group.get())) {
         const Clock::time_point begin = Clock::now();
         run(*batch, group, look);
         const Nanoseconds taken = Clock::now() - begin;
         if (batch->finished != 0) each = taken / static_cast<f64>(batch->finished);
         put_back(*batch);
-        if (is_caller && wants_help(batch->finished != 0 ? each : taken)) return;
+        if (is_caller && wants_help(batch->finished != 0 ? each : taken)) break;
       }
       if (each != Nanoseconds()) remember(each);
     } catch (...) {
       stop(std::current_exception());
     }
+    if (group != nullptr) group->make_pending_adds();
   }
 
   /// Runs the workgroups of a batch for a turn each. Where one has failed, those before it go on: theirs is the error
-  /// that counts.
+  /// that counts. What those that began here add to memory may be pending behind it, but not while one goes on that may
+  /// wait for it.
   void run(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
-    if (batch.suspended != nullptr) {
-      run_turn(batch, batch.suspended, look);
-      if (batch.suspended != nullptr) batch.suspended->make_pending_adds();
-    } else {
-      run_new(batch, group, look);
-      if (group != nullptr) group->make_pending_adds();
-    }
+    if (batch.suspended == nullptr) return run_new(batch, group, look);
+    if (group != nullptr) group->make_pending_adds();
+    run_turn(batch, batch.suspended, look);
+    if (batch.suspended != nullptr) batch.suspended->make_pending_adds();
   }
 
   void run_new(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
@@ -200,8 +199,8 @@ class Scheduler {
   bool is_over_locked() const { return error_ || finished_ == launch_.workgroups; }
 
   /// What to run next, or nothing where there is nothing for this thread. The calling thread stays as long as others
-  /// are at work, so that it can be interrupted.
-  std::optional<Batch> take(bool is_caller, Nanoseconds each) {
+  /// are at work, so that it can be interrupted. `group`: the storage of those that began on this thread, if any.
+  std::optional<Batch> take(bool is_caller, Nanoseconds each, Workgroup* group) {
     std::unique_lock lock(mutex_);
     for (;;) {
       if (!is_over_locked()) {
@@ -210,6 +209,7 @@ class Scheduler {
         return std::nullopt;
       }
       if (!is_caller) return std::nullopt;
+      if (group != nullptr) group->make_pending_adds();
       changed_.wait_for(lock, kPollPeriod);
       lock.unlock();
       poll();
@@ -236,9 +236,9 @@ class Scheduler {
   /// So many that a thread is busy for a while, and few enough that all threads end together.
   u64 batch_size(Nanoseconds each) const {
     if (each == Nanoseconds()) return 1;
-    constexpr u64 kShares = 64;
+    static const u64 shares = 4 * std::clamp<u64>(std::thread::hardware_concurrency(), 1, 16);
     const u64 remaining = launch_.workgroups - next_;
-    return std::clamp<u64>(static_cast<u64>(kBatch / each), 1, std::max<u64>(remaining / kShares, 1));
+    return std::clamp<u64>(static_cast<u64>(kBatch / each), 1, std::max<u64>(remaining / shares, 1));
   }
 
   void suspend(std::unique_ptr<Workgroup> group) {

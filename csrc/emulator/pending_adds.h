@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "base/address_span.h"
 #include "emulator/wave.h"
@@ -33,13 +34,16 @@ class PendingAdds {
   void add(u64 address, T value) {
     const u64 key = sizeof(T) == sizeof(u64) ? address | kLarge : address;
     Sum& sum = sums_->sums[address / sizeof(u32) % kPlaces];
-    if (sum.key != key) [[unlikely]]
-      take(sum, key);
+    if (sum.key != key) [[unlikely]] {
+      if (sum.key != 0) return add_now({key, value});
+      sums_->used[used_++] = &sum;
+      sum.key = key;
+    }
     sum.value += value;
   }
 
   void make() {
-    for (u32 i = 0; i < used_; ++i) make(*sums_->used[i]);
+    for (u32 i = 0; i < used_; ++i) add_now(std::exchange(*sums_->used[i], {}));
     used_ = 0;
     low_ = ~u64{0};
     high_ = 0;
@@ -59,22 +63,12 @@ class PendingAdds {
     std::array<Sum*, kPlaces> used;
   };
 
-  __attribute__((noinline)) void take(Sum& sum, u64 key) {
-    if (sum.key != 0) {
-      make(sum);
-    } else {
-      sums_->used[used_++] = &sum;
-    }
-    sum.key = key;
-  }
-
-  static void make(Sum& sum) {
+  static void add_now(const Sum& sum) {
     if (sum.key & kLarge) {
       __atomic_fetch_add(reinterpret_cast<u64*>(sum.key - kLarge), sum.value, __ATOMIC_SEQ_CST);
     } else {
       __atomic_fetch_add(reinterpret_cast<u32*>(sum.key), static_cast<u32>(sum.value), __ATOMIC_SEQ_CST);
     }
-    sum = {};
   }
 
   std::unique_ptr<Sums> sums_;

@@ -184,7 +184,7 @@ Workgroup::Workgroup(const LaunchState& launch)
       usual_observer_(both_ != nullptr           ? both_.get()
                       : own_observer_ != nullptr ? own_observer_.get()
                                                  : launch.dispatch.observer),
-      sums_additions_(launch.dispatch.parallel && (usual_observer_ == nullptr || !usual_observer_->watches_memory()) &&
+      sums_additions_((usual_observer_ == nullptr || !usual_observer_->watches_memory()) &&
                       launch.grid_sync() == nullptr && launch.hostcalls() == nullptr),
       registers_(new LaneRow[size_t{launch.waves} * (launch.registers.vgprs + launch.registers.agprs)]),
       lds_(new(std::align_val_t{kHostLine}) u8[launch.lds_size]),
@@ -259,19 +259,18 @@ Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {
   const u64 turn = takes_turns_ ? std::min(kTurn, quantum) : quantum;
   ++turns_;
   u64 left = quantum * waves_.size();
-  u64 unwatched = kLook;
   while (left > 0) {
     bool alive = false, moved = false;
     for (Wave& wave : waves_) {
       if (wave.status == Status::Ended) continue;
       alive = true;
       if (wave.status == Status::Barrier) continue;
-      if (unwatched >= kLook) {
+      if (until_look_ == 0) {
         look_at(wave, look);
-        unwatched = 0;
+        until_look_ = kLook;
       }
       const u64 count = run_wave(wave, turn, look);
-      unwatched += count;
+      until_look_ -= std::min(until_look_, count);
       left -= std::min(left, count);
       moved |= wave.status != Status::Yielded;
     }

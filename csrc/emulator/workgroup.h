@@ -156,6 +156,7 @@ class Workgroup {
   std::vector<LaneRow> work_items_;  ///< of each wave: what it finds in v0
   u64 number_ = 0;
   u64 turns_ = 0;
+  u64 until_look_ = 0;  ///< instructions, of all that run here, to the next look at what may stop the launch
   std::array<u32, 3> id_{};
   u32 barrier_signals_ = 0;
   std::vector<Wave> waves_;
@@ -170,7 +171,7 @@ class Workgroup {
   const Recalled* recalled_ = nullptr;
   SpinProbe* probe_ = nullptr;  ///< what looks at a launch that may be stuck
   u32 direct_lds_size_ = 0;
-  const bool sums_additions_;  ///< for several threads, where nobody looks on and no host or grid is waited for
+  const bool sums_additions_;  ///< where nobody looks on, and no host or grid is waited for
   PendingAdds pending_adds_;
   std::unique_ptr<LaneRow[]> registers_;
   /// Begins a cache line of the host, as a row of a tile does that begins at a multiple of its bytes.

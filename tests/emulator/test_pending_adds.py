@@ -71,6 +71,15 @@ extern "C" __global__ void answered(u32* count, u32* answer, u32*) {
   }
 }
 
+// The first workgroup goes on when all others have ended, which tell it in no other way.
+extern "C" __global__ void awaited(u32* count, u32*, u32*) {
+  if (blockIdx.x != 0) {
+    ADD(count, 1u);
+  } else {
+    while (__hip_atomic_load(count, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) != 64 * (gridDim.x - 1)) ;
+  }
+}
+
 // More counters than have a place, of both sizes.
 extern "C" __global__ void counts(const u32* values, u32* small, u64* large) {
   const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -110,7 +119,7 @@ def kernels() -> wave_runtime.Module:
         KERNELS,
         target="gfx942",
         language="hip",
-        signature=dict.fromkeys(["reads", "before_flag", "answered", "outside"], SIGNATURE)
+        signature=dict.fromkeys(["reads", "before_flag", "answered", "awaited", "outside"], SIGNATURE)
         | {"counts": "*u32 const, *u32, *u64"},
     )
 
@@ -145,6 +154,14 @@ def test_a_workgroup_that_waits_for_an_answer_has_made_them(kernels: wave_runtim
     count, answer = zeros(1), zeros(1)
     kernels["answered"](count, answer, zeros(1), grid=2, block=64)
     assert count.item() == 64
+
+
+@pytest.mark.parametrize("grid", [2, 16, 1000])
+def test_those_of_workgroups_that_have_ended_are_made(kernels: wave_runtime.Module, threads: int, grid: int) -> None:
+    """Though nothing comes behind them that could tell."""
+    count = zeros(1)
+    kernels["awaited"](count, zeros(1), zeros(1), grid=grid, block=64)
+    assert count.item() == 64 * (grid - 1)
 
 
 @pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"])
