@@ -36,6 +36,8 @@ constexpr auto kSoon = std::chrono::microseconds(100);
 /// How long the workgroups last, at most, that a thread takes at a time. Neighbours write the same cache lines, where
 /// each writes a column of a matrix, and these go from core to core while two threads have neighbours.
 constexpr auto kBatch = std::chrono::microseconds(200);
+/// A thread takes one of so many equal shares of what is left at most, so that all threads end together.
+const u64 kShares = 4 * std::clamp<u64>(std::thread::hardware_concurrency(), 1, 16);
 constexpr auto kPollPeriod = std::chrono::milliseconds(50);
 
 /// Ends the work of a thread because another one has stopped the launch.
@@ -236,9 +238,8 @@ class Scheduler {
   /// So many that a thread is busy for a while, and few enough that all threads end together.
   u64 batch_size(Nanoseconds each) const {
     if (each == Nanoseconds()) return 1;
-    static const u64 shares = 4 * std::clamp<u64>(std::thread::hardware_concurrency(), 1, 16);
     const u64 remaining = launch_.workgroups - next_;
-    return std::clamp<u64>(static_cast<u64>(kBatch / each), 1, std::max<u64>(remaining / shares, 1));
+    return std::clamp<u64>(static_cast<u64>(kBatch / each), 1, std::max<u64>(remaining / kShares, 1));
   }
 
   void suspend(std::unique_ptr<Workgroup> group) {
