@@ -50,6 +50,11 @@ class Memory {
       return lies_in_region(span, write);
     return !write && constants_are_direct_ && is_constant(span);
   }
+  /// The region in which all of it lies; nullptr where there is none, or somebody wants to see accesses.
+  const Region* direct_region(AddressSpan span) const {
+    const Region* region = is_direct_ ? find(span.begin()) : nullptr;
+    return region != nullptr && region->bytes.contains(span) ? region : nullptr;
+  }
   /// The same where accesses are watched, by who is told of them then.
   bool covers_watched(AddressSpan span, bool write) const { return trace_ == nullptr && lies_in_region(span, write); }
 

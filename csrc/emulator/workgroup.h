@@ -93,7 +93,7 @@ class Workgroup {
 
   /// Whether all of it can be accessed as it is: Memory::covers(). What the access would see is there then.
   bool covers_memory(AddressSpan span, bool write) {
-    const bool covers = launch_.memory().covers(span, write) && probe_ == nullptr;
+    const bool covers = probe_ == nullptr && (is_in_known_region(span, write) || finds_region(span, write));
     if (!pending_adds_.is_empty() && (write || pending_adds_.are_near(span))) [[unlikely]]
       pending_adds_.make();
     return covers;
@@ -138,6 +138,20 @@ class Workgroup {
   }
 
  private:
+  /// One in which there was an access.
+  struct KnownRegion {
+    AddressSpan bytes;
+    bool writable = false;
+  };
+  bool is_in_known_region(AddressSpan span, bool write) const {
+    for (const KnownRegion& known : known_regions_) {
+      if (known.bytes.contains(span)) return !write || known.writable;
+    }
+    return false;
+  }
+  /// Memory::covers(). The region is known then.
+  bool finds_region(AddressSpan span, bool write);
+
   /// The ids within the workgroup, where the processor has them.
   void set_work_items(Wave& wave) const;
   void start_wave(Wave& wave, u32 index);
@@ -154,6 +168,8 @@ class Workgroup {
 
   const LaunchState& launch_;
   std::vector<LaneRow> work_items_;  ///< of each wave: what it finds in v0
+  std::array<KnownRegion, 4> known_regions_{};  ///< most kernels have no more: they are looked for first
+  u32 oldest_known_ = 0;
   u64 number_ = 0;
   u64 turns_ = 0;
   u64 until_look_ = 0;  ///< instructions, of all that run here, to the next look at what may stop the launch

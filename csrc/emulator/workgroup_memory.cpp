@@ -21,6 +21,13 @@ const char* verb(ScratchAccess access) {
   return kVerbs[static_cast<int>(access)];
 }
 
+bool Workgroup::finds_region(AddressSpan span, bool write) {
+  const Region* const region = launch_.memory().direct_region(span);
+  if (region == nullptr) return launch_.memory().covers(span, write);
+  known_regions_[oldest_known_++ % known_regions_.size()] = {region->bytes, region->writable};
+  return !write || region->writable;
+}
+
 void Workgroup::read_memory(AddressSpan span, void* to, int lane) {
   make_pending_adds();
   if (recalled_ != nullptr && (*recalled_)(span, to, lane)) return;
