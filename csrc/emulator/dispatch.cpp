@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/pause.h"
 #include "emulator/checks.h"
 #include "emulator/float_state.h"
 #include "emulator/spinning.h"
@@ -37,7 +38,7 @@ constexpr auto kSoon = std::chrono::microseconds(100);
 /// each writes a column of a matrix, and these go from core to core while two threads have neighbours.
 constexpr auto kBatch = std::chrono::microseconds(200);
 /// A thread takes one of so many equal shares of what is left at most, so that all threads end together.
-const u64 kShares = 4 * std::clamp<u64>(std::thread::hardware_concurrency(), 1, 16);
+const u64 kShares = 2 * std::clamp<u64>(std::thread::hardware_concurrency(), 1, 16);
 constexpr auto kPollPeriod = std::chrono::milliseconds(50);
 
 /// Ends the work of a thread because another one has stopped the launch.
@@ -89,21 +90,22 @@ class Scheduler {
     const FloatState float_state;
     const Workgroup::Look look = [this, is_caller] { this->look(is_caller); };
     std::unique_ptr<Workgroup> group;  // storage of those that begin here
-    Nanoseconds each{};                // what one of them takes
+    std::optional<Batch> batch;        // what was taken last, until it is put back
+    Nanoseconds each{};                // what one of its workgroups has taken
     try {
-      while (std::optional<Batch> batch = take(is_caller, each, group.get())) {
+      while ((batch = take(is_caller, each, group.get(), std::exchange(batch, std::nullopt)))) {
         const Clock::time_point begin = Clock::now();
         run(*batch, group, look);
         const Nanoseconds taken = Clock::now() - begin;
         if (batch->finished != 0) each = taken / static_cast<f64>(batch->finished);
-        put_back(*batch);
-        if (is_caller && wants_help(batch->finished != 0 ? each : taken)) break;
+        if (is_caller && wants_help(*batch, batch->finished != 0 ? each : taken)) break;
       }
       if (each != Nanoseconds()) remember(each);
     } catch (...) {
       stop(std::current_exception());
     }
     if (group != nullptr) group->make_pending_adds();
+    if (batch) put_back(*batch);
   }
 
   /// Runs the workgroups of a batch for a turn each. Where one has failed, those before it go on: theirs is the error
@@ -155,7 +157,7 @@ class Scheduler {
       if (group.run(std::min(instructions, quantum_), look) == Workgroup::Progress::Finished) {
         return Workgroup::Progress::Finished;
       }
-      if (wants_help(elapsed())) return Workgroup::Progress::Suspended;
+      if (wants_help({}, elapsed())) return Workgroup::Progress::Suspended;
     }
     return group.run(quantum_of(group), look);
   }
@@ -173,9 +175,10 @@ class Scheduler {
   static bool is_worth_help(Nanoseconds remaining) { return remaining > kSoon; }
 
   /// Whether the calling thread, which is alone, goes on with others. `each`: what a workgroup takes, or more.
-  bool wants_help(Nanoseconds each) {
+  bool wants_help(const Batch& batch, Nanoseconds each) {
     if (several_threads_ || !has_help()) return false;
-    return is_worth_help(each * static_cast<f64>(launch_.workgroups - finished())) || is_worth_help(elapsed());
+    const u64 left = launch_.workgroups - finished() - batch.finished;
+    return is_worth_help(each * static_cast<f64>(left)) || is_worth_help(elapsed());
   }
   Nanoseconds elapsed() const { return Clock::now() - begin_; }
 
@@ -200,29 +203,55 @@ class Scheduler {
   }
   bool is_over_locked() const { return error_ || finished_ == launch_.workgroups; }
 
-  /// What to run next, or nothing where there is nothing for this thread. The calling thread stays as long as others
-  /// are at work, so that it can be interrupted. `group`: the storage of those that began on this thread, if any.
-  std::optional<Batch> take(bool is_caller, Nanoseconds each, Workgroup* group) {
+  /// What to run next, or nothing where there is nothing for this thread, which has run `last`. The calling thread
+  /// stays as long as others are at work, so that it can be interrupted. `group`: the storage of those that began on
+  /// this thread, if any.
+  std::optional<Batch> take(bool is_caller, Nanoseconds each, Workgroup* group, std::optional<Batch> last) {
     std::unique_lock lock(mutex_);
+    if (last) put_back_locked(*last);
     for (;;) {
-      if (!is_over_locked()) {
-        if (std::optional<Batch> batch = next_batch(is_caller, each)) return batch;
-      } else if (running_ == 0) {
-        return std::nullopt;
+      std::optional<Batch> batch = is_over_locked() ? std::nullopt : next_batch(is_caller, each);
+      if (batch || !is_caller || (is_over_locked() && running_ == 0)) {
+        tell_caller(lock);
+        return batch;
       }
-      if (!is_caller) return std::nullopt;
       if (group != nullptr) group->make_pending_adds();
-      changed_.wait_for(lock, kPollPeriod);
+      wait(lock);
       lock.unlock();
       poll();
       lock.lock();
     }
   }
 
+  /// Lets the calling thread, which has nothing to do, wait for what may be for it. Others are about to end mostly, and
+  /// a thread that sleeps takes tens of microseconds to wake, so that it looks for some time first.
+  void wait(std::unique_lock<std::mutex>& lock) {
+    constexpr auto kAwake = std::chrono::microseconds(100);
+    caller_waits_ = true;
+    lock.unlock();
+    for (const auto end = Clock::now() + kAwake; caller_waits_.load(std::memory_order_relaxed) && Clock::now() < end;)
+      pause();
+    lock.lock();
+    changed_.wait_for(lock, kPollPeriod, [this] { return !caller_waits_; });
+    caller_waits_ = false;
+  }
+
+  /// Tells it where it waits and there is something for it. Unlocks.
+  void tell_caller(std::unique_lock<std::mutex>& lock) {
+    const bool has_some = is_over_locked() ? running_ == 0 : may_begin() || !suspended_.empty();
+    const bool tells = has_some && caller_waits_;
+    if (tells) caller_waits_ = false;
+    lock.unlock();
+    if (tells) changed_.notify_one();
+  }
+
+  /// Whether a workgroup is left that may begin now.
+  bool may_begin() const { return next_ < launch_.workgroups && resident_ < launch_.max_resident; }
+
   std::optional<Batch> next_batch(bool is_caller, Nanoseconds each) {
     std::optional<Batch> batch;
     const bool goes_on = is_caller && std::exchange(goes_on_, false) && !suspended_.empty();
-    if (!goes_on && next_ < launch_.workgroups && resident_ < launch_.max_resident) {
+    if (!goes_on && may_begin()) {
       const u64 count = std::min(batch_size(each), launch_.max_resident - resident_);
       batch = {.next = next_, .end = next_ + count};
       next_ += count;
@@ -250,8 +279,7 @@ class Scheduler {
   }
 
   void stop_if_stuck() {
-    const bool may_begin = next_ < launch_.workgroups && resident_ < launch_.max_resident;
-    const bool is_stuck = !may_begin && spins_->stuck() == resident_;
+    const bool is_stuck = !may_begin() && spins_->stuck() == resident_;
     const Clock::time_point now = Clock::now();
     if (!is_stuck) stuck_since_ = std::nullopt;
     if (is_stuck && !stuck_since_) stuck_since_ = now;
@@ -261,8 +289,11 @@ class Scheduler {
   }
 
   void put_back(const Batch& batch) {
-    std::lock_guard lock(mutex_);
-    changed_.notify_one();
+    std::unique_lock lock(mutex_);
+    put_back_locked(batch);
+    tell_caller(lock);
+  }
+  void put_back_locked(const Batch& batch) {
     --running_;
     resident_ -= batch.ended;
     finished_ += batch.finished;
@@ -309,7 +340,6 @@ class Scheduler {
     stop_locked(error);
   }
   void stop_locked(std::exception_ptr error) {
-    changed_.notify_one();
     order_ = Order::Stop;
     error_ = error;
     first_failed_ = 0;
@@ -332,10 +362,11 @@ class Scheduler {
 
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
-  bool goes_on_ = false;  ///< the calling thread, with the workgroup that it has begun
-  u64 next_ = 0;          ///< the number of the next workgroup to be taken
-  u64 resident_ = 0;      ///< taken and not ended
-  u64 running_ = 0;       ///< batches that are under way
+  std::atomic<bool> caller_waits_ = false;  ///< written under the lock
+  bool goes_on_ = false;                    ///< the calling thread, with the workgroup that it has begun
+  u64 next_ = 0;                            ///< the number of the next workgroup to be taken
+  u64 resident_ = 0;                        ///< taken and not ended
+  u64 running_ = 0;                         ///< batches that are under way
   u64 finished_ = 0;
   std::deque<std::unique_ptr<Workgroup>> suspended_;
   std::optional<Clock::time_point> stuck_since_;

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/fork_safe.h"
+#include "base/pause.h"
 
 namespace wave::emulator {
 
@@ -37,12 +38,6 @@ class SparePages {
 };
 
 SparePages& spare_pages = *new SparePages();  // made at load; launches of other threads may outlive what is static
-
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 constexpr auto kWave = &std::pair<u32, Reach>::first;
 
