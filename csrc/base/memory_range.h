@@ -18,6 +18,7 @@ struct MemoryRange {
   const char* why_unreadable = "use-after-free";  ///< the kind of that fault
   /// Why it is not writable, for messages.
   const char* why_const = "nothing may write there";
+  bool is_allocated = false;  ///< by whom allocates what may be written, so that nobody needs to ask the system
 };
 
 /// What a launch may touch of the host's memory.

@@ -1,5 +1,7 @@
 #include "base/process_memory.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -22,6 +24,16 @@ bool is_readable(uint64_t address) {
   char byte = 0;
   const iovec to{&byte, 1}, from{reinterpret_cast<void*>(address), 1};
   return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
+}
+
+/// Whether a store would raise no signal. The system adds 0 to the dword there, in one piece, and wakes nobody. A
+/// sandbox that forbids it does not make memory constant.
+bool is_writable(uint64_t address) {
+  constexpr int kAddNothing = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0);
+  uint32_t nobody_waits = 0;
+  const uint64_t dword = address / sizeof(uint32_t) * sizeof(uint32_t);
+  return syscall(SYS_futex, &nobody_waits, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, nullptr, dword, kAddNothing) >= 0 ||
+         errno != EFAULT;
 }
 
 /// The end of what can be read of [begin, end): a file has its bytes at the mapping's beginning.
@@ -62,6 +74,10 @@ struct Mapping {
 
 bool has_ends_of(AddressSpan bytes) {
   return bytes.is_addressable() && is_readable(bytes.begin()) && is_readable(bytes.end() - 1);
+}
+
+bool may_write_ends_of(AddressSpan bytes) {
+  return bytes.is_addressable() && is_writable(bytes.begin()) && is_writable(bytes.end() - 1);
 }
 
 std::optional<MemoryRange> find_mapping(uint64_t address) {

@@ -16,4 +16,7 @@ std::optional<MemoryRange> find_mapping(uint64_t address);
 /// find_mapping().
 bool has_ends_of(AddressSpan bytes);
 
+/// Whether the process may write the first and the last of these bytes, which are some. As cheap, and nobody sees it.
+bool may_write_ends_of(AddressSpan bytes);
+
 }  // namespace wave

@@ -74,7 +74,14 @@ std::string shape_text(const at::Tensor& tensor) {
 MemoryRange storage_range(const at::Tensor& tensor, bool writable, const std::string& argument, const char* why_const) {
   const AddressSpan bytes = storage_bytes(tensor.unsafeGetTensorImpl());
   std::string name = text(extent(tensor) != bytes ? "the storage of " : "", argument, " (", shape_text(tensor), ")");
-  return {.bytes = bytes, .writable = writable, .name = std::move(name), .why_const = why_const};
+  // What torch has not allocated itself, such as a NumPy array over a file, says by a context of its own how it is
+  // freed.
+  const at::DataPtr& data = tensor.storage().data_ptr();
+  return {.bytes = bytes,
+          .writable = writable,
+          .name = std::move(name),
+          .why_const = why_const,
+          .is_allocated = data.get_context() == data.get()};
 }
 
 /// Whether two tensors of different storages have bytes in common, as far as that is easy to say.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import mmap
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
-from support import LoadKernel
+import warm_python
+from support import EXAMPLES, LoadKernel
 
 import wave_runtime
 
@@ -99,6 +101,41 @@ def test_store_to_const_beside_a_writable_view(probe: LoadKernel) -> None:
     assert fault.lane == 0
     assert "a store of 4 bytes into the storage of argument 1 (int32 [64]), 252 bytes from its begin" in str(fault)
     assert storage[:64].sum() == 0
+
+
+READ_ONLY = """
+import ctypes, mmap, sys
+import numpy as np, torch, wave_runtime
+
+kernel = wave_runtime.load({file!r}, signature={{"vector_add": "*f32 const, *f32 const, *f32, i32"}})["vector_add"]
+if {how!r} == "file":
+    np.ones(2048, np.float32).tofile({data!r})
+    c = torch.from_numpy(np.memmap({data!r}, np.float32, "r"))
+else:  # of two pages the last
+    c = torch.frombuffer(mmap.mmap(-1, 2 * mmap.PAGESIZE), dtype=torch.float32)
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(c.data_ptr() + mmap.PAGESIZE), mmap.PAGESIZE, 1) == 0
+a = torch.ones(2048)
+kernel(a, c, torch.empty(2048), 2048, grid=8, block=256)
+try:
+    kernel(a, a, c, 2048, grid=8, block=256)
+except wave_runtime.KernelFault as fault:
+    print(str(fault).splitlines()[0], "at", fault.address - c.data_ptr())
+with wave_runtime.sanitize("memory") as report:
+    kernel(a, a, c, 2048, grid=8, block=256)
+print(*((finding.kind, finding.count) for finding in report.findings), c.sum().item())
+"""
+
+
+@pytest.mark.parametrize(("how", "first", "stores", "total"), [("file", 0, 2048, 2048), ("page", 4096, 1024, 2048)])
+def test_store_to_what_the_process_may_only_read(how: str, first: int, stores: int, total: int, tmp_path: Path) -> None:
+    """A file that was opened to be read, a page of a tensor: the process goes on."""
+    file = str(EXAMPLES / "binaries" / "basics.hsaco")
+    done = warm_python.run("-c", READ_ONLY.format(file=file, how=how, data=str(tmp_path / "data")))
+    assert done.returncode == 0, done.stderr
+    fault, findings = done.stdout.splitlines()
+    assert "a store of 4 bytes into argument 2 (float32 [2048])" in fault
+    assert fault.endswith(f"{first} bytes from its begin: the process may only read there at {first}")
+    assert findings == f"('read-only', {stores}) {total}.0"
 
 
 def test_over_read_is_zero_and_reported_once(probe: LoadKernel) -> None:

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "base/freed_memory.h"
+#include "base/process_memory.h"
 #include "driver/emulator/observe.h"
 #include "driver/emulator/progress_bar.h"
 #include "emulator/checks.h"
@@ -19,6 +22,26 @@ namespace {
 /// Whatever the process has, but for what it has freed.
 std::optional<MemoryRange> find_memory(uint64_t address) {
   return FreedMemory::of_process().find_mapping_besides(address);
+}
+
+/// What a launch was given, as the process may access it: a tensor may lie over a file that was opened to be read. Of
+/// such memory only what its mappings let the process write is writable.
+std::vector<MemoryRange> as_mapped(const std::vector<MemoryRange>& given) {
+  std::vector<MemoryRange> ranges = given;
+  for (const MemoryRange& range : given) {
+    if (!range.writable || range.is_allocated || range.bytes.is_empty() || may_write_ends_of(range.bytes)) continue;
+    MemoryRange& constant = ranges[static_cast<size_t>(&range - given.data())];
+    constant.writable = false;
+    constant.why_const = "the process may only read there";
+    for (uint64_t at = range.bytes.begin(); at < range.bytes.end();) {
+      const std::optional<MemoryRange> mapping = find_mapping(at);
+      if (!mapping) break;
+      const uint64_t end = std::min(mapping->bytes.end(), range.bytes.end());
+      if (mapping->writable) ranges.push_back({AddressSpan::up_to(at, end), true, range.name});
+      at = end;
+    }
+  }
+  return ranges;
 }
 
 std::atomic<void (*)()> interrupt_check{nullptr};
@@ -47,7 +70,7 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.dynamic_lds = launch.shared_memory;
   dispatch.cooperative = launch.attributes != nullptr && launch.attributes->cooperative;
   dispatch.arguments = launch.arguments;
-  dispatch.memory = launch.host->memory.ranges;
+  dispatch.memory = as_mapped(launch.host->memory.ranges);
   std::ranges::copy(launch.host->nulls, std::back_inserter(dispatch.memory));
   if (launch.host->memory.whole_process) dispatch.find_region = find_memory;
   dispatch.strict = launch.host->strict;
