@@ -21,6 +21,7 @@ import wave_runtime
 from wave_runtime.__main__ import main
 from wave_runtime._profile._counts import KernelProfile
 from wave_runtime._profile._peaks import PEAKS, bounds
+from wave_runtime._profile._text import amount, seconds
 
 N = 1000
 GRID = {"grid": 4, "block": 256}
@@ -163,6 +164,37 @@ def test_tables(kernel: wave_runtime.Kernel) -> None:
     assert "no line table" in p.table(by="line")
     with pytest.raises(ValueError, match="by='wave': expected kernel, line or instruction"):
         p.table(by="wave")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (999, "999"), (12_345, "12.3k"), (999_499, "999k"), (999_500, "1M"), (999_999_999, "1G")],
+)
+def test_numbers_in_tables(value: int, text: str) -> None:
+    """Rounded to three digits, in the unit in which that is less than a thousand."""
+    assert amount(value) == text
+
+
+def test_times_in_tables() -> None:
+    times = (0.0, 2e-10, 9.996e-4, 1.5e-3, 12)
+    assert [seconds(time) for time in times] == ["0 ns", "0.2 ns", "1 ms", "1.5 ms", "12 s"]
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize(("lanes", "in_a_cycle"), [(32, 64), (64, 128)])
+def test_long_waves_of_rdna_may_take_one_pass(lanes: int, in_a_cycle: int) -> None:
+    """A bound is to hold whatever the device does: half of a wave of 64 lanes at once with the other, or not at all."""
+    options = [f"-mwavefrontsize{lanes}"] if lanes == 64 else []
+    with wave_runtime.profile() as p:
+        wave_runtime.compile(STRIDED, target="gfx1100", options=options)["strided"](
+            torch.zeros(64 * 32), torch.empty(64), 1, grid=1, block=64
+        )
+    counted = only(p)
+    assert counted.wave_lanes == lanes
+    bound = next(bound for bound in bounds(counted) if bound.pipe == "vector ALU")
+    assert bound.explanation.startswith(f"{in_a_cycle} lanes a cycle, 96 compute units at 2.5")
+    clock = float(bound.explanation.split()[-2]) * 1e9
+    assert bound.seconds == pytest.approx(counted.kinds["vector ALU"] * lanes / in_a_cycle / 96 / clock)
 
 
 def test_nothing_was_launched() -> None:

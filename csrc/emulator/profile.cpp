@@ -20,13 +20,15 @@ u32 lds_address(const Wave& wave, const Op* op, u32 lane) {
   return wave.v[op->lds.address].lane[lane];
 }
 
-/// The different dwords of each bank that lanes want at once, which are no more than there are banks.
+/// The different dwords of each bank that lanes want at once, which are no more than there are banks. Atomics change
+/// one dword one after the other: each lane wants it for itself.
 class BankDwords {
  public:
   static constexpr u32 kMost = 64;
+  explicit BankDwords(bool are_atomics) : are_atomics_(are_atomics) {}
   void add(u32 dword, u32 bank) {
     u32* const end = dwords_[bank] + counts_[bank];
-    if (std::find(dwords_[bank], end, dword) != end) return;
+    if (!are_atomics_ && std::find(dwords_[bank], end, dword) != end) return;
     *end = dword;
     most_ = std::max(most_, ++counts_[bank]);
   }
@@ -34,6 +36,7 @@ class BankDwords {
   u64 most() const { return most_; }
 
  private:
+  const bool are_atomics_;
   u32 most_ = 0;
   u32 counts_[kMost] = {};
   u32 dwords_[kMost][kMost];  ///< as many as are counted are set
@@ -172,7 +175,7 @@ void Profiler::end_access() {
 }
 
 /// LDS has banks of a dword. In a cycle it serves as many neighbouring lanes as would fill them, where no two want
-/// different dwords of a bank.
+/// different dwords of a bank, nor to change one.
 void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAccess& access,
                                 InstructionProfile& counted) {
   const u32 banks = wave.group->launch().module.processor().lds_banks;
@@ -181,7 +184,7 @@ void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAcce
   for (u32 k = 0; k < access.addresses; ++k) {
     const u32 offset = op->lds.offset[k] * (access.addresses == 1 ? 1 : access.stride * access.bytes);
     for (u32 first = 0; first < kLanes; first += lanes_at_once) {
-      BankDwords wanted;
+      BankDwords wanted(access.direction == MemoryAccess::Direction::Atomic);
       for (u32 lane = first; lane < first + lanes_at_once; ++lane) {
         if (wave.exec_lanes.lane[lane] == 0) continue;
         const u32 dword = (lds_address(wave, op, lane) + offset) / 4;

@@ -34,6 +34,27 @@ def test_bank_conflicts(addresses: np.ndarray, cycles: int, conflicts: int, monk
     assert (lds_cycles(words, state) - lds_cycles([], state)).tolist() == [cycles, conflicts]
 
 
+@pytest.mark.parametrize(
+    ("name", "addresses", "cycles", "conflicts"),
+    [
+        ("ds_add_u32", np.arange(64) * 4, 2, 0),
+        ("ds_add_u32", np.full(64, 16), 64, 62),
+        ("ds_add_u32", np.arange(64) % 4 * 4, 16, 14),
+        ("ds_add_rtn_u64", np.full(64, 16), 64, 60),
+    ],
+)
+def test_atomics_on_one_dword_wait_for_each_other(
+    name: str, addresses: np.ndarray, cycles: int, conflicts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though loads of it do not: the hardware serves lanes that change a bank one after the other."""
+    monkeypatch.setenv("WAVE_RUNTIME_STATS", "1")
+    state = State(1)
+    state.v[0, 8] = addresses
+    result = {"VDST": 24} if "_rtn_" in name else {}
+    words = encode(BY_NAME[name], ADDR=8, DATA0=20, **result)
+    assert (lds_cycles(words, state) - lds_cycles([], state)).tolist() == [cycles, conflicts]
+
+
 def test_addresses_by_lane_have_no_conflicts(monkeypatch: pytest.MonkeyPatch) -> None:
     """ADDTID, which has no vector address."""
     monkeypatch.setenv("WAVE_RUNTIME_STATS", "1")

@@ -170,7 +170,7 @@ def _text_of(texts: dict[str, list[str]], file: str, line: int) -> str:
     """A line of a file, where that is still there."""
     if file not in texts:
         try:
-            texts[file] = Path(file).read_text(errors="replace").splitlines()
+            texts[file] = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             texts[file] = []
     return texts[file][line - 1].strip() if 0 < line <= len(texts[file]) else ""

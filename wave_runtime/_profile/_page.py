@@ -18,7 +18,7 @@ def page(kernels: Sequence[KernelProfile], launches: Sequence[GpuLaunch]) -> str
     """The page, with all counts and the sources that are still there."""
     data = {**as_json(kernels, launches), "sources": _sources(kernels), "version": __version__}
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")  # a source may have </script>
-    return _TEMPLATE.read_text().replace("/*DATA*/", text)
+    return _TEMPLATE.read_text(encoding="utf-8").replace("/*DATA*/", text)
 
 
 def _sources(kernels: Sequence[KernelProfile]) -> dict[str, list[str]]:
@@ -27,7 +27,7 @@ def _sources(kernels: Sequence[KernelProfile]) -> dict[str, list[str]]:
     sources = {}
     for name in sorted(names):
         try:
-            sources[name] = Path(name).read_text(errors="replace").splitlines()[:_MOST_LINES]
+            sources[name] = Path(name).read_text(encoding="utf-8", errors="replace").splitlines()[:_MOST_LINES]
         except OSError:
             continue
     return sources

@@ -72,8 +72,10 @@ PEAKS = {
 }
 
 # Lanes of a vector instruction that a compute unit finishes in a cycle: four SIMDs of 16 lanes (AMD's CDNA 3 white
-# paper, "Compute unit"), two of 32 lanes (RDNA's).
+# paper, "Compute unit"), two of 32 lanes (RDNA's). Of a wave of 64 lanes RDNA skips the half that is disabled, and
+# from RDNA3 on may do both halves at once: what is certain is one pass.
 _LANES_IN_A_CYCLE = 64
+_LANES_OF_LONG_WAVES = 128
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,14 @@ def bounds(kernel: KernelProfile) -> list[Bound]:
     if device is None:
         return []
     # A multiprocessor of RDNA is a workgroup processor of two compute units.
-    units = device["multiprocessors"] * (2 if device["lanes"] == 32 else 1)
+    is_rdna = device["lanes"] == 32
+    units = device["multiprocessors"] * (2 if is_rdna else 1)
     clock = device["clock"] * 1e3
     cycles = f"{units} compute units at {device['clock'] / 1e6:.2f} GHz"
     vector = kernel.kinds.get("vector ALU", 0) * kernel.wave_lanes
+    lanes = _LANES_OF_LONG_WAVES if is_rdna and kernel.wave_lanes == 64 else _LANES_IN_A_CYCLE
     found = [
-        Bound("vector ALU", vector / _LANES_IN_A_CYCLE / units / clock, f"{_LANES_IN_A_CYCLE} lanes a cycle, {cycles}"),
+        Bound("vector ALU", vector / lanes / units / clock, f"{lanes} lanes a cycle, {cycles}"),
         Bound("LDS", kernel.lds_cycles / units / clock, f"one access of all banks a cycle, {cycles}"),
     ]
     peaks = PEAKS.get(processor)

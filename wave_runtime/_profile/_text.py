@@ -24,19 +24,19 @@ def table(kernels: Sequence[KernelProfile], launches: Sequence[GpuLaunch], by: s
 
 
 def amount(value: float) -> str:
-    """A number in four digits: 12.3k, 4.56M."""
-    for factor, suffix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= factor:
-            return f"{value / factor:.3g}{suffix}"
-    return f"{value:.0f}"
+    """A number in three digits: 12.3k, 4.56M."""
+    return _in_units(value, ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")))
 
 
 def seconds(value: float) -> str:
     """A time in three digits."""
-    for factor, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if value >= factor:
-            return f"{value / factor:.3g} {unit}"
-    return f"{value / 1e-9:.3g} ns"
+    return _in_units(value, ((1e-9, " ns"), (1e-6, " us"), (1e-3, " ms"), (1, " s")))
+
+
+def _in_units(value: float, units: Sequence[tuple[float, str]]) -> str:
+    """In the smallest one in which three digits are enough, once they are rounded."""
+    texts = [f"{value / factor:.3g}{unit}" for factor, unit in units]
+    return next((text for text in texts if "e+" not in text), texts[-1])
 
 
 def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
