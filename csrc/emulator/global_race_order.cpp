@@ -129,22 +129,29 @@ bool GlobalRaceChecker::has_to_release() {
 /// not to be told besides.
 void GlobalRaceChecker::release(AddressSpan span) {
   const State& own = state();
-  const Reach &to_all = own.written_back, &to_group = own.done_for_mates();
+  const Reach& to_all = own.written_back;
   Released& known = hold_.page(span.begin()).releases(span.begin());
   known.begin(wave_->group->number(), instruction_.modifies);
   const bool tells_all = instruction_.scope != Scope::Workgroup;
   if (!own.others.is_empty() && tells_all) known.to_all.join(own.others);
-  if (!own.others.is_empty()) known.to_group.join(own.others);
-  for (u32 i = 0; own.has_mates && i < own.mates.size(); ++i) {
+  for (u32 i = 0; tells_all && own.has_mates && i < own.mates.size(); ++i) {
     if (!is_something(own.mates[i])) continue;
     // What waves of a compute unit store goes to memory in their order, so that each may write it back for all.
     const Reach reach{own.mates[i].loads, writes_back_ ? own.mates_back[i].stores : own.mates[i].stores};
-    if (tells_all) known.to_all.join(first_ + i, reach);
-    known.to_group.join(first_ + i, own.mates[i]);
+    known.to_all.join(first_ + i, reach);
   }
-  const u32 self = number_of(*wave_);
-  if (tells_all && is_something(to_all)) known.to_all.join(self, to_all);
-  if (is_something(to_group)) known.to_group.join(self, to_group);
+  if (tells_all && is_something(to_all)) known.to_all.join(number_of(*wave_), to_all);
+  tell_group(known);
+}
+
+void GlobalRaceChecker::tell_group(Released& known) const {
+  const State& own = states_[wave_->index];
+  if (!own.others.is_empty()) known.to_group.join(own.others);
+  for (u32 i = 0; own.has_mates && i < own.mates.size(); ++i) {
+    if (is_something(own.mates[i])) known.to_group.join(first_ + i, own.mates[i]);
+  }
+  const Reach& done = own.done_for_mates();
+  if (is_something(done)) known.to_group.join(number_of(*wave_), done);
 }
 
 void GlobalRaceChecker::acquire(AddressSpan span) {
@@ -157,10 +164,40 @@ void GlobalRaceChecker::acquire(AddressSpan span) {
   reads.end = std::max(reads.end, span.end());
   const Released* const released = hold_.page(span.begin()).released(span.begin());
   if (released == nullptr) return;
-  if (released->group == wave_->group->number())
-    (own.shares_cache ? own.others : own.behind_own_cache).join(released->to_group);
+  if (released->group == wave_->group->number()) acquire_of_group(*released);
   if (instruction_.scope == Scope::Agent) own.to_be_acquired.join(released->to_all);
   if (is_of_grid_barrier(span)) note_grid_barrier(own);
+}
+
+void GlobalRaceChecker::acquire_of_group(const Released& known) {
+  State& own = state();
+  (own.shares_cache ? own.others : own.behind_own_cache).join(known.to_group);
+}
+
+/// Atomics in LDS, and flags that are polled there, order the workgroup's accesses of memory, too.
+void GlobalRaceChecker::load_lds(AddressSpan span, int) {
+  if (!meets_in_lds_ || !instruction_.finds_in_lds) return;
+  const auto found = told_in_lds_.find(span.begin() / sizeof(u32));
+  if (found != told_in_lds_.end()) acquire_of_group(found->second);
+}
+
+/// Each store may be the one that is polled, and leaves nothing of what was known.
+void GlobalRaceChecker::store_lds(AddressSpan span, const void*, int lane) {
+  if (!meets_in_lds_) return;
+  load_lds(span, lane);
+  for (u64 dword = span.begin() / sizeof(u32); dword <= (span.end() - 1) / sizeof(u32); ++dword) {
+    Released& known = told_in_lds_[dword];
+    known.begin(wave_->group->number(), instruction_.modifies);
+    tell_group(known);
+  }
+}
+
+void GlobalRaceChecker::load_lds_lanes(const LaneAccesses& all) {
+  if (meets_in_lds_ && instruction_.finds_in_lds) Observer::load_lds_lanes(all);
+}
+
+void GlobalRaceChecker::store_lds_lanes(const LaneAccesses& all) {
+  if (meets_in_lds_) Observer::store_lds_lanes(all);
 }
 
 }  // namespace wave::emulator

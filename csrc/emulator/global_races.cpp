@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emulator/isa/operand.h"
+#include "emulator/polls.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -71,7 +72,9 @@ const GlobalRaceChecker::Decoded& GlobalRaceChecker::look_up(const Wave& wave, c
                    decoded.row->memory.direction == Direction::Store && isa::has_equal_stores(*decoded.row),
                    modifies && isa::returns_value(decoded),
                    decoded.row->kind == isa::Kind::VectorMemory && decoded.row->memory.direction == Direction::Load &&
-                       !isa::reads_past_own_cache(decoded)};
+                       !isa::reads_past_own_cache(decoded),
+                   modifies ? isa::has_result(decoded)
+                            : decoded.row->memory.direction == Direction::Load && is_poll(wave, wave.address(op))};
   });
 }
 
@@ -116,6 +119,8 @@ void GlobalRaceChecker::start(const Wave& wave) {
   if (wave.index == 0) {
     states_.clear();
     may_acquire_ = may_acquire(wave);
+    meets_in_lds_ = wave.group->lds_bytes().size() != 0 && may_acquire_in_lds(wave);
+    told_in_lds_.clear();
     const std::string& processor = wave.group->launch().module.code().target().processor;
     writes_back_ = isa::must_write_back(isa::InstructionSet::find(processor)->rows()[0]);
   }

@@ -30,6 +30,11 @@ class GlobalRaceChecker : public Observer {
   void stop(const Wave& wave) override;
   void give_up(const Wave&) override { hold_.let_go(); }
   u8 watched_ops() const override { return kMovesMemory; }
+  bool watches_lds() const override { return true; }
+  void load_lds(AddressSpan span, int lane) override;
+  void store_lds(AddressSpan span, const void* data, int lane) override;
+  void load_lds_lanes(const LaneAccesses& all) override;
+  void store_lds_lanes(const LaneAccesses& all) override;
   bool watches_memory() const override { return true; }
   void load_memory(AddressSpan span, int lane) override;
   void store_memory(AddressSpan span, const void* data, int lane) override;
@@ -52,6 +57,7 @@ class GlobalRaceChecker : public Observer {
     bool is_maybe_atomic = false;
     bool returns = false;
     bool may_be_stale = false;  ///< a load of what the compute unit may have cached for itself
+    bool finds_in_lds = false;  ///< what other waves have told there: an atomic, or a load that polls
   };
 
   /// An access that may not have ended.
@@ -138,7 +144,9 @@ class GlobalRaceChecker : public Observer {
   void report(u64 address, const PastAccess& now, const PastAccess& past);
   bool has_to_release();
   void release(AddressSpan span);
+  void tell_group(Released& known) const;
   void acquire(AddressSpan span);
+  void acquire_of_group(const Released& known);
 
   Findings& findings_;
   GlobalShadow& shadow_;
@@ -149,11 +157,13 @@ class GlobalRaceChecker : public Observer {
   // What is under way.
   const Wave* wave_ = nullptr;
   Decoded instruction_;
-  bool writes_back_ = false;  ///< the processor has an instruction for that, which a release takes
-  bool may_acquire_ = true;   ///< the code has instructions that find out what atomics have made known
-  u32 first_ = 0;             ///< the number of the workgroup's first wave
-  bool has_begun_ = false;    ///< the instruction's access has its numbers
-  PastAccess current_;        ///< what its accesses have in common, from then on
+  bool writes_back_ = false;   ///< the processor has an instruction for that, which a release takes
+  bool may_acquire_ = true;    ///< the code has instructions that find out what atomics have made known
+  bool meets_in_lds_ = false;  ///< ... or has some that find out what stands in LDS
+  std::unordered_map<u64, Released> told_in_lds_;  ///< of the workgroup, by the dword
+  u32 first_ = 0;                                  ///< the number of the workgroup's first wave
+  bool has_begun_ = false;                         ///< the instruction's access has its numbers
+  PastAccess current_;                             ///< what its accesses have in common, from then on
 };
 
 }  // namespace wave::emulator

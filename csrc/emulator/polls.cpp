@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "emulator/isa/memory_order.h"
 #include "emulator/isa/operand.h"
 #include "emulator/workgroup.h"
 
@@ -24,6 +25,8 @@ struct Step {
   const Op* target = nullptr;  ///< of a branch within the function
   std::set<u32> reads, writes;
   bool is_load = false;       ///< of LDS, perhaps by a FLAT instruction
+  bool is_atomic = false;     ///< likewise
+  bool calls = false;         ///< ... or returns: it leaves the function
   bool ends_polling = false;  ///< a store, an atomic, or what leaves the function
 };
 
@@ -52,14 +55,17 @@ Step step_at(const Wave& wave, u64 pc) {
   const Direction direction = row.memory.direction;
   note_registers(step.instruction, step);
   const bool accesses = row.kind == Kind::Lds || row.kind == Kind::VectorMemory || row.kind == Kind::ScalarMemory;
-  step.is_load = (row.kind == Kind::Lds || row.format == isa::Format::FLAT) && direction == Direction::Load &&
-                 row.memory.bytes <= sizeof(u64) && row.memory.addresses == 1;
+  const bool is_of_lds = row.kind == Kind::Lds || row.format == isa::Format::FLAT;
+  step.is_load =
+      is_of_lds && direction == Direction::Load && row.memory.bytes <= sizeof(u64) && row.memory.addresses == 1;
+  step.is_atomic = is_of_lds && direction == Direction::Atomic;
   const bool stores = direction == Direction::Store || direction == Direction::Atomic;
   step.ends_polling = accesses && stores && row.format != isa::Format::SCRATCH;  // where registers are spilled
   const auto leads_on = [](const isa::Operand& one) { return one.kind == isa::OperandKind::BranchTarget; };
   const std::span operands(row.operands, row.operand_count);
   if (std::ranges::any_of(operands, leads_on)) step.target = wave.function->at(pc)->scalar.target;
-  step.ends_polling |= row.kind == Kind::Control && !(step.reads.empty() && step.writes.empty());
+  step.calls = row.kind == Kind::Control && !(step.reads.empty() && step.writes.empty());
+  step.ends_polling |= step.calls;
   return step;
 }
 
@@ -79,6 +85,8 @@ bool stays(const std::vector<Step>& loop, size_t at, int depth = 0) {
 
 struct Polls : FunctionNotes {
   std::set<u64> pcs;
+  bool may_be_called = false;  ///< in other functions
+  bool has_atomics = false;    ///< that return what was in LDS
 };
 
 /// The loads between a branch's target and the branch.
@@ -122,6 +130,11 @@ const Polls& polls_of(const Wave& wave) {
     for (u64 pc = function.begin(); pc < function.end(); pc += 4 * u64{function.at(pc)->size})
       code.emplace(pc, step_at(wave, pc));
     for (const auto& [pc, step] : code) {
+      // Whatever loop it stands in: at -O0 one keeps what it has loaded in scratch, by a store like any other.
+      if (step.is_load && step.instruction.row->format == isa::Format::FLAT && isa::is_atomic_load(step.instruction))
+        polls->pcs.insert(pc);
+      polls->may_be_called |= step.calls;
+      polls->has_atomics |= step.is_atomic && isa::has_result(step.instruction);
       if (step.target == nullptr) continue;
       const u64 begin = function.address(step.target);
       if (begin <= pc && pc - begin <= kMostLoop) find_in_loop(code, begin, pc, *polls);
@@ -135,6 +148,11 @@ const Polls& polls_of(const Wave& wave) {
 
 bool is_poll(const Wave& wave, u64 pc) { return polls_of(wave).pcs.contains(pc); }
 
-bool has_polls(const Wave& wave) { return !polls_of(wave).pcs.empty(); }
+bool may_poll(const Wave& wave) {
+  const Polls& polls = polls_of(wave);
+  return polls.may_be_called || !polls.pcs.empty();
+}
+
+bool may_acquire_in_lds(const Wave& wave) { return may_poll(wave) || polls_of(wave).has_atomics; }
 
 }  // namespace wave::emulator

@@ -7,10 +7,15 @@
 namespace wave::emulator {
 
 /// Whether an instruction loads again and again from one address, in a loop that stores nothing: of what is
-/// neither volatile nor atomic a compiler makes no such loop. A load like it before the loop is its first turn.
+/// neither volatile nor atomic a compiler makes no such loop. A load like it before the loop is its first turn. Or a
+/// FLAT load says that it is atomic.
 bool is_poll(const Wave& wave, u64 pc);
 
-/// Whether the function that a wave is in has such instructions. Long code is not looked at.
-bool has_polls(const Wave& wave);
+/// Whether the function that a wave is in has such instructions, or calls functions that may have some. Long code is
+/// not looked at.
+bool may_poll(const Wave& wave);
+
+/// The same, or has atomics that return what was in LDS.
+bool may_acquire_in_lds(const Wave& wave);
 
 }  // namespace wave::emulator

@@ -27,9 +27,6 @@ const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op)
   return instructions_.get(wave, op, [&](Decoded& instruction) {
     const isa::Instruction decoded = decoded_instruction(wave, op);
     if (decoded.row == nullptr) return;
-    const std::span operands(decoded.row->operands, decoded.row->operand_count);
-    const bool has_result = std::ranges::any_of(operands, [](const isa::Operand& operand) { return operand.written; });
-    const bool may_choose = (decoded.row->modifiers & isa::kReturn) != 0;
     const Direction direction = decoded.row->memory.direction;
     const bool is_vector_memory = decoded.row->kind == isa::Kind::VectorMemory;
     // Where all stores look alike most of them are data.
@@ -37,7 +34,7 @@ const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op)
     instruction = {
         .row = decoded.row,
         .counters = counters_of(decoded),
-        .returns = may_choose ? isa::returns_value(decoded) : has_result,
+        .returns = isa::has_result(decoded),
         // None: a counter that the lanes share.
         .is_atomic = direction == Direction::Atomic || direction == Direction::None,
         .is_poll = direction == Direction::Load && is_poll(wave, wave.address(op)),
@@ -52,7 +49,7 @@ void RaceChecker::start(const Wave& wave) {
     log_.forget(bytes_);
     is_close_ = false;
     is_logged_ = true;
-    has_polls_ = bytes_ != 0 && has_polls(wave);
+    may_poll_ = bytes_ != 0 && may_poll(wave);
     meets_in_memory_ = bytes_ != 0 && watches_memory_ && GlobalRaceChecker::may_acquire(wave);
     waves_.clear();
     own_loads_.clear();
@@ -135,7 +132,7 @@ void RaceChecker::note(const LaneAccesses& all, bool is_store) {
   const isa::Row& row = *instruction_->row;
   const bool is_alone =
       is_store ? log_.store(*wave_, row, current_, all, wave_->group->lds()) : log_.load(*wave_, row, current_, all);
-  if (current_.is_atomic() || current_.is_poll() || (is_store && has_polls_)) log_.note_release(release(is_store));
+  if (current_.is_atomic() || current_.is_poll() || (is_store && may_poll_)) log_.note_release(release(is_store));
   if (is_close_) {
     log_.tell(history_, logged);
   } else if (!is_alone || meets_own_load(all)) {

@@ -66,7 +66,7 @@ class RaceChecker : public Observer {
   const bool watches_memory_;
   PerInstruction<Decoded> instructions_;
   // Of the workgroup.
-  bool has_polls_ = false;
+  bool may_poll_ = false;
   bool meets_in_memory_ = false;  ///< atomics on memory may order accesses of LDS
   u64 bytes_ = 0;
   std::vector<LdsWave> waves_;

@@ -112,4 +112,20 @@ Scope atomic_scope(const Instruction& instruction) {
   return Scope::None;
 }
 
+/// Volatile ones have both bits, or the widest scope. Those of gfx90a look like atomic ones.
+bool is_atomic_load(const Instruction& instruction) {
+  const Row& row = *instruction.row;
+  if (row.memory.direction != MemoryAccess::Direction::Load) return false;
+  switch (row.generation) {
+    case Generation::GFX9:
+      return !precedes_gfx940(row) && instruction[Field::SC0] != instruction[Field::SC1];
+    case Generation::GFX10:
+    case Generation::GFX11:
+      return instruction[Field::GLC] != 0 && instruction[Field::DLC] == 0;
+    case Generation::GFX12:
+      return instruction[Field::SCOPE] == kEngineScope || instruction[Field::SCOPE] == kDeviceScope;
+  }
+  return false;
+}
+
 }  // namespace wave::isa

@@ -25,6 +25,9 @@ enum class Scope : uint8_t { None, Workgroup, Agent };
 /// that look alike count as the wider one, but Workgroup as None where nothing tells it.
 Scope atomic_scope(const Instruction& instruction);
 
+/// Whether a load from memory says that it is atomic, for the workgroup or the agent, rather than volatile.
+bool is_atomic_load(const Instruction& instruction);
+
 /// Whether a load goes past what the compute unit has cached for itself, as atomic ones of the workgroup's scope do
 /// where its waves may be on several.
 bool reads_past_own_cache(const Instruction& instruction);

@@ -1,5 +1,8 @@
 #include "emulator/isa/operand.h"
 
+#include <algorithm>
+#include <span>
+
 #include "emulator/isa/fields.h"
 
 namespace wave::isa {
@@ -268,6 +271,13 @@ bool is_scalar_code(const Instruction& instruction, const Operand& operand) {
 
 bool returns_value(const Instruction& instruction) {
   return (instruction[Field::SC0] | instruction[Field::GLC] | (instruction[Field::TH] & 1)) != 0;
+}
+
+bool has_result(const Instruction& instruction) {
+  const Row& row = *instruction.row;
+  if ((row.modifiers & kReturn) != 0) return returns_value(instruction);
+  return std::ranges::any_of(std::span(row.operands, row.operand_count),
+                             [](const Operand& one) { return one.written; });
 }
 
 uint32_t index_sets(const Instruction& instruction) {

@@ -34,6 +34,9 @@ bool precedes_gfx940(const Row& row);
 /// Whether an atomic returns the old value: SC0 of GFX9 (GLC of SMEM), GLC of GFX11, bit 0 of TH of GFX12.
 bool returns_value(const Instruction& instruction);
 
+/// Whether an atomic, of memory or of LDS, or a load has a result.
+bool has_result(const Instruction& instruction);
+
 /// Whether the instruction moves data to or from LDS instead of vector registers.
 bool goes_to_lds(const Instruction& instruction);
 
