@@ -8,10 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+import torch
 import warm_python
 from support import EXAMPLES, PROBES, ROOT
 
 import wave_emulator
+import wave_runtime
+from wave_runtime.__main__ import main
 
 HIP_EMULATOR = str(wave_emulator.library("wave_hip_emulator"))
 BASICS = EXAMPLES / "binaries" / "basics.hsaco"
@@ -184,6 +188,27 @@ def test_the_variables_alone() -> None:
     assert done.stderr.splitlines()[-1] == "wave_runtime.sanitize (memory, waits): 1 finding, seen 28 times"
     done = python("-c", PYTHON, 0, 0, WAVE_RUNTIME_SANITIZE="all")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.needs("clang")
+def test_a_file_whose_name_is_no_utf8(tmp_path: Path) -> None:
+    """Such as one of Latin 1, or half of a pair: in the process, and in the log of a program, of the profiler, too."""
+    source, binary = tmp_path / "kernel.hip", tmp_path / "kernel.hsaco"
+    text = 'extern "C" __global__ void store_past_end(int* a) { a[threadIdx.x + 64] = 1; }\n'
+    source.write_bytes(b'#line 1 "caf\xe9\xc3\xa9\xed\xa0\x80\xe2\x82.hip"\n' + text.encode())
+    name = r"caf\xe9é\xed\xa0\x80\xe2\x82.hip"
+    with wave_runtime.sanitize("memory") as report:
+        kernel = wave_runtime.compile(source, target="gfx942", options=["-g"])["store_past_end"]
+        kernel(torch.zeros(4, dtype=torch.int32), grid=1, block=64)
+    assert report.findings[0].at.frames[0].file.endswith(name)
+    assert main(["compile", str(source), "--target", "gfx942", "--option=-g", "-o", str(binary)]) == 0
+    program = HIP.replace(repr(os.fsencode(PROBES / "mistakes_gfx942.hsaco")), repr(os.fsencode(binary)))
+    enough = program.replace("c_size_t(400)", "c_size_t(4000)")
+    for text, *command in ((program, "sanitize", "--tools", "memory", "--json"), (enough, "profile", "-o")):
+        log = tmp_path / f"{command[0]}.json"
+        done = python("-m", "wave_runtime", *command, log, "--", sys.executable, "-c", text, HIP_EMULATOR)
+        assert done.stdout == "done\n", done.stderr
+        assert json.dumps(name)[1:-1] in log.read_text()
 
 
 def test_a_log_in_a_folder_that_there_is_not(tmp_path: Path) -> None:

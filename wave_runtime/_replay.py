@@ -64,7 +64,7 @@ def replay(folder: str, variables: Mapping[str, str]) -> Result:
         KernelFault: as the launch did, if nothing that it depends on has changed.
     """
     path = Path(folder)
-    launch = json.loads((path / "launch.json").read_text())
+    launch = json.loads((path / "launch.json").read_text(encoding="utf-8"))
     name = launch["kernel"]
     options = {"signature": {name: launch["signature"]}, "strict": launch["strict"]}
     kernel = load(path / "kernel.hsaco", **options)[name]

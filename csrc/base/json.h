@@ -6,7 +6,8 @@
 
 namespace wave {
 
-/// A string with its quotation marks. Control characters but newlines are left out.
+/// A string with its quotation marks. Control characters but newlines are left out, and bytes that are no UTF-8, as
+/// names of files may have, become what Python's "backslashreplace" makes of them: \xe9.
 std::string json_text(std::string_view value);
 
 /// "[item, item]".

@@ -53,7 +53,8 @@ def _changed(path: Path) -> int | None:
 def _read(log: Path) -> Iterator[dict[str, Any]]:
     """What csrc/base/profile_log.cpp has written, as a session has it."""
     for path in sorted(log.glob("*.jsonl")):
-        for line in path.read_text(errors="backslashreplace").splitlines():
-            raw = json.loads(line)
-            code = {address: tuple(counts) for address, *counts in raw["code"]}
-            yield {**raw, "image": (log / raw["image"]).read_bytes(), "code": code}
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                raw = json.loads(line)
+                code = {address: tuple(counts) for address, *counts in raw["code"]}
+                yield {**raw, "image": (log / raw["image"]).read_bytes(), "code": code}

@@ -40,6 +40,7 @@ class Request:
             own = environment(findings.tools, self.besides, log=log)
             status = _processes.run(self.program, own)
             for path in sorted(Path(log).glob("*.jsonl")):
-                for line in path.read_text(errors="backslashreplace").splitlines():
-                    findings.add(Finding.from_json(parse(line)))
+                with path.open(encoding="utf-8") as lines:
+                    for line in lines:
+                        findings.add(Finding.from_json(parse(line)))
         return status
