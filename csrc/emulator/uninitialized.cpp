@@ -232,7 +232,12 @@ void UninitializedChecker::start(const Wave& wave) {
       if (wave.v[row].lane[lane] != kPoison) state.define(row, lane_bit(lane));
     }
   }
-  for (u32 number = 0; number < 128; ++number) state.set_scalar(number, wave.s[number] == kPoison ? ~0u : 0, 0);
+  // What a launch sets, a preloaded argument say, may be the poison: it is the same whatever stood there.
+  Wave other = wave;
+  std::fill_n(other.s, 128, ~kPoison);
+  launch.set_initial_state(other, wave.group->id());
+  for (u32 number = 0; number < 128; ++number)
+    state.set_scalar(number, wave.s[number] == kPoison && other.s[number] == ~kPoison ? ~0u : 0, 0);
   state.set_scalar(sreg::kExec, 0, 0);
   state.set_scalar(sreg::kExec + 1, 0, 0);
 }

@@ -128,6 +128,24 @@ def test_what_hardware_answers_is_defined(make: Callable[[str], list[int]], targ
         rdna_machine.run(target, words, state, memory)
 
 
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+def test_an_argument_may_be_what_registers_begin_with(target: str) -> None:
+    """Where arguments are preloaded they stand in registers, most of which hold a pattern then."""
+    source = """__global__ void run(int* out, int n, int m) {
+      out[threadIdx.x] = n + m;
+      if (n < 0) out[threadIdx.x + 64] = n;
+    }"""
+    options = ["-mllvm", "-amdgpu-kernarg-preload-count=8"]
+    kernel = wave_runtime.compile(source, target=target, options=options)["run"]
+    pattern = -0x80009  # 0xfff7fff7
+    out = torch.zeros(128, dtype=torch.int32)
+    with wave_runtime.sanitize("uninitialized", fail=True):
+        kernel(out, pattern, 1, grid=1, block=64)
+    assert (out[:64] == pattern + 1).all()
+    assert (out[64:] == pattern).all()
+
+
 COMPUTED = ["a + 1", "a * 3 + 1", "a * 77", "__mulhi(a, 12345)", "__popc(a)", "min(a, 5)", "(int)(a * 0.5f)"]
 COMPUTED += ["a == 7 ? 1 : 2", "a == threadIdx.x ? 1 : 2", "(a & 255) == 7 ? 1 : 2", "a != 12345 ? 1 : 2"]
 COMPUTED += ["__int_as_float(a) == 1.5f ? 1 : 2", "a - 3u < 5u ? 1 : 2", "(a + 1L << 20) == (8L << 20) ? 1 : 2"]
