@@ -221,6 +221,15 @@ def test_files(kernel: wave_runtime.Kernel, tmp_path: Path) -> None:
         p.save(tmp_path / "profile.txt")
 
 
+def test_the_page_in_a_locale_of_ascii(tmp_path: Path) -> None:
+    code = f"import wave_runtime; wave_runtime.profile().save({str(tmp_path / 'profile.html')!r})"
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **locale}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "· wave_runtime" in (tmp_path / "profile.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.needs("chromium", "clang")
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
     """Its program runs to its end, and shows the kernel, the source and the instructions."""
