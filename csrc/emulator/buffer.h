@@ -13,14 +13,14 @@ namespace wave::emulator {
 
 /// In what families of processors differ.
 struct BufferRules {
-  bool has_range_modes;         ///< OOB_SELECT says what is checked
-  bool has_element_sizes;       ///< SWIZZLE_ENABLE has two bits, which say how large an element is: else of four bytes
-  bool has_stride_scale;        ///< STRIDE is multiplied
-  bool swizzles_scalar_offset;  ///< SOFFSET is a part of the offset that is swizzled, else of the base
+  bool has_range_modes;      ///< OOB_SELECT says what is checked
+  bool has_element_sizes;    ///< SWIZZLE_ENABLE has two bits, which say how large an element is: else of four bytes
+  bool has_stride_scale;     ///< STRIDE is multiplied
+  bool index_replaces_lane;  ///< that of ADD_TID_ENABLE, and without either nothing is swizzled
 };
 inline constexpr BufferRules kGfx9Buffers{false, false, false, false};
 inline constexpr BufferRules kGfx10Buffers{true, false, false, false};
-inline constexpr BufferRules kGfx11Buffers{true, true, false, false};
+inline constexpr BufferRules kGfx11Buffers{true, true, false, true};
 inline constexpr BufferRules kGfx12Buffers{true, true, true, true};
 
 /// A buffer resource descriptor (ISA document, "Buffer Resource Descriptor") as one instruction uses it.
@@ -34,8 +34,15 @@ inline constexpr BufferRules kGfx12Buffers{true, true, true, true};
 /// matters, to swizzling too, is in LLVM's notes on buffer intrinsics for gfx9; kernels in use rely on it: they store
 /// four dwords at an index of a buffer whose stride is one.
 ///
+/// There ADD_TID_ENABLE without an index (IDXEN) is scratch, of which nothing is checked, and the lane is not added to
+/// the index of a buffer that is not swizzled, as AMD says of a gfx950 (ROCm/rocm-systems, emulation/rocjitsu,
+/// addr_calc_buffer.h).
+///
 /// Since GFX10 OOB_SELECT says what is checked (RDNA2 to RDNA4 ISA documents, "Range Checking"), and a descriptor
 /// without a format, but for one that adds the lane, has nothing in range ("Unbound Resources").
+///
+/// Of a gfx1100 and a gfx1201 AMD measured what the documents do not say (rocjitsu, tests/buffer_format_test.cpp): an
+/// index takes the lane's place, without either nothing is swizzled, and SOFFSET never is.
 struct Buffer {
   /// Throws Fault where the descriptor is no buffer's, or has a value that is reserved.
   Buffer(const Wave& wave, const BufferOperands& operands, const BufferRules& rules = kGfx9Buffers)
@@ -50,11 +57,13 @@ struct Buffer {
     if (rules.has_range_modes) {
       read_range_mode(word, rules);
     } else {
-      if (add_lane) stride |= (word[3] >> 15 & 15u) << 14;  // DATA_FORMAT has the upper bits then
+      const bool is_scratch = add_lane && !indexed;
       swizzled = (word[1] >> 31 & 1u) && (indexed || add_lane);
+      add_lane = add_lane && (swizzled || !indexed);
+      if (add_lane) stride |= (word[3] >> 15 & 15u) << 14;  // DATA_FORMAT has the upper bits then
       checks_index = indexed && stride != 0;
       checks_offset = checks_index && swizzled;
-      checks_bytes = !checks_index;
+      checks_bytes = !checks_index && !is_scratch;
       checked_stride = stride;
     }
   }
@@ -69,10 +78,8 @@ struct Buffer {
 
   u64 address(u64 index, u64 byte) const {
     if (!swizzled) return base + scalar_offset + stride * index + byte;
-    const u64 moved = swizzles_scalar_offset ? static_cast<u32>(byte + scalar_offset) : byte;
-    const u64 row = index / index_stride * stride + moved / element * element;
-    return base + (swizzles_scalar_offset ? 0 : scalar_offset) + row * index_stride + index % index_stride * element +
-           moved % element;
+    const u64 row = index / index_stride * stride + byte / element * element;
+    return base + scalar_offset + row * index_stride + index % index_stride * element + byte % element;
   }
   /// That of a dword, or less, `at` bytes behind the beginning of an access.
   u64 address(u64 index, u64 byte, u32 at) const {
@@ -84,10 +91,10 @@ struct Buffer {
   u64 index(const LaneRow* rows, int lane) const {
     return (indexed ? rows[0].lane[lane] : 0) + u64{add_lane ? static_cast<u32>(lane) : 0};
   }
-  /// Of scratch the sum has 32 bits: compilers count from negative offsets on (LLVM, SelectMUBUFScratchOffen).
+  /// The sum has 32 bits: compilers take apart what they add, and count from negative offsets on (LLVM's
+  /// SITargetLowering, splitBufferOffsets, which keeps sums together for gfx1250 alone).
   u64 byte(const LaneRow* rows, int lane) const {
-    const u64 sum = u64{offset} + (offset_enabled ? rows[indexed ? 1 : 0].lane[lane] : 0);
-    return swizzled && add_lane ? static_cast<u32>(sum) : sum;
+    return offset + (offset_enabled ? rows[indexed ? 1 : 0].lane[lane] : 0);
   }
 
   bool indexed, offset_enabled, add_lane, swizzled;
@@ -95,7 +102,6 @@ struct Buffer {
   bool checks_index = false;   ///< against the number of records
   bool checks_offset = false;  ///< against the stride
   bool checks_bytes = false;   ///< all of the offset, and that of SOFFSET, against the number of records
-  bool swizzles_scalar_offset = false;
   u32 offset;       ///< the instruction's
   u32 element = 4;  ///< bytes, where it is swizzled
   u64 base, stride, records, index_stride, scalar_offset;
@@ -111,10 +117,13 @@ struct Buffer {
     if (type != 0) fault(text("the descriptor is no buffer's: its TYPE is ", type, ", expected 0"));
     if (swizzle == 2) fault("the buffer's descriptor has SWIZZLE_ENABLE 2, which is reserved: expected 0, 1 or 3");
     if (rules.has_stride_scale) stride *= kScales[word[3] >> 18 & 3u];
-    swizzled = swizzle != 0;
-    swizzles_scalar_offset = rules.swizzles_scalar_offset;
-    if (swizzle == 3) element = 16;
     is_empty = (format == 0 && !add_lane) || (mode == kUnchecked && records == 0);
+    swizzled = swizzle != 0;
+    if (rules.index_replaces_lane) {
+      swizzled = swizzled && (indexed || add_lane);
+      add_lane = add_lane && !indexed;
+    }
+    if (swizzle == 3) element = 16;
     checks_offset = mode == kStructured || (mode == kRaw && swizzled && stride != 0);
     checks_index = checks_offset || mode == kIndex;
     checks_bytes = mode == kRaw && !checks_offset;

@@ -100,13 +100,13 @@ struct BufferLanes {
  private:
   /// No index: whether a lane is in range depends on its offset alone.
   void find_by_offset(const Wave& wave, u32 size) {
-    const u64 fixed = buffer.scalar_offset + buffer.offset, first = std::min<u64>(size, sizeof(u32));
+    const u64 fixed = buffer.scalar_offset, first = std::min<u64>(size, sizeof(u32));
     const AddressSpan range(0, buffer.records);
     const bool whole = range.contains({fixed, size}), some = range.contains({fixed, first});
     const u32 last_whole = whole ? static_cast<u32>(buffer.records - fixed - size) : 0;
     const u32 last_some = some ? static_cast<u32>(buffer.records - fixed - first) : 0;
     for (int i = 0; i < kLanes; ++i) {
-      const u32 offset = buffer.offset_enabled ? rows->lane[i] : 0;
+      const u32 offset = buffer.offset + (buffer.offset_enabled ? rows->lane[i] : 0);
       within.lane[i] = whole && offset <= last_whole ? wave.exec_lanes.lane[i] : 0;
       partly.lane[i] = some && offset <= last_some ? wave.exec_lanes.lane[i] & ~within.lane[i] : 0;
       addresses.lane[i] = buffer.base + fixed + offset;

@@ -95,19 +95,23 @@ def buffer_address(wave: Wave, fields: Mapping[str, int], lane: int) -> Address:
 
     base, stride, records, add_lane = bits(47, 0), bits(61, 48), bits(95, 64), bits(119, 119)
     index_stride = (8, 16, 32, 64)[bits(118, 117)]
-    if add_lane:
-        stride += bits(114, 111) << 14
     index = int(v[first, lane]) if fields["IDXEN"] else 0
     offset = fields["OFFSET"]
     if fields["OFFEN"]:
         offset += int(v[first + fields["IDXEN"], lane])
-    index += lane if add_lane else 0
+    offset &= MASK32
     scalar = wave.s(fields["SOFFSET"])
     swizzled = bits(63, 63) and (fields["IDXEN"] or add_lane)
+    is_scratch = add_lane and not fields["IDXEN"]
+    if is_scratch or (add_lane and swizzled):
+        index += lane
+        stride += bits(114, 111) << 14
 
     def address(at: int, size: int) -> int | None:
         byte = offset + at
-        if fields["IDXEN"] and stride:
+        if is_scratch:
+            pass
+        elif fields["IDXEN"] and stride:
             if index >= records or (swizzled and byte + size > stride):
                 return None
         elif scalar + index * stride + byte + size > records:

@@ -1,7 +1,8 @@
 """Buffer loads, stores and atomics of gfx1030, gfx1100 and gfx1201: against a model, and in programs beside torch.
 
 The model is written from the RDNA2, RDNA3 and RDNA4 ISA documents (chapter "Vector Memory Buffer Instructions": "Range
-Checking", "Swizzled Buffer Addressing", "Buffer Resource"); fields stand where the documents' encodings have them.
+Checking", "Swizzled Buffer Addressing", "Buffer Resource"), but for what AMD measured otherwise (MEASURED); fields stand
+where the documents' encodings have them.
 """
 
 from __future__ import annotations
@@ -144,18 +145,21 @@ class Lane:
         def bits(high: int, low: int) -> int:
             return descriptor >> low & (1 << high - low + 1) - 1
 
-        self.is_gfx12 = target == "gfx1201"
         self.base, self.stride, self.swizzle, self.records = bits(47, 0), bits(61, 48), bits(63, 62), bits(95, 64)
         self.format, self.index_stride, add_lane = bits(113, 108), 8 << bits(118, 117), bits(119, 119)
         self.mode = bits(125, 124)
         if target == "gfx1030":  # elements of four bytes; bit 62 is about caches
             self.swizzle, self.format = bits(63, 63), bits(114, 108)
-        if self.is_gfx12:
+        if target == "gfx1201":
             self.stride *= (1, 4, 8, 32)[bits(115, 114)]
         self.is_unbound = self.format == 0 and not add_lane
         rows = iter(state.address[wave])
-        self.index = (int(next(rows)[lane]) if access.indexed else 0) + (lane if add_lane else 0)
-        self.offset = access.offset + (int(next(rows)[lane]) if access.offset_enabled else 0)
+        self.index = int(next(rows)[lane]) if access.indexed else 0
+        if add_lane and (target == "gfx1030" or not access.indexed):
+            self.index += lane
+        if target != "gfx1030" and not access.indexed and not add_lane:
+            self.swizzle = 0
+        self.offset = access.offset + (int(next(rows)[lane]) if access.offset_enabled else 0) & MASK32
         named = {12: int(state.scalar[wave]), M0: int(state.scalar[wave]), NULL: 0}
         self.scalar = named.get(access.scalar_offset, access.scalar_offset - 128)
 
@@ -176,8 +180,7 @@ class Lane:
         element = {1: 4, 3: 16}[self.swizzle]
         beyond = 0 if element == 4 else at  # the dwords of 16 bytes lie behind the first
         offset = self.offset + at - beyond
-        start = self.base + (0 if self.is_gfx12 else self.scalar)
-        offset = (offset + self.scalar) & MASK32 if self.is_gfx12 else offset
+        start = self.base + self.scalar
         row = self.index // self.index_stride * self.stride + offset // element * element
         return start + row * self.index_stride + self.index % self.index_stride * element + offset % element + beyond
 
@@ -249,6 +252,34 @@ def pieces_of(name: str) -> list[tuple[int, int]]:
 
 def random_memory(rng: np.random.Generator) -> torch.Tensor:
     return torch.from_numpy(rng.integers(0, 256, BYTES, dtype=np.uint8))
+
+
+# SWIZZLE_ENABLE, ADD_TID_ENABLE, IDXEN, the index, the offset and SOFFSET, and where lane 5 accesses then.
+MEASURED = [
+    (1, 1, 1, 1, 4, 4, 40),  # the index rather than the lane
+    (1, 1, 0, 0, 4, 4, 56),
+    (1, 0, 0, 0, 4, 4, 8),  # nothing to swizzle by
+    (3, 0, 1, 1, 4, 4, 24),  # SOFFSET is not swizzled
+    (0, 1, 1, 1, 4, 4, 40),
+    (0, 1, 0, 0, 4, 4, 168),
+]
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+@pytest.mark.parametrize("case", MEASURED)
+def test_measured_addresses(target: str, case: tuple[int, ...]) -> None:
+    """As AMD says that a gfx1100 and a gfx1201 have them, of a stride of 32 bytes and an index stride of 8
+    (ROCm/rocm-systems, emulation/rocjitsu, tests/buffer_format_test.cpp)."""
+    swizzle, add_lane, indexed, index, offset, scalar, place = case
+    memory = torch.arange(0, 4096, 4, dtype=torch.int32).view(torch.uint8)
+    zeros = functools.partial(np.zeros, dtype=np.uint32)
+    state = State(zeros((WAVES, 4)), zeros(WAVES), zeros(WAVES), zeros((WAVES, 2, LANES)), zeros((WAVES, 4, LANES)))
+    unchecked, stride, format = 2, 32, 20
+    high = memory.data_ptr() >> 32 | stride << 16 | swizzle << 30
+    state.descriptor[:] = [memory.data_ptr() & MASK32, high, 1, format << 12 | add_lane << 23 | unchecked << 28]
+    state.scalar[:], state.exec[:], state.address[:, 0] = scalar, 1 << 5, index
+    access = Access("buffer_load_b32", bool(indexed), False, offset, 12)
+    assert (state.run(target, access.words(target), memory)[:, 0, 5] == place).all()
 
 
 TRIALS = range(8)

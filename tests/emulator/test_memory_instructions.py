@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from contextlib import nullcontext
 
 import numpy as np
@@ -136,20 +137,22 @@ def descriptor(base: int, records: int, stride: int, *, swizzle: int, index_stri
     return [base & 0xFFFFFFFF, high, records, index_stride << 21 | add_lane << 23 | (stride >> 14) << 15]
 
 
-def random_buffer(rng: np.random.Generator, state: State, base: int, *, aligned: bool) -> None:
+def random_buffer(rng: np.random.Generator, state: State, base: int, *, aligned: bool, indexed: bool) -> None:
     """For each wave a descriptor of its own in s[8:11], whose bytes lie in the test's memory, and an offset in s12."""
+    checked = np.ones((state.waves, 1, 1), dtype=bool)
     for wave in range(state.waves):
         stride = int(rng.choice([0, 4, 16, 64]))
         records = int(rng.integers(0, 80) if stride and rng.integers(2) else rng.integers(0, 2048))
         bits = {name: int(rng.integers(2)) for name in ("swizzle", "add_lane")}
         words = descriptor(base, records, stride, index_stride=int(rng.integers(4)), **bits)
         words[1] |= int(rng.integers(2)) << 30  # cache swizzle: no effect
+        checked[wave] = indexed or not bits["add_lane"]
         state.s[wave, 8:12] = words
     state.s[:, 12] = rng.integers(0, 64, state.waves) * 4
     state.v[:, 8:10] = rng.integers(0, 96, (state.waves, 2, LANES))
     if aligned:
         state.v[:, 8:10] *= 4
-    far = rng.integers(0, 8, (state.waves, 2, LANES)) == 0
+    far = checked & (rng.integers(0, 8, (state.waves, 2, LANES)) == 0)
     state.v[:, 8:10] = np.where(far, rng.integers(0, 1 << 32, far.shape, dtype=np.uint32), state.v[:, 8:10])
 
 
@@ -163,7 +166,7 @@ def test_buffer_load(name: str) -> None:
     for trial in range(12):
         state = random_state(rng, 8)
         state.m0[:] = 64
-        random_buffer(rng, state, memory.data_ptr(), aligned=bool(trial % 2))
+        random_buffer(rng, state, memory.data_ptr(), aligned=bool(trial % 2), indexed=bool(trial & 2))
         if trial % 4 == 3:
             state.v[:, 9] = state.v[:, 8] >> 4
         fields = {"VADDR": 8, "VDATA": 20, "SRSRC": 2, "SOFFSET": [12, 128, 132][trial % 3], "OFFEN": trial & 1}
@@ -203,6 +206,30 @@ def test_buffer_store(name: str) -> None:
         index = int(not raw)
         fields = {"VADDR": 8 + trial % 2, "VDATA": 20, "SRSRC": 2, "SOFFSET": 12, "OFFEN": int(raw), "IDXEN": index}
         check([(name, {**fields, "OFFSET": 4 * (trial % 2), "LDS": 0, "ACC": trial % 2})], state, memory)
+
+
+def test_offsets_wrap_at_32_bits() -> None:
+    """Compilers add -16 in a register and 64 in the instruction. A dword behind the end of what wraps is out of range."""
+    state, memory = State(1), random_memory(np.random.default_rng(8))
+    base = memory.data_ptr()
+    state.s[0, 8:12] = descriptor(base, 128, 0, swizzle=0, index_stride=0, add_lane=0)
+    state.v[0, 8] = (np.arange(LANES) - 68) * 4
+    fields = {"VADDR": 8, "VDATA": 20, "SRSRC": 2, "SOFFSET": 128, "OFFEN": 1, "IDXEN": 0, "OFFSET": 272}
+    after = run(encode(BY_NAME["buffer_load_dword"], **fields), state, memory).v[0, 20]
+    assert after[:32].tobytes() == memory[:128].numpy().tobytes()
+    assert not after[32:].any()
+
+
+def test_scratch_is_not_checked() -> None:
+    """ADD_TID_ENABLE without an index, as kernels describe scratch; with one it counts in swizzled buffers alone."""
+    state, memory = State(1), random_memory(np.random.default_rng(8))
+    state.s[0, 8:12] = descriptor(memory.data_ptr(), 0, 4, swizzle=0, index_stride=0, add_lane=1)
+    fields = {"VADDR": 8, "VDATA": 20, "SRSRC": 2, "SOFFSET": 128, "OFFEN": 0, "OFFSET": 8}
+    load = functools.partial(encode, BY_NAME["buffer_load_dword"], **fields)
+    assert run(load(IDXEN=0), state, memory).v[0, 20].tobytes() == memory[8 : 8 + 256].numpy().tobytes()
+    assert not run(load(IDXEN=1), state, memory).v[0, 20].any()
+    state.s[0, 10], state.v[0, 8] = 1 << 20, 5
+    assert (run(load(IDXEN=1), state, memory).v[0, 20] == memory[28:32].numpy().view(np.uint32)).all()
 
 
 def test_an_index_is_checked_alone() -> None:
