@@ -13,15 +13,16 @@ namespace wave::emulator {
 
 /// In what families of processors differ.
 struct BufferRules {
-  bool has_range_modes;      ///< OOB_SELECT says what is checked
-  bool has_element_sizes;    ///< SWIZZLE_ENABLE has two bits, which say how large an element is: else of four bytes
-  bool has_stride_scale;     ///< STRIDE is multiplied
-  bool index_replaces_lane;  ///< that of ADD_TID_ENABLE, and without either nothing is swizzled
+  bool has_range_modes;          ///< OOB_SELECT says what is checked
+  bool has_element_sizes;        ///< SWIZZLE_ENABLE has two bits, which say how large an element is: else of four bytes
+  bool has_stride_scale;         ///< STRIDE is multiplied
+  bool index_replaces_lane;      ///< that of ADD_TID_ENABLE, and without either nothing is swizzled
+  bool repeats_first_component;  ///< where a store has fewer than the format, else those are zero
 };
-inline constexpr BufferRules kGfx9Buffers{false, false, false, false};
-inline constexpr BufferRules kGfx10Buffers{true, false, false, false};
-inline constexpr BufferRules kGfx11Buffers{true, true, false, true};
-inline constexpr BufferRules kGfx12Buffers{true, true, true, true};
+inline constexpr BufferRules kGfx9Buffers{false, false, false, false, false};
+inline constexpr BufferRules kGfx10Buffers{true, false, false, false, false};
+inline constexpr BufferRules kGfx11Buffers{true, true, false, true, false};
+inline constexpr BufferRules kGfx12Buffers{true, true, true, true, true};
 
 /// A buffer resource descriptor (ISA document, "Buffer Resource Descriptor") as one instruction uses it.
 ///

@@ -71,6 +71,7 @@ struct ElementFormat {
       fault(text("data format ", data, " with number format ", u32(numbers), ", which is not defined"));
   }
 
+  bool has_integers() const { return numbers == Uint || numbers == Sint; }
   u32 bytes() const { return (bits[0] + bits[1] + bits[2] + bits[3]) / 8u; }
   u32 components() const { return u32{bits[0] != 0} + (bits[1] != 0) + (bits[2] != 0) + (bits[3] != 0); }
 
@@ -140,9 +141,12 @@ u32 encode(u32 value, u32 bits, NumberFormat numbers) {
 /// What registers hold: dwords, or halves, packed two by two, the first in the low or in the high half.
 enum class Packing { Dword, Half, HighHalf };
 
-u32 to_part(u32 value, NumberFormat numbers) {
-  const bool is_integer = numbers == Uint || numbers == Sint;
-  return is_integer ? value & 0xffff : f32_to_f16(__builtin_bit_cast(f32, value));
+/// Of floats of 32 bits f16 are cut off, all else is rounded to nearest even (ROCm/rocm-systems, emulation/rocjitsu,
+/// buffer_format.cpp; Mesa's radv says so, too).
+u32 to_part(u32 value, const ElementFormat& format) {
+  if (format.has_integers()) return value & 0xffff;
+  const f32 number = __builtin_bit_cast(f32, value);
+  return format.numbers == Float && format.bits[0] == 32 ? f32_cut_to_f16(number) : f32_to_f16(number);
 }
 u32 from_part(u32 half, NumberFormat numbers) {
   if (numbers == Sint) return static_cast<u32>(extended(half, 16));
@@ -156,13 +160,13 @@ int shift_of(int k) {
 }
 
 template <Packing kPacking>
-void set_register(LaneRow* rows, int k, int lane, u32 value, NumberFormat numbers) {
+void set_register(LaneRow* rows, int k, int lane, u32 value, const ElementFormat& format) {
   if constexpr (kPacking == Packing::Dword) {
     rows[k].lane[lane] = value;
   } else {
     u32& dword = rows[k / 2].lane[lane];
     const int shift = shift_of<kPacking>(k);
-    dword = (dword & ~(0xffffu << shift)) | to_part(value, numbers) << shift;
+    dword = (dword & ~(0xffffu << shift)) | to_part(value, format) << shift;
   }
 }
 
@@ -195,16 +199,16 @@ void set_component(ElementDwords& element, const ElementFormat& format, u32 i, u
 }
 
 /// What register `k` gets of an element: a component, or a constant; a component that there is none of is zero.
-u32 selected(const ElementDwords& element, const ElementFormat& format, int k) {
+u32 selected(const ElementDwords* element, const ElementFormat& format, int k) {
   const Selector selector = format.registers[k];
-  const bool is_integer = format.numbers == Uint || format.numbers == Sint;
-  if (selector == kOne) return is_integer ? 1 : __builtin_bit_cast(u32, 1.0f);
-  if (selector < kFirst || format.bits[selector - kFirst] == 0) return 0;
+  if (selector == kOne) return format.has_integers() ? 1 : __builtin_bit_cast(u32, 1.0f);
+  if (element == nullptr || selector < kFirst || format.bits[selector - kFirst] == 0) return 0;
   const u32 i = selector - kFirst;
-  return decode(get_component(element, format, i), format.bits[i], format.numbers);
+  return decode(get_component(*element, format, i), format.bits[i], format.numbers);
 }
 
-/// Out of the buffer's range all registers get zero.
+/// Out of the buffer's range components are zero, and constants what they are (ISA document, "Range Checking"); of a
+/// buffer without a format all is zero.
 template <int kCount, Packing kPacking, const BufferRules& kRules>
 const Op* load_format(Wave& wave, const Op* op) {
   const Buffer buffer(wave, op->buffer, kRules);
@@ -220,7 +224,8 @@ const Op* load_format(Wave& wave, const Op* op) {
       for_each_dword(buffer, index, byte, format.bytes(), element,
                      [&](AddressSpan at, u32* to) { wave.group->read_memory(at, to, lane); });
     }
-    for (int k = 0; k < kCount; ++k) values[k].lane[lane] = in_range ? selected(element, format, k) : 0;
+    for (int k = 0; k < kCount; ++k)
+      values[k].lane[lane] = format.bytes() == 0 ? 0 : selected(in_range ? &element : nullptr, format, k);
   }
   for (int lane = 0; lane < kLanes; ++lane) {
     if (wave.exec_lanes.lane[lane] == 0) continue;
@@ -229,18 +234,17 @@ const Op* load_format(Wave& wave, const Op* op) {
       continue;
     }
     for (int k = 0; k < kCount; ++k)
-      set_register<kPacking>(&wave.v[op->buffer.data], k, lane, values[k].lane[lane], format.numbers);
+      set_register<kPacking>(&wave.v[op->buffer.data], k, lane, values[k].lane[lane], format);
   }
   return next(op);
 }
 
+/// A component whose register the instruction does not have is zero, or since GFX12 that of the first: LLVM's
+/// default-component-zero and -broadcast.
 template <int kCount, Packing kPacking, const BufferRules& kRules>
 const Op* store_format(Wave& wave, const Op* op) {
   const Buffer buffer(wave, op->buffer, kRules);
   const ElementFormat format(wave, op->buffer, kRules, buffer);
-  if (format.components() > kCount)
-    fault(text("a store of ", kCount, " components to a format of ", format.components(),
-               ": what becomes of the others ", "is not documented"));
   const LaneRow* address = &wave.v[op->buffer.address];
   for (int lane = 0; lane < kLanes; ++lane) {
     if (wave.exec_lanes.lane[lane] == 0) continue;
@@ -249,8 +253,9 @@ const Op* store_format(Wave& wave, const Op* op) {
     ElementDwords element{};
     for (u32 i = 0; i < format.components(); ++i) {
       int k = 0;  // the register that has component i
-      while (k < kCount && format.registers[k] != kFirst + i) ++k;
-      if (k == kCount) continue;
+      while (k < 4 && format.registers[k] != kFirst + i) ++k;
+      if (k == 4 || (k >= kCount && !kRules.repeats_first_component)) continue;
+      if (k >= kCount) k = 0;
       const u32 value = get_register<kPacking>(&wave.v[op->buffer.data], k, lane, format.numbers);
       set_component(element, format, i, encode(value, format.bits[i], format.numbers));
     }

@@ -59,18 +59,7 @@ f32 v_cvt_f32_f16(Half a) { return a; }
 f32 v_cvt_f32_f64(f64 a) { return static_cast<f32>(a); }
 f64 v_cvt_f64_f32(f32 a) { return a; }
 
-/// Towards zero whatever the rounding mode is: what f16 cannot hold is cut off, and what is too large becomes the
-/// largest.
-HalfBits cut_to_half(f32 a) {
-  const u32 bits = __builtin_bit_cast(u32, a), magnitude = bits & 0x7fffffffu;
-  const bool is_small = magnitude < 0x38800000u;
-  const u32 denormal = static_cast<u32>(static_cast<i32>(is_small ? std::abs(a) * 0x1p24f : 0.0f));
-  u32 code = blend<u32>(is_small, denormal, (magnitude >> 13) - (112u << 10));
-  code = blend<u32>(magnitude >= 0x47800000u, magnitude == 0x7f800000u ? 0x7c00 : 0x7bff, code);
-  code = blend<u32>(magnitude > 0x7f800000u, 0x7e00 | (magnitude >> 13 & 0x3ff), code);
-  return {static_cast<u16>(code | bits >> 31 << 15)};
-}
-Pair16<HalfBits> v_cvt_pkrtz_f16_f32(f32 a, f32 b) { return {cut_to_half(a), cut_to_half(b)}; }
+Pair16<HalfBits> v_cvt_pkrtz_f16_f32(f32 a, f32 b) { return {{f32_cut_to_f16(a)}, {f32_cut_to_f16(b)}}; }
 
 /// [-1, 1] as a signed, [0, 1] as an unsigned fraction of the largest integer, to nearest even.
 template <class T>

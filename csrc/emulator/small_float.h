@@ -58,6 +58,19 @@ namespace wave::emulator {
   return static_cast<u16>(result | sign >> 16);
 }
 
+/// Towards zero whatever the host's rounding mode is: what f16 cannot hold is cut off, and what is too large becomes the
+/// largest. Without branches.
+[[gnu::always_inline]] inline u16 f32_cut_to_f16(f32 value) {
+  const u32 bits = __builtin_bit_cast(u32, value), magnitude = bits & 0x7fffffffu;
+  const bool is_small = magnitude < 0x38800000u;
+  const f32 small = is_small ? __builtin_bit_cast(f32, magnitude) * 0x1p24f : 0.0f;
+  const u32 denormal = static_cast<u32>(static_cast<i32>(small)), normal = (magnitude >> 13) - (112u << 10);
+  u32 result = is_small ? denormal : normal;
+  if (magnitude >= 0x47800000u) result = magnitude == 0x7f800000u ? 0x7c00u : 0x7bffu;
+  if (magnitude > 0x7f800000u) result = 0x7e00u | (magnitude >> 13 & 0x3ffu);
+  return static_cast<u16>(result | bits >> 31 << 15);
+}
+
 [[gnu::always_inline]] inline u32 f32_to_bf16(f32 value) {
   const u32 bits = __builtin_bit_cast(u32, value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return bits >> 16 | 0x40u;

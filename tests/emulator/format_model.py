@@ -5,6 +5,7 @@ Written from the MI300 ISA document (chapter "Vector Memory Operations", tables 
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 from model.floats import F16, F32, Format, Rounding, Value, number, round_to_integer
@@ -77,11 +78,12 @@ def encoded(value: Value | int, size: int, number_format: int) -> int:
     return max(low, min(high, round_to_integer(value.exact * scale, Rounding.NEAREST))) & mask
 
 
-def to_register(value: Value | int, width: int) -> int:
-    """The bits of a register, or of half of one."""
+def to_register(value: Value | int, width: int, *, cuts: bool = False) -> int:
+    """The bits of a register, or of half of one, for which only floats of 32 bits are cut off."""
     if isinstance(value, int):
         return value & (1 << width) - 1
-    return (F32 if width == 32 else F16).encode(F32.round(value))
+    rounding = Rounding.TOWARD_ZERO if cuts else Rounding.NEAREST
+    return (F32 if width == 32 else F16).encode(F32.round(value), rounding)
 
 
 def from_register(bits: int, width: int, number_format: int) -> Value | int:
@@ -92,26 +94,30 @@ def from_register(bits: int, width: int, number_format: int) -> Value | int:
     return (F32 if width == 32 else F16).decode(bits)
 
 
-def load(element: int, data_format: int, number_format: int, selectors: list[int], width: int) -> list[int]:
-    """The registers (of ``width`` bits) that an element gives. Selectors: 0, 1, or 4 and on for the components."""
+def load(
+    element: int | None, data_format: int, number_format: int, selectors: list[int], width: int
+) -> list[int]:
+    """The registers (of ``width`` bits) that an element gives, or None, which is out of range. Selectors: 0, 1, or 4 and
+    on for the components."""
     bits, result = sizes(data_format), []
     for selector in selectors:
         if selector == 1:
             one: Value | int = 1 if number_format in INTEGERS else number(1)
             result.append(to_register(one, width))
-        elif selector - 4 not in range(len(bits)):
+        elif element is None or selector - 4 not in range(len(bits)):
             result.append(0)
         else:
             at, size = sum(bits[: selector - 4]), bits[selector - 4]
             value = decoded(element >> at & (1 << size) - 1, size, number_format)
-            result.append(to_register(value, width))
+            result.append(to_register(value, width, cuts=number_format == FLOAT and size == 32))
     return result
 
 
-def store(registers: list[int], data_format: int, number_format: int, width: int) -> int:
-    """The element that registers make, of which there is one for each component."""
+def store(registers: list[int], data_format: int, number_format: int, width: int, *, repeats: bool = False) -> int:
+    """The element that registers make. A component that they have none of is zero, or ``repeats`` the first."""
     element, at = 0, 0
-    for bits, size in zip(registers, sizes(data_format), strict=False):
+    missing = registers[0] if repeats else 0
+    for bits, size in itertools.zip_longest(registers, sizes(data_format), fillvalue=missing):
         element |= encoded(from_register(bits, width, number_format), size, number_format) << at
         at += size
     return element

@@ -100,13 +100,15 @@ def test_loads(target: str) -> None:
         found = state.run(target, access.words(target), memory)
         for wave, lane in enabled(state):
             where, size = Lane(target, access, state, wave, lane), sum(model.sizes(data)) // 8
-            values, registers = [0] * components(name), [int(value) for value in state.data[wave, :, lane]]
+            element, registers = None, [int(value) for value in state.data[wave, :, lane]]
             chosen = [4, 5, 6, 7] if access.is_typed else selectors
             if not where.is_out(0, size):
                 begins = [(where.address(at) - base, piece) for at, piece in pieces(data)]
                 element = int.from_bytes(b"".join(content[at : at + piece] for at, piece in begins), "little")
-                values = model.load(element, data, number, chosen[: components(name)], width)
                 loaded += 1
+            values = model.load(element, data, number, chosen[: components(name)], width)
+            if where.is_unbound:
+                values = [0] * components(name)
             place(registers, values, width, high="_hi_" in name)
             same = [is_same(int(a), b, width) for a, b in zip(found[wave, :, lane], registers, strict=True)]
             assert all(same), (name, format, selectors, lane, registers)
@@ -120,7 +122,7 @@ def test_stores(target: str) -> None:
         if number == FLOAT and model.sizes(data)[0] < 16:
             continue  # whose rounding is not documented
         count, memory = len(model.sizes(data)), random_memory(generator)
-        name = rng.choice([name for name in names(target, "store") if components(name) >= count])
+        name = rng.choice(names(target, "store"))
         content, base, width = bytearray(memory.numpy().tobytes()), memory.data_ptr(), 16 if "d16" in name else 32
         access = random_access(generator, target, name, trial, 16)
         state = prepared(generator, target, memory, access, format, [4, 5, 6, 7])
@@ -133,7 +135,8 @@ def test_stores(target: str) -> None:
             dwords = [int(value) for value in state.data[wave, :, lane]]
             halves = [dword >> shift & 0xFFFF for dword in dwords for shift in (0, 16)]
             registers = (halves[1:] if "_hi_" in name else halves) if width == 16 else dwords
-            element = model.store(registers[:count], data, number, width).to_bytes(size, "little")
+            registers, repeats = registers[: min(components(name), count)], target == "gfx1201"
+            element = model.store(registers, data, number, width, repeats=repeats).to_bytes(size, "little")
             for at, piece in pieces(data):
                 begin = where.address(at) - base
                 content[begin : begin + piece] = element[at : at + piece]
@@ -160,12 +163,17 @@ def test_formats_that_are_not_defined(target: str, number: int, kind: str) -> No
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_stores_of_fewer_components_than_a_typed_format_has(target: str) -> None:
-    rng, memory = np.random.default_rng(5), torch.zeros(BYTES, dtype=torch.uint8)
+def test_stores_of_fewer_components_than_a_format_has(target: str) -> None:
+    """LLVM leaves out trailing zeros, for gfx1201 what repeats the first (default-component-zero, -broadcast)."""
+    rng, memory = np.random.default_rng(5), torch.full((BYTES,), 7, dtype=torch.uint8)
     access = Access("tbuffer_store_format_x", False, False, 0, NULL)
-    state = prepared(rng, target, memory, access, 14, [4, 5, 6, 7])
-    with pytest.raises(wave_runtime.KernelFault, match="a store of 1 components to a format of 2"):
-        state.run(target, access.words(target), memory)
+    number = unified(target).index((10, UINT)) + 1
+    state = prepared(rng, target, memory, access, number, [4, 5, 6, 7])
+    raw, words = 3 << 28, [memory.data_ptr() & 0xFFFFFFFF, memory.data_ptr() >> 32, 64]
+    state.descriptor[:] = [*words, (number % 60 + 1) << 12 | raw]
+    state.data[:, 0] = 3
+    state.run(target, access.words(target), memory)
+    assert memory[:5].tolist() == ([3, 3, 3, 3, 7] if target == "gfx1201" else [3, 0, 0, 0, 7])
 
 
 @pytest.mark.parametrize("target", TARGETS)
