@@ -24,10 +24,14 @@ template <class T>
 T add(T old, T value) {
   return old + value;
 }
-/// gfx90a's memory adds f32 without denormals, whatever MODE says: LLVM makes a loop of CMPSWAP where they count.
-inline f32 add_without_denormals(f32 old, f32 value) {
-  return without_denormal(without_denormal(old) + without_denormal(value));
+/// f32 without denormals among what is added, among sums, or among both.
+template <bool kTakesDenormals, bool kMakesDenormals>
+f32 add_flushed(f32 old, f32 value) {
+  const f32 sum = kTakesDenormals ? old + value : without_denormal(old) + without_denormal(value);
+  return kMakesDenormals ? sum : without_denormal(sum);
 }
+/// gfx90a's memory adds f32 so, whatever MODE says: LLVM makes a loop of CMPSWAP where denormals count.
+inline f32 add_without_denormals(f32 old, f32 value) { return add_flushed<false, false>(old, value); }
 template <class T>
 T sub(T old, T value) {
   return old - value;
@@ -213,9 +217,8 @@ struct Atomic<kModify, T (*)(T, Values...)> {
   {prefix "_atomic_inc_x2", Body<Space, atomics::inc<u64>>},         \
   {prefix "_atomic_dec_x2", Body<Space, atomics::dec<u64>>}
 
-/// Of floats, without SMEM.
+/// Of floats, without SMEM, and without additions of f32.
 #define WAVE_FLOAT_ATOMICS(prefix, Body, Space)               \
-  {prefix "_atomic_add_f32", Body<Space, atomics::add<f32>>}, \
   {prefix "_atomic_add_f64", Body<Space, atomics::add<f64>>}, \
   {prefix "_atomic_min_f64", Body<Space, atomics::min<f64>>}, \
   {prefix "_atomic_max_f64", Body<Space, atomics::max<f64>>}, \

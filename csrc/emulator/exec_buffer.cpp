@@ -243,6 +243,7 @@ constexpr Body kBodies[] = {
     WAVE_LOADS_AND_STORES("buffer", buffer_load, buffer_store, kGfx9Buffers),
     WAVE_INTEGER_ATOMICS("buffer", buffer_atomic, kGfx9Buffers),
     WAVE_FLOAT_ATOMICS("buffer", buffer_atomic, kGfx9Buffers),
+    {"buffer_atomic_add_f32", buffer_atomic<kGfx9Buffers, atomics::add<f32>>},
     {"buffer_atomic_pk_add_bf16", buffer_atomic<kGfx9Buffers, atomics::pk_add_bf16>},
     {"buffer_atomic_add_f32_without_denormals", buffer_atomic<kGfx9Buffers, atomics::add_without_denormals>},
     {"buffer_store_lds_dword", buffer_store_lds},

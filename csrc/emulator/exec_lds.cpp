@@ -109,6 +109,7 @@ const Op* ds_read2(Wave& wave, const Op* op) {
   return next(op);
 }
 
+/// Two equal offsets are one write, of the first data (ISA document, "LDS Instructions": one address is specified so).
 template <int kDwords, u32 kUnit>
 const Op* ds_write2(Wave& wave, const Op* op) {
   constexpr u32 kSize = sizeof(u32) * kDwords;
@@ -122,7 +123,9 @@ const Op* ds_write2(Wave& wave, const Op* op) {
     return next(op);
   }
   store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses, rows[0]);
-  store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses.moved(offset[1] - offset[0]), rows[1]);
+  if (offset[1] != offset[0]) {
+    store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses.moved(offset[1] - offset[0]), rows[1]);
+  }
   return next(op);
 }
 
@@ -227,6 +230,11 @@ const Op* ds_atomic(Wave& wave, const Op* op) {
   return next(op);
 }
 
+const Op* ds_add_f32(Wave& wave, const Op* op) {
+  add_by_mode(wave.mode, [&]<auto kModify> { ds_atomic<kModify>(wave, op); });
+  return next(op);
+}
+
 /// DS has the compared value first.
 template <class T>
 T cmpst(T old, T expected, T value) {
@@ -286,8 +294,7 @@ const Op* ds_condxchg32_rtn_b64(Wave& wave, const Op* op) {
   {"ds_cmpst" rtn "_b" #bits, ds_atomic<cmpst<u##bits>>},          \
   {"ds_cmpst" rtn "_f" #bits, ds_atomic<cmpst<f##bits>>},          \
   {"ds_min" rtn "_f" #bits, ds_atomic<atomics::min<f##bits>>},     \
-  {"ds_max" rtn "_f" #bits, ds_atomic<atomics::max<f##bits>>},     \
-  {"ds_add" rtn "_f" #bits, ds_atomic<atomics::add<f##bits>>}
+  {"ds_max" rtn "_f" #bits, ds_atomic<atomics::max<f##bits>>}
 // clang-format on
 
 constexpr Body kBodies[] = {
@@ -337,6 +344,10 @@ constexpr Body kBodies[] = {
     WAVE_DS_ATOMICS("", 64),
     WAVE_DS_ATOMICS("_rtn", 32),
     WAVE_DS_ATOMICS("_rtn", 64),
+    {"ds_add_f32", ds_add_f32},
+    {"ds_add_rtn_f32", ds_add_f32},
+    {"ds_add_f64", ds_atomic<atomics::add<f64>>},
+    {"ds_add_rtn_f64", ds_atomic<atomics::add<f64>>},
     {"ds_min_num_f32", ds_atomic<atomics::min_num<f32>>},
     {"ds_max_num_f32", ds_atomic<atomics::max_num<f32>>},
     {"ds_min_num_f64", ds_atomic<atomics::min_num<f64>>},

@@ -1,6 +1,7 @@
 // Matrix multiply-accumulate (ISA document, "Matrix Arithmetic Instructions").
 //
-// D = C + A * B over all 64 lanes, whatever EXEC and MODE say. Products are added in ascending k: those of floats each
+// D = C + A * B over all 64 lanes, whatever EXEC and MODE say, but that MODE makes zeros of denormals of A and B where
+// these are f32 (MI300 and CDNA4 ISA documents, section 7.3 and 7.4; not of C, of sums, and of XF32). Products are added in ascending k: those of floats each
 // by one fused multiply-add in the type of D, those of integers exactly, modulo 2^32. WAVE_RUNTIME_MFMA=exact
 // chooses another order (matrix_exact.h).
 #include <algorithm>
@@ -24,6 +25,14 @@ namespace wave::emulator::WAVE_SIMD {
 
 namespace {
 
+template <int kRows>
+void flush(f32 (&rows)[kRows][kLanes]) {
+  for (auto& row : rows) {
+    WAVE_LANES
+    for (f32& value : row) value = without_denormal(value);
+  }
+}
+
 /// v_mfma_*_{kSize}x{kSize}x{kDepth}[_{kBlocks}b] on elements of types A and B.
 template <class A, class B, int kSize, int kDepth, int kBlocks = 1>
 const Op* mfma(Wave& wave, const Op* op) {
@@ -37,7 +46,13 @@ const Op* mfma(Wave& wave, const Op* op) {
     }
   }
 #endif
-  const Factors<A, B, Shape> factors(wave, op);
+  Factors<A, B, Shape> factors(wave, op);
+  if constexpr (std::is_same_v<A, F32>) {
+    if ((wave.mode.denorm32() & 1) == 0) [[unlikely]] {
+      flush(factors.a);
+      flush(factors.b);
+    }
+  }
   copy_accumulators(wave, op, d, Shape::kAccumulators, 1);
   typename A::Sum* sums = reinterpret_cast<typename A::Sum*>(d);
   if constexpr (A::kExactGroup != 0) {

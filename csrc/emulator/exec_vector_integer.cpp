@@ -48,8 +48,9 @@ u32 v_lshl_add_u32(u32 a, u32 shift, u32 c) { return (a << (shift & 31)) + c; }
 u32 v_add_lshl_u32(u32 a, u32 b, u32 shift) { return (a + b) << (shift & 31); }
 u32 v_xad_u32(u32 a, u32 b, u32 c) { return (a ^ b) + c; }
 u32 v_lshl_or_b32(u32 a, u32 shift, u32 c) { return a << (shift & 31) | c; }
+/// By up to 4 bits, by what is more not at all.
 Dwords v_lshl_add_u64(Dwords a, u32 shift, Dwords c) {
-  const u32 bits = shift & 7, low = (a.low << bits) + c.low;
+  const u32 three = shift & 7, bits = three > 4 ? 0 : three, low = (a.low << bits) + c.low;
   return {low, (a.high << bits | carried_up(a.low, bits)) + c.high + (low < c.low)};
 }
 u32 v_bfe_u32(u32 a, u32 offset, u32 width) { return (a >> (offset & 31)) & ((1u << (width & 31)) - 1); }

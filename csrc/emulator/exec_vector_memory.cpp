@@ -108,6 +108,32 @@ struct FlatSpace : GlobalSpace {
   static AddressSpan within(u64 aperture, AddressSpan span) { return {span.begin() - aperture, span.size()}; }
 };
 
+/// Of lanes whose addresses are in LDS, and then of the others: memory keeps denormals.
+const Op* flat_add_f32(Wave& wave, const Op* op) {
+  constexpr u32 kLdsHigh = kSharedAperture >> 32;
+  Addresses<u64> addresses;
+  if (!find_for_atomic<FlatSpace>(wave, op, addresses)) return next(op);
+  LaneRow in_lds, elsewhere;
+  for (int i = 0; i < kLanes; ++i) {
+    in_lds.lane[i] = addresses.lane[i] >> 32 == kLdsHigh ? wave.exec_lanes.lane[i] : 0;
+    elsewhere.lane[i] = wave.exec_lanes.lane[i] & ~in_lds.lane[i];
+  }
+  const LaneRow* const data = &wave.v[op->flat.data];
+  LaneRow* const returned = op->flat.returns ? &wave.v[op->flat.dst] : nullptr;
+  if (addresses.find_range(in_lds, 0)) {
+    add_by_mode(wave.mode, [&]<auto kModify> { modify_rows<FlatSpace, kModify>(wave, addresses, data, nullptr, returned); });
+  }
+  if (addresses.find_range(elsewhere, 0)) {
+    modify_rows<FlatSpace, atomics::add<f32>>(wave, addresses, data, nullptr, returned);
+  }
+  return next(op);
+}
+/// Where MODE keeps denormals there is no difference.
+const Op* flat_atomic_add_f32(Wave& wave, const Op* op) {
+  constexpr u32 kKept = 3;
+  return wave.mode.denorm32() == kKept ? atomic<FlatSpace, atomics::add<f32>>(wave, op) : flat_add_f32(wave, op);
+}
+
 /// GFX12: of 32 dwords those that M0 has a bit for, each to the register, and from the place, of its number.
 template <class Space>
 const Op* load_block(Wave& wave, const Op* op) {
@@ -214,6 +240,8 @@ constexpr Body kBodies[] = {
     WAVE_INTEGER_ATOMICS("flat", atomic, FlatSpace),
     WAVE_FLOAT_ATOMICS("global", atomic, GlobalSpace),
     WAVE_FLOAT_ATOMICS("flat", atomic, FlatSpace),
+    {"flat_atomic_add_f32", flat_atomic_add_f32},
+    {"global_atomic_add_f32", atomic<GlobalSpace, atomics::add<f32>>},
     WAVE_MORE_FLOAT_ATOMICS("global", atomic, GlobalSpace),
     WAVE_MORE_FLOAT_ATOMICS("flat", atomic, FlatSpace),
     {"global_atomic_min_num_f32", atomic<GlobalSpace, atomics::min_num<f32>>},

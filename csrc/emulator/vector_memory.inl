@@ -466,6 +466,22 @@ inline void modify_rows(Wave& wave, const Addresses<typename Space::Address>& ad
   }
 }
 
+/// Calls `modify` with the addition of f32 that LDS makes, as a template argument: with denormals as MODE says, which
+/// memory, and other types, do not look at (LLVM's SITargetLowering, shouldExpandAtomicRMWInIR).
+template <class Modify>
+void add_by_mode(Mode mode, Modify modify) {
+  switch (mode.denorm32()) {
+    case 0:
+      return modify.template operator()<atomics::add_flushed<false, false>>();
+    case 1:
+      return modify.template operator()<atomics::add_flushed<true, false>>();
+    case 2:
+      return modify.template operator()<atomics::add_flushed<false, true>>();
+    default:
+      return modify.template operator()<atomics::add<f32>>();
+  }
+}
+
 /// Where the function has two operands, the second follows the first in the registers.
 template <auto kModify>
 inline const LaneRow* second_operand(const LaneRow* first) {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from machine import LANES, State, encode, run
 from memory_support import BY_NAME, WAVES, check, names, random_state
 from simd_levels import LEVELS, run_again
@@ -214,3 +215,41 @@ def test_counting_no_lanes(name: str) -> None:
     after = run(encode(BY_NAME[name], VDST=6), copy.deepcopy(state))
     assert np.array_equal(after.v, state.v)
     assert np.array_equal(after.lds, state.lds)
+
+
+@pytest.mark.parametrize("name", ["ds_write2_b32", "ds_write2st64_b32", "ds_write2_b64"])
+def test_two_equal_offsets_are_one_write(name: str) -> None:
+    """Of the first data: the document specifies one address so."""
+    state = State(1)
+    state.v[0, 20:24], state.exec[0] = np.array([[1], [2], [3], [4]]), [1, 0]
+    lds = run(encode_ds(name, {"ADDR": 8, "DATA0": 20, "DATA1": 22, "OFFSET0": 1, "OFFSET1": 1}), state).lds[0]
+    assert lds[lds != 0].tolist() == ([1, 2] if "b64" in name else [1])
+
+
+SMALL, SMALLEST_NORMAL = 3, 0x800000  # a denormal; the smallest number that is none
+SUMS = {0: (0, SMALLEST_NORMAL), 1: (0, SMALLEST_NORMAL + 3), 2: (0, SMALLEST_NORMAL), 3: (6, SMALLEST_NORMAL + 3)}
+
+
+@pytest.mark.parametrize("denormals", SUMS)
+@pytest.mark.parametrize("returns", ["", "_rtn"])
+def test_additions_of_f32_know_denormals_by_mode(returns: str, denormals: int) -> None:
+    """Bit 0 of MODE's field keeps those of operands, bit 1 those of sums (LLVM, shouldExpandAtomicRMWInIR)."""
+    state = State(1)
+    state.mode[:], state.exec[0] = 0x3C0 | denormals << 4, [3, 0]
+    state.lds[0, :2], state.v[0, 20], state.v[0, 8, :2] = [SMALL, SMALLEST_NORMAL], SMALL, [0, 4]
+    after = run(encode_ds(f"ds_add{returns}_f32", {"ADDR": 8, "DATA0": 20, "VDST": 6}), state)
+    assert after.lds[0, :2].tolist() == list(SUMS[denormals])
+    if returns:
+        assert after.v[0, 6, :2].tolist() == [SMALL, SMALLEST_NORMAL]
+
+
+def test_flat_additions_of_f32_lose_denormals_in_lds_alone() -> None:
+    state, memory = State(1), torch.full((64,), SMALL, dtype=torch.int32).view(torch.uint8)
+    state.mode[:], state.lds[0, :LANES], state.v[0, 20] = 0x3C0, SMALL, SMALL
+    is_lds = np.arange(LANES) % 2 == 0
+    base = np.where(is_lds, 1 << 48, memory.data_ptr()) + np.arange(LANES) * 4
+    state.v[0, 8], state.v[0, 9] = base & 0xFFFFFFFF, base >> 32
+    after = run(encode(BY_NAME["flat_atomic_add_f32"], ADDR=8, DATA=20, VDST=20, SC0=1), state, memory)
+    assert after.lds[0, :LANES].tolist() == [0 if lds else SMALL for lds in is_lds]
+    assert memory.view(torch.int32).tolist() == [SMALL if lds else 2 * SMALL for lds in is_lds]
+    assert (after.v[0, 20] == SMALL).all()

@@ -75,7 +75,7 @@ def names_unknown(case: Case) -> bool:
     # The high half of a constant, or which half is a constant: test_compiled_constants.py has the latter.
     halves = {"s_cvt_hi_f32_f16": ("SSRC0",), "v_pk_fmac_f16": ("SRC0",)}
     halves |= {f"v_dot2_f32_bf16 of {target}": ("SRC0", "SRC1") for target in TARGETS}
-    halves["v_dot2_bf16_bf16 of gfx1201"] = ("SRC0", "SRC1", "SRC2")
+    halves |= {"v_dot2_bf16_bf16 of gfx1201": ("SRC0", "SRC1", "SRC2"), "v_dot2_f16_f16 of gfx1201": ("SRC0", "SRC1")}
     if any(128 <= case.fields[field] <= 248 for field in halves.get(case.row["base_name"], ())):
         return True
     kinds = ("Sgpr", "ScalarSource", "VectorSource")

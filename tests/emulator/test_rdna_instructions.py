@@ -175,6 +175,17 @@ def test_a_sum_that_cancels(target: str, expected: float) -> None:
     assert (found.view(np.float32) == expected).all()
 
 
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+@pytest.mark.parametrize(("name", "two"), [("v_dot2_f16_f16", 0x4000), ("v_dot2_bf16_bf16", 0x4000)])
+def test_constants_of_dot_products_are_in_both_halves(target: str, name: str, two: int) -> None:
+    """Of the first two sources (RDNA3 ISA document, "Inline constants with DOT2_F16_F16 and DOT2_BF16_BF16")."""
+    state = State(1, 32)
+    state.v[0, 5] = two * 0x10001
+    for sources in ({"SRC0": 242, "SRC1": 261}, {"SRC0": 261, "SRC1": 242}):
+        found = rdna_machine.run(target, encode(target, name, "VOP3", VDST=9, SRC2=128, **sources), state).v[0, 9]
+        assert (found & 0xFFFF == {"f": 0x4400, "b": 0x4080}[name[7]]).all()
+
+
 ATOMICS = r"""
 typedef _Float16 h2 __attribute__((ext_vector_type(2)));
 typedef short s2 __attribute__((ext_vector_type(2)));

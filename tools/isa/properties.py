@@ -219,7 +219,7 @@ def with_properties(processor: str, row: Row) -> Row:
     traits = {trait for trait in NAMED_TRAITS if has_trait(trait, row.mnemonic)} | _counters(row, base, memory)
     if _writes_mask(row, base):
         traits.add("WritesMask")
-    if base == "v_pk_fmac_f16" and row.generation not in ("gfx9", "gfx10"):
+    if base in ("v_pk_fmac_f16", "v_dot2_f16_f16", "v_dot2_bf16_bf16") and row.generation not in ("gfx9", "gfx10"):
         traits.add("SplatConstants")
     if matrix and matrix.passes and matrix.a not in (("F64",) if processor == "gfx90a" else ("F64", "F32")):
         traits.add("Xdl")

@@ -339,8 +339,8 @@ class Draw:
         if self.name.startswith("v_cvt_sr") and self.fields["SRC0"] == self.fields["SRC1"]:
             self.fields["SRC1"] ^= 1  # a seed of any bits, beside an ordinary value
         self.draw_modifiers()
-        if self.name == "v_lshl_add_u64":  # other shifts are not supported
-            self.fields["SRC1"] = 128 + self.rng.randrange(5)
+        if self.name == "v_lshl_add_u64":  # those beyond 4 shift by nothing
+            self.fields["SRC1"] = 128 + self.rng.randrange(8)
         if self.name.startswith("v_div_scale"):  # scales one of the other two, by definition
             same = self.rng.choice([1, 2])
             self.fields["SRC0"] = self.fields[f"SRC{same}"]

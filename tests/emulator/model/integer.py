@@ -174,7 +174,7 @@ RULES |= {
     "v_lshl_add_u32": rule("u32 u5 u32 -> b32", lambda a, n, c: (a << n) + c),
     "v_add_lshl_u32": rule("u32 u32 u5 -> b32", lambda a, b, n: a + b << n),
     "v_lshl_or_b32": rule("u32 u5 u32 -> b32", lambda a, n, c: a << n | c),
-    "v_lshl_add_u64": rule("u64 u3 u64 -> b64", lambda a, n, c: (a << n) + c),
+    "v_lshl_add_u64": rule("u64 u3 u64 -> b64", lambda a, n, c: (a << (n if n <= 4 else 0)) + c),
     "v_bfe_u32": rule("u32 u5 u5 -> b32", lambda a, at, size: low(a >> at, size)),
     "v_bfe_i32": rule("i32 u5 u5 -> b32", lambda a, at, size: signed_low(a >> at, size)),
     "v_bfi_b32": rule("b32 b32 b32 -> b32", lambda mask, a, b: mask & a | ~mask & b),
