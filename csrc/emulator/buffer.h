@@ -103,8 +103,8 @@ struct Buffer {
   bool checks_index = false;   ///< against the number of records
   bool checks_offset = false;  ///< against the stride
   bool checks_bytes = false;   ///< all of the offset, and that of SOFFSET, against the number of records
-  u32 offset;       ///< the instruction's
-  u32 element = 4;  ///< bytes, where it is swizzled
+  u32 offset;                  ///< the instruction's
+  u32 element = 4;             ///< bytes, where it is swizzled
   u64 base, stride, records, index_stride, scalar_offset;
   u64 checked_stride = 0;  ///< with which the index is a part of the bytes that are checked
 

@@ -1,9 +1,9 @@
 // Matrix multiply-accumulate (ISA document, "Matrix Arithmetic Instructions").
 //
 // D = C + A * B over all 64 lanes, whatever EXEC and MODE say, but that MODE makes zeros of denormals of A and B where
-// these are f32 (MI300 and CDNA4 ISA documents, section 7.3 and 7.4; not of C, of sums, and of XF32). Products are added in ascending k: those of floats each
-// by one fused multiply-add in the type of D, those of integers exactly, modulo 2^32. WAVE_RUNTIME_MFMA=exact
-// chooses another order (matrix_exact.h).
+// these are f32 (MI300 and CDNA4 ISA documents, section 7.3 and 7.4; not of C, of sums, and of XF32). Products are
+// added in ascending k: those of floats each by one fused multiply-add in the type of D, those of integers exactly,
+// modulo 2^32. WAVE_RUNTIME_MFMA=exact chooses another order (matrix_exact.h).
 #include <algorithm>
 #include <array>
 #include <cstring>

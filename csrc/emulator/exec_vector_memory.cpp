@@ -121,7 +121,8 @@ const Op* flat_add_f32(Wave& wave, const Op* op) {
   const LaneRow* const data = &wave.v[op->flat.data];
   LaneRow* const returned = op->flat.returns ? &wave.v[op->flat.dst] : nullptr;
   if (addresses.find_range(in_lds, 0)) {
-    add_by_mode(wave.mode, [&]<auto kModify> { modify_rows<FlatSpace, kModify>(wave, addresses, data, nullptr, returned); });
+    add_by_mode(wave.mode,
+                [&]<auto kModify> { modify_rows<FlatSpace, kModify>(wave, addresses, data, nullptr, returned); });
   }
   if (addresses.find_range(elsewhere, 0)) {
     modify_rows<FlatSpace, atomics::add<f32>>(wave, addresses, data, nullptr, returned);

@@ -58,8 +58,8 @@ namespace wave::emulator {
   return static_cast<u16>(result | sign >> 16);
 }
 
-/// Towards zero whatever the host's rounding mode is: what f16 cannot hold is cut off, and what is too large becomes the
-/// largest. Without branches.
+/// Towards zero whatever the host's rounding mode is: what f16 cannot hold is cut off, and what is too large becomes
+/// the largest. Without branches.
 [[gnu::always_inline]] inline u16 f32_cut_to_f16(f32 value) {
   const u32 bits = __builtin_bit_cast(u32, value), magnitude = bits & 0x7fffffffu;
   const bool is_small = magnitude < 0x38800000u;

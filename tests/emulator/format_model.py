@@ -94,11 +94,9 @@ def from_register(bits: int, width: int, number_format: int) -> Value | int:
     return (F32 if width == 32 else F16).decode(bits)
 
 
-def load(
-    element: int | None, data_format: int, number_format: int, selectors: list[int], width: int
-) -> list[int]:
-    """The registers (of ``width`` bits) that an element gives, or None, which is out of range. Selectors: 0, 1, or 4 and
-    on for the components."""
+def load(element: int | None, data_format: int, number_format: int, selectors: list[int], width: int) -> list[int]:
+    """The registers (of ``width`` bits) that an element gives, or None, which is out of range. Selectors: 0, 1, or 4
+    and on for the components."""
     bits, result = sizes(data_format), []
     for selector in selectors:
         if selector == 1:

@@ -1,8 +1,8 @@
 """Buffer loads, stores and atomics of gfx1030, gfx1100 and gfx1201: against a model, and in programs beside torch.
 
 The model is written from the RDNA2, RDNA3 and RDNA4 ISA documents (chapter "Vector Memory Buffer Instructions": "Range
-Checking", "Swizzled Buffer Addressing", "Buffer Resource"), but for what AMD measured otherwise (MEASURED); fields stand
-where the documents' encodings have them.
+Checking", "Swizzled Buffer Addressing", "Buffer Resource"), but for what AMD measured otherwise (MEASURED); fields
+stand where the documents' encodings have them.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def test_buffer_store(name: str) -> None:
 
 
 def test_offsets_wrap_at_32_bits() -> None:
-    """Compilers add -16 in a register and 64 in the instruction. A dword behind the end of what wraps is out of range."""
+    """Compilers add -16 in a register and 64 in the instruction. What wraps to behind the end is out of range."""
     state, memory = State(1), random_memory(np.random.default_rng(8))
     base = memory.data_ptr()
     state.s[0, 8:12] = descriptor(base, 128, 0, swizzle=0, index_stride=0, add_lane=0)
