@@ -1,4 +1,5 @@
 // Scalar instructions and program flow that GFX11 and GFX12 added (RDNA3 and RDNA4 ISA documents).
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -194,20 +195,28 @@ f64 logarithm(f64 a) { return a < 0 ? std::numeric_limits<f64>::quiet_NaN() : st
 f64 reciprocal(f64 a) { return 1 / a; }
 f64 root(f64 a) { return std::sqrt(a); }
 f64 reciprocal_root(f64 a) { return 1 / std::sqrt(a); }
+/// With the modifiers of VOP3, which these functions have though their operands are scalar.
+template <f64 (*kFunction)(f64)>
+f64 modified(const Modifiers* modifiers, f64 source) {
+  if (modifiers == nullptr) return kFunction(source);
+  constexpr f64 kFactors[] = {1, 2, 4, 0.5};
+  const f64 magnitude = modifiers->absolute & 1 ? std::abs(source) : source;
+  const f64 value = kFunction(modifiers->negate & 1 ? -magnitude : magnitude) * kFactors[modifiers->output];
+  if (!modifiers->clamp) return value;
+  return value > 0 ? std::min(value, 1.0) : 0;  // of NaN, too
+}
 template <f64 (*kFunction)(f64)>
 const Op* transcendental(Wave& wave, const Op* op) {
-  if (op->vector.modifiers != nullptr)
-    fault("modifiers of a scalar transcendental function, which are not implemented");
-  const f64 value = kFunction(without_denormal(as_float(read_scalar32(wave, op->vector, 0)), kSmallestFloat));
+  const f64 source = without_denormal(as_float(read_scalar32(wave, op->vector, 0)), kSmallestFloat);
+  const f64 value = modified<kFunction>(op->vector.modifiers, source);
   write_scalar32(wave, op->vector.scalar_dst, as_bits(static_cast<f32>(without_denormal(value, kSmallestFloat))));
   return next(op);
 }
 /// Of f16, whose denormals are those of MODE.
 template <f64 (*kFunction)(f64)>
 const Op* half_transcendental(Wave& wave, const Op* op) {
-  if (op->vector.modifiers != nullptr)
-    fault("modifiers of a scalar transcendental function, which are not implemented");
-  write_scalar32(wave, op->vector.scalar_dst, half_result(wave, kFunction(half_source(wave, op->vector, 0))));
+  const f64 value = modified<kFunction>(op->vector.modifiers, half_source(wave, op->vector, 0));
+  write_scalar32(wave, op->vector.scalar_dst, half_result(wave, value));
   return next(op);
 }
 

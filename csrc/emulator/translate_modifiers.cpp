@@ -136,7 +136,8 @@ void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers
   }
   const Operand& destination = row.operands[0];
   const u32 op_sel = instruction[Field::OP_SEL];
-  const bool writes_half = !is_sdwa && destination.field == Field::VDST && isa::is_16_bits(destination.type);
+  const bool writes_half = !is_sdwa && destination.field == Field::VDST && isa::is_16_bits(destination.type) &&
+                           destination.kind != isa::OperandKind::Sgpr;
   const bool selects = (row.modifiers & isa::kOpSelDst) && destination.read;
   if (selects || (keeps_other_half && writes_half)) {
     const bool is_upper = isa::is_upper_half(instruction, destination) || (selects && (op_sel & 8));

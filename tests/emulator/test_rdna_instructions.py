@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import machine
 import numpy as np
@@ -184,6 +185,42 @@ def test_constants_of_dot_products_are_in_both_halves(target: str, name: str, tw
     for sources in ({"SRC0": 242, "SRC1": 261}, {"SRC0": 261, "SRC1": 242}):
         found = rdna_machine.run(target, encode(target, name, "VOP3", VDST=9, SRC2=128, **sources), state).v[0, 9]
         assert (found & 0xFFFF == {"f": 0x4400, "b": 0x4080}[name[7]]).all()
+
+
+FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "exp": lambda x: 2**x,
+    "log": math.log2,
+    "rcp": lambda x: 1 / x,
+    "rsq": lambda x: 1 / math.sqrt(x),
+    "sqrt": math.sqrt,
+}
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_scalar_functions_and_their_modifiers(function: str, kind: str) -> None:
+    """Compilers negate and limit there. OMOD is 1 to double, 2 to quadruple and 3 to halve."""
+    dtype, state = np.dtype({"f16": "f2", "f32": "f4"}[kind]), State(1, 32)
+    code = functools.partial(encode, "gfx1201", f"v_s_{function}_{kind}", "VOP3", VDST=9, SRC0=5)
+
+    def found(value: float, **modifiers: int) -> float:
+        state.s[0, 5] = 0xABCD0000 if kind == "f16" else 0
+        state.s[0, 5] |= int(np.array(value, dtype).view(f"u{dtype.itemsize}"))
+        after = rdna_machine.run("gfx1201", code(**modifiers), state).s[0, 9:10]
+        assert kind == "f32" or after[0] < 0x10000
+        return float(after.view(dtype)[0])
+
+    for value in (0.375, 2.5, 11.0):
+        exact = FUNCTIONS[function](value)
+        for given, modifiers in ((value, {}), (-value, {"NEG": 1}), (-value, {"ABS": 1}), (value, {"ABS": 1})):
+            assert found(given, **modifiers) == pytest.approx(exact, rel=1e-3 if kind == "f16" else 2e-7)
+        for output, factor in ((1, 2), (2, 4), (3, 0.5)):
+            assert found(value, OMOD=output) == found(value) * factor
+        assert found(value, CLAMP=1) == min(max(found(value), 0), 1)
+        assert found(value, OMOD=3, CLAMP=1) == min(max(found(value, OMOD=3), 0), 1)
+    if function in ("log", "sqrt", "rsq"):
+        assert np.isnan(found(2.5, NEG=1, ABS=1))
+        assert found(2.5, NEG=1, ABS=1, CLAMP=1) == 0
 
 
 ATOMICS = r"""
