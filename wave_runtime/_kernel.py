@@ -75,7 +75,8 @@ def call_operator(
     exporting = is_exporting()
     if torch.compiler.is_dynamo_compiling() and not exporting and _call_own_operator(self, *args, **options):
         return
-    launch = launch_embedded if exporting else torch.ops.wave.launch
+    # The overload, whose schema tells torch.fx that the call writes, so that it is no dead code.
+    launch = launch_embedded if exporting else torch.ops.wave.launch.default
     launch(*_operator_arguments(self, *args, **options))
 
 
@@ -161,6 +162,8 @@ def _operator_name(handle: str) -> str:
 
 def _operand(self: _C.Kernel, index: int, kind: str, value: Any) -> Any:
     """An argument as operators take it."""
+    if not torch.compiler.is_compiling() and _torch.is_stand_in(value):
+        return value
     if kind in ("input", "output"):
         if not isinstance(value, torch.Tensor) and not torch.compiler.is_compiling():
             value = tensor_over(value, f"{self._text}, argument {index}", kind == "input")
@@ -337,8 +340,9 @@ def as_operator(self: _C.Kernel, name: str, **options: Any) -> _torch.OpOverload
     return overload
 
 
-def _refuse_script(self: _C.Kernel) -> None:
-    raise RuntimeError(f"{self._text}: torch.jit.script is not supported; use torch.compile or torch.export")
+def _refuse_script(self: Any) -> None:
+    what = self._text if isinstance(self, _C.Kernel) else "a bound launch"
+    raise RuntimeError(f"{what}: torch.jit.script is not supported; use torch.compile or torch.export")
 
 
 call_operator.__doc__ = _C.doc("Kernel.__call__")  # what help() says is for users
@@ -351,4 +355,5 @@ _C.Kernel.coverage = coverage  # type: ignore[method-assign]
 _C.Kernel.infer_writes = infer_writes  # type: ignore[method-assign]
 _C.Kernel.info = property(info)  # type: ignore[method-assign, assignment]
 _C.Kernel.__reduce__ = reduce  # type: ignore[method-assign, assignment]
-_torch.set_script_rule(_C.Kernel, _refuse_script)
+for _type in (_C.Kernel, _C.BoundLaunch, _C.Sequence):
+    _torch.set_script_rule(_type, _refuse_script)

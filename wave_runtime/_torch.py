@@ -331,8 +331,14 @@ def complete_traced_call(overload: OpOverload, name: str, value: str) -> None:
             return
 
 
+def is_stand_in(value: Any) -> bool:
+    """Whether it is no tensor, but takes part in calls of torch, as what torch.fx.symbolic_trace passes does."""
+    return not isinstance(value, torch.Tensor) and hasattr(type(value), "__torch_function__")
+
+
 def set_script_rule(type: type, rule: Callable[[Any], Any]) -> None:
-    """Say what torch.jit.script does with an object of a type."""
+    """Say what torch.jit.script does with an object of a type: given to it, or met in what is scripted."""
+    type.__prepare_scriptable__ = rule  # type: ignore[attr-defined]
     type._torchscript_modifier = property(rule)  # type: ignore[attr-defined]
 
 

@@ -50,7 +50,8 @@ bool is_for_operator(PyObject* argument) {
     const py::object torch = py::import("torch");
     return py::make_tuple(torch.attr("SymInt"), torch.attr("SymFloat"), torch.attr("SymBool")).release();
   }();
-  return is_tensor(argument) || PyObject_IsInstance(argument, symbolic.ptr()) == 1;
+  return is_tensor(argument) || PyObject_IsInstance(argument, symbolic.ptr()) == 1 ||
+         py::handle(reinterpret_cast<PyObject*>(Py_TYPE(argument))).has_attr("__torch_function__");
 }
 
 }  // namespace wave

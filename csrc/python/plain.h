@@ -29,8 +29,8 @@ inline bool has_plain_keys(const c10::TensorImpl* tensor) {
   return kGpuKeys.match(keys) || kCpuKeys.match(keys);
 }
 
-/// Whether the argument is the operator's business: a tensor that is not a plain dense one on the CPU or a GPU, or a
-/// symbolic scalar.
+/// Whether the argument is the operator's business: a tensor that is not a plain dense one on the CPU or a GPU, a
+/// symbolic scalar, or what has __torch_function__ and so takes part in calls of torch, as stand-ins of torch.fx do.
 bool is_for_operator(PyObject* argument);
 
 bool is_tensor(PyObject* object);

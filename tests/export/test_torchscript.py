@@ -36,6 +36,34 @@ def test_script_of_a_module(vector_add: wave_runtime.Kernel) -> None:
 
     with pytest.raises(RuntimeError, match=r"kernel 'vector_add': torch.jit.script is not supported; use torch"):
         torch.jit.script(Add())
+    with pytest.raises(RuntimeError, match=r"kernel 'vector_add': torch.jit.script is not supported; use torch"):
+        torch.jit.script(vector_add)
+
+
+@wave_runtime.define_op("wave_test::scripted")
+def scripted(a: torch.Tensor) -> torch.Tensor:
+    return a.clone()
+
+
+def test_script_of_operators_and_bound_launches(vector_add: wave_runtime.Kernel) -> None:
+    a, b, c = (torch.ones(8) for _ in range(3))
+
+    class Holder(torch.nn.Module):
+        def __init__(self, launch: object) -> None:
+            super().__init__()
+            self.launch = launch
+
+        def forward(self, a: torch.Tensor) -> torch.Tensor:
+            return self.launch(a)  # type: ignore[no-any-return, operator]
+
+    ours = r"operator 'wave_test::scripted': torch.jit.script is not supported; use torch"
+    for what in (scripted, Holder(scripted)):
+        with pytest.raises(RuntimeError, match=ours):
+            torch.jit.script(what)
+    bound = vector_add.bind(a, b, c, 8, grid=1, block=256)
+    for what in (bound, Holder(bound), Holder(wave_runtime.sequence([bound]))):
+        with pytest.raises(RuntimeError, match=r"torch.jit.script is not supported; use torch"):
+            torch.jit.script(what)
 
 
 def test_torch_package(vector_add: wave_runtime.Kernel) -> None:

@@ -330,6 +330,13 @@ class Operator(_C.OperatorBase):
         return f"<wave_runtime.Operator {_torch.schema(self.overload)}>"
 
 
+def _refuse_script(self: Operator) -> None:
+    raise RuntimeError(f"operator '{self.name}': torch.jit.script is not supported; use torch.compile or torch.export")
+
+
+_torch.set_script_rule(Operator, _refuse_script)
+
+
 def from_start(result: Any) -> Any:
     """A result, or several, each of which begins at the start of its storage: compilers count on it.
 
