@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import re
 import subprocess
@@ -42,6 +43,18 @@ def test_path_bytes_and_string_are_the_same() -> None:
 def test_unknown_kernel_lists_those_there_are() -> None:
     with pytest.raises(KeyError, match=r"no kernel 'gemm'.*vector_add.*histogram"):
         wave_runtime.load(BASICS)["gemm"]
+
+
+def test_a_kernel_is_found_by_its_name() -> None:
+    with pytest.raises(TypeError, match=r"expected the name of a kernel, given int; the kernels are \['vector_add'"):
+        wave_runtime.load(BASICS)[0]  # type: ignore[index]
+
+
+def test_a_number_is_no_path() -> None:
+    file = os.open(BASICS, os.O_RDONLY)
+    with pytest.raises(TypeError, match=r"expected str, bytes or os\.PathLike object, not int"):
+        wave_runtime.load(file)  # type: ignore[arg-type]
+    os.close(file)
 
 
 def test_missing_file() -> None:

@@ -187,6 +187,23 @@ def test_jit_trace_raises(add: Launch) -> None:
         torch.jit.trace(lambda a, b: add(a, b, out), (a, b), check_trace=False)
 
 
+def test_vmap_raises(add: Launch) -> None:
+    """A launch writes what it is given, so that nobody can guess what a batch of them is."""
+    out = torch.zeros(500)
+    message = r"kernel 'vector_add': a launch has no rule for torch\.vmap.*define_op.*register_vmap"
+    with pytest.raises(RuntimeError, match=message):
+        torch.vmap(lambda a: add(a, a, out))(torch.randn(3, 500))
+
+
+def test_vmap_raises_for_operators_of_one_kernel(vector_add: wave_runtime.Kernel) -> None:
+    operator = vector_add.as_operator("wave_test::unbatched", block=256)
+    a, out = torch.randn(3, 500), torch.zeros(500)
+    message = r"kernel 'vector_add': a launch has no rule for torch\.vmap.*define_op.*register_vmap"
+    with pytest.raises(RuntimeError, match=message):
+        torch.vmap(lambda a: operator(a, a, out, 500, 2))(a)
+    torch.vmap(lambda a: (operator(out, out + 1, out.clone(), 500, 2), a)[1])(a)  # no batch among its tensors
+
+
 def test_no_tensor_at_all(vector_add: wave_runtime.Kernel, probe: LoadKernel) -> None:
     kernel = probe("spin", "i64, i64, i32, i32")
     message = "kernel 'spin': no tensor among the arguments, so there is no device to launch on"

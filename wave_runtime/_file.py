@@ -70,7 +70,7 @@ def read(source: Source) -> bytes:
     """The contents of a file, or the bytes that were given."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
-    with open(source, "rb") as file:
+    with open(os.fspath(source), "rb") as file:  # an int would be a file of the process, which would be closed
         return file.read()
 
 

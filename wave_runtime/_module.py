@@ -67,6 +67,10 @@ class Module:
 
     def __getitem__(self, name: str) -> _C.Kernel:
         """The kernel called ``name``. If there is none, a KeyError lists the kernels that there are."""
+        if not isinstance(name, str):
+            raise TypeError(
+                f"expected the name of a kernel, given {type(name).__name__}; the kernels are {list(self.kernels)}"
+            )
         if name not in self._made:
             symbol = self._spellings.symbol(name)
             if symbol is None:

@@ -91,6 +91,14 @@ struct CheckAutograd : Boxed {
   }
 };
 
+struct RefuseBatch : Boxed {
+  using Boxed::Boxed;
+
+  void operator()(const OperatorHandle&, DispatchKeySet, Stack*) {
+    with_torch_errors([&] { refuse_batch(op->kernel.name()); });
+  }
+};
+
 struct SendAutograd : Boxed {
   SendAutograd(Shared shared, const OperatorHandle& to) : Boxed(std::move(shared)), other(to) {}
   const OperatorHandle other;
@@ -123,6 +131,7 @@ void implement(torch::Library& library, const std::string& name, const Shared& o
   add(c10::DispatchKey::CUDA, boxed<Dense>(op));
   add(c10::DispatchKey::ADInplaceOrView, boxed<MarkWritten>(op));
   add(c10::DispatchKey::Autograd, autograd ? boxed<SendAutograd>(op, *autograd) : boxed<CheckAutograd>(op));
+  if (!autograd) add(c10::DispatchKey::FuncTorchBatched, boxed<RefuseBatch>(op));  // others may have a rule
 }
 
 torch::CppFunction check_kernel(const Shared& op) { return boxed<WithoutData>(op); }
@@ -132,6 +141,12 @@ void check_autograd(std::string_view kernel, c10::function_ref<void(VisitTensor)
   each_tensor([&](const at::Tensor& tensor) { all_fake &= is_fake(tensor); });
   if (all_fake && is_lowering()) return;
   each_tensor([&](const at::Tensor& tensor) { check_differentiable(kernel, tensor); });
+}
+
+void refuse_batch(std::string_view kernel) {
+  throw RuntimeError(text(kernel_text(kernel),
+                          ": a launch has no rule for torch.vmap. Call the kernel in an operator that has one "
+                          "(wave_runtime.define_op, register_vmap()), or in a loop over the batch"));
 }
 
 }  // namespace wave

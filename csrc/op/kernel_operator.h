@@ -49,6 +49,9 @@ torch::CppFunction check_kernel(const std::shared_ptr<const KernelOperator>& op)
 using VisitTensor = c10::function_ref<void(const at::Tensor&)>;
 void check_autograd(std::string_view kernel, c10::function_ref<void(VisitTensor)> each_tensor);
 
+/// For torch.vmap: throws. A launch writes into tensors that it is given, of which some may be no part of the batch.
+[[noreturn]] void refuse_batch(std::string_view kernel);
+
 /// An integer as the dispatcher passes it.
 inline int64_t integer_of(const c10::IValue& value) {
   if (value.isInt()) return value.toInt();

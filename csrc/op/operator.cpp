@@ -226,6 +226,10 @@ struct Operator {
     redispatch(keys & c10::after_ADInplaceOrView_keyset, WAVE_LAUNCH_ARGUMENTS);
   }
 
+  static void batched(WAVE_LAUNCH_PARAMETERS) {
+    with_torch_errors([&] { refuse_batch(name_in_handle(handle)); });
+  }
+
   static void traced(WAVE_LAUNCH_PARAMETERS) {
     TORCH_CHECK(false, text(kernel_text(name_in_handle(handle)),
                             ": torch.jit.trace is not supported; use torch.compile or torch.export"));
@@ -255,6 +259,7 @@ WAVE_IMPLEMENT(Meta, meta)
 WAVE_IMPLEMENT(CompositeExplicitAutograd, elsewhere)
 WAVE_IMPLEMENT(ADInplaceOrView, in_place)
 WAVE_IMPLEMENT(Autograd, autograd)
+WAVE_IMPLEMENT(FuncTorchBatched, batched)
 WAVE_IMPLEMENT(Tracer, traced)
 
 // Tensors with lazy conjugates or signs are refused by name; torch's fallbacks would copy them.

@@ -19,7 +19,8 @@ void read_tensor_scalar(Call& call, size_t index, const at::Tensor& tensor) {
   const Parameter& parameter = call.kernel.signature().parameters[index];
   if (!parameter.is_float() || tensor.dim() != 0 || !c10::isFloatingType(tensor.scalar_type())) {
     throw TypeError(text(call.kernel.argument_text(index), ": expected ", parameter.type_text(),
-                         ", given a tensor of shape ", list_text(tensor.sizes())));
+                         ", given a tensor of dtype ", c10::getDtypeNames(tensor.scalar_type()).first, " and shape ",
+                         list_text(tensor.sizes()), tensor.dim() == 0 ? ": pass tensor.item()" : ""));
   }
   call.note_number(tensor);
   call.packer.floating(index, tensor.item().toDouble());

@@ -152,6 +152,12 @@ def test_arguments_are_checked_by_their_types() -> None:
         add(a, a, a.clone(), 4.5, grid=1, block=64)
 
 
+@pytest.mark.parametrize(("source", "given"), [(None, "NoneType"), (ADD.encode(), "bytes"), ([ADD, 1], "int")])
+def test_what_is_no_source(source: Any, given: str) -> None:
+    with pytest.raises(TypeError, match=f"source: expected a path or a text, or a list of them, given {given}$"):
+        wave_runtime.compile(source)
+
+
 @each_clang
 def test_names_of_the_source() -> None:
     """Without extern "C" symbols are mangled; both names find a kernel. Those that several have find none."""

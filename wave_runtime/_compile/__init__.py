@@ -101,7 +101,10 @@ def compile(
     _check_lists(options=options, include_dirs=include_dirs, **({} if targets is None else {"targets": targets}))
     if target is not None and targets is not None:
         raise ValueError("target= names one target, targets= several: give one of them")
-    sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if isinstance(source, (str, bytes, os.PathLike)) or not isinstance(source, Iterable):
+        sources = [source]
+    else:
+        sources = list(source)
     if not sources:
         raise ValueError("no source is given")
     read = [_read(item) for item in sources]
@@ -201,6 +204,8 @@ def is_source(source: SourceText) -> bool:
 
 def _read(source: SourceText) -> tuple[bytes, str | None]:
     """The text of a source, and its absolute path where it has one."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"source: expected a path or a text, or a list of them, given {type(source).__name__}")
     if is_text(source):
         return str(source).encode(), None
     if not source:
