@@ -184,6 +184,41 @@ def test_lists() -> None:
     assert torch.autograd.grad((total + 2 * scaled[1]).sum(), (a, b))[1].tolist() == [7.0] * 3
 
 
+@wave_runtime.define_op("wave_test::sum_of_list")
+def sum_of_list(tensors: list[Tensor], weight: Tensor) -> Tensor:
+    return torch.stack(tensors).sum(0) * weight
+
+
+@pytest.mark.parametrize(
+    ("gradients", "message"),
+    [
+        (lambda g: ([g, g, g], None), r"3 gradients for 'tensors', a list of 2$"),
+        (lambda g: ([g], g, None), "returned 3 gradients, but it has 2 inputs"),
+        (lambda g: (g, g), r"for 'tensors', a list of 2, the gradient of a tensor: return a list or None$"),
+        (lambda g: (None, [g]), r"for 'weight' a list of gradients, but it is no list$"),
+    ],
+)
+def test_gradients_of_another_form_than_the_inputs(gradients: Callable[[Tensor], Any], message: str) -> None:
+    """They would go to the inputs behind."""
+    sum_of_list.register_backward(lambda grad, tensors, weight: gradients(grad))
+    tensors, weight = [torch.ones(3, requires_grad=True) for _ in range(2)], torch.ones(3, requires_grad=True)
+    with pytest.raises(ValueError, match=rf"operator 'wave_test::sum_of_list': its backward.*{message}"):
+        sum_of_list(tensors, weight).sum().backward()
+
+
+def test_gradients_may_be_a_list() -> None:
+    a, b = (torch.randn(16, 16, requires_grad=True) for _ in range(2))
+
+    @wave_runtime.define_op("wave_test::listed_gradients")
+    def listed(a: Tensor, b: Tensor) -> Tensor:
+        return a * b
+
+    listed.register_backward(lambda grad, a, b: [grad * b, grad * a])
+    listed(a, b).sum().backward()
+    assert torch.equal(a.grad, b)  # type: ignore[arg-type]
+    assert torch.equal(b.grad, a)  # type: ignore[arg-type]
+
+
 def test_saved_inputs_that_are_written_raise_in_backward() -> None:
     x, w = inputs(requires_grad=True)
     result = matmul(x, w.T)

@@ -84,12 +84,15 @@ def make_rule(
             result = backward(ctx, *unflatten(of_results, ctx.call.result_layout))
         finally:
             ctx.needs_input_grad = needed
-        gradients = result if isinstance(result, tuple) else (result,)
+        is_list_of_all = isinstance(result, list) and layouts and layouts[0][0] is None
+        gradients = tuple(result) if isinstance(result, tuple) or is_list_of_all else (result,)
         if len(gradients) > len(layouts):
             raise ValueError(
                 f"operator '{name}': its backward returned {len(gradients)} gradients, but it has {len(layouts)} inputs"
             )
         gradients += (None,) * (len(layouts) - len(gradients))
+        for argument, grad, layout in zip(_torch.schema(overload).arguments, gradients, layouts, strict=False):
+            check_form(f"operator '{name}': its backward", argument.name, grad, layout)
         of_lists = zip(gradients, layouts, strict=True)
         flat_gradients, _ = flatten([None] * n if grad is None and kind else grad for grad, (kind, n) in of_lists)
         return None, *flat_gradients
@@ -112,6 +115,21 @@ def make_rule(
         return one_or_all(call, results)
 
     return rule
+
+
+def check_form(backward: str, argument: str, grad: Any, layout: Layout) -> None:
+    """Raise ValueError where a gradient has another form than the input: flattened, it would go to others."""
+    kind, count = layout
+    if kind is None:
+        if isinstance(grad, (list, tuple)):
+            raise ValueError(f"{backward} returned for '{argument}' a list of gradients, but it is no list")
+    elif isinstance(grad, (list, tuple)):
+        if len(grad) != count:
+            raise ValueError(f"{backward} returned {len(grad)} gradients for '{argument}', a list of {count}")
+    elif grad is not None:
+        raise ValueError(
+            f"{backward} returned for '{argument}', a list of {count}, the gradient of a tensor: return a list or None"
+        )
 
 
 def one_or_all(call: Call, flat: tuple[torch.Tensor, ...]) -> Any:
