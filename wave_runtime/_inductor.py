@@ -46,6 +46,7 @@ def lower_in_order(overload: _torch.OpOverload, *, load: bool = False) -> None:
     if lowering is None or overload in lowering.lowerings:
         return
     _lower_storage_offsets(lowering)
+    _torch.leave_out_unused_sizes()
     fallback = lowering.fallback_handler(overload)
 
     def lower(*args: Any, **keywords: Any) -> Any:

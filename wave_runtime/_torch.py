@@ -158,6 +158,28 @@ def count_slices_from_their_base() -> None:
     auto_functionalize.try_use_slice = use_slice
 
 
+@functools.cache
+def leave_out_unused_sizes() -> None:
+    """Have Inductor take writes of slices whose sizes are symbolic.
+
+    What stands for an operator that writes is traced twice, and torch 2.13 asserts that both have as many nodes. But a
+    size, such as n - 1, is computed at the first time alone where torch's cache of stand-ins knows it at the second.
+    """
+    matcher: Any = import_module("torch._inductor.pattern_matcher")
+    fwd_only = matcher.fwd_only
+
+    @functools.wraps(fwd_only)
+    def trace(*args: Any, **keywords: Any) -> Any:
+        traced = fwd_only(*args, **keywords)
+        for node in reversed(traced.graph.nodes):
+            if node.op == "call_function" and not node.users and isinstance(node.meta.get("val"), torch.SymInt):
+                traced.graph.erase_node(node)
+        traced.recompile()
+        return traced
+
+    matcher.fwd_only = trace
+
+
 def starts_storage(tensor: torch.Tensor) -> bool:
     """Whether it is known that a tensor begins at the start of its storage. Of symbolic offsets it is not."""
     offset = tensor.storage_offset()

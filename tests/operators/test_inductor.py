@@ -186,6 +186,30 @@ def test_written_slices_of_inputs_with_offsets(
     assert torch.equal(base, eager)
 
 
+@wave_runtime.define_op("wave_test::bump", mutates=["a"])
+def bump(a: Tensor) -> None:
+    a.add_(1)
+
+
+def test_slices_of_two_tensors_with_symbolic_sizes() -> None:
+    """Both have the size n - 1, which Inductor computes for the first and knows for the second."""
+
+    def program(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        bump(a[1:])
+        c = b + 1  # keeps the old values of b, so that the second write is made on a copy
+        bump(b[1:])
+        return c * 1, a * 1
+
+    compiled = torch.compile(program, fullgraph=True, dynamic=True)
+    for size in (20, 30):
+        a, b = torch.randn(size), torch.randn(size)
+        eager = a.clone(), b.clone()
+        for found, expected in zip(compiled(a, b), program(*eager), strict=True):
+            assert torch.equal(found, expected)
+        assert torch.equal(a, eager[0])
+        assert torch.equal(b, eager[1])
+
+
 @wave_runtime.define_op("wave_test::second_half")
 def second_half(a: Tensor) -> Tensor:
     return a.repeat(2).view(2, -1)[1]
