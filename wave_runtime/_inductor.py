@@ -27,6 +27,7 @@ def keep_order(overload: _torch.OpOverload) -> None:
 def functionalize(mode: Any, overload: _torch.OpOverload, args: Any, keywords: Any) -> Any:
     """What a compiler runs for an operator that writes arguments, to make it one that returns what it would write."""
     _torch.count_slices_from_their_base()
+    _torch.copy_from_where_tensors_begin()
     lower_in_order(overload)
     return _torch.run_in_mode(mode, overload, args, keywords)
 

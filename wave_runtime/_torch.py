@@ -159,6 +159,25 @@ def count_slices_from_their_base() -> None:
 
 
 @functools.cache
+def copy_from_where_tensors_begin() -> None:
+    """Have compilers copy a tensor that an operator writes from its first element on.
+
+    Torch 2.13 copies from where the storage began that the tensor had when it was traced. Inductor may have put
+    another in its place by then: for the clone of an input the input, which may begin anywhere in its storage.
+    """
+    auto_functionalize: Any = import_module("torch._higher_order_ops.auto_functionalize")
+    is_contiguous: Any = import_module("torch._prims_common").is_contiguous_or_false
+    clone_preserve_strides = auto_functionalize.clone_preserve_strides
+
+    def copy(tensor: torch.Tensor) -> Any:
+        if starts_storage(tensor) and is_contiguous(tensor):
+            return tensor.clone()
+        return clone_preserve_strides(tensor)
+
+    auto_functionalize.clone_preserve_strides = copy
+
+
+@functools.cache
 def leave_out_unused_sizes() -> None:
     """Have Inductor take writes of slices whose sizes are symbolic.
 

@@ -210,6 +210,24 @@ def test_slices_of_two_tensors_with_symbolic_sizes() -> None:
         assert torch.equal(b, eager[1])
 
 
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_written_slices_of_a_clone_of_an_input_with_an_offset(backend: str) -> None:
+    """Inductor takes the input for its clone, and makes a copy of it: that begins where the input does."""
+
+    def program(a: Tensor) -> Tensor:
+        b = a.clone()
+        bump(b[1:])
+        bump(a)
+        return b
+
+    compiled = torch.compile(program, fullgraph=True, dynamic=False, backend=backend)
+    for offset in (1, 0, 3):
+        eager = torch.randn(48)
+        base = eager.clone()
+        assert torch.equal(compiled(base[offset : offset + 40]), program(eager[offset : offset + 40]))
+        assert torch.equal(base, eager)
+
+
 @wave_runtime.define_op("wave_test::second_half")
 def second_half(a: Tensor) -> Tensor:
     return a.repeat(2).view(2, -1)[1]
