@@ -203,6 +203,14 @@ def test_names(name: str) -> None:
         wave_runtime.define_op(name)(lambda: None)
 
 
+def test_a_decorator_without_a_name() -> None:
+    with pytest.raises(TypeError, match=r'define_op: expected a name "namespace::name", given function: @define_op\('):
+
+        @wave_runtime.define_op  # type: ignore[call-overload, untyped-decorator]
+        def unnamed(a: Tensor) -> Tensor:
+            return a.clone()
+
+
 def test_definitions_that_no_schema_can_be_made_of() -> None:
     with pytest.raises(ValueError, match="Parameter a must have a type annotation"):
 

@@ -92,8 +92,13 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
 
     Raises:
         ValueError: the name or the type hints do not make a schema, or the declaration does not fit the kernel.
-        TypeError: ``block=`` is missing.
+        TypeError: there is no name, or ``block=`` is missing.
     """
+    if not isinstance(name, str):
+        raise TypeError(
+            f'define_op: expected a name "namespace::name", given {type(name).__name__}: '
+            '@define_op("namespace::name"), or define_op("namespace::name", kernel, ...)'
+        )
     if kernel is None:
         return lambda body: Operator(name, body, **options)
     inline = options.pop("inline", False)
