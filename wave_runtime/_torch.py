@@ -71,6 +71,9 @@ _after_writes = _find("torch._C._after_ADInplaceOrView_keyset", "operators that 
 _exclude_keys = _find("torch._C._ExcludeDispatchKeyGuard", "autocast of operators")
 _zip_schema = _find("torch._library.utils.zip_schema", "operators that write arguments")
 FunctionalTensorMode: Any = _find("torch._subclasses.functional_tensor.FunctionalTensorMode", "torch.compile")
+_FunctionalTensor: Any = _find("torch._subclasses.functional_tensor.FunctionalTensor", "torch.compile")
+_sync = _find("torch._sync", "torch.compile")
+_held_by = _find("torch._from_functional_tensor", "torch.compile")
 
 
 def schema(overload: OpOverload) -> Any:
@@ -129,12 +132,15 @@ def run_in_mode(mode: Any, overload: OpOverload, args: Any, keywords: Any) -> An
 
 @functools.cache
 def count_slices_from_their_base() -> None:
-    """Have compilers write a slice where it is, also of a tensor that begins behind the start of its storage.
+    """Have compilers write a view where it is, also of a tensor that begins behind the start of its storage.
 
     Torch 2.10 to 2.13 notes from where to where the slice reaches in the storage, and later takes that of the tensor.
+    The offsets that count are those of what the functional tensors hold now: their own stay as they were when what
+    they hold is replaced, as by what `a.mul_(2)` computes, which begins at the start of a storage of its own.
     """
     auto_functionalize: Any = import_module("torch._higher_order_ops.auto_functionalize")
     try_use_slice = auto_functionalize.try_use_slice
+    write_view_information_to_args = auto_functionalize.write_view_information_to_args
 
     class Shifted(NamedTuple):
         """A tensor as though its storage began elsewhere."""
@@ -149,13 +155,30 @@ def count_slices_from_their_base() -> None:
             return self.tensor.stride()
 
         def storage_offset(self) -> Any:
-            return self.tensor.storage_offset() - self.start
+            return offset(self.tensor) - self.start
+
+    def offset(tensor: Any) -> Any:
+        if isinstance(tensor, _FunctionalTensor):
+            _sync(tensor)
+            tensor = _held_by(tensor.elem)
+        return tensor.storage_offset()
 
     def use_slice(base: torch.Tensor, part: torch.Tensor) -> Any:
-        start = base.storage_offset()
+        start = offset(base)
         return try_use_slice(Shifted(base, start), Shifted(part, start))
 
+    def write_views(names: Any, types: Any, keywords: Any, bases: Any) -> None:
+        write_view_information_to_args(names, types, keywords, bases)
+        for name in names:
+            value = keywords[name]
+            items = enumerate(value) if isinstance(value, (list, tuple)) else [(None, value)]
+            for index, tensor in items:
+                key = f"_{name}_storage_offset" if index is None else f"_{name}_{index}_storage_offset"
+                if key in keywords:
+                    keywords[key] = offset(tensor)
+
     auto_functionalize.try_use_slice = use_slice
+    auto_functionalize.write_view_information_to_args = write_views
 
 
 @functools.cache

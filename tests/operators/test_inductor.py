@@ -210,6 +210,55 @@ def test_slices_of_two_tensors_with_symbolic_sizes() -> None:
         assert torch.equal(b, eager[1])
 
 
+def before(a: Tensor) -> None:
+    part = a[1:]
+    a.mul_(2)
+    bump(part)
+
+
+def after(a: Tensor) -> None:
+    a.mul_(2)
+    bump(a[1:])
+
+
+def between(a: Tensor) -> None:
+    part = a[1:]
+    bump(part)
+    part.mul_(2)
+    bump(part[1:])
+
+
+def row_before(a: Tensor) -> None:
+    row = a.view(4, 10)[1]
+    a.mul_(2)
+    bump(row)
+
+
+def rows_before(a: Tensor) -> None:
+    rows = a.view(4, 10)
+    a.mul_(2)
+    bump(rows)
+
+
+def row_after(a: Tensor) -> None:
+    a.mul_(2)
+    bump(a.view(4, 10)[1])
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("program", [before, after, between, row_before, rows_before, row_after])
+def test_written_slices_of_what_torch_wrote(program: Callable[[Tensor], None], backend: str, dynamic: bool) -> None:
+    """The input begins behind its storage's first element, but what torch computed for it does not."""
+    compiled = torch.compile(program, fullgraph=True, backend=backend, dynamic=dynamic)
+    for offset in (3, 0):
+        eager = torch.randn(48)
+        base = eager.clone()
+        compiled(base[offset : offset + 40])
+        program(eager[offset : offset + 40])
+        assert torch.equal(base, eager)
+
+
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_written_slices_of_a_clone_of_an_input_with_an_offset(backend: str) -> None:
     """Inductor takes the input for its clone, and makes a copy of it: that begins where the input does."""
