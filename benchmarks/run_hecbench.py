@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="for each run")
     parser.add_argument("--json", type=Path, help="results, which are taken up again where the file is there")
     parser.add_argument("programs", nargs="*", help="names without -hip; by default all")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
 
     library = options.toolchain.absolute() / "lib"
     os.environ["LD_LIBRARY_PATH"] = str(library)

@@ -82,9 +82,12 @@ def run_case(program: Path, name: str, limit: int) -> dict[str, Any]:
 
 
 def cases(program: Path) -> list[str]:
-    """The names of a program's tests."""
+    """The names of a program's tests. Ends the run where it does not start, for want of libamdhip64.so perhaps."""
     done = run_in(program.parent, [str(program), "--list-test-names-only"], 60)
-    return [line.strip() for line in done.stdout.splitlines() if line.strip() and not line.startswith("Log")]
+    found = [line.strip() for line in done.stdout.splitlines() if line.strip() and not line.startswith("Log")]
+    if not found and done.returncode != 0:
+        sys.exit(f"{program} does not list its tests: {done.stderr.strip()[-200:]}")
+    return found
 
 
 def measure(folder: str, options: argparse.Namespace, kept: dict[str, Any]) -> dict[str, Any]:

@@ -50,6 +50,18 @@ def test_the_limit_is_of_processor_time(campaign: ModuleType, tmp_path: Path) ->
     assert campaign.run_case(program, "runs", 1)["is"] == "too long"
 
 
+def test_a_program_that_does_not_start_is_no_empty_list_of_tests(campaign: ModuleType, tmp_path: Path) -> None:
+    program = tmp_path / "MemoryTest"
+    program.write_text("#!/bin/sh\necho Unit_hipMalloc_Basic\nexit 1\n")  # Catch's status is the number of tests
+    program.chmod(0o755)
+    assert campaign.cases(program) == ["Unit_hipMalloc_Basic"]
+    program.write_text("#!/bin/sh\nexit 0\n")  # all of its tests are for other platforms
+    assert campaign.cases(program) == []
+    program.write_text("#!/bin/sh\necho libamdhip64.so.6: cannot open shared object file >&2\nexit 127\n")
+    with pytest.raises(SystemExit, match=r"MemoryTest does not list its tests: libamdhip64\.so\.6: cannot open"):
+        campaign.cases(program)
+
+
 @pytest.mark.needs("hip-compiler")
 def test_toolchain_with_newer_headers(tmp_path: Path) -> None:
     hip, clr, folder = tmp_path / "hip", tmp_path / "clr", tmp_path / "toolchain"

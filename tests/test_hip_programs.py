@@ -362,8 +362,8 @@ def test_programs_that_check_themselves_are_counted(toolchain: Path, tmp_path: P
     (tmp_path / "src" / "wrong-hip" / "Makefile").write_text(MAKEFILE.replace("$(CC)", "hipcc"))
     (tmp_path / "src" / "right-hip" / "data.txt").symlink_to("../data-that-are-not-there.txt")
     results = tmp_path / "results.json"
-    command = [sys.executable, ROOT / "benchmarks" / "run_hecbench.py", "--toolchain", toolchain, "--json", results]
-    done = subprocess.run([*command, tmp_path / "src"], capture_output=True, text=True, check=True)
+    command = [sys.executable, ROOT / "benchmarks" / "run_hecbench.py", tmp_path / "src", "--toolchain", toolchain]
+    done = subprocess.run([*command, "--json", results, *sources], capture_output=True, text=True, check=True)
     found = json.loads(results.read_text())
     assert found["right"]["verdict"] == "PASS", done
     assert found["right"]["command"] == "./main 4096 1"
