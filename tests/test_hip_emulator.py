@@ -343,7 +343,8 @@ kind, hops = ctypes.c_uint(), ctypes.c_uint()
 assert hip.hipExtGetLinkTypeAndHopCount(0, 1, ctypes.byref(kind), ctypes.byref(hops)) == 0
 assert (kind.value, hops.value) == (4, 1)
 assert hip.hipExtGetLinkTypeAndHopCount(0, 1, None, ctypes.byref(hops)) == 1
-assert hip.hipExtGetLinkTypeAndHopCount(0, 2, ctypes.byref(kind), ctypes.byref(hops)) == 101
+for pair, code in (((0, 2), 101), ((2, 0), 101), ((0, 0), 1), ((2, 2), 1), ((-1, 0), 1), ((0, -1), 1)):
+    assert hip.hipExtGetLinkTypeAndHopCount(*pair, ctypes.byref(kind), ctypes.byref(hops)) == code, pair
 stream = ctypes.c_void_p()
 assert hip.hipSetDevice(1) == hip.hipStreamCreate(ctypes.byref(stream)) == 0
 assert hip.hipGetStreamDeviceId(stream) == 1

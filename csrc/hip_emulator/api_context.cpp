@@ -248,9 +248,8 @@ Error hipDeviceGetUuid(Uuid* uuid, Device device) {
 Error hipExtGetLinkTypeAndHopCount(int device, int peer, uint32_t* type, uint32_t* hops) {
   return call(__func__, [&] {
     constexpr uint32_t kXgmi = 4;
-    require(type != nullptr && hops != nullptr);
+    require(type != nullptr && hops != nullptr && device != peer && device >= 0 && peer >= 0);
     check_pair(device, peer);
-    require(device != peer);
     *type = kXgmi;
     *hops = 1;
   });
