@@ -314,7 +314,8 @@ Error hipDrvPointerGetAttributes(unsigned count, PointerAttribute* attributes, v
 Error hipPointerSetAttribute(const void* value, PointerAttribute attribute, DevicePointer pointer) {
   return call(__func__, [&] {
     constexpr int kSyncMemops = 6;
-    require(value != nullptr && attribute == kSyncMemops);
+    require(value != nullptr && attribute == kSyncMemops && pointer != nullptr);
+    require(*static_cast<const unsigned*>(value) <= 1);
     find_allocation(pointer, hipErrorInvalidDevicePointer);
   });
 }

@@ -334,7 +334,12 @@ TEST(kinds_of_memory) {
   EXPECT_EQ(size, kCount * sizeof(float));
   EXPECT_EQ(api.hipMemGetAddressRange(&begin, &size, &size), 500);
   unsigned one = 1;
-  OK(api.hipPointerSetAttribute(&one, hip::PointerAttribute{6}, managed));
+  constexpr hip::PointerAttribute kSyncMemops{6};
+  OK(api.hipPointerSetAttribute(&one, kSyncMemops, managed));
+  EXPECT_EQ(api.hipPointerSetAttribute(&one, kSyncMemops, nullptr), 1);
+  EXPECT_EQ(api.hipPointerSetAttribute(&one, kSyncMemops, &one), 17);
+  const unsigned neither = 2;
+  EXPECT_EQ(api.hipPointerSetAttribute(&neither, kSyncMemops, managed), 1);
   int device = -1;
   void* data[] = {&begin, &device};
   std::array<hip::PointerAttribute, 2> wanted = {hip::kPointerRangeBegin, hip::kPointerDeviceOrdinal};
