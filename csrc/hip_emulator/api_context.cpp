@@ -210,7 +210,8 @@ Error hipDeviceDisablePeerAccess(Device peer) {
 Error hipDeviceGetP2PAttribute(int* value, PeerAttribute attribute, Device device, Device peer) {
   return call(__func__, [&] {
     constexpr int kRank = 0, kArrayAccess = 3;
-    require(value != nullptr && attribute >= kRank && attribute <= kArrayAccess && device != peer);
+    require(value != nullptr && attribute >= kRank && attribute <= kArrayAccess);
+    require(device != peer, hipErrorInvalidDevice);
     check_pair(device, peer);
     *value = attribute != kRank && attribute != kArrayAccess;
   });

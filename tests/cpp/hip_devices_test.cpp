@@ -20,7 +20,8 @@ TEST(peers) {
   OK(api.hipDeviceDisablePeerAccess(1));
   OK(api.hipDeviceGetP2PAttribute(&value, hip::PeerAttribute{1}, 0, 1));
   EXPECT_EQ(value, 1);
-  EXPECT_EQ(api.hipDeviceGetP2PAttribute(&value, hip::PeerAttribute{1}, 0, 0), 1);
+  EXPECT_EQ(api.hipDeviceGetP2PAttribute(&value, hip::PeerAttribute{1}, 0, 0), 101);
+  EXPECT_EQ(api.hipDeviceGetP2PAttribute(&value, hip::PeerAttribute{7}, 0, 1), 1);
   const Buffer<int> here(std::vector<int>(16, 3));
   OK(api.hipSetDevice(1));
   const Buffer<int> there(16);
