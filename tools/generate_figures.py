@@ -316,10 +316,11 @@ def hip_tests(found: Any) -> str:
     counts = {folder: [of["counts"].get(kind, 0) for kind in kinds] for folder, of in sorted(found["folders"].items())}
     counts["all"] = [sum(column) for column in zip(*counts.values(), strict=True)]
     rows = [(folder, *map(str, row)) for folder, row in counts.items()]
-    machine = found["machine"]
+    machine, again = found["machine"], found.get("again")
+    later = f" {again['cases']} of them were run again on {again['date']}: {again['which']}." if again else ""
     return (
         f"{_machine(machine)} Cases of ROCm/hip-tests at {found['commit'][:8]}, on {machine['devices']} emulated "
-        f"devices, {machine['target']}.\n\n{table(('folder', *kinds), rows)}"
+        f"devices, {machine['target']}.{later}\n\n{table(('folder', *kinds), rows)}"
     )
 
 
