@@ -167,7 +167,7 @@ class Workgroup {
   void prepare_scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane);
 
   const LaunchState& launch_;
-  std::vector<LaneRow> work_items_;  ///< of each wave: what it finds in v0
+  std::vector<LaneRow> work_items_;             ///< of each wave: what it finds in v0
   std::array<KnownRegion, 4> known_regions_{};  ///< most kernels have no more: they are looked for first
   u32 oldest_known_ = 0;
   u64 number_ = 0;
