@@ -20,6 +20,18 @@ def launch_add(a: Tensor, b: Tensor, c: Tensor) -> None:
     vector_add(a, b, c, a.numel(), grid=cdiv(a.numel(), 256), block=256)
 
 
+def declare_add(name: str) -> wave_runtime.Operator:
+    """A + B, as an operator that is a declaration of the kernel's launch."""
+    return wave_runtime.define_op(
+        name,
+        vector_add,
+        outputs={"c": lambda a: a.new_empty(a.shape)},
+        arguments={"n": lambda a: a.numel()},
+        grid=lambda a: cdiv(a.numel(), 256),
+        block=256,
+    )
+
+
 @wave_runtime.define_op("wave_test::add")
 def add(a: Tensor, b: Tensor) -> Tensor:
     """A + B."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from operators_support import BINARIES, vector_add
+from operators_support import BINARIES, declare_add, vector_add
 from support import LoadKernel
 from torch import Tensor
 
@@ -19,13 +19,7 @@ from wave_runtime import cdiv
 BLOCKS: dict[str, Any] = {"grid": lambda a: cdiv(a.numel(), 256), "block": 256}
 COUNT: dict[str, Any] = {"n": lambda a: a.numel()}
 
-add = wave_runtime.define_op(
-    "wave_test::declared_add",
-    vector_add,
-    outputs={"c": lambda a: a.new_empty(a.shape)},
-    arguments=COUNT,
-    **BLOCKS,
-)
+add = declare_add("wave_test::declared_add")
 add_out = wave_runtime.define_op("wave_test::declared_add_out", vector_add, arguments=COUNT, **BLOCKS)
 
 
@@ -227,13 +221,7 @@ def test_calls_run_no_python() -> None:
 
 
 def test_derivatives() -> None:
-    op = wave_runtime.define_op(
-        "wave_test::declared_derivative",
-        vector_add,
-        outputs={"c": lambda a: a.new_empty(a.shape)},
-        arguments=COUNT,
-        **BLOCKS,
-    )
+    op = declare_add("wave_test::declared_derivative")
     a, b = torch.randn(100, requires_grad=True), torch.randn(100)
     message = "operator 'wave_test::declared_derivative': a tensor requires grad, but the operator has no derivative"
     for call in (op, torch.compile(op, fullgraph=True, backend="aot_eager")):
@@ -248,13 +236,7 @@ def test_derivatives() -> None:
 
 
 def test_other_rules() -> None:
-    op = wave_runtime.define_op(
-        "wave_test::declared_rules",
-        vector_add,
-        outputs={"c": lambda a: a.new_empty(a.shape)},
-        arguments=COUNT,
-        **BLOCKS,
-    )
+    op = declare_add("wave_test::declared_rules")
     a, b = torch.randn(4, 100), torch.randn(4, 100)
     with pytest.raises(RuntimeError, match=r"operator 'wave_test::declared_rules' has no rule for torch\.vmap"):
         torch.vmap(op)(a, b)

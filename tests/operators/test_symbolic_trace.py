@@ -6,20 +6,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from operators_support import add, add_out, inlined_add, vector_add
+from operators_support import add, add_out, declare_add, inlined_add, vector_add
 from torch import Tensor
 
 import wave_runtime
 from wave_runtime import cdiv
 
-declared = wave_runtime.define_op(
-    "wave_test::traced_declared",
-    vector_add,
-    outputs={"c": lambda a: a.new_empty(a.shape)},
-    arguments={"n": lambda a: a.numel()},
-    grid=lambda a: cdiv(a.numel(), 256),
-    block=256,
-)
+declared = declare_add("wave_test::traced_declared")
 
 
 @wave_runtime.define_op("wave_test::traced_sum")

@@ -7,22 +7,14 @@ from typing import Any
 
 import pytest
 import torch
-from operators_support import add, add_out, launch_add, matmul, vector_add
+from operators_support import add, add_out, declare_add, launch_add, matmul
 from torch import Tensor
 from torch._dynamo.testing import AotEagerAndRecordGraphs
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import wave_runtime
-from wave_runtime import cdiv
 
-declared = wave_runtime.define_op(
-    "wave_test::plain_declared",
-    vector_add,
-    outputs={"c": lambda a: a.new_empty(a.shape)},
-    arguments={"n": lambda a: a.numel()},
-    grid=lambda a: cdiv(a.numel(), 256),
-    block=256,
-)
+declared = declare_add("wave_test::plain_declared")
 OPERATORS = {"function": torch.ops.wave_test.add, "declared": torch.ops.wave_test.plain_declared}
 OBJECTS = {"function": add, "declared": declared}
 
