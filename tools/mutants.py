@@ -86,6 +86,7 @@ CONCERNED = {
     "csrc/emulator/exec_vector_cdna4": ["tests/emulator/test_cdna4.py"],
     "csrc/emulator/exec_vector_gfx11": [
         "tests/emulator/test_rdna_instructions.py",
+        "tests/emulator/test_rdna_fp8.py",
         "tests/emulator/test_rdna_arithmetic.py",
         "tests/emulator/test_plain_arithmetic.py",
     ],

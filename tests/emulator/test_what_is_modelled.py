@@ -65,7 +65,7 @@ def test_the_list_has_nothing_else(reason: str) -> None:
 OF_RDNA = {
     "test_wave_matrices.py": r"v_(wmma|swmmac)_.*",
     "test_plain_arithmetic.py": r"v_dot(2|2acc|4|8)_.*|s_sendmsg_rtn_.*",
-    "test_rdna_instructions.py": r"v_dot4_f32_.*|v_cvt_.*[fb][fp]8.*",
+    "test_rdna_fp8.py": r"v_dot4_f32_.*|v_cvt_.*[fb][fp]8.*",
     "test_rdna_exchanges.py": r"v_swap_b16|v_permlanex?16_var_b32",
     "test_rdna_rare_instructions.py": r"v_mullit_f32|v_swaprel_b32|s_movrel.*|s_(denorm|round)_mode|s_[gs]etreg_.*|"
     r"s_barrier_(signal.*|wait)|s_get_barrier_state|s_(alloc_vgpr|sleep_var)",
