@@ -199,9 +199,8 @@ f64 reciprocal_root(f64 a) { return 1 / std::sqrt(a); }
 template <f64 (*kFunction)(f64)>
 f64 modified(const Modifiers* modifiers, f64 source) {
   if (modifiers == nullptr) return kFunction(source);
-  constexpr f64 kFactors[] = {1, 2, 4, 0.5};
   const f64 magnitude = modifiers->absolute & 1 ? std::abs(source) : source;
-  const f64 value = kFunction(modifiers->negate & 1 ? -magnitude : magnitude) * kFactors[modifiers->output];
+  const f64 value = kFunction(modifiers->negate & 1 ? -magnitude : magnitude) * modifiers->factor();
   if (!modifiers->clamp) return value;
   return value > 0 ? std::min(value, 1.0) : 0;  // of NaN, too
 }

@@ -45,23 +45,22 @@ class Memory {
 
   /// Whether all of it lies in one region (writable, for a write), so that it can be accessed as it is. Never where
   /// accesses are traced, nor those that are watched.
-  bool covers(AddressSpan span, bool write) const {
-    if (is_direct_) [[likely]]
-      return lies_in_region(span, write);
-    return !write && constants_are_direct_ && is_constant(span);
-  }
-  /// The region in which all of it lies; nullptr where there is none, or somebody wants to see accesses.
-  const Region* direct_region(AddressSpan span) const {
-    const Region* region = is_direct_ ? find(span.begin()) : nullptr;
-    return region != nullptr && region->bytes.contains(span) ? region : nullptr;
+  bool covers(AddressSpan span, bool write) const { return covering(span, write) != nullptr; }
+  /// That region, or nullptr.
+  const Region* covering(AddressSpan span, bool write) const {
+    if (!is_direct_ && (write || !constants_are_direct_)) [[unlikely]]
+      return nullptr;
+    const Region* region = around(span);
+    const bool may = region != nullptr && (is_direct_ ? !write || region->writable : !region->writable);
+    return may ? region : nullptr;
   }
   /// The same where accesses are watched, by who is told of them then.
   bool covers_watched(AddressSpan span, bool write) const { return trace_ == nullptr && lies_in_region(span, write); }
 
   /// Whether all of it lies in one region that nobody may write.
   bool is_constant(AddressSpan span) const {
-    const Region* region = find(span.begin());
-    return region != nullptr && !region->writable && region->bytes.contains(span);
+    const Region* region = around(span);
+    return region != nullptr && !region->writable;
   }
 
   /// Whether read() copies this byte, rather than to take it for zero.
@@ -99,8 +98,13 @@ class Memory {
   };
 
   bool lies_in_region(AddressSpan span, bool write) const {
+    const Region* region = around(span);
+    return region != nullptr && (!write || region->writable);
+  }
+  /// The region in which all of it lies, or nullptr.
+  const Region* around(AddressSpan span) const {
     const Region* region = find(span.begin());
-    return region != nullptr && region->bytes.contains(span) && (!write || region->writable);
+    return region != nullptr && region->bytes.contains(span) ? region : nullptr;
   }
   const Region* find(u64 address) const;
   /// The last of regions_ that does not begin after `address`, or nullptr.

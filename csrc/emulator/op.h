@@ -57,6 +57,12 @@ struct Modifiers {
   /// All they say is that a result of 16 bits leaves the upper half of its register as it is.
   bool only_keep_upper_half = false;
 
+  /// By which OMOD multiplies.
+  f64 factor() const {
+    constexpr f64 kFactors[] = {1, 2, 4, 0.5};
+    return kFactors[output];
+  }
+
   bool operator==(const Modifiers&) const = default;
 };
 

@@ -259,12 +259,11 @@ void modify(LaneRow* rows, LaneType kind, F modify, bool saturates) {
 /// ROCm/rocm-systems, emulation/rocjitsu, output_modifier.h), then CLAMP.
 template <int kCount>
 void apply_output_modifiers(const Wave& wave, const Modifiers& modifiers, const VectorKinds& kinds, LaneRow* rows) {
-  constexpr f64 kFactors[] = {1, 2, 4, 0.5};
   const LaneType kind = kinds.result;
   const bool has_denormals = !kinds.is_never_denormal && (denormals(wave, kind) & 2) != 0;
   const bool saturates = wave.mode.fp16_ovfl();
   const bool scales = modifiers.scales_always || (!wave.mode.ieee() && !has_denormals);
-  if (modifiers.output != 0 && scales) modify<kCount>(rows, kind, Scale{kFactors[modifiers.output & 3]}, saturates);
+  if (modifiers.output != 0 && scales) modify<kCount>(rows, kind, Scale{modifiers.factor()}, saturates);
   if (!modifiers.clamp) return;
   if (wave.mode.dx10_clamp()) {
     modify<kCount>(rows, kind, Clamp<true>(), saturates);

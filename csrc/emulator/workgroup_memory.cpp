@@ -22,10 +22,10 @@ const char* verb(ScratchAccess access) {
 }
 
 bool Workgroup::finds_region(AddressSpan span, bool write) {
-  const Region* const region = launch_.memory().direct_region(span);
-  if (region == nullptr) return launch_.memory().covers(span, write);
+  const Region* const region = launch_.memory().covering(span, write);
+  if (region == nullptr) return false;
   known_regions_[oldest_known_++ % known_regions_.size()] = {region->bytes, region->writable};
-  return !write || region->writable;
+  return true;
 }
 
 void Workgroup::read_memory(AddressSpan span, void* to, int lane) {
