@@ -76,6 +76,13 @@ def test_rule(blocks: Blocks, cache: Path) -> None:
     assert list(cache.iterdir()) == []
 
 
+@pytest.mark.parametrize("index", [2, "once", None])
+def test_what_a_rule_returns_is_an_index(index: Any) -> None:
+    launch = wave_runtime.variants(once, often, rule=lambda *args: index)
+    with pytest.raises(ValueError, match=f"rule to return an index of 2 launches, it returned {index!r}"):
+        launch(*tensors())
+
+
 def test_the_fastest_is_found_once_for_a_class(blocks: Blocks, cache: Path) -> None:
     launch = wave_runtime.variants(often, too_large, once)
     a, b, c = tensors(500)

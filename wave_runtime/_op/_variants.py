@@ -26,8 +26,8 @@ log = logging.getLogger("wave_runtime.variants")
 
 def trace(self: Variants, *args: Any, **kwargs: Any) -> Any:
     """A call that is traced, or on tensors without data: dynamo finds this function as ``Variants.__call__``."""
-    index = self._candidates(args, kwargs)[0] if self._rule is None else self._rule(*args, **kwargs)
-    return self.launches[index](*args, **kwargs)
+    launch = self.launches[self._candidates(args, kwargs)[0]] if self._rule is None else self._by_rule(args, kwargs)
+    return launch(*args, **kwargs)
 
 
 @_C.called_by_slot
@@ -66,8 +66,17 @@ class Variants(_C.OperatorBase):
         return made_by_decorator or (Variants, (self.launches, self._rule, self._key, self._is_pruned))
 
     def _run_by_rule(self, *args: Any, **kwargs: Any) -> Any:
+        return self._by_rule(args, kwargs)(*args, **kwargs)
+
+    def _by_rule(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Launch:
+        """The launch that the rule chooses."""
         assert self._rule is not None
-        return self.launches[self._rule(*args, **kwargs)](*args, **kwargs)
+        index = self._rule(*args, **kwargs)
+        try:
+            return self.launches[index]
+        except (IndexError, TypeError):
+            of = f"{len(self.launches)} launches"
+            raise ValueError(f"variants: expected the rule to return an index of {of}, it returned {index!r}") from None
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         of = _properties if self._key is None else _all_properties
@@ -201,7 +210,7 @@ def variants(
             not count.
 
     Raises:
-        ValueError: there are no launches, or both a rule and a key.
+        ValueError: there are no launches, or both a rule and a key; at a call, the rule returns no index of a launch.
     """
     if not launches:
         raise ValueError("variants: expected at least one launch")
