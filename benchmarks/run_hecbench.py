@@ -2,8 +2,10 @@
 
 SRC is the folder src/ of a checkout of zjin-lcf/HeCBench, which is left as it is. Each program checks itself, and says
 PASS or FAIL, or nothing. Its own Makefile builds it and says how it runs, with sizes for a GPU: here the last argument,
-which most of them take for a number of repetitions, is 1, and a program that takes longer than the limit is tried again
-with its other numbers a quarter as large, and a sixteenth.
+which most of them take for a number of repetitions, is 1. A program runs with a 64th of its other numbers first, then
+with a 16th, a quarter and all of them, while it takes less than a quarter of the limit or does not say PASS.
+hecbench_sizes.json has those for which that is not enough: the arguments that they are given, and values of constants
+in their sources.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import math
 import os
 import re
 import shutil
@@ -18,12 +21,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
 
 NUMBER = re.compile(r"[0-9]{3,}")
-SMALLER = (1, 4, 16)  # what the numbers are divided by
+SIZES = json.loads((Path(__file__).parent / "hecbench_sizes.json").read_text())
+DIVISORS = (64, 16, 4, 1)  # of the numbers
+OUTPUT = 20_000  # characters that are kept of what a program without a verdict prints
 FAILED = re.compile(r"\bFAIL(?!ures: 0\b)|MISMATCH|\bfailed\b|not correct|incorrect(?! \w+: 0\b)", re.IGNORECASE)
+A_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+OF_THE_MACHINE = re.compile(
+    r"time|elapsed|second|\b[munμ]?s(ec)?\b|[GM]B/s|bandwidth|FLOP|speed|throughput|\brate|per sec|clock|cycle",
+    re.IGNORECASE,
+)
 MISSING = re.compile(r"fatal error: '([^']+)' file not found")
 
 
@@ -34,9 +45,9 @@ def run_in(folder: Path, command: list[str], limit: float) -> subprocess.Complet
     )
 
 
-def build(folder: Path, compiler: list[str], limit: float) -> str | None:
+def build(folder: Path, compiler: list[str], limit: float, *variables: str) -> str | None:
     """Build a program by its Makefile; what is wrong where it does not build."""
-    command = ["make", f"CC={' '.join(compiler)}", f"CXX={' '.join(compiler)}"]
+    command = ["make", f"CC={' '.join(compiler)}", f"CXX={' '.join(compiler)}", *variables]
     try:
         done = run_in(folder, command, limit)
     except subprocess.TimeoutExpired:
@@ -79,34 +90,110 @@ def verdict(done: subprocess.CompletedProcess[str]) -> str:
     return "PASS" if re.search(r"PASS|correct|success", done.stdout, re.IGNORECASE) else "ended"
 
 
+def run_once(folder: Path, command: list[str], limit: float) -> dict[str, Any]:
+    """Run a program, and say what came of it."""
+    start = time.monotonic()
+    try:
+        done = run_in(folder, command, limit)
+    except subprocess.TimeoutExpired:
+        return {"verdict": f"longer than {limit:.0f} s", "command": " ".join(command)}
+    except OSError as error:
+        return {"verdict": f"not started: {error}"}
+    seconds = round(time.monotonic() - start, 1)
+    said = verdict(done)
+    output = {"output": done.stdout[:OUTPUT]} if said == "ended" else {}
+    return {"verdict": said, "command": " ".join(command), "seconds": seconds, **output}
+
+
 def run(folder: Path, command: list[str], limit: float) -> dict[str, Any]:
-    """Run with smaller numbers until it ends within the limit."""
-    for divisor in SMALLER:
-        tried = smaller(command, divisor)
-        start = time.monotonic()
-        try:
-            done = run_in(folder, tried, limit)
-        except subprocess.TimeoutExpired:
-            continue
-        except OSError as error:
-            return {"verdict": f"not started: {error}"}
-        seconds = round(time.monotonic() - start, 1)
-        return {"verdict": verdict(done), "command": " ".join(tried), "seconds": seconds}
-    return {"verdict": f"longer than {limit:.0f} s", "command": " ".join(tried)}
+    """Run with the smallest numbers, then with larger ones, which may end within the limit or be what it needs."""
+    own = SIZES.get(folder.name.removesuffix("-hip"), {})
+    if "arguments" in own:
+        return run_once(folder, [command[0], *own["arguments"].split()], limit)
+    result: dict[str, Any] = {}
+    for tried in dict.fromkeys(tuple(smaller(command, divisor)) for divisor in DIVISORS):
+        found = run_once(folder, list(tried), limit)
+        if result and "seconds" not in found:
+            break
+        result = found
+        if result.get("seconds", limit) * 4 > limit and result["verdict"] in ("PASS", "ended"):
+            break
+    return result
 
 
-def measure(source: Path, compiler: list[str], limit: float) -> dict[str, Any]:
-    """Build and run one program, in a copy of its folder beside links to the others, whose files it may use."""
-    with tempfile.TemporaryDirectory() as scratch:
-        for other in source.parent.iterdir():
-            if other != source:
-                (Path(scratch) / other.name).symlink_to(other)
-        folder = Path(scratch) / source.name
-        shutil.copytree(source, folder, symlinks=True)  # some lead to data that are not in the checkout
-        if error := build(folder, compiler, 5 * limit):
-            return {"verdict": f"not built: {error}"}
-        command = run_command(folder)
-        return run(folder, command, limit) if command else {"verdict": "has no run"}
+def link_all(source: Path, place: Path) -> None:
+    """Links to the programs' folders, which use each other's files."""
+    place.mkdir(parents=True, exist_ok=True)
+    for folder in source.iterdir():
+        if not (place / folder.name).exists():
+            (place / folder.name).symlink_to(folder)
+
+
+def set_values(file: Path, values: dict[str, str]) -> None:
+    """Give constants of a source other values: those of `#define NAME value` and of `NAME = value`."""
+    text = file.read_text(errors="surrogateescape")
+    for name, value in values.items():
+        constant = re.compile(rf"(#\s*define\s+{name}[ \t]+|\b{name}\s*=\s*)[^;,\n]+")
+        text, count = constant.subn(rf"\g<1>{value}", text, count=1)
+        if not count:
+            raise SystemExit(f"{file} has no constant {name}")
+    file.unlink()
+    file.write_text(text, errors="surrogateescape")
+
+
+def build_once(source: Path, place: Path, compiler: list[str]) -> dict[str, Any]:
+    """Build a program in a copy of its folder, and find out how it runs, unless that was done."""
+    known = place / f"{source.name}.json"
+    if not known.exists():
+        folder = place / source.name
+        if folder.is_symlink():
+            folder.unlink()
+            shutil.copytree(source, folder, symlinks=True)  # some lead to data that are not in the checkout
+        for file, values in SIZES.get(source.name.removesuffix("-hip"), {}).get("values", {}).items():
+            set_values(folder / file, values)
+        error = build(folder, compiler, 300)
+        known.write_text(json.dumps({"error": error} if error else {"command": run_command(folder)}))
+    built: dict[str, Any] = json.loads(known.read_text())
+    return built
+
+
+def measure(source: Path, place: Path, compiler: list[str], limit: float) -> dict[str, Any]:
+    """Build and run one program."""
+    built = build_once(source, place, compiler)
+    if "error" in built:
+        return {"verdict": f"not built: {built['error']}"}
+    if not built["command"]:
+        return {"verdict": "has no run"}
+    return run(place / source.name, built["command"], limit) if limit else {"verdict": "built"}
+
+
+def numbers_that_repeat(output: str) -> list[float]:
+    """The numbers that a program prints but on lines about times and rates."""
+    lines = [line for line in output.splitlines() if not OF_THE_MACHINE.search(line)]
+    return [float(number) for line in lines for number in A_NUMBER.findall(line)]
+
+
+def compare_with_nvidia(source: Path, place: Path, result: dict[str, Any], architecture: str) -> str:
+    """Build the CUDA program of the same name, run it with the same arguments on an NVIDIA GPU, and compare."""
+    cuda = source.with_name(source.name.removesuffix("-hip") + "-cuda")
+    if not cuda.exists():
+        return "no CUDA program"
+    folder = place / cuda.name
+    folder.unlink()
+    shutil.copytree(cuda, folder, symlinks=True)
+    for file, values in SIZES.get(source.name.removesuffix("-hip"), {}).get("values", {}).items():
+        set_values(folder / file, values)
+    if error := build(folder, ["nvcc"], 300, f"ARCH={architecture}"):
+        return f"not built: {error}"
+    found = run_once(folder, result["command"].split(), 60)
+    if "output" not in found:
+        return f"not compared: {found['verdict']}"
+    ours, theirs = numbers_that_repeat(result["output"]), numbers_that_repeat(found["output"])
+    if not ours or len(ours) != len(theirs):
+        return f"not compared: {len(ours)} numbers here, {len(theirs)} there"
+    pairs = zip(ours, theirs, strict=True)
+    differ = [f"{a:g} here, {b:g} there" for a, b in pairs if not math.isclose(a, b, rel_tol=1e-3)]
+    return f"{len(differ)} of {len(ours)} numbers differ: {'; '.join(differ[:3])}" if differ else "the same"
 
 
 def main() -> None:
@@ -117,8 +204,11 @@ def main() -> None:
     parser.add_argument("--clang", default="clang++-19")
     parser.add_argument("--target", default="gfx942")
     parser.add_argument("--option", action="append", default=[], help="one for the compiler: --option=-I/newer/headers")
-    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="for each run")
+    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="for each run; 0 only builds")
+    parser.add_argument("--jobs", type=int, default=1, help="programs that are built and run at a time")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="build there, and use again what was built there")
     parser.add_argument("--json", type=Path, help="results, which are taken up again where the file is there")
+    parser.add_argument("--nvidia", metavar="SM", help="compare results without a verdict with a GPU's: --nvidia sm_90")
     parser.add_argument("programs", nargs="*", help="names without -hip; by default all")
     options = parser.parse_intermixed_args()
 
@@ -126,6 +216,7 @@ def main() -> None:
     os.environ["LD_LIBRARY_PATH"] = str(library)
     os.environ["WAVE_RUNTIME_EMULATOR_PROCESSOR"] = options.target
     compiler = [options.clang, "-x", "hip", f"--offload-arch={options.target}", "-w", *options.option]
+    compiler += ["-isystem", str(options.toolchain.absolute() / "include")]  # before /usr/include, whose are older
     compiler += [f"--rocm-path={options.toolchain.absolute()}", f"-L{library}", "-Wl,--no-as-needed", "-lamdhip64"]
     with tempfile.TemporaryDirectory() as scratch:
         wrapper = Path(scratch) / "hipcc"  # objects are linked as objects, other files are HIP
@@ -134,12 +225,26 @@ def main() -> None:
         os.environ["PATH"] = f"{scratch}:{os.environ['PATH']}"  # some Makefiles call hipcc by its name
         results = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
         names = options.programs or sorted(path.name[: -len("-hip")] for path in options.source.glob("*-hip"))
-        for name in names:
-            if name not in results:
-                results[name] = measure(options.source.absolute() / f"{name}-hip", [str(wrapper)], options.limit)
+        source, place = options.source.absolute(), (options.keep or Path(scratch) / "src").absolute()
+        link_all(source, place)
+
+        def measure_named(name: str) -> None:
+            folder = source / f"{name}-hip"
+            if options.nvidia:
+                results[name]["nvidia"] = compare_with_nvidia(folder, place, results[name], options.nvidia)
+                print(f"{name}: {results[name]['nvidia']}", flush=True)
+            else:
+                results[name] = measure(folder, place, [str(wrapper)], options.limit)
                 print(f"{name}: {results[name]['verdict']}", flush=True)
+
+        if options.nvidia:
+            names = [name for name, result in results.items() if "output" in result and "nvidia" not in result]
+        else:
+            names = [name for name in names if name not in results]
+        with ThreadPool(options.jobs) as pool:
+            for _ in pool.imap_unordered(measure_named, names):
                 if options.json:
-                    options.json.write_text(json.dumps(results, indent=1))
+                    options.json.write_text(json.dumps(dict(results), indent=1))
     counts = collections.Counter(result["verdict"].split(":")[0] for result in results.values())
     print(*(f"{count} {what}" for what, count in counts.most_common()), sep=", ", file=sys.stderr)
 

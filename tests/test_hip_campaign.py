@@ -1,4 +1,4 @@
-"""What the campaign over HIP's own tests makes of their output, and the toolchain that it needs."""
+"""What the campaigns over HIP's own tests and HeCBench make of their output, and the toolchain that they need."""
 
 from __future__ import annotations
 
@@ -79,3 +79,45 @@ def test_toolchain_with_newer_headers(tmp_path: Path) -> None:
     assert (folder / "share/hip/version").read_text().split()[0] == "HIP_VERSION_MAJOR=6"
     failed = subprocess.run([*command, clr, hip], env=environment, capture_output=True, text=True)
     assert "are no checkouts of ROCm/HIP and ROCm/clr" in failed.stderr
+
+
+@pytest.fixture
+def hecbench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("run_hecbench")
+
+
+def test_constants_of_a_source_get_other_values(hecbench: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "main.cu"
+    file.write_text("#define N 1024\n#define NM 7\nconst int rows = 3, columns = 4;\nint N = 5;\n")
+    hecbench.set_values(file, {"N": "16", "columns": "2"})
+    assert file.read_text() == "#define N 16\n#define NM 7\nconst int rows = 3, columns = 2;\nint N = 5;\n"
+    with pytest.raises(SystemExit, match=r"main\.cu has no constant depth"):
+        hecbench.set_values(file, {"depth": "1"})
+
+
+def test_sizes_are_arguments_and_values(hecbench: ModuleType) -> None:
+    for name, own in hecbench.SIZES.items():
+        assert own.keys() <= {"arguments", "values"}, name
+        assert isinstance(own.get("arguments", ""), str), name
+        assert all(isinstance(value, str) for values in own.get("values", {}).values() for value in values.values()), (
+            name
+        )
+
+
+def test_numbers_that_a_gpu_prints_too(hecbench: ModuleType) -> None:
+    output = "N = 512, sum: -1.5e-3\nkernel time 12.5 ms\n2.0 GFLOP/s\nx86_64 v2 [3]\n"
+    assert hecbench.numbers_that_repeat(output) == [512, -0.0015, 3]
+
+
+def test_smaller_numbers_and_one_repetition(hecbench: ModuleType) -> None:
+    assert hecbench.smaller(["./main", "4096", "12", "100"], 16) == ["./main", "256", "12", "1"]
+    assert hecbench.smaller(["./main", "-n", "4096"], 64) == ["./main", "-n", "64"]
+
+
+def test_programs_grow_while_they_are_quick(hecbench: ModuleType, tmp_path: Path) -> None:
+    program = tmp_path / "main"
+    program.write_text("#!/bin/sh\n[ $1 -gt 100 ] && sleep 20\n[ $1 -lt 20 ] && echo FAIL || echo PASS\n")
+    program.chmod(0o755)
+    found = hecbench.run(tmp_path, ["./main", "1024", "9"], 2.0)
+    assert (found["verdict"], found["command"]) == ("PASS", "./main 64 1"), "16 fails, and 256 takes too long"
