@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import copy
+import itertools
 import json
 import os
 import random
@@ -203,8 +204,8 @@ def main() -> None:
     begin = time.monotonic()
     drawn = candidates(arguments.only or ["csrc/"])
     random.Random(arguments.seed).shuffle(drawn)
-    left = iter(drawn[arguments.skip :])
     tried: list[dict[str, object]] = []
+    begun: set[Mutant] = set()
     lock = threading.Lock()
     together = drawn[arguments.skip : arguments.skip + arguments.count]
     all_in_one = CopyOfAll(COPIES / "all", arguments.jobs * arguments.processes, together)
@@ -219,23 +220,33 @@ def main() -> None:
         one.left_out = all_in_one.left_out
         return one
 
+    held = [mutant for mutant in together if all_in_one.holds(mutant)]
+    spare = drawn[arguments.skip + arguments.count :]  # for those that do not compile
+    for_all = iter(held)
+    for_builders = itertools.chain((mutant for mutant in together if mutant not in held), for_all, spare)
+
+    def draw(builds: bool) -> Mutant | None:
+        with lock:
+            if time.monotonic() - begin >= arguments.seconds or len(tried) + len(begun) >= arguments.count:
+                return None
+            mutant = next(for_builders if builds else for_all, None)
+            if mutant:
+                begun.add(mutant)
+            return mutant
+
     def work(number: int) -> None:
-        mine = None  # built only for a mutant that needs it
-        while time.monotonic() - begin < arguments.seconds:
-            with lock:
-                mutant = next(left, None)
-            if mutant is None or len(tried) >= arguments.count:
-                return
+        builds = number < max(1, arguments.jobs // 4)  # a copy takes minutes to build: few have one
+        mine = None
+        while mutant := draw(builds):
             if all_in_one.holds(mutant):
                 survived: bool | None = all_in_one.survives(mutant, arguments.first)
             else:
                 mine = mine or alone(number)
                 survived = mine.survives(mutant, arguments.first)
-            if survived is None:
-                continue
             with lock:
-                if len(tried) >= arguments.count:
-                    return
+                begun.remove(mutant)
+                if survived is None:
+                    continue
                 tried.append({**asdict(mutant), "survived": survived})
                 caught = sum(not entry["survived"] for entry in tried)
                 verdict = "SURVIVED" if survived else "caught"
