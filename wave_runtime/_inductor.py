@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +49,7 @@ def lower_in_order(overload: _torch.OpOverload, *, load: bool = False) -> None:
     if lowering is None or overload in lowering.lowerings:
         return
     _lower_storage_offsets(lowering)
+    _lower_views_of_inputs(lowering)
     _torch.leave_out_unused_sizes()
     fallback = lowering.fallback_handler(overload)
 
@@ -97,6 +100,30 @@ def _lower_storage_offsets(lowering: Any) -> None:
         return value.node.expr if isinstance(value, torch.SymInt) else value
 
     lowering.register_lowering(offset, type_promotion_kind=None)(lower)
+
+
+@functools.cache
+def _lower_views_of_inputs(lowering: Any) -> None:
+    """Have Inductor count the offset of as_strided from where the storage of an input begins.
+
+    Torch before 2.13 counts it from the input's first element. A launch that writes to a view of an input that begins
+    behind the start of its storage then wrote to the wrong place.
+    """
+    if "storage_offset_relative_to_input_storage" in inspect.signature(lowering.as_strided).parameters:
+        return
+    overload = torch.ops.aten.as_strided.default
+    lower = lowering.lowerings[overload]
+
+    def lower_from_start(tensor: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+        graph = _torch.inductor_graph()
+        name = tensor.get_name()
+        if storage_offset is not None and name in graph.graph_inputs:
+            node = next(node for node in graph.graph.nodes if node.op == "placeholder" and node.target == name)
+            begin = node.meta["val"].storage_offset()
+            storage_offset -= begin.node.expr if isinstance(begin, torch.SymInt) else begin
+        return lower(tensor, size, stride, storage_offset)
+
+    lowering.register_lowering(overload, type_promotion_kind=None)(lower_from_start)
 
 
 def _replace_read(overload: _torch.OpOverload, args: Any, keywords: Any, function: Callable[[Any], Any]) -> Any:

@@ -151,16 +151,17 @@ def test_clones_with_symbolic_sizes(
         assert torch.equal(compiled(write, a.clone()), program(write, a))
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("way", [call, decorated])
-def test_written_views_with_symbolic_offsets(
-    way: Callable[[wave_runtime.Kernel], Write], vector_add: wave_runtime.Kernel
+def test_written_views_of_inputs_with_offsets(
+    way: Callable[[wave_runtime.Kernel], Write], dynamic: bool, vector_add: wave_runtime.Kernel
 ) -> None:
     """The input is a view that begins behind its storage's first element, and what is written is a view of that."""
 
     def middle(write: Write, a: Tensor) -> None:
         write(torch.ones(4), a.view(4, 4)[1:2])
 
-    write, compiled = way(vector_add), torch.compile(middle, fullgraph=True, dynamic=True)
+    write, compiled = way(vector_add), torch.compile(middle, fullgraph=True, dynamic=dynamic)
     for offset in (3, 5):
         eager, base = torch.zeros(2, 32)
         middle(write, eager[offset : offset + 16])
