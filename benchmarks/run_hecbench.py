@@ -3,7 +3,7 @@
 SRC is the folder src/ of a checkout of zjin-lcf/HeCBench, which is left as it is. Each program checks itself, and says
 PASS or FAIL, or nothing. Its own Makefile builds it and says how it runs, with sizes for a GPU: here the last argument,
 which most of them take for a number of repetitions, is 1. A program runs with a 64th of its other numbers first, then
-with a 16th, a quarter and all of them, while it takes less than a quarter of the limit or does not say PASS.
+with a 16th, a quarter and all of them, while it takes less than a fortieth of the limit or does not say PASS.
 hecbench_sizes.json has those for which that is not enough: the arguments that they are given, and values of constants
 in their sources.
 """
@@ -25,11 +25,18 @@ from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
 
+import hecbench_data
+
 NUMBER = re.compile(r"[0-9]{3,}")
 SIZES = json.loads((Path(__file__).parent / "hecbench_sizes.json").read_text())
 DIVISORS = (64, 16, 4, 1)  # of the numbers
 OUTPUT = 20_000  # characters that are kept of what a program without a verdict prints
 FAILED = re.compile(r"\bFAIL(?!ures: 0\b)|MISMATCH|\bfailed\b|not correct|incorrect(?! \w+: 0\b)", re.IGNORECASE)
+PASSED = re.compile(r"\bpass(ed)?\b(?! \d)|\bcorrect|success|\b(results )?match(es)?\b", re.IGNORECASE)
+NO_DATA = re.compile(
+    r"(cannot|could not|unable to|failed to|error|not) (be )?(open|read|load|stat)|no such f(ile|older)|not found",
+    re.IGNORECASE,
+)
 A_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 OF_THE_MACHINE = re.compile(
     r"time|elapsed|second|\b[munμ]?s(ec)?\b|[GM]B/s|bandwidth|FLOP|speed|throughput|\brate|per sec|clock|cycle",
@@ -82,12 +89,14 @@ def verdict(done: subprocess.CompletedProcess[str]) -> str:
     fault = re.search(r"kernel fault: (.*)", text)
     if fault:
         return f"fault: {fault[1][:200]}"
+    if (done.returncode != 0 or FAILED.search(done.stdout)) and (missing := NO_DATA.search(text)):
+        return f"no data: {text[max(0, missing.start() - 40) : missing.end() + 80]!r}"
     if FAILED.search(done.stdout):
         return "FAIL"
     if done.returncode != 0:
         refused = re.search(r"HIP emulator: .*", text)
         return f"exit {done.returncode}: {(refused[0] if refused else text.strip()[-150:])!r}"
-    return "PASS" if re.search(r"PASS|correct|success", done.stdout, re.IGNORECASE) else "ended"
+    return "PASS" if PASSED.search(done.stdout) else "ended"
 
 
 def run_once(folder: Path, command: list[str], limit: float) -> dict[str, Any]:
@@ -109,14 +118,14 @@ def run(folder: Path, command: list[str], limit: float) -> dict[str, Any]:
     """Run with the smallest numbers, then with larger ones, which may end within the limit or be what it needs."""
     own = SIZES.get(folder.name.removesuffix("-hip"), {})
     if "arguments" in own:
-        return run_once(folder, [command[0], *own["arguments"].split()], limit)
+        return run_once(folder, [own.get("program", command[0]), *own["arguments"].split()], limit)
     result: dict[str, Any] = {}
     for tried in dict.fromkeys(tuple(smaller(command, divisor)) for divisor in DIVISORS):
         found = run_once(folder, list(tried), limit)
         if result and "seconds" not in found:
             break
         result = found
-        if result.get("seconds", limit) * 4 > limit and result["verdict"] in ("PASS", "ended"):
+        if result.get("seconds", limit) * 40 > limit and result["verdict"] in ("PASS", "ended"):
             break
     return result
 
@@ -130,15 +139,24 @@ def link_all(source: Path, place: Path) -> None:
 
 
 def set_values(file: Path, values: dict[str, str]) -> None:
-    """Give constants of a source other values: those of `#define NAME value` and of `NAME = value`."""
+    """Give constants of a source other values: those of `#define NAME value` and of `NAME = value`.
+
+    Raises ValueError where it has no such constant.
+    """
     text = file.read_text(errors="surrogateescape")
     for name, value in values.items():
         constant = re.compile(rf"(#\s*define\s+{name}[ \t]+|\b{name}\s*=\s*)[^;,\n]+")
         text, count = constant.subn(rf"\g<1>{value}", text, count=1)
         if not count:
-            raise SystemExit(f"{file} has no constant {name}")
+            raise ValueError(f"{file} has no constant {name}")
     file.unlink()
     file.write_text(text, errors="surrogateescape")
+
+
+def set_all_values(folder: Path, name: str) -> None:
+    """Give a program's constants the values of hecbench_sizes.json."""
+    for file, values in SIZES.get(name.removesuffix("-hip"), {}).get("values", {}).items():
+        set_values(folder / file, values)
 
 
 def build_once(source: Path, place: Path, compiler: list[str]) -> dict[str, Any]:
@@ -149,8 +167,7 @@ def build_once(source: Path, place: Path, compiler: list[str]) -> dict[str, Any]
         if folder.is_symlink():
             folder.unlink()
             shutil.copytree(source, folder, symlinks=True)  # some lead to data that are not in the checkout
-        for file, values in SIZES.get(source.name.removesuffix("-hip"), {}).get("values", {}).items():
-            set_values(folder / file, values)
+        set_all_values(folder, source.name)
         error = build(folder, compiler, 300)
         known.write_text(json.dumps({"error": error} if error else {"command": run_command(folder)}))
     built: dict[str, Any] = json.loads(known.read_text())
@@ -162,9 +179,9 @@ def measure(source: Path, place: Path, compiler: list[str], limit: float) -> dic
     built = build_once(source, place, compiler)
     if "error" in built:
         return {"verdict": f"not built: {built['error']}"}
-    if not built["command"]:
+    if not built["command"] and "program" not in SIZES.get(source.name.removesuffix("-hip"), {}):
         return {"verdict": "has no run"}
-    return run(place / source.name, built["command"], limit) if limit else {"verdict": "built"}
+    return run(place / source.name, built["command"] or ["make run"], limit) if limit else {"verdict": "built"}
 
 
 def numbers_that_repeat(output: str) -> list[float]:
@@ -181,8 +198,10 @@ def compare_with_nvidia(source: Path, place: Path, result: dict[str, Any], archi
     folder = place / cuda.name
     folder.unlink()
     shutil.copytree(cuda, folder, symlinks=True)
-    for file, values in SIZES.get(source.name.removesuffix("-hip"), {}).get("values", {}).items():
-        set_values(folder / file, values)
+    try:
+        set_all_values(folder, source.name)
+    except (OSError, ValueError) as missing:
+        return f"not built: {missing}"
     if error := build(folder, ["nvcc"], 300, f"ARCH={architecture}"):
         return f"not built: {error}"
     found = run_once(folder, result["command"].split(), 60)
@@ -220,13 +239,19 @@ def main() -> None:
     compiler += [f"--rocm-path={options.toolchain.absolute()}", f"-L{library}", "-Wl,--no-as-needed", "-lamdhip64"]
     with tempfile.TemporaryDirectory() as scratch:
         wrapper = Path(scratch) / "hipcc"  # objects are linked as objects, other files are HIP
-        wrapper.write_text(WRAPPER.format(command=" ".join(compiler), link=" ".join([options.clang, *compiler[-3:]])))
+        wrapper.write_text(
+            WRAPPER.format(
+                command=" ".join(compiler),
+                link=" ".join([options.clang, f"--offload-arch={options.target}", *compiler[-4:]]),
+            )
+        )
         wrapper.chmod(0o755)
         os.environ["PATH"] = f"{scratch}:{os.environ['PATH']}"  # some Makefiles call hipcc by its name
         results = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
         names = options.programs or sorted(path.name[: -len("-hip")] for path in options.source.glob("*-hip"))
         source, place = options.source.absolute(), (options.keep or Path(scratch) / "src").absolute()
         link_all(source, place)
+        hecbench_data.make(place)
 
         def measure_named(name: str) -> None:
             folder = source / f"{name}-hip"
