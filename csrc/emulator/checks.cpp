@@ -112,8 +112,6 @@ Statistics run(Dispatch& dispatch, Checks* checks) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     checks->tell_profile(dispatch, statistics, taken.count());
     return statistics;
-  } catch (const AssertionFault& fault) {
-    throw AssertionFault(checks->finish(fault));
   } catch (const KernelFault& fault) {
     throw checks->finish(fault);
   }

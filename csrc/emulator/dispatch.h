@@ -53,12 +53,6 @@ struct Statistics {
   std::vector<std::string> over_reads;
 };
 
-/// An assert in the kernel that failed: a trap behind text on stderr.
-struct AssertionFault : KernelFault {
-  using KernelFault::KernelFault;
-  explicit AssertionFault(const KernelFault& fault) : KernelFault(fault) {}
-};
-
 /// Runs a launch to its end. Throws KernelFault where a kernel does what it must not: the first such fault by workgroup
 /// that was found; other workgroups may have run or not. Thread-safe: several launches may run at once.
 Statistics run(const Dispatch& dispatch);

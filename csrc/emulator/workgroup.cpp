@@ -49,9 +49,8 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   const Hostcalls* const hostcalls = wave.group->launch().hostcalls();
   const std::string written = hostcalls != nullptr ? hostcalls->error_output() : "";
   if (written.empty()) throw located(abort, wave);
-  throw AssertionFault(located(
-      Fault{text("the kernel has aborted: ", written.substr(0, written.find_last_not_of('\n') + 1)), abort.lane},
-      wave));
+  const std::string reason = text("the kernel has aborted: ", written.substr(0, written.find_last_not_of('\n') + 1));
+  throw located(Fault{reason, abort.lane}, wave);
 }
 
 /// Sets dwords, by the C library's function for wide characters, which is made for the host's widest vectors.

@@ -141,10 +141,6 @@ void EmulatedDevice::execute(const StreamOperation& operation, Via via, unsigned
     check_not_stopped();
     operation(via);
   } catch (const OperationStopped&) {
-  } catch (const emulator::AssertionFault& fault) {
-    if (ending) return;
-    report("kernel fault", fault.what());
-    error_ = hipErrorAssert;
   } catch (const KernelFault& fault) {
     if (ending) return;
     report("kernel fault", fault.what());
