@@ -31,7 +31,9 @@ NUMBER = re.compile(r"[0-9]{3,}")
 SIZES = json.loads((Path(__file__).parent / "hecbench_sizes.json").read_text())
 DIVISORS = (64, 16, 4, 1)  # of the numbers
 OUTPUT = 20_000  # characters that are kept of what a program without a verdict prints
-FAILED = re.compile(r"\bFAIL(?!ures: 0\b)|MISMATCH|\bfailed\b|not correct|incorrect(?! \w+: 0\b)", re.IGNORECASE)
+FAILED = re.compile(
+    r"(?<!\b0 )\bFAIL(?!ures: 0\b)|MISMATCH(?!ed \(count)|not correct|incorrect(?! \w+: 0\b)", re.IGNORECASE
+)
 PASSED = re.compile(r"\bpass(ed)?\b(?! \d)|\bcorrect|success|\b(results )?match(es)?\b", re.IGNORECASE)
 NO_DATA = re.compile(
     r"(cannot|could not|unable to|failed to|error|not) (be )?(open|read|load|stat)|no such f(ile|older)|not found",
@@ -232,7 +234,7 @@ def main() -> None:
     options = parser.parse_intermixed_args()
 
     library = options.toolchain.absolute() / "lib"
-    os.environ["LD_LIBRARY_PATH"] = str(library)
+    os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(library), os.environ.get("LD_LIBRARY_PATH")]))
     os.environ["WAVE_RUNTIME_EMULATOR_PROCESSOR"] = options.target
     compiler = [options.clang, "-x", "hip", f"--offload-arch={options.target}", "-w", *options.option]
     compiler += ["-isystem", str(options.toolchain.absolute() / "include")]  # before /usr/include, whose are older
