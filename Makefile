@@ -170,7 +170,7 @@ campaign-hecbench: build
 	@test -d '$(HECBENCH_SOURCE)/src' || { echo "HECBENCH_SOURCE=path names a checkout of zjin-lcf/HeCBench"; exit 1; }
 	cd '$(HECBENCH_SOURCE)' && '$(abspath $(python))' '$(CURDIR)/tools/record_suite.py' '$(CURDIR)/benchmarks/results/hecbench.json' \
 	  '$(strip $(or $(triton_target),gfx942) $(hecbench_options))' . -- '$(abspath $(python))' '$(CURDIR)/benchmarks/run_hecbench.py' src \
-	  --toolchain '$(CURDIR)/build/hip' --limit 20 $(hecbench_options)
+	  --toolchain '$(CURDIR)/build/hip' $(hecbench_options)
 
 campaign-aiter: build $(VENV)/.wave-runtime-dev
 	@test -d '$(AITER_SOURCE)/hsa' || { echo "AITER_SOURCE=path names a checkout of ROCm/aiter"; exit 1; }

@@ -97,8 +97,14 @@ def verdict(done: subprocess.CompletedProcess[str]) -> str:
         return "FAIL"
     if done.returncode != 0:
         refused = re.search(r"HIP emulator: .*", text)
-        return f"exit {done.returncode}: {(refused[0] if refused else text.strip()[-150:])!r}"
+        return f"exit: {done.returncode}, {(refused[0] if refused else text.strip()[-150:])!r}"
     return "PASS" if PASSED.search(done.stdout) else "ended"
+
+
+def sizes_of(folder: Path) -> dict[str, Any]:
+    """What hecbench_sizes.json has for a program."""
+    sizes: dict[str, Any] = SIZES.get(re.sub("-(hip|cuda)$", "", folder.name), {})
+    return sizes
 
 
 def run_once(folder: Path, command: list[str], limit: float) -> dict[str, Any]:
@@ -118,7 +124,7 @@ def run_once(folder: Path, command: list[str], limit: float) -> dict[str, Any]:
 
 def run(folder: Path, command: list[str], limit: float) -> dict[str, Any]:
     """Run with the smallest numbers, then with larger ones, which may end within the limit or be what it needs."""
-    own = SIZES.get(folder.name.removesuffix("-hip"), {})
+    own = sizes_of(folder)
     if "arguments" in own:
         return run_once(folder, [own.get("program", command[0]), *own["arguments"].split()], limit)
     result: dict[str, Any] = {}
@@ -143,7 +149,8 @@ def link_all(source: Path, place: Path) -> None:
 def set_values(file: Path, values: dict[str, str]) -> None:
     """Give constants of a source other values: those of `#define NAME value` and of `NAME = value`.
 
-    Raises ValueError where it has no such constant.
+    NAME is a regular expression: `n(?= = 1e6)` is the one of two that is 1e6 so far. Raises ValueError where the source
+    has no such constant.
     """
     text = file.read_text(errors="surrogateescape")
     for name, value in values.items():
@@ -155,21 +162,22 @@ def set_values(file: Path, values: dict[str, str]) -> None:
     file.write_text(text, errors="surrogateescape")
 
 
-def set_all_values(folder: Path, name: str) -> None:
-    """Give a program's constants the values of hecbench_sizes.json."""
-    for file, values in SIZES.get(name.removesuffix("-hip"), {}).get("values", {}).items():
+def copy_of(source: Path, place: Path) -> Path:
+    """A copy of a program's folder in the place of the link to it, with the constants of hecbench_sizes.json."""
+    folder = place / source.name
+    if folder.is_symlink():
+        folder.unlink()
+        shutil.copytree(source, folder, symlinks=True)  # some lead to data that are not in the checkout
+    for file, values in sizes_of(folder).get("values", {}).items():
         set_values(folder / file, values)
+    return folder
 
 
 def build_once(source: Path, place: Path, compiler: list[str]) -> dict[str, Any]:
-    """Build a program in a copy of its folder, and find out how it runs, unless that was done."""
+    """Build a program, and find out how it runs, unless that was done."""
     known = place / f"{source.name}.json"
     if not known.exists():
-        folder = place / source.name
-        if folder.is_symlink():
-            folder.unlink()
-            shutil.copytree(source, folder, symlinks=True)  # some lead to data that are not in the checkout
-        set_all_values(folder, source.name)
+        folder = copy_of(source, place)
         error = build(folder, compiler, 300)
         known.write_text(json.dumps({"error": error} if error else {"command": run_command(folder)}))
     built: dict[str, Any] = json.loads(known.read_text())
@@ -181,7 +189,7 @@ def measure(source: Path, place: Path, compiler: list[str], limit: float) -> dic
     built = build_once(source, place, compiler)
     if "error" in built:
         return {"verdict": f"not built: {built['error']}"}
-    if not built["command"] and "program" not in SIZES.get(source.name.removesuffix("-hip"), {}):
+    if not built["command"] and "program" not in sizes_of(source):
         return {"verdict": "has no run"}
     return run(place / source.name, built["command"] or ["make run"], limit) if limit else {"verdict": "built"}
 
@@ -197,11 +205,8 @@ def compare_with_nvidia(source: Path, place: Path, result: dict[str, Any], archi
     cuda = source.with_name(source.name.removesuffix("-hip") + "-cuda")
     if not cuda.exists():
         return "no CUDA program"
-    folder = place / cuda.name
-    folder.unlink()
-    shutil.copytree(cuda, folder, symlinks=True)
     try:
-        set_all_values(folder, source.name)
+        folder = copy_of(cuda, place)
     except (OSError, ValueError) as missing:
         return f"not built: {missing}"
     if error := build(folder, ["nvcc"], 300, f"ARCH={architecture}"):
