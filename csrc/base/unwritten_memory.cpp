@@ -38,6 +38,15 @@ void add_bits(PageBits& bits, size_t granule, uint8_t added) {
 }
 void clear_bits(PageBits& bits, size_t granule) { bits[granule / 8] &= ~(uint64_t{0xff} << granule % 8 * 8); }
 
+/// A bit for each byte that is the same in both.
+uint8_t same_bytes(uint64_t one, uint64_t other) {
+  uint8_t bits = 0;
+  for (int i = 0; i < 8; ++i) {
+    if (((one ^ other) >> 8 * i & 0xff) == 0) bits |= static_cast<uint8_t>(1 << i);
+  }
+  return bits;
+}
+
 }  // namespace
 
 UnwrittenMemory& UnwrittenMemory::of_process() { return all_unwritten; }
@@ -115,17 +124,26 @@ void UnwrittenMemory::keep(uint64_t page, const PageBits& undefined, const PageB
   PageBits before{}, unwritten{};
   add_left(page, before);
   add_unwritten(page, unwritten);
+  const auto found = left_.find(page);
+  const std::optional<Left> earlier = found != left_.end() ? std::optional(found->second) : std::nullopt;
   left_.erase(page);
   if (!is_readable(page) || left_.size() == kMostPagesLeft) return;
   Left left{};
   bool has_some = false;
   for (size_t granule = 0; granule < left.contents.size(); ++granule) {
-    const uint8_t bits = bits_of(undefined, granule);
+    uint8_t bits = bits_of(undefined, granule);
     const bool is_known = bits_of(stored, granule) != 0 || bits_of(before, granule) != 0;
     const bool is_told_by_contents = bits == 0xff && bits_of(unwritten, granule) == 0xff;
     if (!is_known || is_told_by_contents || std::popcount(bits) < kFewest) continue;
+    // What the launch has not stored a launch beside it may have: then it is neither the pattern nor what was left
+    // there.
+    const uint64_t contents = load(address_of(page, granule));
+    uint8_t is_witnessed = bits_of(stored, granule) | same_bytes(contents, kPattern);
+    if (earlier) is_witnessed |= bits_of(earlier->bits, granule) & same_bytes(contents, earlier->contents[granule]);
+    bits &= is_witnessed;
+    if (std::popcount(bits) < kFewest) continue;
     add_bits(left.bits, granule, bits);
-    left.contents[granule] = load(address_of(page, granule));
+    left.contents[granule] = contents;
     has_some = true;
   }
   if (!has_some) return;
