@@ -135,8 +135,7 @@ void UnwrittenMemory::keep(uint64_t page, const PageBits& undefined, const PageB
     const bool is_known = bits_of(stored, granule) != 0 || bits_of(before, granule) != 0;
     const bool is_told_by_contents = bits == 0xff && bits_of(unwritten, granule) == 0xff;
     if (!is_known || is_told_by_contents || std::popcount(bits) < kFewest) continue;
-    // What the launch has not stored a launch beside it may have: then it is neither the pattern nor what was left
-    // there.
+    // What this launch has not stored one beside it may have: then it is neither the pattern nor as it was left.
     const uint64_t contents = load(address_of(page, granule));
     uint8_t is_witnessed = bits_of(stored, granule) | same_bytes(contents, kPattern);
     if (earlier) is_witnessed |= bits_of(earlier->bits, granule) & same_bytes(contents, earlier->contents[granule]);
