@@ -124,9 +124,7 @@ void UnwrittenMemory::keep(uint64_t page, const PageBits& undefined, const PageB
   PageBits before{}, unwritten{};
   add_left(page, before);
   add_unwritten(page, unwritten);
-  const auto found = left_.find(page);
-  const std::optional<Left> earlier = found != left_.end() ? std::optional(found->second) : std::nullopt;
-  left_.erase(page);
+  const auto earlier = left_.extract(page);
   if (!is_readable(page) || left_.size() == kMostPagesLeft) return;
   Left left{};
   bool has_some = false;
@@ -138,7 +136,10 @@ void UnwrittenMemory::keep(uint64_t page, const PageBits& undefined, const PageB
     // What this launch has not stored one beside it may have: then it is neither the pattern nor as it was left.
     const uint64_t contents = load(address_of(page, granule));
     uint8_t is_witnessed = bits_of(stored, granule) | same_bytes(contents, kPattern);
-    if (earlier) is_witnessed |= bits_of(earlier->bits, granule) & same_bytes(contents, earlier->contents[granule]);
+    if (!earlier.empty()) {
+      const Left& was = earlier.mapped();
+      is_witnessed |= bits_of(was.bits, granule) & same_bytes(contents, was.contents[granule]);
+    }
     bits &= is_witnessed;
     if (std::popcount(bits) < kFewest) continue;
     add_bits(left.bits, granule, bits);
