@@ -1,19 +1,17 @@
-"""Makes the input files of HeCBench's programs that its repository lacks: ``python hecbench_data.py FOLDER``.
+"""Makes the input files of HeCBench's programs that its repository lacks, for run_hecbench.py.
 
 HeCBench keeps the data of some programs in a storage of its own, and has only pointers to it. This makes files of the
 same formats where `make run` looks for them: random, but the same each time, and of sizes that an emulator is through
-with in seconds. FOLDER is laid out as HeCBench's src/. Where a file belongs into a folder that is a link (into a
-checkout, which is left as it is), a folder of links to what it held takes the link's place.
+with in seconds. Where a file belongs into a folder that is a link (into a checkout, which is left as it is), a folder
+of links to what it held takes the link's place.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import struct
-import sys
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -632,26 +630,10 @@ def place(folder: Path, name: str) -> Path:
     return path / Path(name).name
 
 
-def make(folder: Path) -> int:
-    """Make the files of those programs that the folder has; how many."""
-    made = 0
+def make(folder: Path, wanted: Collection[str]) -> None:
+    """Make the files of some programs, in a folder that is laid out as HeCBench's src/."""
     for programs, name, contents in FILES:
-        if any((folder / f"{program}-hip").exists() for program in programs.split(", ")):
+        if not set(wanted).isdisjoint(programs.split(", ")):
             path = place(folder, name)
             path.unlink(missing_ok=True)
             path.write_bytes(contents(np.random.default_rng(zlib.crc32(name.encode()))))
-            made += 1
-    return made
-
-
-def main() -> int:
-    """Make the files of a folder."""
-    arguments = argparse.ArgumentParser(description="Make the data that HeCBench's repository lacks.")
-    arguments.add_argument("folder", type=Path, help="a folder that is laid out as HeCBench's src/")
-    folder = arguments.parse_args().folder
-    print(f"{make(folder)} files made in {folder}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -30,6 +30,7 @@ import hecbench_data
 NUMBER = re.compile(r"[0-9]{3,}")
 SIZES = json.loads((Path(__file__).parent / "hecbench_sizes.json").read_text())
 DIVISORS = (64, 16, 4, 1)  # of the numbers
+BUILD_LIMIT = 300.0  # seconds
 OUTPUT = 20_000  # characters that are kept of what a program without a verdict prints
 FAILED = re.compile(
     r"(?<!\b0 )\bFAIL(?!ures: 0\b)|MISMATCH(?!ed \(count)|not correct|incorrect(?! \w+: 0\b)", re.IGNORECASE
@@ -54,13 +55,13 @@ def run_in(folder: Path, command: list[str], limit: float) -> subprocess.Complet
     )
 
 
-def build(folder: Path, compiler: list[str], limit: float, *variables: str) -> str | None:
+def build(folder: Path, compiler: list[str], *variables: str) -> str | None:
     """Build a program by its Makefile; what is wrong where it does not build."""
     command = ["make", f"CC={' '.join(compiler)}", f"CXX={' '.join(compiler)}", *variables]
     try:
-        done = run_in(folder, command, limit)
+        done = run_in(folder, command, BUILD_LIMIT)
     except subprocess.TimeoutExpired:
-        return f"not compiled within {limit:.0f} s"
+        return f"not compiled within {BUILD_LIMIT:.0f} s"
     if done.returncode == 0:
         return None
     if missing := MISSING.search(done.stderr):
@@ -126,7 +127,7 @@ def run(folder: Path, command: list[str], limit: float) -> dict[str, Any]:
     """Run with the smallest numbers, then with larger ones, which may end within the limit or be what it needs."""
     own = sizes_of(folder)
     if "arguments" in own:
-        return run_once(folder, [own.get("program", command[0]), *own["arguments"].split()], limit)
+        return run_once(folder, [command[0], *own["arguments"].split()], limit)
     result: dict[str, Any] = {}
     for tried in dict.fromkeys(tuple(smaller(command, divisor)) for divisor in DIVISORS):
         found = run_once(folder, list(tried), limit)
@@ -178,8 +179,10 @@ def build_once(source: Path, place: Path, compiler: list[str]) -> dict[str, Any]
     known = place / f"{source.name}.json"
     if not known.exists():
         folder = copy_of(source, place)
-        error = build(folder, compiler, 300)
-        known.write_text(json.dumps({"error": error} if error else {"command": run_command(folder)}))
+        error = build(folder, compiler)
+        program = sizes_of(source).get("program")
+        command = [program] if program else run_command(folder)
+        known.write_text(json.dumps({"error": error} if error else {"command": command}))
     built: dict[str, Any] = json.loads(known.read_text())
     return built
 
@@ -189,9 +192,9 @@ def measure(source: Path, place: Path, compiler: list[str], limit: float) -> dic
     built = build_once(source, place, compiler)
     if "error" in built:
         return {"verdict": f"not built: {built['error']}"}
-    if not built["command"] and "program" not in sizes_of(source):
+    if not built["command"]:
         return {"verdict": "has no run"}
-    return run(place / source.name, built["command"] or ["make run"], limit) if limit else {"verdict": "built"}
+    return run(place / source.name, built["command"], limit) if limit else {"verdict": "built"}
 
 
 def numbers_that_repeat(output: str) -> list[float]:
@@ -200,7 +203,7 @@ def numbers_that_repeat(output: str) -> list[float]:
     return [float(number) for line in lines for number in A_NUMBER.findall(line)]
 
 
-def compare_with_nvidia(source: Path, place: Path, result: dict[str, Any], architecture: str) -> str:
+def compare_with_nvidia(source: Path, place: Path, result: dict[str, Any], limit: float, architecture: str) -> str:
     """Build the CUDA program of the same name, run it with the same arguments on an NVIDIA GPU, and compare."""
     cuda = source.with_name(source.name.removesuffix("-hip") + "-cuda")
     if not cuda.exists():
@@ -209,9 +212,9 @@ def compare_with_nvidia(source: Path, place: Path, result: dict[str, Any], archi
         folder = copy_of(cuda, place)
     except (OSError, ValueError) as missing:
         return f"not built: {missing}"
-    if error := build(folder, ["nvcc"], 300, f"ARCH={architecture}"):
+    if error := build(folder, ["nvcc"], f"ARCH={architecture}"):
         return f"not built: {error}"
-    found = run_once(folder, result["command"].split(), 60)
+    found = run_once(folder, result["command"].split(), limit)
     if "output" not in found:
         return f"not compared: {found['verdict']}"
     ours, theirs = numbers_that_repeat(result["output"]), numbers_that_repeat(found["output"])
@@ -258,12 +261,13 @@ def main() -> None:
         names = options.programs or sorted(path.name[: -len("-hip")] for path in options.source.glob("*-hip"))
         source, place = options.source.absolute(), (options.keep or Path(scratch) / "src").absolute()
         link_all(source, place)
-        hecbench_data.make(place)
 
         def measure_named(name: str) -> None:
             folder = source / f"{name}-hip"
             if options.nvidia:
-                results[name]["nvidia"] = compare_with_nvidia(folder, place, results[name], options.nvidia)
+                results[name]["nvidia"] = compare_with_nvidia(
+                    folder, place, results[name], options.limit, options.nvidia
+                )
                 print(f"{name}: {results[name]['nvidia']}", flush=True)
             else:
                 results[name] = measure(folder, place, [str(wrapper)], options.limit)
@@ -273,6 +277,7 @@ def main() -> None:
             names = [name for name, result in results.items() if "output" in result and "nvidia" not in result]
         else:
             names = [name for name in names if name not in results]
+        hecbench_data.make(place, [name for name in names if not (place / f"{name}-hip.json").exists()])
         with ThreadPool(options.jobs) as pool:
             for _ in pool.imap_unordered(measure_named, names):
                 if options.json:

@@ -100,9 +100,8 @@ def test_sizes_are_arguments_and_values(hecbench: ModuleType) -> None:
     for name, own in hecbench.SIZES.items():
         assert own.keys() <= {"arguments", "program", "values"}, name
         assert isinstance(own["arguments"], str), name
-        assert all(isinstance(value, str) for values in own.get("values", {}).values() for value in values.values()), (
-            name
-        )
+        values = [value for of_file in own.get("values", {}).values() for value in of_file.values()]
+        assert all(isinstance(value, str) for value in values), name
 
 
 def test_numbers_that_a_gpu_prints_too(hecbench: ModuleType) -> None:
