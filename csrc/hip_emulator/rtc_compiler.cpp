@@ -94,7 +94,8 @@ std::string read_file(const fs::path& path) {
 std::vector<std::string> library_options(const fs::path& compiler) {
   const fs::path rocm = rocm_of(compiler);
   if (!rocm.empty()) return {"--rocm-path=" + rocm.string()};
-  return {"-nogpulib", "-nogpuinc", "-isystem", own_headers()};
+  // Below HIP 3.6, which clang takes a machine without for, it does not look for its headers for C++ in kernels.
+  return {"-nogpulib", "-nogpuinc", "--hip-version=6.0", "-isystem", own_headers()};
 }
 
 fs::path header_folder(const fs::path& compiler) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -77,6 +78,34 @@ def test_objects(each_clang: str, include: str, target: str, options: list[str])
     wave_runtime.compile(source, target=target, options=options)["areas"](out, grid=1, block=64)
     areas = torch.where(i % 2 == 1, i * i + 6, (i * i + 6) // 2)
     assert torch.equal(out.long(), areas + 10000 * i + 5000000)
+
+
+def test_without_any_of_rocm(each_clang: str, tmp_path: Path) -> None:
+    """clang's headers for C++ in kernels, which it leaves out where it finds no HIP of some release."""
+    source = """
+    #include <complex>
+    #include <iostream>
+    extern "C" __global__ void multiply(float* numbers) {
+      alignas(std::complex<float>) unsigned char room[sizeof(std::complex<float>)];
+      auto* number = new (room) std::complex<float>(numbers[0], numbers[1]);
+      *number *= *number;
+      numbers[0] = number->real();
+      numbers[1] = number->imag();
+    }"""
+    numbers = torch.tensor([3.0, 4.0])
+    wave_runtime.compile(source, options=[f"--rocm-path={tmp_path}"])["multiply"](numbers, grid=1, block=1)
+    assert numbers.tolist() == [-7, 24]
+
+
+def test_attributes_as_other_headers_write_them(each_clang: str) -> None:
+    """Those of libstdc++ 13 have names that HIP programs write alone."""
+    source = """
+    __attribute__((__noinline__, __cold__)) __device__ int one_more(int number) { return number + 1; }
+    __noinline__ __device__ int twice(int number) { return 2 * number; }
+    extern "C" __global__ void change(int* number) { *number = twice(one_more(*number)); }"""
+    number = torch.tensor([20], dtype=torch.int32)
+    wave_runtime.compile(source)["change"](number, grid=1, block=1)
+    assert number.item() == 42
 
 
 @pytest.mark.parametrize("options", [["-O0"], ["-O3"]])

@@ -22,6 +22,8 @@ _OLDEST = 17
 _NEWEST = 25
 _HEADERS = Path(wave_emulator.__file__).parent / "device"
 _SUFFIXES = {"hip": ".hip", "asm": ".s", "llvm": ".ll"}
+# clang's headers for C++ in kernels are not looked for below HIP 3.6, and that is what it takes a machine without for.
+_CLANGS_WRAPPERS = "--hip-version=6.0"
 _IR_OPTIONS = ("-x", "ir", "-O3", "-Wno-override-module")
 # What only host code has, or code for both.
 _HOST_CODE = re.compile(rb"<<<|\bmain\s*\(|\b(?:hip|cuda)[A-Z]\w*")
@@ -97,7 +99,8 @@ def _hip_options(unit: Unit, program: Program) -> list[str]:
         options += ["-include", "cuda_runtime.h"]  # as nvcc does
     if "-mwavefrontsize64" in unit.options:
         options.append("-DWAVE_DEVICE_WAVE_SIZE=64")  # since clang 22 no macro tells
-    return [*options, "-nogpulib", "-nogpuinc", "-isystem", str(_HEADERS), "-isystem", str(_HEADERS / "cuda")]
+    options += ["-nogpulib", "-nogpuinc", _CLANGS_WRAPPERS]
+    return [*options, "-isystem", str(_HEADERS), "-isystem", str(_HEADERS / "cuda")]
 
 
 def _target_options(unit: Unit) -> list[str]:

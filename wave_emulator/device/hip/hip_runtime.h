@@ -16,8 +16,7 @@
 #define __constant__ __attribute__((__constant__))
 #define __managed__ __attribute__((__managed__))
 #define __forceinline__ inline __attribute__((__always_inline__))
-#undef __noinline__
-#define __noinline__ __attribute__((__noinline__))
+#undef __noinline__  // a keyword of clang; where it is a macro, libstdc++'s attributes of that name do not compile
 #define __align__(bytes) __attribute__((__aligned__(bytes)))
 
 // As in HIP, the second argument is a number of waves for each SIMD.
