@@ -167,11 +167,13 @@ class Kernel:
     def preload(self, device: _Device = None) -> None:
         """Load the kernel on a device now, rather than at the first launch.
 
-        By default that is the current GPU or, if there is none, the CPU.
+        By default that is the current GPU, if its driver takes the kernel's kind of code, else the CPU.
         """
 
     def resources(self, device: _Device = None) -> dict[str, int]:
         """Ask the device's driver which resources the kernel takes. The kernel is loaded there if it is not yet.
+
+        By default that is the current GPU, if its driver takes the kernel's kind of code, else the CPU.
 
         Returns:
             ``registers`` of a work-item (0 if the driver does not say); ``shared_memory`` (static), ``local_memory`` of
@@ -180,7 +182,10 @@ class Kernel:
         """
 
     def occupancy(self, device: _Device = None, **options: Unpack[Options]) -> int:
-        """How many workgroups with this block and shared memory a multiprocessor (compute unit) holds at once."""
+        """How many workgroups with this block and shared memory a multiprocessor (compute unit) holds at once.
+
+        By default on the current GPU, if its driver takes the kernel's kind of code, else on the CPU.
+        """
 
     def infer_writes(self, *args: Any, **options: Unpack[LaunchOptions]) -> Accesses:
         """Run a launch on the emulator, on copies of the tensors, and say which pointer arguments it wrote and read.

@@ -142,8 +142,8 @@ class Module:
 
         Args:
             name: the symbol of a ``__device__`` or ``__constant__`` variable.
-            device: by default the current GPU or, if there is none, the CPU (the emulator). The module is loaded there
-                if it is not yet.
+            device: by default the current GPU, if its driver takes the module's kind of code, else the CPU (the
+                emulator). The module is loaded there if it is not yet.
             dtype: the type of the tensor's elements.
 
         Returns:

@@ -3,6 +3,8 @@
 #include <ATen/ops/from_blob.h>
 #include <torch/csrc/Device.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "launch/variable.h"
 #include "op/device.h"
@@ -60,10 +62,13 @@ size_t unload_codes(const std::vector<ParsedCode>& codes) {
 }
 
 /// A variable as a tensor of its bytes, which keeps the module loaded.
-py::object symbol(const std::vector<ParsedCode>& parsed_codes, const std::string& name, c10::Device device) {
+py::object symbol(const std::vector<ParsedCode>& parsed_codes, const std::string& name,
+                  const std::optional<c10::Device>& wanted) {
+  const CodeObjects codes = codes_of(parsed_codes);
+  const c10::Device device = wanted ? *wanted : default_device(codes);
   const FoundVariable found = [&] {
     const GilRelease release;
-    return find_variable(codes_of(parsed_codes), name, place_of(device));
+    return find_variable(codes, name, place_of(device));
   }();
   for (const ParsedCode& parsed : parsed_codes) {
     if (parsed.code == found.code) *parsed.held = found.held;
@@ -92,10 +97,11 @@ std::optional<c10::Device> optional_device(const py::object& device) {
   return reinterpret_cast<THPDevice*>(found.ptr())->device;
 }
 
-c10::Device required_device(const py::object& device) {
-  if (const auto given = optional_device(device)) return *given;
+c10::Device default_device(const CodeObjects& codes) {
+  const auto is_others = [](const auto& code) { return code->format() != Format::AmdGpu; };
+  const bool is_gpu_code = gpu_driver() == DriverKind::Hip || std::ranges::any_of(codes, is_others);
   const bool has_gpu = py::import("wave_runtime._device").attr("has_gpu")().ptr() == Py_True;
-  return has_gpu ? *optional_device(py::text("cuda")) : c10::Device(c10::kCPU);
+  return is_gpu_code && has_gpu ? *optional_device(py::text("cuda")) : c10::Device(c10::kCPU);
 }
 
 py::object py::Converter<c10::Device>::to(c10::Device device) { return steal(THPDevice_New(device)); }

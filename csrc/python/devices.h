@@ -25,12 +25,12 @@ CodeObjects codes_of(const std::vector<ParsedCode>& parsed);
 /// A torch.device, "cuda:1", "cpu", or an int for a GPU; nothing for None. A GPU without an index is the current one.
 std::optional<c10::Device> optional_device(const py::object& device);
 
-/// The same; for None the current GPU where torch has one, else the CPU.
-c10::Device required_device(const py::object& device);
+/// Where code is loaded if nothing says where: on the current GPU where torch has one whose driver takes the kind of
+/// one of the codes, else on the CPU.
+c10::Device default_device(const CodeObjects& codes);
 
 namespace py {
 
-/// Functions take devices as one or the other of the two.
 template <>
 struct Converter<std::optional<c10::Device>> {
   static bool is(handle) { return true; }
@@ -39,9 +39,6 @@ struct Converter<std::optional<c10::Device>> {
 };
 template <>
 struct Converter<c10::Device> {
-  static bool is(handle) { return true; }
-  static constexpr const char* kExpected = "a device";
-  static c10::Device from(handle object, const Where&) { return required_device(borrow(object)); }
   static object to(c10::Device device);
 };
 

@@ -88,20 +88,19 @@ void check_number(const Kernel& kernel, py::handle object) {
   check_autograd(kernel.name(), [&](VisitTensor visit) { visit(tensor_of(object.ptr())); });
 }
 
-/// Loads the kernel where it is not, without the interpreter's lock.
-void preload(const Kernel& kernel, c10::Device device) {
-  const Place place = place_of(device);
-  if (is_loaded(kernel, place)) return;
-  const GilRelease release;
-  const FunctionUse load(kernel, place);
+/// The kernel where it is loaded, which it is without the interpreter's lock.
+FunctionUse loaded(const Kernel& kernel, const std::optional<c10::Device>& device) {
+  const Place place = place_of(device ? *device : default_device(kernel.variants()));
+  if (!is_loaded(kernel, place)) {
+    const GilRelease release;
+    const FunctionUse load(kernel, place);
+  }
+  return {kernel, place};
 }
 
-FunctionUse loaded(const Kernel& kernel, c10::Device device) {
-  preload(kernel, device);
-  return {kernel, place_of(device)};
-}
+void preload(const Kernel& kernel, const std::optional<c10::Device>& device) { loaded(kernel, device); }
 
-py::dict resources(const Kernel& kernel, c10::Device device) {
+py::dict resources(const Kernel& kernel, const std::optional<c10::Device>& device) {
   const FunctionUse function = loaded(kernel, device);
   const Place& place = function->place;
   return py::make_dict({WAVE_MEMBERS(function->info, registers, shared_memory, local_memory, constant_memory),
@@ -109,7 +108,7 @@ py::dict resources(const Kernel& kernel, c10::Device device) {
                         {"max_shared_memory", place.driver().device(place.device).shared_memory}});
 }
 
-uint32_t occupancy(const Kernel& kernel, c10::Device device, const py::dict& keywords) {
+uint32_t occupancy(const Kernel& kernel, const std::optional<c10::Device>& device, const py::dict& keywords) {
   const FunctionUse function = loaded(kernel, device);
   const Geometry geometry = check_geometry(*function, read_fixed_options(kernel, keywords));
   const auto& [x, y, z] = geometry.block;
