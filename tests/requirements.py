@@ -7,6 +7,7 @@ All skips are made here (test_layout.py). A test that needs something has the ma
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -22,6 +23,7 @@ import torch
 
 import wave_runtime
 from wave_runtime._compile import _clang, _cuda
+from wave_runtime._emulate import TRITON
 from wave_runtime.compat.vendors import _sycl
 
 HIP_LIBRARY = "libamdhip64.so.5"  # Debian's; others are the driver's own to open
@@ -58,6 +60,11 @@ def need(name: str) -> Any:
     return REQUIREMENTS[name].find() or absent(name)
 
 
+def hip_headers(header: str) -> list[Path]:
+    """Those folders of HIP's headers that have this one, which not all do; the test is skipped where there are none."""
+    return [folder for folder in need("hip-headers") if (folder / header).exists()] or absent("hip-headers")
+
+
 def required() -> list[str]:
     """The requirements that this run must not lack. Raises UsageError for one that is none."""
     names = [name for name in os.environ.get("WAVE_RUNTIME_REQUIRE", "").split(",") if name]
@@ -78,6 +85,11 @@ def _packages(*names: str) -> Callable[[], bool]:
         return all(importlib.util.find_spec(name) for name in (*filter(None, parents), *names))
 
     return find
+
+
+def _triton() -> bool:
+    """Whether there is the release of Triton whose interface to drivers emulate() has."""
+    return _packages("triton.runtime")() and importlib.metadata.version("triton").startswith(f"{TRITON}.")
 
 
 def _compiler(find: Callable[[], Any]) -> Callable[[], Any]:
@@ -207,7 +219,7 @@ REQUIREMENTS = {
     "nvrtc": Requirement(_cuda.find_nvrtc, "NVRTC: pip install nvidia-cuda-nvrtc"),
     "pyhip": Requirement(_packages("pyhip"), "PyHIP: see CONTRIBUTING.md"),
     "sycl": Requirement(_sycl.find_cpu, "Intel's SYCL runtime and its device for CPUs: make sycl"),
-    "triton": Requirement(_packages("triton.runtime"), "Triton: make triton"),
+    "triton": Requirement(_triton, f"Triton {TRITON}: make triton"),
     "two-gpus": Requirement(_two_of_a_kind, "two GPUs of one kind"),
     "wave-lang": Requirement(_packages("wave_lang", "iree.compiler", "iree.runtime"), "wave-lang: make wave"),
 }

@@ -61,8 +61,8 @@ def test_examples(page: str, tmp_path: Path) -> None:
     text = (ROOT / page).read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert blocks
-    for package, requirement in (("wave_lang.kernel", "wave-lang"), ("import triton", "triton")):
-        if any(package in block for block in blocks):
+    for word, requirement in (("wave_lang.kernel", "wave-lang"), ("import triton", "triton"), ("inductor=", "triton")):
+        if any(word in block for block in blocks):
             need(requirement)
     code = re.sub(r"^(\S.*)  # (\w+(?:Error|Fault)):.*$", expect_error, "".join(blocks), flags=re.MULTILINE)
     ranks = (

@@ -210,7 +210,8 @@ def test_compiled_without_graphs(gpu: object) -> None:
 
 def test_code_compiled_within_is_compiled_anew_outside() -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
-        return x + torch.ones(2, device="cuda" if torch.cuda.is_available() else "cpu")
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        return x.to(device) + torch.ones(2, device=device)
 
     compiled = torch.compile(function, backend="eager")
     with wave_runtime.emulate():

@@ -95,7 +95,7 @@ def test_command_takes_what_is_not_given_from_the_environment() -> None:
 def test_command_in_a_tree_that_nobody_has_installed(upstream: bool, tmp_path: Path) -> None:
     """The program's own folder is on its path, the tree is not; and upstream's module may be."""
     program = tmp_path / "program.py"
-    program.write_text(f"{SHOW}import wave_runtime.triton\nprint(wave_runtime.__file__)\n")
+    program.write_text(f"{SHOW}import wave_runtime.hooks\nprint(wave_runtime.__file__)\n")
     if upstream:
         (tmp_path / "wave_runtime.py").write_text("raise AssertionError('not this one')\n")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -192,6 +192,15 @@ with warnings.catch_warnings(record=True) as found, wave_runtime.emulate():
     out = run(code, PYTHONPATH=os.pathsep.join([str(tmp_path), str(ROOT)]))
     assert out.startswith("2.0 ")
     assert "Triton 3.6.0 is installed; its kernels cannot be launched on the emulated gfx942" in out
+    code = """
+try:
+    import wave_runtime.triton
+except ImportError as error:
+    print(error)
+"""
+    assert run(code, PYTHONPATH=os.pathsep.join([str(tmp_path), str(ROOT)])) == (
+        "wave_runtime.triton is for Triton 3.9, and Triton 3.6.0 is installed: pip install 'triton==3.9.*'\n"
+    )
 
 
 def test_triton_is_not_imported() -> None:

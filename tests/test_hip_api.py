@@ -66,11 +66,12 @@ def names(kind: str) -> list[str]:
 
 @pytest.mark.needs("hip-library")
 def test_symbols() -> None:
-    """All that are required are there; of the others this release lacks those that are newer than it."""
+    """All that are required are there; of the others 5.2 lacks those that are newer than it, and 5.7 fewer."""
     everything = names("REQUIRED") + names("OPTIONAL") + names("TEXT")
     assert len(everything) > 20
     missing = in_child(f"print(*(n for n in {everything} if not hasattr(hip, n)))").split()
-    assert missing == ["hipGetDevicePropertiesR0600", "hipModuleLaunchCooperativeKernel", "hipDrvLaunchKernelEx"]
+    newer = {"hipGetDevicePropertiesR0600", "hipModuleLaunchCooperativeKernel", "hipDrvLaunchKernelEx"}
+    assert {"hipGetDevicePropertiesR0600"} <= set(missing) <= newer
 
 
 @pytest.mark.needs("hip-library")

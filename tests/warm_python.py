@@ -181,7 +181,9 @@ def _become(request: dict[str, object], files: list[int]) -> list[str]:
 
 
 if __name__ == "__main__":
-    importlib.import_module(sys.argv[2])
+    version = importlib.import_module("torch").version
+    if not version.cuda and not version.hip:  # else its compiler opens a GPU, which is of no use to a forked process
+        importlib.import_module(sys.argv[2])
     gc.collect()
     gc.freeze()  # so that no child looks at, and so copies, what it does not use
     option, *sys.argv = _children(socket.socket(fileno=int(sys.argv[1])))

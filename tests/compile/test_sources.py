@@ -106,7 +106,7 @@ def test_hip_files(suffix: str, tmp_path: Path) -> None:
         '#include "near.h"\n#include <far.h>\n'
         'extern "C" __global__ void sum(int* out) { out[threadIdx.x] = NEAR + FAR + EXTRA; }\n'
     )
-    module = wave_runtime.compile(source, defines={"EXTRA": 4}, include_dirs=[tmp_path / "include"])
+    module = wave_runtime.compile(source, target="gfx942", defines={"EXTRA": 4}, include_dirs=[tmp_path / "include"])
     out = torch.zeros(3, dtype=torch.int32)
     module["sum"](out, grid=1, block=3)
     assert out.tolist() == [7, 7, 7]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from requirements import need
+from requirements import hip_headers
 
 import wave_runtime
 
@@ -35,10 +35,10 @@ def test_layout() -> None:
 
 def test_layout_of_amds(tmp_path: Path, clang: str) -> None:
     """What host code has, which includes AMD's header."""
-    need("hip-headers")
+    folder = hip_headers("hip/hip_vector_types.h")[0]
     path = tmp_path / "layouts.cpp"
     path.write_text(f"#include <hip/hip_vector_types.h>\n{layouts()}")
-    command = [clang, "-x", "c++", "-std=c++17", "-D__HIP_PLATFORM_AMD__", "-fsyntax-only", path]
+    command = [clang, "-x", "c++", "-std=c++17", "-D__HIP_PLATFORM_AMD__", f"-I{folder}", "-fsyntax-only", path]
     subprocess.run(command, check=True)
 
 

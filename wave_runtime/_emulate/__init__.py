@@ -146,7 +146,7 @@ def emulate(
     if time_limit is not None and not 0 <= time_limit < float("inf"):
         raise ValueError(f"time_limit={time_limit!r}: expected seconds, or 0 for no limit")
     gpu = _gpu.find(target, devices)
-    if inductor and not _has_triton():
+    if inductor and not has_triton():
         raise RuntimeError(f"inductor=True needs Triton {TRITON}: pip install 'triton=={TRITON}.*'")
     variables = environment(target, devices=devices, time_limit=time_limit, inductor=inductor)
     if inductor:
@@ -254,7 +254,7 @@ def _triton() -> ModuleType | None:
     return importlib.import_module("triton")  # only now: it takes a while
 
 
-def _has_triton() -> bool:
+def has_triton() -> bool:
     """Whether Triton is installed, in the version that the emulator's driver is for."""
     triton = _triton()
     return triton is not None and triton.__version__.startswith(TRITON + ".")
@@ -262,7 +262,7 @@ def _has_triton() -> bool:
 
 def _set_triton_driver(gpu: _gpu.Gpu) -> Patches | None:
     """Make the emulator Triton's device where Triton is installed; a warning says where it is of another version."""
-    if not _has_triton():
+    if not has_triton():
         if (triton := _triton()) is not None:
             warnings.warn(
                 f"Triton {triton.__version__} is installed; its kernels cannot be launched on the emulated {gpu.name}, "

@@ -42,6 +42,16 @@ def _without_devices(original: Callable[..., None]) -> Callable[..., None]:
     return init
 
 
+def _without_device_ids(original: Callable[..., Any]) -> Callable[..., Any]:
+    """barrier(), which would take a tensor of the machine's own GPU for gloo, where it has one."""
+
+    @functools.wraps(original)
+    def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Any:
+        return original(group, async_op)
+
+    return barrier
+
+
 def replace(patches: Patches) -> None:
     """Replace torch.distributed's functions, under the names that its modules have for them, too."""
     distributed = torch.distributed
@@ -52,7 +62,9 @@ def replace(patches: Patches) -> None:
         made = _by_gloo(getattr(distributed, name), position)
         for home in homes:
             patches.set(home, name, made)
+    barrier = _without_device_ids(distributed.barrier)
     for home in homes:
+        patches.set(home, "barrier", barrier)
         patches.set(home, "is_nccl_available", lambda: True)
     parallel = torch.nn.parallel.DistributedDataParallel
     patches.set(parallel, "__init__", _without_devices(parallel.__init__))
