@@ -15,7 +15,7 @@
 //   Observer* teller(const Wave&, u64 low, u64 high, u32 size, bool write)   who is told of accesses there by tell(),
 //                                                                where somebody watches them; nullptr where they go
 //                                                                through read() and write()
-//   AtomicTarget atomic(Wave&, AddressSpan, bool serves_parts, int lane)   where an atomic may work; throws Fault
+//   AtomicTarget atomic(Wave&, const AtomicAccess&)   where an atomic may work; throws Fault
 //   bool kShared                                                 whether other threads use it at the same time
 
 namespace wave::emulator::WAVE_SIMD {
@@ -39,9 +39,7 @@ struct GlobalMemory {
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
     wave.group->write_memory(span, from, lane);
   }
-  static AtomicTarget atomic(Wave& wave, AddressSpan span, bool serves_parts, int lane) {
-    return wave.group->atomic_memory(span, serves_parts, lane);
-  }
+  static AtomicTarget atomic(Wave& wave, const AtomicAccess& access) { return wave.group->atomic_memory(access); }
 };
 
 /// LDS of the wave's workgroup, from address 0 on.
@@ -63,9 +61,7 @@ struct LdsMemory {
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
     wave.group->write_lds(span, from, lane);
   }
-  static AtomicTarget atomic(Wave& wave, AddressSpan span, bool, int lane) {
-    return wave.group->atomic_lds(span, lane);
-  }
+  static AtomicTarget atomic(Wave& wave, const AtomicAccess& access) { return wave.group->atomic_lds(access); }
 };
 
 template <class Space>

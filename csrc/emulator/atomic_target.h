@@ -1,9 +1,18 @@
 // Where an atomic instruction works.
 #pragma once
 
+#include "base/address_span.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
+
+/// An atomic of one lane, or of the wave (-1).
+struct AtomicAccess {
+  AddressSpan span;
+  int lane;
+  bool serves_parts;               ///< whether compilers make it for a part of a dword (AtomicTarget)
+  const void* expected = nullptr;  ///< of a compare-and-swap: it stores only where memory holds these bytes
+};
 
 /// Host memory, aligned, of which the launch may have only a part. Compilers make atomics on elements of one or two
 /// bytes of a dword's: the last one of a tensor of odd length reaches past its end. Bytes that cannot be read count as

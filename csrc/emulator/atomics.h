@@ -20,6 +20,11 @@ template <class T>
 T cmpswap(T old, T value, T expected) {
   return old == expected ? value : old;
 }
+/// DS has the compared value first.
+template <class T>
+T cmpst(T old, T expected, T value) {
+  return cmpswap(old, value, expected);
+}
 template <class T>
 T add(T old, T value) {
   return old + value;
@@ -115,6 +120,12 @@ constexpr bool serves_parts = is_same_function<kModify, cmpswap<u32>> || is_same
                               is_same_function<kModify, or_<u32>> || is_same_function<kModify, xor_<u32>> ||
                               is_same_function<kModify, pk_add_f16> || is_same_function<kModify, pk_add_bf16>;
 
+/// Compare-and-swaps of integers, which load where the bits are others than those that are compared.
+template <auto kModify>
+constexpr bool compares_last = is_same_function<kModify, cmpswap<u32>> || is_same_function<kModify, cmpswap<u64>>;
+template <auto kModify>
+constexpr bool compares_first = is_same_function<kModify, cmpst<u32>> || is_same_function<kModify, cmpst<u64>>;
+
 /// Additions of integers, which may be summed up before they are made, and subtractions.
 template <auto kModify>
 constexpr bool is_addition = is_same_function<kModify, add<u32>> || is_same_function<kModify, add<u64>>;
@@ -136,6 +147,14 @@ struct Atomic<kModify, T (*)(T, Values...)> {
   /// Whether compilers make it for an element of one or two bytes, on the dword that the element lies in. They make
   /// loops of CMPSWAP but for these.
   static constexpr bool kServesParts = atomics::serves_parts<kModify>;
+  static constexpr bool kCompares = atomics::compares_first<kModify> || atomics::compares_last<kModify>;
+
+  /// With these operands, which must outlive it.
+  static AtomicAccess access(AddressSpan span, const T& a, [[maybe_unused]] const T& b, int lane) {
+    if constexpr (atomics::compares_first<kModify>) return {span, lane, kServesParts, &a};
+    if constexpr (atomics::compares_last<kModify>) return {span, lane, kServesParts, &b};
+    return {span, lane, kServesParts};
+  }
 
   /// Returns the old value. `b` counts where the function has two operands. kShared: other threads use the memory at
   /// the same time. Throws Fault for `lane` where it would change bytes that the launch must not write.

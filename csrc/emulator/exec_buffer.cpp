@@ -34,10 +34,10 @@ struct BufferMemory : GlobalMemory {
       GlobalMemory::write(wave, span, from, lane);
     }
   }
-  static AtomicTarget atomic(Wave& wave, AddressSpan span, bool serves_parts, int lane) {
-    if (!is_scratch(wave, span)) return GlobalMemory::atomic(wave, span, serves_parts, lane);
-    check_atomic(span, lane);
-    return {scratch(wave, span, ScratchAccess::Atomic, lane)};
+  static AtomicTarget atomic(Wave& wave, const AtomicAccess& access) {
+    if (!is_scratch(wave, access.span)) return GlobalMemory::atomic(wave, access);
+    check_atomic(access.span, access.lane);
+    return {scratch(wave, access.span, ScratchAccess::Atomic, access.lane)};
   }
 
  private:

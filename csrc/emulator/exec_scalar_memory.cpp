@@ -105,7 +105,7 @@ const Op* s_atomic(Wave& wave, const Op* op) {
   std::memcpy(data, &wave.s[op->scalar_memory.data], Atomic<kModify>::kHasTwo ? sizeof(data) : sizeof(T));
   if (access.bytes >= sizeof(T)) {
     const AddressSpan span(access.address, sizeof(T));
-    const AtomicTarget target = wave.group->atomic_memory(span, Atomic<kModify>::kServesParts, -1);
+    const AtomicTarget target = wave.group->atomic_memory(Atomic<kModify>::access(span, data[0], data[1], -1));
     old = Atomic<kModify>::apply(wave, target, data[0], data[1], -1);
   }
   if (op->scalar_memory.returns) std::memcpy(&wave.s[op->scalar_memory.data], &old, sizeof(T));

@@ -77,9 +77,9 @@ struct ScratchSpace : FlatRegisters {
   static void write(Wave& wave, AddressSpan span, const void* from, int lane) {
     std::memcpy(wave.group->scratch(wave, span, ScratchAccess::Store, lane), from, span.size());
   }
-  static AtomicTarget atomic(Wave& wave, AddressSpan span, bool, int lane) {
-    check_atomic(span, lane);
-    return {wave.group->scratch(wave, span, ScratchAccess::Atomic, lane)};
+  static AtomicTarget atomic(Wave& wave, const AtomicAccess& access) {
+    check_atomic(access.span, access.lane);
+    return {wave.group->scratch(wave, access.span, ScratchAccess::Atomic, access.lane)};
   }
 };
 
@@ -96,11 +96,11 @@ struct FlatSpace : GlobalSpace {
     if (in(kSharedAperture, span)) return LdsMemory::write(wave, within(kSharedAperture, span), from, lane);
     GlobalSpace::write(wave, span, from, lane);
   }
-  static AtomicTarget atomic(Wave& wave, AddressSpan span, bool serves_parts, int lane) {
-    if (in(kPrivateAperture, span))
-      return ScratchSpace::atomic(wave, within(kPrivateAperture, span), serves_parts, lane);
-    if (in(kSharedAperture, span)) return LdsMemory::atomic(wave, within(kSharedAperture, span), serves_parts, lane);
-    return GlobalSpace::atomic(wave, span, serves_parts, lane);
+  static AtomicTarget atomic(Wave& wave, AtomicAccess access) {
+    const bool is_private = in(kPrivateAperture, access.span);
+    if (!is_private && !in(kSharedAperture, access.span)) return GlobalSpace::atomic(wave, access);
+    access.span = within(is_private ? kPrivateAperture : kSharedAperture, access.span);
+    return is_private ? ScratchSpace::atomic(wave, access) : LdsMemory::atomic(wave, access);
   }
 
  private:

@@ -1,5 +1,6 @@
 // What orders the accesses of the launch's memory: waits, caches, barriers, atomics.
 #include <algorithm>
+#include <cstring>
 
 #include "emulator/global_races.h"
 #include "emulator/workgroup.h"
@@ -190,6 +191,12 @@ void GlobalRaceChecker::store_lds(AddressSpan span, const void*, int lane) {
     known.begin(wave_->group->number(), instruction_.modifies);
     tell_group(known);
   }
+}
+
+void GlobalRaceChecker::compare_lds(AddressSpan span, const void* expected, int lane) {
+  if (!meets_in_lds_) return;
+  const bool stores = std::memcmp(wave_->group->lds() + span.begin(), expected, span.size()) == 0;
+  stores ? store_lds(span, nullptr, lane) : load_lds(span, lane);
 }
 
 void GlobalRaceChecker::load_lds_lanes(const LaneAccesses& all) {

@@ -226,6 +226,16 @@ void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lan
   access(span, lane, true);
 }
 
+/// One that fails orders and races as a load does. Its number is a store's all the same: another lane's may succeed.
+void GlobalRaceChecker::compare_memory(AddressSpan span, const void* expected, int lane) {
+  hold_.page(span.begin());
+  if (std::memcmp(reinterpret_cast<const void*>(span.begin()), expected, span.size()) == 0)
+    return store_memory(span, nullptr, lane);
+  if (instruction_.returns) acquire(span);
+  begin_access(true, true);
+  access(span, lane, false);
+}
+
 /// As each lane's access of a whole dword is, but for the lane.
 PastAccess GlobalRaceChecker::access_of(bool is_store) const {
   const Reach& issued = states_[wave_->index].issued;

@@ -33,11 +33,13 @@ class GlobalRaceChecker : public Observer {
   bool watches_lds() const override { return true; }
   void load_lds(AddressSpan span, int lane) override;
   void store_lds(AddressSpan span, const void* data, int lane) override;
+  void compare_lds(AddressSpan span, const void* expected, int lane) override;
   void load_lds_lanes(const LaneAccesses& all) override;
   void store_lds_lanes(const LaneAccesses& all) override;
   bool watches_memory() const override { return true; }
   void load_memory(AddressSpan span, int lane) override;
   void store_memory(AddressSpan span, const void* data, int lane) override;
+  void compare_memory(AddressSpan span, const void* expected, int lane) override;
   void load_memory_lanes(const LaneAccesses& all) override;
   void store_memory_lanes(const LaneAccesses& all) override;
   void modify_memory_lanes(const LaneAccesses& all) override;

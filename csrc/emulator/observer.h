@@ -104,6 +104,8 @@ class Observer {
   virtual void load_lds(AddressSpan, int /*lane*/) {}
   /// Before it is done. `data` is nullptr for atomics.
   virtual void store_lds(AddressSpan, const void* /*data*/, int /*lane*/) {}
+  /// A compare-and-swap, likewise, which stores where LDS holds the expected bytes, and else loads.
+  virtual void compare_lds(AddressSpan span, const void* /*expected*/, int lane) { store_lds(span, nullptr, lane); }
   /// Those of an instruction's lanes at once, in their order: when all loads are done and before any store is, of
   /// stores that overlap nowhere.
   virtual void load_lds_lanes(const LaneAccesses& all) {
@@ -118,6 +120,10 @@ class Observer {
   virtual void load_memory(AddressSpan, int /*lane*/) {}
   /// Before it is done, and will not fail. `data` is nullptr for atomics.
   virtual void store_memory(AddressSpan, const void* /*data*/, int /*lane*/) {}
+  /// A compare-and-swap, likewise, which stores where memory holds the expected bytes, and else loads.
+  virtual void compare_memory(AddressSpan span, const void* /*expected*/, int lane) {
+    store_memory(span, nullptr, lane);
+  }
   /// Those of an instruction's lanes at once, as of LDS.
   virtual void load_memory_lanes(const LaneAccesses& all) {
     all.each([&](int lane) { load_memory(all.span(lane), lane); });
@@ -192,6 +198,9 @@ class Observers : public Observer {
   void store_lds(AddressSpan span, const void* data, int lane) override {
     for (Observer* observer : of_lds_) observer->store_lds(span, data, lane);
   }
+  void compare_lds(AddressSpan span, const void* expected, int lane) override {
+    for (Observer* observer : of_lds_) observer->compare_lds(span, expected, lane);
+  }
   void load_lds_lanes(const LaneAccesses& all) override {
     for (Observer* observer : of_lds_) observer->load_lds_lanes(all);
   }
@@ -204,6 +213,9 @@ class Observers : public Observer {
   }
   void store_memory(AddressSpan span, const void* data, int lane) override {
     for (Observer* observer : of_memory_) observer->store_memory(span, data, lane);
+  }
+  void compare_memory(AddressSpan span, const void* expected, int lane) override {
+    for (Observer* observer : of_memory_) observer->compare_memory(span, expected, lane);
   }
   void load_memory_lanes(const LaneAccesses& all) override {
     for (Observer* observer : of_memory_) observer->load_memory_lanes(all);

@@ -201,6 +201,11 @@ void RaceChecker::store_lds(AddressSpan span, const void* data, int lane) {
   note(all, true);
 }
 
+void RaceChecker::compare_lds(AddressSpan span, const void* expected, int lane) {
+  const bool stores = std::memcmp(wave_->group->lds() + span.begin(), expected, span.size()) == 0;
+  stores ? store_lds(span, nullptr, lane) : load_lds(span, lane);
+}
+
 void RaceChecker::load_lds_lanes(const LaneAccesses& all) { note(all, false); }
 
 void RaceChecker::store_lds_lanes(const LaneAccesses& all) { note(all, true); }

@@ -28,6 +28,7 @@ class RaceChecker : public Observer {
   bool watches_lds() const override { return true; }
   void load_lds(AddressSpan span, int lane) override;
   void store_lds(AddressSpan span, const void* data, int lane) override;
+  void compare_lds(AddressSpan span, const void* expected, int lane) override;
   void load_lds_lanes(const LaneAccesses& all) override;
   void store_lds_lanes(const LaneAccesses& all) override;
   bool watches_memory() const override { return watches_memory_; }

@@ -397,26 +397,28 @@ inline void set_value(LaneRow* rows, T value, int lane) {
 }
 
 /// Where lanes' atomics may work: checked all at once, or lane by lane. Who is to be told is told of all at once where
-/// nobody wants the old values.
+/// nobody wants the old values and all of them store.
 template <class Space>
 class AtomicTargets {
   using Lanes = Addresses<typename Space::Address>;
 
  public:
   /// For values of `size` bytes.
-  [[gnu::noinline]] AtomicTargets(Wave& wave, const Lanes& addresses, u32 size, bool returns)
+  [[gnu::noinline]] AtomicTargets(Wave& wave, const Lanes& addresses, u32 size, bool one_by_one)
       : wave_(wave), addresses_(addresses), size_(size) {
     if (!addresses.are_multiples_of(size)) return;
     checked_ = Space::covers(wave, addresses.low, addresses.high, size, true);
     if constexpr (std::is_base_of_v<GlobalMemory, Space>) {
-      if (!checked_ && !returns) checked_ = tell();
+      if (!checked_ && !one_by_one) checked_ = tell();
     }
   }
-  AtomicTarget at(int lane, bool serves_parts) const {
+  /// With a lane's operands.
+  template <auto kModify, class T>
+  AtomicTarget at(int lane, const T& a, const T& b) const {
     const u64 address = addresses_.lane[lane];
     if (checked_) [[likely]]
       return {Space::host(wave_, address)};
-    return Space::atomic(wave_, {address, size_}, serves_parts, lane);
+    return Space::atomic(wave_, Atomic<kModify>::access({address, size_}, a, b, lane));
   }
 
  private:
@@ -456,11 +458,11 @@ inline void modify_rows(Wave& wave, const Addresses<typename Space::Address>& ad
   if constexpr (atomics::is_addition<kModify> && std::is_base_of_v<GlobalMemory, Space>) {
     if (returned == nullptr && add_later<T>(wave, addresses, first)) return;
   }
-  const AtomicTargets<Space> targets(wave, addresses, sizeof(T), returned != nullptr);
+  const AtomicTargets<Space> targets(wave, addresses, sizeof(T), returned != nullptr || Atomic<kModify>::kCompares);
   for (int i = 0; i < kLanes; ++i) {
     if (addresses.enabled->lane[i] == 0) continue;
     const T a = get_value<T>(first, i), b = Atomic<kModify>::kHasTwo ? get_value<T>(second, i) : T{};
-    const AtomicTarget target = targets.at(i, Atomic<kModify>::kServesParts);
+    const AtomicTarget target = targets.template at<kModify>(i, a, b);
     const T old = Atomic<kModify>::template apply<Space::kShared>(wave, target, a, b, i);
     if (returned != nullptr) set_value(returned, old, i);
   }

@@ -121,14 +121,14 @@ class Workgroup {
   /// The functions of Memory, seen by who watches memory.
   void read_memory(AddressSpan span, void* to, int lane);
   void write_memory(AddressSpan span, const void* from, int lane);
-  AtomicTarget atomic_memory(AddressSpan span, bool serves_parts, int lane);
+  AtomicTarget atomic_memory(const AtomicAccess& access);
 
   /// Copies bytes from LDS. Those that lie a little past its end read as zero and are recorded; throws Fault beyond.
   void read_lds(AddressSpan span, void* to, int lane) const;
   /// Copies bytes to LDS. Throws Fault where they do not fit.
   void write_lds(AddressSpan span, const void* from, int lane);
   /// Where an atomic may work. Throws Fault.
-  AtomicTarget atomic_lds(AddressSpan span, int lane);
+  AtomicTarget atomic_lds(const AtomicAccess& access);
 
   /// Host memory of a lane's scratch. Throws Fault where there is no such scratch.
   u8* scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane) {

@@ -43,10 +43,14 @@ void Workgroup::write_memory(AddressSpan span, const void* from, int lane) {
   launch_.memory().write(span, from, lane);
 }
 
-AtomicTarget Workgroup::atomic_memory(AddressSpan span, bool serves_parts, int lane) {
+AtomicTarget Workgroup::atomic_memory(const AtomicAccess& access) {
   make_pending_adds();
-  const AtomicTarget target = launch_.memory().atomic(span, serves_parts, lane);
-  if (memory_observer_ != nullptr) memory_observer_->store_memory(span, nullptr, lane);
+  const AtomicTarget target = launch_.memory().atomic(access.span, access.serves_parts, access.lane);
+  if (memory_observer_ != nullptr && access.expected != nullptr && target.is_whole()) {
+    memory_observer_->compare_memory(access.span, access.expected, access.lane);
+  } else if (memory_observer_ != nullptr) {
+    memory_observer_->store_memory(access.span, nullptr, access.lane);
+  }
   return target;
 }
 
@@ -66,10 +70,15 @@ void Workgroup::write_lds(AddressSpan span, const void* from, int lane) {
   std::memcpy(lds_.get() + span.begin(), from, span.size());
 }
 
-AtomicTarget Workgroup::atomic_lds(AddressSpan span, int lane) {
-  check_atomic(span, lane);
-  check_lds("an atomic access of ", span, lane);
-  if (lds_observer_ != nullptr) lds_observer_->store_lds(span, nullptr, lane);
+AtomicTarget Workgroup::atomic_lds(const AtomicAccess& access) {
+  const AddressSpan span = access.span;
+  check_atomic(span, access.lane);
+  check_lds("an atomic access of ", span, access.lane);
+  if (lds_observer_ != nullptr && access.expected != nullptr) {
+    lds_observer_->compare_lds(span, access.expected, access.lane);
+  } else if (lds_observer_ != nullptr) {
+    lds_observer_->store_lds(span, nullptr, access.lane);
+  }
   return {lds_.get() + span.begin()};
 }
 

@@ -55,7 +55,9 @@ def launch(module: wave_runtime.Module, name: str, wrong: int) -> torch.Tensor:
         kernel(result, wrong, **one)
     elif name == "lock_of_lds":
         kernel(zeros(1), result, wrong, **one)
-    elif name in ("lds_lock", "lds_flag", "lds_slot", "reset_in_lds"):
+    elif name == "visited":
+        kernel(torch.ones(64, dtype=torch.int32), result, wrong, grid=2, block=64)
+    elif name in ("lds_lock", "lds_flag", "lds_slot", "reset_in_lds", "visited_in_lds"):
         kernel(result, wrong, **one)
     elif name == "counter":
         kernel(result, wrong, grid=200, block=128)
@@ -86,11 +88,12 @@ RESULTS = {  # of those that do not race
     "wave_sum": [sum(i * 7 % 16 + 1 for i in range(256))],
     "lds_counts": [16] * 16,
     "flags_of_bits": [-1, -1],
+    "visited": [1] * 128,
     "counter": [200 * 128],
     "lds_lock": [1] * 256,
     "second_workgroup": [19] * 256,
 }
-IN_LDS = ("lds_flag", "lds_slot", "lock_of_lds", "reset_in_lds", "last_wave", "stencil", "odd_even_sort")
+IN_LDS = ("visited_in_lds", "lds_flag", "lds_slot", "lock_of_lds", "reset_in_lds", "last_wave", "stencil", "odd_even_sort")
 NAMES = (*RESULTS, *IN_LDS, "shortened_paths")
 
 

@@ -302,6 +302,25 @@ KERNEL flags_of_bits(int* bits, unsigned char* bytes, int wrong) {
   bytes[i] = 1;
 }
 
+// What has long been visited is looked at while others try to.
+KERNEL visited(int* flags, int* out, int wrong) {
+  if (blockIdx.x == 0) {
+    out[threadIdx.x] = atomicCAS(&flags[threadIdx.x], wrong, 2);  // race in visited
+  } else {
+    out[item()] = flags[threadIdx.x];  // race in visited
+  }
+}
+KERNEL visited_in_lds(int* out, int wrong) {
+  __shared__ int flags[128];
+  if (threadIdx.x < 128) flags[threadIdx.x] = 1;
+  __syncthreads();
+  if (threadIdx.x < 128) {
+    atomicCAS(&flags[threadIdx.x], wrong, 2);  // race in visited_in_lds
+  } else {
+    out[threadIdx.x] = flags[threadIdx.x % 128];  // race in visited_in_lds
+  }
+}
+
 // A counter of many workgroups, the last one of which sets it.
 KERNEL counter(int* count, int wrong) {
   if (wrong && blockIdx.x == gridDim.x - 1) {
