@@ -1,6 +1,7 @@
 // What orders the accesses of the launch's memory: waits, caches, barriers, atomics.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "emulator/global_races.h"
 #include "emulator/workgroup.h"
@@ -10,9 +11,6 @@ namespace wave::emulator {
 namespace {
 
 using isa::Scope;
-
-/// A wave that reads more dwords by atomics forgets what they found.
-constexpr size_t kMostAtomicReads = 4096;
 
 bool is_something(const Reach& reach) { return reach.stores != 0 || reach.loads != 0; }
 
@@ -155,14 +153,24 @@ void GlobalRaceChecker::tell_group(Released& known) const {
   if (is_something(done)) known.to_group.join(number_of(*wave_), done);
 }
 
+void GlobalRaceChecker::AtomicReads::note(u64 dword, const PastAccesses& found) {
+  if (recent_.found.size() >= kMost) older_ = std::exchange(recent_, {});
+  recent_.found[dword] = found;
+  recent_.begin = std::min(recent_.begin, dword);
+  recent_.end = std::max(recent_.end, dword + sizeof(u32));
+}
+
+const PastAccesses* GlobalRaceChecker::AtomicReads::find(u64 dword) const {
+  for (const Dwords* const dwords : {&recent_, &older_}) {
+    if (const auto found = dwords->found.find(dword); found != dwords->found.end()) return &found->second;
+  }
+  return nullptr;
+}
+
 void GlobalRaceChecker::acquire(AddressSpan span) {
   State& own = state();
-  AtomicReads& reads = own.atomic_reads;
-  if (reads.found.size() >= kMostAtomicReads) reads = {};
   for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32))
-    reads.found[address] = hold_.page(address).own(address);
-  reads.begin = std::min(reads.begin, span.begin() & ~u64{3});
-  reads.end = std::max(reads.end, span.end());
+    own.atomic_reads.note(address, hold_.page(address).own(address));
   const Released* const released = hold_.page(span.begin()).released(span.begin());
   if (released == nullptr) return;
   if (released->group == wave_->group->number()) acquire_of_group(*released);

@@ -421,17 +421,16 @@ bool GlobalRaceChecker::note_atomic(PastAccesses& all, const PastAccess& now) co
 /// Whether a store may be to a dword that the wave's atomics have read.
 bool GlobalRaceChecker::meets_atomic_read(const LaneAccesses& all) const {
   const AtomicReads& reads = states_[wave_->index].atomic_reads;
-  if (reads.found.empty() || !AddressSpan::up_to(reads.begin, reads.end).overlaps(all.hull())) return false;
+  if (!reads.may_have(all.hull())) return false;
   bool meets = false;
-  all.each([&](int lane) { meets |= reads.found.contains(all.span(lane).begin() & ~u64{3}); });
+  all.each([&](int lane) { meets |= reads.find(all.span(lane).begin() & ~u64{3}) != nullptr; });
   return meets;
 }
 
 /// Whether the wave's last atomic on a dword has found an access done. If that was a race, it has been told.
 bool GlobalRaceChecker::has_found(u64 address, const PastAccess& past) const {
-  const AtomicReads& reads = states_[wave_->index].atomic_reads;
-  const auto read = reads.found.find(address);
-  return read != reads.found.end() && std::ranges::any_of(read->second, [&](const PastAccess& one) {
+  const PastAccesses* const found = states_[wave_->index].atomic_reads.find(address);
+  return found != nullptr && std::ranges::any_of(*found, [&](const PastAccess& one) {
            return one.wave == past.wave && one.number == past.number && one.is_store == past.is_store;
          });
 }

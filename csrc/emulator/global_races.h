@@ -78,10 +78,23 @@ class GlobalRaceChecker : public Observer {
   };
 
   /// The dwords that a wave's atomics have read, with what each has found done there. All see what is done to one dword
-  /// in one order, whatever else is ordered: that comes before the wave's later accesses of the dword.
-  struct AtomicReads {
-    std::unordered_map<u64, PastAccesses> found;
-    u64 begin = ~u64{0}, end = 0;  ///< of all of them
+  /// in one order, whatever else is ordered: that comes before the wave's later accesses of the dword. The last kMost
+  /// dwords are known, and up to as many before them.
+  class AtomicReads {
+   public:
+    void note(u64 dword, const PastAccesses& found);
+    /// nullptr where it is not known.
+    const PastAccesses* find(u64 dword) const;
+    bool may_have(AddressSpan span) const { return recent_.may_have(span) || older_.may_have(span); }
+
+   private:
+    static constexpr size_t kMost = 4096;
+    struct Dwords {
+      std::unordered_map<u64, PastAccesses> found;
+      u64 begin = ~u64{0}, end = 0;  ///< of all of them
+      bool may_have(AddressSpan span) const { return !found.empty() && AddressSpan::up_to(begin, end).overlaps(span); }
+    };
+    Dwords recent_, older_;
   };
 
   struct State {
@@ -138,7 +151,7 @@ class GlobalRaceChecker : public Observer {
   const std::vector<Reach>& mates_before(const PastAccess& past) const;
   bool is_ordered(const PastAccess& past) const;
   bool is_of_mate(const PastAccess& past) const;
-  bool has_read_by_atomic(u64 dword) const { return states_[wave_->index].atomic_reads.found.contains(dword); }
+  bool has_read_by_atomic(u64 dword) const { return states_[wave_->index].atomic_reads.find(dword) != nullptr; }
   bool meets_atomic_read(const LaneAccesses& all) const;
   bool has_found(u64 address, const PastAccess& past) const;
   bool conflicts(const PastAccess& past, const PastAccess& now) const;

@@ -55,6 +55,8 @@ def launch(module: wave_runtime.Module, name: str, wrong: int) -> torch.Tensor:
         kernel(result, wrong, **one)
     elif name == "lock_of_lds":
         kernel(zeros(1), result, wrong, **one)
+    elif name == "reset_counters":
+        kernel(zeros(9000), result, wrong, grid=2, block=64)
     elif name == "visited":
         kernel(torch.ones(64, dtype=torch.int32), result, wrong, grid=2, block=64)
     elif name in ("lds_lock", "lds_flag", "lds_slot", "reset_in_lds", "visited_in_lds"):
@@ -88,19 +90,29 @@ RESULTS = {  # of those that do not race
     "wave_sum": [sum(i * 7 % 16 + 1 for i in range(256))],
     "lds_counts": [16] * 16,
     "flags_of_bits": [-1, -1],
+    "reset_counters": [15],
     "visited": [1] * 128,
     "counter": [200 * 128],
     "lds_lock": [1] * 256,
     "second_workgroup": [19] * 256,
 }
-IN_LDS = ("visited_in_lds", "lds_flag", "lds_slot", "lock_of_lds", "reset_in_lds", "last_wave", "stencil", "odd_even_sort")
+IN_LDS = (
+    "visited_in_lds",
+    "lds_flag",
+    "lds_slot",
+    "lock_of_lds",
+    "reset_in_lds",
+    "last_wave",
+    "stencil",
+    "odd_even_sort",
+)
 NAMES = (*RESULTS, *IN_LDS, "shortened_paths")
 
 
 # Atomic stores look like all others there, so that a plain store counts as atomic where the wave's atomics have read.
 EQUAL_STORES = ("gfx90a", "gfx1030", "gfx1100")
 # Where a pattern's mistake is none: there, and where stores that a barrier has waited for need not be written back.
-NO_RACE = {"reset_counter": EQUAL_STORES, "stores_of_mates": (*EQUAL_STORES, "gfx1201")}
+NO_RACE = {"reset_counter": EQUAL_STORES, "reset_counters": EQUAL_STORES, "stores_of_mates": (*EQUAL_STORES, "gfx1201")}
 
 
 @pytest.fixture(scope="module", params=first_or_long(TARGETS, 2))

@@ -302,6 +302,16 @@ KERNEL flags_of_bits(int* bits, unsigned char* bytes, int wrong) {
   bytes[i] = 1;
 }
 
+// Many counters, each of which the last one to count sets to zero. The first atomic has work-items of a wave count on both
+// sides of where what is known of a wave's atomics is forgotten.
+KERNEL reset_counters(int* counts, int* out, int wrong) {
+  if (threadIdx.x == 0 && atomicAdd(counts, 1) == 1) out[0] = 15;
+  for (int i = 1 + threadIdx.x; i < 9000; i += blockDim.x) {
+    const int before = atomicAdd(&counts[i], 1);  // race in reset_counters
+    if (before == (wrong ? 0 : 1)) counts[i] = 0;  // race in reset_counters
+  }
+}
+
 // What has long been visited is looked at while others try to.
 KERNEL visited(int* flags, int* out, int wrong) {
   if (blockIdx.x == 0) {
