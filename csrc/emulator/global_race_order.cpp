@@ -128,7 +128,7 @@ bool GlobalRaceChecker::has_to_release() {
 /// not to be told besides.
 void GlobalRaceChecker::release(AddressSpan span) {
   const State& own = state();
-  const Reach& to_all = own.written_back;
+  const Reach to_all{own.done.loads, own.written_back.stores};
   Released& known = hold_.page(span.begin()).releases(span.begin());
   known.begin(wave_->group->number(), instruction_.modifies);
   const bool tells_all = instruction_.scope != Scope::Workgroup;
@@ -174,13 +174,17 @@ void GlobalRaceChecker::acquire(AddressSpan span) {
   const Released* const released = hold_.page(span.begin()).released(span.begin());
   if (released == nullptr) return;
   if (released->group == wave_->group->number()) acquire_of_group(*released);
-  if (instruction_.scope == Scope::Agent) own.to_be_acquired.join(released->to_all);
+  if (instruction_.scope == Scope::Agent) {
+    own.to_be_acquired.join(released->to_all);
+    own.others.join_loads(released->to_all);  // whatever this wave stores from now on, they have their values
+  }
   if (is_of_grid_barrier(span)) note_grid_barrier(own);
 }
 
 void GlobalRaceChecker::acquire_of_group(const Released& known) {
   State& own = state();
   (own.shares_cache ? own.others : own.behind_own_cache).join(known.to_group);
+  own.others.join_loads(known.to_group);
 }
 
 /// Atomics in LDS, and flags that are polled there, order the workgroup's accesses of memory, too.

@@ -71,6 +71,12 @@ void MemoryClock::join(const MemoryClock& other) {
   std::ranges::inplace_merge(all_, all_.begin() + middle, {}, kWave);
 }
 
+void MemoryClock::join_loads(const MemoryClock& other) {
+  for (const auto& [wave, reach] : other.all_) {
+    if (reach.loads != 0) join(wave, {.loads = reach.loads});
+  }
+}
+
 PastAccesses ShadowPage::of(size_t dword) const {
   const size_t block = dword / kBlockDwords, at = dword % kBlockDwords;
   return (split_ >> block & 1) == 0 ? of_dword(common_[block], at) : (*dwords_[block])[at];

@@ -41,6 +41,7 @@ class MemoryClock {
     }
   }
   void join(const MemoryClock& other);
+  void join_loads(const MemoryClock& other);
 
  private:
   void insert(u32 wave, const Reach& reach);

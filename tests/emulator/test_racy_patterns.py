@@ -57,6 +57,9 @@ def launch(module: wave_runtime.Module, name: str, wrong: int) -> torch.Tensor:
         kernel(zeros(1), result, wrong, **one)
     elif name == "reset_counters":
         kernel(zeros(9000), result, wrong, grid=2, block=64)
+    elif name == "read_before":
+        result = torch.ones(64, dtype=torch.int32)
+        kernel(result, zeros(1), wrong, grid=2, block=64)
     elif name == "visited":
         kernel(torch.ones(64, dtype=torch.int32), result, wrong, grid=2, block=64)
     elif name in ("lds_lock", "lds_flag", "lds_slot", "reset_in_lds", "visited_in_lds"):
@@ -91,6 +94,7 @@ RESULTS = {  # of those that do not race
     "lds_counts": [16] * 16,
     "flags_of_bits": [-1, -1],
     "reset_counters": [15],
+    "read_before": [5] * 64,
     "visited": [1] * 128,
     "counter": [200 * 128],
     "lds_lock": [1] * 256,

@@ -312,6 +312,16 @@ KERNEL reset_counters(int* counts, int* out, int wrong) {
   }
 }
 
+// What another workgroup has read is written anew. Loads that were waited for have their values, fence or not.
+KERNEL read_before(int* data, int* sum, int wrong) {
+  if (blockIdx.x == 0) {
+    atomicAdd(sum, data[threadIdx.x]);  // race in read_before
+  } else {
+    while (!wrong && LOAD(sum, RELAXED, AGENT) != 64) __builtin_amdgcn_s_sleep(1);
+    data[threadIdx.x] = 5;  // race in read_before
+  }
+}
+
 // What has long been visited is looked at while others try to.
 KERNEL visited(int* flags, int* out, int wrong) {
   if (blockIdx.x == 0) {
