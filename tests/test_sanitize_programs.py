@@ -47,7 +47,8 @@ if "null" in sys.argv:
     data = ctypes.c_void_p()
 arguments = [data, ctypes.c_int(100), ctypes.c_int(1)]
 pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(argument) for argument in arguments))
-check(hip.hipModuleLaunchKernel(kernel, 2, 1, 1, 64, 1, 1, 0, None, pointers, None))
+for _ in range(int(sys.argv[2]) if sys.argv[2:] and sys.argv[2].isdigit() else 1):
+    check(hip.hipModuleLaunchKernel(kernel, 2, 1, 1, 64, 1, 1, 0, None, pointers, None))
 check(hip.hipDeviceSynchronize())
 print("done")
 """
@@ -179,9 +180,11 @@ def test_memory_of_the_hip_library_that_nobody_wrote() -> None:
 
 def test_the_variables_alone() -> None:
     """Without a log findings go to stderr: of the library at once, of Python at the end."""
-    done = run(sys.executable, "-S", "-c", HIP, HIP_EMULATOR, WAVE_RUNTIME_SANITIZE="memory")
-    assert done.returncode == 0
-    assert "[memory:out-of-bounds]" in done.stderr
+    for launches in (1, 3):
+        done = run(sys.executable, "-S", "-c", HIP, HIP_EMULATOR, launches, WAVE_RUNTIME_SANITIZE="memory")
+        assert done.returncode == 0
+        assert done.stderr.count("[memory:out-of-bounds]") == 1  # of the first launch
+        assert done.stderr.splitlines()[-1] == f"wave_runtime.sanitize (memory): 1 finding, seen {28 * launches} times"
     done = python("-c", PYTHON, 1, 0, WAVE_RUNTIME_SANITIZE="memory,waits")
     assert done.returncode == 0
     assert "[memory:out-of-bounds]" in done.stderr

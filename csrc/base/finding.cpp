@@ -102,6 +102,15 @@ std::string finding_text(const Finding& finding) {
   return text(lines, "\n", place_text(*finding.other), ": note: the other access is here", site_text(*finding.other));
 }
 
+FindingKey finding_key(const Finding& finding) {
+  return {finding.tool,
+          finding.kind,
+          finding.kernel,
+          finding.at.pc,
+          finding.other ? finding.other->pc : finding.at.pc,
+          finding.tensor ? int64_t{finding.tensor->tensor.argument} : -1};
+}
+
 std::string finding_json(const Finding& finding) {
   return text("{\"tool\": ", json_text(finding.tool), ", \"kind\": ", json_text(finding.kind),
               ", \"kernel\": ", json_text(finding.kernel), ", \"message\": ", json_text(finding.message),

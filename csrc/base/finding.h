@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/address_span.h"
@@ -65,6 +66,10 @@ struct Finding {
   std::optional<TensorElement> tensor;
   uint64_t count = 1;  ///< how often: equal findings of a launch are one
 };
+
+/// What findings of different launches have in common that are one mistake.
+using FindingKey = std::tuple<std::string, std::string, std::string, uint64_t, uint64_t, int64_t>;
+FindingKey finding_key(const Finding& finding);
 
 /// As a compiler's messages, several lines without an end: "file.hip:12: error: ... [memory:out-of-bounds]".
 std::string finding_text(const Finding& finding);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <mutex>
@@ -40,6 +41,14 @@ SanitizerOptions options_of_environment() {
   kTools.refuse(text("tools with commas between them, of ", names, "or all"), "memory,races");
 }
 
+int telling = 0;  // the process that has told something; children that it forks have told nothing
+
+void tell_how_much() {
+  if (getpid() != telling) return;
+  OutputFile errors("stderr", "-", OutputFile::Mode::Append);
+  errors.write((*of_environment.find())->summary());
+}
+
 }  // namespace
 
 std::shared_ptr<Sanitizer> Sanitizer::active() {
@@ -62,17 +71,38 @@ void Sanitizer::add(const std::vector<Finding>& findings) {
 }
 
 /// To the log, or to stderr where there is none or it takes nothing: a launch does not fail for what was found in it.
-void Sanitizer::write(const std::vector<Finding>& findings) const {
-  OutputFile errors("stderr", "-", OutputFile::Mode::Append);
-  if (!options.log.empty()) {
-    try {
-      return write_to_log(findings);
-    } catch (const RuntimeError& error) {
-      errors.write(text("wave_runtime: ", error.what(), ": so what was found follows here\n"));
-    }
+void Sanitizer::write(const std::vector<Finding>& findings) {
+  if (options.log.empty()) return tell(findings);
+  try {
+    write_to_log(findings);
+  } catch (const RuntimeError& error) {
+    OutputFile errors("stderr", "-", OutputFile::Mode::Append);
+    errors.write(text("wave_runtime: ", error.what(), ": so what was found follows here\n"));
+    errors.close();
+    tell(findings);
   }
-  for (const Finding& finding : findings) errors.write(finding_text(finding) + "\n");
+}
+
+/// A program's loop launches the same mistake again and again: it is told once, and counted.
+void Sanitizer::tell(const std::vector<Finding>& findings) {
+  if (std::exchange(telling, getpid()) == 0) std::atexit(tell_how_much);
+  OutputFile errors("stderr", "-", OutputFile::Mode::Append);
+  for (const Finding& finding : findings) {
+    seen_ += finding.count;
+    if (told_.insert(finding_key(finding)).second) errors.write(finding_text(finding) + "\n");
+  }
   errors.close();
+}
+
+std::string Sanitizer::summary() {
+  const std::lock_guard lock(mutex_);
+  if (told_.empty()) return {};
+  std::string tools;
+  for (size_t i = 0; i < tool_names().size(); ++i) {
+    if (options.tools >> i & 1) tools += text(tools.empty() ? "" : ", ", tool_names()[i]);
+  }
+  return text("wave_runtime.sanitize (", tools, "): ", told_.size(), told_.size() == 1 ? " finding" : " findings",
+              ", seen ", seen_, seen_ == 1 ? " time\n" : " times\n");
 }
 
 void Sanitizer::write_to_log(const std::vector<Finding>& findings) const {

@@ -2,7 +2,9 @@
 // is the process's: launches of all threads, and of HIP's streams, report to it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,7 @@ struct SanitizerOptions {
   bool over_reads = false;      ///< reads a little past an end are findings of the memory tool, too
   bool denormals = false;       ///< ... and of the tool for numbers what flushes denormals
   bool dead_registers = false;  ///< ... and of the tool for waits reads whose result nobody uses
-  bool keeps = true;            ///< findings wait for take(); else they go to the log, or to stderr
+  bool keeps = true;            ///< findings wait for take(); else they go to the log, or once each to stderr
   std::string log;              ///< a folder in which each process writes a file, a line for each finding; empty: none
 };
 
@@ -42,12 +44,18 @@ class Sanitizer {
   static void begin(std::shared_ptr<Sanitizer> sanitizer);
   static void end(const Sanitizer& sanitizer);
 
+  /// How much was told on stderr, as a line; empty: nothing. Not for the log, which has it.
+  std::string summary();
+
  private:
-  void write(const std::vector<Finding>& findings) const;
+  void write(const std::vector<Finding>& findings);
   void write_to_log(const std::vector<Finding>& findings) const;
+  void tell(const std::vector<Finding>& findings);
 
   Mutex mutex_;  ///< guards what follows, and the log
   std::vector<std::string> found_;
+  std::set<FindingKey> told_;  ///< on stderr
+  uint64_t seen_ = 0;          ///< how often what was told
 };
 
 }  // namespace wave
