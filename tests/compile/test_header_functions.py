@@ -28,7 +28,7 @@ TARGETS = ["gfx942", "gfx1100"]
 
 
 def amds_functions() -> list[str]:
-    folder = hip_headers("hip/amd_detail/amd_device_functions.h")[0] / "hip/amd_detail"
+    folder = hip_headers("hip/amd_detail/amd_hip_complex.h")[0] / "hip/amd_detail"
     names: set[str] = set()
     for header in HEADERS:
         text = re.sub(r"/\*.*?\*/|//[^\n]*", "", (folder / f"{header}.h").read_text(), flags=re.DOTALL)
