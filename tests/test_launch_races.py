@@ -205,7 +205,8 @@ def test_other_tools_do_not_look() -> None:
 
 def test_contexts_begin_anew() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM + SESSIONS, str(wave_emulator.library("wave_hip_emulator"))],
+        # torch first: some builds of it do not bear a library of C++ before them.
+        [sys.executable, "-c", "import torch\n" + PROGRAM + SESSIONS, str(wave_emulator.library("wave_hip_emulator"))],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
