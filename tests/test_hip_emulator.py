@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from requirements import HIP_LIBRARY, need
-from support import EXAMPLES, ROOT
+from support import EXAMPLES, PROBES, ROOT
 
 import wave_emulator
 
@@ -304,6 +304,22 @@ def in_python(code: str, **variables: str) -> str:
     environment = {**os.environ, "WAVE_RUNTIME_EMULATOR_DEVICES": "2", **variables}
     command = [sys.executable, "-c", prologue + code]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_waiting_for_ever_is_no_access() -> None:
+    """Where it is looked for, it is hipErrorLaunchFailure, not hipErrorIllegalAddress."""
+    code = f"""
+module, kernel, flag = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+assert hip.hipModuleLoad(ctypes.byref(module), {os.fsencode(PROBES / "mistakes_gfx942.hsaco")!r}) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"flag_never_set") == 0
+assert hip.hipMalloc(ctypes.byref(flag), ctypes.c_size_t(1024)) == 0
+assert hip.hipMemset(flag, 0, ctypes.c_size_t(1024)) == 0
+arguments = [flag, ctypes.c_void_p(flag.value + 256), ctypes.c_int(1)]
+pointers = (ctypes.c_void_p * 3)(*map(ctypes.addressof, arguments))
+assert hip.hipModuleLaunchKernel(kernel, 2, 1, 1, 64, 1, 1, 0, None, pointers, None) == 0
+print(hip.hipDeviceSynchronize())
+"""
+    assert in_python(code, WAVE_RUNTIME_SANITIZE="barriers") == "719\n"
 
 
 @pytest.mark.parametrize(

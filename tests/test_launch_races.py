@@ -219,5 +219,7 @@ def test_contexts_begin_anew() -> None:
 def test_both_sides_are_named() -> None:
     """Whichever of them ran first."""
     told = run("nothing")
-    found = [re.search(rf"{kind} by (?:a launch|one) of '{kernel}' on stream (\d+)", told) for kernel, kind in KINDS]
+    found = [
+        re.search(rf"{kind} by (?:a launch|one) of kernel '{kernel}' on stream (\d+)", told) for kernel, kind in KINDS
+    ]
     assert len({match and match[1] for match in found} - {None}) == 2

@@ -45,6 +45,9 @@ if "free" in sys.argv:
     check(hip.hipFree(data))
 if "null" in sys.argv:
     data = ctypes.c_void_p()
+if "host" in sys.argv:
+    room = ctypes.create_string_buffer(512)
+    data = ctypes.c_void_p(ctypes.addressof(room))
 arguments = [data, ctypes.c_int(100), ctypes.c_int(1)]
 pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(argument) for argument in arguments))
 for _ in range(int(sys.argv[2]) if sys.argv[2:] and sys.argv[2].isdigit() else 1):
@@ -176,6 +179,15 @@ def test_memory_of_the_hip_library_that_nobody_wrote() -> None:
     for how in ("set", "copy"):
         done = sanitized("--tools", "uninitialized", "--", sys.executable, "-S", "-c", UNWRITTEN, HIP_EMULATOR, how)
         assert done.returncode == 0, done.stderr
+
+
+def test_exact_bounds() -> None:
+    """Memory of the process is a kernel's without them."""
+    for options, count in (((), 0), (("--exact-bounds",), 128)):
+        program = (sys.executable, "-S", "-c", HIP, HIP_EMULATOR, "host")
+        done = sanitized("--tools", "memory", *options, "--", *program)
+        assert done.returncode == min(count, 1), done.stderr
+        assert ("a store of 4 bytes into memory that HIP did not allocate" in done.stderr) == (count > 0), done.stderr
 
 
 def test_the_variables_alone() -> None:

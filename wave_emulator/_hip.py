@@ -16,6 +16,7 @@ from wave_emulator._cache_folder import cache_folder, make_folder
 
 SEARCHED = "LD_LIBRARY_PATH"  # where the loader looks first
 PROCESSOR, DEVICES = "WAVE_RUNTIME_EMULATOR_PROCESSOR", "WAVE_RUNTIME_EMULATOR_DEVICES"
+BOUNDS = "WAVE_RUNTIME_EMULATOR_BOUNDS"
 MOST_DEVICES = 64
 NAMES = tuple(f"lib{name}.so{release}" for name in ("amdhip64", "hiprtc") for release in ("", ".5", ".6", ".7"))
 

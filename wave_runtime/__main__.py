@@ -86,6 +86,9 @@ def parser() -> argparse.ArgumentParser:
     sanitize.add_argument(
         "--dead-registers", action="store_true", help="report reads without a wait whose result nobody uses, too"
     )
+    sanitize.add_argument(
+        "--exact-bounds", action="store_true", help="in HIP programs, report accesses of what HIP did not allocate, too"
+    )
     sanitize.add_argument("--suppressions", metavar="FILE", help="findings to leave out: lines KIND [KERNEL [PLACE]]")
     sanitize.add_argument("--json", metavar="FILE", help="write the findings there, too")
     sanitize.add_argument(
@@ -256,6 +259,8 @@ def _run_sanitized(options: argparse.Namespace) -> int:
     if options.json:
         check_writable(options.json)
     _emulate_for(options)
+    if options.exact_bounds:
+        os.environ[_hip.BOUNDS] = "exact"
     status = request.run(findings)
     print(findings, file=sys.stderr)
     if options.json:

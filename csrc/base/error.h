@@ -80,6 +80,7 @@ struct KernelFault : RuntimeError {
   uint64_t pc = 0;  ///< bytes from the kernel's entry
   std::string instruction;
   std::optional<uint64_t> address;
+  bool is_access = true;  ///< with an address: of one, not of what is waited for there
 
   /// The same with more in its message.
   KernelFault followed_by(const std::string& more) const {

@@ -74,9 +74,10 @@ std::vector<Finding> LaunchAccesses::races_with(const LaunchAccesses& earlier, c
     finding.tool = tool_name(kRacesTool);
     finding.kind = "launch-race";
     finding.kernel = kernel_;
-    finding.message = text("memory is ", verb_of(access.is_store), " by a launch of '", kernel_, "' on ", own_name,
-                           ", and ", verb_of(past.is_store), " by one of '", earlier.kernel_, "' on ", earlier_name,
-                           ": nothing orders the two, such as an event that the one stream waits for");
+    finding.message =
+        text("memory is ", verb_of(access.is_store), " by a launch of ", kernel_text(kernel_), " on ", own_name,
+             ", and ", verb_of(past.is_store), " by one of ", kernel_text(earlier.kernel_), " on ", earlier_name,
+             ": nothing orders the two, such as an event that the one stream waits for");
     finding.at = site_of(access);
     finding.other = earlier.site_of(past);
     finding.address = page + access.dword * sizeof(u32);

@@ -85,17 +85,16 @@ std::vector<Region> make_disjoint(const std::vector<Region>& given) {
   return pieces.take();
 }
 
-/// Whether it would be forgiven where reads past the end are.
-bool is_over_read(const AddressSpan& bytes, AddressSpan span, bool write) {
-  return !write && bytes.excess(span) <= kOverRead;
-}
-
 u64 distance(const Region& region, u64 address) {
   if (address < region.bytes.begin()) return region.bytes.begin() - address;
   return region.bytes.contains(address) ? 0 : address - region.bytes.end() + 1;
 }
 
 }  // namespace
+
+bool is_over_read(const AddressSpan& bytes, AddressSpan span, bool write) {
+  return !write && bytes.excess(span) <= kOverRead;
+}
 
 void check_atomic(AddressSpan span, int lane) {
   if (span.begin() % span.size() == 0) return;

@@ -29,6 +29,9 @@ inline constexpr u64 kOverRead = 512;
 /// Throws Fault where an atomic access is not aligned.
 void check_atomic(AddressSpan span, int lane);
 
+/// Whether an access past an end would be forgiven where reads there are.
+bool is_over_read(const AddressSpan& bytes, AddressSpan span, bool write);
+
 /// Of which accesses somebody wants to be told.
 enum class WatchedAccesses : u8 { None, OfWhatMayChange, All };
 

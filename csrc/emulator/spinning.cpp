@@ -109,6 +109,7 @@ KernelFault SpinWatch::report(const LaunchState& launch, Findings& findings, u64
   fault.pc = wait.pc - launch.module.load_address(launch.kernel.entry_address);
   fault.instruction = launch.module.disassemble(wait.pc, launch.lanes);
   if (wait.what == What::Memory) fault.address = wait.bytes.begin();
+  fault.is_access = false;
   return fault;
 }
 

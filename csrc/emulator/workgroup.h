@@ -163,7 +163,7 @@ class Workgroup {
   /// The waves that have not ended.
   u32 members() const;
   bool skip_access(Wave& wave, const Fault& fault);
-  void check_lds(const char* verb, AddressSpan span, int lane) const;
+  void check_lds(const char* verb, AddressSpan span, int lane, bool write) const;
   void prepare_scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane);
 
   const LaunchState& launch_;

@@ -57,7 +57,7 @@ AtomicTarget Workgroup::atomic_memory(const AtomicAccess& access) {
 void Workgroup::read_lds(AddressSpan span, void* to, int lane) const {
   const AddressSpan inside = lds_bytes().common(span);
   if (inside != span && !launch_.memory().forgive(span, lds_bytes().excess(span), "LDS", lane)) {
-    check_lds("a load of ", span, lane);
+    check_lds("a load of ", span, lane, false);
   }
   if (lds_observer_ != nullptr) lds_observer_->load_lds(inside, lane);
   std::memset(to, 0, span.size());
@@ -65,7 +65,7 @@ void Workgroup::read_lds(AddressSpan span, void* to, int lane) const {
 }
 
 void Workgroup::write_lds(AddressSpan span, const void* from, int lane) {
-  check_lds("a store of ", span, lane);
+  check_lds("a store of ", span, lane, true);
   if (lds_observer_ != nullptr) lds_observer_->store_lds(span, from, lane);
   std::memcpy(lds_.get() + span.begin(), from, span.size());
 }
@@ -73,7 +73,7 @@ void Workgroup::write_lds(AddressSpan span, const void* from, int lane) {
 AtomicTarget Workgroup::atomic_lds(const AtomicAccess& access) {
   const AddressSpan span = access.span;
   check_atomic(span, access.lane);
-  check_lds("an atomic access of ", span, access.lane);
+  check_lds("an atomic access of ", span, access.lane, true);
   if (lds_observer_ != nullptr && access.expected != nullptr) {
     lds_observer_->compare_lds(span, access.expected, access.lane);
   } else if (lds_observer_ != nullptr) {
@@ -82,7 +82,7 @@ AtomicTarget Workgroup::atomic_lds(const AtomicAccess& access) {
   return {lds_.get() + span.begin()};
 }
 
-void Workgroup::check_lds(const char* verb, AddressSpan span, int lane) const {
+void Workgroup::check_lds(const char* verb, AddressSpan span, int lane, bool write) const {
   if (lds_bytes().contains(span)) return;
   const u64 address = span.begin(), size = lds_bytes().size();
   const bool is_negative = static_cast<i64>(address) < 0;  // M0 and an offset
@@ -90,7 +90,7 @@ void Workgroup::check_lds(const char* verb, AddressSpan span, int lane) const {
                                         : text(address < size ? 0 : address - size, " bytes past the end of LDS");
   fault_at(text(verb, span.size(), " bytes out of bounds: ", place, ", of which the workgroup has ", size, " bytes",
                 is_negative ? "" : lds_hint(launch_)),
-           lane, address, "out-of-bounds");
+           lane, address, is_over_read(lds_bytes(), span, write) ? "over-read" : "out-of-bounds");
 }
 
 /// Poisons as much as is accessed, so that a kernel with a large stack pays for what it uses of it. Where somebody

@@ -138,7 +138,10 @@ void check_cooperation(const LaunchRequest& request) {
   const KernelFunction& function = *request.function;
   if (!request.cooperative) return;
   const uint64_t most = resident_workgroups(request, *function.module, *function.kernel);
-  require(product(request.grid) <= most, hipErrorCooperativeLaunchTooLarge);
+  if (product(request.grid) <= most) return;
+  throw Failure(hipErrorCooperativeLaunchTooLarge,
+                text(kernel_text(function.kernel->metadata.name), ": a cooperative launch of ", product(request.grid),
+                     " workgroups, of which only ", most, " are there at once"));
 }
 
 void check(const LaunchRequest& request, const KernelFunction& function) {
@@ -146,8 +149,10 @@ void check(const LaunchRequest& request, const KernelFunction& function) {
   check_geometry(request, kernel.metadata);
   const uint32_t lds = emulator::device_processor().limits.lds_bytes;
   if (!AddressSpan(0, lds).contains({kernel.metadata.group_segment_fixed_size, request.shared_memory})) {
-    throw Failure(hipErrorInvalidValue,
-                  text(kernel_text(kernel.metadata.name), ": more than ", lds / 1024, " KiB of LDS"));
+    throw Failure(
+        hipErrorInvalidValue,
+        text(kernel_text(kernel.metadata.name), ": ", kernel.metadata.group_segment_fixed_size, " bytes of static and ",
+             request.shared_memory, " of dynamic LDS are more than ", lds / 1024, " KiB"));
   }
   check_cooperation(request);
 }

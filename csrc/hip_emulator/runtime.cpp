@@ -144,7 +144,7 @@ void EmulatedDevice::execute(const StreamOperation& operation, Via via, unsigned
   } catch (const KernelFault& fault) {
     if (ending) return;
     report("kernel fault", fault.what());
-    error_ = fault.address ? hipErrorIllegalAddress : hipErrorLaunchFailure;
+    error_ = fault.address && fault.is_access ? hipErrorIllegalAddress : hipErrorLaunchFailure;
   } catch (...) {
     if (!ending) error_ = current_code("asynchronous operation");
   }

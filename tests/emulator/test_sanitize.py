@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import re
 import threading
@@ -19,6 +20,7 @@ from support import EXAMPLES, PROBES, ROOT
 
 import wave_runtime
 from wave_runtime._sanitize._findings import KINDS
+from wave_runtime._sanitize._suppressions import Suppression
 
 PLANTED = mistakes.planted()
 every_mistake = pytest.mark.parametrize("mistake", PLANTED, ids=lambda mistake: mistake.kernel)
@@ -250,6 +252,31 @@ def test_what_suppressions_do_not_name(line: str) -> None:
         mistakes.launch("store_past_end", True)
     assert len(report.findings) == 1
     assert report.suppressed == 0
+
+
+@pytest.mark.parametrize("name", ["_ZN4mine6reduceIfEEvPKT_i", "mine::reduce<float>", "reduce<*"])
+def test_suppressions_name_kernels_as_sources_do(name: str) -> None:
+    with wave_runtime.sanitize("memory") as report:
+        mistakes.launch("store_past_end", True)
+    finding = dataclasses.replace(report.findings[0], kernel="_ZN4mine6reduceIfEEvPKT_i")
+    assert Suppression("memory", name).matches(finding)
+    assert not Suppression("memory", "mine").matches(finding)
+
+
+@pytest.mark.needs("clang")
+def test_over_reads_of_lds() -> None:
+    source = """extern "C" __global__ void shift(int* out) {
+      extern __shared__ int shared[];
+      shared[threadIdx.x] = threadIdx.x;
+      __syncthreads();
+      out[threadIdx.x] = shared[threadIdx.x + 8];
+    }"""
+    out = torch.full((64,), -1, dtype=torch.int32)
+    kernel = wave_runtime.compile(source, target="gfx942")["shift"]
+    with wave_runtime.sanitize("memory", over_reads=True) as report:
+        kernel(out, grid=1, block=64, shared_memory=256)
+    assert [(finding.kind, finding.count) for finding in report.findings] == [("over-read", 8)]
+    assert out[:56].tolist() == list(range(8, 64))
 
 
 def test_wrong_suppressions() -> None:

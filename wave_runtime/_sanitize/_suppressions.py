@@ -8,7 +8,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from wave_runtime import _C
 from wave_runtime._sanitize._findings import KINDS, Finding
+from wave_runtime._spelling import split, unqualified
 
 
 class Suppression(NamedTuple):
@@ -16,7 +18,8 @@ class Suppression(NamedTuple):
 
     Attributes:
         kind: "memory:out-of-bounds", or a tool's name for all of its kinds.
-        kernel: the kernel's name.
+        kernel: the kernel's symbol, or its name as the source has it, with its namespaces or without, and without
+            parameters.
         place: "file.hip:12", of either side, with or without folders before it, also of a line into which the
             instruction's was inlined; without line tables the symbol.
     """
@@ -36,9 +39,15 @@ class Suppression(NamedTuple):
         places += [site.symbol for site in sites]
         return (
             any(fnmatchcase(kind, self.kind) for kind in kinds)
-            and fnmatchcase(finding.kernel, self.kernel)
+            and any(fnmatchcase(name, self.kernel) for name in _names(finding.kernel))
             and any(fnmatchcase(place, self.place) for place in places)
         )
+
+
+def _names(symbol: str) -> list[str]:
+    """What a kernel may be called."""
+    head, _ = split(_C.demangle(symbol) or symbol)
+    return [symbol, head.removeprefix("void "), unqualified(head)]
 
 
 def read(source: str | os.PathLike[str] | Iterable[str] | None) -> list[Suppression]:
