@@ -1,6 +1,7 @@
 #include "code_object/code_object.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -67,14 +68,21 @@ void check_metadata_target(const Bytes& note, const std::string& id, const Targe
   }
 }
 
+// Of all notes: a linker that compiles in parts (lld's --lto-partitions, which clang passes with -fgpu-rdc) leaves one
+// of each, with that part's kernels.
 std::optional<Metadata> read_metadata(const Elf& elf, const Target& target) {
+  std::optional<Metadata> all;
   for (const ElfNote& note : elf.notes()) {
     if (note.type != NT_AMDGPU_METADATA || note.owner != "AMDGPU") continue;
     Metadata metadata = parse_metadata(note.contents.as("code object metadata"));
     if (!metadata.target.empty()) check_metadata_target(note.contents, metadata.target, target);
-    return metadata;
+    if (all) {
+      std::ranges::move(metadata.kernels, std::back_inserter(all->kernels));
+    } else {
+      all = std::move(metadata);
+    }
   }
-  return std::nullopt;
+  return all;
 }
 
 [[noreturn]] void refuse_ambiguous(const Parts& parts, std::string_view symbol) {

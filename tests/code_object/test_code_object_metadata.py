@@ -7,11 +7,13 @@ import struct
 from typing import Any
 
 import pytest
+import torch
 from code_object_support import CodeObject, Kernel, relaxed
 from corpus_tools.tools import msgpack
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wave_runtime
 from wave_runtime import _C
 
 # Every encoding of an integer that holds 5.
@@ -245,3 +247,57 @@ def test_kernarg_segment_of_a_descriptor_is_limited() -> None:
     assert info["kernels"][0]["kernarg_segment_size"] == limit
     with pytest.raises(ValueError, match="kernel kernel has a kernarg segment of 4294967295 bytes"):
         _C.read_code_object(CodeObject(kernels=[Kernel(kernarg_size=0xFFFFFFFF)]).build())
+
+
+PART = """
+.text
+.globl {name}
+.p2align 8
+.type {name},@function
+{name}:
+  s_load_dwordx2 s[2:3], s[0:1], 0x0
+  v_mov_b32_e32 v1, {value}
+  v_lshlrev_b32_e32 v0, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v0, v1, s[2:3]
+  s_endpgm
+.section .rodata,"a",@progbits
+.p2align 6
+.amdhsa_kernel {name}
+  .amdhsa_next_free_vgpr 2
+  .amdhsa_next_free_sgpr 8
+  .amdhsa_accum_offset 4
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_kernarg_size 8
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: {name}
+    .symbol: {name}.kd
+    .kernarg_segment_size: 8
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 8
+    .vgpr_count: 2
+    .max_flat_workgroup_size: 256
+    .args:
+      - {{.name: out, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}}
+...
+.end_amdgpu_metadata
+"""
+
+
+@pytest.mark.needs("clang")
+def test_each_part_of_a_file_has_a_note_of_its_own() -> None:
+    """As lld --lto-partitions makes them, which clang passes where it links with -fgpu-rdc."""
+    source = PART.format(name="first", value=1) + PART.format(name="second", value=2)
+    module = wave_runtime.compile(source, language="asm", target="gfx942")
+    assert sorted(module) == ["first", "second"]
+    out = torch.zeros(64, dtype=torch.int32)
+    for value, name in enumerate(("first", "second"), 1):
+        module[name](out, grid=1, block=64)
+        assert (out == value).all()
