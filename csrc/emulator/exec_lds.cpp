@@ -285,8 +285,8 @@ const Op* ds_condxchg32_rtn_b64(Wave& wave, const Op* op) {
   {"ds_or" rtn "_b" #bits, ds_atomic<atomics::or_<u##bits>>},      \
   {"ds_xor" rtn "_b" #bits, ds_atomic<atomics::xor_<u##bits>>},    \
   {"ds_mskor" rtn "_b" #bits, ds_atomic<atomics::mskor<u##bits>>}, \
-  {"ds_cmpst" rtn "_b" #bits, ds_atomic<atomics::cmpst<u##bits>>},          \
-  {"ds_cmpst" rtn "_f" #bits, ds_atomic<atomics::cmpst<f##bits>>},          \
+  {"ds_cmpst" rtn "_b" #bits, ds_atomic<atomics::cmpst<u##bits>>}, \
+  {"ds_cmpst" rtn "_f" #bits, ds_atomic<atomics::cmpst<f##bits>>}, \
   {"ds_min" rtn "_f" #bits, ds_atomic<atomics::min<f##bits>>},     \
   {"ds_max" rtn "_f" #bits, ds_atomic<atomics::max<f##bits>>}
 // clang-format on
