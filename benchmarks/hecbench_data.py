@@ -63,11 +63,16 @@ def labelled_table(random: Random, rows: int, columns: int) -> bytes:
     return lines([header, *body], "\t")
 
 
-def clusters(random: Random, points: int, columns: int, centers: int) -> list[list[float]]:
+def around(random: Random, points: int, centers: Array) -> list[list[float]]:
     """Points around some centers."""
-    places = random.uniform(-10, 10, (centers, columns))[random.integers(centers, size=points)]
-    found: list[list[float]] = np.round(places + random.normal(0, 1, (points, columns)), 3).tolist()
+    places = centers[random.integers(len(centers), size=points)]
+    found: list[list[float]] = np.round(places + random.normal(0, 1, places.shape), 3).tolist()
     return found
+
+
+def clusters(random: Random, points: int, columns: int, centers: int) -> list[list[float]]:
+    """Points around some random centers."""
+    return around(random, points, random.uniform(-10, 10, (centers, columns)))
 
 
 def numbered_clusters(random: Random, points: int, columns: int) -> bytes:
@@ -150,6 +155,25 @@ def rodinia_graph(random: Random, nodes: int, degree: int) -> bytes:
     costs = random.integers(1, 10, len(arcs))
     heads = lines([[nodes], *np.stack([first[:-1], np.diff(first)], 1).tolist(), [0], [len(arcs)]])
     return heads + lines(np.stack([arcs[:, 1], costs], 1).tolist())
+
+
+def road_map(random: Random, size: int) -> tuple[bytes, bytes]:
+    """A square lattice as text: nodes, arcs and source, first arc and number of arcs of each node, end and cost of each
+    arc; and how far each node is from the source."""
+    nodes = np.arange(size * size)
+    right, down = nodes[nodes % size > 0], nodes[size:]
+    arcs = both_ways(np.concatenate([np.stack([right, right - 1], 1), np.stack([down, down - size], 1)]))
+    first = starts(arcs, len(nodes))
+    costs = random.integers(1, 100, len(arcs))
+    far = np.full(len(nodes), 1 << 30)
+    far[0] = 0
+    for _ in nodes:  # Bellman and Ford's: a shortest path has fewer arcs than there are nodes
+        before = far.copy()
+        np.minimum.at(far, arcs[:, 1], before[arcs[:, 0]] + costs)
+        if (far == before).all():
+            break
+    heads = lines([[len(nodes), len(arcs), 0], *np.stack([first[:-1], np.diff(first)], 1).tolist()])
+    return heads + lines(np.stack([arcs[:, 1], costs], 1).tolist()), lines([[len(nodes)], *enumerate(far.tolist())])
 
 
 def ecl_graph(random: Random, nodes: int, degree: int, parts: int = 1) -> bytes:
@@ -467,6 +491,8 @@ def gene_levels(random: Random) -> bytes:
     return lines([["gene", "level"], *([f"g{number}", level] for number, level in enumerate(levels))], "\t")
 
 
+CENTERS = np.array([[0.0, 0.0, 0.0], [60.0, 10.0, 0.0], [-20.0, 50.0, 40.0]])
+
 # The basis STO-3G of oxygen and hydrogen.
 ORBITALS = b"""O     0
 S   3   1.00
@@ -542,6 +568,8 @@ FILES: list[tuple[str, str, Callable[[Random], bytes]]] = [
     ("cm", "cm-hip/reffiles-tab/one_1_cell_1.tab", gene_levels),
     ("cm", "cm-hip/reffiles-tab/two_1_cell_1.tab", gene_levels),
     ("cm", "cm-hip/Results/README", lambda r: b"The program writes here.\n"),
+    ("clink", "clink-hip/input.hpp", lambda r: table(r, 200, 1, -1, 1)),
+    *[("clink", f"clink-hip/weight_{number}.hpp", lambda r: table(r, 146, 1, -1, 1)) for number in (1, 2)],
     ("cmp", "cmp-cuda/data/simple-synthetic.su", lambda r: seismic_traces(r, 6, 12, 200)),
     ("d2q9-bgk", "d2q9-bgk-hip/Inputs/input_256x256.params", lambda r: b"128\n64\n60\n12\n0.1\n0.005\n1.85\n"),
     ("d2q9-bgk", "d2q9-bgk-hip/Obstacles/obstacles_256x256.dat", lambda r: channel(128, 64)),
@@ -579,6 +607,8 @@ FILES: list[tuple[str, str, Callable[[Random], bytes]]] = [
     ("lsqt", "lsqt-cuda/examples/square/lattice.in", lambda r: tight_binding(32)),
     ("lzss", "lzss-cuda/QCLOUDf48.bin.f32.errctrl.1e-3", lambda r: waves(r, 64 << 10)),
     ("mcpr", "mcpr-cuda/alphas.csv", lambda r: table(r, 26280, 21, -1, 1)),
+    ("meanshift", "meanshift-cuda/dataset/data.csv", lambda r: lines(around(r, 2048, CENTERS), ",")),
+    ("meanshift", "meanshift-cuda/dataset/centroids.csv", lambda r: lines(CENTERS.tolist(), ",")),
     ("medianfilter", "medianfilter-sycl/data/SierrasRGB.ppm", lambda r: netpbm(picture(r, 192, 128))),
     ("minimap2", "minimap2-sycl/in-1k.txt", lambda r: anchors(r, 1900, 60)),
     ("mmcsf", "mmcsf-hip/output.tns", lambda r: sparse_tensor(r, (60, 50, 40), 4000)),
@@ -606,6 +636,8 @@ FILES: list[tuple[str, str, Callable[[Random], bytes]]] = [
     ("sobel", "sobel-sycl/SobelFilter_Input.bmp", lambda r: bmp(picture(r, 256, 256))),
     ("sptrsv", "sptrsv-sycl/lp1.mtx", lambda r: matrix_market(r, 2000, 8)),
     ("ss", "ss-sycl/StringSearch_Input.txt", lambda r: words(r, 20_000, 200, "clEnqueueNDRangeKernel")),
+    ("sssp", "sssp-hip/input/NYR_input.dat", lambda r: road_map(np.random.default_rng(1), 128)[0]),
+    ("sssp", "sssp-hip/output/NYR_bfs.out", lambda r: road_map(np.random.default_rng(1), 128)[1]),
     ("svd3x3", "svd3x3-cuda/Dataset_1M.txt", lambda r: matrices(r, 20_000)),
     ("tonemapping", "tonemapping-sycl/input.hdr", lambda r: bright_pixels(r, 160, 128)),
     ("voxelization", "voxelization-cuda/data/test/scan.bin", lambda r: cloud(r, 20_000)),

@@ -96,12 +96,43 @@ def test_constants_of_a_source_get_other_values(hecbench: ModuleType, tmp_path: 
         hecbench.set_values(file, {"depth": "1"})
 
 
-def test_sizes_are_arguments_and_values(hecbench: ModuleType) -> None:
+def test_texts_of_a_source_are_replaced(hecbench: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "main.cu"
+    file.write_text("run<7>();\nrun<15>();\n")
+    hecbench.replace_texts(file, {"run<15>();\n": ""})
+    assert file.read_text() == "run<7>();\n"
+    with pytest.raises(ValueError, match=r"main\.cu has no text 'run<16>'"):
+        hecbench.replace_texts(file, {"run<16>": ""})
+
+
+def test_sources_of_other_programs_are_changed_outside_the_checkout(
+    hecbench: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(hecbench.SIZES, "add", {"values": {"../add-cuda/sizes.h": {"N": "4"}}})
+    for file, contents in (("add-hip/main.cu", ""), ("add-cuda/sizes.h", "#define N 1024\n")):
+        path = tmp_path / "src" / file
+        path.parent.mkdir(parents=True)
+        path.write_text(contents)
+    hecbench.link_all(tmp_path / "src", tmp_path / "built")
+    hecbench.copy_of(tmp_path / "src" / "add-hip", tmp_path / "built")
+    assert (tmp_path / "built" / "add-cuda" / "sizes.h").read_text() == "#define N 4\n"
+    assert (tmp_path / "src" / "add-cuda" / "sizes.h").read_text() == "#define N 1024\n"
+
+
+def test_a_program_may_want_its_fault(hecbench: ModuleType) -> None:
+    said = subprocess.CompletedProcess(
+        [], 0, "assertion failed as expected: OK\n", "kernel fault: the kernel has aborted\n"
+    )
+    assert hecbench.verdict(said) == "fault: the kernel has aborted"
+    assert hecbench.verdict(said, "as expected: OK") == "PASS"
+
+
+def test_sizes_are_arguments_and_changes_of_sources(hecbench: ModuleType) -> None:
     for name, own in hecbench.SIZES.items():
-        assert own.keys() <= {"arguments", "program", "values"}, name
+        assert own.keys() <= {"arguments", "program", "values", "texts", "wants fault"}, name
         assert isinstance(own["arguments"], str), name
-        values = [value for of_file in own.get("values", {}).values() for value in of_file.values()]
-        assert all(isinstance(value, str) for value in values), name
+        changes = [new for kind in ("values", "texts") for of in own.get(kind, {}).values() for new in of.values()]
+        assert all(isinstance(new, str) for new in changes), name
 
 
 def test_numbers_that_a_gpu_prints_too(hecbench: ModuleType) -> None:
