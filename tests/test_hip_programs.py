@@ -96,6 +96,32 @@ def test_memory_that_hip_did_not_allocate_is_forbidden_on_request(program: Path)
         assert done.returncode == 0, done.stderr
 
 
+BEHIND_A_VARIABLE = """
+#include <hip/hip_runtime.h>
+#include <cstdlib>
+__device__ int table[100];
+__global__ void look_up(int* out, int i) { *out = table[i + threadIdx.x]; }
+int main(int, char** arguments) {
+  int* out;
+  hipMalloc(&out, 4);
+  look_up<<<1, 1>>>(out, atoi(arguments[1]));
+  return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+
+
+def test_exact_bounds_name_the_variable_before(compile: Compile, tmp_path: Path) -> None:
+    """Its memory may be the last that is mapped."""
+    source = tmp_path / "behind.hip"
+    source.write_text(BEHIND_A_VARIABLE)
+    program = compile(str(source))
+    assert run(program, 99, WAVE_RUNTIME_EMULATOR_BOUNDS="exact").returncode == 0
+    for index in (300, 900):
+        done = run(program, index, WAVE_RUNTIME_EMULATOR_BOUNDS="exact")
+        assert done.returncode == 1
+        assert "a load of 4 bytes from memory behind the variable 'table' of 400 bytes that HIP did" in done.stderr
+
+
 @pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
 def test_the_barrier_of_the_grid_orders_what_it_stands_between(compile: Compile, processor: str) -> None:
     """Without it there is a race. The device libraries' own invalidates caches before it alone."""

@@ -274,18 +274,23 @@ std::optional<MemoryRange> Allocations::at(uint64_t address) const {
 std::optional<MemoryRange> Allocations::exactly_at(uint64_t address) const {
   if (const auto allocation = find(address)) return allocation->range();
   std::optional<MemoryRange> range = at(address);
-  if (!range || !range->readable) return range;
-  // Who asks keeps it for its other addresses: what is registered in the same mapping is no part of it.
+  if (range && !range->readable) return range;
   std::shared_lock lock(mutex_);
-  uint64_t begin = range->bytes.begin(), end = range->bytes.end();
-  if (const Allocation* before = at_or_before(besides_, address)) {
-    if (before->bytes().contains(address)) return before->range();  // since find() has looked
-    begin = std::max(begin, before->bytes().end());
+  const Allocation* const before = at_or_before(besides_, address);
+  if (before != nullptr && before->bytes().contains(address)) return before->range();  // since find() has looked
+  std::string place;
+  if (before != nullptr && !before->variable.empty() && address - before->bytes().end() < kPage) {
+    place = text("behind the variable '", before->variable, "' of ", before->size, " bytes ");
+    range = MemoryRange{.bytes = AddressSpan(address / kPage * kPage, kPage)};
   }
+  if (!range) return std::nullopt;
+  // Who asks keeps it for its other addresses: what is registered in the same mapping is no part of it.
+  uint64_t begin = range->bytes.begin(), end = range->bytes.end();
+  if (before != nullptr) begin = std::max(begin, before->bytes().end());
   if (const auto after = besides_.upper_bound(address); after != besides_.end())
     end = std::min(end, after->second.begin);
   range->bytes = AddressSpan::up_to(begin, end);
-  range->name = "memory that HIP did not allocate, which WAVE_RUNTIME_EMULATOR_BOUNDS=exact forbids";
+  range->name = text("memory ", place, "that HIP did not allocate, which WAVE_RUNTIME_EMULATOR_BOUNDS=exact forbids");
   range->readable = range->writable = false;
   range->why_unreadable = "out-of-bounds";
   return range;

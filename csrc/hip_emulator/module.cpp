@@ -60,7 +60,8 @@ uint64_t image_size(const Bytes& file, FileKind kind) {
 EmulatedModule::EmulatedModule(std::shared_ptr<const CodeObject> code, int device)
     : emulated(std::move(code)), device(device) {
   for (const Symbol& symbol : emulated.code().symbols()) {
-    if (symbol.is_function || symbol.size == 0) continue;
+    // clang marks each translation unit by a variable of its own, which no program means.
+    if (symbol.is_function || symbol.size == 0 || symbol.name.starts_with("__hip_cuid_")) continue;
     const AddressSpan bytes(emulated.load_address(symbol.address), symbol.size);
     if (emulated.bytes().contains(bytes)) runtime().memory.add_variable(symbol.name, bytes, device);
   }
