@@ -203,7 +203,7 @@ class UninitializedChecker : public Observer {
   std::vector<Access> to_lds_;    ///< what a load of memory stores to LDS
   std::vector<Access> accesses_;  ///< ... of a load those with undefined bits, of a store those that need a look
   bool stores_some_ = false;      ///< the data of a store have undefined bits
-  std::array<Trial, 11> trials_;
+  std::array<Trial, 14> trials_;
   std::vector<Pending> pending_;
 };
 

@@ -15,7 +15,8 @@ namespace {
 /// Turns, of which the first leaves everything as it is. The bits that the third and the fourth turn are together those
 /// that the second turns: so copies, and what is made of bits one by one, are told from what is computed. As are those
 /// of the next three, which leave about half of the bits alone: for 3 x + 1 and its like, to invert x is to invert the
-/// result. The last two are of comparisons alone: what is undefined becomes what it is compared with, or one less.
+/// result. And of three more, since one sum in a thousand looks like a copy to those alone. The last two are of
+/// comparisons alone: what is undefined becomes what it is compared with, or one less.
 enum Turn {
   kAsIs,
   kAll,
@@ -24,6 +25,9 @@ enum Turn {
   kHalf,
   kSomeOfHalf,
   kOthersOfHalf,
+  kOtherHalf,
+  kSomeOfOtherHalf,
+  kOthersOfOtherHalf,
   kToZero,
   kToOne,
   kToOther,
@@ -39,8 +43,10 @@ u32 scattered(u32 number, int lane) {
 }
 
 u32 turned_bits(int turn, u32 value, u32 undefined, u32 scatter) {
-  const u32 half = std::rotl(scatter, 13);
-  const u32 masks[kTurns] = {0, ~0u, scatter, ~scatter, half, half & scatter, half & ~scatter, value, ~value, 0, 0};
+  const u32 half = std::rotl(scatter, 13), other = std::rotl(scatter, 7), some = std::rotl(scatter, 22);
+  const u32 masks[kTurns] = {
+      0,     ~0u,    scatter, ~scatter, half, half & scatter, half & ~scatter, other, other & some, other & ~some,
+      value, ~value, 0,       0};
   return undefined & masks[turn];
 }
 
@@ -54,6 +60,7 @@ Difference difference(int turns, const Value& value) {
   u32 d[kTurns], bits = 0;
   for (int turn = kAll; turn < turns; ++turn) bits |= d[turn] = value(turn) ^ value(kAsIs);
   return {bits, d[kAll] != (d[kSome] ^ d[kOthers]) || d[kHalf] != (d[kSomeOfHalf] ^ d[kOthersOfHalf]) ||
+                    d[kOtherHalf] != (d[kSomeOfOtherHalf] ^ d[kOthersOfOtherHalf]) ||
                     ((d[kToZero] | d[kToOne]) & ~d[kAll]) != 0};
 }
 

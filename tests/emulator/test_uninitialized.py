@@ -146,6 +146,24 @@ def test_an_argument_may_be_what_registers_begin_with(target: str) -> None:
     assert (out[64:] == pattern).all()
 
 
+@pytest.mark.needs("hip-compiler")
+@pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
+def test_each_workgroup_has_scratch_that_nobody_wrote(target: str) -> None:
+    """Whatever another has written there before, and in whatever lane: no sum of it looks like a copy."""
+    source = """__global__ void run(int* out, int count) {
+      volatile int frame[8];
+      if (blockIdx.x % 2 == 0) for (int k = 0; k < count; ++k) frame[k] = k;
+      int sum = 0;
+      for (int k = 0; k < count; ++k) sum += frame[k];
+      out[blockIdx.x * 64 + threadIdx.x] = sum;
+    }"""
+    kernel = wave_runtime.compile(source, target=target)["run"]
+    with wave_runtime.sanitize("uninitialized") as report:
+        kernel(torch.zeros(64 * 64, dtype=torch.int32), 8, grid=64, block=64)
+    (finding,) = report.findings
+    assert (finding.kind, finding.count) == ("scratch", 32 * 64)
+
+
 COMPUTED = ["a + 1", "a * 3 + 1", "a * 77", "__mulhi(a, 12345)", "__popc(a)", "min(a, 5)", "(int)(a * 0.5f)"]
 COMPUTED += ["a == 7 ? 1 : 2", "a == threadIdx.x ? 1 : 2", "(a & 255) == 7 ? 1 : 2", "a != 12345 ? 1 : 2"]
 COMPUTED += ["__int_as_float(a) == 1.5f ? 1 : 2", "a - 3u < 5u ? 1 : 2", "(a + 1L << 20) == (8L << 20) ? 1 : 2"]
