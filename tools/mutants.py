@@ -106,7 +106,7 @@ CONCERNED = {
     "csrc/emulator/matrix": ["tests/emulator/test_matrix_instructions.py"],
     "csrc/emulator/matrix_timing": ["tests/emulator/test_matrix_timing.py"],
     "csrc/emulator/memory": [*_MEMORY, "tests/emulator/test_faults.py", *_HIP],
-    "csrc/emulator/numbers": [*_SANITIZER, "tests/emulator/test_denormals.py"],
+    "csrc/emulator/numbers": ["tests/emulator/test_numbers.py", "tests/emulator/test_denormals.py", *_SANITIZER],
     "csrc/emulator/pending_adds": _ATOMICS,
     "csrc/emulator/print": ["tests/emulator/test_printing.py"],
     "csrc/emulator/profile": ["tests/test_profile.py", "tests/emulator/test_statistics.py"],

@@ -285,7 +285,6 @@ void HazardChecker::check_registers(State& state, const Wave& wave, const Decode
 
 void HazardChecker::note_matrix(State& state, const Decoded& instruction) {
   if (state.time >= state.matrix_until) state.of_matrices = {};
-  state.of_matrices.add(instruction.touched.writes);
   for (const Register& one : instruction.registers) {
     if (one.is_vector && one.is_c) state.of_matrices.add(one.first, one.location.dwords);
   }

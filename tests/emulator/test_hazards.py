@@ -177,6 +177,7 @@ F16 = "v_mfma_f32_16x16x16_f16"  # 4 passes
 F32 = "v_mfma_f32_4x4x1_16b_f32"  # 2 passes, another unit
 LARGE = "v_mfma_f32_32x32x8_f16"  # 8 passes
 DOUBLE = "v_mfma_f64_16x16x4_f64"
+WITHOUT_C = encode(BY_NAME[F16], VDST=16, SRC0=256 + 4, SRC1=256 + 6, SRC2=128)
 STORE_D = encode(BY_NAME["global_store_dword"], DATA=16, ADDR=8, SADDR=127)
 
 
@@ -190,6 +191,7 @@ def cases() -> Iterator[tuple[str, list[int], list[int], int]]:
     yield "stored after f64", mfma(DOUBLE, 16, 4, 6, 24), STORE_D, 18
     yield "overwritten", mfma(F16, 16, 4, 6, 20), mov(17, 30), 7
     yield "C overwritten", mfma(F16, 16, 4, 6, 20), mov(21, 30), 3
+    yield "read, where C is a constant", WITHOUT_C, mov(30, 17), 7
     yield "factor of the next", mfma(F16, 16, 4, 6, 20), mfma(F16, 24, 16, 6, 28), 7
     yield "C of the next, in part", mfma(F16, 16, 4, 6, 20), mfma(F16, 24, 4, 6, 18), 5
     yield "C of the next", mfma(F16, 16, 4, 6, 20), mfma(F16, 16, 4, 6, 16), 0

@@ -19,7 +19,7 @@ import model
 import numpy as np
 import pytest
 from machine import State
-from model.draw import FLOAT_TYPES, Case, draw
+from model.draw import FLOAT_TYPES, Case, draw, draw_edges, takes_floats_alone
 from model.floats import F16, Format
 from model.operands import place
 from simd_levels import LEVELS, run_again
@@ -166,6 +166,14 @@ def test_instruction(processor: str, row: Row) -> None:
         if tried == CASES:
             break
     assert tried == CASES, f"the emulator refuses what is drawn: {set(refused)}"
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if takes_floats_alone(row)], ids=lambda row: str(row["mnemonic"]))
+def test_floats_at_their_edges(row: Row) -> None:
+    """Which meet each other more often here than where all is random."""
+    case = draw_edges(row, random.Random(row["mnemonic"]))
+    first = next(differences(case, "gfx942"), None)
+    assert first is None, f"{text(case, 'gfx942')}: {first}"
 
 
 def campaign(count: int, pattern: str, seed: str, processor: str) -> int:

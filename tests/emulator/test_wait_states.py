@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -154,6 +154,30 @@ def test_one_state_too_few(rule: Rule, target: str, modules: dict[str, wave_runt
 def test_as_many_as_there_must_be(rule: Rule, target: str, modules: dict[str, wave_runtime.Module]) -> None:
     with wave_runtime.sanitize("waits", fail=True):
         modules[target][f"{rule.name}_right"](grid=1, block=64, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "second", "targets"),
+    [
+        ("dpp", "v_mov_b32_dpp v42, v43 row_shr:1 row_mask:0xf bank_mask:0xf", CDNA),
+        ("lane", "v_readlane_b32 s41, v41, s42", CDNA),
+        ("store", "v_mov_b32 v40, 0", CDNA3),
+        ("store_old", "v_mov_b32 v40, 0", ("gfx90a",)),
+        ("matrix", MFMA.replace("v[40:41]", "v[48:49]"), CDNA),
+        ("transcendental", "v_add_f32 v42, v41, v41", CDNA3),
+        ("scalar", "v_add_u32 v41, s41, v42", CDNA3),
+        ("mask", "v_cndmask_b32 v42, v43, v44, s[42:43]", CDNA3),
+    ],
+)
+def test_registers_that_are_not_meant(name: str, second: str, targets: tuple[str, ...]) -> None:
+    """The same instructions of other registers: of a store the address, which it reads at once, say."""
+    (rule,) = (rule for rule in RULES if rule.name == name)
+    source = kernel(replace(rule, second=second), 0, "none")
+    for target in targets:
+        options = ["-nogpulib", "-nogpuinc"]
+        module = wave_runtime.compile(source, target=target, language="hip", options=options)
+        with wave_runtime.sanitize("waits", fail=True):
+            module["none"](grid=1, block=64, device="cpu")
 
 
 @pytest.mark.parametrize("target", RDNA)

@@ -354,3 +354,34 @@ def bytes_of(rng: random.Random, like: Words) -> Any:
 
 def draw(row: Mapping[str, Any], rng: random.Random) -> Case:
     return Draw(row, rng).case()
+
+
+def takes_floats_alone(row: Row) -> bool:
+    """Whether draw_edges() is for an instruction."""
+    drawn = Draw(row, random.Random())
+    kinds = list(drawn.kinds.values())
+    plain = row["format"] in ("VOP1", "VOP2", "VOP3", "VOPC") and len(kinds) == len(drawn.read) > 0
+    named = all(operand["field"] in FIELDS[row["format"]] for operand in drawn.read)  # not by a literal
+    return plain and named and all(kind in FORMATS for kind in kinds)
+
+
+def edges(format: Format) -> list[int]:
+    """Zeros, ones, a half, the ends of denormals and of normal numbers, infinities, and NaNs, with both signs."""
+    one, top, step = format.bias << format.fraction_bits, format.infinity_bits, 1 << format.fraction_bits
+    positive = [0, 1, step - 1, step, one - step, one, one + 1, top - 1, top, top + step // 2]
+    return [sign | bits for bits in positive for sign in (0, format.sign_bit)]
+
+
+def draw_edges(row: Row, rng: random.Random) -> Case:
+    """An instruction without modifiers, whose sources are vector registers full of edges."""
+    drawn, state = Draw(row, rng), State(1)
+    state.exec[:], state.mode[:] = 0xFFFFFFFF, 0xF0
+    for register, operand in enumerate(drawn.read):
+        nine_bits = FIELDS[drawn.format][operand["field"]][1] == 9
+        drawn.fields[operand["field"]] = 2 * register + 256 * nine_bits
+        for lane in range(LANES):
+            bits = rng.choice(edges(FORMATS[drawn.kinds[id(operand)]]))
+            state.v[0, 2 * register : 2 * register + 2, lane] = bits & 0xFFFFFFFF, bits >> 32
+    if "VDST" in drawn.fields and not any(operand["field"] == "VDST" for operand in drawn.read):
+        drawn.fields["VDST"] = 8
+    return Case(row, drawn.fields, None, state)
