@@ -60,9 +60,10 @@ inline int wave_mutant() {
 class Copy:
     """A copy of the last commit, built, in which one mutant at a time is tried."""
 
-    def __init__(self, folder: Path, processes: int) -> None:
+    def __init__(self, folder: Path, processes: int, limit: float) -> None:
         self.folder = folder
         self.processes = processes  # that build and that run tests, side by side
+        self.limit = limit  # seconds that a build or tests may take
         self.left_out: list[str] = []  # tests that fail without a mistake
         self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *PYTHONPATH])}
         self.environment["MAX_JOBS"] = str(processes)
@@ -79,6 +80,8 @@ class Copy:
     def failing(self, tests: list[str]) -> list[str]:
         """Those of the tests that fail, or whose process dies, as the tree is."""
         _, output = self._run([*self._pytest(tests), "-rfE"])
+        if not re.search(r"^\d.* in [\d.]+s\b", output, re.MULTILINE):
+            raise SystemExit(f"the tests of the tree itself do not end in {self.limit:.0f} s: {output[-1000:]}")
         return re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
 
     def survives(self, mutant: Mutant, first_only: bool) -> bool | None:
@@ -107,7 +110,7 @@ class Copy:
                 command, cwd=self.folder, stdout=output, stderr=output, env=self.environment, start_new_session=True
             ) as process:
                 try:
-                    process.wait(3600)
+                    process.wait(self.limit)
                 except subprocess.TimeoutExpired:
                     pass
                 finally:
@@ -120,8 +123,9 @@ class Copy:
         return self._run([sys.executable, "tools/build_package.py", "build/log"])[0]
 
     def _pytest(self, tests: list[str]) -> list[str]:
-        options = ["-q", "-p", "no:cacheprovider", "-o", "timeout=300", "-n", str(self.processes), "--dist", "loadfile"]
-        return [sys.executable, "-m", "pytest", *options, "--no-loadscope-reorder", *tests]
+        # Not by file as `make test`: pytest-xdist does not get over the end of a process that has a whole file to do.
+        options = ["-q", "-p", "no:cacheprovider", "-o", "timeout=300", "-n", str(self.processes), "--dist", "load"]
+        return [sys.executable, "-m", "pytest", *options, *tests]
 
     def _tests_pass(self, tests: list[str]) -> bool:
         left_out = [f"--deselect={test}" for test in self.left_out]
@@ -131,8 +135,8 @@ class Copy:
 class CopyOfAll(Copy):
     """A copy of the last commit with many mutants in it, of which the environment chooses one."""
 
-    def __init__(self, folder: Path, processes: int, mutants: list[Mutant]) -> None:
-        super().__init__(folder, processes)
+    def __init__(self, folder: Path, processes: int, limit: float, mutants: list[Mutant]) -> None:
+        super().__init__(folder, processes, limit)
         header = folder / "build" / "mutant.h"
         header.parent.mkdir(exist_ok=True)
         header.write_text(_CHOICE)
@@ -198,6 +202,7 @@ def main() -> None:
     parser.add_argument("--first", action="store_true", help="run only the tests that concern the file")
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried side by side, each in a copy of its own")
     parser.add_argument("--processes", type=int, default=2, help="of each job, that run tests side by side")
+    parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS", help="what takes longer hangs: 3600")
     parser.add_argument("--json", type=Path, help="where to write what was tried")
     arguments = parser.parse_args()
 
@@ -208,14 +213,14 @@ def main() -> None:
     begun: set[Mutant] = set()
     lock = threading.Lock()
     together = drawn[arguments.skip : arguments.skip + arguments.count]
-    all_in_one = CopyOfAll(COPIES / "all", arguments.jobs * arguments.processes, together)
+    all_in_one = CopyOfAll(COPIES / "all", arguments.jobs * arguments.processes, arguments.limit, together)
     tests = sorted({test for mutant in drawn for test in concerned(mutant.file)}) if arguments.first else ["tests"]
     all_in_one.left_out = all_in_one.failing(tests)
     all_in_one.processes = arguments.processes
     print(f"{len(all_in_one.left_out)} tests are left out, since they fail without any mistake: {all_in_one.left_out}")
 
     def alone(number: int) -> Copy:
-        one = Copy(COPIES / str(number), arguments.processes)
+        one = Copy(COPIES / str(number), arguments.processes, arguments.limit)
         one.build()
         one.left_out = all_in_one.left_out
         return one
