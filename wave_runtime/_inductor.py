@@ -51,6 +51,7 @@ def lower_in_order(overload: _torch.OpOverload, *, load: bool = False) -> None:
     _lower_storage_offsets(lowering)
     _lower_views_of_inputs(lowering)
     _torch.leave_out_unused_sizes()
+    _torch.write_inputs_in_place_last()
     fallback = lowering.fallback_handler(overload)
 
     def lower(*args: Any, **keywords: Any) -> Any:

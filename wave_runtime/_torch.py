@@ -222,6 +222,63 @@ def leave_out_unused_sizes() -> None:
     matcher.fwd_only = trace
 
 
+@functools.cache
+def write_inputs_in_place_last() -> None:
+    """Have Inductor write an input in place only where no other value of the input follows, nor is returned besides.
+
+    Torch 2.10 to 2.13 asks whether the input is read behind the operator, and not whether what the operator has made of
+    it is read behind the input's last value, which is then the same memory. `k(b); v = b.clone(); b.mul_(10)` returns
+    v times 10 so, since a clone of what nobody changes is left out; `k(a); a.copy_(a.flip(0))` reads what it wrote.
+    """
+    reinplace: Any = import_module("torch._inductor.fx_passes.reinplace")
+    decide_all = reinplace.reinplace_inplaceable_ops_core
+    written = torch.ops.higher_order.auto_functionalized_v2
+    in_place = {operator.inplace_op for operator in reinplace.inplaceable_ops.values()}
+
+    def results(node: Any, base: Any) -> Iterator[Any]:
+        """What an operator makes of a tensor that it writes in place."""
+        bases = node.kwargs["_all_bases"]
+        first = len(node.meta["val"]) - len(bases)
+        cloned = node.meta["only_clone_these_tensors"]
+        places = {first + index for index, one in enumerate(bases) if one is base and index not in cloned}
+        return (user for user in node.users if user.args[1] in places)
+
+    def values_of(base: Any, node: Any) -> set[Any]:
+        """All that is the memory of an input, from an operator on that writes it."""
+        found: set[Any] = set()
+        more = [*results(node, base)]
+        while more:
+            found.add(value := more.pop())
+            for user in value.users:
+                if user.target is written:
+                    more += results(user, value)
+                elif reinplace._is_view_op(user.target) or (user.target in in_place and user.args[0] is value):
+                    more.append(user)
+        return found
+
+    def may_write(base: Any, node: Any, order: dict[Any, int]) -> bool:
+        values = values_of(base, node)
+        last = [user for user in base.users if user.target is torch.ops.aten.copy_.default and user.args[0] is base]
+        end = min((order[copy] for copy in last), default=len(order))
+        behind = {user for value in values for user in value.users if order[user] > end}
+        return all(copy.args[1] in values for copy in last) and behind <= set(last)
+
+    def decide(graph: Any) -> None:
+        decide_all(graph)
+        order = {node: index for index, node in enumerate(graph.nodes)}
+        for node in order:
+            cloned = node.meta.get("only_clone_these_tensors") if node.target is written else None
+            if cloned is None:
+                continue
+            for index, base in enumerate(node.kwargs["_all_bases"]):
+                is_input = base.op in ("placeholder", "get_attr")
+                if is_input and index not in cloned and not may_write(base, node, order):
+                    cloned = [*cloned, index]
+            node.meta["only_clone_these_tensors"] = cloned
+
+    reinplace.reinplace_inplaceable_ops_core = decide
+
+
 def starts_storage(tensor: torch.Tensor) -> bool:
     """Whether it is known that a tensor begins at the start of its storage. Of symbolic offsets it is not."""
     offset = tensor.storage_offset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 from torch._functorch import config as functorch_config
 from torch._inductor import config as inductor_config
 from torch._inductor import metrics
+from torch._inductor.utils import run_and_get_code
 
 import wave_runtime
 from wave_runtime import cdiv
@@ -135,6 +137,69 @@ def test_order(way: str, program: str, vector_add: wave_runtime.Kernel) -> None:
     expected = function(write, eager)
     assert torch.equal(torch.compile(function, fullgraph=True)(write, compiled), expected)
     assert torch.equal(eager, compiled)
+
+
+def snapshot(write: Write, a: Tensor) -> Tensor:
+    """Inductor leaves out clones of what nobody changes, as it knows it then."""
+    write(a + 1, a)
+    v = a.clone()
+    a.mul_(10)
+    return v
+
+
+def snapshots(write: Write, a: Tensor) -> tuple[Tensor, ...]:
+    kept = []
+    for _ in range(3):
+        write(a + 1, a)
+        kept.append(a.clone())
+    return tuple(kept)
+
+
+def snapshot_at_the_end(write: Write, a: Tensor) -> Tensor:
+    write(a + 1, a)
+    return a.clone()
+
+
+def permuted(write: Write, a: Tensor) -> Tensor:
+    """What a launch has written in place is overwritten by what is read of it elsewhere."""
+    write(a + 1, a)
+    a.copy_(a.flip(0) * 2)
+    return a + 1
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("program", [snapshot, snapshots, snapshot_at_the_end, permuted])
+@pytest.mark.parametrize("way", [call, custom])
+def test_what_was_written_is_kept(
+    way: Callable[[wave_runtime.Kernel], Write],
+    program: Callable[..., Any],
+    dynamic: bool,
+    vector_add: wave_runtime.Kernel,
+) -> None:
+    """Where the input is written again later, or is returned besides: torch's own operators have what these lack."""
+    write = way(vector_add)
+    a = torch.randn(500)
+    eager, compiled = a.clone(), a.clone()
+    expected = program(write, eager)
+    found = torch.compile(program, fullgraph=True, dynamic=dynamic)(write, compiled)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    assert torch.equal(eager, compiled)
+    parts = found if isinstance(found, tuple) else (found,)
+    assert len({part.data_ptr() for part in (*parts, compiled)}) == len(parts) + 1
+
+
+def test_launches_in_a_row_write_an_input_in_place(vector_add: wave_runtime.Kernel) -> None:
+    """Without a copy of it."""
+    write = call(vector_add)
+
+    def twice(a: Tensor, b: Tensor) -> None:
+        write(a, b)
+        write(a, b)
+
+    a, b = torch.randn(500), torch.zeros(500)
+    _, (code,) = run_and_get_code(torch.compile(twice, fullgraph=True), a, b)
+    assert torch.equal(b, a + a)
+    assert "empty_strided" not in code.split("def call(")[1]
 
 
 @pytest.mark.parametrize("program", [clone, shifted_clone])
