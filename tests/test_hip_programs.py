@@ -96,6 +96,42 @@ def test_memory_that_hip_did_not_allocate_is_forbidden_on_request(program: Path)
         assert done.returncode == 0, done.stderr
 
 
+def test_processes_that_are_forked(compile: Compile) -> None:
+    done = run(compile("forks.hip"))
+    assert done.returncode == 0, done.stderr
+
+
+PLUGIN = """
+#include <hip/hip_runtime.h>
+__global__ void set(int* out) { *out = 42; }
+struct Prepared {
+  int* memory = nullptr;
+  hipStream_t stream = nullptr;
+  Prepared() {
+    (void)hipStreamCreate(&stream);
+    (void)hipMalloc(&memory, 4096);
+    (void)hipMemsetAsync(memory, 7, 4096, stream);
+    (void)hipStreamSynchronize(stream);
+  }
+} prepared;
+extern "C" void launch() {
+  hipStream_t stream = nullptr;
+  (void)hipStreamCreate(&stream);
+  for (int i = 0; i < 50; ++i) set<<<1, 1, 0, stream>>>(prepared.memory);
+}
+"""
+
+
+def test_libraries_use_streams_while_they_are_loaded_and_unloaded(compile: Compile, tmp_path: Path) -> None:
+    """The loader's lock is held then, for which a stream's thread must not wait."""
+    source = tmp_path / "plugin.hip"
+    source.write_text(PLUGIN)
+    library = compile(str(source), options=("-shared", "-fPIC"))
+    use = "import ctypes, sys; import _ctypes; lib = ctypes.CDLL(sys.argv[1]); lib.launch(); _ctypes.dlclose(lib._handle)"
+    for _ in range(3):
+        subprocess.run([sys.executable, "-S", "-c", use, library], check=True, timeout=60)
+
+
 BEHIND_A_VARIABLE = """
 #include <hip/hip_runtime.h>
 #include <cstdlib>

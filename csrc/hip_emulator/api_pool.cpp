@@ -67,7 +67,9 @@ Error hipFreeAsync(void* pointer, Stream stream) {
   return call(__func__, [&] {
     const auto queue = find_queue(stream);
     if (pointer == nullptr) return;
-    if (submit(queue, release_operation(pointer)) != nullptr) runtime().memory.promise(pointer, false);
+    if (submit(queue, release_operation(pointer)) == nullptr) return;
+    runtime().memory.promise(pointer, false);
+    runtime().memory.leave(pointer);
   });
 }
 

@@ -64,6 +64,7 @@ void** __hipRegisterFatBinary(const void* wrapper) {
 }
 
 void __hipUnregisterFatBinary(void** handle) {
+  if (is_forked()) return;  // another thread of the parent may have held what is locked for it
   // As AMD's runtime does: what kernels print before the program ends is seen. Unless a function of the host in a
   // stream ends it.
   if (!runs_host_function()) wait_for_devices();

@@ -177,6 +177,12 @@ bool Allocations::is_promised(void* pointer) const {
   return allocation != nullptr && allocation->is_promised;
 }
 
+void Allocations::leave(void* pointer) {
+  std::unique_lock lock(mutex_);
+  if (Allocation* const allocation = own(pointer); allocation != nullptr && !allocation->is_reserved)
+    allocation->is_leaving = true;
+}
+
 void Allocations::forget_oldest_freed() {
   const auto oldest = by_reservation_.find(freed_.front());
   const uint64_t size = oldest->second.reserved_size;

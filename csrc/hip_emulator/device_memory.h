@@ -35,6 +35,7 @@ struct Allocation {
   bool is_freed = false;
   bool is_reserved = false;              ///< a graph's: the memory comes and goes, and the addresses stay
   bool is_promised = false;              ///< of such: will be there when the streams have done what they were given
+  bool is_leaving = false;               ///< hipFreeAsync was given it: what is asked of it from then on is an error
   bool is_registered = false;            ///< by hipHostRegister: the process's own
   unsigned flags = 0;                    ///< of hipHostRegister and hipHostMalloc
   std::string variable{};                ///< its name, where it is a variable of a module
@@ -68,6 +69,8 @@ class Allocations {
   /// Notes whether memory of reserve() will be there.
   void promise(void* pointer, bool is_there);
   bool is_promised(void* pointer) const;
+  /// A stream will free the memory.
+  void leave(void* pointer);
 
   /// Makes memory that the process has mapped already a host allocation until remove(), which says false where none
   /// begins at `pointer`. Throws Failure where the process may not write it, and where it overlaps an allocation.

@@ -36,6 +36,9 @@ Code current_code(const char* function);
 /// Throws hipErrorNotInitialized in a forked child, which has no worker threads, and hipErrorDeinitialized at exit.
 void check_alive();
 
+/// Whether this process was forked by one that had a runtime.
+bool is_forked();
+
 /// The body of an exported function, with its exceptions as codes.
 template <class Body>
 hip::Error call(const char* function, const Body& body) {

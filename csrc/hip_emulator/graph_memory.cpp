@@ -36,7 +36,10 @@ StreamOperation allocate_operation(hip::AllocationParameters* parameters) {
 
 StreamOperation release_operation(void* pointer) {
   const uint64_t address = reinterpret_cast<uint64_t>(pointer);
-  require(runtime().memory.reserved_at(address) || runtime().memory.find(address));
+  auto allocation = runtime().memory.reserved_at(address);
+  if (!allocation) allocation = runtime().memory.find(address);
+  require(allocation && allocation->begin == address, hipErrorInvalidValue, "no allocation begins there");
+  require(!allocation->is_leaving, hipErrorInvalidValue, "hipFreeAsync was given this memory before");
   const auto run = [pointer](Via) {
     require(runtime().memory.free(pointer), hipErrorInvalidValue, "memory that was freed is freed again");
   };

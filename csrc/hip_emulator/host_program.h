@@ -3,11 +3,11 @@
 #pragma once
 
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fork_safe.h"
 #include "hip_emulator/module.h"
 
 namespace wave::hip_emulator {
@@ -52,7 +52,7 @@ class HostProgram {
 
   const std::shared_ptr<EmulatedModule>& module(FatBinary& binary, int device);
 
-  std::shared_mutex mutex_;  ///< guards what follows
+  SharedMutex mutex_;  ///< guards what follows
   std::vector<std::unique_ptr<FatBinary>> binaries_;
   std::unordered_map<const void*, Kernel> kernels_;
   std::unordered_map<const void*, Variable> variables_;

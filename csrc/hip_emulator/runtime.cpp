@@ -8,6 +8,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/fork_safe.h"
 #include "emulator/dispatch.h"
 #include "hip_emulator/stream_order.h"
 
@@ -19,8 +20,9 @@ const Variable& device_count = at_load("WAVE_RUNTIME_EMULATOR_DEVICES");
 std::atomic<Runtime*> started{nullptr};
 std::atomic<bool> ending{false};
 std::atomic<bool> forked{false};
-// From the beginning: a child whose parent was about to make its runtime has none, either.
-[[maybe_unused]] const int watching = pthread_atfork(nullptr, nullptr, [] { forked = true; });
+// A child has none of its parent's threads. Where the parent had no runtime yet, the child makes its own.
+[[maybe_unused]] const int watching =
+    pthread_atfork(nullptr, nullptr, [] { forked = forked || started.load() != nullptr; });
 
 /// The streams hipStreamPerThread of one thread, which end with it.
 struct ThreadStreams {
@@ -84,12 +86,14 @@ Runtime::Runtime() {
 }
 
 Runtime& runtime() {
-  static Runtime* const runtime = [] {
+  static auto& made = *new Lazy<Runtime*>;
+  return *made.get([] {
     started = new Runtime();
     return started.load();
-  }();
-  return *runtime;
+  });
 }
+
+bool is_forked() { return forked; }
 
 void check_alive() {
   if (forked) throw Failure(hipErrorNotInitialized, "a forked process cannot use the device: start it with spawn");

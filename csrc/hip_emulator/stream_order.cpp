@@ -13,7 +13,9 @@ namespace {
 /// More accesses than these are not kept: the oldest launches go first.
 constexpr size_t kMostAccesses = size_t{1} << 24;
 
-thread_local std::shared_ptr<const OperationClock> running;
+/// Nothing that is destroyed with the thread: to announce that takes the loader's lock, which a thread may hold that
+/// loads or unloads a library and waits for this one.
+thread_local const OperationClock* running = nullptr;
 
 void join(StreamCounts& clock, const StreamCounts& other) {
   for (const auto& [stream, count] : other) {
@@ -122,7 +124,9 @@ void StreamOrder::end() {
   --pending_;
 }
 
-StreamOrder::Running::Running(std::shared_ptr<const OperationClock> clock) { running = std::move(clock); }
+StreamOrder::Running::Running(std::shared_ptr<const OperationClock> clock) : clock_(std::move(clock)) {
+  running = clock_.get();
+}
 
 StreamOrder::Running::~Running() {
   if (running != nullptr) stream_order().end();

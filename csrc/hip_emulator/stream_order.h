@@ -51,6 +51,9 @@ class StreamOrder {
     explicit Running(std::shared_ptr<const OperationClock> clock);
     ~Running();
     Running(const Running&) = delete;
+
+   private:
+    const std::shared_ptr<const OperationClock> clock_;
   };
 
  private:

@@ -16,6 +16,8 @@ std::optional<Allocation> check_span(AddressSpan bytes) {
   const bool was_freed = !allocation && runtime().memory.was_freed(bytes.begin());
   require(!was_freed, hipErrorInvalidValue, "a copy or fill of memory that was freed");
   if (!allocation) allocation = runtime().memory.find(bytes.begin());
+  require(!allocation || !allocation->is_leaving, hipErrorInvalidValue,
+          "a copy or fill of memory that hipFreeAsync was given");
   require(!allocation || allocation->bytes().contains(bytes), hipErrorInvalidValue,
           "the copy or fill ends past the allocation's end");
   const bool is_outside = !allocation && !bytes.is_empty() && runtime().memory.is_beside(bytes.begin());

@@ -306,10 +306,30 @@ void managed_variables() {
   CHECK(copy[0] == 10);
 }
 
+// What is asked of memory that hipFreeAsync was given is an error of that call alone.
+void freed_in_a_stream() {
+  hipStream_t stream = nullptr;
+  int *given = nullptr, *other = nullptr, value = 0;
+  OK(hipStreamCreate(&stream));
+  OK(hipMalloc(&other, sizeof(int)));
+  OK(hipMallocAsync(reinterpret_cast<void**>(&given), 1 << 20, stream));
+  CHECK(hipFreeAsync(given + 1, stream) == hipErrorInvalidValue);
+  OK(hipFreeAsync(given, stream));
+  CHECK(hipFreeAsync(given, stream) == hipErrorInvalidValue);
+  CHECK(hipMemsetAsync(given, 0, 4, stream) == hipErrorInvalidValue);
+  CHECK(hipMemcpyAsync(other, given, 4, hipMemcpyDeviceToDevice, stream) == hipErrorInvalidValue);
+  CHECK(hipMemcpy(&value, given, 4, hipMemcpyDeviceToHost) == hipErrorInvalidValue);
+  CHECK(hipStreamWriteValue32(stream, given, 1, 0) == hipErrorInvalidValue);
+  (void)hipGetLastError();
+  OK(hipStreamSynchronize(stream));
+  OK(hipMemcpy(&value, other, 4, hipMemcpyDeviceToHost));
+}
+
 const struct {
   const char* name;
   void (*run)();
-} tests[] = {{"memory_of_the_process", memory_of_the_process},
+} tests[] = {{"freed_in_a_stream", freed_in_a_stream},
+             {"memory_of_the_process", memory_of_the_process},
              {"launches", launches},     {"symbols", symbols},         {"dynamic_lds", dynamic_lds},
              {"attributes", attributes}, {"cooperative", cooperative}, {"printing", printing},       {"graphs", graphs},
              {"device_malloc", device_malloc}, {"managed_variables", managed_variables},
