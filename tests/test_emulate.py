@@ -48,6 +48,27 @@ def test_everything_is_put_back() -> None:
     assert len([key for key in within if within[key] is not before.get(key)]) > 100
 
 
+@pytest.mark.needs("clang")
+def test_each_emulation_runs_the_build_for_its_processor() -> None:
+    """Also where one before it has loaded another."""
+    source = """__global__ void name(int* out) {
+    #if defined(__gfx1100__)
+      *out = 1100;
+    #elif defined(__gfx1201__)
+      *out = 1201;
+    #else
+      *out = 942;
+    #endif
+    }"""
+    targets = ["gfx942", "gfx1100", "gfx1201"]
+    kernel = wave_runtime.compile(source, language="hip", targets=targets)["name"]
+    for target in [*targets, *targets]:
+        out = torch.zeros(1, dtype=torch.int32)
+        with wave_runtime.emulate(target):
+            kernel(out, grid=1, block=1)
+        assert f"gfx{out.item()}" == target
+
+
 def test_within_another_the_later_counts() -> None:
     with wave_runtime.emulate("gfx942") as outer:
         inner = wave_runtime.emulate("gfx1100")

@@ -17,6 +17,7 @@ struct ModuleRecord {
   struct Entry {
     FunctionSlot* slot;
     std::unique_ptr<DeviceFunction> function;
+    bool is_chosen;  ///< among several builds
   };
 
   Place place;
@@ -32,7 +33,10 @@ struct ModuleRecord {
     for (const Entry& entry : entries) entry.slot->function.store(nullptr);
   }
   void show() {
-    for (const Entry& entry : entries) entry.slot->function.store(entry.function.get());
+    for (const Entry& entry : entries) {
+      DeviceFunction* none = nullptr;  // else launches have come to another build meanwhile
+      entry.slot->function.compare_exchange_strong(none, entry.function.get());
+    }
   }
   /// In a child of fork(), where the launches of other threads never end, and nobody is unloading.
   void forget_other_threads() {
@@ -278,18 +282,14 @@ const DeviceInfo& device_of(const Kernel& kernel, const Place& place) {
 }
 
 /// Needs the lock.
-std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place& place) {
-  Driver& driver = place.driver();
-  const DeviceInfo& device = device_of(kernel, place);
-  const std::shared_ptr<const CodeObject> code = build_for(kernel, place, device);
-  if (code == nullptr) refuse_device(kernel, place, device);
-  ModuleRecord& record = load_module(code, place);
+std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, ModuleRecord& record) {
+  const Place& place = record.place;
   const KernelInfo& info = record.code->kernel(kernel.name());
   auto function = std::make_unique<DeviceFunction>();
   function->place = place;
   function->kernel = &info;
   function->code = record.code.get();
-  function->device = &driver.device_for(code->target(), place.device);
+  function->device = &place.driver().device_for(record.code->target(), place.device);
   try {
     function->function = record.module->function(info);
     function->info = function->function->info();
@@ -300,6 +300,18 @@ std::unique_ptr<DeviceFunction> make_function(const Kernel& kernel, const Place&
   function->limits = limits_of(*function);
   function->in_host_memory = place.in_host_memory();
   return function;
+}
+
+/// Needs the lock.
+DeviceFunction& function_of(const Kernel& kernel, const Place& place, FunctionSlot& slot) {
+  const DeviceInfo& device = device_of(kernel, place);
+  const std::shared_ptr<const CodeObject> code = build_for(kernel, place, device);
+  if (code == nullptr) refuse_device(kernel, place, device);
+  ModuleRecord& record = load_module(code, place);
+  const auto made = std::ranges::find(record.entries, &slot, &ModuleRecord::Entry::slot);
+  if (made != record.entries.end()) return *made->function;
+  record.entries.push_back({&slot, make_function(kernel, record), kernel.variants().size() > 1});
+  return *record.entries.back().function;
 }
 
 }  // namespace
@@ -322,11 +334,16 @@ void load_function(const Kernel& kernel, const Place& place) {
   Removed removed;  // destroyed without the lock
   const auto lock = lock_table_to_load(place);
   remove_abandoned(removed);
-  if (slot.function.load() != nullptr) return;
-  std::unique_ptr<DeviceFunction> function = make_function(kernel, place);
-  ModuleRecord& record = *function->module;
-  record.entries.push_back({&slot, std::move(function)});
-  slot.function.store(record.entries.back().function.get());
+  if (slot.function.load() == nullptr) slot.function.store(&function_of(kernel, place, slot));
+}
+
+void choose_builds_anew() {
+  const auto lock = lock_table();
+  for (const auto& [key, record] : table.modules) {
+    for (const ModuleRecord::Entry& entry : record->entries) {
+      if (entry.is_chosen && record->place.kind == DriverKind::Emulator) entry.slot->function.store(nullptr);
+    }
+  }
 }
 
 void set_wait_runner(WaitRunner runner) { wait_runner.store(runner); }

@@ -87,6 +87,9 @@ class FunctionSlots {
 /// no build for the device, and what Driver::load throws.
 [[gnu::cold]] void load_function(const Kernel& kernel, const Place& place);
 
+/// The emulated device is another processor: of kernels with several builds the next launch takes the one for that.
+void choose_builds_anew();
+
 /// Tells that a launch of the function went into a graph, which keeps raw pointers to it: its module stays until the
 /// process ends.
 void pin(const DeviceFunction& function);

@@ -1,5 +1,6 @@
 // The processors that the emulator can be, from Python: for wave_runtime.emulate().
 #include "emulator/device_choice.h"
+#include "launch/device_function.h"
 #include "python/bindings.h"
 #include "python/define.h"
 
@@ -27,7 +28,9 @@ std::string emulator_processor() { return emulator::device_processor().name; }
 
 void choose_processor(const std::string& name) {
   for (const emulator::ProcessorTraits* traits : emulator::device_processors()) {
-    if (traits->name == name) return emulator::choose_device_processor(traits);
+    if (traits->name != name) continue;
+    emulator::choose_device_processor(traits);
+    return choose_builds_anew();
   }
   PyErr_SetString(PyExc_KeyError, name.c_str());
   py::raise();
