@@ -33,7 +33,7 @@ void BarrierChecker::stop(const Wave& wave) {
   } else if (is_split && !has_ended && state.signal_pc == 0) {
     report(wave, "wait-without-signal", pc, 0, "waits at a barrier that it has not signalled: others go on without it");
   }
-  state = {pc, has_ended};
+  state = {pc, has_ended, true};
 }
 
 void BarrierChecker::report(const Wave& wave, const char* kind, u64 pc, u64 earlier_pc, const char* message) {
@@ -45,14 +45,19 @@ void BarrierChecker::report(const Wave& wave, const char* kind, u64 pc, u64 earl
   findings_.add(wave, sighting, [&] { return text("wave ", wave.index, " ", message); });
 }
 
-/// All waves have come by now: each is compared with those before it.
+/// All waves have come by now: each is compared with those before it. Of a split barrier some may not wait yet.
 void BarrierChecker::pass_barrier(const Wave& wave) {
   const State& state = states_[wave.index];
-  for (u32 other = 0; other < states_.size(); ++other) {
+  for (u32 other = 0; other < states_.size() && state.is_stopped; ++other) {
     const State& its = states_[other];
-    if (state.has_ended || (its.pc == state.pc && !its.has_ended)) continue;
-    if (its.has_ended || other < wave.index) return compare(wave, state, other);
+    if (state.has_ended || !its.is_stopped || (its.pc == state.pc && !its.has_ended)) continue;
+    if (its.has_ended || other < wave.index) {
+      compare(wave, state, other);
+      break;
+    }
   }
+  if (wave.index + 1 != states_.size()) return;
+  for (State& one : states_) one.is_stopped = one.has_ended;
 }
 
 void BarrierChecker::compare(const Wave& wave, const State& state, u32 other) {

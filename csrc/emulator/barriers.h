@@ -23,7 +23,8 @@ class BarrierChecker : public Observer {
   struct State {
     u64 pc = 0;  ///< of the barrier at which the wave waits, or of its last instruction
     bool has_ended = false;
-    u64 signal_pc = 0;  ///< of the signal that the wave has not waited for; 0: there is none
+    bool is_stopped = false;  ///< ... since the last barrier
+    u64 signal_pc = 0;        ///< of the signal that the wave has not waited for; 0: there is none
   };
 
   void compare(const Wave& wave, const State& state, u32 other);

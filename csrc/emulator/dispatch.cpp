@@ -159,13 +159,16 @@ class Scheduler {
       }
       if (wants_help({}, elapsed())) return Workgroup::Progress::Suspended;
     }
-    return group.run(quantum_of(group), look);
+    const u64 quantum = short_turn(group);
+    if (group.run(quantum, look) == Workgroup::Progress::Finished) return Workgroup::Progress::Finished;
+    // What it waits for may need a turn; or it may be found to be stuck, and the next turn is a look at it.
+    if (quantum == quantum_ || spins_ != nullptr || group.waits_for_memory()) return Workgroup::Progress::Suspended;
+    return group.run(quantum_ - quantum, look);
   }
 
-  /// Where a launch may be found to be stuck, the first turns are short: the next one is a look at it.
-  u64 quantum_of(const Workgroup& group) const {
+  u64 short_turn(const Workgroup& group) const {
     constexpr u64 kShort = u64{1} << 14, kMostTurns = 6;
-    return spins_ == nullptr ? quantum_ : std::min(quantum_, kShort << std::min(group.turns(), kMostTurns));
+    return std::min(quantum_, kShort << std::min(group.turns(), kMostTurns));
   }
 
   bool has_help() const {

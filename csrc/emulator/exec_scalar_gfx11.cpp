@@ -256,14 +256,12 @@ Barrier barrier_of(const Wave& wave, const Op* op) {
   return number == ~0u && op->scalar.src[0] != sreg::kM0 ? Barrier::Workgroup : Barrier::None;
 }
 
-/// That a wave has come to the barrier is noticed where it waits, so that the others go on only then: a kernel in which
-/// a wave works for others between signal and wait does not end here.
 const Op* s_barrier_signal(Wave& wave, const Op* op) {
-  if (barrier_of(wave, op) == Barrier::Workgroup) wave.group->signal_barrier();
+  if (barrier_of(wave, op) == Barrier::Workgroup) wave.group->signal_barrier(wave);
   return next(op);
 }
 const Op* s_barrier_signal_isfirst(Wave& wave, const Op* op) {
-  wave.scc = barrier_of(wave, op) == Barrier::Workgroup && wave.group->signal_barrier();
+  wave.scc = barrier_of(wave, op) == Barrier::Workgroup && wave.group->signal_barrier(wave);
   return next(op);
 }
 const Op* s_get_barrier_state(Wave& wave, const Op* op) {

@@ -64,6 +64,13 @@ void GlobalRaceChecker::settle(State& state, bool writes_back) {
   }
 }
 
+/// What a wave does from now on the barrier does not order.
+void GlobalRaceChecker::signal_barrier(const Wave& wave) {
+  State& own = states_[wave.index];
+  own.signalled_done = own.done_for_mates();
+  own.signalled_back = own.written_back;
+}
+
 /// All waves are there: what each has waited for comes before what any does from now on.
 void GlobalRaceChecker::pass_barrier(const Wave& wave) {
   if (wave.index != 0) return;
@@ -77,17 +84,20 @@ void GlobalRaceChecker::pass_barrier(const Wave& wave) {
     is_grid_barrier |= one.has_passed_grid_barrier;
     for (size_t i = 0; writes_back_ && i < back.size(); ++i) back[i].join(one.mates_back[i]);
   }
-  for (size_t i = 0; writes_back_ && i < back.size(); ++i) back[i].join(states_[i].written_back);
+  for (size_t i = 0; writes_back_ && i < back.size(); ++i)
+    back[i].join(states_[i].signalled_back.value_or(states_[i].written_back));
   for (State& one : states_) {
     (one.shares_cache ? one.others : one.behind_own_cache).join(others);
     one.to_be_acquired.join(to_be_acquired);  // each may invalidate what it reads through
     one.behind_own_cache.join(behind_own_cache);
-    for (size_t i = 0; i < states_.size(); ++i) one.mates[i].join(states_[i].done_for_mates());
+    for (size_t i = 0; i < states_.size(); ++i)
+      one.mates[i].join(states_[i].signalled_done.value_or(states_[i].done_for_mates()));
     one.has_mates = std::ranges::any_of(one.mates, is_something);
     std::ranges::copy(back, one.mates_back.begin());
     one.has_passed_grid_barrier = false;
     if (is_grid_barrier && one.is_fresh) acquire_all(one);
   }
+  for (State& one : states_) one.signalled_done = one.signalled_back = std::nullopt;
 }
 
 /// As an atomic of agent scope would: what a wave has made known comes before what others find out behind the barrier.
@@ -130,7 +140,9 @@ void GlobalRaceChecker::release(AddressSpan span) {
   const State& own = state();
   const Reach to_all{own.done.loads, own.written_back.stores};
   Released& known = hold_.page(span.begin()).releases(span.begin());
-  known.begin(wave_->group->number(), instruction_.modifies);
+  const bool is_part = span.size() < known.bytes;  // whose other bytes others may have told of
+  known.begin(wave_->group->number(), instruction_.modifies || is_part);
+  known.bytes = std::max(known.bytes, static_cast<u32>(span.size()));
   const bool tells_all = instruction_.scope != Scope::Workgroup;
   if (!own.others.is_empty() && tells_all) known.to_all.join(own.others);
   for (u32 i = 0; tells_all && own.has_mates && i < own.mates.size(); ++i) {
@@ -171,10 +183,12 @@ void GlobalRaceChecker::acquire(AddressSpan span) {
   State& own = state();
   for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32))
     own.atomic_reads.note(address, hold_.page(address).own(address));
-  const Released* const released = hold_.page(span.begin()).released(span.begin());
-  if (released == nullptr) return;
-  if (released->group == wave_->group->number()) acquire_of_group(*released);
-  if (instruction_.scope == Scope::Agent) {
+  for (u64 address = span.begin() & ~u64{3}; address < span.end(); ++address) {
+    const Released* const released = hold_.page(address).released(address);
+    const bool is_met = released != nullptr && (address >= span.begin() || released->is_of(span.begin() - address));
+    if (!is_met) continue;
+    if (released->group == wave_->group->number()) acquire_of_group(*released);
+    if (instruction_.scope != Scope::Agent) continue;
     own.to_be_acquired.join(released->to_all);
     own.others.join_loads(released->to_all);  // whatever this wave stores from now on, they have their values
   }
@@ -190,17 +204,22 @@ void GlobalRaceChecker::acquire_of_group(const Released& known) {
 /// Atomics in LDS, and flags that are polled there, order the workgroup's accesses of memory, too.
 void GlobalRaceChecker::load_lds(AddressSpan span, int) {
   if (!meets_in_lds_ || !instruction_.finds_in_lds) return;
-  const auto found = told_in_lds_.find(span.begin() / sizeof(u32));
-  if (found != told_in_lds_.end()) acquire_of_group(found->second);
+  for (u64 address = span.begin() & ~u64{3}; address < span.end(); ++address) {
+    const auto found = told_in_lds_.find(address);
+    if (found == told_in_lds_.end()) continue;
+    if (address >= span.begin() || found->second.is_of(span.begin() - address)) acquire_of_group(found->second);
+  }
 }
 
 /// Each store may be the one that is polled, and leaves nothing of what was known.
 void GlobalRaceChecker::store_lds(AddressSpan span, const void*, int lane) {
   if (!meets_in_lds_) return;
   load_lds(span, lane);
-  for (u64 dword = span.begin() / sizeof(u32); dword <= (span.end() - 1) / sizeof(u32); ++dword) {
-    Released& known = told_in_lds_[dword];
-    known.begin(wave_->group->number(), instruction_.modifies);
+  for (u64 address = span.begin(); address < span.end(); address = (address & ~u64{3}) + sizeof(u32)) {
+    Released& known = told_in_lds_[address];
+    const u32 bytes = static_cast<u32>(std::min<u64>(span.end() - address, sizeof(u32) - address % sizeof(u32)));
+    known.begin(wave_->group->number(), instruction_.modifies || bytes < known.bytes);
+    known.bytes = std::max(known.bytes, bytes);
     tell_group(known);
   }
 }

@@ -43,6 +43,7 @@ class GlobalRaceChecker : public Observer {
   void load_memory_lanes(const LaneAccesses& all) override;
   void store_memory_lanes(const LaneAccesses& all) override;
   void modify_memory_lanes(const LaneAccesses& all) override;
+  void signal_barrier(const Wave& wave) override;
   void pass_barrier(const Wave& wave) override;
   void reach_grid_barrier(const Wave& wave, u64 counter) override;
   void pass_grid_barrier(const Wave& wave, u64 counter) override;
@@ -105,8 +106,9 @@ class GlobalRaceChecker : public Observer {
     std::optional<u32> wanted_back;  ///< stores before the last write-back
     Reach written_back;              ///< ... that has ended; loads need not be written
     std::vector<Pending> pending;
-    std::vector<Reach> mates;              ///< of the workgroup's waves what comes before now
-    bool has_mates = false;                ///< there is something of that
+    std::optional<Reach> signalled_done, signalled_back;  ///< where it came to a split barrier that is not over
+    std::vector<Reach> mates;                             ///< of the workgroup's waves what comes before now
+    bool has_mates = false;                               ///< there is something of that
     std::vector<Reach> mates_back;         ///< ... whose stores have been written back, by whichever wave
     std::vector<Reach> mates_wanted_back;  ///< ... by this wave's last write-back, which may not have ended
     std::vector<Reach> fresh_mates;        ///< ... and can be read, since the cache was invalidated after it
@@ -175,7 +177,7 @@ class GlobalRaceChecker : public Observer {
   bool writes_back_ = false;   ///< the processor has an instruction for that, which a release takes
   bool may_acquire_ = true;    ///< the code has instructions that find out what atomics have made known
   bool meets_in_lds_ = false;  ///< ... or has some that find out what stands in LDS
-  std::unordered_map<u64, Released> told_in_lds_;  ///< of the workgroup, by the dword
+  std::unordered_map<u64, Released> told_in_lds_;  ///< of the workgroup, by the first byte of each dword's
   u32 first_ = 0;                                  ///< the number of the workgroup's first wave
   bool has_begun_ = false;                         ///< the instruction's access has its numbers
   PastAccess current_;                             ///< what its accesses have in common, from then on

@@ -101,8 +101,8 @@ void ShadowPage::split(u64 block) {
 }
 
 Released& ShadowPage::releases(u64 address) {
-  if (released_ == nullptr) released_ = std::make_unique<std::array<std::unique_ptr<Released>, kDwords>>();
-  std::unique_ptr<Released>& one = (*released_)[address % kBytes / sizeof(u32)];
+  if (released_ == nullptr) released_ = std::make_unique<std::array<std::unique_ptr<Released>, kBytes>>();
+  std::unique_ptr<Released>& one = (*released_)[address % kBytes];
   if (one == nullptr) one = std::make_unique<Released>();
   return *one;
 }

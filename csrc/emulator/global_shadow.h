@@ -71,6 +71,10 @@ using PastAccesses = std::array<PastAccess, 4>;
 struct Released {
   MemoryClock to_all, to_group;
   u64 group = 0;
+  u32 bytes = 0;  ///< that atomics have accessed together
+
+  /// Whether it is of an address, which is so many bytes behind the first one.
+  bool is_of(u64 offset) const { return offset < bytes; }
 
   /// Before what an atomic of a workgroup makes known is joined to it. A plain store, which `adds` nothing, leaves
   /// nothing of what was known.
@@ -117,7 +121,7 @@ class ShadowPage {
 
   /// What atomics at an address have made known, or nullptr.
   const Released* released(u64 address) const {
-    return released_ == nullptr ? nullptr : (*released_)[address % kBytes / sizeof(u32)].get();
+    return released_ == nullptr ? nullptr : (*released_)[address % kBytes].get();
   }
   Released& releases(u64 address);
 
@@ -138,7 +142,7 @@ class ShadowPage {
   u64 split_ = 0;                                   ///< the blocks whose dwords differ: a bit for each
   alignas(64) std::array<PastAccesses, kBlocks> common_;
   std::array<std::unique_ptr<Dwords>, kBlocks> dwords_;  ///< of the blocks that are split
-  std::unique_ptr<std::array<std::unique_ptr<Released>, kDwords>> released_;
+  std::unique_ptr<std::array<std::unique_ptr<Released>, kBytes>> released_;
 };
 
 /// Thread-safe.

@@ -138,7 +138,9 @@ class Observer {
   /// Of a lane's own bytes, which count from 0.
   virtual void load_scratch(AddressSpan, int /*lane*/) {}
   virtual void store_scratch(AddressSpan, int /*lane*/, bool /*is_atomic*/) {}
-  /// All waves of the workgroup are at a barrier, or have ended: for each of them, before it goes on.
+  /// A wave has come to a split barrier, and works on until it waits there.
+  virtual void signal_barrier(const Wave&) {}
+  /// All waves of the workgroup have come to a barrier, or have ended: for each of them, before those that wait go on.
   virtual void pass_barrier(const Wave&) {}
   /// A wave comes to a barrier of the grid, and goes on behind it. The counter's address stands for the barrier.
   virtual void reach_grid_barrier(const Wave&, u64 /*counter*/) {}
@@ -231,6 +233,9 @@ class Observers : public Observer {
   }
   void store_scratch(AddressSpan span, int lane, bool is_atomic) override {
     for (Observer* observer : all_) observer->store_scratch(span, lane, is_atomic);
+  }
+  void signal_barrier(const Wave& wave) override {
+    for (Observer* observer : all_) observer->signal_barrier(wave);
   }
   void pass_barrier(const Wave& wave) override {
     for (Observer* observer : all_) observer->pass_barrier(wave);

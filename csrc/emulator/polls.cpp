@@ -45,6 +45,11 @@ void note_registers(const isa::Instruction& instruction, Step& step) {
   }
 }
 
+bool has_target(const isa::Row& row) {
+  const auto leads_on = [](const isa::Operand& one) { return one.kind == isa::OperandKind::BranchTarget; };
+  return std::ranges::any_of(std::span(row.operands, row.operand_count), leads_on);
+}
+
 Step step_at(const Wave& wave, u64 pc) {
   const LaunchState& launch = wave.group->launch();
   Step step;
@@ -61,9 +66,7 @@ Step step_at(const Wave& wave, u64 pc) {
   step.is_atomic = is_of_lds && direction == Direction::Atomic;
   const bool stores = direction == Direction::Store || direction == Direction::Atomic;
   step.ends_polling = accesses && stores && row.format != isa::Format::SCRATCH;  // where registers are spilled
-  const auto leads_on = [](const isa::Operand& one) { return one.kind == isa::OperandKind::BranchTarget; };
-  const std::span operands(row.operands, row.operand_count);
-  if (std::ranges::any_of(operands, leads_on)) step.target = wave.function->at(pc)->scalar.target;
+  if (has_target(row)) step.target = wave.function->at(pc)->scalar.target;
   step.calls = row.kind == Kind::Control && !(step.reads.empty() && step.writes.empty());
   step.ends_polling |= step.calls;
   return step;
@@ -108,12 +111,16 @@ void find_first_turns(const TranslatedFunction& function, const std::map<u64, St
   const std::set<u64> in_loops = polls.pcs;
   for (const u64 pc : in_loops) {
     const auto poll = code.find(pc);
-    bool is_passed_by = false;
+    bool is_passed_by = false;  // by what goes on behind the loop
+    u64 lowest = ~u64{0};       // where a branch goes that may go on before it
     for (auto at = poll; at != code.begin() && pc - (--at)->first <= kMostBefore;) {
       const Step& step = at->second;
       if (step.ends_polling) break;
-      is_passed_by |= step.target != nullptr && function.address(step.target) > pc;
-      if (!is_passed_by || step.instruction.row != poll->second.instruction.row) continue;
+      if (step.target != nullptr) {
+        is_passed_by |= function.address(step.target) > pc;
+        lowest = std::min(lowest, function.address(step.target));
+      }
+      if ((!is_passed_by && lowest >= at->first) || step.instruction.row != poll->second.instruction.row) continue;
       polls.pcs.insert(at->first);
       break;
     }
@@ -144,7 +151,48 @@ const Polls& polls_of(const Wave& wave) {
   }));
 }
 
+struct Waits : FunctionNotes {
+  bool for_memory = false;
+};
+
+bool polls_memory(const Wave& wave, u64 begin, u64 branch) {
+  bool asks = false;
+  for (u64 pc = begin; pc <= branch; pc += 4 * u64{wave.function->at(pc)->size}) {
+    const isa::Instruction instruction = wave.group->launch().module.decode(pc, wave.group->launch().lanes);
+    if (instruction.row == nullptr) return false;
+    const isa::Row& row = *instruction.row;
+    const Direction direction = row.memory.direction;
+    if (row.kind != Kind::VectorMemory && row.kind != Kind::Lds) continue;
+    if (direction == Direction::Store && row.format != isa::Format::SCRATCH) return false;
+    asks |= row.kind == Kind::VectorMemory && (direction == Direction::Atomic || isa::is_atomic_load(instruction));
+  }
+  return asks;
+}
+
 }  // namespace
+
+bool waits_for_memory(const Wave& wave) {
+  static constexpr char kKey = 0;
+  const TranslatedFunction& function = *wave.function;
+  return static_cast<const Waits&>(
+             function.notes(&kKey,
+                            [&] {
+                              auto waits = std::make_unique<Waits>();
+                              for (u64 pc = function.begin(); pc < function.end() && !waits->for_memory;) {
+                                const Op* const op = function.at(pc);
+                                const isa::Instruction instruction =
+                                    wave.group->launch().module.decode(pc, wave.group->launch().lanes);
+                                if (instruction.row != nullptr && has_target(*instruction.row)) {
+                                  const u64 begin = function.address(op->scalar.target);
+                                  waits->for_memory =
+                                      begin <= pc && pc - begin <= kMostLoop && polls_memory(wave, begin, pc);
+                                }
+                                pc += 4 * u64{op->size};
+                              }
+                              return waits;
+                            }))
+      .for_memory;
+}
 
 bool is_poll(const Wave& wave, u64 pc) { return polls_of(wave).pcs.contains(pc); }
 

@@ -1,5 +1,5 @@
-// Which loads of LDS wait for another wave. LDS has no instructions for atomic loads and stores: a flag that is polled
-// looks as other data do, but for the loop around it.
+// Which loads wait for another wave. LDS has no instructions for atomic loads and stores: a flag that is polled looks
+// as other data do, but for the loop around it.
 #pragma once
 
 #include "emulator/wave.h"
@@ -17,5 +17,9 @@ bool may_poll(const Wave& wave);
 
 /// The same, or has atomics that return what was in LDS.
 bool may_acquire_in_lds(const Wave& wave);
+
+/// Whether the function that a wave is in has a loop that reads memory by atomics and stores nothing: what it waits for
+/// another workgroup may have to do.
+bool waits_for_memory(const Wave& wave);
 
 }  // namespace wave::emulator

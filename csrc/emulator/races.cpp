@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "emulator/global_races.h"
 #include "emulator/isa/memory_order.h"
@@ -52,9 +53,11 @@ void RaceChecker::start(const Wave& wave) {
     may_poll_ = bytes_ != 0 && may_poll(wave);
     meets_in_memory_ = bytes_ != 0 && watches_memory_ && GlobalRaceChecker::may_acquire(wave);
     waves_.clear();
+    reached_.clear();
     own_loads_.clear();
   }
   waves_.emplace_back();
+  reached_.emplace_back();
   own_loads_.emplace_back();
 }
 
@@ -72,18 +75,34 @@ void RaceChecker::stop(const Wave& wave) {
   if (wave.status == Status::Ended && ++ended_ == waves_.size()) history_.settle();
 }
 
-/// Behind the last wave's it is known of all what they have waited for: what they have not may race on.
-void RaceChecker::pass_barrier(const Wave& wave) {
+/// Takes down what a wave has done so far.
+void RaceChecker::reach_barrier(const Wave& wave) {
   LdsWave& state = waves_[wave.index];
   if (wave.status == Status::Ended) state.now.finish();
   for (u32 queue = 0; queue < kLdsQueues; ++queue) {
     const Counters counters = queue * isa::kLoadCount;
-    state.done[queue] = static_cast<u32>(state.now.done_in_lds(counters));
-    state.issued[queue] = static_cast<u32>(state.now.issued(counters));
+    reached_[wave.index].done[queue] = static_cast<u32>(state.now.done_in_lds(counters));
+    reached_[wave.index].issued[queue] = static_cast<u32>(state.now.issued(counters));
   }
+}
+
+/// What a wave does from now on the barrier does not order.
+void RaceChecker::signal_barrier(const Wave& wave) {
+  reach_barrier(wave);
+  reached_[wave.index].is_split = true;
+}
+
+/// Behind the last wave's it is known of all what they have waited for: what they have not may race on.
+void RaceChecker::pass_barrier(const Wave& wave) {
+  LdsWave& state = waves_[wave.index];
+  Reached& reached = reached_[wave.index];
+  if (!reached.is_split) reach_barrier(wave);
+  state.done = reached.done, state.issued = reached.issued;
+  if (std::exchange(reached.is_split, false)) reach_barrier(wave);  // what there is by now
   if (wave.index + 1 != waves_.size()) return;
   history_.settle();
-  const bool is_clean = std::ranges::all_of(waves_, [](const LdsWave& one) { return one.done == one.issued; });
+  bool is_clean = true;
+  for (size_t i = 0; i < waves_.size(); ++i) is_clean &= waves_[i].done == reached_[i].issued;
   if (is_logged_) {
     log_.keep_pending(waves_);
     is_close_ = false;

@@ -37,6 +37,7 @@ class RaceChecker : public Observer {
   void load_memory_lanes(const LaneAccesses& all) override;
   void store_memory_lanes(const LaneAccesses& all) override;
   void modify_memory_lanes(const LaneAccesses& all) override;
+  void signal_barrier(const Wave& wave) override;
   void pass_barrier(const Wave& wave) override;
 
  private:
@@ -49,6 +50,12 @@ class RaceChecker : public Observer {
     bool orders_by_memory = false;  ///< an atomic of the launch's memory, or what says that it is one
   };
 
+  /// What a wave had done where it came to a barrier.
+  struct Reached {
+    std::array<u32, kLdsQueues> done{}, issued{};
+    bool is_split = false;  ///< ... to a split one, which is not over
+  };
+
   /// What a wave has loaded straight into LDS.
   struct OwnLoads {
     u64 begin = ~u64{0}, end = 0;  ///< of all of them
@@ -56,6 +63,7 @@ class RaceChecker : public Observer {
   };
 
   const Decoded& look_up(const Wave& wave, const Op* op);
+  void reach_barrier(const Wave& wave);
   void begin_access();
   LdsRelease release(bool is_store) const;
   void meet_in_memory(u64 address, bool is_store);
@@ -71,6 +79,7 @@ class RaceChecker : public Observer {
   bool meets_in_memory_ = false;  ///< atomics on memory may order accesses of LDS
   u64 bytes_ = 0;
   std::vector<LdsWave> waves_;
+  std::vector<Reached> reached_;     ///< by wave
   u32 ended_ = 0;                    ///< waves
   std::vector<OwnLoads> own_loads_;  ///< by wave
   LdsLog log_;

@@ -111,7 +111,8 @@ struct Wave {
   u32 index = 0;       ///< within the workgroup
   u32 lanes = kLanes;  ///< 32 or 64
   u64 instructions = 0;
-  u64 grid_barrier = 0;  ///< at which it waits; 0: at none
+  u64 grid_barrier = 0;          ///< at which it waits; 0: at none
+  bool is_past_barrier = false;  ///< a split barrier is over, for which the wave has not waited yet
   Workgroup* group = nullptr;
   const TranslatedFunction* function = nullptr;  ///< that `op` belongs to
   u8* scratch = nullptr;                         ///< scratch_size bytes for each lane, one lane after another

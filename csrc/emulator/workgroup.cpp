@@ -9,6 +9,7 @@
 #include "emulator/launch_hints.h"
 #include "emulator/observer.h"
 #include "emulator/op.h"
+#include "emulator/polls.h"
 #include "emulator/skipped_access.h"
 #include "emulator/spinning.h"
 #include "emulator/step.h"
@@ -211,6 +212,7 @@ void Workgroup::start(u64 number) {
   id_ = {static_cast<u32>(number % grid[0]), static_cast<u32>(number / grid[0] % grid[1]),
          static_cast<u32>(number / grid[0] / grid[1])};
   barrier_signals_ = 0;
+  is_barrier_over_ = false;
   poison(lds_.get(), launch_.lds_size / sizeof(u32));
   for (u32 index = 0; index < waves_.size(); ++index) start_wave(waves_[index], index);
 }
@@ -231,6 +233,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   wave.scc = false;
   wave.instructions = 0;
   wave.grid_barrier = 0;
+  wave.is_past_barrier = false;
   wave.status = Status::Running;
 
   set_work_items(wave);
@@ -322,26 +325,47 @@ void Workgroup::look_at(const Wave& wave, const Look& look) {
 
 bool Workgroup::release_barrier() {
   // A wave that has ended no longer counts (ISA document, "S_BARRIER").
-  bool waiting = false;
+  bool waiting = false, all_wait = true;
   for (const Wave& wave : waves_) {
-    if (wave.status != Status::Barrier && wave.status != Status::Ended) return false;
     waiting |= wave.status == Status::Barrier;
+    all_wait &= wave.status == Status::Barrier || wave.status == Status::Ended;
   }
   if (!waiting) return false;
-  for (Wave& wave : waves_) {
-    if (observer_ != nullptr) observer_->pass_barrier(wave);
-    if (wave.status == Status::Barrier) wave.status = Status::Running;
+  if (barrier_signals_ != 0 && barrier_signals_ >= members()) barrier_signals_ = 0, is_barrier_over_ = true;
+  const bool is_over = std::exchange(is_barrier_over_, false);
+  // Waves that have not signalled the barrier they wait at would do so for ever.
+  const bool none_is_past = std::ranges::none_of(waves_, [](const Wave& wave) { return wave.is_past_barrier; });
+  if (is_over || (all_wait && none_is_past)) {
+    for (Wave& wave : waves_) {
+      if (observer_ != nullptr) observer_->pass_barrier(wave);
+      wave.is_past_barrier = wave.status != Status::Ended;
+    }
   }
-  return true;
+  bool moved = false;
+  for (Wave& wave : waves_) {
+    if (wave.status != Status::Barrier || !std::exchange(wave.is_past_barrier, false)) continue;
+    wave.status = Status::Running;
+    moved = true;
+  }
+  return moved;
+}
+
+bool Workgroup::waits_for_memory() const {
+  return std::ranges::any_of(waves_, [](const Wave& wave) {
+    const bool is_under_way = wave.status != Status::Ended && wave.status != Status::Barrier;
+    return is_under_way && emulator::waits_for_memory(wave);
+  });
 }
 
 u32 Workgroup::members() const {
   return static_cast<u32>(std::ranges::count_if(waves_, [](const Wave& wave) { return wave.status != Status::Ended; }));
 }
 
-bool Workgroup::signal_barrier() {
+bool Workgroup::signal_barrier(const Wave& wave) {
+  if (observer_ != nullptr) observer_->signal_barrier(wave);
   const u32 before = barrier_signals_ < members() ? barrier_signals_ : 0;  // others may have ended since
   barrier_signals_ = before + 1 < members() ? before + 1 : 0;
+  is_barrier_over_ |= barrier_signals_ == 0;
   return before == 0;
 }
 

@@ -85,6 +85,8 @@ class Workgroup {
   u64 number() const { return number_; }
   /// How many it has had.
   u64 turns() const { return turns_; }
+  /// Whether its waves may wait for what another workgroup does.
+  bool waits_for_memory() const;
   u8* lds() { return lds_.get(); }
   AddressSpan lds_bytes() const { return {0, launch_.lds_size}; }
   /// What of LDS may be accessed by lds(), too: all or, where somebody watches the functions below, nothing.
@@ -114,7 +116,7 @@ class Workgroup {
   void make_pending_adds() { pending_adds_.make(); }
 
   /// Counts a wave that has come to a split barrier. True for the first of those that have not all come yet.
-  bool signal_barrier();
+  bool signal_barrier(const Wave& wave);
   /// How many waves count at that barrier, and how many have come: as S_GET_BARRIER_STATE gives it.
   u32 barrier_state() const;
 
@@ -175,6 +177,7 @@ class Workgroup {
   u64 until_look_ = 0;  ///< instructions, of all that run here, to the next look at what may stop the launch
   std::array<u32, 3> id_{};
   u32 barrier_signals_ = 0;
+  bool is_barrier_over_ = false;  ///< all have come to a split barrier, and nobody has been let go on
   std::vector<Wave> waves_;
   const bool takes_turns_;
   const std::unique_ptr<Observer> own_observer_;  ///< of the launch's checks, for this workgroup alone

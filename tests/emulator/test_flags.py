@@ -1,0 +1,136 @@
+"""Flags that workgroups and waves wait for, as programs have them: what they order is no race, nor is it a hang."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import wave_runtime
+
+pytestmark = pytest.mark.needs("clang-22")
+
+SOURCE = """
+#define AGENT __HIP_MEMORY_SCOPE_AGENT
+#define GROUP __HIP_MEMORY_SCOPE_WORKGROUP
+
+// Values with flags behind them: those of neighbouring workgroups are neighbouring elements.
+template <class Flag>
+__device__ void pass(Flag* flags, int* values, int* out) {
+  if (threadIdx.x != 0) return;
+  const int own = blockIdx.x;
+  values[own] = own + 1;
+  __threadfence();
+  __hip_atomic_store(&flags[own], Flag(1), __ATOMIC_RELAXED, AGENT);
+  int sum = 0;
+  for (int other = 0; other < own; ++other) {
+    while (__hip_atomic_load(&flags[other], __ATOMIC_RELAXED, AGENT) == 0) {}
+    __threadfence();
+    sum += values[other];
+  }
+  out[own] = sum;
+}
+__global__ void bytes(unsigned char* flags, int* values, int* out) { pass(flags, values, out); }
+__global__ void halves(unsigned short* flags, int* values, int* out) { pass(flags, values, out); }
+__global__ void dwords(unsigned* flags, int* values, int* out) { pass(flags, values, out); }
+
+__global__ void ticket(unsigned char*, int* rounds, int* out) {
+  __shared__ int next, serving, data;
+  if (threadIdx.x == 0) next = serving = data = 0;
+  __syncthreads();
+  if (threadIdx.x % 64 == 0) {
+    for (int round = 0; round < 3; ++round) {
+      const int own = __hip_atomic_fetch_add(&next, 1, __ATOMIC_RELAXED, GROUP);
+      while (__hip_atomic_load(&serving, __ATOMIC_ACQUIRE, GROUP) != own) __builtin_amdgcn_s_sleep(1);
+      data += threadIdx.x + round + 1;
+      __hip_atomic_store(&serving, own + 1, __ATOMIC_RELEASE, GROUP);
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = data;
+}
+
+__global__ void ring(unsigned char*, int* rounds, int* out) {
+  __shared__ int buffer[4], full[4];
+  if (threadIdx.x < 4) full[threadIdx.x] = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 20; ++i) {
+      while (__hip_atomic_load(&full[i & 3], __ATOMIC_ACQUIRE, GROUP)) __builtin_amdgcn_s_sleep(1);
+      buffer[i & 3] = i * i;
+      __hip_atomic_store(&full[i & 3], 1, __ATOMIC_RELEASE, GROUP);
+    }
+  }
+  if (threadIdx.x == 64) {
+    int sum = 0;
+    for (int i = 0; i < 20; ++i) {
+      while (!__hip_atomic_load(&full[i & 3], __ATOMIC_ACQUIRE, GROUP)) __builtin_amdgcn_s_sleep(1);
+      sum += buffer[i & 3];
+      __hip_atomic_store(&full[i & 3], 0, __ATOMIC_RELEASE, GROUP);
+    }
+    out[0] = sum;
+  }
+}
+
+__global__ void flag_of_lds(unsigned char*, int* rounds, int* out) {
+  __shared__ int data[64], flag;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    data[0] = 17;
+    __hip_atomic_store(&flag, 1, __ATOMIC_RELEASE, GROUP);
+  }
+  if (threadIdx.x == 64) {
+    while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE, GROUP) == 0) __builtin_amdgcn_s_sleep(1);
+    out[0] = data[0];
+  }
+}
+
+__global__ void grid_barrier(unsigned* counter) {
+  if (threadIdx.x == 0) {
+    atomicAdd(counter, 1u);
+    while (__hip_atomic_load(counter, __ATOMIC_RELAXED, AGENT) < gridDim.x) {}
+  }
+  __syncthreads();
+}
+"""
+TARGETS = ("gfx942", "gfx1201")
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def module(request: pytest.FixtureRequest) -> wave_runtime.Module:
+    """By clang 22: before 21 it had no wait between stores to LDS and the release behind them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLANG", "clang-22")
+        return wave_runtime.compile(SOURCE, target=request.param, options=["-O2"])
+
+
+def found(module: wave_runtime.Module, name: str, grid: int, block: int) -> tuple[list[str], list[int]]:
+    """The kinds of what the check for races finds, and the first results."""
+    flags = {"halves": torch.uint16, "dwords": torch.uint32}.get(name, torch.uint8)
+    values, out = (torch.zeros(32, dtype=torch.int32) for _ in range(2))
+    with wave_runtime.sanitize("races") as report:
+        module[name](torch.zeros(32, dtype=flags), values, out, grid=grid, block=block)
+    return [finding.kind for finding in report.findings], out.tolist()
+
+
+@pytest.mark.parametrize("name", ["bytes", "halves", "dwords"])
+def test_flags_of_few_bytes(module: wave_runtime.Module, name: str) -> None:
+    """Neighbours of one dword are flags of their own."""
+    assert found(module, name, 32, 64) == ([], [i * (i + 1) // 2 for i in range(32)])
+
+
+@pytest.mark.parametrize(("name", "result"), [("ticket", 1176), ("ring", 2470), ("flag_of_lds", 17)])
+def test_flags_in_lds(module: wave_runtime.Module, name: str, result: int) -> None:
+    """Loops that wait may stand below what goes on behind them."""
+    kinds, out = found(module, name, 1, 256 if name == "ticket" else 128)
+    assert (kinds, out[0]) == ([], result)
+
+
+def test_waiting_workgroups_leave_the_others_their_turn(
+    module: wave_runtime.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that none carries out many instructions until all are there."""
+    monkeypatch.setenv("WAVE_RUNTIME_MAX_INSTRUCTIONS", str(1 << 19))
+    counter = torch.zeros(1, dtype=torch.uint32)
+    module["grid_barrier"](counter, grid=32, block=256)
+    assert counter.item() == 32
