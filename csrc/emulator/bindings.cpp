@@ -37,20 +37,15 @@ Variant by_signs(const Instruction& instruction) {
   return (instruction[Field::CLAMP] != 0 ? kClamp : kPlain)[instruction[Field::NEG] & 3];
 }
 
-/// Of the hardware registers: MODE, of which GFX12 has rounding and denormals, bits 0 to 7, and FP16_OVFL, bit 23, as
-/// its predecessors do, and fields that begin at the former may go on over what enables exceptions; the clock, of which
-/// GFX10 and GFX11 have 20 bits and GFX12 64 in two registers; and FLAT_SCRATCH.
+/// Of the hardware registers: MODE; the clock, of which GFX10 and GFX11 have 20 bits and GFX12 64 in two registers; and
+/// FLAT_SCRATCH.
 Variant by_register(const Instruction& instruction) {
-  constexpr u32 kMode = 1, kShared = 8, kOverflow = 23, kScratch = 20, kHighScratch = 21, kCycles = 29,
-                kHighCycles = 30;
-  const u32 field = instruction[Field::SIMM16], number = field & 63, low = field >> 6 & 31;
+  constexpr u32 kMode = 1, kScratch = 20, kHighScratch = 21, kCycles = 29, kHighCycles = 30;
+  const u32 number = instruction[Field::SIMM16] & 63;
   const bool has_high = isa::features(instruction.row->generation).has_wide_clock;
   if (number == kCycles || (number == kHighCycles && has_high)) return Variant::Clock;
   if (number == kScratch || number == kHighScratch) return Variant::FlatScratch;
-  if (number != kMode) return Variant::Other;
-  const u32 last = low + (field >> 11 & 31);
-  const bool is_known = !has_high || ((low < kShared || low == kOverflow) && last <= kOverflow);
-  return is_known ? Variant::ModeField : Variant::Plain;
+  return number == kMode ? Variant::ModeField : Variant::Other;
 }
 
 /// Where GLOBAL and SCRATCH have a bit for it, and no instructions of their own.

@@ -271,10 +271,16 @@ def test_nans_and_infinities_as_fp8(kind: str, saturates: int) -> None:
     assert after.v[0, 9:12, 0].tolist() == [0xFFC00000] * 3
 
 
-def test_what_is_unknown_of_mode_is_refused() -> None:
-    write = encode("gfx1201", "s_setreg_b32", "SOPK", SDST=21, SIMM16=hardware_register(1, 24, 1))
-    with pytest.raises(wave_runtime.KernelFault, match="s_setreg_b32 is not implemented"):
-        rdna_machine.run("gfx1201", write, State(1, 32))
+def test_all_of_mode() -> None:
+    """Of which rounding, denormals and FP16_OVFL are kept, whatever field is written or read."""
+    state = State(1, 32)
+    state.s[0, 21] = 0xFFFFFFFF
+    words = [encode("gfx1201", "s_setreg_b32", "SOPK", SDST=21, SIMM16=hardware_register(1, 0, 32))]
+    for number, (low, bits) in enumerate([(0, 32), (8, 1), (12, 9), (20, 4), (24, 4)]):
+        read = encode("gfx1201", "s_getreg_b32", "SOPK", SDST=22 + number, SIMM16=hardware_register(1, low, bits))
+        words.append(read)
+    after = rdna_machine.run("gfx1201", [word for one in words for word in one], state)
+    assert after.s[0, 22:27].tolist() == [0x8000FF, 0, 0, 8, 0]
 
 
 def test_barriers_of_a_single_wave() -> None:

@@ -206,3 +206,25 @@ def test_what_is_computed_and_what_is_copied(expression: str, is_use: bool, targ
     with wave_runtime.sanitize("uninitialized") as report:
         kernel(torch.empty(64, dtype=torch.int32), torch.zeros(64, dtype=torch.int32), grid=1, block=64)
     assert [finding.kind for finding in report.findings] == ["global"] * is_use
+
+
+@pytest.mark.needs("hip-compiler")
+@pytest.mark.parametrize("rows", [8, 16])
+def test_rows_of_a_matrix_that_nobody_wrote(rows: int) -> None:
+    """Of which RDNA3 has two copies, alike: those of another product's rows are not stored."""
+    source = """
+    typedef int i4 __attribute__((ext_vector_type(4)));
+    typedef int i8 __attribute__((ext_vector_type(8)));
+    __global__ void run(const int* in, int* out, int rows) {
+      __shared__ __align__(16) int a[16 * 4];
+      const int lane = threadIdx.x;
+      for (int i = lane; i < rows * 4; i += 32) a[i] = in[i];
+      __syncthreads();
+      const i4 b = {1, 2, 3, 4};
+      const i8 d = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, *(i4*)&a[lane % 16 * 4], true, b, i8{}, true);
+      for (int i = 0; i < 8; ++i)
+        if (2 * i + lane / 16 < 8) out[(2 * i + lane / 16) * 16 + lane % 16] = d[i];
+    }"""
+    kernel = wave_runtime.compile(source, target="gfx1100")["run"]
+    with wave_runtime.sanitize("uninitialized", fail=True):
+        kernel(torch.ones(64, dtype=torch.int32), torch.zeros(128, dtype=torch.int32), rows, grid=1, block=32)
