@@ -122,6 +122,15 @@ def test_another_compiler(builds: Builds, source: Path, tmp_path: Path, monkeypa
     assert [builds.of(source), builds.of(source)] == [1, 0]
 
 
+def test_links_to_one_launcher_are_other_compilers(tmp_path: Path) -> None:
+    """As those of ccache, which runs the compiler whose name they have."""
+    (tmp_path / "launcher").write_text("")
+    for name in ("clang-19", "clang-22"):
+        (tmp_path / name).symlink_to("launcher")
+    one, other = (Program.at(str(tmp_path / name)).identity for name in ("clang-19", "clang-22"))
+    assert one != other
+
+
 def test_headers_of_another_installation(
     builds: Builds, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -282,3 +282,13 @@ def test_headers_are_for_other_processors(target: str) -> None:
     __global__ void k(float* p) { *p = __shfl_xor(*p, 1) + __ballot(*p > 0) + sinf(*p) + warpSize; __syncthreads(); }
     """
     assert wave_runtime.compile(source, target=target).target == target
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize("version", [4, 5, 6])
+def test_sizes_of_the_grid_in_each_version_of_code_objects(version: int, target: str) -> None:
+    source = "__global__ void sizes(int* out) { out[0] = gridDim.x * 10000 + gridDim.y * 100 + blockDim.x; }"
+    kernel = wave_runtime.compile(source, target=target, options=[f"-mcode-object-version={version}"])["sizes"]
+    out = torch.zeros(1, dtype=torch.int32)
+    kernel(out, grid=(3, 2), block=48)
+    assert out.item() == 30248

@@ -99,6 +99,8 @@ def _hip_options(unit: Unit, program: Program) -> list[str]:
         options += ["-include", "cuda_runtime.h"]  # as nvcc does
     if "-mwavefrontsize64" in unit.options:
         options.append("-DWAVE_DEVICE_WAVE_SIZE=64")  # since clang 22 no macro tells
+    if "-mcode-object-version=4" in unit.options:
+        options.append("-DWAVE_DEVICE_GRID_IN_PACKET")  # nor of this
     options += ["-nogpulib", "-nogpuinc", _CLANGS_WRAPPERS]
     return [*options, "-isystem", str(_HEADERS), "-isystem", str(_HEADERS / "cuda")]
 

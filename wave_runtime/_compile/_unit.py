@@ -136,7 +136,8 @@ class Program:
         """The program at a path, with links followed."""
         real = os.path.realpath(path)
         stat = os.stat(real)
-        return Program(path, f"{real} {stat.st_size} {stat.st_mtime_ns}")
+        # A launcher such as ccache goes by the name of the link.
+        return Program(path, f"{path} {real} {stat.st_size} {stat.st_mtime_ns}")
 
 
 def run(unit: Unit, commands: Iterable[Sequence[str | Path]], folder: Path) -> None:

@@ -22,8 +22,13 @@ struct dim3 {
   };                                                                               \
   extern const __device__ __attribute__((weak)) name##_t name;
 
+#if defined(WAVE_DEVICE_GRID_IN_PACKET)
+// Of code object version 4 the dispatch packet has the grid's size, in work-items.
+#define WAVE_GRID(axis, i) ((__builtin_amdgcn_grid_size_##axis() - 1) / __builtin_amdgcn_workgroup_size_##axis() + 1)
+#else
 // The hidden arguments of code object version 5 begin with the grid's workgroups, three dwords.
-#define WAVE_GRID(i) (((const __attribute__((address_space(4))) unsigned*)__builtin_amdgcn_implicitarg_ptr())[i])
+#define WAVE_GRID(axis, i) (((const __attribute__((address_space(4))) unsigned*)__builtin_amdgcn_implicitarg_ptr())[i])
+#endif
 
 WAVE_INDEX(threadIdx, __builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(),
            __builtin_amdgcn_workitem_id_z())
@@ -31,7 +36,7 @@ WAVE_INDEX(blockIdx, __builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgro
            __builtin_amdgcn_workgroup_id_z())
 WAVE_INDEX(blockDim, __builtin_amdgcn_workgroup_size_x(), __builtin_amdgcn_workgroup_size_y(),
            __builtin_amdgcn_workgroup_size_z())
-WAVE_INDEX(gridDim, WAVE_GRID(0), WAVE_GRID(1), WAVE_GRID(2))
+WAVE_INDEX(gridDim, WAVE_GRID(x, 0), WAVE_GRID(y, 1), WAVE_GRID(z, 2))
 
 #undef WAVE_GRID
 #undef WAVE_INDEX
