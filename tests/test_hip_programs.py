@@ -127,7 +127,9 @@ def test_libraries_use_streams_while_they_are_loaded_and_unloaded(compile: Compi
     source = tmp_path / "plugin.hip"
     source.write_text(PLUGIN)
     library = compile(str(source), options=("-shared", "-fPIC"))
-    use = "import ctypes, sys; import _ctypes; lib = ctypes.CDLL(sys.argv[1]); lib.launch(); _ctypes.dlclose(lib._handle)"
+    use = (
+        "import ctypes, sys; import _ctypes; lib = ctypes.CDLL(sys.argv[1]); lib.launch(); _ctypes.dlclose(lib._handle)"
+    )
     for _ in range(3):
         subprocess.run([sys.executable, "-S", "-c", use, library], check=True, timeout=60)
 
