@@ -50,10 +50,14 @@ bool has_target(const isa::Row& row) {
   return std::ranges::any_of(std::span(row.operands, row.operand_count), leads_on);
 }
 
-Step step_at(const Wave& wave, u64 pc) {
+isa::Instruction instruction_at(const Wave& wave, u64 pc) {
   const LaunchState& launch = wave.group->launch();
+  return launch.module.decode(pc, launch.lanes);
+}
+
+Step step_at(const Wave& wave, u64 pc) {
   Step step;
-  step.instruction = launch.module.decode(pc, launch.lanes);
+  step.instruction = instruction_at(wave, pc);
   step.ends_polling = step.instruction.row == nullptr;
   if (step.ends_polling) return step;
   const isa::Row& row = *step.instruction.row;
@@ -155,43 +159,50 @@ struct Waits : FunctionNotes {
   bool for_memory = false;
 };
 
+bool computes_floats(const isa::Row& row) {
+  using isa::OperandType;
+  constexpr OperandType kFloats[] = {OperandType::F16, OperandType::F32, OperandType::F64, OperandType::PackedF16};
+  const auto is_float = [&](const isa::Operand& one) {
+    return std::ranges::find(kFloats, one.type) != std::end(kFloats);
+  };
+  return row.kind == Kind::VectorAlu && std::ranges::any_of(std::span(row.operands, row.operand_count), is_float);
+}
+
+/// Whether a loop reads memory by atomics, and stores nothing. One that also computes floats makes an atomic of them by
+/// compare-and-swap, and waits for nobody.
 bool polls_memory(const Wave& wave, u64 begin, u64 branch) {
   bool asks = false;
   for (u64 pc = begin; pc <= branch; pc += 4 * u64{wave.function->at(pc)->size}) {
-    const isa::Instruction instruction = wave.group->launch().module.decode(pc, wave.group->launch().lanes);
+    const isa::Instruction instruction = instruction_at(wave, pc);
     if (instruction.row == nullptr) return false;
     const isa::Row& row = *instruction.row;
     const Direction direction = row.memory.direction;
+    if (computes_floats(row)) return false;
     if (row.kind != Kind::VectorMemory && row.kind != Kind::Lds) continue;
     if (direction == Direction::Store && row.format != isa::Format::SCRATCH) return false;
-    asks |= row.kind == Kind::VectorMemory && (direction == Direction::Atomic || isa::is_atomic_load(instruction));
+    const bool modifies = direction == Direction::Atomic && isa::has_result(instruction);
+    asks |= row.kind == Kind::VectorMemory && (modifies || isa::is_atomic_load(instruction));
   }
   return asks;
+}
+
+std::unique_ptr<Waits> find_waits(const Wave& wave) {
+  const TranslatedFunction& function = *wave.function;
+  auto waits = std::make_unique<Waits>();
+  for (u64 pc = function.begin(); pc < function.end(); pc += 4 * u64{function.at(pc)->size}) {
+    const isa::Instruction instruction = instruction_at(wave, pc);
+    if (instruction.row == nullptr || !has_target(*instruction.row)) continue;
+    const u64 begin = function.address(function.at(pc)->scalar.target);
+    waits->for_memory |= begin <= pc && pc - begin <= kMostLoop && polls_memory(wave, begin, pc);
+  }
+  return waits;
 }
 
 }  // namespace
 
 bool waits_for_memory(const Wave& wave) {
   static constexpr char kKey = 0;
-  const TranslatedFunction& function = *wave.function;
-  return static_cast<const Waits&>(
-             function.notes(&kKey,
-                            [&] {
-                              auto waits = std::make_unique<Waits>();
-                              for (u64 pc = function.begin(); pc < function.end() && !waits->for_memory;) {
-                                const Op* const op = function.at(pc);
-                                const isa::Instruction instruction =
-                                    wave.group->launch().module.decode(pc, wave.group->launch().lanes);
-                                if (instruction.row != nullptr && has_target(*instruction.row)) {
-                                  const u64 begin = function.address(op->scalar.target);
-                                  waits->for_memory =
-                                      begin <= pc && pc - begin <= kMostLoop && polls_memory(wave, begin, pc);
-                                }
-                                pc += 4 * u64{op->size};
-                              }
-                              return waits;
-                            }))
-      .for_memory;
+  return static_cast<const Waits&>(wave.function->notes(&kKey, [&] { return find_waits(wave); })).for_memory;
 }
 
 bool is_poll(const Wave& wave, u64 pc) { return polls_of(wave).pcs.contains(pc); }

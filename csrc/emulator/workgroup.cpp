@@ -6,6 +6,7 @@
 
 #include "emulator/checks.h"
 #include "emulator/constants.h"
+#include "emulator/isa/features.h"
 #include "emulator/launch_hints.h"
 #include "emulator/observer.h"
 #include "emulator/op.h"
@@ -325,10 +326,12 @@ void Workgroup::look_at(const Wave& wave, const Look& look) {
 
 bool Workgroup::release_barrier() {
   // A wave that has ended no longer counts (ISA document, "S_BARRIER").
+  const bool is_split = isa::features(launch_.module.generation()).has_split_barriers;
   bool waiting = false, all_wait = true;
   for (const Wave& wave : waves_) {
     waiting |= wave.status == Status::Barrier;
     all_wait &= wave.status == Status::Barrier || wave.status == Status::Ended;
+    if (!all_wait && !is_split) return false;
   }
   if (!waiting) return false;
   if (barrier_signals_ != 0 && barrier_signals_ >= members()) barrier_signals_ = 0, is_barrier_over_ = true;
