@@ -196,6 +196,7 @@
 #pragma pop_macro("atomicOr")
 #pragma pop_macro("atomicSub")
 #pragma pop_macro("atomicXor")
+#pragma pop_macro("axis")
 #pragma pop_macro("bad_alloc")
 #pragma pop_macro("bad_array_new_length")
 #pragma pop_macro("bad_exception")

@@ -394,6 +394,8 @@
 #undef atomicSub
 #pragma push_macro("atomicXor")
 #undef atomicXor
+#pragma push_macro("axis")
+#undef axis
 #pragma push_macro("bad_alloc")
 #undef bad_alloc
 #pragma push_macro("bad_array_new_length")
