@@ -8,6 +8,7 @@ of links to what it held takes the link's place.
 
 from __future__ import annotations
 
+import functools
 import math
 import struct
 import zlib
@@ -157,14 +158,15 @@ def rodinia_graph(random: Random, nodes: int, degree: int) -> bytes:
     return heads + lines(np.stack([arcs[:, 1], costs], 1).tolist())
 
 
-def road_map(random: Random, size: int) -> tuple[bytes, bytes]:
+@functools.cache
+def road_map(size: int) -> tuple[bytes, bytes]:
     """A square lattice as text: nodes, arcs and source, first arc and number of arcs of each node, end and cost of each
     arc; and how far each node is from the source."""
     nodes = np.arange(size * size)
     right, down = nodes[nodes % size > 0], nodes[size:]
     arcs = both_ways(np.concatenate([np.stack([right, right - 1], 1), np.stack([down, down - size], 1)]))
     first = starts(arcs, len(nodes))
-    costs = random.integers(1, 100, len(arcs))
+    costs = np.random.default_rng(1).integers(1, 100, len(arcs))
     far = np.full(len(nodes), 1 << 30)
     far[0] = 0
     for _ in nodes:  # Bellman and Ford's: a shortest path has fewer arcs than there are nodes
@@ -636,8 +638,8 @@ FILES: list[tuple[str, str, Callable[[Random], bytes]]] = [
     ("sobel", "sobel-sycl/SobelFilter_Input.bmp", lambda r: bmp(picture(r, 256, 256))),
     ("sptrsv", "sptrsv-sycl/lp1.mtx", lambda r: matrix_market(r, 2000, 8)),
     ("ss", "ss-sycl/StringSearch_Input.txt", lambda r: words(r, 20_000, 200, "clEnqueueNDRangeKernel")),
-    ("sssp", "sssp-hip/input/NYR_input.dat", lambda r: road_map(np.random.default_rng(1), 128)[0]),
-    ("sssp", "sssp-hip/output/NYR_bfs.out", lambda r: road_map(np.random.default_rng(1), 128)[1]),
+    ("sssp", "sssp-hip/input/NYR_input.dat", lambda r: road_map(128)[0]),
+    ("sssp", "sssp-hip/output/NYR_bfs.out", lambda r: road_map(128)[1]),
     ("svd3x3", "svd3x3-cuda/Dataset_1M.txt", lambda r: matrices(r, 20_000)),
     ("tonemapping", "tonemapping-sycl/input.hdr", lambda r: bright_pixels(r, 160, 128)),
     ("voxelization", "voxelization-cuda/data/test/scan.bin", lambda r: cloud(r, 20_000)),

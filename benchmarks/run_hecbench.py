@@ -149,6 +149,12 @@ def link_all(source: Path, place: Path) -> None:
             (place / folder.name).symlink_to(folder)
 
 
+def write_anew(file: Path, text: str) -> None:
+    """Write a source in its place, where a link may lead into the checkout."""
+    file.unlink()
+    file.write_text(text, errors="surrogateescape")
+
+
 def set_values(file: Path, values: dict[str, str]) -> None:
     """Give constants of a source other values: those of `#define NAME value` and of `NAME = value`.
 
@@ -161,8 +167,7 @@ def set_values(file: Path, values: dict[str, str]) -> None:
         text, count = constant.subn(rf"\g<1>{value}", text, count=1)
         if not count:
             raise ValueError(f"{file} has no constant {name}")
-    file.unlink()
-    file.write_text(text, errors="surrogateescape")
+    write_anew(file, text)
 
 
 def replace_texts(file: Path, texts: dict[str, str]) -> None:
@@ -172,8 +177,7 @@ def replace_texts(file: Path, texts: dict[str, str]) -> None:
         if old not in text:
             raise ValueError(f"{file} has no text {old!r}")
         text = text.replace(old, new)
-    file.unlink()
-    file.write_text(text, errors="surrogateescape")
+    write_anew(file, text)
 
 
 def copy_of(source: Path, place: Path) -> Path:

@@ -140,9 +140,7 @@ void GlobalRaceChecker::release(AddressSpan span) {
   const State& own = state();
   const Reach to_all{own.done.loads, own.written_back.stores};
   Released& known = hold_.page(span.begin()).releases(span.begin());
-  const bool is_part = span.size() < known.bytes;  // whose other bytes others may have told of
-  known.begin(wave_->group->number(), instruction_.modifies || is_part);
-  known.bytes = std::max(known.bytes, static_cast<u32>(span.size()));
+  known.begin(wave_->group->number(), instruction_.modifies, static_cast<u32>(span.size()));
   const bool tells_all = instruction_.scope != Scope::Workgroup;
   if (!own.others.is_empty() && tells_all) known.to_all.join(own.others);
   for (u32 i = 0; tells_all && own.has_mates && i < own.mates.size(); ++i) {
@@ -218,8 +216,7 @@ void GlobalRaceChecker::store_lds(AddressSpan span, const void*, int lane) {
   for (u64 address = span.begin(); address < span.end(); address = (address & ~u64{3}) + sizeof(u32)) {
     Released& known = told_in_lds_[address];
     const u32 bytes = static_cast<u32>(std::min<u64>(span.end() - address, sizeof(u32) - address % sizeof(u32)));
-    known.begin(wave_->group->number(), instruction_.modifies || bytes < known.bytes);
-    known.bytes = std::max(known.bytes, bytes);
+    known.begin(wave_->group->number(), instruction_.modifies, bytes);
     tell_group(known);
   }
 }

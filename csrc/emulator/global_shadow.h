@@ -1,6 +1,7 @@
 // Who accessed the launch's memory last, and what atomics have made known: shared by all workgroups of a launch.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -77,11 +78,13 @@ struct Released {
   bool is_of(u64 offset) const { return offset < bytes; }
 
   /// Before what an atomic of a workgroup makes known is joined to it. A plain store, which `adds` nothing, leaves
-  /// nothing of what was known.
-  void begin(u64 by_group, bool adds) {
-    if (!adds || group != by_group) to_group.clear();
-    if (!adds) to_all.clear();
+  /// nothing of what was known: but one of a part, of whose other bytes others may have told.
+  void begin(u64 by_group, bool adds, u32 size) {
+    const bool keeps = adds || size < bytes;
+    if (!keeps || group != by_group) to_group.clear();
+    if (!keeps) to_all.clear();
     group = by_group;
+    bytes = std::max(bytes, size);
   }
 };
 
