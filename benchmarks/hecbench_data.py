@@ -178,6 +178,17 @@ def road_map(size: int) -> tuple[bytes, bytes]:
     return heads + lines(np.stack([arcs[:, 1], costs], 1).tolist()), lines([[len(nodes)], *enumerate(far.tolist())])
 
 
+@functools.cache
+def nearest(points: int, neighbors: int) -> tuple[bytes, bytes]:
+    """For points of three clouds, how far the nearest ones are (squared), and which they are, in binary."""
+    random = np.random.default_rng(1)
+    cloud = random.normal(0, 1, (points, 16)) + random.normal(0, 4, (3, 16))[np.arange(points) % 3]
+    squares = (cloud**2).sum(1)
+    far = squares[:, None] + squares - 2 * cloud @ cloud.T
+    found = np.argsort(far, 1)[:, :neighbors]
+    return np.take_along_axis(far, found, 1).clip(0).astype("<f4").tobytes(), found.astype("<i8").tobytes()
+
+
 def ecl_graph(random: Random, nodes: int, degree: int, parts: int = 1) -> bytes:
     """A graph with weights in the binary format of the ECL programs."""
     pairs = edges(random, nodes, degree, parts)
@@ -642,6 +653,9 @@ FILES: list[tuple[str, str, Callable[[Random], bytes]]] = [
     ("sssp", "sssp-hip/output/NYR_bfs.out", lambda r: road_map(128)[1]),
     ("svd3x3", "svd3x3-cuda/Dataset_1M.txt", lambda r: matrices(r, 20_000)),
     ("tonemapping", "tonemapping-sycl/input.hdr", lambda r: bright_pixels(r, 160, 128)),
+    ("tsne", "tsne-hip/data/mnist_faissed/distances", lambda r: nearest(2000, 32)[0]),
+    ("tsne", "tsne-hip/data/mnist_faissed/indices", lambda r: nearest(2000, 32)[1]),
+    ("tsne", "tsne-hip/data/points.txt", lambda r: lines(r.normal(0, 1e-4, (2000, 2)).tolist())),
     ("voxelization", "voxelization-cuda/data/test/scan.bin", lambda r: cloud(r, 20_000)),
     ("word2vec", "word2vec-hip/text8", lambda r: words(r, 20_000, 300)),
     ("xlqc", "xlqc-hip/example/geom.xyz", lambda r: WATER),

@@ -55,9 +55,13 @@ def run_in(folder: Path, command: list[str], limit: float) -> subprocess.Complet
     )
 
 
-def build(folder: Path, compiler: list[str], *variables: str) -> str | None:
-    """Build a program by its Makefile; what is wrong where it does not build."""
-    command = ["make", f"CC={' '.join(compiler)}", f"CXX={' '.join(compiler)}", *variables]
+def make_by(compiler: str, *variables: str) -> list[str]:
+    """The command that builds a program by its Makefile."""
+    return ["make", f"CC={compiler}", f"CXX={compiler}", *variables]
+
+
+def build(folder: Path, command: list[str]) -> str | None:
+    """Build a program; what is wrong where it does not build."""
     try:
         done = run_in(folder, command, BUILD_LIMIT)
     except subprocess.TimeoutExpired:
@@ -193,12 +197,12 @@ def copy_of(source: Path, place: Path) -> Path:
     return folder
 
 
-def build_once(source: Path, place: Path, compiler: list[str]) -> dict[str, Any]:
+def build_once(source: Path, place: Path, make: list[str]) -> dict[str, Any]:
     """Build a program, and find out how it runs, unless that was done."""
     known = place / f"{source.name}.json"
     if not known.exists():
         folder = copy_of(source, place)
-        error = build(folder, compiler)
+        error = build(folder, make)
         program = sizes_of(source).get("program")
         command = [program] if program else run_command(folder)
         known.write_text(json.dumps({"error": error} if error else {"command": command}))
@@ -206,9 +210,9 @@ def build_once(source: Path, place: Path, compiler: list[str]) -> dict[str, Any]
     return built
 
 
-def measure(source: Path, place: Path, compiler: list[str], limit: float) -> dict[str, Any]:
+def measure(source: Path, place: Path, make: list[str], limit: float) -> dict[str, Any]:
     """Build and run one program."""
-    built = build_once(source, place, compiler)
+    built = build_once(source, place, make)
     if "error" in built:
         return {"verdict": f"not built: {built['error']}"}
     if not built["command"]:
@@ -231,7 +235,7 @@ def compare_with_nvidia(source: Path, place: Path, result: dict[str, Any], limit
         folder = copy_of(cuda, place)
     except (OSError, ValueError) as missing:
         return f"not built: {missing}"
-    if error := build(folder, ["nvcc"], f"ARCH={architecture}"):
+    if error := build(folder, make_by("nvcc", f"ARCH={architecture}")):
         return f"not built: {error}"
     found = run_once(folder, result["command"].split(), limit)
     if "output" not in found:
@@ -281,6 +285,9 @@ def main() -> None:
         source, place = options.source.absolute(), (options.keep or Path(scratch) / "src").absolute()
         link_all(source, place)
 
+        # logprob's Makefile asks how many lanes a wave has
+        make = make_by(str(wrapper), f"WAVEFRONT={64 if options.target.startswith('gfx9') else 32}")
+
         def measure_named(name: str) -> None:
             folder = source / f"{name}-hip"
             if options.nvidia:
@@ -289,7 +296,7 @@ def main() -> None:
                 )
                 print(f"{name}: {results[name]['nvidia']}", flush=True)
             else:
-                results[name] = measure(folder, place, [str(wrapper)], options.limit)
+                results[name] = measure(folder, place, make, options.limit)
                 print(f"{name}: {results[name]['verdict']}", flush=True)
 
         if options.nvidia:
