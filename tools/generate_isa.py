@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Collection
 from pathlib import Path
 
+from isa import graphics
 from isa.derive import derive
 from isa.encodings import Encoding, encodings, fields, generation, split
 from isa.golden import golden
@@ -77,7 +78,11 @@ def main() -> None:
     parser.add_argument(
         "--properties", action="store_true", help="only make the columns of isa/properties.py anew, without LLVM"
     )
+    parser.add_argument("--graphics", action="store_true", help="make the table of isa/graphics.py, of all processors")
     arguments = parser.parse_args()
+    if arguments.graphics:
+        (TABLES / "graphics.inc").write_text(graphics.table())
+        return
     path = TABLES / f"{arguments.processor}.inc"
     if arguments.properties:
         rows = parse_table(path.read_text(), generation(arguments.processor))

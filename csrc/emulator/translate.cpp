@@ -19,7 +19,7 @@ using isa::Instruction;
 const Op* refuse_instruction(Wave& wave, const Op*) {
   const Module& module = wave.group->launch().module;
   const Instruction instruction = decoded_instruction(wave, wave.op);
-  if (instruction.row == nullptr)
+  if (instruction.row == nullptr && instruction.graphics == nullptr)
     fault(text("an instruction that ", module.code().target().processor, " does not have"));
   const std::string reason = unsupported(Bindings::of(module.processor(), wave.lanes), instruction);
   fault(reason.empty() ? "a register that the kernel does not have: its descriptor allocates fewer" : reason);

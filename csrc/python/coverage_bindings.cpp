@@ -76,7 +76,7 @@ std::optional<std::string> unsupported(const std::string& processor, const py::b
   std::memcpy(words.data(), bytes.data(), words.size() * 4);
   if (words.empty()) throw ValueError("an instruction has at least 4 bytes");
   const isa::Instruction instruction = all.instruction_set().decode(words, lanes == 64 ? 64 : 32);
-  if (instruction.row == nullptr) return text("not an instruction of ", processor);
+  if (instruction.row == nullptr && instruction.graphics == nullptr) return text("not an instruction of ", processor);
   const std::string reason = emulator::unsupported(all, instruction);
   return reason.empty() ? std::nullopt : std::optional(reason);
 }

@@ -203,6 +203,20 @@ def test_what_is_not_implemented_is_named(target: str) -> None:
         rdna_machine.run(target, [word], rdna_machine.State(1, 32))
 
 
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("gfx1030", (0xF0000F08, 0x00020004)),
+        ("gfx1100", (0xF0000F04, 0x00020004)),
+        ("gfx1201", (0xD3C00001, 0x00000804, 0)),
+    ],
+)
+def test_images_are_refused_by_name(target: str, words: tuple[int, ...]) -> None:
+    with pytest.raises(wave_runtime.KernelFault, match="image_load is not implemented: images, of textures") as caught:
+        rdna_machine.run(target, words, rdna_machine.State(1, 32))
+    assert caught.value.instruction == "image_load ..."
+
+
 @pytest.mark.parametrize("target", SINCE_RDNA3)
 def test_matrix(target: str) -> None:
     """All rows of A and columns of B are alike, and so are the sums."""

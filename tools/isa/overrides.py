@@ -97,6 +97,10 @@ TYPES: tuple[tuple[str, str, str], ...] = (
 # Of GFX10, whose operands of 16 bits LLVM does not write as halves: results that leave the other half as it is.
 TYPES_OF_GFX10: tuple[tuple[str, str, str], ...] = ((r"v_sat_pk_u8_i16", r"VDST", "B16"),)
 
+# Instructions of graphics, of which the name alone is known (graphics.py): images, ray tracing, exports, and the
+# interpolation of attributes of pixel shaders.
+GRAPHICS = re.compile(r"image_|exp(ort)?$|v_interp_|(lds|ds)_(param|direct)_load$")
+
 # What LLVM knows, and we leave out, of GFX9 and of later ones.
 LEFT_OUT_OF_GFX9 = {
     r"v_pk_fmac_f16_(sdwa|dpp)": "LLVM 22 reads packed arithmetic in encodings that no compiler writes",
@@ -105,7 +109,7 @@ LEFT_OUT_OF_GFX9 = {
 LEFT_OUT = {
     r"v_illegal": "no instruction: zeros",
     r"s_version": "names the compiler's version, to no effect",
-    r"v_interp_.*": "interpolates attributes of pixel shaders",
+    rf"({GRAPHICS.pattern}).*": "instructions of graphics",
 }
 
 

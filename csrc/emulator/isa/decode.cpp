@@ -2,6 +2,7 @@
 
 #include "emulator/isa/disassemble.h"
 #include "emulator/isa/fields.h"
+#include "emulator/isa/graphics.h"
 #include "emulator/isa/isa.h"
 #include "emulator/isa/operand.h"
 
@@ -76,7 +77,13 @@ Instruction InstructionSet::decode(std::span<const uint32_t> words, uint32_t lan
   Instruction instruction = unknown;
   const uint64_t upper = (words.size() > 2 ? words[2] : 0) | (words.size() > 3 ? uint64_t{words[3]} << 32 : 0);
   instruction.row = find_row(first, upper);
-  if (instruction.row == nullptr) return unknown;
+  if (instruction.row == nullptr) {
+    const Graphics found = find_graphics(generation_, words[0]);
+    if (words.size() < found.dwords) return unknown;
+    instruction.graphics = found.name;
+    instruction.dwords = found.dwords;
+    return instruction;
+  }
   instruction.dwords = dwords(generation_, instruction.row->format);
   if (words.size() < instruction.dwords) return unknown;
   if (instruction.dwords >= 2) instruction.bits = first;

@@ -39,6 +39,7 @@ void append_hex(std::string& out, int64_t value) {
 }
 
 std::string disassemble(const Instruction& instruction) {
+  if (instruction.graphics != nullptr) return std::string(instruction.graphics) + " ...";
   if (instruction.row == nullptr) return unknown_text(instruction);
   const Row& row = *instruction.row;
   const std::string_view mnemonics = row.mnemonic;

@@ -234,7 +234,7 @@ struct Row {
 /// name bodies: what an instruction is or does is in its row.
 std::string_view base_name(const Row& row);
 
-/// A decoded instruction. `row` is nullptr where the target has no instruction with these bits.
+/// A decoded instruction. `row` is nullptr where the target has no instruction with these bits, or one of graphics.
 struct Instruction {
   const Row* row = nullptr;
   uint64_t bits = 0;     ///< the first and, where the encoding has one, the second dword
@@ -242,6 +242,7 @@ struct Instruction {
   uint32_t literal = 0;  ///< the literal constant, where the instruction has one
   uint8_t dwords = 1;    ///< the instruction's length
   uint8_t lanes = 32;    ///< of the wave that runs it, of RDNA: those of 64 have masks of 64 bits, and smaller matrices
+  const char* graphics = nullptr;  ///< the name of one that has no row: an image instruction, an export, interpolation
 
   /// The value of a field, not sign-extended; 0 where the format has no such field.
   uint32_t operator[](Field field) const;
@@ -309,7 +310,8 @@ class InstructionSet {
 };
 
 /// The instruction as LLVM's disassembler writes it, single-spaced: "v_add_f32_e32 v0, s1, v2". Branch targets are
-/// printed as LLVM prints them without symbols (the immediate). An unknown instruction is written as ".long 0x...".
+/// printed as LLVM prints them without symbols (the immediate). An unknown instruction is written as ".long 0x...", and
+/// of one of graphics the name, with dots for what follows: "image_load ...".
 std::string disassemble(const Instruction& instruction);
 
 }  // namespace wave::isa
