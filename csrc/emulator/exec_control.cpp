@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "emulator/bodies.h"
+#include "emulator/isa/disassemble.h"
 #include "emulator/scalar.h"
 #include "emulator/step.h"
 #include "emulator/workgroup.h"
@@ -112,10 +113,9 @@ const Op* s_trap(Wave&, const Op* op) {
 }
 
 /// Nobody listens to interrupts (hostcalls are served without); other messages are to the driver or to graphics.
-const Op* s_sendmsg(Wave&, const Op* op) {
+const Op* s_sendmsg(Wave& wave, const Op* op) {
   constexpr u32 kMessage = 15, kInterrupt = 1;
-  if ((op->scalar.simm16 & kMessage) != kInterrupt)
-    fault(text("message ", op->scalar.simm16 & kMessage, ", which nobody takes here"));
+  if ((op->scalar.simm16 & kMessage) != kInterrupt) fault(message_name(wave, op) + ", which nobody takes here");
   return next(op);
 }
 
@@ -171,6 +171,12 @@ constexpr Body kBodies[] = {
 };
 
 }  // namespace
+
+std::string message_name(const Wave& wave, const Op* op) {
+  std::string name;
+  isa::append_message(name, wave.group->launch().module.generation(), op->scalar.simm16);
+  return name;
+}
 
 std::span<const Body> control_bodies() { return kBodies; }
 

@@ -70,18 +70,18 @@ T s_xnor(T a, T b, bool& scc) {
 u64 s_andn1(u64 a, u64 b, bool& scc) { return s_andn2(b, a, scc); }
 u64 s_orn1(u64 a, u64 b, bool& scc) { return s_orn2(b, a, scc); }
 
-/// Combines a mask with EXEC, and returns what EXEC was.
+/// Combines a mask with EXEC, and returns what EXEC was: both registers, of waves of 32 lanes, too.
 template <u64 (*kCombine)(u64, u64, bool&)>
 u64 s_saveexec(u64 a, Wave& wave, bool& scc) {
-  const u64 exec = wave.exec();
-  wave.set_exec(kCombine(a, exec, scc));
+  const u64 exec = wave.pair(sreg::kExec);
+  write_scalar64(wave, sreg::kExec, kCombine(a, exec, scc));
   return exec;
 }
 /// The same, but returns the new EXEC.
 template <u64 (*kCombine)(u64, u64, bool&)>
 u64 s_wrexec(u64 a, Wave& wave, bool& scc) {
-  wave.set_exec(kCombine(a, wave.exec(), scc));
-  return wave.exec();
+  write_scalar64(wave, sreg::kExec, kCombine(a, wave.pair(sreg::kExec), scc));
+  return wave.pair(sreg::kExec);
 }
 u32 s_cmov_b32(u32 a, Destination d, bool& scc) { return scc ? a : d.value; }
 u64 s_cmov_b64(u64 a, Destination64 d, bool& scc) { return scc ? a : d.value; }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "emulator/bodies.h"
+#include "emulator/output_modifiers.h"
 #include "emulator/scalar.h"
 #include "emulator/small_float.h"
 #include "emulator/workgroup.h"
@@ -69,13 +70,16 @@ f64 half_source(const Wave& wave, const Operands& operands, int index) {
   return half_value(wave, is_constant ? static_cast<u32>(inline_constant(encoding, isa::OperandType::F16))
                                       : read_scalar32(wave, operands, index));
 }
+u32 without_denormal_half(const Wave& wave, u32 bits) {
+  const bool flushes = (bits & 0x7c00) == 0 && !(wave.mode.denorm16_64() & 2);
+  return flushes ? bits & 0x8000 : bits;
+}
 u32 half_result(const Wave& wave, f64 value) {
   u32 bits = f64_to_f16(value);
   const int up = correction(value, f16_to_f32(bits), wave.mode.round16_64());
   if (up != 0) bits += (bits & 0x8000) == 0 ? up : -up;
   if (wave.mode.fp16_ovfl() && (bits & 0x7fff) == 0x7c00 && std::isfinite(value)) --bits;
-  const bool flushes = (bits & 0x7c00) == 0 && !(wave.mode.denorm16_64() & 2);
-  return flushes ? bits & 0x8000 : bits;
+  return without_denormal_half(wave, bits);
 }
 const Op* write_half(Wave& wave, const Op* op, f64 value) {
   write_scalar32(wave, op->scalar.dst, half_result(wave, value));
@@ -171,12 +175,14 @@ const Op* s_cvt_f32_f16(Wave& wave, const Op* op) {
 }
 u32 s_cvt_hi_f32_f16(u32 a, Wave& wave) { return float_result(wave, half_value(wave, a >> 16)); }
 /// Towards zero whatever MODE says: what an f16 cannot hold is cut off, and what is too large becomes the largest.
+/// Denormals are MODE's, as those of V_CVT_PK_RTZ_F16_F32.
 u32 cut_to_half(const Wave& wave, u32 bits) {
   const f64 value = float_source(wave, bits), magnitude = std::abs(value);
   if (!(magnitude < 65536.0))
     return f64_to_f16(std::isinf(value) || value != value ? value : std::copysign(65504.0, value));
   const int exponent = magnitude < kSmallestHalf ? -14 : std::ilogb(magnitude);
-  return f64_to_f16(std::ldexp(std::trunc(std::ldexp(value, 10 - exponent)), exponent - 10));
+  const f64 cut = std::ldexp(std::trunc(std::ldexp(value, 10 - exponent)), exponent - 10);
+  return without_denormal_half(wave, f64_to_f16(cut));
 }
 u32 s_cvt_pk_rtz_f16_f32(u32 a, u32 b, Wave& wave) { return cut_to_half(wave, a) | cut_to_half(wave, b) << 16; }
 
@@ -189,33 +195,45 @@ u32 to_integer(u32 a, Wave& wave) {
   return static_cast<u32>(static_cast<T>(static_cast<i64>(limited == limited ? limited : 0.0)));
 }
 
-// Approximations to 1 ULP, which know no denormals, as those of vectors (exec_vector_transcendental.cpp).
+// Approximations to 1 ULP by the unit that vectors have (exec_vector_transcendental.cpp): rounded to nearest whatever
+// MODE says, those of f32 without denormals, those of f16 with MODE's.
 f64 exponential(f64 a) { return std::exp2(a); }
 f64 logarithm(f64 a) { return a < 0 ? std::numeric_limits<f64>::quiet_NaN() : std::log2(a); }
 f64 reciprocal(f64 a) { return 1 / a; }
 f64 root(f64 a) { return std::sqrt(a); }
 f64 reciprocal_root(f64 a) { return 1 / std::sqrt(a); }
-/// With the modifiers of VOP3, which these functions have though their operands are scalar.
-template <f64 (*kFunction)(f64)>
-f64 modified(const Modifiers* modifiers, f64 source) {
-  if (modifiers == nullptr) return kFunction(source);
+
+/// With the modifiers of VOP3, which these functions have though their operands are scalar; on GFX12, which alone has
+/// them, OMOD counts whatever MODE says, and CLAMP makes zero of a NaN.
+f64 modified_source(const Modifiers* modifiers, f64 source) {
+  if (modifiers == nullptr) return source;
   const f64 magnitude = modifiers->absolute & 1 ? std::abs(source) : source;
-  const f64 value = kFunction(modifiers->negate & 1 ? -magnitude : magnitude) * modifiers->factor();
-  if (!modifiers->clamp) return value;
-  return value > 0 ? std::min(value, 1.0) : 0;  // of NaN, too
+  return modifiers->negate & 1 ? -magnitude : magnitude;
+}
+f32 modified_result(const Modifiers* modifiers, f32 value, f32 smallest) {
+  if (modifiers == nullptr) return value;
+  if (modifiers->output != 0) value = Scale{modifiers->factor()}(value, smallest);
+  return modifiers->clamp ? Clamp<true>()(value, smallest) : value;
 }
 template <f64 (*kFunction)(f64)>
 const Op* transcendental(Wave& wave, const Op* op) {
+  const Modifiers* const modifiers = op->vector.modifiers;
   const f64 source = without_denormal(as_float(read_scalar32(wave, op->vector, 0)), kSmallestFloat);
-  const f64 value = modified<kFunction>(op->vector.modifiers, source);
-  write_scalar32(wave, op->vector.scalar_dst, as_bits(static_cast<f32>(without_denormal(value, kSmallestFloat))));
+  const f64 value = without_denormal(kFunction(modified_source(modifiers, source)), kSmallestFloat);
+  const f32 result = modified_result(modifiers, static_cast<f32>(value), static_cast<f32>(kSmallestFloat));
+  write_scalar32(wave, op->vector.scalar_dst, as_bits(result));
   return next(op);
 }
-/// Of f16, whose denormals are those of MODE.
+/// Of a finite number FP16_OVFL makes the largest one of an infinity.
 template <f64 (*kFunction)(f64)>
 const Op* half_transcendental(Wave& wave, const Op* op) {
-  const f64 value = modified<kFunction>(op->vector.modifiers, half_source(wave, op->vector, 0));
-  write_scalar32(wave, op->vector.scalar_dst, half_result(wave, value));
+  const Modifiers* const modifiers = op->vector.modifiers;
+  const f64 source = modified_source(modifiers, half_source(wave, op->vector, 0));
+  const f64 value = kFunction(source);
+  const bool saturates = wave.mode.fp16_ovfl(), is_too_large = std::isinf(value) && std::isfinite(source);
+  const u32 rounded = f64_to_f16(is_too_large ? std::copysign(0x1p100, value) : value, saturates);
+  const f32 result = modified_result(modifiers, f16_to_f32(rounded), static_cast<f32>(kSmallestHalf));
+  write_scalar32(wave, op->vector.scalar_dst, without_denormal_half(wave, f32_to_f16(result, saturates)));
   return next(op);
 }
 
@@ -275,11 +293,10 @@ const Op* s_barrier_wait(Wave& wave, const Op* op) {
 }
 
 /// Nobody listens to interrupts, and registers that are given back are given back at the end.
-const Op* s_sendmsg(Wave&, const Op* op) {
+const Op* s_sendmsg(Wave& wave, const Op* op) {
   constexpr u32 kInterrupt = 1, kDeallocateVgprs = 3;
   const u32 message = op->scalar.simm16 & 0xff;
-  if (message != kInterrupt && message != kDeallocateVgprs)
-    fault(text("message ", message, ", which nobody takes here"));
+  if (message != kInterrupt && message != kDeallocateVgprs) fault(message_name(wave, op) + ", which nobody takes here");
   return next(op);
 }
 
@@ -293,13 +310,14 @@ const Op* getreg_cycles(Wave& wave, const Op* op) {
   return next(op);
 }
 
-/// The one question that is answered: for the time.
+/// The one question that is answered: for the time. Others that there are (SIDefines.h of LLVM, ID_RTN_*) are for trap
+/// handlers, debuggers, and the queues of a driver.
 const Op* s_sendmsg_rtn(Wave& wave, const Op* op, bool is_wide) {
   constexpr u32 kGetRealtime = 0x83;
-  if (op->scalar.simm16 != kGetRealtime) fault(text("message ", op->scalar.simm16, ", which nobody answers here"));
+  if (op->scalar.simm16 != kGetRealtime) fault(message_name(wave, op) + ", which nobody answers here");
   const u64 time = wave.group->launch().ticks();
   if (is_wide) {
-    wave.set_pair(op->scalar.dst, time);
+    write_scalar64(wave, op->scalar.dst, time);
   } else {
     write_scalar32(wave, op->scalar.dst, static_cast<u32>(time));
   }

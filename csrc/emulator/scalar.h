@@ -7,6 +7,7 @@
 //   void s_cmp_eq_u32(u32 a, u32 b, bool& scc);
 #pragma once
 
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -68,9 +69,12 @@ u64 read_scalar64(const Wave& wave, const Operands& operands, int index, bool is
 
 inline void write_scalar32(Wave& wave, u32 reg, u32 value) {
   wave.s[reg] = value;
-  if (reg >= sreg::kExec) wave.set_exec(wave.exec());
+  if (reg >= sreg::kExec) wave.spread_exec_registers();
 }
 inline void write_scalar64(Wave& wave, u32 reg, u64 value) { wave.set_mask(reg, value); }
+
+/// The message that S_SENDMSG and its like name, as assembly has it: "sendmsg(MSG_RTN_GET_DOORBELL)".
+std::string message_name(const Wave& wave, const Op* op);
 
 template <class T, int kIndex>
 decltype(auto) scalar_argument(Wave& wave, const Op* op, bool& scc) {

@@ -120,13 +120,11 @@ u64 constant_value(const Instruction& instruction, const Operand& operand, int i
 }  // namespace
 
 /// The core has the scalar registers of GFX9. Later ones have null, which reads as zero and drops what is written, at
-/// the code of M0; and in waves of 32 lanes EXEC has no upper half, which reads as zero and must stay so here.
+/// the code of M0.
 Location Translator::locate(const Instruction& instruction, const Operand& operand) const {
   Location location = isa::locate(instruction, operand);
   const isa::Features& family = isa::features(instruction.row->generation);
   if (!family.has_null || location.place != Place::Scalar) return location;
-  const bool has_upper_exec = location.value + location.dwords > sreg::kExec + 1 && location.value <= sreg::kExec + 1;
-  if (registers_.lanes == 32 && has_upper_exec && operand.written) throw NoSuchRegister();
   if (location.value == family.codes.m0) {
     location.value = sreg::kM0;
   } else if (location.value == family.codes.null) {
@@ -239,9 +237,6 @@ MatrixOperands Translator::matrix_operands(const Instruction& instruction) {
 /// A SIMM16 that is a source of the operation (SOPK) is put where bodies find literals.
 ScalarOperands Translator::scalar_operands(const Instruction& instruction) const {
   const isa::Row& row = *instruction.row;
-  // S_AND_SAVEEXEC_B64 and its like write all of EXEC without naming it: see locate().
-  const bool is_wide = row.operand_count != 0 && row.operands[0].dwords == 2;
-  if (registers_.lanes == 32 && (row.traits & isa::kWritesExec) && is_wide) throw NoSuchRegister();
   ScalarOperands operands{};
   operands.literal = instruction.literal;
   int sources = 0;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "emulator/bodies.h"
+#include "emulator/output_modifiers.h"
 
 #define WAVE_SOURCE "emulator/vector.cpp"
 #include "emulator/each_simd_level.h"
@@ -194,30 +195,6 @@ void apply_dpp(Wave& wave, const LaneMoves& moves, const LaneRow* from, LaneRow*
     for (int i = 0; i < kCount; ++i) to[row].lane[i] &= valid.lane[i];
   }
 }
-
-/// OMOD: makes +0 of what is less than the smallest normal number, and of -0. What only halving makes as small becomes
-/// a zero of its sign, before it is rounded: so AMD measured it on a gfx1030, gfx1100 and gfx1201 (ROCm/rocm-systems,
-/// emulation/rocjitsu, output_modifier.h).
-struct Scale {
-  f64 factor;
-
-  template <class T>
-  [[gnu::always_inline]] T operator()(T value, T smallest) const {
-    const T size = std::abs(value), zero = std::copysign(T(0), value);
-    const T scaled = blend<T>(size < smallest / static_cast<T>(factor), zero, value * static_cast<T>(factor));
-    return blend<T>(size < smallest, 0, scaled);
-  }
-};
-
-/// CLAMP: to [0, 1]. A NaN becomes zero, or stays.
-template <bool kZeroesNan>
-struct Clamp {
-  template <class T>
-  [[gnu::always_inline]] T operator()(T value, T) const {
-    const T limited = blend<T>(value > 0, blend<T>(value > 1, 1, value), 0);
-    return blend<T>(kZeroesNan || value == value, limited, value);
-  }
-};
 
 template <class F>
 [[gnu::always_inline]] inline u32 modified_half(u32 bits, F modify, bool saturates) {

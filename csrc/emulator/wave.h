@@ -121,7 +121,9 @@ struct Wave {
   u32 scratch_ready = 0;     ///< ... of those that may be accessed without anybody being told
 
   u64 pair(u32 reg) const { return u64{s[reg + 1]} << 32 | s[reg]; }
-  u64 exec() const { return pair(sreg::kExec); }
+  /// In waves of 32 lanes EXEC_HI enables nothing, and is a register like others: so LLVM (SIRegisterInfo.cpp,
+  /// getReservedRegs) and Mesa's ACO (aco_optimizer_postRA.cpp) take it to be.
+  u64 exec() const { return spread_exec; }
   u64 vcc() const { return pair(sreg::kVcc); }
   u64 all_lanes() const { return ~u64{0} >> (kLanes - lanes); }  ///< as a lane mask
 
@@ -130,19 +132,22 @@ struct Wave {
     s[reg + 1] = static_cast<u32>(value >> 32);
   }
   void set_exec(u64 value) {
-    set_pair(sreg::kExec, value);
+    s[sreg::kExec] = static_cast<u32>(value);
+    if (lanes == kLanes) s[sreg::kExec + 1] = static_cast<u32>(value >> 32);
+    spread_exec_registers();
+  }
+  /// To be called where EXEC's registers were written.
+  void spread_exec_registers() {
+    const u64 value = pair(sreg::kExec) & all_lanes();
     if (value == spread_exec) return;
     spread_exec = value;
     spread(value, exec_lanes);
   }
   /// Writes a lane mask to scalar registers, VCC and EXEC included: one register for each half.
   void set_mask(u32 low, u32 high, u64 value) {
-    if (low == sreg::kExec) {
-      set_exec(value);
-    } else {
-      s[low] = static_cast<u32>(value);
-      s[high] = static_cast<u32>(value >> 32);
-    }
+    s[low] = static_cast<u32>(value);
+    s[high] = static_cast<u32>(value >> 32);
+    if (low == sreg::kExec) spread_exec_registers();
   }
   void set_mask(u32 reg, u64 value) { set_mask(reg, reg + 1, value); }
   void set_mode(u32 bits) {

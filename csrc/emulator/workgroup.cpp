@@ -241,6 +241,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   std::fill_n(wave.s, 128, kPoison);
   launch_.set_initial_state(wave, id_);
   const u32 items = std::min(launch_.lanes, launch_.work_items - index * launch_.lanes);
+  wave.s[sreg::kExec + 1] = 0;  // which set_exec() leaves alone in waves of 32 lanes
   wave.set_exec(items == kLanes ? ~u64{0} : (u64{1} << items) - 1);
   wave.function = &launch_.function;
   wave.op = wave.function->at(launch_.entry);

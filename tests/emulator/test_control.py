@@ -131,7 +131,7 @@ def stop(name: str, immediate: int) -> None:
         ("s_trap", 7, "trap 7, for which there is no handler"),
         ("s_sethalt", 1, "the wave halts"),
         ("s_sendmsghalt", 1, "the wave halts"),
-        ("s_sendmsg", 9, "message 9, which nobody takes here"),
+        ("s_sendmsg", 9, r"sendmsg\(MSG_GS_ALLOC_REQ\), which nobody takes here"),
     ],
 )
 def test_what_cannot_go_on(name: str, immediate: int, message: str) -> None:

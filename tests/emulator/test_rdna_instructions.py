@@ -136,6 +136,30 @@ def test_scalar_functions_and_their_modifiers(function: str, kind: str) -> None:
         assert found(2.5, NEG=1, ABS=1, CLAMP=1) == 0
 
 
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_scalar_functions_are_those_of_vectors(function: str, kind: str) -> None:
+    """Rounded to nearest whatever MODE says, with its denormals of f16, FP16_OVFL, and modifiers of the result."""
+    width = int(kind[1:])
+    rng = np.random.default_rng(width)
+    edges = [0, 1, 0x3FF, 0x400, 0x3C00, 0x4308, 0x7BFF, 0x7C00, 0x7E01] if width == 16 else []
+    edges += [0, 1, 0x7FFFFF, 0x800000, 0x3F800000, 0x7F7FFFFF, 0x7F800000, 0x7FC00001] if width == 32 else []
+    for mode in (0xF0, 0xFF, 0xF5, 0xFA, 0x00, 0x70, 0xB0, 0x8000F0):
+        values = [*edges, *(edge | 1 << width - 1 for edge in edges), *rng.integers(0, 1 << width, 32 - 2 * len(edges))]
+        for modifiers in ({}, {"OMOD": 1}, {"OMOD": 3}, {"CLAMP": 1}, {"OMOD": 2, "CLAMP": 1, "NEG": 1}, {"ABS": 1}):
+            state = State(32, 32)
+            state.mode[:] = mode
+            state.s[:, 5], state.v[:, 5] = values, np.array(values)[:, None]
+            scalar = encode("gfx1201", f"v_s_{function}_{kind}", "VOP3", VDST=9, SRC0=5, **modifiers)
+            vector = encode("gfx1201", f"v_{function}_{kind}_e64", "VOP3", VDST=9, SRC0=VECTOR + 5, **modifiers)
+            after = rdna_machine.run("gfx1201", [*scalar, *vector], state)
+            of_scalars, of_vectors = after.s[:, 9], after.v[:, 9, 0] & np.uint32((1 << width) - 1)
+            top = {16: 0x7C00, 32: 0x7F800000}[width]
+            are_nans = [(found & (1 << width - 1) - 1) > top for found in (of_scalars, of_vectors)]
+            same = (of_scalars == of_vectors) | (are_nans[0] & are_nans[1])
+            assert same.all(), (hex(mode), modifiers, [hex(v) for v in np.array(values)[~same]])
+
+
 ATOMICS = r"""
 typedef _Float16 h2 __attribute__((ext_vector_type(2)));
 typedef short s2 __attribute__((ext_vector_type(2)));

@@ -79,6 +79,17 @@ def test_pairs_of_halves_are_rounded_towards_zero(processor: str) -> None:
         assert np.array_equal(got.view(np.uint16), wanted.view(np.uint16))
 
 
+@pytest.mark.parametrize("processor", ["gfx1150", "gfx1201"])
+@pytest.mark.parametrize("mode", [0x30, 0x70, 0xB0, 0xF0])
+def test_pairs_of_halves_have_the_denormals_of_mode(processor: str, mode: int) -> None:
+    """As v_cvt_pk_rtz_f16_f32 and s_cvt_f16_f32."""
+    state = rdna_machine.State(1, 32)
+    state.mode[:] = mode
+    state.s[0, 4:6] = np.array([2.0**-20, -(2.0**-14)], np.float32).view(np.uint32)
+    word = int(rdna_machine.rows(processor)["s_cvt_pk_rtz_f16_f32"]["match"]) | 6 << 16 | 5 << 8 | 4
+    assert rdna_machine.run(processor, [word], state).s[0, 6] == (0x84000010 if mode & 0x80 else 0x84000000)
+
+
 def test_extremes_of_rdna35_know_signaling_nans() -> None:
     """With MODE.IEEE, as v_min_f32 of RDNA3: a signaling NaN becomes a quiet one, and a quiet one gives way."""
     one, two, quiet, signaling = 0x3F800000, 0x40000000, 0x7FC00001, 0x7F800001

@@ -91,6 +91,29 @@ def test_scalar_registers_relative_to_m0(target: str, lanes: int) -> None:
         rdna_machine.run(target, encode(target, "s_movrelsd_2_b32", "SOP1", SDST=20, SSRC0=5), state)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_upper_half_of_exec(target: str) -> None:
+    """In waves of 32 lanes EXEC_HI enables nothing, and keeps what is written there."""
+    exec_lo, exec_hi, minus_one = 126, 127, 193
+    state = State(1, 32)
+    state.s[0, :8] = 0x00FF00FF, 0x12345678, *range(6)
+    words = [
+        *encode(target, "s_mov_b64", "SOP1", SDST=exec_lo, SSRC0=0),  # both registers
+        *encode(target, "s_mov_b32", "SOP1", SDST=2, SSRC0=exec_hi),
+        *encode(target, "v_mov_b32_e32", "VOP1", VDST=5, SRC0=minus_one),
+        *encode(target, "s_or_saveexec_b64", "SOP1", SDST=4, SSRC0=minus_one),
+        *encode(target, "s_mov_b32", "SOP1", SDST=exec_hi, SSRC0=1),
+        *encode(target, "s_mov_b32", "SOP1", SDST=3, SSRC0=exec_hi),
+        *encode(target, "v_mov_b32_e32", "VOP1", VDST=6, SRC0=minus_one),
+        *encode(target, "s_mov_b32", "SOP1", SDST=exec_lo, SSRC0=128),
+        *encode(target, "s_mov_b32", "SOP1", SDST=6, SSRC0=252),  # src_execz
+    ]
+    after = rdna_machine.run(target, words, state)
+    assert list(after.s[0, 2:7]) == [0x12345678, 0x12345678, 0x00FF00FF, 0x12345678, 1]
+    assert [after.v[0, 5, lane] == 0xFFFFFFFF for lane in range(32)] == [0x00FF00FF >> i & 1 == 1 for i in range(32)]
+    assert (after.v[0, 6] == 0xFFFFFFFF).all()
+
+
 @pytest.mark.parametrize("lanes", [32, 64])
 def test_lanes_that_are_disabled_are_read(lanes: int) -> None:
     """ds_bpermute_fi_b32, across all of the wave; only the destination's lane must be enabled."""
@@ -209,13 +232,31 @@ def test_fields_of_mode(target: str, lanes: int) -> None:
 def test_messages(target: str) -> None:
     """An interrupt, registers that are given back on RDNA3 and later, and what nobody takes."""
     known = (1, 3) if target != "gfx1030" else (1,)
-    for message in range(8):
+    names = {9: "MSG_GS_ALLOC_REQ"} | ({6: "MSG_HALT_WAVES"} if target in ("gfx1030", "gfx1100") else {})
+    for message in (*range(8), 9):
         words = encode(target, "s_sendmsg", "SOPP", SIMM16=message)
         if message in known:
             rdna_machine.run(target, words, State(1, 32))
             continue
-        with pytest.raises(wave_runtime.KernelFault, match=f"message {message}, which nobody takes here"):
+        with pytest.raises(wave_runtime.KernelFault, match=r"sendmsg\(.*\), which nobody takes here") as caught:
             rdna_machine.run(target, words, State(1, 32))
+        assert f"sendmsg({names.get(message, '')}" in str(caught.value)
+
+
+@pytest.mark.parametrize("target", [target for target in TARGETS if target != "gfx1030"])
+def test_questions(target: str) -> None:
+    """The time is told; others are refused by name."""
+    names = ("GET_DOORBELL", "GET_DDID", "GET_TMA", "GET_REALTIME", "SAVE_WAVE", "GET_TBA", "GET_TBA_TO_PC")
+    for number, name in enumerate(names, 0x80):
+        for question in ("s_sendmsg_rtn_b32", "s_sendmsg_rtn_b64"):
+            words = encode(target, question, "SOP1", SDST=20, SSRC0=number)
+            if name == "GET_REALTIME":
+                assert rdna_machine.run(target, words, State(1, 32)).s[0, 20] != 0
+                continue
+            with pytest.raises(
+                wave_runtime.KernelFault, match=rf"sendmsg\(MSG_RTN_{name}\), which nobody answers here"
+            ):
+                rdna_machine.run(target, words, State(1, 32))
 
 
 @pytest.mark.parametrize("target", TARGETS)
