@@ -428,6 +428,25 @@ void HazardChecker::check_scalars(State& state, const Wave& wave, const Decoded&
   });
 }
 
+/// Whether what an instruction of the past shares with this one has been written again since, by instructions that the
+/// rule is about, too. Then those have not been waited for, and a wait for them is one for it: a chain of dot products
+/// that add to one register is one hazard.
+bool HazardChecker::is_written_again(const State& state, u32 age, const WaitRule& rule, WaitRules bit,
+                                     const Decoded& instruction) {
+  const Decoded& first = *state.past[(state.past_count - 1 - age) % kPast].instruction;
+  Touched left = first.touched;
+  bool has_others = false;
+  for (u32 later = 0; later < age; ++later) {
+    const Decoded& other = *state.past[(state.past_count - 1 - later) % kPast].instruction;
+    if ((other.roles.first & bit) == 0) continue;
+    has_others = true;
+    left.writes.remove(other.touched.writes);
+    left.scalar_writes.remove(other.touched.scalar_writes);
+  }
+  if (rule.share == WaitRule::Share::Nothing) return has_others;
+  return has_others && !is_shared(rule, left, first.roles, instruction.touched, instruction.roles);
+}
+
 void HazardChecker::check_past(State& state, const Wave& wave, const Decoded& instruction, u64 pc) {
   for (u32 i = 0; i < std::min(state.past_count, kPast); ++i) {
     const Past& past = state.past[(state.past_count - 1 - i) % kPast];
@@ -437,6 +456,7 @@ void HazardChecker::check_past(State& state, const Wave& wave, const Decoded& in
       if (passed >= rule.states) continue;
       if (!is_shared(rule, past.instruction->touched, past.instruction->roles, instruction.touched, instruction.roles))
         continue;
+      if (is_written_again(state, i, rule, both & -both, instruction)) continue;
       const WaveName self{wave.group->id(), wave.index};
       const Sighting found{.tool = kWaitsTool, .kind = "wait-states", .pc = pc, .earlier_pc = past.pc, .earlier = self};
       findings_.add(wave, found, [&] {

@@ -170,6 +170,8 @@ class HazardChecker : public Observer {
   static void note_write(const Use& use, bool meets_matrices);
   [[gnu::noinline]] void check_scalars(State& state, const Wave& wave, const Decoded& instruction, const Op* op);
   void check_past(State& state, const Wave& wave, const Decoded& instruction, u64 pc);
+  static bool is_written_again(const State& state, u32 age, const WaitRule& rule, WaitRules bit,
+                               const Decoded& instruction);
   static void forget_past(State& state);
   static void note_past(State& state, const Decoded& instruction, u64 pc);
   static u32 passed_since(const State& state, const Past& past, const WaitRule& rule);

@@ -73,6 +73,9 @@ class ScalarSet {
     return static_cast<u32>(bits_[0] != 0 ? std::countr_zero(bits_[0]) : 64 + std::countr_zero(bits_[1]));
   }
   void remove(u32 code) { bits_[code / 64 % 2] &= ~(u64{1} << code % 64); }
+  void remove(const ScalarSet& other) {
+    for (size_t i = 0; i < bits_.size(); ++i) bits_[i] &= ~other.bits_[i];
+  }
   bool contains(u32 code) const { return code < 128 && (bits_[code / 64] >> code % 64 & 1) != 0; }
   bool meets(const ScalarSet& other) const { return ((bits_[0] & other.bits_[0]) | (bits_[1] & other.bits_[1])) != 0; }
   bool is_empty() const { return (bits_[0] | bits_[1]) == 0; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import pytest
@@ -148,6 +149,34 @@ def test_one_state_too_few(rule: Rule, target: str, modules: dict[str, wave_runt
     assert finding.other is not None
     assert finding.other.instruction.split()[0].startswith(rule.first[:12].split()[0])
     assert finding.at.instruction.split()[0].startswith(rule.second[:12].split()[0])
+
+
+CHAINS = [
+    ("dot", DOT.replace("v43", "v40"), "v_mov_b32 v44, v40"),
+    ("exec_dpp", "v_cmpx_eq_u32 v40, v40", "v_mov_b32_dpp v42, v43 row_shr:1 row_mask:0xf bank_mask:0xf"),
+    ("lane", "v_readfirstlane_b32 s40, v40", "v_readlane_b32 s41, v41, s40"),
+]
+
+
+@pytest.mark.parametrize(("name", "first", "second"), CHAINS, ids=[name for name, _, _ in CHAINS])
+def test_a_chain_is_one_hazard(name: str, first: str, second: str) -> None:
+    """That of the last which writes: a wait for it is one for those before."""
+    source = kernel(Rule(name, "\n".join([first] * 3), second, 5, CDNA), 0, "chain")
+    for target in CDNA:
+        module = wave_runtime.compile(source, target=target, language="hip", options=["-nogpulib", "-nogpuinc"])
+        with wave_runtime.sanitize("waits") as report:
+            module["chain"](grid=1, block=64, device="cpu")
+        (finding,) = report.findings
+        assert "after 0 " in finding.message
+
+
+def test_what_others_of_a_chain_wrote_is_a_hazard_of_its_own() -> None:
+    first = f"{DOT}\n{DOT.replace('v40', 'v44')}\n{DOT.replace('v40', 'v45')}"
+    source = kernel(Rule("chain", first, "v_add_u32 v46, v40, v44", 3, CDNA), 0, "chain")
+    module = wave_runtime.compile(source, target="gfx942", language="hip", options=["-nogpulib", "-nogpuinc"])
+    with wave_runtime.sanitize("waits") as report:
+        module["chain"](grid=1, block=64, device="cpu")
+    assert sorted(re.findall(r"after (\d)", finding.message)[0] for finding in report.findings) == ["1", "2"]
 
 
 @pytest.mark.parametrize(("rule", "target"), CASES, ids=IDS)
