@@ -138,7 +138,10 @@ void set_halves(const Instruction& instruction, bool keeps_other_half, Modifiers
   const u32 op_sel = instruction[Field::OP_SEL];
   const bool writes_half = !is_sdwa && destination.field == Field::VDST && isa::is_16_bits(destination.type) &&
                            destination.kind != isa::OperandKind::Sgpr;
-  const bool selects = (row.modifiers & isa::kOpSelDst) && destination.read;
+  // A result of 32 bits has no halves, though OP_SEL has a bit for them; DPP reads it for the lanes that it leaves.
+  const bool is_dpp = row.modifiers & (isa::kDpp | isa::kDpp8);
+  const bool selects =
+      (row.modifiers & isa::kOpSelDst) && destination.read && (!is_dpp || isa::is_16_bits(destination.type));
   if (selects || (keeps_other_half && writes_half)) {
     const bool is_upper = isa::is_upper_half(instruction, destination) || (selects && (op_sel & 8));
     modifiers.destination = {static_cast<u8>(is_upper ? 16 : 0), 16, false};
