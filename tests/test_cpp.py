@@ -114,6 +114,13 @@ def test_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_print_format(tmp_path_factory: pytest.TempPathFactory) -> None:
+    sources = ["tests/cpp/test_print_format.cpp", "csrc/emulator/print_format.cpp"]
+    program = build(tmp_path_factory, "print_format", sources, "-fsanitize=address,undefined")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_unwritten_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_unwritten_memory.cpp"]
     sources += [f"csrc/base/{name}.cpp" for name in ("error", "fork_safe", "process_memory", "unwritten_memory")]

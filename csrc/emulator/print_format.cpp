@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "emulator/op.h"
 
@@ -36,13 +37,15 @@ class Reader {
   std::span<const u64> words_;
 };
 
-/// One conversion of a format string, "%-*.3lld".
+/// One conversion of a format string, "%-*.3lld", or of one that numbers its arguments, "%2$*1$d" (POSIX).
 struct Conversion {
-  std::string_view flags, width, precision;  ///< the latter with its point
+  std::string_view flags, width, precision;  ///< the latter with its point; "*" and ".*" are arguments
   std::string_view length;
   char letter = 0;
+  size_t position = 0;   ///< of the argument, from 1 on; 0: it is the next one
+  size_t stars[2] = {};  ///< those of the asterisks
 
-  int stars() const { return (width == "*") + (precision == ".*"); }
+  size_t star_count() const { return size_t{width == "*"} + size_t{precision == ".*"}; }
 };
 
 /// Cuts the characters off `text` that are among `set`.
@@ -52,19 +55,39 @@ std::string_view take(std::string_view& text, std::string_view set) {
   return taken;
 }
 
-std::string_view take_number(std::string_view& text) {
-  return text.starts_with('*') ? take(text, "*").substr(0, 1) : take(text, "0123456789");
+constexpr std::string_view kDigits = "0123456789";
+constexpr size_t kMostArguments = 4096;  // as glibc's NL_ARGMAX
+
+/// Cuts "2$" off; 0 where the text begins otherwise.
+size_t take_position(std::string_view& text) {
+  std::string_view rest = text;
+  size_t position = 0;
+  for (const char digit : take(rest, kDigits)) position = std::min(position * 10 + size_t(digit - '0'), kMostArguments);
+  if (position == 0 || !rest.starts_with('$')) return 0;
+  text = rest.substr(1);
+  return position;
+}
+
+/// A number, or an asterisk, whose argument's position goes to `star`.
+std::string_view take_number(std::string_view& text, size_t& star) {
+  if (!text.starts_with('*')) return take(text, kDigits);
+  const std::string_view asterisk = text.substr(0, 1);
+  text.remove_prefix(1);
+  star = take_position(text);
+  return asterisk;
 }
 
 /// Reads the conversion behind a percent sign; without a letter where it is none.
 Conversion take_conversion(std::string_view& text) {
   Conversion conversion;
+  conversion.position = take_position(text);
   conversion.flags = take(text, "-+ #0'");
-  conversion.width = take_number(text);
+  conversion.width = take_number(text, conversion.stars[0]);
   if (text.starts_with('.')) {
     const char* const begin = text.data();
     text.remove_prefix(1);
-    conversion.precision = {begin, 1 + take_number(text).size()};
+    size_t& star = conversion.stars[conversion.width == "*" ? 1 : 0];
+    conversion.precision = {begin, 1 + take_number(text, star).size()};
   }
   conversion.length = take(text, "hljztqL");
   constexpr std::string_view kLetters = "diouxXcfFeEgGaAspn";
@@ -73,6 +96,48 @@ Conversion take_conversion(std::string_view& text) {
     text.remove_prefix(1);
   }
   return conversion;
+}
+
+/// An argument of a format that numbers them: its word, or the string that the message has in its place.
+struct Argument {
+  u64 word = 0;
+  std::string string{};
+};
+
+/// The arguments in their order. Which are strings clang tells by the order of the conversions (LLVM,
+/// AMDGPUEmitPrintf.cpp, locateCStrings): of the third argument by the third conversion, asterisks counting as one. It
+/// sends a string where that is %s and the argument a string, which here one says that prints it as such.
+std::vector<Argument> read_numbered(std::string_view format, Reader& reader) {
+  std::vector<bool> by_order, by_use;
+  const auto set = [](std::vector<bool>& list, size_t position, bool value) {
+    if (list.size() < position) list.resize(position);
+    if (value) list[position - 1] = true;
+  };
+  for (size_t begin = format.find('%'); begin != format.npos; begin = format.find('%')) {
+    format.remove_prefix(begin + 1);
+    if (format.starts_with('%')) {
+      format.remove_prefix(1);
+      continue;
+    }
+    const Conversion conversion = take_conversion(format);
+    if (conversion.letter == 0) continue;
+    by_order.resize(by_order.size() + conversion.star_count());
+    by_order.push_back(conversion.letter == 's');
+    for (size_t i = 0; i < conversion.star_count(); ++i) {
+      if (conversion.stars[i] != 0) set(by_use, conversion.stars[i], false);
+    }
+    if (conversion.position != 0) set(by_use, conversion.position, conversion.letter == 's');
+  }
+  std::vector<Argument> arguments;
+  for (size_t i = 0; i < by_use.size() && reader.left() != 0; ++i) {
+    Argument& argument = arguments.emplace_back();
+    if (by_use[i] && i < by_order.size() && by_order[i]) {
+      argument.string = reader.string();
+    } else {
+      argument.word = reader.word();
+    }
+  }
+  return arguments;
 }
 
 /// The conversion as the host's printf takes it, with another length.
@@ -105,34 +170,67 @@ void print_integer(std::string& out, const Conversion& conversion, std::span<con
   print(out, specification(conversion, conversion.length.substr(0, 2)), stars, static_cast<int>(value));
 }
 
-void print_argument(std::string& out, const Conversion& conversion, std::span<const int> stars, Reader& reader) {
+void print_argument(std::string& out, const Conversion& conversion, std::span<const int> stars,
+                    const Argument& argument) {
   switch (conversion.letter) {
     case 'n':
-      reader.word();
       return;
     case 's':
-      return print(out, specification(conversion, ""), stars, reader.string().c_str());
+      return print(out, specification(conversion, ""), stars, argument.string.c_str());
     case 'c':
-      return print(out, specification(conversion, ""), stars, static_cast<int>(reader.word()));
+      return print(out, specification(conversion, ""), stars, static_cast<int>(argument.word));
     case 'p':
-      return print(out, specification(conversion, ""), stars, reinterpret_cast<void*>(reader.word()));
+      return print(out, specification(conversion, ""), stars, reinterpret_cast<void*>(argument.word));
     case 'd':
     case 'i':
     case 'o':
     case 'u':
     case 'x':
     case 'X':
-      return print_integer(out, conversion, stars, reader.word());
+      return print_integer(out, conversion, stars, argument.word);
     default:
-      return print(out, specification(conversion, ""), stars, __builtin_bit_cast(f64, reader.word()));
+      return print(out, specification(conversion, ""), stars, __builtin_bit_cast(f64, argument.word));
   }
 }
+
+/// The arguments as conversions take them: one after the other, or by their numbers.
+class Arguments {
+ public:
+  Arguments(std::string_view format, Reader& reader) : format_(format), reader_(reader) {}
+
+  /// False where there is none left.
+  bool take(size_t position, bool is_string, Argument& argument) {
+    if (position != 0) return take_numbered(position, argument);
+    if (reader_.left() == 0) return false;
+    if (is_string) {
+      argument.string = reader_.string();
+    } else {
+      argument.word = reader_.word();
+    }
+    return true;
+  }
+
+ private:
+  bool take_numbered(size_t position, Argument& argument) {
+    if (!is_read_) numbered_ = read_numbered(format_, reader_);
+    is_read_ = true;
+    if (position > numbered_.size()) return false;
+    argument = numbered_[position - 1];
+    return true;
+  }
+
+  std::string_view format_;
+  Reader& reader_;
+  std::vector<Argument> numbered_;
+  bool is_read_ = false;
+};
 
 }  // namespace
 
 std::string print_format(std::span<const u64> message) {
   Reader reader(message);
   const std::string format = reader.string();
+  Arguments arguments(format, reader);
   std::string out;
   for (std::string_view rest = format; !rest.empty();) {
     const std::string_view literal = rest.substr(0, std::min(rest.find('%'), rest.size()));
@@ -151,11 +249,16 @@ std::string print_format(std::span<const u64> message) {
       out += begin.substr(0, begin.size() - rest.size());  // no conversion: it stands for itself
       continue;
     }
-    const auto stars = static_cast<size_t>(conversion.stars());
-    if (reader.left() < stars + 1) break;
     int values[2] = {};
-    for (size_t i = 0; i < stars; ++i) values[i] = static_cast<int>(reader.word());
-    print_argument(out, conversion, {values, stars}, reader);
+    Argument argument;
+    bool is_complete = true;
+    const size_t stars = conversion.star_count();
+    for (size_t i = 0; i < stars; ++i) {
+      is_complete &= arguments.take(conversion.stars[i], false, argument);
+      values[i] = static_cast<int>(argument.word);
+    }
+    if (!is_complete || !arguments.take(conversion.position, conversion.letter == 's', argument)) break;
+    print_argument(out, conversion, {values, stars}, argument);
   }
   return out;
 }
