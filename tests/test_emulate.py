@@ -105,6 +105,7 @@ def test_properties(target: str) -> None:
         assert properties.multi_processor_count == figures["multiprocessors"]
         assert properties.warp_size == figures["lanes"]
         assert properties.total_memory > 0
+        assert properties.is_integrated == (target in ("gfx1150", "gfx1151"))
         assert torch.cuda.get_device_capability() == (properties.major, properties.minor)
         assert _C.describe_driver("emulator")["devices"][0]["target"] == figures["code"]
         assert torch.version.hip is not None

@@ -72,7 +72,8 @@ hip = ctypes.CDLL({str(LIBRARIES / "libwave_hip_emulator.so")!r})
 name, module = ctypes.create_string_buffer(64), ctypes.c_void_p()
 hip.hipDeviceGetName(name, 64, 0)
 values = []
-for attribute in (23, 63, 74, 87, 57):  # major, multiprocessors, LDS, lanes, work-items of a multiprocessor
+# major, multiprocessors, LDS, lanes, work-items of a multiprocessor, integrated
+for attribute in (23, 63, 74, 87, 57, 16):
     value = ctypes.c_int()
     assert hip.hipDeviceGetAttribute(ctypes.byref(value), attribute, 0) == 0
     values.append(value.value)
@@ -81,13 +82,16 @@ print(name.value.decode(), *values, *codes)
 """
     no_binary = 209  # hipErrorNoBinaryForGpu
     assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx942") == (
-        f"Wave Runtime emulator (gfx942) 9 304 65536 64 2048 0 {no_binary}\n"
+        f"Wave Runtime emulator (gfx942) 9 304 65536 64 2048 0 0 {no_binary}\n"
     )
     assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1030") == (
-        f"Wave Runtime emulator (gfx1030) 10 40 65536 32 2048 {no_binary} {no_binary}\n"
+        f"Wave Runtime emulator (gfx1030) 10 40 65536 32 2048 0 {no_binary} {no_binary}\n"
     )
     assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1100") == (
-        f"Wave Runtime emulator (gfx1100) 11 48 65536 32 2048 {no_binary} 0\n"
+        f"Wave Runtime emulator (gfx1100) 11 48 65536 32 2048 0 {no_binary} 0\n"
+    )
+    assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1151") == (
+        f"Wave Runtime emulator (gfx1151) 11 20 65536 32 2048 1 {no_binary} {no_binary}\n"
     )
 
 

@@ -506,7 +506,7 @@ def emulator_processors() -> dict[str, dict[str, Any]]:
     Returns:
         For each ``code`` (the processor whose code it runs), ``target`` (with the device's features), ``lanes`` of a
         wave, ``multiprocessors``, ``waves`` of one of them, ``shared_memory`` of a workgroup in bytes, ``clock`` in
-        kHz.
+        kHz, ``is_integrated`` where it shares the host's memory.
     """
 
 def emulator_processor() -> str:

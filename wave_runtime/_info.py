@@ -91,7 +91,7 @@ def _describe_kernel(index: int, kernel: dict[str, Any]) -> dict[str, Any]:
             "vgprs": kernel["vgpr_count"],
             "agprs": kernel["agpr_count"],
             "allocated_sgprs": kernel["allocated_sgprs"],
-            "allocated_vgprs": kernel["allocated_vgprs"],
+            "allocated_vgprs": kernel["granted_vgprs"],
         },
         "spills": {"sgprs": kernel["sgpr_spill_count"], "vgprs": kernel["vgpr_spill_count"]},
         "shared_memory": kernel["group_segment_fixed_size"],

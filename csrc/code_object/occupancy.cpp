@@ -70,6 +70,13 @@ Limit smallest(const ProcessorLimits& limits, const Unit& unit, const Target& ta
 
 }  // namespace
 
+uint32_t allocated_vgprs(const Target& target, const KernelDescriptor& descriptor) {
+  const ProcessorLimits* limits = find_processor_limits(target.processor);
+  const uint32_t asked = descriptor.vgprs(target);
+  if (limits == nullptr) return asked;
+  return static_cast<uint32_t>(round_up(asked, unit_for(*limits, descriptor).vgpr_granularity));
+}
+
 Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint64_t lds_bytes) {
   const ProcessorLimits* limits = find_processor_limits(target.processor);
   if (limits == nullptr) throw ValueError(text("the limits of ", target.processor, " are not known"));

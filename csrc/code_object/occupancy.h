@@ -15,6 +15,11 @@ struct Occupancy {
   std::string limited_by;        ///< "VGPRs", "SGPRs", "LDS", "workgroup slots" or "wave slots"
 };
 
+/// VGPRs that the hardware sets aside for a wave, which are whole granules: more than the descriptor asks for where
+/// those are larger than the units that it counts in (24, or 12 for waves of 64 lanes, on gfx1100). What the descriptor
+/// says where the processor's limits are not known.
+uint32_t allocated_vgprs(const Target& target, const KernelDescriptor& descriptor);
+
 /// For workgroups of `workgroup_size` work-items and `lds_bytes` of LDS (static and dynamic together). Registers are
 /// those that the kernel descriptor allocates. Throws ValueError where the processor's limits are not known or one
 /// workgroup does not fit. Scratch memory is not counted.

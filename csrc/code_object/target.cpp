@@ -206,6 +206,13 @@ const Processor* find_processor(std::string_view name) {
   return found == std::end(kProcessors) ? nullptr : found;
 }
 
+const Processor* find_generic_processor(const Processor& processor) {
+  for (const Processor& generic : kProcessors) {
+    if (is_generic(generic.name) && std::string_view(generic.family) == processor.family) return &generic;
+  }
+  return nullptr;
+}
+
 std::string Sm::name() const {
   constexpr const char* kSuffixes[] = {"", "f", "a"};
   return text("sm_", number, kSuffixes[static_cast<size_t>(features)]);

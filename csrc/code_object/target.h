@@ -23,6 +23,9 @@ struct Processor {
 /// The processor of this name, or nullptr where this version does not know it. Lives for the process.
 const Processor* find_processor(std::string_view name);
 
+/// The generic processor whose code runs on `processor`, or nullptr where there is none (gfx908, say).
+const Processor* find_generic_processor(const Processor& processor);
+
 /// A target feature that a code object may fix (xnack, sramecc). `Any` runs under either setting; of a device it means
 /// that the setting is not known.
 enum class Feature : uint8_t { Unsupported, Any, Off, On };

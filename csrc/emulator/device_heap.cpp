@@ -8,8 +8,7 @@ namespace wave::emulator {
 
 namespace {
 
-constexpr u64 kReserved = u64{64} << 30;  ///< address space; memory is taken as it is touched
-constexpr u64 kRecord = 128 << 10;        ///< as ROCm's runtime allocates it
+constexpr u64 kRecord = 128 << 10;  ///< as ROCm's runtime allocates it
 constexpr u64 kPage = 4096, kLargePage = 2 << 20;
 
 u64 rounded_up(u64 value, u64 to) { return (value + to - 1) / to * to; }
@@ -23,12 +22,11 @@ DeviceHeap& DeviceHeap::get() {
 }
 
 DeviceHeap::DeviceHeap() {
-  void* const memory =
-      mmap(nullptr, kReserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
-  madvise(memory, kReserved, MADV_DONTDUMP);
+  madvise(memory, kSize, MADV_DONTDUMP);
   begin_ = reinterpret_cast<u64>(memory);
-  end_ = begin_ + kReserved;
+  end_ = begin_ + kSize;
   next_ = begin_ + kRecord;
 }
 

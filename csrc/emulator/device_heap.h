@@ -24,6 +24,8 @@ class DeviceHeap {
   /// (ROCm's device libraries, ockl/src/dm.cl, heap_t). 0 where there is no heap.
   u64 record() const { return begin_; }
 
+  static constexpr u64 kSize = u64{64} << 30;  ///< address space; memory is taken as it is touched
+
   /// Zeros; 0 where there is no room. Aligned to pages, as the device libraries expect, and to 2 MiB from that size on.
   u64 allocate(u64 size);
   /// False where `address` is not what allocate() returned.

@@ -35,6 +35,7 @@ struct ProcessorTraits {
   bool has_ieee_mode;            ///< MODE has IEEE and DX10_CLAMP; else clamping makes 0 of NaN, and minima ignore NaN
   bool scales_always = false;    ///< OMOD counts where MODE keeps denormals, too
   bool keeps_other_half;         ///< results of 16 bits keep the other half of their register, others clear it
+  bool is_integrated = false;    ///< the device shares the host's memory
   bool has_fnuz = false;         ///< FP8 and BF8 are the kinds without infinities (FNUZ), not those of OCP
 
   /// What a device with it is: "gfx942:sramecc+:xnack-".

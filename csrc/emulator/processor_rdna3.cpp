@@ -32,6 +32,12 @@ ProcessorTraits rdna3() {
 
 namespace {
 
+/// Of a processor whose memory is the host's (AMD's product page: "integrated graphics").
+ProcessorTraits integrated(ProcessorTraits traits) {
+  traits.is_integrated = true;
+  return traits;
+}
+
 ProcessorTraits like_gfx1100(const char* name, u32 compute_units, u32 engines, u32 clock) {
   ProcessorTraits traits = rdna3();
   traits.name = traits.code = name;
@@ -46,8 +52,8 @@ ProcessorTraits like_gfx1100(const char* name, u32 compute_units, u32 engines, u
 const ProcessorRegistration gfx1100(rdna3());
 const ProcessorRegistration gfx1101(like_gfx1100("gfx1101", 60, 3, 2'430'000));
 const ProcessorRegistration gfx1102(like_gfx1100("gfx1102", 32, 2, 2'655'000));
-const ProcessorRegistration gfx1150(like_gfx1100("gfx1150", 16, 1, 2'900'000));
-const ProcessorRegistration gfx1151(like_gfx1100("gfx1151", 40, 2, 2'900'000));
+const ProcessorRegistration gfx1150(integrated(like_gfx1100("gfx1150", 16, 1, 2'900'000)));
+const ProcessorRegistration gfx1151(integrated(like_gfx1100("gfx1151", 40, 2, 2'900'000)));
 
 }  // namespace
 

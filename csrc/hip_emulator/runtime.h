@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/device_heap.h"
 #include "hip_emulator/capture.h"
 #include "hip_emulator/device_memory.h"
 #include "hip_emulator/errors.h"
@@ -60,7 +61,8 @@ class EmulatedDevice {
   const std::shared_ptr<Queue> null_queue;
   const std::shared_ptr<PoolUse> graph_memory = std::make_shared<PoolUse>();  ///< that nodes of graphs allocate
   std::atomic<unsigned> flags{0};                                             ///< of hipSetDeviceFlags
-  std::array<std::atomic<size_t>, 3> limits{1024, 1 << 20, 8 << 20};  ///< of hipDeviceSetLimit: stack, printf, heap
+  std::array<std::atomic<size_t>, 3> limits{
+      1024, 1 << 20, emulator::DeviceHeap::kSize};  ///< of hipDeviceSetLimit: stack, printf, heap
 
  private:
   const hip::MemoryPool default_pool_;

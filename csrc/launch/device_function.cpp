@@ -205,17 +205,18 @@ ModuleRecord& load_module(const std::shared_ptr<const CodeObject>& code, const P
   return *(record = std::move(loading));
 }
 
-/// ", or for gfx9-generic, which gfx906 runs, too": the generic processor that the emulator has for a kernel's first
-/// build, or nothing.
+/// ", or for gfx11-generic, which gfx1103 runs, too": the generic processor of a kernel's first build, where the
+/// emulator runs its code, or nothing.
 std::string generic_for(const Kernel& kernel) {
   const Processor* const built = find_processor(kernel.variants().front()->target().processor);
-  for (const Target& target : emulator_targets()) {
+  const Processor* const generic = built == nullptr ? nullptr : find_generic_processor(*built);
+  if (generic == nullptr || generic == built) return {};
+  const auto is_run = [&](const Target& target) {
     const Processor* const known = find_processor(target.processor);
-    if (built == nullptr || known == nullptr || !target.processor.ends_with("-generic")) continue;
-    if (std::string_view(built->family) != known->family) continue;
-    return text(", or for ", known->name, ", which ", built->name, " runs, too");
-  }
-  return {};
+    return known != nullptr && std::string_view(known->family) == generic->family;
+  };
+  if (std::ranges::none_of(emulator_targets(), is_run)) return {};
+  return text(", or for ", generic->name, ", which ", built->name, " runs, too");
 }
 
 [[noreturn]] void refuse_device(const Kernel& kernel, const Place& place, const DeviceInfo& device) {

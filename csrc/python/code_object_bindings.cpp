@@ -94,6 +94,7 @@ py::dict descriptor_parts(const KernelInfo& kernel, const Target& target) {
   if (!kernel.descriptor) return {};
   return py::make_dict({WAVE_MEMBERS(kernel, descriptor),
                         {"allocated_vgprs", kernel.descriptor->vgprs(target)},
+                        {"granted_vgprs", allocated_vgprs(target, *kernel.descriptor)},
                         {"allocated_sgprs", kernel.descriptor->sgprs(target)},
                         {"occupancy", default_occupancy(kernel, target)},
                         WAVE_MEMBERS(kernel, descriptor_address, entry_address)});

@@ -19,7 +19,8 @@ py::dict emulator_processors() {
                            {"multiprocessors", traits->multiprocessors()},
                            {"waves", limits.waves_per_simd * limits.simds * traits->units_per_multiprocessor},
                            {"shared_memory", limits.lds_bytes},
-                           {"clock", traits->clock}}));
+                           {"clock", traits->clock},
+                           WAVE_MEMBERS(*traits, is_integrated)}));
   }
   return all;
 }

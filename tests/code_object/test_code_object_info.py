@@ -126,6 +126,14 @@ def test_occupancy_that_cannot_be_told() -> None:
     assert "  occupancy  unknown: the limits of gfx803 are not known" in render(old)
 
 
+@pytest.mark.parametrize(("name", "granule"), [("clang_v5_gfx1100.co", 24), ("clang_v5_gfx1100_wave64.co", 12)])
+def test_registers_are_allocated_in_whole_granules(name: str, granule: int) -> None:
+    """Those of the hardware (LLVM, getVGPRAllocGranule), which are larger than the units of the descriptor."""
+    for kernel in describe(corpus_file(name))["kernels"]:
+        registers = kernel["registers"]
+        assert registers["allocated_vgprs"] == -(-registers["vgprs"] // granule) * granule
+
+
 def test_workgroup_processor_mode() -> None:
     """The unit is the workgroup processor where the kernel runs in that mode."""
     assert " a workgroup processor)" in render(describe(corpus_file("clang_v5_gfx1100.co")))

@@ -61,6 +61,8 @@ TEST(contexts) {
 
 TEST(questions) {
   size_t value = 0;
+  OK(api.hipDeviceGetLimit(&value, hip::DeviceLimit{2}));
+  EXPECT_EQ(value, size_t{64} << 30);  // what malloc in kernels can have
   OK(api.hipDeviceSetLimit(hip::DeviceLimit{2}, 1 << 22));
   EXPECT_EQ(api.hipDeviceSetLimit(hip::DeviceLimit{99}, 0), 1);
   OK(api.hipDeviceGetLimit(&value, hip::DeviceLimit{2}));

@@ -88,6 +88,28 @@ def test_a_product_that_gfx9_has_in_another_place() -> None:
     assert torch.equal(c, torch.where(a == 0, 0, a * b))
 
 
+@pytest.mark.parametrize(
+    ("processor", "generic"),
+    [
+        ("gfx1031", "gfx10-3-generic"),
+        ("gfx1036", "gfx10-3-generic"),
+        ("gfx1103", "gfx11-generic"),
+        ("gfx1152", "gfx11-generic"),
+        ("gfx1010", None),
+        ("gfx1250", None),
+    ],
+)
+def test_a_generic_processor_is_advised(processor: str, generic: str | None) -> None:
+    """Where the emulator runs its code."""
+    source = 'extern "C" __attribute__((global)) void nothing() {}'
+    options = ["-nogpulib", "-nogpuinc"]
+    kernel = wave_runtime.compile(source, target=processor, language="hip", options=options)["nothing"]
+    with pytest.raises(ValueError, match=f"kernel 'nothing' was built for {processor}, and the emulator") as caught:
+        kernel(grid=1, block=64, device="cpu")
+    ending = "build the kernel for gfx942" + (f", or for {generic}, which {processor} runs, too" if generic else "")
+    assert str(caught.value).endswith(ending)
+
+
 def test_older_processors_are_refused_by_name() -> None:
     for processor in ("gfx900", "gfx906", "gfx908"):
         kernel = wave_runtime.compile(KERNELS, target=processor, language="hip")["scale"]

@@ -177,7 +177,7 @@ def get_device_properties(device: Any = None) -> SimpleNamespace:
         shared_memory_per_multiprocessor=figures["shared_memory"],
         clock_rate=figures["clock"],
         total_memory=mem_get_info()[1],
-        is_integrated=0,
+        is_integrated=int(figures["is_integrated"]),
         is_multi_gpu_board=0,
         uuid=f"wave-runtime-{index}",
     )

@@ -75,7 +75,6 @@ PEAKS = {
 # paper, "Compute unit"), two of 32 lanes (RDNA's). Of a wave of 64 lanes RDNA skips the half that is disabled, and
 # from RDNA3 on may do both halves at once: what is certain is one pass.
 _LANES_IN_A_CYCLE = 64
-_LANES_OF_LONG_WAVES = 128
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,19 @@ class Bound:
     pipe: str
     seconds: float
     explanation: str
+
+
+def _vector_bound(kernel: KernelProfile, is_rdna: bool, units_a_second: float, cycles: str) -> Bound:
+    """That of the vector ALU, whose compute units have so many cycles a second."""
+    lanes, note = _LANES_IN_A_CYCLE, ""
+    passes = kernel.kinds.get("vector ALU", 0) * kernel.wave_lanes / lanes
+    if is_rdna and kernel.wave_lanes == 64:
+        passes /= 2
+        if kernel.target.startswith("gfx10"):
+            note = ", if half of each wave is disabled and skipped"
+        else:
+            lanes *= 2
+    return Bound("vector ALU", passes / units_a_second, f"{lanes} lanes a cycle{note}, {cycles}")
 
 
 def bounds(kernel: KernelProfile) -> list[Bound]:
@@ -98,10 +110,8 @@ def bounds(kernel: KernelProfile) -> list[Bound]:
     units = device["multiprocessors"] * (2 if is_rdna else 1)
     clock = device["clock"] * 1e3
     cycles = f"{units} compute units at {device['clock'] / 1e6:.2f} GHz"
-    vector = kernel.kinds.get("vector ALU", 0) * kernel.wave_lanes
-    lanes = _LANES_OF_LONG_WAVES if is_rdna and kernel.wave_lanes == 64 else _LANES_IN_A_CYCLE
     found = [
-        Bound("vector ALU", vector / lanes / units / clock, f"{lanes} lanes a cycle, {cycles}"),
+        _vector_bound(kernel, is_rdna, units * clock, cycles),
         Bound("LDS", kernel.lds_cycles / units / clock, f"one access of all banks a cycle, {cycles}"),
     ]
     peaks = PEAKS.get(processor)
