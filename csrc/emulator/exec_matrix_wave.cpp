@@ -89,34 +89,56 @@ struct Integers {
 template <class Type>
 constexpr bool kIsInteger = std::is_same_v<typename Type::Sum, i32>;
 
-/// Throws the fault of a factor whose lanes are not the same in each group.
-template <class Shape>
-[[gnu::noinline]] void refuse_copies(const LaneRow* rows, int count, char name) {
+bool are_same(const u32* a, const u32* b) { return std::memcmp(a, b, 16 * sizeof(u32)) == 0; }
+
+/// Whether the 16 lanes from `group` on have the registers of the first 16 in another order, the same for A and B.
+bool are_in_another_order(const LaneRow* a, const LaneRow* b, int count, int group) {
+  u32 taken = 0;
   for (int i = 0; i < count; ++i) {
-    for (int lane = 16; lane < Shape::kWaveLanes; lane += 16) {
-      if (std::memcmp(rows[i].lane, rows[i].lane + lane, 16 * sizeof(u32)) == 0) continue;
-      fault(std::string("a factor of WMMA must be the same in each 16 lanes: ") + name + " differs in lanes " +
-                std::to_string(lane) + " to " + std::to_string(lane + 15),
-            lane);
+    int k = 0;
+    while (k < count && ((taken >> k & 1) != 0 || !are_same(a[i].lane + group, a[k].lane) ||
+                         !are_same(b[i].lane + group, b[k].lane))) {
+      ++k;
     }
+    if (k == count) return false;
+    taken |= 1u << k;
+  }
+  return true;
+}
+
+/// Throws the fault of factors whose lanes do not have the same products in each group.
+template <class Shape>
+[[gnu::noinline]] void check_orders(const LaneRow* a, const LaneRow* b, int count) {
+  for (int group = 16; group < Shape::kWaveLanes; group += 16) {
+    if (are_in_another_order(a, b, count, group)) continue;
+    bool a_differs = false;
+    for (int i = 0; i < count; ++i) a_differs |= !are_same(a[i].lane, a[i].lane + group);
+    fault(std::string("a factor of WMMA must be the same in each 16 lanes, but for the order of k: ") +
+              (a_differs ? 'A' : 'B') + " differs in lanes " + std::to_string(group) + " to " +
+              std::to_string(group + 15),
+          group);
   }
 }
 
-/// The lanes of a factor's first group must be repeated in all others, as the document asks: what the hardware does
-/// with others is not defined.
+/// The lanes of the factors' first group must be repeated in all others, as the document asks: what the hardware does
+/// with others is not defined. rocWMMA has the registers in another order there, for A and B alike: whether the
+/// hardware takes a group's own factors or the first one's, D is the sum of the same products. Here they are added in
+/// the first group's order.
 template <class Shape>
-void check_copies(const LaneRow* rows, int count, char name) {
+void check_copies(const LaneRow* a, const LaneRow* b, int count) {
   u32 differences[16] = {};
   for (int i = 0; i < count; ++i) {
     for (int group = 16; group < Shape::kWaveLanes; group += 16) {
       WAVE_LANES
-      for (int lane = 0; lane < 16; ++lane) differences[lane] |= rows[i].lane[lane] ^ rows[i].lane[group + lane];
+      for (int lane = 0; lane < 16; ++lane) {
+        differences[lane] |= (a[i].lane[lane] ^ a[i].lane[group + lane]) | (b[i].lane[lane] ^ b[i].lane[group + lane]);
+      }
     }
   }
   u32 any = 0;
   for (const u32 bits : differences) any |= bits;
   if (any != 0) [[unlikely]]
-    refuse_copies<Shape>(rows, count, name);
+    check_orders<Shape>(a, b, count);
 }
 
 template <int kRows>
@@ -132,7 +154,6 @@ template <class Type, class Shape, int kFactorRows>
 void get_factor(const Wave& wave, const Op* op, int source, typename Type::Factor (&to)[kFactorRows][kLanes]) {
   constexpr int kRegisters = kFactorRows / Type::kRows;
   const LaneRow* from = register_rows(wave, op, source);
-  if constexpr (Shape::kIsReplicated) check_copies<Shape>(from, kRegisters, source == 0 ? 'A' : 'B');
   const bool low = op->matrix.negate >> source & 1, high = op->matrix.negate_high >> source & 1;
   for (int i = 0; i < kRegisters; ++i) {
     if constexpr (kIsInteger<Type>) {
@@ -286,16 +307,16 @@ template <class A, class Result, class Shape>
 /// v_wmma_*_16x16x{kDepth} on elements of types A and B.
 template <class A, class B, class Result, class Shape>
 const Op* wmma(Wave& wave, const Op* op) {
-  static_assert(A::kPacked == B::kPacked);
+  static_assert(A::kPacked == B::kPacked && A::kRows == B::kRows);
+  if constexpr (Shape::kIsReplicated) {
+    constexpr int kRegisters = Shape::kPerLane / A::kPacked / A::kRows;
+    check_copies<Shape>(register_rows(wave, op, 0), register_rows(wave, op, 1), kRegisters);
+  }
   constexpr bool kHasExactSums = std::is_same_v<A, F16> || std::is_same_v<A, Bf16>;
   const bool is_exact = kHasExactSums && sums_matrices_exactly();
 #if defined(WAVE_SIMD_AVX512)
   if constexpr (std::is_same_v<Result, Wide<f32>> && kMultipliesRegisters<A, B, Shape>) {
     if ((op->matrix.negate | op->matrix.negate_high) == 0 && !is_exact) [[likely]] {
-      if constexpr (Shape::kIsReplicated) {
-        check_copies<Shape>(register_rows(wave, op, 0), Shape::kPerLane / A::kRows, 'A');
-        check_copies<Shape>(register_rows(wave, op, 1), Shape::kPerLane / B::kRows, 'B');
-      }
       multiply_registers<A, B, Shape>(wave, op, &wave.v[op->matrix.dst]);
       return next(op);
     }

@@ -188,8 +188,35 @@ def test_factors_of_rdna3_must_be_replicated(lanes: int, register: int, factor: 
     trial = Trial("gfx1100", lanes, "v_wmma_f32_16x16x16_f16", 0)
     trial.state.v[:, register, lanes - 3] ^= 1
     words = encode(trial.target, trial.name, VDST=D, SRC0=256 + A, SRC1=256 + B, SRC2=256 + C)
-    expected = f"must be the same in each 16 lanes: {factor} differs in lanes {lanes - 16} to {lanes - 1}"
+    expected = f"but for the order of k: {factor} differs in lanes {lanes - 16} to {lanes - 1}"
     with pytest.raises(wave_runtime.KernelFault, match=expected):
+        machine.run(trial.target, words, trial.state)
+
+
+def reorder(trial: Trial, factors: tuple[int, ...], group: int) -> None:
+    """Exchanges the registers of each pair in 16 lanes, as rocWMMA has them."""
+    lanes = slice(group, group + SIZE)
+    for factor in factors:
+        for register in range(factor, factor + trial.counts[1], 2):
+            pair = trial.state.v[:, register : register + 2, lanes]
+            trial.state.v[:, register : register + 2, lanes] = pair[:, ::-1].copy()
+
+
+@pytest.mark.parametrize(("target", "lanes", "name"), [case for case in CASES if case[0] == "gfx1100"])
+def test_factors_of_rdna3_in_another_order(target: str, lanes: int, name: str) -> None:
+    """The same products, whichever lanes' factors are taken: rocWMMA does so in the lanes from 16 on."""
+    trial = Trial(target, lanes, name, 0)
+    for group in range(SIZE, lanes, 2 * SIZE):
+        reorder(trial, (A, B), group)
+    trial.run(256 + C)
+
+
+@pytest.mark.parametrize(("moved", "factor"), [(A, "A"), (B, "B")])
+def test_factors_of_rdna3_in_orders_of_their_own(moved: int, factor: str) -> None:
+    trial = Trial("gfx1100", 32, "v_wmma_i32_16x16x16_iu8", 0)
+    reorder(trial, (moved,), SIZE)
+    words = encode(trial.target, trial.name, VDST=D, SRC0=256 + A, SRC1=256 + B, SRC2=256 + C)
+    with pytest.raises(wave_runtime.KernelFault, match=f"the order of k: {factor} differs in lanes 16 to 31"):
         machine.run(trial.target, words, trial.state)
 
 
