@@ -122,8 +122,10 @@ void HazardChecker::find_registers(const Wave& wave, Decoded& instruction) {
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     const Location location = isa::locate(instruction.decoded, operand);
     if (!is_register(row.generation, location)) continue;
-    // What a load leaves of its destination is merged in order.
-    const bool is_read = operand.read && !(operand.written && instruction.is_memory && !is_atomic);
+    // What a load leaves of its destination is merged in order. A mask of lanes that DPP writes is not read.
+    const bool is_mask = operand.written && location.place == Place::Scalar && (row.traits & isa::kWritesMask) != 0;
+    const bool is_merged = operand.written && instruction.is_memory && !is_atomic;
+    const bool is_read = operand.read && !is_mask && !is_merged;
     const bool is_written = operand.written && returns, is_vector = location.place != Place::Scalar;
     const bool is_c = instruction.matrix && (operand.written || (operand.field == Field::SRC2 && !accumulates));
     // The vector registers in the order of the register file, accumulation registers last.

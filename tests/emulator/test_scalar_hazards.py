@@ -16,6 +16,7 @@ TARGETS = ("gfx1200", "gfx1201")
 REGISTERS = [*(f"v{i}" for i in range(40, 48)), *(f"s{i}" for i in range(40, 52)), "vcc", "memory"]
 READ, WRITE = "v_mov_b32 v40, s40", "s_mov_b32 s40, 0"
 SELECT, COMPARE = "v_cndmask_b32 v42, v43, v44, vcc_lo", "v_cmp_eq_u32 vcc_lo, v40, v41"
+DPP = "quad_perm:[3,0,1,2] row_mask:0xf bank_mask:0xf bound_ctrl:1"
 OF_SCALAR, OF_VECTOR, OF_VCC = "depctr_sa_sdst(0)", "depctr_va_sdst(0)", "depctr_va_vcc(0)"
 MISTAKES = {
     "scalar": ([READ, WRITE, READ], OF_SCALAR),
@@ -29,6 +30,9 @@ MISTAKES = {
 RIGHT = {
     **{name: [*lines[:-1], f"s_wait_alu {wait}", lines[-1]] for name, (lines, wait) in MISTAKES.items()},
     "never_read": [WRITE, READ],
+    "only_written": ["v_cmp_ne_u32_e64 s42, v40, v41", "v_mov_b32 v40, s42"],
+    "only_written_with_dpp": [f"v_cmp_ne_u32_e64_dpp s42, v40, v41 {DPP}", "v_mov_b32 v40, s42"],
+    "only_written_with_dpp8": ["v_cmp_ne_u32_e64_dpp s42, v40, v41 dpp8:[1,0,3,2,5,4,7,6]", "v_mov_b32 v40, s42"],
     "read_by_a_scalar_one": [READ, "v_readfirstlane_b32 s40, v41", "s_mov_b32 s44, s40", READ],
     "read_by_a_scalar_one_where_paths_meet": [
         *[READ, "v_readfirstlane_b32 s40, v41", "s_cmp_eq_u32 0, 0", "s_cbranch_scc1 1", "v_mov_b32 v40, s46"],
