@@ -23,7 +23,7 @@ class KernelFault(RuntimeError):
         workgroup: the workgroup's x, y and z.
         wave: the wave's number within the workgroup.
         lane: 0 to 63, or None if the fault is not about one lane.
-        pc: where the instruction is, in bytes from the kernel's entry.
+        pc: where the instruction is, in bytes from the kernel's entry; less than 0 in a function that lies before it.
         instruction: the instruction as text.
         address: the address that was accessed or jumped to, or None.
     """

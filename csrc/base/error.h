@@ -76,8 +76,8 @@ struct KernelFault : RuntimeError {
   std::string kernel;
   std::array<uint32_t, 3> workgroup{};
   uint32_t wave = 0;
-  int lane = -1;    ///< -1: not about one lane
-  uint64_t pc = 0;  ///< bytes from the kernel's entry
+  int lane = -1;   ///< -1: not about one lane
+  int64_t pc = 0;  ///< bytes from the kernel's entry: less than 0 in functions that lie before it
   std::string instruction;
   std::optional<uint64_t> address;
   bool is_access = true;  ///< with an address: of one, not of what is waited for there

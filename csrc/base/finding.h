@@ -22,7 +22,7 @@ struct SourceFrame {
 
 /// An instruction, and who carried it out.
 struct FindingSite {
-  uint64_t pc = 0;                  ///< bytes from the kernel's entry
+  int64_t pc = 0;                   ///< bytes from the kernel's entry: less than 0 in functions that lie before it
   std::string symbol;               ///< "vector_add+0x80"
   std::string instruction;          ///< as LLVM writes it
   std::vector<SourceFrame> frames;  ///< the innermost inlined function first; empty without line tables
@@ -68,7 +68,7 @@ struct Finding {
 };
 
 /// What findings of different launches have in common that are one mistake.
-using FindingKey = std::tuple<std::string, std::string, std::string, uint64_t, uint64_t, int64_t>;
+using FindingKey = std::tuple<std::string, std::string, std::string, int64_t, int64_t, int64_t>;
 FindingKey finding_key(const Finding& finding);
 
 /// As a compiler's messages, several lines without an end: "file.hip:12: error: ... [memory:out-of-bounds]".

@@ -4,14 +4,22 @@
 
 #include <memory>
 
+#include "base/error.h"
+
 namespace wave::emulator {
 
 namespace {
 
-constexpr u64 kRecord = 128 << 10;  ///< as ROCm's runtime allocates it
+constexpr u64 kLeast = u64{16} << 20;  ///< of address space, where the process has little
+constexpr u64 kShare = 4;              ///< of what it has left then, one part of so many
+constexpr u64 kRecord = 128 << 10;     ///< as ROCm's runtime allocates it
 constexpr u64 kPage = 4096, kLargePage = 2 << 20;
 
 u64 rounded_up(u64 value, u64 to) { return (value + to - 1) / to * to; }
+
+void* reserve(u64 size) {
+  return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
 
 Lazy<std::unique_ptr<DeviceHeap>>& heap = *new Lazy<std::unique_ptr<DeviceHeap>>();
 
@@ -22,16 +30,38 @@ DeviceHeap& DeviceHeap::get() {
 }
 
 DeviceHeap::DeviceHeap() {
-  void* const memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = reserve(kSize);
+  u64 size = kSize;
+  while (memory == MAP_FAILED && size / kShare >= kLeast) {
+    if (void* const more = reserve(size / 2); more != MAP_FAILED) {
+      munmap(more, size / 2);
+      memory = reserve(size / 2 / kShare);
+    }
+    size /= 2;
+  }
   if (memory == MAP_FAILED) return;
-  madvise(memory, kSize, MADV_DONTDUMP);
+  if (size != kSize) size /= kShare;
+  madvise(memory, size, MADV_DONTDUMP);
   begin_ = reinterpret_cast<u64>(memory);
-  end_ = begin_ + kSize;
+  end_ = begin_ + size;
   next_ = begin_ + kRecord;
 }
 
 u64 DeviceHeap::allocate(u64 size) {
-  if (size == 0 || size > end_ - begin_) return 0;
+  const u64 address = size == 0 ? 0 : find_room(size);
+  if (size != 0 && address == 0) has_refused_.store(true, std::memory_order_relaxed);
+  return address;
+}
+
+std::string DeviceHeap::shortage() const {
+  if (begin_ == 0) return "the process has no address space left for the heap of malloc in kernels (ulimit -v)";
+  if (!has_refused_.load(std::memory_order_relaxed)) return "";
+  return text("malloc in kernels has returned null, since its heap of ", (end_ - begin_) >> 20, " MiB has no more room",
+              end_ - begin_ < kSize ? " (ulimit -v leaves the process no more)" : "");
+}
+
+u64 DeviceHeap::find_room(u64 size) {
+  if (size > end_ - begin_) return 0;
   const u64 alignment = size < kLargePage ? kPage : kLargePage, rounded = rounded_up(size, alignment);
   std::lock_guard lock(mutex_);
   u64 address = 0;

@@ -1,7 +1,9 @@
 // Memory that kernels allocate themselves.
 #pragma once
 
+#include <atomic>
 #include <map>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -28,13 +30,17 @@ class DeviceHeap {
 
   /// Zeros; 0 where there is no room. Aligned to pages, as the device libraries expect, and to 2 MiB from that size on.
   u64 allocate(u64 size);
+  /// Why allocate() had no room, a clause for messages; empty where it had always some.
+  std::string shortage() const;
   /// False where `address` is not what allocate() returned.
   bool free(u64 address);
 
  private:
   DeviceHeap();
+  u64 find_room(u64 size);
 
   u64 begin_ = 0, end_ = 0;
+  std::atomic<bool> has_refused_{false};
   Mutex mutex_;                                   ///< guards what follows
   u64 next_ = 0;                                  ///< from here on nothing was allocated yet
   std::unordered_map<u64, u64> sizes_;            ///< of what is allocated

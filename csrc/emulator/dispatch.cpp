@@ -17,6 +17,7 @@
 #include "base/pause.h"
 #include "emulator/checks.h"
 #include "emulator/float_state.h"
+#include "emulator/lost_memory.h"
 #include "emulator/spinning.h"
 #include "emulator/workgroup.h"
 
@@ -61,6 +62,7 @@ class Scheduler {
       work(true);
       if (!is_over()) run_on_all_threads();
     }
+    print();
     if (error_) std::rethrow_exception(error_);
     statistics_.workgroups = launch_.workgroups;
     statistics_.waves = launch_.workgroups * launch_.waves;
@@ -80,6 +82,28 @@ class Scheduler {
     u64 ended = 0;         ///< and so many with those that have failed
   };
 
+  /// What was printed through a buffer. Of a launch that was stopped it is lost where nobody takes it.
+  void print() {
+    const PrintfBuffer* const buffer = launch_.printf_buffer();
+    if (buffer == nullptr) return;
+    try {
+      buffer->print([this] { look(true); });
+    } catch (const Stopped&) {
+    } catch (const Fault& fault) {
+      if (!error_) stop(std::make_exception_ptr(fault_of(fault)));
+    } catch (...) {
+      stop(std::current_exception());
+    }
+  }
+
+  KernelFault fault_of(const Fault& fault) const {
+    const std::string& name = launch_.kernel.metadata.name;
+    KernelFault result(
+        text(kernel_text(name), " on the ", launch_.module.code().target().processor, " emulator: ", fault.reason));
+    result.kernel = name;
+    return result;
+  }
+
   void run_on_all_threads() {
     several_threads_ = goes_on_ = true;
     launch_.dispatch.parallel([this] { work(std::this_thread::get_id() == caller_); });
@@ -88,6 +112,7 @@ class Scheduler {
   /// Runs workgroups until there are none left; on the calling thread, until it is time to ask other threads for help.
   void work(bool is_caller) {
     const FloatState float_state;
+    const LostMemoryGuard guard(launch_.memory());
     const Workgroup::Look look = [this, is_caller] { this->look(is_caller); };
     std::unique_ptr<Workgroup> group;  // storage of those that begin here
     std::optional<Batch> batch;        // what was taken last, until it is put back
@@ -104,7 +129,11 @@ class Scheduler {
     } catch (...) {
       stop(std::current_exception());
     }
-    if (group != nullptr) group->make_pending_adds();
+    try {
+      if (group != nullptr) group->settle_adds();
+    } catch (const KernelFault&) {
+      fail(std::current_exception(), group->number());
+    }
     if (batch) put_back(*batch);
   }
 
@@ -113,9 +142,9 @@ class Scheduler {
   /// wait for it.
   void run(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
     if (batch.suspended == nullptr) return run_new(batch, group, look);
-    if (group != nullptr) group->make_pending_adds();
+    if (group != nullptr) group->settle_adds();
     run_turn(batch, batch.suspended, look);
-    if (batch.suspended != nullptr) batch.suspended->make_pending_adds();
+    if (batch.suspended != nullptr) batch.suspended->settle_adds();
   }
 
   void run_new(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
@@ -130,7 +159,10 @@ class Scheduler {
   /// One turn of a workgroup, which is left where it has come to its end.
   void run_turn(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
     try {
-      if (run(*group, look) == Workgroup::Progress::Suspended) return suspend(std::move(group));
+      if (run(*group, look) == Workgroup::Progress::Suspended) {
+        group->settle_adds();
+        return suspend(std::move(group));
+      }
       ++batch.finished;
       batch.instructions += group->instructions();
     } catch (const KernelFault&) {
@@ -145,7 +177,7 @@ class Scheduler {
     if (spins_ == nullptr) return run_unprobed(group, look);
     if (spins_->is_due(group)) return group.probe(*spins_, look);
     const Workgroup::Progress progress = run_unprobed(group, look);
-    group.make_pending_adds();
+    group.settle_adds();
     spins_->forget(group);
     spins_->change();
     return progress;
@@ -218,7 +250,7 @@ class Scheduler {
         tell_caller(lock);
         return batch;
       }
-      if (group != nullptr) group->make_pending_adds();
+      if (group != nullptr) group->settle_adds();
       wait(lock);
       lock.unlock();
       poll();
@@ -275,7 +307,6 @@ class Scheduler {
   }
 
   void suspend(std::unique_ptr<Workgroup> group) {
-    group->make_pending_adds();
     std::lock_guard lock(mutex_);
     suspended_.push_back(std::move(group));
     if (spins_ != nullptr) stop_if_stuck();

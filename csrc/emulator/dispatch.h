@@ -80,6 +80,9 @@ class LaunchState {
   /// nullptr where the kernel makes none.
   Hostcalls* hostcalls() const { return hostcalls_.get(); }
 
+  /// nullptr where the kernel has none.
+  const PrintfBuffer* printf_buffer() const { return printf_buffer_.get(); }
+
   /// nullptr where the launch is not cooperative.
   GridSync* grid_sync() const { return grid_sync_.get(); }
 

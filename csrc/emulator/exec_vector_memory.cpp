@@ -159,12 +159,17 @@ const Op* store_block(Wave& wave, const Op* op) {
   return next(op);
 }
 
+/// Out of line: who loads has nothing to clean up then (lost_memory.h).
+[[gnu::noinline]] void check_transposing(const Wave& wave) {
+  if (static_cast<u32>(wave.exec()) != ~0u) fault("EXEC must be all ones where a matrix is transposed");
+}
+
 /// GFX12: eight lanes load eight halves each, and are given a column each of what they loaded: half k of a lane is what
 /// lane k of the eight loaded at the lane's own place. That it is eight is what users of gfx1201 and of gfx1250 found;
 /// the document calls it a matrix of 16x16 and leaves the order open.
 const Op* global_load_tr_b128(Wave& wave, const Op* op) {
   constexpr int kSide = 8, kDwords = kSide / 2;
-  if (static_cast<u32>(wave.exec()) != ~0u) fault("EXEC must be all ones where a matrix is transposed");
+  check_transposing(wave);
   Addresses<u64> addresses;
   GlobalSpace::find(wave, op, addresses);
   LaneRow loaded[kDwords] = {};
@@ -185,7 +190,7 @@ const Op* global_load_tr_b128(Wave& wave, const Op* op) {
 /// by products; the document leaves the order open.
 const Op* global_load_tr_b64(Wave& wave, const Op* op) {
   constexpr int kSide = 8, kHalf = kSide / 2, kGroup = 2 * kSide;
-  if (static_cast<u32>(wave.exec()) != ~0u) fault("EXEC must be all ones where a matrix is transposed");
+  check_transposing(wave);
   Addresses<u64> addresses;
   GlobalSpace::find(wave, op, addresses);
   LaneRow loaded[2] = {};

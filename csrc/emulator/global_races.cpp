@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emulator/isa/operand.h"
+#include "emulator/lost_memory.h"
 #include "emulator/polls.h"
 #include "emulator/workgroup.h"
 
@@ -52,7 +53,7 @@ u64 changing_lanes(const LaneAccesses& all) {
   u64 lanes = 0;
   all.each([&](int lane) {
     const void* const memory = reinterpret_cast<const void*>(all.span(lane).begin());
-    lanes |= u64{std::memcmp(memory, all.data_of(lane), all.size) != 0} << lane;
+    lanes |= u64{!is_equal_guarded(memory, all.data_of(lane), all.size)} << lane;
   });
   return lanes;
 }
@@ -217,7 +218,7 @@ void GlobalRaceChecker::hold_pages(const LaneAccesses& all) {
 void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lane) {
   hold_.page(span.begin());  // so that nobody else stores there
   const bool changes =
-      data == nullptr || std::memcmp(reinterpret_cast<const void*>(span.begin()), data, span.size()) != 0;
+      data == nullptr || !is_equal_guarded(reinterpret_cast<const void*>(span.begin()), data, span.size());
   if (instruction_.returns) acquire(span);
   const bool tells = instruction_.scope != Scope::None || has_read_by_atomic(span.begin() & ~u64{3});
   if (tells && has_to_release()) release(span);
@@ -229,7 +230,7 @@ void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lan
 /// One that fails orders and races as a load does. Its number is a store's all the same: another lane's may succeed.
 void GlobalRaceChecker::compare_memory(AddressSpan span, const void* expected, int lane) {
   hold_.page(span.begin());
-  if (std::memcmp(reinterpret_cast<const void*>(span.begin()), expected, span.size()) == 0)
+  if (is_equal_guarded(reinterpret_cast<const void*>(span.begin()), expected, span.size()))
     return store_memory(span, nullptr, lane);
   if (instruction_.returns) acquire(span);
   begin_access(true, true);

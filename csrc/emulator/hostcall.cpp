@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 
 #include "base/error.h"
 #include "emulator/device_heap.h"
@@ -89,8 +88,20 @@ Hostcalls::Hostcalls(u64 waves) : count_(std::max<u64>(waves, 2)) {
 
 Hostcalls::~Hostcalls() { munmap(memory_, size_); }
 
-bool Hostcalls::serve() {
+bool Hostcalls::serve(const KernelOutput::Look& look) {
   if (__atomic_load_n(&buffer_->ready_stack, __ATOMIC_RELAXED) == 0) return false;
+  bool has_served = false;
+  try {
+    has_served = serve_ready();
+  } catch (const Fault&) {
+    output_.write(look);  // what others have printed before
+    throw;
+  }
+  output_.write(look);
+  return has_served;
+}
+
+bool Hostcalls::serve_ready() {
   std::lock_guard lock(mutex_);
   const std::vector<u64> ready = take_ready();
   for (const u64 index : ready) {
@@ -100,7 +111,6 @@ bool Hostcalls::serve() {
     }
     __atomic_store_n(&header.control, header.control & ~1u, __ATOMIC_RELEASE);
   }
-  std::fflush(stdout);
   return !ready.empty();
 }
 
@@ -156,7 +166,7 @@ i64 Hostcalls::print(const std::vector<u64>& message) {
   if (message.empty() || message[0] > 1) return -1;
   const bool is_error = message[0] == 1;
   const std::string line = print_format({message.begin() + 1, message.end()});
-  std::fwrite(line.data(), 1, line.size(), is_error ? stderr : stdout);
+  output_.add(is_error, line);
   if (is_error && std::find(errors_.begin(), errors_.end(), line) == errors_.end()) {
     errors_.push_back(line);
     if (errors_.size() > kErrorsKept) errors_.pop_front();

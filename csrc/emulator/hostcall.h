@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/kernel_output.h"
 #include "emulator/memory.h"
 
 namespace wave::emulator {
@@ -27,9 +28,9 @@ class Hostcalls {
   u64 address() const { return reinterpret_cast<u64>(memory_); }
   Region region() const { return {AddressSpan(address(), size_), true, "the hostcall buffer"}; }
 
-  /// Does what waves have asked for. Returns whether there was anything. Throws Fault where it cannot be done. Any
-  /// thread.
-  bool serve();
+  /// Does what waves have asked for. Returns whether there was anything. Throws Fault where it cannot be done, and what
+  /// `look` throws, which is asked while nobody takes what the kernel prints. Any thread.
+  bool serve(const KernelOutput::Look& look);
 
   /// What the launch has written to stderr, each different text once, the last ones only: messages of assert.
   std::string error_output() const;
@@ -39,6 +40,7 @@ class Hostcalls {
   struct Header;
   struct Payload;
 
+  bool serve_ready();
   std::vector<u64> take_ready();
   void serve_lane(u32 service, u64 (&slot)[8]);
   void serve_message(u64 (&slot)[8]);
@@ -52,6 +54,7 @@ class Hostcalls {
   Header* headers_;  ///< the kernel may overwrite the buffer's own pointers
   Payload* payloads_;
 
+  KernelOutput output_;
   mutable std::mutex mutex_;  ///< guards what follows
   std::map<u64, std::vector<u64>> messages_;
   u64 next_message_ = 0;

@@ -21,8 +21,8 @@ inline constexpr const char* kNotCooperative =
     "a barrier of the grid in a launch that is not cooperative: launch the kernel with cooperative=True (in HIP "
     "programs with hipLaunchCooperativeKernel)";
 
-/// A fault's reason, with what the launch has to do with it.
-std::string reason_of(const Fault& fault, const LaunchState& launch);
+/// The reason of a wave's fault, with what the launch has to do with it.
+std::string reason_of(const Fault& fault, const Wave& wave);
 /// What to say behind the size of LDS where an access lies past its end.
 std::string lds_hint(const LaunchState& launch);
 

@@ -1,7 +1,6 @@
 #include "emulator/lds_history.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "base/error.h"
@@ -190,12 +189,11 @@ void LdsHistory::load(AddressSpan span, int lane) {
   LdsAccess access = current_;
   access.lane = static_cast<i8>(lane);
   if (release_ != nullptr) meet(span.begin() / sizeof(u32));
-  for_each_cell(span, [&](Cell& cell, u64 address, u64 size) {
+  for_each_cell(span, [&](Cell& cell, u64 address, u64) {
     if (release_ != nullptr && release_->finds) find_writes(cell, address);
     if (cell.writes.last.is_of_load()) check_own(cell, access, address);
     if ((cell.writers >> access.wave & 1) == 0 && cell.changes.last.pc != 0) {
-      const int changed = size == 1 ? 0 : std::countr_zero(u32{cell.changes.last.changed} | 8u);
-      check(cell.changes, access, address + static_cast<u64>(changed), false, true);
+      check(cell.changes, access, address, false, true);
     }
     add(cell.reads, access);
   });
@@ -254,9 +252,8 @@ void LdsHistory::store(AddressSpan span, u32 changed, int lane) {
     if (release_ != nullptr && release_->finds) find_writes(cell, address);
     if (cell.writes.last.is_of_load()) check_own(cell, access, address);
     if (bits != 0) {
-      const u64 first = address + static_cast<u64>(std::countr_zero(bits));
-      check(cell.reads, access, first, true, false);
-      check(cell.writes, access, first, true, true);
+      check(cell.reads, access, address, true, false);
+      check(cell.writes, access, address, true, true);
       add_change(cell.changes, access);
       cell.writers = 0;
     }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/freed_memory.h"
 #include "emulator/launch_hints.h"
+#include "emulator/lost_memory.h"
 #include "emulator/op.h"
 
 namespace wave::emulator {
@@ -129,16 +130,23 @@ const Region* Memory::find(u64 address) const {
   return more != nullptr && more->readable ? more : nullptr;
 }
 
+const Region* Memory::known_more(u64 address) const noexcept {
+  for (const More* more = newest_.load(std::memory_order_acquire); more != nullptr; more = more->next) {
+    if (more->region.bytes.contains(address)) return &more->region;
+  }
+  return nullptr;
+}
+
+bool Memory::has_region(u64 address) const noexcept {
+  const Region* region = before(address);
+  if (region == nullptr || !region->bytes.contains(address)) region = known_more(address);
+  return region != nullptr && region->readable;
+}
+
 const Region* Memory::find_more(u64 address) const {
-  const auto known = [&]() -> const Region* {
-    for (const More* more = newest_.load(std::memory_order_acquire); more != nullptr; more = more->next) {
-      if (more->region.bytes.contains(address)) return &more->region;
-    }
-    return nullptr;
-  };
-  if (const Region* region = known()) return region;
+  if (const Region* region = known_more(address)) return region;
   std::lock_guard lock(mutex_);
-  if (const Region* region = known()) return region;
+  if (const Region* region = known_more(address)) return region;
   std::optional<Region> found = find_region_(address);
   if (!found) return nullptr;
   more_.push_back({std::move(*found), newest_.load(std::memory_order_relaxed)});
@@ -170,7 +178,7 @@ void Memory::read(AddressSpan span, void* to, int lane) const {
     const AddressSpan rest(span.begin() + done, span.size() - done);
     if (const Region* region = find(rest.begin())) {
       const u64 count = std::min(rest.size(), region->bytes.left_from(rest.begin()));
-      std::memcpy(out + done, reinterpret_cast<const void*>(rest.begin()), count);
+      copy_guarded(out + done, reinterpret_cast<const void*>(rest.begin()), count);
       done += count;
       continue;
     }
@@ -193,7 +201,7 @@ void Memory::check_write(AddressSpan span, int lane) const {
 void Memory::write(AddressSpan span, const void* from, int lane) const {
   check_write(span, lane);
   if (trace_ != nullptr) trace_->mark(span, false, true);
-  std::memcpy(reinterpret_cast<void*>(span.begin()), from, span.size());
+  copy_guarded(reinterpret_cast<void*>(span.begin()), from, span.size());
 }
 
 AtomicTarget Memory::atomic(AddressSpan span, bool serves_parts, int lane) const {

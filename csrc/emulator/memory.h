@@ -69,6 +69,9 @@ class Memory {
   /// Whether read() copies this byte, rather than to take it for zero.
   bool has(u64 address) const { return find(address) != nullptr; }
 
+  /// Whether the launch has been given this byte, or has found it. Asks nobody, and locks nothing.
+  bool has_region(u64 address) const noexcept;
+
   /// "memory, 8 bytes from the begin of argument 2 'c' (float32 [64])".
   std::string name_of(u64 address) const;
 
@@ -113,6 +116,8 @@ class Memory {
   /// The last of regions_ that does not begin after `address`, or nullptr.
   const Region* before(u64 address) const;
   const Region* find_more(u64 address) const;
+  /// What find_region has found already.
+  const Region* known_more(u64 address) const noexcept;
   const Region* nearest(u64 address) const;
   bool forgive_part_of_dword(AddressSpan span, int lane) const;
   bool is_first_over_read(const std::string& name) const;

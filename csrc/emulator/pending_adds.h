@@ -43,8 +43,7 @@ class PendingAdds {
   }
 
   void make() {
-    for (u32 i = 0; i < used_; ++i) add_now(std::exchange(*sums_->used[i], {}));
-    used_ = 0;
+    while (used_ != 0) add_now(std::exchange(*sums_->used[--used_], {}));  // also where one throws, and others are left
     low_ = ~u64{0};
     high_ = 0;
   }

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
@@ -41,24 +40,27 @@ PrintfBuffer::PrintfBuffer(const CodeObject& code) : code_(code) {
   std::memcpy(memory_ + 4, &size, sizeof(size));
 }
 
-PrintfBuffer::~PrintfBuffer() {
+PrintfBuffer::~PrintfBuffer() { munmap(memory_, kSize); }
+
+void PrintfBuffer::print(const KernelOutput::Look& look) const {
+  if (dword(memory_) == 0) return;
+  KernelOutput output;
   std::string problem;
   try {
-    if (dword(memory_) != 0) print();
+    add_records(output);
   } catch (const Fault& fault) {
     problem = fault.reason;
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  if (!problem.empty())
-    std::fputs(text("wave_runtime: text that a kernel printed is lost: ", problem, "\n").c_str(), stderr);
-  munmap(memory_, kSize);
+  if (!problem.empty()) output.add(true, text("wave_runtime: text that a kernel printed is lost: ", problem, "\n"));
+  output.write(look);
 }
 
 Region PrintfBuffer::region() const { return {AddressSpan(address(), kSize), true, "the printf buffer"}; }
 
 /// A record begins with a dword: bit 0 for stderr, bit 1 for a format by its number, and from bit 2 on its bytes.
-void PrintfBuffer::print() const {
+void PrintfBuffer::add_records(KernelOutput& output) const {
   const std::map<u64, std::string> formats = read_printf_formats(code_);
   const u64 end = kHead + std::min<u64>(dword(memory_), kSize - kHead);
   for (u64 at = kHead; at < end;) {
@@ -66,14 +68,13 @@ void PrintfBuffer::print() const {
     const u64 size = control >> 2;
     if (size <= sizeof(control) || size > end - at)
       throw RuntimeError("the buffer is not as clang's code for HIP fills it");
-    print_record(formats, control, {memory_ + at + sizeof(control), size - sizeof(control)});
+    add_record(output, formats, control, {memory_ + at + sizeof(control), size - sizeof(control)});
     at += size;
   }
-  std::fflush(stdout);
 }
 
-void PrintfBuffer::print_record(const std::map<u64, std::string>& formats, u32 control,
-                                std::span<const u8> record) const {
+void PrintfBuffer::add_record(KernelOutput& output, const std::map<u64, std::string>& formats, u32 control,
+                              std::span<const u8> record) const {
   const bool is_error = control & 1, has_number = control & 2;
   std::vector<u64> words = as_words(record);
   if (has_number) {
@@ -84,8 +85,7 @@ void PrintfBuffer::print_record(const std::map<u64, std::string>& formats, u32 c
     words.erase(words.begin());
     words.insert(words.begin(), begin.begin(), begin.end());
   }
-  const std::string line = print_format(words);
-  std::fwrite(line.data(), 1, line.size(), is_error ? stderr : stdout);
+  output.add(is_error, print_format(words));
 }
 
 }  // namespace wave::emulator

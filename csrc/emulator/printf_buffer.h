@@ -5,12 +5,12 @@
 #include <string>
 
 #include "code_object/code_object.h"
+#include "emulator/kernel_output.h"
 #include "emulator/memory.h"
 
 namespace wave::emulator {
 
-/// What a launch's `hidden_printf_buffer` points to. The destructor writes the text to stdout and stderr; where it
-/// cannot tell what the text is, stderr says so. What finds no room in the buffer is lost, as on a GPU.
+/// What a launch's `hidden_printf_buffer` points to. What finds no room in the buffer is lost, as on a GPU.
 class PrintfBuffer {
  public:
   explicit PrintfBuffer(const CodeObject& code);
@@ -21,9 +21,14 @@ class PrintfBuffer {
   u64 address() const { return reinterpret_cast<u64>(memory_); }
   Region region() const;
 
+  /// Writes the text to stdout and stderr; where it cannot tell what the text is, stderr says so. Throws what `look`
+  /// throws, which is asked while nobody takes the text.
+  void print(const KernelOutput::Look& look) const;
+
  private:
-  void print() const;
-  void print_record(const std::map<u64, std::string>& formats, u32 control, std::span<const u8> record) const;
+  void add_records(KernelOutput& output) const;
+  void add_record(KernelOutput& output, const std::map<u64, std::string>& formats, u32 control,
+                  std::span<const u8> record) const;
 
   const CodeObject& code_;
   u8* memory_;

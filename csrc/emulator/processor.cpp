@@ -20,9 +20,19 @@ const Variable& chosen = at_load("WAVE_RUNTIME_EMULATOR_PROCESSOR");
 Lazy<const ProcessorTraits*>& device = *new Lazy<const ProcessorTraits*>();
 constinit std::atomic<const ProcessorTraits*> device_for_now = nullptr;
 
+/// What has XNACK repeats accesses of pages that are not there yet, where ROCm's variable asks for it.
+ProcessorTraits with_retries(ProcessorTraits traits) {
+  constexpr std::string_view kOff = ":xnack-";
+  const std::string_view settings = traits.settings;
+  if (at_load("HSA_XNACK").text != "1" || !settings.ends_with(kOff)) return traits;
+  traits.settings = (new std::string(text(settings.substr(0, settings.size() - kOff.size()), ":xnack+")))->c_str();
+  return traits;
+}
+
 }  // namespace
 
-ProcessorRegistration::ProcessorRegistration(const ProcessorTraits& traits) : traits_(traits), next_(last.load()) {
+ProcessorRegistration::ProcessorRegistration(const ProcessorTraits& traits)
+    : traits_(with_retries(traits)), next_(last.load()) {
   while (!last.compare_exchange_weak(next_, this)) {
   }
 }

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "emulator/isa/memory_order.h"
+#include "emulator/lost_memory.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {
@@ -106,7 +107,7 @@ KernelFault SpinWatch::report(const LaunchState& launch, Findings& findings, u64
   fault.workgroup = first.id;
   fault.wave = wait.wave;
   fault.lane = wait.lane;
-  fault.pc = wait.pc - launch.module.load_address(launch.kernel.entry_address);
+  fault.pc = static_cast<i64>(wait.pc - launch.module.load_address(launch.kernel.entry_address));
   fault.instruction = launch.module.disassemble(wait.pc, launch.lanes);
   if (wait.what == What::Memory) fault.address = wait.bytes.begin();
   fault.is_access = false;
@@ -143,7 +144,7 @@ void SpinProbe::before(const Wave& wave, const Op* op) {
 void SpinProbe::after(const Wave& wave, const Op*) {
   for (const Change& change : modified_) {
     u64 now = 0;
-    std::memcpy(&now, change.bytes, change.size);
+    copy_guarded(&now, change.bytes, change.size);
     has_changed_ |= now != change.before;
   }
   modified_.clear();
@@ -181,11 +182,12 @@ void SpinProbe::poll(What what, AddressSpan span, int lane) {
 
 void SpinProbe::modify(const u8* bytes, const void* data, u64 size) {
   if (data != nullptr) {
-    has_changed_ |= std::memcmp(bytes, data, size) != 0;
+    has_changed_ |= !is_equal_guarded(bytes, data, size);
     return;
   }
-  Change& change = modified_.emplace_back(Change{bytes, std::min<u64>(size, sizeof(u64)), 0});
-  std::memcpy(&change.before, bytes, change.size);
+  Change change{bytes, std::min<u64>(size, sizeof(u64)), 0};
+  copy_guarded(&change.before, bytes, change.size);
+  modified_.push_back(change);
 }
 
 void SpinProbe::store_lds(AddressSpan span, const void* data, int lane) {

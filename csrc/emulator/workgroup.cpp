@@ -24,7 +24,7 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   const u64 pc = wave.address(wave.op);
   const auto& id = wave.group->id();
   const auto& block = launch.dispatch.block;
-  std::string where = text(reason_of(fault, launch), "\n  at ", launch.module.describe(pc), ": ",
+  std::string where = text(reason_of(fault, wave), "\n  at ", launch.module.describe(pc), ": ",
                            launch.module.disassemble(pc, launch.lanes), "\n  workgroup (", id[0], ", ", id[1], ", ",
                            id[2], "), wave ", wave.index);
   if (fault.lane >= 0) {
@@ -40,7 +40,7 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   result.workgroup = id;
   result.wave = wave.index;
   result.lane = fault.lane;
-  result.pc = pc - launch.module.load_address(launch.kernel.entry_address);
+  result.pc = static_cast<i64>(pc - launch.module.load_address(launch.kernel.entry_address));
   result.instruction = launch.module.disassemble(pc, launch.lanes);
   if (fault.has_address) result.address = fault.address;
   return result;
@@ -287,7 +287,7 @@ Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {
 
 Workgroup::Progress Workgroup::probe(SpinWatch& watch, const Look& look) {
   ++turns_;
-  make_pending_adds();
+  settle_adds();
   SpinProbe probe(watch, waves_);
   Observers observers;
   if (usual_observer_ != nullptr) observers.add(*usual_observer_);
@@ -316,8 +316,16 @@ Workgroup::Progress Workgroup::probe(SpinWatch& watch, const Look& look) {
   return alive ? Progress::Suspended : Progress::Finished;
 }
 
+void Workgroup::settle_adds() {
+  try {
+    make_pending_adds();
+  } catch (const Fault& fault) {
+    throw located(fault, waves_.front());
+  }
+}
+
 void Workgroup::look_at(const Wave& wave, const Look& look) {
-  make_pending_adds();
+  settle_adds();
   try {
     look();
   } catch (const Fault& fault) {
@@ -384,17 +392,18 @@ u64 Workgroup::run_turn(Wave& wave, u64 turn, const Look& look) {
   if (turn <= kTurn && watched_ops_ == 0 && launch_.hostcalls() == nullptr && !wave.runs_singly()) [[likely]] {
     return run_instructions(wave, turn, [](Wave& w, const Op* op) { return op->execute(w, op); });
   }
-  u64 count = 0;
+  u64 count = 0, looked_at = 0;
   while (wave.status == Status::Running && count < turn) {
-    const u64 ran = run_in_one_way(wave, std::min(turn - count, kLook), observer_, watched_ops_);
-    count += ran;
+    count += run_in_one_way(wave, std::min(turn - count, kLook), observer_, watched_ops_);
     Hostcalls* const hostcalls = launch_.hostcalls();
-    const bool is_answered = hostcalls != nullptr && hostcalls->serve();
+    const bool is_answered = hostcalls != nullptr && hostcalls->serve(look);
     if (is_answered && probe_ != nullptr) probe_->change();
     if (is_answered && wave.status == Status::Yielded) wave.status = Status::Running;
-    if (ran == kLook && wave.status == Status::Running) {
+    // What the host was asked for may have taken it longer than many instructions do.
+    if ((is_answered || count - looked_at >= kLook) && wave.status == Status::Running) {
       make_pending_adds();
       look();
+      looked_at = count;
     }
   }
   return count;
@@ -432,7 +441,7 @@ bool Workgroup::skip_access(Wave& wave, const Fault& first) {
   carry_out_rest(wave, first, [&](const Fault& fault) {
     const Sighting sighting{
         .tool = kMemoryTool, .kind = fault.kind, .pc = wave.address(op), .lane = fault.lane, .address = fault.address};
-    checks->findings().add(wave, sighting, [&] { return reason_of(fault, launch_); });
+    checks->findings().add(wave, sighting, [&] { return reason_of(fault, wave); });
   });
   if (observer_ != nullptr && is_watched(op, watched_ops_)) observer_->after(wave, op);
   wave.status = Status::Paused;

@@ -114,6 +114,8 @@ class Workgroup {
   PendingAdds* pending_adds() { return sums_additions_ && probe_ == nullptr ? &pending_adds_ : nullptr; }
   /// Makes what has waited: before others may count on it.
   void make_pending_adds() { pending_adds_.make(); }
+  /// The same where no instruction is under way. Throws KernelFault where memory is there no more.
+  void settle_adds();
 
   /// Counts a wave that has come to a split barrier. True for the first of those that have not all come yet.
   bool signal_barrier(const Wave& wave);

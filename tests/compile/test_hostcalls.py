@@ -7,12 +7,14 @@ import ctypes
 import functools
 import os
 import re
+from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from warm_python import WarmProcess
 
 import wave_runtime
 
@@ -258,6 +260,30 @@ def test_memory_that_is_not_to_be_had() -> None:
         kernels()["free_at"](size, grid=1, block=1)
 
 
+def test_a_heap_where_the_process_has_little_room() -> None:
+    """As ulimit -v leaves it: malloc has a smaller heap, and a fault says what null pointers come of."""
+    code = """
+import os, resource, torch, wave_runtime
+source = 'extern "C" __global__ void store(long size) { int* to = (int*)malloc(size); to[0] = 7; free(to); }'
+kernel = wave_runtime.compile(source)["store"]
+now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + (8 << 30), now + (8 << 30)))
+kernel(1 << 20, grid=1, block=64, device="cpu")
+try:
+    kernel(1 << 40, grid=1, block=1, device="cpu")
+except wave_runtime.KernelFault as fault:
+    print(fault)
+"""
+    with WarmProcess("-c", code) as process:
+        output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert re.search(
+        r"a null pointer: malloc in kernels has returned null, since its heap of (1024|2048) MiB has no more room "
+        r"\(ulimit -v leaves the process no more\)\n",
+        output,
+    ), output
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -300,6 +326,26 @@ def test_printing_through_a_buffer(capfd: pytest.CaptureFixture[str]) -> None:
     lines = [f"{i} of constant: {i / 2:.3f}, a string of its own, 10000000000" for i in range(3)]
     expected = 2 * (lines + 2 * ["2.5 by its format, 7"])
     assert sorted(printed(capfd).splitlines()) == sorted(expected)
+
+
+def test_a_buffer_that_nobody_reads_ends_with_the_time_limit(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    code = f"""
+import os, sys, torch, wave_runtime
+kernel = wave_runtime.compile({BUFFERED!r}, options=["-mprintf-kind=buffered"])["buffered"]
+text = torch.tensor([*b"text", 0], dtype=torch.int8)
+sys.stdout = os.fdopen(os.dup(1), "w")
+os.dup2(os.open({str(fifo)!r}, os.O_RDWR), 1)
+try:
+    kernel(text, text, grid=40, block=64)
+except wave_runtime.KernelFault as fault:
+    print(fault.kernel, fault)
+"""
+    with WarmProcess("-c", code, env={**os.environ, "WAVE_RUNTIME_TIME_LIMIT": "1"}) as process:
+        output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert output.startswith("buffered kernel 'buffered' on the gfx942 emulator: the launch ran longer than 1 seconds")
 
 
 def test_text_comes_while_the_kernel_runs(capfd: pytest.CaptureFixture[str]) -> None:

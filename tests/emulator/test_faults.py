@@ -199,6 +199,21 @@ def test_null_addresses() -> None:
         kernel.launch_raw(arguments, grid=1, block=64, memory=[tensor])
 
 
+@pytest.mark.needs("clang")
+def test_functions_that_lie_before_the_kernel() -> None:
+    source = """
+__device__ __attribute__((noinline)) void before(int* to) { to[1 << 20] = 1; }
+extern "C" __global__ void store(int* to) { before(to); }
+"""
+    kernel = wave_runtime.compile(source)["store"]
+    fault = run(kernel, torch.zeros(4, dtype=torch.int32), grid=1, block=1)
+    assert -4096 < fault.pc < 0
+    with wave_runtime.sanitize("memory") as report:
+        kernel(torch.zeros(4, dtype=torch.int32), grid=1, block=1)
+    (finding,) = report.findings
+    assert finding.at.pc == fault.pc
+
+
 SHARED = """
 extern "C" __global__ void dynamic(int* to) {
   extern __shared__ int values[];

@@ -59,6 +59,13 @@ __device__ void rounds(int* values, int* sums, int count) {
 extern "C" __global__ void gws(int* values, int* sums, int count) { rounds<by_gws>(values, sums, count); }
 extern "C" __global__ void record(int* values, int* sums, int count) { rounds<by_record>(values, sums, count); }
 
+// Compilers list all hidden arguments for a kernel that calls what they do not see.
+struct Node { int values[10], field; };
+extern "C" __global__ void field(Node* node, long function) {
+  if (function != 0) ((void (*)())function)();
+  node->field = 3;
+}
+
 // A counter of two waves of one workgroup, set anew by the kernel.
 extern "C" __global__ void own_counter(int* to) {
   if (threadIdx.x == 0) __builtin_amdgcn_ds_gws_init(1, 5);
@@ -90,6 +97,12 @@ def test_a_counter_that_the_kernel_sets(kernels: wave_runtime.Module) -> None:
     to = torch.zeros(2, dtype=torch.int32)
     kernels["own_counter"](to, grid=1, block=128, cooperative=True)
     assert to.tolist() == [7, 7]
+
+
+def test_the_field_of_a_null_pointer_is_no_barrier(kernels: wave_runtime.Module) -> None:
+    with pytest.raises(wave_runtime.KernelFault, match="at a null pointer plus 40 bytes: argument 0 ") as raised:
+        kernels["field"](torch.empty(0, dtype=torch.int32), 0, grid=1, block=64)
+    assert "barrier" not in str(raised.value)
 
 
 def test_other_launches_have_no_barrier_of_the_grid(kernels: wave_runtime.Module) -> None:

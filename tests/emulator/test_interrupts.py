@@ -162,6 +162,58 @@ def test_a_trace_that_nobody_reads_is_interrupted(tmp_path: Path) -> None:
         os.close(reader)
 
 
+# A kernel that prints, where nobody reads what it does.
+PRINTING = f"""
+import os
+file = {str(PROBES / "triton_print.hsaco")!r}
+kernel = wave_runtime.load(file, signature={{"print_kernel": "*f32, i32, *i8 const, *i8 const"}})["print_kernel"]
+def launch():
+    none = torch.zeros(1, dtype=torch.int8)
+    kernel(torch.zeros(1000), 1000, none, none, grid=1 << 20, block=64)
+sys.stdout = os.fdopen(os.dup(1), "w")
+os.dup2(os.open(sys.argv[2], os.O_RDWR), 1)
+"""
+
+
+def start_printing(tmp_path: Path, code: str, **more: str) -> WarmProcess:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    return WarmProcess("-c", SETUP + PRINTING + code, PROBES / "probes.hsaco", fifo, env={**os.environ, **more})
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_kernel_that_prints_where_nobody_reads_is_interrupted(threads: int, tmp_path: Path) -> None:
+    code = f"torch.set_num_threads({threads})\n" + INTERRUPTED
+    assert after_interrupt(start_printing(tmp_path, code)) == "interrupted\n"
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_time_limit_of_a_kernel_that_prints_where_nobody_reads(threads: int, tmp_path: Path) -> None:
+    code = f"torch.set_num_threads({threads})\n" + LIMITED.replace("print(fault.kernel", "print() #")
+    with start_printing(tmp_path, code, WAVE_RUNTIME_TIME_LIMIT="0.3") as process:
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "the launch ran longer than 0.3 seconds, the limit that WAVE_RUNTIME_TIME_LIMIT sets" in output
+
+
+@pytest.mark.needs("clang")
+def test_time_limit_between_requests_to_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which a wave makes many in a turn that has few instructions."""
+    source = """
+extern "C" __global__ void churn(long* sum) {
+  for (int i = 0; i < 4000; ++i) {
+    void* block = malloc(1 << 20);
+    *(int*)block = 1;
+    *sum += (long)block;
+    free(block);
+  }
+}"""
+    kernel = wave_runtime.compile(source)["churn"]
+    monkeypatch.setenv("WAVE_RUNTIME_TIME_LIMIT", "0.1")
+    with pytest.raises(wave_runtime.KernelFault, match=r"longer than 0\.1 seconds"):
+        kernel(torch.zeros(1, dtype=torch.int64), grid=1, block=64)
+
+
 def test_an_interrupt_is_the_main_threads(tmp_path: Path) -> None:
     """Where another thread launches, the main thread is told, and the process ends when it does."""
     code = """

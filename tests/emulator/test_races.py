@@ -37,6 +37,8 @@ def read(address: int) -> list[int]:
     return ds("ds_read_b32", address)
 
 
+SHIFTED = 22
+SHIFT = encode(BY_NAME["v_lshlrev_b32_e32"], VDST=SHIFTED, SRC0=128 + 16, VSRC1=0)
 BARRIER = encode(BY_NAME["s_barrier"])
 DONE, LOADED = waitcnt(lgkm=0), waitcnt(vm=0)
 ADD = ds("ds_add_u32", ALL, SAME)
@@ -70,6 +72,11 @@ FAULTY: list[tuple[str, list[int], str]] = [
     ("a read after a write", write(OWN) + DONE + read(OTHER), "read by wave . after wave . wrote it" + NO_BARRIER),
     ("a write after a read", read(OTHER) + DONE + write(OWN), "written by wave . after wave . read it" + NO_BARRIER),
     ("two values", write(ALL), "byte 512 is written by wave 1 after wave 0 wrote it" + NO_BARRIER),
+    (
+        "values that differ in their upper half",
+        SHIFT + write(ALL, SHIFTED),
+        "byte 512 is written by wave 1 after wave 0",
+    ),
     ("the value that it has, and another", TWICE + write(ALL), "written by wave . after wave . wrote it" + NO_BARRIER),
     ("an atomic and a read", ADD + DONE + read(ALL), "read by wave . after wave . wrote it" + NO_BARRIER),
     ("a read and an atomic", read(ALL) + DONE + ADD, "written by wave . after wave . read it" + NO_BARRIER),

@@ -54,7 +54,7 @@ class Site:
     """An instruction, and who carried it out.
 
     Attributes:
-        pc: bytes from the kernel's entry.
+        pc: bytes from the kernel's entry; less than 0 in a function that lies before it.
         symbol: "vector_add+0x80".
         instruction: as LLVM writes it.
         frames: where it comes from, the innermost inlined function first; empty where the binary has no line tables.
