@@ -26,7 +26,8 @@ class DeviceHeap {
   /// (ROCm's device libraries, ockl/src/dm.cl, heap_t). 0 where there is no heap.
   u64 record() const { return begin_; }
 
-  static constexpr u64 kSize = u64{64} << 30;  ///< address space; memory is taken as it is touched
+  /// Address space, where the process may have so much; memory is taken as it is touched.
+  static constexpr u64 kSize = u64{64} << 30;
 
   /// Zeros; 0 where there is no room. Aligned to pages, as the device libraries expect, and to 2 MiB from that size on.
   u64 allocate(u64 size);
