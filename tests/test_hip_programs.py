@@ -255,6 +255,34 @@ def test_variables_are_memory_of_the_device(compile: Compile, processor: str) ->
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture(scope="module")
+def taking_memory_away(compile: Compile) -> Path:
+    return compile("lost_memory.hip")
+
+
+@pytest.mark.parametrize("what", ["kernel", "from", "to", "fill"])
+def test_memory_that_the_program_takes_away(taking_memory_away: Path, what: str) -> None:
+    done = run(taking_memory_away, what)
+    assert done.returncode == 0, done.stderr
+    assert ("unmapped, protected or truncated" if what == "kernel" else "unmapped or protected") in done.stderr
+
+
+def test_streams_are_destroyed_while_their_work_asks_about_them(compile: Compile) -> None:
+    done = run(compile("destroyed_streams.hip"))
+    assert done.returncode == 0, done.stderr
+
+
+def test_code_for_devices_that_retry_accesses(compile: Compile) -> None:
+    """A device is one where HSA_XNACK asks for it, as ROCm's runtime has it."""
+    program = compile("variables.hip", target="gfx942:xnack+")
+    done = run(program)
+    assert done.returncode == 1
+    assert "hipErrorNoBinaryForGpu" in done.stderr
+    assert "runs on gfx942:sramecc+:xnack-; the entries are" in done.stderr
+    done = run(program, HSA_XNACK="1")
+    assert done.returncode == 0, done.stderr
+
+
 def test_functions_of_the_host_that_would_wait_for_their_stream(compile: Compile) -> None:
     """They get an error instead, and may end the program, for which the streams' threads end."""
     program = compile("host_functions.hip")

@@ -51,10 +51,11 @@ def lowered(expression):
 """
 
 
-def run(tmp_path: Path, code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(tmp_path: Path, code: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     _hip.link(tmp_path / "hip")
     environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path / "hip"), **variables}
-    return subprocess.run([sys.executable, "-c", PROLOGUE + code], env=environment, capture_output=True, text=True)
+    command = [sys.executable, "-c", PROLOGUE + code, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
 def test_what_is_compiled_runs(tmp_path: Path) -> None:
@@ -292,3 +293,31 @@ assert hip.hipMemset(data, 0, ctypes.c_size_t(4)) != 0
 """
     done = run(tmp_path, code)
     assert done.stdout == "[3, 4] 8\n[10, 8]\n", done.stderr
+
+
+@pytest.mark.parametrize("how", ["ignored", "waited for by another"])
+def test_compilers_of_a_process_that_is_not_told_how_children_end(how: str, tmp_path: Path) -> None:
+    """It ignores SIGCHLD, which a compiler would inherit, or has a thread that waits for whatever child ends."""
+    done = run(
+        tmp_path,
+        """
+import os, signal, threading, time
+def reap():
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            time.sleep(0.001)
+if sys.argv[-1] == "ignored":
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+else:
+    threading.Thread(target=reap, daemon=True).start()
+create(b'extern "C" __global__ void k(int* to) { *to = 42; }')
+print(compile(), code()[:4])
+create(b'extern "C" __global__ void k(int* to) { *to = nothing; }')
+print(compile(), "nothing" in log())
+""",
+        how,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["0 b'\\x7fELF'", "6 True"]

@@ -174,10 +174,10 @@ def scenarios(heading: str) -> list[str]:
     return [line[4:].split("(")[0] for line in part.splitlines() if line.startswith("def ")]
 
 
-def run(scenario: str, tools: str = "races") -> str:
+def run(scenario: str, tools: str = "races", **variables: str) -> str:
     done = subprocess.run(
         [sys.executable, "-S", "-c", PROGRAM, str(wave_emulator.library("wave_hip_emulator")), scenario],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "WAVE_RUNTIME_SANITIZE": tools},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "WAVE_RUNTIME_SANITIZE": tools, **variables},
         capture_output=True,
         text=True,
         timeout=300,
@@ -223,3 +223,10 @@ def test_both_sides_are_named() -> None:
         re.search(rf"{kind} by (?:a launch|one) of kernel '{kernel}' on stream (\d+)", told) for kernel, kind in KINDS
     ]
     assert len({match and match[1] for match in found} - {None}) == 2
+
+
+def test_streams_have_the_numbers_in_which_they_were_made() -> None:
+    """Whatever streams devices have of their own, and threads."""
+    told = run("beside_null", WAVE_RUNTIME_EMULATOR_DEVICES="3")
+    assert "on the null stream" in told
+    assert "on stream 3" in told

@@ -83,7 +83,7 @@ void __hipRegisterVar(void** handle, void* host, char*, char* name, int, size_t,
 void __hipRegisterManagedVar(void* handle, void** host, void* initial, const char* name, size_t size, unsigned) {
   // Before main nobody takes an error; a program whose pointer stays null ends where it uses it.
   call(__func__, [&] {
-    *host = runtime().memory.allocate(size, 0, AllocationKind::Managed);
+    *host = runtime_before_use().memory.allocate(size, 0, AllocationKind::Managed);
     std::memcpy(*host, initial, size);
     host_program().add_managed(static_cast<FatBinary*>(handle), *host, name, size);
   });

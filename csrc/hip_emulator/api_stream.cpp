@@ -16,7 +16,7 @@ constexpr int kLeastPriority = 1, kGreatestPriority = -1;
 void create_stream(Stream* stream, unsigned flags, int priority = 0, std::vector<uint32_t> units = {}) {
   require(stream != nullptr && flags <= kStreamNonBlocking);
   priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
-  auto queue = std::make_shared<Queue>(current_device(), flags != kStreamNonBlocking, false, priority);
+  auto queue = Queue::make(current_device(), flags != kStreamNonBlocking, Queue::Kind::Made, priority);
   queue->units = std::move(units);
   *stream = runtime().streams.add(std::move(queue));
 }
@@ -161,7 +161,8 @@ Error hipStreamDestroy(Stream stream) {
         if (queue->capture->origin == queue.get()) end_capture(*queue);
       }
     }
-    stream_order().learn(last.get());  // whose end the call waits for
+    if (last != nullptr) last->wait();  // whoever else holds the stream
+    stream_order().learn(last.get());
   });
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -43,9 +44,11 @@ using Markers = std::vector<std::shared_ptr<Marker>>;
 /// The work of one stream. Thread-safe.
 class Queue {
  public:
-  /// `blocking`: ordered with the null stream of its device (no hipStreamNonBlocking).
-  Queue(int device, bool blocking, bool is_null, int priority = 0);
-  /// Returns when all work is done.
+  /// Whose stream it is: the device's own, a thread's own, or one that the program has made.
+  enum class Kind { Null, OfThread, Made };
+  /// `blocking`: ordered with the null stream of its device (no hipStreamNonBlocking). Whoever lets go of it last waits
+  /// until all work is done, unless that is a stream's work, as a function of the host that asks about its stream.
+  static std::shared_ptr<Queue> make(int device, bool blocking, Kind kind, int priority = 0);
   ~Queue();
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
@@ -56,10 +59,13 @@ class Queue {
   std::shared_ptr<Marker> last() const;
   /// Drops what has not begun, and returns when no work is under way, but for the caller's own.
   void stop();
+  /// The same of all that streams' work has let go of.
+  static void stop_left();
 
   const int device;
   const bool blocking;
   const bool is_null;
+  const std::string name;            ///< for messages; of those that the program has made by their order
   const int priority;                ///< which is only told again
   std::vector<uint32_t> units{};     ///< the mask of compute units that it was made with; told again, too
   const uint64_t number;             ///< among all that there have been
@@ -73,6 +79,10 @@ class Queue {
     std::shared_ptr<Marker> done;
   };
 
+  Queue(int device, bool blocking, Kind kind, int priority);
+  static void let_go(Queue* queue);
+  void end();
+  void start();
   void work();
 
   mutable std::mutex mutex_;  ///< guards what follows
@@ -80,8 +90,9 @@ class Queue {
   std::deque<Work> waiting_;
   std::shared_ptr<Marker> last_;
   bool ending_ = false;
-  std::atomic<bool> dropping_{false};  ///< asked for without the mutex, too
-  std::thread thread_;
+  std::atomic<bool> has_ended_{false};  ///< the thread
+  std::atomic<bool> dropping_{false};   ///< asked for without the mutex, too
+  std::thread thread_;  ///< a null stream's from its first work on: children of fork() have none of their parent's
 };
 
 }  // namespace wave::hip_emulator

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,20 +39,39 @@ std::vector<std::string> compilers() {
 
 /// Runs a command whose output goes to a file; its exit status, or nothing where there is no such program.
 std::optional<int> run(const std::vector<std::string>& command, const fs::path& log) {
+  // waitpid() does not tell where the program ignores SIGCHLD, or waits for whatever child ends: a shell writes it
+  // down.
+  constexpr const char* kScript = R"("$@"; echo $? >"$0")";
+  constexpr int kNotFound = 127;
+  const std::string status_file = log.string() + ".status";
+  std::vector<std::string> words{"/bin/sh", "-c", kScript, status_file};
+  words.insert(words.end(), command.begin(), command.end());
   std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  // A compiler waits for children of its own, whatever this process does with its.
+  posix_spawnattr_t attributes;
+  sigset_t usual;
+  sigemptyset(&usual);
+  sigaddset(&usual, SIGCHLD);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), inherited_environment());
+  const int error = posix_spawn(&child, arguments[0], &actions, &attributes, arguments.data(), inherited_environment());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  if (error == ENOENT) return std::nullopt;
+  // Another thread's wait for any child may take this one: waitpid() fails then, when it has ended.
+  while (error == 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
   int status = -1;
-  if (error != 0 || waitpid(child, &status, 0) != child) throw RtcFailure(kRtcInternalError, "cannot run the compiler");
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (error != 0 || !(std::ifstream(status_file) >> status))
+    throw RtcFailure(kRtcInternalError, "cannot run the compiler");
+  return status == kNotFound ? std::nullopt : std::optional(status);
 }
 
 /// The headers that the package has beside the library.

@@ -19,10 +19,10 @@ namespace {
 const Variable& device_count = at_load("WAVE_RUNTIME_EMULATOR_DEVICES");
 std::atomic<Runtime*> started{nullptr};
 std::atomic<bool> ending{false};
+std::atomic<bool> used{false};  ///< the runtime, by more than the registration of what the program has
 std::atomic<bool> forked{false};
-// A child has none of its parent's threads. Where the parent had no runtime yet, the child makes its own.
-[[maybe_unused]] const int watching =
-    pthread_atfork(nullptr, nullptr, [] { forked = forked || started.load() != nullptr; });
+// A child has none of its parent's threads. What the parent had not used yet has none, and the child uses its own.
+[[maybe_unused]] const int watching = pthread_atfork(nullptr, nullptr, [] { forked = forked || used; });
 
 /// The streams hipStreamPerThread of one thread, which end with it.
 struct ThreadStreams {
@@ -73,6 +73,7 @@ __attribute__((destructor)) void stop() {
   ending = true;
   for (const auto& queue : runtime->streams.all()) queue->stop();
   for (const auto& device : runtime->devices) device->null_queue->stop();
+  Queue::stop_left();
 }
 
 }  // namespace
@@ -85,12 +86,17 @@ Runtime::Runtime() {
   }
 }
 
-Runtime& runtime() {
+Runtime& runtime_before_use() {
   static auto& made = *new Lazy<Runtime*>;
   return *made.get([] {
     started = new Runtime();
     return started.load();
   });
+}
+
+Runtime& runtime() {
+  if (!used.load(std::memory_order_relaxed)) used = true;
+  return runtime_before_use();
 }
 
 bool is_forked() { return forked; }
@@ -113,7 +119,7 @@ void check_may_wait() {
 }
 
 void wait_for_devices() {
-  if (started.load() == nullptr || ending || forked) return;
+  if (!used || ending || forked) return;
   check_may_wait();
   for (size_t device = 0; device < runtime().devices.size(); ++device) {
     try {
@@ -180,7 +186,7 @@ std::shared_ptr<Queue> find_queue(hip::Stream stream, Code unknown) {
   if (value != kPerThread) return runtime().streams.find(stream, unknown);
   thread_local ThreadStreams own;
   hip::Stream& handle = own.by_device[current_device()];
-  if (handle == nullptr) handle = runtime().streams.add(std::make_shared<Queue>(current_device(), true, false));
+  if (handle == nullptr) handle = runtime().streams.add(Queue::make(current_device(), true, Queue::Kind::OfThread));
   return runtime().streams.find(handle);
 }
 

@@ -35,7 +35,7 @@ struct PoolState {
 class EmulatedDevice {
  public:
   EmulatedDevice(int ordinal, hip::MemoryPool pool)
-      : null_queue(std::make_shared<Queue>(ordinal, true, true)), default_pool_(pool), current_pool_(pool) {}
+      : null_queue(Queue::make(ordinal, true, Queue::Kind::Null)), default_pool_(pool), current_pool_(pool) {}
 
   /// Runs an operation, unless one has failed before; what it throws is the device's error from then on. `interrupts`
   /// is what interrupts() was when it was submitted: it is dropped, or stopped, where that has changed.
@@ -94,8 +94,10 @@ struct Runtime {
   EmulatedDevice& device(int ordinal);  ///< throws hipErrorInvalidDevice
 };
 
-/// Never destroyed. Its threads are stopped when the process ends.
+/// Never destroyed. Its threads are stopped when the process ends. Children of fork() cannot use it any more.
 Runtime& runtime();
+/// The same for what the program registers before it uses anything: children of fork() may do so, too.
+Runtime& runtime_before_use();
 
 /// The handle of a module's kernel: the same for each call, until the module is unloaded.
 hip::Function function_handle(const std::shared_ptr<EmulatedModule>& module, const KernelInfo* kernel);

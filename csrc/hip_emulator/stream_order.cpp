@@ -55,7 +55,7 @@ std::shared_ptr<const OperationClock> StreamOrder::submit(Queue& queue,
                                                           const std::vector<std::shared_ptr<Marker>>& after) {
   auto clock = std::make_shared<OperationClock>();
   clock->stream = queue.number;
-  clock->stream_name = queue.is_null ? "the null stream" : text("stream ", queue.number);
+  clock->stream_name = queue.name;
   for (const auto& marker : after) {
     if (marker != nullptr && marker->clock != nullptr) join(clock->before, marker->clock->before);
   }

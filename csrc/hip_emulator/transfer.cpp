@@ -1,11 +1,14 @@
 #include "hip_emulator/transfer.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
 #include "base/error.h"
 #include "base/process_memory.h"
+#include "emulator/lost_memory.h"
+#include "emulator/op.h"
 #include "hip_emulator/array.h"
 #include "hip_emulator/stream_order.h"
 
@@ -67,23 +70,38 @@ void for_rows(const RowCounts& counts, const Body& body) {
   }
 }
 
-void copy_rows(const Rows& to, const Rows& from, const RowCounts& counts) {
+/// Rows that the process may take away meanwhile, where they are its own.
+template <class Body>
+void for_rows_that_are_there(const Rows& to, const Rows& from, const RowCounts& counts, const Body& body) {
   if (is_empty(counts)) return;
-  for_rows(counts, [&](size_t plane, size_t row) {
-    std::memmove(row_of(to, plane, row), row_of(from, plane, row), counts.width);
+  try {
+    const emulator::LostMemoryGuard guard(span_of(to, counts), span_of(from, counts));
+    for_rows(counts, body);
+  } catch (const emulator::Fault&) {
+    throw Failure(hipErrorIllegalAddress, "a copy or fill of memory that the process has unmapped or protected");
+  }
+}
+
+void copy_rows(const Rows& to, const Rows& from, const RowCounts& counts) {
+  for_rows_that_are_there(to, from, counts, [&](size_t plane, size_t row) {
+    emulator::copy_guarded(row_of(to, plane, row), row_of(from, plane, row), counts.width);
   });
 }
 
 /// A row may begin anywhere, whatever its elements are.
 template <class T>
 void fill_row(char* row, size_t width, uint32_t value) {
-  const T element = static_cast<T>(value);
-  for (size_t at = 0; at < width / sizeof(T); ++at) std::memcpy(row + at * sizeof(T), &element, sizeof(T));
+  std::array<T, 4096 / sizeof(T)> elements;
+  elements.fill(static_cast<T>(value));
+  for (size_t at = 0; at < width / sizeof(T) * sizeof(T);) {
+    const size_t size = std::min(width / sizeof(T) * sizeof(T) - at, sizeof(elements));
+    emulator::copy_guarded(row + at, elements.data(), size);
+    at += size;
+  }
 }
 
 void fill_rows(const Rows& to, const RowCounts& counts, Pattern pattern) {
-  if (is_empty(counts)) return;
-  for_rows(counts, [&](size_t plane, size_t row) {
+  for_rows_that_are_there(to, to, counts, [&](size_t plane, size_t row) {
     char* const begin = row_of(to, plane, row);
     switch (pattern.element_size) {
       case 1:

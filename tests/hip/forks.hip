@@ -10,7 +10,10 @@
 
 #include "check.h"
 
-__global__ void answer(int* out) { *out = 42; }
+// Which is registered, and has memory, before main.
+__managed__ int the_answer = 42;
+
+__global__ void answer(int* out) { *out = the_answer; }
 
 /// Ends a process that was forked, with 0 where it may use the device.
 void use_and_end() {
