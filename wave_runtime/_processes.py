@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
@@ -16,6 +17,8 @@ def run(program: Sequence[str], variables: Mapping[str, str]) -> int:
     Raises:
         OSError: there is no such program.
     """
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # inherited: then nobody is told how a child has ended
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     process = subprocess.Popen([*program], env={**os.environ, **variables})
     while True:
         try:

@@ -427,3 +427,22 @@ def test_a_managed_variable(target: str) -> None:
         assert out.item() == expected
     if target == "gfx942":
         assert module.symbol("counts").view(torch.int32).tolist() == [3, 9, 5]
+
+
+def test_a_process_that_ignores_how_its_children_end() -> None:
+    """Which programs inherit: neither is it told of the compiler's status, nor the compiler of the linker's."""
+    code = f"""
+import signal, torch, wave_runtime
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+source = {ADD!r}
+data = torch.ones(64)
+wave_runtime.compile(source, cache=False)["add"](data, data, data, 64, grid=1, block=64)
+print(data.sum().item())
+try:
+    wave_runtime.compile(source.replace("a[i]", "nothing"), cache=False)
+except wave_runtime.CompileError as error:
+    print("(exit status 1)" in str(error), "nothing" in str(error))
+"""
+    with warm_python.WarmProcess("-c", code) as process:
+        output, errors = process.communicate(timeout=120)
+    assert (process.returncode, output) == (0, "128.0\nTrue True\n"), errors
