@@ -436,8 +436,8 @@ import signal, torch, wave_runtime
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 source = {ADD!r}
 data = torch.ones(64)
-wave_runtime.compile(source, cache=False)["add"](data, data, data, 64, grid=1, block=64)
-print(data.sum().item())
+wave_runtime.compile(source, cache=False)["add"](data, data, out := torch.zeros(64), 64, grid=1, block=64)
+print(out.sum().item())
 try:
     wave_runtime.compile(source.replace("a[i]", "nothing"), cache=False)
 except wave_runtime.CompileError as error:
