@@ -20,11 +20,19 @@ const Variable& chosen = at_load("WAVE_RUNTIME_EMULATOR_PROCESSOR");
 Lazy<const ProcessorTraits*>& device = *new Lazy<const ProcessorTraits*>();
 constinit std::atomic<const ProcessorTraits*> device_for_now = nullptr;
 
-/// What has XNACK repeats accesses of pages that are not there yet, where ROCm's variable asks for it.
+/// Whether ROCm's own variable asks for it: any value but 1 does not, as in its runtime.
+bool asks_for_retries() {
+  for (char** entry = inherited_environment(); *entry != nullptr; ++entry) {
+    if (std::string_view(*entry) == "HSA_XNACK=1") return true;
+  }
+  return false;
+}
+
+/// What has XNACK repeats accesses of pages that are not there yet, where the process asks for it.
 ProcessorTraits with_retries(ProcessorTraits traits) {
   constexpr std::string_view kOff = ":xnack-";
   const std::string_view settings = traits.settings;
-  if (at_load("HSA_XNACK").text != "1" || !settings.ends_with(kOff)) return traits;
+  if (!settings.ends_with(kOff) || !asks_for_retries()) return traits;
   traits.settings = (new std::string(text(settings.substr(0, settings.size() - kOff.size()), ":xnack+")))->c_str();
   return traits;
 }
