@@ -30,16 +30,21 @@ inline constexpr i32 kDownscale = 32;
 template <int kRows, int kMinExponent>
 struct ExponentCodes {
   alignas(64) u32 codes[kRows / 2][kLanes];
-  /// The least exponent of a value that is not zero, and the largest of all, as f32 has them: 255 for infinities, NaNs.
+  /// The least exponent of a value that is not zero, where that is asked for, and the largest of all, as f32 has them:
+  /// 255 for infinities, NaNs.
   i32 least = 255, largest = 0;
+  static constexpr bool kFindsLeast = kMinExponent == -126;
 
   explicit ExponentCodes(const f32 (&values)[kRows][kLanes]) {
     V least_of_lanes = V{} + 255, largest_of_lanes{};
     const auto code = [&](const f32* of) {
       const V magnitude = load<V>(of) & 0x7fffffff, biased = magnitude >> 23;
       largest_of_lanes = biased > largest_of_lanes ? biased : largest_of_lanes;
-      const V nonzero = magnitude != 0, present = biased | (~nonzero & 255);
-      least_of_lanes = present < least_of_lanes ? present : least_of_lanes;
+      const V nonzero = magnitude != 0;
+      if constexpr (kFindsLeast) {
+        const V present = biased | (~nonzero & 255);
+        least_of_lanes = present < least_of_lanes ? present : least_of_lanes;
+      }
       const V above = biased - (kMinExponent + 127);
       return (((above > 0 ? above : V{}) + kLeastCode) << kCodeShift) & nonzero;
     };
@@ -94,6 +99,10 @@ class ExactProduct {
     V units, code;
   };
 
+  /// Whether C is mostly added as an integer: see add_to_near().
+  template <class Product>
+  static constexpr bool kAddsNear = std::is_same_v<Product, f32> && !kIsFloat8;
+
   static_assert(kGroup % Shape::kPerLane == 0);
   static constexpr int kSplitsOfGroup = kGroup / Shape::kPerLane;
   /// Where the `i`th value of a group is: which of the lane's values, and how many lanes behind that of the first.
@@ -135,7 +144,7 @@ class ExactProduct {
           const Columns columns = columns_at(lane + column);
           for (int row = 0; row < Shape::kSize; ++row) {
             f32* const sums = d + Shape::output(block, row) + column;
-            if (!is_finite() || !add_to(sums, add_products<Product>(lane + row, columns))) [[unlikely]]
+            if (!is_finite() || !add_to<Product>(sums, add_products<Product>(lane + row, columns))) [[unlikely]]
               add_one_by_one(lane + row, columns, sums);
           }
         }
@@ -184,8 +193,8 @@ class ExactProduct {
     const V some_code = larger(code, least_code_);
     V units{};
     if constexpr (std::is_same_v<Product, f32>) {
-      // What makes a product one in units, added to its exponent. Products that are zero become numbers below 1.
-      const Unsigned exponent = scale_ - (__builtin_bit_cast(Unsigned, some_code) << (23 - kExponentShift));
+      // Products that are zero become numbers below 1.
+      const Unsigned exponent = exponent_of_units(some_code);
       for (int i = begin; i < kGroup; i += kStep) {
         const Floats product = scaled_a_[element(i)][lane + behind(i)] * columns.values[i];
         const Unsigned bits = __builtin_bit_cast(Unsigned, product) + exponent;
@@ -203,6 +212,11 @@ class ExactProduct {
     return units;
   }
 
+  /// What makes a product one in units, added to its exponent, where A is scaled.
+  Unsigned exponent_of_units(V code) const {
+    return scale_ - (__builtin_bit_cast(Unsigned, code) << (23 - kExponentShift));
+  }
+
   // The total has a last place that neither the products nor C are rounded down to, where they lie above it: the larger
   // of 2^-24 under the largest exponent, and of 2^-32 under C's, at least 2^-157. Of the products and C that are added,
   // one has no bits below that. Rounded down to 31 fractional bits under its own exponent, a total loses bits only
@@ -217,7 +231,12 @@ class ExactProduct {
 
   /// Adds to sums of finite values. Leaves them as they are, and returns false, where one is or becomes infinite or
   /// NaN.
+  template <class Product>
   bool add_to(f32* sums, const Sums& products) const {
+    if constexpr (kAddsNear<Product>) {
+      if (add_to_near(sums, products)) [[likely]]
+        return true;
+    }
 #if defined(WAVE_SIMD_AVX512)
     if constexpr (kWidth == 16) return add_to_16(sums, products);
 #endif
@@ -238,6 +257,45 @@ class ExactProduct {
     if (special != 0) return false;
     std::memcpy(sums, results, sizeof(results));
     return true;
+  }
+
+  /// The same where C's exponents are at most by 5 or 6 above those of the products, as mostly. Then the total's last
+  /// place is that of the products, and counted in it the total has less than 32 bits. False where one does not, is
+  /// infinite or NaN, or all of its products are zero.
+  bool add_to_near(f32* sums, const Sums& products) const {
+    // The products are eight at most, each below 4 * 2^24 units.
+    static_assert(!kAddsNear<f32> || kGroup <= 8);
+    const Unsigned exponent = exponent_of_units(larger(products.code, least_code_));
+    const Floats in_units = load<Floats>(sums) * __builtin_bit_cast(Floats, exponent + unscaled_one_);
+    const V magnitude = __builtin_bit_cast(V, in_units) & 0x7fffffff;
+    if (any_negative((largest_near_ - magnitude) | (products.code - least_code_))) [[unlikely]]
+      return false;
+    const Floats total = __builtin_convertvector(products.units + rounded_down(in_units), Floats);
+    const Floats result = total * __builtin_bit_cast(Floats, kOne - exponent + (kOne - unscaled_one_));
+    std::memcpy(sums, &result, sizeof(result));
+    return true;
+  }
+
+  static bool any_negative(V values) {
+#if defined(WAVE_SIMD_AVX512)
+    if constexpr (sizeof(V) == 64) return _mm512_movepi32_mask(__builtin_bit_cast(__m512i, values)) != 0;
+#endif
+#if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
+    if constexpr (sizeof(V) == 32) return _mm256_movemask_ps(__builtin_bit_cast(__m256, values)) != 0;
+#endif
+    i32 any = 0;
+    for (int i = 0; i < kWidth; ++i) any |= values[i];
+    return any < 0;
+  }
+
+  static V rounded_down(Floats values) {
+#if defined(WAVE_SIMD_AVX512)
+    constexpr int kDown = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+    if constexpr (sizeof(V) == 64)
+      return __builtin_bit_cast(V, _mm512_cvt_roundps_epi32(__builtin_bit_cast(__m512, values), kDown));
+#endif
+    const V truncated = __builtin_convertvector(values, V);
+    return truncated + (__builtin_convertvector(truncated, Floats) > values);
   }
 
 #if defined(WAVE_SIMD_AVX512)
@@ -303,7 +361,10 @@ class ExactProduct {
   alignas(64) f32 scaled_a_[Shape::kPerLane][kLanes];
 
   V high_half_ = kept(V{} - 0x10000), least_code_ = kept(V{} + high(2 * kLeastCode));
+  static constexpr u32 kOne = 127u << 23;  ///< as f32
   Unsigned scale_ = kept(Unsigned{} + (static_cast<u32>(24 + kBias + kDownscale) << 23));
+  Unsigned unscaled_one_ = kept(Unsigned{} + (kOne - (u32{kDownscale} << 23)));
+  V largest_near_ = kept(V{} + (kOne + (30 << 23) + (1 << 22) - 1));  ///< below 1.5 * 2^30
 #if defined(WAVE_SIMD_AVX512)
   V infinity_ = kept(V{} + (0xff << 23)), unit_ = kept(V{} + high(kProductsPlace + 1023));
   V least_exponent_ = kept(V{} + high(kLeastBiased)), place_of_c_ = kept(V{} + high(kPlaceOfC - kProductsPlace));
