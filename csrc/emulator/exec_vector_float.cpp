@@ -256,43 +256,43 @@ WideHalf v_div_fixup_f16(WideHalf quotient, WideHalf denominator, WideHalf numer
 }
 
 constexpr Body kBodies[] = {
-#define BODIES(type, T)                                                                                            \
-  {"v_add_" type, vector<add<T>>}, {"v_mul_" type, vector<mul<T>>}, {"v_fma_" type, vector<fused<T>>},             \
+#define BODIES(type, T, form)                                                                                      \
+  {"v_add_" type, form<add<T>>}, {"v_mul_" type, form<mul<T>>}, {"v_fma_" type, form<fused<T>>},                   \
       {"v_trunc_" type, vector<trunc<T>>}, {"v_ceil_" type, vector<ceil<T>>}, {"v_floor_" type, vector<floor<T>>}, \
       {"v_rndne_" type, vector<rndne<T>>}, {                                                                       \
     "v_frexp_mant_" type, vector<frexp_mant<T>>                                                                    \
   }
-    BODIES("f32", f32),
-    BODIES("f64", f64),
-    BODIES("f16", Half),
+    BODIES("f32", f32, light),
+    BODIES("f64", f64, vector),
+    BODIES("f16", Half, vector),
 #undef BODIES
-#define EXTREMA(type, T)                                                                               \
-  {"v_min_" type, vector<min<T>>}, {"v_max_" type, vector<max<T>>}, {"v_min3_" type, vector<min3<T>>}, \
-      {"v_max3_" type, vector<max3<T>>}, {                                                             \
-    "v_med3_" type, vector<med3<T>>                                                                    \
+#define EXTREMA(type, T, form)                                                                     \
+  {"v_min_" type, form<min<T>>}, {"v_max_" type, form<max<T>>}, {"v_min3_" type, vector<min3<T>>}, \
+      {"v_max3_" type, vector<max3<T>>}, {                                                         \
+    "v_med3_" type, vector<med3<T>>                                                                \
   }
-    EXTREMA("f32", f32),
-    EXTREMA("f16", HalfBits),
+    EXTREMA("f32", f32, light),
+    EXTREMA("f16", HalfBits, vector),
     {"v_min_f64", vector<min<f64>>},
     {"v_max_f64", vector<max<f64>>},
 #undef EXTREMA
-    {"v_sub_f32", vector<sub<f32>>},
-    {"v_subrev_f32", vector<subrev<f32>>},
+    {"v_sub_f32", light<sub<f32>>},
+    {"v_subrev_f32", light<subrev<f32>>},
     {"v_sub_f16", vector<sub<Half>>},
     {"v_subrev_f16", vector<subrev<Half>>},
     {"v_mul_legacy_f32", vector<v_mul_legacy_f32>},
     {"v_fma_legacy_f32", vector<v_fma_legacy_f32>},
-    {"v_fmac_f32", vector<fused<f32>>},
-    {"v_fmamk_f32", vector<fused<f32>>},
-    {"v_fmaak_f32", vector<fused<f32>>},
+    {"v_fmac_f32", light<fused<f32>>},
+    {"v_fmamk_f32", light<fused<f32>>},
+    {"v_fmaak_f32", light<fused<f32>>},
     {"v_fmac_f64", vector<fused<f64>>},
     {"v_fmac_f16", vector<fused<Half>>},
     {"v_fmamk_f16", vector<fused<Half>>},
     {"v_fmaak_f16", vector<fused<Half>>},
     {"v_fma_legacy_f16", vector<fused<Half>>},
-    {"v_pk_add_f32", vector<v_pk_add_f32>},
-    {"v_pk_mul_f32", vector<v_pk_mul_f32>},
-    {"v_pk_fma_f32", vector<v_pk_fma_f32>},
+    {"v_pk_add_f32", light<v_pk_add_f32>},
+    {"v_pk_mul_f32", light<v_pk_mul_f32>},
+    {"v_pk_fma_f32", light<v_pk_fma_f32>},
     {"v_pk_add_f16", vector<v_pk_add_f16>},
     {"v_pk_mul_f16", vector<v_pk_mul_f16>},
     {"v_pk_fma_f16", vector<v_pk_fma_f16>},

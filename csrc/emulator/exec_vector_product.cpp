@@ -91,12 +91,12 @@ Sum dot16_clamp(Pair16<T> a, Pair16<T> b, Sum c) {
 }
 
 constexpr Body kBodies[] = {
-    {"v_mul_lo_u32", vector<v_mul_lo_u32>},
+    {"v_mul_lo_u32", light<v_mul_lo_u32>},
     {"v_mul_hi_u32", vector<v_mul_hi_u32>},
-    {"v_mul_u32_u24", vector<v_mul_u32_u24>},
+    {"v_mul_u32_u24", light<v_mul_u32_u24>},
     {"v_mul_u32_u24", vector<mul_u24_clamp>, Variant::Clamp},
-    {"v_mad_u32_u24", vector<v_mad_u32_u24>},
-    {"v_mad_u64_u32", vector<v_mad_u64_u32>},
+    {"v_mad_u32_u24", light<v_mad_u32_u24>},
+    {"v_mad_u64_u32", light<v_mad_u64_u32>},
     {"v_mad_u64_u32", vector<mad_u64_clamp>, Variant::Clamp},
     {"v_mul_i32_i24", vector<v_mul_i32_i24>},
     {"v_mul_i32_i24", vector<mul_i24_clamp>, Variant::Clamp},

@@ -13,7 +13,9 @@
 //   Pair16<Half>: both halves
 //   Mode, Lane, LaneVcc, OpSel: not sources but what their names say
 //
-// `vector<v_fma_f32>` is the routine for the instruction table. The direct path works on the rows of the register file.
+// `vector<v_fma_f32>` is the routine for the instruction table; `light<v_fma_f32>` has one more loop, without EXEC, for
+// waves all of whose lanes are enabled: it is for bodies that take no longer than to load what EXEC leaves as it is.
+// The direct path works on the rows of the register file.
 // Where an instruction has modifiers, or the wave's mode asks for more than IEEE defaults, prepare() first copies the
 // operands that this concerns to temporary rows, changed as it asks, and finish() does the same to the result.
 
@@ -343,11 +345,11 @@ template <size_t... kIndex, class Run>
   return next(op);
 }
 
-template <auto kBody, class Signature = decltype(kBody)>
+template <auto kBody, bool kIsLight, class Signature = decltype(kBody)>
 struct Vector;
 
-template <auto kBody, class Result, class... Args>
-struct Vector<kBody, Result (*)(Args...)> {
+template <auto kBody, bool kIsLight, class Result, class... Args>
+struct Vector<kBody, kIsLight, Result (*)(Args...)> {
   using Shape = VectorShape<Result, Args...>;
 
   static const Op* execute(Wave& wave, const Op* op) {
@@ -368,9 +370,21 @@ struct Vector<kBody, Result (*)(Args...)> {
     const bool is_special = (wave.special & Shape::kKinds.special) != 0;
     if ((tags & kSourceScalar) != 0 || op->vector.modifiers != nullptr || is_special) [[unlikely]]
       return detour<kIndex...>(wave, op, Shape::kKinds, run<Rows<kIndex>...>);
-    return run(wave, op, wave.exec_lanes, &wave.v[op->vector.dst],
-               (kIsMask(kIndex) ? broadcast_source(wave, op, kIndex, LaneType::Mask)
-                                : rows_at(wave, op->vector.rows[kIndex]))...);
+    const auto rows = [&](size_t index) {
+      return kIsMask(index) ? broadcast_source(wave, op, static_cast<int>(index), LaneType::Mask)
+                            : rows_at(wave, op->vector.rows[index]);
+    };
+    // Not kept in variables, for which registers would have to be saved, too.
+    const auto result = [&] { return &wave.v[op->vector.dst]; };
+    if constexpr (kIsLight) {
+      static_assert(!kAnyIs<LaneVcc, Args...>);
+      if (const size_t lanes = wave.full_lanes; lanes != 0) [[likely]] {
+        const LaneContext context{wave.mode, {0}, nullptr};
+        loop<true>(wave, op, wave.exec_lanes, result(), {{rows(kIndex)...}}, context, lanes, kAllArgs);
+        return next(op);
+      }
+    }
+    return run(wave, op, wave.exec_lanes, result(), rows(kIndex)...);
   }
 
   struct Sources {
@@ -387,7 +401,7 @@ struct Vector<kBody, Result (*)(Args...)> {
       Wave::spread(wave.vcc(), wave.temp_mask);
       context.vcc = &wave.temp_mask;
     }
-    loop(wave, op, exec, result, sources, context, std::make_index_sequence<Shape::kArgs>());
+    loop<false>(wave, op, exec, result, sources, context, wave.lanes, kAllArgs);
     return next(op);
   }
 
@@ -411,12 +425,13 @@ struct Vector<kBody, Result (*)(Args...)> {
     }
   }
 
-  template <size_t... kIndex>
-  static void loop(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result, const Sources& sources,
-                   const LaneContext& context, std::index_sequence<kIndex...>) {
+  /// `kAll`: all lanes are enabled, and `exec` does not count.
+  template <bool kAll, size_t... kIndex>
+  [[gnu::always_inline]] static void loop(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result,
+                                          const Sources& sources, const LaneContext& context, size_t lanes,
+                                          std::index_sequence<kIndex...>) {
     // In halves, of which waves of 32 lanes have one. Unrolled, they cost waves of 64 lanes no more than a loop over
     // all. Written out twice, since GCC makes no vectors of some bodies that it finds in a lambda.
-    const size_t lanes = wave.lanes;
     if constexpr (std::is_same_v<Result, bool> || kHasCarry) {
       u64 mask = 0;
 #pragma GCC unroll 2
@@ -430,7 +445,7 @@ struct Vector<kBody, Result (*)(Args...)> {
           const size_t i = half + k;
           const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, halves, context, half, k)...);
           if constexpr (kHasCarry) {
-            store_lane(result, i, value.value, exec.lane[i], false);
+            store_lane(result, i, value.value, kAll ? ~0u : exec.lane[i], false);
             bits[k] = 0u - value.carry;
           } else {
             bits[k] = 0u - u32{value};
@@ -441,7 +456,8 @@ struct Vector<kBody, Result (*)(Args...)> {
       wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, mask & enabled_bits(wave, exec));
     } else {
       const bool saturates = wave.mode.fp16_ovfl();
-      const bool keeps_upper_half = op->vector.modifiers != nullptr && op->vector.modifiers->only_keep_upper_half;
+      const bool keeps_upper_half =
+          !kAll && op->vector.modifiers != nullptr && op->vector.modifiers->only_keep_upper_half;
       const u32 written = kIs16<typename ValueOf<Result>::type> && keeps_upper_half ? 0xffffu : ~0u;
 #pragma GCC unroll 2
       for (size_t half = 0; half < kLanes; half += kHalfLanes) {
@@ -458,9 +474,9 @@ struct Vector<kBody, Result (*)(Args...)> {
             results.low[k] = value.low.value;
             results.high[k] = value.high.value;
           } else if constexpr (kIsApproximation<Result>) {
-            store_lane(result, half + k, value.value, exec.lane[half + k] & written, saturates);
+            store_lane(result, half + k, value.value, (kAll ? ~0u : exec.lane[half + k]) & written, saturates);
           } else {
-            store_lane(result, half + k, value, exec.lane[half + k] & written, saturates);
+            store_lane(result, half + k, value, (kAll ? ~0u : exec.lane[half + k]) & written, saturates);
           }
         }
         if constexpr (kGoesByRows<Result>)
@@ -470,10 +486,13 @@ struct Vector<kBody, Result (*)(Args...)> {
   }
 
   static constexpr bool kHasCarry = kIsCarry<Result>;
+  static constexpr std::make_index_sequence<Shape::kArgs> kAllArgs{};
 };
 
 /// The routine of a vector ALU instruction.
 template <auto kBody>
-constexpr Execute vector = Vector<kBody>::execute;
+constexpr Execute vector = Vector<kBody, false>::execute;
+template <auto kBody>
+constexpr Execute light = Vector<kBody, true>::execute;
 
 }  // namespace wave::emulator::WAVE_SIMD

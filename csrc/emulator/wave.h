@@ -94,6 +94,7 @@ struct Wave {
   LaneRow* v = nullptr;    ///< vector registers: vgpr_count rows, then agpr_count rows; owned by the workgroup
   LaneRow exec_lanes{};    ///< EXEC with a lane's bit spread over its dword: 0 or ~0
   u64 spread_exec = 0;     ///< ... and as the mask that was spread
+  u32 full_lanes = 0;      ///< `lanes` where EXEC enables all of them, else 0
   LaneRow temp[3][2];      ///< operands that are not rows of the register file; see vector.inl
   LaneRow temp_exec;       ///< EXEC as it was, less the lanes that DPP disables
   LaneRow temp_result[4];  ///< a result before its modifiers are applied
@@ -141,6 +142,7 @@ struct Wave {
     const u64 value = pair(sreg::kExec) & all_lanes();
     if (value == spread_exec) return;
     spread_exec = value;
+    full_lanes = value == all_lanes() ? lanes : 0;
     spread(value, exec_lanes);
   }
   /// Writes a lane mask to scalar registers, VCC and EXEC included: one register for each half.
