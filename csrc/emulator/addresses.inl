@@ -5,6 +5,17 @@ namespace wave::emulator::WAVE_SIMD {
 /// Lanes whose dwords are copied at once where they lie side by side: those of a row of a tile, often.
 inline constexpr u32 kGroup = 16, kGroups = kLanes / kGroup;
 
+/// Calls `each` with the first lane of each group of the first `lanes` lanes, of which there are 0, 32 or 64: so that
+/// compilers know the numbers of lanes.
+template <class Each>
+[[gnu::always_inline]] inline void each_group(u32 lanes, Each each) {
+#pragma GCC unroll 4
+  for (u32 first = 0; first < kLanes; first += kGroup) {
+    if (first == lanes) break;
+    each(first);
+  }
+}
+
 /// How many lanes a mask enables where those are all of a wave, of 64 or of 32 lanes; else 0.
 inline u32 count_of_first(u64 mask) {
   constexpr u64 kHalf = ~u64{0} >> kHalfLanes;
@@ -134,7 +145,7 @@ inline bool are_in_steps(const AddressParts& parts, u32 lanes) {
   GroupDwords steps, differences{};
   for (u32 i = 0; i < kGroup; ++i) steps[i] = kStep * i;
   bool wraps = false;
-  for (u32 i = 0; i < lanes; i += kGroup) {
+  each_group(lanes, [&](u32 i) {
     GroupDwords dwords;
     std::memcpy(&dwords, low + i, sizeof(dwords));
     differences |= dwords - steps - low[i];
@@ -143,7 +154,7 @@ inline bool are_in_steps(const AddressParts& parts, u32 lanes) {
       std::memcpy(&dwords, &parts.high->lane[i], sizeof(dwords));
       differences |= dwords ^ parts.high->lane[i];
     }
-  }
+  });
   return !wraps && is_zero(differences);
 }
 

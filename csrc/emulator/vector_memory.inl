@@ -248,12 +248,12 @@ class Groups {
     const u32 lanes = count_of_first(wave.exec());
     if (lanes == 0 || !are_in_steps<kStep>(parts, lanes)) return;
     u64 low = ~u64{0}, high = 0;
-    for (u32 i = 0; i < lanes; i += kGroup) {
+    each_group(lanes, [&](u32 i) {
       const u64 address = static_cast<typename Space::Address>(parts.of(i));
       low = std::min(low, address);
       high = std::max(high, address);
       begins_[i / kGroup] = address;
-    }
+    });
     if (!Space::covers(wave, low, high + kStep * (kGroup - 1), size, write)) return;
     origin_ = reinterpret_cast<uintptr_t>(Space::host(wave, 0));
     lanes_ = lanes;
@@ -277,7 +277,7 @@ constexpr bool kHasParts = requires(const Wave& wave, const Op* op) { Space::par
 template <class T, int kCount, class Space, u32 kStep>
 inline void read_groups(const Groups<Space, kStep>& from, LaneRow* rows, u32 behind = 0) {
   static_assert(kStep == 0 || (kStep == sizeof(T) && kCount == 1));
-  for (u32 i = 0; i < from.lanes(); i += kGroup) {
+  each_group(from.lanes(), [&](u32 i) {
     if constexpr (kStep == 0) {
       T values[kCount];
       std::memcpy(values, from[i] + behind, sizeof(values));
@@ -294,14 +294,14 @@ inline void read_groups(const Groups<Space, kStep>& from, LaneRow* rows, u32 beh
           const __m256i dwords = std::is_signed_v<T> ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes);
           _mm256_storeu_si256(reinterpret_cast<__m256i*>(&rows[0].lane[i + k]), dwords);
         }
-        continue;
+        return;
       }
 #endif
       T values[kGroup];
       std::memcpy(values, from[i] + behind, sizeof(values));
       for (u32 k = 0; k < kGroup; ++k) rows[0].lane[i + k] = static_cast<u32>(static_cast<i32>(values[k]));
     }
-  }
+  });
 }
 
 /// Loads where lanes are side by side, or at the same place. False where they are not.
@@ -324,11 +324,11 @@ inline bool load_groups(const Wave& wave, const AddressParts& parts, LaneRow* ro
 template <class Space, class T, Part kPart>
 inline bool store_groups(const Wave& wave, const AddressParts& parts, const LaneRow& row) {
   const Groups<Space, sizeof(T)> to(wave, parts, sizeof(T), true);
-  for (u32 i = 0; i < to.lanes(); i += kGroup) {
+  each_group(to.lanes(), [&](u32 i) {
     T values[kGroup];
     for (u32 k = 0; k < kGroup; ++k) values[k] = static_cast<T>(get_part<kPart>(row.lane[i + k]));
     std::memcpy(to[i], values, sizeof(values));
-  }
+  });
   return to.lanes() != 0;
 }
 

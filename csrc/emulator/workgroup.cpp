@@ -97,8 +97,11 @@ u64 run_instructions(Wave& wave, u64 quantum, Step step) {
   return quantum - left;
 }
 
+/// Carries out an instruction, and nothing else.
+constexpr auto execute = [](Wave& wave, const Op* op) { return op->execute(wave, op); };
+
 /// An instruction as MODE has it.
-const Op* run_one(Wave& wave, const Op* op) { return wave.runs_singly() ? step(wave, op) : op->execute(wave, op); }
+const Op* run_one(Wave& wave, const Op* op) { return wave.runs_singly() ? step(wave, op) : execute(wave, op); }
 
 /// The same, in the fastest way that the wave's MODE and who looks on allow.
 u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer, u8 watched_ops) {
@@ -120,7 +123,7 @@ u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer, u8 watched_ops) 
     });
   }
   if (wave.runs_singly()) return run_instructions(wave, quantum, step);
-  return run_instructions(wave, quantum, [](Wave& w, const Op* op) { return op->execute(w, op); });
+  return run_instructions(wave, quantum, execute);
 }
 
 /// The work-items' ids within the workgroup, ten bits for each axis; poison in lanes that have none.
@@ -180,6 +183,8 @@ Workgroup::Workgroup(const LaunchState& launch)
       work_items_(packed_work_items(launch)),
       waves_(launch.waves),
       takes_turns_(launch.lds_size > 0 && launch.waves > 1),
+      has_split_barriers_(isa::features(launch.module.generation()).has_split_barriers),
+      max_instructions_(launch.dispatch.max_instructions),
       own_observer_(launch.dispatch.checks == nullptr ? nullptr : launch.dispatch.checks->observe()),
       both_(both(launch.dispatch.observer, own_observer_.get())),
       usual_observer_(both_ != nullptr           ? both_.get()
@@ -201,6 +206,7 @@ void Workgroup::observe(Observer* observer, SpinProbe* probe) {
   observer_ = observer;
   probe_ = probe;
   watched_ops_ = observer == nullptr ? 0 : observer->watched_ops();
+  runs_freely_ = watched_ops_ == 0 && launch_.hostcalls() == nullptr;
   lds_observer_ = observer != nullptr && observer->watches_lds() ? observer : nullptr;
   memory_observer_ = observer != nullptr && observer->watches_memory() ? observer : nullptr;
   direct_lds_size_ = lds_observer_ == nullptr ? launch_.lds_size : 0;
@@ -264,11 +270,14 @@ Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {
   ++turns_;
   u64 left = quantum * waves_.size();
   while (left > 0) {
-    bool alive = false, moved = false;
+    bool alive = false, moved = false, waits = false;
     for (Wave& wave : waves_) {
       if (wave.status == Status::Ended) continue;
       alive = true;
-      if (wave.status == Status::Barrier) continue;
+      if (wave.status == Status::Barrier) {
+        waits = true;
+        continue;
+      }
       if (until_look_ == 0) {
         look_at(wave, look);
         until_look_ = kLook;
@@ -277,9 +286,10 @@ Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {
       until_look_ -= std::min(until_look_, count);
       left -= std::min(left, count);
       moved |= wave.status != Status::Yielded;
+      waits |= wave.status == Status::Barrier;
     }
     if (!alive) return Progress::Finished;
-    moved |= release_barrier();
+    moved |= waits && release_barrier();
     if (!moved) break;
   }
   return Progress::Suspended;
@@ -335,12 +345,11 @@ void Workgroup::look_at(const Wave& wave, const Look& look) {
 
 bool Workgroup::release_barrier() {
   // A wave that has ended no longer counts (ISA document, "S_BARRIER").
-  const bool is_split = isa::features(launch_.module.generation()).has_split_barriers;
   bool waiting = false, all_wait = true;
   for (const Wave& wave : waves_) {
     waiting |= wave.status == Status::Barrier;
     all_wait &= wave.status == Status::Barrier || wave.status == Status::Ended;
-    if (!all_wait && !is_split) return false;
+    if (!all_wait && !has_split_barriers_) return false;
   }
   if (!waiting) return false;
   if (barrier_signals_ != 0 && barrier_signals_ >= members()) barrier_signals_ = 0, is_barrier_over_ = true;
@@ -389,9 +398,6 @@ u32 Workgroup::barrier_state() const {
 
 /// Runs a wave for a turn, in which it may wait for the host. Returns how many instructions.
 u64 Workgroup::run_turn(Wave& wave, u64 turn, const Look& look) {
-  if (turn <= kTurn && watched_ops_ == 0 && launch_.hostcalls() == nullptr && !wave.runs_singly()) [[likely]] {
-    return run_instructions(wave, turn, [](Wave& w, const Op* op) { return op->execute(w, op); });
-  }
   u64 count = 0, looked_at = 0;
   while (wave.status == Status::Running && count < turn) {
     count += run_in_one_way(wave, std::min(turn - count, kLook), observer_, watched_ops_);
@@ -413,12 +419,14 @@ u64 Workgroup::run_wave(Wave& wave, u64 turn, const Look& look) {
   wave.status = Status::Running;
   u64 count = 0;
   try {
-    count = run_turn(wave, turn, look);
+    const bool is_short = turn <= kTurn && runs_freely_ && !wave.runs_singly();
+    count = is_short ? run_instructions(wave, turn, execute) : run_turn(wave, turn, look);
     if (wave.status == Status::Running) wave.status = Status::Paused;
     if (observer_ != nullptr && (wave.status == Status::Barrier || wave.status == Status::Ended)) observer_->stop(wave);
     wave.instructions += count;
-    if (const u64 most = launch_.dispatch.max_instructions; most != 0 && wave.instructions > most) {
-      fault(text("a wave ran more than ", most, " instructions, the limit that WAVE_RUNTIME_MAX_INSTRUCTIONS sets"));
+    if (max_instructions_ != 0 && wave.instructions > max_instructions_) {
+      fault(text("a wave ran more than ", max_instructions_,
+                 " instructions, the limit that WAVE_RUNTIME_MAX_INSTRUCTIONS sets"));
     }
   } catch (const Abort& abort) {
     if (observer_ != nullptr) observer_->give_up(wave);

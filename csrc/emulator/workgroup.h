@@ -182,11 +182,14 @@ class Workgroup {
   bool is_barrier_over_ = false;  ///< all have come to a split barrier, and nobody has been let go on
   std::vector<Wave> waves_;
   const bool takes_turns_;
+  const bool has_split_barriers_;
+  const u64 max_instructions_;
   const std::unique_ptr<Observer> own_observer_;  ///< of the launch's checks, for this workgroup alone
   const std::unique_ptr<Observer> both_;          ///< it and the launch's, where there are both
   Observer* const usual_observer_;
   Observer* observer_ = nullptr;      ///< nullptr: nobody looks on
   u8 watched_ops_ = 0;                ///< of which it is told (OpFlags)
+  bool runs_freely_ = false;          ///< nothing is to be done between instructions
   Observer* lds_observer_ = nullptr;  ///< nullptr where nobody watches LDS
   Observer* memory_observer_ = nullptr;
   const Recalled* recalled_ = nullptr;
