@@ -72,6 +72,11 @@ std::unique_ptr<u8[]> allocate_scratch(const LaunchState& launch) {
                           "arrays and fewer registers spilled"));
 }
 
+/// From a wave's registers to the next one's, in rows: an odd number. Where it were a multiple of 16, waves' registers
+/// of a number would lie at the same place of pages: hosts' caches have few lines for such, and their loads wait for
+/// stores to the other waves' registers.
+size_t rows_apart(const LaunchState& launch) { return (launch.registers.vgprs + launch.registers.agprs) | 1u; }
+
 /// Instructions in a wave's turn. Hardware runs the waves of a workgroup side by side, and hand-written kernels count
 /// on it: they leave out a barrier where the other waves' loads from LDS, a few instructions back, must be over by
 /// then.
@@ -192,7 +197,7 @@ Workgroup::Workgroup(const LaunchState& launch)
                                                  : launch.dispatch.observer),
       sums_additions_((usual_observer_ == nullptr || !usual_observer_->watches_memory()) &&
                       launch.grid_sync() == nullptr && launch.hostcalls() == nullptr),
-      registers_(new LaneRow[size_t{launch.waves} * (launch.registers.vgprs + launch.registers.agprs)]),
+      registers_(new LaneRow[launch.waves * rows_apart(launch)]),
       lds_(new(std::align_val_t{kHostLine}) u8[launch.lds_size]),
       scratch_(allocate_scratch(launch)) {
   observe(usual_observer_, nullptr);
@@ -226,7 +231,7 @@ void Workgroup::start(u64 number) {
 
 void Workgroup::start_wave(Wave& wave, u32 index) {
   const u32 rows = launch_.registers.vgprs + launch_.registers.agprs;
-  wave.v = &registers_[size_t{index} * rows];
+  wave.v = &registers_[index * rows_apart(launch_)];
   poison(wave.v, size_t{rows} * kLanes);
   wave.vgpr_count = launch_.registers.vgprs;
   wave.agpr_count = launch_.registers.agprs;
