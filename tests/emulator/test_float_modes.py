@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 import struct
+from collections.abc import Callable
 from fractions import Fraction
 
 import machine
 import numpy as np
 import pytest
+import rdna_machine
 import torch
-from model.floats import F16, Rounding, number
+from model.floats import F16, F32, Rounding, number
 from simd_levels import LEVELS, run_again
 from support import LoadKernel
+from test_rdna_instructions import encode
 
 EDGES = [
     0.0,
@@ -212,6 +215,37 @@ def test_fused_halves_round_once(mnemonic: str, rounding: Rounding) -> None:
             expected = F16.encode(number(exact), rounding)
             assert result & 0xFFFF == expected, (a, b, third, hex(result))
             assert result >> 16 == (expected if options else 0)
+
+
+SCALAR: dict[str, Callable[[Fraction, Fraction, Fraction], Fraction]] = {
+    "s_add": lambda a, b, _: a + b,
+    "s_sub": lambda a, b, _: a - b,
+    "s_mul": lambda a, b, _: a * b,
+    "s_fmac": lambda a, b, c: a * b + c,
+}
+
+
+@pytest.mark.parametrize("rounding", list(Rounding))
+@pytest.mark.parametrize("name", SCALAR)
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+@pytest.mark.parametrize("target", ["gfx1150", "gfx1201"])
+def test_scalar_arithmetic_rounds(target: str, kind: str, name: str, rounding: Rounding) -> None:
+    """Ties, what lies beside them, and what is too small for the last place, of both signs."""
+    format_, places = (F32, 24) if kind == "f32" else (F16, 11)
+    unit = Fraction(2) ** (1 - places)
+    sizes = [1 + unit, 1 + 3 * unit, unit / 2, unit / 2 + unit * unit / 2, unit / 8, Fraction(3)]
+    values = [sign * size for size in sizes for sign in (1, -1)]
+    sources = list(itertools.product(values, values, (Fraction(1), Fraction(-1))))
+    state = rdna_machine.State(len(sources), 32)
+    state.mode[:] |= np.uint32(rounding if kind == "f32" else rounding << 2)
+    for register in range(3):
+        state.s[:, 5 + register] = [format_.encode(number(each[register])) for each in sources]
+    words = encode(target, f"{name}_{kind}", "SOP2", SDST=7, SSRC0=5, SSRC1=6)
+    found = rdna_machine.run(target, words, state).s[:, 7].tolist()
+    for each, result in zip(sources, found, strict=True):
+        exact = SCALAR[name](*each)
+        zero = 1 << format_.width - 1 if rounding == Rounding.DOWN else 0
+        assert result == (format_.encode(number(exact), rounding) if exact else zero), each
 
 
 @pytest.mark.parametrize(("saturates", "largest"), [(0, 0x7C00), (1, 0x7BFF)])

@@ -75,6 +75,19 @@ extern "C" __global__ void own_counter(int* to) {
   __builtin_amdgcn_ds_gws_barrier(1, 5);
   if (threadIdx.x == 64) to[1] = to[0];
 }
+
+// Two counters whose numbers M0 has. The first wave waits for the second at one of them; the other is for one wave.
+extern "C" __global__ void counters_by_number(int* to, unsigned first, unsigned second) {
+  if (threadIdx.x == 0) {
+    __builtin_amdgcn_ds_gws_init(1, first);
+    __builtin_amdgcn_ds_gws_init(0, second);
+  }
+  __syncthreads();
+  if (threadIdx.x == 64) to[0] = 7;
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
+  __builtin_amdgcn_ds_gws_barrier(1, first);
+  if (threadIdx.x == 0) to[1] = to[0];
+}
 """
 
 
@@ -103,6 +116,14 @@ def test_the_field_of_a_null_pointer_is_no_barrier(kernels: wave_runtime.Module)
     with pytest.raises(wave_runtime.KernelFault, match="at a null pointer plus 40 bytes: argument 0 ") as raised:
         kernels["field"](torch.empty(0, dtype=torch.int32), 0, grid=1, block=64)
     assert "barrier" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0), (63, 62), (5, 37)])
+def test_counters_have_numbers(kernels: wave_runtime.Module, first: int, second: int) -> None:
+    """What is set of one is not set of another, and there are 64."""
+    to = torch.zeros(2, dtype=torch.int32)
+    kernels["counters_by_number"](to, first, second, grid=1, block=128, cooperative=True)
+    assert to.tolist() == [7, 7]
 
 
 def test_other_launches_have_no_barrier_of_the_grid(kernels: wave_runtime.Module) -> None:

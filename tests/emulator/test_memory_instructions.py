@@ -8,7 +8,8 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from machine import LANES, State, encode, run
+import torch
+from machine import LANES, State, encode, isa_rows, run
 from memory_model import OFF
 from memory_support import BY_NAME, WAVES, check, names, random_memory, random_state, set_pair, spread
 
@@ -243,3 +244,21 @@ def test_an_index_is_checked_alone() -> None:
     after = run(encode(BY_NAME["buffer_load_dwordx4"], **fields), state, memory).v[0, 20:24].T
     assert after[:32].tobytes() == before[384 : 384 + 512].numpy().tobytes()
     assert not after[32:].any()
+
+
+def test_stores_of_lds() -> None:
+    """buffer_store_lds_dword, of gfx90a: lane by lane from where loads to LDS put it."""
+    state, memory = random_state(np.random.default_rng(11), 1), torch.full((1024,), 7, dtype=torch.uint8)
+    state.lds[0] = np.random.default_rng(12).integers(0, 1 << 32, 256, dtype=np.uint32)
+    state.m0[:] = 64
+    state.exec[0] = [0xFFFF0F00, 0x7FFFFFFE]
+    state.s[0, 8:12] = descriptor(memory.data_ptr(), 0, 4, swizzle=0, index_stride=0, add_lane=1)
+    state.s[0, 12] = 32
+    row = next(row for row in isa_rows("gfx90a") if row["mnemonic"] == "buffer_store_lds_dword")
+    after = run(encode(row, SRSRC=2, SOFFSET=12, OFFSET=8, LDS=1), state, memory, processor="gfx90a")
+    active = (state.exec[0, np.arange(LANES) // 32] >> (np.arange(LANES) % 32).astype(np.uint32) & 1).astype(bool)
+    stored = memory[40 : 40 + 256].numpy().view(np.uint32)
+    assert np.array_equal(stored, np.where(active, state.lds[0, 18 : 18 + LANES], 0x07070707))
+    assert (memory[:40] == 7).all()
+    assert (memory[40 + 256 :] == 7).all()
+    assert np.array_equal(after.lds, state.lds)

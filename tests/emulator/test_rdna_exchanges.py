@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import rdna_machine
 import torch
-from test_rdna_instructions import VECTOR, enabled, encode, random_state
+from rdna_machine import State
+from test_rdna_instructions import TARGETS, VECTOR, enabled, encode, random_state
 
 import wave_runtime
 
@@ -33,21 +34,43 @@ def test_halves_are_exchanged(target: str, lanes: int, a: int, b: int) -> None:
     assert np.array_equal(after.v.view(np.uint16).reshape(wanted.shape), wanted)
 
 
+def permuted(state: State, numbers: np.ndarray, row: int, op_sel: int) -> np.ndarray:
+    """What register 9 is given of register 5, for each lane the lane of its row, or of the other, that has its number.
+
+    OP_SEL: a disabled lane is read all the same (1), reads as zero (2), else leaves the destination.
+    """
+    lane, active = np.arange(state.lanes), enabled(state)
+    source = (((lane & ~15) ^ row) | (numbers & 15)).astype(np.int64)
+    moved = np.take_along_axis(state.v[:, 5], source, 1)
+    valid = np.take_along_axis(active, source, 1) | bool(op_sel & 1)
+    result = np.where(valid, moved, 0 if op_sel & 2 else state.v[:, 9])
+    return np.where(active, result, state.v[:, 9])
+
+
 @pytest.mark.parametrize("lanes", [32, 64])
 @pytest.mark.parametrize(("name", "row"), [("v_permlane16_var_b32", 0), ("v_permlanex16_var_b32", 16)])
 @pytest.mark.parametrize("op_sel", range(4))
 def test_lanes_that_a_vector_register_names(lanes: int, name: str, row: int, op_sel: int) -> None:
-    """OP_SEL: a disabled lane is read all the same (1), reads as zero (2), else leaves the destination. The number's
-    last four bits count."""
+    """The number's last four bits count."""
     state = random_state(np.random.default_rng(op_sel), 4, lanes)
     words = encode("gfx1201", name, "VOP3", VDST=9, SRC0=VECTOR + 5, SRC1=VECTOR + 7, OP_SEL=op_sel)
     after = rdna_machine.run("gfx1201", words, state)
-    lane, active = np.arange(lanes), enabled(state)
-    source = ((lane & ~15) ^ row) | (state.v[:, 7] & 15)
-    moved = np.take_along_axis(state.v[:, 5], source.astype(np.int64), 1)
-    valid = np.take_along_axis(active, source.astype(np.int64), 1) | bool(op_sel & 1)
-    result = np.where(valid, moved, 0 if op_sel & 2 else state.v[:, 9])
-    assert np.array_equal(after.v[:, 9], np.where(active, result, state.v[:, 9]))
+    assert np.array_equal(after.v[:, 9], permuted(state, state.v[:, 7], row, op_sel))
+
+
+@pytest.mark.parametrize(("target", "lanes"), itertools.product(TARGETS, (32, 64)))
+@pytest.mark.parametrize(("name", "row"), [("v_permlane16_b32", 0), ("v_permlanex16_b32", 16)])
+@pytest.mark.parametrize("op_sel", range(4))
+def test_lanes_that_scalar_registers_name(target: str, lanes: int, name: str, row: int, op_sel: int) -> None:
+    """Of each row the first eight lanes have their numbers in one register, four bits each, the others in another."""
+    rng = np.random.default_rng(op_sel)
+    state = random_state(rng, 4, lanes)
+    state.s[:, 12:14] = rng.integers(0, 1 << 32, (4, 2), dtype=np.uint32)
+    words = encode(target, name, "VOP3", VDST=9, SRC0=VECTOR + 5, SRC1=12, SRC2=13, OP_SEL=op_sel)
+    lane = np.arange(lanes)
+    numbers = state.s[:, 12 + lane // 8 % 2] >> (4 * (lane % 8)).astype(np.uint32)
+    after = rdna_machine.run(target, words, state)
+    assert np.array_equal(after.v[:, 9], permuted(state, numbers, row, op_sel))
 
 
 PARTS = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16}

@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 import re
+import struct
 from collections.abc import Callable, Mapping
 
 import machine
@@ -109,6 +110,15 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
 }
 
 
+SCALAR_LIMITS = {
+    "exp": {0.0: 1.0, math.inf: math.inf, -math.inf: 0.0},
+    "log": {0.0: -math.inf, 1.0: 0.0, math.inf: math.inf},
+    "rcp": {0.0: math.inf, math.inf: 0.0, -math.inf: -0.0},
+    "rsq": {0.0: math.inf, math.inf: 0.0},
+    "sqrt": {0.0: 0.0, math.inf: math.inf},
+}
+
+
 @pytest.mark.parametrize("kind", ["f16", "f32"])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_scalar_functions_and_their_modifiers(function: str, kind: str) -> None:
@@ -134,6 +144,8 @@ def test_scalar_functions_and_their_modifiers(function: str, kind: str) -> None:
     if function in ("log", "sqrt", "rsq"):
         assert np.isnan(found(2.5, NEG=1, ABS=1))
         assert found(2.5, NEG=1, ABS=1, CLAMP=1) == 0
+    for value, limit in SCALAR_LIMITS[function].items():
+        assert struct.pack("d", found(value)) == struct.pack("d", limit), value
 
 
 @pytest.mark.parametrize("kind", ["f16", "f32"])

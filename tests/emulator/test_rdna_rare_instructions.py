@@ -77,6 +77,35 @@ def test_registers_that_change_places(target: str, lanes: int) -> None:
     assert np.array_equal(after.v, wanted)
 
 
+# Whether M0 counts for the source's number and for the destination's, and from which bit on; None where all bits count.
+RELATIVE_MOVES = {
+    "v_movrels_b32": (True, False, None),
+    "v_movreld_b32": (False, True, None),
+    "v_movrelsd_b32": (True, True, None),
+    "v_movrelsd_2_b32": (True, True, 16),
+}
+
+
+@WAVES
+@pytest.mark.parametrize("name", RELATIVE_MOVES)
+def test_moves_between_registers_relative_to_m0(target: str, lanes: int, name: str) -> None:
+    """M0 as a whole is added, but by v_movrelsd_2_b32 bits 0 to 9 and 16 to 25. All else stays."""
+    from_source, from_destination, second = RELATIVE_MOVES[name]
+    state = random_state(np.random.default_rng(8), 3, lanes)
+    state.m0[:] = [0, 7, 12] if second is None else [0, 7 | 12 << 16, 0xFC03FC3A]
+    words = encode(target, f"{name}_e32", "VOP1", VDST=20, SRC0=VECTOR + 5)
+    wanted, active = state.v.copy(), enabled(state)
+    for wave, m0 in enumerate(state.m0.tolist()):
+        source = 5 + (m0 if second is None else m0 & 0x3FF) * from_source
+        to = 20 + (m0 if second is None else m0 >> second & 0x3FF) * from_destination
+        wanted[wave, to] = np.where(active[wave], state.v[wave, source], state.v[wave, to])
+    assert np.array_equal(rdna_machine.run(target, words, state).v, wanted)
+    state.m0[:] = 0x3FF if second is None else 0x3FF << 16
+    register = {"v_movrels_b32": 5}.get(name, 20) + 0x3FF
+    with pytest.raises(wave_runtime.KernelFault, match=f"register {register}, relative to M0"):
+        rdna_machine.run(target, words, state)
+
+
 @WAVES
 def test_scalar_registers_relative_to_m0(target: str, lanes: int) -> None:
     state = random_state(np.random.default_rng(3), 2, lanes)
@@ -164,6 +193,8 @@ def test_loads_that_transpose(stride: int) -> None:
     halves = after.v[0, 20:24].T.copy().view(np.uint16).reshape(32, 8)
     wanted = [[(lane // 8 * 8 + k) * stride // 2 + lane % 8 for k in range(8)] for lane in range(32)]
     assert halves.tolist() == wanted
+    assert not after.v[0, 4:20].any()
+    assert not after.v[0, 24:].any()
 
 
 def test_loads_that_transpose_bytes() -> None:
@@ -177,6 +208,8 @@ def test_loads_that_transpose_bytes() -> None:
     bytes_ = after.v[0, 20:22].T.copy().view(np.uint8).reshape(32, 8)
     wanted = [matrix[8 * (lane // 16) : 8 * (lane // 16) + 8, lane % 16].tolist() for lane in range(32)]
     assert bytes_.tolist() == wanted
+    assert not after.v[0, 4:20].any()
+    assert not after.v[0, 22:].any()
 
 
 @pytest.mark.parametrize("bits", [64, 128])
@@ -228,6 +261,17 @@ def test_fields_of_mode(target: str, lanes: int) -> None:
     assert rdna_machine.run(target, [*write, *part], state).s[0, 20] == 3
 
 
+@WAVES
+@pytest.mark.parametrize(("name", "low"), [("s_round_mode", 0), ("s_denorm_mode", 4)])
+def test_four_bits_of_mode(target: str, lanes: int, name: str, low: int) -> None:
+    """They are written, of the instruction's constant; all others stay."""
+    for before, bits in itertools.product((0x00, 0xF0, 0x5A, 0xFF), (0x0, 0x6, 0x9, 0xF)):
+        state = State(1, lanes)
+        state.mode[:] = before
+        after = rdna_machine.run(target, encode(target, name, "SOPP", SIMM16=0xABC0 | bits), state)
+        assert after.mode[0] & 0xFF == before & ~(15 << low) | bits << low
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_messages(target: str) -> None:
     """An interrupt, registers that are given back on RDNA3 and later, and what nobody takes."""
@@ -259,6 +303,10 @@ def test_questions(target: str) -> None:
                 rdna_machine.run(target, words, State(1, 32))
 
 
+# Shader engines, and pairs of compute units of each.
+ENGINES = {"gfx1030": (4, 10), "gfx1100": (6, 8), "gfx1150": (1, 8), "gfx1201": (4, 8)}
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_other_hardware_registers(target: str) -> None:
     """Exceptions, of which there are none; where a wave runs; and what is not known by name."""
@@ -267,8 +315,12 @@ def test_other_hardware_registers(target: str) -> None:
     flags = encode(target, "s_getreg_b32", "SOPK", SDST=20, SIMM16=hardware_register(3, 0, 5))
     clear = encode(target, "s_setreg_b32", "SOPK", SDST=21, SIMM16=hardware_register(3, 0, 5))
     assert not rdna_machine.run(target, [*clear, *flags], state).s[:, 20].any()
-    place = encode(target, "s_getreg_b32", "SOPK", SDST=20, SIMM16=hardware_register(23, 10, 11))
-    assert len(set(rdna_machine.run(target, place, state).s[:, 20].tolist())) > 4
+    place = encode(target, "s_getreg_b32", "SOPK", SDST=20, SIMM16=hardware_register(23, 0, 32))
+    # Workgroups go round the engines (bits 18 to 20), and those of one round its units, which are pairs (10 to 13).
+    engines, pairs = ENGINES[target]
+    group = np.arange(40)
+    expected = group // engines % (2 * pairs) // 2 << 10 | group % engines << 18
+    assert rdna_machine.run(target, place, state).s[:, 20].tolist() == expected.tolist()
     scratch = encode(target, "s_getreg_b32", "SOPK", SDST=20, SIMM16=hardware_register(20, 0, 32))
     with pytest.raises(wave_runtime.KernelFault, match="s_getreg_b32 is not implemented"):
         rdna_machine.run(target, scratch, state)

@@ -182,13 +182,14 @@ def test_all_are_implemented() -> None:
     assert len(CASES) == 2 * (6 + 22)
 
 
-@pytest.mark.parametrize("lanes", [32, 64])
+@pytest.mark.parametrize(("lanes", "group"), [(32, 16), (64, 16), (64, 32), (64, 48)])
+@pytest.mark.parametrize("lane", [0, 13, 15])
 @pytest.mark.parametrize(("register", "factor"), [(A, "A"), (B + 7, "B")])
-def test_factors_of_rdna3_must_be_replicated(lanes: int, register: int, factor: str) -> None:
+def test_factors_of_rdna3_must_be_replicated(lanes: int, group: int, lane: int, register: int, factor: str) -> None:
     trial = Trial("gfx1100", lanes, "v_wmma_f32_16x16x16_f16", 0)
-    trial.state.v[:, register, lanes - 3] ^= 1
+    trial.state.v[:, register, group + lane] ^= 1
     words = encode(trial.target, trial.name, VDST=D, SRC0=256 + A, SRC1=256 + B, SRC2=256 + C)
-    expected = f"but for the order of k: {factor} differs in lanes {lanes - 16} to {lanes - 1}"
+    expected = f"but for the order of k: {factor} differs in lanes {group} to {group + 15}"
     with pytest.raises(wave_runtime.KernelFault, match=expected):
         machine.run(trial.target, words, trial.state)
 
