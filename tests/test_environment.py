@@ -13,7 +13,7 @@ from support import EXAMPLES, ROOT
 
 import wave_emulator
 import wave_runtime
-from wave_runtime import _env
+from wave_runtime import _C, _env
 
 BASICS = EXAMPLES / "binaries" / "basics.hsaco"
 HIP_EMULATOR = str(wave_emulator.library("wave_hip_emulator"))
@@ -97,6 +97,33 @@ BAD: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "WAVE_RUNTIME_CACHE_SIZE": (["-1", "1T", "G", "1.5G", "\u00b2", "1e9", "much"], CACHE, {}),
     "WAVE_RUNTIME_AUTOTUNE": (FLAG, TUNE, {}),
 }
+PROCESSORS = " or ".join(sorted(_C.emulator_processors()))
+# What each says that it takes, and gives as an instance.
+SAYS = {
+    "WAVE_RUNTIME_DRIVER": ("hip or cuda", "hip"),
+    "WAVE_RUNTIME_EMULATE": (PROCESSORS, "gfx950"),
+    "WAVE_RUNTIME_CPU_DRIVER": ("emulator or hip", "emulator"),
+    "WAVE_RUNTIME_MAX_INSTRUCTIONS": ("a whole number from 0 to 1000000000000000000 in decimal digits", "1000000"),
+    "WAVE_RUNTIME_CHECK": ("hazards, races or hazards,races", "hazards,races"),
+    "WAVE_RUNTIME_SANITIZE": (
+        "tools with commas between them, of memory, races, waits, barriers, numbers, uninitialized, or all",
+        "memory,races",
+    ),
+    "WAVE_RUNTIME_PROFILE": ("a file whose name ends in .html, .json, .csv", "profile.html"),
+    "WAVE_RUNTIME_TRACE_ONLY": ("a workgroup's number, and after a point a wave's or not", "7.1"),
+    "WAVE_RUNTIME_MFMA": ("fast or exact", "fast"),
+    "WAVE_RUNTIME_SIMD": ("avx512, avx2 or portable", "avx512"),
+    "WAVE_RUNTIME_EMULATOR_PROCESSOR": (PROCESSORS, "gfx942"),
+    "WAVE_RUNTIME_EMULATOR_BOUNDS": ("exact or process", "exact"),
+    "WAVE_RUNTIME_EMULATOR_DEVICES": ("a whole number from 1 to 64 in decimal digits", "64"),
+    "WAVE_RUNTIME_EMULATOR_THREADS": ("a whole number from 1 to 1024 in decimal digits", "1024"),
+    "WAVE_RUNTIME_CACHE_SIZE": ("a number of bytes, with K, M or G behind it or not", "2G"),
+}
+SAYS |= {
+    name: ("1 for yes or 0 for no", "1") if values is FLAG else ("a number of seconds", "2.5")
+    for name, (values, _, _) in BAD.items()
+    if values in (FLAG, SECONDS)
+}
 # Any text may be a path. What leads nowhere is told by what wants it: test_run.py, test_env.py, compile/.
 PATHS = {
     "WAVE_RUNTIME_LIBHIP",
@@ -164,8 +191,8 @@ def test_values_that_mean_nothing(name: str) -> None:
 
 
 def check_message(message: str, name: str, value: str) -> None:
-    assert f"{name}={value}: expected " in message, message
-    assert f", for instance {name}=" in message, message
+    expected, instance = SAYS[name]
+    assert f"{name}={value}: expected {expected}, for instance {name}={instance}" in message, message
 
 
 def check_in_one_process(name: str, values: list[str], code: str, more: dict[str, str]) -> None:

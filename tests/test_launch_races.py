@@ -6,11 +6,13 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support import PROBES, ROOT
 
 import wave_emulator
+import wave_runtime
 
 # Without torch: as C programs call the library. One launch writes what another reads; the scenario orders them, or not.
 PROGRAM = f"""
@@ -166,6 +168,36 @@ for i in range(3):  # a new one may lie where an old one was
     print(*(findings(work) for work in (gives_up, nothing, lambda: write(one), lambda: read(other))))
 """
 
+# Each element is written by a work-item of its own, in a grid and workgroups of several dimensions; one is read.
+PLACES = """
+#define KERNEL extern "C" __attribute__((global)) void
+KERNEL write_all(int* to) {
+  const int across = __builtin_amdgcn_workgroup_id_x() + 3 * __builtin_amdgcn_workgroup_id_y();
+  const int group = across + 12 * __builtin_amdgcn_workgroup_id_z();
+  to[group * 160 + __builtin_amdgcn_workitem_id_x() + 80 * __builtin_amdgcn_workitem_id_y()] = 1;
+}
+KERNEL read_one(const int* from, int* to, int place) {
+  if (__builtin_amdgcn_workitem_id_x() == 40) to[0] = from[place];
+}
+"""
+READ_A_PLACE = """
+import wave_runtime
+def launch_in(name, stream, grid, block, *arguments):
+    kernel = made("hipModuleGetFunction", module, name)
+    pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(argument) for argument in arguments))
+    call("hipModuleLaunchKernel", kernel, *grid, *block, 0, stream, pointers, None)
+memory, place = made("hipMalloc", ctypes.c_size_t(4 * 24 * 160)), int(sys.argv.pop())
+with wave_runtime.sanitize("races") as report:
+    launch_in(b"write_all", one, (3, 4, 2), (80, 2, 1), memory)
+    launch_in(b"read_one", other, (1, 1, 1), (64, 1, 1), memory, out, ctypes.c_int(place))
+    call("hipDeviceSynchronize")
+(found,) = report.findings
+sites = {found.kernel: found.at, ({"write_all", "read_one"} - {found.kernel}).pop(): found.other}
+print(found.kind, found.count, (found.address - memory.value) // 4)
+for name in ("write_all", "read_one"):
+    print(sites[name].symbol.split("+")[0], *sites[name].workgroup, sites[name].wave, sites[name].lane)
+"""
+
 KINDS = (("add", "read"), ("fill_below", "written"))
 
 
@@ -230,3 +262,27 @@ def test_streams_have_the_numbers_in_which_they_were_made() -> None:
     told = run("beside_null", WAVE_RUNTIME_EMULATOR_DEVICES="3")
     assert "on the null stream" in told
     assert "on stream 3" in told
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize(("target", "lanes"), [("gfx942", 64), ("gfx1100", 32)])
+@pytest.mark.parametrize(("group", "item"), [(17, 99), (8, 64)])
+def test_both_places_are_told(target: str, lanes: int, group: int, item: int, tmp_path: Path) -> None:
+    """The address, and of each side the workgroup, the wave and the lane; a scalar load is of no lane."""
+    file, place = tmp_path / "places.hsaco", group * 160 + item
+    file.write_bytes(wave_runtime.compile(PLACES, language="hip", target=target).images[target])
+    program = PROGRAM.replace(repr(os.fsencode(PROBES / "unwritten_gfx942.hsaco")), repr(os.fsencode(file)))
+    program = "import torch\n" + program.replace("sys.argv[2:]", "[]") + READ_A_PLACE
+    done = subprocess.run(
+        [sys.executable, "-c", program, wave_emulator.library("wave_hip_emulator"), str(place)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "WAVE_RUNTIME_EMULATOR_PROCESSOR": target},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        f"launch-race 1 {place}",
+        f"write_all {group % 3} {group // 3 % 4} {group // 12} {item // lanes} {item % lanes}",
+        f"read_one 0 0 0 {40 // lanes} None",
+    ]
