@@ -15,6 +15,10 @@ _ARITHMETIC = ["tests/emulator/test_instructions.py"]
 _MEMORY = ["tests/emulator/test_memory_instructions.py", "tests/emulator/test_wild_addresses.py"]
 _ATOMICS = ["tests/emulator/test_atomics.py", "tests/emulator/test_pending_adds.py"]
 _LDS = ["tests/emulator/test_lds_instructions.py"]
+_RARE = "tests/emulator/test_rdna_rare_instructions.py"
+_RDNA_ARITHMETIC = ["tests/emulator/test_rdna_arithmetic.py", "tests/emulator/test_rdna2_instructions.py"]
+_OUTPUT = ["tests/test_profile.py", "tests/test_run.py", "tests/test_sanitize_programs.py"]
+_HOSTCALLS = ["tests/emulator/test_printing.py", "tests/compile/test_hostcalls.py"]
 _SANITIZER = ["tests/emulator/test_sanitize.py"]
 _RACE_MODEL = "tests/emulator/test_race_model.py"
 _CACHES = "tests/emulator/test_workgroup_caches.py"
@@ -22,7 +26,7 @@ _UNDEFINED = ["tests/emulator/test_uninitialized.py", "tests/emulator/test_unwri
 _HAZARDS = ["tests/emulator/test_hazards.py", "tests/emulator/test_wave32_observers.py"]
 _COUNTERS = "tests/emulator/test_mixed_counters.py"
 _LAUNCHES = ["tests/emulator/test_launch_state.py", "tests/emulator/test_progress.py"]
-_HIP = ["tests/test_hip_emulator.py"]
+_HIP = ["tests/test_hip_emulator.py", "tests/test_hip_refused_arguments.py"]
 _STREAMS = [*_HIP, "tests/test_launch_races.py"]
 
 # Where a file's mistakes should be noticed, by the beginning of its path; the longest one that fits counts.
@@ -30,11 +34,17 @@ CONCERNED = {
     "csrc/base": ["tests/test_cpp.py", "tests/code_object", "tests/test_load.py"],
     "csrc/base/emulator_options": ["tests/test_environment.py", "tests/emulator/test_checks.py"],
     "csrc/base/environment": ["tests/test_environment.py"],
+    "csrc/base/dynamic_library": ["tests/test_env.py", "tests/test_cpp.py"],
+    "csrc/base/error": ["tests/test_cpp.py", "tests/compile/test_kernel_names.py"],
     "csrc/base/finding": _SANITIZER,
     "csrc/base/fork_safe": ["tests/test_fork.py"],
     "csrc/base/freed_memory": ["tests/emulator/test_unwritten_memory.py"],
+    "csrc/base/host_threads": ["tests/conformance", "tests/test_hip_api_sequences.py"],
+    "csrc/base/json": _OUTPUT,
     "csrc/base/launch_profile": ["tests/test_profile.py"],
+    "csrc/base/output_file": _OUTPUT,
     "csrc/base/process_memory": ["tests/emulator/test_unwritten_memory.py", "tests/emulator/test_wild_addresses.py"],
+    "csrc/base/profile_log": _OUTPUT,
     "csrc/base/profile_session": ["tests/test_profile.py"],
     "csrc/base/sanitizer": [*_SANITIZER, "tests/test_sanitize_programs.py"],
     "csrc/base/sessions": [*_SANITIZER, "tests/test_profile.py"],
@@ -42,6 +52,8 @@ CONCERNED = {
     "csrc/base/unwritten_memory": ["tests/emulator/test_unwritten_memory.py"],
     "csrc/c_api": ["tests/export/test_c_api.py"],
     "csrc/code_object": ["tests/code_object", "tests/test_load.py", "tests/test_load_nvidia.py"],
+    "csrc/code_object/function_table": ["tests/code_object", *_SANITIZER],
+    "csrc/code_object/printf_formats": _HOSTCALLS,
     "csrc/driver": ["tests/conformance", "tests/test_run.py", "tests/test_progress_bar.py"],
     "csrc/driver/cuda": ["tests/test_cuda_api.py", "tests/conformance"],
     "csrc/driver/emulator/observe": ["tests/test_run.py", "tests/emulator/test_wave32_observers.py"],
@@ -52,7 +64,8 @@ CONCERNED = {
     "csrc/emulator/barriers": _SANITIZER,
     "csrc/emulator/binding": ["tests/emulator/test_bindings.py", "tests/emulator/test_rdna_rare_instructions.py"],
     "csrc/emulator/checks": [*_SANITIZER, "tests/emulator/test_checks.py", "tests/test_profile.py"],
-    "csrc/emulator/dispatch": _LAUNCHES,
+    "csrc/emulator/device_heap": ["tests/compile/test_hostcalls.py", "tests/compile/test_c_in_kernels.py"],
+    "csrc/emulator/dispatch": [*_LAUNCHES, *_HIP, *_SANITIZER],
     "csrc/emulator/exec_buffer": [
         "tests/emulator/test_memory_instructions.py",
         "tests/emulator/test_buffers_of_rdna.py",
@@ -61,54 +74,89 @@ CONCERNED = {
         "tests/emulator/test_buffer_formats.py",
         "tests/emulator/test_buffer_formats_of_rdna.py",
     ],
-    "csrc/emulator/exec_control": ["tests/emulator/test_control.py", "tests/emulator/test_indexing.py"],
+    "csrc/emulator/exec_control": [
+        "tests/emulator/test_control.py",
+        "tests/emulator/test_indexing.py",
+        "tests/compile/test_device_headers.py",
+    ],
     "csrc/emulator/exec_convert_scaled": ["tests/emulator/test_cdna4.py"],
     "csrc/emulator/exec_exchange_cdna4": ["tests/emulator/test_cdna4.py"],
     "csrc/emulator/exec_gws": ["tests/emulator/test_grid_sync.py"],
     "csrc/emulator/exec_hardware_register": [
         "tests/emulator/test_control.py",
         "tests/emulator/test_launch_state.py",
-        "tests/emulator/test_rdna_rare_instructions.py",
+        "tests/emulator/test_indexing.py",
+        _RARE,
     ],
-    "csrc/emulator/exec_lane": [*_ARITHMETIC, "tests/emulator/test_rdna_exchanges.py"],
+    "csrc/emulator/exec_lane": [
+        *_ARITHMETIC,
+        "tests/emulator/test_rdna_exchanges.py",
+        "tests/emulator/test_wave32.py",
+        _RARE,
+    ],
     "csrc/emulator/exec_lds": _LDS,
     "csrc/emulator/exec_matrix": ["tests/emulator/test_matrix_instructions.py", "tests/emulator/test_cdna4.py"],
     "csrc/emulator/exec_matrix_scaled": ["tests/emulator/test_cdna4.py"],
     "csrc/emulator/exec_matrix_wave": ["tests/emulator/test_wave_matrices.py"],
-    "csrc/emulator/exec_scalar": [*_ARITHMETIC, "tests/emulator/test_scalar_memory.py"],
+    "csrc/emulator/exec_scalar": [*_ARITHMETIC, "tests/emulator/test_scalar_memory.py", _RARE, *_RDNA_ARITHMETIC],
     "csrc/emulator/exec_scalar_gfx11": [
         "tests/emulator/test_rdna_instructions.py",
         "tests/emulator/test_rdna_arithmetic.py",
-        "tests/emulator/test_rdna_rare_instructions.py",
+        "tests/emulator/test_plain_arithmetic.py",
+        "tests/emulator/test_float_modes.py",
+        _RARE,
     ],
     "csrc/emulator/exec_scalar_memory": ["tests/emulator/test_scalar_memory.py"],
-    "csrc/emulator/exec_vector": [*_ARITHMETIC, "tests/emulator/test_fp8_conversions.py"],
+    "csrc/emulator/exec_vector": [*_ARITHMETIC, "tests/emulator/test_fp8_conversions.py", *_RDNA_ARITHMETIC],
     "csrc/emulator/exec_vector_cdna4": ["tests/emulator/test_cdna4.py"],
+    "csrc/emulator/exec_vector_convert_fp8": [
+        *_ARITHMETIC,
+        "tests/emulator/test_fp8_conversions.py",
+        "tests/emulator/test_rdna_fp8.py",
+        _RARE,
+    ],
+    "csrc/emulator/exec_vector_float": [
+        *_ARITHMETIC,
+        "tests/emulator/test_float_modes.py",
+        "tests/compile/test_math.py",
+        *_RDNA_ARITHMETIC,
+    ],
     "csrc/emulator/exec_vector_gfx11": [
+        _RARE,
         "tests/emulator/test_rdna_instructions.py",
         "tests/emulator/test_rdna_fp8.py",
         "tests/emulator/test_rdna_arithmetic.py",
         "tests/emulator/test_plain_arithmetic.py",
     ],
-    "csrc/emulator/exec_vector_memory": _MEMORY,
+    "csrc/emulator/exec_vector_memory": [*_MEMORY, *_LDS, _RARE],
     "csrc/emulator/exec_wave32": ["tests/emulator/test_rdna_instructions.py", "tests/emulator/test_wave32.py"],
     "csrc/emulator/findings": [*_SANITIZER, "tests/emulator/test_races.py"],
-    "csrc/emulator/float_rows": [*_SANITIZER, "tests/emulator/test_denormals.py"],
-    "csrc/emulator/global_": [_RACE_MODEL, *_SANITIZER, _CACHES, "tests/test_launch_races.py"],
+    "csrc/emulator/float_rows": [*_SANITIZER, "tests/emulator/test_denormals.py", "tests/emulator/test_numbers.py"],
+    "csrc/emulator/global_": [
+        _RACE_MODEL,
+        *_SANITIZER,
+        _CACHES,
+        "tests/test_launch_races.py",
+        "tests/emulator/test_racy_patterns.py",
+    ],
     "csrc/emulator/grid_sync": ["tests/emulator/test_grid_sync.py"],
     "csrc/emulator/hazards": [*_HAZARDS, "tests/emulator/test_matrix_timing.py"],
-    "csrc/emulator/hostcall": ["tests/emulator/test_printing.py"],
+    "csrc/emulator/hostcall": _HOSTCALLS,
     "csrc/emulator/isa": ["tests/isa"],
     "csrc/emulator/isa/memory_order": [*_SANITIZER, _CACHES, *_HAZARDS],
     "csrc/emulator/lane_dwords": [*_MEMORY, *_LDS],
     "csrc/emulator/launch_accesses": ["tests/test_launch_races.py"],
-    "csrc/emulator/launch_state": _LAUNCHES,
-    "csrc/emulator/matrix": ["tests/emulator/test_matrix_instructions.py"],
-    "csrc/emulator/matrix_timing": ["tests/emulator/test_matrix_timing.py"],
+    "csrc/emulator/launch_state": [*_LAUNCHES, *_HIP, "tests/compile/test_hostcalls.py"],
+    "csrc/emulator/matrix": [
+        "tests/emulator/test_matrix_instructions.py",
+        "tests/emulator/test_cdna4.py",
+        "tests/emulator/test_wave_matrices.py",
+    ],
+    "csrc/emulator/matrix_timing": ["tests/emulator/test_matrix_timing.py", "tests/emulator/test_hazards.py"],
     "csrc/emulator/memory": [*_MEMORY, "tests/emulator/test_faults.py", *_HIP],
     "csrc/emulator/numbers": ["tests/emulator/test_numbers.py", "tests/emulator/test_denormals.py", *_SANITIZER],
     "csrc/emulator/pending_adds": _ATOMICS,
-    "csrc/emulator/print": ["tests/emulator/test_printing.py"],
+    "csrc/emulator/print": _HOSTCALLS,
     "csrc/emulator/profile": ["tests/test_profile.py", "tests/emulator/test_statistics.py"],
     "csrc/emulator/races": ["tests/emulator/test_races.py", _RACE_MODEL],
     "csrc/emulator/rdna_sums": ["tests/emulator/test_wave_matrices.py", "tests/emulator/test_rdna_instructions.py"],
@@ -121,6 +169,7 @@ CONCERNED = {
     "csrc/emulator/wait_states": ["tests/emulator/test_wait_states.py", "tests/emulator/test_hazards.py"],
     "csrc/hip_emulator": [*_HIP, "tests/test_hip_programs.py", "tests/conformance"],
     "csrc/hip_emulator/api_graph": _HIP,
+    "csrc/hip_emulator/api_link": ["tests/test_hip_rtc.py", *_HIP],
     "csrc/hip_emulator/api_pool": _HIP,
     "csrc/hip_emulator/api_rtc": ["tests/test_hip_rtc.py"],
     "csrc/hip_emulator/api_stream": _STREAMS,
@@ -133,6 +182,7 @@ CONCERNED = {
     "csrc/hip_emulator/graph_events": _STREAMS,
     "csrc/hip_emulator/host_program": ["tests/test_hip_programs.py"],
     "csrc/hip_emulator/launch": [*_HIP, "tests/test_hip_programs.py", "tests/test_sanitize_programs.py"],
+    "csrc/hip_emulator/module": [*_HIP, "tests/test_hip_rtc.py", "tests/test_hip_programs.py"],
     "csrc/hip_emulator/page_advice": _HIP,
     "csrc/hip_emulator/queue": _STREAMS,
     "csrc/hip_emulator/rtc": ["tests/test_hip_rtc.py"],
@@ -140,6 +190,13 @@ CONCERNED = {
     "csrc/hip_emulator/submit": _STREAMS,
     "csrc/hip_emulator/user_object": _HIP,
     "csrc/launch": ["tests/test_arguments.py", "tests/test_geometry.py", "tests/conformance"],
+    "csrc/launch/dump": ["tests/test_run.py", "tests/test_tools_on_rdna.py"],
+    "csrc/launch/kernel": [
+        "tests/test_load.py",
+        "tests/test_load_nvidia.py",
+        "tests/test_packages.py",
+        "tests/conformance",
+    ],
     "csrc/op": ["tests/test_operator.py", "tests/operators", "tests/upstream/test_c_entry_points.py"],
     "csrc/python": ["tests/test_arguments.py", "tests/conformance", "tests/upstream/test_contract.py"],
     "csrc/python/code_object_bindings": ["tests/code_object", "tests/test_load.py"],
