@@ -56,6 +56,16 @@ TEST(attributes_of_kernels) {
   value = {};
   value.window.hit_ratio = 1.5f;
   EXPECT_EQ(api.hipGraphKernelNodeSetAttribute(node, hip::kAttributeAccessWindow, &value), kInvalid);
+  for (const float ratio : {0.0f, 1.0f}) {
+    value.window = {nullptr, 0, ratio, 0, 0};
+    OK(api.hipGraphKernelNodeSetAttribute(other, hip::kAttributeAccessWindow, &value));
+  }
+  constexpr int kPersisting = 2;
+  for (const hip::AccessWindow& window :
+       {hip::AccessWindow{nullptr, 0, -0.5f, 0, 0}, {nullptr, 0, 0.5f, kPersisting, 0}, {nullptr, 0, 0.5f, 0, 1}}) {
+    value.window = window;
+    EXPECT_EQ(api.hipGraphKernelNodeSetAttribute(other, hip::kAttributeAccessWindow, &value), kInvalid);
+  }
   EXPECT_EQ(api.hipGraphKernelNodeSetAttribute(node, hip::kAttributeClusterDimension, &value), kInvalid);
   EXPECT_EQ(api.hipGraphKernelNodeSetAttribute(nullptr, hip::kAttributeCooperative, &value), kInvalid);
 

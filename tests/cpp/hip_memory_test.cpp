@@ -425,6 +425,10 @@ TEST(memory_of_streams) {
   EXPECT_EQ(api.hipMemPoolSetAccess(own, &description, 3), 101);  // more than there are devices
   description.flags = hip::PoolAccess{4};
   EXPECT_EQ(api.hipMemPoolSetAccess(own, &description, 1), 1);
+  description.flags = hip::PoolAccess{0};  // which another device may have, but not the pool's own
+  OK(api.hipMemPoolSetAccess(own, &description, 1));
+  description.location.id = 1;
+  EXPECT_EQ(api.hipMemPoolSetAccess(own, &description, 1), 1);
   description = {{hip::kLocationDevice, 2}, hip::kReadWrite};
   EXPECT_EQ(api.hipMemPoolSetAccess(own, &description, 1), 101);
   EXPECT_EQ(api.hipMemPoolGetAccess(&access, own, &description.location), 1);
