@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from support import elf
 
+import wave_emulator
+
 ROOT = Path(__file__).parent.parent
 CORPORA = [ROOT / "tests" / "code_object" / name for name in ("corpus", "nvidia")]
 CORPORA += sorted((ROOT / "tests" / "emulator" / "kernels").glob("lines_*.hsaco"))
@@ -107,9 +109,10 @@ def test_dynamic_library(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def test_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
-    sources = ["tests/cpp/test_memory.cpp", "csrc/emulator/memory.cpp", "csrc/emulator/launch_hints.cpp"]
-    sources += [f"csrc/base/{name}.cpp" for name in ("error", "fork_safe", "freed_memory", "process_memory")]
-    program = build(tmp_path_factory, "memory", sources)
+    """Of the library as it is: what says why an access failed asks the launch, its code and the heap."""
+    libraries = wave_emulator.library("wave_emulator").parent
+    options = [f"-L{libraries}", "-Wl,--no-as-needed", "-lwave_emulator", f"-Wl,-rpath,{libraries}"]
+    program = build(tmp_path_factory, "memory", ["tests/cpp/test_memory.cpp"], *options)
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -16,7 +16,7 @@ from simd_levels import LEVELS, run_again
 from test_rdna2_instructions import state_of
 from test_rdna_arithmetic import ROWS, Row, cases
 
-TARGET, CASES = "gfx1201", 3
+TARGET = "gfx1201"
 EVEN, SIGN = np.uint32(0x55555555), np.uint32(0x80000000)
 DENORMALS = 0xF0  # of MODE: rounds to nearest, and keeps them
 
@@ -35,11 +35,12 @@ def cases_without_exec(row: Row, lanes: int) -> Iterator[Case]:
 
 @pytest.mark.parametrize("format_", ["VOP1", "VOP2", "VOPC", "VOP3", "VOP3B", "VOP3P"])
 @pytest.mark.parametrize("lanes", [32, 64])
-def test_lanes(lanes: int, format_: str) -> None:
+@pytest.mark.parametrize("count", [1, pytest.param(10, marks=pytest.mark.long)])
+def test_lanes(count: int, lanes: int, format_: str) -> None:
     rows = [row for row in ROWS[TARGET] if row["format"] == format_ and "permlane" not in row["base_name"]]
     assert rows
     for row in rows:
-        for case in itertools.islice(cases_without_exec(row, lanes), CASES):
+        for case in itertools.islice(cases_without_exec(row, lanes), count):
             state = state_of(case.state, lanes)
             state.mode[:] = DENORMALS
             after = []
