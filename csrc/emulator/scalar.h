@@ -69,7 +69,7 @@ u64 read_scalar64(const Wave& wave, const Operands& operands, int index, bool is
 
 inline void write_scalar32(Wave& wave, u32 reg, u32 value) {
   wave.s[reg] = value;
-  if (reg >= sreg::kExec) wave.spread_exec_registers();
+  if (reg >= sreg::kExec) wave.enable(wave.pair(sreg::kExec));
 }
 inline void write_scalar64(Wave& wave, u32 reg, u64 value) { wave.set_mask(reg, value); }
 

@@ -113,7 +113,7 @@ void UninitializedChecker::try_with(const Op* op, int turn, Trial& trial) {
   const State& state = *state_;
   Wave wave = *wave_;
   std::ranges::copy(saved_scalars_, wave.s);
-  wave.spread_exec_registers();
+  wave.enable(wave.pair(sreg::kExec));
   for (size_t i = 0; i < saved_.size(); ++i) {
     const u32 row = now_->rows[i];
     for (u64 left = state.lanes[row]; left != 0; left &= left - 1) {

@@ -135,11 +135,12 @@ struct Wave {
   void set_exec(u64 value) {
     s[sreg::kExec] = static_cast<u32>(value);
     if (lanes == kLanes) s[sreg::kExec + 1] = static_cast<u32>(value >> 32);
-    spread_exec_registers();
+    enable(value);
   }
-  /// To be called where EXEC's registers were written.
-  void spread_exec_registers() {
-    const u64 value = pair(sreg::kExec) & all_lanes();
+  /// To be called with what was written to EXEC's registers. They are not read: of two halves that were stored one after
+  /// the other the host would wait for both.
+  void enable(u64 value) {
+    value &= all_lanes();
     if (value == spread_exec) return;
     spread_exec = value;
     full_lanes = value == all_lanes() ? lanes : 0;
@@ -149,7 +150,7 @@ struct Wave {
   void set_mask(u32 low, u32 high, u64 value) {
     s[low] = static_cast<u32>(value);
     s[high] = static_cast<u32>(value >> 32);
-    if (low == sreg::kExec) spread_exec_registers();
+    if (low == sreg::kExec) enable(value);
   }
   void set_mask(u32 reg, u64 value) { set_mask(reg, reg + 1, value); }
   void set_mode(u32 bits) {
