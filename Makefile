@@ -132,7 +132,7 @@ test-triton: triton build $(VENV)/.wave-runtime-dev
 	cd '$(TRITON_SOURCE)' && TRITON_DEFAULT_FP_FUSION=1 WAVE_RUNTIME_MFMA=exact \
 	  $(call recorded,triton_tests,$(or $(triton_target),gfx942) $(triton_tests)$(call drawn,$(triton_sample))) \
 	  '$(abspath $(python))' -m pytest -p wave_runtime.pytest \
-	  --wave-emulate=$(or $(triton_target),gfx942) --known-failures='$(CURDIR)/tests/triton/known_failures.txt' \
+	  --wave-emulate=$(or $(triton_target),gfx942) --known-failures='$(CURDIR)/tests/with_triton/known_failures.txt' \
 	  --rootdir='$(abspath $(TRITON_SOURCE))' -o timeout=300 $(addprefix --sample=,$(triton_sample)) \
 	  $(addprefix python/,$(or $(triton_tests),test/unit/language test/unit/runtime))
 
@@ -144,7 +144,7 @@ test-inductor: triton build $(VENV)/.wave-runtime-dev
 	  $(call recorded,inductor_tests,$(or $(triton_target),gfx942) $(or $(inductor_sample),300) drawn) \
 	  '$(abspath $(python))' -m pytest -c /dev/null --noconftest \
 	  -p wave_runtime.pytest --wave-emulate=$(or $(triton_target),gfx942) --wave-inductor \
-	  --known-failures='$(CURDIR)/tests/triton/known_failures_of_inductor.txt' --rootdir='$(abspath $(PYTORCH_SOURCE))' \
+	  --known-failures='$(CURDIR)/tests/with_triton/known_failures_of_inductor.txt' --rootdir='$(abspath $(PYTORCH_SOURCE))' \
 	  -o timeout=300 --sample=$(or $(inductor_sample),300) -k CpuTests inductor/test_torchinductor.py
 
 # Its own pytest.ini has pytest load all modules by itself: so the plugin is to begin the emulation. test_gemm takes minutes a case.

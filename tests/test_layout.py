@@ -286,3 +286,17 @@ def test_imports_have_no_circle() -> None:
     graph = {module: imported(module, modules) for module in modules}
     assert "wave_runtime._abi" in graph["wave_runtime._torch"]
     TopologicalSorter(graph).prepare()  # raises CycleError, which has the circle
+
+
+def test_no_folder_of_tests_is_taken_for_a_package() -> None:
+    """Where a package is not installed, importing it would give the folder of this name beside the tests."""
+    imported = set()
+    for path in [*TESTS.rglob("*.py"), *(TESTS.parent / "wave_runtime").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {name.name.split(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
+                imported.add(node.module.split(".")[0])
+    assert "triton" in imported
+    own = {path.name for path in (TESTS.parent / "tools").iterdir()}  # packages that are always there
+    assert (imported - own) & {path.name for path in TESTS.iterdir() if path.is_dir()} == set()

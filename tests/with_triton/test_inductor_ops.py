@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import ROOT, first_or_long
+from support import first_or_long
 
 EACH = 5
 
@@ -16,7 +16,7 @@ EACH = 5
 @pytest.mark.parametrize("first", first_or_long(range(0, 300, EACH), 1))
 def test_operators_of_torch(first: int, tmp_path: Path) -> None:
     """As torch has them, or as Inductor's C++ kernels do."""
-    program = [sys.executable, "-W", "ignore", ROOT / "tests" / "triton" / "inductor_ops.py"]
+    program = [sys.executable, "-W", "ignore", Path(__file__).with_name("inductor_ops.py")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
         [*program, str(first), str(first + EACH)],

@@ -1,6 +1,6 @@
 """Operators of torch's own database, in Inductor's Triton kernels for an emulated GPU, against torch itself.
 
-    python tests/triton/inductor_ops.py FIRST LAST [--target gfx942]
+    python tests/with_triton/inductor_ops.py FIRST LAST [--target gfx942]
 
 Runs those from FIRST up to LAST of a fixed random order of all operators and types, and prints each that differs. What
 Inductor's C++ kernels do in the same way does not count: it is Inductor's. A process of its own, since torch's own
