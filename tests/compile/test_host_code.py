@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from requirements import need
+from requirements import hip_headers
 from support import ROOT
 
 import wave_runtime
@@ -160,7 +160,7 @@ def test_numbers_are_those_of_hip(tmp_path: Path) -> None:
     stores = "\n".join(f"out[{i}] = static_cast<unsigned>({name});" for i, name in enumerate(names))
     ours = torch.zeros(len(names), dtype=torch.int64)
     wave_runtime.compile(f"__global__ void k(long* out) {{ {stores} }}")["k"](ours, grid=1, block=1)
-    headers = need("hip-headers")[-1]
+    headers = hip_headers("hip/hip_deprecated.h")[-1]  # which those before 6 lack, whose numbers are others
     there = " ".join(path.read_text(errors="replace") for path in (headers / "hip").glob("*.h"))
     there = re.sub(r"//[^\n]*|/\*.*?\*/", "", there, flags=re.DOTALL)
     known = [name for name in names if re.search(rf"\b{name}\b", there)]
