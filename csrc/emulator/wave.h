@@ -137,8 +137,8 @@ struct Wave {
     if (lanes == kLanes) s[sreg::kExec + 1] = static_cast<u32>(value >> 32);
     enable(value);
   }
-  /// To be called with what was written to EXEC's registers. They are not read: of two halves that were stored one after
-  /// the other the host would wait for both.
+  /// To be called with what was written to EXEC's registers. They are not read: of two halves that were stored one
+  /// after the other the host would wait for both.
   void enable(u64 value) {
     value &= all_lanes();
     if (value == spread_exec) return;
