@@ -10,9 +10,9 @@ namespace wave::emulator {
 
 namespace {
 
-constexpr u64 kLeast = u64{16} << 20;  ///< of address space, where the process has little
-constexpr u64 kShare = 4;              ///< of what it has left then, one part of so many
-constexpr u64 kRecord = 128 << 10;     ///< as ROCm's runtime allocates it
+constexpr u64 kLeast = u64{8} << 20;  ///< of address space, where the process has little
+constexpr u64 kShare = 4;             ///< of what it has left then, one part of so many
+constexpr u64 kRecord = 128 << 10;    ///< as ROCm's runtime allocates it
 constexpr u64 kPage = 4096, kLargePage = 2 << 20;
 
 u64 rounded_up(u64 value, u64 to) { return (value + to - 1) / to * to; }
@@ -32,15 +32,14 @@ DeviceHeap& DeviceHeap::get() {
 DeviceHeap::DeviceHeap() {
   void* memory = reserve(kSize);
   u64 size = kSize;
-  while (memory == MAP_FAILED && size / kShare >= kLeast) {
-    if (void* const more = reserve(size / 2); more != MAP_FAILED) {
-      munmap(more, size / 2);
-      memory = reserve(size / 2 / kShare);
-    }
-    size /= 2;
+  for (u64 left = kSize / 2; memory == MAP_FAILED && left / kShare >= kLeast; left /= 2) {
+    void* const all = reserve(left);
+    if (all == MAP_FAILED) continue;
+    munmap(all, left);
+    size = left / kShare;
+    memory = reserve(size);
   }
   if (memory == MAP_FAILED) return;
-  if (size != kSize) size /= kShare;
   madvise(memory, size, MADV_DONTDUMP);
   begin_ = reinterpret_cast<u64>(memory);
   end_ = begin_ + size;

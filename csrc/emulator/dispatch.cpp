@@ -17,6 +17,7 @@
 #include "base/pause.h"
 #include "emulator/checks.h"
 #include "emulator/float_state.h"
+#include "emulator/launch_hints.h"
 #include "emulator/lost_memory.h"
 #include "emulator/spinning.h"
 #include "emulator/workgroup.h"
@@ -90,18 +91,10 @@ class Scheduler {
       buffer->print([this] { look(true); });
     } catch (const Stopped&) {
     } catch (const Fault& fault) {
-      if (!error_) stop(std::make_exception_ptr(fault_of(fault)));
+      if (!error_) stop(std::make_exception_ptr(fault_of(launch_, fault.reason)));
     } catch (...) {
       stop(std::current_exception());
     }
-  }
-
-  KernelFault fault_of(const Fault& fault) const {
-    const std::string& name = launch_.kernel.metadata.name;
-    KernelFault result(
-        text(kernel_text(name), " on the ", launch_.module.code().target().processor, " emulator: ", fault.reason));
-    result.kernel = name;
-    return result;
   }
 
   void run_on_all_threads() {

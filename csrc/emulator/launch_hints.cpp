@@ -72,6 +72,14 @@ std::string near_null_text(u64 address, std::span<const MemoryRange> given) {
   return all + (names.size() == 1 ? " is null, or an empty tensor" : " are null, or empty tensors");
 }
 
+KernelFault fault_of(const LaunchState& launch, std::string_view reason) {
+  const std::string& name = launch.kernel.metadata.name;
+  KernelFault result(
+      text(kernel_text(name), " on the ", launch.module.code().target().processor, " emulator: ", reason));
+  result.kernel = name;
+  return result;
+}
+
 std::string reason_of(const Fault& fault, const Wave& wave) {
   const LaunchState& launch = wave.group->launch();
   std::string reason = fault.reason;

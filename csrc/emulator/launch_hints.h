@@ -3,7 +3,9 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "base/error.h"
 #include "base/memory_range.h"
 #include "emulator/op.h"
 
@@ -21,6 +23,8 @@ inline constexpr const char* kNotCooperative =
     "a barrier of the grid in a launch that is not cooperative: launch the kernel with cooperative=True (in HIP "
     "programs with hipLaunchCooperativeKernel)";
 
+/// The fault of a launch, whose text names the kernel and the processor before the reason.
+KernelFault fault_of(const LaunchState& launch, std::string_view reason);
 /// The reason of a wave's fault, with what the launch has to do with it.
 std::string reason_of(const Fault& fault, const Wave& wave);
 /// What to say behind the size of LDS where an access lies past its end.

@@ -33,10 +33,7 @@ KernelFault located(const Fault& fault, const Wave& wave) {
                   item / block[0] / block[1], "))");
   }
   if (fault.has_address) where += text(", address ", hex(fault.address));
-  const std::string& name = launch.kernel.metadata.name;
-  KernelFault result(
-      text(kernel_text(name), " on the ", launch.module.code().target().processor, " emulator: ", where));
-  result.kernel = name;
+  KernelFault result = fault_of(launch, where);
   result.workgroup = id;
   result.wave = wave.index;
   result.lane = fault.lane;

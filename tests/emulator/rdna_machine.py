@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ DEFAULT_MODE = 0xF0  # round to nearest, all denormals kept
 VCC, EXEC = 106, 126
 
 Words = npt.NDArray[np.uint32]
+Row = Mapping[str, Any]  # of the instruction table
 
 _SLOT = (0xBF80000D).to_bytes(4, "little") * 32
 _HEAD, _ROW = 128, 64
@@ -98,3 +99,15 @@ def run(target: str, words: Sequence[int], state: State, buffer: torch.Tensor | 
 def rows(target: str) -> dict[str, Mapping[str, Any]]:
     """The rows of a processor, by mnemonic."""
     return {row["mnemonic"]: row for row in isa_rows(target)}
+
+
+def check_each(rows: Iterable[Row], tries: Callable[[Row], Iterable[str | None]]) -> None:
+    """Each row is tried, and no try of it says what differs."""
+    wrong, untried = [], []
+    for row in rows:
+        found = list(tries(row))
+        wrong += [text for text in found if text]
+        if not found:
+            untried.append(row["mnemonic"])
+    assert wrong == []
+    assert untried == []

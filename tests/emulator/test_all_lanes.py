@@ -12,9 +12,10 @@ import rdna_machine
 from machine import Words
 from model.draw import Case
 from model.operands import EXEC
+from rdna_machine import Row
 from simd_levels import LEVELS, run_again
 from test_rdna2_instructions import state_of
-from test_rdna_arithmetic import ROWS, Row, cases
+from test_rdna_arithmetic import ROWS, cases
 
 TARGET = "gfx1201"
 EVEN, SIGN = np.uint32(0x55555555), np.uint32(0x80000000)

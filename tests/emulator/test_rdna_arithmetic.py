@@ -11,8 +11,7 @@ import os
 import random
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import machine
 import model
@@ -23,12 +22,11 @@ from model import rdna
 from model.draw import Case, draw
 from model.floats import F16, F32, SCALES_ALWAYS, Format
 from model.operands import EXEC, VCC
+from rdna_machine import Row
 from test_instructions import CONTROL, forgive
 from test_rdna2_instructions import state_of
 
 from wave_runtime import _C
-
-Row = Mapping[str, Any]
 
 TARGETS = ("gfx1030", "gfx1100", "gfx1150", "gfx1201")
 CASES = int(os.environ.get("WAVE_RUNTIME_TEST_CASES", "1"))  # of each row, with four waves each
@@ -168,14 +166,8 @@ def sizes(format_: str) -> tuple[int, ...]:
     [(target, lanes, format_) for target in TARGETS for format_ in FORMATS for lanes in sizes(format_)],
 )
 def test_arithmetic(target: str, lanes: int, format_: str) -> None:
-    wrong, untried = [], []
-    for row in (row for row in ROWS[target] if row["format"] == format_):
-        tried = list(differences(target, row, lanes, CASES))
-        wrong += [text for text in tried if text]
-        if not tried:
-            untried.append(row["mnemonic"])
-    assert wrong == []
-    assert untried == []
+    of_format = (row for row in ROWS[target] if row["format"] == format_)
+    rdna_machine.check_each(of_format, lambda row: differences(target, row, lanes, CASES))
 
 
 if __name__ == "__main__":

@@ -12,18 +12,15 @@ import os
 import random
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import machine
 import numpy as np
 import pytest
 import rdna_machine
-from rdna_machine import State
+from rdna_machine import Row, State
 from support import first_or_long
 
 from wave_runtime import _C
-
-Row = Mapping[str, Any]
 
 TARGETS = ("gfx1030", "gfx1100", "gfx1150", "gfx1201")
 CASES = int(os.environ.get("WAVE_RUNTIME_TEST_CASES", "1"))
@@ -248,14 +245,7 @@ def rows_of(target: str, format_: str) -> list[Row]:
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("target", first_or_long(reversed(TARGETS), 1))
 def test_lanes_are_moved_before(target: str, format_: str) -> None:
-    wrong, untried = [], []
-    for row in rows_of(target, format_):
-        tried = list(differences(target, row, CASES))
-        wrong += [text for text in tried if text]
-        if not tried:
-            untried.append(row["mnemonic"])
-    assert wrong == []
-    assert untried == []
+    rdna_machine.check_each(rows_of(target, format_), lambda row: differences(target, row, CASES))
 
 
 if __name__ == "__main__":
