@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,8 +37,27 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             need(name)
 
 
+def leave_to_test_all(combinations: list[pytest.Function]) -> None:
+    """Of a test's combinations of parameters `make test` takes so many that each value occurs; the others are long."""
+    values = {item: {(name, id(value)) for name, value in item.callspec.params.items()} for item in combinations}
+    missing = set().union(*values.values())
+    while missing:
+        chosen = max(values, key=lambda item: len(values[item] & missing))
+        missing -= values.pop(chosen)
+    for item in values:
+        item.add_marker(pytest.mark.long)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out those that are long
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest comes first, so that both processes end at about one time."""
+    combined = defaultdict(list)
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        if isinstance(item, pytest.Function) and "each_value" in marks and "long" not in marks:
+            combined[item.function].append(item)
+    for combinations in combined.values():
+        leave_to_test_all(combinations)
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 

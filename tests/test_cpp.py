@@ -32,7 +32,7 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
     sources = ["tests/cpp/code_object_fuzz.cpp", "tests/cpp/fuzz_replay.cpp", "csrc/code_object/*.cpp"]
     used = ("decompress", "dynamic_library", "error", "fork_safe", "lz4", "sha256")
     sources += [f"csrc/base/{name}.cpp" for name in used]
-    options = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1", "-O1"]  # it runs long
+    options = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1", "-Og"]  # it runs long
     program = build(tmp_path_factory, "replay", sources, *options)
 
     def run(files: list[Path], *, prefixes: int, flips: int) -> None:

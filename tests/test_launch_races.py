@@ -264,6 +264,7 @@ def test_streams_have_the_numbers_in_which_they_were_made() -> None:
     assert "on stream 3" in told
 
 
+@pytest.mark.each_value
 @pytest.mark.needs("clang")
 @pytest.mark.parametrize(("target", "lanes"), [("gfx942", 64), ("gfx1100", 32)])
 @pytest.mark.parametrize(("group", "item"), [(13, 161), (8, 64)])

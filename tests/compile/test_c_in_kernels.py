@@ -16,6 +16,7 @@ HEADERS += ["hip_texture_types", "hip_vector_types", "hip_version", "math_functi
 pytestmark = pytest.mark.usefixtures("clang")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("include", ["", "#include <string.h>", "#include <cstring>"])
 @pytest.mark.parametrize("options", [["-O0"], ["-O3", "-std=c++20"]])
 def test_memory(each_clang: str, include: str, options: list[str]) -> None:
@@ -41,6 +42,7 @@ def test_memory(each_clang: str, include: str, options: list[str]) -> None:
     assert out.tolist() == expected
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("include", ["", "#include <memory>\n#include <new>"])
 @pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
 @pytest.mark.parametrize("options", [["-O0"], ["-O3", "-std=c++20"]])
@@ -108,6 +110,7 @@ def test_attributes_as_other_headers_write_them(each_clang: str) -> None:
     assert number.item() == 42
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("options", [["-O0"], ["-O3"]])
 def test_new_that_does_not_throw_and_aligns(each_clang: str, options: list[str]) -> None:
     """`std::nothrow` is the host's in the library, and clang's <new> for kernels has no operators that align."""
@@ -201,6 +204,7 @@ def products_and_quotients(name: str, a: torch.Tensor, b: torch.Tensor) -> torch
     return torch.view_as_complex(out.view(2, len(a), 2))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", REAL)
 def test_complex_numbers(each_clang: str, name: str) -> None:
     """Small ones and large ones, whose squares are not in the format."""

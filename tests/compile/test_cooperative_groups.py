@@ -43,6 +43,7 @@ def ints(seed: int = 0) -> Array:
     return numpy.random.default_rng(seed).integers(-1000, 1000, BLOCK, "i4")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16, 32, 64])
 def test_tiles(target: str, size: int) -> None:
     """Their ranks, and what their members exchange: from the last to the first, beyond either end, and across."""
@@ -99,6 +100,7 @@ def test_tiles(target: str, size: int) -> None:
         assert numpy.array_equal(out[:, number], column.astype("i8")), f"out[{number}]"
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["i4", "f4", "f8", "i8"])
 @pytest.mark.parametrize("size", [4, 32])
 def test_reductions_and_scans(target: str, size: int, dtype: str) -> None:

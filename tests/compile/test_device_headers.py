@@ -75,6 +75,7 @@ def test_a_wave_has_as_many_lanes_as_the_compiler_gave_it(options: list[str], la
     assert torch.equal(up, a[torch.where(i % lanes == 0, i, i - 1)])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
 @pytest.mark.parametrize(
     ("value", "taken"),
@@ -284,6 +285,7 @@ def test_headers_are_for_other_processors(target: str) -> None:
     assert wave_runtime.compile(source, target=target).target == target
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
 @pytest.mark.parametrize("version", [4, 5, 6])
 def test_sizes_of_the_grid_in_each_version_of_code_objects(version: int, target: str) -> None:

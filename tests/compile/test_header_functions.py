@@ -90,6 +90,7 @@ def neighbours(number: float, to: torch.dtype) -> tuple[float, float]:
     )
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("of", "to"), [(of, "float") for of in OF] + [("ll", "double"), ("ull", "double")], ids=lambda name: str(name)
@@ -180,6 +181,7 @@ def test_other_atomics(target: str) -> None:
     assert words[:2].tolist() == [68, 5]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("f", "type_"), [("f", "Float"), ("", "Double")])
 def test_complex_numbers(f: str, type_: str, target: str) -> None:

@@ -107,6 +107,7 @@ def runs(module: wave_runtime.Module) -> None:
     assert (a == 6).all()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "clang", [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("clang-19", "clang-22")]
 )

@@ -374,6 +374,7 @@ def check_no_warnings(target: str) -> None:
     )
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", ["gfx942", "gfx1030", "gfx1100", "gfx1201"])
 def test_no_warnings(each_clang: str, target: str) -> None:
     check_no_warnings(target)

@@ -43,6 +43,7 @@ def name_of(piece: str) -> str:
     return f"x{piece}y.h"
 
 
+@pytest.mark.each_value
 @pytest.mark.usefixtures("each_clang")
 @pytest.mark.parametrize("folder", ["plain", "a b#c$d", "back\\slash \\#", os.fsdecode(b"not utf-8 \xff\xe4")])
 def test_a_change_of_any_header_is_noticed(folder: str, tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ def test_hip_text() -> None:
     assert wave_runtime.compile(ADD).images == module.images
 
 
+@pytest.mark.each_value
 @each_clang
 @pytest.mark.parametrize("suffix", [".hip", ".cpp", ".cu"])
 def test_hip_files(suffix: str, tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ def program() -> str:
     return "".join(kernel(name, *case) for name, case in CASES.items())
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("target", "compiler"), [pair for pair in itertools.product(TARGETS, COMPILERS) if pair != UNKNOWN]
 )

@@ -175,6 +175,7 @@ extern "C" __global__ void grid_barrier(unsigned* arrived, unsigned* seen, unsig
 """
 
 
+@pytest.mark.each_value
 @pytest.mark.needs("clang")
 @pytest.mark.parametrize("mode", ["-mcumode", "-mno-cumode"])
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from wave_runtime import _C
 
 ROOT = Path(__file__).resolve().parents[2]
 PROCESSOR = "gfx942"  # the one that the emulator runs
-PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1150", "gfx1201")  # those with a table
+# Those with a table, one of each family first.
+PROCESSORS = ("gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx950", "gfx1150")
 
 
 @functools.cache
