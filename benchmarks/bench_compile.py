@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import machine
+import measured_on
 
 import wave_runtime
 
@@ -65,7 +65,7 @@ def main() -> None:
     if options.once:
         print(milliseconds(options.once))
         return
-    described = machine.describe()
+    described = measured_on.describe()
     times = measure()
     for name, what in (("first", "compiled"), ("known", "known to the process"), ("kept", "kept, new to the process")):
         goal = f"  (goal {GOALS_MS[name]:.0f})" if name in GOALS_MS else ""

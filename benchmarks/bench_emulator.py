@@ -40,7 +40,7 @@ import gemm_cdna
 import gemm_wave
 from catalog import BINARIES, CATALOG, SOURCES, Size, Tensors, cdiv, convolution
 from emulator_goals import goals
-from machine import describe
+from measured_on import describe
 
 Host = Callable[[ctypes.CDLL, Tensors], None]
 

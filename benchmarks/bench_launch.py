@@ -26,7 +26,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-import machine
+import measured_on
 import torch
 from launchers import build, floor, ours, peers, report, tvm_ffi_peer, upstream
 from launchers.cases import CASES, Case, Launch
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> report.Report:
         if name in floor.PROVIDERS or (name not in options.without and (not options.only or name in options.only))
     ]
     rounds = ROUNDS[options.quick]
-    results = report.Report(machine.describe(), {"rounds": rounds, "groups": GROUPS, "batch": BATCH})
+    results = report.Report(measured_on.describe(), {"rounds": rounds, "groups": GROUPS, "batch": BATCH})
     with tempfile.TemporaryDirectory(prefix="bench_launch.") as folder:
         for case in CASES:
             if case.name in options.case:

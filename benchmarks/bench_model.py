@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import machine
+import measured_on
 import torch
 from launchers import build, floor, report
 from launchers.cases import BLOCK, CASES, ELEMENTS, Launch
@@ -303,7 +303,7 @@ def run(options: argparse.Namespace) -> report.Report:
     """Measure what the options say."""
     gc.disable()
     rounds = ROUNDS[options.quick]
-    results = report.Report(machine.describe(), {"rounds": rounds, "groups": GROUPS, "batch": BATCH})
+    results = report.Report(measured_on.describe(), {"rounds": rounds, "groups": GROUPS, "batch": BATCH})
     setting = report.Setting(f"{options.layers} layers of {CASE.name}", len(CASE.parameters), 1)
     with tempfile.TemporaryDirectory(prefix="bench_model.") as name, torch.no_grad():
         launchers = gather(options, results, Path(name))

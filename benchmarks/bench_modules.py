@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import machine
+import measured_on
 import torch
 from launchers import build
 from launchers.cases import BLOCK, CASES, Launch
@@ -147,7 +147,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if not torch.cuda.is_available() or torch.version.hip:
         print("bench_modules.py needs an NVIDIA GPU and a torch built for CUDA; nothing was measured")
         return 0
-    parts = machine.describe()
+    parts = measured_on.describe()
     print(", ".join(f"{name} {value}" for name, value in parts.items()))
     with tempfile.TemporaryDirectory(prefix="bench_modules.") as folder:
         bench = Bench(Path(folder))

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import machine
+import measured_on
 import torch
 
 import wave_runtime
@@ -89,7 +89,7 @@ def main() -> None:
     arguments.add_argument("--seconds", type=float, default=1.0, metavar="N", help="for each tool and kernel (1)")
     arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
     options = arguments.parse_args()
-    described = machine.describe()
+    described = measured_on.describe()
     torch.manual_seed(0)
     tools = options.tools.split(",") if options.tools else [*_C.sanitizer_tools(), "profile"]
     print(f"{'kernel':24} {'plain, ms':>10}", *(f"{tool:>13}" for tool in tools), flush=True)

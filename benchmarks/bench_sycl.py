@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import machine
+import measured_on
 import torch
 
 from wave_runtime.compat import vendors
@@ -95,7 +95,7 @@ def main() -> None:
     if options.once:
         print(microseconds(launcher(vendors.kernel("scale", intel=INTEL, signature=SIGNATURE)), 1))
         return
-    described = machine.describe()
+    described = measured_on.describe()
     times = measure()
     for name, time_of in times.items():
         print(f"{name:<20} {time_of:>12.1f} us")

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import machine
+import measured_on
 
 SIDES = ("emulate", "interpret")
 
@@ -110,7 +110,7 @@ def main() -> None:
     if options.side is not None:
         print(json.dumps(measure(options.side)))
         return
-    described = machine.describe()
+    described = measured_on.describe()
     sides = {side: in_process(side) for side in SIDES}
     print(show(sides))
     if options.json is not None:

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import machine
+import measured_on
 from run_hecbench import run_in
 
 # Fewer values and rounds than a GPU would try: the options of the tests' own main function.
@@ -151,7 +151,7 @@ def main() -> None:
     told = json.loads(options.json.read_text()) if options.json and options.json.exists() else {"folders": {}}
     git = ["git", "-C", str(options.source), "rev-parse", "HEAD"]
     told["commit"] = subprocess.run(git, capture_output=True, text=True).stdout.strip()
-    told["machine"] = machine.describe() | {"target": options.target, "devices": options.devices}
+    told["machine"] = measured_on.describe() | {"target": options.target, "devices": options.devices}
     for folder in options.folders or sorted(path.name for path in unit.iterdir() if path.is_dir()):
         results[folder] = measure(folder, options, results.get(folder, {}))
         told["folders"][folder] = summary(results[folder]) | ({"units": options.units} if options.units else {})

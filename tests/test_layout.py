@@ -184,9 +184,12 @@ def test_launches_are_checked_in_one_place() -> None:
         assert {name for name in found if not name.startswith("hip_emulator/")} == expected, pattern
 
 
-def test_files_of_tests_have_names_of_their_own() -> None:
-    """pytest imports them by these names."""
-    names = [path.name for path in TESTS.rglob("test_*.py")]
+def test_files_that_tests_import_have_names_of_their_own() -> None:
+    """Those beside tests, and in the folders that conftest.py names, are imported by these names in one process."""
+    root = TESTS.parent
+    folders = {path.parent for path in TESTS.rglob("test_*.py")}
+    folders |= {root / "benchmarks", root / "examples", root / "examples" / "kernels"}
+    names = [path.name for folder in folders for path in folder.glob("*.py") if path.name != "conftest.py"]
     assert sorted(names) == sorted(set(names))
 
 

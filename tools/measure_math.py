@@ -23,8 +23,8 @@ import wave_runtime
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests/compile"), str(ROOT / "benchmarks")]
 
-import machine  # noqa: E402
 import math_functions as table  # type: ignore[import-not-found]  # noqa: E402
+import measured_on  # noqa: E402
 
 # Functions for which AMD states no bound: it is ours.
 OURS = ["cyl_bessel_i0", "cyl_bessel_i1", "erfcinv", "erfinv", "j0", "j1", "normcdf", "normcdfinv", "y0", "y1"]
@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--where", action="store_true", help="also print where the largest errors are")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found there as well")
     options = parser.parse_args()
-    described, found = machine.describe(), {}
+    described, found = measured_on.describe(), {}
     print("| function | f32: allowed | largest | f64: allowed | largest |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         measurement = Measurement(options.target, Path(folder))

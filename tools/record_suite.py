@@ -52,9 +52,9 @@ def main(words: Sequence[str]) -> int:
     file, name, checkout, separator, *command = words
     assert separator == "--", __doc__
     sys.path.insert(0, str(ROOT / "benchmarks"))
-    import machine
+    import measured_on
 
-    described = machine.describe()  # before the machine is busy with it
+    described = measured_on.describe()  # before the machine is busy with it
     output, status = run(command)
     results = json.loads(Path(file).read_text())
     results["runs"][name] = {"commit": commit_of(checkout), "machine": described, "counts": counts_of(output)}
