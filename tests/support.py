@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import struct
+import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -40,6 +41,15 @@ def load_tool(name: str) -> ModuleType:
     sys.modules[name] = module  # where dataclasses look for it
     spec.loader.exec_module(module)
     return module
+
+
+def build_cpp(tmp_path_factory: pytest.TempPathFactory, name: str, sources: list[str], *options: str) -> Path:
+    """Compile C++ sources, given as patterns from the root, into a program."""
+    program = tmp_path_factory.mktemp(name) / name
+    files = [str(path) for pattern in sources for path in sorted(ROOT.glob(pattern))]
+    command = ["g++", "-std=c++20", "-g", "-O0", "-Wall", "-Wextra", "-Werror", "-Icsrc", *options, *files, "-ldl"]
+    subprocess.run([*command, "-o", program], cwd=ROOT, check=True)
+    return program
 
 
 def bundle(*entries: tuple[str, bytes]) -> bytes:

@@ -8,22 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import elf
+from support import ROOT, build_cpp, elf
 
 import wave_emulator
 
-ROOT = Path(__file__).parent.parent
 CORPORA = [ROOT / "tests" / "code_object" / name for name in ("corpus", "nvidia")]
 CORPORA += sorted((ROOT / "tests" / "emulator" / "kernels").glob("lines_*.hsaco"))
-
-
-def build(tmp_path_factory: pytest.TempPathFactory, name: str, sources: list[str], *options: str) -> Path:
-    """Compile C++ sources, given as patterns from the root, into a program."""
-    program = tmp_path_factory.mktemp(name) / name
-    files = [str(path) for pattern in sources for path in sorted(ROOT.glob(pattern))]
-    command = ["g++", "-std=c++20", "-g", "-O0", "-Wall", "-Wextra", "-Werror", "-Icsrc", *options, *files, "-ldl"]
-    subprocess.run([*command, "-o", program], cwd=ROOT, check=True)
-    return program
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +23,7 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
     used = ("decompress", "dynamic_library", "error", "fork_safe", "lz4", "sha256")
     sources += [f"csrc/base/{name}.cpp" for name in used]
     options = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1", "-Og"]  # it runs long
-    program = build(tmp_path_factory, "replay", sources, *options)
+    program = build_cpp(tmp_path_factory, "replay", sources, *options)
 
     def run(files: list[Path], *, prefixes: int, flips: int) -> None:
         options = ["--prefixes", str(prefixes), "--flips", str(flips)]
@@ -96,14 +86,14 @@ def test_debugging_information_that_is_shared(what: str, replay: Callable[..., N
 
 def test_lz4(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_lz4.cpp", "csrc/base/lz4.cpp", "csrc/base/error.cpp"]
-    program = build(tmp_path_factory, "lz4", sources, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    program = build_cpp(tmp_path_factory, "lz4", sources, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_dynamic_library(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_dynamic_library.cpp", "csrc/base/dynamic_library.cpp", "csrc/base/error.cpp"]
-    program = build(tmp_path_factory, "dynamic_library", sources, "-fsanitize=address,undefined")
+    program = build_cpp(tmp_path_factory, "dynamic_library", sources, "-fsanitize=address,undefined")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -112,14 +102,14 @@ def test_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Of the library as it is: what says why an access failed asks the launch, its code and the heap."""
     libraries = wave_emulator.library("wave_emulator").parent
     options = [f"-L{libraries}", "-Wl,--no-as-needed", "-lwave_emulator", f"-Wl,-rpath,{libraries}"]
-    program = build(tmp_path_factory, "memory", ["tests/cpp/test_memory.cpp"], *options)
+    program = build_cpp(tmp_path_factory, "memory", ["tests/cpp/test_memory.cpp"], *options)
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_print_format(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_print_format.cpp", "csrc/emulator/print_format.cpp"]
-    program = build(tmp_path_factory, "print_format", sources, "-fsanitize=address,undefined")
+    program = build_cpp(tmp_path_factory, "print_format", sources, "-fsanitize=address,undefined")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -127,14 +117,14 @@ def test_print_format(tmp_path_factory: pytest.TempPathFactory) -> None:
 def test_unwritten_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_unwritten_memory.cpp"]
     sources += [f"csrc/base/{name}.cpp" for name in ("error", "fork_safe", "process_memory", "unwritten_memory")]
-    program = build(tmp_path_factory, "unwritten_memory", sources, "-fsanitize=address,undefined")
+    program = build_cpp(tmp_path_factory, "unwritten_memory", sources, "-fsanitize=address,undefined")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_stream_history(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_stream_history.cpp"]
-    program = build(tmp_path_factory, "stream_history", sources, "-fsanitize=address,undefined")
+    program = build_cpp(tmp_path_factory, "stream_history", sources, "-fsanitize=address,undefined")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -224,6 +224,41 @@ def test_descriptor_bits(rsrc1: int, rsrc2: int, rsrc3: int, properties: int) ->
     assert (d["kernarg_size"], d["kernarg_preload_length"]) == (24, 0)
 
 
+MACHINES = {"gfx803": 0x2A, "gfx906": 0x2F, "gfx90a": 0x3F, "gfx1030": 0x36, "gfx1100": 0x41, "gfx1201": 0x4E}
+MACHINES |= {"gfx1250": 0x49}
+RDNA = {"gfx1030", "gfx1100", "gfx1201", "gfx1250"}
+# Fields that some processors have: the word, the first bit and the width there. LLVM's usage guide has the tables.
+SOME_HAVE = {
+    "fp16_overflow": dict.fromkeys(MACHINES.keys() - {"gfx803"}, ("rsrc1", 26, 1)),
+    "wgp_mode": dict.fromkeys(RDNA, ("rsrc1", 29, 1)),
+    "memory_ordered": dict.fromkeys(RDNA, ("rsrc1", 30, 1)),
+    "forward_progress": dict.fromkeys(RDNA, ("rsrc1", 31, 1)),
+    "user_sgpr_count": dict.fromkeys(MACHINES, ("rsrc2", 1, 5)) | {"gfx1250": ("rsrc2", 1, 6)},
+    "enable_trap_handler": dict.fromkeys(MACHINES.keys() - {"gfx1201", "gfx1250"}, ("rsrc2", 6, 1)),
+    "tg_split": {"gfx90a": ("rsrc3", 16, 1)},
+    "shared_vgpr_count": dict.fromkeys(("gfx1030", "gfx1100"), ("rsrc3", 0, 4)),
+    "inst_pref_size": {"gfx1100": ("rsrc3", 4, 6)} | dict.fromkeys(("gfx1201", "gfx1250"), ("rsrc3", 4, 8)),
+    "enable_wavefront_size32": dict.fromkeys(RDNA, ("properties", 10, 1)),
+}
+WORDS = {"rsrc1": (1 << 32) - 1, "rsrc2": (1 << 32) - 1, "rsrc3": (1 << 32) - 1, "properties": (1 << 16) - 1}
+
+
+@pytest.mark.parametrize("field", SOME_HAVE)
+@pytest.mark.parametrize("processor", MACHINES)
+def test_descriptor_bits_that_some_processors_have(processor: str, field: str) -> None:
+    def read_field(words: dict[str, int]) -> int:
+        code = CodeObject(flags=MACHINES[processor], kernels=[Kernel(**words)]).build()  # type: ignore[arg-type]
+        return int(_C.read_code_object(code)["kernels"][0]["descriptor"][field])
+
+    if processor not in SOME_HAVE[field]:
+        assert read_field(WORDS) == 0
+        return
+    word, first, width = SOME_HAVE[field][processor]
+    for bit in range(width):
+        assert read_field({word: 1 << (first + bit)}) == 1 << bit
+    assert read_field(WORDS | {word: WORDS[word] & ~(((1 << width) - 1) << first)}) == 0
+
+
 @pytest.mark.parametrize(("is_wave32", "registers"), [(False, 512), (True, 1024)])
 def test_waves_of_gfx1250_have_up_to_1024_registers(is_wave32: bool, registers: int) -> None:
     kernel = Kernel(rsrc1=63, properties=int(is_wave32) << 10)

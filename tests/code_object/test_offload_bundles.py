@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from code_object_support import corpus_file
 from corpus_tools.valid import raw_bundle
@@ -134,6 +136,23 @@ def test_code_that_contradicts_its_entry() -> None:
     bundle = raw_bundle([(f"{PREFIX}gfx90a", corpus_file("clang_v5_gfx90a_xnack_on.co"))])
     with pytest.raises(ValueError, match=r"code object built for gfx90a:xnack\+ does not run on gfx90a:xnack-"):
         _C.read_code_object(bundle, "gfx90a:xnack-")
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_bytes_that_entries_share(more: int) -> None:
+    """As many as the file has twice; a file may not ask for the same bytes again and again."""
+    code = corpus_file("asm_args_pad.co")
+    names = [b"host-one", b"host-two", f"{PREFIX}gfx942".encode()]
+    size = 32 + sum(24 + len(name) for name in names) + len(code)
+    spans = [(0, size), (0, size - len(code) + more), (size - len(code), len(code))]
+    data = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(names))
+    for name, span in zip(names, spans, strict=True):
+        data += struct.pack("<QQQ", *span, len(name)) + name
+    if more == 0:
+        assert _C.image(data + code) == code
+        return
+    with pytest.raises(ValueError, match="bundle entries that overlap too much"):
+        _C.image(data + code)
 
 
 def test_offsets_in_errors_are_those_of_the_file() -> None:

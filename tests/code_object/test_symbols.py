@@ -14,6 +14,7 @@ from support import ROOT
 
 import wave_emulator
 import wave_runtime
+from wave_runtime import _C
 
 DESCRIPTORS = 256  # where the first one is
 KERNELS = [Kernel(kernarg_size=8, private_size=index) for index in (4, 8)]  # a descriptor's second dword
@@ -135,3 +136,33 @@ def test_hip_library(tmp_path: Path) -> None:
     assert [find(name) for name in (b"local", b"nothing", b"", None)] == [500, 500, 1, 1]
     assert hip.hipModuleGetGlobal(None, None, module, b"size") == 1
     assert hip.hipModuleUnload(module) == 0
+
+
+def code_size(kernel_size: int, *others: int, entry: int = 0x200) -> int:
+    """Of a kernel whose code has more names, of these sizes; those before it in the file's table and those behind."""
+    names = [Variable(f"name{index}", entry, size) for index, size in enumerate(others)]
+    code = CodeObject(variables=names).build()
+    own = struct.pack("<BBHQQ", 0x12, 3, 1, entry, 4)
+    assert code.count(own) == 1
+    info = _C.read_code_object(code.replace(own, struct.pack("<BBHQQ", 0x12, 3, 1, entry, kernel_size)))
+    assert info["kernels"][0]["entry_address"] == entry
+    return int(info["kernels"][0]["code_size"])
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "size"),
+    [
+        (8, (), 8),
+        (8, (4,), 8),
+        (8, (12,), 8),
+        (8, (4, 12), 8),
+        (0, (4,), 4),
+        (0, (0,), 256),  # up to the end of the code
+        (0, (), 256),
+        (0, (260,), 256),
+        (260, (4,), 256),
+    ],
+)
+def test_size_of_code_with_several_names(own: int, others: tuple[int, ...], size: int) -> None:
+    """The kernel's own symbol says it, or another at its entry where that has no size."""
+    assert code_size(own, *others) == size

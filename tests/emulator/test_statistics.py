@@ -34,6 +34,17 @@ def test_bank_conflicts(addresses: np.ndarray, cycles: int, conflicts: int, monk
     assert (lds_cycles(words, state) - lds_cycles([], state)).tolist() == [cycles, conflicts]
 
 
+@pytest.mark.parametrize(("offset", "conflicts"), [(0, 1), (1, 1), (2, 0), (129, 1), (130, 0)])
+def test_offsets_may_move_bytes_to_another_bank(offset: int, conflicts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes 2 and 128 are of one bank, and no longer where the first comes to lie in the next dword."""
+    monkeypatch.setenv("WAVE_RUNTIME_STATS", "1")
+    state = State(1)
+    state.v[0, 8] = 2
+    state.v[0, 8, 1] = 128
+    words = encode(BY_NAME["ds_read_u8"], VDST=20, ADDR=8, OFFSET0=offset)
+    assert (lds_cycles(words, state) - lds_cycles([], state)).tolist() == [2 + conflicts, conflicts]
+
+
 @pytest.mark.parametrize(
     ("name", "addresses", "cycles", "conflicts"),
     [

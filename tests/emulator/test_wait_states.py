@@ -196,6 +196,20 @@ def test_as_many_as_there_must_be(rule: Rule, target: str, modules: dict[str, wa
         ("transcendental", "v_add_f32 v42, v41, v41", CDNA3),
         ("scalar", "v_add_u32 v41, s41, v42", CDNA3),
         ("mask", "v_cndmask_b32 v42, v43, v44, s[42:43]", CDNA3),
+        ("write_lane", "v_writelane_b32 v41, 7, s42", CDNA),
+        ("memory", "global_load_dword v42, v43, s[42:43]\ns_waitcnt vmcnt(0)", CDNA),
+        ("m0", "s_mov_b32 s40, s41", CDNA),
+        ("dot", "v_mov_b32 v44, v41", CDNA),
+        ("dot_overwritten", "v_mov_b32 v41, 0", CDNA),
+        ("partial", "v_add_u32 v43, v41, v41", CDNA3),
+        ("read_lane", "v_readlane_b32 s40, v41, 1", CDNA3),
+        ("permlane", "v_permlane32_swap_b32 v41, v42", ("gfx950",)),
+        ("transcendental_of_rdna3", "v_add_f32 v42, v41, v41", ("gfx1100",)),
+        # D as C alone: the hardware hands it on, also to where it is written again.
+        ("wmma_gfx11", "v_wmma_f32_16x16x16_f16 v[64:71], v[48:55], v[56:63], v[40:47]", ("gfx1100", "gfx1150")),
+        ("wmma_gfx11", WMMA["gfx11"][0], ("gfx1100", "gfx1150")),
+        ("wmma_gfx12", "v_wmma_f32_16x16x16_f16 v[56:63], v[48:51], v[52:55], v[40:47]", ("gfx1201",)),
+        ("wmma_gfx12", WMMA["gfx12"][0], ("gfx1201",)),
     ],
 )
 def test_registers_that_are_not_meant(name: str, second: str, targets: tuple[str, ...]) -> None:
