@@ -107,6 +107,20 @@ def test_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_process_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
+    sources = ["tests/cpp/test_process_memory.cpp", "csrc/base/process_memory.cpp", "csrc/base/error.cpp"]
+    program = build_cpp(tmp_path_factory, "process_memory", sources, "-fsanitize=address,undefined")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_json(tmp_path_factory: pytest.TempPathFactory) -> None:
+    sources = ["tests/cpp/test_json.cpp", "csrc/base/json.cpp"]
+    program = build_cpp(tmp_path_factory, "json", sources, "-fsanitize=address,undefined")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_print_format(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_print_format.cpp", "csrc/emulator/print_format.cpp"]
     program = build_cpp(tmp_path_factory, "print_format", sources, "-fsanitize=address,undefined")

@@ -129,6 +129,12 @@ def by_value():
     flag = ctypes.c_void_p(second.value + 2048)
     write(one); call("hipStreamWriteValue32", one, flag, 5, 0)
     call("hipStreamWaitValue32", other, flag, 5, 1, 0xffffffff); read(other)
+def by_value_of_a_kernel():
+    write(one); launch(b"fill_below", one, second, ctypes.c_int(64))
+    call("hipStreamWaitValue32", other, second, 7, 1, 0xffffffff); read(other)
+def by_copy_that_waits():
+    write(one)
+    call("hipMemcpyWithStream", ctypes.create_string_buffer(64), first, ctypes.c_size_t(64), 2, one); read(other)
 def by_host_memory():
     flag = made("hipHostMalloc", size, 0)
     write(one); launch(b"fill_below", one, flag, ctypes.c_int(64))

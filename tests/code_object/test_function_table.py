@@ -123,71 +123,88 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
     return run
 
 
-# Indices whose bytes all matter.
+# Indices whose bytes all matter, and what tables have there.
 SMALL, MIDDLE, LARGE = 2, 0x102, 0x10002
-STRINGS = b"another\0the name\0"
+NAMES = {SMALL: "small", MIDDLE: "middle", LARGE: "large"}
+PLACES = {SMALL: 0x1000, MIDDLE: 0x2000, LARGE: 0x3000}
+STRINGS = b"another\0the name\0small\0middle\0large\0"
 
 
-def table(header: int, wanted: bytes, other: bytes, *indices: int) -> bytes:
-    """Values by index behind a header; the wanted one at each of the indices."""
-    entries = [other] * (max(indices) + 1)
-    for index in indices:
-        entries[index] = wanted
-    return bytes(header) + b"".join(entries)
+def table(header: int, values: dict[int, bytes], other: bytes) -> bytes:
+    """Values by index behind a header."""
+    return bytes(header) + b"".join(values.get(index, other) for index in range(max(values) + 1))
 
 
-STRING_OFFSETS = table(8, u32(8), u32(0), SMALL, MIDDLE, LARGE)
-ADDRESSES = table(8, u64(0x1000), u64(0x9000), SMALL, MIDDLE, LARGE) + u64(0x1040)
+STRING_OFFSETS = table(8, {i: u32(STRINGS.index(name.encode())) for i, name in NAMES.items()}, u32(0))
+ADDRESSES = table(8, {i: u64(place) for i, place in PLACES.items()}, u64(0x9000)) + u64(PLACES[MIDDLE] + 0x40)
 BEHIND = LARGE + 1  # the address behind the function
 
 
 @pytest.mark.parametrize(
-    ("form", "value"),
+    ("form", "value", "name"),
     [
-        (STRING, b"the name\0"),
-        (STRP, u32(8)),
-        (0x1F, u32(8)),
-        *((0x1A, uleb(index)) for index in (SMALL, MIDDLE, LARGE)),
-        (0x25, bytes([SMALL])),
-        (0x26, u16(MIDDLE)),
-        (0x27, u32(LARGE)[:3]),
-        (0x28, u32(LARGE)),
+        (STRING, b"the name\0", "the name"),
+        (STRP, u32(8), "the name"),
+        (0x1F, u32(8), "the name"),
+        *((0x1A, uleb(index), name) for index, name in NAMES.items()),
+        (0x25, bytes([SMALL]), "small"),
+        (0x26, u16(MIDDLE), "middle"),
+        (0x27, u32(LARGE)[:3], "large"),
+        (0x28, u32(LARGE), "large"),
+        (UDATA, b"\2", ""),  # no string
     ],
 )
-def test_names(form: int, value: bytes, read: Read) -> None:
+def test_names(form: int, value: bytes, name: str, read: Read) -> None:
     strings = {"debug_str": STRINGS} if form != 0x1F else {"debug_line_str": STRINGS}
     file = File(debug_str_offsets=STRING_OFFSETS, **strings)
     file.unit(Entry(UNIT, [], [function((NAME, form, value))]))
-    assert read(file.data()) == [("the name", [(0x1000, 0x40)], None, 0, 0, 0)]
+    assert read(file.data()) == [(name, [(0x1000, 0x40)], None, 0, 0, 0)]
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "constant"),
+    ("form", "value", "constant"),
     [
-        ((ADDR, u64(0x1000)), (ADDR, u64(0x1040)), b""),
-        ((ADDR, u64(0x1000)), (DATA1, b"\x40"), b""),
-        ((ADDR, u64(0x1000)), (0x05, u16(0x40)), b""),
-        ((ADDR, u64(0x1000)), (DATA4, u32(0x40)), b""),
-        ((ADDR, u64(0x1000)), (DATA8, u64(0x40)), b""),
-        ((ADDR, u64(0x1000)), (UDATA, b"\xc0\0"), b""),
-        ((ADDR, u64(0x1000)), (0x0D, b"\xc0\0"), b""),
-        ((ADDR, u64(0x1000)), (IMPLICIT_CONST, b""), b"\xc0\0"),
-        *(((0x1B, uleb(index)), (DATA4, u32(0x40)), b"") for index in (SMALL, MIDDLE, LARGE)),
-        ((0x29, bytes([SMALL])), (DATA4, u32(0x40)), b""),
-        ((0x2A, u16(MIDDLE)), (DATA4, u32(0x40)), b""),
-        ((0x2B, u32(LARGE)[:3]), (DATA4, u32(0x40)), b""),
-        ((0x2C, u32(LARGE)), (DATA4, u32(0x40)), b""),
+        (ADDR, u64(0x1040), b""),
+        (DATA1, b"\x40", b""),
+        (0x05, u16(0x40), b""),
+        (DATA4, u32(0x40), b""),
+        (DATA8, u64(0x40), b""),
+        (UDATA, b"\xc0\0", b""),
+        (0x0D, b"\xc0\0", b""),
+        (IMPLICIT_CONST, b"", b"\xc0\0"),
     ],
 )
-def test_code(low: tuple[int, bytes], high: tuple[int, bytes], constant: bytes, read: Read) -> None:
-    entry = Entry(FUNCTION, [named("f"), (LOW, *low), (HIGH, *high)], constant=constant)
-    file = File(debug_addr=ADDRESSES).unit(Entry(UNIT, [], [entry]))
+def test_ends_of_code(form: int, value: bytes, constant: bytes, read: Read) -> None:
+    values = [named("f"), (LOW, ADDR, u64(0x1000)), (HIGH, form, value)]
+    file = File().unit(Entry(UNIT, [], [Entry(FUNCTION, values, constant=constant)]))
     assert read(file.data()) == [("f", [(0x1000, 0x40)], None, 0, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "index"),
+    [
+        *((0x1B, uleb(index), index) for index in PLACES),
+        (0x29, bytes([SMALL]), SMALL),
+        (0x2A, u16(MIDDLE), MIDDLE),
+        (0x2B, u32(LARGE)[:3], LARGE),
+        (0x2C, u32(LARGE), LARGE),
+    ],
+)
+def test_addresses_by_index(form: int, value: bytes, index: int, read: Read) -> None:
+    entry = Entry(FUNCTION, [named("f"), (LOW, form, value), (HIGH, DATA4, u32(0x40))])
+    file = File(debug_addr=ADDRESSES).unit(Entry(UNIT, [], [entry]))
+    assert read(file.data()) == [("f", [(PLACES[index], 0x40)], None, 0, 0, 0)]
+
+
+def test_functions_without_code(read: Read) -> None:
+    """Declarations, and what has one of the two attributes alone."""
+    entries = [Entry(FUNCTION, [named("f"), *values]) for values in ([], code(0x1000, 8)[:1], code(0x1000, 8)[1:])]
+    assert read(File().unit(Entry(UNIT, [], entries)).data()) == []
 
 
 RANGE_LISTS = {
     "none": (b"", None),
-    "startx_endx": (b"\2" + uleb(MIDDLE) + uleb(BEHIND), [(0x1000, 0x40)]),
+    "startx_endx": (b"\2" + uleb(MIDDLE) + uleb(BEHIND), [(0x2000, 0x40)]),
     "startx_length": (b"\3" + uleb(SMALL) + uleb(0x140), [(0x1000, 0x140)]),
     "offset_pair from the unit's address": (b"\4" + uleb(0x10) + uleb(0x150), [(0x810, 0x140)]),
     "base_addressx": (b"\1" + uleb(SMALL) + b"\4" + uleb(0x10) + uleb(0x20), [(0x1010, 0x10)]),
@@ -206,8 +223,10 @@ def test_range_lists(kind: str, form: int, read: Read) -> None:
     lists = head + data + b"\0"
     ranges = (RANGES, form, u32(len(head)) if form == SEC_OFFSET else b"\1")
     entry = Entry(FUNCTION, [named("f"), ranges])
-    file = File(debug_rnglists=lists, debug_addr=ADDRESSES).unit(Entry(UNIT, [(LOW, ADDR, u64(0x800))], [entry]))
-    assert read(file.data()) == ([("f", spans, None, 0, 0, 0)] if spans else [])
+    root = Entry(UNIT, [(LOW, ADDR, u64(0x800))], [function(named("g"), low=0x7000), entry])
+    found = read(File(debug_rnglists=lists, debug_addr=ADDRESSES).unit(root).data())
+    assert found[0][:2] == ("g", [(0x7000, 0x40)])
+    assert found[1:] == ([("f", spans, None, 0, 0, 0)] if spans else [])
 
 
 def test_ranges_of_version_4(read: Read) -> None:
@@ -328,7 +347,9 @@ def test_what_is_behind_a_units_last_entry(read: Read) -> None:
 
 
 UNKNOWN_FORM = File().unit(function((UNKNOWN, 0x7F, b"")))
-NO_LIST = File(debug_rnglists=bytes(4)).unit(Entry(FUNCTION, [(RANGES, SEC_OFFSET, u32(5))]))
+NO_LIST, EMPTY_LIST = (
+    File(debug_rnglists=bytes(4)).unit(Entry(FUNCTION, [(RANGES, SEC_OFFSET, u32(at))])) for at in (5, 4)
+)
 NO_KIND = File(debug_rnglists=b"\x08").unit(Entry(FUNCTION, [(RANGES, SEC_OFFSET, u32(0))]))
 
 
@@ -350,6 +371,7 @@ NO_KIND = File(debug_rnglists=b"\x08").unit(Entry(FUNCTION, [(RANGES, SEC_OFFSET
             "an entry with the unknown abbreviation 9",
         ),
         (UNKNOWN_FORM.data(), "the unknown form 127"),
+        (EMPTY_LIST.data(), "malformed range lists at offset .*: 1 bytes wanted, 0 left"),
         (NO_LIST.data(), "malformed range lists at offset .*: a list of ranges"),
         (NO_KIND.data(), "the unknown kind 8 of a range"),
     ],

@@ -83,6 +83,18 @@ def test_a_variable_of_several_translation_units() -> None:
         assert module.symbol("size", device="cpu").numel() == 4
 
 
+@pytest.mark.parametrize(("size", "is_set"), [(8, True), (4, False), (0, False)])
+def test_managed_variables(size: int, is_set: bool) -> None:
+    """`v` becomes the address of its value, `v.managed`, if it is a pointer at all; a value may be there alone."""
+    pointer = DESCRIPTORS + 24  # eight bytes that a descriptor does not use
+    variables = [Variable("v.managed", FIRST), Variable("alone.managed", SECOND)]
+    variables += [Variable("v", pointer, size)] if size != 0 else []
+    module = wave_runtime.load(CodeObject(kernels=KERNELS[:1], variables=variables).build(), signature={"kernel": ""})
+    value = module.symbol("v.managed", device="cpu")
+    found = ctypes.c_uint64.from_address(value.data_ptr() - FIRST + pointer).value
+    assert found == (value.data_ptr() if is_set else 0)
+
+
 def test_kernels_of_descriptors_of_one_name() -> None:
     """Without metadata descriptors are found by their symbols."""
     at = DESCRIPTORS + 64

@@ -102,6 +102,7 @@ TEST(rectangles_of_arrays) {
 
   OK(api.hipMemcpy2DArrayToArray(other, 0, 0, array, 0, 0, 16, 3, hip::kDeviceToDevice));
   OK(api.hipMemcpy2DArrayToArray(other, 8, 0, array, 4, 1, 4, 2, hip::kDeviceToDevice));
+  EXPECT_EQ(api.hipMemcpy2DArrayToArray(other, 8, 0, array, 4, 1, 4, 2, static_cast<hip::MemcpyKind>(5)), 21);
   std::copy_n(marks.begin(), 4, wanted.begin() + 8);
   std::copy_n(marks.begin() + 4, 4, wanted.begin() + 16 + 8);
   EXPECT_EQ(content(other, 16, 3) == wanted, true);

@@ -410,6 +410,10 @@ TEST(memory_of_streams) {
   OK(api.hipMemPoolGetAttribute(own, hip::kReleaseThreshold, &got));
   EXPECT_EQ(got, threshold);
   EXPECT_EQ(api.hipMemPoolSetAttribute(own, hip::kUsedCurrent, &threshold), 1);
+  for (const int none : {0, 9}) {
+    EXPECT_EQ(api.hipMemPoolSetAttribute(own, static_cast<hip::PoolAttribute>(none), &threshold), 1);
+    EXPECT_EQ(api.hipMemPoolGetAttribute(own, static_cast<hip::PoolAttribute>(none), &threshold), 1);
+  }
   EXPECT_EQ(api.hipMemPoolGetAttribute(own, hip::PoolAttribute{9}, &got), 1);
   OK(api.hipMallocFromPoolAsync(reinterpret_cast<void**>(&data), 64, own, stream));
   hip::PointerAttributes attributes{};

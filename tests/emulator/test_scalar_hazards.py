@@ -40,6 +40,13 @@ RIGHT = {
     ],
     "branch_on_vcc": [SELECT, COMPARE, "s_cbranch_vccz 0", SELECT],
     "memory": [READ, WRITE, "s_getpc_b64 s[48:49]", "s_load_b32 s50, s[48:49], 0x0", READ, "s_wait_kmcnt 0"],
+    "memory_behind_a_vector_instruction": [
+        *["s_getpc_b64 s[48:49]", READ, "v_readfirstlane_b32 s40, v41", "s_load_b32 s50, s[48:49], 0x0", READ],
+        "s_wait_kmcnt 0",
+    ],
+    "memory_behind_a_comparison": [
+        *["s_getpc_b64 s[48:49]", SELECT, COMPARE, "s_load_b32 s50, s[48:49], 0x0", SELECT, "s_wait_kmcnt 0"]
+    ],
     "nops_of_lds": [READ, *["ds_nop"] * 4, WRITE, READ],
 }
 

@@ -80,6 +80,8 @@ RULES = [
     Rule("exec_matrix", "v_cmpx_eq_u32 v60, v60", MFMA, 4, CDNA),
     Rule("dot", DOT, "v_mov_b32 v44, v40", 3, CDNA),
     Rule("dot_overwritten", DOT, "v_mov_b32 v40, 0", 3, CDNA),
+    Rule("dot_stored", DOT, "global_store_dword v[42:43], v40, off", 3, CDNA, "s_mov_b64 exec, 0"),
+    Rule("dot_to_lds", DOT, "ds_write_b32 v41, v40", 3, CDNA, "s_mov_b64 exec, 0"),
     Rule("transcendental", "v_rcp_f32 v40, v41", "v_add_f32 v42, v40, v40", 1, CDNA3),
     Rule("partial", PARTIAL, "v_add_u32 v43, v40, v40", 1, CDNA3),
     Rule("scalar", "v_readfirstlane_b32 s40, v40", "v_add_u32 v41, s40, v42", 2, CDNA3),
@@ -168,6 +170,18 @@ def test_a_chain_is_one_hazard(name: str, first: str, second: str) -> None:
             module["chain"](grid=1, block=64, device="cpu")
         (finding,) = report.findings
         assert "after 0 " in finding.message
+
+
+def test_a_branch_over_wait_states() -> None:
+    """The instruction that is jumped to is the next one, and the branch one state."""
+    (rule,) = (rule for rule in RULES if rule.name == "exec_dpp")
+    source = kernel(replace(rule, first=f"{rule.first}\ns_branch 1\ns_nop 15"), 0, "jumps")
+    for target in CDNA:
+        module = wave_runtime.compile(source, target=target, language="hip", options=["-nogpulib", "-nogpuinc"])
+        with wave_runtime.sanitize("waits") as report:
+            module["jumps"](grid=1, block=64, device="cpu")
+        (finding,) = report.findings
+        assert "after 1 " in finding.message
 
 
 def test_what_others_of_a_chain_wrote_is_a_hazard_of_its_own() -> None:
