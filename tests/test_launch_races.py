@@ -135,6 +135,8 @@ def by_value_of_a_kernel():
 def by_copy_that_waits():
     write(one)
     call("hipMemcpyWithStream", ctypes.create_string_buffer(64), first, ctypes.c_size_t(64), 2, one); read(other)
+def by_fill_that_waits():
+    pinned = made("hipHostMalloc", size, 0); write(one); call("hipMemset", pinned, 0, size); read(free)
 def by_host_memory():
     flag = made("hipHostMalloc", size, 0)
     write(one); launch(b"fill_below", one, flag, ctypes.c_int(64))

@@ -24,6 +24,19 @@ def test_more_scratch_than_there_is(size: int) -> None:
         launch(code)
 
 
+@pytest.mark.parametrize("size", [256, 252])
+def test_a_wave_that_runs_past_the_end_of_the_code(size: int) -> None:
+    """Of the segment: whatever follows it in memory is no code."""
+    code = CodeObject(kernels=[Kernel(kernarg_size=8)]).build()
+    assert code.count(b"\0\0\x81\xbf") == 1
+    nops = code.replace(b"\0\0\x81\xbf" + bytes(252), b"\0\0\x80\xbf" * 64)  # s_endpgm, and what is behind it
+    sizes = struct.pack("<QQ", 256, 256)  # in the file and in memory
+    assert nops.count(sizes) == 1
+    with pytest.raises(RuntimeError, match=r"which is not in the code object's code") as fault:
+        launch(nops.replace(sizes, struct.pack("<QQ", size, size)))
+    assert f"kernel+{size:#x}" in str(fault.value)
+
+
 def test_code_that_ends_before_a_wave_begins() -> None:
     """A wave whose arguments are preloaded begins 256 bytes behind the entry."""
     with pytest.raises(RuntimeError, match=r"kernel 'kernel' cannot begin: a jump to .* not in the code object's code"):

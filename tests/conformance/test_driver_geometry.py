@@ -138,6 +138,22 @@ def test_static_shared_memory_counts(driver: Driver, module: wave_runtime.Module
     kernel(a, b, grid=1, block=256, shared_memory=available - 1024)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"cooperative": True}, {"priority": 0}], ids=["plain", "cooperative", "priority"]
+)
+def test_extents_that_the_emulators_launch(
+    driver: Driver, module: wave_runtime.Module, way: Way, options: dict[str, object]
+) -> None:
+    """Each in its place, whatever function of a driver launches."""
+    if driver.is_gpu:
+        does_not_apply("the extents that a GPU launches are not told")
+    a, c = driver.randn(64), driver.zeros(64, torch.float32)
+    with wave_runtime.profile() as profile:
+        way(module["vector_add"])(a, a, c, 64, grid=(2, 3, 5), block=(7, 4, 2), **options)
+    ((launched,),) = (kernel.launches for kernel in profile.kernels)
+    assert (launched.grid, launched.block) == ((2, 3, 5), (7, 4, 2))
+
+
 def cooperative_sum(driver: Driver, kernel: Launch, workgroups: int) -> torch.Tensor:
     a = torch.arange(workgroups, dtype=torch.int32, device=driver.device)
     out = driver.zeros(workgroups)

@@ -51,6 +51,8 @@ CASES: list[tuple[str, dict[str, int]]] = [
     ("v_sub_u32_e32", {"VDST": 3, "SRC0": 256 + 7, "VSRC1": 8}),
     ("v_sub_u32_e32", {"VDST": 3, "SRC0": 129, "VSRC1": 8}),
     ("v_bfe_u32", {"VDST": 3, "SRC0": 256 + 7, "SRC1": 256 + 8, "SRC2": 256 + 9}),
+    ("v_mad_u16", {"VDST": 3, "SRC0": 256 + 7, "SRC1": 256 + 8, "SRC2": 256 + 9, "OP_SEL": 8}),
+    ("v_min3_i16", {"VDST": 3, "SRC0": 256 + 7, "SRC1": 256 + 8, "SRC2": 256 + 9}),
     ("v_lshl_add_u64", {"VDST": 4, "SRC0": 256 + 8, "SRC1": 130, "SRC2": 256 + 12}),
     ("v_pk_add_u16", {"VDST": 3, "SRC0": 256 + 7, "SRC1": 256 + 8, "OP_SEL_HI": 3, "OP_SEL_HI2": 1}),
     ("v_cmp_lt_u32_e32", {"SRC0": 256 + 7, "VSRC1": 8}),

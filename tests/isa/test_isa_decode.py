@@ -47,6 +47,21 @@ def test_a_decoded_instruction_tells_everything() -> None:
 
 
 @pytest.mark.parametrize(
+    ("upper", "is_known"),
+    [
+        ((0xD3AD0952, 0xEC0AE530), True),  # v_mfma_f32_16x16x128_f8f6f4 with ABID 1, which says that scales are there
+        ((0xD3AD0152, 0xEC0AE530), False),
+        ((0xD3AD1152, 0xEC0AE530), False),
+        ((0xBF800800, 0xEC0AE530), False),  # no VOP3P
+    ],
+)
+def test_products_with_scales(upper: tuple[int, int], is_known: bool) -> None:
+    decoded = decode(0xD3AC0000, 0x100367A7, *upper, processor="gfx950")
+    assert (decoded is not None) == is_known
+    assert decoded is None or decoded["mnemonic"] == "v_mfma_scale_f32_16x16x128_f8f6f4"
+
+
+@pytest.mark.parametrize(
     ("words", "dwords", "literal"),
     [
         ((0xBE8000FF, 0x12345678), 2, 0x12345678),  # s_mov_b32 s0, 0x12345678

@@ -49,6 +49,20 @@ def test_random_instructions_read_alike(processor: str, count: int) -> None:
     assert report.counts["equal"] + report.counts["equal but for ignored bits"] > count // 2
 
 
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_messages_and_hardware_registers(processor: str) -> None:
+    """All numbers of each: which of them have names differs from processor to processor."""
+    known = check_isa.table(processor)
+    opcodes = {row.mnemonic: row.opcode for row in known.rows}
+    words = [(0xBF800000 | opcodes["s_sendmsg"] << 16 | value, 0, 0) for value in [*range(2048), 0xFFFF]]
+    for number in range(64):
+        words += [
+            (0xB0000000 | opcodes["s_getreg_b32"] << 23 | number | part, 0, 0) for part in (31 << 11, 3 << 11 | 320)
+        ]
+    ours = check_isa.disassembler(processor)
+    assert [ours(each)[1] for each in words] == [found.text for found in Disassembler(processor)(words)]
+
+
 def test_truth_tables() -> None:
     """All of v_bitop3_b32, whose bits lie in OMOD, ABS and NEG."""
     (row,) = (row for row in check_isa.table("gfx950").rows if row.mnemonic == "v_bitop3_b32")
