@@ -123,7 +123,7 @@ u32 ieee_extremum(u32 a, u32 b, Wave& wave) {
 }
 template <f64 (*kBody)(f64, f64, u32)>
 const Op* half_ieee_extremum(Wave& wave, const Op* op) {
-  for (int i = 0; i < 2; ++i) {
+  for (const int i : {0, 1}) {
     const u32 bits = is_inline_constant(op->scalar.src[i]) ? 0 : read_scalar32(wave, op->scalar, i);
     if (!wave.mode.ieee() || !signals_half(bits)) continue;
     write_scalar32(wave, op->scalar.dst, (bits & 0xffffu) | kQuietHalf);

@@ -187,6 +187,9 @@ TEST(boxes_of_arrays) {
   OK(api.hipDrvGraphMemcpyNodeGetParams(node, as_driver));
   EXPECT_EQ(driver.from.array == array && driver.from.x == 4 && driver.width == 8 && driver.to.type == 10, true);
   OK(api.hipDrvGraphMemcpyNodeSetParams(node, as_driver));
+  told = {};
+  OK(api.hipGraphMemcpyNodeGetParams(node, &told));  // the driver's says no direction
+  EXPECT_EQ(told.from_array == array && told.extent.width == 2 && told.kind == hip::kCopyDefault, true);
   OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
   OK(api.hipGraphLaunch(exec, nullptr));
 

@@ -220,3 +220,64 @@ def test_waves_know_where_they_run(probe: LoadKernel) -> None:
         assert len(set(waves)) == 16, "a wave slot of a SIMD for each wave"
         assert len({hw_id >> 8 for hw_id, _ in ids[group]}) == 1, "on one compute unit"
     assert len({(ids[group][0][1], ids[group][0][0] >> 8) for group in range(32)}) == 32, "each on another one"
+
+
+# A kernel that goes on in another function by a branch on VCC, or ends in itself.
+ELSEWHERE = """
+.amdgcn_target "amdgcn-amd-amdhsa--{target}"
+.text
+{functions}
+.section .rodata,"a",@progbits
+.p2align 6
+.amdhsa_kernel kernel
+  .amdhsa_next_free_vgpr 4
+  .amdhsa_next_free_sgpr 8
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_kernarg_size 8
+  {more}
+.end_amdhsa_kernel
+"""
+KERNEL = """
+.globl kernel
+.p2align 8
+.type kernel,@function
+kernel:
+  {load} s[2:3], s[0:1], 0x0
+  v_mov_b32_e32 v0, 0
+  v_mov_b32_e32 v1, 1
+  s_mov_b32 vcc_lo, {low}
+  s_mov_b32 vcc_hi, {high}
+  s_waitcnt lgkmcnt(0)
+  {branch} other
+  global_store_{dword} v0, v1, s[2:3]
+  s_endpgm
+"""
+OTHER = """
+.p2align 8
+.type other,@function
+other:
+  v_mov_b32_e32 v1, 2
+  global_store_{dword} v0, v1, s[2:3]
+  s_endpgm
+"""
+TARGETS = {  # lanes, what loads and stores are called, more of the descriptor
+    "gfx942": (64, "s_load_dwordx2", "dword", ".amdhsa_accum_offset 4"),
+    "gfx1100": (32, "s_load_b64", "b32", ".amdhsa_wavefront_size32 1"),
+}
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("branch", ["s_cbranch_vccz", "s_cbranch_vccnz"])
+@pytest.mark.parametrize(("low", "high"), [(0, 0), (4, 0), (0, 4)])
+def test_branches_on_vcc_into_another_function(target: str, branch: str, low: int, high: int) -> None:
+    """Which lies before the kernel or behind it. Waves of 32 lanes have the low half of VCC alone."""
+    lanes, load, dword, more = TARGETS[target]
+    is_zero = low == 0 and (high == 0 or lanes == 32)
+    for functions in (KERNEL + OTHER, OTHER + KERNEL):
+        text = functions.format(load=load, low=low, high=high, branch=branch, dword=dword)
+        source = ELSEWHERE.format(target=target, functions=text, more=more)
+        module = wave_runtime.compile(source, language="asm", target=target, signature={"kernel": "*i32"})
+        out = torch.zeros(1, dtype=torch.int32)
+        module["kernel"](out, grid=1, block=lanes)
+        assert out.item() == (2 if is_zero == (branch == "s_cbranch_vccz") else 1)

@@ -106,6 +106,14 @@ def test_all_workgroups_wait(kernels: wave_runtime.Module, name: str) -> None:
     assert torch.equal(sums.long(), wanted[:, None].expand(count, grid))
 
 
+@pytest.mark.parametrize("name", ["gws", "record"])
+def test_a_barrier_orders_what_all_workgroups_store(kernels: wave_runtime.Module, name: str) -> None:
+    """Each of them reads what each of the others has written before."""
+    values, sums = torch.zeros(6, dtype=torch.int32), torch.zeros(12, dtype=torch.int32)
+    with wave_runtime.sanitize("races", fail=True):
+        kernels[name](values, sums, 2, grid=6, block=128, cooperative=True)
+
+
 def test_a_counter_that_the_kernel_sets(kernels: wave_runtime.Module) -> None:
     to = torch.zeros(2, dtype=torch.int32)
     kernels["own_counter"](to, grid=1, block=128, cooperative=True)

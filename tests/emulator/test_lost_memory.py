@@ -174,7 +174,7 @@ with open(sys.argv[3], "wb+") as file:
     assert (status, output) == (0, "True\n"), errors
 
 
-@pytest.mark.parametrize("handler", ["none", "faulthandler", "own"])
+@pytest.mark.parametrize("handler", ["none", "faulthandler", "own", "with information"])
 def test_what_no_kernel_accesses_ends_the_process_as_ever(handler: str, source: Path) -> None:
     code = """
 import faulthandler, os
@@ -183,6 +183,12 @@ if sys.argv[3] == "faulthandler":
 if sys.argv[3] == "own":
     own = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda number: os._exit(77))
     libc.signal(11, own)
+if sys.argv[3] == "with information":  # where it was, which sigaction's handlers get
+    def told(number, information, context):
+        os._exit(88 if ctypes.c_uint64.from_address(information + 16).value == 8 else 1)
+    own = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(told)
+    handler = ctypes.cast(own, ctypes.c_void_p).value
+    libc.sigaction(11, handler.to_bytes(8, "little") + bytes(128) + (4).to_bytes(4, "little") + bytes(12), None)
 out = torch.zeros(1024, dtype=torch.int32)
 module["add"](out, torch.zeros(1), grid=4, block=256)
 print(int(out.sum()), flush=True)
@@ -190,5 +196,5 @@ ctypes.string_at(8)
 """
     status, output, errors = run(code, source, "gfx942", handler)
     assert output == "2048\n"
-    assert status == (77 if handler == "own" else -signal.SIGSEGV)
+    assert status == {"own": 77, "with information": 88}.get(handler, -signal.SIGSEGV)
     assert ("Segmentation fault" in errors) == (handler == "faulthandler")
