@@ -65,12 +65,14 @@ const GlobalRaceChecker::Decoded& GlobalRaceChecker::look_up(const Wave& wave, c
     const isa::Instruction decoded = decoded_instruction(wave, op);
     if (decoded.row == nullptr) return;
     const bool modifies = decoded.row->memory.direction == Direction::Atomic;
+    const Scope scope = scope_of(wave, decoded, wave.address(op));
+    const bool is_like_others = isa::has_equal_stores(*decoded.row) || isa::atomic_scope(decoded) != scope;
     instruction = {decoded.row,
                    counters_of(decoded),
                    isa::cache_control(decoded),
-                   isa::atomic_scope(decoded),
+                   scope,
                    modifies,
-                   decoded.row->memory.direction == Direction::Store && isa::has_equal_stores(*decoded.row),
+                   decoded.row->memory.direction == Direction::Store && is_like_others,
                    modifies && isa::returns_value(decoded),
                    decoded.row->kind == isa::Kind::VectorMemory && decoded.row->memory.direction == Direction::Load &&
                        !isa::reads_past_own_cache(decoded),
@@ -113,7 +115,7 @@ bool GlobalRaceChecker::may_acquire(const Wave& wave) {
       answer->may_acquire = acquires(pc);
     return answer;
   });
-  return static_cast<const Answer&>(notes).may_acquire;
+  return static_cast<const Answer&>(notes).may_acquire || may_poll_in_memory(wave);
 }
 
 void GlobalRaceChecker::start(const Wave& wave) {
@@ -128,9 +130,7 @@ void GlobalRaceChecker::start(const Wave& wave) {
   State& own = states_.emplace_back();
   own.mates.resize(wave.group->launch().waves);
   own.fresh_mates = own.mates_back = own.mates_wanted_back = own.mates;
-  // Waves of a compute unit share its cache, which serves them in the order in which they issue.
-  const KernelDescriptor& descriptor = *wave.group->launch().kernel.descriptor;
-  own.shares_cache = !descriptor.tg_split && !descriptor.wgp_mode;
+  own.shares_cache = emulator::shares_cache(wave);
 }
 
 void GlobalRaceChecker::look_at(const Wave& wave) {

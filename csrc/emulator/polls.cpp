@@ -5,7 +5,6 @@
 #include <set>
 #include <vector>
 
-#include "emulator/isa/memory_order.h"
 #include "emulator/isa/operand.h"
 #include "emulator/workgroup.h"
 
@@ -24,8 +23,10 @@ struct Step {
   isa::Instruction instruction;
   const Op* target = nullptr;  ///< of a branch within the function
   std::set<u32> reads, writes;
-  bool is_load = false;       ///< of LDS, perhaps by a FLAT instruction
-  bool is_atomic = false;     ///< likewise
+  bool is_load = false;       ///< of one address, of LDS or memory
+  bool is_of_lds = false;     ///< perhaps, by a FLAT instruction
+  bool is_of_memory = false;  ///< likewise
+  bool is_atomic = false;     ///< of LDS, perhaps
   bool calls = false;         ///< ... or returns: it leaves the function
   bool ends_polling = false;  ///< a store, an atomic, or what leaves the function
 };
@@ -64,10 +65,12 @@ Step step_at(const Wave& wave, u64 pc) {
   const Direction direction = row.memory.direction;
   note_registers(step.instruction, step);
   const bool accesses = row.kind == Kind::Lds || row.kind == Kind::VectorMemory || row.kind == Kind::ScalarMemory;
-  const bool is_of_lds = row.kind == Kind::Lds || row.format == isa::Format::FLAT;
-  step.is_load =
-      is_of_lds && direction == Direction::Load && row.memory.bytes <= sizeof(u64) && row.memory.addresses == 1;
-  step.is_atomic = is_of_lds && direction == Direction::Atomic;
+  step.is_of_lds = row.kind == Kind::Lds || row.format == isa::Format::FLAT;
+  step.is_of_memory =
+      row.kind == Kind::VectorMemory && row.format != isa::Format::SCRATCH && !isa::goes_to_lds(step.instruction);
+  step.is_load = (step.is_of_lds || step.is_of_memory) && direction == Direction::Load &&
+                 row.memory.bytes <= sizeof(u64) && row.memory.addresses == 1;
+  step.is_atomic = step.is_of_lds && direction == Direction::Atomic;
   const bool stores = direction == Direction::Store || direction == Direction::Atomic;
   step.ends_polling = accesses && stores && row.format != isa::Format::SCRATCH;  // where registers are spilled
   if (has_target(row)) step.target = wave.function->at(pc)->scalar.target;
@@ -92,6 +95,8 @@ bool stays(const std::vector<Step>& loop, size_t at, int depth = 0) {
 
 struct Polls : FunctionNotes {
   std::set<u64> pcs;
+  bool has_lds = false;        ///< ... of loads of LDS
+  bool has_memory = false;     ///< ... of memory
   bool may_be_called = false;  ///< in other functions
   bool has_atomics = false;    ///< that return what was in LDS
 };
@@ -151,6 +156,10 @@ const Polls& polls_of(const Wave& wave) {
       if (begin <= pc && pc - begin <= kMostLoop) find_in_loop(code, begin, pc, *polls);
     }
     find_first_turns(function, code, *polls);
+    for (const u64 pc : polls->pcs) {
+      polls->has_lds |= code.at(pc).is_of_lds;
+      polls->has_memory |= code.at(pc).is_of_memory;
+    }
     return polls;
   }));
 }
@@ -209,7 +218,24 @@ bool is_poll(const Wave& wave, u64 pc) { return polls_of(wave).pcs.contains(pc);
 
 bool may_poll(const Wave& wave) {
   const Polls& polls = polls_of(wave);
-  return polls.may_be_called || !polls.pcs.empty();
+  return polls.may_be_called || polls.has_lds;
+}
+
+bool may_poll_in_memory(const Wave& wave) { return shares_cache(wave) && polls_of(wave).has_memory; }
+
+bool shares_cache(const Wave& wave) {
+  const KernelDescriptor& descriptor = *wave.group->launch().kernel.descriptor;
+  return !descriptor.tg_split && !descriptor.wgp_mode;
+}
+
+isa::Scope scope_of(const Wave& wave, const isa::Instruction& instruction, u64 pc) {
+  const isa::Row& row = *instruction.row;
+  const isa::Scope shown = isa::atomic_scope(instruction);
+  if (shown != isa::Scope::None || row.kind != Kind::VectorMemory) return shown;
+  if (!isa::hides_group_scope(row) || !shares_cache(wave)) return shown;
+  const bool may_be_atomic =
+      row.memory.direction == Direction::Store || (row.memory.direction == Direction::Load && is_poll(wave, pc));
+  return may_be_atomic ? isa::Scope::Workgroup : shown;
 }
 
 bool may_acquire_in_lds(const Wave& wave) { return may_poll(wave) || polls_of(wave).has_atomics; }

@@ -30,8 +30,6 @@ const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op)
     if (decoded.row == nullptr) return;
     const Direction direction = decoded.row->memory.direction;
     const bool is_vector_memory = decoded.row->kind == isa::Kind::VectorMemory;
-    // Where all stores look alike most of them are data.
-    const bool is_any_store = direction == Direction::Store && isa::has_equal_stores(*decoded.row);
     instruction = {
         .row = decoded.row,
         .counters = counters_of(decoded),
@@ -39,7 +37,7 @@ const RaceChecker::Decoded& RaceChecker::look_up(const Wave& wave, const Op* op)
         // None: a counter that the lanes share.
         .is_atomic = direction == Direction::Atomic || direction == Direction::None,
         .is_poll = direction == Direction::Load && is_poll(wave, wave.address(op)),
-        .orders_by_memory = is_vector_memory && !is_any_store && isa::atomic_scope(decoded) != isa::Scope::None};
+        .orders_by_memory = is_vector_memory && scope_of(wave, decoded, wave.address(op)) != isa::Scope::None};
   });
 }
 
@@ -149,8 +147,11 @@ void RaceChecker::note(const LaneAccesses& all, bool is_store) {
   begin_access();
   const size_t logged = log_.size();
   const isa::Row& row = *instruction_->row;
+  LdsAccess access = current_;
+  // A compare-and-swap that fails loads what each store may have been for.
+  if (!is_store && access.is_atomic()) access.kind = static_cast<u8>(access.queue() | LdsAccess::kPoll);
   const bool is_alone =
-      is_store ? log_.store(*wave_, row, current_, all, wave_->group->lds()) : log_.load(*wave_, row, current_, all);
+      is_store ? log_.store(*wave_, row, access, all, wave_->group->lds()) : log_.load(*wave_, row, access, all);
   if (current_.is_atomic() || current_.is_poll() || (is_store && may_poll_)) log_.note_release(release(is_store));
   if (is_close_) {
     log_.tell(history_, logged);

@@ -25,7 +25,7 @@ extern "C" __attribute__((global)) void tell(int* data, int* flag, int* out, int
   }
 }
 """
-LANES = {"gfx942": 64, "gfx950": 64, "gfx1201": 32}  # others have no sign of that scope, or the same as of the agent's
+LANES = {"gfx942": 64, "gfx950": 64, "gfx1201": 32}  # others: test_memory_orders.py
 
 
 @functools.cache

@@ -92,6 +92,8 @@ bool has_equal_stores(const Row& row) {
   return row.generation == Generation::GFX10 || row.generation == Generation::GFX11 || precedes_gfx940(row);
 }
 
+bool hides_group_scope(const Row& row) { return row.generation != Generation::GFX9 || precedes_gfx940(row); }
+
 Scope atomic_scope(const Instruction& instruction) {
   const Row& row = *instruction.row;
   if (row.memory.direction == MemoryAccess::Direction::Atomic) return Scope::Agent;

@@ -25,6 +25,9 @@ enum class Scope : uint8_t { None, Workgroup, Agent };
 /// that look alike count as the wider one, but Workgroup as None where nothing tells it.
 Scope atomic_scope(const Instruction& instruction);
 
+/// Whether accesses of the workgroup's scope look like all others where its waves share a compute unit's cache.
+bool hides_group_scope(const Row& row);
+
 /// Whether a load from memory says that it is atomic, for the workgroup or the agent, rather than volatile.
 bool is_atomic_load(const Instruction& instruction);
 

@@ -1,0 +1,97 @@
+"""What clang 22 makes of every atomic operation, order and scope: no tool finds anything where the order is right.
+
+Where a release or an acquire is left out, or its scope is too small, the race of the data is found.
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from memory_orders import SIGNATURE, Order, Trial, compiled, orders
+from support import first_or_long
+from waits import without
+
+import wave_runtime
+
+pytestmark = pytest.mark.needs("clang-22")
+
+
+def launch(image: bytes, order: Order, trial: Trial) -> list[wave_runtime.Finding]:
+    """Two waves. All tools look, and the second wave reads what the first one has stored."""
+    kernel = wave_runtime.load(image, signature={order.name: SIGNATURE})[order.name]
+    data, flag, out = (torch.zeros(64, dtype=torch.int32) for _ in range(3))
+    waves = 2 // trial.groups
+    with wave_runtime.sanitize() as report:
+        kernel(data, flag, out, waves, grid=trial.groups, block=waves * trial.lanes)
+    assert out[: trial.lanes].tolist() == [7] * trial.lanes, order
+    return report.findings
+
+
+def is_right(order: Order, trial: Trial) -> bool:
+    return order.releases and order.acquires and order.reaches(trial)
+
+
+def must_be_found(order: Order, trial: Trial) -> bool:
+    """Whether the processor needs what an order lacks."""
+    if trial.data_in_lds:  # which is read in order, once the flag has been waited for
+        return not (order.releases and order.reaches(trial))
+    is_in_order = trial.groups == 1 and trial.mode == "cu"  # by the compute unit's cache
+    return not is_in_order and not is_right(order, trial)
+
+
+TRIALS = [
+    Trial("gfx1201", "wgp", 32, 2),
+    Trial("gfx1100", "cu", 32, 1),
+    Trial("gfx1030", "wgp", 64, 1, data_in_lds=True),
+    Trial("gfx1201", "cu", 64, 1, flag_in_lds=True),
+    *(Trial(target, "wgp", 64, 2) for target in ("gfx1030", "gfx1100", "gfx1201")),
+    *(Trial(target, "cu", 32, 2) for target in ("gfx1030", "gfx1100", "gfx1201")),
+    *(Trial(target, "wgp", 32, 1) for target in ("gfx1030", "gfx1100", "gfx1201")),
+    *(Trial(target, "cu", 64, 1) for target in ("gfx1030", "gfx1100", "gfx1201")),
+    *(Trial(target, mode, 32, 1, data_in_lds=True) for target in ("gfx1100", "gfx1201") for mode in ("wgp", "cu")),
+    *(Trial(target, mode, 32, 1, flag_in_lds=True) for target in ("gfx1030", "gfx1100") for mode in ("wgp", "cu")),
+    Trial("gfx1201", "wgp", 32, 1, data_in_lds=True, flag_in_lds=True),
+    *(Trial(target, "cu", 64, groups) for target in ("gfx90a", "gfx942", "gfx950") for groups in (1, 2)),
+    *(Trial(target, "cu", 64, 1, data_in_lds=True) for target in ("gfx90a", "gfx942")),
+    Trial("gfx942", "wgp", 64, 1),
+]
+
+
+@pytest.mark.parametrize("trial", first_or_long(TRIALS, 4))
+@pytest.mark.parametrize("scopes", first_or_long([("WORKGROUP", "AGENT"), ("WAVEFRONT", "SYSTEM")], 1))
+def test_a_flag_tells_what_has_been_stored(trial: Trial, scopes: tuple[str, ...]) -> None:
+    tried = list(orders(scopes))
+    image = compiled(tried, trial)
+    alarms, missed = {}, []
+    for order in tried:
+        found = launch(image, order, trial)
+        if is_right(order, trial) and found:
+            alarms[order.name] = str(found[0])
+        if must_be_found(order, trial) and not any(finding.tool == "races" for finding in found):
+            missed.append(order.name)
+    assert alarms == {}
+    assert missed == []
+
+
+# What a wave waits for before it raises the flag; what the other invalidates behind it, once the flag has come.
+NEEDED = {
+    "gfx1030": ("s_waitcnt_vscnt", "buffer_gl0_inv", "buffer_gl1_inv", "s_waitcnt vmcnt"),
+    "gfx1100": ("s_waitcnt_vscnt", "buffer_gl0_inv", "buffer_gl1_inv", "s_waitcnt vmcnt"),
+    "gfx1201": ("s_wait_storecnt", "global_inv", "s_wait_loadcnt"),
+}
+OF_AGENT = Order("store", "RELEASE", "load", "ACQUIRE", "AGENT")
+OF_GROUP = Order("store", "RELEASE", "load", "ACQUIRE", "WORKGROUP")
+
+
+@pytest.mark.parametrize("mode", ["wgp", "cu"])
+@pytest.mark.parametrize("lanes", [32, 64])
+@pytest.mark.parametrize("target", NEEDED)
+def test_each_instruction_that_orders_is_missed(target: str, lanes: int, mode: str) -> None:
+    for order, groups in ((OF_AGENT, 2), *([(OF_GROUP, 1)] if mode == "wgp" else [])):
+        trial = Trial(target, mode, lanes, groups)
+        image = compiled([order], trial)
+        assert launch(image, order, trial) == []
+        for name in NEEDED[target]:
+            if name == "buffer_gl1_inv" and groups == 1:
+                continue
+            assert any(launch(changed, order, trial) for changed, _ in without(image, order.name, name)), name
