@@ -33,7 +33,10 @@ CASES = int(os.environ.get("WAVE_RUNTIME_TEST_CASES", "1"))  # of each row, with
 ATTEMPTS = 80
 FORMATS = ("SOP1", "SOP2", "SOPC", "SOPK", "VOP1", "VOP2", "VOPC", "VOP3", "VOP3B", "VOP3P")
 FORMATS_OF_FLOATS = {"f16": F16, "f32": F32}
-CLAMPS_NAN, IEEE = 0x100, 0x200  # of MODE, as compilers ask for; gfx1201 has always the one and never the other
+CLAMPS_NAN = 0x100  # of MODE: DX10_CLAMP, which gfx1201 has not, but as if it were set
+# Of MODE what the program does not set: DX10_CLAMP and IEEE, and FP16_OVFL. gfx1201 has the last alone.
+HIGH_MODES = {target: ((23, 1),) if target == "gfx1201" else ((8, 2), (23, 1)) for target in TARGETS}
+MODE = 1  # the hardware register's number
 NULL_OR_M0 = (124, 125)  # which have changed places
 UNKNOWN = (*NULL_OR_M0, *range(64, 106), 108, *range(109, 124), *range(233, 240), 249, 250, 251, 252)
 # Tests of their own have what counts lanes of the whole wave, needs M0, or knows gfx1201's formats of 8 bits.
@@ -91,7 +94,9 @@ def cases(target: str, row: Row, lanes: int, seed: str = "") -> Iterator[Case]:
             continue
         if lanes == 32 and re.search(r"\b(exec_hi|vcc_hi)\b", decoded["text"]):
             continue
-        case.state.mode = case.state.mode & 0xFF | CLAMPS_NAN | (SCALES_ALWAYS if target == "gfx1201" else IEEE)
+        known = sum(((1 << size) - 1) << low for low, size in HIGH_MODES[target])
+        high = int(case.state.mode[0]) & known | (SCALES_ALWAYS | CLAMPS_NAN if target == "gfx1201" else 0)
+        case.state.mode = case.state.mode & 0xFF | np.uint32(high)
         if lanes == 32:
             case.state.exec[:, 1] = 0
         yield case
@@ -134,8 +139,17 @@ def forgive_scalar(case: Case, wanted: machine.State, found: rdna_machine.State)
         getattr(wanted, name)[wave, number] = bits
 
 
+def set_high_modes(target: str, mode: int) -> list[int]:
+    """Instructions before the one that is tried: they are the same for all waves."""
+    row, words = rdna_machine.rows(target)["s_setreg_imm32_b32"], []
+    for low, size in HIGH_MODES[target]:
+        words += [int(row["match"]) & 0xFFFFFFFF | MODE | low << 6 | size - 1 << 11, mode >> low & (1 << size) - 1]
+    return words
+
+
 def difference(target: str, case: Case, lanes: int) -> str | None:
-    found, wanted = rdna_machine.run(target, case.words, state_of(case.state, lanes)), expected(case, lanes)
+    words = [*set_high_modes(target, int(case.state.mode[0])), *case.words]
+    found, wanted = rdna_machine.run(target, words, state_of(case.state, lanes)), expected(case, lanes)
     wanted.v = wanted.v[:, : rdna_machine.VGPRS, :lanes]
     forgive(case, wanted, found)
     forgive_scalar(case, wanted, found)
