@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from requirements import need
@@ -155,8 +155,11 @@ def source(all_of_them: list[Order], trial: Trial) -> str:
 
 
 def compiled(all_of_them: list[Order], trial: Trial) -> bytes:
+    return compiled_for(trial, source(all_of_them, trial))
+
+
+def compiled_for(trial: Trial, text: str, more: Iterable[str] = ()) -> bytes:
     hip = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc", "-O2"]
-    options = [f"--offload-arch={trial.target}", f"-DWAVE={trial.lanes}", *trial.options]
+    options = [f"--offload-arch={trial.target}", f"-DWAVE={trial.lanes}", *trial.options, *more]
     command = [str(need("clang-22")), *hip, *options, "-", "-o", "-"]
-    text = source(all_of_them, trial).encode()
-    return subprocess.run(command, input=text, check=True, capture_output=True).stdout
+    return subprocess.run(command, input=text.encode(), check=True, capture_output=True).stdout

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from memory_orders import SIGNATURE, Order, Trial, compiled, orders
+from memory_orders import SIGNATURE, Order, Trial, compiled, compiled_for, orders
 from support import first_or_long
 from waits import without
 
@@ -97,3 +97,52 @@ def test_each_instruction_that_orders_is_missed(target: str, lanes: int, mode: s
             if name == "buffer_gl1_inv" and groups == 1:
                 continue
             assert any(launch(changed, order, trial) for changed, _ in without(image, order.name, name)), name
+
+
+# Dekker's: each wave says that it wants to, and then goes on if the other one does not.
+TRIES = """
+extern "C" __attribute__((global)) void tries(int* wants, int* sum, int* entered, int waves) {
+  const int item = __builtin_amdgcn_workitem_id_x(), lane = item % WAVE;
+  const int wave = __builtin_amdgcn_readfirstlane(item) / WAVE + waves * __builtin_amdgcn_workgroup_id_x();
+  int count = 0;
+  for (int i = 0; i < 24; ++i) {
+    __hip_atomic_store(&wants[64 * wave], 1, __ATOMIC_RELAXED, SCOPE);
+    FENCE(__ATOMIC_SEQ_CST);
+    if (__hip_atomic_load(&wants[64 * (1 - wave)], __ATOMIC_RELAXED, SCOPE) == 0) {
+      FENCE(__ATOMIC_ACQUIRE);
+      sum[lane] += 1;
+      ++count;
+    }
+    FENCE(__ATOMIC_RELEASE);
+    __hip_atomic_store(&wants[64 * wave], 0, __ATOMIC_RELAXED, SCOPE);
+    for (int j = 0; j <= wave; ++j) __builtin_amdgcn_s_sleep(1);
+  }
+  entered[64 * wave + lane] = count;
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["gfx1030", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize(
+    ("mode", "lanes", "scope", "groups"),
+    [("wgp", 32, "agent", 2), ("cu", 64, "agent", 2), ("wgp", 64, "workgroup", 1)],
+)
+def test_one_of_two_waves_goes_on(
+    target: str, mode: str, lanes: int, scope: str, groups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_TIME_LIMIT", "60")
+    for has_fences in (True, False):
+        trial = Trial(target, mode, lanes, groups)
+        fence = f'__builtin_amdgcn_fence(order, "{scope}")' if has_fences else ""
+        options = [f"-DSCOPE=__HIP_MEMORY_SCOPE_{scope.upper()}", f"-DFENCE(order)={fence}"]
+        image = compiled_for(trial, TRIES, options)
+        kernel = wave_runtime.load(image, signature={"tries": "a: *i32, b: *i32, c: *i32, d: i32"})["tries"]
+        wants, total, entered = (torch.zeros(128, dtype=torch.int32) for _ in range(3))
+        with wave_runtime.sanitize() as report:
+            kernel(wants, total, entered, 2 // groups, grid=groups, block=2 // groups * lanes)
+        first, second = entered[:lanes], entered[64 : 64 + lanes]
+        assert torch.equal(total[:lanes], first + second)
+        if has_fences:
+            assert report.findings == []
+        elif first.any() and second.any():
+            assert report.findings != []
