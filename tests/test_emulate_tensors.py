@@ -124,6 +124,65 @@ def test_files(gpu: object, tmp_path: Path) -> None:
         torch.load(file)
 
 
+def test_the_device_of_a_tensor_there(gpu: object) -> None:
+    """Wrappers of kernels write ``out.to(x.device)`` and launch on the result, which is ``out`` where it is there."""
+    x = torch.zeros(4, device="cuda")
+    where = x.device
+    assert where == torch.device("cpu")
+    for there in (
+        x,
+        x[1:].detach(),
+        torch.empty(3, device=where),
+        torch.empty_like(x),
+        x.new_zeros(3),
+        torch.zeros(3, device=torch.empty_like(x).device),
+        torch.ones(3).to(where),
+        torch.nn.Linear(3, 3).to(where).weight,
+        torch.nn.Linear(3, 3, device=where).bias,
+    ):
+        assert there.to(where) is there.to(device=where) is there.cuda() is there
+    module = torch.nn.Linear(3, 3, device="cuda")
+    assert module.to(where).weight.data_ptr() == module.weight.data_ptr()
+
+
+def test_what_is_there_stays_there_in_a_context(gpu: object) -> None:
+    """The context is a mode of torch, which has each function called by way of it."""
+    x = torch.zeros(4, device="cuda")
+    with torch.device("cuda"):
+        for same in (x.to("cuda"), x.to(device="cuda"), x.cuda(), x.to(x.device), x.to(torch.ones_like(x).device)):
+            assert same is x
+        assert x.new_zeros(3).cuda().cpu().sum() == 0
+        back = x.to(torch.device("cpu"))
+        x += 1
+        assert back.sum() == 0
+
+
+def test_the_device_of_a_tensor_on_the_host(gpu: object) -> None:
+    """It is not the other's, though both are the CPU."""
+    host, x = torch.zeros(4), torch.zeros(4, device="cuda")
+    there = host.to(x.device)
+    there += 1
+    assert host.sum() == 0
+    for device in (host.device, torch.zeros_like(host).device, torch.device("cpu"), x.cpu().device):
+        back = there.to(device)
+        there += 1
+        assert back.sum() == there.sum() - 4
+    as_there = torch.as_tensor(host, device=x.device)
+    as_there += 1
+    assert host.sum() == 0
+    sparse = torch.eye(3, device="cuda").to_sparse()
+    assert torch.zeros_like(sparse).device == sparse.device == torch.device("cpu")
+    assert torch.empty(3, device="meta").device == torch.device("meta")
+
+
+def test_the_device_of_a_tensor_in_compiled_code(gpu: object) -> None:
+    def shifted(x: torch.Tensor) -> torch.Tensor:
+        return torch.ones(4, device=x.device) + x.to(x.device)
+
+    x = torch.randn(4, device="cuda")
+    torch.testing.assert_close(torch.compile(shifted, fullgraph=True, backend="aot_eager")(x), x + 1)
+
+
 def test_storages_move(gpu: object) -> None:
     """As tensors do: a copy, unless it is there."""
     on_host = torch.ones(3)

@@ -14,6 +14,9 @@ from wave_emulator import _hip
 from wave_runtime import _C
 
 CPU = torch.device("cpu")
+# What a tensor that is known to be on the GPU says of its device. It equals CPU, and so torch takes it; which of the
+# two a program passes on is known by identity.
+HERE = torch.device("cpu")
 
 
 class Thread(threading.local):
@@ -79,6 +82,8 @@ def _of_environment() -> Gpu:
 def names_gpu(device: object) -> bool:
     """Whether a device, as torch's functions take it, is a GPU. Raises RuntimeError for an index beyond them."""
     index: int | None
+    if device is HERE:
+        return True
     if isinstance(device, torch.device):
         kind, index = device.type, device.index
     elif isinstance(device, str):

@@ -2,7 +2,8 @@
 
 A tensor that moves to the GPU or back is copied, as it is by a real one, so that the two do not share memory. Which
 tensors are on the GPU is known of those that were made there or moved there, and of their views: storages are marked.
-Of a result of other functions it is not known; it is copied, which is never wrong but for the time.
+Their device is an object of its own, so that ``out.to(x.device)`` is ``out``, as on a GPU, and not a copy that a kernel
+then writes in its place. Of a result of other functions it is not known; it is copied.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 
 from wave_runtime import _torch
-from wave_runtime._emulate._gpu import CPU, current, names_gpu
+from wave_runtime._emulate._gpu import CPU, HERE, current, names_gpu
 from wave_runtime._emulate._patches import Patches
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -24,8 +25,10 @@ before_copying_back: Callable[[torch.Tensor], None] | None = None  # where a gra
 
 
 def _has_storage(tensor: object) -> bool:
-    """Whether a tensor has a storage to mark, which stand-ins of compilers and of vmap and grad have not."""
-    return type(tensor) in PLAIN and not torch.compiler.is_compiling() and not _torch.is_transformed(tensor)
+    """Whether a tensor has a storage to mark, which sparse ones and stand-ins of compilers, vmap and grad have not."""
+    if type(tensor) not in PLAIN or torch.compiler.is_compiling() or _torch.is_transformed(tensor):
+        return False
+    return isinstance(tensor, torch.Tensor) and tensor.layout is torch.strided
 
 
 def _is_marked(tensor: torch.Tensor, mark: str) -> bool:
@@ -41,7 +44,7 @@ def _marked(tensor: Any, mark: str = ON_GPU) -> Any:
 
 def _moved(before: torch.Tensor, after: torch.Tensor, to_gpu: bool) -> torch.Tensor:
     """The result of a move, which torch did not have to copy where it shares memory. Compiled code does not copy."""
-    if not _has_storage(after) or after.layout is not torch.strided:
+    if not _has_storage(after):
         return after
     if before_copying_back is not None and not to_gpu:
         before_copying_back(before)
@@ -63,6 +66,8 @@ def _factory(original: Callable[..., Any]) -> Callable[..., Any]:
             options["device"] = CPU
             return _marked(original(*args, **options))
         made = original(*args, **options)
+        if options.get("device") is None and args and _is_marked(args[0], ON_GPU):
+            return _marked(made)  # it is made where its model is
         return _marked(made, PINNED) if is_pinned else made
 
     return make
@@ -98,10 +103,12 @@ def _to(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
         to_gpu = names_gpu(device)
         if not to_gpu and not _names_cpu(device):
             return original(self, *args, **options)
+        # Under a mode of torch, as torch.device's context is one, the original comes back to this function with it.
+        where = HERE if to_gpu else CPU
         if "device" in options:
-            options["device"] = CPU
+            options["device"] = where
         else:
-            args = (CPU, *args[1:])
+            args = (where, *args[1:])
         return _moved(self, original(self, *args, **options), to_gpu)
 
     return to
@@ -127,15 +134,25 @@ def _is_pinned(self: torch.Tensor, device: Any = None) -> bool:
     return _is_marked(self, PINNED)
 
 
-def _get_device(original: Callable[..., int]) -> Callable[..., int]:
+def _get_device(original: Callable[..., int], device: Any) -> Callable[..., int]:
+    """What Tensor.get_device says; ``device`` is torch's own property, which is faster."""
+
     def get_device(self: torch.Tensor) -> int:
-        return current().thread.index if self.device.type == "cpu" else original(self)
+        return current().thread.index if device.__get__(self).type == "cpu" else original(self)
 
     return get_device
 
 
-def _is_cuda(original: Any) -> property:
-    return property(lambda self: self.device.type == "cpu" or original.__get__(self))
+def _device(original: Any) -> property:
+    def device(self: torch.Tensor) -> torch.device:
+        where: torch.device = original.__get__(self)
+        return HERE if where == CPU and _is_marked(self, ON_GPU) else where
+
+    return property(device)
+
+
+def _is_cuda(original: Any, device: Any) -> property:
+    return property(lambda self: device.__get__(self).type == "cpu" or original.__get__(self))
 
 
 def _generator(original: type) -> type:
@@ -240,8 +257,10 @@ def replace(patches: Patches) -> None:
     patches.set(tensor, "pin_memory", _pin_memory)
     patches.set(tensor, "is_pinned", _is_pinned)
     patches.set(tensor, "record_stream", lambda self, stream: None)
-    patches.set(tensor, "get_device", _get_device(tensor.get_device))
-    patches.set(tensor, "is_cuda", _is_cuda(tensor.is_cuda))
+    device = tensor.device
+    patches.set(tensor, "get_device", _get_device(tensor.get_device, device))
+    patches.set(tensor, "is_cuda", _is_cuda(tensor.is_cuda, device))
+    patches.set(tensor, "device", _device(device))
     patches.set(torch.UntypedStorage, "to", _storage_to(torch.UntypedStorage.to))
     patches.set(torch.UntypedStorage, "cpu", _storage_cpu)
     patches.set(torch.nn.DataParallel, "__init__", _one_device(torch.nn.DataParallel.__init__))
