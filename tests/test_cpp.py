@@ -117,7 +117,7 @@ def test_process_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
 def test_json(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_json.cpp", "csrc/base/json.cpp"]
     program = build_cpp(tmp_path_factory, "json", sources, "-fsanitize=address,undefined")
-    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program], capture_output=True, text=True, errors="replace", timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -190,8 +190,7 @@ std::string unsupported(const Bindings& bindings, const Instruction& instruction
     return {};
   }
   if (bindings.find(instruction) != nullptr) return {};
-  const bool is_bound = !bindings.bodies_of(row).empty();
-  return text(row.mnemonic, " is not implemented", is_bound && uses_gds(instruction) ? ": gds" : "");
+  return text(row.mnemonic, " is not implemented", uses_gds(instruction) ? ": gds" : "");
 }
 
 }  // namespace wave::emulator

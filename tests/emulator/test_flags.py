@@ -33,6 +33,20 @@ __global__ void bytes(unsigned char* flags, int* values, int* out) { pass(flags,
 __global__ void halves(unsigned short* flags, int* values, int* out) { pass(flags, values, out); }
 __global__ void dwords(unsigned* flags, int* values, int* out) { pass(flags, values, out); }
 
+// One store sets four flags, each of which another workgroup waits for.
+__global__ void parts(unsigned char* flags, int* values, int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    values[0] = 5;
+    __threadfence();
+    __hip_atomic_store((unsigned*)flags, 0x01010101u, __ATOMIC_RELAXED, AGENT);
+  } else {
+    while (__hip_atomic_load(&flags[blockIdx.x - 1], __ATOMIC_RELAXED, AGENT) == 0) {}
+    __threadfence();
+    out[blockIdx.x] = values[0];
+  }
+}
+
 __global__ void ticket(unsigned char*, int* rounds, int* out) {
   __shared__ int next, serving, data;
   if (threadIdx.x == 0) next = serving = data = 0;
@@ -117,6 +131,11 @@ def found(module: wave_runtime.Module, name: str, grid: int, block: int) -> tupl
 def test_flags_of_few_bytes(module: wave_runtime.Module, name: str) -> None:
     """Neighbours of one dword are flags of their own."""
     assert found(module, name, 32, 64) == ([], [i * (i + 1) // 2 for i in range(32)])
+
+
+def test_flags_that_one_store_sets(module: wave_runtime.Module) -> None:
+    kinds, out = found(module, "parts", 5, 64)
+    assert (kinds, out[:5]) == ([], [0, 5, 5, 5, 5])
 
 
 @pytest.mark.parametrize(("name", "result"), [("ticket", 1176), ("ring", 2470), ("flag_of_lds", 17)])

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import random
 import sys
@@ -20,6 +21,7 @@ import numpy as np
 import pytest
 from machine import State
 from model.draw import FLOAT_TYPES, Case, draw, draw_edges, takes_floats_alone
+from model.floating import TWO_OVER_PI
 from model.floats import F16, Format
 from model.operands import place
 from simd_levels import LEVELS, run_again
@@ -213,6 +215,21 @@ if __name__ == "__main__":
     parser.add_argument("--processor", default="gfx942", choices=("gfx90a", "gfx942"))
     arguments = parser.parse_args()
     sys.exit(campaign(arguments.cases, arguments.rows, arguments.seed, arguments.processor))
+
+
+@pytest.mark.parametrize("exponent", [0, 1000, 1076, 1077, 1078, 1140, 1967, 1968, 2046])
+def test_bits_of_two_over_pi(exponent: int) -> None:
+    """Each segment for numbers of every size: behind the last bit that the hardware has there are zeros."""
+    row = next(row for row in rows_of("gfx942") if row["mnemonic"] == "v_trig_preop_f64")
+    state = State(1)
+    state.v[0, 9], state.v[0, 10] = exponent << 20, np.arange(64) % 32
+    after = machine.run(machine.encode(row, VDST=12, SRC0=256 + 8, SRC1=256 + 10), state).v[0]
+    found = (after[12].astype(np.uint64) | after[13].astype(np.uint64) << np.uint64(32)).view(np.float64)
+    bits = [53 * segment + max(0, exponent - 1077) for segment in range(32)]
+    wanted = [
+        math.ldexp(TWO_OVER_PI << at + 53 >> 1201 & (1 << 53) - 1, -53 - at + 128 * (exponent >= 1968)) for at in bits
+    ]
+    assert found[:32].tolist() == wanted
 
 
 @pytest.mark.parametrize(("processor", "expected"), [("gfx90a", 0), ("gfx942", 0xAC800000), ("gfx950", 0xAC800000)])
