@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from simd_levels import LACKS, LEVELS, at
 from support import ROOT, build_cpp, elf
 
 import wave_emulator
@@ -98,11 +99,15 @@ def test_dynamic_library(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def linked() -> list[str]:
+    """Options for a program of the emulator's library as it is."""
+    libraries = wave_emulator.library("wave_emulator").parent
+    return [f"-L{libraries}", "-Wl,--no-as-needed", "-lwave_emulator", f"-Wl,-rpath,{libraries}"]
+
+
 def test_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Of the library as it is: what says why an access failed asks the launch, its code and the heap."""
-    libraries = wave_emulator.library("wave_emulator").parent
-    options = [f"-L{libraries}", "-Wl,--no-as-needed", "-lwave_emulator", f"-Wl,-rpath,{libraries}"]
-    program = build_cpp(tmp_path_factory, "memory", ["tests/cpp/test_memory.cpp"], *options)
+    program = build_cpp(tmp_path_factory, "memory", ["tests/cpp/test_memory.cpp"], *linked())
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -119,6 +124,14 @@ def test_json(tmp_path_factory: pytest.TempPathFactory) -> None:
     program = build_cpp(tmp_path_factory, "json", sources, "-fsanitize=address,undefined")
     done = subprocess.run([program], capture_output=True, text=True, errors="replace", timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_forms(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The routines of a vector instruction, at each SIMD level that this host has."""
+    program = build_cpp(tmp_path_factory, "forms", ["tests/cpp/test_forms.cpp"], *linked())
+    for level in LEVELS:
+        done = subprocess.run([program], env=at(level), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0 or LACKS in done.stderr, f"{level}: {done.stdout}{done.stderr}"
 
 
 def test_print_format(tmp_path_factory: pytest.TempPathFactory) -> None:

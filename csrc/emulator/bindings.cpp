@@ -149,21 +149,21 @@ const Bindings& Bindings::of(const ProcessorTraits& processor, u32 lanes) {
   return *bindings;
 }
 
-Execute Bindings::find(const Instruction& instruction) const {
+const Body* Bindings::find(const Instruction& instruction) const {
   const Binding& binding = bound(*instruction.row);
   if (binding.bodies[0].empty() || uses_gds(instruction)) return nullptr;
-  if (binding.choose == nullptr) return binding.bodies[0].front().execute;
+  if (binding.choose == nullptr) return binding.bodies[0].data();
   const std::span<const Body> chosen = only(binding.bodies[0], binding.choose(instruction));
-  return chosen.empty() ? nullptr : chosen.front().execute;
+  return chosen.empty() ? nullptr : chosen.data();
 }
 
-std::array<Execute, 2> Bindings::find_halves(const isa::Row& row) const {
-  std::array<Execute, 2> routines{};
+std::array<const Body*, 2> Bindings::find_halves(const isa::Row& row) const {
+  std::array<const Body*, 2> found{};
   for (size_t half = 0; half < 2; ++half) {
     const std::span<const Body> bodies = bodies_of(row, half);
-    if (!bodies.empty()) routines[half] = bodies.front().execute;
+    if (!bodies.empty()) found[half] = bodies.data();
   }
-  return routines;
+  return found;
 }
 
 namespace {

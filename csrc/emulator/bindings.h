@@ -25,11 +25,11 @@ class Bindings {
 
   const isa::InstructionSet& instruction_set() const { return instruction_set_; }
 
-  /// The routine of an instruction, or nullptr where it is not implemented. VOPD has none as a whole.
-  Execute find(const isa::Instruction& instruction) const;
+  /// The body of an instruction, or nullptr where it is not implemented. VOPD has none as a whole.
+  const Body* find(const isa::Instruction& instruction) const;
 
   /// Those of the two halves of a row of VOPD.
-  std::array<Execute, 2> find_halves(const isa::Row& row) const;
+  std::array<const Body*, 2> find_halves(const isa::Row& row) const;
 
   /// The bodies among which find() chooses, or find_halves().
   std::span<const Body> bodies_of(const isa::Row& row, size_t half = 0) const { return bound(row).bodies[half]; }

@@ -122,6 +122,19 @@ Lazy<std::vector<Body>>& all = *new Lazy<std::vector<Body>>();
 
 }  // namespace
 
+Execute Forms::of(const VectorOperands& operands) const {
+  constexpr u32 kSpecialScalars = 128;  // constants and others that are no registers
+  if (rows == nullptr || operands.modifiers != nullptr) return general;
+  uintptr_t tags = 0;
+  for (size_t i = 0; i < std::size(operands.rows); ++i) {
+    const bool is_mask = masks >> i & 1, is_source = sources >> i & 1;
+    if (is_source) tags |= operands.rows[i];
+    const bool is_scalar = is_mask || (is_source && (operands.rows[i] & kSourceScalar) != 0);
+    if (is_scalar && operands.src[i] >= kSpecialScalars) return general;
+  }
+  return tags & kSourceScalar ? scalars : tags & kSourceConstant ? constants : rows;
+}
+
 SimdLevel simd_level() { return level.get(choose_level); }
 
 std::span<const Body> bodies() { return all.get(all_bodies); }

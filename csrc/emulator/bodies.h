@@ -36,11 +36,27 @@ enum class Variant : u8 {
   ToLds,        ///< a load whose LDS bit is set (before GFX940)
 };
 
+/// The routines of a body, which all do the same: one for any operation, and of some bodies others that ask for less,
+/// for operations on vectors without modifiers. Their scalar sources are registers.
+struct Forms {
+  constexpr Forms(Execute any) : general(any) {}
+
+  /// That for an operation on these operands.
+  Execute of(const VectorOperands& operands) const;
+
+  Execute general;
+  Execute rows = nullptr;       ///< where all sources are vector registers
+  Execute constants = nullptr;  ///< ... or constants
+  Execute scalars = nullptr;    ///< ... or scalars
+  u8 sources = 0;               ///< bit i: there is a source i, of lanes
+  u8 masks = 0;                 ///< bit i: there is a source i, a mask of lanes, which is always a scalar
+};
+
 /// What an instruction does. The name is that of gfx942's instruction, without the encoding's suffix, or of the
 /// processor's that had it first.
 struct Body {
   std::string_view name;
-  Execute execute;
+  Forms forms;
   Variant variant = Variant::Plain;
 };
 

@@ -104,7 +104,7 @@ const Op* compare_to_exec(Wave& wave, const Op* op) {
 }
 
 #define COMPARISON(name, ...) \
-  {"v_cmp_" name, vector<__VA_ARGS__>}, { "v_cmpx_" name, compare_to_exec<__VA_ARGS__> }
+  {"v_cmp_" name, light<__VA_ARGS__>}, { "v_cmpx_" name, compare_to_exec<__VA_ARGS__> }
 #define INTEGER_COMPARISONS(suffix, T)                                                                   \
   COMPARISON("f_" suffix, never<T>), COMPARISON("lt_" suffix, lt<T>), COMPARISON("eq_" suffix, eq<T>),   \
       COMPARISON("le_" suffix, le<T>), COMPARISON("gt_" suffix, gt<T>), COMPARISON("ne_" suffix, ne<T>), \

@@ -113,9 +113,9 @@ void Translator::translate_op(const Instruction& instruction, u32 index, Op& op)
   if (instruction.row == nullptr) return;
   op.flags = mode_flags(instruction.row->kind) | observer_flags(*instruction.row);
   if (instruction.row->format == Format::VOPD) return translate_dual(instruction, op);
-  const Execute execute = bindings_.find(instruction);
-  if (execute == nullptr || !set_operands(instruction, op)) return;
-  op.execute = execute;
+  const Body* const body = bindings_.find(instruction);
+  if (body == nullptr || !set_operands(instruction, op)) return;
+  op.execute = body->forms.of(op.vector);
   if (is_branch(*instruction.row)) {
     const i64 target = i64{index} + 1 + static_cast<i32>(op.scalar.literal);
     if (target < 0 || target >= static_cast<i64>(function_->count_)) return;
@@ -127,11 +127,11 @@ void Translator::translate_op(const Instruction& instruction, u32 index, Op& op)
 /// Leaves the refusal where one of the halves is not implemented. Both read their sources before either writes, so the
 /// one whose result the other reads comes last.
 void Translator::translate_dual(const Instruction& instruction, Op& op) {
-  const std::array<Execute, 2> routines = bindings_.find_halves(*instruction.row);
-  if (routines[0] == nullptr || routines[1] == nullptr) return;
+  const std::array<const Body*, 2> bodies = bindings_.find_halves(*instruction.row);
+  if (bodies[0] == nullptr || bodies[1] == nullptr) return;
   std::array<Op, 2>& parts = function_->parts_.emplace_back();
   if (!set_dual_operands(instruction, parts)) return;
-  for (size_t half = 0; half < 2; ++half) parts[half].execute = routines[half];
+  for (size_t half = 0; half < 2; ++half) parts[half].execute = bodies[half]->forms.of(parts[half].vector);
   const bool first_is_read = reads_result(parts[1], parts[0]), second_is_read = reads_result(parts[0], parts[1]);
   if (first_is_read) std::swap(parts[0], parts[1]);
   op.execute = first_is_read && second_is_read ? run_crossed : run_both;

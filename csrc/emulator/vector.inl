@@ -13,11 +13,12 @@
 //   Pair16<Half>: both halves
 //   Mode, Lane, LaneVcc, OpSel: not sources but what their names say
 //
-// `vector<v_fma_f32>` is the routine for the instruction table; `light<v_fma_f32>` has one more loop, without EXEC, for
-// waves all of whose lanes are enabled: it is for bodies that take no longer than to load what EXEC leaves as it is.
-// The direct path works on the rows of the register file.
-// Where an instruction has modifiers, or the wave's mode asks for more than IEEE defaults, prepare() first copies the
-// operands that this concerns to temporary rows, changed as it asks, and finish() does the same to the result.
+// `vector<v_fma_f32>` is the routine for the instruction table. `light<v_fma_f32>` has more of them, for operations of
+// which translation has found that they need no changes of operands (struct Forms): without EXEC, for waves all of
+// whose lanes are enabled. It is for bodies that take no longer than to load what EXEC leaves as it is, and for
+// comparisons. The direct path works on the rows of the register file. Where an instruction has modifiers, or the
+// wave's mode asks for more than IEEE defaults, prepare() first copies the operands that this concerns to temporary
+// rows, changed as it asks, and finish() does the same to the result.
 
 #include "emulator/half_rows.inl"
 
@@ -230,6 +231,30 @@ inline u64 enabled_bits(const Wave& wave, const LaneRow& exec) {
   return &exec == &wave.exec_lanes ? wave.exec() : pack_mask(exec);
 }
 
+/// A mask of bits as a row, 0 or ~0 each.
+[[gnu::always_inline]] inline void spread_mask(u64 mask, LaneRow& row) {
+  for (int half = 0; half < kLanes; half += kHalfLanes) {
+    const u32 bits = static_cast<u32>(mask >> half);
+#if defined(WAVE_SIMD_AVX512)
+    for (int i = 0; i < kHalfLanes; i += 16)
+      _mm512_store_si512(&row.lane[half + i], _mm512_movm_epi32(static_cast<__mmask16>(bits >> i)));
+#else
+    WAVE_LANES
+    for (int i = 0; i < kHalfLanes; ++i) row.lane[half + i] = (bits & Wave::kBits[i]) != 0 ? ~0u : 0;
+#endif
+  }
+}
+
+/// Sets so many lanes.
+[[gnu::always_inline]] inline void fill(LaneRow& row, u32 value, size_t lanes) {
+#pragma GCC unroll 2
+  for (size_t half = 0; half < kLanes; half += kHalfLanes) {
+    if (half == lanes) break;
+    WAVE_LANES
+    for (size_t i = 0; i < kHalfLanes; ++i) row.lane[half + i] = value;
+  }
+}
+
 /// The rows of a source that is no scalar.
 inline const LaneRow* rows_at(const Wave& wave, uintptr_t rows) {
   const uintptr_t base = rows & kSourceConstant ? uintptr_t{0} - kSourceConstant : reinterpret_cast<uintptr_t>(wave.v);
@@ -345,56 +370,108 @@ template <size_t... kIndex, class Run>
   return next(op);
 }
 
-template <auto kBody, bool kIsLight, class Signature = decltype(kBody)>
+/// What the sources of a plain operation are (struct Forms): vector registers; or constants; or scalars.
+enum class Sources { Rows, Constants, Scalars };
+
+template <auto kBody, class Signature = decltype(kBody)>
 struct Vector;
 
-template <auto kBody, bool kIsLight, class Result, class... Args>
-struct Vector<kBody, kIsLight, Result (*)(Args...)> {
+template <auto kBody, class Result, class... Args>
+struct Vector<kBody, Result (*)(Args...)> {
   using Shape = VectorShape<Result, Args...>;
 
-  static const Op* execute(Wave& wave, const Op* op) {
-    return execute(wave, op, std::make_index_sequence<Shape::kCount>());
+  /// Carries out any operation.
+  [[gnu::noinline]] static const Op* execute(Wave& wave, const Op* op) { return execute(wave, op, kAllSources); }
+
+  /// With those for plain operations (bodies.h).
+  static constexpr Forms forms() {
+    constexpr Execute general = execute;
+    Forms forms = general;
+    forms.rows = execute_plain<Sources::Rows>;
+    forms.constants = execute_plain<Sources::Constants>;
+    forms.scalars = execute_plain<Sources::Scalars>;
+    for (int i = 0; i < Shape::kCount; ++i) (is_mask(i) ? forms.masks : forms.sources) |= static_cast<u8>(1 << i);
+    return forms;
   }
 
  private:
   template <size_t>
   using Rows = const LaneRow*;
 
-  // The direct path calls nothing but the loop, and that as its last step: so it saves no registers, which would cost
-  // as much as what light instructions do.
+  /// Masks of lanes are always scalars.
+  static constexpr bool is_mask(size_t index) { return Shape::kKinds.sources[index] == LaneType::Mask; }
+
+  // The direct paths call nothing but the loop, and that as their last step: so they save no registers, which would
+  // cost as much as what light instructions do.
   template <size_t... kIndex>
   [[gnu::always_inline]] static const Op* execute(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
-    // Masks of lanes are always scalars.
-    constexpr auto kIsMask = [](size_t index) { return Shape::kKinds.sources[index] == LaneType::Mask; };
-    const uintptr_t tags = (uintptr_t{0} | ... | (kIsMask(kIndex) ? 0 : op->vector.rows[kIndex]));
+    const uintptr_t tags = (uintptr_t{0} | ... | (is_mask(kIndex) ? 0 : op->vector.rows[kIndex]));
     const bool is_special = (wave.special & Shape::kKinds.special) != 0;
     if ((tags & kSourceScalar) != 0 || op->vector.modifiers != nullptr || is_special) [[unlikely]]
       return detour<kIndex...>(wave, op, Shape::kKinds, run<Rows<kIndex>...>);
-    const auto rows = [&](size_t index) {
-      return kIsMask(index) ? broadcast_source(wave, op, static_cast<int>(index), LaneType::Mask)
+    const auto source = [&](size_t index) {
+      return is_mask(index) ? broadcast_source(wave, op, static_cast<int>(index), LaneType::Mask)
                             : rows_at(wave, op->vector.rows[index]);
     };
-    // Not kept in variables, for which registers would have to be saved, too.
-    const auto result = [&] { return &wave.v[op->vector.dst]; };
-    if constexpr (kIsLight) {
-      static_assert(!kAnyIs<LaneVcc, Args...>);
-      if (const size_t lanes = wave.full_lanes; lanes != 0) [[likely]] {
-        const LaneContext context{wave.mode, {0}, nullptr};
-        loop<true>(wave, op, wave.exec_lanes, result(), {{rows(kIndex)...}}, context, lanes, kAllArgs);
-        return next(op);
-      }
-    }
-    return run(wave, op, wave.exec_lanes, result(), rows(kIndex)...);
+    return run(wave, op, wave.exec_lanes, &wave.v[op->vector.dst], source(kIndex)...);
   }
 
-  struct Sources {
+  /// What is left to ask of a plain operation is the wave's state.
+  template <Sources kSources>
+  static const Op* execute_plain(Wave& wave, const Op* op) {
+    return execute_plain<kSources>(wave, op, kAllSources);
+  }
+  template <Sources kSources, size_t... kIndex>
+  [[gnu::always_inline]] static const Op* execute_plain(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
+    static_assert(!kAnyIs<LaneVcc, Args...>);
+    if ((wave.special & Shape::kKinds.special) != 0) [[unlikely]]
+      return execute(wave, op);
+    LaneRow* const result = &wave.v[op->vector.dst];
+    if constexpr (kIsComparison) {  // whose loop has nothing to do with EXEC
+      return run(wave, op, wave.exec_lanes, result, plain_source<kIndex, kSources>(wave, op)...);
+    } else {
+      const size_t lanes = wave.full_lanes;
+      if (lanes == 0) [[unlikely]]
+        return execute_some(wave, op, kAllSources);
+      const LaneContext context{wave.mode, {0}, nullptr};
+      loop<true>(wave, op, wave.exec_lanes, result, {{plain_source<kIndex, kSources>(wave, op)...}}, context, lanes,
+                 kAllArgs);
+      return next(op);
+    }
+  }
+
+  /// Where not all lanes are enabled.
+  template <size_t... kIndex>
+  [[gnu::noinline]] static const Op* execute_some(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
+    return run(wave, op, wave.exec_lanes, &wave.v[op->vector.dst], plain_source<kIndex, Sources::Scalars>(wave, op)...);
+  }
+
+  /// The rows of a source of a plain operation.
+  template <size_t kIndex, Sources kSources>
+  [[gnu::always_inline]] static const LaneRow* plain_source(Wave& wave, const Op* op) {
+    const uintptr_t rows = op->vector.rows[kIndex];
+    if constexpr (is_mask(kIndex)) {
+      spread_mask(wave.pair(op->vector.src[kIndex]), wave.temp[kIndex][0]);
+      return wave.temp[kIndex];
+    } else if constexpr (kSources == Sources::Rows) {
+      return reinterpret_cast<const LaneRow*>(reinterpret_cast<uintptr_t>(wave.v) + rows);
+    } else if (kSources == Sources::Constants || (rows & kSourceScalar) == 0) {
+      return rows_at(wave, rows);
+    } else {
+      for (u32 row = 0; row < dwords(Shape::kKinds.sources[kIndex]); ++row)
+        fill(wave.temp[kIndex][row], wave.s[op->vector.src[kIndex] + row], wave.lanes);
+      return wave.temp[kIndex];
+    }
+  }
+
+  struct SourceRows {
     const LaneRow* rows[3] = {};
   };
 
-  template <class... SourceRows>
+  template <class... EachRows>
   [[gnu::noinline, gnu::flatten]] static const Op* run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result,
-                                                       SourceRows... rows) {
-    const Sources sources = {rows...};
+                                                       EachRows... rows) {
+    const SourceRows sources = {rows...};
     const Modifiers* modifiers = op->vector.modifiers;
     LaneContext context{wave.mode, {modifiers == nullptr ? u8{0} : modifiers->op_sel}, nullptr};
     if constexpr (kAnyIs<LaneVcc, Args...>) {
@@ -406,13 +483,13 @@ struct Vector<kBody, kIsLight, Result (*)(Args...)> {
   }
 
   template <class T, int kSource>
-  static void unpack(const Sources& sources, size_t first, HalfRows* halves) {
+  static void unpack(const SourceRows& sources, size_t first, HalfRows* halves) {
     if constexpr (kComesByRows<T>) unpack_halves<T>(&sources.rows[kSource]->lane[first], halves[kSource]);
   }
 
   /// Of lane `first` + `k`.
   template <class T, int kSource>
-  static T argument(const Sources& sources, const HalfRows* halves, const LaneContext& context, size_t first,
+  static T argument(const SourceRows& sources, const HalfRows* halves, const LaneContext& context, size_t first,
                     size_t k) {
     if constexpr (kIsContext<T>) {
       return load_context<T>(context, first + k);
@@ -428,11 +505,11 @@ struct Vector<kBody, kIsLight, Result (*)(Args...)> {
   /// `kAll`: all lanes are enabled, and `exec` does not count.
   template <bool kAll, size_t... kIndex>
   [[gnu::always_inline]] static void loop(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result,
-                                          const Sources& sources, const LaneContext& context, size_t lanes,
+                                          const SourceRows& sources, const LaneContext& context, size_t lanes,
                                           std::index_sequence<kIndex...>) {
     // In halves, of which waves of 32 lanes have one. Unrolled, they cost waves of 64 lanes no more than a loop over
     // all. Written out twice, since GCC makes no vectors of some bodies that it finds in a lambda.
-    if constexpr (std::is_same_v<Result, bool> || kHasCarry) {
+    if constexpr (kIsComparison || kHasCarry) {
       u64 mask = 0;
 #pragma GCC unroll 2
       for (size_t half = 0; half < kLanes; half += kHalfLanes) {
@@ -485,14 +562,15 @@ struct Vector<kBody, kIsLight, Result (*)(Args...)> {
     }
   }
 
-  static constexpr bool kHasCarry = kIsCarry<Result>;
+  static constexpr bool kHasCarry = kIsCarry<Result>, kIsComparison = std::is_same_v<Result, bool>;
   static constexpr std::make_index_sequence<Shape::kArgs> kAllArgs{};
+  static constexpr std::make_index_sequence<Shape::kCount> kAllSources{};
 };
 
 /// The routine of a vector ALU instruction.
 template <auto kBody>
-constexpr Execute vector = Vector<kBody, false>::execute;
+constexpr Execute vector = Vector<kBody>::execute;
 template <auto kBody>
-constexpr Execute light = Vector<kBody, true>::execute;
+constexpr Forms light = Vector<kBody>::forms();
 
 }  // namespace wave::emulator::WAVE_SIMD

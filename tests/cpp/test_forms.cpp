@@ -1,0 +1,158 @@
+// emulator/bodies: the routines of a body do the same (struct Forms), for each kind of sources, whatever EXEC and MODE
+// are. At the host's SIMD level, or the one that WAVE_RUNTIME_SIMD names.
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "emulator/bodies.h"
+
+namespace {
+
+using namespace wave::emulator;
+
+constexpr u32 kRows = 16, kSources = 3, kDestination = 10;
+constexpr u32 kPlainMode = 0xf0, kFlushingMode = 0;
+constexpr u16 kFirstScalar = 40, kMask = 60, kResultMask = 64;
+
+std::mt19937 random_numbers(1);
+
+/// Small ones, ends of ranges, ordinary floats, infinities and denormals, and anything.
+u32 random_dword() {
+  constexpr u32 kEdges[] = {0,          1,          2,          31,         32,         ~0u,
+                            0x7fffffff, 0x80000000, 0x3f800000, 0xc0490fdb, 0x7f800000, 0x00400000};
+  return random_numbers() % 2 != 0 ? kEdges[random_numbers() % std::size(kEdges)] : static_cast<u32>(random_numbers());
+}
+
+/// Many of them, of which each machine takes some that lie side by side: to draw them takes longer than to compute.
+const std::vector<u32> random_dwords = [] {
+  std::vector<u32> dwords(1 << 18);
+  std::ranges::generate(dwords, random_dword);
+  return dwords;
+}();
+
+void fill(void* to, size_t bytes) {
+  const size_t first = random_numbers() % (random_dwords.size() - bytes / sizeof(u32));
+  std::memcpy(to, &random_dwords[first], bytes);
+}
+
+/// What a wave has: its rows, and scalar registers.
+struct Machine {
+  std::vector<LaneRow> rows = std::vector<LaneRow>(kRows);
+  std::unique_ptr<Wave> wave = std::make_unique<Wave>();
+
+  Machine(u32 lanes, u64 exec, u32 mode, const Machine* like) {
+    wave->v = rows.data();
+    wave->lanes = lanes;
+    wave->spread_exec = ~exec;  // so that it is set
+    if (like == nullptr) {
+      fill(rows.data(), kRows * sizeof(LaneRow));
+      fill(wave->s, sizeof(wave->s));
+    } else {
+      std::ranges::copy(like->rows, rows.begin());
+      std::ranges::copy(like->wave->s, wave->s);
+    }
+    wave->set_mode(mode);
+    wave->set_exec(exec);
+  }
+};
+
+/// But for which NaN it is: of two, compilers may take one or the other.
+bool same(u32 a, u32 b) {
+  constexpr u32 kInfinity = 0x7f800000;
+  const auto is_nan = [](u32 bits) { return (bits & 0x7fffffff) > kInfinity; };
+  return a == b || (is_nan(a) && is_nan(b));
+}
+
+bool same(const Machine& a, const Machine& b) {
+  for (u32 row = 0; row < kRows; ++row) {
+    for (u32 lane = 0; lane < a.wave->lanes; ++lane) {
+      if (!same(a.rows[row].lane[lane], b.rows[row].lane[lane])) return false;
+    }
+  }
+  return std::ranges::equal(a.wave->s, b.wave->s) && a.wave->exec() == b.wave->exec();
+}
+
+enum class Source { Row, Constant, Scalar };
+
+/// An operation on sources of these kinds.
+Op operation(const Body& body, const Source (&kinds)[kSources], const LaneRow* constants) {
+  Op op;
+  op.size = random_numbers() % 2 != 0 ? 1 : 2;
+  op.vector.dst = random_numbers() % 2 != 0 ? kDestination : 2;  // which is a source as well
+  op.vector.scalar_dst = kResultMask;
+  op.vector.mask_high = kResultMask + 1;
+  for (u32 i = 0; i < kSources; ++i) {
+    if (body.forms.masks >> i & 1) {
+      op.vector.src[i] = kMask;
+      op.vector.rows[i] = kSourceScalar;
+    } else if (kinds[i] == Source::Row) {
+      op.vector.rows[i] = 2 * i * sizeof(LaneRow);
+      op.vector.src[i] = static_cast<u16>(sreg::kVgpr0 + 2 * i);
+    } else if (kinds[i] == Source::Constant) {
+      op.vector.rows[i] = reinterpret_cast<uintptr_t>(constants + 2 * i) | kSourceConstant;
+    } else {
+      op.vector.src[i] = static_cast<u16>(kFirstScalar + 2 * i);
+      op.vector.rows[i] = kSourceScalar;
+    }
+  }
+  op.execute = body.forms.of(op.vector);
+  return op;
+}
+
+int failures = 0;
+
+void fail(const Body& body, const char* what) {
+  std::printf("%.*s: %s\n", static_cast<int>(body.name.size()), body.name.data(), what);
+  ++failures;
+}
+
+void test(const Body& body, const Source (&kinds)[kSources], const LaneRow* constants) {
+  const Op op = operation(body, kinds, constants);
+  if (op.execute == body.forms.general) return fail(body, "no other routine is chosen");
+  for (const u32 lanes : {32u, 64u}) {
+    const u64 all = ~u64{0} >> (64 - lanes), some = (u64{random_numbers()} << 32 | random_numbers()) & all;
+    for (const u64 exec : {all, some, u64{0}}) {
+      for (const u32 mode : {kPlainMode, kFlushingMode}) {
+        Machine one(lanes, exec, mode, nullptr), other(lanes, exec, mode, &one);
+        const Op* const after = op.execute(*one.wave, &op);
+        if (body.forms.general(*other.wave, &op) != after || after != next(&op)) fail(body, "another one follows");
+        if (!same(one, other)) fail(body, "a result differs");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main() {
+  std::vector<LaneRow> constants(2 * kSources);
+  for (LaneRow& row : constants) std::ranges::fill(row.lane, random_dword());
+  int tested = 0;
+  for (const Body& body : bodies()) {
+    if (body.forms.rows == nullptr) continue;
+    ++tested;
+    const u32 sources = static_cast<u32>(std::bit_width(u32{body.forms.sources}));
+    for (u32 number = 0; number < (sources == 3 ? 27 : sources == 2 ? 9 : 3); ++number) {
+      const Source kinds[] = {static_cast<Source>(number % 3), static_cast<Source>(number / 3 % 3),
+                              static_cast<Source>(number / 9)};
+      test(body, kinds, constants.data());
+    }
+    // What only the general routine can do.
+    const Source rows[kSources] = {}, scalars[] = {Source::Scalar, Source::Scalar, Source::Scalar};
+    Op op = operation(body, scalars, constants.data());
+    op.vector.src[0] = sreg::kSharedBase;
+    if (body.forms.of(op.vector) != body.forms.general) fail(body, "a scalar that is no register");
+    op = operation(body, rows, constants.data());
+    const Modifiers modifiers;
+    op.vector.modifiers = &modifiers;
+    if (body.forms.of(op.vector) != body.forms.general) fail(body, "modifiers");
+  }
+  if (tested < 100) std::printf("only %d bodies have forms\n", tested);
+  return failures == 0 && tested >= 100 ? 0 : 1;
+}
