@@ -103,34 +103,37 @@ const Op* compare_to_exec(Wave& wave, const Op* op) {
   return next;
 }
 
-#define COMPARISON(name, ...) \
-  {"v_cmp_" name, light<__VA_ARGS__>}, { "v_cmpx_" name, compare_to_exec<__VA_ARGS__> }
-#define INTEGER_COMPARISONS(suffix, T)                                                                   \
-  COMPARISON("f_" suffix, never<T>), COMPARISON("lt_" suffix, lt<T>), COMPARISON("eq_" suffix, eq<T>),   \
-      COMPARISON("le_" suffix, le<T>), COMPARISON("gt_" suffix, gt<T>), COMPARISON("ne_" suffix, ne<T>), \
-      COMPARISON("ge_" suffix, ge<T>), COMPARISON("t_" suffix, always<T>)
+#define COMPARISON(name, form, ...) \
+  {"v_cmp_" name, form<__VA_ARGS__>}, { "v_cmpx_" name, compare_to_exec<__VA_ARGS__> }
+#define INTEGER_COMPARISONS(suffix, form, T)                                        \
+  COMPARISON("f_" suffix, form, never<T>), COMPARISON("lt_" suffix, form, lt<T>),   \
+      COMPARISON("eq_" suffix, form, eq<T>), COMPARISON("le_" suffix, form, le<T>), \
+      COMPARISON("gt_" suffix, form, gt<T>), COMPARISON("ne_" suffix, form, ne<T>), \
+      COMPARISON("ge_" suffix, form, ge<T>), COMPARISON("t_" suffix, form, always<T>)
 
-#define FLOAT_COMPARISONS(suffix, T)                                                                           \
-  COMPARISON("f_" suffix, never<T>), COMPARISON("lt_" suffix, lt<T>), COMPARISON("eq_" suffix, eq<T>),         \
-      COMPARISON("le_" suffix, le<T>), COMPARISON("gt_" suffix, gt<T>), COMPARISON("lg_" suffix, lg<T>),       \
-      COMPARISON("ge_" suffix, ge<T>), COMPARISON("o_" suffix, o<T>), COMPARISON("u_" suffix, u<T>),           \
-      COMPARISON("nge_" suffix, nge<T>), COMPARISON("nlg_" suffix, nlg<T>), COMPARISON("ngt_" suffix, ngt<T>), \
-      COMPARISON("nle_" suffix, nle<T>), COMPARISON("neq_" suffix, ne<T>), COMPARISON("nlt_" suffix, nlt<T>),  \
-      COMPARISON("tru_" suffix, always<T>)
+#define FLOAT_COMPARISONS(suffix, form, T)                                                                             \
+  COMPARISON("f_" suffix, form, never<T>), COMPARISON("lt_" suffix, form, lt<T>),                                      \
+      COMPARISON("eq_" suffix, form, eq<T>), COMPARISON("le_" suffix, form, le<T>),                                    \
+      COMPARISON("gt_" suffix, form, gt<T>), COMPARISON("lg_" suffix, form, lg<T>),                                    \
+      COMPARISON("ge_" suffix, form, ge<T>), COMPARISON("o_" suffix, form, o<T>), COMPARISON("u_" suffix, form, u<T>), \
+      COMPARISON("nge_" suffix, form, nge<T>), COMPARISON("nlg_" suffix, form, nlg<T>),                                \
+      COMPARISON("ngt_" suffix, form, ngt<T>), COMPARISON("nle_" suffix, form, nle<T>),                                \
+      COMPARISON("neq_" suffix, form, ne<T>), COMPARISON("nlt_" suffix, form, nlt<T>),                                 \
+      COMPARISON("tru_" suffix, form, always<T>)
 
 constexpr Body kBodies[] = {
-    INTEGER_COMPARISONS("i16", i16),
-    INTEGER_COMPARISONS("u16", u16),
-    INTEGER_COMPARISONS("i32", i32),
-    INTEGER_COMPARISONS("u32", u32),
-    INTEGER_COMPARISONS("i64", i64),
-    INTEGER_COMPARISONS("u64", u64),
-    FLOAT_COMPARISONS("f16", Half),
-    FLOAT_COMPARISONS("f32", f32),
-    FLOAT_COMPARISONS("f64", f64),
-    COMPARISON("class_f16", is_class<Float16Bits, 5, 10>),
-    COMPARISON("class_f32", is_class<Float32Bits, 8, 23>),
-    COMPARISON("class_f64", is_class<Float64Bits, 11, 52>),
+    INTEGER_COMPARISONS("i16", vector, i16),
+    INTEGER_COMPARISONS("u16", vector, u16),
+    INTEGER_COMPARISONS("i32", light, i32),
+    INTEGER_COMPARISONS("u32", light, u32),
+    INTEGER_COMPARISONS("i64", vector, i64),
+    INTEGER_COMPARISONS("u64", vector, u64),
+    FLOAT_COMPARISONS("f16", vector, Half),
+    FLOAT_COMPARISONS("f32", light, f32),
+    FLOAT_COMPARISONS("f64", vector, f64),
+    COMPARISON("class_f16", vector, is_class<Float16Bits, 5, 10>),
+    COMPARISON("class_f32", vector, is_class<Float32Bits, 8, 23>),
+    COMPARISON("class_f64", vector, is_class<Float64Bits, 11, 52>),
 };
 
 #undef COMPARISON

@@ -245,14 +245,23 @@ inline u64 enabled_bits(const Wave& wave, const LaneRow& exec) {
   }
 }
 
-/// Sets so many lanes.
+/// Sets so many lanes. Not left to the compiler, for which so many loops would be work.
 [[gnu::always_inline]] inline void fill(LaneRow& row, u32 value, size_t lanes) {
-#pragma GCC unroll 2
-  for (size_t half = 0; half < kLanes; half += kHalfLanes) {
-    if (half == lanes) break;
-    WAVE_LANES
-    for (size_t i = 0; i < kHalfLanes; ++i) row.lane[half + i] = value;
-  }
+#if defined(WAVE_SIMD_AVX512)
+  constexpr int kStep = 16;
+  const auto store = [&](int i) { _mm512_store_si512(&row.lane[i], _mm512_set1_epi32(static_cast<int>(value))); };
+#elif defined(WAVE_SIMD_AVX2)
+  constexpr int kStep = 8;
+  const auto store = [&](int i) {
+    _mm256_store_si256(reinterpret_cast<__m256i*>(&row.lane[i]), _mm256_set1_epi32(static_cast<int>(value)));
+  };
+#else
+  constexpr int kStep = 2;
+  const auto store = [&](int i) { row.lane[i] = row.lane[i + 1] = value; };
+#endif
+  for (int i = 0; i < kHalfLanes; i += kStep) store(i);
+  if (lanes == kHalfLanes) return;
+  for (int i = kHalfLanes; i < kLanes; i += kStep) store(i);
 }
 
 /// The rows of a source that is no scalar.
@@ -432,18 +441,12 @@ struct Vector<kBody, Result (*)(Args...)> {
     } else {
       const size_t lanes = wave.full_lanes;
       if (lanes == 0) [[unlikely]]
-        return execute_some(wave, op, kAllSources);
+        return execute(wave, op);
       const LaneContext context{wave.mode, {0}, nullptr};
       loop<true>(wave, op, wave.exec_lanes, result, {{plain_source<kIndex, kSources>(wave, op)...}}, context, lanes,
                  kAllArgs);
       return next(op);
     }
-  }
-
-  /// Where not all lanes are enabled.
-  template <size_t... kIndex>
-  [[gnu::noinline]] static const Op* execute_some(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
-    return run(wave, op, wave.exec_lanes, &wave.v[op->vector.dst], plain_source<kIndex, Sources::Scalars>(wave, op)...);
   }
 
   /// The rows of a source of a plain operation.
