@@ -59,10 +59,10 @@ constexpr Layout gfx12_layout() {
 constexpr Layout kLayouts[] = {gfx9_layout(), gfx10_layout(), gfx11_layout(), gfx12_layout()};
 
 /// A format, and its forms with a further dword.
-struct Forms {
+struct FormatForms {
   Format format, sdwa, dpp, dpp8;
 };
-constexpr Forms kForms[] = {
+constexpr FormatForms kForms[] = {
     {Format::VOP1, Format::VOP1_SDWA, Format::VOP1_DPP, Format::VOP1_DPP8},
     {Format::VOP2, Format::VOP2_SDWA, Format::VOP2_DPP, Format::VOP2_DPP8},
     {Format::VOPC, Format::VOPC_SDWA, Format::VOPC_DPP, Format::VOPC_DPP8},
@@ -75,7 +75,7 @@ constexpr Forms kForms[] = {
 Format with_further_dword(Generation generation, Format format, uint64_t bits) {
   const Position source = position(generation, format, Field::SRC0);
   const uint32_t code = static_cast<uint32_t>(bits >> source.low) & 0x1ff;
-  for (const Forms& forms : kForms) {
+  for (const FormatForms& forms : kForms) {
     if (forms.format != format) continue;
     const Features& family = features(generation);
     Format form = format;
@@ -94,7 +94,7 @@ Position position(Generation generation, Format format, Field field) {
 }
 
 Format without_further_dword(Format format) {
-  for (const Forms& forms : kForms) {
+  for (const FormatForms& forms : kForms) {
     if (format == forms.sdwa || format == forms.dpp || format == forms.dpp8) return forms.format;
   }
   return format;
