@@ -6,6 +6,7 @@
 
 #include "base/environment.h"
 #include "base/fork_safe.h"
+#include "emulator/isa/operand.h"
 
 namespace wave::emulator {
 
@@ -123,14 +124,13 @@ Lazy<std::vector<Body>>& all = *new Lazy<std::vector<Body>>();
 }  // namespace
 
 Execute Forms::of(const VectorOperands& operands) const {
-  constexpr u32 kSpecialScalars = 128;  // constants and others that are no registers
   if (rows == nullptr || operands.modifiers != nullptr) return general;
   uintptr_t tags = 0;
   for (size_t i = 0; i < std::size(operands.rows); ++i) {
     const bool is_mask = masks >> i & 1, is_source = sources >> i & 1;
     if (is_source) tags |= operands.rows[i];
     const bool is_scalar = is_mask || (is_source && (operands.rows[i] & kSourceScalar) != 0);
-    if (is_scalar && operands.src[i] >= kSpecialScalars) return general;
+    if (is_scalar && operands.src[i] >= isa::kZero) return general;  // no register
   }
   return tags & kSourceScalar ? scalars : tags & kSourceConstant ? constants : rows;
 }
