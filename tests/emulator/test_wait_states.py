@@ -125,6 +125,15 @@ def kernel(rule: Rule, states: int, name: str) -> str:
     return f'extern "C" __attribute__((global)) void {name}() {{\n  asm volatile("{text}" ::: {clobbered});\n}}\n'
 
 
+def states_found(rule: Rule, target: str) -> list[int]:
+    """How many states the findings say that there are, where nothing is put between the two instructions."""
+    source = kernel(rule, 0, "few")
+    module = wave_runtime.compile(source, target=target, language="hip", options=["-nogpulib", "-nogpuinc"])
+    with wave_runtime.sanitize("waits") as report:
+        module["few"](grid=1, block=64, device="cpu")
+    return sorted(int(re.findall(r"after (\d+) ", finding.message)[0]) for finding in report.findings)
+
+
 @pytest.fixture(scope="module")
 def modules() -> dict[str, wave_runtime.Module]:
     compiled = {}
@@ -163,34 +172,20 @@ CHAINS = [
 @pytest.mark.parametrize(("name", "first", "second"), CHAINS, ids=[name for name, _, _ in CHAINS])
 def test_a_chain_is_one_hazard(name: str, first: str, second: str) -> None:
     """That of the last which writes: a wait for it is one for those before."""
-    source = kernel(Rule(name, "\n".join([first] * 3), second, 5, CDNA), 0, "chain")
-    for target in CDNA:
-        module = wave_runtime.compile(source, target=target, language="hip", options=["-nogpulib", "-nogpuinc"])
-        with wave_runtime.sanitize("waits") as report:
-            module["chain"](grid=1, block=64, device="cpu")
-        (finding,) = report.findings
-        assert "after 0 " in finding.message
+    rule = Rule(name, "\n".join([first] * 3), second, 5, CDNA)
+    assert [states_found(rule, target) for target in CDNA] == [[0]] * len(CDNA)
 
 
 def test_a_branch_over_wait_states() -> None:
     """The instruction that is jumped to is the next one, and the branch one state."""
     (rule,) = (rule for rule in RULES if rule.name == "exec_dpp")
-    source = kernel(replace(rule, first=f"{rule.first}\ns_branch 1\ns_nop 15"), 0, "jumps")
-    for target in CDNA:
-        module = wave_runtime.compile(source, target=target, language="hip", options=["-nogpulib", "-nogpuinc"])
-        with wave_runtime.sanitize("waits") as report:
-            module["jumps"](grid=1, block=64, device="cpu")
-        (finding,) = report.findings
-        assert "after 1 " in finding.message
+    jumps = replace(rule, first=f"{rule.first}\ns_branch 1\ns_nop 15")
+    assert [states_found(jumps, target) for target in CDNA] == [[1]] * len(CDNA)
 
 
 def test_what_others_of_a_chain_wrote_is_a_hazard_of_its_own() -> None:
     first = f"{DOT}\n{DOT.replace('v40', 'v44')}\n{DOT.replace('v40', 'v45')}"
-    source = kernel(Rule("chain", first, "v_add_u32 v46, v40, v44", 3, CDNA), 0, "chain")
-    module = wave_runtime.compile(source, target="gfx942", language="hip", options=["-nogpulib", "-nogpuinc"])
-    with wave_runtime.sanitize("waits") as report:
-        module["chain"](grid=1, block=64, device="cpu")
-    assert sorted(re.findall(r"after (\d)", finding.message)[0] for finding in report.findings) == ["1", "2"]
+    assert states_found(Rule("chain", first, "v_add_u32 v46, v40, v44", 3, CDNA), "gfx942") == [1, 2]
 
 
 @pytest.mark.parametrize(("rule", "target"), CASES, ids=IDS)
