@@ -38,11 +38,6 @@ const Op* s_endpgm(Wave& wave, const Op* op) { return stop(wave, op, Status::End
 const Op* s_barrier(Wave& wave, const Op* op) { return stop(wave, op, Status::Barrier); }
 const Op* s_sleep(Wave& wave, const Op* op) { return stop(wave, op, Status::Yielded); }
 
-/// Results are there at once, but hardware would let other waves come first.
-const Op* s_waitcnt(Wave& wave, const Op* op) {
-  return wave.group->takes_turns() ? stop(wave, op, Status::Paused) : next(op);
-}
-
 const Op* s_getpc_b64(Wave& wave, const Op* op) {
   wave.set_mask(op->scalar.dst, wave.address(next(op)));
   return next(op);
@@ -133,7 +128,7 @@ constexpr Body kBodies[] = {
     {"s_nop", nothing},
     {"v_nop", nothing},
     {"v_clrexcp", nothing},
-    {"s_waitcnt", s_waitcnt},
+    {"s_waitcnt", nothing},
     {"s_setprio", nothing},
     {"s_wakeup", nothing},
     {"s_icache_inv", nothing},

@@ -199,6 +199,7 @@ enum OpFlags : u8 {
   kMakesFloats = 4,   ///< of vectors or matrices
   kSignals = 8,       ///< a signal of a split barrier
   kMovesMemory = 16,  ///< memory, LDS, caches, and what waits for them
+  kWaits = 32,        ///< what waits for them alone
 };
 
 /// Of an observer: all instructions, whatever their flags are.

@@ -85,7 +85,8 @@ bool is_float(isa::OperandType type) {
 u8 observer_flags(const isa::Row& row) {
   constexpr u32 kCounted = isa::kLoadCount | isa::kStoreCount | isa::kLdsCount | isa::kScalarCount;
   if (row.traits & isa::kBarrierSignal) return kSignals;
-  if ((row.traits & kCounted) != 0 || isa::is_wait(row.kind)) return kMovesMemory;
+  if (isa::is_wait(row.kind)) return kMovesMemory | kWaits;
+  if ((row.traits & kCounted) != 0) return kMovesMemory;
   if (row.traits & (isa::kMakesFp8 | isa::kMakesBf8)) return kMakesFloats;
   switch (row.kind) {
     case isa::Kind::VectorAlu:

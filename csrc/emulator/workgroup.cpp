@@ -74,10 +74,10 @@ std::unique_ptr<u8[]> allocate_scratch(const LaunchState& launch) {
 /// stores to the other waves' registers.
 size_t rows_apart(const LaunchState& launch) { return (launch.registers.vgprs + launch.registers.agprs) | 1u; }
 
-/// Instructions in a wave's turn. Hardware runs the waves of a workgroup side by side, and hand-written kernels count
-/// on it: they leave out a barrier where the other waves' loads from LDS, a few instructions back, must be over by
-/// then.
-constexpr u64 kTurn = 4;
+/// A wave's turn. Hardware runs the waves of a workgroup side by side, and hand-written kernels count on it: they leave
+/// out a barrier where the other waves' loads from LDS, a few instructions back, must be over by then. Of instructions
+/// that access no memory no other wave can tell when they run.
+constexpr Turn kTurn{.accesses = 4, .longest = 64};
 
 /// Turns of a workgroup's waves in which those of a launch that may be stuck are found to go round in circles.
 constexpr u64 kProbe = 4096;
@@ -86,17 +86,28 @@ constexpr u64 kProbe = 4096;
 /// looked at or summed exactly, some ten milliseconds.
 constexpr u64 kLook = 2048;
 
-/// Runs instructions until the wave stops or the quantum is over. Returns how many.
+/// Runs instructions until the wave stops or its turn is over, and returns how many. After a turn that others wait for
+/// the wave is paused.
 template <class Step>
-u64 run_instructions(Wave& wave, u64 quantum, Step step) {
+u64 run_instructions(Wave& wave, Turn turn, Step step) {
   const Op* op = wave.op;
-  u64 left = quantum;
-  do {
-    wave.op = op;
-    op = step(wave, op);
-  } while (--left != 0 && op != nullptr);
+  u64 left = turn.longest;
+  if (turn.accesses == turn.longest) {
+    do {
+      wave.op = op;
+      op = step(wave, op);
+    } while (--left != 0 && op != nullptr);
+  } else {
+    u64 least = turn.longest - turn.accesses;
+    do {
+      wave.op = op;
+      if (op->flags & kWaits) least = left;
+      op = step(wave, op);
+    } while (--left != 0 && op != nullptr && (left > least || (op->flags & (kMovesMemory | kWaits)) != kMovesMemory));
+    if (wave.status == Status::Running && (op != nullptr || left <= least)) wave.status = Status::Paused;
+  }
   if (op != nullptr) wave.op = op;
-  return quantum - left;
+  return turn.longest - left;
 }
 
 /// Carries out an instruction, and nothing else.
@@ -106,7 +117,7 @@ constexpr auto execute = [](Wave& wave, const Op* op) { return op->execute(wave,
 const Op* run_one(Wave& wave, const Op* op) { return wave.runs_singly() ? step(wave, op) : execute(wave, op); }
 
 /// The same, in the fastest way that the wave's MODE and who looks on allow.
-u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer, u8 watched_ops) {
+u64 run_in_one_way(Wave& wave, Turn turn, Observer* observer, u8 watched_ops) {
   const auto announced = [=](Wave& w, const Op* op) {
     observer->before(w, op);
     return run_one(w, op);
@@ -117,15 +128,15 @@ u64 run_in_one_way(Wave& wave, u64 quantum, Observer* observer, u8 watched_ops) 
     observer->after(w, op);
     return following;
   };
-  if (watched_ops == kEveryOp && !observer->wants_after()) return run_instructions(wave, quantum, announced);
-  if (watched_ops == kEveryOp) return run_instructions(wave, quantum, observed);
+  if (watched_ops == kEveryOp && !observer->wants_after()) return run_instructions(wave, turn, announced);
+  if (watched_ops == kEveryOp) return run_instructions(wave, turn, observed);
   if (watched_ops != 0) {
-    return run_instructions(wave, quantum, [=](Wave& w, const Op* op) {
+    return run_instructions(wave, turn, [=](Wave& w, const Op* op) {
       return (op->flags & watched_ops) != 0 ? observed(w, op) : run_one(w, op);
     });
   }
-  if (wave.runs_singly()) return run_instructions(wave, quantum, step);
-  return run_instructions(wave, quantum, execute);
+  if (wave.runs_singly()) return run_instructions(wave, turn, step);
+  return run_instructions(wave, turn, execute);
 }
 
 /// The work-items' ids within the workgroup, ten bits for each axis; poison in lanes that have none.
@@ -268,7 +279,7 @@ void Workgroup::set_work_items(Wave& wave) const {
 }
 
 Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {
-  const u64 turn = takes_turns_ ? std::min(kTurn, quantum) : quantum;
+  const Turn turn = takes_turns_ ? kTurn : Turn{quantum, quantum};
   ++turns_;
   u64 left = quantum * waves_.size();
   while (left > 0) {
@@ -312,7 +323,7 @@ Workgroup::Progress Workgroup::probe(SpinWatch& watch, const Look& look) {
   for (Wave& wave : waves_) wave.scratch_ready = 0;
   bool alive = true;
   for (u64 left = kProbe; left > 0 && alive && !probe.is_stuck(); --left) {
-    if (left % (kLook / kTurn) == 0) look_at(waves_[0], look);
+    if (left % (kLook / kTurn.longest) == 0) look_at(waves_[0], look);
     alive = false;
     for (Wave& wave : waves_) {
       if (wave.status != Status::Ended && wave.status != Status::Barrier) run_wave(wave, kTurn, look);
@@ -399,10 +410,11 @@ u32 Workgroup::barrier_state() const {
 }
 
 /// Runs a wave for a turn, in which it may wait for the host. Returns how many instructions.
-u64 Workgroup::run_turn(Wave& wave, u64 turn, const Look& look) {
+u64 Workgroup::run_turn(Wave& wave, Turn turn, const Look& look) {
   u64 count = 0, looked_at = 0;
-  while (wave.status == Status::Running && count < turn) {
-    count += run_in_one_way(wave, std::min(turn - count, kLook), observer_, watched_ops_);
+  while (wave.status == Status::Running && count < turn.accesses) {
+    const Turn rest{std::min(turn.accesses - count, kLook), std::min(turn.longest - count, kLook)};
+    count += run_in_one_way(wave, rest, observer_, watched_ops_);
     Hostcalls* const hostcalls = launch_.hostcalls();
     const bool is_answered = hostcalls != nullptr && hostcalls->serve(look);
     if (is_answered && probe_ != nullptr) probe_->change();
@@ -417,11 +429,11 @@ u64 Workgroup::run_turn(Wave& wave, u64 turn, const Look& look) {
   return count;
 }
 
-u64 Workgroup::run_wave(Wave& wave, u64 turn, const Look& look) {
+u64 Workgroup::run_wave(Wave& wave, Turn turn, const Look& look) {
   wave.status = Status::Running;
   u64 count = 0;
   try {
-    const bool is_short = turn <= kTurn && runs_freely_ && !wave.runs_singly();
+    const bool is_short = turn.longest <= kTurn.longest && runs_freely_ && !wave.runs_singly();
     count = is_short ? run_instructions(wave, turn, execute) : run_turn(wave, turn, look);
     if (wave.status == Status::Running) wave.status = Status::Paused;
     if (observer_ != nullptr && (wave.status == Status::Barrier || wave.status == Status::Ended)) observer_->stop(wave);

@@ -34,6 +34,12 @@ struct FreeLines {
   void operator()(u8* bytes) const { operator delete[](bytes, std::align_val_t{kHostLine}); }
 };
 
+/// How many instructions a wave runs before others do.
+struct Turn {
+  u64 accesses = 0;  ///< ... that may access memory, unless one that waits comes before
+  u64 longest = 0;   ///< ... with those that follow and access none
+};
+
 /// Storage and progress of one workgroup. Used again for the next one of the same launch. One thread at a time.
 class Workgroup {
  public:
@@ -55,9 +61,6 @@ class Workgroup {
 
   /// The same where the launch may be stuck, with a look at each access (spinning.h).
   Progress probe(SpinWatch& watch, const Look& look);
-
-  /// Whether waves run side by side, in short turns: those that share LDS. A wait ends a turn.
-  bool takes_turns() const { return takes_turns_; }
 
   /// In the place of read_memory(): false where it does not know what to read.
   using Recalled = std::function<bool(AddressSpan span, void* to, int lane)>;
@@ -159,8 +162,8 @@ class Workgroup {
   /// The ids within the workgroup, where the processor has them.
   void set_work_items(Wave& wave) const;
   void start_wave(Wave& wave, u32 index);
-  u64 run_wave(Wave& wave, u64 turn, const Look& look);
-  u64 run_turn(Wave& wave, u64 turn, const Look& look);
+  u64 run_wave(Wave& wave, Turn turn, const Look& look);
+  u64 run_turn(Wave& wave, Turn turn, const Look& look);
   void observe(Observer* observer, SpinProbe* probe);
   void look_at(const Wave& wave, const Look& look);
   bool release_barrier();
