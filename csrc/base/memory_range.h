@@ -1,7 +1,10 @@
 // Memory that a launch hands to a kernel.
 #pragma once
 
+#include <concepts>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/address_span.h"
@@ -9,11 +12,27 @@
 
 namespace wave {
 
+/// What messages call a range of memory. Each launch is given several, of which few are ever named: so a name is made
+/// when it is asked for.
+class RangeName {
+ public:
+  RangeName(const char* literal = "") : say_([literal] { return std::string(literal); }) {}
+  RangeName(std::string text) : say_([text = std::move(text)] { return text; }) {}
+  /// `say` is called by any thread, as long as there is a range of this name.
+  template <std::invocable Say>
+  explicit RangeName(Say say) : say_(std::move(say)) {}
+
+  std::string text() const { return say_(); }
+
+ private:
+  std::function<std::string()> say_;
+};
+
 /// Bytes of the process, and what a kernel may do with them.
 struct MemoryRange {
   AddressSpan bytes;
   bool writable;
-  std::string name;                               ///< for messages: "argument 2 'c' (float32 [64, 64])"
+  RangeName name;                                 ///< for messages: "argument 2 'c' (float32 [64, 64])"
   bool readable = true;                           ///< false: known, to say why an access is a fault
   const char* why_unreadable = "use-after-free";  ///< the kind of that fault
   /// Why it is not writable, for messages.

@@ -167,7 +167,7 @@ class DescribedLaunch {
   /// Lets the kernel touch memory on the emulator. Throws ValueError where it ends past the last address.
   void allow(MemoryRange range) {
     if (given_.device.driver == WAVE_EMULATOR && !range.bytes.is_addressable()) {
-      throw ValueError(text(kernel_text(kernel.name()), ", ", range.name, ": ", range.bytes.size(), " bytes at ",
+      throw ValueError(text(kernel_text(kernel.name()), ", ", range.name.text(), ": ", range.bytes.size(), " bytes at ",
                             hex(range.bytes.begin()), " end past the last address"));
     }
     memory_.push_back(std::move(range));

@@ -97,17 +97,20 @@ class LaunchState {
   void set_initial_state(Wave& wave, const std::array<u32, 3>& id) const;
 
  private:
+  using Queue = std::array<u8, 256>;
+  using Packet = std::array<u8, 64>;  ///< hsa_kernel_dispatch_packet_t
+
   u64 hidden_value(ValueKind kind) const;
   std::vector<u8> kernarg_bytes() const;
-  std::vector<u8> packet_bytes() const;
+  Packet packet() const;
   std::vector<Region> regions() const;
 
   std::unique_ptr<Hostcalls> hostcalls_;         ///< nullptr where the kernel makes none
   std::unique_ptr<PrintfBuffer> printf_buffer_;  ///< nullptr where the kernel has none
   std::unique_ptr<GridSync> grid_sync_;          ///< nullptr where the launch is not cooperative
-  std::vector<u8> queue_;                        ///< what a queue pointer points to: zeros
-  std::vector<u8> kernarg_;
-  std::vector<u8> packet_;  ///< hsa_kernel_dispatch_packet_t
+  const Queue queue_{};                          ///< what a queue pointer points to
+  const std::vector<u8> kernarg_;
+  const Packet packet_;
   mutable u64 looks_at_clock_ = 0;
   Memory memory_;
 };

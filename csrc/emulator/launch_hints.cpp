@@ -64,7 +64,7 @@ std::string near_null_text(u64 address, std::span<const MemoryRange> given) {
   if (address != 0) all += address < kNear ? text(" plus ", address, " bytes") : text(" minus ", -address, " bytes");
   std::vector<std::string> names;
   for (const MemoryRange& range : given) {
-    if (range.bytes.begin() == 0 && range.bytes.is_empty()) names.push_back(range.name);
+    if (range.bytes.begin() == 0 && range.bytes.is_empty()) names.push_back(range.name.text());
   }
   if (names.empty()) return all;
   for (const std::string& name : names)

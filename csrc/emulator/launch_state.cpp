@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <span>
 
 #include "base/error.h"
 #include "emulator/checks.h"
@@ -13,14 +14,13 @@ namespace wave::emulator {
 
 namespace {
 
-constexpr u32 kQueueBytes = 256;
 /// A stack for kernels whose frames the compiler could not add up (recursion, function pointers).
 constexpr u32 kDynamicStack = 16 * 1024;
 
 u32 rounded_up(u32 value, u32 to) { return (value + to - 1) / to * to; }
 
 template <class T>
-void put(std::vector<u8>& bytes, u64 offset, T value) {
+void put(std::span<u8> bytes, u64 offset, T value) {
   if (offset + sizeof(T) <= bytes.size()) std::memcpy(&bytes[offset], &value, sizeof(T));
 }
 
@@ -116,9 +116,8 @@ LaunchState::LaunchState(const Dispatch& given)
       hostcalls_(make_hostcalls(kernel.metadata, std::min(workgroups, max_resident), waves)),
       printf_buffer_(make_printf_buffer(kernel.metadata, module.code())),
       grid_sync_(given.cooperative ? std::make_unique<GridSync>(workgroups, work_items) : nullptr),
-      queue_(kQueueBytes),
       kernarg_(kernarg_bytes()),
-      packet_(packet_bytes()),
+      packet_(packet()),
       memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region,
               given.checks == nullptr ? WatchedAccesses::None : given.checks->watched_accesses()) {}
 
@@ -177,8 +176,8 @@ std::vector<u8> LaunchState::kernarg_bytes() const {
 }
 
 /// hsa_kernel_dispatch_packet_t (HSA Platform System Architecture Specification, "Kernel Dispatch Packet").
-std::vector<u8> LaunchState::packet_bytes() const {
-  std::vector<u8> bytes(64);
+LaunchState::Packet LaunchState::packet() const {
+  Packet bytes{};
   put<u16>(bytes, 2, static_cast<u16>(dimensions(dispatch.grid, dispatch.block)));
   for (int axis = 0; axis < 3; ++axis) {
     put<u16>(bytes, 4 + 2 * axis, static_cast<u16>(dispatch.block[axis]));
@@ -192,9 +191,12 @@ std::vector<u8> LaunchState::packet_bytes() const {
 }
 
 std::vector<Region> LaunchState::regions() const {
-  std::vector<Region> regions = dispatch.memory;
-  for (Region& region : module.regions()) regions.push_back(std::move(region));
-  const auto add = [&](const std::vector<u8>& bytes, const char* name) {
+  constexpr size_t kOwn = 3, kServices = 4;
+  std::vector<Region> regions;
+  regions.reserve(dispatch.memory.size() + module.code().segments().size() + kOwn + kServices);
+  regions = dispatch.memory;
+  module.add_regions(regions);
+  const auto add = [&](std::span<const u8> bytes, const char* name) {
     regions.push_back({AddressSpan(reinterpret_cast<u64>(bytes.data()), bytes.size()), false, name});
   };
   add(kernarg_, "the kernarg segment");

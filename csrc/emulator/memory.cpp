@@ -19,7 +19,7 @@ constexpr u64 kNear = u64{1} << 20;
 void check_addressable(const std::vector<Region>& regions) {
   for (const Region& region : regions) {
     if (region.bytes.is_addressable()) continue;
-    throw ValueError(text(region.name, ": ", region.bytes.size(), " bytes at ", hex(region.bytes.begin()),
+    throw ValueError(text(region.name.text(), ": ", region.bytes.size(), " bytes at ", hex(region.bytes.begin()),
                           " end past the last address"));
   }
 }
@@ -30,7 +30,7 @@ class Pieces {
  public:
   explicit Pieces(size_t most) { pieces_.reserve(most); }
 
-  void add(AddressSpan bytes, bool writable, const std::string& name) {
+  void add(AddressSpan bytes, bool writable, const RangeName& name) {
     if (!pieces_.empty() && pieces_.back().bytes.end() == bytes.begin() && pieces_.back().writable == writable) {
       pieces_.back().bytes = AddressSpan::up_to(pieces_.back().bytes.begin(), bytes.end());
     } else {
@@ -168,7 +168,7 @@ const Region* Memory::nearest(u64 address) const {
 std::string Memory::name_of(u64 address) const {
   const Region* region = find(address);
   if (region == nullptr) return "memory";
-  return text("memory, ", address - region->bytes.begin(), " bytes from the begin of ", region->name, ",");
+  return text("memory, ", address - region->bytes.begin(), " bytes from the begin of ", region->name.text(), ",");
 }
 
 void Memory::read(AddressSpan span, void* to, int lane) const {
@@ -183,7 +183,7 @@ void Memory::read(AddressSpan span, void* to, int lane) const {
       continue;
     }
     const Region* last = before(rest.begin());
-    const bool is_forgiven = last != nullptr && forgive(span, last->bytes.excess(rest), last->name, lane);
+    const bool is_forgiven = last != nullptr && forgive(span, last->bytes.excess(rest), last->name.text(), lane);
     if (!is_forgiven && !forgive_part_of_dword(span, lane)) refuse(span, false, lane);
     out[done++] = 0;
   }
@@ -233,12 +233,13 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
   const u64 address = span.begin();
   const std::string access = text(write ? "a store of " : "a load of ", span.size(), " bytes ");
   if (const auto freed = FreedMemory::of_process().at(address))
-    fault_at(text(access, write ? "into " : "from ", freed->name), lane, address, "use-after-free");
+    fault_at(text(access, write ? "into " : "from ", freed->name.text()), lane, address, "use-after-free");
   if (const Region* found = find_region_ ? find_more(address) : nullptr) {
     if (!found->readable)
-      fault_at(text(access, write ? "into " : "from ", found->name), lane, address, found->why_unreadable);
+      fault_at(text(access, write ? "into " : "from ", found->name.text()), lane, address, found->why_unreadable);
     if (write && !found->writable) {
-      fault_at(text(access, "into ", found->name, ", which the process may only read"), lane, address, "read-only");
+      fault_at(text(access, "into ", found->name.text(), ", which the process may only read"), lane, address,
+               "read-only");
     }
   }
   if (is_near_null(address))
@@ -250,7 +251,7 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
   if (region == nullptr) fault_at(access + "in a launch that was given no memory", lane, address, "unmapped");
   const AddressSpan& bytes = region->bytes;
   if (bytes.contains(span)) {
-    fault_at(text(access, "into ", region->name, ", ", address - bytes.begin(),
+    fault_at(text(access, "into ", region->name.text(), ", ", address - bytes.begin(),
                   " bytes from its begin: ", region->why_const),
              lane, address, "read-only");
   }
@@ -262,8 +263,8 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
   } else {
     place = text("from ", bytes.left_from(address), " bytes before the end of ");
   }
-  fault_at(text(access, "out of bounds: ", place, region->name, ", which has ", bytes.size(), " bytes"), lane, address,
-           is_over_read(bytes, span, write) ? "over-read" : "out-of-bounds");
+  fault_at(text(access, "out of bounds: ", place, region->name.text(), ", which has ", bytes.size(), " bytes"), lane,
+           address, is_over_read(bytes, span, write) ? "over-read" : "out-of-bounds");
 }
 
 bool Memory::forgive(AddressSpan span, u64 past, const std::string& name, int lane) const {
@@ -280,9 +281,10 @@ bool Memory::forgive_part_of_dword(AddressSpan span, int lane) const {
   if (strict_ || span.size() > sizeof(u32) || span.begin() / sizeof(u32) != last / sizeof(u32)) return false;
   const Region* region = find(last);
   if (region == nullptr) return false;
-  if (!is_first_over_read(region->name)) return true;
+  if (!is_first_over_read(region->name.text())) return true;
   record(text("a load of ", span.size(), " bytes that begins ", region->bytes.begin() - span.begin(),
-              " bytes before the begin of ", region->name, " (lane ", lane, "); what lies outside reads as zero"));
+              " bytes before the begin of ", region->name.text(), " (lane ", lane,
+              "); what lies outside reads as zero"));
   return true;
 }
 

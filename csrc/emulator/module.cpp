@@ -213,13 +213,11 @@ std::vector<SourceFrame> Module::frames(u64 pc) const {
   }
 }
 
-std::vector<Region> Module::regions() const {
-  std::vector<Region> regions;
+void Module::add_regions(std::vector<Region>& regions) const {
   for (const Segment& segment : code_->segments()) {
     const AddressSpan bytes(base_ + segment.address, segment.memory_size);
     regions.push_back({bytes, segment.writable, "the code object's data"});
   }
-  return regions;
 }
 
 }  // namespace wave::emulator

@@ -113,8 +113,8 @@ class Module {
 
   /// All that the segments span.
   AddressSpan bytes() const { return {reinterpret_cast<u64>(memory_), size_}; }
-  /// The segments as memory regions.
-  std::vector<Region> regions() const;
+  /// Adds the segments.
+  void add_regions(std::vector<Region>& regions) const;
 
  private:
   void load_segments();

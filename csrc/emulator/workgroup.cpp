@@ -143,7 +143,7 @@ u64 run_in_one_way(Wave& wave, Turn turn, Observer* observer, u8 watched_ops) {
 std::vector<LaneRow> packed_work_items(const LaunchState& launch) {
   const auto& block = launch.dispatch.block;
   std::vector<LaneRow> rows(launch.waves);
-  for (LaneRow& row : rows) std::fill_n(row.lane, kLanes, kPoison);
+  poison(rows.data(), rows.size() * kLanes);
   LaneRow* row = rows.data();
   u32 lane = 0;
   for (u32 z = 0; z < block[2]; ++z) {

@@ -56,7 +56,8 @@ std::vector<MemoryRange> nulls_of(const Kernel& kernel, std::span<const uint8_t>
     const uint64_t end = uint64_t{parameters[i].offset} + sizeof(address);
     if (!parameters[i].is_pointer || parameters[i].size != sizeof(address) || end > arguments.size()) continue;
     std::memcpy(&address, &arguments[parameters[i].offset], sizeof(address));
-    if (address == 0) nulls.push_back({AddressSpan(0, 0), false, kernel.parameter_text(i)});
+    if (address == 0)
+      nulls.push_back({AddressSpan(0, 0), false, RangeName([&kernel, i] { return kernel.parameter_text(i); })});
   }
   return nulls;
 }

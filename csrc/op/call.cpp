@@ -70,14 +70,12 @@ std::string shape_text(const at::Tensor& tensor) {
   return text(c10::getDtypeNames(tensor.scalar_type()).first, " ", list_text(tensor.sizes()));
 }
 
-/// The tensor's storage, named after the argument; as a storage where the tensor is a view of a part of it.
-MemoryRange storage_range(const at::Tensor& tensor, bool writable, const std::string& argument, const char* why_const) {
-  const AddressSpan bytes = storage_bytes(tensor.unsafeGetTensorImpl());
-  std::string name = text(extent(tensor) != bytes ? "the storage of " : "", argument, " (", shape_text(tensor), ")");
+/// The tensor's storage.
+MemoryRange storage_range(const at::Tensor& tensor, bool writable, RangeName name, const char* why_const) {
   // What torch has not allocated itself, such as a NumPy array over a file, says by a context of its own how it is
   // freed.
   const at::DataPtr& data = tensor.storage().data_ptr();
-  return {.bytes = bytes,
+  return {.bytes = storage_bytes(tensor.unsafeGetTensorImpl()),
           .writable = writable,
           .name = std::move(name),
           .why_const = why_const,
@@ -285,10 +283,16 @@ bool Call::is_as_packed() const {
   return true;
 }
 
+std::string Call::name_of_storage(const Item& item) const {
+  const bool is_part = extent(*item.tensor) != storage_bytes(item.tensor->unsafeGetTensorImpl());
+  return text(is_part ? "the storage of " : "", text_of(item), " (", shape_text(*item.tensor), ")");
+}
+
 MemoryRange Call::memory_of(const Item& item) const {
   bool is_shared = false;
   for (const Item& other : tensors()) is_shared |= !other.is_written && may_overlap(*item.tensor, *other.tensor);
-  MemoryRange range = storage_range(*item.tensor, item.is_written || may_write_all, text_of(item),
+  MemoryRange range = storage_range(*item.tensor, item.is_written || may_write_all,
+                                    RangeName([this, &item] { return name_of_storage(item); }),
                                     item.lent_as == nullptr ? kSignatureSaysConst : "it was given as reads=");
   if (is_shared && item.is_written && item.lent_as == nullptr) range.bytes = extent(*item.tensor);
   return range;
@@ -298,6 +302,7 @@ MemoryRange Call::memory_of(const Item& item) const {
 /// bytes of the written ones are writable; all of it is readable.
 std::vector<MemoryRange> Call::memory() const {
   std::vector<MemoryRange> ranges;
+  ranges.reserve(tensors().size());
   for (const Item& item : tensors()) {
     if (item.tensor->storage().nbytes() != 0) ranges.push_back(memory_of(item));
   }

@@ -242,6 +242,8 @@ class Call {
   void check_overlap(const Item& written, const Item& other) const;
   [[noreturn]] void refuse_overlap(const Item& written, const Item& other) const;
   void check_declared(const RunningBody& body) const;
+  /// "argument 2 'c' (float32 [64])"; as a storage where the tensor is a view of a part of it.
+  std::string name_of_storage(const Item& item) const;
   MemoryRange memory_of(const Item& item) const;
   std::vector<MemoryRange> memory() const;
   TensorLayout layout_of(const Item& item) const;

@@ -2,12 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace wave::emulator {
 
-ProgressBar::ProgressBar(const std::string& kernel, double delay)
-    : kernel_(kernel), delay_(isatty(STDERR_FILENO) ? delay : 0) {}
+ProgressBar::ProgressBar(const std::string& kernel, double delay) : kernel_(kernel), delay_(delay) {}
 
 ProgressBar::~ProgressBar() {
   if (is_shown_) std::fputs("\r\x1b[K", stderr);
@@ -17,12 +17,16 @@ void ProgressBar::show(uint64_t finished, uint64_t workgroups) {
   if (delay_ <= 0) return;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
   if (spent.count() < delay_) return;
+  if (!is_shown_ && !isatty(STDERR_FILENO)) {  // asked late, since short launches would notice
+    delay_ = 0;
+    return;
+  }
   is_shown_ = true;
   constexpr size_t kWidth = 24;
   const double share = static_cast<double>(finished) / static_cast<double>(workgroups);
   const double rate = static_cast<double>(finished) / spent.count();
   std::string bar(kWidth, '-');
-  bar.replace(0, static_cast<size_t>(share * kWidth), static_cast<size_t>(share * kWidth), '#');
+  std::fill_n(bar.begin(), static_cast<size_t>(share * kWidth), '#');
   std::fprintf(stderr,
                rate < 100 ? "\r\x1b[K%.24s [%s] %llu of %llu workgroups, %.3g/s"
                           : "\r\x1b[K%.24s [%s] %llu of %llu workgroups, %.0f/s",

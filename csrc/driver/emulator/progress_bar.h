@@ -20,7 +20,7 @@ class ProgressBar {
 
  private:
   const std::string& kernel_;
-  const double delay_;  ///< seconds, or 0
+  double delay_;  ///< seconds, or 0
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool is_shown_ = false;
 };
