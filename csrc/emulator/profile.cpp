@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "emulator/workgroup.h"
 
@@ -41,6 +42,18 @@ class BankDwords {
   u32 counts_[kMost] = {};
   u32 dwords_[kMost][kMost];  ///< as many as are counted are set
 };
+
+/// How many dwords any one bank serves of those that lanes want: so many each, from these on.
+u64 most_of_a_bank(std::span<const u32> wanted, u32 dwords, u32 banks, bool are_atomics) {
+  if (wanted.empty()) return 0;
+  const auto [lowest, highest] = std::ranges::minmax(wanted);
+  if (!are_atomics && highest - lowest + dwords <= banks) return 1;  // no bank has two of them, as in most accesses
+  BankDwords of_banks(are_atomics);
+  for (const u32 dword : wanted) {
+    for (u32 i = 0; i < dwords; ++i) of_banks.add(dword + i, (dword + i) % banks);
+  }
+  return of_banks.most();
+}
 
 const char* kind_of(const isa::Row& row) {
   switch (row.kind) {
@@ -157,6 +170,19 @@ void Profiler::touch(AddressSpan span) {
   }
 }
 
+/// The same bytes as lanes one by one: at once those of lanes that access the same, or lie side by side.
+void Profiler::touch_lanes(const LaneAccesses& all) {
+  u64 left = all.lanes;
+  while (left != 0) {
+    const u32 first = static_cast<u32>(std::countr_zero(left)), count = all.side_by_side(left);
+    const u64 together = all.same_as_first(left) | (~u64{0} >> (kLanes - count)) << first;
+    if (std::has_single_bit(together)) break;  // the others are likely to be elsewhere, too
+    touch({all.begins[first], u64{all.size} * count});
+    left &= ~together;
+  }
+  for (; left != 0; left &= left - 1) touch(all.span(std::countr_zero(left)));
+}
+
 /// The lines of one instruction of a wave, each once.
 void Profiler::end_access() {
   if (access_.empty()) return;
@@ -181,16 +207,15 @@ void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAcce
   const u32 banks = wave.group->launch().module.processor().lds_banks;
   const u32 dwords = std::max(access.bytes / 4u, 1u),
             lanes_at_once = std::min(banks / std::bit_ceil(dwords), u32{kLanes});
+  const bool is_atomic = access.direction == MemoryAccess::Direction::Atomic;
   for (u32 k = 0; k < access.addresses; ++k) {
     const u32 offset = op->lds.offset[k] * (access.addresses == 1 ? 1 : access.stride * access.bytes);
     for (u32 first = 0; first < kLanes; first += lanes_at_once) {
-      BankDwords wanted(access.direction == MemoryAccess::Direction::Atomic);
+      u32 wanted[kLanes], count = 0;
       for (u32 lane = first; lane < first + lanes_at_once; ++lane) {
-        if (wave.exec_lanes.lane[lane] == 0) continue;
-        const u32 dword = (lds_address(wave, op, lane) + offset) / 4;
-        for (u32 i = 0; i < dwords; ++i) wanted.add(dword + i, (dword + i) % banks);
+        if (wave.exec_lanes.lane[lane] != 0) wanted[count++] = (lds_address(wave, op, lane) + offset) / 4;
       }
-      const u64 most = wanted.most();
+      const u64 most = most_of_a_bank({wanted, count}, dwords, banks, is_atomic);
       counted.lds_cycles += most;
       counted.lds_conflict_cycles += most - (most != 0);
     }

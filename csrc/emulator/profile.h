@@ -39,6 +39,9 @@ class Profiler : public Observer {
   bool watches_memory() const override { return true; }
   void load_memory(AddressSpan span, int) override { touch(span); }
   void store_memory(AddressSpan span, const void*, int) override { touch(span); }
+  void load_memory_lanes(const LaneAccesses& all) override { touch_lanes(all); }
+  void store_memory_lanes(const LaneAccesses& all) override { touch_lanes(all); }
+  void modify_memory_lanes(const LaneAccesses& all) override { touch_lanes(all); }
 
  private:
   struct Tally {
@@ -49,6 +52,7 @@ class Profiler : public Observer {
 
   Tally& look_up(const Wave& wave, const Op* op);
   void touch(AddressSpan span);
+  void touch_lanes(const LaneAccesses& all);
   void end_access();
   void count_lds_cycles(const Wave& wave, const Op* op, const isa::MemoryAccess& access, InstructionProfile& counted);
   LaunchProfile result() const;

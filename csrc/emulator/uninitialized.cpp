@@ -209,9 +209,24 @@ std::vector<UninitializedChecker::Compared> UninitializedChecker::compared_by(co
   return compared;
 }
 
+/// The scalar registers that a launch leaves as they are. What it sets, a preloaded argument say, may be the poison: it
+/// is the same whatever stood there.
+std::bitset<128> UninitializedChecker::left_unset(const Wave& wave) {
+  Wave other = wave;
+  std::fill_n(other.s, 128, ~kPoison);
+  wave.group->launch().set_initial_state(other, wave.group->id());
+  std::bitset<128> unset;
+  for (u32 number = 0; number < 128; ++number) unset[number] = wave.s[number] == kPoison && other.s[number] == ~kPoison;
+  unset[sreg::kExec] = unset[sreg::kExec + 1] = false;
+  return unset;
+}
+
 void UninitializedChecker::start(const Wave& wave) {
   const LaunchState& launch = wave.group->launch();
-  if (states_.empty()) states_.resize(launch.waves);
+  if (states_.empty()) {
+    states_.resize(launch.waves);
+    unset_scalars_ = left_unset(wave);
+  }
   if (wave.index == 0) {
     lds_.begin(wave.group->lds_bytes().size());
     origins_.resize(1);
@@ -232,14 +247,7 @@ void UninitializedChecker::start(const Wave& wave) {
       if (wave.v[row].lane[lane] != kPoison) state.define(row, lane_bit(lane));
     }
   }
-  // What a launch sets, a preloaded argument say, may be the poison: it is the same whatever stood there.
-  Wave other = wave;
-  std::fill_n(other.s, 128, ~kPoison);
-  launch.set_initial_state(other, wave.group->id());
-  for (u32 number = 0; number < 128; ++number)
-    state.set_scalar(number, wave.s[number] == kPoison && other.s[number] == ~kPoison ? ~0u : 0, 0);
-  state.set_scalar(sreg::kExec, 0, 0);
-  state.set_scalar(sreg::kExec + 1, 0, 0);
+  for (u32 number = 0; number < 128; ++number) state.set_scalar(number, unset_scalars_[number] ? ~0u : 0, 0);
 }
 
 void UninitializedChecker::before(const Wave& wave, const Op* op) {

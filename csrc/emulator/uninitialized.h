@@ -137,6 +137,7 @@ class UninitializedChecker : public Observer {
     Source source;
   };
 
+  static std::bitset<128> left_unset(const Wave& wave);
   const Decoded& look_up(const Wave& wave, const Op* op);
   void decode(const Wave& wave, const isa::Instruction& instruction, Decoded& decoded) const;
   static void decide_effect(const isa::Instruction& instruction, Decoded& decoded);
@@ -189,6 +190,7 @@ class UninitializedChecker : public Observer {
   UndefinedView global_;
   PerInstruction<Decoded> instructions_;
   std::vector<State> states_;  ///< by wave
+  std::bitset<128> unset_scalars_;
   UndefinedMemory lds_;
   std::vector<Origin> origins_{{"register", "a register", 0, {}}};
   std::map<std::tuple<u64, std::string, u64>, Source> origin_numbers_;
