@@ -268,7 +268,7 @@ class ExactProduct {
     const Unsigned exponent = exponent_of_units(larger(products.code, least_code_));
     const Floats in_units = load<Floats>(sums) * __builtin_bit_cast(Floats, exponent + unscaled_one_);
     const V magnitude = __builtin_bit_cast(V, in_units) & 0x7fffffff;
-    if (any_negative((largest_near_ - magnitude) | (products.code - least_code_))) [[unlikely]]
+    if (any_outside(magnitude, largest_near_, products.code, least_code_)) [[unlikely]]
       return false;
     const Floats total = __builtin_convertvector(products.units + rounded_down(in_units), Floats);
     const Floats result = total * __builtin_bit_cast(Floats, kOne - exponent + (kOne - unscaled_one_));
@@ -276,10 +276,13 @@ class ExactProduct {
     return true;
   }
 
-  static bool any_negative(V values) {
+  /// Whether any of `x` is above its limit, or of `y` below.
+  static bool any_outside(V x, V most, V y, V least) {
 #if defined(WAVE_SIMD_AVX512)
-    if constexpr (sizeof(V) == 64) return _mm512_movepi32_mask(__builtin_bit_cast(__m512i, values)) != 0;
+    if constexpr (sizeof(V) == 64)
+      return (_mm512_cmpgt_epi32_mask(lanes(x), lanes(most)) | _mm512_cmplt_epi32_mask(lanes(y), lanes(least))) != 0;
 #endif
+    const V values = (most - x) | (y - least);
 #if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
     if constexpr (sizeof(V) == 32) return _mm256_movemask_ps(__builtin_bit_cast(__m256, values)) != 0;
 #endif
