@@ -4,9 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <limits>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -395,7 +395,7 @@ class Scheduler {
   u64 resident_ = 0;                        ///< taken and not ended
   u64 running_ = 0;                         ///< batches that are under way
   u64 finished_ = 0;
-  std::deque<std::unique_ptr<Workgroup>> suspended_;
+  std::list<std::unique_ptr<Workgroup>> suspended_;  // whose being empty takes no memory, as a deque's does
   std::optional<Clock::time_point> stuck_since_;
   std::exception_ptr error_;
   Statistics statistics_;

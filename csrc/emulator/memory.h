@@ -2,8 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -133,8 +133,8 @@ class Memory {
   const bool is_direct_;             ///< nobody wants to see accesses
   const bool constants_are_direct_;  ///< ... of what cannot change
   mutable std::atomic<const More*> newest_{nullptr};
-  mutable std::mutex mutex_;       ///< guards what follows
-  mutable std::deque<More> more_;  ///< owns what newest_ leads to
+  mutable std::mutex mutex_;      ///< guards what follows
+  mutable std::list<More> more_;  ///< owns what newest_ leads to
   mutable std::vector<std::string> over_read_names_;
   mutable std::vector<std::string> over_reads_;
 };
