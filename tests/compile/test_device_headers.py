@@ -51,8 +51,9 @@ def test_shuffles() -> None:
         "__shfl_xor(a[i], 9)": lane ^ 9,
         "__shfl_xor_sync(~0ull, a[i], 4, 16)": lane ^ 4,
     }
-    for call, source in expected.items():
-        out = map_over(f"out[i] = {call};", x, out=torch.empty_like(x), threads=128)
+    stores = "".join(f"out[{128 * k} + i] = {call};" for k, call in enumerate(expected))
+    found = map_over(stores, x, out=torch.empty(len(expected), 128, dtype=x.dtype), threads=128)
+    for (call, source), out in zip(expected.items(), found, strict=True):
         assert torch.equal(out, x[source]), call
 
 
@@ -75,28 +76,24 @@ def test_a_wave_has_as_many_lanes_as_the_compiler_gave_it(options: list[str], la
     assert torch.equal(up, a[torch.where(i % lanes == 0, i, i - 1)])
 
 
-@pytest.mark.each_value
+LEADERS = [
+    ("int", "__shfl(first, leader)"),
+    ("long", "__shfl_sync(~0ull, first, leader)"),
+    ("double", "__shfl_xor(first, lane ^ leader)"),
+    ("long2", "__shfl(first, leader).x"),
+    ("int", "__shfl_up(first, lane - leader)"),
+    ("int", "group.shfl(first, 0)"),
+    ("long", "group.shfl_up(first, group.thread_rank())"),
+    ("int", "cg::tiled_partition<warpSize>(cg::this_thread_block()).shfl_xor(first, lane ^ leader)"),
+]
+
+
 @pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
-@pytest.mark.parametrize(
-    ("value", "taken"),
-    [
-        ("int", "__shfl(first, leader)"),
-        ("long", "__shfl_sync(~0ull, first, leader)"),
-        ("double", "__shfl_xor(first, lane ^ leader)"),
-        ("long2", "__shfl(first, leader).x"),
-        ("int", "__shfl_up(first, lane - leader)"),
-        ("int", "group.shfl(first, 0)"),
-        ("long", "group.shfl_up(first, group.thread_rank())"),
-        ("int", "cg::tiled_partition<warpSize>(cg::this_thread_block()).shfl_xor(first, lane ^ leader)"),
-    ],
-)
-def test_a_leader_gives_what_only_it_has_set(target: str, value: str, taken: str) -> None:
+def test_a_leader_gives_what_only_it_has_set(target: str) -> None:
     """Filters in public code count so: one atomic for the lanes that are active. The variable has no value at first."""
-    kernel = wave_runtime.compile(
+    kernels = "".join(
         f"""
-    #include <hip/hip_cooperative_groups.h>
-    namespace cg = cooperative_groups;
-    __global__ void keep_positive(const int* a, int* kept, int* count, int n) {{
+    __global__ void keep_positive{number}(const int* a, int* kept, int* count, int n) {{
       const int i = blockIdx.x * blockDim.x + threadIdx.x;
       if (i >= n || a[i] <= 0) return;
       const unsigned long long active = __ballot(1);
@@ -105,15 +102,18 @@ def test_a_leader_gives_what_only_it_has_set(target: str, value: str, taken: str
       {value} first;
       if (lane == leader) first = {value}(atomicAdd(count, __popcll(active)));
       kept[static_cast<int>({taken}) + __popcll(active & __lanemask_lt())] = a[i];
-    }}""",
-        target=target,
-    )["keep_positive"]
+    }}"""
+        for number, (value, taken) in enumerate(LEADERS)
+    )
+    head = "#include <hip/hip_cooperative_groups.h>\nnamespace cg = cooperative_groups;"
+    module = wave_runtime.compile(head + kernels, target=target)
     a = torch.randint(-9, 10, (1000,), dtype=torch.int32)
-    kept, count = torch.zeros_like(a), torch.zeros(1, dtype=torch.int32)
-    kernel(a, kept, count, a.numel(), grid=8, block=128)
     expected = a[a > 0]
-    assert count.item() == expected.numel()
-    assert torch.equal(kept[: expected.numel()].sort().values, expected.sort().values)
+    for number, leader in enumerate(LEADERS):
+        kept, count = torch.zeros_like(a), torch.zeros(1, dtype=torch.int32)
+        module[f"keep_positive{number}"](a, kept, count, a.numel(), grid=8, block=128)
+        assert count.item() == expected.numel(), leader
+        assert torch.equal(kept[: expected.numel()].sort().values, expected.sort().values), leader
 
 
 def test_ballots() -> None:
@@ -155,24 +155,23 @@ def test_a_block_works_together() -> None:
     assert ticket.item() == 1  # 1, 2, 0, 1
 
 
-@pytest.mark.parametrize(
-    ("call", "expected"),
-    [
-        ("atomicAdd(out, 3)", 5 + 64 * 3),
-        ("atomicSub(out, 1)", 5 - 64),
-        ("atomicMax(out, i)", 63),
-        ("atomicMin(out, i - 9)", -9),
-        ("atomicAnd(out, i | 4)", 4),
-        ("atomicOr(out, i)", 63),
-        ("atomicXor(out, 1 << (i & 3))", 5),
-        ("atomicExch(out, 8)", 8),
-        ("atomicCAS(out, 5, 77)", 77),
-    ],
-)
-def test_atomics(call: str, expected: int) -> None:
-    out = torch.tensor([5], dtype=torch.int32)
-    map_over(f"{call};", torch.zeros(64, dtype=torch.int32), out=out)
-    assert out.item() == expected
+def test_atomics() -> None:
+    """Each by 64 work-items, on a number of its own, which is 5 before."""
+    expected = {
+        "atomicAdd(at, 3)": 5 + 64 * 3,
+        "atomicSub(at, 1)": 5 - 64,
+        "atomicMax(at, i)": 63,
+        "atomicMin(at, i - 9)": -9,
+        "atomicAnd(at, i | 4)": 4,
+        "atomicOr(at, i)": 63,
+        "atomicXor(at, 1 << (i & 3))": 5,
+        "atomicExch(at, 8)": 8,
+        "atomicCAS(at, 5, 77)": 77,
+    }
+    calls = "".join(f"{{ int* at = out + {k}; {call}; }}" for k, call in enumerate(expected))
+    out = torch.full((len(expected),), 5, dtype=torch.int32)
+    map_over(calls, torch.zeros(64, dtype=torch.int32), out=out)
+    assert dict(zip(expected, out.tolist(), strict=True)) == expected
 
 
 def test_bits() -> None:
@@ -194,15 +193,18 @@ def test_bits() -> None:
 def test_half_precision() -> None:
     a, b = torch.randn(64).half(), torch.randn(64).half()
     head = "#include <hip/hip_fp16.h>"
-    for body, expected in {
-        "out[i] = __hadd(a[i], b[i]);": a + b,
-        "out[i] = a[i] * b[i];": a * b,
-        "out[i] = __hfma(a[i], b[i], a[i]);": (a.double() * b.double() + a.double()).half(),
-        "out[i] = __float2half(__half2float(a[i]) + 1);": (a.float() + 1).half(),
-        "out[i] = __hadd2(__halves2half2(a[i], b[i]), __half2half2(b[i])).y;": b + b,
-        "out[i] = __hmax(a[i], b[i]);": torch.maximum(a, b),
-    }.items():
-        assert torch.equal(map_over(body, a, b, out=torch.empty(64).half(), head=head), expected), body
+    expected = {
+        "__hadd(a[i], b[i])": a + b,
+        "a[i] * b[i]": a * b,
+        "__hfma(a[i], b[i], a[i])": (a.double() * b.double() + a.double()).half(),
+        "__float2half(__half2float(a[i]) + 1)": (a.float() + 1).half(),
+        "__hadd2(__halves2half2(a[i], b[i]), __half2half2(b[i])).y": b + b,
+        "__hmax(a[i], b[i])": torch.maximum(a, b),
+    }
+    stores = "".join(f"out[{64 * k} + i] = {call};" for k, call in enumerate(expected))
+    found = map_over(stores, a, b, out=torch.empty(len(expected), 64).half(), head=head)
+    for (call, wanted), out in zip(expected.items(), found, strict=True):
+        assert torch.equal(out, wanted), call
 
 
 def test_bfloat16() -> None:

@@ -59,12 +59,20 @@ def test_all_at_once(target: str) -> None:
     assert stored(INCLUDES + SOURCE, defines=defines, target=target) == 7
 
 
-@pytest.mark.parametrize("name", ["N", "n", "T", "x", "SIZE", "value", "min"])
-def test_each_way(name: str) -> None:
-    source = INCLUDES + SOURCE.replace("N", name).replace("p[", "P_[").replace("* p)", "* P_)")
-    assert stored(source, defines={name: 4}) == 4
-    assert stored(source, options=[f"-D{name}=5"]) == 5
-    assert stored(f"#define {name} 6\n{source}") == 6
+WAYS = {
+    "options": lambda source, numbers: {"source": source, "options": [f"-D{name}={n}" for name, n in numbers.items()]},
+    "defines": lambda source, numbers: {"source": source, "defines": numbers},
+    "source": lambda source, numbers: {
+        "source": "".join(f"#define {name} {n}\n" for name, n in numbers.items()) + source
+    },
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way(way: str) -> None:
+    numbers = {name: 1 << bit for bit, name in enumerate(["N", "n", "T", "x", "SIZE", "value", "min"])}
+    source = INCLUDES + SOURCE.replace("N", " | ".join(numbers))
+    assert stored(**WAYS[way](source, numbers)) == 127
 
 
 @pytest.mark.parametrize("header", HEADERS)
