@@ -34,6 +34,8 @@ from wave_runtime._cache import Cache, size_limit
 from wave_runtime._compile import _clang
 from wave_runtime._compile._unit import Compiled, Program, Unit
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 
 class Builds:
     """Counts compilers' runs."""

@@ -17,6 +17,8 @@ import wave_runtime
 from wave_runtime._compile._clang import _assembly_files
 from wave_runtime._compile._unit import Unit, included
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 ODD = [
     "#",
     "$",

@@ -10,6 +10,8 @@ import torch
 import wave_runtime
 from wave_runtime.__main__ import main
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 USES = """
 extern __device__ int counter;
 __device__ float scaled(float x);

@@ -26,7 +26,7 @@ import wave_runtime
 from wave_runtime.__main__ import main
 from wave_runtime.compat import pyhip
 
-pytestmark = pytest.mark.usefixtures("clang")
+pytestmark = pytest.mark.usefixtures("clang", "few_headers")
 
 MLA = """
 #include <hip/hip_runtime.h>
