@@ -24,17 +24,22 @@ def target(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def blocks_of(body: str, target: str, x: Array, *, count: int = 1, dtype: str = "i8", head: str = HEAD) -> Array:
-    """Run a body for each work-item of one workgroup: x is its number, and out has room for `count` of its results."""
+def kernel(name: str, body: str, given: str, result: str, count: int) -> str:
+    """Runs a body for each work-item: x is its number, and out has room for `count` of its results."""
     c = {"i4": "int", "f4": "float", "f8": "double", "i8": "long"}
-    source = f"""{head}
-    __global__ void body(const {c[x.dtype.str[1:]]}* in, {c[dtype]}* all) {{
+    return f"""
+    __global__ void {name}(const {c[given]}* in, {c[result]}* all) {{
       const int i = threadIdx.x;
       const auto x = in[i];
       auto* out = all + {count} * i;
       {body}
     }}"""
-    out = numpy.full((x.size, count), -1, dtype)
+
+
+def blocks_of(body: str, target: str, x: Array, *, count: int = 1, head: str = HEAD) -> Array:
+    """What a body gives for each number in one workgroup."""
+    out = numpy.full((x.size, count), -1, "i8")
+    source = head + kernel("body", body, x.dtype.str[1:], "i8", count)
     wave_runtime.compile(source, target=target)["body"](x, out, grid=1, block=x.size)
     return out[:, 0] if count == 1 else out
 
@@ -43,17 +48,16 @@ def ints(seed: int = 0) -> Array:
     return numpy.random.default_rng(seed).integers(-1000, 1000, BLOCK, "i4")
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("size", [1, 2, 4, 8, 16, 32, 64])
-def test_tiles(target: str, size: int) -> None:
-    """Their ranks, and what their members exchange: from the last to the first, beyond either end, and across."""
-    if size > LANES[target]:
-        with pytest.raises(wave_runtime.CompileError, match="at most as many lanes as a wave"):
-            blocks_of(f"cg::tiled_partition<{size}>(cg::this_thread_block()); *out = x;", target, ints())
-        return
-    x = ints()
-    out = blocks_of(
-        f"""const auto tile = cg::tiled_partition<{size}>(cg::this_thread_block());
+TILES = [1, 2, 4, 8, 16, 32, 64]
+SCANS = [("i4", 32), ("f4", 4), ("f8", 32), ("i8", 4)]
+
+
+@pytest.fixture(scope="module")
+def of_tiles(target: str) -> wave_runtime.Module:
+    """For each size of a tile what its members exchange, and for each type sums of tiles."""
+    text = HEAD
+    for size in TILES:
+        body = f"""const auto tile = cg::tiled_partition<{size}>(cg::this_thread_block());
         out[0] = tile.thread_rank(); out[1] = tile.size(); out[2] = tile.num_threads();
         out[3] = tile.meta_group_rank(); out[4] = tile.meta_group_size();
         out[5] = tile.shfl(x, i + 3); out[6] = tile.shfl_up(x, 3); out[7] = tile.shfl_down(x, 3);
@@ -61,11 +65,29 @@ def test_tiles(target: str, size: int) -> None:
         out[9] = tile.any(x > 900); out[10] = tile.all(x > -900); out[11] = tile.ballot(x > 0);
         out[12] = tile.match_any(x & 3);
         int same; out[13] = tile.match_all(x > -900, same); out[14] = same;
-        tile.sync(); out[15] = tile.is_valid();""",
-        target,
-        x,
-        count=16,
-    )
+        tile.sync(); out[15] = tile.is_valid();"""
+        if size <= LANES[target]:
+            text += kernel(f"tile{size}", body, "i4", "i8", 16)
+    for dtype, size in SCANS:
+        body = f"""const auto tile = cg::tiled_partition<{size}>(cg::this_thread_block());
+        out[0] = cg::reduce(tile, x, cg::plus<decltype(x + x)>());
+        out[1] = cg::reduce(tile, x, cg::less<>()); out[2] = cg::reduce(tile, x, cg::greater<>());
+        out[3] = cg::inclusive_scan(tile, x); out[4] = cg::exclusive_scan(tile, x);
+        out[5] = cg::inclusive_scan(tile, x, cg::greater<>());"""
+        text += kernel(f"scan_{dtype}_{size}", body, dtype, dtype, 6)
+    return wave_runtime.compile(text, target=target, cache=False)
+
+
+@pytest.mark.parametrize("size", TILES)
+def test_tiles(of_tiles: wave_runtime.Module, target: str, size: int) -> None:
+    """Their ranks, and what their members exchange: from the last to the first, beyond either end, and across."""
+    x = ints()
+    if size > LANES[target]:
+        with pytest.raises(wave_runtime.CompileError, match="at most as many lanes as a wave"):
+            blocks_of(f"cg::tiled_partition<{size}>(cg::this_thread_block()); *out = x;", target, x)
+        return
+    out = numpy.full((x.size, 16), -1, "i8")
+    of_tiles[f"tile{size}"](x, out, grid=1, block=x.size)
     tiles, i = x.reshape(-1, size), numpy.arange(BLOCK)
     rank, first = i % size, i // size * size
     bits = numpy.uint64(1) << numpy.arange(size, dtype="u8")
@@ -100,23 +122,12 @@ def test_tiles(target: str, size: int) -> None:
         assert numpy.array_equal(out[:, number], column.astype("i8")), f"out[{number}]"
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("dtype", ["i4", "f4", "f8", "i8"])
-@pytest.mark.parametrize("size", [4, 32])
-def test_reductions_and_scans(target: str, size: int, dtype: str) -> None:
+@pytest.mark.parametrize(("dtype", "size"), SCANS)
+def test_reductions_and_scans(of_tiles: wave_runtime.Module, size: int, dtype: str) -> None:
     """Sums of integers, so that those of floats are exact."""
     x = ints().astype(dtype)
-    out = blocks_of(
-        f"""const auto tile = cg::tiled_partition<{size}>(cg::this_thread_block());
-        out[0] = cg::reduce(tile, x, cg::plus<decltype(x + x)>());
-        out[1] = cg::reduce(tile, x, cg::less<>()); out[2] = cg::reduce(tile, x, cg::greater<>());
-        out[3] = cg::inclusive_scan(tile, x); out[4] = cg::exclusive_scan(tile, x);
-        out[5] = cg::inclusive_scan(tile, x, cg::greater<>());""",
-        target,
-        x,
-        count=6,
-        dtype=dtype,
-    )
+    out = numpy.full((x.size, 6), -1, dtype)
+    of_tiles[f"scan_{dtype}_{size}"](x, out, grid=1, block=x.size)
     tiles = x.reshape(-1, size)
     sums = tiles.cumsum(1, dtype=dtype)
     repeated = (numpy.repeat(values, size) for values in (tiles.sum(1, dtype=dtype), tiles.min(1), tiles.max(1)))

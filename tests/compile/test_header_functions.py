@@ -90,24 +90,30 @@ def neighbours(number: float, to: torch.dtype) -> tuple[float, float]:
     )
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(
-    ("of", "to"), [(of, "float") for of in OF] + [("ll", "double"), ("ull", "double")], ids=lambda name: str(name)
-)
-def test_conversions_that_round_in_a_direction(of: str, to: str, target: str) -> None:
-    dtype, type_, numbers = OF[of]
-    result_dtype = {"float": torch.float32, "double": torch.float64}[to]
-    given = torch.tensor(numbers, dtype=dtype)
-    results = torch.zeros(4 * len(numbers), dtype=result_dtype)
-    source = f"""__global__ void run({to}* out, const {type_}* in) {{
+CONVERSIONS = [*((of, "float") for of in OF), ("ll", "double"), ("ull", "double")]
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def conversions(request: pytest.FixtureRequest) -> wave_runtime.Module:
+    kernels = (
+        f"""__global__ void {of}_to_{to}({to}* out, const {OF[of][1]}* in) {{
       const int i = threadIdx.x;
       out[4 * i] = __{of}2{to}_rd(in[i]);
       out[4 * i + 1] = __{of}2{to}_ru(in[i]);
       out[4 * i + 2] = __{of}2{to}_rz(in[i]);
       out[4 * i + 3] = __{of}2{to}_rn(in[i]);
-    }}"""
-    run(source, target, results, given)
+    }}\n"""
+        for of, to in CONVERSIONS
+    )
+    return wave_runtime.compile("".join(kernels), target=request.param, options=["-O1"], cache=False)
+
+
+@pytest.mark.parametrize(("of", "to"), CONVERSIONS)
+def test_conversions_that_round_in_a_direction(conversions: wave_runtime.Module, of: str, to: str) -> None:
+    dtype, _, numbers = OF[of]
+    result_dtype = {"float": torch.float32, "double": torch.float64}[to]
+    results = torch.zeros(4 * len(numbers), dtype=result_dtype)
+    conversions[f"{of}_to_{to}"](results, torch.tensor(numbers, dtype=dtype), grid=1, block=len(numbers))
     for number, (down, up, zero, near) in zip(numbers, results.view(-1, 4).tolist(), strict=True):
         low, high = neighbours(number, result_dtype)
         assert (down, up, zero) == (low, high, high if number < 0 else low), number
