@@ -33,7 +33,6 @@ def run(code: str, *command: str, **variables: str) -> str:
 def test_processes_inherit_it() -> None:
     with wave_runtime.emulate("gfx1100", devices=2):
         environment = [*os.environ["PYTHONPATH"].split(os.pathsep), str(ROOT)]
-        assert run(SHOW, PYTHONPATH=os.pathsep.join(environment)) == "gfx1100 2 cpu\n"
         assert run(f"import wave_runtime\n{SHOW}") == "gfx1100 2 cpu\n"  # also without the folder on the path
         grandchild = (
             f"import subprocess, sys; print(subprocess.check_output([sys.executable, '-c', {SHOW!r}], text=True))"
@@ -67,26 +66,24 @@ print(f"{major}.{rest // 100_000}.{rest % 100_000}", end="")
     assert run(code) == _emulate._cuda.HIP
 
 
-COMMAND = (sys.executable, "-m", "wave_runtime", "emulate")
+COMMAND = ("-m", "wave_runtime", "emulate")
 
 
 def test_command() -> None:
-    shown = run(SHOW, *COMMAND, "--target", "gfx1201", "--devices", "2", "--")
-    assert shown == "gfx1201 2 cpu\n"
-    done = subprocess.run([*COMMAND, "--target", "mi300", "--", "true"], cwd=ROOT, capture_output=True, text=True)
+    done = warm_python.run(*COMMAND, "--target", "gfx1201", "--devices", "2", "--", sys.executable, "-c", SHOW)
+    assert done.stdout == "gfx1201 2 cpu\n", done.stderr
+    done = warm_python.run(*COMMAND, "--target", "mi300", "--", "true")
     assert done.returncode == 2
     assert "target='mi300': the emulator has" in done.stderr
 
 
 def test_command_takes_what_is_not_given_from_the_environment() -> None:
     for name in ("WAVE_RUNTIME_EMULATOR_PROCESSOR", "WAVE_RUNTIME_EMULATE"):
-        given = {"env": {**os.environ, name: "gfx1201", "WAVE_RUNTIME_EMULATOR_DEVICES": "3"}}
-        shown = subprocess.run(
-            [*COMMAND, "--", sys.executable, "-c", SHOW], cwd=ROOT, capture_output=True, text=True, **given
-        )
+        given = {**os.environ, name: "gfx1201", "WAVE_RUNTIME_EMULATOR_DEVICES": "3"}
+        shown = warm_python.run(*COMMAND, "--", sys.executable, "-c", SHOW, env=given)
         assert shown.stdout == "gfx1201 3 cpu\n", shown.stderr
     wrong = {**os.environ, "WAVE_RUNTIME_EMULATOR_DEVICES": "65"}
-    done = subprocess.run([*COMMAND, "--", "true"], cwd=ROOT, env=wrong, capture_output=True, text=True)
+    done = warm_python.run(*COMMAND, "--", "true", env=wrong)
     assert done.returncode == 2
     assert "WAVE_RUNTIME_EMULATOR_DEVICES=65: expected a whole number from 1 to 64" in done.stderr
 
@@ -99,7 +96,7 @@ def test_command_in_a_tree_that_nobody_has_installed(upstream: bool, tmp_path: P
     if upstream:
         (tmp_path / "wave_runtime.py").write_text("raise AssertionError('not this one')\n")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [*COMMAND, "--target", "gfx1201", "--", sys.executable, program]
+    command = [sys.executable, *COMMAND, "--target", "gfx1201", "--", sys.executable, program]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"gfx1201 1 cpu\n{wave_runtime.__file__}\n"
@@ -161,9 +158,8 @@ def test_a_part_of_each_test(tmp_path: Path) -> None:
     """Of cases that will not be skipped anyway."""
     skipped = "\n@pytest.mark.skipif(True, reason='never')\ndef test_never(): pass\ndef test_alone(): pass\n"
     (tmp_path / "test_suite.py").write_text(SUITE + skipped)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "wave_runtime.pytest", "--sample-each=3", "--collect-only"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    command = ["-m", "pytest", "-q", "-p", "wave_runtime.pytest", "--sample-each=3", "--collect-only"]
+    done = warm_python.run(*command, cwd=tmp_path)
     drawn = [line for line in done.stdout.splitlines() if "::" in line]
     assert len([line for line in drawn if "::test[" in line]) == 3
     assert [line for line in drawn if "::test[" not in line] == ["test_suite.py::test_alone"]

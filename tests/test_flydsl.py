@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from requirements import need
 from support import ROOT
 
@@ -26,8 +26,7 @@ def test_a_kernel(target: str, tmp_path: Path) -> None:
         "FLYDSL_GPU_ARCH": target,
         "FLYDSL_RUNTIME_CACHE_DIR": str(tmp_path / "cache"),
     }
-    program = [sys.executable, ROOT / "tests" / "flydsl_program.py"]
-    command = [sys.executable, "-m", "wave_runtime", "emulate", "--target", target, "--", *map(str, program)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    program = (sys.executable, ROOT / "tests" / "flydsl_program.py")
+    done = warm_python.run("-m", "wave_runtime", "emulate", "--target", target, "--", *program, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"right on {target}")

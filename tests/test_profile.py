@@ -273,9 +273,9 @@ def test_the_command(tmp_path: Path) -> None:
         "a = torch.ones(1000, device='cuda')\n"
         "kernel(a, a, torch.empty_like(a), 1000, grid=4, block=256)\n"
     )
-    command = [sys.executable, "-m", "wave_runtime", "profile", "-o", str(tmp_path / "p.json"), "--", sys.executable]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([*command, str(program)], env=environment, capture_output=True, text=True)
+    command = ["-m", "wave_runtime", "profile", "-o", tmp_path / "p.json", "--", sys.executable, program]
+    done = warm_python.run(*command, env=environment)
     assert done.returncode == 0, done.stderr
     assert "vector_add (gfx942)" in done.stderr
     assert json.loads((tmp_path / "p.json").read_text())["kernels"][0]["asked"] == 3 * 4 * N
@@ -302,11 +302,10 @@ sys.exit(3)
 
 def test_the_command_with_a_program_that_is_not_in_python(tmp_path: Path, kernel: wave_runtime.Kernel) -> None:
     output = tmp_path / "p.json"
-    command = [sys.executable, "-m", "wave_runtime", "profile", "-o", str(output), "--", sys.executable, "-c"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = ["-m", "wave_runtime", "profile", "-o", output, "--", sys.executable, "-S", "-c", WITHOUT_TORCH]
 
     def profiled(launches: int) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*command, WITHOUT_TORCH, str(launches)], env=environment, capture_output=True, text=True)
+        return warm_python.run(*command, launches)
 
     done = profiled(0)
     assert done.returncode == 3
@@ -364,11 +363,6 @@ with wave_runtime.profile() as p:
 print(p.kernels[0].name, p.kernels[0].asked)
 """
     library = wave_emulator.library("wave_hip_emulator")
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "WAVE_RUNTIME_CPU_DRIVER": "hip",
-        "WAVE_RUNTIME_LIBHIP": str(library),
-    }
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    variables = {"WAVE_RUNTIME_CPU_DRIVER": "hip", "WAVE_RUNTIME_LIBHIP": str(library)}
+    done = warm_python.run("-c", code, env={**os.environ, **variables})
     assert done.stdout.split() == ["vector_add", str(3 * 4 * N)], done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from support import ROOT
+import warm_python
 from torch.nn.attention.flex_attention import flex_attention
 
 import wave_runtime
@@ -177,8 +176,7 @@ with wave_runtime.hooks.launch_hook(enter=lambda event: names.append(event.kerne
     torch.compile(lambda x: x + 1)(torch.randn(100, device="cuda"))
 print(names)
 """
-    command = [sys.executable, "-m", "wave_runtime", "emulate", "--inductor", "--", sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = warm_python.run("-m", "wave_runtime", "emulate", "--inductor", "--", sys.executable, "-c", code)
     assert "triton_poi_fused_add_0" in done.stdout, done.stderr
     assert [folder.name for folder in (tmp_path / "wave_runtime").iterdir()] == ["gfx942"]
 
