@@ -128,6 +128,7 @@ def shifted_clone(write: Write, a: Tensor) -> Tensor:
 PROGRAMS = {f.__name__: f for f in (buffer, argument, view, other_reader, clone, shifted_clone)}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("way", WAYS)
 def test_order(way: str, program: str, vector_add: wave_runtime.Kernel) -> None:
@@ -167,6 +168,7 @@ def permuted(write: Write, a: Tensor) -> Tensor:
     return a + 1
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("program", [snapshot, snapshots, snapshot_at_the_end, permuted])
 @pytest.mark.parametrize("way", [call, custom])
@@ -202,6 +204,7 @@ def test_launches_in_a_row_write_an_input_in_place(vector_add: wave_runtime.Kern
     assert "empty_strided" not in code.split("def call(")[1]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("program", [clone, shifted_clone])
 @pytest.mark.parametrize("way", [call, decorated])
 def test_clones_with_symbolic_sizes(
@@ -216,6 +219,7 @@ def test_clones_with_symbolic_sizes(
         assert torch.equal(compiled(write, a.clone()), program(write, a))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("way", [call, decorated])
 def test_written_views_of_inputs_with_offsets(
@@ -234,6 +238,7 @@ def test_written_views_of_inputs_with_offsets(
         assert torch.equal(base, eager)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 @pytest.mark.parametrize("way", [call, decorated])
@@ -311,6 +316,7 @@ def row_after(a: Tensor) -> None:
     bump(a.view(4, 10)[1])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 @pytest.mark.parametrize("program", [before, after, between, row_before, rows_before, row_after])
@@ -348,6 +354,7 @@ def second_half(a: Tensor) -> Tensor:
     return a.repeat(2).view(2, -1)[1]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 @pytest.mark.parametrize("part", [lambda y: y[12:], lambda y: y.view(4, 4)[3]], ids=["slice", "row"])
 def test_written_parts_of_results_with_offsets(
