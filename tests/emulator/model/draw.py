@@ -306,7 +306,10 @@ class Draw:
         return rounding | denormals << 4 | rng.randrange(4) << 8 | int(overflow) << 23
 
     def fill(self, state: State, operand: Operand) -> None:
-        """Puts values of the operand's type into its registers: few different ones, so that sources are often equal."""
+        """Puts values of the operand's type into its registers: few different ones, so that sources are often equal.
+
+        Lanes that are not active have any bits already, which is enough: nothing is computed of them, but by DPP.
+        """
         rng, kind, dwords = self.rng, self.kinds.get(id(operand), "b32"), operand["dwords"]
         at = place(operand, self.fields, self.literal)
         if "Mix" in self.modifiers and self.chance(0.5):
@@ -323,7 +326,10 @@ class Draw:
         if at.file in ("v", "a"):
             registers: Words = getattr(state, at.file)
             for wave in range(WAVES):
+                active = int(state.exec[wave, 0]) | int(state.exec[wave, 1]) << 32
                 for lane in range(LANES):
+                    if not (active >> lane & 1 or "DPP" in self.format):
+                        continue
                     bits = draw()
                     for i in range(dwords):
                         registers[wave, at.number + i, lane] = bits >> 32 * i & 0xFFFFFFFF
