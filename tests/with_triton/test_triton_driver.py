@@ -144,7 +144,7 @@ def test_too_much_shared_memory(kernels: Any) -> None:
 
     a = torch.zeros(256, 256)
     with pytest.raises(OutOfResources, match=r"shared memory, Required: .* Hardware limit: 65536"):
-        kernels.matmul[(1, 1)](a, a, a.clone(), 256, 256, 256, BM=128, BN=128, BK=128, num_stages=4)
+        kernels.matmul[(1, 1)](a, a, a.clone(), 256, 256, 256, BM=32, BN=32, BK=256, num_stages=4)
 
 
 def test_wrong_arguments(kernels: Any) -> None:

@@ -74,14 +74,23 @@ def test_layer_norm(kernels: Any) -> None:
     torch.testing.assert_close(out, torch.nn.functional.layer_norm(x, (100,), weight, bias, 1e-5))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
 def test_matmul_of_rdna(kernels: Any, target: str, dtype: torch.dtype) -> None:
     check_matmul(kernels, dtype)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
-@on_cdna
+MATMULS = [("gfx942", torch.float32), ("gfx90a", torch.float16), ("gfx950", torch.bfloat16)]
+OTHER_MATMULS = [
+    pytest.param(target, dtype, marks=pytest.mark.long)
+    for target in ("gfx90a", "gfx942", "gfx950")
+    for dtype in (torch.float16, torch.bfloat16, torch.float32)
+    if (target, dtype) not in MATMULS
+]
+
+
+@pytest.mark.parametrize(("target", "dtype"), [*MATMULS, *OTHER_MATMULS], ids=str)
 def test_matmul(kernels: Any, target: str, dtype: torch.dtype) -> None:
     check_matmul(kernels, dtype, is_xf32=dtype == torch.float32 and target == "gfx942")
 
@@ -128,6 +137,7 @@ def mx_operand(rows: int, depth: int, kind: str) -> tuple[torch.Tensor, torch.Te
     return data, scales, values * (scales.float() - 127).exp2().repeat_interleave(32, 1)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kinds", ["e2m1 e2m1", "e4m3 e4m3", "e5m2 e4m3", "e4m3 e2m1"])
 @on_cdna
 def test_scaled_matmul(kernels: Any, kinds: str) -> None:
