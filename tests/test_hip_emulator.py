@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from requirements import HIP_LIBRARY, need
-from support import EXAMPLES, PROBES, ROOT
+from support import EXAMPLES, PROBES, ROOT, build_cpp
 
 import wave_emulator
 
@@ -30,10 +30,11 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Runs a test of the program. WAVE_RUNTIME_TEST_PROGRAM names one with the library linked in (make tsan)."""
     linked = os.environ.get("WAVE_RUNTIME_TEST_PROGRAM")
-    program = Path(linked) if linked else tmp_path_factory.mktemp("hip") / "test"
-    if not linked:
-        options = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-Icsrc", "-Itests/cpp"]
-        subprocess.run(["g++", *options, *SOURCES, "-o", program, "-ldl", "-pthread"], cwd=ROOT, check=True)
+    if linked:
+        program = Path(linked)
+    else:
+        sources = [str(path.relative_to(ROOT)) for path in SOURCES]
+        program = build_cpp(tmp_path_factory, "hip", sources, "-Itests/cpp", "-pthread")
     environment = {**os.environ, "WAVE_RUNTIME_EMULATOR_DEVICES": "2", "WAVE_RUNTIME_EMULATOR_THREADS": "3"}
 
     def run(test: str, **variables: str) -> subprocess.CompletedProcess[str]:

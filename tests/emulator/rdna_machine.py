@@ -76,6 +76,11 @@ class State:
         return state
 
 
+@functools.cache
+def _image(target: str, lanes: int) -> bytes:
+    return (FOLDER / f"machine{lanes}_{target}.hsaco").read_bytes()
+
+
 NAMES = ("s", "v", "vcc", "exec", "scc", "m0", "mode")
 
 
@@ -85,7 +90,7 @@ def run(target: str, words: Sequence[int], state: State, buffer: torch.Tensor | 
     ``buffer`` is what memory instructions may access: put addresses from its data_ptr() into registers.
     There are ``lds`` bytes of LDS.
     """
-    image = (FOLDER / f"machine{state.lanes}_{target}.hsaco").read_bytes()
+    image = _image(target, state.lanes)
     image = with_words(image, image.index(_SLOT), 32, words)
     kernel = wave_runtime.load(image, signature="*i32 const, *i32, *u8")["machine"]
     before = torch.from_numpy(state._pack().view(np.int32))

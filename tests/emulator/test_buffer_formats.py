@@ -79,10 +79,10 @@ def check_loaded(
         enabled = int(before.exec[wave, 0]) | int(before.exec[wave, 1]) << 32
         for lane in range(LANES):
             registers = [int(value) for value in before.v[wave, 20:24, lane]]
-            index = int(before.v[wave, 8, lane])
-            element = record(bytes_, index, data) if index < RECORDS else None
-            values = model.load(element, data, number, selectors, width)
             if enabled >> lane & 1:
+                index = int(before.v[wave, 8, lane])
+                element = record(bytes_, index, data) if index < RECORDS else None
+                values = model.load(element, data, number, selectors, width)
                 place(registers, values, width, high="_hi_" in name)
             found = [int(value) for value in after.v[wave, 20:24, lane]]
             same = all(map(is_same, found, registers, [width] * 4))

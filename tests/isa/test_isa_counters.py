@@ -9,6 +9,7 @@ import subprocess
 import check_isa
 import pytest
 from isa.overrides import base_name
+from isa.row import Row
 from isa_support import PROCESSORS
 
 # By name: a parameter, and what is done to it. Results are waited for where they are used, what has none by a fence.
@@ -72,10 +73,15 @@ def access_and_waits(processor: str, name: str) -> tuple[str, set[frozenset[str]
     return access, {frozenset(COUNTERS[counter]) for counter in named}
 
 
+@functools.cache
+def rows(processor: str) -> dict[str, Row]:
+    """The first of each name."""
+    return {base_name(row.mnemonic): row for row in reversed(check_isa.table(processor).rows)}
+
+
 def counters(processor: str, name: str, returns: bool) -> set[str]:
     """Those of the tables; of an atomic that loads and stores count, one."""
-    row = next(row for row in check_isa.table(processor).rows if base_name(row.mnemonic) == name)
-    found = {trait for trait in row.traits if trait.endswith("Count")}
+    found = {trait for trait in rows(processor)[name].traits if trait.endswith("Count")}
     if found >= {"LoadCount", "StoreCount"}:
         found.remove("StoreCount" if returns else "LoadCount")
     return found
