@@ -1,13 +1,13 @@
 """A transformer block whose matrix products, norms and attention are our kernels, beside the same block in torch.
 
-    python examples/transformer.py [--device cpu|cuda|cuda:1] [--target gfx950|gfx1100|...] [--picture FILE]
+    python examples/transformer.py [--device cpu|cuda|cuda:1] [--target gfx950|gfx1100|...] [--picture FILE] [--quick]
 
 On the CPU, and on an AMD GPU that they fit, the kernels are those of the Wave DSL, compiled for an MI300X (gfx942): on
 CPU tensors the same binaries run in the emulator. On an NVIDIA GPU they are those of kernels/sources/block.cu, compiled
 for it here and now, and so they are for another AMD processor that --target names, which the emulator runs on CPU
 tensors. The table has every kernel of the catalog that runs on the device, the block's first (with --target those
 alone), and then the block itself, eager and under torch.compile, and on a GPU in CUDA graphs. FILE, demo.png by
-default, shows the same.
+default, shows the same. With --quick each is called twice: its time is that of a call, else the least of many calls.
 """
 
 from __future__ import annotations
@@ -196,11 +196,14 @@ def captured(function: Callable[[torch.Tensor], T], example: torch.Tensor) -> Ca
     return replay
 
 
-def timed(function: Callable[..., T], *inputs: torch.Tensor) -> tuple[T, float]:
-    """The result of a call and the least milliseconds, after a call to warm up, over three and a tenth of a second."""
+def timed(function: Callable[..., T], *inputs: torch.Tensor, quick: bool) -> tuple[T, float]:
+    """The result of a call and the least milliseconds, after a call to warm up, over three and a tenth of a second.
+
+    quick: over one.
+    """
     result, best = function(*inputs), float("inf")
     calls, start = 0, time.perf_counter()
-    while calls < 3 or time.perf_counter() - start < 0.1:
+    while calls < 1 or (not quick and (calls < 3 or time.perf_counter() - start < 0.1)):
         calls, begin = calls + 1, time.perf_counter()
         result = function(*inputs)
         if inputs[0].is_cuda:
@@ -214,15 +217,15 @@ def largest_error(results: Tensors, expected: Tensors) -> float:
     return max((a.double() - b.double()).abs().max().item() for a, b in zip(results, expected, strict=True))
 
 
-def measure_kernel(example: Example, size: Size, where: torch.device, group: str) -> Row:
+def measure_kernel(example: Example, size: Size, where: torch.device, group: str, quick: bool) -> Row:
     """A kernel beside its reference."""
     inputs = tuple(tensor.to(where) for tensor in example.inputs(*size))
-    output, milliseconds = timed(example.run, *inputs)
+    output, milliseconds = timed(example.run, *inputs, quick=quick)
     error = largest_error(as_tuple(output), as_tuple(example.reference(*inputs)))
     return Row(group, example.name, where.type, size, error, example.tolerance, milliseconds)
 
 
-def measure_block(do: Operations, kind: str, where: torch.device, group: str) -> list[Row]:
+def measure_block(do: Operations, kind: str, where: torch.device, group: str, quick: bool) -> list[Row]:
     """The block in torch, and on kernels of a kind with the same weights."""
     plain, ours = Block(TORCH).to(where), Block(do).to(where)
     ours.load_state_dict(plain.state_dict())
@@ -239,14 +242,14 @@ def measure_block(do: Operations, kind: str, where: torch.device, group: str) ->
         blocks[f"block on {kind} kernels, CUDA graph"] = captured(ours, x)
     rows = []
     for name, block in blocks.items():
-        result, milliseconds = timed(block, x)
+        result, milliseconds = timed(block, x, quick=quick)
         error = largest_error((result,), (expected,))
         rows.append(Row(group, name, where.type, tuple(x.shape), error, TOLERANCE, milliseconds))
         print(rows[-1])
     return rows
 
 
-def measure_all(where: torch.device, target: str | None = None) -> list[Row]:
+def measure_all(where: torch.device, target: str | None = None, quick: bool = False) -> list[Row]:
     """The rows of the table, printed as they come."""
     catalog: tuple[Example, ...]
     if target is not None:
@@ -262,11 +265,11 @@ def measure_all(where: torch.device, target: str | None = None) -> list[Row]:
     rows = []
     for group, chosen in (("kernels of the block", launches), ("other kernels", others)):
         for example, size in chosen:
-            rows.append(measure_kernel(example, size, where, group))
+            rows.append(measure_kernel(example, size, where, group, quick))
             print(rows[-1])
         if chosen:
             print()
-    return rows + measure_block(operations(of_block), kind, where, "the block")
+    return rows + measure_block(operations(of_block), kind, where, "the block", quick)
 
 
 def main() -> None:
@@ -275,6 +278,7 @@ def main() -> None:
     parser.add_argument("--device", type=torch.device, default=default_device(), help="cpu, cuda, cuda:1, ...")
     parser.add_argument("--target", metavar="PROCESSOR", help="gfx950, gfx1100, gfx1151, gfx1201, ...: needs clang")
     parser.add_argument("--picture", type=Path, default=Path("demo.png"), metavar="FILE", help="demo.png by default")
+    parser.add_argument("--quick", action="store_true", help="call each twice only: times are of one call")
     options = parser.parse_args()
 
     torch.manual_seed(0)
@@ -287,7 +291,7 @@ def main() -> None:
     print(f"The kernels run {place}.\n")
     print(f"{'kernel':<38} {'device':<6} {'shape':<20} {'largest error':>13} {'allowed':>8} {'time (ms)':>10}")
 
-    rows = measure_all(where, options.target)
+    rows = measure_all(where, options.target, options.quick)
     try:
         compiled = "compiled by nvcc or NVRTC" if is_nvidia(where) else f"for {options.target or 'an MI300X'}"
         draw(rows, f"Kernels {compiled}, {place}, beside torch", options.picture)

@@ -14,7 +14,7 @@ LACKS = "this processor lacks it"
 
 def run_again(level: str, *arguments: object) -> None:
     """Run pytest with these arguments at a level, but at that at which the tests run as they are."""
-    if level == _own_level():
+    if level == own_level():
         does_not_apply(f"{level} is the level at which the tests themselves run here")
     done = warm_python.run("-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, env=at(level))
     if LACKS in done.stdout:
@@ -28,8 +28,8 @@ def at(level: str) -> dict[str, str]:
 
 
 @functools.cache
-def _own_level() -> str:
-    """That of this process."""
+def own_level() -> str:
+    """That of this process, and of those that name none."""
     use = "import wave_runtime; wave_runtime._C.implemented_instructions('gfx942')"
     own = os.environ.get("WAVE_RUNTIME_SIMD")
     return own or next(level for level in LEVELS if LACKS not in warm_python.run("-c", use, env=at(level)).stderr)
