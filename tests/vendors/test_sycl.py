@@ -35,7 +35,19 @@ def not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_sycl, "runtime", functools.cache(_sycl.runtime.__wrapped__))
 
 
+@pytest.fixture(scope="module")
+def folder_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def kept(cache: Path, folder_of_all: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test has compiled serves the others: each program takes two seconds."""
+    monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(folder_of_all))
+
+
 @pytest.mark.needs("sycl")
+@pytest.mark.usefixtures("kept")
 def test_cpu_tensors_are_used_in_place() -> None:
     kernel = vendors.kernel("scale", intel=SCALE, signature=SIGNATURE)
     a, b = torch.randn(1000), torch.zeros(1000)
@@ -47,6 +59,7 @@ def test_cpu_tensors_are_used_in_place() -> None:
 
 
 @pytest.mark.needs("sycl")
+@pytest.mark.usefixtures("kept")
 def test_lazy_negatives_are_refused() -> None:
     """Their memory holds other values."""
     kernel = vendors.kernel("scale", intel=SCALE, signature=SIGNATURE)
@@ -133,6 +146,7 @@ def test_launch_kernel(scale: vendors.PortableKernel) -> None:
 
 
 @pytest.mark.needs("sycl")
+@pytest.mark.usefixtures("kept")
 def test_errors() -> None:
     a, b = torch.randn(1000), torch.zeros(1000)
     kernel = vendors.kernel("scale", intel=SCALE, signature=SIGNATURE)
