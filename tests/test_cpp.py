@@ -72,9 +72,9 @@ SHARED = {
     "names of functions": elf(
         debug_abbrev=bytes([1, 0x2E, 0, 0x03, 0x0E, 0, 0, 0]),
         debug_str=b"f" * 2_000_000 + b"\0",
-        debug_info=info_unit((b"\1" + bytes(4)) * 400_000),
+        debug_info=info_unit((b"\1" + bytes(4)) * 100_000),
     ),
-    "names of files": elf(debug_line=line_unit(400_000), debug_line_str=b"f" * 2_000_000 + b"\0"),
+    "names of files": elf(debug_line=line_unit(100_000), debug_line_str=b"f" * 2_000_000 + b"\0"),
 }
 
 
@@ -144,14 +144,14 @@ def test_print_format(tmp_path_factory: pytest.TempPathFactory) -> None:
 def test_unwritten_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_unwritten_memory.cpp"]
     sources += [f"csrc/base/{name}.cpp" for name in ("error", "fork_safe", "process_memory", "unwritten_memory")]
-    program = build_cpp(tmp_path_factory, "unwritten_memory", sources, "-fsanitize=address,undefined")
+    program = build_cpp(tmp_path_factory, "unwritten_memory", sources, "-fsanitize=address,undefined", "-O1")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_stream_history(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_stream_history.cpp"]
-    program = build_cpp(tmp_path_factory, "stream_history", sources, "-fsanitize=address,undefined")
+    program = build_cpp(tmp_path_factory, "stream_history", sources, "-fsanitize=address,undefined", "-O1")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
