@@ -10,6 +10,7 @@ from requirements import absent, need
 
 from wave_runtime._compile import _clang
 
+HEADERS = _clang._HEADERS
 # What kernels need that say where they are and wait for each other: a fifth of all that compilers read otherwise.
 FEW = ("set_macros_aside", "index", "synchronize", "vector_types", "bring_macros_back")
 
@@ -46,11 +47,11 @@ def each_clang(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 def folder_of_few_headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("few_headers")
     for name in ("wave_device", "cuda"):
-        (folder / name).symlink_to(_clang._HEADERS / name)
+        (folder / name).symlink_to(HEADERS / name)
     (folder / "hip").mkdir()
-    for header in (_clang._HEADERS / "hip").iterdir():
+    for header in (HEADERS / "hip").iterdir():
         (folder / "hip" / header.name).symlink_to(header)
-    text = (_clang._HEADERS / "hip" / "hip_runtime.h").read_text()
+    text = (HEADERS / "hip" / "hip_runtime.h").read_text()
     text, count = re.subn(rf'^#include "wave_device/(?!{"|".join(FEW)}).*$', "", text, flags=re.MULTILINE)
     assert count > 5
     (folder / "hip" / "hip_runtime.h").unlink()
@@ -62,3 +63,9 @@ def folder_of_few_headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def few_headers(folder_of_few_headers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what stands around the compiler, which run it often: it is through three times as fast."""
     monkeypatch.setattr(_clang, "_HEADERS", folder_of_few_headers)
+
+
+@pytest.fixture
+def all_headers(few_headers: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For one of them that takes the others, too."""
+    monkeypatch.setattr(_clang, "_HEADERS", HEADERS)

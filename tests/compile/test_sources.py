@@ -17,7 +17,7 @@ import wave_runtime
 from wave_runtime.__main__ import main
 from wave_runtime._compile import assembly
 
-pytestmark = pytest.mark.usefixtures("clang")
+pytestmark = pytest.mark.usefixtures("clang", "few_headers")
 each_clang = pytest.mark.usefixtures("each_clang")
 
 ADD = """
@@ -114,6 +114,7 @@ def test_hip_files(suffix: str, tmp_path: Path) -> None:
 
 
 @each_clang
+@pytest.mark.usefixtures("all_headers")
 def test_types_are_those_of_the_source() -> None:
     source = """
     #include <hip/hip_fp16.h>
