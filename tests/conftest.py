@@ -23,7 +23,24 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 sys.path[:0] = [str(EXAMPLES), str(EXAMPLES.parent), str(ROOT / "benchmarks")]
 
 
-LONGEST = ("test_packaging.py", "test_cpp.py", "test_wave_lang.py", "test_isa_llvm.py", "test_hip_programs.py")
+# Half a minute of a processor and more. Those of the last folders would else be begun when the others are through.
+LONGEST = (
+    "test_packaging.py",
+    "test_cpp.py",
+    "test_hip_programs.py",
+    "test_wave_lang.py",
+    "test_docs.py",
+    "test_emulate_processes.py",
+    "test_isa_llvm.py",
+    "test_triton_kernels.py",
+    "test_triton_inductor.py",
+    "test_examples.py",
+    "test_sycl.py",
+    "test_instructions.py",
+    "test_rdna_arithmetic.py",
+    "test_data_parallel.py",
+    "test_inductor.py",
+)
 
 
 def pytest_configure() -> None:

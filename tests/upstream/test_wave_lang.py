@@ -53,7 +53,7 @@ def test_notebook_as_a_script(tmp_path: Path) -> None:
     script = tmp_path / "notebook.py"
     script.write_text("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "WAVE_CACHE_ON": "0", "MPLBACKEND": "Agg"}
-    done = warm_python.run(script, env=environment)
+    done = warm_python.run(script, env=environment, imported=warm_python.COMPILER)
     assert done.returncode == 0, done.stderr
     for line in ("writes:    ('c',)", "ValueError: Wave kernel 'gemm', 'b'", "v_mfma_f32_16x16x16_f16", "'matrix': 8"):
         assert line in done.stdout
