@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import pickle
 import re
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from support import ROOT
 
 import wave_runtime
@@ -169,5 +171,5 @@ def test_errors_of_python_come_out_of_operators_as_they_are() -> None:
     """What Python raises below torch's dispatcher is no RuntimeError with its text."""
     code = HOOK.format(file=str(ROOT / "examples/kernels/binaries/basics.hsaco"))
     path = str(Path(wave_runtime.__file__).parent.parent)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": path})
+    done = warm_python.run("-c", code, env={**os.environ, "PYTHONPATH": path})
     assert done.stdout == "from a hook True\n" * 2, done.stderr

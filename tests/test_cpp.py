@@ -55,7 +55,7 @@ def line_unit(files: int) -> bytes:
     return struct.pack("<I", len(body)) + body
 
 
-# Files whose entries share what is long: reading each on its own would take hours.
+# Files whose entries share what is long: reading each on its own would take minutes or hours.
 SHARED = {
     "abbreviations": elf(
         debug_abbrev=bytes([1, 0x11, 0]) + bytes([0x10, 0x19]) * 50_000 + bytes(3), debug_info=info_unit(b"") * 20_000

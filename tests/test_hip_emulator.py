@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import warm_python
 from requirements import HIP_LIBRARY, need
 from support import EXAMPLES, PROBES, ROOT, build_cpp
 
@@ -34,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         program = Path(linked)
     else:
         sources = [str(path.relative_to(ROOT)) for path in SOURCES]
-        program = build_cpp(tmp_path_factory, "hip", sources, "-Itests/cpp", "-pthread")
+        program = build_cpp(tmp_path_factory, "hip", sources, "-g0", "-Itests/cpp", "-pthread")
     environment = {**os.environ, "WAVE_RUNTIME_EMULATOR_DEVICES": "2", "WAVE_RUNTIME_EMULATOR_THREADS": "3"}
 
     def run(test: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -130,8 +131,8 @@ def test_launches_can_wait_for_their_end(wait: str, errors: str) -> None:
 
 def test_launches_wait_within_emulate() -> None:
     """torch's tensors are the CPU's there, and torch.cuda.synchronize() waits for no stream of the library."""
-    command = [sys.executable, "-m", "wave_runtime", "emulate", "--", sys.executable, "-c", LAUNCH_OF_A_FAULT]
-    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "700 700\n"
+    done = warm_python.run("-m", "wave_runtime", "emulate", "--", sys.executable, "-c", LAUNCH_OF_A_FAULT)
+    assert done.stdout == "700 700\n", done.stderr
 
 
 def test_channel_formats_are_described() -> None:

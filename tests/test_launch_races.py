@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from support import PROBES, ROOT
 
 import wave_emulator
@@ -244,15 +245,10 @@ def test_other_tools_do_not_look() -> None:
 
 
 def test_contexts_begin_anew() -> None:
-    done = subprocess.run(
-        # torch first: some builds of it do not bear a library of C++ before them.
-        [sys.executable, "-c", "import torch\n" + PROGRAM + SESSIONS, str(wave_emulator.library("wave_hip_emulator"))],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
+    # torch first: some builds of it do not bear a library of C++ before them.
+    program = "import torch\n" + PROGRAM + SESSIONS
+    done = warm_python.run("-c", program, wave_emulator.library("wave_hip_emulator"))
+    assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["[] ['launch-race'] [] []"] * 3
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from code_object_support import CodeObject, Kernel, Variable
-from support import ROOT
 
 import wave_emulator
 import wave_runtime
@@ -119,7 +117,7 @@ code = torch.frombuffer(bytearray(pathlib.Path({str(path)!r}).read_bytes()), dty
 torch.ops.wave.launch_embedded({kernel.handle!r}, [code], [torch.zeros(1, dtype=torch.uint8)], [], [], [1], [64])
 print([kernel for item in wave_runtime.loaded() for kernel in item.kernels])
 """
-    done = subprocess.run([sys.executable, "-c", launch], cwd=ROOT, capture_output=True, text=True)
+    done = warm_python.run("-c", launch)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "['k@v1']\n"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from requirements import does_not_apply
 from support import ROOT
 
@@ -74,7 +74,7 @@ def run(program: str, folder: Path, *paths: Path) -> subprocess.CompletedProcess
     (folder / "program.py").write_text(program)
     path = os.pathsep.join([str(ROOT), *map(str, paths), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "PYHIP_CACHE_DIR": str(folder)}
-    return subprocess.run([sys.executable, "program.py"], cwd=folder, env=environment, capture_output=True, text=True)
+    return warm_python.run("program.py", cwd=folder, env=environment)
 
 
 @pytest.mark.needs("pyhip")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 import torch
 import warm_python
 from operators_support import BINARIES, add, basics, matmul, matmul_naive, vector_add
-from support import ROOT
 from torch import Tensor
 
 import wave_runtime
@@ -108,7 +106,7 @@ def test_it_changes_with_classes_and_modules(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_it_is_the_same_in_every_process() -> None:
     code = f"import sys; sys.path[:0] = {sys.path!r}; import operators_support as o; print(o.matmul.fingerprint)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = warm_python.run("-c", code)
     assert done.stdout.strip() == matmul.fingerprint, done.stderr
 
 

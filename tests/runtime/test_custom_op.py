@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 import threading
 from typing import Any
 
 import pytest
 import torch
+import warm_python
 from custom_op_support import LIBRARY, Counted, registered
 from support import ROOT
 
@@ -29,7 +29,7 @@ def test_default_library() -> None:
 def test_beside_wave_lang() -> None:
     """wave-lang's own module of this name defines the namespace of the default library, too, before or after."""
     code = "import wave_lang.runtime.op_reg, wave_runtime.op_reg"
-    done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    done = warm_python.run("-c", code, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
 
 
@@ -201,6 +201,6 @@ for call, package in [
         raise AssertionError
 """
     paths = [ROOT, ROOT / "tests", ROOT / "tests" / "runtime"]
-    environment = {"PYTHONPATH": ":".join(map(str, paths))}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": ":".join(map(str, paths))}
+    done = warm_python.run("-c", code, env=environment)
     assert done.returncode == 0, done.stderr

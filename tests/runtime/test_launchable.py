@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from runtime_support import ADD_SIGNATURE, SCALE, blocks
 from support import EXAMPLES, ROOT
 
@@ -185,8 +185,8 @@ scale = wave_runtime.Launchable.from_file_cache_only({str(folder)!r}, entry_poin
 scale(a, b, 2.0, 1000)  # the types of the source are kept, too: a float is a float
 assert torch.equal(b, 2 * a)
 """
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "", "WAVE_RUNTIME_CACHE_DIR": str(tmp_path / "empty")}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    environment = {**os.environ, "PATH": "", "WAVE_RUNTIME_CACHE_DIR": str(tmp_path / "empty")}
+    done = warm_python.run("-c", code, env=environment)
     assert done.returncode == 0, done.stderr
     changed = Launchable.jit_compile(SCALE.replace("factor *", "3 * factor *"), file_cache_dir=folder, **options)
     a, b = torch.randn(1000), torch.empty(1000)

@@ -6,6 +6,7 @@ Everything runs on CPU tensors. tests/conformance/test_upstream_launch.py repeat
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import struct
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import warm_python
 from support import EXAMPLES, ROOT
 
 import wave_runtime
@@ -379,8 +381,8 @@ def test_load_hip_functions_may_be_called_or_not() -> None:
     """And again; launches find what they need."""
     assert [wave_runtime.load_hip_functions() for _ in range(2)] == [None, None]  # type: ignore[func-returns-value]
     code = "import wave_runtime; wave_runtime._C.set_host_driver('hip'); wave_runtime.load_hip_functions()"
-    environment = {"WAVE_RUNTIME_LIBHIP": "/none/libamdhip64.so", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    environment = {**os.environ, "WAVE_RUNTIME_LIBHIP": "/none/libamdhip64.so", "PYTHONPATH": str(ROOT)}
+    done = warm_python.run("-c", code, env=environment)
     assert "RuntimeError: Failed to load libamdhip64.so: " in done.stderr
     assert "/none/libamdhip64.so: cannot open" in done.stderr
 

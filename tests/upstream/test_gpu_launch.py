@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from requirements import does_not_apply
 from support import ROOT
 from torch.utils.cpp_extension import include_paths, library_paths
@@ -65,8 +65,7 @@ def run(libraries: list[Path], code: str, **variables: str) -> None:
     if torch.cuda.is_available():
         does_not_apply("torch has a GPU of its own")
     environment = {**os.environ, "WAVE_RUNTIME_LIBCUDA": str(libraries[0]), "PYTHONPATH": str(ROOT), **variables}
-    command = [sys.executable, "-c", PROLOGUE + code, *map(str, libraries)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = warm_python.run("-c", PROLOGUE + code, *libraries, env=environment)
     assert done.returncode == 0, done.stderr
 
 
