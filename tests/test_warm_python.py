@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,16 @@ def test_ends() -> None:
     assert process.returncode == -signal.SIGKILL
     with pytest.raises(subprocess.TimeoutExpired):
         warm_python.run("-c", "import time; time.sleep(600)", timeout=0.1)
+
+
+def test_output_to_a_file_and_variables_of_the_start(tmp_path: Path) -> None:
+    code = "import os, sys, torch; print(torch.get_num_threads(), flush=True); print('error', file=sys.stderr)"
+    with (tmp_path / "output").open("w+") as output:
+        with warm_python.WarmProcess("-c", code, started={"OMP_NUM_THREADS": "1"}, output=output) as process:
+            while process.poll() is None:
+                time.sleep(0.01)
+        output.seek(0)
+        assert (process.returncode, output.read()) == (0, "1\nerror\n")
 
 
 def test_what_would_be_read_too_late_is_refused() -> None:

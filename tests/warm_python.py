@@ -15,6 +15,7 @@ import json
 import os
 import re
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -25,6 +26,7 @@ import types
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).parent.parent
 REQUEST_BYTES = 1 << 18
@@ -40,25 +42,33 @@ class WarmProcess:
         env: its environment; by default that of this process.
         cwd: its folder.
         imported: what has been imported: torch, or its compiler.
+        started: variables that are read when torch is imported.
+        output: a file for what it writes, in place of pipes.
     """
 
     def __init__(
-        self, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path = ROOT, imported: str = "torch"
+        self,
+        *arguments: object,
+        env: Mapping[str, str] | None = None,
+        cwd: Path = ROOT,
+        imported: str = "torch",
+        started: Mapping[str, str] = types.MappingProxyType({}),
+        output: IO[str] | None = None,
     ) -> None:
-        environment = dict(os.environ if env is None else env)
-        parent, started = _parent(imported)
+        environment = {**(os.environ if env is None else env), **started}
+        parent, started = _parent(imported, tuple(sorted(started.items())))
         changed = {name for name, _ in environment.items() ^ started.items()}
         if late := sorted(filter(READ_AT_START.match, changed)):
             raise ValueError(f"{', '.join(late)}: too late for a process that has torch; start it with subprocess")
         request = {"arguments": [*map(str, arguments)], "environment": environment, "folder": str(cwd)}
-        output, errors = os.pipe(), os.pipe()
+        pipes = [] if output else [os.pipe(), os.pipe()]
         self._status, status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with status, open(os.devnull) as nothing:
-            files = [nothing.fileno(), output[1], errors[1], status.fileno()]
-            socket.send_fds(parent, [json.dumps(request).encode()], files)
-        for end in (output[1], errors[1]):
+            ends = [end for _, end in pipes] or [output.fileno()] * 2
+            socket.send_fds(parent, [json.dumps(request).encode()], [nothing.fileno(), *ends, status.fileno()])
+        for _, end in pipes:
             os.close(end)
-        self.stdout, self.stderr = os.fdopen(output[0]), os.fdopen(errors[0])
+        self._pipes = [os.fdopen(begin) for begin, _ in pipes]
         self.returncode: int | None = None
         self.pid = self._answer()
 
@@ -67,8 +77,18 @@ class WarmProcess:
 
     def __exit__(self, *_: object) -> None:
         self.wait()
-        for stream in (self.stdout, self.stderr, self._status):
+        for stream in (*self._pipes, self._status):
             stream.close()
+
+    @property
+    def stdout(self) -> IO[str]:
+        """What it writes there."""
+        return self._pipes[0]
+
+    @property
+    def stderr(self) -> IO[str]:
+        """What it writes there."""
+        return self._pipes[1]
 
     def _answer(self) -> int:
         answer = self._status.recv(64)
@@ -81,13 +101,19 @@ class WarmProcess:
             self.returncode = self._answer()
         return self.returncode
 
+    def poll(self) -> int | None:
+        """Its status, if it has ended."""
+        if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
     def communicate(self, timeout: float = 300) -> tuple[str, str]:
         """What it still writes to stdout and stderr. After the timeout it is killed, and TimeoutExpired raised."""
         expired = threading.Event()
         timer = threading.Timer(timeout, lambda: (expired.set(), self.kill()))
         timer.start()
         with ThreadPoolExecutor(2) as pool:
-            output, errors = pool.map(lambda stream: stream.read(), (self.stdout, self.stderr))
+            output, errors = pool.map(lambda stream: stream.read(), self._pipes)
         self.wait()
         timer.cancel()
         if expired.is_set():
@@ -116,9 +142,9 @@ def run(
 
 
 @functools.cache
-def _parent(imported: str) -> tuple[socket.socket, dict[str, str]]:
+def _parent(imported: str, started: tuple[tuple[str, str], ...]) -> tuple[socket.socket, dict[str, str]]:
     """Where a process takes requests that has imported a module, and its environment. It ends with this process."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **dict(started)}
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its:
         process = subprocess.Popen(
@@ -174,6 +200,7 @@ def _become(request: dict[str, object], files: list[int]) -> list[str]:
     os.chdir(str(request["folder"]))
     os.environ.clear()
     os.environ.update(request["environment"])
+    sys.stdout.reconfigure(line_buffering="PYTHONUNBUFFERED" in os.environ)
     sys.path.pop(0)  # that of this file
     sys.path[:0] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in sys.path]
     importlib.invalidate_caches()
