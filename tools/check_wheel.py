@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import re
@@ -148,10 +149,16 @@ def check(wheels: Sequence[Path], folder: Path, python: Path, target: Path | Non
     return done.stdout.splitlines()[-1]
 
 
+@functools.cache
+def versions(python: Path) -> list[str]:
+    """Of an environment's Python and torch."""
+    asked = "import platform, torch; print(platform.python_version(), torch.__version__)"
+    return run([python, "-c", asked], ROOT).stdout.split()
+
+
 def result(python: Path, summary: str) -> Result:
     """What is to be kept: the versions that an environment has, and how many tests passed and failed."""
-    asked = "import platform, torch; print(platform.python_version(), torch.__version__)"
-    version, torch = run([python, "-c", asked], ROOT).stdout.split()
+    version, torch = versions(python)
     last = re.findall(r"^.* in [\d.]+s\b.*$", summary, re.MULTILINE)[-1:]
     counts = re.findall(r"\d+ (?:passed|failed|skipped|errors?)\b", "".join(last))
     date = datetime.date.today().isoformat()

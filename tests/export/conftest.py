@@ -5,11 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+import warm_python
 from export_support import Model, cases, exported
 from requirements import need
 from support import ROOT
@@ -53,8 +53,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(folder: Path) -> None:
-    command = [sys.executable, "-m", "wave_runtime", "cmake"]
-    prefix = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    prefix = warm_python.run("-m", "wave_runtime", "cmake").stdout.strip()
     for step in (["-S", "examples/cpp", "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}"], ["--build", folder]):
         done = subprocess.run(["cmake", *step], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
