@@ -113,12 +113,19 @@ def test_a_program_in_python(tmp_path: Path) -> None:
 
 
 def test_exit_statuses(tmp_path: Path) -> None:
-    assert sanitized("--tools", "memory", "--", sys.executable, "-c", PYTHON, 0, 0).returncode == 0
-    assert sanitized("--tools", "memory", "--exit-code", 9, "--", sys.executable, "-c", PYTHON, 1, 0).returncode == 9
-    assert sanitized("--tools", "memory", "--", sys.executable, "-c", PYTHON, 1, 3).returncode == 3
+    wrong = (sys.executable, "-S", "-c", HIP, HIP_EMULATOR)
+    right = (
+        *wrong[:3],
+        HIP.replace("ctypes.c_int(100), ctypes.c_int(1)", "ctypes.c_int(100), ctypes.c_int(0)"),
+        wrong[4],
+    )
+    failing = (*wrong[:3], f"{HIP}\nsys.exit(3)", wrong[4])
+    assert sanitized("--tools", "memory", "--", *right).returncode == 0
+    assert sanitized("--tools", "memory", "--exit-code", 9, "--", *wrong).returncode == 9
+    assert sanitized("--tools", "memory", "--", *failing).returncode == 3
     known = tmp_path / "known"
     known.write_text("memory:* store_past_end\n")
-    done = sanitized("--suppressions", known, "--", sys.executable, "-c", PYTHON, 1, 0)
+    done = sanitized("--suppressions", known, "--", *wrong)
     assert (done.returncode, "0 findings; 28 suppressed" in done.stderr) == (0, True)
 
 
@@ -133,7 +140,8 @@ def test_wrong_options() -> None:
 
 
 def test_findings_that_cannot_be_saved_are_printed() -> None:
-    done = sanitized("--tools", "memory", "--json", "/dev/full", "--", sys.executable, "-c", PYTHON, 1, 0)
+    program = (sys.executable, "-S", "-c", HIP, HIP_EMULATOR)
+    done = sanitized("--tools", "memory", "--json", "/dev/full", "--", *program)
     assert done.returncode == 2
     assert "1 finding, seen 28 times" in done.stderr
     assert "cannot write /dev/full: No space left on device" in done.stderr
