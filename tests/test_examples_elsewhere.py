@@ -16,13 +16,13 @@ KERNELS = ROOT / "examples" / "kernels"
 SOURCES = {"basics": "basics.hip", "block": "block.cu", "training": "training.cu"}
 
 # Every example of a module, by the catalog of a copy of the folder, whose binaries are for another processor. Where
-# WAVE_RUNTIME_SANITIZE asks for tools, a finding is a failure.
+# WAVE_RUNTIME_SANITIZE asks for tools, a finding is a failure. The first size is the largest.
 CHECK = """
 import contextlib, importlib, os, sys, wave_runtime
 tools = os.environ.get("WAVE_RUNTIME_SANITIZE")
 for name in sys.argv[1:]:
     for example in importlib.import_module(f"catalog.{name}").EXAMPLES:
-        for size in example.sizes:
+        for size in example.sizes["SMALL" in os.environ :]:
             with wave_runtime.sanitize(tools, fail=True) if tools else contextlib.nullcontext():
                 example.check(*size)
             print(example.name, *size)
@@ -30,7 +30,13 @@ for name in sys.argv[1:]:
 
 
 def check(
-    target: str, names: list[str], folder: Path, lanes: int | None = None, level: str = "-O2", tools: str = ""
+    target: str,
+    names: list[str],
+    folder: Path,
+    lanes: int | None = None,
+    level: str = "-O2",
+    tools: str = "",
+    small: bool = False,
 ) -> list[str]:
     """Compile, in waves of `lanes` lanes, and run in a process of its own, looked at by tools of the sanitizer. Returns
     what was checked."""
@@ -44,6 +50,8 @@ def check(
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{kernels}", "WAVE_RUNTIME_EMULATOR_PROCESSOR": target}
     if tools:
         environment["WAVE_RUNTIME_SANITIZE"] = tools
+    if small:
+        environment["SMALL"] = "1"
     done = warm_python.run("-c", CHECK, *names, env=environment, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()
@@ -66,7 +74,7 @@ def test_basics_on_rdna(target: str, lanes: int, tmp_path: Path) -> None:
 @pytest.mark.needs("clang-22")
 @pytest.mark.parametrize(("target", "level"), [("gfx942", "-O0"), ("gfx1201", "-O1")])
 def test_code_of_any_level_has_no_mistake(target: str, level: str, tmp_path: Path) -> None:
-    assert check(target, ["basics"], tmp_path, level=level, tools="all")
+    assert check(target, ["basics"], tmp_path, level=level, tools="all", small=True)
 
 
 @pytest.mark.long
