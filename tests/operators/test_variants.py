@@ -18,6 +18,7 @@ from operators_support import matmul_naive, vector_add
 from support import ROOT
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
+from variants_support import often, once, tensors, too_large
 
 import wave_runtime
 from wave_runtime import cdiv
@@ -27,28 +28,6 @@ from wave_runtime._op._fingerprint import hash_of
 Blocks = Callable[[], list[int]]
 
 pytestmark = pytest.mark.usefixtures("cache")
-
-
-def once(a: Tensor, b: Tensor, c: Tensor) -> None:
-    vector_add(a, b, c, a.numel(), grid=cdiv(a.numel(), 256), block=256)
-
-
-def often(a: Tensor, b: Tensor, c: Tensor) -> None:
-    for _ in range(50):
-        vector_add(a, b, c, a.numel(), grid=cdiv(a.numel(), 64), block=64)
-
-
-def twice(a: Tensor, b: Tensor, c: Tensor) -> None:
-    for _ in range(2):
-        vector_add(a, b, c, a.numel(), grid=cdiv(a.numel(), 128), block=128)
-
-
-def too_large(a: Tensor, b: Tensor, c: Tensor) -> None:
-    vector_add(a, b, c, a.numel(), grid=cdiv(a.numel(), 2048), block=2048)
-
-
-def tensors(n: int = 500) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.randn(n), torch.randn(n), torch.zeros(n)
 
 
 def times(cache: Path, key: str = "") -> dict[str, float]:
@@ -113,7 +92,7 @@ def test_the_shortest_time_wins(blocks: Blocks, cache: Path) -> None:
 
 
 PROGRAM = """
-import sys, test_variants as t
+import sys, variants_support as t
 import wave_runtime
 seen = []
 with wave_runtime.hooks.launch_hook(enter=lambda event: seen.append(event.block[0])):
