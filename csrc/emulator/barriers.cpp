@@ -21,6 +21,7 @@ void BarrierChecker::before(const Wave& wave, const Op* op) {
            "signals a barrier again, before it has waited for its first signal");
   }
   state.signal_pc = pc;
+  state.is_stopped = false;  // it has gone on from where it waited last
 }
 
 void BarrierChecker::stop(const Wave& wave) {

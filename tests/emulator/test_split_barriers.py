@@ -34,6 +34,24 @@ __global__ void works_on(int* out) {
   out[threadIdx.x] = flag + threadIdx.x;
 }
 
+__device__ int work(unsigned value) {
+  for (int i = 0; i < 30000; ++i) value = value * 77 ^ value >> 3;
+  return value;
+}
+
+// The first wave signals the second barrier last, and waits for it long after the others have.
+__global__ void late_waits(int* out) {
+  int value = threadIdx.x;
+  SIGNAL();
+  if (threadIdx.x < 32) value = work(value);
+  WAIT();
+  out[threadIdx.x] = value;
+  SIGNAL();
+  if (threadIdx.x < 32) value = work(value);
+  WAIT();
+  out[128 + threadIdx.x] = value;
+}
+
 __global__ void store_before_signal(int* out) {
   __shared__ int shared[256];
   shared[threadIdx.x] = threadIdx.x + 1;
@@ -108,3 +126,9 @@ def test_what_the_barrier_orders(module: wave_runtime.Module, name: str, kinds: 
     with wave_runtime.sanitize("races", "barriers", "waits") as report:
         module[name](torch.zeros(512, dtype=torch.int32), grid=1, block=256)
     assert [finding.kind for finding in report.findings] == kinds
+
+
+def test_a_wave_may_wait_long_after_the_others(module: wave_runtime.Module) -> None:
+    """Where it waited before does not matter any more."""
+    with wave_runtime.sanitize("barriers", fail=True):
+        module["late_waits"](torch.zeros(256, dtype=torch.int32), grid=1, block=128)
