@@ -165,6 +165,7 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
   decoded.compares = (row.traits & isa::kWritesMask) != 0 && decoded.writes.empty();
   decoded.is_lds = row.kind == Kind::Lds;
   decoded.goes_to_lds = to_lds;
+  decoded.replaces = row.memory.replaces;
   decoded.data_bytes = std::max<u32>(u32{row.memory.bytes} * row.memory.addresses, 1);
   for (const std::vector<u32>* some : {&decoded.writes, &decoded.reads, &decoded.data}) {
     for (const u32 number : *some) {

@@ -63,6 +63,7 @@ class UninitializedChecker : public Observer {
     bool compares = false;  ///< lanes: its one result is a mask
     bool is_lds = false;
     bool goes_to_lds = false;              ///< what a load of memory has loaded
+    bool replaces = false;                 ///< an atomic: what it makes does not depend on what was there
     u32 data_bytes = 0;                    ///< that each lane stores
     std::vector<u32> reads, writes, data;  ///< rows: addresses or sources, results, what is stored
     std::vector<u32> rows;                 ///< the results, then the others, once each
@@ -184,6 +185,8 @@ class UninitializedChecker : public Observer {
   void copy_to_lds();
   void store();
   void modify();
+  void exchange();
+  void take_exchanged(const Access& access, u64 dword, u32 bits, Source source);
   void report(Source source, int lane, const char* use);
 
   Findings& findings_;

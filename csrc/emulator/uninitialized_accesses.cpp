@@ -67,6 +67,7 @@ UninitializedChecker::Source UninitializedChecker::source_of_memory(const Access
 }
 
 void UninitializedChecker::note_load(const Access& access) {
+  if (now_->replaces) return;  // its store says what was there
   bool is_defined = true;
   each_dword(access, [&](u64 at, u64 size) { is_defined &= access.memory->is_defined(at, size); });
   if (!is_defined) accesses_.push_back(access);
@@ -308,7 +309,45 @@ void UninitializedChecker::store() {
   }
 }
 
+/// What an exchange returns is what was there.
+void UninitializedChecker::take_exchanged(const Access& access, u64 dword, u32 bits, Source source) {
+  if (bits == 0) return;
+  if (access.lane >= 0) {
+    if (dword < now_->writes.size()) state_->set(now_->writes[dword], access.lane, bits, source);
+  } else if (const u32 number = now_->scalar_data[dword]; now_->scalar_writes[number]) {
+    state_->set_scalar(number, bits, source);
+  }
+}
+
+/// It stores what it is given, so that only what it returns is undefined. Lanes that exchange in one place find what
+/// those before them have stored.
+void UninitializedChecker::exchange() {
+  define_results(*wave_);
+  std::array<u32, kLanes> done{};  // bytes
+  for (const Access& access : accesses_) {
+    const Source source = access.memory == nullptr ? source_of_memory(access) : source_of(access);
+    u32& first = done[static_cast<size_t>(std::max(access.lane, 0))];
+    u32 bits = 0;
+    for (u64 i = 0; source != 0 && i < access.span.size(); ++i) {
+      const u32 undefined = access.memory != nullptr                ? access.memory->bits(place(access, i))
+                            : is_undefined(access.span.begin() + i) ? 0xffu
+                                                                    : 0u;
+      bits |= undefined << 8 * (i % sizeof(u32));
+      if (i % sizeof(u32) != sizeof(u32) - 1) continue;
+      take_exchanged(access, (first + i) / sizeof(u32), bits, source);
+      bits = 0;
+    }
+    first += static_cast<u32>(access.span.size());
+    if (access.memory == nullptr) {
+      global_.define(access.span);
+    } else {
+      each_dword(access, [&](u64 at, u64 size) { access.memory->define(at, size); });
+    }
+  }
+}
+
 void UninitializedChecker::modify() {
+  if (now_->replaces) return exchange();
   for (const Access& access : accesses_) {
     if (access.memory == nullptr) {
       const Source source = source_of_memory(access);

@@ -55,7 +55,7 @@ namespace {
 
 py::object to_object(const isa::MemoryAccess& memory) {
   if (memory.direction == isa::MemoryAccess::Direction::None) return py::none();
-  return py::make_dict({WAVE_MEMBERS(memory, direction, bytes, addresses, stride)});
+  return py::make_dict({WAVE_MEMBERS(memory, direction, bytes, addresses, stride, replaces)});
 }
 
 py::object to_object(const isa::MatrixProduct& matrix) {

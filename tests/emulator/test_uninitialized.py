@@ -228,3 +228,43 @@ def test_rows_of_a_matrix_that_nobody_wrote(rows: int) -> None:
     kernel = wave_runtime.compile(source, target="gfx1100")["run"]
     with wave_runtime.sanitize("uninitialized", fail=True):
         kernel(torch.ones(64, dtype=torch.int32), torch.zeros(128, dtype=torch.int32), rows, grid=1, block=32)
+
+
+@pytest.mark.needs("hip-compiler")
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+@pytest.mark.parametrize("where", ["global", "lds"])
+def test_an_exchange_depends_on_nothing_that_was_there(where: str, dtype: torch.dtype, target: str) -> None:
+    """It defines memory, and what it returns is a copy; of two lanes that exchange in one place the second finds what
+    the first has stored."""
+    c_type = "int" if dtype is torch.int32 else "long"
+    source = f"""
+    __device__ {c_type} exchange({c_type}* place) {{
+      return __hip_atomic_exchange(place, ({c_type})threadIdx.x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    }}
+    __global__ void run({c_type}* memory, {c_type}* out, int step, int use) {{
+      __shared__ {c_type} shared[64];
+      {c_type}* place = &{"memory" if where == "global" else "shared"}[threadIdx.x / step];
+      const {c_type} old = exchange(place);
+      out[threadIdx.x] = use == 0 ? *place + 1 : use == 1 ? old : old + 1;
+    }}
+    __global__ void unused({c_type}* memory, {c_type}* out) {{
+      __shared__ {c_type} shared[64];
+      {c_type}* place = &{"memory" if where == "global" else "shared"}[threadIdx.x];
+      exchange(place);
+      out[threadIdx.x] = *place + 1;
+    }}"""
+    module = wave_runtime.compile(source, target=target)
+    out = torch.zeros(64, dtype=dtype)
+    with wave_runtime.sanitize("uninitialized", fail=True):
+        module["unused"](torch.empty(64, dtype=dtype), out, grid=1, block=64)
+        assert torch.equal(out, torch.arange(1, 65, dtype=dtype))
+        module["run"](torch.empty(64, dtype=dtype), out, 1, 0, grid=1, block=64)
+        assert torch.equal(out, torch.arange(1, 65, dtype=dtype))
+        module["run"](torch.empty(64, dtype=dtype), out, 1, 1, grid=1, block=64)
+    for step in (1, 2):
+        with wave_runtime.sanitize("uninitialized") as report:
+            module["run"](torch.empty(64, dtype=dtype), torch.zeros(64, dtype=dtype), step, 2, grid=1, block=64)
+        (finding,) = report.findings
+        assert (finding.kind, finding.count) == (where, 64 // step)
+        assert finding.message.startswith("a computed value that is stored")

@@ -102,6 +102,7 @@ LDS_ACCESS = re.compile(
     r"ds_(load|store|read|write)(?:2|2st64|_2addr\w*|_addtid|_tr)?_[biu](\d+)(?:_tr_b\d+|_d16)?(?:_hi)?"
 )
 TWO_ADDRESSES = re.compile(r"ds_(?:read2|write2|wrxchg2|\w+_2addr)(st64|_stride64)?_\w+")
+EXCHANGE = re.compile(r"\w+_atomic_swap(_x2|_b32|_b64)?|ds_(wrxchg|storexchg)\w+")  # what was there does not matter
 FAR = 64  # elements that an offset counts, where the name says so
 
 PRODUCT = re.compile(
@@ -136,7 +137,8 @@ def _memory(row: Row, base: str) -> Memory | None:
     if row.format == "DS":
         return _lds_access(base)
     if "_atomic_" in base:
-        return Memory("atomic", 8 if base.endswith(("_x2", "64")) else 4)
+        is_exchange = EXCHANGE.fullmatch(base) is not None
+        return Memory("atomic", 8 if base.endswith(("_x2", "64")) else 4, replaces=is_exchange)
     match = ACCESS.fullmatch(base)
     if match is None:
         raise ValueError(f"{base}: no rule says what it accesses")
@@ -152,7 +154,8 @@ def _lds_access(base: str) -> Memory:
     match = re.fullmatch(r"ds_\w+_b?[biuf](\d+)", base)
     if match is None:
         raise ValueError(f"{base}: no rule says what it accesses")
-    return Memory("atomic", 4 if "_pk_" in base else int(match[1]) // 8, addresses, stride)
+    is_exchange = EXCHANGE.fullmatch(base) is not None
+    return Memory("atomic", 4 if "_pk_" in base else int(match[1]) // 8, addresses, stride, is_exchange)
 
 
 def _passes(processor: str, m: int, k: int, element: str, sparse: bool) -> int:

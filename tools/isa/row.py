@@ -1,7 +1,7 @@
 """A row of the table, how the table is written, and how it is read."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,11 @@ class Memory:
     bytes: int
     addresses: int = 1
     stride: int = 0
+    replaces: bool = False
 
     def __str__(self) -> str:
         two = f", {self.addresses}, {self.stride}" if self.addresses > 1 else ""
-        return f"{self.direction}({self.bytes}{two})"
+        return f"{'exchange' if self.replaces else self.direction}({self.bytes}{two})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ def _detail(text: str) -> Memory | Matrix | None:
     if name == "matrix":
         m, n, k, blocks, d, a, b, passes = parts
         return Matrix(int(m), int(n), int(k), int(blocks), d, a, b, int(passes))
+    if name == "exchange":
+        return replace(Memory("atomic", *map(int, parts)), replaces=True)
     return Memory(name, *map(int, parts)) if name else None
 
 

@@ -149,6 +149,7 @@ struct MemoryAccess {
   uint8_t bytes = 0;                      ///< at each address; of typed buffers, in registers
   uint8_t addresses = 1;                  ///< 2 of DS_READ2 and its like
   uint8_t stride = 0;                     ///< their offsets count so many elements of `bytes` each
+  bool replaces = false;                  ///< an atomic: it stores what it is given, whatever was there
 };
 
 /// Types of the elements of matrices.

@@ -47,6 +47,11 @@ constexpr Detail atomic(uint8_t bytes, uint8_t addresses = 1, uint8_t stride = 0
   return {{MemoryAccess::Direction::Atomic, bytes, addresses, stride}, {}};
 }
 
+/// An atomic that stores what it is given, whatever was there.
+constexpr Detail exchange(uint8_t bytes, uint8_t addresses = 1, uint8_t stride = 0) {
+  return {{MemoryAccess::Direction::Atomic, bytes, addresses, stride, true}, {}};
+}
+
 constexpr Detail matrix(uint8_t m, uint8_t n, uint8_t k, uint8_t blocks, Element d, Element a, Element b,
                         uint8_t passes) {
   return {{}, {m, n, k, blocks, d, a, b, passes}};
